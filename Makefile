@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0
+# Kprobes: build it, see it, test it. Everything is done by the scripts in harness/.
+#
+#   make [TARGET] [ARCH=x86_64|arm64] [VARIANT=plain|debug|...] [ACCEL=tcg|kvm] [JOBS=n]
+
+ARCH ?= x86_64
+VARIANT ?=
+ACCEL ?= tcg
+export ARCH VARIANT ACCEL
+ifdef JOBS
+export JOBS
+endif
+H := harness
+
+.PHONY: help demo test build boot shell series series-check check bench clean distclean tree image
+.DEFAULT_GOAL := help
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
+	@echo "with ARCH=arm64, VARIANT=debug (KASAN, lockdep, ...) or plain, ACCEL=kvm, JOBS=n as you like"
+
+demo: ## build, boot in QEMU, watch probes fire in a small workload
+	@$(H)/demo.sh
+
+test: ## every test there is; ends with "N passed, N failed" (SECTIONS="kunit ..." for a few)
+	@$(H)/test.sh $(SECTIONS)
+
+build: tree ## unpack, lay over, configure and build the kernel and its modules
+	@$(H)/build.sh
+
+boot: image ## boot that kernel, run KUnit, print the results, power off
+	@$(H)/boot.sh boot kunit kunit.enable=1 && $(H)/console.py kunit out/logs/boot.log
+
+shell: image ## an interactive busybox shell in the guest, modules at hand
+	@$(H)/boot.sh shell shell
+
+series: tree ## write out/series/NNNN-*.patch, checked to give the same tree
+	@$(H)/series.py write
+
+series-check: series ## git am the series on the pristine tree, building the kernel at every patch
+	@$(H)/series.py check
+
+check: series ## checkpatch --strict on the series, sparse and W=1 on our files
+	@$(H)/check.sh
+
+bench: ## guest instructions and traps per hit, beside the pristine kernel's
+	@$(H)/bench.sh
+
+clean: ## remove build/ and out/, except the unpacked source and the compiler cache
+	@$(H)/clean.sh
+
+distclean: ## remove build/ and out/ altogether
+	rm -rf build out
+
+tree:
+	@$(H)/tree.sh
+
+image: build
+	@$(H)/initramfs.sh

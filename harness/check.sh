@@ -1,0 +1,82 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# harness/check.sh: checkpatch --strict on out/series, then gcc's W=1 warnings, sparse and
+# kernel-doc on the files that are ours. Status 1 when any has something to say.
+#
+# FILE_PATH_CHANGES is left out: the series updates MAINTAINERS in a patch of its own.
+
+. "${0%/*}/lib.sh"
+
+obj=$build/$ARCH-check
+log=$out/logs/check-build.log
+status=0
+
+complaints()	# WHAT COMMAND...: what the command prints is complaints
+{
+	what=$1
+	shift
+	("$@") >"$out/complaints"
+	say "$what: $(grep -cE 'warning:|error:|WARNING:|ERROR:|CHECK:' "$out/complaints" || :) complaints"
+	[ ! -s "$out/complaints" ] || status=1
+	cat "$out/complaints"
+}
+
+checkpatch()
+{
+	cd "$tree"
+	for patch in "$out"/series/*.patch; do
+		case $patch in
+		*/0000-*)	continue ;;
+		esac
+		perl scripts/checkpatch.pl --strict --terse --showfile --quiet --no-summary \
+			--ignore FILE_PATH_CHANGES "$patch" || :
+	done | grep -v -E -f "$build/check-known" || :
+}
+
+# harness/check-known as expressions that match a complaint, wherever in the file it stands.
+known()
+{
+	sed 's/#.*//; /^$/d; s/[][().*^$+?{}|\\]/\\&/g; s/: /:[0-9]+: /' "$harness/check-known" >"$build/check-known"
+}
+
+# The objects of our C files that this config builds; a folder of ours that has a Makefile whole.
+our_objects()
+{
+	grep '\.c$' "$build/files.ours" | while read -r file; do
+		directory=${file%/*}
+		case $file in
+		arch/x86/*)	[ "$ARCH" = x86_64 ] || continue ;;
+		arch/arm64/*)	[ "$ARCH" = arm64 ] || continue ;;
+		tools/*)	continue ;;
+		esac
+		if grep -qxF "$directory/Makefile" "$build/files.ours"; then
+			echo "$directory/"
+		else
+			echo "${file%.c}.o"
+		fi
+	done | sort -u
+}
+
+ours_only()
+{
+	sed -n 's,^\(\.\./tree/\|'"$tree"'/\),,p' "$1" | grep -E '^[^ ]*: (warning|error):' |
+		grep -F -f "$build/files.ours" | sort -u || :
+}
+
+kernel_doc()
+{
+	cd "$tree"
+	grep -E '^(include|kernel|arch)/.*\.[ch]$' "$build/files.ours" | xargs -r scripts/kernel-doc -none -Wall 2>&1 || :
+}
+
+need_build_tools
+need sparse
+known
+complaints "checkpatch --strict" checkpatch
+"$harness/build.sh" "$tree" "$obj" configure
+# shellcheck disable=SC2046
+run_logged check-build "compiling with W=1 and sparse" \
+	kernel_make "$tree" "$obj" W=1 C=2 -k $(our_objects) || status=1
+complaints "W=1 and sparse" ours_only "$log"
+complaints "kernel-doc" kernel_doc
+exit $status

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0
+# What "make demo" shows. Every step that has a "kptest" line was really seen or is a failure.
+# kpfunction= and kpoffset= (from the host, which has the disassembly): the instruction after the
+# call that reserves a file descriptor.
+
+explain()
+{
+	echo
+	echo "$*" | fold -s -w 90 | sed 's/^/# /'
+}
+
+load()
+{
+	echo "\$ insmod $*"
+	insmod "/modules/$@" || kptest fail "insmod $1"
+}
+
+unload()
+{
+	echo "\$ rmmod $1"
+	rmmod "$1" || kptest fail "rmmod $1"
+}
+
+# seen NAME PATTERN COUNT: print the kernel log's lines since forget that match; there must be COUNT.
+seen()
+{
+	dmesg | sed 's/^<[0-9]*>//' | grep -E "$2" >/tmp/seen
+	sed 's/^/    /' /tmp/seen
+	found=$(wc -l </tmp/seen)
+	if [ "$found" = "$3" ]; then
+		kptest pass "$1"
+	else
+		kptest fail "$1" "$found lines like '$2', not $3"
+	fi
+}
+
+forget()
+{
+	dmesg -c >/dev/null
+}
+
+fork_three_times()
+{
+	forget
+	echo "$ sh -c '(:); (:); (:)'"
+	sh -c '(:); (:); (:); :'
+}
+
+echo "hello" >/root/hello
+list=/sys/kernel/debug/kprobes/list
+
+echo
+echo "Linux $(uname -r) on $(uname -m), $(grep -c ^processor /proc/cpuinfo) CPUs, in QEMU."
+echo "No probe is set: $list has $(wc -l <$list) lines."
+
+explain "A kprobe runs a function of ours each time the kernel comes by an address. This module" \
+	"puts one on the entry of kernel_clone(), which every fork goes through:"
+load kprobe_example.ko symbol=kernel_clone
+explain "The kernel's list of probes: address, kind, function+offset, and how it is served:"
+sed 's/^/    /' $list
+if grep -q 'kernel_clone' $list; then kptest pass "probe is in the list"; else kptest fail "probe is in the list"; fi
+explain "A shell forks three processes. The probe sees each, with the registers of the moment:"
+fork_three_times
+seen "registers at kernel_clone" 'kprobe_example: kernel_clone entered by sh .*(rdi|x0)=' 3
+unload kprobe_example
+
+explain "A probe can sit on any instruction. This one is in the middle of $kpfunction(), right after" \
+	"the call that picks the file descriptor of a file to be opened, which is now in a register:"
+load kprobe_offset.ko "symbol=$kpfunction" "offset=$kpoffset"
+sed 's/^/    /' $list
+explain "cat opens a file. The value is the descriptor it is going to get:"
+forget
+echo "$ cat /root/hello"
+cat /root/hello
+seen "the descriptor in the middle of $kpfunction" "kprobe_offset: cat .*: .* = 0x3\$" 1
+explain "One byte further no instruction begins, and the kernel says no instead of breaking itself:"
+unload kprobe_offset
+echo "\$ insmod kprobe_offset.ko symbol=$kpfunction offset=$((kpoffset + 1))"
+quiet=$(cat /proc/sys/kernel/printk)
+echo 3 >/proc/sys/kernel/printk
+if insmod /modules/kprobe_offset.ko "symbol=$kpfunction" "offset=$((kpoffset + 1))" 2>/dev/null; then
+	kptest fail "refusal in the middle of an instruction" "the module was loaded"
+	rmmod kprobe_offset
+else
+	dmesg | grep -m 1 'kprobe_offset: no probe at .* error -84' >/tmp/seen ||
+		kptest fail "refusal in the middle of an instruction" "no such message"
+	sed 's/^/    /' /tmp/seen
+	[ ! -s /tmp/seen ] || kptest pass "refusal in the middle of an instruction"
+fi
+echo "$quiet" >/proc/sys/kernel/printk
+
+explain "A return probe sees what a function returns, here the pid of the child, and how long it took:"
+load kretprobe_example.ko func=kernel_clone
+fork_three_times
+seen "return values of kernel_clone" 'kretprobe_example: sh .* kernel_clone returned [0-9]+ after' 3
+unload kretprobe_example
+
+explain "Tracing tools use the same probes without writing a module. Which files are opened?"
+cd /sys/kernel/tracing
+echo "\$ echo 'p:opened do_sys_openat2 file=+0(\$arg2):ustring' > kprobe_events; echo 1 > events/kprobes/opened/enable"
+echo 'p:opened do_sys_openat2 file=+0($arg2):ustring' >kprobe_events
+echo 1 >events/kprobes/opened/enable
+cat /root/hello /proc/version >/dev/null
+echo 0 >events/kprobes/opened/enable
+grep 'opened:' trace | grep -v '^#' | head -n 6
+if grep -q 'opened:.*file="/root/hello"' trace; then
+	kptest pass "trace event names the opened file"
+else
+	kptest fail "trace event names the opened file"
+fi
+echo >kprobe_events
+cd /root
+
+explain "All probes are gone again:"
+echo "\$ wc -l $list"
+wc -l <$list
+if [ -s $list ]; then kptest fail "no probe is left"; else kptest pass "no probe is left"; fi

@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# harness/initramfs.sh [SOURCE [OBJ]]: make OBJ's initramfs, build/rootfs-$(basename OBJ).cpio.
+#
+# In it: a static busybox, harness/guest/* (init and the jobs) in /harness, the modules in
+# /lib/modules/RELEASE (all of them by name in /modules, with those that EXTRA_MODULES names), and
+# the kernel's ftrace selftests and our own in /selftests.
+
+. "${0%/*}/lib.sh"
+
+source=${1:-$tree}
+obj=${2:-$obj}
+root=$build/rootfs-$(basename "$obj")
+
+foreign_busybox()
+{
+	[ ! -x "$build/busybox-arm64" ] || return 0
+	[ "$(id -u)" = 0 ] || die "as root: dpkg --add-architecture arm64; apt-get update; then run this again as root"
+	say "fetching the arm64 busybox"
+	rm -rf "$build/busybox.new"
+	mkdir "$build/busybox.new"
+	run_logged busybox "fetching busybox-static:arm64" sh -ec 'cd "$0"
+		dpkg --add-architecture arm64
+		apt-get update
+		apt-get -o APT::Sandbox::User=root download busybox-static:arm64
+		dpkg-deb -x busybox-static_*.deb .' "$build/busybox.new"
+	find "$build/busybox.new" -path '*bin/busybox' -type f -exec install -m 755 {} "$build/busybox-arm64" \;
+	rm -rf "$build/busybox.new"
+}
+
+add_busybox()
+{
+	if [ "$ARCH" = x86_64 ]; then
+		need busybox-static
+		cp "$(dpkg-query -L busybox-static | grep '/bin/busybox$')" "$root.new/bin/busybox"
+	else
+		foreign_busybox
+		cp "$build/busybox-arm64" "$root.new/bin/busybox"
+	fi
+}
+
+add_modules()
+{
+	release=$(cat "$obj/include/config/kernel.release")
+	into=$root.new/lib/modules/$release
+	mkdir -p "$into/kernel" "$root.new/modules"
+	: >"$into/modules.order"
+	cp "$obj/modules.builtin" "$obj/modules.builtin.modinfo" "$into/"
+	while read -r module; do
+		cp "$obj/${module%.o}.ko" "$into/kernel/"
+		ln -s "/lib/modules/$release/kernel/$(basename "$module" .o).ko" "$root.new/modules/"
+	done <"$obj/modules.order"
+	for module in ${EXTRA_MODULES:-}; do
+		cp "$module" "$root.new/modules/"
+	done
+	/sbin/depmod -b "$root.new" "$release"
+}
+
+add_selftests()
+{
+	for suite in ftrace kprobes; do
+		[ ! -d "$source/tools/testing/selftests/$suite" ] ||
+			cp -r "$source/tools/testing/selftests/$suite" "$root.new/selftests/"
+	done
+}
+
+need cpio kmod
+rm -rf "$root.new"
+mkdir -p "$root.new/bin" "$root.new/selftests" "$root.new/harness"
+for directory in proc sys dev tmp run root etc; do
+	mkdir "$root.new/$directory"
+done
+add_busybox
+add_modules
+add_selftests
+cp "$harness"/guest/* "$root.new/harness/"
+ln -s harness/init "$root.new/init"
+(cd "$root.new" && find . | sort | cpio --quiet -o -H newc -R 0:0) >"$root.cpio.new"
+mv "$root.cpio.new" "$root.cpio"
+rm -rf "$root"
+mv "$root.new" "$root"

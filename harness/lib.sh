@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0
+# Shared by the harness scripts, which source it first:  . "${0%/*}/lib.sh"
+#
+# Sets the paths and defaults below and offers: say, die, need, on_exit, run_logged, kernel_make.
+# Chosen by the user, on the make command line or in the environment:
+#   ARCH      x86_64 (default) or arm64
+#   VARIANT   which config: empty (shared fragments + test.config), plain (the shared fragments
+#             alone), or the name of harness/configs/NAME.config laid over the default
+#   ACCEL     tcg (default) or kvm
+#   JOBS      how many compilers at a time
+#   CCACHE_DIR, TIMEOUT (seconds a guest may live), OBJ (the O= directory)
+
+set -eu
+
+top=$(cd "$(dirname "$0")/.." && pwd)
+harness=$top/harness
+build=$top/build
+out=$top/out
+pristine=$build/pristine
+tree=$build/tree
+
+ARCH=${ARCH:-x86_64}
+VARIANT=${VARIANT:-}
+ACCEL=${ACCEL:-tcg}
+JOBS=${JOBS:-$(nproc)}
+export ARCH VARIANT ACCEL JOBS
+export CCACHE_DIR="${CCACHE_DIR:-$build/ccache}"
+export CCACHE_BASEDIR="$build"
+export LC_ALL=C
+
+# A caller's make must not leak its job server or its variables into the kernel's own.
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES KBUILD_OUTPUT 2>/dev/null || :
+
+say()
+{
+	printf '%s\n' "$*"
+}
+
+die()
+{
+	printf 'error: %s\n' "$*" >&2
+	exit 1
+}
+
+case $ARCH in
+x86_64)
+	cross= kernel_image=arch/x86/boot/bzImage ;;
+arm64)
+	cross=aarch64-linux-gnu- kernel_image=arch/arm64/boot/Image ;;
+*)
+	die "ARCH=$ARCH is not known here: use x86_64 or arm64" ;;
+esac
+obj=${OBJ:-$build/$ARCH${VARIANT:+-$VARIANT}}
+mkdir -p "$build" "$out/logs"
+
+# need PACKAGE...: install what is missing, or say what to install.
+need()
+{
+	missing=
+	command -v dpkg-query >/dev/null || die "this harness needs Debian 12 (no dpkg-query here)"
+	for package in "$@"; do
+		# shellcheck disable=SC2016
+		state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) || state=
+		[ "$state" = installed ] || missing="$missing $package"
+	done
+	[ -n "$missing" ] || return 0
+	[ "$(id -u)" = 0 ] || die "missing Debian packages; as root: apt-get install$missing"
+	say "installing:$missing"
+	# shellcheck disable=SC2086
+	run_logged apt "installing packages" sh -ec 'apt-get update
+		exec apt-get install -y --no-install-recommends "$@"' sh $missing ||
+		die "apt-get failed"
+}
+
+# What every kernel build here needs.
+need_build_tools()
+{
+	need gcc make ccache flex bison bc libelf-dev libssl-dev kmod cpio patch \
+		python3 perl xz-utils libc6-dev
+	case $ARCH-$VARIANT in
+	arm64-clang)	need clang lld llvm ;;
+	arm64-*)	need gcc-aarch64-linux-gnu libc6-dev-arm64-cross ;;
+	esac
+}
+
+# The interesting lines of a log that ends in failure.
+show_failure()
+{
+	grep -nE 'error:|ERROR:|undefined reference|^E: ' "$1" | head -20 || :
+	grep -n -m 1 -B 4 '\*\*\*' "$1" || :
+	say "... the last lines of $1:"
+	tail -15 "$1"
+}
+
+# run_logged NAME WHAT COMMAND...: run with the output in out/logs/NAME.log and a line of
+# progress every 20 seconds; on failure show the log's end and return the status.
+run_logged()
+{
+	log=$out/logs/$1.log what=$2
+	shift 2
+	begin=$(date +%s) next=20
+	"$@" >"$log" 2>&1 </dev/null &
+	pid=$!
+	trap 'kill $pid 2>/dev/null; exit 130' INT TERM
+	while kill -0 $pid 2>/dev/null; do
+		sleep 1
+		spent=$(($(date +%s) - begin))
+		[ $spent -ge $next ] || continue
+		next=$((next + 20))
+		say "  $what: $spent s$(progress "$log")"
+	done
+	trap - INT TERM
+	wait $pid && return 0
+	rc=$?
+	say "FAILED: $what (status $rc)"
+	show_failure "$log"
+	return $rc
+}
+
+# How far a kernel build, or a guest, got.
+progress()
+{
+	count=$(grep -cE '^  (CC|AS|LD|AR|HOSTCC)' "$1") ||:
+	if [ "$count" -gt 0 ]; then
+		printf ', %s objects built' "$count"
+	else
+		tail -n 1 "$1" | tr -dc '[:print:]' | cut -c1-70 | sed 's/^/, at: /'
+	fi
+}
+
+# kernel_make TREE OBJ ARGUMENT...: the kernel's make with our compiler and names.
+kernel_make()
+{
+	from=$1 to=$2
+	shift 2
+	if [ "$ARCH-$VARIANT" = arm64-clang ]; then
+		set -- LLVM=1 CC="ccache clang" "$@"
+	else
+		set -- CROSS_COMPILE="$cross" CC="ccache ${cross}gcc" "$@"
+	fi
+	make -C "$from" O="$to" ARCH="$ARCH" KBUILD_BUILD_USER=kprobes KBUILD_BUILD_HOST=localhost \
+		KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 2026' -j"$JOBS" "$@"
+}
