@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _ASM_GENERIC_KPROBES_H
+#define _ASM_GENERIC_KPROBES_H
+
+/*
+ * How a function is kept out of reach of probes. The section names are known
+ * to the linker scripts, modpost and objtool.
+ */
+#if defined(__KERNEL__) && !defined(__ASSEMBLY__)
+#ifdef CONFIG_KPROBES
+
+/* Records the address of @fn in the blacklist that is read at boot. */
+#define __NOKPROBE_SYMBOL(fn)						\
+	static unsigned long _kbl_addr_##fn				\
+	__section("_kprobe_blacklist") __used = (unsigned long)(fn);
+/* The extra level expands @fn when it is itself a macro. */
+#define NOKPROBE_SYMBOL(fn)	__NOKPROBE_SYMBOL(fn)
+
+/* A whole section that can be neither probed nor traced. */
+#define __kprobes		notrace __section(".kprobes.text")
+
+/* An out-of-line copy would be a symbol of its own, and could be probed. */
+#define nokprobe_inline		__always_inline
+
+#else /* !CONFIG_KPROBES */
+
+#define NOKPROBE_SYMBOL(fn)
+#define __kprobes
+#define nokprobe_inline		inline
+
+#endif /* CONFIG_KPROBES */
+#endif /* __KERNEL__ && !__ASSEMBLY__ */
+
+#endif /* _ASM_GENERIC_KPROBES_H */

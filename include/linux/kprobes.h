@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _LINUX_KPROBES_H
+#define _LINUX_KPROBES_H
+/*
+ * Kprobes: run a handler at (almost) any instruction of the kernel.
+ *
+ * A user fills in a struct kprobe or a struct kretprobe, registers it, and from
+ * then on owns nothing but that struct: what stands at the probed address is a
+ * site of the core, shared by all probes there. Documentation/kprobes.rst tells
+ * how to use it, linux/kprobes_arch.h what an architecture provides.
+ */
+#include <linux/compiler.h>
+#include <linux/linkage.h>
+#include <linux/list.h>
+#include <linux/notifier.h>
+#include <linux/smp.h>
+#include <linux/bug.h>
+#include <linux/percpu.h>
+#include <linux/spinlock.h>
+#include <linux/rcupdate.h>
+#include <linux/mutex.h>
+#include <linux/ftrace.h>
+#include <linux/objpool.h>
+#include <linux/rethook.h>
+#include <asm/kprobes.h>
+
+#ifndef CONFIG_KPROBES
+#include <asm-generic/kprobes.h>
+typedef int kprobe_opcode_t;
+struct arch_specific_insn {
+	int dummy;
+};
+#endif
+
+struct kprobe;
+struct kretprobe;
+struct kretprobe_holder;
+struct kretprobe_instance;
+struct pt_regs;
+struct task_struct;
+
+typedef int (*kprobe_pre_handler_t)(struct kprobe *p, struct pt_regs *regs);
+typedef void (*kprobe_post_handler_t)(struct kprobe *p, struct pt_regs *regs,
+				      unsigned long flags);
+typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri,
+				   struct pt_regs *regs);
+
+/**
+ * struct kprobe - a probe on one instruction
+ * @addr:	address of the instruction. Filled in by registration when the
+ *		probe is given by name
+ * @symbol_name: name of a kernel symbol, instead of @addr
+ * @offset:	bytes to add to @addr or to the symbol's address
+ * @pre_handler: runs before the instruction, preemption off; may be NULL.
+ *		Returns 0, or non-zero when it has set the instruction pointer
+ *		in its registers itself: then nothing else happens at this hit
+ * @post_handler: runs after the instruction, preemption off; may be NULL.
+ *		Its flags argument is always 0
+ * @nmissed:	hits for which the handlers could not run because a handler was
+ *		already running in the same context. Set to 0 by registration
+ * @flags:	KPROBE_FLAG_DISABLED may be set before registration; the rest is
+ *		the core's to set and anybody's to read
+ *
+ * A struct that was unregistered can be registered again once @addr (if
+ * @symbol_name is set) and @flags are cleared.
+ */
+struct kprobe {
+	/* private: unused, kept because users initialize it */
+	struct hlist_node	hlist;
+	/* private: member of its site's list while registered, else empty */
+	struct list_head	list;
+	/* public: */
+	unsigned long		nmissed;
+	kprobe_opcode_t		*addr;
+	const char		*symbol_name;
+	unsigned int		offset;
+	kprobe_pre_handler_t	pre_handler;
+	kprobe_post_handler_t	post_handler;
+	/* private: meaningful in what get_kprobe() returns, for arch code */
+	kprobe_opcode_t		opcode;
+	struct arch_specific_insn ainsn;
+	/* public: */
+	u32			flags;
+};
+
+#define KPROBE_FLAG_GONE	1	/* the probed text was freed */
+#define KPROBE_FLAG_DISABLED	2	/* registered, but its handlers do not run */
+#define KPROBE_FLAG_OPTIMIZED	4	/* hit through a jump, or about to be */
+#define KPROBE_FLAG_FTRACE	8	/* hit through ftrace */
+#define KPROBE_FLAG_ON_FUNC_ENTRY 16	/* on a function's first instruction */
+
+static inline bool kprobe_ftrace(struct kprobe *p)
+{
+	return p->flags & KPROBE_FLAG_FTRACE;
+}
+
+static inline bool kprobe_gone(struct kprobe *p)
+{
+	return p->flags & KPROBE_FLAG_GONE;
+}
+
+static inline bool kprobe_optimized(struct kprobe *p)
+{
+	return p->flags & KPROBE_FLAG_OPTIMIZED;
+}
+
+static inline bool kprobe_disabled(struct kprobe *p)
+{
+	return p->flags & (KPROBE_FLAG_GONE | KPROBE_FLAG_DISABLED);
+}
+
+/**
+ * struct kretprobe - a probe on the return of a function
+ * @kp:		where: a function entry, by address or by name
+ * @handler:	runs when the function returns, preemption off; may be NULL
+ * @entry_handler: runs when the function is entered; may be NULL. Non-zero
+ *		lets this call return unseen
+ * @maxactive:	how many calls can be followed at the same time; 0 or less
+ *		takes the larger of 10 and twice the number of possible CPUs
+ * @nmissed:	calls whose return was not seen because @maxactive others were
+ *		still inside. Set to 0 by registration
+ * @data_size:	bytes of private data per call, carried from @entry_handler to
+ *		@handler; at most KRETPROBE_MAX_DATA_SIZE
+ */
+struct kretprobe {
+	struct kprobe		kp;
+	kretprobe_handler_t	handler;
+	kretprobe_handler_t	entry_handler;
+	int			maxactive;
+	int			nmissed;
+	size_t			data_size;
+	/* private: the instances */
+#ifdef CONFIG_KRETPROBE_ON_RETHOOK
+	struct rethook		*rh;
+#else
+	struct kretprobe_holder	*rph;
+#endif
+};
+
+#define KRETPROBE_MAX_DATA_SIZE	4096
+
+/**
+ * struct kretprobe_instance - one call of a function with a return probe
+ * @data:	&struct kretprobe.data_size bytes for the handlers' own use
+ */
+struct kretprobe_instance {
+	/* private: */
+#ifdef CONFIG_KRETPROBE_ON_RETHOOK
+	struct rethook_node	node;
+#else
+	struct rcu_head		rcu;
+	struct llist_node	llist;
+	struct kretprobe_holder	*rph;
+	kprobe_opcode_t		*ret_addr;
+	void			*fp;
+#endif
+	/* public: */
+	char			data[];
+};
+
+/*
+ * What the instances of a return probe refer to. It outlives the user's struct:
+ * tasks may still be inside the probed function when that is unregistered.
+ */
+struct kretprobe_holder {
+	struct kretprobe __rcu	*rp;
+	struct objpool_head	pool;
+};
+
+/* A function whose return must not be diverted; the list ends with a NULL name. */
+struct kretprobe_blackpoint {
+	const char	*name;
+	void		*addr;
+};
+
+#ifdef CONFIG_KPROBES
+
+#include <linux/kprobes_arch.h>
+
+/*
+ * The site whose handlers run on this CPU, innermost first: the site's own
+ * kprobe, or a return probe's. NULL when no handler runs. Preemption must be
+ * off for the answer to mean anything.
+ */
+static inline struct kprobe *kprobe_running(void)
+{
+	return __this_cpu_read(current_kprobe);
+}
+
+int register_kprobe(struct kprobe *p);
+void unregister_kprobe(struct kprobe *p);
+int register_kprobes(struct kprobe **kps, int num);
+void unregister_kprobes(struct kprobe **kps, int num);
+int enable_kprobe(struct kprobe *kp);
+int disable_kprobe(struct kprobe *kp);
+
+int register_kretprobe(struct kretprobe *rp);
+void unregister_kretprobe(struct kretprobe *rp);
+int register_kretprobes(struct kretprobe **rps, int num);
+void unregister_kretprobes(struct kretprobe **rps, int num);
+
+/* For the rest of the kernel. */
+struct kprobe *get_kprobe(void *addr);
+int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
+			 unsigned long offset);
+bool within_kprobe_blacklist(unsigned long addr);
+void kprobe_busy_begin(void);
+void kprobe_busy_end(void);
+void kprobe_free_init_mem(void);
+int kprobe_get_kallsym(unsigned int symnum, unsigned long *value, char *type,
+		       char *sym);
+
+#ifdef CONFIG_OPTPROBES
+void wait_for_kprobe_optimizer(void);
+#else
+static inline void wait_for_kprobe_optimizer(void)
+{
+}
+#endif
+
+#ifdef CONFIG_KPROBES_ON_FTRACE
+void kprobe_ftrace_kill(void);
+#else
+static inline void kprobe_ftrace_kill(void)
+{
+}
+#endif
+
+#else /* !CONFIG_KPROBES */
+
+static inline struct kprobe *kprobe_running(void)
+{
+	return NULL;
+}
+
+static inline int register_kretprobes(struct kretprobe **rps, int num)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int register_kretprobe(struct kretprobe *rp)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int register_kprobes(struct kprobe **kps, int num)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int register_kprobe(struct kprobe *p)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int enable_kprobe(struct kprobe *kp)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int disable_kprobe(struct kprobe *kp)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void unregister_kretprobes(struct kretprobe **rps, int num)
+{
+}
+
+static inline void unregister_kprobes(struct kprobe **kps, int num)
+{
+}
+
+static inline void unregister_kprobe(struct kprobe *p)
+{
+}
+
+static inline void unregister_kretprobe(struct kretprobe *rp)
+{
+}
+
+static inline struct kprobe *get_kprobe(void *addr)
+{
+	return NULL;
+}
+
+static inline bool within_kprobe_blacklist(unsigned long addr)
+{
+	return true;
+}
+
+#define kprobe_busy_begin()	do { } while (0)
+#define kprobe_busy_end()	do { } while (0)
+
+static inline void kprobe_free_init_mem(void)
+{
+}
+
+static inline void kprobe_ftrace_kill(void)
+{
+}
+
+static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
+{
+	return 0;
+}
+
+static inline int kprobe_get_kallsym(unsigned int symnum, unsigned long *value,
+				     char *type, char *sym)
+{
+	return -ERANGE;
+}
+
+static inline bool is_kprobe_insn_slot(unsigned long addr)
+{
+	return false;
+}
+#endif /* CONFIG_KPROBES */
+
+#ifndef CONFIG_OPTPROBES
+static inline bool is_kprobe_optinsn_slot(unsigned long addr)
+{
+	return false;
+}
+#endif
+
+static inline int enable_kretprobe(struct kretprobe *rp)
+{
+	return enable_kprobe(&rp->kp);
+}
+
+static inline int disable_kretprobe(struct kretprobe *rp)
+{
+	return disable_kprobe(&rp->kp);
+}
+
+/*
+ * Return probes, seen by their handlers, by the unwinders and by the end of a
+ * task. A cursor for kretprobe_find_ret_addr() starts as NULL.
+ */
+#if !defined(CONFIG_KRETPROBES)
+
+static nokprobe_inline bool is_kretprobe_trampoline(unsigned long addr)
+{
+	return false;
+}
+
+static nokprobe_inline
+unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
+				      struct llist_node **cur)
+{
+	return 0;
+}
+
+#elif defined(CONFIG_KRETPROBE_ON_RETHOOK)
+
+static nokprobe_inline bool is_kretprobe_trampoline(unsigned long addr)
+{
+	return is_rethook_trampoline(addr);
+}
+
+static nokprobe_inline
+unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
+				      struct llist_node **cur)
+{
+	return rethook_find_ret_addr(tsk, (unsigned long)fp, cur);
+}
+
+static nokprobe_inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri)
+{
+	return ri->node.rethook->data;
+}
+
+static nokprobe_inline unsigned long get_kretprobe_retaddr(struct kretprobe_instance *ri)
+{
+	return ri->node.ret_addr;
+}
+
+#else /* instances on a list of the task */
+
+static nokprobe_inline bool is_kretprobe_trampoline(unsigned long addr)
+{
+	return addr == (unsigned long)kretprobe_trampoline_addr();
+}
+
+unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
+				      struct llist_node **cur);
+
+/* NULL once the return probe was unregistered. */
+static nokprobe_inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri)
+{
+	return rcu_dereference_check(ri->rph->rp, rcu_read_lock_any_held());
+}
+
+static nokprobe_inline unsigned long get_kretprobe_retaddr(struct kretprobe_instance *ri)
+{
+	return (unsigned long)ri->ret_addr;
+}
+#endif
+
+#if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
+void kprobe_flush_task(struct task_struct *tsk);
+#else
+static inline void kprobe_flush_task(struct task_struct *tsk)
+{
+}
+#endif
+
+/**
+ * kprobe_page_fault() - offer a page fault of the kernel to kprobes
+ * @regs: registers at the fault
+ * @trap: the architecture's number or code for it
+ *
+ * For the architecture's fault entry, before it looks for a fixup. A fault in
+ * an out-of-line copy of a probed instruction is moved back to the probed
+ * address, where the rest of the fault handling expects it.
+ *
+ * Context: any.
+ * Return: true when the fault was dealt with and nothing is left to do.
+ */
+static nokprobe_inline bool kprobe_page_fault(struct pt_regs *regs,
+					      unsigned int trap)
+{
+#ifdef CONFIG_KPROBES
+	if (!user_mode(regs) && arch_kprobe_may_own_fault())
+		return kprobe_fault_handler(regs, trap);
+#endif
+	return false;
+}
+
+#endif /* _LINUX_KPROBES_H */

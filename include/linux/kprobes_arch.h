@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _LINUX_KPROBES_ARCH_H
+#define _LINUX_KPROBES_ARCH_H
+/*
+ * Between the generic core and an architecture. Included by linux/kprobes.h,
+ * with asm/kprobes.h before it.
+ *
+ * Wherever a struct kprobe is passed to an architecture, or comes from
+ * get_kprobe(), it is the core's own, one per probed address, never a user's.
+ * It does not move, and lives until arch_remove_kprobe() at the least.
+ *
+ * asm/kprobes.h defines kprobe_opcode_t, struct arch_specific_insn,
+ * kretprobe_blacklist_size and flush_insn_slot(), and declares
+ * arch_remove_kprobe() and kprobe_fault_handler(), whose prototypes differ;
+ * MAX_INSN_SIZE counts kprobe_opcode_t. It may define
+ *
+ *   __ARCH_WANT_KPROBES_INSN_SLOT	get_insn_slot() and friends
+ *   ARCH_KPROBE_SLOT_SIZE		size of a slot, in kprobe_opcode_t, where
+ *					it is not MAX_INSN_SIZE
+ *   arch_kprobe_level			see below
+ *   arch_kprobe_mark_active		see below
+ *   arch_kprobe_may_own_fault		see below
+ */
+
+/* Defined by the architecture; see kprobe_running(). */
+DECLARE_PER_CPU(struct kprobe *, current_kprobe);
+
+/*
+ * The states of an architecture that follows a hit step by step. The core only
+ * ever sets KPROBE_HIT_ACTIVE, where it runs handlers by itself.
+ */
+#define KPROBE_HIT_ACTIVE	1
+#define KPROBE_HIT_SS		2
+#define KPROBE_REENTER		4
+#define KPROBE_HIT_SSDONE	8
+
+#ifndef arch_kprobe_mark_active
+DECLARE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
+
+static inline struct kprobe_ctlblk *get_kprobe_ctlblk(void)
+{
+	return this_cpu_ptr(&kprobe_ctlblk);
+}
+
+static inline void reset_current_kprobe(void)
+{
+	__this_cpu_write(current_kprobe, NULL);
+}
+
+/* A hit from here on is to find that a handler is running. Preemption off. */
+static inline void arch_kprobe_mark_active(void)
+{
+	get_kprobe_ctlblk()->kprobe_status = KPROBE_HIT_ACTIVE;
+}
+#endif
+
+#ifndef arch_kprobe_level
+/*
+ * The context level of the code that was probed: 0 task, 1 softirq, 2 hardirq,
+ * 3 NMI. An architecture whose breakpoint exception itself counts as one of
+ * these has to take that off. Called on every hit, preemption off, any context.
+ */
+static __always_inline unsigned long arch_kprobe_level(void)
+{
+	/* Most hits by far are a task's. */
+	if (likely(!(preempt_count() & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET))))
+		return 0;
+	return interrupt_context_level();
+}
+#endif
+
+#ifndef arch_kprobe_may_own_fault
+/*
+ * Whether a fault of the kernel can be kprobes' at all. Without a better way to
+ * tell, one that comes while a probe is being dealt with on this CPU.
+ */
+#define arch_kprobe_may_own_fault()	(!preemptible() && kprobe_running())
+#endif
+
+/**
+ * arch_prepare_kprobe() - get ready to probe an instruction
+ * @p: the site; @addr is set, the text is as it was compiled, @ainsn is zeroed
+ *
+ * Reads the instruction, decides whether it can be probed and how, and fills in
+ * @opcode and @ainsn.
+ *
+ * Context: kprobe_mutex, cpus_read_lock, jump_label_lock and text_mutex are
+ * held; may sleep.
+ * Return: 0, or an errno that registration passes on: -EILSEQ when @addr is
+ * not the start of an instruction, -EINVAL or -EOPNOTSUPP when the instruction
+ * cannot be probed, -ENOMEM. After an error nothing has to be undone.
+ */
+int arch_prepare_kprobe(struct kprobe *p);
+
+/**
+ * arch_arm_kprobe() - put the breakpoint into the text
+ * @p: a prepared site
+ *
+ * On return all CPUs see the breakpoint. Cannot fail.
+ *
+ * Context: kprobe_mutex, cpus_read_lock and text_mutex are held; may sleep.
+ */
+void arch_arm_kprobe(struct kprobe *p);
+
+/**
+ * arch_disarm_kprobe() - put the probed instruction back into the text
+ * @p: an armed site
+ *
+ * On return all CPUs execute the instruction, and every breakpoint taken
+ * before has looked the site up. Cannot fail.
+ *
+ * Context: as arch_arm_kprobe().
+ */
+void arch_disarm_kprobe(struct kprobe *p);
+
+/*
+ * The same for many sites at once, a list of them by kp.list: for architectures
+ * that define arch_arm_kprobes, because interrupting the other CPUs once is
+ * enough for all. The others get a few sites at a time, so that the locks are
+ * not held for too long.
+ */
+#ifdef arch_arm_kprobes
+#define KPROBE_TEXT_BATCH	UINT_MAX
+
+void arch_arm_kprobes(struct list_head *sites);
+void arch_disarm_kprobes(struct list_head *sites);
+#else
+#define KPROBE_TEXT_BATCH	64
+
+static inline void arch_arm_kprobes(struct list_head *sites)
+{
+	struct kprobe *p;
+
+	list_for_each_entry(p, sites, list)
+		arch_arm_kprobe(p);
+}
+
+static inline void arch_disarm_kprobes(struct list_head *sites)
+{
+	struct kprobe *p;
+
+	list_for_each_entry(p, sites, list)
+		arch_disarm_kprobe(p);
+}
+#endif
+
+/*
+ * void arch_remove_kprobe(struct kprobe *p);
+ *
+ * Gives back what arch_prepare_kprobe() took. Called once for every successful
+ * prepare, with kprobe_mutex held and the text still mapped, when no CPU can be
+ * in the slot any more; only a site whose text goes away gives no such promise.
+ */
+
+/**
+ * arch_init_kprobes() - set the architecture up
+ *
+ * Context: once, at early_initcall; sites can be registered from it.
+ * Return: 0, or an errno that leaves kprobes without exceptions.
+ */
+int arch_init_kprobes(void);
+
+/* Overrides of weak defaults. */
+kprobe_opcode_t *kprobe_lookup_name(const char *name, unsigned int offset);
+
+/**
+ * arch_adjust_kprobe_addr() - from a symbol and an offset to an instruction
+ * @addr: start of the symbol; not known to be readable
+ * @offset: of the wanted instruction
+ * @on_func_entry: set to whether that is the function's entry
+ *
+ * Context: any in which a mutex may be held.
+ * Return: the address to probe, past a landing pad that cannot be; NULL when
+ * the text cannot be read.
+ */
+kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr,
+					 unsigned long offset,
+					 bool *on_func_entry);
+
+/* Whether @addr lies in a range that never can be probed. Any context. */
+bool arch_within_kprobe_blacklist(unsigned long addr);
+/* Adds such ranges by kprobe_add_area_blacklist(), once, at boot. */
+int arch_populate_kprobe_blacklist(void);
+int kprobe_add_area_blacklist(unsigned long start, unsigned long end);
+
+/* The section that NOKPROBE_SYMBOL() fills. */
+extern unsigned long __start_kprobe_blacklist[];
+extern unsigned long __stop_kprobe_blacklist[];
+
+/* The die notifier's callback, where that is the architecture's trap entry. */
+int kprobe_exceptions_notify(struct notifier_block *self, unsigned long val,
+			     void *data);
+
+extern struct kretprobe_blackpoint kretprobe_blacklist[];
+
+/*
+ * What an architecture calls at a hit. Preemption off, any context.
+ *
+ * One that finds out by itself whether a handler is already running calls the
+ * site's @pre_handler and @post_handler (NULL when no probe has one), sets
+ * current_kprobe around them, and kprobes_inc_nmissed_count() otherwise. One
+ * that leaves this to the core calls kprobe_hit_pre() and kprobe_hit_post().
+ */
+enum kprobe_hit {
+	KPROBE_HIT_CONTINUE,	/* carry the instruction out, then post handlers */
+	KPROBE_HIT_REDIRECTED,	/* go where the registers say, nothing else */
+	KPROBE_HIT_MISSED,	/* carry the instruction out, nothing else */
+};
+
+/*
+ * @p is NULL when nothing is probed at the address; @what is of enum kprobe_hit.
+ * Each has a register of its own when this is returned.
+ */
+struct kprobe_hit_at {
+	struct kprobe	*p;
+	unsigned long	what;
+};
+
+struct kprobe_hit_at kprobe_hit_at(unsigned long addr, struct pt_regs *regs);
+enum kprobe_hit kprobe_hit_pre(struct kprobe *p, struct pt_regs *regs);
+void kprobe_hit_post(struct kprobe *p, struct pt_regs *regs);
+void kprobes_inc_nmissed_count(struct kprobe *p);
+void dump_kprobe(struct kprobe *p);
+
+/*
+ * Executable memory for copies of instructions. Slots are taken and given back
+ * under a mutex; a slot given back as dirty may still be executed, and is not
+ * used again before every task has left it.
+ */
+void *alloc_insn_page(void);
+
+#ifdef __ARCH_WANT_KPROBES_INSN_SLOT
+struct kprobe_insn_cache;
+
+kprobe_opcode_t *__get_insn_slot(struct kprobe_insn_cache *c);
+void __free_insn_slot(struct kprobe_insn_cache *c, kprobe_opcode_t *slot, int dirty);
+bool __is_insn_slot_addr(struct kprobe_insn_cache *c, unsigned long addr);
+void kprobe_slot_set_owner(kprobe_opcode_t *slot, struct kprobe *p);
+struct kprobe *kprobe_slot_owner(unsigned long addr);
+
+#define DEFINE_INSN_CACHE_OPS(name)					\
+extern struct kprobe_insn_cache kprobe_##name##_slots;			\
+									\
+static inline kprobe_opcode_t *get_##name##_slot(void)			\
+{									\
+	return __get_insn_slot(&kprobe_##name##_slots);			\
+}									\
+									\
+static inline void free_##name##_slot(kprobe_opcode_t *slot, int dirty)	\
+{									\
+	__free_insn_slot(&kprobe_##name##_slots, slot, dirty);		\
+}									\
+									\
+static inline bool is_kprobe_##name##_slot(unsigned long addr)		\
+{									\
+	return __is_insn_slot_addr(&kprobe_##name##_slots, addr);	\
+}
+#else
+#define DEFINE_INSN_CACHE_OPS(name)					\
+static inline bool is_kprobe_##name##_slot(unsigned long addr)		\
+{									\
+	return false;							\
+}
+#endif
+
+DEFINE_INSN_CACHE_OPS(insn);
+
+#ifdef CONFIG_OPTPROBES
+/*
+ * A site that is hit through a jump. Its address is part of the detour's code:
+ * it stays where it is until arch_remove_optimized_kprobe().
+ */
+struct optimized_kprobe {
+	struct kprobe			kp;
+	struct list_head		list;
+	struct arch_optimized_insn	optinsn;
+};
+
+int arch_prepared_optinsn(struct arch_optimized_insn *optinsn);
+int arch_check_optimized_kprobe(struct optimized_kprobe *op);
+int arch_within_optimized_kprobe(struct optimized_kprobe *op, kprobe_opcode_t *addr);
+int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig);
+void arch_remove_optimized_kprobe(struct optimized_kprobe *op);
+void arch_optimize_kprobes(struct list_head *oplist);
+void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_list);
+void arch_unoptimize_kprobe(struct optimized_kprobe *op);
+
+/* What a detour calls: all pre handlers, whatever they return. */
+void opt_pre_handler(struct kprobe *p, struct pt_regs *regs);
+
+void *alloc_optinsn_page(void);
+void free_optinsn_page(void *page);
+
+DEFINE_INSN_CACHE_OPS(optinsn);
+#endif /* CONFIG_OPTPROBES */
+
+#ifdef CONFIG_KPROBES_ON_FTRACE
+/*
+ * The callback of the core's ftrace_ops, and the counterpart of
+ * arch_prepare_kprobe() for an entry that ftrace hooks: such a site has no
+ * slot. The callback returns at once when kprobe_ftrace_disabled is set.
+ */
+void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
+			   struct ftrace_ops *ops, struct ftrace_regs *fregs);
+int arch_prepare_kprobe_ftrace(struct kprobe *p);
+extern bool kprobe_ftrace_disabled;
+#else
+static inline int arch_prepare_kprobe_ftrace(struct kprobe *p)
+{
+	return -EINVAL;
+}
+#endif
+
+/*
+ * Return probes without rethook: the architecture diverts the return, and its
+ * trampoline calls kretprobe_trampoline_handler(), or the __ variant when it
+ * was itself entered through a probe.
+ */
+#ifdef CONFIG_KRETPROBES
+int arch_trampoline_kprobe(struct kprobe *p);
+#else
+static inline int arch_trampoline_kprobe(struct kprobe *p)
+{
+	return 0;
+}
+#endif
+
+#if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
+void __kretprobe_trampoline(void);
+void arch_prepare_kretprobe(struct kretprobe_instance *ri, struct pt_regs *regs);
+void arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *correct_ret_addr);
+unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_pointer);
+unsigned long kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_pointer);
+
+/* Function pointers are descriptors on some architectures. */
+static nokprobe_inline void *kretprobe_trampoline_addr(void)
+{
+	return dereference_kernel_function_descriptor(__kretprobe_trampoline);
+}
+#endif
+
+#endif /* _LINUX_KPROBES_ARCH_H */

@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kprobes: the front desk. Takes probes in and gives them back, keeps the table
+ * of probed addresses and the global switch. What stands at an address is in
+ * kernel/kprobes/, site.c first; the locks and the states are in internal.h.
+ */
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/cleanup.h>
+#include <linux/err.h>
+#include <linux/export.h>
+#include <linux/init.h>
+#include <linux/kdebug.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/preempt.h>
+#include <asm/sections.h>
+
+#include "kprobes/internal.h"
+
+/* Guards the sites and whatever tells of them; see internal.h for its place. */
+DEFINE_MUTEX(kprobe_mutex);
+
+/* Sites by address, for hits; all of them; those among them whose text is gone. */
+struct addr_table kprobe_table = {
+	.buckets = RCU_INITIALIZER(&kprobe_table.first),
+	.lock	 = &kprobe_mutex,
+	.grow	 = __WORK_INITIALIZER(kprobe_table.grow, addr_table_grow),
+	.first	 = ADDR_TABLE_FIRST(kprobe_table.first_heads),
+};
+
+LIST_HEAD(kprobe_sites);
+LIST_HEAD(kprobe_gone_sites);
+
+/* The global switch. It does not touch what each probe wants for itself. */
+bool kprobes_all_disarmed;
+
+static bool holds(struct kprobe_site *site, struct kprobe *p)
+{
+	struct kprobe *kp;
+
+	list_for_each_entry(kp, &site->probes, list)
+		if (kp == p)
+			return true;
+	return false;
+}
+
+/* The site @p is registered at, or NULL. Nothing in @p has to be believed. */
+static struct kprobe_site *site_holding(struct kprobe *p)
+{
+	struct kprobe_site *site;
+
+	lockdep_assert_held(&kprobe_mutex);
+	site = kprobe_find_site((unsigned long)p->addr);
+	if (site && holds(site, p))
+		return site;
+	list_for_each_entry(site, &kprobe_gone_sites, leaving)
+		if (holds(site, p))
+			return site;
+	return NULL;
+}
+
+bool kprobe_is_registered(struct kprobe *p)
+{
+	guard(mutex)(&kprobe_mutex);
+	return site_holding(p);
+}
+
+/*
+ * Whether the caller is where it must not wait, for handlers that may be its
+ * own. Waiting there would not end, so the probe stays: that is the lesser evil.
+ */
+bool kprobe_cannot_wait(void)
+{
+	return WARN(in_interrupt() || irqs_disabled() ||
+		    (IS_ENABLED(CONFIG_PREEMPT_COUNT) && in_atomic()),
+		    "kprobes: a probe is unregistered where nobody can sleep\n");
+}
+
+/* Returns when no CPU is running a handler that it found before the call. */
+void kprobe_wait_for_handlers(void)
+{
+	synchronize_rcu();
+}
+
+/*
+ * The site of an address, made if need be, with its module pinned. The module is
+ * looked at with the mutex held: init text that is still there cannot go before
+ * this is over, because its sites are killed under the mutex too.
+ */
+static struct kprobe_site *get_site(unsigned long addr, bool on_entry,
+				    struct module **mod)
+{
+	struct kprobe_site *site;
+	int err;
+
+	lockdep_assert_held(&kprobe_mutex);
+	err = kprobe_get_module(addr, mod);
+	if (err)
+		return ERR_PTR(err);
+	site = kprobe_find_site(addr) ?: kprobe_site_create(addr, on_entry);
+	if (IS_ERR(site))
+		module_put(*mod);
+	return site;
+}
+
+/* The site that @p is to be added to, with its module pinned. */
+static struct kprobe_site *place_of(struct kprobe *p, struct module **mod)
+{
+	kprobe_opcode_t *addr;
+	bool on_entry;
+
+	addr = kprobe_resolve(p->addr, p->symbol_name, p->offset, &on_entry);
+	if (IS_ERR(addr))
+		return ERR_CAST(addr);
+	if (site_holding(p)) {
+		pr_warn("the probe at %pS is registered a second time\n", p->addr);
+		return ERR_PTR(-EINVAL);
+	}
+	return get_site((unsigned long)addr, on_entry, mod);
+}
+
+static int join_site(struct kprobe_site *site, struct kprobe *p,
+		     struct kprobe_plan *plan)
+{
+	kprobe_opcode_t *addr = p->addr;
+	unsigned long nmissed = p->nmissed;
+	u32 flags = p->flags;
+	int err;
+
+	p->addr = site->kp.addr;
+	p->nmissed = 0;
+	p->flags &= KPROBE_FLAG_DISABLED;
+	p->flags |= site->kp.flags & (KPROBE_FLAG_FTRACE | KPROBE_FLAG_ON_FUNC_ENTRY);
+	err = kprobe_site_attach(site, p, plan);
+	if (err) {
+		p->addr = addr;
+		p->nmissed = nmissed;
+		p->flags = flags;
+	}
+	return err;
+}
+
+/*
+ * Adds all of the probes, or none. After an error @num says how many of them a
+ * hit may have found meanwhile.
+ */
+static int add_probes(struct kprobe **kps, int *num)
+{
+	struct kprobe_plan plan;
+	struct kprobe_site *site;
+	struct module *mod;
+	int i, err = 0;
+
+	kprobe_plan_init(&plan);
+	guard(mutex)(&kprobe_mutex);
+	for (i = 0; i < *num && !err; i++) {
+		site = place_of(kps[i], &mod);
+		if (IS_ERR(site)) {
+			err = PTR_ERR(site);
+			break;
+		}
+		err = join_site(site, kps[i], &plan);
+		module_put(mod);
+	}
+	*num = i;
+	while (err && i--)
+		kprobe_remove(kps[i], &plan);
+	kprobe_plan_apply(&plan);
+	return err;
+}
+
+/**
+ * register_kprobe() - plant a probe
+ * @p: what to probe and what to run; stays the core's until it is unregistered
+ *
+ * With KPROBE_FLAG_DISABLED in its flags the probe is planted, but does not run
+ * before enable_kprobe().
+ *
+ * Context: may sleep.
+ * Return: 0, or with nothing changed:
+ * * -EINVAL - not exactly one of addr and symbol_name; no kernel text; text
+ *   that must not be probed; @p is registered already
+ * * -ENOENT - no such symbol, no symbol covers the address, or the module is
+ *   going, or its init text has gone
+ * * -EILSEQ - not the start of an instruction
+ * * -EOPNOTSUPP, -EINVAL - an instruction that cannot be probed
+ * * -EBUSY - somebody else redirects this function
+ * * -ENOMEM - no memory
+ */
+int register_kprobe(struct kprobe *p)
+{
+	return register_kprobes(&p, 1);
+}
+EXPORT_SYMBOL_GPL(register_kprobe);
+
+/**
+ * register_kprobes() - plant several probes, or none
+ * @kps: the probes
+ * @num: how many
+ *
+ * The text is patched once, for all of them. See register_kprobe().
+ *
+ * Context: may sleep.
+ * Return: 0, -EINVAL unless @num is positive, or the error of the first that
+ * failed, with none left planted.
+ */
+int register_kprobes(struct kprobe **kps, int num)
+{
+	int i, err;
+
+	if (num <= 0)
+		return -EINVAL;
+	err = add_probes(kps, &num);
+	if (err && num) {
+		kprobe_wait_for_handlers();
+		for (i = 0; i < num; i++)
+			INIT_LIST_HEAD(&kps[i]->list);
+	}
+	return err;
+}
+EXPORT_SYMBOL_GPL(register_kprobes);
+
+/*
+ * Some architecture code gets rid of all probes at an address through what
+ * get_kprobe() gave it.
+ */
+static bool remove_all(struct kprobe *p, struct kprobe_plan *plan)
+{
+	struct kprobe_site *site = kprobe_find_site((unsigned long)p->addr);
+	struct kprobe *kp, *next;
+
+	if (!site || &site->kp != p)
+		return false;
+	list_for_each_entry_safe(kp, next, &site->probes, list)
+		kprobe_site_detach(site, kp, plan);
+	return true;
+}
+
+/**
+ * kprobe_remove() - take a probe off its site
+ * @p: the probe, registered or not
+ * @plan: where changes of the text are collected
+ *
+ * Its handlers may run until the plan has been carried out, and then
+ * kprobe_wait_for_handlers() has returned.
+ *
+ * Context: kprobe_mutex is held.
+ * Return: false when @p was not registered.
+ */
+bool kprobe_remove(struct kprobe *p, struct kprobe_plan *plan)
+{
+	struct kprobe_site *site = site_holding(p);
+
+	if (!site)
+		return remove_all(p, plan);
+	kprobe_site_detach(site, p, plan);
+	return true;
+}
+
+/**
+ * unregister_kprobe() - take a probe out
+ * @p: the probe
+ *
+ * See unregister_kprobes().
+ */
+void unregister_kprobe(struct kprobe *p)
+{
+	unregister_kprobes(&p, 1);
+}
+EXPORT_SYMBOL_GPL(unregister_kprobe);
+
+/**
+ * unregister_kprobes() - take probes out
+ * @kps: the probes; one that is not registered gets a NULL address
+ * @num: how many
+ *
+ * When this returns no handler of theirs is running or will run, and the
+ * structs are the caller's again. The text is patched once and one wait serves
+ * all of them.
+ *
+ * Context: may sleep; not from a handler.
+ */
+void unregister_kprobes(struct kprobe **kps, int num)
+{
+	struct kprobe_plan plan;
+	int i;
+
+	if (num <= 0 || kprobe_cannot_wait())
+		return;
+	kprobe_plan_init(&plan);
+	mutex_lock(&kprobe_mutex);
+	for (i = 0; i < num; i++) {
+		if (!kprobe_remove(kps[i], &plan))
+			kps[i]->addr = NULL;
+	}
+	kprobe_plan_apply(&plan);
+	mutex_unlock(&kprobe_mutex);
+
+	kprobe_wait_for_handlers();
+	for (i = 0; i < num; i++)
+		INIT_LIST_HEAD(&kps[i]->list);
+}
+EXPORT_SYMBOL_GPL(unregister_kprobes);
+
+static int set_disabled(struct kprobe *p, bool disabled)
+{
+	struct kprobe_site *site = site_holding(p);
+	const u32 before = p->flags;
+	struct kprobe_plan plan;
+	int err;
+
+	if (!site)
+		return -EINVAL;
+	if (kprobe_gone(p))
+		return disabled ? 0 : -EINVAL;
+
+	kprobe_plan_init(&plan);
+	WRITE_ONCE(p->flags, disabled ? before | KPROBE_FLAG_DISABLED
+				      : before & ~KPROBE_FLAG_DISABLED);
+	err = kprobe_site_refresh(site, &plan);
+	if (err) {
+		WRITE_ONCE(p->flags, before);
+		kprobe_site_refresh(site, &plan);
+	}
+	kprobe_plan_apply(&plan);
+	return err;
+}
+
+/**
+ * enable_kprobe() - let the handlers of a probe run
+ * @kp: a registered probe
+ *
+ * Context: may sleep.
+ * Return: 0; -EINVAL when @kp is not registered or its text is gone; an error
+ * of ftrace's, with @kp disabled as before.
+ */
+int enable_kprobe(struct kprobe *kp)
+{
+	guard(mutex)(&kprobe_mutex);
+	return set_disabled(kp, false);
+}
+EXPORT_SYMBOL_GPL(enable_kprobe);
+
+/**
+ * disable_kprobe() - let the handlers of a probe rest, without taking it out
+ * @kp: a registered probe
+ *
+ * A handler that is running goes on.
+ *
+ * Context: may sleep.
+ * Return: 0, or -EINVAL when @kp is not registered.
+ */
+int disable_kprobe(struct kprobe *kp)
+{
+	guard(mutex)(&kprobe_mutex);
+	return set_disabled(kp, true);
+}
+EXPORT_SYMBOL_GPL(disable_kprobe);
+
+/**
+ * kprobe_set_all_armed() - the global switch
+ * @armed: on or off
+ *
+ * Off, no probe is in the text, and what is registered or enabled meanwhile
+ * only gets there when the switch is on again.
+ *
+ * Context: may sleep.
+ * Return: 0, or the last error when some could not be armed: all others are.
+ */
+int kprobe_set_all_armed(bool armed)
+{
+	struct kprobe_plan plan;
+	struct kprobe_site *site;
+	int err, ret = 0;
+
+	kprobe_plan_init(&plan);
+	guard(mutex)(&kprobe_mutex);
+	if (armed != kprobes_all_disarmed)
+		return 0;
+	WRITE_ONCE(kprobes_all_disarmed, !armed);
+	list_for_each_entry(site, &kprobe_sites, all) {
+		err = kprobe_site_refresh(site, &plan);
+		if (err) {
+			pr_warn("%pS could not be armed (%d)\n", site->kp.addr, err);
+			ret = err;
+		}
+	}
+	kprobe_plan_apply(&plan);
+	pr_info("all probes are switched %s\n", armed ? "on" : "off");
+	return ret;
+}
+
+/**
+ * kprobe_free_init_mem() - the kernel's init text is about to be freed
+ *
+ * Context: once, at the end of boot.
+ */
+void kprobe_free_init_mem(void)
+{
+	struct kprobe_site *site, *next;
+
+	guard(mutex)(&kprobe_mutex);
+	list_for_each_entry_safe(site, next, &kprobe_sites, all) {
+		if (init_section_contains(site->kp.addr, 1))
+			kprobe_site_kill(site);
+	}
+}
+
+/**
+ * dump_kprobe() - say which probe something went wrong at
+ * @p: the site
+ *
+ * Context: any.
+ */
+void dump_kprobe(struct kprobe *p)
+{
+	pr_err("at the probe on %pS\n", p->addr);
+}
+
+NOKPROBE_SYMBOL(dump_kprobe);
+
+#ifdef CONFIG_OPTPROBES
+/* Nothing is optimized behind anybody's back, so there is nothing to wait for. */
+void wait_for_kprobe_optimizer(void)
+{
+}
+#endif
+
+int __weak kprobe_exceptions_notify(struct notifier_block *self,
+				    unsigned long val, void *data)
+{
+	return NOTIFY_DONE;
+}
+
+NOKPROBE_SYMBOL(kprobe_exceptions_notify);
+
+/* Nobody may look at a breakpoint before it is known to be no probe's. */
+static struct notifier_block kprobe_die_nb = {
+	.notifier_call	= kprobe_exceptions_notify,
+	.priority	= INT_MAX,
+};
+
+static int __init kprobe_init(void)
+{
+	int err;
+
+	kprobe_slots_init();
+	kprobe_blacklist_init();
+	kretprobe_blacklist_init();
+	err = arch_init_kprobes();
+	if (!err)
+		err = register_die_notifier(&kprobe_die_nb);
+	if (!err)
+		err = kprobe_module_init();
+	return err;
+}
+early_initcall(kprobe_init);

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Preparing, arming and disarming sites: the only caller of the architecture's
+ * hooks that read or write the text.
+ */
+#include <linux/cpu.h>
+#include <linux/ftrace.h>
+#include <linux/jump_label.h>
+#include <linux/kprobes.h>
+#include <linux/memory.h>
+
+#include "internal.h"
+
+/* Text can neither be patched by others nor lose a CPU that executes it. */
+void kprobe_text_lock(void)
+{
+	lockdep_assert_held(&kprobe_mutex);
+	cpus_read_lock();
+	jump_label_lock();
+	mutex_lock(&text_mutex);
+}
+
+void kprobe_text_unlock(void)
+{
+	mutex_unlock(&text_mutex);
+	jump_label_unlock();
+	cpus_read_unlock();
+}
+
+/**
+ * kprobe_prepare() - check an address and decide how it is going to be hit
+ * @site: NEW; its address and flags are set
+ *
+ * Context: kprobe_mutex is held.
+ * Return: 0, or why the address cannot be probed.
+ */
+int kprobe_prepare(struct kprobe_site *site)
+{
+	unsigned long addr = (unsigned long)site->kp.addr;
+	int err;
+
+	/* ftrace's lock must not nest in the text lock. */
+	if (ftrace_location(addr) == addr) {
+		if (!IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
+			return -EINVAL;
+		site->kp.flags |= KPROBE_FLAG_FTRACE;
+	}
+
+	kprobe_text_lock();
+	err = kprobe_check_text(addr);
+	if (!err)
+		err = kprobe_ftrace(&site->kp) ? arch_prepare_kprobe_ftrace(&site->kp)
+					       : arch_prepare_kprobe(&site->kp);
+	kprobe_text_unlock();
+	return err;
+}
+
+static void take_batch(struct list_head *from, struct list_head *batch)
+{
+	struct list_head *last = from;
+	unsigned int n = KPROBE_TEXT_BATCH;
+
+	while (n-- && last->next != from)
+		last = last->next;
+	list_cut_position(batch, from, last);
+}
+
+/* All sites of @from change their text, and then their state. */
+static void patch_text(struct list_head *from, enum kprobe_site_state state)
+{
+	struct kprobe *p, *next;
+	LIST_HEAD(batch);
+
+	while (!list_empty(from)) {
+		take_batch(from, &batch);
+		kprobe_text_lock();
+		if (state == SITE_ARMED)
+			arch_arm_kprobes(&batch);
+		else
+			arch_disarm_kprobes(&batch);
+		kprobe_text_unlock();
+		list_for_each_entry_safe(p, next, &batch, list) {
+			list_del_init(&p->list);
+			kprobe_site_set_state(site_of(p), state);
+		}
+	}
+}
+
+static void plan_text(struct kprobe_site *site, bool armed, struct kprobe_plan *plan)
+{
+	bool planned = !list_empty(&site->kp.list);
+	bool will_be = planned ? site->state != SITE_ARMED : site->state == SITE_ARMED;
+
+	if (armed == will_be)
+		return;
+	if (planned)
+		list_del_init(&site->kp.list);
+	else
+		list_add_tail(&site->kp.list, armed ? &plan->arm : &plan->disarm);
+}
+
+static int arm_ftrace(struct kprobe_site *site)
+{
+	int err = kprobe_ftrace_arm(site);
+
+	if (!err && site->state != SITE_ARMED)
+		kprobe_site_set_state(site, SITE_ARMED);
+	return err;
+}
+
+/**
+ * kprobe_disarm_ftrace() - let ftrace not call for a site any more
+ * @site: nothing is done unless ftrace calls for it
+ *
+ * Context: kprobe_mutex is held.
+ */
+void kprobe_disarm_ftrace(struct kprobe_site *site)
+{
+	if (!site->ops)
+		return;
+	kprobe_ftrace_disarm(site);
+	kprobe_site_set_state(site, SITE_IDLE);
+}
+
+/**
+ * kprobe_plan_armed() - let hits come, or no more
+ * @site: IDLE or ARMED
+ * @armed: what it is to be
+ * @plan: where changes of the text are collected; ftrace is told at once
+ *
+ * Context: kprobe_mutex is held, until the plan is carried out.
+ * Return: 0, or an error of ftrace's with the site as it was.
+ */
+int kprobe_plan_armed(struct kprobe_site *site, bool armed, struct kprobe_plan *plan)
+{
+	if (!kprobe_ftrace(&site->kp)) {
+		plan_text(site, armed, plan);
+		return 0;
+	}
+	if (armed)
+		return arm_ftrace(site);
+	kprobe_disarm_ftrace(site);
+	return 0;
+}
+
+/**
+ * kprobe_plan_apply() - carry out what was planned
+ * @plan: is empty afterwards
+ *
+ * All text is patched in one go, as far as the architecture can do that.
+ *
+ * Context: kprobe_mutex is held.
+ */
+void kprobe_plan_apply(struct kprobe_plan *plan)
+{
+	struct kprobe_site *site, *next;
+
+	lockdep_assert_held(&kprobe_mutex);
+	patch_text(&plan->disarm, SITE_IDLE);
+	patch_text(&plan->arm, SITE_ARMED);
+	list_for_each_entry_safe(site, next, &plan->left, leaving) {
+		list_del_init(&site->leaving);
+		kprobe_retire(site);
+	}
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Text that must never be probed: what runs between a breakpoint and its
+ * handlers, and what cannot take an exception where it runs.
+ */
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/maple_tree.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include <linux/xarray.h>
+#include <asm/sections.h>
+
+#include "internal.h"
+
+/*
+ * Ranges of addresses, each of one symbol. An entry is no pointer, so there is
+ * nothing that a reader could find freed. Changed under kprobe_mutex, or at
+ * boot; read under RCU.
+ */
+static struct maple_tree blacklist = MTREE_INIT(blacklist, MT_FLAGS_USE_RCU);
+
+/* Neighbours get different values, or the tree would make one range of them. */
+static void *next_entry(void)
+{
+	static unsigned long serial;
+
+	return xa_mk_value(++serial & LONG_MAX);
+}
+
+static int blacklist_range(unsigned long start, unsigned long end)
+{
+	return mtree_store_range(&blacklist, start, end - 1, next_entry(), GFP_KERNEL);
+}
+
+/*
+ * Adds the symbol that covers @addr, from its start to @limit at the most.
+ * Returns its end; or @limit where no symbol covers @addr, with all up to there
+ * added: text without a name is not any safer to probe.
+ */
+static unsigned long add_symbol(unsigned long addr, unsigned long limit, int *err)
+{
+	unsigned long size, offset, end = limit;
+
+	if (kallsyms_lookup_size_offset(addr, &size, &offset) && size > offset) {
+		addr -= offset;
+		end = min(addr + size, limit);
+	}
+	*err = blacklist_range(addr, end);
+	return end;
+}
+
+/**
+ * kprobe_add_area_blacklist() - refuse probes in a range of text
+ * @start: its first address
+ * @end: the address after its last
+ *
+ * Context: at boot, or with kprobe_mutex held; may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
+{
+	int err = 0;
+
+	while (start < end && !err)
+		start = add_symbol(start, end, &err);
+	return err;
+}
+
+/* An address in the section may be that of a descriptor, or of nothing at all. */
+static int add_recorded(const unsigned long *from, const unsigned long *to)
+{
+	int err = 0;
+
+	for (; from < to && !err; from++) {
+		unsigned long addr = (unsigned long)
+			dereference_symbol_descriptor((void *)*from);
+
+		if (kernel_text_address(addr) &&
+		    kallsyms_lookup_size_offset(addr, NULL, NULL))
+			add_symbol(addr, ULONG_MAX, &err);
+	}
+	return err;
+}
+
+bool __weak arch_within_kprobe_blacklist(unsigned long addr)
+{
+	return addr >= (unsigned long)__kprobes_text_start &&
+	       addr < (unsigned long)__kprobes_text_end;
+}
+
+int __init __weak arch_populate_kprobe_blacklist(void)
+{
+	return 0;
+}
+
+static bool listed(unsigned long addr)
+{
+	return arch_within_kprobe_blacklist(addr) || mtree_load(&blacklist, addr);
+}
+
+/* The part of a function that the compiler split off goes by name.suffix. */
+static bool parent_listed(unsigned long addr)
+{
+	char name[KSYM_NAME_LEN], *dot;
+	unsigned long parent;
+
+	if (lookup_symbol_name(addr, name))
+		return false;
+	dot = strchr(name, '.');
+	if (!dot)
+		return false;
+	*dot = '\0';
+	parent = (unsigned long)kprobe_lookup_name(name, 0);
+	return parent && listed(parent);
+}
+
+/**
+ * within_kprobe_blacklist() - must there be no breakpoint at this address?
+ * @addr: any address
+ *
+ * Context: any in which RCU is watching.
+ * Return: true when it belongs to a function that never is to be probed.
+ */
+bool within_kprobe_blacklist(unsigned long addr)
+{
+	return listed(addr) || parent_listed(addr);
+}
+
+/* Shows the blacklist, for debugfs. Context: kprobe_mutex is held. */
+int kprobe_blacklist_show(struct seq_file *m, bool show_addresses)
+{
+	MA_STATE(mas, &blacklist, 0, 0);
+	void *entry;
+
+	rcu_read_lock();
+	mas_for_each(&mas, entry, ULONG_MAX) {
+		unsigned long start = show_addresses ? mas.index : 0;
+		unsigned long end = show_addresses ? mas.last + 1 : 0;
+
+		seq_printf(m, "0x%0*lx-0x%0*lx\t%ps\n", KPROBE_ADDRESS_WIDTH, start,
+			   KPROBE_ADDRESS_WIDTH, end, (void *)mas.index);
+	}
+	rcu_read_unlock();
+	return 0;
+}
+
+/* Fills the blacklist, once, at boot. */
+void __init kprobe_blacklist_init(void)
+{
+	int err;
+
+	err = add_recorded(__start_kprobe_blacklist, __stop_kprobe_blacklist);
+	if (!err)
+		err = kprobe_add_area_blacklist((unsigned long)__kprobes_text_start,
+						(unsigned long)__kprobes_text_end);
+	if (!err)
+		err = kprobe_add_area_blacklist((unsigned long)__noinstr_text_start,
+						(unsigned long)__noinstr_text_end);
+	if (!err)
+		err = arch_populate_kprobe_blacklist();
+	if (err)
+		pr_err("the blacklist is incomplete (%d): a wrong probe can crash the kernel\n",
+		       err);
+}
+
+#ifdef CONFIG_MODULES
+static void add_area(void *start, unsigned int size, struct module *mod)
+{
+	if (start && kprobe_add_area_blacklist((unsigned long)start,
+					       (unsigned long)start + size))
+		pr_err("no memory for the blacklist of module %s\n", mod->name);
+}
+
+/* A module arrived. Context: kprobe_mutex is held. */
+void kprobe_blacklist_add_module(struct module *mod)
+{
+	if (add_recorded(mod->kprobe_blacklist,
+			 mod->kprobe_blacklist + mod->num_kprobe_blacklist))
+		pr_err("no memory for the blacklist of module %s\n", mod->name);
+	add_area(mod->kprobes_text_start, mod->kprobes_text_size, mod);
+	add_area(mod->noinstr_text_start, mod->noinstr_text_size, mod);
+}
+
+/* A module leaves, and every range in its text. Context: kprobe_mutex is held. */
+void kprobe_blacklist_remove_module(struct module *mod)
+{
+	for_each_mod_mem_type(type) {
+		unsigned long base = (unsigned long)mod->mem[type].base;
+
+		if (mod->mem[type].size)
+			mtree_store_range(&blacklist, base,
+					  base + mod->mem[type].size - 1, NULL,
+					  GFP_KERNEL | __GFP_NOFAIL);
+	}
+}
+#endif

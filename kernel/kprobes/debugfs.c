@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * /sys/kernel/debug/kprobes: what is probed, what cannot be, and the switch.
+ */
+#include <linux/debugfs.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/kstrtox.h>
+#include <linux/seq_file.h>
+
+#include "internal.h"
+
+static bool may_see_addresses(struct seq_file *m)
+{
+	return kallsyms_show_value(m->file->f_cred);
+}
+
+static void show_tags(struct seq_file *m, struct kprobe *p, struct kprobe *site)
+{
+	if (kprobe_gone(p))
+		seq_puts(m, "[GONE]");
+	else if (kprobe_disabled(p))
+		seq_puts(m, "[DISABLED]");
+	if (kprobe_optimized(site))
+		seq_puts(m, "[OPTIMIZED]");
+	if (kprobe_ftrace(site))
+		seq_puts(m, "[FTRACE]");
+	seq_putc(m, '\n');
+}
+
+static void show_probe(struct seq_file *m, struct kprobe *p, struct kprobe *site)
+{
+	unsigned long addr = may_see_addresses(m) ? (unsigned long)p->addr : 0;
+	char name[KSYM_NAME_LEN], *module = NULL;
+	unsigned long offset = 0;
+	const char *symbol;
+
+	seq_printf(m, "%0*lx  %c  ", KPROBE_ADDRESS_WIDTH, addr,
+		   kprobe_is_kretprobe(p) ? 'r' : 'k');
+	symbol = kallsyms_lookup((unsigned long)p->addr, NULL, &offset, &module, name);
+	if (symbol)
+		seq_printf(m, "%s+0x%lx  %s ", symbol, offset, module ?: " ");
+	else	/* freed text; still says as much as is known */
+		seq_printf(m, "%pS ", p->addr);
+	show_tags(m, p, site);
+}
+
+static void *list_start(struct seq_file *m, loff_t *pos)
+{
+	mutex_lock(&kprobe_mutex);
+	return seq_list_start(&kprobe_sites, *pos);
+}
+
+static void *list_next(struct seq_file *m, void *v, loff_t *pos)
+{
+	return seq_list_next(v, &kprobe_sites, pos);
+}
+
+static void list_stop(struct seq_file *m, void *v)
+{
+	mutex_unlock(&kprobe_mutex);
+}
+
+static int list_show(struct seq_file *m, void *v)
+{
+	struct kprobe_site *site = list_entry(v, struct kprobe_site, all);
+	struct kprobe *p;
+
+	list_for_each_entry(p, &site->probes, list)
+		show_probe(m, p, &site->kp);
+	return 0;
+}
+
+static const struct seq_operations list_sops = {
+	.start	= list_start,
+	.next	= list_next,
+	.stop	= list_stop,
+	.show	= list_show,
+};
+DEFINE_SEQ_ATTRIBUTE(list);
+
+static int blacklist_show(struct seq_file *m, void *v)
+{
+	guard(mutex)(&kprobe_mutex);
+	return kprobe_blacklist_show(m, may_see_addresses(m));
+}
+DEFINE_SHOW_ATTRIBUTE(blacklist);
+
+static ssize_t enabled_read(struct file *file, char __user *to, size_t count,
+			    loff_t *pos)
+{
+	const char *text = READ_ONCE(kprobes_all_disarmed) ? "0\n" : "1\n";
+
+	return simple_read_from_buffer(to, count, pos, text, 2);
+}
+
+static ssize_t enabled_write(struct file *file, const char __user *from,
+			     size_t count, loff_t *pos)
+{
+	bool armed;
+	int err;
+
+	err = kstrtobool_from_user(from, count, &armed);
+	if (!err)
+		err = kprobe_set_all_armed(armed);
+	return err ?: count;
+}
+
+static const struct file_operations enabled_fops = {
+	.read	= enabled_read,
+	.write	= enabled_write,
+	.llseek	= default_llseek,
+};
+
+static int __init kprobe_debugfs_init(void)
+{
+	struct dentry *dir = debugfs_create_dir("kprobes", NULL);
+
+	debugfs_create_file("list", 0400, dir, NULL, &list_fops);
+	debugfs_create_file("enabled", 0600, dir, NULL, &enabled_fops);
+	debugfs_create_file("blacklist", 0400, dir, NULL, &blacklist_fops);
+	return 0;
+}
+late_initcall(kprobe_debugfs_init);

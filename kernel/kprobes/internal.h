@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _KERNEL_KPROBES_INTERNAL_H
+#define _KERNEL_KPROBES_INTERNAL_H
+
+#include <linux/kprobes.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/types.h>
+
+#include "table.h"
+
+/*
+ * Locks, outermost first:
+ *
+ *	kretprobe_mutex		return probes' instances, in kretprobe.c
+ *	kprobe_mutex		sites, their states, the table, the blacklist
+ *	  cpus_read_lock	\
+ *	    jump_label_lock	 } text, taken together by kprobe_text_lock()
+ *	      text_mutex	/
+ *	        slot mutex	one per cache of executable slots
+ *
+ * ftrace's own locks come directly after kprobe_mutex. No RCU grace period is
+ * waited for while one of these is held.
+ */
+extern struct mutex kprobe_mutex;
+
+/*
+ * What a site is, and what happens to it:
+ *
+ *  state  | text      | register here  | last probe leaves | disable, switch off
+ *  -------+-----------+----------------+-------------------+--------------------
+ *  NEW    | untouched | not visible to anybody but its creator
+ *  IDLE   | untouched | joins, arms it | to DYING          | stays
+ *  ARMED  | hooked    | joins          | disarmed, DYING   | disarmed, IDLE
+ *  DYING  | untouched | joins: to IDLE | (has none)        | stays
+ *  GONE   | freed     | (not found)    | freed             | stays
+ *
+ * When the text of a module or of the kernel's init goes, its sites become GONE,
+ * and those without probes are freed at once. A hit runs the handlers in ARMED; in any other state
+ * it can only be one that was on its way, and the instruction is carried out.
+ * DYING ends when no task can be in the slot any more.
+ */
+enum kprobe_site_state {
+	SITE_NEW,
+	SITE_IDLE,
+	SITE_ARMED,
+	SITE_DYING,
+	SITE_GONE,
+};
+
+struct ftrace_ops;
+
+/**
+ * struct kprobe_site - one probed address
+ * @kp:		what arch code sees. Its flags say what holds for the address, its
+ *		list is a plan's
+ * @by_addr:	member of the table, except in NEW and GONE
+ * @probes:	the users' probes, newest first. Written under kprobe_mutex, read
+ *		under RCU after a mark was entered (see kprobe_hit_pre())
+ * @all:	member of kprobe_sites
+ * @leaving:	member of a list of retire.c in DYING, of kprobe_gone_sites in GONE,
+ *		of a plan while its last probe leaves
+ * @ops:	how an ARMED site was hooked: this ops of ftrace's, or NULL for a
+ *		breakpoint
+ * @claimed:	an ops that keeps others off is hooked as well
+ * @state:	changed by kprobe_site_set_state() only
+ * @rcu:	lookups may outlast the table entry
+ */
+struct kprobe_site {
+	struct kprobe		kp;
+	struct addr_node	by_addr;
+	struct list_head	probes;
+	struct list_head	all;
+	struct list_head	leaving;
+	struct ftrace_ops	*ops;
+	bool			claimed;
+	enum kprobe_site_state	state;
+	struct rcu_head		rcu;
+};
+
+/**
+ * struct kprobe_plan - changes that are made for many sites at once
+ * @arm:	sites whose text gets a breakpoint, by kp.list
+ * @disarm:	sites whose text loses it, by kp.list
+ * @left:	sites that have lost their last probe, by leaving
+ *
+ * Patching text means interrupting every CPU, or stopping them all: once for
+ * everything that one call of a user's asks for.
+ */
+struct kprobe_plan {
+	struct list_head	arm;
+	struct list_head	disarm;
+	struct list_head	left;
+};
+
+static inline void kprobe_plan_init(struct kprobe_plan *plan)
+{
+	INIT_LIST_HEAD(&plan->arm);
+	INIT_LIST_HEAD(&plan->disarm);
+	INIT_LIST_HEAD(&plan->left);
+}
+
+/* kernel/kprobes.c */
+extern struct addr_table kprobe_table;
+extern struct list_head kprobe_sites;
+extern struct list_head kprobe_gone_sites;
+extern bool kprobes_all_disarmed;
+int kprobe_set_all_armed(bool armed);
+bool kprobe_is_registered(struct kprobe *p);
+bool kprobe_remove(struct kprobe *p, struct kprobe_plan *plan);
+bool kprobe_cannot_wait(void);
+void kprobe_wait_for_handlers(void);
+
+static inline struct kprobe_site *site_of(struct kprobe *kp)
+{
+	return container_of(kp, struct kprobe_site, kp);
+}
+
+/* Preemption off, or kprobe_mutex held. */
+static __always_inline struct kprobe_site *kprobe_find_site(unsigned long addr)
+{
+	struct addr_node *node = addr_table_find(&kprobe_table, addr);
+
+	return node ? container_of(node, struct kprobe_site, by_addr) : NULL;
+}
+
+/* hit.c */
+int kprobe_site_pre(struct kprobe *kp, struct pt_regs *regs);
+void kprobe_site_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
+
+/*
+ * A frame of handlers on this CPU; see hit.c. Between enter and leave preemption
+ * is off, and a hit at the same level is a miss.
+ */
+struct kprobe_frame {
+	struct kprobe	*outer;
+	unsigned int	*mark;
+};
+
+bool kprobe_enter(struct kprobe_frame *frame, struct kprobe *running);
+void kprobe_leave(struct kprobe_frame *frame);
+
+/* site.c */
+struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry);
+void kprobe_site_destroy(struct kprobe_site *site);
+int kprobe_site_attach(struct kprobe_site *site, struct kprobe *p,
+		       struct kprobe_plan *plan);
+void kprobe_site_detach(struct kprobe_site *site, struct kprobe *p,
+			struct kprobe_plan *plan);
+int kprobe_site_refresh(struct kprobe_site *site, struct kprobe_plan *plan);
+void kprobe_site_kill(struct kprobe_site *site);
+void kprobe_site_set_state(struct kprobe_site *site, enum kprobe_site_state state);
+
+/* retire.c */
+int kprobe_retire_reserve(void);
+void kprobe_retire(struct kprobe_site *site);
+void kprobe_unretire(struct kprobe_site *site);
+
+/* arm.c */
+void kprobe_text_lock(void);
+void kprobe_text_unlock(void);
+int kprobe_prepare(struct kprobe_site *site);
+int kprobe_plan_armed(struct kprobe_site *site, bool armed, struct kprobe_plan *plan);
+void kprobe_plan_apply(struct kprobe_plan *plan);
+void kprobe_disarm_ftrace(struct kprobe_site *site);
+
+/* ftrace.c */
+#ifdef CONFIG_KPROBES_ON_FTRACE
+int kprobe_ftrace_arm(struct kprobe_site *site);
+void kprobe_ftrace_disarm(struct kprobe_site *site);
+#else
+static inline int kprobe_ftrace_arm(struct kprobe_site *site)
+{
+	return -ENODEV;
+}
+
+static inline void kprobe_ftrace_disarm(struct kprobe_site *site)
+{
+}
+#endif
+
+/* slots.c */
+#ifdef CONFIG_OPTPROBES
+void kprobe_slots_init(void);
+#else
+static inline void kprobe_slots_init(void)
+{
+}
+#endif
+
+/* address.c */
+kprobe_opcode_t *kprobe_resolve(kprobe_opcode_t *addr, const char *symbol,
+				unsigned long offset, bool *on_entry);
+int kprobe_check_text(unsigned long addr);
+int kprobe_get_module(unsigned long addr, struct module **mod);
+
+/* Addresses are shown with all their digits, to those who may see them. */
+#define KPROBE_ADDRESS_WIDTH	((int)(2 * sizeof(long)))
+
+/* blacklist.c */
+struct seq_file;
+void kprobe_blacklist_init(void);
+int kprobe_blacklist_show(struct seq_file *m, bool show_addresses);
+void kprobe_blacklist_add_module(struct module *mod);
+void kprobe_blacklist_remove_module(struct module *mod);
+
+/* module.c */
+#ifdef CONFIG_MODULES
+int kprobe_module_init(void);
+#else
+static inline int kprobe_module_init(void)
+{
+	return 0;
+}
+#endif
+
+/* kretprobe.c, and one of kretprobe_list.c and kretprobe_rethook.c */
+#ifdef CONFIG_KRETPROBES
+void kretprobe_blacklist_init(void);
+int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs);
+int kretprobe_pool_create(struct kretprobe *rp);
+void kretprobe_pool_stop(struct kretprobe *rp);
+void kretprobe_pool_release(struct kretprobe *rp);
+
+static inline bool kprobe_is_kretprobe(struct kprobe *p)
+{
+	return p->pre_handler == kretprobe_entry;
+}
+#else
+static inline void kretprobe_blacklist_init(void)
+{
+}
+
+static inline bool kprobe_is_kretprobe(struct kprobe *p)
+{
+	return false;
+}
+#endif
+
+#endif /* _KERNEL_KPROBES_INTERNAL_H */

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Return probes: what all ways to follow a call to its return have in common.
+ *
+ * A return probe is a probe on the function's entry whose pre handler diverts
+ * the return. How that is done, and where the calls under way are kept, is in
+ * kretprobe_rethook.c, or in kretprobe_list.c for architectures without rethook.
+ */
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/cpumask.h>
+#include <linux/err.h>
+#include <linux/export.h>
+#include <linux/kprobes.h>
+
+#include "internal.h"
+
+/* Outside kprobe_mutex: a return probe's instances come and go with its probe. */
+static DEFINE_MUTEX(kretprobe_mutex);
+
+/*
+ * The addresses are resolved in the way a probe's is, landing pad skipped, so
+ * that one compares equal to the other.
+ */
+void __init kretprobe_blacklist_init(void)
+{
+	struct kretprobe_blackpoint *point;
+	bool on_entry;
+
+	if (!kretprobe_blacklist_size)
+		return;
+	for (point = kretprobe_blacklist; point->name; point++) {
+		point->addr = kprobe_resolve(NULL, point->name, 0, &on_entry);
+		if (IS_ERR(point->addr)) {
+			pr_err("%s, which must have no return probe, is not found\n",
+			       point->name);
+			point->addr = NULL;
+		}
+	}
+}
+
+static bool return_blacklisted(void *addr)
+{
+	struct kretprobe_blackpoint *point;
+
+	if (!kretprobe_blacklist_size)
+		return false;
+	for (point = kretprobe_blacklist; point->name; point++)
+		if (point->addr == addr)
+			return true;
+	return false;
+}
+
+static int check_kretprobe(struct kretprobe *rp)
+{
+	kprobe_opcode_t *addr;
+	bool on_entry;
+
+	addr = kprobe_resolve(rp->kp.addr, rp->kp.symbol_name, rp->kp.offset,
+			      &on_entry);
+	if (IS_ERR(addr))
+		return PTR_ERR(addr);
+	if (!on_entry || return_blacklisted(addr))
+		return -EINVAL;
+	if (rp->data_size > KRETPROBE_MAX_DATA_SIZE)
+		return -E2BIG;
+	return kprobe_is_registered(&rp->kp) ? -EINVAL : 0;
+}
+
+static int start_kretprobe(struct kretprobe *rp)
+{
+	int err = kretprobe_pool_create(rp);
+
+	if (err)
+		return err;
+	rp->nmissed = 0;
+	err = register_kprobe(&rp->kp);
+	if (err) {
+		kretprobe_pool_stop(rp);
+		kretprobe_pool_release(rp);
+	}
+	return err;
+}
+
+/**
+ * register_kretprobe() - plant a return probe
+ * @rp: what to probe and what to run; stays the core's until it is unregistered
+ *
+ * The pre_handler of its kprobe is set, and the post_handler is cleared.
+ *
+ * Context: may sleep.
+ * Return: 0, or with nothing changed: -EINVAL when the address is no function
+ * entry, the function's return must not be diverted, or @rp is registered
+ * already, -E2BIG for too large a data_size, -ENOMEM, or an error of
+ * register_kprobe().
+ */
+int register_kretprobe(struct kretprobe *rp)
+{
+	const kprobe_pre_handler_t pre_handler = rp->kp.pre_handler;
+	const kprobe_post_handler_t post_handler = rp->kp.post_handler;
+	const int maxactive = rp->maxactive;
+	int err;
+
+	guard(mutex)(&kretprobe_mutex);
+	err = check_kretprobe(rp);
+	if (err)
+		return err;
+	rp->kp.pre_handler = kretprobe_entry;
+	rp->kp.post_handler = NULL;
+	if (maxactive <= 0)
+		rp->maxactive = max(10U, 2 * num_possible_cpus());
+	err = start_kretprobe(rp);
+	if (err) {
+		rp->kp.pre_handler = pre_handler;
+		rp->kp.post_handler = post_handler;
+		rp->maxactive = maxactive;
+	}
+	return err;
+}
+EXPORT_SYMBOL_GPL(register_kretprobe);
+
+/**
+ * register_kretprobes() - plant several return probes, or none
+ * @rps: the return probes
+ * @num: how many; -EINVAL unless positive
+ *
+ * Context: may sleep.
+ * Return: 0, or the error of the first that failed, with none left planted.
+ */
+int register_kretprobes(struct kretprobe **rps, int num)
+{
+	int i, err;
+
+	if (num <= 0)
+		return -EINVAL;
+	for (i = 0; i < num; i++) {
+		err = register_kretprobe(rps[i]);
+		if (err) {
+			unregister_kretprobes(rps, i);
+			return err;
+		}
+	}
+	return 0;
+}
+EXPORT_SYMBOL_GPL(register_kretprobes);
+
+/**
+ * unregister_kretprobe() - take a return probe out
+ * @rp: the return probe
+ *
+ * See unregister_kretprobes().
+ */
+void unregister_kretprobe(struct kretprobe *rp)
+{
+	unregister_kretprobes(&rp, 1);
+}
+EXPORT_SYMBOL_GPL(unregister_kretprobe);
+
+/**
+ * unregister_kretprobes() - take return probes out
+ * @rps: the return probes; one that is not registered gets a NULL address
+ * @num: how many
+ *
+ * When this returns no handler of theirs is running or will run. Tasks that are
+ * still inside the probed functions return to their callers unseen.
+ *
+ * Context: may sleep; not from a handler.
+ */
+void unregister_kretprobes(struct kretprobe **rps, int num)
+{
+	struct kprobe_plan plan;
+	int i;
+
+	if (num <= 0 || kprobe_cannot_wait())
+		return;
+	kprobe_plan_init(&plan);
+	guard(mutex)(&kretprobe_mutex);
+
+	mutex_lock(&kprobe_mutex);
+	for (i = 0; i < num; i++) {
+		if (kprobe_remove(&rps[i]->kp, &plan))
+			kretprobe_pool_stop(rps[i]);
+		else
+			rps[i]->kp.addr = NULL;
+	}
+	kprobe_plan_apply(&plan);
+	mutex_unlock(&kprobe_mutex);
+
+	kprobe_wait_for_handlers();
+	for (i = 0; i < num; i++) {
+		if (rps[i]->kp.addr)
+			kretprobe_pool_release(rps[i]);
+		INIT_LIST_HEAD(&rps[i]->kp.list);
+	}
+}
+EXPORT_SYMBOL_GPL(unregister_kretprobes);

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Text that comes and goes with modules.
+ */
+#include <linux/kprobes.h>
+#include <linux/module.h>
+
+#include "internal.h"
+
+/* After its init a module loses its init text, at its end all of it. */
+static bool text_goes(struct module *mod, unsigned long addr, unsigned long event)
+{
+	if (event == MODULE_STATE_GOING)
+		return within_module(addr, mod);
+	return within_module_init(addr, mod);
+}
+
+static void kill_sites(struct module *mod, unsigned long event)
+{
+	struct kprobe_site *site, *next;
+
+	list_for_each_entry_safe(site, next, &kprobe_sites, all) {
+		if (site->state != SITE_GONE &&
+		    text_goes(mod, (unsigned long)site->kp.addr, event))
+			kprobe_site_kill(site);
+	}
+}
+
+static int module_event(struct notifier_block *nb, unsigned long event, void *data)
+{
+	struct module *mod = data;
+
+	guard(mutex)(&kprobe_mutex);
+	switch (event) {
+	case MODULE_STATE_COMING:
+		kprobe_blacklist_add_module(mod);
+		break;
+	case MODULE_STATE_LIVE:
+		kill_sites(mod, event);
+		break;
+	case MODULE_STATE_GOING:
+		kill_sites(mod, event);
+		kprobe_blacklist_remove_module(mod);
+		break;
+	}
+	return NOTIFY_DONE;
+}
+
+/*
+ * A chain runs from high priority to low. On COMING the blacklist has to be
+ * there before tracing, at 2, plants the probes that waited for the module.
+ */
+static struct notifier_block module_nb = {
+	.notifier_call	= module_event,
+	.priority	= 3,
+};
+
+int __init kprobe_module_init(void)
+{
+	return register_module_notifier(&module_nb);
+}

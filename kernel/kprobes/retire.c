@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Sites that lost their last probe.
+ *
+ * Their text is as it was, but a task may have been preempted in their slot,
+ * and lies there until it is scheduled again. So a site stays in the table,
+ * found by whoever comes out of the slot and revived by whoever probes the
+ * address again, until a grace period of RCU-tasks has passed, for tasks, and
+ * one of RCU, for interrupts and the idle loop, which RCU-tasks does not watch.
+ */
+#include <linux/kprobes.h>
+#include <linux/list.h>
+#include <linux/workqueue.h>
+
+#include "internal.h"
+
+/*
+ * One task that never sleeps can hold RCU-tasks up for ever. By then so many
+ * sites wait that something else is wrong, and memory is worth more.
+ */
+#define RETIRE_LIMIT	BIT(20)
+
+/* Sites for the next grace period, and those whose grace period is running. */
+static LIST_HEAD(retire_next);
+static LIST_HEAD(retire_now);
+static unsigned int nr_retiring;
+
+static void retire_sites(struct work_struct *work);
+static DECLARE_WORK(retire_work, retire_sites);
+
+/**
+ * kprobe_retire_reserve() - may another site be made?
+ *
+ * Context: kprobe_mutex is held.
+ * Return: 0, or -ENOMEM when too many are waiting to be freed.
+ */
+int kprobe_retire_reserve(void)
+{
+	lockdep_assert_held(&kprobe_mutex);
+	return nr_retiring < RETIRE_LIMIT ? 0 : -ENOMEM;
+}
+
+/**
+ * kprobe_retire() - free a site when nothing can be executing in it
+ * @site: IDLE, without probes
+ *
+ * Context: kprobe_mutex is held.
+ */
+void kprobe_retire(struct kprobe_site *site)
+{
+	kprobe_site_set_state(site, SITE_DYING);
+	list_add_tail(&site->leaving, &retire_next);
+	nr_retiring++;
+	queue_work(system_unbound_wq, &retire_work);
+}
+
+/**
+ * kprobe_unretire() - bring a site back that is waiting to be freed
+ * @site: DYING
+ *
+ * Context: kprobe_mutex is held.
+ */
+void kprobe_unretire(struct kprobe_site *site)
+{
+	list_del_init(&site->leaving);
+	nr_retiring--;
+	kprobe_site_set_state(site, SITE_IDLE);
+}
+
+static void free_retired(void)
+{
+	struct kprobe_site *site, *next;
+
+	list_for_each_entry_safe(site, next, &retire_now, leaving) {
+		list_del(&site->leaving);
+		nr_retiring--;
+		kprobe_site_destroy(site);
+	}
+}
+
+/* A site that is revived and left again meanwhile is on retire_next once more. */
+static void retire_sites(struct work_struct *work)
+{
+	mutex_lock(&kprobe_mutex);
+	list_splice_init(&retire_next, &retire_now);
+	mutex_unlock(&kprobe_mutex);
+
+	synchronize_rcu_tasks();
+	synchronize_rcu();
+
+	mutex_lock(&kprobe_mutex);
+	free_retired();
+	mutex_unlock(&kprobe_mutex);
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The life of a site, from its first probe to its last.
+ */
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/kprobes.h>
+#include <linux/rculist.h>
+#include <linux/slab.h>
+
+#include "internal.h"
+
+/* Which states may follow a state; the table in internal.h says why. */
+static const u8 next_states[] = {
+	[SITE_NEW]	= BIT(SITE_IDLE),
+	[SITE_IDLE]	= BIT(SITE_ARMED) | BIT(SITE_DYING) | BIT(SITE_GONE),
+	[SITE_ARMED]	= BIT(SITE_IDLE) | BIT(SITE_GONE),
+	[SITE_DYING]	= BIT(SITE_IDLE),
+	[SITE_GONE]	= 0,
+};
+
+/**
+ * kprobe_site_set_state() - the one place where a site changes its state
+ * @site: the site
+ * @state: the new state
+ *
+ * Context: kprobe_mutex is held.
+ */
+void kprobe_site_set_state(struct kprobe_site *site, enum kprobe_site_state state)
+{
+	lockdep_assert_held(&kprobe_mutex);
+	WARN_ONCE(!(next_states[site->state] & BIT(state)),
+		  "kprobes: site at %pS goes from state %d to %d\n",
+		  site->kp.addr, site->state, state);
+	site->state = state;
+}
+
+/**
+ * kprobe_site_create() - make a site for an address that has none
+ * @addr: checked address of an instruction
+ * @on_entry: it is a function's entry
+ *
+ * Context: kprobe_mutex is held, and the module of @addr, if it is in one.
+ * Return: the site, IDLE and in the table, without probes; or an ERR_PTR().
+ */
+struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry)
+{
+	struct kprobe_site *site;
+	int err = kprobe_retire_reserve();
+
+	if (err)
+		return ERR_PTR(err);
+	site = kzalloc(sizeof(*site), GFP_KERNEL);
+	if (!site)
+		return ERR_PTR(-ENOMEM);
+	INIT_LIST_HEAD(&site->probes);
+	INIT_LIST_HEAD(&site->leaving);
+	INIT_LIST_HEAD(&site->kp.list);
+	site->kp.addr = (kprobe_opcode_t *)addr;
+	site->kp.pre_handler = kprobe_site_pre;
+	site->kp.flags = KPROBE_FLAG_DISABLED;
+	if (on_entry)
+		site->kp.flags |= KPROBE_FLAG_ON_FUNC_ENTRY;
+
+	err = kprobe_prepare(site);
+	if (err) {
+		kfree(site);
+		return ERR_PTR(err);
+	}
+	addr_table_insert(&kprobe_table, &site->by_addr, addr);
+	list_add_tail(&site->all, &kprobe_sites);
+	kprobe_site_set_state(site, SITE_IDLE);
+	return site;
+}
+
+/**
+ * kprobe_site_destroy() - free a site that nobody can be executing in
+ * @site: has no probes; not in the table any more, or this takes it out
+ *
+ * Context: kprobe_mutex is held.
+ */
+void kprobe_site_destroy(struct kprobe_site *site)
+{
+	if (site->state == SITE_GONE) {
+		list_del(&site->leaving);
+	} else {
+		addr_table_remove(&kprobe_table, &site->by_addr);
+		arch_remove_kprobe(&site->kp);
+	}
+	list_del(&site->all);
+	kfree_rcu(site, rcu);
+}
+
+static bool any_enabled(struct kprobe_site *site)
+{
+	struct kprobe *p;
+
+	list_for_each_entry(p, &site->probes, list)
+		if (!kprobe_disabled(p))
+			return true;
+	return false;
+}
+
+static bool any_post_handler(struct kprobe_site *site)
+{
+	struct kprobe *p;
+
+	list_for_each_entry(p, &site->probes, list)
+		if (p->post_handler && !kprobe_disabled(p))
+			return true;
+	return false;
+}
+
+/* Return trampolines of some architectures are probes; they must stay armed. */
+static bool switched_off(struct kprobe_site *site)
+{
+	return kprobes_all_disarmed && !arch_trampoline_kprobe(&site->kp);
+}
+
+static void set_post_handler(struct kprobe_site *site)
+{
+	WRITE_ONCE(site->kp.post_handler,
+		   any_post_handler(site) ? kprobe_site_post : NULL);
+}
+
+static void set_disabled(struct kprobe_site *site, bool disabled)
+{
+	u32 flags = site->kp.flags & ~KPROBE_FLAG_DISABLED;
+
+	WRITE_ONCE(site->kp.flags,
+		   disabled ? flags | KPROBE_FLAG_DISABLED : flags);
+}
+
+/**
+ * kprobe_site_refresh() - make the text agree with what the probes want
+ * @site: the site, after its probes or the global switch changed
+ * @plan: where changes of the text are collected
+ *
+ * The handlers that arch code sees are set before the site is armed, so that no
+ * hit finds less than it should.
+ *
+ * Context: kprobe_mutex is held, until the plan is carried out.
+ * Return: 0, or why the site could not be armed: it then is as it was in the
+ * text, and the caller takes back the change that asked for it.
+ */
+int kprobe_site_refresh(struct kprobe_site *site, struct kprobe_plan *plan)
+{
+	bool enabled;
+	int err;
+
+	lockdep_assert_held(&kprobe_mutex);
+	if (site->state == SITE_GONE)
+		return 0;
+
+	enabled = any_enabled(site);
+	set_post_handler(site);
+	if (enabled)
+		set_disabled(site, false);
+	err = kprobe_plan_armed(site, enabled && !switched_off(site), plan);
+	set_disabled(site, err ? site->state != SITE_ARMED : !enabled);
+	return err;
+}
+
+/**
+ * kprobe_site_attach() - add a probe to a site
+ * @site: IDLE, ARMED or DYING
+ * @p: not on any list
+ * @plan: where changes of the text are collected
+ *
+ * Context: kprobe_mutex is held, until the plan is carried out.
+ * Return: 0, or the error of arming, with @p not added.
+ */
+int kprobe_site_attach(struct kprobe_site *site, struct kprobe *p,
+		       struct kprobe_plan *plan)
+{
+	int err;
+
+	if (site->state == SITE_DYING)
+		kprobe_unretire(site);
+	/* One that this very plan is about to retire. */
+	list_del_init(&site->leaving);
+	list_add_rcu(&p->list, &site->probes);
+	err = kprobe_site_refresh(site, plan);
+	if (err)
+		kprobe_site_detach(site, p, plan);
+	return err;
+}
+
+/**
+ * kprobe_site_detach() - take a probe off its site
+ * @site: the site of @p
+ * @p: handlers may still be running on other CPUs; its list is not empty yet
+ * @plan: where changes of the text are collected
+ *
+ * A site that is left without probes is on its way to be freed after this.
+ *
+ * Context: kprobe_mutex is held, until the plan is carried out.
+ */
+void kprobe_site_detach(struct kprobe_site *site, struct kprobe *p,
+			struct kprobe_plan *plan)
+{
+	list_del_rcu(&p->list);
+	/* Fewer probes never want what could fail. */
+	WARN_ON_ONCE(kprobe_site_refresh(site, plan) && !list_empty(&site->probes));
+	if (!list_empty(&site->probes))
+		return;
+	if (site->state == SITE_GONE)
+		kprobe_site_destroy(site);
+	else
+		list_add_tail(&site->leaving, &plan->left);
+}
+
+/**
+ * kprobe_site_kill() - the probed text is about to be freed
+ * @site: the site; must not be used after this if it has no probes
+ *
+ * A breakpoint goes with the text and is not taken out, a record of ftrace's
+ * still exists and is. Nothing executes in the text any more, nor in the slot:
+ * so the table entry goes at once, before the address can belong to somebody
+ * else.
+ *
+ * Context: kprobe_mutex is held, the text is still mapped.
+ */
+void kprobe_site_kill(struct kprobe_site *site)
+{
+	struct kprobe *p;
+
+	kprobe_disarm_ftrace(site);
+	if (site->state == SITE_DYING)
+		kprobe_unretire(site);
+
+	addr_table_remove(&kprobe_table, &site->by_addr);
+	arch_remove_kprobe(&site->kp);
+	kprobe_site_set_state(site, SITE_GONE);
+	list_add_tail(&site->leaving, &kprobe_gone_sites);
+	WRITE_ONCE(site->kp.flags, site->kp.flags | KPROBE_FLAG_GONE);
+	list_for_each_entry(p, &site->probes, list)
+		WRITE_ONCE(p->flags, p->flags | KPROBE_FLAG_GONE);
+	if (list_empty(&site->probes))
+		kprobe_site_destroy(site);
+}

@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Executable memory for copies of probed instructions, handed out in slots of
+ * equal size from pages that are never writable and executable at once: an
+ * architecture whose patching can write to read-only text makes them so in
+ * alloc_insn_page().
+ */
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/bitmap.h>
+#include <linux/execmem.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/perf_event.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/workqueue.h>
+
+#include "internal.h"
+#include "slots.h"
+
+#ifdef __ARCH_WANT_KPROBES_INSN_SLOT
+
+#ifndef ARCH_KPROBE_SLOT_SIZE
+#define ARCH_KPROBE_SLOT_SIZE	MAX_INSN_SIZE
+#endif
+
+/**
+ * struct slot_page - a page of slots
+ * @by_addr:	member of its cache's table
+ * @list:	member of its cache's list of pages
+ * @insns:	the executable memory
+ * @used:	slots that are taken, dirty ones included
+ * @dirty:	slots given back that may still be executed
+ * @settled:	dirty slots whose grace period is running
+ * @nr_used:	how many of @used
+ * @owner:	the site that each slot serves; see kprobe_slot_owner()
+ */
+struct slot_page {
+	struct addr_node	by_addr;
+	struct list_head	list;
+	kprobe_opcode_t		*insns;
+	unsigned long		*used;
+	unsigned long		*dirty;
+	unsigned long		*settled;
+	unsigned int		nr_used;
+	struct kprobe		*owner[];
+};
+
+void __weak *alloc_insn_page(void)
+{
+	return execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
+}
+
+static size_t slot_bytes(struct kprobe_insn_cache *c)
+{
+	return c->slot_size * sizeof(kprobe_opcode_t);
+}
+
+static unsigned int slots_per_page(struct kprobe_insn_cache *c)
+{
+	return PAGE_SIZE / slot_bytes(c);
+}
+
+static __always_inline struct slot_page *page_at(struct kprobe_insn_cache *c,
+						 unsigned long addr)
+{
+	struct addr_node *node = addr_table_find(&c->table, addr & PAGE_MASK);
+
+	return node ? container_of(node, struct slot_page, by_addr) : NULL;
+}
+
+/* What alloc() returns is as large as a page, but need not be aligned to one. */
+static __always_inline struct slot_page *find_page(struct kprobe_insn_cache *c,
+						   unsigned long addr)
+{
+	struct slot_page *page = page_at(c, addr);
+
+	if (page && addr >= (unsigned long)page->insns)
+		return page;
+	page = page_at(c, addr - PAGE_SIZE);
+	if (page && addr - (unsigned long)page->insns < PAGE_SIZE)
+		return page;
+	return NULL;
+}
+
+static __always_inline unsigned int slot_index(struct slot_page *page,
+					       unsigned long addr, size_t size)
+{
+	return (addr - (unsigned long)page->insns) / (size * sizeof(kprobe_opcode_t));
+}
+
+static void page_event(struct kprobe_insn_cache *c, struct slot_page *page, bool gone)
+{
+	perf_event_ksymbol(PERF_RECORD_KSYMBOL_TYPE_OOL,
+			   (unsigned long)page->insns, PAGE_SIZE, gone, c->name);
+}
+
+static struct slot_page *alloc_page_struct(unsigned int slots)
+{
+	struct slot_page *page = kzalloc(struct_size(page, owner, slots), GFP_KERNEL);
+
+	if (!page)
+		return NULL;
+	page->used = bitmap_zalloc(slots, GFP_KERNEL);
+	page->dirty = bitmap_zalloc(slots, GFP_KERNEL);
+	page->settled = bitmap_zalloc(slots, GFP_KERNEL);
+	return page;
+}
+
+static void free_page_struct(struct slot_page *page)
+{
+	bitmap_free(page->used);
+	bitmap_free(page->dirty);
+	bitmap_free(page->settled);
+	kfree(page);
+}
+
+static struct slot_page *add_page(struct kprobe_insn_cache *c)
+{
+	struct slot_page *page = alloc_page_struct(slots_per_page(c));
+
+	if (!page)
+		return NULL;
+	if (page->used && page->dirty && page->settled)
+		page->insns = c->alloc();
+	if (!page->insns) {
+		free_page_struct(page);
+		return NULL;
+	}
+	addr_table_insert(&c->table, &page->by_addr,
+			  (unsigned long)page->insns & PAGE_MASK);
+	list_add_rcu(&page->list, &c->pages);
+	c->nr_free += slots_per_page(c);
+	c->current_page = page;
+	page_event(c, page, false);
+	return page;
+}
+
+/* Out of sight; its memory goes when nobody can be looking at it any more. */
+static void remove_page(struct kprobe_insn_cache *c, struct slot_page *page,
+			struct list_head *removed)
+{
+	c->nr_free -= slots_per_page(c);
+	if (c->current_page == page)
+		c->current_page = NULL;
+	page_event(c, page, true);
+	addr_table_remove(&c->table, &page->by_addr);
+	list_del_rcu(&page->list);
+	list_add(&page->list, removed);
+}
+
+/*
+ * When the page in use is full, another one with room takes its place: one walk
+ * for every page filled.
+ */
+static struct slot_page *page_with_room(struct kprobe_insn_cache *c)
+{
+	struct slot_page *page;
+
+	if (!c->nr_free)
+		return add_page(c);
+	if (c->current_page && c->current_page->nr_used < slots_per_page(c))
+		return c->current_page;
+	list_for_each_entry(page, &c->pages, list) {
+		if (page->nr_used < slots_per_page(c))
+			break;
+	}
+	c->current_page = page;
+	return page;
+}
+
+/**
+ * __get_insn_slot() - take a slot
+ * @c: where from
+ *
+ * Context: may sleep.
+ * Return: the slot, or NULL when there is no memory.
+ */
+kprobe_opcode_t *__get_insn_slot(struct kprobe_insn_cache *c)
+{
+	struct slot_page *page;
+	unsigned int i;
+
+	guard(mutex)(&c->mutex);
+	page = page_with_room(c);
+	if (!page)
+		return NULL;
+	i = find_first_zero_bit(page->used, slots_per_page(c));
+	__set_bit(i, page->used);
+	page->nr_used++;
+	c->nr_free--;
+	return page->insns + i * c->slot_size;
+}
+
+static void release_slot(struct kprobe_insn_cache *c, struct slot_page *page,
+			 unsigned int i)
+{
+	__clear_bit(i, page->used);
+	page->nr_used--;
+	c->nr_free++;
+}
+
+/**
+ * __free_insn_slot() - give a slot back
+ * @c: where it came from
+ * @slot: the slot
+ * @dirty: a task may still be executing in it
+ *
+ * Context: may sleep.
+ */
+void __free_insn_slot(struct kprobe_insn_cache *c, kprobe_opcode_t *slot, int dirty)
+{
+	struct slot_page *page;
+	unsigned int i;
+
+	guard(mutex)(&c->mutex);
+	page = find_page(c, (unsigned long)slot);
+	if (WARN_ONCE(!page, "kprobes: %pS is not a slot\n", slot))
+		return;
+	i = slot_index(page, (unsigned long)slot, c->slot_size);
+	if (WARN_ONCE(!test_bit(i, page->used) || test_bit(i, page->dirty) ||
+		      test_bit(i, page->settled), "kprobes: slot %pS was free\n", slot))
+		return;
+	/* Its site may be freed before anybody uses the slot again. */
+	WRITE_ONCE(page->owner[i], NULL);
+	if (dirty)
+		__set_bit(i, page->dirty);
+	else
+		release_slot(c, page, i);
+	if (dirty || !page->nr_used)
+		queue_work(system_unbound_wq, &c->collect);
+}
+
+static bool settle_dirty(struct kprobe_insn_cache *c)
+{
+	unsigned int slots = slots_per_page(c);
+	struct slot_page *page;
+	bool any = false;
+
+	guard(mutex)(&c->mutex);
+	list_for_each_entry(page, &c->pages, list) {
+		bitmap_copy(page->settled, page->dirty, slots);
+		bitmap_zero(page->dirty, slots);
+		any |= !bitmap_empty(page->settled, slots);
+	}
+	return any;
+}
+
+/* One free page stays, so that a lone probe that comes and goes finds it. */
+static void free_settled(struct kprobe_insn_cache *c, struct list_head *removed)
+{
+	struct slot_page *page, *next;
+	unsigned int i;
+
+	guard(mutex)(&c->mutex);
+	list_for_each_entry_safe(page, next, &c->pages, list) {
+		for_each_set_bit(i, page->settled, slots_per_page(c))
+			release_slot(c, page, i);
+		bitmap_zero(page->settled, slots_per_page(c));
+		if (!page->nr_used && c->nr_free > slots_per_page(c))
+			remove_page(c, page, removed);
+	}
+}
+
+static void collect_slots(struct work_struct *work)
+{
+	struct kprobe_insn_cache *c;
+	struct slot_page *page, *next;
+	LIST_HEAD(removed);
+
+	c = container_of(work, struct kprobe_insn_cache, collect);
+	if (settle_dirty(c)) {
+		synchronize_rcu_tasks();
+		synchronize_rcu();
+	}
+	free_settled(c, &removed);
+	if (list_empty(&removed))
+		return;
+	synchronize_rcu();
+	list_for_each_entry_safe(page, next, &removed, list) {
+		c->free(page->insns);
+		free_page_struct(page);
+	}
+}
+
+/**
+ * __is_insn_slot_addr() - is an address inside a page of slots?
+ * @c: of this cache
+ * @addr: any address
+ *
+ * Context: any, NMI included.
+ * Return: true if so.
+ */
+bool __is_insn_slot_addr(struct kprobe_insn_cache *c, unsigned long addr)
+{
+	bool found;
+
+	preempt_disable_notrace();
+	found = find_page(c, addr);
+	preempt_enable_notrace();
+	return found;
+}
+
+NOKPROBE_SYMBOL(__is_insn_slot_addr);
+
+/* The n-th page of a cache under its name, for /proc/kallsyms. */
+static bool page_symbol(struct kprobe_insn_cache *c, unsigned int *n,
+			unsigned long *value, char *type, char *sym)
+{
+	struct slot_page *page;
+
+	guard(rcu)();
+	list_for_each_entry_rcu(page, &c->pages, list) {
+		if ((*n)--)
+			continue;
+		*value = (unsigned long)page->insns;
+		*type = 't';
+		strscpy(sym, c->name, KSYM_NAME_LEN);
+		return true;
+	}
+	return false;
+}
+
+struct kprobe_insn_cache kprobe_insn_slots = {
+	.mutex		= __MUTEX_INITIALIZER(kprobe_insn_slots.mutex),
+	.pages		= LIST_HEAD_INIT(kprobe_insn_slots.pages),
+	.collect	= __WORK_INITIALIZER(kprobe_insn_slots.collect, collect_slots),
+	.alloc		= alloc_insn_page,
+	.free		= execmem_free,
+	.slot_size	= ARCH_KPROBE_SLOT_SIZE,
+	.name		= "kprobe_insn_page",
+	.table = {
+		.buckets = RCU_INITIALIZER(&kprobe_insn_slots.table.first),
+		.lock	 = &kprobe_insn_slots.mutex,
+		.grow	 = __WORK_INITIALIZER(kprobe_insn_slots.table.grow, addr_table_grow),
+		.first	 = ADDR_TABLE_FIRST(kprobe_insn_slots.table.first_heads),
+	},
+};
+
+/**
+ * kprobe_slot_set_owner() - say which site a slot serves
+ * @slot: from get_insn_slot(), until it is given back
+ * @p: the site
+ *
+ * Context: may sleep.
+ */
+void kprobe_slot_set_owner(kprobe_opcode_t *slot, struct kprobe *p)
+{
+	struct kprobe_insn_cache *c = &kprobe_insn_slots;
+	struct slot_page *page;
+
+	guard(mutex)(&c->mutex);
+	page = find_page(c, (unsigned long)slot);
+	if (page)
+		WRITE_ONCE(page->owner[slot_index(page, (unsigned long)slot,
+						  c->slot_size)], p);
+}
+
+/**
+ * kprobe_slot_owner() - find the site by an address in its slot
+ * @addr: any address
+ *
+ * Context: any, NMI included, preemption off.
+ * Return: the site, or NULL when @addr is in no slot or one without an owner.
+ */
+struct kprobe *kprobe_slot_owner(unsigned long addr)
+{
+	struct slot_page *page = find_page(&kprobe_insn_slots, addr);
+
+	if (!page)
+		return NULL;
+	return READ_ONCE(page->owner[slot_index(page, addr, ARCH_KPROBE_SLOT_SIZE)]);
+}
+
+NOKPROBE_SYMBOL(kprobe_slot_owner);
+
+#ifdef CONFIG_OPTPROBES
+void __weak *alloc_optinsn_page(void)
+{
+	return alloc_insn_page();
+}
+
+void __weak free_optinsn_page(void *page)
+{
+	execmem_free(page);
+}
+
+/* The size of a detour is only known to the linker: see kprobe_slots_init(). */
+struct kprobe_insn_cache kprobe_optinsn_slots = {
+	.mutex		= __MUTEX_INITIALIZER(kprobe_optinsn_slots.mutex),
+	.pages		= LIST_HEAD_INIT(kprobe_optinsn_slots.pages),
+	.collect	= __WORK_INITIALIZER(kprobe_optinsn_slots.collect, collect_slots),
+	.alloc		= alloc_optinsn_page,
+	.free		= free_optinsn_page,
+	.name		= "kprobe_optinsn_page",
+	.table = {
+		.buckets = RCU_INITIALIZER(&kprobe_optinsn_slots.table.first),
+		.lock	 = &kprobe_optinsn_slots.mutex,
+		.grow	 = __WORK_INITIALIZER(kprobe_optinsn_slots.table.grow, addr_table_grow),
+		.first	 = ADDR_TABLE_FIRST(kprobe_optinsn_slots.table.first_heads),
+	},
+};
+
+void __init kprobe_slots_init(void)
+{
+	kprobe_optinsn_slots.slot_size = MAX_OPTINSN_SIZE;
+}
+
+#endif
+
+static bool slot_page_symbol(unsigned int *n, unsigned long *value,
+			     char *type, char *sym)
+{
+	if (page_symbol(&kprobe_insn_slots, n, value, type, sym))
+		return true;
+#ifdef CONFIG_OPTPROBES
+	return page_symbol(&kprobe_optinsn_slots, n, value, type, sym);
+#else
+	return false;
+#endif
+}
+
+#else /* copies are kept elsewhere, if there are any */
+
+static bool slot_page_symbol(unsigned int *n, unsigned long *value,
+			     char *type, char *sym)
+{
+	return false;
+}
+#endif /* __ARCH_WANT_KPROBES_INSN_SLOT */
+
+/**
+ * kprobe_get_kallsym() - name the pages of slots for /proc/kallsyms
+ * @symnum: which one, from 0
+ * @value: its address
+ * @type: its type
+ * @sym: its name, of KSYM_NAME_LEN bytes
+ *
+ * Context: any.
+ * Return: 0, or -ERANGE past the last page.
+ */
+int kprobe_get_kallsym(unsigned int symnum, unsigned long *value, char *type,
+		       char *sym)
+{
+	return slot_page_symbol(&symnum, value, type, sym) ? 0 : -ERANGE;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _KERNEL_KPROBES_SLOTS_H
+#define _KERNEL_KPROBES_SLOTS_H
+
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/workqueue.h>
+
+#include "table.h"
+
+struct slot_page;
+
+/**
+ * struct kprobe_insn_cache - slots of one size
+ * @mutex:	everything below, and the pages
+ * @pages:	all pages; also walked under RCU
+ * @table:	the same by address, for lookups from any context
+ * @nr_free:	free slots in all pages
+ * @current_page: where the last slot came from
+ * @collect:	makes dirty slots usable again, gives empty pages back
+ * @alloc:	gets a page of executable memory
+ * @free:	gives it back
+ * @slot_size:	of a slot, in kprobe_opcode_t
+ * @name:	of the pages, in /proc/kallsyms and perf's records
+ */
+struct kprobe_insn_cache {
+	struct mutex		mutex;	/* a leaf */
+	struct list_head	pages;
+	struct addr_table	table;
+	unsigned int		nr_free;
+	struct slot_page	*current_page;
+	struct work_struct	collect;
+	void			*(*alloc)(void);
+	void			(*free)(void *page);
+	size_t			slot_size;
+	const char		*name;
+};
+
+#endif /* _KERNEL_KPROBES_SLOTS_H */

@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests of what the interface does not show: the table, the slots, the
+ * states of a site and its way out. What users see is in lib/test_kprobes.c.
+ */
+#include <kunit/test.h>
+#include <linux/completion.h>
+#include <linux/irq_work.h>
+#include <linux/kprobes.h>
+#include <linux/slab.h>
+
+#include "internal.h"
+
+/* --- the table --- */
+
+#define NR_NODES	5000
+
+struct table_fixture {
+	struct mutex		lock;	/* the table's */
+	struct addr_table	table;
+	struct addr_node	nodes[NR_NODES];
+};
+
+static unsigned long key_of(unsigned int i)
+{
+	return 0xffffffff81000000UL + i * 16UL;
+}
+
+static struct addr_node *find_key(struct table_fixture *f, unsigned int i)
+{
+	guard(preempt)();
+	return addr_table_find(&f->table, key_of(i));
+}
+
+static void drop_table(void *data)
+{
+	struct table_fixture *f = data;
+	struct addr_buckets *b;
+
+	flush_work(&f->table.grow);
+	b = rcu_dereference_protected(f->table.buckets, true);
+	if (b != &f->table.first) {
+		kvfree(b->heads);
+		kfree(b);
+	}
+	kvfree(f);
+}
+
+static struct table_fixture *new_table(struct kunit *test)
+{
+	struct table_fixture *f = kvzalloc(sizeof(*f), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, f);
+	mutex_init(&f->lock);
+	f->table.lock = &f->lock;
+	f->table.first = (struct addr_buckets)ADDR_TABLE_FIRST(f->table.first_heads);
+	INIT_WORK(&f->table.grow, addr_table_grow);
+	rcu_assign_pointer(f->table.buckets, &f->table.first);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_table, f));
+	return f;
+}
+
+static void fill_table(struct table_fixture *f)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_NODES; i++) {
+		guard(mutex)(&f->lock);
+		addr_table_insert(&f->table, &f->nodes[i], key_of(i));
+	}
+}
+
+static void table_finds_all_while_and_after_it_grows(struct kunit *test)
+{
+	struct table_fixture *f = new_table(test);
+	unsigned int i, wrong = 0;
+
+	for (i = 0; i < NR_NODES; i++) {
+		mutex_lock(&f->lock);
+		addr_table_insert(&f->table, &f->nodes[i], key_of(i));
+		mutex_unlock(&f->lock);
+		wrong += find_key(f, i) != &f->nodes[i];
+		wrong += find_key(f, i / 2) != &f->nodes[i / 2];
+		wrong += !!find_key(f, i + 1);
+	}
+	KUNIT_EXPECT_EQ(test, 0, wrong);
+	flush_work(&f->table.grow);
+	for (i = 0; i < NR_NODES; i++)
+		wrong += find_key(f, i) != &f->nodes[i];
+	KUNIT_EXPECT_EQ(test, 0, wrong);
+}
+
+/* What makes a lookup cost the same however many sites there are. */
+static void table_keeps_its_chains_short(struct kunit *test)
+{
+	struct table_fixture *f = new_table(test);
+	unsigned int i, longest = 0, n;
+	struct addr_buckets *b;
+	struct hlist_node *link;
+
+	fill_table(f);
+	flush_work(&f->table.grow);
+	b = rcu_dereference_protected(f->table.buckets, true);
+	KUNIT_EXPECT_GE(test, 1UL << b->bits, (unsigned long)NR_NODES);
+	for (i = 0; i < 1U << b->bits; i++) {
+		n = 0;
+		hlist_for_each(link, &b->heads[i])
+			n++;
+		longest = max(longest, n);
+	}
+	KUNIT_EXPECT_LE(test, longest, 10);
+}
+
+static void table_forgets_what_is_removed(struct kunit *test)
+{
+	struct table_fixture *f = new_table(test);
+	unsigned int i, wrong = 0;
+
+	fill_table(f);
+	for (i = 0; i < NR_NODES; i += 2) {
+		guard(mutex)(&f->lock);
+		addr_table_remove(&f->table, &f->nodes[i]);
+	}
+	for (i = 0; i < NR_NODES; i++)
+		wrong += find_key(f, i) != (i % 2 ? &f->nodes[i] : NULL);
+	KUNIT_EXPECT_EQ(test, 0, wrong);
+}
+
+/* --- slots --- */
+
+#ifdef __ARCH_WANT_KPROBES_INSN_SLOT
+#define NR_SLOTS	300
+
+static void slots_are_distinct_and_known(struct kunit *test)
+{
+	kprobe_opcode_t **slots = kunit_kcalloc(test, NR_SLOTS, sizeof(*slots), GFP_KERNEL);
+	unsigned int i, j, same = 0, unknown = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, slots);
+	for (i = 0; i < NR_SLOTS; i++) {
+		slots[i] = get_insn_slot();
+		KUNIT_EXPECT_NOT_NULL(test, slots[i]);
+		unknown += !is_kprobe_insn_slot((unsigned long)slots[i]);
+		for (j = 0; j < i; j++)
+			same += slots[i] == slots[j];
+	}
+	for (i = 0; i < NR_SLOTS; i++)
+		if (slots[i])
+			free_insn_slot(slots[i], 0);
+	KUNIT_EXPECT_EQ(test, 0, same);
+	KUNIT_EXPECT_EQ(test, 0, unknown);
+	KUNIT_EXPECT_FALSE(test, is_kprobe_insn_slot((unsigned long)slots));
+}
+
+/* A task may be preempted in it. */
+static void dirty_slot_is_not_handed_out_at_once(struct kunit *test)
+{
+	kprobe_opcode_t *dirty = get_insn_slot(), *next;
+
+	KUNIT_ASSERT_NOT_NULL(test, dirty);
+	free_insn_slot(dirty, 1);
+	next = get_insn_slot();
+	KUNIT_EXPECT_PTR_NE(test, next, dirty);
+	free_insn_slot(next, 0);
+}
+
+static void slot_knows_its_owner(struct kunit *test)
+{
+	kprobe_opcode_t *slot = get_insn_slot();
+	struct kprobe owner;
+
+	KUNIT_ASSERT_NOT_NULL(test, slot);
+	KUNIT_EXPECT_NULL(test, kprobe_slot_owner((unsigned long)slot));
+	kprobe_slot_set_owner(slot, &owner);
+	KUNIT_EXPECT_PTR_EQ(test, &owner, kprobe_slot_owner((unsigned long)slot));
+	KUNIT_EXPECT_PTR_EQ(test, &owner, kprobe_slot_owner((unsigned long)(slot + 1) - 1));
+	KUNIT_EXPECT_NULL(test, kprobe_slot_owner((unsigned long)&owner));
+	free_insn_slot(slot, 0);
+	KUNIT_EXPECT_NULL(test, kprobe_slot_owner((unsigned long)slot));
+}
+#endif
+
+/* --- sites --- */
+
+static noinline unsigned int site_target(unsigned int n)
+{
+	barrier_data(&n);
+	return n * 3 + 1;
+}
+
+static unsigned int hits;
+
+static int count_hit(struct kprobe *p, struct pt_regs *regs)
+{
+	hits++;
+	return 0;
+}
+
+static void unregister_quietly(void *p)
+{
+	unregister_kprobe(p);
+}
+
+static struct kprobe *plant(struct kunit *test)
+{
+	struct kprobe *p = kunit_kzalloc(test, sizeof(*p), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, p);
+	p->addr = (kprobe_opcode_t *)site_target;
+	p->pre_handler = count_hit;
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(p));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, unregister_quietly, p));
+	return p;
+}
+
+static struct kprobe_site *planted_site(struct kprobe *p)
+{
+	guard(mutex)(&kprobe_mutex);
+	return kprobe_find_site((unsigned long)p->addr);
+}
+
+static unsigned int hits_of_a_call(void)
+{
+	unsigned int (*target)(unsigned int n) = site_target;
+
+	/* Not to be seen through by the compiler. */
+	OPTIMIZER_HIDE_VAR(target);
+	hits = 0;
+	target(1);
+	return READ_ONCE(hits);
+}
+
+static void site_follows_what_its_probes_want(struct kunit *test)
+{
+	struct kprobe *first = plant(test);
+	struct kprobe_site *site = planted_site(first);
+	struct kprobe *second;
+
+	KUNIT_ASSERT_NOT_NULL(test, site);
+	KUNIT_EXPECT_EQ(test, SITE_ARMED, site->state);
+	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(first));
+	KUNIT_EXPECT_EQ(test, SITE_IDLE, site->state);
+	KUNIT_EXPECT_EQ(test, 0, hits_of_a_call());
+
+	second = plant(test);
+	KUNIT_EXPECT_PTR_EQ(test, site, planted_site(second));
+	KUNIT_EXPECT_EQ(test, SITE_ARMED, site->state);
+	KUNIT_EXPECT_EQ(test, 1, hits_of_a_call());
+	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(first));
+	KUNIT_EXPECT_EQ(test, 2, hits_of_a_call());
+}
+
+static void site_follows_the_global_switch(struct kunit *test)
+{
+	struct kprobe *p = plant(test);
+	struct kprobe_site *site = planted_site(p);
+
+	KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(false));
+	KUNIT_EXPECT_EQ(test, SITE_IDLE, site->state);
+	KUNIT_EXPECT_FALSE(test, kprobe_disabled(p));
+	KUNIT_EXPECT_EQ(test, 0, hits_of_a_call());
+	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(p));
+	KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(true));
+	KUNIT_EXPECT_EQ(test, SITE_IDLE, site->state);
+	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(p));
+	KUNIT_EXPECT_EQ(test, SITE_ARMED, site->state);
+	KUNIT_EXPECT_EQ(test, 1, hits_of_a_call());
+}
+
+/*
+ * With kprobe_mutex held the retired site cannot be freed, so it is there to be
+ * found: left by its last probe, and then revived by the next.
+ */
+static void dying_site_is_revived(struct kunit *test)
+{
+	struct kprobe p = {
+		.addr = (kprobe_opcode_t *)site_target,
+		.pre_handler = count_hit,
+	};
+	struct kprobe_site *site;
+	struct kprobe_plan plan;
+
+	kprobe_plan_init(&plan);
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&p));
+	mutex_lock(&kprobe_mutex);
+	site = kprobe_find_site((unsigned long)p.addr);
+	KUNIT_EXPECT_TRUE(test, kprobe_remove(&p, &plan));
+	kprobe_plan_apply(&plan);
+	KUNIT_EXPECT_EQ(test, SITE_DYING, site->state);
+	KUNIT_EXPECT_PTR_EQ(test, site, kprobe_find_site((unsigned long)p.addr));
+	INIT_LIST_HEAD(&p.list);
+	KUNIT_EXPECT_EQ(test, 0, kprobe_site_attach(site, &p, &plan));
+	kprobe_plan_apply(&plan);
+	KUNIT_EXPECT_EQ(test, SITE_ARMED, site->state);
+	mutex_unlock(&kprobe_mutex);
+	KUNIT_EXPECT_EQ(test, 1, hits_of_a_call());
+	unregister_kprobe(&p);
+	KUNIT_EXPECT_EQ(test, 0, hits_of_a_call());
+}
+
+static void site_of_gone_text_keeps_its_probes(struct kunit *test)
+{
+	struct kprobe *p = plant(test);
+	struct kprobe_site *site = planted_site(p);
+	unsigned long addr = (unsigned long)p->addr;
+	struct kprobe_plan plan;
+
+	kprobe_plan_init(&plan);
+	/* The text stays in truth: it must be as it was for what comes after. */
+	mutex_lock(&kprobe_mutex);
+	KUNIT_EXPECT_EQ(test, 0, kprobe_plan_armed(site, false, &plan));
+	kprobe_plan_apply(&plan);
+	kprobe_site_kill(site);
+	KUNIT_EXPECT_EQ(test, SITE_GONE, site->state);
+	KUNIT_EXPECT_NULL(test, kprobe_find_site(addr));
+	mutex_unlock(&kprobe_mutex);
+
+	KUNIT_EXPECT_TRUE(test, kprobe_gone(p));
+	KUNIT_EXPECT_EQ(test, -EINVAL, enable_kprobe(p));
+	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(p));
+	KUNIT_EXPECT_TRUE(test, kprobe_is_registered(p));
+
+	/* Others may be probing there by now. */
+	KUNIT_EXPECT_PTR_NE(test, site, planted_site(plant(test)));
+	KUNIT_EXPECT_EQ(test, 1, hits_of_a_call());
+}
+
+static void representative_stands_for_all_probes(struct kunit *test)
+{
+	struct kprobe p = {
+		.addr = (kprobe_opcode_t *)site_target,
+		.pre_handler = count_hit,
+	}, q = p;
+	struct kprobe_site *site;
+
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&p));
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&q));
+	site = planted_site(&p);
+	unregister_kprobe(&site->kp);
+	KUNIT_EXPECT_FALSE(test, kprobe_is_registered(&p));
+	KUNIT_EXPECT_FALSE(test, kprobe_is_registered(&q));
+	KUNIT_EXPECT_EQ(test, 0, hits_of_a_call());
+}
+
+/* --- the level of a hit --- */
+
+struct level_probe {
+	struct irq_work		work;
+	struct completion	done;
+	unsigned int		level;
+	bool			entered;
+	struct kprobe		*inside;
+};
+
+static struct kprobe level_kprobe;
+
+static void look_from_hardirq(struct irq_work *work)
+{
+	struct level_probe *probe = container_of(work, struct level_probe, work);
+	struct kprobe_frame frame;
+
+	probe->level = arch_kprobe_level();
+	probe->entered = kprobe_enter(&frame, &level_kprobe);
+	if (probe->entered) {
+		probe->inside = kprobe_running();
+		kprobe_leave(&frame);
+	}
+	complete(&probe->done);
+}
+
+/* Only what is nested in its own context is kept out. */
+static void busy_task_does_not_keep_an_interrupt_out(struct kunit *test)
+{
+	struct level_probe probe = { .level = ~0U };
+	struct kprobe_frame frame;
+	unsigned int i;
+
+	init_completion(&probe.done);
+	init_irq_work(&probe.work, look_from_hardirq);
+
+	kprobe_busy_begin();
+	KUNIT_EXPECT_EQ(test, 0, arch_kprobe_level());
+	KUNIT_EXPECT_FALSE(test, kprobe_enter(&frame, &level_kprobe));
+	irq_work_queue(&probe.work);
+	for (i = 0; i < 1000000 && !completion_done(&probe.done); i++)
+		cpu_relax();
+	KUNIT_ASSERT_TRUE(test, completion_done(&probe.done));
+	KUNIT_EXPECT_NOT_NULL(test, kprobe_running());
+	kprobe_busy_begin();
+	kprobe_busy_end();
+	KUNIT_EXPECT_FALSE(test, kprobe_enter(&frame, &level_kprobe));
+	kprobe_busy_end();
+
+	KUNIT_EXPECT_TRUE(test, probe.entered);
+	KUNIT_EXPECT_EQ(test, 2, probe.level);
+	KUNIT_EXPECT_PTR_EQ(test, &level_kprobe, probe.inside);
+	scoped_guard(preempt) {
+		KUNIT_EXPECT_NULL(test, kprobe_running());
+		KUNIT_EXPECT_TRUE(test, kprobe_enter(&frame, &level_kprobe));
+		kprobe_leave(&frame);
+	}
+}
+
+static struct kunit_case core_cases[] = {
+	KUNIT_CASE(table_finds_all_while_and_after_it_grows),
+	KUNIT_CASE(table_keeps_its_chains_short),
+	KUNIT_CASE(table_forgets_what_is_removed),
+#ifdef __ARCH_WANT_KPROBES_INSN_SLOT
+	KUNIT_CASE(slots_are_distinct_and_known),
+	KUNIT_CASE(dirty_slot_is_not_handed_out_at_once),
+	KUNIT_CASE(slot_knows_its_owner),
+#endif
+	KUNIT_CASE(site_follows_what_its_probes_want),
+	KUNIT_CASE(site_follows_the_global_switch),
+	KUNIT_CASE(dying_site_is_revived),
+	KUNIT_CASE(site_of_gone_text_keeps_its_probes),
+	KUNIT_CASE(representative_stands_for_all_probes),
+	KUNIT_CASE(busy_task_does_not_keep_an_interrupt_out),
+	{}
+};
+
+static struct kunit_suite core_suite = {
+	.name = "kprobes_core",
+	.test_cases = core_cases,
+};
+
+kunit_test_suite(core_suite);
+
+MODULE_DESCRIPTION("KUnit tests of the core of kprobes");
+MODULE_LICENSE("GPL");
