@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _ASM_X86_KPROBES_H
+#define _ASM_X86_KPROBES_H
+
+#include <asm-generic/kprobes.h>
+#include <asm/ptrace.h>
+
+#ifdef CONFIG_KPROBES
+
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/types.h>
+#include <asm/insn.h>
+#include <asm/text-patching.h>
+
+#define __ARCH_WANT_KPROBES_INSN_SLOT
+
+struct kprobe;
+
+typedef u8 kprobe_opcode_t;
+
+/* Instruction fetch is coherent with stores (SDM vol. 3, 12.6). */
+static inline void flush_insn_slot(struct kprobe *p)
+{
+}
+
+/*
+ * An out-of-line slot holds up to two copies of the probed instruction:
+ *
+ *   offset 0    the copy a hit runs by default: followed by a jump back when
+ *               the instruction can be boosted, else by an int3
+ *   offset 32   only where the first is boosted: a copy that ends in an int3,
+ *               for hits that a post handler has to see
+ *
+ * A copy is at most 15 bytes of instruction and 5 bytes of jump.
+ */
+#define KPROBE_SLOT_STEP_OFFSET	32
+#define ARCH_KPROBE_SLOT_SIZE	64
+
+struct kprobe_emulation;
+
+/*
+ * kprobe_emulate_fn - carry out an instruction on saved registers
+ *
+ * On entry regs->ip is the address of the instruction; on success everything
+ * is as the processor would have left it, regs->ip included. Returns false,
+ * with @regs untouched, when a memory operand could not be read: the slot's
+ * copy then has to take the fault in its place.
+ */
+typedef bool (*kprobe_emulate_fn)(const struct kprobe_emulation *em,
+				  struct pt_regs *regs);
+
+/**
+ * struct kprobe_emulation - a decoded instruction that is emulated
+ * @fn:		carries the instruction out; NULL when it is not emulated
+ * @disp:	branch displacement, memory displacement or immediate
+ * @length:	of the instruction, in bytes, prefixes included
+ * @op:		what @fn needs to know: a condition code, an opcode
+ * @reg:	offset in pt_regs of the register operand
+ * @base:	offset in pt_regs of a memory operand's base, or KPROBE_NO_REG
+ * @index:	offset in pt_regs of a memory operand's index, or KPROBE_NO_REG
+ * @scale:	log2 of the factor that the index is multiplied by
+ * @size:	of the operands, in bytes; for loop and jcxz, of the counter
+ * @memory:	the operand is in memory: the slot's copy of an indirect call or
+ *		jump pushes its operand instead, so that a bad pointer faults
+ *		there as it would have in place
+ */
+struct kprobe_emulation {
+	kprobe_emulate_fn	fn;
+	s32			disp;
+	u8			length;
+	u8			op;
+	u8			reg;
+	u8			base;
+	u8			index;
+	u8			scale;
+	u8			size;
+	bool			memory;
+};
+
+#define KPROBE_NO_REG		0xff
+
+/**
+ * struct arch_specific_insn - how the probed instruction is carried out
+ * @insn:	the out-of-line slot, NULL for an entry hooked through ftrace
+ * @emulation:	used first where its @fn is set
+ * @boosted:	the first copy in the slot jumps back by itself
+ */
+struct arch_specific_insn {
+	kprobe_opcode_t		*insn;
+	struct kprobe_emulation	emulation;
+	bool			boosted;
+};
+
+/* Writing a byte is cheap, having all CPUs take notice is not. */
+#define arch_arm_kprobes	arch_arm_kprobes
+
+extern const int kretprobe_blacklist_size;
+
+void arch_remove_kprobe(struct kprobe *p);
+int kprobe_int3_handler(struct pt_regs *regs);
+int kprobe_fault_handler(struct pt_regs *regs, int trapnr);
+
+/*
+ * exc_int3() accounts every breakpoint as an NMI. What our own entries in
+ * progress on this CPU have added to preempt_count() is kept here, so that the
+ * level of the probed code can still be told.
+ */
+DECLARE_PER_CPU(unsigned int, kprobe_int3_count);
+
+static __always_inline unsigned long arch_kprobe_level(void)
+{
+	unsigned int count = preempt_count() - __this_cpu_read(kprobe_int3_count);
+
+	/* Most hits by far are a task's. */
+	if (likely(!(count & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET))))
+		return 0;
+	if (count & NMI_MASK)
+		return 3;
+	return count & HARDIRQ_MASK ? 2 : 1;
+}
+
+#define arch_kprobe_level	arch_kprobe_level
+
+/* The level marks say all there is to say; nobody here looks at a status. */
+#define arch_kprobe_mark_active()	do { } while (0)
+
+/* Told from the instruction pointer alone, whatever the context. */
+#define arch_kprobe_may_own_fault()	true
+
+/*
+ * While the pre handlers of a hit run, the instruction pointer in its registers
+ * is one past an instruction that was not carried out yet, and can be that of
+ * the next one, with another stack layout. This in orig_ax, where exceptions of
+ * the kernel have -1, tells the unwinder.
+ */
+#define KPROBE_HIT_ORIG_AX		(-2UL)
+
+static __always_inline bool kprobe_regs_of_hit(const struct pt_regs *regs)
+{
+	return regs->orig_ax == KPROBE_HIT_ORIG_AX;
+}
+
+#else /* !CONFIG_KPROBES */
+
+static __always_inline bool kprobe_regs_of_hit(const struct pt_regs *regs)
+{
+	return false;
+}
+
+#endif /* CONFIG_KPROBES */
+#endif /* _ASM_X86_KPROBES_H */

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef __X86_KERNEL_KPROBES_COMMON_H
+#define __X86_KERNEL_KPROBES_COMMON_H
+
+#include <linux/kprobes.h>
+#include <linux/types.h>
+#include <asm/asm.h>
+#include <asm/frame.h>
+#include <asm/insn.h>
+
+/*
+ * Building and taking down the general registers of a pt_regs from assembly
+ * that was not entered through an exception, as a return trampoline is. What
+ * an exception would have pushed (ip, cs, orig_ax; on 32 bits the segments
+ * too) only gets room; the C side fills it in.
+ */
+#ifdef CONFIG_X86_64
+#define SAVE_REGS_STRING						\
+	"	subq $24, %rsp\n"					\
+	"	pushq %rdi;	pushq %rsi;	pushq %rdx\n"		\
+	"	pushq %rcx;	pushq %rax;	pushq %r8\n"		\
+	"	pushq %r9;	pushq %r10;	pushq %r11\n"		\
+	"	pushq %rbx;	pushq %rbp;	pushq %r12\n"		\
+	"	pushq %r13;	pushq %r14;	pushq %r15\n"		\
+	ENCODE_FRAME_POINTER
+
+#define RESTORE_REGS_STRING						\
+	"	popq %r15;	popq %r14;	popq %r13\n"		\
+	"	popq %r12;	popq %rbp;	popq %rbx\n"		\
+	"	popq %r11;	popq %r10;	popq %r9\n"		\
+	"	popq %r8;	popq %rax;	popq %rcx\n"		\
+	"	popq %rdx;	popq %rsi;	popq %rdi\n"		\
+	"	addq $24, %rsp\n"
+#else
+#define SAVE_REGS_STRING						\
+	"	subl $16, %esp\n"					\
+	"	pushl %fs;	pushl %es;	pushl %ds\n"		\
+	"	pushl %eax;	pushl %ebp;	pushl %edi\n"		\
+	"	pushl %esi;	pushl %edx;	pushl %ecx\n"		\
+	"	pushl %ebx\n"						\
+	ENCODE_FRAME_POINTER
+
+#define RESTORE_REGS_STRING						\
+	"	popl %ebx;	popl %ecx;	popl %edx\n"		\
+	"	popl %esi;	popl %edi;	popl %ebp\n"		\
+	"	popl %eax\n"						\
+	"	addl $28, %esp\n"
+#endif
+
+/* decode.c: what an instruction is, and where it may stand */
+int kprobe_decode(struct insn *insn, u8 *buf, unsigned long addr);
+int kprobe_opcode(struct insn *insn);
+int kprobe_check_boundary(unsigned long addr);
+int kprobe_check_insn(struct insn *insn, unsigned long addr);
+bool kprobe_can_boost(struct insn *insn);
+int kprobe_relocate(u8 *copy, struct insn *insn,
+		    unsigned long from, unsigned long to);
+
+/* emulate.c: carrying an instruction out on saved registers */
+int kprobe_emulation_init(struct kprobe_emulation *em, struct insn *insn);
+void kprobe_emulate_pushed(const struct kprobe_emulation *em, struct pt_regs *regs);
+
+/* For the tests to know when they have seen all rows of the table. */
+extern const unsigned int kprobe_nr_emulators;
+int kprobe_find_emulator(struct insn *insn);
+
+#endif /* __X86_KERNEL_KPROBES_COMMON_H */

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What stands at a probed address, and whether a copy of it can take its place
+ *
+ * An instruction is one of three things here. A near branch is emulated, or its
+ * probe is refused. Whatever else reads or sets the instruction pointer, or
+ * does not survive a trap right before it, is refused. All the rest does the
+ * same wherever it runs, once a rip-relative operand was adjusted: it runs as a
+ * copy, which then jumps back. (x87 instructions leave their own address behind
+ * for fnstenv, but nothing in the kernel ever looks there.)
+ */
+
+#include <linux/cfi.h>
+#include <linux/cpufeature.h>
+#include <linux/errno.h>
+#include <linux/kallsyms.h>
+#include <linux/kgdb.h>
+#include <linux/kprobes.h>
+#include <linux/mm.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <linux/unaligned.h>
+#include <asm/ibt.h>
+#include <asm/insn.h>
+#include <asm/text-patching.h>
+
+#include "common.h"
+
+/* Functions that come back on another stack than they were called on. */
+struct kretprobe_blackpoint kretprobe_blacklist[] = {
+	{ .name = "__switch_to" },
+	{ }
+};
+
+const int kretprobe_blacklist_size = ARRAY_SIZE(kretprobe_blacklist);
+
+static bool foreign_breakpoint(unsigned long addr)
+{
+#ifdef CONFIG_KGDB
+	return kgdb_has_hit_break(addr);
+#else
+	return false;
+#endif
+}
+
+/* Text need not go on for a whole instruction at the end of a mapping. */
+static int read_text(u8 *buf, unsigned long addr)
+{
+	int len = MAX_INSN_SIZE;
+
+	if (!copy_from_kernel_nofault(buf, (void *)addr, len))
+		return len;
+
+	len = min_t(int, len, PAGE_SIZE - offset_in_page(addr));
+	return copy_from_kernel_nofault(buf, (void *)addr, len) ? -EFAULT : len;
+}
+
+/**
+ * kprobe_decode - decode an instruction as if nothing had been probed
+ * @insn:	is filled in, and refers to @buf
+ * @buf:	MAX_INSN_SIZE bytes, set to what stands at @addr
+ * @addr:	where the instruction begins
+ *
+ * An int3 that nobody answers for is taken for what it is: padding.
+ *
+ * Context: kprobe_mutex and text_mutex held.
+ * Return: 0; -EFAULT when @addr cannot be read; -EILSEQ when it holds no valid
+ * instruction, or a breakpoint of kgdb, which hides what was there.
+ */
+int kprobe_decode(struct insn *insn, u8 *buf, unsigned long addr)
+{
+	struct kprobe *p;
+	int i, len;
+
+	len = read_text(buf, addr);
+	if (len < 0)
+		return len;
+
+	for (i = 0; i < len; i++) {
+		if (buf[i] != INT3_INSN_OPCODE)
+			continue;
+		p = get_kprobe((void *)addr + i);
+		if (p && !kprobe_ftrace(p))
+			buf[i] = p->opcode;
+	}
+
+	if (foreign_breakpoint(addr) ||
+	    insn_decode(insn, buf, len, INSN_MODE_KERN))
+		return -EILSEQ;
+	return 0;
+}
+
+/**
+ * kprobe_check_boundary - tell whether an instruction begins at an address
+ * @addr:	an address in a function
+ *
+ * Nothing but the way from the function's first byte tells where instructions
+ * begin.
+ *
+ * Context: kprobe_mutex and text_mutex held.
+ * Return: 0, or -EILSEQ.
+ */
+int kprobe_check_boundary(unsigned long addr)
+{
+	unsigned long size, offset, at;
+	u8 buf[MAX_INSN_SIZE];
+	struct insn insn;
+
+	if (!kallsyms_lookup_size_offset(addr, &size, &offset))
+		return -EILSEQ;
+
+	for (at = addr - offset; at < addr; at += insn.length) {
+		if (kprobe_decode(&insn, buf, at))
+			return -EILSEQ;
+	}
+	return at == addr ? 0 : -EILSEQ;
+}
+
+static bool has_prefix(struct insn *insn, u8 wanted)
+{
+	insn_byte_t prefix;
+	int i;
+
+	for_each_insn_prefix(insn, i, prefix) {
+		if (prefix == wanted)
+			return true;
+	}
+	return false;
+}
+
+static bool has_rep_prefix(struct insn *insn)
+{
+	return has_prefix(insn, 0xf2) || has_prefix(insn, 0xf3);
+}
+
+/* VEX, EVEX: the opcode is one of another map, where all are computations. */
+static bool is_vector_insn(struct insn *insn)
+{
+	return insn->vex_prefix.nbytes;
+}
+
+/**
+ * kprobe_opcode - the opcode of an instruction as one number
+ * @insn:	the instruction
+ *
+ * Return: the byte, or 0x0fXX after an escape byte; -1 in the maps beyond, which
+ * hold nothing but computations.
+ */
+int kprobe_opcode(struct insn *insn)
+{
+	if (is_vector_insn(insn) || insn->opcode.nbytes > 2)
+		return -1;
+	if (insn->opcode.nbytes == 2)
+		return 0x0f00 | insn->opcode.bytes[1];
+	return insn->opcode.bytes[0];
+}
+
+/* A breakpoint over these would change what their own handlers find. */
+static bool is_software_trap(struct insn *insn)
+{
+	switch (kprobe_opcode(insn)) {
+	case 0xcc ... 0xce:	/* int3, int, into */
+	case 0xf1:		/* int1 */
+	case 0x0f0b:		/* ud2: WARN(), BUG(), a failed check of kCFI */
+	case 0x0fb9:		/* ud1: UBSAN */
+	case 0x0fff:		/* ud0 */
+		return true;
+	}
+	return false;
+}
+
+/*
+ * The handler of a kCFI trap finds the expected type by decoding, in place:
+ *
+ *	mov	$-type, %r10d
+ *	add	-4(%reg), %r10d
+ *	je	1f
+ *	ud2
+ */
+static bool is_cfi_check(struct insn *insn, unsigned long addr)
+{
+	unsigned long je = addr + insn->length;
+
+	switch (kprobe_opcode(insn)) {
+	case 0xba:
+		je += 4;
+		fallthrough;
+	case 0x03:
+		return is_cfi_trap(je + JMP8_INSN_SIZE);
+	}
+	return false;
+}
+
+/* Where the processor tracks indirect branches, they have to find it. */
+static bool is_landing_pad(struct insn *insn)
+{
+	return cpu_feature_enabled(X86_FEATURE_IBT) &&
+	       kprobe_opcode(insn) == 0x0f1e && has_prefix(insn, 0xf3) &&
+	       (insn->modrm.bytes[0] & 0xfe) == 0xfa;
+}
+
+/*
+ * 0f 01 with a register operand is an instruction of its own for each value of
+ * the ModRM byte, and many of them enter or leave a virtual machine, an enclave
+ * or a transaction. So here those that can be probed are listed.
+ */
+static bool group7_refused(struct insn *insn)
+{
+	if (has_rep_prefix(insn))
+		return true;
+
+	switch (insn->modrm.bytes[0]) {
+	case 0x00 ... 0xbf:	/* descriptor tables, invlpg: operand in memory */
+	case 0xc8:		/* monitor */
+	case 0xca ... 0xcb:	/* clac, stac */
+	case 0xd0 ... 0xd1:	/* xgetbv, xsetbv */
+	case 0xd6:		/* xtest */
+	case 0xe0 ... 0xe7:	/* smsw */
+	case 0xe8:		/* serialize */
+	case 0xee ... 0xf7:	/* rdpkru, wrpkru, lmsw */
+	case 0xf9 ... 0xfa:	/* rdtscp, monitorx */
+	case 0xfc ... 0xff:	/* clzero, rdpru, invlpgb, tlbsync */
+		return false;
+	}
+	return true;		/* among them swapgs, mwait, vmcall, xend */
+}
+
+static bool two_byte_refused(struct insn *insn)
+{
+	u8 modrm = insn->modrm.bytes[0];
+
+	switch (insn->opcode.bytes[1]) {
+	case 0x01:
+		return group7_refused(insn);
+	case 0x05:		/* syscall */
+	case 0x07:		/* sysret */
+	case 0x34 ... 0x35:	/* sysenter, sysexit */
+	case 0x37:		/* getsec: goes where a register points to */
+	case 0xaa:		/* rsm */
+		return true;
+	case 0x20 ... 0x23:
+		/* To or from cr or dr: the processor does not look at mod. */
+		return X86_MODRM_MOD(modrm) != 3;
+	case 0xa9:		/* pop %gs */
+	case 0xb5:		/* lgs */
+		return insn->x86_64;
+	case 0xae:		/* wrgsbase */
+		return has_prefix(insn, 0xf3) && (modrm & 0xf8) == 0xd8;
+	}
+	return false;
+}
+
+/*
+ * Of the segment registers, ss holds off traps for an instruction, and a trap
+ * that finds another gs base on 64 bits does not find its CPU's data.
+ */
+static bool segment_refused(struct insn *insn)
+{
+	int segment = X86_MODRM_REG(insn->modrm.bytes[0]);
+
+	return segment == 2 || (insn->x86_64 && segment == 5);
+}
+
+static bool one_byte_refused(struct insn *insn)
+{
+	int ext = X86_MODRM_REG(insn->modrm.bytes[0]);
+
+	switch (insn->opcode.bytes[0]) {
+	case 0x17:		/* pop %ss */
+	case 0x9a:		/* lcall */
+	case 0xca ... 0xcb:	/* lret */
+	case 0xcf:		/* iret */
+	case 0xea:		/* ljmp */
+		return true;
+	case 0xf4:
+		/* hlt: its interrupt could come between the trap and the copy */
+		return true;
+	case 0x8e:
+		return segment_refused(insn);
+	case 0x8f:		/* but pop: an XOP prefix, which is not decoded */
+	case 0xc6 ... 0xc7:	/* but mov: xabort, xbegin */
+		return ext != 0;
+	case 0xfe:
+		return ext > 1;
+	case 0xff:		/* lcall, ljmp, undefined */
+		return ext == 3 || ext == 5 || ext == 7;
+	}
+	return false;
+}
+
+static bool is_refused(struct insn *insn)
+{
+	/* For an emulator: our copy might not find its way there. */
+	if (insn_has_emulate_prefix(insn))
+		return true;
+
+	/* pt_regs knows nothing of APX. */
+	if (insn_is_rex2(insn))
+		return true;
+
+	/* An address of 32 bits relative to a slot goes elsewhere. */
+	if (insn_rip_relative(insn) && insn->addr_bytes != 8)
+		return true;
+
+	if (is_vector_insn(insn))
+		return false;
+	if (insn->opcode.nbytes == 1)
+		return one_byte_refused(insn);
+	return insn->opcode.nbytes == 2 && two_byte_refused(insn);
+}
+
+/*
+ * sti lets no interrupt in before the instruction after it is done. Emulated, it
+ * does, and where that is a hlt, or a way out to another mode, it would be too
+ * early. All of those are instructions that may not be probed themselves.
+ */
+static bool sti_shadow_matters(struct insn *insn, unsigned long addr)
+{
+	u8 buf[MAX_INSN_SIZE];
+	struct insn next;
+
+	if (kprobe_opcode(insn) != 0xfb)
+		return false;
+	return kprobe_decode(&next, buf, addr + insn->length) ||
+	       is_refused(&next);
+}
+
+/**
+ * kprobe_check_insn - tell whether an instruction can be probed
+ * @insn:	the instruction
+ * @addr:	where it stands
+ *
+ * A near branch passes here: kprobe_emulation_init() has the last word on it.
+ *
+ * Context: kprobe_mutex and text_mutex held.
+ * Return: 0; -EINVAL for an instruction that somebody else finds by its
+ * address; -EOPNOTSUPP for one that could not be carried out as in place.
+ */
+int kprobe_check_insn(struct insn *insn, unsigned long addr)
+{
+	if (is_software_trap(insn) || is_cfi_check(insn, addr) ||
+	    is_landing_pad(insn))
+		return -EINVAL;
+	if (is_refused(insn) || sti_shadow_matters(insn, addr))
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+static bool is_indirect_branch(struct insn *insn)
+{
+	int ext = X86_MODRM_REG(insn->modrm.bytes[0]);
+
+	return kprobe_opcode(insn) == 0xff && (ext == 2 || ext == 4);
+}
+
+/**
+ * kprobe_can_boost - tell whether a copy may be followed by a jump back
+ * @insn:	an instruction that kprobe_check_insn() has let pass
+ *
+ * Return: true unless @insn is a near branch. There are no other ways to leave
+ * the line, as those were refused.
+ */
+bool kprobe_can_boost(struct insn *insn)
+{
+	switch (kprobe_opcode(insn)) {
+	case 0x70 ... 0x7f:	/* jcc */
+	case 0x0f80 ... 0x0f8f:
+	case 0xc2 ... 0xc3:	/* ret */
+	case 0xe0 ... 0xe3:	/* loop, jcxz */
+	case 0xe8 ... 0xe9:	/* call, jmp */
+	case 0xeb:
+		return false;
+	}
+	return !is_indirect_branch(insn);
+}
+
+/**
+ * kprobe_relocate - write the copy of an instruction
+ * @copy:	where to write it, @insn->length bytes
+ * @insn:	the instruction
+ * @from:	where it stands
+ * @to:		where the copy is going to run
+ *
+ * An indirect branch through memory becomes a push of the same operand; see
+ * struct kprobe_emulation. An address relative to the stack pointer stays the
+ * same by that, since push computes it first.
+ *
+ * Return: 0, or -ERANGE when a rip-relative operand is too far away from @to.
+ */
+int kprobe_relocate(u8 *copy, struct insn *insn, unsigned long from,
+		    unsigned long to)
+{
+	long disp = insn->displacement.value + (long)(from - to);
+
+	memcpy(copy, insn->kaddr, insn->length);
+
+	if (is_indirect_branch(insn) &&
+	    X86_MODRM_MOD(insn->modrm.bytes[0]) != 3)
+		copy[insn_offset_modrm(insn)] = (insn->modrm.bytes[0] & 0xc7) | 6 << 3;
+
+	if (!insn_rip_relative(insn))
+		return 0;
+	if (disp != (s32)disp)
+		return -ERANGE;
+	put_unaligned((s32)disp, (s32 *)(copy + insn_offset_displacement(insn)));
+	return 0;
+}
+
+/*
+ * With IBT, a function begins where its landing pad ends: nobody is to probe the
+ * pad, and what counts as the entry includes it.
+ */
+kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr,
+					 unsigned long offset,
+					 bool *on_func_entry)
+{
+	u32 first;
+
+	*on_func_entry = false;
+	if (copy_from_kernel_nofault(&first, (void *)addr, sizeof(first)))
+		return NULL;
+
+	if (is_endbr(first) && !offset)
+		offset = ENDBR_INSN_SIZE;
+	*on_func_entry = offset == (is_endbr(first) ? ENDBR_INSN_SIZE : 0);
+	return (kprobe_opcode_t *)addr + offset;
+}

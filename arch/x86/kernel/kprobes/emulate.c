@@ -1,0 +1,695 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Carrying out the probed instruction on the saved registers
+ *
+ * What is emulated: the near branches, whose copy would go astray, and what
+ * functions commonly begin and end with, which saves a post handler its second
+ * trap. Everything here is exact, or left to the copy in the slot.
+ *
+ * The emulators run in the trap, in whatever context was probed. They take no
+ * lock and call nothing; what they touch is the registers, the stack, and the
+ * memory operand of an indirect branch. A trap leaves room for one word to be
+ * pushed, and none here pushes more.
+ *
+ * The processor's checks on the target of an indirect branch (IBT) are not
+ * repeated.
+ */
+
+#include <linux/errno.h>
+#include <linux/kprobes.h>
+#include <linux/mm.h>
+#include <linux/processor.h>
+#include <linux/ptrace.h>
+#include <linux/stddef.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <asm/insn.h>
+#include <asm/insn-eval.h>
+#include <asm/processor-flags.h>
+#include <asm/text-patching.h>
+#include <asm/vsyscall.h>
+
+#include "common.h"
+
+static __always_inline unsigned long *reg_at(struct pt_regs *regs, u8 offset)
+{
+	return (void *)regs + offset;
+}
+
+static __always_inline unsigned long next_ip(const struct kprobe_emulation *em,
+					     const struct pt_regs *regs)
+{
+	return regs->ip + em->length;
+}
+
+/* A 32-bit result clears the upper half of its register (SDM vol. 1, 3.4.1.1). */
+static __always_inline void set_reg(const struct kprobe_emulation *em,
+				    struct pt_regs *regs, unsigned long value)
+{
+	*reg_at(regs, em->reg) = em->size == 4 ? (u32)value : value;
+}
+
+/* A fault anywhere else is none that the exception table could fix up. */
+static __always_inline bool is_kernel_address(unsigned long addr)
+{
+	if (!IS_ENABLED(CONFIG_X86_64))
+		return addr >= TASK_SIZE_MAX;
+
+	return addr >= TASK_SIZE_MAX + PAGE_SIZE && !is_vsyscall_vaddr(addr) &&
+	       __is_canonical_address(addr, boot_cpu_data.x86_virt_bits);
+}
+
+static __always_inline bool read_word(unsigned long addr, unsigned long *word)
+{
+	if (!is_kernel_address(addr))
+		return false;
+	__get_kernel_nofault(word, (unsigned long *)addr, unsigned long, fault);
+	return true;
+fault:
+	return false;
+}
+
+static __always_inline unsigned long
+effective_address(const struct kprobe_emulation *em, struct pt_regs *regs)
+{
+	unsigned long addr = em->disp;
+
+	if (em->base == offsetof(struct pt_regs, ip))
+		addr += next_ip(em, regs);
+	else if (em->base != KPROBE_NO_REG)
+		addr += *reg_at(regs, em->base);
+	if (em->index != KPROBE_NO_REG)
+		addr += *reg_at(regs, em->index) << em->scale;
+	return addr;
+}
+
+static bool __kprobes
+emulate_jmp(const struct kprobe_emulation *em, struct pt_regs *regs)
+{
+	regs->ip = next_ip(em, regs) + em->disp;
+	return true;
+}
+
+static bool __kprobes
+emulate_jcc(const struct kprobe_emulation *em, struct pt_regs *regs)
+{
+	int3_emulate_jcc(regs, em->op & 0xf, next_ip(em, regs), em->disp);
+	return true;
+}
+
+static bool __kprobes
+emulate_call(const struct kprobe_emulation *em, struct pt_regs *regs)
+{
+	unsigned long next = next_ip(em, regs);
+
+	int3_emulate_push(regs, next);
+	regs->ip = next + em->disp;
+	return true;
+}
+
+/* The counter as an operand of @em->size: the rest of rcx is as a mov leaves it. */
+static __always_inline void set_count(const struct kprobe_emulation *em,
+				      struct pt_regs *regs, unsigned long count)
+{
+	if (em->size == 2)
+		regs->cx = (regs->cx & ~0xffffUL) | (u16)count;
+	else
+		set_reg(em, regs, count);
+}
+
+static __always_inline unsigned long get_count(const struct kprobe_emulation *em,
+					       const struct pt_regs *regs)
+{
+	switch (em->size) {
+	case 2:
+		return (u16)regs->cx;
+	case 4:
+		return (u32)regs->cx;
+	}
+	return regs->cx;
+}
+
+static bool __kprobes
+emulate_jcxz(const struct kprobe_emulation *em, struct pt_regs *regs)
+{
+	regs->ip = next_ip(em, regs) + (get_count(em, regs) ? 0 : em->disp);
+	return true;
+}
+
+/* loop, loope and loopne all count first and look at what is left then. */
+static bool __kprobes
+emulate_loop(const struct kprobe_emulation *em, struct pt_regs *regs)
+{
+	bool zero = regs->flags & X86_EFLAGS_ZF;
+	bool taken;
+
+	set_count(em, regs, get_count(em, regs) - 1);
+	taken = get_count(em, regs);
+	if (em->op == 0xe0)
+		taken = taken && !zero;
+	else if (em->op == 0xe1)
+		taken = taken && zero;
+
+	regs->ip = next_ip(em, regs) + (taken ? em->disp : 0);
+	return true;
+}
+
+static bool __kprobes
+emulate_ret(const struct kprobe_emulation *em, struct pt_regs *regs)
+{
+	unsigned long target;
+
+	if (!read_word(regs->sp, &target))
+		return false;
+	regs->sp += sizeof(target) + em->disp;
+	regs->ip = target;
+	return true;
+}
+
+static bool __kprobes
+emulate_jmp_reg(const struct kprobe_emulation *em, struct pt_regs *regs)
+{
+	regs->ip = *reg_at(regs, em->reg);
+	return true;
+}
+
+/* The register may be the stack pointer: it is read before the push. */
+static bool __kprobes
+emulate_call_reg(const struct kprobe_emulation *em, struct pt_regs *regs)
+{
+	unsigned long target = *reg_at(regs, em->reg);
+
+	int3_emulate_push(regs, next_ip(em, regs));
+	regs->ip = target;
+	return true;
+}
+
+static bool __kprobes
+emulate_jmp_mem(const struct kprobe_emulation *em, struct pt_regs *regs)
+{
+	unsigned long target;
+
+	if (!read_word(effective_address(em, regs), &target))
+		return false;
+	regs->ip = target;
+	return true;
+}
+
+static bool __kprobes
+emulate_call_mem(const struct kprobe_emulation *em, struct pt_regs *regs)
+{
+	unsigned long target;
+
+	if (!read_word(effective_address(em, regs), &target))
+		return false;
+	int3_emulate_push(regs, next_ip(em, regs));
+	regs->ip = target;
+	return true;
+}
+
+/* Relative to fs or gs, or of 32 bits on 64: only the processor finds those. */
+static bool __kprobes
+emulate_by_push(const struct kprobe_emulation *em, struct pt_regs *regs)
+{
+	return false;
+}
+
+/**
+ * kprobe_emulate_pushed - complete an indirect branch whose target was pushed
+ * @em:		its emulation, with @memory set
+ * @regs:	registers after the slot's push, but @ip at the probed address
+ */
+void __kprobes
+kprobe_emulate_pushed(const struct kprobe_emulation *em, struct pt_regs *regs)
+{
+	unsigned long target = int3_emulate_pop(regs);
+
+	if (X86_MODRM_REG(em->op) == 2)
+		int3_emulate_push(regs, next_ip(em, regs));
+	regs->ip = target;
+}
+
+/* push %rsp pushes what it was before. */
+static bool __kprobes
+emulate_push_reg(const struct kprobe_emulation *em, struct pt_regs *regs)
+{
+	int3_emulate_push(regs, *reg_at(regs, em->reg));
+	regs->ip = next_ip(em, regs);
+	return true;
+}
+
+static bool __kprobes
+emulate_push_imm(const struct kprobe_emulation *em, struct pt_regs *regs)
+{
+	int3_emulate_push(regs, em->disp);
+	regs->ip = next_ip(em, regs);
+	return true;
+}
+
+/* pop %rsp leaves there what was popped. */
+static bool __kprobes
+emulate_pop_reg(const struct kprobe_emulation *em, struct pt_regs *regs)
+{
+	unsigned long word;
+
+	if (!read_word(regs->sp, &word))
+		return false;
+	regs->sp += sizeof(word);
+	*reg_at(regs, em->reg) = word;
+	regs->ip = next_ip(em, regs);
+	return true;
+}
+
+static bool __kprobes
+emulate_leave(const struct kprobe_emulation *em, struct pt_regs *regs)
+{
+	unsigned long word;
+
+	if (!read_word(regs->bp, &word))
+		return false;
+	regs->sp = regs->bp + sizeof(word);
+	regs->bp = word;
+	regs->ip = next_ip(em, regs);
+	return true;
+}
+
+/* The image has VM and RF clear (SDM vol. 2B, PUSHF). */
+static bool __kprobes
+emulate_pushf(const struct kprobe_emulation *em, struct pt_regs *regs)
+{
+	int3_emulate_push(regs, regs->flags & ~(X86_EFLAGS_VM | X86_EFLAGS_RF));
+	regs->ip = next_ip(em, regs);
+	return true;
+}
+
+/*
+ * What popf changes at CPL 0 (SDM vol. 2B, POPF); VM, VIF and VIP stay, and RF
+ * is cleared. TF, if it gets set, traps after the next instruction; so it does
+ * when set by the iret that ends the trap.
+ */
+#define POPF_CHANGES	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF |	\
+			 X86_EFLAGS_ZF | X86_EFLAGS_SF | X86_EFLAGS_TF |	\
+			 X86_EFLAGS_IF | X86_EFLAGS_DF | X86_EFLAGS_OF |	\
+			 X86_EFLAGS_IOPL | X86_EFLAGS_NT | X86_EFLAGS_AC |	\
+			 X86_EFLAGS_ID)
+
+static bool __kprobes
+emulate_popf(const struct kprobe_emulation *em, struct pt_regs *regs)
+{
+	unsigned long word;
+
+	if (!read_word(regs->sp, &word))
+		return false;
+	regs->sp += sizeof(word);
+	regs->flags &= ~(POPF_CHANGES | X86_EFLAGS_RF);
+	regs->flags |= word & POPF_CHANGES;
+	regs->ip = next_ip(em, regs);
+	return true;
+}
+
+static bool __kprobes
+emulate_set_flag(const struct kprobe_emulation *em, struct pt_regs *regs)
+{
+	regs->flags |= em->disp;
+	regs->ip = next_ip(em, regs);
+	return true;
+}
+
+static bool __kprobes
+emulate_clear_flag(const struct kprobe_emulation *em, struct pt_regs *regs)
+{
+	regs->flags &= ~(unsigned long)em->disp;
+	regs->ip = next_ip(em, regs);
+	return true;
+}
+
+static bool __kprobes
+emulate_flip_flag(const struct kprobe_emulation *em, struct pt_regs *regs)
+{
+	regs->flags ^= em->disp;
+	regs->ip = next_ip(em, regs);
+	return true;
+}
+
+static bool __kprobes
+emulate_nop(const struct kprobe_emulation *em, struct pt_regs *regs)
+{
+	regs->ip = next_ip(em, regs);
+	return true;
+}
+
+static bool __kprobes
+emulate_mov_reg(const struct kprobe_emulation *em, struct pt_regs *regs)
+{
+	set_reg(em, regs, *reg_at(regs, em->base));
+	regs->ip = next_ip(em, regs);
+	return true;
+}
+
+static bool __kprobes
+emulate_mov_imm(const struct kprobe_emulation *em, struct pt_regs *regs)
+{
+	set_reg(em, regs, em->disp);
+	regs->ip = next_ip(em, regs);
+	return true;
+}
+
+static bool __kprobes
+emulate_lea(const struct kprobe_emulation *em, struct pt_regs *regs)
+{
+	set_reg(em, regs, effective_address(em, regs));
+	regs->ip = next_ip(em, regs);
+	return true;
+}
+
+/* From here on: at registration only. */
+
+static u8 reg_offset(int low_bits, bool high)
+{
+	return pt_regs_offset(NULL, (low_bits & 7) | (high ? 8 : 0));
+}
+
+static u8 modrm_reg(struct insn *insn)
+{
+	return reg_offset(X86_MODRM_REG(insn->modrm.bytes[0]),
+			  X86_REX_R(insn->rex_prefix.value));
+}
+
+/* The register in ModRM.rm, SIB.base or the opcode. */
+static u8 rex_b_reg(struct insn *insn, u8 low_bits)
+{
+	return reg_offset(low_bits, X86_REX_B(insn->rex_prefix.value));
+}
+
+static bool has_memory_operand(struct insn *insn)
+{
+	return X86_MODRM_MOD(insn->modrm.bytes[0]) != 3;
+}
+
+static void init_sib(struct kprobe_emulation *em, struct insn *insn)
+{
+	bool high_index = X86_REX_X(insn->rex_prefix.value);
+	u8 sib = insn->sib.bytes[0];
+
+	if (X86_SIB_INDEX(sib) != 4 || high_index)
+		em->index = reg_offset(X86_SIB_INDEX(sib), high_index);
+	em->scale = X86_SIB_SCALE(sib);
+	if (X86_SIB_BASE(sib) != 5 || X86_MODRM_MOD(insn->modrm.bytes[0]))
+		em->base = rex_b_reg(insn, X86_SIB_BASE(sib));
+}
+
+/* A memory operand (SDM vol. 2A, tables 2-2, 2-3 and 2.2.1.6). */
+static void init_address(struct kprobe_emulation *em, struct insn *insn)
+{
+	u8 modrm = insn->modrm.bytes[0];
+
+	em->disp = insn->displacement.value;
+	if (insn->sib.nbytes)
+		init_sib(em, insn);
+	else if (insn_rip_relative(insn))
+		em->base = offsetof(struct pt_regs, ip);
+	else if (X86_MODRM_RM(modrm) != 5 || X86_MODRM_MOD(modrm))
+		em->base = rex_b_reg(insn, X86_MODRM_RM(modrm));
+}
+
+/* Fills in the operands. Returns false if they are not of the form it knows. */
+typedef bool (*operands_fn)(struct kprobe_emulation *em, struct insn *insn);
+
+static bool operands_none(struct kprobe_emulation *em, struct insn *insn)
+{
+	return true;
+}
+
+static bool operands_carry(struct kprobe_emulation *em, struct insn *insn)
+{
+	em->disp = X86_EFLAGS_CF;
+	return true;
+}
+
+static bool operands_interrupt(struct kprobe_emulation *em, struct insn *insn)
+{
+	em->disp = X86_EFLAGS_IF;
+	return true;
+}
+
+static bool operands_direction(struct kprobe_emulation *em, struct insn *insn)
+{
+	em->disp = X86_EFLAGS_DF;
+	return true;
+}
+
+static bool operands_immediate(struct kprobe_emulation *em, struct insn *insn)
+{
+	em->disp = insn->immediate.value;
+	return true;
+}
+
+static bool operands_imm16(struct kprobe_emulation *em, struct insn *insn)
+{
+	em->disp = (u16)insn->immediate.value;
+	return true;
+}
+
+static bool operands_count(struct kprobe_emulation *em, struct insn *insn)
+{
+	em->reg = offsetof(struct pt_regs, cx);
+	em->size = insn->addr_bytes;
+	return operands_immediate(em, insn);
+}
+
+static bool operands_rm_register(struct kprobe_emulation *em, struct insn *insn)
+{
+	em->reg = rex_b_reg(insn, X86_MODRM_RM(insn->modrm.bytes[0]));
+	return !has_memory_operand(insn);
+}
+
+static bool operands_memory(struct kprobe_emulation *em, struct insn *insn)
+{
+	em->memory = true;
+	em->op = insn->modrm.bytes[0];
+	if (!has_memory_operand(insn))
+		return false;
+	init_address(em, insn);
+	return true;
+}
+
+static bool operands_opcode_register(struct kprobe_emulation *em, struct insn *insn)
+{
+	em->reg = rex_b_reg(insn, insn->opcode.bytes[0]);
+	return true;
+}
+
+/* An immediate of 64 bits is left to the copy. */
+static bool operands_opcode_imm32(struct kprobe_emulation *em, struct insn *insn)
+{
+	em->reg = rex_b_reg(insn, insn->opcode.bytes[0]);
+	return em->size == 4 && operands_immediate(em, insn);
+}
+
+static bool operands_rm_imm(struct kprobe_emulation *em, struct insn *insn)
+{
+	return operands_rm_register(em, insn) && operands_immediate(em, insn);
+}
+
+static bool operands_to_rm(struct kprobe_emulation *em, struct insn *insn)
+{
+	em->base = modrm_reg(insn);
+	return operands_rm_register(em, insn);
+}
+
+static bool operands_from_rm(struct kprobe_emulation *em, struct insn *insn)
+{
+	em->base = rex_b_reg(insn, X86_MODRM_RM(insn->modrm.bytes[0]));
+	em->reg = modrm_reg(insn);
+	return !has_memory_operand(insn);
+}
+
+static bool operands_lea(struct kprobe_emulation *em, struct insn *insn)
+{
+	em->reg = modrm_reg(insn);
+	init_address(em, insn);
+	return has_memory_operand(insn);
+}
+
+/* With REX.B, 90 is an xchg with r8. */
+static bool operands_nop(struct kprobe_emulation *em, struct insn *insn)
+{
+	return !X86_REX_B(insn->rex_prefix.value);
+}
+
+static bool operands_endbr(struct kprobe_emulation *em, struct insn *insn)
+{
+	return insn->prefixes.nbytes == 1 && insn->prefixes.bytes[0] == 0xf3 &&
+	       (insn->modrm.bytes[0] & 0xfe) == 0xfa;
+}
+
+#define PREFIX_OPERAND_SIZE	BIT(0)
+#define PREFIX_ADDRESS_SIZE	BIT(1)
+#define PREFIX_REP		BIT(2)
+#define PREFIX_SEGMENT		BIT(3)
+#define PREFIX_OTHER		BIT(4)
+
+/*
+ * A near branch ignores these, or its operands_*() looks at them. It does not
+ * ignore an operand size on every processor: some cut the target to 16 bits.
+ */
+#define WITH_BRANCH	(PREFIX_ADDRESS_SIZE | PREFIX_REP | PREFIX_SEGMENT)
+
+/* These change where a memory operand is found, not what is done with it. */
+#define WITH_MEMORY	(PREFIX_ADDRESS_SIZE | PREFIX_SEGMENT)
+
+#define ANY_EXT		0xff
+
+/*
+ * struct emulator - a row of the table of what is emulated
+ * @first:	opcodes, from (see kprobe_opcode())
+ * @last:	to
+ * @exts:	bitmask: values of the ModRM byte's reg field
+ * @prefixes:	that may be there; REX and segments without effect always may
+ * @operands:	fills in the operands
+ * @fn:		carries it out
+ */
+struct emulator {
+	u16			first;
+	u16			last;
+	u8			exts;
+	u8			prefixes;
+	operands_fn		operands;
+	kprobe_emulate_fn	fn;
+};
+
+/* In the order in which they are tried. */
+static const struct emulator emulators[] = {
+	{ 0x70, 0x7f, ANY_EXT, WITH_BRANCH, operands_immediate, emulate_jcc },
+	{ 0x0f80, 0x0f8f, ANY_EXT, WITH_BRANCH, operands_immediate, emulate_jcc },
+	{ 0xc2, 0xc2, ANY_EXT, WITH_BRANCH, operands_imm16, emulate_ret },
+	{ 0xc3, 0xc3, ANY_EXT, WITH_BRANCH, operands_none, emulate_ret },
+	{ 0xe0, 0xe2, ANY_EXT, WITH_BRANCH, operands_count, emulate_loop },
+	{ 0xe3, 0xe3, ANY_EXT, WITH_BRANCH, operands_count, emulate_jcxz },
+	{ 0xe8, 0xe8, ANY_EXT, WITH_BRANCH, operands_immediate, emulate_call },
+	{ 0xe9, 0xe9, ANY_EXT, WITH_BRANCH, operands_immediate, emulate_jmp },
+	{ 0xeb, 0xeb, ANY_EXT, WITH_BRANCH, operands_immediate, emulate_jmp },
+	{ 0xff, 0xff, BIT(2), WITH_BRANCH, operands_rm_register, emulate_call_reg },
+	{ 0xff, 0xff, BIT(4), WITH_BRANCH, operands_rm_register, emulate_jmp_reg },
+	{ 0xff, 0xff, BIT(2), 0, operands_memory, emulate_call_mem },
+	{ 0xff, 0xff, BIT(4), 0, operands_memory, emulate_jmp_mem },
+	{ 0xff, 0xff, BIT(2) | BIT(4), WITH_MEMORY, operands_memory, emulate_by_push },
+
+	{ 0x50, 0x57, ANY_EXT, 0, operands_opcode_register, emulate_push_reg },
+	{ 0x58, 0x5f, ANY_EXT, 0, operands_opcode_register, emulate_pop_reg },
+	{ 0x68, 0x68, ANY_EXT, 0, operands_immediate, emulate_push_imm },
+	{ 0x6a, 0x6a, ANY_EXT, 0, operands_immediate, emulate_push_imm },
+	{ 0x89, 0x89, ANY_EXT, 0, operands_to_rm, emulate_mov_reg },
+	{ 0x8b, 0x8b, ANY_EXT, 0, operands_from_rm, emulate_mov_reg },
+	{ 0x8d, 0x8d, ANY_EXT, 0, operands_lea, emulate_lea },
+	{ 0x9c, 0x9c, ANY_EXT, 0, operands_none, emulate_pushf },
+	{ 0x9d, 0x9d, ANY_EXT, 0, operands_none, emulate_popf },
+	{ 0xb8, 0xbf, ANY_EXT, 0, operands_opcode_imm32, emulate_mov_imm },
+	{ 0xc7, 0xc7, BIT(0), 0, operands_rm_imm, emulate_mov_imm },
+	{ 0xc9, 0xc9, ANY_EXT, 0, operands_none, emulate_leave },
+
+	{ 0xf5, 0xf5, ANY_EXT, 0, operands_carry, emulate_flip_flag },
+	{ 0xf8, 0xf8, ANY_EXT, 0, operands_carry, emulate_clear_flag },
+	{ 0xf9, 0xf9, ANY_EXT, 0, operands_carry, emulate_set_flag },
+	{ 0xfa, 0xfa, ANY_EXT, 0, operands_interrupt, emulate_clear_flag },
+	{ 0xfb, 0xfb, ANY_EXT, 0, operands_interrupt, emulate_set_flag },
+	{ 0xfc, 0xfc, ANY_EXT, 0, operands_direction, emulate_clear_flag },
+	{ 0xfd, 0xfd, ANY_EXT, 0, operands_direction, emulate_set_flag },
+
+	{ 0x90, 0x90, ANY_EXT, PREFIX_OPERAND_SIZE, operands_nop, emulate_nop },
+	{ 0x0f1f, 0x0f1f, BIT(0), PREFIX_OPERAND_SIZE, operands_none, emulate_nop },
+	{ 0x0f1e, 0x0f1e, BIT(7), PREFIX_REP, operands_endbr, emulate_nop },
+};
+
+const unsigned int kprobe_nr_emulators = ARRAY_SIZE(emulators);
+
+static u8 prefix_kind(u8 prefix)
+{
+	switch (prefix) {
+	case 0x26:
+	case 0x2e:
+	case 0x36:
+	case 0x3e:		/* segments all alike in a flat kernel; hints */
+		return 0;
+	case 0x64 ... 0x65:
+		return PREFIX_SEGMENT;
+	case 0x66:
+		return PREFIX_OPERAND_SIZE;
+	case 0x67:
+		return PREFIX_ADDRESS_SIZE;
+	case 0xf2 ... 0xf3:
+		return PREFIX_REP;
+	}
+	return PREFIX_OTHER;	/* lock */
+}
+
+static u8 prefixes_of(struct insn *insn)
+{
+	insn_byte_t prefix;
+	u8 kinds = 0;
+	int i;
+
+	for_each_insn_prefix(insn, i, prefix)
+		kinds |= prefix_kind(prefix);
+	if (insn_is_rex2(insn) || insn->vex_prefix.nbytes)
+		kinds |= PREFIX_OTHER;
+	return kinds;
+}
+
+static bool matches(const struct emulator *row, struct insn *insn)
+{
+	int ext = X86_MODRM_REG(insn->modrm.bytes[0]);
+	int opcode = kprobe_opcode(insn);
+
+	return opcode >= row->first && opcode <= row->last &&
+	       row->exts & BIT(ext) && !(prefixes_of(insn) & ~row->prefixes);
+}
+
+static int find_row(struct kprobe_emulation *em, struct insn *insn)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(emulators); i++) {
+		*em = (struct kprobe_emulation) {
+			.fn	= emulators[i].fn,
+			.length	= insn->length,
+			.op	= kprobe_opcode(insn),
+			.reg	= KPROBE_NO_REG,
+			.base	= KPROBE_NO_REG,
+			.index	= KPROBE_NO_REG,
+			.size	= insn->opnd_bytes,
+		};
+		if (matches(&emulators[i], insn) && emulators[i].operands(em, insn))
+			return i;
+	}
+	return -ENOENT;
+}
+
+/**
+ * kprobe_find_emulator - tell which row of the table emulates an instruction
+ * @insn:	the instruction
+ *
+ * Return: its index, or -ENOENT.
+ */
+int kprobe_find_emulator(struct insn *insn)
+{
+	struct kprobe_emulation em;
+
+	return find_row(&em, insn);
+}
+
+/**
+ * kprobe_emulation_init - prepare to emulate an instruction
+ * @em:		is filled in; @em->fn is NULL if @insn is not emulated
+ * @insn:	an instruction that kprobe_check_insn() has let pass
+ *
+ * Return: 0, or -EOPNOTSUPP for a branch that nothing here does exactly as the
+ * processor would.
+ */
+int kprobe_emulation_init(struct kprobe_emulation *em, struct insn *insn)
+{
+	if (find_row(em, insn) >= 0)
+		return 0;
+	memset(em, 0, sizeof(*em));
+	return kprobe_can_boost(insn) ? 0 : -EOPNOTSUPP;
+}

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Probes by breakpoint on x86: planting them, and what happens at a hit.
+ *
+ * An instruction is carried out in the first of these ways that it allows:
+ * boosted, by a copy that jumps back, unless a post handler waits for it;
+ * emulated on the saved registers; stepped, by a copy that ends in another int3.
+ *
+ * Nothing is remembered between the hit and that second int3: the address of the
+ * slot says which site it was. So the copy runs with interrupts and preemption as
+ * the probed code had them, can be interrupted by anything, and can fault.
+ */
+#include <linux/execmem.h>
+#include <linux/kprobes.h>
+#include <linux/perf_event.h>
+#include <linux/set_memory.h>
+#include <asm/alternative.h>
+#include <asm/sections.h>
+#include <asm/text-patching.h>
+
+#include "common.h"
+
+DEFINE_PER_CPU(struct kprobe *, current_kprobe);
+
+/* See arch_kprobe_level(). */
+DEFINE_PER_CPU(unsigned int, kprobe_int3_count);
+#define INT3_COUNT	(NMI_OFFSET + HARDIRQ_OFFSET)
+
+/* Only ever written through text_poke(), like the kernel's own text. */
+void *alloc_insn_page(void)
+{
+	void *page = execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
+
+	if (page)
+		set_memory_rox((unsigned long)page, 1);
+	return page;
+}
+
+/* Where a copy's own int3, or its jump back, stands. */
+static __always_inline unsigned long copy_end(const struct kprobe *p,
+					      unsigned long copy)
+{
+	return copy + p->ainsn.emulation.length;
+}
+
+static __always_inline unsigned long step_copy(const struct kprobe *p)
+{
+	unsigned long slot = (unsigned long)p->ainsn.insn;
+
+	return p->ainsn.boosted ? slot + KPROBE_SLOT_STEP_OFFSET : slot;
+}
+
+static int write_copy(u8 *image, struct insn *insn, const struct kprobe *p,
+		      size_t offset, bool boost)
+{
+	unsigned long slot = (unsigned long)p->ainsn.insn;
+	unsigned long addr = (unsigned long)p->addr;
+	u8 *tail = image + offset + insn->length;
+	int err;
+
+	err = kprobe_relocate(image + offset, insn, addr, slot + offset);
+	if (err)
+		return err;
+	if (boost)
+		__text_gen_insn(tail, JMP32_INSN_OPCODE,
+				(void *)(slot + offset + insn->length),
+				(void *)(addr + insn->length), JMP32_INSN_SIZE);
+	else
+		*tail = INT3_INSN_OPCODE;
+	return 0;
+}
+
+static int fill_slot(struct kprobe *p, struct insn *insn)
+{
+	u8 image[ARCH_KPROBE_SLOT_SIZE];
+	int err;
+
+	/* What is never to be executed traps. */
+	memset(image, INT3_INSN_OPCODE, sizeof(image));
+	err = write_copy(image, insn, p, 0, p->ainsn.boosted);
+	if (!err && p->ainsn.boosted)
+		err = write_copy(image, insn, p, KPROBE_SLOT_STEP_OFFSET, false);
+	if (err)
+		return err;
+	perf_event_text_poke(p->ainsn.insn, NULL, 0, image, sizeof(image));
+	text_poke(p->ainsn.insn, image, sizeof(image));
+	return 0;
+}
+
+static int prepare_slot(struct kprobe *p, struct insn *insn)
+{
+	int err;
+
+	p->ainsn.insn = get_insn_slot();
+	if (!p->ainsn.insn)
+		return -ENOMEM;
+	p->ainsn.boosted = kprobe_can_boost(insn);
+	err = fill_slot(p, insn);
+	if (err) {
+		free_insn_slot(p->ainsn.insn, 0);
+		p->ainsn.insn = NULL;
+		return err;
+	}
+	kprobe_slot_set_owner(p->ainsn.insn, p);
+	return 0;
+}
+
+int arch_prepare_kprobe(struct kprobe *p)
+{
+	unsigned long addr = (unsigned long)p->addr;
+	u8 buf[MAX_INSN_SIZE];
+	struct insn insn;
+	int err;
+
+	err = kprobe_check_boundary(addr);
+	if (!err)
+		err = kprobe_decode(&insn, buf, addr);
+	if (!err)
+		err = kprobe_check_insn(&insn, addr);
+	if (!err)
+		err = kprobe_emulation_init(&p->ainsn.emulation, &insn);
+	if (err)
+		return err;
+	/* A lock prefix comes and goes with the second CPU. */
+	if (alternatives_text_reserved(p->addr, p->addr + insn.length))
+		return -EINVAL;
+	p->ainsn.emulation.length = insn.length;
+	p->opcode = buf[0];
+	/* Emulated or not: an emulator leaves an operand that faults to the copy. */
+	return prepare_slot(p, &insn);
+}
+
+/* By now nobody can be in the slot, unless the probed text itself has gone. */
+void arch_remove_kprobe(struct kprobe *p)
+{
+	kprobe_opcode_t *slot = p->ainsn.insn;
+
+	if (!slot)
+		return;
+	perf_event_text_poke(slot, slot, ARCH_KPROBE_SLOT_SIZE, NULL, 0);
+	free_insn_slot(slot, 1);
+	p->ainsn.insn = NULL;
+}
+
+/*
+ * A single byte, so that every CPU sees either the old or the new instruction.
+ *
+ * int3 runs with interrupts off: a CPU that has answered the IPI of
+ * text_poke_sync() is past looking up any breakpoint that it met before.
+ */
+void arch_arm_kprobes(struct list_head *sites)
+{
+	const u8 int3 = INT3_INSN_OPCODE;
+	struct kprobe *p;
+
+	list_for_each_entry(p, sites, list)
+		text_poke(p->addr, &int3, 1);
+	text_poke_sync();
+	list_for_each_entry(p, sites, list)
+		perf_event_text_poke(p->addr, &p->opcode, 1, &int3, 1);
+}
+
+void arch_disarm_kprobes(struct list_head *sites)
+{
+	const u8 int3 = INT3_INSN_OPCODE;
+	struct kprobe *p;
+
+	list_for_each_entry(p, sites, list)
+		text_poke(p->addr, &p->opcode, 1);
+	text_poke_sync();
+	list_for_each_entry(p, sites, list)
+		perf_event_text_poke(p->addr, &int3, 1, &p->opcode, 1);
+}
+
+/*
+ * Carries the instruction out, or sends the probed code to where that happens.
+ * A boosted copy is cheaper than an emulation, but no post handler sees it.
+ */
+static __always_inline void carry_out(struct kprobe *p, struct pt_regs *regs,
+				      bool missed)
+{
+	const struct kprobe_emulation *em = &p->ainsn.emulation;
+	bool post = p->post_handler && !missed;
+
+	if (p->ainsn.boosted && !post) {
+		regs->ip = (unsigned long)p->ainsn.insn;
+		return;
+	}
+	if (em->fn) {
+		regs->ip = (unsigned long)p->addr;
+		if (em->fn(em, regs)) {
+			if (post)
+				kprobe_hit_post(p, regs);
+			return;
+		}
+	}
+	regs->ip = step_copy(p);
+}
+
+/* The int3 behind a copy: the instruction is done. */
+static bool step_done(unsigned long at, struct pt_regs *regs)
+{
+	struct kprobe *p = kprobe_slot_owner(at);
+
+	if (!p || at != copy_end(p, step_copy(p)))
+		return false;
+	regs->ip = (unsigned long)p->addr;
+	if (p->ainsn.emulation.memory)
+		kprobe_emulate_pushed(&p->ainsn.emulation, regs);
+	else
+		regs->ip += p->ainsn.emulation.length;
+	if (p->post_handler)
+		kprobe_hit_post(p, regs);
+	return true;
+}
+
+NOKPROBE_SYMBOL(step_done);
+
+/*
+ * A breakpoint that was taken out while this CPU was on its way here: what
+ * stands there now is what has to be executed.
+ */
+static bool taken_out(unsigned long at, struct pt_regs *regs)
+{
+	u8 byte;
+
+	__get_kernel_nofault(&byte, (u8 *)at, u8, unreadable);
+	if (byte == INT3_INSN_OPCODE)
+		return false;
+	regs->ip = at;
+	return true;
+unreadable:
+	return false;
+}
+
+NOKPROBE_SYMBOL(taken_out);
+
+/**
+ * kprobe_int3_handler() - is this breakpoint ours?
+ * @regs: registers after the int3
+ *
+ * Context: the int3 exception, interrupts off.
+ * Return: 1 when it was dealt with, else 0.
+ */
+int kprobe_int3_handler(struct pt_regs *regs)
+{
+	unsigned long at = regs->ip - INT3_INSN_SIZE;
+	struct kprobe_hit_at hit;
+	int ours = 1;
+
+	if (user_mode(regs))
+		return 0;
+
+	__this_cpu_add(kprobe_int3_count, INT3_COUNT);
+	regs->orig_ax = KPROBE_HIT_ORIG_AX;
+	hit = kprobe_hit_at(at, regs);
+	regs->orig_ax = -1;
+	if (unlikely(!hit.p))
+		ours = step_done(at, regs) || taken_out(at, regs);
+	else if (hit.what != KPROBE_HIT_REDIRECTED)
+		carry_out(hit.p, regs, hit.what == KPROBE_HIT_MISSED);
+	__this_cpu_sub(kprobe_int3_count, INT3_COUNT);
+	return ours;
+}
+
+NOKPROBE_SYMBOL(kprobe_int3_handler);
+
+/**
+ * kprobe_fault_handler() - a fault of the kernel, before anybody looks for a fixup
+ * @regs: registers at the fault
+ * @trapnr: the exception's vector
+ *
+ * A fault in a copy is the probed instruction's: it is moved to where that
+ * stands, registers as before it, for the fixups that are known by its address.
+ *
+ * Context: any.
+ * Return: 0: the fault still has to be dealt with.
+ */
+int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
+{
+	struct kprobe *p;
+
+	if (user_mode(regs))
+		return 0;
+	preempt_disable_notrace();
+	p = kprobe_slot_owner(regs->ip);
+	if (p && (regs->ip == (unsigned long)p->ainsn.insn || regs->ip == step_copy(p)))
+		regs->ip = (unsigned long)p->addr;
+	preempt_enable_notrace();
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kprobe_fault_handler);
+
+/* The stack and the registers are not yet what an int3 handler needs. */
+int __init arch_populate_kprobe_blacklist(void)
+{
+	return kprobe_add_area_blacklist((unsigned long)__entry_text_start,
+					 (unsigned long)__entry_text_end);
+}
+
+int __init arch_init_kprobes(void)
+{
+	return 0;
+}
+
+/* Return probes are rethook's; its trampoline is no probe. */
+int arch_trampoline_kprobe(struct kprobe *p)
+{
+	return 0;
+}

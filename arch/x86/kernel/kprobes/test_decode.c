@@ -1,0 +1,565 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests: what may be probed, and what its copy looks like
+ */
+
+#include <kunit/test.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/memory.h>
+#include <linux/preempt.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
+#include <linux/vmalloc.h>
+#include <asm/ibt.h>
+#include <asm/insn.h>
+#include <asm/nops.h>
+#include <asm/sections.h>
+#include <asm/text-patching.h>
+
+#include "common.h"
+
+enum verdict {
+	BAD,		/* does not decode */
+	INVAL,		/* refused */
+	UNSUPP,		/* refused */
+	BY_EMULATION,
+	BY_COPY,
+	NR_VERDICTS,
+};
+
+static const char * const verdict_names[] = {
+	"not decoded", "-EINVAL", "-EOPNOTSUPP", "emulated", "boosted",
+};
+
+static int locked_decode(struct insn *insn, u8 *buf, unsigned long addr)
+{
+	int err;
+
+	mutex_lock(&text_mutex);
+	preempt_disable();
+	err = kprobe_decode(insn, buf, addr);
+	preempt_enable();
+	mutex_unlock(&text_mutex);
+	return err;
+}
+
+/* What registration would come to. Preemption is off, for get_kprobe(). */
+static enum verdict judge(struct insn *insn, u8 *buf, unsigned long addr)
+{
+	struct kprobe_emulation em;
+	int err;
+
+	if (kprobe_decode(insn, buf, addr))
+		return BAD;
+	err = kprobe_check_insn(insn, addr);
+	if (!err)
+		err = kprobe_emulation_init(&em, insn);
+	if (err == -EINVAL)
+		return INVAL;
+	if (err)
+		return UNSUPP;
+	if (em.fn)
+		return BY_EMULATION;
+	return kprobe_can_boost(insn) ? BY_COPY : BAD;
+}
+
+enum mode { ANY, ONLY_64, ONLY_32 };
+
+struct judged {
+	u8		code[15];
+	u8		length;
+	enum verdict	verdict;
+	enum mode	mode;
+};
+
+#define CODE(...)	.code = { __VA_ARGS__ }, .length = sizeof((u8 []) { __VA_ARGS__ })
+
+static const struct judged judged[] = {
+	/* Traps, and what is found by its address */
+	{ CODE(0xcc), INVAL },
+	{ CODE(0xcd, 0x80), INVAL },
+	{ CODE(0xce), INVAL, ONLY_32 },
+	{ CODE(0xf1), INVAL },
+	{ CODE(0x0f, 0x0b), INVAL },
+	{ CODE(0x67, 0x0f, 0xb9, 0x40, 0x0c), INVAL },
+	{ CODE(0x0f, 0xff, 0xc0), INVAL },
+	/* ud2 and a name: for an emulator */
+	{ CODE(0x0f, 0x0b, 0x78, 0x65, 0x6e, 0x0f, 0xa2), UNSUPP },
+	{ CODE(0x0f, 0x0b, 0x6b, 0x76, 0x6d, 0x0f, 0xa2), UNSUPP },
+	/* Stack segment, gs base */
+	{ CODE(0x8e, 0xd0), UNSUPP },
+	{ CODE(0x17), UNSUPP, ONLY_32 },
+	{ CODE(0x1f), BY_COPY, ONLY_32 },
+	{ CODE(0x8e, 0xd8), BY_COPY },
+	{ CODE(0x8e, 0xe8), UNSUPP, ONLY_64 },
+	{ CODE(0x8e, 0xe8), BY_COPY, ONLY_32 },
+	{ CODE(0x0f, 0xa9), UNSUPP, ONLY_64 },
+	{ CODE(0x0f, 0xa1), BY_COPY },
+	{ CODE(0x0f, 0xb5, 0x00), UNSUPP, ONLY_64 },
+	{ CODE(0x0f, 0x01, 0xf8), UNSUPP },
+	{ CODE(0xf3, 0x48, 0x0f, 0xae, 0xd8), UNSUPP, ONLY_64 },
+	{ CODE(0xf3, 0x48, 0x0f, 0xae, 0xd0), BY_COPY, ONLY_64 },
+	{ CODE(0x0f, 0xae, 0x18), BY_COPY },
+	/* Far transfers, other modes */
+	{ CODE(0x9a, 0, 0, 0, 0, 0, 0), UNSUPP, ONLY_32 },
+	{ CODE(0xea, 0, 0, 0, 0, 0, 0), UNSUPP, ONLY_32 },
+	{ CODE(0xca, 8, 0), UNSUPP },
+	{ CODE(0xcb), UNSUPP },
+	{ CODE(0x48, 0xcb), UNSUPP, ONLY_64 },
+	{ CODE(0x48, 0xcf), UNSUPP, ONLY_64 },
+	{ CODE(0xcf), UNSUPP },
+	{ CODE(0xff, 0x18), UNSUPP },
+	{ CODE(0xff, 0x28), UNSUPP },
+	{ CODE(0xff, 0xf8), UNSUPP },
+	{ CODE(0x0f, 0x05), UNSUPP },
+	{ CODE(0x48, 0x0f, 0x07), UNSUPP, ONLY_64 },
+	{ CODE(0x0f, 0x34), UNSUPP },
+	{ CODE(0x0f, 0x35), UNSUPP },
+	{ CODE(0x0f, 0x37), UNSUPP },
+	{ CODE(0x0f, 0xaa), UNSUPP },
+	{ CODE(0x0f, 0x01, 0xc1), UNSUPP },
+	{ CODE(0x0f, 0x01, 0xc2), UNSUPP },
+	{ CODE(0x0f, 0x01, 0xc3), UNSUPP },
+	{ CODE(0x0f, 0x01, 0xcf), UNSUPP },
+	{ CODE(0x0f, 0x01, 0xd5), UNSUPP },
+	{ CODE(0x0f, 0x01, 0xd8), UNSUPP },
+	{ CODE(0x0f, 0x01, 0xd9), UNSUPP },
+	{ CODE(0xf3, 0x0f, 0x01, 0xec), UNSUPP },
+	{ CODE(0xf2, 0x0f, 0x01, 0xca), UNSUPP },
+	{ CODE(0xf3, 0x0f, 0x01, 0xca), UNSUPP },
+	{ CODE(0xc6, 0xf8, 1), UNSUPP },
+	{ CODE(0xc7, 0xf8, 0, 0, 0, 0), UNSUPP },
+	/* Waits for an interrupt, and what leads there */
+	{ CODE(0xf4), UNSUPP },
+	{ CODE(0x0f, 0x01, 0xc9), UNSUPP },
+	{ CODE(0x0f, 0x01, 0xfb), UNSUPP },
+	{ CODE(0xfb, 0xf4), UNSUPP },
+	{ CODE(0xfb, 0x0f, 0x01, 0xc9), UNSUPP },
+	{ CODE(0xfb, 0x0f, 0x35), UNSUPP },
+	{ CODE(0xfb, 0x90, 0xf4), BY_EMULATION },
+	/* Not what the decoder takes them for */
+	{ CODE(0x8f, 0xe8, 0x78, 0xc0, 0xc1, 0x01), UNSUPP },
+	{ CODE(0x0f, 0x20, 0x00), UNSUPP },
+	{ CODE(0xd5, 0x10, 0x50), UNSUPP, ONLY_64 },
+	{ CODE(0xd5, 0x00, 0xa1, 0, 0, 0, 0, 0, 0, 0, 0), UNSUPP, ONLY_64 },
+	{ CODE(0x67, 0x8b, 0x05, 0, 0, 0, 0), UNSUPP, ONLY_64 },
+	{ CODE(0xc5, 0xf8, 0x05), BAD },
+	/* Branches that are not all the same on all processors */
+	{ CODE(0x66, 0xe8, 0, 0, 0, 0), UNSUPP },
+	{ CODE(0x66, 0xe9, 0, 0, 0, 0), UNSUPP },
+	{ CODE(0x66, 0xeb, 0), UNSUPP },
+	{ CODE(0x66, 0x74, 0), UNSUPP },
+	{ CODE(0x66, 0x0f, 0x84, 0, 0, 0, 0), UNSUPP },
+	{ CODE(0x66, 0xe2, 0), UNSUPP },
+	{ CODE(0x66, 0xc3), UNSUPP },
+	{ CODE(0x66, 0xc2, 8, 0), UNSUPP },
+	{ CODE(0x66, 0xff, 0xd0), UNSUPP },
+	{ CODE(0x66, 0xff, 0x20), UNSUPP },
+	{ CODE(0xf0, 0xe8, 0, 0, 0, 0), UNSUPP },
+	{ CODE(0xf0, 0xff, 0x10), UNSUPP },
+	{ CODE(0xf2, 0xff, 0x10), UNSUPP },
+	/* Other branches */
+	{ CODE(0x2e, 0xe8, 0, 0, 0, 0), BY_EMULATION },
+	{ CODE(0x3e, 0x74, 0), BY_EMULATION },
+	{ CODE(0xf2, 0xc3), BY_EMULATION },
+	{ CODE(0xe3, 0), BY_EMULATION },
+	{ CODE(0x67, 0xe2, 0), BY_EMULATION },
+	{ CODE(0x3e, 0xff, 0xe0), BY_EMULATION },
+	{ CODE(0x65, 0xff, 0x10), BY_EMULATION },
+	{ CODE(0x67, 0xff, 0x10), BY_EMULATION },
+	/* The common ones, and forms of them that are left to the copy */
+	{ CODE(0x55), BY_EMULATION },
+	{ CODE(0x66, 0x55), BY_COPY },
+	{ CODE(0x89, 0xe5), BY_EMULATION },
+	{ CODE(0x66, 0x89, 0xe5), BY_COPY },
+	{ CODE(0x89, 0x45, 0xfc), BY_COPY },
+	{ CODE(0xc7, 0x00, 0, 0, 0, 0), BY_COPY },
+	{ CODE(0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8), BY_COPY, ONLY_64 },
+	{ CODE(0x67, 0x8d, 0x45, 0xfc), BY_COPY },
+	{ CODE(0xf3, 0x90), BY_COPY },
+	{ CODE(0x41, 0x90), BY_COPY, ONLY_64 },
+	{ CODE(0x9c), BY_EMULATION },
+	{ CODE(0x66, 0x9d), BY_COPY },
+	/* The rest */
+	{ CODE(0x01, 0xd8), BY_COPY },
+	{ CODE(0xf0, 0x0f, 0xb1, 0x0a), BY_COPY },
+	{ CODE(0xf3, 0xa4), BY_COPY },
+	{ CODE(0xff, 0x30), BY_COPY },
+	{ CODE(0xff, 0x00), BY_COPY },
+	{ CODE(0x8f, 0x00), BY_COPY },
+	{ CODE(0x0f, 0x30), BY_COPY },
+	{ CODE(0x0f, 0x31), BY_COPY },
+	{ CODE(0x0f, 0xa2), BY_COPY },
+	{ CODE(0x0f, 0x22, 0xd8), BY_COPY },
+	{ CODE(0x0f, 0x01, 0xca), BY_COPY },
+	{ CODE(0x0f, 0x01, 0x10), BY_COPY },
+	{ CODE(0x0f, 0x01, 0x38), BY_COPY },
+	{ CODE(0x0f, 0xae, 0xe8), BY_COPY },
+	{ CODE(0x0f, 0xc7, 0x08), BY_COPY },
+	{ CODE(0x0f, 0x38, 0xf0, 0x00), BY_COPY },
+	/* VEX maps, where the same numbers are other instructions */
+	{ CODE(0xc4, 0xe2, 0x71, 0x8e, 0x10), BY_COPY },
+	{ CODE(0xc5, 0xf8, 0x77), BY_COPY },
+	{ CODE(0xc5, 0xfd, 0x6f, 0x05, 0, 0, 0, 0), BY_COPY },
+};
+
+/* A nop follows. Data serves as well as text here. */
+static void test_verdicts(struct kunit *test)
+{
+	static u8 text[2 * MAX_INSN_SIZE];
+	enum mode other = IS_ENABLED(CONFIG_X86_64) ? ONLY_32 : ONLY_64;
+	u8 buf[MAX_INSN_SIZE];
+	struct insn insn;
+	enum verdict v;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(judged); i++) {
+		if (judged[i].mode == other)
+			continue;
+		memset(text, 0x90, sizeof(text));
+		memcpy(text, judged[i].code, judged[i].length);
+		preempt_disable();
+		v = judge(&insn, buf, (unsigned long)text);
+		preempt_enable();
+		KUNIT_EXPECT_EQ_MSG(test, judged[i].verdict, v, "%*ph: %s",
+				    judged[i].length, judged[i].code, verdict_names[v]);
+	}
+}
+
+struct relocated {
+	u8	code[15];
+	u8	length;
+	u8	copy[15];
+	long	distance;
+	int	err;
+};
+
+#define COPY(...)	.copy = { __VA_ARGS__ }
+
+/* A rip-relative operand has to come nearer by as much as the copy is ahead. */
+static const struct relocated relocated[] = {
+	{ CODE(0x48, 0x8b, 0x05, 0, 1, 0, 0), COPY(0x48, 0x8b, 0x05, 0, 0, 0, 0), 0x100 },
+	{ CODE(0x8b, 0x0d, 0, 0, 0, 0), COPY(0x8b, 0x0d, 0, 0, 0, 0x80), 0x80000000 },
+	{ CODE(0x8b, 0x0d, 0, 0, 0, 0), COPY(0), 0x80000001, -ERANGE },
+	{ CODE(0x8b, 0x0d, 0, 0, 0, 0), COPY(0x8b, 0x0d, 0xff, 0xff, 0xff, 0x7f), -0x7fffffff },
+	{ CODE(0x8b, 0x0d, 0, 0, 0, 0), COPY(0), -0x80000000L, -ERANGE },
+	{ CODE(0x8b, 0x0d, 0xff, 0xff, 0xff, 0x7f), COPY(0), -1, -ERANGE },
+	{ CODE(0x8b, 0x0d, 0, 0, 0, 0x80), COPY(0), 1, -ERANGE },
+	/* An immediate comes after it */
+	{ CODE(0xc7, 0x05, 4, 0, 0, 0, 1, 2, 3, 4), COPY(0xc7, 0x05, 3, 0, 0, 0, 1, 2, 3, 4), 1 },
+	{ CODE(0xc5, 0xfd, 0x6f, 0x05, 0, 0, 0, 0),
+	  COPY(0xc5, 0xfd, 0x6f, 0x05, 0xff, 0xff, 0xff, 0xff), 1 },
+	{ CODE(0xf0, 0x48, 0x0f, 0xb1, 0x0d, 1, 0, 0, 0),
+	  COPY(0xf0, 0x48, 0x0f, 0xb1, 0x0d, 0, 0, 0, 0), 1 },
+	/* Not relative */
+	{ CODE(0x8b, 0x04, 0x25, 1, 0, 0, 0), COPY(0x8b, 0x04, 0x25, 1, 0, 0, 0), 1 },
+	{ CODE(0x8b, 0x85, 1, 0, 0, 0), COPY(0x8b, 0x85, 1, 0, 0, 0), LONG_MAX },
+	/* Indirect branches push */
+	{ CODE(0xff, 0x10), COPY(0xff, 0x30), 1 },
+	{ CODE(0xff, 0x64, 0x24, 8), COPY(0xff, 0x74, 0x24, 8), 1 },
+	{ CODE(0x41, 0xff, 0x54, 0x24, 8), COPY(0x41, 0xff, 0x74, 0x24, 8), 1 },
+	{ CODE(0x65, 0xff, 0x14, 0x25, 1, 0, 0, 0), COPY(0x65, 0xff, 0x34, 0x25, 1, 0, 0, 0), 1 },
+	{ CODE(0xff, 0x15, 1, 0, 0, 0), COPY(0xff, 0x35, 0, 0, 0, 0), 1 },
+	{ CODE(0xff, 0x25, 1, 0, 0, 0), COPY(0xff, 0x35, 2, 0, 0, 0), -1 },
+	/* Not so through a register */
+	{ CODE(0xff, 0xd0), COPY(0xff, 0xd0), 1 },
+	{ CODE(0xff, 0xe4), COPY(0xff, 0xe4), 1 },
+};
+
+static void test_relocate(struct kunit *test)
+{
+	const unsigned long from = (unsigned long)_stext;
+	u8 copy[MAX_INSN_SIZE];
+	struct insn insn;
+	int err, i;
+
+	if (!IS_ENABLED(CONFIG_X86_64))
+		kunit_skip(test, "nothing is relative to the instruction pointer");
+
+	for (i = 0; i < ARRAY_SIZE(relocated); i++) {
+		const struct relocated *r = &relocated[i];
+
+		KUNIT_ASSERT_EQ(test, 0, insn_decode_kernel(&insn, r->code));
+		KUNIT_ASSERT_EQ(test, r->length, insn.length);
+		err = kprobe_relocate(copy, &insn, from, from + r->distance);
+		KUNIT_EXPECT_EQ_MSG(test, r->err, err, "%*ph", r->length, r->code);
+		if (!r->err)
+			KUNIT_EXPECT_MEMEQ_MSG(test, r->copy, copy, r->length, "%*ph: %*ph",
+					       r->length, r->code, r->length, copy);
+	}
+}
+
+/* Half of an instruction at the end of a mapping is none; a whole one is. */
+static void test_mapping_end(struct kunit *test)
+{
+	u8 *text = __vmalloc(PAGE_SIZE, GFP_KERNEL | __GFP_ZERO);
+	unsigned long end = (unsigned long)text + PAGE_SIZE;
+	u8 buf[MAX_INSN_SIZE];
+	struct insn insn;
+
+	KUNIT_ASSERT_NOT_NULL(test, text);
+	text[PAGE_SIZE - 5] = 0xe8;
+	text[PAGE_SIZE - 1] = 0xc3;
+	KUNIT_EXPECT_EQ(test, 0, locked_decode(&insn, buf, end - 5));
+	KUNIT_EXPECT_EQ(test, 5, insn.length);
+	KUNIT_EXPECT_EQ(test, 0, locked_decode(&insn, buf, end - 1));
+	KUNIT_EXPECT_EQ(test, 1, insn.length);
+	text[PAGE_SIZE - 1] = 0xe8;
+	KUNIT_EXPECT_EQ(test, -EILSEQ, locked_decode(&insn, buf, end - 1));
+	KUNIT_EXPECT_EQ(test, -EFAULT, locked_decode(&insn, buf, end));
+	KUNIT_EXPECT_EQ(test, -EFAULT, locked_decode(&insn, buf, 0));
+	vfree(text);
+}
+
+static int locked_boundary(unsigned long addr)
+{
+	int err;
+
+	mutex_lock(&text_mutex);
+	preempt_disable();
+	err = kprobe_check_boundary(addr);
+	preempt_enable();
+	mutex_unlock(&text_mutex);
+	return err;
+}
+
+/* Some code to look at. */
+static noinline int subject(const char *text)
+{
+	int sum = 0;
+
+	while (*text)
+		sum = sum * 31 + *text++;
+	return sum;
+}
+
+static unsigned long subject_entry(struct kunit *test, unsigned long *size)
+{
+	unsigned long addr = (unsigned long)subject, offset;
+
+	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(addr, size, &offset));
+	return addr - offset;
+}
+
+static void expect_boundaries(struct kunit *test)
+{
+	unsigned long size, entry = subject_entry(test, &size), i, next = 0;
+	struct insn insn;
+	u8 buf[MAX_INSN_SIZE];
+
+	for (i = 0; i < size; i++) {
+		if (i != next) {
+			KUNIT_EXPECT_EQ_MSG(test, -EILSEQ, locked_boundary(entry + i), "%lu", i);
+			continue;
+		}
+		KUNIT_EXPECT_EQ_MSG(test, 0, locked_boundary(entry + i), "%lu", i);
+		KUNIT_ASSERT_EQ(test, 0, locked_decode(&insn, buf, entry + i));
+		next += insn.length;
+	}
+}
+
+static void test_boundary(struct kunit *test)
+{
+	KUNIT_EXPECT_NE(test, 0, subject("x"));
+	expect_boundaries(test);
+	KUNIT_EXPECT_EQ(test, -EILSEQ, locked_boundary(PAGE_SIZE));
+}
+
+/* A probe's breakpoint is not seen by those that decode. */
+static void test_probed(struct kunit *test)
+{
+	unsigned long size, entry = subject_entry(test, &size);
+	u8 before[MAX_INSN_SIZE], after[MAX_INSN_SIZE];
+	struct kprobe kp = {};
+	struct insn insn;
+
+	/* Past a landing pad and ftrace's nop, which would not get one. */
+	kp.addr = (void *)entry;
+	do {
+		KUNIT_ASSERT_EQ(test, 0, locked_decode(&insn, before, (unsigned long)kp.addr));
+		kp.addr += insn.length;
+	} while ((unsigned long)kp.addr < entry + 16);
+
+	KUNIT_ASSERT_EQ(test, 0, locked_decode(&insn, before, (unsigned long)kp.addr));
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&kp));
+	KUNIT_EXPECT_EQ(test, INT3_INSN_OPCODE, *(u8 *)kp.addr);
+	KUNIT_EXPECT_EQ(test, 0, locked_decode(&insn, after, (unsigned long)kp.addr));
+	KUNIT_EXPECT_MEMEQ(test, before, after, sizeof(before));
+	expect_boundaries(test);
+	unregister_kprobe(&kp);
+	KUNIT_EXPECT_EQ(test, before[0], *(u8 *)kp.addr);
+}
+
+struct adjusted {
+	u8	text[8];
+	int	offset;
+	int	to;
+	bool	entry;
+};
+
+static void test_adjust(struct kunit *test)
+{
+	static const struct adjusted cases[] = {
+		{ { 0xf3, 0x0f, 0x1e, 0xfa }, 0, 4, true },
+		{ { 0xf3, 0x0f, 0x1e, 0xfa }, 4, 4, true },
+		{ { 0xf3, 0x0f, 0x1e, 0xfb }, 0, 4, true },
+		{ { 0x66, 0x0f, 0x1f, 0x00 }, 0, 4, true },
+		{ { 0xf3, 0x0f, 0x1e, 0xfa }, 5, 5, false },
+		{ { 0x0f, 0x1f, 0x44, 0, 0 }, 0, 0, true },
+		{ { 0x0f, 0x1f, 0x44, 0, 0 }, 4, 4, false },
+	};
+	bool entry;
+	int i;
+
+	if (!IS_ENABLED(CONFIG_X86_KERNEL_IBT))
+		kunit_skip(test, "functions have no landing pads");
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		unsigned long addr = (unsigned long)cases[i].text;
+
+		KUNIT_EXPECT_PTR_EQ(test, (kprobe_opcode_t *)addr + cases[i].to,
+				    arch_adjust_kprobe_addr(addr, cases[i].offset, &entry));
+		KUNIT_EXPECT_EQ_MSG(test, cases[i].entry, entry, "%d", i);
+	}
+	KUNIT_EXPECT_NULL(test, arch_adjust_kprobe_addr(PAGE_SIZE, 0, &entry));
+	KUNIT_EXPECT_FALSE(test, entry);
+}
+
+/* All opcodes of two maps: no branch may be left that is neither done nor refused. */
+static void test_opcodes(struct kunit *test)
+{
+	static const u8 modrm[] = { 0x00, 0xc0 };
+	static u8 text[2 * MAX_INSN_SIZE];
+	u8 buf[MAX_INSN_SIZE];
+	struct insn insn;
+	enum verdict v;
+	int i;
+
+	for (i = 0; i < 2 * 256 * 2 * 8; i++) {
+		u8 opcode = i >> 4;
+		u8 *p = text;
+
+		if (i >> 12)
+			*p++ = 0x0f;
+		*p++ = opcode;
+		*p++ = modrm[i & 1] | (i >> 1 & 7) << 3;
+		memset(p, 0x90, text + sizeof(text) - p);
+		preempt_disable();
+		v = judge(&insn, buf, (unsigned long)text);
+		preempt_enable();
+		if (v == BAD)
+			KUNIT_EXPECT_NE_MSG(test, 0, insn_decode_kernel(&insn, text), "%6ph", text);
+	}
+}
+
+struct tally {
+	unsigned long	functions;
+	unsigned long	verdicts[NR_VERDICTS];
+	unsigned long	padding;
+};
+
+static void walk_function(struct kunit *test, struct tally *t, unsigned long at,
+			  unsigned long end)
+{
+	u8 buf[MAX_INSN_SIZE];
+	struct insn insn;
+	enum verdict v;
+
+	for (t->functions++; at < end; at += insn.length) {
+		preempt_disable();
+		v = judge(&insn, buf, at);
+		preempt_enable();
+		if (buf[0] == INT3_INSN_OPCODE || buf[0] == BYTES_NOP1)
+			t->padding++;
+		else
+			t->verdicts[v]++;
+		KUNIT_EXPECT_NE_MSG(test, BAD, v, "%pS: %15ph", (void *)at, buf);
+		if (v == BAD)
+			break;
+	}
+}
+
+/* One function in so many, for the time that it takes. Every other is a __pfx_. */
+#define WALK_STRIDE	13
+
+static void test_text(struct kunit *test)
+{
+	unsigned long addr = (unsigned long)_stext, size, offset;
+	struct tally t = {};
+	int i, n = 0;
+
+	while (addr < (unsigned long)_etext &&
+	       kallsyms_lookup_size_offset(addr, &size, &offset)) {
+		size -= offset;
+		if (n++ % WALK_STRIDE == 0)
+			walk_function(test, &t, addr, min(addr + size, (unsigned long)_etext));
+		addr += size;
+		cond_resched();
+	}
+
+	kunit_info(test, "%lu of %d functions", t.functions, n);
+	for (i = 0; i < NR_VERDICTS; i++)
+		kunit_info(test, "%s: %lu", verdict_names[i], t.verdicts[i]);
+	KUNIT_EXPECT_GE(test, addr, (unsigned long)_etext);
+	KUNIT_EXPECT_GT(test, t.verdicts[BY_EMULATION], 0);
+	KUNIT_EXPECT_GT(test, t.verdicts[BY_COPY], 0);
+	KUNIT_EXPECT_LT(test, t.verdicts[UNSUPP] * 100, t.verdicts[BY_COPY]);
+}
+
+#ifdef CONFIG_SMP
+extern s32 __smp_locks[], __smp_locks_end[];
+
+/*
+ * A kernel that came up with one CPU of several has no lock prefixes, until
+ * another CPU comes and they are patched in.
+ */
+static void test_lock_prefixes(struct kunit *test)
+{
+	unsigned int tried = 0, accepted = 0;
+	s32 *entry;
+
+	if (setup_max_cpus > 1 || num_possible_cpus() == 1)
+		kunit_skip(test, "lock prefixes are there to stay: try maxcpus=1");
+	for (entry = __smp_locks; entry < __smp_locks_end; entry++) {
+		struct kprobe probe = {
+			.addr = (u8 *)entry + *entry,
+			.flags = KPROBE_FLAG_DISABLED,
+		};
+
+		/* Init text is over before that, and left alone. */
+		if (probe.addr < (u8 *)_stext || probe.addr >= (u8 *)_etext)
+			continue;
+		tried++;
+		if (register_kprobe(&probe))
+			continue;
+		unregister_kprobe(&probe);
+		kunit_err(test, "%pS is accepted", probe.addr);
+		accepted++;
+	}
+	KUNIT_EXPECT_GT(test, tried, 0);
+	KUNIT_EXPECT_EQ(test, accepted, 0);
+}
+#endif
+
+static struct kunit_case decode_cases[] = {
+	KUNIT_CASE(test_verdicts),
+	KUNIT_CASE(test_relocate),
+	KUNIT_CASE(test_mapping_end),
+	KUNIT_CASE(test_boundary),
+	KUNIT_CASE(test_probed),
+	KUNIT_CASE(test_adjust),
+	KUNIT_CASE(test_opcodes),
+	KUNIT_CASE(test_text),
+#ifdef CONFIG_SMP
+	KUNIT_CASE(test_lock_prefixes),
+#endif
+	{ }
+};
+
+static struct kunit_suite decode_suite = {
+	.name		= "kprobes_x86_decode",
+	.test_cases	= decode_cases,
+};
+
+kunit_test_suite(decode_suite);

@@ -1,0 +1,769 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests: instructions emulated, compared with the processor's own doing
+ *
+ * An instruction is put into a page of int3s, and the processor is sent there
+ * with registers of our choice. Wherever the instruction leads, the next thing
+ * is an int3 that says with which registers. A page, a stack and a data area
+ * belong to the test, and what the registers point to depends on what is tried.
+ */
+
+#include <kunit/test.h>
+#include <linux/bitmap.h>
+#include <linux/execmem.h>
+#include <linux/kdebug.h>
+#include <linux/kprobes.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/prandom.h>
+#include <linux/sched.h>
+#include <linux/unaligned.h>
+#include <asm/insn.h>
+#include <asm/insn-eval.h>
+#include <asm/text-patching.h>
+
+#include "common.h"
+
+#define NR_REGS		(IS_ENABLED(CONFIG_X86_64) ? 16 : 8)
+#define REG_CX		1
+#define REG_SP		4
+#define REG_R9		9
+
+/* Offsets in the page: the instruction, a relocated copy, places to go to. */
+#define CODE_AT		2048
+#define COPY_AT		3072
+#define LANDINGS_AT	64
+#define NR_LANDINGS	1024
+
+/* In words. An interrupt may come, so there has to be room below. */
+#define STACK_SIZE	2048
+#define STACK_AT	1024
+#define STACK_SEEN	64
+
+static u8 *page;
+static unsigned long stack[STACK_SIZE] __aligned(16);
+static unsigned long data[512];
+static DEFINE_PER_CPU(unsigned long, percpu_data);
+
+static struct rnd_state random;
+static DECLARE_BITMAP(rows_seen, 64);
+
+static unsigned long landing(unsigned int i)
+{
+	return (unsigned long)page + LANDINGS_AT + i % NR_LANDINGS;
+}
+
+static unsigned long *reg(struct pt_regs *regs, int i)
+{
+	return (void *)regs + pt_regs_offset(regs, i);
+}
+
+/* One trip: an int3 here, the instruction, an int3 there. */
+static struct {
+	struct task_struct	*traveller;
+	bool			under_way;
+	struct pt_regs		regs;
+	struct pt_regs		home;
+} trip;
+
+static void set_regs(struct pt_regs *to, struct pt_regs *from)
+{
+	int i;
+
+	for (i = 0; i < NR_REGS; i++)
+		*reg(to, i) = *reg(from, i);
+	to->flags = from->flags;
+	to->ip = from->ip;
+}
+
+static int on_int3(struct notifier_block *nb, unsigned long what, void *args)
+{
+	struct pt_regs *regs = ((struct die_args *)args)->regs;
+
+	if (what != DIE_INT3 || trip.traveller != current)
+		return NOTIFY_DONE;
+
+	if (!trip.under_way) {
+		trip.home = *regs;
+		set_regs(regs, &trip.regs);
+	} else {
+		set_regs(&trip.regs, regs);
+		trip.regs.ip -= INT3_INSN_SIZE;
+		*regs = trip.home;
+		trip.traveller = NULL;
+	}
+	trip.under_way = !trip.under_way;
+	return NOTIFY_STOP;
+}
+
+static struct notifier_block int3_notifier = {
+	.notifier_call	= on_int3,
+	.priority	= INT_MAX,
+};
+
+static noinline void run_natively(struct pt_regs *regs)
+{
+	preempt_disable();
+	trip.regs = *regs;
+	trip.traveller = current;
+	asm volatile("int3" : ASM_CALL_CONSTRAINT : : "memory");
+	*regs = trip.regs;
+	preempt_enable();
+}
+
+/* What registers, or the words on the stack, hold. */
+enum contents { RANDOM, LANDINGS, DATA, STACK };
+
+/* What a 32-bit displacement has to be set to. */
+enum displaced { AS_IS, ABSOLUTE, RIP_RELATIVE, PERCPU };
+
+struct form {
+	const char	*name;
+	u8		code[16];
+	u8		length;
+	enum contents	regs;
+	enum contents	words;
+	enum displaced	displaced;
+	bool		only_64;
+	bool		only_32;
+};
+
+struct subject {
+	const struct form	*form;
+	struct insn		insn;
+	struct kprobe_emulation	em;
+	u8			code[16];
+};
+
+static unsigned long content(enum contents what, unsigned int i)
+{
+	switch (what) {
+	case LANDINGS:
+		return landing(i);
+	case DATA:
+		return (unsigned long)&data[i % 16 * 16];
+	case STACK:
+		return (unsigned long)&stack[STACK_AT + i % 32];
+	default:
+		return prandom_u32_state(&random) |
+		       (u64)prandom_u32_state(&random) << 32;
+	}
+}
+
+static void fill_regs(struct pt_regs *regs, enum contents what)
+{
+	int i;
+
+	for (i = 0; i < NR_REGS; i++)
+		*reg(regs, i) = content(what, i);
+	regs->sp = (unsigned long)&stack[STACK_AT];
+	regs->ip = (unsigned long)page + CODE_AT;
+	if (what != DATA)
+		return;
+	/* These two serve as an index. */
+	*reg(regs, REG_CX) = 8;
+	if (NR_REGS > REG_R9)
+		*reg(regs, REG_R9) = 16;
+}
+
+/* All 32 combinations of the flags that conditions look at, and some others. */
+#define NR_FLAGS	32
+static unsigned long flags_of(unsigned int i)
+{
+	return X86_EFLAGS_FIXED |
+	       (i & 1 ? X86_EFLAGS_CF | X86_EFLAGS_IF : 0) |
+	       (i & 2 ? X86_EFLAGS_PF | X86_EFLAGS_DF : 0) |
+	       (i & 4 ? X86_EFLAGS_ZF | X86_EFLAGS_AF : 0) |
+	       (i & 8 ? X86_EFLAGS_SF : 0) |
+	       (i & 16 ? X86_EFLAGS_OF : 0);
+}
+
+static void put_code(unsigned int at, const u8 *code, unsigned int length)
+{
+	u8 image[16];
+
+	memset(image, INT3_INSN_OPCODE, sizeof(image));
+	memcpy(image, code, length);
+	text_poke_copy(page + at, image, sizeof(image));
+}
+
+static void set_displacement(struct subject *s)
+{
+	long to;
+
+	switch (s->form->displaced) {
+	case ABSOLUTE:
+		to = (long)&data[40];
+		break;
+	case RIP_RELATIVE:
+		to = (long)&data[40] - (long)(page + CODE_AT + s->form->length);
+		break;
+	case PERCPU:
+		to = (__force long)&percpu_data;
+		break;
+	default:
+		return;
+	}
+	put_unaligned((s32)to, (s32 *)(s->code + s->form->length - sizeof(s32)));
+}
+
+static void prepare(struct kunit *test, struct subject *s, const struct form *form)
+{
+	int row;
+
+	s->form = form;
+	memcpy(s->code, form->code, sizeof(s->code));
+	set_displacement(s);
+
+	KUNIT_ASSERT_EQ_MSG(test, 0, insn_decode_kernel(&s->insn, s->code),
+			    "%s", form->name);
+	KUNIT_ASSERT_EQ_MSG(test, form->length, s->insn.length, "%s", form->name);
+	KUNIT_ASSERT_EQ_MSG(test, 0, kprobe_emulation_init(&s->em, &s->insn),
+			    "%s", form->name);
+	KUNIT_ASSERT_NOT_NULL_MSG(test, s->em.fn, "%s", form->name);
+	KUNIT_ASSERT_EQ(test, form->length, s->em.length);
+
+	row = kprobe_find_emulator(&s->insn);
+	KUNIT_ASSERT_TRUE(test, row >= 0 && row < kprobe_nr_emulators);
+	__set_bit(row, rows_seen);
+	put_code(CODE_AT, s->code, form->length);
+}
+
+struct outcome {
+	struct pt_regs	regs;
+	unsigned long	words[STACK_SEEN];
+};
+
+static void see(struct outcome *out, struct pt_regs *regs)
+{
+	out->regs = *regs;
+	memcpy(out->words, &stack[STACK_AT - 1], sizeof(out->words));
+}
+
+static void fill_stack(struct pt_regs *regs, const unsigned long *words)
+{
+	memset(stack, 0, sizeof(stack));
+	memcpy(&stack[STACK_AT], words, (STACK_SEEN - 1) * sizeof(*words));
+}
+
+static void expect_same(struct kunit *test, struct subject *s, const char *how,
+			struct outcome *native, struct outcome *ours)
+{
+	unsigned long *sp = (unsigned long *)native->regs.sp;
+	const char *name = s->form->name;
+	int i;
+
+	for (i = 0; i < NR_REGS; i++)
+		KUNIT_ASSERT_EQ_MSG(test, *reg(&native->regs, i), *reg(&ours->regs, i),
+				    "%s, %s: register %d", name, how, i);
+	KUNIT_ASSERT_EQ_MSG(test, native->regs.flags, ours->regs.flags,
+			    "%s, %s: flags", name, how);
+	KUNIT_ASSERT_EQ_MSG(test, native->regs.ip, ours->regs.ip,
+			    "%s, %s: ip", name, how);
+
+	/* Below the stack pointer are the remains of the int3. */
+	for (i = 0; i < STACK_SEEN; i++) {
+		if (&stack[STACK_AT - 1 + i] < sp)
+			continue;
+		KUNIT_ASSERT_EQ_MSG(test, native->words[i], ours->words[i],
+				    "%s, %s: stack word %d", name, how, i - 1);
+	}
+}
+
+/* What a hit does where the operand is left to the slot. */
+static void run_pushed(struct kunit *test, struct subject *s, struct pt_regs *regs)
+{
+	unsigned long from = (unsigned long)page + CODE_AT;
+	unsigned long to = (unsigned long)page + COPY_AT;
+	u8 copy[16];
+
+	KUNIT_ASSERT_EQ(test, 0, kprobe_relocate(copy, &s->insn, from, to));
+	put_code(COPY_AT, copy, s->insn.length);
+	regs->ip = to;
+	run_natively(regs);
+	KUNIT_ASSERT_EQ(test, to + s->insn.length, regs->ip);
+	regs->ip = from;
+	kprobe_emulate_pushed(&s->em, regs);
+}
+
+static void compare(struct kunit *test, struct subject *s, struct pt_regs *in,
+		    const unsigned long *words)
+{
+	static struct outcome native, ours;
+	struct pt_regs regs = *in;
+
+	fill_stack(&regs, words);
+	run_natively(&regs);
+	see(&native, &regs);
+
+	regs = *in;
+	fill_stack(&regs, words);
+	if (s->em.fn(&s->em, &regs)) {
+		see(&ours, &regs);
+		expect_same(test, s, "emulated", &native, &ours);
+	} else {
+		KUNIT_ASSERT_TRUE_MSG(test, s->em.memory, "%s", s->form->name);
+	}
+	if (!s->em.memory)
+		return;
+
+	regs = *in;
+	fill_stack(&regs, words);
+	run_pushed(test, s, &regs);
+	see(&ours, &regs);
+	expect_same(test, s, "pushed", &native, &ours);
+}
+
+static void fill_words(unsigned long *words, enum contents what)
+{
+	int i;
+
+	for (i = 0; i < STACK_SEEN; i++)
+		words[i] = content(what, i);
+}
+
+static void try_form(struct kunit *test, const struct form *form, int nr_flags)
+{
+	unsigned long words[STACK_SEEN];
+	struct pt_regs regs = {};
+	struct subject s;
+	int i;
+
+	prepare(test, &s, form);
+	for (i = 0; i < nr_flags; i++) {
+		fill_words(words, form->words);
+		fill_regs(&regs, form->regs);
+		regs.flags = flags_of(nr_flags == 1 ? prandom_u32_state(&random) : i);
+		compare(test, &s, &regs, words);
+	}
+}
+
+#define CODE(...)	.code = { __VA_ARGS__ }, .length = sizeof((u8 []) { __VA_ARGS__ })
+
+static const struct form forms[] = {
+	{ "nop", CODE(0x90) },
+	{ "data16 nop", CODE(0x66, 0x90) },
+	{ "nopl (%rax)", CODE(0x0f, 0x1f, 0x00) },
+	{ "nopw 0(%rax,%rax,1)", CODE(0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0) },
+	{ "endbr64", CODE(0xf3, 0x0f, 0x1e, 0xfa) },
+	{ "endbr32", CODE(0xf3, 0x0f, 0x1e, 0xfb) },
+
+	{ "cmc", CODE(0xf5) },
+	{ "clc", CODE(0xf8) },
+	{ "stc", CODE(0xf9) },
+	{ "cli", CODE(0xfa) },
+	{ "sti", CODE(0xfb) },
+	{ "cld", CODE(0xfc) },
+	{ "std", CODE(0xfd) },
+	{ "pushf", CODE(0x9c) },
+
+	{ "push $-128", CODE(0x6a, 0x80) },
+	{ "push $127", CODE(0x6a, 0x7f) },
+	{ "push $-2147483648", CODE(0x68, 0, 0, 0, 0x80) },
+	{ "push $0x7fffffff", CODE(0x68, 0xff, 0xff, 0xff, 0x7f) },
+	{ "mov $-2, %eax", CODE(0xb8, 0xfe, 0xff, 0xff, 0xff) },
+	{ "mov $-2, %r15d", CODE(0x41, 0xbf, 0xfe, 0xff, 0xff, 0xff), .only_64 = true },
+	{ "movl $-2, %esi", CODE(0xc7, 0xc6, 0xfe, 0xff, 0xff, 0xff) },
+	{ "mov $-2, %rdi", CODE(0x48, 0xc7, 0xc7, 0xfe, 0xff, 0xff, 0xff), .only_64 = true },
+	{ "mov $1, %r12", CODE(0x49, 0xc7, 0xc4, 1, 0, 0, 0), .only_64 = true },
+	{ "leave", CODE(0xc9), STACK },
+
+	{ "lea 127(%rax), %ecx", CODE(0x8d, 0x48, 0x7f) },
+	{ "lea -8(%rsp), %rsp", CODE(0x48, 0x8d, 0x64, 0x24, 0xf8), .only_64 = true },
+	{ "lea 16(%rsp), %rbp", CODE(0x48, 0x8d, 0x6c, 0x24, 0x10), .only_64 = true },
+	{ "lea (%rax,%rcx,4), %rdx", CODE(0x48, 0x8d, 0x14, 0x88), .only_64 = true },
+	{ "lea -128(%r15,%r15,8), %r15", CODE(0x4f, 0x8d, 0x7c, 0xff, 0x80), .only_64 = true },
+	{ "lea -0x80000000(%rbp,%r12,2), %r13",
+	  CODE(0x4e, 0x8d, 0xac, 0x65, 0, 0, 0, 0x80), .only_64 = true },
+	{ "lea 0x1234(,%rcx,8), %ebx", CODE(0x8d, 0x1c, 0xcd, 0x34, 0x12, 0, 0) },
+	{ "lea 0x7fffffff, %rbx", CODE(0x48, 0x8d, 0x1c, 0x25, 0xff, 0xff, 0xff, 0x7f),
+	  .only_64 = true },
+	{ "lea x(%rip), %rax", CODE(0x48, 0x8d, 0x05, 0, 0, 0, 0), .displaced = RIP_RELATIVE,
+	  .only_64 = true },
+	{ "lea 0x7fffffff(%rip), %r8d", CODE(0x44, 0x8d, 0x05, 0xff, 0xff, 0xff, 0x7f),
+	  .only_64 = true },
+
+	{ "jmp short", CODE(0xeb, 0x7f) },
+	{ "jmp short back", CODE(0xeb, 0x80) },
+	{ "jmp near", CODE(0xe9, 0, 2, 0, 0) },
+	{ "jmp near back", CODE(0xe9, 0, 0xfc, 0xff, 0xff) },
+	{ "bnd jmp near", CODE(0xf2, 0xe9, 0, 2, 0, 0) },
+	{ "call", CODE(0xe8, 0, 2, 0, 0) },
+	{ "call back", CODE(0xe8, 0, 0xfc, 0xff, 0xff) },
+	{ "cs call", CODE(0x2e, 0xe8, 0, 2, 0, 0) },
+	{ "ds call", CODE(0x3e, 0xe8, 0, 2, 0, 0) },
+	{ "es call", CODE(0x26, 0xe8, 0, 2, 0, 0) },
+	{ "ss call", CODE(0x36, 0xe8, 0, 2, 0, 0) },
+	{ "fs call", CODE(0x64, 0xe8, 0, 2, 0, 0) },
+	{ "gs call", CODE(0x65, 0xe8, 0, 2, 0, 0) },
+	{ "addr32 call", CODE(0x67, 0xe8, 0, 2, 0, 0) },
+	{ "bnd call", CODE(0xf2, 0xe8, 0, 2, 0, 0) },
+	{ "rep call", CODE(0xf3, 0xe8, 0, 2, 0, 0) },
+	{ "rex.w call", CODE(0x48, 0xe8, 0, 2, 0, 0), .only_64 = true },
+	{ "cs addr32 bnd rex call", CODE(0x2e, 0x67, 0xf2, 0x4f, 0xe8, 0, 2, 0, 0),
+	  .only_64 = true },
+	{ "ret", CODE(0xc3), RANDOM, LANDINGS },
+	{ "rep ret", CODE(0xf3, 0xc3), RANDOM, LANDINGS },
+	{ "bnd ret", CODE(0xf2, 0xc3), RANDOM, LANDINGS },
+	{ "ret $0", CODE(0xc2, 0, 0), RANDOM, LANDINGS },
+	{ "ret $24", CODE(0xc2, 24, 0), RANDOM, LANDINGS },
+	{ "rep ret $0x100", CODE(0xf3, 0xc2, 0, 1), RANDOM, LANDINGS },
+
+	{ "notrack jmp *%rax", CODE(0x3e, 0xff, 0xe0), LANDINGS },
+	{ "notrack call *%rdx", CODE(0x3e, 0xff, 0xd2), LANDINGS },
+	{ "bnd jmp *%rbx", CODE(0xf2, 0xff, 0xe3), LANDINGS },
+	{ "cs call *%r11", CODE(0x2e, 0x41, 0xff, 0xd3), LANDINGS, .only_64 = true },
+	{ "rex.w jmp *%r8", CODE(0x49, 0xff, 0xe0), LANDINGS, .only_64 = true },
+
+	{ "call *(%rax)", CODE(0xff, 0x10), DATA },
+	{ "notrack jmp *(%rax)", CODE(0x3e, 0xff, 0x20), DATA },
+	{ "call *8(%rbx)", CODE(0xff, 0x53, 8), DATA },
+	{ "call *-0x80(%rbp)", CODE(0xff, 0x95, 0x80, 0xff, 0xff, 0xff), DATA },
+	{ "jmp *(%rsp)", CODE(0xff, 0x24, 0x24), DATA, LANDINGS },
+	{ "call *(%rsp)", CODE(0xff, 0x14, 0x24), DATA, LANDINGS },
+	{ "call *16(%rsp)", CODE(0xff, 0x54, 0x24, 16), DATA, LANDINGS },
+	{ "jmp *8(%rsp,%rcx,2)", CODE(0xff, 0x64, 0x4c, 8), DATA, LANDINGS },
+	{ "call *(%rdx,%rcx,8)", CODE(0xff, 0x14, 0xca), DATA },
+	{ "jmp *-16(%rbx,%rcx,4)", CODE(0xff, 0x64, 0x8b, 0xf0), DATA },
+	{ "call *x(,%rcx,8)", CODE(0xff, 0x14, 0xcd, 0, 0, 0, 0), DATA, .displaced = ABSOLUTE },
+	{ "jmp *x", CODE(0xff, 0x24, 0x25, 0, 0, 0, 0), DATA, .displaced = ABSOLUTE },
+	{ "call *x(%rip)", CODE(0xff, 0x15, 0, 0, 0, 0), DATA, .displaced = RIP_RELATIVE,
+	  .only_64 = true },
+	{ "jmp *x(%rip)", CODE(0xff, 0x25, 0, 0, 0, 0), DATA, .displaced = RIP_RELATIVE,
+	  .only_64 = true },
+	{ "call *(%r12)", CODE(0x41, 0xff, 0x14, 0x24), DATA, .only_64 = true },
+	{ "jmp *(%r13)", CODE(0x41, 0xff, 0x65, 0), DATA, .only_64 = true },
+	{ "call *(%r13,%r9,2)", CODE(0x43, 0xff, 0x54, 0x4d, 0), DATA, .only_64 = true },
+	{ "rex.w call *8(%rsi,%r9,1)", CODE(0x4a, 0xff, 0x54, 0x0e, 8), DATA, .only_64 = true },
+	{ "call *%gs:x", CODE(0x65, 0xff, 0x14, 0x25, 0, 0, 0, 0), DATA, .displaced = PERCPU,
+	  .only_64 = true },
+	{ "jmp *%gs:x", CODE(0x65, 0xff, 0x24, 0x25, 0, 0, 0, 0), DATA, .displaced = PERCPU,
+	  .only_64 = true },
+	{ "addr32 call *%gs:x", CODE(0x65, 0x67, 0xff, 0x14, 0x25, 0, 0, 0, 0), DATA,
+	  .displaced = PERCPU, .only_64 = true },
+	{ "call *%fs:x", CODE(0x64, 0xff, 0x14, 0x25, 0, 0, 0, 0), DATA, .displaced = PERCPU,
+	  .only_32 = true },
+};
+
+static void test_forms(struct kunit *test)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(forms); i++) {
+		if (IS_ENABLED(CONFIG_X86_64) ? !forms[i].only_32 : !forms[i].only_64)
+			try_form(test, &forms[i], NR_FLAGS);
+	}
+}
+
+static void test_conditions(struct kunit *test)
+{
+	static const u8 disps[] = { 0x80, 0x00, 0x7f };
+	struct form near = { "jcc near", CODE(0x0f, 0x80, 0, 2, 0, 0) };
+	struct form brief = { "jcc short", CODE(0x70, 0) };
+	int cc, i;
+
+	for (cc = 0; cc < 16; cc++) {
+		near.code[1] = 0x80 + cc;
+		try_form(test, &near, NR_FLAGS);
+		brief.code[0] = 0x70 + cc;
+		for (i = 0; i < ARRAY_SIZE(disps); i++) {
+			brief.code[1] = disps[i];
+			try_form(test, &brief, NR_FLAGS);
+		}
+	}
+}
+
+static void try_counts(struct kunit *test, const struct form *form)
+{
+	static const u64 counts[] = {
+		0, 1, 2, 0xffff, 0x10000, 0x10001, 0x7fffffff, 0x80000000,
+		0xffffffff, 0x100000000, 0x100000001, 0xffffffff00000001,
+		U64_MAX,
+	};
+	unsigned long words[STACK_SEEN] = {};
+	struct pt_regs regs = {};
+	struct subject s;
+	int i;
+
+	prepare(test, &s, form);
+	for (i = 0; i < ARRAY_SIZE(counts) * NR_FLAGS; i++) {
+		fill_regs(&regs, RANDOM);
+		regs.cx = counts[i / NR_FLAGS];
+		regs.flags = flags_of(i % NR_FLAGS);
+		compare(test, &s, &regs, words);
+	}
+}
+
+static void test_loops(struct kunit *test)
+{
+	struct form plain = { "loop, jcxz", CODE(0xe0, 0x7f) };
+	struct form sized = { "addr32 loop, jcxz", CODE(0x67, 0xe0, 0x80) };
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		plain.code[0] = 0xe0 + i;
+		try_counts(test, &plain);
+		sized.code[1] = 0xe0 + i;
+		try_counts(test, &sized);
+	}
+}
+
+static void drop_rex(struct form *form)
+{
+	memmove(form->code, form->code + 1, --form->length);
+}
+
+/* A form that begins with REX.B and ends with the low bits of register 0. */
+static void try_register(struct kunit *test, struct form form, int i)
+{
+	form.code[form.length - 1] |= i & 7;
+	if (i < 8)
+		drop_rex(&form);
+	try_form(test, &form, 1);
+}
+
+static void test_registers(struct kunit *test)
+{
+	const struct form push = { "push", CODE(0x41, 0x50) };
+	struct form pop = { "pop", CODE(0x41, 0x58) };
+	int i;
+
+	for (i = 0; i < NR_REGS; i++) {
+		try_register(test, push, i);
+		pop.words = i == REG_SP ? STACK : RANDOM;
+		try_register(test, pop, i);
+	}
+}
+
+/* Not through the stack pointer: see test_call_sp(). */
+static void test_indirect(struct kunit *test)
+{
+	const struct form call = { "call *%reg", CODE(0x41, 0xff, 0xd0), LANDINGS };
+	const struct form jmp = { "jmp *%reg", CODE(0x41, 0xff, 0xe0), LANDINGS };
+	int i;
+
+	for (i = 0; i < NR_REGS; i++) {
+		if (i == REG_SP)
+			continue;
+		try_register(test, call, i);
+		try_register(test, jmp, i);
+	}
+}
+
+static void try_mov(struct kunit *test, u8 opcode, u8 rex, int r, int rm)
+{
+	struct form form = { "mov", CODE(0x40 | rex, opcode, 0xc0) };
+	int to = opcode == 0x89 ? rm : r;
+
+	/* The stack cannot be where 32 bits reach. */
+	if (to == REG_SP && !rex && IS_ENABLED(CONFIG_X86_64))
+		return;
+	if (to == REG_SP)
+		form.regs = STACK;
+
+	form.code[0] |= (r & 8) >> 1 | (rm & 8) >> 3;
+	form.code[2] |= (r & 7) << 3 | (rm & 7);
+	if (!IS_ENABLED(CONFIG_X86_64))
+		drop_rex(&form);
+	try_form(test, &form, 1);
+}
+
+static void test_moves(struct kunit *test)
+{
+	int r, rm;
+
+	for (r = 0; r < NR_REGS; r++) {
+		for (rm = 0; rm < NR_REGS; rm++) {
+			try_mov(test, 0x89, 0, r, rm);
+			try_mov(test, 0x8b, 0, r, rm);
+			if (!IS_ENABLED(CONFIG_X86_64))
+				continue;
+			try_mov(test, 0x89, 8, r, rm);
+			try_mov(test, 0x8b, 8, r, rm);
+		}
+	}
+}
+
+/* Every flag by itself, set and cleared, then together with others. */
+static void test_popf(struct kunit *test)
+{
+	const struct form form = { "popf", CODE(0x9d) };
+	unsigned long words[STACK_SEEN] = {};
+	struct pt_regs regs = {};
+	struct subject s;
+	int i;
+
+	prepare(test, &s, &form);
+	for (i = 0; i < 4 * 32; i++) {
+		fill_regs(&regs, RANDOM);
+		words[0] = i < 64 ? BIT(i % 32) : prandom_u32_state(&random);
+		if (i & 32)
+			words[0] ^= U32_MAX;
+		regs.flags = flags_of(prandom_u32_state(&random));
+		compare(test, &s, &regs, words);
+	}
+}
+
+/* Where there is no code to go to, nor a stack: what the manual says. */
+struct far_case {
+	const char	*name;
+	u8		code[8];
+	u64		ip;
+	u64		sp;
+	u64		pushed;
+};
+
+#define FAR_IP		0xffffffff81000000
+#define FAR_CX		2
+
+static const struct far_case far_cases[] = {
+	{ "jmp +2G", { 0xe9, 0xff, 0xff, 0xff, 0x7f }, FAR_IP + 5 + 0x7fffffff },
+	{ "jmp -2G", { 0xe9, 0, 0, 0, 0x80 }, FAR_IP + 5 - 0x80000000 },
+	{ "jae +2G", { 0x0f, 0x83, 0xff, 0xff, 0xff, 0x7f }, FAR_IP + 6 + 0x7fffffff },
+	{ "jae -2G", { 0x0f, 0x83, 0, 0, 0, 0x80 }, FAR_IP + 6 - 0x80000000 },
+	{ "jb -2G", { 0x0f, 0x82, 0, 0, 0, 0x80 }, FAR_IP + 6 },
+	{ "call -2G", { 0xe8, 0, 0, 0, 0x80 }, FAR_IP + 5 - 0x80000000, -1, FAR_IP + 5 },
+	{ "cs call +2G", { 0x2e, 0xe8, 0xff, 0xff, 0xff, 0x7f },
+	  FAR_IP + 6 + 0x7fffffff, -1, FAR_IP + 6 },
+	{ "loop -128", { 0xe2, 0x80 }, FAR_IP + 2 - 128 },
+	{ "ret $0xfff8", { 0xc2, 0xf8, 0xff }, 0, sizeof(long) + 0xfff8 },
+};
+
+static void test_far(struct kunit *test)
+{
+	unsigned long *sp = &stack[STACK_AT], moved;
+	struct kprobe_emulation em;
+	struct pt_regs regs = {};
+	struct insn insn;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(far_cases); i++) {
+		const struct far_case *c = &far_cases[i];
+
+		memset(stack, 0, sizeof(stack));
+		regs.ip = (unsigned long)FAR_IP;
+		regs.sp = (unsigned long)sp;
+		regs.cx = FAR_CX;
+		KUNIT_ASSERT_EQ(test, 0, insn_decode(&insn, c->code, sizeof(c->code),
+						     INSN_MODE_KERN));
+		KUNIT_ASSERT_EQ(test, 0, kprobe_emulation_init(&em, &insn));
+		KUNIT_ASSERT_TRUE(test, em.fn(&em, &regs));
+		moved = c->sp == -1 ? -sizeof(long) : c->sp;
+		KUNIT_EXPECT_EQ_MSG(test, (unsigned long)c->ip, regs.ip, "%s", c->name);
+		KUNIT_EXPECT_EQ_MSG(test, (unsigned long)sp + moved, regs.sp, "%s", c->name);
+		KUNIT_EXPECT_EQ_MSG(test, (unsigned long)c->pushed, sp[-1], "%s", c->name);
+	}
+}
+
+/* The target is the stack pointer from before the push; nothing can run there. */
+static void test_call_sp(struct kunit *test)
+{
+	const u8 code[] = { 0xff, 0xd4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
+	unsigned long *sp = &stack[STACK_AT];
+	struct kprobe_emulation em;
+	struct pt_regs regs = { .sp = (unsigned long)sp, .ip = (unsigned long)FAR_IP };
+	struct insn insn;
+
+	KUNIT_ASSERT_EQ(test, 0, insn_decode_kernel(&insn, code));
+	KUNIT_ASSERT_EQ(test, 0, kprobe_emulation_init(&em, &insn));
+	KUNIT_ASSERT_TRUE(test, em.fn(&em, &regs));
+	KUNIT_EXPECT_EQ(test, (unsigned long)sp, regs.ip);
+	KUNIT_EXPECT_EQ(test, (unsigned long)(sp - 1), regs.sp);
+	KUNIT_EXPECT_EQ(test, (unsigned long)FAR_IP + 2, sp[-1]);
+}
+
+/* What faults is left to the copy, with the registers as they were. */
+static void test_faults(struct kunit *test)
+{
+	static const u8 codes[][15] = {
+		{ 0xc3 }, { 0xc2, 8, 0 }, { 0x5c }, { 0x58 }, { 0xc9 }, { 0x9d },
+		{ 0xff, 0x10 }, { 0xff, 0x20 },
+	};
+	const unsigned long addresses[] = {
+		0, PAGE_SIZE, LONG_MAX, TASK_SIZE_MAX - sizeof(long), -PAGE_SIZE,
+		/* The page after the user's, no address at all, vsyscalls */
+		IS_ENABLED(CONFIG_X86_64) ? TASK_SIZE_MAX : 0,
+		IS_ENABLED(CONFIG_X86_64) ? BIT_ULL(63) : 0,
+		IS_ENABLED(CONFIG_X86_64) ? -10UL << 20 : 0,
+	};
+	struct kprobe_emulation em;
+	struct pt_regs before = {}, regs;
+	struct insn insn;
+	const u8 *code;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(codes) * ARRAY_SIZE(addresses); i++) {
+		code = codes[i / ARRAY_SIZE(addresses)];
+		fill_regs(&before, RANDOM);
+		before.ax = addresses[i % ARRAY_SIZE(addresses)];
+		before.bp = before.ax;
+		before.sp = before.ax;
+		regs = before;
+		KUNIT_ASSERT_EQ(test, 0, insn_decode_kernel(&insn, code));
+		KUNIT_ASSERT_EQ(test, 0, kprobe_emulation_init(&em, &insn));
+		KUNIT_EXPECT_FALSE(test, em.fn(&em, &regs));
+		KUNIT_EXPECT_MEMEQ(test, &before, &regs, sizeof(regs));
+	}
+}
+
+/* The last: whatever can be emulated was, by one of the above. */
+static void test_coverage(struct kunit *test)
+{
+	int row;
+
+	KUNIT_ASSERT_LE(test, kprobe_nr_emulators, 64);
+	for (row = 0; row < kprobe_nr_emulators; row++)
+		KUNIT_EXPECT_TRUE_MSG(test, test_bit(row, rows_seen),
+				      "row %d of the table was not tried", row);
+}
+
+static int emulate_suite_init(struct kunit_suite *suite)
+{
+	int i;
+
+	page = alloc_insn_page();
+	if (!page)
+		return -ENOMEM;
+	text_poke_set(page, INT3_INSN_OPCODE, PAGE_SIZE);
+
+	bitmap_zero(rows_seen, 64);
+	prandom_seed_state(&random, 1);
+	for (i = 0; i < ARRAY_SIZE(data); i++)
+		data[i] = landing(i);
+	for_each_possible_cpu(i)
+		per_cpu(percpu_data, i) = landing(0);
+	return register_die_notifier(&int3_notifier);
+}
+
+static void emulate_suite_exit(struct kunit_suite *suite)
+{
+	if (!page)
+		return;
+	unregister_die_notifier(&int3_notifier);
+	execmem_free(page);
+	page = NULL;
+}
+
+static struct kunit_case emulate_cases[] = {
+	KUNIT_CASE(test_forms),
+	KUNIT_CASE(test_conditions),
+	KUNIT_CASE(test_loops),
+	KUNIT_CASE(test_registers),
+	KUNIT_CASE(test_indirect),
+	KUNIT_CASE(test_moves),
+	KUNIT_CASE(test_popf),
+	KUNIT_CASE(test_far),
+	KUNIT_CASE(test_call_sp),
+	KUNIT_CASE(test_faults),
+	KUNIT_CASE(test_coverage),
+	{ }
+};
+
+static struct kunit_suite emulate_suite = {
+	.name		= "kprobes_x86_emulate",
+	.suite_init	= emulate_suite_init,
+	.suite_exit	= emulate_suite_exit,
+	.test_cases	= emulate_cases,
+};
+
+kunit_test_suite(emulate_suite);
