@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _ASM_ARM64_KPROBES_H
+#define _ASM_ARM64_KPROBES_H
+
+#include <asm-generic/kprobes.h>
+
+struct pt_regs;
+
+#ifdef CONFIG_KPROBES
+
+#include <linux/types.h>
+#include <linux/ptrace.h>
+#include <linux/percpu.h>
+
+#define __ARCH_WANT_KPROBES_INSN_SLOT
+
+struct kprobe;
+
+typedef u32 kprobe_opcode_t;
+
+/* The patching API maintains the caches. */
+static inline void flush_insn_slot(struct kprobe *p)
+{
+}
+
+#define kretprobe_blacklist_size	0
+
+/*
+ * An out-of-line slot holds two copies of the probed instruction:
+ *
+ *   word 0	the copy a hit runs by default, followed by a branch back, where
+ *		the probed code is in reach of one
+ *   word 2	a copy followed by a BRK, for hits that a post handler has to see,
+ *		and for code out of reach
+ */
+#define KPROBE_SLOT_STEP	2
+#define ARCH_KPROBE_SLOT_SIZE	4
+
+/**
+ * struct arch_specific_insn - how the probed instruction is carried out
+ * @insn:	the out-of-line slot, NULL for an instruction that is simulated
+ * @simulate:	carries it out on saved registers; false when its operand in
+ *		memory could not be read
+ * @boosted:	the first copy in the slot branches back by itself
+ */
+struct arch_specific_insn {
+	kprobe_opcode_t	*insn;
+	bool		(*simulate)(u32 insn, unsigned long addr, struct pt_regs *regs);
+	bool		boosted;
+};
+
+/* Patching kernel text stops the machine. */
+#define arch_arm_kprobes	arch_arm_kprobes
+
+/* The level marks say all there is to say; nobody here looks at a status. */
+#define arch_kprobe_mark_active()	do { } while (0)
+
+/* Told from the program counter alone, whatever the context. */
+#define arch_kprobe_may_own_fault()	true
+
+void arch_remove_kprobe(struct kprobe *p);
+int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr);
+
+#endif /* CONFIG_KPROBES */
+
+/* Called under IS_ENABLED(CONFIG_KPROBES). */
+int kprobe_brk_handler(struct pt_regs *regs, unsigned long esr);
+int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr);
+
+#endif /* _ASM_ARM64_KPROBES_H */

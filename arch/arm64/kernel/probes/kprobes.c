@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Probes by breakpoint on arm64: planting them, and what happens at a hit.
+ *
+ * An instruction that depends on where it stands is simulated on the saved
+ * registers. Any other is carried out by a copy, which branches back by itself
+ * unless a post handler waits for it; then it ends in another BRK.
+ *
+ * Nothing is remembered between the hit and that second BRK: the address of the
+ * slot says which site it was. So the copy runs with PSTATE as the probed code
+ * had it, can be interrupted by anything, and can fault.
+ */
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/execmem.h>
+#include <linux/extable.h>
+#include <linux/ftrace.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/list.h>
+#include <linux/set_memory.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <asm/debug-monitors.h>
+#include <asm/insn.h>
+#include <asm/patching.h>
+#include <asm/sections.h>
+#include <asm/system_misc.h>
+
+#include "decode-insn.h"
+
+DEFINE_PER_CPU(struct kprobe *, current_kprobe);
+
+/*
+ * Only ever written through the patching API, as the kernel's own text is. Its
+ * alias in the linear map becomes read-only with it.
+ */
+void *alloc_insn_page(void)
+{
+	void *page = execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
+
+	if (page && set_memory_rox((unsigned long)page, 1)) {
+		execmem_free(page);
+		return NULL;
+	}
+	return page;
+}
+
+/*
+ * What the caches need is done here, word by word, and for the other CPUs the
+ * exception that sends them to the slot is the synchronization (Arm ARM, B2.2.5).
+ */
+static int write_slot(kprobe_opcode_t *slot, const u32 *words)
+{
+	int i, err = 0;
+
+	for (i = 0; i < ARCH_KPROBE_SLOT_SIZE && !err; i++)
+		err = aarch64_insn_patch_text_nosync(slot + i, words[i]);
+	return err;
+}
+
+static bool in_reach(unsigned long from, unsigned long to)
+{
+	long distance = to - from;
+
+	return distance >= -(long)SZ_128M && distance < SZ_128M;
+}
+
+static int fill_slot(struct kprobe *p)
+{
+	unsigned long end = (unsigned long)(p->ainsn.insn + 1);
+	unsigned long next = (unsigned long)(p->addr + 1);
+	u32 words[ARCH_KPROBE_SLOT_SIZE] = {
+		p->opcode, AARCH64_BREAK_FAULT,
+		[KPROBE_SLOT_STEP] = p->opcode, BRK64_OPCODE_KPROBES_SS,
+	};
+
+	p->ainsn.boosted = in_reach(end, next);
+	if (p->ainsn.boosted)
+		words[1] = aarch64_insn_gen_branch_imm(end, next,
+						       AARCH64_INSN_BRANCH_NOLINK);
+	return write_slot(p->ainsn.insn, words);
+}
+
+static int prepare_slot(struct kprobe *p)
+{
+	int err;
+
+	p->ainsn.insn = get_insn_slot();
+	if (!p->ainsn.insn)
+		return -ENOMEM;
+	err = fill_slot(p);
+	if (err) {
+		free_insn_slot(p->ainsn.insn, 0);
+		p->ainsn.insn = NULL;
+		return err;
+	}
+	kprobe_slot_set_owner(p->ainsn.insn, p);
+	return 0;
+}
+
+/*
+ * The words before a function are data where ftrace keeps a pointer there, or
+ * control flow integrity the function's type.
+ */
+static bool before_function(unsigned long addr, unsigned long function)
+{
+	unsigned long distance = function - addr;
+
+	if (IS_ENABLED(CONFIG_CFI_CLANG) && distance <= AARCH64_INSN_SIZE)
+		return true;
+	return IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS) &&
+	       distance <= sizeof(u64) && ftrace_location(function);
+}
+
+/* Whether the instruction at @addr may be taken out of its neighbourhood. */
+static int check_place(unsigned long addr)
+{
+	unsigned long size, offset, start;
+
+	if (!kallsyms_lookup_size_offset(addr, &size, &offset))
+		return -EINVAL;
+	start = addr - offset;
+	if (before_function(addr, start + size) ||
+	    probe_in_exclusive(addr, start, start + size))
+		return -EINVAL;
+	return 0;
+}
+
+int arch_prepare_kprobe(struct kprobe *p)
+{
+	unsigned long addr = (unsigned long)p->addr;
+	const struct probe_class *class;
+	int err;
+
+	if (!IS_ALIGNED(addr, AARCH64_INSN_SIZE))
+		return -EILSEQ;
+	if (aarch64_insn_read(p->addr, &p->opcode))
+		return -EINVAL;
+	class = probe_classify(p->opcode);
+	if (!class || class->kprobe == PROBE_REJECT)
+		return -EINVAL;
+	err = check_place(addr);
+	if (err)
+		return err;
+	if (class->kprobe == PROBE_COPY)
+		return prepare_slot(p);
+	p->ainsn.simulate = class->simulate;
+	return 0;
+}
+
+/* By now nobody can be in the slot, unless the probed text itself has gone. */
+void arch_remove_kprobe(struct kprobe *p)
+{
+	if (p->ainsn.insn)
+		free_insn_slot(p->ainsn.insn, 1);
+	p->ainsn.insn = NULL;
+}
+
+/* Changes to the text that wait for all CPUs to be stopped */
+#define PATCHES_ON_STACK	16
+
+struct patches {
+	void		**addrs;
+	u32		*insns;
+	unsigned int	room, used;
+};
+
+static void patch_all(struct patches *patches)
+{
+	if (patches->used)
+		WARN_ON_ONCE(aarch64_insn_patch_text(patches->addrs, patches->insns,
+						     patches->used));
+	patches->used = 0;
+}
+
+static void patch_one(struct patches *patches, void *addr, u32 insn)
+{
+	if (patches->used == patches->room)
+		patch_all(patches);
+	patches->addrs[patches->used] = addr;
+	patches->insns[patches->used++] = insn;
+}
+
+static void change_text(struct list_head *sites, bool armed)
+{
+	void *few_addrs[PATCHES_ON_STACK], **addrs = NULL;
+	u32 few_insns[PATCHES_ON_STACK], *insns = NULL;
+	struct patches patches = {
+		.addrs = few_addrs, .insns = few_insns, .room = PATCHES_ON_STACK,
+	};
+	unsigned int num = list_count_nodes(sites);
+	struct kprobe *p;
+
+	if (num > PATCHES_ON_STACK) {
+		addrs = kvmalloc_array(num, sizeof(*addrs), GFP_KERNEL);
+		insns = kvmalloc_array(num, sizeof(*insns), GFP_KERNEL);
+	}
+	/* Without memory it takes a few stops more. */
+	if (addrs && insns)
+		patches = (struct patches){ .addrs = addrs, .insns = insns, .room = num };
+	list_for_each_entry(p, sites, list)
+		patch_one(&patches, p->addr, armed ? BRK64_OPCODE_KPROBES : p->opcode);
+	patch_all(&patches);
+	kvfree(addrs);
+	kvfree(insns);
+}
+
+/*
+ * Few instructions may be exchanged for a BRK, or back, while others execute
+ * them (Arm ARM, B2.2.5), and those that are probed are mostly not of these. So
+ * all CPUs are stopped, once for the whole list.
+ */
+void arch_arm_kprobes(struct list_head *sites)
+{
+	change_text(sites, true);
+}
+
+/* A CPU that has been stopped is past looking up any BRK that it met before. */
+void arch_disarm_kprobes(struct list_head *sites)
+{
+	change_text(sites, false);
+}
+
+/* As if the instruction had faulted where it stands. */
+static void operand_fault(struct kprobe *p, struct pt_regs *regs)
+{
+	regs->pc = (unsigned long)p->addr;
+	if (!fixup_exception(regs))
+		die("Oops - operand of a probed instruction", regs, 0);
+}
+
+NOKPROBE_SYMBOL(operand_fault);
+
+static void simulate(struct kprobe *p, struct pt_regs *regs, bool post)
+{
+	unsigned long addr = (unsigned long)p->addr;
+
+	/* A pre handler may have left anything there. */
+	regs->pc = addr;
+	if (!p->ainsn.simulate(p->opcode, addr, regs))
+		operand_fault(p, regs);
+	else if (post)
+		kprobe_hit_post(p, regs);
+}
+
+NOKPROBE_SYMBOL(simulate);
+
+/* Carries the instruction out, or sends the probed code to where that happens. */
+static __always_inline void carry_out(struct kprobe *p, struct pt_regs *regs,
+				      bool missed)
+{
+	bool post = p->post_handler && !missed;
+
+	if (p->ainsn.simulate)
+		simulate(p, regs, post);
+	else if (p->ainsn.boosted && !post)
+		regs->pc = (unsigned long)p->ainsn.insn;
+	else
+		regs->pc = (unsigned long)(p->ainsn.insn + KPROBE_SLOT_STEP);
+}
+
+/* A breakpoint of ours that is not there any more: what is there is executed. */
+static int taken_out(unsigned long addr)
+{
+	__le32 insn;
+
+	__get_kernel_nofault(&insn, (__le32 *)addr, __le32, unreadable);
+	if (le32_to_cpu(insn) != BRK64_OPCODE_KPROBES)
+		return DBG_HOOK_HANDLED;
+unreadable:
+	return DBG_HOOK_ERROR;
+}
+
+NOKPROBE_SYMBOL(taken_out);
+
+/**
+ * kprobe_brk_handler() - a BRK with the number of kprobes was met
+ * @regs: registers at the BRK
+ * @esr: the syndrome
+ *
+ * Context: the debug exception of EL1, everything masked, preemption off.
+ * Return: DBG_HOOK_HANDLED, or DBG_HOOK_ERROR when it is not ours.
+ */
+int kprobe_brk_handler(struct pt_regs *regs, unsigned long esr)
+{
+	unsigned long addr = regs->pc;
+	struct kprobe_hit_at hit = kprobe_hit_at(addr, regs);
+
+	if (unlikely(!hit.p))
+		return taken_out(addr);
+	if (hit.what != KPROBE_HIT_REDIRECTED)
+		carry_out(hit.p, regs, hit.what == KPROBE_HIT_MISSED);
+	else
+		/* Not where the branch that led here went, so no landing pad is due. */
+		regs->pstate &= ~PSR_BTYPE_MASK;
+	return DBG_HOOK_HANDLED;
+}
+
+NOKPROBE_SYMBOL(kprobe_brk_handler);
+
+/**
+ * kprobe_ss_brk_handler() - the BRK behind a copy: the instruction is done
+ * @regs: registers as the instruction left them
+ * @esr: the syndrome
+ *
+ * Context: the debug exception of EL1, everything masked, preemption off.
+ * Return: DBG_HOOK_HANDLED, or DBG_HOOK_ERROR when it is not ours.
+ */
+int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr)
+{
+	unsigned long at = regs->pc;
+	struct kprobe *p = kprobe_slot_owner(at);
+
+	if (!p || at != (unsigned long)(p->ainsn.insn + KPROBE_SLOT_STEP + 1))
+		return DBG_HOOK_ERROR;
+	regs->pc = (unsigned long)(p->addr + 1);
+	if (p->post_handler)
+		kprobe_hit_post(p, regs);
+	return DBG_HOOK_HANDLED;
+}
+
+NOKPROBE_SYMBOL(kprobe_ss_brk_handler);
+
+/**
+ * kprobe_fault_handler() - a fault of the kernel, before anybody looks for a fixup
+ * @regs: registers at the fault
+ * @esr: the syndrome
+ *
+ * A fault in a copy is the probed instruction's: it is moved to where that
+ * stands, registers as before it, for the fixups that are known by its address.
+ *
+ * Context: any.
+ * Return: 0: the fault still has to be dealt with.
+ */
+int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr)
+{
+	struct kprobe *p;
+
+	preempt_disable_notrace();
+	p = kprobe_slot_owner(regs->pc);
+	if (p && (regs->pc == (unsigned long)p->ainsn.insn ||
+		  regs->pc == (unsigned long)(p->ainsn.insn + KPROBE_SLOT_STEP)))
+		regs->pc = (unsigned long)p->addr;
+	preempt_enable_notrace();
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kprobe_fault_handler);
+
+/*
+ * Code on the way into a debug exception, code of the hypervisor's, and code
+ * that runs with the MMU off.
+ */
+int __init arch_populate_kprobe_blacklist(void)
+{
+	const struct {
+		char *start, *end;
+	} areas[] = {
+		{ __entry_text_start, __entry_text_end },
+		{ __irqentry_text_start, __irqentry_text_end },
+		{ __hyp_text_start, __hyp_text_end },
+		{ __hyp_idmap_text_start, __hyp_idmap_text_end },
+		{ __idmap_text_start, __idmap_text_end },
+	};
+	int i, err;
+
+	for (i = 0; i < ARRAY_SIZE(areas); i++) {
+		if (areas[i].start == areas[i].end)
+			continue;
+		err = kprobe_add_area_blacklist((unsigned long)areas[i].start,
+						(unsigned long)areas[i].end);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int __init arch_init_kprobes(void)
+{
+	return 0;
+}
+
+/* The return trampoline is no probe. */
+int arch_trampoline_kprobe(struct kprobe *p)
+{
+	return 0;
+}

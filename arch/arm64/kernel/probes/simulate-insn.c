@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Carrying out an instruction on the saved registers
+ *
+ * What is simulated: that which would come to something else at another address.
+ * These are the branches, ADR and ADRP, and the loads of literals. They are
+ * simulated exactly, or not at all.
+ *
+ * A kprobe's hit ends here, in whatever context was probed. So no lock is taken,
+ * and nothing is called that could be probed itself, which includes the decoding
+ * helpers of asm/insn.h that are not inline: a probe on one of them would have
+ * to be simulated with its help.
+ */
+
+#include <linux/bitops.h>
+#include <linux/cpufeature.h>
+#include <linux/kprobes.h>
+#include <linux/ptrace.h>
+#include <linux/sizes.h>
+#include <linux/uaccess.h>
+#include <asm/insn.h>
+#include <asm/ptrace.h>
+
+#include "simulate-insn.h"
+
+/* The register in the bits that begin with @lsb: Rt and Rd at 0, Rn at 5. */
+static __always_inline int reg_at(u32 insn, int lsb)
+{
+	return insn >> lsb & 31;
+}
+
+static __always_inline bool is_64bit(u32 insn)
+{
+	return insn & BIT(31);
+}
+
+/* A signed number of instructions, in @bits bits that begin with @lsb. */
+static __always_inline long distance(u32 insn, int lsb, int bits)
+{
+	return sign_extend64(insn >> lsb, bits - 1) * AARCH64_INSN_SIZE;
+}
+
+/*
+ * Only an indirect branch leaves a PSTATE.BTYPE for its target to match; after
+ * any other instruction it is zero.
+ */
+static __always_inline void go_to(struct pt_regs *regs, unsigned long pc,
+				  unsigned long btype)
+{
+	regs->pc = pc;
+	regs->pstate = (regs->pstate & ~PSR_BTYPE_MASK) | btype;
+}
+
+static __always_inline void go_on(struct pt_regs *regs, unsigned long addr)
+{
+	go_to(regs, addr + AARCH64_INSN_SIZE, PSR_BTYPE_NONE);
+}
+
+static __always_inline void branch_if(bool taken, struct pt_regs *regs,
+				      unsigned long addr, long offset)
+{
+	go_to(regs, addr + (taken ? offset : AARCH64_INSN_SIZE), PSR_BTYPE_NONE);
+}
+
+/**
+ * probe_simulate_branch - B, BL
+ * @insn:	the instruction
+ * @addr:	where it stands
+ * @regs:	the registers it is to work on
+ *
+ * Context: any, a kprobe's hit included; this holds for all in this file.
+ * Return: true.
+ */
+bool __kprobes
+probe_simulate_branch(u32 insn, unsigned long addr, struct pt_regs *regs)
+{
+	bool link = insn & BIT(31);
+
+	if (link)
+		procedure_link_pointer_set(regs, addr + AARCH64_INSN_SIZE);
+	go_to(regs, addr + distance(insn, 0, 26), PSR_BTYPE_NONE);
+	return true;
+}
+
+/* The lowest bit of a condition inverts the others, but of "always" there are two. */
+static __always_inline bool condition_holds(u32 cond, u64 pstate)
+{
+	bool n = pstate & PSR_N_BIT, z = pstate & PSR_Z_BIT;
+	bool c = pstate & PSR_C_BIT, v = pstate & PSR_V_BIT;
+	bool invert = cond & 1;
+
+	switch (cond >> 1) {
+	case 0:			/* eq, ne */
+		return z != invert;
+	case 1:			/* cs, cc */
+		return c != invert;
+	case 2:			/* mi, pl */
+		return n != invert;
+	case 3:			/* vs, vc */
+		return v != invert;
+	case 4:			/* hi, ls */
+		return (c && !z) != invert;
+	case 5:			/* ge, lt */
+		return (n == v) != invert;
+	case 6:			/* gt, le */
+		return (n == v && !z) != invert;
+	}
+	return true;
+}
+
+/**
+ * probe_simulate_cond_branch - B.cond, BC.cond
+ * @insn:	the instruction
+ * @addr:	where it stands
+ * @regs:	the registers it is to work on
+ *
+ * Return: true.
+ */
+bool __kprobes
+probe_simulate_cond_branch(u32 insn, unsigned long addr, struct pt_regs *regs)
+{
+	branch_if(condition_holds(insn & 0xf, regs->pstate), regs, addr,
+		  distance(insn, 5, 19));
+	return true;
+}
+
+/**
+ * probe_simulate_compare_branch - CBZ, CBNZ
+ * @insn:	the instruction
+ * @addr:	where it stands
+ * @regs:	the registers it is to work on
+ *
+ * Return: true.
+ */
+bool __kprobes
+probe_simulate_compare_branch(u32 insn, unsigned long addr, struct pt_regs *regs)
+{
+	u64 value = pt_regs_read_reg(regs, reg_at(insn, 0));
+	bool on_nonzero = insn & BIT(24);
+
+	if (!is_64bit(insn))
+		value = (u32)value;
+	branch_if(!!value == on_nonzero, regs, addr, distance(insn, 5, 19));
+	return true;
+}
+
+/**
+ * probe_simulate_test_branch - TBZ, TBNZ
+ * @insn:	the instruction
+ * @addr:	where it stands
+ * @regs:	the registers it is to work on
+ *
+ * Return: true.
+ */
+bool __kprobes
+probe_simulate_test_branch(u32 insn, unsigned long addr, struct pt_regs *regs)
+{
+	u64 value = pt_regs_read_reg(regs, reg_at(insn, 0));
+	int bit = (is_64bit(insn) ? 32 : 0) + (insn >> 19 & 31);
+	bool on_nonzero = insn & BIT(24);
+
+	branch_if((value >> bit & 1) == on_nonzero, regs, addr, distance(insn, 5, 14));
+	return true;
+}
+
+enum { BR, BLR, RET };
+
+/*
+ * Kernel text is guarded where the kernel uses BTI at all. About user text we do
+ * not know, and there zero matches whatever the target is.
+ */
+static __always_inline unsigned long btype_after(int opc, int rn, struct pt_regs *regs)
+{
+	if (opc == RET || user_mode(regs) || !system_supports_bti_kernel())
+		return PSR_BTYPE_NONE;
+	if (opc == BLR)
+		return PSR_BTYPE_C;
+	return rn == 16 || rn == 17 ? PSR_BTYPE_JC : PSR_BTYPE_J;
+}
+
+/**
+ * probe_simulate_branch_reg - BR, BLR, RET
+ * @insn:	the instruction
+ * @addr:	where it stands
+ * @regs:	the registers it is to work on
+ *
+ * Return: true.
+ */
+bool __kprobes
+probe_simulate_branch_reg(u32 insn, unsigned long addr, struct pt_regs *regs)
+{
+	int opc = insn >> 21 & 3, rn = reg_at(insn, 5);
+	unsigned long target = pt_regs_read_reg(regs, rn);
+
+	/* "blr x30" goes where x30 pointed to before. */
+	if (opc == BLR)
+		procedure_link_pointer_set(regs, addr + AARCH64_INSN_SIZE);
+	go_to(regs, target, btype_after(opc, rn, regs));
+	return true;
+}
+
+/**
+ * probe_simulate_adr - ADR, ADRP
+ * @insn:	the instruction
+ * @addr:	where it stands
+ * @regs:	the registers it is to work on
+ *
+ * Return: true.
+ */
+bool __kprobes
+probe_simulate_adr(u32 insn, unsigned long addr, struct pt_regs *regs)
+{
+	long imm = sign_extend64((insn >> 5 & 0x7ffff) << 2 | (insn >> 29 & 3), 20);
+	bool page = insn & BIT(31);
+
+	/* The page is one of 4 KiB, whatever the kernel's are. */
+	pt_regs_write_reg(regs, reg_at(insn, 0),
+			  page ? (addr & ~(SZ_4K - 1UL)) + imm * SZ_4K : addr + imm);
+	go_on(regs, addr);
+	return true;
+}
+
+/* A literal has the byte order of data, and need not be aligned to more than four. */
+static __always_inline bool read_literal(unsigned long addr, bool word, u64 *value)
+{
+	u32 half;
+
+	if (!is_ttbr1_addr(addr))
+		return false;
+	if (word) {
+		__get_kernel_nofault(&half, (u32 *)addr, u32, fault);
+		*value = half;
+	} else {
+		__get_kernel_nofault(value, (u64 *)addr, u64, fault);
+	}
+	return true;
+fault:
+	return false;
+}
+
+enum { LDR_W, LDR_X, LDRSW };
+
+/**
+ * probe_simulate_load_literal - LDR and LDRSW of a literal
+ * @insn:	the instruction
+ * @addr:	where it stands
+ * @regs:	the registers it is to work on
+ *
+ * For the kernel's own text only: a literal in user space is not looked at.
+ *
+ * Return: true, or false when the literal cannot be read.
+ */
+bool __kprobes
+probe_simulate_load_literal(u32 insn, unsigned long addr, struct pt_regs *regs)
+{
+	int opc = insn >> 30;
+	u64 value;
+
+	if (!read_literal(addr + distance(insn, 5, 19), opc != LDR_X, &value))
+		return false;
+	if (opc == LDRSW)
+		value = sign_extend64(value, 31);
+	pt_regs_write_reg(regs, reg_at(insn, 0), value);
+	go_on(regs, addr);
+	return true;
+}
+
+/**
+ * probe_simulate_nop - what need not have an effect: PRFM of a literal
+ * @insn:	the instruction
+ * @addr:	where it stands
+ * @regs:	the registers it is to work on
+ *
+ * Return: true.
+ */
+bool __kprobes
+probe_simulate_nop(u32 insn, unsigned long addr, struct pt_regs *regs)
+{
+	go_on(regs, addr);
+	return true;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef __ARM64_KERNEL_PROBES_SIMULATE_INSN_H
+#define __ARM64_KERNEL_PROBES_SIMULATE_INSN_H
+
+#include <linux/types.h>
+
+struct pt_regs;
+
+bool probe_simulate_branch(u32 insn, unsigned long addr, struct pt_regs *regs);
+bool probe_simulate_cond_branch(u32 insn, unsigned long addr, struct pt_regs *regs);
+bool probe_simulate_compare_branch(u32 insn, unsigned long addr, struct pt_regs *regs);
+bool probe_simulate_test_branch(u32 insn, unsigned long addr, struct pt_regs *regs);
+bool probe_simulate_branch_reg(u32 insn, unsigned long addr, struct pt_regs *regs);
+bool probe_simulate_adr(u32 insn, unsigned long addr, struct pt_regs *regs);
+bool probe_simulate_load_literal(u32 insn, unsigned long addr, struct pt_regs *regs);
+bool probe_simulate_nop(u32 insn, unsigned long addr, struct pt_regs *regs);
+
+#endif /* __ARM64_KERNEL_PROBES_SIMULATE_INSN_H */

@@ -1,0 +1,563 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests: instructions simulated, compared with the processor's own doing
+ *
+ * Each instruction stands in a function of its own, which loads all registers
+ * before it and stores them after it, wherever it led to. The same instruction is
+ * then simulated on the same registers, as if it stood at the same address.
+ */
+
+#include <kunit/test.h>
+#include <linux/bitmap.h>
+#include <linux/cpufeature.h>
+#include <linux/irqflags.h>
+#include <linux/prandom.h>
+#include <linux/ptrace.h>
+#include <linux/sizes.h>
+#include <linux/string.h>
+#include <linux/vmalloc.h>
+#include <asm/insn.h>
+#include <asm/patching.h>
+
+#include "decode-insn.h"
+
+/* Where an instruction led to. */
+enum landing { NEXT, AFTER, BEFORE, NR_LANDINGS };
+
+/* The assembly below knows the layout. */
+struct trip {
+	u64		regs[31];
+	u64		nzcv;
+	u64		landed;
+};
+
+struct site {
+	void		(*run)(struct trip *trip);
+	unsigned long	landings[NR_LANDINGS];
+	const char	*text;
+};
+
+static_assert(offsetof(struct trip, nzcv) == 248);
+static_assert(offsetof(struct trip, landed) == 256);
+
+/*
+ * A frame of a site: 0 to 95, what the caller wants back; 96, the trip; 104, x0 as
+ * it came out; 112, where that was. All registers are loaded but x18, which may
+ * be the shadow call stack's. Labels for instructions: 8 is before them, 9 after.
+ */
+asm("	.macro probe_test_land where\n"
+"	hint	#38\n"				/* bti jc */
+"	str	x0, [sp, #104]\n"
+"	mov	x0, #\\where\n"
+"	b	probe_test_leave\n"
+"	.endm\n"
+
+"	.macro probe_test_site insn:vararg\n"
+"8:	probe_test_land 2\n"
+".Lprobe_test_run\\@:\n"
+"	hint	#34\n"				/* bti c */
+"	stp	x29, x30, [sp, #-128]!\n"
+"	stp	x19, x20, [sp, #16]\n"
+"	stp	x21, x22, [sp, #32]\n"
+"	stp	x23, x24, [sp, #48]\n"
+"	stp	x25, x26, [sp, #64]\n"
+"	stp	x27, x28, [sp, #80]\n"
+"	str	x0, [sp, #96]\n"
+"	ldr	x1, [x0, #248]\n"
+"	msr	nzcv, x1\n"
+"	ldp	x2, x3, [x0, #16]\n"
+"	ldp	x4, x5, [x0, #32]\n"
+"	ldp	x6, x7, [x0, #48]\n"
+"	ldp	x8, x9, [x0, #64]\n"
+"	ldp	x10, x11, [x0, #80]\n"
+"	ldp	x12, x13, [x0, #96]\n"
+"	ldp	x14, x15, [x0, #112]\n"
+"	ldp	x16, x17, [x0, #128]\n"
+"	ldr	x19, [x0, #152]\n"
+"	ldp	x20, x21, [x0, #160]\n"
+"	ldp	x22, x23, [x0, #176]\n"
+"	ldp	x24, x25, [x0, #192]\n"
+"	ldp	x26, x27, [x0, #208]\n"
+"	ldp	x28, x29, [x0, #224]\n"
+"	ldr	x30, [x0, #240]\n"
+"	ldp	x0, x1, [x0]\n"
+"	\\insn\n"
+".Lprobe_test_next\\@:\n"
+"	probe_test_land 0\n"
+"9:	probe_test_land 1\n"
+"	.pushsection .rodata.probe_test, \"a\"\n"
+"	.quad	.Lprobe_test_run\\@, .Lprobe_test_next\\@, 9b, 8b, .Lprobe_test_text\\@\n"
+"	.popsection\n"
+"	.pushsection .rodata.probe_test_text, \"a\"\n"
+".Lprobe_test_text\\@:\n"
+"	.asciz	\"\\insn\"\n"
+"	.popsection\n"
+"	.endm\n"
+
+"	.pushsection .rodata.probe_test, \"a\"\n"
+"	.balign	8\n"
+"probe_test_sites:\n"
+"	.popsection\n"
+
+"	.pushsection .text, \"ax\"\n"
+"	.balign	4\n"
+"probe_test_leave:\n"
+"	str	x0, [sp, #112]\n"
+"	ldr	x0, [sp, #96]\n"
+"	str	x1, [x0, #8]\n"
+"	stp	x2, x3, [x0, #16]\n"
+"	stp	x4, x5, [x0, #32]\n"
+"	stp	x6, x7, [x0, #48]\n"
+"	stp	x8, x9, [x0, #64]\n"
+"	stp	x10, x11, [x0, #80]\n"
+"	stp	x12, x13, [x0, #96]\n"
+"	stp	x14, x15, [x0, #112]\n"
+"	stp	x16, x17, [x0, #128]\n"
+"	str	x19, [x0, #152]\n"
+"	stp	x20, x21, [x0, #160]\n"
+"	stp	x22, x23, [x0, #176]\n"
+"	stp	x24, x25, [x0, #192]\n"
+"	stp	x26, x27, [x0, #208]\n"
+"	stp	x28, x29, [x0, #224]\n"
+"	str	x30, [x0, #240]\n"
+"	ldr	x1, [sp, #104]\n"
+"	str	x1, [x0]\n"
+"	mrs	x1, nzcv\n"
+"	str	x1, [x0, #248]\n"
+"	ldr	x1, [sp, #112]\n"
+"	str	x1, [x0, #256]\n"
+"	ldp	x19, x20, [sp, #16]\n"
+"	ldp	x21, x22, [sp, #32]\n"
+"	ldp	x23, x24, [sp, #48]\n"
+"	ldp	x25, x26, [sp, #64]\n"
+"	ldp	x27, x28, [sp, #80]\n"
+"	ldp	x29, x30, [sp], #128\n"
+"	ret\n"
+
+/* Four bytes off, so that those of eight are not aligned. */
+"	.balign	8\n"
+"	.long	0x7fffffff\n"
+"probe_test_literal:\n"
+"	.quad	0x8000000176543210\n"
+"	.quad	0x76543210fedcba98\n"
+
+"	probe_test_site b 9f\n"
+"	probe_test_site b 8b\n"
+"	probe_test_site bl 9f\n"
+"	probe_test_site bl 8b\n"
+
+"	.irp	cond, eq, ne, cs, cc, mi, pl, vs, vc, hi, ls, ge, lt, gt, le, al, nv\n"
+"	probe_test_site b.\\cond 9f\n"
+"	probe_test_site b.\\cond 8b\n"
+"	.endr\n"
+
+"	.irp	reg, x0, w0, x3, w3, x17, x29, x30, w30, xzr, wzr\n"
+"	probe_test_site cbz \\reg, 9f\n"
+"	probe_test_site cbnz \\reg, 8b\n"
+"	.endr\n"
+
+"	.irp	high, 0, 8, 16, 24, 32, 40, 48, 56\n"
+"	.irp	low, 0, 1, 2, 3, 4, 5, 6, 7\n"
+"	probe_test_site tbz x3, #\\high + \\low, 9f\n"
+"	probe_test_site tbnz x3, #\\high + \\low, 8b\n"
+"	.endr\n"
+"	.endr\n"
+"	.irp	reg, x0, x30, xzr\n"
+"	probe_test_site tbz \\reg, #33, 8b\n"
+"	probe_test_site tbnz \\reg, #63, 9f\n"
+"	.endr\n"
+
+"	.irp	reg, x0, x3, x16, x17, x29, x30\n"
+"	probe_test_site br \\reg\n"
+"	probe_test_site blr \\reg\n"
+"	probe_test_site ret \\reg\n"
+"	.endr\n"
+
+"	.irp	reg, x0, x3, x29, x30, xzr\n"
+"	probe_test_site adr \\reg, 9f\n"
+"	probe_test_site adr \\reg, 8b + 1\n"
+"	probe_test_site adr \\reg, 8b - 2\n"
+"	probe_test_site adrp \\reg, probe_test_literal\n"
+"	probe_test_site ldr \\reg, probe_test_literal\n"
+"	probe_test_site ldr \\reg, probe_test_literal + 8\n"
+"	probe_test_site ldr \\reg, 8b\n"
+"	probe_test_site ldrsw \\reg, probe_test_literal - 4\n"
+"	probe_test_site ldrsw \\reg, probe_test_literal\n"
+"	probe_test_site ldrsw \\reg, probe_test_literal + 4\n"
+"	probe_test_site ldrsw \\reg, 9f\n"
+"	.endr\n"
+"	.irp	reg, w0, w3, w29, w30, wzr\n"
+"	probe_test_site ldr \\reg, probe_test_literal\n"
+"	probe_test_site ldr \\reg, probe_test_literal + 4\n"
+"	probe_test_site ldr \\reg, 9f\n"
+"	.endr\n"
+"	probe_test_site prfm pldl1keep, probe_test_literal\n"
+"	.popsection\n"
+
+"	.pushsection .rodata.probe_test, \"a\"\n"
+"probe_test_sites_end:\n"
+"	.popsection\n"
+"	.purgem probe_test_site\n"
+"	.purgem probe_test_land\n"
+);
+
+#define ADDRESS_OF(symbol) ({						\
+	unsigned long __addr;						\
+									\
+	asm("adrp	%0, " #symbol "\n"				\
+	    "	add	%0, %0, :lo12:" #symbol : "=r" (__addr));	\
+	(void *)__addr;							\
+})
+
+static struct rnd_state random;
+
+static u64 random_u64(void)
+{
+	return prandom_u32_state(&random) | (u64)prandom_u32_state(&random) << 32;
+}
+
+/* With a frame pointer of ours it is better not to be interrupted. */
+static noinline __nocfi void run_natively(const struct site *s, struct trip *trip)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	s->run(trip);
+	local_irq_restore(flags);
+}
+
+struct subject {
+	const struct site		*site;
+	const struct probe_class	*class;
+	unsigned long			addr;
+	u32				insn;
+};
+
+static void prepare(struct kunit *test, struct subject *s, const struct site *site)
+{
+	s->site = site;
+	s->addr = site->landings[NEXT] - AARCH64_INSN_SIZE;
+	KUNIT_ASSERT_EQ(test, 0, aarch64_insn_read((void *)s->addr, &s->insn));
+	s->class = probe_classify(s->insn);
+	KUNIT_ASSERT_NOT_NULL_MSG(test, s->class, "%s", site->text);
+	KUNIT_ASSERT_EQ_MSG(test, PROBE_SIMULATE, s->class->kprobe, "%s", site->text);
+}
+
+static bool is_branch_reg(u32 insn)
+{
+	return aarch64_insn_is_br(insn) || aarch64_insn_is_blr(insn) ||
+	       aarch64_insn_is_ret(insn);
+}
+
+/* What all registers hold; of interest are those that are tested, bit by bit. */
+#define NR_FILLS	8
+static u64 content(u32 insn, int fill)
+{
+	unsigned int bit = (insn >> 31) << 5 | (insn >> 19 & 31);
+
+	switch (fill) {
+	case 0:
+		return 0;
+	case 1:
+		return U64_MAX;
+	case 2:
+		return BIT_ULL(bit);
+	case 3:
+		return ~BIT_ULL(bit);
+	case 4:
+		return (u64)U32_MAX << 32;
+	case 5:
+		return U32_MAX;
+	}
+	return random_u64();
+}
+
+static void fill_trip(const struct subject *s, struct trip *trip, int fill, u64 nzcv)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(trip->regs); i++)
+		trip->regs[i] = content(s->insn, fill);
+	if (is_branch_reg(s->insn))
+		trip->regs[s->insn >> 5 & 31] = s->site->landings[fill & 1 ? AFTER : BEFORE];
+	trip->nzcv = nzcv;
+	trip->landed = NR_LANDINGS;
+}
+
+/* Everything that a simulation should leave alone is something odd. */
+static void fill_regs(struct pt_regs *regs, const u64 *from, u64 nzcv, unsigned long pc)
+{
+	memset(regs, 0x5a, sizeof(*regs));
+	memcpy(regs->regs, from, sizeof(regs->regs));
+	regs->pc = pc;
+	regs->pstate = PSR_MODE_EL1h | PSR_I_BIT | PSR_PAN_BIT | PSR_BTYPE_J | nzcv;
+}
+
+/* What the Arm ARM says of branches in guarded text. */
+static u64 expected_btype(u32 insn)
+{
+	int rn = insn >> 5 & 31;
+
+	if (!system_supports_bti_kernel())
+		return PSR_BTYPE_NONE;
+	if (aarch64_insn_is_blr(insn))
+		return PSR_BTYPE_C;
+	if (aarch64_insn_is_br(insn))
+		return rn == 16 || rn == 17 ? PSR_BTYPE_JC : PSR_BTYPE_J;
+	return PSR_BTYPE_NONE;
+}
+
+static void expect_same(struct kunit *test, const struct subject *s, const struct trip *native,
+			struct pt_regs *in, struct pt_regs *ours)
+{
+	const char *text = s->site->text;
+	int i;
+
+	KUNIT_ASSERT_LT_MSG(test, native->landed, NR_LANDINGS, "%s", text);
+	for (i = 0; i < ARRAY_SIZE(native->regs); i++) {
+		if (i != 18)
+			in->regs[i] = native->regs[i];
+	}
+	in->pc = s->site->landings[native->landed];
+	in->pstate &= ~(PSR_BTYPE_MASK | PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT);
+	in->pstate |= native->nzcv | expected_btype(s->insn);
+
+	for (i = 0; i < ARRAY_SIZE(native->regs); i++)
+		KUNIT_ASSERT_EQ_MSG(test, in->regs[i], ours->regs[i], "%s: x%d", text, i);
+	KUNIT_ASSERT_EQ_MSG(test, in->pc, ours->pc, "%s: pc", text);
+	KUNIT_ASSERT_EQ_MSG(test, in->pstate, ours->pstate, "%s: pstate", text);
+	KUNIT_ASSERT_MEMEQ_MSG(test, in, ours, sizeof(*in), "%s: the rest", text);
+}
+
+static void compare(struct kunit *test, const struct subject *s, int fill, u64 nzcv)
+{
+	struct pt_regs in, ours;
+	struct trip trip;
+
+	fill_trip(s, &trip, fill, nzcv);
+	fill_regs(&in, trip.regs, nzcv, s->addr);
+	ours = in;
+	run_natively(s->site, &trip);
+	KUNIT_ASSERT_TRUE_MSG(test, s->class->simulate(s->insn, s->addr, &ours),
+			      "%s", s->site->text);
+	expect_same(test, s, &trip, &in, &ours);
+}
+
+/* BC.cond is B.cond with a hint, and not to be run on every processor. */
+static void compare_with_hinted(struct kunit *test, const struct subject *s, u64 nzcv,
+				unsigned long *rows_seen)
+{
+	const struct probe_class *class = probe_classify(s->insn | BIT(4));
+	struct pt_regs plain, hinted;
+	u64 regs[31] = {};
+
+	KUNIT_ASSERT_NOT_NULL(test, class);
+	__set_bit(class - probe_classes, rows_seen);
+	fill_regs(&plain, regs, nzcv, s->addr);
+	hinted = plain;
+	KUNIT_EXPECT_TRUE(test, s->class->simulate(s->insn, s->addr, &plain));
+	KUNIT_EXPECT_TRUE(test, class->simulate(s->insn | BIT(4), s->addr, &hinted));
+	KUNIT_EXPECT_MEMEQ(test, &plain, &hinted, sizeof(plain));
+}
+
+static void compare_all(struct kunit *test, const struct site *site, unsigned long *rows_seen)
+{
+	struct subject s;
+	u64 nzcv;
+	int fill;
+
+	prepare(test, &s, site);
+	__set_bit(s.class - probe_classes, rows_seen);
+	for (nzcv = 0; nzcv < 16; nzcv++) {
+		for (fill = 0; fill < NR_FILLS; fill++)
+			compare(test, &s, fill, nzcv << 28);
+		if (aarch64_insn_is_bcond(s.insn))
+			compare_with_hinted(test, &s, nzcv << 28, rows_seen);
+	}
+}
+
+static void test_native(struct kunit *test)
+{
+	const struct site *sites = ADDRESS_OF(probe_test_sites);
+	const struct site *end = ADDRESS_OF(probe_test_sites_end);
+	unsigned long *rows_seen = kunit_kcalloc(test, BITS_TO_LONGS(probe_nr_classes),
+						 sizeof(long), GFP_KERNEL);
+	const struct site *site;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, rows_seen);
+	prandom_seed_state(&random, 6);
+	for (site = sites; site < end; site++)
+		compare_all(test, site, rows_seen);
+
+	kunit_info(test, "%td instructions", end - sites);
+	for (i = 0; i < probe_nr_classes; i++)
+		KUNIT_EXPECT_EQ_MSG(test, probe_classes[i].kprobe == PROBE_SIMULATE,
+				    test_bit(i, rows_seen), "%s", probe_classes[i].name);
+}
+
+/* As far as an instruction can go, by hand. */
+struct far {
+	const char	*text;
+	u32		insn;
+	long		distance;
+	bool		link;
+};
+
+static const struct far branches[] = {
+	{ "b", 0x15ffffff, 0x7fffffc },
+	{ "b", 0x16000000, -0x8000000 },
+	{ "b .", 0x14000000, 0 },
+	{ "bl", 0x95ffffff, 0x7fffffc, true },
+	{ "bl", 0x96000000, -0x8000000, true },
+	{ "b.al", 0x547fffee, 0xffffc },
+	{ "b.al", 0x5480000e, -0x100000 },
+	{ "b.nv", 0x54ffffef, -4 },
+	{ "cbz xzr", 0xb47fffff, 0xffffc },
+	{ "cbz xzr", 0xb480001f, -0x100000 },
+	{ "cbz wzr", 0x347fffff, 0xffffc },
+	{ "cbnz wzr", 0x357fffff, 4 },
+	{ "tbz wzr, #0", 0x3603ffff, 0x7ffc },
+	{ "tbz wzr, #31", 0x36fc001f, -0x8000 },
+	{ "tbz xzr, #63", 0xb6fc001f, -0x8000 },
+	{ "tbnz xzr, #63", 0xb7fc001f, 4 },
+	{ "prfm", 0xd87fffe0, 4 },
+};
+
+static bool simulate(struct kunit *test, u32 insn, struct pt_regs *regs)
+{
+	const struct probe_class *class = probe_classify(insn);
+
+	KUNIT_ASSERT_NOT_NULL(test, class);
+	KUNIT_ASSERT_NOT_NULL(test, class->simulate);
+	return class->simulate(insn, regs->pc, regs);
+}
+
+static void test_far_branches(struct kunit *test)
+{
+	const unsigned long addr = 0xffff800080123454;
+	const u64 zeroes[31] = {};
+	struct pt_regs regs;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(branches); i++) {
+		const struct far *f = &branches[i];
+
+		fill_regs(&regs, zeroes, 0, addr);
+		KUNIT_EXPECT_TRUE(test, simulate(test, f->insn, &regs));
+		KUNIT_EXPECT_EQ_MSG(test, addr + f->distance, regs.pc, "%s", f->text);
+		KUNIT_EXPECT_EQ_MSG(test, f->link ? addr + 4 : 0, regs.regs[30], "%s", f->text);
+	}
+}
+
+static const struct far addresses[] = {
+	{ "adr", 0x707fffe0, 0xfffff },
+	{ "adr", 0x10800000, -0x100000 },
+	{ "adr", 0x70ffffe0, -1 },
+	{ "adr .", 0x10000000, 0 },
+	{ "adrp", 0xf07fffe0, 0xfffff000 - 0x454 },
+	{ "adrp", 0x90800000, -0x100000000 - 0x454 },
+	{ "adrp", 0xf0ffffe0, -0x1000 - 0x454 },
+	{ "adrp .", 0x90000000, -0x454 },
+};
+
+static void test_far_addresses(struct kunit *test)
+{
+	const unsigned long addr = 0xffff800080123454;
+	const u64 zeroes[31] = {};
+	struct pt_regs regs;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(addresses); i++) {
+		const struct far *f = &addresses[i];
+
+		fill_regs(&regs, zeroes, 0, addr);
+		KUNIT_EXPECT_TRUE(test, simulate(test, f->insn, &regs));
+		KUNIT_EXPECT_EQ_MSG(test, addr + f->distance, regs.regs[0], "%s", f->text);
+		KUNIT_EXPECT_EQ_MSG(test, addr + 4, regs.pc, "%s", f->text);
+	}
+}
+
+#define LDR_W		0x18000000	/* ldr w0, . */
+#define LDR_X		0x58000000	/* ldr x0, . */
+#define LDRSW		0x98000000	/* ldrsw x0, . */
+
+/* Literals at both ends of what can be reached. */
+static void test_far_literals(struct kunit *test)
+{
+	const u32 most = 0x3ffff << 5, least = 0x40000 << 5;
+	void *area = vmalloc(2 * SZ_1M + PAGE_SIZE);
+	unsigned long addr = (unsigned long)area + SZ_1M;
+	u64 regs[31] = {};
+	struct pt_regs in;
+
+	KUNIT_ASSERT_NOT_NULL(test, area);
+	*(u64 *)(addr - SZ_1M) = 0x8000000000000001;
+	*(u32 *)(addr + SZ_1M - 4) = 0x80000002;
+
+	fill_regs(&in, regs, 0, addr);
+	KUNIT_EXPECT_TRUE(test, simulate(test, LDR_X | least, &in));
+	KUNIT_EXPECT_EQ(test, 0x8000000000000001, in.regs[0]);
+	in.pc = addr;
+	KUNIT_EXPECT_TRUE(test, simulate(test, LDR_W | most, &in));
+	KUNIT_EXPECT_EQ(test, 0x80000002, in.regs[0]);
+	in.pc = addr;
+	KUNIT_EXPECT_TRUE(test, simulate(test, LDRSW | most, &in));
+	KUNIT_EXPECT_EQ(test, 0xffffffff80000002, in.regs[0]);
+	vfree(area);
+}
+
+/* Behind a mapping of its own, and in user space, there is nothing to be had. */
+static void test_no_literal(struct kunit *test)
+{
+	static const u32 loads[] = { LDR_W, LDR_X, LDRSW };
+	void *page = __vmalloc(PAGE_SIZE, GFP_KERNEL | __GFP_ZERO);
+	unsigned long end = (unsigned long)page + PAGE_SIZE;
+	struct pt_regs before, after;
+	u64 regs[31];
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	memset(regs, 0xa5, sizeof(regs));
+	for (i = 0; i < ARRAY_SIZE(loads); i++) {
+		/* .+4 */
+		u32 insn = loads[i] | 1 << 5;
+
+		fill_regs(&before, regs, PSR_N_BIT, end - 4);
+		after = before;
+		KUNIT_EXPECT_FALSE_MSG(test, simulate(test, insn, &after), "%08x", insn);
+		KUNIT_EXPECT_MEMEQ(test, &before, &after, sizeof(before));
+
+		before.pc = PAGE_SIZE;
+		after = before;
+		KUNIT_EXPECT_FALSE_MSG(test, simulate(test, insn, &after), "%08x", insn);
+		KUNIT_EXPECT_MEMEQ(test, &before, &after, sizeof(before));
+
+		/* Of eight bytes, these would be the first four. */
+		before.pc = end - 8;
+		after = before;
+		KUNIT_EXPECT_EQ_MSG(test, loads[i] != LDR_X, simulate(test, insn, &after),
+				    "%08x", insn);
+		if (loads[i] == LDR_X)
+			KUNIT_EXPECT_MEMEQ(test, &before, &after, sizeof(before));
+		else
+			KUNIT_EXPECT_EQ(test, 0, after.regs[0]);
+	}
+	vfree(page);
+}
+
+static struct kunit_case simulate_cases[] = {
+	KUNIT_CASE(test_native),
+	KUNIT_CASE(test_far_branches),
+	KUNIT_CASE(test_far_addresses),
+	KUNIT_CASE(test_far_literals),
+	KUNIT_CASE(test_no_literal),
+	{ }
+};
+
+static struct kunit_suite simulate_suite = {
+	.name		= "kprobes_arm64_simulate",
+	.test_cases	= simulate_cases,
+};
+
+kunit_test_suite(simulate_suite);
