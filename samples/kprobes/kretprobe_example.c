@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a function returned, and how long it took.
+ *
+ *	insmod kretprobe_example.ko			the function that forks
+ *	insmod kretprobe_example.ko func=vfs_read	any other one
+ *
+ * A return probe has two handlers. One runs at the entry and may keep data for
+ * this very call; the other one gets that data back when the call returns.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/kprobes.h>
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+
+static char *func = "kernel_clone";
+module_param(func, charp, 0444);
+MODULE_PARM_DESC(func, "kernel function to time (default: kernel_clone)");
+
+/* There is one of these for each call that has not returned yet. */
+struct call {
+	ktime_t entered;
+};
+
+static int function_enters(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct call *call = (struct call *)ri->data;
+
+	/* Kernel threads are not of interest: their returns are skipped. */
+	if (!current->mm)
+		return 1;
+	call->entered = ktime_get();
+	return 0;
+}
+
+static int function_returns(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct call *call = (struct call *)ri->data;
+	s64 ns = ktime_to_ns(ktime_sub(ktime_get(), call->entered));
+
+	pr_info("%s (pid %d): %s returned %ld after %lld ns\n", current->comm, current->pid,
+		func, (long)regs_return_value(regs), ns);
+	return 0;
+}
+
+static struct kretprobe probe = {
+	.entry_handler	= function_enters,
+	.handler	= function_returns,
+	.data_size	= sizeof(struct call),
+	/* So many calls may be under way at once; more are counted, not shown. */
+	.maxactive	= 32,
+};
+
+static int __init kretprobe_example_init(void)
+{
+	int ret;
+
+	probe.kp.symbol_name = func;
+	ret = register_kretprobe(&probe);
+	if (ret) {
+		pr_err("no return probe on %s: error %d\n", func, ret);
+		return ret;
+	}
+	pr_info("timing %s at %pS\n", func, probe.kp.addr);
+	return 0;
+}
+
+static void __exit kretprobe_example_exit(void)
+{
+	unregister_kretprobe(&probe);
+	pr_info("return probe on %s removed, %d calls missed\n", func, probe.nmissed);
+}
+
+module_init(kretprobe_example_init)
+module_exit(kretprobe_example_exit)
+MODULE_DESCRIPTION("shows return value and duration of a kernel function");
+MODULE_LICENSE("GPL");
