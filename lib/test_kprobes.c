@@ -1,0 +1,1159 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of kprobes, through what modules can call.
+ *
+ * Cases with a parameter run once for every kind of place a probe can stand
+ * at, since each may take another path to the handlers. After every case the
+ * text of all targets is compared with what it was before.
+ */
+#include <linux/errno.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "test_kprobes/probe.h"
+
+KUNIT_ARRAY_PARAM(step, kprobes_steps_table, kprobes_step_desc);
+KUNIT_ARRAY_PARAM(entry, kprobes_entries, kprobes_step_desc);
+
+static const struct kprobes_step *param_step(struct kunit *test)
+{
+	return test->param_value;
+}
+
+/* Handlers */
+
+static void pre_handler_runs_before_the_instruction(struct kunit *test)
+{
+	const struct kprobes_step *step = param_step(test);
+	struct probe *probe = probe_registered(test, step->addr);
+
+	kprobes_call_step(test, step);
+	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
+	KUNIT_EXPECT_EQ(test, probe->posts, 0);
+	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 0);
+	KUNIT_EXPECT_FALSE(test, probe->preemptible);
+	if (KPROBES_TRAP_LENGTH >= 0)
+		KUNIT_EXPECT_EQ(test, probe->ip,
+				(unsigned long)probe->kp.addr + KPROBES_TRAP_LENGTH);
+
+	probe_unregister(probe);
+	kprobes_call_step(test, step);
+	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
+}
+
+static void post_handler_runs_after_the_instruction(struct kunit *test)
+{
+	const struct kprobes_step *step = param_step(test);
+	struct probe *probe = probe_new(test, step->addr);
+
+	probe->kp.post_handler = probe_post_handler;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	kprobes_call_step(test, step);
+	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
+	KUNIT_EXPECT_EQ(test, probe->posts, KPROBES_CALLS);
+	KUNIT_EXPECT_EQ(test, probe->post_turn, probe->turn + 1);
+	KUNIT_EXPECT_EQ(test, probe->post_flags, 0);
+	KUNIT_EXPECT_FALSE(test, probe->preemptible);
+	if (step->next && !step->jumps)
+		KUNIT_EXPECT_EQ(test, probe->post_ip, (unsigned long)step->next);
+}
+
+static void any_handler_may_be_null(struct kunit *test)
+{
+	const struct kprobes_step *step = param_step(test);
+	struct probe *probe = probe_new(test, step->addr);
+
+	probe->kp.pre_handler = NULL;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	kprobes_call_step(test, step);
+	probe_unregister(probe);
+
+	probe->kp.post_handler = probe_post_handler;
+	KUNIT_ASSERT_EQ(test, 0, probe_register_again(probe, step->addr));
+	kprobes_call_step(test, step);
+	KUNIT_EXPECT_EQ(test, probe->posts, KPROBES_CALLS);
+}
+
+static u32 argument_seen;
+
+static int note_argument(struct probe *probe, struct pt_regs *regs)
+{
+	argument_seen = regs_get_kernel_argument(regs, 0);
+	return 0;
+}
+
+static void handler_sees_the_arguments_at_a_function_entry(struct kunit *test)
+{
+	const struct kprobes_step *step = param_step(test);
+	struct probe *probe = probe_new(test, step->call);
+
+	probe->on_hit = note_argument;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	KUNIT_EXPECT_EQ(test, step->call(4711), kprobes_expected(4711));
+	KUNIT_EXPECT_EQ(test, argument_seen, 4711);
+}
+
+static int change_argument(struct probe *probe, struct pt_regs *regs)
+{
+	return kprobes_set_argument(regs, 1000) ? 0 : -1;
+}
+
+static void probed_code_sees_a_changed_argument(struct kunit *test)
+{
+	const struct kprobes_step *step = param_step(test);
+	struct pt_regs regs = {};
+	struct probe *probe;
+
+	if (!kprobes_set_argument(&regs, 0))
+		kunit_skip(test, "no way to set an argument here");
+	probe = probe_new(test, step->call);
+	probe->on_hit = change_argument;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	KUNIT_EXPECT_EQ(test, step->call(1), kprobes_expected(1000));
+}
+
+static int change_result(struct probe *probe, struct pt_regs *regs)
+{
+	regs_set_return_value(regs, 123);
+	return 0;
+}
+
+static void probed_code_sees_a_register_changed_halfway(struct kunit *test)
+{
+	const struct kprobes_step *step = kprobes_need_step(test, "return");
+	struct probe *probe = probe_new(test, step->addr);
+
+	probe->on_hit = change_result;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	KUNIT_EXPECT_EQ(test, step->call(1), 123);
+}
+
+static void change_result_afterwards(struct kprobe *kp, struct pt_regs *regs,
+				     unsigned long flags)
+{
+	regs_set_return_value(regs, 77);
+}
+
+static void probed_code_sees_a_register_changed_by_a_post_handler(struct kunit *test)
+{
+	const struct kprobes_step *step = kprobes_need_step(test, "return");
+	struct probe *probe = probe_new(test, step->addr);
+
+	probe->kp.pre_handler = NULL;
+	probe->kp.post_handler = change_result_afterwards;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	KUNIT_EXPECT_EQ(test, step->call(1), 77);
+}
+
+/* Redirection */
+
+static noinline u32 replacement(u32 x)
+{
+	asm volatile("" : "+r" (x) : : "memory");
+	return x ^ 0x5a5a;
+}
+
+static int redirect(struct probe *probe, struct pt_regs *regs)
+{
+	instruction_pointer_set(regs, (unsigned long)dereference_function_descriptor(replacement));
+	return 1;
+}
+
+static void pre_handler_replaces_a_function(struct kunit *test)
+{
+	const struct kprobes_step *step = param_step(test);
+	struct probe *probe = probe_new(test, step->call);
+
+	probe->on_hit = redirect;
+	probe->kp.post_handler = probe_post_handler;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	KUNIT_EXPECT_EQ(test, step->call(7), replacement(7));
+	KUNIT_EXPECT_EQ(test, probe->hits, 1);
+	KUNIT_EXPECT_EQ_MSG(test, probe->posts, 0, "nothing was executed to come after");
+
+	probe_unregister(probe);
+	kprobes_call_step(test, step);
+}
+
+static void *skip_to;
+
+static int skip(struct probe *probe, struct pt_regs *regs)
+{
+	instruction_pointer_set(regs, (unsigned long)skip_to);
+	return 1;
+}
+
+static void pre_handler_skips_an_instruction(struct kunit *test)
+{
+	const struct kprobes_step *step = kprobes_need_step(test, "call");
+	struct probe *probe = probe_new(test, step->addr);
+
+	skip_to = step->next;
+	probe->on_hit = skip;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	KUNIT_EXPECT_EQ(test, step->call(1), kprobes_expected(1) - 7);
+	KUNIT_EXPECT_EQ(test, probe->hits, 1);
+}
+
+/* Several probes at one address */
+
+#define CROWD	3
+
+static void crowd_register(struct kunit *test, struct probe **crowd, void *addr)
+{
+	unsigned int i;
+
+	for (i = 0; i < CROWD; i++) {
+		crowd[i] = probe_new(test, addr);
+		crowd[i]->kp.post_handler = probe_post_handler;
+		KUNIT_ASSERT_EQ(test, 0, probe_register(crowd[i]));
+	}
+}
+
+static void handlers_at_one_address_run_newest_first(struct kunit *test)
+{
+	const struct kprobes_step *step = param_step(test);
+	struct probe *crowd[CROWD];
+	unsigned int i;
+
+	crowd_register(test, crowd, step->addr);
+	kprobes_call_step(test, step);
+	for (i = 0; i < CROWD; i++) {
+		KUNIT_EXPECT_EQ(test, crowd[i]->hits, KPROBES_CALLS);
+		KUNIT_EXPECT_EQ(test, crowd[i]->posts, KPROBES_CALLS);
+	}
+	for (i = 1; i < CROWD; i++) {
+		KUNIT_EXPECT_EQ(test, crowd[i]->turn + 1, crowd[i - 1]->turn);
+		KUNIT_EXPECT_EQ(test, crowd[i]->post_turn + 1, crowd[i - 1]->post_turn);
+	}
+	KUNIT_EXPECT_LT(test, crowd[0]->turn, crowd[CROWD - 1]->post_turn);
+}
+
+/* Call and expect a hit of every probe that is registered, of no other. */
+static void crowd_expect_hits(struct kunit *test, struct probe **crowd,
+			      const struct kprobes_step *step)
+{
+	unsigned int before[CROWD];
+	unsigned int i;
+
+	for (i = 0; i < CROWD; i++)
+		before[i] = crowd[i]->hits;
+	kprobes_call_step(test, step);
+	for (i = 0; i < CROWD; i++)
+		KUNIT_EXPECT_EQ(test, crowd[i]->hits - before[i],
+				crowd[i]->live ? KPROBES_CALLS : 0);
+}
+
+static void probes_at_one_address_leave_in_any_order(struct kunit *test)
+{
+	static const u8 orders[][CROWD] = {
+		{ 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 },
+	};
+	const struct kprobes_step *step = param_step(test);
+	struct probe *crowd[CROWD];
+	unsigned int order, i;
+
+	for (order = 0; order < ARRAY_SIZE(orders); order++) {
+		crowd_register(test, crowd, step->addr);
+		for (i = 0; i < CROWD; i++) {
+			probe_unregister(crowd[orders[order][i]]);
+			crowd_expect_hits(test, crowd, step);
+		}
+	}
+}
+
+static void pre_handler_stops_the_older_ones(struct kunit *test)
+{
+	const struct kprobes_step *step = param_step(test);
+	struct probe *crowd[CROWD];
+
+	crowd_register(test, crowd, step->call);
+	crowd[1]->on_hit = redirect;
+	KUNIT_EXPECT_EQ(test, step->call(7), replacement(7));
+	KUNIT_EXPECT_EQ(test, crowd[2]->hits, 1);
+	KUNIT_EXPECT_EQ(test, crowd[1]->hits, 1);
+	KUNIT_EXPECT_EQ(test, crowd[0]->hits, 0);
+	KUNIT_EXPECT_EQ(test, crowd[0]->posts + crowd[1]->posts + crowd[2]->posts, 0);
+}
+
+/*
+ * One probe with and one without a post handler come in either order and
+ * leave in either order: the place must be armed for what is there now.
+ */
+static void post_handler_comes_and_goes(struct kunit *test)
+{
+	const struct kprobes_step *step = param_step(test);
+	struct probe *probe[2] = {
+		probe_new(test, step->addr), probe_new(test, step->addr),
+	};
+	unsigned int order;
+
+	for (order = 0; order < 4; order++) {
+		struct probe *first = probe[order & 1], *second = probe[!(order & 1)];
+		struct probe *leaver = order & 2 ? first : second;
+		struct probe *stayer = order & 2 ? second : first;
+
+		probe_reset(first, step->addr);
+		probe_reset(second, step->addr);
+		probe[0]->kp.post_handler = probe_post_handler;
+
+		KUNIT_ASSERT_EQ(test, 0, probe_register(first));
+		kprobes_call_step(test, step);
+		KUNIT_EXPECT_EQ(test, first->hits, KPROBES_CALLS);
+		KUNIT_ASSERT_EQ(test, 0, probe_register(second));
+		kprobes_call_step(test, step);
+		KUNIT_EXPECT_EQ(test, second->hits, KPROBES_CALLS);
+		KUNIT_EXPECT_EQ(test, probe[0]->posts, probe[0]->hits);
+		probe_unregister(leaver);
+		kprobes_call_step(test, step);
+		probe_unregister(stayer);
+		KUNIT_EXPECT_EQ(test, first->hits + second->hits, 4 * KPROBES_CALLS);
+		KUNIT_EXPECT_EQ(test, probe[0]->posts, probe[0]->hits);
+		KUNIT_EXPECT_EQ(test, probe[1]->posts, 0);
+	}
+}
+
+/* Enabled and disabled */
+
+enum presence { PROBE_ABSENT, PROBE_OFF, PROBE_ON, PRESENCES };
+
+enum action { REGISTER, REGISTER_DISABLED, ENABLE, DISABLE, UNREGISTER, ACTIONS };
+
+static int probe_do(struct probe *probe, void *addr, enum action action)
+{
+	switch (action) {
+	case REGISTER:
+	case REGISTER_DISABLED:
+		probe->kp.addr = addr;
+		probe->kp.flags = action == REGISTER ? 0 : KPROBE_FLAG_DISABLED;
+		return probe_register(probe);
+	case ENABLE:
+		return enable_kprobe(&probe->kp);
+	case DISABLE:
+		return disable_kprobe(&probe->kp);
+	default:
+		probe_unregister(probe);
+		return 0;
+	}
+}
+
+static enum presence presence_after(enum presence now, enum action action)
+{
+	switch (action) {
+	case REGISTER:
+		return PROBE_ON;
+	case REGISTER_DISABLED:
+		return PROBE_OFF;
+	case ENABLE:
+		return now == PROBE_ABSENT ? PROBE_ABSENT : PROBE_ON;
+	case DISABLE:
+		return now == PROBE_ABSENT ? PROBE_ABSENT : PROBE_OFF;
+	default:
+		return PROBE_ABSENT;
+	}
+}
+
+static void probe_bring_to(struct kunit *test, struct probe *probe, void *addr,
+			   enum presence wanted)
+{
+	probe_unregister(probe);
+	if (wanted == PROBE_ABSENT)
+		return;
+	KUNIT_ASSERT_EQ(test, 0, probe_do(probe, addr, wanted == PROBE_ON ?
+					  REGISTER : REGISTER_DISABLED));
+}
+
+static bool move_is_legal(enum presence now, enum action action)
+{
+	bool registers = action == REGISTER || action == REGISTER_DISABLED;
+
+	return now == PROBE_ABSENT || !registers;
+}
+
+static int answer_to(enum presence now, enum action action)
+{
+	return now == PROBE_ABSENT && (action == ENABLE || action == DISABLE) ? -EINVAL : 0;
+}
+
+static void expect_hits_if_on(struct kunit *test, unsigned int hits, enum presence presence)
+{
+	KUNIT_EXPECT_EQ(test, hits, presence == PROBE_ON ? KPROBES_CALLS : 0);
+}
+
+/* Two probes in a pair of states; one of them makes every legal move. */
+static void make_every_move(struct kunit *test, const struct kprobes_step *step,
+			    struct probe *mover, enum presence mover_is,
+			    struct probe *other, enum presence other_is)
+{
+	enum action action;
+
+	for (action = 0; action < ACTIONS; action++) {
+		unsigned int mover_hits = mover->hits, other_hits = other->hits;
+
+		if (!move_is_legal(mover_is, action))
+			continue;
+		probe_bring_to(test, mover, step->addr, mover_is);
+		probe_bring_to(test, other, step->addr, other_is);
+		KUNIT_EXPECT_EQ(test, answer_to(mover_is, action),
+				probe_do(mover, step->addr, action));
+		kprobes_call_step(test, step);
+		expect_hits_if_on(test, mover->hits - mover_hits, presence_after(mover_is, action));
+		expect_hits_if_on(test, other->hits - other_hits, other_is);
+	}
+}
+
+static void only_enabled_probes_are_hit(struct kunit *test)
+{
+	const struct kprobes_step *step = param_step(test);
+	struct probe *mover = probe_new(test, step->addr);
+	struct probe *other = probe_new(test, step->addr);
+	enum presence mover_is, other_is;
+
+	for (mover_is = 0; mover_is < PRESENCES; mover_is++) {
+		for (other_is = 0; other_is < PRESENCES; other_is++)
+			make_every_move(test, step, mover, mover_is, other, other_is);
+	}
+}
+
+static void disabled_place_has_its_own_text_again(struct kunit *test)
+{
+	const struct kprobes_step *step = param_step(test);
+	struct kprobes_text *text = kprobes_text_watch(test, step->addr);
+	struct probe *probe = probe_registered(test, step->addr);
+
+	KUNIT_EXPECT_NE(test, 0, memcmp(text->start, text->copy, text->size));
+	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&probe->kp));
+	kprobes_text_compare(text);
+	KUNIT_EXPECT_TRUE(test, kprobe_disabled(&probe->kp));
+	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&probe->kp));
+	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&probe->kp));
+	KUNIT_EXPECT_NE(test, 0, memcmp(text->start, text->copy, text->size));
+	KUNIT_EXPECT_FALSE(test, kprobe_disabled(&probe->kp));
+	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&probe->kp));
+}
+
+/* Addresses and names */
+
+static noinline __noclone u32 kprobes_test_by_name(u32 x)
+{
+	asm volatile("" : "+r" (x) : : "memory");
+	return kprobes_expected(x) + 1;
+}
+
+static void symbol_is_looked_up_and_the_address_filled_in(struct kunit *test)
+{
+	struct probe *probe, *by_offset;
+	unsigned long offset;
+
+	kprobes_text_watch(test, kprobes_test_by_name);
+	probe = probe_new(test, NULL);
+	probe->kp.symbol_name = "kprobes_test_by_name";
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	KUNIT_EXPECT_TRUE(test, kprobes_within(kprobes_test_by_name,
+					       (unsigned long)probe->kp.addr));
+	KUNIT_EXPECT_TRUE(test, probe->kp.flags & KPROBE_FLAG_ON_FUNC_ENTRY);
+
+	offset = (unsigned long)probe->kp.addr - (unsigned long)kprobes_test_by_name;
+	by_offset = probe_new(test, NULL);
+	by_offset->kp.symbol_name = "kprobes_test_by_name";
+	by_offset->kp.offset = offset;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(by_offset));
+	KUNIT_EXPECT_PTR_EQ(test, by_offset->kp.addr, probe->kp.addr);
+
+	kprobes_test_by_name(1);
+	KUNIT_EXPECT_EQ(test, probe->hits, 1);
+	KUNIT_EXPECT_EQ(test, by_offset->hits, 1);
+}
+
+static void offset_counts_from_the_address_too(struct kunit *test)
+{
+	const struct kprobes_step *step = kprobes_need_step(test, "return");
+	struct probe *probe = probe_new(test, step->call);
+
+	probe->kp.offset = step->addr - (void *)step->call;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	KUNIT_EXPECT_PTR_EQ(test, (void *)probe->kp.addr, step->addr);
+	KUNIT_EXPECT_FALSE(test, probe->kp.flags & KPROBE_FLAG_ON_FUNC_ENTRY);
+	kprobes_call_step(test, step);
+	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
+}
+
+/* What tracefs goes by */
+static bool seen_as_registered(struct kprobe *kp)
+{
+	return !list_empty(&kp->list) || !hlist_unhashed(&kp->hlist);
+}
+
+static void registered_probe_is_on_a_list(struct kunit *test)
+{
+	const struct kprobes_step *step = param_step(test);
+	struct probe *first = probe_registered(test, step->addr);
+	struct probe *second = probe_registered(test, step->addr);
+
+	KUNIT_EXPECT_TRUE(test, seen_as_registered(&first->kp));
+	KUNIT_EXPECT_TRUE(test, seen_as_registered(&second->kp));
+}
+
+/* Refusals */
+
+static noinline u32 not_for_probes(u32 x)
+{
+	asm volatile("" : "+r" (x) : : "memory");
+	return x;
+}
+
+NOKPROBE_SYMBOL(not_for_probes);
+
+static noinline u32 __kprobes in_the_kprobes_section(u32 x)
+{
+	asm volatile("" : "+r" (x) : : "memory");
+	return x;
+}
+
+static noinstr u32 not_for_instrumentation(u32 x)
+{
+	return x + 1;
+}
+
+static const u32 constant_data[4] = { 1, 2, 3, 4 };
+static u32 writable_data[4];
+
+static void *address_constant(struct kunit *test, unsigned long where)
+{
+	return (void *)where;
+}
+
+static void *address_on_the_stack(struct kunit *test, unsigned long where)
+{
+	return (void *)current_stack_pointer;
+}
+
+static void *address_on_the_heap(struct kunit *test, unsigned long where)
+{
+	return kunit_kzalloc(test, 64, GFP_KERNEL);
+}
+
+static void free_vmalloc(void *p)
+{
+	vfree(p);
+}
+
+static void *address_in_vmalloc(struct kunit *test, unsigned long where)
+{
+	void *p = vmalloc(64);
+
+	KUNIT_ASSERT_NOT_NULL(test, p);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, free_vmalloc, p));
+	return p;
+}
+
+static void *address_freed_from_vmalloc(struct kunit *test, unsigned long where)
+{
+	void *p = vmalloc(64);
+
+	vfree(p);
+	return p;
+}
+
+/**
+ * struct refusal - something nobody may probe
+ * @what: in words
+ * @errno: the answer
+ * @or_errno: another answer that will do, 0 if none
+ * @symbol: symbol_name to ask for
+ * @make: makes the address, NULL for none
+ * @where: what @make makes it from
+ * @offset: offset to ask for
+ * @is_text: @where is a function, which must stay as it is
+ */
+struct refusal {
+	const char *what;
+	int errno, or_errno;
+	const char *symbol;
+	void *(*make)(struct kunit *test, unsigned long where);
+	unsigned long where;
+	unsigned int offset;
+	bool is_text;
+};
+
+#define AT(address)		.make = address_constant, .where = (unsigned long)(address)
+#define TEXT(function)		AT(function), .is_text = true
+
+static const struct refusal refusals[] = {
+	{ "neither address nor symbol", -EINVAL },
+	{ "neither, with an offset", -EINVAL, .offset = 16 },
+	{ "both address and symbol", -EINVAL, .symbol = "kprobes_test_by_name",
+	  TEXT(kprobes_test_by_name) },
+	{ "unknown symbol", -ENOENT, .symbol = "no_such_function_anywhere" },
+	{ "empty symbol", -ENOENT, .symbol = "" },
+	{ "symbol with a far too large offset", -ENOENT, -EINVAL,
+	  .symbol = "kprobes_test_by_name", .offset = 0x7fffffff },
+	{ "address 1", -ENOENT, AT(1) },
+	{ "user address", -ENOENT, AT(0x400000) },
+	{ "last address", -ENOENT, -EINVAL, AT(-1UL) },
+	{ "address between user and kernel", -ENOENT, AT(1UL << (BITS_PER_LONG - 2)) },
+	{ "stack", -ENOENT, .make = address_on_the_stack },
+	{ "heap", -ENOENT, .make = address_on_the_heap },
+	{ "vmalloc", -ENOENT, .make = address_in_vmalloc },
+	{ "freed vmalloc", -ENOENT, .make = address_freed_from_vmalloc },
+	{ "constant data", -EINVAL, -ENOENT, AT(constant_data) },
+	{ "writable data", -EINVAL, -ENOENT, AT(writable_data) },
+	{ "NOKPROBE_SYMBOL() function", -EINVAL, TEXT(not_for_probes) },
+	{ "function in __kprobes", -EINVAL, TEXT(in_the_kprobes_section) },
+	{ "noinstr function", -EINVAL, TEXT(not_for_instrumentation) },
+	{ "blacklisted name", -EINVAL, .symbol = "not_for_probes" },
+	{ "way of a trap to its probe", -EINVAL, .symbol = "get_kprobe" },
+	{ "entry code", -EINVAL, -ENOENT, .symbol = KPROBES_ENTRY_SYMBOL },
+};
+
+static void refusal_desc(const struct refusal *refusal, char *desc)
+{
+	strscpy(desc, refusal->what, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(refusal, refusals, refusal_desc);
+
+static void expect_reusable(struct kunit *test, struct probe *probe)
+{
+	KUNIT_EXPECT_TRUE(test, list_empty(&probe->kp.list));
+	probe_reset(probe, kprobes_untraced);
+	KUNIT_EXPECT_EQ(test, 0, probe_register(probe));
+	kprobes_untraced(1);
+	KUNIT_EXPECT_EQ(test, probe->hits, 1);
+	probe_unregister(probe);
+}
+
+static void bad_target_is_refused(struct kunit *test)
+{
+	const struct refusal *refusal = test->param_value;
+	void *addr = refusal->make ? refusal->make(test, refusal->where) : NULL;
+	struct probe *probe = probe_new(test, addr);
+	int ret;
+
+	if (refusal->is_text)
+		kprobes_text_watch(test, addr);
+	probe->kp.symbol_name = refusal->symbol;
+	probe->kp.offset = refusal->offset;
+	ret = probe_register(probe);
+	if (ret != refusal->or_errno || !ret)
+		KUNIT_EXPECT_EQ(test, ret, refusal->errno);
+	probe_unregister(probe);
+	expect_reusable(test, probe);
+}
+
+static void same_struct_is_refused_twice(struct kunit *test)
+{
+	const struct kprobes_step *step = param_step(test);
+	struct probe *probe = probe_registered(test, step->addr);
+	struct probe *neighbour = probe_registered(test, step->addr);
+
+	/* Whatever the first registration made of the address, say it again. */
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobe(&probe->kp));
+	kprobes_call_step(test, step);
+	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
+	KUNIT_EXPECT_EQ(test, neighbour->hits, KPROBES_CALLS);
+	probe_unregister(probe);
+	kprobes_call_step(test, step);
+	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
+	KUNIT_EXPECT_EQ(test, neighbour->hits, 2 * KPROBES_CALLS);
+}
+
+static void unregistered_probe_cannot_be_switched(struct kunit *test)
+{
+	struct probe *probe = probe_new(test, kprobes_untraced);
+
+	KUNIT_EXPECT_EQ(test, -EINVAL, enable_kprobe(&probe->kp));
+	KUNIT_EXPECT_EQ(test, -EINVAL, disable_kprobe(&probe->kp));
+	expect_reusable(test, probe);
+}
+
+static void only_the_disabled_flag_is_taken_from_the_user(struct kunit *test)
+{
+	struct probe *probe = probe_new(test, kprobes_untraced);
+
+	probe->kp.flags = KPROBE_FLAG_GONE | KPROBE_FLAG_OPTIMIZED | KPROBE_FLAG_FTRACE;
+	probe->kp.nmissed = 99;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	KUNIT_EXPECT_FALSE(test, kprobe_gone(&probe->kp));
+	KUNIT_EXPECT_FALSE(test, kprobe_disabled(&probe->kp));
+	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 0);
+	kprobes_untraced(1);
+	KUNIT_EXPECT_EQ(test, probe->hits, 1);
+}
+
+/* Batches */
+
+#define BATCH	ARRAY_SIZE(kprobes_steps_table)
+
+struct batch {
+	struct probe *probe[BATCH];
+	struct kprobe *kps[BATCH];
+	unsigned int num;
+};
+
+static void batch_drop(void *data)
+{
+	struct batch *batch = data;
+
+	if (batch->num)
+		unregister_kprobes(batch->kps, batch->num);
+	batch->num = 0;
+}
+
+static struct batch *batch_new(struct kunit *test)
+{
+	struct batch *batch = kunit_kzalloc(test, sizeof(*batch), GFP_KERNEL);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, batch);
+	for (i = 0; i < BATCH; i++) {
+		batch->probe[i] = probe_new(test, NULL);
+		batch->kps[i] = &batch->probe[i]->kp;
+	}
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, batch_drop, batch));
+	return batch;
+}
+
+static void batch_reset(struct batch *batch)
+{
+	unsigned int i;
+
+	for (i = 0; i < BATCH; i++)
+		probe_reset(batch->probe[i], kprobes_steps_table[i].addr);
+}
+
+static int batch_register(struct batch *batch, unsigned int num)
+{
+	int ret = register_kprobes(batch->kps, num);
+
+	batch->num = ret ? 0 : num;
+	return ret;
+}
+
+static void batch_call(struct kunit *test, struct batch *batch)
+{
+	unsigned int i;
+
+	for (i = 0; i < BATCH; i++) {
+		unsigned int before = batch->probe[i]->hits;
+
+		kprobes_call_step(test, &kprobes_steps_table[i]);
+		KUNIT_EXPECT_EQ_MSG(test, batch->probe[i]->hits - before,
+				    i < batch->num ? KPROBES_CALLS : 0,
+				    "probe %u of %u", i, batch->num);
+	}
+}
+
+static void batch_of_any_size_is_registered(struct kunit *test)
+{
+	struct batch *batch = batch_new(test);
+	unsigned int num;
+
+	for (num = 1; num <= BATCH; num++) {
+		batch_reset(batch);
+		KUNIT_ASSERT_EQ(test, 0, batch_register(batch, num));
+		batch_call(test, batch);
+		batch_drop(batch);
+		batch_call(test, batch);
+	}
+}
+
+static void failure_in_a_batch_undoes_it_all(struct kunit *test)
+{
+	struct batch *batch = batch_new(test);
+	unsigned int bad;
+
+	for (bad = 0; bad < BATCH; bad++) {
+		unsigned int i;
+
+		batch_reset(batch);
+		batch->kps[bad]->addr = bad & 1 ? NULL : (void *)not_for_probes;
+		batch->kps[bad]->symbol_name = bad & 1 ? "no_such_function_anywhere" : NULL;
+		KUNIT_EXPECT_EQ(test, bad & 1 ? -ENOENT : -EINVAL, batch_register(batch, BATCH));
+		batch_call(test, batch);
+
+		batch_reset(batch);
+		KUNIT_ASSERT_EQ(test, 0, batch_register(batch, BATCH));
+		for (i = 0; i < BATCH; i++)
+			KUNIT_EXPECT_FALSE(test, kprobe_disabled(batch->kps[i]));
+		batch_drop(batch);
+	}
+}
+
+/* How often the test itself has made all processors take notice of new text */
+static unsigned int syncs;
+static struct task_struct *syncs_of;
+
+static int note_sync(struct probe *probe, struct pt_regs *regs)
+{
+	if (current == syncs_of)
+		syncs++;
+	return 0;
+}
+
+static void syncs_count(struct kunit *test)
+{
+	struct probe *probe;
+
+	if (!KPROBES_SYNC_SYMBOL)
+		kunit_skip(test, "not known to patch many places at once");
+	probe = probe_new(test, NULL);
+	probe->kp.symbol_name = KPROBES_SYNC_SYMBOL;
+	probe->on_hit = note_sync;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	syncs_of = current;
+	syncs = 0;
+}
+
+/* Those of a batch that are not ftrace's, whose patching is not ours to count. */
+static unsigned int batch_of_breakpoints(struct batch *batch)
+{
+	unsigned int i, num = 0;
+
+	for (i = 0; i < BATCH; i++) {
+		if (kprobes_steps_table[i].addr == kprobes_traced)
+			continue;
+		probe_reset(batch->probe[num], kprobes_steps_table[i].addr);
+		num++;
+	}
+	return num;
+}
+
+static void batch_patches_the_text_once(struct kunit *test)
+{
+	struct batch *batch = batch_new(test);
+	unsigned int num = batch_of_breakpoints(batch);
+
+	syncs_count(test);
+	KUNIT_ASSERT_GT(test, num, 2);
+	KUNIT_ASSERT_EQ(test, 0, batch_register(batch, num));
+	KUNIT_EXPECT_EQ(test, syncs, 1);
+	batch_drop(batch);
+	KUNIT_EXPECT_EQ(test, syncs, 2);
+
+	/* One that fails at its end has not touched the text at all. */
+	batch_of_breakpoints(batch);
+	batch->kps[num - 1]->addr = (void *)not_for_probes;
+	KUNIT_EXPECT_EQ(test, -EINVAL, batch_register(batch, num));
+	KUNIT_EXPECT_EQ(test, syncs, 2);
+}
+
+static void empty_batch_is_refused(struct kunit *test)
+{
+	struct batch *batch = batch_new(test);
+
+	batch_reset(batch);
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(batch->kps, 0));
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(batch->kps, -1));
+	unregister_kprobes(batch->kps, 0);
+	unregister_kprobes(batch->kps, -1);
+	batch_call(test, batch);
+}
+
+static void one_struct_twice_in_a_batch_is_refused(struct kunit *test)
+{
+	struct probe *probe = probe_new(test, kprobes_untraced);
+	struct kprobe *twice[] = { &probe->kp, &probe->kp };
+
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(twice, 2));
+	kprobes_untraced(1);
+	KUNIT_EXPECT_EQ(test, probe->hits, 0);
+	expect_reusable(test, probe);
+}
+
+/* Hits that are missed */
+
+static u32 (*nested_call)(u32 x);
+
+static int call_nested(struct probe *probe, struct pt_regs *regs)
+{
+	nested_call(1);
+	return 0;
+}
+
+static void call_nested_afterwards(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	nested_call(1);
+}
+
+static void expect_missed_inside(struct kunit *test, const struct kprobes_step *outer,
+				 const struct kprobes_step *inner)
+{
+	struct probe *probe = probe_new(test, outer->addr);
+	struct probe *missed[2] = {
+		probe_registered(test, inner->addr), probe_registered(test, inner->addr),
+	};
+	bool same = inner->call == outer->call;
+	unsigned int i;
+
+	probe->on_hit = call_nested;
+	nested_call = inner->call;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	kprobes_call_step(test, outer);
+	if (!same)
+		kprobes_call_step(test, inner);
+
+	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
+	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, same ? KPROBES_CALLS : 0);
+	for (i = 0; i < ARRAY_SIZE(missed); i++) {
+		KUNIT_EXPECT_EQ_MSG(test, missed[i]->hits, KPROBES_CALLS, "inner: %s", inner->name);
+		KUNIT_EXPECT_EQ_MSG(test, missed[i]->kp.nmissed, KPROBES_CALLS,
+				    "inner: %s", inner->name);
+		probe_unregister(missed[i]);
+	}
+	probe_unregister(probe);
+}
+
+/* Which kinds of probe meet does matter, so all pairs of them do. */
+static void hit_inside_a_handler_is_missed_and_counted(struct kunit *test)
+{
+	const struct kprobes_step *outer = param_step(test);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(kprobes_steps_table); i++) {
+		if (kprobes_steps_table[i].addr != outer->addr)
+			expect_missed_inside(test, outer, &kprobes_steps_table[i]);
+	}
+}
+
+static void hit_of_the_probe_by_its_own_handler_is_missed(struct kunit *test)
+{
+	const struct kprobes_step *step = param_step(test);
+	struct probe *probe = probe_new(test, step->addr);
+
+	probe->on_hit = call_nested;
+	nested_call = step->call;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	kprobes_call_step(test, step);
+	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
+	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, KPROBES_CALLS);
+}
+
+static void hit_inside_a_post_handler_is_missed_and_counted(struct kunit *test)
+{
+	const struct kprobes_step *step = param_step(test);
+	struct probe *probe = probe_new(test, step->addr);
+
+	probe->kp.post_handler = call_nested_afterwards;
+	nested_call = step->call;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	kprobes_call_step(test, step);
+	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
+	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, KPROBES_CALLS);
+}
+
+static void disabled_probe_is_neither_hit_nor_missed(struct kunit *test)
+{
+	const struct kprobes_step *step = param_step(test);
+	struct probe *probe = probe_new(test, step->addr);
+	struct probe *sleeper = probe_registered(test, step->addr);
+
+	KUNIT_ASSERT_EQ(test, 0, disable_kprobe(&sleeper->kp));
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	kprobes_call_step(test, step);
+	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
+	KUNIT_EXPECT_EQ(test, sleeper->hits, 0);
+	KUNIT_EXPECT_EQ(test, sleeper->kp.nmissed, 0);
+}
+
+/* Stack traces */
+
+static unsigned long trace[32];
+static unsigned int trace_length;
+
+static int take_trace(struct probe *probe, struct pt_regs *regs)
+{
+	trace_length = stack_trace_save(trace, ARRAY_SIZE(trace), 0);
+	return 0;
+}
+
+static unsigned int trace_count(void *function)
+{
+	unsigned int i, found = 0;
+
+	for (i = 0; i < trace_length; i++)
+		found += kprobes_within(function, trace[i]);
+	return found;
+}
+
+static noinline __noclone void kprobes_test_caller(struct kunit *test,
+						   const struct kprobes_step *step)
+{
+	kprobes_call_step(test, step);
+	barrier();
+}
+
+static noinline __noclone void kprobes_test_callers_caller(struct kunit *test,
+							   const struct kprobes_step *step)
+{
+	kprobes_test_caller(test, step);
+	barrier();
+}
+
+static void stack_trace_in_a_handler_reaches_the_callers(struct kunit *test)
+{
+	const struct kprobes_step *step = param_step(test);
+	struct probe *probe = probe_new(test, step->addr);
+
+	probe->on_hit = take_trace;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	kprobes_test_callers_caller(test, step);
+	KUNIT_EXPECT_EQ(test, trace_count(kprobes_test_callers_caller), 1);
+	if (KPROBES_TRACE_WITHOUT_FRAME || step->addr == step->call)
+		KUNIT_EXPECT_EQ(test, trace_count(kprobes_test_caller), 1);
+}
+
+/* Large numbers */
+
+#define MANY	(KPROBES_BLOCKS * KPROBES_BLOCK_INSNS)
+
+struct counter {
+	struct kprobe kp;
+	unsigned int hits;
+};
+
+struct many {
+	struct counter *counters;
+	struct kprobe **kps;
+	bool live;
+};
+
+static int count_hit(struct kprobe *kp, struct pt_regs *regs)
+{
+	container_of(kp, struct counter, kp)->hits++;
+	return 0;
+}
+
+static void many_drop(void *data)
+{
+	struct many *many = data;
+
+	if (many->live)
+		unregister_kprobes(many->kps, MANY);
+	many->live = false;
+	kvfree(many->kps);
+	kvfree(many->counters);
+}
+
+static struct many *many_new(struct kunit *test)
+{
+	struct many *many = kunit_kzalloc(test, sizeof(*many), GFP_KERNEL);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, many);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, many_drop, many));
+	many->counters = kvcalloc(MANY, sizeof(*many->counters), GFP_KERNEL);
+	many->kps = kvcalloc(MANY, sizeof(*many->kps), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, many->counters);
+	KUNIT_ASSERT_NOT_NULL(test, many->kps);
+	for (i = 0; i < MANY; i++) {
+		struct counter *counter = &many->counters[i];
+
+		counter->kp.addr = kprobes_blocks[i / KPROBES_BLOCK_INSNS].first +
+				   i % KPROBES_BLOCK_INSNS * KPROBES_BLOCK_INSN_SIZE;
+		counter->kp.pre_handler = count_hit;
+		many->kps[i] = &counter->kp;
+	}
+	return many;
+}
+
+static void blocks_call(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < KPROBES_BLOCKS; i++)
+		KUNIT_EXPECT_EQ(test, kprobes_blocks[i].call(i), i + KPROBES_BLOCK_INSNS);
+}
+
+static void thousands_of_probes_are_each_hit_once(struct kunit *test)
+{
+	unsigned int i, wrong = 0;
+	struct many *many;
+
+	if (!MANY)
+		kunit_skip(test, "no blocks among the targets");
+	for (i = 0; i < KPROBES_BLOCKS; i++)
+		kprobes_text_watch(test, kprobes_blocks[i].first);
+	many = many_new(test);
+
+	KUNIT_ASSERT_EQ(test, 0, register_kprobes(many->kps, MANY));
+	many->live = true;
+	blocks_call(test);
+	for (i = 0; i < MANY; i++)
+		wrong += many->counters[i].hits != 1 || many->counters[i].kp.nmissed;
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+
+	unregister_kprobes(many->kps, MANY);
+	many->live = false;
+	blocks_call(test);
+	for (i = 0; i < MANY; i++)
+		wrong += many->counters[i].hits != 1;
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+}
+
+static void thousands_of_probes_take_one_patch(struct kunit *test)
+{
+	struct many *many;
+
+	if (!MANY)
+		kunit_skip(test, "no blocks among the targets");
+	many = many_new(test);
+	syncs_count(test);
+	KUNIT_ASSERT_EQ(test, 0, register_kprobes(many->kps, MANY));
+	many->live = true;
+	KUNIT_EXPECT_EQ(test, syncs, 1);
+	unregister_kprobes(many->kps, MANY);
+	many->live = false;
+	KUNIT_EXPECT_EQ(test, syncs, 2);
+	kunit_info(test, "%u probes registered and unregistered, %u interruptions", MANY, syncs);
+}
+
+static struct kunit_case kprobes_test_cases[] = {
+	KUNIT_CASE_PARAM(pre_handler_runs_before_the_instruction, step_gen_params),
+	KUNIT_CASE_PARAM(post_handler_runs_after_the_instruction, step_gen_params),
+	KUNIT_CASE_PARAM(any_handler_may_be_null, step_gen_params),
+	KUNIT_CASE_PARAM(handler_sees_the_arguments_at_a_function_entry, entry_gen_params),
+	KUNIT_CASE_PARAM(probed_code_sees_a_changed_argument, entry_gen_params),
+	KUNIT_CASE(probed_code_sees_a_register_changed_halfway),
+	KUNIT_CASE(probed_code_sees_a_register_changed_by_a_post_handler),
+	KUNIT_CASE_PARAM(pre_handler_replaces_a_function, entry_gen_params),
+	KUNIT_CASE(pre_handler_skips_an_instruction),
+	KUNIT_CASE_PARAM(handlers_at_one_address_run_newest_first, step_gen_params),
+	KUNIT_CASE_PARAM(probes_at_one_address_leave_in_any_order, step_gen_params),
+	KUNIT_CASE_PARAM(pre_handler_stops_the_older_ones, entry_gen_params),
+	KUNIT_CASE_PARAM(post_handler_comes_and_goes, step_gen_params),
+	KUNIT_CASE_PARAM(only_enabled_probes_are_hit, entry_gen_params),
+	KUNIT_CASE_PARAM(disabled_place_has_its_own_text_again, step_gen_params),
+	KUNIT_CASE(symbol_is_looked_up_and_the_address_filled_in),
+	KUNIT_CASE(offset_counts_from_the_address_too),
+	KUNIT_CASE_PARAM(registered_probe_is_on_a_list, step_gen_params),
+	KUNIT_CASE_PARAM(bad_target_is_refused, refusal_gen_params),
+	KUNIT_CASE_PARAM(same_struct_is_refused_twice, step_gen_params),
+	KUNIT_CASE(unregistered_probe_cannot_be_switched),
+	KUNIT_CASE(only_the_disabled_flag_is_taken_from_the_user),
+	KUNIT_CASE(batch_of_any_size_is_registered),
+	KUNIT_CASE(failure_in_a_batch_undoes_it_all),
+	KUNIT_CASE(batch_patches_the_text_once),
+	KUNIT_CASE(empty_batch_is_refused),
+	KUNIT_CASE(one_struct_twice_in_a_batch_is_refused),
+	KUNIT_CASE_PARAM(hit_inside_a_handler_is_missed_and_counted, step_gen_params),
+	KUNIT_CASE_PARAM(hit_of_the_probe_by_its_own_handler_is_missed, step_gen_params),
+	KUNIT_CASE_PARAM(hit_inside_a_post_handler_is_missed_and_counted, step_gen_params),
+	KUNIT_CASE_PARAM(disabled_probe_is_neither_hit_nor_missed, step_gen_params),
+	KUNIT_CASE_PARAM(stack_trace_in_a_handler_reaches_the_callers, step_gen_params),
+	KUNIT_CASE_SLOW(thousands_of_probes_are_each_hit_once),
+	KUNIT_CASE_SLOW(thousands_of_probes_take_one_patch),
+	{}
+};
+
+static struct kunit_suite kprobes_test_suite = {
+	.name = "kprobes_test",
+	.init = kprobes_watch_targets,
+	.test_cases = kprobes_test_cases,
+};
+
+kunit_test_suite(kprobes_test_suite);
+
+MODULE_DESCRIPTION("KUnit tests of kprobes");
+MODULE_LICENSE("GPL");

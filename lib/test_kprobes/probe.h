@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the KUnit suites for kprobes share: a probe that writes down what its
+ * handlers saw, and a watch over the text it stood on. Handlers only take
+ * notes; what the notes should say is for the test case to judge, outside.
+ */
+#ifndef _LIB_TEST_KPROBES_PROBE_H
+#define _LIB_TEST_KPROBES_PROBE_H
+
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/kprobes.h>
+#include <linux/preempt.h>
+
+#include "targets.h"
+
+/**
+ * struct probe - a kprobe with a notebook
+ * @kp: the probe itself
+ * @live: it is registered, so it has to be unregistered when the case ends
+ * @hits: how often the pre handler ran
+ * @posts: how often the post handler ran
+ * @turn: when the pre handler ran last, as a number of handler runs
+ * @post_turn: the same for the post handler
+ * @ip: instruction pointer the pre handler was given
+ * @post_ip: instruction pointer the post handler was given
+ * @post_flags: last argument of the post handler
+ * @preemptible: some handler could have been preempted
+ * @on_hit: called by the pre handler, for its result
+ */
+struct probe {
+	struct kprobe kp;
+	bool live;
+	unsigned int hits, posts;
+	unsigned int turn, post_turn;
+	unsigned long ip, post_ip, post_flags;
+	bool preemptible;
+	int (*on_hit)(struct probe *probe, struct pt_regs *regs);
+};
+
+static unsigned int probe_turns;
+
+static inline bool probe_may_be_preempted(void)
+{
+	return IS_ENABLED(CONFIG_PREEMPT_COUNT) && !preempt_count();
+}
+
+static inline int probe_pre_handler(struct kprobe *kp, struct pt_regs *regs)
+{
+	struct probe *probe = container_of(kp, struct probe, kp);
+
+	probe->hits++;
+	probe->turn = ++probe_turns;
+	probe->ip = instruction_pointer(regs);
+	probe->preemptible |= probe_may_be_preempted();
+	return probe->on_hit ? probe->on_hit(probe, regs) : 0;
+}
+
+static inline void probe_post_handler(struct kprobe *kp, struct pt_regs *regs,
+				      unsigned long flags)
+{
+	struct probe *probe = container_of(kp, struct probe, kp);
+
+	probe->posts++;
+	probe->post_turn = ++probe_turns;
+	probe->post_ip = instruction_pointer(regs);
+	probe->post_flags |= flags;
+	probe->preemptible |= probe_may_be_preempted();
+}
+
+/* A struct that was used before is as good as new after this. */
+static inline void probe_reset(struct probe *probe, void *addr)
+{
+	memset(probe, 0, sizeof(*probe));
+	INIT_LIST_HEAD(&probe->kp.list);
+	probe->kp.addr = addr;
+	probe->kp.pre_handler = probe_pre_handler;
+}
+
+static inline void probe_unregister(struct probe *probe)
+{
+	if (probe->live)
+		unregister_kprobe(&probe->kp);
+	probe->live = false;
+}
+
+static inline void probe_drop(void *probe)
+{
+	probe_unregister(probe);
+}
+
+/* A probe for @addr, not registered yet; it goes when the test case ends. */
+static inline struct probe *probe_new(struct kunit *test, void *addr)
+{
+	struct probe *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, probe);
+	probe_reset(probe, addr);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, probe_drop, probe));
+	return probe;
+}
+
+static inline int probe_register(struct probe *probe)
+{
+	int ret = register_kprobe(&probe->kp);
+
+	probe->live = !ret;
+	return ret;
+}
+
+/* Back to @addr after an earlier life, the notes kept. */
+static inline int probe_register_again(struct probe *probe, void *addr)
+{
+	probe->kp.addr = addr;
+	probe->kp.flags = 0;
+	return probe_register(probe);
+}
+
+static inline struct probe *probe_registered(struct kunit *test, void *addr)
+{
+	struct probe *probe = probe_new(test, addr);
+
+	KUNIT_ASSERT_EQ_MSG(test, 0, probe_register(probe), "at %pS", addr);
+	return probe;
+}
+
+/* How often kprobes_call_step() executes the step */
+#define KPROBES_CALLS	2
+
+/* Call the function around @step so that its jump goes both ways. */
+static inline void kprobes_call_step(struct kunit *test,
+				     const struct kprobes_step *step)
+{
+	static const u32 arguments[KPROBES_CALLS] = { 1, -15 };
+	unsigned int i;
+
+	for (i = 0; i < KPROBES_CALLS; i++) {
+		u32 x = arguments[i];
+
+		KUNIT_EXPECT_EQ_MSG(test, step->call(x), kprobes_expected(x),
+				    "%s: the probed function went wrong", step->name);
+	}
+}
+
+/* The step of that name, or NULL where the architecture has none */
+static inline const struct kprobes_step *kprobes_find_step(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(kprobes_steps_table); i++) {
+		if (!strcmp(kprobes_steps_table[i].name, name))
+			return &kprobes_steps_table[i];
+	}
+	return NULL;
+}
+
+static inline const struct kprobes_step *kprobes_need_step(struct kunit *test,
+							   const char *name)
+{
+	const struct kprobes_step *step = kprobes_find_step(name);
+
+	if (!step)
+		kunit_skip(test, "no %s among the targets", name);
+	return step;
+}
+
+/**
+ * struct kprobes_text - a function as it was before anyone touched it
+ * @test: who wants to know
+ * @start: where the function begins
+ * @size: how long it is
+ * @copy: what was there
+ */
+struct kprobes_text {
+	struct kunit *test;
+	void *start;
+	unsigned long size;
+	u8 copy[];
+};
+
+/*
+ * A jump in the place of an instruction may be taken back by a worker, some
+ * time after its probe left; everything else is taken back at once.
+ */
+static inline void kprobes_text_settle(struct kprobes_text *text)
+{
+	unsigned int tries = IS_ENABLED(CONFIG_OPTPROBES) ? 200 : 0;
+
+	while (tries-- && memcmp(text->start, text->copy, text->size))
+		msleep(20);
+}
+
+static inline void kprobes_text_compare(void *data)
+{
+	struct kprobes_text *text = data;
+
+	kprobes_text_settle(text);
+	KUNIT_EXPECT_MEMEQ_MSG(text->test, text->start, text->copy, text->size,
+			       "the text of %pS was left changed", text->start);
+}
+
+/*
+ * Expect the function around @addr to be, at the end of the test case, what it
+ * is now. Watch before the first probe is made: actions run last one first.
+ */
+static inline struct kprobes_text *kprobes_text_watch(struct kunit *test, void *addr)
+{
+	struct kprobes_text *text;
+	unsigned long size;
+	void *start = kprobes_function(addr, &size);
+
+	KUNIT_ASSERT_NOT_NULL(test, start);
+	text = kunit_kzalloc(test, struct_size(text, copy, size), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, text);
+	text->test = test;
+	text->start = start;
+	text->size = size;
+	memcpy(text->copy, start, size);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, kprobes_text_compare, text));
+	return text;
+}
+
+/* For the suites: every case leaves every target as it found it. */
+static inline int kprobes_watch_targets(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(kprobes_steps_table); i++)
+		kprobes_text_watch(test, kprobes_steps_table[i].call);
+	return 0;
+}
+
+static inline void kprobes_step_desc(const struct kprobes_step *step, char *desc)
+{
+	strscpy(desc, step->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+#endif /* _LIB_TEST_KPROBES_PROBE_H */

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Functions for the kprobes tests to put probes on.
+ *
+ * All of them compute kprobes_expected(). kprobes_traced() enters through
+ * ftrace where the kernel is built so, kprobes_untraced() never does, and
+ * kprobes_steps() is a walk through the kinds of instruction a probe has to
+ * deal with, each of them executed once per call. Whoever includes this file
+ * gets a private copy of everything and must be built with CC_FLAGS_FTRACE.
+ */
+#ifndef _LIB_TEST_KPROBES_TARGETS_H
+#define _LIB_TEST_KPROBES_TARGETS_H
+
+#include <linux/compiler.h>
+#include <linux/kallsyms.h>
+#include <linux/linkage.h>
+#include <linux/objtool.h>
+#include <linux/ptrace.h>
+#include <linux/string.h>
+#include <linux/types.h>
+
+/**
+ * struct kprobes_step - an instruction that can carry a probe
+ * @name: what kind of instruction it is
+ * @addr: where it stands
+ * @next: the instruction that stands after it, NULL if that is not known
+ * @call: a function that executes it exactly once
+ * @jumps: it may go elsewhere than to @next
+ */
+struct kprobes_step {
+	const char *name;
+	void *addr;
+	void *next;
+	u32 (*call)(u32 x);
+	bool jumps;
+};
+
+/**
+ * struct kprobes_block - a function with a run of equal instructions
+ * @call: the function: adds their number to its argument
+ * @first: the first of them
+ */
+struct kprobes_block {
+	u32 (*call)(u32 x);
+	void *first;
+};
+
+static __always_inline u32 kprobes_expected(u32 x)
+{
+	u32 sum = x + 15;
+
+	return sum ? sum + 1 : 0;
+}
+
+static noinline __noclone u32 kprobes_traced(u32 x)
+{
+	/* No two targets may be so equal that the compiler folds them. */
+	asm volatile("" : "+r" (x) : : "memory");
+	return kprobes_expected(x);
+}
+
+static noinline __noclone notrace u32 kprobes_untraced(u32 x)
+{
+	asm volatile("" : "+r" (x) : : "memory");
+	return kprobes_expected(x);
+}
+
+typedef void (*kprobes_work_t)(void);
+
+/*
+ * An architecture gives kprobes_steps_table[] and, of that, the function
+ * entries in kprobes_entries[]; kprobes_blocks[] with its sizes;
+ * kprobes_set_argument(), false if it cannot; and some constants.
+ */
+#if defined(CONFIG_X86)
+#include "targets_x86.h"
+#elif defined(CONFIG_ARM64)
+#include "targets_arm64.h"
+#else
+#include "targets_generic.h"
+#endif
+
+/* Bounds of the function around @addr, by the exported part of kallsyms. */
+static inline void *kprobes_function(void *addr, unsigned long *size)
+{
+	char name[KSYM_SYMBOL_LEN];
+	unsigned long offset;
+
+	sprint_symbol(name, (unsigned long)addr);
+	if (sscanf(strchrnul(name, '+'), "+%lx/%lx", &offset, size) != 2)
+		return NULL;
+	return addr - offset;
+}
+
+static inline bool kprobes_within(void *function, unsigned long addr)
+{
+	unsigned long size;
+	void *start = kprobes_function(function, &size);
+
+	return start && addr - (unsigned long)start < size;
+}
+
+#endif /* _LIB_TEST_KPROBES_TARGETS_H */

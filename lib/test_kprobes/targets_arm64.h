@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* arm64 half of targets.h: see there */
+#ifndef _LIB_TEST_KPROBES_TARGETS_ARM64_H
+#define _LIB_TEST_KPROBES_TARGETS_ARM64_H
+
+#include <linux/pgtable.h>
+#include <asm/insn.h>
+
+/* How far a trap leaves the instruction pointer behind the probed address */
+#define KPROBES_TRAP_LENGTH	0
+
+/*
+ * A stack trace does not show the caller of a function that has no frame yet,
+ * but at its entry.
+ */
+#define KPROBES_TRACE_WITHOUT_FRAME	false
+
+/* Text that every kernel has and nobody may probe */
+#define KPROBES_ENTRY_SYMBOL	"vectors"
+
+/* A handler runs with interrupts off, but in no interrupt */
+#define KPROBES_HANDLER_MAY_UNMASK	true
+
+/* What is called whenever all processors have to take notice of changed text */
+#define KPROBES_SYNC_SYMBOL	"stop_machine_cpuslocked"
+
+/* No function is refused because its return cannot be diverted */
+#define KPROBES_NO_RETURN_SYMBOL	NULL
+
+static inline bool kprobes_set_argument(struct pt_regs *regs, u32 x)
+{
+	regs->regs[0] = x;
+	return true;
+}
+
+/* The labels are local: a symbol there would make each step a function */
+#define KPROBES_STEP(name)	".Lkprobes_step_" name ":\n"
+
+u32 kprobes_steps(u32 x);
+
+extern u8 kprobes_step_nop[] asm(".Lkprobes_step_nop");
+extern u8 kprobes_step_stp[] asm(".Lkprobes_step_stp");
+extern u8 kprobes_step_add[] asm(".Lkprobes_step_add");
+extern u8 kprobes_step_adr[] asm(".Lkprobes_step_adr");
+extern u8 kprobes_step_load[] asm(".Lkprobes_step_load");
+extern u8 kprobes_step_call[] asm(".Lkprobes_step_call");
+extern u8 kprobes_step_blr[] asm(".Lkprobes_step_blr");
+extern u8 kprobes_step_cbz[] asm(".Lkprobes_step_cbz");
+extern u8 kprobes_step_tbz[] asm(".Lkprobes_step_tbz");
+extern u8 kprobes_step_sign[] asm(".Lkprobes_step_sign");
+extern u8 kprobes_step_check[] asm(".Lkprobes_step_check");
+extern u8 kprobes_step_jump[] asm(".Lkprobes_step_jump");
+extern u8 kprobes_step_return[] asm(".Lkprobes_step_return");
+
+asm("	.pushsection .text, \"ax\"\n"
+"	.balign 16\n"
+"	.type kprobes_seven, %function\n"
+"kprobes_seven:\n"
+"	hint #34\n"
+"	add w0, w0, #7\n"
+"	ret\n"
+"	.size kprobes_seven, . - kprobes_seven\n"
+
+"	.balign 16\n"
+"	.type kprobes_steps, %function\n"
+"kprobes_steps:\n"
+"	hint #34\n"
+KPROBES_STEP("sign")
+"	hint #25\n"
+KPROBES_STEP("nop")
+"	nop\n"
+KPROBES_STEP("stp")
+"	stp x29, x30, [sp, #-16]!\n"
+"	mov x29, sp\n"
+KPROBES_STEP("add")
+"	add w0, w0, #3\n"
+KPROBES_STEP("adr")
+"	adr x1, 2f\n"
+KPROBES_STEP("load")
+"	ldr w2, 3f\n"
+"	ldr w1, [x1]\n"
+"	add w0, w0, w1\n"
+"	add w0, w0, w2\n"
+KPROBES_STEP("call")
+"	bl kprobes_seven\n"
+"	sub w0, w0, #7\n"
+"	adr x1, kprobes_seven\n"
+KPROBES_STEP("blr")
+"	blr x1\n"
+KPROBES_STEP("cbz")
+"	cbz xzr, 4f\n"
+"	add w0, w0, #1\n"
+KPROBES_STEP("tbz")
+"4:	tbz x0, #33, 5f\n"
+"	add w0, w0, #1\n"
+"5:	cmp w0, #0\n"
+KPROBES_STEP("jump")
+"	b.eq 1f\n"
+"	add w0, w0, #1\n"
+"1:	ldp x29, x30, [sp], #16\n"
+KPROBES_STEP("check")
+"	hint #29\n"
+KPROBES_STEP("return")
+"	ret\n"
+"2:	.long 2\n"
+"3:	.long 3\n"
+"	.size kprobes_steps, . - kprobes_steps\n"
+"	.popsection\n"
+);
+
+/* Masks interrupts, reads the mask for its result, and unmasks interrupts. */
+#define KPROBES_HAVE_MASKING	1
+
+u32 kprobes_masking(u32 x);
+
+extern u8 kprobes_step_mask[] asm(".Lkprobes_step_mask");
+extern u8 kprobes_step_unmask[] asm(".Lkprobes_step_unmask");
+
+asm("	.pushsection .text, \"ax\"\n"
+"	.balign 16\n"
+"	.type kprobes_masking, %function\n"
+"kprobes_masking:\n"
+"	hint #34\n"
+KPROBES_STEP("mask")
+"	msr daifset, #3\n"
+"	mrs x0, daif\n"
+KPROBES_STEP("unmask")
+"	msr daifclr, #3\n"
+"	ret\n"
+"	.size kprobes_masking, . - kprobes_masking\n"
+"	.popsection\n"
+);
+
+static inline bool kprobes_masked(u32 flags)
+{
+	return flags & PSR_I_BIT;
+}
+
+static const struct kprobes_step kprobes_steps_table[] = {
+	{ "function entry", kprobes_traced, NULL, kprobes_traced },
+	{ "untraced function entry", kprobes_untraced, NULL, kprobes_untraced },
+	{ "signing", kprobes_step_sign, kprobes_step_nop, kprobes_steps },
+	{ "nop", kprobes_step_nop, kprobes_step_stp, kprobes_steps },
+	{ "store with writeback", kprobes_step_stp, kprobes_step_stp + 4, kprobes_steps },
+	{ "plain instruction", kprobes_step_add, kprobes_step_adr, kprobes_steps },
+	{ "address relative to the pc", kprobes_step_adr, kprobes_step_load, kprobes_steps },
+	{ "load relative to the pc", kprobes_step_load, kprobes_step_load + 4, kprobes_steps },
+	{ "call", kprobes_step_call, kprobes_step_call + 4, kprobes_steps, true },
+	{ "call through a register", kprobes_step_blr, kprobes_step_cbz, kprobes_steps, true },
+	{ "compare and branch", kprobes_step_cbz, NULL, kprobes_steps, true },
+	{ "test and branch", kprobes_step_tbz, NULL, kprobes_steps, true },
+	{ "conditional jump", kprobes_step_jump, NULL, kprobes_steps, true },
+	{ "authentication", kprobes_step_check, kprobes_step_return, kprobes_steps },
+	{ "return", kprobes_step_return, NULL, kprobes_steps, true },
+};
+
+static const struct kprobes_step kprobes_entries[] = {
+	{ "function entry", kprobes_traced, NULL, kprobes_traced },
+	{ "untraced function entry", kprobes_untraced, NULL, kprobes_untraced },
+	{ "assembly function entry", kprobes_steps, NULL, kprobes_steps },
+};
+
+/* Many functions with many instructions each, for tests of large numbers */
+#define KPROBES_BLOCKS		100
+#define KPROBES_BLOCK_INSNS	50
+#define KPROBES_BLOCK_INSN_SIZE	AARCH64_INSN_SIZE
+
+extern const struct kprobes_block kprobes_blocks[KPROBES_BLOCKS];
+
+asm("	.macro kprobes_block\n"
+"	.pushsection .text, \"ax\"\n"
+"	.balign 16\n"
+"	.type kprobes_block_\\@, %function\n"
+"kprobes_block_\\@:\n"
+"	hint #34\n"
+".Lkprobes_block_\\@:\n"
+"	.rept " __stringify(KPROBES_BLOCK_INSNS) "\n"
+"	add w0, w0, #1\n"
+"	.endr\n"
+"	ret\n"
+"	.size kprobes_block_\\@, . - kprobes_block_\\@\n"
+"	.popsection\n"
+"	.quad kprobes_block_\\@, .Lkprobes_block_\\@\n"
+"	.endm\n"
+
+"	.pushsection .rodata, \"a\"\n"
+"	.balign 8\n"
+"kprobes_blocks:\n"
+"	.rept " __stringify(KPROBES_BLOCKS) "\n"
+"	kprobes_block\n"
+"	.endr\n"
+"	.popsection\n"
+);
+
+/* Answer to a probe on an instruction that cannot be dealt with */
+#define KPROBES_REFUSED		(-EINVAL)
+
+/* Answer to a probe inside an instruction, beside -EILSEQ */
+#define KPROBES_OFF_BOUNDARY	(-EINVAL)
+
+static inline int kprobes_insn_length(const u8 *text, unsigned long size)
+{
+	return AARCH64_INSN_SIZE;
+}
+
+static inline unsigned long kprobes_trim(const u8 *text, unsigned long size)
+{
+	return size;
+}
+
+static inline int kprobes_nmi_setup(void)
+{
+	return 0;
+}
+
+static inline void kprobes_nmi_teardown(void)
+{
+}
+
+static inline bool kprobes_raise_nmi(kprobes_work_t work)
+{
+	return false;
+}
+
+/* By the kernel's own page table, in which there may be blocks. */
+static inline bool kprobes_writable(unsigned long addr)
+{
+	p4d_t *p4dp = p4d_offset(pgd_offset_k(addr), addr);
+	pud_t *pudp;
+	pmd_t *pmdp;
+
+	pudp = pud_offset(p4dp, addr);
+	if (pud_leaf(*pudp))
+		return pte_write(pud_pte(*pudp));
+	pmdp = pmd_offset(pudp, addr);
+	if (pmd_leaf(*pmdp))
+		return pte_write(pmd_pte(*pmdp));
+	return pte_write(*pte_offset_kernel(pmdp, addr));
+}
+
+#endif /* _LIB_TEST_KPROBES_TARGETS_ARM64_H */

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* targets.h for architectures without assembly of their own: entries only */
+#ifndef _LIB_TEST_KPROBES_TARGETS_GENERIC_H
+#define _LIB_TEST_KPROBES_TARGETS_GENERIC_H
+
+/* Where a trap leaves the instruction pointer is not known */
+#define KPROBES_TRAP_LENGTH	-1
+
+#define KPROBES_TRACE_WITHOUT_FRAME	false
+#define KPROBES_ENTRY_SYMBOL	""
+#define KPROBES_HANDLER_MAY_UNMASK	false
+#define KPROBES_SYNC_SYMBOL	NULL
+#define KPROBES_NO_RETURN_SYMBOL	NULL
+
+static inline bool kprobes_set_argument(struct pt_regs *regs, u32 x)
+{
+	return false;
+}
+
+static const struct kprobes_step kprobes_steps_table[] = {
+	{ "function entry", kprobes_traced, NULL, kprobes_traced },
+	{ "untraced function entry", kprobes_untraced, NULL, kprobes_untraced },
+};
+
+static const struct kprobes_step kprobes_entries[] = {
+	{ "function entry", kprobes_traced, NULL, kprobes_traced },
+	{ "untraced function entry", kprobes_untraced, NULL, kprobes_untraced },
+};
+
+#define KPROBES_BLOCKS		0
+#define KPROBES_BLOCK_INSNS	0
+#define KPROBES_BLOCK_INSN_SIZE	0
+
+static const struct kprobes_block kprobes_blocks[1];
+
+#define KPROBES_REFUSED		(-EINVAL)
+#define KPROBES_OFF_BOUNDARY	(-EINVAL)
+
+/* Not known: the cases that need it do not run. */
+static inline int kprobes_insn_length(const u8 *text, unsigned long size)
+{
+	return 0;
+}
+
+static inline unsigned long kprobes_trim(const u8 *text, unsigned long size)
+{
+	return size;
+}
+
+static inline int kprobes_nmi_setup(void)
+{
+	return 0;
+}
+
+static inline void kprobes_nmi_teardown(void)
+{
+}
+
+static inline bool kprobes_raise_nmi(kprobes_work_t work)
+{
+	return false;
+}
+
+static inline bool kprobes_writable(unsigned long addr)
+{
+	return false;
+}
+
+#endif /* _LIB_TEST_KPROBES_TARGETS_GENERIC_H */

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* x86 half of targets.h: see there */
+#ifndef _LIB_TEST_KPROBES_TARGETS_X86_H
+#define _LIB_TEST_KPROBES_TARGETS_X86_H
+
+#include <linux/cpumask.h>
+#include <linux/linkage.h>
+#include <linux/nmi.h>
+#include <linux/pgtable.h>
+#include <asm/apic.h>
+#include <asm/asm.h>
+#include <asm/frame.h>
+#include <asm/ibt.h>
+#include <asm/insn.h>
+#include <asm/text-patching.h>
+
+/* How far a trap leaves the instruction pointer behind the probed address */
+#define KPROBES_TRAP_LENGTH	INT3_INSN_SIZE
+
+/* A stack trace shows the caller of a function that has no frame yet. */
+#define KPROBES_TRACE_WITHOUT_FRAME	true
+
+/* Text that every kernel has and nobody may probe */
+#define KPROBES_ENTRY_SYMBOL	"asm_exc_int3"
+
+/* A breakpoint's handler runs as in an NMI */
+#define KPROBES_HANDLER_MAY_UNMASK	false
+
+/* What is called whenever all processors have to take notice of changed text */
+#define KPROBES_SYNC_SYMBOL	"text_poke_sync"
+
+/* A function whose return must not be diverted */
+#define KPROBES_NO_RETURN_SYMBOL	"__switch_to"
+
+#ifdef CONFIG_X86_64
+#define KPROBES_ARGUMENT	di
+#define KPROBES_DATA(label)	label "(%rip)"
+#else
+#define KPROBES_ARGUMENT	ax
+#define KPROBES_DATA(label)	label
+#endif
+
+static inline bool kprobes_set_argument(struct pt_regs *regs, u32 x)
+{
+	regs->KPROBES_ARGUMENT = x;
+	return true;
+}
+
+/*
+ * The labels are local: a symbol there would make each step a function of its
+ * own. Their addresses are data, which wants a word to objtool.
+ */
+#define KPROBES_STEP(name)	".Lkprobes_step_" name ": " ANNOTATE_NOENDBR
+
+u32 kprobes_steps(u32 x);
+
+extern u8 kprobes_step_nop[] asm(".Lkprobes_step_nop");
+extern u8 kprobes_step_lea[] asm(".Lkprobes_step_lea");
+extern u8 kprobes_step_load[] asm(".Lkprobes_step_load");
+extern u8 kprobes_step_push[] asm(".Lkprobes_step_push");
+extern u8 kprobes_step_call[] asm(".Lkprobes_step_call");
+extern u8 kprobes_step_pop[] asm(".Lkprobes_step_pop");
+extern u8 kprobes_step_test[] asm(".Lkprobes_step_test");
+extern u8 kprobes_step_jump[] asm(".Lkprobes_step_jump");
+extern u8 kprobes_step_return[] asm(".Lkprobes_step_return");
+
+asm("	.pushsection .rodata, \"a\"\n"
+"	.balign 4\n"
+".Lkprobes_five:\n"
+"	.long 5\n"
+"	.popsection\n"
+
+"	.pushsection .text, \"ax\"\n"
+	ASM_FUNC_ALIGN "\n"
+"	.type kprobes_seven, @function\n"
+"kprobes_seven:\n"
+"	add $7, %eax\n"
+	ASM_RET
+"	.size kprobes_seven, . - kprobes_seven\n"
+
+	ASM_FUNC_ALIGN "\n"
+"	.type kprobes_steps, @function\n"
+"kprobes_steps:\n"
+	ASM_ENDBR
+"	nop\n"
+KPROBES_STEP("nop")
+"	nop\n"
+	FRAME_BEGIN
+KPROBES_STEP("lea")
+"	lea 3(%" _ASM_ARG1 "), %eax\n"
+KPROBES_STEP("load")
+"	add " KPROBES_DATA(".Lkprobes_five") ", %eax\n"
+KPROBES_STEP("push")
+"	push %" _ASM_DX "\n"
+KPROBES_STEP("call")
+"	call kprobes_seven\n"
+KPROBES_STEP("pop")
+"	pop %" _ASM_DX "\n"
+KPROBES_STEP("test")
+"	test %eax, %eax\n"
+KPROBES_STEP("jump")
+"	je 1f\n"
+"	inc %eax\n"
+"1:\n"
+	FRAME_END
+KPROBES_STEP("return")
+	ASM_RET
+"	.size kprobes_steps, . - kprobes_steps\n"
+"	.popsection\n"
+);
+
+/* Masks interrupts, reads the flags for its result, and unmasks interrupts. */
+#define KPROBES_HAVE_MASKING	1
+
+u32 kprobes_masking(u32 x);
+
+extern u8 kprobes_step_mask[] asm(".Lkprobes_step_mask");
+extern u8 kprobes_step_unmask[] asm(".Lkprobes_step_unmask");
+
+asm("	.pushsection .text, \"ax\"\n"
+	ASM_FUNC_ALIGN "\n"
+"	.type kprobes_masking, @function\n"
+"kprobes_masking:\n"
+	ASM_ENDBR
+"	nop\n"
+KPROBES_STEP("mask")
+"	cli\n"
+"	pushf\n"
+"	pop %" _ASM_AX "\n"
+KPROBES_STEP("unmask")
+"	sti\n"
+	ASM_RET
+"	.size kprobes_masking, . - kprobes_masking\n"
+"	.popsection\n"
+);
+
+static inline bool kprobes_masked(u32 flags)
+{
+	return !(flags & X86_EFLAGS_IF);
+}
+
+static const struct kprobes_step kprobes_steps_table[] = {
+	{ "function entry", kprobes_traced, NULL, kprobes_traced },
+	{ "untraced function entry", kprobes_untraced, NULL, kprobes_untraced },
+	{ "nop", kprobes_step_nop, NULL, kprobes_steps },
+	{ "plain instruction", kprobes_step_lea, kprobes_step_load, kprobes_steps },
+	{ "load relative to the pc", kprobes_step_load, kprobes_step_push, kprobes_steps },
+	{ "push", kprobes_step_push, kprobes_step_call, kprobes_steps },
+	{ "call", kprobes_step_call, kprobes_step_pop, kprobes_steps, true },
+	{ "pop", kprobes_step_pop, kprobes_step_test, kprobes_steps },
+	{ "test", kprobes_step_test, kprobes_step_jump, kprobes_steps },
+	{ "conditional jump", kprobes_step_jump, NULL, kprobes_steps, true },
+	{ "return", kprobes_step_return, NULL, kprobes_steps, true },
+};
+
+static const struct kprobes_step kprobes_entries[] = {
+	{ "function entry", kprobes_traced, NULL, kprobes_traced },
+	{ "untraced function entry", kprobes_untraced, NULL, kprobes_untraced },
+	{ "assembly function entry", kprobes_steps, NULL, kprobes_steps },
+};
+
+/* Many functions with many instructions each, for tests of large numbers */
+#define KPROBES_BLOCKS		100
+#define KPROBES_BLOCK_INSNS	50
+#define KPROBES_BLOCK_INSN_SIZE	3
+
+extern const struct kprobes_block kprobes_blocks[KPROBES_BLOCKS];
+
+asm("	.macro kprobes_block\n"
+"	.pushsection .text, \"ax\"\n"
+	ASM_FUNC_ALIGN "\n"
+"	.type kprobes_block_\\@, @function\n"
+"kprobes_block_\\@:\n"
+	ASM_ENDBR
+"	mov %" __stringify(_ASM_ARG1L) ", %eax\n"
+".Lkprobes_block_\\@: " ANNOTATE_NOENDBR
+"	.rept " __stringify(KPROBES_BLOCK_INSNS) "\n"
+"	add $1, %eax\n"
+"	.endr\n"
+	ASM_RET
+"	.size kprobes_block_\\@, . - kprobes_block_\\@\n"
+"	.popsection\n"
+	_ASM_PTR " kprobes_block_\\@, .Lkprobes_block_\\@\n"
+"	.endm\n"
+
+"	.pushsection .rodata, \"a\"\n"
+	_ASM_ALIGN "\n"
+"kprobes_blocks:\n"
+"	.rept " __stringify(KPROBES_BLOCKS) "\n"
+"	kprobes_block\n"
+"	.endr\n"
+"	.popsection\n"
+);
+
+/* What follows takes functions that are not exported to modules. */
+
+/* Answer to a probe on an instruction that cannot be dealt with */
+#define KPROBES_REFUSED		(-EOPNOTSUPP)
+
+/* Answer to a probe inside an instruction, beside -EILSEQ */
+#define KPROBES_OFF_BOUNDARY	(-EILSEQ)
+
+/* Length of the first instruction in a copy of text, or an error */
+static inline int kprobes_insn_length(const u8 *text, unsigned long size)
+{
+	struct insn insn;
+	int ret = insn_decode(&insn, text, size, INSN_MODE_KERN);
+
+	return ret < 0 ? ret : insn.length;
+}
+
+/* Length of a function's text without the padding behind it */
+static inline unsigned long kprobes_trim(const u8 *text, unsigned long size)
+{
+	const u8 *padding = text + kprobes_insn_length(text, size);
+
+	while (padding < text + size && *padding != INT3_INSN_OPCODE) {
+		int length = kprobes_insn_length(padding, text + size - padding);
+
+		if (length <= 0)
+			break;
+		padding += length;
+	}
+	return padding - text;
+}
+
+static inline bool kprobes_writable(unsigned long addr)
+{
+	unsigned int level;
+	pte_t *pte = lookup_address(addr, &level);
+
+	return pte && pte_write(*pte);
+}
+
+static kprobes_work_t kprobes_nmi_work;
+
+static inline int kprobes_nmi(unsigned int type, struct pt_regs *regs)
+{
+	kprobes_work_t work = READ_ONCE(kprobes_nmi_work);
+
+	if (!work)
+		return NMI_DONE;
+	WRITE_ONCE(kprobes_nmi_work, NULL);
+	work();
+	return NMI_HANDLED;
+}
+
+static inline int kprobes_nmi_setup(void)
+{
+	return register_nmi_handler(NMI_LOCAL, kprobes_nmi, 0, "kprobes_test");
+}
+
+static inline void kprobes_nmi_teardown(void)
+{
+	unregister_nmi_handler(NMI_LOCAL, "kprobes_test");
+}
+
+/* Send this processor an NMI that does @work; false if that is not possible. */
+static inline bool kprobes_raise_nmi(kprobes_work_t work)
+{
+	WRITE_ONCE(kprobes_nmi_work, work);
+	__apic_send_IPI_mask(cpumask_of(raw_smp_processor_id()), NMI_VECTOR);
+	return true;
+}
+
+#endif /* _LIB_TEST_KPROBES_TARGETS_X86_H */

@@ -1,0 +1,508 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Stress test of kprobes: on every processor threads call functions of this
+ * module while others put probes on them and take them off again.
+ *
+ *	insmod test_kprobes_stress.ko seconds=30 seed=12345
+ *
+ * Loading runs the test and fails if it failed. What must hold at the end:
+ * every call gave the right result; a probe that stayed all the time saw or
+ * missed each call; no handler of a probe ran after its unregistration had
+ * returned; the text of the functions is what it was.
+ */
+#define pr_fmt(fmt) "kprobes_stress: " fmt
+
+#include <linux/atomic.h>
+#include <linux/cpu.h>
+#include <linux/delay.h>
+#include <linux/err.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/prandom.h>
+#include <linux/random.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+
+#include "test_kprobes/targets.h"
+
+static unsigned int seconds = 10;
+module_param(seconds, uint, 0444);
+MODULE_PARM_DESC(seconds, "how long to run (default: 10)");
+
+static unsigned int seed;
+module_param(seed, uint, 0444);
+MODULE_PARM_DESC(seed, "where the random numbers start, 0 for anywhere (default: 0)");
+
+#define STEPS		ARRAY_SIZE(kprobes_steps_table)
+#define ENTRIES		ARRAY_SIZE(kprobes_entries)
+#define CALLERS		2
+#define BATCH		8
+
+/* Calls of each function in kprobes_entries[] */
+static atomic64_t calls[ENTRIES];
+
+/* What went wrong */
+static atomic_t wrong_results, late_handlers, wrong_answers;
+
+/* What was done */
+static atomic64_t registrations, temporary_hits;
+
+static unsigned int entry_of(const struct kprobes_step *step)
+{
+	unsigned int i;
+
+	for (i = 0; i < ENTRIES - 1; i++) {
+		if (kprobes_entries[i].call == step->call)
+			break;
+	}
+	return i;
+}
+
+static void call_entry(unsigned int entry, u32 x)
+{
+	atomic64_inc(&calls[entry]);
+	if (kprobes_entries[entry].call(x) != kprobes_expected(x))
+		atomic_inc(&wrong_results);
+}
+
+/* Probes that stay from the first call to the last */
+
+struct resident {
+	struct kprobe kp;
+	atomic64_t hits, posts;
+};
+
+static struct resident residents[STEPS];
+
+static int resident_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	struct resident *resident = container_of(kp, struct resident, kp);
+
+	/* Now and then make hits that have to be missed. */
+	if (!(atomic64_inc_return(&resident->hits) & 31))
+		call_entry((resident - residents) % ENTRIES, 1);
+	return 0;
+}
+
+static void resident_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	atomic64_inc(&container_of(kp, struct resident, kp)->posts);
+}
+
+static void residents_leave(unsigned int num)
+{
+	while (num--)
+		unregister_kprobe(&residents[num].kp);
+}
+
+static int residents_come(void)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < STEPS; i++) {
+		residents[i].kp.addr = kprobes_steps_table[i].addr;
+		residents[i].kp.pre_handler = resident_pre;
+		if (i & 1)
+			residents[i].kp.post_handler = resident_post;
+		ret = register_kprobe(&residents[i].kp);
+		if (ret) {
+			pr_err("fail: %s: %d\n", kprobes_steps_table[i].name, ret);
+			residents_leave(i);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+/* Probes that come and go */
+
+#define ALIVE	0x600dcafe
+#define DEAD	0xdeadbeef
+
+struct temporary {
+	struct kprobe kp;
+	unsigned int state;
+};
+
+struct temporary_return {
+	struct kretprobe rp;
+	unsigned int state;
+};
+
+static void note_hit(unsigned int *state)
+{
+	if (READ_ONCE(*state) != ALIVE)
+		atomic_inc(&late_handlers);
+	atomic64_inc(&temporary_hits);
+}
+
+static int temporary_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	note_hit(&container_of(kp, struct temporary, kp)->state);
+	return 0;
+}
+
+static void temporary_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	note_hit(&container_of(kp, struct temporary, kp)->state);
+}
+
+static int temporary_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct kretprobe *rp = get_kretprobe(ri);
+
+	note_hit(&container_of(rp, struct temporary_return, rp)->state);
+	return 0;
+}
+
+static int temporary_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct kretprobe *rp = get_kretprobe(ri);
+
+	if (rp)
+		note_hit(&container_of(rp, struct temporary_return, rp)->state);
+	return 0;
+}
+
+static struct temporary *temporary_new(struct rnd_state *rnd)
+{
+	struct temporary *probe = kzalloc(sizeof(*probe), GFP_KERNEL);
+	u32 bits = prandom_u32_state(rnd);
+
+	if (!probe)
+		return NULL;
+	probe->state = ALIVE;
+	probe->kp.addr = kprobes_steps_table[bits % STEPS].addr;
+	bits = prandom_u32_state(rnd);
+	if (bits & 1)
+		probe->kp.pre_handler = temporary_pre;
+	if (bits & 2)
+		probe->kp.post_handler = temporary_post;
+	if (bits & 4)
+		probe->kp.flags = KPROBE_FLAG_DISABLED;
+	return probe;
+}
+
+/* The memory goes back at once: nobody may be in there any more. */
+static void temporary_free(struct temporary *probe)
+{
+	if (probe)
+		WRITE_ONCE(probe->state, DEAD);
+	kfree(probe);
+}
+
+static void expect_answer(int answer, int expected)
+{
+	if (answer != expected && answer != -ENOMEM)
+		atomic_inc(&wrong_answers);
+}
+
+static void pause_a_little(struct rnd_state *rnd)
+{
+	unsigned int us = prandom_u32_state(rnd) % 500;
+
+	usleep_range(us, us + 100);
+}
+
+static void change_one(struct rnd_state *rnd)
+{
+	struct temporary *probe = temporary_new(rnd);
+	unsigned int i;
+	int ret;
+
+	if (!probe)
+		return;
+	ret = register_kprobe(&probe->kp);
+	expect_answer(ret, 0);
+	if (!ret) {
+		atomic64_inc(&registrations);
+		for (i = prandom_u32_state(rnd) % 4; i; i--) {
+			pause_a_little(rnd);
+			expect_answer(i & 1 ? enable_kprobe(&probe->kp) :
+				      disable_kprobe(&probe->kp), 0);
+		}
+		unregister_kprobe(&probe->kp);
+	}
+	temporary_free(probe);
+}
+
+/* A batch, in one case of four with something in it that must be refused. */
+static void change_many(struct rnd_state *rnd)
+{
+	struct kprobe *kps[BATCH] = {};
+	unsigned int num, spoiled, i;
+	int ret;
+
+	num = 1 + prandom_u32_state(rnd) % BATCH;
+	spoiled = prandom_u32_state(rnd) % (4 * BATCH);
+	for (i = 0; i < num; i++) {
+		struct temporary *probe = temporary_new(rnd);
+
+		if (!probe)
+			goto out;
+		kps[i] = &probe->kp;
+		if (i == spoiled)
+			kps[i]->symbol_name = "no_such_function_anywhere";
+	}
+	ret = register_kprobes(kps, num);
+	expect_answer(ret, spoiled < num ? -EINVAL : 0);
+	if (!ret) {
+		atomic64_add(num, &registrations);
+		pause_a_little(rnd);
+		unregister_kprobes(kps, num);
+	}
+out:
+	for (i = 0; i < num; i++)
+		temporary_free(kps[i] ? container_of(kps[i], struct temporary, kp) : NULL);
+}
+
+static void change_return(struct rnd_state *rnd)
+{
+	struct temporary_return *probe = kzalloc(sizeof(*probe), GFP_KERNEL);
+	int ret;
+
+	if (!probe)
+		return;
+	probe->state = ALIVE;
+	probe->rp.kp.addr = (void *)kprobes_entries[prandom_u32_state(rnd) % ENTRIES].call;
+	probe->rp.handler = temporary_return;
+	if (prandom_u32_state(rnd) & 1)
+		probe->rp.entry_handler = temporary_entry;
+	probe->rp.maxactive = prandom_u32_state(rnd) % 4;
+	probe->rp.data_size = prandom_u32_state(rnd) % 64;
+	ret = register_kretprobe(&probe->rp);
+	expect_answer(ret, 0);
+	if (!ret) {
+		atomic64_inc(&registrations);
+		pause_a_little(rnd);
+		unregister_kretprobe(&probe->rp);
+	}
+	WRITE_ONCE(probe->state, DEAD);
+	kfree(probe);
+}
+
+/* Threads */
+
+struct worker {
+	struct task_struct *task;
+	struct rnd_state rnd;
+	int (*run)(void *data);
+};
+
+static int caller_run(void *data)
+{
+	struct worker *worker = data;
+	unsigned int round = 0;
+
+	while (!kthread_should_stop()) {
+		u32 bits = prandom_u32_state(&worker->rnd);
+
+		/* Some arguments make the conditional jump go the other way. */
+		call_entry(bits % ENTRIES, bits & 0x80000000 ? -15 : bits);
+		if (!(++round % 64))
+			usleep_range(50, 200);
+	}
+	return 0;
+}
+
+static int changer_run(void *data)
+{
+	struct worker *worker = data;
+
+	while (!kthread_should_stop()) {
+		switch (prandom_u32_state(&worker->rnd) % 4) {
+		case 0:
+			change_many(&worker->rnd);
+			break;
+		case 1:
+			change_return(&worker->rnd);
+			break;
+		default:
+			change_one(&worker->rnd);
+		}
+		cond_resched();
+	}
+	return 0;
+}
+
+static struct worker *workers;
+static unsigned int nr_workers;
+
+static void workers_stop(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_workers; i++) {
+		if (!IS_ERR_OR_NULL(workers[i].task))
+			kthread_stop(workers[i].task);
+	}
+	kfree(workers);
+}
+
+static int worker_start(struct worker *worker, unsigned int number, unsigned int cpu)
+{
+	prandom_seed_state(&worker->rnd, seed + number);
+	worker->run = number % (CALLERS + 1) < CALLERS ? caller_run : changer_run;
+	worker->task = kthread_create(worker->run, worker, "kprobes_stress/%u", number);
+	if (IS_ERR(worker->task))
+		return PTR_ERR(worker->task);
+	kthread_bind(worker->task, cpu);
+	wake_up_process(worker->task);
+	return 0;
+}
+
+static int workers_start(void)
+{
+	unsigned int cpu, i, number = 0;
+	int ret = 0;
+
+	cpus_read_lock();
+	nr_workers = num_online_cpus() * (CALLERS + 1);
+	workers = kcalloc(nr_workers, sizeof(*workers), GFP_KERNEL);
+	if (!workers) {
+		cpus_read_unlock();
+		return -ENOMEM;
+	}
+	for_each_online_cpu(cpu) {
+		for (i = 0; i <= CALLERS && !ret; i++, number++)
+			ret = worker_start(&workers[number], number, cpu);
+	}
+	cpus_read_unlock();
+	if (ret)
+		workers_stop();
+	return ret;
+}
+
+/* The end */
+
+static void *texts[ENTRIES];
+static unsigned long text_sizes[ENTRIES];
+
+static int texts_save(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ENTRIES; i++) {
+		void *start = kprobes_function(kprobes_entries[i].call, &text_sizes[i]);
+
+		texts[i] = start ? kmemdup(start, text_sizes[i], GFP_KERNEL) : NULL;
+		if (!texts[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void texts_free(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ENTRIES; i++)
+		kfree(texts[i]);
+}
+
+static unsigned int texts_changed(void)
+{
+	unsigned int i, changed = 0;
+
+	for (i = 0; i < ENTRIES; i++)
+		changed += !!memcmp(kprobes_entries[i].call, texts[i], text_sizes[i]);
+	return changed;
+}
+
+/* Jumps may be taken back by a worker, a while after the probe has left. */
+static bool texts_restored(void)
+{
+	unsigned int tries;
+
+	for (tries = 0; tries < 100 && texts_changed(); tries++)
+		msleep(50);
+	return !texts_changed();
+}
+
+/* Every call of a probed place is a hit or a miss. */
+static unsigned int residents_check(s64 *hits, s64 *missed)
+{
+	unsigned int i, wrong = 0;
+
+	for (i = 0; i < STEPS; i++) {
+		struct resident *resident = &residents[i];
+		s64 seen = atomic64_read(&resident->hits);
+		s64 called = atomic64_read(&calls[entry_of(&kprobes_steps_table[i])]);
+
+		*hits += seen;
+		*missed += resident->kp.nmissed;
+		if (seen + resident->kp.nmissed == called &&
+		    atomic64_read(&resident->posts) <= seen)
+			continue;
+		pr_err("%s: %lld calls, %lld hits, %lu missed, %lld post handlers\n",
+		       kprobes_steps_table[i].name, called, seen, resident->kp.nmissed,
+		       (s64)atomic64_read(&resident->posts));
+		wrong++;
+	}
+	return wrong;
+}
+
+static int verdict(void)
+{
+	s64 hits = 0, missed = 0, called = 0;
+	unsigned int miscounted, i;
+	bool restored;
+
+	miscounted = residents_check(&hits, &missed);
+	restored = texts_restored();
+	for (i = 0; i < ENTRIES; i++)
+		called += atomic64_read(&calls[i]);
+	if (miscounted || !restored || !called || atomic_read(&wrong_results) ||
+	    atomic_read(&late_handlers) || atomic_read(&wrong_answers)) {
+		pr_err("fail: seed %u: %u places miscounted, text %s, %d wrong results, %d late handlers, %d wrong answers, %lld calls\n",
+		       seed, miscounted, restored ? "restored" : "changed",
+		       atomic_read(&wrong_results), atomic_read(&late_handlers),
+		       atomic_read(&wrong_answers), called);
+		return -EIO;
+	}
+	pr_info("pass: seed %u, %u threads, %lld calls, %lld hits, %lld missed, %lld registrations with %lld hits\n",
+		seed, nr_workers, called, hits, missed, (s64)atomic64_read(&registrations),
+		(s64)atomic64_read(&temporary_hits));
+	return 0;
+}
+
+static int run(void)
+{
+	int ret = residents_come();
+
+	if (ret)
+		return ret;
+	ret = workers_start();
+	if (!ret) {
+		if (msleep_interruptible(seconds * MSEC_PER_SEC))
+			ret = -EINTR;
+		workers_stop();
+	}
+	residents_leave(STEPS);
+	return ret ?: verdict();
+}
+
+static int __init kprobes_stress_init(void)
+{
+	int ret;
+
+	if (!seed)
+		seed = get_random_u32();
+	pr_info("%u seconds, seed %u\n", seconds, seed);
+	ret = texts_save();
+	if (!ret)
+		ret = run();
+	texts_free();
+	return ret;
+}
+
+static void __exit kprobes_stress_exit(void)
+{
+}
+
+module_init(kprobes_stress_init)
+module_exit(kprobes_stress_exit)
+MODULE_DESCRIPTION("stress test of kprobes");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# debugfs kprobes/blacklist: what cannot be probed, and that it cannot.
+
+. ./functions
+need_debugfs
+need_tracefs
+trap no_events EXIT
+blacklist=$debugfs/blacklist
+
+line='^0x[0-9a-f]\{8,16\}-0x[0-9a-f]\{8,16\}	[^ 	]*\( \[[^ ]*\]\)\{0,1\}$'
+
+on_blacklist()
+{
+	grep -q "	$1\( \|\$\)" $blacklist
+}
+
+check "there is something on it" [ "$(wc -l <$blacklist)" -gt 10 ]
+check "every line has a range and a symbol" fails grep -v "$line" $blacklist
+check "NOKPROBE_SYMBOL() puts functions on it" on_blacklist notify_die
+case $(uname -m) in
+x86_64)	check "entry code is on it" on_blacklist entry_SYSCALL_64 ;;
+aarch64) check "entry code is on it" on_blacklist vectors ;;
+esac
+check "what is on it is refused" fails can_define "p:kp/no notify_die"
+check "nothing was made of that" [ ! -d $tracefs/events/kp/no ]
+
+need_victim
+check "functions of a module are on it" on_blacklist kprobes_victim_nokprobe
+check "and refused" fails can_define "p:kp/no test_kprobes_victim:kprobes_victim_nokprobe"
+check "others of the module are not" fails on_blacklist kprobes_victim
+unload test_kprobes_victim
+check "they leave the list with the module" fails on_blacklist kprobes_victim_nokprobe
+load test_kprobes_victim
+check "and are on it when it is back" on_blacklist kprobes_victim_nokprobe
+finish

@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# debugfs kprobes/enabled: the switch for all probes, and what a single probe
+# may do while it is off.
+
+. ./functions
+need_debugfs
+need_tracefs
+need_victim
+switch=$debugfs/enabled
+
+restore()
+{
+	echo 1 >$switch
+	no_events
+}
+trap restore EXIT
+
+# count_is WORDS EVENT HITS: so many hits come of three calls
+count_is()
+{
+	counted=$(hits "$2")
+	call_victim 3
+	check_is "$1" $(($(hits "$2") - counted)) "$3"
+}
+
+check_is "probes are on at first" "$(cat $switch)" 1
+for off in 0 n N off f; do
+	check "'$off' is taken" can_write $off $switch
+	check_is "'$off' turns them off" "$(cat $switch)" 0
+	echo 1 >$switch
+done
+for on in 1 y Y on t; do
+	echo 0 >$switch
+	check "'$on' is taken" can_write $on $switch
+	check_is "'$on' turns them on" "$(cat $switch)" 1
+done
+for bad in 2 x -1 maybe; do
+	check "'$bad' is refused" fails can_write $bad $switch
+	check_is "'$bad' changes nothing" "$(cat $switch)" 1
+done
+
+# The product of all this, for a probe that goes through ftrace and for a trap
+for place in kprobes_victim $middle; do
+	add_event "p:kp/one test_kprobes_victim:$place"
+	add_event "p:kp/two test_kprobes_victim:$place"
+
+	enable_event one 1
+	count_is "$place: an enabled event is hit" one 3
+	count_is "$place: a disabled one is not" two 0
+	echo 0 >$switch
+	count_is "$place: nothing is hit with the switch off" one 0
+	check_is "$place: the probe itself is still enabled" \
+		"$(listed "${place}[+ ].*DISABLED" | wc -l)" 1
+	enable_event two 1
+	count_is "$place: not even what is enabled now" two 0
+	add_event "p:kp/three test_kprobes_victim:$place"
+	enable_event three 1
+	count_is "$place: or is new" three 0
+	enable_event one 0
+	echo 1 >$switch
+	count_is "$place: what was enabled meanwhile is hit with the switch on" two 3
+	count_is "$place: what was made meanwhile too" three 3
+	count_is "$place: what was disabled meanwhile is not" one 0
+	enable_event one 1
+	count_is "$place: until it is enabled" one 3
+
+	echo 0 >$switch
+	enable_event one 0
+	enable_event two 0
+	enable_event three 0
+	no_events
+	check "$place: all can leave with the switch off" fails listed "${place}[+ ]"
+	echo 1 >$switch
+	call_victim 3
+	add_event "p:kp/one test_kprobes_victim:$place"
+	enable_event one 1
+	count_is "$place: and come back with it on" one 3
+	no_events
+done
+finish

@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# debugfs kprobes/list: one line per probe, in the form tools expect.
+
+. ./functions
+need_debugfs
+need_tracefs
+need_victim
+trap no_events EXIT
+
+place='^[0-9a-f]{8,16}  [kr]  [^ ]+\+0x[0-9a-f]+'
+tags='(\[GONE\])?(\[DISABLED\])?(\[OPTIMIZED\])?(\[FTRACE\])?$'
+
+check_is "list can be read by root only" "$(stat -c %a $debugfs/list)" 400
+check_is "enabled can be written by root only" "$(stat -c %a $debugfs/enabled)" 600
+check_is "blacklist can be read by root only" "$(stat -c %a $debugfs/blacklist)" 400
+
+before=$(wc -l <$debugfs/list)
+add_event "p:kp/entry test_kprobes_victim:kprobes_victim"
+add_event "r:kp/back test_kprobes_victim:kprobes_victim"
+check_is "two probes on one function are two lines" "$(wc -l <$debugfs/list)" $((before + 2))
+check "one of them is a kprobe" [ "$(listed '  k  kprobes_victim+' | wc -l)" -ge 1 ]
+check "its module is named" listed 'kprobes_victim+0x[0-9a-f]*  test_kprobes_victim '
+check "it is disabled as long as the event is" listed 'kprobes_victim+.*\[DISABLED\]'
+
+enable_event entry 1
+enable_event back 1
+check "it is not any more once the event is on" fails listed 'kprobes_victim+.*\[DISABLED\]'
+enable_event entry 0
+check_is "one of the two can be disabled" "$(listed 'kprobes_victim+.*\[DISABLED\]' | wc -l)" 1
+enable_event entry 1
+
+add_event "p:kp/middle test_kprobes_victim:$middle"
+check "a probe in the middle of a function has its offset" listed "  k  $middle  "
+check "it does not go through ftrace" fails listed "  k  $middle  .*FTRACE"
+if grep -q ' kprobe_ftrace_handler$' /proc/kallsyms; then
+	check "a probe on a function entry goes through ftrace" \
+		listed 'kprobes_victim+.*\[FTRACE\]'
+fi
+
+add_event "p:kp/fork kernel_clone"
+check "in the kernel itself there is a blank for the module" \
+	grep -E "$place    $tags" $debugfs/list
+check "every line is in the expected form" fails \
+	grep -E -v -e "$place  [^ ]* $tags" -e "$place    $tags" $debugfs/list
+
+no_events
+check_is "without events the list is as it was" "$(wc -l <$debugfs/list)" "$before"
+finish

@@ -1,0 +1,20 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# /proc/kallsyms names the pages that hold copies of probed instructions.
+
+. ./functions
+need_debugfs
+need_tracefs
+need_victim
+trap no_events EXIT
+
+page='^[0-9a-f]* t kprobe_insn_page	\[__builtin__kprobes\]$'
+
+add_event "p:kp/middle test_kprobes_victim:$middle"
+enable_event middle 1
+call_victim 1
+check_is "the probe works" "$(hits middle)" 1
+check "there is a page with a name" grep -q "$page" /proc/kallsyms
+check "its address is shown to root" \
+	[ "$(grep "$page" /proc/kallsyms | grep -v -c '^0* ')" -gt 0 ]
+finish

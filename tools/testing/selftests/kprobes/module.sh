@@ -1,0 +1,77 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Probes in a module that goes and comes back.
+
+. ./functions
+need_debugfs
+need_tracefs
+need_victim
+
+restore()
+{
+	no_events
+	load test_kprobes_victim
+}
+trap restore EXIT
+
+add_event "p:kp/entry test_kprobes_victim:kprobes_victim"
+add_event "r:kp/back test_kprobes_victim:kprobes_victim"
+add_event "p:kp/asleep test_kprobes_victim:kprobes_victim"
+add_event "p:kp/middle test_kprobes_victim:$middle"
+enable_event entry 1
+enable_event back 1
+enable_event middle 1
+call_victim 2
+check_is "the function is hit" "$(hits entry)" 2
+
+mark_log
+check "probes do not hold the module" unload test_kprobes_victim
+check "its probes are gone, and said to be" listed '\[GONE\]'
+check "all of them" [ -z "$(listed '  test_kprobes_victim ' | grep -v GONE)" ]
+check "a gone probe can be disabled" can_write 0 $tracefs/events/kp/entry/enable
+check "a gone probe can leave" can_define "-:kp/entry"
+
+load test_kprobes_victim
+call_victim 2
+check_is "the return probe is back with the module" "$(hits back)" 4
+check_is "so is the one in the middle" "$(hits middle)" 4
+check_is "what was disabled still is" "$(hits asleep)" 0
+check "nothing is said to be gone now" fails listed '\[GONE\]'
+
+unload test_kprobes_victim
+no_events
+check "gone probes leave the list when they are removed" fails listed '\[GONE\]'
+load test_kprobes_victim
+check "and the module can be loaded and called" call_victim 3
+
+# The function that runs once, when the module starts
+unload test_kprobes_victim
+add_event "p:kp/start test_kprobes_victim:kprobes_victim_starts"
+enable_event start 1
+load test_kprobes_victim
+check_is "init text of a module is probed while it runs" "$(hits start)" 1
+check "its probe is gone when that text is" listed 'kprobes_victim_starts.*\[GONE\]\|\[GONE\]'
+check "it can leave then" no_events
+
+# Come and go against each other
+(
+	while [ ! -f /tmp/kprobes-module-stop ]; do
+		can_define "p:kp/race test_kprobes_victim:kprobes_victim"
+		can_write 1 $tracefs/events/kp/race/enable
+		can_write 0 $tracefs/events/kp/race/enable
+		can_define "-:kp/race"
+	done
+) &
+round=0
+while [ $round -lt 20 ]; do
+	unload test_kprobes_victim
+	load test_kprobes_victim
+	call_victim 2
+	round=$((round + 1))
+done
+: >/tmp/kprobes-module-stop
+wait
+rm -f /tmp/kprobes-module-stop
+check "the module went and came twenty times under a changing probe" [ -f $victim/calls ]
+check "the kernel had nothing to say about all that" fails logged 'WARNING\|BUG:\|Oops'
+finish

@@ -1,0 +1,84 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# The modules under samples/kprobes do what they say, and refuse what they must.
+
+. ./functions
+need_debugfs
+load kprobe_example || skip "no samples"
+unload kprobe_example
+
+# try MODULE PARAMETER...: load it, fork, unload it
+try()
+{
+	sample=$1
+	mark_log
+	if load "$@"; then
+		listed 'kernel_clone' >/dev/null && was_listed=yes || was_listed=no
+		(:)
+		(:)
+		check "$sample can be unloaded" unload "$sample"
+		return 0
+	fi
+	was_listed=no
+	return 1
+}
+
+refused()
+{
+	! try "$@"
+}
+
+try kprobe_example
+check_is "kprobe_example has a probe" $was_listed yes
+check "kprobe_example tells where" logged 'kprobe_example: probing kernel_clone at kernel_clone+0x'
+check "kprobe_example shows each fork" \
+	[ "$(log | grep -c 'kprobe_example: kernel_clone entered by')" -ge 2 ]
+case $(uname -m) in
+x86_64)	check "with its registers" logged 'entered by .* sp=[0-9a-f]* .*rdi=[0-9a-f]*' ;;
+aarch64) check "with its registers" logged 'entered by .* sp=[0-9a-f]* .*x0=[0-9a-f]*' ;;
+esac
+check "kprobe_example's probe leaves with it" fails listed kernel_clone
+mark_log
+(:)
+check "and is silent then" fails logged 'entered by'
+check "a symbol that is not there is refused" refused kprobe_example symbol=no_such_function
+check "with ENOENT" logged 'no probe on no_such_function: error -2'
+check "a blacklisted one is refused" refused kprobe_example symbol=notify_die
+check "with EINVAL" logged 'no probe on notify_die: error -22'
+
+try kprobe_offset
+check "kprobe_offset shows a value at the entry" \
+	logged 'at kernel_clone+0x0: [^=]* = 0x'
+case $(uname -m) in
+x86_64)	first=rdi ;;
+aarch64) first=x0 ;;
+*)	first= ;;
+esac
+if [ -n "$first" ]; then
+	try kprobe_offset reg=$first
+	check "or a register by name" logged "kernel_clone+0x0: $first = 0x"
+fi
+check "an offset inside an instruction is refused" refused kprobe_offset offset=1
+check "with an errno" logged 'no probe at kernel_clone+0x1: error -\(84\|22\)'
+check "a register that is not there is refused" refused kprobe_offset reg=ninety
+if load test_kprobes_victim; then
+	place=$(cat $victim/middle)
+	mark_log
+	load kprobe_offset "symbol=${place%+*}" "offset=${place#*+}"
+	call_victim 2
+	check_is "kprobe_offset shows a value in the middle of a function" \
+		"$(log | grep -c "at $place: ")" 2
+	unload kprobe_offset
+fi
+
+if load kretprobe_example; then
+	unload kretprobe_example
+	try kretprobe_example
+	check "kretprobe_example shows results and times" \
+		[ "$(log | grep -c 'kernel_clone returned [0-9]* after [0-9]* ns')" -ge 2 ]
+	check "kretprobe_example misses nothing" logged 'removed, 0 calls missed'
+	check "a function that is not there is refused" \
+		refused kretprobe_example func=no_such_function
+	check "with ENOENT" logged 'no return probe on no_such_function: error -2'
+fi
+finish
