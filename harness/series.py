@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""The patch series, cut as harness/series/ says.
+
+series.py write   out/series/NNNN-*.patch with a cover letter; the patches are applied with git am to
+                  the pristine tree, and the result is compared with build/tree
+series.py check   applies out/series again, a patch at a time, and builds the kernel after each
+                  (ARCH as given; the config is VARIANT=plain)
+
+Each file NN-name in harness/series is one patch, in the order of the names: header lines
+    Subject: ...          the commit's first line
+    Remove: glob ...      entries of patches/old-files that leave with this patch
+    Files: glob ...       our files that come with it (** crosses directories, as * does)
+    Patch: name ...       files of patches/ that are applied with it (with or without .patch)
+(each may be repeated), an empty line, and the commit's text. Every removal, file and patch has to be
+in exactly one entry. harness/series/cover is the cover letter: subject, empty line, text.
+MAINTAINERS counts as one of our files. The pristine tree is committed once, in build/series.git.
+"""
+import fnmatch
+import glob
+import os
+import shutil
+import subprocess
+import sys
+
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUILD = os.path.join(TOP, "build")
+PRISTINE, TREE, STAGE = (os.path.join(BUILD, name) for name in ("pristine", "tree", "stage"))
+GIT, WORK = os.path.join(BUILD, "series.git"), os.path.join(BUILD, "series")
+OUT = os.path.join(TOP, "out", "series")
+NAME, MAIL = "Kprobes Developers", "kprobes@localhost.localdomain"
+FIRST_DATE = 1767225600     # each commit a minute after the one before: the same input, the same bytes
+KEYS = ("Subject", "Remove", "Files", "Patch")
+
+
+def die(message):
+    sys.exit(f"error: {message}")
+
+
+def git(*args, date=FIRST_DATE, cwd=BUILD, **options):
+    env = dict(os.environ, GIT_CONFIG_GLOBAL="/dev/null", GIT_CONFIG_NOSYSTEM="1", LC_ALL="C",
+               GIT_AUTHOR_NAME=NAME, GIT_AUTHOR_EMAIL=MAIL, GIT_COMMITTER_NAME=NAME, GIT_COMMITTER_EMAIL=MAIL,
+               GIT_AUTHOR_DATE=f"{date} +0000", GIT_COMMITTER_DATE=f"{date} +0000")
+    env.update(options.pop("env", {}))
+    if cwd == BUILD:
+        env["GIT_DIR"] = GIT
+    result = subprocess.run(["git", "-c", "core.autocrlf=false", "-c", "gc.auto=0", *args], cwd=cwd, env=env,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+    if result.returncode:
+        die(f"git {' '.join(args[:4])}: {result.stderr.decode(errors='replace')[-2000:]}")
+    return result.stdout.decode(errors="replace").strip()
+
+
+class Entry:
+    def __init__(self, path):
+        self.name = os.path.basename(path)
+        with open(path) as file:
+            head, _, self.text = file.read().partition("\n\n")
+        values = {key: [] for key in KEYS}
+        for line in head.splitlines():
+            key, colon, value = line.partition(":")
+            if not colon or key not in KEYS:
+                die(f"harness/series/{self.name}: not a header line: {line}")
+            values[key] += [value.strip()] if key == "Subject" else value.split()
+        if len(values["Subject"]) != 1:
+            die(f"harness/series/{self.name}: wants one Subject line")
+        self.subject = values["Subject"][0]
+        self.globs = {"removal": values["Remove"], "file": values["Files"], "patch": values["Patch"]}
+        self.takes = {"removal": [], "file": [], "patch": []}
+
+
+def read_lines(path):
+    with open(path) as file:
+        return file.read().split("\n")[:-1]
+
+
+def distribute(entries):
+    """Hand every removal, file and patch to the one entry that names it."""
+    owned = read_lines(os.path.join(BUILD, "files.ours"))
+    if os.path.exists(os.path.join(TOP, "MAINTAINERS")):
+        owned.append("MAINTAINERS")
+    things = {"removal": read_lines(os.path.join(BUILD, "files.old")), "file": owned,
+              "patch": [os.path.basename(p) for p in sorted(glob.glob(os.path.join(TOP, "patches", "*.patch")))]}
+    wrong = []
+    for kind, names in things.items():
+        used = set()
+        for name in names:
+            takers = []
+            for entry in entries:
+                hits = [g for g in entry.globs[kind] if fnmatch.fnmatchcase(name, g) or
+                        kind == "patch" and fnmatch.fnmatchcase(name, g + ".patch")]
+                used.update((entry.name, g) for g in hits)
+                takers += [entry] if hits else []
+            if len(takers) == 1:
+                takers[0].takes[kind].append(name)
+            else:
+                wrong.append(f"  {kind} {name}: in {', '.join(e.name for e in takers) or 'no entry'}")
+        for entry in entries:
+            for g in entry.globs[kind]:
+                if (entry.name, g) not in used:
+                    print(f"note: harness/series/{entry.name}: {kind} {g} matches nothing")
+    if wrong:
+        die("harness/series must name everything exactly once:\n" + "\n".join(wrong))
+
+
+def commit_pristine():
+    if os.path.isdir(GIT):
+        return
+    print("committing the pristine tree to build/series.git (once, about a minute)", flush=True)
+    shutil.rmtree(GIT + ".new", ignore_errors=True)
+    new = {"GIT_DIR": GIT + ".new", "GIT_WORK_TREE": PRISTINE}
+    git("init", "-q", "--bare", GIT + ".new", cwd=PRISTINE)
+    git("config", "core.bare", "false", cwd=PRISTINE, env={"GIT_DIR": GIT + ".new"})
+    git("add", "-A", "-f", ".", cwd=PRISTINE, env=new)
+    git("commit", "-q", "-m", "Linux, as the distribution's linux-source package has it", cwd=PRISTINE, env=new)
+    git("tag", "pristine", cwd=PRISTINE, env=new)
+    os.rename(GIT + ".new", GIT)
+
+
+def commit_entry(entry, number, parent, index):
+    """The commit of one entry on top of parent, made in an index alone."""
+    def staged(*args, **options):
+        return git(*args, env={"GIT_INDEX_FILE": index}, **options)
+    for name in entry.takes["removal"]:
+        staged("update-index", "--force-remove", name)
+    for name in entry.takes["file"]:
+        path = os.path.join(STAGE, name)
+        mode = "100755" if os.access(path, os.X_OK) else "100644"
+        staged("update-index", "--add", "--cacheinfo", f"{mode},{git('hash-object', '-w', path)},{name}")
+    for name in entry.takes["patch"]:
+        staged("apply", "--cached", os.path.join(TOP, "patches", name))
+    tree = staged("write-tree")
+    message = f"{entry.subject}\n\n{entry.text.strip()}\n\nSigned-off-by: {NAME} <{MAIL}>\n"
+    if tree == git("rev-parse", parent + "^{tree}"):
+        print(f"note: {entry.name} is empty for now and left out")
+        return parent
+    return git("commit-tree", tree, "-p", parent, input=message.encode(), date=FIRST_DATE + 60 * number)
+
+
+def format_series(tip):
+    shutil.rmtree(OUT, ignore_errors=True)
+    git("format-patch", "-q", "--cover-letter", "--no-renames", "-B", "--signature=", "--zero-commit", "-o", OUT,
+        f"pristine..{tip}")
+    with open(os.path.join(TOP, "harness", "series", "cover")) as file:
+        subject, _, text = file.read().partition("\n\n")
+    path = os.path.join(OUT, "0000-cover-letter.patch")
+    with open(path) as file:
+        letter = file.read()
+    letter = letter.replace("*** SUBJECT HERE ***", subject).replace("*** BLURB HERE ***", text.strip())
+    with open(path, "w") as file:
+        file.write(letter)
+    print(f"out/series: {len(patch_files())} patches and a cover letter")
+
+
+def patch_files():
+    return [p for p in sorted(glob.glob(os.path.join(OUT, "*.patch"))) if "/0000-" not in p]
+
+
+def pristine_worktree():
+    """build/series: a checkout of the pristine tree; one that is there keeps its files' times."""
+    if not os.path.isdir(os.path.join(WORK, "Documentation")):
+        print("checking the pristine tree out to build/series", flush=True)
+        shutil.rmtree(WORK, ignore_errors=True)
+        git("worktree", "prune")
+        git("worktree", "add", "-q", "-f", "--detach", WORK, "pristine")
+    am_state = os.path.join(GIT, "worktrees", "series", "rebase-apply")
+    shutil.rmtree(am_state, ignore_errors=True)
+    git("reset", "-q", "--hard", "pristine", cwd=WORK)
+    git("clean", "-q", "-f", "-d", "-x", cwd=WORK)
+
+
+def apply_patch(path):
+    git("am", "-q", "--keep-non-patch", path, cwd=WORK)
+
+
+def write():
+    entries = [Entry(path) for path in sorted(glob.glob(os.path.join(TOP, "harness", "series", "[0-9]*")))]
+    distribute(entries)
+    commit_pristine()
+    index = os.path.join(BUILD, "series.index")
+    git("read-tree", "pristine", env={"GIT_INDEX_FILE": index})
+    tip = git("rev-parse", "pristine")
+    for number, entry in enumerate(entries, 1):
+        tip = commit_entry(entry, number, tip, index)
+    format_series(tip)
+    pristine_worktree()
+    for path in patch_files():
+        apply_patch(path)
+    if git("rev-parse", "HEAD^{tree}", cwd=WORK) != git("rev-parse", tip + "^{tree}"):
+        die("git am of out/series gives another tree than the commits it was made from")
+    difference = subprocess.run(["diff", "-rq", "--no-dereference", "--exclude=.git", WORK, TREE],
+                                stdout=subprocess.PIPE, text=True).stdout
+    if difference:
+        die("the series does not give build/tree:\n" + difference[:4000])
+    print("git am of out/series on the pristine tree gives exactly build/tree")
+
+
+def check():
+    commit_pristine()
+    pristine_worktree()
+    arch = os.environ.get("ARCH", "x86_64")
+    env = dict(os.environ, VARIANT="plain")
+    for path in patch_files():
+        apply_patch(path)
+        print(f"== {os.path.basename(path)}", flush=True)
+        command = [os.path.join(TOP, "harness", "build.sh"), WORK, os.path.join(BUILD, f"series-{arch}")]
+        if subprocess.run(command, env=env).returncode:
+            die(f"the tree does not build after {os.path.basename(path)}")
+    print(f"every patch of the series builds for {arch}")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] not in (["write"], ["check"]):
+        sys.exit(__doc__)
+    os.makedirs(os.path.dirname(OUT), exist_ok=True)
+    {"write": write, "check": check}[sys.argv[1]]()
