@@ -199,7 +199,7 @@ extern struct kretprobe_blackpoint kretprobe_blacklist[];
  * One that finds out by itself whether a handler is already running calls the
  * site's @pre_handler and @post_handler (NULL when no probe has one), sets
  * current_kprobe around them, and kprobes_inc_nmissed_count() otherwise. One
- * that leaves this to the core calls kprobe_hit_pre() and kprobe_hit_post().
+ * that leaves this to the core calls kprobe_hit_at() and kprobe_hit_post().
  */
 enum kprobe_hit {
 	KPROBE_HIT_CONTINUE,	/* carry the instruction out, then post handlers */
@@ -217,7 +217,6 @@ struct kprobe_hit_at {
 };
 
 struct kprobe_hit_at kprobe_hit_at(unsigned long addr, struct pt_regs *regs);
-enum kprobe_hit kprobe_hit_pre(struct kprobe *p, struct pt_regs *regs);
 void kprobe_hit_post(struct kprobe *p, struct pt_regs *regs);
 void kprobes_inc_nmissed_count(struct kprobe *p);
 void dump_kprobe(struct kprobe *p);

@@ -161,21 +161,6 @@ static __always_inline enum kprobe_hit hit_pre(struct kprobe_site *site,
 }
 
 /**
- * kprobe_hit_pre() - a site was hit: run the pre handlers
- * @p: the site
- * @regs: registers as the architecture presents them at a breakpoint
- *
- * Context: any, NMI included, preemption off.
- * Return: what the architecture is to do next.
- */
-enum kprobe_hit kprobe_hit_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	return hit_pre(site_of(p), regs);
-}
-
-NOKPROBE_SYMBOL(kprobe_hit_pre);
-
-/**
  * kprobe_hit_at() - an address was hit: find the site, run the pre handlers
  * @addr: where the breakpoint stands, or ftrace's call
  * @regs: registers as the architecture presents them at a breakpoint
@@ -228,16 +213,7 @@ NOKPROBE_SYMBOL(kprobe_hit_post);
  */
 int kprobe_site_pre(struct kprobe *kp, struct pt_regs *regs)
 {
-	struct kprobe_frame frame;
-	int ret;
-
-	if (!enter(&frame, kp)) {
-		kprobes_inc_nmissed_count(kp);
-		return 0;
-	}
-	ret = run_pre(site_of(kp), regs);
-	leave(&frame);
-	return ret;
+	return hit_pre(site_of(kp), regs) == KPROBE_HIT_REDIRECTED;
 }
 
 NOKPROBE_SYMBOL(kprobe_site_pre);

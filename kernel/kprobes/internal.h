@@ -56,7 +56,7 @@ struct ftrace_ops;
  *		list is a plan's
  * @by_addr:	member of the table, except in NEW and GONE
  * @probes:	the users' probes, newest first. Written under kprobe_mutex, read
- *		under RCU after a mark was entered (see kprobe_hit_pre())
+ *		under RCU after a mark was entered (see hit.c)
  * @all:	member of kprobe_sites
  * @leaving:	member of a list of retire.c in DYING, of kprobe_gone_sites in GONE,
  *		of a plan while its last probe leaves

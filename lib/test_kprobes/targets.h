@@ -80,6 +80,22 @@ typedef void (*kprobes_work_t)(void);
 #include "targets_generic.h"
 #endif
 
+#ifndef KPROBES_HAVE_NMI
+static inline int kprobes_nmi_setup(void)
+{
+	return 0;
+}
+
+static inline void kprobes_nmi_teardown(void)
+{
+}
+
+static inline bool kprobes_raise_nmi(kprobes_work_t work)
+{
+	return false;
+}
+#endif
+
 /* Bounds of the function around @addr, by the exported part of kallsyms. */
 static inline void *kprobes_function(void *addr, unsigned long *size)
 {

@@ -208,20 +208,6 @@ static inline unsigned long kprobes_trim(const u8 *text, unsigned long size)
 	return size;
 }
 
-static inline int kprobes_nmi_setup(void)
-{
-	return 0;
-}
-
-static inline void kprobes_nmi_teardown(void)
-{
-}
-
-static inline bool kprobes_raise_nmi(kprobes_work_t work)
-{
-	return false;
-}
-
 /* By the kernel's own page table, in which there may be blocks. */
 static inline bool kprobes_writable(unsigned long addr)
 {

@@ -47,20 +47,6 @@ static inline unsigned long kprobes_trim(const u8 *text, unsigned long size)
 	return size;
 }
 
-static inline int kprobes_nmi_setup(void)
-{
-	return 0;
-}
-
-static inline void kprobes_nmi_teardown(void)
-{
-}
-
-static inline bool kprobes_raise_nmi(kprobes_work_t work)
-{
-	return false;
-}
-
 static inline bool kprobes_writable(unsigned long addr)
 {
 	return false;

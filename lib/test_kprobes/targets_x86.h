@@ -232,6 +232,8 @@ static inline bool kprobes_writable(unsigned long addr)
 	return pte && pte_write(*pte);
 }
 
+#define KPROBES_HAVE_NMI	1
+
 static kprobes_work_t kprobes_nmi_work;
 
 static inline int kprobes_nmi(unsigned int type, struct pt_regs *regs)

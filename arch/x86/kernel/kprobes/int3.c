@@ -142,34 +142,32 @@ void arch_remove_kprobe(struct kprobe *p)
 	p->ainsn.insn = NULL;
 }
 
+/* A single byte, so that every CPU sees either the old or the new instruction. */
+static void change_text(struct list_head *sites, bool armed)
+{
+	const u8 int3 = INT3_INSN_OPCODE;
+	struct kprobe *p;
+
+	list_for_each_entry(p, sites, list)
+		text_poke(p->addr, armed ? &int3 : &p->opcode, 1);
+	text_poke_sync();
+	list_for_each_entry(p, sites, list)
+		perf_event_text_poke(p->addr, armed ? &p->opcode : &int3, 1,
+				     armed ? &int3 : &p->opcode, 1);
+}
+
+void arch_arm_kprobes(struct list_head *sites)
+{
+	change_text(sites, true);
+}
+
 /*
- * A single byte, so that every CPU sees either the old or the new instruction.
- *
  * int3 runs with interrupts off: a CPU that has answered the IPI of
  * text_poke_sync() is past looking up any breakpoint that it met before.
  */
-void arch_arm_kprobes(struct list_head *sites)
-{
-	const u8 int3 = INT3_INSN_OPCODE;
-	struct kprobe *p;
-
-	list_for_each_entry(p, sites, list)
-		text_poke(p->addr, &int3, 1);
-	text_poke_sync();
-	list_for_each_entry(p, sites, list)
-		perf_event_text_poke(p->addr, &p->opcode, 1, &int3, 1);
-}
-
 void arch_disarm_kprobes(struct list_head *sites)
 {
-	const u8 int3 = INT3_INSN_OPCODE;
-	struct kprobe *p;
-
-	list_for_each_entry(p, sites, list)
-		text_poke(p->addr, &p->opcode, 1);
-	text_poke_sync();
-	list_for_each_entry(p, sites, list)
-		perf_event_text_poke(p->addr, &int3, 1, &p->opcode, 1);
+	change_text(sites, false);
 }
 
 /*
