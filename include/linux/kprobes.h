@@ -42,6 +42,8 @@ struct task_struct;
 typedef int (*kprobe_pre_handler_t)(struct kprobe *p, struct pt_regs *regs);
 typedef void (*kprobe_post_handler_t)(struct kprobe *p, struct pt_regs *regs,
 				      unsigned long flags);
+typedef int (*kprobe_fault_handler_t)(struct kprobe *p, struct pt_regs *regs,
+				      int trapnr);
 typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri,
 				   struct pt_regs *regs);
 
@@ -56,6 +58,13 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri,
  *		in its registers itself: then nothing else happens at this hit
  * @post_handler: runs after the instruction, preemption off; may be NULL.
  *		Its flags argument is always 0
+ * @fault_handler: runs when one of the other handlers faults, or the
+ *		instruction itself; may be NULL. Its trapnr is the processor's
+ *		number or code for the fault. Returns 1 when the fault has been
+ *		dealt with and its registers say where to go on, else 0. In the
+ *		registers of the instruction's fault the instruction pointer is
+ *		@addr: left alone, the instruction is tried again, without
+ *		another hit
  * @nmissed:	hits for which the handlers could not run because a handler was
  *		already running in the same context. Set to 0 by registration
  * @flags:	KPROBE_FLAG_DISABLED may be set before registration; the rest is
@@ -76,6 +85,7 @@ struct kprobe {
 	unsigned int		offset;
 	kprobe_pre_handler_t	pre_handler;
 	kprobe_post_handler_t	post_handler;
+	kprobe_fault_handler_t	fault_handler;
 	/* private: meaningful in what get_kprobe() returns, for arch code */
 	kprobe_opcode_t		opcode;
 	struct arch_specific_insn ainsn;
@@ -110,15 +120,35 @@ static inline bool kprobe_disabled(struct kprobe *p)
 }
 
 /**
+ * struct jprobe - a function that is called with a probed function's arguments
+ * @kp:		where: a function entry, by address or by name. Its @pre_handler
+ *		is not the user's to set
+ * @entry:	a function of the same prototype. It is called with the arguments
+ *		that the probed function is about to get, preemption off, and
+ *		ends with jprobe_return() or by returning; what it returns, and
+ *		what it does to its arguments, nobody sees. (Where a calling
+ *		convention passes large structs by address, as arm64's does, the
+ *		struct is the probed function's own.)
+ */
+struct jprobe {
+	struct kprobe		kp;
+	void			*entry;
+};
+
+#define JPROBE_ENTRY(function)	((void *)(function))
+
+/**
  * struct kretprobe - a probe on the return of a function
  * @kp:		where: a function entry, by address or by name
  * @handler:	runs when the function returns, preemption off; may be NULL
  * @entry_handler: runs when the function is entered; may be NULL. Non-zero
  *		lets this call return unseen
- * @maxactive:	how many calls can be followed at the same time; 0 or less
- *		takes the larger of 10 and twice the number of possible CPUs
- * @nmissed:	calls whose return was not seen because @maxactive others were
- *		still inside. Set to 0 by registration
+ * @maxactive:	at most so many calls are followed at the same time; 0 or less
+ *		for all of them. (Where return probes are made of rethook that
+ *		is the larger of 10 and twice the number of possible CPUs.)
+ * @nmissed:	calls whose return was not seen, because @maxactive others were
+ *		still inside, or because they returned into a handler. Set to 0
+ *		by registration
  * @data_size:	bytes of private data per call, carried from @entry_handler to
  *		@handler; at most KRETPROBE_MAX_DATA_SIZE
  */
@@ -148,7 +178,6 @@ struct kretprobe_instance {
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK
 	struct rethook_node	node;
 #else
-	struct rcu_head		rcu;
 	struct llist_node	llist;
 	struct kretprobe_holder	*rph;
 	kprobe_opcode_t		*ret_addr;
@@ -164,7 +193,12 @@ struct kretprobe_instance {
  */
 struct kretprobe_holder {
 	struct kretprobe __rcu	*rp;
+	kretprobe_handler_t	handler;	/* the user's, or one in its place */
+	unsigned int		size;		/* of an instance on a return stack */
+	unsigned long __percpu	*inside;	/* calls under way, */
+	atomic_t		dropped;	/* and those that never return */
 	struct objpool_head	pool;
+	struct list_head	leaving;
 };
 
 /* A function whose return must not be diverted; the list ends with a NULL name. */
@@ -177,16 +211,6 @@ struct kretprobe_blackpoint {
 
 #include <linux/kprobes_arch.h>
 
-/*
- * The site whose handlers run on this CPU, innermost first: the site's own
- * kprobe, or a return probe's. NULL when no handler runs. Preemption must be
- * off for the answer to mean anything.
- */
-static inline struct kprobe *kprobe_running(void)
-{
-	return __this_cpu_read(current_kprobe);
-}
-
 int register_kprobe(struct kprobe *p);
 void unregister_kprobe(struct kprobe *p);
 int register_kprobes(struct kprobe **kps, int num);
@@ -198,6 +222,14 @@ int register_kretprobe(struct kretprobe *rp);
 void unregister_kretprobe(struct kretprobe *rp);
 int register_kretprobes(struct kretprobe **rps, int num);
 void unregister_kretprobes(struct kretprobe **rps, int num);
+
+#ifdef CONFIG_JPROBES
+int register_jprobe(struct jprobe *jp);
+void unregister_jprobe(struct jprobe *jp);
+int register_jprobes(struct jprobe **jps, int num);
+void unregister_jprobes(struct jprobe **jps, int num);
+void jprobe_return(void);
+#endif
 
 /* For the rest of the kernel. */
 struct kprobe *get_kprobe(void *addr);
@@ -300,9 +332,8 @@ static inline void kprobe_ftrace_kill(void)
 {
 }
 
-static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
+static inline void kprobe_explain_oops(struct pt_regs *regs)
 {
-	return 0;
 }
 
 static inline int kprobe_get_kallsym(unsigned int symnum, unsigned long *value,
@@ -323,6 +354,40 @@ static inline bool is_kprobe_optinsn_slot(unsigned long addr)
 	return false;
 }
 #endif
+
+#ifndef CONFIG_JPROBES
+static inline int register_jprobes(struct jprobe **jps, int num)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int register_jprobe(struct jprobe *jp)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void unregister_jprobes(struct jprobe **jps, int num)
+{
+}
+
+static inline void unregister_jprobe(struct jprobe *jp)
+{
+}
+
+static inline void jprobe_return(void)
+{
+}
+#endif
+
+static inline int enable_jprobe(struct jprobe *jp)
+{
+	return enable_kprobe(&jp->kp);
+}
+
+static inline int disable_jprobe(struct jprobe *jp)
+{
+	return disable_kprobe(&jp->kp);
+}
 
 static inline int enable_kretprobe(struct kretprobe *rp)
 {
@@ -398,22 +463,40 @@ static nokprobe_inline unsigned long get_kretprobe_retaddr(struct kretprobe_inst
 }
 #endif
 
-#if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
+/* For the beginning and the end of tasks. */
+#ifdef CONFIG_KRETPROBE_RETURN_STACK
+/*
+ * task_struct::kretprobe_top of a task that has no return stack: one that looks
+ * full.
+ */
+#define KRETPROBE_NO_STACK	4095UL
+
+void kretprobe_init_task(struct task_struct *tsk);
+void kretprobe_reset_task(struct task_struct *tsk);
 void kprobe_flush_task(struct task_struct *tsk);
 #else
+static inline void kretprobe_init_task(struct task_struct *tsk)
+{
+}
+
+static inline void kretprobe_reset_task(struct task_struct *tsk)
+{
+}
+
 static inline void kprobe_flush_task(struct task_struct *tsk)
 {
 }
 #endif
 
 /**
- * kprobe_page_fault() - offer a page fault of the kernel to kprobes
+ * kprobe_page_fault() - offer a fault of the kernel to kprobes
  * @regs: registers at the fault
  * @trap: the architecture's number or code for it
  *
- * For the architecture's fault entry, before it looks for a fixup. A fault in
+ * For the architecture's fault entries, before they look for a fixup. A fault in
  * an out-of-line copy of a probed instruction is moved back to the probed
- * address, where the rest of the fault handling expects it.
+ * address, where the rest of the fault handling expects it; unless the probe has
+ * a fault handler that deals with it, as it can with one in its other handlers.
  *
  * Context: any.
  * Return: true when the fault was dealt with and nothing is left to do.
@@ -422,8 +505,8 @@ static nokprobe_inline bool kprobe_page_fault(struct pt_regs *regs,
 					      unsigned int trap)
 {
 #ifdef CONFIG_KPROBES
-	if (!user_mode(regs) && arch_kprobe_may_own_fault())
-		return kprobe_fault_handler(regs, trap);
+	if (!user_mode(regs))
+		return kprobe_fault(regs, trap);
 #endif
 	return false;
 }

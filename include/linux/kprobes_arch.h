@@ -18,12 +18,29 @@
  *   ARCH_KPROBE_SLOT_SIZE		size of a slot, in kprobe_opcode_t, where
  *					it is not MAX_INSN_SIZE
  *   arch_kprobe_level			see below
- *   arch_kprobe_mark_active		see below
+ *   ARCH_KPROBE_STATELESS		see below
  *   arch_kprobe_may_own_fault		see below
  */
 
-/* Defined by the architecture; see kprobe_running(). */
+#ifndef ARCH_KPROBE_STATELESS
+#define ARCH_KPROBE_STATELESS	0
+#endif
+
+#if ARCH_KPROBE_STATELESS
+/*
+ * An architecture that keeps nothing in mind between two exceptions: the core's
+ * own marks say all there is to say about which handlers are running.
+ */
+struct kprobe *kprobe_running(void);
+
+static inline struct kprobe *kprobe_set_running(struct kprobe *p)
+{
+	return NULL;
+}
+#else
+/* Defined by the architecture. */
 DECLARE_PER_CPU(struct kprobe *, current_kprobe);
+DECLARE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
 
 /*
  * The states of an architecture that follows a hit step by step. The core only
@@ -33,9 +50,6 @@ DECLARE_PER_CPU(struct kprobe *, current_kprobe);
 #define KPROBE_HIT_SS		2
 #define KPROBE_REENTER		4
 #define KPROBE_HIT_SSDONE	8
-
-#ifndef arch_kprobe_mark_active
-DECLARE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
 
 static inline struct kprobe_ctlblk *get_kprobe_ctlblk(void)
 {
@@ -47,10 +61,25 @@ static inline void reset_current_kprobe(void)
 	__this_cpu_write(current_kprobe, NULL);
 }
 
-/* A hit from here on is to find that a handler is running. Preemption off. */
-static inline void arch_kprobe_mark_active(void)
+/**
+ * kprobe_running() - whose handler is running on this CPU
+ *
+ * Context: any, preemption off for the answer to mean anything.
+ * Return: a probe at the address whose handlers are running, or the kprobe of a
+ * return probe; the innermost one's; NULL when no handler runs.
+ */
+static inline struct kprobe *kprobe_running(void)
 {
-	get_kprobe_ctlblk()->kprobe_status = KPROBE_HIT_ACTIVE;
+	return __this_cpu_read(current_kprobe);
+}
+
+/* Returns what was running before. Preemption off. */
+static inline struct kprobe *kprobe_set_running(struct kprobe *p)
+{
+	struct kprobe *outer = __this_cpu_read(current_kprobe);
+
+	__this_cpu_write(current_kprobe, p);
+	return outer;
 }
 #endif
 
@@ -62,8 +91,8 @@ static inline void arch_kprobe_mark_active(void)
  */
 static __always_inline unsigned long arch_kprobe_level(void)
 {
-	/* Most hits by far are a task's. */
-	if (likely(!(preempt_count() & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET))))
+	/* Most hits by far are a task's, which did not turn softirqs off either. */
+	if (likely(!(preempt_count() & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_MASK))))
 		return 0;
 	return interrupt_context_level();
 }
@@ -218,6 +247,9 @@ struct kprobe_hit_at {
 
 struct kprobe_hit_at kprobe_hit_at(unsigned long addr, struct pt_regs *regs);
 void kprobe_hit_post(struct kprobe *p, struct pt_regs *regs);
+bool kprobe_hit_fault(struct kprobe *p, struct pt_regs *regs, int trapnr);
+bool kprobe_fault(struct pt_regs *regs, unsigned int trap);
+void kprobe_explain_oops(struct pt_regs *regs);
 void kprobes_inc_nmissed_count(struct kprobe *p);
 void dump_kprobe(struct kprobe *p);
 
@@ -312,8 +344,9 @@ static inline int arch_prepare_kprobe_ftrace(struct kprobe *p)
 
 /*
  * Return probes without rethook: the architecture diverts the return, and its
- * trampoline calls kretprobe_trampoline_handler(), or the __ variant when it
- * was itself entered through a probe.
+ * trampoline calls kretprobe_returned() if it defines arch_kretprobe_frame; else
+ * kretprobe_trampoline_handler(), or the __ variant when it was itself entered
+ * through a probe, which return the address to go on at.
  */
 #ifdef CONFIG_KRETPROBES
 int arch_trampoline_kprobe(struct kprobe *p);
@@ -324,10 +357,54 @@ static inline int arch_trampoline_kprobe(struct kprobe *p)
 }
 #endif
 
-#if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
+#ifdef CONFIG_KRETPROBE_RETURN_STACK
 void __kretprobe_trampoline(void);
-void arch_prepare_kretprobe(struct kretprobe_instance *ri, struct pt_regs *regs);
 void arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *correct_ret_addr);
+
+#ifdef arch_kretprobe_frame
+/*
+ * asm/kprobes.h defines, for the registers of a function's first instruction,
+ *
+ *   arch_kretprobe_frame	tells its caller's frame from others, and is the
+ *				higher the less deep that is
+ *   arch_kretprobe_ret_addr()	where the function is to return to
+ *   arch_kretprobe_divert()	lets it return to somewhere else
+ *
+ * and for those at its return
+ *
+ *   arch_kretprobe_undivert()	puts the address where unwinders will find it
+ */
+static __always_inline void arch_kretprobe_record(struct kretprobe_instance *ri,
+						  struct pt_regs *regs, void *frame)
+{
+	ri->ret_addr = (kprobe_opcode_t *)arch_kretprobe_ret_addr(regs, frame);
+	ri->fp = frame;
+}
+#else
+/* The architecture records the call and diverts it at once. */
+void arch_prepare_kretprobe(struct kretprobe_instance *ri, struct pt_regs *regs);
+
+#define arch_kretprobe_frame(regs)	((void *)NULL)
+
+static inline void arch_kretprobe_record(struct kretprobe_instance *ri,
+					 struct pt_regs *regs, void *frame)
+{
+	arch_prepare_kretprobe(ri, regs);
+}
+
+static inline void arch_kretprobe_divert(struct pt_regs *regs, void *frame,
+					 unsigned long to)
+{
+}
+
+static inline void arch_kretprobe_undivert(struct pt_regs *regs, void *frame,
+					   unsigned long addr)
+{
+	arch_kretprobe_fixup_return(regs, (kprobe_opcode_t *)addr);
+}
+#endif
+
+void kretprobe_returned(struct pt_regs *regs, void *frame);
 unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_pointer);
 unsigned long kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_pointer);
 
@@ -336,6 +413,37 @@ static nokprobe_inline void *kretprobe_trampoline_addr(void)
 {
 	return dereference_kernel_function_descriptor(__kretprobe_trampoline);
 }
+#endif
+
+#ifdef CONFIG_JPROBES
+/**
+ * arch_jprobe_call() - call a function with the arguments of another
+ * @entry: the function
+ * @regs: registers at the first instruction of the other one
+ * @args: its arguments on the stack, if it has any
+ * @size: how much may be read there, in bytes, a multiple of 16
+ * @frame: is set to what arch_jprobe_return() needs to know
+ *
+ * All registers that a call preserves are as before when this returns, in one
+ * way or the other.
+ *
+ * Context: a pre handler.
+ */
+void arch_jprobe_call(void *entry, struct pt_regs *regs, const void *args,
+		      size_t size, unsigned long *frame);
+
+/* Returns from the call of arch_jprobe_call() that has set @frame. */
+void arch_jprobe_return(unsigned long frame);
+
+/**
+ * arch_jprobe_args() - where a function has its arguments on the stack
+ * @regs: registers at its first instruction
+ * @end: is set to the end of that stack
+ *
+ * Return: the lowest argument's address. @end is not above it when the stack is
+ * one that is not known.
+ */
+unsigned long arch_jprobe_args(struct pt_regs *regs, unsigned long *end);
 #endif
 
 #endif /* _LINUX_KPROBES_ARCH_H */

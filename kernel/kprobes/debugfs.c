@@ -28,6 +28,13 @@ static void show_tags(struct seq_file *m, struct kprobe *p, struct kprobe *site)
 	seq_putc(m, '\n');
 }
 
+static char kind_of(struct kprobe *p)
+{
+	if (kprobe_is_kretprobe(p))
+		return 'r';
+	return kprobe_is_jprobe(p) ? 'j' : 'k';
+}
+
 static void show_probe(struct seq_file *m, struct kprobe *p, struct kprobe *site)
 {
 	unsigned long addr = may_see_addresses(m) ? (unsigned long)p->addr : 0;
@@ -35,8 +42,7 @@ static void show_probe(struct seq_file *m, struct kprobe *p, struct kprobe *site
 	unsigned long offset = 0;
 	const char *symbol;
 
-	seq_printf(m, "%0*lx  %c  ", KPROBE_ADDRESS_WIDTH, addr,
-		   kprobe_is_kretprobe(p) ? 'r' : 'k');
+	seq_printf(m, "%0*lx  %c  ", KPROBE_ADDRESS_WIDTH, addr, kind_of(p));
 	symbol = kallsyms_lookup((unsigned long)p->addr, NULL, &offset, &module, name);
 	if (symbol)
 		seq_printf(m, "%s+0x%lx  %s ", symbol, offset, module ?: " ");

@@ -6,78 +6,17 @@
  * entered: the recursion guard is that mark. The file is built without ftrace,
  * and without sanitizers, whose checks are calls.
  */
-#include <linux/atomic.h>
+#define pr_fmt(fmt) "kprobes: " fmt
+
 #include <linux/kprobes.h>
 #include <linux/percpu.h>
+#include <linux/printk.h>
+#include <linux/uaccess.h>
 
+#include "hit.h"
 #include "internal.h"
 
-#define KPROBE_LEVELS	4
-
-/*
- * One word per CPU and context level, odd while handlers run there.
- *
- * That is what a nested hit looks at: one at the level of a running handler
- * comes from that handler, and is a miss; one at a higher level comes from an
- * interrupt or NMI that arrived on top of it, and runs. It is also what a
- * probe's memory can be guarded by: every call into a user's code lies between
- * an odd and an even value, and the lists of probes are read only after the
- * odd one was stored.
- */
-struct kprobe_marks {
-	unsigned int	seq[KPROBE_LEVELS];
-	/* what kprobe_busy_begin() hides, and how deep it is nested */
-	struct kprobe_frame busy[KPROBE_LEVELS];
-	unsigned int	busy_depth[KPROBE_LEVELS];
-};
-
-static DEFINE_PER_CPU(struct kprobe_marks, kprobe_marks);
-
-static __always_inline bool enter(struct kprobe_frame *frame,
-				  struct kprobe *running)
-{
-	unsigned int *mark = &raw_cpu_ptr(&kprobe_marks)->seq[arch_kprobe_level()];
-	unsigned int seq = *mark;
-
-	if (seq & 1)
-		return false;
-	WRITE_ONCE(*mark, seq + 1);
-	barrier();
-	frame->mark = mark;
-	frame->outer = raw_cpu_read(current_kprobe);
-	raw_cpu_write(current_kprobe, running);
-	return true;
-}
-
-static __always_inline void leave(struct kprobe_frame *frame)
-{
-	raw_cpu_write(current_kprobe, frame->outer);
-	barrier();
-	WRITE_ONCE(*frame->mark, *frame->mark + 1);
-}
-
-/*
- * kprobe_enter() - claim the level of the caller for running handlers
- *
- * Returns false when a handler is running there already: the caller must run
- * none, and counts the miss. Preemption must be off until kprobe_leave().
- */
-bool kprobe_enter(struct kprobe_frame *frame, struct kprobe *running)
-{
-	if (!enter(frame, running))
-		return false;
-	arch_kprobe_mark_active();
-	return true;
-}
-
-NOKPROBE_SYMBOL(kprobe_enter);
-
-void kprobe_leave(struct kprobe_frame *frame)
-{
-	leave(frame);
-}
-
-NOKPROBE_SYMBOL(kprobe_leave);
+DEFINE_PER_CPU(struct kprobe_mark, kprobe_marks[KPROBE_LEVELS]);
 
 /**
  * get_kprobe() - find the site at an address
@@ -97,12 +36,6 @@ struct kprobe *get_kprobe(void *addr)
 
 NOKPROBE_SYMBOL(get_kprobe);
 
-/* CPUs may miss at the same time, and no miss is to be lost. */
-static __always_inline void count_miss(struct kprobe *p)
-{
-	raw_atomic_long_inc((atomic_long_t *)&p->nmissed);
-}
-
 /**
  * kprobes_inc_nmissed_count() - count a hit that nobody could be told of
  * @p: the site
@@ -115,33 +48,38 @@ void kprobes_inc_nmissed_count(struct kprobe *p)
 
 	list_for_each_entry_lockless(kp, &site_of(p)->probes, list) {
 		if (!kprobe_disabled(kp))
-			count_miss(kp);
+			kprobe_count_miss(kp);
 	}
 }
 
 NOKPROBE_SYMBOL(kprobes_inc_nmissed_count);
 
 /* The list is walked without RCU's checks, which can be probed. */
-static __always_inline int run_pre(struct kprobe_site *site, struct pt_regs *regs)
+static __always_inline int run_pre(struct kprobe_frame *frame,
+				   struct kprobe_site *site, struct pt_regs *regs)
 {
 	struct kprobe *p;
 
 	list_for_each_entry_lockless(p, &site->probes, list) {
 		if (!p->pre_handler || unlikely(kprobe_disabled(p)))
 			continue;
+		kprobe_runs(frame, p);
 		if (p->pre_handler(p, regs))
 			return 1;
 	}
 	return 0;
 }
 
-static __always_inline void run_post(struct kprobe_site *site, struct pt_regs *regs)
+static __always_inline void run_post(struct kprobe_frame *frame,
+				     struct kprobe_site *site, struct pt_regs *regs)
 {
 	struct kprobe *p;
 
 	list_for_each_entry_lockless(p, &site->probes, list) {
-		if (p->post_handler && !kprobe_disabled(p))
-			p->post_handler(p, regs, 0);
+		if (!p->post_handler || kprobe_disabled(p))
+			continue;
+		kprobe_runs(frame, p);
+		p->post_handler(p, regs, 0);
 	}
 }
 
@@ -151,12 +89,12 @@ static __always_inline enum kprobe_hit hit_pre(struct kprobe_site *site,
 	struct kprobe_frame frame;
 	int redirected;
 
-	if (unlikely(!enter(&frame, &site->kp))) {
+	if (unlikely(!kprobe_enter(&frame, &site->kp))) {
 		kprobes_inc_nmissed_count(&site->kp);
 		return KPROBE_HIT_MISSED;
 	}
-	redirected = run_pre(site, regs);
-	leave(&frame);
+	redirected = run_pre(&frame, site, regs);
+	kprobe_leave(&frame);
 	return redirected ? KPROBE_HIT_REDIRECTED : KPROBE_HIT_CONTINUE;
 }
 
@@ -199,13 +137,129 @@ void kprobe_hit_post(struct kprobe *p, struct pt_regs *regs)
 {
 	struct kprobe_frame frame;
 
-	if (!enter(&frame, p))
+	if (!kprobe_enter(&frame, p))
 		return;
-	run_post(site_of(p), regs);
-	leave(&frame);
+	run_post(&frame, site_of(p), regs);
+	kprobe_leave(&frame);
 }
 
 NOKPROBE_SYMBOL(kprobe_hit_post);
+
+/* A fault of the fault handler's own is not its to deal with. */
+static bool run_fault(struct kprobe_mark *mark, struct kprobe *p,
+		      struct pt_regs *regs, int trapnr)
+{
+	bool done;
+
+	if (!p || !p->fault_handler)
+		return false;
+	mark->faulting = true;
+	barrier();
+	done = p->fault_handler(p, regs, trapnr);
+	barrier();
+	mark->faulting = false;
+	return done;
+}
+
+NOKPROBE_SYMBOL(run_fault);
+
+/**
+ * kprobe_hit_fault() - the probed instruction faulted while it was carried out
+ * @p: the site
+ * @regs: registers as before the instruction, at the probed address
+ * @trapnr: the architecture's number or code for the fault
+ *
+ * Context: any, NMI included, preemption off.
+ * Return: true when a fault handler has dealt with it, and changed @regs to its
+ * liking.
+ */
+bool kprobe_hit_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	struct kprobe_frame frame;
+	struct kprobe *kp;
+	bool done = false;
+
+	if (!kprobe_enter(&frame, p))
+		return false;
+	list_for_each_entry_lockless(kp, &site_of(p)->probes, list) {
+		if (kprobe_disabled(kp))
+			continue;
+		kprobe_runs(&frame, kp);
+		done = run_fault(frame.mark, kp, regs, trapnr);
+		if (done)
+			break;
+	}
+	kprobe_leave(&frame);
+	return done;
+}
+
+NOKPROBE_SYMBOL(kprobe_hit_fault);
+
+/* The mark of the caller's level if a handler is running there. Preemption off. */
+static struct kprobe_mark *mark_in_use(void)
+{
+	struct kprobe_mark *mark = raw_cpu_ptr(kprobe_marks) + arch_kprobe_level();
+
+	return mark->seq & 1 ? mark : NULL;
+}
+
+NOKPROBE_SYMBOL(mark_in_use);
+
+/* Whatever a handler calls faults for the handler. */
+static bool handler_fault(struct pt_regs *regs, int trapnr)
+{
+	struct kprobe_mark *mark = mark_in_use();
+
+	return mark && !mark->faulting && run_fault(mark, mark->running, regs, trapnr);
+}
+
+NOKPROBE_SYMBOL(handler_fault);
+
+/* See kprobe_page_fault(). */
+bool kprobe_fault(struct pt_regs *regs, unsigned int trap)
+{
+	unsigned long at = instruction_pointer(regs), moved;
+	bool done = false;
+
+	preempt_disable_notrace();
+	if (arch_kprobe_may_own_fault())
+		done = kprobe_fault_handler(regs, trap);
+	moved = instruction_pointer(regs);
+	if (!done) {
+		done = handler_fault(regs, trap);
+		/* What a missed hit carries out is tried again in its copy. */
+		if (done && instruction_pointer(regs) == moved)
+			instruction_pointer_set(regs, at);
+	}
+	preempt_enable_notrace();
+	return done;
+}
+
+NOKPROBE_SYMBOL(kprobe_fault);
+
+/**
+ * kprobe_explain_oops() - say so if a fault that nobody dealt with is a probe's
+ * @regs: registers at the fault
+ *
+ * Context: any, on the way to an oops.
+ */
+void kprobe_explain_oops(struct pt_regs *regs)
+{
+	struct kprobe_mark *mark;
+	kprobe_opcode_t *addr;
+	struct kprobe *p;
+
+	preempt_disable_notrace();
+	mark = mark_in_use();
+	p = get_kprobe((void *)instruction_pointer(regs));
+	if (p)
+		pr_alert("the probed instruction at %pS faulted\n", p->addr);
+	else if (mark && !get_kernel_nofault(addr, &mark->running->addr))
+		pr_alert("a handler of the probe at %pS faulted\n", addr);
+	preempt_enable_notrace();
+}
+
+NOKPROBE_SYMBOL(kprobe_explain_oops);
 
 /*
  * The pre_handler and post_handler of every site, for architectures that call
@@ -225,10 +279,33 @@ void kprobe_site_post(struct kprobe *kp, struct pt_regs *regs, unsigned long fla
 
 NOKPROBE_SYMBOL(kprobe_site_post);
 
+#if ARCH_KPROBE_STATELESS
+struct kprobe *kprobe_running(void)
+{
+	struct kprobe_mark *marks = raw_cpu_ptr(kprobe_marks);
+	int level;
+
+	for (level = KPROBE_LEVELS - 1; level >= 0; level--)
+		if (marks[level].seq & 1)
+			return marks[level].running;
+	return NULL;
+}
+
+NOKPROBE_SYMBOL(kprobe_running);
+#endif
+
 /* Stands for "no probe" where one is said to be running. */
 static struct kprobe kprobe_busy = {
 	.addr = (kprobe_opcode_t *)get_kprobe,
 };
+
+/* What kprobe_busy_begin() hides at each level, and how deep it is nested. */
+struct kprobe_busy_state {
+	struct kprobe_frame	frame[KPROBE_LEVELS];
+	unsigned int		depth[KPROBE_LEVELS];
+};
+
+static DEFINE_PER_CPU(struct kprobe_busy_state, kprobe_busy_state);
 
 /**
  * kprobe_busy_begin() - let hits from here on be misses
@@ -241,16 +318,18 @@ static struct kprobe kprobe_busy = {
  */
 void kprobe_busy_begin(void)
 {
-	struct kprobe_marks *marks;
+	struct kprobe_busy_state *busy;
 	unsigned long level;
 
 	preempt_disable_notrace();
-	marks = this_cpu_ptr(&kprobe_marks);
+	busy = this_cpu_ptr(&kprobe_busy_state);
 	level = arch_kprobe_level();
-	if (marks->busy_depth[level] || !enter(&marks->busy[level], &kprobe_busy))
-		marks->busy_depth[level]++;
-	else
-		arch_kprobe_mark_active();
+	if (busy->depth[level] || !kprobe_enter(&busy->frame[level], &kprobe_busy)) {
+		busy->depth[level]++;
+		return;
+	}
+	kprobe_runs(&busy->frame[level], &kprobe_busy);
+	kprobe_mark_active();
 }
 
 NOKPROBE_SYMBOL(kprobe_busy_begin);
@@ -262,13 +341,13 @@ NOKPROBE_SYMBOL(kprobe_busy_begin);
  */
 void kprobe_busy_end(void)
 {
-	struct kprobe_marks *marks = this_cpu_ptr(&kprobe_marks);
+	struct kprobe_busy_state *busy = this_cpu_ptr(&kprobe_busy_state);
 	unsigned long level = arch_kprobe_level();
 
-	if (marks->busy_depth[level])
-		marks->busy_depth[level]--;
+	if (busy->depth[level])
+		busy->depth[level]--;
 	else
-		leave(&marks->busy[level]);
+		kprobe_leave(&busy->frame[level]);
 	preempt_enable_notrace();
 }
 
@@ -284,15 +363,17 @@ void opt_pre_handler(struct kprobe *p, struct pt_regs *regs)
 	struct kprobe_frame frame;
 	struct kprobe *kp;
 
-	if (!enter(&frame, p)) {
+	if (!kprobe_enter(&frame, p)) {
 		kprobes_inc_nmissed_count(p);
 		return;
 	}
 	list_for_each_entry_lockless(kp, &site_of(p)->probes, list) {
-		if (kp->pre_handler && !kprobe_disabled(kp))
-			kp->pre_handler(kp, regs);
+		if (!kp->pre_handler || kprobe_disabled(kp))
+			continue;
+		kprobe_runs(&frame, kp);
+		kp->pre_handler(kp, regs);
 	}
-	leave(&frame);
+	kprobe_leave(&frame);
 }
 
 NOKPROBE_SYMBOL(opt_pre_handler);

@@ -128,18 +128,6 @@ static __always_inline struct kprobe_site *kprobe_find_site(unsigned long addr)
 int kprobe_site_pre(struct kprobe *kp, struct pt_regs *regs);
 void kprobe_site_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
 
-/*
- * A frame of handlers on this CPU; see hit.c. Between enter and leave preemption
- * is off, and a hit at the same level is a miss.
- */
-struct kprobe_frame {
-	struct kprobe	*outer;
-	unsigned int	*mark;
-};
-
-bool kprobe_enter(struct kprobe_frame *frame, struct kprobe *running);
-void kprobe_leave(struct kprobe_frame *frame);
-
 /* site.c */
 struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry);
 void kprobe_site_destroy(struct kprobe_site *site);
@@ -214,7 +202,7 @@ static inline int kprobe_module_init(void)
 }
 #endif
 
-/* kretprobe.c, and one of kretprobe_list.c and kretprobe_rethook.c */
+/* kretprobe.c, and kretprobe_list.c and _holder.c, or kretprobe_rethook.c */
 #ifdef CONFIG_KRETPROBES
 void kretprobe_blacklist_init(void);
 int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs);
@@ -232,6 +220,21 @@ static inline void kretprobe_blacklist_init(void)
 }
 
 static inline bool kprobe_is_kretprobe(struct kprobe *p)
+{
+	return false;
+}
+#endif
+
+/* jprobe.c */
+#ifdef CONFIG_JPROBES
+int jprobe_entry(struct kprobe *p, struct pt_regs *regs);
+
+static inline bool kprobe_is_jprobe(struct kprobe *p)
+{
+	return p->pre_handler == jprobe_entry;
+}
+#else
+static inline bool kprobe_is_jprobe(struct kprobe *p)
 {
 	return false;
 }

@@ -4,19 +4,20 @@
  *
  * A return probe is a probe on the function's entry whose pre handler diverts
  * the return. How that is done, and where the calls under way are kept, is in
- * kretprobe_rethook.c, or in kretprobe_list.c for architectures without rethook.
+ * kretprobe_list.c, or in kretprobe_rethook.c for architectures that have only
+ * rethook.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
-#include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/export.h>
 #include <linux/kprobes.h>
 
 #include "internal.h"
+#include "kretprobe.h"
 
-/* Outside kprobe_mutex: a return probe's instances come and go with its probe. */
-static DEFINE_MUTEX(kretprobe_mutex);
+/* Guards return probes' instances; see internal.h for its place. */
+DEFINE_MUTEX(kretprobe_mutex);
 
 /*
  * The addresses are resolved in the way a probe's is, landing pad skipped, so
@@ -98,7 +99,6 @@ int register_kretprobe(struct kretprobe *rp)
 {
 	const kprobe_pre_handler_t pre_handler = rp->kp.pre_handler;
 	const kprobe_post_handler_t post_handler = rp->kp.post_handler;
-	const int maxactive = rp->maxactive;
 	int err;
 
 	guard(mutex)(&kretprobe_mutex);
@@ -107,13 +107,10 @@ int register_kretprobe(struct kretprobe *rp)
 		return err;
 	rp->kp.pre_handler = kretprobe_entry;
 	rp->kp.post_handler = NULL;
-	if (maxactive <= 0)
-		rp->maxactive = max(10U, 2 * num_possible_cpus());
 	err = start_kretprobe(rp);
 	if (err) {
 		rp->kp.pre_handler = pre_handler;
 		rp->kp.post_handler = post_handler;
-		rp->maxactive = maxactive;
 	}
 	return err;
 }
@@ -174,8 +171,6 @@ void unregister_kretprobes(struct kretprobe **rps, int num)
 	if (num <= 0 || kprobe_cannot_wait())
 		return;
 	kprobe_plan_init(&plan);
-	guard(mutex)(&kretprobe_mutex);
-
 	mutex_lock(&kprobe_mutex);
 	for (i = 0; i < num; i++) {
 		if (kprobe_remove(&rps[i]->kp, &plan))
@@ -187,6 +182,7 @@ void unregister_kretprobes(struct kretprobe **rps, int num)
 	mutex_unlock(&kprobe_mutex);
 
 	kprobe_wait_for_handlers();
+	guard(mutex)(&kretprobe_mutex);
 	for (i = 0; i < num; i++) {
 		if (rps[i]->kp.addr)
 			kretprobe_pool_release(rps[i]);

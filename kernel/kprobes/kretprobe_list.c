@@ -2,114 +2,249 @@
 /*
  * Return probes for architectures that divert a return by themselves: the calls
  * under way are on a list of the task, innermost first. Only the task itself
- * changes the list while it lives.
+ * changes the list while it lives; what an interrupt adds on top of it is gone
+ * again before the interrupt ends.
+ *
+ * What is on the list are instances, from the task's return stack (see
+ * kretprobe_stack.c) or from a pool of the return probe's.
  */
-#include <linux/atomic.h>
 #include <linux/kprobes.h>
 #include <linux/llist.h>
 #include <linux/objpool.h>
 #include <linux/panic.h>
 #include <linux/sched.h>
-#include <linux/slab.h>
+#include <linux/sched/task_stack.h>
 
+#include "hit.h"
 #include "internal.h"
+#include "kretprobe.h"
 
-static struct kretprobe_instance *instance_of(struct llist_node *node)
+/* NULL of NULL. */
+static __always_inline struct kretprobe_instance *instance_of(struct llist_node *node)
 {
+	BUILD_BUG_ON(offsetof(struct kretprobe_instance, llist));
 	return container_of(node, struct kretprobe_instance, llist);
 }
 
-NOKPROBE_SYMBOL(instance_of);
+/* NULL once the return probe has gone. Without RCU's checks, which can be probed. */
+static __always_inline struct kretprobe *user_of(struct kretprobe_holder *rph)
+{
+	return READ_ONCE(*(struct kretprobe **)&rph->rp);
+}
+
+/*
+ * The return stack's top is raised before anything is written there, so that an
+ * interrupt or NMI takes its own from above. False when there is no room.
+ */
+static __always_inline bool take_from_stack(struct kretprobe_holder *rph,
+					    struct kretprobe_instance **ri)
+{
+	unsigned long top = current->kretprobe_top;
+	unsigned long next = top + rph->size;
+
+	if (unlikely(!kretprobe_same_stack(top, next)))
+		return false;
+	WRITE_ONCE(current->kretprobe_top, next);
+	barrier();
+	*ri = (void *)top;
+	return true;
+}
+
+/* What is above it on the return stack has been given back before. */
+static __always_inline void put(struct kretprobe_instance *ri)
+{
+	if (likely(kretprobe_same_stack((unsigned long)ri, current->kretprobe_top)))
+		WRITE_ONCE(current->kretprobe_top, (unsigned long)ri);
+	else
+		objpool_push(ri, &ri->rph->pool);
+}
+
+/* For who leaves calls behind: the innermost one that is followed now. */
+struct llist_node *kretprobe_first(void)
+{
+	return current->kretprobe_instances.first;
+}
+
+NOKPROBE_SYMBOL(kretprobe_first);
+
+/* One call less, by another way than its return. */
+static void drop(struct kretprobe_holder *rph)
+{
+	atomic_inc(&rph->dropped);
+	if (!user_of(rph))
+		kretprobe_reap_holders();
+}
+
+/*
+ * Calls that were left by other ways than a return, as the end of an idle task's
+ * work for a CPU that goes offline is. Counted apart, because this is not undone
+ * before an interrupted count goes on.
+ */
+static void drop_until(struct llist_node *last)
+{
+	struct llist_node *node, *next;
+
+	for (node = current->kretprobe_instances.first; node != last; node = next) {
+		next = node->next;
+		current->kretprobe_instances.first = next;
+		barrier();
+		drop(instance_of(node)->rph);
+		put(instance_of(node));
+	}
+}
+
+NOKPROBE_SYMBOL(drop_until);
+
+/* The calls inside of @last, one that is under way, were left behind. */
+void kretprobe_drop(struct llist_node *last)
+{
+	drop_until(last);
+}
+
+NOKPROBE_SYMBOL(kretprobe_drop);
+
+/*
+ * The stack grows down, so a call that was made from below the frame which makes
+ * one now is over. Other stacks than the task's cannot be compared with it.
+ */
+static void drop_stale(void *frame)
+{
+	struct llist_node *node = current->kretprobe_instances.first;
+
+	if (!object_is_on_stack(frame))
+		return;
+	while (node && instance_of(node)->fp < frame &&
+	       object_is_on_stack(instance_of(node)->fp))
+		node = node->next;
+	drop_until(node);
+}
+
+NOKPROBE_SYMBOL(drop_stale);
+
+/* The pool is for when the return stack is full, or is not to be used. */
+static struct kretprobe_instance *take(struct kretprobe_holder *rph, struct pt_regs *regs)
+{
+	struct kretprobe_instance *ri;
+
+	if (take_from_stack(rph, &ri))
+		return ri;
+	drop_stale(arch_kretprobe_frame(regs));
+	return take_from_stack(rph, &ri) ? ri : objpool_pop(&rph->pool);
+}
+
+NOKPROBE_SYMBOL(take);
+
+/* Everything is written down when the return is diverted. */
+static __always_inline void follow(struct kretprobe_holder *rph,
+				   struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	void *frame = arch_kretprobe_frame(regs);
+
+	raw_cpu_inc(*rph->inside);
+	arch_kretprobe_record(ri, regs, frame);
+	ri->llist.next = current->kretprobe_instances.first;
+	current->kretprobe_instances.first = &ri->llist;
+	barrier();
+	arch_kretprobe_divert(regs, frame, (unsigned long)kretprobe_trampoline_addr());
+}
+
+/* Of its own, because the calls here need more registers than the common case. */
+static noinline int some_entry(struct kretprobe *rp, struct pt_regs *regs)
+{
+	struct kretprobe_holder *rph = rp->rph;
+	struct kretprobe_instance *ri = take(rph, regs);
+
+	if (!ri) {
+		kretprobe_count_miss(rp);
+		return 0;
+	}
+	ri->rph = rph;
+	if (rp->entry_handler && rp->entry_handler(ri, regs))
+		put(ri);
+	else
+		follow(rph, ri, regs);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(some_entry);
 
 /* The pre handler of every return probe. */
 int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct kretprobe *rp = container_of(kp, struct kretprobe, kp);
-	struct objpool_head *pool = &rp->rph->pool;
-	struct kretprobe_instance *ri = objpool_pop(pool);
+	struct kretprobe_holder *rph = rp->rph;
+	struct kretprobe_instance *ri;
 
-	if (!ri) {
-		raw_atomic_inc((atomic_t *)&rp->nmissed);
-		return 0;
-	}
-	if (rp->entry_handler && rp->entry_handler(ri, regs)) {
-		objpool_push(ri, pool);
-		return 0;
-	}
-	arch_prepare_kretprobe(ri, regs);
-	__llist_add(&ri->llist, &current->kretprobe_instances);
+	if (rp->entry_handler || unlikely(!take_from_stack(rph, &ri)))
+		return some_entry(rp, regs);
+	ri->rph = rph;
+	follow(rph, ri, regs);
 	return 0;
 }
 
 NOKPROBE_SYMBOL(kretprobe_entry);
 
-static void drop_instance(struct rcu_head *rcu)
+/**
+ * kretprobe_reset_task() - give back the instances of a task that starts anew
+ * @tsk: does not run; the calls it was in never return
+ *
+ * Context: any.
+ */
+void kretprobe_reset_task(struct task_struct *tsk)
 {
-	struct kretprobe_instance *ri = container_of(rcu, struct kretprobe_instance, rcu);
+	const unsigned long top = tsk->kretprobe_top;
+	struct kretprobe_instance *ri;
+	struct llist_node *node, *next;
 
-	objpool_drop(ri, &ri->rph->pool);
-}
-
-NOKPROBE_SYMBOL(drop_instance);
-
-/* After the return probe left, the last instance that comes back frees the pool. */
-static void put_instance(struct kretprobe_instance *ri)
-{
-	if (get_kretprobe(ri))
-		objpool_push(ri, &ri->rph->pool);
-	else
-		call_rcu(&ri->rcu, drop_instance);
-}
-
-NOKPROBE_SYMBOL(put_instance);
-
-static void put_instances(struct llist_node *node)
-{
-	while (node) {
-		struct llist_node *next = node->next;
-
-		put_instance(instance_of(node));
-		node = next;
+	for (node = __llist_del_all(&tsk->kretprobe_instances); node; node = next) {
+		next = node->next;
+		ri = instance_of(node);
+		guard(preempt_notrace)();
+		drop(ri->rph);
+		if (!kretprobe_same_stack((unsigned long)ri, top))
+			objpool_push(ri, &ri->rph->pool);
 	}
+	if (top != KRETPROBE_NO_STACK)
+		tsk->kretprobe_top = ALIGN_DOWN(top, KRETPROBE_STACK_SIZE);
 }
-
-NOKPROBE_SYMBOL(put_instances);
 
 /**
- * kprobe_flush_task() - give back the instances of a task that is no more
+ * kprobe_flush_task() - give back what a task had that is no more
  * @tsk: will not run again: the calls it was in never return
  *
  * Context: any; called when the last reference to @tsk is put.
  */
 void kprobe_flush_task(struct task_struct *tsk)
 {
-	kprobe_busy_begin();
-	put_instances(__llist_del_all(&tsk->kretprobe_instances));
-	kprobe_busy_end();
+	kretprobe_reset_task(tsk);
+	kretprobe_stack_free(tsk);
 }
-
-NOKPROBE_SYMBOL(kprobe_flush_task);
 
 /*
  * Several return probes on one call make a row of instances: all but the last,
  * which was there first, hold the trampoline as their return address.
  */
-static struct llist_node *last_of_row(struct llist_node *node)
+static __always_inline struct llist_node *last_of_row(struct llist_node *node)
 {
 	while (node && instance_of(node)->ret_addr == kretprobe_trampoline_addr())
 		node = node->next;
 	return node;
 }
 
-NOKPROBE_SYMBOL(last_of_row);
+/*
+ * What a task that runs meanwhile does to its list can lead a walk anywhere
+ * among the instances, but not on for ever.
+ */
+#define WALK_LIMIT	1024
 
 /**
  * kretprobe_find_ret_addr() - the address a diverted return goes to
- * @tsk: current, or a task that does not run
+ * @tsk: the task that is unwound
  * @fp: what the architecture recorded of the frame
  * @cur: NULL before the first call for a trace, then left alone by the caller
  *
- * For unwinders, which meet the frames from the innermost on.
+ * For unwinders, which meet the frames from the innermost on. The answer about a
+ * task that is running meanwhile may be wrong.
  *
  * Context: any.
  * Return: the address, or 0 when no more frame of @tsk matches.
@@ -117,82 +252,158 @@ NOKPROBE_SYMBOL(last_of_row);
 unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
 				      struct llist_node **cur)
 {
-	struct llist_node *node;
+	struct llist_node *node, *passed = *cur;
+	unsigned long addr = 0;
+	unsigned int walked = 0;
 
-	if (WARN_ON_ONCE(!cur))
-		return 0;
-	node = *cur ? (*cur)->next : tsk->kretprobe_instances.first;
-	for (node = last_of_row(node); node; node = last_of_row(node->next)) {
+	/* Instances outlast their calls until no reader is left. */
+	preempt_disable_notrace();
+	node = READ_ONCE(tsk->kretprobe_instances.first);
+	for (; node && walked < WALK_LIMIT; node = READ_ONCE(node->next), walked++) {
+		/* @passed is only compared: its call may have returned. */
+		if (passed) {
+			if (node == passed)
+				passed = NULL;
+			continue;
+		}
+		if (instance_of(node)->ret_addr == kretprobe_trampoline_addr() ||
+		    instance_of(node)->fp != fp)
+			continue;
+		addr = (unsigned long)instance_of(node)->ret_addr;
 		*cur = node;
-		if (instance_of(node)->fp == fp)
-			return (unsigned long)instance_of(node)->ret_addr;
+		break;
 	}
-	return 0;
+	preempt_enable_notrace();
+	return addr;
 }
 
 NOKPROBE_SYMBOL(kretprobe_find_ret_addr);
+
+static void run_handlers(struct llist_node *node, struct llist_node *end,
+			 struct kprobe_frame *frame, struct pt_regs *regs,
+			 kprobe_opcode_t *ret_addr)
+{
+	struct kretprobe_instance *ri;
+	kretprobe_handler_t handler;
+	struct kprobe *kp;
+
+	for (; node != end; node = node->next) {
+		ri = instance_of(node);
+		handler = READ_ONCE(ri->rph->handler);
+		kp = &user_of(ri->rph)->kp;
+		ri->ret_addr = ret_addr;
+		kprobe_set_running(kp);
+		kprobe_runs(frame, kp);
+		handler(ri, regs);
+	}
+}
+
+NOKPROBE_SYMBOL(run_handlers);
+
+/* Returning from what a handler called: its level is taken. */
+static void count_misses(struct llist_node *node, struct llist_node *end)
+{
+	struct kretprobe *rp;
+
+	for (; node != end; node = node->next) {
+		rp = user_of(instance_of(node)->rph);
+		if (!rp)
+			kretprobe_reap_holders();
+		else if (rp->handler)
+			kretprobe_count_miss(rp);
+	}
+}
+
+NOKPROBE_SYMBOL(count_misses);
+
+static void end_calls(struct llist_node *node, struct llist_node *end)
+{
+	struct kretprobe_holder *rph;
+	struct llist_node *next;
+
+	current->kretprobe_instances.first = end;
+	barrier();
+	for (; node != end; node = next) {
+		next = node->next;
+		rph = instance_of(node)->rph;
+		put(instance_of(node));
+		raw_cpu_dec(*rph->inside);
+	}
+}
+
+NOKPROBE_SYMBOL(end_calls);
+
+/* The instances of the call that returns to @fp; those left by other ways go. */
+static struct llist_node *first_of_call(void *fp)
+{
+	struct llist_node *node = current->kretprobe_instances.first;
+
+	while (node && instance_of(node)->fp != fp)
+		node = node->next;
+	drop_until(node);
+	return node;
+}
+
+NOKPROBE_SYMBOL(first_of_call);
 
 void __weak arch_kretprobe_fixup_return(struct pt_regs *regs,
 					kprobe_opcode_t *correct_ret_addr)
 {
 }
 
-static void run_handler(struct kretprobe_instance *ri, struct pt_regs *regs,
-			kprobe_opcode_t *ret_addr)
-{
-	struct kretprobe *rp = get_kretprobe(ri);
-	struct kprobe *outer = kprobe_running();
+NOKPROBE_SYMBOL(arch_kretprobe_fixup_return);
 
-	if (!rp || !rp->handler)
-		return;
-	__this_cpu_write(current_kprobe, &rp->kp);
-	ri->ret_addr = ret_addr;
-	rp->handler(ri, regs);
-	__this_cpu_write(current_kprobe, outer);
+/*
+ * A stack trace that starts from the registers, or finds what was diverted, is
+ * to go on with the caller.
+ */
+static __always_inline void show_return(struct pt_regs *regs, void *fp, unsigned long addr)
+{
+	instruction_pointer_set(regs, addr);
+	arch_kretprobe_undivert(regs, fp, addr);
 }
 
-NOKPROBE_SYMBOL(run_handler);
-
-/**
- * __kretprobe_trampoline_handler() - a diverted return was taken
- * @regs: registers at the return
- * @frame_pointer: what arch_prepare_kretprobe() recorded of this frame
- *
- * Context: preemption off, inside a handler's frame already.
- * Return: the address to go on at.
- */
-unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs,
-					     void *frame_pointer)
+/* @frame is NULL where no handler may run. */
+static unsigned long end_of_call(struct kprobe_frame *frame, struct pt_regs *regs, void *fp)
 {
-	struct llist_node *first = current->kretprobe_instances.first;
-	struct llist_node *node, *last = last_of_row(first);
+	struct llist_node *first = first_of_call(fp);
+	struct llist_node *last = last_of_row(first);
 	kprobe_opcode_t *ret_addr;
 
 	if (!last)
 		panic("kprobes: a diverted return has no record of where it goes\n");
 	ret_addr = instance_of(last)->ret_addr;
-
-	/* A stack trace that starts from the registers is to start there. */
-	instruction_pointer_set(regs, (unsigned long)ret_addr);
-	for (node = first; node != last->next; node = node->next) {
-		if (WARN_ON_ONCE(instance_of(node)->fp != frame_pointer))
-			break;
-		run_handler(instance_of(node), regs, ret_addr);
-	}
-	arch_kretprobe_fixup_return(regs, ret_addr);
-
-	current->kretprobe_instances.first = last->next;
-	last->next = NULL;
-	put_instances(first);
+	show_return(regs, fp, (unsigned long)ret_addr);
+	if (frame)
+		run_handlers(first, last->next, frame, regs, ret_addr);
+	else
+		count_misses(first, last->next);
+	end_calls(first, last->next);
 	return (unsigned long)ret_addr;
 }
 
-NOKPROBE_SYMBOL(__kretprobe_trampoline_handler)
+NOKPROBE_SYMBOL(end_of_call);
+
+/* Any context, several return probes on a call, calls left behind. */
+static unsigned long some_return(struct pt_regs *regs, void *fp)
+{
+	struct kprobe_frame frame;
+	unsigned long addr;
+
+	if (!kprobe_enter(&frame, NULL))
+		return end_of_call(NULL, regs, fp);
+	kprobe_mark_active();
+	addr = end_of_call(&frame, regs, fp);
+	kprobe_leave(&frame);
+	return addr;
+}
+
+NOKPROBE_SYMBOL(some_return);
 
 /**
- * kretprobe_trampoline_handler() - the same, from a trampoline that is no probe
+ * kretprobe_trampoline_handler() - a diverted return was taken
  * @regs: registers at the return
- * @frame_pointer: what arch_prepare_kretprobe() recorded of this frame
+ * @frame_pointer: what was recorded of this frame at the call
  *
  * Context: any in which a function returns.
  * Return: the address to go on at.
@@ -201,56 +412,106 @@ unsigned long kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_poi
 {
 	unsigned long addr;
 
-	kprobe_busy_begin();
-	addr = __kretprobe_trampoline_handler(regs, frame_pointer);
-	kprobe_busy_end();
+	preempt_disable_notrace();
+	addr = some_return(regs, frame_pointer);
+	preempt_enable_notrace();
 	return addr;
 }
 
 NOKPROBE_SYMBOL(kretprobe_trampoline_handler);
 
-static int init_instance(void *obj, void *holder)
+/**
+ * __kretprobe_trampoline_handler() - the same, from a trampoline that is a probe
+ * @regs: registers at the return
+ * @frame_pointer: what was recorded of this frame at the call
+ *
+ * Context: preemption off, inside a pre handler.
+ * Return: the address to go on at.
+ */
+unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs,
+					     void *frame_pointer)
 {
-	struct kretprobe_instance *ri = obj;
+	struct kprobe *outer = kprobe_running();
+	struct kprobe_frame frame = {
+		.mark = raw_cpu_ptr(kprobe_marks) + arch_kprobe_level(),
+	};
+	unsigned long addr;
 
-	ri->rph = holder;
-	return 0;
+	addr = end_of_call(&frame, regs, frame_pointer);
+	kprobe_set_running(outer);
+	return addr;
 }
 
-static int free_holder(struct objpool_head *pool, void *holder)
+NOKPROBE_SYMBOL(__kretprobe_trampoline_handler);
+
+#if ARCH_KPROBE_STATELESS
+/*
+ * By far the most returns are a task's, from a call that one return probe
+ * follows, outside of handlers. That there is an instance is not asked: without
+ * one nobody knows where to return to.
+ */
+static __always_inline bool is_simple(struct kretprobe_instance *ri, void *fp,
+				      struct kprobe_mark *mark)
 {
-	kfree(holder);
-	return 0;
+	return ri->fp == fp && ri->ret_addr != kretprobe_trampoline_addr() &&
+	       !arch_kprobe_level() && !(mark->seq & 1);
 }
 
-int kretprobe_pool_create(struct kretprobe *rp)
+/* Little has to be kept in mind while the handler runs. */
+static __always_inline void simple_handler(struct kprobe_mark *mark,
+					   struct kretprobe_instance *ri,
+					   struct pt_regs *regs, void *fp)
 {
-	struct kretprobe_holder *rph = kzalloc(sizeof(*rph), GFP_KERNEL);
-	size_t size = struct_size_t(struct kretprobe_instance, data, rp->data_size);
+	struct kretprobe_holder *rph = ri->rph;
+	kretprobe_handler_t handler;
 
-	if (!rph)
-		return -ENOMEM;
-	if (objpool_init(&rph->pool, rp->maxactive, size, GFP_KERNEL, rph,
-			 init_instance, free_holder)) {
-		kfree(rph);
-		return -ENOMEM;
+	mark->seq++;
+	barrier();
+	handler = READ_ONCE(rph->handler);
+	WRITE_ONCE(mark->running, &user_of(rph)->kp);
+	show_return(regs, fp, (unsigned long)ri->ret_addr);
+	handler(ri, regs);
+	barrier();
+	mark->seq++;
+}
+
+static __always_inline void end_simple_call(struct kretprobe_instance *ri)
+{
+	struct kretprobe_holder *rph = ri->rph;
+
+	current->kretprobe_instances.first = ri->llist.next;
+	barrier();
+	put(ri);
+	raw_cpu_dec(*rph->inside);
+}
+
+/**
+ * kretprobe_returned() - a diverted return was taken
+ * @regs: registers at the return
+ * @frame: what arch_kretprobe_frame() was at the call
+ *
+ * The address to go on at is where arch_kretprobe_undivert() puts it.
+ *
+ * Context: any in which a function returns.
+ */
+void kretprobe_returned(struct pt_regs *regs, void *frame)
+{
+	struct kretprobe_instance *ri;
+	struct kprobe_mark *mark;
+
+	preempt_disable_notrace();
+	mark = raw_cpu_ptr(kprobe_marks);
+	/* In one register, please, not in a base and an offset. */
+	OPTIMIZER_HIDE_VAR(mark);
+	ri = instance_of(current->kretprobe_instances.first);
+	if (likely(is_simple(ri, frame, mark))) {
+		simple_handler(mark, ri, regs, frame);
+		end_simple_call(ri);
+	} else {
+		some_return(regs, frame);
 	}
-	rcu_assign_pointer(rph->rp, rp);
-	rp->rph = rph;
-	return 0;
+	preempt_enable_notrace();
 }
 
-/* No return is reported after the next grace period. */
-void kretprobe_pool_stop(struct kretprobe *rp)
-{
-	rcu_assign_pointer(rp->rph->rp, NULL);
-}
-
-/* What is still out is dropped, not put back, when its call returns. */
-void kretprobe_pool_release(struct kretprobe *rp)
-{
-	struct kretprobe_holder *rph = rp->rph;
-
-	rp->rph = NULL;
-	objpool_fini(&rph->pool);
-}
+NOKPROBE_SYMBOL(kretprobe_returned);
+#endif

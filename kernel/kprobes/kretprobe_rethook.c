@@ -3,19 +3,13 @@
  * Return probes on rethook: it keeps the calls that are under way, diverts the
  * returns, and calls back.
  */
-#include <linux/atomic.h>
+#include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/kprobes.h>
 #include <linux/rethook.h>
 
+#include "hit.h"
 #include "internal.h"
-
-static void count_miss(struct kretprobe *rp)
-{
-	raw_atomic_inc((atomic_t *)&rp->nmissed);
-}
-
-NOKPROBE_SYMBOL(count_miss);
 
 /* The pre handler of every return probe. */
 int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs)
@@ -26,7 +20,7 @@ int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs)
 
 	node = rethook_try_get(rp->rh);
 	if (!node) {
-		count_miss(rp);
+		kretprobe_count_miss(rp);
 		return 0;
 	}
 	ri = container_of(node, struct kretprobe_instance, node);
@@ -52,9 +46,11 @@ static void kretprobe_return(struct rethook_node *node, void *data,
 	if (!rp->handler)
 		return;
 	if (!kprobe_enter(&frame, &rp->kp)) {
-		count_miss(rp);
+		kretprobe_count_miss(rp);
 		return;
 	}
+	kprobe_mark_active();
+	kprobe_runs(&frame, &rp->kp);
 	rp->handler(container_of(node, struct kretprobe_instance, node), regs);
 	kprobe_leave(&frame);
 }
@@ -63,11 +59,12 @@ NOKPROBE_SYMBOL(kretprobe_return);
 
 int kretprobe_pool_create(struct kretprobe *rp)
 {
+	int num = rp->maxactive > 0 ? rp->maxactive : max(10U, 2 * num_possible_cpus());
 	struct rethook *rh;
 
 	rh = rethook_alloc(rp, kretprobe_return,
 			   struct_size_t(struct kretprobe_instance, data, rp->data_size),
-			   rp->maxactive);
+			   num);
 	if (IS_ERR(rh))
 		return PTR_ERR(rh);
 	rp->rh = rh;

@@ -52,8 +52,34 @@ struct arch_specific_insn {
 /* Patching kernel text stops the machine. */
 #define arch_arm_kprobes	arch_arm_kprobes
 
-/* The level marks say all there is to say; nobody here looks at a status. */
-#define arch_kprobe_mark_active()	do { } while (0)
+/* For return probes: a function's caller is known by its frame record. */
+#define arch_kretprobe_frame(regs)	((void *)frame_pointer(regs))
+
+/*
+ * The link register as it is before a prologue signs it or pushes it to a shadow
+ * call stack, so both see the trampoline's address and come out right.
+ */
+static __always_inline unsigned long
+arch_kretprobe_ret_addr(struct pt_regs *regs, void *frame)
+{
+	return procedure_link_pointer(regs);
+}
+
+static __always_inline void arch_kretprobe_divert(struct pt_regs *regs, void *frame,
+						  unsigned long to)
+{
+	procedure_link_pointer_set(regs, to);
+}
+
+/* In the trampoline's frame record. */
+static __always_inline void arch_kretprobe_undivert(struct pt_regs *regs, void *frame,
+						    unsigned long addr)
+{
+	regs->stackframe[1] = addr;
+}
+
+/* Nothing is remembered between a hit and what follows on it. */
+#define ARCH_KPROBE_STATELESS	1
 
 /* Told from the program counter alone, whatever the context. */
 #define arch_kprobe_may_own_fault()	true

@@ -30,8 +30,6 @@
 
 #include "decode-insn.h"
 
-DEFINE_PER_CPU(struct kprobe *, current_kprobe);
-
 /*
  * Only ever written through the patching API, as the kernel's own text is. Its
  * alias in the linear map becomes read-only with it.
@@ -329,22 +327,26 @@ NOKPROBE_SYMBOL(kprobe_ss_brk_handler);
  * @esr: the syndrome
  *
  * A fault in a copy is the probed instruction's: it is moved to where that
- * stands, registers as before it, for the fixups that are known by its address.
+ * stands, registers as before it, for the fault handlers and for the fixups that
+ * are known by its address.
  *
- * Context: any.
- * Return: 0: the fault still has to be dealt with.
+ * Context: any, preemption off.
+ * Return: 1 when a fault handler has dealt with it, else 0.
  */
 int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr)
 {
-	struct kprobe *p;
+	struct kprobe *p = kprobe_slot_owner(regs->pc);
+	kprobe_opcode_t *copy = (kprobe_opcode_t *)regs->pc;
 
-	preempt_disable_notrace();
-	p = kprobe_slot_owner(regs->pc);
-	if (p && (regs->pc == (unsigned long)p->ainsn.insn ||
-		  regs->pc == (unsigned long)(p->ainsn.insn + KPROBE_SLOT_STEP)))
-		regs->pc = (unsigned long)p->addr;
-	preempt_enable_notrace();
-	return 0;
+	if (!p || (copy != p->ainsn.insn && copy != p->ainsn.insn + KPROBE_SLOT_STEP))
+		return 0;
+	regs->pc = (unsigned long)p->addr;
+	if (!kprobe_hit_fault(p, regs, esr))
+		return 0;
+	/* To be tried again: by the breakpoint it would be another hit. */
+	if (regs->pc == (unsigned long)p->addr)
+		regs->pc = (unsigned long)copy;
+	return 1;
 }
 
 NOKPROBE_SYMBOL(kprobe_fault_handler);

@@ -6,9 +6,10 @@
 #include <linux/linkage.h>
 #include <asm/asm-offsets.h>
 #include <asm/assembler.h>
+#include <asm/ptrace.h>
 
-	/* All general registers but the link register, to or from a pt_regs at sp */
-	.macro	general, op:req
+	/* To or from a pt_regs at sp: what a call may change, and what it preserves */
+	.macro	caller_saved, op:req
 	\op	x0, x1, [sp, #S_X0]
 	\op	x2, x3, [sp, #S_X2]
 	\op	x4, x5, [sp, #S_X4]
@@ -18,6 +19,9 @@
 	\op	x12, x13, [sp, #S_X12]
 	\op	x14, x15, [sp, #S_X14]
 	\op	x16, x17, [sp, #S_X16]
+	.endm
+
+	.macro	callee_saved, op:req
 	\op	x18, x19, [sp, #S_X18]
 	\op	x20, x21, [sp, #S_X20]
 	\op	x22, x23, [sp, #S_X22]
@@ -28,26 +32,33 @@
 
 	.text
 
+/*
+ * The link register is still the address here. What is taken back from the saved
+ * registers is what a handler may have good reason to change, and what C does not
+ * preserve. No caller expects flags back.
+ */
 SYM_CODE_START(__kretprobe_trampoline)
 	sub	sp, sp, #PT_REGS_SIZE
-	general	stp
+	caller_saved stp
+	callee_saved stp
 	add	x0, sp, #PT_REGS_SIZE
-	adr	x1, __kretprobe_trampoline
-	mrs	x2, nzcv
 	stp	lr, x0, [sp, #S_LR]
-	stp	x1, x2, [sp, #S_PC]
+	mrs	x2, daif
+	mov	x3, #PSR_MODE_EL1h
+	orr	x2, x2, x3
+	str	x2, [sp, #S_PSTATE]
 
 	/* For unwinders, who know what this address stands for. */
-	stp	x29, x1, [sp, #S_STACKFRAME]
+	mov	x1, x29
+	stp	x29, lr, [sp, #S_STACKFRAME]
 	add	x29, sp, #S_STACKFRAME
 
 	mov	x0, sp
-	bl	kretprobe_return
-	mov	lr, x0
+	bl	kretprobe_returned
 
-	ldr	x2, [sp, #S_PSTATE]
-	msr	nzcv, x2
-	general	ldp
+	/* By now the frame record names the function's own caller. */
+	caller_saved ldp
+	ldp	x29, lr, [sp, #S_STACKFRAME]
 	add	sp, sp, #PT_REGS_SIZE
 	ret
 SYM_CODE_END(__kretprobe_trampoline)

@@ -1038,7 +1038,7 @@ static unsigned long refused_otherwise(struct tally *t)
 }
 
 /* One function in so many, for the time that it takes. */
-#define WALK_STRIDE	13
+#define WALK_STRIDE	5
 
 static void test_text(struct kunit *test)
 {

@@ -122,8 +122,30 @@ static __always_inline unsigned long arch_kprobe_level(void)
 
 #define arch_kprobe_level	arch_kprobe_level
 
-/* The level marks say all there is to say; nobody here looks at a status. */
-#define arch_kprobe_mark_active()	do { } while (0)
+/* For return probes: where a function's return address is, and what it is. */
+#define arch_kretprobe_frame(regs)	((void *)(regs)->sp)
+
+static __always_inline unsigned long
+arch_kretprobe_ret_addr(struct pt_regs *regs, void *frame)
+{
+	return *(unsigned long *)frame;
+}
+
+static __always_inline void arch_kretprobe_divert(struct pt_regs *regs, void *frame,
+						  unsigned long to)
+{
+	*(unsigned long *)frame = to;
+}
+
+/* The trampoline returns through it. */
+static __always_inline void arch_kretprobe_undivert(struct pt_regs *regs, void *frame,
+						    unsigned long addr)
+{
+	*(unsigned long *)frame = addr;
+}
+
+/* Nothing is remembered between a hit and what follows on it. */
+#define ARCH_KPROBE_STATELESS	1
 
 /* Told from the instruction pointer alone, whatever the context. */
 #define arch_kprobe_may_own_fault()	true

@@ -15,8 +15,7 @@
  * too) only gets room; the C side fills it in.
  */
 #ifdef CONFIG_X86_64
-#define SAVE_REGS_STRING						\
-	"	subq $24, %rsp\n"					\
+#define SAVE_GENERAL_STRING						\
 	"	pushq %rdi;	pushq %rsi;	pushq %rdx\n"		\
 	"	pushq %rcx;	pushq %rax;	pushq %r8\n"		\
 	"	pushq %r9;	pushq %r10;	pushq %r11\n"		\
@@ -24,12 +23,19 @@
 	"	pushq %r13;	pushq %r14;	pushq %r15\n"		\
 	ENCODE_FRAME_POINTER
 
+#define RESTORE_CALLER_SAVED_STRING					\
+	"	popq %r11;	popq %r10;	popq %r9\n"		\
+	"	popq %r8;	popq %rax;	popq %rcx\n"		\
+	"	popq %rdx;	popq %rsi;	popq %rdi\n"
+
+#define SAVE_REGS_STRING						\
+	"	subq $24, %rsp\n"					\
+	SAVE_GENERAL_STRING
+
 #define RESTORE_REGS_STRING						\
 	"	popq %r15;	popq %r14;	popq %r13\n"		\
 	"	popq %r12;	popq %rbp;	popq %rbx\n"		\
-	"	popq %r11;	popq %r10;	popq %r9\n"		\
-	"	popq %r8;	popq %rax;	popq %rcx\n"		\
-	"	popq %rdx;	popq %rsi;	popq %rdi\n"		\
+	RESTORE_CALLER_SAVED_STRING					\
 	"	addq $24, %rsp\n"
 #else
 #define SAVE_REGS_STRING						\

@@ -20,8 +20,6 @@
 
 #include "common.h"
 
-DEFINE_PER_CPU(struct kprobe *, current_kprobe);
-
 /* See arch_kprobe_level(). */
 DEFINE_PER_CPU(unsigned int, kprobe_int3_count);
 #define INT3_COUNT	(NMI_OFFSET + HARDIRQ_OFFSET)
@@ -184,7 +182,8 @@ static __always_inline void carry_out(struct kprobe *p, struct pt_regs *regs,
 		regs->ip = (unsigned long)p->ainsn.insn;
 		return;
 	}
-	if (em->fn) {
+	/* A bad operand of a missed hit's must not fault in here, for a handler. */
+	if (em->fn && !(missed && em->memory)) {
 		regs->ip = (unsigned long)p->addr;
 		if (em->fn(em, regs)) {
 			if (post)
@@ -269,23 +268,26 @@ NOKPROBE_SYMBOL(kprobe_int3_handler);
  * @trapnr: the exception's vector
  *
  * A fault in a copy is the probed instruction's: it is moved to where that
- * stands, registers as before it, for the fixups that are known by its address.
+ * stands, registers as before it, for the fault handlers and for the fixups that
+ * are known by its address.
  *
- * Context: any.
- * Return: 0: the fault still has to be dealt with.
+ * Context: any, preemption off.
+ * Return: 1 when a fault handler has dealt with it, else 0.
  */
 int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 {
-	struct kprobe *p;
+	struct kprobe *p = kprobe_slot_owner(regs->ip);
+	unsigned long copy = regs->ip;
 
-	if (user_mode(regs))
+	if (!p || (copy != (unsigned long)p->ainsn.insn && copy != step_copy(p)))
 		return 0;
-	preempt_disable_notrace();
-	p = kprobe_slot_owner(regs->ip);
-	if (p && (regs->ip == (unsigned long)p->ainsn.insn || regs->ip == step_copy(p)))
-		regs->ip = (unsigned long)p->addr;
-	preempt_enable_notrace();
-	return 0;
+	regs->ip = (unsigned long)p->addr;
+	if (!kprobe_hit_fault(p, regs, trapnr))
+		return 0;
+	/* To be tried again: by the breakpoint it would be another hit. */
+	if (regs->ip == (unsigned long)p->addr)
+		regs->ip = copy;
+	return 1;
 }
 
 NOKPROBE_SYMBOL(kprobe_fault_handler);
@@ -302,7 +304,7 @@ int __init arch_init_kprobes(void)
 	return 0;
 }
 
-/* Return probes are rethook's; its trampoline is no probe. */
+/* The return trampoline is no probe. */
 int arch_trampoline_kprobe(struct kprobe *p)
 {
 	return 0;

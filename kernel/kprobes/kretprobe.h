@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _KERNEL_KPROBES_KRETPROBE_H
+#define _KERNEL_KPROBES_KRETPROBE_H
+/*
+ * What kretprobe_list.c runs at a hit, and kretprobe_stack.c keeps.
+ */
+#include <linux/kprobes.h>
+#include <linux/mutex.h>
+#include <linux/rcupdate.h>
+#include <linux/types.h>
+
+/* Return probes' instances come and go with their probe: outside kprobe_mutex. */
+extern struct mutex kretprobe_mutex;
+
+/*
+ * A task's return stack is a block of memory, aligned to its size, filled from
+ * below by instances of various sizes, the innermost call's last; what is used
+ * of it ends at task_struct::kretprobe_top. Only the task itself changes it, or
+ * what interrupts the task and is over before the task goes on. So there is
+ * nothing to be locked, and instances are given back in the order in which
+ * their calls return.
+ */
+#define KRETPROBE_STACK_SIZE	(KRETPROBE_NO_STACK + 1)
+
+/* What a block is used for while it is not, or no more, a task's. */
+union kretprobe_stack {
+	union kretprobe_stack	*next;
+	struct rcu_head		rcu;
+};
+
+/* Private data of more than this is not kept on return stacks. */
+#define KRETPROBE_STACK_DATA	512
+
+/* Whether both are in the same block, the last byte of which is never used. */
+static __always_inline bool kretprobe_same_stack(unsigned long a, unsigned long b)
+{
+	return !((a ^ b) & ~(KRETPROBE_STACK_SIZE - 1));
+}
+
+/* kretprobe_list.c */
+#ifdef CONFIG_KRETPROBE_RETURN_STACK
+struct llist_node *kretprobe_first(void);
+void kretprobe_drop(struct llist_node *last);
+#else
+static inline struct llist_node *kretprobe_first(void)
+{
+	return NULL;
+}
+
+static inline void kretprobe_drop(struct llist_node *last)
+{
+}
+#endif
+
+/* kretprobe_stack.c */
+int kretprobe_stacks_get(void);
+void kretprobe_stacks_put(void);
+void kretprobe_stacks_trim(void);
+void kretprobe_stack_free(struct task_struct *tsk);
+
+/* kretprobe_holder.c */
+void kretprobe_reap_holders(void);
+bool kretprobe_holders_left(void);
+
+#endif /* _KERNEL_KPROBES_KRETPROBE_H */

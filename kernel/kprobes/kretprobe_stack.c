@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Return stacks: memory of the tasks' own for the calls that return probes
+ * follow, so that however many tasks are inside, no return is lost.
+ *
+ * Tasks have them while a return probe is registered that wants them: those that
+ * exist get one before its registration returns, new ones at fork. A task that
+ * could not get one at fork lives off the return probes' pools.
+ */
+#include <linux/cleanup.h>
+#include <linux/kprobes.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include "kretprobe.h"
+
+/* How many return probes want return stacks; forks look at it without a lock. */
+static unsigned int stack_users;
+
+/* Whoever traces attaches again and again; taking stacks away can wait. */
+#define TRIM_DELAY	(5 * HZ)
+
+static void trim_stacks(struct work_struct *work);
+static DECLARE_DELAYED_WORK(trim_work, trim_stacks);
+
+static void free_stacks(union kretprobe_stack *stack)
+{
+	while (stack) {
+		union kretprobe_stack *next = stack->next;
+
+		kfree(stack);
+		stack = next;
+	}
+}
+
+/* As many as are asked for, or none. */
+static union kretprobe_stack *alloc_stacks(unsigned int num)
+{
+	union kretprobe_stack *stacks = NULL, *stack;
+
+	while (num--) {
+		stack = kmalloc(KRETPROBE_STACK_SIZE, GFP_KERNEL);
+		if (!stack) {
+			free_stacks(stacks);
+			return NULL;
+		}
+		stack->next = stacks;
+		stacks = stack;
+	}
+	return stacks;
+}
+
+/* The task may be running, or be given one by its fork at the same time. */
+static bool give_stack(struct task_struct *tsk, union kretprobe_stack *stack)
+{
+	return cmpxchg(&tsk->kretprobe_top, KRETPROBE_NO_STACK,
+		       (unsigned long)stack) == KRETPROBE_NO_STACK;
+}
+
+/* Returns whether the task still has none. */
+static bool give_spare(struct task_struct *tsk, union kretprobe_stack **spare)
+{
+	union kretprobe_stack *stack = *spare;
+
+	if (READ_ONCE(tsk->kretprobe_top) != KRETPROBE_NO_STACK)
+		return false;
+	if (!stack)
+		return true;
+	*spare = stack->next;
+	if (!give_stack(tsk, stack)) {
+		stack->next = *spare;
+		*spare = stack;
+	}
+	return false;
+}
+
+/* Returns how many tasks are still without. */
+static unsigned int hand_out(union kretprobe_stack **spare)
+{
+	struct task_struct *process, *tsk;
+	unsigned int without = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		tsk = idle_task(cpu);
+		if (tsk)
+			without += give_spare(tsk, spare);
+	}
+	/*
+	 * A task that is not on the list yet will find the users counted when it
+	 * is; see kretprobe_init_task().
+	 */
+	read_lock(&tasklist_lock);
+	for_each_process_thread(process, tsk)
+		without += give_spare(tsk, spare);
+	read_unlock(&tasklist_lock);
+	return without;
+}
+
+/**
+ * kretprobe_stacks_get() - see that all tasks have a return stack
+ *
+ * Context: kretprobe_mutex is held; may sleep.
+ * Return: 0, or -ENOMEM.
+ */
+int kretprobe_stacks_get(void)
+{
+	union kretprobe_stack *spare = NULL;
+	unsigned int without;
+
+	lockdep_assert_held(&kretprobe_mutex);
+	cancel_delayed_work(&trim_work);
+	WRITE_ONCE(stack_users, stack_users + 1);
+	while ((without = hand_out(&spare))) {
+		spare = alloc_stacks(without);
+		if (!spare) {
+			kretprobe_stacks_put();
+			return -ENOMEM;
+		}
+	}
+	free_stacks(spare);
+	return 0;
+}
+
+/**
+ * kretprobe_stacks_put() - undo kretprobe_stacks_get()
+ *
+ * The return probe's entry handler must not run any more.
+ *
+ * Context: kretprobe_mutex is held.
+ */
+void kretprobe_stacks_put(void)
+{
+	lockdep_assert_held(&kretprobe_mutex);
+	WRITE_ONCE(stack_users, stack_users - 1);
+	if (!stack_users)
+		schedule_delayed_work(&trim_work, TRIM_DELAY);
+}
+
+/*
+ * A stack that is empty is not used again, for nobody is left who would; and the
+ * store that made it so was the last access to it.
+ */
+static void take_stack(struct task_struct *tsk, union kretprobe_stack **taken)
+{
+	unsigned long top = READ_ONCE(tsk->kretprobe_top);
+	union kretprobe_stack *stack = (void *)top;
+
+	if (!IS_ALIGNED(top, KRETPROBE_STACK_SIZE) ||
+	    cmpxchg(&tsk->kretprobe_top, top, KRETPROBE_NO_STACK) != top)
+		return;
+	stack->next = *taken;
+	*taken = stack;
+}
+
+static void take_stacks(union kretprobe_stack **taken)
+{
+	struct task_struct *process, *tsk;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		tsk = idle_task(cpu);
+		if (tsk)
+			take_stack(tsk, taken);
+	}
+	read_lock(&tasklist_lock);
+	for_each_process_thread(process, tsk)
+		take_stack(tsk, taken);
+	read_unlock(&tasklist_lock);
+}
+
+/**
+ * kretprobe_stacks_trim() - take the return stacks back, if nobody wants them
+ *
+ * Tasks that are inside a function whose return probe has gone keep theirs.
+ *
+ * Context: may sleep.
+ */
+void kretprobe_stacks_trim(void)
+{
+	union kretprobe_stack *taken = NULL;
+
+	scoped_guard(mutex, &kretprobe_mutex) {
+		if (!stack_users)
+			take_stacks(&taken);
+	}
+	if (!taken)
+		return;
+	/* For those who unwind a task, and for the end of its last call. */
+	synchronize_rcu();
+	free_stacks(taken);
+}
+
+static void trim_stacks(struct work_struct *work)
+{
+	kretprobe_stacks_trim();
+}
+
+/**
+ * kretprobe_init_task() - give a new task its return stack
+ * @tsk: on the list of tasks, and did not run yet
+ *
+ * Context: may sleep.
+ */
+void kretprobe_init_task(struct task_struct *tsk)
+{
+	union kretprobe_stack *stack;
+
+	if (likely(!READ_ONCE(stack_users)))
+		return;
+	stack = kmalloc(KRETPROBE_STACK_SIZE, GFP_KERNEL_ACCOUNT);
+	if (stack && !give_stack(tsk, stack))
+		kfree(stack);
+}
+
+/* For a task that will not run again. It may still be unwound. */
+void kretprobe_stack_free(struct task_struct *tsk)
+{
+	unsigned long top = tsk->kretprobe_top;
+	union kretprobe_stack *stack;
+
+	tsk->kretprobe_top = KRETPROBE_NO_STACK;
+	if (top == KRETPROBE_NO_STACK)
+		return;
+	stack = (void *)ALIGN_DOWN(top, KRETPROBE_STACK_SIZE);
+	kfree_rcu(stack, rcu);
+}
