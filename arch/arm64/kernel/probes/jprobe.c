@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a function was given on the stack. Its assembly part is jprobe_call.S.
+ */
+#include <linux/kprobes.h>
+#include <linux/sched.h>
+#include <asm/ptrace.h>
+#include <asm/stacktrace.h>
+
+unsigned long arch_jprobe_args(struct pt_regs *regs, unsigned long *end)
+{
+	struct stack_info info = stackinfo_get_task(current);
+
+	if (!stackinfo_on_stack(&info, regs->sp, 1))
+		info = stackinfo_get_irq();
+	*end = stackinfo_on_stack(&info, regs->sp, 1) ? info.high : 0;
+	return regs->sp;
+}
+
+NOKPROBE_SYMBOL(arch_jprobe_args);

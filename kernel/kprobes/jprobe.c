@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Jprobes: a function of the user's is called with the arguments of the probed
+ * one, from the pre handler of a probe on its entry. When it is over, everything
+ * is as if it had not been called; and it is over when it returns, or when it
+ * calls jprobe_return(), from however deep.
+ */
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/cleanup.h>
+#include <linux/export.h>
+#include <linux/ftrace.h>
+#include <linux/kasan.h>
+#include <linux/kprobes.h>
+#include <linux/minmax.h>
+#include <linux/percpu.h>
+#include <linux/rethook.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "hit.h"
+#include "internal.h"
+#include "kretprobe.h"
+
+/* So much is taken along of what a function has on the stack, at most. */
+#define JPROBE_ARGS_SIZE	256
+
+/*
+ * What arch_jprobe_return() goes back to, for the function that runs on this CPU
+ * at each context level; 0 for none. There is at most one, because it runs
+ * inside a pre handler.
+ */
+static DEFINE_PER_CPU(unsigned long, jprobe_frames[KPROBE_LEVELS]);
+
+static size_t args_size(unsigned long args, unsigned long end)
+{
+	return args < end ? round_down(min(end - args, JPROBE_ARGS_SIZE), 16) : 0;
+}
+
+/* What else follows returns: the calls that jprobe_return() left will not do so. */
+#ifdef CONFIG_RETHOOK
+static struct llist_node *first_rethook(void)
+{
+	return current->rethooks.first;
+}
+
+static void drop_rethooks(struct llist_node *last)
+{
+	struct llist_node *node;
+
+	while ((node = current->rethooks.first) != last) {
+		current->rethooks.first = node->next;
+		rethook_recycle(container_of(node, struct rethook_node, llist));
+	}
+}
+#else
+static struct llist_node *first_rethook(void)
+{
+	return NULL;
+}
+
+static void drop_rethooks(struct llist_node *last)
+{
+}
+#endif
+
+NOKPROBE_SYMBOL(drop_rethooks);
+
+/* The pre handler of every jprobe. */
+int jprobe_entry(struct kprobe *p, struct pt_regs *regs)
+{
+	struct jprobe *jp = container_of(p, struct jprobe, kp);
+	unsigned long *frame = raw_cpu_ptr(jprobe_frames) + arch_kprobe_level();
+	struct llist_node *returns = kretprobe_first();
+	struct llist_node *rethooks = first_rethook();
+	unsigned long args, end;
+
+	args = arch_jprobe_args(regs, &end);
+	pause_graph_tracing();
+	arch_jprobe_call(jp->entry, regs, (void *)args, args_size(args, end), frame);
+	*frame = 0;
+	kasan_unpoison_task_stack_below(__builtin_frame_address(0));
+	kretprobe_drop(returns);
+	drop_rethooks(rethooks);
+	unpause_graph_tracing();
+	return 0;
+}
+
+NOKPROBE_SYMBOL(jprobe_entry);
+
+/**
+ * jprobe_return() - end a jprobe's function
+ *
+ * Does not return, except, after a warning, where no jprobe's function is
+ * running.
+ *
+ * Context: in a jprobe's function, or in what it calls.
+ */
+void jprobe_return(void)
+{
+	unsigned long frame;
+
+	preempt_disable_notrace();
+	frame = raw_cpu_ptr(jprobe_frames)[arch_kprobe_level()];
+	preempt_enable_notrace();
+	if (!WARN(!frame, "kprobes: %s() outside of a jprobe's function\n", __func__))
+		arch_jprobe_return(frame);
+}
+EXPORT_SYMBOL_GPL(jprobe_return);
+NOKPROBE_SYMBOL(jprobe_return);
+
+/* Nothing of a jprobe that is registered is changed. */
+static int check_jprobe(struct jprobe *jp)
+{
+	kprobe_opcode_t *addr;
+	bool on_entry;
+
+	if (!jp->entry)
+		return -EINVAL;
+	addr = kprobe_resolve(jp->kp.addr, jp->kp.symbol_name, jp->kp.offset,
+			      &on_entry);
+	if (IS_ERR(addr))
+		return PTR_ERR(addr);
+	return on_entry && !kprobe_is_registered(&jp->kp) ? 0 : -EINVAL;
+}
+
+/* The kprobe is what a jprobe begins with. */
+static struct kprobe **kprobes_of(struct jprobe **jps)
+{
+	BUILD_BUG_ON(offsetof(struct jprobe, kp));
+	return (struct kprobe **)jps;
+}
+
+/**
+ * register_jprobe() - have a function called with a probed function's arguments
+ * @jp: what to probe and what to call; stays the core's until it is unregistered
+ *
+ * Context: may sleep.
+ * Return: 0, or with nothing changed: -EINVAL when the address is no function
+ * entry, there is nothing to call, or @jp is registered already, or an error of
+ * register_kprobe().
+ */
+int register_jprobe(struct jprobe *jp)
+{
+	return register_jprobes(&jp, 1);
+}
+EXPORT_SYMBOL_GPL(register_jprobe);
+
+/**
+ * register_jprobes() - plant several jprobes, or none
+ * @jps: the jprobes
+ * @num: how many; -EINVAL unless positive
+ *
+ * Context: may sleep.
+ * Return: 0, or the error of the first that failed, with none left planted.
+ */
+int register_jprobes(struct jprobe **jps, int num)
+{
+	kprobe_pre_handler_t *before;
+	int i, err = 0;
+
+	if (num <= 0)
+		return -EINVAL;
+	for (i = 0; i < num && !err; i++)
+		err = check_jprobe(jps[i]);
+	if (err)
+		return err;
+	before = kvmalloc_array(num, sizeof(*before), GFP_KERNEL);
+	if (!before)
+		return -ENOMEM;
+	for (i = 0; i < num; i++) {
+		before[i] = jps[i]->kp.pre_handler;
+		jps[i]->kp.pre_handler = jprobe_entry;
+	}
+	err = register_kprobes(kprobes_of(jps), num);
+	while (err && i--)
+		jps[i]->kp.pre_handler = before[i];
+	kvfree(before);
+	return err;
+}
+EXPORT_SYMBOL_GPL(register_jprobes);
+
+/**
+ * unregister_jprobe() - take a jprobe out
+ * @jp: the jprobe
+ *
+ * See unregister_jprobes().
+ */
+void unregister_jprobe(struct jprobe *jp)
+{
+	unregister_jprobes(&jp, 1);
+}
+EXPORT_SYMBOL_GPL(unregister_jprobe);
+
+/**
+ * unregister_jprobes() - take jprobes out
+ * @jps: the jprobes; one that is not registered gets a NULL address
+ * @num: how many
+ *
+ * When this returns none of their functions is running on their behalf.
+ *
+ * Context: may sleep; not from such a function.
+ */
+void unregister_jprobes(struct jprobe **jps, int num)
+{
+	unregister_kprobes(kprobes_of(jps), num);
+}
+EXPORT_SYMBOL_GPL(unregister_jprobes);
