@@ -7,8 +7,9 @@
  *
  * Loading runs the test and fails if it failed. What must hold at the end:
  * every call gave the right result; a probe that stayed all the time saw or
- * missed each call; no handler of a probe ran after its unregistration had
- * returned; the text of the functions is what it was.
+ * missed each call, and one return probe each return; no handler of a probe ran
+ * after its unregistration had returned, although tasks were asleep inside the
+ * function; the text of the functions is what it was.
  */
 #define pr_fmt(fmt) "kprobes_stress: " fmt
 
@@ -37,6 +38,7 @@ MODULE_PARM_DESC(seed, "where the random numbers start, 0 for anywhere (default:
 #define STEPS		ARRAY_SIZE(kprobes_steps_table)
 #define ENTRIES		ARRAY_SIZE(kprobes_entries)
 #define CALLERS		2
+#define SLEEPERS	2
 #define BATCH		8
 
 /* Calls of each function in kprobes_entries[] */
@@ -66,7 +68,37 @@ static void call_entry(unsigned int entry, u32 x)
 		atomic_inc(&wrong_results);
 }
 
+/* A function that tasks sleep in, on several levels, while probes come and go. */
+static atomic64_t sleeps;
+
+static noinline __noclone u32 kprobes_sleeps(u32 depth, u32 us)
+{
+	u32 below = 0;
+
+	atomic64_inc(&sleeps);
+	if (depth)
+		below = kprobes_sleeps(depth - 1, us);
+	else
+		usleep_range(us, us + 100);
+	/* Keep it a call, and something to do after it. */
+	asm volatile("" : "+r" (below) : : "memory");
+	return below + 1;
+}
+
 /* Probes that stay from the first call to the last */
+
+static atomic64_t returns;
+
+static int resident_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	atomic64_inc(&returns);
+	return 0;
+}
+
+static struct kretprobe resident_return_probe = {
+	.kp.addr = (kprobe_opcode_t *)kprobes_sleeps,
+	.handler = resident_return,
+};
 
 struct resident {
 	struct kprobe kp;
@@ -92,6 +124,7 @@ static void resident_post(struct kprobe *kp, struct pt_regs *regs, unsigned long
 
 static void residents_leave(unsigned int num)
 {
+	unregister_kretprobe(&resident_return_probe);
 	while (num--)
 		unregister_kprobe(&residents[num].kp);
 }
@@ -101,6 +134,11 @@ static int residents_come(void)
 	unsigned int i;
 	int ret;
 
+	ret = register_kretprobe(&resident_return_probe);
+	if (ret) {
+		pr_err("fail: return probe: %d\n", ret);
+		return ret;
+	}
 	for (i = 0; i < STEPS; i++) {
 		residents[i].kp.addr = kprobes_steps_table[i].addr;
 		residents[i].kp.pre_handler = resident_pre;
@@ -266,7 +304,9 @@ static void change_return(struct rnd_state *rnd)
 	if (!probe)
 		return;
 	probe->state = ALIVE;
-	probe->rp.kp.addr = (void *)kprobes_entries[prandom_u32_state(rnd) % ENTRIES].call;
+	probe->rp.kp.addr = (void *)kprobes_sleeps;
+	if (prandom_u32_state(rnd) & 1)
+		probe->rp.kp.addr = (void *)kprobes_entries[prandom_u32_state(rnd) % ENTRIES].call;
 	probe->rp.handler = temporary_return;
 	if (prandom_u32_state(rnd) & 1)
 		probe->rp.entry_handler = temporary_entry;
@@ -282,6 +322,43 @@ static void change_return(struct rnd_state *rnd)
 	WRITE_ONCE(probe->state, DEAD);
 	kfree(probe);
 }
+
+#ifdef CONFIG_JPROBES
+/* Which jprobe it is called for, a function cannot tell: so it is always right. */
+static u32 jprobe_sleeps(u32 depth, u32 us)
+{
+	if (depth > 3 || us > 2000)
+		atomic_inc(&wrong_results);
+	depth = 77;
+	us = 0;
+	atomic64_inc(&temporary_hits);
+	jprobe_return();
+	return depth + us;
+}
+
+static void change_jprobe(struct rnd_state *rnd)
+{
+	struct jprobe *probe = kzalloc(sizeof(*probe), GFP_KERNEL);
+	int ret;
+
+	if (!probe)
+		return;
+	probe->kp.addr = (kprobe_opcode_t *)kprobes_sleeps;
+	probe->entry = JPROBE_ENTRY(jprobe_sleeps);
+	ret = register_jprobe(probe);
+	expect_answer(ret, 0);
+	if (!ret) {
+		atomic64_inc(&registrations);
+		pause_a_little(rnd);
+		unregister_jprobe(probe);
+	}
+	kfree(probe);
+}
+#else
+static void change_jprobe(struct rnd_state *rnd)
+{
+}
+#endif
 
 /* Threads */
 
@@ -307,17 +384,34 @@ static int caller_run(void *data)
 	return 0;
 }
 
+static int sleeper_run(void *data)
+{
+	struct worker *worker = data;
+
+	while (!kthread_should_stop()) {
+		u32 bits = prandom_u32_state(&worker->rnd);
+		u32 depth = bits & 3;
+
+		if (kprobes_sleeps(depth, (bits >> 2) % 2000) != depth + 1)
+			atomic_inc(&wrong_results);
+	}
+	return 0;
+}
+
 static int changer_run(void *data)
 {
 	struct worker *worker = data;
 
 	while (!kthread_should_stop()) {
-		switch (prandom_u32_state(&worker->rnd) % 4) {
+		switch (prandom_u32_state(&worker->rnd) % 5) {
 		case 0:
 			change_many(&worker->rnd);
 			break;
 		case 1:
 			change_return(&worker->rnd);
+			break;
+		case 2:
+			change_jprobe(&worker->rnd);
 			break;
 		default:
 			change_one(&worker->rnd);
@@ -341,14 +435,21 @@ static void workers_stop(void)
 	kfree(workers);
 }
 
+/* For each CPU: callers, sleepers, which are not bound to it, and a changer. */
+#define WORKERS		(CALLERS + SLEEPERS + 1)
+
 static int worker_start(struct worker *worker, unsigned int number, unsigned int cpu)
 {
+	unsigned int role = number % WORKERS;
+
 	prandom_seed_state(&worker->rnd, seed + number);
-	worker->run = number % (CALLERS + 1) < CALLERS ? caller_run : changer_run;
+	worker->run = role < CALLERS ? caller_run :
+		      role < CALLERS + SLEEPERS ? sleeper_run : changer_run;
 	worker->task = kthread_create(worker->run, worker, "kprobes_stress/%u", number);
 	if (IS_ERR(worker->task))
 		return PTR_ERR(worker->task);
-	kthread_bind(worker->task, cpu);
+	if (worker->run != sleeper_run)
+		kthread_bind(worker->task, cpu);
 	wake_up_process(worker->task);
 	return 0;
 }
@@ -359,14 +460,14 @@ static int workers_start(void)
 	int ret = 0;
 
 	cpus_read_lock();
-	nr_workers = num_online_cpus() * (CALLERS + 1);
+	nr_workers = num_online_cpus() * WORKERS;
 	workers = kcalloc(nr_workers, sizeof(*workers), GFP_KERNEL);
 	if (!workers) {
 		cpus_read_unlock();
 		return -ENOMEM;
 	}
 	for_each_online_cpu(cpu) {
-		for (i = 0; i <= CALLERS && !ret; i++, number++)
+		for (i = 0; i < WORKERS && !ret; i++, number++)
 			ret = worker_start(&workers[number], number, cpu);
 	}
 	cpus_read_unlock();
@@ -444,13 +545,26 @@ static unsigned int residents_check(s64 *hits, s64 *missed)
 	return wrong;
 }
 
+static unsigned int returns_check(void)
+{
+	s64 called = atomic64_read(&sleeps);
+	s64 seen = atomic64_read(&returns);
+	int missed = resident_return_probe.nmissed;
+
+	if (seen + missed == called &&
+	    (!missed || !IS_ENABLED(CONFIG_KRETPROBE_RETURN_STACK)))
+		return 0;
+	pr_err("return probe: %lld calls, %lld returns, %d missed\n", called, seen, missed);
+	return 1;
+}
+
 static int verdict(void)
 {
 	s64 hits = 0, missed = 0, called = 0;
 	unsigned int miscounted, i;
 	bool restored;
 
-	miscounted = residents_check(&hits, &missed);
+	miscounted = residents_check(&hits, &missed) + returns_check();
 	restored = texts_restored();
 	for (i = 0; i < ENTRIES; i++)
 		called += atomic64_read(&calls[i]);
@@ -462,9 +576,9 @@ static int verdict(void)
 		       atomic_read(&wrong_answers), called);
 		return -EIO;
 	}
-	pr_info("pass: seed %u, %u threads, %lld calls, %lld hits, %lld missed, %lld registrations with %lld hits\n",
-		seed, nr_workers, called, hits, missed, (s64)atomic64_read(&registrations),
-		(s64)atomic64_read(&temporary_hits));
+	pr_info("pass: seed %u, %u threads, %lld calls, %lld hits, %lld missed, %lld returns, %lld registrations with %lld hits\n",
+		seed, nr_workers, called, hits, missed, (s64)atomic64_read(&returns),
+		(s64)atomic64_read(&registrations), (s64)atomic64_read(&temporary_hits));
 	return 0;
 }
 

@@ -4,10 +4,14 @@
  *
  * Writing N to the parameter "calls" calls each function below N times, so a
  * test knows how many hits to expect; "middle" tells where there is an
- * instruction in the middle of one. The init function runs once.
+ * instruction in the middle of one; "oops" has one fault. The init function runs
+ * once.
  */
+#include <linux/delay.h>
+#include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/kprobes.h>
+#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/objtool.h>
 
@@ -64,6 +68,64 @@ static const struct kernel_param_ops middle_ops = {
 
 module_param_cb(middle, &middle_ops, NULL, 0400);
 MODULE_PARM_DESC(middle, "symbol and offset of an instruction in the middle of a function");
+
+/* An instruction that faults, with a probe on it, in a thread that is lost then. */
+#if defined(CONFIG_X86)
+#define LOAD	"movl (%1), %0"
+#elif defined(CONFIG_ARM64)
+#define LOAD	"ldr %w0, [%1]"
+#endif
+
+#ifdef LOAD
+extern u8 kprobes_victim_load[] asm(".Lkprobes_victim_load");
+
+static noinline __noclone u32 kprobes_victim_reads(const u32 *from)
+{
+	u32 value;
+
+	asm volatile(".Lkprobes_victim_load: " ANNOTATE_NOENDBR LOAD
+		     : "=r" (value) : "r" (from));
+	return value;
+}
+
+static int looks_on(struct kprobe *p, struct pt_regs *regs)
+{
+	return 0;
+}
+
+static struct kprobe load_probe = {
+	.pre_handler = looks_on,
+};
+
+static int read_null(void *unused)
+{
+	return kprobes_victim_reads(NULL);
+}
+
+/* It cannot be waited for, because it does not come to its end. */
+static int lose_thread(const char *value, const struct kernel_param *kp)
+{
+	struct task_struct *thread;
+	int ret;
+
+	load_probe.addr = (kprobe_opcode_t *)kprobes_victim_load;
+	load_probe.flags = 0;
+	ret = register_kprobe(&load_probe);
+	if (ret)
+		return ret;
+	thread = kthread_run(read_null, NULL, "kprobes_victim");
+	msleep(500);
+	unregister_kprobe(&load_probe);
+	return PTR_ERR_OR_ZERO(thread);
+}
+
+static const struct kernel_param_ops oops_ops = {
+	.set = lose_thread,
+};
+
+module_param_cb(oops, &oops_ops, NULL, 0200);
+MODULE_PARM_DESC(oops, "write to it to have a thread end in a fault of a probed instruction");
+#endif
 
 static noinline __noclone int __init kprobes_victim_starts(int x)
 {

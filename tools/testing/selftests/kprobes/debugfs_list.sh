@@ -8,7 +8,7 @@ need_tracefs
 need_victim
 trap no_events EXIT
 
-place='^[0-9a-f]{8,16}  [kr]  [^ ]+\+0x[0-9a-f]+'
+place='^[0-9a-f]{8,16}  [jkr]  [^ ]+\+0x[0-9a-f]+'
 tags='(\[GONE\])?(\[DISABLED\])?(\[OPTIMIZED\])?(\[FTRACE\])?$'
 
 check_is "list can be read by root only" "$(stat -c %a $debugfs/list)" 400

@@ -81,4 +81,77 @@ if load kretprobe_example; then
 		refused kretprobe_example func=no_such_function
 	check "with ENOENT" logged 'no return probe on no_such_function: error -2'
 fi
+
+if grep -q ' register_jprobe$' /proc/kallsyms; then
+	mark_log
+	check "jprobe_example can be loaded" load jprobe_example name=/functions
+	check "jprobe_example has a probe" [ -n "$(listed '  j  do_filp_open+')" ]
+	cat ./functions ./samples.sh >/dev/null
+	check "jprobe_example shows arguments by name" \
+		logged 'jprobe_example: .* (pid [0-9]*) opens pathname="./functions" dfd=-100'
+	check "but no others than it was told to" fails logged 'opens pathname="./samples.sh"'
+	check "jprobe_example can be unloaded" unload jprobe_example
+	check "jprobe_example misses nothing" logged 'removed, 0 calls missed'
+	check "jprobe_example's probe leaves with it" fails listed do_filp_open
+	mark_log
+	cat ./functions >/dev/null
+	check "and is silent then" fails logged 'opens pathname'
+fi
+
+own=$(cat /proc/version)
+theirs=replaced
+check "kprobe_replace can be loaded" load kprobe_replace text=$theirs
+check "kprobe_replace has a probe" [ -n "$(listed version_proc_show)" ]
+check_is "kprobe_replace says what it is told to" "$(cat /proc/version)" "$theirs"
+check "kprobe_replace can be unloaded" unload kprobe_replace
+check_is "the kernel's own function is back" "$(cat /proc/version)" "$own"
+check "kprobe_replace's probe leaves with it" fails listed version_proc_show
+
+read_on()
+{
+	while [ -f "$versions.go" ]; do
+		cat /proc/version >>"$versions"
+	done
+}
+
+versions=$(mktemp)
+: >"$versions.go"
+read_on &
+rounds=0
+while [ $rounds -lt 3 ] && load kprobe_replace text=$theirs && unload kprobe_replace; do
+	rounds=$((rounds + 1))
+done
+rm "$versions.go"
+wait
+check_is "it comes and goes while there are readers" $rounds 3
+check "who get the one text or the other" fails grep -v -x -F -e "$own" -e "$theirs" "$versions"
+rm "$versions"
+
+# survives WORDS ADDRESS
+survives()
+{
+	try kprobe_fault "address=$2"
+	check "kprobe_fault survives $1" logged "entered by .*: survived fault 0x[0-9a-f]* at address $2\$"
+	check "and tells how often" logged 'removed, [1-9][0-9]* faults survived'
+}
+
+case $(uname -m) in
+x86_64|aarch64)
+	try kprobe_fault
+	check_is "kprobe_fault has a probe" $was_listed yes
+	survives "a NULL pointer" 0x0
+	survives "an address that is not mapped" 0xffffffffffffff00
+	survives "an address that cannot be mapped" 0xdead000000000000
+	banner=$(sed -n 's/ [A-Za-z] linux_banner$//p' /proc/kallsyms)
+	if [ -n "$banner" ]; then
+		try kprobe_fault "address=0x$banner"
+		# "Linux ve"
+		check "kprobe_fault reads what is there" \
+			logged 'entered by .*: 0x65762078756e694c is at address 0x'
+		check "and has survived nothing" logged 'removed, 0 faults survived'
+	fi
+	check "a symbol that is not there is refused" refused kprobe_fault symbol=no_such_function
+	check "with ENOENT" logged 'no probe on no_such_function: error -2'
+	;;
+esac
 finish

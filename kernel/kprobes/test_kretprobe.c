@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests of what return probes leave behind: nothing. What users see of
+ * them is in lib/test_kretprobes.c and lib/test_kretprobe_tasks.c.
+ */
+#include <kunit/test.h>
+#include <linux/completion.h>
+#include <linux/cpu.h>
+#include <linux/delay.h>
+#include <linux/err.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
+
+#include "kretprobe.h"
+
+static noinline __noclone u32 returns(u32 x)
+{
+	asm volatile("" : "+r" (x) : : "memory");
+	return x + 1;
+}
+
+static DECLARE_COMPLETION(go_on);
+
+static noinline __noclone u32 waits(u32 x)
+{
+	wait_for_completion(&go_on);
+	return x + 1;
+}
+
+static noinline __noclone u32 ends(u32 x)
+{
+	if (x)
+		kthread_exit(0);
+	return x;
+}
+
+static atomic_t nr_returns;
+
+static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	atomic_inc(&nr_returns);
+	return 0;
+}
+
+static void drop(void *rp)
+{
+	unregister_kretprobe(rp);
+}
+
+static struct kretprobe *registered(struct kunit *test, void *addr, int maxactive)
+{
+	struct kretprobe *rp = kunit_kzalloc(test, sizeof(*rp), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, rp);
+	rp->kp.addr = addr;
+	rp->handler = count_return;
+	rp->maxactive = maxactive;
+	atomic_set(&nr_returns, 0);
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(rp));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop, rp));
+	return rp;
+}
+
+static bool comes_true(bool (*condition)(void))
+{
+	unsigned int tries;
+
+	for (tries = 0; tries < 250 && !condition(); tries++) {
+		rcu_barrier();
+		msleep(20);
+	}
+	return condition();
+}
+
+static bool no_holder_left(void)
+{
+	return !kretprobe_holders_left();
+}
+
+static int call_waits(void *arg)
+{
+	waits(1);
+	return 0;
+}
+
+/* A thread that is inside, to be stopped by its starter. */
+static struct task_struct *start_waiting(struct kunit *test)
+{
+	struct task_struct *task;
+
+	reinit_completion(&go_on);
+	task = kthread_create(call_waits, NULL, "kprobes_waits");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	get_task_struct(task);
+	wake_up_process(task);
+	while (!READ_ONCE(task->kretprobe_instances.first))
+		msleep(20);
+	return task;
+}
+
+static int call_ends(void *arg)
+{
+	ends(1);
+	return 0;
+}
+
+static const int maxactives[] = { 0, 5 };
+
+static void maxactive_desc(const int *maxactive, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "maxactive %d", *maxactive);
+}
+
+KUNIT_ARRAY_PARAM(maxactive, maxactives, maxactive_desc);
+
+static void holder_stays_for_those_inside_and_then_goes(struct kunit *test)
+{
+	const int *maxactive = test->param_value;
+	struct kretprobe *rp;
+	struct task_struct *task;
+
+	KUNIT_ASSERT_TRUE(test, comes_true(no_holder_left));
+	rp = registered(test, waits, *maxactive);
+	task = start_waiting(test);
+	kunit_release_action(test, drop, rp);
+	msleep(100);
+	KUNIT_EXPECT_TRUE(test, kretprobe_holders_left());
+	complete(&go_on);
+	kthread_stop_put(task);
+	KUNIT_EXPECT_TRUE(test, comes_true(no_holder_left));
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 0);
+}
+
+static void holder_goes_although_tasks_ended_inside(struct kunit *test)
+{
+	const int *maxactive = test->param_value;
+	struct kretprobe *rp = registered(test, ends, *maxactive);
+	struct task_struct *task;
+	unsigned int i;
+
+	for (i = 0; i < 5; i++) {
+		task = kthread_run(call_ends, NULL, "kprobes_ends");
+		KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	}
+	msleep(100);
+	KUNIT_EXPECT_EQ(test, rp->nmissed, 0);
+	kunit_release_action(test, drop, rp);
+	KUNIT_EXPECT_TRUE(test, comes_true(no_holder_left));
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 0);
+}
+
+static unsigned int tasks_with_stack(unsigned int *without)
+{
+	struct task_struct *process, *tsk;
+	unsigned int with = 0;
+	int cpu;
+
+	*without = 0;
+	guard(rcu)();
+	for_each_process_thread(process, tsk) {
+		if (tsk->kretprobe_top != KRETPROBE_NO_STACK)
+			with++;
+		else
+			++*without;
+	}
+	for_each_possible_cpu(cpu) {
+		if (idle_task(cpu)->kretprobe_top != KRETPROBE_NO_STACK)
+			with++;
+		else
+			++*without;
+	}
+	return with;
+}
+
+static unsigned long new_task_top;
+
+static int look_at_own_stack(void *done)
+{
+	new_task_top = current->kretprobe_top;
+	returns(1);
+	complete(done);
+	return 0;
+}
+
+static void every_task_has_a_stack_while_one_is_wanted(struct kunit *test)
+{
+	DECLARE_COMPLETION_ONSTACK(done);
+	struct task_struct *task;
+	struct kretprobe *rp;
+	unsigned int without;
+
+	kretprobe_stacks_trim();
+	KUNIT_EXPECT_EQ(test, 0, tasks_with_stack(&without));
+	/* One that has a cap of its own does not want any. */
+	rp = registered(test, returns, 1);
+	KUNIT_EXPECT_EQ(test, 0, tasks_with_stack(&without));
+	kunit_release_action(test, drop, rp);
+
+	rp = registered(test, returns, 0);
+	KUNIT_EXPECT_GT(test, tasks_with_stack(&without), 0);
+	KUNIT_EXPECT_EQ(test, without, 0);
+	task = kthread_run(look_at_own_stack, &done, "kprobes_new");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	wait_for_completion(&done);
+	KUNIT_EXPECT_NE(test, new_task_top, KRETPROBE_NO_STACK);
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 1);
+
+	/* As long as it is wanted, nothing is taken away. */
+	kretprobe_stacks_trim();
+	KUNIT_EXPECT_GT(test, tasks_with_stack(&without), 0);
+	kunit_release_action(test, drop, rp);
+	kretprobe_stacks_trim();
+	KUNIT_EXPECT_EQ(test, 0, tasks_with_stack(&without));
+}
+
+static void stack_in_use_is_not_taken_away(struct kunit *test)
+{
+	struct kretprobe *rp = registered(test, waits, 0);
+	struct task_struct *task;
+	unsigned int without;
+
+	task = start_waiting(test);
+	kunit_release_action(test, drop, rp);
+	kretprobe_stacks_trim();
+	KUNIT_EXPECT_EQ(test, 1, tasks_with_stack(&without));
+	KUNIT_EXPECT_FALSE(test, IS_ALIGNED(task->kretprobe_top, KRETPROBE_STACK_SIZE));
+	complete(&go_on);
+	kthread_stop_put(task);
+}
+
+/* The idle task of a CPU that goes offline never returns from that. */
+static void idle_task_of_an_offlined_cpu_starts_anew(struct kunit *test)
+{
+	struct task_struct *idle;
+	struct kretprobe *rp;
+	unsigned int i;
+	int cpu;
+
+	cpu = cpumask_any_but(cpu_online_mask, 0);
+	if (!IS_ENABLED(CONFIG_HOTPLUG_CPU) || cpu >= nr_cpu_ids)
+		kunit_skip(test, "no CPU to take offline");
+	rp = registered(test, arch_cpu_idle_dead, 0);
+	idle = idle_task(cpu);
+	for (i = 0; i < 3; i++) {
+		KUNIT_ASSERT_EQ(test, 0, remove_cpu(cpu));
+		KUNIT_EXPECT_NOT_NULL(test, idle->kretprobe_instances.first);
+		KUNIT_ASSERT_EQ(test, 0, add_cpu(cpu));
+		KUNIT_EXPECT_NULL(test, idle->kretprobe_instances.first);
+		KUNIT_EXPECT_TRUE(test, IS_ALIGNED(idle->kretprobe_top, KRETPROBE_STACK_SIZE));
+	}
+	KUNIT_EXPECT_EQ(test, rp->nmissed, 0);
+	kunit_release_action(test, drop, rp);
+	KUNIT_EXPECT_TRUE(test, comes_true(no_holder_left));
+}
+
+static struct kunit_case kretprobe_cases[] = {
+	KUNIT_CASE_PARAM(holder_stays_for_those_inside_and_then_goes, maxactive_gen_params),
+	KUNIT_CASE_PARAM(holder_goes_although_tasks_ended_inside, maxactive_gen_params),
+	KUNIT_CASE(every_task_has_a_stack_while_one_is_wanted),
+	KUNIT_CASE(stack_in_use_is_not_taken_away),
+	KUNIT_CASE(idle_task_of_an_offlined_cpu_starts_anew),
+	{}
+};
+
+static struct kunit_suite kretprobe_suite = {
+	.name = "kretprobe_core",
+	.test_cases = kretprobe_cases,
+};
+
+kunit_test_suite(kretprobe_suite);
+
+MODULE_DESCRIPTION("KUnit tests of what return probes leave behind");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,925 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of jprobes, through what modules can call.
+ */
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/fprobe.h>
+#include <linux/irq_work.h>
+#include <linux/kthread.h>
+#include <linux/math.h>
+#include <linux/stacktrace.h>
+
+#include "test_kprobes/probe.h"
+
+/* Where there are no jprobes there may be no u128 either, which a prototype here takes. */
+#ifdef CONFIG_JPROBES
+
+KUNIT_ARRAY_PARAM(entry, kprobes_entries, kprobes_step_desc);
+
+KUNIT_DEFINE_ACTION_WRAPPER(jprobe_drop, unregister_jprobe, struct jprobe *);
+
+/* It goes when the test case ends; one that has gone before does not mind. */
+static struct jprobe *jprobe_new(struct kunit *test, void *addr, void *entry)
+{
+	struct jprobe *jp = kunit_kzalloc(test, sizeof(*jp), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, jp);
+	jp->kp.addr = addr;
+	jp->entry = entry;
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, jprobe_drop, jp));
+	return jp;
+}
+
+static struct jprobe *jprobe_registered(struct kunit *test, void *addr, void *entry)
+{
+	struct jprobe *jp = jprobe_new(test, addr, entry);
+
+	KUNIT_ASSERT_EQ(test, 0, register_jprobe(jp));
+	return jp;
+}
+
+/* How often jprobe_return() has returned to its caller */
+static unsigned int came_back;
+
+static __always_inline void leave(void)
+{
+	jprobe_return();
+	came_back++;
+}
+
+static noinline __noclone u32 leave_from_deep(u32 depth)
+{
+	if (depth)
+		leave_from_deep(depth - 1);
+	else
+		leave();
+	/* Keep it a call, and something to return to. */
+	asm volatile("" : "+r" (depth) : : "memory");
+	return depth;
+}
+
+/* Arguments of all kinds */
+
+#define CALLERS	2
+
+/* What there is to see of a call, by the function, by the handler and in the end */
+struct view {
+	u64 values[2][16], result[4] __aligned(16);
+	unsigned int runs[2], preemptible;
+};
+
+enum { FUNCTION, HANDLER };
+
+/* One for the test itself, and one for each thread that calls beside it */
+static struct view views[1 + CALLERS];
+static struct task_struct *viewers[1 + CALLERS];
+
+/* Returns a number that hardly any other values would give. */
+static u64 note(unsigned int who, const u64 *values)
+{
+	unsigned int i = CALLERS;
+	struct view *view;
+	u64 sum = 0;
+
+	while (i && viewers[i] != current)
+		i--;
+	view = &views[i];
+	view->runs[who]++;
+	view->preemptible |= who == HANDLER && probe_may_be_preempted();
+	memcpy(view->values[who], values, sizeof(view->values[who]));
+	for (i = 0; i < ARRAY_SIZE(view->values[who]); i++)
+		sum = sum * 31 + values[i];
+	return sum;
+}
+
+static enum { JPROBE_RETURN, PLAIN_RETURN, DEEP_RETURN } ending;
+static bool changing;
+
+static noinline void change_all(u8 **places)
+{
+	for (; *places; places++)
+		**places ^= 0xff;
+	barrier();
+}
+
+static __always_inline void end_handler(void)
+{
+	if (ending == JPROBE_RETURN)
+		leave();
+	else if (ending == DEEP_RETURN)
+		leave_from_deep(2);
+}
+
+/*
+ * Of a struct that is larger than this arm64 passes the address of a copy, and
+ * the handler gets the same address: the copy is not the handler's to change.
+ */
+#define BY_VALUE_MAX	(IS_ENABLED(CONFIG_ARM64) ? 16 : SIZE_MAX)
+
+static u8 nowhere;
+
+#define VALUES(...)	((const u64[16]) { __VA_ARGS__ })
+#define PLACE(x)	(sizeof(x) > BY_VALUE_MAX ? &nowhere : (u8 *)&(x))
+#define change(...)	change_all((u8 *[]) { __VA_ARGS__, NULL })
+
+/*
+ * A prototype: a function, entered through ftrace and not, a handler, and a call
+ * with given arguments. The handler's result is a wrong one. @places is where it
+ * changes its arguments, and what comes last are the arguments as numbers.
+ */
+#define PATTERN(name, type, params, arguments, places, ...)		\
+static noinline __noclone type name##_traced params			\
+{									\
+	return (type) { note(FUNCTION, VALUES(__VA_ARGS__)) };		\
+}									\
+									\
+static noinline __noclone notrace type name##_untraced params		\
+{									\
+	return (type) { note(FUNCTION, VALUES(__VA_ARGS__)) };		\
+}									\
+									\
+static type name##_handler params					\
+{									\
+	u64 sum = note(HANDLER, VALUES(__VA_ARGS__));			\
+									\
+	if (changing)							\
+		change places;						\
+	end_handler();							\
+	return (type) { ~sum };						\
+}									\
+									\
+static noinline void name##_call(void *function, void *result)		\
+{									\
+	type (*call) params = function;					\
+									\
+	*(type *)result = call arguments;				\
+}
+
+PATTERN(registers, long, (long a, long b, long c, long d, long e, long f),
+	(11, -12, 13, -14, 15, -16),
+	(PLACE(a), PLACE(b), PLACE(c), PLACE(d), PLACE(e), PLACE(f)), a, b, c, d, e, f)
+
+PATTERN(ten_longs, u32,
+	(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j),
+	(-21, 22, -23, 24, -25, 26, -27, 28, -29, 30),
+	(PLACE(a), PLACE(b), PLACE(c), PLACE(d), PLACE(e), PLACE(f), PLACE(g), PLACE(h),
+	 PLACE(i), PLACE(j)), a, b, c, d, e, f, g, h, i, j)
+
+PATTERN(mixed, u16,
+	(u8 a, u16 b, u32 c, u64 d, bool e, const void *f, s8 g, s16 h, s32 i, u64 j, bool k,
+	 const char *l),
+	(0xf1, 0xf234, 0xf3456789, 0xf4567890abcdef12, true, views, -7, -808, -9090909,
+	 0xfa12345678901234, true, "twelve"),
+	(PLACE(a), PLACE(b), PLACE(c), PLACE(d), PLACE(e), PLACE(f), PLACE(g), PLACE(h),
+	 PLACE(i), PLACE(j), PLACE(k), PLACE(l)),
+	a, b, c, d, e, (uintptr_t)f, g, h, i, j, k, (uintptr_t)l)
+
+struct small {
+	u64 a;
+	u32 b;
+};
+
+struct large {
+	u64 a, b, c;
+};
+
+/* The result goes to memory, so there is a hidden argument too. */
+PATTERN(structs, struct large,
+	(struct small s, u32 t, struct large u, struct small v, long w, struct small x, long y),
+	((struct small) { 31, 32 }, 33, (struct large) { 34, 35, 36 }, (struct small) { 37, 38 },
+	 39, (struct small) { 40, 41 }, 42),
+	(PLACE(s), PLACE(t), PLACE(u), PLACE(v), PLACE(w), PLACE(x), PLACE(y)),
+	s.a, s.b, t, u.a, u.b, u.c, v.a, v.b, w, x.a, x.b, y)
+
+/* What is aligned to two words leaves holes before it. */
+PATTERN(holes, u128,
+	(long a, long b, long c, long d, long e, u128 f, long g, long h, u128 i, long j, u128 k,
+	 long l),
+	(51, 52, 53, 54, 55, (u128)56 << 64 | 57, 58, 59, (u128)60 << 64 | 61, 62,
+	 (u128)63 << 64 | 64, 65),
+	(PLACE(a), PLACE(b), PLACE(c), PLACE(d), PLACE(e), PLACE(f), PLACE(g), PLACE(h),
+	 PLACE(i), PLACE(j), PLACE(k), PLACE(l)),
+	a, b, c, d, e, f, f >> 64, g, h, i, i >> 64, j, k, k >> 64, l)
+
+/* As much as is taken along of the stack, where that is how it is passed */
+struct block {
+	u64 word[32];
+};
+
+PATTERN(block, u8, (struct block a, long b),
+	((struct block) { { [0] = 71, [1] = 72, [15] = 73, [30] = 74, [31] = 75 } }, 76),
+	(PLACE(a), PLACE(b)), a.word[0], a.word[1], a.word[15], a.word[30], a.word[31], b)
+
+struct pattern {
+	const char *name;
+	bool traced;
+	void (*call)(void *function, void *result);
+	void *function, *handler;
+};
+
+#define PATTERN_OF(name, kind, traced) \
+	{ #name ", " #kind, traced, name##_call, name##_##kind, name##_handler }
+
+static const struct pattern patterns[] = {
+	PATTERN_OF(registers, traced, true), PATTERN_OF(registers, untraced, false),
+	PATTERN_OF(ten_longs, traced, true), PATTERN_OF(ten_longs, untraced, false),
+	PATTERN_OF(mixed, traced, true), PATTERN_OF(mixed, untraced, false),
+	PATTERN_OF(structs, traced, true), PATTERN_OF(structs, untraced, false),
+	PATTERN_OF(holes, traced, true), PATTERN_OF(holes, untraced, false),
+	PATTERN_OF(block, traced, true), PATTERN_OF(block, untraced, false),
+};
+
+KUNIT_ARRAY_PARAM_DESC(pattern, patterns, name);
+
+/* What a call of each should look like without a jprobe and with one */
+static struct view unprobed[ARRAY_SIZE(patterns)], probed[ARRAY_SIZE(patterns)];
+
+static void call_pattern(const struct pattern *pattern, struct view *view)
+{
+	memset(view, 0, sizeof(*view));
+	pattern->call(pattern->function, view->result);
+}
+
+/* While there is no jprobe yet: what the function sees then is right. */
+static void learn_pattern(struct kunit *test, const struct pattern *pattern)
+{
+	struct view *with = &probed[pattern - patterns];
+
+	kprobes_text_watch(test, pattern->function);
+	call_pattern(pattern, &views[0]);
+	KUNIT_ASSERT_EQ(test, views[0].runs[FUNCTION], 1);
+	unprobed[pattern - patterns] = views[0];
+	*with = views[0];
+	memcpy(with->values[HANDLER], with->values[FUNCTION], sizeof(with->values[HANDLER]));
+	with->runs[HANDLER] = 1;
+}
+
+static void try_pattern(struct kunit *test, const struct pattern *pattern)
+{
+	unsigned int i, number = pattern - patterns;
+	struct jprobe *jp;
+
+	learn_pattern(test, pattern);
+	jp = jprobe_registered(test, pattern->function, pattern->handler);
+	KUNIT_EXPECT_EQ_MSG(test, kprobe_ftrace(&jp->kp),
+			    pattern->traced && IS_ENABLED(CONFIG_KPROBES_ON_FTRACE),
+			    "not the kind of entry it is meant to be");
+	for (i = 0; i < KPROBES_CALLS; i++) {
+		call_pattern(pattern, &views[0]);
+		KUNIT_EXPECT_MEMEQ(test, &views[0], &probed[number], sizeof(views[0]));
+	}
+	unregister_jprobe(jp);
+	call_pattern(pattern, &views[0]);
+	KUNIT_EXPECT_MEMEQ(test, &views[0], &unprobed[number], sizeof(views[0]));
+}
+
+static void handler_sees_the_arguments_with_preemption_off(struct kunit *test)
+{
+	try_pattern(test, test->param_value);
+}
+
+static void function_does_not_see_what_the_handler_changes(struct kunit *test)
+{
+	changing = true;
+	try_pattern(test, test->param_value);
+}
+
+static void plain_return_ends_a_handler_and_has_no_result(struct kunit *test)
+{
+	ending = PLAIN_RETURN;
+	changing = true;
+	try_pattern(test, test->param_value);
+}
+
+static void jprobe_return_ends_a_handler_from_three_calls_deep(struct kunit *test)
+{
+	ending = DEEP_RETURN;
+	changing = true;
+	try_pattern(test, test->param_value);
+}
+
+/* Calls on several processors, while jprobes come and go */
+
+#define CHANGES	200
+
+static atomic_t handled, wrong;
+
+static int caller_run(void *data)
+{
+	unsigned int number = (unsigned long)data, i;
+	struct view *view = &views[number];
+
+	viewers[number] = current;
+	while (!kthread_should_stop()) {
+		for (i = 0; i < ARRAY_SIZE(patterns); i++) {
+			call_pattern(&patterns[i], view);
+			atomic_add(view->runs[HANDLER], &handled);
+			if (memcmp(view, &probed[i], sizeof(*view)) &&
+			    memcmp(view, &unprobed[i], sizeof(*view)))
+				atomic_inc(&wrong);
+		}
+		/* One processor has to serve the other side too. */
+		cond_resched();
+	}
+	return 0;
+}
+
+KUNIT_DEFINE_ACTION_WRAPPER(caller_stop, kthread_stop, struct task_struct *);
+
+static void caller_start(struct kunit *test, unsigned long number)
+{
+	struct task_struct *task = kthread_create(caller_run, (void *)number, "jprobes_caller");
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	kthread_bind(task, cpumask_nth(number % num_online_cpus(), cpu_online_mask));
+	wake_up_process(task);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, caller_stop, task));
+}
+
+static bool handled_soon(void)
+{
+	unsigned long end = jiffies + 10 * HZ;
+	int before = atomic_read(&handled);
+
+	while (atomic_read(&handled) == before && time_before(jiffies, end))
+		cond_resched();
+	return atomic_read(&handled) != before;
+}
+
+static void jprobe_comes_and_goes_while_others_call(struct kunit *test)
+{
+	struct jprobe *jp;
+	unsigned int i;
+
+	atomic_set(&wrong, 0);
+	changing = true;
+	for (i = 0; i < ARRAY_SIZE(patterns); i++)
+		learn_pattern(test, &patterns[i]);
+	jp = jprobe_new(test, NULL, NULL);
+	for (i = 1; i <= CALLERS; i++)
+		caller_start(test, i);
+	for (i = 0; i < CHANGES; i++) {
+		const struct pattern *pattern = &patterns[i % ARRAY_SIZE(patterns)];
+
+		jp->kp.addr = pattern->function;
+		jp->kp.flags = 0;
+		jp->entry = pattern->handler;
+		KUNIT_ASSERT_EQ(test, 0, register_jprobe(jp));
+		KUNIT_ASSERT_TRUE(test, handled_soon());
+		unregister_jprobe(jp);
+		KUNIT_EXPECT_EQ(test, jp->kp.nmissed, 0);
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&wrong), 0);
+}
+
+/* Handlers for the functions among the targets; each has a note of its own. */
+
+#define CROWD	3
+
+static struct {
+	unsigned int calls, turn;
+	u32 x;
+} seen[CROWD];
+
+static void note_seen(unsigned int number, u32 x)
+{
+	seen[number].calls++;
+	seen[number].turn = ++probe_turns;
+	seen[number].x = x;
+}
+
+#define CROWD_HANDLER(number)					\
+static u32 handler_##number(u32 x)			\
+{							\
+	note_seen(number, x);				\
+	leave();					\
+	return 0;					\
+}
+
+CROWD_HANDLER(0)
+CROWD_HANDLER(1)
+CROWD_HANDLER(2)
+
+static u32 (* const handlers[CROWD])(u32 x) = { handler_0, handler_1, handler_2 };
+
+/* A return probe that counts entries and returns together */
+struct return_probe {
+	struct kretprobe rp;
+	unsigned int runs;
+};
+
+static int count_run(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	container_of(get_kretprobe(ri), struct return_probe, rp)->runs++;
+	return 0;
+}
+
+KUNIT_DEFINE_ACTION_WRAPPER(return_probe_drop, unregister_kretprobe, struct kretprobe *);
+
+/* It has room for one call: when that is not given back, the next is missed. */
+static struct return_probe *return_probe_registered(struct kunit *test, void *addr)
+{
+	struct return_probe *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, probe);
+	probe->rp.kp.addr = addr;
+	probe->rp.entry_handler = count_run;
+	probe->rp.handler = count_run;
+	probe->rp.maxactive = 1;
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->rp));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, return_probe_drop, &probe->rp));
+	return probe;
+}
+
+static void handlers_of_one_function_run_newest_first(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	unsigned int i;
+
+	for (i = 0; i < CROWD; i++)
+		jprobe_registered(test, step->call, handlers[i]);
+	kprobes_call_step(test, step);
+	for (i = 0; i < CROWD; i++) {
+		KUNIT_EXPECT_EQ(test, seen[i].calls, KPROBES_CALLS);
+		KUNIT_EXPECT_EQ(test, seen[i].x, (u32)-15);
+		KUNIT_EXPECT_EQ(test, seen[i].turn, seen[0].turn - i);
+	}
+}
+
+static void jprobes_kprobes_and_return_probes_share_a_function(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct probe *probe = probe_new(test, step->call);
+	struct return_probe *returns;
+
+	jprobe_registered(test, step->call, handler_0);
+	probe->kp.post_handler = probe_post_handler;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	returns = return_probe_registered(test, step->call);
+	jprobe_registered(test, step->call, handler_1);
+	KUNIT_EXPECT_EQ(test, step->call(5), kprobes_expected(5));
+	KUNIT_EXPECT_EQ(test, seen[0].calls, 1);
+	KUNIT_EXPECT_EQ(test, seen[1].calls, 1);
+	KUNIT_EXPECT_EQ(test, probe->hits, 1);
+	KUNIT_EXPECT_EQ(test, probe->turn, seen[1].turn + 1);
+	KUNIT_EXPECT_EQ(test, seen[0].turn, probe->turn + 1);
+	KUNIT_EXPECT_EQ(test, probe->posts, 1);
+	KUNIT_EXPECT_EQ(test, returns->runs, 2);
+}
+
+/* What a handler leaves behind */
+
+/* So many values that all registers which a call preserves are in use. */
+static noinline __noclone u64 values_across(const u64 *in, u32 (*call)(u32 x))
+{
+	u64 a = READ_ONCE(in[0]), b = READ_ONCE(in[1]), c = READ_ONCE(in[2]);
+	u64 d = READ_ONCE(in[3]), e = READ_ONCE(in[4]), f = READ_ONCE(in[5]);
+	u64 g = READ_ONCE(in[6]), h = READ_ONCE(in[7]), i = READ_ONCE(in[8]);
+	u64 j = READ_ONCE(in[9]), k = READ_ONCE(in[10]), l = READ_ONCE(in[11]);
+
+	call(2);
+	/* They are not to be added up before the call. */
+	asm volatile("" : "+rm" (a), "+rm" (b), "+rm" (c), "+rm" (d), "+rm" (e), "+rm" (f),
+			  "+rm" (g), "+rm" (h), "+rm" (i), "+rm" (j), "+rm" (k), "+rm" (l));
+	return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h + 9 * i + 10 * j +
+	       11 * k + 12 * l;
+}
+
+static u64 live[2][12];
+
+static u32 leaves_with_other_values(u32 x)
+{
+	note_seen(0, x);
+	return values_across(live[1], leave_from_deep);
+}
+
+static void caller_keeps_its_registers_when_a_handler_is_left(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	unsigned int i;
+	u64 sum;
+
+	for (i = 0; i < ARRAY_SIZE(live[0]); i++) {
+		live[0][i] = (i + 1) * 0x9e3779b97f4a7c15;
+		live[1][i] = ~live[0][i];
+	}
+	sum = values_across(live[0], step->call);
+	jprobe_registered(test, step->call, leaves_with_other_values);
+	KUNIT_EXPECT_EQ(test, values_across(live[0], step->call), sum);
+	KUNIT_EXPECT_EQ(test, seen[0].calls, 1);
+}
+
+static unsigned int wrong_calls(const struct kprobes_step *step, unsigned int calls)
+{
+	unsigned int i, wrong_ones = 0;
+
+	for (i = 0; i < calls; i++)
+		wrong_ones += step->call(i) != kprobes_expected(i) || seen[0].x != i;
+	return wrong_ones;
+}
+
+#define MANY	10000
+#define LEAVE	4711
+
+/* A handler does not return from it, others do. */
+static noinline __noclone u32 kprobes_test_leaver(u32 x)
+{
+	if (x == LEAVE)
+		leave();
+	asm volatile("" : "+r" (x) : : "memory");
+	return x + 1;
+}
+
+static u32 leaves_in_another_function(u32 x)
+{
+	note_seen(0, x);
+	return kprobes_test_leaver(LEAVE);
+}
+
+static void return_probes_lose_nothing_in_what_is_left(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct return_probe *outside = return_probe_registered(test, step->call);
+	struct return_probe *handler = return_probe_registered(test, leaves_in_another_function);
+	struct return_probe *left = return_probe_registered(test, kprobes_test_leaver);
+
+	jprobe_registered(test, step->call, leaves_in_another_function);
+	KUNIT_EXPECT_EQ(test, wrong_calls(step, MANY), 0);
+	KUNIT_EXPECT_EQ(test, kprobes_test_leaver(1), 2);
+	KUNIT_EXPECT_EQ(test, seen[0].calls, MANY);
+	KUNIT_EXPECT_EQ(test, outside->runs, 2 * MANY);
+	/* Inside a handler the entries were missed, and not the returns. */
+	KUNIT_EXPECT_EQ(test, handler->runs, 0);
+	KUNIT_EXPECT_EQ(test, handler->rp.kp.nmissed, MANY);
+	KUNIT_EXPECT_EQ(test, left->runs, 2);
+	KUNIT_EXPECT_EQ(test, left->rp.kp.nmissed, MANY);
+	KUNIT_EXPECT_EQ(test, outside->rp.nmissed + handler->rp.nmissed + left->rp.nmissed, 0);
+}
+
+/* Fprobe sees calls by handlers too, and diverts their returns. */
+static unsigned int traced_entries, traced_exits;
+
+static int note_traced_entry(struct fprobe *fp, unsigned long entry_ip, unsigned long ret_ip,
+			     struct pt_regs *regs, void *data)
+{
+	traced_entries++;
+	return 0;
+}
+
+static void note_traced_exit(struct fprobe *fp, unsigned long entry_ip, unsigned long ret_ip,
+			     struct pt_regs *regs, void *data)
+{
+	traced_exits++;
+}
+
+KUNIT_DEFINE_ACTION_WRAPPER(fprobe_drop, unregister_fprobe, struct fprobe *);
+
+static void fprobes_lose_nothing_in_what_is_left(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	const char *symbol = "kprobes_test_leaver";
+	struct fprobe *fp = kunit_kzalloc(test, sizeof(*fp), GFP_KERNEL);
+
+	if (!IS_ENABLED(CONFIG_FPROBE))
+		kunit_skip(test, "no fprobe in this kernel");
+	KUNIT_ASSERT_NOT_NULL(test, fp);
+	fp->entry_handler = note_traced_entry;
+	fp->exit_handler = note_traced_exit;
+	fp->nr_maxactive = 1;
+	KUNIT_ASSERT_EQ(test, 0, register_fprobe_syms(fp, &symbol, 1));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, fprobe_drop, fp));
+	traced_entries = 0;
+	traced_exits = 0;
+	jprobe_registered(test, step->call, leaves_in_another_function);
+	KUNIT_EXPECT_EQ(test, wrong_calls(step, MANY), 0);
+	KUNIT_EXPECT_EQ(test, traced_entries, MANY);
+	KUNIT_EXPECT_EQ(test, traced_exits, 0);
+	KUNIT_EXPECT_EQ(test, kprobes_test_leaver(1), 2);
+	KUNIT_EXPECT_EQ(test, traced_exits, 1);
+	KUNIT_EXPECT_EQ(test, fp->nmissed, 0);
+}
+
+static void none_of_very_many_calls_is_lost(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct jprobe *jp = jprobe_registered(test, step->call, handler_0);
+
+	KUNIT_EXPECT_EQ(test, wrong_calls(step, 10 * MANY), 0);
+	KUNIT_EXPECT_EQ(test, seen[0].calls, 10 * MANY);
+	KUNIT_EXPECT_EQ(test, jp->kp.nmissed, 0);
+}
+
+/* Handlers inside handlers */
+
+static const struct kprobes_step *other_entry(const struct kprobes_step *step)
+{
+	return &kprobes_entries[step->call == kprobes_traced];
+}
+
+static u32 (*nested_call)(u32 x);
+
+static u32 calls_another(u32 x)
+{
+	note_seen(0, x);
+	nested_call(x);
+	leave();
+	return 0;
+}
+
+static void call_inside_a_handler_is_missed_and_counted(struct kunit *test)
+{
+	const struct kprobes_step *outer = test->param_value, *inner = other_entry(outer);
+	struct jprobe *jp = jprobe_registered(test, inner->call, handler_1);
+
+	nested_call = inner->call;
+	jprobe_registered(test, outer->call, calls_another);
+	kprobes_call_step(test, outer);
+	KUNIT_EXPECT_EQ(test, seen[0].calls, KPROBES_CALLS);
+	KUNIT_EXPECT_EQ(test, seen[1].calls, 0);
+	KUNIT_EXPECT_EQ(test, jp->kp.nmissed, KPROBES_CALLS);
+	kprobes_call_step(test, inner);
+	KUNIT_EXPECT_EQ(test, seen[1].calls, KPROBES_CALLS);
+}
+
+static bool interruptible, interrupted;
+
+static void interrupt_run(struct irq_work *unused)
+{
+	nested_call(2);
+	WRITE_ONCE(interrupted, true);
+}
+
+static DEFINE_IRQ_WORK(interrupt, interrupt_run);
+
+static u32 is_interrupted(u32 x)
+{
+	bool unmask = irqs_disabled() && KPROBES_HANDLER_MAY_UNMASK;
+	unsigned int us;
+
+	note_seen(0, x);
+	interruptible = unmask || !irqs_disabled();
+	irq_work_queue(&interrupt);
+	if (unmask)
+		local_irq_enable();
+	for (us = 0; us < 100000 && interruptible && !READ_ONCE(interrupted); us++)
+		udelay(1);
+	if (unmask)
+		local_irq_disable();
+	seen[2].calls += READ_ONCE(interrupted);
+	leave();
+	return 0;
+}
+
+static void handler_is_left_after_one_in_an_interrupt_was(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+
+	interrupted = false;
+	nested_call = other_entry(step)->call;
+	jprobe_registered(test, nested_call, handler_1);
+	jprobe_registered(test, step->call, is_interrupted);
+	KUNIT_EXPECT_EQ(test, step->call(1), kprobes_expected(1));
+	irq_work_sync(&interrupt);
+	KUNIT_EXPECT_EQ(test, seen[0].calls, 1);
+	KUNIT_EXPECT_EQ(test, seen[1].calls, 1);
+	if (!interruptible)
+		kunit_skip(test, "the handler has interrupts off");
+	KUNIT_EXPECT_EQ_MSG(test, seen[2].calls, 1, "the interrupt came too late");
+}
+
+/* Stack traces */
+
+static unsigned long trace[32];
+static unsigned int trace_length;
+
+static u32 takes_a_trace(u32 x)
+{
+	trace_length = stack_trace_save(trace, ARRAY_SIZE(trace), 0);
+	leave();
+	return 0;
+}
+
+static noinline __noclone u32 trace_caller(u32 (*call)(u32 x))
+{
+	u32 value = call(1);
+
+	barrier();
+	return value;
+}
+
+static void stack_trace_shows_the_function_and_its_caller(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	unsigned int i = 0;
+
+	if (!IS_ENABLED(CONFIG_ARCH_CORRECT_STACKTRACE_ON_KRETPROBE))
+		kunit_skip(test, "not promised by this architecture");
+	jprobe_registered(test, step->call, takes_a_trace);
+	trace_length = 0;
+	trace_caller(step->call);
+	while (i < trace_length && !kprobes_within(step->call, trace[i]))
+		i++;
+	KUNIT_ASSERT_LT_MSG(test, i + 1, trace_length, "the function is not in the trace");
+	KUNIT_EXPECT_TRUE_MSG(test, kprobes_within(trace_caller, trace[i + 1]),
+			      "%pS follows on the function", (void *)trace[i + 1]);
+}
+
+/* Registration */
+
+static void disabled_jprobe_is_silent(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct jprobe *jp = jprobe_new(test, step->call, handler_0);
+
+	jp->kp.flags = KPROBE_FLAG_DISABLED;
+	KUNIT_ASSERT_EQ(test, 0, register_jprobe(jp));
+	kprobes_call_step(test, step);
+	KUNIT_EXPECT_EQ(test, seen[0].calls, 0);
+	KUNIT_EXPECT_EQ(test, 0, enable_jprobe(jp));
+	kprobes_call_step(test, step);
+	KUNIT_EXPECT_EQ(test, seen[0].calls, KPROBES_CALLS);
+	KUNIT_EXPECT_EQ(test, 0, disable_jprobe(jp));
+	kprobes_call_step(test, step);
+	KUNIT_EXPECT_EQ(test, seen[0].calls, KPROBES_CALLS);
+}
+
+static u64 int_pow_handler(u64 base, unsigned int exp)
+{
+	note_seen(0, base * 100 + exp);
+	leave();
+	return 0;
+}
+
+static void function_of_the_kernel_is_found_by_its_name(struct kunit *test)
+{
+	struct jprobe *jp;
+
+	kprobes_text_watch(test, int_pow);
+	jp = jprobe_new(test, NULL, int_pow_handler);
+	jp->kp.symbol_name = "int_pow";
+	KUNIT_ASSERT_EQ(test, 0, register_jprobe(jp));
+	KUNIT_EXPECT_TRUE(test, kprobes_within(int_pow, (unsigned long)jp->kp.addr));
+	KUNIT_EXPECT_EQ(test, int_pow(7, 5), 16807);
+	KUNIT_EXPECT_EQ(test, seen[0].calls, 1);
+	KUNIT_EXPECT_EQ(test, seen[0].x, 705);
+}
+
+static void expect_refused(struct kunit *test, struct jprobe *jp, int errno)
+{
+	struct jprobe before;
+
+	memcpy(&before, jp, sizeof(before));
+	KUNIT_EXPECT_EQ(test, errno, register_jprobe(jp));
+	KUNIT_EXPECT_MEMEQ_MSG(test, jp, &before, sizeof(before), "it was changed");
+}
+
+static void bad_jprobe_is_refused_and_not_changed(struct kunit *test)
+{
+	struct jprobe *jp = jprobe_new(test, NULL, handler_0);
+
+	expect_refused(test, jp, -EINVAL);
+	jp->kp.symbol_name = "no_such_function_anywhere";
+	expect_refused(test, jp, -ENOENT);
+	expect_refused(test, jprobe_new(test, kprobes_untraced, NULL), -EINVAL);
+	expect_refused(test, jprobe_new(test, (void *)1, handler_0), -ENOENT);
+	jp = jprobe_new(test, kprobes_untraced, handler_0);
+	unregister_jprobe(jp);
+	KUNIT_EXPECT_NULL(test, jp->kp.addr);
+}
+
+static void jprobe_off_the_entry_is_refused_and_not_changed(struct kunit *test)
+{
+	const struct kprobes_step *step = kprobes_need_step(test, "return");
+	struct jprobe *jp = jprobe_new(test, step->call, handler_0);
+
+	jp->kp.offset = step->addr - (void *)step->call;
+	expect_refused(test, jp, -EINVAL);
+	/* Other suites have functions of that name too, all of them alike. */
+	jp->kp.addr = NULL;
+	jp->kp.symbol_name = "kprobes_steps";
+	expect_refused(test, jp, -EINVAL);
+	expect_refused(test, jprobe_new(test, step->addr, handler_0), -EINVAL);
+}
+
+static noinline u32 not_for_probes(u32 x)
+{
+	asm volatile("" : "+r" (x) : : "memory");
+	return x;
+}
+
+NOKPROBE_SYMBOL(not_for_probes);
+
+static void function_not_for_probes_is_refused_and_nothing_changed(struct kunit *test)
+{
+	kprobes_text_watch(test, not_for_probes);
+	expect_refused(test, jprobe_new(test, not_for_probes, handler_0), -EINVAL);
+}
+
+static void same_jprobe_is_refused_twice(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+
+	expect_refused(test, jprobe_registered(test, step->call, handler_0), -EINVAL);
+	kprobes_call_step(test, step);
+	KUNIT_EXPECT_EQ(test, seen[0].calls, KPROBES_CALLS);
+}
+
+static void batch_is_registered_as_a_whole_or_not_at_all(struct kunit *test)
+{
+	void *const bad[] = { (void *)1, not_for_probes };
+	struct jprobe *jps[CROWD];
+	unsigned int i;
+
+	for (i = 0; i < CROWD; i++)
+		jps[i] = jprobe_new(test, kprobes_traced, handlers[i]);
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_jprobes(jps, 0));
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_jprobes(jps, -1));
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		jps[1]->kp.addr = bad[i];
+		KUNIT_EXPECT_EQ(test, i ? -EINVAL : -ENOENT, register_jprobes(jps, CROWD));
+	}
+	kprobes_traced(1);
+	KUNIT_EXPECT_EQ(test, seen[0].calls + seen[1].calls + seen[2].calls, 0);
+
+	jps[1]->kp.addr = (void *)kprobes_untraced;
+	KUNIT_ASSERT_EQ(test, 0, register_jprobes(jps, CROWD));
+	kprobes_traced(1);
+	kprobes_untraced(1);
+	unregister_jprobes(jps, CROWD);
+	kprobes_traced(1);
+	for (i = 0; i < CROWD; i++)
+		KUNIT_EXPECT_EQ(test, seen[i].calls, 1);
+}
+
+static int jprobes_test_init(struct kunit *test)
+{
+	ending = JPROBE_RETURN;
+	changing = false;
+	came_back = 0;
+	memset(viewers, 0, sizeof(viewers));
+	memset(seen, 0, sizeof(seen));
+	return kprobes_watch_targets(test);
+}
+
+static void jprobes_test_exit(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ_MSG(test, came_back, 0, "jprobe_return() returned");
+}
+
+static struct kunit_case jprobes_test_cases[] = {
+	KUNIT_CASE_PARAM(handler_sees_the_arguments_with_preemption_off, pattern_gen_params),
+	KUNIT_CASE_PARAM(function_does_not_see_what_the_handler_changes, pattern_gen_params),
+	KUNIT_CASE_PARAM(plain_return_ends_a_handler_and_has_no_result, pattern_gen_params),
+	KUNIT_CASE_PARAM(jprobe_return_ends_a_handler_from_three_calls_deep, pattern_gen_params),
+	KUNIT_CASE_SLOW(jprobe_comes_and_goes_while_others_call),
+	KUNIT_CASE_PARAM(handlers_of_one_function_run_newest_first, entry_gen_params),
+	KUNIT_CASE_PARAM(jprobes_kprobes_and_return_probes_share_a_function, entry_gen_params),
+	KUNIT_CASE_PARAM(caller_keeps_its_registers_when_a_handler_is_left, entry_gen_params),
+	KUNIT_CASE_PARAM(return_probes_lose_nothing_in_what_is_left, entry_gen_params),
+	KUNIT_CASE_PARAM(fprobes_lose_nothing_in_what_is_left, entry_gen_params),
+	KUNIT_CASE_PARAM_ATTR(none_of_very_many_calls_is_lost, entry_gen_params,
+			      { .speed = KUNIT_SPEED_SLOW }),
+	KUNIT_CASE_PARAM(call_inside_a_handler_is_missed_and_counted, entry_gen_params),
+	KUNIT_CASE_PARAM(handler_is_left_after_one_in_an_interrupt_was, entry_gen_params),
+	KUNIT_CASE_PARAM(stack_trace_shows_the_function_and_its_caller, entry_gen_params),
+	KUNIT_CASE_PARAM(disabled_jprobe_is_silent, entry_gen_params),
+	KUNIT_CASE(function_of_the_kernel_is_found_by_its_name),
+	KUNIT_CASE(bad_jprobe_is_refused_and_not_changed),
+	KUNIT_CASE(jprobe_off_the_entry_is_refused_and_not_changed),
+	KUNIT_CASE(function_not_for_probes_is_refused_and_nothing_changed),
+	KUNIT_CASE_PARAM(same_jprobe_is_refused_twice, entry_gen_params),
+	KUNIT_CASE(batch_is_registered_as_a_whole_or_not_at_all),
+	{}
+};
+
+#else
+
+static void jprobe_is_refused_where_there_are_none(struct kunit *test)
+{
+	struct jprobe jp = { .kp.addr = (void *)kprobes_traced, .entry = kprobes_untraced };
+
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, register_jprobe(&jp));
+}
+
+static struct kunit_case jprobes_test_cases[] = {
+	KUNIT_CASE(jprobe_is_refused_where_there_are_none),
+	{}
+};
+
+#define jprobes_test_init	NULL
+#define jprobes_test_exit	NULL
+
+#endif
+
+static struct kunit_suite jprobes_test_suite = {
+	.name = "kprobes_jprobe_test",
+	.init = jprobes_test_init,
+	.exit = jprobes_test_exit,
+	.test_cases = jprobes_test_cases,
+};
+
+kunit_test_suite(jprobes_test_suite);
+
+MODULE_DESCRIPTION("KUnit tests of jprobes");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,644 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of return probes on functions that many tasks are in at once, that
+ * interrupts come to, and that are left by other ways than a return.
+ */
+#include <linux/atomic.h>
+#include <linux/completion.h>
+#include <linux/delay.h>
+#include <linux/err.h>
+#include <linux/fprobe.h>
+#include <linux/irq_work.h>
+#include <linux/kallsyms.h>
+#include <linux/kthread.h>
+#include <linux/sched/signal.h>
+#include <linux/smp.h>
+#include <linux/stacktrace.h>
+#include <linux/wait.h>
+
+#include "test_kprobes/probe.h"
+
+/* The return stacks are there where return probes are not made of rethook. */
+#define LOSES_NOTHING	IS_ENABLED(CONFIG_KRETPROBE_RETURN_STACK)
+
+static void need_return_stacks(struct kunit *test)
+{
+	if (!LOSES_NOTHING)
+		kunit_skip(test, "not promised by this architecture");
+}
+
+/**
+ * struct counted - a return probe that counts, and checks what it was given
+ * @rp: the probe itself
+ * @live: it is registered, so it has to be unregistered when the case ends
+ * @entries: how often the entry handler ran
+ * @returns: how often the return handler ran
+ * @in_interrupt: how many of @entries were not in a task
+ * @in_idle: how many of @entries were in an idle task, or interrupted one
+ * @mixed_up: private data that was another call's
+ * @last: an instance that was in use
+ */
+struct counted {
+	struct kretprobe rp;
+	bool live;
+	atomic_t entries, returns, in_interrupt, in_idle, mixed_up;
+	struct kretprobe_instance *last;
+};
+
+/* Fills all private data with what only this call has: its frame. */
+static int count_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct counted *probe = container_of(get_kretprobe(ri), struct counted, rp);
+	unsigned long *data = (unsigned long *)ri->data;
+	size_t i;
+
+	atomic_inc(&probe->entries);
+	if (in_hardirq())
+		atomic_inc(&probe->in_interrupt);
+	if (is_idle_task(current))
+		atomic_inc(&probe->in_idle);
+	for (i = 0; i < probe->rp.data_size / sizeof(*data); i++)
+		data[i] = kernel_stack_pointer(regs) + i;
+	probe->last = ri;
+	return 0;
+}
+
+/* By now the stack pointer is past the return address, where that is on it. */
+static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct counted *probe = container_of(get_kretprobe(ri), struct counted, rp);
+	unsigned long sp = kernel_stack_pointer(regs);
+	unsigned long *data = (unsigned long *)ri->data;
+	size_t i;
+
+	if (IS_ENABLED(CONFIG_X86))
+		sp -= sizeof(long);
+	atomic_inc(&probe->returns);
+	for (i = 0; i < probe->rp.data_size / sizeof(*data); i++) {
+		if (data[i] != sp + i)
+			atomic_inc(&probe->mixed_up);
+	}
+	return 0;
+}
+
+static void counted_unregister(struct counted *probe)
+{
+	if (probe->live)
+		unregister_kretprobe(&probe->rp);
+	probe->live = false;
+}
+
+static void counted_drop(void *probe)
+{
+	counted_unregister(probe);
+}
+
+static struct counted *counted_registered(struct kunit *test, void *addr,
+					  size_t data_size, int maxactive)
+{
+	struct counted *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, probe);
+	probe->rp.kp.addr = addr;
+	probe->rp.entry_handler = count_entry;
+	probe->rp.handler = count_return;
+	probe->rp.data_size = data_size;
+	probe->rp.maxactive = maxactive;
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, counted_drop, probe));
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->rp));
+	probe->live = true;
+	return probe;
+}
+
+/* Every call was seen to return, or counted as missed, and by the right instance. */
+static void expect_counts(struct kunit *test, struct counted *probe, int calls, int missed)
+{
+	KUNIT_EXPECT_EQ(test, atomic_read(&probe->returns), calls - missed);
+	KUNIT_EXPECT_EQ(test, atomic_read(&probe->entries), calls - missed);
+	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, missed);
+	KUNIT_EXPECT_EQ(test, probe->rp.kp.nmissed, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&probe->mixed_up), 0);
+}
+
+/* Threads that sleep in a function until they are let go */
+
+static DECLARE_WAIT_QUEUE_HEAD(gate);
+static bool gate_open;
+static atomic_t sleepers, wrong;
+
+static noinline __noclone u32 sleeps(u32 depth)
+{
+	u32 below = 0;
+
+	if (depth) {
+		below = sleeps(depth - 1);
+	} else {
+		atomic_inc(&sleepers);
+		wait_event_interruptible(gate, READ_ONCE(gate_open));
+	}
+	/* Keep it a call, and something to do after it. */
+	asm volatile("" : "+r" (below) : : "memory");
+	return below + 1;
+}
+
+static int wait_to_be_stopped(void)
+{
+	flush_signals(current);
+	for (;;) {
+		set_current_state(TASK_INTERRUPTIBLE);
+		if (kthread_should_stop())
+			break;
+		schedule();
+	}
+	__set_current_state(TASK_RUNNING);
+	return 0;
+}
+
+static int sleeper_run(void *depth)
+{
+	allow_signal(SIGINT);
+	if (sleeps((unsigned long)depth) != (unsigned long)depth + 1)
+		atomic_inc(&wrong);
+	return wait_to_be_stopped();
+}
+
+struct crowd {
+	struct task_struct **task;
+	unsigned int num;
+};
+
+static void crowd_open_gate(void)
+{
+	WRITE_ONCE(gate_open, true);
+	wake_up_all(&gate);
+}
+
+/* All of them are out when this returns. */
+static void crowd_leave(void *data)
+{
+	struct crowd *crowd = data;
+
+	crowd_open_gate();
+	while (crowd->num)
+		kthread_stop(crowd->task[--crowd->num]);
+}
+
+/* All of them are asleep inside when this returns. */
+static struct crowd *crowd_enter(struct kunit *test, unsigned int num, unsigned long depth)
+{
+	struct crowd *crowd = kunit_kzalloc(test, sizeof(*crowd), GFP_KERNEL);
+	struct task_struct *task;
+
+	KUNIT_ASSERT_NOT_NULL(test, crowd);
+	crowd->task = kunit_kcalloc(test, num, sizeof(*crowd->task), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, crowd->task);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, crowd_leave, crowd));
+	gate_open = false;
+	atomic_set(&sleepers, 0);
+	atomic_set(&wrong, 0);
+	while (crowd->num < num) {
+		task = kthread_run(sleeper_run, (void *)depth, "kprobes_sleeper");
+		KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+		crowd->task[crowd->num++] = task;
+	}
+	while (atomic_read(&sleepers) < num)
+		msleep(20);
+	return crowd;
+}
+
+static const size_t data_sizes[] = { 0, 8, 256 };
+
+static void data_size_desc(const size_t *size, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%zu bytes of data", *size);
+}
+
+KUNIT_ARRAY_PARAM(data_size, data_sizes, data_size_desc);
+
+#define MANY	1000
+
+static void thousand_tasks_inside_all_return(struct kunit *test)
+{
+	const size_t *size = test->param_value;
+	struct counted *probe;
+	struct crowd *crowd;
+
+	need_return_stacks(test);
+	kprobes_text_watch(test, sleeps);
+	probe = counted_registered(test, sleeps, *size, 0);
+	crowd = crowd_enter(test, MANY, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&probe->entries), MANY);
+	KUNIT_EXPECT_EQ(test, atomic_read(&probe->returns), 0);
+	crowd_leave(crowd);
+	expect_counts(test, probe, MANY, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&wrong), 0);
+}
+
+#define BURST	64
+#define LEVELS	8
+
+static void burst_of_recursions_all_return(struct kunit *test)
+{
+	const size_t *size = test->param_value;
+	struct counted *probe;
+	struct crowd *crowd;
+
+	need_return_stacks(test);
+	probe = counted_registered(test, sleeps, *size, 0);
+	crowd = crowd_enter(test, BURST, LEVELS - 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&probe->entries), BURST * LEVELS);
+	crowd_leave(crowd);
+	expect_counts(test, probe, BURST * LEVELS, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&wrong), 0);
+}
+
+static void cap_is_kept_whoever_is_inside(struct kunit *test)
+{
+	const size_t *size = test->param_value;
+	struct counted *probe;
+	struct crowd *crowd;
+
+	probe = counted_registered(test, sleeps, *size, 7);
+	crowd = crowd_enter(test, 20, 1);
+	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 33);
+	crowd_leave(crowd);
+	expect_counts(test, probe, 40, 33);
+	KUNIT_EXPECT_EQ(test, atomic_read(&wrong), 0);
+	KUNIT_EXPECT_EQ_MSG(test, probe->rp.maxactive, 7, "what the user wrote was changed");
+}
+
+/* More data than is kept on return stacks: so many calls, and counted. */
+static void large_data_has_a_reserve(struct kunit *test)
+{
+	const int reserve = 2 * num_possible_cpus() + 64;
+	struct counted *probe;
+	struct crowd *crowd;
+
+	need_return_stacks(test);
+	probe = counted_registered(test, sleeps, KRETPROBE_MAX_DATA_SIZE, 0);
+	crowd = crowd_enter(test, reserve + 10, 0);
+	crowd_leave(crowd);
+	expect_counts(test, probe, reserve + 10, 10);
+}
+
+/* A task's stack is full, and then the reserve is, and then calls are missed. */
+static void deep_recursion_is_counted_to_the_end(struct kunit *test)
+{
+	struct counted *probe;
+	struct crowd *crowd;
+	int missed;
+
+	need_return_stacks(test);
+	probe = counted_registered(test, sleeps, 256, 0);
+	crowd = crowd_enter(test, 1, 119);
+	missed = probe->rp.nmissed;
+	KUNIT_EXPECT_GT(test, missed, 0);
+	KUNIT_EXPECT_LE(test, missed, 120 - LEVELS - 2 * num_possible_cpus() - 64);
+	crowd_leave(crowd);
+	expect_counts(test, probe, 120, missed);
+	KUNIT_EXPECT_EQ(test, atomic_read(&wrong), 0);
+
+	/* Nothing of that is left behind. */
+	crowd = crowd_enter(test, 1, LEVELS - 1);
+	crowd_leave(crowd);
+	expect_counts(test, probe, 120 + LEVELS, missed);
+}
+
+static void signalled_task_returns_like_any_other(struct kunit *test)
+{
+	struct counted *probe = counted_registered(test, sleeps, 8, 0);
+	struct crowd *crowd = crowd_enter(test, 1, 2);
+	unsigned int tries;
+
+	KUNIT_EXPECT_EQ(test, atomic_read(&probe->returns), 0);
+	send_sig(SIGINT, crowd->task[0], 1);
+	for (tries = 0; tries < 200 && atomic_read(&probe->returns) < 3; tries++)
+		msleep(20);
+	expect_counts(test, probe, 3, 0);
+	crowd_leave(crowd);
+}
+
+/* Leaving while they are inside */
+
+static void tasks_inside_return_unseen_when_the_probe_has_left(struct kunit *test)
+{
+	const size_t *size = test->param_value;
+	struct counted *probe = counted_registered(test, sleeps, *size, 60);
+	struct counted *stays = counted_registered(test, sleeps, 8, 0);
+	struct crowd *crowd = crowd_enter(test, 20, 2);
+	struct kretprobe_instance *ri = probe->last;
+
+	counted_unregister(probe);
+	if (LOSES_NOTHING) {
+		guard(rcu)();
+		KUNIT_EXPECT_NULL(test, get_kretprobe(ri));
+	}
+	/* What was the core's is the user's again. */
+	memset(&probe->rp, 0x5a, sizeof(probe->rp));
+	KUNIT_EXPECT_EQ(test, atomic_read(&probe->entries), 60);
+
+	if (LOSES_NOTHING)
+		counted_unregister(stays);
+	crowd_leave(crowd);
+	KUNIT_EXPECT_EQ(test, atomic_read(&probe->returns), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&wrong), 0);
+}
+
+/* Interrupts and idle tasks */
+
+static noinline __noclone u32 meets_interrupts(u32 x, struct irq_work *work)
+{
+	if (work) {
+		irq_work_queue(work);
+		irq_work_sync(work);
+	}
+	asm volatile("" : "+r" (x) : : "memory");
+	return x + 1;
+}
+
+static u32 interrupt_saw;
+
+static void call_from_interrupt(struct irq_work *work)
+{
+	interrupt_saw = meets_interrupts(41, NULL);
+}
+
+static void interrupt_enters_on_top_of_a_task(struct kunit *test)
+{
+	struct irq_work work = IRQ_WORK_INIT_HARD(call_from_interrupt);
+	struct counted *probe;
+	unsigned int i;
+
+	kprobes_text_watch(test, meets_interrupts);
+	probe = counted_registered(test, meets_interrupts, 64, 0);
+	for (i = 0; i < 100; i++) {
+		interrupt_saw = 0;
+		KUNIT_ASSERT_EQ(test, meets_interrupts(i, &work), i + 1);
+		KUNIT_ASSERT_EQ(test, interrupt_saw, 42);
+	}
+	expect_counts(test, probe, 200, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&probe->in_interrupt), 100);
+}
+
+static void call_on_cpu(void *unused)
+{
+	interrupt_saw = meets_interrupts(41, NULL);
+}
+
+static void idle_task_has_a_return_stack(struct kunit *test)
+{
+	struct counted *probe = counted_registered(test, meets_interrupts, 64, 0);
+	unsigned int cpu, tries;
+
+	cpu = cpumask_any_but(cpu_online_mask, raw_smp_processor_id());
+	if (cpu >= nr_cpu_ids)
+		kunit_skip(test, "there is one CPU only");
+	for (tries = 0; tries < 100 && !atomic_read(&probe->in_idle); tries++) {
+		msleep(20);
+		KUNIT_ASSERT_EQ(test, 0, smp_call_function_single(cpu, call_on_cpu, NULL, true));
+	}
+	KUNIT_EXPECT_GT(test, atomic_read(&probe->in_idle), 0);
+	expect_counts(test, probe, tries, 0);
+}
+
+/* Stack traces */
+
+#define TRACE_DEPTH	40
+
+struct trace {
+	unsigned long entry[TRACE_DEPTH];
+	unsigned int length;
+};
+
+static noinline __noclone u32 sleeps_deeper(u32 depth)
+{
+	u32 value = sleeps(depth);
+
+	barrier();
+	return value + 1;
+}
+
+static noinline __noclone u32 sleeps_deepest(u32 depth)
+{
+	u32 value = sleeps_deeper(depth);
+
+	barrier();
+	return value + 1;
+}
+
+static int deep_sleeper_run(void *depth)
+{
+	if (sleeps_deepest((unsigned long)depth) != (unsigned long)depth + 3)
+		atomic_inc(&wrong);
+	return wait_to_be_stopped();
+}
+
+/* The trace of a thread that sleeps at the bottom of @depth recursions and two more. */
+static void trace_deep_sleeper(struct kunit *test, unsigned long depth, struct trace *trace)
+{
+	struct task_struct *task;
+
+	gate_open = false;
+	atomic_set(&sleepers, 0);
+	atomic_set(&wrong, 0);
+	task = kthread_run(deep_sleeper_run, (void *)depth, "kprobes_deep");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	while (!atomic_read(&sleepers))
+		msleep(20);
+	/* It counts itself before it is asleep. */
+	msleep(20);
+	trace->length = stack_trace_save_tsk(task, trace->entry, TRACE_DEPTH, 0);
+	crowd_open_gate();
+	kthread_stop(task);
+	KUNIT_EXPECT_EQ(test, atomic_read(&wrong), 0);
+}
+
+/* Whether the functions stand in the trace in this order, maybe with others between. */
+static bool trace_has(struct trace *trace, void *const *function, unsigned int num)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < trace->length && n < num; i++)
+		n += kprobes_within(function[n], trace->entry[i]);
+	return n == num;
+}
+
+static const char *const trampolines[] = {
+	"__kretprobe_trampoline+0x0/", "arch_rethook_trampoline+0x0/", "return_to_handler+0x0/",
+};
+
+/* As a return address, that is: what one calls goes on from somewhere inside. */
+static bool trace_names_a_trampoline(struct trace *trace)
+{
+	char name[KSYM_SYMBOL_LEN];
+	unsigned int i, k;
+
+	for (i = 0; i < trace->length; i++) {
+		sprint_symbol(name, trace->entry[i]);
+		for (k = 0; k < ARRAY_SIZE(trampolines); k++) {
+			if (str_has_prefix(name, trampolines[k]))
+				return true;
+		}
+	}
+	return false;
+}
+
+static void expect_trace(struct kunit *test, struct trace *trace,
+			 void *const *function, unsigned int num)
+{
+	KUNIT_EXPECT_TRUE(test, trace_has(trace, function, num));
+	KUNIT_EXPECT_FALSE(test, trace_names_a_trampoline(trace));
+}
+
+static void need_stack_traces(struct kunit *test)
+{
+	if (!IS_ENABLED(CONFIG_STACKTRACE) ||
+	    !IS_ENABLED(CONFIG_ARCH_CORRECT_STACKTRACE_ON_KRETPROBE))
+		kunit_skip(test, "not promised by this architecture");
+}
+
+/* Recursion three deep, in three functions with a return probe each, one with two. */
+static void another_task_sees_callers_not_trampolines(struct kunit *test)
+{
+	void *const callers[] = {
+		sleeps, sleeps, sleeps, sleeps_deeper, sleeps_deepest, deep_sleeper_run,
+	};
+	struct trace trace = { };
+
+	need_stack_traces(test);
+	counted_registered(test, sleeps, 8, 0);
+	counted_registered(test, sleeps, 0, 0);
+	counted_registered(test, sleeps_deeper, 8, 0);
+	counted_registered(test, sleeps_deepest, 8, 10);
+	trace_deep_sleeper(test, 2, &trace);
+	expect_trace(test, &trace, callers, ARRAY_SIZE(callers));
+}
+
+static struct trace entry_trace, return_trace;
+
+static int trace_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	entry_trace.length = stack_trace_save(entry_trace.entry, TRACE_DEPTH, 0);
+	return 0;
+}
+
+static int trace_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	return_trace.length = stack_trace_save(return_trace.entry, TRACE_DEPTH, 0);
+	return 0;
+}
+
+static noinline __noclone u32 level_one(u32 x)
+{
+	u32 value = kprobes_traced(x);
+
+	barrier();
+	return value + 1;
+}
+
+static noinline __noclone u32 level_two(u32 x)
+{
+	u32 value = level_one(x);
+
+	barrier();
+	return value + 1;
+}
+
+static noinline __noclone u32 level_three(u32 x)
+{
+	u32 value = level_two(x);
+
+	barrier();
+	return value + 1;
+}
+
+static void handlers_see_callers_not_trampolines(struct kunit *test)
+{
+	void *const callers[] = { level_one, level_two, level_three };
+	struct counted *probe;
+
+	need_stack_traces(test);
+	counted_registered(test, level_one, 0, 0);
+	counted_registered(test, level_two, 0, 0);
+	probe = counted_registered(test, kprobes_traced, 0, 0);
+	counted_unregister(probe);
+	probe->rp.kp.addr = (kprobe_opcode_t *)kprobes_traced;
+	probe->rp.kp.flags = 0;
+	probe->rp.entry_handler = trace_entry;
+	probe->rp.handler = trace_return;
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->rp));
+	probe->live = true;
+	level_three(1);
+	expect_trace(test, &entry_trace, callers, ARRAY_SIZE(callers));
+	expect_trace(test, &return_trace, callers, ARRAY_SIZE(callers));
+}
+
+/* Beside others who divert returns */
+
+#ifdef CONFIG_FPROBE
+static atomic_t fprobe_exits;
+
+static void count_exit(struct fprobe *fp, unsigned long entry_ip, unsigned long ret_ip,
+		       struct pt_regs *regs, void *data)
+{
+	atomic_inc(&fprobe_exits);
+}
+
+static void drop_fprobe(void *fp)
+{
+	unregister_fprobe(fp);
+}
+
+static void fprobe_exits_beside_return_probes(struct kunit *test)
+{
+	void *const callers[] = { sleeps, sleeps, sleeps_deeper, sleeps_deepest };
+	static struct fprobe fp;
+	struct trace trace = { };
+	struct counted *first, *second;
+	unsigned long ip[] = { (unsigned long)sleeps, (unsigned long)sleeps_deeper };
+
+	need_return_stacks(test);
+	memset(&fp, 0, sizeof(fp));
+	fp.exit_handler = count_exit;
+	atomic_set(&fprobe_exits, 0);
+	first = counted_registered(test, sleeps, 8, 0);
+	KUNIT_ASSERT_EQ(test, 0, register_fprobe_ips(&fp, ip, ARRAY_SIZE(ip)));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_fprobe, &fp));
+	second = counted_registered(test, sleeps_deeper, 8, 0);
+	trace_deep_sleeper(test, 1, &trace);
+	KUNIT_EXPECT_EQ(test, atomic_read(&fprobe_exits), 3);
+	expect_counts(test, first, 2, 0);
+	expect_counts(test, second, 1, 0);
+	expect_trace(test, &trace, callers, ARRAY_SIZE(callers));
+}
+#endif
+
+static struct kunit_case kretprobe_tasks_cases[] = {
+	KUNIT_CASE_PARAM(thousand_tasks_inside_all_return, data_size_gen_params),
+	KUNIT_CASE_PARAM(burst_of_recursions_all_return, data_size_gen_params),
+	KUNIT_CASE_PARAM(cap_is_kept_whoever_is_inside, data_size_gen_params),
+	KUNIT_CASE(large_data_has_a_reserve),
+	KUNIT_CASE(deep_recursion_is_counted_to_the_end),
+	KUNIT_CASE(signalled_task_returns_like_any_other),
+	KUNIT_CASE_PARAM(tasks_inside_return_unseen_when_the_probe_has_left,
+			 data_size_gen_params),
+	KUNIT_CASE(interrupt_enters_on_top_of_a_task),
+	KUNIT_CASE(idle_task_has_a_return_stack),
+	KUNIT_CASE(another_task_sees_callers_not_trampolines),
+	KUNIT_CASE(handlers_see_callers_not_trampolines),
+#ifdef CONFIG_FPROBE
+	KUNIT_CASE(fprobe_exits_beside_return_probes),
+#endif
+	{}
+};
+
+static struct kunit_suite kretprobe_tasks_suite = {
+	.name = "kretprobe_tasks_test",
+	.init = kprobes_watch_targets,
+	.test_cases = kretprobe_tasks_cases,
+};
+
+kunit_test_suite(kretprobe_tasks_suite);
+
+MODULE_DESCRIPTION("KUnit tests of return probes and tasks");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,29 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# A probed instruction that faults for good: what the oops says first. The thread
+# it happens to is the victim's.
+
+. ./functions
+need_debugfs
+need_victim
+[ -f "$victim/oops" ] || skip "no instruction that faults on this architecture"
+panic=/proc/sys/kernel/panic_on_oops
+before=$(cat $panic) && can_write 0 $panic || skip "an oops may be a panic here"
+
+mark_log
+echo "kprobes_test: expected report begins" >/dev/kmsg
+check "an instruction faults under a probe" can_write 1 "$victim/oops"
+sleep 1
+echo "$before" >$panic
+echo "kprobes_test: expected report ends" >/dev/kmsg
+log | sed 's/^<[0-9]*>//; s/^\[[^]]*\] //' |
+	sed -n '/expected report begins/,/expected report ends/p' >/tmp/kprobes-oops
+check_is "the first line names the probe" "$(sed -n 2p /tmp/kprobes-oops | sed 's/+0x.*//')" \
+	"kprobes: the probed instruction at kprobes_victim_reads"
+check "the oops follows" grep -q 'BUG: \|Unable to handle' /tmp/kprobes-oops
+check "it is at the probed address" grep -q 'kprobes_victim_reads+' /tmp/kprobes-oops
+check "the probe has left" fails listed kprobes_victim_reads
+call_victim 1
+check "and the module works" [ -f "$victim/calls" ]
+rm -f /tmp/kprobes-oops
+finish

@@ -1,0 +1,54 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Processes that are asleep in a function with a return probe.
+
+. ./functions
+sleeping=hrtimer_nanosleep
+load kretprobe_example func=$sleeping || skip "no sample, or no $sleeping"
+
+# stack_of PID: the functions that process is in, innermost first, once it sleeps
+stack_of()
+{
+	tries=0
+	while ! grep -q "$sleeping" "/proc/$1/stack" 2>/dev/null && [ $tries -lt 50 ]; do
+		sleep 0.1
+		tries=$((tries + 1))
+	done
+	sed 's/.*] //; s/+.*//' "/proc/$1/stack"
+}
+
+mark_log
+sleep 1
+check "a sleep is seen to return" logged "sleep .*: $sleeping returned 0 after [0-9]* ns"
+
+sleep 1000 &
+pid=$!
+if [ -f /proc/$pid/stack ]; then
+	stack=$(stack_of $pid)
+	check "another process sees the function in the stack" \
+		[ -n "$(echo "$stack" | grep "^$sleeping\$")" ]
+	check "and its caller" [ -n "$(echo "$stack" |
+		awk -v probed="$sleeping" 'below; $0 == probed { below = 1 }' | grep nanosleep)" ]
+	check "and no trampoline" [ -z "$(echo "$stack" | grep trampoline)" ]
+fi
+mark_log
+kill -9 $pid
+wait $pid
+check "one that is killed returns too" logged "sleep (pid $pid): $sleeping returned -"
+
+sleep 2 &
+pid=$!
+sleep 0.5
+mark_log
+check "the module can go while a process is inside" unload kretprobe_example
+wait $pid
+check_is "which goes on as if there had been no probe" $? 0
+check "with no handler run" fails logged "sleep (pid $pid)"
+check "and nothing of it missed" logged 'removed, 0 calls missed'
+load kretprobe_example func=$sleeping
+mark_log
+sleep 1
+check "it can come back" logged "sleep .*: $sleeping returned 0"
+unload kretprobe_example
+check "the kernel had nothing to say about all that" fails logged 'WARNING\|BUG:\|Oops'
+finish
