@@ -46,6 +46,13 @@ fork_three_times()
 	sh -c '(:); (:); (:); :'
 }
 
+# show FILE COPY: print the file, and keep it as /tmp/COPY
+show()
+{
+	echo "\$ cat $1"
+	tee "/tmp/$2" <"$1"
+}
+
 echo "hello" >/root/hello
 list=/sys/kernel/debug/kprobes/list
 
@@ -89,11 +96,39 @@ else
 fi
 echo "$quiet" >/proc/sys/kernel/printk
 
+explain "A jprobe is a function of ours that is called with the arguments of the probed one, and finds" \
+	"them by name. This one looks at the path that do_filp_open() is given:"
+load jprobe_example.ko name=/root/
+forget
+echo "$ cat /root/hello"
+cat /root/hello
+seen "arguments of do_filp_open by name" 'jprobe_example: cat .* opens pathname="/root/hello"' 1
+unload jprobe_example
+
 explain "A return probe sees what a function returns, here the pid of the child, and how long it took:"
 load kretprobe_example.ko func=kernel_clone
 fork_three_times
 seen "return values of kernel_clone" 'kretprobe_example: sh .* kernel_clone returned [0-9]+ after' 3
 unload kretprobe_example
+
+explain "A handler can send the kernel elsewhere. Here a function of the module's runs in place of" \
+	"version_proc_show(), until the module leaves:"
+show /proc/version before
+load kprobe_replace.ko
+show /proc/version meanwhile
+unload kprobe_replace
+show /proc/version after
+if grep -q kprobe_replace /tmp/meanwhile && cmp -s /tmp/before /tmp/after; then
+	kptest pass "a function is replaced, and put back"
+else
+	kptest fail "a function is replaced, and put back"
+fi
+
+explain "The handler of this module reads through a NULL pointer. Its fault handler puts that right:"
+load kprobe_fault.ko symbol=kernel_clone
+fork_three_times
+seen "a fault in a handler is survived" 'kprobe_fault: kernel_clone entered by sh .* survived fault' 3
+unload kprobe_fault
 
 explain "Tracing tools use the same probes without writing a module. Which files are opened?"
 cd /sys/kernel/tracing

@@ -6,7 +6,8 @@
  *	insmod kretprobe_example.ko func=vfs_read	any other one
  *
  * A return probe has two handlers. One runs at the entry and may keep data for
- * this very call; the other one gets that data back when the call returns.
+ * this very call; the other one gets that data back when the call returns. That
+ * works for however many calls at the same time.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -49,8 +50,6 @@ static struct kretprobe probe = {
 	.entry_handler	= function_enters,
 	.handler	= function_returns,
 	.data_size	= sizeof(struct call),
-	/* So many calls may be under way at once; more are counted, not shown. */
-	.maxactive	= 32,
 };
 
 static int __init kretprobe_example_init(void)

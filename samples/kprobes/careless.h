@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _SAMPLES_KPROBES_CARELESS_H
+#define _SAMPLES_KPROBES_CARELESS_H
+/*
+ * A function that loads a word from wherever it is told to. In assembly, because
+ * who deals with its fault has to know the instruction that faults, and where
+ * the function can go on as if it had not.
+ */
+#include <linux/linkage.h>
+#include <linux/objtool.h>
+#include <linux/types.h>
+#ifdef CONFIG_X86
+#include <asm/asm.h>
+#endif
+
+/*
+ * Returns 0, with the word at @from in @word. After a fault at careless_load
+ * that made it go on at careless_done it returns what was put into the register
+ * for return values.
+ */
+unsigned int careless_read(unsigned long from, unsigned long *word);
+
+extern u8 careless_load[] asm(".Lcareless_load");
+extern u8 careless_done[] asm(".Lcareless_done");
+
+#if defined(CONFIG_X86)
+
+/* objtool is told that the labels are no targets of indirect jumps. */
+asm("	.pushsection .text, \"ax\"\n"
+	ASM_FUNC_ALIGN "\n"
+"	.type careless_read, @function\n"
+"careless_read:\n"
+".Lcareless_load: " ANNOTATE_NOENDBR
+"	mov (%" _ASM_ARG1 "), %" _ASM_CX "\n"
+"	mov %" _ASM_CX ", (%" _ASM_ARG2 ")\n"
+"	xor %eax, %eax\n"
+".Lcareless_done: " ANNOTATE_NOENDBR
+	ASM_RET
+"	.size careless_read, . - careless_read\n"
+"	.popsection\n"
+);
+
+#elif defined(CONFIG_ARM64)
+
+asm("	.pushsection .text, \"ax\"\n"
+"	.balign 16\n"
+"	.type careless_read, %function\n"
+"careless_read:\n"
+"	hint #34\n"	/* bti c */
+".Lcareless_load:\n"
+"	ldr x2, [x0]\n"
+"	str x2, [x1]\n"
+"	mov w0, #0\n"
+".Lcareless_done:\n"
+"	ret\n"
+"	.size careless_read, . - careless_read\n"
+"	.popsection\n"
+);
+
+#endif
+
+#endif /* _SAMPLES_KPROBES_CARELESS_H */
