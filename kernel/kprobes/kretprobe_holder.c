@@ -56,21 +56,21 @@ static struct kretprobe_holder *alloc_holder(int num, size_t size)
 }
 
 /* The handler of a return probe that has none. */
-static int no_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
+int kretprobe_no_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	return 0;
 }
 
-NOKPROBE_SYMBOL(no_handler);
+NOKPROBE_SYMBOL(kretprobe_no_handler);
 
 /* And of one that has gone: what was the last call inside may just have ended. */
-static int left_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
+int kretprobe_left_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	kretprobe_reap_holders();
 	return 0;
 }
 
-NOKPROBE_SYMBOL(left_handler);
+NOKPROBE_SYMBOL(kretprobe_left_handler);
 
 int kretprobe_pool_create(struct kretprobe *rp)
 {
@@ -92,7 +92,7 @@ int kretprobe_pool_create(struct kretprobe *rp)
 		free_holder(rph);
 		return err;
 	}
-	rph->handler = rp->handler ?: no_handler;
+	rph->handler = rp->handler ?: kretprobe_no_handler;
 	rcu_assign_pointer(rph->rp, rp);
 	rp->rph = rph;
 	return 0;
@@ -104,7 +104,7 @@ int kretprobe_pool_create(struct kretprobe *rp)
  */
 void kretprobe_pool_stop(struct kretprobe *rp)
 {
-	WRITE_ONCE(rp->rph->handler, no_handler);
+	WRITE_ONCE(rp->rph->handler, kretprobe_no_handler);
 }
 
 /* After the handlers have been waited for: nobody takes an instance any more. */
@@ -116,7 +116,7 @@ void kretprobe_pool_release(struct kretprobe *rp)
 	if (uses_stacks(rph))
 		kretprobe_stacks_put();
 	RCU_INIT_POINTER(rph->rp, NULL);
-	WRITE_ONCE(rph->handler, left_handler);
+	WRITE_ONCE(rph->handler, kretprobe_left_handler);
 	mutex_lock(&left_mutex);
 	list_add_tail(&rph->leaving, &left_holders);
 	mutex_unlock(&left_mutex);

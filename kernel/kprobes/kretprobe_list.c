@@ -300,17 +300,22 @@ static void run_handlers(struct llist_node *node, struct llist_node *end,
 
 NOKPROBE_SYMBOL(run_handlers);
 
-/* Returning from what a handler called: its level is taken. */
+/*
+ * Returning from what a handler called: its level is taken. A return probe is
+ * only looked at if its handler would have been called, because then it stays.
+ */
 static void count_misses(struct llist_node *node, struct llist_node *end)
 {
-	struct kretprobe *rp;
+	struct kretprobe_holder *rph;
+	kretprobe_handler_t handler;
 
 	for (; node != end; node = node->next) {
-		rp = user_of(instance_of(node)->rph);
-		if (!rp)
+		rph = instance_of(node)->rph;
+		handler = READ_ONCE(rph->handler);
+		if (handler == kretprobe_left_handler)
 			kretprobe_reap_holders();
-		else if (rp->handler)
-			kretprobe_count_miss(rp);
+		else if (handler != kretprobe_no_handler)
+			kretprobe_count_miss(user_of(rph));
 	}
 }
 
