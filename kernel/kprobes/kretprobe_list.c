@@ -204,7 +204,8 @@ void kretprobe_reset_task(struct task_struct *tsk)
 		if (!kretprobe_same_stack((unsigned long)ri, top))
 			objpool_push(ri, &ri->rph->pool);
 	}
-	if (top != KRETPROBE_NO_STACK)
+	/* An empty stack may be taken away meanwhile, and is left alone. */
+	if (top != KRETPROBE_NO_STACK && !IS_ALIGNED(top, KRETPROBE_STACK_SIZE))
 		tsk->kretprobe_top = ALIGN_DOWN(top, KRETPROBE_STACK_SIZE);
 }
 
