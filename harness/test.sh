@@ -125,10 +125,11 @@ run_demo()
 	fi
 }
 
+# Everything takes several times as long there.
 run_debug()
 {
 	build_image
-	guest kunit kunit kunit.enable=1
+	TIMEOUT=1500 guest kunit kunit kunit.enable=1
 	PART=stress guest guest stress "kpseconds=${STRESS_SECONDS:-20}"
 }
 
