@@ -29,7 +29,7 @@ static __always_inline struct kretprobe_instance *instance_of(struct llist_node 
 /* NULL once the return probe has gone. Without RCU's checks, which can be probed. */
 static __always_inline struct kretprobe *user_of(struct kretprobe_holder *rph)
 {
-	return READ_ONCE(*(struct kretprobe **)&rph->rp);
+	return rcu_dereference_raw(rph->rp);
 }
 
 /*
