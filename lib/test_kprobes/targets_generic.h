@@ -22,7 +22,7 @@ static const struct kprobes_step kprobes_steps_table[] = {
 	{ "untraced function entry", kprobes_untraced, NULL, kprobes_untraced },
 };
 
-static const struct kprobes_step kprobes_entries[] = {
+static const struct kprobes_step kprobes_entries[] __maybe_unused = {
 	{ "function entry", kprobes_traced, NULL, kprobes_traced },
 	{ "untraced function entry", kprobes_untraced, NULL, kprobes_untraced },
 };

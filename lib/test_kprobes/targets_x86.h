@@ -153,7 +153,7 @@ static const struct kprobes_step kprobes_steps_table[] = {
 	{ "return", kprobes_step_return, NULL, kprobes_steps, true },
 };
 
-static const struct kprobes_step kprobes_entries[] = {
+static const struct kprobes_step kprobes_entries[] __maybe_unused = {
 	{ "function entry", kprobes_traced, NULL, kprobes_traced },
 	{ "untraced function entry", kprobes_untraced, NULL, kprobes_untraced },
 	{ "assembly function entry", kprobes_steps, NULL, kprobes_steps },
