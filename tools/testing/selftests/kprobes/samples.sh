@@ -131,7 +131,8 @@ rm "$versions"
 survives()
 {
 	try kprobe_fault "address=$2"
-	check "kprobe_fault survives $1" logged "entered by .*: survived fault 0x[0-9a-f]* at address $2\$"
+	check "kprobe_fault survives $1" \
+		logged "entered by .*: survived fault 0x[0-9a-f]* at address $2\$"
 	check "and tells how often" logged 'removed, [1-9][0-9]* faults survived'
 }
 
