@@ -93,8 +93,8 @@ static void counted_drop(void *probe)
 	counted_unregister(probe);
 }
 
-static struct counted *counted_registered(struct kunit *test, void *addr,
-					  size_t data_size, int maxactive)
+static struct counted *counted_new(struct kunit *test, void *addr,
+				   size_t data_size, int maxactive)
 {
 	struct counted *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
 
@@ -105,8 +105,21 @@ static struct counted *counted_registered(struct kunit *test, void *addr,
 	probe->rp.data_size = data_size;
 	probe->rp.maxactive = maxactive;
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, counted_drop, probe));
+	return probe;
+}
+
+static void counted_register(struct kunit *test, struct counted *probe)
+{
 	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->rp));
 	probe->live = true;
+}
+
+static struct counted *counted_registered(struct kunit *test, void *addr,
+					  size_t data_size, int maxactive)
+{
+	struct counted *probe = counted_new(test, addr, data_size, maxactive);
+
+	counted_register(test, probe);
 	return probe;
 }
 
@@ -167,6 +180,13 @@ struct crowd {
 	unsigned int num;
 };
 
+static void crowd_close_gate(void)
+{
+	gate_open = false;
+	atomic_set(&sleepers, 0);
+	atomic_set(&wrong, 0);
+}
+
 static void crowd_open_gate(void)
 {
 	WRITE_ONCE(gate_open, true);
@@ -193,9 +213,7 @@ static struct crowd *crowd_enter(struct kunit *test, unsigned int num, unsigned 
 	crowd->task = kunit_kcalloc(test, num, sizeof(*crowd->task), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, crowd->task);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, crowd_leave, crowd));
-	gate_open = false;
-	atomic_set(&sleepers, 0);
-	atomic_set(&wrong, 0);
+	crowd_close_gate();
 	while (crowd->num < num) {
 		task = kthread_run(sleeper_run, (void *)depth, "kprobes_sleeper");
 		KUNIT_ASSERT_FALSE(test, IS_ERR(task));
@@ -438,9 +456,7 @@ static void trace_deep_sleeper(struct kunit *test, unsigned long depth, struct t
 {
 	struct task_struct *task;
 
-	gate_open = false;
-	atomic_set(&sleepers, 0);
-	atomic_set(&wrong, 0);
+	crowd_close_gate();
 	task = kthread_run(deep_sleeper_run, (void *)depth, "kprobes_deep");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	while (!atomic_read(&sleepers))
@@ -560,14 +576,10 @@ static void handlers_see_callers_not_trampolines(struct kunit *test)
 	need_stack_traces(test);
 	counted_registered(test, level_one, 0, 0);
 	counted_registered(test, level_two, 0, 0);
-	probe = counted_registered(test, kprobes_traced, 0, 0);
-	counted_unregister(probe);
-	probe->rp.kp.addr = (kprobe_opcode_t *)kprobes_traced;
-	probe->rp.kp.flags = 0;
+	probe = counted_new(test, kprobes_traced, 0, 0);
 	probe->rp.entry_handler = trace_entry;
 	probe->rp.handler = trace_return;
-	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->rp));
-	probe->live = true;
+	counted_register(test, probe);
 	level_three(1);
 	expect_trace(test, &entry_trace, callers, ARRAY_SIZE(callers));
 	expect_trace(test, &return_trace, callers, ARRAY_SIZE(callers));

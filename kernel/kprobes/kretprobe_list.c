@@ -76,11 +76,11 @@ static void drop(struct kretprobe_holder *rph)
 }
 
 /*
- * Calls that were left by other ways than a return, as the end of an idle task's
- * work for a CPU that goes offline is. Counted apart, because this is not undone
- * before an interrupted count goes on.
+ * The calls inside of @last, one that is under way, were left by other ways than
+ * a return, as the end of an idle task's work for a CPU that goes offline is.
+ * Counted apart, because this is not undone before an interrupted count goes on.
  */
-static void drop_until(struct llist_node *last)
+void kretprobe_drop(struct llist_node *last)
 {
 	struct llist_node *node, *next;
 
@@ -91,14 +91,6 @@ static void drop_until(struct llist_node *last)
 		drop(instance_of(node)->rph);
 		put(instance_of(node));
 	}
-}
-
-NOKPROBE_SYMBOL(drop_until);
-
-/* The calls inside of @last, one that is under way, were left behind. */
-void kretprobe_drop(struct llist_node *last)
-{
-	drop_until(last);
 }
 
 NOKPROBE_SYMBOL(kretprobe_drop);
@@ -116,7 +108,7 @@ static void drop_stale(void *frame)
 	while (node && instance_of(node)->fp < frame &&
 	       object_is_on_stack(instance_of(node)->fp))
 		node = node->next;
-	drop_until(node);
+	kretprobe_drop(node);
 }
 
 NOKPROBE_SYMBOL(drop_stale);
@@ -346,7 +338,7 @@ static struct llist_node *first_of_call(void *fp)
 
 	while (node && instance_of(node)->fp != fp)
 		node = node->next;
-	drop_until(node);
+	kretprobe_drop(node);
 	return node;
 }
 
