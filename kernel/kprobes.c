@@ -420,13 +420,6 @@ void dump_kprobe(struct kprobe *p)
 
 NOKPROBE_SYMBOL(dump_kprobe);
 
-#ifdef CONFIG_OPTPROBES
-/* Nothing is optimized behind anybody's back, so there is nothing to wait for. */
-void wait_for_kprobe_optimizer(void)
-{
-}
-#endif
-
 int __weak kprobe_exceptions_notify(struct notifier_block *self,
 				    unsigned long val, void *data)
 {

@@ -228,7 +228,8 @@ extern struct kretprobe_blackpoint kretprobe_blacklist[];
  * One that finds out by itself whether a handler is already running calls the
  * site's @pre_handler and @post_handler (NULL when no probe has one), sets
  * current_kprobe around them, and kprobes_inc_nmissed_count() otherwise. One
- * that leaves this to the core calls kprobe_hit_at() and kprobe_hit_post().
+ * that leaves this to the core calls kprobe_hit_at(), or kprobe_hit_pre() where
+ * it knows the site, and kprobe_hit_post().
  */
 enum kprobe_hit {
 	KPROBE_HIT_CONTINUE,	/* carry the instruction out, then post handlers */
@@ -246,6 +247,7 @@ struct kprobe_hit_at {
 };
 
 struct kprobe_hit_at kprobe_hit_at(unsigned long addr, struct pt_regs *regs);
+enum kprobe_hit kprobe_hit_pre(struct kprobe *p, struct pt_regs *regs);
 void kprobe_hit_post(struct kprobe *p, struct pt_regs *regs);
 bool kprobe_hit_fault(struct kprobe *p, struct pt_regs *regs, int trapnr);
 bool kprobe_fault(struct pt_regs *regs, unsigned int trap);
@@ -297,32 +299,86 @@ static inline bool is_kprobe_##name##_slot(unsigned long addr)		\
 DEFINE_INSN_CACHE_OPS(insn);
 
 #ifdef CONFIG_OPTPROBES
-/*
- * A site that is hit through a jump. Its address is part of the detour's code:
- * it stays where it is until arch_remove_optimized_kprobe().
+/**
+ * struct optimized_kprobe - a site that may be hit through a jump to a detour
+ * @kp:		the site
+ * @list:	for lists that hooks are called with
+ * @optinsn:	the architecture's; zeroed until arch_prepare_optimized_kprobe()
+ * @why:	what keeps the site off the jump, in a word, for arch code to set
+ *		when it refuses; NULL when nothing does
  */
 struct optimized_kprobe {
 	struct kprobe			kp;
 	struct list_head		list;
 	struct arch_optimized_insn	optinsn;
+	const char			*why;
 };
 
+/*
+ * asm/kprobes.h defines struct arch_optimized_insn, MAX_OPTIMIZED_LENGTH, the
+ * most bytes that a jump's instructions can take, MAX_OPTINSN_SIZE, the size of a
+ * detour in kprobe_opcode_t, and
+ *
+ *   ARCH_OPTPROBE_COMPLETE	1 when its detours do all that a breakpoint does:
+ *				run post handlers and go where a handler says.
+ *				Otherwise they call opt_pre_handler(), and a site
+ *				with a post handler has no jump
+ *
+ * All hooks are called with kprobe_mutex held.
+ */
+#ifndef ARCH_OPTPROBE_COMPLETE
+#define ARCH_OPTPROBE_COMPLETE	0
+#endif
+
+/* Whether the site has a detour. */
 int arch_prepared_optinsn(struct arch_optimized_insn *optinsn);
-int arch_check_optimized_kprobe(struct optimized_kprobe *op);
-int arch_within_optimized_kprobe(struct optimized_kprobe *op, kprobe_opcode_t *addr);
+
+/**
+ * arch_prepare_optimized_kprobe() - make a detour for a site
+ * @op: the site, armed with a breakpoint
+ * @orig: the same
+ *
+ * Context: the text lock is held.
+ * Return: 0, or an errno when the site cannot have a jump.
+ */
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig);
+
+/* Gives the detour back, when no CPU can be in it any more. */
 void arch_remove_optimized_kprobe(struct optimized_kprobe *op);
+
+/* 0 when no other site is in the bytes that the jump is to cover. */
+int arch_check_optimized_kprobe(struct optimized_kprobe *op);
+
+/* Whether @addr is among the bytes that the jump covers. */
+int arch_within_optimized_kprobe(struct optimized_kprobe *op, kprobe_opcode_t *addr);
+
+/*
+ * Puts jumps in the place of breakpoints, all at once, and takes the sites off
+ * the list; one that has to stay a breakpoint is left there. The text lock is
+ * held, and no task is in the bytes behind the breakpoints.
+ */
 void arch_optimize_kprobes(struct list_head *oplist);
+
+/*
+ * Puts breakpoints in the place of jumps and moves the sites to the other list.
+ * On return the bytes behind the breakpoints are as they were compiled. The text
+ * lock is held.
+ */
 void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_list);
 void arch_unoptimize_kprobe(struct optimized_kprobe *op);
 
-/* What a detour calls: all pre handlers, whatever they return. */
+/* For detours that are not complete: all pre handlers, whatever they return. */
 void opt_pre_handler(struct kprobe *p, struct pt_regs *regs);
 
 void *alloc_optinsn_page(void);
 void free_optinsn_page(void *page);
 
 DEFINE_INSN_CACHE_OPS(optinsn);
+#else
+struct optimized_kprobe {
+	struct kprobe	kp;
+	const char	*why;
+};
 #endif /* CONFIG_OPTPROBES */
 
 #ifdef CONFIG_KPROBES_ON_FTRACE

@@ -71,6 +71,8 @@ static void patch_text(struct list_head *from, enum kprobe_site_state state)
 	struct kprobe *p, *next;
 	LIST_HEAD(batch);
 
+	if (state == SITE_IDLE)
+		kprobe_unoptimize_sites(from);
 	while (!list_empty(from)) {
 		take_batch(from, &batch);
 		kprobe_text_lock();
@@ -79,17 +81,19 @@ static void patch_text(struct list_head *from, enum kprobe_site_state state)
 		else
 			arch_disarm_kprobes(&batch);
 		kprobe_text_unlock();
-		list_for_each_entry_safe(p, next, &batch, list) {
-			list_del_init(&p->list);
+		list_for_each_entry(p, &batch, list)
 			kprobe_site_set_state(site_of(p), state);
-		}
+		if (state == SITE_ARMED)
+			kprobe_optimize_sites(&batch);
+		list_for_each_entry_safe(p, next, &batch, list)
+			list_del_init(&p->list);
 	}
 }
 
 static void plan_text(struct kprobe_site *site, bool armed, struct kprobe_plan *plan)
 {
 	bool planned = !list_empty(&site->kp.list);
-	bool will_be = planned ? site->state != SITE_ARMED : site->state == SITE_ARMED;
+	bool will_be = planned ? !kprobe_site_armed(site) : kprobe_site_armed(site);
 
 	if (armed == will_be)
 		return;
@@ -124,7 +128,7 @@ void kprobe_disarm_ftrace(struct kprobe_site *site)
 
 /**
  * kprobe_plan_armed() - let hits come, or no more
- * @site: IDLE or ARMED
+ * @site: IDLE or armed
  * @armed: what it is to be
  * @plan: where changes of the text are collected; ftrace is told at once
  *

@@ -55,8 +55,8 @@ void kprobes_inc_nmissed_count(struct kprobe *p)
 NOKPROBE_SYMBOL(kprobes_inc_nmissed_count);
 
 /* The list is walked without RCU's checks, which can be probed. */
-static __always_inline int run_pre(struct kprobe_frame *frame,
-				   struct kprobe_site *site, struct pt_regs *regs)
+static noinline int run_many_pre(struct kprobe_frame *frame,
+				 struct kprobe_site *site, struct pt_regs *regs)
 {
 	struct kprobe *p;
 
@@ -68,6 +68,19 @@ static __always_inline int run_pre(struct kprobe_frame *frame,
 			return 1;
 	}
 	return 0;
+}
+
+NOKPROBE_SYMBOL(run_many_pre);
+
+static __always_inline int run_pre(struct kprobe_frame *frame,
+				   struct kprobe_site *site, struct pt_regs *regs)
+{
+	struct kprobe *p = READ_ONCE(site->only);
+
+	if (unlikely(!p))
+		return run_many_pre(frame, site, regs);
+	kprobe_runs(frame, p);
+	return p->pre_handler(p, regs);
 }
 
 static __always_inline void run_post(struct kprobe_frame *frame,
@@ -122,6 +135,21 @@ struct kprobe_hit_at kprobe_hit_at(unsigned long addr, struct pt_regs *regs)
 }
 
 NOKPROBE_SYMBOL(kprobe_hit_at);
+
+/**
+ * kprobe_hit_pre() - a site was hit: run the pre handlers
+ * @p: the site, from code that was made for it
+ * @regs: registers as the architecture presents them at a breakpoint
+ *
+ * Context: any, NMI included, preemption off.
+ * Return: what the architecture is to do next.
+ */
+enum kprobe_hit kprobe_hit_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	return hit_pre(site_of(p), regs);
+}
+
+NOKPROBE_SYMBOL(kprobe_hit_pre);
 
 /**
  * kprobe_hit_post() - the instruction was carried out: run the post handlers

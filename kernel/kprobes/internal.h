@@ -27,23 +27,32 @@ extern struct mutex kprobe_mutex;
 /*
  * What a site is, and what happens to it:
  *
- *  state  | text      | register here  | last probe leaves | disable, switch off
- *  -------+-----------+----------------+-------------------+--------------------
- *  NEW    | untouched | not visible to anybody but its creator
- *  IDLE   | untouched | joins, arms it | to DYING          | stays
- *  ARMED  | hooked    | joins          | disarmed, DYING   | disarmed, IDLE
- *  DYING  | untouched | joins: to IDLE | (has none)        | stays
- *  GONE   | freed     | (not found)    | freed             | stays
+ *  state      | text       | register here  | last probe leaves | disable, switch off
+ *  -----------+------------+----------------+-------------------+--------------------
+ *  NEW        | untouched  | not visible to anybody but its creator
+ *  IDLE       | untouched  | joins, arms it | to DYING          | stays
+ *  ARMED      | hooked     | joins          | disarmed, DYING   | disarmed, IDLE
+ *  OPTIMIZING | breakpoint | joins          | ARMED first       | ARMED first
+ *  OPTIMIZED  | jump       | joins          | ARMED first       | ARMED first
+ *  DYING      | untouched  | joins: to IDLE | (has none)        | stays
+ *  GONE       | freed      | (not found)    | freed             | stays
  *
  * When the text of a module or of the kernel's init goes, its sites become GONE,
- * and those without probes are freed at once. A hit runs the handlers in ARMED; in any other state
- * it can only be one that was on its way, and the instruction is carried out.
- * DYING ends when no task can be in the slot any more.
+ * and those without probes are freed at once. A hit runs the handlers in ARMED,
+ * OPTIMIZING and OPTIMIZED; in any other state it can only be one that was on
+ * its way, and the instruction is carried out. DYING ends when no task can be in
+ * the slot or the detour any more.
+ *
+ * OPTIMIZING ends when no task can be in the bytes that the jump is to cover:
+ * a hit goes on behind them from its beginning. Whoever needs these bytes (a
+ * probe between them, the switch) makes the site ARMED again at once.
  */
 enum kprobe_site_state {
 	SITE_NEW,
 	SITE_IDLE,
 	SITE_ARMED,
+	SITE_OPTIMIZING,
+	SITE_OPTIMIZED,
 	SITE_DYING,
 	SITE_GONE,
 };
@@ -52,8 +61,11 @@ struct ftrace_ops;
 
 /**
  * struct kprobe_site - one probed address
- * @kp:		what arch code sees. Its flags say what holds for the address, its
+ * @op:		what arch code sees of a site that may be hit through a jump
+ * @kp:		what it sees of any. Its flags say what holds for the address, its
  *		list is a plan's
+ * @only:	the probe here, if it is the only one, enabled, and has a pre
+ *		handler: what most hits need of @probes
  * @by_addr:	member of the table, except in NEW and GONE
  * @probes:	the users' probes, newest first. Written under kprobe_mutex, read
  *		under RCU after a mark was entered (see hit.c)
@@ -67,7 +79,11 @@ struct ftrace_ops;
  * @rcu:	lookups may outlast the table entry
  */
 struct kprobe_site {
-	struct kprobe		kp;
+	union {
+		struct optimized_kprobe	op;
+		struct kprobe		kp;
+	};
+	struct kprobe		*only;
 	struct addr_node	by_addr;
 	struct list_head	probes;
 	struct list_head	all;
@@ -124,6 +140,13 @@ static __always_inline struct kprobe_site *kprobe_find_site(unsigned long addr)
 	return node ? container_of(node, struct kprobe_site, by_addr) : NULL;
 }
 
+/* Whether handlers run at a hit; by a breakpoint, a jump or ftrace. */
+static inline bool kprobe_site_armed(const struct kprobe_site *site)
+{
+	return site->state == SITE_ARMED || site->state == SITE_OPTIMIZING ||
+	       site->state == SITE_OPTIMIZED;
+}
+
 /* hit.c */
 int kprobe_site_pre(struct kprobe *kp, struct pt_regs *regs);
 void kprobe_site_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
@@ -151,6 +174,40 @@ int kprobe_prepare(struct kprobe_site *site);
 int kprobe_plan_armed(struct kprobe_site *site, bool armed, struct kprobe_plan *plan);
 void kprobe_plan_apply(struct kprobe_plan *plan);
 void kprobe_disarm_ftrace(struct kprobe_site *site);
+
+/* optimize.c */
+#ifdef CONFIG_OPTPROBES
+void kprobe_optimize_sites(struct list_head *sites);
+void kprobe_unoptimize_sites(struct list_head *sites);
+void kprobe_unoptimize_around(unsigned long addr);
+void kprobe_optimize_around(unsigned long addr);
+void kprobe_optimize_refresh(struct kprobe_site *site);
+void kprobe_optimize_forget(struct kprobe_site *site);
+#else
+static inline void kprobe_optimize_sites(struct list_head *sites)
+{
+}
+
+static inline void kprobe_unoptimize_sites(struct list_head *sites)
+{
+}
+
+static inline void kprobe_unoptimize_around(unsigned long addr)
+{
+}
+
+static inline void kprobe_optimize_around(unsigned long addr)
+{
+}
+
+static inline void kprobe_optimize_refresh(struct kprobe_site *site)
+{
+}
+
+static inline void kprobe_optimize_forget(struct kprobe_site *site)
+{
+}
+#endif
 
 /* ftrace.c */
 #ifdef CONFIG_KPROBES_ON_FTRACE

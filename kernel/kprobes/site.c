@@ -14,7 +14,9 @@
 static const u8 next_states[] = {
 	[SITE_NEW]	= BIT(SITE_IDLE),
 	[SITE_IDLE]	= BIT(SITE_ARMED) | BIT(SITE_DYING) | BIT(SITE_GONE),
-	[SITE_ARMED]	= BIT(SITE_IDLE) | BIT(SITE_GONE),
+	[SITE_ARMED]	= BIT(SITE_IDLE) | BIT(SITE_OPTIMIZING) | BIT(SITE_GONE),
+	[SITE_OPTIMIZING] = BIT(SITE_ARMED) | BIT(SITE_OPTIMIZED) | BIT(SITE_GONE),
+	[SITE_OPTIMIZED] = BIT(SITE_ARMED) | BIT(SITE_GONE),
 	[SITE_DYING]	= BIT(SITE_IDLE),
 	[SITE_GONE]	= 0,
 };
@@ -56,14 +58,17 @@ struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry)
 	INIT_LIST_HEAD(&site->probes);
 	INIT_LIST_HEAD(&site->leaving);
 	INIT_LIST_HEAD(&site->kp.list);
+	site->op.why = "unsupported";
 	site->kp.addr = (kprobe_opcode_t *)addr;
 	site->kp.pre_handler = kprobe_site_pre;
 	site->kp.flags = KPROBE_FLAG_DISABLED;
 	if (on_entry)
 		site->kp.flags |= KPROBE_FLAG_ON_FUNC_ENTRY;
 
+	kprobe_unoptimize_around(addr);
 	err = kprobe_prepare(site);
 	if (err) {
+		kprobe_optimize_around(addr);
 		kfree(site);
 		return ERR_PTR(err);
 	}
@@ -85,7 +90,9 @@ void kprobe_site_destroy(struct kprobe_site *site)
 		list_del(&site->leaving);
 	} else {
 		addr_table_remove(&kprobe_table, &site->by_addr);
+		kprobe_optimize_forget(site);
 		arch_remove_kprobe(&site->kp);
+		kprobe_optimize_around((unsigned long)site->kp.addr);
 	}
 	list_del(&site->all);
 	kfree_rcu(site, rcu);
@@ -117,8 +124,14 @@ static bool switched_off(struct kprobe_site *site)
 	return kprobes_all_disarmed && !arch_trampoline_kprobe(&site->kp);
 }
 
-static void set_post_handler(struct kprobe_site *site)
+/* What most hits look at, instead of the list. */
+static void set_handlers(struct kprobe_site *site)
 {
+	struct kprobe *p = list_first_entry_or_null(&site->probes, struct kprobe, list);
+	bool only = p && list_is_last(&p->list, &site->probes) &&
+		    !kprobe_disabled(p) && p->pre_handler;
+
+	WRITE_ONCE(site->only, only ? p : NULL);
 	WRITE_ONCE(site->kp.post_handler,
 		   any_post_handler(site) ? kprobe_site_post : NULL);
 }
@@ -153,17 +166,18 @@ int kprobe_site_refresh(struct kprobe_site *site, struct kprobe_plan *plan)
 		return 0;
 
 	enabled = any_enabled(site);
-	set_post_handler(site);
+	set_handlers(site);
+	kprobe_optimize_refresh(site);
 	if (enabled)
 		set_disabled(site, false);
 	err = kprobe_plan_armed(site, enabled && !switched_off(site), plan);
-	set_disabled(site, err ? site->state != SITE_ARMED : !enabled);
+	set_disabled(site, err ? !kprobe_site_armed(site) : !enabled);
 	return err;
 }
 
 /**
  * kprobe_site_attach() - add a probe to a site
- * @site: IDLE, ARMED or DYING
+ * @site: neither NEW nor GONE
  * @p: not on any list
  * @plan: where changes of the text are collected
  *
@@ -230,6 +244,7 @@ void kprobe_site_kill(struct kprobe_site *site)
 		kprobe_unretire(site);
 
 	addr_table_remove(&kprobe_table, &site->by_addr);
+	kprobe_optimize_forget(site);
 	arch_remove_kprobe(&site->kp);
 	kprobe_site_set_state(site, SITE_GONE);
 	list_add_tail(&site->leaving, &kprobe_gone_sites);

@@ -338,42 +338,23 @@ struct kprobe_insn_cache kprobe_insn_slots = {
 	},
 };
 
-/**
- * kprobe_slot_set_owner() - say which site a slot serves
- * @slot: from get_insn_slot(), until it is given back
- * @p: the site
- *
- * Context: may sleep.
- */
-void kprobe_slot_set_owner(kprobe_opcode_t *slot, struct kprobe *p)
+static bool set_owner(struct kprobe_insn_cache *c, unsigned long slot, struct kprobe *p)
 {
-	struct kprobe_insn_cache *c = &kprobe_insn_slots;
 	struct slot_page *page;
 
 	guard(mutex)(&c->mutex);
-	page = find_page(c, (unsigned long)slot);
+	page = find_page(c, slot);
 	if (page)
-		WRITE_ONCE(page->owner[slot_index(page, (unsigned long)slot,
-						  c->slot_size)], p);
+		WRITE_ONCE(page->owner[slot_index(page, slot, c->slot_size)], p);
+	return page;
 }
 
-/**
- * kprobe_slot_owner() - find the site by an address in its slot
- * @addr: any address
- *
- * Context: any, NMI included, preemption off.
- * Return: the site, or NULL when @addr is in no slot or one without an owner.
- */
-struct kprobe *kprobe_slot_owner(unsigned long addr)
+static __always_inline struct kprobe *owner_in(struct kprobe_insn_cache *c, unsigned long addr)
 {
-	struct slot_page *page = find_page(&kprobe_insn_slots, addr);
+	struct slot_page *page = find_page(c, addr);
 
-	if (!page)
-		return NULL;
-	return READ_ONCE(page->owner[slot_index(page, addr, ARCH_KPROBE_SLOT_SIZE)]);
+	return page ? READ_ONCE(page->owner[slot_index(page, addr, c->slot_size)]) : NULL;
 }
-
-NOKPROBE_SYMBOL(kprobe_slot_owner);
 
 #ifdef CONFIG_OPTPROBES
 void __weak *alloc_optinsn_page(void)
@@ -407,7 +388,52 @@ void __init kprobe_slots_init(void)
 	kprobe_optinsn_slots.slot_size = MAX_OPTINSN_SIZE;
 }
 
+static void set_owner_of_detour(unsigned long slot, struct kprobe *p)
+{
+	set_owner(&kprobe_optinsn_slots, slot, p);
+}
+
+static __always_inline struct kprobe *owner_of_detour(unsigned long addr)
+{
+	return owner_in(&kprobe_optinsn_slots, addr);
+}
+#else
+static void set_owner_of_detour(unsigned long slot, struct kprobe *p)
+{
+}
+
+static inline struct kprobe *owner_of_detour(unsigned long addr)
+{
+	return NULL;
+}
 #endif
+
+/**
+ * kprobe_slot_set_owner() - say which site a slot serves
+ * @slot: from get_insn_slot() or get_optinsn_slot(), until it is given back
+ * @p: the site
+ *
+ * Context: may sleep.
+ */
+void kprobe_slot_set_owner(kprobe_opcode_t *slot, struct kprobe *p)
+{
+	if (!set_owner(&kprobe_insn_slots, (unsigned long)slot, p))
+		set_owner_of_detour((unsigned long)slot, p);
+}
+
+/**
+ * kprobe_slot_owner() - find the site by an address in its slot
+ * @addr: any address
+ *
+ * Context: any, NMI included, preemption off.
+ * Return: the site, or NULL when @addr is in no slot or one without an owner.
+ */
+struct kprobe *kprobe_slot_owner(unsigned long addr)
+{
+	return owner_in(&kprobe_insn_slots, addr) ?: owner_of_detour(addr);
+}
+
+NOKPROBE_SYMBOL(kprobe_slot_owner);
 
 static bool slot_page_symbol(unsigned int *n, unsigned long *value,
 			     char *type, char *sym)

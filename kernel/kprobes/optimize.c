@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Jump optimization: where the breakpoint of an armed site is replaced by a jump
+ * to code that runs the handlers, a hit takes no trap.
+ *
+ * The jump may cover more than one instruction, and a task that was preempted
+ * between two of these must not find the middle of a jump when it goes on. So
+ * first hits are made to continue behind the covered bytes, from a copy of what
+ * is in them; then a grace period of RCU-tasks passes, for the tasks, with one of
+ * RCU in it, for interrupts and the idle loop, which runs with preemption off.
+ * The worker here waits for it, and holds no lock meanwhile.
+ */
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/init.h>
+#include <linux/kprobes.h>
+#include <linux/rcupdate.h>
+#include <linux/sysctl.h>
+#include <linux/workqueue.h>
+
+#include "internal.h"
+
+/* debug.kprobes-optimization */
+static unsigned int optimization_on = 1;
+
+/* OPTIMIZING sites: for the next grace period, and of the one that is running. */
+static LIST_HEAD(optimize_next);
+static LIST_HEAD(optimize_now);
+
+static void optimize_settled(struct work_struct *work);
+static DECLARE_WORK(optimize_work, optimize_settled);
+
+static bool optimized(struct kprobe_site *site)
+{
+	return site->state == SITE_OPTIMIZING || site->state == SITE_OPTIMIZED;
+}
+
+static void set_optimized(struct kprobe_site *site, enum kprobe_site_state state)
+{
+	u32 flags = site->kp.flags & ~KPROBE_FLAG_OPTIMIZED;
+
+	if (state != SITE_ARMED)
+		flags |= KPROBE_FLAG_OPTIMIZED;
+	WRITE_ONCE(site->kp.flags, flags);
+	kprobe_site_set_state(site, state);
+}
+
+/* The text lock is held. */
+static const char *why_not(struct kprobe_site *site)
+{
+	struct optimized_kprobe *op = &site->op;
+
+	if (!optimization_on)
+		return "off";
+	if (!ARCH_OPTPROBE_COMPLETE && site->kp.post_handler)
+		return "post";
+	op->why = "unsupported";
+	if (!arch_prepared_optinsn(&op->optinsn) &&
+	    arch_prepare_optimized_kprobe(op, &site->kp))
+		return op->why;
+	return arch_check_optimized_kprobe(op) ? "neighbour" : NULL;
+}
+
+/* An armed site is going to be hit through a jump, unless something is in the way. */
+static void optimize(struct kprobe_site *site)
+{
+	site->op.why = why_not(site);
+	if (site->op.why)
+		return;
+	set_optimized(site, SITE_OPTIMIZING);
+	list_add_tail(&site->op.list, &optimize_next);
+	queue_work(system_unbound_wq, &optimize_work);
+}
+
+/**
+ * kprobe_optimize_sites() - let sites be hit through a jump where that is possible
+ * @sites: by kp.list, all ARMED by a breakpoint
+ *
+ * Context: kprobe_mutex is held.
+ */
+void kprobe_optimize_sites(struct list_head *sites)
+{
+	struct kprobe *p;
+
+	if (list_empty(sites))
+		return;
+	kprobe_text_lock();
+	list_for_each_entry(p, sites, list)
+		optimize(site_of(p));
+	kprobe_text_unlock();
+}
+
+/* Takes the jumps out again; the list is by op.list, and empty afterwards. */
+static void unoptimize(struct list_head *ops)
+{
+	struct optimized_kprobe *op, *next;
+	LIST_HEAD(done);
+
+	if (list_empty(ops))
+		return;
+	kprobe_text_lock();
+	arch_unoptimize_kprobes(ops, &done);
+	kprobe_text_unlock();
+	list_for_each_entry_safe(op, next, &done, list) {
+		list_del_init(&op->list);
+		set_optimized(site_of(&op->kp), SITE_ARMED);
+	}
+}
+
+/* One in which only the breakpoint stands needs no change of the text. */
+static void collect(struct kprobe_site *site, struct list_head *ops)
+{
+	if (site->state == SITE_OPTIMIZED) {
+		list_add_tail(&site->op.list, ops);
+	} else if (site->state == SITE_OPTIMIZING) {
+		list_del_init(&site->op.list);
+		set_optimized(site, SITE_ARMED);
+	}
+}
+
+/**
+ * kprobe_unoptimize_sites() - have breakpoints in the place of jumps
+ * @sites: by kp.list; those that have no jump are left alone
+ *
+ * On return all bytes but the breakpoint are as they were compiled.
+ *
+ * Context: kprobe_mutex is held.
+ */
+void kprobe_unoptimize_sites(struct list_head *sites)
+{
+	struct kprobe *p;
+	LIST_HEAD(ops);
+
+	list_for_each_entry(p, sites, list)
+		collect(site_of(p), &ops);
+	unoptimize(&ops);
+}
+
+/**
+ * kprobe_unoptimize_around() - take out a jump that covers an address
+ * @addr: where somebody wants to put a probe
+ *
+ * Context: kprobe_mutex is held.
+ */
+void kprobe_unoptimize_around(unsigned long addr)
+{
+	struct kprobe_site *site;
+	unsigned long i;
+	LIST_HEAD(ops);
+
+	for (i = 1; i < MAX_OPTIMIZED_LENGTH; i++) {
+		site = kprobe_find_site(addr - i);
+		if (!site || !optimized(site) ||
+		    !arch_within_optimized_kprobe(&site->op, (kprobe_opcode_t *)addr))
+			continue;
+		collect(site, &ops);
+		site->op.why = "neighbour";
+	}
+	unoptimize(&ops);
+}
+
+/**
+ * kprobe_optimize_around() - try again where a probe was in the way
+ * @addr: where it was; its site is not in the table any more
+ *
+ * Context: kprobe_mutex is held.
+ */
+void kprobe_optimize_around(unsigned long addr)
+{
+	struct kprobe_site *site;
+	unsigned long i;
+	LIST_HEAD(sites);
+
+	for (i = 1; i < MAX_OPTIMIZED_LENGTH; i++) {
+		site = kprobe_find_site(addr - i);
+		/* One that is on a list already is about to be disarmed. */
+		if (site && site->state == SITE_ARMED && !kprobe_ftrace(&site->kp) &&
+		    list_empty(&site->kp.list))
+			list_add_tail(&site->kp.list, &sites);
+	}
+	kprobe_optimize_sites(&sites);
+	while (!list_empty(&sites))
+		list_del_init(sites.next);
+}
+
+/**
+ * kprobe_optimize_refresh() - take out a jump that does less than is asked for
+ * @site: its handlers have changed
+ *
+ * Context: kprobe_mutex is held.
+ */
+void kprobe_optimize_refresh(struct kprobe_site *site)
+{
+	LIST_HEAD(ops);
+
+	if (ARCH_OPTPROBE_COMPLETE || !site->kp.post_handler)
+		return;
+	collect(site, &ops);
+	unoptimize(&ops);
+}
+
+/**
+ * kprobe_optimize_forget() - give a site's detour back
+ * @site: about to be freed, or its text is
+ *
+ * Context: kprobe_mutex is held.
+ */
+void kprobe_optimize_forget(struct kprobe_site *site)
+{
+	if (site->state == SITE_OPTIMIZING)
+		list_del_init(&site->op.list);
+	WRITE_ONCE(site->kp.flags, site->kp.flags & ~KPROBE_FLAG_OPTIMIZED);
+	if (arch_prepared_optinsn(&site->op.optinsn))
+		arch_remove_optimized_kprobe(&site->op);
+}
+
+/* What the architecture leaves on the list it could not do. */
+static void put_jumps_in(struct list_head *ops)
+{
+	struct optimized_kprobe *op, *next;
+
+	list_for_each_entry(op, ops, list)
+		set_optimized(site_of(&op->kp), SITE_OPTIMIZED);
+	kprobe_text_lock();
+	arch_optimize_kprobes(ops);
+	kprobe_text_unlock();
+	list_for_each_entry_safe(op, next, ops, list) {
+		list_del_init(&op->list);
+		op->why = "failed";
+		set_optimized(site_of(&op->kp), SITE_ARMED);
+	}
+}
+
+/* A site that is made ARMED and OPTIMIZING again meanwhile is on optimize_next. */
+static void optimize_settled(struct work_struct *work)
+{
+	mutex_lock(&kprobe_mutex);
+	list_splice_init(&optimize_next, &optimize_now);
+	mutex_unlock(&kprobe_mutex);
+
+	synchronize_rcu_tasks();
+
+	mutex_lock(&kprobe_mutex);
+	if (!list_empty(&optimize_now))
+		put_jumps_in(&optimize_now);
+	mutex_unlock(&kprobe_mutex);
+}
+
+/**
+ * wait_for_kprobe_optimizer() - wait until what can be optimized is
+ *
+ * Context: may sleep.
+ */
+void wait_for_kprobe_optimizer(void)
+{
+	flush_work(&optimize_work);
+}
+
+#ifdef CONFIG_SYSCTL
+static void for_all_sites(void (*fn)(struct list_head *sites))
+{
+	struct kprobe_site *site;
+	LIST_HEAD(sites);
+
+	list_for_each_entry(site, &kprobe_sites, all) {
+		if (kprobe_site_armed(site) && !kprobe_ftrace(&site->kp))
+			list_add_tail(&site->kp.list, &sites);
+	}
+	fn(&sites);
+	while (!list_empty(&sites))
+		list_del_init(sites.next);
+}
+
+static void forbid(struct list_head *sites)
+{
+	struct kprobe *p;
+
+	kprobe_unoptimize_sites(sites);
+	list_for_each_entry(p, sites, list)
+		site_of(p)->op.why = "off";
+}
+
+static void switch_optimization(unsigned int on)
+{
+	if (on == optimization_on)
+		return;
+	optimization_on = on;
+	for_all_sites(on ? kprobe_optimize_sites : forbid);
+	pr_info("jump optimization is switched %s\n", on ? "on" : "off");
+}
+
+/* Off means that no jump is left when the write returns. */
+static int optimization_sysctl(const struct ctl_table *table, int write,
+			       void *buffer, size_t *length, loff_t *ppos)
+{
+	unsigned int on = READ_ONCE(optimization_on);
+	struct ctl_table copy = *table;
+	int err;
+
+	copy.data = &on;
+	err = proc_douintvec_minmax(&copy, write, buffer, length, ppos);
+	if (err || !write)
+		return err;
+	mutex_lock(&kprobe_mutex);
+	switch_optimization(on);
+	mutex_unlock(&kprobe_mutex);
+	return 0;
+}
+
+static struct ctl_table optimization_table[] = {
+	{
+		.procname	= "kprobes-optimization",
+		.maxlen		= sizeof(optimization_on),
+		.mode		= 0644,
+		.proc_handler	= optimization_sysctl,
+		.extra1		= SYSCTL_ZERO,
+		.extra2		= SYSCTL_ONE,
+	},
+};
+
+static int __init optimization_init(void)
+{
+	register_sysctl_init("debug", optimization_table);
+	return 0;
+}
+subsys_initcall(optimization_init);
+#endif
