@@ -5,6 +5,15 @@
 #include <asm-generic/kprobes.h>
 #include <asm/ptrace.h>
 
+/*
+ * While the pre handlers of a hit run, the instruction pointer in its registers
+ * is one past an instruction that was not carried out yet, and can be that of
+ * the next one, with another stack layout. This in orig_ax, where exceptions of
+ * the kernel have -1, tells the unwinder.
+ */
+#define KPROBE_HIT_ORIG_AX		(-2)
+
+#ifndef __ASSEMBLY__
 #ifdef CONFIG_KPROBES
 
 #include <linux/percpu.h>
@@ -29,12 +38,13 @@ static inline void flush_insn_slot(struct kprobe *p)
  *
  *   offset 0    the copy a hit runs by default: followed by a jump back when
  *               the instruction can be boosted, else by an int3
- *   offset 32   only where the first is boosted: a copy that ends in an int3,
- *               for hits that a post handler has to see
+ *   offset 32   only where the first is boosted: a copy for hits that a post
+ *               handler has to see, followed by a call of what runs it and the
+ *               address of the site; on 32 bits by an int3
  *
- * A copy is at most 15 bytes of instruction and 5 bytes of jump.
+ * A copy is at most 15 bytes of instruction and 5 bytes of jump or call.
  */
-#define KPROBE_SLOT_STEP_OFFSET	32
+#define KPROBE_SLOT_LAST_OFFSET	32
 #define ARCH_KPROBE_SLOT_SIZE	64
 
 struct kprobe_emulation;
@@ -80,6 +90,30 @@ struct kprobe_emulation {
 
 #define KPROBE_NO_REG		0xff
 
+/* See arch/x86/kernel/kprobes/detour.h. */
+#define MAX_OPTINSN_SIZE	64
+
+/* What a jump covers is whole instructions, of which the last begins in it. */
+#define MAX_OPTIMIZED_LENGTH	(JMP32_INSN_SIZE - 1 + MAX_INSN_SIZE)
+
+/* Detours run post handlers, and go where a handler says. */
+#define ARCH_OPTPROBE_COMPLETE	1
+
+/**
+ * struct arch_optimized_insn - what a jump covers
+ * @insn:	the detour, NULL for none
+ * @original:	the bytes that the jump changes, but the first
+ * @copy:	where in the detour the copy of the instruction is that begins in
+ *		the n-th byte
+ * @size:	of the instructions, in bytes
+ */
+struct arch_optimized_insn {
+	kprobe_opcode_t		*insn;
+	u8			original[JMP32_INSN_SIZE - 1];
+	u8			copy[JMP32_INSN_SIZE];
+	u8			size;
+};
+
 /**
  * struct arch_specific_insn - how the probed instruction is carried out
  * @insn:	the out-of-line slot, NULL for an entry hooked through ftrace
@@ -100,6 +134,7 @@ extern const int kretprobe_blacklist_size;
 void arch_remove_kprobe(struct kprobe *p);
 int kprobe_int3_handler(struct pt_regs *regs);
 int kprobe_fault_handler(struct pt_regs *regs, int trapnr);
+unsigned long kprobe_original_ip(unsigned long ip);
 
 /*
  * exc_int3() accounts every breakpoint as an NMI. What our own entries in
@@ -110,7 +145,9 @@ DECLARE_PER_CPU(unsigned int, kprobe_int3_count);
 
 static __always_inline unsigned long arch_kprobe_level(void)
 {
-	unsigned int count = preempt_count() - __this_cpu_read(kprobe_int3_count);
+	/* With the bit that says whether to reschedule, which is above these. */
+	unsigned int count = raw_cpu_read_4(pcpu_hot.preempt_count) -
+			     __this_cpu_read(kprobe_int3_count);
 
 	/* Most hits by far are a task's. */
 	if (likely(!(count & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET))))
@@ -150,20 +187,17 @@ static __always_inline void arch_kretprobe_undivert(struct pt_regs *regs, void *
 /* Told from the instruction pointer alone, whatever the context. */
 #define arch_kprobe_may_own_fault()	true
 
-/*
- * While the pre handlers of a hit run, the instruction pointer in its registers
- * is one past an instruction that was not carried out yet, and can be that of
- * the next one, with another stack layout. This in orig_ax, where exceptions of
- * the kernel have -1, tells the unwinder.
- */
-#define KPROBE_HIT_ORIG_AX		(-2UL)
-
 static __always_inline bool kprobe_regs_of_hit(const struct pt_regs *regs)
 {
-	return regs->orig_ax == KPROBE_HIT_ORIG_AX;
+	return (long)regs->orig_ax == KPROBE_HIT_ORIG_AX;
 }
 
 #else /* !CONFIG_KPROBES */
+
+static inline unsigned long kprobe_original_ip(unsigned long ip)
+{
+	return ip;
+}
 
 static __always_inline bool kprobe_regs_of_hit(const struct pt_regs *regs)
 {
@@ -171,4 +205,5 @@ static __always_inline bool kprobe_regs_of_hit(const struct pt_regs *regs)
 }
 
 #endif /* CONFIG_KPROBES */
+#endif /* __ASSEMBLY__ */
 #endif /* _ASM_X86_KPROBES_H */

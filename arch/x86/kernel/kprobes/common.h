@@ -8,6 +8,8 @@
 #include <asm/frame.h>
 #include <asm/insn.h>
 
+#include "detour.h"
+
 /*
  * Building and taking down the general registers of a pt_regs from assembly
  * that was not entered through an exception, as a return trampoline is. What
@@ -65,6 +67,63 @@ int kprobe_relocate(u8 *copy, struct insn *insn,
 /* emulate.c: carrying an instruction out on saved registers */
 int kprobe_emulation_init(struct kprobe_emulation *em, struct insn *insn);
 void kprobe_emulate_pushed(const struct kprobe_emulation *em, struct pt_regs *regs);
+
+/* What is carried out by a copy that a post handler sees the end of. */
+static __always_inline unsigned long kprobe_last_copy(const struct kprobe *p)
+{
+	unsigned long slot = (unsigned long)p->ainsn.insn;
+
+	return p->ainsn.boosted ? slot + KPROBE_SLOT_LAST_OFFSET : slot;
+}
+
+#ifdef CONFIG_OPTPROBES
+static __always_inline struct arch_optimized_insn *kprobe_optinsn(struct kprobe *p)
+{
+	return &container_of(p, struct optimized_kprobe, kp)->optinsn;
+}
+
+/* Where what the jump covers is carried out. */
+static __always_inline unsigned long kprobe_detour_copy(struct kprobe *p)
+{
+	return (unsigned long)kprobe_optinsn(p)->insn + DETOUR_COPY;
+}
+
+/*
+ * Where to go on for what would go on at @ip: not in bytes that a jump covers, or
+ * is about to.
+ */
+static __always_inline unsigned long kprobe_way_out(struct kprobe *p, unsigned long ip)
+{
+	unsigned long offset = ip - (unsigned long)p->addr;
+	struct arch_optimized_insn *optinsn = kprobe_optinsn(p);
+
+	if (likely(offset - 1 >= JMP32_INSN_SIZE - 1 || !kprobe_optimized(p)))
+		return ip;
+	return (unsigned long)optinsn->insn + optinsn->copy[offset];
+}
+
+unsigned long kprobe_covered_by_copy(struct kprobe *p, unsigned long ip);
+void kprobe_recover_covered(struct kprobe *p, u8 *buf, int at, int len);
+#else
+static __always_inline unsigned long kprobe_detour_copy(struct kprobe *p)
+{
+	return (unsigned long)p->ainsn.insn;
+}
+
+static __always_inline unsigned long kprobe_way_out(struct kprobe *p, unsigned long ip)
+{
+	return ip;
+}
+
+static inline unsigned long kprobe_covered_by_copy(struct kprobe *p, unsigned long ip)
+{
+	return 0;
+}
+
+static inline void kprobe_recover_covered(struct kprobe *p, u8 *buf, int at, int len)
+{
+}
+#endif
 
 /* For the tests to know when they have seen all rows of the table. */
 extern const unsigned int kprobe_nr_emulators;

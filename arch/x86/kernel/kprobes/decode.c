@@ -55,6 +55,24 @@ static int read_text(u8 *buf, unsigned long addr)
 	return copy_from_kernel_nofault(buf, (void *)addr, len) ? -EFAULT : len;
 }
 
+/* The bytes as they were compiled, where sites have changed them. */
+static void recover(u8 *buf, unsigned long addr, int len)
+{
+	struct kprobe *p;
+	int i;
+
+	for (i = 1 - JMP32_INSN_SIZE; i < len; i++) {
+		if (i >= 0 && buf[i] != INT3_INSN_OPCODE && buf[i] != JMP32_INSN_OPCODE)
+			continue;
+		p = get_kprobe((void *)addr + i);
+		if (!p || kprobe_ftrace(p))
+			continue;
+		if (i >= 0)
+			buf[i] = p->opcode;
+		kprobe_recover_covered(p, buf, i, len);
+	}
+}
+
 /**
  * kprobe_decode - decode an instruction as if nothing had been probed
  * @insn:	is filled in, and refers to @buf
@@ -69,21 +87,12 @@ static int read_text(u8 *buf, unsigned long addr)
  */
 int kprobe_decode(struct insn *insn, u8 *buf, unsigned long addr)
 {
-	struct kprobe *p;
-	int i, len;
+	int len;
 
 	len = read_text(buf, addr);
 	if (len < 0)
 		return len;
-
-	for (i = 0; i < len; i++) {
-		if (buf[i] != INT3_INSN_OPCODE)
-			continue;
-		p = get_kprobe((void *)addr + i);
-		if (p && !kprobe_ftrace(p))
-			buf[i] = p->opcode;
-	}
-
+	recover(buf, addr, len);
 	if (foreign_breakpoint(addr) ||
 	    insn_decode(insn, buf, len, INSN_MODE_KERN))
 		return -EILSEQ;

@@ -4,7 +4,8 @@
  *
  * An instruction is carried out in the first of these ways that it allows:
  * boosted, by a copy that jumps back, unless a post handler waits for it;
- * emulated on the saved registers; stepped, by a copy that ends in another int3.
+ * emulated on the saved registers; by a copy from which the post handlers are
+ * called (see detour.c); stepped, by a copy that ends in another int3.
  *
  * Nothing is remembered between the hit and that second int3: the address of the
  * slot says which site it was. So the copy runs with interrupts and preemption as
@@ -14,11 +15,14 @@
 #include <linux/kprobes.h>
 #include <linux/perf_event.h>
 #include <linux/set_memory.h>
+#include <linux/unaligned.h>
 #include <asm/alternative.h>
 #include <asm/sections.h>
 #include <asm/text-patching.h>
 
 #include "common.h"
+
+asmlinkage void kprobe_tail_entry(void);
 
 /* See arch_kprobe_level(). */
 DEFINE_PER_CPU(unsigned int, kprobe_int3_count);
@@ -41,43 +45,53 @@ static __always_inline unsigned long copy_end(const struct kprobe *p,
 	return copy + p->ainsn.emulation.length;
 }
 
-static __always_inline unsigned long step_copy(const struct kprobe *p)
-{
-	unsigned long slot = (unsigned long)p->ainsn.insn;
+/* Where what follows on an instruction in a slot is written, and will run. */
+struct tail {
+	u8	*image;
+	void	*run_at;
+};
 
-	return p->ainsn.boosted ? slot + KPROBE_SLOT_STEP_OFFSET : slot;
+static void jump_back(struct tail tail, const struct kprobe *p)
+{
+	__text_gen_insn(tail.image, JMP32_INSN_OPCODE, tail.run_at,
+			p->addr + p->ainsn.emulation.length, JMP32_INSN_SIZE);
 }
 
+/* On 32 bits an int3 is the only way to the post handlers. */
+static void run_post_handlers(struct tail tail, const struct kprobe *p)
+{
+	if (!IS_ENABLED(CONFIG_OPTPROBES))
+		return;
+	__text_gen_insn(tail.image, CALL_INSN_OPCODE, tail.run_at, kprobe_tail_entry,
+			CALL_INSN_SIZE);
+	put_unaligned((unsigned long)p, (unsigned long *)(tail.image + CALL_INSN_SIZE));
+}
+
+/* Returns where the tail is. */
 static int write_copy(u8 *image, struct insn *insn, const struct kprobe *p,
-		      size_t offset, bool boost)
+		      size_t offset, struct tail *tail)
 {
 	unsigned long slot = (unsigned long)p->ainsn.insn;
-	unsigned long addr = (unsigned long)p->addr;
-	u8 *tail = image + offset + insn->length;
-	int err;
 
-	err = kprobe_relocate(image + offset, insn, addr, slot + offset);
-	if (err)
-		return err;
-	if (boost)
-		__text_gen_insn(tail, JMP32_INSN_OPCODE,
-				(void *)(slot + offset + insn->length),
-				(void *)(addr + insn->length), JMP32_INSN_SIZE);
-	else
-		*tail = INT3_INSN_OPCODE;
-	return 0;
+	tail->image = image + offset + insn->length;
+	tail->run_at = (void *)slot + offset + insn->length;
+	return kprobe_relocate(image + offset, insn, (unsigned long)p->addr, slot + offset);
 }
 
 static int fill_slot(struct kprobe *p, struct insn *insn)
 {
 	u8 image[ARCH_KPROBE_SLOT_SIZE];
+	struct tail first, last;
 	int err;
 
-	/* What is never to be executed traps. */
+	/* What is never to be executed traps, and so does a copy without a tail. */
 	memset(image, INT3_INSN_OPCODE, sizeof(image));
-	err = write_copy(image, insn, p, 0, p->ainsn.boosted);
-	if (!err && p->ainsn.boosted)
-		err = write_copy(image, insn, p, KPROBE_SLOT_STEP_OFFSET, false);
+	err = write_copy(image, insn, p, 0, &first);
+	if (!err && p->ainsn.boosted) {
+		err = write_copy(image, insn, p, KPROBE_SLOT_LAST_OFFSET, &last);
+		jump_back(first, p);
+		run_post_handlers(last, p);
+	}
 	if (err)
 		return err;
 	perf_event_text_poke(p->ainsn.insn, NULL, 0, image, sizeof(image));
@@ -179,7 +193,8 @@ static __always_inline void carry_out(struct kprobe *p, struct pt_regs *regs,
 	bool post = p->post_handler && !missed;
 
 	if (p->ainsn.boosted && !post) {
-		regs->ip = (unsigned long)p->ainsn.insn;
+		regs->ip = kprobe_optimized(p) ? kprobe_detour_copy(p)
+					       : (unsigned long)p->ainsn.insn;
 		return;
 	}
 	/* A bad operand of a missed hit's must not fault in here, for a handler. */
@@ -188,10 +203,11 @@ static __always_inline void carry_out(struct kprobe *p, struct pt_regs *regs,
 		if (em->fn(em, regs)) {
 			if (post)
 				kprobe_hit_post(p, regs);
+			regs->ip = kprobe_way_out(p, regs->ip);
 			return;
 		}
 	}
-	regs->ip = step_copy(p);
+	regs->ip = kprobe_last_copy(p);
 }
 
 /* The int3 behind a copy: the instruction is done. */
@@ -199,7 +215,7 @@ static bool step_done(unsigned long at, struct pt_regs *regs)
 {
 	struct kprobe *p = kprobe_slot_owner(at);
 
-	if (!p || at != copy_end(p, step_copy(p)))
+	if (!p || at != copy_end(p, kprobe_last_copy(p)))
 		return false;
 	regs->ip = (unsigned long)p->addr;
 	if (p->ainsn.emulation.memory)
@@ -208,6 +224,7 @@ static bool step_done(unsigned long at, struct pt_regs *regs)
 		regs->ip += p->ainsn.emulation.length;
 	if (p->post_handler)
 		kprobe_hit_post(p, regs);
+	regs->ip = kprobe_way_out(p, regs->ip);
 	return true;
 }
 
@@ -254,8 +271,10 @@ int kprobe_int3_handler(struct pt_regs *regs)
 	regs->orig_ax = -1;
 	if (unlikely(!hit.p))
 		ours = step_done(at, regs) || taken_out(at, regs);
-	else if (hit.what != KPROBE_HIT_REDIRECTED)
+	else if (likely(hit.what != KPROBE_HIT_REDIRECTED))
 		carry_out(hit.p, regs, hit.what == KPROBE_HIT_MISSED);
+	else
+		regs->ip = kprobe_way_out(hit.p, regs->ip);
 	__this_cpu_sub(kprobe_int3_count, INT3_COUNT);
 	return ours;
 }
@@ -269,7 +288,8 @@ NOKPROBE_SYMBOL(kprobe_int3_handler);
  *
  * A fault in a copy is the probed instruction's: it is moved to where that
  * stands, registers as before it, for the fault handlers and for the fixups that
- * are known by its address.
+ * are known by its address. What else a jump covers has no fixup, and no address
+ * to go on at but in the detour.
  *
  * Context: any, preemption off.
  * Return: 1 when a fault handler has dealt with it, else 0.
@@ -279,7 +299,8 @@ int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 	struct kprobe *p = kprobe_slot_owner(regs->ip);
 	unsigned long copy = regs->ip;
 
-	if (!p || (copy != (unsigned long)p->ainsn.insn && copy != step_copy(p)))
+	if (!p || (copy != (unsigned long)p->ainsn.insn && copy != kprobe_last_copy(p) &&
+		   copy != kprobe_detour_copy(p)))
 		return 0;
 	regs->ip = (unsigned long)p->addr;
 	if (!kprobe_hit_fault(p, regs, trapnr))
@@ -291,6 +312,35 @@ int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 }
 
 NOKPROBE_SYMBOL(kprobe_fault_handler);
+
+/**
+ * kprobe_original_ip() - what an address in a slot or detour stands for
+ * @ip: any address
+ *
+ * Context: any, NMI included.
+ * Return: the address of the instruction that is carried out at @ip, or @ip
+ * itself when that is no copy.
+ */
+unsigned long kprobe_original_ip(unsigned long ip)
+{
+	unsigned long slot, original = ip;
+	struct kprobe *p;
+
+	preempt_disable_notrace();
+	p = kprobe_slot_owner(ip);
+	if (p) {
+		slot = (unsigned long)p->ainsn.insn;
+		original = kprobe_covered_by_copy(p, ip);
+		if (!original)
+			original = (unsigned long)p->addr +
+				   ((ip - slot) % KPROBE_SLOT_LAST_OFFSET < p->ainsn.emulation.length ?
+				    0 : p->ainsn.emulation.length);
+	}
+	preempt_enable_notrace();
+	return original;
+}
+
+NOKPROBE_SYMBOL(kprobe_original_ip);
 
 /* The stack and the registers are not yet what an int3 handler needs. */
 int __init arch_populate_kprobe_blacklist(void)

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Hits that no trap led to: by the jump to a detour, and by the end of a copy
+ * that a post handler is to see. The assembly part is detour_entry.S.
+ *
+ * The registers are on the probed code's own stack, right below the word that
+ * says where to go on. An emulated push overwrites that word, which then is of no
+ * use any more: the stack pointer has changed, and all registers are loaded.
+ */
+#include <linux/kprobes.h>
+#include <linux/linkage.h>
+#include <linux/preempt.h>
+#include <asm/ptrace.h>
+
+#include "common.h"
+
+asmlinkage bool kprobe_detour_hit(struct pt_regs *regs, struct kprobe *p);
+asmlinkage bool kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p);
+
+/* Returns whether everything has to be taken from @regs. */
+static __always_inline bool go_on(struct pt_regs *regs, unsigned long sp, unsigned long to)
+{
+	if (unlikely(regs->sp != sp)) {
+		regs->ip = to;
+		return true;
+	}
+	*(unsigned long *)(regs + 1) = to;
+	return false;
+}
+
+/* The instruction is carried out, or the copy to do that gone to. */
+static __always_inline unsigned long with_post(struct kprobe *p, struct pt_regs *regs)
+{
+	const struct kprobe_emulation *em = &p->ainsn.emulation;
+
+	regs->ip = (unsigned long)p->addr;
+	regs->orig_ax = -1;
+	if (em->fn && em->fn(em, regs)) {
+		kprobe_hit_post(p, regs);
+		return kprobe_way_out(p, regs->ip);
+	}
+	return kprobe_last_copy(p);
+}
+
+/**
+ * kprobe_detour_hit() - a jump in the text was taken
+ * @regs: the probed code's registers, @ip and @orig_ax apart
+ * @p: the site
+ *
+ * Context: any; preemption as in the probed code.
+ * Return: true when all of @regs has to be loaded to go on.
+ */
+asmlinkage bool kprobe_detour_hit(struct pt_regs *regs, struct kprobe *p)
+{
+	unsigned long sp = regs->sp;
+	enum kprobe_hit what;
+	bool all = false;
+
+	regs->ip = (unsigned long)p->addr + INT3_INSN_SIZE;
+	preempt_disable_notrace();
+	what = kprobe_hit_pre(p, regs);
+	if (unlikely(what == KPROBE_HIT_REDIRECTED)) {
+		regs->ip = kprobe_way_out(p, regs->ip);
+		all = true;
+	} else if (p->post_handler && what != KPROBE_HIT_MISSED) {
+		all = go_on(regs, sp, with_post(p, regs));
+	} else if (unlikely(regs->sp != sp)) {
+		all = go_on(regs, sp, kprobe_detour_copy(p));
+	}
+	preempt_enable_notrace();
+	return all;
+}
+
+NOKPROBE_SYMBOL(kprobe_detour_hit);
+
+/**
+ * kprobe_tail_hit() - a copy of the probed instruction was carried out
+ * @regs: the registers as it left them, @ip and @orig_ax apart
+ * @p: the site
+ *
+ * Context: any; preemption as in the probed code.
+ * Return: true when all of @regs has to be loaded to go on.
+ */
+asmlinkage bool kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p)
+{
+	unsigned long sp = regs->sp;
+	bool all;
+
+	regs->ip = (unsigned long)p->addr + p->ainsn.emulation.length;
+	regs->orig_ax = -1;
+	preempt_disable_notrace();
+	if (likely(p->post_handler))
+		kprobe_hit_post(p, regs);
+	all = go_on(regs, sp, kprobe_way_out(p, regs->ip));
+	preempt_enable_notrace();
+	return all;
+}
+
+NOKPROBE_SYMBOL(kprobe_tail_hit);
+
+/**
+ * kprobe_covered_by_copy - what an address in a detour stands for
+ * @p:	the site
+ * @ip:	any address
+ *
+ * Context: any, NMI included.
+ * Return: the address of the original instruction; 0 when @ip is not in the
+ * detour of @p.
+ */
+unsigned long kprobe_covered_by_copy(struct kprobe *p, unsigned long ip)
+{
+	struct arch_optimized_insn *optinsn = kprobe_optinsn(p);
+	unsigned long offset = ip - (unsigned long)optinsn->insn;
+	int i;
+
+	if (!optinsn->insn || offset >= DETOUR_SIZE)
+		return 0;
+	for (i = JMP32_INSN_SIZE - 1; i > 0; i--) {
+		if (optinsn->copy[i] && optinsn->copy[i] <= offset)
+			break;
+	}
+	return (unsigned long)p->addr + i;
+}
+
+NOKPROBE_SYMBOL(kprobe_covered_by_copy);

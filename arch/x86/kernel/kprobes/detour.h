@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef __X86_KERNEL_KPROBES_DETOUR_H
+#define __X86_KERNEL_KPROBES_DETOUR_H
+
+/*
+ * A detour, for what a jump covers:
+ *
+ *   DETOUR_OWNER	the site's address
+ *   DETOUR_ENTRY	where the jump leads to: a call of kprobe_detour_entry()
+ *   DETOUR_COPY	copies of the covered instructions, and a jump back
+ *
+ * A copy is of the original's length; but a short branch becomes one of up to six
+ * bytes, and a call a push and a jump.
+ */
+#define DETOUR_OWNER	0
+#define DETOUR_ENTRY	8
+#define DETOUR_COPY	13
+#define DETOUR_SIZE	64
+
+#endif /* __X86_KERNEL_KPROBES_DETOUR_H */

@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Jump optimization on x86: which sites can have a jump, their detours, and the
+ * text.
+ *
+ * A jump takes five bytes, so it may cover more than the probed instruction. What
+ * it covers is carried out from copies in the detour. Nobody may ever come to the
+ * bytes behind its first by another way than through that: no branch may lead
+ * there, no fixup, no patching, and no return from something that is called or
+ * slept in among the copies.
+ */
+#include <linux/errno.h>
+#include <linux/extable.h>
+#include <linux/ftrace.h>
+#include <linux/jump_label.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/perf_event.h>
+#include <linux/static_call.h>
+#include <linux/string.h>
+#include <linux/unaligned.h>
+#include <asm/alternative.h>
+#include <asm/extable.h>
+#include <asm/insn.h>
+#include <asm/nospec-branch.h>
+#include <asm/text-patching.h>
+
+#include "common.h"
+
+asmlinkage void kprobe_detour_entry(void);
+
+/* What a jump covers: whole instructions, so that may be more than it needs. */
+struct covered {
+	unsigned long begin, end;
+};
+
+static bool inside(const struct covered *c, unsigned long addr)
+{
+	return addr > c->begin && addr < c->end;
+}
+
+enum branch {
+	NO_BRANCH,
+	JUMP,
+	CONDITIONAL,
+	CALL,
+	RETURN,
+	OTHER_BRANCH,
+};
+
+static enum branch branch_of(struct insn *insn)
+{
+	switch (kprobe_opcode(insn)) {
+	case 0xe9:
+	case 0xeb:
+		return JUMP;
+	case 0x70 ... 0x7f:
+	case 0x0f80 ... 0x0f8f:
+		return CONDITIONAL;
+	case 0xe8:
+		return CALL;
+	case 0xc2 ... 0xc3:
+		return RETURN;
+	}
+	return kprobe_can_boost(insn) ? NO_BRANCH : OTHER_BRANCH;
+}
+
+static unsigned long target_of(struct insn *insn, unsigned long addr)
+{
+	return addr + insn->length + insn->immediate.value;
+}
+
+/*
+ * Where the compiler makes no jump tables, an indirect jump leads to a function's
+ * beginning, or is a return.
+ */
+#define JUMP_TABLES	(!IS_ENABLED(CONFIG_MITIGATION_RETPOLINE) && \
+			 !IS_ENABLED(CONFIG_X86_KERNEL_IBT))
+
+static bool leads_inside(const struct covered *c, struct insn *insn, unsigned long addr)
+{
+	switch (branch_of(insn)) {
+	case JUMP:
+	case CONDITIONAL:
+	case CALL:
+		return inside(c, target_of(insn, addr));
+	case OTHER_BRANCH:
+		/* An indirect jump or call, or loop and jrcxz, which have a target. */
+		if (kprobe_opcode(insn) == 0xff)
+			return JUMP_TABLES && X86_MODRM_REG(insn->modrm.bytes[0]) == 4;
+		return inside(c, target_of(insn, addr));
+	default:
+		return false;
+	}
+}
+
+static bool code_leads_inside(const struct covered *c, unsigned long from, unsigned long to)
+{
+	u8 buf[MAX_INSN_SIZE];
+	struct insn insn;
+
+	for (; from < to; from += insn.length) {
+		if (kprobe_decode(&insn, buf, from) || leads_inside(c, &insn, from))
+			return true;
+	}
+	return false;
+}
+
+static int function_leads_inside(void *c, unsigned long addr)
+{
+	unsigned long size, offset;
+
+	if (!kallsyms_lookup_size_offset(addr, &size, &offset))
+		return true;
+	return code_leads_inside(c, addr - offset, addr - offset + size);
+}
+
+/* In a module, names need to be told from those of others. */
+static bool named_leads_inside(struct covered *c, const char *module, const char *name)
+{
+	char full[MODULE_NAME_LEN + KSYM_NAME_LEN];
+	unsigned long addr;
+
+	if (!module)
+		return kallsyms_on_each_match_symbol(function_leads_inside, name, c) > 0;
+	snprintf(full, sizeof(full), "%s:%s", module, name);
+	addr = kallsyms_lookup_name(full);
+	return addr && function_leads_inside(c, addr);
+}
+
+/*
+ * What the compiler takes for unlikely it moves out of a function, to a symbol
+ * of its own, from which it jumps back to anywhere.
+ */
+static bool other_part_leads_inside(struct covered *c)
+{
+	char name[KSYM_NAME_LEN + sizeof(".cold")], *module, *suffix;
+	unsigned long size, offset;
+
+	if (!kallsyms_lookup(c->begin, &size, &offset, &module, name))
+		return true;
+	suffix = strstr(name, ".cold");
+	if (suffix)
+		*suffix = '\0';
+	else
+		strcat(name, ".cold");
+	return named_leads_inside(c, module, name);
+}
+
+extern struct exception_table_entry __start___ex_table[];
+extern struct exception_table_entry __stop___ex_table[];
+
+static unsigned long fixup_of(const struct exception_table_entry *e)
+{
+	return (unsigned long)&e->fixup + e->fixup;
+}
+
+static bool table_leads_inside(const struct covered *c, const struct exception_table_entry *e,
+			       const struct exception_table_entry *end)
+{
+	for (; e < end; e++) {
+		if (inside(c, fixup_of(e)))
+			return true;
+	}
+	return false;
+}
+
+static bool fixup_leads_inside(const struct covered *c)
+{
+	struct module *mod;
+
+	if (table_leads_inside(c, __start___ex_table, __stop___ex_table))
+		return true;
+	guard(preempt)();
+	mod = __module_text_address(c->begin);
+	return mod && table_leads_inside(c, mod->extable, mod->extable + mod->num_exentries);
+}
+
+/* Bytes that somebody else changes, or finds by their address. */
+static bool others_need(const struct covered *c)
+{
+	void *begin = (void *)c->begin, *last = (void *)c->end - 1;
+
+	return jump_label_text_reserved(begin, last) ||
+	       static_call_text_reserved(begin, last) ||
+	       alternatives_text_reserved(begin, last) ||
+	       ftrace_location_range(c->begin, c->end - 1);
+}
+
+/* A fault that is slept in, or fixed up, has to be where the text is. */
+static bool can_copy(struct insn *insn, unsigned long addr, bool first)
+{
+	if (!first && (within_kprobe_blacklist(addr) || search_exception_tables(addr) ||
+		       get_kprobe((void *)addr)))
+		return false;
+	if (kprobe_check_insn(insn, addr))
+		return false;
+	switch (branch_of(insn)) {
+	case OTHER_BRANCH:
+		return false;
+	case NO_BRANCH:
+		return true;
+	default:
+		return kprobe_find_emulator(insn) >= 0;
+	}
+}
+
+/* A short branch has a long form, and a call is one that has pushed its return. */
+static u8 *copy_branch(u8 *at, unsigned long run_at, struct insn *insn, unsigned long addr)
+{
+	unsigned long next = addr + insn->length, to = target_of(insn, addr);
+	u8 *start = at;
+
+	switch (branch_of(insn)) {
+	case CALL:
+		*at++ = 0x68;
+		put_unaligned((s32)next, (s32 *)at);
+		at += sizeof(s32);
+		fallthrough;
+	case JUMP:
+		*at++ = JMP32_INSN_OPCODE;
+		break;
+	default:
+		*at++ = 0x0f;
+		*at++ = 0x80 | (insn->opcode.bytes[insn->opcode.nbytes - 1] & 0xf);
+	}
+	at += sizeof(s32);
+	put_unaligned((s32)(to - (run_at + (at - start))), (s32 *)(at - sizeof(s32)));
+	return at;
+}
+
+struct detour {
+	struct optimized_kprobe	*op;
+	unsigned long		slot;
+	u8			image[DETOUR_SIZE];
+	unsigned int		used;
+};
+
+static int add_copy(struct detour *d, struct insn *insn, unsigned long addr)
+{
+	unsigned long run_at = d->slot + d->used;
+	enum branch branch = branch_of(insn);
+	u8 *at = d->image + d->used;
+	int err;
+
+	if (branch == NO_BRANCH || branch == RETURN) {
+		err = kprobe_relocate(at, insn, addr, run_at);
+		if (err)
+			return err;
+		d->used += insn->length;
+	} else {
+		d->used = copy_branch(at, run_at, insn, addr) - d->image;
+	}
+	return 0;
+}
+
+/* Copies instructions until there is room for the jump. */
+static const char *add_copies(struct detour *d, struct covered *c, unsigned long limit)
+{
+	struct arch_optimized_insn *optinsn = &d->op->optinsn;
+	u8 buf[MAX_INSN_SIZE];
+	struct insn insn;
+	unsigned int offset;
+
+	for (c->end = c->begin; c->end < c->begin + JMP32_INSN_SIZE; c->end += insn.length) {
+		offset = c->end - c->begin;
+		if (kprobe_decode(&insn, buf, c->end) || c->end + insn.length > limit)
+			return "end";
+		if (!can_copy(&insn, c->end, !offset))
+			return "insn";
+		/* A call that comes back would come back to the middle of the jump. */
+		if (branch_of(&insn) == CALL && offset + insn.length < JMP32_INSN_SIZE)
+			return "call";
+		optinsn->copy[offset] = d->used;
+		if (add_copy(d, &insn, c->end))
+			return "reach";
+	}
+	optinsn->size = c->end - c->begin;
+	return NULL;
+}
+
+static bool add_jump(u8 *image, unsigned long run_at, u8 opcode, unsigned long to)
+{
+	long distance = to - (run_at + JMP32_INSN_SIZE);
+
+	__text_gen_insn(image, opcode, (void *)run_at, (void *)to, JMP32_INSN_SIZE);
+	return distance == (s32)distance;
+}
+
+static const char *fill_detour(struct detour *d, struct covered *c)
+{
+	unsigned long size, offset;
+	const char *why;
+
+	if (!kallsyms_lookup_size_offset(c->begin, &size, &offset))
+		return "symbol";
+	memset(d->image, INT3_INSN_OPCODE, sizeof(d->image));
+	put_unaligned((unsigned long)&d->op->kp, (unsigned long *)(d->image + DETOUR_OWNER));
+	d->used = DETOUR_COPY;
+	why = add_copies(d, c, c->begin - offset + size);
+	if (why)
+		return why;
+	if (!add_jump(d->image + DETOUR_ENTRY, d->slot + DETOUR_ENTRY, CALL_INSN_OPCODE,
+		      (unsigned long)kprobe_detour_entry) ||
+	    !add_jump(d->image + d->used, d->slot + d->used, JMP32_INSN_OPCODE, c->end))
+		return "reach";
+	return NULL;
+}
+
+static const char *check_covered(struct covered *c)
+{
+	if (others_need(c))
+		return "patched";
+	if (fixup_leads_inside(c))
+		return "fixup";
+	if (function_leads_inside(c, c->begin) || other_part_leads_inside(c))
+		return "target";
+	return NULL;
+}
+
+/* The site has a detour from when the text behind it is known. */
+static const char *make_detour(struct optimized_kprobe *op, u8 *slot)
+{
+	struct detour d = { .op = op, .slot = (unsigned long)slot };
+	struct covered c = { .begin = (unsigned long)op->kp.addr };
+	const char *why = fill_detour(&d, &c) ?: check_covered(&c);
+
+	if (why)
+		return why;
+	memcpy(op->optinsn.original, (void *)c.begin + 1, sizeof(op->optinsn.original));
+	perf_event_text_poke(slot, NULL, 0, d.image, sizeof(d.image));
+	text_poke(slot, d.image, sizeof(d.image));
+	kprobe_slot_set_owner(slot, &op->kp);
+	op->optinsn.insn = slot;
+	return NULL;
+}
+
+int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig)
+{
+	u8 *slot = get_optinsn_slot();
+
+	op->why = "memory";
+	if (!slot)
+		return -ENOMEM;
+	memset(&op->optinsn, 0, sizeof(op->optinsn));
+	op->why = make_detour(op, slot);
+	if (!op->why)
+		return 0;
+	free_optinsn_slot(slot, 0);
+	return -EINVAL;
+}
+
+void arch_remove_optimized_kprobe(struct optimized_kprobe *op)
+{
+	u8 *slot = op->optinsn.insn;
+
+	perf_event_text_poke(slot, slot, DETOUR_SIZE, NULL, 0);
+	free_optinsn_slot(slot, 1);
+	op->optinsn.insn = NULL;
+}
+
+int arch_prepared_optinsn(struct arch_optimized_insn *optinsn)
+{
+	return !!optinsn->insn;
+}
+
+int arch_check_optimized_kprobe(struct optimized_kprobe *op)
+{
+	int i;
+
+	for (i = 1; i < op->optinsn.size; i++) {
+		if (get_kprobe(op->kp.addr + i))
+			return -EEXIST;
+	}
+	return 0;
+}
+
+int arch_within_optimized_kprobe(struct optimized_kprobe *op, kprobe_opcode_t *addr)
+{
+	return addr >= op->kp.addr && addr < op->kp.addr + op->optinsn.size;
+}
+
+static void change_first(struct list_head *oplist, u8 byte)
+{
+	struct optimized_kprobe *op;
+
+	list_for_each_entry(op, oplist, list)
+		text_poke(op->kp.addr, &byte, 1);
+	text_poke_sync();
+}
+
+/**
+ * kprobe_recover_covered - undo in a copy of the text what a jump has changed
+ * @p:		a site
+ * @buf:	the copy
+ * @at:	where in it the site is, which may be before its beginning
+ * @len:	its length
+ *
+ * The first byte is the same as for a breakpoint, and left to the caller.
+ *
+ * Context: kprobe_mutex held.
+ */
+void kprobe_recover_covered(struct kprobe *p, u8 *buf, int at, int len)
+{
+	struct arch_optimized_insn *optinsn = kprobe_optinsn(p);
+	int i;
+
+	if (!optinsn->insn)
+		return;
+	for (i = 0; i < sizeof(optinsn->original); i++) {
+		if (at + 1 + i >= 0 && at + 1 + i < len)
+			buf[at + 1 + i] = optinsn->original[i];
+	}
+}
+
+/*
+ * The breakpoint stays until the rest of the jump is there. Meanwhile, and before
+ * the last CPU has seen the jump, a hit comes by the breakpoint.
+ */
+void arch_optimize_kprobes(struct list_head *oplist)
+{
+	struct optimized_kprobe *op, *next;
+	u8 jump[JMP32_INSN_SIZE], before[JMP32_INSN_SIZE];
+
+	list_for_each_entry(op, oplist, list) {
+		add_jump(jump, (unsigned long)op->kp.addr, JMP32_INSN_OPCODE,
+			 (unsigned long)op->optinsn.insn + DETOUR_ENTRY);
+		memcpy(before, op->kp.addr, sizeof(before));
+		text_poke(op->kp.addr + 1, jump + 1, sizeof(jump) - 1);
+		perf_event_text_poke(op->kp.addr, before, sizeof(before), jump, sizeof(jump));
+	}
+	text_poke_sync();
+	change_first(oplist, JMP32_INSN_OPCODE);
+	list_for_each_entry_safe(op, next, oplist, list)
+		list_del_init(&op->list);
+}
+
+void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_list)
+{
+	struct optimized_kprobe *op;
+	u8 jump[JMP32_INSN_SIZE], after[JMP32_INSN_SIZE];
+
+	change_first(oplist, INT3_INSN_OPCODE);
+	list_for_each_entry(op, oplist, list) {
+		memcpy(jump, op->kp.addr, sizeof(jump));
+		jump[0] = JMP32_INSN_OPCODE;
+		after[0] = INT3_INSN_OPCODE;
+		memcpy(after + 1, op->optinsn.original, sizeof(op->optinsn.original));
+		text_poke(op->kp.addr + 1, after + 1, sizeof(after) - 1);
+		perf_event_text_poke(op->kp.addr, jump, sizeof(jump), after, sizeof(after));
+	}
+	text_poke_sync();
+	list_splice_tail_init(oplist, done_list);
+}
