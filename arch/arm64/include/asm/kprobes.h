@@ -25,28 +25,39 @@ static inline void flush_insn_slot(struct kprobe *p)
 
 #define kretprobe_blacklist_size	0
 
-/*
- * An out-of-line slot holds two copies of the probed instruction:
- *
- *   word 0	the copy a hit runs by default, followed by a branch back, where
- *		the probed code is in reach of one
- *   word 2	a copy followed by a BRK, for hits that a post handler has to see,
- *		and for code out of reach
- */
-#define KPROBE_SLOT_STEP	2
-#define ARCH_KPROBE_SLOT_SIZE	4
+/* See arch/arm64/kernel/probes/slot.h: a slot serves a branch in the text too. */
+#define ARCH_KPROBE_SLOT_SIZE	18
+#define MAX_OPTINSN_SIZE	ARCH_KPROBE_SLOT_SIZE
+#define MAX_OPTIMIZED_LENGTH	sizeof(kprobe_opcode_t)
+
+/* Slots run post handlers, and go where a handler says. */
+#define ARCH_OPTPROBE_COMPLETE	1
 
 /**
  * struct arch_specific_insn - how the probed instruction is carried out
- * @insn:	the out-of-line slot, NULL for an instruction that is simulated
+ * @insn:	the out-of-line slot
  * @simulate:	carries it out on saved registers; false when its operand in
- *		memory could not be read
+ *		memory could not be read. NULL for an instruction that is copied
+ * @taken:	where a branch that is simulated leads to when it is taken, if the
+ *		slot can go there; else 0
  * @boosted:	the first copy in the slot branches back by itself
+ * @detour:	a branch leads from the probed instruction to the slot and from
+ *		there to the handlers
  */
 struct arch_specific_insn {
 	kprobe_opcode_t	*insn;
 	bool		(*simulate)(u32 insn, unsigned long addr, struct pt_regs *regs);
+	unsigned long	taken;
 	bool		boosted;
+	bool		detour;
+};
+
+/**
+ * struct arch_optimized_insn - what a jump needs besides the slot
+ * @branch:	the instruction that leads there, 0 for none
+ */
+struct arch_optimized_insn {
+	u32	branch;
 };
 
 /* Patching kernel text stops the machine. */

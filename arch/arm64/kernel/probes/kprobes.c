@@ -3,10 +3,11 @@
  * Probes by breakpoint on arm64: planting them, and what happens at a hit.
  *
  * An instruction that depends on where it stands is simulated on the saved
- * registers. Any other is carried out by a copy, which branches back by itself
- * unless a post handler waits for it; then it ends in another BRK.
+ * registers. Any other is carried out by a copy, which branches back by itself,
+ * through the post handlers if there are any (see detour.c). Where there is
+ * nothing in reach of a branch, it ends in another BRK.
  *
- * Nothing is remembered between the hit and that second BRK: the address of the
+ * Nothing is remembered between the hit and what follows: the address of the
  * slot says which site it was. So the copy runs with PSTATE as the probed code
  * had it, can be interrupted by anything, and can fault.
  */
@@ -29,6 +30,7 @@
 #include <asm/system_misc.h>
 
 #include "decode-insn.h"
+#include "detour.h"
 
 /*
  * Only ever written through the patching API, as the kernel's own text is. Its
@@ -53,7 +55,8 @@ static int write_slot(kprobe_opcode_t *slot, const u32 *words)
 {
 	int i, err = 0;
 
-	for (i = 0; i < ARCH_KPROBE_SLOT_SIZE && !err; i++)
+	BUILD_BUG_ON(SLOT_WORDS != ARCH_KPROBE_SLOT_SIZE);
+	for (i = 0; i < SLOT_WORDS && !err; i++)
 		err = aarch64_insn_patch_text_nosync(slot + i, words[i]);
 	return err;
 }
@@ -65,19 +68,74 @@ static bool in_reach(unsigned long from, unsigned long to)
 	return distance >= -(long)SZ_128M && distance < SZ_128M;
 }
 
+/* A branch in the word of a slot, unless that is too far away. */
+static bool branch_to(struct kprobe *p, u32 *words, unsigned int word, unsigned long to,
+		      enum aarch64_insn_branch_type type)
+{
+	unsigned long from = (unsigned long)(p->ainsn.insn + word);
+
+	if (!in_reach(from, to))
+		return false;
+	words[word] = aarch64_insn_gen_branch_imm(from, to, type);
+	return true;
+}
+
+static bool fill_detour(struct kprobe *p, u32 *words)
+{
+	return in_reach((unsigned long)p->addr, (unsigned long)p->ainsn.insn) &&
+	       branch_to(p, words, SLOT_COPY_OUT - 1, (unsigned long)kprobe_detour_entry,
+			 AARCH64_INSN_BRANCH_LINK) &&
+	       branch_to(p, words, SLOT_NEXT_OUT - 1, (unsigned long)kprobe_tail_entry,
+			 AARCH64_INSN_BRANCH_LINK) &&
+	       branch_to(p, words, SLOT_NEXT_OUT + 2, (unsigned long)(p->addr + 1),
+			 AARCH64_INSN_BRANCH_NOLINK);
+}
+
+static void fill_copies(struct kprobe *p, u32 *words)
+{
+	words[SLOT_COPY] = p->opcode;
+	words[SLOT_LAST] = p->opcode;
+	if (!p->ainsn.detour)
+		words[SLOT_LAST + 1] = BRK64_OPCODE_KPROBES_SS;
+	p->ainsn.boosted = branch_to(p, words, SLOT_COPY + 1, (unsigned long)(p->addr + 1),
+				     AARCH64_INSN_BRANCH_NOLINK);
+}
+
+static void fill_taken(struct kprobe *p, u32 *words)
+{
+	unsigned long taken;
+
+	if (!aarch64_insn_is_branch_imm(p->opcode))
+		return;
+	taken = (unsigned long)p->addr + aarch64_get_branch_offset(p->opcode);
+	if (branch_to(p, words, SLOT_COPY, taken, AARCH64_INSN_BRANCH_NOLINK))
+		p->ainsn.taken = taken;
+}
+
+/* It is read as data, so it has data's byte order. */
+static void fill_owner(struct kprobe *p, u32 *words)
+{
+	__le32 owner[2];
+
+	BUILD_BUG_ON(sizeof(owner) != sizeof(p));
+	memcpy(owner, &p, sizeof(owner));
+	words[SLOT_OWNER] = le32_to_cpu(owner[0]);
+	words[SLOT_OWNER + 1] = le32_to_cpu(owner[1]);
+}
+
 static int fill_slot(struct kprobe *p)
 {
-	unsigned long end = (unsigned long)(p->ainsn.insn + 1);
-	unsigned long next = (unsigned long)(p->addr + 1);
-	u32 words[ARCH_KPROBE_SLOT_SIZE] = {
-		p->opcode, AARCH64_BREAK_FAULT,
-		[KPROBE_SLOT_STEP] = p->opcode, BRK64_OPCODE_KPROBES_SS,
-	};
+	u32 words[SLOT_WORDS];
+	int i;
 
-	p->ainsn.boosted = in_reach(end, next);
-	if (p->ainsn.boosted)
-		words[1] = aarch64_insn_gen_branch_imm(end, next,
-						       AARCH64_INSN_BRANCH_NOLINK);
+	for (i = 0; i < SLOT_WORDS; i++)
+		words[i] = le32_to_cpu(kprobe_slot_template[i]);
+	p->ainsn.detour = fill_detour(p, words);
+	if (p->ainsn.simulate)
+		fill_taken(p, words);
+	else
+		fill_copies(p, words);
+	fill_owner(p, words);
 	return write_slot(p->ainsn.insn, words);
 }
 
@@ -142,10 +200,9 @@ int arch_prepare_kprobe(struct kprobe *p)
 	err = check_place(addr);
 	if (err)
 		return err;
-	if (class->kprobe == PROBE_COPY)
-		return prepare_slot(p);
-	p->ainsn.simulate = class->simulate;
-	return 0;
+	if (class->kprobe == PROBE_SIMULATE)
+		p->ainsn.simulate = class->simulate;
+	return prepare_slot(p);
 }
 
 /* By now nobody can be in the slot, unless the probed text itself has gone. */
@@ -231,7 +288,15 @@ static void operand_fault(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(operand_fault);
 
-static void simulate(struct kprobe *p, struct pt_regs *regs, bool post)
+/**
+ * kprobe_simulate() - carry the probed instruction out on saved registers
+ * @p: a site with an instruction that is simulated
+ * @regs: the registers
+ * @post: whether post handlers are to run then
+ *
+ * Context: any, NMI included, preemption off.
+ */
+void kprobe_simulate(struct kprobe *p, struct pt_regs *regs, bool post)
 {
 	unsigned long addr = (unsigned long)p->addr;
 
@@ -243,7 +308,7 @@ static void simulate(struct kprobe *p, struct pt_regs *regs, bool post)
 		kprobe_hit_post(p, regs);
 }
 
-NOKPROBE_SYMBOL(simulate);
+NOKPROBE_SYMBOL(kprobe_simulate);
 
 /* Carries the instruction out, or sends the probed code to where that happens. */
 static __always_inline void carry_out(struct kprobe *p, struct pt_regs *regs,
@@ -252,11 +317,11 @@ static __always_inline void carry_out(struct kprobe *p, struct pt_regs *regs,
 	bool post = p->post_handler && !missed;
 
 	if (p->ainsn.simulate)
-		simulate(p, regs, post);
+		kprobe_simulate(p, regs, post);
 	else if (p->ainsn.boosted && !post)
-		regs->pc = (unsigned long)p->ainsn.insn;
+		regs->pc = (unsigned long)(p->ainsn.insn + SLOT_COPY);
 	else
-		regs->pc = (unsigned long)(p->ainsn.insn + KPROBE_SLOT_STEP);
+		regs->pc = (unsigned long)(p->ainsn.insn + SLOT_LAST);
 }
 
 /* A breakpoint of ours that is not there any more: what is there is executed. */
@@ -287,7 +352,7 @@ int kprobe_brk_handler(struct pt_regs *regs, unsigned long esr)
 	struct kprobe_hit_at hit = kprobe_hit_at(addr, regs);
 
 	if (unlikely(!hit.p))
-		return taken_out(addr);
+		return kprobe_detour_left(regs) ? DBG_HOOK_HANDLED : taken_out(addr);
 	if (hit.what != KPROBE_HIT_REDIRECTED)
 		carry_out(hit.p, regs, hit.what == KPROBE_HIT_MISSED);
 	else
@@ -311,7 +376,7 @@ int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr)
 	unsigned long at = regs->pc;
 	struct kprobe *p = kprobe_slot_owner(at);
 
-	if (!p || at != (unsigned long)(p->ainsn.insn + KPROBE_SLOT_STEP + 1))
+	if (!p || at != (unsigned long)(p->ainsn.insn + SLOT_LAST + 1))
 		return DBG_HOOK_ERROR;
 	regs->pc = (unsigned long)(p->addr + 1);
 	if (p->post_handler)
@@ -338,7 +403,8 @@ int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr)
 	struct kprobe *p = kprobe_slot_owner(regs->pc);
 	kprobe_opcode_t *copy = (kprobe_opcode_t *)regs->pc;
 
-	if (!p || (copy != p->ainsn.insn && copy != p->ainsn.insn + KPROBE_SLOT_STEP))
+	if (!p || p->ainsn.simulate ||
+	    (copy != p->ainsn.insn + SLOT_COPY && copy != p->ainsn.insn + SLOT_LAST))
 		return 0;
 	regs->pc = (unsigned long)p->addr;
 	if (!kprobe_hit_fault(p, regs, esr))

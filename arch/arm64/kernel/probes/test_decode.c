@@ -17,6 +17,7 @@
 #include <asm/sections.h>
 
 #include "decode-insn.h"
+#include "slot.h"
 
 /* No two rows may claim the same instruction; each says what it has to. */
 static void test_table(struct kunit *test)
@@ -910,11 +911,17 @@ static u32 word_at(const void *addr)
 	return le32_to_cpup(addr);
 }
 
-/* What a hit runs: a copy that branches back, and one that another BRK ends. */
+static unsigned long branches_to(const kprobe_opcode_t *at)
+{
+	return (unsigned long)at + aarch64_get_branch_offset(word_at(at));
+}
+
+/* What a hit runs: a copy that branches back, and one that leads to the tail. */
 static void test_slot(struct kunit *test)
 {
 	unsigned long addr = ADDRESS_OF(probe_test_ordered) + AARCH64_INSN_SIZE;
 	struct kprobe probe = { .addr = (kprobe_opcode_t *)addr };
+	unsigned long next = addr + AARCH64_INSN_SIZE;
 	struct arch_specific_insn *ainsn;
 	kprobe_opcode_t *slot;
 	u32 original = word_at(probe.addr);
@@ -924,13 +931,12 @@ static void test_slot(struct kunit *test)
 	ainsn = &get_kprobe(probe.addr)->ainsn;
 	preempt_enable();
 	slot = ainsn->insn;
-	KUNIT_EXPECT_TRUE(test, ainsn->boosted);
-	KUNIT_EXPECT_EQ(test, original, word_at(slot));
-	KUNIT_EXPECT_EQ(test, addr + AARCH64_INSN_SIZE,
-			(unsigned long)&slot[1] + aarch64_get_branch_offset(word_at(slot + 1)));
-	KUNIT_EXPECT_EQ(test, original, word_at(slot + KPROBE_SLOT_STEP));
-	KUNIT_EXPECT_EQ(test, BRK64_OPCODE_KPROBES_SS, word_at(slot + KPROBE_SLOT_STEP + 1));
-	KUNIT_EXPECT_EQ(test, BRK64_OPCODE_KPROBES, word_at((void *)addr));
+	KUNIT_EXPECT_TRUE(test, ainsn->boosted && ainsn->detour);
+	KUNIT_EXPECT_EQ(test, original, word_at(slot + SLOT_COPY));
+	KUNIT_EXPECT_EQ(test, next, branches_to(slot + SLOT_COPY + 1));
+	KUNIT_EXPECT_EQ(test, original, word_at(slot + SLOT_LAST));
+	KUNIT_EXPECT_EQ(test, next, branches_to(slot + SLOT_NEXT_OUT + 2));
+	KUNIT_EXPECT_NE(test, original, word_at((void *)addr));
 	unregister_kprobe(&probe);
 	KUNIT_EXPECT_EQ(test, original, word_at((void *)addr));
 }

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * From slots to the handlers and back, without an exception.
+ */
+#include <linux/linkage.h>
+#include <asm/asm-offsets.h>
+#include <asm/assembler.h>
+#include <asm/brk-imm.h>
+#include <asm/ptrace.h>
+
+#include "slot.h"
+
+	.macro	general, op:req
+	\op	x0, x1, [sp, #S_X0]
+	\op	x2, x3, [sp, #S_X2]
+	\op	x4, x5, [sp, #S_X4]
+	\op	x6, x7, [sp, #S_X6]
+	\op	x8, x9, [sp, #S_X8]
+	\op	x10, x11, [sp, #S_X10]
+	\op	x12, x13, [sp, #S_X12]
+	\op	x14, x15, [sp, #S_X14]
+	\op	x16, x17, [sp, #S_X16]
+	\op	x18, x19, [sp, #S_X18]
+	\op	x20, x21, [sp, #S_X20]
+	\op	x22, x23, [sp, #S_X22]
+	\op	x24, x25, [sp, #S_X24]
+	\op	x26, x27, [sp, #S_X26]
+	.endm
+
+/*
+ * Called from the slot, with a pt_regs at the stack pointer that has x29 and x30
+ * in it, and the site's address @owner words behind the return address. Goes on
+ * where @handler says, with the frame pointer and the link register still to be
+ * loaded by the slot.
+ *
+ * The frame record names the probed code, for which @handler fills in its address.
+ */
+	.macro	from_slot name:req, handler:req, owner:req
+SYM_CODE_START(\name)
+	general	stp
+	str	x28, [sp, #S_X28]
+	add	x1, sp, #PT_REGS_SIZE
+	str	x1, [sp, #S_SP]
+	mrs	x2, nzcv
+	mrs	x3, daif
+	mov	x4, #PSR_MODE_EL1h
+	orr	x2, x2, x3
+	orr	x2, x2, x4
+	str	x2, [sp, #S_PSTATE]
+	str	x29, [sp, #S_STACKFRAME]
+	add	x29, sp, #S_STACKFRAME
+	ldr	x1, [x30, #4 * (\owner)]
+	mov	x0, sp
+	bl	\handler
+	mov	x30, x0
+	ldr	x1, [sp, #S_PSTATE]
+	msr	nzcv, x1
+	ldr	x28, [sp, #S_X28]
+	general	ldp
+	ret
+SYM_CODE_END(\name)
+NOKPROBE(\name)
+	.endm
+
+	.text
+
+/* A branch stands in the place of the probed instruction. */
+	from_slot kprobe_detour_entry, kprobe_detour_hit, (SLOT_OWNER-SLOT_COPY_OUT)
+
+/* The copy of an instruction that a post handler is to see was carried out. */
+	from_slot kprobe_tail_entry, kprobe_tail_hit, (SLOT_OWNER-SLOT_NEXT_OUT)
+
+/*
+ * There is no way to anywhere, with every register as it is to be, but the return
+ * from an exception. The pt_regs at the stack pointer says where to.
+ */
+SYM_CODE_START(kprobe_detour_leave)
+	brk	#KPROBES_BRK_IMM
+SYM_CODE_END(kprobe_detour_leave)
+NOKPROBE(kprobe_detour_leave)
+
+	.macro	make_room
+	sub	sp, sp, #PT_REGS_SIZE
+	stp	x29, x30, [sp, #S_FP]
+	.endm
+
+	.macro	leave_room
+	ldp	x29, x30, [sp, #S_FP]
+	add	sp, sp, #PT_REGS_SIZE
+	.endm
+
+	.macro	to_be_filled_in, words=1
+	.rept	\words
+	brk	#FAULT_BRK_IMM
+	.endr
+	.endm
+
+	.section .rodata, "a"
+
+/* See slot.h. */
+SYM_DATA_START(kprobe_slot_template)
+	make_room
+	to_be_filled_in
+	leave_room
+	to_be_filled_in words=2
+	leave_room
+	to_be_filled_in
+	make_room
+	to_be_filled_in
+	leave_room
+	to_be_filled_in
+	to_be_filled_in words=2
+SYM_DATA_END(kprobe_slot_template)
