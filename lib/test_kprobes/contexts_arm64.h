@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* arm64 half of test_kprobes_contexts.c: a place that stays a breakpoint */
+#ifndef _LIB_TEST_KPROBES_CONTEXTS_ARM64_H
+#define _LIB_TEST_KPROBES_CONTEXTS_ARM64_H
+
+/* A branch is no landing pad, which BRK is. */
+static inline void *kprobes_trap_place(const struct kprobes_block *block)
+{
+	return block->call;
+}
+
+static inline void *kprobes_trap_neighbour(const struct kprobes_block *block)
+{
+	return NULL;
+}
+
+#endif /* _LIB_TEST_KPROBES_CONTEXTS_ARM64_H */

@@ -1,0 +1,929 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of the guard against recursion: a hit by a handler itself is
+ * missed, one by whatever arrives on top of the handler is not.
+ *
+ * Most cases are chains: a place is called in a context, the handler of its probe
+ * has the next place called, in the same context or in a new one on top, and so
+ * on. Which links are missed, and what runs in between, follows from the contexts
+ * alone, not from how the hits come about. Built-in only.
+ */
+#include <linux/hrtimer.h>
+#include <linux/interrupt.h>
+#include <linux/irq_work.h>
+
+#include "test_kprobes/probe.h"
+
+/*
+ * An architecture gives, of a block, kprobes_trap_place(), where a probe stays a
+ * breakpoint as long as there is another at kprobes_trap_neighbour(), if any.
+ */
+#if defined(CONFIG_X86)
+#include "test_kprobes/contexts_x86.h"
+#elif defined(CONFIG_ARM64)
+#include "test_kprobes/contexts_arm64.h"
+#else
+#error "no places for these tests here"
+#endif
+
+/* Getting into a context */
+
+enum level { TASK, SOFTIRQ, HARDIRQ, NMI, LEVELS };
+
+static const char * const level_names[LEVELS] = { "task", "softirq", "interrupt", "NMI" };
+
+#define HAVE_NMI	__is_defined(KPROBES_HAVE_NMI)
+
+/* What is to be done in a context once that arrives */
+static struct visit {
+	kprobes_work_t work;
+	bool done;
+} visits[LEVELS];
+
+static void arrive(enum level level)
+{
+	kprobes_work_t work = READ_ONCE(visits[level].work);
+
+	if (!work)
+		return;
+	WRITE_ONCE(visits[level].work, NULL);
+	work();
+	WRITE_ONCE(visits[level].done, true);
+}
+
+static void arrive_in_softirq(struct tasklet_struct *unused)
+{
+	arrive(SOFTIRQ);
+}
+
+static void arrive_in_hardirq(struct irq_work *unused)
+{
+	arrive(HARDIRQ);
+}
+
+static void arrive_in_nmi(void)
+{
+	arrive(NMI);
+}
+
+static DECLARE_TASKLET(softirq_visit, arrive_in_softirq);
+static DEFINE_IRQ_WORK(hardirq_visit, arrive_in_hardirq);
+
+static bool raise_softirq_visit(void)
+{
+	if (in_interrupt() || irqs_disabled())
+		return false;
+	local_bh_disable();
+	tasklet_schedule(&softirq_visit);
+	local_bh_enable();
+	return true;
+}
+
+static bool raise(enum level level)
+{
+	switch (level) {
+	case SOFTIRQ:
+		return raise_softirq_visit();
+	case HARDIRQ:
+		return irq_work_queue(&hardirq_visit);
+	case NMI:
+		return kprobes_raise_nmi(arrive_in_nmi);
+	default:
+		arrive(level);
+		return true;
+	}
+}
+
+static void expect_visit(enum level level, kprobes_work_t work)
+{
+	visits[level].done = false;
+	WRITE_ONCE(visits[level].work, work);
+}
+
+static bool wait_for_visit(enum level level)
+{
+	unsigned int us;
+
+	for (us = 0; us < 100000 && !READ_ONCE(visits[level].done); us++)
+		udelay(1);
+	/* One that comes too late has nothing to do any more. */
+	WRITE_ONCE(visits[level].work, NULL);
+	return READ_ONCE(visits[level].done);
+}
+
+/* Do @work in a context of that kind on top of this one; false if none came. */
+static bool go(enum level level, kprobes_work_t work)
+{
+	expect_visit(level, work);
+	if (raise(level))
+		return wait_for_visit(level);
+	WRITE_ONCE(visits[level].work, NULL);
+	return false;
+}
+
+/* The same from a handler, for which a trap may have masked interrupts. */
+static bool go_unmasked(enum level level, kprobes_work_t work)
+{
+	bool masked = irqs_disabled(), done;
+
+	if (masked)
+		local_irq_enable();
+	done = go(level, work);
+	if (masked)
+		local_irq_disable();
+	return done;
+}
+
+/* Places with a probe, by the way to its handlers */
+
+enum way { TRAP, JUMP, FTRACE, WAYS, ITSELF = WAYS };
+
+static const char * const way_names[] = { "trap", "jump", "ftrace", "the same place" };
+
+/**
+ * struct place - a place with a probe
+ * @probe: the probe
+ * @way: how a hit gets to the handlers
+ * @post: what the case is about happens in the post handler
+ * @call: a function that hits it once
+ * @result: what @call returns for 1
+ */
+struct place {
+	struct probe *probe;
+	enum way way;
+	bool post;
+	u32 (*call)(u32 x);
+	u32 result;
+};
+
+static __always_inline u32 plus(u32 x, u32 number)
+{
+	asm volatile("" : "+r" (x) : : "memory");
+	return x + number;
+}
+
+static noinline __noclone u32 traced_first(u32 x)
+{
+	return plus(x, 101);
+}
+
+static noinline __noclone u32 traced_second(u32 x)
+{
+	return plus(x, 102);
+}
+
+static noinline __noclone u32 traced_third(u32 x)
+{
+	return plus(x, 103);
+}
+
+static noinline __noclone u32 traced_fourth(u32 x)
+{
+	return plus(x, 104);
+}
+
+static u32 (*const traced[LEVELS])(u32 x) = {
+	traced_first, traced_second, traced_third, traced_fourth,
+};
+
+static bool has_jump(struct probe *probe)
+{
+	struct kprobe *site;
+	bool has;
+
+	preempt_disable();
+	site = get_kprobe(probe->kp.addr);
+	has = site && kprobe_optimized(site);
+	preempt_enable();
+	return has;
+}
+
+/* Jumps are put in by a worker, some time after the probe was registered. */
+static void need_jump(struct kunit *test, struct place *place)
+{
+	static bool gave_up[2];
+	unsigned int tries = gave_up[place->post] ? 0 : 250;
+
+	while (tries-- && !has_jump(place->probe))
+		msleep(20);
+	wait_for_kprobe_optimizer();
+	gave_up[place->post] = !has_jump(place->probe);
+	if (gave_up[place->post])
+		kunit_skip(test, "no jump was put there");
+}
+
+static void need_way(struct kunit *test, enum way way)
+{
+	if (way == JUMP && !IS_ENABLED(CONFIG_OPTPROBES))
+		kunit_skip(test, "no jump optimization in this kernel");
+	if (way == FTRACE && !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
+		kunit_skip(test, "ftrace does not call probes in this kernel");
+}
+
+static int chain_hit(struct probe *probe, struct pt_regs *regs);
+static void chain_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
+
+/* Blocks serve as one kind of place only, so that nothing is left from another. */
+static void *place_choose(struct place *place, unsigned int number)
+{
+	const struct kprobes_block *block = &kprobes_blocks[number];
+
+	if (place->way == FTRACE) {
+		place->call = traced[number];
+		return traced[number];
+	}
+	if (place->way == JUMP)
+		block += LEVELS;
+	place->call = block->call;
+	return place->way == TRAP ? kprobes_trap_place(block) : block->first;
+}
+
+static void keep_jump_away(struct kunit *test, unsigned int number)
+{
+	void *neighbour = kprobes_trap_neighbour(&kprobes_blocks[number]);
+
+	if (neighbour && IS_ENABLED(CONFIG_OPTPROBES))
+		probe_registered(test, neighbour);
+}
+
+static void place_register(struct kunit *test, struct place *place, void *addr)
+{
+	place->probe = probe_new(test, addr);
+	if (place->post)
+		place->probe->kp.post_handler = chain_post;
+	else
+		place->probe->on_hit = chain_hit;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(place->probe));
+	if (place->way == JUMP)
+		need_jump(test, place);
+	if (place->way == FTRACE && !kprobe_ftrace(&place->probe->kp))
+		kunit_skip(test, "ftrace does not call this probe");
+}
+
+static void place_forget_hits(struct place *place)
+{
+	place->probe->hits = 0;
+	place->probe->posts = 0;
+	WRITE_ONCE(place->probe->kp.nmissed, 0);
+}
+
+/* Places that are in use at the same time have different numbers, below LEVELS. */
+static struct place *place_new(struct kunit *test, enum way way, bool post,
+			       unsigned int number)
+{
+	struct place *place;
+	void *addr;
+
+	need_way(test, way);
+	place = kunit_kzalloc(test, sizeof(*place), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, place);
+	place->way = way;
+	place->post = post;
+	addr = place_choose(place, number);
+	kprobes_text_watch(test, addr);
+	place->result = place->call(1);
+	if (way == TRAP)
+		keep_jump_away(test, number);
+	place_register(test, place, addr);
+	return place;
+}
+
+static kprobe_opcode_t *running_addr(void)
+{
+	struct kprobe *running;
+	kprobe_opcode_t *addr;
+
+	preempt_disable();
+	running = kprobe_running();
+	addr = running ? running->addr : NULL;
+	preempt_enable();
+	return addr;
+}
+
+/* Chains */
+
+/**
+ * struct link - a call of a place, from the handler before or from the test
+ * @place: which place
+ * @level: in which context
+ * @returned: the call came to its end, with
+ * @result: that
+ * @before: the address of what was running before the call
+ * @inside: the same in the handler
+ * @after: the same in the handler, when everything above had returned
+ * @masked: the handler was called with interrupts off
+ */
+struct link {
+	struct place *place;
+	enum level level;
+	bool returned, masked;
+	u32 result;
+	kprobe_opcode_t *before, *inside, *after;
+};
+
+static struct {
+	struct link links[LEVELS];
+	unsigned int nr, depth;
+	char name[32];
+} chain;
+
+static void chain_call(void)
+{
+	struct link *link = &chain.links[chain.depth];
+
+	link->before = running_addr();
+	link->result = link->place->call(1);
+	WRITE_ONCE(link->returned, true);
+}
+
+static void chain_follow(struct link *link, struct link *next)
+{
+	if (next->level == link->level)
+		chain_call();
+	else if (link->place->way == TRAP && next->level != NMI)
+		go_unmasked(next->level, chain_call);
+	else
+		go(next->level, chain_call);
+}
+
+/* A handler at the end of the chain hits its own place, which is a miss. */
+static int chain_hit(struct probe *probe, struct pt_regs *regs)
+{
+	struct link *link = &chain.links[chain.depth];
+
+	if (chain.depth >= chain.nr)
+		return 0;
+	link->masked = irqs_disabled();
+	link->inside = running_addr();
+	chain.depth++;
+	if (chain.depth < chain.nr)
+		chain_follow(link, link + 1);
+	else
+		link->place->call(1);
+	chain.depth--;
+	link->after = running_addr();
+	return 0;
+}
+
+static void chain_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	probe_post_handler(kp, regs, flags);
+	chain_hit(container_of(kp, struct probe, kp), regs);
+}
+
+/* Whether a context can be had on top of a handler */
+static bool can_come(struct place *place, enum level from, enum level to)
+{
+	if (from == NMI || to == NMI)
+		return HAVE_NMI;
+	if (from == to || place->way != TRAP)
+		return true;
+	/*
+	 * On top of a breakpoint that counts as an NMI softirqs are not run, and
+	 * lockdep objects to the locks of interrupts.
+	 */
+	return KPROBES_HANDLER_MAY_UNMASK ||
+	       (to == HARDIRQ && !IS_ENABLED(CONFIG_PROVE_LOCKING));
+}
+
+static void chain_start(void)
+{
+	memset(&chain, 0, sizeof(chain));
+}
+
+static void chain_add(struct place *place, enum level level)
+{
+	chain.links[chain.nr++] = (struct link) { .place = place, .level = level };
+}
+
+static bool link_runs(unsigned int i)
+{
+	return !i || chain.links[i].level != chain.links[i - 1].level;
+}
+
+static void chain_expect_hits(struct kunit *test, struct place *place)
+{
+	unsigned int i, hits = 0, missed = 0;
+
+	for (i = 0; i < chain.nr; i++) {
+		if (chain.links[i].place != place)
+			continue;
+		if (link_runs(i))
+			hits++;
+		else
+			missed++;
+		if (link_runs(i) && i == chain.nr - 1)
+			missed++;
+	}
+	KUNIT_EXPECT_EQ_MSG(test, place->probe->hits, hits, "%s", chain.name);
+	KUNIT_EXPECT_EQ_MSG(test, place->probe->posts, place->post ? hits : 0, "%s", chain.name);
+	KUNIT_EXPECT_EQ_MSG(test, place->probe->kp.nmissed, missed, "%s", chain.name);
+}
+
+static void chain_expect_link(struct kunit *test, unsigned int i)
+{
+	struct link *link = &chain.links[i];
+	kprobe_opcode_t *addr = link->place->probe->kp.addr;
+
+	KUNIT_EXPECT_TRUE_MSG(test, link->returned, "%s: no call %u", chain.name, i);
+	KUNIT_EXPECT_EQ_MSG(test, link->result, link->place->result, "%s", chain.name);
+	KUNIT_EXPECT_PTR_EQ_MSG(test, link->before,
+				i ? link[-1].place->probe->kp.addr : NULL, "%s", chain.name);
+	KUNIT_EXPECT_PTR_EQ_MSG(test, link->inside, link_runs(i) ? addr : NULL, "%s", chain.name);
+	KUNIT_EXPECT_PTR_EQ_MSG(test, link->after, link_runs(i) ? addr : NULL, "%s", chain.name);
+	if (link_runs(i) && link->level < HARDIRQ && !link->place->post)
+		KUNIT_EXPECT_EQ_MSG(test, link->masked, link->place->way == TRAP,
+				    "%s: not the way it was to take", chain.name);
+}
+
+static void chain_run(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < chain.nr; i++)
+		place_forget_hits(chain.links[i].place);
+	KUNIT_EXPECT_TRUE_MSG(test, go(chain.links[0].level, chain_call), "%s", chain.name);
+	for (i = 0; i < chain.nr; i++) {
+		chain_expect_link(test, i);
+		chain_expect_hits(test, chain.links[i].place);
+	}
+	KUNIT_EXPECT_NULL_MSG(test, running_addr(), "%s", chain.name);
+}
+
+/**
+ * struct pair - a handler and what it is to be hit by
+ * @below: how the handler is called
+ * @post: it is a post handler
+ * @above: what is hit meanwhile
+ */
+struct pair {
+	enum way below, above;
+	bool post;
+};
+
+static const void *next_pair(const void *prev, char *desc, bool all)
+{
+	static struct pair pair;
+	static unsigned int n;
+
+	for (n = prev ? n + 1 : 0; n < 2 * WAYS * (WAYS + 1); n++) {
+		pair.above = n % (WAYS + 1);
+		pair.below = n / (WAYS + 1) % WAYS;
+		pair.post = n / (WAYS + 1) / WAYS;
+		if (!all && (pair.post || pair.above == ITSELF))
+			continue;
+		snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s in a %s handler by %s",
+			 way_names[pair.above], pair.post ? "post" : "pre", way_names[pair.below]);
+		return &pair;
+	}
+	return NULL;
+}
+
+static const void *pair_gen_params(const void *prev, char *desc)
+{
+	return next_pair(prev, desc, true);
+}
+
+static const void *two_ways_gen_params(const void *prev, char *desc)
+{
+	return next_pair(prev, desc, false);
+}
+
+/* False if there is no such row. */
+static bool run_pair(struct kunit *test, struct place *below, enum level from,
+		     struct place *above, enum level to)
+{
+	if (!can_come(below, from, to))
+		return false;
+	chain_start();
+	chain_add(below, from);
+	chain_add(above, to);
+	snprintf(chain.name, sizeof(chain.name), "%s over %s", level_names[to], level_names[from]);
+	chain_run(test);
+	return true;
+}
+
+static void pair_places(struct kunit *test, struct place **below, struct place **above)
+{
+	const struct pair *pair = test->param_value;
+
+	need_way(test, pair->above);
+	*below = place_new(test, pair->below, pair->post, 0);
+	*above = *below;
+	if (pair->above != ITSELF)
+		*above = place_new(test, pair->above, false, 1);
+}
+
+static void hit_by_the_handler_itself_is_missed(struct kunit *test)
+{
+	struct place *below, *above;
+	unsigned int rows = 0;
+	enum level level;
+
+	pair_places(test, &below, &above);
+	for (level = TASK; level < LEVELS; level++)
+		rows += run_pair(test, below, level, above, level);
+	KUNIT_EXPECT_EQ(test, rows, HAVE_NMI ? LEVELS : LEVELS - 1);
+}
+
+static void hit_in_a_new_context_on_top_runs(struct kunit *test)
+{
+	struct place *below, *above;
+	unsigned int rows = 0;
+	enum level from, to;
+
+	pair_places(test, &below, &above);
+	for (from = TASK; from < LEVELS; from++) {
+		for (to = from + 1; to < LEVELS; to++)
+			rows += run_pair(test, below, from, above, to);
+	}
+	KUNIT_EXPECT_GE(test, rows, LEVELS - 1);
+}
+
+static void handler_that_enabled_interrupts_is_interrupted(struct kunit *test)
+{
+	const enum way *way = test->param_value;
+	struct place *below = place_new(test, TRAP, false, 0);
+	struct place *above = place_new(test, *way, false, 1);
+
+	if (!can_come(below, TASK, HARDIRQ))
+		kunit_skip(test, "lockdep takes the interrupt for an NMI");
+	KUNIT_EXPECT_TRUE(test, run_pair(test, below, TASK, above, HARDIRQ));
+	KUNIT_EXPECT_FALSE(test, irqs_disabled());
+	KUNIT_EXPECT_TRUE(test, run_pair(test, below, SOFTIRQ, above, HARDIRQ));
+}
+
+static const enum way ways[] = { TRAP, JUMP, FTRACE };
+
+static void way_desc(const enum way *way, char *desc)
+{
+	strscpy(desc, way_names[*way], KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(way, ways, way_desc);
+
+/* As many contexts on top of each other as there are */
+static void innermost_handler_is_the_running_one(struct kunit *test)
+{
+	const enum way *way = test->param_value;
+	struct place *places[LEVELS];
+	enum level level, from = TASK;
+
+	for (level = TASK; level < LEVELS; level++)
+		places[level] = place_new(test, *way, false, level);
+	chain_start();
+	for (level = TASK; level < LEVELS; level++) {
+		if (!can_come(places[from], from, level))
+			continue;
+		chain_add(places[level], level);
+		from = level;
+	}
+	strscpy(chain.name, "all", sizeof(chain.name));
+	KUNIT_EXPECT_GT(test, chain.nr, 1);
+	chain_run(test);
+}
+
+/* Occupied without a handler */
+
+static struct {
+	struct place *place;
+	enum level level;
+	unsigned int visits;
+	kprobe_opcode_t *running, *afterwards;
+} busy;
+
+static void call_while_busy(void)
+{
+	busy.place->call(1);
+}
+
+static void be_busy(void)
+{
+	enum level level;
+
+	kprobe_busy_begin();
+	kprobe_busy_begin();
+	call_while_busy();
+	kprobe_busy_end();
+	call_while_busy();
+	busy.running = running_addr();
+	for (level = busy.level + 1; level < LEVELS; level++)
+		busy.visits += go(level, call_while_busy);
+	kprobe_busy_end();
+	busy.afterwards = running_addr();
+	call_while_busy();
+}
+
+static void expect_busy(struct kunit *test, struct place *place, enum level level)
+{
+	unsigned int above = LEVELS - 1 - level;
+	unsigned int nmi = above && !HAVE_NMI;
+
+	place_forget_hits(place);
+	busy = (typeof(busy)) { .place = place, .level = level };
+	KUNIT_EXPECT_TRUE_MSG(test, go(level, be_busy), "%s", level_names[level]);
+	KUNIT_EXPECT_EQ_MSG(test, busy.visits, above - nmi, "%s", level_names[level]);
+	KUNIT_EXPECT_EQ_MSG(test, place->probe->hits, busy.visits + 1, "%s", level_names[level]);
+	KUNIT_EXPECT_EQ_MSG(test, place->probe->kp.nmissed, 2, "%s", level_names[level]);
+	KUNIT_EXPECT_NOT_NULL_MSG(test, busy.running, "%s", level_names[level]);
+	KUNIT_EXPECT_NULL_MSG(test, busy.afterwards, "%s", level_names[level]);
+}
+
+static void busy_section_occupies_its_own_context_only(struct kunit *test)
+{
+	const enum way *way = test->param_value;
+	struct place *place = place_new(test, *way, false, 0);
+	enum level level;
+
+	for (level = TASK; level < LEVELS; level++) {
+		if (level != NMI || HAVE_NMI)
+			expect_busy(test, place, level);
+	}
+}
+
+static int be_busy_in_a_handler(struct probe *probe, struct pt_regs *regs)
+{
+	kprobe_busy_begin();
+	call_while_busy();
+	kprobe_busy_end();
+	busy.running = running_addr();
+	call_while_busy();
+	return 0;
+}
+
+static void busy_section_in_a_handler_does_not_free_its_context(struct kunit *test)
+{
+	const enum way *way = test->param_value;
+	struct place *handler = place_new(test, *way, false, 0);
+
+	busy = (typeof(busy)) { .place = place_new(test, *way, false, 1) };
+	handler->probe->on_hit = be_busy_in_a_handler;
+	KUNIT_EXPECT_EQ(test, handler->call(1), handler->result);
+	KUNIT_EXPECT_EQ(test, handler->probe->hits, 1);
+	KUNIT_EXPECT_EQ(test, busy.place->probe->hits, 0);
+	KUNIT_EXPECT_EQ(test, busy.place->probe->kp.nmissed, 2);
+	KUNIT_EXPECT_PTR_EQ(test, busy.running, handler->probe->kp.addr);
+	KUNIT_EXPECT_NULL(test, running_addr());
+}
+
+/* Between the handlers */
+
+#define STEPS	100
+
+/* What comes in the middle of a step: the place, and in which context */
+static struct {
+	struct place *place;
+	enum level level;
+	kprobe_opcode_t *running;
+	unsigned int calls;
+} meanwhile;
+
+static void call_meanwhile(void)
+{
+	meanwhile.running = running_addr();
+	meanwhile.place->call(1);
+	meanwhile.calls++;
+}
+
+static void interrupt_the_step(void)
+{
+	switch (meanwhile.level) {
+	case SOFTIRQ:
+		/* Run when this interrupt ends. */
+		expect_visit(SOFTIRQ, call_meanwhile);
+		tasklet_schedule(&softirq_visit);
+		break;
+	case NMI:
+		go(NMI, call_meanwhile);
+		break;
+	default:
+		call_meanwhile();
+	}
+}
+
+/* Comes as soon as the trap returns: at the copy of the probed instruction. */
+static int leave_an_interrupt_pending(struct probe *probe, struct pt_regs *regs)
+{
+	expect_visit(HARDIRQ, interrupt_the_step);
+	raise(HARDIRQ);
+	return 0;
+}
+
+static bool wait_for_interrupts(void)
+{
+	return wait_for_visit(HARDIRQ) &&
+	       (meanwhile.level != SOFTIRQ || wait_for_visit(SOFTIRQ));
+}
+
+/* True if the step was not over yet when it came, as it should be. */
+static bool interrupted_halfway(struct kunit *test, struct place *stepped)
+{
+	struct probe *above = meanwhile.place->probe;
+
+	KUNIT_EXPECT_EQ(test, stepped->call(1), stepped->result);
+	KUNIT_EXPECT_TRUE_MSG(test, wait_for_interrupts(), "%s", level_names[meanwhile.level]);
+	if (above->turn < stepped->probe->turn || above->turn > stepped->probe->post_turn)
+		return false;
+	KUNIT_EXPECT_NULL_MSG(test, meanwhile.running, "%s", level_names[meanwhile.level]);
+	return true;
+}
+
+static void expect_interrupted_steps(struct kunit *test, struct place *stepped)
+{
+	const char *name = level_names[meanwhile.level];
+	struct probe *above = meanwhile.place->probe;
+	unsigned int i, halfway = 0;
+
+	place_forget_hits(meanwhile.place);
+	meanwhile.calls = 0;
+	for (i = 0; i < STEPS; i++)
+		halfway += interrupted_halfway(test, stepped);
+	KUNIT_EXPECT_EQ_MSG(test, meanwhile.calls, STEPS, "%s", name);
+	KUNIT_EXPECT_EQ_MSG(test, above->hits, STEPS, "%s", name);
+	KUNIT_EXPECT_EQ_MSG(test, above->kp.nmissed, 0, "%s", name);
+	KUNIT_EXPECT_GT_MSG(test, halfway, 0, "%s", name);
+}
+
+static void hit_in_the_middle_of_a_step_runs(struct kunit *test)
+{
+	const enum way *way = test->param_value;
+	struct place *stepped = place_new(test, TRAP, true, 0);
+	struct place *above = place_new(test, *way, false, 1);
+	enum level level;
+
+	stepped->probe->on_hit = leave_an_interrupt_pending;
+	for (level = SOFTIRQ; level < LEVELS; level++) {
+		if (level == NMI && !HAVE_NMI)
+			continue;
+		meanwhile.place = above;
+		meanwhile.level = level;
+		expect_interrupted_steps(test, stepped);
+	}
+	KUNIT_EXPECT_EQ(test, stepped->probe->posts, stepped->probe->hits);
+	KUNIT_EXPECT_EQ(test, stepped->probe->kp.nmissed, 0);
+}
+
+/* A storm of interrupts */
+
+#define STORM_TICK	(200 * NSEC_PER_USEC)
+#define STORM_SPIN	(2 * NSEC_PER_MSEC)
+#define STORM_NMI	(10 * NSEC_PER_MSEC)
+#define STORM_ROUNDS	100
+#define STORM_TICKS	500
+
+static struct {
+	struct hrtimer timer;
+	struct place *spinner;	/* its handler spins */
+	struct place *in_tick;	/* called by every tick of the timer, */
+	struct place *in_nmi;	/* and by every NMI */
+	bool spinning;
+	unsigned int rounds;	/* of spinning */
+	unsigned int ticks;	/* of the timer, and how many */
+	unsigned int over;	/* of these on top of the handler */
+	unsigned int nmis;
+	u64 nmi_due;
+} storm;
+
+static void storm_in_nmi(void)
+{
+	storm.nmis++;
+	storm.in_nmi->call(1);
+}
+
+static void storm_nmi_if_due(void)
+{
+	u64 now = ktime_get_mono_fast_ns();
+
+	if (now < storm.nmi_due)
+		return;
+	storm.nmi_due = now + STORM_NMI;
+	go(NMI, storm_in_nmi);
+}
+
+static enum hrtimer_restart storm_tick(struct hrtimer *timer)
+{
+	storm.ticks++;
+	storm.over += READ_ONCE(storm.spinning);
+	storm.in_tick->call(1);
+	hrtimer_forward_now(timer, ns_to_ktime(STORM_TICK));
+	return HRTIMER_RESTART;
+}
+
+/* The NMI is the third context, where there can be a second. */
+static int storm_tick_handler(struct probe *probe, struct pt_regs *regs)
+{
+	if (READ_ONCE(storm.spinning))
+		storm_nmi_if_due();
+	return 0;
+}
+
+static int storm_spin(struct probe *probe, struct pt_regs *regs)
+{
+	u64 end = ktime_get_mono_fast_ns() + STORM_SPIN;
+	unsigned int us;
+
+	WRITE_ONCE(storm.spinning, true);
+	/* Bounded, should time stand still. */
+	for (us = 0; us < STORM_SPIN / NSEC_PER_USEC && ktime_get_mono_fast_ns() < end; us++) {
+		if (irqs_disabled())
+			storm_nmi_if_due();
+		udelay(1);
+	}
+	WRITE_ONCE(storm.spinning, false);
+	return 0;
+}
+
+/* A slow timer gets more time. */
+static bool storm_goes_on(void)
+{
+	if (storm.rounds < STORM_ROUNDS)
+		return true;
+	return storm.spinner->way != TRAP && READ_ONCE(storm.over) < STORM_TICKS &&
+	       storm.rounds < 10 * STORM_ROUNDS;
+}
+
+static void storm_run(void)
+{
+	migrate_disable();
+	hrtimer_start(&storm.timer, ns_to_ktime(STORM_TICK), HRTIMER_MODE_REL_PINNED_HARD);
+	for (; storm_goes_on(); storm.rounds++) {
+		storm.spinner->call(1);
+		cond_resched();
+	}
+	hrtimer_cancel(&storm.timer);
+	migrate_enable();
+}
+
+static void storm_prepare(struct kunit *test, const struct pair *pair)
+{
+	memset(&storm, 0, sizeof(storm));
+	storm.spinner = place_new(test, pair->below, false, 0);
+	storm.in_tick = place_new(test, pair->above, false, 1);
+	storm.in_nmi = place_new(test, pair->above, false, 2);
+	storm.spinner->probe->on_hit = storm_spin;
+	storm.in_tick->probe->on_hit = storm_tick_handler;
+	hrtimer_init(&storm.timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	storm.timer.function = storm_tick;
+}
+
+static void expect_no_miss(struct kunit *test, struct place *place, unsigned int calls)
+{
+	KUNIT_EXPECT_EQ(test, place->probe->hits, calls);
+	KUNIT_EXPECT_EQ(test, place->probe->kp.nmissed, 0);
+}
+
+static void storm_of_interrupts_is_counted_to_the_last(struct kunit *test)
+{
+	const struct pair *pair = test->param_value;
+
+	need_way(test, pair->above);
+	if (hrtimer_resolution > STORM_TICK)
+		kunit_skip(test, "the timer is too coarse");
+	storm_prepare(test, pair);
+	storm_run();
+	kunit_info(test, "%u rounds, %u ticks, %u on top, %u NMIs", storm.rounds, storm.ticks,
+		   storm.over, storm.nmis);
+	expect_no_miss(test, storm.spinner, storm.rounds);
+	expect_no_miss(test, storm.in_tick, storm.ticks);
+	expect_no_miss(test, storm.in_nmi, storm.nmis);
+	if (pair->below == TRAP)
+		KUNIT_EXPECT_GT(test, storm.ticks, 0);
+	else
+		KUNIT_EXPECT_GE(test, storm.over, STORM_TICKS);
+	if (HAVE_NMI)
+		KUNIT_EXPECT_GT(test, storm.nmis, 0);
+}
+
+static int contexts_init(struct kunit *test)
+{
+	chain_start();
+	return kprobes_nmi_setup();
+}
+
+static void contexts_exit(struct kunit *test)
+{
+	irq_work_sync(&hardirq_visit);
+	tasklet_kill(&softirq_visit);
+	kprobes_nmi_teardown();
+}
+
+static struct kunit_case kprobes_contexts_cases[] = {
+	KUNIT_CASE_PARAM(hit_by_the_handler_itself_is_missed, pair_gen_params),
+	KUNIT_CASE_PARAM(hit_in_a_new_context_on_top_runs, pair_gen_params),
+	KUNIT_CASE_PARAM(handler_that_enabled_interrupts_is_interrupted, way_gen_params),
+	KUNIT_CASE_PARAM(innermost_handler_is_the_running_one, way_gen_params),
+	KUNIT_CASE_PARAM(busy_section_occupies_its_own_context_only, way_gen_params),
+	KUNIT_CASE_PARAM(busy_section_in_a_handler_does_not_free_its_context, way_gen_params),
+	KUNIT_CASE_PARAM(hit_in_the_middle_of_a_step_runs, way_gen_params),
+	KUNIT_CASE_PARAM(storm_of_interrupts_is_counted_to_the_last, two_ways_gen_params),
+	{}
+};
+
+static struct kunit_suite kprobes_contexts_suite = {
+	.name = "kprobes_contexts",
+	.init = contexts_init,
+	.exit = contexts_exit,
+	.test_cases = kprobes_contexts_cases,
+};
+
+kunit_test_suite(kprobes_contexts_suite);
