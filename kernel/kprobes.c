@@ -60,9 +60,9 @@ static struct kprobe_site *site_holding(struct kprobe *p)
 	return NULL;
 }
 
+/* Context: kprobe_mutex is held. */
 bool kprobe_is_registered(struct kprobe *p)
 {
-	guard(mutex)(&kprobe_mutex);
 	return site_holding(p);
 }
 
@@ -104,19 +104,50 @@ static struct kprobe_site *get_site(unsigned long addr, bool on_entry,
 	return site;
 }
 
+/* The instruction that a probe is asked for at. The registration begins here. */
+static kprobe_opcode_t *wanted_addr(struct kprobe *p, bool *on_entry)
+{
+	kprobe_opcode_t *addr;
+	const char *why;
+
+	kprobe_refusal_begin();
+	if (kprobe_is_registered(p)) {
+		pr_warn("the probe at %pS is registered a second time\n", p->addr);
+		return ERR_PTR(kprobe_refuse(-EINVAL, "registered already"));
+	}
+	addr = kprobe_resolve(p->addr, p->symbol_name, p->offset, on_entry, &why);
+	if (IS_ERR(addr))
+		kprobe_refuse(PTR_ERR(addr), why);
+	return addr;
+}
+
+/**
+ * kprobe_find_entry() - find the function that a probe is to be on the entry of
+ * @p: the probe, which was not registered yet
+ *
+ * Context: kprobe_mutex is held.
+ * Return: the address, or an ERR_PTR(); the reason is known then.
+ */
+kprobe_opcode_t *kprobe_find_entry(struct kprobe *p)
+{
+	kprobe_opcode_t *addr;
+	bool on_entry;
+
+	addr = wanted_addr(p, &on_entry);
+	if (!IS_ERR(addr) && !on_entry)
+		return ERR_PTR(kprobe_refuse(-EINVAL, "not a function's entry"));
+	return addr;
+}
+
 /* The site that @p is to be added to, with its module pinned. */
 static struct kprobe_site *place_of(struct kprobe *p, struct module **mod)
 {
 	kprobe_opcode_t *addr;
 	bool on_entry;
 
-	addr = kprobe_resolve(p->addr, p->symbol_name, p->offset, &on_entry);
+	addr = wanted_addr(p, &on_entry);
 	if (IS_ERR(addr))
 		return ERR_CAST(addr);
-	if (site_holding(p)) {
-		pr_warn("the probe at %pS is registered a second time\n", p->addr);
-		return ERR_PTR(-EINVAL);
-	}
 	return get_site((unsigned long)addr, on_entry, mod);
 }
 
@@ -157,10 +188,10 @@ static int add_probes(struct kprobe **kps, int *num)
 	for (i = 0; i < *num && !err; i++) {
 		site = place_of(kps[i], &mod);
 		if (IS_ERR(site)) {
-			err = PTR_ERR(site);
+			err = kprobe_refused(kps[i], PTR_ERR(site));
 			break;
 		}
-		err = join_site(site, kps[i], &plan);
+		err = kprobe_refused(kps[i], join_site(site, kps[i], &plan));
 		module_put(mod);
 	}
 	*num = i;
@@ -210,7 +241,7 @@ int register_kprobes(struct kprobe **kps, int num)
 	int i, err;
 
 	if (num <= 0)
-		return -EINVAL;
+		return kprobe_refuse_number();
 	err = add_probes(kps, &num);
 	if (err && num) {
 		kprobe_wait_for_handlers();

@@ -117,9 +117,13 @@ static __always_inline unsigned long arch_kprobe_level(void)
  * held; may sleep.
  * Return: 0, or an errno that registration passes on: -EILSEQ when @addr is
  * not the start of an instruction, -EINVAL or -EOPNOTSUPP when the instruction
- * cannot be probed, -ENOMEM. After an error nothing has to be undone.
+ * cannot be probed, -ENOMEM. After an error nothing has to be undone. What the
+ * user is to know beyond the errno, the functions below are told.
  */
 int arch_prepare_kprobe(struct kprobe *p);
+
+int kprobe_refuse(int err, const char *why);
+int kprobe_refuse_insn(int err, const char *kind);
 
 /**
  * arch_arm_kprobe() - put the breakpoint into the text

@@ -29,12 +29,19 @@ kprobe_opcode_t * __weak arch_adjust_kprobe_addr(unsigned long addr,
 	return (kprobe_opcode_t *)(addr + offset);
 }
 
+static kprobe_opcode_t *unresolved(int err, const char *words, const char **why)
+{
+	*why = words;
+	return ERR_PTR(err);
+}
+
 /**
  * kprobe_resolve() - find the instruction that a user asked for
  * @addr: its address, or NULL
  * @symbol: the name of a symbol, or NULL; exactly one of both is given
  * @offset: in bytes, from either
  * @on_entry: set to whether it is a function's entry
+ * @why: set to why there is none, in words
  *
  * Reads at most the first bytes of a symbol, and those with care: the address
  * may be anything.
@@ -45,22 +52,24 @@ kprobe_opcode_t * __weak arch_adjust_kprobe_addr(unsigned long addr,
  * that does not exist and an address that no symbol covers.
  */
 kprobe_opcode_t *kprobe_resolve(kprobe_opcode_t *addr, const char *symbol,
-				unsigned long offset, bool *on_entry)
+				unsigned long offset, bool *on_entry, const char **why)
 {
 	unsigned long where, in_symbol;
 
-	if (!addr == !symbol)
-		return ERR_PTR(-EINVAL);
+	if (!addr && !symbol)
+		return unresolved(-EINVAL, "neither an address nor a symbol is given", why);
+	if (addr && symbol)
+		return unresolved(-EINVAL, "both an address and a symbol are given", why);
 	if (symbol) {
 		addr = kprobe_lookup_name(symbol, offset);
 		if (!addr)
-			return ERR_PTR(-ENOENT);
+			return unresolved(-ENOENT, "no such symbol", why);
 	}
 	where = (unsigned long)addr + offset;
 	if (!kallsyms_lookup_size_offset(where, NULL, &in_symbol))
-		return ERR_PTR(-ENOENT);
+		return unresolved(-ENOENT, "no symbol covers the address", why);
 	addr = arch_adjust_kprobe_addr(where - in_symbol, in_symbol, on_entry);
-	return addr ?: ERR_PTR(-EINVAL);
+	return addr ?: unresolved(-EINVAL, "its function cannot be read", why);
 }
 
 /**
@@ -76,9 +85,10 @@ kprobe_opcode_t *kprobe_resolve(kprobe_opcode_t *addr, const char *symbol,
 int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 			 unsigned long offset)
 {
+	const char *why;
 	bool on_entry;
 
-	addr = kprobe_resolve(addr, sym, offset, &on_entry);
+	addr = kprobe_resolve(addr, sym, offset, &on_entry, &why);
 	if (IS_ERR(addr))
 		return PTR_ERR(addr);
 	return on_entry ? 0 : -EINVAL;
@@ -92,7 +102,7 @@ int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
  * The module is looked up once: with the lookup and the reference under one
  * RCU section it cannot be another one, or none, by the time it is taken.
  *
- * Context: any.
+ * Context: kprobe_mutex is held.
  * Return: 0 with a reference on @mod, -EINVAL when this is not kernel text,
  * -ENOENT when the module is going, or its init text has gone.
  */
@@ -105,15 +115,15 @@ int kprobe_get_module(unsigned long addr, struct module **mod)
 	guard(preempt)();
 	*mod = __module_text_address(addr);
 	if (!*mod)
-		return -EINVAL;
+		return kprobe_refuse(-EINVAL, "not kernel text");
 	if (!try_module_get(*mod)) {
 		*mod = NULL;
-		return -ENOENT;
+		return kprobe_refuse(-ENOENT, "its module is going");
 	}
 	if (within_module_init(addr, *mod) && !module_is_coming(*mod)) {
 		module_put(*mod);
 		*mod = NULL;
-		return -ENOENT;
+		return kprobe_refuse(-ENOENT, "the init text of its module has gone");
 	}
 	return 0;
 }
@@ -136,13 +146,28 @@ static bool in_cfi_preamble(unsigned long addr)
  * overwritten or misread. Patching that is over before a probe can come, as
  * that of alternatives is, does not count.
  */
-static bool patched_by_others(unsigned long addr)
+static const char *patched_by_others(unsigned long addr)
 {
 	void *at = (void *)addr;
 
-	return jump_label_text_reserved(at, at) ||
-	       static_call_text_reserved(at, at) ||
-	       find_bug(addr);
+	if (jump_label_text_reserved(at, at))
+		return "a jump label, patched while the kernel runs";
+	if (static_call_text_reserved(at, at))
+		return "a static call, patched while the kernel runs";
+	if (find_bug(addr))
+		return "a BUG() or WARN(), known by its address";
+	return NULL;
+}
+
+static const char *not_to_be_probed(unsigned long addr)
+{
+	if (in_gate_area_no_mm(addr))
+		return "in the gate area, which user space executes";
+	if (within_kprobe_blacklist(addr))
+		return "on the blacklist";
+	if (in_cfi_preamble(addr))
+		return "data of control flow integrity before a function";
+	return patched_by_others(addr);
 }
 
 /**
@@ -157,8 +182,7 @@ static bool patched_by_others(unsigned long addr)
  */
 int kprobe_check_text(unsigned long addr)
 {
-	if (in_gate_area_no_mm(addr) || within_kprobe_blacklist(addr) ||
-	    patched_by_others(addr) || in_cfi_preamble(addr))
-		return -EINVAL;
-	return 0;
+	const char *why = not_to_be_probed(addr);
+
+	return why ? kprobe_refuse(-EINVAL, why) : 0;
 }

@@ -42,7 +42,7 @@ int kprobe_prepare(struct kprobe_site *site)
 	/* ftrace's lock must not nest in the text lock. */
 	if (ftrace_location(addr) == addr) {
 		if (!IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
-			return -EINVAL;
+			return kprobe_refuse(-EINVAL, "ftrace patches it");
 		site->kp.flags |= KPROBE_FLAG_FTRACE;
 	}
 

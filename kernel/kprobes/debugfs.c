@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /sys/kernel/debug/kprobes: what is probed, what cannot be, and the switch.
+ * /sys/kernel/debug/kprobes: what is probed, what cannot be and what was refused,
+ * and the switch.
  */
 #include <linux/debugfs.h>
 #include <linux/kallsyms.h>
@@ -85,6 +86,13 @@ static const struct seq_operations list_sops = {
 };
 DEFINE_SEQ_ATTRIBUTE(list);
 
+static int errors_show(struct seq_file *m, void *v)
+{
+	guard(mutex)(&kprobe_mutex);
+	return kprobe_refusals_show(m, may_see_addresses(m));
+}
+DEFINE_SHOW_ATTRIBUTE(errors);
+
 static int blacklist_show(struct seq_file *m, void *v)
 {
 	guard(mutex)(&kprobe_mutex);
@@ -123,6 +131,7 @@ static int __init kprobe_debugfs_init(void)
 	struct dentry *dir = debugfs_create_dir("kprobes", NULL);
 
 	debugfs_create_file("list", 0400, dir, NULL, &list_fops);
+	debugfs_create_file("errors", 0400, dir, NULL, &errors_fops);
 	debugfs_create_file("enabled", 0600, dir, NULL, &enabled_fops);
 	debugfs_create_file("blacklist", 0400, dir, NULL, &blacklist_fops);
 	return 0;

@@ -13,7 +13,7 @@
  * Locks, outermost first:
  *
  *	kretprobe_mutex		return probes' instances, in kretprobe.c
- *	kprobe_mutex		sites, their states, the table, the blacklist
+ *	kprobe_mutex		sites, their states, the table, the blacklist, refusals
  *	  cpus_read_lock	\
  *	    jump_label_lock	 } text, taken together by kprobe_text_lock()
  *	      text_mutex	/
@@ -123,6 +123,7 @@ extern struct list_head kprobe_gone_sites;
 extern bool kprobes_all_disarmed;
 int kprobe_set_all_armed(bool armed);
 bool kprobe_is_registered(struct kprobe *p);
+kprobe_opcode_t *kprobe_find_entry(struct kprobe *p);
 bool kprobe_remove(struct kprobe *p, struct kprobe_plan *plan);
 bool kprobe_cannot_wait(void);
 void kprobe_wait_for_handlers(void);
@@ -235,15 +236,25 @@ static inline void kprobe_slots_init(void)
 
 /* address.c */
 kprobe_opcode_t *kprobe_resolve(kprobe_opcode_t *addr, const char *symbol,
-				unsigned long offset, bool *on_entry);
+				unsigned long offset, bool *on_entry, const char **why);
 int kprobe_check_text(unsigned long addr);
 int kprobe_get_module(unsigned long addr, struct module **mod);
 
 /* Addresses are shown with all their digits, to those who may see them. */
 #define KPROBE_ADDRESS_WIDTH	((int)(2 * sizeof(long)))
 
-/* blacklist.c */
 struct seq_file;
+
+/* why.c */
+#define KPROBE_REFUSALS		32U
+
+void kprobe_refusal_begin(void);
+int kprobe_refused(struct kprobe *p, int err);
+int kprobe_refuse_early(struct kprobe *p, int err, const char *why);
+int kprobe_refuse_number(void);
+int kprobe_refusals_show(struct seq_file *m, bool show_addresses);
+
+/* blacklist.c */
 void kprobe_blacklist_init(void);
 int kprobe_blacklist_show(struct seq_file *m, bool show_addresses);
 void kprobe_blacklist_add_module(struct module *mod);

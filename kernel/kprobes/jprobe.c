@@ -113,15 +113,12 @@ NOKPROBE_SYMBOL(jprobe_return);
 static int check_jprobe(struct jprobe *jp)
 {
 	kprobe_opcode_t *addr;
-	bool on_entry;
 
 	if (!jp->entry)
-		return -EINVAL;
-	addr = kprobe_resolve(jp->kp.addr, jp->kp.symbol_name, jp->kp.offset,
-			      &on_entry);
-	if (IS_ERR(addr))
-		return PTR_ERR(addr);
-	return on_entry && !kprobe_is_registered(&jp->kp) ? 0 : -EINVAL;
+		return kprobe_refuse_early(&jp->kp, -EINVAL, "there is no function to call");
+	guard(mutex)(&kprobe_mutex);
+	addr = kprobe_find_entry(&jp->kp);
+	return kprobe_refused(&jp->kp, PTR_ERR_OR_ZERO(addr));
 }
 
 /* The kprobe is what a jprobe begins with. */
@@ -160,14 +157,14 @@ int register_jprobes(struct jprobe **jps, int num)
 	int i, err = 0;
 
 	if (num <= 0)
-		return -EINVAL;
+		return kprobe_refuse_number();
 	for (i = 0; i < num && !err; i++)
 		err = check_jprobe(jps[i]);
 	if (err)
 		return err;
 	before = kvmalloc_array(num, sizeof(*before), GFP_KERNEL);
 	if (!before)
-		return -ENOMEM;
+		return kprobe_refuse_early(NULL, -ENOMEM, NULL);
 	for (i = 0; i < num; i++) {
 		before[i] = jps[i]->kp.pre_handler;
 		jps[i]->kp.pre_handler = jprobe_entry;

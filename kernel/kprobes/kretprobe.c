@@ -26,15 +26,16 @@ DEFINE_MUTEX(kretprobe_mutex);
 void __init kretprobe_blacklist_init(void)
 {
 	struct kretprobe_blackpoint *point;
+	const char *why;
 	bool on_entry;
 
 	if (!kretprobe_blacklist_size)
 		return;
 	for (point = kretprobe_blacklist; point->name; point++) {
-		point->addr = kprobe_resolve(NULL, point->name, 0, &on_entry);
+		point->addr = kprobe_resolve(NULL, point->name, 0, &on_entry, &why);
 		if (IS_ERR(point->addr)) {
-			pr_err("%s, which must have no return probe, is not found\n",
-			       point->name);
+			pr_err("%s, which must have no return probe: %s\n",
+			       point->name, why);
 			point->addr = NULL;
 		}
 	}
@@ -54,18 +55,15 @@ static bool return_blacklisted(void *addr)
 
 static int check_kretprobe(struct kretprobe *rp)
 {
-	kprobe_opcode_t *addr;
-	bool on_entry;
+	kprobe_opcode_t *addr = kprobe_find_entry(&rp->kp);
 
-	addr = kprobe_resolve(rp->kp.addr, rp->kp.symbol_name, rp->kp.offset,
-			      &on_entry);
 	if (IS_ERR(addr))
 		return PTR_ERR(addr);
-	if (!on_entry || return_blacklisted(addr))
-		return -EINVAL;
+	if (return_blacklisted(addr))
+		return kprobe_refuse(-EINVAL, "the function returns on another stack");
 	if (rp->data_size > KRETPROBE_MAX_DATA_SIZE)
-		return -E2BIG;
-	return kprobe_is_registered(&rp->kp) ? -EINVAL : 0;
+		return kprobe_refuse(-E2BIG, "data_size is too large");
+	return 0;
 }
 
 static int start_kretprobe(struct kretprobe *rp)
@@ -73,7 +71,7 @@ static int start_kretprobe(struct kretprobe *rp)
 	int err = kretprobe_pool_create(rp);
 
 	if (err)
-		return err;
+		return kprobe_refuse_early(&rp->kp, err, NULL);
 	rp->nmissed = 0;
 	err = register_kprobe(&rp->kp);
 	if (err) {
@@ -102,7 +100,8 @@ int register_kretprobe(struct kretprobe *rp)
 	int err;
 
 	guard(mutex)(&kretprobe_mutex);
-	err = check_kretprobe(rp);
+	scoped_guard(mutex, &kprobe_mutex)
+		err = kprobe_refused(&rp->kp, check_kretprobe(rp));
 	if (err)
 		return err;
 	rp->kp.pre_handler = kretprobe_entry;
@@ -129,7 +128,7 @@ int register_kretprobes(struct kretprobe **rps, int num)
 	int i, err;
 
 	if (num <= 0)
-		return -EINVAL;
+		return kprobe_refuse_number();
 	for (i = 0; i < num; i++) {
 		err = register_kretprobe(rps[i]);
 		if (err) {

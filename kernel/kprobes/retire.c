@@ -37,7 +37,9 @@ static DECLARE_WORK(retire_work, retire_sites);
 int kprobe_retire_reserve(void)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	return nr_retiring < RETIRE_LIMIT ? 0 : -ENOMEM;
+	if (nr_retiring < RETIRE_LIMIT)
+		return 0;
+	return kprobe_refuse(-ENOMEM, "too many sites wait to be freed");
 }
 
 /**

@@ -220,6 +220,12 @@ static struct kprobe_site *planted_site(struct kprobe *p)
 	return kprobe_find_site((unsigned long)p->addr);
 }
 
+static bool is_registered(struct kprobe *p)
+{
+	guard(mutex)(&kprobe_mutex);
+	return kprobe_is_registered(p);
+}
+
 static unsigned int hits_of_a_call(void)
 {
 	unsigned int (*target)(unsigned int n) = site_target;
@@ -319,7 +325,7 @@ static void site_of_gone_text_keeps_its_probes(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, kprobe_gone(p));
 	KUNIT_EXPECT_EQ(test, -EINVAL, enable_kprobe(p));
 	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(p));
-	KUNIT_EXPECT_TRUE(test, kprobe_is_registered(p));
+	KUNIT_EXPECT_TRUE(test, is_registered(p));
 
 	/* Others may be probing there by now. */
 	KUNIT_EXPECT_PTR_NE(test, site, planted_site(plant(test)));
@@ -338,8 +344,8 @@ static void representative_stands_for_all_probes(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&q));
 	site = planted_site(&p);
 	unregister_kprobe(&site->kp);
-	KUNIT_EXPECT_FALSE(test, kprobe_is_registered(&p));
-	KUNIT_EXPECT_FALSE(test, kprobe_is_registered(&q));
+	KUNIT_EXPECT_FALSE(test, is_registered(&p));
+	KUNIT_EXPECT_FALSE(test, is_registered(&q));
 	KUNIT_EXPECT_EQ(test, 0, hits_of_a_call());
 }
 

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Why: the words for a registration that is refused.
+ *
+ * Who finds an obstacle knows it best, and says so in kprobe_refuse(). Who was
+ * asked, and knows for what, writes it down. In between an errno is passed on,
+ * as ever; kprobe_mutex is held all the way.
+ */
+#include <linux/errno.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/seq_file.h>
+#include <linux/sprintf.h>
+
+#include "internal.h"
+
+/**
+ * struct refusal - a registration that was refused
+ * @err:	what it returned
+ * @addr:	the address that was asked for, if no symbol says where that is
+ * @place:	what was asked for, as text: a module may go; empty for @addr
+ * @why:	the reason
+ * @kind:	the kind of instruction if that is the reason, or NULL
+ */
+struct refusal {
+	int		err;
+	unsigned long	addr;
+	char		place[128];
+	const char	*why;
+	const char	*kind;
+};
+
+/* The last ones, and how many there have been. */
+static struct refusal refusals[KPROBE_REFUSALS];
+static unsigned int nr_refusals;
+
+/* What is known of the registration in progress. */
+static const char *reason, *kind_of_insn;
+
+static const char cannot_be_probed[] = "the instruction cannot be probed";
+
+/**
+ * kprobe_refuse() - say why a registration fails
+ * @err: the errno for it
+ * @why: the reason in words, which must not go away
+ *
+ * Context: kprobe_mutex is held.
+ * Return: @err.
+ */
+int kprobe_refuse(int err, const char *why)
+{
+	lockdep_assert_held(&kprobe_mutex);
+	reason = why;
+	kind_of_insn = NULL;
+	return err;
+}
+
+/**
+ * kprobe_refuse_insn() - say that a registration fails because of the instruction
+ * @err: the errno for it
+ * @kind: what kind of instruction it is, in words that must not go away
+ *
+ * Context: kprobe_mutex is held.
+ * Return: @err.
+ */
+int kprobe_refuse_insn(int err, const char *kind)
+{
+	kprobe_refuse(err, cannot_be_probed);
+	kind_of_insn = kind;
+	return err;
+}
+
+/* Where nobody has said more, as in architectures that do not. */
+static const char *words_for(int err)
+{
+	switch (err) {
+	case -EBUSY:
+		return "somebody else redirects this function";
+	case -EILSEQ:
+		return "not the start of an instruction";
+	case -ENODEV:
+		return "ftrace has shut itself down";
+	case -ENOMEM:
+		return "no memory";
+	}
+	return cannot_be_probed;
+}
+
+/* As text, what @p asks for; what no symbol covers remains a number. */
+static void describe(struct refusal *r, struct kprobe *p)
+{
+	unsigned long addr = p ? (unsigned long)p->addr + p->offset : 0;
+
+	r->addr = 0;
+	r->place[0] = '\0';
+	if (!p || (!p->symbol_name && !p->addr))
+		strscpy(r->place, "-");
+	else if (p->symbol_name)
+		snprintf(r->place, sizeof(r->place), "%s+0x%x", p->symbol_name, p->offset);
+	else if (kallsyms_lookup_size_offset(addr, NULL, NULL))
+		snprintf(r->place, sizeof(r->place), "%pS", (void *)addr);
+	else
+		r->addr = addr;
+}
+
+/**
+ * kprobe_refusal_begin() - a registration begins: nothing is against it yet
+ *
+ * Context: kprobe_mutex is held, until it is known how the registration ends.
+ */
+void kprobe_refusal_begin(void)
+{
+	kprobe_refuse(0, NULL);
+}
+
+/**
+ * kprobe_refused() - write down how a registration ended
+ * @p: what was to be registered, as the user passed it; NULL for nothing
+ * @err: its errno, or 0, and nothing is written
+ *
+ * Context: kprobe_mutex is held.
+ * Return: @err.
+ */
+int kprobe_refused(struct kprobe *p, int err)
+{
+	struct refusal *r;
+
+	lockdep_assert_held(&kprobe_mutex);
+	if (!err)
+		return 0;
+	r = &refusals[nr_refusals++ % KPROBE_REFUSALS];
+	r->err = err;
+	r->why = reason ?: words_for(err);
+	r->kind = kind_of_insn;
+	describe(r, p);
+	return err;
+}
+
+/**
+ * kprobe_refuse_early() - refuse a registration that has not come to its site
+ * @p: what was to be registered; NULL for nothing
+ * @err: the errno for it
+ * @why: the reason in words, or NULL if @err says it all
+ *
+ * Context: may sleep; kprobe_mutex is not held.
+ * Return: @err.
+ */
+int kprobe_refuse_early(struct kprobe *p, int err, const char *why)
+{
+	guard(mutex)(&kprobe_mutex);
+	return kprobe_refused(p, kprobe_refuse(err, why));
+}
+
+/**
+ * kprobe_refuse_number() - refuse to register several probes if that is none
+ *
+ * Context: may sleep; kprobe_mutex is not held.
+ * Return: -EINVAL.
+ */
+int kprobe_refuse_number(void)
+{
+	return kprobe_refuse_early(NULL, -EINVAL, "the number of probes is not positive");
+}
+
+static void show_refusal(struct seq_file *m, const struct refusal *r, bool show_address)
+{
+	seq_printf(m, "%pe ", ERR_PTR(r->err));
+	/* A name that comes from a user can be anything. */
+	if (r->place[0])
+		seq_escape(m, r->place, "\t\n\\");
+	else
+		seq_printf(m, "0x%0*lx", KPROBE_ADDRESS_WIDTH, show_address ? r->addr : 0);
+	seq_printf(m, ": %s", r->why);
+	if (r->kind)
+		seq_printf(m, ": %s", r->kind);
+	seq_putc(m, '\n');
+}
+
+/* Shows the last refusals, oldest first. Context: kprobe_mutex is held. */
+int kprobe_refusals_show(struct seq_file *m, bool show_addresses)
+{
+	unsigned int i = nr_refusals - min(nr_refusals, KPROBE_REFUSALS);
+
+	for (; i != nr_refusals; i++)
+		show_refusal(m, &refusals[i % KPROBE_REFUSALS], show_addresses);
+	return 0;
+}
