@@ -59,7 +59,7 @@
 int kprobe_decode(struct insn *insn, u8 *buf, unsigned long addr);
 int kprobe_opcode(struct insn *insn);
 int kprobe_check_boundary(unsigned long addr);
-int kprobe_check_insn(struct insn *insn, unsigned long addr);
+int kprobe_check_insn(struct insn *insn, unsigned long addr, const char **kind);
 bool kprobe_can_boost(struct insn *insn);
 int kprobe_relocate(u8 *copy, struct insn *insn,
 		    unsigned long from, unsigned long to);

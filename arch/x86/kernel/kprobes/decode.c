@@ -208,6 +208,11 @@ static bool is_landing_pad(struct insn *insn)
 	       (insn->modrm.bytes[0] & 0xfe) == 0xfa;
 }
 
+static const char changes_mode[] = "it enters or leaves a mode, a machine or a transaction";
+static const char sets_segment[] = "it sets a segment register that traps go by";
+static const char far_branch[] = "it is a far branch";
+static const char not_decoded[] = "it is encoded in a way that is not understood";
+
 /*
  * 0f 01 with a register operand is an instruction of its own for each value of
  * the ModRM byte, and many of them enter or leave a virtual machine, an enclave
@@ -234,29 +239,29 @@ static bool group7_refused(struct insn *insn)
 	return true;		/* among them swapgs, mwait, vmcall, xend */
 }
 
-static bool two_byte_refused(struct insn *insn)
+static const char *two_byte_objection(struct insn *insn)
 {
 	u8 modrm = insn->modrm.bytes[0];
 
 	switch (insn->opcode.bytes[1]) {
 	case 0x01:
-		return group7_refused(insn);
+		return group7_refused(insn) ? changes_mode : NULL;
 	case 0x05:		/* syscall */
 	case 0x07:		/* sysret */
 	case 0x34 ... 0x35:	/* sysenter, sysexit */
 	case 0x37:		/* getsec: goes where a register points to */
 	case 0xaa:		/* rsm */
-		return true;
+		return changes_mode;
 	case 0x20 ... 0x23:
 		/* To or from cr or dr: the processor does not look at mod. */
-		return X86_MODRM_MOD(modrm) != 3;
+		return X86_MODRM_MOD(modrm) != 3 ? not_decoded : NULL;
 	case 0xa9:		/* pop %gs */
 	case 0xb5:		/* lgs */
-		return insn->x86_64;
+		return insn->x86_64 ? sets_segment : NULL;
 	case 0xae:		/* wrgsbase */
-		return has_prefix(insn, 0xf3) && (modrm & 0xf8) == 0xd8;
+		return has_prefix(insn, 0xf3) && (modrm & 0xf8) == 0xd8 ? sets_segment : NULL;
 	}
-	return false;
+	return NULL;
 }
 
 /*
@@ -270,52 +275,53 @@ static bool segment_refused(struct insn *insn)
 	return segment == 2 || (insn->x86_64 && segment == 5);
 }
 
-static bool one_byte_refused(struct insn *insn)
+static const char *one_byte_objection(struct insn *insn)
 {
 	int ext = X86_MODRM_REG(insn->modrm.bytes[0]);
 
 	switch (insn->opcode.bytes[0]) {
 	case 0x17:		/* pop %ss */
+		return sets_segment;
 	case 0x9a:		/* lcall */
 	case 0xca ... 0xcb:	/* lret */
 	case 0xcf:		/* iret */
 	case 0xea:		/* ljmp */
-		return true;
-	case 0xf4:
-		/* hlt: its interrupt could come between the trap and the copy */
-		return true;
+		return far_branch;
+	case 0xf4:		/* hlt */
+		return "its interrupt could come between the trap and a copy of it";
 	case 0x8e:
-		return segment_refused(insn);
-	case 0x8f:		/* but pop: an XOP prefix, which is not decoded */
+		return segment_refused(insn) ? sets_segment : NULL;
+	case 0x8f:		/* but pop: an XOP prefix */
+		return ext != 0 ? not_decoded : NULL;
 	case 0xc6 ... 0xc7:	/* but mov: xabort, xbegin */
-		return ext != 0;
+		return ext != 0 ? changes_mode : NULL;
 	case 0xfe:
-		return ext > 1;
+		return ext > 1 ? not_decoded : NULL;
 	case 0xff:		/* lcall, ljmp, undefined */
-		return ext == 3 || ext == 5 || ext == 7;
+		if (ext == 3 || ext == 5)
+			return far_branch;
+		return ext == 7 ? not_decoded : NULL;
 	}
-	return false;
+	return NULL;
 }
 
-static bool is_refused(struct insn *insn)
+/* Why a copy would not do the same, or NULL. */
+static const char *objection(struct insn *insn)
 {
-	/* For an emulator: our copy might not find its way there. */
 	if (insn_has_emulate_prefix(insn))
-		return true;
+		return "it is meant for an emulator, which might not see a copy";
 
-	/* pt_regs knows nothing of APX. */
 	if (insn_is_rex2(insn))
-		return true;
+		return "it has registers of APX, which are not saved";
 
-	/* An address of 32 bits relative to a slot goes elsewhere. */
 	if (insn_rip_relative(insn) && insn->addr_bytes != 8)
-		return true;
+		return "it has an operand at an address of 32 bits relative to it";
 
 	if (is_vector_insn(insn))
-		return false;
+		return NULL;
 	if (insn->opcode.nbytes == 1)
-		return one_byte_refused(insn);
-	return insn->opcode.nbytes == 2 && two_byte_refused(insn);
+		return one_byte_objection(insn);
+	return insn->opcode.nbytes == 2 ? two_byte_objection(insn) : NULL;
 }
 
 /*
@@ -331,13 +337,26 @@ static bool sti_shadow_matters(struct insn *insn, unsigned long addr)
 	if (kprobe_opcode(insn) != 0xfb)
 		return false;
 	return kprobe_decode(&next, buf, addr + insn->length) ||
-	       is_refused(&next);
+	       objection(&next);
+}
+
+/* Why somebody who finds the instruction by its address must find it, or NULL. */
+static const char *known_as(struct insn *insn, unsigned long addr)
+{
+	if (is_software_trap(insn))
+		return "it traps, and its address says what for";
+	if (is_cfi_check(insn, addr))
+		return "it is part of a check of kCFI, which is decoded when that fails";
+	if (is_landing_pad(insn))
+		return "it is the landing pad of indirect branches";
+	return NULL;
 }
 
 /**
  * kprobe_check_insn - tell whether an instruction can be probed
  * @insn:	the instruction
  * @addr:	where it stands
+ * @kind:	set to what kind of instruction it is if it cannot, else to NULL
  *
  * A near branch passes here: kprobe_emulation_init() has the last word on it.
  *
@@ -345,14 +364,15 @@ static bool sti_shadow_matters(struct insn *insn, unsigned long addr)
  * Return: 0; -EINVAL for an instruction that somebody else finds by its
  * address; -EOPNOTSUPP for one that could not be carried out as in place.
  */
-int kprobe_check_insn(struct insn *insn, unsigned long addr)
+int kprobe_check_insn(struct insn *insn, unsigned long addr, const char **kind)
 {
-	if (is_software_trap(insn) || is_cfi_check(insn, addr) ||
-	    is_landing_pad(insn))
+	*kind = known_as(insn, addr);
+	if (*kind)
 		return -EINVAL;
-	if (is_refused(insn) || sti_shadow_matters(insn, addr))
-		return -EOPNOTSUPP;
-	return 0;
+	*kind = objection(insn);
+	if (!*kind && sti_shadow_matters(insn, addr))
+		*kind = "it holds interrupts off until the next instruction is done";
+	return *kind ? -EOPNOTSUPP : 0;
 }
 
 static bool is_indirect_branch(struct insn *insn)

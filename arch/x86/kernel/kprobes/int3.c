@@ -73,9 +73,12 @@ static int write_copy(u8 *image, struct insn *insn, const struct kprobe *p,
 {
 	unsigned long slot = (unsigned long)p->ainsn.insn;
 
+	int err;
+
 	tail->image = image + offset + insn->length;
 	tail->run_at = (void *)slot + offset + insn->length;
-	return kprobe_relocate(image + offset, insn, (unsigned long)p->addr, slot + offset);
+	err = kprobe_relocate(image + offset, insn, (unsigned long)p->addr, slot + offset);
+	return err ? kprobe_refuse_insn(err, "its operand is out of a copy's reach") : 0;
 }
 
 static int fill_slot(struct kprobe *p, struct insn *insn)
@@ -117,6 +120,24 @@ static int prepare_slot(struct kprobe *p, struct insn *insn)
 	return 0;
 }
 
+/* What stands at @addr, if an instruction does that can be probed. */
+static int get_insn(struct insn *insn, u8 *buf, unsigned long addr)
+{
+	const char *kind;
+	int err;
+
+	err = kprobe_check_boundary(addr);
+	if (err)
+		return err;
+	err = kprobe_decode(insn, buf, addr);
+	if (err)
+		return kprobe_refuse(err, "no instruction can be read there");
+	err = kprobe_check_insn(insn, addr, &kind);
+	if (err)
+		return kprobe_refuse_insn(err, kind);
+	return 0;
+}
+
 int arch_prepare_kprobe(struct kprobe *p)
 {
 	unsigned long addr = (unsigned long)p->addr;
@@ -124,18 +145,14 @@ int arch_prepare_kprobe(struct kprobe *p)
 	struct insn insn;
 	int err;
 
-	err = kprobe_check_boundary(addr);
-	if (!err)
-		err = kprobe_decode(&insn, buf, addr);
-	if (!err)
-		err = kprobe_check_insn(&insn, addr);
-	if (!err)
-		err = kprobe_emulation_init(&p->ainsn.emulation, &insn);
+	err = get_insn(&insn, buf, addr);
 	if (err)
 		return err;
-	/* A lock prefix comes and goes with the second CPU. */
+	err = kprobe_emulation_init(&p->ainsn.emulation, &insn);
+	if (err)
+		return kprobe_refuse_insn(err, "it is a branch in a form that is not emulated");
 	if (alternatives_text_reserved(p->addr, p->addr + insn.length))
-		return -EINVAL;
+		return kprobe_refuse(-EINVAL, "a lock prefix, patched with the second CPU");
 	p->ainsn.emulation.length = insn.length;
 	p->opcode = buf[0];
 	/* Emulated or not: an emulator leaves an operand that faults to the copy. */

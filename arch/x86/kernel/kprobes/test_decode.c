@@ -48,11 +48,12 @@ static int locked_decode(struct insn *insn, u8 *buf, unsigned long addr)
 static enum verdict judge(struct insn *insn, u8 *buf, unsigned long addr)
 {
 	struct kprobe_emulation em;
+	const char *kind;
 	int err;
 
 	if (kprobe_decode(insn, buf, addr))
 		return BAD;
-	err = kprobe_check_insn(insn, addr);
+	err = kprobe_check_insn(insn, addr, &kind);
 	if (!err)
 		err = kprobe_emulation_init(&em, insn);
 	if (err == -EINVAL)
