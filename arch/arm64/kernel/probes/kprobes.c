@@ -178,9 +178,10 @@ static int check_place(unsigned long addr)
 	if (!kallsyms_lookup_size_offset(addr, &size, &offset))
 		return -EINVAL;
 	start = addr - offset;
-	if (before_function(addr, start + size) ||
-	    probe_in_exclusive(addr, start, start + size))
-		return -EINVAL;
+	if (before_function(addr, start + size))
+		return kprobe_refuse(-EINVAL, "a word before a function, which is data");
+	if (probe_in_exclusive(addr, start, start + size))
+		return kprobe_refuse_insn(-EINVAL, "it is in a sequence of exclusives");
 	return 0;
 }
 
@@ -193,10 +194,12 @@ int arch_prepare_kprobe(struct kprobe *p)
 	if (!IS_ALIGNED(addr, AARCH64_INSN_SIZE))
 		return -EILSEQ;
 	if (aarch64_insn_read(p->addr, &p->opcode))
-		return -EINVAL;
+		return kprobe_refuse(-EINVAL, "no instruction can be read there");
 	class = probe_classify(p->opcode);
-	if (!class || class->kprobe == PROBE_REJECT)
-		return -EINVAL;
+	if (!class)
+		return kprobe_refuse_insn(-EINVAL, "it is not on the list of those that can");
+	if (class->kprobe == PROBE_REJECT)
+		return kprobe_refuse_insn(-EINVAL, class->name);
 	err = check_place(addr);
 	if (err)
 		return err;
