@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * /sys/kernel/debug/kprobes: what is probed, what cannot be and what was refused,
- * and the switch.
+ * and the switches.
  */
 #include <linux/debugfs.h>
 #include <linux/kallsyms.h>
@@ -100,12 +100,15 @@ static int blacklist_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(blacklist);
 
+static ssize_t read_switch(char __user *to, size_t count, loff_t *pos, bool on)
+{
+	return simple_read_from_buffer(to, count, pos, on ? "1\n" : "0\n", 2);
+}
+
 static ssize_t enabled_read(struct file *file, char __user *to, size_t count,
 			    loff_t *pos)
 {
-	const char *text = READ_ONCE(kprobes_all_disarmed) ? "0\n" : "1\n";
-
-	return simple_read_from_buffer(to, count, pos, text, 2);
+	return read_switch(to, count, pos, !READ_ONCE(kprobes_all_disarmed));
 }
 
 static ssize_t enabled_write(struct file *file, const char __user *from,
@@ -126,6 +129,31 @@ static const struct file_operations enabled_fops = {
 	.llseek	= default_llseek,
 };
 
+static ssize_t stats_enabled_read(struct file *file, char __user *to, size_t count,
+				  loff_t *pos)
+{
+	return read_switch(to, count, pos, static_key_enabled(&kprobe_stats));
+}
+
+static ssize_t stats_enabled_write(struct file *file, const char __user *from,
+				   size_t count, loff_t *pos)
+{
+	bool enabled;
+	int err;
+
+	err = kstrtobool_from_user(from, count, &enabled);
+	if (err)
+		return err;
+	kprobe_stats_enable(enabled);
+	return count;
+}
+
+static const struct file_operations stats_enabled_fops = {
+	.read	= stats_enabled_read,
+	.write	= stats_enabled_write,
+	.llseek	= default_llseek,
+};
+
 static int __init kprobe_debugfs_init(void)
 {
 	struct dentry *dir = debugfs_create_dir("kprobes", NULL);
@@ -133,6 +161,7 @@ static int __init kprobe_debugfs_init(void)
 	debugfs_create_file("list", 0400, dir, NULL, &list_fops);
 	debugfs_create_file("errors", 0400, dir, NULL, &errors_fops);
 	debugfs_create_file("enabled", 0600, dir, NULL, &enabled_fops);
+	debugfs_create_file("stats_enabled", 0600, dir, NULL, &stats_enabled_fops);
 	debugfs_create_file("blacklist", 0400, dir, NULL, &blacklist_fops);
 	return 0;
 }

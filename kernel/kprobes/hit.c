@@ -46,6 +46,7 @@ void kprobes_inc_nmissed_count(struct kprobe *p)
 {
 	struct kprobe *kp;
 
+	raw_atomic_long_inc(&site_of(p)->missed[KPROBE_MISS_RECURSION]);
 	list_for_each_entry_lockless(kp, &site_of(p)->probes, list) {
 		if (!kprobe_disabled(kp))
 			kprobe_count_miss(kp);
@@ -106,6 +107,8 @@ static __always_inline enum kprobe_hit hit_pre(struct kprobe_site *site,
 		kprobes_inc_nmissed_count(&site->kp);
 		return KPROBE_HIT_MISSED;
 	}
+	if (static_branch_unlikely(&kprobe_stats))
+		kprobe_count_hit(site);
 	redirected = run_pre(&frame, site, regs);
 	kprobe_leave(&frame);
 	return redirected ? KPROBE_HIT_REDIRECTED : KPROBE_HIT_CONTINUE;

@@ -87,9 +87,4 @@ static __always_inline void kprobe_count_miss(struct kprobe *p)
 	raw_atomic_long_inc((atomic_long_t *)&p->nmissed);
 }
 
-static __always_inline void kretprobe_count_miss(struct kretprobe *rp)
-{
-	raw_atomic_inc((atomic_t *)&rp->nmissed);
-}
-
 #endif /* _KERNEL_KPROBES_HIT_H */

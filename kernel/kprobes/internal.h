@@ -2,6 +2,8 @@
 #ifndef _KERNEL_KPROBES_INTERNAL_H
 #define _KERNEL_KPROBES_INTERNAL_H
 
+#include <linux/atomic.h>
+#include <linux/jump_label.h>
 #include <linux/kprobes.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -57,6 +59,13 @@ enum kprobe_site_state {
 	SITE_GONE,
 };
 
+/* Why a hit was a miss, or the return of one was. */
+enum kprobe_miss {
+	KPROBE_MISS_RECURSION,	/* a handler was running in the same context */
+	KPROBE_MISS_POOL,	/* a return probe could follow no more calls */
+	KPROBE_NR_MISSES,
+};
+
 struct ftrace_ops;
 
 /**
@@ -76,6 +85,8 @@ struct ftrace_ops;
  *		breakpoint
  * @claimed:	an ops that keeps others off is hooked as well
  * @state:	changed by kprobe_site_set_state() only
+ * @hits:	whose handlers could run, while kprobe_stats is on
+ * @missed:	those, and returns, of which nobody could be told, by cause
  * @rcu:	lookups may outlast the table entry
  */
 struct kprobe_site {
@@ -91,6 +102,8 @@ struct kprobe_site {
 	struct ftrace_ops	*ops;
 	bool			claimed;
 	enum kprobe_site_state	state;
+	atomic_long_t		hits;
+	atomic_long_t		missed[KPROBE_NR_MISSES];
 	struct rcu_head		rcu;
 };
 
@@ -151,6 +164,13 @@ static inline bool kprobe_site_armed(const struct kprobe_site *site)
 /* hit.c */
 int kprobe_site_pre(struct kprobe *kp, struct pt_regs *regs);
 void kprobe_site_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
+
+/* stats.c */
+DECLARE_STATIC_KEY_FALSE(kprobe_stats);
+void kprobe_stats_enable(bool enabled);
+void kprobe_stats_reset(struct kprobe_site *site);
+void kprobe_count_hit(struct kprobe_site *site);
+void kretprobe_count_miss(struct kretprobe *rp, enum kprobe_miss cause);
 
 /* site.c */
 struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry);

@@ -147,7 +147,7 @@ static noinline int some_entry(struct kretprobe *rp, struct pt_regs *regs)
 	struct kretprobe_instance *ri = take(rph, regs);
 
 	if (!ri) {
-		kretprobe_count_miss(rp);
+		kretprobe_count_miss(rp, KPROBE_MISS_POOL);
 		return 0;
 	}
 	ri->rph = rph;
@@ -308,7 +308,7 @@ static void count_misses(struct llist_node *node, struct llist_node *end)
 		if (handler == kretprobe_left_handler)
 			kretprobe_reap_holders();
 		else if (handler != kretprobe_no_handler)
-			kretprobe_count_miss(user_of(rph));
+			kretprobe_count_miss(user_of(rph), KPROBE_MISS_RECURSION);
 	}
 }
 

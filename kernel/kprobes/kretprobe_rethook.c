@@ -20,7 +20,7 @@ int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs)
 
 	node = rethook_try_get(rp->rh);
 	if (!node) {
-		kretprobe_count_miss(rp);
+		kretprobe_count_miss(rp, KPROBE_MISS_POOL);
 		return 0;
 	}
 	ri = container_of(node, struct kretprobe_instance, node);
@@ -46,7 +46,7 @@ static void kretprobe_return(struct rethook_node *node, void *data,
 	if (!rp->handler)
 		return;
 	if (!kprobe_enter(&frame, &rp->kp)) {
-		kretprobe_count_miss(rp);
+		kretprobe_count_miss(rp, KPROBE_MISS_RECURSION);
 		return;
 	}
 	kprobe_mark_active();

@@ -193,6 +193,8 @@ int kprobe_site_attach(struct kprobe_site *site, struct kprobe *p,
 		kprobe_unretire(site);
 	/* One that this very plan is about to retire. */
 	list_del_init(&site->leaving);
+	if (list_empty(&site->probes))
+		kprobe_stats_reset(site);
 	list_add_rcu(&p->list, &site->probes);
 	err = kprobe_site_refresh(site, plan);
 	if (err)
