@@ -20,6 +20,7 @@
  *   arch_kprobe_level			see below
  *   ARCH_KPROBE_STATELESS		see below
  *   arch_kprobe_may_own_fault		see below
+ *   arch_kprobe_path			see below
  */
 
 #ifndef ARCH_KPROBE_STATELESS
@@ -95,6 +96,18 @@ static __always_inline unsigned long arch_kprobe_level(void)
 	if (likely(!(preempt_count() & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_MASK))))
 		return 0;
 	return interrupt_context_level();
+}
+#endif
+
+#ifndef arch_kprobe_path
+/*
+ * For users to see: how the instruction of a prepared site is carried out after
+ * a breakpoint, with the post handler that it has or has not: "step", "emulate"
+ * or "boost". Called with kprobe_mutex held.
+ */
+static inline const char *arch_kprobe_path(struct kprobe *p)
+{
+	return "step";
 }
 #endif
 

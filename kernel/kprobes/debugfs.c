@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /sys/kernel/debug/kprobes: what is probed, what cannot be and what was refused,
- * and the switches.
+ * /sys/kernel/debug/kprobes: what is probed and in which way, what cannot be and
+ * what was refused, and the switches.
  */
 #include <linux/debugfs.h>
 #include <linux/kallsyms.h>
@@ -86,6 +86,57 @@ static const struct seq_operations list_sops = {
 };
 DEFINE_SEQ_ATTRIBUTE(list);
 
+/* Nobody knows what there was, or what is there now, once the text is gone. */
+static void show_symbol(struct seq_file *m, struct kprobe_site *site)
+{
+	unsigned long addr = (unsigned long)site->kp.addr, offset;
+	char name[KSYM_NAME_LEN], *module = NULL;
+	const char *symbol = NULL;
+
+	if (site->state != SITE_GONE)
+		symbol = kallsyms_lookup(addr, NULL, &offset, &module, name);
+	if (!symbol) {
+		seq_putc(m, '-');
+		return;
+	}
+	seq_printf(m, "%s+0x%lx", symbol, offset);
+	if (module)
+		seq_printf(m, " [%s]", module);
+}
+
+static void show_counts(struct seq_file *m, struct kprobe_site *site)
+{
+	long recursion = atomic_long_read(&site->missed[KPROBE_MISS_RECURSION]);
+	long pool = atomic_long_read(&site->missed[KPROBE_MISS_POOL]);
+
+	seq_printf(m, "probes=%zu hits=%ld missed=%ld (recursion=%ld pool=%ld)",
+		   list_count_nodes(&site->probes), atomic_long_read(&site->hits),
+		   recursion + pool, recursion, pool);
+}
+
+static int sites_show(struct seq_file *m, void *v)
+{
+	struct kprobe_site *site = list_entry(v, struct kprobe_site, all);
+	unsigned long addr = may_see_addresses(m) ? (unsigned long)site->kp.addr : 0;
+
+	if (list_empty(&site->probes))
+		return SEQ_SKIP;
+	seq_printf(m, "%0*lx ", KPROBE_ADDRESS_WIDTH, addr);
+	show_symbol(m, site);
+	seq_printf(m, " path=%s ", kprobe_site_path(site));
+	show_counts(m, site);
+	seq_printf(m, " why=%s\n", kprobe_site_why(site));
+	return 0;
+}
+
+static const struct seq_operations sites_sops = {
+	.start	= list_start,
+	.next	= list_next,
+	.stop	= list_stop,
+	.show	= sites_show,
+};
+DEFINE_SEQ_ATTRIBUTE(sites);
+
 static int errors_show(struct seq_file *m, void *v)
 {
 	guard(mutex)(&kprobe_mutex);
@@ -159,6 +210,7 @@ static int __init kprobe_debugfs_init(void)
 	struct dentry *dir = debugfs_create_dir("kprobes", NULL);
 
 	debugfs_create_file("list", 0400, dir, NULL, &list_fops);
+	debugfs_create_file("sites", 0400, dir, NULL, &sites_fops);
 	debugfs_create_file("errors", 0400, dir, NULL, &errors_fops);
 	debugfs_create_file("enabled", 0600, dir, NULL, &enabled_fops);
 	debugfs_create_file("stats_enabled", 0600, dir, NULL, &stats_enabled_fops);

@@ -87,6 +87,8 @@ struct ftrace_ops;
  * @state:	changed by kprobe_site_set_state() only
  * @hits:	whose handlers could run, while kprobe_stats is on
  * @missed:	those, and returns, of which nobody could be told, by cause
+ * @why:	in a word, what keeps hits of a breakpoint from being jumps; NULL
+ *		if nobody has looked into that
  * @rcu:	lookups may outlast the table entry
  */
 struct kprobe_site {
@@ -104,6 +106,7 @@ struct kprobe_site {
 	enum kprobe_site_state	state;
 	atomic_long_t		hits;
 	atomic_long_t		missed[KPROBE_NR_MISSES];
+	const char		*why;
 	struct rcu_head		rcu;
 };
 
@@ -273,6 +276,8 @@ int kprobe_refused(struct kprobe *p, int err);
 int kprobe_refuse_early(struct kprobe *p, int err, const char *why);
 int kprobe_refuse_number(void);
 int kprobe_refusals_show(struct seq_file *m, bool show_addresses);
+const char *kprobe_site_path(struct kprobe_site *site);
+const char *kprobe_site_why(struct kprobe_site *site);
 
 /* blacklist.c */
 void kprobe_blacklist_init(void);

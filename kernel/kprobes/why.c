@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Why: the words for a registration that is refused.
+ * Why: the words for a registration that is refused, and for a site that is not
+ * on a faster path.
  *
  * Who finds an obstacle knows it best, and says so in kprobe_refuse(). Who was
  * asked, and knows for what, writes it down. In between an errno is passed on,
@@ -184,4 +185,38 @@ int kprobe_refusals_show(struct seq_file *m, bool show_addresses)
 	for (; i != nr_refusals; i++)
 		show_refusal(m, &refusals[i % KPROBE_REFUSALS], show_addresses);
 	return 0;
+}
+
+/**
+ * kprobe_site_path() - the way that hits of a site take
+ * @site: the site
+ *
+ * Context: kprobe_mutex is held.
+ * Return: a word; "-" when there are no more hits.
+ */
+const char *kprobe_site_path(struct kprobe_site *site)
+{
+	if (site->state == SITE_GONE)
+		return "-";
+	if (kprobe_ftrace(&site->kp))
+		return "ftrace";
+	if (kprobe_optimized(&site->kp))
+		return "jump";
+	return arch_kprobe_path(&site->kp);
+}
+
+/**
+ * kprobe_site_why() - what keeps hits of a site from a faster way
+ * @site: the site
+ *
+ * Context: kprobe_mutex is held.
+ * Return: a word; "-" when this is as fast as it gets.
+ */
+const char *kprobe_site_why(struct kprobe_site *site)
+{
+	if (site->state == SITE_GONE)
+		return "gone";
+	if (kprobe_ftrace(&site->kp) || kprobe_optimized(&site->kp))
+		return "-";
+	return site->why ?: "unsupported";
 }

@@ -95,6 +95,9 @@ static __always_inline void arch_kretprobe_undivert(struct pt_regs *regs, void *
 /* Told from the program counter alone, whatever the context. */
 #define arch_kprobe_may_own_fault()	true
 
+const char *arch_kprobe_path(struct kprobe *p);
+#define arch_kprobe_path	arch_kprobe_path
+
 void arch_remove_kprobe(struct kprobe *p);
 int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr);
 

@@ -327,6 +327,14 @@ static __always_inline void carry_out(struct kprobe *p, struct pt_regs *regs,
 		regs->pc = (unsigned long)(p->ainsn.insn + SLOT_LAST);
 }
 
+/* What carry_out() does at a hit. */
+const char *arch_kprobe_path(struct kprobe *p)
+{
+	if (p->ainsn.simulate)
+		return "emulate";
+	return p->ainsn.boosted && !p->post_handler ? "boost" : "step";
+}
+
 /* A breakpoint of ours that is not there any more: what is there is executed. */
 static int taken_out(unsigned long addr)
 {

@@ -159,6 +159,9 @@ static __always_inline unsigned long arch_kprobe_level(void)
 
 #define arch_kprobe_level	arch_kprobe_level
 
+const char *arch_kprobe_path(struct kprobe *p);
+#define arch_kprobe_path	arch_kprobe_path
+
 /* For return probes: where a function's return address is, and what it is. */
 #define arch_kretprobe_frame(regs)	((void *)(regs)->sp)
 

@@ -227,6 +227,14 @@ static __always_inline void carry_out(struct kprobe *p, struct pt_regs *regs,
 	regs->ip = kprobe_last_copy(p);
 }
 
+/* What carry_out() does at a hit. */
+const char *arch_kprobe_path(struct kprobe *p)
+{
+	if (p->ainsn.boosted && !p->post_handler)
+		return "boost";
+	return p->ainsn.emulation.fn ? "emulate" : "step";
+}
+
 /* The int3 behind a copy: the instruction is done. */
 static bool step_done(unsigned long at, struct pt_regs *regs)
 {
