@@ -1,0 +1,630 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests of what users are told: in which way a site is hit, how often, what
+ * was missed, and why a registration was refused.
+ */
+#include <kunit/test.h>
+#include <linux/jump_label.h>
+#include <linux/kprobes.h>
+#include <linux/objtool.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "internal.h"
+
+/* --- functions to probe --- */
+
+/* Their addresses are data, which wants a word to objtool. */
+extern u8 why_nop[] asm(".Lkprobes_why_nop"), why_refused[] asm(".Lkprobes_why_refused");
+
+static noinline __noclone unsigned int target(unsigned int n)
+{
+	asm volatile(".Lkprobes_why_nop: " ANNOTATE_NOENDBR "nop"
+		     : "+r" (n) : : "memory");
+	return n + 1;
+}
+
+/* What no copy can do, and nobody runs. */
+#if defined(CONFIG_X86)
+#define REFUSED_INSN	"hlt"
+#define REFUSED_ERR	(-EOPNOTSUPP)
+#define REFUSED_WORDS	"the instruction cannot be probed: its interrupt "
+#elif defined(CONFIG_ARM64)
+#define REFUSED_INSN	"brk #1"
+#define REFUSED_ERR	(-EINVAL)
+#define REFUSED_WORDS	"the instruction cannot be probed: Exception generation"
+#else
+#define REFUSED_INSN	"nop"
+#endif
+
+static noinline __noclone void has_refused(bool run)
+{
+	if (run)
+		asm volatile(".Lkprobes_why_refused: " ANNOTATE_NOENDBR REFUSED_INSN
+			     : : : "memory");
+}
+
+static noinline __noclone unsigned int recursive(unsigned int depth)
+{
+	unsigned int below = depth ? recursive(depth - 1) : 0;
+
+	barrier_data(&below);
+	return below + 1;
+}
+
+/* Returns where handlers cannot run. */
+static noinline __noclone unsigned int returns_busy(unsigned int n)
+{
+	kprobe_busy_begin();
+	barrier_data(&n);
+	return n;
+}
+
+static DEFINE_STATIC_KEY_FALSE(key_in_text);
+
+static noinline __noclone unsigned int has_jump_label(unsigned int n)
+{
+	if (static_branch_unlikely(&key_in_text))
+		n++;
+	barrier_data(&n);
+	return n;
+}
+
+/* --- probes on them --- */
+
+static int see(struct kprobe *p, struct pt_regs *regs)
+{
+	return 0;
+}
+
+static int see_and_hit_again(struct kprobe *p, struct pt_regs *regs)
+{
+	target(1);
+	return 0;
+}
+
+static void see_after(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+static void drop_probe(void *p)
+{
+	unregister_kprobe(p);
+}
+
+static struct kprobe *new_probe(struct kunit *test, void *addr)
+{
+	struct kprobe *p = kunit_kzalloc(test, sizeof(*p), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, p);
+	p->addr = addr;
+	p->pre_handler = see;
+	return p;
+}
+
+static struct kprobe_site *plant(struct kunit *test, struct kprobe *p)
+{
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(p));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_probe, p));
+	guard(mutex)(&kprobe_mutex);
+	return kprobe_find_site((unsigned long)p->addr);
+}
+
+static void expect_missed(struct kunit *test, struct kprobe_site *site,
+			  long recursion, long pool)
+{
+	KUNIT_EXPECT_EQ(test, recursion,
+			atomic_long_read(&site->missed[KPROBE_MISS_RECURSION]));
+	KUNIT_EXPECT_EQ(test, pool, atomic_long_read(&site->missed[KPROBE_MISS_POOL]));
+}
+
+/* Called through a pointer that the compiler does not see through. */
+static void call(unsigned int (*function)(unsigned int), unsigned int n)
+{
+	OPTIMIZER_HIDE_VAR(function);
+	function(n);
+}
+
+/* --- hits --- */
+
+static void hits_are_counted_only_when_asked_for(struct kunit *test)
+{
+	struct kprobe_site *site = plant(test, new_probe(test, why_nop));
+
+	call(target, 1);
+	KUNIT_EXPECT_EQ(test, 0, atomic_long_read(&site->hits));
+	kprobe_stats_enable(true);
+	call(target, 1);
+	call(target, 1);
+	KUNIT_EXPECT_EQ(test, 2, atomic_long_read(&site->hits));
+	kprobe_stats_enable(false);
+	call(target, 1);
+	KUNIT_EXPECT_EQ(test, 2, atomic_long_read(&site->hits));
+	expect_missed(test, site, 0, 0);
+}
+
+static void counting_is_on_or_off_however_often_it_is_said(struct kunit *test)
+{
+	struct kprobe_site *site = plant(test, new_probe(test, why_nop));
+
+	kprobe_stats_enable(true);
+	kprobe_stats_enable(true);
+	call(target, 1);
+	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&site->hits));
+	kprobe_stats_enable(false);
+	call(target, 1);
+	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&site->hits));
+	kprobe_stats_enable(false);
+	kprobe_stats_enable(true);
+	call(target, 1);
+	KUNIT_EXPECT_EQ(test, 2, atomic_long_read(&site->hits));
+}
+
+/* Its site may be the old one, revived. */
+static void probe_that_comes_back_counts_anew(struct kunit *test)
+{
+	struct kprobe *p = new_probe(test, why_nop);
+	struct kprobe_site *site;
+
+	p->pre_handler = see_and_hit_again;
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(p));
+	kprobe_stats_enable(true);
+	call(target, 1);
+	unregister_kprobe(p);
+	p->flags = 0;
+	site = plant(test, p);
+	KUNIT_EXPECT_EQ(test, 0, atomic_long_read(&site->hits));
+	expect_missed(test, site, 0, 0);
+}
+
+/* --- misses --- */
+
+/* Of all probes at the site one miss is made, not one for each. */
+static void hit_by_a_handler_is_a_miss_of_recursion(struct kunit *test)
+{
+	struct kprobe *p = new_probe(test, why_nop);
+	struct kprobe_site *site;
+
+	p->pre_handler = see_and_hit_again;
+	plant(test, new_probe(test, why_nop));
+	site = plant(test, p);
+	kprobe_stats_enable(true);
+	call(target, 1);
+	expect_missed(test, site, 1, 0);
+	KUNIT_EXPECT_EQ(test, 1, p->nmissed);
+	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&site->hits));
+}
+
+#ifdef CONFIG_KRETPROBES
+static int see_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	return 0;
+}
+
+static void drop_return_probe(void *rp)
+{
+	unregister_kretprobe(rp);
+}
+
+static struct kprobe_site *plant_return(struct kunit *test, struct kretprobe *rp)
+{
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(rp));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_return_probe, rp));
+	guard(mutex)(&kprobe_mutex);
+	return kprobe_find_site((unsigned long)rp->kp.addr);
+}
+
+static struct kretprobe *new_return_probe(struct kunit *test, void *addr)
+{
+	struct kretprobe *rp = kunit_kzalloc(test, sizeof(*rp), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, rp);
+	rp->kp.addr = addr;
+	return rp;
+}
+
+static void call_beyond_maxactive_is_a_miss_of_the_pool(struct kunit *test)
+{
+	struct kretprobe *rp = new_return_probe(test, recursive);
+	struct kprobe_site *site;
+
+	rp->maxactive = 1;
+	site = plant_return(test, rp);
+	call(recursive, 3);
+	expect_missed(test, site, 0, 3);
+	KUNIT_EXPECT_EQ(test, 3, rp->nmissed);
+}
+
+static void return_into_a_handler_is_a_miss_of_recursion(struct kunit *test)
+{
+	struct kretprobe *rp = new_return_probe(test, returns_busy);
+	struct kprobe_site *site;
+
+	rp->handler = see_return;
+	site = plant_return(test, rp);
+	call(returns_busy, 1);
+	kprobe_busy_end();
+	expect_missed(test, site, 1, 0);
+	KUNIT_EXPECT_EQ(test, 1, rp->nmissed);
+}
+#endif
+
+/* --- ways --- */
+
+static void expect_way(struct kunit *test, struct kprobe_site *site, const char *path,
+		       const char *why)
+{
+	guard(mutex)(&kprobe_mutex);
+	KUNIT_EXPECT_STREQ(test, path, kprobe_site_path(site));
+	KUNIT_EXPECT_STREQ(test, why, kprobe_site_why(site));
+}
+
+static void entry_hooked_by_ftrace_is_fast(struct kunit *test)
+{
+	struct kprobe_site *site = plant(test, new_probe(test, target));
+
+	if (!kprobe_ftrace(&site->kp))
+		kunit_skip(test, "ftrace does not hook functions for kprobes here");
+	expect_way(test, site, "ftrace", "-");
+}
+
+static void breakpoint_says_what_keeps_it_slow(struct kunit *test)
+{
+	struct kprobe *with_post = new_probe(test, why_nop);
+	struct kprobe_site *site;
+
+	with_post->post_handler = see_after;
+	site = plant(test, with_post);
+	guard(mutex)(&kprobe_mutex);
+	KUNIT_EXPECT_STRNEQ(test, "-", kprobe_site_path(site));
+	KUNIT_EXPECT_STRNEQ(test, "ftrace", kprobe_site_path(site));
+	KUNIT_EXPECT_STRNEQ(test, "jump", kprobe_site_path(site));
+	KUNIT_EXPECT_STRNEQ(test, "-", kprobe_site_why(site));
+}
+
+/* As if it had been looked into, and as if nothing had been found. */
+static void way_of_a_jump_and_its_obstacle_are_the_sites(struct kunit *test)
+{
+	static struct kprobe_site site = { .state = SITE_ARMED };
+
+	site.why = "short";
+	KUNIT_EXPECT_STREQ(test, "short", kprobe_site_why(&site));
+	site.kp.flags = KPROBE_FLAG_OPTIMIZED;
+	expect_way(test, &site, "jump", "-");
+	site.state = SITE_GONE;
+	expect_way(test, &site, "-", "gone");
+}
+
+static void post_handler_takes_a_boost_away(struct kunit *test)
+{
+	struct kprobe *with_post = new_probe(test, why_nop);
+	struct kprobe_site *site;
+
+	if (!IS_ENABLED(CONFIG_X86) && !IS_ENABLED(CONFIG_ARM64))
+		kunit_skip(test, "not known what is boosted here");
+	with_post->post_handler = see_after;
+	site = plant(test, new_probe(test, why_nop));
+	KUNIT_EXPECT_STREQ(test, "boost", arch_kprobe_path(&site->kp));
+	plant(test, with_post);
+	KUNIT_EXPECT_STRNEQ(test, "boost", arch_kprobe_path(&site->kp));
+	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(with_post));
+	KUNIT_EXPECT_STREQ(test, "boost", arch_kprobe_path(&site->kp));
+}
+
+/* --- refusals --- */
+
+static void show_refusals(struct kunit *test, struct seq_file *m, bool show_addresses)
+{
+	*m = (struct seq_file){ .size = 4 * PAGE_SIZE };
+	m->buf = kunit_kzalloc(test, m->size, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, m->buf);
+	mutex_lock(&kprobe_mutex);
+	kprobe_refusals_show(m, show_addresses);
+	mutex_unlock(&kprobe_mutex);
+	KUNIT_ASSERT_LT(test, m->count, m->size);
+}
+
+/* The line of the last one. */
+static char *last_refusal(struct kunit *test, bool show_addresses)
+{
+	struct seq_file m;
+	char *end, *line;
+
+	show_refusals(test, &m, show_addresses);
+	KUNIT_ASSERT_GT(test, m.count, 0);
+	end = m.buf + m.count - 1;
+	KUNIT_EXPECT_EQ(test, '\n', *end);
+	*end = '\0';
+	line = strrchr(m.buf, '\n');
+	return line ? line + 1 : m.buf;
+}
+
+/* The last refusal was @err, for @place, and its words begin with @words. */
+static void expect_refusal(struct kunit *test, int err, const char *place,
+			   const char *words)
+{
+	char *line = last_refusal(test, true);
+	char *expected = kunit_kzalloc(test, 256, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, expected);
+	snprintf(expected, 256, "%pe %s: %s", ERR_PTR(err), place, words);
+	KUNIT_EXPECT_TRUE_MSG(test, str_has_prefix(line, expected),
+			      "it is '%s', expected '%s'", line, expected);
+}
+
+static const struct refused_name {
+	const char	*symbol;
+	unsigned int	offset;
+	int		err;
+	const char	*place;
+	const char	*words;
+} refused_names[] = {
+	{ "no_such_function_anywhere", 0, -ENOENT, "no_such_function_anywhere+0x0",
+	  "no such symbol" },
+	{ "no_such_function_anywhere", 16, -ENOENT, "no_such_function_anywhere+0x10",
+	  "no such symbol" },
+	{ "no\nsuch\\function", 0, -ENOENT, "no\\012such\\134function+0x0", "no such symbol" },
+	{ "notify_die", 0, -EINVAL, "notify_die+0x0", "on the blacklist" },
+	{ NULL, 0, -EINVAL, "-", "neither an address nor a symbol is given" },
+};
+
+static void name_that_is_refused_is_told_with_the_reason(struct kunit *test)
+{
+	const struct refused_name *name;
+	struct kprobe *p;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(refused_names); i++) {
+		name = &refused_names[i];
+		p = new_probe(test, NULL);
+		p->symbol_name = name->symbol;
+		p->offset = name->offset;
+		KUNIT_EXPECT_EQ(test, name->err, register_kprobe(p));
+		expect_refusal(test, name->err, name->place, name->words);
+	}
+}
+
+static void expect_refusal_at(struct kunit *test, int err, void *addr, const char *words)
+{
+	char *place = kunit_kzalloc(test, KSYM_SYMBOL_LEN, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, place);
+	snprintf(place, KSYM_SYMBOL_LEN, "%pS", addr);
+	expect_refusal(test, err, place, words);
+}
+
+static void expect_refused_at(struct kunit *test, void *addr, int err, const char *words)
+{
+	KUNIT_EXPECT_EQ(test, err, register_kprobe(new_probe(test, addr)));
+	expect_refusal_at(test, err, addr, words);
+}
+
+static void address_that_is_refused_is_told_by_its_symbol(struct kunit *test)
+{
+	if (IS_ENABLED(CONFIG_KALLSYMS_ALL))
+		expect_refused_at(test, &kprobe_mutex, -EINVAL, "not kernel text");
+	/* Where the first instruction has more than one byte, as ftrace's nop has. */
+	if (IS_ENABLED(CONFIG_ARM64) ||
+	    (IS_ENABLED(CONFIG_X86) && IS_ENABLED(CONFIG_FUNCTION_TRACER)))
+		expect_refused_at(test, (void *)target + 1, -EILSEQ,
+				  "not the start of an instruction");
+}
+
+static void address_without_a_symbol_is_shown_to_few(struct kunit *test)
+{
+	struct kprobe *p = new_probe(test, NULL);
+	char line[80];
+
+	p->addr = (kprobe_opcode_t *)p;
+	KUNIT_EXPECT_EQ(test, -ENOENT, register_kprobe(p));
+	snprintf(line, sizeof(line), "0x%0*lx", KPROBE_ADDRESS_WIDTH, (unsigned long)p);
+	expect_refusal(test, -ENOENT, line, "no symbol covers the address");
+	KUNIT_EXPECT_NULL(test, strstr(last_refusal(test, false), line));
+}
+
+static void text_patched_by_others_is_named(struct kunit *test)
+{
+#ifdef CONFIG_JUMP_LABEL
+	struct jump_entry *entry;
+	unsigned int found = 0;
+
+	call(has_jump_label, 1);
+	for (entry = __start___jump_table; entry < __stop___jump_table; entry++) {
+		if (jump_entry_key(entry) != &key_in_text.key)
+			continue;
+		found++;
+		expect_refused_at(test, (void *)jump_entry_code(entry), -EINVAL,
+				  "a jump label");
+	}
+	KUNIT_EXPECT_GT(test, found, 0);
+#else
+	kunit_skip(test, "no jump labels");
+#endif
+}
+
+static void instruction_that_is_refused_is_named(struct kunit *test)
+{
+	bool run = false;
+
+	OPTIMIZER_HIDE_VAR(run);
+	has_refused(run);
+#ifdef REFUSED_WORDS
+	expect_refused_at(test, why_refused, REFUSED_ERR, REFUSED_WORDS);
+#else
+	kunit_skip(test, "not known what is refused here");
+#endif
+}
+
+static void struct_that_is_used_already_is_refused_as_that(struct kunit *test)
+{
+	struct kprobe *p = new_probe(test, NULL);
+	char place[80];
+
+	p->symbol_name = "vsnprintf";
+	plant(test, p);
+	snprintf(place, sizeof(place), "%s+0x0", p->symbol_name);
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobe(p));
+	expect_refusal(test, -EINVAL, place, "registered already");
+	/* It has a name and an address as well, but that is not what is wrong. */
+	p = new_probe(test, target);
+	p->symbol_name = "vsnprintf";
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobe(p));
+	expect_refusal(test, -EINVAL, place, "both an address and a symbol are given");
+}
+
+#ifdef CONFIG_KRETPROBES
+static void return_probe_that_is_refused_says_why(struct kunit *test)
+{
+	struct kretprobe *rp = new_return_probe(test, why_nop);
+
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kretprobe(rp));
+	expect_refusal_at(test, -EINVAL, why_nop, "not a function's entry");
+
+	rp = new_return_probe(test, NULL);
+	rp->kp.symbol_name = "vsnprintf";
+	rp->data_size = KRETPROBE_MAX_DATA_SIZE + 1;
+	KUNIT_EXPECT_EQ(test, -E2BIG, register_kretprobe(rp));
+	expect_refusal(test, -E2BIG, "vsnprintf+0x0", "data_size is too large");
+
+	rp->kp.symbol_name = "__switch_to";
+	rp->data_size = 0;
+	if (IS_ENABLED(CONFIG_X86)) {
+		KUNIT_EXPECT_EQ(test, -EINVAL, register_kretprobe(rp));
+		expect_refusal(test, -EINVAL, "__switch_to+0x0",
+			       "the function returns on another stack");
+	}
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kretprobes(&rp, 0));
+	expect_refusal(test, -EINVAL, "-", "the number of probes is not positive");
+}
+#endif
+
+#ifdef CONFIG_JPROBES
+static void jprobe_that_is_refused_says_why(struct kunit *test)
+{
+	struct jprobe *jp = kunit_kzalloc(test, sizeof(*jp), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, jp);
+	jp->kp.symbol_name = "vsnprintf";
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_jprobe(jp));
+	expect_refusal(test, -EINVAL, "vsnprintf+0x0", "there is no function to call");
+	jp->entry = target;
+	jp->kp.symbol_name = NULL;
+	jp->kp.addr = (kprobe_opcode_t *)why_nop;
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_jprobe(jp));
+	expect_refusal_at(test, -EINVAL, why_nop, "not a function's entry");
+}
+#endif
+
+/* A batch has one reason, that of the probe which was refused. */
+static void batch_is_refused_for_one_of_its_probes(struct kunit *test)
+{
+	struct kprobe *probes[] = {
+		new_probe(test, why_nop), new_probe(test, NULL), new_probe(test, NULL),
+	};
+
+	probes[1]->symbol_name = "no_such_second";
+	probes[2]->symbol_name = "no_such_third";
+	KUNIT_EXPECT_EQ(test, -ENOENT, register_kprobes(probes, ARRAY_SIZE(probes)));
+	expect_refusal(test, -ENOENT, "no_such_second+0x0", "no such symbol");
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(probes, 0));
+	expect_refusal(test, -EINVAL, "-", "the number of probes is not positive");
+}
+
+static void what_is_registered_leaves_no_line(struct kunit *test)
+{
+	struct seq_file before, after;
+
+	show_refusals(test, &before, true);
+	plant(test, new_probe(test, target));
+	show_refusals(test, &after, true);
+	KUNIT_EXPECT_STREQ(test, before.buf, after.buf);
+}
+
+static void the_last_refusals_are_kept(struct kunit *test)
+{
+	struct kprobe *p = new_probe(test, NULL);
+	unsigned int i, lines = 0;
+	struct seq_file m;
+	char name[32];
+	char *at;
+
+	p->symbol_name = name;
+	for (i = 0; i < KPROBE_REFUSALS + 3; i++) {
+		snprintf(name, sizeof(name), "no_such_%u_", i);
+		KUNIT_EXPECT_EQ(test, -ENOENT, register_kprobe(p));
+	}
+	/* What is shown was copied. */
+	memset(name, 0, sizeof(name));
+	show_refusals(test, &m, true);
+	for (at = m.buf; *at; at = strchr(at, '\n') + 1)
+		lines++;
+	KUNIT_EXPECT_EQ(test, KPROBE_REFUSALS, lines);
+	KUNIT_EXPECT_NULL(test, strstr(m.buf, "no_such_2_"));
+	for (i = 3, at = m.buf; i < KPROBE_REFUSALS + 3; i++) {
+		snprintf(name, sizeof(name), " no_such_%u_+0x0: ", i);
+		at = strstr(at, name);
+		KUNIT_ASSERT_NOT_NULL_MSG(test, at, "%s is not there in its turn", name);
+	}
+}
+
+static bool stats_were_on;
+
+static int remember_switch(struct kunit_suite *suite)
+{
+	stats_were_on = static_key_enabled(&kprobe_stats);
+	return 0;
+}
+
+static void restore_switch(struct kunit_suite *suite)
+{
+	kprobe_stats_enable(stats_were_on);
+}
+
+static int switch_off(struct kunit *test)
+{
+	kprobe_stats_enable(false);
+	return 0;
+}
+
+static struct kunit_case why_cases[] = {
+	KUNIT_CASE(hits_are_counted_only_when_asked_for),
+	KUNIT_CASE(counting_is_on_or_off_however_often_it_is_said),
+	KUNIT_CASE(probe_that_comes_back_counts_anew),
+	KUNIT_CASE(hit_by_a_handler_is_a_miss_of_recursion),
+#ifdef CONFIG_KRETPROBES
+	KUNIT_CASE(call_beyond_maxactive_is_a_miss_of_the_pool),
+	KUNIT_CASE(return_into_a_handler_is_a_miss_of_recursion),
+	KUNIT_CASE(return_probe_that_is_refused_says_why),
+#endif
+#ifdef CONFIG_JPROBES
+	KUNIT_CASE(jprobe_that_is_refused_says_why),
+#endif
+	KUNIT_CASE(entry_hooked_by_ftrace_is_fast),
+	KUNIT_CASE(breakpoint_says_what_keeps_it_slow),
+	KUNIT_CASE(way_of_a_jump_and_its_obstacle_are_the_sites),
+	KUNIT_CASE(post_handler_takes_a_boost_away),
+	KUNIT_CASE(name_that_is_refused_is_told_with_the_reason),
+	KUNIT_CASE(address_that_is_refused_is_told_by_its_symbol),
+	KUNIT_CASE(address_without_a_symbol_is_shown_to_few),
+	KUNIT_CASE(text_patched_by_others_is_named),
+	KUNIT_CASE(instruction_that_is_refused_is_named),
+	KUNIT_CASE(struct_that_is_used_already_is_refused_as_that),
+	KUNIT_CASE(batch_is_refused_for_one_of_its_probes),
+	KUNIT_CASE(what_is_registered_leaves_no_line),
+	KUNIT_CASE(the_last_refusals_are_kept),
+	{}
+};
+
+static struct kunit_suite why_suite = {
+	.name = "kprobes_why",
+	.suite_init = remember_switch,
+	.suite_exit = restore_switch,
+	.init = switch_off,
+	.test_cases = why_cases,
+};
+
+kunit_test_suite(why_suite);
+
+MODULE_DESCRIPTION("KUnit tests of what kprobes tells its users");
+MODULE_LICENSE("GPL");
