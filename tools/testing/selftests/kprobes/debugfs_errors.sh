@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# debugfs kprobes/errors: what was refused last, and why, in words.
+
+. ./functions
+need_debugfs
+need_tracefs
+load kprobe_example || skip "no samples"
+unload kprobe_example
+errors=$debugfs/errors
+kept=32
+
+form='^-(E[A-Z0-9]+|[0-9]+) (-|[^ ]+( \[[^] ]+\])?): [^ ].*$'
+
+# refused WORDS ERRNO PLACE REASON MODULE PARAMETER...
+refused()
+{
+	what=$1
+	line="^-\($2\) $3: $4"
+	shift 4
+	check "$what is refused" fails load "$@"
+	check "errors says why: $what" last_is "$line"
+}
+
+last_is()
+{
+	tail -n 1 $errors | grep -q -e "$1" && return
+	echo "	it is '$(tail -n 1 $errors)'"
+	false
+}
+
+check_is "errors can be read by root only" "$(stat -c %a $errors)" 400
+
+refused "a symbol that is not there" '2\|ENOENT' no_such_function+0x0 'no such symbol$' \
+	kprobe_example symbol=no_such_function
+refused "its offset as well" '2\|ENOENT' no_such_function+0x10 'no such symbol$' \
+	kprobe_offset symbol=no_such_function offset=16
+refused "what is on the blacklist" '22\|EINVAL' notify_die+0x0 'on the blacklist$' \
+	kprobe_example symbol=notify_die
+if load kretprobe_example; then
+	unload kretprobe_example
+	refused "a return probe on nothing" '2\|ENOENT' no_such_function+0x0 'no such symbol$' \
+		kretprobe_example func=no_such_function
+	[ "$(uname -m)" != x86_64 ] ||
+		refused "one where stacks are switched" '22\|EINVAL' __switch_to+0x0 \
+			'the function returns on another stack$' kretprobe_example func=__switch_to
+fi
+case $(uname -m) in
+x86_64|aarch64)
+	refused "an address inside an instruction" '84\|EILSEQ' kernel_clone+0x1 \
+		'not the start of an instruction$' kprobe_offset offset=1
+	;;
+esac
+
+need_victim
+check "an event inside an instruction is refused" \
+	fails can_define "p:kp/inside test_kprobes_victim:kprobes_victim+1"
+check "with the place as the event names it" \
+	last_is "^-[^ ]* test_kprobes_victim:kprobes_victim+0x1: "
+
+last=$(tail -n 1 $errors)
+load kprobe_example
+unload kprobe_example
+check_is "what is not refused leaves no line" "$(tail -n 1 $errors)" "$last"
+check "every line is in the expected form" fails grep -E -v -e "$form" $errors
+
+extra=5
+number=1
+while [ $number -le $((kept + extra)) ]; do
+	load kprobe_example symbol=no_such_${number}_function
+	number=$((number + 1))
+done
+check_is "the last $kept are kept" "$(wc -l <$errors)" $kept
+number=$extra
+in_turn=0
+while read -r _ name _; do
+	number=$((number + 1))
+	[ "$name" != "no_such_${number}_function+0x0:" ] || in_turn=$((in_turn + 1))
+done <$errors
+check_is "in their turn, the last one last" $in_turn $kept
+finish

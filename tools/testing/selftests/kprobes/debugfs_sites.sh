@@ -1,0 +1,134 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# debugfs kprobes/sites and kprobes/stats_enabled: in which way each site is hit,
+# how often if that is asked for, and what was missed.
+
+. ./functions
+need_debugfs
+need_tracefs
+need_victim
+sites=$debugfs/sites
+switch=$debugfs/stats_enabled
+
+restore()
+{
+	echo 0 >$switch
+	no_events
+	load test_kprobes_victim
+}
+trap restore EXIT
+
+place='^[0-9a-f]{8,16} (-|[^ ]+\+0x[0-9a-f]+( \[[^] ]+\])?)'
+counts='probes=[1-9][0-9]* hits=[0-9]+ missed=[0-9]+ \(recursion=[0-9]+ pool=[0-9]+\)'
+form="$place path=(-|step|emulate|boost|jump|ftrace) $counts why=[a-z_-]+\$"
+
+# site PLACE: the line of that symbol and offset in the victim, or of a symbol
+site()
+{
+	grep -F " $1 " $sites
+}
+
+# value FIELD PLACE
+value()
+{
+	site "$2" | sed "s/.*[ (]$1=\([^ )]*\).*/\1/"
+}
+
+# hits_are WORDS PLACE HITS: so many are counted, after three calls more
+hits_are()
+{
+	call_victim 3
+	check_is "$1" "$(value hits "$2")" "$3"
+}
+
+check_is "sites can be read by root only" "$(stat -c %a $sites)" 400
+check_is "stats_enabled can be written by root only" "$(stat -c %a $switch)" 600
+
+for on in 1 y Y on; do
+	echo 0 >$switch
+	check "'$on' is taken" can_write $on $switch
+	check_is "'$on' turns counting on" "$(cat $switch)" 1
+done
+for off in 0 n N off; do
+	echo 1 >$switch
+	check "'$off' is taken" can_write $off $switch
+	check_is "'$off' turns counting off" "$(cat $switch)" 0
+done
+for bad in 2 x -1 maybe; do
+	check "'$bad' is refused" fails can_write $bad $switch
+	check_is "'$bad' changes nothing" "$(cat $switch)" 0
+done
+
+before=$(wc -l <$sites)
+add_event "p:kp/entry test_kprobes_victim:kprobes_victim"
+add_event "r:kp/back test_kprobes_victim:kprobes_victim"
+add_event "p:kp/middle test_kprobes_victim:$middle"
+for event in entry back middle; do
+	enable_event $event 1
+done
+entry=$(listed 'kprobes_victim+.*test_kprobes_victim' |
+	sed 's/^[0-9a-f]*  [kr]  \([^ ]*\) .*/\1/' | grep -v -x -F "$middle" | head -n 1)
+check_is "two places are two lines" "$(wc -l <$sites)" $((before + 2))
+check_is "two probes on one function are one line" "$(value probes "$entry")" 2
+check "the module is named" site "$entry [test_kprobes_victim]"
+check "every line is in the expected form" fails grep -E -v -e "$form" $sites
+check_is "there are lines to tell" "$(grep -E -c -e "$form" $sites)" $((before + 2))
+
+if grep -q ' kprobe_ftrace_handler$' /proc/kallsyms; then
+	check_is "a function's entry is hit through ftrace" "$(value path "$entry")" ftrace
+	check_is "nothing keeps it from a faster way" "$(value why "$entry")" -
+fi
+case $(value path "$middle") in
+jump)	check_is "nothing keeps a jump from a faster way" "$(value why "$middle")" - ;;
+*)	check "what is no jump says why" [ "$(value why "$middle")" != - ] ;;
+esac
+case $(uname -m) in
+x86_64|aarch64)
+	case $(value path "$middle") in
+	boost|jump)	path=fast ;;
+	*)		path=slow ;;
+	esac
+	check_is "a nop is boosted at the least" $path fast
+	;;
+esac
+
+for at in "$entry" "$middle"; do
+	hits_are "$at: hits are not counted unasked" "$at" 0
+	echo 1 >$switch
+	hits_are "$at: they are when asked for" "$at" 3
+	echo 1 >$switch
+	hits_are "$at: asking twice is asking once" "$at" 6
+	echo 0 >$switch
+	hits_are "$at: and no more afterwards" "$at" 6
+	check_is "$at: nothing was missed" "$(value missed "$at")" 0
+	echo 0 >$switch
+	# For the other place, counted along meanwhile
+	no_events
+	add_event "r:kp/back test_kprobes_victim:kprobes_victim"
+	add_event "p:kp/middle test_kprobes_victim:$middle"
+	enable_event back 1
+	enable_event middle 1
+	check_is "$at: what comes back counts anew" "$(value hits "$at")" 0
+done
+
+# Of two that sleep, one can be followed.
+sleeping=hrtimer_nanosleep
+if can_define "r1:kp/naps $sleeping" && enable_event naps 1; then
+	sleep 1 &
+	sleep 1 &
+	wait
+	at=$(listed "  r  $sleeping+" | sed 's/^[0-9a-f]*  r  \([^ ]*\) .*/\1/')
+	check "calls beyond a return probe's maxactive are misses" \
+		[ "$(value pool "$at")" -ge 1 ]
+	check_is "and the only ones" "$(value missed "$at")" "$(value pool "$at")"
+	check_is "not of recursion" "$(value recursion "$at")" 0
+fi
+
+unload test_kprobes_victim
+gone='^[0-9a-f]{8,16} - path=- probes=1 .* why=gone$'
+check_is "sites of text that went say so" "$(grep -E -c -e "$gone" $sites)" 2
+check "in the expected form" fails grep -E -v -e "$form" $sites
+no_events
+check "and go with their probes" fails grep -q 'why=gone$' $sites
+check_is "without events there are as many lines as before" "$(wc -l <$sites)" "$before"
+finish
