@@ -87,8 +87,6 @@ struct ftrace_ops;
  * @state:	changed by kprobe_site_set_state() only
  * @hits:	whose handlers could run, while kprobe_stats is on
  * @missed:	those, and returns, of which nobody could be told, by cause
- * @why:	in a word, what keeps hits of a breakpoint from being jumps; NULL
- *		if nobody has looked into that
  * @rcu:	lookups may outlast the table entry
  */
 struct kprobe_site {
@@ -106,7 +104,6 @@ struct kprobe_site {
 	enum kprobe_site_state	state;
 	atomic_long_t		hits;
 	atomic_long_t		missed[KPROBE_NR_MISSES];
-	const char		*why;
 	struct rcu_head		rcu;
 };
 

@@ -200,7 +200,7 @@ const char *kprobe_site_path(struct kprobe_site *site)
 		return "-";
 	if (kprobe_ftrace(&site->kp))
 		return "ftrace";
-	if (kprobe_optimized(&site->kp))
+	if (site->state == SITE_OPTIMIZED)
 		return "jump";
 	return arch_kprobe_path(&site->kp);
 }
@@ -216,7 +216,9 @@ const char *kprobe_site_why(struct kprobe_site *site)
 {
 	if (site->state == SITE_GONE)
 		return "gone";
-	if (kprobe_ftrace(&site->kp) || kprobe_optimized(&site->kp))
+	if (kprobe_ftrace(&site->kp) || site->state == SITE_OPTIMIZED)
 		return "-";
-	return site->why ?: "unsupported";
+	if (site->state == SITE_OPTIMIZING)
+		return "pending";
+	return kprobe_site_armed(site) && site->op.why ? site->op.why : "disarmed";
 }

@@ -332,7 +332,7 @@ const char *arch_kprobe_path(struct kprobe *p)
 {
 	if (p->ainsn.simulate)
 		return "emulate";
-	return p->ainsn.boosted && !p->post_handler ? "boost" : "step";
+	return p->ainsn.boosted && (p->ainsn.detour || !p->post_handler) ? "boost" : "step";
 }
 
 /* A breakpoint of ours that is not there any more: what is there is executed. */

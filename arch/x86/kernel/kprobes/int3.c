@@ -72,7 +72,6 @@ static int write_copy(u8 *image, struct insn *insn, const struct kprobe *p,
 		      size_t offset, struct tail *tail)
 {
 	unsigned long slot = (unsigned long)p->ainsn.insn;
-
 	int err;
 
 	tail->image = image + offset + insn->length;
@@ -232,7 +231,9 @@ const char *arch_kprobe_path(struct kprobe *p)
 {
 	if (p->ainsn.boosted && !p->post_handler)
 		return "boost";
-	return p->ainsn.emulation.fn ? "emulate" : "step";
+	if (p->ainsn.emulation.fn)
+		return "emulate";
+	return p->ainsn.boosted && IS_ENABLED(CONFIG_OPTPROBES) ? "boost" : "step";
 }
 
 /* The int3 behind a copy: the instruction is done. */
