@@ -191,10 +191,12 @@ static bool others_need(const struct covered *c)
 /* A fault that is slept in, or fixed up, has to be where the text is. */
 static bool can_copy(struct insn *insn, unsigned long addr, bool first)
 {
+	const char *kind;
+
 	if (!first && (within_kprobe_blacklist(addr) || search_exception_tables(addr) ||
 		       get_kprobe((void *)addr)))
 		return false;
-	if (kprobe_check_insn(insn, addr))
+	if (kprobe_check_insn(insn, addr, &kind))
 		return false;
 	switch (branch_of(insn)) {
 	case OTHER_BRANCH:

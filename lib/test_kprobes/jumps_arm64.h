@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* arm64 half of test_optimize.c: see there */
+#ifndef _LIB_TEST_KPROBES_JUMPS_ARM64_H
+#define _LIB_TEST_KPROBES_JUMPS_ARM64_H
+
+#include <linux/irqflags.h>
+#include <asm/debug-monitors.h>
+#include <asm/insn.h>
+#include <asm/patching.h>
+#include <asm/ptrace.h>
+
+#define KPROBES_JUMP_LENGTH	AARCH64_INSN_SIZE
+
+/* Most of executable memory that a site with a jump may take */
+#define KPROBES_JUMP_MEMORY	96
+
+#define KPROBES_LANDING_PAD	AARCH64_INSN_SIZE
+
+/* --- registers --- */
+
+/* All but the link register, which a function returns by */
+#define KPROBES_REGS		30
+#define KPROBES_REGS_SEEN	31
+#define KPROBES_REG_RESULT	0
+#define KPROBES_REG_ARGUMENT	0
+#define KPROBES_REG_MEMORY	1
+
+#define KPROBES_FLAGS		(PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT)
+#define KPROBES_FLAGS_ON	0
+#define KPROBES_FLAG_ZERO	PSR_Z_BIT
+
+/* Interrupts are masked in a BRK's handler, but not in the probed code. */
+#define KPROBES_FLAGS_SEEN	(KPROBES_FLAGS | PSR_A_BIT | PSR_I_BIT | PSR_F_BIT | \
+				 PSR_BTYPE_MASK)
+
+struct kprobes_registers {
+	unsigned long reg[KPROBES_REGS];
+	unsigned long flags;
+};
+
+/* The shadow call stack's */
+#ifdef CONFIG_SHADOW_CALL_STACK
+#define KPROBES_X18(op)
+#else
+#define KPROBES_X18(op)		"	" op " x18, [x0, #18*8]\n"
+#endif
+
+/* Calls a function with all registers as they are there, and takes them back. */
+void kprobes_jump_run(struct kprobes_registers *registers, void (*call)(void));
+
+asm("	.pushsection .text, \"ax\"\n"
+"	.balign 16\n"
+"	.type kprobes_jump_run, %function\n"
+"kprobes_jump_run:\n"
+"	hint #34\n"
+"	stp x29, x30, [sp, #-112]!\n"
+"	mov x29, sp\n"
+"	stp x19, x20, [sp, #16]; stp x21, x22, [sp, #32]; stp x23, x24, [sp, #48]\n"
+"	stp x25, x26, [sp, #64]; stp x27, x28, [sp, #80]\n"
+"	str x0, [sp, #96]\n"
+"	mov x30, x1\n"
+"	ldr x1, [x0, #30*8]\n"
+"	msr nzcv, x1\n"
+"	ldp x2, x3, [x0, #2*8]; ldp x4, x5, [x0, #4*8]; ldp x6, x7, [x0, #6*8]\n"
+"	ldp x8, x9, [x0, #8*8]; ldp x10, x11, [x0, #10*8]; ldp x12, x13, [x0, #12*8]\n"
+"	ldp x14, x15, [x0, #14*8]; ldp x16, x17, [x0, #16*8]; ldr x19, [x0, #19*8]\n"
+	KPROBES_X18("ldr")
+"	ldp x20, x21, [x0, #20*8]; ldp x22, x23, [x0, #22*8]; ldp x24, x25, [x0, #24*8]\n"
+"	ldp x26, x27, [x0, #26*8]; ldp x28, x29, [x0, #28*8]; ldp x0, x1, [x0]\n"
+"	blr x30\n"
+"	str x0, [sp, #104]\n"
+"	ldr x0, [sp, #96]\n"
+"	stp x2, x3, [x0, #2*8]; stp x4, x5, [x0, #4*8]; stp x6, x7, [x0, #6*8]\n"
+"	stp x8, x9, [x0, #8*8]; stp x10, x11, [x0, #10*8]; stp x12, x13, [x0, #12*8]\n"
+"	stp x14, x15, [x0, #14*8]; stp x16, x17, [x0, #16*8]; str x19, [x0, #19*8]\n"
+	KPROBES_X18("str")
+"	stp x20, x21, [x0, #20*8]; stp x22, x23, [x0, #22*8]; stp x24, x25, [x0, #24*8]\n"
+"	stp x26, x27, [x0, #26*8]; stp x28, x29, [x0, #28*8]\n"
+"	ldr x2, [sp, #104]\n"
+"	stp x2, x1, [x0]\n"
+"	mrs x1, nzcv\n"
+"	str x1, [x0, #30*8]\n"
+"	ldp x27, x28, [sp, #80]; ldp x25, x26, [sp, #64]; ldp x23, x24, [sp, #48]\n"
+"	ldp x21, x22, [sp, #32]; ldp x19, x20, [sp, #16]\n"
+"	ldp x29, x30, [sp], #112\n"
+"	ret\n"
+"	.size kprobes_jump_run, . - kprobes_jump_run\n"
+"	.popsection\n"
+);
+
+static inline unsigned long *kprobes_reg(struct pt_regs *regs, unsigned int i)
+{
+	return (unsigned long *)&regs->regs[i];
+}
+
+static inline bool kprobes_reg_is_free(unsigned int i)
+{
+	return i != 18 || !IS_ENABLED(CONFIG_SHADOW_CALL_STACK);
+}
+
+static inline unsigned long *kprobes_flags(struct pt_regs *regs)
+{
+	return (unsigned long *)&regs->pstate;
+}
+
+/* As if the probed function's caller were gone back to at once */
+static inline void kprobes_return(struct pt_regs *regs)
+{
+	regs->pc = regs->regs[30];
+}
+
+/* --- text --- */
+
+static inline bool kprobes_trapped(void)
+{
+	return irqs_disabled();
+}
+
+static inline u32 kprobes_insn_at(const void *addr)
+{
+	return le32_to_cpup(addr);
+}
+
+static inline bool kprobes_is_breakpoint(const void *addr)
+{
+	return kprobes_insn_at(addr) == BRK64_OPCODE_KPROBES;
+}
+
+/* Where the jump at @addr leads to; NULL for none */
+static inline void *kprobes_jump_at(void *addr)
+{
+	u32 insn = kprobes_insn_at(addr);
+
+	return aarch64_insn_is_b(insn) ? addr + aarch64_get_branch_offset(insn) : NULL;
+}
+
+static inline void kprobes_put_text(void *addr, const void *text, size_t size)
+{
+	size_t at;
+
+	for (at = 0; at < size; at += AARCH64_INSN_SIZE)
+		aarch64_insn_patch_text_nosync(addr + at, kprobes_insn_at(text + at));
+}
+
+/* --- functions with an instruction to probe --- */
+
+#define KPROBES_JUMP(function, body)					\
+void function(void);							\
+asm("	.pushsection .text, \"ax\"\n"					\
+"	.balign 16\n"							\
+"	.type " #function ", %function\n"				\
+#function ":\n"								\
+"	hint #34\n"							\
+	body "\n"							\
+"	ret\n"								\
+"	.size " #function ", . - " #function "\n"			\
+"	.popsection\n")
+
+#define KPROBES_SAVE		"stp x29, x30, [sp, #-16]!\n"
+#define KPROBES_RESTORE		"ldp x29, x30, [sp], #16\n"
+
+KPROBES_JUMP(kprobes_jump_boosted, "nop");
+KPROBES_JUMP(kprobes_jump_emulated, "prfm pldl1keep, 1f; 1:");
+KPROBES_JUMP(kprobes_jump_add, "add x0, x0, #7");
+KPROBES_JUMP(kprobes_jump_madd, "madd x0, x0, x2, x3");
+KPROBES_JUMP(kprobes_jump_compare, "cmp x0, x2");
+KPROBES_JUMP(kprobes_jump_load, "ldr x0, [x1, #8]");
+KPROBES_JUMP(kprobes_jump_store, "str x0, [x1]");
+KPROBES_JUMP(kprobes_jump_stack, "str x3, [sp, #-16]!; ldr x0, [sp]; add sp, sp, #16");
+KPROBES_JUMP(kprobes_jump_adr, "adr x0, 1f; 1:");
+KPROBES_JUMP(kprobes_jump_literal, "ldr w0, 1f; ret; 1: .long 3");
+KPROBES_JUMP(kprobes_jump_call, KPROBES_SAVE "bl kprobes_seven\n" KPROBES_RESTORE);
+KPROBES_JUMP(kprobes_jump_call_register,
+	     KPROBES_SAVE "adr x9, kprobes_seven; blr x9\n" KPROBES_RESTORE);
+KPROBES_JUMP(kprobes_jump_jump, "b 1f; add x0, x0, #1; 1:");
+KPROBES_JUMP(kprobes_jump_if, "b.eq 1f; add x0, x0, #1; 1:");
+KPROBES_JUMP(kprobes_jump_compare_branch, "cbz x0, 1f; add x0, x0, #1; 1:");
+KPROBES_JUMP(kprobes_jump_test_branch, "tbz x0, #2, 1f; add x0, x0, #1; 1:");
+KPROBES_JUMP(kprobes_jump_authentication, "hint #25; hint #29");
+
+static const struct kprobes_jump kprobes_jumps[] = {
+	{ "boosted", kprobes_jump_boosted, 0, "boost" },
+	{ "emulated", kprobes_jump_emulated, 0, "emulate" },
+	{ "addition", kprobes_jump_add, 0, "boost" },
+	{ "multiplication", kprobes_jump_madd, 0, "boost" },
+	{ "comparison", kprobes_jump_compare, 0, "boost" },
+	{ "load", kprobes_jump_load, 0, "boost" },
+	{ "store", kprobes_jump_store, 0, "boost" },
+	{ "store below the stack pointer", kprobes_jump_stack, 0, "boost" },
+	{ "load by the stack pointer", kprobes_jump_stack, 1, "boost" },
+	{ "addition to the stack pointer", kprobes_jump_stack, 2, "boost" },
+	{ "address relative to the pc", kprobes_jump_adr, 0, "emulate" },
+	{ "load relative to the pc", kprobes_jump_literal, 0, "emulate" },
+	{ "call", kprobes_jump_call, 1, "emulate" },
+	{ "call through a register", kprobes_jump_call_register, 2, "emulate" },
+	{ "jump", kprobes_jump_jump, 0, "emulate" },
+	{ "conditional jump", kprobes_jump_if, 0, "emulate" },
+	{ "compare and branch", kprobes_jump_compare_branch, 0, "emulate" },
+	{ "test and branch", kprobes_jump_test_branch, 0, "emulate" },
+	{ "authentication", kprobes_jump_authentication, 1, "boost" },
+	{ "return", kprobes_jump_boosted, 1, "emulate" },
+};
+
+/* Each instruction sets a bit of the result. */
+KPROBES_JUMP(kprobes_jump_bits,
+	     "add x0, x0, #1; add x0, x0, #2; add x0, x0, #4; add x0, x0, #8; add x0, x0, #16");
+
+/* --- where no jump may be --- */
+
+KPROBES_JUMP(kprobes_jump_bti_c, "hint #34");
+KPROBES_JUMP(kprobes_jump_bti_j, "hint #36");
+KPROBES_JUMP(kprobes_jump_bti_jc, "hint #38");
+KPROBES_JUMP(kprobes_jump_paciasp, "hint #25; hint #29");
+KPROBES_JUMP(kprobes_jump_pacibsp, "hint #27; hint #31");
+
+static const struct kprobes_jump kprobes_no_jumps[] = {
+	{ "bti c", kprobes_jump_bti_c, 0, "pad" },
+	{ "bti j", kprobes_jump_bti_j, 0, "pad" },
+	{ "bti jc", kprobes_jump_bti_jc, 0, "pad" },
+	{ "paciasp", kprobes_jump_paciasp, 0, "pad" },
+	{ "pacibsp", kprobes_jump_pacibsp, 0, "pad" },
+};
+
+#endif /* _LIB_TEST_KPROBES_JUMPS_ARM64_H */

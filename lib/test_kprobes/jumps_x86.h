@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* x86_64 half of test_optimize.c: see there */
+#ifndef _LIB_TEST_KPROBES_JUMPS_X86_H
+#define _LIB_TEST_KPROBES_JUMPS_X86_H
+
+#include <linux/jump_label.h>
+#include <linux/mutex.h>
+#include <linux/static_call.h>
+#include <linux/unaligned.h>
+#include <asm/asm.h>
+#include <asm/frame.h>
+#include <asm/ibt.h>
+#include <asm/nospec-branch.h>
+#include <asm/processor-flags.h>
+#include <asm/text-patching.h>
+
+/* A jump covers instructions that have no probe. */
+#define KPROBES_JUMP_COVERS	1
+#define KPROBES_JUMP_LENGTH	JMP32_INSN_SIZE
+
+/* Most of executable memory that a site with a jump may take */
+#define KPROBES_JUMP_MEMORY	192
+
+#define KPROBES_LANDING_PAD	(IS_ENABLED(CONFIG_X86_KERNEL_IBT) ? ENDBR_INSN_SIZE : 0)
+#define KPROBES_FRAME_INSNS	(IS_ENABLED(CONFIG_FRAME_POINTER) ? 2 : 0)
+
+/* --- registers --- */
+
+/* As in struct pt_regs, which has these first */
+#define KPROBES_REGS		15
+#define KPROBES_REGS_SEEN	KPROBES_REGS
+#define KPROBES_REG_RESULT	10
+#define KPROBES_REG_MEMORY	13
+#define KPROBES_REG_ARGUMENT	14
+
+#define KPROBES_FLAGS		(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF | \
+				 X86_EFLAGS_ZF | X86_EFLAGS_SF | X86_EFLAGS_DF | \
+				 X86_EFLAGS_OF)
+#define KPROBES_FLAGS_SEEN	(KPROBES_FLAGS | X86_EFLAGS_IF)
+#define KPROBES_FLAGS_ON	X86_EFLAGS_IF
+#define KPROBES_FLAG_ZERO	X86_EFLAGS_ZF
+
+struct kprobes_registers {
+	unsigned long reg[KPROBES_REGS];
+	unsigned long flags;
+};
+
+/*
+ * Calls a function with all registers as they are there, and takes them back. No C
+ * code may see the direction flag set.
+ */
+void kprobes_jump_run(struct kprobes_registers *registers, void (*call)(void));
+
+asm("	.pushsection .text, \"ax\"\n"
+	ASM_FUNC_ALIGN "\n"
+"	.type kprobes_jump_run, @function\n"
+"kprobes_jump_run:\n"
+	ASM_ENDBR
+"	push %rbp; push %rbx; push %r12; push %r13; push %r14; push %r15\n"
+"	push %rsi\n"
+"	push %rdi\n"
+"	push 15*8(%rdi)\n"
+"	popfq\n"
+"	mov 0*8(%rdi), %r15; mov 1*8(%rdi), %r14; mov 2*8(%rdi), %r13\n"
+"	mov 3*8(%rdi), %r12; mov 4*8(%rdi), %rbp; mov 5*8(%rdi), %rbx\n"
+"	mov 6*8(%rdi), %r11; mov 7*8(%rdi), %r10; mov 8*8(%rdi), %r9\n"
+"	mov 9*8(%rdi), %r8; mov 10*8(%rdi), %rax; mov 11*8(%rdi), %rcx\n"
+"	mov 12*8(%rdi), %rdx; mov 13*8(%rdi), %rsi; mov 14*8(%rdi), %rdi\n"
+	ANNOTATE_RETPOLINE_SAFE
+"	call *8(%rsp)\n"
+"	xchg %rdi, (%rsp)\n"
+"	mov %r15, 0*8(%rdi); mov %r14, 1*8(%rdi); mov %r13, 2*8(%rdi)\n"
+"	mov %r12, 3*8(%rdi); mov %rbp, 4*8(%rdi); mov %rbx, 5*8(%rdi)\n"
+"	mov %r11, 6*8(%rdi); mov %r10, 7*8(%rdi); mov %r9, 8*8(%rdi)\n"
+"	mov %r8, 9*8(%rdi); mov %rax, 10*8(%rdi); mov %rcx, 11*8(%rdi)\n"
+"	mov %rdx, 12*8(%rdi); mov %rsi, 13*8(%rdi)\n"
+"	pop 14*8(%rdi)\n"
+"	pushfq\n"
+"	pop 15*8(%rdi)\n"
+"	push 15*8(%rdi)\n"
+"	btrq $10, (%rsp)\n"
+"	popfq\n"
+"	add $8, %rsp\n"
+"	pop %r15; pop %r14; pop %r13; pop %r12; pop %rbx; pop %rbp\n"
+	ASM_RET
+"	.size kprobes_jump_run, . - kprobes_jump_run\n"
+"	.popsection\n"
+);
+STACK_FRAME_NON_STANDARD_FP(kprobes_jump_run);
+
+static inline unsigned long *kprobes_reg(struct pt_regs *regs, unsigned int i)
+{
+	return (unsigned long *)regs + i;
+}
+
+static inline bool kprobes_reg_is_free(unsigned int i)
+{
+	return true;
+}
+
+static inline unsigned long *kprobes_flags(struct pt_regs *regs)
+{
+	return &regs->flags;
+}
+
+/* As if the probed function's caller were gone back to at once */
+static inline void kprobes_return(struct pt_regs *regs)
+{
+	regs->ip = *(unsigned long *)regs->sp;
+	regs->sp += sizeof(long);
+}
+
+/* --- text --- */
+
+static inline bool kprobes_trapped(void)
+{
+	return this_cpu_read(kprobe_int3_count);
+}
+
+static inline bool kprobes_is_breakpoint(const void *addr)
+{
+	return *(const u8 *)addr == INT3_INSN_OPCODE;
+}
+
+/* Where the jump at @addr leads to; NULL for none */
+static inline void *kprobes_jump_at(void *addr)
+{
+	if (*(u8 *)addr != JMP32_INSN_OPCODE)
+		return NULL;
+	return addr + JMP32_INSN_SIZE + get_unaligned((s32 *)(addr + 1));
+}
+
+static inline void kprobes_put_text(void *addr, const void *text, size_t size)
+{
+	text_poke(addr, text, size);
+	text_poke_sync();
+}
+
+/* --- functions with an instruction to probe --- */
+
+#define KPROBES_JUMP(function, body)					\
+void function(void);							\
+asm("	.pushsection .text, \"ax\"\n"					\
+	ASM_FUNC_ALIGN "\n"						\
+"	.type " #function ", @function\n"				\
+#function ":\n"								\
+	ASM_ENDBR							\
+	body "\n"							\
+	ASM_RET								\
+"	.size " #function ", . - " #function "\n"			\
+"	.popsection\n")
+
+#define KPROBES_NOP4	"nopl 0(%rax)\n"
+
+KPROBES_JUMP(kprobes_jump_boosted, "lfence; nop; nop");
+KPROBES_JUMP(kprobes_jump_emulated, "nopl 0(%rax, %rax); nop");
+KPROBES_JUMP(kprobes_jump_add, "add %rdi, %rax; nop; nop");
+KPROBES_JUMP(kprobes_jump_move, "mov %rdi, %rax; nop; nop");
+KPROBES_JUMP(kprobes_jump_load, "mov 8(%rsi), %rax; nop");
+KPROBES_JUMP(kprobes_jump_store, "mov %rdi, (%rsi); nop; nop");
+KPROBES_JUMP(kprobes_jump_modify, "add %rdi, (%rsi); nop; nop");
+KPROBES_JUMP(kprobes_jump_relative, "add .Lkprobes_five(%rip), %eax");
+KPROBES_JUMP(kprobes_jump_push, "push %rsi\n" KPROBES_NOP4 "pop %rax");
+KPROBES_JUMP(kprobes_jump_pop, "push %rsi; pop %rax\n" KPROBES_NOP4);
+KPROBES_JUMP(kprobes_jump_push_rsp, "push %rsp\n" KPROBES_NOP4 "pop %rax");
+KPROBES_JUMP(kprobes_jump_push_flags, "pushfq\n" KPROBES_NOP4 "pop %rax");
+KPROBES_JUMP(kprobes_jump_push_memory, "pushq 8(%rsi)\n" KPROBES_NOP4 "pop %rax");
+KPROBES_JUMP(kprobes_jump_pop_memory, "push %rdi; popq (%rsi)\n" KPROBES_NOP4);
+KPROBES_JUMP(kprobes_jump_call, FRAME_BEGIN "call kprobes_seven\n" FRAME_END);
+KPROBES_JUMP(kprobes_jump_if_short, "je 1f; inc %eax; nop; 1:");
+KPROBES_JUMP(kprobes_jump_if, ".byte 0x0f, 0x84; .long 1f - . - 4; inc %eax; 1:");
+KPROBES_JUMP(kprobes_jump_short, "je 2f; jmp 1f; nop; nop; nop; 2: inc %eax; 1:");
+KPROBES_JUMP(kprobes_jump_jump, "je 2f; .byte 0xe9; .long 1f - . - 4; 2: inc %eax; 1:");
+KPROBES_JUMP(kprobes_jump_return,
+	     "je 1f\n" ANNOTATE_RETPOLINE_SAFE "ret; nop; nop; nop; nop; 1: inc %eax");
+
+/* What is covered besides the probed instruction */
+KPROBES_JUMP(kprobes_jump_1112, "push %rdi; pop %rax; nop; mov %eax, %edx");
+KPROBES_JUMP(kprobes_jump_222, "mov %edi, %eax; add %esi, %eax; xor %ecx, %eax");
+KPROBES_JUMP(kprobes_jump_4_15,
+	     "lea 3(%rdi), %rax\n"
+	     ".byte 0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0x2e\n"
+	     "lea 0x11223344(%rax, %rdi, 8), %rcx");
+KPROBES_JUMP(kprobes_jump_then_if, "test %edi, %edi; je 1f; inc %eax; 1:");
+KPROBES_JUMP(kprobes_jump_then_call,
+	     FRAME_BEGIN "mov %edi, %eax; call kprobes_seven\n" FRAME_END);
+KPROBES_JUMP(kprobes_jump_then_relative, "mov %edi, %eax; add .Lkprobes_five(%rip), %eax");
+KPROBES_JUMP(kprobes_jump_then_return, "lea 8(%rdi), %rax");
+
+static const struct kprobes_jump kprobes_jumps[] = {
+	{ "boosted", kprobes_jump_boosted, 0, "boost" },
+	{ "emulated", kprobes_jump_emulated, 0, "emulate" },
+	{ "addition", kprobes_jump_add, 0, "boost" },
+	{ "move", kprobes_jump_move, 0, "emulate" },
+	{ "load", kprobes_jump_load, 0, "boost" },
+	{ "store", kprobes_jump_store, 0, "boost" },
+	{ "load and store", kprobes_jump_modify, 0, "boost" },
+	{ "load relative to the pc", kprobes_jump_relative, 0, "boost" },
+	{ "push", kprobes_jump_push, 0, "emulate" },
+	{ "pop", kprobes_jump_pop, 1, "emulate" },
+	{ "push of the stack pointer", kprobes_jump_push_rsp, 0, "emulate" },
+	{ "push of the flags", kprobes_jump_push_flags, 0, "emulate" },
+	{ "push from memory", kprobes_jump_push_memory, 0, "boost" },
+	{ "pop to memory", kprobes_jump_pop_memory, 1, "boost" },
+	{ "call", kprobes_jump_call, KPROBES_FRAME_INSNS, "emulate" },
+	{ "short conditional jump", kprobes_jump_if_short, 0, "emulate" },
+	{ "conditional jump", kprobes_jump_if, 0, "emulate" },
+	{ "short jump", kprobes_jump_short, 1, "emulate" },
+	{ "jump", kprobes_jump_jump, 1, "emulate" },
+	{ "return", kprobes_jump_return, 1, "emulate" },
+	{ "one, one, one and two bytes", kprobes_jump_1112, 0, "emulate" },
+	{ "two, two and two bytes", kprobes_jump_222, 0, "emulate" },
+	{ "four and fifteen bytes", kprobes_jump_4_15, 0, "emulate" },
+	{ "conditional jump covered", kprobes_jump_then_if, 0, "boost" },
+	{ "call covered", kprobes_jump_then_call, KPROBES_FRAME_INSNS, "emulate" },
+	{ "relative operand covered", kprobes_jump_then_relative, 0, "emulate" },
+	{ "return covered", kprobes_jump_then_return, 0, "emulate" },
+};
+
+/* Each instruction sets a bit of the result. */
+KPROBES_JUMP(kprobes_jump_bits,
+	     "add $1, %al; add $2, %al; add $4, %al; add $8, %al; add $16, %al");
+
+/* --- where no jump may be --- */
+
+KPROBES_JUMP(kprobes_jump_target, "je 1f; nop; 1: inc %eax; inc %eax");
+KPROBES_JUMP(kprobes_jump_parted,
+	     "je kprobes_jump_parted.cold; nop; .Lkprobes_jump_back: inc %eax; inc %eax");
+KPROBES_JUMP(kprobes_jump_fixup,
+	     "1: mov (%rsi), %rax; nop; 2: inc %eax; inc %eax\n" _ASM_EXTABLE(1b, 2b));
+KPROBES_JUMP(kprobes_jump_end, "nop; nop; kprobes_jump_behind: inc %eax; inc %eax");
+KPROBES_JUMP(kprobes_jump_bug, "nop; je 1f; ud2; 1:");
+KPROBES_JUMP(kprobes_jump_indirect,
+	     "je 1f; nop\n" ANNOTATE_RETPOLINE_SAFE "jmp *%rax; nop; nop; 1:");
+
+asm("	.pushsection .text, \"ax\"\n"
+"	.type kprobes_jump_parted.cold, @function\n"
+"kprobes_jump_parted.cold:\n"
+"	inc %ecx\n"
+"	jmp .Lkprobes_jump_back\n"
+"	.size kprobes_jump_parted.cold, . - kprobes_jump_parted.cold\n"
+"	.popsection\n"
+);
+
+static const struct kprobes_jump kprobes_no_jumps[] = {
+	{ "jumped to", kprobes_jump_target, 1, "target" },
+	{ "jumped to by the cold part", kprobes_jump_parted, 1, "target" },
+	{ "gone on at after a fault", kprobes_jump_fixup, 1, "fixup" },
+	{ "end of the function", kprobes_jump_end, 0, "end" },
+	{ "trap for a bug", kprobes_jump_bug, 0, "insn" },
+	{ "indirect jump", kprobes_jump_indirect, 1, "insn" },
+};
+
+/* In front of what is patched */
+static DEFINE_STATIC_KEY_FALSE(kprobes_jump_key);
+
+static noinline __noclone unsigned long kprobes_jump_label(unsigned long x)
+{
+	asm volatile("nop" : "+r" (x) : : "memory");
+	if (static_branch_unlikely(&kprobes_jump_key))
+		x++;
+	asm volatile("nop" : "+r" (x) : : "memory");
+	return x;
+}
+
+static unsigned long kprobes_jump_called(unsigned long x)
+{
+	return x + 1;
+}
+
+DEFINE_STATIC_CALL(kprobes_jump_static, kprobes_jump_called);
+
+static noinline __noclone unsigned long kprobes_jump_static_call(unsigned long x)
+{
+	asm volatile("nop" : "+r" (x) : : "memory");
+	return static_call(kprobes_jump_static)(x) + 1;
+}
+
+static unsigned long (*const kprobes_patched[])(unsigned long x) = {
+	kprobes_jump_label,
+	kprobes_jump_static_call,
+};
+
+static inline bool kprobes_is_patched(void *addr)
+{
+	return jump_label_text_reserved(addr, addr) || static_call_text_reserved(addr, addr);
+}
+
+#endif /* _LIB_TEST_KPROBES_JUMPS_X86_H */
