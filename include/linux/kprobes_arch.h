@@ -245,8 +245,8 @@ extern struct kretprobe_blackpoint kretprobe_blacklist[];
  * One that finds out by itself whether a handler is already running calls the
  * site's @pre_handler and @post_handler (NULL when no probe has one), sets
  * current_kprobe around them, and kprobes_inc_nmissed_count() otherwise. One
- * that leaves this to the core calls kprobe_hit_at(), or kprobe_hit_pre() where
- * it knows the site, and kprobe_hit_post().
+ * that leaves this to the core calls kprobe_hit_at(), or kprobe_hit_site() where
+ * it knows the site, of linux/kprobes_hit.h, and kprobe_hit_post().
  */
 enum kprobe_hit {
 	KPROBE_HIT_CONTINUE,	/* carry the instruction out, then post handlers */
@@ -254,17 +254,6 @@ enum kprobe_hit {
 	KPROBE_HIT_MISSED,	/* carry the instruction out, nothing else */
 };
 
-/*
- * @p is NULL when nothing is probed at the address; @what is of enum kprobe_hit.
- * Each has a register of its own when this is returned.
- */
-struct kprobe_hit_at {
-	struct kprobe	*p;
-	unsigned long	what;
-};
-
-struct kprobe_hit_at kprobe_hit_at(unsigned long addr, struct pt_regs *regs);
-enum kprobe_hit kprobe_hit_pre(struct kprobe *p, struct pt_regs *regs);
 void kprobe_hit_post(struct kprobe *p, struct pt_regs *regs);
 bool kprobe_hit_fault(struct kprobe *p, struct pt_regs *regs, int trapnr);
 bool kprobe_fault(struct pt_regs *regs, unsigned int trap);

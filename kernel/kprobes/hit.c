@@ -13,7 +13,6 @@
 #include <linux/printk.h>
 #include <linux/uaccess.h>
 
-#include "hit.h"
 #include "internal.h"
 
 DEFINE_PER_CPU(struct kprobe_mark, kprobe_marks[KPROBE_LEVELS]);
@@ -55,104 +54,60 @@ void kprobes_inc_nmissed_count(struct kprobe *p)
 
 NOKPROBE_SYMBOL(kprobes_inc_nmissed_count);
 
-/* The list is walked without RCU's checks, which can be probed. */
-static noinline int run_many_pre(struct kprobe_frame *frame,
-				 struct kprobe_site *site, struct pt_regs *regs)
+/**
+ * kprobe_run_many() - run pre handlers as the list of probes has them
+ * @mark: was entered
+ * @site: the site
+ * @regs: what the handlers get
+ *
+ * The list is walked without RCU's checks, which can be probed.
+ *
+ * Context: any, NMI included, preemption off.
+ * Return: whether one of them has said where to go on.
+ */
+int kprobe_run_many(struct kprobe_mark *mark, struct kprobe_site *site,
+		    struct pt_regs *regs)
 {
 	struct kprobe *p;
 
 	list_for_each_entry_lockless(p, &site->probes, list) {
-		if (!p->pre_handler || unlikely(kprobe_disabled(p)))
+		if (!p->pre_handler || kprobe_disabled(p))
 			continue;
-		kprobe_runs(frame, p);
+		kprobe_runs(mark, p);
 		if (p->pre_handler(p, regs))
 			return 1;
 	}
 	return 0;
 }
 
-NOKPROBE_SYMBOL(run_many_pre);
+NOKPROBE_SYMBOL(kprobe_run_many);
 
-static __always_inline int run_pre(struct kprobe_frame *frame,
-				   struct kprobe_site *site, struct pt_regs *regs)
-{
-	struct kprobe *p = READ_ONCE(site->only);
-
-	if (unlikely(!p))
-		return run_many_pre(frame, site, regs);
-	kprobe_runs(frame, p);
-	return p->pre_handler(p, regs);
-}
-
-static __always_inline void run_post(struct kprobe_frame *frame,
-				     struct kprobe_site *site, struct pt_regs *regs)
+static noinline void run_many_post(struct kprobe_mark *mark, struct kprobe_site *site,
+				   struct pt_regs *regs)
 {
 	struct kprobe *p;
 
 	list_for_each_entry_lockless(p, &site->probes, list) {
 		if (!p->post_handler || kprobe_disabled(p))
 			continue;
-		kprobe_runs(frame, p);
+		kprobe_runs(mark, p);
 		p->post_handler(p, regs, 0);
 	}
 }
 
-static __always_inline enum kprobe_hit hit_pre(struct kprobe_site *site,
-					       struct pt_regs *regs)
+NOKPROBE_SYMBOL(run_many_post);
+
+/* The only probe is the one that is known to have a post handler, or will have. */
+static __always_inline void run_post(struct kprobe_mark *mark,
+				     struct kprobe_site *site, struct pt_regs *regs)
 {
-	struct kprobe_frame frame;
-	int redirected;
+	struct kprobe *p = READ_ONCE(site->only);
 
-	if (unlikely(!kprobe_enter(&frame, &site->kp))) {
-		kprobes_inc_nmissed_count(&site->kp);
-		return KPROBE_HIT_MISSED;
-	}
-	if (static_branch_unlikely(&kprobe_stats))
-		kprobe_count_hit(site);
-	redirected = run_pre(&frame, site, regs);
-	kprobe_leave(&frame);
-	return redirected ? KPROBE_HIT_REDIRECTED : KPROBE_HIT_CONTINUE;
+	if (unlikely(!p || !p->post_handler))
+		return run_many_post(mark, site, regs);
+	kprobe_runs(mark, p);
+	p->post_handler(p, regs, 0);
 }
-
-/**
- * kprobe_hit_at() - an address was hit: find the site, run the pre handlers
- * @addr: where the breakpoint stands, or ftrace's call
- * @regs: registers as the architecture presents them at a breakpoint
- *
- * Context: any, NMI included, preemption off.
- * Return: the site, or NULL when nothing is probed at @addr, and what the
- * architecture is to do next.
- */
-struct kprobe_hit_at kprobe_hit_at(unsigned long addr, struct pt_regs *regs)
-{
-	struct addr_node *node = addr_table_find(&kprobe_table, addr);
-	struct kprobe_site *site;
-
-	if (unlikely(!node))
-		return (struct kprobe_hit_at) { };
-	site = container_of(node, struct kprobe_site, by_addr);
-	return (struct kprobe_hit_at) {
-		.what = hit_pre(site, regs),
-		.p = &site->kp,
-	};
-}
-
-NOKPROBE_SYMBOL(kprobe_hit_at);
-
-/**
- * kprobe_hit_pre() - a site was hit: run the pre handlers
- * @p: the site, from code that was made for it
- * @regs: registers as the architecture presents them at a breakpoint
- *
- * Context: any, NMI included, preemption off.
- * Return: what the architecture is to do next.
- */
-enum kprobe_hit kprobe_hit_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	return hit_pre(site_of(p), regs);
-}
-
-NOKPROBE_SYMBOL(kprobe_hit_pre);
 
 /**
  * kprobe_hit_post() - the instruction was carried out: run the post handlers
@@ -170,7 +125,7 @@ void kprobe_hit_post(struct kprobe *p, struct pt_regs *regs)
 
 	if (!kprobe_enter(&frame, p))
 		return;
-	run_post(&frame, site_of(p), regs);
+	run_post(frame.mark, site_of(p), regs);
 	kprobe_leave(&frame);
 }
 
@@ -215,7 +170,7 @@ bool kprobe_hit_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
 	list_for_each_entry_lockless(kp, &site_of(p)->probes, list) {
 		if (kprobe_disabled(kp))
 			continue;
-		kprobe_runs(&frame, kp);
+		kprobe_runs(frame.mark, kp);
 		done = run_fault(frame.mark, kp, regs, trapnr);
 		if (done)
 			break;
@@ -298,7 +253,7 @@ NOKPROBE_SYMBOL(kprobe_explain_oops);
  */
 int kprobe_site_pre(struct kprobe *kp, struct pt_regs *regs)
 {
-	return hit_pre(site_of(kp), regs) == KPROBE_HIT_REDIRECTED;
+	return kprobe_hit_site(site_of(kp), regs) == KPROBE_HIT_REDIRECTED;
 }
 
 NOKPROBE_SYMBOL(kprobe_site_pre);
@@ -359,7 +314,7 @@ void kprobe_busy_begin(void)
 		busy->depth[level]++;
 		return;
 	}
-	kprobe_runs(&busy->frame[level], &kprobe_busy);
+	kprobe_runs(busy->frame[level].mark, &kprobe_busy);
 	kprobe_mark_active();
 }
 
@@ -401,7 +356,7 @@ void opt_pre_handler(struct kprobe *p, struct pt_regs *regs)
 	list_for_each_entry_lockless(kp, &site_of(p)->probes, list) {
 		if (!kp->pre_handler || kprobe_disabled(kp))
 			continue;
-		kprobe_runs(&frame, kp);
+		kprobe_runs(frame.mark, kp);
 		kp->pre_handler(kp, regs);
 	}
 	kprobe_leave(&frame);

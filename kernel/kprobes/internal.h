@@ -3,13 +3,11 @@
 #define _KERNEL_KPROBES_INTERNAL_H
 
 #include <linux/atomic.h>
-#include <linux/jump_label.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_hit.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/types.h>
-
-#include "table.h"
 
 /*
  * Locks, outermost first:
@@ -25,87 +23,6 @@
  * waited for while one of these is held.
  */
 extern struct mutex kprobe_mutex;
-
-/*
- * What a site is, and what happens to it:
- *
- *  state      | text       | register here  | last probe leaves | disable, switch off
- *  -----------+------------+----------------+-------------------+--------------------
- *  NEW        | untouched  | not visible to anybody but its creator
- *  IDLE       | untouched  | joins, arms it | to DYING          | stays
- *  ARMED      | hooked     | joins          | disarmed, DYING   | disarmed, IDLE
- *  OPTIMIZING | breakpoint | joins          | ARMED first       | ARMED first
- *  OPTIMIZED  | jump       | joins          | ARMED first       | ARMED first
- *  DYING      | untouched  | joins: to IDLE | (has none)        | stays
- *  GONE       | freed      | (not found)    | freed             | stays
- *
- * When the text of a module or of the kernel's init goes, its sites become GONE,
- * and those without probes are freed at once. A hit runs the handlers in ARMED,
- * OPTIMIZING and OPTIMIZED; in any other state it can only be one that was on
- * its way, and the instruction is carried out. DYING ends when no task can be in
- * the slot or the detour any more.
- *
- * OPTIMIZING ends when no task can be in the bytes that the jump is to cover:
- * a hit goes on behind them from its beginning. Whoever needs these bytes (a
- * probe between them, the switch) makes the site ARMED again at once.
- */
-enum kprobe_site_state {
-	SITE_NEW,
-	SITE_IDLE,
-	SITE_ARMED,
-	SITE_OPTIMIZING,
-	SITE_OPTIMIZED,
-	SITE_DYING,
-	SITE_GONE,
-};
-
-/* Why a hit was a miss, or the return of one was. */
-enum kprobe_miss {
-	KPROBE_MISS_RECURSION,	/* a handler was running in the same context */
-	KPROBE_MISS_POOL,	/* a return probe could follow no more calls */
-	KPROBE_NR_MISSES,
-};
-
-struct ftrace_ops;
-
-/**
- * struct kprobe_site - one probed address
- * @op:		what arch code sees of a site that may be hit through a jump
- * @kp:		what it sees of any. Its flags say what holds for the address, its
- *		list is a plan's
- * @only:	the probe here, if it is the only one, enabled, and has a pre
- *		handler: what most hits need of @probes
- * @by_addr:	member of the table, except in NEW and GONE
- * @probes:	the users' probes, newest first. Written under kprobe_mutex, read
- *		under RCU after a mark was entered (see hit.c)
- * @all:	member of kprobe_sites
- * @leaving:	member of a list of retire.c in DYING, of kprobe_gone_sites in GONE,
- *		of a plan while its last probe leaves
- * @ops:	how an ARMED site was hooked: this ops of ftrace's, or NULL for a
- *		breakpoint
- * @claimed:	an ops that keeps others off is hooked as well
- * @state:	changed by kprobe_site_set_state() only
- * @hits:	whose handlers could run, while kprobe_stats is on
- * @missed:	those, and returns, of which nobody could be told, by cause
- * @rcu:	lookups may outlast the table entry
- */
-struct kprobe_site {
-	union {
-		struct optimized_kprobe	op;
-		struct kprobe		kp;
-	};
-	struct kprobe		*only;
-	struct addr_node	by_addr;
-	struct list_head	probes;
-	struct list_head	all;
-	struct list_head	leaving;
-	struct ftrace_ops	*ops;
-	bool			claimed;
-	enum kprobe_site_state	state;
-	atomic_long_t		hits;
-	atomic_long_t		missed[KPROBE_NR_MISSES];
-	struct rcu_head		rcu;
-};
 
 /**
  * struct kprobe_plan - changes that are made for many sites at once
@@ -130,7 +47,6 @@ static inline void kprobe_plan_init(struct kprobe_plan *plan)
 }
 
 /* kernel/kprobes.c */
-extern struct addr_table kprobe_table;
 extern struct list_head kprobe_sites;
 extern struct list_head kprobe_gone_sites;
 extern bool kprobes_all_disarmed;
@@ -140,19 +56,6 @@ kprobe_opcode_t *kprobe_find_entry(struct kprobe *p);
 bool kprobe_remove(struct kprobe *p, struct kprobe_plan *plan);
 bool kprobe_cannot_wait(void);
 void kprobe_wait_for_handlers(void);
-
-static inline struct kprobe_site *site_of(struct kprobe *kp)
-{
-	return container_of(kp, struct kprobe_site, kp);
-}
-
-/* Preemption off, or kprobe_mutex held. */
-static __always_inline struct kprobe_site *kprobe_find_site(unsigned long addr)
-{
-	struct addr_node *node = addr_table_find(&kprobe_table, addr);
-
-	return node ? container_of(node, struct kprobe_site, by_addr) : NULL;
-}
 
 /* Whether handlers run at a hit; by a breakpoint, a jump or ftrace. */
 static inline bool kprobe_site_armed(const struct kprobe_site *site)
@@ -166,10 +69,8 @@ int kprobe_site_pre(struct kprobe *kp, struct pt_regs *regs);
 void kprobe_site_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
 
 /* stats.c */
-DECLARE_STATIC_KEY_FALSE(kprobe_stats);
 void kprobe_stats_enable(bool enabled);
 void kprobe_stats_reset(struct kprobe_site *site);
-void kprobe_count_hit(struct kprobe_site *site);
 void kretprobe_count_miss(struct kretprobe *rp, enum kprobe_miss cause);
 
 /* site.c */

@@ -18,7 +18,6 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
-#include "hit.h"
 #include "internal.h"
 #include "kretprobe.h"
 

@@ -15,7 +15,6 @@
 #include <linux/sched.h>
 #include <linux/sched/task_stack.h>
 
-#include "hit.h"
 #include "internal.h"
 #include "kretprobe.h"
 
@@ -286,7 +285,7 @@ static void run_handlers(struct llist_node *node, struct llist_node *end,
 		kp = &user_of(ri->rph)->kp;
 		ri->ret_addr = ret_addr;
 		kprobe_set_running(kp);
-		kprobe_runs(frame, kp);
+		kprobe_runs(frame->mark, kp);
 		handler(ri, regs);
 	}
 }

@@ -8,7 +8,6 @@
 #include <linux/kprobes.h>
 #include <linux/rethook.h>
 
-#include "hit.h"
 #include "internal.h"
 
 /* The pre handler of every return probe. */
@@ -50,7 +49,7 @@ static void kretprobe_return(struct rethook_node *node, void *data,
 		return;
 	}
 	kprobe_mark_active();
-	kprobe_runs(&frame, &rp->kp);
+	kprobe_runs(frame.mark, &rp->kp);
 	rp->handler(container_of(node, struct kretprobe_instance, node), regs);
 	kprobe_leave(&frame);
 }

@@ -2,11 +2,11 @@
 #ifndef _KERNEL_KPROBES_SLOTS_H
 #define _KERNEL_KPROBES_SLOTS_H
 
+#include <linux/kprobes_table.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/workqueue.h>
 
-#include "table.h"
 
 struct slot_page;
 

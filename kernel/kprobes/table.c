@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The growing hash table that hits are looked up in; see table.h.
+ * The growing hash table that hits are looked up in; see linux/kprobes_table.h.
  */
+#include <linux/kprobes_table.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
-
-#include "table.h"
 
 static struct addr_buckets *buckets_of(struct addr_table *t)
 {

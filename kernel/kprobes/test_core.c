@@ -9,7 +9,6 @@
 #include <linux/kprobes.h>
 #include <linux/slab.h>
 
-#include "hit.h"
 #include "internal.h"
 
 /* --- the table --- */
@@ -369,7 +368,7 @@ static void look_from_hardirq(struct irq_work *work)
 	probe->level = arch_kprobe_level();
 	probe->entered = kprobe_enter(&frame, &level_kprobe);
 	if (probe->entered) {
-		kprobe_runs(&frame, &level_kprobe);
+		kprobe_runs(frame.mark, &level_kprobe);
 		probe->inside = kprobe_running();
 		kprobe_leave(&frame);
 	}

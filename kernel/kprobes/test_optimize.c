@@ -7,13 +7,12 @@
  * Targets are functions in assembly, called with something known in every
  * register and compared by what they leave there.
  */
-#include <linux/fs.h>
 #include <linux/kprobes.h>
-#include <linux/mount.h>
 #include <linux/mutex.h>
 #include <linux/stacktrace.h>
 
 #include "../../lib/test_kprobes/probe.h"
+#include "../../lib/test_kprobes/switch.h"
 #include "internal.h"
 
 /**
@@ -72,91 +71,14 @@ static const struct kprobes_jump *idle_param(struct kunit *test)
 /* The function's text must be as it was compiled. */
 static void *insn_at(void (*call)(void), unsigned int n)
 {
-	u8 *at = (u8 *)call + KPROBES_LANDING_PAD;
+	u8 *at;
 
 	/* The compiler is not to make a reference into the function of this. */
-	OPTIMIZER_HIDE_VAR(at);
+	OPTIMIZER_HIDE_VAR(call);
+	at = (u8 *)call + KPROBES_LANDING_PAD;
 	while (n--)
 		at += kprobes_insn_length(at, LONGEST_INSN);
 	return at;
-}
-
-/* --- the switch --- */
-
-static struct vfsmount *proc;
-static bool was_on;
-
-static struct file *open_switch(int flags)
-{
-	return file_open_root_mnt(proc, "sys/debug/kprobes-optimization", flags, 0);
-}
-
-static int set_switch(bool on)
-{
-	struct file *file = open_switch(O_WRONLY);
-	loff_t pos = 0;
-	ssize_t written;
-
-	if (IS_ERR(file))
-		return PTR_ERR(file);
-	written = kernel_write(file, on ? "1" : "0", 1, &pos);
-	filp_close(file, NULL);
-	return written == 1 ? 0 : -EIO;
-}
-
-static int get_switch(bool *on)
-{
-	struct file *file = open_switch(O_RDONLY);
-	loff_t pos = 0;
-	ssize_t size;
-	char value;
-
-	if (IS_ERR(file))
-		return PTR_ERR(file);
-	size = kernel_read(file, &value, 1, &pos);
-	filp_close(file, NULL);
-	*on = value == '1';
-	return size == 1 ? 0 : -EIO;
-}
-
-static void need_switch(struct kunit *test)
-{
-	if (!proc)
-		kunit_skip(test, "this kernel has no sysctl");
-}
-
-/* Nothing is mounted anywhere yet when these tests run. */
-static int optimize_suite_init(struct kunit_suite *suite)
-{
-	struct file_system_type *type = get_fs_type("proc");
-
-	if (!type || !IS_ENABLED(CONFIG_PROC_SYSCTL))
-		return 0;
-	proc = kern_mount(type);
-	put_filesystem(type);
-	if (IS_ERR(proc))
-		proc = NULL;
-	return 0;
-}
-
-static void optimize_suite_exit(struct kunit_suite *suite)
-{
-	if (proc)
-		kern_unmount(proc);
-	proc = NULL;
-}
-
-static int optimize_init(struct kunit *test)
-{
-	if (!proc)
-		return 0;
-	return get_switch(&was_on) ?: set_switch(true);
-}
-
-static void optimize_exit(struct kunit *test)
-{
-	if (proc)
-		set_switch(was_on);
 }
 
 /* --- sites --- */
@@ -181,8 +103,8 @@ static bool comes_to(void *addr, enum kprobe_site_state state)
 {
 	unsigned int tries;
 
-	for (tries = 0; tries < 500 && state_at(addr) != state; tries++) {
-		msleep(10);
+	for (tries = 0; tries < 250 && state_at(addr) != state; tries++) {
+		msleep(20);
 		wait_for_kprobe_optimizer();
 	}
 	return state_at(addr) == state;
@@ -375,14 +297,14 @@ static void compare_hits(struct kunit *test, bool post)
 	struct probe *probe = new_probe(test, row);
 	unsigned int i, hits = 0;
 
-	need_switch(test);
+	switch_need(test);
 	run_variations(row, plain);
 	probe->on_hit = look;
 	probe->kp.post_handler = post ? look_after : NULL;
-	KUNIT_ASSERT_EQ(test, 0, set_switch(false));
+	KUNIT_ASSERT_EQ(test, 0, switch_set(false));
 	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
 	run_variations(row, trap);
-	KUNIT_ASSERT_EQ(test, 0, set_switch(true));
+	KUNIT_ASSERT_EQ(test, 0, switch_set(true));
 	KUNIT_ASSERT_TRUE(test, comes_to(probe->kp.addr, SITE_OPTIMIZED));
 	run_variations(row, jump);
 
@@ -688,7 +610,7 @@ static void handlers_go_to_any_instruction(struct kunit *test)
 		expect_ways(test, v, "pending");
 	}
 	KUNIT_EXPECT_TRUE(test, v->pre_trapped);
-	if (proc && !set_switch(false))
+	if (switch_mount && !switch_set(false))
 		expect_ways(test, v, "breakpoint");
 }
 
@@ -967,8 +889,11 @@ static void plant_all(struct kunit *test, struct probe **probes)
 {
 	unsigned int i;
 
+	/* Some share a function: all probes have to go before it is looked at. */
 	for (i = 0; i < ARRAY_SIZE(kprobes_jumps); i++)
-		probes[i] = new_probe(test, &kprobes_jumps[i]);
+		kprobes_text_watch(test, kprobes_jumps[i].call);
+	for (i = 0; i < ARRAY_SIZE(kprobes_jumps); i++)
+		probes[i] = probe_new(test, insn_at(kprobes_jumps[i].call, kprobes_jumps[i].insn));
 	for (i = 0; i < ARRAY_SIZE(kprobes_jumps); i++)
 		plant(test, probes[i]);
 }
@@ -978,12 +903,12 @@ static void switch_takes_out_all_jumps_and_puts_them_in_again(struct kunit *test
 	struct probe *probes[ARRAY_SIZE(kprobes_jumps)];
 	unsigned int i;
 
-	need_switch(test);
+	switch_need(test);
 	plant_all(test, probes);
-	KUNIT_EXPECT_EQ(test, 0, set_switch(false));
+	KUNIT_EXPECT_EQ(test, 0, switch_set(false));
 	for (i = 0; i < ARRAY_SIZE(probes); i++)
 		expect_no_jump(test, probes[i]->kp.addr, "off");
-	KUNIT_EXPECT_EQ(test, 0, set_switch(true));
+	KUNIT_EXPECT_EQ(test, 0, switch_set(true));
 	wait_for_kprobe_optimizer();
 	for (i = 0; i < ARRAY_SIZE(probes); i++) {
 		KUNIT_EXPECT_EQ(test, state_at(probes[i]->kp.addr), SITE_OPTIMIZED);
@@ -997,14 +922,14 @@ static void no_jump_comes_while_the_switch_is_off(struct kunit *test)
 	struct probe *probe = new_probe(test, jump);
 	void *addr = probe->kp.addr;
 
-	need_switch(test);
-	KUNIT_ASSERT_EQ(test, 0, set_switch(false));
+	switch_need(test);
+	KUNIT_ASSERT_EQ(test, 0, switch_set(false));
 	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
 	expect_no_jump(test, addr, "off");
-	KUNIT_EXPECT_EQ(test, 0, set_switch(true));
+	KUNIT_EXPECT_EQ(test, 0, switch_set(true));
 	KUNIT_EXPECT_TRUE(test, kprobe_optimized(&site_at(addr)->kp));
 	/* A jump that was asked for does not come after all. */
-	KUNIT_EXPECT_EQ(test, 0, set_switch(false));
+	KUNIT_EXPECT_EQ(test, 0, switch_set(false));
 	expect_no_jump(test, addr, "off");
 }
 
@@ -1123,7 +1048,7 @@ static noinline __noclone void trace_both_ways(struct kunit *test, struct trace 
 	unsigned int on;
 
 	for (on = 0; on < 2; on++) {
-		KUNIT_EXPECT_EQ(test, 0, set_switch(on));
+		KUNIT_EXPECT_EQ(test, 0, switch_set(on));
 		KUNIT_EXPECT_TRUE(test, comes_to(probe->kp.addr,
 						 on ? SITE_OPTIMIZED : SITE_ARMED));
 		trace_block(&traces[on]);
@@ -1135,7 +1060,7 @@ static void stack_trace_at_a_jump_is_that_at_a_breakpoint(struct kunit *test)
 	struct trace *traces = kunit_kcalloc(test, 2, sizeof(*traces), GFP_KERNEL);
 	struct probe *probe;
 
-	need_switch(test);
+	switch_need(test);
 	KUNIT_ASSERT_NOT_NULL(test, traces);
 	kprobes_text_watch(test, kprobes_blocks[0].first);
 	probe = probe_new(test, kprobes_blocks[0].first);
@@ -1144,7 +1069,8 @@ static void stack_trace_at_a_jump_is_that_at_a_breakpoint(struct kunit *test)
 	trace_both_ways(test, traces, probe);
 	KUNIT_EXPECT_GT(test, traces[0].nr, 2);
 	KUNIT_EXPECT_EQ(test, traces[0].nr, traces[1].nr);
-	KUNIT_EXPECT_MEMEQ(test, traces[0].entries, traces[1].entries, traces[0].nr * sizeof(*traces[0].entries));
+	KUNIT_EXPECT_MEMEQ(test, traces[0].entries, traces[1].entries,
+			   traces[0].nr * sizeof(*traces[0].entries));
 	KUNIT_EXPECT_TRUE(test, trace_has(&traces[1], trace_both_ways));
 	if (KPROBES_TRACE_WITHOUT_FRAME)
 		KUNIT_EXPECT_TRUE(test, trace_has(&traces[1], trace_block));
@@ -1193,10 +1119,10 @@ static struct kunit_case optimize_cases[] = {
 
 static struct kunit_suite optimize_suite = {
 	.name = "kprobes_optimize",
-	.suite_init = optimize_suite_init,
-	.suite_exit = optimize_suite_exit,
-	.init = optimize_init,
-	.exit = optimize_exit,
+	.suite_init = switch_suite_init,
+	.suite_exit = switch_suite_exit,
+	.init = switch_init,
+	.exit = switch_exit,
 	.test_cases = optimize_cases,
 };
 

@@ -40,9 +40,11 @@ struct kprobes_registers {
 
 /* The shadow call stack's */
 #ifdef CONFIG_SHADOW_CALL_STACK
-#define KPROBES_X18(op)
+#define KPROBES_LOAD_X18
+#define KPROBES_STORE_X18
 #else
-#define KPROBES_X18(op)		"	" op " x18, [x0, #18*8]\n"
+#define KPROBES_LOAD_X18	"	ldr x18, [x0, #18*8]\n"
+#define KPROBES_STORE_X18	"	str x18, [x0, #18*8]\n"
 #endif
 
 /* Calls a function with all registers as they are there, and takes them back. */
@@ -64,7 +66,7 @@ asm("	.pushsection .text, \"ax\"\n"
 "	ldp x2, x3, [x0, #2*8]; ldp x4, x5, [x0, #4*8]; ldp x6, x7, [x0, #6*8]\n"
 "	ldp x8, x9, [x0, #8*8]; ldp x10, x11, [x0, #10*8]; ldp x12, x13, [x0, #12*8]\n"
 "	ldp x14, x15, [x0, #14*8]; ldp x16, x17, [x0, #16*8]; ldr x19, [x0, #19*8]\n"
-	KPROBES_X18("ldr")
+	KPROBES_LOAD_X18
 "	ldp x20, x21, [x0, #20*8]; ldp x22, x23, [x0, #22*8]; ldp x24, x25, [x0, #24*8]\n"
 "	ldp x26, x27, [x0, #26*8]; ldp x28, x29, [x0, #28*8]; ldp x0, x1, [x0]\n"
 "	blr x30\n"
@@ -73,7 +75,7 @@ asm("	.pushsection .text, \"ax\"\n"
 "	stp x2, x3, [x0, #2*8]; stp x4, x5, [x0, #4*8]; stp x6, x7, [x0, #6*8]\n"
 "	stp x8, x9, [x0, #8*8]; stp x10, x11, [x0, #10*8]; stp x12, x13, [x0, #12*8]\n"
 "	stp x14, x15, [x0, #14*8]; stp x16, x17, [x0, #16*8]; str x19, [x0, #19*8]\n"
-	KPROBES_X18("str")
+	KPROBES_STORE_X18
 "	stp x20, x21, [x0, #20*8]; stp x22, x23, [x0, #22*8]; stp x24, x25, [x0, #24*8]\n"
 "	stp x26, x27, [x0, #26*8]; stp x28, x29, [x0, #28*8]\n"
 "	ldr x2, [sp, #104]\n"

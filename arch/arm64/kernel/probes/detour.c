@@ -4,6 +4,7 @@
  * copy there that a post handler is to see. The assembly part is detour_entry.S.
  */
 #include <linux/kprobes.h>
+#include <linux/kprobes_hit.h>
 #include <linux/preempt.h>
 #include <asm/insn.h>
 #include <asm/ptrace.h>
@@ -48,7 +49,7 @@ static __always_inline unsigned long to_copy(struct kprobe *p, struct pt_regs *r
 
 static __always_inline unsigned long hit(struct pt_regs *regs, struct kprobe *p)
 {
-	enum kprobe_hit what = kprobe_hit_pre(p, regs);
+	enum kprobe_hit what = kprobe_hit_site(site_of(p), regs);
 	unsigned long sp = (unsigned long)(regs + 1);
 	bool post;
 

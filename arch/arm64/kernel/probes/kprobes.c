@@ -18,6 +18,7 @@
 #include <linux/ftrace.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_hit.h>
 #include <linux/list.h>
 #include <linux/set_memory.h>
 #include <linux/sizes.h>

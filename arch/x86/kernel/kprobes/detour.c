@@ -8,6 +8,7 @@
  * use any more: the stack pointer has changed, and all registers are loaded.
  */
 #include <linux/kprobes.h>
+#include <linux/kprobes_hit.h>
 #include <linux/linkage.h>
 #include <linux/preempt.h>
 #include <asm/ptrace.h>
@@ -17,10 +18,16 @@
 asmlinkage bool kprobe_detour_hit(struct pt_regs *regs, struct kprobe *p);
 asmlinkage bool kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p);
 
-/* Returns whether everything has to be taken from @regs. */
-static __always_inline bool go_on(struct pt_regs *regs, unsigned long sp, unsigned long to)
+/* The word above the registers is the last on the stack that is not the code's. */
+static __always_inline bool sp_changed(struct pt_regs *regs)
 {
-	if (unlikely(regs->sp != sp)) {
+	return regs->sp != (unsigned long)(regs + 1) + sizeof(long);
+}
+
+/* Returns whether everything has to be taken from @regs. */
+static __always_inline bool go_on(struct pt_regs *regs, unsigned long to)
+{
+	if (unlikely(sp_changed(regs))) {
 		regs->ip = to;
 		return true;
 	}
@@ -52,20 +59,19 @@ static __always_inline unsigned long with_post(struct kprobe *p, struct pt_regs 
  */
 asmlinkage bool kprobe_detour_hit(struct pt_regs *regs, struct kprobe *p)
 {
-	unsigned long sp = regs->sp;
 	enum kprobe_hit what;
 	bool all = false;
 
 	regs->ip = (unsigned long)p->addr + INT3_INSN_SIZE;
 	preempt_disable_notrace();
-	what = kprobe_hit_pre(p, regs);
+	what = kprobe_hit_site(site_of(p), regs);
 	if (unlikely(what == KPROBE_HIT_REDIRECTED)) {
 		regs->ip = kprobe_way_out(p, regs->ip);
 		all = true;
 	} else if (p->post_handler && what != KPROBE_HIT_MISSED) {
-		all = go_on(regs, sp, with_post(p, regs));
-	} else if (unlikely(regs->sp != sp)) {
-		all = go_on(regs, sp, kprobe_detour_copy(p));
+		all = go_on(regs, with_post(p, regs));
+	} else if (unlikely(sp_changed(regs))) {
+		all = go_on(regs, kprobe_detour_copy(p));
 	}
 	preempt_enable_notrace();
 	return all;
@@ -83,7 +89,6 @@ NOKPROBE_SYMBOL(kprobe_detour_hit);
  */
 asmlinkage bool kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p)
 {
-	unsigned long sp = regs->sp;
 	bool all;
 
 	regs->ip = (unsigned long)p->addr + p->ainsn.emulation.length;
@@ -91,7 +96,7 @@ asmlinkage bool kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p)
 	preempt_disable_notrace();
 	if (likely(p->post_handler))
 		kprobe_hit_post(p, regs);
-	all = go_on(regs, sp, kprobe_way_out(p, regs->ip));
+	all = go_on(regs, kprobe_way_out(p, regs->ip));
 	preempt_enable_notrace();
 	return all;
 }

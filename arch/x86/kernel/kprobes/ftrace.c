@@ -5,6 +5,7 @@
  */
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_hit.h>
 #include <linux/preempt.h>
 
 #include "common.h"

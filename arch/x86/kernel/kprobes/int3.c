@@ -13,6 +13,7 @@
  */
 #include <linux/execmem.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_hit.h>
 #include <linux/perf_event.h>
 #include <linux/set_memory.h>
 #include <linux/unaligned.h>

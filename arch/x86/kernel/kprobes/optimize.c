@@ -292,9 +292,12 @@ static bool add_jump(u8 *image, unsigned long run_at, u8 opcode, unsigned long t
 
 static const char *fill_detour(struct detour *d, struct covered *c)
 {
+	unsigned long entry = (unsigned long)kprobe_detour_entry;
 	unsigned long size, offset;
 	const char *why;
 
+	/* An address before it, as arithmetic makes one, would be none to call. */
+	OPTIMIZER_HIDE_VAR(entry);
 	if (!kallsyms_lookup_size_offset(c->begin, &size, &offset))
 		return "symbol";
 	memset(d->image, INT3_INSN_OPCODE, sizeof(d->image));
@@ -304,7 +307,7 @@ static const char *fill_detour(struct detour *d, struct covered *c)
 	if (why)
 		return why;
 	if (!add_jump(d->image + DETOUR_ENTRY, d->slot + DETOUR_ENTRY, CALL_INSN_OPCODE,
-		      (unsigned long)kprobe_detour_entry) ||
+		      entry) ||
 	    !add_jump(d->image + d->used, d->slot + d->used, JMP32_INSN_OPCODE, c->end))
 		return "reach";
 	return NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef _KERNEL_KPROBES_TABLE_H
-#define _KERNEL_KPROBES_TABLE_H
+#ifndef _LINUX_KPROBES_TABLE_H
+#define _LINUX_KPROBES_TABLE_H
 
 #include <linux/hash.h>
 #include <linux/list.h>
@@ -114,4 +114,4 @@ addr_table_find(struct addr_table *t, unsigned long key)
 	return NULL;
 }
 
-#endif /* _KERNEL_KPROBES_TABLE_H */
+#endif /* _LINUX_KPROBES_TABLE_H */
