@@ -245,13 +245,14 @@ extern struct kretprobe_blackpoint kretprobe_blacklist[];
  * One that finds out by itself whether a handler is already running calls the
  * site's @pre_handler and @post_handler (NULL when no probe has one), sets
  * current_kprobe around them, and kprobes_inc_nmissed_count() otherwise. One
- * that leaves this to the core calls kprobe_hit_at(), or kprobe_hit_site() where
- * it knows the site, of linux/kprobes_hit.h, and kprobe_hit_post().
+ * that leaves this to the core calls kprobe_hit_site() of linux/kprobes_hit.h, and
+ * kprobe_hit_post().
  */
 enum kprobe_hit {
 	KPROBE_HIT_CONTINUE,	/* carry the instruction out, then post handlers */
 	KPROBE_HIT_REDIRECTED,	/* go where the registers say, nothing else */
 	KPROBE_HIT_MISSED,	/* carry the instruction out, nothing else */
+	KPROBE_HIT_DONE,	/* nothing: all that was carried out already */
 };
 
 void kprobe_hit_post(struct kprobe *p, struct pt_regs *regs);
@@ -391,7 +392,8 @@ struct optimized_kprobe {
 /*
  * The callback of the core's ftrace_ops, and the counterpart of
  * arch_prepare_kprobe() for an entry that ftrace hooks: such a site has no
- * slot. The callback returns at once when kprobe_ftrace_disabled is set.
+ * slot. kprobe_ftrace_disabled says that ftrace has given up on itself: the callback
+ * need not do anything then.
  */
 void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 			   struct ftrace_ops *ops, struct ftrace_regs *fregs);

@@ -193,6 +193,9 @@ DECLARE_STATIC_KEY_FALSE(kprobe_stats);
 void kprobe_count_hit(struct kprobe_site *site);
 int kprobe_run_many(struct kprobe_mark *mark, struct kprobe_site *site,
 		    struct pt_regs *regs);
+void kprobe_run_many_post(struct kprobe_mark *mark, struct kprobe_site *site,
+			  struct pt_regs *regs);
+void kprobe_reschedule(void);
 
 /* @only is read when the mark was entered, as the list would be. */
 static __always_inline int kprobe_run_pre(struct kprobe_mark *mark,
@@ -206,19 +209,40 @@ static __always_inline int kprobe_run_pre(struct kprobe_mark *mark,
 	return p->pre_handler(p, regs);
 }
 
+static __always_inline void kprobe_run_post(struct kprobe_mark *mark,
+					    struct kprobe_site *site, struct pt_regs *regs)
+{
+	struct kprobe *p = READ_ONCE(site->only);
+
+	/* It may have come after who asked for the post handler. */
+	if (unlikely(!p || !p->post_handler)) {
+		kprobe_run_many_post(mark, site, regs);
+		return;
+	}
+	kprobe_runs(mark, p);
+	p->post_handler(p, regs, 0);
+}
+
 /**
- * kprobe_hit_site() - a site was hit: run the pre handlers
+ * kprobe_hit_site() - a site was hit: run the handlers
  * @site: the site
  * @regs: registers as the architecture presents them at a breakpoint
+ * @carry_out: carries the instruction out on @regs, which tells nobody where it
+ *	faults; or returns false, with @regs as they were but for the instruction
+ *	pointer
+ *
+ * Post handlers run here if @carry_out has done its part. That saves them what
+ * is to be done around handlers.
  *
  * Context: any, NMI included, preemption off.
  * Return: what the architecture is to do next.
  */
-static __always_inline enum kprobe_hit kprobe_hit_site(struct kprobe_site *site,
-						       struct pt_regs *regs)
+static __always_inline enum kprobe_hit
+kprobe_hit_site(struct kprobe_site *site, struct pt_regs *regs,
+		bool (*carry_out)(struct kprobe *p, struct pt_regs *regs))
 {
+	enum kprobe_hit what = KPROBE_HIT_CONTINUE;
 	struct kprobe_frame frame;
-	int redirected;
 
 	if (unlikely(!kprobe_enter(&frame, &site->kp))) {
 		kprobes_inc_nmissed_count(&site->kp);
@@ -226,42 +250,29 @@ static __always_inline enum kprobe_hit kprobe_hit_site(struct kprobe_site *site,
 	}
 	if (static_branch_unlikely(&kprobe_stats))
 		kprobe_count_hit(site);
-	redirected = kprobe_run_pre(frame.mark, site, regs);
+	if (unlikely(kprobe_run_pre(frame.mark, site, regs))) {
+		what = KPROBE_HIT_REDIRECTED;
+	} else if (site->kp.post_handler && carry_out(&site->kp, regs)) {
+		kprobe_run_post(frame.mark, site, regs);
+		what = KPROBE_HIT_DONE;
+	}
 	kprobe_leave(&frame);
-	return unlikely(redirected) ? KPROBE_HIT_REDIRECTED : KPROBE_HIT_CONTINUE;
+	return what;
 }
 
-/**
- * struct kprobe_hit_at - what was found at an address
- * @p: the site; NULL when nothing is probed there
- * @what: what the architecture is to do next
+/*
+ * preempt_enable_notrace(), but the call in it is out of line: inline, it takes a
+ * frame pointer from every function on the way.
  */
-struct kprobe_hit_at {
-	struct kprobe	*p;
-	enum kprobe_hit	what;
-};
-
-/**
- * kprobe_hit_at() - an address was hit: find the site, run the pre handlers
- * @addr: where the breakpoint stands, or ftrace's call
- * @regs: registers as the architecture presents them at a breakpoint
- *
- * Context: any, NMI included, preemption off.
- * Return: the site, and what the architecture is to do next.
- */
-static __always_inline struct kprobe_hit_at kprobe_hit_at(unsigned long addr,
-							  struct pt_regs *regs)
+static __always_inline void kprobe_preempt_enable(void)
 {
-	struct addr_node *node = addr_table_find(&kprobe_table, addr);
-	struct kprobe_site *site;
-
-	if (unlikely(!node))
-		return (struct kprobe_hit_at) { };
-	site = container_of(node, struct kprobe_site, by_addr);
-	return (struct kprobe_hit_at) {
-		.what = kprobe_hit_site(site, regs),
-		.p = &site->kp,
-	};
+#ifdef CONFIG_PREEMPTION
+	barrier();
+	if (unlikely(__preempt_count_dec_and_test()))
+		kprobe_reschedule();
+#else
+	preempt_enable_notrace();
+#endif
 }
 
 #endif /* _LINUX_KPROBES_HIT_H */

@@ -33,7 +33,7 @@ struct addr_buckets {
 	unsigned int		side;
 	/* both again, in the form that a lookup has use for */
 	unsigned int		shift;
-	unsigned int		link_offset;
+	long			to_node;
 	struct hlist_head	*heads;
 };
 
@@ -77,7 +77,7 @@ void addr_table_remove(struct addr_table *t, struct addr_node *node);
 static __always_inline struct addr_node *
 addr_node_of(struct hlist_node *link, const struct addr_buckets *b)
 {
-	return (void *)link - b->link_offset;
+	return (void *)link + b->to_node;
 }
 
 /* Multiplicative hashing: the upper bits are the ones that depend on all. */
@@ -108,8 +108,12 @@ addr_table_find(struct addr_table *t, unsigned long key)
 	     link = rcu_dereference_raw(hlist_next_rcu(link))) {
 		struct addr_node *node = addr_node_of(link, b);
 
-		if (node->key == key)
-			return node;
+		if (node->key != key)
+			continue;
+		/* Said to the compiler, or each caller tests it again. */
+		if (!node)
+			__builtin_unreachable();
+		return node;
 	}
 	return NULL;
 }

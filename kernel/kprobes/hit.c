@@ -82,8 +82,16 @@ int kprobe_run_many(struct kprobe_mark *mark, struct kprobe_site *site,
 
 NOKPROBE_SYMBOL(kprobe_run_many);
 
-static noinline void run_many_post(struct kprobe_mark *mark, struct kprobe_site *site,
-				   struct pt_regs *regs)
+/**
+ * kprobe_run_many_post() - run post handlers as the list of probes has them
+ * @mark: was entered
+ * @site: the site
+ * @regs: what the handlers get
+ *
+ * Context: any, NMI included, preemption off.
+ */
+void kprobe_run_many_post(struct kprobe_mark *mark, struct kprobe_site *site,
+			  struct pt_regs *regs)
 {
 	struct kprobe *p;
 
@@ -95,19 +103,17 @@ static noinline void run_many_post(struct kprobe_mark *mark, struct kprobe_site 
 	}
 }
 
-NOKPROBE_SYMBOL(run_many_post);
+NOKPROBE_SYMBOL(kprobe_run_many_post);
 
-/* The only probe is the one that is known to have a post handler, or will have. */
-static __always_inline void run_post(struct kprobe_mark *mark,
-				     struct kprobe_site *site, struct pt_regs *regs)
+#ifdef CONFIG_PREEMPTION
+/* See kprobe_preempt_enable(). */
+void kprobe_reschedule(void)
 {
-	struct kprobe *p = READ_ONCE(site->only);
-
-	if (unlikely(!p || !p->post_handler))
-		return run_many_post(mark, site, regs);
-	kprobe_runs(mark, p);
-	p->post_handler(p, regs, 0);
+	__preempt_schedule_notrace();
 }
+
+NOKPROBE_SYMBOL(kprobe_reschedule);
+#endif
 
 /**
  * kprobe_hit_post() - the instruction was carried out: run the post handlers
@@ -125,7 +131,7 @@ void kprobe_hit_post(struct kprobe *p, struct pt_regs *regs)
 
 	if (!kprobe_enter(&frame, p))
 		return;
-	run_post(frame.mark, site_of(p), regs);
+	kprobe_run_post(frame.mark, site_of(p), regs);
 	kprobe_leave(&frame);
 }
 
@@ -251,9 +257,15 @@ NOKPROBE_SYMBOL(kprobe_explain_oops);
  * The pre_handler and post_handler of every site, for architectures that call
  * these with current_kprobe set and a recursion guard of their own.
  */
+static __always_inline bool carry_out_later(struct kprobe *p, struct pt_regs *regs)
+{
+	return false;
+}
+
 int kprobe_site_pre(struct kprobe *kp, struct pt_regs *regs)
 {
-	return kprobe_hit_site(site_of(kp), regs) == KPROBE_HIT_REDIRECTED;
+	return kprobe_hit_site(site_of(kp), regs, carry_out_later) ==
+	       KPROBE_HIT_REDIRECTED;
 }
 
 NOKPROBE_SYMBOL(kprobe_site_pre);

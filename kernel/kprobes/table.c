@@ -65,7 +65,7 @@ static struct addr_buckets *alloc_buckets(unsigned int bits, unsigned int side)
 	b->bits = bits;
 	b->side = side;
 	b->shift = BITS_PER_LONG - bits;
-	b->link_offset = side * sizeof(struct hlist_node);
+	b->to_node = -(long)(side * sizeof(struct hlist_node));
 	return b;
 }
 

@@ -243,14 +243,14 @@ static void site_follows_what_its_probes_want(struct kunit *test)
 	struct kprobe *second;
 
 	KUNIT_ASSERT_NOT_NULL(test, site);
-	KUNIT_EXPECT_EQ(test, SITE_ARMED, site->state);
+	KUNIT_EXPECT_TRUE(test, kprobe_site_armed(site));
 	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(first));
 	KUNIT_EXPECT_EQ(test, SITE_IDLE, site->state);
 	KUNIT_EXPECT_EQ(test, 0, hits_of_a_call());
 
 	second = plant(test);
 	KUNIT_EXPECT_PTR_EQ(test, site, planted_site(second));
-	KUNIT_EXPECT_EQ(test, SITE_ARMED, site->state);
+	KUNIT_EXPECT_TRUE(test, kprobe_site_armed(site));
 	KUNIT_EXPECT_EQ(test, 1, hits_of_a_call());
 	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(first));
 	KUNIT_EXPECT_EQ(test, 2, hits_of_a_call());
@@ -269,7 +269,7 @@ static void site_follows_the_global_switch(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(true));
 	KUNIT_EXPECT_EQ(test, SITE_IDLE, site->state);
 	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(p));
-	KUNIT_EXPECT_EQ(test, SITE_ARMED, site->state);
+	KUNIT_EXPECT_TRUE(test, kprobe_site_armed(site));
 	KUNIT_EXPECT_EQ(test, 1, hits_of_a_call());
 }
 
@@ -297,7 +297,7 @@ static void dying_site_is_revived(struct kunit *test)
 	INIT_LIST_HEAD(&p.list);
 	KUNIT_EXPECT_EQ(test, 0, kprobe_site_attach(site, &p, &plan));
 	kprobe_plan_apply(&plan);
-	KUNIT_EXPECT_EQ(test, SITE_ARMED, site->state);
+	KUNIT_EXPECT_TRUE(test, kprobe_site_armed(site));
 	mutex_unlock(&kprobe_mutex);
 	KUNIT_EXPECT_EQ(test, 1, hits_of_a_call());
 	unregister_kprobe(&p);

@@ -415,7 +415,7 @@ static void take_function(struct kunit *test, struct everything *e, unsigned lon
 	e->texts[e->nr++] = kprobes_text_watch(test, (void *)addr);
 }
 
-/* One function in so many, prime to what the linker and the compiler do */
+/* One function in so many */
 #define STRIDE	61
 
 static void take_functions(struct kunit *test, struct everything *e)
@@ -530,8 +530,9 @@ static void register_everything(struct everything *e, unsigned int every, unsign
 	unsigned int i;
 
 	e->wanted = 0;
-	for (i = 0; i < e->nr; i++)
-		want_function(e, e->texts[i], every, first);
+	/* What is called most comes last: registration calls some of it as well. */
+	for (i = e->nr; i > 0; i--)
+		want_function(e, e->texts[i - 1], every, first);
 	for (i = 0; i < e->wanted; i += GROUP)
 		register_group(e, e->probes + i, min(GROUP, e->wanted - i));
 }

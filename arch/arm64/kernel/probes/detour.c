@@ -5,6 +5,7 @@
  */
 #include <linux/kprobes.h>
 #include <linux/kprobes_hit.h>
+#include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <asm/insn.h>
 #include <asm/ptrace.h>
@@ -14,6 +15,12 @@
 static __always_inline unsigned long way_out(struct kprobe *p, unsigned int word)
 {
 	return (unsigned long)(p->ainsn.insn + word);
+}
+
+/* The probed code's stack is right above the registers. */
+static __always_inline bool sp_changed(struct pt_regs *regs)
+{
+	return regs->sp != (unsigned long)(regs + 1);
 }
 
 /* Where all registers are as @regs says. */
@@ -26,9 +33,9 @@ static unsigned long leave(struct pt_regs *regs, unsigned long pc)
 NOKPROBE_SYMBOL(leave);
 
 /* From where an instruction that was simulated has led to. */
-static unsigned long after_simulation(struct kprobe *p, struct pt_regs *regs, unsigned long sp)
+static unsigned long after_simulation(struct kprobe *p, struct pt_regs *regs)
 {
-	if (likely(regs->sp == sp)) {
+	if (likely(!sp_changed(regs))) {
 		if (regs->pc == (unsigned long)(p->addr + 1))
 			return way_out(p, SLOT_NEXT_OUT);
 		if (regs->pc == p->ainsn.taken)
@@ -40,26 +47,32 @@ static unsigned long after_simulation(struct kprobe *p, struct pt_regs *regs, un
 NOKPROBE_SYMBOL(after_simulation);
 
 static __always_inline unsigned long to_copy(struct kprobe *p, struct pt_regs *regs,
-					     unsigned long sp, bool post)
+					     bool post)
 {
-	if (unlikely(regs->sp != sp))
+	if (unlikely(sp_changed(regs)))
 		return leave(regs, way_out(p, post ? SLOT_LAST : SLOT_COPY));
 	return way_out(p, post ? SLOT_LAST_OUT : SLOT_COPY_OUT);
 }
 
+static unsigned long simulated(struct kprobe *p, struct pt_regs *regs)
+{
+	kprobe_simulate(p, regs);
+	return after_simulation(p, regs);
+}
+
+NOKPROBE_SYMBOL(simulated);
+
 static __always_inline unsigned long hit(struct pt_regs *regs, struct kprobe *p)
 {
-	enum kprobe_hit what = kprobe_hit_site(site_of(p), regs);
-	unsigned long sp = (unsigned long)(regs + 1);
-	bool post;
+	enum kprobe_hit what = kprobe_hit_site(site_of(p), regs, kprobe_try_simulate);
 
 	if (unlikely(what == KPROBE_HIT_REDIRECTED))
 		return leave(regs, regs->pc);
-	post = p->post_handler && what != KPROBE_HIT_MISSED;
-	if (!p->ainsn.simulate)
-		return to_copy(p, regs, sp, post);
-	kprobe_simulate(p, regs, post);
-	return after_simulation(p, regs, sp);
+	if (what == KPROBE_HIT_DONE)
+		return after_simulation(p, regs);
+	if (p->ainsn.simulate)
+		return simulated(p, regs);
+	return to_copy(p, regs, p->post_handler && what == KPROBE_HIT_CONTINUE);
 }
 
 /**
@@ -78,7 +91,7 @@ asmlinkage unsigned long kprobe_detour_hit(struct pt_regs *regs, struct kprobe *
 	regs->stackframe[1] = (unsigned long)p->addr;
 	preempt_disable_notrace();
 	to = hit(regs, p);
-	preempt_enable_notrace();
+	kprobe_preempt_enable();
 	return to;
 }
 
@@ -95,7 +108,6 @@ NOKPROBE_SYMBOL(kprobe_detour_hit);
 asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p)
 {
 	unsigned long next = (unsigned long)(p->addr + 1);
-	unsigned long sp = (unsigned long)(regs + 1);
 	unsigned long to = way_out(p, SLOT_NEXT_OUT);
 
 	regs->pc = next;
@@ -103,13 +115,20 @@ asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p)
 	preempt_disable_notrace();
 	if (likely(p->post_handler))
 		kprobe_hit_post(p, regs);
-	if (unlikely(regs->pc != next || regs->sp != sp))
+	if (unlikely(regs->pc != next || sp_changed(regs)))
 		to = leave(regs, regs->pc);
-	preempt_enable_notrace();
+	kprobe_preempt_enable();
 	return to;
 }
 
 NOKPROBE_SYMBOL(kprobe_tail_hit);
+
+/* For the BRK of kprobe_detour_leave(). */
+struct destination {
+	unsigned long pc, pstate;
+};
+
+DEFINE_PER_CPU(struct destination, kprobe_detour_to);
 
 /* What a handler may have changed of the processor's state, or a branch has. */
 #define PSTATE_FROM_REGS	(PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT | \
@@ -125,17 +144,13 @@ NOKPROBE_SYMBOL(kprobe_tail_hit);
  */
 bool kprobe_detour_left(struct pt_regs *regs)
 {
-	const struct pt_regs *saved = (void *)regs->sp;
-	int i;
+	const struct destination *to = raw_cpu_ptr(&kprobe_detour_to);
 
-	if (regs->pc != (unsigned long)kprobe_detour_leave)
+	if (regs->pc != (unsigned long)kprobe_detour_left_at)
 		return false;
-	for (i = 0; i < ARRAY_SIZE(regs->regs); i++)
-		regs->regs[i] = saved->regs[i];
-	regs->pc = saved->pc;
+	regs->pc = to->pc;
 	regs->pstate &= ~PSTATE_FROM_REGS;
-	regs->pstate |= saved->pstate & PSTATE_FROM_REGS;
-	regs->sp = saved->sp;
+	regs->pstate |= to->pstate & PSTATE_FROM_REGS;
 	return true;
 }
 

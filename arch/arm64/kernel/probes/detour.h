@@ -2,18 +2,17 @@
 #ifndef __ARM64_KERNEL_PROBES_DETOUR_H
 #define __ARM64_KERNEL_PROBES_DETOUR_H
 
+#include <linux/kprobes.h>
 #include <linux/linkage.h>
 #include <linux/types.h>
 
 #include "slot.h"
 
-struct kprobe;
-struct pt_regs;
-
 /* Never called as a function: see slot.h. */
 asmlinkage void kprobe_detour_entry(void);
 asmlinkage void kprobe_tail_entry(void);
 asmlinkage void kprobe_detour_leave(void);
+extern const char kprobe_detour_left_at[];
 
 /* Instructions, as they are in memory. */
 extern const __le32 kprobe_slot_template[SLOT_WORDS];
@@ -22,6 +21,17 @@ asmlinkage unsigned long kprobe_detour_hit(struct pt_regs *regs, struct kprobe *
 asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p);
 
 bool kprobe_detour_left(struct pt_regs *regs);
-void kprobe_simulate(struct kprobe *p, struct pt_regs *regs, bool post);
+void kprobe_simulate(struct kprobe *p, struct pt_regs *regs);
+
+/* For kprobe_hit_site(). A handler may have left anything in pc. */
+static __always_inline bool kprobe_try_simulate(struct kprobe *p, struct pt_regs *regs)
+{
+	unsigned long addr = (unsigned long)p->addr;
+
+	if (!p->ainsn.simulate)
+		return false;
+	regs->pc = addr;
+	return p->ainsn.simulate(p->opcode, addr, regs);
+}
 
 #endif /* __ARM64_KERNEL_PROBES_DETOUR_H */

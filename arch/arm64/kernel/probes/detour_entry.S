@@ -72,9 +72,26 @@ NOKPROBE(\name)
 
 /*
  * There is no way to anywhere, with every register as it is to be, but the return
- * from an exception. The pt_regs at the stack pointer says where to.
+ * from an exception. So when all but the program counter and the flags are, a BRK
+ * takes these from where they are left for it. Nothing comes in between, and the
+ * frame of that exception may overwrite ours.
  */
 SYM_CODE_START(kprobe_detour_leave)
+	msr	daifset, #0xf
+	adr_this_cpu x30, kprobe_detour_to, x29
+	ldr	x29, [sp, #S_PC]
+	str	x29, [x30]
+	ldr	x29, [sp, #S_PSTATE]
+	str	x29, [x30, #8]
+
+	ldr	x29, [sp, #S_SP]
+	ldr	x30, [sp, #S_FP]
+	str	x30, [x29, #-16]
+	ldr	x30, [sp, #S_LR]
+	str	x30, [x29, #-8]
+	mov	sp, x29
+	ldp	x29, x30, [sp, #-16]
+SYM_INNER_LABEL(kprobe_detour_left_at, SYM_L_GLOBAL)
 	brk	#KPROBES_BRK_IMM
 SYM_CODE_END(kprobe_detour_leave)
 NOKPROBE(kprobe_detour_leave)

@@ -296,20 +296,13 @@ NOKPROBE_SYMBOL(operand_fault);
  * kprobe_simulate() - carry the probed instruction out on saved registers
  * @p: a site with an instruction that is simulated
  * @regs: the registers
- * @post: whether post handlers are to run then
  *
  * Context: any, NMI included, preemption off.
  */
-void kprobe_simulate(struct kprobe *p, struct pt_regs *regs, bool post)
+void kprobe_simulate(struct kprobe *p, struct pt_regs *regs)
 {
-	unsigned long addr = (unsigned long)p->addr;
-
-	/* A pre handler may have left anything there. */
-	regs->pc = addr;
-	if (!p->ainsn.simulate(p->opcode, addr, regs))
+	if (!kprobe_try_simulate(p, regs))
 		operand_fault(p, regs);
-	else if (post)
-		kprobe_hit_post(p, regs);
 }
 
 NOKPROBE_SYMBOL(kprobe_simulate);
@@ -321,7 +314,7 @@ static __always_inline void carry_out(struct kprobe *p, struct pt_regs *regs,
 	bool post = p->post_handler && !missed;
 
 	if (p->ainsn.simulate)
-		kprobe_simulate(p, regs, post);
+		kprobe_simulate(p, regs);
 	else if (p->ainsn.boosted && !post)
 		regs->pc = (unsigned long)(p->ainsn.insn + SLOT_COPY);
 	else
@@ -360,14 +353,15 @@ NOKPROBE_SYMBOL(taken_out);
  */
 int kprobe_brk_handler(struct pt_regs *regs, unsigned long esr)
 {
-	unsigned long addr = regs->pc;
-	struct kprobe_hit_at hit = kprobe_hit_at(addr, regs);
+	struct kprobe_site *site = kprobe_find_site(regs->pc);
+	enum kprobe_hit what;
 
-	if (unlikely(!hit.p))
-		return kprobe_detour_left(regs) ? DBG_HOOK_HANDLED : taken_out(addr);
-	if (hit.what != KPROBE_HIT_REDIRECTED)
-		carry_out(hit.p, regs, hit.what == KPROBE_HIT_MISSED);
-	else
+	if (unlikely(!site))
+		return kprobe_detour_left(regs) ? DBG_HOOK_HANDLED : taken_out(regs->pc);
+	what = kprobe_hit_site(site, regs, kprobe_try_simulate);
+	if (likely(what == KPROBE_HIT_CONTINUE || what == KPROBE_HIT_MISSED))
+		carry_out(&site->kp, regs, what == KPROBE_HIT_MISSED);
+	else if (what == KPROBE_HIT_REDIRECTED)
 		/* Not where the branch that led here went, so no landing pad is due. */
 		regs->pstate &= ~PSR_BTYPE_MASK;
 	return DBG_HOOK_HANDLED;

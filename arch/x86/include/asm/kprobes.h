@@ -146,8 +146,12 @@ DECLARE_PER_CPU(unsigned int, kprobe_int3_count);
 static __always_inline unsigned long arch_kprobe_level(void)
 {
 	/* With the bit that says whether to reschedule, which is above these. */
-	unsigned int count = raw_cpu_read_4(pcpu_hot.preempt_count) -
-			     __this_cpu_read(kprobe_int3_count);
+	unsigned int count = raw_cpu_read_4(pcpu_hot.preempt_count);
+
+	/* Most hits that no breakpoint led to are a task's. */
+	if (likely(!(count & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET))))
+		return 0;
+	count -= __this_cpu_read(kprobe_int3_count);
 
 	/* Most hits by far are a task's. */
 	if (likely(!(count & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET))))

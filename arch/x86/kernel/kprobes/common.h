@@ -68,6 +68,21 @@ int kprobe_relocate(u8 *copy, struct insn *insn,
 int kprobe_emulation_init(struct kprobe_emulation *em, struct insn *insn);
 void kprobe_emulate_pushed(const struct kprobe_emulation *em, struct pt_regs *regs);
 
+/*
+ * For kprobe_hit_site(). An operand in memory may fault, and that is not to look
+ * like a handler's fault.
+ */
+static __always_inline bool kprobe_emulate(struct kprobe *p, struct pt_regs *regs)
+{
+	const struct kprobe_emulation *em = &p->ainsn.emulation;
+
+	if (!em->fn || em->memory)
+		return false;
+	regs->ip = (unsigned long)p->addr;
+	regs->orig_ax = -1;
+	return em->fn(em, regs);
+}
+
 /* What is carried out by a copy that a post handler sees the end of. */
 static __always_inline unsigned long kprobe_last_copy(const struct kprobe *p)
 {

@@ -35,19 +35,39 @@ static __always_inline bool go_on(struct pt_regs *regs, unsigned long to)
 	return false;
 }
 
-/* The instruction is carried out, or the copy to do that gone to. */
-static __always_inline unsigned long with_post(struct kprobe *p, struct pt_regs *regs)
+/* An emulation that kprobe_emulate() has left out: its operand may fault. */
+static unsigned long with_post(struct kprobe *p, struct pt_regs *regs)
 {
 	const struct kprobe_emulation *em = &p->ainsn.emulation;
 
+	if (!em->fn)
+		return kprobe_last_copy(p);
 	regs->ip = (unsigned long)p->addr;
 	regs->orig_ax = -1;
-	if (em->fn && em->fn(em, regs)) {
-		kprobe_hit_post(p, regs);
-		return kprobe_way_out(p, regs->ip);
-	}
-	return kprobe_last_copy(p);
+	if (!em->fn(em, regs))
+		return kprobe_last_copy(p);
+	kprobe_hit_post(p, regs);
+	return kprobe_way_out(p, regs->ip);
 }
+
+NOKPROBE_SYMBOL(with_post);
+
+static bool some_way_out(struct kprobe *p, struct pt_regs *regs, enum kprobe_hit what)
+{
+	switch (what) {
+	case KPROBE_HIT_REDIRECTED:
+		regs->ip = kprobe_way_out(p, regs->ip);
+		return true;
+	case KPROBE_HIT_CONTINUE:
+		if (p->post_handler)
+			return go_on(regs, with_post(p, regs));
+		fallthrough;
+	default:
+		return go_on(regs, kprobe_detour_copy(p));
+	}
+}
+
+NOKPROBE_SYMBOL(some_way_out);
 
 /**
  * kprobe_detour_hit() - a jump in the text was taken
@@ -64,16 +84,12 @@ asmlinkage bool kprobe_detour_hit(struct pt_regs *regs, struct kprobe *p)
 
 	regs->ip = (unsigned long)p->addr + INT3_INSN_SIZE;
 	preempt_disable_notrace();
-	what = kprobe_hit_site(site_of(p), regs);
-	if (unlikely(what == KPROBE_HIT_REDIRECTED)) {
-		regs->ip = kprobe_way_out(p, regs->ip);
-		all = true;
-	} else if (p->post_handler && what != KPROBE_HIT_MISSED) {
-		all = go_on(regs, with_post(p, regs));
-	} else if (unlikely(sp_changed(regs))) {
-		all = go_on(regs, kprobe_detour_copy(p));
-	}
-	preempt_enable_notrace();
+	what = kprobe_hit_site(site_of(p), regs, kprobe_emulate);
+	if (what == KPROBE_HIT_DONE)
+		all = go_on(regs, kprobe_way_out(p, regs->ip));
+	else if (unlikely(what != KPROBE_HIT_CONTINUE || p->post_handler || sp_changed(regs)))
+		all = some_way_out(p, regs, what);
+	kprobe_preempt_enable();
 	return all;
 }
 
@@ -97,7 +113,7 @@ asmlinkage bool kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p)
 	if (likely(p->post_handler))
 		kprobe_hit_post(p, regs);
 	all = go_on(regs, kprobe_way_out(p, regs->ip));
-	preempt_enable_notrace();
+	kprobe_preempt_enable();
 	return all;
 }
 

@@ -10,38 +10,44 @@
 
 #include "common.h"
 
+/* The probed instruction is a nop. */
+static __always_inline bool step_over(struct kprobe *p, struct pt_regs *regs)
+{
+	regs->ip = (unsigned long)p->addr + MCOUNT_INSN_SIZE;
+	return true;
+}
+
 static __always_inline void entry_hit(unsigned long ip, struct pt_regs *regs)
 {
+	struct kprobe_site *site = kprobe_find_site(ip);
 	unsigned long resume = regs->ip;
-	struct kprobe_hit_at hit;
 
+	if (unlikely(!site))
+		return;
 	/* Handlers find the registers of a breakpoint, whatever led here. */
 	regs->ip = ip + INT3_INSN_SIZE;
-	hit = kprobe_hit_at(ip, regs);
-	if (unlikely(hit.what == KPROBE_HIT_REDIRECTED))
-		return;
-	if (unlikely(hit.p && hit.p->post_handler && hit.what == KPROBE_HIT_CONTINUE)) {
-		regs->ip = ip + MCOUNT_INSN_SIZE;
-		kprobe_hit_post(hit.p, regs);
-	}
-	regs->ip = resume;
+	if (likely(kprobe_hit_site(site, regs, step_over) != KPROBE_HIT_REDIRECTED))
+		regs->ip = resume;
 }
 
 /*
  * The guard against recursion is the core's, by context level. ftrace's own
  * would take a probe in an interrupt on top of a breakpoint's handler for one
  * of the same context, and lose it.
+ *
+ * When ftrace has given up on itself it may go on calling, for probes that are
+ * still there; those that are not are not found.
  */
 void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 			   struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 	struct pt_regs *regs = ftrace_get_regs(fregs);
 
-	if (unlikely(kprobe_ftrace_disabled || !regs))
+	if (unlikely(!regs))
 		return;
 	preempt_disable_notrace();
 	entry_hit(ip, regs);
-	preempt_enable_notrace();
+	kprobe_preempt_enable();
 }
 
 NOKPROBE_SYMBOL(kprobe_ftrace_handler);

@@ -276,6 +276,20 @@ unreadable:
 
 NOKPROBE_SYMBOL(taken_out);
 
+static __always_inline void site_hit(struct kprobe_site *site, struct pt_regs *regs)
+{
+	struct kprobe *p = &site->kp;
+	enum kprobe_hit what;
+
+	regs->orig_ax = KPROBE_HIT_ORIG_AX;
+	what = kprobe_hit_site(site, regs, kprobe_emulate);
+	regs->orig_ax = -1;
+	if (what == KPROBE_HIT_CONTINUE || what == KPROBE_HIT_MISSED)
+		carry_out(p, regs, what == KPROBE_HIT_MISSED);
+	else
+		regs->ip = kprobe_way_out(p, regs->ip);
+}
+
 /**
  * kprobe_int3_handler() - is this breakpoint ours?
  * @regs: registers after the int3
@@ -286,22 +300,18 @@ NOKPROBE_SYMBOL(taken_out);
 int kprobe_int3_handler(struct pt_regs *regs)
 {
 	unsigned long at = regs->ip - INT3_INSN_SIZE;
-	struct kprobe_hit_at hit;
-	int ours = 1;
+	struct kprobe_site *site;
+	bool ours = true;
 
 	if (user_mode(regs))
 		return 0;
 
 	__this_cpu_add(kprobe_int3_count, INT3_COUNT);
-	regs->orig_ax = KPROBE_HIT_ORIG_AX;
-	hit = kprobe_hit_at(at, regs);
-	regs->orig_ax = -1;
-	if (unlikely(!hit.p))
-		ours = step_done(at, regs) || taken_out(at, regs);
-	else if (likely(hit.what != KPROBE_HIT_REDIRECTED))
-		carry_out(hit.p, regs, hit.what == KPROBE_HIT_MISSED);
+	site = kprobe_find_site(at);
+	if (likely(site))
+		site_hit(site, regs);
 	else
-		regs->ip = kprobe_way_out(hit.p, regs->ip);
+		ours = step_done(at, regs) || taken_out(at, regs);
 	__this_cpu_sub(kprobe_int3_count, INT3_COUNT);
 	return ours;
 }

@@ -193,8 +193,7 @@ static bool can_copy(struct insn *insn, unsigned long addr, bool first)
 {
 	const char *kind;
 
-	if (!first && (within_kprobe_blacklist(addr) || search_exception_tables(addr) ||
-		       get_kprobe((void *)addr)))
+	if (!first && (within_kprobe_blacklist(addr) || search_exception_tables(addr)))
 		return false;
 	if (kprobe_check_insn(insn, addr, &kind))
 		return false;
@@ -257,7 +256,10 @@ static int add_copy(struct detour *d, struct insn *insn, unsigned long addr)
 	return 0;
 }
 
-/* Copies instructions until there is room for the jump. */
+/*
+ * Copies instructions until there is room for the jump. A call is as long as the
+ * jump, so what it returns to is behind it.
+ */
 static const char *add_copies(struct detour *d, struct covered *c, unsigned long limit)
 {
 	struct arch_optimized_insn *optinsn = &d->op->optinsn;
@@ -269,11 +271,10 @@ static const char *add_copies(struct detour *d, struct covered *c, unsigned long
 		offset = c->end - c->begin;
 		if (kprobe_decode(&insn, buf, c->end) || c->end + insn.length > limit)
 			return "end";
+		if (offset && get_kprobe((void *)c->end))
+			return "neighbour";
 		if (!can_copy(&insn, c->end, !offset))
 			return "insn";
-		/* A call that comes back would come back to the middle of the jump. */
-		if (branch_of(&insn) == CALL && offset + insn.length < JMP32_INSN_SIZE)
-			return "call";
 		optinsn->copy[offset] = d->used;
 		if (add_copy(d, &insn, c->end))
 			return "reach";

@@ -454,11 +454,48 @@ static void test_opcodes(struct kunit *test)
 	}
 }
 
+/* How a hit with pre and post handlers is carried out; the last takes two traps. */
+enum way {
+	EMULATED,
+	THROUGH_TAIL,
+	STEPPED,
+	NR_WAYS,
+};
+
+static const char * const way_names[] = {
+	"emulated", "copied, with a tail", "stepped",
+};
+
+/* What only the processor can do is not emulated after all, as this is not. */
+static bool is_pushed(struct insn *insn)
+{
+	static const u8 call_by_gs[MAX_INSN_SIZE] = { 0x65, 0xff, 0x10 };
+	struct insn call;
+
+	return !insn_decode_kernel(&call, call_by_gs) &&
+	       kprobe_find_emulator(insn) == kprobe_find_emulator(&call);
+}
+
+static enum way way_of(struct insn *insn, enum verdict v)
+{
+	if (v == BY_EMULATION)
+		return is_pushed(insn) ? STEPPED : EMULATED;
+	return IS_ENABLED(CONFIG_OPTPROBES) ? THROUGH_TAIL : STEPPED;
+}
+
 struct tally {
 	unsigned long	functions;
 	unsigned long	verdicts[NR_VERDICTS];
+	unsigned long	ways[NR_WAYS];
 	unsigned long	padding;
 };
+
+static void count(struct tally *t, struct insn *insn, enum verdict v)
+{
+	t->verdicts[v]++;
+	if (v == BY_EMULATION || v == BY_COPY)
+		t->ways[way_of(insn, v)]++;
+}
 
 static void walk_function(struct kunit *test, struct tally *t, unsigned long at,
 			  unsigned long end)
@@ -474,11 +511,28 @@ static void walk_function(struct kunit *test, struct tally *t, unsigned long at,
 		if (buf[0] == INT3_INSN_OPCODE || buf[0] == BYTES_NOP1)
 			t->padding++;
 		else
-			t->verdicts[v]++;
+			count(t, &insn, v);
 		KUNIT_EXPECT_NE_MSG(test, BAD, v, "%pS: %15ph", (void *)at, buf);
 		if (v == BAD)
 			break;
 	}
+}
+
+/* One trap at a breakpoint, and by a jump none. */
+static void expect_few_traps(struct kunit *test, struct tally *t)
+{
+	unsigned long all = 0, share;
+	int i;
+
+	for (i = 0; i < NR_WAYS; i++)
+		all += t->ways[i];
+	for (i = 0; i < NR_WAYS; i++) {
+		share = t->ways[i] * 100000 / max(all, 1UL);
+		kunit_info(test, "with a post handler %s: %7lu %3lu.%03lu%%", way_names[i],
+			   t->ways[i], share / 1000, share % 1000);
+	}
+	if (IS_ENABLED(CONFIG_OPTPROBES))
+		KUNIT_EXPECT_GE(test, (all - t->ways[STEPPED]) * 100, all * 97);
 }
 
 /* One function in so many, for the time that it takes. Every other is a __pfx_. */
@@ -506,6 +560,7 @@ static void test_text(struct kunit *test)
 	KUNIT_EXPECT_GT(test, t.verdicts[BY_EMULATION], 0);
 	KUNIT_EXPECT_GT(test, t.verdicts[BY_COPY], 0);
 	KUNIT_EXPECT_LT(test, t.verdicts[UNSUPP] * 100, t.verdicts[BY_COPY]);
+	expect_few_traps(test, &t);
 }
 
 #ifdef CONFIG_SMP
