@@ -223,6 +223,16 @@ kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr,
 					 unsigned long offset,
 					 bool *on_func_entry);
 
+/**
+ * arch_kprobe_ftrace_location() - where ftrace would call for a probe
+ * @addr: address of the probe
+ *
+ * Context: kprobe_mutex is held; may sleep.
+ * Return: ftrace's location, which is @addr itself by default, or 0 if a probe
+ * there is none of ftrace's.
+ */
+unsigned long arch_kprobe_ftrace_location(unsigned long addr);
+
 /* Whether @addr lies in a range that never can be probed. Any context. */
 bool arch_within_kprobe_blacklist(unsigned long addr);
 /* Adds such ranges by kprobe_add_area_blacklist(), once, at boot. */

@@ -70,6 +70,7 @@ struct ftrace_ops;
  *		of a plan while its last probe leaves
  * @ops:	how an ARMED site was hooked: this ops of ftrace's, or NULL for a
  *		breakpoint
+ * @ftrace_ip:	where ftrace calls for it, 0 if it does not
  * @claimed:	an ops that keeps others off is hooked as well
  * @state:	changed by kprobe_site_set_state() only
  * @hits:	whose handlers could run, while kprobe_stats is on
@@ -87,6 +88,7 @@ struct kprobe_site {
 	struct list_head	all;
 	struct list_head	leaving;
 	struct ftrace_ops	*ops;
+	unsigned long		ftrace_ip;
 	bool			claimed;
 	enum kprobe_site_state	state;
 	atomic_long_t		hits;

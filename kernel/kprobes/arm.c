@@ -11,6 +11,12 @@
 
 #include "internal.h"
 
+/* By architectures whose functions do not start with what ftrace patches. */
+unsigned long __weak arch_kprobe_ftrace_location(unsigned long addr)
+{
+	return ftrace_location(addr) == addr ? addr : 0;
+}
+
 /* Text can neither be patched by others nor lose a CPU that executes it. */
 void kprobe_text_lock(void)
 {
@@ -40,7 +46,8 @@ int kprobe_prepare(struct kprobe_site *site)
 	int err;
 
 	/* ftrace's lock must not nest in the text lock. */
-	if (ftrace_location(addr) == addr) {
+	site->ftrace_ip = arch_kprobe_ftrace_location(addr);
+	if (site->ftrace_ip) {
 		if (!IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
 			return kprobe_refuse(-EINVAL, "ftrace patches it");
 		site->kp.flags |= KPROBE_FLAG_FTRACE;

@@ -57,16 +57,16 @@ static unsigned int *nr_sites(struct ftrace_ops *ops)
 	return ops == &exclusive_ops ? &nr_exclusive : &nr_shared;
 }
 
-static int hook(struct ftrace_ops *ops, unsigned long addr)
+static int hook(struct ftrace_ops *ops, unsigned long ip)
 {
-	int err = ftrace_set_filter_ip(ops, addr, 0, 0);
+	int err = ftrace_set_filter_ip(ops, ip, 0, 0);
 
 	if (err)
 		return err;
 	if (!*nr_sites(ops)) {
 		err = register_ftrace_function(ops);
 		if (err) {
-			ftrace_set_filter_ip(ops, addr, 1, 0);
+			ftrace_set_filter_ip(ops, ip, 1, 0);
 			return err;
 		}
 	}
@@ -74,7 +74,7 @@ static int hook(struct ftrace_ops *ops, unsigned long addr)
 	return 0;
 }
 
-static void unhook(struct ftrace_ops *ops, unsigned long addr)
+static void unhook(struct ftrace_ops *ops, unsigned long ip)
 {
 	int err = 0;
 
@@ -83,22 +83,21 @@ static void unhook(struct ftrace_ops *ops, unsigned long addr)
 	if (!--*nr_sites(ops))
 		err = unregister_ftrace_function(ops);
 	if (!err)
-		err = ftrace_set_filter_ip(ops, addr, 1, 0);
+		err = ftrace_set_filter_ip(ops, ip, 1, 0);
 	WARN_ONCE(err, "kprobes: ftrace does not let go of %pS (%d)\n",
-		  (void *)addr, err);
+		  (void *)ip, err);
 }
 
 static int claim(struct kprobe_site *site, bool exclusive)
 {
-	unsigned long addr = (unsigned long)site->kp.addr;
 	int err;
 
 	if (exclusive) {
-		err = hook(&claim_ops, addr);
+		err = hook(&claim_ops, site->ftrace_ip);
 		if (err)
 			return err;
 	} else {
-		unhook(&claim_ops, addr);
+		unhook(&claim_ops, site->ftrace_ip);
 	}
 	site->claimed = exclusive;
 	return 0;
@@ -125,7 +124,7 @@ int kprobe_ftrace_arm(struct kprobe_site *site)
 	if (site->ops)
 		return claim(site, exclusive);
 	site->ops = exclusive ? &exclusive_ops : &shared_ops;
-	err = hook(site->ops, (unsigned long)site->kp.addr);
+	err = hook(site->ops, site->ftrace_ip);
 	if (err)
 		site->ops = NULL;
 	return err;
@@ -140,7 +139,7 @@ int kprobe_ftrace_arm(struct kprobe_site *site)
 void kprobe_ftrace_disarm(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	unhook(site->ops, (unsigned long)site->kp.addr);
+	unhook(site->ops, site->ftrace_ip);
 	if (site->claimed)
 		claim(site, false);
 	site->ops = NULL;
