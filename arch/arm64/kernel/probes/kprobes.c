@@ -171,6 +171,16 @@ static bool before_function(unsigned long addr, unsigned long function)
 	       distance <= sizeof(u64) && ftrace_location(function);
 }
 
+/*
+ * ftrace's call, and the copy of the link register before it; that may be where a
+ * function starts, and is an instruction like any other then.
+ */
+static bool in_ftrace_call(unsigned long addr, unsigned long offset)
+{
+	return offset && ftrace_text_reserved((void *)addr,
+					      (void *)(addr + AARCH64_INSN_SIZE));
+}
+
 /* Whether the instruction at @addr may be taken out of its neighbourhood. */
 static int check_place(unsigned long addr)
 {
@@ -181,6 +191,8 @@ static int check_place(unsigned long addr)
 	start = addr - offset;
 	if (before_function(addr, start + size))
 		return kprobe_refuse(-EINVAL, "a word before a function, which is data");
+	if (in_ftrace_call(addr, offset))
+		return kprobe_refuse(-EINVAL, "it is part of the call of ftrace");
 	if (probe_in_exclusive(addr, start, start + size))
 		return kprobe_refuse_insn(-EINVAL, "it is in a sequence of exclusives");
 	return 0;

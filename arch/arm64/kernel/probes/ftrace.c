@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Function entries on arm64: the compiler leaves room for two instructions behind
+ * a function's landing pad, if it has one. There the link register is copied to x9,
+ * and ftrace is called. Nothing has to be carried out for a probe.
+ *
+ * The probe is on the function's first word, and its handlers find the registers of
+ * a breakpoint there, but for x9, which is the link register already.
+ */
+#include <linux/align.h>
+#include <linux/ftrace.h>
+#include <linux/kprobes.h>
+#include <linux/preempt.h>
+#include <asm/insn.h>
+
+/*
+ * Functions are aligned to the pointer before them, which is to ftrace's ops. The
+ * call is their second instruction or their third.
+ */
+static __always_inline unsigned long entry_of(unsigned long ip)
+{
+	return ALIGN_DOWN(ip - AARCH64_INSN_SIZE, sizeof(u64));
+}
+
+unsigned long arch_kprobe_ftrace_location(unsigned long addr)
+{
+	unsigned long ip = ftrace_location(addr);
+
+	return ip && entry_of(ip) == addr ? ip : 0;
+}
+
+int arch_prepare_kprobe_ftrace(struct kprobe *p)
+{
+	return 0;
+}
+
+static __always_inline void entry_hit(unsigned long ip, struct pt_regs *regs)
+{
+	unsigned long entry = entry_of(ip), resume = regs->pc;
+	struct kprobe_hit_at hit;
+
+	regs->pc = entry;
+	hit = kprobe_hit_at(entry, regs);
+	if (unlikely(hit.what == KPROBE_HIT_REDIRECTED))
+		return;
+	if (unlikely(hit.p && hit.p->post_handler && hit.what == KPROBE_HIT_CONTINUE)) {
+		regs->pc = ip + AARCH64_INSN_SIZE;
+		kprobe_hit_post(hit.p, regs);
+	}
+	regs->pc = resume;
+}
+
+/*
+ * Recursion is the core's to see, by context level; ftrace's guard would lose hits.
+ * All registers are there: an ops that asks for them is not called without.
+ */
+void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
+			   struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	if (unlikely(kprobe_ftrace_disabled))
+		return;
+	preempt_disable_notrace();
+	entry_hit(ip, &arch_ftrace_regs(fregs)->regs);
+	preempt_enable_notrace();
+}
+
+NOKPROBE_SYMBOL(kprobe_ftrace_handler);
