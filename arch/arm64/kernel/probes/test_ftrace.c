@@ -1,0 +1,643 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests: probes on function entries that ftrace calls for, alone and with
+ * everybody else who may be called there
+ *
+ * A function in assembly is called with something in every register, and writes
+ * down what arrived. In between are the probe's handlers, who do the same, and may
+ * change it.
+ */
+
+#include <kunit/test.h>
+#include <linux/ftrace.h>
+#include <linux/irqflags.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/prandom.h>
+#include <linux/ptrace.h>
+#include <linux/stacktrace.h>
+#include <linux/string.h>
+#include <asm/insn.h>
+
+#include "test_ftrace.h"
+
+unsigned long probe_test_directs;
+
+static unsigned long location_of(void *function)
+{
+	return ftrace_location((unsigned long)function);
+}
+
+/* What the probe's handlers saw, and what they are to do. */
+
+static struct {
+	struct kprobe	kp;
+	unsigned int	hits, posts;
+	struct pt_regs	pre, post;
+	int		(*action)(struct pt_regs *regs);
+} probe;
+
+static struct image changed;
+
+static int pre_handler(struct kprobe *kp, struct pt_regs *regs)
+{
+	probe.hits++;
+	probe.pre = *regs;
+	return probe.action ? probe.action(regs) : 0;
+}
+
+static void post_handler(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	probe.posts++;
+	probe.post = *regs;
+}
+
+static void probe_reset(void)
+{
+	memset(&probe, 0, sizeof(probe));
+	probe.kp.addr = (kprobe_opcode_t *)probe_test_target;
+	probe.kp.pre_handler = pre_handler;
+}
+
+static void probe_drop(void *unused)
+{
+	unregister_kprobe(&probe.kp);
+}
+
+static void probe_add(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&probe.kp));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, probe_drop, NULL));
+	KUNIT_EXPECT_TRUE(test, kprobe_ftrace(&probe.kp));
+	KUNIT_EXPECT_PTR_EQ(test, (void *)probe.kp.addr, (void *)probe_test_target);
+}
+
+static struct rnd_state random;
+
+static void image_fill(struct image *image)
+{
+	prandom_bytes_state(&random, image, sizeof(*image));
+	image->nzcv &= PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT;
+}
+
+static noinline void call_target(struct call *call)
+{
+	unsigned long flags;
+
+	memset(call, 0, sizeof(*call));
+	image_fill(&call->in);
+	local_save_flags(flags);
+	probe_test_call(call);
+	local_irq_restore(flags);
+}
+
+/* x9 is the link register before anybody is called, and used up after that. */
+#define X9	BIT(9)
+#define X17	BIT(17)
+#define X18	BIT(18)
+#define X29	BIT(29)
+#define X30	BIT(30)
+#define NZCV	BIT(31)
+
+static void expect_image(struct kunit *test, const struct image *want,
+			 const struct image *got, u32 but)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(want->x); i++) {
+		if (!(but & BIT(i)))
+			KUNIT_EXPECT_EQ_MSG(test, want->x[i], got->x[i], "x%d", i);
+	}
+	if (!(but & NZCV))
+		KUNIT_EXPECT_EQ(test, want->nzcv, got->nzcv);
+	KUNIT_EXPECT_EQ(test, want->sp, got->sp);
+	KUNIT_EXPECT_EQ(test, want->daif, got->daif);
+}
+
+static void image_of(struct image *image, const struct pt_regs *regs)
+{
+	memcpy(image->x, regs->regs, sizeof(image->x));
+	image->nzcv = regs->pstate & (PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT);
+	image->daif = regs->pstate & (PSR_D_BIT | PSR_A_BIT | PSR_I_BIT | PSR_F_BIT);
+	image->sp = regs->sp;
+}
+
+static void handlers_see_every_register(struct kunit *test)
+{
+	struct image seen;
+	struct call call;
+
+	probe.kp.post_handler = post_handler;
+	probe_add(test);
+	call_target(&call);
+
+	KUNIT_EXPECT_EQ(test, probe.hits, 1);
+	image_of(&seen, &probe.pre);
+	expect_image(test, &call.in, &seen, X9);
+	KUNIT_EXPECT_EQ(test, probe.pre.pc, (unsigned long)probe_test_target);
+	KUNIT_EXPECT_EQ(test, probe.pre.regs[9], call.in.x[30]);
+	KUNIT_EXPECT_TRUE(test, interrupts_enabled(&probe.pre));
+	KUNIT_EXPECT_FALSE(test, user_mode(&probe.pre));
+
+	KUNIT_EXPECT_EQ(test, probe.posts, 1);
+	image_of(&seen, &probe.post);
+	expect_image(test, &call.in, &seen, X9);
+	KUNIT_EXPECT_EQ(test, probe.post.pc, location_of(probe_test_target) + AARCH64_INSN_SIZE);
+
+	expect_image(test, &call.in, &call.out, X9);
+	KUNIT_EXPECT_EQ(test, call.body, TARGET);
+	KUNIT_EXPECT_EQ(test, call.landed, CALLER);
+}
+
+/* Everything that a function of C's is not given by the compiler, x18 and sp. */
+static void change_registers(struct pt_regs *regs, u32 but)
+{
+	int i;
+
+	image_of(&changed, regs);
+	for (i = 0; i < 30; i++) {
+		if (!(but & BIT(i)))
+			changed.x[i] = ~regs->regs[i];
+	}
+	changed.nzcv ^= PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT;
+	memcpy(regs->regs, changed.x, sizeof(changed.x));
+	regs->pstate ^= PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT;
+}
+
+static int change_all(struct pt_regs *regs)
+{
+	change_registers(regs, X18);
+	return 0;
+}
+
+static void changes_of_every_register_hold(struct kunit *test)
+{
+	struct call call;
+
+	probe.action = change_all;
+	probe_add(test);
+	call_target(&call);
+	KUNIT_EXPECT_EQ(test, probe.hits, 1);
+	expect_image(test, &changed, &call.out, X9);
+	KUNIT_EXPECT_EQ(test, call.body, TARGET);
+	KUNIT_EXPECT_EQ(test, call.landed, CALLER);
+}
+
+static int return_elsewhere(struct pt_regs *regs)
+{
+	procedure_link_pointer_set(regs, (unsigned long)probe_test_elsewhere);
+	return 0;
+}
+
+static void changed_link_register_holds(struct kunit *test)
+{
+	struct call call;
+
+	probe.action = return_elsewhere;
+	probe_add(test);
+	call_target(&call);
+	call.in.x[30] = (unsigned long)probe_test_elsewhere;
+	expect_image(test, &call.in, &call.out, X9);
+	KUNIT_EXPECT_EQ(test, call.body, TARGET);
+	KUNIT_EXPECT_EQ(test, call.landed, ELSEWHERE);
+}
+
+static int redirect(struct pt_regs *regs)
+{
+	change_registers(regs, X18);
+	instruction_pointer_set(regs, (unsigned long)probe_test_replacement);
+	return 1;
+}
+
+static void redirected_call_goes_elsewhere(struct kunit *test)
+{
+	struct call call;
+
+	probe.kp.post_handler = post_handler;
+	probe.action = redirect;
+	probe_add(test);
+	call_target(&call);
+	KUNIT_EXPECT_EQ(test, probe.hits, 1);
+	KUNIT_EXPECT_EQ(test, probe.posts, 0);
+	expect_image(test, &changed, &call.out, X9);
+	KUNIT_EXPECT_EQ(test, call.body, REPLACEMENT);
+	KUNIT_EXPECT_EQ(test, call.landed, CALLER);
+}
+
+static int mask_interrupts(struct pt_regs *regs)
+{
+	regs->pstate |= PSR_I_BIT;
+	return 0;
+}
+
+static void changed_interrupt_mask_holds(struct kunit *test)
+{
+	struct call call;
+
+	probe.action = mask_interrupts;
+	probe_add(test);
+	call_target(&call);
+	call.in.daif |= PSR_I_BIT;
+	expect_image(test, &call.in, &call.out, X9);
+}
+
+static unsigned long trace[32];
+static unsigned int trace_length;
+
+static int take_trace(struct pt_regs *regs)
+{
+	trace_length = stack_trace_save(trace, ARRAY_SIZE(trace), 0);
+	return 0;
+}
+
+static unsigned int trace_find(void *function)
+{
+	unsigned long offset, size = 0;
+	unsigned int i;
+
+	kallsyms_lookup_size_offset((unsigned long)function, &size, &offset);
+	for (i = 0; i < trace_length; i++) {
+		if (trace[i] - (unsigned long)function < size)
+			break;
+	}
+	return i;
+}
+
+static void stack_trace_names_function_and_caller(struct kunit *test)
+{
+	unsigned int target;
+	struct call call;
+
+	probe.action = take_trace;
+	probe_add(test);
+	call_target(&call);
+	target = trace_find(probe_test_target);
+	KUNIT_ASSERT_LT(test, target + 2, trace_length);
+	KUNIT_EXPECT_EQ(test, trace[target + 1], call.in.x[30]);
+	KUNIT_EXPECT_EQ(test, trace_find(probe_test_call), target + 1);
+	KUNIT_EXPECT_EQ(test, trace_find(call_target), target + 2);
+}
+
+static int try_probe(unsigned long addr)
+{
+	struct kprobe kp = { .addr = (kprobe_opcode_t *)addr, .pre_handler = pre_handler };
+	int err = register_kprobe(&kp);
+
+	if (!err)
+		unregister_kprobe(&kp);
+	return err;
+}
+
+/* The pointer to ftrace's ops, what copies the link register under a pad, the call. */
+static void words_of_ftrace_are_refused(struct kunit *test)
+{
+	unsigned long entry = (unsigned long)probe_test_target, addr;
+	unsigned long call = location_of(probe_test_target);
+
+	KUNIT_EXPECT_EQ(test, call - entry,
+			IS_ENABLED(CONFIG_ARM64_BTI_KERNEL) ? 8 : 4);
+	KUNIT_EXPECT_EQ(test, try_probe(entry - 8), -EINVAL);
+	KUNIT_EXPECT_EQ(test, try_probe(entry - 4), -EINVAL);
+	for (addr = entry + 4; addr <= call; addr += 4)
+		KUNIT_EXPECT_EQ_MSG(test, try_probe(addr), -EINVAL, "+%#lx", addr - entry);
+	KUNIT_EXPECT_EQ(test, try_probe(entry), 0);
+	KUNIT_EXPECT_EQ(test, try_probe(call + 4), 0);
+}
+
+/* The others who may be called at a function's entry. */
+
+struct party {
+	const char	*name;
+	int		(*attach)(void);
+	void		(*detach)(void);
+	unsigned long	*calls;
+};
+
+static unsigned long tracer_calls, tracer_argument;
+static bool tracer_got_regs;
+
+static void tracer_func(unsigned long ip, unsigned long parent_ip,
+			struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	tracer_calls++;
+	tracer_argument = ftrace_regs_get_argument(fregs, 7);
+	tracer_got_regs = ftrace_get_regs(fregs);
+}
+
+static struct ftrace_ops tracer_ops = { .func = tracer_func };
+
+static int ops_attach(struct ftrace_ops *ops)
+{
+	int err = ftrace_set_filter_ip(ops, location_of(probe_test_target), 0, 1);
+
+	return err ?: register_ftrace_function(ops);
+}
+
+static int tracer_attach(void)
+{
+	return ops_attach(&tracer_ops);
+}
+
+static void tracer_detach(void)
+{
+	unregister_ftrace_function(&tracer_ops);
+}
+
+static unsigned long probe_calls;
+
+static int count_and_change(struct pt_regs *regs)
+{
+	probe_calls++;
+	change_registers(regs, X18 | X29);
+	return 0;
+}
+
+static int probe_attach(void)
+{
+	probe_reset();
+	probe.action = count_and_change;
+	return register_kprobe(&probe.kp);
+}
+
+static void probe_detach(void)
+{
+	unregister_kprobe(&probe.kp);
+}
+
+#ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
+static struct ftrace_ops direct_ops;
+
+static int direct_attach(void)
+{
+	int err = ftrace_set_filter_ip(&direct_ops, location_of(probe_test_target), 0, 1);
+
+	return err ?: register_ftrace_direct(&direct_ops, (unsigned long)probe_test_direct);
+}
+
+static void direct_detach(void)
+{
+	unregister_ftrace_direct(&direct_ops, (unsigned long)probe_test_direct, false);
+}
+#endif
+
+static unsigned long graph_returns;
+
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+static int graph_entry(struct ftrace_graph_ent *ent, struct fgraph_ops *gops)
+{
+	return 1;
+}
+
+static void graph_return(struct ftrace_graph_ret *ret, struct fgraph_ops *gops)
+{
+	graph_returns++;
+}
+
+static struct fgraph_ops graph_ops = {
+	.entryfunc	= graph_entry,
+	.retfunc	= graph_return,
+};
+
+static int graph_attach_to(void *function)
+{
+	int err = ftrace_set_filter_ip(&graph_ops.ops, location_of(function), 0, 1);
+
+	return err ?: register_ftrace_graph(&graph_ops);
+}
+
+static int graph_attach(void)
+{
+	return graph_attach_to(probe_test_target);
+}
+
+static void graph_detach(void)
+{
+	unregister_ftrace_graph(&graph_ops);
+}
+#endif
+
+static unsigned long ret_returns;
+
+static int ret_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	ret_returns++;
+	return 0;
+}
+
+static struct kretprobe ret_probe;
+
+static int ret_attach_to(void *function)
+{
+	ret_probe = (struct kretprobe) {
+		.kp.addr = function,
+		.handler = ret_handler,
+	};
+	return register_kretprobe(&ret_probe);
+}
+
+static int ret_attach(void)
+{
+	return ret_attach_to(probe_test_target);
+}
+
+static void ret_detach(void)
+{
+	unregister_kretprobe(&ret_probe);
+}
+
+static const struct party parties[] = {
+	{ "probe", probe_attach, probe_detach, &probe_calls },
+	{ "return probe", ret_attach, ret_detach, &ret_returns },
+	{ "tracer", tracer_attach, tracer_detach, &tracer_calls },
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+	{ "graph", graph_attach, graph_detach, &graph_returns },
+#endif
+#ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
+	{ "direct call", direct_attach, direct_detach, &probe_test_directs },
+#endif
+};
+
+#define NR_PARTIES	ARRAY_SIZE(parties)
+#define PROBE		BIT(0)
+#define RETURN_PROBE	BIT(1)
+#define TRACER		BIT(2)
+
+/* What calls that need not save everything, or direct ones, are free to change. */
+static u32 lost_registers(unsigned int attached)
+{
+	u32 scratch = X9 | X17 | X30;
+
+	if (attached && !(attached & (PROBE | RETURN_PROBE)))
+		scratch |= GENMASK(18, 9) | NZCV;
+	return scratch;
+}
+
+static void expect_calls(struct kunit *test, unsigned int attached, const char *order)
+{
+	unsigned long before[NR_PARTIES];
+	const struct image *want;
+	struct image seen;
+	struct call call;
+	int i;
+
+	for (i = 0; i < NR_PARTIES; i++)
+		before[i] = *parties[i].calls;
+	call_target(&call);
+	for (i = 0; i < NR_PARTIES; i++)
+		KUNIT_EXPECT_EQ_MSG(test, *parties[i].calls - before[i], !!(attached & BIT(i)),
+				    "%s, of %s", parties[i].name, order);
+
+	image_of(&seen, &probe.pre);
+	if (attached & PROBE)
+		expect_image(test, &call.in, &seen, X9 | X30);
+	want = attached & PROBE ? &changed : &call.in;
+	expect_image(test, want, &call.out, lost_registers(attached));
+	KUNIT_EXPECT_EQ_MSG(test, call.body, TARGET, "%s", order);
+	KUNIT_EXPECT_EQ_MSG(test, call.landed, CALLER, "%s", order);
+	if (!(attached & TRACER))
+		return;
+	KUNIT_EXPECT_TRUE(test, tracer_argument == call.in.x[7] ||
+			  (attached & PROBE && tracer_argument == changed.x[7]));
+	KUNIT_EXPECT_EQ_MSG(test, tracer_got_regs, !!(attached & (PROBE | RETURN_PROBE)),
+			    "%s", order);
+}
+
+/* They come in this order, and leave in it too, or in the opposite one. */
+static void try_order(struct kunit *test, const u8 *order, bool reverse)
+{
+	unsigned int i, attached = 0;
+	char names[NR_PARTIES + 1] = { };
+
+	for (i = 0; i < NR_PARTIES; i++)
+		names[i] = parties[order[i]].name[0];
+	for (i = 0; i < NR_PARTIES; i++) {
+		KUNIT_ASSERT_EQ_MSG(test, parties[order[i]].attach(), 0, "%s", names);
+		attached |= BIT(order[i]);
+		expect_calls(test, attached, names);
+	}
+	for (i = 0; i < NR_PARTIES; i++) {
+		u8 leaves = order[reverse ? NR_PARTIES - 1 - i : i];
+
+		parties[leaves].detach();
+		attached &= ~BIT(leaves);
+		expect_calls(test, attached, names);
+	}
+}
+
+static void try_orders(struct kunit *test, u8 *order, unsigned int n, unsigned int *tried)
+{
+	unsigned int i;
+
+	if (n == 1) {
+		try_order(test, order, *tried & 1);
+		++*tried;
+		return;
+	}
+	for (i = 0; i < n; i++) {
+		try_orders(test, order, n - 1, tried);
+		swap(order[n & 1 ? 0 : i], order[n - 1]);
+	}
+}
+
+static void everybody_is_called_in_every_order_of_attach(struct kunit *test)
+{
+	unsigned int i, tried = 0;
+	u8 order[NR_PARTIES];
+
+	for (i = 0; i < NR_PARTIES; i++)
+		order[i] = i;
+	try_orders(test, order, NR_PARTIES, &tried);
+	kunit_info(test, "%u orders", tried);
+}
+
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+static noinline void traced_function(void)
+{
+	take_trace(NULL);
+	barrier();
+}
+
+static noinline void traced_functions_caller(void)
+{
+	traced_function();
+	barrier();
+}
+
+static void expect_caller_in_trace(struct kunit *test)
+{
+	unsigned long returns = graph_returns + ret_returns;
+	unsigned int traced;
+
+	traced_functions_caller();
+	KUNIT_EXPECT_EQ(test, graph_returns + ret_returns, returns + 2);
+	traced = trace_find(traced_function);
+	KUNIT_ASSERT_LT(test, traced + 1, trace_length);
+	KUNIT_EXPECT_EQ(test, trace_find(traced_functions_caller), traced + 1);
+}
+
+static void stack_trace_sees_through_two_diversions(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, ret_attach_to(traced_function), 0);
+	KUNIT_ASSERT_EQ(test, graph_attach_to(traced_function), 0);
+	expect_caller_in_trace(test);
+	ret_detach();
+	KUNIT_ASSERT_EQ(test, ret_attach_to(traced_function), 0);
+	expect_caller_in_trace(test);
+	graph_detach();
+	ret_detach();
+}
+#else
+static void stack_trace_sees_through_two_diversions(struct kunit *test)
+{
+	kunit_skip(test, "there is no function graph tracer");
+}
+#endif
+
+static struct ftrace_ops regs_ops = {
+	.func	= tracer_func,
+	.flags	= FTRACE_OPS_FL_SAVE_REGS,
+};
+
+static void only_who_asks_gets_every_register(struct kunit *test)
+{
+	struct call call;
+
+	KUNIT_ASSERT_EQ(test, ops_attach(&regs_ops), 0);
+	call_target(&call);
+	KUNIT_EXPECT_TRUE(test, tracer_got_regs);
+	unregister_ftrace_function(&regs_ops);
+
+	KUNIT_ASSERT_EQ(test, tracer_attach(), 0);
+	call_target(&call);
+	KUNIT_EXPECT_FALSE(test, tracer_got_regs);
+	tracer_detach();
+}
+
+static int ftrace_test_init(struct kunit *test)
+{
+	prandom_seed_state(&random, 612);
+	probe_reset();
+	return 0;
+}
+
+static struct kunit_case ftrace_cases[] = {
+	KUNIT_CASE(handlers_see_every_register),
+	KUNIT_CASE(changes_of_every_register_hold),
+	KUNIT_CASE(changed_link_register_holds),
+	KUNIT_CASE(redirected_call_goes_elsewhere),
+	KUNIT_CASE(changed_interrupt_mask_holds),
+	KUNIT_CASE(stack_trace_names_function_and_caller),
+	KUNIT_CASE(words_of_ftrace_are_refused),
+	KUNIT_CASE(stack_trace_sees_through_two_diversions),
+	KUNIT_CASE(only_who_asks_gets_every_register),
+	KUNIT_CASE_SLOW(everybody_is_called_in_every_order_of_attach),
+	{ }
+};
+
+static struct kunit_suite ftrace_suite = {
+	.name		= "kprobes_arm64_ftrace",
+	.init		= ftrace_test_init,
+	.test_cases	= ftrace_cases,
+};
+
+kunit_test_suite(ftrace_suite);
