@@ -250,6 +250,12 @@ static int take_trace(struct pt_regs *regs)
 	return 0;
 }
 
+static int take_trace_by_registers(struct pt_regs *regs)
+{
+	trace_length = stack_trace_save_regs(regs, trace, ARRAY_SIZE(trace), 0);
+	return 0;
+}
+
 static unsigned int trace_find(void *function)
 {
 	unsigned long offset, size = 0;
@@ -263,19 +269,28 @@ static unsigned int trace_find(void *function)
 	return i;
 }
 
+static void expect_target_in_trace(struct kunit *test, const struct call *call)
+{
+	unsigned int target = trace_find(probe_test_target);
+
+	KUNIT_ASSERT_LT(test, target + 2, trace_length);
+	KUNIT_EXPECT_EQ(test, trace[target + 1], call->in.x[30]);
+	KUNIT_EXPECT_EQ(test, trace_find(probe_test_call), target + 1);
+	KUNIT_EXPECT_EQ(test, trace_find(call_target), target + 2);
+}
+
 static void stack_trace_names_function_and_caller(struct kunit *test)
 {
-	unsigned int target;
 	struct call call;
 
 	probe.action = take_trace;
 	probe_add(test);
 	call_target(&call);
-	target = trace_find(probe_test_target);
-	KUNIT_ASSERT_LT(test, target + 2, trace_length);
-	KUNIT_EXPECT_EQ(test, trace[target + 1], call.in.x[30]);
-	KUNIT_EXPECT_EQ(test, trace_find(probe_test_call), target + 1);
-	KUNIT_EXPECT_EQ(test, trace_find(call_target), target + 2);
+	expect_target_in_trace(test, &call);
+	probe.action = take_trace_by_registers;
+	call_target(&call);
+	expect_target_in_trace(test, &call);
+	KUNIT_EXPECT_EQ(test, trace[0], (unsigned long)probe_test_target);
 }
 
 static int try_probe(unsigned long addr)
