@@ -79,7 +79,7 @@ asm("	.macro probe_test_body number\n"
 "	.type	probe_test_target, %function\n"
 "probe_test_target:\n"
 #ifdef CONFIG_ARM64_BTI_KERNEL
-"	bti	c\n"
+"	hint	#34\n"				/* bti c */
 #endif
 "	nop\n"
 "	nop\n"
