@@ -10,6 +10,7 @@
 #include <linux/align.h>
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_hit.h>
 #include <linux/preempt.h>
 #include <asm/insn.h>
 
@@ -34,20 +35,22 @@ int arch_prepare_kprobe_ftrace(struct kprobe *p)
 	return 0;
 }
 
-static __always_inline void entry_hit(unsigned long ip, struct pt_regs *regs)
+static __always_inline bool step_over(struct kprobe *p, struct pt_regs *regs)
 {
-	unsigned long entry = entry_of(ip), resume = regs->pc;
-	struct kprobe_hit_at hit;
+	regs->pc = site_of(p)->ftrace_ip + AARCH64_INSN_SIZE;
+	return true;
+}
 
-	regs->pc = entry;
-	hit = kprobe_hit_at(entry, regs);
-	if (unlikely(hit.what == KPROBE_HIT_REDIRECTED))
+static __always_inline void entry_hit(unsigned long entry, struct pt_regs *regs)
+{
+	struct kprobe_site *site = kprobe_find_site(entry);
+	unsigned long resume = regs->pc;
+
+	if (unlikely(!site))
 		return;
-	if (unlikely(hit.p && hit.p->post_handler && hit.what == KPROBE_HIT_CONTINUE)) {
-		regs->pc = ip + AARCH64_INSN_SIZE;
-		kprobe_hit_post(hit.p, regs);
-	}
-	regs->pc = resume;
+	regs->pc = entry;
+	if (likely(kprobe_hit_site(site, regs, step_over) != KPROBE_HIT_REDIRECTED))
+		regs->pc = resume;
 }
 
 /*
@@ -57,11 +60,9 @@ static __always_inline void entry_hit(unsigned long ip, struct pt_regs *regs)
 void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 			   struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
-	if (unlikely(kprobe_ftrace_disabled))
-		return;
 	preempt_disable_notrace();
-	entry_hit(ip, &arch_ftrace_regs(fregs)->regs);
-	preempt_enable_notrace();
+	entry_hit(entry_of(ip), &arch_ftrace_regs(fregs)->regs);
+	kprobe_preempt_enable();
 }
 
 NOKPROBE_SYMBOL(kprobe_ftrace_handler);
