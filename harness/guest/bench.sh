@@ -1,20 +1,36 @@
 # SPDX-License-Identifier: GPL-2.0
-# harness/bench: the module prints its figures to the kernel log. Sets of figures: "alone" and "crowd"
-# (20,000 other probes), with jump optimization off, and where the kernel has that, "pending": it is
-# on, but the probes are so young that they still are breakpoints.
+# harness/bench: the module prints its figures to the kernel log. From the kernel command line:
+#   kpothers=N	how many other probes make a crowd
+#   kpwall=1	the wall time of two CPUs, and nothing else
+# Sets of figures: off and on say whether there is jump optimization (where a kernel has no switch
+# for it, there is no set on), crowd-off and crowd-on are the same among the others.
 optimization=/proc/sys/debug/kprobes-optimization
 
-bench()	# SET OTHERS OPTIMIZATION
+bench()	# SET OPTIMIZATION PARAMETER...
 {
-	[ ! -f $optimization ] || echo "$3" >$optimization
-	if insmod /modules/kprobe_bench.ko "set=$1" "others=$2"; then
-		kptest pass "bench $1"
+	name=$1 optimized=$2
+	shift 2
+	if [ -f $optimization ]; then
+		echo "$optimized" >$optimization
+	elif [ "$optimized" = 1 ]; then
+		return
+	fi
+	if insmod /modules/kprobe_bench.ko "set=$name" "$@"; then
+		kptest pass "bench $name"
 		rmmod kprobe_bench
 	else
-		kptest fail "bench $1"
+		kptest fail "bench $name"
 	fi
 }
 
-bench alone 0 0
-[ ! -f $optimization ] || bench pending 0 1
-bench crowd "${kpothers:-20000}" 0
+if [ "${kpwall:-0}" = 1 ]; then
+	bench wall 0 wall=1
+else
+	for module in /modules/bench_sites_*.ko; do
+		insmod "$module"
+	done
+	bench off 0
+	bench on 1 optimized=1
+	bench crowd-off 0 "others=$kpothers"
+	bench crowd-on 1 "others=$kpothers" optimized=1
+fi
