@@ -4,13 +4,15 @@
 
 A .log is a console with the lines of kprobe_bench.ko; a .vectors the debug exceptions that QEMU saw,
 in order: those called "trap" between two called "mark" are the traps of one case; a .wall.log the
-console of two CPUs. DIRECTORY/bench.json gets all the figures.
+console of two CPUs. DIRECTORY/bench.json gets all the figures, DIRECTORY/bench.svg the main table.
 """
 import json
 import os
 import re
 import statistics
 import sys
+
+from bench_chart import chart
 
 KERNELS = ("pristine", "ours")
 
@@ -325,6 +327,8 @@ def main():
     print_notes(both)
     with open(os.path.join(directory, "bench.json"), "w") as file:
         json.dump(result, file, indent=1)
+    with open(os.path.join(directory, "bench.svg"), "w") as file:
+        file.write(chart(f"{arch}: guest instructions per hit", result["rows"]))
 
 
 main()

@@ -5,7 +5,7 @@
 # Both kernels have the same config (VARIANT=plain) and run the same module: once on one CPU whose
 # counter counts guest instructions, with traps counted in QEMU's log of exceptions, and once on two
 # CPUs that are threads of their own, by the clock. See guest/bench.sh for the sets of figures. The
-# table and out/bench/$ARCH/bench.json come from bench.py. The pristine kernel's
+# table, out/bench/$ARCH/bench.json and bench.svg come from bench.py. The pristine kernel's
 # instructions are kept until one of the bench's own files changes; its wall time is measured anew,
 # to stand beside ours under the same load.
 #
