@@ -43,7 +43,7 @@ series-check: series ## git am the series on the pristine tree, building the ker
 check: series ## checkpatch --strict on the series, sparse and W=1 on our files
 	@$(H)/check.sh
 
-bench: ## guest instructions and traps per hit, beside the pristine kernel's
+bench: ## what a hit costs, beside the pristine kernel's: tables, out/bench/$ARCH/bench.{json,svg}
 	@$(H)/bench.sh
 
 clean: ## remove build/ and out/, except the unpacked source and the compiler cache
