@@ -59,6 +59,13 @@ for bad in 2 x -1 maybe; do
 	check_is "'$bad' changes nothing" "$(cat $switch)" 0
 done
 
+gone='^[0-9a-f]{8,16} - path=- probes=1 .* why=gone$'
+gone()
+{
+	grep -E -c -e "$gone" $sites
+}
+
+gone_before=$(gone)
 before=$(wc -l <$sites)
 add_event "p:kp/entry test_kprobes_victim:kprobes_victim"
 add_event "r:kp/back test_kprobes_victim:kprobes_victim"
@@ -125,10 +132,9 @@ if can_define "r1:kp/naps $sleeping" && enable_event naps 1; then
 fi
 
 unload test_kprobes_victim
-gone='^[0-9a-f]{8,16} - path=- probes=1 .* why=gone$'
-check_is "sites of text that went say so" "$(grep -E -c -e "$gone" $sites)" 2
+check_is "sites of text that went say so" "$(gone)" $((gone_before + 2))
 check "in the expected form" fails grep -E -v -e "$form" $sites
 no_events
-check "and go with their probes" fails grep -q 'why=gone$' $sites
+check_is "and go with their probes" "$(gone)" "$gone_before"
 check_is "without events there are as many lines as before" "$(wc -l <$sites)" "$before"
 finish
