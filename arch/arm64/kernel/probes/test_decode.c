@@ -958,9 +958,10 @@ struct tally {
 /* Whether a copy can branch back by itself; else it takes a second trap. */
 static bool reaches(unsigned long slot, unsigned long at)
 {
+	const long reach = SZ_128M - PAGE_SIZE;
 	long distance = at - slot;
 
-	return distance > -SZ_128M + PAGE_SIZE && distance < SZ_128M - PAGE_SIZE;
+	return distance > -reach && distance < reach;
 }
 
 static void count(struct tally *t, unsigned long at, unsigned long start, unsigned long end,
