@@ -732,6 +732,7 @@ static bool is_patched(void *addr)
 {
 	bool patched;
 
+	guard(mutex)(&kprobe_mutex);
 	kprobe_text_lock();
 	patched = kprobes_is_patched(addr);
 	kprobe_text_unlock();
@@ -947,6 +948,7 @@ static void kill_site(struct kprobe_site *site, struct kprobes_text *text, u8 *l
 
 static void put_text_back(struct kprobes_text *text)
 {
+	guard(mutex)(&kprobe_mutex);
 	kprobe_text_lock();
 	kprobes_put_text(text->start, text->copy, text->size);
 	kprobe_text_unlock();

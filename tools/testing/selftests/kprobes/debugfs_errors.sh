@@ -71,12 +71,14 @@ while [ $number -le $((kept + extra)) ]; do
 	number=$((number + 1))
 done
 check_is "the last $kept are kept" "$(wc -l <$errors)" $kept
-number=$extra
+# Some insmod tries twice, so a name can be there once or twice.
+found=$(sed 's/^[^ ]* \([^:]*\):.*/\1/' $errors | uniq)
 wanted=
+number=$((kept + extra - $(echo "$found" | wc -l)))
 while [ $number -lt $((kept + extra)) ]; do
 	number=$((number + 1))
 	wanted="$wanted no_such_${number}_function+0x0"
 done
-found=$(sed 's/^[^ ]* \([^:]*\):.*/ \1/' $errors | tr -d '\n')
-check_is "in their turn, the last one last" "$found" "$wanted"
+check "there are many of them" [ "$(echo "$found" | wc -l)" -ge $((kept / 2)) ]
+check_is "in their turn, the last one last" " $(echo "$found" | tr '\n' ' ')" "$wanted "
 finish
