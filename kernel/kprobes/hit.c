@@ -365,6 +365,8 @@ void opt_pre_handler(struct kprobe *p, struct pt_regs *regs)
 		kprobes_inc_nmissed_count(p);
 		return;
 	}
+	if (static_branch_unlikely(&kprobe_stats))
+		kprobe_count_hit(site_of(p));
 	list_for_each_entry_lockless(kp, &site_of(p)->probes, list) {
 		if (!kp->pre_handler || kprobe_disabled(kp))
 			continue;
