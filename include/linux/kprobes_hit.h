@@ -12,7 +12,6 @@
 #include <linux/kprobes_table.h>
 #include <linux/percpu.h>
 
-
 /*
  * What a site is, and what happens to it:
  *

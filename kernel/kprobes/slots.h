@@ -7,7 +7,6 @@
 #include <linux/mutex.h>
 #include <linux/workqueue.h>
 
-
 struct slot_page;
 
 /**

@@ -117,6 +117,10 @@ static __always_inline unsigned long kprobe_way_out(struct kprobe *p, unsigned l
 	return (unsigned long)optinsn->insn + optinsn->copy[offset];
 }
 
+/* Of the linker's. */
+extern struct exception_table_entry __start___ex_table[];
+extern struct exception_table_entry __stop___ex_table[];
+
 unsigned long kprobe_covered_by_copy(struct kprobe *p, unsigned long ip);
 void kprobe_recover_covered(struct kprobe *p, u8 *buf, int at, int len);
 #else

@@ -350,6 +350,15 @@ int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 
 NOKPROBE_SYMBOL(kprobe_fault_handler);
 
+/* Behind either copy the instruction is done. */
+static __always_inline unsigned long copied_into_slot(struct kprobe *p, unsigned long ip)
+{
+	unsigned long offset = (ip - (unsigned long)p->ainsn.insn) % KPROBE_SLOT_LAST_OFFSET;
+	unsigned long length = p->ainsn.emulation.length;
+
+	return (unsigned long)p->addr + (offset < length ? 0 : length);
+}
+
 /**
  * kprobe_original_ip() - what an address in a slot or detour stands for
  * @ip: any address
@@ -360,21 +369,14 @@ NOKPROBE_SYMBOL(kprobe_fault_handler);
  */
 unsigned long kprobe_original_ip(unsigned long ip)
 {
-	unsigned long slot, original = ip;
 	struct kprobe *p;
 
 	preempt_disable_notrace();
 	p = kprobe_slot_owner(ip);
-	if (p) {
-		slot = (unsigned long)p->ainsn.insn;
-		original = kprobe_covered_by_copy(p, ip);
-		if (!original)
-			original = (unsigned long)p->addr +
-				   ((ip - slot) % KPROBE_SLOT_LAST_OFFSET < p->ainsn.emulation.length ?
-				    0 : p->ainsn.emulation.length);
-	}
+	if (p)
+		ip = kprobe_covered_by_copy(p, ip) ?: copied_into_slot(p, ip);
 	preempt_enable_notrace();
-	return original;
+	return ip;
 }
 
 NOKPROBE_SYMBOL(kprobe_original_ip);

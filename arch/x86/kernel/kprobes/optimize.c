@@ -148,9 +148,6 @@ static bool other_part_leads_inside(struct covered *c)
 	return named_leads_inside(c, module, name);
 }
 
-extern struct exception_table_entry __start___ex_table[];
-extern struct exception_table_entry __stop___ex_table[];
-
 static unsigned long fixup_of(const struct exception_table_entry *e)
 {
 	return (unsigned long)&e->fixup + e->fixup;
