@@ -31,6 +31,7 @@ union kretprobe_stack {
 /* Private data of more than this is not kept on return stacks. */
 #define KRETPROBE_STACK_DATA	512
 
+#ifdef CONFIG_KRETPROBE_RETURN_STACK
 /* Whether both are in the same block, the last byte of which is never used. */
 static __always_inline bool kretprobe_same_stack(unsigned long a, unsigned long b)
 {
@@ -38,7 +39,6 @@ static __always_inline bool kretprobe_same_stack(unsigned long a, unsigned long 
 }
 
 /* kretprobe_list.c */
-#ifdef CONFIG_KRETPROBE_RETURN_STACK
 struct llist_node *kretprobe_first(void);
 void kretprobe_drop(struct llist_node *last);
 #else
