@@ -1050,6 +1050,8 @@ static noinline __noclone void trace_both_ways(struct kunit *test, struct trace 
 	unsigned int on;
 
 	for (on = 0; on < 2; on++) {
+		/* One call for both: unrolled, there would be two to return to. */
+		OPTIMIZER_HIDE_VAR(on);
 		KUNIT_EXPECT_EQ(test, 0, switch_set(on));
 		KUNIT_EXPECT_TRUE(test, comes_to(probe->kp.addr,
 						 on ? SITE_OPTIMIZED : SITE_ARMED));
