@@ -253,15 +253,15 @@ void kprobe_explain_oops(struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_explain_oops);
 
-/*
- * The pre_handler and post_handler of every site, for architectures that call
- * these with current_kprobe set and a recursion guard of their own.
- */
 static __always_inline bool carry_out_later(struct kprobe *p, struct pt_regs *regs)
 {
 	return false;
 }
 
+/*
+ * The pre_handler and post_handler of every site, for architectures that call
+ * these with current_kprobe set and a recursion guard of their own.
+ */
 int kprobe_site_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	return kprobe_hit_site(site_of(kp), regs, carry_out_later) ==

@@ -136,6 +136,14 @@ void kprobe_unoptimize_sites(struct list_head *sites)
 	unoptimize(&ops);
 }
 
+/* A list by kp.list is for one use, because a plan's is by that as well. */
+static void use_list(struct list_head *sites, void (*fn)(struct list_head *sites))
+{
+	fn(sites);
+	while (!list_empty(sites))
+		list_del_init(sites->next);
+}
+
 /**
  * kprobe_unoptimize_around() - take out a jump that covers an address
  * @addr: where somebody wants to put a probe
@@ -178,9 +186,7 @@ void kprobe_optimize_around(unsigned long addr)
 		    list_empty(&site->kp.list))
 			list_add_tail(&site->kp.list, &sites);
 	}
-	kprobe_optimize_sites(&sites);
-	while (!list_empty(&sites))
-		list_del_init(sites.next);
+	use_list(&sites, kprobe_optimize_sites);
 }
 
 /**
@@ -266,9 +272,7 @@ static void for_all_sites(void (*fn)(struct list_head *sites))
 		if (kprobe_site_armed(site) && !kprobe_ftrace(&site->kp))
 			list_add_tail(&site->kp.list, &sites);
 	}
-	fn(&sites);
-	while (!list_empty(&sites))
-		list_del_init(sites.next);
+	use_list(&sites, fn);
 }
 
 static void forbid(struct list_head *sites)

@@ -8,24 +8,8 @@
 #include <asm/brk-imm.h>
 #include <asm/ptrace.h>
 
+#include "regs.h"
 #include "slot.h"
-
-	.macro	general, op:req
-	\op	x0, x1, [sp, #S_X0]
-	\op	x2, x3, [sp, #S_X2]
-	\op	x4, x5, [sp, #S_X4]
-	\op	x6, x7, [sp, #S_X6]
-	\op	x8, x9, [sp, #S_X8]
-	\op	x10, x11, [sp, #S_X10]
-	\op	x12, x13, [sp, #S_X12]
-	\op	x14, x15, [sp, #S_X14]
-	\op	x16, x17, [sp, #S_X16]
-	\op	x18, x19, [sp, #S_X18]
-	\op	x20, x21, [sp, #S_X20]
-	\op	x22, x23, [sp, #S_X22]
-	\op	x24, x25, [sp, #S_X24]
-	\op	x26, x27, [sp, #S_X26]
-	.endm
 
 /*
  * Called from the slot, with a pt_regs at the stack pointer that has x29 and x30
@@ -37,8 +21,8 @@
  */
 	.macro	from_slot name:req, handler:req, owner:req
 SYM_CODE_START(\name)
-	general	stp
-	str	x28, [sp, #S_X28]
+	caller_saved stp
+	callee_saved stp
 	add	x1, sp, #PT_REGS_SIZE
 	str	x1, [sp, #S_SP]
 	mrs	x2, nzcv
@@ -55,8 +39,8 @@ SYM_CODE_START(\name)
 	mov	x30, x0
 	ldr	x1, [sp, #S_PSTATE]
 	msr	nzcv, x1
-	ldr	x28, [sp, #S_X28]
-	general	ldp
+	callee_saved ldp
+	caller_saved ldp
 	ret
 SYM_CODE_END(\name)
 NOKPROBE(\name)

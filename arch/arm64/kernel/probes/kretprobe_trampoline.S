@@ -8,27 +8,7 @@
 #include <asm/assembler.h>
 #include <asm/ptrace.h>
 
-	/* To or from a pt_regs at sp: what a call may change, and what it preserves */
-	.macro	caller_saved, op:req
-	\op	x0, x1, [sp, #S_X0]
-	\op	x2, x3, [sp, #S_X2]
-	\op	x4, x5, [sp, #S_X4]
-	\op	x6, x7, [sp, #S_X6]
-	\op	x8, x9, [sp, #S_X8]
-	\op	x10, x11, [sp, #S_X10]
-	\op	x12, x13, [sp, #S_X12]
-	\op	x14, x15, [sp, #S_X14]
-	\op	x16, x17, [sp, #S_X16]
-	.endm
-
-	.macro	callee_saved, op:req
-	\op	x18, x19, [sp, #S_X18]
-	\op	x20, x21, [sp, #S_X20]
-	\op	x22, x23, [sp, #S_X22]
-	\op	x24, x25, [sp, #S_X24]
-	\op	x26, x27, [sp, #S_X26]
-	\op	x28, x29, [sp, #S_X28]
-	.endm
+#include "regs.h"
 
 	.text
 

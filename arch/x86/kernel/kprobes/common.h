@@ -83,6 +83,9 @@ static __always_inline bool kprobe_emulate(struct kprobe *p, struct pt_regs *reg
 	return em->fn(em, regs);
 }
 
+/* int3.c */
+void kprobe_carry_out(struct kprobe *p, struct pt_regs *regs);
+
 /* What is carried out by a copy that a post handler sees the end of. */
 static __always_inline unsigned long kprobe_last_copy(const struct kprobe *p)
 {

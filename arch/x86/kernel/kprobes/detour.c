@@ -35,23 +35,6 @@ static __always_inline bool go_on(struct pt_regs *regs, unsigned long to)
 	return false;
 }
 
-/* An emulation that kprobe_emulate() has left out: its operand may fault. */
-static unsigned long with_post(struct kprobe *p, struct pt_regs *regs)
-{
-	const struct kprobe_emulation *em = &p->ainsn.emulation;
-
-	if (!em->fn)
-		return kprobe_last_copy(p);
-	regs->ip = (unsigned long)p->addr;
-	regs->orig_ax = -1;
-	if (!em->fn(em, regs))
-		return kprobe_last_copy(p);
-	kprobe_hit_post(p, regs);
-	return kprobe_way_out(p, regs->ip);
-}
-
-NOKPROBE_SYMBOL(with_post);
-
 static bool some_way_out(struct kprobe *p, struct pt_regs *regs, enum kprobe_hit what)
 {
 	switch (what) {
@@ -59,9 +42,9 @@ static bool some_way_out(struct kprobe *p, struct pt_regs *regs, enum kprobe_hit
 		regs->ip = kprobe_way_out(p, regs->ip);
 		return true;
 	case KPROBE_HIT_CONTINUE:
-		if (p->post_handler)
-			return go_on(regs, with_post(p, regs));
-		fallthrough;
+		regs->orig_ax = -1;
+		kprobe_carry_out(p, regs);
+		return go_on(regs, regs->ip);
 	default:
 		return go_on(regs, kprobe_detour_copy(p));
 	}

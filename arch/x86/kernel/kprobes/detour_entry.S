@@ -11,27 +11,10 @@
 #include <asm/segment.h>
 #include <asm/unwind_hints.h>
 
+#include "../../entry/calling.h"
 #include "detour.h"
 
 	.text
-
-	.macro	pop_general
-	popq	%r15
-	popq	%r14
-	popq	%r13
-	popq	%r12
-	popq	%rbp
-	popq	%rbx
-	popq	%r11
-	popq	%r10
-	popq	%r9
-	popq	%r8
-	popq	%rax
-	popq	%rcx
-	popq	%rdx
-	popq	%rsi
-	popq	%rdi
-	.endm
 
 /*
  * Called from the copy, so that the word on the stack tells which one that is,
@@ -52,22 +35,7 @@ SYM_CODE_START(\name)
 	pushq	$__KERNEL_CS
 	pushq	$0
 	pushq	$KPROBE_HIT_ORIG_AX
-	pushq	%rdi
-	pushq	%rsi
-	pushq	%rdx
-	pushq	%rcx
-	pushq	%rax
-	pushq	%r8
-	pushq	%r9
-	pushq	%r10
-	pushq	%r11
-	pushq	%rbx
-	pushq	%rbp
-	pushq	%r12
-	pushq	%r13
-	pushq	%r14
-	pushq	%r15
-	UNWIND_HINT_REGS
+	PUSH_REGS
 	movq	PTREGS_SIZE(%rsp), %rsi
 	movq	\owner(%rsi), %rsi
 	movq	%rsp, %rdi
@@ -75,7 +43,7 @@ SYM_CODE_START(\name)
 	call	\handler
 	testb	%al, %al
 	jnz	.Lall_of_\name
-	pop_general
+	POP_REGS
 	UNWIND_HINT_IRET_REGS offset=8
 	addq	$24, %rsp
 	UNWIND_HINT sp_reg=ORC_REG_SP sp_offset=32 type=UNWIND_HINT_TYPE_CALL
@@ -85,7 +53,7 @@ SYM_CODE_START(\name)
 
 .Lall_of_\name:
 	UNWIND_HINT_REGS
-	pop_general
+	POP_REGS
 	UNWIND_HINT_IRET_REGS offset=8
 	addq	$8, %rsp
 	iretq

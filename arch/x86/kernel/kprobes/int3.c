@@ -227,6 +227,20 @@ static __always_inline void carry_out(struct kprobe *p, struct pt_regs *regs,
 	regs->ip = kprobe_last_copy(p);
 }
 
+/**
+ * kprobe_carry_out() - carry the instruction of a hit out, with post handlers
+ * @p: a site whose handlers have run, but those
+ * @regs: the registers; the instruction pointer is set to where to go on
+ *
+ * Context: any, NMI included, preemption off.
+ */
+void kprobe_carry_out(struct kprobe *p, struct pt_regs *regs)
+{
+	carry_out(p, regs, false);
+}
+
+NOKPROBE_SYMBOL(kprobe_carry_out);
+
 /* What carry_out() does at a hit. */
 const char *arch_kprobe_path(struct kprobe *p)
 {

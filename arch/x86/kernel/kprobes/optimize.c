@@ -30,10 +30,27 @@
 
 asmlinkage void kprobe_detour_entry(void);
 
-/* What a jump covers: whole instructions, so that may be more than it needs. */
+/*
+ * What a jump covers: whole instructions, so that may be more than it needs. And
+ * the function that is in, which is looked up once: in a module that takes long.
+ */
 struct covered {
-	unsigned long begin, end;
+	unsigned long	begin, end;
+	unsigned long	function, function_end;
+	char		*module;
+	char		name[KSYM_NAME_LEN + sizeof(".cold")];
 };
+
+static bool find_function(struct covered *c)
+{
+	unsigned long size, offset;
+
+	if (!kallsyms_lookup(c->begin, &size, &offset, &c->module, c->name))
+		return false;
+	c->function = c->begin - offset;
+	c->function_end = c->function + size;
+	return true;
+}
 
 static bool inside(const struct covered *c, unsigned long addr)
 {
@@ -117,14 +134,14 @@ static int function_leads_inside(void *c, unsigned long addr)
 }
 
 /* In a module, names need to be told from those of others. */
-static bool named_leads_inside(struct covered *c, const char *module, const char *name)
+static bool named_leads_inside(struct covered *c)
 {
 	char full[MODULE_NAME_LEN + KSYM_NAME_LEN];
 	unsigned long addr;
 
-	if (!module)
-		return kallsyms_on_each_match_symbol(function_leads_inside, name, c) > 0;
-	snprintf(full, sizeof(full), "%s:%s", module, name);
+	if (!c->module)
+		return kallsyms_on_each_match_symbol(function_leads_inside, c->name, c) > 0;
+	snprintf(full, sizeof(full), "%s:%s", c->module, c->name);
 	addr = kallsyms_lookup_name(full);
 	return addr && function_leads_inside(c, addr);
 }
@@ -135,17 +152,13 @@ static bool named_leads_inside(struct covered *c, const char *module, const char
  */
 static bool other_part_leads_inside(struct covered *c)
 {
-	char name[KSYM_NAME_LEN + sizeof(".cold")], *module, *suffix;
-	unsigned long size, offset;
+	char *suffix = strstr(c->name, ".cold");
 
-	if (!kallsyms_lookup(c->begin, &size, &offset, &module, name))
-		return true;
-	suffix = strstr(name, ".cold");
 	if (suffix)
 		*suffix = '\0';
 	else
-		strcat(name, ".cold");
-	return named_leads_inside(c, module, name);
+		strcat(c->name, ".cold");
+	return named_leads_inside(c);
 }
 
 static unsigned long fixup_of(const struct exception_table_entry *e)
@@ -257,7 +270,7 @@ static int add_copy(struct detour *d, struct insn *insn, unsigned long addr)
  * Copies instructions until there is room for the jump. A call is as long as the
  * jump, so what it returns to is behind it.
  */
-static const char *add_copies(struct detour *d, struct covered *c, unsigned long limit)
+static const char *add_copies(struct detour *d, struct covered *c)
 {
 	struct arch_optimized_insn *optinsn = &d->op->optinsn;
 	u8 buf[MAX_INSN_SIZE];
@@ -266,7 +279,7 @@ static const char *add_copies(struct detour *d, struct covered *c, unsigned long
 
 	for (c->end = c->begin; c->end < c->begin + JMP32_INSN_SIZE; c->end += insn.length) {
 		offset = c->end - c->begin;
-		if (kprobe_decode(&insn, buf, c->end) || c->end + insn.length > limit)
+		if (kprobe_decode(&insn, buf, c->end) || c->end + insn.length > c->function_end)
 			return "end";
 		if (offset && get_kprobe((void *)c->end))
 			return "neighbour";
@@ -291,17 +304,16 @@ static bool add_jump(u8 *image, unsigned long run_at, u8 opcode, unsigned long t
 static const char *fill_detour(struct detour *d, struct covered *c)
 {
 	unsigned long entry = (unsigned long)kprobe_detour_entry;
-	unsigned long size, offset;
 	const char *why;
 
 	/* An address before it, as arithmetic makes one, would be none to call. */
 	OPTIMIZER_HIDE_VAR(entry);
-	if (!kallsyms_lookup_size_offset(c->begin, &size, &offset))
+	if (!find_function(c))
 		return "symbol";
 	memset(d->image, INT3_INSN_OPCODE, sizeof(d->image));
 	put_unaligned((unsigned long)&d->op->kp, (unsigned long *)(d->image + DETOUR_OWNER));
 	d->used = DETOUR_COPY;
-	why = add_copies(d, c, c->begin - offset + size);
+	why = add_copies(d, c);
 	if (why)
 		return why;
 	if (!add_jump(d->image + DETOUR_ENTRY, d->slot + DETOUR_ENTRY, CALL_INSN_OPCODE,
@@ -317,7 +329,7 @@ static const char *check_covered(struct covered *c)
 		return "patched";
 	if (fixup_leads_inside(c))
 		return "fixup";
-	if (function_leads_inside(c, c->begin) || other_part_leads_inside(c))
+	if (code_leads_inside(c, c->function, c->function_end) || other_part_leads_inside(c))
 		return "target";
 	return NULL;
 }
