@@ -26,7 +26,7 @@ struct addr_table kprobe_table = {
 	.buckets = RCU_INITIALIZER(&kprobe_table.first),
 	.lock	 = &kprobe_mutex,
 	.grow	 = __WORK_INITIALIZER(kprobe_table.grow, addr_table_grow),
-	.first	 = ADDR_TABLE_FIRST(kprobe_table.first_heads),
+	.first	 = ADDR_TABLE_FIRST,
 };
 
 LIST_HEAD(kprobe_sites);

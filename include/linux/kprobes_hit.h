@@ -56,12 +56,13 @@ struct ftrace_ops;
 
 /**
  * struct kprobe_site - one probed address
+ * @by_addr:	member of the table, except in NEW and GONE; the first, as a lookup
+ *		ends in it
  * @op:		what arch code sees of a site that may be hit through a jump
  * @kp:		what it sees of any. Its flags say what holds for the address, its
  *		list is a plan's
  * @only:	the probe here, if it is the only one, enabled, and has a pre
  *		handler: what most hits need of @probes
- * @by_addr:	member of the table, except in NEW and GONE
  * @probes:	the users' probes, newest first. Written under kprobe_mutex, read
  *		under RCU after a mark was entered
  * @all:	member of kprobe_sites
@@ -77,12 +78,12 @@ struct ftrace_ops;
  * @rcu:	lookups may outlast the table entry
  */
 struct kprobe_site {
+	struct addr_node	by_addr;
 	union {
 		struct optimized_kprobe	op;
 		struct kprobe		kp;
 	};
 	struct kprobe		*only;
-	struct addr_node	by_addr;
 	struct list_head	probes;
 	struct list_head	all;
 	struct list_head	leaving;
@@ -243,7 +244,7 @@ kprobe_hit_site(struct kprobe_site *site, struct pt_regs *regs,
 		bool (*carry_out)(struct kprobe *p, struct pt_regs *regs))
 {
 	enum kprobe_hit what = KPROBE_HIT_CONTINUE;
-	struct kprobe_frame frame;
+	struct kprobe_frame frame = {};
 
 	if (unlikely(!kprobe_enter(&frame, &site->kp))) {
 		kprobes_inc_nmissed_count(&site->kp);

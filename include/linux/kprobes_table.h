@@ -3,10 +3,8 @@
 #define _LINUX_KPROBES_TABLE_H
 
 #include <linux/hash.h>
-#include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
-#include <linux/rculist.h>
 #include <linux/workqueue.h>
 
 /*
@@ -19,22 +17,23 @@
  * readers of the old one never follow a link that changes under them. Each
  * side is used again only after a grace period.
  *
+ * Links are pointers to nodes, not to the links in them as a list's are: so most
+ * lookups need not know which side it is.
+ *
  * Inserting, removing and growing are under a mutex of the owner's. A removed
  * node must not be freed before an RCU grace period has passed: that also
  * covers readers that still are in buckets the table has outgrown.
  */
 struct addr_node {
-	struct hlist_node	link[2];
+	struct addr_node __rcu	*next[2];
 	unsigned long		key;
 };
 
 struct addr_buckets {
 	unsigned int		bits;
 	unsigned int		side;
-	/* both again, in the form that a lookup has use for */
-	unsigned int		shift;
-	long			to_node;
-	struct hlist_head	*heads;
+	unsigned int		shift;	/* of the hash, for @bits of it */
+	struct addr_node __rcu	*heads[];
 };
 
 #define ADDR_TABLE_FIRST_BITS	6
@@ -46,7 +45,7 @@ struct addr_buckets {
  * @lock:	the owner's mutex
  * @grow:	does the growing, with no lock of an inserter's in the way
  * @first:	the buckets it starts with
- * @first_heads: their heads
+ * @first_heads: room for the heads of @first
  */
 struct addr_table {
 	struct addr_buckets __rcu *buckets;
@@ -54,8 +53,11 @@ struct addr_table {
 	struct mutex		*lock;	/* see above */
 	struct work_struct	grow;
 	struct addr_buckets	first;
-	struct hlist_head	first_heads[1 << ADDR_TABLE_FIRST_BITS];
+	struct addr_node	*first_heads[1 << ADDR_TABLE_FIRST_BITS];
 };
+
+static_assert(offsetof(struct addr_table, first.heads) ==
+	      offsetof(struct addr_table, first_heads));
 
 void addr_table_grow(struct work_struct *work);
 
@@ -63,26 +65,19 @@ void addr_table_grow(struct work_struct *work);
  * Tables are complete from the first instruction of the kernel on: breakpoints
  * and faults come before any initcall.
  */
-#define ADDR_TABLE_FIRST(first_heads)					\
+#define ADDR_TABLE_FIRST						\
 	{								\
 		.bits = ADDR_TABLE_FIRST_BITS,				\
 		.shift = BITS_PER_LONG - ADDR_TABLE_FIRST_BITS,		\
-		.heads = (first_heads),					\
 	}
 
 void addr_table_insert(struct addr_table *t, struct addr_node *node,
 		       unsigned long key);
 void addr_table_remove(struct addr_table *t, struct addr_node *node);
 
-static __always_inline struct addr_node *
-addr_node_of(struct hlist_node *link, const struct addr_buckets *b)
-{
-	return (void *)link + b->to_node;
-}
-
 /* Multiplicative hashing: the upper bits are the ones that depend on all. */
-static __always_inline struct hlist_head *
-addr_bucket(const struct addr_buckets *b, unsigned long key)
+static __always_inline struct addr_node __rcu **addr_bucket(struct addr_buckets *b,
+							     unsigned long key)
 {
 #if BITS_PER_LONG == 64
 	return &b->heads[key * GOLDEN_RATIO_64 >> b->shift];
@@ -99,23 +94,14 @@ static __always_inline struct addr_node *
 addr_table_find(struct addr_table *t, unsigned long key)
 {
 	struct addr_buckets *b = rcu_dereference_raw(t->buckets);
-	struct hlist_head *head = addr_bucket(b, key);
-	struct hlist_node *link;
+	struct addr_node *node;
 
-	BUILD_BUG_ON(offsetof(struct addr_node, link) != 0);
-
-	for (link = rcu_dereference_raw(hlist_first_rcu(head)); link;
-	     link = rcu_dereference_raw(hlist_next_rcu(link))) {
-		struct addr_node *node = addr_node_of(link, b);
-
-		if (node->key != key)
-			continue;
-		/* Said to the compiler, or each caller tests it again. */
-		if (!node)
-			__builtin_unreachable();
-		return node;
+	for (node = rcu_dereference_raw(*addr_bucket(b, key)); node;
+	     node = rcu_dereference_raw(node->next[b->side])) {
+		if (node->key == key)
+			break;
 	}
-	return NULL;
+	return node;
 }
 
 #endif /* _LINUX_KPROBES_TABLE_H */

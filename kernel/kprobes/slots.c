@@ -334,7 +334,7 @@ struct kprobe_insn_cache kprobe_insn_slots = {
 		.buckets = RCU_INITIALIZER(&kprobe_insn_slots.table.first),
 		.lock	 = &kprobe_insn_slots.mutex,
 		.grow	 = __WORK_INITIALIZER(kprobe_insn_slots.table.grow, addr_table_grow),
-		.first	 = ADDR_TABLE_FIRST(kprobe_insn_slots.table.first_heads),
+		.first	 = ADDR_TABLE_FIRST,
 	},
 };
 
@@ -379,7 +379,7 @@ struct kprobe_insn_cache kprobe_optinsn_slots = {
 		.buckets = RCU_INITIALIZER(&kprobe_optinsn_slots.table.first),
 		.lock	 = &kprobe_optinsn_slots.mutex,
 		.grow	 = __WORK_INITIALIZER(kprobe_optinsn_slots.table.grow, addr_table_grow),
-		.first	 = ADDR_TABLE_FIRST(kprobe_optinsn_slots.table.first_heads),
+		.first	 = ADDR_TABLE_FIRST,
 	},
 };
 

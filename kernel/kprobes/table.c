@@ -11,6 +11,20 @@ static struct addr_buckets *buckets_of(struct addr_table *t)
 	return rcu_dereference_protected(t->buckets, lockdep_is_held(t->lock));
 }
 
+/* What follows on a link, for who holds the mutex. */
+static struct addr_node *linked(struct addr_node __rcu **link)
+{
+	return rcu_dereference_protected(*link, true);
+}
+
+static void push(struct addr_buckets *b, struct addr_node *node)
+{
+	struct addr_node __rcu **head = addr_bucket(b, node->key);
+
+	RCU_INIT_POINTER(node->next[b->side], linked(head));
+	rcu_assign_pointer(*head, node);
+}
+
 static bool crowded(struct addr_table *t)
 {
 	return t->count > 1UL << buckets_of(t)->bits;
@@ -30,7 +44,7 @@ void addr_table_insert(struct addr_table *t, struct addr_node *node,
 	struct addr_buckets *b = buckets_of(t);
 
 	node->key = key;
-	hlist_add_head_rcu(&node->link[b->side], addr_bucket(b, key));
+	push(b, node);
 	t->count++;
 	if (crowded(t))
 		queue_work(system_unbound_wq, &t->grow);
@@ -47,34 +61,31 @@ void addr_table_insert(struct addr_table *t, struct addr_node *node,
  */
 void addr_table_remove(struct addr_table *t, struct addr_node *node)
 {
-	hlist_del_rcu(&node->link[buckets_of(t)->side]);
+	struct addr_buckets *b = buckets_of(t);
+	struct addr_node __rcu **link = addr_bucket(b, node->key);
+
+	while (linked(link) != node)
+		link = &linked(link)->next[b->side];
+	rcu_assign_pointer(*link, linked(&node->next[b->side]));
 	t->count--;
 }
 
 static struct addr_buckets *alloc_buckets(unsigned int bits, unsigned int side)
 {
-	struct addr_buckets *b = kmalloc(sizeof(*b), GFP_KERNEL);
+	struct addr_buckets *b = kvzalloc(struct_size(b, heads, 1UL << bits), GFP_KERNEL);
 
 	if (!b)
 		return NULL;
-	b->heads = kvcalloc(1UL << bits, sizeof(*b->heads), GFP_KERNEL);
-	if (!b->heads) {
-		kfree(b);
-		return NULL;
-	}
 	b->bits = bits;
 	b->side = side;
 	b->shift = BITS_PER_LONG - bits;
-	b->to_node = -(long)(side * sizeof(struct hlist_node));
 	return b;
 }
 
 static void free_buckets(struct addr_table *t, struct addr_buckets *b)
 {
-	if (b == &t->first)
-		return;
-	kvfree(b->heads);
-	kfree(b);
+	if (b != &t->first)
+		kvfree(b);
 }
 
 /* Makes the larger array complete before any reader can see it. */
@@ -83,19 +94,15 @@ static struct addr_buckets *replace_buckets(struct addr_table *t,
 {
 	struct addr_buckets *old = buckets_of(t);
 	struct addr_buckets *new = alloc_buckets(bits, !old->side);
+	struct addr_node *node;
 	unsigned long i;
 
 	if (!new)
 		return NULL;
 	for (i = 0; i < 1UL << old->bits; i++) {
-		struct hlist_node *link;
-
-		hlist_for_each(link, &old->heads[i]) {
-			struct addr_node *node = addr_node_of(link, old);
-
-			hlist_add_head(&node->link[new->side],
-				       addr_bucket(new, node->key));
-		}
+		for (node = linked(&old->heads[i]); node;
+		     node = linked(&node->next[old->side]))
+			push(new, node);
 	}
 	rcu_assign_pointer(t->buckets, new);
 	return old;

@@ -39,10 +39,8 @@ static void drop_table(void *data)
 
 	flush_work(&f->table.grow);
 	b = rcu_dereference_protected(f->table.buckets, true);
-	if (b != &f->table.first) {
-		kvfree(b->heads);
-		kfree(b);
-	}
+	if (b != &f->table.first)
+		kvfree(b);
 	kvfree(f);
 }
 
@@ -53,7 +51,8 @@ static struct table_fixture *new_table(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, f);
 	mutex_init(&f->lock);
 	f->table.lock = &f->lock;
-	f->table.first = (struct addr_buckets)ADDR_TABLE_FIRST(f->table.first_heads);
+	f->table.first.bits = ADDR_TABLE_FIRST_BITS;
+	f->table.first.shift = BITS_PER_LONG - ADDR_TABLE_FIRST_BITS;
 	INIT_WORK(&f->table.grow, addr_table_grow);
 	rcu_assign_pointer(f->table.buckets, &f->table.first);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_table, f));
@@ -96,7 +95,7 @@ static void table_keeps_its_chains_short(struct kunit *test)
 	struct table_fixture *f = new_table(test);
 	unsigned int i, longest = 0, n;
 	struct addr_buckets *b;
-	struct hlist_node *link;
+	struct addr_node *node;
 
 	fill_table(f);
 	flush_work(&f->table.grow);
@@ -104,7 +103,8 @@ static void table_keeps_its_chains_short(struct kunit *test)
 	KUNIT_EXPECT_GE(test, 1UL << b->bits, (unsigned long)NR_NODES);
 	for (i = 0; i < 1U << b->bits; i++) {
 		n = 0;
-		hlist_for_each(link, &b->heads[i])
+		for (node = rcu_dereference_protected(b->heads[i], true); node;
+		     node = rcu_dereference_protected(node->next[b->side], true))
 			n++;
 		longest = max(longest, n);
 	}
