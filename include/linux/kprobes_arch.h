@@ -259,7 +259,7 @@ extern struct kretprobe_blackpoint kretprobe_blacklist[];
  * kprobe_hit_post().
  */
 enum kprobe_hit {
-	KPROBE_HIT_CONTINUE,	/* carry the instruction out, then post handlers */
+	KPROBE_HIT_CONTINUE = 1,/* carry the instruction out, then post handlers */
 	KPROBE_HIT_REDIRECTED,	/* go where the registers say, nothing else */
 	KPROBE_HIT_MISSED,	/* carry the instruction out, nothing else */
 	KPROBE_HIT_DONE,	/* nothing: all that was carried out already */

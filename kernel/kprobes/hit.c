@@ -127,7 +127,7 @@ NOKPROBE_SYMBOL(kprobe_reschedule);
  */
 void kprobe_hit_post(struct kprobe *p, struct pt_regs *regs)
 {
-	struct kprobe_frame frame;
+	struct kprobe_frame frame = {};
 
 	if (!kprobe_enter(&frame, p))
 		return;
@@ -167,7 +167,7 @@ NOKPROBE_SYMBOL(run_fault);
  */
 bool kprobe_hit_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
 {
-	struct kprobe_frame frame;
+	struct kprobe_frame frame = {};
 	struct kprobe *kp;
 	bool done = false;
 
@@ -358,7 +358,7 @@ NOKPROBE_SYMBOL(kprobe_busy_end);
  */
 void opt_pre_handler(struct kprobe *p, struct pt_regs *regs)
 {
-	struct kprobe_frame frame;
+	struct kprobe_frame frame = {};
 	struct kprobe *kp;
 
 	if (!kprobe_enter(&frame, p)) {

@@ -384,7 +384,7 @@ NOKPROBE_SYMBOL(end_of_call);
 /* Any context, several return probes on a call, calls left behind. */
 static unsigned long some_return(struct pt_regs *regs, void *fp)
 {
-	struct kprobe_frame frame;
+	struct kprobe_frame frame = {};
 	unsigned long addr;
 
 	if (!kprobe_enter(&frame, NULL))

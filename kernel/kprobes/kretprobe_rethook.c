@@ -40,7 +40,7 @@ static void kretprobe_return(struct rethook_node *node, void *data,
 			     unsigned long ret_addr, struct pt_regs *regs)
 {
 	struct kretprobe *rp = data;
-	struct kprobe_frame frame;
+	struct kprobe_frame frame = {};
 
 	if (!rp->handler)
 		return;
