@@ -34,18 +34,24 @@ static inline void flush_insn_slot(struct kprobe *p)
 }
 
 /*
- * An out-of-line slot holds up to two copies of the probed instruction:
+ * An out-of-line slot holds up to three copies of the probed instruction:
  *
  *   offset 0    the copy a hit runs by default: followed by a jump back when
  *               the instruction can be boosted, else by an int3
  *   offset 32   only where the first is boosted: a copy for hits that a post
  *               handler has to see, followed by a call of what runs it and the
  *               address of the site; on 32 bits by an int3
+ *   offset 64   only on 64 bits, where there is one: a thunk
  *
  * A copy is at most 15 bytes of instruction and 5 bytes of jump or call.
  */
 #define KPROBE_SLOT_LAST_OFFSET	32
+#define KPROBE_SLOT_THUNK_OFFSET 64
+#ifdef CONFIG_X86_64
+#define ARCH_KPROBE_SLOT_SIZE	128
+#else
 #define ARCH_KPROBE_SLOT_SIZE	64
+#endif
 
 struct kprobe_emulation;
 
@@ -74,9 +80,16 @@ typedef bool (*kprobe_emulate_fn)(const struct kprobe_emulation *em,
  * @memory:	the operand is in memory: the slot's copy of an indirect call or
  *		jump pushes its operand instead, so that a bad pointer faults
  *		there as it would have in place
+ * @thunk:	carries the instruction out for post handlers, where @fn is NULL;
+ *		else NULL
+ * @thunk_copy:	offset in it of the copy of the instruction
+ * @thunk_end:	and of where to go on when that has faulted
+ * @uses_flags:	it is to be called with the probed code's flags
+ * @sets_flags:	those that it returns are the probed code's
  */
 struct kprobe_emulation {
 	kprobe_emulate_fn	fn;
+	unsigned long		(*thunk)(struct pt_regs *regs, unsigned long flags);
 	s32			disp;
 	u8			length;
 	u8			op;
@@ -86,6 +99,10 @@ struct kprobe_emulation {
 	u8			scale;
 	u8			size;
 	bool			memory;
+	u8			thunk_copy;
+	u8			thunk_end;
+	bool			uses_flags;
+	bool			sets_flags;
 };
 
 #define KPROBE_NO_REG		0xff

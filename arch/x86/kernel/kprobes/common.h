@@ -68,19 +68,72 @@ int kprobe_relocate(u8 *copy, struct insn *insn,
 int kprobe_emulation_init(struct kprobe_emulation *em, struct insn *insn);
 void kprobe_emulate_pushed(const struct kprobe_emulation *em, struct pt_regs *regs);
 
+/* thunk.c: carrying an instruction out with saved registers */
+#ifdef CONFIG_X86_64
+void kprobe_make_thunk(u8 *image, size_t size, void *at, struct insn *insn,
+		       struct kprobe *p);
+bool kprobe_thunk_fault(const struct kprobe_emulation *em, struct pt_regs *regs);
+
+/* The flags that instructions compute. */
+#define KPROBE_STATUS_FLAGS	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF |	\
+				 X86_EFLAGS_ZF | X86_EFLAGS_SF | X86_EFLAGS_OF)
+
+static __always_inline unsigned long kprobe_status_from(unsigned long flags,
+							unsigned long status)
+{
+	return (flags & ~KPROBE_STATUS_FLAGS) | (status & KPROBE_STATUS_FLAGS);
+}
+
+/* False, with nothing done but to the instruction pointer, if there is no thunk or a fault. */
+static __always_inline bool kprobe_run_thunk(const struct kprobe_emulation *em,
+					     struct pt_regs *regs)
+{
+	unsigned long flags = 0;
+
+	if (!em->thunk)
+		return false;
+	if (em->uses_flags)
+		flags = kprobe_status_from(native_save_fl(), regs->flags);
+	flags = em->thunk(regs, flags);
+	if (unlikely(!flags))
+		return false;
+	if (em->sets_flags)
+		regs->flags = kprobe_status_from(regs->flags, flags);
+	regs->ip += em->length;
+	return true;
+}
+#else
+static inline void kprobe_make_thunk(u8 *image, size_t size, void *at, struct insn *insn,
+				     struct kprobe *p)
+{
+}
+
+static inline bool kprobe_thunk_fault(const struct kprobe_emulation *em,
+				      struct pt_regs *regs)
+{
+	return false;
+}
+
+static __always_inline bool kprobe_run_thunk(const struct kprobe_emulation *em,
+					     struct pt_regs *regs)
+{
+	return false;
+}
+#endif
+
 /*
- * For kprobe_hit_site(). An operand in memory may fault, and that is not to look
- * like a handler's fault.
+ * For kprobe_hit_site(). An emulator's operand in memory may fault, and that is
+ * not to look like a handler's fault.
  */
 static __always_inline bool kprobe_emulate(struct kprobe *p, struct pt_regs *regs)
 {
 	const struct kprobe_emulation *em = &p->ainsn.emulation;
 
-	if (!em->fn || em->memory)
+	if (em->memory)
 		return false;
 	regs->ip = (unsigned long)p->addr;
 	regs->orig_ax = -1;
-	return em->fn(em, regs);
+	return em->fn ? em->fn(em, regs) : kprobe_run_thunk(em, regs);
 }
 
 /* int3.c */
@@ -148,7 +201,8 @@ static inline void kprobe_recover_covered(struct kprobe *p, u8 *buf, int at, int
 #endif
 
 /* For the tests to know when they have seen all rows of the table. */
-extern const unsigned int kprobe_nr_emulators;
+extern const unsigned int kprobe_nr_emulators, kprobe_nr_thunks;
 int kprobe_find_emulator(struct insn *insn);
+int kprobe_find_thunk(struct insn *insn);
 
 #endif /* __X86_KERNEL_KPROBES_COMMON_H */

@@ -4,8 +4,9 @@
  *
  * An instruction is carried out in the first of these ways that it allows:
  * boosted, by a copy that jumps back, unless a post handler waits for it;
- * emulated on the saved registers; by a copy from which the post handlers are
- * called (see detour.c); stepped, by a copy that ends in another int3.
+ * emulated on the saved registers, or executed on them (see thunk.c); by a copy
+ * from which the post handlers are called (see detour.c); stepped, by a copy that
+ * ends in another int3.
  *
  * Nothing is remembered between the hit and that second int3: the address of the
  * slot says which site it was. So the copy runs with interrupts and preemption as
@@ -95,6 +96,10 @@ static int fill_slot(struct kprobe *p, struct insn *insn)
 		jump_back(first, p);
 		run_post_handlers(last, p);
 	}
+	if (!err && p->ainsn.boosted && !p->ainsn.emulation.fn)
+		kprobe_make_thunk(image + KPROBE_SLOT_THUNK_OFFSET,
+				  sizeof(image) - KPROBE_SLOT_THUNK_OFFSET,
+				  p->ainsn.insn + KPROBE_SLOT_THUNK_OFFSET, insn, p);
 	if (err)
 		return err;
 	perf_event_text_poke(p->ainsn.insn, NULL, 0, image, sizeof(image));
@@ -340,7 +345,7 @@ NOKPROBE_SYMBOL(kprobe_int3_handler);
  * A fault in a copy is the probed instruction's: it is moved to where that
  * stands, registers as before it, for the fault handlers and for the fixups that
  * are known by its address. What else a jump covers has no fixup, and no address
- * to go on at but in the detour.
+ * to go on at but in the detour. A thunk is left, for another copy to fault.
  *
  * Context: any, preemption off.
  * Return: 1 when a fault handler has dealt with it, else 0.
@@ -350,8 +355,12 @@ int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 	struct kprobe *p = kprobe_slot_owner(regs->ip);
 	unsigned long copy = regs->ip;
 
-	if (!p || (copy != (unsigned long)p->ainsn.insn && copy != kprobe_last_copy(p) &&
-		   copy != kprobe_detour_copy(p)))
+	if (!p)
+		return 0;
+	if (kprobe_thunk_fault(&p->ainsn.emulation, regs))
+		return 1;
+	if (copy != (unsigned long)p->ainsn.insn && copy != kprobe_last_copy(p) &&
+	    copy != kprobe_detour_copy(p))
 		return 0;
 	regs->ip = (unsigned long)p->addr;
 	if (!kprobe_hit_fault(p, regs, trapnr))
@@ -364,12 +373,15 @@ int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 
 NOKPROBE_SYMBOL(kprobe_fault_handler);
 
-/* Behind either copy the instruction is done. */
+/* Behind either copy the instruction is done. A thunk is a function of its own. */
 static __always_inline unsigned long copied_into_slot(struct kprobe *p, unsigned long ip)
 {
-	unsigned long offset = (ip - (unsigned long)p->ainsn.insn) % KPROBE_SLOT_LAST_OFFSET;
+	unsigned long offset = ip - (unsigned long)p->ainsn.insn;
 	unsigned long length = p->ainsn.emulation.length;
 
+	if (offset >= KPROBE_SLOT_THUNK_OFFSET)
+		return ip;
+	offset %= KPROBE_SLOT_LAST_OFFSET;
 	return (unsigned long)p->addr + (offset < length ? 0 : length);
 }
 

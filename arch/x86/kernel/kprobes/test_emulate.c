@@ -1,47 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * KUnit tests: instructions emulated, compared with the processor's own doing
- *
- * An instruction is put into a page of int3s, and the processor is sent there
- * with registers of our choice. Wherever the instruction leads, the next thing
- * is an int3 that says with which registers. A page, a stack and a data area
- * belong to the test, and what the registers point to depends on what is tried.
  */
 
 #include <kunit/test.h>
 #include <linux/bitmap.h>
-#include <linux/execmem.h>
-#include <linux/kdebug.h>
 #include <linux/kprobes.h>
 #include <linux/percpu.h>
-#include <linux/preempt.h>
 #include <linux/prandom.h>
-#include <linux/sched.h>
 #include <linux/unaligned.h>
 #include <asm/insn.h>
-#include <asm/insn-eval.h>
 #include <asm/text-patching.h>
 
 #include "common.h"
+#include "test_native.h"
 
-#define NR_REGS		(IS_ENABLED(CONFIG_X86_64) ? 16 : 8)
 #define REG_CX		1
 #define REG_SP		4
 #define REG_R9		9
 
-/* Offsets in the page: the instruction, a relocated copy, places to go to. */
-#define CODE_AT		2048
-#define COPY_AT		3072
+/* Offset in the page: places to go to. */
 #define LANDINGS_AT	64
 #define NR_LANDINGS	1024
 
-/* In words. An interrupt may come, so there has to be room below. */
-#define STACK_SIZE	2048
-#define STACK_AT	1024
-#define STACK_SEEN	64
-
-static u8 *page;
-static unsigned long stack[STACK_SIZE] __aligned(16);
 static unsigned long data[512];
 static DEFINE_PER_CPU(unsigned long, percpu_data);
 
@@ -50,65 +31,7 @@ static DECLARE_BITMAP(rows_seen, 64);
 
 static unsigned long landing(unsigned int i)
 {
-	return (unsigned long)page + LANDINGS_AT + i % NR_LANDINGS;
-}
-
-static unsigned long *reg(struct pt_regs *regs, int i)
-{
-	return (void *)regs + pt_regs_offset(regs, i);
-}
-
-/* One trip: an int3 here, the instruction, an int3 there. */
-static struct {
-	struct task_struct	*traveller;
-	bool			under_way;
-	struct pt_regs		regs;
-	struct pt_regs		home;
-} trip;
-
-static void set_regs(struct pt_regs *to, struct pt_regs *from)
-{
-	int i;
-
-	for (i = 0; i < NR_REGS; i++)
-		*reg(to, i) = *reg(from, i);
-	to->flags = from->flags;
-	to->ip = from->ip;
-}
-
-static int on_int3(struct notifier_block *nb, unsigned long what, void *args)
-{
-	struct pt_regs *regs = ((struct die_args *)args)->regs;
-
-	if (what != DIE_INT3 || trip.traveller != current)
-		return NOTIFY_DONE;
-
-	if (!trip.under_way) {
-		trip.home = *regs;
-		set_regs(regs, &trip.regs);
-	} else {
-		set_regs(&trip.regs, regs);
-		trip.regs.ip -= INT3_INSN_SIZE;
-		*regs = trip.home;
-		trip.traveller = NULL;
-	}
-	trip.under_way = !trip.under_way;
-	return NOTIFY_STOP;
-}
-
-static struct notifier_block int3_notifier = {
-	.notifier_call	= on_int3,
-	.priority	= INT_MAX,
-};
-
-static noinline void run_natively(struct pt_regs *regs)
-{
-	preempt_disable();
-	trip.regs = *regs;
-	trip.traveller = current;
-	asm volatile("int3" : ASM_CALL_CONSTRAINT : : "memory");
-	*regs = trip.regs;
-	preempt_enable();
+	return (unsigned long)kprobe_test_page + LANDINGS_AT + i % NR_LANDINGS;
 }
 
 /* What registers, or the words on the stack, hold. */
@@ -143,7 +66,7 @@ static unsigned long content(enum contents what, unsigned int i)
 	case DATA:
 		return (unsigned long)&data[i % 16 * 16];
 	case STACK:
-		return (unsigned long)&stack[STACK_AT + i % 32];
+		return (unsigned long)&kprobe_test_stack[STACK_AT + i % 32];
 	default:
 		return prandom_u32_state(&random) |
 		       (u64)prandom_u32_state(&random) << 32;
@@ -156,35 +79,14 @@ static void fill_regs(struct pt_regs *regs, enum contents what)
 
 	for (i = 0; i < NR_REGS; i++)
 		*reg(regs, i) = content(what, i);
-	regs->sp = (unsigned long)&stack[STACK_AT];
-	regs->ip = (unsigned long)page + CODE_AT;
+	regs->sp = (unsigned long)&kprobe_test_stack[STACK_AT];
+	regs->ip = (unsigned long)kprobe_test_page + CODE_AT;
 	if (what != DATA)
 		return;
 	/* These two serve as an index. */
 	*reg(regs, REG_CX) = 8;
 	if (NR_REGS > REG_R9)
 		*reg(regs, REG_R9) = 16;
-}
-
-/* All 32 combinations of the flags that conditions look at, and some others. */
-#define NR_FLAGS	32
-static unsigned long flags_of(unsigned int i)
-{
-	return X86_EFLAGS_FIXED |
-	       (i & 1 ? X86_EFLAGS_CF | X86_EFLAGS_IF : 0) |
-	       (i & 2 ? X86_EFLAGS_PF | X86_EFLAGS_DF : 0) |
-	       (i & 4 ? X86_EFLAGS_ZF | X86_EFLAGS_AF : 0) |
-	       (i & 8 ? X86_EFLAGS_SF : 0) |
-	       (i & 16 ? X86_EFLAGS_OF : 0);
-}
-
-static void put_code(unsigned int at, const u8 *code, unsigned int length)
-{
-	u8 image[16];
-
-	memset(image, INT3_INSN_OPCODE, sizeof(image));
-	memcpy(image, code, length);
-	text_poke_copy(page + at, image, sizeof(image));
 }
 
 static void set_displacement(struct subject *s)
@@ -196,7 +98,7 @@ static void set_displacement(struct subject *s)
 		to = (long)&data[40];
 		break;
 	case RIP_RELATIVE:
-		to = (long)&data[40] - (long)(page + CODE_AT + s->form->length);
+		to = (long)&data[40] - (long)(kprobe_test_page + CODE_AT + s->form->length);
 		break;
 	case PERCPU:
 		to = (__force long)&percpu_data;
@@ -226,7 +128,7 @@ static void prepare(struct kunit *test, struct subject *s, const struct form *fo
 	row = kprobe_find_emulator(&s->insn);
 	KUNIT_ASSERT_TRUE(test, row >= 0 && row < kprobe_nr_emulators);
 	__set_bit(row, rows_seen);
-	put_code(CODE_AT, s->code, form->length);
+	kprobe_test_put_code(CODE_AT, s->code, form->length);
 }
 
 struct outcome {
@@ -237,13 +139,13 @@ struct outcome {
 static void see(struct outcome *out, struct pt_regs *regs)
 {
 	out->regs = *regs;
-	memcpy(out->words, &stack[STACK_AT - 1], sizeof(out->words));
+	memcpy(out->words, &kprobe_test_stack[STACK_AT - 1], sizeof(out->words));
 }
 
 static void fill_stack(struct pt_regs *regs, const unsigned long *words)
 {
-	memset(stack, 0, sizeof(stack));
-	memcpy(&stack[STACK_AT], words, (STACK_SEEN - 1) * sizeof(*words));
+	memset(kprobe_test_stack, 0, sizeof(kprobe_test_stack));
+	memcpy(&kprobe_test_stack[STACK_AT], words, (STACK_SEEN - 1) * sizeof(*words));
 }
 
 static void expect_same(struct kunit *test, struct subject *s, const char *how,
@@ -263,7 +165,7 @@ static void expect_same(struct kunit *test, struct subject *s, const char *how,
 
 	/* Below the stack pointer are the remains of the int3. */
 	for (i = 0; i < STACK_SEEN; i++) {
-		if (&stack[STACK_AT - 1 + i] < sp)
+		if (&kprobe_test_stack[STACK_AT - 1 + i] < sp)
 			continue;
 		KUNIT_ASSERT_EQ_MSG(test, native->words[i], ours->words[i],
 				    "%s, %s: stack word %d", name, how, i - 1);
@@ -273,14 +175,14 @@ static void expect_same(struct kunit *test, struct subject *s, const char *how,
 /* What a hit does where the operand is left to the slot. */
 static void run_pushed(struct kunit *test, struct subject *s, struct pt_regs *regs)
 {
-	unsigned long from = (unsigned long)page + CODE_AT;
-	unsigned long to = (unsigned long)page + COPY_AT;
+	unsigned long from = (unsigned long)kprobe_test_page + CODE_AT;
+	unsigned long to = (unsigned long)kprobe_test_page + COPY_AT;
 	u8 copy[16];
 
 	KUNIT_ASSERT_EQ(test, 0, kprobe_relocate(copy, &s->insn, from, to));
-	put_code(COPY_AT, copy, s->insn.length);
+	kprobe_test_put_code(COPY_AT, copy, s->insn.length);
 	regs->ip = to;
-	run_natively(regs);
+	kprobe_test_run_natively(regs);
 	KUNIT_ASSERT_EQ(test, to + s->insn.length, regs->ip);
 	regs->ip = from;
 	kprobe_emulate_pushed(&s->em, regs);
@@ -293,7 +195,7 @@ static void compare(struct kunit *test, struct subject *s, struct pt_regs *in,
 	struct pt_regs regs = *in;
 
 	fill_stack(&regs, words);
-	run_natively(&regs);
+	kprobe_test_run_natively(&regs);
 	see(&native, &regs);
 
 	regs = *in;
@@ -333,7 +235,7 @@ static void try_form(struct kunit *test, const struct form *form, int nr_flags)
 	for (i = 0; i < nr_flags; i++) {
 		fill_words(words, form->words);
 		fill_regs(&regs, form->regs);
-		regs.flags = flags_of(nr_flags == 1 ? prandom_u32_state(&random) : i);
+		regs.flags = kprobe_test_flags(nr_flags == 1 ? prandom_u32_state(&random) : i);
 		compare(test, &s, &regs, words);
 	}
 }
@@ -489,7 +391,7 @@ static void try_counts(struct kunit *test, const struct form *form)
 	for (i = 0; i < ARRAY_SIZE(counts) * NR_FLAGS; i++) {
 		fill_regs(&regs, RANDOM);
 		regs.cx = counts[i / NR_FLAGS];
-		regs.flags = flags_of(i % NR_FLAGS);
+		regs.flags = kprobe_test_flags(i % NR_FLAGS);
 		compare(test, &s, &regs, words);
 	}
 }
@@ -599,7 +501,7 @@ static void test_popf(struct kunit *test)
 		words[0] = i < 64 ? BIT(i % 32) : prandom_u32_state(&random);
 		if (i & 32)
 			words[0] ^= U32_MAX;
-		regs.flags = flags_of(prandom_u32_state(&random));
+		regs.flags = kprobe_test_flags(prandom_u32_state(&random));
 		compare(test, &s, &regs, words);
 	}
 }
@@ -631,7 +533,7 @@ static const struct far_case far_cases[] = {
 
 static void test_far(struct kunit *test)
 {
-	unsigned long *sp = &stack[STACK_AT], moved;
+	unsigned long *sp = &kprobe_test_stack[STACK_AT], moved;
 	struct kprobe_emulation em;
 	struct pt_regs regs = {};
 	struct insn insn;
@@ -640,7 +542,7 @@ static void test_far(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(far_cases); i++) {
 		const struct far_case *c = &far_cases[i];
 
-		memset(stack, 0, sizeof(stack));
+		memset(kprobe_test_stack, 0, sizeof(kprobe_test_stack));
 		regs.ip = (unsigned long)FAR_IP;
 		regs.sp = (unsigned long)sp;
 		regs.cx = FAR_CX;
@@ -659,7 +561,7 @@ static void test_far(struct kunit *test)
 static void test_call_sp(struct kunit *test)
 {
 	const u8 code[] = { 0xff, 0xd4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
-	unsigned long *sp = &stack[STACK_AT];
+	unsigned long *sp = &kprobe_test_stack[STACK_AT];
 	struct kprobe_emulation em;
 	struct pt_regs regs = { .sp = (unsigned long)sp, .ip = (unsigned long)FAR_IP };
 	struct insn insn;
@@ -719,29 +621,23 @@ static void test_coverage(struct kunit *test)
 
 static int emulate_suite_init(struct kunit_suite *suite)
 {
-	int i;
+	int i, err;
 
-	page = alloc_insn_page();
-	if (!page)
-		return -ENOMEM;
-	text_poke_set(page, INT3_INSN_OPCODE, PAGE_SIZE);
-
+	err = kprobe_test_native_init();
+	if (err)
+		return err;
 	bitmap_zero(rows_seen, 64);
 	prandom_seed_state(&random, 1);
 	for (i = 0; i < ARRAY_SIZE(data); i++)
 		data[i] = landing(i);
 	for_each_possible_cpu(i)
 		per_cpu(percpu_data, i) = landing(0);
-	return register_die_notifier(&int3_notifier);
+	return 0;
 }
 
 static void emulate_suite_exit(struct kunit_suite *suite)
 {
-	if (!page)
-		return;
-	unregister_die_notifier(&int3_notifier);
-	execmem_free(page);
-	page = NULL;
+	kprobe_test_native_exit();
 }
 
 static struct kunit_case emulate_cases[] = {

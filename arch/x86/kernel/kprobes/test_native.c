@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the processor does with an instruction; see test_native.h.
+ */
+#include <linux/execmem.h>
+#include <linux/kdebug.h>
+#include <linux/kprobes.h>
+#include <linux/preempt.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+#include <asm/text-patching.h>
+
+#include "test_native.h"
+
+u8 *kprobe_test_page;
+unsigned long kprobe_test_stack[STACK_SIZE] __aligned(16);
+
+/* One trip: an int3 here, the instruction, an int3 there. */
+static struct {
+	struct task_struct	*traveller;
+	bool			under_way;
+	struct pt_regs		regs;
+	struct pt_regs		home;
+} trip;
+
+static void set_regs(struct pt_regs *to, struct pt_regs *from)
+{
+	int i;
+
+	for (i = 0; i < NR_REGS; i++)
+		*reg(to, i) = *reg(from, i);
+	to->flags = from->flags;
+	to->ip = from->ip;
+}
+
+static int on_int3(struct notifier_block *nb, unsigned long what, void *args)
+{
+	struct pt_regs *regs = ((struct die_args *)args)->regs;
+
+	if (what != DIE_INT3 || trip.traveller != current)
+		return NOTIFY_DONE;
+
+	if (!trip.under_way) {
+		trip.home = *regs;
+		set_regs(regs, &trip.regs);
+	} else {
+		set_regs(&trip.regs, regs);
+		trip.regs.ip -= INT3_INSN_SIZE;
+		*regs = trip.home;
+		trip.traveller = NULL;
+	}
+	trip.under_way = !trip.under_way;
+	return NOTIFY_STOP;
+}
+
+static struct notifier_block int3_notifier = {
+	.notifier_call	= on_int3,
+	.priority	= INT_MAX,
+};
+
+noinline void kprobe_test_run_natively(struct pt_regs *regs)
+{
+	preempt_disable();
+	trip.regs = *regs;
+	trip.traveller = current;
+	asm volatile("int3" : ASM_CALL_CONSTRAINT : : "memory");
+	*regs = trip.regs;
+	preempt_enable();
+}
+
+unsigned long kprobe_test_flags(unsigned int i)
+{
+	return X86_EFLAGS_FIXED |
+	       (i & 1 ? X86_EFLAGS_CF | X86_EFLAGS_IF : 0) |
+	       (i & 2 ? X86_EFLAGS_PF | X86_EFLAGS_DF : 0) |
+	       (i & 4 ? X86_EFLAGS_ZF | X86_EFLAGS_AF : 0) |
+	       (i & 8 ? X86_EFLAGS_SF : 0) |
+	       (i & 16 ? X86_EFLAGS_OF : 0);
+}
+
+void kprobe_test_put_code(unsigned int at, const u8 *code, unsigned int length)
+{
+	u8 image[KPROBE_SLOT_THUNK_OFFSET];
+
+	memset(image, INT3_INSN_OPCODE, sizeof(image));
+	memcpy(image, code, length);
+	text_poke_copy(kprobe_test_page + at, image, sizeof(image));
+}
+
+int kprobe_test_native_init(void)
+{
+	kprobe_test_page = alloc_insn_page();
+	if (!kprobe_test_page)
+		return -ENOMEM;
+	text_poke_set(kprobe_test_page, INT3_INSN_OPCODE, PAGE_SIZE);
+	return register_die_notifier(&int3_notifier);
+}
+
+void kprobe_test_native_exit(void)
+{
+	if (!kprobe_test_page)
+		return;
+	unregister_die_notifier(&int3_notifier);
+	execmem_free(kprobe_test_page);
+	kprobe_test_page = NULL;
+}

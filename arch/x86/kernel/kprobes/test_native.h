@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef __X86_KERNEL_KPROBES_TEST_NATIVE_H
+#define __X86_KERNEL_KPROBES_TEST_NATIVE_H
+/*
+ * What the processor does with an instruction, for tests that compare
+ *
+ * An instruction is put into a page of int3s, and the processor is sent there
+ * with registers of our choice. Wherever the instruction leads, the next thing
+ * is an int3 that says with which registers. A page and a stack belong to the
+ * test, and what the registers point to depends on what is tried.
+ */
+#include <linux/kconfig.h>
+#include <linux/ptrace.h>
+#include <linux/types.h>
+#include <asm/insn-eval.h>
+
+#define NR_REGS		(IS_ENABLED(CONFIG_X86_64) ? 16 : 8)
+
+/* Offsets in the page: the instruction, and another. */
+#define CODE_AT		2048
+#define COPY_AT		3072
+
+/* In words. An interrupt may come, so there has to be room below. */
+#define STACK_SIZE	2048
+#define STACK_AT	1024
+#define STACK_SEEN	64
+
+/* The flags that conditions look at, in all combinations, and some others. */
+#define NR_FLAGS	32
+
+extern u8 *kprobe_test_page;
+extern unsigned long kprobe_test_stack[STACK_SIZE];
+
+static inline unsigned long *reg(struct pt_regs *regs, int i)
+{
+	return (void *)regs + pt_regs_offset(regs, i);
+}
+
+int kprobe_test_native_init(void);
+void kprobe_test_native_exit(void);
+void kprobe_test_put_code(unsigned int at, const u8 *code, unsigned int length);
+void kprobe_test_run_natively(struct pt_regs *regs);
+unsigned long kprobe_test_flags(unsigned int i);
+
+#endif /* __X86_KERNEL_KPROBES_TEST_NATIVE_H */

@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests: thunks, compared with the processor's own doing
+ *
+ * The instructions are generated: each opcode that a thunk is made of, with all
+ * registers and some operands in memory, all sizes, and all flags.
+ */
+
+#include <kunit/test.h>
+#include <linux/bitmap.h>
+#include <linux/kprobes.h>
+#include <linux/prandom.h>
+#include <linux/string.h>
+#include <linux/unaligned.h>
+#include <asm/insn.h>
+#include <asm/text-patching.h>
+
+#include "common.h"
+#include "test_native.h"
+
+enum { AX, CX, DX, BX, SP, BP, SI, DI };
+
+#define NR_BYTES	(KPROBE_SLOT_THUNK_OFFSET)
+#define MAX_ROWS	128
+
+static unsigned long data[256];
+static struct rnd_state random;
+static DECLARE_BITMAP(rows_seen, MAX_ROWS);
+static unsigned int nr_left_out;
+
+struct outcome {
+	struct pt_regs	regs;
+	unsigned long	data[ARRAY_SIZE(data)];
+	unsigned long	stack[STACK_SEEN];
+};
+
+/* An instruction in the making, and what was made of it. */
+struct subject {
+	u8		code[MAX_INSN_SIZE];
+	unsigned int	length;
+	struct insn	insn;
+	struct kprobe	p;
+};
+
+static void append(struct subject *s, u8 byte)
+{
+	s->code[s->length++] = byte;
+}
+
+static unsigned long random_word(void)
+{
+	return prandom_u32_state(&random) | (u64)prandom_u32_state(&random) << 32;
+}
+
+/* Bases point into the middle of the data, indexes are small. */
+static void fill(struct pt_regs *regs, bool memory)
+{
+	int i;
+
+	for (i = 0; i < NR_REGS; i++)
+		*reg(regs, i) = memory ? (unsigned long)&data[128 + i] : random_word();
+	if (memory) {
+		regs->cx = 8;
+		regs->r9 = 16;
+	}
+	regs->sp = (unsigned long)&kprobe_test_stack[STACK_AT];
+	regs->ip = (unsigned long)kprobe_test_page + CODE_AT;
+}
+
+static void fill_memory(struct rnd_state seed)
+{
+	prandom_bytes_state(&seed, data, sizeof(data));
+	prandom_bytes_state(&seed, &kprobe_test_stack[STACK_AT], STACK_SEEN * sizeof(long));
+}
+
+static void see(struct outcome *out, struct pt_regs *regs)
+{
+	out->regs = *regs;
+	memcpy(out->data, data, sizeof(data));
+	memcpy(out->stack, &kprobe_test_stack[STACK_AT], sizeof(out->stack));
+}
+
+static void expect_same(struct kunit *test, struct subject *s, struct outcome *native,
+			struct outcome *ours)
+{
+	int i;
+
+	for (i = 0; i < NR_REGS; i++)
+		KUNIT_ASSERT_EQ_MSG(test, *reg(&native->regs, i), *reg(&ours->regs, i),
+				    "%*ph: register %d", s->length, s->code, i);
+	KUNIT_ASSERT_EQ_MSG(test, native->regs.flags, ours->regs.flags,
+			    "%*ph: flags", s->length, s->code);
+	KUNIT_ASSERT_EQ_MSG(test, native->regs.ip, ours->regs.ip,
+			    "%*ph: ip", s->length, s->code);
+	KUNIT_ASSERT_MEMEQ_MSG(test, native->data, ours->data, sizeof(native->data),
+			       "%*ph: memory", s->length, s->code);
+	KUNIT_ASSERT_MEMEQ_MSG(test, native->stack, ours->stack, sizeof(native->stack),
+			       "%*ph: stack", s->length, s->code);
+}
+
+/* Makes the thunk. Returns false where there is none. */
+static bool make(struct kunit *test, struct subject *s)
+{
+	u8 image[NR_BYTES];
+	int row;
+
+	memset(&s->p, 0, sizeof(s->p));
+	KUNIT_ASSERT_EQ_MSG(test, 0, insn_decode_kernel(&s->insn, s->code),
+			    "%*ph", MAX_INSN_SIZE, s->code);
+	s->length = s->insn.length;
+	row = kprobe_find_thunk(&s->insn);
+	if (row < 0)
+		return false;
+	KUNIT_ASSERT_LT(test, row, kprobe_nr_thunks);
+
+	s->p.addr = kprobe_test_page + CODE_AT;
+	s->p.ainsn.emulation.length = s->length;
+	memset(image, INT3_INSN_OPCODE, sizeof(image));
+	kprobe_make_thunk(image, sizeof(image), kprobe_test_page + COPY_AT, &s->insn, &s->p);
+	if (!s->p.ainsn.emulation.thunk) {
+		nr_left_out++;
+		return false;
+	}
+	__set_bit(row, rows_seen);
+	kprobe_test_put_code(CODE_AT, s->code, s->length);
+	kprobe_test_put_code(COPY_AT, image, sizeof(image));
+	return true;
+}
+
+static void compare(struct kunit *test, struct subject *s, struct pt_regs *in)
+{
+	static struct outcome native, ours;
+	struct rnd_state seed = random;
+	struct pt_regs regs = *in;
+
+	fill_memory(seed);
+	kprobe_test_run_natively(&regs);
+	see(&native, &regs);
+
+	regs = *in;
+	fill_memory(seed);
+	preempt_disable();
+	KUNIT_EXPECT_TRUE_MSG(test, kprobe_run_thunk(&s->p.ainsn.emulation, &regs),
+			      "%*ph", s->length, s->code);
+	preempt_enable();
+	see(&ours, &regs);
+	expect_same(test, s, &native, &ours);
+}
+
+static int opcode_of(struct subject *s)
+{
+	return kprobe_opcode(&s->insn);
+}
+
+static int ext_of(struct subject *s)
+{
+	return X86_MODRM_REG(s->insn.modrm.bytes[0]);
+}
+
+/* Of these a quotient may be too large. */
+static bool divides(struct subject *s)
+{
+	return (opcode_of(s) & ~1) == 0xf6 && ext_of(s) >= 6;
+}
+
+/* The number of a bit in memory may be that of one far away. */
+static bool reaches_far(struct subject *s, bool memory)
+{
+	return memory && (opcode_of(s) & 0xffe7) == 0x0fa3;
+}
+
+static void try_code(struct kunit *test, struct subject *s, bool memory)
+{
+	struct pt_regs regs = {};
+	int i;
+
+	if (!make(test, s) || divides(s) || reaches_far(s, memory))
+		return;
+	for (i = 0; i < NR_FLAGS; i += 1 + prandom_u32_state(&random) % 8) {
+		fill(&regs, memory);
+		regs.flags = kprobe_test_flags(i);
+		compare(test, s, &regs);
+	}
+}
+
+/* Those with an effect of their own: none, 16 bits, 64 bits, other registers. */
+static void begin(struct subject *s, int form, int opcode)
+{
+	memset(s->code, prandom_u32_state(&random), sizeof(s->code));
+	s->length = 0;
+	if (form == 1)
+		append(s, 0x66);
+	if (form == 2)
+		append(s, 0x48);
+	if (form == 3)
+		append(s, 0x40 | (prandom_u32_state(&random) & 0xf));
+	if (opcode > 0xff)
+		append(s, 0x0f);
+	append(s, opcode);
+}
+
+/* What a table of opcodes is indexed by, with those that begin with an escape. */
+static int opcode_at(int i)
+{
+	return i < 0x100 ? i : 0x0f00 | (i & 0xff);
+}
+
+/* As a one-byte opcode. */
+static bool is_prefix(u8 opcode)
+{
+	switch (opcode) {
+	case 0x26:
+	case 0x2e:
+	case 0x36:
+	case 0x3e:
+	case 0x0f:
+	case 0x40 ... 0x4f:
+	case 0x62:
+	case 0x64 ... 0x67:
+	case 0xc4 ... 0xc5:
+	case 0xd5:
+	case 0xf0:
+	case 0xf2 ... 0xf3:
+		return true;
+	}
+	return false;
+}
+
+/* Whether @opcode is in the table, with some ModRM byte. */
+static bool has_row(struct subject *s, int opcode, u8 modrm)
+{
+	/* What is an instruction only with a prefix is tried below. */
+	if ((opcode <= 0xff && is_prefix(opcode)) || opcode == 0x0fb8)
+		return false;
+	memset(s->code, 0, sizeof(s->code));
+	s->length = 0;
+	if (opcode > 0xff)
+		append(s, 0x0f);
+	append(s, opcode);
+	append(s, modrm);
+	return !insn_decode_kernel(&s->insn, s->code) && kprobe_find_thunk(&s->insn) >= 0;
+}
+
+static void operands_in_registers_do_as_in_place(struct kunit *test)
+{
+	struct subject s;
+	int i, form, rm, other;
+
+	for (i = 0; i < 0x200 * 64; i++) {
+		rm = 0xc0 | (i & 63);
+		if (!has_row(&s, opcode_at(i / 64), rm))
+			continue;
+		other = prandom_u32_state(&random) % 4;
+		for (form = 0; form < 4; form++) {
+			if (form != 2 && form != other)
+				continue;
+			begin(&s, form, opcode_at(i / 64));
+			append(&s, rm);
+			try_code(test, &s, false);
+		}
+	}
+}
+
+/* Base; and displacement; scaled index; the stack pointer; both; no base. */
+static const u8 operands[][6] = {
+	{ 0x00 }, { 0x46, 0xf0 }, { 0x47, 0x08 }, { 0x83, 0x10, 0, 0, 0 },
+	{ 0x04, 0xca }, { 0x44, 0x0b, 0x18 }, { 0x04, 0x24 }, { 0x44, 0x24, 0x20 },
+	{ 0x44, 0x4c, 0x10 }, { 0x45, 0x00 },
+};
+
+static void operands_in_memory_do_as_in_place(struct kunit *test)
+{
+	struct subject s;
+	int i, j, form, reg;
+
+	for (i = 0; i < 0x200 * ARRAY_SIZE(operands) * 8; i++) {
+		reg = i & 7;
+		j = i / 8 % ARRAY_SIZE(operands);
+		if (!has_row(&s, opcode_at(i / 8 / ARRAY_SIZE(operands)), reg << 3))
+			continue;
+		/* Other registers are of no use as a base here. */
+		form = prandom_u32_state(&random) % 3;
+		begin(&s, form, opcode_at(i / 8 / ARRAY_SIZE(operands)));
+		memcpy(s.code + s.length, operands[j], sizeof(operands[j]));
+		s.code[s.length] |= reg << 3;
+		try_code(test, &s, true);
+	}
+}
+
+static void prefixes_are_kept(struct kunit *test)
+{
+	static const struct {
+		const char	*name;
+		u8		code[MAX_INSN_SIZE];
+	} forms[] = {
+		{ "lock add %rdx, (%rax)", { 0xf0, 0x48, 0x01, 0x10 } },
+		{ "lock xadd %edx, 8(%rsi)", { 0xf0, 0x0f, 0xc1, 0x56, 0x08 } },
+		{ "lock cmpxchg %rbx, (%r12)", { 0xf0, 0x49, 0x0f, 0xb1, 0x1c, 0x24 } },
+		{ "add %r15, (%r13,%r9,2)", { 0x4f, 0x01, 0x7c, 0x4d, 0x00 } },
+		{ "mov (%r14), %r11b", { 0x45, 0x8a, 0x1e } },
+		{ "popcnt (%rbx), %r10", { 0xf3, 0x4c, 0x0f, 0xb8, 0x13 } },
+		{ "tzcnt %rsi, %rdi", { 0xf3, 0x48, 0x0f, 0xbc, 0xfe } },
+		{ "movabs $x, %r13", { 0x49, 0xbd, 1, 2, 3, 4, 5, 6, 7, 8 } },
+		{ "bswap %r12", { 0x49, 0x0f, 0xcc } },
+	};
+	struct subject s;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(forms); i++) {
+		memcpy(s.code, forms[i].code, sizeof(s.code));
+		try_code(test, &s, true);
+		KUNIT_EXPECT_NOT_NULL_MSG(test, s.p.ainsn.emulation.thunk, "%s", forms[i].name);
+	}
+}
+
+/* add x(%rip), %rdx */
+static void relative_operands_stay_where_they_are(struct kunit *test)
+{
+	struct subject s = { .code = { 0x48, 0x03, 0x15 } };
+	long disp = (long)&data[77] - (long)(kprobe_test_page + CODE_AT + 7);
+
+	KUNIT_ASSERT_EQ(test, disp, (s32)disp);
+	put_unaligned((s32)disp, (s32 *)(s.code + 3));
+	try_code(test, &s, true);
+	KUNIT_EXPECT_NOT_NULL(test, s.p.ainsn.emulation.thunk);
+}
+
+/* With a dividend that no divisor is too small for; @divisor is none of them. */
+static void divide(struct kunit *test, u8 modrm, bool eight)
+{
+	struct subject s = { .code = { 0x48, 0xf7, modrm } };
+	struct pt_regs regs = {};
+	int i;
+
+	if (eight) {
+		s.code[0] = 0x40;
+		s.code[1] = 0xf6;
+	}
+	KUNIT_ASSERT_TRUE(test, make(test, &s));
+	for (i = 0; i < NR_FLAGS; i++) {
+		fill(&regs, false);
+		*reg(&regs, X86_MODRM_RM(modrm)) |= 1;
+		regs.ax = 1 + i;
+		if (!eight)
+			regs.dx = 0;
+		regs.flags = kprobe_test_flags(i);
+		compare(test, &s, &regs);
+	}
+}
+
+static void divisions_do_as_in_place(struct kunit *test)
+{
+	static const u8 divisors[] = { AX, CX, BX, BP, SI, DI };
+	int i, ext;
+
+	for (ext = 6; ext < 8; ext++) {
+		for (i = 0; i < ARRAY_SIZE(divisors); i++) {
+			divide(test, 0xc0 | ext << 3 | divisors[i], false);
+			divide(test, 0xc0 | ext << 3 | divisors[i], true);
+		}
+	}
+}
+
+/* The stack pointer is where the thunk's own business is. */
+static void none_is_made_that_names_the_stack_pointer(struct kunit *test)
+{
+	static const u8 codes[][MAX_INSN_SIZE] = {
+		{ 0x48, 0x83, 0xec, 0x10 },	/* sub $16, %rsp */
+		{ 0x48, 0x01, 0xe0 },		/* add %rsp, %rax */
+		{ 0x40, 0x88, 0xe0 },		/* mov %spl, %al */
+		{ 0x48, 0x89, 0x20 },		/* mov %rsp, (%rax) */
+	};
+	struct subject s;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(codes); i++) {
+		memcpy(s.code, codes[i], sizeof(s.code));
+		KUNIT_EXPECT_FALSE(test, make(test, &s));
+	}
+}
+
+/* Where there is one, everything fits; all others name the stack pointer. */
+static void each_fits(struct kunit *test)
+{
+	struct subject s;
+	int i, reg, row, before;
+
+	for (i = 0; i < 0x200 * 16; i++) {
+		reg = i % 16;
+		if (!has_row(&s, opcode_at(i / 16), 0x84 | (reg & 7) << 3))
+			continue;
+		/* The most: four registers to be preserved, a long displacement */
+		begin(&s, 0, 0);
+		s.length = 0;
+		append(&s, 0xf0);
+		append(&s, 0x4b | (reg & 8 ? 4 : 0));
+		if (i / 16 >= 0x100)
+			append(&s, 0x0f);
+		append(&s, i / 16);
+		append(&s, 0x84 | (reg & 7) << 3);
+		append(&s, 0xec);
+		before = nr_left_out;
+		make(test, &s);
+		row = kprobe_find_thunk(&s.insn);
+		if (row < 0 || reg == SP)
+			continue;
+		KUNIT_EXPECT_EQ_MSG(test, before, nr_left_out, "%*ph", s.length, s.code);
+	}
+}
+
+static void faults_change_nothing(struct kunit *test)
+{
+	static const u8 codes[][MAX_INSN_SIZE] = {
+		{ 0x48, 0x8b, 0x18 },			/* mov (%rax), %rbx */
+		{ 0x48, 0x89, 0x18 },			/* mov %rbx, (%rax) */
+		{ 0x48, 0x11, 0x18 },			/* adc %rbx, (%rax) */
+		{ 0xf0, 0x48, 0x0f, 0xb1, 0x38 },	/* lock cmpxchg %rdi, (%rax) */
+		{ 0x48, 0xf7, 0xf3 },			/* div %rbx */
+	};
+	struct kprobe_emulation *em;
+	struct pt_regs regs = {};
+	struct subject s;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(codes); i++) {
+		memcpy(s.code, codes[i], sizeof(s.code));
+		KUNIT_ASSERT_TRUE(test, make(test, &s));
+		em = &s.p.ainsn.emulation;
+
+		regs.ip = (unsigned long)em->thunk + em->thunk_copy - 1;
+		regs.ax = 1;
+		KUNIT_EXPECT_FALSE(test, kprobe_thunk_fault(em, &regs));
+		KUNIT_EXPECT_EQ(test, 1, regs.ax);
+		regs.ip++;
+		KUNIT_EXPECT_TRUE(test, kprobe_thunk_fault(em, &regs));
+		KUNIT_EXPECT_EQ(test, (unsigned long)em->thunk + em->thunk_end, regs.ip);
+		KUNIT_EXPECT_EQ(test, 0, regs.ax);
+	}
+}
+
+/* The last: of each row there was a thunk that was executed. */
+static void all_rows_were_tried(struct kunit *test)
+{
+	int row;
+
+	KUNIT_ASSERT_LE(test, kprobe_nr_thunks, MAX_ROWS);
+	for (row = 0; row < kprobe_nr_thunks; row++)
+		KUNIT_EXPECT_TRUE_MSG(test, test_bit(row, rows_seen), "row %d", row);
+}
+
+static int thunk_suite_init(struct kunit_suite *suite)
+{
+	bitmap_zero(rows_seen, MAX_ROWS);
+	prandom_seed_state(&random, 1);
+	return kprobe_test_native_init();
+}
+
+static void thunk_suite_exit(struct kunit_suite *suite)
+{
+	kprobe_test_native_exit();
+}
+
+static struct kunit_case thunk_cases[] = {
+	KUNIT_CASE(operands_in_registers_do_as_in_place),
+	KUNIT_CASE(operands_in_memory_do_as_in_place),
+	KUNIT_CASE(prefixes_are_kept),
+	KUNIT_CASE(relative_operands_stay_where_they_are),
+	KUNIT_CASE(divisions_do_as_in_place),
+	KUNIT_CASE(none_is_made_that_names_the_stack_pointer),
+	KUNIT_CASE(each_fits),
+	KUNIT_CASE(faults_change_nothing),
+	KUNIT_CASE(all_rows_were_tried),
+	{ }
+};
+
+static struct kunit_suite thunk_suite = {
+	.name		= "kprobes_x86_thunk",
+	.suite_init	= thunk_suite_init,
+	.suite_exit	= thunk_suite_exit,
+	.test_cases	= thunk_cases,
+};
+
+kunit_test_suite(thunk_suite);

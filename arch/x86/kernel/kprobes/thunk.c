@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Thunks: the probed instruction, executed by the processor on saved registers.
+ *
+ * A post handler is to see what the instruction did. When a copy does that in the
+ * place of the original, all registers are loaded before and saved again after it.
+ * But hardly any instruction names more than three. So a function is made that
+ * loads these from a pt_regs, executes a copy, and stores what it may have changed:
+ *
+ *	unsigned long thunk(struct pt_regs *regs, unsigned long flags);
+ *
+ * It returns the flags, or 0 when the copy has faulted: nothing has changed then,
+ * and the other copy is to fault in its turn, where everything is as it should be.
+ */
+#include <linux/cfi.h>
+#include <linux/cpufeature.h>
+#include <linux/kprobes.h>
+#include <linux/string.h>
+#include <asm/ibt.h>
+#include <asm/insn.h>
+#include <asm/insn-eval.h>
+#include <asm/nospec-branch.h>
+#include <asm/text-patching.h>
+
+#include "common.h"
+
+enum { AX, CX, DX, BX, SP, BP, SI, DI, R8, R9, R10, R11, R12, R13, R14, R15, NR_REGS };
+
+#define CALLEE_SAVED	(BIT(BX) | BIT(BP) | BIT(R12) | BIT(R13) | BIT(R14) | BIT(R15))
+
+/* Operands: the ModRM byte's, the opcode's, and those that are always the same. */
+#define REG		BIT(0)
+#define RM		BIT(1)
+#define OP		BIT(2)
+#define A		BIT(3)
+#define C		BIT(4)
+#define D		BIT(5)
+/* of eight bits */
+#define REG8		(REG | BIT(6))
+#define RM8		(RM | BIT(7))
+/* and whether they are written */
+#define SET_REG		(REG | BIT(8))
+#define SET_RM		(RM | BIT(9))
+#define SET_OP		(OP | BIT(10))
+#define SET_A		(A | BIT(11))
+#define SET_D		(D | BIT(12))
+/* Flags that are looked at, or not all set; those that are set. */
+#define USES_FLAGS	BIT(13)
+#define SETS_FLAGS	BIT(14)
+#define KEEPS_FLAGS	(USES_FLAGS | SETS_FLAGS)
+/* With F3 it is another instruction, which is meant too. */
+#define WITH_REP	BIT(15)
+
+#define ANY		0xff
+
+/*
+ * struct row - instructions that use their operands alike
+ * @mask:	bits of the opcode (see kprobe_opcode()) that tell them
+ * @opcode:	what these are
+ * @exts:	bitmask: values of the ModRM byte's reg field
+ * @what:	how they use what
+ */
+struct row {
+	u16	mask;
+	u16	opcode;
+	u8	exts;
+	u16	what;
+};
+
+/* Eight instructions in one form. The third and the fourth look at the carry. */
+#define ARITHMETIC(form, what)							\
+	{ 0xfff7, 0x10 + (form), ANY, (what) | KEEPS_FLAGS },			\
+	{ 0xffc7, 0x00 + (form), ANY, (what) | SETS_FLAGS }
+
+/* In the order in which they are tried (SDM vol. 2D, appendix A.3). */
+static const struct row rows[] = {
+	ARITHMETIC(0, RM8 | REG8 | SET_RM),
+	ARITHMETIC(1, RM | REG | SET_RM),
+	ARITHMETIC(2, RM8 | REG8 | SET_REG),
+	ARITHMETIC(3, RM | REG | SET_REG),
+	ARITHMETIC(4, SET_A),
+	ARITHMETIC(5, SET_A),
+	{ 0xffff, 0x80, BIT(2) | BIT(3), RM8 | SET_RM | KEEPS_FLAGS },
+	{ 0xffff, 0x80, ANY, RM8 | SET_RM | SETS_FLAGS },
+	{ 0xfffd, 0x81, BIT(2) | BIT(3), SET_RM | KEEPS_FLAGS },
+	{ 0xfffd, 0x81, ANY, SET_RM | SETS_FLAGS },
+	{ 0xffff, 0x84, ANY, RM8 | REG8 | SETS_FLAGS },		/* test */
+	{ 0xffff, 0x85, ANY, RM | REG | SETS_FLAGS },
+	{ 0xffff, 0xa8, ANY, A | SETS_FLAGS },
+	{ 0xffff, 0xa9, ANY, A | SETS_FLAGS },
+	{ 0xffff, 0xf6, BIT(0), RM8 | SETS_FLAGS },
+	{ 0xffff, 0xf7, BIT(0), RM | SETS_FLAGS },
+	{ 0xffff, 0xf6, BIT(2), RM8 | SET_RM },			/* not */
+	{ 0xffff, 0xf7, BIT(2), SET_RM },
+	{ 0xffff, 0xf6, BIT(3), RM8 | SET_RM | SETS_FLAGS },	/* neg */
+	{ 0xffff, 0xf7, BIT(3), SET_RM | SETS_FLAGS },
+	{ 0xffff, 0xfe, BIT(0) | BIT(1), RM8 | SET_RM | KEEPS_FLAGS },
+	{ 0xffff, 0xff, BIT(0) | BIT(1), SET_RM | KEEPS_FLAGS },
+
+	{ 0xffff, 0x0faf, ANY, RM | SET_REG | SETS_FLAGS },	/* imul */
+	{ 0xfffd, 0x69, ANY, RM | SET_REG | SETS_FLAGS },
+	{ 0xffff, 0xf6, 0xf0, RM8 | SET_A | KEEPS_FLAGS },	/* mul to idiv */
+	{ 0xffff, 0xf7, 0xf0, RM | SET_A | SET_D | KEEPS_FLAGS },
+	{ 0xffff, 0x98, ANY, SET_A },
+	{ 0xffff, 0x99, ANY, A | SET_D },
+
+	{ 0xffff, 0xc0, ANY, RM8 | SET_RM | KEEPS_FLAGS },	/* shifts */
+	{ 0xffff, 0xc1, ANY, SET_RM | KEEPS_FLAGS },
+	{ 0xffff, 0xd0, ANY, RM8 | SET_RM | KEEPS_FLAGS },
+	{ 0xffff, 0xd1, ANY, SET_RM | KEEPS_FLAGS },
+	{ 0xffff, 0xd2, ANY, RM8 | C | SET_RM | KEEPS_FLAGS },
+	{ 0xffff, 0xd3, ANY, C | SET_RM | KEEPS_FLAGS },
+	{ 0xfff7, 0x0fa4, ANY, REG | SET_RM | KEEPS_FLAGS },
+	{ 0xfff7, 0x0fa5, ANY, REG | C | SET_RM | KEEPS_FLAGS },
+
+	{ 0xffff, 0x88, ANY, REG8 | RM8 | SET_RM },		/* moves */
+	{ 0xffff, 0x89, ANY, REG | SET_RM },
+	{ 0xffff, 0x8a, ANY, RM8 | REG8 | SET_REG },
+	{ 0xffff, 0x8b, ANY, RM | SET_REG },
+	{ 0xffff, 0xc6, BIT(0), RM8 | SET_RM },
+	{ 0xffff, 0xc7, BIT(0), SET_RM },
+	{ 0xfff8, 0xb8, ANY, SET_OP },
+	{ 0xffff, 0x63, ANY, RM | SET_REG },
+	{ 0xfff7, 0x0fb6, ANY, RM8 | SET_REG },
+	{ 0xfff7, 0x0fb7, ANY, RM | SET_REG },
+	{ 0xfff0, 0x0f40, ANY, RM | SET_REG | USES_FLAGS },	/* cmov, setcc */
+	{ 0xfff0, 0x0f90, ANY, RM8 | SET_RM | USES_FLAGS },
+	{ 0xfff8, 0x0fc8, ANY, SET_OP },			/* bswap */
+
+	{ 0xffff, 0x86, ANY, RM8 | REG8 | SET_RM | SET_REG },	/* xchg, xadd */
+	{ 0xffff, 0x87, ANY, SET_RM | SET_REG },
+	{ 0xffff, 0x0fc0, ANY, RM8 | REG8 | SET_RM | SET_REG | SETS_FLAGS },
+	{ 0xffff, 0x0fc1, ANY, SET_RM | SET_REG | SETS_FLAGS },
+	{ 0xffff, 0x0fb0, ANY, RM8 | REG8 | SET_RM | SET_A | SETS_FLAGS },
+	{ 0xffff, 0x0fb1, ANY, REG | SET_RM | SET_A | SETS_FLAGS },
+
+	{ 0xffe7, 0x0fa3, ANY, REG | SET_RM | KEEPS_FLAGS },	/* bits */
+	{ 0xffff, 0x0fba, 0xf0, SET_RM | KEEPS_FLAGS },
+	{ 0xfffe, 0x0fbc, ANY, RM | SET_REG | KEEPS_FLAGS | WITH_REP },
+	{ 0xffff, 0x0fb8, ANY, RM | SET_REG | KEEPS_FLAGS | WITH_REP },
+};
+
+const unsigned int kprobe_nr_thunks = ARRAY_SIZE(rows);
+
+static bool has_prefix_but_for(struct insn *insn, u16 what)
+{
+	insn_byte_t prefix;
+	int i;
+
+	for_each_insn_prefix(insn, i, prefix) {
+		if (prefix == 0x67 || prefix == 0xf2 ||
+		    (prefix == 0xf3 && !(what & WITH_REP)))
+			return true;
+	}
+	return insn_is_rex2(insn) || insn->vex_prefix.nbytes;
+}
+
+/**
+ * kprobe_find_thunk - tell which row of the table an instruction is in
+ * @insn:	the instruction
+ *
+ * Return: its index; -ENOENT when no thunk can be made of it.
+ */
+int kprobe_find_thunk(struct insn *insn)
+{
+	int ext = X86_MODRM_REG(insn->modrm.bytes[0]);
+	int opcode = kprobe_opcode(insn);
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		if ((opcode & rows[i].mask) == rows[i].opcode && rows[i].exts & BIT(ext))
+			return has_prefix_but_for(insn, rows[i].what) ? -ENOENT : i;
+	}
+	return -ENOENT;
+}
+
+/*
+ * struct thunk - one in the making
+ * @image:	where it is written
+ * @at:		where that will run
+ * @size:	how much may be written; what does not fit is left out
+ * @used:	how much was, or would have been
+ * @insn:	the instruction
+ * @named:	the registers it names
+ * @set:	those of them that it may change
+ * @stack:	a register that stands for the stack pointer, which has a base only
+ * @regs:	a register that points to the pt_regs
+ */
+struct thunk {
+	u8		*image;
+	void		*at;
+	size_t		size;
+	size_t		used;
+	struct insn	*insn;
+	u16		named;
+	u16		set;
+	s8		stack;
+	u8		regs;
+};
+
+static void emit(struct thunk *t, const void *bytes, size_t length)
+{
+	if (t->used + length <= t->size)
+		memcpy(t->image + t->used, bytes, length);
+	t->used += length;
+}
+
+#define EMIT(t, ...)								\
+	emit((t), (const u8[]){ __VA_ARGS__ }, sizeof((const u8[]){ __VA_ARGS__ }))
+
+static void name(struct thunk *t, int reg, bool set)
+{
+	t->named |= BIT(reg);
+	if (set)
+		t->set |= BIT(reg);
+}
+
+/* Without REX, 4 to 7 are the upper bytes of 0 to 3 (SDM vol. 2A, table 3-1). */
+static int number(struct thunk *t, int low_bits, bool high, bool byte)
+{
+	if (byte && low_bits >= 4 && !t->insn->rex_prefix.nbytes)
+		return low_bits - 4;
+	return low_bits | (high ? R8 : 0);
+}
+
+static void name_sib(struct thunk *t)
+{
+	bool high_index = X86_REX_X(t->insn->rex_prefix.value);
+	bool high_base = X86_REX_B(t->insn->rex_prefix.value);
+	u8 sib = t->insn->sib.bytes[0];
+
+	if (X86_SIB_INDEX(sib) != SP || high_index)
+		name(t, number(t, X86_SIB_INDEX(sib), high_index, false), false);
+	if (X86_SIB_BASE(sib) == BP && !X86_MODRM_MOD(t->insn->modrm.bytes[0]))
+		return;
+	if (X86_SIB_BASE(sib) == SP && !high_base)
+		t->stack = SP;
+	else
+		name(t, number(t, X86_SIB_BASE(sib), high_base, false), false);
+}
+
+static void name_rm(struct thunk *t, u16 what)
+{
+	int rm = X86_MODRM_RM(t->insn->modrm.bytes[0]);
+	bool high = X86_REX_B(t->insn->rex_prefix.value);
+
+	if (X86_MODRM_MOD(t->insn->modrm.bytes[0]) == 3)
+		name(t, number(t, rm, high, (what & RM8) == RM8), (what & SET_RM) == SET_RM);
+	else if (t->insn->sib.nbytes)
+		name_sib(t);
+	else if (!insn_rip_relative(t->insn))
+		name(t, number(t, rm, high, false), false);
+}
+
+static void name_operands(struct thunk *t, u16 what)
+{
+	struct insn *insn = t->insn;
+
+	if (what & REG)
+		name(t, number(t, X86_MODRM_REG(insn->modrm.bytes[0]),
+			       X86_REX_R(insn->rex_prefix.value), (what & REG8) == REG8),
+		     (what & SET_REG) == SET_REG);
+	if (what & RM)
+		name_rm(t, what);
+	if (what & OP)
+		name(t, number(t, insn->opcode.bytes[insn->opcode.nbytes - 1] & 7,
+			       X86_REX_B(insn->rex_prefix.value), false), true);
+	if (what & A)
+		name(t, AX, (what & SET_A) == SET_A);
+	if (what & C)
+		name(t, CX, false);
+	if (what & D)
+		name(t, DX, (what & SET_D) == SET_D);
+}
+
+/* One that the instruction does not name, of those a function need not preserve. */
+static u8 choose(struct thunk *t, u16 among)
+{
+	u8 reg = __ffs(among & ~t->named);
+
+	t->named |= BIT(reg);
+	return reg;
+}
+
+/* REX.W, and which of the numbers has its high bit set. */
+static u8 rex(int reg, int rm)
+{
+	return 0x48 | (reg & R8 ? 4 : 0) | (rm & R8 ? 1 : 0);
+}
+
+/* Moves a register from (8b) or to (89) what @offset is that of in the pt_regs. */
+static void move(struct thunk *t, u8 opcode, int reg, int offset)
+{
+	u8 modrm = (reg & 7) << 3 | (t->regs & 7);
+
+	if (offset < 128)
+		EMIT(t, rex(reg, t->regs), opcode, 0x40 | modrm, offset);
+	else
+		EMIT(t, rex(reg, t->regs), opcode, 0x80 | modrm, offset, 0, 0, 0);
+}
+
+static void move_all(struct thunk *t, u8 opcode, unsigned long regs)
+{
+	int reg;
+
+	for_each_set_bit(reg, &regs, NR_REGS)
+		move(t, opcode, reg, pt_regs_offset(NULL, reg));
+}
+
+static void push_all(struct thunk *t, unsigned long regs)
+{
+	int reg;
+
+	for_each_set_bit(reg, &regs, NR_REGS) {
+		if (reg & R8)
+			EMIT(t, 0x41);
+		EMIT(t, 0x50 | (reg & 7));
+	}
+}
+
+static void pop_all(struct thunk *t, unsigned long regs)
+{
+	int reg;
+
+	for (reg = NR_REGS - 1; reg >= 0; reg--) {
+		if (!(regs & BIT(reg)))
+			continue;
+		if (reg & R8)
+			EMIT(t, 0x41);
+		EMIT(t, 0x58 | (reg & 7));
+	}
+}
+
+static int emit_copy(struct thunk *t, const struct kprobe *p)
+{
+	u8 copy[MAX_INSN_SIZE];
+	int err = kprobe_relocate(copy, t->insn, (unsigned long)p->addr,
+				  (unsigned long)t->at + t->used);
+
+	if (err)
+		return err;
+	if (t->stack >= 0)
+		copy[insn_offset_sib(t->insn)] += t->stack - SP;
+	emit(t, copy, t->insn->length);
+	return 0;
+}
+
+static void emit_landing_pad(struct thunk *t)
+{
+	u32 endbr = gen_endbr();
+
+	if (cpu_feature_enabled(X86_FEATURE_IBT))
+		emit(t, &endbr, sizeof(endbr));
+}
+
+static void emit_return(struct thunk *t)
+{
+	u8 jump[JMP32_INSN_SIZE];
+
+	if (!cpu_feature_enabled(X86_FEATURE_RETHUNK)) {
+		EMIT(t, RET_INSN_OPCODE);
+		return;
+	}
+	__text_gen_insn(jump, JMP32_INSN_OPCODE, t->at + t->used, x86_return_thunk,
+			sizeof(jump));
+	emit(t, jump, sizeof(jump));
+}
+
+static int generate(struct thunk *t, struct kprobe *p, u16 what)
+{
+	struct kprobe_emulation *em = &p->ainsn.emulation;
+	unsigned long preserved = t->named & CALLEE_SAVED;
+	unsigned long loaded = t->named;
+
+	if (t->stack >= 0)
+		t->stack = choose(t, BIT(AX) | BIT(CX) | BIT(DX) | BIT(SI) | BIT(DI));
+	t->regs = choose(t, BIT(DI) | BIT(SI) | BIT(R8) | BIT(R9) | BIT(R10) | BIT(R11));
+
+	emit_landing_pad(t);
+	if (what & USES_FLAGS)
+		EMIT(t, 0x56, 0x9d);				/* push %rsi; popf */
+	if (t->regs != DI)
+		EMIT(t, rex(DI, t->regs), 0x89, 0xc0 | DI << 3 | (t->regs & 7));
+	push_all(t, preserved);
+	move_all(t, 0x8b, loaded);
+	if (t->stack >= 0)
+		move(t, 0x8b, t->stack, offsetof(struct pt_regs, sp));
+	em->thunk_copy = t->used;
+	if (emit_copy(t, p))
+		return -ERANGE;
+	move_all(t, 0x89, t->set);
+	if (what & SETS_FLAGS)
+		EMIT(t, 0x9c, 0x58);				/* pushf; pop %rax */
+	else
+		EMIT(t, 0xb0 | AX, X86_EFLAGS_FIXED);		/* mov $2, %al */
+	em->thunk_end = t->used;
+	pop_all(t, preserved);
+	emit_return(t);
+	return t->used <= t->size ? 0 : -ENOSPC;
+}
+
+/**
+ * kprobe_make_thunk - make a thunk of an instruction, where that can be done
+ * @image:	where to write it
+ * @size:	how much room there is
+ * @at:		where that will run
+ * @insn:	the instruction
+ * @p:		its site, whose emulation is filled in
+ *
+ * Where clang's control flow integrity looks at the type of what is called there
+ * are no thunks.
+ */
+void kprobe_make_thunk(u8 *image, size_t size, void *at, struct insn *insn, struct kprobe *p)
+{
+	struct kprobe_emulation *em = &p->ainsn.emulation;
+	struct thunk t = {
+		.image = image, .at = at, .size = size, .insn = insn, .stack = -1,
+	};
+	int row = kprobe_find_thunk(insn);
+
+	if (row < 0 || IS_ENABLED(CONFIG_CFI_CLANG))
+		return;
+	name_operands(&t, rows[row].what);
+	if (t.named & BIT(SP) || generate(&t, p, rows[row].what)) {
+		memset(image, INT3_INSN_OPCODE, size);
+		return;
+	}
+	em->uses_flags = rows[row].what & USES_FLAGS;
+	em->sets_flags = rows[row].what & SETS_FLAGS;
+	em->thunk = at;
+}
+
+/**
+ * kprobe_thunk_fault - leave a thunk whose copy has faulted
+ * @em:		the instruction's
+ * @regs:	registers at the fault
+ *
+ * Context: any, NMI included, preemption off.
+ * Return: false when the fault is not in the thunk's copy.
+ */
+bool __kprobes kprobe_thunk_fault(const struct kprobe_emulation *em, struct pt_regs *regs)
+{
+	unsigned long thunk = (unsigned long)em->thunk;
+
+	if (!thunk || regs->ip != thunk + em->thunk_copy)
+		return false;
+	regs->ip = thunk + em->thunk_end;
+	regs->ax = 0;
+	return true;
+}
