@@ -288,6 +288,24 @@ static struct place *place_new(struct kunit *test, enum way way, bool post,
 	return place;
 }
 
+/* With an instruction that post handlers see only when its copy was executed. */
+static struct place *place_new_stepped(struct kunit *test)
+{
+	struct place *place = kunit_kzalloc(test, sizeof(*place), GFP_KERNEL);
+	void *neighbour = kprobes_copied_neighbour();
+
+	KUNIT_ASSERT_NOT_NULL(test, place);
+	place->way = TRAP;
+	place->post = true;
+	place->call = kprobes_copied_call;
+	kprobes_text_watch(test, kprobes_copied_place());
+	place->result = place->call(1);
+	if (neighbour && IS_ENABLED(CONFIG_OPTPROBES))
+		probe_registered(test, neighbour);
+	place_register(test, place, kprobes_copied_place());
+	return place;
+}
+
 static kprobe_opcode_t *running_addr(void)
 {
 	struct kprobe *running;
@@ -747,7 +765,7 @@ static void expect_interrupted_steps(struct kunit *test, struct place *stepped)
 static void hit_in_the_middle_of_a_step_runs(struct kunit *test)
 {
 	const enum way *way = test->param_value;
-	struct place *stepped = place_new(test, TRAP, true, 0);
+	struct place *stepped = place_new_stepped(test);
 	struct place *above = place_new(test, *way, false, 1);
 	enum level level;
 

@@ -14,4 +14,20 @@ static inline void *kprobes_trap_neighbour(const struct kprobes_block *block)
 	return NULL;
 }
 
+/* Only the processor knows what a hint does, so a post handler waits for its copy. */
+static u32 kprobes_copied_call(u32 x)
+{
+	return kprobes_blocks[0].call(x);
+}
+
+static inline void *kprobes_copied_place(void)
+{
+	return kprobes_blocks[0].call;
+}
+
+static inline void *kprobes_copied_neighbour(void)
+{
+	return NULL;
+}
+
 #endif /* _LIB_TEST_KPROBES_CONTEXTS_ARM64_H */

@@ -14,24 +14,27 @@ static inline void *kprobes_trap_neighbour(const struct kprobes_block *block)
 	return block->first + KPROBES_BLOCK_INSN_SIZE;
 }
 
+extern u8 kprobes_copied_insn[] asm(".Lkprobes_copied_insn");
+extern u8 kprobes_copied_next[] asm(".Lkprobes_copied_next");
+
 /* It names the stack pointer, so a post handler has to wait for its copy. */
-static noinline __noclone u32 kprobes_step_call(u32 x)
+static noinline __noclone u32 kprobes_copied_call(u32 x)
 {
-	asm volatile("kprobes_step_insn:	test %" _ASM_SP ", %" _ASM_SP "\n"
-		     "kprobes_step_next:	nop\n" : "+r" (x) : : "cc");
+	asm volatile(".Lkprobes_copied_insn: " ANNOTATE_NOENDBR
+		     "test %%" _ASM_SP ", %%" _ASM_SP "\n"
+		     ".Lkprobes_copied_next: " ANNOTATE_NOENDBR
+		     "nop\n" : "+r" (x) : : "cc");
 	return x + 1;
 }
 
-extern char kprobes_step_insn[], kprobes_step_next[];
-
-static inline void *kprobes_step_place(void)
+static inline void *kprobes_copied_place(void)
 {
-	return kprobes_step_insn;
+	return kprobes_copied_insn;
 }
 
-static inline void *kprobes_step_neighbour(void)
+static inline void *kprobes_copied_neighbour(void)
 {
-	return kprobes_step_next;
+	return kprobes_copied_next;
 }
 
 #endif /* _LIB_TEST_KPROBES_CONTEXTS_X86_H */

@@ -26,7 +26,7 @@ static inline void flush_insn_slot(struct kprobe *p)
 #define kretprobe_blacklist_size	0
 
 /* See arch/arm64/kernel/probes/slot.h: a slot serves a branch in the text too. */
-#define ARCH_KPROBE_SLOT_SIZE	18
+#define ARCH_KPROBE_SLOT_SIZE	24
 #define MAX_OPTINSN_SIZE	ARCH_KPROBE_SLOT_SIZE
 #define MAX_OPTIMIZED_LENGTH	sizeof(kprobe_opcode_t)
 
@@ -40,6 +40,7 @@ static inline void flush_insn_slot(struct kprobe *p)
  *		memory could not be read. NULL for an instruction that is copied
  * @taken:	where a branch that is simulated leads to when it is taken, if the
  *		slot can go there; else 0
+ * @thunk:	carries it out for post handlers, where @simulate is NULL; else NULL
  * @boosted:	the first copy in the slot branches back by itself
  * @detour:	a branch leads from the probed instruction to the slot and from
  *		there to the handlers
@@ -48,6 +49,7 @@ struct arch_specific_insn {
 	kprobe_opcode_t	*insn;
 	bool		(*simulate)(u32 insn, unsigned long addr, struct pt_regs *regs);
 	unsigned long	taken;
+	kprobe_opcode_t	*thunk;
 	bool		boosted;
 	bool		detour;
 };

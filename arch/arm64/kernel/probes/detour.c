@@ -32,8 +32,8 @@ static unsigned long leave(struct pt_regs *regs, unsigned long pc)
 
 NOKPROBE_SYMBOL(leave);
 
-/* From where an instruction that was simulated has led to. */
-static unsigned long after_simulation(struct kprobe *p, struct pt_regs *regs)
+/* From where an instruction has led to that was carried out on @regs. */
+static unsigned long after_carried_out(struct kprobe *p, struct pt_regs *regs)
 {
 	if (likely(!sp_changed(regs))) {
 		if (regs->pc == (unsigned long)(p->addr + 1))
@@ -44,7 +44,7 @@ static unsigned long after_simulation(struct kprobe *p, struct pt_regs *regs)
 	return leave(regs, regs->pc);
 }
 
-NOKPROBE_SYMBOL(after_simulation);
+NOKPROBE_SYMBOL(after_carried_out);
 
 static __always_inline unsigned long to_copy(struct kprobe *p, struct pt_regs *regs,
 					     bool post)
@@ -57,19 +57,19 @@ static __always_inline unsigned long to_copy(struct kprobe *p, struct pt_regs *r
 static unsigned long simulated(struct kprobe *p, struct pt_regs *regs)
 {
 	kprobe_simulate(p, regs);
-	return after_simulation(p, regs);
+	return after_carried_out(p, regs);
 }
 
 NOKPROBE_SYMBOL(simulated);
 
 static __always_inline unsigned long hit(struct pt_regs *regs, struct kprobe *p)
 {
-	enum kprobe_hit what = kprobe_hit_site(site_of(p), regs, kprobe_try_simulate);
+	enum kprobe_hit what = kprobe_hit_site(site_of(p), regs, kprobe_carry_out);
 
 	if (unlikely(what == KPROBE_HIT_REDIRECTED))
 		return leave(regs, regs->pc);
 	if (what == KPROBE_HIT_DONE)
-		return after_simulation(p, regs);
+		return after_carried_out(p, regs);
 	if (p->ainsn.simulate)
 		return simulated(p, regs);
 	return to_copy(p, regs, p->post_handler && what == KPROBE_HIT_CONTINUE);

@@ -7,6 +7,7 @@
 #include <linux/types.h>
 
 #include "slot.h"
+#include "thunk.h"
 
 /* Never called as a function: see slot.h. */
 asmlinkage void kprobe_detour_entry(void);
@@ -23,7 +24,7 @@ asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p)
 bool kprobe_detour_left(struct pt_regs *regs);
 void kprobe_simulate(struct kprobe *p, struct pt_regs *regs);
 
-/* For kprobe_hit_site(). A handler may have left anything in pc. */
+/* A handler may have left anything in pc. */
 static __always_inline bool kprobe_try_simulate(struct kprobe *p, struct pt_regs *regs)
 {
 	unsigned long addr = (unsigned long)p->addr;
@@ -32,6 +33,15 @@ static __always_inline bool kprobe_try_simulate(struct kprobe *p, struct pt_regs
 		return false;
 	regs->pc = addr;
 	return p->ainsn.simulate(p->opcode, addr, regs);
+}
+
+/* For kprobe_hit_site(). */
+static __always_inline bool kprobe_carry_out(struct kprobe *p, struct pt_regs *regs)
+{
+	if (!p->ainsn.thunk)
+		return kprobe_try_simulate(p, regs);
+	regs->pc = (unsigned long)p->addr;
+	return kprobe_run_thunk(p->ainsn.thunk, regs);
 }
 
 #endif /* __ARM64_KERNEL_PROBES_DETOUR_H */

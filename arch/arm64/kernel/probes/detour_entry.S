@@ -111,4 +111,5 @@ SYM_DATA_START(kprobe_slot_template)
 	leave_room
 	to_be_filled_in
 	to_be_filled_in words=2
+	to_be_filled_in words=(SLOT_WORDS-SLOT_THUNK)
 SYM_DATA_END(kprobe_slot_template)

@@ -3,9 +3,10 @@
  * Probes by breakpoint on arm64: planting them, and what happens at a hit.
  *
  * An instruction that depends on where it stands is simulated on the saved
- * registers. Any other is carried out by a copy, which branches back by itself,
- * through the post handlers if there are any (see detour.c). Where there is
- * nothing in reach of a branch, it ends in another BRK.
+ * registers. Any other is carried out by a copy, which branches back by itself;
+ * if there are post handlers, by one that works on the saved registers (see
+ * thunk.c), or through them (see detour.c). Where there is nothing in reach of a
+ * branch, it ends in another BRK.
  *
  * Nothing is remembered between the hit and what follows: the address of the
  * slot says which site it was. So the copy runs with PSTATE as the probed code
@@ -52,12 +53,12 @@ void *alloc_insn_page(void)
  * What the caches need is done here, word by word, and for the other CPUs the
  * exception that sends them to the slot is the synchronization (Arm ARM, B2.2.5).
  */
-static int write_slot(kprobe_opcode_t *slot, const u32 *words)
+static int write_slot(kprobe_opcode_t *slot, const u32 *words, int nr_words)
 {
 	int i, err = 0;
 
 	BUILD_BUG_ON(SLOT_WORDS != ARCH_KPROBE_SLOT_SIZE);
-	for (i = 0; i < SLOT_WORDS && !err; i++)
+	for (i = 0; i < nr_words && !err; i++)
 		err = aarch64_insn_patch_text_nosync(slot + i, words[i]);
 	return err;
 }
@@ -100,6 +101,8 @@ static void fill_copies(struct kprobe *p, u32 *words)
 		words[SLOT_LAST + 1] = BRK64_OPCODE_KPROBES_SS;
 	p->ainsn.boosted = branch_to(p, words, SLOT_COPY + 1, (unsigned long)(p->addr + 1),
 				     AARCH64_INSN_BRANCH_NOLINK);
+	if (kprobe_make_thunk(words + SLOT_THUNK, SLOT_WORDS - SLOT_THUNK, p->opcode))
+		p->ainsn.thunk = p->ainsn.insn + SLOT_THUNK;
 }
 
 static void fill_taken(struct kprobe *p, u32 *words)
@@ -137,7 +140,7 @@ static int fill_slot(struct kprobe *p)
 	else
 		fill_copies(p, words);
 	fill_owner(p, words);
-	return write_slot(p->ainsn.insn, words);
+	return write_slot(p->ainsn.insn, words, p->ainsn.thunk ? SLOT_WORDS : SLOT_THUNK);
 }
 
 static int prepare_slot(struct kprobe *p)
@@ -370,7 +373,7 @@ int kprobe_brk_handler(struct pt_regs *regs, unsigned long esr)
 
 	if (unlikely(!site))
 		return kprobe_detour_left(regs) ? DBG_HOOK_HANDLED : taken_out(regs->pc);
-	what = kprobe_hit_site(site, regs, kprobe_try_simulate);
+	what = kprobe_hit_site(site, regs, kprobe_carry_out);
 	if (likely(what == KPROBE_HIT_CONTINUE || what == KPROBE_HIT_MISSED))
 		carry_out(&site->kp, regs, what == KPROBE_HIT_MISSED);
 	else if (what == KPROBE_HIT_REDIRECTED)
@@ -411,7 +414,7 @@ NOKPROBE_SYMBOL(kprobe_ss_brk_handler);
  *
  * A fault in a copy is the probed instruction's: it is moved to where that
  * stands, registers as before it, for the fault handlers and for the fixups that
- * are known by its address.
+ * are known by its address. A thunk is left, for another copy to fault.
  *
  * Context: any, preemption off.
  * Return: 1 when a fault handler has dealt with it, else 0.
@@ -421,8 +424,13 @@ int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr)
 	struct kprobe *p = kprobe_slot_owner(regs->pc);
 	kprobe_opcode_t *copy = (kprobe_opcode_t *)regs->pc;
 
-	if (!p || p->ainsn.simulate ||
-	    (copy != p->ainsn.insn + SLOT_COPY && copy != p->ainsn.insn + SLOT_LAST))
+	if (!p || p->ainsn.simulate)
+		return 0;
+	if (p->ainsn.thunk && copy >= p->ainsn.thunk) {
+		kprobe_leave_thunk(regs);
+		return 1;
+	}
+	if (copy != p->ainsn.insn + SLOT_COPY && copy != p->ainsn.insn + SLOT_LAST)
 		return 0;
 	regs->pc = (unsigned long)p->addr;
 	if (!kprobe_hit_fault(p, regs, esr))

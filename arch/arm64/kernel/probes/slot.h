@@ -14,6 +14,7 @@
  *			as at the entry, but calls kprobe_tail_entry()
  *   SLOT_NEXT_OUT	from either to the next instruction
  *   SLOT_OWNER		the address of the site, two words
+ *   SLOT_THUNK		where there is one, a thunk
  *
  * An instruction that is simulated has no copies. If it is a branch, SLOT_COPY_OUT
  * leads to where it goes when it is taken.
@@ -28,6 +29,7 @@
 #define SLOT_LAST	9
 #define SLOT_NEXT_OUT	13
 #define SLOT_OWNER	16
-#define SLOT_WORDS	18
+#define SLOT_THUNK	18
+#define SLOT_WORDS	24
 
 #endif /* __ARM64_KERNEL_PROBES_SLOT_H */

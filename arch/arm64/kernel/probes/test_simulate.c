@@ -20,25 +20,19 @@
 #include <asm/patching.h>
 
 #include "decode-insn.h"
+#include "test_native.h"
 
 /* Where an instruction led to. */
 enum landing { NEXT, AFTER, BEFORE, NR_LANDINGS };
 
-/* The assembly below knows the layout. */
-struct trip {
-	u64		regs[31];
-	u64		nzcv;
-	u64		landed;
-};
-
 struct site {
-	void		(*run)(struct trip *trip);
+	void		(*run)(struct probe_trip *trip);
 	unsigned long	landings[NR_LANDINGS];
 	const char	*text;
 };
 
-static_assert(offsetof(struct trip, nzcv) == 248);
-static_assert(offsetof(struct trip, landed) == 256);
+static_assert(offsetof(struct probe_trip, nzcv) == 248);
+static_assert(offsetof(struct probe_trip, landed) == 256);
 
 /*
  * A frame of a site: 0 to 95, what the caller wants back; 96, the trip; 104, x0 as
@@ -197,6 +191,12 @@ asm("	.macro probe_test_land where\n"
 "	.pushsection .rodata.probe_test, \"a\"\n"
 "probe_test_sites_end:\n"
 "	.popsection\n"
+
+/* One to put other instructions into. */
+"	.pushsection .text, \"ax\"\n"
+"	.balign	4\n"
+"	probe_test_site nop\n"
+"	.popsection\n"
 "	.purgem probe_test_site\n"
 "	.purgem probe_test_land\n"
 );
@@ -217,13 +217,30 @@ static u64 random_u64(void)
 }
 
 /* With a frame pointer of ours it is better not to be interrupted. */
-static noinline __nocfi void run_natively(const struct site *s, struct trip *trip)
+static noinline __nocfi void run_natively(const struct site *s, struct probe_trip *trip)
 {
 	unsigned long flags;
 
 	local_irq_save(flags);
 	s->run(trip);
 	local_irq_restore(flags);
+}
+
+/**
+ * probe_test_run - let the processor execute an instruction
+ * @trip:	the registers before it, and then those after it
+ * @insn:	the instruction, no branch; does not touch the stack pointer
+ *
+ * Context: may sleep; one at a time.
+ */
+void probe_test_run(struct probe_trip *trip, u32 insn)
+{
+	const struct site *any = ADDRESS_OF(probe_test_sites_end);
+	void *at = (void *)any->landings[NEXT] - AARCH64_INSN_SIZE;
+
+	WARN_ON_ONCE(aarch64_insn_patch_text_nosync(at, insn));
+	isb();
+	run_natively(any, trip);
 }
 
 struct subject {
@@ -272,7 +289,7 @@ static u64 content(u32 insn, int fill)
 	return random_u64();
 }
 
-static void fill_trip(const struct subject *s, struct trip *trip, int fill, u64 nzcv)
+static void fill_trip(const struct subject *s, struct probe_trip *trip, int fill, u64 nzcv)
 {
 	int i;
 
@@ -307,7 +324,7 @@ static u64 expected_btype(u32 insn)
 	return PSR_BTYPE_NONE;
 }
 
-static void expect_same(struct kunit *test, const struct subject *s, const struct trip *native,
+static void expect_same(struct kunit *test, const struct subject *s, const struct probe_trip *native,
 			struct pt_regs *in, struct pt_regs *ours)
 {
 	const char *text = s->site->text;
@@ -332,7 +349,7 @@ static void expect_same(struct kunit *test, const struct subject *s, const struc
 static void compare(struct kunit *test, const struct subject *s, int fill, u64 nzcv)
 {
 	struct pt_regs in, ours;
-	struct trip trip;
+	struct probe_trip trip;
 
 	fill_trip(s, &trip, fill, nzcv);
 	fill_regs(&in, trip.regs, nzcv, s->addr);

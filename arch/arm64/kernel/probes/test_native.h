@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef __ARM64_KERNEL_PROBES_TEST_NATIVE_H
+#define __ARM64_KERNEL_PROBES_TEST_NATIVE_H
+
+#include <linux/types.h>
+
+/**
+ * struct probe_trip - registers before an instruction, and after it
+ * @regs:	but x18, which is not loaded
+ * @nzcv:	the flags, where PSTATE has them
+ * @landed:	where the instruction led to; test_simulate.c knows
+ *
+ * Assembly knows the layout.
+ */
+struct probe_trip {
+	u64		regs[31];
+	u64		nzcv;
+	u64		landed;
+};
+
+void probe_test_run(struct probe_trip *trip, u32 insn);
+
+#endif /* __ARM64_KERNEL_PROBES_TEST_NATIVE_H */

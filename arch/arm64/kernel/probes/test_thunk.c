@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests: thunks, compared with the processor's own doing
+ *
+ * The instructions are drawn at random: those of each class that is copied, as far
+ * as thunks are made of them, with any registers, operands and flags.
+ */
+
+#include <kunit/test.h>
+#include <linux/bitmap.h>
+#include <linux/cpufeature.h>
+#include <linux/execmem.h>
+#include <linux/kprobes.h>
+#include <linux/mm.h>
+#include <linux/prandom.h>
+#include <linux/sizes.h>
+#include <linux/string.h>
+#include <asm/insn.h>
+#include <asm/patching.h>
+
+#include "decode-insn.h"
+#include "slot.h"
+#include "test_native.h"
+#include "thunk.h"
+
+#define ROOM		(SLOT_WORDS - SLOT_THUNK)
+#define MAX_ROWS	64
+#define DRAWS		400
+
+/* An offset of twelve bits, times eight; and some below the base. */
+#define DATA_SIZE	(SZ_64K)
+#define BASE_AT		SZ_16K
+#define DATA_SEEN	512
+
+static u8 *data;
+static kprobe_opcode_t *page;
+static struct rnd_state random;
+static DECLARE_BITMAP(rows_seen, MAX_ROWS);
+
+static unsigned int field(u32 insn, int shift)
+{
+	return insn >> shift & 31;
+}
+
+#define RD(insn)	field(insn, 0)
+#define RN(insn)	field(insn, 5)
+#define RM(insn)	field(insn, 16)
+#define RA(insn)	field(insn, 10)
+
+static bool is_memory(u32 insn)
+{
+	return (insn & 0x0a000000) == 0x08000000;
+}
+
+static bool is_pair(u32 insn)
+{
+	return (insn & 0x3e000000) == 0x28000000;
+}
+
+static bool is_atomic(u32 insn)
+{
+	return (insn & 0x3fa07c00) == 0x08a07c00 || (insn & 0x3f200c00) == 0x38200000;
+}
+
+/* A store to the user's memory by these, or a tag, is not to be had here. */
+static bool is_unprivileged(u32 insn)
+{
+	return (insn & 0x3f200c00) == 0x38000800 || (insn & 0xfe400000) == 0x68000000;
+}
+
+/* Not all bitmasks can be told; those of elements below 32 bits are left out. */
+static bool is_no_bitmask(u32 insn)
+{
+	unsigned int imms = insn >> 10 & 63;
+
+	if ((insn & 0x1f800000) != 0x12000000)
+		return false;
+	return insn & BIT(22) ? imms == 63 : imms >= 31;
+}
+
+/* Which processor has it is not in the table of what can be probed. */
+static bool is_supported(u32 insn)
+{
+	/* With checked pointers */
+	if (is_no_bitmask(insn) || (insn & 0xffe00000) == 0x9b600000)
+		return false;
+	if (is_atomic(insn))
+		return cpus_have_final_cap(ARM64_HAS_LSE_ATOMICS) && (insn & 0x3ffffc00) != 0x38bfc000;
+	if ((insn & 0x7fe0e000) == 0x1ac04000)
+		return cpus_have_final_cap(ARM64_HAS_CRC32);
+	/* Beyond CLS are newer ones. */
+	if ((insn & 0x7fffe000) == 0x5ac00000)
+		return (insn >> 10 & 7) < 6;
+	return true;
+}
+
+/* Of these the processor may do anything. */
+static bool is_unpredictable(u32 insn)
+{
+	bool base_is_other = RN(insn) == RD(insn) || (is_pair(insn) && RN(insn) == RA(insn));
+
+	if (!is_memory(insn))
+		return false;
+	return base_is_other || (is_pair(insn) && RD(insn) == RA(insn));
+}
+
+/* The stack pointer is not ours, x18 is not loaded, an index is to be small. */
+static bool names_special(u32 insn)
+{
+	return RN(insn) == 31 || RD(insn) == 18 || RN(insn) == 18 || RM(insn) == 18 ||
+	       RA(insn) == 18 || (is_memory(insn) && RM(insn) == RN(insn));
+}
+
+static u64 random_word(void)
+{
+	return prandom_u32_state(&random) | (u64)prandom_u32_state(&random) << 32;
+}
+
+static void fill(struct probe_trip *trip, u32 insn)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(trip->regs); i++)
+		trip->regs[i] = random_word();
+	trip->nzcv = (u64)prandom_u32_state(&random) & PSR_STATUS_BITS;
+	if (!is_memory(insn))
+		return;
+	if (RM(insn) != 31 && !is_atomic(insn))
+		trip->regs[RM(insn)] = 16;
+	trip->regs[RN(insn)] = (u64)data + BASE_AT;
+}
+
+static void fill_memory(struct rnd_state seed)
+{
+	prandom_bytes_state(&seed, data + BASE_AT - DATA_SEEN, 2 * DATA_SEEN);
+}
+
+static u8 *memory_seen(void)
+{
+	return data + BASE_AT - DATA_SEEN;
+}
+
+static void to_regs(struct pt_regs *regs, const struct probe_trip *trip)
+{
+	memset(regs, 0x5a, sizeof(*regs));
+	memcpy(regs->regs, trip->regs, sizeof(trip->regs));
+	regs->pstate = PSR_MODE_EL1h | trip->nzcv;
+}
+
+/* Returns false if there is none. */
+static bool make(struct kunit *test, u32 insn)
+{
+	u32 words[ROOM];
+	unsigned int i, n;
+
+	n = kprobe_make_thunk(words, ROOM, insn);
+	KUNIT_ASSERT_LE(test, n, ROOM);
+	for (i = 0; i < n; i++)
+		KUNIT_ASSERT_EQ(test, 0, aarch64_insn_patch_text_nosync(page + i, words[i]));
+	isb();
+	return n;
+}
+
+static void compare(struct kunit *test, u32 insn)
+{
+	static u8 native_memory[2 * DATA_SEEN];
+	struct rnd_state seed = random;
+	struct probe_trip trip = {};
+	struct pt_regs regs;
+	bool done;
+	int i;
+
+	fill(&trip, insn);
+	to_regs(&regs, &trip);
+	fill_memory(seed);
+	probe_test_run(&trip, insn);
+	memcpy(native_memory, memory_seen(), sizeof(native_memory));
+
+	fill_memory(seed);
+	preempt_disable();
+	done = kprobe_run_thunk(page, &regs);
+	preempt_enable();
+	KUNIT_ASSERT_TRUE_MSG(test, done, "%08x", insn);
+	for (i = 0; i < ARRAY_SIZE(trip.regs); i++) {
+		if (i != 18)
+			KUNIT_ASSERT_EQ_MSG(test, trip.regs[i], regs.regs[i], "%08x: x%d",
+					    insn, i);
+	}
+	KUNIT_ASSERT_EQ_MSG(test, PSR_MODE_EL1h | trip.nzcv, regs.pstate, "%08x: flags", insn);
+	KUNIT_ASSERT_EQ_MSG(test, 0x5a5a5a5a5a5a5a5aUL + AARCH64_INSN_SIZE, regs.pc, "%08x",
+			    insn);
+	KUNIT_ASSERT_EQ_MSG(test, 0x5a5a5a5a5a5a5a5aUL, regs.sp, "%08x", insn);
+	KUNIT_ASSERT_MEMEQ_MSG(test, native_memory, memory_seen(), sizeof(native_memory),
+			       "%08x: memory", insn);
+}
+
+static void try(struct kunit *test, u32 insn)
+{
+	int row = kprobe_find_thunk(insn);
+
+	if (row < 0)
+		return;
+	KUNIT_ASSERT_LT(test, row, kprobe_nr_thunks);
+	if (names_special(insn) || is_unpredictable(insn) || is_unprivileged(insn))
+		return;
+	/* The stack pointer would be written. */
+	if (!make(test, insn)) {
+		KUNIT_EXPECT_EQ_MSG(test, 31, RD(insn), "%08x", insn);
+		return;
+	}
+	/* As good as tried, where the processor has no such thing. */
+	__set_bit(row, rows_seen);
+	if (is_supported(insn))
+		compare(test, insn);
+}
+
+static void instructions_do_as_in_place(struct kunit *test)
+{
+	const struct probe_class *class;
+	int i;
+
+	for (class = probe_classes; class < probe_classes + probe_nr_classes; class++) {
+		if (class->kprobe != PROBE_COPY)
+			continue;
+		for (i = 0; i < DRAWS; i++)
+			try(test, class->value | (prandom_u32_state(&random) & ~class->mask));
+	}
+}
+
+static void the_stack_pointer_can_be_read(struct kunit *test)
+{
+	/* add x1, sp, #16; ldr x2, [sp, #8]; cmp sp, x3, lsl #1 */
+	static const u32 insns[] = { 0x910043e1, 0xf94007e2, 0xeb2367ff };
+	struct pt_regs regs = {};
+	int i;
+
+	regs.sp = (unsigned long)data;
+	*(u64 *)(data + 8) = 0x123456789abcdef0;
+
+	for (i = 0; i < ARRAY_SIZE(insns); i++) {
+		KUNIT_ASSERT_TRUE(test, make(test, insns[i]));
+		preempt_disable();
+		KUNIT_EXPECT_TRUE(test, kprobe_run_thunk(page, &regs));
+		preempt_enable();
+	}
+	KUNIT_EXPECT_EQ(test, (u64)data + 16, regs.regs[1]);
+	KUNIT_EXPECT_EQ(test, 0x123456789abcdef0, regs.regs[2]);
+	KUNIT_EXPECT_EQ(test, (u64)data, regs.sp);
+	KUNIT_EXPECT_EQ(test, PSR_N_BIT | PSR_C_BIT, regs.pstate & (PSR_N_BIT | PSR_C_BIT));
+}
+
+static void none_is_made_that_moves_the_stack_pointer(struct kunit *test)
+{
+	/* sub sp, sp, #16; and sp, x1, #-16; stp x29, x30, [sp, #-16]!; add sp, x1, x2 */
+	static const u32 insns[] = { 0xd10043ff, 0x927cec3f, 0xa9bf7bfd, 0x8b22603f };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(insns); i++) {
+		KUNIT_EXPECT_GE(test, kprobe_find_thunk(insns[i]), 0);
+		KUNIT_EXPECT_FALSE(test, make(test, insns[i]));
+	}
+}
+
+static void a_fault_is_told(struct kunit *test)
+{
+	struct pt_regs regs = { .pc = 0x1000 }, at_fault = {};
+
+	at_fault.regs[0] = (unsigned long)&regs;
+	at_fault.regs[30] = 0x2000;
+	kprobe_leave_thunk(&at_fault);
+	KUNIT_EXPECT_EQ(test, 0x2000, at_fault.pc);
+
+	/* mov x0, xzr; ret: what it does to a thunk */
+	KUNIT_ASSERT_EQ(test, 0, aarch64_insn_patch_text_nosync(page, 0xaa1f03e0));
+	KUNIT_ASSERT_EQ(test, 0, aarch64_insn_patch_text_nosync(page + 1, 0xd65f03c0));
+	isb();
+	KUNIT_EXPECT_EQ(test, 0, at_fault.regs[0]);
+	KUNIT_EXPECT_FALSE(test, kprobe_run_thunk(page, &regs));
+	KUNIT_EXPECT_EQ(test, 0x1000, regs.pc);
+}
+
+/* The last: of each row there was a thunk. */
+static void all_rows_were_tried(struct kunit *test)
+{
+	/* Three rows say of what there is none. */
+	int row, without = 0;
+
+	KUNIT_ASSERT_LE(test, kprobe_nr_thunks, MAX_ROWS);
+	for (row = 0; row < kprobe_nr_thunks; row++)
+		without += !test_bit(row, rows_seen);
+	KUNIT_EXPECT_EQ(test, 3, without);
+}
+
+static int thunk_suite_init(struct kunit_suite *suite)
+{
+	bitmap_zero(rows_seen, MAX_ROWS);
+	prandom_seed_state(&random, 1);
+	data = kvzalloc(DATA_SIZE, GFP_KERNEL);
+	page = alloc_insn_page();
+	return data && page ? 0 : -ENOMEM;
+}
+
+static void thunk_suite_exit(struct kunit_suite *suite)
+{
+	kvfree(data);
+	execmem_free(page);
+	data = NULL;
+	page = NULL;
+}
+
+static struct kunit_case thunk_cases[] = {
+	KUNIT_CASE(instructions_do_as_in_place),
+	KUNIT_CASE(the_stack_pointer_can_be_read),
+	KUNIT_CASE(none_is_made_that_moves_the_stack_pointer),
+	KUNIT_CASE(a_fault_is_told),
+	KUNIT_CASE(all_rows_were_tried),
+	{ }
+};
+
+static struct kunit_suite thunk_suite = {
+	.name		= "kprobes_arm64_thunk",
+	.suite_init	= thunk_suite_init,
+	.suite_exit	= thunk_suite_exit,
+	.test_cases	= thunk_cases,
+};
+
+kunit_test_suite(thunk_suite);

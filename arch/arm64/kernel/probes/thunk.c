@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Thunks: the probed instruction, executed by the processor on saved registers.
+ *
+ * A post handler is to see what the instruction did. When a copy does that in the
+ * place of the original, all registers are loaded before and saved again after it.
+ * But no instruction names more than four. So a few words are made that load these
+ * from a pt_regs, execute a copy with other registers in their place, and store
+ * what it may have changed. See kprobe_run_thunk() for how they are called.
+ */
+#include <linux/bits.h>
+#include <linux/kprobes.h>
+#include <linux/string.h>
+#include <asm/insn.h>
+
+#include "decode-insn.h"
+#include "thunk.h"
+
+/* The fields of an instruction that are registers: Rd or Rt, Rn, Rm or Rs, Ra or Rt2 */
+enum field { D, N, M, A, NR_FIELDS };
+
+static const u8 shift_of[] = { [D] = 0, [N] = 5, [M] = 16, [A] = 10 };
+
+/* What stands for each in a thunk. */
+#define TEMP(field)	(9 + (field))
+
+#define READS(field)	BIT(field)
+#define WRITES(field)	BIT(4 + (field))
+/* 31 is the stack pointer, not zero */
+#define N_SP		BIT(8)
+/* and so it is in what is written, unless the instruction sets flags */
+#define D_SP		BIT(9)
+
+/*
+ * struct row - instructions that use registers alike
+ * @mask:	the bits that tell; what is no instruction has been refused before
+ * @value:	what they are
+ * @what:	the fields that are registers
+ * @load:	any of these bits set makes a load of a store
+ * @writeback:	this bit makes it change the base
+ */
+struct row {
+	u32	mask;
+	u32	value;
+	u16	what;
+	u32	load;
+	u32	writeback;
+};
+
+#define THREE_OPERANDS	(READS(N) | READS(M) | WRITES(D))
+#define BASE		(READS(N) | N_SP)
+
+static const struct row rows[] = {
+	/* Data processing -- immediate */
+	{ 0x1f800000, 0x11000000, BASE | WRITES(D) | D_SP },		/* add, sub */
+	{ 0x1f800000, 0x12000000, READS(N) | WRITES(D) | D_SP },	/* logical */
+	{ 0x1f800000, 0x12800000, READS(D) | WRITES(D) },		/* move wide */
+	{ 0x1f800000, 0x13000000, READS(N) | READS(D) | WRITES(D) },	/* bitfield */
+	{ 0x1f800000, 0x13800000, THREE_OPERANDS },			/* extract */
+
+	/* Data processing -- register */
+	{ 0x1f000000, 0x0a000000, THREE_OPERANDS },			/* logical */
+	{ 0x1f200000, 0x0b000000, THREE_OPERANDS },			/* add, sub */
+	{ 0x1f200000, 0x0b200000, THREE_OPERANDS | N_SP | D_SP },	/* extended */
+	{ 0x1fe0fc00, 0x1a000000, THREE_OPERANDS },			/* with carry */
+	{ 0x3fe00c10, 0x3a400000, READS(N) | READS(M) },			/* ccmp */
+	{ 0x3fe00c10, 0x3a400800, READS(N) },
+	{ 0x3fe00800, 0x1a800000, THREE_OPERANDS },			/* csel */
+	{ 0x1f000000, 0x1b000000, THREE_OPERANDS | READS(A) },		/* madd */
+	{ 0x7fe0f800, 0x1ac00800, THREE_OPERANDS },			/* division */
+	{ 0x7fe0f000, 0x1ac02000, THREE_OPERANDS },			/* shifts */
+	{ 0x7fe0e000, 0x1ac04000, THREE_OPERANDS },			/* crc32 */
+	{ 0x7fffe000, 0x5ac00000, READS(N) | WRITES(D) },		/* one source */
+
+	/* Loads and stores; but prefetches, whose Rt is a number */
+	{ 0xffc00000, 0xf9800000, 0 },
+	{ 0xffe00c00, 0xf8800000, 0 },
+	{ 0xffe00c00, 0xf8a00800, 0 },
+	{ 0x3f000000, 0x39000000, BASE, 0x00c00000 },			/* unsigned offset */
+	{ 0x3f200000, 0x38000000, BASE, 0x00c00000, 0x00000400 },	/* others */
+	{ 0x3f200c00, 0x38200800, BASE | READS(M), 0x00c00000 },		/* register */
+	{ 0x3e000000, 0x28000000, BASE | READS(A), 0x00400000, 0x00800000 }, /* pairs */
+	{ 0x3fbf7c00, 0x089f7c00, BASE, 0x00400000 },			/* ordered */
+
+	/* Atomic */
+	{ 0x3fa07c00, 0x08a07c00, BASE | READS(M) | READS(D) | WRITES(M) }, /* cas */
+	{ 0x3f208c00, 0x38200000, BASE | READS(M) | WRITES(D) },	/* ld<op> */
+	{ 0x3f20fc00, 0x38208000, BASE | READS(M) | WRITES(D) },	/* swp */
+	{ 0x3ffffc00, 0x38bfc000, BASE | WRITES(D) },			/* ldapr */
+};
+
+const unsigned int kprobe_nr_thunks = ARRAY_SIZE(rows);
+
+/**
+ * kprobe_find_thunk - tell which row of the table an instruction is in
+ * @insn:	an instruction that is to be copied
+ *
+ * Return: its index; -ENOENT when no thunk can be made of it.
+ */
+int kprobe_find_thunk(u32 insn)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		if ((insn & rows[i].mask) == rows[i].value)
+			return rows[i].what ? i : -ENOENT;
+	}
+	return -ENOENT;
+}
+
+static u32 use_of(const struct row *row, u32 insn)
+{
+	u32 use = row->what;
+
+	/* Of a pair, both are what one is. */
+	if (row->load) {
+		bool pair = use & READS(A);
+
+		use &= ~READS(A);
+		if (insn & row->load)
+			use |= WRITES(D) | (pair ? WRITES(A) : 0);
+		else
+			use |= READS(D) | (pair ? READS(A) : 0);
+	}
+	if (insn & row->writeback)
+		use |= WRITES(N);
+	return use;
+}
+
+static unsigned int number(u32 insn, enum field field)
+{
+	return insn >> shift_of[field] & 31;
+}
+
+/* Of the add, sub and logical instructions that may write to the stack pointer */
+static bool sets_flags(u32 insn)
+{
+	if ((insn & 0x1f800000) == 0x12000000)
+		return (insn & 0x60000000) == 0x60000000;
+	return insn & 0x20000000;
+}
+
+/* A store to a pt_regs cannot take the place of changing the stack pointer. */
+static bool moves_stack(u32 use, u32 insn)
+{
+	if (use & D_SP && number(insn, D) == 31 && !sets_flags(insn))
+		return true;
+	return use & WRITES(N) && number(insn, N) == 31;
+}
+
+/* Whether this field is a register in the pt_regs: zero needs no loads and stores. */
+static bool is_saved(u32 use, u32 insn, enum field field)
+{
+	return use & (READS(field) | WRITES(field)) &&
+	       (number(insn, field) != 31 || (field == N && use & N_SP));
+}
+
+/* ldr (f94) or str (f90) of what stands for a field; the stack pointer is the 32nd. */
+static u32 move(u32 opcode, u32 insn, enum field field)
+{
+	return opcode | number(insn, field) << 10 | TEMP(field);
+}
+
+/**
+ * kprobe_make_thunk - make a thunk of an instruction, where that can be done
+ * @words:	where to write it
+ * @room:	for how many words there is room
+ * @insn:	an instruction that is to be copied
+ *
+ * Return: the number of words, or 0.
+ */
+unsigned int kprobe_make_thunk(u32 *words, unsigned int room, u32 insn)
+{
+	int row = kprobe_find_thunk(insn);
+	unsigned int n = 0;
+	u32 use, copy = insn;
+	enum field field;
+
+	BUILD_BUG_ON(offsetof(struct pt_regs, sp) != 31 * sizeof(u64));
+	if (row < 0)
+		return 0;
+	use = use_of(&rows[row], insn);
+	if (moves_stack(use, insn))
+		return 0;
+
+	for (field = D; field < NR_FIELDS; field++) {
+		if (!is_saved(use, insn, field))
+			continue;
+		copy &= ~(31U << shift_of[field]);
+		copy |= TEMP(field) << shift_of[field];
+		if (use & READS(field) && n < room)
+			words[n++] = move(0xf9400000, insn, field);
+	}
+	if (n < room)
+		words[n++] = copy;
+	for (field = D; field < NR_FIELDS; field++) {
+		if (is_saved(use, insn, field) && use & WRITES(field) && n < room)
+			words[n++] = move(0xf9000000, insn, field);
+	}
+	if (n == room)
+		return 0;
+	words[n++] = aarch64_insn_gen_branch_reg(AARCH64_INSN_REG_LR,
+						 AARCH64_INSN_BRANCH_RETURN);
+	return n;
+}
