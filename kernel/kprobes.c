@@ -77,12 +77,6 @@ bool kprobe_cannot_wait(void)
 		    "kprobes: a probe is unregistered where nobody can sleep\n");
 }
 
-/* Returns when no CPU is running a handler that it found before the call. */
-void kprobe_wait_for_handlers(void)
-{
-	synchronize_rcu();
-}
-
 /*
  * The site of an address, made if need be, with its module pinned. The module is
  * looked at with the mutex held: init text that is still there cannot go before
@@ -377,7 +371,7 @@ EXPORT_SYMBOL_GPL(enable_kprobe);
  * disable_kprobe() - let the handlers of a probe rest, without taking it out
  * @kp: a registered probe
  *
- * A handler that is running goes on.
+ * A handler that is running goes on: this does not wait for it.
  *
  * Context: may sleep.
  * Return: 0, or -EINVAL when @kp is not registered.

@@ -238,6 +238,7 @@ int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 bool within_kprobe_blacklist(unsigned long addr);
 void kprobe_busy_begin(void);
 void kprobe_busy_end(void);
+void kprobe_task_dies(void);
 void kprobe_free_init_mem(void);
 int kprobe_get_kallsym(unsigned int symnum, unsigned long *value, char *type,
 		       char *sym);
@@ -323,6 +324,10 @@ static inline bool within_kprobe_blacklist(unsigned long addr)
 
 #define kprobe_busy_begin()	do { } while (0)
 #define kprobe_busy_end()	do { } while (0)
+
+static inline void kprobe_task_dies(void)
+{
+}
 
 static inline void kprobe_free_init_mem(void)
 {

@@ -19,12 +19,21 @@
  *					it is not MAX_INSN_SIZE
  *   arch_kprobe_level			see below
  *   ARCH_KPROBE_STATELESS		see below
+ *   ARCH_KPROBE_ORDERED_STORES		see below
  *   arch_kprobe_may_own_fault		see below
  *   arch_kprobe_path			see below
  */
 
 #ifndef ARCH_KPROBE_STATELESS
 #define ARCH_KPROBE_STATELESS	0
+#endif
+
+/*
+ * No CPU shows a plain store to others before what it loaded and stored earlier:
+ * then the end of a hit can do with one instruction.
+ */
+#ifndef ARCH_KPROBE_ORDERED_STORES
+#define ARCH_KPROBE_ORDERED_STORES	0
 #endif
 
 #if ARCH_KPROBE_STATELESS

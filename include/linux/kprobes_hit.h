@@ -123,9 +123,9 @@ static __always_inline struct kprobe_site *kprobe_find_site(unsigned long addr)
  * @seq is what a nested hit looks at: one at the level of a running handler
  * comes from that handler, and is a miss; one at a higher level comes from an
  * interrupt or NMI that arrived on top of it, and runs. It is also what a
- * probe's memory can be guarded by: every call into a user's code lies between
- * an odd and an even value, and the lists of probes are read only after the
- * odd one was stored.
+ * probe's memory is guarded by, see wait.c: every call into a user's code lies
+ * between an odd and an even value, and whatever leads to a user's memory is
+ * read only after the odd one was stored.
  */
 struct kprobe_mark {
 	unsigned int	seq;
@@ -144,6 +144,25 @@ struct kprobe_frame {
 
 DECLARE_PER_CPU(struct kprobe_mark, kprobe_marks[KPROBE_LEVELS]);
 
+/* A plain store, and a compiler barrier: what makes it enough is in wait.c. */
+static __always_inline void kprobe_mark_begin(struct kprobe_mark *mark)
+{
+	mark->seq++;
+	barrier();
+}
+
+/* Who sees the even value sees the end of all that the handlers did. */
+static __always_inline void kprobe_mark_end(struct kprobe_mark *mark)
+{
+	if (ARCH_KPROBE_ORDERED_STORES) {
+		barrier();
+		mark->seq++;
+	} else {
+		/* Pairs with the acquire in wait.c. */
+		smp_store_release(&mark->seq, mark->seq + 1);
+	}
+}
+
 /*
  * Claims the level of the caller for running handlers. False when a handler is
  * running there already: the caller must run none, and counts the miss.
@@ -155,8 +174,7 @@ static __always_inline bool kprobe_enter(struct kprobe_frame *frame,
 
 	if (mark->seq & 1)
 		return false;
-	mark->seq++;
-	barrier();
+	kprobe_mark_begin(mark);
 	frame->mark = mark;
 	frame->outer = kprobe_set_running(site);
 	return true;
@@ -171,8 +189,7 @@ static __always_inline void kprobe_runs(struct kprobe_mark *mark, struct kprobe 
 static __always_inline void kprobe_leave(struct kprobe_frame *frame)
 {
 	kprobe_set_running(frame->outer);
-	barrier();
-	frame->mark->seq++;
+	kprobe_mark_end(frame->mark);
 }
 
 /* For handlers that no exception led to: see KPROBE_HIT_ACTIVE. */

@@ -35,21 +35,37 @@ struct kprobe *get_kprobe(void *addr)
 
 NOKPROBE_SYMBOL(get_kprobe);
 
+/* Inside a mark: the probes are looked at. */
+static void count_misses(struct kprobe_site *site)
+{
+	struct kprobe *p;
+
+	list_for_each_entry_lockless(p, &site->probes, list) {
+		if (!kprobe_disabled(p))
+			kprobe_count_miss(p);
+	}
+}
+
+NOKPROBE_SYMBOL(count_misses);
+
 /**
  * kprobes_inc_nmissed_count() - count a hit that nobody could be told of
  * @p: the site
+ *
+ * What is missed because its level's mark was entered is inside of that mark.
+ * An architecture with a guard of its own may find out when no handler runs.
  *
  * Context: any, NMI included, preemption off.
  */
 void kprobes_inc_nmissed_count(struct kprobe *p)
 {
-	struct kprobe *kp;
+	struct kprobe_frame frame;
+	bool entered = kprobe_enter(&frame, p);
 
 	raw_atomic_long_inc(&site_of(p)->missed[KPROBE_MISS_RECURSION]);
-	list_for_each_entry_lockless(kp, &site_of(p)->probes, list) {
-		if (!kprobe_disabled(kp))
-			kprobe_count_miss(kp);
-	}
+	count_misses(site_of(p));
+	if (entered)
+		kprobe_leave(&frame);
 }
 
 NOKPROBE_SYMBOL(kprobes_inc_nmissed_count);
@@ -350,6 +366,27 @@ void kprobe_busy_end(void)
 }
 
 NOKPROBE_SYMBOL(kprobe_busy_end);
+
+/**
+ * kprobe_task_dies() - the current task will not go on from where it was
+ *
+ * Should that have been in a handler, nobody else would end what its mark says.
+ *
+ * Context: the task's own; if it was in a handler, preemption is still off.
+ */
+void kprobe_task_dies(void)
+{
+	struct kprobe_mark *mark;
+
+	preempt_disable_notrace();
+	mark = raw_cpu_ptr(kprobe_marks);
+	if (mark->seq & 1)
+		kprobe_mark_end(mark);
+	this_cpu_ptr(&kprobe_busy_state)->depth[0] = 0;
+	preempt_enable_notrace();
+}
+
+NOKPROBE_SYMBOL(kprobe_task_dies);
 
 #ifdef CONFIG_OPTPROBES
 /*

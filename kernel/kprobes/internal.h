@@ -55,7 +55,6 @@ bool kprobe_is_registered(struct kprobe *p);
 kprobe_opcode_t *kprobe_find_entry(struct kprobe *p);
 bool kprobe_remove(struct kprobe *p, struct kprobe_plan *plan);
 bool kprobe_cannot_wait(void);
-void kprobe_wait_for_handlers(void);
 
 /* Whether handlers run at a hit; by a breakpoint, a jump or ftrace. */
 static inline bool kprobe_site_armed(const struct kprobe_site *site)
@@ -67,6 +66,9 @@ static inline bool kprobe_site_armed(const struct kprobe_site *site)
 /* hit.c */
 int kprobe_site_pre(struct kprobe *kp, struct pt_regs *regs);
 void kprobe_site_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
+
+/* wait.c */
+void kprobe_wait_for_handlers(void);
 
 /* stats.c */
 void kprobe_stats_enable(bool enabled);

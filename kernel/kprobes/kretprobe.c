@@ -76,6 +76,8 @@ static int start_kretprobe(struct kretprobe *rp)
 	err = register_kprobe(&rp->kp);
 	if (err) {
 		kretprobe_pool_stop(rp);
+		/* A call that was followed meanwhile may be returning. */
+		kprobe_wait_for_handlers();
 		kretprobe_pool_release(rp);
 	}
 	return err;

@@ -293,8 +293,9 @@ static void run_handlers(struct llist_node *node, struct llist_node *end,
 NOKPROBE_SYMBOL(run_handlers);
 
 /*
- * Returning from what a handler called: its level is taken. A return probe is
- * only looked at if its handler would have been called, because then it stays.
+ * Returning from what a handler called: its level is taken, so this is inside of
+ * its mark. A return probe is only looked at if its handler would have been
+ * called, because then it stays.
  */
 static void count_misses(struct llist_node *node, struct llist_node *end)
 {
@@ -462,14 +463,12 @@ static __always_inline void simple_handler(struct kprobe_mark *mark,
 	struct kretprobe_holder *rph = ri->rph;
 	kretprobe_handler_t handler;
 
-	mark->seq++;
-	barrier();
+	kprobe_mark_begin(mark);
 	handler = READ_ONCE(rph->handler);
 	WRITE_ONCE(mark->running, &user_of(rph)->kp);
 	show_return(regs, fp, (unsigned long)ri->ret_addr);
 	handler(ri, regs);
-	barrier();
-	mark->seq++;
+	kprobe_mark_end(mark);
 }
 
 static __always_inline void end_simple_call(struct kretprobe_instance *ri)

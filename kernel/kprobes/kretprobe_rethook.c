@@ -33,25 +33,45 @@ int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs)
 NOKPROBE_SYMBOL(kretprobe_entry);
 
 /*
- * rethook does not call back once rethook_stop() has been called, and has
- * preemption off around this.
+ * What is asked is inside a mark: rethook asks the same before it calls back, but
+ * that is too early to keep the return probe where it is.
+ */
+static bool stopped(struct rethook_node *node)
+{
+	return !rcu_access_pointer(node->rethook->handler);
+}
+
+NOKPROBE_SYMBOL(stopped);
+
+static void run_handler(struct kretprobe *rp, struct kprobe_frame *frame,
+			struct rethook_node *node, struct pt_regs *regs)
+{
+	kprobe_mark_active();
+	kprobe_runs(frame->mark, &rp->kp);
+	rp->handler(container_of(node, struct kretprobe_instance, node), regs);
+}
+
+NOKPROBE_SYMBOL(run_handler);
+
+/*
+ * rethook has preemption off around this, and the calls' own memory stays while
+ * it has.
  */
 static void kretprobe_return(struct rethook_node *node, void *data,
 			     unsigned long ret_addr, struct pt_regs *regs)
 {
 	struct kretprobe *rp = data;
 	struct kprobe_frame frame = {};
+	bool entered = kprobe_enter(&frame, &rp->kp);
 
-	if (!rp->handler)
-		return;
-	if (!kprobe_enter(&frame, &rp->kp)) {
-		kretprobe_count_miss(rp, KPROBE_MISS_RECURSION);
-		return;
+	if (!stopped(node) && rp->handler) {
+		if (entered)
+			run_handler(rp, &frame, node, regs);
+		else
+			kretprobe_count_miss(rp, KPROBE_MISS_RECURSION);
 	}
-	kprobe_mark_active();
-	kprobe_runs(frame.mark, &rp->kp);
-	rp->handler(container_of(node, struct kretprobe_instance, node), regs);
-	kprobe_leave(&frame);
+	if (entered)
+		kprobe_leave(&frame);
 }
 
 NOKPROBE_SYMBOL(kretprobe_return);
@@ -70,7 +90,7 @@ int kretprobe_pool_create(struct kretprobe *rp)
 	return 0;
 }
 
-/* No return is reported after the next grace period. */
+/* No return is reported after the handlers have been waited for. */
 void kretprobe_pool_stop(struct kretprobe *rp)
 {
 	rethook_stop(rp->rh);

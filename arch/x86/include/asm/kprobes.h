@@ -208,6 +208,9 @@ static __always_inline void arch_kretprobe_undivert(struct pt_regs *regs, void *
 /* Nothing is remembered between a hit and what follows on it. */
 #define ARCH_KPROBE_STATELESS	1
 
+/* Loads are not passed by later stores, and stores not by each other. */
+#define ARCH_KPROBE_ORDERED_STORES	1
+
 /* Told from the instruction pointer alone, whatever the context. */
 #define arch_kprobe_may_own_fault()	true
 

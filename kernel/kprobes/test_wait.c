@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests of what unregistering waits for: handlers that are running, of all
+ * kinds and in all contexts, and nothing else.
+ */
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/interrupt.h>
+#include <linux/irq_work.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/slab.h>
+
+#include "../../lib/test_kprobes/probe.h"
+#include "internal.h"
+
+/* --- a handler that takes its time --- */
+
+#define HANDLER_MS	20
+
+static bool takes_time, began, ended;
+
+static void take_time(void)
+{
+	if (!READ_ONCE(takes_time))
+		return;
+	WRITE_ONCE(takes_time, false);
+	WRITE_ONCE(began, true);
+	mdelay(HANDLER_MS);
+	WRITE_ONCE(ended, true);
+}
+
+static int slow_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	take_time();
+	return 0;
+}
+
+static void slow_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	take_time();
+}
+
+static int slow_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	take_time();
+	return 0;
+}
+
+/* --- the kinds of probes --- */
+
+union any_probe {
+	struct kprobe kp;
+	struct kretprobe rp;
+#ifdef CONFIG_JPROBES
+	struct jprobe jp;
+#endif
+};
+
+static void remove_kprobe(union any_probe *probe)
+{
+	unregister_kprobe(&probe->kp);
+}
+
+static int add_pre(union any_probe *probe)
+{
+	probe->kp.pre_handler = slow_pre;
+	return register_kprobe(&probe->kp);
+}
+
+static int add_post(union any_probe *probe)
+{
+	probe->kp.post_handler = slow_post;
+	return register_kprobe(&probe->kp);
+}
+
+static void remove_kretprobe(union any_probe *probe)
+{
+	unregister_kretprobe(&probe->rp);
+}
+
+static int add_entry(union any_probe *probe)
+{
+	probe->rp.entry_handler = slow_return;
+	return register_kretprobe(&probe->rp);
+}
+
+static int add_return(union any_probe *probe)
+{
+	probe->rp.handler = slow_return;
+	return register_kretprobe(&probe->rp);
+}
+
+#ifdef CONFIG_JPROBES
+static void remove_jprobe(union any_probe *probe)
+{
+	unregister_jprobe(&probe->jp);
+}
+
+static u32 slow_jprobe(u32 x)
+{
+	take_time();
+	jprobe_return();
+	return x;
+}
+
+static int add_jprobe(union any_probe *probe)
+{
+	probe->jp.entry = slow_jprobe;
+	return register_jprobe(&probe->jp);
+}
+#endif
+
+static const struct kind {
+	const char *name;
+	int (*add)(union any_probe *probe);
+	void (*remove)(union any_probe *probe);
+	bool anywhere;
+} kinds[] = {
+	{ "pre handler",	add_pre,	remove_kprobe,	true },
+	{ "post handler",	add_post,	remove_kprobe,	true },
+	{ "entry handler",	add_entry,	remove_kretprobe },
+	{ "return handler",	add_return,	remove_kretprobe },
+#ifdef CONFIG_JPROBES
+	{ "jprobe",		add_jprobe,	remove_jprobe },
+#endif
+};
+
+static void kind_desc(const struct kind *kind, char *desc)
+{
+	strscpy(desc, kind->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(kind, kinds, kind_desc);
+
+/* --- another CPU that hits it --- */
+
+enum context { TASK, SOFTIRQ, HARDIRQ, CONTEXTS };
+
+static const char * const context_names[CONTEXTS] = { "task", "softirq", "interrupt" };
+
+static u32 (*called)(u32 x);
+static bool was_called;
+
+static void call(void)
+{
+	called(1);
+	WRITE_ONCE(was_called, true);
+}
+
+static void call_in_softirq(struct tasklet_struct *unused)
+{
+	call();
+}
+
+static void call_in_hardirq(struct irq_work *unused)
+{
+	call();
+}
+
+static DECLARE_TASKLET(call_tasklet, call_in_softirq);
+static DEFINE_IRQ_WORK(call_irq_work, call_in_hardirq);
+
+static int call_in(void *data)
+{
+	enum context context = (unsigned long)data;
+
+	if (context == TASK)
+		call();
+	else if (context == SOFTIRQ)
+		tasklet_schedule(&call_tasklet);
+	else
+		irq_work_queue(&call_irq_work);
+	while (!READ_ONCE(was_called) || !kthread_should_stop())
+		usleep_range(100, 200);
+	return 0;
+}
+
+static struct task_struct *start_call(struct kunit *test, unsigned long context)
+{
+	unsigned int cpu = cpumask_any_but(cpu_online_mask, raw_smp_processor_id());
+	struct task_struct *task;
+
+	WRITE_ONCE(began, false);
+	WRITE_ONCE(ended, false);
+	WRITE_ONCE(was_called, false);
+	WRITE_ONCE(takes_time, true);
+	task = kthread_create(call_in, (void *)context, "kprobes_test");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	kthread_bind(task, cpu);
+	wake_up_process(task);
+	return task;
+}
+
+static void wait_for(bool *flag)
+{
+	while (!READ_ONCE(*flag) && !READ_ONCE(was_called))
+		cond_resched();
+}
+
+/* What the caller has been given back is overwritten at once. */
+static void expect_wait(struct kunit *test, const struct kind *kind, void *addr,
+			enum context context)
+{
+	union any_probe *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
+	struct task_struct *task;
+
+	KUNIT_ASSERT_NOT_NULL(test, probe);
+	probe->kp.addr = addr;
+	KUNIT_ASSERT_EQ(test, 0, kind->add(probe));
+	wait_for_kprobe_optimizer();
+	task = start_call(test, context);
+	wait_for(&began);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(began));
+	kind->remove(probe);
+	KUNIT_EXPECT_TRUE_MSG(test, READ_ONCE(ended), "%s at %pS in %s context",
+			      kind->name, addr, context_names[context]);
+	memset(probe, 0x6b, sizeof(*probe));
+	wait_for(&was_called);
+	kthread_stop(task);
+}
+
+static void expect_waits(struct kunit *test, u32 (*function)(u32 x), void *addr)
+{
+	enum context context;
+
+	called = function;
+	for (context = TASK; context < CONTEXTS; context++)
+		expect_wait(test, test->param_value, addr, context);
+}
+
+/* The test and the other CPU's thread each keep to theirs. */
+static void need_two_cpus(struct kunit *test)
+{
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "one CPU cannot run a handler while it unregisters");
+}
+
+static void unregistering_waits_at_an_ftrace_entry(struct kunit *test)
+{
+	need_two_cpus(test);
+	expect_waits(test, kprobes_traced, kprobes_traced);
+}
+
+static void unregistering_waits_at_an_entry(struct kunit *test)
+{
+	need_two_cpus(test);
+	expect_waits(test, kprobes_untraced, kprobes_untraced);
+}
+
+static void unregistering_waits_in_the_middle(struct kunit *test)
+{
+	const struct kind *kind = test->param_value;
+	const struct kprobes_step *step = kprobes_need_step(test, "plain instruction");
+
+	need_two_cpus(test);
+	if (!kind->anywhere)
+		kunit_skip(test, "for entries only");
+	expect_waits(test, step->call, step->addr);
+}
+
+/* --- many at a time --- */
+
+static void one_wait_serves_a_batch(struct kunit *test)
+{
+	struct kprobe *kps = kunit_kcalloc(test, 2, sizeof(*kps), GFP_KERNEL);
+	struct kprobe *both[] = { &kps[0], &kps[1] };
+	struct task_struct *task;
+
+	need_two_cpus(test);
+	KUNIT_ASSERT_NOT_NULL(test, kps);
+	kps[0].addr = (void *)kprobes_untraced;
+	kps[1].addr = (void *)kprobes_traced;
+	kps[1].pre_handler = slow_pre;
+	KUNIT_ASSERT_EQ(test, 0, register_kprobes(both, 2));
+	called = kprobes_traced;
+	task = start_call(test, TASK);
+	wait_for(&began);
+	unregister_kprobes(both, 2);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(ended));
+	memset(kps, 0x6b, 2 * sizeof(*kps));
+	wait_for(&was_called);
+	kthread_stop(task);
+}
+
+static int hits_forever(void *data)
+{
+	while (!kthread_should_stop()) {
+		kprobes_traced(1);
+		cond_resched();
+	}
+	return 0;
+}
+
+static int fast_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	return 0;
+}
+
+#define ROUNDS	50
+
+/* Or this would not come to its end. */
+static void hits_that_go_on_do_not_hold_it_up(struct kunit *test)
+{
+	struct kprobe resident = { .addr = (void *)kprobes_traced, .pre_handler = fast_pre };
+	struct kprobe other = { .addr = (void *)kprobes_untraced, .pre_handler = fast_pre };
+	struct task_struct *task;
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&resident));
+	task = kthread_run(hits_forever, NULL, "kprobes_test");
+	for (i = 0; i < ROUNDS; i++) {
+		KUNIT_EXPECT_EQ(test, 0, register_kprobe(&other));
+		unregister_kprobe(&other);
+		other.flags = 0;
+	}
+	if (!IS_ERR(task))
+		kthread_stop(task);
+	unregister_kprobe(&resident);
+}
+
+/* --- marks --- */
+
+static struct kprobe nobody;
+
+static void mark_of_a_task_that_dies_is_ended(struct kunit *test)
+{
+	struct kprobe_frame frame, another;
+	bool inside, entered;
+
+	preempt_disable();
+	inside = kprobe_enter(&frame, &nobody);
+	kprobe_task_dies();
+	entered = kprobe_enter(&another, &nobody);
+	if (entered)
+		kprobe_leave(&another);
+	preempt_enable();
+	KUNIT_EXPECT_TRUE(test, inside);
+	KUNIT_EXPECT_TRUE(test, entered);
+	kprobe_wait_for_handlers();
+}
+
+/* As by an architecture that has a guard of its own. */
+static void probes_are_looked_at_inside_of_a_mark_only(struct kunit *test)
+{
+	struct kprobe p = { .addr = (void *)kprobes_untraced, .pre_handler = fast_pre };
+	unsigned int before, after;
+	struct kprobe_mark *mark;
+
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&p));
+	preempt_disable();
+	mark = raw_cpu_ptr(kprobe_marks) + arch_kprobe_level();
+	before = mark->seq;
+	kprobes_inc_nmissed_count(get_kprobe(p.addr));
+	after = mark->seq;
+	preempt_enable();
+	KUNIT_EXPECT_EQ(test, after, before + 2);
+	KUNIT_EXPECT_EQ(test, p.nmissed, 1);
+	unregister_kprobe(&p);
+}
+
+static struct kunit_case wait_cases[] = {
+	KUNIT_CASE_PARAM(unregistering_waits_at_an_ftrace_entry, kind_gen_params),
+	KUNIT_CASE_PARAM(unregistering_waits_at_an_entry, kind_gen_params),
+	KUNIT_CASE_PARAM(unregistering_waits_in_the_middle, kind_gen_params),
+	KUNIT_CASE(one_wait_serves_a_batch),
+	KUNIT_CASE(hits_that_go_on_do_not_hold_it_up),
+	KUNIT_CASE(mark_of_a_task_that_dies_is_ended),
+	KUNIT_CASE(probes_are_looked_at_inside_of_a_mark_only),
+	{}
+};
+
+static struct kunit_suite wait_suite = {
+	.name = "kprobes_wait",
+	.test_cases = wait_cases,
+};
+
+kunit_test_suite(wait_suite);
+
+MODULE_DESCRIPTION("KUnit tests of how kprobes wait for handlers");
+MODULE_LICENSE("GPL");
