@@ -9,7 +9,10 @@
  * every call gave the right result; a probe that stayed all the time saw or
  * missed each call, and one return probe each return; no handler of a probe ran
  * after its unregistration had returned, although tasks were asleep inside the
- * function; the text of the functions is what it was.
+ * function, and nobody missed the struct, which is overwritten at once; the text
+ * of the functions is what it was.
+ *
+ * test_kprobes_visitor, loaded and removed meanwhile, does the same with a module.
  */
 #define pr_fmt(fmt) "kprobes_stress: " fmt
 
@@ -20,6 +23,7 @@
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
+#include <linux/poison.h>
 #include <linux/prandom.h>
 #include <linux/random.h>
 #include <linux/sched/signal.h>
@@ -37,9 +41,28 @@ MODULE_PARM_DESC(seed, "where the random numbers start, 0 for anywhere (default:
 
 #define STEPS		ARRAY_SIZE(kprobes_steps_table)
 #define ENTRIES		ARRAY_SIZE(kprobes_entries)
+#define LONELY		ARRAY_SIZE(lonely)
 #define CALLERS		2
 #define SLEEPERS	2
 #define BATCH		8
+
+/*
+ * Functions that nobody stays at: a probe there may be the only one, and is the
+ * last that leaves. Like the other targets they are called all the time.
+ */
+static noinline __noclone u32 kprobes_lonely_traced(u32 x)
+{
+	asm volatile("" : "+r" (x) : : "memory");
+	return kprobes_expected(x) + 1;
+}
+
+static noinline __noclone notrace u32 kprobes_lonely_untraced(u32 x)
+{
+	asm volatile("" : "+r" (x) : : "memory");
+	return kprobes_expected(x) + 2;
+}
+
+static u32 (*const lonely[])(u32 x) = { kprobes_lonely_traced, kprobes_lonely_untraced };
 
 /* Calls of each function in kprobes_entries[] */
 static atomic64_t calls[ENTRIES];
@@ -65,6 +88,13 @@ static void call_entry(unsigned int entry, u32 x)
 {
 	atomic64_inc(&calls[entry]);
 	if (kprobes_entries[entry].call(x) != kprobes_expected(x))
+		atomic_inc(&wrong_results);
+}
+
+static void call_lonely(u32 x)
+{
+	if (kprobes_lonely_traced(x) != kprobes_expected(x) + 1 ||
+	    kprobes_lonely_untraced(x) != kprobes_expected(x) + 2)
 		atomic_inc(&wrong_results);
 }
 
@@ -157,7 +187,6 @@ static int residents_come(void)
 /* Probes that come and go */
 
 #define ALIVE	0x600dcafe
-#define DEAD	0xdeadbeef
 
 struct temporary {
 	struct kprobe kp;
@@ -169,11 +198,24 @@ struct temporary_return {
 	unsigned int state;
 };
 
-static void note_hit(unsigned int *state)
+static void expect_alive(unsigned int *state)
 {
 	if (READ_ONCE(*state) != ALIVE)
 		atomic_inc(&late_handlers);
-	atomic64_inc(&temporary_hits);
+}
+
+/* Now and then be in here for so long that the probe is taken out meanwhile. */
+static void linger(void)
+{
+	if (!(atomic64_inc_return(&temporary_hits) & 15))
+		udelay(50);
+}
+
+static void note_hit(unsigned int *state)
+{
+	expect_alive(state);
+	linger();
+	expect_alive(state);
 }
 
 static int temporary_pre(struct kprobe *kp, struct pt_regs *regs)
@@ -204,6 +246,11 @@ static int temporary_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
+static void *lonely_function(struct rnd_state *rnd)
+{
+	return lonely[prandom_u32_state(rnd) % LONELY];
+}
+
 static struct temporary *temporary_new(struct rnd_state *rnd)
 {
 	struct temporary *probe = kzalloc(sizeof(*probe), GFP_KERNEL);
@@ -213,6 +260,8 @@ static struct temporary *temporary_new(struct rnd_state *rnd)
 		return NULL;
 	probe->state = ALIVE;
 	probe->kp.addr = kprobes_steps_table[bits % STEPS].addr;
+	if (bits & BIT(31))
+		probe->kp.addr = lonely_function(rnd);
 	bits = prandom_u32_state(rnd);
 	if (bits & 1)
 		probe->kp.pre_handler = temporary_pre;
@@ -224,11 +273,16 @@ static struct temporary *temporary_new(struct rnd_state *rnd)
 }
 
 /* The memory goes back at once: nobody may be in there any more. */
+static void poison_and_free(void *probe, size_t size)
+{
+	memset(probe, POISON_FREE, size);
+	kfree(probe);
+}
+
 static void temporary_free(struct temporary *probe)
 {
 	if (probe)
-		WRITE_ONCE(probe->state, DEAD);
-	kfree(probe);
+		poison_and_free(probe, sizeof(*probe));
 }
 
 static void expect_answer(int answer, int expected)
@@ -241,7 +295,11 @@ static void pause_a_little(struct rnd_state *rnd)
 {
 	unsigned int us = prandom_u32_state(rnd) % 500;
 
-	usleep_range(us, us + 100);
+	/* Sometimes for so long that a breakpoint has become a jump. */
+	if (us < 10)
+		msleep(100);
+	else
+		usleep_range(us, us + 100);
 }
 
 static void change_one(struct rnd_state *rnd)
@@ -307,6 +365,8 @@ static void change_return(struct rnd_state *rnd)
 	probe->rp.kp.addr = (void *)kprobes_sleeps;
 	if (prandom_u32_state(rnd) & 1)
 		probe->rp.kp.addr = (void *)kprobes_entries[prandom_u32_state(rnd) % ENTRIES].call;
+	else if (prandom_u32_state(rnd) & 1)
+		probe->rp.kp.addr = lonely_function(rnd);
 	probe->rp.handler = temporary_return;
 	if (prandom_u32_state(rnd) & 1)
 		probe->rp.entry_handler = temporary_entry;
@@ -319,21 +379,38 @@ static void change_return(struct rnd_state *rnd)
 		pause_a_little(rnd);
 		unregister_kretprobe(&probe->rp);
 	}
-	WRITE_ONCE(probe->state, DEAD);
-	kfree(probe);
+	poison_and_free(probe, sizeof(*probe));
 }
 
 #ifdef CONFIG_JPROBES
-/* Which jprobe it is called for, a function cannot tell: so it is always right. */
+static atomic_t jprobes;
+
+/* Which jprobe it is called for, a function cannot tell: but there is one. */
+static void expect_jprobe(void)
+{
+	if (!atomic_read(&jprobes))
+		atomic_inc(&late_handlers);
+}
+
 static u32 jprobe_sleeps(u32 depth, u32 us)
 {
 	if (depth > 3 || us > 2000)
 		atomic_inc(&wrong_results);
 	depth = 77;
 	us = 0;
-	atomic64_inc(&temporary_hits);
+	expect_jprobe();
+	linger();
+	expect_jprobe();
 	jprobe_return();
 	return depth + us;
+}
+
+static u32 jprobe_lonely(u32 x)
+{
+	expect_jprobe();
+	linger();
+	expect_jprobe();
+	return x;
 }
 
 static void change_jprobe(struct rnd_state *rnd)
@@ -345,6 +422,11 @@ static void change_jprobe(struct rnd_state *rnd)
 		return;
 	probe->kp.addr = (kprobe_opcode_t *)kprobes_sleeps;
 	probe->entry = JPROBE_ENTRY(jprobe_sleeps);
+	if (prandom_u32_state(rnd) & 1) {
+		probe->kp.addr = lonely_function(rnd);
+		probe->entry = JPROBE_ENTRY(jprobe_lonely);
+	}
+	atomic_inc(&jprobes);
 	ret = register_jprobe(probe);
 	expect_answer(ret, 0);
 	if (!ret) {
@@ -352,7 +434,8 @@ static void change_jprobe(struct rnd_state *rnd)
 		pause_a_little(rnd);
 		unregister_jprobe(probe);
 	}
-	kfree(probe);
+	atomic_dec(&jprobes);
+	poison_and_free(probe, sizeof(*probe));
 }
 #else
 static void change_jprobe(struct rnd_state *rnd)
@@ -378,6 +461,7 @@ static int caller_run(void *data)
 
 		/* Some arguments make the conditional jump go the other way. */
 		call_entry(bits % ENTRIES, bits & 0x80000000 ? -15 : bits);
+		call_lonely(bits);
 		if (!(++round % 64))
 			usleep_range(50, 200);
 	}
@@ -478,15 +562,22 @@ static int workers_start(void)
 
 /* The end */
 
-static void *texts[ENTRIES];
-static unsigned long text_sizes[ENTRIES];
+#define TEXTS	(ENTRIES + LONELY)
+
+static void *texts[TEXTS];
+static unsigned long text_sizes[TEXTS];
+
+static void *text_of(unsigned int i)
+{
+	return i < ENTRIES ? kprobes_entries[i].call : lonely[i - ENTRIES];
+}
 
 static int texts_save(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < ENTRIES; i++) {
-		void *start = kprobes_function(kprobes_entries[i].call, &text_sizes[i]);
+	for (i = 0; i < TEXTS; i++) {
+		void *start = kprobes_function(text_of(i), &text_sizes[i]);
 
 		texts[i] = start ? kmemdup(start, text_sizes[i], GFP_KERNEL) : NULL;
 		if (!texts[i])
@@ -499,7 +590,7 @@ static void texts_free(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < ENTRIES; i++)
+	for (i = 0; i < TEXTS; i++)
 		kfree(texts[i]);
 }
 
@@ -507,8 +598,8 @@ static unsigned int texts_changed(void)
 {
 	unsigned int i, changed = 0;
 
-	for (i = 0; i < ENTRIES; i++)
-		changed += !!memcmp(kprobes_entries[i].call, texts[i], text_sizes[i]);
+	for (i = 0; i < TEXTS; i++)
+		changed += !!memcmp(text_of(i), texts[i], text_sizes[i]);
 	return changed;
 }
 
