@@ -9,8 +9,12 @@
 # instructions are kept until one of the bench's own files changes; its wall time is measured anew,
 # to stand beside ours under the same load.
 #
-# From the environment: OTHERS (100000) and PRISTINE_OTHERS (6000), the other probes in a crowd. The
-# pristine kernel's hash table does not grow, so that 100,000 would take it hours.
+# Attaching and detaching has a boot of its own on one CPU, and another on two, by the clock.
+#
+# From the environment: ROWS (hits attach), which of the two to measure; OTHERS (100000) and PRISTINE_OTHERS (6000), the other probes in a crowd. The
+# pristine kernel's hash table does not grow, so that 100,000 would take it hours. ATTACH
+# (1,100,1000,10000) and PRISTINE_ATTACH (1,100,1000), how many to attach at a time, of which no more
+# than SINGLES (10000) and PRISTINE_SINGLES (100) one by one.
 
 . "${0%/*}/lib.sh"
 
@@ -51,29 +55,58 @@ count()	# WHICH OBJ OTHERS
 	cp "$out/logs/bench-$which.log" "$results/$which.log"
 }
 
+attach()	# WHICH OBJ COUNTS SINGLES
+{
+	OBJ=$2 SMP=1 TIMEOUT=${TIMEOUT:-1800} QEMU_ACCEL="-accel tcg -icount shift=0,sleep=off" \
+		"$harness/boot.sh" "bench-attach-$1" bench "kpattach=$3" "kpsingles=$4"
+	cp "$out/logs/bench-attach-$1.log" "$results/$1.attach.log"
+	OBJ=$2 SMP=2 "$harness/boot.sh" "bench-attach2-$1" bench kpattach=100 kpsingles=100
+	cp "$out/logs/bench-attach2-$1.log" "$results/$1.attach2.log"
+}
+
+rows()	# WHAT: whether it is asked for
+{
+	case " ${ROWS:-hits attach} " in
+	*" $1 "*)	;;
+	*)		return 1 ;;
+	esac
+}
+
 clock()	# WHICH OBJ
 {
 	OBJ=$2 SMP=2 QEMU_ACCEL="-accel tcg,thread=multi" "$harness/boot.sh" "bench-wall-$1" bench kpwall=1
 	cp "$out/logs/bench-wall-$1.log" "$results/$1.wall.log"
 }
 
-stale()
+stale()	# LOG
 {
-	[ ! -f "$results/pristine.log" ] || [ ! -f "$build/rootfs-$(basename "$base").cpio" ] ||
+	[ ! -f "$results/$1" ] || [ ! -f "$build/rootfs-$(basename "$base").cpio" ] ||
 		[ -n "$(find "$harness/bench" "$harness/guest/bench.sh" "$harness/configs" -type f \
-			-newer "$results/pristine.log" -print -quit)" ]
+			-newer "$results/$1" -print -quit)" ]
 }
 
 base=$build/base-$ARCH
 ours=$build/$ARCH-plain
+prepared=
 mkdir -p "$results"
 "$harness/tree.sh"
-if stale; then
+if rows hits && stale pristine.log; then
 	prepare pristine "$pristine" "$base"
+	prepared=yes
 	count pristine "$base" "${PRISTINE_OTHERS:-6000}"
 fi
+if rows attach && stale pristine.attach.log; then
+	[ -n "$prepared" ] || prepare pristine "$pristine" "$base"
+	attach pristine "$base" "${PRISTINE_ATTACH:-1,100,1000}" "${PRISTINE_SINGLES:-100}"
+fi
 prepare ours "$tree" "$ours"
-count ours "$ours" "${OTHERS:-100000}"
-clock pristine "$base"
-clock ours "$ours"
-python3 "$harness/bench.py" "$ARCH" "$results"
+if rows attach; then
+	attach ours "$ours" "${ATTACH:-1,100,1000,10000}" "${SINGLES:-10000}"
+	python3 "$harness/bench_attach.py" "$ARCH" "$results"
+fi
+if rows hits; then
+	count ours "$ours" "${OTHERS:-100000}"
+	clock pristine "$base"
+	clock ours "$ours"
+	python3 "$harness/bench.py" "$ARCH" "$results"
+fi

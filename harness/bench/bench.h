@@ -58,11 +58,15 @@ void run_cases(void);
 /* crowd.c */
 int open_sites(void);
 void close_sites(void);
+void *site(int i);
 void *first_site(void);
 int register_crowd(int num);
 void unregister_crowd(void);
 void run_samples(void);
 int run_singles(void);
+
+/* attach.c */
+int run_attach(const int *counts, unsigned int nr_counts);
 
 /* wall.c */
 int run_wall(void);

@@ -46,7 +46,7 @@ static struct kretprobe *kretprobes;
 static struct kretprobe **kretprobe_list;
 static int num_kprobes, num_kretprobes;		/* that are registered */
 
-static void *site(int i)
+void *site(int i)
 {
 	return modules[i / MODULE_SITES] + i % MODULE_SITES * SITE_SIZE;
 }

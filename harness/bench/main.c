@@ -4,6 +4,7 @@
  * instructions as time, this is the number of instructions, exactly.
  *
  *	insmod kprobe_bench.ko set=NAME [others=N] [optimized=1]
+ *	insmod kprobe_bench.ko set=NAME attach=N[,N...] [single_limit=N] [optimized=1]
  *	insmod kprobe_bench.ko set=NAME wall=1
  *
  * Each case calls a target without a probe and as many times with one, interrupts
@@ -30,6 +31,11 @@ MODULE_PARM_DESC(optimized, "wait until probes are jumps, if they ever are");
 static int others;
 module_param(others, int, 0444);
 MODULE_PARM_DESC(others, "how many other probes are registered (0, or 6000 to 100000)");
+
+static int attach[8];
+static unsigned int nr_attach;
+module_param_array(attach, int, &nr_attach, 0444);
+MODULE_PARM_DESC(attach, "attach and detach so many probes, and nothing else");
 
 static bool wall;
 module_param(wall, bool, 0444);
@@ -141,7 +147,7 @@ static int __init kprobe_bench_init(void)
 
 	ret = open_sites();
 	if (!ret)
-		ret = run_set();
+		ret = nr_attach ? run_attach(attach, nr_attach) : run_set();
 	close_sites();
 	return ret;
 }

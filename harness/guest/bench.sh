@@ -23,12 +23,21 @@ bench()	# SET OPTIMIZATION PARAMETER...
 	fi
 }
 
-if [ "${kpwall:-0}" = 1 ]; then
-	bench wall 0 wall=1
-else
-	for module in /modules/bench_sites_*.ko; do
+load()
+{
+	for module; do
 		insmod "$module"
 	done
+}
+
+if [ "${kpwall:-0}" = 1 ]; then
+	bench wall 0 wall=1
+elif [ -n "${kpattach:-}" ]; then
+	load /modules/bench_sites_*.ko /modules/bench_entries_*.ko
+	bench off 0 "attach=$kpattach" "single_limit=$kpsingles"
+	bench on 1 "attach=$kpattach" "single_limit=$kpsingles" optimized=1
+else
+	load /modules/bench_sites_*.ko
 	bench off 0
 	bench on 1 optimized=1
 	bench crowd-off 0 "others=$kpothers"

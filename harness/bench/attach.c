@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Attaching and detaching at scale: so many probes are registered, hit for the
+ * first time and once more, and unregistered, one by one and as a batch. The sums
+ * are printed, in ticks of the clock. Interrupts are on, and what a kernel puts off
+ * to a worker counts if it runs meanwhile.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/module.h>
+#include <linux/vmalloc.h>
+
+#include "bench.h"
+#include "entries.h"
+#include "sites.h"
+
+static int single_limit = 10000;
+module_param(single_limit, int, 0444);
+MODULE_PARM_DESC(single_limit, "attach no more than so many one by one");
+
+struct places {
+	const char *kind;
+	int num;
+	void *(*nth)(int i);
+};
+
+static void *nth_site(int i)
+{
+	return site(i);
+}
+
+static bench_entry_t *entries[ENTRY_MODULES];
+
+static void *nth_entry(int i)
+{
+	return entries[i / MODULE_ENTRIES][i % MODULE_ENTRIES];
+}
+
+static void entries_name(char *name, size_t size, int i)
+{
+	snprintf(name, size, "kmod_bench_entries_%d", i);
+}
+
+static void close_entries(void)
+{
+	char name[32];
+	int i;
+
+	for (i = 0; i < ENTRY_MODULES && entries[i]; i++) {
+		entries_name(name, sizeof(name), i);
+		__symbol_put(name);
+	}
+}
+
+static int open_entries(void)
+{
+	char name[32];
+	int i;
+
+	for (i = 0; i < ENTRY_MODULES; i++) {
+		entries_name(name, sizeof(name), i);
+		entries[i] = __symbol_get(name);
+		if (!entries[i])
+			return -ENOENT;
+	}
+	return 0;
+}
+
+/* One run: probes at places that are spread over all there are. */
+struct run {
+	const struct places *places;
+	int num;
+	bool batch;
+	struct kprobe *probes;
+	struct kprobe **list;
+	void **addrs;
+};
+
+static void *place(const struct run *r, int i)
+{
+	return r->places->nth(i * (r->places->num / r->num));
+}
+
+static int attach_all(struct run *r)
+{
+	int i, ret = 0;
+
+	if (r->batch)
+		return register_kprobes(r->list, r->num);
+	for (i = 0; i < r->num && !ret; i++)
+		ret = register_kprobe(r->list[i]);
+	if (ret) {
+		for (i--; i--; )
+			unregister_kprobe(r->list[i]);
+	}
+	return ret;
+}
+
+static void detach_all(struct run *r)
+{
+	int i;
+
+	if (r->batch) {
+		unregister_kprobes(r->list, r->num);
+		return;
+	}
+	for (i = 0; i < r->num; i++)
+		unregister_kprobe(r->list[i]);
+}
+
+static u64 call_places(struct run *r)
+{
+	u64 begin = bench_clock();
+	void (*target)(void);
+	int i;
+
+	for (i = 0; i < r->num; i++) {
+		target = place(r, i);
+		target();
+	}
+	return bench_clock() - begin;
+}
+
+static int measure(struct run *r)
+{
+	u64 begin, attached, first, again, detached;
+	int i, ret;
+
+	for (i = 0; i < r->num; i++) {
+		init_kprobe(&r->probes[i], place(r, i), PRE);
+		r->list[i] = &r->probes[i];
+	}
+	bench_hits = 0;
+	begin = bench_clock();
+	ret = attach_all(r);
+	attached = bench_clock() - begin;
+	if (ret)
+		return ret;
+	for (i = 0; i < r->num; i++)
+		r->addrs[i] = r->probes[i].addr;
+	if (bench_optimized)
+		wait_optimized(r->addrs, r->num);
+	first = call_places(r);
+	again = call_places(r);
+	begin = bench_clock();
+	detach_all(r);
+	detached = bench_clock() - begin;
+	pr_info("scale=%s set=%s probes=%d batch=%d hits=%lu attached=%llu first=%llu again=%llu detached=%llu\n",
+		r->places->kind, bench_set, r->num, r->batch, bench_hits, attached, first,
+		again, detached);
+	return 0;
+}
+
+static int run_one(const struct places *places, int num, bool batch)
+{
+	struct run r = { .places = places, .num = num, .batch = batch };
+	int ret = -ENOMEM;
+
+	r.probes = vcalloc(num, sizeof(*r.probes));
+	r.list = vcalloc(num, sizeof(*r.list));
+	r.addrs = vcalloc(num, sizeof(*r.addrs));
+	if (r.probes && r.list && r.addrs)
+		ret = measure(&r);
+	vfree(r.addrs);
+	vfree(r.list);
+	vfree(r.probes);
+	return ret;
+}
+
+static int run_places(const struct places *places, int num)
+{
+	int ret = 0;
+
+	if (num > places->num)
+		return 0;
+	if (num <= single_limit)
+		ret = run_one(places, num, false);
+	if (!ret && num > 1)
+		ret = run_one(places, num, true);
+	return ret;
+}
+
+/* Of what is no breakpoint, optimization makes no difference. */
+int run_attach(const int *counts, unsigned int nr_counts)
+{
+	const struct places at_sites = { "site", NR_SITES, nth_site };
+	const struct places at_entries = { "entry", ENTRY_MODULES * MODULE_ENTRIES, nth_entry };
+	int ret = bench_optimized ? 0 : open_entries();
+	unsigned int i;
+
+	for (i = 0; i < nr_counts && !ret; i++) {
+		if (counts[i] <= 0)
+			continue;
+		ret = run_places(&at_sites, counts[i]);
+		if (!ret && !bench_optimized)
+			ret = run_places(&at_entries, counts[i]);
+	}
+	close_entries();
+	return ret;
+}

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""bench_attach.py ARCH DIRECTORY: what attaching and detaching costs, from DIRECTORY/*.attach.log.
+
+A .attach.log is the console of kprobe_bench.ko on one CPU, whose clock counts instructions (one to the
+nanosecond where the clock is in these); an .attach2.log that of two CPUs, by the clock: cycles of a
+time stamp counter there, and so only for comparison. DIRECTORY/attach.json gets all the figures.
+"""
+import json
+import os
+import re
+import sys
+
+KERNELS = ("pristine", "ours")
+WHAT = {"attached": "register", "first": "first hit", "again": "hit", "detached": "unregister"}
+KINDS = {("site", "off"): "trap", ("site", "on"): "jump", ("entry", "off"): "ftrace"}
+
+
+def read(path):
+    """{(kind, probes, batch): {what: sum}}"""
+    found = {}
+    if not os.path.exists(path):
+        return found
+    with open(path, errors="replace") as log:
+        for line in log:
+            if "kptest: fail" in line:
+                sys.exit(f"error: {path}: {line.strip()}")
+            if "kprobe_bench: scale=" not in line:
+                continue
+            got = dict(re.findall(r"(\w+)=(\w+)", line))
+            probes = int(got["probes"])
+            if int(got["hits"]) != 2 * probes:
+                sys.exit(f"error: {path}: {got['hits']} handler calls, not {2 * probes}: {line.strip()}")
+            found[KINDS[got["scale"], got["set"]], probes, int(got["batch"])] = {key: int(got[key]) for key in WHAT}
+    return found
+
+
+def print_table(title, both):
+    head = ["", *(f"{which} {what}" for what in WHAT.values() for which in KERNELS)]
+    rows = []
+    for key in sorted({key for kernel in both.values() for key in kernel},
+                      key=lambda key: (list(KINDS.values()).index(key[0]), key[2], key[1])):
+        kind, probes, batch = key
+        row = [f"{kind}, {probes:,} {'as a batch' if batch else 'one by one'}"]
+        for what in WHAT:
+            for which in KERNELS:
+                got = both[which].get(key)
+                row.append(f"{got[what] / probes:,.0f}" if got else "-")
+        rows.append(row)
+    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+    print(f"\n{title}")
+    for row in [head, *rows]:
+        print("  ".join([row[0].ljust(widths[0])] + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:])]))
+
+
+def main():
+    arch, directory = sys.argv[1:]
+    result = {"arch": arch}
+    for name, title in (("attach", "one CPU: guest instructions for each probe"),
+                        ("attach2", "two CPUs: ticks of the clock for each probe")):
+        both = {which: read(os.path.join(directory, f"{which}.{name}.log")) for which in KERNELS}
+        print_table(f"{arch}, {title}", both)
+        result[name] = {which: [{"kind": kind, "probes": probes, "batch": bool(batch), **sums}
+                                for (kind, probes, batch), sums in kernel.items()]
+                        for which, kernel in both.items()}
+    with open(os.path.join(directory, "attach.json"), "w") as file:
+        json.dump(result, file, indent=1)
+
+
+main()
