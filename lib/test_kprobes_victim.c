@@ -4,8 +4,8 @@
  *
  * Writing N to the parameter "calls" calls each function below N times, so a
  * test knows how many hits to expect; "middle" tells where there is an
- * instruction in the middle of one; "oops" has one fault. The init function runs
- * once.
+ * instruction in the middle of one; "oops" has one fault, and "handler_oops" a
+ * handler. The init function runs once.
  */
 #include <linux/delay.h>
 #include <linux/err.h>
@@ -103,28 +103,62 @@ static int read_null(void *unused)
 }
 
 /* It cannot be waited for, because it does not come to its end. */
-static int lose_thread(const char *value, const struct kernel_param *kp)
+static int lose_thread(struct kprobe *p, void *addr, int (*run)(void *unused))
 {
 	struct task_struct *thread;
 	int ret;
 
-	load_probe.addr = (kprobe_opcode_t *)kprobes_victim_load;
-	load_probe.flags = 0;
-	ret = register_kprobe(&load_probe);
+	p->addr = addr;
+	p->flags = 0;
+	ret = register_kprobe(p);
 	if (ret)
 		return ret;
-	thread = kthread_run(read_null, NULL, "kprobes_victim");
+	thread = kthread_run(run, NULL, "kprobes_victim");
 	msleep(500);
-	unregister_kprobe(&load_probe);
+	unregister_kprobe(p);
 	return PTR_ERR_OR_ZERO(thread);
 }
 
+static int lose_to_instruction(const char *value, const struct kernel_param *kp)
+{
+	return lose_thread(&load_probe, kprobes_victim_load, read_null);
+}
+
 static const struct kernel_param_ops oops_ops = {
-	.set = lose_thread,
+	.set = lose_to_instruction,
 };
 
 module_param_cb(oops, &oops_ops, NULL, 0200);
 MODULE_PARM_DESC(oops, "write to it to have a thread end in a fault of a probed instruction");
+
+/* Where a handler runs in the context of a trap that counts, this is a panic. */
+#ifdef CONFIG_KPROBES_ON_FTRACE
+static int reads_null(struct kprobe *p, struct pt_regs *regs)
+{
+	return kprobes_victim_reads(NULL);
+}
+
+static struct kprobe entry_probe = {
+	.pre_handler = reads_null,
+};
+
+static int call_victim(void *unused)
+{
+	return kprobes_victim(0);
+}
+
+static int lose_to_handler(const char *value, const struct kernel_param *kp)
+{
+	return lose_thread(&entry_probe, kprobes_victim, call_victim);
+}
+
+static const struct kernel_param_ops handler_oops_ops = {
+	.set = lose_to_handler,
+};
+
+module_param_cb(handler_oops, &handler_oops_ops, NULL, 0200);
+MODULE_PARM_DESC(handler_oops, "write to it to have a thread end in a fault of a handler");
+#endif
 #endif
 
 static noinline __noclone int __init kprobes_victim_starts(int x)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # A probed instruction that faults for good: what the oops says first. The thread
-# it happens to is the victim's.
+# it happens to is the victim's. And a handler that does: nobody waits for it.
 
 . ./functions
 need_debugfs
@@ -14,6 +14,10 @@ mark_log
 echo "kprobes_test: expected report begins" >/dev/kmsg
 check "an instruction faults under a probe" can_write 1 "$victim/oops"
 sleep 1
+if [ -f "$victim/handler_oops" ]; then
+	check "a handler faults, and its probe leaves" can_write 1 "$victim/handler_oops"
+	sleep 1
+fi
 echo "$before" >$panic
 echo "kprobes_test: expected report ends" >/dev/kmsg
 log | sed 's/^<[0-9]*>//; s/^\[[^]]*\] //' |
@@ -22,7 +26,10 @@ check_is "the first line names the probe" "$(sed -n 2p /tmp/kprobes-oops | sed '
 	"kprobes: the probed instruction at kprobes_victim_reads"
 check "the oops follows" grep -q 'BUG: \|Unable to handle' /tmp/kprobes-oops
 check "it is at the probed address" grep -q 'kprobes_victim_reads+' /tmp/kprobes-oops
-check "the probe has left" fails listed kprobes_victim_reads
+if [ -f "$victim/handler_oops" ]; then
+	check "a handler's is told too" grep -q 'a handler of the probe at kprobes_victim+' /tmp/kprobes-oops
+fi
+check "the probe has left" fails listed kprobes_victim
 call_victim 1
 check "and the module works" [ -f "$victim/calls" ]
 rm -f /tmp/kprobes-oops
