@@ -104,12 +104,16 @@ static kprobe_opcode_t *wanted_addr(struct kprobe *p, bool *on_entry)
 	kprobe_opcode_t *addr;
 	const char *why;
 
+	lockdep_assert_held(&kprobe_mutex);
 	kprobe_refusal_begin();
 	if (kprobe_is_registered(p)) {
 		pr_warn("the probe at %pS is registered a second time\n", p->addr);
 		return ERR_PTR(kprobe_refuse(-EINVAL, "registered already"));
 	}
-	addr = kprobe_resolve(p->addr, p->symbol_name, p->offset, on_entry, &why);
+	addr = kprobe_named(p->addr, p->symbol_name, p->offset, &why);
+	if (!IS_ERR(addr))
+		addr = kprobe_instruction_at(addr, kprobe_function_at((unsigned long)addr),
+					     on_entry, &why);
 	if (IS_ERR(addr))
 		kprobe_refuse(PTR_ERR(addr), why);
 	return addr;
@@ -426,6 +430,7 @@ void kprobe_free_init_mem(void)
 	struct kprobe_site *site, *next;
 
 	guard(mutex)(&kprobe_mutex);
+	kprobe_function_forget();
 	list_for_each_entry_safe(site, next, &kprobe_sites, all) {
 		if (init_section_contains(site->kp.addr, 1))
 			kprobe_site_kill(site);

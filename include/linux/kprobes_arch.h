@@ -22,6 +22,7 @@
  *   ARCH_KPROBE_ORDERED_STORES		see below
  *   arch_kprobe_may_own_fault		see below
  *   arch_kprobe_path			see below
+ *   arch_kprobe_may_be_bug		see below
  */
 
 #ifndef ARCH_KPROBE_STATELESS
@@ -118,6 +119,14 @@ static inline const char *arch_kprobe_path(struct kprobe *p)
 {
 	return "step";
 }
+#endif
+
+#ifndef arch_kprobe_may_be_bug
+/*
+ * Whether the instruction at an address is one that BUG() or WARN() can be made
+ * of: if it is not, nobody has to look for it in their table, which is long.
+ */
+#define arch_kprobe_may_be_bug(addr)	true
 #endif
 
 #ifndef arch_kprobe_may_own_fault

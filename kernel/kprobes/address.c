@@ -5,13 +5,12 @@
 #include <linux/bug.h>
 #include <linux/cleanup.h>
 #include <linux/err.h>
-#include <linux/jump_label.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_function.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/static_call.h>
-#include <linux/string.h>
 
 #include "internal.h"
 
@@ -29,10 +28,62 @@ kprobe_opcode_t * __weak arch_adjust_kprobe_addr(unsigned long addr,
 	return (kprobe_opcode_t *)(addr + offset);
 }
 
+static const char not_covered[] = "no symbol covers the address";
+
 static kprobe_opcode_t *unresolved(int err, const char *words, const char **why)
 {
 	*why = words;
 	return ERR_PTR(err);
+}
+
+/**
+ * kprobe_named() - the address that a user asked for
+ * @addr: an address, or NULL
+ * @symbol: the name of a symbol, or NULL; exactly one of both is given
+ * @offset: in bytes, from either
+ * @why: set to why there is none, in words
+ *
+ * Context: may sleep.
+ * Return: the address, which may be anything; or ERR_PTR(): -EINVAL for none or
+ * both, -ENOENT for a symbol that does not exist.
+ */
+kprobe_opcode_t *kprobe_named(kprobe_opcode_t *addr, const char *symbol,
+			      unsigned long offset, const char **why)
+{
+	if (!addr && !symbol)
+		return unresolved(-EINVAL, "neither an address nor a symbol is given", why);
+	if (addr && symbol)
+		return unresolved(-EINVAL, "both an address and a symbol are given", why);
+	if (symbol)
+		addr = kprobe_lookup_name(symbol, offset);
+	if (!addr)
+		return unresolved(-ENOENT, "no such symbol", why);
+	addr = (void *)addr + offset;
+	return IS_ERR(addr) ? unresolved(-ENOENT, not_covered, why) : addr;
+}
+
+/**
+ * kprobe_instruction_at() - find the instruction to be probed at an address
+ * @addr: any address
+ * @f: the function it is in, or NULL to look for that
+ * @on_entry: set to whether it is a function's entry
+ * @why: set to why there is none, in words
+ *
+ * Context: may sleep.
+ * Return: as kprobe_resolve() does.
+ */
+kprobe_opcode_t *kprobe_instruction_at(kprobe_opcode_t *addr,
+				       const struct kprobe_function *f,
+				       bool *on_entry, const char **why)
+{
+	unsigned long where = (unsigned long)addr, in_symbol;
+
+	if (f)
+		in_symbol = where - f->start;
+	else if (!kallsyms_lookup_size_offset(where, NULL, &in_symbol))
+		return unresolved(-ENOENT, not_covered, why);
+	addr = arch_adjust_kprobe_addr(where - in_symbol, in_symbol, on_entry);
+	return addr ?: unresolved(-EINVAL, "its function cannot be read", why);
 }
 
 /**
@@ -54,22 +105,8 @@ static kprobe_opcode_t *unresolved(int err, const char *words, const char **why)
 kprobe_opcode_t *kprobe_resolve(kprobe_opcode_t *addr, const char *symbol,
 				unsigned long offset, bool *on_entry, const char **why)
 {
-	unsigned long where, in_symbol;
-
-	if (!addr && !symbol)
-		return unresolved(-EINVAL, "neither an address nor a symbol is given", why);
-	if (addr && symbol)
-		return unresolved(-EINVAL, "both an address and a symbol are given", why);
-	if (symbol) {
-		addr = kprobe_lookup_name(symbol, offset);
-		if (!addr)
-			return unresolved(-ENOENT, "no such symbol", why);
-	}
-	where = (unsigned long)addr + offset;
-	if (!kallsyms_lookup_size_offset(where, NULL, &in_symbol))
-		return unresolved(-ENOENT, "no symbol covers the address", why);
-	addr = arch_adjust_kprobe_addr(where - in_symbol, in_symbol, on_entry);
-	return addr ?: unresolved(-EINVAL, "its function cannot be read", why);
+	addr = kprobe_named(addr, symbol, offset, why);
+	return IS_ERR(addr) ? addr : kprobe_instruction_at(addr, NULL, on_entry, why);
 }
 
 /**
@@ -129,45 +166,31 @@ int kprobe_get_module(unsigned long addr, struct module **mod)
 }
 
 /*
- * The type hash before a function, and the padding around it, are data to the
- * control flow integrity checks that read them.
- */
-static bool in_cfi_preamble(unsigned long addr)
-{
-	char name[KSYM_NAME_LEN];
-
-	return !lookup_symbol_name(addr, name) &&
-	       (str_has_prefix(name, "__cfi_") || str_has_prefix(name, "__pfx_"));
-}
-
-/*
  * Bytes that somebody else changes while the kernel runs, or takes for data at
  * a trap: a copy of them would be out of date, and a breakpoint there would be
  * overwritten or misread. Patching that is over before a probe can come, as
  * that of alternatives is, does not count.
  */
-static const char *patched_by_others(unsigned long addr)
+static const char *patched_by_others(struct kprobe_function *f, unsigned long addr)
 {
 	void *at = (void *)addr;
 
-	if (jump_label_text_reserved(at, at))
+	if (kprobe_byte_is(f, addr, KPROBE_BYTE_LABEL))
 		return "a jump label, patched while the kernel runs";
-	if (static_call_text_reserved(at, at))
+	if (f->static_calls && static_call_text_reserved(at, at))
 		return "a static call, patched while the kernel runs";
-	if (find_bug(addr))
+	if (arch_kprobe_may_be_bug(addr) && find_bug(addr))
 		return "a BUG() or WARN(), known by its address";
 	return NULL;
 }
 
-static const char *not_to_be_probed(unsigned long addr)
+static const char *not_to_be_probed(struct kprobe_function *f, unsigned long addr)
 {
 	if (in_gate_area_no_mm(addr))
 		return "in the gate area, which user space executes";
-	if (within_kprobe_blacklist(addr))
+	if (kprobe_blacklisted(addr))
 		return "on the blacklist";
-	if (in_cfi_preamble(addr))
-		return "data of control flow integrity before a function";
-	return patched_by_others(addr);
+	return f->why ?: patched_by_others(f, addr);
 }
 
 /**
@@ -177,12 +200,16 @@ static const char *not_to_be_probed(unsigned long addr)
  * Whether an instruction starts there, and can be carried out elsewhere, is
  * for the architecture to say.
  *
- * Context: the text lock is held.
- * Return: 0, or -EINVAL.
+ * Context: the text lock is held; may sleep.
+ * Return: 0, -EINVAL or -ENOMEM.
  */
 int kprobe_check_text(unsigned long addr)
 {
-	const char *why = not_to_be_probed(addr);
+	struct kprobe_function *f = kprobe_survey(addr);
+	const char *why;
 
+	if (!f)
+		return -ENOMEM;
+	why = not_to_be_probed(f, addr);
 	return why ? kprobe_refuse(-EINVAL, why) : 0;
 }

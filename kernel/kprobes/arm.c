@@ -14,7 +14,10 @@
 /* By architectures whose functions do not start with what ftrace patches. */
 unsigned long __weak arch_kprobe_ftrace_location(unsigned long addr)
 {
-	return ftrace_location(addr) == addr ? addr : 0;
+	void *at = (void *)addr;
+
+	/* Where there is none, to ask for it is to look for a symbol. */
+	return ftrace_text_reserved(at, at) && ftrace_location(addr) == addr ? addr : 0;
 }
 
 /* Text can neither be patched by others nor lose a CPU that executes it. */

@@ -10,6 +10,7 @@
 #include <linux/maple_tree.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
+#include <linux/string.h>
 #include <linux/xarray.h>
 #include <asm/sections.h>
 
@@ -96,25 +97,37 @@ int __init __weak arch_populate_kprobe_blacklist(void)
 	return 0;
 }
 
-static bool listed(unsigned long addr)
+bool kprobe_blacklisted(unsigned long addr)
 {
 	return arch_within_kprobe_blacklist(addr) || mtree_load(&blacklist, addr);
 }
 
-/* The part of a function that the compiler split off goes by name.suffix. */
-static bool parent_listed(unsigned long addr)
+/**
+ * kprobe_parent_blacklisted() - is this a part of a function that is listed?
+ * @name: of the symbol. What the compiler split off goes by name.suffix
+ *
+ * Context: any in which RCU is watching.
+ * Return: true if so.
+ */
+bool kprobe_parent_blacklisted(const char *name)
 {
-	char name[KSYM_NAME_LEN], *dot;
+	const char *dot = strchr(name, '.');
+	char parent_name[KSYM_NAME_LEN];
 	unsigned long parent;
 
-	if (lookup_symbol_name(addr, name))
-		return false;
-	dot = strchr(name, '.');
 	if (!dot)
 		return false;
-	*dot = '\0';
-	parent = (unsigned long)kprobe_lookup_name(name, 0);
-	return parent && listed(parent);
+	strscpy(parent_name, name);
+	parent_name[dot - name] = '\0';
+	parent = (unsigned long)kprobe_lookup_name(parent_name, 0);
+	return parent && kprobe_blacklisted(parent);
+}
+
+static bool parent_listed(unsigned long addr)
+{
+	char name[KSYM_NAME_LEN];
+
+	return !lookup_symbol_name(addr, name) && kprobe_parent_blacklisted(name);
 }
 
 /**
@@ -126,7 +139,7 @@ static bool parent_listed(unsigned long addr)
  */
 bool within_kprobe_blacklist(unsigned long addr)
 {
-	return listed(addr) || parent_listed(addr);
+	return kprobe_blacklisted(addr) || parent_listed(addr);
 }
 
 /* Shows the blacklist, for debugfs. Context: kprobe_mutex is held. */

@@ -4,6 +4,7 @@
 
 #include <linux/atomic.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_function.h>
 #include <linux/kprobes_hit.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -22,7 +23,6 @@
  * ftrace's own locks come directly after kprobe_mutex. No RCU grace period is
  * waited for while one of these is held.
  */
-extern struct mutex kprobe_mutex;
 
 /**
  * struct kprobe_plan - changes that are made for many sites at once
@@ -158,6 +158,11 @@ static inline void kprobe_slots_init(void)
 #endif
 
 /* address.c */
+kprobe_opcode_t *kprobe_named(kprobe_opcode_t *addr, const char *symbol,
+			      unsigned long offset, const char **why);
+kprobe_opcode_t *kprobe_instruction_at(kprobe_opcode_t *addr,
+				       const struct kprobe_function *f,
+				       bool *on_entry, const char **why);
 kprobe_opcode_t *kprobe_resolve(kprobe_opcode_t *addr, const char *symbol,
 				unsigned long offset, bool *on_entry, const char **why);
 int kprobe_check_text(unsigned long addr);
@@ -181,6 +186,7 @@ const char *kprobe_site_why(struct kprobe_site *site);
 
 /* blacklist.c */
 void kprobe_blacklist_init(void);
+bool kprobe_parent_blacklisted(const char *name);
 int kprobe_blacklist_show(struct seq_file *m, bool show_addresses);
 void kprobe_blacklist_add_module(struct module *mod);
 void kprobe_blacklist_remove_module(struct module *mod);

@@ -95,6 +95,8 @@ void kprobe_site_destroy(struct kprobe_site *site)
 		kprobe_optimize_around((unsigned long)site->kp.addr);
 	}
 	list_del(&site->all);
+	if (list_empty(&kprobe_sites))
+		kprobe_function_forget();
 	kfree_rcu(site, rcu);
 }
 

@@ -10,6 +10,7 @@
 #include <linux/align.h>
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_function.h>
 #include <linux/kprobes_hit.h>
 #include <linux/preempt.h>
 #include <asm/insn.h>
@@ -25,8 +26,13 @@ static __always_inline unsigned long entry_of(unsigned long ip)
 
 unsigned long arch_kprobe_ftrace_location(unsigned long addr)
 {
-	unsigned long ip = ftrace_location(addr);
+	const struct kprobe_function *f = kprobe_function_at(addr);
+	unsigned long ip;
 
+	/* Elsewhere than at a function's beginning, it would look for a symbol. */
+	if (!f || f->start != addr)
+		return 0;
+	ip = ftrace_location_range(f->start, f->end - 1);
 	return ip && entry_of(ip) == addr ? ip : 0;
 }
 

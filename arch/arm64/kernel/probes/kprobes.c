@@ -17,8 +17,8 @@
 #include <linux/execmem.h>
 #include <linux/extable.h>
 #include <linux/ftrace.h>
-#include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_function.h>
 #include <linux/kprobes_hit.h>
 #include <linux/list.h>
 #include <linux/set_memory.h>
@@ -187,18 +187,24 @@ static bool in_ftrace_call(unsigned long addr, unsigned long offset)
 /* Whether the instruction at @addr may be taken out of its neighbourhood. */
 static int check_place(unsigned long addr)
 {
-	unsigned long size, offset, start;
+	const struct kprobe_function *f = kprobe_function_at(addr);
 
-	if (!kallsyms_lookup_size_offset(addr, &size, &offset))
+	if (!f)
 		return -EINVAL;
-	start = addr - offset;
-	if (before_function(addr, start + size))
+	if (before_function(addr, f->end))
 		return kprobe_refuse(-EINVAL, "a word before a function, which is data");
-	if (in_ftrace_call(addr, offset))
+	if (in_ftrace_call(addr, addr - f->start))
 		return kprobe_refuse(-EINVAL, "it is part of the call of ftrace");
-	if (probe_in_exclusive(addr, start, start + size))
+	if (probe_in_exclusive(addr, f->start, f->end))
 		return kprobe_refuse_insn(-EINVAL, "it is in a sequence of exclusives");
 	return 0;
+}
+
+bool arch_kprobe_may_be_bug(unsigned long addr)
+{
+	u32 insn;
+
+	return !aarch64_insn_read((void *)addr, &insn) && aarch64_insn_is_brk(insn);
 }
 
 int arch_prepare_kprobe(struct kprobe *p)

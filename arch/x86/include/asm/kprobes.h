@@ -183,6 +183,9 @@ static __always_inline unsigned long arch_kprobe_level(void)
 const char *arch_kprobe_path(struct kprobe *p);
 #define arch_kprobe_path	arch_kprobe_path
 
+bool arch_kprobe_may_be_bug(unsigned long addr);
+#define arch_kprobe_may_be_bug	arch_kprobe_may_be_bug
+
 /* For return probes: where a function's return address is, and what it is. */
 #define arch_kretprobe_frame(regs)	((void *)(regs)->sp)
 

@@ -56,7 +56,11 @@
 #endif
 
 /* decode.c: what an instruction is, and where it may stand */
+struct kprobe_function;
+
 int kprobe_decode(struct insn *insn, u8 *buf, unsigned long addr);
+bool kprobe_decode_until(struct kprobe_function *f, unsigned long end);
+bool kprobe_see_branches(struct kprobe_function *f, unsigned long from, unsigned long to);
 int kprobe_opcode(struct insn *insn);
 int kprobe_check_boundary(unsigned long addr);
 int kprobe_check_insn(struct insn *insn, unsigned long addr, const char **kind);

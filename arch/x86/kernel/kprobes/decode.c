@@ -13,9 +13,9 @@
 #include <linux/cfi.h>
 #include <linux/cpufeature.h>
 #include <linux/errno.h>
-#include <linux/kallsyms.h>
 #include <linux/kgdb.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_function.h>
 #include <linux/mm.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -43,11 +43,9 @@ static bool foreign_breakpoint(unsigned long addr)
 #endif
 }
 
-/* Text need not go on for a whole instruction at the end of a mapping. */
-static int read_text(u8 *buf, unsigned long addr)
+/* Text need not go on for as much as that at the end of a mapping. */
+static int read_text(u8 *buf, unsigned long addr, int len)
 {
-	int len = MAX_INSN_SIZE;
-
 	if (!copy_from_kernel_nofault(buf, (void *)addr, len))
 		return len;
 
@@ -73,6 +71,14 @@ static void recover(u8 *buf, unsigned long addr, int len)
 	}
 }
 
+static int decode_read(struct insn *insn, const u8 *buf, int len, unsigned long addr)
+{
+	/* A breakpoint of kgdb hides what was there. */
+	if (buf[0] == INT3_INSN_OPCODE && foreign_breakpoint(addr))
+		return -EILSEQ;
+	return insn_decode(insn, buf, len, INSN_MODE_KERN) ? -EILSEQ : 0;
+}
+
 /**
  * kprobe_decode - decode an instruction as if nothing had been probed
  * @insn:	is filled in, and refers to @buf
@@ -89,40 +95,133 @@ int kprobe_decode(struct insn *insn, u8 *buf, unsigned long addr)
 {
 	int len;
 
-	len = read_text(buf, addr);
+	len = read_text(buf, addr, MAX_INSN_SIZE);
 	if (len < 0)
 		return len;
 	recover(buf, addr, len);
-	if (foreign_breakpoint(addr) ||
-	    insn_decode(insn, buf, len, INSN_MODE_KERN))
-		return -EILSEQ;
-	return 0;
+	return decode_read(insn, buf, len, addr);
+}
+
+/* A piece of text as it was compiled. */
+struct piece {
+	unsigned long	addr;
+	int		len;
+	u8		bytes[128];
+};
+
+/* The same as kprobe_decode() for one instruction after the other. */
+static int decode_next(struct insn *insn, struct piece *piece, unsigned long addr)
+{
+	long offset = addr - piece->addr;
+
+	if (!piece->len || offset + MAX_INSN_SIZE > piece->len) {
+		piece->len = read_text(piece->bytes, addr, sizeof(piece->bytes));
+		if (piece->len < 0)
+			return -EFAULT;
+		recover(piece->bytes, addr, piece->len);
+		piece->addr = addr;
+		offset = 0;
+	}
+	return decode_read(insn, piece->bytes + offset, piece->len - offset, addr);
+}
+
+/*
+ * Where the compiler makes no jump tables, an indirect jump leads to a function's
+ * beginning, or is a return.
+ */
+#define JUMP_TABLES	(!IS_ENABLED(CONFIG_MITIGATION_RETPOLINE) && \
+			 !IS_ENABLED(CONFIG_X86_KERNEL_IBT))
+
+static void see_branch(struct kprobe_function *f, struct insn *insn, unsigned long addr)
+{
+	switch (kprobe_opcode(insn)) {
+	case 0x70 ... 0x7f:	/* jcc */
+	case 0x0f80 ... 0x0f8f:
+	case 0xe0 ... 0xe3:	/* loop, jcxz */
+	case 0xe8 ... 0xe9:	/* call, jmp */
+	case 0xeb:
+		kprobe_byte_set(f, addr + insn->length + insn->immediate.value,
+				KPROBE_BYTE_TARGET);
+		break;
+	case 0xff:
+		if (JUMP_TABLES && X86_MODRM_REG(insn->modrm.bytes[0]) == 4)
+			f->unknown = true;
+		break;
+	}
+}
+
+/**
+ * kprobe_see_branches - note where in a function the branches of other code lead
+ * @f:		the function
+ * @from:	where the other code begins
+ * @to:		where it ends
+ *
+ * Context: kprobe_mutex and text_mutex held.
+ * Return: true, or false when not all of it can be decoded.
+ */
+bool kprobe_see_branches(struct kprobe_function *f, unsigned long from, unsigned long to)
+{
+	struct piece piece = { };
+	struct insn insn;
+
+	for (; from < to; from += insn.length) {
+		if (decode_next(&insn, &piece, from))
+			return false;
+		see_branch(f, &insn, from);
+	}
+	return true;
+}
+
+/**
+ * kprobe_decode_until - find where a function's instructions begin
+ * @f:		the function, from kprobe_survey()
+ * @end:	up to where, at least
+ *
+ * Nothing but the way from the function's first byte tells. It is gone once.
+ *
+ * Context: kprobe_mutex and text_mutex held.
+ * Return: true, or false when there is something before @end that cannot be
+ * decoded.
+ */
+bool kprobe_decode_until(struct kprobe_function *f, unsigned long end)
+{
+	struct piece piece = { };
+	struct insn insn;
+
+	for (; f->decoded < end; f->decoded += insn.length) {
+		kprobe_byte_set(f, f->decoded, KPROBE_BYTE_INSN);
+		if (decode_next(&insn, &piece, f->decoded))
+			return false;
+		see_branch(f, &insn, f->decoded);
+	}
+	kprobe_byte_set(f, f->decoded, KPROBE_BYTE_INSN);
+	return true;
 }
 
 /**
  * kprobe_check_boundary - tell whether an instruction begins at an address
  * @addr:	an address in a function
  *
- * Nothing but the way from the function's first byte tells where instructions
- * begin.
- *
- * Context: kprobe_mutex and text_mutex held.
- * Return: 0, or -EILSEQ.
+ * Context: kprobe_mutex and text_mutex held; may sleep.
+ * Return: 0, -EILSEQ, or -ENOMEM.
  */
 int kprobe_check_boundary(unsigned long addr)
 {
-	unsigned long size, offset, at;
-	u8 buf[MAX_INSN_SIZE];
-	struct insn insn;
+	struct kprobe_function *f = kprobe_survey(addr);
 
-	if (!kallsyms_lookup_size_offset(addr, &size, &offset))
-		return -EILSEQ;
+	if (!f)
+		return kprobe_function_at(addr) ? -ENOMEM : -EILSEQ;
+	kprobe_decode_until(f, addr);
+	return kprobe_byte_is(f, addr, KPROBE_BYTE_INSN) ? 0 : -EILSEQ;
+}
 
-	for (at = addr - offset; at < addr; at += insn.length) {
-		if (kprobe_decode(&insn, buf, at))
-			return -EILSEQ;
-	}
-	return at == addr ? 0 : -EILSEQ;
+/* All of them are invalid instructions, of a table's entries ud2. */
+bool arch_kprobe_may_be_bug(unsigned long addr)
+{
+	u8 opcode;
+
+	return !copy_from_kernel_nofault(&opcode, (void *)addr, sizeof(opcode)) &&
+	       opcode == 0x0f;
 }
 
 static bool has_prefix(struct insn *insn, u8 wanted)

@@ -12,9 +12,9 @@
 #include <linux/errno.h>
 #include <linux/extable.h>
 #include <linux/ftrace.h>
-#include <linux/jump_label.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_function.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
 #include <linux/static_call.h>
@@ -30,32 +30,11 @@
 
 asmlinkage void kprobe_detour_entry(void);
 
-/*
- * What a jump covers: whole instructions, so that may be more than it needs. And
- * the function that is in, which is looked up once: in a module that takes long.
- */
+/* What a jump covers: whole instructions, so that may be more than it needs. */
 struct covered {
-	unsigned long	begin, end;
-	unsigned long	function, function_end;
-	char		*module;
-	char		name[KSYM_NAME_LEN + sizeof(".cold")];
+	unsigned long		begin, end;
+	struct kprobe_function	*function;
 };
-
-static bool find_function(struct covered *c)
-{
-	unsigned long size, offset;
-
-	if (!kallsyms_lookup(c->begin, &size, &offset, &c->module, c->name))
-		return false;
-	c->function = c->begin - offset;
-	c->function_end = c->function + size;
-	return true;
-}
-
-static bool inside(const struct covered *c, unsigned long addr)
-{
-	return addr > c->begin && addr < c->end;
-}
 
 enum branch {
 	NO_BRANCH,
@@ -88,103 +67,84 @@ static unsigned long target_of(struct insn *insn, unsigned long addr)
 	return addr + insn->length + insn->immediate.value;
 }
 
-/*
- * Where the compiler makes no jump tables, an indirect jump leads to a function's
- * beginning, or is a return.
- */
-#define JUMP_TABLES	(!IS_ENABLED(CONFIG_MITIGATION_RETPOLINE) && \
-			 !IS_ENABLED(CONFIG_X86_KERNEL_IBT))
-
-static bool leads_inside(const struct covered *c, struct insn *insn, unsigned long addr)
-{
-	switch (branch_of(insn)) {
-	case JUMP:
-	case CONDITIONAL:
-	case CALL:
-		return inside(c, target_of(insn, addr));
-	case OTHER_BRANCH:
-		/* An indirect jump or call, or loop and jrcxz, which have a target. */
-		if (kprobe_opcode(insn) == 0xff)
-			return JUMP_TABLES && X86_MODRM_REG(insn->modrm.bytes[0]) == 4;
-		return inside(c, target_of(insn, addr));
-	default:
-		return false;
-	}
-}
-
-static bool code_leads_inside(const struct covered *c, unsigned long from, unsigned long to)
-{
-	u8 buf[MAX_INSN_SIZE];
-	struct insn insn;
-
-	for (; from < to; from += insn.length) {
-		if (kprobe_decode(&insn, buf, from) || leads_inside(c, &insn, from))
-			return true;
-	}
-	return false;
-}
-
-static int function_leads_inside(void *c, unsigned long addr)
+static int see_function(void *f, unsigned long addr)
 {
 	unsigned long size, offset;
 
-	if (!kallsyms_lookup_size_offset(addr, &size, &offset))
-		return true;
-	return code_leads_inside(c, addr - offset, addr - offset + size);
+	return !kallsyms_lookup_size_offset(addr, &size, &offset) ||
+	       !kprobe_see_branches(f, addr - offset, addr - offset + size);
 }
 
 /* In a module, names need to be told from those of others. */
-static bool named_leads_inside(struct covered *c)
+static bool see_named(struct kprobe_function *f, const char *name)
 {
 	char full[MODULE_NAME_LEN + KSYM_NAME_LEN];
 	unsigned long addr;
 
-	if (!c->module)
-		return kallsyms_on_each_match_symbol(function_leads_inside, c->name, c) > 0;
-	snprintf(full, sizeof(full), "%s:%s", c->module, c->name);
+	if (!f->module)
+		return !kallsyms_on_each_match_symbol(see_function, name, f);
+	snprintf(full, sizeof(full), "%s:%s", f->module, name);
 	addr = kallsyms_lookup_name(full);
-	return addr && function_leads_inside(c, addr);
+	return !addr || !see_function(f, addr);
 }
 
 /*
  * What the compiler takes for unlikely it moves out of a function, to a symbol
  * of its own, from which it jumps back to anywhere.
  */
-static bool other_part_leads_inside(struct covered *c)
+static bool see_other_part(struct kprobe_function *f)
 {
-	char *suffix = strstr(c->name, ".cold");
+	char name[KSYM_NAME_LEN + sizeof(".cold")];
+	char *suffix;
 
+	strscpy(name, f->name);
+	suffix = strstr(name, ".cold");
 	if (suffix)
 		*suffix = '\0';
 	else
-		strcat(c->name, ".cold");
-	return named_leads_inside(c);
+		strcat(name, ".cold");
+	return see_named(f, name);
 }
 
-static unsigned long fixup_of(const struct exception_table_entry *e)
-{
-	return (unsigned long)&e->fixup + e->fixup;
-}
-
-static bool table_leads_inside(const struct covered *c, const struct exception_table_entry *e,
-			       const struct exception_table_entry *end)
+static void see_fixups_in(struct kprobe_function *f, const struct exception_table_entry *e,
+			  const struct exception_table_entry *end)
 {
 	for (; e < end; e++) {
-		if (inside(c, fixup_of(e)))
-			return true;
+		kprobe_byte_set(f, (unsigned long)&e->insn + e->insn, KPROBE_BYTE_MAY_FAULT);
+		kprobe_byte_set(f, (unsigned long)&e->fixup + e->fixup, KPROBE_BYTE_FIXUP);
 	}
-	return false;
 }
 
-static bool fixup_leads_inside(const struct covered *c)
+static void see_fixups(struct kprobe_function *f)
 {
 	struct module *mod;
 
-	if (table_leads_inside(c, __start___ex_table, __stop___ex_table))
-		return true;
 	guard(preempt)();
-	mod = __module_text_address(c->begin);
-	return mod && table_leads_inside(c, mod->extable, mod->extable + mod->num_exentries);
+	mod = __module_text_address(f->start);
+	if (mod)
+		see_fixups_in(f, mod->extable, mod->extable + mod->num_exentries);
+	else
+		see_fixups_in(f, __start___ex_table, __stop___ex_table);
+}
+
+/* All that leads into the function, once for all of its sites. */
+static struct kprobe_function *complete_function(unsigned long addr)
+{
+	struct kprobe_function *f = kprobe_survey(addr);
+
+	if (!f || f->complete)
+		return f;
+	see_fixups(f);
+	if (!kprobe_decode_until(f, f->end) || !see_other_part(f))
+		f->unknown = true;
+	f->complete = true;
+	return f;
+}
+
+/* Whether one of the bytes that nobody may come to is one of these. */
+static bool inside(const struct covered *c, enum kprobe_byte what)
+{
+	return kprobe_byte_among(c->function, c->begin + 1, c->end, what);
 }
 
 /* Bytes that somebody else changes, or finds by their address. */
@@ -192,18 +152,21 @@ static bool others_need(const struct covered *c)
 {
 	void *begin = (void *)c->begin, *last = (void *)c->end - 1;
 
-	return jump_label_text_reserved(begin, last) ||
-	       static_call_text_reserved(begin, last) ||
+	return kprobe_byte_among(c->function, c->begin, c->end, KPROBE_BYTE_LABEL) ||
+	       (c->function->static_calls && static_call_text_reserved(begin, last)) ||
 	       alternatives_text_reserved(begin, last) ||
-	       ftrace_location_range(c->begin, c->end - 1);
+	       ftrace_text_reserved(begin, last);
 }
 
 /* A fault that is slept in, or fixed up, has to be where the text is. */
-static bool can_copy(struct insn *insn, unsigned long addr, bool first)
+static bool can_copy(const struct covered *c, struct insn *insn)
 {
+	unsigned long addr = c->end;
 	const char *kind;
 
-	if (!first && (within_kprobe_blacklist(addr) || search_exception_tables(addr)))
+	if (addr != c->begin &&
+	    (kprobe_blacklisted(addr) ||
+	     kprobe_byte_is(c->function, addr, KPROBE_BYTE_MAY_FAULT)))
 		return false;
 	if (kprobe_check_insn(insn, addr, &kind))
 		return false;
@@ -279,11 +242,11 @@ static const char *add_copies(struct detour *d, struct covered *c)
 
 	for (c->end = c->begin; c->end < c->begin + JMP32_INSN_SIZE; c->end += insn.length) {
 		offset = c->end - c->begin;
-		if (kprobe_decode(&insn, buf, c->end) || c->end + insn.length > c->function_end)
+		if (kprobe_decode(&insn, buf, c->end) || c->end + insn.length > c->function->end)
 			return "end";
 		if (offset && get_kprobe((void *)c->end))
 			return "neighbour";
-		if (!can_copy(&insn, c->end, !offset))
+		if (!can_copy(c, &insn))
 			return "insn";
 		optinsn->copy[offset] = d->used;
 		if (add_copy(d, &insn, c->end))
@@ -308,8 +271,6 @@ static const char *fill_detour(struct detour *d, struct covered *c)
 
 	/* An address before it, as arithmetic makes one, would be none to call. */
 	OPTIMIZER_HIDE_VAR(entry);
-	if (!find_function(c))
-		return "symbol";
 	memset(d->image, INT3_INSN_OPCODE, sizeof(d->image));
 	put_unaligned((unsigned long)&d->op->kp, (unsigned long *)(d->image + DETOUR_OWNER));
 	d->used = DETOUR_COPY;
@@ -327,9 +288,9 @@ static const char *check_covered(struct covered *c)
 {
 	if (others_need(c))
 		return "patched";
-	if (fixup_leads_inside(c))
+	if (inside(c, KPROBE_BYTE_FIXUP))
 		return "fixup";
-	if (code_leads_inside(c, c->function, c->function_end) || other_part_leads_inside(c))
+	if (c->function->unknown || inside(c, KPROBE_BYTE_TARGET))
 		return "target";
 	return NULL;
 }
@@ -339,8 +300,12 @@ static const char *make_detour(struct optimized_kprobe *op, u8 *slot)
 {
 	struct detour d = { .op = op, .slot = (unsigned long)slot };
 	struct covered c = { .begin = (unsigned long)op->kp.addr };
-	const char *why = fill_detour(&d, &c) ?: check_covered(&c);
+	const char *why;
 
+	c.function = complete_function(c.begin);
+	if (!c.function)
+		return "symbol";
+	why = fill_detour(&d, &c) ?: check_covered(&c);
 	if (why)
 		return why;
 	memcpy(op->optinsn.original, (void *)c.begin + 1, sizeof(op->optinsn.original));

@@ -6,6 +6,7 @@
 #include <kunit/test.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_function.h>
 #include <linux/memory.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
@@ -317,11 +318,11 @@ static int locked_boundary(unsigned long addr)
 {
 	int err;
 
+	mutex_lock(&kprobe_mutex);
 	mutex_lock(&text_mutex);
-	preempt_disable();
 	err = kprobe_check_boundary(addr);
-	preempt_enable();
 	mutex_unlock(&text_mutex);
+	mutex_unlock(&kprobe_mutex);
 	return err;
 }
 

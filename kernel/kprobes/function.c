@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The function that was probed last. To find a symbol in a module is to look at
+ * all of the module's, and what is patched in a function stands in tables that
+ * are in the order of something else: so all of it is found once, for as many
+ * probes in the same function as come one after the other.
+ */
+#include <linux/cleanup.h>
+#include <linux/jump_label.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes_function.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/static_call.h>
+#include <linux/string.h>
+
+#include "internal.h"
+
+/* Guarded by kprobe_mutex; covers nothing when there is none. */
+static struct kprobe_function last;
+
+/**
+ * kprobe_function_forget() - text has come or gone
+ *
+ * Context: kprobe_mutex is held.
+ */
+void kprobe_function_forget(void)
+{
+	lockdep_assert_held(&kprobe_mutex);
+	kvfree(last.bytes);
+	memset(&last, 0, sizeof(last));
+}
+
+/*
+ * The type hash before a function, and the padding around it, are data to the
+ * control flow integrity checks that read them.
+ */
+static const char *not_to_be_probed(const char *name)
+{
+	if (str_has_prefix(name, "__cfi_") || str_has_prefix(name, "__pfx_"))
+		return "data of control flow integrity before a function";
+	return kprobe_parent_blacklisted(name) ? "on the blacklist" : NULL;
+}
+
+static bool is_text(unsigned long addr)
+{
+	return core_kernel_text(addr) || is_module_text_address(addr);
+}
+
+/**
+ * kprobe_function_at() - find the function that covers an address
+ * @addr: any address
+ *
+ * Context: kprobe_mutex is held, as long as the result is used. May sleep.
+ * Return: the function, or NULL when this is no text of the kernel's or a
+ * module's, or no symbol covers it.
+ */
+struct kprobe_function *kprobe_function_at(unsigned long addr)
+{
+	unsigned long size, offset;
+
+	lockdep_assert_held(&kprobe_mutex);
+	if (kprobe_function_covers(&last, addr))
+		return &last;
+	kprobe_function_forget();
+	if (!is_text(addr) ||
+	    !kallsyms_lookup(addr, &size, &offset, &last.module, last.name))
+		return NULL;
+	last.start = addr - offset;
+	last.end = last.start + size;
+	last.decoded = last.start;
+	last.why = not_to_be_probed(last.name);
+	return &last;
+}
+
+#ifdef CONFIG_JUMP_LABEL
+/* Where its size is not always the same, a label is one instruction. */
+#ifdef JUMP_LABEL_NOP_SIZE
+#define LABEL_SIZE	JUMP_LABEL_NOP_SIZE
+#else
+#define LABEL_SIZE	1
+#endif
+
+/* Where a label leads counts even if it does not lead there now. */
+static void add_label(struct jump_entry *label)
+{
+	unsigned long i;
+
+	for (i = 0; i < LABEL_SIZE; i++)
+		kprobe_byte_set(&last, jump_entry_code(label) + i, KPROBE_BYTE_LABEL);
+	kprobe_byte_set(&last, jump_entry_target(label), KPROBE_BYTE_TARGET);
+}
+
+static void add_labels(struct module *mod)
+{
+	struct jump_entry *label = mod ? mod->jump_entries : __start___jump_table;
+	struct jump_entry *end = mod ? label + mod->num_jump_entries : __stop___jump_table;
+
+	for (; label < end; label++)
+		add_label(label);
+}
+#else
+static void add_labels(struct module *mod)
+{
+}
+#endif
+
+/**
+ * kprobe_survey() - find what is patched in the function that covers an address
+ * @addr: an address in text that cannot go away
+ *
+ * Context: the text lock is held, as long as the result is used. May sleep.
+ * Return: the function, with its bitmaps; NULL when no symbol covers @addr, or
+ * there is no memory.
+ */
+struct kprobe_function *kprobe_survey(unsigned long addr)
+{
+	struct kprobe_function *f = kprobe_function_at(addr);
+
+	if (!f || f->bytes)
+		return f;
+	f->map_longs = BITS_TO_LONGS(f->end - f->start);
+	f->bytes = kvcalloc(KPROBE_NR_BYTES * f->map_longs, sizeof(long), GFP_KERNEL);
+	if (!f->bytes)
+		return NULL;
+	f->static_calls = static_call_text_reserved((void *)f->start, (void *)f->end - 1);
+	guard(preempt)();
+	add_labels(__module_text_address(addr));
+	return f;
+}
