@@ -65,7 +65,7 @@ run_kunit()
 		kunit.filter_glob='kprobes_x86_decode.test_lock*' maxcpus=1
 	# What becomes of this kernel's instructions, and why some cannot be probed
 	sed -n "s/\r$//; s/^ *# test_text: /  /p" "$out/logs/$log.log" | tee "$out/test/$log.shares"
-	sed -n "s/\r$//; s/^ *# thousands_of_probes_take_one_patch: \([0-9]\)/  \1/p" "$out/logs/$log.log"
+	sed -n "s/\r$//; s/^ *# thousands_of_probes_take_few_patches: \([0-9]\)/  \1/p" "$out/logs/$log.log"
 	[ "$ARCH" != arm64 ] || few_refused
 }
 

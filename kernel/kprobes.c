@@ -13,7 +13,9 @@
 #include <linux/kdebug.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
+#include <linux/mm.h>
 #include <linux/preempt.h>
+#include <linux/sort.h>
 #include <asm/sections.h>
 
 #include "kprobes/internal.h"
@@ -149,54 +151,217 @@ static struct kprobe_site *place_of(struct kprobe *p, struct module **mod)
 	return get_site((unsigned long)addr, on_entry, mod);
 }
 
-static int join_site(struct kprobe_site *site, struct kprobe *p,
-		     struct kprobe_plan *plan)
+/**
+ * struct wanted - a probe that is being registered
+ * @p:		the probe
+ * @hint:	where it is to be, to sort by
+ * @index:	its place in the caller's array
+ * @placed:	it is on its site
+ * @was:	what the caller has passed
+ *
+ * Until all of an array are placed each of them is disabled, so that a hit finds
+ * none when one of them fails.
+ */
+struct wanted {
+	struct kprobe	*p;
+	unsigned long	hint;
+	int		index;
+	bool		placed;
+	struct {
+		kprobe_opcode_t	*addr;
+		unsigned long	nmissed;
+		u32		flags;
+	} was;
+};
+
+static void give_back(struct wanted *w)
 {
-	kprobe_opcode_t *addr = p->addr;
-	unsigned long nmissed = p->nmissed;
-	u32 flags = p->flags;
+	w->p->addr = w->was.addr;
+	w->p->nmissed = w->was.nmissed;
+	w->p->flags = w->was.flags;
+	w->placed = false;
+}
+
+static int join_site(struct kprobe_site *site, struct wanted *w)
+{
+	struct kprobe_plan plan;
+	struct kprobe *p = w->p;
 	int err;
 
+	kprobe_plan_init(&plan);
+	w->was.addr = p->addr;
+	w->was.nmissed = p->nmissed;
+	w->was.flags = p->flags;
 	p->addr = site->kp.addr;
 	p->nmissed = 0;
-	p->flags &= KPROBE_FLAG_DISABLED;
+	p->flags = KPROBE_FLAG_DISABLED;
 	p->flags |= site->kp.flags & (KPROBE_FLAG_FTRACE | KPROBE_FLAG_ON_FUNC_ENTRY);
-	err = kprobe_site_attach(site, p, plan);
-	if (err) {
-		p->addr = addr;
-		p->nmissed = nmissed;
-		p->flags = flags;
-	}
+	err = kprobe_site_attach(site, p, &plan);
+	kprobe_plan_apply(&plan);
+	w->placed = !err;
+	if (err)
+		give_back(w);
+	return err;
+}
+
+/* Whoever fails in this before has changed nothing. */
+static int place(struct wanted *w)
+{
+	struct kprobe_site *site;
+	struct module *mod;
+	int err;
+
+	if (w->placed)
+		return 0;
+	site = place_of(w->p, &mod);
+	if (IS_ERR(site))
+		return PTR_ERR(site);
+	err = join_site(site, w);
+	module_put(mod);
 	return err;
 }
 
 /*
- * Adds all of the probes, or none. After an error @num says how many of them a
- * hit may have found meanwhile.
+ * Those that come after one that has failed in the caller's order need not be
+ * tried. Returns the first that failed, or NULL.
  */
-static int add_probes(struct kprobe **kps, int *num)
+static struct wanted *place_all(struct wanted *wanted, int num)
+{
+	struct wanted *failed = NULL, *w;
+	int i, end;
+
+	for (i = 0; i < num;) {
+		end = kprobe_chunk_end(i, num);
+		guard(mutex)(&kprobe_mutex);
+		for (; i < end; i++) {
+			w = &wanted[i];
+			if (failed && failed->index < w->index)
+				continue;
+			if (place(w))
+				failed = w;
+		}
+	}
+	return failed;
+}
+
+/* What has made this one fail may be over. */
+static int place_again(struct wanted *w)
+{
+	guard(mutex)(&kprobe_mutex);
+	return kprobe_refused(w->p, place(w));
+}
+
+/* The text may have gone meanwhile; that can happen right after, as well. */
+static int enable_placed(struct wanted *w, struct kprobe_plan *plan)
+{
+	struct kprobe_site *site = site_holding(w->p);
+	struct kprobe *p = w->p;
+	int err;
+
+	if (!site || w->was.flags & KPROBE_FLAG_DISABLED)
+		return 0;
+	WRITE_ONCE(p->flags, p->flags & ~KPROBE_FLAG_DISABLED);
+	err = kprobe_site_refresh(site, plan);
+	if (err) {
+		WRITE_ONCE(p->flags, p->flags | KPROBE_FLAG_DISABLED);
+		kprobe_site_refresh(site, plan);
+	}
+	return err;
+}
+
+/* Returns an error along with whose it is. */
+static int enable_all(struct wanted *wanted, int num, struct wanted **failed)
 {
 	struct kprobe_plan plan;
-	struct kprobe_site *site;
-	struct module *mod;
-	int i, err = 0;
+	int i, end, err = 0;
 
-	kprobe_plan_init(&plan);
-	guard(mutex)(&kprobe_mutex);
-	for (i = 0; i < *num && !err; i++) {
-		site = place_of(kps[i], &mod);
-		if (IS_ERR(site)) {
-			err = kprobe_refused(kps[i], PTR_ERR(site));
-			break;
+	for (i = 0; i < num && !err;) {
+		end = kprobe_chunk_end(i, num);
+		kprobe_plan_init(&plan);
+		guard(mutex)(&kprobe_mutex);
+		for (; i < end && !err; i++) {
+			*failed = &wanted[i];
+			err = enable_placed(&wanted[i], &plan);
 		}
-		err = kprobe_refused(kps[i], join_site(site, kps[i], &plan));
-		module_put(mod);
+		kprobe_plan_apply(&plan);
 	}
-	*num = i;
-	while (err && i--)
-		kprobe_remove(kps[i], &plan);
-	kprobe_plan_apply(&plan);
 	return err;
+}
+
+/* Takes those out again that were placed. */
+static void take_back(struct wanted *wanted, int num)
+{
+	struct kprobe_plan plan;
+	bool any = false;
+	int i, end;
+
+	for (i = 0; i < num;) {
+		end = kprobe_chunk_end(i, num);
+		kprobe_plan_init(&plan);
+		guard(mutex)(&kprobe_mutex);
+		for (; i < end; i++) {
+			if (wanted[i].placed)
+				any |= kprobe_remove(wanted[i].p, &plan);
+		}
+		kprobe_plan_apply(&plan);
+	}
+	if (any)
+		kprobe_wait_for_handlers();
+	for (i = 0; i < num; i++) {
+		if (!wanted[i].placed)
+			continue;
+		INIT_LIST_HEAD(&wanted[i].p->list);
+		give_back(&wanted[i]);
+	}
+}
+
+/* Adds all of the probes, or none. */
+static int add_probes(struct wanted *wanted, int num)
+{
+	struct wanted *failed;
+	int err = 0;
+
+	while (!err && (failed = place_all(wanted, num)))
+		err = place_again(failed);
+	if (err) {
+		take_back(wanted, num);
+		return err;
+	}
+	err = enable_all(wanted, num, &failed);
+	if (err) {
+		take_back(wanted, num);
+		kprobe_refuse_early(failed->p, err, NULL);
+	}
+	return err;
+}
+
+static int by_hint(const void *a, const void *b)
+{
+	const struct wanted *v = a, *w = b;
+
+	if (v->hint != w->hint)
+		return v->hint < w->hint ? -1 : 1;
+	return v->index - w->index;
+}
+
+/* In the order of addresses, neighbours have in common most of what is to be found. */
+static void fill_wanted(struct wanted *wanted, struct kprobe **kps, int num)
+{
+	bool sorted = true;
+	const char *why;
+	int i;
+
+	for (i = 0; i < num; i++) {
+		struct kprobe *p = kps[i];
+
+		wanted[i] = (struct wanted){ .p = p, .index = i };
+		if (num > 1)
+			wanted[i].hint = (unsigned long)kprobe_named(p->addr, p->symbol_name,
+								     p->offset, &why);
+		sorted &= !i || wanted[i - 1].hint <= wanted[i].hint;
+	}
+	if (!sorted)
+		sort(wanted, num, sizeof(*wanted), by_hint, NULL);
 }
 
 /**
@@ -219,7 +384,10 @@ static int add_probes(struct kprobe **kps, int *num)
  */
 int register_kprobe(struct kprobe *p)
 {
-	return register_kprobes(&p, 1);
+	struct wanted wanted;
+
+	fill_wanted(&wanted, &p, 1);
+	return add_probes(&wanted, 1);
 }
 EXPORT_SYMBOL_GPL(register_kprobe);
 
@@ -228,24 +396,26 @@ EXPORT_SYMBOL_GPL(register_kprobe);
  * @kps: the probes
  * @num: how many
  *
- * The text is patched once, for all of them. See register_kprobe().
+ * The text is patched for many of them at once, when it is known that all can be
+ * probed. Meanwhile others are not kept from registering. See register_kprobe().
  *
  * Context: may sleep.
- * Return: 0, -EINVAL unless @num is positive, or the error of the first that
- * failed, with none left planted.
+ * Return: 0, -EINVAL unless @num is positive, -ENOMEM, or the error of the first
+ * that failed, with none left planted.
  */
 int register_kprobes(struct kprobe **kps, int num)
 {
-	int i, err;
+	struct wanted *wanted;
+	int err;
 
 	if (num <= 0)
 		return kprobe_refuse_number();
-	err = add_probes(kps, &num);
-	if (err && num) {
-		kprobe_wait_for_handlers();
-		for (i = 0; i < num; i++)
-			INIT_LIST_HEAD(&kps[i]->list);
-	}
+	wanted = kvmalloc_array(num, sizeof(*wanted), GFP_KERNEL);
+	if (!wanted)
+		return kprobe_refuse_early(NULL, -ENOMEM, NULL);
+	fill_wanted(wanted, kps, num);
+	err = add_probes(wanted, num);
+	kvfree(wanted);
 	return err;
 }
 EXPORT_SYMBOL_GPL(register_kprobes);
@@ -299,32 +469,41 @@ void unregister_kprobe(struct kprobe *p)
 }
 EXPORT_SYMBOL_GPL(unregister_kprobe);
 
+static void remove_chunk(struct kprobe **kps, int num)
+{
+	struct kprobe_plan plan;
+	int i;
+
+	kprobe_plan_init(&plan);
+	guard(mutex)(&kprobe_mutex);
+	for (i = 0; i < num; i++) {
+		if (!kprobe_remove(kps[i], &plan))
+			kps[i]->addr = NULL;
+	}
+	kprobe_plan_apply(&plan);
+}
+
 /**
  * unregister_kprobes() - take probes out
  * @kps: the probes; one that is not registered gets a NULL address
  * @num: how many
  *
  * When this returns no handler of theirs is running or will run, and the
- * structs are the caller's again. The text is patched once and one wait serves
- * all of them.
+ * structs are the caller's again. The text is patched for many of them at once,
+ * and one wait serves all.
  *
  * Context: may sleep; not from a handler.
  */
 void unregister_kprobes(struct kprobe **kps, int num)
 {
-	struct kprobe_plan plan;
-	int i;
+	int i, end;
 
 	if (num <= 0 || kprobe_cannot_wait())
 		return;
-	kprobe_plan_init(&plan);
-	mutex_lock(&kprobe_mutex);
-	for (i = 0; i < num; i++) {
-		if (!kprobe_remove(kps[i], &plan))
-			kps[i]->addr = NULL;
+	for (i = 0; i < num; i = end) {
+		end = kprobe_chunk_end(i, num);
+		remove_chunk(kps + i, end - i);
 	}
-	kprobe_plan_apply(&plan);
-	mutex_unlock(&kprobe_mutex);
 
 	kprobe_wait_for_handlers();
 	for (i = 0; i < num; i++)

@@ -1092,7 +1092,7 @@ static void thousands_of_probes_are_each_hit_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wrong, 0);
 }
 
-static void thousands_of_probes_take_one_patch(struct kunit *test)
+static void thousands_of_probes_take_few_patches(struct kunit *test)
 {
 	struct many *many;
 
@@ -1102,11 +1102,12 @@ static void thousands_of_probes_take_one_patch(struct kunit *test)
 	syncs_count(test);
 	KUNIT_ASSERT_EQ(test, 0, register_kprobes(many->kps, MANY));
 	many->live = true;
-	KUNIT_EXPECT_EQ(test, syncs, 1);
+	KUNIT_EXPECT_LE(test, syncs, MANY / 32);
+	syncs = 0;
 	unregister_kprobes(many->kps, MANY);
 	many->live = false;
-	KUNIT_EXPECT_EQ(test, syncs, 2);
-	kunit_info(test, "%u probes registered and unregistered, %u interruptions", MANY, syncs);
+	KUNIT_EXPECT_LE(test, syncs, MANY / 32);
+	kunit_info(test, "%u probes registered, %u interruptions to unregister", MANY, syncs);
 }
 
 static struct kunit_case kprobes_test_cases[] = {
@@ -1143,7 +1144,7 @@ static struct kunit_case kprobes_test_cases[] = {
 	KUNIT_CASE_PARAM(disabled_probe_is_neither_hit_nor_missed, step_gen_params),
 	KUNIT_CASE_PARAM(stack_trace_in_a_handler_reaches_the_callers, step_gen_params),
 	KUNIT_CASE_SLOW(thousands_of_probes_are_each_hit_once),
-	KUNIT_CASE_SLOW(thousands_of_probes_take_one_patch),
+	KUNIT_CASE_SLOW(thousands_of_probes_take_few_patches),
 	{}
 };
 

@@ -180,11 +180,11 @@ void arch_disarm_kprobe(struct kprobe *p);
 /*
  * The same for many sites at once, a list of them by kp.list: for architectures
  * that define arch_arm_kprobes, because interrupting the other CPUs once is
- * enough for all. The others get a few sites at a time, so that the locks are
- * not held for too long.
+ * enough for all. However that is, no more sites than this are patched before
+ * others get the locks.
  */
 #ifdef arch_arm_kprobes
-#define KPROBE_TEXT_BATCH	UINT_MAX
+#define KPROBE_TEXT_BATCH	256
 
 void arch_arm_kprobes(struct list_head *sites);
 void arch_disarm_kprobes(struct list_head *sites);

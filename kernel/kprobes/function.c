@@ -95,10 +95,14 @@ static void add_label(struct jump_entry *label)
 static void add_labels(struct module *mod)
 {
 	struct jump_entry *label = mod ? mod->jump_entries : __start___jump_table;
+	const unsigned long size = last.end - last.start;
 	struct jump_entry *end = mod ? label + mod->num_jump_entries : __stop___jump_table;
 
-	for (; label < end; label++)
-		add_label(label);
+	for (; label < end; label++) {
+		if (jump_entry_code(label) - last.start < size ||
+		    jump_entry_target(label) - last.start < size)
+			add_label(label);
+	}
 }
 #else
 static void add_labels(struct module *mod)

@@ -7,7 +7,9 @@
 #include <linux/kprobes_function.h>
 #include <linux/kprobes_hit.h>
 #include <linux/list.h>
+#include <linux/minmax.h>
 #include <linux/mutex.h>
+#include <linux/sched.h>
 #include <linux/types.h>
 
 /*
@@ -23,6 +25,19 @@
  * ftrace's own locks come directly after kprobe_mutex. No RCU grace period is
  * waited for while one of these is held.
  */
+
+/*
+ * Of many probes, so many are dealt with before others who wait for kprobe_mutex
+ * get their turn.
+ */
+#define KPROBE_BATCH	64
+
+/* Where to stop who begins at @i of @num. Not with the mutex held. */
+static inline int kprobe_chunk_end(int i, int num)
+{
+	cond_resched();
+	return min(num, i + KPROBE_BATCH);
+}
 
 /**
  * struct kprobe_plan - changes that are made for many sites at once

@@ -154,6 +154,22 @@ void unregister_kretprobe(struct kretprobe *rp)
 }
 EXPORT_SYMBOL_GPL(unregister_kretprobe);
 
+static void remove_chunk(struct kretprobe **rps, int num)
+{
+	struct kprobe_plan plan;
+	int i;
+
+	kprobe_plan_init(&plan);
+	guard(mutex)(&kprobe_mutex);
+	for (i = 0; i < num; i++) {
+		if (kprobe_remove(&rps[i]->kp, &plan))
+			kretprobe_pool_stop(rps[i]);
+		else
+			rps[i]->kp.addr = NULL;
+	}
+	kprobe_plan_apply(&plan);
+}
+
 /**
  * unregister_kretprobes() - take return probes out
  * @rps: the return probes; one that is not registered gets a NULL address
@@ -166,21 +182,14 @@ EXPORT_SYMBOL_GPL(unregister_kretprobe);
  */
 void unregister_kretprobes(struct kretprobe **rps, int num)
 {
-	struct kprobe_plan plan;
-	int i;
+	int i, end;
 
 	if (num <= 0 || kprobe_cannot_wait())
 		return;
-	kprobe_plan_init(&plan);
-	mutex_lock(&kprobe_mutex);
-	for (i = 0; i < num; i++) {
-		if (kprobe_remove(&rps[i]->kp, &plan))
-			kretprobe_pool_stop(rps[i]);
-		else
-			rps[i]->kp.addr = NULL;
+	for (i = 0; i < num; i = end) {
+		end = kprobe_chunk_end(i, num);
+		remove_chunk(rps + i, end - i);
 	}
-	kprobe_plan_apply(&plan);
-	mutex_unlock(&kprobe_mutex);
 
 	kprobe_wait_for_handlers();
 	guard(mutex)(&kretprobe_mutex);

@@ -15,6 +15,7 @@
 #include <linux/init.h>
 #include <linux/kprobes.h>
 #include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/sysctl.h>
 #include <linux/workqueue.h>
 
@@ -237,6 +238,22 @@ static void put_jumps_in(struct list_head *ops)
 	}
 }
 
+/* Returns false when there are no more. */
+static bool put_some_jumps_in(void)
+{
+	struct list_head *last = &optimize_now;
+	int left = KPROBE_BATCH;
+	LIST_HEAD(ops);
+
+	guard(mutex)(&kprobe_mutex);
+	while (left-- && last->next != &optimize_now)
+		last = last->next;
+	list_cut_position(&ops, &optimize_now, last);
+	if (!list_empty(&ops))
+		put_jumps_in(&ops);
+	return !list_empty(&optimize_now);
+}
+
 /* A site that is made ARMED and OPTIMIZING again meanwhile is on optimize_next. */
 static void optimize_settled(struct work_struct *work)
 {
@@ -246,10 +263,8 @@ static void optimize_settled(struct work_struct *work)
 
 	synchronize_rcu_tasks();
 
-	mutex_lock(&kprobe_mutex);
-	if (!list_empty(&optimize_now))
-		put_jumps_in(&optimize_now);
-	mutex_unlock(&kprobe_mutex);
+	while (put_some_jumps_in())
+		cond_resched();
 }
 
 /**

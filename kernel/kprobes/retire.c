@@ -10,6 +10,7 @@
  */
 #include <linux/kprobes.h>
 #include <linux/list.h>
+#include <linux/sched.h>
 #include <linux/workqueue.h>
 
 #include "internal.h"
@@ -69,15 +70,21 @@ void kprobe_unretire(struct kprobe_site *site)
 	kprobe_site_set_state(site, SITE_IDLE);
 }
 
-static void free_retired(void)
+/* Returns false when there are no more. */
+static bool free_some_retired(void)
 {
 	struct kprobe_site *site, *next;
+	int left = KPROBE_BATCH;
 
+	guard(mutex)(&kprobe_mutex);
 	list_for_each_entry_safe(site, next, &retire_now, leaving) {
+		if (!left--)
+			return true;
 		list_del(&site->leaving);
 		nr_retiring--;
 		kprobe_site_destroy(site);
 	}
+	return false;
 }
 
 /* A site that is revived and left again meanwhile is on retire_next once more. */
@@ -90,7 +97,6 @@ static void retire_sites(struct work_struct *work)
 	synchronize_rcu_tasks();
 	synchronize_rcu();
 
-	mutex_lock(&kprobe_mutex);
-	free_retired();
-	mutex_unlock(&kprobe_mutex);
+	while (free_some_retired())
+		cond_resched();
 }

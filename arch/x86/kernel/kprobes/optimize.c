@@ -109,9 +109,16 @@ static bool see_other_part(struct kprobe_function *f)
 static void see_fixups_in(struct kprobe_function *f, const struct exception_table_entry *e,
 			  const struct exception_table_entry *end)
 {
+	const unsigned long start = f->start, size = f->end - start;
+	unsigned long insn, fixup;
+
 	for (; e < end; e++) {
-		kprobe_byte_set(f, (unsigned long)&e->insn + e->insn, KPROBE_BYTE_MAY_FAULT);
-		kprobe_byte_set(f, (unsigned long)&e->fixup + e->fixup, KPROBE_BYTE_FIXUP);
+		insn = (unsigned long)&e->insn + e->insn;
+		fixup = (unsigned long)&e->fixup + e->fixup;
+		if (insn - start < size)
+			kprobe_byte_set(f, insn, KPROBE_BYTE_MAY_FAULT);
+		if (fixup - start < size)
+			kprobe_byte_set(f, fixup, KPROBE_BYTE_FIXUP);
 	}
 }
 

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests of many probes at once: what is found once for all of them, what
+ * others see in between, and what is left afterwards.
+ */
+#include <kunit/test.h>
+#include <linux/cleanup.h>
+#include <linux/jump_label.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes_function.h>
+#include <linux/kthread.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "internal.h"
+
+/* --- text with room for many --- */
+
+#define NR_SPOTS	1000
+#define SPOT_INSNS	8	/* as long as a jump, or longer */
+
+extern char scale_text[], scale_text_end[];
+
+static noinline __noclone void call_all_spots(void)
+{
+	asm volatile("scale_text:\n"
+		     ".rept " __stringify(NR_SPOTS) " * " __stringify(SPOT_INSNS) "\n"
+		     "	nop\n"
+		     ".endr\n"
+		     "scale_text_end:\n" : : : "memory");
+}
+
+static kprobe_opcode_t *spot(unsigned int i)
+{
+	size_t size = (scale_text_end - scale_text) / NR_SPOTS;
+
+	return (kprobe_opcode_t *)(scale_text + i * size);
+}
+
+/* Not to be seen through by the compiler. */
+static void call_spots(void)
+{
+	void (*call)(void) = call_all_spots;
+
+	OPTIMIZER_HIDE_VAR(call);
+	call();
+}
+
+struct crowd {
+	char		*before;
+	atomic_t	hits;
+	struct kprobe	*list[NR_SPOTS];
+	struct kprobe	probes[NR_SPOTS];
+};
+
+static struct crowd *crowd;
+
+static int count_crowd(struct kprobe *p, struct pt_regs *regs)
+{
+	atomic_inc(&crowd->hits);
+	return 0;
+}
+
+/* From the last address to the first, which is not the order it is dealt with in. */
+static void init_crowd(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_SPOTS; i++) {
+		crowd->probes[i] = (struct kprobe){
+			.addr = spot(NR_SPOTS - 1 - i),
+			.pre_handler = count_crowd,
+		};
+		crowd->list[i] = &crowd->probes[i];
+	}
+}
+
+static int scale_init(struct kunit *test)
+{
+	size_t size = scale_text_end - scale_text;
+
+	crowd = kvzalloc(sizeof(*crowd), GFP_KERNEL);
+	if (!crowd)
+		return -ENOMEM;
+	crowd->before = kvmalloc(size, GFP_KERNEL);
+	if (!crowd->before)
+		return -ENOMEM;
+	memcpy(crowd->before, scale_text, size);
+	init_crowd();
+	return 0;
+}
+
+static void scale_exit(struct kunit *test)
+{
+	size_t size = scale_text_end - scale_text;
+
+	if (crowd && crowd->before)
+		KUNIT_EXPECT_EQ(test, 0, memcmp(crowd->before, scale_text, size));
+	if (crowd)
+		kvfree(crowd->before);
+	kvfree(crowd);
+	crowd = NULL;
+}
+
+static int hits_of_a_call(void)
+{
+	atomic_set(&crowd->hits, 0);
+	call_spots();
+	return atomic_read(&crowd->hits);
+}
+
+/* --- the function that was probed last --- */
+
+static struct kprobe_function *survey(void *addr)
+{
+	struct kprobe_function *f;
+
+	kprobe_text_lock();
+	f = kprobe_survey((unsigned long)addr);
+	kprobe_text_unlock();
+	return f;
+}
+
+/* A mark that no survey makes: here are no fixups. */
+static bool marked(void *addr)
+{
+	struct kprobe_function *f;
+
+	guard(mutex)(&kprobe_mutex);
+	f = survey(addr);
+	return f && kprobe_byte_is(f, f->start, KPROBE_BYTE_FIXUP);
+}
+
+static void mark(void *addr)
+{
+	struct kprobe_function *f;
+
+	guard(mutex)(&kprobe_mutex);
+	f = survey(addr);
+	if (f)
+		kprobe_byte_set(f, f->start, KPROBE_BYTE_FIXUP);
+}
+
+static void function_is_looked_at_once(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(crowd->list[0]));
+	KUNIT_EXPECT_FALSE(test, marked(spot(1)));
+	mark(spot(1));
+	KUNIT_EXPECT_EQ(test, 0, register_kprobes(crowd->list + 1, NR_SPOTS - 1));
+	KUNIT_EXPECT_TRUE(test, marked(spot(2)));
+	KUNIT_EXPECT_EQ(test, NR_SPOTS, hits_of_a_call());
+	unregister_kprobes(crowd->list, NR_SPOTS);
+	scoped_guard(mutex, &kprobe_mutex)
+		kprobe_function_forget();
+	KUNIT_EXPECT_FALSE(test, marked(spot(2)));
+}
+
+static void functions_are_told_apart(struct kunit *test)
+{
+	void *other = (void *)survey;
+
+	mark(spot(0));
+	KUNIT_EXPECT_FALSE(test, marked(other));
+	KUNIT_EXPECT_FALSE(test, marked(spot(0)));
+	scoped_guard(mutex, &kprobe_mutex) {
+		KUNIT_EXPECT_NULL(test, kprobe_function_at(0));
+		KUNIT_EXPECT_NULL(test, kprobe_function_at((unsigned long)crowd));
+	}
+}
+
+#ifdef CONFIG_JUMP_LABEL
+static DEFINE_STATIC_KEY_FALSE(scale_key);
+
+static noinline __noclone int labelled(int n)
+{
+	if (static_branch_unlikely(&scale_key))
+		n *= 3;
+	barrier_data(&n);
+	return n;
+}
+
+/* Where it leads counts as well, though nothing in the text says so now. */
+static void label_is_known_while_it_does_nothing(struct kunit *test)
+{
+	struct kprobe_function *f;
+	unsigned long size;
+
+	KUNIT_EXPECT_EQ(test, 5, labelled(5));
+	guard(mutex)(&kprobe_mutex);
+	kprobe_function_forget();
+	f = survey(labelled);
+	KUNIT_ASSERT_NOT_NULL(test, f);
+	size = f->end - f->start;
+	KUNIT_EXPECT_LT(test, find_first_bit(kprobe_byte_map(f, KPROBE_BYTE_LABEL), size), size);
+	KUNIT_EXPECT_LT(test, find_first_bit(kprobe_byte_map(f, KPROBE_BYTE_TARGET), size), size);
+}
+
+static void flip_a_key(void)
+{
+	static_branch_enable(&scale_key);
+	static_branch_disable(&scale_key);
+}
+#else
+static void flip_a_key(void)
+{
+}
+#endif
+
+/* --- all of a batch, or none --- */
+
+static void batch_is_planted_and_taken_out(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, 0, register_kprobes(crowd->list, NR_SPOTS));
+	KUNIT_EXPECT_EQ(test, NR_SPOTS, hits_of_a_call());
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, NR_SPOTS, hits_of_a_call());
+	unregister_kprobes(crowd->list, NR_SPOTS);
+	KUNIT_EXPECT_EQ(test, 0, hits_of_a_call());
+}
+
+/* Two fail, and the one with the lower address is the later one in the array. */
+static void batch_fails_with_its_first_error(struct kunit *test)
+{
+	struct kprobe unknown = { .symbol_name = "there_is_no_such_symbol" };
+	struct kprobe nowhere = { };
+
+	crowd->list[NR_SPOTS / 4] = &unknown;
+	crowd->list[NR_SPOTS / 2] = &nowhere;
+	KUNIT_EXPECT_EQ(test, -ENOENT, register_kprobes(crowd->list, NR_SPOTS));
+	crowd->list[NR_SPOTS / 4] = &nowhere;
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(crowd->list, NR_SPOTS));
+	KUNIT_EXPECT_EQ(test, 0, hits_of_a_call());
+	KUNIT_EXPECT_EQ(test, 0, crowd->probes[0].flags);
+	KUNIT_EXPECT_PTR_EQ(test, spot(NR_SPOTS - 1), crowd->probes[0].addr);
+	init_crowd();
+	KUNIT_EXPECT_EQ(test, 0, register_kprobes(crowd->list, NR_SPOTS));
+	unregister_kprobes(crowd->list, NR_SPOTS);
+}
+
+static void probe_is_refused_a_second_time_in_a_batch(struct kunit *test)
+{
+	crowd->list[NR_SPOTS - 1] = &crowd->probes[0];
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(crowd->list, NR_SPOTS));
+	KUNIT_EXPECT_EQ(test, 0, hits_of_a_call());
+	KUNIT_EXPECT_EQ(test, 0, register_kprobe(&crowd->probes[0]));
+	/* It is not the batch's to take out. */
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(crowd->list, NR_SPOTS - 1));
+	KUNIT_EXPECT_EQ(test, 1, hits_of_a_call());
+	unregister_kprobe(&crowd->probes[0]);
+}
+
+static void disabled_members_of_a_batch_stay_so(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_SPOTS; i += 2)
+		crowd->probes[i].flags = KPROBE_FLAG_DISABLED;
+	KUNIT_ASSERT_EQ(test, 0, register_kprobes(crowd->list, NR_SPOTS));
+	KUNIT_EXPECT_EQ(test, NR_SPOTS / 2, hits_of_a_call());
+	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&crowd->probes[0]));
+	KUNIT_EXPECT_EQ(test, NR_SPOTS / 2 + 1, hits_of_a_call());
+	unregister_kprobes(crowd->list, NR_SPOTS);
+}
+
+/* --- while others want the same --- */
+
+static int call_until_stopped(void *unused)
+{
+	while (!kthread_should_stop()) {
+		call_spots();
+		cond_resched();
+	}
+	return 0;
+}
+
+static int register_until_stopped(void *errors)
+{
+	while (!kthread_should_stop()) {
+		if (register_kprobes(crowd->list, NR_SPOTS))
+			++*(unsigned int *)errors;
+		else
+			unregister_kprobes(crowd->list, NR_SPOTS);
+		cond_resched();
+	}
+	return 0;
+}
+
+static void failing_batch_is_never_hit(struct kunit *test)
+{
+	struct kprobe nowhere = { };
+	struct task_struct *task;
+	unsigned int i;
+
+	crowd->list[NR_SPOTS - 1] = &nowhere;
+	task = kthread_run(call_until_stopped, NULL, "kprobes_scale");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	for (i = 0; i < 10; i++)
+		KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(crowd->list, NR_SPOTS));
+	kthread_stop(task);
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&crowd->hits));
+}
+
+static unsigned int nr_placed(void)
+{
+	unsigned int i, nr = 0;
+
+	guard(mutex)(&kprobe_mutex);
+	for (i = 0; i < NR_SPOTS; i++) {
+		struct kprobe_site *site = kprobe_find_site((unsigned long)spot(i));
+
+		nr += site && !list_empty(&site->probes);
+	}
+	return nr;
+}
+
+/* Who has the mutex can tell: in the middle of a batch it was to be had. */
+static void batch_lets_others_in(struct kunit *test)
+{
+	unsigned int errors = 0, some = 0, i;
+	struct task_struct *task;
+
+	task = kthread_run(register_until_stopped, &errors, "kprobes_scale");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	for (i = 0; i < 100000 && !some; i++) {
+		unsigned int nr = nr_placed();
+
+		some += nr > 0 && nr < NR_SPOTS;
+		cond_resched();
+	}
+	kthread_stop(task);
+	KUNIT_EXPECT_EQ(test, 0, errors);
+	KUNIT_EXPECT_NE(test, 0, some);
+}
+
+static unsigned int single_hits;
+
+static int count_single(struct kprobe *p, struct pt_regs *regs)
+{
+	single_hits++;
+	return 0;
+}
+
+static unsigned int single_hits_of_a_call(void)
+{
+	single_hits = 0;
+	call_spots();
+	return single_hits;
+}
+
+/* At the same addresses as the batch that comes and goes. */
+static void single_is_not_confused_by_a_batch(struct kunit *test)
+{
+	struct kprobe single;
+	struct task_struct *task;
+	unsigned int errors = 0, i;
+
+	task = kthread_run(register_until_stopped, &errors, "kprobes_scale");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	for (i = 0; i < 50; i++) {
+		single = (struct kprobe){
+			.addr = spot(i * 19 % NR_SPOTS),
+			.pre_handler = count_single,
+		};
+		KUNIT_EXPECT_EQ(test, 0, register_kprobe(&single));
+		KUNIT_EXPECT_EQ(test, 1, single_hits_of_a_call());
+		flip_a_key();
+		KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&single));
+		KUNIT_EXPECT_EQ(test, 0, single_hits_of_a_call());
+		KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&single));
+		KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(false));
+		KUNIT_EXPECT_EQ(test, 0, single_hits_of_a_call());
+		KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(true));
+		KUNIT_EXPECT_EQ(test, 1, single_hits_of_a_call());
+		unregister_kprobe(&single);
+	}
+	kthread_stop(task);
+	KUNIT_EXPECT_EQ(test, 0, errors);
+	KUNIT_ASSERT_EQ(test, 0, register_kprobes(crowd->list, NR_SPOTS));
+	KUNIT_EXPECT_EQ(test, NR_SPOTS, hits_of_a_call());
+	unregister_kprobes(crowd->list, NR_SPOTS);
+}
+
+static struct kunit_case scale_cases[] = {
+	KUNIT_CASE(function_is_looked_at_once),
+	KUNIT_CASE(functions_are_told_apart),
+#ifdef CONFIG_JUMP_LABEL
+	KUNIT_CASE(label_is_known_while_it_does_nothing),
+#endif
+	KUNIT_CASE(batch_is_planted_and_taken_out),
+	KUNIT_CASE(batch_fails_with_its_first_error),
+	KUNIT_CASE(probe_is_refused_a_second_time_in_a_batch),
+	KUNIT_CASE(disabled_members_of_a_batch_stay_so),
+	KUNIT_CASE(failing_batch_is_never_hit),
+	KUNIT_CASE(batch_lets_others_in),
+	KUNIT_CASE_SLOW(single_is_not_confused_by_a_batch),
+	{}
+};
+
+static struct kunit_suite scale_suite = {
+	.name = "kprobes_scale",
+	.init = scale_init,
+	.exit = scale_exit,
+	.test_cases = scale_cases,
+};
+
+kunit_test_suite(scale_suite);
+
+MODULE_DESCRIPTION("KUnit tests of many probes at once");
+MODULE_LICENSE("GPL");
