@@ -647,6 +647,7 @@ static int __init kprobe_init(void)
 {
 	int err;
 
+	kprobe_sites_init();
 	kprobe_slots_init();
 	kprobe_blacklist_init();
 	kretprobe_blacklist_init();

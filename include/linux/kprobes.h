@@ -53,6 +53,8 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri,
  *		probe is given by name
  * @symbol_name: name of a kernel symbol, instead of @addr
  * @offset:	bytes to add to @addr or to the symbol's address
+ * @flags:	KPROBE_FLAG_DISABLED may be set before registration; the rest is
+ *		the core's to set and anybody's to read
  * @pre_handler: runs before the instruction, preemption off; may be NULL.
  *		Returns 0, or non-zero when it has set the instruction pointer
  *		in its registers itself: then nothing else happens at this hit
@@ -67,8 +69,6 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri,
  *		another hit
  * @nmissed:	hits for which the handlers could not run because a handler was
  *		already running in the same context. Set to 0 by registration
- * @flags:	KPROBE_FLAG_DISABLED may be set before registration; the rest is
- *		the core's to set and anybody's to read
  *
  * A struct that was unregistered can be registered again once @addr (if
  * @symbol_name is set) and @flags are cleared.
@@ -83,14 +83,13 @@ struct kprobe {
 	kprobe_opcode_t		*addr;
 	const char		*symbol_name;
 	unsigned int		offset;
+	u32			flags;
 	kprobe_pre_handler_t	pre_handler;
 	kprobe_post_handler_t	post_handler;
 	kprobe_fault_handler_t	fault_handler;
 	/* private: meaningful in what get_kprobe() returns, for arch code */
 	kprobe_opcode_t		opcode;
 	struct arch_specific_insn ainsn;
-	/* public: */
-	u32			flags;
 };
 
 #define KPROBE_FLAG_GONE	1	/* the probed text was freed */

@@ -68,6 +68,7 @@ struct ftrace_ops;
  * @all:	member of kprobe_sites
  * @leaving:	member of a list of retire.c in DYING, of kprobe_gone_sites in GONE,
  *		of a plan while its last probe leaves
+ * @rcu:	instead of @leaving, for lookups that outlast the table entry
  * @ops:	how an ARMED site was hooked: this ops of ftrace's, or NULL for a
  *		breakpoint
  * @ftrace_ip:	where ftrace calls for it, 0 if it does not
@@ -75,7 +76,6 @@ struct ftrace_ops;
  * @state:	changed by kprobe_site_set_state() only
  * @hits:	whose handlers could run, while kprobe_stats is on
  * @missed:	those, and returns, of which nobody could be told, by cause
- * @rcu:	lookups may outlast the table entry
  */
 struct kprobe_site {
 	struct addr_node	by_addr;
@@ -86,14 +86,16 @@ struct kprobe_site {
 	struct kprobe		*only;
 	struct list_head	probes;
 	struct list_head	all;
-	struct list_head	leaving;
+	union {
+		struct list_head	leaving;
+		struct rcu_head		rcu;
+	};
 	struct ftrace_ops	*ops;
 	unsigned long		ftrace_ip;
 	bool			claimed;
 	enum kprobe_site_state	state;
 	atomic_long_t		hits;
-	atomic_long_t		missed[KPROBE_NR_MISSES];
-	struct rcu_head		rcu;
+	atomic_t		missed[KPROBE_NR_MISSES];
 };
 
 extern struct addr_table kprobe_table;

@@ -106,10 +106,10 @@ static void show_symbol(struct seq_file *m, struct kprobe_site *site)
 
 static void show_counts(struct seq_file *m, struct kprobe_site *site)
 {
-	long recursion = atomic_long_read(&site->missed[KPROBE_MISS_RECURSION]);
-	long pool = atomic_long_read(&site->missed[KPROBE_MISS_POOL]);
+	unsigned int recursion = atomic_read(&site->missed[KPROBE_MISS_RECURSION]);
+	unsigned int pool = atomic_read(&site->missed[KPROBE_MISS_POOL]);
 
-	seq_printf(m, "probes=%zu hits=%ld missed=%ld (recursion=%ld pool=%ld)",
+	seq_printf(m, "probes=%zu hits=%ld missed=%u (recursion=%u pool=%u)",
 		   list_count_nodes(&site->probes), atomic_long_read(&site->hits),
 		   recursion + pool, recursion, pool);
 }

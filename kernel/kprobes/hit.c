@@ -59,10 +59,10 @@ NOKPROBE_SYMBOL(count_misses);
  */
 void kprobes_inc_nmissed_count(struct kprobe *p)
 {
-	struct kprobe_frame frame;
+	struct kprobe_frame frame = {};
 	bool entered = kprobe_enter(&frame, p);
 
-	raw_atomic_long_inc(&site_of(p)->missed[KPROBE_MISS_RECURSION]);
+	raw_atomic_inc(&site_of(p)->missed[KPROBE_MISS_RECURSION]);
 	count_misses(site_of(p));
 	if (entered)
 		kprobe_leave(&frame);

@@ -91,6 +91,7 @@ void kprobe_stats_reset(struct kprobe_site *site);
 void kretprobe_count_miss(struct kretprobe *rp, enum kprobe_miss cause);
 
 /* site.c */
+void kprobe_sites_init(void);
 struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry);
 void kprobe_site_destroy(struct kprobe_site *site);
 int kprobe_site_attach(struct kprobe_site *site, struct kprobe *p,

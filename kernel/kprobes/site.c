@@ -4,11 +4,22 @@
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
+#include <linux/build_bug.h>
+#include <linux/init.h>
 #include <linux/kprobes.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>
 
 #include "internal.h"
+
+/* There may be many of them: they are not to be rounded up to the next power of 2. */
+static struct kmem_cache *site_cache;
+static_assert(sizeof(struct kprobe_site) <= 320);
+
+void __init kprobe_sites_init(void)
+{
+	site_cache = KMEM_CACHE(kprobe_site, SLAB_PANIC);
+}
 
 /* Which states may follow a state; the table in internal.h says why. */
 static const u8 next_states[] = {
@@ -52,7 +63,7 @@ struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry)
 
 	if (err)
 		return ERR_PTR(err);
-	site = kzalloc(sizeof(*site), GFP_KERNEL);
+	site = kmem_cache_zalloc(site_cache, GFP_KERNEL);
 	if (!site)
 		return ERR_PTR(-ENOMEM);
 	INIT_LIST_HEAD(&site->probes);
@@ -69,7 +80,7 @@ struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry)
 	err = kprobe_prepare(site);
 	if (err) {
 		kprobe_optimize_around(addr);
-		kfree(site);
+		kmem_cache_free(site_cache, site);
 		return ERR_PTR(err);
 	}
 	addr_table_insert(&kprobe_table, &site->by_addr, addr);

@@ -35,7 +35,7 @@ void kretprobe_count_miss(struct kretprobe *rp, enum kprobe_miss cause)
 	raw_atomic_inc((atomic_t *)&rp->nmissed);
 	/* Where its text has gone there may be somebody else's by now. */
 	if (p && !kprobe_gone(&rp->kp))
-		raw_atomic_long_inc(&site_of(p)->missed[cause]);
+		raw_atomic_inc(&site_of(p)->missed[cause]);
 }
 
 NOKPROBE_SYMBOL(kretprobe_count_miss);
@@ -47,7 +47,7 @@ void kprobe_stats_reset(struct kprobe_site *site)
 
 	atomic_long_set(&site->hits, 0);
 	for (cause = 0; cause < KPROBE_NR_MISSES; cause++)
-		atomic_long_set(&site->missed[cause], 0);
+		atomic_set(&site->missed[cause], 0);
 }
 
 /**

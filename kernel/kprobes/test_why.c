@@ -115,8 +115,8 @@ static void expect_missed(struct kunit *test, struct kprobe_site *site,
 			  long recursion, long pool)
 {
 	KUNIT_EXPECT_EQ(test, recursion,
-			atomic_long_read(&site->missed[KPROBE_MISS_RECURSION]));
-	KUNIT_EXPECT_EQ(test, pool, atomic_long_read(&site->missed[KPROBE_MISS_POOL]));
+			atomic_read(&site->missed[KPROBE_MISS_RECURSION]));
+	KUNIT_EXPECT_EQ(test, pool, atomic_read(&site->missed[KPROBE_MISS_POOL]));
 }
 
 /* Called through a pointer that the compiler does not see through. */
