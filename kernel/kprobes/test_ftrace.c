@@ -1,0 +1,676 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests: functions that join and leave the filters of ftrace's users while
+ * these are enabled, as the sites at function entries do
+ *
+ * A few parties of different kinds hook some of many functions. Whatever they do,
+ * a call has to reach just those who hook the function, the text is as it was when
+ * nobody does, and no record of ftrace's waits for an update that is not to come.
+ */
+#include <kunit/test.h>
+#include <linux/bitmap.h>
+#include <linux/completion.h>
+#include <linux/ftrace.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/prandom.h>
+#include <linux/slab.h>
+
+#define NR_TARGETS	64
+#define NR_STEPS	300
+#define MAX_BATCH	12
+
+#define EIGHT(what, n)							\
+	what(n##0) what(n##1) what(n##2) what(n##3)			\
+	what(n##4) what(n##5) what(n##6) what(n##7)
+
+#define ALL_TARGETS(what)						\
+	EIGHT(what, 00) EIGHT(what, 01) EIGHT(what, 02) EIGHT(what, 03)	\
+	EIGHT(what, 04) EIGHT(what, 05) EIGHT(what, 06) EIGHT(what, 07)
+
+#define TARGET(n)							\
+static noinline __noclone int target_##n(int x)				\
+{									\
+	barrier();							\
+	return x + (n);							\
+}
+ALL_TARGETS(TARGET)
+
+#define TARGET_ENTRY(n)	target_##n,
+static int (*const targets[NR_TARGETS])(int x) = { ALL_TARGETS(TARGET_ENTRY) };
+
+static unsigned long locations[NR_TARGETS];
+static unsigned long lowest, highest;
+static u8 texts[NR_TARGETS][MCOUNT_INSN_SIZE];
+static struct rnd_state random;
+
+static notrace int target_at(unsigned long ip)
+{
+	int i;
+
+	if (ip < lowest || ip > highest)
+		return -1;
+	for (i = 0; i < NR_TARGETS; i++) {
+		if (locations[i] == ip)
+			return i;
+	}
+	return -1;
+}
+
+struct party {
+	struct ftrace_ops	ops;
+	/* What it hooks, or would if it were registered */
+	DECLARE_BITMAP(in, NR_TARGETS);
+	bool			registered;
+	unsigned long		hits[NR_TARGETS];
+};
+
+/* Called for every function by one of them, so it is not to call for itself. */
+static notrace void party_func(unsigned long ip, unsigned long parent_ip,
+			       struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	struct party *party = container_of(ops, struct party, ops);
+	int i = target_at(ip);
+
+	if (i >= 0)
+		party->hits[i]++;
+}
+
+NOKPROBE_SYMBOL(party_func);
+
+enum { PLAIN, UNGUARDED, REGISTERS, MODIFIER, OTHER_MODIFIER, NR_PARTIES };
+
+static struct party parties[NR_PARTIES] = {
+	[PLAIN]		 = { .ops = { .func = party_func } },
+	[UNGUARDED]	 = { .ops = { .func = party_func,
+				      .flags = FTRACE_OPS_FL_RECURSION } },
+	[REGISTERS]	 = { .ops = { .func = party_func,
+				      .flags = FTRACE_OPS_FL_SAVE_REGS } },
+	[MODIFIER]	 = { .ops = { .func = party_func,
+				      .flags = FTRACE_OPS_FL_SAVE_REGS |
+					       FTRACE_OPS_FL_IPMODIFY } },
+	[OTHER_MODIFIER] = { .ops = { .func = party_func,
+				      .flags = FTRACE_OPS_FL_SAVE_REGS |
+					       FTRACE_OPS_FL_IPMODIFY } },
+};
+
+static int set_filter(struct party *party, const unsigned long *which, bool remove)
+{
+	unsigned long ips[NR_TARGETS];
+	unsigned int i, n = 0;
+
+	for_each_set_bit(i, which, NR_TARGETS)
+		ips[n++] = locations[i];
+	return ftrace_set_filter_ips(&party->ops, ips, n, remove, 0);
+}
+
+/* An empty filter is one for all functions, so nobody has one while registered. */
+static int join(struct party *party, const unsigned long *which)
+{
+	int err = set_filter(party, which, false);
+
+	if (err)
+		return err;
+	if (!party->registered) {
+		err = register_ftrace_function(&party->ops);
+		if (err)
+			goto undo;
+		party->registered = true;
+	}
+	bitmap_or(party->in, party->in, which, NR_TARGETS);
+	return 0;
+undo:
+	set_filter(party, which, true);
+	return err;
+}
+
+static int leave(struct party *party, const unsigned long *which)
+{
+	int err = 0;
+
+	if (bitmap_equal(party->in, which, NR_TARGETS) && party->registered) {
+		err = unregister_ftrace_function(&party->ops);
+		if (err)
+			return err;
+		party->registered = false;
+	}
+	err = set_filter(party, which, true);
+	if (!err)
+		bitmap_andnot(party->in, party->in, which, NR_TARGETS);
+	return err;
+}
+
+static int join_one(struct party *party, int i)
+{
+	DECLARE_BITMAP(which, NR_TARGETS) = {};
+
+	__set_bit(i, which);
+	return join(party, which);
+}
+
+static int leave_one(struct party *party, int i)
+{
+	DECLARE_BITMAP(which, NR_TARGETS) = {};
+
+	__set_bit(i, which);
+	return leave(party, which);
+}
+
+static bool hooked(int i)
+{
+	int p;
+
+	for (p = 0; p < NR_PARTIES; p++) {
+		if (test_bit(i, parties[p].in))
+			return true;
+	}
+	return false;
+}
+
+static void expect_calls(struct kunit *test)
+{
+	struct party *party;
+	int i, p;
+
+	for (p = 0; p < NR_PARTIES; p++)
+		memset(parties[p].hits, 0, sizeof(parties[p].hits));
+	for (i = 0; i < NR_TARGETS; i++)
+		KUNIT_EXPECT_EQ(test, READ_ONCE(targets[i])(1), 1 + i);
+	for (p = 0; p < NR_PARTIES; p++) {
+		party = &parties[p];
+		for (i = 0; i < NR_TARGETS; i++)
+			KUNIT_EXPECT_EQ_MSG(test, party->hits[i], test_bit(i, party->in),
+					    "party %d, target %d", p, i);
+	}
+}
+
+static void expect_text(struct kunit *test)
+{
+	int i;
+
+	for (i = 0; i < NR_TARGETS; i++) {
+		bool same = !memcmp((void *)locations[i], texts[i], MCOUNT_INSN_SIZE);
+
+		KUNIT_EXPECT_EQ_MSG(test, same, !hooked(i), "target %d", i);
+	}
+}
+
+/*
+ * Nobody else changes what ftrace does while tests run, so the records can be
+ * looked at without its lock. What was touched once says so for good.
+ */
+static u64 sum_of_records(struct kunit *test)
+{
+	struct ftrace_rec_iter *iter;
+	struct dyn_ftrace *rec;
+	unsigned int pending = 0;
+	u64 sum = 0;
+
+	for_ftrace_rec_iter(iter) {
+		rec = ftrace_rec_iter_record(iter);
+		if (ftrace_test_record(rec, true) != FTRACE_UPDATE_IGNORE)
+			pending++;
+		sum += rec->ip * (rec->flags & ~(FTRACE_FL_TOUCHED | FTRACE_FL_MODIFIED));
+	}
+	KUNIT_EXPECT_EQ(test, pending, 0);
+	return sum;
+}
+
+static u64 sum_at_start;
+
+/* Runs after all that a case has added. */
+static void expect_nothing_left(void *data)
+{
+	struct kunit *test = data;
+	struct party *party;
+
+	for (party = parties; party < parties + NR_PARTIES; party++) {
+		if (!bitmap_empty(party->in, NR_TARGETS))
+			KUNIT_EXPECT_EQ(test, 0, leave(party, party->in));
+		KUNIT_EXPECT_FALSE(test, party->registered);
+	}
+	expect_calls(test);
+	expect_text(test);
+	KUNIT_EXPECT_EQ(test, sum_at_start, sum_of_records(test));
+}
+
+static int filters_init(struct kunit *test)
+{
+	int i;
+
+	lowest = ULONG_MAX;
+	highest = 0;
+	for (i = 0; i < NR_TARGETS; i++) {
+		locations[i] = ftrace_location((unsigned long)targets[i]);
+		KUNIT_ASSERT_NE(test, locations[i], 0);
+		lowest = min(lowest, locations[i]);
+		highest = max(highest, locations[i]);
+		memcpy(texts[i], (void *)locations[i], MCOUNT_INSN_SIZE);
+	}
+	prandom_seed_state(&random, 20240917);
+	sum_at_start = sum_of_records(test);
+	return kunit_add_action(test, expect_nothing_left, test);
+}
+
+/* --- at random --- */
+
+static bool draw(unsigned long *which, unsigned int n, const unsigned long *from, bool among)
+{
+	unsigned int tries, i;
+
+	bitmap_zero(which, NR_TARGETS);
+	for (tries = 0; tries < 4 * NR_TARGETS && n; tries++) {
+		i = prandom_u32_state(&random) % NR_TARGETS;
+		if (test_bit(i, from) == among && !__test_and_set_bit(i, which))
+			n--;
+	}
+	return !bitmap_empty(which, NR_TARGETS);
+}
+
+static bool conflict(struct party *party, const unsigned long *which)
+{
+	struct party *other;
+
+	if (party == &parties[MODIFIER])
+		other = &parties[OTHER_MODIFIER];
+	else if (party == &parties[OTHER_MODIFIER])
+		other = &parties[MODIFIER];
+	else
+		return false;
+	return bitmap_intersects(other->in, which, NR_TARGETS);
+}
+
+static void step(struct kunit *test, struct party *party, unsigned int n)
+{
+	DECLARE_BITMAP(which, NR_TARGETS);
+	bool add = prandom_u32_state(&random) % 2;
+	int err;
+
+	if (!draw(which, n, party->in, !add))
+		return;
+	if (!add) {
+		KUNIT_EXPECT_EQ(test, 0, leave(party, which));
+		return;
+	}
+	err = join(party, which);
+	KUNIT_EXPECT_EQ(test, err, conflict(party, which) ? -EBUSY : 0);
+}
+
+static void walk(struct kunit *test, unsigned int most)
+{
+	int i, p;
+
+	for (i = 0; i < NR_STEPS; i++) {
+		p = prandom_u32_state(&random) % NR_PARTIES;
+		step(test, &parties[p], 1 + prandom_u32_state(&random) % most);
+		expect_calls(test);
+		expect_text(test);
+		if (i % 16 == 0)
+			sum_of_records(test);
+	}
+}
+
+static void functions_come_and_go_one_by_one(struct kunit *test)
+{
+	walk(test, 1);
+}
+
+static void functions_come_and_go_by_the_dozen(struct kunit *test)
+{
+	walk(test, MAX_BATCH);
+}
+
+/* One after the other in any order, so that the filter grows several times. */
+static void filter_takes_them_all(struct kunit *test)
+{
+	struct party *party = &parties[REGISTERS];
+	DECLARE_BITMAP(which, NR_TARGETS);
+	int i;
+
+	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[PLAIN], 5));
+	for (i = 0; i < NR_TARGETS && draw(which, 1, party->in, false); i++) {
+		KUNIT_ASSERT_EQ(test, 0, join(party, which));
+		expect_calls(test);
+	}
+	bitmap_complement(which, party->in, NR_TARGETS);
+	if (!bitmap_empty(which, NR_TARGETS))
+		KUNIT_ASSERT_EQ(test, 0, join(party, which));
+	expect_text(test);
+	while (draw(which, 1, party->in, true)) {
+		KUNIT_ASSERT_EQ(test, 0, leave(party, which));
+		expect_calls(test);
+	}
+	expect_text(test);
+}
+
+/* --- what is refused --- */
+
+static void conflict_leaves_all_as_it_was(struct kunit *test)
+{
+	struct party *party = &parties[OTHER_MODIFIER];
+	DECLARE_BITMAP(which, NR_TARGETS) = {};
+	u64 sum;
+	int i;
+
+	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[MODIFIER], 3));
+	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[PLAIN], 3));
+	KUNIT_ASSERT_EQ(test, 0, join_one(party, 1));
+	sum = sum_of_records(test);
+
+	/* Whichever it is among the others */
+	for (i = 0; i < NR_TARGETS; i++)
+		__set_bit(i, which);
+	KUNIT_EXPECT_EQ(test, -EBUSY, join(party, which));
+	KUNIT_EXPECT_EQ(test, -EBUSY, join_one(party, 3));
+	KUNIT_EXPECT_EQ(test, sum, sum_of_records(test));
+	expect_calls(test);
+	expect_text(test);
+
+	__clear_bit(3, which);
+	KUNIT_EXPECT_EQ(test, 0, join(party, which));
+	expect_calls(test);
+	KUNIT_EXPECT_EQ(test, -EBUSY, join_one(&parties[MODIFIER], 4));
+	KUNIT_EXPECT_EQ(test, 0, leave_one(party, 4));
+	KUNIT_EXPECT_EQ(test, 0, join_one(&parties[MODIFIER], 4));
+	expect_calls(test);
+}
+
+static void wrong_addresses_change_nothing(struct kunit *test)
+{
+	struct ftrace_ops *ops = &parties[PLAIN].ops;
+	unsigned long nowhere[] = { locations[2], (unsigned long)locations };
+	unsigned long absent[] = { locations[0], locations[9] };
+	unsigned long twice[] = { locations[7], locations[7] };
+	u64 sum;
+
+	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[PLAIN], 0));
+	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[PLAIN], 1));
+	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[PLAIN], 8));
+	sum = sum_of_records(test);
+	KUNIT_EXPECT_EQ(test, -EINVAL, ftrace_set_filter_ips(ops, nowhere, 2, 0, 0));
+	KUNIT_EXPECT_EQ(test, -EINVAL, ftrace_set_filter_ips(ops, nowhere + 1, 1, 1, 0));
+	KUNIT_EXPECT_EQ(test, -ENOENT, ftrace_set_filter_ips(ops, absent, 2, 1, 0));
+	KUNIT_EXPECT_EQ(test, sum, sum_of_records(test));
+	expect_calls(test);
+
+	KUNIT_EXPECT_EQ(test, 0, ftrace_set_filter_ips(ops, absent, 1, 0, 0));
+	KUNIT_EXPECT_EQ(test, sum, sum_of_records(test));
+	KUNIT_EXPECT_EQ(test, 0, ftrace_set_filter_ips(ops, twice, 2, 0, 0));
+	__set_bit(7, parties[PLAIN].in);
+	expect_calls(test);
+	KUNIT_EXPECT_EQ(test, -ENOENT, ftrace_set_filter_ips(ops, twice, 2, 1, 0));
+	expect_calls(test);
+	KUNIT_EXPECT_EQ(test, 0, ftrace_set_filter_ips(ops, twice, 1, 1, 0));
+	__clear_bit(7, parties[PLAIN].in);
+	expect_calls(test);
+}
+
+/* The start of a function stands for its call, wherever that is. */
+static void starts_of_functions_will_do(struct kunit *test)
+{
+	struct ftrace_ops *ops = &parties[REGISTERS].ops;
+
+	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[REGISTERS], 1));
+	KUNIT_EXPECT_EQ(test, 0, ftrace_set_filter_ip(ops, (unsigned long)targets[2], 0, 0));
+	__set_bit(2, parties[REGISTERS].in);
+	expect_calls(test);
+	KUNIT_EXPECT_EQ(test, 0, ftrace_set_filter_ip(ops, (unsigned long)targets[2], 1, 0));
+	__clear_bit(2, parties[REGISTERS].in);
+	expect_calls(test);
+}
+
+/* --- in company --- */
+
+static void drop_ops(void *ops)
+{
+	unregister_ftrace_function(ops);
+	ftrace_free_filter(ops);
+}
+
+static void drop_notrace(void *ops)
+{
+	ftrace_set_notrace(ops, NULL, 0, 1);
+}
+
+static void not_traced_stays_not_traced(struct kunit *test)
+{
+	struct party *party = &parties[PLAIN];
+	char name[] = "target_003";
+
+	KUNIT_ASSERT_EQ(test, 0, ftrace_set_notrace(&party->ops, name, strlen(name), 0));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_notrace, &party->ops));
+	KUNIT_ASSERT_EQ(test, 0, join_one(party, 1));
+	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[REGISTERS], 1));
+	KUNIT_EXPECT_EQ(test, 0, join_one(party, 3));
+	__clear_bit(3, party->in);
+	expect_calls(test);
+	expect_text(test);
+	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[REGISTERS], 3));
+	expect_calls(test);
+	KUNIT_EXPECT_EQ(test, 0, leave_one(party, 3));
+	expect_calls(test);
+	expect_text(test);
+}
+
+static struct party everything = { .ops = { .func = party_func } };
+
+static void one_who_traces_all_is_not_disturbed(struct kunit *test)
+{
+	int i, n;
+
+	KUNIT_ASSERT_EQ(test, 0, register_ftrace_function(&everything.ops));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_ops, &everything.ops));
+	for (n = 0; n < 40; n++) {
+		memset(everything.hits, 0, sizeof(everything.hits));
+		step(test, &parties[n % NR_PARTIES], 1 + n % 3);
+		expect_calls(test);
+		for (i = 0; i < NR_TARGETS; i++)
+			KUNIT_EXPECT_EQ(test, everything.hits[i], 1);
+	}
+	/* The first function in its filter are all it has. */
+	KUNIT_EXPECT_EQ(test, 0, ftrace_set_filter_ip(&everything.ops, locations[9], 0, 0));
+	KUNIT_EXPECT_EQ(test, 0, ftrace_set_filter_ip(&everything.ops, locations[4], 0, 0));
+	memset(everything.hits, 0, sizeof(everything.hits));
+	expect_calls(test);
+	for (i = 0; i < NR_TARGETS; i++)
+		KUNIT_EXPECT_EQ(test, everything.hits[i], i == 4 || i == 9);
+	KUNIT_EXPECT_EQ(test, 0, ftrace_set_filter_ip(&everything.ops, locations[9], 1, 0));
+	/* And when the last leaves it is everything again. */
+	KUNIT_EXPECT_EQ(test, 0, ftrace_set_filter_ip(&everything.ops, locations[4], 1, 0));
+	memset(everything.hits, 0, sizeof(everything.hits));
+	expect_calls(test);
+	for (i = 0; i < NR_TARGETS; i++)
+		KUNIT_EXPECT_EQ(test, everything.hits[i], 1);
+}
+
+/* Memory that can be freed is called for in another way. */
+static void ops_on_the_heap_can_change_too(struct kunit *test)
+{
+	struct party *party = kunit_kzalloc(test, sizeof(*party), GFP_KERNEL);
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, party);
+	party->ops.func = party_func;
+	KUNIT_ASSERT_EQ(test, 0, join_one(party, 0));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_ops, &party->ops));
+	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[UNGUARDED], 2));
+	for (i = 1; i < 10; i++)
+		KUNIT_EXPECT_EQ(test, 0, join_one(party, i));
+	KUNIT_EXPECT_EQ(test, 0, leave_one(party, 4));
+	expect_calls(test);
+	for (i = 0; i < NR_TARGETS; i++)
+		KUNIT_EXPECT_EQ(test, party->hits[i], test_bit(i, party->in));
+}
+
+struct caller {
+	struct completion	done;
+	bool			stop;
+	unsigned long		calls;
+};
+
+static int call_first(void *data)
+{
+	struct caller *caller = data;
+
+	while (!READ_ONCE(caller->stop)) {
+		READ_ONCE(targets[0])(1);
+		caller->calls++;
+		cond_resched();
+	}
+	complete(&caller->done);
+	return 0;
+}
+
+/*
+ * Two hook the first function, so that each call looks it up in their filters,
+ * while everything around it in there comes, goes and moves to bigger ones.
+ */
+static void calls_meanwhile_miss_nobody(struct kunit *test)
+{
+	struct party *one = &parties[PLAIN], *two = &parties[REGISTERS];
+	struct caller caller = { .done = COMPLETION_INITIALIZER_ONSTACK(caller.done) };
+	struct task_struct *task;
+	int round, i;
+
+	KUNIT_ASSERT_EQ(test, 0, join_one(one, 0));
+	KUNIT_ASSERT_EQ(test, 0, join_one(two, 0));
+	memset(one->hits, 0, sizeof(one->hits));
+	memset(two->hits, 0, sizeof(two->hits));
+	task = kthread_run(call_first, &caller, "kprobes_ftrace");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	for (round = 0; round < 10; round++) {
+		for (i = 1; i < NR_TARGETS; i++)
+			KUNIT_EXPECT_EQ(test, 0, join_one(i % 3 ? one : two, i));
+		for (i = 1; i < NR_TARGETS; i++)
+			KUNIT_EXPECT_EQ(test, 0, leave_one(i % 3 ? one : two, i));
+		cond_resched();
+	}
+	WRITE_ONCE(caller.stop, true);
+	wait_for_completion(&caller.done);
+	KUNIT_EXPECT_GT(test, caller.calls, 0);
+	KUNIT_EXPECT_EQ(test, one->hits[0], caller.calls);
+	KUNIT_EXPECT_EQ(test, two->hits[0], caller.calls);
+	expect_calls(test);
+}
+
+/* --- probes --- */
+
+struct probes {
+	struct kprobe	kps[NR_TARGETS];
+	struct kprobe	*list[NR_TARGETS];
+	unsigned long	hits[NR_TARGETS];
+};
+
+static struct probes *probes;
+
+static int count_hit(struct kprobe *kp, struct pt_regs *regs)
+{
+	probes->hits[kp - probes->kps]++;
+	return 0;
+}
+
+static void ignore_hit(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+static void drop_probes(void *unused)
+{
+	unregister_kprobes(probes->list, NR_TARGETS);
+}
+
+/* Every other one is exclusive, which is a matter of modifiers. */
+static void new_probes(struct kunit *test)
+{
+	struct kprobe *kp;
+	int i;
+
+	probes = kunit_kzalloc(test, sizeof(*probes), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, probes);
+	for (i = 0; i < NR_TARGETS; i++) {
+		kp = &probes->kps[i];
+		kp->addr = (kprobe_opcode_t *)targets[i];
+		kp->pre_handler = count_hit;
+		kp->flags = KPROBE_FLAG_DISABLED;
+		if (i % 2)
+			kp->post_handler = ignore_hit;
+		probes->list[i] = kp;
+	}
+	KUNIT_ASSERT_EQ(test, 0, register_kprobes(probes->list, NR_TARGETS));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_probes, NULL));
+	KUNIT_ASSERT_TRUE(test, kprobe_ftrace(&probes->kps[0]));
+}
+
+static void switch_probe(struct kunit *test, int i)
+{
+	struct kprobe *kp = &probes->kps[i];
+	bool taken = i % 2 && test_bit(i, parties[MODIFIER].in);
+
+	if (!kprobe_disabled(kp))
+		KUNIT_EXPECT_EQ(test, 0, disable_kprobe(kp));
+	else
+		KUNIT_EXPECT_EQ(test, taken ? -EBUSY : 0, enable_kprobe(kp));
+}
+
+static void switch_modifier(struct kunit *test, int i)
+{
+	struct party *party = &parties[MODIFIER];
+	bool taken = i % 2 && !kprobe_disabled(&probes->kps[i]);
+
+	if (test_bit(i, party->in))
+		KUNIT_EXPECT_EQ(test, 0, leave_one(party, i));
+	else
+		KUNIT_EXPECT_EQ(test, taken ? -EBUSY : 0, join_one(party, i));
+}
+
+static void probes_come_and_go_among_others(struct kunit *test)
+{
+	int n, i;
+
+	new_probes(test);
+	for (n = 0; n < NR_STEPS; n++) {
+		i = prandom_u32_state(&random) % NR_TARGETS;
+		switch (prandom_u32_state(&random) % 4) {
+		case 0:
+			step(test, &parties[PLAIN], 1);
+			break;
+		case 1:
+			switch_modifier(test, i);
+			break;
+		default:
+			switch_probe(test, i);
+		}
+		memset(probes->hits, 0, sizeof(probes->hits));
+		expect_calls(test);
+		for (i = 0; i < NR_TARGETS; i++)
+			KUNIT_EXPECT_EQ(test, probes->hits[i],
+					!kprobe_disabled(&probes->kps[i]));
+		if (n % 16 == 0)
+			sum_of_records(test);
+	}
+}
+
+static struct kunit_case ftrace_cases[] = {
+	KUNIT_CASE(functions_come_and_go_one_by_one),
+	KUNIT_CASE(functions_come_and_go_by_the_dozen),
+	KUNIT_CASE(filter_takes_them_all),
+	KUNIT_CASE(conflict_leaves_all_as_it_was),
+	KUNIT_CASE(wrong_addresses_change_nothing),
+	KUNIT_CASE(starts_of_functions_will_do),
+	KUNIT_CASE(not_traced_stays_not_traced),
+	KUNIT_CASE(one_who_traces_all_is_not_disturbed),
+	KUNIT_CASE(ops_on_the_heap_can_change_too),
+	KUNIT_CASE(calls_meanwhile_miss_nobody),
+	KUNIT_CASE(probes_come_and_go_among_others),
+	{}
+};
+
+static struct kunit_suite ftrace_suite = {
+	.name = "kprobes_ftrace_filters",
+	.init = filters_init,
+	.test_cases = ftrace_cases,
+};
+
+kunit_test_suite(ftrace_suite);
+
+MODULE_DESCRIPTION("KUnit tests of probes and others in the filters of ftrace");
+MODULE_LICENSE("GPL");
