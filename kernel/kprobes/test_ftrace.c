@@ -34,6 +34,7 @@ static noinline __noclone int target_##n(int x)				\
 	barrier();							\
 	return x + (n);							\
 }
+
 ALL_TARGETS(TARGET)
 
 #define TARGET_ENTRY(n)	target_##n,
@@ -175,7 +176,7 @@ static void expect_calls(struct kunit *test)
 	for (p = 0; p < NR_PARTIES; p++)
 		memset(parties[p].hits, 0, sizeof(parties[p].hits));
 	for (i = 0; i < NR_TARGETS; i++)
-		KUNIT_EXPECT_EQ(test, READ_ONCE(targets[i])(1), 1 + i);
+		KUNIT_EXPECT_EQ(test, targets[i](1), 1 + i);
 	for (p = 0; p < NR_PARTIES; p++) {
 		party = &parties[p];
 		for (i = 0; i < NR_TARGETS; i++)
@@ -513,7 +514,7 @@ static int call_first(void *data)
 	struct caller *caller = data;
 
 	while (!READ_ONCE(caller->stop)) {
-		READ_ONCE(targets[0])(1);
+		targets[0](1);
 		caller->calls++;
 		cond_resched();
 	}
