@@ -7,6 +7,7 @@
  * no CPU has to be stopped, and before it has noticed it takes the other way.
  */
 #include <linux/bits.h>
+#include <linux/build_bug.h>
 #include <linux/kprobes.h>
 #include <linux/list.h>
 #include <linux/smp.h>
@@ -15,6 +16,9 @@
 #include <asm/patching.h>
 
 #include "detour.h"
+
+/* What a site may take of executable memory, which is the dearest. */
+static_assert(ARCH_KPROBE_SLOT_SIZE * sizeof(kprobe_opcode_t) <= 96);
 
 #define HINT_NUMBER	GENMASK(11, 5)
 

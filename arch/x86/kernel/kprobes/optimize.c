@@ -9,6 +9,7 @@
  * there, no fixup, no patching, and no return from something that is called or
  * slept in among the copies.
  */
+#include <linux/build_bug.h>
 #include <linux/errno.h>
 #include <linux/extable.h>
 #include <linux/ftrace.h>
@@ -29,6 +30,9 @@
 #include "common.h"
 
 asmlinkage void kprobe_detour_entry(void);
+
+/* What a site may take of executable memory, which is the dearest. */
+static_assert(ARCH_KPROBE_SLOT_SIZE + MAX_OPTINSN_SIZE <= 192);
 
 /* What a jump covers: whole instructions, so that may be more than it needs. */
 struct covered {
