@@ -126,7 +126,10 @@ static inline const char *arch_kprobe_path(struct kprobe *p)
  * Whether the instruction at an address is one that BUG() or WARN() can be made
  * of: if it is not, nobody has to look for it in their table, which is long.
  */
-#define arch_kprobe_may_be_bug(addr)	true
+static inline bool arch_kprobe_may_be_bug(unsigned long addr)
+{
+	return true;
+}
 #endif
 
 #ifndef arch_kprobe_may_own_fault

@@ -10,6 +10,7 @@
 #include <linux/kprobes_function.h>
 #include <linux/kthread.h>
 #include <linux/mm.h>
+#include <linux/objtool.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -21,22 +22,26 @@
 #define NR_SPOTS	1000
 #define SPOT_INSNS	8	/* as long as a jump, or longer */
 
-extern char scale_text[], scale_text_end[];
+asmlinkage void scale_text(void);
+asmlinkage void scale_text_end(void);
+
+#define TEXT		((char *)scale_text)
+#define TEXT_SIZE	((size_t)((char *)scale_text_end - TEXT))
 
 static noinline __noclone void call_all_spots(void)
 {
-	asm volatile("scale_text:\n"
+	asm volatile(ANNOTATE_NOENDBR
+		     "scale_text:\n"
 		     ".rept " __stringify(NR_SPOTS) " * " __stringify(SPOT_INSNS) "\n"
 		     "	nop\n"
 		     ".endr\n"
+		     ANNOTATE_NOENDBR
 		     "scale_text_end:\n" : : : "memory");
 }
 
 static kprobe_opcode_t *spot(unsigned int i)
 {
-	size_t size = (scale_text_end - scale_text) / NR_SPOTS;
-
-	return (kprobe_opcode_t *)(scale_text + i * size);
+	return (kprobe_opcode_t *)(TEXT + i * (TEXT_SIZE / NR_SPOTS));
 }
 
 /* Not to be seen through by the compiler. */
@@ -79,25 +84,21 @@ static void init_crowd(void)
 
 static int scale_init(struct kunit *test)
 {
-	size_t size = scale_text_end - scale_text;
-
 	crowd = kvzalloc(sizeof(*crowd), GFP_KERNEL);
 	if (!crowd)
 		return -ENOMEM;
-	crowd->before = kvmalloc(size, GFP_KERNEL);
+	crowd->before = kvmalloc(TEXT_SIZE, GFP_KERNEL);
 	if (!crowd->before)
 		return -ENOMEM;
-	memcpy(crowd->before, scale_text, size);
+	memcpy(crowd->before, TEXT, TEXT_SIZE);
 	init_crowd();
 	return 0;
 }
 
 static void scale_exit(struct kunit *test)
 {
-	size_t size = scale_text_end - scale_text;
-
 	if (crowd && crowd->before)
-		KUNIT_EXPECT_EQ(test, 0, memcmp(crowd->before, scale_text, size));
+		KUNIT_EXPECT_EQ(test, 0, memcmp(crowd->before, TEXT, TEXT_SIZE));
 	if (crowd)
 		kvfree(crowd->before);
 	kvfree(crowd);
