@@ -231,7 +231,7 @@ static struct wanted *place_all(struct wanted *wanted, int num)
 	int i, end;
 
 	for (i = 0; i < num;) {
-		end = kprobe_chunk_end(i, num);
+		end = kprobe_chunk_end(i, num, KPROBE_BATCH);
 		guard(mutex)(&kprobe_mutex);
 		for (; i < end; i++) {
 			w = &wanted[i];
@@ -276,14 +276,14 @@ static int enable_all(struct wanted *wanted, int num, struct wanted **failed)
 	int i, end, err = 0;
 
 	for (i = 0; i < num && !err;) {
-		end = kprobe_chunk_end(i, num);
+		end = kprobe_chunk_end(i, num, KPROBE_PATCH_BATCH);
 		kprobe_plan_init(&plan);
 		guard(mutex)(&kprobe_mutex);
 		for (; i < end && !err; i++) {
 			*failed = &wanted[i];
 			err = enable_placed(&wanted[i], &plan);
 		}
-		kprobe_plan_apply(&plan);
+		err = kprobe_plan_apply(&plan) ?: err;
 	}
 	return err;
 }
@@ -296,7 +296,7 @@ static void take_back(struct wanted *wanted, int num)
 	int i, end;
 
 	for (i = 0; i < num;) {
-		end = kprobe_chunk_end(i, num);
+		end = kprobe_chunk_end(i, num, KPROBE_PATCH_BATCH);
 		kprobe_plan_init(&plan);
 		guard(mutex)(&kprobe_mutex);
 		for (; i < end; i++) {
@@ -501,7 +501,7 @@ void unregister_kprobes(struct kprobe **kps, int num)
 	if (num <= 0 || kprobe_cannot_wait())
 		return;
 	for (i = 0; i < num; i = end) {
-		end = kprobe_chunk_end(i, num);
+		end = kprobe_chunk_end(i, num, KPROBE_PATCH_BATCH);
 		remove_chunk(kps + i, end - i);
 	}
 
@@ -527,11 +527,12 @@ static int set_disabled(struct kprobe *p, bool disabled)
 	WRITE_ONCE(p->flags, disabled ? before | KPROBE_FLAG_DISABLED
 				      : before & ~KPROBE_FLAG_DISABLED);
 	err = kprobe_site_refresh(site, &plan);
+	err = kprobe_plan_apply(&plan) ?: err;
 	if (err) {
 		WRITE_ONCE(p->flags, before);
 		kprobe_site_refresh(site, &plan);
+		kprobe_plan_apply(&plan);
 	}
-	kprobe_plan_apply(&plan);
 	return err;
 }
 
@@ -594,7 +595,7 @@ int kprobe_set_all_armed(bool armed)
 			ret = err;
 		}
 	}
-	kprobe_plan_apply(&plan);
+	ret = kprobe_plan_apply(&plan) ?: ret;
 	pr_info("all probes are switched %s\n", armed ? "on" : "off");
 	return ret;
 }

@@ -187,7 +187,7 @@ void arch_disarm_kprobe(struct kprobe *p);
  * others get the locks.
  */
 #ifdef arch_arm_kprobes
-#define KPROBE_TEXT_BATCH	256
+#define KPROBE_TEXT_BATCH	1024
 
 void arch_arm_kprobes(struct list_head *sites);
 void arch_disarm_kprobes(struct list_head *sites);

@@ -126,7 +126,7 @@ static int arm_ftrace(struct kprobe_site *site)
  * kprobe_disarm_ftrace() - let ftrace not call for a site any more
  * @site: nothing is done unless ftrace calls for it
  *
- * Context: kprobe_mutex is held.
+ * Context: kprobe_mutex is held, until kprobe_ftrace_settle().
  */
 void kprobe_disarm_ftrace(struct kprobe_site *site)
 {
@@ -140,7 +140,7 @@ void kprobe_disarm_ftrace(struct kprobe_site *site)
  * kprobe_plan_armed() - let hits come, or no more
  * @site: IDLE or armed
  * @armed: what it is to be
- * @plan: where changes of the text are collected; ftrace is told at once
+ * @plan: where changes of the text are collected; ftrace.c collects its own
  *
  * Context: kprobe_mutex is held, until the plan is carried out.
  * Return: 0, or an error of ftrace's with the site as it was.
@@ -164,16 +164,20 @@ int kprobe_plan_armed(struct kprobe_site *site, bool armed, struct kprobe_plan *
  * All text is patched in one go, as far as the architecture can do that.
  *
  * Context: kprobe_mutex is held.
+ * Return: 0; or an error of ftrace's, and some sites are not armed that were to be.
  */
-void kprobe_plan_apply(struct kprobe_plan *plan)
+int kprobe_plan_apply(struct kprobe_plan *plan)
 {
 	struct kprobe_site *site, *next;
+	int err;
 
 	lockdep_assert_held(&kprobe_mutex);
+	err = kprobe_ftrace_settle();
 	patch_text(&plan->disarm, SITE_IDLE);
 	patch_text(&plan->arm, SITE_ARMED);
 	list_for_each_entry_safe(site, next, &plan->left, leaving) {
 		list_del_init(&site->leaving);
 		kprobe_retire(site);
 	}
+	return err;
 }

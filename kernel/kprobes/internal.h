@@ -28,15 +28,16 @@
 
 /*
  * Of many probes, so many are dealt with before others who wait for kprobe_mutex
- * get their turn.
+ * get their turn: where each is looked at, and where all of them are patched.
  */
-#define KPROBE_BATCH	64
+#define KPROBE_BATCH		64
+#define KPROBE_PATCH_BATCH	1024
 
 /* Where to stop who begins at @i of @num. Not with the mutex held. */
-static inline int kprobe_chunk_end(int i, int num)
+static inline int kprobe_chunk_end(int i, int num, int batch)
 {
 	cond_resched();
-	return min(num, i + KPROBE_BATCH);
+	return min(num, i + batch);
 }
 
 /**
@@ -112,7 +113,7 @@ void kprobe_text_lock(void);
 void kprobe_text_unlock(void);
 int kprobe_prepare(struct kprobe_site *site);
 int kprobe_plan_armed(struct kprobe_site *site, bool armed, struct kprobe_plan *plan);
-void kprobe_plan_apply(struct kprobe_plan *plan);
+int kprobe_plan_apply(struct kprobe_plan *plan);
 void kprobe_disarm_ftrace(struct kprobe_site *site);
 
 /* optimize.c */
@@ -153,6 +154,7 @@ static inline void kprobe_optimize_forget(struct kprobe_site *site)
 #ifdef CONFIG_KPROBES_ON_FTRACE
 int kprobe_ftrace_arm(struct kprobe_site *site);
 void kprobe_ftrace_disarm(struct kprobe_site *site);
+int kprobe_ftrace_settle(void);
 #else
 static inline int kprobe_ftrace_arm(struct kprobe_site *site)
 {
@@ -161,6 +163,11 @@ static inline int kprobe_ftrace_arm(struct kprobe_site *site)
 
 static inline void kprobe_ftrace_disarm(struct kprobe_site *site)
 {
+}
+
+static inline int kprobe_ftrace_settle(void)
+{
+	return 0;
 }
 #endif
 

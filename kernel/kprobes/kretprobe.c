@@ -187,7 +187,7 @@ void unregister_kretprobes(struct kretprobe **rps, int num)
 	if (num <= 0 || kprobe_cannot_wait())
 		return;
 	for (i = 0; i < num; i = end) {
-		end = kprobe_chunk_end(i, num);
+		end = kprobe_chunk_end(i, num, KPROBE_PATCH_BATCH);
 		remove_chunk(rps + i, end - i);
 	}
 

@@ -650,6 +650,84 @@ static void probes_come_and_go_among_others(struct kunit *test)
 	}
 }
 
+/* How often ftrace is told: it is a matter of all CPUs each time. */
+static unsigned int nr_told;
+
+static int count_told(struct kprobe *kp, struct pt_regs *regs)
+{
+	nr_told++;
+	return 0;
+}
+
+static void drop_teller(void *kp)
+{
+	unregister_kprobe(kp);
+}
+
+static void count_from_here(struct kunit *test)
+{
+	static struct kprobe teller;
+
+	teller = (struct kprobe){
+		.symbol_name = "ftrace_set_filter_ips", .pre_handler = count_told,
+	};
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&teller));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_teller, &teller));
+	nr_told = 0;
+}
+
+static void expect_hits(struct kunit *test, unsigned long each)
+{
+	int i;
+
+	memset(probes->hits, 0, sizeof(probes->hits));
+	expect_calls(test);
+	for (i = 0; i < NR_TARGETS; i++)
+		KUNIT_EXPECT_EQ(test, probes->hits[i], each);
+}
+
+static void batch_of_probes_is_told_at_once(struct kunit *test)
+{
+	int i;
+
+	new_probes(test);
+	unregister_kprobes(probes->list, NR_TARGETS);
+	for (i = 0; i < NR_TARGETS; i++) {
+		probes->kps[i].flags = 0;
+		probes->kps[i].post_handler = NULL;
+	}
+	count_from_here(test);
+	KUNIT_ASSERT_EQ(test, 0, register_kprobes(probes->list, NR_TARGETS));
+	KUNIT_EXPECT_EQ(test, nr_told, 1);
+	expect_hits(test, 1);
+	unregister_kprobes(probes->list, NR_TARGETS);
+	KUNIT_EXPECT_EQ(test, nr_told, 2);
+	expect_calls(test);
+}
+
+/* Two probes on each function, and some of the second want it for themselves. */
+static void batch_may_want_it_both_ways(struct kunit *test)
+{
+	int i, half = NR_TARGETS / 2;
+
+	new_probes(test);
+	unregister_kprobes(probes->list, NR_TARGETS);
+	for (i = 0; i < NR_TARGETS; i++) {
+		probes->kps[i].flags = 0;
+		probes->kps[i].addr = (kprobe_opcode_t *)targets[i % half];
+		probes->kps[i].post_handler = i >= half && i % 3 == 0 ? ignore_hit : NULL;
+	}
+	KUNIT_ASSERT_EQ(test, 0, register_kprobes(probes->list, NR_TARGETS));
+	expect_hits(test, 1);
+	unregister_kprobes(probes->list + half, half);
+	memset(probes->hits, 0, sizeof(probes->hits));
+	expect_calls(test);
+	for (i = 0; i < NR_TARGETS; i++)
+		KUNIT_EXPECT_EQ(test, probes->hits[i], i < half);
+	unregister_kprobes(probes->list, half);
+	expect_calls(test);
+}
+
 static struct kunit_case ftrace_cases[] = {
 	KUNIT_CASE(functions_come_and_go_one_by_one),
 	KUNIT_CASE(functions_come_and_go_by_the_dozen),
@@ -662,6 +740,8 @@ static struct kunit_case ftrace_cases[] = {
 	KUNIT_CASE(ops_on_the_heap_can_change_too),
 	KUNIT_CASE(calls_meanwhile_miss_nobody),
 	KUNIT_CASE(probes_come_and_go_among_others),
+	KUNIT_CASE(batch_of_probes_is_told_at_once),
+	KUNIT_CASE(batch_may_want_it_both_ways),
 	{}
 };
 
