@@ -211,10 +211,9 @@ static __always_inline void kprobe_count_miss(struct kprobe *p)
 DECLARE_STATIC_KEY_FALSE(kprobe_stats);
 
 /* stats.c and hit.c */
-void kprobe_count_hit(struct kprobe_site *site);
-int kprobe_run_many(struct kprobe_mark *mark, struct kprobe_site *site,
-		    struct pt_regs *regs);
-void kprobe_run_many_post(struct kprobe_mark *mark, struct kprobe_site *site,
+void kprobe_count_hit(struct kprobe *p);
+int kprobe_run_many(struct kprobe_mark *mark, struct kprobe *p, struct pt_regs *regs);
+void kprobe_run_many_post(struct kprobe_mark *mark, struct kprobe *p,
 			  struct pt_regs *regs);
 void kprobe_reschedule(void);
 
@@ -225,7 +224,7 @@ static __always_inline int kprobe_run_pre(struct kprobe_mark *mark,
 	struct kprobe *p = READ_ONCE(site->only);
 
 	if (unlikely(!p))
-		return kprobe_run_many(mark, site, regs);
+		return kprobe_run_many(mark, &site->kp, regs);
 	kprobe_runs(mark, p);
 	return p->pre_handler(p, regs);
 }
@@ -237,7 +236,7 @@ static __always_inline void kprobe_run_post(struct kprobe_mark *mark,
 
 	/* It may have come after who asked for the post handler. */
 	if (unlikely(!p || !p->post_handler)) {
-		kprobe_run_many_post(mark, site, regs);
+		kprobe_run_many_post(mark, &site->kp, regs);
 		return;
 	}
 	kprobe_runs(mark, p);
@@ -270,7 +269,7 @@ kprobe_hit_site(struct kprobe_site *site, struct pt_regs *regs,
 		return KPROBE_HIT_MISSED;
 	}
 	if (static_branch_unlikely(&kprobe_stats))
-		kprobe_count_hit(site);
+		kprobe_count_hit(&site->kp);
 	if (unlikely(kprobe_run_pre(frame.mark, site, regs))) {
 		what = KPROBE_HIT_REDIRECTED;
 	} else if (site->kp.post_handler && carry_out(&site->kp, regs)) {

@@ -76,8 +76,8 @@ void addr_table_insert(struct addr_table *t, struct addr_node *node,
 void addr_table_remove(struct addr_table *t, struct addr_node *node);
 
 /* Multiplicative hashing: the upper bits are the ones that depend on all. */
-static __always_inline struct addr_node __rcu **addr_bucket(struct addr_buckets *b,
-							     unsigned long key)
+static __always_inline struct addr_node __rcu **
+addr_bucket(struct addr_buckets *b, unsigned long key)
 {
 #if BITS_PER_LONG == 64
 	return &b->heads[key * GOLDEN_RATIO_64 >> b->shift];

@@ -73,7 +73,7 @@ NOKPROBE_SYMBOL(kprobes_inc_nmissed_count);
 /**
  * kprobe_run_many() - run pre handlers as the list of probes has them
  * @mark: was entered
- * @site: the site
+ * @p: the site
  * @regs: what the handlers get
  *
  * The list is walked without RCU's checks, which can be probed.
@@ -81,16 +81,15 @@ NOKPROBE_SYMBOL(kprobes_inc_nmissed_count);
  * Context: any, NMI included, preemption off.
  * Return: whether one of them has said where to go on.
  */
-int kprobe_run_many(struct kprobe_mark *mark, struct kprobe_site *site,
-		    struct pt_regs *regs)
+int kprobe_run_many(struct kprobe_mark *mark, struct kprobe *p, struct pt_regs *regs)
 {
-	struct kprobe *p;
+	struct kprobe *kp;
 
-	list_for_each_entry_lockless(p, &site->probes, list) {
-		if (!p->pre_handler || kprobe_disabled(p))
+	list_for_each_entry_lockless(kp, &site_of(p)->probes, list) {
+		if (!kp->pre_handler || kprobe_disabled(kp))
 			continue;
-		kprobe_runs(mark, p);
-		if (p->pre_handler(p, regs))
+		kprobe_runs(mark, kp);
+		if (kp->pre_handler(kp, regs))
 			return 1;
 	}
 	return 0;
@@ -101,21 +100,21 @@ NOKPROBE_SYMBOL(kprobe_run_many);
 /**
  * kprobe_run_many_post() - run post handlers as the list of probes has them
  * @mark: was entered
- * @site: the site
+ * @p: the site
  * @regs: what the handlers get
  *
  * Context: any, NMI included, preemption off.
  */
-void kprobe_run_many_post(struct kprobe_mark *mark, struct kprobe_site *site,
+void kprobe_run_many_post(struct kprobe_mark *mark, struct kprobe *p,
 			  struct pt_regs *regs)
 {
-	struct kprobe *p;
+	struct kprobe *kp;
 
-	list_for_each_entry_lockless(p, &site->probes, list) {
-		if (!p->post_handler || kprobe_disabled(p))
+	list_for_each_entry_lockless(kp, &site_of(p)->probes, list) {
+		if (!kp->post_handler || kprobe_disabled(kp))
 			continue;
-		kprobe_runs(mark, p);
-		p->post_handler(p, regs, 0);
+		kprobe_runs(mark, kp);
+		kp->post_handler(kp, regs, 0);
 	}
 }
 
@@ -403,7 +402,7 @@ void opt_pre_handler(struct kprobe *p, struct pt_regs *regs)
 		return;
 	}
 	if (static_branch_unlikely(&kprobe_stats))
-		kprobe_count_hit(site_of(p));
+		kprobe_count_hit(p);
 	list_for_each_entry_lockless(kp, &site_of(p)->probes, list) {
 		if (!kp->pre_handler || kprobe_disabled(kp))
 			continue;

@@ -12,9 +12,9 @@
 DEFINE_STATIC_KEY_FALSE(kprobe_stats);
 
 /* Out of line: what is seldom asked for must not cost a hit any registers. */
-noinline void kprobe_count_hit(struct kprobe_site *site)
+noinline void kprobe_count_hit(struct kprobe *p)
 {
-	raw_atomic_long_inc(&site->hits);
+	raw_atomic_long_inc(&site_of(p)->hits);
 }
 
 NOKPROBE_SYMBOL(kprobe_count_hit);

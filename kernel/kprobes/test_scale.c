@@ -9,11 +9,11 @@
 #include <linux/kprobes.h>
 #include <linux/kprobes_function.h>
 #include <linux/kthread.h>
+#include <linux/math.h>
 #include <linux/mm.h>
 #include <linux/objtool.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
-#include <linux/smp.h>
 #include <linux/string.h>
 
 #include "internal.h"
@@ -304,45 +304,33 @@ static void failing_batch_is_never_hit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&crowd->hits));
 }
 
-static unsigned int nr_placed(void)
+static struct {
+	struct task_struct	*task;
+	unsigned int		nr;
+} turns;
+
+static int count_turn(struct kprobe *p, struct pt_regs *regs)
 {
-	unsigned int i, nr = 0;
-
-	guard(mutex)(&kprobe_mutex);
-	for (i = 0; i < NR_SPOTS; i++) {
-		struct kprobe_site *site = kprobe_find_site((unsigned long)spot(i));
-
-		nr += site && !list_empty(&site->probes);
-	}
-	return nr;
+	if (current == turns.task &&
+	    regs_get_kernel_argument(regs, 0) == (unsigned long)&kprobe_mutex)
+		turns.nr++;
+	return 0;
 }
 
-/*
- * Who has the mutex can tell: in the middle of a batch it was to be had. On one CPU
- * nobody spins for it, who would have to be quicker than the one that has had it.
- */
-static void batch_lets_others_in(struct kunit *test)
+/* Whoever waits for the mutex gets it at the second opportunity at the latest. */
+static void batch_gives_others_their_turn(struct kunit *test)
 {
-	unsigned int errors = 0, some = 0, i;
-	struct task_struct *task;
+	struct kprobe turn = { .symbol_name = "mutex_unlock", .pre_handler = count_turn };
 
-	migrate_disable();
-	task = kthread_run_on_cpu(register_until_stopped, &errors, smp_processor_id(),
-				  "kprobes_scale/%u");
-	if (IS_ERR(task)) {
-		migrate_enable();
-		KUNIT_FAIL_AND_ABORT(test, "no thread");
-	}
-	for (i = 0; i < 100000 && !some; i++) {
-		unsigned int nr = nr_placed();
-
-		some += nr > 0 && nr < NR_SPOTS;
-		cond_resched();
-	}
-	kthread_stop(task);
-	migrate_enable();
-	KUNIT_EXPECT_EQ(test, 0, errors);
-	KUNIT_EXPECT_NE(test, 0, some);
+	turns.task = current;
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&turn));
+	turns.nr = 0;
+	KUNIT_EXPECT_EQ(test, 0, register_kprobes(crowd->list, NR_SPOTS));
+	KUNIT_EXPECT_GE(test, turns.nr, NR_SPOTS / KPROBE_BATCH);
+	turns.nr = 0;
+	unregister_kprobes(crowd->list, NR_SPOTS);
+	KUNIT_EXPECT_GE(test, turns.nr, DIV_ROUND_UP(NR_SPOTS, KPROBE_PATCH_BATCH));
+	unregister_kprobe(&turn);
 }
 
 static unsigned int single_hits;
@@ -404,7 +392,7 @@ static struct kunit_case scale_cases[] = {
 	KUNIT_CASE(probe_is_refused_a_second_time_in_a_batch),
 	KUNIT_CASE(disabled_members_of_a_batch_stay_so),
 	KUNIT_CASE(failing_batch_is_never_hit),
-	KUNIT_CASE(batch_lets_others_in),
+	KUNIT_CASE(batch_gives_others_their_turn),
 	KUNIT_CASE_SLOW(single_is_not_confused_by_a_batch),
 	{}
 };

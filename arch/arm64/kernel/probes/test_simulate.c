@@ -324,8 +324,8 @@ static u64 expected_btype(u32 insn)
 	return PSR_BTYPE_NONE;
 }
 
-static void expect_same(struct kunit *test, const struct subject *s, const struct probe_trip *native,
-			struct pt_regs *in, struct pt_regs *ours)
+static void expect_same(struct kunit *test, const struct subject *s,
+			const struct probe_trip *native, struct pt_regs *in, struct pt_regs *ours)
 {
 	const char *text = s->site->text;
 	int i;

@@ -85,7 +85,8 @@ static bool is_supported(u32 insn)
 	if (is_no_bitmask(insn) || (insn & 0xffe00000) == 0x9b600000)
 		return false;
 	if (is_atomic(insn))
-		return cpus_have_final_cap(ARM64_HAS_LSE_ATOMICS) && (insn & 0x3ffffc00) != 0x38bfc000;
+		return cpus_have_final_cap(ARM64_HAS_LSE_ATOMICS) &&
+		       (insn & 0x3ffffc00) != 0x38bfc000;
 	if ((insn & 0x7fe0e000) == 0x1ac04000)
 		return cpus_have_final_cap(ARM64_HAS_CRC32);
 	/* Beyond CLS are newer ones. */

@@ -77,6 +77,7 @@ void kprobe_emulate_pushed(const struct kprobe_emulation *em, struct pt_regs *re
 void kprobe_make_thunk(u8 *image, size_t size, void *at, struct insn *insn,
 		       struct kprobe *p);
 bool kprobe_thunk_fault(const struct kprobe_emulation *em, struct pt_regs *regs);
+unsigned long kprobe_thunk_flags(const struct pt_regs *regs);
 
 /* The flags that instructions compute. */
 #define KPROBE_STATUS_FLAGS	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF |	\
@@ -88,7 +89,7 @@ static __always_inline unsigned long kprobe_status_from(unsigned long flags,
 	return (flags & ~KPROBE_STATUS_FLAGS) | (status & KPROBE_STATUS_FLAGS);
 }
 
-/* False, with nothing done but to the instruction pointer, if there is no thunk or a fault. */
+/* False if there is no thunk, or it has faulted: then nothing has changed. */
 static __always_inline bool kprobe_run_thunk(const struct kprobe_emulation *em,
 					     struct pt_regs *regs)
 {
@@ -97,7 +98,7 @@ static __always_inline bool kprobe_run_thunk(const struct kprobe_emulation *em,
 	if (!em->thunk)
 		return false;
 	if (em->uses_flags)
-		flags = kprobe_status_from(native_save_fl(), regs->flags);
+		flags = kprobe_thunk_flags(regs);
 	flags = em->thunk(regs, flags);
 	if (unlikely(!flags))
 		return false;

@@ -67,19 +67,21 @@ struct row {
 	u16	what;
 };
 
-/* Eight instructions in one form. The third and the fourth look at the carry. */
-#define ARITHMETIC(form, what)							\
-	{ 0xfff7, 0x10 + (form), ANY, (what) | KEEPS_FLAGS },			\
-	{ 0xffc7, 0x00 + (form), ANY, (what) | SETS_FLAGS }
-
 /* In the order in which they are tried (SDM vol. 2D, appendix A.3). */
 static const struct row rows[] = {
-	ARITHMETIC(0, RM8 | REG8 | SET_RM),
-	ARITHMETIC(1, RM | REG | SET_RM),
-	ARITHMETIC(2, RM8 | REG8 | SET_REG),
-	ARITHMETIC(3, RM | REG | SET_REG),
-	ARITHMETIC(4, SET_A),
-	ARITHMETIC(5, SET_A),
+	/* Eight in each form, of which the third and the fourth add the carry */
+	{ 0xfff7, 0x10, ANY, RM8 | REG8 | SET_RM | KEEPS_FLAGS },
+	{ 0xffc7, 0x00, ANY, RM8 | REG8 | SET_RM | SETS_FLAGS },
+	{ 0xfff7, 0x11, ANY, RM | REG | SET_RM | KEEPS_FLAGS },
+	{ 0xffc7, 0x01, ANY, RM | REG | SET_RM | SETS_FLAGS },
+	{ 0xfff7, 0x12, ANY, RM8 | REG8 | SET_REG | KEEPS_FLAGS },
+	{ 0xffc7, 0x02, ANY, RM8 | REG8 | SET_REG | SETS_FLAGS },
+	{ 0xfff7, 0x13, ANY, RM | REG | SET_REG | KEEPS_FLAGS },
+	{ 0xffc7, 0x03, ANY, RM | REG | SET_REG | SETS_FLAGS },
+	{ 0xfff7, 0x14, ANY, SET_A | KEEPS_FLAGS },
+	{ 0xffc7, 0x04, ANY, SET_A | SETS_FLAGS },
+	{ 0xfff7, 0x15, ANY, SET_A | KEEPS_FLAGS },
+	{ 0xffc7, 0x05, ANY, SET_A | SETS_FLAGS },
 	{ 0xffff, 0x80, BIT(2) | BIT(3), RM8 | SET_RM | KEEPS_FLAGS },
 	{ 0xffff, 0x80, ANY, RM8 | SET_RM | SETS_FLAGS },
 	{ 0xfffd, 0x81, BIT(2) | BIT(3), SET_RM | KEEPS_FLAGS },
@@ -428,6 +430,21 @@ void kprobe_make_thunk(u8 *image, size_t size, void *at, struct insn *insn, stru
 	em->uses_flags = rows[row].what & USES_FLAGS;
 	em->sets_flags = rows[row].what & SETS_FLAGS;
 	em->thunk = at;
+}
+
+/**
+ * kprobe_thunk_flags - the flags that a thunk is called with
+ * @regs:	the probed code's registers
+ *
+ * What they do to the processor stays as it is: interrupts may be off here. Out of
+ * line, as it takes room on the stack from who has it in line.
+ *
+ * Context: any.
+ * Return: the flags.
+ */
+unsigned long __kprobes kprobe_thunk_flags(const struct pt_regs *regs)
+{
+	return kprobe_status_from(native_save_fl(), regs->flags);
 }
 
 /**

@@ -27,7 +27,8 @@ check_is "the first line names the probe" "$(sed -n 2p /tmp/kprobes-oops | sed '
 check "the oops follows" grep -q 'BUG: \|Unable to handle' /tmp/kprobes-oops
 check "it is at the probed address" grep -q 'kprobes_victim_reads+' /tmp/kprobes-oops
 if [ -f "$victim/handler_oops" ]; then
-	check "a handler's is told too" grep -q 'a handler of the probe at kprobes_victim+' /tmp/kprobes-oops
+	check "a handler's is told too" \
+		grep -q 'a handler of the probe at kprobes_victim+' /tmp/kprobes-oops
 fi
 check "the probe has left" fails listed kprobes_victim
 call_victim 1
