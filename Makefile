@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Kprobes: build it, see it, test it. Everything is done by the scripts in harness/.
 #
-#   make [TARGET] [ARCH=x86_64|arm64] [VARIANT=plain|debug|...] [ACCEL=tcg|kvm] [JOBS=n]
+#   make [TARGET] [ARCH=x86_64|i386|arm64] [VARIANT=plain|debug|...] [ACCEL=tcg|kvm] [JOBS=n]
 
 ARCH ?= x86_64
 VARIANT ?=
@@ -17,7 +17,7 @@ H := harness
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
-	@echo "with ARCH=arm64, VARIANT=debug (KASAN, lockdep, ...) or plain, ACCEL=kvm, JOBS=n as you like"
+	@echo "with ARCH=arm64 or i386, VARIANT=debug (KASAN, lockdep, ...) or plain, ACCEL=kvm, JOBS=n as you like"
 
 demo: ## build, boot in QEMU, watch probes fire in a small workload
 	@$(H)/demo.sh

@@ -4,7 +4,7 @@
 #
 # The console goes to out/logs/NAME.log; with JOB shell it is the terminal's. Status 0 when the job
 # came to its end and the console shows no oops, warning or report (see console.py).
-# From the environment: SMP (2), MEMORY (2G), TIMEOUT (600 s),
+# From the environment: SMP (2), MEMORY (2G; 768M on i386, for want of highmem), TIMEOUT (600 s),
 # QEMU_ACCEL (whole -accel options in place of what ACCEL gives), QEMU_EXTRA (more options),
 # EXPECT=any to take any console.
 
@@ -23,14 +23,17 @@ kvm)	[ -w /dev/kvm ] || die "ACCEL=kvm: no access to /dev/kvm"
 esac
 accel=${QEMU_ACCEL:-$accel}
 
-if [ "$ARCH" = x86_64 ]; then
+memory=2G
+case $ARCH in
+x86_64 | i386)
 	need qemu-system-x86
-	qemu="qemu-system-x86_64 -M q35 -cpu max"
-else
+	[ "$ARCH" = x86_64 ] || memory=768M
+	qemu="qemu-system-x86_64 -M q35 -cpu max" ;;
+arm64)
 	need qemu-system-arm ipxe-qemu
 	console=ttyAMA0
-	qemu="qemu-system-aarch64 -M virt,gic-version=3 -cpu max,pauth-impdef=on"
-fi
+	qemu="qemu-system-aarch64 -M virt,gic-version=3 -cpu max,pauth-impdef=on" ;;
+esac
 
 # KUnit runs at every boot of a kernel that has it: only where it is asked for.
 case " $* " in
@@ -39,7 +42,7 @@ case " $* " in
 esac
 args="console=$console panic=-1 oops=panic printk.devkmsg=on kpjob=$job $*"
 # shellcheck disable=SC2086
-set -- $qemu $accel -smp "${SMP:-2}" -m "${MEMORY:-2G}" -no-reboot -nic none ${QEMU_EXTRA:-} \
+set -- $qemu $accel -smp "${SMP:-2}" -m "${MEMORY:-$memory}" -no-reboot -nic none ${QEMU_EXTRA:-} \
 	-kernel "$obj/$kernel_image" -initrd "$build/rootfs-$(basename "$obj").cpio" -append "$args"
 
 if [ "$job" = shell ]; then

@@ -45,7 +45,7 @@ our_objects()
 	grep '\.c$' "$build/files.ours" | while read -r file; do
 		directory=${file%/*}
 		case $file in
-		arch/x86/*)	[ "$ARCH" = x86_64 ] || continue ;;
+		arch/x86/*)	[ "$ARCH" != arm64 ] || continue ;;
 		arch/arm64/*)	[ "$ARCH" = arm64 ] || continue ;;
 		tools/*)	continue ;;
 		esac

@@ -17,8 +17,8 @@ offset_after_call()
 			called { sub(":", "", $1); print start, $1; exit }
 			start && /\t(call|bl)[ \t]/ && index($0, callee) { called = 1 }' |
 		while read -r start next; do
-			# the upper halves are equal, and more than the shell can count
-			echo $((0x${next#????????} - 0x${start#????????}))
+			# the upper halves are equal, where there are any, and more than the shell can count
+			echo $((0x${next#"${next%????????}"} - 0x${start#"${start%????????}"}))
 		done
 }
 

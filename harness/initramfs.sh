@@ -14,17 +14,20 @@ root=$build/rootfs-$(basename "$obj")
 
 foreign_busybox()
 {
-	[ ! -x "$build/busybox-arm64" ] || return 0
-	[ "$(id -u)" = 0 ] || die "as root: dpkg --add-architecture arm64; apt-get update; then run this again as root"
-	say "fetching the arm64 busybox"
+	[ ! -x "$build/busybox-$ARCH" ] || return 0
+	[ "$(id -u)" = 0 ] || die "as root: dpkg --add-architecture $ARCH; apt-get update; then run this again as root"
+	say "fetching the $ARCH busybox"
 	rm -rf "$build/busybox.new"
 	mkdir "$build/busybox.new"
-	run_logged busybox "fetching busybox-static:arm64" sh -ec 'cd "$0"
-		dpkg --add-architecture arm64
-		apt-get update
-		apt-get -o APT::Sandbox::User=root download busybox-static:arm64
-		dpkg-deb -x busybox-static_*.deb .' "$build/busybox.new"
-	find "$build/busybox.new" -path '*bin/busybox' -type f -exec install -m 755 {} "$build/busybox-arm64" \;
+	# Of the lists it takes one: that another cannot be had does not matter.
+	# shellcheck disable=SC2016
+	run_logged busybox "fetching busybox-static:$ARCH" sh -ec 'cd "$0"
+		dpkg --add-architecture "$1"
+		apt-get update || :
+		apt-get -o APT::Sandbox::User=root download "busybox-static:$1"
+		dpkg-deb -x busybox-static_*.deb .' "$build/busybox.new" "$ARCH"
+	find "$build/busybox.new" -path '*bin/busybox' -type f \
+		-exec install -m 755 {} "$build/busybox-$ARCH" \;
 	rm -rf "$build/busybox.new"
 }
 
@@ -35,7 +38,7 @@ add_busybox()
 		cp "$(dpkg-query -L busybox-static | grep '/bin/busybox$')" "$root.new/bin/busybox"
 	else
 		foreign_busybox
-		cp "$build/busybox-arm64" "$root.new/bin/busybox"
+		cp "$build/busybox-$ARCH" "$root.new/bin/busybox"
 	fi
 }
 

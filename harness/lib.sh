@@ -3,7 +3,7 @@
 #
 # Sets the paths and defaults below and offers: say, die, need, on_exit, run_logged, kernel_make.
 # Chosen by the user, on the make command line or in the environment:
-#   ARCH      x86_64 (default) or arm64
+#   ARCH      x86_64 (default), i386 or arm64
 #   VARIANT   which config: empty (shared fragments + test.config), plain (the shared fragments
 #             alone), or the name of harness/configs/NAME.config laid over the default
 #   ACCEL     tcg (default) or kvm
@@ -43,12 +43,12 @@ die()
 }
 
 case $ARCH in
-x86_64)
+x86_64 | i386)
 	cross= kernel_image=arch/x86/boot/bzImage ;;
 arm64)
 	cross=aarch64-linux-gnu- kernel_image=arch/arm64/boot/Image ;;
 *)
-	die "ARCH=$ARCH is not known here: use x86_64 or arm64" ;;
+	die "ARCH=$ARCH is not known here: use x86_64, i386 or arm64" ;;
 esac
 obj=${OBJ:-$build/$ARCH${VARIANT:+-$VARIANT}}
 mkdir -p "$build" "$out/logs"

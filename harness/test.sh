@@ -10,7 +10,7 @@
 #	debug	  KUnit and stress under KASAN, lockdep and friends
 #	clang	  KUnit on a kernel that clang built, with what gcc cannot build (arm64 only)
 #	series	  the patches give exactly our tree
-# arm64/SECTION is that section on arm64. Without arguments: everything.
+# arm64/SECTION and i386/SECTION are that section there. Without arguments: everything.
 # Results go to out/test/results (section, verdict, name, detail; tabs between). A boot whose
 # console shows an oops or a warning is a failure. Tests that harness/expected lists are counted
 # as skipped when they fail. Ends with "N passed, N failed"; status 1 when something failed.
@@ -61,7 +61,7 @@ run_kunit()
 	build_image
 	guest kunit kunit kunit.enable=1
 	# What is patched when a second CPU comes
-	[ "$ARCH" != x86_64 ] || PART=one-cpu ONLY=lock_prefixes guest kunit kunit kunit.enable=1 \
+	[ "$ARCH" = arm64 ] || PART=one-cpu ONLY=lock_prefixes guest kunit kunit kunit.enable=1 \
 		kunit.filter_glob='kprobes_x86_decode.test_lock*' maxcpus=1
 	# What becomes of this kernel's instructions, and why some cannot be probed
 	sed -n "s/\r$//; s/^ *# test_text: /  /p" "$out/logs/$log.log" | tee "$out/test/$log.shares"
@@ -154,7 +154,7 @@ fi
 kernel_of()
 {
 	case $1 in
-	arm64/*)	echo ARCH=arm64 ;;
+	*/*)	echo "ARCH=${1%%/*}" ;;
 	esac
 	case ${1#*/} in
 	debug|clang)	echo "VARIANT=${1#*/}" ;;
@@ -184,7 +184,7 @@ count()	# VERDICT [SECTION]
 
 [ $# -gt 0 ] || set -- kunit ftrace selftests stress demo upstream debug \
 	arm64/kunit arm64/ftrace arm64/selftests arm64/stress arm64/demo arm64/upstream \
-	arm64/clang series
+	arm64/clang i386/kunit i386/selftests series
 : >"$results"
 start=$(date +%s)
 "$harness/tree.sh"

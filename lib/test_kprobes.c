@@ -1000,7 +1000,7 @@ static void stack_trace_in_a_handler_reaches_the_callers(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
 	kprobes_test_callers_caller(test, step);
 	KUNIT_EXPECT_EQ(test, trace_count(kprobes_test_callers_caller), 1);
-	if (KPROBES_TRACE_WITHOUT_FRAME || step->addr == step->call)
+	if (step->addr == step->call ? KPROBES_TRACE_AT_ENTRY : KPROBES_TRACE_WITHOUT_FRAME)
 		KUNIT_EXPECT_EQ(test, trace_count(kprobes_test_caller), 1);
 }
 

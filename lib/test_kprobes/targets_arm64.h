@@ -14,6 +14,7 @@
  * but at its entry.
  */
 #define KPROBES_TRACE_WITHOUT_FRAME	false
+#define KPROBES_TRACE_AT_ENTRY		true
 
 /* Text that every kernel has and nobody may probe */
 #define KPROBES_ENTRY_SYMBOL	"vectors"

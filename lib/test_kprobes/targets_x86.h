@@ -17,8 +17,9 @@
 /* How far a trap leaves the instruction pointer behind the probed address */
 #define KPROBES_TRAP_LENGTH	INT3_INSN_SIZE
 
-/* A stack trace shows the caller of a function that has no frame yet. */
-#define KPROBES_TRACE_WITHOUT_FRAME	true
+/* Who goes by frame pointers does not see the caller of a function without a frame. */
+#define KPROBES_TRACE_WITHOUT_FRAME	IS_ENABLED(CONFIG_UNWINDER_ORC)
+#define KPROBES_TRACE_AT_ENTRY		IS_ENABLED(CONFIG_UNWINDER_ORC)
 
 /* Text that every kernel has and nobody may probe */
 #define KPROBES_ENTRY_SYMBOL	"asm_exc_int3"
