@@ -30,17 +30,17 @@ static unsigned int nr_offers;
 /* Faults that handlers have brought about: whose handler, and what came of it */
 static struct peek {
 	struct kprobe *by;
-	u64 value;
+	unsigned long value;
 } peeks[NOTES];
 
 static unsigned int nr_peeks;
 
 /* What faults in a test case, the argument it faults for, and a better one */
 static const struct kprobes_fault *subject;
-static u64 bad, good;
+static unsigned long bad, good;
 
 /* An address where nothing is */
-static u64 unmapped;
+static unsigned long unmapped;
 
 /* What an instruction is made to return that fault handlers skip */
 #define SKIPPED		0xdead
@@ -91,7 +91,7 @@ static long nofault_result;
 
 static void read_unmapped(void)
 {
-	u64 value;
+	unsigned long value;
 
 	nofault_result = copy_from_kernel_nofault(&value, (void *)unmapped, sizeof(value));
 }
@@ -150,7 +150,7 @@ static int peek_from_below(struct probe *probe, struct pt_regs *regs)
 /* That it does fault, and is fixed up, is seen without a hit first. */
 static void choose(struct kunit *test, const struct kprobes_fault *fault)
 {
-	u64 value;
+	unsigned long value;
 
 	nr_offers = 0;
 	nr_peeks = 0;
@@ -192,7 +192,7 @@ static void expect_offer(struct kunit *test, unsigned int i, struct kprobe *to)
 }
 
 /* Handlers have faulted, and every fault was offered to the one whose it was. */
-static void expect_own_offers(struct kunit *test, unsigned int num, u64 value)
+static void expect_own_offers(struct kunit *test, unsigned int num, unsigned long value)
 {
 	unsigned int i;
 
@@ -247,7 +247,8 @@ static void fault_in_a_post_handler_is_dealt_with(struct kunit *test)
 }
 
 /* A handler does what the case is about, and gets that value for it. */
-static void expect_in_handler(struct kunit *test, kprobe_fault_handler_t handler, u64 value)
+static void expect_in_handler(struct kunit *test, kprobe_fault_handler_t handler,
+			      unsigned long value)
 {
 	struct probe *probe = probe_with(test, kprobes_untraced, handler);
 
@@ -436,7 +437,8 @@ static void expect_one_fault(struct kunit *test, struct probe *probe)
  * Once in the copy that jumps back, once in the one that is stepped for a post
  * handler. How often that ran is the result.
  */
-static unsigned int expect_in_copies(struct kunit *test, kprobe_fault_handler_t handler, u64 value)
+static unsigned int expect_in_copies(struct kunit *test, kprobe_fault_handler_t handler,
+				     unsigned long value)
 {
 	unsigned int posts = 0, stepped;
 
@@ -561,7 +563,7 @@ static void fault_outside_of_handlers_is_left_alone(struct kunit *test)
 
 /* How often an interrupt has faulted, and what came of it last */
 static unsigned int interrupts;
-static u64 interrupt_value;
+static unsigned long interrupt_value;
 
 static void fault_in_interrupt(struct irq_work *unused)
 {

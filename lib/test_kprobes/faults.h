@@ -32,17 +32,17 @@ struct kprobes_fault {
 	const char *name;
 	void *insn;
 	void *next;
-	u64 (*call)(u64 x);
+	unsigned long (*call)(unsigned long x);
 	size_t reg;
-	u64 bad;
-	u64 good;
-	u64 value;
+	unsigned long bad;
+	unsigned long good;
+	unsigned long value;
 	int trap;
 	bool optional;
 };
 
 /* For an address where nothing is, which only the test can find */
-#define KPROBES_UNMAPPED	(~0ULL)
+#define KPROBES_UNMAPPED	(~0UL)
 
 #define KPROBES_VALUE		0x600d
 
@@ -52,7 +52,7 @@ struct kprobes_fault {
  * kprobes_trap(), which tells the kind of fault from a fault handler's trapnr;
  * and kprobes_same_registers(), where neither flags nor instruction pointer count.
  */
-#if defined(CONFIG_X86_64)
+#if defined(CONFIG_X86)
 #include "faults_x86.h"
 #elif defined(CONFIG_ARM64)
 #include "faults_arm64.h"

@@ -9,7 +9,7 @@
 #include <asm/esr.h>
 #include <asm/ptrace.h>
 
-static inline u64 kprobes_fixed(const struct kprobes_fault *fault)
+static inline unsigned long kprobes_fixed(const struct kprobes_fault *fault)
 {
 	return -EFAULT;
 }
@@ -34,7 +34,7 @@ static inline bool kprobes_same_registers(const struct pt_regs *a, const struct 
 }
 
 #define KPROBES_FAULTY(function, insn)					\
-u64 function(u64 x);							\
+unsigned long function(unsigned long x);				\
 extern u8 function##_insn[] asm(".Lkprobes_step_" #function "_insn");	\
 extern u8 function##_next[] asm(".Lkprobes_step_" #function "_next");	\
 asm("	.pushsection .text, \"ax\"\n"					\
@@ -55,7 +55,7 @@ KPROBES_FAULTY(kprobes_load, "ldr x0, [x0]");
 /* Does not like an operand that goes over a multiple of 16. */
 KPROBES_FAULTY(kprobes_load_ordered, "ldar x0, [x0]");
 
-static const u64 kprobes_words[4] __aligned(16) = { KPROBES_VALUE };
+static const unsigned long kprobes_words[4] __aligned(16) = { KPROBES_VALUE };
 
 #define KPROBES_FAULT(what, function)					\
 	.name = what,							\

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* x86_64 half of faults.h: see there */
+/* x86 half of faults.h: see there */
 #ifndef _LIB_TEST_KPROBES_FAULTS_X86_H
 #define _LIB_TEST_KPROBES_FAULTS_X86_H
 
@@ -12,7 +12,7 @@
 #include <asm/trapnr.h>
 
 /* This kind of fixup leaves the vector in the register for return values. */
-static inline u64 kprobes_fixed(const struct kprobes_fault *fault)
+static inline unsigned long kprobes_fixed(const struct kprobes_fault *fault)
 {
 	return fault->trap;
 }
@@ -22,14 +22,20 @@ static inline int kprobes_trap(int trapnr)
 	return trapnr;
 }
 
+#ifdef CONFIG_X86_64
+#define KPROBES_GENERAL_SIZE	offsetof(struct pt_regs, orig_ax)
+#else
+#define KPROBES_GENERAL_SIZE	offsetof(struct pt_regs, ds)
+#endif
+
 /* The general ones come first; the stack pointer is behind what traps differ in. */
 static inline bool kprobes_same_registers(const struct pt_regs *a, const struct pt_regs *b)
 {
-	return !memcmp(a, b, offsetof(struct pt_regs, orig_ax)) && a->sp == b->sp;
+	return !memcmp(a, b, KPROBES_GENERAL_SIZE) && a->sp == b->sp;
 }
 
 #define KPROBES_FAULTY(function, before, insn, after)			\
-u64 function(u64 x);							\
+unsigned long function(unsigned long x);				\
 extern u8 function##_insn[] asm(".Lkprobes_step_" #function "_insn");	\
 extern u8 function##_next[] asm(".Lkprobes_step_" #function "_next");	\
 asm("	.pushsection .text, \"ax\"\n"					\
@@ -49,30 +55,36 @@ KPROBES_STEP(#function "_next")						\
 	_ASM_EXTABLE_FAULT(1b, 2b)					\
 "	.popsection\n")
 
-KPROBES_FAULTY(kprobes_load, "", "movq (%rdi), %rax", "");
+KPROBES_FAULTY(kprobes_load, "", "mov (%" _ASM_ARG1 "), %" _ASM_AX, "");
 
+#ifdef CONFIG_X86_64
 /* Relative to this register a bad address is a fault of the stack segment. */
 KPROBES_FAULTY(kprobes_load_by_rbp, "xchgq %rdi, %rbp\n", "movq (%rbp), %rax",
 	       "xchgq %rdi, %rbp\n");
+#endif
 
-KPROBES_FAULTY(kprobes_divide, "movl $1000, %eax\n xorl %edx, %edx\n", "divl %edi", "");
+KPROBES_FAULTY(kprobes_divide,
+	       "mov %" _ASM_ARG1 ", %" _ASM_CX "\n movl $1000, %eax\n xorl %edx, %edx\n",
+	       "divl %ecx", "");
 
 /* Reads a control register that there is not. */
 KPROBES_FAULTY(kprobes_undefined, "", ".byte 0x0f, 0x20, 0xc8", "");
 
 /* Its copy is not the same instruction. */
-KPROBES_FAULTY(kprobes_call_by_pointer, FRAME_BEGIN, ANNOTATE_RETPOLINE_SAFE "callq *(%rdi)",
-	       FRAME_END);
+KPROBES_FAULTY(kprobes_call_by_pointer, FRAME_BEGIN,
+	       ANNOTATE_RETPOLINE_SAFE "call *(%" _ASM_ARG1 ")", FRAME_END);
 
-static u64 kprobes_called(void)
+static unsigned long kprobes_called(void)
 {
 	return KPROBES_VALUE;
 }
 
-static const u64 kprobes_word = KPROBES_VALUE;
-static u64 (*const kprobes_pointer)(void) = kprobes_called;
+static const unsigned long kprobes_word = KPROBES_VALUE;
+static unsigned long (*const kprobes_pointer)(void) = kprobes_called;
 
+#ifdef CONFIG_X86_64
 #define KPROBES_NON_CANONICAL	BIT_ULL(63)
+#endif
 
 #define KPROBES_FAULT(what, function, register)				\
 	.name = what,							\
@@ -83,13 +95,14 @@ static u64 (*const kprobes_pointer)(void) = kprobes_called;
 
 static const struct kprobes_fault kprobes_faults_table[] = {
 	{
-		KPROBES_FAULT("load", kprobes_load, di),
+		KPROBES_FAULT("load", kprobes_load, KPROBES_ARGUMENT),
 		.bad = KPROBES_UNMAPPED,
 		.good = (unsigned long)&kprobes_word,
 		.value = KPROBES_VALUE,
 		.trap = X86_TRAP_PF,
+#ifdef CONFIG_X86_64
 	}, {
-		KPROBES_FAULT("load from no address", kprobes_load, di),
+		KPROBES_FAULT("load from no address", kprobes_load, KPROBES_ARGUMENT),
 		.bad = KPROBES_NON_CANONICAL,
 		.good = (unsigned long)&kprobes_word,
 		.value = KPROBES_VALUE,
@@ -101,17 +114,18 @@ static const struct kprobes_fault kprobes_faults_table[] = {
 		.value = KPROBES_VALUE,
 		.trap = X86_TRAP_SS,
 		.optional = true,
+#endif
 	}, {
-		KPROBES_FAULT("division", kprobes_divide, di),
+		KPROBES_FAULT("division", kprobes_divide, cx),
 		.bad = 0,
 		.good = 8,
 		.value = 125,
 		.trap = X86_TRAP_DE,
 	}, {
-		KPROBES_FAULT("undefined instruction", kprobes_undefined, di),
+		KPROBES_FAULT("undefined instruction", kprobes_undefined, KPROBES_ARGUMENT),
 		.trap = X86_TRAP_UD,
 	}, {
-		KPROBES_FAULT("call by pointer", kprobes_call_by_pointer, di),
+		KPROBES_FAULT("call by pointer", kprobes_call_by_pointer, KPROBES_ARGUMENT),
 		.bad = KPROBES_UNMAPPED,
 		.good = (unsigned long)&kprobes_pointer,
 		.value = KPROBES_VALUE,
