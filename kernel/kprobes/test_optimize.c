@@ -36,7 +36,7 @@ struct kprobes_jump {
  * of whose instructions the n-th adds 1 << n to the result. Where a jump covers more
  * than the probed instruction, functions with text that is patched as well.
  */
-#if defined(CONFIG_X86_64)
+#if defined(CONFIG_X86)
 #include "../../lib/test_kprobes/jumps_x86.h"
 #elif defined(CONFIG_ARM64)
 #include "../../lib/test_kprobes/jumps_arm64.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* x86_64 half of test_optimize.c: see there */
+/* x86 half of test_optimize.c: see there */
 #ifndef _LIB_TEST_KPROBES_JUMPS_X86_H
 #define _LIB_TEST_KPROBES_JUMPS_X86_H
 
@@ -27,11 +27,18 @@
 /* --- registers --- */
 
 /* As in struct pt_regs, which has these first */
+#ifdef CONFIG_X86_64
 #define KPROBES_REGS		15
-#define KPROBES_REGS_SEEN	KPROBES_REGS
 #define KPROBES_REG_RESULT	10
 #define KPROBES_REG_MEMORY	13
 #define KPROBES_REG_ARGUMENT	14
+#else
+#define KPROBES_REGS		7
+#define KPROBES_REG_RESULT	6
+#define KPROBES_REG_MEMORY	3
+#define KPROBES_REG_ARGUMENT	4
+#endif
+#define KPROBES_REGS_SEEN	KPROBES_REGS
 
 #define KPROBES_FLAGS		(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF | \
 				 X86_EFLAGS_ZF | X86_EFLAGS_SF | X86_EFLAGS_DF | \
@@ -56,6 +63,7 @@ asm("	.pushsection .text, \"ax\"\n"
 "	.type kprobes_jump_run, @function\n"
 "kprobes_jump_run:\n"
 	ASM_ENDBR
+#ifdef CONFIG_X86_64
 "	push %rbp; push %rbx; push %r12; push %r13; push %r14; push %r15\n"
 "	push %rsi\n"
 "	push %rdi\n"
@@ -82,6 +90,29 @@ asm("	.pushsection .text, \"ax\"\n"
 "	popfq\n"
 "	add $8, %rsp\n"
 "	pop %r15; pop %r14; pop %r13; pop %r12; pop %rbx; pop %rbp\n"
+#else
+"	push %ebp; push %ebx; push %esi; push %edi\n"
+"	push %edx\n"
+"	push %eax\n"
+"	push 7*4(%eax)\n"
+"	popf\n"
+"	mov 0*4(%eax), %ebx; mov 1*4(%eax), %ecx; mov 2*4(%eax), %edx\n"
+"	mov 3*4(%eax), %esi; mov 4*4(%eax), %edi; mov 5*4(%eax), %ebp\n"
+"	mov 6*4(%eax), %eax\n"
+	ANNOTATE_RETPOLINE_SAFE
+"	call *4(%esp)\n"
+"	xchg %eax, (%esp)\n"
+"	mov %ebx, 0*4(%eax); mov %ecx, 1*4(%eax); mov %edx, 2*4(%eax)\n"
+"	mov %esi, 3*4(%eax); mov %edi, 4*4(%eax); mov %ebp, 5*4(%eax)\n"
+"	pop 6*4(%eax)\n"
+"	pushf\n"
+"	pop 7*4(%eax)\n"
+"	push 7*4(%eax)\n"
+"	btrl $10, (%esp)\n"
+"	popf\n"
+"	add $4, %esp\n"
+"	pop %edi; pop %esi; pop %ebx; pop %ebp\n"
+#endif
 	ASM_RET
 "	.size kprobes_jump_run, . - kprobes_jump_run\n"
 "	.popsection\n"
@@ -150,42 +181,52 @@ asm("	.pushsection .text, \"ax\"\n"					\
 "	.size " #function ", . - " #function "\n"			\
 "	.popsection\n")
 
-#define KPROBES_NOP4	"nopl 0(%rax)\n"
+/* In the place of a REX prefix, and without effect */
+#ifdef CONFIG_X86_64
+#define KPROBES_REX	""
+#else
+#define KPROBES_REX	".byte 0x3e\n"
+#endif
+
+#define KPROBES_NOP4	"nopl 0(%" _ASM_AX ")\n"
 
 KPROBES_JUMP(kprobes_jump_boosted, "lfence; nop; nop");
-KPROBES_JUMP(kprobes_jump_emulated, "nopl 0(%rax, %rax); nop");
-KPROBES_JUMP(kprobes_jump_add, "add %rdi, %rax; nop; nop");
-KPROBES_JUMP(kprobes_jump_move, "mov %rdi, %rax; nop; nop");
-KPROBES_JUMP(kprobes_jump_load, "mov 8(%rsi), %rax; nop");
-KPROBES_JUMP(kprobes_jump_store, "mov %rdi, (%rsi); nop; nop");
-KPROBES_JUMP(kprobes_jump_modify, "add %rdi, (%rsi); nop; nop");
-KPROBES_JUMP(kprobes_jump_relative, "add .Lkprobes_five(%rip), %eax");
-KPROBES_JUMP(kprobes_jump_push, "push %rsi\n" KPROBES_NOP4 "pop %rax");
-KPROBES_JUMP(kprobes_jump_pop, "push %rsi; pop %rax\n" KPROBES_NOP4);
-KPROBES_JUMP(kprobes_jump_push_rsp, "push %rsp\n" KPROBES_NOP4 "pop %rax");
-KPROBES_JUMP(kprobes_jump_push_flags, "pushfq\n" KPROBES_NOP4 "pop %rax");
-KPROBES_JUMP(kprobes_jump_push_memory, "pushq 8(%rsi)\n" KPROBES_NOP4 "pop %rax");
-KPROBES_JUMP(kprobes_jump_pop_memory, "push %rdi; popq (%rsi)\n" KPROBES_NOP4);
+KPROBES_JUMP(kprobes_jump_emulated, "nopl 0(%" _ASM_AX ", %" _ASM_AX "); nop");
+KPROBES_JUMP(kprobes_jump_add, "add %" _ASM_DI ", %" _ASM_AX "; nop; nop; nop");
+KPROBES_JUMP(kprobes_jump_move, "mov %" _ASM_DI ", %" _ASM_AX "; nop; nop; nop");
+KPROBES_JUMP(kprobes_jump_load, "mov 8(%" _ASM_SI "), %" _ASM_AX "; nop; nop");
+KPROBES_JUMP(kprobes_jump_store, "mov %" _ASM_DI ", (%" _ASM_SI "); nop; nop; nop");
+KPROBES_JUMP(kprobes_jump_modify, "add %" _ASM_DI ", (%" _ASM_SI "); nop; nop; nop");
+KPROBES_JUMP(kprobes_jump_relative, "add " KPROBES_DATA(".Lkprobes_five") ", %eax");
+KPROBES_JUMP(kprobes_jump_push, "push %" _ASM_SI "\n" KPROBES_NOP4 "pop %" _ASM_AX);
+KPROBES_JUMP(kprobes_jump_pop, "push %" _ASM_SI "; pop %" _ASM_AX "\n" KPROBES_NOP4);
+KPROBES_JUMP(kprobes_jump_push_rsp, "push %" _ASM_SP "\n" KPROBES_NOP4 "pop %" _ASM_AX);
+KPROBES_JUMP(kprobes_jump_push_flags, "pushf\n" KPROBES_NOP4 "pop %" _ASM_AX);
+KPROBES_JUMP(kprobes_jump_push_memory,
+	     __ASM_SIZE(push) " 8(%" _ASM_SI ")\n" KPROBES_NOP4 "pop %" _ASM_AX);
+KPROBES_JUMP(kprobes_jump_pop_memory,
+	     "push %" _ASM_DI "; " __ASM_SIZE(pop) " (%" _ASM_SI ")\n" KPROBES_NOP4);
 KPROBES_JUMP(kprobes_jump_call, FRAME_BEGIN "call kprobes_seven\n" FRAME_END);
-KPROBES_JUMP(kprobes_jump_if_short, "je 1f; inc %eax; nop; 1:");
-KPROBES_JUMP(kprobes_jump_if, ".byte 0x0f, 0x84; .long 1f - . - 4; inc %eax; 1:");
-KPROBES_JUMP(kprobes_jump_short, "je 2f; jmp 1f; nop; nop; nop; 2: inc %eax; 1:");
-KPROBES_JUMP(kprobes_jump_jump, "je 2f; .byte 0xe9; .long 1f - . - 4; 2: inc %eax; 1:");
+KPROBES_JUMP(kprobes_jump_if_short, "je 1f; add $1, %eax; 1:");
+KPROBES_JUMP(kprobes_jump_if, ".byte 0x0f, 0x84; .long 1f - . - 4; add $1, %eax; 1:");
+KPROBES_JUMP(kprobes_jump_short, "je 2f; jmp 1f; nop; nop; nop; 2: add $1, %eax; 1:");
+KPROBES_JUMP(kprobes_jump_jump, "je 2f; .byte 0xe9; .long 1f - . - 4; 2: add $1, %eax; 1:");
 KPROBES_JUMP(kprobes_jump_return,
-	     "je 1f\n" ANNOTATE_RETPOLINE_SAFE "ret; nop; nop; nop; nop; 1: inc %eax");
+	     "je 1f\n" ANNOTATE_RETPOLINE_SAFE "ret; nop; nop; nop; nop; 1: add $1, %eax");
 
 /* What is covered besides the probed instruction */
-KPROBES_JUMP(kprobes_jump_1112, "push %rdi; pop %rax; nop; mov %eax, %edx");
+KPROBES_JUMP(kprobes_jump_1112, "push %" _ASM_DI "; pop %" _ASM_AX "; nop; mov %eax, %edx");
 KPROBES_JUMP(kprobes_jump_222, "mov %edi, %eax; add %esi, %eax; xor %ecx, %eax");
 KPROBES_JUMP(kprobes_jump_4_15,
-	     "lea 3(%rdi), %rax\n"
+	     KPROBES_REX "lea 3(%" _ASM_DI "), %" _ASM_AX "\n"
 	     ".byte 0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0x2e\n"
-	     "lea 0x11223344(%rax, %rdi, 8), %rcx");
-KPROBES_JUMP(kprobes_jump_then_if, "test %edi, %edi; je 1f; inc %eax; 1:");
+	     KPROBES_REX "lea 0x11223344(%" _ASM_AX ", %" _ASM_DI ", 8), %" _ASM_CX);
+KPROBES_JUMP(kprobes_jump_then_if, "test %edi, %edi; je 1f; add $1, %eax; 1:");
 KPROBES_JUMP(kprobes_jump_then_call,
 	     FRAME_BEGIN "mov %edi, %eax; call kprobes_seven\n" FRAME_END);
-KPROBES_JUMP(kprobes_jump_then_relative, "mov %edi, %eax; add .Lkprobes_five(%rip), %eax");
-KPROBES_JUMP(kprobes_jump_then_return, "lea 8(%rdi), %rax");
+KPROBES_JUMP(kprobes_jump_then_relative,
+	     "mov %edi, %eax; add " KPROBES_DATA(".Lkprobes_five") ", %eax");
+KPROBES_JUMP(kprobes_jump_then_return, KPROBES_REX "lea 8(%" _ASM_DI "), %" _ASM_AX);
 
 static const struct kprobes_jump kprobes_jumps[] = {
 	{ "boosted", kprobes_jump_boosted, 0, "boost" },
@@ -223,15 +264,16 @@ KPROBES_JUMP(kprobes_jump_bits,
 
 /* --- where no jump may be --- */
 
-KPROBES_JUMP(kprobes_jump_target, "je 1f; nop; 1: inc %eax; inc %eax");
+KPROBES_JUMP(kprobes_jump_target, "je 1f; nop; 1: add $1, %eax; add $1, %eax");
 KPROBES_JUMP(kprobes_jump_parted,
-	     "je kprobes_jump_parted.cold; nop; .Lkprobes_jump_back: inc %eax; inc %eax");
+	     "je kprobes_jump_parted.cold; nop; .Lkprobes_jump_back: add $1, %eax; add $1, %eax");
 KPROBES_JUMP(kprobes_jump_fixup,
-	     "1: mov (%rsi), %rax; nop; 2: inc %eax; inc %eax\n" _ASM_EXTABLE(1b, 2b));
-KPROBES_JUMP(kprobes_jump_end, "nop; nop; kprobes_jump_behind: inc %eax; inc %eax");
+	     "1: mov (%" _ASM_SI "), %" _ASM_AX "; nop; 2: add $1, %eax; add $1, %eax\n"
+	     _ASM_EXTABLE(1b, 2b));
+KPROBES_JUMP(kprobes_jump_end, "nop; nop; kprobes_jump_behind: add $1, %eax; add $1, %eax");
 KPROBES_JUMP(kprobes_jump_bug, "nop; je 1f; ud2; 1:");
 KPROBES_JUMP(kprobes_jump_indirect,
-	     "je 1f; nop\n" ANNOTATE_RETPOLINE_SAFE "jmp *%rax; nop; nop; 1:");
+	     "je 1f; nop\n" ANNOTATE_RETPOLINE_SAFE "jmp *%" _ASM_AX "; nop; nop; 1:");
 
 asm("	.pushsection .text, \"ax\"\n"
 "	.type kprobes_jump_parted.cold, @function\n"
@@ -263,6 +305,8 @@ static noinline __noclone unsigned long kprobes_jump_label(unsigned long x)
 	return x;
 }
 
+/* Elsewhere no text is patched but a trampoline's. */
+#ifdef CONFIG_HAVE_STATIC_CALL_INLINE
 static unsigned long kprobes_jump_called(unsigned long x)
 {
 	return x + 1;
@@ -275,10 +319,13 @@ static noinline __noclone unsigned long kprobes_jump_static_call(unsigned long x
 	asm volatile("nop" : "+r" (x) : : "memory");
 	return static_call(kprobes_jump_static)(x) + 1;
 }
+#endif
 
 static unsigned long (*const kprobes_patched[])(unsigned long x) = {
 	kprobes_jump_label,
+#ifdef CONFIG_HAVE_STATIC_CALL_INLINE
 	kprobes_jump_static_call,
+#endif
 };
 
 static inline bool kprobes_is_patched(void *addr)

@@ -40,7 +40,7 @@ static inline void flush_insn_slot(struct kprobe *p)
  *               the instruction can be boosted, else by an int3
  *   offset 32   only where the first is boosted: a copy for hits that a post
  *               handler has to see, followed by a call of what runs it and the
- *               address of the site; on 32 bits by an int3
+ *               address of the site
  *   offset 64   only on 64 bits, where there is one: a thunk
  *
  * A copy is at most 15 bytes of instruction and 5 bytes of jump or call.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Hits that no trap led to: by the jump to a detour, and by the end of a copy
- * that a post handler is to see. The assembly part is detour_entry.S.
+ * that a post handler is to see. The assembly parts are detour_entry_{32,64}.S.
  *
  * The registers are on the probed code's own stack, right below the word that
  * says where to go on. An emulated push overwrites that word, which then is of no
@@ -9,14 +9,14 @@
  */
 #include <linux/kprobes.h>
 #include <linux/kprobes_hit.h>
-#include <linux/linkage.h>
 #include <linux/preempt.h>
 #include <asm/ptrace.h>
 
 #include "common.h"
 
-asmlinkage bool kprobe_detour_hit(struct pt_regs *regs, struct kprobe *p);
-asmlinkage bool kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p);
+/* Called from assembly with their arguments in registers, on 32 bits too. */
+bool kprobe_detour_hit(struct pt_regs *regs, struct kprobe *p);
+bool kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p);
 
 /* The word above the registers is the last on the stack that is not the code's. */
 static __always_inline bool sp_changed(struct pt_regs *regs)
@@ -60,7 +60,7 @@ NOKPROBE_SYMBOL(some_way_out);
  * Context: any; preemption as in the probed code.
  * Return: true when all of @regs has to be loaded to go on.
  */
-asmlinkage bool kprobe_detour_hit(struct pt_regs *regs, struct kprobe *p)
+bool kprobe_detour_hit(struct pt_regs *regs, struct kprobe *p)
 {
 	enum kprobe_hit what;
 	bool all = false;
@@ -86,7 +86,7 @@ NOKPROBE_SYMBOL(kprobe_detour_hit);
  * Context: any; preemption as in the probed code.
  * Return: true when all of @regs has to be loaded to go on.
  */
-asmlinkage bool kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p)
+bool kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p)
 {
 	bool all;
 

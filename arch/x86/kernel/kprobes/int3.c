@@ -59,11 +59,8 @@ static void jump_back(struct tail tail, const struct kprobe *p)
 			p->addr + p->ainsn.emulation.length, JMP32_INSN_SIZE);
 }
 
-/* On 32 bits an int3 is the only way to the post handlers. */
 static void run_post_handlers(struct tail tail, const struct kprobe *p)
 {
-	if (!IS_ENABLED(CONFIG_OPTPROBES))
-		return;
 	__text_gen_insn(tail.image, CALL_INSN_OPCODE, tail.run_at, kprobe_tail_entry,
 			CALL_INSN_SIZE);
 	put_unaligned((unsigned long)p, (unsigned long *)(tail.image + CALL_INSN_SIZE));
@@ -253,7 +250,7 @@ const char *arch_kprobe_path(struct kprobe *p)
 		return "boost";
 	if (p->ainsn.emulation.fn)
 		return "emulate";
-	return p->ainsn.boosted && IS_ENABLED(CONFIG_OPTPROBES) ? "boost" : "step";
+	return p->ainsn.boosted ? "boost" : "step";
 }
 
 /* The int3 behind a copy: the instruction is done. */
