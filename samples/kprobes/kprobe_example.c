@@ -29,6 +29,10 @@ static int show_registers(struct kprobe *p, struct pt_regs *regs)
 	pr_info("%s entered by %s (pid %d): sp=%lx flags=%lx rdi=%lx rsi=%lx rdx=%lx\n",
 		p->symbol_name, current->comm, current->pid, regs->sp, regs->flags, regs->di,
 		regs->si, regs->dx);
+#elif defined(CONFIG_X86_32)
+	pr_info("%s entered by %s (pid %d): sp=%lx flags=%lx eax=%lx edx=%lx ecx=%lx\n",
+		p->symbol_name, current->comm, current->pid, regs->sp, regs->flags, regs->ax,
+		regs->dx, regs->cx);
 #elif defined(CONFIG_ARM64)
 	pr_info("%s entered by %s (pid %d): sp=%llx pstate=%llx x0=%llx x1=%llx x2=%llx\n",
 		p->symbol_name, current->comm, current->pid, regs->sp, regs->pstate, regs->regs[0],

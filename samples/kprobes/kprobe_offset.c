@@ -34,14 +34,19 @@ MODULE_PARM_DESC(reg, "register to show (default: the one for return values)");
 /* Where in struct pt_regs the register is */
 static size_t reg_at;
 
-#if defined(CONFIG_X86_64)
+#if defined(CONFIG_X86)
 
+#ifdef CONFIG_X86_64
 #define RETURN_REGISTER	"rax"
+#else
+#define RETURN_REGISTER	"eax"
+#endif
 
 static const struct {
 	const char *name;
 	size_t at;
 } registers[] = {
+#ifdef CONFIG_X86_64
 	{ "rax", offsetof(struct pt_regs, ax) },	{ "rbx", offsetof(struct pt_regs, bx) },
 	{ "rcx", offsetof(struct pt_regs, cx) },	{ "rdx", offsetof(struct pt_regs, dx) },
 	{ "rsi", offsetof(struct pt_regs, si) },	{ "rdi", offsetof(struct pt_regs, di) },
@@ -50,6 +55,12 @@ static const struct {
 	{ "r10", offsetof(struct pt_regs, r10) },	{ "r11", offsetof(struct pt_regs, r11) },
 	{ "r12", offsetof(struct pt_regs, r12) },	{ "r13", offsetof(struct pt_regs, r13) },
 	{ "r14", offsetof(struct pt_regs, r14) },	{ "r15", offsetof(struct pt_regs, r15) },
+#else
+	{ "eax", offsetof(struct pt_regs, ax) },	{ "ebx", offsetof(struct pt_regs, bx) },
+	{ "ecx", offsetof(struct pt_regs, cx) },	{ "edx", offsetof(struct pt_regs, dx) },
+	{ "esi", offsetof(struct pt_regs, si) },	{ "edi", offsetof(struct pt_regs, di) },
+	{ "ebp", offsetof(struct pt_regs, bp) },	{ "esp", offsetof(struct pt_regs, sp) },
+#endif
 };
 
 static int __init find_register(void)

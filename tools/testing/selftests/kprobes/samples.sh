@@ -35,6 +35,7 @@ check "kprobe_example shows each fork" \
 	[ "$(log | grep -c 'kprobe_example: kernel_clone entered by')" -ge 2 ]
 case $(uname -m) in
 x86_64)	check "with its registers" logged 'entered by .* sp=[0-9a-f]* .*rdi=[0-9a-f]*' ;;
+i?86)	check "with its registers" logged 'entered by .* sp=[0-9a-f]* .*eax=[0-9a-f]*' ;;
 aarch64) check "with its registers" logged 'entered by .* sp=[0-9a-f]* .*x0=[0-9a-f]*' ;;
 esac
 check "kprobe_example's probe leaves with it" fails listed kernel_clone
@@ -51,6 +52,7 @@ check "kprobe_offset shows a value at the entry" \
 	logged 'at kernel_clone+0x0: [^=]* = 0x'
 case $(uname -m) in
 x86_64)	first=rdi ;;
+i?86)	first=eax ;;
 aarch64) first=x0 ;;
 *)	first= ;;
 esac
