@@ -20,6 +20,7 @@ check "every line has a range and a symbol" fails grep -v "$line" $blacklist
 check "NOKPROBE_SYMBOL() puts functions on it" on_blacklist notify_die
 case $(uname -m) in
 x86_64)	check "entry code is on it" on_blacklist entry_SYSCALL_64 ;;
+i?86)	check "entry code is on it" on_blacklist entry_INT80_32 ;;
 aarch64) check "entry code is on it" on_blacklist vectors ;;
 esac
 check "what is on it is refused" fails can_define "p:kp/no notify_die"

@@ -41,12 +41,15 @@ if load kretprobe_example; then
 	unload kretprobe_example
 	refused "a return probe on nothing" '2\|ENOENT' no_such_function+0x0 'no such symbol$' \
 		kretprobe_example func=no_such_function
-	[ "$(uname -m)" != x86_64 ] ||
+	case $(uname -m) in
+	x86_64|i?86)
 		refused "one where stacks are switched" '22\|EINVAL' __switch_to+0x0 \
 			'the function returns on another stack$' kretprobe_example func=__switch_to
+		;;
+	esac
 fi
 case $(uname -m) in
-x86_64|aarch64)
+x86_64|i?86|aarch64)
 	refused "an address inside an instruction" '84\|EILSEQ' kernel_clone+0x1 \
 		'not the start of an instruction$' kprobe_offset offset=1
 	;;

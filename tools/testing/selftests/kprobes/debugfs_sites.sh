@@ -90,7 +90,7 @@ jump)	check_is "nothing keeps a jump from a faster way" "$(value why "$middle")"
 *)	check "what is no jump says why" [ "$(value why "$middle")" != - ] ;;
 esac
 case $(uname -m) in
-x86_64|aarch64)
+x86_64|i?86|aarch64)
 	case $(value path "$middle") in
 	boost|jump)	path=fast ;;
 	*)		path=slow ;;

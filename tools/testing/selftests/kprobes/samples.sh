@@ -138,19 +138,28 @@ survives()
 	check "and tells how often" logged 'removed, [1-9][0-9]* faults survived'
 }
 
-case $(uname -m) in
-x86_64|aarch64)
+# What the kernel's banner begins with, as a word
+linux_ve=0x65762078756e694c
+linux=0x756e694c
+
+machine=$(uname -m)
+case $machine in
+x86_64|i?86|aarch64)
 	try kprobe_fault
 	check_is "kprobe_fault has a probe" $was_listed yes
 	survives "a NULL pointer" 0x0
-	survives "an address that is not mapped" 0xffffffffffffff00
-	survives "an address that cannot be mapped" 0xdead000000000000
+	case $machine in
+	i?86)	begins=$linux
+		survives "an address that is not mapped" 0xffffff00 ;;
+	*)	begins=$linux_ve
+		survives "an address that is not mapped" 0xffffffffffffff00
+		survives "an address that cannot be mapped" 0xdead000000000000 ;;
+	esac
 	banner=$(sed -n 's/ [A-Za-z] linux_banner$//p' /proc/kallsyms)
 	if [ -n "$banner" ]; then
 		try kprobe_fault "address=0x$banner"
-		# "Linux ve"
 		check "kprobe_fault reads what is there" \
-			logged 'entered by .*: 0x65762078756e694c is at address 0x'
+			logged "entered by .*: $begins is at address 0x"
 		check "and has survived nothing" logged 'removed, 0 faults survived'
 	fi
 	check "a symbol that is not there is refused" refused kprobe_fault symbol=no_such_function

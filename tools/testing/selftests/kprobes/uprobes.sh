@@ -17,17 +17,21 @@ number()
 	od -A n -t "u$2" -j "$1" -N "$2" "$program" | tr -d ' '
 }
 
-# Where the program's entry is in its file
+# Where the program's entry is in its file; there are two classes of them.
 entry()
 {
-	address=$(number 24 8)
-	header=$(number 32 8)
-	size=$(number 54 2)
-	for i in $(seq "$(number 56 2)"); do
+	case $(number 4 1) in
+	1)	word=4 sizes=42 offset_at=4 start_at=8 length_at=16 ;;
+	*)	word=8 sizes=54 offset_at=8 start_at=16 length_at=32 ;;
+	esac
+	address=$(number 24 $word)
+	header=$(number $((24 + word)) $word)
+	size=$(number $sizes 2)
+	for i in $(seq "$(number $((sizes + 2)) 2)"); do
 		type=$(number $((header)) 4)
-		offset=$(number $((header + 8)) 8)
-		start=$(number $((header + 16)) 8)
-		length=$(number $((header + 32)) 8)
+		offset=$(number $((header + offset_at)) $word)
+		start=$(number $((header + start_at)) $word)
+		length=$(number $((header + length_at)) $word)
 		if [ "$type" = 1 ] && [ "$address" -ge "$start" ] &&
 		   [ "$address" -lt $((start + length)) ]; then
 			echo $((address - start + offset))
