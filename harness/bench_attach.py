@@ -35,6 +35,27 @@ def read(path):
     return found
 
 
+def read_events(path):
+    """{what: centiseconds} for all the events together, and how many there were"""
+    if not os.path.exists(path):
+        return {}
+    with open(path, errors="replace") as log:
+        for line in log:
+            if "kprobe_bench: events=" in line:
+                return {key: int(value) for key, value in re.findall(r"(\w+)=(\d+)", line)}
+    return {}
+
+
+def print_events(title, both):
+    print(f"\n{title}")
+    for which in KERNELS:
+        got = both[which]
+        if got:
+            phases = [f"{key} {value / 100:.2f} s" for key, value in got.items() if key != "events"]
+            total = sum(value for key, value in got.items() if key != "events")
+            print(f"{which:<8}  {got['events']} events: {', '.join(phases)}; together {total / 100:.2f} s")
+
+
 def print_table(title, both):
     head = ["", *(f"{which} {what}" for what in WHAT.values() for which in KERNELS)]
     rows = []
@@ -63,6 +84,9 @@ def main():
         result[name] = {which: [{"kind": kind, "probes": probes, "batch": bool(batch), **sums}
                                 for (kind, probes, batch), sums in kernel.items()]
                         for which, kernel in both.items()}
+        events = {which: read_events(os.path.join(directory, f"{which}.{name}.log")) for which in KERNELS}
+        print_events(f"{arch}, {title.split(':')[0]}: events of tracefs at function entries", events)
+        result[name]["events"] = events
     with open(os.path.join(directory, "attach.json"), "w") as file:
         json.dump(result, file, indent=1)
 
