@@ -46,6 +46,23 @@ def read_events(path):
     return {}
 
 
+def read_waits(path):
+    """[{wait, set, probes, times, alone, longest}], the last two in nanoseconds"""
+    if not os.path.exists(path):
+        return []
+    with open(path, errors="replace") as log:
+        rows = [dict(re.findall(r"(\w+)=(\w+)", line)) for line in log if "kprobe_bench: wait=" in line]
+    return [{key: int(value) if value.isdigit() else value for key, value in row.items()} for row in rows]
+
+
+def print_waits(title, both):
+    print(f"\n{title}")
+    for which in KERNELS:
+        for row in both[which]:
+            print(f"{which:<8}  {row['probes']:,} by {KINDS[row['wait'], row['set']]}: {row['longest'] / 1e6:.2f} ms, "
+                  f"the longest of {row['times']:,}; alone {row['alone'] / 1e6:.2f} ms")
+
+
 def print_events(title, both):
     print(f"\n{title}")
     for which in KERNELS:
@@ -87,6 +104,9 @@ def main():
         events = {which: read_events(os.path.join(directory, f"{which}.{name}.log")) for which in KERNELS}
         print_events(f"{arch}, {title.split(':')[0]}: events of tracefs at function entries", events)
         result[name]["events"] = events
+        waits = {which: read_waits(os.path.join(directory, f"{which}.{name}.log")) for which in KERNELS}
+        print_waits(f"{arch}, {title.split(':')[0]}: another's register_kprobe() while a batch comes and goes", waits)
+        result[name]["waits"] = waits
     with open(os.path.join(directory, "attach.json"), "w") as file:
         json.dump(result, file, indent=1)
 

@@ -7,6 +7,9 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/vmalloc.h>
 
@@ -151,7 +154,68 @@ static int measure(struct run *r)
 	return 0;
 }
 
-static int run_one(const struct places *places, int num, bool batch)
+/* Somebody else, who registers one probe now and then. */
+struct other {
+	struct kprobe probe;
+	u64 longest;
+	unsigned int times;
+};
+
+static u64 register_other(struct other *other)
+{
+	u64 begin, took;
+
+	init_kprobe(&other->probe, site(NR_SITES - 1), PRE);
+	begin = ktime_get_ns();
+	if (register_kprobe(&other->probe))
+		return U64_MAX;
+	took = ktime_get_ns() - begin;
+	unregister_kprobe(&other->probe);
+	return took;
+}
+
+static int register_now_and_then(void *data)
+{
+	struct other *other = data;
+
+	while (!kthread_should_stop()) {
+		other->longest = max(other->longest, register_other(other));
+		other->times++;
+		usleep_range(50, 100);
+	}
+	return 0;
+}
+
+/* How long others wait for what is locked while probes come and go. */
+#define COMINGS	2
+
+static int measure_wait(struct run *r)
+{
+	struct other other = { };
+	u64 alone = register_other(&other);
+	struct task_struct *task;
+	int i, n, ret = 0;
+
+	task = kthread_run(register_now_and_then, &other, "kprobe_bench");
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	for (n = 0; n < COMINGS && !ret; n++) {
+		for (i = 0; i < r->num; i++) {
+			init_kprobe(&r->probes[i], place(r, i), PRE);
+			r->list[i] = &r->probes[i];
+		}
+		ret = attach_all(r);
+		if (!ret)
+			detach_all(r);
+	}
+	kthread_stop(task);
+	pr_info("wait=%s set=%s probes=%d times=%u alone=%llu longest=%llu\n",
+		r->places->kind, bench_set, r->num, other.times, alone, other.longest);
+	return ret;
+}
+
+static int run_one(const struct places *places, int num, bool batch,
+		   int (*measure)(struct run *r))
 {
 	struct run r = { .places = places, .num = num, .batch = batch };
 	int ret = -ENOMEM;
@@ -174,9 +238,11 @@ static int run_places(const struct places *places, int num)
 	if (num > places->num)
 		return 0;
 	if (num <= single_limit)
-		ret = run_one(places, num, false);
+		ret = run_one(places, num, false, measure);
 	if (!ret && num > 1)
-		ret = run_one(places, num, true);
+		ret = run_one(places, num, true, measure);
+	if (!ret && num == 1000)
+		ret = run_one(places, num, true, measure_wait);
 	return ret;
 }
 
