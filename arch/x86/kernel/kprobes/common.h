@@ -182,6 +182,10 @@ static __always_inline unsigned long kprobe_way_out(struct kprobe *p, unsigned l
 extern struct exception_table_entry __start___ex_table[];
 extern struct exception_table_entry __stop___ex_table[];
 
+/* detour.c, from assembly with the arguments in registers, on 32 bits too */
+bool kprobe_detour_hit(struct pt_regs *regs, struct kprobe *p);
+bool kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p);
+
 unsigned long kprobe_covered_by_copy(struct kprobe *p, unsigned long ip);
 void kprobe_recover_covered(struct kprobe *p, u8 *buf, int at, int len);
 #else

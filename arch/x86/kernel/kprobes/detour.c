@@ -14,10 +14,6 @@
 
 #include "common.h"
 
-/* Called from assembly with their arguments in registers, on 32 bits too. */
-bool kprobe_detour_hit(struct pt_regs *regs, struct kprobe *p);
-bool kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p);
-
 /* The word above the registers is the last on the stack that is not the code's. */
 static __always_inline bool sp_changed(struct pt_regs *regs)
 {
