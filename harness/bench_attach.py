@@ -36,14 +36,12 @@ def read(path):
 
 
 def read_events(path):
-    """{what: centiseconds} for all the events together, and how many there were"""
+    """[(kind, how many, {what: centiseconds for all together})]"""
     if not os.path.exists(path):
-        return {}
+        return []
     with open(path, errors="replace") as log:
-        for line in log:
-            if "kprobe_bench: events=" in line:
-                return {key: int(value) for key, value in re.findall(r"(\w+)=(\d+)", line)}
-    return {}
+        rows = [dict(re.findall(r"(\w+)=(\w+)", line)) for line in log if "kprobe_bench: events=" in line]
+    return [(row.pop("kind"), int(row.pop("events")), {what: int(took) for what, took in row.items()}) for row in rows]
 
 
 def read_waits(path):
@@ -66,11 +64,9 @@ def print_waits(title, both):
 def print_events(title, both):
     print(f"\n{title}")
     for which in KERNELS:
-        got = both[which]
-        if got:
-            phases = [f"{key} {value / 100:.2f} s" for key, value in got.items() if key != "events"]
-            total = sum(value for key, value in got.items() if key != "events")
-            print(f"{which:<8}  {got['events']} events: {', '.join(phases)}; together {total / 100:.2f} s")
+        for kind, number, took in both[which]:
+            phases = ", ".join(f"{what} {part / 100:.2f} s" for what, part in took.items())
+            print(f"{which:<8}  {number} in a function's {kind}: {phases}; together {sum(took.values()) / 100:.2f} s")
 
 
 def print_table(title, both):
@@ -102,7 +98,7 @@ def main():
                                 for (kind, probes, batch), sums in kernel.items()]
                         for which, kernel in both.items()}
         events = {which: read_events(os.path.join(directory, f"{which}.{name}.log")) for which in KERNELS}
-        print_events(f"{arch}, {title.split(':')[0]}: events of tracefs at function entries", events)
+        print_events(f"{arch}, {title.split(':')[0]}: events of tracefs", events)
         result[name]["events"] = events
         waits = {which: read_waits(os.path.join(directory, f"{which}.{name}.log")) for which in KERNELS}
         print_waits(f"{arch}, {title.split(':')[0]}: another's register_kprobe() while a batch comes and goes", waits)

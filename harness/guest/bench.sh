@@ -37,17 +37,33 @@ now()
 	echo "${up%.*}${up#*.}"
 }
 
-# 500 events of tracefs at function entries, made one by one, and switched and removed by one write
-# each: what that takes of the guest's time.
+# 500 events of tracefs, made one by one, and switched and removed by one write each: what that takes
+# of the guest's time. At function entries, or behind what ftrace patches there: of two offsets one
+# is that of an instruction, which is to be known beforehand.
 tracing=/sys/kernel/tracing
-events()
+try_events()	# OFFSET...
 {
-	awk 'NR % 20 == 0 && $1 !~ /[.]/ { print $1 }' $tracing/available_filter_functions >/tmp/functions
-	start=$(now) number=0
-	while [ $number -lt 500 ] && read -r function; do
-		echo "p:bench/on_$function $function" >>$tracing/kprobe_events 2>/dev/null || continue
-		number=$((number + 1))
-	done </tmp/functions
+	awk 'NR % 20 == 0 && $1 !~ /[.]/ { print $1 }' $tracing/available_filter_functions |
+		while read -r function; do
+			for offset; do
+				echo "p:bench/on_$function $function$offset" >>$tracing/kprobe_events || continue
+				echo "p:bench/on_$function $function$offset"
+				break
+			done 2>/dev/null
+		done | head -500 >/tmp/events
+	echo >$tracing/kprobe_events
+}
+
+events()	# KIND OFFSET...
+{
+	kind=$1
+	shift
+	try_events "$@"
+	number=$(wc -l </tmp/events)
+	start=$(now)
+	while read -r event; do
+		echo "$event" >>$tracing/kprobe_events
+	done </tmp/events
 	created=$(now)
 	echo 1 >$tracing/events/bench/enable
 	enabled=$(now)
@@ -55,7 +71,7 @@ events()
 	disabled=$(now)
 	echo >$tracing/kprobe_events
 	deleted=$(now)
-	echo "kprobe_bench: events=$number create=$((created - start)) enable=$((enabled - created))" \
+	echo "kprobe_bench: events=$number kind=$kind create=$((created - start)) enable=$((enabled - created))" \
 		"disable=$((disabled - enabled)) delete=$((deleted - disabled))"
 }
 
@@ -65,7 +81,11 @@ elif [ -n "${kpattach:-}" ]; then
 	load /modules/bench_sites_*.ko /modules/bench_entries_*.ko
 	bench off 0 "attach=$kpattach" "single_limit=$kpsingles"
 	bench on 1 "attach=$kpattach" "single_limit=$kpsingles" optimized=1
-	events
+	events entry ""
+	case $(uname -m) in
+	aarch64)	events body +8 +12 ;;
+	*)		events body +5 +9 ;;
+	esac
 else
 	load /modules/bench_sites_*.ko
 	bench off 0
