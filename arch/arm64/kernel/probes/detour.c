@@ -123,12 +123,7 @@ asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p)
 
 NOKPROBE_SYMBOL(kprobe_tail_hit);
 
-/* For the BRK of kprobe_detour_leave(). */
-struct destination {
-	unsigned long pc, pstate;
-};
-
-DEFINE_PER_CPU(struct destination, kprobe_detour_to);
+DEFINE_PER_CPU(struct kprobe_destination, kprobe_detour_to);
 
 /* What a handler may have changed of the processor's state, or a branch has. */
 #define PSTATE_FROM_REGS	(PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT | \
@@ -144,7 +139,7 @@ DEFINE_PER_CPU(struct destination, kprobe_detour_to);
  */
 bool kprobe_detour_left(struct pt_regs *regs)
 {
-	const struct destination *to = raw_cpu_ptr(&kprobe_detour_to);
+	const struct kprobe_destination *to = raw_cpu_ptr(&kprobe_detour_to);
 
 	if (regs->pc != (unsigned long)kprobe_detour_left_at)
 		return false;

@@ -4,6 +4,7 @@
 
 #include <linux/kprobes.h>
 #include <linux/linkage.h>
+#include <linux/percpu.h>
 #include <linux/types.h>
 
 #include "slot.h"
@@ -20,6 +21,13 @@ extern const __le32 kprobe_slot_template[SLOT_WORDS];
 
 asmlinkage unsigned long kprobe_detour_hit(struct pt_regs *regs, struct kprobe *p);
 asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p);
+
+/* For the BRK of kprobe_detour_leave(). */
+struct kprobe_destination {
+	unsigned long pc, pstate;
+};
+
+DECLARE_PER_CPU(struct kprobe_destination, kprobe_detour_to);
 
 bool kprobe_detour_left(struct pt_regs *regs);
 void kprobe_simulate(struct kprobe *p, struct pt_regs *regs);
