@@ -10,7 +10,8 @@
 #	debug	  KUnit and stress under KASAN, lockdep and friends
 #	clang	  KUnit on a kernel that clang built, with what gcc cannot build (arm64 only)
 #	series	  the patches give exactly our tree
-# arm64/SECTION and i386/SECTION are that section there. Without arguments: everything.
+# arm64/SECTION and i386/SECTION are that section there. Without arguments: everything, but of i386
+# KUnit only.
 # Results go to out/test/results (section, verdict, name, detail; tabs between). A boot whose
 # console shows an oops or a warning is a failure. Tests that harness/expected lists are counted
 # as skipped when they fail. Ends with "N passed, N failed"; status 1 when something failed.
@@ -184,7 +185,7 @@ count()	# VERDICT [SECTION]
 
 [ $# -gt 0 ] || set -- kunit ftrace selftests stress demo upstream debug \
 	arm64/kunit arm64/ftrace arm64/selftests arm64/stress arm64/demo arm64/upstream \
-	arm64/clang i386/kunit i386/selftests series
+	arm64/clang i386/kunit series
 : >"$results"
 start=$(date +%s)
 "$harness/tree.sh"
