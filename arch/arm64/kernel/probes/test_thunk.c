@@ -262,6 +262,18 @@ static void none_is_made_that_moves_the_stack_pointer(struct kunit *test)
 	}
 }
 
+/* Where x18 points to the shadow call stack, handlers have theirs right behind. */
+static void the_shadow_call_stack_is_left_alone(struct kunit *test)
+{
+	/* str x30, [x18], #8; ldr x30, [x18, #-8]! */
+	static const u32 insns[] = { 0xf800865e, 0xf85f8e5e };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(insns); i++)
+		KUNIT_EXPECT_EQ(test, make(test, insns[i]),
+				!IS_ENABLED(CONFIG_SHADOW_CALL_STACK));
+}
+
 static void a_fault_is_told(struct kunit *test)
 {
 	struct pt_regs regs = { .pc = 0x1000 }, at_fault = {};
@@ -313,6 +325,7 @@ static struct kunit_case thunk_cases[] = {
 	KUNIT_CASE(instructions_do_as_in_place),
 	KUNIT_CASE(the_stack_pointer_can_be_read),
 	KUNIT_CASE(none_is_made_that_moves_the_stack_pointer),
+	KUNIT_CASE(the_shadow_call_stack_is_left_alone),
 	KUNIT_CASE(a_fault_is_told),
 	KUNIT_CASE(all_rows_were_tried),
 	{ }

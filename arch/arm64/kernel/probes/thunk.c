@@ -140,9 +140,15 @@ static bool sets_flags(u32 insn)
 	return insn & 0x20000000;
 }
 
-/* A store to a pt_regs cannot take the place of changing the stack pointer. */
+/*
+ * A store to a pt_regs cannot take the place of changing the stack pointer. And
+ * where the shadow call stack ends for the probed code, it goes on for the handlers:
+ * nothing may be pushed there.
+ */
 static bool moves_stack(u32 use, u32 insn)
 {
+	if (IS_ENABLED(CONFIG_SHADOW_CALL_STACK) && use & READS(N) && number(insn, N) == 18)
+		return true;
 	if (use & D_SP && number(insn, D) == 31 && !sets_flags(insn))
 		return true;
 	return use & WRITES(N) && number(insn, N) == 31;
