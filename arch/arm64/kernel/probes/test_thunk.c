@@ -230,13 +230,12 @@ static void instructions_do_as_in_place(struct kunit *test)
 
 static void the_stack_pointer_can_be_read(struct kunit *test)
 {
-	/* add x1, sp, #16; ldr x2, [sp, #8]; cmp sp, x3, lsl #1 */
-	static const u32 insns[] = { 0x910043e1, 0xf94007e2, 0xeb2367ff };
+	/* add x1, sp, #16; cmp sp, x3, lsl #1 */
+	static const u32 insns[] = { 0x910043e1, 0xeb2367ff };
 	struct pt_regs regs = {};
 	int i;
 
 	regs.sp = (unsigned long)data;
-	*(u64 *)(data + 8) = 0x123456789abcdef0;
 
 	for (i = 0; i < ARRAY_SIZE(insns); i++) {
 		KUNIT_ASSERT_TRUE(test, make(test, insns[i]));
@@ -245,33 +244,20 @@ static void the_stack_pointer_can_be_read(struct kunit *test)
 		preempt_enable();
 	}
 	KUNIT_EXPECT_EQ(test, (u64)data + 16, regs.regs[1]);
-	KUNIT_EXPECT_EQ(test, 0x123456789abcdef0, regs.regs[2]);
 	KUNIT_EXPECT_EQ(test, (u64)data, regs.sp);
 	KUNIT_EXPECT_EQ(test, PSR_N_BIT | PSR_C_BIT, regs.pstate & (PSR_N_BIT | PSR_C_BIT));
 }
 
 static void none_is_made_that_moves_the_stack_pointer(struct kunit *test)
 {
-	/* sub sp, sp, #16; and sp, x1, #-16; stp x29, x30, [sp, #-16]!; add sp, x1, x2 */
-	static const u32 insns[] = { 0xd10043ff, 0x927cec3f, 0xa9bf7bfd, 0x8b22603f };
+	/* sub sp, sp, #16; and sp, x1, #-16; add sp, x1, x2 */
+	static const u32 insns[] = { 0xd10043ff, 0x927cec3f, 0x8b22603f };
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(insns); i++) {
 		KUNIT_EXPECT_GE(test, kprobe_find_thunk(insns[i]), 0);
 		KUNIT_EXPECT_FALSE(test, make(test, insns[i]));
 	}
-}
-
-/* Where x18 points to the shadow call stack, handlers have theirs right behind. */
-static void the_shadow_call_stack_is_left_alone(struct kunit *test)
-{
-	/* str x30, [x18], #8; ldr x30, [x18, #-8]! */
-	static const u32 insns[] = { 0xf800865e, 0xf85f8e5e };
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(insns); i++)
-		KUNIT_EXPECT_EQ(test, make(test, insns[i]),
-				!IS_ENABLED(CONFIG_SHADOW_CALL_STACK));
 }
 
 static void a_fault_is_told(struct kunit *test)
@@ -295,13 +281,11 @@ static void a_fault_is_told(struct kunit *test)
 /* The last: of each row there was a thunk. */
 static void all_rows_were_tried(struct kunit *test)
 {
-	/* Three rows say of what there is none. */
-	int row, without = 0;
+	int row;
 
 	KUNIT_ASSERT_LE(test, kprobe_nr_thunks, MAX_ROWS);
 	for (row = 0; row < kprobe_nr_thunks; row++)
-		without += !test_bit(row, rows_seen);
-	KUNIT_EXPECT_EQ(test, 3, without);
+		KUNIT_EXPECT_TRUE_MSG(test, test_bit(row, rows_seen), "row %d", row);
 }
 
 static int thunk_suite_init(struct kunit_suite *suite)
@@ -325,7 +309,6 @@ static struct kunit_case thunk_cases[] = {
 	KUNIT_CASE(instructions_do_as_in_place),
 	KUNIT_CASE(the_stack_pointer_can_be_read),
 	KUNIT_CASE(none_is_made_that_moves_the_stack_pointer),
-	KUNIT_CASE(the_shadow_call_stack_is_left_alone),
 	KUNIT_CASE(a_fault_is_told),
 	KUNIT_CASE(all_rows_were_tried),
 	{ }

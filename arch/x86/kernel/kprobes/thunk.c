@@ -169,6 +169,9 @@ int kprobe_find_thunk(struct insn *insn)
 	int opcode = kprobe_opcode(insn);
 	int i;
 
+	/* Memory may be what the hit itself has changed, the preemption count above all. */
+	if (insn->modrm.nbytes && X86_MODRM_MOD(insn->modrm.bytes[0]) != 3)
+		return -ENOENT;
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		if ((opcode & rows[i].mask) == rows[i].opcode && rows[i].exts & BIT(ext))
 			return has_prefix_but_for(insn, rows[i].what) ? -ENOENT : i;
