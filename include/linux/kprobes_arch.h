@@ -20,6 +20,7 @@
  *   arch_kprobe_level			see below
  *   ARCH_KPROBE_STATELESS		see below
  *   ARCH_KPROBE_ORDERED_STORES		see below
+ *   ARCH_KPROBE_PERCPU_OPERANDS		see below
  *   arch_kprobe_may_own_fault		see below
  *   arch_kprobe_path			see below
  *   arch_kprobe_may_be_bug		see below
@@ -35,6 +36,14 @@
  */
 #ifndef ARCH_KPROBE_ORDERED_STORES
 #define ARCH_KPROBE_ORDERED_STORES	0
+#endif
+
+/*
+ * Instructions have operands in per-CPU data, where others have to find out first
+ * where that is.
+ */
+#ifndef ARCH_KPROBE_PERCPU_OPERANDS
+#define ARCH_KPROBE_PERCPU_OPERANDS	0
 #endif
 
 #if ARCH_KPROBE_STATELESS
@@ -280,9 +289,10 @@ extern struct kretprobe_blackpoint kretprobe_blacklist[];
  * kprobe_hit_post().
  */
 enum kprobe_hit {
-	KPROBE_HIT_CONTINUE = 1,/* carry the instruction out, then post handlers */
+	KPROBE_HIT_CONTINUE = 1,/* carry the instruction out, nothing else */
+	KPROBE_HIT_POST,	/* carry the instruction out, then post handlers */
 	KPROBE_HIT_REDIRECTED,	/* go where the registers say, nothing else */
-	KPROBE_HIT_MISSED,	/* carry the instruction out, nothing else */
+	KPROBE_HIT_MISSED,	/* carry out what no handler was told of */
 	KPROBE_HIT_DONE,	/* nothing: all that was carried out already */
 };
 

@@ -61,8 +61,8 @@ struct ftrace_ops;
  * @op:		what arch code sees of a site that may be hit through a jump
  * @kp:		what it sees of any. Its flags say what holds for the address, its
  *		list is a plan's
- * @only:	the probe here, if it is the only one, enabled, and has a pre
- *		handler: what most hits need of @probes
+ * @first:	whose handlers a hit calls: the probe here, if it is the only one,
+ *		enabled, and has a pre handler; else @kp's, which call those of all
  * @probes:	the users' probes, newest first. Written under kprobe_mutex, read
  *		under RCU after a mark was entered
  * @all:	member of kprobe_sites
@@ -83,7 +83,7 @@ struct kprobe_site {
 		struct optimized_kprobe	op;
 		struct kprobe		kp;
 	};
-	struct kprobe		*only;
+	struct kprobe		*first;
 	struct list_head	probes;
 	struct list_head	all;
 	union {
@@ -113,6 +113,18 @@ static __always_inline struct kprobe_site *kprobe_find_site(unsigned long addr)
 	return node ? container_of(node, struct kprobe_site, by_addr) : NULL;
 }
 
+/*
+ * What arch code sees of a site, for a hit: as a pointer of its own, so that no
+ * register has to be kept for the site's.
+ */
+static __always_inline struct kprobe *kprobe_of(struct kprobe_site *site)
+{
+	struct kprobe *p = &site->kp;
+
+	OPTIMIZER_HIDE_VAR(p);
+	return p;
+}
+
 #define KPROBE_LEVELS	4
 
 /**
@@ -136,33 +148,91 @@ struct kprobe_mark {
 };
 
 /*
+ * One of this CPU's marks: where it is in the per-CPU data if operands can be there,
+ * else its address.
+ */
+union kprobe_own_mark {
+	struct kprobe_mark __percpu	*percpu;
+	struct kprobe_mark		*at;
+};
+
+/*
  * A frame of handlers on this CPU. Between enter and leave preemption is off,
  * and a hit at the same level is a miss.
  */
 struct kprobe_frame {
 	struct kprobe		*outer;
-	struct kprobe_mark	*mark;
+	union kprobe_own_mark	mark;
 };
 
 DECLARE_PER_CPU(struct kprobe_mark, kprobe_marks[KPROBE_LEVELS]);
 
-/* A plain store, and a compiler barrier: what makes it enough is in wait.c. */
-static __always_inline void kprobe_mark_begin(struct kprobe_mark *mark)
+static __always_inline union kprobe_own_mark kprobe_own_mark(unsigned long level)
 {
-	mark->seq++;
+	union kprobe_own_mark mark;
+
+	if (ARCH_KPROBE_PERCPU_OPERANDS) {
+		mark.percpu = kprobe_marks + level;
+		return mark;
+	}
+	mark.at = raw_cpu_ptr(kprobe_marks) + level;
+	/* In one register, please, not in a base and an offset. */
+	OPTIMIZER_HIDE_VAR(mark.at);
+	return mark;
+}
+
+/* For what is not done at most hits. */
+static __always_inline struct kprobe_mark *kprobe_mark_at(union kprobe_own_mark mark)
+{
+	return ARCH_KPROBE_PERCPU_OPERANDS ? raw_cpu_ptr(mark.percpu) : mark.at;
+}
+
+static __always_inline bool kprobe_mark_entered(union kprobe_own_mark mark)
+{
+	if (ARCH_KPROBE_PERCPU_OPERANDS)
+		return raw_cpu_read(mark.percpu->seq) & 1;
+	return mark.at->seq & 1;
+}
+
+/* A plain store, and a compiler barrier: what makes it enough is in wait.c. */
+static __always_inline void kprobe_mark_begin(union kprobe_own_mark mark)
+{
+	if (ARCH_KPROBE_PERCPU_OPERANDS)
+		raw_cpu_inc(mark.percpu->seq);
+	else
+		mark.at->seq++;
 	barrier();
 }
 
 /* Who sees the even value sees the end of all that the handlers did. */
-static __always_inline void kprobe_mark_end(struct kprobe_mark *mark)
+static __always_inline void kprobe_mark_end(union kprobe_own_mark mark)
 {
-	if (ARCH_KPROBE_ORDERED_STORES) {
-		barrier();
-		mark->seq++;
-	} else {
+	if (!ARCH_KPROBE_ORDERED_STORES) {
+		struct kprobe_mark *at = kprobe_mark_at(mark);
+
 		/* Pairs with the acquire in wait.c. */
-		smp_store_release(&mark->seq, mark->seq + 1);
+		smp_store_release(&at->seq, at->seq + 1);
+		return;
 	}
+	barrier();
+	if (ARCH_KPROBE_PERCPU_OPERANDS)
+		raw_cpu_inc(mark.percpu->seq);
+	else
+		mark.at->seq++;
+}
+
+/* See kprobe_enter(). */
+static __always_inline bool kprobe_enter_level(struct kprobe_frame *frame,
+					       struct kprobe *site, unsigned long level)
+{
+	union kprobe_own_mark mark = kprobe_own_mark(level);
+
+	if (kprobe_mark_entered(mark))
+		return false;
+	kprobe_mark_begin(mark);
+	frame->mark = mark;
+	frame->outer = kprobe_set_running(site);
+	return true;
 }
 
 /*
@@ -172,20 +242,16 @@ static __always_inline void kprobe_mark_end(struct kprobe_mark *mark)
 static __always_inline bool kprobe_enter(struct kprobe_frame *frame,
 					 struct kprobe *site)
 {
-	struct kprobe_mark *mark = raw_cpu_ptr(kprobe_marks) + arch_kprobe_level();
-
-	if (mark->seq & 1)
-		return false;
-	kprobe_mark_begin(mark);
-	frame->mark = mark;
-	frame->outer = kprobe_set_running(site);
-	return true;
+	return kprobe_enter_level(frame, site, arch_kprobe_level());
 }
 
 /* Says whose handler is called next. */
-static __always_inline void kprobe_runs(struct kprobe_mark *mark, struct kprobe *p)
+static __always_inline void kprobe_runs(union kprobe_own_mark mark, struct kprobe *p)
 {
-	WRITE_ONCE(mark->running, p);
+	if (ARCH_KPROBE_PERCPU_OPERANDS)
+		raw_cpu_write(mark.percpu->running, p);
+	else
+		WRITE_ONCE(mark.at->running, p);
 }
 
 static __always_inline void kprobe_leave(struct kprobe_frame *frame)
@@ -210,46 +276,80 @@ static __always_inline void kprobe_count_miss(struct kprobe *p)
 
 DECLARE_STATIC_KEY_FALSE(kprobe_stats);
 
+typedef bool (*kprobe_carry_out_fn)(struct kprobe *p, struct pt_regs *regs);
+
 /* stats.c and hit.c */
 void kprobe_count_hit(struct kprobe *p);
-int kprobe_run_many(struct kprobe_mark *mark, struct kprobe *p, struct pt_regs *regs);
-void kprobe_run_many_post(struct kprobe_mark *mark, struct kprobe *p,
-			  struct pt_regs *regs);
-void kprobe_reschedule(void);
+int kprobe_run_many(struct kprobe *p, struct pt_regs *regs);
+void kprobe_run_many_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
+enum kprobe_hit kprobe_hit_above_task(unsigned long level, struct kprobe *p,
+				      struct pt_regs *regs, kprobe_carry_out_fn carry_out);
+unsigned long kprobe_reschedule(unsigned long result);
 
-/* @only is read when the mark was entered, as the list would be. */
-static __always_inline int kprobe_run_pre(struct kprobe_mark *mark,
-					  struct kprobe_site *site, struct pt_regs *regs)
+/*
+ * @first is read when the mark was entered, as the list would be. Only where an
+ * architecture calls the handlers of a site by itself are @kp's not these.
+ */
+static __always_inline int kprobe_run_pre(union kprobe_own_mark mark,
+					  struct kprobe *p, struct pt_regs *regs)
 {
-	struct kprobe *p = READ_ONCE(site->only);
+	struct kprobe *first = READ_ONCE(site_of(p)->first);
 
-	if (unlikely(!p))
-		return kprobe_run_many(mark, &site->kp, regs);
-	kprobe_runs(mark, p);
-	return p->pre_handler(p, regs);
+	if (!ARCH_KPROBE_STATELESS && first == p)
+		return kprobe_run_many(p, regs);
+	kprobe_runs(mark, first);
+	return first->pre_handler(first, regs);
 }
 
-static __always_inline void kprobe_run_post(struct kprobe_mark *mark,
-					    struct kprobe_site *site, struct pt_regs *regs)
+static __always_inline void kprobe_run_post(union kprobe_own_mark mark,
+					    struct kprobe *p, struct pt_regs *regs)
 {
-	struct kprobe *p = READ_ONCE(site->only);
+	struct kprobe *first = READ_ONCE(site_of(p)->first);
+	kprobe_post_handler_t post_handler = READ_ONCE(first->post_handler);
 
 	/* It may have come after who asked for the post handler. */
-	if (unlikely(!p || !p->post_handler)) {
-		kprobe_run_many_post(mark, &site->kp, regs);
+	if (unlikely(!post_handler || (!ARCH_KPROBE_STATELESS && first == p))) {
+		kprobe_run_many_post(p, regs, 0);
 		return;
 	}
-	kprobe_runs(mark, p);
-	p->post_handler(p, regs, 0);
+	kprobe_runs(mark, first);
+	post_handler(first, regs, 0);
+}
+
+/* See kprobe_hit_site(). */
+static __always_inline enum kprobe_hit
+kprobe_hit_at_level(unsigned long level, struct kprobe *p, struct pt_regs *regs,
+		    kprobe_carry_out_fn carry_out)
+{
+	enum kprobe_hit what = KPROBE_HIT_CONTINUE;
+	struct kprobe_frame frame = {};
+
+	if (unlikely(!kprobe_enter_level(&frame, p, level))) {
+		kprobes_inc_nmissed_count(p);
+		return KPROBE_HIT_MISSED;
+	}
+	if (static_branch_unlikely(&kprobe_stats))
+		kprobe_count_hit(p);
+	if (unlikely(kprobe_run_pre(frame.mark, p, regs))) {
+		what = KPROBE_HIT_REDIRECTED;
+	} else if (p->post_handler) {
+		what = KPROBE_HIT_POST;
+		if (carry_out(p, regs)) {
+			kprobe_run_post(frame.mark, p, regs);
+			what = KPROBE_HIT_DONE;
+		}
+	}
+	kprobe_leave(&frame);
+	return what;
 }
 
 /**
  * kprobe_hit_site() - a site was hit: run the handlers
- * @site: the site
+ * @p: the site
  * @regs: registers as the architecture presents them at a breakpoint
  * @carry_out: carries the instruction out on @regs, which tells nobody where it
  *	faults; or returns false, with @regs as they were but for the instruction
- *	pointer
+ *	pointer. To be inlined, and not to be probed
  *
  * Post handlers run here if @carry_out has done its part. That saves them what
  * is to be done around handlers.
@@ -258,41 +358,31 @@ static __always_inline void kprobe_run_post(struct kprobe_mark *mark,
  * Return: what the architecture is to do next.
  */
 static __always_inline enum kprobe_hit
-kprobe_hit_site(struct kprobe_site *site, struct pt_regs *regs,
-		bool (*carry_out)(struct kprobe *p, struct pt_regs *regs))
+kprobe_hit_site(struct kprobe *p, struct pt_regs *regs, kprobe_carry_out_fn carry_out)
 {
-	enum kprobe_hit what = KPROBE_HIT_CONTINUE;
-	struct kprobe_frame frame = {};
+	unsigned long level = arch_kprobe_level();
 
-	if (unlikely(!kprobe_enter(&frame, &site->kp))) {
-		kprobes_inc_nmissed_count(&site->kp);
-		return KPROBE_HIT_MISSED;
-	}
-	if (static_branch_unlikely(&kprobe_stats))
-		kprobe_count_hit(&site->kp);
-	if (unlikely(kprobe_run_pre(frame.mark, site, regs))) {
-		what = KPROBE_HIT_REDIRECTED;
-	} else if (site->kp.post_handler && carry_out(&site->kp, regs)) {
-		kprobe_run_post(frame.mark, site, regs);
-		what = KPROBE_HIT_DONE;
-	}
-	kprobe_leave(&frame);
-	return what;
+	/* A task's mark is always in the same place, which takes less to say. */
+	if (likely(!level))
+		return kprobe_hit_at_level(0, p, regs, carry_out);
+	return kprobe_hit_above_task(level, p, regs, carry_out);
 }
 
 /*
  * preempt_enable_notrace(), but the call in it is out of line: inline, it takes a
- * frame pointer from every function on the way.
+ * frame pointer from every function on the way. It takes and returns what the
+ * function is about to return, which then need not be kept meanwhile.
  */
-static __always_inline void kprobe_preempt_enable(void)
+static __always_inline unsigned long kprobe_preempt_enable(unsigned long result)
 {
 #ifdef CONFIG_PREEMPTION
 	barrier();
 	if (unlikely(__preempt_count_dec_and_test()))
-		kprobe_reschedule();
+		return kprobe_reschedule(result);
 #else
 	preempt_enable_notrace();
 #endif
+	return result;
 }
 
 #endif /* _LINUX_KPROBES_HIT_H */

@@ -68,22 +68,20 @@ void addr_table_grow(struct work_struct *work);
 #define ADDR_TABLE_FIRST						\
 	{								\
 		.bits = ADDR_TABLE_FIRST_BITS,				\
-		.shift = BITS_PER_LONG - ADDR_TABLE_FIRST_BITS,		\
+		.shift = 32 - ADDR_TABLE_FIRST_BITS,			\
 	}
 
 void addr_table_insert(struct addr_table *t, struct addr_node *node,
 		       unsigned long key);
 void addr_table_remove(struct addr_table *t, struct addr_node *node);
 
-/* Multiplicative hashing: the upper bits are the ones that depend on all. */
-static __always_inline struct addr_node __rcu **
-addr_bucket(struct addr_buckets *b, unsigned long key)
+/*
+ * Multiplicative hashing: the upper bits are the ones that depend on all. Addresses
+ * of text differ in the lower half of a word.
+ */
+static __always_inline unsigned long addr_hash(struct addr_buckets *b, unsigned long key)
 {
-#if BITS_PER_LONG == 64
-	return &b->heads[key * GOLDEN_RATIO_64 >> b->shift];
-#else
-	return &b->heads[key * GOLDEN_RATIO_32 >> b->shift];
-#endif
+	return (u32)key * GOLDEN_RATIO_32 >> b->shift;
 }
 
 /*
@@ -96,7 +94,7 @@ addr_table_find(struct addr_table *t, unsigned long key)
 	struct addr_buckets *b = rcu_dereference_raw(t->buckets);
 	struct addr_node *node;
 
-	for (node = rcu_dereference_raw(*addr_bucket(b, key)); node;
+	for (node = rcu_dereference_raw(b->heads[addr_hash(b, key)]); node;
 	     node = rcu_dereference_raw(node->next[b->side])) {
 		if (node->key == key)
 			break;

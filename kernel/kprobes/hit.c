@@ -72,17 +72,17 @@ NOKPROBE_SYMBOL(kprobes_inc_nmissed_count);
 
 /**
  * kprobe_run_many() - run pre handlers as the list of probes has them
- * @mark: was entered
  * @p: the site
  * @regs: what the handlers get
  *
  * The list is walked without RCU's checks, which can be probed.
  *
- * Context: any, NMI included, preemption off.
+ * Context: any, NMI included, preemption off; the level's mark was entered.
  * Return: whether one of them has said where to go on.
  */
-int kprobe_run_many(struct kprobe_mark *mark, struct kprobe *p, struct pt_regs *regs)
+int kprobe_run_many(struct kprobe *p, struct pt_regs *regs)
 {
+	union kprobe_own_mark mark = kprobe_own_mark(arch_kprobe_level());
 	struct kprobe *kp;
 
 	list_for_each_entry_lockless(kp, &site_of(p)->probes, list) {
@@ -99,15 +99,15 @@ NOKPROBE_SYMBOL(kprobe_run_many);
 
 /**
  * kprobe_run_many_post() - run post handlers as the list of probes has them
- * @mark: was entered
  * @p: the site
  * @regs: what the handlers get
+ * @flags: nothing
  *
- * Context: any, NMI included, preemption off.
+ * Context: any, NMI included, preemption off; the level's mark was entered.
  */
-void kprobe_run_many_post(struct kprobe_mark *mark, struct kprobe *p,
-			  struct pt_regs *regs)
+void kprobe_run_many_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
+	union kprobe_own_mark mark = kprobe_own_mark(arch_kprobe_level());
 	struct kprobe *kp;
 
 	list_for_each_entry_lockless(kp, &site_of(p)->probes, list) {
@@ -120,11 +120,21 @@ void kprobe_run_many_post(struct kprobe_mark *mark, struct kprobe *p,
 
 NOKPROBE_SYMBOL(kprobe_run_many_post);
 
+/* See kprobe_hit_site(): for the hits of interrupts. */
+enum kprobe_hit kprobe_hit_above_task(unsigned long level, struct kprobe *p,
+				      struct pt_regs *regs, kprobe_carry_out_fn carry_out)
+{
+	return kprobe_hit_at_level(level, p, regs, carry_out);
+}
+
+NOKPROBE_SYMBOL(kprobe_hit_above_task);
+
 #ifdef CONFIG_PREEMPTION
 /* See kprobe_preempt_enable(). */
-void kprobe_reschedule(void)
+unsigned long kprobe_reschedule(unsigned long result)
 {
 	__preempt_schedule_notrace();
+	return result;
 }
 
 NOKPROBE_SYMBOL(kprobe_reschedule);
@@ -146,7 +156,7 @@ void kprobe_hit_post(struct kprobe *p, struct pt_regs *regs)
 
 	if (!kprobe_enter(&frame, p))
 		return;
-	kprobe_run_post(frame.mark, site_of(p), regs);
+	kprobe_run_post(frame.mark, p, regs);
 	kprobe_leave(&frame);
 }
 
@@ -173,7 +183,8 @@ NOKPROBE_SYMBOL(run_fault);
 /**
  * kprobe_hit_fault() - the probed instruction faulted while it was carried out
  * @p: the site
- * @regs: registers as before the instruction, at the probed address
+ * @regs: registers as before the instruction, but in the copy that faulted: left
+ *	at the probed address, or where a handler says
  * @trapnr: the architecture's number or code for the fault
  *
  * Context: any, NMI included, preemption off.
@@ -182,21 +193,26 @@ NOKPROBE_SYMBOL(run_fault);
  */
 bool kprobe_hit_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
 {
+	unsigned long copy = instruction_pointer(regs);
 	struct kprobe_frame frame = {};
 	struct kprobe *kp;
 	bool done = false;
 
+	instruction_pointer_set(regs, (unsigned long)p->addr);
 	if (!kprobe_enter(&frame, p))
 		return false;
 	list_for_each_entry_lockless(kp, &site_of(p)->probes, list) {
 		if (kprobe_disabled(kp))
 			continue;
 		kprobe_runs(frame.mark, kp);
-		done = run_fault(frame.mark, kp, regs, trapnr);
+		done = run_fault(kprobe_mark_at(frame.mark), kp, regs, trapnr);
 		if (done)
 			break;
 	}
 	kprobe_leave(&frame);
+	/* To be tried again: by the breakpoint it would be another hit. */
+	if (done && instruction_pointer(regs) == (unsigned long)p->addr)
+		instruction_pointer_set(regs, copy);
 	return done;
 }
 
@@ -205,9 +221,9 @@ NOKPROBE_SYMBOL(kprobe_hit_fault);
 /* The mark of the caller's level if a handler is running there. Preemption off. */
 static struct kprobe_mark *mark_in_use(void)
 {
-	struct kprobe_mark *mark = raw_cpu_ptr(kprobe_marks) + arch_kprobe_level();
+	union kprobe_own_mark mark = kprobe_own_mark(arch_kprobe_level());
 
-	return mark->seq & 1 ? mark : NULL;
+	return kprobe_mark_entered(mark) ? kprobe_mark_at(mark) : NULL;
 }
 
 NOKPROBE_SYMBOL(mark_in_use);
@@ -268,7 +284,8 @@ void kprobe_explain_oops(struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_explain_oops);
 
-static __always_inline bool carry_out_later(struct kprobe *p, struct pt_regs *regs)
+#if !ARCH_KPROBE_STATELESS
+static __always_inline __kprobes bool carry_out_later(struct kprobe *p, struct pt_regs *regs)
 {
 	return false;
 }
@@ -279,8 +296,7 @@ static __always_inline bool carry_out_later(struct kprobe *p, struct pt_regs *re
  */
 int kprobe_site_pre(struct kprobe *kp, struct pt_regs *regs)
 {
-	return kprobe_hit_site(site_of(kp), regs, carry_out_later) ==
-	       KPROBE_HIT_REDIRECTED;
+	return kprobe_hit_site(kp, regs, carry_out_later) == KPROBE_HIT_REDIRECTED;
 }
 
 NOKPROBE_SYMBOL(kprobe_site_pre);
@@ -291,8 +307,7 @@ void kprobe_site_post(struct kprobe *kp, struct pt_regs *regs, unsigned long fla
 }
 
 NOKPROBE_SYMBOL(kprobe_site_post);
-
-#if ARCH_KPROBE_STATELESS
+#else
 struct kprobe *kprobe_running(void)
 {
 	struct kprobe_mark *marks = raw_cpu_ptr(kprobe_marks);
@@ -375,12 +390,14 @@ NOKPROBE_SYMBOL(kprobe_busy_end);
  */
 void kprobe_task_dies(void)
 {
-	struct kprobe_mark *mark;
+	union kprobe_own_mark mark;
 
 	preempt_disable_notrace();
-	mark = raw_cpu_ptr(kprobe_marks);
-	if (mark->seq & 1)
+	mark = kprobe_own_mark(0);
+	if (kprobe_mark_entered(mark)) {
+		kprobe_set_running(NULL);
 		kprobe_mark_end(mark);
+	}
 	this_cpu_ptr(&kprobe_busy_state)->depth[0] = 0;
 	preempt_enable_notrace();
 }

@@ -79,9 +79,14 @@ static inline bool kprobe_site_armed(const struct kprobe_site *site)
 	       site->state == SITE_OPTIMIZED;
 }
 
-/* hit.c */
+/* hit.c: the handlers of every site, whoever calls them */
+#if ARCH_KPROBE_STATELESS
+#define kprobe_site_pre		kprobe_run_many
+#define kprobe_site_post	kprobe_run_many_post
+#else
 int kprobe_site_pre(struct kprobe *kp, struct pt_regs *regs);
 void kprobe_site_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
+#endif
 
 /* wait.c */
 void kprobe_wait_for_handlers(void);
@@ -122,6 +127,7 @@ void kprobe_optimize_sites(struct list_head *sites);
 void kprobe_unoptimize_sites(struct list_head *sites);
 void kprobe_unoptimize_around(unsigned long addr);
 void kprobe_optimize_around(unsigned long addr);
+bool kprobe_jump_covers(unsigned long addr);
 void kprobe_optimize_refresh(struct kprobe_site *site);
 void kprobe_optimize_forget(struct kprobe_site *site);
 #else
@@ -139,6 +145,11 @@ static inline void kprobe_unoptimize_around(unsigned long addr)
 
 static inline void kprobe_optimize_around(unsigned long addr)
 {
+}
+
+static inline bool kprobe_jump_covers(unsigned long addr)
+{
+	return false;
 }
 
 static inline void kprobe_optimize_refresh(struct kprobe_site *site)

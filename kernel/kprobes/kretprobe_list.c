@@ -431,7 +431,7 @@ unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs,
 {
 	struct kprobe *outer = kprobe_running();
 	struct kprobe_frame frame = {
-		.mark = raw_cpu_ptr(kprobe_marks) + arch_kprobe_level(),
+		.mark = kprobe_own_mark(arch_kprobe_level()),
 	};
 	unsigned long addr;
 
@@ -449,14 +449,14 @@ NOKPROBE_SYMBOL(__kretprobe_trampoline_handler);
  * one nobody knows where to return to.
  */
 static __always_inline bool is_simple(struct kretprobe_instance *ri, void *fp,
-				      struct kprobe_mark *mark)
+				      union kprobe_own_mark mark)
 {
 	return ri->fp == fp && ri->ret_addr != kretprobe_trampoline_addr() &&
-	       !arch_kprobe_level() && !(mark->seq & 1);
+	       !arch_kprobe_level() && !kprobe_mark_entered(mark);
 }
 
 /* Little has to be kept in mind while the handler runs. */
-static __always_inline void simple_handler(struct kprobe_mark *mark,
+static __always_inline void simple_handler(union kprobe_own_mark mark,
 					   struct kretprobe_instance *ri,
 					   struct pt_regs *regs, void *fp)
 {
@@ -465,7 +465,7 @@ static __always_inline void simple_handler(struct kprobe_mark *mark,
 
 	kprobe_mark_begin(mark);
 	handler = READ_ONCE(rph->handler);
-	WRITE_ONCE(mark->running, &user_of(rph)->kp);
+	kprobe_runs(mark, &user_of(rph)->kp);
 	show_return(regs, fp, (unsigned long)ri->ret_addr);
 	handler(ri, regs);
 	kprobe_mark_end(mark);
@@ -493,12 +493,10 @@ static __always_inline void end_simple_call(struct kretprobe_instance *ri)
 void kretprobe_returned(struct pt_regs *regs, void *frame)
 {
 	struct kretprobe_instance *ri;
-	struct kprobe_mark *mark;
+	union kprobe_own_mark mark;
 
 	preempt_disable_notrace();
-	mark = raw_cpu_ptr(kprobe_marks);
-	/* In one register, please, not in a base and an offset. */
-	OPTIMIZER_HIDE_VAR(mark);
+	mark = kprobe_own_mark(0);
 	ri = instance_of(current->kretprobe_instances.first);
 	if (likely(is_simple(ri, frame, mark))) {
 		simple_handler(mark, ri, regs, frame);

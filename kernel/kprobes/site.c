@@ -72,6 +72,7 @@ struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry)
 	site->op.why = "unsupported";
 	site->kp.addr = (kprobe_opcode_t *)addr;
 	site->kp.pre_handler = kprobe_site_pre;
+	site->first = &site->kp;
 	site->kp.flags = KPROBE_FLAG_DISABLED;
 	if (on_entry)
 		site->kp.flags |= KPROBE_FLAG_ON_FUNC_ENTRY;
@@ -144,7 +145,7 @@ static void set_handlers(struct kprobe_site *site)
 	bool only = p && list_is_last(&p->list, &site->probes) &&
 		    !kprobe_disabled(p) && p->pre_handler;
 
-	WRITE_ONCE(site->only, only ? p : NULL);
+	WRITE_ONCE(site->first, only ? p : &site->kp);
 	WRITE_ONCE(site->kp.post_handler,
 		   any_post_handler(site) ? kprobe_site_post : NULL);
 }

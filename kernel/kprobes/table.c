@@ -19,7 +19,7 @@ static struct addr_node *linked(struct addr_node __rcu **link)
 
 static void push(struct addr_buckets *b, struct addr_node *node)
 {
-	struct addr_node __rcu **head = addr_bucket(b, node->key);
+	struct addr_node __rcu **head = &b->heads[addr_hash(b, node->key)];
 
 	RCU_INIT_POINTER(node->next[b->side], linked(head));
 	rcu_assign_pointer(*head, node);
@@ -62,7 +62,7 @@ void addr_table_insert(struct addr_table *t, struct addr_node *node,
 void addr_table_remove(struct addr_table *t, struct addr_node *node)
 {
 	struct addr_buckets *b = buckets_of(t);
-	struct addr_node __rcu **link = addr_bucket(b, node->key);
+	struct addr_node __rcu **link = &b->heads[addr_hash(b, node->key)];
 
 	while (linked(link) != node)
 		link = &linked(link)->next[b->side];
@@ -78,7 +78,7 @@ static struct addr_buckets *alloc_buckets(unsigned int bits, unsigned int side)
 		return NULL;
 	b->bits = bits;
 	b->side = side;
-	b->shift = BITS_PER_LONG - bits;
+	b->shift = 32 - bits;
 	return b;
 }
 

@@ -13,6 +13,7 @@
 #include <linux/kstrtox.h>
 #include <linux/kthread.h>
 #include <linux/list_sort.h>
+#include <linux/preempt.h>
 #include <linux/rbtree.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
@@ -238,6 +239,28 @@ static bool allocates(struct work *w)
 	return good;
 }
 
+struct counts {
+	int before, within, after;
+};
+
+/* What a hit changes for its own sake is memory like any other. */
+static noinline void count_preemption(struct counts *counts)
+{
+	counts->before = preempt_count();
+	__preempt_count_add(1);
+	counts->within = preempt_count();
+	__preempt_count_sub(1);
+	counts->after = preempt_count();
+}
+
+static bool counts_preemption(struct work *w)
+{
+	struct counts counts;
+
+	count_preemption(&counts);
+	return !counts.before && counts.within == 1 && !counts.after;
+}
+
 static const struct {
 	const char *name;
 	bool (*fn)(struct work *w);
@@ -254,6 +277,7 @@ static const struct {
 	{ "bitmap", maps_bits },
 	{ "crc32", adds_up },
 	{ "memory", allocates },
+	{ "preemption", counts_preemption },
 };
 
 /* What these jobs call; some of it may be inlined, or called otherwise. */
@@ -277,6 +301,7 @@ static const char * const called[] = {
 	"_find_next_bit", "_find_next_zero_bit", "bitmap_find_next_zero_area_off",
 	"bitmap_parselist", "bitmap_getnum", "crc32_le", "crc32_le_base", "kasprintf",
 	"kvasprintf", "kstrdup", "kfree", "__kmalloc_node_track_caller_noprof",
+	"count_preemption",
 };
 
 #define ROUNDS	1

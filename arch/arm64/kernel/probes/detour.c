@@ -64,7 +64,7 @@ NOKPROBE_SYMBOL(simulated);
 
 static __always_inline unsigned long hit(struct pt_regs *regs, struct kprobe *p)
 {
-	enum kprobe_hit what = kprobe_hit_site(site_of(p), regs, kprobe_carry_out);
+	enum kprobe_hit what = kprobe_hit_site(p, regs, kprobe_carry_out);
 
 	if (unlikely(what == KPROBE_HIT_REDIRECTED))
 		return leave(regs, regs->pc);
@@ -72,7 +72,7 @@ static __always_inline unsigned long hit(struct pt_regs *regs, struct kprobe *p)
 		return after_carried_out(p, regs);
 	if (p->ainsn.simulate)
 		return simulated(p, regs);
-	return to_copy(p, regs, p->post_handler && what == KPROBE_HIT_CONTINUE);
+	return to_copy(p, regs, what == KPROBE_HIT_POST);
 }
 
 /**
@@ -85,14 +85,10 @@ static __always_inline unsigned long hit(struct pt_regs *regs, struct kprobe *p)
  */
 asmlinkage unsigned long kprobe_detour_hit(struct pt_regs *regs, struct kprobe *p)
 {
-	unsigned long to;
-
 	regs->pc = (unsigned long)p->addr;
 	regs->stackframe[1] = (unsigned long)p->addr;
 	preempt_disable_notrace();
-	to = hit(regs, p);
-	kprobe_preempt_enable();
-	return to;
+	return kprobe_preempt_enable(hit(regs, p));
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_hit);
@@ -117,8 +113,7 @@ asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p)
 		kprobe_hit_post(p, regs);
 	if (unlikely(regs->pc != next || sp_changed(regs)))
 		to = leave(regs, regs->pc);
-	kprobe_preempt_enable();
-	return to;
+	return kprobe_preempt_enable(to);
 }
 
 NOKPROBE_SYMBOL(kprobe_tail_hit);

@@ -44,12 +44,13 @@ static __always_inline bool kprobe_try_simulate(struct kprobe *p, struct pt_regs
 }
 
 /* For kprobe_hit_site(). */
-static __always_inline bool kprobe_carry_out(struct kprobe *p, struct pt_regs *regs)
+static __always_inline __kprobes bool kprobe_carry_out(struct kprobe *p, struct pt_regs *regs)
 {
 	if (!p->ainsn.thunk)
 		return kprobe_try_simulate(p, regs);
 	regs->pc = (unsigned long)p->addr;
-	return kprobe_run_thunk(p->ainsn.thunk, regs);
+	kprobe_run_thunk(p->ainsn.thunk, regs);
+	return true;
 }
 
 #endif /* __ARM64_KERNEL_PROBES_DETOUR_H */

@@ -41,7 +41,7 @@ int arch_prepare_kprobe_ftrace(struct kprobe *p)
 	return 0;
 }
 
-static __always_inline bool step_over(struct kprobe *p, struct pt_regs *regs)
+static __always_inline __kprobes bool step_over(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->pc = site_of(p)->ftrace_ip + AARCH64_INSN_SIZE;
 	return true;
@@ -55,7 +55,7 @@ static __always_inline void entry_hit(unsigned long entry, struct pt_regs *regs)
 	if (unlikely(!site))
 		return;
 	regs->pc = entry;
-	if (likely(kprobe_hit_site(site, regs, step_over) != KPROBE_HIT_REDIRECTED))
+	if (likely(kprobe_hit_site(kprobe_of(site), regs, step_over) != KPROBE_HIT_REDIRECTED))
 		regs->pc = resume;
 }
 
@@ -68,7 +68,7 @@ void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 {
 	preempt_disable_notrace();
 	entry_hit(entry_of(ip), &arch_ftrace_regs(fregs)->regs);
-	kprobe_preempt_enable();
+	kprobe_preempt_enable(0);
 }
 
 NOKPROBE_SYMBOL(kprobe_ftrace_handler);

@@ -330,13 +330,11 @@ NOKPROBE_SYMBOL(kprobe_simulate);
 
 /* Carries the instruction out, or sends the probed code to where that happens. */
 static __always_inline void carry_out(struct kprobe *p, struct pt_regs *regs,
-				      bool missed)
+				      enum kprobe_hit what)
 {
-	bool post = p->post_handler && !missed;
-
 	if (p->ainsn.simulate)
 		kprobe_simulate(p, regs);
-	else if (p->ainsn.boosted && !post)
+	else if (p->ainsn.boosted && what != KPROBE_HIT_POST)
 		regs->pc = (unsigned long)(p->ainsn.insn + SLOT_COPY);
 	else
 		regs->pc = (unsigned long)(p->ainsn.insn + SLOT_LAST);
@@ -376,15 +374,17 @@ int kprobe_brk_handler(struct pt_regs *regs, unsigned long esr)
 {
 	struct kprobe_site *site = kprobe_find_site(regs->pc);
 	enum kprobe_hit what;
+	struct kprobe *p;
 
 	if (unlikely(!site))
 		return kprobe_detour_left(regs) ? DBG_HOOK_HANDLED : taken_out(regs->pc);
-	what = kprobe_hit_site(site, regs, kprobe_carry_out);
-	if (likely(what == KPROBE_HIT_CONTINUE || what == KPROBE_HIT_MISSED))
-		carry_out(&site->kp, regs, what == KPROBE_HIT_MISSED);
-	else if (what == KPROBE_HIT_REDIRECTED)
+	p = kprobe_of(site);
+	what = kprobe_hit_site(p, regs, kprobe_carry_out);
+	if (what == KPROBE_HIT_REDIRECTED)
 		/* Not where the branch that led here went, so no landing pad is due. */
 		regs->pstate &= ~PSR_BTYPE_MASK;
+	else if (what != KPROBE_HIT_DONE)
+		carry_out(p, regs, what);
 	return DBG_HOOK_HANDLED;
 }
 
@@ -420,7 +420,7 @@ NOKPROBE_SYMBOL(kprobe_ss_brk_handler);
  *
  * A fault in a copy is the probed instruction's: it is moved to where that
  * stands, registers as before it, for the fault handlers and for the fixups that
- * are known by its address. A thunk is left, for another copy to fault.
+ * are known by its address.
  *
  * Context: any, preemption off.
  * Return: 1 when a fault handler has dealt with it, else 0.
@@ -432,19 +432,9 @@ int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr)
 
 	if (!p || p->ainsn.simulate)
 		return 0;
-	if (p->ainsn.thunk && copy >= p->ainsn.thunk) {
-		kprobe_leave_thunk(regs);
-		return 1;
-	}
 	if (copy != p->ainsn.insn + SLOT_COPY && copy != p->ainsn.insn + SLOT_LAST)
 		return 0;
-	regs->pc = (unsigned long)p->addr;
-	if (!kprobe_hit_fault(p, regs, esr))
-		return 0;
-	/* To be tried again: by the breakpoint it would be another hit. */
-	if (regs->pc == (unsigned long)p->addr)
-		regs->pc = (unsigned long)copy;
-	return 1;
+	return kprobe_hit_fault(p, regs, esr);
 }
 
 NOKPROBE_SYMBOL(kprobe_fault_handler);

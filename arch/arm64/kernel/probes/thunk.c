@@ -6,7 +6,10 @@
  * place of the original, all registers are loaded before and saved again after it.
  * But no instruction names more than four. So a few words are made that load these
  * from a pt_regs, execute a copy with other registers in their place, and store
- * what it may have changed. See kprobe_run_thunk() for how they are called.
+ * what it may have changed. See kprobe_run_thunk() for how they are called. None is
+ * made of what accesses memory: it may be what the hit itself has changed, the
+ * preemption count above all, and a fault is to come where everything is as in the
+ * probed code.
  */
 #include <linux/bits.h>
 #include <linux/kprobes.h>
@@ -32,28 +35,22 @@ static const u8 shift_of[] = { [D] = 0, [N] = 5, [M] = 16, [A] = 10 };
 #define D_SP		BIT(9)
 
 /*
- * struct row - instructions that use registers alike. Those that access memory are not
- * here: it may be what the hit itself has changed, the preemption count above all
+ * struct row - instructions that use registers alike
  * @mask:	the bits that tell; what is no instruction has been refused before
  * @value:	what they are
  * @what:	the fields that are registers
- * @load:	any of these bits set makes a load of a store
- * @writeback:	this bit makes it change the base
  */
 struct row {
 	u32	mask;
 	u32	value;
 	u16	what;
-	u32	load;
-	u32	writeback;
 };
 
 #define THREE_OPERANDS	(READS(N) | READS(M) | WRITES(D))
-#define BASE		(READS(N) | N_SP)
 
 static const struct row rows[] = {
 	/* Data processing -- immediate */
-	{ 0x1f800000, 0x11000000, BASE | WRITES(D) | D_SP },		/* add, sub */
+	{ 0x1f800000, 0x11000000, READS(N) | WRITES(D) | N_SP | D_SP },	/* add, sub */
 	{ 0x1f800000, 0x12000000, READS(N) | WRITES(D) | D_SP },	/* logical */
 	{ 0x1f800000, 0x12800000, READS(D) | WRITES(D) },		/* move wide */
 	{ 0x1f800000, 0x13000000, READS(N) | READS(D) | WRITES(D) },	/* bitfield */
@@ -88,28 +85,9 @@ int kprobe_find_thunk(u32 insn)
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		if ((insn & rows[i].mask) == rows[i].value)
-			return rows[i].what ? i : -ENOENT;
+			return i;
 	}
 	return -ENOENT;
-}
-
-static u32 use_of(const struct row *row, u32 insn)
-{
-	u32 use = row->what;
-
-	/* Of a pair, both are what one is. */
-	if (row->load) {
-		bool pair = use & READS(A);
-
-		use &= ~READS(A);
-		if (insn & row->load)
-			use |= WRITES(D) | (pair ? WRITES(A) : 0);
-		else
-			use |= READS(D) | (pair ? READS(A) : 0);
-	}
-	if (insn & row->writeback)
-		use |= WRITES(N);
-	return use;
 }
 
 static unsigned int number(u32 insn, enum field field)
@@ -125,18 +103,10 @@ static bool sets_flags(u32 insn)
 	return insn & 0x20000000;
 }
 
-/*
- * A store to a pt_regs cannot take the place of changing the stack pointer. And
- * where the shadow call stack ends for the probed code, it goes on for the handlers:
- * nothing may be pushed there.
- */
+/* A store to a pt_regs cannot take the place of changing the stack pointer. */
 static bool moves_stack(u32 use, u32 insn)
 {
-	if (IS_ENABLED(CONFIG_SHADOW_CALL_STACK) && use & READS(N) && number(insn, N) == 18)
-		return true;
-	if (use & D_SP && number(insn, D) == 31 && !sets_flags(insn))
-		return true;
-	return use & WRITES(N) && number(insn, N) == 31;
+	return use & D_SP && number(insn, D) == 31 && !sets_flags(insn);
 }
 
 /* Whether this field is a register in the pt_regs: zero needs no loads and stores. */
@@ -170,7 +140,7 @@ unsigned int kprobe_make_thunk(u32 *words, unsigned int room, u32 insn)
 	BUILD_BUG_ON(offsetof(struct pt_regs, sp) != 31 * sizeof(u64));
 	if (row < 0)
 		return 0;
-	use = use_of(&rows[row], insn);
+	use = rows[row].what;
 	if (moves_stack(use, insn))
 		return 0;
 

@@ -14,11 +14,9 @@ unsigned int kprobe_make_thunk(u32 *words, unsigned int room, u32 insn);
 
 /*
  * Carries the instruction out on @regs. A thunk is entered and left as by a return,
- * for which no landing pad is needed, with the flags as they are, and @regs in x0:
- * when the copy has faulted that is NULL, and false is returned. @regs is as it was
- * then.
+ * for which no landing pad is needed, with the flags as they are, and @regs in x0.
  */
-static __always_inline bool kprobe_run_thunk(const kprobe_opcode_t *thunk,
+static __always_inline void kprobe_run_thunk(const kprobe_opcode_t *thunk,
 					     struct pt_regs *regs)
 {
 	register struct pt_regs *on asm("x0") = regs;
@@ -28,21 +26,11 @@ static __always_inline bool kprobe_run_thunk(const kprobe_opcode_t *thunk,
 		     "	msr	nzcv, %[flags]\n"
 		     "	ret	%[thunk]\n"
 		     "1:	mrs	%[flags], nzcv\n"
-		     : "+r" (on), [flags] "+&r" (flags)
-		     : [thunk] "r" (thunk)
+		     : [flags] "+&r" (flags)
+		     : [thunk] "r" (thunk), "r" (on)
 		     : "x9", "x10", "x11", "x12", "x30", "cc", "memory");
-	if (unlikely(!on))
-		return false;
 	regs->pstate = (regs->pstate & ~(u64)PSR_STATUS_BITS) | flags;
 	regs->pc += sizeof(kprobe_opcode_t);
-	return true;
-}
-
-/* Where a thunk goes on after a fault of its copy. */
-static __always_inline void kprobe_leave_thunk(struct pt_regs *regs)
-{
-	regs->pc = procedure_link_pointer(regs);
-	regs->regs[0] = 0;
 }
 
 #endif /* __ARM64_KERNEL_PROBES_THUNK_H */

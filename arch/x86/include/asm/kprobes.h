@@ -82,8 +82,6 @@ typedef bool (*kprobe_emulate_fn)(const struct kprobe_emulation *em,
  *		there as it would have in place
  * @thunk:	carries the instruction out for post handlers, where @fn is NULL;
  *		else NULL
- * @thunk_copy:	offset in it of the copy of the instruction
- * @thunk_end:	and of where to go on when that has faulted
  * @uses_flags:	it is to be called with the probed code's flags
  * @sets_flags:	those that it returns are the probed code's
  */
@@ -99,8 +97,6 @@ struct kprobe_emulation {
 	u8			scale;
 	u8			size;
 	bool			memory;
-	u8			thunk_copy;
-	u8			thunk_end;
 	bool			uses_flags;
 	bool			sets_flags;
 };
@@ -213,6 +209,9 @@ static __always_inline void arch_kretprobe_undivert(struct pt_regs *regs, void *
 
 /* Loads are not passed by later stores, and stores not by each other. */
 #define ARCH_KPROBE_ORDERED_STORES	1
+
+/* By the segment register. */
+#define ARCH_KPROBE_PERCPU_OPERANDS	1
 
 /* Told from the instruction pointer alone, whatever the context. */
 #define arch_kprobe_may_own_fault()	true

@@ -76,7 +76,6 @@ void kprobe_emulate_pushed(const struct kprobe_emulation *em, struct pt_regs *re
 #ifdef CONFIG_X86_64
 void kprobe_make_thunk(u8 *image, size_t size, void *at, struct insn *insn,
 		       struct kprobe *p);
-bool kprobe_thunk_fault(const struct kprobe_emulation *em, struct pt_regs *regs);
 unsigned long kprobe_thunk_flags(const struct pt_regs *regs);
 
 /* The flags that instructions compute. */
@@ -89,7 +88,7 @@ static __always_inline unsigned long kprobe_status_from(unsigned long flags,
 	return (flags & ~KPROBE_STATUS_FLAGS) | (status & KPROBE_STATUS_FLAGS);
 }
 
-/* False if there is no thunk, or it has faulted: then nothing has changed. */
+/* Returns false if there is no thunk. */
 static __always_inline bool kprobe_run_thunk(const struct kprobe_emulation *em,
 					     struct pt_regs *regs)
 {
@@ -100,8 +99,6 @@ static __always_inline bool kprobe_run_thunk(const struct kprobe_emulation *em,
 	if (em->uses_flags)
 		flags = kprobe_thunk_flags(regs);
 	flags = em->thunk(regs, flags);
-	if (unlikely(!flags))
-		return false;
 	if (em->sets_flags)
 		regs->flags = kprobe_status_from(regs->flags, flags);
 	regs->ip += em->length;
@@ -111,12 +108,6 @@ static __always_inline bool kprobe_run_thunk(const struct kprobe_emulation *em,
 static inline void kprobe_make_thunk(u8 *image, size_t size, void *at, struct insn *insn,
 				     struct kprobe *p)
 {
-}
-
-static inline bool kprobe_thunk_fault(const struct kprobe_emulation *em,
-				      struct pt_regs *regs)
-{
-	return false;
 }
 
 static __always_inline bool kprobe_run_thunk(const struct kprobe_emulation *em,
@@ -130,7 +121,7 @@ static __always_inline bool kprobe_run_thunk(const struct kprobe_emulation *em,
  * For kprobe_hit_site(). An emulator's operand in memory may fault, and that is
  * not to look like a handler's fault.
  */
-static __always_inline bool kprobe_emulate(struct kprobe *p, struct pt_regs *regs)
+static __always_inline __kprobes bool kprobe_emulate(struct kprobe *p, struct pt_regs *regs)
 {
 	const struct kprobe_emulation *em = &p->ainsn.emulation;
 
@@ -183,8 +174,8 @@ extern struct exception_table_entry __start___ex_table[];
 extern struct exception_table_entry __stop___ex_table[];
 
 /* detour.c, from assembly with the arguments in registers, on 32 bits too */
-bool kprobe_detour_hit(struct pt_regs *regs, struct kprobe *p);
-bool kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p);
+unsigned long __noendbr kprobe_detour_hit(struct pt_regs *regs, struct kprobe *p);
+unsigned long __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p);
 
 unsigned long kprobe_covered_by_copy(struct kprobe *p, unsigned long ip);
 void kprobe_recover_covered(struct kprobe *p, u8 *buf, int at, int len);

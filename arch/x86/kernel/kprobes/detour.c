@@ -10,6 +10,7 @@
 #include <linux/kprobes.h>
 #include <linux/kprobes_hit.h>
 #include <linux/preempt.h>
+#include <asm/ibt.h>
 #include <asm/ptrace.h>
 
 #include "common.h"
@@ -21,7 +22,7 @@ static __always_inline bool sp_changed(struct pt_regs *regs)
 }
 
 /* Returns whether everything has to be taken from @regs. */
-static __always_inline bool go_on(struct pt_regs *regs, unsigned long to)
+static __always_inline unsigned long go_on(struct pt_regs *regs, unsigned long to)
 {
 	if (unlikely(sp_changed(regs))) {
 		regs->ip = to;
@@ -31,13 +32,14 @@ static __always_inline bool go_on(struct pt_regs *regs, unsigned long to)
 	return false;
 }
 
-static bool some_way_out(struct kprobe *p, struct pt_regs *regs, enum kprobe_hit what)
+static unsigned long some_way_out(struct kprobe *p, struct pt_regs *regs,
+				  enum kprobe_hit what)
 {
 	switch (what) {
 	case KPROBE_HIT_REDIRECTED:
 		regs->ip = kprobe_way_out(p, regs->ip);
 		return true;
-	case KPROBE_HIT_CONTINUE:
+	case KPROBE_HIT_POST:
 		regs->orig_ax = -1;
 		kprobe_carry_out(p, regs);
 		return go_on(regs, regs->ip);
@@ -56,20 +58,19 @@ NOKPROBE_SYMBOL(some_way_out);
  * Context: any; preemption as in the probed code.
  * Return: true when all of @regs has to be loaded to go on.
  */
-bool kprobe_detour_hit(struct pt_regs *regs, struct kprobe *p)
+unsigned long __noendbr kprobe_detour_hit(struct pt_regs *regs, struct kprobe *p)
 {
+	unsigned long all = false;
 	enum kprobe_hit what;
-	bool all = false;
 
 	regs->ip = (unsigned long)p->addr + INT3_INSN_SIZE;
 	preempt_disable_notrace();
-	what = kprobe_hit_site(site_of(p), regs, kprobe_emulate);
+	what = kprobe_hit_site(p, regs, kprobe_emulate);
 	if (what == KPROBE_HIT_DONE)
 		all = go_on(regs, kprobe_way_out(p, regs->ip));
-	else if (unlikely(what != KPROBE_HIT_CONTINUE || p->post_handler || sp_changed(regs)))
+	else if (unlikely(what != KPROBE_HIT_CONTINUE || sp_changed(regs)))
 		all = some_way_out(p, regs, what);
-	kprobe_preempt_enable();
-	return all;
+	return kprobe_preempt_enable(all);
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_hit);
@@ -82,9 +83,9 @@ NOKPROBE_SYMBOL(kprobe_detour_hit);
  * Context: any; preemption as in the probed code.
  * Return: true when all of @regs has to be loaded to go on.
  */
-bool kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p)
+unsigned long __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p)
 {
-	bool all;
+	unsigned long all;
 
 	regs->ip = (unsigned long)p->addr + p->ainsn.emulation.length;
 	regs->orig_ax = -1;
@@ -92,8 +93,7 @@ bool kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p)
 	if (likely(p->post_handler))
 		kprobe_hit_post(p, regs);
 	all = go_on(regs, kprobe_way_out(p, regs->ip));
-	kprobe_preempt_enable();
-	return all;
+	return kprobe_preempt_enable(all);
 }
 
 NOKPROBE_SYMBOL(kprobe_tail_hit);

@@ -11,7 +11,7 @@
 #include "common.h"
 
 /* The probed instruction is a nop. */
-static __always_inline bool step_over(struct kprobe *p, struct pt_regs *regs)
+static __always_inline __kprobes bool step_over(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->ip = (unsigned long)p->addr + MCOUNT_INSN_SIZE;
 	return true;
@@ -26,7 +26,7 @@ static __always_inline void entry_hit(unsigned long ip, struct pt_regs *regs)
 		return;
 	/* Handlers find the registers of a breakpoint, whatever led here. */
 	regs->ip = ip + INT3_INSN_SIZE;
-	if (likely(kprobe_hit_site(site, regs, step_over) != KPROBE_HIT_REDIRECTED))
+	if (likely(kprobe_hit_site(kprobe_of(site), regs, step_over) != KPROBE_HIT_REDIRECTED))
 		regs->ip = resume;
 }
 
@@ -37,17 +37,15 @@ static __always_inline void entry_hit(unsigned long ip, struct pt_regs *regs)
  *
  * When ftrace has given up on itself it may go on calling, for probes that are
  * still there; those that are not are not found.
+ *
+ * There are always registers: the core's ops insist on them.
  */
 void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 			   struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
-	struct pt_regs *regs = ftrace_get_regs(fregs);
-
-	if (unlikely(!regs))
-		return;
 	preempt_disable_notrace();
-	entry_hit(ip, regs);
-	kprobe_preempt_enable();
+	entry_hit(ip, &arch_ftrace_regs(fregs)->regs);
+	kprobe_preempt_enable(0);
 }
 
 NOKPROBE_SYMBOL(kprobe_ftrace_handler);

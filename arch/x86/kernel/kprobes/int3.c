@@ -206,10 +206,10 @@ void arch_disarm_kprobes(struct list_head *sites)
  * A boosted copy is cheaper than an emulation, but no post handler sees it.
  */
 static __always_inline void carry_out(struct kprobe *p, struct pt_regs *regs,
-				      bool missed)
+				      enum kprobe_hit what)
 {
 	const struct kprobe_emulation *em = &p->ainsn.emulation;
-	bool post = p->post_handler && !missed;
+	bool post = what == KPROBE_HIT_POST;
 
 	if (p->ainsn.boosted && !post) {
 		regs->ip = kprobe_optimized(p) ? kprobe_detour_copy(p)
@@ -217,7 +217,7 @@ static __always_inline void carry_out(struct kprobe *p, struct pt_regs *regs,
 		return;
 	}
 	/* A bad operand of a missed hit's must not fault in here, for a handler. */
-	if (em->fn && !(missed && em->memory)) {
+	if (em->fn && !(what == KPROBE_HIT_MISSED && em->memory)) {
 		regs->ip = (unsigned long)p->addr;
 		if (em->fn(em, regs)) {
 			if (post)
@@ -238,7 +238,7 @@ static __always_inline void carry_out(struct kprobe *p, struct pt_regs *regs,
  */
 void kprobe_carry_out(struct kprobe *p, struct pt_regs *regs)
 {
-	carry_out(p, regs, false);
+	carry_out(p, regs, KPROBE_HIT_POST);
 }
 
 NOKPROBE_SYMBOL(kprobe_carry_out);
@@ -294,16 +294,16 @@ NOKPROBE_SYMBOL(taken_out);
 
 static __always_inline void site_hit(struct kprobe_site *site, struct pt_regs *regs)
 {
-	struct kprobe *p = &site->kp;
+	struct kprobe *p = kprobe_of(site);
 	enum kprobe_hit what;
 
 	regs->orig_ax = KPROBE_HIT_ORIG_AX;
-	what = kprobe_hit_site(site, regs, kprobe_emulate);
+	what = kprobe_hit_site(p, regs, kprobe_emulate);
 	regs->orig_ax = -1;
-	if (what == KPROBE_HIT_CONTINUE || what == KPROBE_HIT_MISSED)
-		carry_out(p, regs, what == KPROBE_HIT_MISSED);
-	else
+	if (what == KPROBE_HIT_REDIRECTED || what == KPROBE_HIT_DONE)
 		regs->ip = kprobe_way_out(p, regs->ip);
+	else
+		carry_out(p, regs, what);
 }
 
 /**
@@ -342,7 +342,7 @@ NOKPROBE_SYMBOL(kprobe_int3_handler);
  * A fault in a copy is the probed instruction's: it is moved to where that
  * stands, registers as before it, for the fault handlers and for the fixups that
  * are known by its address. What else a jump covers has no fixup, and no address
- * to go on at but in the detour. A thunk is left, for another copy to fault.
+ * to go on at but in the detour.
  *
  * Context: any, preemption off.
  * Return: 1 when a fault handler has dealt with it, else 0.
@@ -354,18 +354,10 @@ int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 
 	if (!p)
 		return 0;
-	if (kprobe_thunk_fault(&p->ainsn.emulation, regs))
-		return 1;
 	if (copy != (unsigned long)p->ainsn.insn && copy != kprobe_last_copy(p) &&
 	    copy != kprobe_detour_copy(p))
 		return 0;
-	regs->ip = (unsigned long)p->addr;
-	if (!kprobe_hit_fault(p, regs, trapnr))
-		return 0;
-	/* To be tried again: by the breakpoint it would be another hit. */
-	if (regs->ip == (unsigned long)p->addr)
-		regs->ip = copy;
-	return 1;
+	return kprobe_hit_fault(p, regs, trapnr);
 }
 
 NOKPROBE_SYMBOL(kprobe_fault_handler);

@@ -9,8 +9,9 @@
  *
  *	unsigned long thunk(struct pt_regs *regs, unsigned long flags);
  *
- * It returns the flags, or 0 when the copy has faulted: nothing has changed then,
- * and the other copy is to fault in its turn, where everything is as it should be.
+ * It returns the flags. Of what accesses memory, or may fault otherwise, none is
+ * made: memory may be what the hit itself has changed, the preemption count above
+ * all, and a fault is to come where everything is as in the probed code.
  */
 #include <linux/cfi.h>
 #include <linux/cpufeature.h>
@@ -101,8 +102,8 @@ static const struct row rows[] = {
 
 	{ 0xffff, 0x0faf, ANY, RM | SET_REG | SETS_FLAGS },	/* imul */
 	{ 0xfffd, 0x69, ANY, RM | SET_REG | SETS_FLAGS },
-	{ 0xffff, 0xf6, 0xf0, RM8 | SET_A | KEEPS_FLAGS },	/* mul to idiv */
-	{ 0xffff, 0xf7, 0xf0, RM | SET_A | SET_D | KEEPS_FLAGS },
+	{ 0xffff, 0xf6, BIT(4) | BIT(5), RM8 | SET_A | KEEPS_FLAGS },
+	{ 0xffff, 0xf7, BIT(4) | BIT(5), RM | SET_A | SET_D | KEEPS_FLAGS },
 	{ 0xffff, 0x98, ANY, SET_A },
 	{ 0xffff, 0x99, ANY, A | SET_D },
 
@@ -169,7 +170,6 @@ int kprobe_find_thunk(struct insn *insn)
 	int opcode = kprobe_opcode(insn);
 	int i;
 
-	/* Memory may be what the hit itself has changed, the preemption count above all. */
 	if (insn->modrm.nbytes && X86_MODRM_MOD(insn->modrm.bytes[0]) != 3)
 		return -ENOENT;
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -188,7 +188,6 @@ int kprobe_find_thunk(struct insn *insn)
  * @insn:	the instruction
  * @named:	the registers it names
  * @set:	those of them that it may change
- * @stack:	a register that stands for the stack pointer, which has a base only
  * @regs:	a register that points to the pt_regs
  */
 struct thunk {
@@ -199,7 +198,6 @@ struct thunk {
 	struct insn	*insn;
 	u16		named;
 	u16		set;
-	s8		stack;
 	u8		regs;
 };
 
@@ -228,35 +226,6 @@ static int number(struct thunk *t, int low_bits, bool high, bool byte)
 	return low_bits | (high ? R8 : 0);
 }
 
-static void name_sib(struct thunk *t)
-{
-	bool high_index = X86_REX_X(t->insn->rex_prefix.value);
-	bool high_base = X86_REX_B(t->insn->rex_prefix.value);
-	u8 sib = t->insn->sib.bytes[0];
-
-	if (X86_SIB_INDEX(sib) != SP || high_index)
-		name(t, number(t, X86_SIB_INDEX(sib), high_index, false), false);
-	if (X86_SIB_BASE(sib) == BP && !X86_MODRM_MOD(t->insn->modrm.bytes[0]))
-		return;
-	if (X86_SIB_BASE(sib) == SP && !high_base)
-		t->stack = SP;
-	else
-		name(t, number(t, X86_SIB_BASE(sib), high_base, false), false);
-}
-
-static void name_rm(struct thunk *t, u16 what)
-{
-	int rm = X86_MODRM_RM(t->insn->modrm.bytes[0]);
-	bool high = X86_REX_B(t->insn->rex_prefix.value);
-
-	if (X86_MODRM_MOD(t->insn->modrm.bytes[0]) == 3)
-		name(t, number(t, rm, high, (what & RM8) == RM8), (what & SET_RM) == SET_RM);
-	else if (t->insn->sib.nbytes)
-		name_sib(t);
-	else if (!insn_rip_relative(t->insn))
-		name(t, number(t, rm, high, false), false);
-}
-
 static void name_operands(struct thunk *t, u16 what)
 {
 	struct insn *insn = t->insn;
@@ -266,7 +235,9 @@ static void name_operands(struct thunk *t, u16 what)
 			       X86_REX_R(insn->rex_prefix.value), (what & REG8) == REG8),
 		     (what & SET_REG) == SET_REG);
 	if (what & RM)
-		name_rm(t, what);
+		name(t, number(t, X86_MODRM_RM(insn->modrm.bytes[0]),
+			       X86_REX_B(insn->rex_prefix.value), (what & RM8) == RM8),
+		     (what & SET_RM) == SET_RM);
 	if (what & OP)
 		name(t, number(t, insn->opcode.bytes[insn->opcode.nbytes - 1] & 7,
 			       X86_REX_B(insn->rex_prefix.value), false), true);
@@ -276,15 +247,6 @@ static void name_operands(struct thunk *t, u16 what)
 		name(t, CX, false);
 	if (what & D)
 		name(t, DX, (what & SET_D) == SET_D);
-}
-
-/* One that the instruction does not name, of those a function need not preserve. */
-static u8 choose(struct thunk *t, u16 among)
-{
-	u8 reg = __ffs(among & ~t->named);
-
-	t->named |= BIT(reg);
-	return reg;
 }
 
 /* REX.W, and which of the numbers has its high bit set. */
@@ -336,20 +298,6 @@ static void pop_all(struct thunk *t, unsigned long regs)
 	}
 }
 
-static int emit_copy(struct thunk *t, const struct kprobe *p)
-{
-	u8 copy[MAX_INSN_SIZE];
-	int err = kprobe_relocate(copy, t->insn, (unsigned long)p->addr,
-				  (unsigned long)t->at + t->used);
-
-	if (err)
-		return err;
-	if (t->stack >= 0)
-		copy[insn_offset_sib(t->insn)] += t->stack - SP;
-	emit(t, copy, t->insn->length);
-	return 0;
-}
-
 static void emit_landing_pad(struct thunk *t)
 {
 	u32 endbr = gen_endbr();
@@ -371,37 +319,25 @@ static void emit_return(struct thunk *t)
 	emit(t, jump, sizeof(jump));
 }
 
-static int generate(struct thunk *t, struct kprobe *p, u16 what)
+static void generate(struct thunk *t, u16 what)
 {
-	struct kprobe_emulation *em = &p->ainsn.emulation;
 	unsigned long preserved = t->named & CALLEE_SAVED;
-	unsigned long loaded = t->named;
 
-	if (t->stack >= 0)
-		t->stack = choose(t, BIT(AX) | BIT(CX) | BIT(DX) | BIT(SI) | BIT(DI));
-	t->regs = choose(t, BIT(DI) | BIT(SI) | BIT(R8) | BIT(R9) | BIT(R10) | BIT(R11));
-
+	/* One that is not named, of those a function need not preserve */
+	t->regs = __ffs((BIT(DI) | BIT(SI) | BIT(R8) | BIT(R9) | BIT(R10) | BIT(R11)) & ~t->named);
 	emit_landing_pad(t);
 	if (what & USES_FLAGS)
 		EMIT(t, 0x56, 0x9d);				/* push %rsi; popf */
 	if (t->regs != DI)
 		EMIT(t, rex(DI, t->regs), 0x89, 0xc0 | DI << 3 | (t->regs & 7));
 	push_all(t, preserved);
-	move_all(t, 0x8b, loaded);
-	if (t->stack >= 0)
-		move(t, 0x8b, t->stack, offsetof(struct pt_regs, sp));
-	em->thunk_copy = t->used;
-	if (emit_copy(t, p))
-		return -ERANGE;
+	move_all(t, 0x8b, t->named);
+	emit(t, t->insn->kaddr, t->insn->length);
 	move_all(t, 0x89, t->set);
 	if (what & SETS_FLAGS)
 		EMIT(t, 0x9c, 0x58);				/* pushf; pop %rax */
-	else
-		EMIT(t, 0xb0 | AX, X86_EFLAGS_FIXED);		/* mov $2, %al */
-	em->thunk_end = t->used;
 	pop_all(t, preserved);
 	emit_return(t);
-	return t->used <= t->size ? 0 : -ENOSPC;
 }
 
 /**
@@ -419,14 +355,17 @@ void kprobe_make_thunk(u8 *image, size_t size, void *at, struct insn *insn, stru
 {
 	struct kprobe_emulation *em = &p->ainsn.emulation;
 	struct thunk t = {
-		.image = image, .at = at, .size = size, .insn = insn, .stack = -1,
+		.image = image, .at = at, .size = size, .insn = insn,
 	};
 	int row = kprobe_find_thunk(insn);
 
 	if (row < 0 || IS_ENABLED(CONFIG_CFI_CLANG))
 		return;
 	name_operands(&t, rows[row].what);
-	if (t.named & BIT(SP) || generate(&t, p, rows[row].what)) {
+	if (t.named & BIT(SP))
+		return;
+	generate(&t, rows[row].what);
+	if (t.used > size) {
 		memset(image, INT3_INSN_OPCODE, size);
 		return;
 	}
@@ -448,23 +387,4 @@ void kprobe_make_thunk(u8 *image, size_t size, void *at, struct insn *insn, stru
 unsigned long __kprobes kprobe_thunk_flags(const struct pt_regs *regs)
 {
 	return kprobe_status_from(native_save_fl(), regs->flags);
-}
-
-/**
- * kprobe_thunk_fault - leave a thunk whose copy has faulted
- * @em:		the instruction's
- * @regs:	registers at the fault
- *
- * Context: any, NMI included, preemption off.
- * Return: false when the fault is not in the thunk's copy.
- */
-bool __kprobes kprobe_thunk_fault(const struct kprobe_emulation *em, struct pt_regs *regs)
-{
-	unsigned long thunk = (unsigned long)em->thunk;
-
-	if (!thunk || regs->ip != thunk + em->thunk_copy)
-		return false;
-	regs->ip = thunk + em->thunk_end;
-	regs->ax = 0;
-	return true;
 }
