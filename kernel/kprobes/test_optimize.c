@@ -259,6 +259,7 @@ static void expect_same_registers(struct kunit *test, struct pt_regs *a, struct 
 	KUNIT_EXPECT_EQ(test, a->sp, b->sp);
 	KUNIT_EXPECT_EQ(test, *kprobes_flags(a) & KPROBES_FLAGS_SEEN,
 			*kprobes_flags(b) & KPROBES_FLAGS_SEEN);
+	KUNIT_EXPECT_EQ(test, kprobes_interruptible(a), kprobes_interruptible(b));
 }
 
 static void expect_same_views(struct kunit *test, struct view *a, struct view *b)

@@ -31,6 +31,7 @@ SYM_CODE_START(\name)
 	orr	x2, x2, x3
 	orr	x2, x2, x4
 	str	x2, [sp, #S_PSTATE]
+	save_priority_mask x2
 	str	x29, [sp, #S_STACKFRAME]
 	add	x29, sp, #S_STACKFRAME
 	ldr	x1, [x30, #4 * (\owner)]

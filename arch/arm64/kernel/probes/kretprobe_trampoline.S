@@ -27,6 +27,7 @@ SYM_CODE_START(__kretprobe_trampoline)
 	mov	x3, #PSR_MODE_EL1h
 	orr	x2, x2, x3
 	str	x2, [sp, #S_PSTATE]
+	save_priority_mask x2
 
 	/* For unwinders, who know what this address stands for. */
 	mov	x1, x29

@@ -2,7 +2,9 @@
 #ifndef __ARM64_KERNEL_PROBES_REGS_H
 #define __ARM64_KERNEL_PROBES_REGS_H
 
+#include <asm/alternative.h>
 #include <asm/asm-offsets.h>
+#include <asm/sysreg.h>
 
 	/* To or from a pt_regs at sp: what a call may change, and what it preserves */
 	.macro	caller_saved, op
@@ -24,6 +26,16 @@
 	\op	x24, x25, [sp, #S_X24]
 	\op	x26, x27, [sp, #S_X26]
 	\op	x28, x29, [sp, #S_X28]
+	.endm
+
+	/* Where interrupts are masked by priority, PSTATE does not say if they are. */
+	.macro	save_priority_mask, tmp
+#ifdef CONFIG_ARM64_PSEUDO_NMI
+alternative_if ARM64_HAS_GIC_PRIO_MASKING
+	mrs_s	\tmp, SYS_ICC_PMR_EL1
+	str	\tmp, [sp, #S_PMR_SAVE]
+alternative_else_nop_endif
+#endif
 	.endm
 
 #endif /* __ARM64_KERNEL_PROBES_REGS_H */

@@ -10,7 +10,6 @@
 
 #include <kunit/test.h>
 #include <linux/ftrace.h>
-#include <linux/irqflags.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/prandom.h>
@@ -18,6 +17,7 @@
 #include <linux/stacktrace.h>
 #include <linux/string.h>
 #include <asm/insn.h>
+#include <asm/sysreg.h>
 
 #include "test_ftrace.h"
 
@@ -86,9 +86,10 @@ static noinline void call_target(struct call *call)
 
 	memset(call, 0, sizeof(*call));
 	image_fill(&call->in);
-	local_save_flags(flags);
+	/* All of the mask, which is not what interrupts are masked by with pseudo-NMIs */
+	flags = read_sysreg(daif);
 	probe_test_call(call);
-	local_irq_restore(flags);
+	write_sysreg(flags, daif);
 }
 
 /* x9 is the link register before anybody is called, and used up after that. */
