@@ -92,11 +92,9 @@ static void add_label(struct jump_entry *label)
 	kprobe_byte_set(&last, jump_entry_target(label), KPROBE_BYTE_TARGET);
 }
 
-static void add_labels(struct module *mod)
+static void add_labels_in(struct jump_entry *label, struct jump_entry *end)
 {
-	struct jump_entry *label = mod ? mod->jump_entries : __start___jump_table;
 	const unsigned long size = last.end - last.start;
-	struct jump_entry *end = mod ? label + mod->num_jump_entries : __stop___jump_table;
 
 	for (; label < end; label++) {
 		if (jump_entry_code(label) - last.start < size ||
@@ -104,8 +102,22 @@ static void add_labels(struct module *mod)
 			add_label(label);
 	}
 }
+
+/* Preemption is off, for the module. */
+static void add_labels(void)
+{
+#ifdef CONFIG_MODULES
+	struct module *mod = __module_text_address(last.start);
+
+	if (mod) {
+		add_labels_in(mod->jump_entries, mod->jump_entries + mod->num_jump_entries);
+		return;
+	}
+#endif
+	add_labels_in(__start___jump_table, __stop___jump_table);
+}
 #else
-static void add_labels(struct module *mod)
+static void add_labels(void)
 {
 }
 #endif
@@ -130,6 +142,6 @@ struct kprobe_function *kprobe_survey(unsigned long addr)
 		return NULL;
 	f->static_calls = static_call_text_reserved((void *)f->start, (void *)f->end - 1);
 	guard(preempt)();
-	add_labels(__module_text_address(addr));
+	add_labels();
 	return f;
 }

@@ -128,14 +128,17 @@ static void see_fixups_in(struct kprobe_function *f, const struct exception_tabl
 
 static void see_fixups(struct kprobe_function *f)
 {
+#ifdef CONFIG_MODULES
 	struct module *mod;
 
 	guard(preempt)();
 	mod = __module_text_address(f->start);
-	if (mod)
+	if (mod) {
 		see_fixups_in(f, mod->extable, mod->extable + mod->num_exentries);
-	else
-		see_fixups_in(f, __start___ex_table, __stop___ex_table);
+		return;
+	}
+#endif
+	see_fixups_in(f, __start___ex_table, __stop___ex_table);
 }
 
 /* All that leads into the function, once for all of its sites. */
