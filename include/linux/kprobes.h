@@ -235,6 +235,7 @@ struct kprobe *get_kprobe(void *addr);
 int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 			 unsigned long offset);
 bool within_kprobe_blacklist(unsigned long addr);
+bool kprobe_occupies(unsigned long addr);
 void kprobe_busy_begin(void);
 void kprobe_busy_end(void);
 void kprobe_task_dies(void);
@@ -319,6 +320,11 @@ static inline struct kprobe *get_kprobe(void *addr)
 static inline bool within_kprobe_blacklist(unsigned long addr)
 {
 	return true;
+}
+
+static inline bool kprobe_occupies(unsigned long addr)
+{
+	return false;
 }
 
 #define kprobe_busy_begin()	do { } while (0)

@@ -8,6 +8,7 @@
  */
 #include <linux/bitops.h>
 #include <linux/kallsyms.h>
+#include <linux/kgdb.h>
 #include <linux/mutex.h>
 #include <linux/types.h>
 
@@ -97,6 +98,16 @@ static inline bool kprobe_byte_among(struct kprobe_function *f, unsigned long ad
 		if (kprobe_byte_is(f, addr, what))
 			return true;
 	return false;
+}
+
+/* Its breakpoint hides what was there, and will be that again. */
+static inline bool kprobe_debugger_stops_at(unsigned long addr)
+{
+#ifdef CONFIG_KGDB
+	return kgdb_has_hit_break(addr);
+#else
+	return false;
+#endif
 }
 
 #endif /* _LINUX_KPROBES_FUNCTION_H */

@@ -181,6 +181,8 @@ static const char *patched_by_others(struct kprobe_function *f, unsigned long ad
 		return "a static call, patched while the kernel runs";
 	if (arch_kprobe_may_be_bug(addr) && find_bug(addr))
 		return "a BUG() or WARN(), known by its address";
+	if (kprobe_debugger_stops_at(addr))
+		return "a breakpoint of the debugger";
 	return NULL;
 }
 
@@ -212,4 +214,20 @@ int kprobe_check_text(unsigned long addr)
 		return -ENOMEM;
 	why = not_to_be_probed(f, addr);
 	return why ? kprobe_refuse(-EINVAL, why) : 0;
+}
+
+/**
+ * kprobe_occupies() - does an address belong to a probe?
+ * @addr: where a debugger wants to stop
+ *
+ * It would keep what it found there, and put it back when the probe has left; or
+ * have broken a jump, and be taken for the probe's own. Nor may it while a site waits
+ * to be freed, and hits it by traps taken before.
+ *
+ * Context: nothing changes meanwhile, as when all other CPUs are stopped.
+ * Return: true if a site is there, or the jump of one.
+ */
+bool kprobe_occupies(unsigned long addr)
+{
+	return kprobe_find_site(addr) || kprobe_jump_covers(addr);
 }

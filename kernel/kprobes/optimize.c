@@ -145,6 +145,31 @@ static void use_list(struct list_head *sites, void (*fn)(struct list_head *sites
 		list_del_init(sites->next);
 }
 
+/* Is it in the bytes of a jump, behind the first, that stands there or is going to? */
+static bool covers(struct kprobe_site *site, unsigned long addr)
+{
+	return site && optimized(site) &&
+	       arch_within_optimized_kprobe(&site->op, (kprobe_opcode_t *)addr);
+}
+
+/**
+ * kprobe_jump_covers() - is an address behind the start of a site's jump?
+ * @addr: any address
+ *
+ * Context: nothing changes meanwhile.
+ * Return: true when it is.
+ */
+bool kprobe_jump_covers(unsigned long addr)
+{
+	unsigned long i;
+
+	for (i = 1; i < MAX_OPTIMIZED_LENGTH; i++) {
+		if (covers(kprobe_find_site(addr - i), addr))
+			return true;
+	}
+	return false;
+}
+
 /**
  * kprobe_unoptimize_around() - take out a jump that covers an address
  * @addr: where somebody wants to put a probe
@@ -159,8 +184,7 @@ void kprobe_unoptimize_around(unsigned long addr)
 
 	for (i = 1; i < MAX_OPTIMIZED_LENGTH; i++) {
 		site = kprobe_find_site(addr - i);
-		if (!site || !optimized(site) ||
-		    !arch_within_optimized_kprobe(&site->op, (kprobe_opcode_t *)addr))
+		if (!covers(site, addr))
 			continue;
 		collect(site, &ops);
 		site->op.why = "neighbour";

@@ -13,7 +13,6 @@
 #include <linux/cfi.h>
 #include <linux/cpufeature.h>
 #include <linux/errno.h>
-#include <linux/kgdb.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_function.h>
 #include <linux/mm.h>
@@ -33,15 +32,6 @@ struct kretprobe_blackpoint kretprobe_blacklist[] = {
 };
 
 const int kretprobe_blacklist_size = ARRAY_SIZE(kretprobe_blacklist);
-
-static bool foreign_breakpoint(unsigned long addr)
-{
-#ifdef CONFIG_KGDB
-	return kgdb_has_hit_break(addr);
-#else
-	return false;
-#endif
-}
 
 /* Text need not go on for as much as that at the end of a mapping. */
 static int read_text(u8 *buf, unsigned long addr, int len)
@@ -74,7 +64,7 @@ static void recover(u8 *buf, unsigned long addr, int len)
 static int decode_read(struct insn *insn, const u8 *buf, int len, unsigned long addr)
 {
 	/* A breakpoint of kgdb hides what was there. */
-	if (buf[0] == INT3_INSN_OPCODE && foreign_breakpoint(addr))
+	if (buf[0] == INT3_INSN_OPCODE && kprobe_debugger_stops_at(addr))
 		return -EILSEQ;
 	return insn_decode(insn, buf, len, INSN_MODE_KERN) ? -EILSEQ : 0;
 }

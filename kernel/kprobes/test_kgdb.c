@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests of probes and the breakpoints of a debugger, which is connected here by
+ * what it would send over a line: where one stands the other is refused, and in the
+ * same function both work.
+ */
+#include <linux/kgdb.h>
+#include <linux/kprobes.h>
+
+#include "../../lib/test_kprobes/probe.h"
+
+KUNIT_ARRAY_PARAM(step, kprobes_steps_table, kprobes_step_desc);
+
+/* --- the line, as the kernel sees it --- */
+
+static char to_kernel[160], from_kernel[80];
+static unsigned int next_out, next_in, stops;
+static bool answered;
+
+/*
+ * What is answered has to be acknowledged before anything else. A stop that nobody
+ * has thought of ends all.
+ */
+static int line_read(void)
+{
+	static const char detach[] = "$D#44";
+
+	if (answered) {
+		answered = false;
+		return '+';
+	}
+	if (!to_kernel[next_out]) {
+		memcpy(to_kernel, detach, sizeof(detach));
+		next_out = 0;
+	}
+	return to_kernel[next_out++];
+}
+
+/* "$", the answer, "#" and its sum; and "+" for what was understood */
+static void line_write(u8 c)
+{
+	if (c == '$')
+		next_in = 0;
+	else if (c == '#')
+		answered = true;
+	else if (!answered && c != '+' && next_in < sizeof(from_kernel) - 1)
+		from_kernel[next_in++] = c;
+	from_kernel[next_in] = 0;
+}
+
+static void line_begins(void)
+{
+	stops++;
+}
+
+static struct kgdb_io line = {
+	.name = "kprobes_kgdb",
+	.read_char = line_read,
+	.write_char = line_write,
+	.pre_exception = line_begins,
+};
+
+/* --- the debugger --- */
+
+__printf(1, 2)
+static void send(const char *format, ...)
+{
+	size_t begin = strlen(to_kernel), room = sizeof(to_kernel) - begin, length;
+	va_list args;
+	u8 sum = 0;
+	size_t i;
+
+	to_kernel[begin] = '$';
+	va_start(args, format);
+	length = 1 + vscnprintf(to_kernel + begin + 1, room - 1, format, args);
+	va_end(args);
+	for (i = 1; i < length; i++)
+		sum += to_kernel[begin + i];
+	scnprintf(to_kernel + begin + length, room - length, "#%02x", sum);
+}
+
+static void begin_sending(void)
+{
+	to_kernel[0] = 0;
+	next_out = 0;
+}
+
+/* The last answer before it goes on is the only one there is to see. */
+static bool breakpoint(bool set, void *addr)
+{
+	begin_sending();
+	send("%c0,%lx,1", set ? 'Z' : 'z', (unsigned long)addr);
+	send("c");
+	from_kernel[0] = 0;
+	kgdb_breakpoint();
+	return !strcmp(from_kernel, "OK");
+}
+
+/* At the next stop it takes its breakpoint away, and goes on where that was. */
+static void expect_stop(void *addr)
+{
+	begin_sending();
+	send("z0,%lx,1", (unsigned long)addr);
+	send("c%lx", (unsigned long)addr);
+	stops = 0;
+}
+
+static void detach(void *unused)
+{
+	begin_sending();
+	send("D");
+	kgdb_breakpoint();
+	kgdb_unregister_io_module(&line);
+}
+
+static int kgdb_init(struct kunit *test)
+{
+	int err = kprobes_watch_targets(test);
+
+	return err ?: kgdb_register_io_module(&line) ?: kunit_add_action(test, detach, NULL);
+}
+
+/* --- both --- */
+
+/* A site that has lost its probe is in the way until it is freed. */
+static void need_no_site(struct kunit *test, void *place)
+{
+	unsigned int tries;
+
+	for (tries = 0; tries < 500 && get_kprobe(place); tries++)
+		msleep(20);
+	KUNIT_ASSERT_NULL(test, get_kprobe(place));
+}
+
+static void probe_is_refused_where_a_breakpoint_is(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct probe *probe = probe_registered(test, step->addr);
+	void *place = probe->kp.addr;
+
+	probe_unregister(probe);
+	need_no_site(test, place);
+	KUNIT_ASSERT_TRUE(test, breakpoint(true, place));
+	KUNIT_EXPECT_NE(test, 0, probe_register_again(probe, place));
+	KUNIT_ASSERT_TRUE(test, breakpoint(false, place));
+	KUNIT_ASSERT_EQ(test, 0, probe_register_again(probe, place));
+	kprobes_call_step(test, step);
+	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
+}
+
+static void breakpoint_is_refused_where_a_probe_is(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct probe *probe = probe_registered(test, step->addr);
+	void *place = probe->kp.addr;
+
+	KUNIT_EXPECT_FALSE(test, breakpoint(true, place));
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_FALSE(test, breakpoint(true, place));
+	kprobes_call_step(test, step);
+	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
+	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&probe->kp));
+	KUNIT_EXPECT_FALSE(test, breakpoint(true, place));
+	probe_unregister(probe);
+}
+
+static void breakpoint_is_refused_under_a_jump(struct kunit *test)
+{
+	const struct kprobes_step *nop = kprobes_need_step(test, "nop");
+	struct probe *probe;
+
+	if (!IS_ENABLED(CONFIG_X86))
+		kunit_skip(test, "a jump takes no more than its own instruction");
+	probe = probe_registered(test, nop->addr);
+	wait_for_kprobe_optimizer();
+	KUNIT_ASSERT_TRUE(test, kprobe_optimized(get_kprobe(nop->addr)));
+	KUNIT_EXPECT_FALSE(test, breakpoint(true, nop->addr + 1));
+	probe_unregister(probe);
+}
+
+static void both_work_in_one_function(struct kunit *test)
+{
+	const struct kprobes_step *here = kprobes_need_step(test, "return");
+	const struct kprobes_step *there = kprobes_need_step(test, "call");
+	struct probe *probe = probe_registered(test, here->addr);
+	unsigned int i;
+
+	need_no_site(test, there->addr);
+	for (i = 1; i <= 3; i++) {
+		KUNIT_ASSERT_TRUE(test, breakpoint(true, there->addr));
+		expect_stop(there->addr);
+		kprobes_call_step(test, here);
+		KUNIT_EXPECT_EQ(test, stops, 1);
+		KUNIT_EXPECT_EQ(test, probe->hits, i * KPROBES_CALLS);
+	}
+}
+
+static void breakpoint_is_refused_where_no_probe_may_be(struct kunit *test)
+{
+	KUNIT_EXPECT_FALSE(test, breakpoint(true, get_kprobe));
+}
+
+static struct kunit_case kgdb_cases[] = {
+	KUNIT_CASE_PARAM(probe_is_refused_where_a_breakpoint_is, step_gen_params),
+	KUNIT_CASE_PARAM(breakpoint_is_refused_where_a_probe_is, step_gen_params),
+	KUNIT_CASE(breakpoint_is_refused_under_a_jump),
+	KUNIT_CASE(both_work_in_one_function),
+	KUNIT_CASE(breakpoint_is_refused_where_no_probe_may_be),
+	{}
+};
+
+static struct kunit_suite kgdb_suite = {
+	.name = "kprobes_kgdb",
+	.init = kgdb_init,
+	.test_cases = kgdb_cases,
+};
+
+kunit_test_suite(kgdb_suite);
+
+MODULE_DESCRIPTION("KUnit tests of probes and the breakpoints of a debugger");
+MODULE_LICENSE("GPL");
