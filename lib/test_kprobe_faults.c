@@ -571,7 +571,7 @@ static void fault_in_interrupt(struct irq_work *unused)
 	WRITE_ONCE(interrupts, interrupts + 1);
 }
 
-static DEFINE_IRQ_WORK(faulting_work, fault_in_interrupt);
+static struct irq_work faulting_work = IRQ_WORK_INIT_HARD(fault_in_interrupt);
 
 static void wait_for_interrupt(void)
 {

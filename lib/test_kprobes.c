@@ -79,15 +79,17 @@ static u32 argument_seen;
 
 static int note_argument(struct probe *probe, struct pt_regs *regs)
 {
-	argument_seen = regs_get_kernel_argument(regs, 0);
+	argument_seen = kprobes_argument(regs);
 	return 0;
 }
 
 static void handler_sees_the_arguments_at_a_function_entry(struct kunit *test)
 {
 	const struct kprobes_step *step = param_step(test);
-	struct probe *probe = probe_new(test, step->call);
+	struct probe *probe;
 
+	kprobes_need_arguments(test);
+	probe = probe_new(test, step->call);
 	probe->on_hit = note_argument;
 	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
 	KUNIT_EXPECT_EQ(test, step->call(4711), kprobes_expected(4711));
@@ -115,7 +117,7 @@ static void probed_code_sees_a_changed_argument(struct kunit *test)
 
 static int change_result(struct probe *probe, struct pt_regs *regs)
 {
-	regs_set_return_value(regs, 123);
+	kprobes_set_result(regs, 123);
 	return 0;
 }
 
@@ -132,7 +134,7 @@ static void probed_code_sees_a_register_changed_halfway(struct kunit *test)
 static void change_result_afterwards(struct kprobe *kp, struct pt_regs *regs,
 				     unsigned long flags)
 {
-	regs_set_return_value(regs, 77);
+	kprobes_set_result(regs, 77);
 }
 
 static void probed_code_sees_a_register_changed_by_a_post_handler(struct kunit *test)
@@ -526,7 +528,7 @@ static void *address_constant(struct kunit *test, unsigned long where)
 
 static void *address_on_the_stack(struct kunit *test, unsigned long where)
 {
-	return (void *)current_stack_pointer;
+	return __builtin_frame_address(0);
 }
 
 static void *address_on_the_heap(struct kunit *test, unsigned long where)

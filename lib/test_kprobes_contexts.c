@@ -34,6 +34,23 @@ static const char * const level_names[LEVELS] = { "task", "softirq", "interrupt"
 
 #define HAVE_NMI	__is_defined(KPROBES_HAVE_NMI)
 
+/* Whether there is such a context; softirqs are tasks in a real-time kernel. */
+static bool exists(enum level level)
+{
+	if (level == SOFTIRQ)
+		return !IS_ENABLED(CONFIG_PREEMPT_RT);
+	return level != NMI || HAVE_NMI;
+}
+
+static unsigned int levels_from(enum level level)
+{
+	unsigned int n = 0;
+
+	for (; level < LEVELS; level++)
+		n += exists(level);
+	return n;
+}
+
 /* What is to be done in a context once that arrives */
 static struct visit {
 	kprobes_work_t work;
@@ -67,7 +84,7 @@ static void arrive_in_nmi(void)
 }
 
 static DECLARE_TASKLET(softirq_visit, arrive_in_softirq);
-static DEFINE_IRQ_WORK(hardirq_visit, arrive_in_hardirq);
+static struct irq_work hardirq_visit = IRQ_WORK_INIT_HARD(arrive_in_hardirq);
 
 static bool raise_softirq_visit(void)
 {
@@ -392,8 +409,10 @@ static void chain_post(struct kprobe *kp, struct pt_regs *regs, unsigned long fl
 /* Whether a context can be had on top of a handler */
 static bool can_come(struct place *place, enum level from, enum level to)
 {
+	if (!exists(from) || !exists(to))
+		return false;
 	if (from == NMI || to == NMI)
-		return HAVE_NMI;
+		return true;
 	if (from == to || place->way != TRAP)
 		return true;
 	/*
@@ -541,7 +560,7 @@ static void hit_by_the_handler_itself_is_missed(struct kunit *test)
 	pair_places(test, &below, &above);
 	for (level = TASK; level < LEVELS; level++)
 		rows += run_pair(test, below, level, above, level);
-	KUNIT_EXPECT_EQ(test, rows, HAVE_NMI ? LEVELS : LEVELS - 1);
+	KUNIT_EXPECT_EQ(test, rows, levels_from(TASK));
 }
 
 static void hit_in_a_new_context_on_top_runs(struct kunit *test)
@@ -555,7 +574,7 @@ static void hit_in_a_new_context_on_top_runs(struct kunit *test)
 		for (to = from + 1; to < LEVELS; to++)
 			rows += run_pair(test, below, from, above, to);
 	}
-	KUNIT_EXPECT_GE(test, rows, LEVELS - 1);
+	KUNIT_EXPECT_GE(test, rows, exists(SOFTIRQ) ? LEVELS - 1 : levels_from(HARDIRQ));
 }
 
 static void handler_that_enabled_interrupts_is_interrupted(struct kunit *test)
@@ -568,7 +587,7 @@ static void handler_that_enabled_interrupts_is_interrupted(struct kunit *test)
 		kunit_skip(test, "lockdep takes the interrupt for an NMI");
 	KUNIT_EXPECT_TRUE(test, run_pair(test, below, TASK, above, HARDIRQ));
 	KUNIT_EXPECT_FALSE(test, irqs_disabled());
-	KUNIT_EXPECT_TRUE(test, run_pair(test, below, SOFTIRQ, above, HARDIRQ));
+	KUNIT_EXPECT_EQ(test, exists(SOFTIRQ), run_pair(test, below, SOFTIRQ, above, HARDIRQ));
 }
 
 static const enum way ways[] = { TRAP, JUMP, FTRACE };
@@ -626,7 +645,7 @@ static void be_busy(void)
 	call_while_busy();
 	busy.running = running_addr();
 	for (level = busy.level + 1; level < LEVELS; level++)
-		busy.visits += go(level, call_while_busy);
+		busy.visits += exists(level) && go(level, call_while_busy);
 	kprobe_busy_end();
 	busy.afterwards = running_addr();
 	call_while_busy();
@@ -634,13 +653,10 @@ static void be_busy(void)
 
 static void expect_busy(struct kunit *test, struct place *place, enum level level)
 {
-	unsigned int above = LEVELS - 1 - level;
-	unsigned int nmi = above && !HAVE_NMI;
-
 	place_forget_hits(place);
 	busy = (typeof(busy)) { .place = place, .level = level };
 	KUNIT_EXPECT_TRUE_MSG(test, go(level, be_busy), "%s", level_names[level]);
-	KUNIT_EXPECT_EQ_MSG(test, busy.visits, above - nmi, "%s", level_names[level]);
+	KUNIT_EXPECT_EQ_MSG(test, busy.visits, levels_from(level + 1), "%s", level_names[level]);
 	KUNIT_EXPECT_EQ_MSG(test, place->probe->hits, busy.visits + 1, "%s", level_names[level]);
 	KUNIT_EXPECT_EQ_MSG(test, place->probe->kp.nmissed, 2, "%s", level_names[level]);
 	KUNIT_EXPECT_NOT_NULL_MSG(test, busy.running, "%s", level_names[level]);
@@ -654,7 +670,7 @@ static void busy_section_occupies_its_own_context_only(struct kunit *test)
 	enum level level;
 
 	for (level = TASK; level < LEVELS; level++) {
-		if (level != NMI || HAVE_NMI)
+		if (exists(level))
 			expect_busy(test, place, level);
 	}
 }
@@ -771,7 +787,7 @@ static void hit_in_the_middle_of_a_step_runs(struct kunit *test)
 
 	stepped->probe->on_hit = leave_an_interrupt_pending;
 	for (level = SOFTIRQ; level < LEVELS; level++) {
-		if (level == NMI && !HAVE_NMI)
+		if (!exists(level))
 			continue;
 		meanwhile.place = above;
 		meanwhile.level = level;

@@ -45,20 +45,30 @@ struct counted {
 	struct kretprobe_instance *last;
 };
 
-/* Fills all private data with what only this call has: its frame. */
+/* Set by an interrupt's own code: the exception of a hit may count as one as well. */
+static bool in_an_interrupt;
+
+/* What only this call has: its frame; or its instance, where nobody knows that. */
+static unsigned long token_of(struct kretprobe_instance *ri, unsigned long sp)
+{
+	return KPROBES_RETURN_POPS < 0 ? (unsigned long)ri : sp;
+}
+
+/* Fills all private data with what tells the call from others. */
 static int count_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct counted *probe = container_of(get_kretprobe(ri), struct counted, rp);
+	unsigned long token = token_of(ri, kernel_stack_pointer(regs));
 	unsigned long *data = (unsigned long *)ri->data;
 	size_t i;
 
 	atomic_inc(&probe->entries);
-	if (in_hardirq())
+	if (in_an_interrupt)
 		atomic_inc(&probe->in_interrupt);
 	if (is_idle_task(current))
 		atomic_inc(&probe->in_idle);
 	for (i = 0; i < probe->rp.data_size / sizeof(*data); i++)
-		data[i] = kernel_stack_pointer(regs) + i;
+		data[i] = token + i;
 	probe->last = ri;
 	return 0;
 }
@@ -67,15 +77,13 @@ static int count_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct counted *probe = container_of(get_kretprobe(ri), struct counted, rp);
-	unsigned long sp = kernel_stack_pointer(regs);
+	unsigned long token = token_of(ri, kernel_stack_pointer(regs) - KPROBES_RETURN_POPS);
 	unsigned long *data = (unsigned long *)ri->data;
 	size_t i;
 
-	if (IS_ENABLED(CONFIG_X86))
-		sp -= sizeof(long);
 	atomic_inc(&probe->returns);
 	for (i = 0; i < probe->rp.data_size / sizeof(*data); i++) {
-		if (data[i] != sp + i)
+		if (data[i] != token + i)
 			atomic_inc(&probe->mixed_up);
 	}
 	return 0;
@@ -378,7 +386,9 @@ static u32 interrupt_saw;
 
 static void call_from_interrupt(struct irq_work *work)
 {
+	in_an_interrupt = in_hardirq();
 	interrupt_saw = meets_interrupts(41, NULL);
+	in_an_interrupt = false;
 }
 
 static void interrupt_enters_on_top_of_a_task(struct kunit *test)

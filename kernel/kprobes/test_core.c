@@ -383,7 +383,7 @@ static void busy_task_does_not_keep_an_interrupt_out(struct kunit *test)
 	unsigned int i;
 
 	init_completion(&probe.done);
-	init_irq_work(&probe.work, look_from_hardirq);
+	probe.work = IRQ_WORK_INIT_HARD(look_from_hardirq);
 
 	kprobe_busy_begin();
 	KUNIT_EXPECT_EQ(test, 0, arch_kprobe_level());

@@ -159,7 +159,7 @@ static void call_in_hardirq(struct irq_work *unused)
 }
 
 static DECLARE_TASKLET(call_tasklet, call_in_softirq);
-static DEFINE_IRQ_WORK(call_irq_work, call_in_hardirq);
+static struct irq_work call_irq_work = IRQ_WORK_INIT_HARD(call_in_hardirq);
 
 static int call_in(void *data)
 {
@@ -326,16 +326,19 @@ static struct kprobe nobody;
 static void mark_of_a_task_that_dies_is_ended(struct kunit *test)
 {
 	struct kprobe_frame frame, another;
+	struct kprobe *running;
 	bool inside, entered;
 
 	preempt_disable();
 	inside = kprobe_enter(&frame, &nobody);
 	kprobe_task_dies();
+	running = kprobe_running();
 	entered = kprobe_enter(&another, &nobody);
 	if (entered)
 		kprobe_leave(&another);
 	preempt_enable();
 	KUNIT_EXPECT_TRUE(test, inside);
+	KUNIT_EXPECT_NULL(test, running);
 	KUNIT_EXPECT_TRUE(test, entered);
 	kprobe_wait_for_handlers();
 }

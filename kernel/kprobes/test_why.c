@@ -20,7 +20,11 @@ extern u8 why_nop[] asm(".Lkprobes_why_nop"), why_refused[] asm(".Lkprobes_why_r
 
 static noinline __noclone unsigned int target(unsigned int n)
 {
-	asm volatile(".Lkprobes_why_nop: " ANNOTATE_NOENDBR "nop"
+	/* So far inside that it is no entry, however much an architecture calls that. */
+	asm volatile(".rept 8\n"
+		     "	nop\n"
+		     ".endr\n"
+		     ".Lkprobes_why_nop: " ANNOTATE_NOENDBR "nop"
 		     : "+r" (n) : : "memory");
 	return n + 1;
 }
@@ -61,6 +65,7 @@ static noinline __noclone unsigned int returns_busy(unsigned int n)
 	return n;
 }
 
+#ifdef CONFIG_JUMP_LABEL
 static DEFINE_STATIC_KEY_FALSE(key_in_text);
 
 static noinline __noclone unsigned int has_jump_label(unsigned int n)
@@ -70,6 +75,7 @@ static noinline __noclone unsigned int has_jump_label(unsigned int n)
 	barrier_data(&n);
 	return n;
 }
+#endif
 
 /* --- probes on them --- */
 

@@ -40,6 +40,7 @@ extern u8 function##_next[] asm(".Lkprobes_step_" #function "_next");	\
 asm("	.pushsection .text, \"ax\"\n"					\
 "	.balign 16\n"							\
 "	.type " #function ", %function\n"				\
+KPROBES_TYPE_OF(#function)						\
 #function ":\n"								\
 "	hint #34\n"							\
 KPROBES_STEP(#function "_insn")						\

@@ -12,6 +12,7 @@
 #include <linux/kprobes.h>
 #include <linux/preempt.h>
 
+#include "regs.h"
 #include "targets.h"
 
 /**

@@ -4,6 +4,7 @@
 #define _LIB_TEST_KPROBES_TARGETS_ARM64_H
 
 #include <linux/pgtable.h>
+#include <linux/unaligned.h>
 #include <asm/insn.h>
 
 /* How far a trap leaves the instruction pointer behind the probed address */
@@ -16,11 +17,20 @@
 #define KPROBES_TRACE_WITHOUT_FRAME	false
 #define KPROBES_TRACE_AT_ENTRY		true
 
+/* The stack pointer at a return is that of the entry. */
+#define KPROBES_RETURN_POPS		0
+
 /* Text that every kernel has and nobody may probe */
 #define KPROBES_ENTRY_SYMBOL	"vectors"
 
 /* A handler runs with interrupts off, but in no interrupt */
 #define KPROBES_HANDLER_MAY_UNMASK	true
+
+/* Whether the saved registers say that interrupts were on */
+static inline bool kprobes_interruptible(struct pt_regs *regs)
+{
+	return interrupts_enabled(regs);
+}
 
 /* What is called whenever all processors have to take notice of changed text */
 #define KPROBES_SYNC_SYMBOL	"stop_machine_cpuslocked"
@@ -34,10 +44,19 @@ static inline bool kprobes_set_argument(struct pt_regs *regs, u32 x)
 	return true;
 }
 
+/* What an indirect call wants before a function: the type of one declared in C */
+#ifdef CONFIG_CFI_CLANG
+#define KPROBES_TYPE_OF(function)	"	.4byte __kcfi_typeid_" function "\n"
+#else
+#define KPROBES_TYPE_OF(function)
+#endif
+
 /* The labels are local: a symbol there would make each step a function */
 #define KPROBES_STEP(name)	".Lkprobes_step_" name ":\n"
 
 u32 kprobes_steps(u32 x);
+/* The compiler tells its type when it is called indirectly, or may be. */
+__ADDRESSABLE(kprobes_steps);
 
 extern u8 kprobes_step_nop[] asm(".Lkprobes_step_nop");
 extern u8 kprobes_step_stp[] asm(".Lkprobes_step_stp");
@@ -64,6 +83,7 @@ asm("	.pushsection .text, \"ax\"\n"
 
 "	.balign 16\n"
 "	.type kprobes_steps, %function\n"
+KPROBES_TYPE_OF("kprobes_steps")
 "kprobes_steps:\n"
 "	hint #34\n"
 KPROBES_STEP("sign")
@@ -172,6 +192,7 @@ asm("	.macro kprobes_block\n"
 "	.pushsection .text, \"ax\"\n"
 "	.balign 16\n"
 "	.type kprobes_block_\\@, %function\n"
+	KPROBES_TYPE_OF("kprobes_steps")
 "kprobes_block_\\@:\n"
 "	hint #34\n"
 ".Lkprobes_block_\\@:\n"
@@ -206,6 +227,9 @@ static inline int kprobes_insn_length(const u8 *text, unsigned long size)
 
 static inline unsigned long kprobes_trim(const u8 *text, unsigned long size)
 {
+	while (size && get_unaligned_le32(text + size - AARCH64_INSN_SIZE) ==
+		       aarch64_insn_gen_nop())
+		size -= AARCH64_INSN_SIZE;
 	return size;
 }
 

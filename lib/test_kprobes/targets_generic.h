@@ -8,10 +8,17 @@
 
 #define KPROBES_TRACE_WITHOUT_FRAME	false
 #define KPROBES_TRACE_AT_ENTRY	true
+/* What the stack pointer is at a return, as compared with the entry, is not known. */
+#define KPROBES_RETURN_POPS	-1
 #define KPROBES_ENTRY_SYMBOL	""
 #define KPROBES_HANDLER_MAY_UNMASK	false
 #define KPROBES_SYNC_SYMBOL	NULL
 #define KPROBES_NO_RETURN_SYMBOL	NULL
+
+static inline bool kprobes_interruptible(struct pt_regs *regs)
+{
+	return true;
+}
 
 static inline bool kprobes_set_argument(struct pt_regs *regs, u32 x)
 {
@@ -28,8 +35,9 @@ static const struct kprobes_step kprobes_entries[] __maybe_unused = {
 	{ "untraced function entry", kprobes_untraced, NULL, kprobes_untraced },
 };
 
+/* None; what would be in one, the compiler sees a division by. */
 #define KPROBES_BLOCKS		0
-#define KPROBES_BLOCK_INSNS	0
+#define KPROBES_BLOCK_INSNS	1
 #define KPROBES_BLOCK_INSN_SIZE	0
 
 static const struct kprobes_block kprobes_blocks[1];

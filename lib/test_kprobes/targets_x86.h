@@ -21,11 +21,20 @@
 #define KPROBES_TRACE_WITHOUT_FRAME	IS_ENABLED(CONFIG_UNWINDER_ORC)
 #define KPROBES_TRACE_AT_ENTRY		IS_ENABLED(CONFIG_UNWINDER_ORC)
 
+/* The return address is off the stack at a return. */
+#define KPROBES_RETURN_POPS		((int)sizeof(long))
+
 /* Text that every kernel has and nobody may probe */
 #define KPROBES_ENTRY_SYMBOL	"asm_exc_int3"
 
 /* A breakpoint's handler runs as in an NMI */
 #define KPROBES_HANDLER_MAY_UNMASK	false
+
+/* Whether the saved registers say that interrupts were on */
+static inline bool kprobes_interruptible(struct pt_regs *regs)
+{
+	return regs->flags & X86_EFLAGS_IF;
+}
 
 /* What is called whenever all processors have to take notice of changed text */
 #define KPROBES_SYNC_SYMBOL	"text_poke_sync"
@@ -233,6 +242,7 @@ static inline bool kprobes_writable(unsigned long addr)
 	return pte && pte_write(*pte);
 }
 
+#ifdef CONFIG_X86_LOCAL_APIC
 #define KPROBES_HAVE_NMI	1
 
 static kprobes_work_t kprobes_nmi_work;
@@ -265,5 +275,6 @@ static inline bool kprobes_raise_nmi(kprobes_work_t work)
 	__apic_send_IPI_mask(cpumask_of(raw_smp_processor_id()), NMI_VECTOR);
 	return true;
 }
+#endif
 
 #endif /* _LIB_TEST_KPROBES_TARGETS_X86_H */
