@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # Uprobes, which share the decoder of some architectures: a program runs as
-# before with probes on its first instructions.
+# before with probes on its first instructions, and a probe on the kernel's
+# function that these go through.
 
 . ./functions
 need_tracefs
@@ -45,6 +46,7 @@ restore()
 {
 	[ ! -d $tracefs/events/uprobes ] || echo 0 >$tracefs/events/uprobes/enable
 	echo >$tracefs/uprobe_events
+	no_events
 }
 trap restore EXIT
 restore
@@ -62,10 +64,15 @@ for i in $(seq 0 $((places - 1))); do
 	(echo 1 >$tracefs/events/uprobes/at_$i/enable) 2>/dev/null || continue
 	accepted=$((accepted + 1))
 done
+add_event "p:kp/notified uprobe_notify_resume"
+enable_event notified 1
 check "most instructions are accepted" [ $((accepted * 4)) -ge $((places * 3)) ]
 check_is "the program does what it does" "$("$program" echo some words)" "some words"
 check_is "its exit status too" "$("$program" false; echo $?)" 1
 seen=$(awk '$2 ~ /^at_/ && $3 >= 2 { n++ } END { print n + 0 }' $tracefs/uprobe_profile)
 check "the probes were hit" [ "$seen" -gt 0 ]
+check "the kernel's probe is hit by each" [ "$(hits notified)" -ge \
+	"$(awk '$2 ~ /^at_/ { n += $3 } END { print n }' $tracefs/uprobe_profile)" ]
+check_is "none of its hits is missed" "$(profile notified | cut -d ' ' -f 2)" 0
 echo "	$accepted of $places instructions probed, $seen of them hit"
 finish

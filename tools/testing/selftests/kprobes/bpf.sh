@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# BPF programs on probes: they run at each hit, by whichever way, know the function
+# they are in, and can return for it.
+
+. ./functions
+need_debugfs
+need_victim
+[ -x ./bpf_probe ] || skip "no program bpf_probe, which make builds here"
+trap 'rm -f /tmp/kprobes-bpf' EXIT
+
+# with KIND PLACE VALUE COMMAND...: say in $hits, $function and $status what came of it
+with()
+{
+	./bpf_probe "$@" >/tmp/kprobes-bpf
+	code=$?
+	[ $code != 4 ] || skip "no BPF programs on probes in this kernel"
+	check "a program comes to $2" [ $code = 0 ]
+	hits='' function='' status=''
+	eval "$(grep '^hits=' /tmp/kprobes-bpf)"
+}
+
+address()
+{
+	sed -n "s/^\([0-9a-f]*\) [tT] $1\$/\1/p;s/^\([0-9a-f]*\) [tT] $1	.*/\1/p" /proc/kallsyms
+}
+
+calls="echo 5 >$victim/calls"
+with p kprobes_victim - sh -c "$calls"
+check_is "it runs at the entry" "$hits $status" "5 0"
+check_is "and knows the function" "$function" "$(address kprobes_victim)"
+with r kprobes_victim - sh -c "$calls"
+check_is "it runs at the return" "$hits $status" "5 0"
+check_is "and knows the function" "$function" "$(address kprobes_victim)"
+with p "$middle" - sh -c "$calls"
+check_is "it runs in the middle" "$hits $status" "5 0"
+check_is "which is no function's entry" "$function" 0000000000000000
+with p "$middle" - sh -c "sleep 1; $calls"
+check_is "by a jump too" "$hits $status" "5 0"
+
+function=$(sed -n 's/^\(__[a-z0-9]*_sys_sethostname\)[[:space:]].*/\1/p' \
+	/sys/kernel/debug/error_injection/list 2>/dev/null)
+if [ -n "$function" ] && grep -q ' bpf_override_return$' /proc/kallsyms; then
+	place=$function name=$(hostname)
+	with p "$place" - hostname "$name"
+	check_is "a system call does its work under one" "$hits $status" "1 0"
+	with p "$place" -1 hostname "$name"
+	check_is "and not if the program returns for it" "$hits $status" "1 1"
+	with p "$place" - hostname "$name"
+	check_is "nor is anything left of that" "$hits $status" "1 0"
+	check "one that must not fail is refused" \
+		fails ./bpf_probe p kernel_clone -1 true 2>/dev/null
+	check "and in the middle of a function" \
+		fails ./bpf_probe p "$middle" -1 true 2>/dev/null
+fi
+check "no probe is left" fails listed kprobes_victim
+finish

@@ -1,0 +1,70 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Processors come and go while probes are hit, and probes while a processor is
+# away: no call is lost, by any of the ways to the handlers.
+
+. ./functions
+need_debugfs
+need_tracefs
+need_victim
+processor=/sys/devices/system/cpu/cpu1/online
+[ -w $processor ] || skip "no second processor that can go"
+
+work=$(mktemp -d)
+rounds=4
+
+restore()
+{
+	echo 1 >$processor
+	no_events
+	rm -rf "$work"
+}
+trap restore EXIT
+no_events
+
+# go_on CALLER: calls until told to stop, and how many
+go_on()
+{
+	calls=0
+	while [ -f "$work/go" ]; do
+		call_victim 10
+		calls=$((calls + 10))
+	done
+	echo $calls >"$work/calls.$1"
+}
+
+add_event "p:kp/entry test_kprobes_victim:kprobes_victim"
+add_event "r:kp/back test_kprobes_victim:kprobes_victim"
+add_event "p:kp/middle test_kprobes_victim:$middle"
+add_event "p:kp/starting notify_cpu_starting"
+for event in entry back middle starting; do
+	enable_event $event 1
+done
+
+: >"$work/go"
+go_on one &
+go_on two &
+changed=0
+for round in $(seq $rounds); do
+	can_write 0 $processor || break
+	add_event "p:kp/away$round kernel_clone"
+	enable_event "away$round" 1
+	can_write 1 $processor || break
+	(:)
+	enable_event "away$round" 0
+	changed=$((changed + 1))
+done
+rm "$work/go"
+wait
+calls=$(($(cat "$work/calls.one") + $(cat "$work/calls.two")))
+echo "	$calls calls"
+check_is "the processor goes and comes back" $changed $rounds
+check "there were calls meanwhile" [ $calls -gt 0 ]
+check_is "each of them was seen at the entry" "$(profile entry)" "$calls 0"
+check_is "at the return" "$(profile back)" "$calls 0"
+check_is "and in the middle" "$(profile middle)" "$calls 0"
+check_is "so was each processor that started" "$(profile starting)" "$rounds 0"
+for round in $(seq $rounds); do
+	check "a probe of when it was away is hit" [ "$(hits "away$round")" -ge 1 ]
+done
+finish

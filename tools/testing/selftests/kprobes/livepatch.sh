@@ -1,0 +1,111 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# A function that livepatch replaces has probes: both do their work, whichever came
+# first, and a task that sleeps below a return probe does not hold up the patch.
+
+. ./functions
+need_debugfs
+need_tracefs
+patch=/sys/kernel/livepatch/livepatch_sample
+[ -d /sys/kernel/livepatch ] || skip "no livepatch"
+modprobe -n livepatch_sample 2>/dev/null || skip "no module livepatch_sample"
+sleeper=
+
+restore()
+{
+	[ -z "$sleeper" ] || kill "$sleeper"
+	no_events
+	[ ! -f $patch/enabled ] || unpatch
+}
+trap restore EXIT
+no_events
+
+# Until all tasks have gone over
+settles()
+{
+	tries=0
+	while [ -f $patch/transition ] && [ "$(cat $patch/transition)" = 1 ]; do
+		[ $tries -lt 100 ] || return 1
+		tries=$((tries + 1))
+		sleep 0.2
+	done
+}
+
+is_patched()
+{
+	grep -q 'this has been live patched' /proc/cmdline
+}
+
+patch()
+{
+	check "the patch comes" load livepatch_sample
+	check "to all tasks" settles
+	check "it is what is called" is_patched
+}
+
+unpatch()
+{
+	echo 0 >$patch/enabled
+	settles
+	unload livepatch_sample
+}
+
+probe()
+{
+	add_event "p:kp/entry cmdline_proc_show"
+	add_event "r:kp/back cmdline_proc_show"
+	for event in entry back; do
+		enable_event $event 1
+	done
+}
+
+# expect NUMBER: so many have read the file
+expect()
+{
+	check_is "$1 calls are seen at the entry" "$(profile entry)" "$1 0"
+	check_is "and at the return" "$(profile back)" "$1 0"
+}
+
+probe
+check "the function is the kernel's own" fails is_patched
+expect 1
+patch
+expect 2
+check "the patch goes" unpatch
+check "the function is the kernel's own again" fails is_patched
+expect 3
+no_events
+
+patch
+probe
+check "the patch is still called" is_patched
+expect 1
+check "it goes under the probes" unpatch
+check "the function is the kernel's own again" fails is_patched
+expect 2
+no_events
+
+# A post handler has the entry for itself.
+if load test_kprobes_visitor target=cmdline_proc_show; then
+	check "a patch is refused beside a post handler" fails load livepatch_sample
+	check "the function is the kernel's own" fails is_patched
+	unload test_kprobes_visitor
+	patch
+	check "so is a post handler beside a patch" \
+		fails load test_kprobes_visitor target=cmdline_proc_show
+	check "which is still called" is_patched
+	check "it goes" unpatch
+fi
+
+# Unwinding has to be sure of the return address below the trampoline.
+add_event "r:kp/slept hrtimer_nanosleep"
+enable_event slept 1
+sleep 1000 &
+sleeper=$!
+sleep 0.5
+patch
+check "a task slept all the time" kill -0 $sleeper
+check "the patch goes" unpatch
+kill $sleeper
+sleeper=
+finish

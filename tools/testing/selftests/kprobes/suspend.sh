@@ -1,0 +1,61 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# The system goes to sleep, as far as it can be tried without somebody to wake it:
+# probes are in place before, on the way and after.
+
+. ./functions
+need_tracefs
+need_victim
+power=/sys/power
+[ -f $power/pm_test ] || skip "no $power/pm_test"
+delay=/sys/module/suspend/parameters/pm_test_delay
+before=$(cat $delay)
+
+restore()
+{
+	echo none >$power/pm_test
+	echo "$before" >$delay
+	no_events
+}
+trap restore EXIT
+no_events
+echo 0 >$delay
+
+add_event "p:kp/entry test_kprobes_victim:kprobes_victim"
+add_event "r:kp/back test_kprobes_victim:kprobes_victim"
+add_event "p:kp/middle test_kprobes_victim:$middle"
+add_event "p:kp/sleeps pm_suspend"
+add_event "r:kp/frozen freeze_processes result=\$retval:s32"
+for event in entry back middle sleeps frozen; do
+	enable_event $event 1
+done
+
+# tries STATE LEVEL...: how far each time
+sleeps=0 calls=0
+tries()
+{
+	state=$1
+	shift
+	for level; do
+		grep -q "$level" $power/pm_test || continue
+		echo "$level" >$power/pm_test
+		check "it comes back from $state, $level" can_write "$state" $power/state
+		sleeps=$((sleeps + 1))
+		call_victim 3
+		calls=$((calls + 3))
+	done
+}
+
+# Where idle processors are all there is to it, somebody had to wake them.
+tries freeze freezer devices platform
+if grep -q deep $power/mem_sleep 2>/dev/null; then
+	echo deep >$power/mem_sleep
+	tries mem freezer devices platform processors core
+fi
+check "something was tried" [ $sleeps -gt 0 ]
+check_is "each time was seen" "$(profile sleeps)" "$sleeps 0"
+check_is "and the tasks that froze" "$(profile frozen)" "$sleeps 0"
+for event in entry back middle; do
+	check_is "each call was seen at the $event" "$(profile $event)" "$calls 0"
+done
+finish

@@ -1,0 +1,69 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# ftrace is switched off, and then shuts itself down, with probes at function entries
+# that it serves. Nothing of it works afterwards: no test comes behind this one.
+
+. ./functions
+need_debugfs
+need_tracefs
+need_victim
+switch=/proc/sys/kernel/ftrace_enabled
+kill=/sys/module/test_beside/parameters/kill_ftrace
+[ -f $switch ] || skip "no $switch"
+trap no_events EXIT
+no_events
+
+served()
+{
+	grep -q "kprobes_victim+0x[0-9a-f]* .* path=ftrace" $debugfs/sites
+}
+
+probe()
+{
+	add_event "p:kp/entry test_kprobes_victim:kprobes_victim"
+	add_event "r:kp/back test_kprobes_victim:kprobes_victim"
+	add_event "p:kp/middle test_kprobes_victim:$middle"
+	for event in "$@"; do
+		enable_event "$event" 1
+	done
+}
+
+probe entry middle
+served || skip "ftrace does not serve the entry"
+call_victim 1
+check "ftrace can be switched off under a probe" can_write 0 $switch
+call_victim 2
+check_is "the probe is not hit" "$(profile entry)" "1 0"
+check_is "one in the middle is" "$(profile middle)" "3 0"
+enable_event entry 0
+enable_event back 1
+call_victim 1
+check_is "nor is one that comes" "$(profile back)" "0 0"
+enable_event entry 1
+check "ftrace can be switched on again" can_write 1 $switch
+call_victim 3
+check_is "the probe is hit then" "$(profile entry)" "4 0"
+check_is "the one that has come too" "$(profile back)" "3 0"
+check_is "and the one in the middle" "$(profile middle)" "7 0"
+no_events
+
+[ -f $kill ] || finish
+probe entry middle
+call_victim 1
+echo 1 >$kill
+call_victim 2
+check_is "a probe in the middle is hit without ftrace" "$(profile middle)" "3 0"
+enable_event entry 0
+seen=$(hits entry)
+call_victim 1
+check_is "one that has left an entry is not hit" "$(profile entry)" "$seen 0"
+enable_event middle 0
+enable_event middle 1
+call_victim 1
+check_is "in the middle they come and go" "$(profile middle)" "5 0"
+no_events
+check "the module can be unloaded" unload test_kprobes_victim
+check "and loaded again" load test_kprobes_victim
+call_victim 1
+check "and works" [ -f "$victim/calls" ]
+finish
