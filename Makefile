@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Kprobes: build it, see it, test it. Everything is done by the scripts in harness/.
 #
-#   make [TARGET] [ARCH=x86_64|i386|arm64] [VARIANT=plain|debug|...] [ACCEL=tcg|kvm] [JOBS=n]
+#   make [TARGET] [ARCH=x86_64|i386|arm64|riscv64|...] [VARIANT=plain|debug|...] [ACCEL=tcg|kvm] [JOBS=n]
 
 ARCH ?= x86_64
 VARIANT ?=
@@ -12,12 +12,12 @@ export JOBS
 endif
 H := harness
 
-.PHONY: help demo test build boot shell series series-check check bench clean distclean tree image
+.PHONY: help demo test test-all matrix build build-all boot shell series series-check check bench compare clean distclean tree image
 .DEFAULT_GOAL := help
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
-	@echo "with ARCH=arm64 or i386, VARIANT=debug (KASAN, lockdep, ...) or plain, ACCEL=kvm, JOBS=n as you like"
+	@echo "with ARCH=arm64 or i386 (build and boot: see harness/arch.sh), VARIANT=debug (KASAN, lockdep, ...) or plain, ACCEL=kvm, JOBS=n as you like"
 
 demo: ## build, boot in QEMU, watch probes fire in a small workload
 	@$(H)/demo.sh
@@ -25,8 +25,17 @@ demo: ## build, boot in QEMU, watch probes fire in a small workload
 test: ## every test there is; ends with "N passed, N failed" (SECTIONS="kunit ..." for a few)
 	@$(H)/test.sh $(SECTIONS)
 
+matrix: ## the same sources in other configurations; ends with "N passed, N failed" (ROWS="no-smp ...")
+	@$(H)/matrix.sh $(ROWS)
+
 build: tree ## unpack, lay over, configure and build the kernel and its modules
 	@$(H)/build.sh
+
+build-all: ## a small kernel for each of the other architectures that have kprobes
+	@$(H)/all.sh build
+
+test-all: ## boot those that QEMU boots, ours and the pristine kernel beside it; ends with a table
+	@$(H)/all.sh test
 
 boot: image ## boot that kernel, run KUnit, print the results, power off
 	@$(H)/boot.sh boot kunit kunit.enable=1 && $(H)/console.py kunit out/logs/boot.log
@@ -45,6 +54,9 @@ check: series ## checkpatch --strict on the series, sparse and W=1 on our files
 
 bench: ## what a hit costs, beside the pristine kernel's: tables, out/bench/$ARCH/bench.{json,svg}
 	@$(H)/bench.sh
+
+compare: ## the kernel's own tests on the pristine kernel and on this one, side by side
+	@$(H)/compare.sh
 
 clean: ## remove build/ and out/, except the unpacked source and the compiler cache
 	@$(H)/clean.sh

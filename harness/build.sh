@@ -5,7 +5,9 @@
 #
 # SOURCE is build/tree by default, OBJ (the O= directory) build/$ARCH[-$VARIANT]. The config is
 # tinyconfig with fragments of harness/configs merged on it: common, $ARCH, then (unless VARIANT
-# is plain) test and $VARIANT. A fragment's line that the final .config does not hold ends it.
+# is plain) test, $ARCH-test and $VARIANT; or bare and $ARCH where the guest has no userland. A
+# fragment's line that the final .config does not hold ends it; with FRAGMENT, a file laid over the
+# others, only a line of that, as what it takes away takes more along.
 
 . "${0%/*}/lib.sh"
 
@@ -16,16 +18,18 @@ name=build-$(basename "$obj")
 fragments()
 {
 	set -- common "$ARCH"
-	case $VARIANT in
-	plain)	;;
-	'')	set -- "$@" test ;;
+	[ -n "$userland" ] || set -- bare "$ARCH"
+	case $userland$VARIANT in
+	yesplain)	;;
+	yes)	set -- "$@" test "$ARCH-test" ;;
+	'')	;;
 	*)	[ -f "$harness/configs/$VARIANT.config" ] || [ -f "$harness/configs/$ARCH-$VARIANT.config" ] ||
 			die "VARIANT=$VARIANT: no such file in harness/configs"
-		set -- "$@" test "$VARIANT" "$ARCH-$VARIANT" ;;
+		set -- "$@" test "$ARCH-test" "$VARIANT" "$ARCH-$VARIANT" ;;
 	esac
 	for fragment in "$@"; do
 		[ ! -f "$harness/configs/$fragment.config" ] || cat "$harness/configs/$fragment.config"
-	done | if grep -q '^config KPROBES_STRESS_TEST' "$source/lib/Kconfig.debug"; then
+	done | cat - ${FRAGMENT:+"$FRAGMENT"} | if grep -q '^config KPROBES_STRESS_TEST' "$source/lib/Kconfig.debug"; then
 		cat
 	else
 		sed /KPROBES_STRESS_TEST/d
@@ -54,7 +58,7 @@ check_config()
 				}
 			}
 			exit bad
-		}' "$obj/fragments" "$obj/.config" ||
+		}' "${FRAGMENT:-$obj/fragments}" "$obj/.config" ||
 		die "these options did not survive in $obj/.config (see harness/configs)"
 }
 

@@ -39,30 +39,6 @@ known()
 	sed 's/#.*//; /^$/d; s/[][().*^$+?{}|\\]/\\&/g; s/: /:[0-9]+: /' "$harness/check-known" >"$build/check-known"
 }
 
-# The objects of our C files that this config builds; a folder of ours that has a Makefile whole.
-our_objects()
-{
-	grep '\.c$' "$build/files.ours" | while read -r file; do
-		directory=${file%/*}
-		case $file in
-		arch/x86/*)	[ "$ARCH" != arm64 ] || continue ;;
-		arch/arm64/*)	[ "$ARCH" = arm64 ] || continue ;;
-		tools/*)	continue ;;
-		esac
-		if grep -qxF "$directory/Makefile" "$build/files.ours"; then
-			echo "$directory/"
-		else
-			echo "${file%.c}.o"
-		fi
-	done | sort -u
-}
-
-ours_only()
-{
-	sed -n 's,^\(\.\./tree/\|'"$tree"'/\),,p' "$1" | grep -E '^[^ ]*: (warning|error):' |
-		grep -F -f "$build/files.ours" | sort -u || :
-}
-
 kernel_doc()
 {
 	cd "$tree"

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Read a guest's console log.
 
-console.py check LOG   print what no healthy boot prints (oopses, warnings, KASAN, lockdep); status 1
-                       when there was any, or when the guest's job did not come to its end
+console.py check LOG [END]
+                       print what no healthy boot prints (oopses, warnings, KASAN, lockdep); status 1
+                       when there was any, or when nothing says END: that the guest's job did
 console.py kunit LOG   the KUnit cases as lines: pass|fail|skip <tab> suite.case <tab> detail
 console.py guest LOG   the results that guest jobs reported, in the same form
 
@@ -31,7 +32,7 @@ def lines(path):
         return [STAMP.sub("", line.rstrip("\r\n")) for line in log]
 
 
-def check(path):
+def check(path, end="kptest: end "):
     text = lines(path)
     trouble, expected = [], False
     for number, line in enumerate(text, 1):
@@ -43,7 +44,7 @@ def check(path):
             trouble.append(f"{path}:{number}: {line}")
     if expected:
         trouble.append(f"{path}: an expected report began and never ended")
-    if not any("kptest: end " in line for line in text):
+    if not any(end in line for line in text):
         trouble.append(f"{path}: the guest did not come to its end; its last lines:")
         trouble += ["    " + line for line in text[-8:]]
     for line in trouble[:40]:
@@ -107,9 +108,9 @@ def guest(path):
 
 
 def main():
-    command, path = sys.argv[1:]
+    command, path, *end = sys.argv[1:]
     if command == "check":
-        return check(path)
+        return check(path, *end)
     for row in {"kunit": kunit, "guest": guest}[command](path):
         print("\t".join(row))
     return 0

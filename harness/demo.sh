@@ -5,7 +5,7 @@
 . "${0%/*}/lib.sh"
 
 began=$(date +%s)
-log=$out/logs/demo.log
+log=$out/logs/demo-$ARCH.log
 function=do_sys_openat2 callee=get_unused_fd_flags
 
 # Where the instruction after FUNCTION's call of CALLEE is, as an offset into FUNCTION.
@@ -29,7 +29,7 @@ offset=$(offset_after_call)
 [ -n "$offset" ] || die "$function() does not call $callee() in this kernel"
 say "booting it in QEMU"
 status=0
-"$harness/boot.sh" demo demo loglevel=5 "kpfunction=$function" "kpoffset=$offset" || status=1
+"$harness/boot.sh" "demo-$ARCH" demo loglevel=5 "kpfunction=$function" "kpoffset=$offset" || status=1
 tr -d '\r' <"$log" | awk '/kptest: begin demo/ { on = 1; next } /kptest: end demo/ { on = 0 } on && !/kptest: /'
 say
 "$harness/console.py" guest "$log" | awk -F '\t' '

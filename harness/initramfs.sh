@@ -4,7 +4,8 @@
 #
 # In it: a static busybox, harness/guest/* (init and the jobs) in /harness, the modules in
 # /lib/modules/RELEASE (all of them by name in /modules, with those that EXTRA_MODULES names), and
-# the kernel's ftrace selftests and our own in /selftests.
+# the kernel's ftrace selftests and our own in /selftests, with what is to be compiled of them. No
+# userland (see arch.sh), no initramfs.
 
 . "${0%/*}/lib.sh"
 
@@ -17,18 +18,19 @@ foreign_busybox()
 	[ ! -x "$build/busybox-$ARCH" ] || return 0
 	[ "$(id -u)" = 0 ] || die "as root: dpkg --add-architecture $ARCH; apt-get update; then run this again as root"
 	say "fetching the $ARCH busybox"
-	rm -rf "$build/busybox.new"
-	mkdir "$build/busybox.new"
+	new=$build/busybox-$ARCH.new
+	rm -rf "$new"
+	mkdir "$new"
 	# Of the lists it takes one: that another cannot be had does not matter.
 	# shellcheck disable=SC2016
-	run_logged busybox "fetching busybox-static:$ARCH" sh -ec 'cd "$0"
+	run_logged "busybox-$ARCH" "fetching busybox-static:$ARCH" flock "$build/apt.lock" sh -ec 'cd "$0"
 		dpkg --add-architecture "$1"
 		apt-get update || :
 		apt-get -o APT::Sandbox::User=root download "busybox-static:$1"
-		dpkg-deb -x busybox-static_*.deb .' "$build/busybox.new" "$ARCH"
-	find "$build/busybox.new" -path '*bin/busybox' -type f \
+		dpkg-deb -x busybox-static_*.deb .' "$new" "$ARCH"
+	find "$new" -path '*bin/busybox' -type f \
 		-exec install -m 755 {} "$build/busybox-$ARCH" \;
-	rm -rf "$build/busybox.new"
+	rm -rf "$new"
 }
 
 add_busybox()
@@ -67,6 +69,18 @@ add_selftests()
 	done
 }
 
+# What scripts have need of beside busybox. Debian has no C library for i386 on other machines.
+add_programs()
+{
+	[ "$ARCH" != i386 ] || return 0
+	need gcc libc6-dev
+	[ "$ARCH" != arm64 ] || need gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+	for program in "$root.new"/selftests/kprobes/*.c; do
+		[ ! -f "$program" ] || "${cross}gcc" -static -O2 -o "${program%.c}" "$program"
+	done
+}
+
+[ -n "$userland" ] || exit 0
 need cpio kmod
 rm -rf "$root.new"
 mkdir -p "$root.new/bin" "$root.new/selftests" "$root.new/harness"
@@ -76,7 +90,11 @@ done
 add_busybox
 add_modules
 add_selftests
+# Tests of tracefs' files look for somebody else to give them to.
+printf '%s\n' root:x:0:0::/root:/bin/sh nobody:x:65534:65534::/:/bin/false >"$root.new/etc/passwd"
+printf '%s\n' root:x:0: nogroup:x:65534: >"$root.new/etc/group"
 cp "$harness"/guest/* "$root.new/harness/"
+add_programs
 ln -s harness/init "$root.new/init"
 (cd "$root.new" && find . | sort | cpio --quiet -o -H newc -R 0:0) >"$root.cpio.new"
 mv "$root.cpio.new" "$root.cpio"

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # Shared by the harness scripts, which source it first:  . "${0%/*}/lib.sh"
 #
-# Sets the paths and defaults below and offers: say, die, need, on_exit, run_logged, kernel_make.
+# Sets the paths and defaults below and offers: say, die, need, run_logged, kernel_make,
+# our_objects, ours_only, upstream_suite.
 # Chosen by the user, on the make command line or in the environment:
-#   ARCH      x86_64 (default), i386 or arm64
+#   ARCH      x86_64 (default), i386, arm64 or one of the others in arch.sh
 #   VARIANT   which config: empty (shared fragments + test.config), plain (the shared fragments
 #             alone), or the name of harness/configs/NAME.config laid over the default
+#   FRAGMENT  a file of more options, laid over all that (harness/matrix.sh)
 #   ACCEL     tcg (default) or kvm
 #   JOBS      how many compilers at a time
 #   CCACHE_DIR, TIMEOUT (seconds a guest may live), OBJ (the O= directory)
@@ -42,14 +44,7 @@ die()
 	exit 1
 }
 
-case $ARCH in
-x86_64 | i386)
-	cross= kernel_image=arch/x86/boot/bzImage ;;
-arm64)
-	cross=aarch64-linux-gnu- kernel_image=arch/arm64/boot/Image ;;
-*)
-	die "ARCH=$ARCH is not known here: use x86_64, i386 or arm64" ;;
-esac
+. "$harness/arch.sh"
 obj=${OBJ:-$build/$ARCH${VARIANT:+-$VARIANT}}
 mkdir -p "$build" "$out/logs"
 
@@ -66,8 +61,9 @@ need()
 	[ -n "$missing" ] || return 0
 	[ "$(id -u)" = 0 ] || die "missing Debian packages; as root: apt-get install$missing"
 	say "installing:$missing"
+	# One at a time
 	# shellcheck disable=SC2086
-	run_logged apt "installing packages" sh -ec 'apt-get update
+	run_logged "apt-$ARCH" "installing packages" flock "$build/apt.lock" sh -ec 'apt-get update
 		exec apt-get install -y --no-install-recommends "$@"' sh $missing ||
 		die "apt-get failed"
 }
@@ -77,10 +73,8 @@ need_build_tools()
 {
 	need gcc make ccache flex bison bc libelf-dev libssl-dev kmod cpio patch \
 		python3 perl xz-utils libc6-dev
-	case $ARCH-$VARIANT in
-	arm64-clang)	need clang lld llvm ;;
-	arm64-*)	need gcc-aarch64-linux-gnu libc6-dev-arm64-cross ;;
-	esac
+	# shellcheck disable=SC2086
+	need $compiler
 }
 
 # The interesting lines of a log that ends in failure.
@@ -117,6 +111,12 @@ run_logged()
 	return $rc
 }
 
+# The suite in the pristine tree's lib/test_kprobes.c
+upstream_suite()
+{
+	sed -n 's/^	*\.name = "\(.*\)",$/\1/p' "$pristine/lib/test_kprobes.c"
+}
+
 # How far a kernel build, or a guest, got.
 progress()
 {
@@ -133,11 +133,38 @@ kernel_make()
 {
 	from=$1 to=$2
 	shift 2
-	if [ "$ARCH-$VARIANT" = arm64-clang ]; then
-		set -- LLVM=1 CC="ccache clang" "$@"
+	if [ -n "$llvm" ]; then
+		set -- LLVM="$llvm" CC="ccache clang${llvm#1}" "$@"
 	else
 		set -- CROSS_COMPILE="$cross" CC="ccache ${cross}gcc" "$@"
 	fi
-	make -C "$from" O="$to" ARCH="$ARCH" KBUILD_BUILD_USER=kprobes KBUILD_BUILD_HOST=localhost \
+	make -C "$from" O="$to" ARCH="$kernel_arch" KBUILD_BUILD_USER=kprobes KBUILD_BUILD_HOST=localhost \
 		KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 2026' -j"$JOBS" "$@"
+}
+
+# The objects of our C files that the config of $obj builds; a folder of ours that has a Makefile whole.
+our_objects()
+{
+	grep '\.c$' "$build/files.ours" | while read -r file; do
+		directory=${file%/*}
+		case $file in
+		arch/x86/*)	[ "$kernel_image" = arch/x86/boot/bzImage ] || continue ;;
+		arch/arm64/*)	[ "$ARCH" = arm64 ] || continue ;;
+		tools/*)	continue ;;
+		lib/*)		grep -qx CONFIG_KPROBES_SANITY_TEST=y "$obj/.config" || continue ;;
+		*)		grep -qx CONFIG_KPROBES=y "$obj/.config" || continue ;;
+		esac
+		if grep -qxF "$directory/Makefile" "$build/files.ours"; then
+			echo "$directory/"
+		else
+			echo "${file%.c}.o"
+		fi
+	done | sort -u
+}
+
+# What a compiler's log says of our files
+ours_only()
+{
+	sed -n 's,^\(\.\./tree/\|'"$tree"'/\),,p' "$1" | grep -E '^[^ ]*: (warning|error):' |
+		grep -F -f "$build/files.ours" | sort -u || :
 }

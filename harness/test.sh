@@ -2,30 +2,38 @@
 # SPDX-License-Identifier: GPL-2.0
 # harness/test.sh [SECTION...]: run the tests and count them. Sections:
 #	kunit	  our KUnit cases at boot
-#	ftrace	  the kernel's own tools/testing/selftests/ftrace/test.d/kprobe
+#	ftrace	  what the kernel's own tools/testing/selftests/ftrace has about probes
 #	selftests our tools/testing/selftests/kprobes/*.sh
 #	stress	  the stress module on two CPUs
 #	demo	  make demo shows all that it promises
 #	upstream  the pristine tree's lib/test_kprobes.c in place of ours in the finished kernel
 #	debug	  KUnit and stress under KASAN, lockdep and friends
+#	matrix	  the short rows of make matrix: other configurations compile, too
 #	clang	  KUnit on a kernel that clang built, with what gcc cannot build (arm64 only)
 #	series	  the patches give exactly our tree
 # arm64/SECTION and i386/SECTION are that section there. Without arguments: everything, but of i386
-# KUnit only.
+# KUnit only. Sections of arm64 run beside the others: a guest keeps one processor busy.
 # Results go to out/test/results (section, verdict, name, detail; tabs between). A boot whose
 # console shows an oops or a warning is a failure. Tests that harness/expected lists are counted
 # as skipped when they fail. Ends with "N passed, N failed"; status 1 when something failed.
 
 . "${0%/*}/lib.sh"
 
-results=$out/test/results
 mkdir -p "$out/test"
 
 # Run as "test.sh --run SECTION", a process of its own, so that a step that fails ends the section.
 section=
 [ "${1:-}" != --run ] || section=$2
+
+# name SECTION: what its logs and its results are called by
+name_of()
+{
+	echo "$1" | tr / -
+}
+
 kind=${section#*/}
-log=$(echo "$section" | tr / -)
+log=$(name_of "$section")
+results=$out/test/$log.results
 
 row()	# VERDICT NAME [DETAIL]
 {
@@ -89,29 +97,23 @@ run_selftests()
 	guest guest selftests kunit.enable=1
 }
 
+# The kernel in an archive of its own: the kernel takes several, one behind the other.
 run_stress()
 {
 	build_image
 	guest guest stress "kpseconds=${STRESS_SECONDS:-20}"
 }
 
-# The finished kernel with one object exchanged: a copy of its O= directory, where a source file
-# in the O= directory goes before the one in the source tree.
 run_upstream()
 {
 	build_image
+	"$harness/upstream.sh"
 	theirs=$build/$ARCH-upstream
-	say "relinking the kernel with the pristine lib/test_kprobes.c"
-	rm -rf "$theirs"
-	cp -a --reflink=auto "$obj" "$theirs"
-	rm -rf "$theirs/lib/test_kprobes" "$theirs"/lib/.test_kprobes.o.cmd "$theirs"/lib/test_kprobes*.o
-	cp "$pristine/lib/test_kprobes.c" "$theirs/lib/"
-	"$harness/build.sh" "$tree" "$theirs"
-	"$harness/initramfs.sh" "$tree" "$theirs"
-	suite=$(sed -n 's/^	*\.name = "\(.*\)",$/\1/p' "$pristine/lib/test_kprobes.c")
+	suite=$(upstream_suite)
 	cases=$(sed -n 's/.*KUNIT_CASE(\(.*\)).*/\1/p' "$pristine/lib/test_kprobes.c")
 	# shellcheck disable=SC2086
-	ONLY="^$suite[.]($(echo $cases | tr ' ' '|'))\$" OBJ=$theirs guest kunit kunit kunit.enable=1
+	ONLY="^$suite[.]($(echo $cases | tr ' ' '|'))\$" OBJ=$theirs guest kunit kunit kunit.enable=1 \
+		"kunit.filter_glob=$suite"
 	for case in $cases; do
 		grep -q "	$suite\.$case	" "$out/test/$log.rows" || row fail "$suite.$case" "did not run"
 	done
@@ -132,6 +134,15 @@ run_debug()
 	build_image
 	TIMEOUT=1500 guest kunit kunit kunit.enable=1
 	PART=stress guest guest stress "kpseconds=${STRESS_SECONDS:-20}"
+}
+
+run_matrix()
+{
+	rm -f "$out/matrix/results"
+	"$harness/matrix.sh" short || :
+	while IFS=$(printf '\t') read -r verdict what detail; do
+		row "$verdict" "$what" "$detail"
+	done <"$out/matrix/results"
 }
 
 run_clang()
@@ -177,28 +188,52 @@ apply_expected()
 	mv "$results.new" "$results"
 }
 
-count()	# VERDICT [SECTION]
+count()	# VERDICT
 {
-	awk -F '\t' -v verdict="$1" -v section="${2:-}" \
-		'$2 == verdict && (section == "" || $1 == section) { n++ } END { print n + 0 }' "$results"
+	awk -F '\t' -v verdict="$1" '$2 == verdict { n++ } END { print n + 0 }' "$results"
 }
 
-[ $# -gt 0 ] || set -- kunit ftrace selftests stress demo upstream debug \
+# One section after another
+lane()
+{
+	for section in "$@"; do
+		results=$out/test/$(name_of "$section").results
+		: >"$results"
+		say "== $section"
+		began=$(date +%s)
+		# shellcheck disable=SC2046
+		env $(kernel_of "$section") "$0" --run "$section" ||
+			row fail "$section" "ended early, see the messages above"
+		apply_expected
+		say "== $section: $(count pass) passed, $(count fail) failed, $(count skip) skipped ($(($(date +%s) - began)) s)"
+		awk -F '\t' '$2 != "pass" { print "   " $2 " " $3 ($4 == "" ? "" : ": " $4) }' "$results"
+	done
+}
+
+[ $# -gt 0 ] || set -- kunit ftrace selftests stress demo upstream debug matrix \
 	arm64/kunit arm64/ftrace arm64/selftests arm64/stress arm64/demo arm64/upstream \
 	arm64/clang i386/kunit series
-: >"$results"
 start=$(date +%s)
 "$harness/tree.sh"
+lane1= lane2=
 for section in "$@"; do
 	grep -q "^run_${section#*/}()" "$0" || die "no section $section in harness/test.sh"
-	say "== $section"
-	began=$(date +%s)
-	# shellcheck disable=SC2046
-	env $(kernel_of "$section") "$0" --run "$section" || row fail "$section" "ended early, see the messages above"
-	apply_expected
-	say "== $section: $(count pass "$section") passed, $(count fail "$section") failed, $(count skip "$section") skipped ($(($(date +%s) - began)) s)"
-	awk -F '\t' -v s="$section" '$1 == s && $2 != "pass" { print "   " $2 " " $3 ($4 == "" ? "" : ": " $4) }' "$results"
+	rm -f "$out/test/$(name_of "$section").results"
+	case $section in
+	arm64/*)	lane2="$lane2 $section" ;;
+	*)		lane1="$lane1 $section" ;;
+	esac
 done
+# shellcheck disable=SC2086
+lane $lane2 &
+# shellcheck disable=SC2086
+lane $lane1
+wait
+all=$out/test/results
+for section in "$@"; do
+	cat "$out/test/$(name_of "$section").results"
+done >"$all"
+results=$all
 say "all sections took $(($(date +%s) - start)) s; details in out/test/results, consoles in out/logs"
 say "$(count pass) passed, $(count fail) failed, $(count skip) skipped"
 [ "$(count fail)" = 0 ] && [ "$(count pass)" -gt 0 ]

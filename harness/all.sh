@@ -1,0 +1,120 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# harness/all.sh build|test [ARCH...]: the architectures whose kprobes hooks are the tree's own.
+#
+# build	a small kernel for each (configs/bare.config)
+# test	boots those that QEMU boots, thrice: with our KUnit suites; with the pristine tree's
+#	lib/test_kprobes.c in their place; and the pristine kernel with that. What passes there has
+#	to pass here.
+#
+# Both end with a table, which is out/all/table too; status 1 when a kernel did not build, a test
+# of ours failed, a console had something to tell, or ours does worse than the pristine kernel.
+# The pristine kernels are built once and kept.
+
+. "${0%/*}/lib.sh"
+
+results=$out/all
+everyone="riscv64 s390x ppc64le arm sparc64 mips64el parisc sh4 arc loongarch64"
+
+say_row()	# VALUE...
+{
+	printf '| %-12s | %-6s | %-6s | %-33s | %-22s |\n' "$@"
+}
+
+# What a console says of a suite: "7 passed, 0 failed, 0 skipped"
+counts()	# ROWS
+{
+	awk -F '\t' '{ n[$1]++ } END { printf "%d passed, %d failed, %d skipped", n["pass"], n["fail"], n["skip"] }' "$1"
+}
+
+# As NAME.rows: verdict, case, detail
+boot()	# KIND OBJ [KERNEL-ARGUMENT...]
+{
+	rows=$results/$ARCH.$1.rows
+	name=all-$ARCH-$1 boot_obj=$2
+	shift 2
+	OBJ=$boot_obj "$harness/boot.sh" "$name" kunit kunit.enable=1 "$@" || echo "$name" >>"$results/$ARCH.unclean"
+	"$harness/console.py" kunit "$out/logs/$name.log" >"$rows"
+}
+
+# Cases that pass with the pristine kernel and not with ours
+worse()
+{
+	awk -F '\t' 'NR == FNR { ours[$2] = $1; next } $1 == "pass" && ours[$2] != "pass" { print $2 }' \
+		"$results/$ARCH.upstream.rows" "$results/$ARCH.pristine.rows"
+}
+
+# One architecture, in a process of its own so that a step that fails ends it.
+one()	# build|test
+{
+	began=$(date +%s)
+	"$harness/build.sh"
+	echo "$(($(date +%s) - began)) s" >"$results/$ARCH.built"
+	[ "$1" = test ] && [ -n "$emulator" ] || exit 0
+	boot kunit "$obj"
+	suite=$(upstream_suite)
+	"$harness/upstream.sh"
+	boot upstream "$build/$ARCH-upstream" "kunit.filter_glob=$suite"
+	"$harness/build.sh" "$pristine" "$build/$ARCH-pristine"
+	boot pristine "$build/$ARCH-pristine" "kunit.filter_glob=$suite"
+	grep '^fail' "$results/$ARCH.kunit.rows" || :
+	worse | sed 's/^/worse than the pristine kernel: /'
+}
+
+column()	# FILE: what it says, or a dash
+{
+	if [ -f "$results/$1" ]; then counts "$results/$1"; else echo -; fi
+}
+
+passed()	# FILE: how many of how many
+{
+	awk -F '\t' '$1 == "pass" { n++ } END { print n + 0 "/" NR }' "$results/$1" 2>/dev/null || echo -
+}
+
+row()
+{
+	built=no boots=no
+	[ ! -f "$results/$ARCH.built" ] || built=$(cat "$results/$ARCH.built")
+	! grep -q '^pass' "$results/$ARCH.kunit.rows" 2>/dev/null || boots=yes
+	say_row "$ARCH" "$built" "$boots" "$(column "$ARCH.kunit.rows")" \
+		"$(passed "$ARCH.upstream.rows"), $(passed "$ARCH.pristine.rows")"
+}
+
+healthy()
+{
+	[ -f "$results/$ARCH.built" ] || return 1
+	[ -f "$results/$ARCH.kunit.rows" ] || return 0
+	[ ! -f "$results/$ARCH.unclean" ] && ! grep -q '^fail' "$results/$ARCH.kunit.rows" && [ -z "$(worse)" ]
+}
+
+table()
+{
+	say_row architecture built boots "our suites" "theirs: ours, pristine"
+	say_row --- --- --- --- ---
+	for ARCH in "$@"; do
+		row
+	done
+}
+
+mkdir -p "$results"
+if [ "$1" = --one ]; then
+	one "$2"
+	exit
+fi
+
+mode=$1 status=0
+shift
+# shellcheck disable=SC2086
+[ $# -gt 0 ] || set -- $everyone
+"$harness/tree.sh"
+for ARCH in "$@"; do
+	rm -f "$results/$ARCH".*
+	say "== $ARCH"
+	if ! OBJ='' VARIANT='' "$0" --one "$mode"; then
+		say "== $ARCH: ended early, see the messages above"
+		status=1
+	fi
+	healthy || status=1
+done
+table "$@" | tee "$results/table"
+exit $status

@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# harness/compare.sh: what the kernel's own tests (harness/guest/ftrace.sh) say of the pristine
+# kernel and of ours, both built with the tests' config. Prints the table, which goes to
+# out/compare/$ARCH too; status 1 when one of them is worse in ours.
+
+. "${0%/*}/lib.sh"
+
+results=$out/compare/$ARCH
+
+verdicts()	# WHICH SOURCE OBJ
+{
+	log=compare-$1-$ARCH
+	"$harness/build.sh" "$2" "$3"
+	"$harness/initramfs.sh" "$2" "$3"
+	OBJ=$3 EXPECT=any TIMEOUT=${TIMEOUT:-1200} "$harness/boot.sh" "$log" ftrace
+	"$harness/console.py" guest "$out/logs/$log.log" >"$results.$1"
+}
+
+mkdir -p "$out/compare"
+"$harness/tree.sh"
+verdicts pristine "$pristine" "$build/compare-$ARCH"
+verdicts ours "$tree" "$obj"
+rc=0
+awk -F '\t' '
+	BEGIN { rank["fail"] = 1; rank["skip"] = 2; rank["pass"] = 3; form = "%-40s %-8s %-8s %s\n" }
+	NR == FNR { theirs[$2] = $1; next }
+	FNR == 1 { printf form, "test", "pristine", "ours", "" }
+	{
+		ours[$2] = $1
+		worse = rank[$1] < rank[theirs[$2]]
+		printf form, $2, theirs[$2], $1, (worse ? "WORSE: " : "") $3
+		n[theirs[$2], $1]++
+		bad += worse
+	}
+	END {
+		for (name in theirs)
+			if (!(name in ours)) {
+				printf form, name, theirs[name], "-", "WORSE: did not run"
+				bad++
+			}
+		printf "both pass: %d, both skip: %d, ours alone passes: %d, ours is worse: %d\n",
+			n["pass", "pass"], n["skip", "skip"], n["fail", "pass"] + n["skip", "pass"], bad
+		exit bad > 0
+	}' "$results.pristine" "$results.ours" >"$results" || rc=1
+cat "$results"
+"$harness/console.py" check "$out/logs/compare-ours-$ARCH.log" || rc=1
+exit $rc

@@ -1,0 +1,185 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# harness/matrix.sh [ROW...]: what the rows of harness/configs/matrix ask for, or these of them, or
+# with "short" those that make test takes.
+#
+# A row's O= directory is build/matrix-ROW, a copy of the one that its kernel without the row's lines
+# has, if that was built, so that only what they change is. It goes when the row has passed. Consoles and what
+# compilers say are in out/logs, the table in out/matrix/table, and all verdicts, as harness/test.sh
+# takes them, in out/matrix/results. Ends with "N passed, N failed"; status 1 when a row failed.
+
+. "${0%/*}/lib.sh"
+
+matrix=$harness/configs/matrix
+mkdir -p "$out/matrix"
+format='%-24s %-8s %8s %8s  %-18s %s\n'
+
+# Run as "matrix.sh --run ROW", a process of its own, with the row's ARCH and VARIANT.
+row=
+[ "${1:-}" != --run ] || row=$2
+base=$obj
+obj=$build/matrix-$row
+console=$out/logs/matrix-$row.log
+fragment=$out/matrix/$row.config
+complaints=$out/matrix/$row.complaints
+
+header()	# ROW: the words behind its name
+{
+	sed -n "s/^row $1[[:space:]][[:space:]]*//p" "$matrix"
+}
+
+names()	# PATTERN
+{
+	sed -n "s/^row \([^[:space:]]*\)[[:space:]]*$1.*/\1/p" "$matrix"
+}
+
+lines()
+{
+	awk -v row="$row" 'BEGIN { mine = 1 } $1 == "row" { mine = $2 == row; next } mine' "$matrix"
+}
+
+copy_base()
+{
+	rm -rf "$obj" "$obj.lock"
+	[ ! -d "$base" ] || flock "$base.lock" cp -a --reflink=auto "$base" "$obj"
+}
+
+# Our objects, anew: gcc says nothing of what it need not compile.
+compile_ours()
+{
+	objects=$(our_objects)
+	[ -n "$objects" ] || return 0
+	for object in $objects; do
+		rm -rf "${obj:?}/${object%/}"
+	done
+	# shellcheck disable=SC2086
+	run_logged "matrix-$row-objects" "compiling our files for $row" \
+		kernel_make "$tree" "$obj" W=1 $objects
+	ours_only "$out/logs/matrix-$row-objects.log" >>"$complaints"
+}
+
+build_all()
+{
+	FRAGMENT=$fragment OBJ=$obj "$harness/build.sh" >"$out/logs/matrix-$row-build.log" ||
+		{ cat "$out/logs/matrix-$row-build.log"; return 1; }
+	grep -E 'warning:|WARNING:' "$out/logs/build-matrix-$row.log" >>"$complaints" || :
+}
+
+# The table's line: what the row took and found, so far
+finish()	# VERDICT
+{
+	spent=
+	[ -z "${built:-}" ] || spent=$((built - began))
+	# shellcheck disable=SC2059
+	printf "$format" "$row" "$todo" "$spent" "$(wc -l <"$complaints")" "${kunit:--}" "$1" >"$out/matrix/$row.table"
+}
+
+boot_row()
+{
+	rc=0
+	# shellcheck disable=SC2086
+	OBJ=$obj TIMEOUT=${TIMEOUT:-1200} "$harness/boot.sh" "matrix-$row" none kunit.enable=1 $args || rc=1
+	"$harness/console.py" kunit "$console" >"$out/matrix/$row.kunit"
+	kunit=$(awk -F '\t' '{ n[$1]++ } END { printf "%d/%d/%d", n["pass"], n["fail"], n["skip"] }' "$out/matrix/$row.kunit")
+	grep '^fail' "$out/matrix/$row.kunit" || :
+	[ $rc = 0 ] && grep -q '^pass' "$out/matrix/$row.kunit" && ! grep -q '^fail' "$out/matrix/$row.kunit"
+}
+
+run_row()
+{
+	: >"$complaints"
+	lines >"$fragment"
+	copy_base
+	began=$(date +%s)
+	finish "FAILED to configure"
+	FRAGMENT=$fragment OBJ=$obj "$harness/build.sh" "$tree" "$obj" configure
+	finish "FAILED to compile"
+	compile_ours
+	if [ "$todo" != objects ]; then
+		finish "FAILED to build"
+		build_all
+	fi
+	built=$(date +%s)
+	finish "FAILED: warnings"
+	cat "$complaints"
+	[ ! -s "$complaints" ] || exit 1
+	if [ "$todo" = boot ]; then
+		finish "FAILED to boot"
+		boot_row || { finish "FAILED"; exit 1; }
+	fi
+	finish passed
+	rm -rf "$obj" "$obj.lock"
+}
+
+# The words behind "row NAME"
+of_header()
+{
+	target=$1 todo=$2
+	shift 2
+	[ "${1:-}" != short ] || shift
+	args=$*
+}
+
+if [ -n "$row" ]; then
+	# shellcheck disable=SC2046
+	of_header $(header "$row")
+	run_row
+	exit
+fi
+
+result()	# VERDICT ROW DETAIL
+{
+	printf '%s\t%s\t%s\n' "$@" >>"$out/matrix/results"
+}
+
+one_row()
+{
+	words=$(header "$1")
+	[ -n "$words" ] || die "no row $1 in harness/configs/matrix"
+	# shellcheck disable=SC2086
+	of_header $words
+	if [ "$target" = skip ]; then
+		# shellcheck disable=SC2059
+		printf "$format" "$1" skip "" "" - "skipped: ${words#skip}" >"$out/matrix/$1.table"
+		result skip "$1" "${words#skip }"
+		return
+	fi
+	say "== $1 ($target, $todo)"
+	variant=
+	[ "$target" = "${target%%-*}" ] || variant=${target#*-}
+	if ARCH=${target%%-*} VARIANT=$variant OBJ='' "$0" --run "$1"; then
+		result pass "$1" ""
+	else
+		result fail "$1" "$(awk '{ $1 = ""; print }' "$out/matrix/$1.table"), see out/logs/matrix-$1*.log"
+	fi
+	cat "$out/matrix/$1.table"
+}
+
+table()
+{
+	# shellcheck disable=SC2059
+	printf "$format" configuration what "built, s" warnings "pass/fail/skip" verdict
+	for row in "$@"; do
+		cat "$out/matrix/$row.table"
+	done
+}
+
+case ${1:-} in
+'')	# shellcheck disable=SC2046
+	set -- $(names '') ;;
+short)	# shellcheck disable=SC2046
+	set -- $(names '.* short') ;;
+esac
+"$harness/tree.sh"
+: >"$out/matrix/results"
+for row in "$@"; do
+	one_row "$row"
+done
+table "$@" >"$out/matrix/table"
+cat "$out/matrix/table"
+count()
+{
+	grep -c "^$1" "$out/matrix/results" || :
+}
+say "$(count pass) passed, $(count fail) failed, $(count skip) skipped"
+[ "$(count fail)" = 0 ]
