@@ -12,7 +12,6 @@
 
 #include "test_kprobes/probe.h"
 
-/* Where there are no jprobes there may be no u128 either, which a prototype here takes. */
 #ifdef CONFIG_JPROBES
 
 KUNIT_ARRAY_PARAM(entry, kprobes_entries, kprobes_step_desc);
@@ -123,23 +122,30 @@ static u8 nowhere;
 #define PLACE(x)	(sizeof(x) > BY_VALUE_MAX ? &nowhere : (u8 *)&(x))
 #define change(...)	change_all((u8 *[]) { __VA_ARGS__, NULL })
 
+/* By arguments in other registers than usual on 32-bit x86, as asmlinkage by none */
+#ifdef CONFIG_X86_32
+#define fastcall	__attribute__((fastcall))
+#else
+#define fastcall
+#endif
+
 /*
  * A prototype: a function, entered through ftrace and not, a handler, and a call
  * with given arguments. The handler's result is a wrong one. @places is where it
  * changes its arguments, and what comes last are the arguments as numbers.
  */
-#define PATTERN(name, type, params, arguments, places, ...)		\
-static noinline __noclone type name##_traced params			\
+#define PATTERN_AS(convention, name, type, params, arguments, places, ...)	\
+static noinline __noclone convention type name##_traced params		\
 {									\
 	return (type) { note(FUNCTION, VALUES(__VA_ARGS__)) };		\
 }									\
 									\
-static noinline __noclone notrace type name##_untraced params		\
+static noinline __noclone notrace convention type name##_untraced params	\
 {									\
 	return (type) { note(FUNCTION, VALUES(__VA_ARGS__)) };		\
 }									\
 									\
-static type name##_handler params					\
+static convention type name##_handler params				\
 {									\
 	u64 sum = note(HANDLER, VALUES(__VA_ARGS__));			\
 									\
@@ -151,10 +157,12 @@ static type name##_handler params					\
 									\
 static noinline void name##_call(void *function, void *result)		\
 {									\
-	type (*call) params = function;					\
+	type (convention *call) params = function;			\
 									\
 	*(type *)result = call arguments;				\
 }
+
+#define PATTERN(...)	PATTERN_AS(, __VA_ARGS__)
 
 PATTERN(registers, long, (long a, long b, long c, long d, long e, long f),
 	(11, -12, 13, -14, 15, -16),
@@ -192,24 +200,40 @@ PATTERN(structs, struct large,
 	(PLACE(s), PLACE(t), PLACE(u), PLACE(v), PLACE(w), PLACE(x), PLACE(y)),
 	s.a, s.b, t, u.a, u.b, u.c, v.a, v.b, w, x.a, x.b, y)
 
-/* What is aligned to two words leaves holes before it. */
-PATTERN(holes, u128,
-	(long a, long b, long c, long d, long e, u128 f, long g, long h, u128 i, long j, u128 k,
+#ifdef CONFIG_ARCH_SUPPORTS_INT128
+typedef u128 wide;
+#else
+typedef u64 wide;
+#endif
+
+#define HALF_BITS		(BITS_PER_BYTE / 2 * sizeof(wide))
+#define WIDE(high, low)		((wide)(high) << HALF_BITS | (low))
+
+/* What is aligned to two words, where that is how it is passed, leaves holes before it. */
+PATTERN(holes, wide,
+	(long a, long b, long c, long d, long e, wide f, long g, long h, wide i, long j, wide k,
 	 long l),
-	(51, 52, 53, 54, 55, (u128)56 << 64 | 57, 58, 59, (u128)60 << 64 | 61, 62,
-	 (u128)63 << 64 | 64, 65),
+	(51, 52, 53, 54, 55, WIDE(56, 57), 58, 59, WIDE(60, 61), 62, WIDE(63, 64), 65),
 	(PLACE(a), PLACE(b), PLACE(c), PLACE(d), PLACE(e), PLACE(f), PLACE(g), PLACE(h),
 	 PLACE(i), PLACE(j), PLACE(k), PLACE(l)),
-	a, b, c, d, e, f, f >> 64, g, h, i, i >> 64, j, k, k >> 64, l)
+	a, b, c, d, e, f, f >> HALF_BITS, g, h, i, i >> HALF_BITS, j, k, k >> HALF_BITS, l)
 
 /* As much as is taken along of the stack, where that is how it is passed */
 struct block {
 	u64 word[32];
 };
 
-PATTERN(block, u8, (struct block a, long b),
-	((struct block) { { [0] = 71, [1] = 72, [15] = 73, [30] = 74, [31] = 75 } }, 76),
-	(PLACE(a), PLACE(b)), a.word[0], a.word[1], a.word[15], a.word[30], a.word[31], b)
+PATTERN(block, u8, (long a, struct block b),
+	(71, (struct block) { { [0] = 72, [1] = 73, [15] = 74, [30] = 75, [31] = 76 } }),
+	(PLACE(a), PLACE(b)), a, b.word[0], b.word[1], b.word[15], b.word[30], b.word[31])
+
+PATTERN_AS(asmlinkage, asmlinkage, u32, (u32 a, u64 b, s16 c, long d),
+	   (81, 82ULL << 40, -83, 84), (PLACE(a), PLACE(b), PLACE(c), PLACE(d)), a, b, c, d)
+
+/* The callee takes what is on the stack. */
+PATTERN_AS(fastcall, fastcall, u64, (u32 a, u32 b, u32 c, u64 d, u32 e),
+	   (91, 92, 93, 94ULL << 40, 95),
+	   (PLACE(a), PLACE(b), PLACE(c), PLACE(d), PLACE(e)), a, b, c, d, e)
 
 struct pattern {
 	const char *name;
@@ -228,6 +252,8 @@ static const struct pattern patterns[] = {
 	PATTERN_OF(structs, traced, true), PATTERN_OF(structs, untraced, false),
 	PATTERN_OF(holes, traced, true), PATTERN_OF(holes, untraced, false),
 	PATTERN_OF(block, traced, true), PATTERN_OF(block, untraced, false),
+	PATTERN_OF(asmlinkage, traced, true), PATTERN_OF(asmlinkage, untraced, false),
+	PATTERN_OF(fastcall, traced, true), PATTERN_OF(fastcall, untraced, false),
 };
 
 KUNIT_ARRAY_PARAM_DESC(pattern, patterns, name);

@@ -40,13 +40,16 @@
 	RESTORE_CALLER_SAVED_STRING					\
 	"	addq $24, %rsp\n"
 #else
-#define SAVE_REGS_STRING						\
-	"	subl $16, %esp\n"					\
+#define SAVE_GENERAL_STRING						\
 	"	pushl %fs;	pushl %es;	pushl %ds\n"		\
 	"	pushl %eax;	pushl %ebp;	pushl %edi\n"		\
 	"	pushl %esi;	pushl %edx;	pushl %ecx\n"		\
 	"	pushl %ebx\n"						\
 	ENCODE_FRAME_POINTER
+
+#define SAVE_REGS_STRING						\
+	"	subl $16, %esp\n"					\
+	SAVE_GENERAL_STRING
 
 #define RESTORE_REGS_STRING						\
 	"	popl %ebx;	popl %ecx;	popl %edx\n"		\

@@ -18,7 +18,11 @@
 #endif
 
 /* The size of the registers saved here, for assembly. */
+#ifdef CONFIG_X86_64
 #define REGS_SIZE	168
+#else
+#define REGS_SIZE	68
+#endif
 static_assert(sizeof(struct pt_regs) == REGS_SIZE);
 
 /*
@@ -35,6 +39,7 @@ asm(".pushsection .text\n"
 	".global __kretprobe_trampoline\n"
 	".type __kretprobe_trampoline, @function\n"
 	"__kretprobe_trampoline:\n"
+#ifdef CONFIG_X86_64
 	ANNOTATE_NOENDBR	/* only ever returned to */
 	"	pushq $__kretprobe_trampoline\n"
 	UNWIND_HINT_FUNC
@@ -54,6 +59,23 @@ asm(".pushsection .text\n"
 	RESTORE_CALLER_SAVED_STRING
 	"	addq $48, %rsp\n"
 	UNWIND_HINT_FUNC
+#else
+	"	pushl $__kretprobe_trampoline\n"
+	"	pushl %ss\n"
+	"	pushl %esp\n"
+	"	pushfl\n"
+	"	addl $8, 4(%esp)\n"
+	"	pushl $" __stringify(__KERNEL_CS) "\n"
+	"	pushl $0\n"		/* ip, filled in by C */
+	"	pushl $-1\n"		/* orig_ax */
+	"	pushl $0\n"		/* gs, which the kernel does not use */
+	SAVE_GENERAL_STRING
+	"	movl %esp, %eax\n"
+	"	leal " __stringify(REGS_SIZE) "(%esp), %edx\n"
+	"	call kretprobe_returned\n"
+	RESTORE_REGS_STRING
+	"	addl $12, %esp\n"
+#endif
 	ASM_RET
 	".size __kretprobe_trampoline, .-__kretprobe_trampoline\n"
 	".popsection\n"
