@@ -783,31 +783,6 @@ static void failure_in_a_batch_undoes_it_all(struct kunit *test)
 	}
 }
 
-/* How often the test itself has made all processors take notice of new text */
-static unsigned int syncs;
-static struct task_struct *syncs_of;
-
-static int note_sync(struct probe *probe, struct pt_regs *regs)
-{
-	if (current == syncs_of)
-		syncs++;
-	return 0;
-}
-
-static void syncs_count(struct kunit *test)
-{
-	struct probe *probe;
-
-	if (!KPROBES_SYNC_SYMBOL)
-		kunit_skip(test, "not known to patch many places at once");
-	probe = probe_new(test, NULL);
-	probe->kp.symbol_name = KPROBES_SYNC_SYMBOL;
-	probe->on_hit = note_sync;
-	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
-	syncs_of = current;
-	syncs = 0;
-}
-
 /* Those of a batch that are not ftrace's, whose patching is not ours to count. */
 static unsigned int batch_of_breakpoints(struct batch *batch)
 {

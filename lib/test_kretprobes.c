@@ -588,6 +588,54 @@ static void failure_in_a_batch_undoes_it_all(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe[1]->returns, 1);
 }
 
+#define BATCH	16
+
+static void batch_patches_the_text_once(struct kunit *test)
+{
+	struct return_probe *probe[BATCH];
+	struct kretprobe *rps[BATCH];
+	unsigned int i;
+
+	if (KPROBES_BLOCKS < BATCH)
+		kunit_skip(test, "no blocks among the targets");
+	for (i = 0; i < BATCH; i++) {
+		probe[i] = return_probe_new(test, kprobes_blocks[i].call);
+		rps[i] = &probe[i]->rp;
+	}
+	syncs_count(test);
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobes(rps, BATCH));
+	KUNIT_EXPECT_EQ(test, syncs, 1);
+	for (i = 0; i < BATCH; i++)
+		kprobes_blocks[i].call(1);
+	syncs = 0;
+	unregister_kretprobes(rps, BATCH);
+	/* Jumps may have come meanwhile, and take more to go. */
+	KUNIT_EXPECT_LE(test, syncs, BATCH / 4);
+	for (i = 0; i < BATCH; i++)
+		KUNIT_EXPECT_EQ(test, probe[i]->returns, 1);
+}
+
+static void return_probe_is_refused_twice_in_a_batch(struct kunit *test)
+{
+	struct return_probe *probe[2] = {
+		return_probe_new(test, kprobes_traced), return_probe_new(test, kprobes_untraced),
+	};
+	struct kretprobe *rps[3] = { &probe[0]->rp, &probe[1]->rp, &probe[0]->rp };
+
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kretprobes(rps, 3));
+	KUNIT_EXPECT_NULL(test, probe[0]->rp.kp.pre_handler);
+	KUNIT_EXPECT_NULL(test, probe[1]->rp.kp.pre_handler);
+	kprobes_traced(1);
+	KUNIT_EXPECT_EQ(test, probe[0]->returns, 0);
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobes(rps, 2));
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kretprobes(rps + 2, 1));
+	kprobes_traced(1);
+	kprobes_untraced(1);
+	KUNIT_EXPECT_EQ(test, probe[0]->returns, 1);
+	KUNIT_EXPECT_EQ(test, probe[1]->returns, 1);
+	unregister_kretprobes(rps, 2);
+}
+
 static struct kunit_case kretprobes_test_cases[] = {
 	KUNIT_CASE_PARAM(handlers_run_at_entry_and_return, entry_gen_params),
 	KUNIT_CASE_PARAM(any_handler_may_be_null, entry_gen_params),
@@ -608,6 +656,8 @@ static struct kunit_case kretprobes_test_cases[] = {
 	KUNIT_CASE(function_that_switches_stacks_is_refused),
 	KUNIT_CASE(same_return_probe_is_refused_twice),
 	KUNIT_CASE(failure_in_a_batch_undoes_it_all),
+	KUNIT_CASE(batch_patches_the_text_once),
+	KUNIT_CASE(return_probe_is_refused_twice_in_a_batch),
 	{}
 };
 

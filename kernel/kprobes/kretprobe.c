@@ -12,6 +12,7 @@
 #include <linux/err.h>
 #include <linux/export.h>
 #include <linux/kprobes.h>
+#include <linux/slab.h>
 
 #include "internal.h"
 #include "kretprobe.h"
@@ -66,19 +67,97 @@ static int check_kretprobe(struct kretprobe *rp)
 	return 0;
 }
 
-static int start_kretprobe(struct kretprobe *rp)
-{
-	int err = kretprobe_pool_create(rp);
+/* What was in a return probe that is about to be registered. */
+struct before {
+	kprobe_pre_handler_t	pre_handler;
+	kprobe_post_handler_t	post_handler;
+};
 
+/* The kprobe is what a return probe begins with. */
+static struct kprobe **kprobes_of(struct kretprobe **rps)
+{
+	BUILD_BUG_ON(offsetof(struct kretprobe, kp));
+	return (struct kprobe **)rps;
+}
+
+static int check_all(struct kretprobe **rps, int num)
+{
+	int i, err = 0;
+
+	for (i = 0; i < num && !err; i++) {
+		guard(mutex)(&kprobe_mutex);
+		err = kprobe_refused(&rps[i]->kp, check_kretprobe(rps[i]));
+	}
+	return err;
+}
+
+static void clear_handlers(struct kretprobe **rps, struct before *before, int num)
+{
+	int i;
+
+	for (i = 0; i < num; i++) {
+		before[i].pre_handler = rps[i]->kp.pre_handler;
+		before[i].post_handler = rps[i]->kp.post_handler;
+		rps[i]->kp.pre_handler = NULL;
+		rps[i]->kp.post_handler = NULL;
+	}
+}
+
+/* Backwards, for one that is there twice. */
+static void restore_handlers(struct kretprobe **rps, const struct before *before, int num)
+{
+	while (num--) {
+		rps[num]->kp.pre_handler = before[num].pre_handler;
+		rps[num]->kp.post_handler = before[num].post_handler;
+	}
+}
+
+/* The handlers were cleared, so that who has one was here before. */
+static int ready(struct kretprobe *rp)
+{
+	int err;
+
+	if (rp->kp.pre_handler)
+		return kprobe_refuse_early(&rp->kp, -EINVAL, "registered already");
+	err = kretprobe_pool_create(rp);
 	if (err)
 		return kprobe_refuse_early(&rp->kp, err, NULL);
+	rp->kp.pre_handler = kretprobe_entry;
 	rp->nmissed = 0;
-	err = register_kprobe(&rp->kp);
+	return 0;
+}
+
+static void stop_all(struct kretprobe **rps, int num)
+{
+	int i;
+
+	for (i = 0; i < num; i++)
+		kretprobe_pool_stop(rps[i]);
+	/* A call that was followed meanwhile may be returning. */
+	kprobe_wait_for_handlers();
+	for (i = 0; i < num; i++)
+		kretprobe_pool_release(rps[i]);
+}
+
+/* All of them, or none. */
+static int register_chunk(struct kretprobe **rps, struct before *before, int num)
+{
+	int i, err;
+
+	guard(mutex)(&kretprobe_mutex);
+	err = check_all(rps, num);
+	if (err)
+		return err;
+	clear_handlers(rps, before, num);
+	for (i = 0; i < num && !err; i++)
+		err = ready(rps[i]);
+	if (err)
+		i--;
+	else
+		err = register_kprobes(kprobes_of(rps), num);
 	if (err) {
-		kretprobe_pool_stop(rp);
-		/* A call that was followed meanwhile may be returning. */
-		kprobe_wait_for_handlers();
-		kretprobe_pool_release(rp);
+		stop_all(rps, i);
+		restore_handlers(rps, before, num);
 	}
 	return err;
 }
@@ -97,23 +176,9 @@ static int start_kretprobe(struct kretprobe *rp)
  */
 int register_kretprobe(struct kretprobe *rp)
 {
-	const kprobe_pre_handler_t pre_handler = rp->kp.pre_handler;
-	const kprobe_post_handler_t post_handler = rp->kp.post_handler;
-	int err;
+	struct before before;
 
-	guard(mutex)(&kretprobe_mutex);
-	scoped_guard(mutex, &kprobe_mutex)
-		err = kprobe_refused(&rp->kp, check_kretprobe(rp));
-	if (err)
-		return err;
-	rp->kp.pre_handler = kretprobe_entry;
-	rp->kp.post_handler = NULL;
-	err = start_kretprobe(rp);
-	if (err) {
-		rp->kp.pre_handler = pre_handler;
-		rp->kp.post_handler = post_handler;
-	}
-	return err;
+	return register_chunk(&rp, &before, 1);
 }
 EXPORT_SYMBOL_GPL(register_kretprobe);
 
@@ -122,23 +187,33 @@ EXPORT_SYMBOL_GPL(register_kretprobe);
  * @rps: the return probes
  * @num: how many; -EINVAL unless positive
  *
+ * The text is patched for many of them at once. Others are not kept from
+ * registering for longer than that takes.
+ *
  * Context: may sleep.
- * Return: 0, or the error of the first that failed, with none left planted.
+ * Return: 0, -ENOMEM, or the error of the first that failed, with none left
+ * planted.
  */
 int register_kretprobes(struct kretprobe **rps, int num)
 {
-	int i, err;
+	int i, end, err = 0;
+	struct before *before;
 
 	if (num <= 0)
 		return kprobe_refuse_number();
-	for (i = 0; i < num; i++) {
-		err = register_kretprobe(rps[i]);
-		if (err) {
+	before = kvmalloc_array(num, sizeof(*before), GFP_KERNEL);
+	if (!before)
+		return kprobe_refuse_early(NULL, -ENOMEM, NULL);
+	for (i = 0; i < num && !err; i = end) {
+		end = kprobe_chunk_end(i, num, KPROBE_PATCH_BATCH);
+		err = register_chunk(rps + i, before + i, end - i);
+		if (err && i) {
 			unregister_kretprobes(rps, i);
-			return err;
+			restore_handlers(rps, before, i);
 		}
 	}
-	return 0;
+	kvfree(before);
+	return err;
 }
 EXPORT_SYMBOL_GPL(register_kretprobes);
 

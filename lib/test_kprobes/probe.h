@@ -236,4 +236,29 @@ static inline void kprobes_step_desc(const struct kprobes_step *step, char *desc
 	strscpy(desc, step->name, KUNIT_PARAM_DESC_SIZE);
 }
 
+/* How often the test itself has made all processors take notice of new text */
+static unsigned int syncs __maybe_unused;
+static struct task_struct *syncs_of __maybe_unused;
+
+static inline int note_sync(struct probe *probe, struct pt_regs *regs)
+{
+	if (current == syncs_of)
+		syncs++;
+	return 0;
+}
+
+static inline void syncs_count(struct kunit *test)
+{
+	struct probe *probe;
+
+	if (!KPROBES_SYNC_SYMBOL)
+		kunit_skip(test, "not known to patch many places at once");
+	probe = probe_new(test, NULL);
+	probe->kp.symbol_name = KPROBES_SYNC_SYMBOL;
+	probe->on_hit = note_sync;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	syncs_of = current;
+	syncs = 0;
+}
+
 #endif /* _LIB_TEST_KPROBES_PROBE_H */
