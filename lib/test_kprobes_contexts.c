@@ -420,7 +420,8 @@ static bool can_come(struct place *place, enum level from, enum level to)
 	 * lockdep objects to the locks of interrupts.
 	 */
 	return KPROBES_HANDLER_MAY_UNMASK ||
-	       (to == HARDIRQ && !IS_ENABLED(CONFIG_PROVE_LOCKING));
+	       (to == HARDIRQ && KPROBES_TRAP_INTERRUPTIBLE &&
+		!IS_ENABLED(CONFIG_PROVE_LOCKING));
 }
 
 static void chain_start(void)
@@ -570,6 +571,8 @@ static void hit_in_a_new_context_on_top_runs(struct kunit *test)
 	enum level from, to;
 
 	pair_places(test, &below, &above);
+	if (below->way == TRAP && !KPROBES_TRAP_INTERRUPTIBLE)
+		kunit_skip(test, "no interrupt comes in a handler here");
 	for (from = TASK; from < LEVELS; from++) {
 		for (to = from + 1; to < LEVELS; to++)
 			rows += run_pair(test, below, from, above, to);
@@ -584,7 +587,7 @@ static void handler_that_enabled_interrupts_is_interrupted(struct kunit *test)
 	struct place *above = place_new(test, *way, false, 1);
 
 	if (!can_come(below, TASK, HARDIRQ))
-		kunit_skip(test, "lockdep takes the interrupt for an NMI");
+		kunit_skip(test, "no interrupt comes in a handler here");
 	KUNIT_EXPECT_TRUE(test, run_pair(test, below, TASK, above, HARDIRQ));
 	KUNIT_EXPECT_FALSE(test, irqs_disabled());
 	KUNIT_EXPECT_EQ(test, exists(SOFTIRQ), run_pair(test, below, SOFTIRQ, above, HARDIRQ));

@@ -3,6 +3,7 @@
 #ifndef _LIB_TEST_KPROBES_TARGETS_ARM64_H
 #define _LIB_TEST_KPROBES_TARGETS_ARM64_H
 
+#include <linux/cpufeature.h>
 #include <linux/pgtable.h>
 #include <linux/unaligned.h>
 #include <asm/insn.h>
@@ -23,8 +24,12 @@
 /* Text that every kernel has and nobody may probe */
 #define KPROBES_ENTRY_SYMBOL	"vectors"
 
-/* A handler runs with interrupts off, but in no interrupt */
-#define KPROBES_HANDLER_MAY_UNMASK	true
+/*
+ * The handler of a trap runs with interrupts off, but in no interrupt. Where the
+ * kernel masks them by priority, an exception masks them by PSTATE all the same.
+ */
+#define KPROBES_HANDLER_MAY_UNMASK	(!system_uses_irq_prio_masking())
+#define KPROBES_TRAP_INTERRUPTIBLE	KPROBES_HANDLER_MAY_UNMASK
 
 /* Whether the saved registers say that interrupts were on */
 static inline bool kprobes_interruptible(struct pt_regs *regs)
