@@ -3,24 +3,32 @@
 """bench_attach.py ARCH DIRECTORY: what attaching and detaching costs, from DIRECTORY/*.attach.log.
 
 A .attach.log is the console of kprobe_bench.ko on one CPU, whose clock counts instructions (one to the
-nanosecond where the clock is in these); an .attach2.log that of two CPUs, by the clock: cycles of a
-time stamp counter there, and so only for comparison. DIRECTORY/attach.json gets all the figures.
+nanosecond where the clock is in these); an .attach2.N.log that of two CPUs, by the clock: cycles of a
+time stamp counter there, and so only for comparison, the median of all boots. DIRECTORY/attach.json
+gets all the figures.
 """
+import glob
 import json
 import os
 import re
+import statistics
 import sys
 
 KERNELS = ("pristine", "ours")
-WHAT = {"attached": "register", "first": "first hit", "again": "hit", "detached": "unregister"}
+WHAT = {"attached": "register", "own": "(itself)", "first": "first hit", "again": "hit", "detached": "unregister"}
 KINDS = {("site", "off"): "trap", ("site", "on"): "jump", ("entry", "off"): "ftrace"}
+
+
+def read_boots(paths):
+    """{(kind, probes, batch): {what: the median of the sums}}"""
+    boots = [read(path) for path in paths]
+    return {key: {what: statistics.median(boot[key][what] for boot in boots) for what in WHAT}
+            for key in (boots[0] if boots else ())}
 
 
 def read(path):
     """{(kind, probes, batch): {what: sum}}"""
     found = {}
-    if not os.path.exists(path):
-        return found
     with open(path, errors="replace") as log:
         for line in log:
             if "kptest: fail" in line:
@@ -42,6 +50,26 @@ def read_events(path):
     with open(path, errors="replace") as log:
         rows = [dict(re.findall(r"(\w+)=(\w+)", line)) for line in log if "kprobe_bench: events=" in line]
     return [(row.pop("kind"), int(row.pop("events")), {what: int(took) for what, took in row.items()}) for row in rows]
+
+
+def read_layers(path):
+    """{kind: [(function, calls, microseconds)]}, for making events"""
+    layers = {}
+    if os.path.exists(path):
+        with open(path, errors="replace") as log:
+            for line in log:
+                if "kprobe_bench: layer=" in line:
+                    got = dict(re.findall(r"(\w+)=(\w+)", line))
+                    layers.setdefault(got["kind"], []).append((got["layer"], int(got["calls"]), int(got["us"])))
+    return layers
+
+
+def print_layers(title, both):
+    for which in KERNELS:
+        for kind, layers in both[which].items():
+            print(f"\n{title}, {which}, in a function's {kind}: what was called, how often, all it took in ms")
+            for layer, calls, us in sorted(layers, key=lambda row: -row[2]):
+                print(f"{layer:<36} {calls:>8,} {us / 1000:>10,.1f}")
 
 
 def read_waits(path):
@@ -92,15 +120,20 @@ def main():
     result = {"arch": arch}
     for name, title in (("attach", "one CPU: guest instructions for each probe"),
                         ("attach2", "two CPUs: ticks of the clock for each probe")):
-        both = {which: read(os.path.join(directory, f"{which}.{name}.log")) for which in KERNELS}
+        logs = {which: sorted(glob.glob(os.path.join(directory, f"{which}.{name}.*log"))) for which in KERNELS}
+        both = {which: read_boots(logs[which]) for which in KERNELS}
         print_table(f"{arch}, {title}", both)
         result[name] = {which: [{"kind": kind, "probes": probes, "batch": bool(batch), **sums}
                                 for (kind, probes, batch), sums in kernel.items()]
                         for which, kernel in both.items()}
-        events = {which: read_events(os.path.join(directory, f"{which}.{name}.log")) for which in KERNELS}
+        first = {which: logs[which][0] if logs[which] else "" for which in KERNELS}
+        events = {which: read_events(first[which]) for which in KERNELS}
         print_events(f"{arch}, {title.split(':')[0]}: events of tracefs", events)
         result[name]["events"] = events
-        waits = {which: read_waits(os.path.join(directory, f"{which}.{name}.log")) for which in KERNELS}
+        layers = {which: read_layers(first[which]) for which in KERNELS}
+        print_layers(f"{arch}, {title.split(':')[0]}: making them", layers)
+        result[name]["layers"] = layers
+        waits = {which: read_waits(first[which]) for which in KERNELS}
         print_waits(f"{arch}, {title.split(':')[0]}: another's register_kprobe() while a batch comes and goes", waits)
         result[name]["waits"] = waits
     with open(os.path.join(directory, "attach.json"), "w") as file:

@@ -54,6 +54,37 @@ try_events()	# OFFSET...
 	echo >$tracing/kprobe_events
 }
 
+create_events()
+{
+	while read -r event; do
+		echo "$event" >>$tracing/kprobe_events
+	done </tmp/events
+}
+
+# The functions that making an event goes through, the outer ones first
+layers="ksys_write probes_write trace_parse_run_command create_or_delete_trace_kprobe trace_kprobe_create
+	__trace_kprobe_create register_trace_kprobe register_kprobe_event trace_probe_register_event_call
+	trace_add_event_call event_create_dir eventfs_create_dir kallsyms_on_each_match_symbol
+	module_kallsyms_on_each_symbol module_kallsyms_lookup_name kallsyms_lookup_name register_kprobe
+	ksys_dup3 do_sys_openat2 filp_flush task_work_run"
+
+# Once more, under ftrace's profiler: how often each was called, and what all of that took together
+profile_events()	# KIND
+{
+	[ -f $tracing/function_profile_enabled ] || return 0
+	echo >$tracing/set_ftrace_filter
+	for function in $layers; do
+		echo "$function" >>$tracing/set_ftrace_filter
+	done 2>/dev/null
+	echo 1 >$tracing/function_profile_enabled
+	create_events
+	echo 0 >$tracing/function_profile_enabled
+	echo >$tracing/kprobe_events
+	echo >$tracing/set_ftrace_filter
+	awk -v kind="$1" '$2 ~ /^[0-9]+$/ { print "kprobe_bench: layer=" $1 " kind=" kind " calls=" $2 " us=" int($3) }' \
+		$tracing/trace_stat/function*
+}
+
 events()	# KIND OFFSET...
 {
 	kind=$1
@@ -61,9 +92,7 @@ events()	# KIND OFFSET...
 	try_events "$@"
 	number=$(wc -l </tmp/events)
 	start=$(now)
-	while read -r event; do
-		echo "$event" >>$tracing/kprobe_events
-	done </tmp/events
+	create_events
 	created=$(now)
 	echo 1 >$tracing/events/bench/enable
 	enabled=$(now)
@@ -73,6 +102,7 @@ events()	# KIND OFFSET...
 	deleted=$(now)
 	echo "kprobe_bench: events=$number kind=$kind create=$((created - start)) enable=$((enabled - created))" \
 		"disable=$((disabled - enabled)) delete=$((deleted - disabled))"
+	profile_events "$kind"
 }
 
 if [ "${kpwall:-0}" = 1 ]; then
