@@ -3,12 +3,13 @@
 # harness/boot.sh NAME JOB [KERNEL-ARGUMENT...]: boot a kernel in QEMU and run harness/guest/JOB.sh.
 #
 # The console goes to out/logs/NAME.log; with JOB shell it is the terminal's. With JOB none, or where
-# there is no userland (see arch.sh), the kernel starts anew, which ends QEMU, when KUnit is through.
+# there is no userland (see arch.sh), the kernel starts anew, which ends QEMU, when KUnit is through;
+# with JOB kexec, the kernel that was started by the first one.
 # Status 0 when the job came to its end and the console shows no oops, warning or report (see
 # console.py).
 # From the environment: SMP and MEMORY (arch.sh has the defaults), TIMEOUT (600 s), QEMU_ACCEL
-# (whole -accel options in place of what ACCEL gives), QEMU_EXTRA (more options), EXPECT=any to take
-# any console.
+# (whole -accel options in place of what ACCEL gives), QEMU_EXTRA (more options), INITRD (in place of
+# the one for OBJ), EXPECT=any to take any console.
 
 . "${0%/*}/lib.sh"
 
@@ -37,11 +38,12 @@ case " $* " in
 *\ kunit.enable=*)	;;
 *)	set -- kunit.enable=0 "$@" ;;
 esac
-end="kptest: end" initrd="-initrd $build/rootfs-$(basename "$obj").cpio"
-if [ "$job" = none ]; then
-	end="reboot: Restarting system" initrd=
-	set -- kunit_shutdown=reboot "$@"
-fi
+end="kptest: end" initrd="-initrd ${INITRD:-$build/rootfs-$(basename "$obj").cpio}"
+case $job in
+none)	end="reboot: Restarting system" initrd=
+	set -- kunit_shutdown=reboot "$@" ;;
+kexec)	end="reboot: Restarting system" ;;
+esac
 args="console=$console panic=-1 oops=panic printk.devkmsg=on kpjob=$job $*"
 # shellcheck disable=SC2086
 set -- $qemu $accel -smp "${SMP:-$cpus}" -m "${MEMORY:-$memory}" -no-reboot -nic none ${QEMU_EXTRA:-} \
