@@ -12,7 +12,7 @@ export JOBS
 endif
 H := harness
 
-.PHONY: help demo test test-all matrix build build-all boot shell series series-check check bench compare clean distclean tree image
+.PHONY: help demo test test-full test-all matrix build build-all boot shell series series-check check bench compare clean distclean tree image
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -22,8 +22,11 @@ help: ## this list
 demo: ## build, boot in QEMU, watch probes fire in a small workload
 	@$(H)/demo.sh
 
-test: ## every test there is; ends with "N passed, N failed" (SECTIONS="kunit ..." for a few)
+test: ## the tests; ends with "N passed, N failed" (SECTIONS="kunit ..." for a few)
 	@$(H)/test.sh $(SECTIONS)
+
+test-full: ## these and compare, matrix, test-all, and all of i386: hours
+	@$(H)/test.sh full
 
 matrix: ## the same sources in other configurations; ends with "N passed, N failed" (ROWS="no-smp ...")
 	@$(H)/matrix.sh $(ROWS)
@@ -37,7 +40,7 @@ build-all: ## a small kernel for each of the other architectures that have kprob
 test-all: ## boot those that QEMU boots, ours and the pristine kernel beside it; ends with a table
 	@$(H)/all.sh test
 
-boot: image ## boot that kernel, run KUnit, print the results, power off
+boot: image ## boot that kernel, run KUnit, print the results
 	@$(H)/boot.sh boot kunit kunit.enable=1 && $(H)/console.py kunit out/logs/boot.log
 
 shell: image ## an interactive busybox shell in the guest, modules at hand

@@ -107,6 +107,7 @@ shift
 # shellcheck disable=SC2086
 [ $# -gt 0 ] || set -- $everyone
 "$harness/tree.sh"
+: >"$results/results"
 for ARCH in "$@"; do
 	rm -f "$results/$ARCH".*
 	say "== $ARCH"
@@ -114,7 +115,9 @@ for ARCH in "$@"; do
 		say "== $ARCH: ended early, see the messages above"
 		status=1
 	fi
-	healthy || status=1
+	verdict=pass
+	healthy || verdict=fail status=1
+	printf '%s\t%s\t%s\n' "$verdict" "$ARCH" "$(row | tr -s ' ')" >>"$results/results"
 done
 table "$@" | tee "$results/table"
 exit $status

@@ -5,8 +5,8 @@
 #
 # SOURCE is build/tree by default, OBJ (the O= directory) build/$ARCH[-$VARIANT]. The config is
 # tinyconfig with fragments of harness/configs merged on it: common, $ARCH, then (unless VARIANT
-# is plain) test, $ARCH-test and $VARIANT; or bare and $ARCH where the guest has no userland. A
-# fragment's line that the final .config does not hold ends it; with FRAGMENT, a file laid over the
+# is plain) test and $ARCH-test, and for another VARIANT lean, $VARIANT and $ARCH-$VARIANT; or bare
+# and $ARCH where the guest has no userland. A fragment's line that the final .config does not hold ends it; with FRAGMENT, a file laid over the
 # others, only a line of that, as what it takes away takes more along.
 
 . "${0%/*}/lib.sh"
@@ -25,7 +25,7 @@ fragments()
 	'')	;;
 	*)	[ -f "$harness/configs/$VARIANT.config" ] || [ -f "$harness/configs/$ARCH-$VARIANT.config" ] ||
 			die "VARIANT=$VARIANT: no such file in harness/configs"
-		set -- "$@" test "$ARCH-test" "$VARIANT" "$ARCH-$VARIANT" ;;
+		set -- "$@" test "$ARCH-test" lean "$VARIANT" "$ARCH-$VARIANT" ;;
 	esac
 	for fragment in "$@"; do
 		[ ! -f "$harness/configs/$fragment.config" ] || cat "$harness/configs/$fragment.config"

@@ -35,7 +35,7 @@ names()	# PATTERN
 
 lines()
 {
-	awk -v row="$row" 'BEGIN { mine = 1 } $1 == "row" { mine = $2 == row; next } mine' "$matrix"
+	awk -v row="$row" '$1 == "row" { mine = $2 == row; next } mine' "$matrix"
 }
 
 copy_base()
@@ -145,7 +145,7 @@ one_row()
 		return
 	fi
 	say "== $1 ($target, $todo)"
-	variant=
+	variant=lean
 	[ "$target" = "${target%%-*}" ] || variant=${target#*-}
 	if ARCH=${target%%-*} VARIANT=$variant OBJ='' "$0" --run "$1"; then
 		result pass "$1" ""

@@ -1,18 +1,23 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# harness/test.sh [SECTION...]: run the tests and count them. Sections:
+# harness/test.sh [SECTION...|full]: run the tests and count them. Sections:
 #	kunit	  our KUnit cases at boot
 #	ftrace	  what the kernel's own tools/testing/selftests/ftrace has about probes
 #	selftests our tools/testing/selftests/kprobes/*.sh
 #	stress	  the stress module on two CPUs
+#	kexec	  another kernel takes the place of one with probes (x86 only)
 #	demo	  make demo shows all that it promises
 #	upstream  the pristine tree's lib/test_kprobes.c in place of ours in the finished kernel
 #	debug	  KUnit and stress under KASAN, lockdep and friends
 #	matrix	  the short rows of make matrix: other configurations compile, too
 #	clang	  KUnit on a kernel that clang built, with what gcc cannot build (arm64 only)
 #	series	  the patches give exactly our tree
-# arm64/SECTION and i386/SECTION are that section there. Without arguments: everything, but of i386
-# KUnit only. Sections of arm64 run beside the others: a guest keeps one processor busy.
+#	compare	  make compare: none of the kernel's own tests is worse than on the pristine kernel
+#	configurations	all rows of make matrix
+#	architectures	make test-all
+# arm64/SECTION and i386/SECTION are that section there. Without arguments: what fits into less
+# than an hour, of i386 KUnit only; the last three are left to "full", which is everything. Sections
+# of arm64 run beside the others: a guest keeps one processor busy.
 # Results go to out/test/results (section, verdict, name, detail; tabs between). A boot whose
 # console shows an oops or a warning is a failure. Tests that harness/expected lists are counted
 # as skipped when they fail. Ends with "N passed, N failed"; status 1 when something failed.
@@ -57,12 +62,18 @@ guest()
 	else
 		row fail "$name: console is clean" "see out/logs/$name.log"
 	fi
-	"$harness/console.py" "$parser" "$out/logs/$name.log" |
+	report "$parser"
+}
+
+# What the console of the last boot has for that parser
+report()	# PARSER
+{
+	"$harness/console.py" "$1" "$out/logs/$name.log" |
 		awk -F '\t' -v only="${ONLY:-.}" '$2 ~ only' >"$out/test/$name.rows"
 	while IFS=$(printf '\t') read -r verdict what detail; do
 		row "$verdict" "$what" "$detail"
 	done <"$out/test/$name.rows"
-	grep -q . "$out/test/$name.rows" || row fail "$name" "no test reported anything"
+	grep -q . "$out/test/$name.rows" || row fail "$name" "no $1 test reported anything"
 }
 
 run_kunit()
@@ -98,6 +109,18 @@ run_selftests()
 }
 
 # The kernel in an archive of its own: the kernel takes several, one behind the other.
+run_kexec()
+{
+	build_image
+	rm -rf "$build/kexec-$ARCH"
+	mkdir "$build/kexec-$ARCH"
+	cp "$obj/$kernel_image" "$build/kexec-$ARCH/kernel"
+	(cd "$build/kexec-$ARCH" && echo kernel | cpio --quiet -o -H newc) |
+		cat "$build/rootfs-$(basename "$obj").cpio" - >"$build/kexec-$ARCH/initrd"
+	INITRD=$build/kexec-$ARCH/initrd guest guest kexec
+	report kunit
+}
+
 run_stress()
 {
 	build_image
@@ -119,13 +142,24 @@ run_upstream()
 	done
 }
 
+# say_of SCRIPT WORDS: what its status says
+say_of()
+{
+	if run_logged "$log-output" "$1" "$harness/$1"; then
+		row pass "$2"
+	else
+		row fail "$2" "see out/logs/$log-output.log"
+	fi
+}
+
 run_demo()
 {
-	if run_logged "$log-output" "the demo" "$harness/demo.sh"; then
-		row pass "the demo shows all that it promises"
-	else
-		row fail "the demo shows all that it promises" "see out/logs/$log-output.log"
-	fi
+	say_of demo.sh "the demo shows all that it promises"
+}
+
+run_compare()
+{
+	say_of compare.sh "no test of the kernel's own is worse than on the pristine kernel"
 }
 
 # Everything takes several times as long there.
@@ -136,13 +170,31 @@ run_debug()
 	PART=stress guest guest stress "kpseconds=${STRESS_SECONDS:-20}"
 }
 
-run_matrix()
+# rows_of FILE SCRIPT [ARGUMENT...]: what the script writes to the file
+rows_of()
 {
-	rm -f "$out/matrix/results"
-	"$harness/matrix.sh" short || :
+	file=$1 script=$2
+	shift 2
+	rm -f "$file"
+	"$harness/$script" "$@" || :
 	while IFS=$(printf '\t') read -r verdict what detail; do
 		row "$verdict" "$what" "$detail"
-	done <"$out/matrix/results"
+	done <"$file"
+}
+
+run_matrix()
+{
+	rows_of "$out/matrix/results" matrix.sh short
+}
+
+run_configurations()
+{
+	rows_of "$out/matrix/results" matrix.sh
+}
+
+run_architectures()
+{
+	rows_of "$out/all/results" all.sh test
 }
 
 run_clang()
@@ -168,8 +220,9 @@ kernel_of()
 	case $1 in
 	*/*)	echo "ARCH=${1%%/*}" ;;
 	esac
-	case ${1#*/} in
-	debug|clang)	echo "VARIANT=${1#*/}" ;;
+	case $1 in
+	debug | */clang)	echo "VARIANT=${1#*/}" ;;
+	i386/kunit)	echo VARIANT=lean ;;
 	esac
 }
 
@@ -210,9 +263,16 @@ lane()
 	done
 }
 
-[ $# -gt 0 ] || set -- kunit ftrace selftests stress demo upstream debug matrix \
+full=
+case ${1:-} in
+full)	full="compare arm64/compare i386/ftrace i386/selftests i386/stress i386/demo i386/upstream
+		i386/compare configurations architectures"
+	shift ;;
+esac
+# shellcheck disable=SC2086
+[ $# -gt 0 ] || set -- kunit ftrace selftests stress kexec demo upstream debug matrix \
 	arm64/kunit arm64/ftrace arm64/selftests arm64/stress arm64/demo arm64/upstream \
-	arm64/clang i386/kunit series
+	arm64/clang i386/kunit series $full
 start=$(date +%s)
 "$harness/tree.sh"
 lane1= lane2=
