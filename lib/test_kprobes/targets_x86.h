@@ -12,6 +12,7 @@
 #include <asm/frame.h>
 #include <asm/ibt.h>
 #include <asm/insn.h>
+#include <asm/nmi.h>
 #include <asm/text-patching.h>
 
 /* How far a trap leaves the instruction pointer behind the probed address */
