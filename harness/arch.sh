@@ -19,7 +19,8 @@ compiler='' cross='' llvm='' userland='' emulator='' qemu='' console=ttyS0 memor
 kernel_arch=$ARCH
 case $ARCH in
 x86_64 | i386)
-	userland=yes kernel_image=arch/x86/boot/bzImage
+	# without ACPI the firmware tells of one processor in each socket
+	userland=yes kernel_image=arch/x86/boot/bzImage cpus=2,sockets=2
 	emulator=qemu-system-x86 qemu="qemu-system-x86_64 -M q35 -cpu max"
 	# for want of highmem
 	[ "$ARCH" = x86_64 ] || memory=768M ;;

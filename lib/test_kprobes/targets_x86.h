@@ -221,19 +221,33 @@ static inline int kprobes_insn_length(const u8 *text, unsigned long size)
 	return ret < 0 ? ret : insn.length;
 }
 
+/* What 32-bit kernels are padded with: a lea of %esi to itself is one as well. */
+static inline bool kprobes_is_nop(const u8 *text, unsigned long size)
+{
+	struct insn insn;
+
+	if (insn_decode(&insn, text, size, INSN_MODE_KERN))
+		return false;
+	return insn.opcode.bytes[0] == 0x90 ||
+	       (insn.opcode.bytes[0] == 0x0f && insn.opcode.bytes[1] == 0x1f) ||
+	       (IS_ENABLED(CONFIG_X86_32) && insn.opcode.bytes[0] == 0x8d &&
+		X86_MODRM_REG(insn.modrm.value) == 6 && !insn.displacement.value);
+}
+
 /* Length of a function's text without the padding behind it */
 static inline unsigned long kprobes_trim(const u8 *text, unsigned long size)
 {
-	const u8 *padding = text + kprobes_insn_length(text, size);
+	unsigned long at, end = kprobes_insn_length(text, size);
+	int length;
 
-	while (padding < text + size && *padding != INT3_INSN_OPCODE) {
-		int length = kprobes_insn_length(padding, text + size - padding);
-
+	for (at = end; at < size && text[at] != INT3_INSN_OPCODE; at += length) {
+		length = kprobes_insn_length(text + at, size - at);
 		if (length <= 0)
 			break;
-		padding += length;
+		if (!kprobes_is_nop(text + at, size - at))
+			end = at + length;
 	}
-	return padding - text;
+	return end;
 }
 
 static inline bool kprobes_writable(unsigned long addr)

@@ -7,6 +7,7 @@
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_function.h>
+#include <linux/math64.h>
 #include <linux/memory.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
@@ -528,7 +529,7 @@ static void expect_few_traps(struct kunit *test, struct tally *t)
 	for (i = 0; i < NR_WAYS; i++)
 		all += t->ways[i];
 	for (i = 0; i < NR_WAYS; i++) {
-		share = t->ways[i] * 100000 / max(all, 1UL);
+		share = div_u64(t->ways[i] * 100000ULL, max(all, 1UL));
 		kunit_info(test, "with a post handler %s: %7lu %3lu.%03lu%%", way_names[i],
 			   t->ways[i], share / 1000, share % 1000);
 	}

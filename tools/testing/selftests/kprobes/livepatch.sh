@@ -59,30 +59,32 @@ probe()
 	done
 }
 
-# expect NUMBER: so many have read the file
-expect()
+# Loading modules reads the file, too, so what is counted is one more call.
+is_seen()
 {
-	check_is "$1 calls are seen at the entry" "$(profile entry)" "$1 0"
-	check_is "and at the return" "$(profile back)" "$1 0"
+	entries=$(hits entry) returns=$(hits back)
+	cat /proc/cmdline >/dev/null
+	check_is "a call is seen at the entry" "$(profile entry)" "$((entries + 1)) 0"
+	check_is "and at the return" "$(profile back)" "$((returns + 1)) 0"
 }
 
 probe
 check "the function is the kernel's own" fails is_patched
-expect 1
+is_seen
 patch
-expect 2
+is_seen
 check "the patch goes" unpatch
 check "the function is the kernel's own again" fails is_patched
-expect 3
+is_seen
 no_events
 
 patch
 probe
 check "the patch is still called" is_patched
-expect 1
+is_seen
 check "it goes under the probes" unpatch
 check "the function is the kernel's own again" fails is_patched
-expect 2
+is_seen
 no_events
 
 # A post handler has the entry for itself.
