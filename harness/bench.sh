@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # harness/bench.sh: what a hit costs, ours and the pristine kernel's side by side.
 #
-# Both kernels have the same config (VARIANT=plain) and run the same module: once on one CPU whose
+# Both kernels have the same config (VARIANT, plain by default) and run the same module: once on one CPU whose
 # counter counts guest instructions, with traps counted in QEMU's log of exceptions, and once on two
 # CPUs that are threads of their own, by the clock. See guest/bench.sh for the sets of figures. The
 # table, out/bench/$ARCH/bench.json and bench.svg come from bench.py. The pristine kernel's
@@ -19,7 +19,7 @@
 
 . "${0%/*}/lib.sh"
 
-export VARIANT=plain
+export VARIANT="${VARIANT:-plain}"
 results=$out/bench/$ARCH
 
 # The log of exceptions is long: what it says of debug exceptions, and of the fault that is the mark.
@@ -89,8 +89,8 @@ stale()	# LOG
 			-newer "$results/$1" -print -quit)" ]
 }
 
-base=$build/base-$ARCH
-ours=$build/$ARCH-plain
+base=$build/$ARCH-$VARIANT-pristine
+ours=$build/$ARCH-$VARIANT
 prepared=
 mkdir -p "$results"
 "$harness/tree.sh"

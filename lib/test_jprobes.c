@@ -200,20 +200,21 @@ PATTERN(structs, struct large,
 	(PLACE(s), PLACE(t), PLACE(u), PLACE(v), PLACE(w), PLACE(x), PLACE(y)),
 	s.a, s.b, t, u.a, u.b, u.c, v.a, v.b, w, x.a, x.b, y)
 
+/* The widest of integers */
 #ifdef CONFIG_ARCH_SUPPORTS_INT128
-typedef u128 wide;
+#define WIDE		u128
 #else
-typedef u64 wide;
+#define WIDE		u64
 #endif
 
-#define HALF_BITS		(BITS_PER_BYTE / 2 * sizeof(wide))
-#define WIDE(high, low)		((wide)(high) << HALF_BITS | (low))
+#define HALF_BITS	(BITS_PER_BYTE / 2 * sizeof(WIDE))
+#define HALVES(high, low)	((WIDE)(high) << HALF_BITS | (low))
 
 /* What is aligned to two words, where that is how it is passed, leaves holes before it. */
-PATTERN(holes, wide,
-	(long a, long b, long c, long d, long e, wide f, long g, long h, wide i, long j, wide k,
+PATTERN(holes, WIDE,
+	(long a, long b, long c, long d, long e, WIDE f, long g, long h, WIDE i, long j, WIDE k,
 	 long l),
-	(51, 52, 53, 54, 55, WIDE(56, 57), 58, 59, WIDE(60, 61), 62, WIDE(63, 64), 65),
+	(51, 52, 53, 54, 55, HALVES(56, 57), 58, 59, HALVES(60, 61), 62, HALVES(63, 64), 65),
 	(PLACE(a), PLACE(b), PLACE(c), PLACE(d), PLACE(e), PLACE(f), PLACE(g), PLACE(h),
 	 PLACE(i), PLACE(j), PLACE(k), PLACE(l)),
 	a, b, c, d, e, f, f >> HALF_BITS, g, h, i, i >> HALF_BITS, j, k, k >> HALF_BITS, l)
