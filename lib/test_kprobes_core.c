@@ -103,6 +103,24 @@ static void static_calls_are_refused(struct kunit *test)
 #endif
 }
 
+static int expect_trampoline_refused(void *area, const char *name, unsigned long addr)
+{
+	if (str_has_prefix(name, STATIC_CALL_TRAMP_PREFIX_STR))
+		expect_refused(area, addr);
+	return 0;
+}
+
+static void trampolines_of_static_calls_are_refused(struct kunit *test)
+{
+	struct refused_area area = { .test = test };
+
+	if (!IS_ENABLED(CONFIG_HAVE_STATIC_CALL))
+		kunit_skip(test, "no trampolines of static calls");
+	kallsyms_on_each_symbol(expect_trampoline_refused, &area);
+	expect_none_accepted(&area);
+	KUNIT_EXPECT_GT(test, area.tried, 0);
+}
+
 #ifdef CONFIG_GENERIC_BUG
 extern struct bug_entry __start___bug_table[], __stop___bug_table[];
 
@@ -965,6 +983,7 @@ static void core_exit(struct kunit *test)
 static struct kunit_case kprobes_core_test_cases[] = {
 	KUNIT_CASE_SLOW(jump_labels_are_refused),
 	KUNIT_CASE_SLOW(static_calls_are_refused),
+	KUNIT_CASE(trampolines_of_static_calls_are_refused),
 	KUNIT_CASE_SLOW(bug_and_warn_sites_are_refused),
 	KUNIT_CASE(blacklisted_functions_are_refused),
 	KUNIT_CASE_SLOW(code_below_the_probes_is_refused),

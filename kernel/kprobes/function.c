@@ -34,12 +34,16 @@ void kprobe_function_forget(void)
 
 /*
  * The type hash before a function, and the padding around it, are data to the
- * control flow integrity checks that read them.
+ * control flow integrity checks that read them. The trampoline of a static call
+ * is all patched, and in no table of what is.
  */
 static const char *not_to_be_probed(const char *name)
 {
 	if (str_has_prefix(name, "__cfi_") || str_has_prefix(name, "__pfx_"))
 		return "data of control flow integrity before a function";
+	if (IS_ENABLED(CONFIG_HAVE_STATIC_CALL) &&
+	    str_has_prefix(name, STATIC_CALL_TRAMP_PREFIX_STR))
+		return "a static call, patched while the kernel runs";
 	return kprobe_parent_blacklisted(name) ? "on the blacklist" : NULL;
 }
 

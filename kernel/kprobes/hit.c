@@ -275,7 +275,7 @@ void kprobe_explain_oops(struct pt_regs *regs)
 	preempt_disable_notrace();
 	mark = mark_in_use();
 	p = get_kprobe((void *)instruction_pointer(regs));
-	if (p)
+	if (p && !kprobe_disabled(p))
 		pr_alert("the probed instruction at %pS faulted\n", p->addr);
 	else if (mark && !get_kernel_nofault(addr, &mark->running->addr))
 		pr_alert("a handler of the probe at %pS faulted\n", addr);

@@ -398,50 +398,6 @@ static unsigned long some_return(struct pt_regs *regs, void *fp)
 
 NOKPROBE_SYMBOL(some_return);
 
-/**
- * kretprobe_trampoline_handler() - a diverted return was taken
- * @regs: registers at the return
- * @frame_pointer: what was recorded of this frame at the call
- *
- * Context: any in which a function returns.
- * Return: the address to go on at.
- */
-unsigned long kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_pointer)
-{
-	unsigned long addr;
-
-	preempt_disable_notrace();
-	addr = some_return(regs, frame_pointer);
-	preempt_enable_notrace();
-	return addr;
-}
-
-NOKPROBE_SYMBOL(kretprobe_trampoline_handler);
-
-/**
- * __kretprobe_trampoline_handler() - the same, from a trampoline that is a probe
- * @regs: registers at the return
- * @frame_pointer: what was recorded of this frame at the call
- *
- * Context: preemption off, inside a pre handler.
- * Return: the address to go on at.
- */
-unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs,
-					     void *frame_pointer)
-{
-	struct kprobe *outer = kprobe_running();
-	struct kprobe_frame frame = {
-		.mark = kprobe_own_mark(arch_kprobe_level()),
-	};
-	unsigned long addr;
-
-	addr = end_of_call(&frame, regs, frame_pointer);
-	kprobe_set_running(outer);
-	return addr;
-}
-
-NOKPROBE_SYMBOL(__kretprobe_trampoline_handler);
-
 #if ARCH_KPROBE_STATELESS
 /*
  * By far the most returns are a task's, from a call that one return probe
@@ -508,4 +464,48 @@ void kretprobe_returned(struct pt_regs *regs, void *frame)
 }
 
 NOKPROBE_SYMBOL(kretprobe_returned);
+#else
+/**
+ * kretprobe_trampoline_handler() - a diverted return was taken
+ * @regs: registers at the return
+ * @frame_pointer: what was recorded of this frame at the call
+ *
+ * Context: any in which a function returns.
+ * Return: the address to go on at.
+ */
+unsigned long kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_pointer)
+{
+	unsigned long addr;
+
+	preempt_disable_notrace();
+	addr = some_return(regs, frame_pointer);
+	preempt_enable_notrace();
+	return addr;
+}
+
+NOKPROBE_SYMBOL(kretprobe_trampoline_handler);
+
+/**
+ * __kretprobe_trampoline_handler() - the same, from a trampoline that is a probe
+ * @regs: registers at the return
+ * @frame_pointer: what was recorded of this frame at the call
+ *
+ * Context: preemption off, inside a pre handler.
+ * Return: the address to go on at.
+ */
+unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs,
+					     void *frame_pointer)
+{
+	struct kprobe *outer = kprobe_running();
+	struct kprobe_frame frame = {
+		.mark = kprobe_own_mark(arch_kprobe_level()),
+	};
+	unsigned long addr;
+
+	addr = end_of_call(&frame, regs, frame_pointer);
+	kprobe_set_running(outer);
+	return addr;
+}
+
+NOKPROBE_SYMBOL(__kretprobe_trampoline_handler);
 #endif
