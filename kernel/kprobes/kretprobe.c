@@ -67,10 +67,11 @@ static int check_kretprobe(struct kretprobe *rp)
 	return 0;
 }
 
-/* What was in a return probe that is about to be registered. */
+/* What a registration changes in a return probe, as it was. */
 struct before {
 	kprobe_pre_handler_t	pre_handler;
 	kprobe_post_handler_t	post_handler;
+	int			nmissed;
 };
 
 /* The kprobe is what a return probe begins with. */
@@ -91,24 +92,26 @@ static int check_all(struct kretprobe **rps, int num)
 	return err;
 }
 
-static void clear_handlers(struct kretprobe **rps, struct before *before, int num)
+static void save_and_clear(struct kretprobe **rps, struct before *before, int num)
 {
 	int i;
 
 	for (i = 0; i < num; i++) {
 		before[i].pre_handler = rps[i]->kp.pre_handler;
 		before[i].post_handler = rps[i]->kp.post_handler;
+		before[i].nmissed = rps[i]->nmissed;
 		rps[i]->kp.pre_handler = NULL;
 		rps[i]->kp.post_handler = NULL;
 	}
 }
 
 /* Backwards, for one that is there twice. */
-static void restore_handlers(struct kretprobe **rps, const struct before *before, int num)
+static void restore(struct kretprobe **rps, const struct before *before, int num)
 {
 	while (num--) {
 		rps[num]->kp.pre_handler = before[num].pre_handler;
 		rps[num]->kp.post_handler = before[num].post_handler;
+		rps[num]->nmissed = before[num].nmissed;
 	}
 }
 
@@ -148,7 +151,7 @@ static int register_chunk(struct kretprobe **rps, struct before *before, int num
 	err = check_all(rps, num);
 	if (err)
 		return err;
-	clear_handlers(rps, before, num);
+	save_and_clear(rps, before, num);
 	for (i = 0; i < num && !err; i++)
 		err = ready(rps[i]);
 	if (err)
@@ -157,7 +160,7 @@ static int register_chunk(struct kretprobe **rps, struct before *before, int num
 		err = register_kprobes(kprobes_of(rps), num);
 	if (err) {
 		stop_all(rps, i);
-		restore_handlers(rps, before, num);
+		restore(rps, before, num);
 	}
 	return err;
 }
@@ -209,7 +212,7 @@ int register_kretprobes(struct kretprobe **rps, int num)
 		err = register_chunk(rps + i, before + i, end - i);
 		if (err && i) {
 			unregister_kretprobes(rps, i);
-			restore_handlers(rps, before, i);
+			restore(rps, before, i);
 		}
 	}
 	kvfree(before);

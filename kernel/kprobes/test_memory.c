@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests of registrations that run out of memory: at each of their
+ * allocations in turn, and then nothing has changed.
+ *
+ * Allocations that may sleep do not fail by themselves. Where debugfs was not told
+ * to let them (selftests: memory.sh), all is skipped.
+ */
+#include <kunit/test.h>
+#include <linux/kprobes.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+
+#include "../../lib/test_kprobes/probe.h"
+#include "internal.h"
+#include "kretprobe.h"
+
+#define NR_STEPS	ARRAY_SIZE(kprobes_steps_table)
+
+/* What is registered: as it was before, to compare with, and as it is. */
+static struct subject {
+	struct kprobe kps[NR_STEPS];
+	struct kretprobe rp;
+	struct jprobe jp;
+} before, now;
+
+static struct kprobe *kps[NR_STEPS];
+
+static int nothing(struct kprobe *p, struct pt_regs *regs)
+{
+	return 0;
+}
+
+static void nothing_after(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+static int nothing_returned(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	return 0;
+}
+
+static u32 nothing_called(u32 x)
+{
+	jprobe_return();
+	return x;
+}
+
+/* Whether an empty list was ever initialized is the core's own business. */
+static void empty_list(struct kprobe *p, struct kprobe *p_before)
+{
+	INIT_LIST_HEAD(&p->list);
+	p_before->list = p->list;
+}
+
+/* What a registration must leave alone is not what it would set by itself. */
+static void start_anew(void)
+{
+	unsigned int i;
+
+	memset(&before, 0, sizeof(before));
+	for (i = 0; i < NR_STEPS; i++) {
+		before.kps[i].addr = kprobes_steps_table[i].addr;
+		before.kps[i].pre_handler = nothing;
+		before.kps[i].nmissed = 7;
+		kps[i] = &now.kps[i];
+	}
+	before.rp.kp.addr = (kprobe_opcode_t *)kprobes_untraced;
+	before.rp.kp.pre_handler = nothing;
+	before.rp.kp.post_handler = nothing_after;
+	before.rp.handler = nothing_returned;
+	before.rp.nmissed = 7;
+	before.jp.kp.addr = (kprobe_opcode_t *)kprobes_traced;
+	before.jp.kp.pre_handler = nothing;
+	before.jp.entry = JPROBE_ENTRY(nothing_called);
+	memcpy(&now, &before, sizeof(now));
+	for (i = 0; i < NR_STEPS; i++)
+		empty_list(&now.kps[i], &before.kps[i]);
+	empty_list(&now.rp.kp, &before.rp.kp);
+	empty_list(&now.jp.kp, &before.jp.kp);
+}
+
+/**
+ * struct trial - a kind of registration
+ * @name: what is registered
+ * @come: registers it in @now
+ * @go: undoes that
+ */
+struct trial {
+	const char *name;
+	int (*come)(void);
+	void (*go)(void);
+};
+
+static int one_comes(void)
+{
+	return register_kprobe(&now.kps[0]);
+}
+
+static void one_goes(void)
+{
+	unregister_kprobe(&now.kps[0]);
+}
+
+static int one_at_an_entry_comes(void)
+{
+	now.kps[0].addr = (kprobe_opcode_t *)kprobes_traced;
+	before.kps[0].addr = now.kps[0].addr;
+	return register_kprobe(&now.kps[0]);
+}
+
+static int all_come(void)
+{
+	return register_kprobes(kps, NR_STEPS);
+}
+
+static void all_go(void)
+{
+	unregister_kprobes(kps, NR_STEPS);
+}
+
+static int return_comes(void)
+{
+	return register_kretprobe(&now.rp);
+}
+
+static int capped_return_comes(void)
+{
+	now.rp.maxactive = 5;
+	before.rp.maxactive = 5;
+	return register_kretprobe(&now.rp);
+}
+
+static void return_goes(void)
+{
+	unregister_kretprobe(&now.rp);
+	/* The next one shall have to ask for the return stacks again. */
+	kretprobe_stacks_trim();
+}
+
+static int jprobe_comes(void)
+{
+	return register_jprobe(&now.jp);
+}
+
+static void jprobe_goes(void)
+{
+	unregister_jprobe(&now.jp);
+}
+
+static const struct trial trials[] = {
+	{ "a kprobe", one_comes, one_goes },
+	{ "a kprobe at an entry", one_at_an_entry_comes, one_goes },
+	{ "many kprobes", all_come, all_go },
+	{ "a return probe", return_comes, return_goes },
+	{ "a return probe with a cap", capped_return_comes, return_goes },
+	{ "a jprobe", jprobe_comes, jprobe_goes },
+};
+
+static void trial_desc(const struct trial *trial, char *desc)
+{
+	strscpy(desc, trial->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(trial, trials, trial_desc);
+
+/* Returns whether there were so many allocations. */
+static bool fail_at(struct kunit *test, unsigned int nth, unsigned int *failures)
+{
+	const struct trial *trial = test->param_value;
+	bool so_many;
+	int err;
+
+	start_anew();
+	current->fail_nth = nth;
+	err = trial->come();
+	so_many = !current->fail_nth;
+	current->fail_nth = 0;
+	if (!err) {
+		KUNIT_EXPECT_EQ(test, kprobes_traced(1), kprobes_expected(1));
+		kprobes_call_step(test, &kprobes_steps_table[0]);
+		trial->go();
+		return so_many;
+	}
+	(*failures)++;
+	KUNIT_EXPECT_EQ_MSG(test, err, -ENOMEM, "allocation %u", nth);
+	KUNIT_EXPECT_MEMEQ_MSG(test, &now, &before, sizeof(now), "allocation %u", nth);
+	return so_many;
+}
+
+static void registration_that_fails_changes_nothing(struct kunit *test)
+{
+	unsigned int nth = 1, failures = 0;
+
+	while (fail_at(test, nth, &failures))
+		nth++;
+	if (nth == 1)
+		kunit_skip(test, "no allocation fails: see failslab in debugfs");
+	kunit_info(test, "%u allocations, %u of them needed", nth - 1, failures);
+	KUNIT_EXPECT_GT(test, failures, 0);
+}
+
+static int memory_init(struct kunit *test)
+{
+	return kprobes_watch_targets(test);
+}
+
+static struct kunit_case memory_cases[] = {
+	KUNIT_CASE_PARAM(registration_that_fails_changes_nothing, trial_gen_params),
+	{}
+};
+
+static struct kunit_suite memory_suite = {
+	.name = "kprobes_memory",
+	.init = memory_init,
+	.test_cases = memory_cases,
+};
+
+kunit_test_suite(memory_suite);
