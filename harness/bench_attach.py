@@ -16,7 +16,7 @@ import sys
 
 KERNELS = ("pristine", "ours")
 WHAT = {"attached": "register", "own": "(itself)", "first": "first hit", "again": "hit", "detached": "unregister"}
-KINDS = {("site", "off"): "trap", ("site", "on"): "jump", ("entry", "off"): "ftrace"}
+KINDS = {("site", "off"): "trap", ("site", "on"): "jump", ("entry", "few"): "ftrace, few", ("entry", "off"): "ftrace"}
 
 
 def read_boots(paths):
@@ -36,6 +36,8 @@ def read(path):
             if "kprobe_bench: scale=" not in line:
                 continue
             got = dict(re.findall(r"(\w+)=(\w+)", line))
+            if (got["scale"], got["set"]) not in KINDS:
+                continue
             probes = int(got["probes"])
             if int(got["hits"]) != 2 * probes:
                 sys.exit(f"error: {path}: {got['hits']} handler calls, not {2 * probes}: {line.strip()}")
@@ -52,6 +54,14 @@ def read_events(path):
     return [(row.pop("kind"), int(row.pop("events")), {what: int(took) for what, took in row.items()}) for row in rows]
 
 
+def read_records(path):
+    """{set: how many places ftrace knew}"""
+    if not os.path.exists(path):
+        return {}
+    with open(path, errors="replace") as log:
+        return {kind: int(number) for number, kind in re.findall(r"kprobe_bench: records=(\d+) set=(\w+)", log.read())}
+
+
 def read_layers(path):
     """{kind: [(function, calls, microseconds)]}, for making events"""
     layers = {}
@@ -62,6 +72,13 @@ def read_layers(path):
                     got = dict(re.findall(r"(\w+)=(\w+)", line))
                     layers.setdefault(got["kind"], []).append((got["layer"], int(got["calls"]), int(got["us"])))
     return layers
+
+
+def print_records(records):
+    for which in KERNELS:
+        if records[which]:
+            few, off = records[which]["few"], records[which]["off"]
+            print(f"{which:<8}  functions that ftrace knows: {few:,} ({KINDS['entry', 'few']}), {off:,} (all others)")
 
 
 def print_layers(title, both):
@@ -127,6 +144,9 @@ def main():
                                 for (kind, probes, batch), sums in kernel.items()]
                         for which, kernel in both.items()}
         first = {which: logs[which][0] if logs[which] else "" for which in KERNELS}
+        records = {which: read_records(first[which]) for which in KERNELS}
+        print_records(records)
+        result[name]["records"] = records
         events = {which: read_events(first[which]) for which in KERNELS}
         print_events(f"{arch}, {title.split(':')[0]}: events of tracefs", events)
         result[name]["events"] = events

@@ -34,6 +34,7 @@ static void *nth_site(int i)
 	return site(i);
 }
 
+/* As many as are loaded */
 static bench_entry_t *entries[ENTRY_MODULES];
 
 static void *nth_entry(int i)
@@ -57,6 +58,7 @@ static void close_entries(void)
 	}
 }
 
+/* Returns how many there are. */
 static int open_entries(void)
 {
 	char name[32];
@@ -66,9 +68,9 @@ static int open_entries(void)
 		entries_name(name, sizeof(name), i);
 		entries[i] = __symbol_get(name);
 		if (!entries[i])
-			return -ENOENT;
+			break;
 	}
-	return 0;
+	return i * MODULE_ENTRIES;
 }
 
 /* One run: probes at places that are spread over all there are. */
@@ -261,15 +263,15 @@ static int run_places(const struct places *places, int num)
 int run_attach(const int *counts, unsigned int nr_counts)
 {
 	const struct places at_sites = { "site", NR_SITES, nth_site };
-	const struct places at_entries = { "entry", ENTRY_MODULES * MODULE_ENTRIES, nth_entry };
-	int ret = bench_optimized ? 0 : open_entries();
+	const struct places at_entries = { "entry", bench_optimized ? 0 : open_entries(), nth_entry };
 	unsigned int i;
+	int ret = 0;
 
 	for (i = 0; i < nr_counts && !ret; i++) {
 		if (counts[i] <= 0)
 			continue;
 		ret = run_places(&at_sites, counts[i]);
-		if (!ret && !bench_optimized)
+		if (!ret)
 			ret = run_places(&at_entries, counts[i]);
 	}
 	close_entries();

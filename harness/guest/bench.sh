@@ -4,7 +4,9 @@
 #   kpwall=1	the wall time of two CPUs, and nothing else
 # Sets of figures: off and on say whether there is jump optimization (where a kernel has no switch
 # for it, there is no set on), crowd-off and crowd-on are the same among the others.
+# The set few has fewer functions that ftrace knows.
 optimization=/proc/sys/debug/kprobes-optimization
+tracing=/sys/kernel/tracing
 
 bench()	# SET OPTIMIZATION PARAMETER...
 {
@@ -30,6 +32,12 @@ load()
 	done
 }
 
+# How many places ftrace knows
+records()	# SET
+{
+	echo "kprobe_bench: records=$(wc -l <$tracing/available_filter_functions) set=$1"
+}
+
 # Centiseconds since boot
 now()
 {
@@ -40,7 +48,6 @@ now()
 # 500 events of tracefs, made one by one, and switched and removed by one write each: what that takes
 # of the guest's time. At function entries, or behind what ftrace patches there: of two offsets one
 # is that of an instruction, which is to be known beforehand.
-tracing=/sys/kernel/tracing
 try_events()	# OFFSET...
 {
 	awk 'NR % 20 == 0 && $1 !~ /[.]/ { print $1 }' $tracing/available_filter_functions |
@@ -108,7 +115,11 @@ events()	# KIND OFFSET...
 if [ "${kpwall:-0}" = 1 ]; then
 	bench wall 0 wall=1
 elif [ -n "${kpattach:-}" ]; then
-	load /modules/bench_sites_*.ko /modules/bench_entries_*.ko
+	load /modules/bench_sites_*.ko /modules/bench_entries_0.ko
+	records few
+	bench few 0 attach=100
+	load /modules/bench_entries_[1-9].ko
+	records off
 	bench off 0 "attach=$kpattach" "single_limit=$kpsingles"
 	bench on 1 "attach=$kpattach" "single_limit=$kpsingles" optimized=1
 	events entry ""
