@@ -81,6 +81,23 @@ def print_records(records):
             print(f"{which:<8}  functions that ftrace knows: {few:,} ({KINDS['entry', 'few']}), {off:,} (all others)")
 
 
+def read_memory(path):
+    """{before|after: {slot_pages, slab}}"""
+    if not os.path.exists(path):
+        return {}
+    with open(path, errors="replace") as log:
+        return {when: {"slot_pages": int(pages), "slab": int(slab)} for when, pages, slab in
+                re.findall(r"kprobe_bench: memory=(\w+) slot_pages=(\d+) slab=(\d+)", log.read())}
+
+
+def print_memory(memory):
+    for which in KERNELS:
+        if memory[which]:
+            before, after = memory[which]["before"], memory[which]["after"]
+            print(f"{which:<8}  pages of slots before and after: {before['slot_pages']}, {after['slot_pages']}; "
+                  f"slab: {before['slab']:,} kB, {after['slab']:,} kB")
+
+
 def print_layers(title, both):
     for which in KERNELS:
         for kind, layers in both[which].items():
@@ -147,6 +164,9 @@ def main():
         records = {which: read_records(first[which]) for which in KERNELS}
         print_records(records)
         result[name]["records"] = records
+        memory = {which: read_memory(first[which]) for which in KERNELS}
+        print_memory(memory)
+        result[name]["memory"] = memory
         events = {which: read_events(first[which]) for which in KERNELS}
         print_events(f"{arch}, {title.split(':')[0]}: events of tracefs", events)
         result[name]["events"] = events

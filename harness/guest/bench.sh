@@ -38,6 +38,14 @@ records()	# SET
 	echo "kprobe_bench: records=$(wc -l <$tracing/available_filter_functions) set=$1"
 }
 
+# What stays of memory: pages of slots, and kilobytes of small objects
+memory()	# WHEN
+{
+	pages=$(grep -c ' kprobe_[a-z]*insn_page' /proc/kallsyms)
+	slab=$(sed -n 's/^Slab: *\([0-9]*\) kB$/\1/p' /proc/meminfo)
+	echo "kprobe_bench: memory=$1 slot_pages=$pages slab=$slab"
+}
+
 # Centiseconds since boot
 now()
 {
@@ -120,8 +128,11 @@ elif [ -n "${kpattach:-}" ]; then
 	bench few 0 attach=100
 	load /modules/bench_entries_[1-9].ko
 	records off
+	memory before
 	bench off 0 "attach=$kpattach" "single_limit=$kpsingles"
 	bench on 1 "attach=$kpattach" "single_limit=$kpsingles" optimized=1
+	sleep 5
+	memory after
 	events entry ""
 	case $(uname -m) in
 	aarch64)	events body +8 +12 ;;
