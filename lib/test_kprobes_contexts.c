@@ -11,6 +11,7 @@
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/irq_work.h>
+#include <linux/uaccess.h>
 
 #include "test_kprobes/probe.h"
 
@@ -713,11 +714,19 @@ static struct {
 	enum level level;
 	kprobe_opcode_t *running;
 	unsigned int calls;
+	long fault;
 } meanwhile;
 
+/* Nothing is ever mapped there. */
+#define BAD_ADDRESS	((void *)-PAGE_SIZE)
+
+/* A fault that comes meanwhile is not the probed instruction's. */
 static void call_meanwhile(void)
 {
+	unsigned long value;
+
 	meanwhile.running = running_addr();
+	meanwhile.fault = copy_from_kernel_nofault(&value, BAD_ADDRESS, sizeof(value));
 	meanwhile.place->call(1);
 	meanwhile.calls++;
 }
@@ -759,6 +768,7 @@ static bool interrupted_halfway(struct kunit *test, struct place *stepped)
 
 	KUNIT_EXPECT_EQ(test, stepped->call(1), stepped->result);
 	KUNIT_EXPECT_TRUE_MSG(test, wait_for_interrupts(), "%s", level_names[meanwhile.level]);
+	KUNIT_EXPECT_EQ_MSG(test, meanwhile.fault, -EFAULT, "%s", level_names[meanwhile.level]);
 	if (above->turn < stepped->probe->turn || above->turn > stepped->probe->post_turn)
 		return false;
 	KUNIT_EXPECT_NULL_MSG(test, meanwhile.running, "%s", level_names[meanwhile.level]);

@@ -103,22 +103,49 @@ static void static_calls_are_refused(struct kunit *test)
 #endif
 }
 
-static int expect_trampoline_refused(void *area, const char *name, unsigned long addr)
+/* By what their symbol's name begins with */
+
+struct refused_names {
+	struct refused_area area;
+	const char *prefix;
+	unsigned int seen, every;
+};
+
+static int expect_name_refused(void *data, const char *name, unsigned long addr)
 {
-	if (str_has_prefix(name, STATIC_CALL_TRAMP_PREFIX_STR))
-		expect_refused(area, addr);
+	struct refused_names *names = data;
+
+	if (str_has_prefix(name, names->prefix) && !(names->seen++ % names->every))
+		expect_refused(&names->area, addr);
 	return 0;
+}
+
+static void expect_names_refused(struct kunit *test, const char *prefix, unsigned int every)
+{
+	struct refused_names names = {
+		.area.test = test, .prefix = prefix, .every = every,
+	};
+
+	kallsyms_on_each_symbol(expect_name_refused, &names);
+	expect_none_accepted(&names.area);
+	if (!names.seen)
+		kunit_skip(test, "no symbol begins with %s", prefix);
 }
 
 static void trampolines_of_static_calls_are_refused(struct kunit *test)
 {
-	struct refused_area area = { .test = test };
+	expect_names_refused(test, STATIC_CALL_TRAMP_PREFIX_STR, 1);
+}
 
-	if (!IS_ENABLED(CONFIG_HAVE_STATIC_CALL))
-		kunit_skip(test, "no trampolines of static calls");
-	kallsyms_on_each_symbol(expect_trampoline_refused, &area);
-	expect_none_accepted(&area);
-	KUNIT_EXPECT_GT(test, area.tried, 0);
+/* There are as many as functions. */
+static void padding_before_functions_is_refused(struct kunit *test)
+{
+	expect_names_refused(test, "__pfx_", 16);
+}
+
+static void types_before_functions_are_refused(struct kunit *test)
+{
+	expect_names_refused(test, "__cfi_", 16);
 }
 
 #ifdef CONFIG_GENERIC_BUG
@@ -149,9 +176,14 @@ static void bug_and_warn_sites_are_refused(struct kunit *test)
 #endif
 }
 
+/* An entry of the list that is none: what comes behind it has to be heeded. */
+static unsigned long no_function;
+static unsigned long no_entry __used __section("_kprobe_blacklist") = (unsigned long)&no_function;
+
 static void blacklisted_functions_are_refused(struct kunit *test)
 {
 	struct refused_area area = { .test = test };
+	bool no_entry_seen = false;
 	unsigned long *entry;
 
 	if (system_state >= SYSTEM_FREEING_INITMEM)
@@ -159,12 +191,18 @@ static void blacklisted_functions_are_refused(struct kunit *test)
 	for (entry = __start_kprobe_blacklist; entry < __stop_kprobe_blacklist; entry++) {
 		void *function = dereference_function_descriptor((void *)*entry);
 
+		if (*entry == (unsigned long)&no_function) {
+			KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist(*entry));
+			no_entry_seen = true;
+			continue;
+		}
 		KUNIT_EXPECT_TRUE_MSG(test, within_kprobe_blacklist((unsigned long)function),
 				      "%pS", function);
 		expect_refused(&area, (unsigned long)function);
 	}
 	expect_none_accepted(&area);
 	KUNIT_EXPECT_GT(test, area.tried, 0);
+	KUNIT_EXPECT_TRUE(test, no_entry_seen);
 }
 
 static void code_below_the_probes_is_refused(struct kunit *test)
@@ -681,6 +719,129 @@ static void init_text_is_probed_until_it_is_freed(struct kunit *test)
 	probe_unregister(&init_probe);
 }
 
+/* Whatever is on the way of a hit, its own probe must not make that a circle. */
+
+static const char * const near_the_way[] = {
+	"preempt_count_add", "preempt_count_sub", "preempt_schedule_notrace",
+	"__this_cpu_preempt_check", "debug_smp_processor_id", "rcu_is_watching",
+	"__rcu_read_lock", "__rcu_read_unlock", "debug_lockdep_rcu_enabled",
+	"rcu_read_lock_held", "lock_acquire", "lock_release", "lock_is_held_type",
+	"trace_hardirqs_on", "trace_hardirqs_off", "lockdep_hardirqs_on",
+	"__kasan_check_read", "__kasan_check_write", "__asan_load8", "__asan_store8",
+	"kasan_check_range", "memcpy", "memset", "__memcpy", "__memset", "memcmp",
+	"copy_from_kernel_nofault", "fixup_exception", "search_exception_tables",
+	"core_kernel_text", "kernel_text_address", "kallsyms_lookup_size_offset",
+	"ftrace_ops_test", "ftrace_location", "ktime_get_mono_fast_ns", "sched_clock",
+	"notifier_call_chain", "atomic_notifier_call_chain", "irqentry_enter",
+};
+
+/* Nobody reads what they would count: most are hit by the test itself. */
+static struct kprobe near_probes[ARRAY_SIZE(near_the_way)];
+
+static int nothing_before(struct kprobe *p, struct pt_regs *regs)
+{
+	return 0;
+}
+
+static void near_probes_leave(void *unused)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(near_probes); i++) {
+		if (near_probes[i].pre_handler)
+			unregister_kprobe(&near_probes[i]);
+	}
+}
+
+/* Returns how many may have a probe. */
+static unsigned int near_probes_come(void)
+{
+	unsigned int i, nr = 0;
+
+	memset(near_probes, 0, sizeof(near_probes));
+	for (i = 0; i < ARRAY_SIZE(near_probes); i++) {
+		near_probes[i].symbol_name = near_the_way[i];
+		near_probes[i].pre_handler = nothing_before;
+		if (register_kprobe(&near_probes[i]))
+			near_probes[i].pre_handler = NULL;
+		else
+			nr++;
+	}
+	return nr;
+}
+
+static const char * const common_steps[] = {
+	"function entry", "untraced function entry", "plain instruction", "call",
+};
+
+static void what_a_hit_may_call_is_probed(struct kunit *test)
+{
+	unsigned int i, nr = near_probes_come();
+	const struct kprobes_step *step;
+	struct probe *probe;
+
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, near_probes_leave, NULL));
+	kunit_info(test, "%u of %zu functions", nr, ARRAY_SIZE(near_the_way));
+	KUNIT_EXPECT_GT(test, nr, 0);
+	for (i = 0; i < ARRAY_SIZE(common_steps); i++) {
+		step = kprobes_find_step(common_steps[i]);
+		if (!step)
+			continue;
+		probe = probe_registered(test, step->addr);
+		kprobes_call_step(test, step);
+		wait_for_kprobe_optimizer();
+		kprobes_call_step(test, step);
+		KUNIT_EXPECT_EQ_MSG(test, probe->hits, 2 * KPROBES_CALLS, "%s", step->name);
+		probe_unregister(probe);
+	}
+}
+
+/* Probes from before there were other processors */
+
+static noinline __noclone u32 probed_early(u32 x)
+{
+	asm volatile("" : "+r" (x) : : "memory");
+	return x + 201;
+}
+
+static struct probe early_probes[2];
+
+/* At an entry, and, where there is one known, in the middle of a function */
+static unsigned int nr_early(void)
+{
+	return kprobes_blocks[0].first ? 2 : 1;
+}
+
+static int __init plant_early(void)
+{
+	unsigned int i;
+
+	if (!kunit_enabled())
+		return 0;
+	probe_reset(&early_probes[0], probed_early);
+	probe_reset(&early_probes[1], kprobes_blocks[0].first);
+	for (i = 0; i < nr_early(); i++)
+		probe_register(&early_probes[i]);
+	return 0;
+}
+early_initcall(plant_early);
+
+static void probes_that_came_early_are_hit(struct kunit *test)
+{
+	unsigned int i;
+
+	if (system_state >= SYSTEM_FREEING_INITMEM)
+		kunit_skip(test, "it is late");
+	KUNIT_EXPECT_EQ(test, probed_early(1), 202);
+	if (kprobes_blocks[0].first)
+		kprobes_blocks[0].call(1);
+	for (i = 0; i < nr_early(); i++) {
+		KUNIT_EXPECT_TRUE_MSG(test, early_probes[i].live, "%u", i);
+		KUNIT_EXPECT_EQ_MSG(test, early_probes[i].hits, 1, "%u", i);
+		probe_unregister(&early_probes[i]);
+	}
+}
+
 /* Contexts: only the handler's own context is too busy for another hit */
 
 enum level { TASK, SOFTIRQ, HARDIRQ, NMI };
@@ -778,10 +939,6 @@ static const struct {
 };
 
 KUNIT_ARRAY_PARAM_DESC(nesting, nestings, name);
-
-static const char * const nesting_steps[] = {
-	"function entry", "untraced function entry", "plain instruction", "call",
-};
 
 static u32 (*outer_call)(u32 x), (*inner_call)(u32 x);
 static enum level inner_level;
@@ -924,11 +1081,11 @@ static void hit_in_an_interrupt_of_a_handler_is_not_lost(struct kunit *test)
 	unsigned int i, j, arranged = 0;
 
 	inner_level = nesting->inner;
-	for (i = 0; i < ARRAY_SIZE(nesting_steps); i++) {
-		const struct kprobes_step *outer = kprobes_find_step(nesting_steps[i]);
+	for (i = 0; i < ARRAY_SIZE(common_steps); i++) {
+		const struct kprobes_step *outer = kprobes_find_step(common_steps[i]);
 
-		for (j = 0; j < ARRAY_SIZE(nesting_steps); j++) {
-			const struct kprobes_step *inner = kprobes_find_step(nesting_steps[j]);
+		for (j = 0; j < ARRAY_SIZE(common_steps); j++) {
+			const struct kprobes_step *inner = kprobes_find_step(common_steps[j]);
 
 			if (outer && inner && outer->call != inner->call)
 				arranged += expect_hit_over_handler(test, nesting->outer,
@@ -946,8 +1103,8 @@ static void probe_itself_is_hit_again_in_an_interrupt_of_its_handler(struct kuni
 	unsigned int i, arranged = 0;
 
 	inner_level = nesting->inner;
-	for (i = 0; i < ARRAY_SIZE(nesting_steps); i++) {
-		const struct kprobes_step *step = kprobes_find_step(nesting_steps[i]);
+	for (i = 0; i < ARRAY_SIZE(common_steps); i++) {
+		const struct kprobes_step *step = kprobes_find_step(common_steps[i]);
 		struct probe *probe;
 
 		if (!step)
@@ -984,6 +1141,8 @@ static struct kunit_case kprobes_core_test_cases[] = {
 	KUNIT_CASE_SLOW(jump_labels_are_refused),
 	KUNIT_CASE_SLOW(static_calls_are_refused),
 	KUNIT_CASE(trampolines_of_static_calls_are_refused),
+	KUNIT_CASE_SLOW(padding_before_functions_is_refused),
+	KUNIT_CASE_SLOW(types_before_functions_are_refused),
 	KUNIT_CASE_SLOW(bug_and_warn_sites_are_refused),
 	KUNIT_CASE(blacklisted_functions_are_refused),
 	KUNIT_CASE_SLOW(code_below_the_probes_is_refused),
@@ -1002,6 +1161,8 @@ static struct kunit_case kprobes_core_test_cases[] = {
 	KUNIT_CASE_PARAM(function_entry_is_told_from_the_rest, step_gen_params),
 	KUNIT_CASE(slot_pages_have_names_and_are_not_writable),
 	KUNIT_CASE(init_text_is_probed_until_it_is_freed),
+	KUNIT_CASE_SLOW(what_a_hit_may_call_is_probed),
+	KUNIT_CASE(probes_that_came_early_are_hit),
 	KUNIT_CASE(masking_interrupts_can_be_probed),
 	KUNIT_CASE_PARAM(interrupts_are_as_before_the_hit, step_gen_params),
 	KUNIT_CASE_PARAM(hit_in_an_interrupt_of_a_handler_is_not_lost, nesting_gen_params),

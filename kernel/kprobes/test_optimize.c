@@ -708,8 +708,6 @@ static void jump_makes_room_for_a_probe_in_its_way(struct kunit *test)
 	}
 }
 
-/* --- where no jump may be --- */
-
 static void expect_no_jump(struct kunit *test, void *addr, const char *why)
 {
 	KUNIT_EXPECT_FALSE_MSG(test, kprobe_optimized(&site_at(addr)->kp), "at %pS", addr);
@@ -718,6 +716,54 @@ static void expect_no_jump(struct kunit *test, void *addr, const char *why)
 	wait_for_kprobe_optimizer();
 	expect_breakpoint(test, addr);
 }
+
+/* One that is disabled has no jump any more, nor gets one over the other. */
+static void expect_disabled_neighbour(struct kunit *test, struct probe **pair,
+				      unsigned int i, unsigned int other, struct view *v)
+{
+	probe_reset(pair[0], bits_at[i]);
+	probe_reset(pair[1], bits_at[other]);
+	plant(test, pair[0]);
+	KUNIT_ASSERT_EQ(test, 0, disable_kprobe(&pair[0]->kp));
+	KUNIT_ASSERT_EQ(test, 0, probe_register(pair[1]));
+	KUNIT_EXPECT_EQ(test, state_at(bits_at[i]), SITE_IDLE);
+	KUNIT_EXPECT_EQ(test, run_bits(v), ALL_BITS);
+	KUNIT_EXPECT_EQ(test, pair[0]->hits, 0);
+	KUNIT_EXPECT_EQ(test, pair[1]->hits, 1);
+	KUNIT_ASSERT_EQ(test, 0, enable_kprobe(&pair[0]->kp));
+	expect_no_jump(test, bits_at[i], "neighbour");
+	KUNIT_EXPECT_EQ(test, run_bits(v), ALL_BITS);
+	KUNIT_EXPECT_EQ(test, pair[0]->hits, 1);
+	KUNIT_EXPECT_EQ(test, pair[1]->hits, 2);
+}
+
+static void disabled_neighbour_has_no_jump(struct kunit *test)
+{
+	struct view *v = new_views(test);
+	unsigned int i, other, first, tried = 0;
+	struct kprobes_text *text;
+	struct probe *pair[2];
+
+	text = kprobes_text_watch(test, kprobes_jump_bits);
+	find_bits(test);
+	pair[0] = probe_new(test, bits_at[0]);
+	pair[1] = probe_new(test, bits_at[1]);
+	for (i = 0; i < CROWD; i++) {
+		for (other = i + 1; other < CROWD; other++) {
+			for (first = 0; covers(i, other) && first < 2; first++, tried++) {
+				expect_disabled_neighbour(test, pair, i, other, v);
+				probe_unregister(pair[first]);
+				KUNIT_EXPECT_EQ(test, run_bits(v), ALL_BITS);
+				probe_unregister(pair[!first]);
+				expect_no_trace(test, text);
+			}
+		}
+	}
+	if (!tried)
+		kunit_skip(test, "a jump covers one instruction");
+}
+
+/* --- where no jump may be --- */
 
 static void site_without_room_stays_a_breakpoint(struct kunit *test)
 {
@@ -1106,6 +1152,7 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE_PARAM(pre_handler_at_a_jump_returns_for_the_function, idle_gen_params),
 	KUNIT_CASE(handlers_go_to_any_instruction),
 	KUNIT_CASE_SLOW(jump_makes_room_for_a_probe_in_its_way),
+	KUNIT_CASE_SLOW(disabled_neighbour_has_no_jump),
 	KUNIT_CASE_PARAM(site_without_room_stays_a_breakpoint, no_jump_gen_params),
 #ifdef KPROBES_JUMP_COVERS
 	KUNIT_CASE(jump_does_not_cover_what_is_patched),

@@ -228,6 +228,15 @@ KPROBES_JUMP(kprobes_jump_then_relative,
 	     "mov %edi, %eax; add " KPROBES_DATA(".Lkprobes_five") ", %eax");
 KPROBES_JUMP(kprobes_jump_then_return, KPROBES_REX "lea 8(%" _ASM_DI "), %" _ASM_AX);
 
+/* An indirect jump leads anywhere, but not into a function that has no table. */
+#ifdef CONFIG_MITIGATION_RETPOLINE
+#define KPROBES_JUMP_ANYWHERE	"jmp __x86_indirect_thunk_" _ASM_AX
+#else
+#define KPROBES_JUMP_ANYWHERE	ANNOTATE_RETPOLINE_SAFE "jmp *%" _ASM_AX
+#endif
+KPROBES_JUMP(kprobes_jump_anywhere,
+	     "add $1, %eax; nop; nop; cmp %eax, %eax; je 1f\n" KPROBES_JUMP_ANYWHERE "\n1:");
+
 static const struct kprobes_jump kprobes_jumps[] = {
 	{ "boosted", kprobes_jump_boosted, 0, "boost" },
 	{ "emulated", kprobes_jump_emulated, 0, "emulate" },
@@ -256,6 +265,7 @@ static const struct kprobes_jump kprobes_jumps[] = {
 	{ "call covered", kprobes_jump_then_call, KPROBES_FRAME_INSNS, "emulate" },
 	{ "relative operand covered", kprobes_jump_then_relative, 0, "emulate" },
 	{ "return covered", kprobes_jump_then_return, 0, "emulate" },
+	{ "indirect jump in the function", kprobes_jump_anywhere, 0, "boost" },
 };
 
 /* Each instruction sets a bit of the result. */
@@ -269,6 +279,9 @@ KPROBES_JUMP(kprobes_jump_parted,
 	     "je kprobes_jump_parted.cold; nop; .Lkprobes_jump_back: add $1, %eax; add $1, %eax");
 KPROBES_JUMP(kprobes_jump_fixup,
 	     "1: mov (%" _ASM_SI "), %" _ASM_AX "; nop; 2: add $1, %eax; add $1, %eax\n"
+	     _ASM_EXTABLE(1b, 2b));
+KPROBES_JUMP(kprobes_jump_faulting,
+	     "nop; 1: mov (%" _ASM_SI "), %" _ASM_AX "; nop; nop; nop; nop; 2:\n"
 	     _ASM_EXTABLE(1b, 2b));
 KPROBES_JUMP(kprobes_jump_end, "nop; nop; kprobes_jump_behind: add $1, %eax; add $1, %eax");
 KPROBES_JUMP(kprobes_jump_bug, "nop; je 1f; ud2; 1:");
@@ -288,6 +301,7 @@ static const struct kprobes_jump kprobes_no_jumps[] = {
 	{ "jumped to", kprobes_jump_target, 1, "target" },
 	{ "jumped to by the cold part", kprobes_jump_parted, 1, "target" },
 	{ "gone on at after a fault", kprobes_jump_fixup, 1, "fixup" },
+	{ "fixed up when it faults", kprobes_jump_faulting, 0, "insn" },
 	{ "end of the function", kprobes_jump_end, 0, "end" },
 	{ "trap for a bug", kprobes_jump_bug, 0, "insn" },
 	{ "indirect jump", kprobes_jump_indirect, 1, "insn" },
