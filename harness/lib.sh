@@ -28,6 +28,8 @@ JOBS=${JOBS:-$(nproc)}
 export ARCH VARIANT ACCEL JOBS
 export CCACHE_DIR="${CCACHE_DIR:-$build/ccache}"
 export CCACHE_BASEDIR="$build"
+# What a file depends on is known from the compiler: to preprocess it first takes a fifth of the time.
+export CCACHE_DEPEND=1
 export LC_ALL=C
 
 # A caller's make must not leak its job server or its variables into the kernel's own.

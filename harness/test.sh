@@ -16,8 +16,8 @@
 #	configurations	all rows of make matrix
 #	architectures	make test-all
 # arm64/SECTION and i386/SECTION are that section there. Without arguments: what fits into less
-# than an hour, of i386 KUnit only; the last three are left to "full", which is everything. Sections
-# of arm64 run beside the others: a guest keeps one processor busy.
+# than 40 minutes; i386, clang and the last three are left to "full", which is everything. Those
+# of arm64, and debug, run beside the others: a guest keeps one processor busy.
 # Results go to out/test/results (section, verdict, name, detail; tabs between). A boot whose
 # console shows an oops or a warning is a failure. Tests that harness/expected lists are counted
 # as skipped when they fail. Ends with "N passed, N failed"; status 1 when something failed.
@@ -265,14 +265,13 @@ lane()
 
 full=
 case ${1:-} in
-full)	full="compare arm64/compare i386/ftrace i386/selftests i386/stress i386/demo i386/upstream
+full)	full="arm64/clang compare arm64/compare i386/kunit i386/ftrace i386/selftests i386/stress i386/demo i386/upstream
 		i386/compare configurations architectures"
 	shift ;;
 esac
 # shellcheck disable=SC2086
-[ $# -gt 0 ] || set -- kunit ftrace selftests stress kexec demo upstream debug matrix \
-	arm64/kunit arm64/ftrace arm64/selftests arm64/stress arm64/demo arm64/upstream \
-	arm64/clang i386/kunit series $full
+[ $# -gt 0 ] || set -- kunit ftrace selftests stress kexec demo upstream matrix series \
+	arm64/kunit arm64/ftrace arm64/selftests arm64/stress arm64/demo arm64/upstream debug $full
 start=$(date +%s)
 "$harness/tree.sh"
 lane1= lane2=
@@ -280,7 +279,7 @@ for section in "$@"; do
 	grep -q "^run_${section#*/}()" "$0" || die "no section $section in harness/test.sh"
 	rm -f "$out/test/$(name_of "$section").results"
 	case $section in
-	arm64/*)	lane2="$lane2 $section" ;;
+	arm64/* | debug)	lane2="$lane2 $section" ;;
 	*)		lane1="$lane1 $section" ;;
 	esac
 done
