@@ -10,6 +10,7 @@
 #	upstream  the pristine tree's lib/test_kprobes.c in place of ours in the finished kernel
 #	debug	  KUnit and stress under KASAN, lockdep and friends
 #	matrix	  the short rows of make matrix: other configurations compile, too
+#	decode	  the decoder does as the manual's tables say, and as objdump does (arm64 only)
 #	clang	  KUnit on a kernel that clang built, with what gcc cannot build (arm64 only)
 #	series	  the patches give exactly our tree
 #	compare	  make compare: none of the kernel's own tests is worse than on the pristine kernel
@@ -197,6 +198,12 @@ run_architectures()
 	rows_of "$out/all/results" all.sh test
 }
 
+run_decode()
+{
+	"$harness/build.sh"
+	rows_of "$out/decode/$ARCH.results" decode.sh
+}
+
 run_clang()
 {
 	build_image
@@ -271,7 +278,8 @@ full)	full="arm64/clang compare arm64/compare i386/kunit i386/ftrace i386/selfte
 esac
 # shellcheck disable=SC2086
 [ $# -gt 0 ] || set -- kunit ftrace selftests stress kexec demo upstream matrix series \
-	arm64/kunit arm64/ftrace arm64/selftests arm64/stress arm64/demo arm64/upstream debug $full
+	arm64/kunit arm64/decode arm64/ftrace arm64/selftests arm64/stress arm64/demo \
+	arm64/upstream debug $full
 start=$(date +%s)
 "$harness/tree.sh"
 lane1= lane2=
