@@ -37,17 +37,18 @@ static int blacklist_range(unsigned long start, unsigned long end)
 }
 
 /*
- * Adds the symbol that covers @addr, from its start to @limit at the most.
+ * Adds the symbol that covers @addr, as far as it is between @start and @limit.
  * Returns its end; or @limit where no symbol covers @addr, with all up to there
  * added: text without a name is not any safer to probe.
  */
-static unsigned long add_symbol(unsigned long addr, unsigned long limit, int *err)
+static unsigned long add_symbol(unsigned long addr, unsigned long start,
+				unsigned long limit, int *err)
 {
 	unsigned long size, offset, end = limit;
 
 	if (kallsyms_lookup_size_offset(addr, &size, &offset) && size > offset) {
-		addr -= offset;
-		end = min(addr + size, limit);
+		end = min(addr - offset + size, limit);
+		addr = max(addr - offset, start);
 	}
 	*err = blacklist_range(addr, end);
 	return end;
@@ -63,10 +64,11 @@ static unsigned long add_symbol(unsigned long addr, unsigned long limit, int *er
  */
 int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
 {
+	unsigned long addr = start;
 	int err = 0;
 
-	while (start < end && !err)
-		start = add_symbol(start, end, &err);
+	while (addr < end && !err)
+		addr = add_symbol(addr, start, end, &err);
 	return err;
 }
 
@@ -81,7 +83,7 @@ static int add_recorded(const unsigned long *from, const unsigned long *to)
 
 		if (kernel_text_address(addr) &&
 		    kallsyms_lookup_size_offset(addr, NULL, NULL))
-			add_symbol(addr, ULONG_MAX, &err);
+			add_symbol(addr, 0, ULONG_MAX, &err);
 	}
 	return err;
 }
