@@ -14,6 +14,13 @@ restore()
 }
 trap restore EXIT
 
+# hooked FUNCTION: does ftrace call somebody at its entry?
+hooks=$tracefs/enabled_functions
+hooked()
+{
+	grep -q "^$1 " $hooks
+}
+
 add_event "p:kp/entry test_kprobes_victim:kprobes_victim"
 add_event "r:kp/back test_kprobes_victim:kprobes_victim"
 add_event "p:kp/asleep test_kprobes_victim:kprobes_victim"
@@ -23,6 +30,9 @@ enable_event back 1
 enable_event middle 1
 call_victim 2
 check_is "the function is hit" "$(hits entry)" 2
+if [ -f $hooks ] && grep -q ' kprobe_ftrace_handler$' /proc/kallsyms; then
+	check "ftrace calls at its entry" hooked kprobes_victim
+fi
 
 mark_log
 check "probes do not hold the module" unload test_kprobes_victim
@@ -42,6 +52,7 @@ unload test_kprobes_victim
 no_events
 check "gone probes leave the list when they are removed" fails listed '\[GONE\]'
 load test_kprobes_victim
+[ ! -f $hooks ] || check "ftrace does not call for them when it is back" fails hooked kprobes_victim
 call_victim 3
 check "and the module is there to be called" [ -f $victim/calls ]
 
@@ -76,5 +87,7 @@ done
 wait
 rm -f /tmp/kprobes-module-stop
 check "the module went and came twenty times under a changing probe" [ -f $victim/calls ]
+no_events
+[ ! -f $hooks ] || check "nothing of that is left in ftrace" fails hooked kprobes_victim
 check "the kernel had nothing to say about all that" fails logged 'WARNING\|BUG:\|Oops'
 finish
