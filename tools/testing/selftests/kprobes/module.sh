@@ -7,9 +7,13 @@ need_debugfs
 need_tracefs
 need_victim
 
+# What turns the key of the victim's jump label
+key=$tracefs/events/power/suspend_resume/enable
+
 restore()
 {
 	no_events
+	[ ! -f $key ] || echo 0 >$key
 	load test_kprobes_victim
 }
 trap restore EXIT
@@ -72,6 +76,55 @@ check_is "init text of a module is probed while it runs" "$(hits start)" 1
 check_is "its probe is gone when that text is" $(($(gone) - gone_before)) 1
 check "it can leave then" no_events
 check_is "and has left" "$(gone)" "$gone_before"
+
+# way_is WORDS on|off: which way the victim goes, which is hits of some probes
+went_on=0 went_off=0
+way_is()
+{
+	check_is "$1" "$(cat $victim/way)" "$2"
+	case $2 in
+	on)	went_on=$((went_on + 1)) ;;
+	off)	went_off=$((went_off + 1)) ;;
+	esac
+}
+
+# A jump label that is patched because the module comes, after probes came around it
+if [ -f $victim/ways ] && [ -f $key ]; then
+	way_is "the label says off at first" off
+	went_off=0
+	# shellcheck disable=SC2046
+	set -- $(cat $victim/ways)
+	unload test_kprobes_victim
+	for event in "before $1" "label $2" "on $3" "off $4"; do
+		add_event "p:kp/${event% *} test_kprobes_victim:${event#* }"
+		enable_event "${event% *}" 1
+	done
+	echo 1 >$key
+	load test_kprobes_victim
+	check "a probe on the label is refused while the module comes" fails listed "  k  $2  "
+	check "and when it is there" fails can_define "p:kp/later test_kprobes_victim:$2"
+	check "one in front of it is not" listed "  k  $1  "
+	way_is "the label says what its key is by then" on
+	# Until every probe that can have a jump has one
+	sleep 1
+	way_is "and goes on to" on
+	echo 0 >$key
+	way_is "it is turned under the probes" off
+	sleep 1
+	way_is "to stay so" off
+	echo 1 >$key
+	way_is "and turned back" on
+	check_is "the probe in front of it was hit each time" \
+		"$(profile before)" "$((went_on + went_off)) 0"
+	check_is "that on the one way as often as it was gone" "$(profile on)" "$went_on 0"
+	check_is "so was that on the other" "$(profile off)" "$went_off 0"
+	no_events
+	way_is "the label works when the probes have left" on
+	echo 0 >$key
+	way_is "either way" off
+else
+	echo "no jump label whose key can be turned from here"
+fi
 
 # Come and go against each other
 (
