@@ -28,6 +28,13 @@ static noinline __noclone u32 kprobes_victim(u32 x)
 	return x + 1;
 }
 
+/* No two may be so equal that the compiler folds them. */
+static noinline __noclone notrace u32 kprobes_victim_untraced(u32 x)
+{
+	asm volatile("" : "+r" (x) : : "memory");
+	return x + 2;
+}
+
 /* Only here to be listed, and refused. */
 static noinline __noclone u32 kprobes_victim_nokprobe(u32 x)
 {
@@ -45,7 +52,8 @@ static int call_victims(const char *value, const struct kernel_param *kp)
 	unsigned int i;
 
 	for (i = 0; !ret && i < calls; i++) {
-		if (kprobes_victim(i) != i + 1 || kprobes_victim_nokprobe(i) != i + 1)
+		if (kprobes_victim(i) != i + 1 || kprobes_victim_untraced(i) != i + 2 ||
+		    kprobes_victim_nokprobe(i) != i + 1)
 			ret = -EIO;
 	}
 	return ret;
