@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # The stress module: insmod runs it for kpseconds= and fails when it did. Meanwhile a module with
-# handlers comes and goes, and so does one that probes are put on.
+# handlers comes and goes, so does one that probes are put on, and jumps are switched off and on.
 cpus=$(grep -c ^processor /proc/cpuinfo)
+jumps=/proc/sys/debug/kprobes-optimization
 calls=/sys/module/test_kprobes_victim/parameters/calls
 
 # Each of these goes on until the stress module has come to its end, and says how often it did
@@ -35,6 +36,22 @@ victims()
 	echo "$count" >/tmp/stress-victims
 }
 
+flips()
+{
+	count=0
+	while goes_on; do
+		# For too short a time to become jumps again, and for long enough
+		for on in 0.1 1; do
+			echo 0 >$jumps
+			sleep 0.1
+			echo 1 >$jumps
+			sleep $on
+			count=$((count + 1))
+		done
+	done
+	echo "$count" >/tmp/stress-flips
+}
+
 # how_often NAME FILE: that it was at all
 how_often()
 {
@@ -50,6 +67,10 @@ visits kprobes_lonely_traced kprobes_lonely_untraced &
 others=$!
 victims &
 others="$others $!"
+if [ -f $jumps ]; then
+	flips &
+	others="$others $!"
+fi
 if insmod /modules/test_kprobes_stress.ko "seconds=${kpseconds:-20}" victim=1; then
 	stress=pass
 else
@@ -71,3 +92,8 @@ fi
 how_often "stress: a module goes while its handlers run" /tmp/stress-visits
 how_often "stress: a module goes while probes are put on it" /tmp/stress-victims
 [ ! -e /tmp/stress-wrong ] || kptest fail "stress: the probed module works" "a wrong result"
+if [ -f $jumps ]; then
+	how_often "stress: jumps are switched off and on" /tmp/stress-flips
+else
+	kptest skip "stress: jumps are switched off and on" "no $jumps"
+fi
