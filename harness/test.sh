@@ -8,7 +8,7 @@
 #	kexec	  another kernel takes the place of one with probes (x86 only)
 #	demo	  make demo shows all that it promises
 #	upstream  the pristine tree's lib/test_kprobes.c in place of ours in the finished kernel
-#	debug	  KUnit and stress under KASAN, lockdep and friends
+#	debug	  KUnit, stress and some selftests under KASAN, lockdep and friends
 #	matrix	  the short rows of make matrix: other configurations compile, too
 #	decode	  the decoder does as the manual's tables say, and as objdump does (arm64 only)
 #	clang	  KUnit on a kernel that clang built, with what gcc cannot build (arm64 only)
@@ -106,7 +106,8 @@ run_ftrace()
 run_selftests()
 {
 	build_image
-	guest guest selftests kunit.enable=1
+	# KUnit runs twice: at boot, and by kunit_again.sh.
+	TIMEOUT=1200 guest guest selftests kunit.enable=1
 }
 
 # The kernel in an archive of its own: the kernel takes several, one behind the other.
@@ -169,6 +170,9 @@ run_debug()
 	build_image
 	TIMEOUT=1500 guest kunit kunit kunit.enable=1
 	PART=stress guest guest stress "kpseconds=${STRESS_SECONDS:-20}"
+	# Where memory goes, and where there is none
+	PART=selftests guest guest selftests kunit.enable=1 kunit.filter_glob=kprobes_memory \
+		kpscripts=module.sh,debugfs_blacklist.sh,memory.sh
 }
 
 # rows_of FILE SCRIPT [ARGUMENT...]: what the script writes to the file

@@ -4,16 +4,19 @@
  *
  * Writing N to the parameter "calls" calls each function below N times, so a
  * test knows how many hits to expect; "middle" tells where there is an
- * instruction in the middle of one; "oops" has one fault, and "handler_oops" a
- * handler. The init function runs once.
+ * instruction in the middle of one; reading "way" goes one of two ways, and "ways"
+ * tells where they are; "oops" has one fault, and "handler_oops" a handler. The
+ * init function runs once.
  */
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/errno.h>
+#include <linux/jump_label.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/objtool.h>
+#include <linux/tracepoint-defs.h>
 
 /* Its address is data, which wants a word to objtool. */
 extern u8 kprobes_victim_middle[] asm(".Lkprobes_victim_middle");
@@ -23,6 +26,13 @@ static noinline __noclone u32 kprobes_victim(u32 x)
 	asm volatile(".Lkprobes_victim_middle: " ANNOTATE_NOENDBR "nop"
 		     : "+r" (x) : : "memory");
 	return x + 1;
+}
+
+/* No two may be so equal that the compiler folds them. */
+static noinline __noclone notrace u32 kprobes_victim_untraced(u32 x)
+{
+	asm volatile("" : "+r" (x) : : "memory");
+	return x + 2;
 }
 
 /* Only here to be listed, and refused. */
@@ -42,7 +52,8 @@ static int call_victims(const char *value, const struct kernel_param *kp)
 	unsigned int i;
 
 	for (i = 0; !ret && i < calls; i++) {
-		if (kprobes_victim(i) != i + 1 || kprobes_victim_nokprobe(i) != i + 1)
+		if (kprobes_victim(i) != i + 1 || kprobes_victim_untraced(i) != i + 2 ||
+		    kprobes_victim_nokprobe(i) != i + 1)
 			ret = -EIO;
 	}
 	return ret;
@@ -68,6 +79,85 @@ static const struct kernel_param_ops middle_ops = {
 
 module_param_cb(middle, &middle_ops, NULL, 0400);
 MODULE_PARM_DESC(middle, "symbol and offset of an instruction in the middle of a function");
+
+/*
+ * A jump label by whose key the kernel's own code goes too, the tracepoint's: if
+ * that is on, the label has to be patched as soon as the module comes. Nobody
+ * passes that tracepoint unless the system goes to sleep.
+ */
+#if defined(CONFIG_JUMP_LABEL) && defined(CONFIG_TRACEPOINTS)
+extern u8 kprobes_victim_before[] asm(".Lkprobes_victim_before"),
+	  kprobes_victim_on[] asm(".Lkprobes_victim_on"),
+	  kprobes_victim_off[] asm(".Lkprobes_victim_off");
+
+DECLARE_TRACEPOINT(suspend_resume);
+
+/* Ways that met again might be laid out twice, and a name cannot be. */
+static noinline __noclone u32 kprobes_victim_forks(u32 x)
+{
+	asm volatile(".Lkprobes_victim_before: " ANNOTATE_NOENDBR "nop"
+		     : "+r" (x) : : "memory");
+	if (tracepoint_enabled(suspend_resume)) {
+		asm volatile(".Lkprobes_victim_on: " ANNOTATE_NOENDBR "nop"
+			     : "+r" (x) : : "memory");
+		return x + 2;
+	}
+	asm volatile(".Lkprobes_victim_off: " ANNOTATE_NOENDBR "nop"
+		     : "+r" (x) : : "memory");
+	return x + 1;
+}
+
+static int show_way(char *buffer, const struct kernel_param *kp)
+{
+	switch (kprobes_victim_forks(40)) {
+	case 41:
+		return sysfs_emit(buffer, "off\n");
+	case 42:
+		return sysfs_emit(buffer, "on\n");
+	default:
+		return -EIO;
+	}
+}
+
+static const struct kernel_param_ops way_ops = {
+	.get = show_way,
+};
+
+module_param_cb(way, &way_ops, NULL, 0400);
+MODULE_PARM_DESC(way, "read it to go a way: on if the tracepoint suspend_resume is, or off");
+
+/* No code of this module goes by that key but the above. */
+static void *label(void)
+{
+	struct jump_entry *entry = THIS_MODULE->jump_entries;
+	unsigned int i;
+
+	for (i = 0; i < THIS_MODULE->num_jump_entries; i++, entry++) {
+		if (jump_entry_key(entry) == &__tracepoint_suspend_resume.key)
+			return (void *)jump_entry_code(entry);
+	}
+	return NULL;
+}
+
+static int show_ways(char *buffer, const struct kernel_param *kp)
+{
+	void *places[] = { kprobes_victim_before, label(), kprobes_victim_on, kprobes_victim_off };
+	int length = 0;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(places); i++)
+		length += sysfs_emit_at(buffer, length, "kprobes_victim_forks+0x%tx\n",
+					places[i] - (void *)kprobes_victim_forks);
+	return length;
+}
+
+static const struct kernel_param_ops ways_ops = {
+	.get = show_ways,
+};
+
+module_param_cb(ways, &ways_ops, NULL, 0400);
+MODULE_PARM_DESC(ways, "where it says whence it goes, the label, and the ways on and off");
+#endif
 
 /* An instruction that faults, with a probe on it, in a thread that is lost then. */
 #if defined(CONFIG_X86)

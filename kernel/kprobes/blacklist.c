@@ -144,6 +144,15 @@ bool within_kprobe_blacklist(unsigned long addr)
 	return kprobe_blacklisted(addr) || parent_listed(addr);
 }
 
+/* What has no symbol would be shown by its address. */
+static void show_name(struct seq_file *m, unsigned long addr, bool show_address)
+{
+	if (show_address || kallsyms_lookup_size_offset(addr, NULL, NULL))
+		seq_printf(m, "%ps\n", (void *)addr);
+	else
+		seq_puts(m, "0x0\n");
+}
+
 /* Shows the blacklist, for debugfs. Context: kprobe_mutex is held. */
 int kprobe_blacklist_show(struct seq_file *m, bool show_addresses)
 {
@@ -155,8 +164,9 @@ int kprobe_blacklist_show(struct seq_file *m, bool show_addresses)
 		unsigned long start = show_addresses ? mas.index : 0;
 		unsigned long end = show_addresses ? mas.last + 1 : 0;
 
-		seq_printf(m, "0x%0*lx-0x%0*lx\t%ps\n", KPROBE_ADDRESS_WIDTH, start,
-			   KPROBE_ADDRESS_WIDTH, end, (void *)mas.index);
+		seq_printf(m, "0x%0*lx-0x%0*lx\t", KPROBE_ADDRESS_WIDTH, start,
+			   KPROBE_ADDRESS_WIDTH, end);
+		show_name(m, mas.index, show_addresses);
 	}
 	rcu_read_unlock();
 	return 0;

@@ -47,8 +47,8 @@ static void show_probe(struct seq_file *m, struct kprobe *p, struct kprobe *site
 	symbol = kallsyms_lookup((unsigned long)p->addr, NULL, &offset, &module, name);
 	if (symbol)
 		seq_printf(m, "%s+0x%lx  %s ", symbol, offset, module ?: " ");
-	else	/* freed text; still says as much as is known */
-		seq_printf(m, "%pS ", p->addr);
+	else	/* freed text has no name */
+		seq_printf(m, "0x%lx ", addr);
 	show_tags(m, p, site);
 }
 

@@ -7,13 +7,31 @@ need_debugfs
 need_tracefs
 need_victim
 
+# What turns the key of the victim's jump label
+key=$tracefs/events/power/suspend_resume/enable
+
 restore()
 {
 	no_events
+	[ ! -f $key ] || echo 0 >$key
 	load test_kprobes_victim
 }
 trap restore EXIT
 
+# hooked FUNCTION: does ftrace call somebody at its entry?
+hooks=$tracefs/enabled_functions
+hooked()
+{
+	grep -q "^$1 " $hooks
+}
+
+# KUnit may have left one.
+gone()
+{
+	listed '\[GONE\]' | wc -l
+}
+
+gone_before=$(gone)
 add_event "p:kp/entry test_kprobes_victim:kprobes_victim"
 add_event "r:kp/back test_kprobes_victim:kprobes_victim"
 add_event "p:kp/asleep test_kprobes_victim:kprobes_victim"
@@ -23,10 +41,13 @@ enable_event back 1
 enable_event middle 1
 call_victim 2
 check_is "the function is hit" "$(hits entry)" 2
+if [ -f $hooks ] && grep -q ' kprobe_ftrace_handler$' /proc/kallsyms; then
+	check "ftrace calls at its entry" hooked kprobes_victim
+fi
 
 mark_log
 check "probes do not hold the module" unload test_kprobes_victim
-check "its probes are gone, and said to be" listed '\[GONE\]'
+check_is "its probes are gone, and said to be" $(($(gone) - gone_before)) 4
 check "all of them" [ -z "$(listed '  test_kprobes_victim ' | grep -v GONE)" ]
 check "a gone probe can be disabled" can_write 0 $tracefs/events/kp/entry/enable
 check "a gone probe can leave" can_define "-:kp/entry"
@@ -36,13 +57,15 @@ call_victim 2
 check_is "the return probe is back with the module" "$(hits back)" 4
 check_is "so is the one in the middle" "$(hits middle)" 4
 check_is "what was disabled still is" "$(hits asleep)" 0
-check "nothing is said to be gone now" fails listed '\[GONE\]'
+check_is "nothing is said to be gone now" "$(gone)" "$gone_before"
 
 unload test_kprobes_victim
 no_events
-check "gone probes leave the list when they are removed" fails listed '\[GONE\]'
+check_is "gone probes leave the list when they are removed" "$(gone)" "$gone_before"
 load test_kprobes_victim
-check "and the module can be loaded and called" call_victim 3
+[ ! -f $hooks ] || check "ftrace does not call for them when it is back" fails hooked kprobes_victim
+call_victim 3
+check "and the module is there to be called" [ -f $victim/calls ]
 
 # The function that runs once, when the module starts
 unload test_kprobes_victim
@@ -50,8 +73,58 @@ add_event "p:kp/start test_kprobes_victim:kprobes_victim_starts"
 enable_event start 1
 load test_kprobes_victim
 check_is "init text of a module is probed while it runs" "$(hits start)" 1
-check "its probe is gone when that text is" listed 'kprobes_victim_starts.*\[GONE\]\|\[GONE\]'
+check_is "its probe is gone when that text is" $(($(gone) - gone_before)) 1
 check "it can leave then" no_events
+check_is "and has left" "$(gone)" "$gone_before"
+
+# way_is WORDS on|off: which way the victim goes, which is hits of some probes
+went_on=0 went_off=0
+way_is()
+{
+	check_is "$1" "$(cat $victim/way)" "$2"
+	case $2 in
+	on)	went_on=$((went_on + 1)) ;;
+	off)	went_off=$((went_off + 1)) ;;
+	esac
+}
+
+# A jump label that is patched because the module comes, after probes came around it
+if [ -f $victim/ways ] && [ -f $key ]; then
+	way_is "the label says off at first" off
+	went_off=0
+	# shellcheck disable=SC2046
+	set -- $(cat $victim/ways)
+	unload test_kprobes_victim
+	for event in "before $1" "label $2" "on $3" "off $4"; do
+		add_event "p:kp/${event% *} test_kprobes_victim:${event#* }"
+		enable_event "${event% *}" 1
+	done
+	echo 1 >$key
+	load test_kprobes_victim
+	check "a probe on the label is refused while the module comes" fails listed "  k  $2  "
+	check "and when it is there" fails can_define "p:kp/later test_kprobes_victim:$2"
+	check "one in front of it is not" listed "  k  $1  "
+	way_is "the label says what its key is by then" on
+	# Until every probe that can have a jump has one
+	sleep 1
+	way_is "and goes on to" on
+	echo 0 >$key
+	way_is "it is turned under the probes" off
+	sleep 1
+	way_is "to stay so" off
+	echo 1 >$key
+	way_is "and turned back" on
+	check_is "the probe in front of it was hit each time" \
+		"$(profile before)" "$((went_on + went_off)) 0"
+	check_is "that on the one way as often as it was gone" "$(profile on)" "$went_on 0"
+	check_is "so was that on the other" "$(profile off)" "$went_off 0"
+	no_events
+	way_is "the label works when the probes have left" on
+	echo 0 >$key
+	way_is "either way" off
+else
+	echo "no jump label whose key can be turned from here"
+fi
 
 # Come and go against each other
 (
@@ -73,5 +146,7 @@ done
 wait
 rm -f /tmp/kprobes-module-stop
 check "the module went and came twenty times under a changing probe" [ -f $victim/calls ]
+no_events
+[ ! -f $hooks ] || check "nothing of that is left in ftrace" fails hooked kprobes_victim
 check "the kernel had nothing to say about all that" fails logged 'WARNING\|BUG:\|Oops'
 finish
