@@ -376,7 +376,7 @@ static void fill_wanted(struct wanted *wanted, struct kprobe **kps, int num)
  * * -EINVAL - not exactly one of addr and symbol_name; no kernel text; text
  *   that must not be probed; @p is registered already
  * * -ENOENT - no such symbol, no symbol covers the address, or the module is
- *   going, or its init text has gone
+ *   going, or not there yet, or its init text has gone
  * * -EILSEQ - not the start of an instruction
  * * -EOPNOTSUPP, -EINVAL - an instruction that cannot be probed
  * * -EBUSY - somebody else redirects this function

@@ -402,17 +402,13 @@ static void change_return(struct rnd_state *rnd)
 
 /*
  * At a function of another module, by name: that may come and go before, meanwhile
- * and after. A post handler makes ftrace keep others off an entry, and it warns of who
- * asks for that before it has enabled the entries of a module that comes.
+ * and after. With a post handler ftrace is asked to keep others off an entry, which it
+ * warns of if it has not enabled the entries of a module yet that is coming.
  */
 static void aim_at_victim(struct kprobe *kp, struct rnd_state *rnd)
 {
 	kp->addr = NULL;
-	kp->symbol_name = "kprobes_victim_untraced";
-	if (prandom_u32_state(rnd) & 1) {
-		kp->symbol_name = "kprobes_victim";
-		kp->post_handler = NULL;
-	}
+	kp->symbol_name = prandom_u32_state(rnd) & 1 ? "kprobes_victim" : "kprobes_victim_untraced";
 }
 
 /* What goes after its symbol was found is no kernel text any more. */

@@ -131,6 +131,15 @@ int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 	return on_entry ? 0 : -EINVAL;
 }
 
+static const char *module_text_unsafe(struct module *mod, unsigned long addr)
+{
+	if (!kprobe_module_is_known(mod))
+		return "its module is not there yet";
+	if (within_module_init(addr, mod) && !module_is_coming(mod))
+		return "the init text of its module has gone";
+	return NULL;
+}
+
 /**
  * kprobe_get_module() - keep the text at an address from being freed
  * @addr: any address
@@ -141,10 +150,12 @@ int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
  *
  * Context: kprobe_mutex is held.
  * Return: 0 with a reference on @mod, -EINVAL when this is not kernel text,
- * -ENOENT when the module is going, or its init text has gone.
+ * -ENOENT when the module is going, or not there yet, or its init text has gone.
  */
 int kprobe_get_module(unsigned long addr, struct module **mod)
 {
+	const char *why;
+
 	*mod = NULL;
 	if (core_kernel_text(addr))
 		return 0;
@@ -157,12 +168,12 @@ int kprobe_get_module(unsigned long addr, struct module **mod)
 		*mod = NULL;
 		return kprobe_refuse(-ENOENT, "its module is going");
 	}
-	if (within_module_init(addr, *mod) && !module_is_coming(*mod)) {
-		module_put(*mod);
-		*mod = NULL;
-		return kprobe_refuse(-ENOENT, "the init text of its module has gone");
-	}
-	return 0;
+	why = module_text_unsafe(*mod, addr);
+	if (!why)
+		return 0;
+	module_put(*mod);
+	*mod = NULL;
+	return kprobe_refuse(-ENOENT, why);
 }
 
 /*

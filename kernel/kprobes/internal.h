@@ -228,7 +228,13 @@ void kprobe_blacklist_remove_module(struct module *mod);
 /* module.c */
 #ifdef CONFIG_MODULES
 int kprobe_module_init(void);
+bool kprobe_module_is_known(struct module *mod);
 #else
+static inline bool kprobe_module_is_known(struct module *mod)
+{
+	return true;
+}
+
 static inline int kprobe_module_init(void)
 {
 	return 0;

@@ -4,6 +4,7 @@
  */
 #include <linux/kprobes.h>
 #include <linux/module.h>
+#include <linux/xarray.h>
 
 #include "internal.h"
 
@@ -26,6 +27,31 @@ static void kill_sites(struct module *mod, unsigned long event)
 	}
 }
 
+/*
+ * Modules that are coming and were announced. Before that a module can be found
+ * already, but not what must not be probed in it; nor has ftrace enabled its entries.
+ */
+static DEFINE_XARRAY(announced);
+
+/**
+ * kprobe_module_is_known() - is it known what can be probed in a module?
+ * @mod: the module
+ *
+ * Context: kprobe_mutex is held.
+ * Return: false for one that is only on its way to be announced.
+ */
+bool kprobe_module_is_known(struct module *mod)
+{
+	return !module_is_coming(mod) || xa_load(&announced, (unsigned long)mod);
+}
+
+static void announce(struct module *mod)
+{
+	kprobe_blacklist_add_module(mod);
+	/* Without memory it is known when it is there. */
+	xa_store(&announced, (unsigned long)mod, xa_mk_value(1), GFP_KERNEL);
+}
+
 static int module_event(struct notifier_block *nb, unsigned long event, void *data)
 {
 	struct module *mod = data;
@@ -34,12 +60,14 @@ static int module_event(struct notifier_block *nb, unsigned long event, void *da
 	kprobe_function_forget();
 	switch (event) {
 	case MODULE_STATE_COMING:
-		kprobe_blacklist_add_module(mod);
+		announce(mod);
 		break;
 	case MODULE_STATE_LIVE:
+		xa_erase(&announced, (unsigned long)mod);
 		kill_sites(mod, event);
 		break;
 	case MODULE_STATE_GOING:
+		xa_erase(&announced, (unsigned long)mod);
 		kill_sites(mod, event);
 		kprobe_blacklist_remove_module(mod);
 		break;

@@ -135,6 +135,9 @@ static __always_inline __kprobes bool kprobe_emulate(struct kprobe *p, struct pt
 	return em->fn ? em->fn(em, regs) : kprobe_run_thunk(em, regs);
 }
 
+/* Of the linker's. */
+extern char __static_call_text_start[];
+
 /* int3.c */
 void kprobe_carry_out(struct kprobe *p, struct pt_regs *regs);
 

@@ -396,20 +396,16 @@ unsigned long kprobe_original_ip(unsigned long ip)
 
 NOKPROBE_SYMBOL(kprobe_original_ip);
 
-/* Between these are the thunks for indirect jumps and for returns. */
-#define THUNKS_START	__softirqentry_text_end
-extern char __static_call_text_start[];
-
 /*
  * On the way in, the stack and the registers are not yet what an int3 handler needs.
- * Thunks are what the handler itself returns through. One of these lies behind the
- * entry code, where the text ends.
+ * Thunks are what the handler itself returns through: they lie between other texts,
+ * and one behind the entry code, where all text ends.
  */
 int __init arch_populate_kprobe_blacklist(void)
 {
 	int err;
 
-	err = kprobe_add_area_blacklist((unsigned long)THUNKS_START,
+	err = kprobe_add_area_blacklist((unsigned long)__softirqentry_text_end,
 					(unsigned long)__static_call_text_start);
 	if (err)
 		return err;
