@@ -63,6 +63,8 @@ struct party {
 	/* What it hooks, or would if it were registered */
 	DECLARE_BITMAP(in, NR_TARGETS);
 	bool			registered;
+	/* All registers were there to be seen, at the last call */
+	bool			saw_registers;
 	unsigned long		hits[NR_TARGETS];
 };
 
@@ -73,8 +75,10 @@ static notrace void party_func(unsigned long ip, unsigned long parent_ip,
 	struct party *party = container_of(ops, struct party, ops);
 	int i = target_at(ip);
 
-	if (i >= 0)
-		party->hits[i]++;
+	if (i < 0)
+		return;
+	party->hits[i]++;
+	party->saw_registers = ftrace_get_regs(fregs);
 }
 
 NOKPROBE_SYMBOL(party_func);
@@ -420,6 +424,20 @@ static void starts_of_functions_will_do(struct kunit *test)
 	expect_calls(test);
 }
 
+static void registers_are_saved_while_somebody_asks(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[PLAIN], 1));
+	expect_calls(test);
+	KUNIT_EXPECT_FALSE(test, parties[PLAIN].saw_registers);
+	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[REGISTERS], 1));
+	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[REGISTERS], 2));
+	expect_calls(test);
+	KUNIT_EXPECT_TRUE(test, parties[PLAIN].saw_registers);
+	KUNIT_ASSERT_EQ(test, 0, leave_one(&parties[REGISTERS], 1));
+	expect_calls(test);
+	KUNIT_EXPECT_FALSE(test, parties[PLAIN].saw_registers);
+}
+
 /* --- in company --- */
 
 static void drop_ops(void *ops)
@@ -735,6 +753,7 @@ static struct kunit_case ftrace_cases[] = {
 	KUNIT_CASE(conflict_leaves_all_as_it_was),
 	KUNIT_CASE(wrong_addresses_change_nothing),
 	KUNIT_CASE(starts_of_functions_will_do),
+	KUNIT_CASE(registers_are_saved_while_somebody_asks),
 	KUNIT_CASE(not_traced_stays_not_traced),
 	KUNIT_CASE(one_who_traces_all_is_not_disturbed),
 	KUNIT_CASE(ops_on_the_heap_can_change_too),
