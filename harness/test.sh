@@ -3,7 +3,7 @@
 # harness/test.sh [SECTION...|full]: run the tests and count them. Sections:
 #	kunit	  our KUnit cases at boot
 #	ftrace	  what the kernel's own tools/testing/selftests/ftrace has about probes
-#	selftests our tools/testing/selftests/kprobes/*.sh
+#	selftests the same, and then our tools/testing/selftests/kprobes/*.sh
 #	stress	  the stress module on two CPUs
 #	kexec	  another kernel takes the place of one with probes (x86 only)
 #	demo	  make demo shows all that it promises
@@ -12,6 +12,7 @@
 #	matrix	  the short rows of make matrix: other configurations compile, too
 #	decode	  the decoder does as the manual's tables say, and as objdump does (arm64 only)
 #	clang	  KUnit on a kernel that clang built, with what gcc cannot build (arm64 only)
+#	sweep	  probes on all of the kernel's text under a workload
 #	series	  the patches give exactly our tree
 #	compare	  make compare: none of the kernel's own tests is worse than on the pristine kernel
 #	configurations	all rows of make matrix
@@ -81,6 +82,12 @@ run_kunit()
 {
 	build_image
 	guest kunit kunit kunit.enable=1
+	beside_kunit
+}
+
+# What goes with the boot of all suites
+beside_kunit()
+{
 	# What is patched when a second CPU comes
 	[ "$ARCH" = arm64 ] || PART=one-cpu ONLY=lock_prefixes guest kunit kunit kunit.enable=1 \
 		kunit.filter_glob='kprobes_x86_decode.test_lock*' maxcpus=1
@@ -106,8 +113,15 @@ run_ftrace()
 run_selftests()
 {
 	build_image
-	# KUnit runs twice: at boot, and by kunit_again.sh.
 	TIMEOUT=1200 guest guest selftests kunit.enable=1
+	report kunit
+	beside_kunit
+}
+
+run_sweep()
+{
+	build_image
+	TIMEOUT=${TIMEOUT:-7200} guest guest sweep "kpshare=${SWEEP_SHARE:-1}" panic_on_warn=1
 }
 
 # The kernel in an archive of its own: the kernel takes several, one behind the other.
@@ -171,8 +185,7 @@ run_debug()
 	TIMEOUT=1500 guest kunit kunit kunit.enable=1
 	PART=stress guest guest stress "kpseconds=${STRESS_SECONDS:-20}"
 	# Where memory goes, and where there is none
-	PART=selftests guest guest selftests kunit.enable=1 kunit.filter_glob=kprobes_memory \
-		kpscripts=module.sh,debugfs_blacklist.sh,memory.sh
+	PART=selftests guest guest selftests kpscripts=module.sh,debugfs_blacklist.sh
 }
 
 # rows_of FILE SCRIPT [ARGUMENT...]: what the script writes to the file
@@ -232,7 +245,7 @@ kernel_of()
 	*/*)	echo "ARCH=${1%%/*}" ;;
 	esac
 	case $1 in
-	debug | */clang)	echo "VARIANT=${1#*/}" ;;
+	debug | sweep | */clang | */sweep)	echo "VARIANT=${1#*/}" ;;
 	i386/kunit)	echo VARIANT=lean ;;
 	esac
 }
@@ -276,13 +289,13 @@ lane()
 
 full=
 case ${1:-} in
-full)	full="arm64/clang compare arm64/compare i386/kunit i386/ftrace i386/selftests i386/stress i386/demo i386/upstream
+full)	full="arm64/clang sweep arm64/sweep compare arm64/compare i386/kunit i386/ftrace i386/selftests i386/stress i386/demo i386/upstream
 		i386/compare configurations architectures"
 	shift ;;
 esac
 # shellcheck disable=SC2086
-[ $# -gt 0 ] || set -- kunit ftrace selftests stress kexec demo upstream matrix series \
-	arm64/kunit arm64/decode arm64/ftrace arm64/selftests arm64/stress arm64/demo \
+[ $# -gt 0 ] || set -- selftests ftrace stress kexec demo upstream matrix series \
+	arm64/selftests arm64/decode arm64/ftrace arm64/stress arm64/demo \
 	arm64/upstream debug $full
 start=$(date +%s)
 "$harness/tree.sh"

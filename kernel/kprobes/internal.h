@@ -214,6 +214,7 @@ void kprobe_refusal_begin(void);
 int kprobe_refused(struct kprobe *p, int err);
 int kprobe_refuse_early(struct kprobe *p, int err, const char *why);
 int kprobe_refuse_number(void);
+const char *kprobe_last_refusal(void);
 int kprobe_refusals_show(struct seq_file *m, bool show_addresses);
 const char *kprobe_site_path(struct kprobe_site *site);
 const char *kprobe_site_why(struct kprobe_site *site);

@@ -292,8 +292,10 @@ static void breakpoint_says_what_keeps_it_slow(struct kunit *test)
 /* Of a site that is nowhere, in each of the states that matter here. */
 static void way_of_a_jump_and_its_obstacle_are_the_sites(struct kunit *test)
 {
-	static struct kprobe_site site = { .state = SITE_IDLE };
+	static struct kprobe_site site;
 
+	memset(&site, 0, sizeof(site));
+	site.state = SITE_IDLE;
 	KUNIT_EXPECT_STREQ(test, "disarmed", kprobe_site_why(&site));
 	site.state = SITE_ARMED;
 	site.op.why = "short";

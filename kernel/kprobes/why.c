@@ -114,6 +114,15 @@ void kprobe_refusal_begin(void)
 	kprobe_refuse(0, NULL);
 }
 
+/* For tests: why the last registration that failed did. Context: as there. */
+const char *kprobe_last_refusal(void)
+{
+	struct refusal *last = &refusals[(nr_refusals - 1) % KPROBE_REFUSALS];
+
+	lockdep_assert_held(&kprobe_mutex);
+	return last->kind ?: last->why;
+}
+
 /**
  * kprobe_refused() - write down how a registration ended
  * @p: what was to be registered, as the user passed it; NULL for nothing

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Probes on all of the kernel's text, a batch of functions after the other, while
+ * whatever else runs goes on. What crashes with a probe on it is to be refused by a
+ * rule, and this is how such text is found: the console's last line tells the batch.
+ *
+ *	echo 1 >/sys/module/test_sweep/parameters/run
+ *
+ * goes through one batch in so many, and is an error if it failed. It takes a while,
+ * and something to do for the kernel, so that it is no KUnit suite.
+ */
+#define pr_fmt(fmt) "kprobes_sweep: " fmt
+
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/moduleparam.h>
+#include <linux/percpu.h>
+#include <linux/kstrtox.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/static_call.h>
+#include <linux/jump_label.h>
+#include <linux/ftrace.h>
+#include <asm/sections.h>
+
+#include "../../lib/test_kprobes/probe.h"
+#include "internal.h"
+
+#define BATCH_BYTES	SZ_16K
+#define MAX_PROBES	BATCH_BYTES
+#define GROUP		64U
+#define MAX_REASONS	64U
+
+/* For the workload to come by, in milliseconds */
+#define STAY		50
+
+static DEFINE_PER_CPU(unsigned long, hits);
+
+static int sweep_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	this_cpu_inc(hits);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(sweep_pre);
+
+static void sweep_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+NOKPROBE_SYMBOL(sweep_post);
+
+/**
+ * struct sweep - functions from @start to @end, and what all have come to
+ * @copy: their text as it was
+ * @probes: for their instructions
+ * @registered: those that are registered
+ * @live: how many
+ * @wanted: how many instructions there were
+ * @probed: how many had a probe
+ * @functions: how many there were
+ * @changed: bytes that were left changed, and are not somebody else's to change
+ * @reasons: why others had none
+ */
+struct sweep {
+	unsigned long start, end;
+	u8 *copy;
+	struct kprobe *probes;
+	struct kprobe **registered;
+	unsigned int live, wanted;
+	unsigned long probed, instructions, functions, changed;
+	struct {
+		const char *words;
+		unsigned long times;
+	} reasons[MAX_REASONS];
+};
+
+static void note_refusal(struct sweep *s)
+{
+	const char *words;
+	unsigned int i;
+
+	scoped_guard(mutex, &kprobe_mutex)
+		words = kprobe_last_refusal();
+	for (i = 0; i < MAX_REASONS - 1; i++) {
+		if (!s->reasons[i].words || s->reasons[i].words == words)
+			break;
+	}
+	s->reasons[i].words = words;
+	s->reasons[i].times++;
+}
+
+static void want_function(struct sweep *s, unsigned long addr, unsigned long size, bool post)
+{
+	unsigned long at;
+	int length;
+
+	for (at = addr; at < addr + size && s->wanted < MAX_PROBES; at += length) {
+		length = kprobes_insn_length(s->copy + (at - s->start), addr + size - at);
+		if (length <= 0)
+			break;
+		s->probes[s->wanted++] = (struct kprobe) {
+			.addr = (kprobe_opcode_t *)at,
+			.pre_handler = sweep_pre,
+			.post_handler = post ? sweep_post : NULL,
+		};
+	}
+	s->functions++;
+}
+
+/* Functions from @addr on, as many as there is room for. Returns where the next begins. */
+static unsigned long take_batch(struct sweep *s, unsigned long addr, bool post)
+{
+	unsigned long size, offset;
+
+	s->start = addr;
+	s->wanted = 0;
+	while (addr < (unsigned long)_etext &&
+	       kallsyms_lookup_size_offset(addr, &size, &offset)) {
+		size -= offset;
+		if (addr + size - s->start > BATCH_BYTES)
+			break;
+		memcpy(s->copy + (addr - s->start), (void *)addr, size);
+		want_function(s, addr, size, post);
+		addr += size;
+	}
+	s->end = addr;
+	/* One that is larger than all room is left out. */
+	return addr == s->start ? addr + size : addr;
+}
+
+static void register_group(struct sweep *s, struct kprobe *probes, unsigned int num)
+{
+	struct kprobe **kps = s->registered + s->live;
+	unsigned int i;
+
+	for (i = 0; i < num; i++)
+		kps[i] = &probes[i];
+	if (!register_kprobes(kps, num)) {
+		s->live += num;
+		return;
+	}
+	for (i = 0; i < num; i++) {
+		if (register_kprobe(&probes[i]))
+			note_refusal(s);
+		else
+			s->registered[s->live++] = &probes[i];
+	}
+}
+
+/* Labels, static calls and calls of ftrace may be patched at any time. */
+static bool others_patch(unsigned long addr)
+{
+	void *at = (void *)addr;
+
+	return jump_label_text_reserved(at, at) || static_call_text_reserved(at, at) ||
+	       ftrace_text_reserved(at, at);
+}
+
+static void compare_text(struct sweep *s)
+{
+	unsigned long addr;
+
+	for (addr = s->start; addr < s->end; addr++) {
+		if (*(u8 *)addr == s->copy[addr - s->start] || others_patch(addr))
+			continue;
+		if (!s->changed++)
+			pr_err("%pS is %02x, it was %02x\n", (void *)addr, *(u8 *)addr,
+			       s->copy[addr - s->start]);
+	}
+}
+
+static void sweep_batch(struct sweep *s)
+{
+	unsigned int i;
+
+	pr_info("%pS, %u instructions\n", (void *)s->start, s->wanted);
+	s->live = 0;
+	for (i = 0; i < s->wanted; i += GROUP)
+		register_group(s, s->probes + i, min(GROUP, s->wanted - i));
+	msleep(STAY);
+	wait_for_kprobe_optimizer();
+	msleep(STAY);
+	unregister_kprobes(s->registered, s->live);
+	s->instructions += s->wanted;
+	s->probed += s->live;
+	compare_text(s);
+}
+
+static void free_sweep(struct sweep *s)
+{
+	if (!s)
+		return;
+	kvfree(s->copy);
+	kvfree(s->probes);
+	kvfree(s->registered);
+	kfree(s);
+}
+
+static struct sweep *new_sweep(void)
+{
+	struct sweep *s = kzalloc(sizeof(*s), GFP_KERNEL);
+
+	if (!s)
+		return NULL;
+	s->copy = kvmalloc(BATCH_BYTES, GFP_KERNEL);
+	s->probes = kvcalloc(MAX_PROBES, sizeof(*s->probes), GFP_KERNEL);
+	s->registered = kvcalloc(MAX_PROBES, sizeof(*s->registered), GFP_KERNEL);
+	if (s->copy && s->probes && s->registered)
+		return s;
+	free_sweep(s);
+	return NULL;
+}
+
+static unsigned long all_hits(void)
+{
+	unsigned long sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += per_cpu(hits, cpu);
+	return sum;
+}
+
+static void tell(struct sweep *s, unsigned long times)
+{
+	unsigned int i;
+
+	for (i = 0; i < MAX_REASONS && s->reasons[i].words; i++)
+		pr_info("refused %lu: %s\n", s->reasons[i].times, s->reasons[i].words);
+	pr_info("%lu functions, %lu of %lu instructions had a probe, %lu hits, %lu bytes changed\n",
+		s->functions, s->probed, s->instructions, times, s->changed);
+}
+
+static int sweep(unsigned int every)
+{
+	unsigned long addr = (unsigned long)_stext, next, times = all_hits();
+	struct sweep *s = new_sweep();
+	unsigned int n;
+	bool good;
+
+	if (!s)
+		return -ENOMEM;
+	for (n = 0; addr < (unsigned long)_etext; addr = next, n++) {
+		next = take_batch(s, addr, n / every & 1);
+		if (next == addr)
+			break;
+		if (n % every == 0 && s->wanted)
+			sweep_batch(s);
+	}
+	times = all_hits() - times;
+	tell(s, times);
+	good = !s->changed && s->probed && times;
+	free_sweep(s);
+	return good ? 0 : -EIO;
+}
+
+static int run_set(const char *text, const struct kernel_param *unused)
+{
+	unsigned int every;
+	int err = kstrtouint(text, 0, &every);
+
+	if (err || !every)
+		return err ?: -EINVAL;
+	return sweep(every);
+}
+
+static const struct kernel_param_ops run_ops = { .set = run_set };
+module_param_cb(run, &run_ops, NULL, 0200);
+MODULE_PARM_DESC(run, "go through one batch in so many, 1 for all");
