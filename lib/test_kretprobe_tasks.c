@@ -616,14 +616,13 @@ static void drop_fprobe(void *fp)
 static void fprobe_exits_beside_return_probes(struct kunit *test)
 {
 	void *const callers[] = { sleeps, sleeps, sleeps_deeper, sleeps_deepest };
-	static struct fprobe fp;
+	/* One that was registered before must not be cleared. */
+	static struct fprobe fp = { .exit_handler = count_exit };
 	struct trace trace = { };
 	struct counted *first, *second;
 	unsigned long ip[] = { (unsigned long)sleeps, (unsigned long)sleeps_deeper };
 
 	need_return_stacks(test);
-	memset(&fp, 0, sizeof(fp));
-	fp.exit_handler = count_exit;
 	atomic_set(&fprobe_exits, 0);
 	first = counted_registered(test, sleeps, 8, 0);
 	KUNIT_ASSERT_EQ(test, 0, register_fprobe_ips(&fp, ip, ARRAY_SIZE(ip)));

@@ -38,7 +38,7 @@ network()
 
 modules()
 {
-	insmod /modules/kprobe_example.ko && rmmod kprobe_example
+	insmod /modules/test_kprobes_victim.ko && rmmod test_kprobes_victim
 }
 
 work()
