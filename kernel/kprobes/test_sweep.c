@@ -56,9 +56,11 @@ NOKPROBE_SYMBOL(sweep_post);
  * @probes: for their instructions
  * @registered: those that are registered
  * @live: how many
- * @wanted: how many instructions there were
- * @probed: how many had a probe
- * @functions: how many there were
+ * @wanted: how many instructions there are
+ * @batch: how many functions
+ * @probed: how many instructions had a probe
+ * @instructions: how many there were
+ * @functions: in how many functions
  * @changed: bytes that were left changed, and are not somebody else's to change
  * @reasons: why others had none
  */
@@ -67,7 +69,7 @@ struct sweep {
 	u8 *copy;
 	struct kprobe *probes;
 	struct kprobe **registered;
-	unsigned int live, wanted;
+	unsigned int live, wanted, batch;
 	unsigned long probed, instructions, functions, changed;
 	struct {
 		const char *words;
@@ -90,11 +92,22 @@ static void note_refusal(struct sweep *s)
 	s->reasons[i].times++;
 }
 
+/* Padding before a function has a symbol of its own. */
+static bool is_padding(unsigned long addr)
+{
+	char name[KSYM_NAME_LEN];
+
+	return lookup_symbol_name(addr, name) || str_has_prefix(name, "__pfx_");
+}
+
 static void want_function(struct sweep *s, unsigned long addr, unsigned long size, bool post)
 {
 	unsigned long at;
 	int length;
 
+	if (is_padding(addr))
+		return;
+	size = kprobes_trim(s->copy + (addr - s->start), size);
 	for (at = addr; at < addr + size && s->wanted < MAX_PROBES; at += length) {
 		length = kprobes_insn_length(s->copy + (at - s->start), addr + size - at);
 		if (length <= 0)
@@ -105,7 +118,7 @@ static void want_function(struct sweep *s, unsigned long addr, unsigned long siz
 			.post_handler = post ? sweep_post : NULL,
 		};
 	}
-	s->functions++;
+	s->batch++;
 }
 
 /* Functions from @addr on, as many as there is room for. Returns where the next begins. */
@@ -115,6 +128,7 @@ static unsigned long take_batch(struct sweep *s, unsigned long addr, bool post)
 
 	s->start = addr;
 	s->wanted = 0;
+	s->batch = 0;
 	while (addr < (unsigned long)_etext &&
 	       kallsyms_lookup_size_offset(addr, &size, &offset)) {
 		size -= offset;
@@ -182,6 +196,7 @@ static void sweep_batch(struct sweep *s)
 	wait_for_kprobe_optimizer();
 	msleep(STAY);
 	unregister_kprobes(s->registered, s->live);
+	s->functions += s->batch;
 	s->instructions += s->wanted;
 	s->probed += s->live;
 	compare_text(s);
