@@ -12,17 +12,15 @@
 #   emulator	packages of what it boots in; empty when Debian has nothing
 #   qemu	the emulator and its machine
 #   console	the kernel's name for the first serial port
-#   arguments	more for the kernel's command line
 #   memory, cpus	of the guest. One CPU where every change of text stops the machine: QEMU runs
 #		CPUs in turns, a tenth of a second each, and the others spin meanwhile
 
-compiler='' cross='' llvm='' userland='' emulator='' qemu='' console=ttyS0 memory=2G cpus=2 arguments=''
+compiler='' cross='' llvm='' userland='' emulator='' qemu='' console=ttyS0 memory=2G cpus=2
 kernel_arch=$ARCH
 case $ARCH in
 x86_64 | i386)
-	# without ACPI the firmware tells of one processor in each socket, and of no second clock,
-	# by which the first could be told to be good for fine timers
-	userland=yes kernel_image=arch/x86/boot/bzImage cpus=2,sockets=2 arguments=tsc=reliable
+	# without ACPI the firmware tells of one processor in each socket
+	userland=yes kernel_image=arch/x86/boot/bzImage cpus=2,sockets=2
 	emulator=qemu-system-x86 qemu="qemu-system-x86_64 -M q35 -cpu max"
 	# for want of highmem
 	[ "$ARCH" = x86_64 ] || memory=768M ;;

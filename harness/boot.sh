@@ -44,7 +44,7 @@ none)	end="reboot: Restarting system" initrd=
 	set -- kunit_shutdown=reboot "$@" ;;
 kexec)	end="reboot: Restarting system" ;;
 esac
-args="console=$console panic=-1 oops=panic printk.devkmsg=on kpjob=$job $arguments $*"
+args="console=$console panic=-1 oops=panic printk.devkmsg=on kpjob=$job $*"
 # shellcheck disable=SC2086
 set -- $qemu $accel -smp "${SMP:-$cpus}" -m "${MEMORY:-$memory}" -no-reboot -nic none ${QEMU_EXTRA:-} \
 	-kernel "$obj/$kernel_image" $initrd -append "$args"

@@ -616,17 +616,20 @@ static void drop_fprobe(void *fp)
 static void fprobe_exits_beside_return_probes(struct kunit *test)
 {
 	void *const callers[] = { sleeps, sleeps, sleeps_deeper, sleeps_deepest };
-	/* One that was registered before must not be cleared. */
-	static struct fprobe fp = { .exit_handler = count_exit };
 	struct trace trace = { };
+	struct fprobe *fp;
 	struct counted *first, *second;
 	unsigned long ip[] = { (unsigned long)sleeps, (unsigned long)sleeps_deeper };
 
 	need_return_stacks(test);
+	/* A static one could be registered once: ftrace keeps something of it. */
+	fp = kunit_kzalloc(test, sizeof(*fp), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, fp);
+	fp->exit_handler = count_exit;
 	atomic_set(&fprobe_exits, 0);
 	first = counted_registered(test, sleeps, 8, 0);
-	KUNIT_ASSERT_EQ(test, 0, register_fprobe_ips(&fp, ip, ARRAY_SIZE(ip)));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_fprobe, &fp));
+	KUNIT_ASSERT_EQ(test, 0, register_fprobe_ips(fp, ip, ARRAY_SIZE(ip)));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_fprobe, fp));
 	second = counted_registered(test, sleeps_deeper, 8, 0);
 	trace_deep_sleeper(test, 1, &trace);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fprobe_exits), 3);
