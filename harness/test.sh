@@ -161,10 +161,11 @@ run_upstream()
 # say_of SCRIPT WORDS: what its status says
 say_of()
 {
-	if run_logged "$log-output" "$1" "$harness/$1"; then
+	output=$log-output
+	if run_logged "$output" "$1" "$harness/$1"; then
 		row pass "$2"
 	else
-		row fail "$2" "see out/logs/$log-output.log"
+		row fail "$2" "see out/logs/$output.log"
 	fi
 }
 
