@@ -723,6 +723,8 @@ static void init_text_is_probed_until_it_is_freed(struct kunit *test)
 
 static const char * const near_the_way[] = {
 	"preempt_count_add", "preempt_count_sub", "preempt_schedule_notrace",
+	"preempt_schedule_notrace_thunk", "__x86_indirect_thunk_rax", "__x86_return_thunk",
+	"retbleed_return_thunk", "srso_return_thunk", "its_return_thunk",
 	"__this_cpu_preempt_check", "debug_smp_processor_id", "rcu_is_watching",
 	"__rcu_read_lock", "__rcu_read_unlock", "debug_lockdep_rcu_enabled",
 	"rcu_read_lock_held", "lock_acquire", "lock_release", "lock_is_held_type",
