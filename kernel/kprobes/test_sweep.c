@@ -51,7 +51,9 @@ static void sweep_post(struct kprobe *kp, struct pt_regs *regs, unsigned long fl
 NOKPROBE_SYMBOL(sweep_post);
 
 /**
- * struct sweep - functions from @start to @end, and what all have come to
+ * struct sweep - a batch of functions, and what all have come to
+ * @start: where the first begins
+ * @end: behind the last
  * @copy: their text as it was
  * @probes: for their instructions
  * @registered: those that are registered
