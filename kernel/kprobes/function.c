@@ -32,6 +32,13 @@ void kprobe_function_forget(void)
 	memset(&last, 0, sizeof(last));
 }
 
+/* What sanitized code calls for its memory accesses, and so the way to a handler does. */
+static bool is_sanitizer(const char *name)
+{
+	return str_has_prefix(name, "__asan_") || str_has_prefix(name, "__tsan_") ||
+	       str_has_prefix(name, "__kasan_check_") || !strcmp(name, "kasan_check_range");
+}
+
 /*
  * The type hash before a function, and the padding around it, are data to the
  * control flow integrity checks that read them. The trampoline of a static call
@@ -39,6 +46,8 @@ void kprobe_function_forget(void)
  */
 static const char *not_to_be_probed(const char *name)
 {
+	if ((IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_KCSAN)) && is_sanitizer(name))
+		return "a check of the compiler's, on the way to the handlers";
 	if (str_has_prefix(name, "__cfi_") || str_has_prefix(name, "__pfx_"))
 		return "data of control flow integrity before a function";
 	if (IS_ENABLED(CONFIG_HAVE_STATIC_CALL) &&
