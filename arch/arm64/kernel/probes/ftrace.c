@@ -15,6 +15,9 @@
 #include <linux/preempt.h>
 #include <asm/insn.h>
 
+/* ftrace changes what this calls, and no table tells of it. */
+NOKPROBE_SYMBOL(ftrace_call);
+
 /*
  * Functions are aligned to the pointer before them, which is to ftrace's ops. The
  * call is their second instruction or their third.

@@ -10,6 +10,10 @@
 
 #include "common.h"
 
+/* ftrace changes what these call, and no table tells of it. */
+NOKPROBE_SYMBOL(ftrace_call);
+NOKPROBE_SYMBOL(ftrace_regs_call);
+
 /* The probed instruction is a nop. */
 static __always_inline __kprobes bool step_over(struct kprobe *p, struct pt_regs *regs)
 {
