@@ -15,8 +15,10 @@
 #include <linux/preempt.h>
 #include <asm/insn.h>
 
+#ifndef CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS
 /* ftrace changes what this calls, and no table tells of it. */
 NOKPROBE_SYMBOL(ftrace_call);
+#endif
 
 /*
  * Functions are aligned to the pointer before them, which is to ftrace's ops. The
