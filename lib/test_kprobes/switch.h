@@ -1,20 +1,50 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* debug.kprobes-optimization, for suites that are built in */
+/*
+ * debug.kprobes-optimization, for suites that are built in: nothing is mounted
+ * anywhere yet when they run.
+ */
 #ifndef _LIB_TEST_KPROBES_SWITCH_H
 #define _LIB_TEST_KPROBES_SWITCH_H
 
 #include <kunit/test.h>
-
-#include "mount.h"
-
-#define SWITCH_PATH	"sys/debug/kprobes-optimization"
+#include <linux/err.h>
+#include <linux/fs.h>
+#include <linux/mount.h>
 
 static struct vfsmount *switch_mount;
 static bool switch_was_on;
 
+static inline struct file *switch_open(int flags)
+{
+	return file_open_root_mnt(switch_mount, "sys/debug/kprobes-optimization", flags, 0);
+}
+
 static inline int switch_set(bool on)
 {
-	return write_inside(switch_mount, SWITCH_PATH, on ? "1" : "0");
+	struct file *file = switch_open(O_WRONLY);
+	loff_t pos = 0;
+	ssize_t written;
+
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	written = kernel_write(file, on ? "1" : "0", 1, &pos);
+	filp_close(file, NULL);
+	return written == 1 ? 0 : -EIO;
+}
+
+static inline int switch_get(bool *on)
+{
+	struct file *file = switch_open(O_RDONLY);
+	loff_t pos = 0;
+	ssize_t size;
+	char value;
+
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	size = kernel_read(file, &value, 1, &pos);
+	filp_close(file, NULL);
+	*on = value == '1';
+	return size == 1 ? 0 : -EIO;
 }
 
 static inline void switch_need(struct kunit *test)
@@ -26,8 +56,14 @@ static inline void switch_need(struct kunit *test)
 /* For the suites: every case begins with it on, and leaves it as it was. */
 static inline int switch_suite_init(struct kunit_suite *suite)
 {
-	if (IS_ENABLED(CONFIG_PROC_SYSCTL))
-		switch_mount = mount_inside("proc");
+	struct file_system_type *type = get_fs_type("proc");
+
+	if (!type || !IS_ENABLED(CONFIG_PROC_SYSCTL))
+		return 0;
+	switch_mount = kern_mount(type);
+	put_filesystem(type);
+	if (IS_ERR(switch_mount))
+		switch_mount = NULL;
 	return 0;
 }
 
@@ -42,8 +78,7 @@ static inline int switch_init(struct kunit *test)
 {
 	if (!switch_mount)
 		return 0;
-	switch_was_on = read_inside(switch_mount, SWITCH_PATH) == '1';
-	return switch_set(true);
+	return switch_get(&switch_was_on) ?: switch_set(true);
 }
 
 static inline void switch_exit(struct kunit *test)
