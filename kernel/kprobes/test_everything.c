@@ -25,6 +25,7 @@
 #include "../../lib/test_kprobes/probe.h"
 #include "../../lib/test_kprobes/switch.h"
 #include "internal.h"
+#include "test_many.h"
 
 /* --- the work --- */
 
@@ -531,25 +532,6 @@ static void want_function(struct everything *e, struct kprobes_text *text, unsig
 
 #define GROUP	16U
 
-/* What is refused is found out one by one. */
-static void register_group(struct everything *e, struct kprobe *probes, unsigned int num)
-{
-	struct kprobe **kps = e->registered + e->live;
-	unsigned int i;
-
-	for (i = 0; i < num; i++)
-		kps[i] = &probes[i];
-	if (!register_kprobes(kps, num)) {
-		e->live += num;
-		return;
-	}
-	for (i = 0; i < num; i++) {
-		probes[i].flags = 0;
-		if (!register_kprobe(&probes[i]))
-			e->registered[e->live++] = &probes[i];
-	}
-}
-
 static void register_everything(struct everything *e, unsigned int every, unsigned int first)
 {
 	unsigned int i;
@@ -559,7 +541,8 @@ static void register_everything(struct everything *e, unsigned int every, unsign
 	for (i = e->nr; i > 0; i--)
 		want_function(e, e->texts[i - 1], every, first);
 	for (i = 0; i < e->wanted; i += GROUP)
-		register_group(e, e->probes + i, min(GROUP, e->wanted - i));
+		e->live += register_what_can_be(e->probes + i, min(GROUP, e->wanted - i),
+						e->registered + e->live, NULL, NULL);
 }
 
 static unsigned int count_jumps(struct everything *e)

@@ -25,6 +25,7 @@
 
 #include "../../lib/test_kprobes/probe.h"
 #include "internal.h"
+#include "test_many.h"
 
 #define BATCH_BYTES	SZ_16K
 #define MAX_PROBES	BATCH_BYTES
@@ -79,8 +80,9 @@ struct sweep {
 	} reasons[MAX_REASONS];
 };
 
-static void note_refusal(struct sweep *s)
+static void note_refusal(void *data)
 {
+	struct sweep *s = data;
 	const char *words;
 	unsigned int i;
 
@@ -94,21 +96,11 @@ static void note_refusal(struct sweep *s)
 	s->reasons[i].times++;
 }
 
-/* Padding before a function has a symbol of its own. */
-static bool is_padding(unsigned long addr)
-{
-	char name[KSYM_NAME_LEN];
-
-	return lookup_symbol_name(addr, name) || str_has_prefix(name, "__pfx_");
-}
-
 static void want_function(struct sweep *s, unsigned long addr, unsigned long size, bool post)
 {
 	unsigned long at;
 	int length;
 
-	if (is_padding(addr))
-		return;
 	size = kprobes_trim(s->copy + (addr - s->start), size);
 	for (at = addr; at < addr + size && s->wanted < MAX_PROBES; at += length) {
 		length = kprobes_insn_length(s->copy + (at - s->start), addr + size - at);
@@ -126,42 +118,26 @@ static void want_function(struct sweep *s, unsigned long addr, unsigned long siz
 /* Functions from @addr on, as many as there is room for. Returns where the next begins. */
 static unsigned long take_batch(struct sweep *s, unsigned long addr, bool post)
 {
+	char name[KSYM_NAME_LEN], *module;
 	unsigned long size, offset;
 
 	s->start = addr;
 	s->wanted = 0;
 	s->batch = 0;
 	while (addr < (unsigned long)_etext &&
-	       kallsyms_lookup_size_offset(addr, &size, &offset)) {
+	       kallsyms_lookup(addr, &size, &offset, &module, name)) {
 		size -= offset;
 		if (addr + size - s->start > BATCH_BYTES)
 			break;
 		memcpy(s->copy + (addr - s->start), (void *)addr, size);
-		want_function(s, addr, size, post);
+		/* Padding before a function has a symbol of its own. */
+		if (!str_has_prefix(name, "__pfx_"))
+			want_function(s, addr, size, post);
 		addr += size;
 	}
 	s->end = addr;
 	/* One that is larger than all room is left out. */
 	return addr == s->start ? addr + size : addr;
-}
-
-static void register_group(struct sweep *s, struct kprobe *probes, unsigned int num)
-{
-	struct kprobe **kps = s->registered + s->live;
-	unsigned int i;
-
-	for (i = 0; i < num; i++)
-		kps[i] = &probes[i];
-	if (!register_kprobes(kps, num)) {
-		s->live += num;
-		return;
-	}
-	for (i = 0; i < num; i++) {
-		if (register_kprobe(&probes[i]))
-			note_refusal(s);
-		else
-			s->registered[s->live++] = &probes[i];
-	}
 }
 
 /* Labels, static calls and calls of ftrace may be patched at any time. */
@@ -193,7 +169,8 @@ static void sweep_batch(struct sweep *s)
 	pr_info("%pS, %u instructions\n", (void *)s->start, s->wanted);
 	s->live = 0;
 	for (i = 0; i < s->wanted; i += GROUP)
-		register_group(s, s->probes + i, min(GROUP, s->wanted - i));
+		s->live += register_what_can_be(s->probes + i, min(GROUP, s->wanted - i),
+						s->registered + s->live, note_refusal, s);
 	msleep(STAY);
 	wait_for_kprobe_optimizer();
 	msleep(STAY);
