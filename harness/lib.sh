@@ -2,7 +2,7 @@
 # Shared by the harness scripts, which source it first:  . "${0%/*}/lib.sh"
 #
 # Sets the paths and defaults below and offers: say, die, need, run_logged, kernel_make,
-# our_objects, ours_only, upstream_suite.
+# our_objects, ours_only, upstream_suite, verdicts.
 # Chosen by the user, on the make command line or in the environment:
 #   ARCH      x86_64 (default), i386, arm64 or one of the others in arch.sh
 #   VARIANT   which config: empty (shared fragments + test.config), plain (the shared fragments
@@ -170,4 +170,14 @@ ours_only()
 {
 	sed -n 's,^\(\.\./tree/\|'"$tree"'/\),,p' "$1" | grep -E '^[^ ]*: (warning|error):' |
 		grep -F -f "$build/files.ours" | sort -u || :
+}
+
+# verdicts FILE: how many of its lines begin with pass, fail and skip; status 1 when something failed
+verdicts()
+{
+	awk '{ n[$1]++ }
+		END {
+			printf "%d passed, %d failed, %d skipped\n", n["pass"], n["fail"], n["skip"]
+			exit n["fail"] > 0
+		}' "$1"
 }

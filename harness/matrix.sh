@@ -177,9 +177,4 @@ for row in "$@"; do
 done
 table "$@" >"$out/matrix/table"
 cat "$out/matrix/table"
-count()
-{
-	grep -c "^$1" "$out/matrix/results" || :
-}
-say "$(count pass) passed, $(count fail) failed, $(count skip) skipped"
-[ "$(count fail)" = 0 ]
+verdicts "$out/matrix/results"

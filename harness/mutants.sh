@@ -150,9 +150,4 @@ for ARCH in x86_64 arm64; do
 	# shellcheck disable=SC2086
 	OBJ='' unshare -m "$0" --run $names
 done
-count()
-{
-	grep -c "^$1" "$out/mutants/results" || :
-}
-say "$(count pass) passed, $(count fail) failed"
-[ "$(count fail)" = 0 ] && [ "$(count pass)" -gt 0 ]
+verdicts "$out/mutants/results" && grep -q '^pass' "$out/mutants/results"
