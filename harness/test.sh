@@ -185,7 +185,7 @@ run_debug()
 	build_image
 	TIMEOUT=1500 guest kunit kunit kunit.enable=1
 	PART=stress guest guest stress "kpseconds=${STRESS_SECONDS:-20}"
-	# Where memory goes, and where there is none
+	# Where memory goes
 	PART=selftests guest guest selftests kpscripts=module.sh,debugfs_blacklist.sh
 }
 

@@ -265,7 +265,7 @@ int run_attach(const int *counts, unsigned int nr_counts)
 	const struct places at_sites = { "site", NR_SITES, nth_site };
 	const struct places at_entries = { "entry", bench_optimized ? 0 : open_entries(), nth_entry };
 	unsigned int i;
-	int ret = 0;
+	int ret = at_entries.num || bench_optimized ? 0 : -ENOENT;
 
 	for (i = 0; i < nr_counts && !ret; i++) {
 		if (counts[i] <= 0)
