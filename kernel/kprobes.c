@@ -2,7 +2,8 @@
 /*
  * Kprobes: the front desk. Takes probes in and gives them back, keeps the table
  * of probed addresses and the global switch. What stands at an address is in
- * kernel/kprobes/, site.c first; the locks and the states are in internal.h.
+ * kernel/kprobes/, site.c first; the locks are in internal.h there, the states in
+ * linux/kprobes_hit.h.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -372,7 +373,8 @@ static void fill_wanted(struct wanted *wanted, struct kprobe **kps, int num)
  * before enable_kprobe().
  *
  * Context: may sleep.
- * Return: 0, or with nothing changed:
+ * Return:
+ * * 0; in all other cases nothing is changed
  * * -EINVAL - not exactly one of addr and symbol_name; no kernel text; text
  *   that must not be probed; @p is registered already
  * * -ENOENT - no such symbol, no symbol covers the address, or the module is
@@ -380,6 +382,7 @@ static void fill_wanted(struct wanted *wanted, struct kprobe **kps, int num)
  * * -EILSEQ - not the start of an instruction
  * * -EOPNOTSUPP, -EINVAL - an instruction that cannot be probed
  * * -EBUSY - somebody else redirects this function
+ * * -ENODEV - ftrace, which is to call for it, has shut itself down
  * * -ENOMEM - no memory
  */
 int register_kprobe(struct kprobe *p)

@@ -511,7 +511,7 @@ static inline void kprobe_flush_task(struct task_struct *tsk)
  * Context: any.
  * Return: true when the fault was dealt with and nothing is left to do.
  */
-static nokprobe_inline bool kprobe_page_fault(struct pt_regs *regs,
+static __always_inline bool kprobe_page_fault(struct pt_regs *regs,
 					      unsigned int trap)
 {
 #ifdef CONFIG_KPROBES

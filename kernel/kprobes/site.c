@@ -21,7 +21,7 @@ void __init kprobe_sites_init(void)
 	site_cache = KMEM_CACHE(kprobe_site, SLAB_PANIC);
 }
 
-/* Which states may follow a state; the table in internal.h says why. */
+/* Which states may follow a state; the table in linux/kprobes_hit.h says why. */
 static const u8 next_states[] = {
 	[SITE_NEW]	= BIT(SITE_IDLE),
 	[SITE_IDLE]	= BIT(SITE_ARMED) | BIT(SITE_DYING) | BIT(SITE_GONE),
