@@ -6,7 +6,8 @@
  * one out looks at the marks. Each needs a barrier between the two. The hit's is
  * made for it: an interrupt with a barrier in it comes to each CPU, and if that
  * was before the hit had entered its mark, the hit finds the probe gone; else it
- * has made the mark visible. Documentation/kprobes.rst has this as litmus tests.
+ * has made the mark visible. Documentation/kprobes-design.rst has this as litmus
+ * tests.
  */
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
