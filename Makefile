@@ -12,7 +12,7 @@ export JOBS
 endif
 H := harness
 
-.PHONY: help demo test test-full test-all mutants matrix build build-all boot shell series series-check check bench compare clean distclean tree image
+.PHONY: help demo test test-full test-all mutants matrix build build-all boot shell series series-check check docs bench compare clean distclean tree image
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -57,6 +57,9 @@ series-check: series ## git am the series on the pristine tree, building the ker
 
 check: series ## checkpatch --strict on the series, sparse and W=1 on our files
 	@$(H)/check.sh
+
+docs: ## the documents as HTML, in out/docs, and whether they leave something out
+	@$(H)/docs.sh
 
 bench: ## what a hit costs, beside the pristine kernel's: tables, out/bench/$ARCH/bench.{json,svg}
 	@$(H)/bench.sh

@@ -1,0 +1,86 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# harness/docs.sh: build our documents as HTML, with the tree's own Sphinx extensions, into
+# out/docs; a warning is an error. Then see that they leave nothing out: that each symbol we
+# export is described; that each file in debugfs, each sysctl and each word in "sites" is in
+# kprobes.rst, and each hook of an architecture in kprobes-arch.rst.
+#
+# The others of the tree's documents are left out, and references to them are text.
+
+. "${0%/*}/lib.sh"
+
+html=$out/docs
+status=0
+
+build()
+{
+	rm -rf "$html"
+	cd "$tree/Documentation"
+	SPHINX_CONF=$harness/docs.conf.py PYTHONDONTWRITEBYTECODE=1 \
+		sphinx-build -b html -q -E -W --keep-going -n -d "$build/docs" \
+		-D kerneldoc_srctree="$tree" -D kerneldoc_bin="$tree/scripts/kernel-doc" . "$html"
+}
+
+# Our C files, but those that are tests
+sources()
+{
+	find "$top/kernel" "$top/arch" -name '*.c' ! -name 'test_*'
+}
+
+# missing LIST WHAT WHERE COMMAND...: complain of each of the names that LIST prints for which
+# COMMAND... NAME fails
+missing()
+{
+	what=$2 where=$3
+	"$1" | sort -u >"$build/docs.names"
+	shift 3
+	[ -s "$build/docs.names" ] || die "no $what found"
+	while read -r name; do
+		"$@" "$name" || { say "$what $name is not in $where"; status=1; }
+	done <"$build/docs.names"
+}
+
+# Whether a page has the description of a function
+described()
+{
+	grep -qs "id=\"c\\.$1\"" "$html"/*.html
+}
+
+# Whether a document has it as a literal
+named()
+{
+	grep -qE "\`\`(struct )?$2(\(\))?\`\`" "$top/Documentation/$1"
+}
+
+exported()
+{
+	sources | xargs sed -n 's/^EXPORT_SYMBOL[A-Z_]*(\([a-z0-9_]*\).*/\1/p'
+}
+
+seen_by_users()
+{
+	sources | xargs sed -n \
+		's/.*debugfs_create_[a-z0-9_]*("\([a-z_]*\)", 0[0-7]*,.*/\1/p; s/.*\.procname.*"\(.*\)".*/debug.\1/p'
+}
+
+# What "path" and "why" can be
+words()
+{
+	sources | xargs grep -ohE '(why = |return |: )"[a-z]+"' | sed 's/.*"\(.*\)"/\1/'
+}
+
+hooks()
+{
+	grep -ohE '\b(arch_[a-z]+_[a-z_]*[a-z]|ARCH_(KPROBE|OPTPROBE)_[A-Z_]*[A-Z]|alloc_[a-z]*_page|kprobe_ftrace_handler)\b' \
+		"$top/include/linux/kprobes_arch.h"
+}
+
+need python3-sphinx graphviz perl
+"$harness/tree.sh"
+run_logged docs "building the documents" build || die "Sphinx complains: see out/logs/docs.log"
+missing exported "exported symbol" "the pages" described
+missing seen_by_users "debugfs file or sysctl" kprobes.rst named kprobes.rst
+missing words "word of sites" kprobes.rst named kprobes.rst
+missing hooks "hook" kprobes-arch.rst named kprobes-arch.rst
+[ $status = 0 ] || die "the documents leave something out"
+say "out/docs/kprobes.html"
