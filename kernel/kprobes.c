@@ -69,13 +69,20 @@ bool kprobe_is_registered(struct kprobe *p)
 	return site_holding(p);
 }
 
+/* A handler that was reached by a jump need not look like anything else. */
+static bool in_handler(void)
+{
+	guard(preempt_notrace)();
+	return kprobe_mark_entered(kprobe_own_mark(arch_kprobe_level()));
+}
+
 /*
  * Whether the caller is where it must not wait, for handlers that may be its
  * own. Waiting there would not end, so the probe stays: that is the lesser evil.
  */
 bool kprobe_cannot_wait(void)
 {
-	return WARN(in_interrupt() || irqs_disabled() ||
+	return WARN(in_interrupt() || irqs_disabled() || in_handler() ||
 		    (IS_ENABLED(CONFIG_PREEMPT_COUNT) && in_atomic()),
 		    "kprobes: a probe is unregistered where nobody can sleep\n");
 }
@@ -381,6 +388,7 @@ static void fill_wanted(struct wanted *wanted, struct kprobe **kps, int num)
  *   going, or not there yet, or its init text has gone
  * * -EILSEQ - not the start of an instruction
  * * -EOPNOTSUPP, -EINVAL - an instruction that cannot be probed
+ * * -ERANGE - its operand is too far from where a copy could be (x86_64)
  * * -EBUSY - somebody else redirects this function
  * * -ENODEV - ftrace, which is to call for it, has shut itself down
  * * -ENOMEM - no memory

@@ -343,6 +343,40 @@ static void mark_of_a_task_that_dies_is_ended(struct kunit *test)
 	kprobe_wait_for_handlers();
 }
 
+static unsigned int tries;
+
+static int leaves(struct kprobe *p, struct pt_regs *regs)
+{
+	tries++;
+	unregister_kprobe(p);
+	return 0;
+}
+
+static void expect_stays(struct kunit *test, u32 (*function)(u32 x), void *addr)
+{
+	struct kprobe kp = { .addr = addr, .pre_handler = leaves };
+
+	tries = 0;
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&kp));
+	wait_for_kprobe_optimizer();
+	pr_info("kprobes_test: expected report begins\n");
+	function(1);
+	function(1);
+	pr_info("kprobes_test: expected report ends\n");
+	unregister_kprobe(&kp);
+	KUNIT_EXPECT_EQ_MSG(test, tries, 2, "at %pS", addr);
+}
+
+/* Whichever way it was reached: to wait for itself would not end. */
+static void probe_cannot_leave_in_its_own_handler(struct kunit *test)
+{
+	const struct kprobes_step *step = kprobes_need_step(test, "plain instruction");
+
+	expect_stays(test, kprobes_traced, kprobes_traced);
+	expect_stays(test, kprobes_untraced, kprobes_untraced);
+	expect_stays(test, step->call, step->addr);
+}
+
 /* As by an architecture that has a guard of its own. */
 static void probes_are_looked_at_inside_of_a_mark_only(struct kunit *test)
 {
@@ -369,6 +403,7 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(one_wait_serves_a_batch),
 	KUNIT_CASE(hits_that_go_on_do_not_hold_it_up),
 	KUNIT_CASE(mark_of_a_task_that_dies_is_ended),
+	KUNIT_CASE(probe_cannot_leave_in_its_own_handler),
 	KUNIT_CASE(probes_are_looked_at_inside_of_a_mark_only),
 	{}
 };
