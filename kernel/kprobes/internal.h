@@ -90,6 +90,7 @@ void kprobe_site_post(struct kprobe *kp, struct pt_regs *regs, unsigned long fla
 
 /* wait.c */
 void kprobe_wait_for_handlers(void);
+void kprobe_wait_for_tasks(void);
 
 /* stats.c */
 void kprobe_stats_enable(bool enabled);

@@ -5,8 +5,7 @@
  * Their text is as it was, but a task may have been preempted in their slot,
  * and lies there until it is scheduled again. So a site stays in the table,
  * found by whoever comes out of the slot and revived by whoever probes the
- * address again, until a grace period of RCU-tasks has passed, for tasks, and
- * one of RCU, for interrupts and the idle loop, which RCU-tasks does not watch.
+ * address again, until kprobe_wait_for_tasks() is over.
  */
 #include <linux/kprobes.h>
 #include <linux/list.h>
@@ -94,8 +93,7 @@ static void retire_sites(struct work_struct *work)
 	list_splice_init(&retire_next, &retire_now);
 	mutex_unlock(&kprobe_mutex);
 
-	synchronize_rcu_tasks();
-	synchronize_rcu();
+	kprobe_wait_for_tasks();
 
 	while (free_some_retired())
 		cond_resched();

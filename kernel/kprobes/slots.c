@@ -270,10 +270,8 @@ static void collect_slots(struct work_struct *work)
 	LIST_HEAD(removed);
 
 	c = container_of(work, struct kprobe_insn_cache, collect);
-	if (settle_dirty(c)) {
-		synchronize_rcu_tasks();
-		synchronize_rcu();
-	}
+	if (settle_dirty(c))
+		kprobe_wait_for_tasks();
 	free_settled(c, &removed);
 	if (list_empty(&removed))
 		return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Waiting for handlers, of probes that are to be found no more.
+ * Waiting: for handlers, of probes that are to be found no more; and for tasks,
+ * in text that nobody gets to any more.
  *
  * A hit enters its mark by a plain store and then looks for probes; whoever took
  * one out looks at the marks. Each needs a barrier between the two. The hit's is
@@ -14,6 +15,7 @@
 #include <linux/delay.h>
 #include <linux/kprobes.h>
 #include <linux/percpu.h>
+#include <linux/rcupdate.h>
 #include <linux/smp.h>
 
 #include "internal.h"
@@ -23,7 +25,11 @@
 
 static void barrier_for_hits(void *unused)
 {
-	/* Between the mark and the probe; pairs with the caller's own of these. */
+	/*
+	 * Between the mark and the probe. It pairs with what orders the caller: that
+	 * this was asked for after the probe was taken out, and is done before the
+	 * marks are read.
+	 */
 	smp_mb();
 }
 
@@ -76,4 +82,21 @@ void kprobe_wait_for_handlers(void)
 		for (level = 0; level < KPROBE_LEVELS; level++)
 			wait_for_mark(per_cpu_ptr(&kprobe_marks[level], cpu));
 	}
+}
+
+/**
+ * kprobe_wait_for_tasks() - wait until nobody is in text that was left
+ *
+ * A task may have been preempted in a slot, a detour, or between the instructions
+ * that a jump is to cover, and is there until it has slept or is in user mode:
+ * that is RCU-tasks. It does not watch the idle loop, nor interrupts on top of it;
+ * but preemption is off there, which is RCU. A kernel without RCU-tasks preempts
+ * nobody in such text.
+ *
+ * Context: may sleep, for long; no lock that others may want is held.
+ */
+void kprobe_wait_for_tasks(void)
+{
+	synchronize_rcu_tasks();
+	synchronize_rcu();
 }
