@@ -6,15 +6,13 @@
  * The jump may cover more than one instruction, and a task that was preempted
  * between two of these must not find the middle of a jump when it goes on. So
  * first hits are made to continue behind the covered bytes, from a copy of what
- * is in them; then a grace period of RCU-tasks passes, for the tasks, with one of
- * RCU in it, for interrupts and the idle loop, which runs with preemption off.
- * The worker here waits for it, and holds no lock meanwhile.
+ * is in them; then the worker here waits for the tasks, and holds no lock
+ * meanwhile.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
 #include <linux/init.h>
 #include <linux/kprobes.h>
-#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sysctl.h>
 #include <linux/workqueue.h>
@@ -46,6 +44,9 @@ static void set_optimized(struct kprobe_site *site, enum kprobe_site_state state
 	kprobe_site_set_state(site, state);
 }
 
+/* Only breakpoints do that here. */
+static const char post[] = "post";
+
 /* The text lock is held. */
 static const char *why_not(struct kprobe_site *site)
 {
@@ -54,7 +55,7 @@ static const char *why_not(struct kprobe_site *site)
 	if (!optimization_on)
 		return "off";
 	if (!ARCH_OPTPROBE_COMPLETE && site->kp.post_handler)
-		return "post";
+		return post;
 	op->why = "unsupported";
 	if (!arch_prepared_optinsn(&op->optinsn) &&
 	    arch_prepare_optimized_kprobe(op, &site->kp))
@@ -215,7 +216,7 @@ void kprobe_optimize_around(unsigned long addr)
 }
 
 /**
- * kprobe_optimize_refresh() - take out a jump that does less than is asked for
+ * kprobe_optimize_refresh() - have a jump only if it does what is asked for
  * @site: its handlers have changed
  *
  * Context: kprobe_mutex is held.
@@ -224,10 +225,18 @@ void kprobe_optimize_refresh(struct kprobe_site *site)
 {
 	LIST_HEAD(ops);
 
-	if (ARCH_OPTPROBE_COMPLETE || !site->kp.post_handler)
+	if (ARCH_OPTPROBE_COMPLETE)
 		return;
-	collect(site, &ops);
-	unoptimize(&ops);
+	if (site->kp.post_handler && optimized(site)) {
+		collect(site, &ops);
+		unoptimize(&ops);
+		site->op.why = post;
+	} else if (!site->kp.post_handler && site->state == SITE_ARMED &&
+		   site->op.why == post) {
+		kprobe_text_lock();
+		optimize(site);
+		kprobe_text_unlock();
+	}
 }
 
 /**
@@ -285,7 +294,7 @@ static void optimize_settled(struct work_struct *work)
 	list_splice_init(&optimize_next, &optimize_now);
 	mutex_unlock(&kprobe_mutex);
 
-	synchronize_rcu_tasks();
+	kprobe_wait_for_tasks();
 
 	while (put_some_jumps_in())
 		cond_resched();

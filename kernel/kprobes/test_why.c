@@ -326,6 +326,26 @@ static void post_handler_changes_the_way(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, "boost", arch_kprobe_path(&site->kp));
 }
 
+#ifdef CONFIG_OPTPROBES
+static void jump_comes_back_when_a_post_handler_leaves(struct kunit *test)
+{
+	struct kprobe *with_post = new_probe(test, why_nop);
+	struct kprobe_site *site;
+
+	site = plant(test, new_probe(test, why_nop));
+	wait_for_kprobe_optimizer();
+	if (site->state != SITE_OPTIMIZED)
+		kunit_skip(test, "no jump here: %s", kprobe_site_why(site));
+	with_post->post_handler = see_after;
+	plant(test, with_post);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_STREQ(test, ARCH_OPTPROBE_COMPLETE ? "-" : "post", kprobe_site_why(site));
+	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(with_post));
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_STREQ(test, "-", kprobe_site_why(site));
+}
+#endif
+
 /* --- refusals --- */
 
 static void show_refusals(struct kunit *test, struct seq_file *m, bool show_addresses)
@@ -618,6 +638,9 @@ static struct kunit_case why_cases[] = {
 	KUNIT_CASE(breakpoint_says_what_keeps_it_slow),
 	KUNIT_CASE(way_of_a_jump_and_its_obstacle_are_the_sites),
 	KUNIT_CASE(post_handler_changes_the_way),
+#ifdef CONFIG_OPTPROBES
+	KUNIT_CASE(jump_comes_back_when_a_post_handler_leaves),
+#endif
 	KUNIT_CASE(name_that_is_refused_is_told_with_the_reason),
 	KUNIT_CASE(address_that_is_refused_is_told_by_its_symbol),
 	KUNIT_CASE(address_without_a_symbol_is_shown_to_few),
