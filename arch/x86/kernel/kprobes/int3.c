@@ -35,8 +35,10 @@ void *alloc_insn_page(void)
 {
 	void *page = execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
 
-	if (page)
-		set_memory_rox((unsigned long)page, 1);
+	if (page && set_memory_rox((unsigned long)page, 1)) {
+		execmem_free(page);
+		return NULL;
+	}
 	return page;
 }
 
