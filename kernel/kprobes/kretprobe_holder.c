@@ -125,12 +125,12 @@ void kretprobe_pool_release(struct kretprobe *rp)
 
 static bool anybody_inside(struct kretprobe_holder *rph)
 {
-	unsigned long inside = 0;
+	unsigned int inside = 0;
 	int cpu;
 
 	for_each_possible_cpu(cpu)
 		inside += READ_ONCE(*per_cpu_ptr(rph->inside, cpu));
-	return inside != atomic_read(&rph->dropped);
+	return inside != (unsigned int)atomic_read(&rph->dropped);
 }
 
 /*
