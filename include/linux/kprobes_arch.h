@@ -192,8 +192,8 @@ void arch_disarm_kprobe(struct kprobe *p);
 /*
  * The same for many sites at once, a list of them by kp.list: for architectures
  * that define arch_arm_kprobes, because interrupting the other CPUs once is
- * enough for all. However that is, no more sites than this are patched before
- * others get the locks.
+ * enough for all. However that is, no more sites than this are armed or disarmed
+ * before others get the text's locks.
  */
 #ifdef arch_arm_kprobes
 #define KPROBE_TEXT_BATCH	1024
@@ -449,8 +449,8 @@ static inline int arch_prepare_kprobe_ftrace(struct kprobe *p)
 
 /*
  * Return probes without rethook: the architecture diverts the return, and its
- * trampoline calls kretprobe_returned() if it defines arch_kretprobe_frame; else
- * kretprobe_trampoline_handler(), or the __ variant when it was itself entered
+ * trampoline calls kretprobe_returned() if hits are ARCH_KPROBE_STATELESS, which
+ * needs arch_kretprobe_frame; else kretprobe_trampoline_handler(), or the __ variant when it was itself entered
  * through a probe, which return the address to go on at.
  */
 #ifdef CONFIG_KRETPROBES
