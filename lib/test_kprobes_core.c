@@ -205,6 +205,9 @@ static void blacklisted_functions_are_refused(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, no_entry_seen);
 }
 
+/* Some architectures have no such section. */
+extern char __entry_text_start[] __weak, __entry_text_end[] __weak;
+
 static void code_below_the_probes_is_refused(struct kunit *test)
 {
 	const struct {
