@@ -5,6 +5,8 @@
 # The console goes to out/logs/NAME.log; with JOB shell it is the terminal's. With JOB none, or where
 # there is no userland (see arch.sh), the kernel starts anew, which ends QEMU, when KUnit is through;
 # with JOB kexec, the kernel that was started by the first one.
+# The jobs demo, selftests and shell find two empty disks, which are gone afterwards; kpdisks= has
+# their names.
 # Status 0 when the job came to its end and the console shows no oops, warning or report (see
 # console.py).
 # From the environment: SMP and MEMORY (arch.sh has the defaults), TIMEOUT (600 s), QEMU_ACCEL
@@ -44,10 +46,21 @@ none)	end="reboot: Restarting system" initrd=
 	set -- kunit_shutdown=reboot "$@" ;;
 kexec)	end="reboot: Restarting system" ;;
 esac
+case $job in
+demo | selftests | shell)
+	set -- kpdisks=/dev/vda,/dev/vdb "$@" ;;
+*)	disk= ;;
+esac
 args="console=$console panic=-1 oops=panic printk.devkmsg=on kpjob=$job $*"
 # shellcheck disable=SC2086
 set -- $qemu $accel -smp "${SMP:-$cpus}" -m "${MEMORY:-$memory}" -no-reboot -nic none ${QEMU_EXTRA:-} \
 	-kernel "$obj/$kernel_image" $initrd -append "$args"
+for letter in ${disk:+a b}; do
+	image=$build/disk-$name-$letter
+	rm -f "$image"
+	truncate -s 16M "$image"
+	set -- "$@" -drive "if=none,id=$letter,format=raw,file=$image" -device "$disk,drive=$letter"
+done
 
 if [ "$job" = shell ]; then
 	exec "$@" -nographic
@@ -56,6 +69,7 @@ began=$(date +%s)
 rc=0
 run_logged "$name" "guest $name" timeout -k 5 "${TIMEOUT:-600}" \
 	"$@" -display none -monitor none -serial stdio || rc=$?
+rm -f "$build/disk-$name"-[ab]
 [ $rc != 124 ] || say "guest $name: no end after ${TIMEOUT:-600} s"
 [ $rc = 0 ] || exit $rc
 say "guest $name ran $(($(date +%s) - began)) s, console in ${log#"$top"/}"
