@@ -100,6 +100,28 @@ if grep -q ' register_jprobe$' /proc/kallsyms; then
 	check "and is silent then" fails logged 'opens pathname'
 fi
 
+machine=$(uname -m)
+case $machine in
+x86_64|i?86|aarch64)
+	mark_log
+	check "kretprobe_open can be loaded" load kretprobe_open name=/func
+	check "kretprobe_open has a probe" [ -n "$(listed '  r  do_filp_open+')" ]
+	cat ./functions ./samples.sh >/dev/null
+	cat ./functionless 2>/dev/null
+	check_is "kretprobe_open shows a file that is opened" \
+		"$(log | grep -c 'kretprobe_open: .* (pid [0-9]*) opened "./functions"$')" 1
+	check_is "and one that cannot be" \
+		"$(log | grep -c 'kretprobe_open: .* could not open "./functionless": error -2$')" 1
+	check "but no others than it was told to" fails logged 'opened "./samples.sh"'
+	check "kretprobe_open can be unloaded" unload kretprobe_open
+	check "kretprobe_open misses nothing" logged 'removed, 0 calls missed'
+	check "kretprobe_open's probe leaves with it" fails listed do_filp_open
+	mark_log
+	cat ./functions >/dev/null
+	check "and is silent then" fails logged 'opened "'
+	;;
+esac
+
 own=$(cat /proc/version)
 theirs=replaced
 check "kprobe_replace can be loaded" load kprobe_replace text=$theirs
@@ -142,7 +164,6 @@ survives()
 linux_ve=0x65762078756e694c
 linux=0x756e694c
 
-machine=$(uname -m)
 case $machine in
 x86_64|i?86|aarch64)
 	try kprobe_fault
