@@ -46,6 +46,12 @@ fork_three_times()
 	sh -c '(:); (:); (:); :'
 }
 
+copy()
+{
+	echo "\$ dd $*"
+	dd "$@" 2>/dev/null
+}
+
 # show FILE COPY: print the file, and keep it as /tmp/COPY
 show()
 {
@@ -112,6 +118,33 @@ load kretprobe_example.ko func=kernel_clone
 fork_three_times
 seen "return values of kernel_clone" 'kretprobe_example: sh .* kernel_clone returned [0-9]+ after' 3
 unload kretprobe_example
+
+if [ -e /modules/kretprobe_open.ko ]; then
+	explain "Another one, on do_filp_open(), picks the calls by the name that is to be opened, and tells" \
+		"what came of them:"
+	load kretprobe_open.ko name=/root/
+	forget
+	echo "$ cat /root/hello /root/nothing"
+	cat /root/hello /root/nothing
+	seen "files that are opened, and that cannot be" \
+		'kretprobe_open: cat .* (opened "/root/hello"|could not open "/root/nothing": error -2)$' 2
+	unload kretprobe_open
+fi
+
+if [ -e /modules/kprobe_block.ko ]; then
+	disk=${kpdisks%%,*}
+	explain "This module counts what each disk is asked, by a kprobe on submit_bio_noacct(), and then by" \
+		"a jprobe. Three blocks of eight sectors are written and five are read:"
+	forget
+	for jprobe in 0 1; do
+		load kprobe_block.ko jprobe=$jprobe
+		copy if=/dev/zero "of=$disk" bs=4k count=3 oflag=direct
+		copy "if=$disk" of=/dev/null bs=4k count=5 iflag=direct
+		unload kprobe_block
+	done
+	seen "requests and sectors of a disk, by a kprobe and by a jprobe" \
+		"kprobe_block: ${disk##*/} .*: 5 requests to read 40 sectors, 3 to write 24," 2
+fi
 
 explain "A handler can send the kernel elsewhere. Here a function of the module's runs in place of" \
 	"version_proc_show(), until the module leaves:"
