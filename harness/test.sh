@@ -3,7 +3,8 @@
 # harness/test.sh [SECTION...|full]: run the tests and count them. Sections:
 #	kunit	  our KUnit cases at boot
 #	ftrace	  what the kernel's own tools/testing/selftests/ftrace has about probes
-#	selftests the same, and then our tools/testing/selftests/kprobes/*.sh
+#	selftests the same, and then our tools/testing/selftests/kprobes/*.sh, and modules that were
+#		  built outside of the tree
 #	stress	  the stress module on two CPUs
 #	kexec	  another kernel takes the place of one with probes (x86 only)
 #	demo	  make demo shows all that it promises
@@ -112,7 +113,8 @@ run_ftrace()
 
 run_selftests()
 {
-	build_image
+	"$harness/build.sh"
+	"$harness/outside.sh"
 	TIMEOUT=1200 guest guest selftests kunit.enable=1
 	report kunit
 	beside_kunit

@@ -2,6 +2,7 @@
 # Our shell selftests, or those that kpscripts= names with commas between: exit 0 is a pass, 4 a skip,
 # anything else a failure. After without_ftrace.sh, which comes last, there is nothing left to trace.
 cd /selftests/kprobes || reboot -f
+[ ! -f /modules/outside_old.ko ] || ln -s /harness/outside.sh .
 scripts=$(echo "${kpscripts:-}" | tr , ' ')
 for script in ${scripts:-*.sh}; do
 	sh "./$script" >/tmp/output 2>&1
