@@ -65,8 +65,8 @@ need()
 	say "installing:$missing"
 	# One at a time
 	# shellcheck disable=SC2086
-	run_logged "apt-$ARCH" "installing packages" flock "$build/apt.lock" sh -ec 'apt-get update
-		exec apt-get install -y --no-install-recommends "$@"' sh $missing ||
+	run_logged "apt-$ARCH" "installing packages" flock "$build/apt.lock" sh -ec 'apt-get -o Acquire::Retries=3 update
+		exec apt-get -o Acquire::Retries=3 install -y --no-install-recommends "$@"' sh $missing ||
 		die "apt-get failed"
 }
 
@@ -136,9 +136,9 @@ kernel_make()
 	from=$1 to=$2
 	shift 2
 	if [ -n "$llvm" ]; then
-		set -- LLVM="$llvm" CC="ccache clang${llvm#1}" "$@"
+		set -- LLVM="$llvm" CC="$harness/cached.sh clang${llvm#1}" "$@"
 	else
-		set -- CROSS_COMPILE="$cross" CC="ccache ${cross}gcc" "$@"
+		set -- CROSS_COMPILE="$cross" CC="$harness/cached.sh ${cross}gcc" "$@"
 	fi
 	make -C "$from" O="$to" ARCH="$kernel_arch" KBUILD_BUILD_USER=kprobes KBUILD_BUILD_HOST=localhost \
 		KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 2026' -j"$JOBS" "$@"
