@@ -43,7 +43,7 @@ static unsigned int probe_turns;
 
 static inline bool probe_may_be_preempted(void)
 {
-	return IS_ENABLED(CONFIG_PREEMPT_COUNT) && !preempt_count();
+	return preemptible();
 }
 
 static inline int probe_pre_handler(struct kprobe *kp, struct pt_regs *regs)
