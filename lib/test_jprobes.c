@@ -8,9 +8,9 @@
 #include <linux/irq_work.h>
 #include <linux/kthread.h>
 #include <linux/math.h>
-#include <linux/stacktrace.h>
 
 #include "test_kprobes/probe.h"
+#include "test_kprobes/trace.h"
 
 #ifdef CONFIG_JPROBES
 
@@ -717,12 +717,11 @@ static void handler_is_left_after_one_in_an_interrupt_was(struct kunit *test)
 
 /* Stack traces */
 
-static unsigned long trace[32];
-static unsigned int trace_length;
+static struct trace trace;
 
 static u32 takes_a_trace(u32 x)
 {
-	trace_length = stack_trace_save(trace, ARRAY_SIZE(trace), 0);
+	trace_take(&trace);
 	leave();
 	return 0;
 }
@@ -738,20 +737,19 @@ static noinline __noclone u32 trace_caller(u32 (*call)(u32 x))
 static void stack_trace_shows_the_function_and_its_caller(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
-	unsigned int i = 0;
+	unsigned int at;
 
 	if (!IS_ENABLED(CONFIG_ARCH_CORRECT_STACKTRACE_ON_KRETPROBE))
 		kunit_skip(test, "not promised by this architecture");
 	jprobe_registered(test, step->call, takes_a_trace);
-	trace_length = 0;
+	trace.length = 0;
 	trace_caller(step->call);
-	while (i < trace_length && !kprobes_within(step->call, trace[i]))
-		i++;
-	KUNIT_ASSERT_LT_MSG(test, i + 1, trace_length, "the function is not in the trace");
+	at = trace_find(&trace, step->call);
+	KUNIT_ASSERT_LT_MSG(test, at + 1, trace.length, "the function is not in the trace");
 	if (!KPROBES_TRACE_AT_ENTRY)
 		return;
-	KUNIT_EXPECT_TRUE_MSG(test, kprobes_within(trace_caller, trace[i + 1]),
-			      "%pS follows on the function", (void *)trace[i + 1]);
+	KUNIT_EXPECT_TRUE_MSG(test, kprobes_within(trace_caller, trace.entries[at + 1]),
+			      "%pS follows on the function", (void *)trace.entries[at + 1]);
 }
 
 /* Registration */

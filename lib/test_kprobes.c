@@ -12,6 +12,7 @@
 #include <linux/vmalloc.h>
 
 #include "test_kprobes/probe.h"
+#include "test_kprobes/trace.h"
 
 KUNIT_ARRAY_PARAM(step, kprobes_steps_table, kprobes_step_desc);
 KUNIT_ARRAY_PARAM(entry, kprobes_entries, kprobes_step_desc);
@@ -936,22 +937,12 @@ static void disabled_probe_is_neither_hit_nor_missed(struct kunit *test)
 
 /* Stack traces */
 
-static unsigned long trace[32];
-static unsigned int trace_length;
+static struct trace trace;
 
-static int take_trace(struct probe *probe, struct pt_regs *regs)
+static int note_trace(struct probe *probe, struct pt_regs *regs)
 {
-	trace_length = stack_trace_save(trace, ARRAY_SIZE(trace), 0);
+	trace_take(&trace);
 	return 0;
-}
-
-static unsigned int trace_count(void *function)
-{
-	unsigned int i, found = 0;
-
-	for (i = 0; i < trace_length; i++)
-		found += kprobes_within(function, trace[i]);
-	return found;
 }
 
 static noinline __noclone void kprobes_test_caller(struct kunit *test,
@@ -973,12 +964,12 @@ static void stack_trace_in_a_handler_reaches_the_callers(struct kunit *test)
 	const struct kprobes_step *step = param_step(test);
 	struct probe *probe = probe_new(test, step->addr);
 
-	probe->on_hit = take_trace;
+	probe->on_hit = note_trace;
 	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
 	kprobes_test_callers_caller(test, step);
-	KUNIT_EXPECT_EQ(test, trace_count(kprobes_test_callers_caller), 1);
+	KUNIT_EXPECT_EQ(test, trace_count(&trace, kprobes_test_callers_caller), 1);
 	if (step->addr == step->call ? KPROBES_TRACE_AT_ENTRY : KPROBES_TRACE_WITHOUT_FRAME)
-		KUNIT_EXPECT_EQ(test, trace_count(kprobes_test_caller), 1);
+		KUNIT_EXPECT_EQ(test, trace_count(&trace, kprobes_test_caller), 1);
 }
 
 /* Large numbers */

@@ -13,10 +13,10 @@
 #include <linux/kthread.h>
 #include <linux/sched/signal.h>
 #include <linux/smp.h>
-#include <linux/stacktrace.h>
 #include <linux/wait.h>
 
 #include "test_kprobes/probe.h"
+#include "test_kprobes/trace.h"
 
 /* The return stacks are there where return probes are not made of rethook. */
 #define LOSES_NOTHING	IS_ENABLED(CONFIG_KRETPROBE_RETURN_STACK)
@@ -432,13 +432,6 @@ static void idle_task_has_a_return_stack(struct kunit *test)
 
 /* Stack traces */
 
-#define TRACE_DEPTH	40
-
-struct trace {
-	unsigned long entry[TRACE_DEPTH];
-	unsigned int length;
-};
-
 static noinline __noclone u32 sleeps_deeper(u32 depth)
 {
 	u32 value = sleeps(depth);
@@ -474,7 +467,7 @@ static void trace_deep_sleeper(struct kunit *test, unsigned long depth, struct t
 		msleep(20);
 	/* It counts itself before it is asleep. */
 	msleep(20);
-	trace->length = stack_trace_save_tsk(task, trace->entry, TRACE_DEPTH, 0);
+	trace->length = stack_trace_save_tsk(task, trace->entries, ARRAY_SIZE(trace->entries), 0);
 	crowd_open_gate();
 	kthread_stop(task);
 	KUNIT_EXPECT_EQ(test, atomic_read(&wrong), 0);
@@ -486,7 +479,7 @@ static bool trace_has(struct trace *trace, void *const *function, unsigned int n
 	unsigned int i, n = 0;
 
 	for (i = 0; i < trace->length && n < num; i++)
-		n += kprobes_within(function[n], trace->entry[i]);
+		n += kprobes_within(function[n], trace->entries[i]);
 	return n == num;
 }
 
@@ -501,7 +494,7 @@ static bool trace_names_a_trampoline(struct trace *trace)
 	unsigned int i, k;
 
 	for (i = 0; i < trace->length; i++) {
-		sprint_symbol(name, trace->entry[i]);
+		sprint_symbol(name, trace->entries[i]);
 		for (k = 0; k < ARRAY_SIZE(trampolines); k++) {
 			if (str_has_prefix(name, trampolines[k]))
 				return true;
@@ -545,13 +538,13 @@ static struct trace entry_trace, return_trace;
 
 static int trace_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	entry_trace.length = stack_trace_save(entry_trace.entry, TRACE_DEPTH, 0);
+	trace_take(&entry_trace);
 	return 0;
 }
 
 static int trace_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	return_trace.length = stack_trace_save(return_trace.entry, TRACE_DEPTH, 0);
+	trace_take(&return_trace);
 	return 0;
 }
 

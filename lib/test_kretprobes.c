@@ -7,32 +7,11 @@
 #include <linux/err.h>
 #include <linux/kthread.h>
 #include <linux/rcupdate.h>
-#include <linux/stacktrace.h>
 
 #include "test_kprobes/probe.h"
+#include "test_kprobes/trace.h"
 
 KUNIT_ARRAY_PARAM(entry, kprobes_entries, kprobes_step_desc);
-
-#define TRACE_DEPTH	32
-
-struct trace {
-	unsigned long entry[TRACE_DEPTH];
-	unsigned int length;
-};
-
-static void trace_take(struct trace *trace)
-{
-	trace->length = stack_trace_save(trace->entry, TRACE_DEPTH, 0);
-}
-
-static unsigned int trace_count(struct trace *trace, void *function)
-{
-	unsigned int i, found = 0;
-
-	for (i = 0; i < trace->length; i++)
-		found += kprobes_within(function, trace->entry[i]);
-	return found;
-}
 
 /**
  * struct return_probe - a return probe with a notebook

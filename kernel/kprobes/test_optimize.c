@@ -9,10 +9,10 @@
  */
 #include <linux/kprobes.h>
 #include <linux/mutex.h>
-#include <linux/stacktrace.h>
 
 #include "../../lib/test_kprobes/probe.h"
 #include "../../lib/test_kprobes/switch.h"
+#include "../../lib/test_kprobes/trace.h"
 #include "internal.h"
 
 /**
@@ -1047,41 +1047,21 @@ static void jump_goes_with_its_text(struct kunit *test)
 
 /* --- the stack --- */
 
-#define DEPTH	64
-
-struct trace {
-	unsigned long entries[DEPTH];
-	unsigned int nr;
-};
-
 static struct trace *trace;
 
-static int take_trace(struct probe *probe, struct pt_regs *regs)
+static int note_trace(struct probe *probe, struct pt_regs *regs)
 {
-	trace->nr = stack_trace_save(trace->entries, DEPTH, 0);
+	trace_take(trace);
 	return 0;
 }
 
 /* Leaves away what is above the probed function. */
 static void trace_cut(void *function)
 {
-	unsigned int i = 0;
+	unsigned int above = trace_find(trace, function);
 
-	while (i < trace->nr && !kprobes_within(function, trace->entries[i]))
-		i++;
-	trace->nr -= i;
-	memmove(trace->entries, trace->entries + i, trace->nr * sizeof(*trace->entries));
-}
-
-static bool trace_has(struct trace *t, void *function)
-{
-	unsigned int i;
-
-	for (i = 0; i < t->nr; i++) {
-		if (kprobes_within(function, t->entries[i]))
-			return true;
-	}
-	return false;
+	trace->length -= above;
+	memmove(trace->entries, trace->entries + above, trace->length * sizeof(*trace->entries));
 }
 
 static noinline __noclone void trace_block(struct trace *t)
@@ -1115,16 +1095,16 @@ static void stack_trace_at_a_jump_is_that_at_a_breakpoint(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, traces);
 	kprobes_text_watch(test, kprobes_blocks[0].first);
 	probe = probe_new(test, kprobes_blocks[0].first);
-	probe->on_hit = take_trace;
+	probe->on_hit = note_trace;
 	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
 	trace_both_ways(test, traces, probe);
-	KUNIT_EXPECT_GT(test, traces[0].nr, 2);
-	KUNIT_EXPECT_EQ(test, traces[0].nr, traces[1].nr);
+	KUNIT_EXPECT_GT(test, traces[0].length, 2);
+	KUNIT_EXPECT_EQ(test, traces[0].length, traces[1].length);
 	KUNIT_EXPECT_MEMEQ(test, traces[0].entries, traces[1].entries,
-			   traces[0].nr * sizeof(*traces[0].entries));
-	KUNIT_EXPECT_TRUE(test, trace_has(&traces[1], trace_both_ways));
+			   traces[0].length * sizeof(*traces[0].entries));
+	KUNIT_EXPECT_GT(test, trace_count(&traces[1], trace_both_ways), 0);
 	if (KPROBES_TRACE_WITHOUT_FRAME)
-		KUNIT_EXPECT_TRUE(test, trace_has(&traces[1], trace_block));
+		KUNIT_EXPECT_GT(test, trace_count(&traces[1], trace_block), 0);
 }
 
 /* --- memory --- */

@@ -12,12 +12,12 @@
 #define _LIB_TEST_KPROBES_TARGETS_H
 
 #include <linux/compiler.h>
-#include <linux/kallsyms.h>
 #include <linux/linkage.h>
 #include <linux/objtool.h>
 #include <linux/ptrace.h>
-#include <linux/string.h>
 #include <linux/types.h>
+
+#include "text.h"
 
 /**
  * struct kprobes_step - an instruction that can carry a probe
@@ -95,25 +95,5 @@ static inline bool kprobes_raise_nmi(kprobes_work_t work)
 	return false;
 }
 #endif
-
-/* Bounds of the function around @addr, by the exported part of kallsyms. */
-static inline void *kprobes_function(void *addr, unsigned long *size)
-{
-	char name[KSYM_SYMBOL_LEN];
-	unsigned long offset;
-
-	sprint_symbol(name, (unsigned long)addr);
-	if (sscanf(strchrnul(name, '+'), "+%lx/%lx", &offset, size) != 2)
-		return NULL;
-	return addr - offset;
-}
-
-static inline bool kprobes_within(void *function, unsigned long addr)
-{
-	unsigned long size;
-	void *start = kprobes_function(function, &size);
-
-	return start && addr - (unsigned long)start < size;
-}
 
 #endif /* _LIB_TEST_KPROBES_TARGETS_H */

@@ -10,15 +10,14 @@
 
 #include <kunit/test.h>
 #include <linux/ftrace.h>
-#include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/prandom.h>
 #include <linux/ptrace.h>
-#include <linux/stacktrace.h>
 #include <linux/string.h>
 #include <asm/insn.h>
 #include <asm/sysreg.h>
 
+#include "../../../../lib/test_kprobes/trace.h"
 #include "test_ftrace.h"
 
 unsigned long probe_test_directs;
@@ -242,56 +241,42 @@ static void changed_interrupt_mask_holds(struct kunit *test)
 	expect_image(test, &call.in, &call.out, X9);
 }
 
-static unsigned long trace[32];
-static unsigned int trace_length;
+static struct trace trace;
 
-static int take_trace(struct pt_regs *regs)
+static int note_trace(struct pt_regs *regs)
 {
-	trace_length = stack_trace_save(trace, ARRAY_SIZE(trace), 0);
+	trace_take(&trace);
 	return 0;
 }
 
-static int take_trace_by_registers(struct pt_regs *regs)
+static int note_trace_by_registers(struct pt_regs *regs)
 {
-	trace_length = stack_trace_save_regs(regs, trace, ARRAY_SIZE(trace), 0);
+	trace.length = stack_trace_save_regs(regs, trace.entries, ARRAY_SIZE(trace.entries), 0);
 	return 0;
-}
-
-static unsigned int trace_find(void *function)
-{
-	unsigned long offset, size = 0;
-	unsigned int i;
-
-	kallsyms_lookup_size_offset((unsigned long)function, &size, &offset);
-	for (i = 0; i < trace_length; i++) {
-		if (trace[i] - (unsigned long)function < size)
-			break;
-	}
-	return i;
 }
 
 static void expect_target_in_trace(struct kunit *test, const struct call *call)
 {
-	unsigned int target = trace_find(probe_test_target);
+	unsigned int target = trace_find(&trace, probe_test_target);
 
-	KUNIT_ASSERT_LT(test, target + 2, trace_length);
-	KUNIT_EXPECT_EQ(test, trace[target + 1], call->in.x[30]);
-	KUNIT_EXPECT_EQ(test, trace_find(probe_test_call), target + 1);
-	KUNIT_EXPECT_EQ(test, trace_find(call_target), target + 2);
+	KUNIT_ASSERT_LT(test, target + 2, trace.length);
+	KUNIT_EXPECT_EQ(test, trace.entries[target + 1], call->in.x[30]);
+	KUNIT_EXPECT_EQ(test, trace_find(&trace, probe_test_call), target + 1);
+	KUNIT_EXPECT_EQ(test, trace_find(&trace, call_target), target + 2);
 }
 
 static void stack_trace_names_function_and_caller(struct kunit *test)
 {
 	struct call call;
 
-	probe.action = take_trace;
+	probe.action = note_trace;
 	probe_add(test);
 	call_target(&call);
 	expect_target_in_trace(test, &call);
-	probe.action = take_trace_by_registers;
+	probe.action = note_trace_by_registers;
 	call_target(&call);
 	expect_target_in_trace(test, &call);
-	KUNIT_EXPECT_EQ(test, trace[0], (unsigned long)probe_test_target);
+	KUNIT_EXPECT_EQ(test, trace.entries[0], (unsigned long)probe_test_target);
 }
 
 static int try_probe(unsigned long addr)
@@ -569,7 +554,7 @@ static void everybody_is_called_in_every_order_of_attach(struct kunit *test)
 #ifdef CONFIG_FUNCTION_GRAPH_TRACER
 static noinline void traced_function(void)
 {
-	take_trace(NULL);
+	trace_take(&trace);
 	barrier();
 }
 
@@ -586,9 +571,9 @@ static void expect_caller_in_trace(struct kunit *test)
 
 	traced_functions_caller();
 	KUNIT_EXPECT_EQ(test, graph_returns + ret_returns, returns + 2);
-	traced = trace_find(traced_function);
-	KUNIT_ASSERT_LT(test, traced + 1, trace_length);
-	KUNIT_EXPECT_EQ(test, trace_find(traced_functions_caller), traced + 1);
+	traced = trace_find(&trace, traced_function);
+	KUNIT_ASSERT_LT(test, traced + 1, trace.length);
+	KUNIT_EXPECT_EQ(test, trace_find(&trace, traced_functions_caller), traced + 1);
 }
 
 static void stack_trace_sees_through_two_diversions(struct kunit *test)
