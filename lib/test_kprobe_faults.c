@@ -7,7 +7,6 @@
  */
 #include <linux/irq_work.h>
 #include <linux/uaccess.h>
-#include <linux/vmalloc.h>
 
 #include "test_kprobes/faults.h"
 #include "test_kprobes/probe.h"
@@ -617,18 +616,11 @@ static void fault_in_an_interrupt_of_a_handler_is_left_alone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, nr_offers, 0);
 }
 
-KUNIT_DEFINE_ACTION_WRAPPER(free_area, vfree, void *);
-
 static int faults_init(struct kunit *test)
 {
-	void *area = vmalloc(PAGE_SIZE);
 	unsigned int i;
 
-	/* The guard page behind the area stays unmapped while that is not. */
-	KUNIT_ASSERT_NOT_NULL(test, area);
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_area, area));
-	unmapped = (unsigned long)area + PAGE_SIZE;
-
+	unmapped = (unsigned long)kprobes_unmapped(test);
 	for (i = 0; i < ARRAY_SIZE(kprobes_faults_table); i++)
 		kprobes_text_watch(test, kprobes_faults_table[i].insn);
 	return kprobes_watch_targets(test);

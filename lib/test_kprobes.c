@@ -9,7 +9,6 @@
 #include <linux/errno.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
-#include <linux/vmalloc.h>
 
 #include "test_kprobes/probe.h"
 #include "test_kprobes/trace.h"
@@ -537,18 +536,9 @@ static void *address_on_the_heap(struct kunit *test, unsigned long where)
 	return kunit_kzalloc(test, 64, GFP_KERNEL);
 }
 
-static void free_vmalloc(void *p)
-{
-	vfree(p);
-}
-
 static void *address_in_vmalloc(struct kunit *test, unsigned long where)
 {
-	void *p = vmalloc(64);
-
-	KUNIT_ASSERT_NOT_NULL(test, p);
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, free_vmalloc, p));
-	return p;
+	return kprobes_vmalloc(test, 64);
 }
 
 static void *address_freed_from_vmalloc(struct kunit *test, unsigned long where)

@@ -708,17 +708,15 @@ static void busy_section_in_a_handler_does_not_free_its_context(struct kunit *te
 
 #define STEPS	100
 
-/* What comes in the middle of a step: the place, and in which context */
+/* What comes in the middle of a step: the place, in which context, and what faults */
 static struct {
 	struct place *place;
 	enum level level;
+	void *unmapped;
 	kprobe_opcode_t *running;
 	unsigned int calls;
 	long fault;
 } meanwhile;
-
-/* Nothing is ever mapped there. */
-#define BAD_ADDRESS	((void *)-PAGE_SIZE)
 
 /* A fault that comes meanwhile is not the probed instruction's. */
 static void call_meanwhile(void)
@@ -726,7 +724,7 @@ static void call_meanwhile(void)
 	unsigned long value;
 
 	meanwhile.running = running_addr();
-	meanwhile.fault = copy_from_kernel_nofault(&value, BAD_ADDRESS, sizeof(value));
+	meanwhile.fault = copy_from_kernel_nofault(&value, meanwhile.unmapped, sizeof(value));
 	meanwhile.place->call(1);
 	meanwhile.calls++;
 }
@@ -799,10 +797,11 @@ static void hit_in_the_middle_of_a_step_runs(struct kunit *test)
 	enum level level;
 
 	stepped->probe->on_hit = leave_an_interrupt_pending;
+	meanwhile.place = above;
+	meanwhile.unmapped = kprobes_unmapped(test);
 	for (level = SOFTIRQ; level < LEVELS; level++) {
 		if (!exists(level))
 			continue;
-		meanwhile.place = above;
 		meanwhile.level = level;
 		expect_interrupted_steps(test, stepped);
 	}

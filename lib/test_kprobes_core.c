@@ -13,7 +13,6 @@
 #include <linux/kthread.h>
 #include <linux/static_call.h>
 #include <linux/uaccess.h>
-#include <linux/vmalloc.h>
 #include <asm/sections.h>
 
 #include "test_kprobes/probe.h"
@@ -396,21 +395,9 @@ static void big_function_works_with_all_its_instructions_probed(struct kunit *te
 
 /* Faults */
 
-KUNIT_DEFINE_ACTION_WRAPPER(free_area, vfree, void *);
-
-static void *unmapped_address(struct kunit *test)
-{
-	void *p = vmalloc(PAGE_SIZE);
-
-	/* The guard page behind the area stays unmapped while that is not. */
-	KUNIT_ASSERT_NOT_NULL(test, p);
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, free_area, p));
-	return p + PAGE_SIZE;
-}
-
 static void fault_in_a_probed_instruction_is_fixed_up(struct kunit *test)
 {
-	void *bad = unmapped_address(test);
+	void *bad = kprobes_unmapped(test);
 	unsigned long value = 5;
 
 	if (!kprobes_insn_length((u8 *)kprobes_traced, 16))
@@ -437,7 +424,7 @@ static void fault_in_a_handler_is_fixed_up(struct kunit *test)
 	const struct kprobes_step *step = param_step(test);
 	struct probe *probe = probe_new(test, step->addr);
 
-	bad_address = unmapped_address(test);
+	bad_address = kprobes_unmapped(test);
 	fault_result = 0;
 	probe->on_hit = fault_in_handler;
 	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));

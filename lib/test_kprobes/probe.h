@@ -11,6 +11,7 @@
 #include <linux/delay.h>
 #include <linux/kprobes.h>
 #include <linux/preempt.h>
+#include <linux/vmalloc.h>
 
 #include "regs.h"
 #include "targets.h"
@@ -234,6 +235,27 @@ static inline int kprobes_watch_targets(struct kunit *test)
 static inline void kprobes_step_desc(const struct kprobes_step *step, char *desc)
 {
 	strscpy(desc, step->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+static inline void kprobes_vfree(void *area)
+{
+	vfree(area);
+}
+
+/* Freed when the test case ends */
+static inline void *kprobes_vmalloc(struct kunit *test, size_t size)
+{
+	void *area = vmalloc(size);
+
+	KUNIT_ASSERT_NOT_NULL(test, area);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, kprobes_vfree, area));
+	return area;
+}
+
+/* The guard page behind an area stays unmapped while that is not. */
+static inline void *kprobes_unmapped(struct kunit *test)
+{
+	return kprobes_vmalloc(test, PAGE_SIZE) + PAGE_SIZE;
 }
 
 /* How often the test itself has made all processors take notice of new text */
