@@ -9,10 +9,9 @@
  * alone, not from how the hits come about. Built-in only.
  */
 #include <linux/hrtimer.h>
-#include <linux/interrupt.h>
-#include <linux/irq_work.h>
 #include <linux/uaccess.h>
 
+#include "test_kprobes/levels.h"
 #include "test_kprobes/probe.h"
 
 /*
@@ -27,129 +26,13 @@
 #error "no places for these tests here"
 #endif
 
-/* Getting into a context */
-
-enum level { TASK, SOFTIRQ, HARDIRQ, NMI, LEVELS };
-
-static const char * const level_names[LEVELS] = { "task", "softirq", "interrupt", "NMI" };
-
-#define HAVE_NMI	__is_defined(KPROBES_HAVE_NMI)
-
-/* Whether there is such a context; softirqs are tasks in a real-time kernel. */
-static bool exists(enum level level)
-{
-	if (level == SOFTIRQ)
-		return !IS_ENABLED(CONFIG_PREEMPT_RT);
-	return level != NMI || HAVE_NMI;
-}
-
 static unsigned int levels_from(enum level level)
 {
 	unsigned int n = 0;
 
 	for (; level < LEVELS; level++)
-		n += exists(level);
+		n += level_exists(level);
 	return n;
-}
-
-/* What is to be done in a context once that arrives */
-static struct visit {
-	kprobes_work_t work;
-	bool done;
-} visits[LEVELS];
-
-static void arrive(enum level level)
-{
-	kprobes_work_t work = READ_ONCE(visits[level].work);
-
-	if (!work)
-		return;
-	WRITE_ONCE(visits[level].work, NULL);
-	work();
-	WRITE_ONCE(visits[level].done, true);
-}
-
-static void arrive_in_softirq(struct tasklet_struct *unused)
-{
-	arrive(SOFTIRQ);
-}
-
-static void arrive_in_hardirq(struct irq_work *unused)
-{
-	arrive(HARDIRQ);
-}
-
-static void arrive_in_nmi(void)
-{
-	arrive(NMI);
-}
-
-static DECLARE_TASKLET(softirq_visit, arrive_in_softirq);
-static struct irq_work hardirq_visit = IRQ_WORK_INIT_HARD(arrive_in_hardirq);
-
-static bool raise_softirq_visit(void)
-{
-	if (in_interrupt() || irqs_disabled())
-		return false;
-	local_bh_disable();
-	tasklet_schedule(&softirq_visit);
-	local_bh_enable();
-	return true;
-}
-
-static bool raise(enum level level)
-{
-	switch (level) {
-	case SOFTIRQ:
-		return raise_softirq_visit();
-	case HARDIRQ:
-		return irq_work_queue(&hardirq_visit);
-	case NMI:
-		return kprobes_raise_nmi(arrive_in_nmi);
-	default:
-		arrive(level);
-		return true;
-	}
-}
-
-static void expect_visit(enum level level, kprobes_work_t work)
-{
-	visits[level].done = false;
-	WRITE_ONCE(visits[level].work, work);
-}
-
-static bool wait_for_visit(enum level level)
-{
-	unsigned int us;
-
-	for (us = 0; us < 100000 && !READ_ONCE(visits[level].done); us++)
-		udelay(1);
-	/* One that comes too late has nothing to do any more. */
-	WRITE_ONCE(visits[level].work, NULL);
-	return READ_ONCE(visits[level].done);
-}
-
-/* Do @work in a context of that kind on top of this one; false if none came. */
-static bool go(enum level level, kprobes_work_t work)
-{
-	expect_visit(level, work);
-	if (raise(level))
-		return wait_for_visit(level);
-	WRITE_ONCE(visits[level].work, NULL);
-	return false;
-}
-
-/* The same from a handler, for which a trap may have masked interrupts. */
-static bool go_unmasked(enum level level, kprobes_work_t work)
-{
-	bool masked = irqs_disabled(), done;
-
-	if (masked)
-		local_irq_enable();
-	done = go(level, work);
-	if (masked)
-		local_irq_disable();
-	return done;
 }
 
 /* Places with a probe, by the way to its handlers */
@@ -324,18 +207,6 @@ static struct place *place_new_stepped(struct kunit *test)
 	return place;
 }
 
-static kprobe_opcode_t *running_addr(void)
-{
-	struct kprobe *running;
-	kprobe_opcode_t *addr;
-
-	preempt_disable();
-	running = kprobe_running();
-	addr = running ? running->addr : NULL;
-	preempt_enable();
-	return addr;
-}
-
 /* Chains */
 
 /**
@@ -377,9 +248,9 @@ static void chain_follow(struct link *link, struct link *next)
 	if (next->level == link->level)
 		chain_call();
 	else if (link->place->way == TRAP && next->level != NMI)
-		go_unmasked(next->level, chain_call);
+		level_run_unmasked(next->level, chain_call);
 	else
-		go(next->level, chain_call);
+		level_run(next->level, chain_call);
 }
 
 /* A handler at the end of the chain hits its own place, which is a miss. */
@@ -410,7 +281,7 @@ static void chain_post(struct kprobe *kp, struct pt_regs *regs, unsigned long fl
 /* Whether a context can be had on top of a handler */
 static bool can_come(struct place *place, enum level from, enum level to)
 {
-	if (!exists(from) || !exists(to))
+	if (!level_exists(from) || !level_exists(to))
 		return false;
 	if (from == NMI || to == NMI)
 		return true;
@@ -481,7 +352,7 @@ static void chain_run(struct kunit *test)
 
 	for (i = 0; i < chain.nr; i++)
 		place_forget_hits(chain.links[i].place);
-	KUNIT_EXPECT_TRUE_MSG(test, go(chain.links[0].level, chain_call), "%s", chain.name);
+	KUNIT_EXPECT_TRUE_MSG(test, level_run(chain.links[0].level, chain_call), "%s", chain.name);
 	for (i = 0; i < chain.nr; i++) {
 		chain_expect_link(test, i);
 		chain_expect_hits(test, chain.links[i].place);
@@ -578,7 +449,7 @@ static void hit_in_a_new_context_on_top_runs(struct kunit *test)
 		for (to = from + 1; to < LEVELS; to++)
 			rows += run_pair(test, below, from, above, to);
 	}
-	KUNIT_EXPECT_GE(test, rows, exists(SOFTIRQ) ? LEVELS - 1 : levels_from(HARDIRQ));
+	KUNIT_EXPECT_GE(test, rows, level_exists(SOFTIRQ) ? LEVELS - 1 : levels_from(HARDIRQ));
 }
 
 static void handler_that_enabled_interrupts_is_interrupted(struct kunit *test)
@@ -591,7 +462,8 @@ static void handler_that_enabled_interrupts_is_interrupted(struct kunit *test)
 		kunit_skip(test, "no interrupt comes in a handler here");
 	KUNIT_EXPECT_TRUE(test, run_pair(test, below, TASK, above, HARDIRQ));
 	KUNIT_EXPECT_FALSE(test, irqs_disabled());
-	KUNIT_EXPECT_EQ(test, exists(SOFTIRQ), run_pair(test, below, SOFTIRQ, above, HARDIRQ));
+	KUNIT_EXPECT_EQ(test, level_exists(SOFTIRQ),
+			run_pair(test, below, SOFTIRQ, above, HARDIRQ));
 }
 
 static const enum way ways[] = { TRAP, JUMP, FTRACE };
@@ -649,7 +521,7 @@ static void be_busy(void)
 	call_while_busy();
 	busy.running = running_addr();
 	for (level = busy.level + 1; level < LEVELS; level++)
-		busy.visits += exists(level) && go(level, call_while_busy);
+		busy.visits += level_exists(level) && level_run(level, call_while_busy);
 	kprobe_busy_end();
 	busy.afterwards = running_addr();
 	call_while_busy();
@@ -659,7 +531,7 @@ static void expect_busy(struct kunit *test, struct place *place, enum level leve
 {
 	place_forget_hits(place);
 	busy = (typeof(busy)) { .place = place, .level = level };
-	KUNIT_EXPECT_TRUE_MSG(test, go(level, be_busy), "%s", level_names[level]);
+	KUNIT_EXPECT_TRUE_MSG(test, level_run(level, be_busy), "%s", level_names[level]);
 	KUNIT_EXPECT_EQ_MSG(test, busy.visits, levels_from(level + 1), "%s", level_names[level]);
 	KUNIT_EXPECT_EQ_MSG(test, place->probe->hits, busy.visits + 1, "%s", level_names[level]);
 	KUNIT_EXPECT_EQ_MSG(test, place->probe->kp.nmissed, 2, "%s", level_names[level]);
@@ -674,7 +546,7 @@ static void busy_section_occupies_its_own_context_only(struct kunit *test)
 	enum level level;
 
 	for (level = TASK; level < LEVELS; level++) {
-		if (exists(level))
+		if (level_exists(level))
 			expect_busy(test, place, level);
 	}
 }
@@ -734,11 +606,11 @@ static void interrupt_the_step(void)
 	switch (meanwhile.level) {
 	case SOFTIRQ:
 		/* Run when this interrupt ends. */
-		expect_visit(SOFTIRQ, call_meanwhile);
+		visit_expect(SOFTIRQ, call_meanwhile);
 		tasklet_schedule(&softirq_visit);
 		break;
 	case NMI:
-		go(NMI, call_meanwhile);
+		level_run(NMI, call_meanwhile);
 		break;
 	default:
 		call_meanwhile();
@@ -748,15 +620,15 @@ static void interrupt_the_step(void)
 /* Comes as soon as the trap returns: at the copy of the probed instruction. */
 static int leave_an_interrupt_pending(struct probe *probe, struct pt_regs *regs)
 {
-	expect_visit(HARDIRQ, interrupt_the_step);
-	raise(HARDIRQ);
+	visit_expect(HARDIRQ, interrupt_the_step);
+	visit_raise(HARDIRQ);
 	return 0;
 }
 
 static bool wait_for_interrupts(void)
 {
-	return wait_for_visit(HARDIRQ) &&
-	       (meanwhile.level != SOFTIRQ || wait_for_visit(SOFTIRQ));
+	return visit_wait(HARDIRQ) &&
+	       (meanwhile.level != SOFTIRQ || visit_wait(SOFTIRQ));
 }
 
 /* True if the step was not over yet when it came, as it should be. */
@@ -800,7 +672,7 @@ static void hit_in_the_middle_of_a_step_runs(struct kunit *test)
 	meanwhile.place = above;
 	meanwhile.unmapped = kprobes_unmapped(test);
 	for (level = SOFTIRQ; level < LEVELS; level++) {
-		if (!exists(level))
+		if (!level_exists(level))
 			continue;
 		meanwhile.level = level;
 		expect_interrupted_steps(test, stepped);
@@ -843,7 +715,7 @@ static void storm_nmi_if_due(void)
 	if (now < storm.nmi_due)
 		return;
 	storm.nmi_due = now + STORM_NMI;
-	go(NMI, storm_in_nmi);
+	level_run(NMI, storm_in_nmi);
 }
 
 static enum hrtimer_restart storm_tick(struct hrtimer *timer)
@@ -943,14 +815,12 @@ static void storm_of_interrupts_is_counted_to_the_last(struct kunit *test)
 static int contexts_init(struct kunit *test)
 {
 	chain_start();
-	return kprobes_nmi_setup();
+	return levels_init();
 }
 
 static void contexts_exit(struct kunit *test)
 {
-	irq_work_sync(&hardirq_visit);
-	tasklet_kill(&softirq_visit);
-	kprobes_nmi_teardown();
+	levels_exit();
 }
 
 static struct kunit_case kprobes_contexts_cases[] = {

@@ -5,12 +5,11 @@
  */
 #include <linux/cpumask.h>
 #include <linux/delay.h>
-#include <linux/interrupt.h>
-#include <linux/irq_work.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/slab.h>
 
+#include "../../lib/test_kprobes/levels.h"
 #include "../../lib/test_kprobes/probe.h"
 #include "internal.h"
 
@@ -135,10 +134,6 @@ KUNIT_ARRAY_PARAM(kind, kinds, kind_desc);
 
 /* --- another CPU that hits it --- */
 
-enum context { TASK, SOFTIRQ, HARDIRQ, CONTEXTS };
-
-static const char * const context_names[CONTEXTS] = { "task", "softirq", "interrupt" };
-
 static u32 (*called)(u32 x);
 static bool was_called;
 
@@ -148,35 +143,18 @@ static void call(void)
 	WRITE_ONCE(was_called, true);
 }
 
-static void call_in_softirq(struct tasklet_struct *unused)
-{
-	call();
-}
-
-static void call_in_hardirq(struct irq_work *unused)
-{
-	call();
-}
-
-static DECLARE_TASKLET(call_tasklet, call_in_softirq);
-static struct irq_work call_irq_work = IRQ_WORK_INIT_HARD(call_in_hardirq);
-
 static int call_in(void *data)
 {
-	enum context context = (unsigned long)data;
+	enum level level = (unsigned long)data;
 
-	if (context == TASK)
-		call();
-	else if (context == SOFTIRQ)
-		tasklet_schedule(&call_tasklet);
-	else
-		irq_work_queue(&call_irq_work);
+	visit_expect(level, call);
+	visit_raise(level);
 	while (!READ_ONCE(was_called) || !kthread_should_stop())
 		usleep_range(100, 200);
 	return 0;
 }
 
-static struct task_struct *start_call(struct kunit *test, unsigned long context)
+static struct task_struct *start_call(struct kunit *test, unsigned long level)
 {
 	unsigned int cpu = cpumask_any_but(cpu_online_mask, raw_smp_processor_id());
 	struct task_struct *task;
@@ -185,7 +163,7 @@ static struct task_struct *start_call(struct kunit *test, unsigned long context)
 	WRITE_ONCE(ended, false);
 	WRITE_ONCE(was_called, false);
 	WRITE_ONCE(takes_time, true);
-	task = kthread_create(call_in, (void *)context, "kprobes_test");
+	task = kthread_create(call_in, (void *)level, "kprobes_test");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	kthread_bind(task, cpu);
 	wake_up_process(task);
@@ -200,7 +178,7 @@ static void wait_for(bool *flag)
 
 /* What the caller has been given back is overwritten at once. */
 static void expect_wait(struct kunit *test, const struct kind *kind, void *addr,
-			enum context context)
+			enum level level)
 {
 	union any_probe *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
 	struct task_struct *task;
@@ -209,12 +187,12 @@ static void expect_wait(struct kunit *test, const struct kind *kind, void *addr,
 	probe->kp.addr = addr;
 	KUNIT_ASSERT_EQ(test, 0, kind->add(probe));
 	wait_for_kprobe_optimizer();
-	task = start_call(test, context);
+	task = start_call(test, level);
 	wait_for(&began);
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(began));
 	kind->remove(probe);
 	KUNIT_EXPECT_TRUE_MSG(test, READ_ONCE(ended), "%s at %pS in %s context",
-			      kind->name, addr, context_names[context]);
+			      kind->name, addr, level_names[level]);
 	memset(probe, 0x6b, sizeof(*probe));
 	wait_for(&was_called);
 	kthread_stop(task);
@@ -222,11 +200,11 @@ static void expect_wait(struct kunit *test, const struct kind *kind, void *addr,
 
 static void expect_waits(struct kunit *test, u32 (*function)(u32 x), void *addr)
 {
-	enum context context;
+	enum level level;
 
 	called = function;
-	for (context = TASK; context < CONTEXTS; context++)
-		expect_wait(test, test->param_value, addr, context);
+	for (level = TASK; level <= HARDIRQ; level++)
+		expect_wait(test, test->param_value, addr, level);
 }
 
 /* The test and the other CPU's thread each keep to theirs. */

@@ -3,6 +3,8 @@
 #ifndef _LIB_TEST_KPROBES_CONTEXTS_ARM64_H
 #define _LIB_TEST_KPROBES_CONTEXTS_ARM64_H
 
+#define KPROBES_TRAP_INTERRUPTIBLE	KPROBES_HANDLER_MAY_UNMASK
+
 /* A branch is no landing pad, which BRK is. */
 static inline void *kprobes_trap_place(const struct kprobes_block *block)
 {

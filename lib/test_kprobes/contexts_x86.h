@@ -3,6 +3,9 @@
 #ifndef _LIB_TEST_KPROBES_CONTEXTS_X86_H
 #define _LIB_TEST_KPROBES_CONTEXTS_X86_H
 
+/* An interrupt comes in a breakpoint's handler if it is let in. */
+#define KPROBES_TRAP_INTERRUPTIBLE	true
+
 static inline void *kprobes_trap_place(const struct kprobes_block *block)
 {
 	return block->first;

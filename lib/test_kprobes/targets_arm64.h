@@ -29,7 +29,6 @@
  * kernel masks them by priority, an exception masks them by PSTATE all the same.
  */
 #define KPROBES_HANDLER_MAY_UNMASK	(!system_uses_irq_prio_masking())
-#define KPROBES_TRAP_INTERRUPTIBLE	KPROBES_HANDLER_MAY_UNMASK
 
 /* Whether the saved registers say that interrupts were on */
 static inline bool kprobes_interruptible(struct pt_regs *regs)

@@ -12,7 +12,6 @@
 #define KPROBES_RETURN_POPS	-1
 #define KPROBES_ENTRY_SYMBOL	""
 #define KPROBES_HANDLER_MAY_UNMASK	false
-#define KPROBES_TRAP_INTERRUPTIBLE	true
 #define KPROBES_SYNC_SYMBOL	NULL
 #define KPROBES_NO_RETURN_SYMBOL	NULL
 
@@ -41,7 +40,7 @@ static const struct kprobes_step kprobes_entries[] __maybe_unused = {
 #define KPROBES_BLOCK_INSNS	1
 #define KPROBES_BLOCK_INSN_SIZE	0
 
-static const struct kprobes_block kprobes_blocks[1];
+static const struct kprobes_block kprobes_blocks[1] __maybe_unused;
 
 #define KPROBES_REFUSED		(-EINVAL)
 #define KPROBES_OFF_BOUNDARY	(-EINVAL)

@@ -28,9 +28,8 @@
 /* Text that every kernel has and nobody may probe */
 #define KPROBES_ENTRY_SYMBOL	"asm_exc_int3"
 
-/* A breakpoint's handler runs as in an NMI, but an interrupt comes if it is let in */
+/* A breakpoint's handler runs as in an NMI. */
 #define KPROBES_HANDLER_MAY_UNMASK	false
-#define KPROBES_TRAP_INTERRUPTIBLE	true
 
 /* Whether the saved registers say that interrupts were on */
 static inline bool kprobes_interruptible(struct pt_regs *regs)
