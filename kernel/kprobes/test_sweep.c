@@ -11,6 +11,7 @@
  */
 #define pr_fmt(fmt) "kprobes_sweep: " fmt
 
+#include <linux/ftrace.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/moduleparam.h>
@@ -18,9 +19,6 @@
 #include <linux/kstrtox.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
-#include <linux/static_call.h>
-#include <linux/jump_label.h>
-#include <linux/ftrace.h>
 #include <asm/sections.h>
 
 #include "../../lib/test_kprobes/probe.h"
@@ -145,8 +143,7 @@ static bool others_patch(unsigned long addr)
 {
 	void *at = (void *)addr;
 
-	return jump_label_text_reserved(at, at) || static_call_text_reserved(at, at) ||
-	       ftrace_text_reserved(at, at);
+	return kprobes_is_patched(at) || ftrace_text_reserved(at, at);
 }
 
 static void compare_text(struct sweep *s)

@@ -342,9 +342,4 @@ static unsigned long (*const kprobes_patched[])(unsigned long x) = {
 #endif
 };
 
-static inline bool kprobes_is_patched(void *addr)
-{
-	return jump_label_text_reserved(addr, addr) || static_call_text_reserved(addr, addr);
-}
-
 #endif /* _LIB_TEST_KPROBES_JUMPS_X86_H */

@@ -156,6 +156,11 @@ static inline const struct kprobes_step *kprobes_find_step(const char *name)
 	return NULL;
 }
 
+/* Kinds that differ in the way to the handlers; not every architecture has them all. */
+static const char * const kprobes_common_steps[] __maybe_unused = {
+	"function entry", "untraced function entry", "plain instruction", "call",
+};
+
 static inline const struct kprobes_step *kprobes_need_step(struct kunit *test,
 							   const char *name)
 {

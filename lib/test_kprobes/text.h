@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which function an address is in. */
+/* Which function an address is in, and what else is there. */
 #ifndef _LIB_TEST_KPROBES_TEXT_H
 #define _LIB_TEST_KPROBES_TEXT_H
 
+#include <linux/jump_label.h>
 #include <linux/kallsyms.h>
 #include <linux/kernel.h>
+#include <linux/static_call.h>
 #include <linux/string.h>
 #include <linux/types.h>
 
@@ -26,6 +28,12 @@ static inline bool kprobes_within(void *function, unsigned long addr)
 	void *start = kprobes_function(function, &size);
 
 	return start && addr - (unsigned long)start < size;
+}
+
+/* Jump labels and static calls may be patched at any time; not for modules to ask. */
+static inline bool kprobes_is_patched(void *addr)
+{
+	return jump_label_text_reserved(addr, addr) || static_call_text_reserved(addr, addr);
 }
 
 #endif /* _LIB_TEST_KPROBES_TEXT_H */

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of handlers and what comes on top of them, by the kinds of
+ * instruction that every architecture has: whose handler is running is known, a
+ * hit by itself is missed, one in an interrupt is not, and interrupts are as the
+ * probed code had them. Built-in only.
+ *
+ * test_kprobes_contexts.c does the same by the ways to the handlers.
+ */
+#include "test_kprobes/levels.h"
+#include "test_kprobes/probe.h"
+
+KUNIT_ARRAY_PARAM(step, kprobes_steps_table, kprobes_step_desc);
+
+/* Who is running */
+
+static kprobe_opcode_t *seen_running;
+static u32 seen_flags;
+
+/* The compiler does not see who calls handlers. */
+static void note_running(void)
+{
+	WRITE_ONCE(seen_running, running_addr());
+}
+
+static int note_running_probe(struct probe *probe, struct pt_regs *regs)
+{
+	struct kprobe *running = kprobe_running();
+
+	note_running();
+	WRITE_ONCE(seen_flags, running ? running->flags : 0);
+	return 0;
+}
+
+static void running_probe_is_named_in_its_handler_only(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct probe *probe = probe_new(test, step->addr);
+
+	probe->on_hit = note_running_probe;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	WRITE_ONCE(seen_running, NULL);
+	kprobes_call_step(test, step);
+	KUNIT_EXPECT_PTR_EQ(test, READ_ONCE(seen_running), probe->kp.addr);
+	KUNIT_EXPECT_EQ(test, !!(READ_ONCE(seen_flags) & KPROBE_FLAG_ON_FUNC_ENTRY),
+			step->addr == step->call);
+	KUNIT_EXPECT_NULL(test, running_addr());
+}
+
+/* What handlers call, and what is called for them to run */
+static u32 (*inner_call)(u32 x), (*outer_call)(u32 x);
+
+static void call_inner(void)
+{
+	inner_call(1);
+}
+
+static void call_outer(void)
+{
+	outer_call(1);
+}
+
+static noinline __noclone u32 handler_place(u32 x)
+{
+	asm volatile("" : "+r" (x) : : "memory");
+	return x + 1;
+}
+
+static int note_running_after_a_miss(struct probe *probe, struct pt_regs *regs)
+{
+	call_inner();
+	note_running();
+	return 0;
+}
+
+static void running_probe_is_still_named_after_a_miss(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct probe *missed = probe_registered(test, step->addr);
+	struct probe *probe = probe_new(test, handler_place);
+
+	inner_call = step->call;
+	probe->on_hit = note_running_after_a_miss;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	WRITE_ONCE(seen_running, NULL);
+	handler_place(1);
+	KUNIT_EXPECT_EQ(test, missed->kp.nmissed, 1);
+	KUNIT_EXPECT_PTR_EQ(test, READ_ONCE(seen_running), probe->kp.addr);
+	KUNIT_EXPECT_NULL(test, running_addr());
+}
+
+static void busy_processor_misses_and_counts_hits(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct probe *probe = probe_registered(test, step->addr);
+	kprobe_opcode_t *running;
+
+	kprobe_busy_begin();
+	running = running_addr();
+	step->call(1);
+	kprobe_busy_end();
+	KUNIT_EXPECT_NOT_NULL(test, running);
+	KUNIT_EXPECT_EQ(test, probe->hits, 0);
+	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 1);
+	KUNIT_EXPECT_NULL(test, running_addr());
+	kprobes_call_step(test, step);
+	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
+}
+
+/* Which interrupts come is the probed code's business. */
+
+#ifdef KPROBES_HAVE_MASKING
+static void expect_masking(struct kunit *test)
+{
+	bool masked;
+	u32 flags;
+
+	KUNIT_ASSERT_FALSE(test, irqs_disabled());
+	flags = kprobes_masking(0);
+	masked = irqs_disabled();
+	if (masked)
+		local_irq_enable();
+	KUNIT_EXPECT_TRUE(test, kprobes_masked(flags));
+	KUNIT_EXPECT_FALSE(test, masked);
+}
+#endif
+
+static void masking_interrupts_can_be_probed(struct kunit *test)
+{
+#ifdef KPROBES_HAVE_MASKING
+	struct probe *mask = probe_new(test, kprobes_step_mask);
+	struct probe *unmask = probe_new(test, kprobes_step_unmask);
+	unsigned int i;
+
+	expect_masking(test);
+	KUNIT_ASSERT_EQ(test, 0, probe_register(mask));
+	KUNIT_ASSERT_EQ(test, 0, probe_register(unmask));
+	for (i = 0; i < 1000; i++)
+		expect_masking(test);
+	probe_unregister(mask);
+	probe_unregister(unmask);
+	mask->kp.post_handler = probe_post_handler;
+	unmask->kp.post_handler = probe_post_handler;
+	KUNIT_ASSERT_EQ(test, 0, probe_register_again(mask, kprobes_step_mask));
+	KUNIT_ASSERT_EQ(test, 0, probe_register_again(unmask, kprobes_step_unmask));
+	expect_masking(test);
+	KUNIT_EXPECT_EQ(test, mask->hits, 1001);
+	KUNIT_EXPECT_EQ(test, unmask->hits, 1001);
+	KUNIT_EXPECT_EQ(test, mask->posts, 1);
+	KUNIT_EXPECT_EQ(test, unmask->posts, 1);
+#else
+	kunit_skip(test, "no function that does that");
+#endif
+}
+
+static int hit_itself(struct probe *probe, struct pt_regs *regs)
+{
+	call_inner();
+	return 0;
+}
+
+static void interrupts_are_as_before_the_hit(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct probe *probe = probe_registered(test, step->addr);
+	unsigned long flags;
+	bool off;
+
+	probe->on_hit = hit_itself;
+	inner_call = step->call;
+	step->call(1);
+	KUNIT_EXPECT_FALSE(test, irqs_disabled());
+	local_irq_save(flags);
+	step->call(1);
+	off = irqs_disabled();
+	local_irq_restore(flags);
+	KUNIT_EXPECT_TRUE(test, off);
+	KUNIT_EXPECT_EQ(test, probe->hits, 2);
+	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 2);
+}
+
+/* Only the handler's own context is too busy for another hit. */
+
+static const struct nesting {
+	enum level outer, inner;
+} nestings[] = {
+	{ TASK, SOFTIRQ }, { TASK, HARDIRQ }, { TASK, NMI },
+	{ SOFTIRQ, HARDIRQ }, { SOFTIRQ, NMI }, { HARDIRQ, NMI },
+};
+
+static void nesting_desc(const struct nesting *nesting, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s over %s", level_names[nesting->inner],
+		 level_names[nesting->outer]);
+}
+
+KUNIT_ARRAY_PARAM(nesting, nestings, nesting_desc);
+
+static const struct nesting *need_nesting(struct kunit *test)
+{
+	const struct nesting *nesting = test->param_value;
+
+	if (!level_exists(nesting->outer) || !level_exists(nesting->inner))
+		kunit_skip(test, "there is no such context here");
+	return nesting;
+}
+
+static enum level inner_level;
+static bool inner_reached;
+
+/* An exception masks interrupts, and may be one that they are not to be let in on. */
+static bool run_over_this_handler(enum level level, kprobes_work_t work)
+{
+	if (level == NMI || !irqs_disabled())
+		return level_run(level, work);
+	return KPROBES_HANDLER_MAY_UNMASK && level_run_unmasked(level, work);
+}
+
+static int interrupt_this_handler(struct probe *probe, struct pt_regs *regs)
+{
+	if (probe->hits > 1)
+		return 0;
+	inner_reached = run_over_this_handler(inner_level, call_inner);
+	note_running();
+	return 0;
+}
+
+/* Ftrace calls with interrupts as they are. */
+static bool is_interruptible(struct probe *probe, enum level level)
+{
+	return level == NMI || KPROBES_HANDLER_MAY_UNMASK || kprobe_ftrace(&probe->kp);
+}
+
+/* Hit @below, and call @inner in an interrupt of its handler; false if none comes there. */
+static bool interrupt_handler(struct kunit *test, const struct nesting *nesting,
+			      struct probe *below, const struct kprobes_step *outer,
+			      const struct kprobes_step *inner)
+{
+	outer_call = outer->call;
+	inner_call = inner->call;
+	inner_level = nesting->inner;
+	inner_reached = false;
+	below->on_hit = interrupt_this_handler;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(below));
+	KUNIT_EXPECT_TRUE(test, level_run(nesting->outer, call_outer));
+	if (is_interruptible(below, inner_level))
+		KUNIT_EXPECT_TRUE_MSG(test, inner_reached, "over %s", outer->name);
+	KUNIT_EXPECT_NULL(test, running_addr());
+	return inner_reached;
+}
+
+static bool expect_hit_over_handler(struct kunit *test, const struct nesting *nesting,
+				    const struct kprobes_step *outer,
+				    const struct kprobes_step *inner)
+{
+	struct probe *above = probe_registered(test, inner->addr);
+	struct probe *below = probe_new(test, outer->addr);
+	bool reached;
+
+	above->on_hit = hit_itself;
+	reached = interrupt_handler(test, nesting, below, outer, inner);
+	KUNIT_EXPECT_EQ_MSG(test, above->hits, reached, "%s over %s", inner->name, outer->name);
+	KUNIT_EXPECT_EQ_MSG(test, above->kp.nmissed, reached, "%s over %s", inner->name,
+			    outer->name);
+	KUNIT_EXPECT_EQ(test, below->hits, 1);
+	KUNIT_EXPECT_EQ(test, below->kp.nmissed, 0);
+	KUNIT_EXPECT_PTR_EQ(test, READ_ONCE(seen_running), below->kp.addr);
+	probe_unregister(above);
+	probe_unregister(below);
+	return reached;
+}
+
+static void hit_in_an_interrupt_of_a_handler_is_not_lost(struct kunit *test)
+{
+	const struct nesting *nesting = need_nesting(test);
+	const struct kprobes_step *outer, *inner;
+	unsigned int i, j, arranged = 0;
+
+	for (i = 0; i < ARRAY_SIZE(kprobes_common_steps); i++) {
+		outer = kprobes_find_step(kprobes_common_steps[i]);
+		for (j = 0; j < ARRAY_SIZE(kprobes_common_steps); j++) {
+			inner = kprobes_find_step(kprobes_common_steps[j]);
+			if (outer && inner && outer->call != inner->call)
+				arranged += expect_hit_over_handler(test, nesting, outer, inner);
+		}
+	}
+	kunit_info(test, "%u combinations", arranged);
+	if (!arranged)
+		kunit_skip(test, "no such interrupt can come while a handler runs");
+}
+
+static bool expect_hit_over_itself(struct kunit *test, const struct nesting *nesting,
+				   const struct kprobes_step *step)
+{
+	struct probe *probe = probe_new(test, step->addr);
+	bool reached = interrupt_handler(test, nesting, probe, step, step);
+
+	KUNIT_EXPECT_EQ_MSG(test, probe->hits, 1 + reached, "%s", step->name);
+	KUNIT_EXPECT_EQ_MSG(test, probe->kp.nmissed, 0, "%s", step->name);
+	probe_unregister(probe);
+	return reached;
+}
+
+static void probe_itself_is_hit_again_in_an_interrupt_of_its_handler(struct kunit *test)
+{
+	const struct nesting *nesting = need_nesting(test);
+	const struct kprobes_step *step;
+	unsigned int i, arranged = 0;
+
+	for (i = 0; i < ARRAY_SIZE(kprobes_common_steps); i++) {
+		step = kprobes_find_step(kprobes_common_steps[i]);
+		if (step)
+			arranged += expect_hit_over_itself(test, nesting, step);
+	}
+	if (!arranged)
+		kunit_skip(test, "no such interrupt can come while a handler runs");
+}
+
+static int nesting_init(struct kunit *test)
+{
+	kprobes_watch_targets(test);
+	kprobes_text_watch(test, handler_place);
+	return levels_init();
+}
+
+static void nesting_exit(struct kunit *test)
+{
+	levels_exit();
+}
+
+static struct kunit_case kprobes_nesting_cases[] = {
+	KUNIT_CASE_PARAM(running_probe_is_named_in_its_handler_only, step_gen_params),
+	KUNIT_CASE_PARAM(running_probe_is_still_named_after_a_miss, step_gen_params),
+	KUNIT_CASE_PARAM(busy_processor_misses_and_counts_hits, step_gen_params),
+	KUNIT_CASE(masking_interrupts_can_be_probed),
+	KUNIT_CASE_PARAM(interrupts_are_as_before_the_hit, step_gen_params),
+	KUNIT_CASE_PARAM(hit_in_an_interrupt_of_a_handler_is_not_lost, nesting_gen_params),
+	KUNIT_CASE_PARAM(probe_itself_is_hit_again_in_an_interrupt_of_its_handler,
+			 nesting_gen_params),
+	{}
+};
+
+static struct kunit_suite kprobes_nesting_suite = {
+	.name = "kprobes_nesting",
+	.init = nesting_init,
+	.exit = nesting_exit,
+	.test_cases = kprobes_nesting_cases,
+};
+
+kunit_test_suite(kprobes_nesting_suite);
