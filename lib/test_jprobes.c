@@ -829,18 +829,10 @@ static void jprobe_off_the_entry_is_refused_and_not_changed(struct kunit *test)
 	expect_refused(test, jprobe_new(test, step->addr, handler_0), -EINVAL);
 }
 
-static noinline u32 not_for_probes(u32 x)
-{
-	asm volatile("" : "+r" (x) : : "memory");
-	return x;
-}
-
-NOKPROBE_SYMBOL(not_for_probes);
-
 static void function_not_for_probes_is_refused_and_nothing_changed(struct kunit *test)
 {
-	kprobes_text_watch(test, not_for_probes);
-	expect_refused(test, jprobe_new(test, not_for_probes, handler_0), -EINVAL);
+	kprobes_text_watch(test, kprobes_forbidden);
+	expect_refused(test, jprobe_new(test, kprobes_forbidden, handler_0), -EINVAL);
 }
 
 static void same_jprobe_is_refused_twice(struct kunit *test)
@@ -854,7 +846,7 @@ static void same_jprobe_is_refused_twice(struct kunit *test)
 
 static void batch_is_registered_as_a_whole_or_not_at_all(struct kunit *test)
 {
-	void *const bad[] = { (void *)1, not_for_probes };
+	void *const bad[] = { (void *)1, kprobes_forbidden };
 	struct jprobe *jps[CROWD];
 	unsigned int i;
 

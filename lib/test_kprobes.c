@@ -7,7 +7,6 @@
  * text of all targets is compared with what it was before.
  */
 #include <linux/errno.h>
-#include <linux/mm.h>
 #include <linux/slab.h>
 
 #include "test_kprobes/probe.h"
@@ -16,16 +15,11 @@
 KUNIT_ARRAY_PARAM(step, kprobes_steps_table, kprobes_step_desc);
 KUNIT_ARRAY_PARAM(entry, kprobes_entries, kprobes_step_desc);
 
-static const struct kprobes_step *param_step(struct kunit *test)
-{
-	return test->param_value;
-}
-
 /* Handlers */
 
 static void pre_handler_runs_before_the_instruction(struct kunit *test)
 {
-	const struct kprobes_step *step = param_step(test);
+	const struct kprobes_step *step = test->param_value;
 	struct probe *probe = probe_registered(test, step->addr);
 
 	kprobes_call_step(test, step);
@@ -44,7 +38,7 @@ static void pre_handler_runs_before_the_instruction(struct kunit *test)
 
 static void post_handler_runs_after_the_instruction(struct kunit *test)
 {
-	const struct kprobes_step *step = param_step(test);
+	const struct kprobes_step *step = test->param_value;
 	struct probe *probe = probe_new(test, step->addr);
 
 	probe->kp.post_handler = probe_post_handler;
@@ -61,7 +55,7 @@ static void post_handler_runs_after_the_instruction(struct kunit *test)
 
 static void any_handler_may_be_null(struct kunit *test)
 {
-	const struct kprobes_step *step = param_step(test);
+	const struct kprobes_step *step = test->param_value;
 	struct probe *probe = probe_new(test, step->addr);
 
 	probe->kp.pre_handler = NULL;
@@ -85,7 +79,7 @@ static int note_argument(struct probe *probe, struct pt_regs *regs)
 
 static void handler_sees_the_arguments_at_a_function_entry(struct kunit *test)
 {
-	const struct kprobes_step *step = param_step(test);
+	const struct kprobes_step *step = test->param_value;
 	struct probe *probe;
 
 	kprobes_need_arguments(test);
@@ -103,7 +97,7 @@ static int change_argument(struct probe *probe, struct pt_regs *regs)
 
 static void probed_code_sees_a_changed_argument(struct kunit *test)
 {
-	const struct kprobes_step *step = param_step(test);
+	const struct kprobes_step *step = test->param_value;
 	struct pt_regs regs = {};
 	struct probe *probe;
 
@@ -164,7 +158,7 @@ static int redirect(struct probe *probe, struct pt_regs *regs)
 
 static void pre_handler_replaces_a_function(struct kunit *test)
 {
-	const struct kprobes_step *step = param_step(test);
+	const struct kprobes_step *step = test->param_value;
 	struct probe *probe = probe_new(test, step->call);
 
 	probe->on_hit = redirect;
@@ -215,7 +209,7 @@ static void crowd_register(struct kunit *test, struct probe **crowd, void *addr)
 
 static void handlers_at_one_address_run_newest_first(struct kunit *test)
 {
-	const struct kprobes_step *step = param_step(test);
+	const struct kprobes_step *step = test->param_value;
 	struct probe *crowd[CROWD];
 	unsigned int i;
 
@@ -252,7 +246,7 @@ static void probes_at_one_address_leave_in_any_order(struct kunit *test)
 	static const u8 orders[][CROWD] = {
 		{ 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 },
 	};
-	const struct kprobes_step *step = param_step(test);
+	const struct kprobes_step *step = test->param_value;
 	struct probe *crowd[CROWD];
 	unsigned int order, i;
 
@@ -267,7 +261,7 @@ static void probes_at_one_address_leave_in_any_order(struct kunit *test)
 
 static void pre_handler_stops_the_older_ones(struct kunit *test)
 {
-	const struct kprobes_step *step = param_step(test);
+	const struct kprobes_step *step = test->param_value;
 	struct probe *crowd[CROWD];
 
 	crowd_register(test, crowd, step->call);
@@ -285,7 +279,7 @@ static void pre_handler_stops_the_older_ones(struct kunit *test)
  */
 static void post_handler_comes_and_goes(struct kunit *test)
 {
-	const struct kprobes_step *step = param_step(test);
+	const struct kprobes_step *step = test->param_value;
 	struct probe *probe[2] = {
 		probe_new(test, step->addr), probe_new(test, step->addr),
 	};
@@ -407,7 +401,7 @@ static void make_every_move(struct kunit *test, const struct kprobes_step *step,
 
 static void only_enabled_probes_are_hit(struct kunit *test)
 {
-	const struct kprobes_step *step = param_step(test);
+	const struct kprobes_step *step = test->param_value;
 	struct probe *mover = probe_new(test, step->addr);
 	struct probe *other = probe_new(test, step->addr);
 	enum presence mover_is, other_is;
@@ -420,7 +414,7 @@ static void only_enabled_probes_are_hit(struct kunit *test)
 
 static void disabled_place_has_its_own_text_again(struct kunit *test)
 {
-	const struct kprobes_step *step = param_step(test);
+	const struct kprobes_step *step = test->param_value;
 	struct kprobes_text *text = kprobes_text_watch(test, step->addr);
 	struct probe *probe = probe_registered(test, step->addr);
 
@@ -489,7 +483,7 @@ static bool seen_as_registered(struct kprobe *kp)
 
 static void registered_probe_is_on_a_list(struct kunit *test)
 {
-	const struct kprobes_step *step = param_step(test);
+	const struct kprobes_step *step = test->param_value;
 	struct probe *first = probe_registered(test, step->addr);
 	struct probe *second = probe_registered(test, step->addr);
 
@@ -498,14 +492,6 @@ static void registered_probe_is_on_a_list(struct kunit *test)
 }
 
 /* Refusals */
-
-static noinline u32 not_for_probes(u32 x)
-{
-	asm volatile("" : "+r" (x) : : "memory");
-	return x;
-}
-
-NOKPROBE_SYMBOL(not_for_probes);
 
 static noinline u32 __kprobes in_the_kprobes_section(u32 x)
 {
@@ -592,10 +578,10 @@ static const struct refusal refusals[] = {
 	{ "freed vmalloc", -ENOENT, .make = address_freed_from_vmalloc },
 	{ "constant data", -EINVAL, -ENOENT, AT(constant_data) },
 	{ "writable data", -EINVAL, -ENOENT, AT(writable_data) },
-	{ "NOKPROBE_SYMBOL() function", -EINVAL, TEXT(not_for_probes) },
+	{ "NOKPROBE_SYMBOL() function", -EINVAL, TEXT(kprobes_forbidden) },
 	{ "function in __kprobes", -EINVAL, TEXT(in_the_kprobes_section) },
 	{ "noinstr function", -EINVAL, TEXT(not_for_instrumentation) },
-	{ "blacklisted name", -EINVAL, .symbol = "not_for_probes" },
+	{ "blacklisted name", -EINVAL, .symbol = "kprobes_forbidden" },
 	{ "way of a trap to its probe", -EINVAL, .symbol = "get_kprobe" },
 	{ "entry code", -EINVAL, -ENOENT, .symbol = KPROBES_ENTRY_SYMBOL },
 };
@@ -606,16 +592,6 @@ static void refusal_desc(const struct refusal *refusal, char *desc)
 }
 
 KUNIT_ARRAY_PARAM(refusal, refusals, refusal_desc);
-
-static void expect_reusable(struct kunit *test, struct probe *probe)
-{
-	KUNIT_EXPECT_TRUE(test, list_empty(&probe->kp.list));
-	probe_reset(probe, kprobes_untraced);
-	KUNIT_EXPECT_EQ(test, 0, probe_register(probe));
-	kprobes_untraced(1);
-	KUNIT_EXPECT_EQ(test, probe->hits, 1);
-	probe_unregister(probe);
-}
 
 static void bad_target_is_refused(struct kunit *test)
 {
@@ -632,12 +608,12 @@ static void bad_target_is_refused(struct kunit *test)
 	if (ret != refusal->or_errno || !ret)
 		KUNIT_EXPECT_EQ(test, ret, refusal->errno);
 	probe_unregister(probe);
-	expect_reusable(test, probe);
+	probe_expect_reusable(test, probe);
 }
 
 static void same_struct_is_refused_twice(struct kunit *test)
 {
-	const struct kprobes_step *step = param_step(test);
+	const struct kprobes_step *step = test->param_value;
 	struct probe *probe = probe_registered(test, step->addr);
 	struct probe *neighbour = probe_registered(test, step->addr);
 
@@ -658,7 +634,7 @@ static void unregistered_probe_cannot_be_switched(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, -EINVAL, enable_kprobe(&probe->kp));
 	KUNIT_EXPECT_EQ(test, -EINVAL, disable_kprobe(&probe->kp));
-	expect_reusable(test, probe);
+	probe_expect_reusable(test, probe);
 }
 
 static void only_the_disabled_flag_is_taken_from_the_user(struct kunit *test)
@@ -673,161 +649,6 @@ static void only_the_disabled_flag_is_taken_from_the_user(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 0);
 	kprobes_untraced(1);
 	KUNIT_EXPECT_EQ(test, probe->hits, 1);
-}
-
-/* Batches */
-
-#define BATCH	ARRAY_SIZE(kprobes_steps_table)
-
-struct batch {
-	struct probe *probe[BATCH];
-	struct kprobe *kps[BATCH];
-	unsigned int num;
-};
-
-static void batch_drop(void *data)
-{
-	struct batch *batch = data;
-
-	if (batch->num)
-		unregister_kprobes(batch->kps, batch->num);
-	batch->num = 0;
-}
-
-static struct batch *batch_new(struct kunit *test)
-{
-	struct batch *batch = kunit_kzalloc(test, sizeof(*batch), GFP_KERNEL);
-	unsigned int i;
-
-	KUNIT_ASSERT_NOT_NULL(test, batch);
-	for (i = 0; i < BATCH; i++) {
-		batch->probe[i] = probe_new(test, NULL);
-		batch->kps[i] = &batch->probe[i]->kp;
-	}
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, batch_drop, batch));
-	return batch;
-}
-
-static void batch_reset(struct batch *batch)
-{
-	unsigned int i;
-
-	for (i = 0; i < BATCH; i++)
-		probe_reset(batch->probe[i], kprobes_steps_table[i].addr);
-}
-
-static int batch_register(struct batch *batch, unsigned int num)
-{
-	int ret = register_kprobes(batch->kps, num);
-
-	batch->num = ret ? 0 : num;
-	return ret;
-}
-
-static void batch_call(struct kunit *test, struct batch *batch)
-{
-	unsigned int i;
-
-	for (i = 0; i < BATCH; i++) {
-		unsigned int before = batch->probe[i]->hits;
-
-		kprobes_call_step(test, &kprobes_steps_table[i]);
-		KUNIT_EXPECT_EQ_MSG(test, batch->probe[i]->hits - before,
-				    i < batch->num ? KPROBES_CALLS : 0,
-				    "probe %u of %u", i, batch->num);
-	}
-}
-
-static void batch_of_any_size_is_registered(struct kunit *test)
-{
-	struct batch *batch = batch_new(test);
-	unsigned int num;
-
-	for (num = 1; num <= BATCH; num++) {
-		batch_reset(batch);
-		KUNIT_ASSERT_EQ(test, 0, batch_register(batch, num));
-		batch_call(test, batch);
-		batch_drop(batch);
-		batch_call(test, batch);
-	}
-}
-
-static void failure_in_a_batch_undoes_it_all(struct kunit *test)
-{
-	struct batch *batch = batch_new(test);
-	unsigned int bad;
-
-	for (bad = 0; bad < BATCH; bad++) {
-		unsigned int i;
-
-		batch_reset(batch);
-		batch->kps[bad]->addr = bad & 1 ? NULL : (void *)not_for_probes;
-		batch->kps[bad]->symbol_name = bad & 1 ? "no_such_function_anywhere" : NULL;
-		KUNIT_EXPECT_EQ(test, bad & 1 ? -ENOENT : -EINVAL, batch_register(batch, BATCH));
-		batch_call(test, batch);
-
-		batch_reset(batch);
-		KUNIT_ASSERT_EQ(test, 0, batch_register(batch, BATCH));
-		for (i = 0; i < BATCH; i++)
-			KUNIT_EXPECT_FALSE(test, kprobe_disabled(batch->kps[i]));
-		batch_drop(batch);
-	}
-}
-
-/* Those of a batch that are not ftrace's, whose patching is not ours to count. */
-static unsigned int batch_of_breakpoints(struct batch *batch)
-{
-	unsigned int i, num = 0;
-
-	for (i = 0; i < BATCH; i++) {
-		if (kprobes_steps_table[i].addr == kprobes_traced)
-			continue;
-		probe_reset(batch->probe[num], kprobes_steps_table[i].addr);
-		num++;
-	}
-	return num;
-}
-
-static void batch_patches_the_text_once(struct kunit *test)
-{
-	struct batch *batch = batch_new(test);
-	unsigned int num = batch_of_breakpoints(batch);
-
-	syncs_count(test);
-	KUNIT_ASSERT_GT(test, num, 2);
-	KUNIT_ASSERT_EQ(test, 0, batch_register(batch, num));
-	KUNIT_EXPECT_EQ(test, syncs, 1);
-	batch_drop(batch);
-	KUNIT_EXPECT_EQ(test, syncs, 2);
-
-	/* One that fails at its end has not touched the text at all. */
-	batch_of_breakpoints(batch);
-	batch->kps[num - 1]->addr = (void *)not_for_probes;
-	KUNIT_EXPECT_EQ(test, -EINVAL, batch_register(batch, num));
-	KUNIT_EXPECT_EQ(test, syncs, 2);
-}
-
-static void empty_batch_is_refused(struct kunit *test)
-{
-	struct batch *batch = batch_new(test);
-
-	batch_reset(batch);
-	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(batch->kps, 0));
-	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(batch->kps, -1));
-	unregister_kprobes(batch->kps, 0);
-	unregister_kprobes(batch->kps, -1);
-	batch_call(test, batch);
-}
-
-static void one_struct_twice_in_a_batch_is_refused(struct kunit *test)
-{
-	struct probe *probe = probe_new(test, kprobes_untraced);
-	struct kprobe *twice[] = { &probe->kp, &probe->kp };
-
-	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(twice, 2));
-	kprobes_untraced(1);
-	KUNIT_EXPECT_EQ(test, probe->hits, 0);
-	expect_reusable(test, probe);
 }
 
 /* Hits that are missed */
@@ -876,7 +697,7 @@ static void expect_missed_inside(struct kunit *test, const struct kprobes_step *
 /* Which kinds of probe meet does matter, so all pairs of them do. */
 static void hit_inside_a_handler_is_missed_and_counted(struct kunit *test)
 {
-	const struct kprobes_step *outer = param_step(test);
+	const struct kprobes_step *outer = test->param_value;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(kprobes_steps_table); i++) {
@@ -885,35 +706,39 @@ static void hit_inside_a_handler_is_missed_and_counted(struct kunit *test)
 	}
 }
 
-static void hit_of_the_probe_by_its_own_handler_is_missed(struct kunit *test)
+/* A handler of the probe calls what it is called for. */
+static void expect_own_hits_missed(struct kunit *test, struct probe *probe)
 {
-	const struct kprobes_step *step = param_step(test);
-	struct probe *probe = probe_new(test, step->addr);
+	const struct kprobes_step *step = test->param_value;
 
-	probe->on_hit = call_nested;
 	nested_call = step->call;
 	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
 	kprobes_call_step(test, step);
 	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
 	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, KPROBES_CALLS);
+}
+
+static void hit_of_the_probe_by_its_own_handler_is_missed(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct probe *probe = probe_new(test, step->addr);
+
+	probe->on_hit = call_nested;
+	expect_own_hits_missed(test, probe);
 }
 
 static void hit_inside_a_post_handler_is_missed_and_counted(struct kunit *test)
 {
-	const struct kprobes_step *step = param_step(test);
+	const struct kprobes_step *step = test->param_value;
 	struct probe *probe = probe_new(test, step->addr);
 
 	probe->kp.post_handler = call_nested_afterwards;
-	nested_call = step->call;
-	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
-	kprobes_call_step(test, step);
-	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
-	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, KPROBES_CALLS);
+	expect_own_hits_missed(test, probe);
 }
 
 static void disabled_probe_is_neither_hit_nor_missed(struct kunit *test)
 {
-	const struct kprobes_step *step = param_step(test);
+	const struct kprobes_step *step = test->param_value;
 	struct probe *probe = probe_new(test, step->addr);
 	struct probe *sleeper = probe_registered(test, step->addr);
 
@@ -951,7 +776,7 @@ static noinline __noclone void kprobes_test_callers_caller(struct kunit *test,
 
 static void stack_trace_in_a_handler_reaches_the_callers(struct kunit *test)
 {
-	const struct kprobes_step *step = param_step(test);
+	const struct kprobes_step *step = test->param_value;
 	struct probe *probe = probe_new(test, step->addr);
 
 	probe->on_hit = note_trace;
@@ -960,112 +785,6 @@ static void stack_trace_in_a_handler_reaches_the_callers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, trace_count(&trace, kprobes_test_callers_caller), 1);
 	if (step->addr == step->call ? KPROBES_TRACE_AT_ENTRY : KPROBES_TRACE_WITHOUT_FRAME)
 		KUNIT_EXPECT_EQ(test, trace_count(&trace, kprobes_test_caller), 1);
-}
-
-/* Large numbers */
-
-#define MANY	(KPROBES_BLOCKS * KPROBES_BLOCK_INSNS)
-
-struct counter {
-	struct kprobe kp;
-	unsigned int hits;
-};
-
-struct many {
-	struct counter *counters;
-	struct kprobe **kps;
-	bool live;
-};
-
-static int count_hit(struct kprobe *kp, struct pt_regs *regs)
-{
-	container_of(kp, struct counter, kp)->hits++;
-	return 0;
-}
-
-static void many_drop(void *data)
-{
-	struct many *many = data;
-
-	if (many->live)
-		unregister_kprobes(many->kps, MANY);
-	many->live = false;
-	kvfree(many->kps);
-	kvfree(many->counters);
-}
-
-static struct many *many_new(struct kunit *test)
-{
-	struct many *many = kunit_kzalloc(test, sizeof(*many), GFP_KERNEL);
-	unsigned int i;
-
-	KUNIT_ASSERT_NOT_NULL(test, many);
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, many_drop, many));
-	many->counters = kvcalloc(MANY, sizeof(*many->counters), GFP_KERNEL);
-	many->kps = kvcalloc(MANY, sizeof(*many->kps), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, many->counters);
-	KUNIT_ASSERT_NOT_NULL(test, many->kps);
-	for (i = 0; i < MANY; i++) {
-		struct counter *counter = &many->counters[i];
-
-		counter->kp.addr = kprobes_blocks[i / KPROBES_BLOCK_INSNS].first +
-				   i % KPROBES_BLOCK_INSNS * KPROBES_BLOCK_INSN_SIZE;
-		counter->kp.pre_handler = count_hit;
-		many->kps[i] = &counter->kp;
-	}
-	return many;
-}
-
-static void blocks_call(struct kunit *test)
-{
-	unsigned int i;
-
-	for (i = 0; i < KPROBES_BLOCKS; i++)
-		KUNIT_EXPECT_EQ(test, kprobes_blocks[i].call(i), i + KPROBES_BLOCK_INSNS);
-}
-
-static void thousands_of_probes_are_each_hit_once(struct kunit *test)
-{
-	unsigned int i, wrong = 0;
-	struct many *many;
-
-	if (!MANY)
-		kunit_skip(test, "no blocks among the targets");
-	for (i = 0; i < KPROBES_BLOCKS; i++)
-		kprobes_text_watch(test, kprobes_blocks[i].first);
-	many = many_new(test);
-
-	KUNIT_ASSERT_EQ(test, 0, register_kprobes(many->kps, MANY));
-	many->live = true;
-	blocks_call(test);
-	for (i = 0; i < MANY; i++)
-		wrong += many->counters[i].hits != 1 || many->counters[i].kp.nmissed;
-	KUNIT_EXPECT_EQ(test, wrong, 0);
-
-	unregister_kprobes(many->kps, MANY);
-	many->live = false;
-	blocks_call(test);
-	for (i = 0; i < MANY; i++)
-		wrong += many->counters[i].hits != 1;
-	KUNIT_EXPECT_EQ(test, wrong, 0);
-}
-
-static void thousands_of_probes_take_few_patches(struct kunit *test)
-{
-	struct many *many;
-
-	if (!MANY)
-		kunit_skip(test, "no blocks among the targets");
-	many = many_new(test);
-	syncs_count(test);
-	KUNIT_ASSERT_EQ(test, 0, register_kprobes(many->kps, MANY));
-	many->live = true;
-	KUNIT_EXPECT_LE(test, syncs, MANY / 32);
-	syncs = 0;
-	unregister_kprobes(many->kps, MANY);
-	many->live = false;
-	KUNIT_EXPECT_LE(test, syncs, MANY / 32);
-	kunit_info(test, "%u probes registered, %u interruptions to unregister", MANY, syncs);
 }
 
 static struct kunit_case kprobes_test_cases[] = {
@@ -1091,18 +810,11 @@ static struct kunit_case kprobes_test_cases[] = {
 	KUNIT_CASE_PARAM(same_struct_is_refused_twice, step_gen_params),
 	KUNIT_CASE(unregistered_probe_cannot_be_switched),
 	KUNIT_CASE(only_the_disabled_flag_is_taken_from_the_user),
-	KUNIT_CASE(batch_of_any_size_is_registered),
-	KUNIT_CASE(failure_in_a_batch_undoes_it_all),
-	KUNIT_CASE(batch_patches_the_text_once),
-	KUNIT_CASE(empty_batch_is_refused),
-	KUNIT_CASE(one_struct_twice_in_a_batch_is_refused),
 	KUNIT_CASE_PARAM(hit_inside_a_handler_is_missed_and_counted, step_gen_params),
 	KUNIT_CASE_PARAM(hit_of_the_probe_by_its_own_handler_is_missed, step_gen_params),
 	KUNIT_CASE_PARAM(hit_inside_a_post_handler_is_missed_and_counted, step_gen_params),
 	KUNIT_CASE_PARAM(disabled_probe_is_neither_hit_nor_missed, step_gen_params),
 	KUNIT_CASE_PARAM(stack_trace_in_a_handler_reaches_the_callers, step_gen_params),
-	KUNIT_CASE_SLOW(thousands_of_probes_are_each_hit_once),
-	KUNIT_CASE_SLOW(thousands_of_probes_take_few_patches),
 	{}
 };
 

@@ -242,6 +242,17 @@ static inline void kprobes_step_desc(const struct kprobes_step *step, char *desc
 	strscpy(desc, step->name, KUNIT_PARAM_DESC_SIZE);
 }
 
+/* One that was refused, or that has left */
+static inline void probe_expect_reusable(struct kunit *test, struct probe *probe)
+{
+	KUNIT_EXPECT_TRUE(test, list_empty(&probe->kp.list));
+	probe_reset(probe, kprobes_untraced);
+	KUNIT_EXPECT_EQ(test, 0, probe_register(probe));
+	kprobes_untraced(1);
+	KUNIT_EXPECT_EQ(test, probe->hits, 1);
+	probe_unregister(probe);
+}
+
 static inline void kprobes_vfree(void *area)
 {
 	vfree(area);

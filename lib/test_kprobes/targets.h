@@ -12,6 +12,7 @@
 #define _LIB_TEST_KPROBES_TARGETS_H
 
 #include <linux/compiler.h>
+#include <linux/kprobes.h>
 #include <linux/linkage.h>
 #include <linux/objtool.h>
 #include <linux/ptrace.h>
@@ -64,6 +65,15 @@ static noinline __noclone notrace u32 kprobes_untraced(u32 x)
 	asm volatile("" : "+r" (x) : : "memory");
 	return kprobes_expected(x);
 }
+
+/* What nobody may probe, the tests neither. */
+static noinline __noclone u32 kprobes_forbidden(u32 x)
+{
+	asm volatile("" : "+r" (x) : : "memory");
+	return x;
+}
+
+NOKPROBE_SYMBOL(kprobes_forbidden);
 
 typedef void (*kprobes_work_t)(void);
 
