@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* arm64 half of test_optimize.c: see there */
+/* arm64 half of kernel/kprobes/test_optimize.h: see there */
 #ifndef _LIB_TEST_KPROBES_JUMPS_ARM64_H
 #define _LIB_TEST_KPROBES_JUMPS_ARM64_H
 
@@ -8,11 +8,6 @@
 #include <asm/insn.h>
 #include <asm/patching.h>
 #include <asm/ptrace.h>
-
-#define KPROBES_JUMP_LENGTH	AARCH64_INSN_SIZE
-
-/* Most of executable memory that a site with a jump may take */
-#define KPROBES_JUMP_MEMORY	96
 
 #define KPROBES_LANDING_PAD	AARCH64_INSN_SIZE
 
@@ -206,21 +201,5 @@ static const struct kprobes_jump kprobes_jumps[] = {
 /* Each instruction sets a bit of the result. */
 KPROBES_JUMP(kprobes_jump_bits,
 	     "add x0, x0, #1; add x0, x0, #2; add x0, x0, #4; add x0, x0, #8; add x0, x0, #16");
-
-/* --- where no jump may be --- */
-
-KPROBES_JUMP(kprobes_jump_bti_c, "hint #34");
-KPROBES_JUMP(kprobes_jump_bti_j, "hint #36");
-KPROBES_JUMP(kprobes_jump_bti_jc, "hint #38");
-KPROBES_JUMP(kprobes_jump_paciasp, "hint #25; hint #29");
-KPROBES_JUMP(kprobes_jump_pacibsp, "hint #27; hint #31");
-
-static const struct kprobes_jump kprobes_no_jumps[] = {
-	{ "bti c", kprobes_jump_bti_c, 0, "pad" },
-	{ "bti j", kprobes_jump_bti_j, 0, "pad" },
-	{ "bti jc", kprobes_jump_bti_jc, 0, "pad" },
-	{ "paciasp", kprobes_jump_paciasp, 0, "pad" },
-	{ "pacibsp", kprobes_jump_pacibsp, 0, "pad" },
-};
 
 #endif /* _LIB_TEST_KPROBES_JUMPS_ARM64_H */

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* x86 half of test_optimize.c: see there */
+/* x86 half of kernel/kprobes/test_optimize.h: see there */
 #ifndef _LIB_TEST_KPROBES_JUMPS_X86_H
 #define _LIB_TEST_KPROBES_JUMPS_X86_H
 
-#include <linux/jump_label.h>
-#include <linux/mutex.h>
-#include <linux/static_call.h>
 #include <linux/unaligned.h>
 #include <asm/asm.h>
 #include <asm/frame.h>
@@ -13,13 +10,6 @@
 #include <asm/nospec-branch.h>
 #include <asm/processor-flags.h>
 #include <asm/text-patching.h>
-
-/* A jump covers instructions that have no probe. */
-#define KPROBES_JUMP_COVERS	1
-#define KPROBES_JUMP_LENGTH	JMP32_INSN_SIZE
-
-/* Most of executable memory that a site with a jump may take */
-#define KPROBES_JUMP_MEMORY	192
 
 #define KPROBES_LANDING_PAD	(IS_ENABLED(CONFIG_X86_KERNEL_IBT) ? ENDBR_INSN_SIZE : 0)
 #define KPROBES_FRAME_INSNS	(IS_ENABLED(CONFIG_FRAME_POINTER) ? 2 : 0)
@@ -271,75 +261,5 @@ static const struct kprobes_jump kprobes_jumps[] = {
 /* Each instruction sets a bit of the result. */
 KPROBES_JUMP(kprobes_jump_bits,
 	     "add $1, %al; add $2, %al; add $4, %al; add $8, %al; add $16, %al");
-
-/* --- where no jump may be --- */
-
-KPROBES_JUMP(kprobes_jump_target, "je 1f; nop; 1: add $1, %eax; add $1, %eax");
-KPROBES_JUMP(kprobes_jump_parted,
-	     "je kprobes_jump_parted.cold; nop; .Lkprobes_jump_back: add $1, %eax; add $1, %eax");
-KPROBES_JUMP(kprobes_jump_fixup,
-	     "1: mov (%" _ASM_SI "), %" _ASM_AX "; nop; 2: add $1, %eax; add $1, %eax\n"
-	     _ASM_EXTABLE(1b, 2b));
-KPROBES_JUMP(kprobes_jump_faulting,
-	     "nop; 1: mov (%" _ASM_SI "), %" _ASM_AX "; nop; nop; nop; nop; 2:\n"
-	     _ASM_EXTABLE(1b, 2b));
-KPROBES_JUMP(kprobes_jump_end, "nop; nop; kprobes_jump_behind: add $1, %eax; add $1, %eax");
-KPROBES_JUMP(kprobes_jump_bug, "nop; je 1f; ud2; 1:");
-KPROBES_JUMP(kprobes_jump_indirect,
-	     "je 1f; nop\n" ANNOTATE_RETPOLINE_SAFE "jmp *%" _ASM_AX "; nop; nop; 1:");
-
-asm("	.pushsection .text, \"ax\"\n"
-"	.type kprobes_jump_parted.cold, @function\n"
-"kprobes_jump_parted.cold:\n"
-"	inc %ecx\n"
-"	jmp .Lkprobes_jump_back\n"
-"	.size kprobes_jump_parted.cold, . - kprobes_jump_parted.cold\n"
-"	.popsection\n"
-);
-
-static const struct kprobes_jump kprobes_no_jumps[] = {
-	{ "jumped to", kprobes_jump_target, 1, "target" },
-	{ "jumped to by the cold part", kprobes_jump_parted, 1, "target" },
-	{ "gone on at after a fault", kprobes_jump_fixup, 1, "fixup" },
-	{ "fixed up when it faults", kprobes_jump_faulting, 0, "insn" },
-	{ "end of the function", kprobes_jump_end, 0, "end" },
-	{ "trap for a bug", kprobes_jump_bug, 0, "insn" },
-	{ "indirect jump", kprobes_jump_indirect, 1, "insn" },
-};
-
-/* In front of what is patched */
-static DEFINE_STATIC_KEY_FALSE(kprobes_jump_key);
-
-static noinline __noclone unsigned long kprobes_jump_label(unsigned long x)
-{
-	asm volatile("nop" : "+r" (x) : : "memory");
-	if (static_branch_unlikely(&kprobes_jump_key))
-		x++;
-	asm volatile("nop" : "+r" (x) : : "memory");
-	return x;
-}
-
-/* Elsewhere no text is patched but a trampoline's. */
-#ifdef CONFIG_HAVE_STATIC_CALL_INLINE
-static unsigned long kprobes_jump_called(unsigned long x)
-{
-	return x + 1;
-}
-
-DEFINE_STATIC_CALL(kprobes_jump_static, kprobes_jump_called);
-
-static noinline __noclone unsigned long kprobes_jump_static_call(unsigned long x)
-{
-	asm volatile("nop" : "+r" (x) : : "memory");
-	return static_call(kprobes_jump_static)(x) + 1;
-}
-#endif
-
-static unsigned long (*const kprobes_patched[])(unsigned long x) = {
-	kprobes_jump_label,
-#ifdef CONFIG_HAVE_STATIC_CALL_INLINE
-	kprobes_jump_static_call,
-#endif
-};
 
 #endif /* _LIB_TEST_KPROBES_JUMPS_X86_H */

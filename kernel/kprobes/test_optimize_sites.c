@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests of jump optimization: a site gets its jump where there can be one, the
+ * jump goes where it is in the way, and comes back. What a hit by it is like is in
+ * test_optimize.c.
+ */
+#include "../../lib/test_kprobes/switch.h"
+#include "test_optimize.h"
+
+/*
+ * An architecture gives kprobes_no_jumps[], and how much text and memory a jump takes.
+ * Where it covers more than the probed instruction, functions with text that is patched
+ * as well.
+ */
+#if defined(CONFIG_X86)
+#include "../../lib/test_kprobes/jump_sites_x86.h"
+#elif defined(CONFIG_ARM64)
+#include "../../lib/test_kprobes/jump_sites_arm64.h"
+#endif
+
+KUNIT_ARRAY_PARAM(jump, kprobes_jumps, jump_desc);
+KUNIT_ARRAY_PARAM(no_jump, kprobes_no_jumps, jump_desc);
+KUNIT_ARRAY_PARAM(idle, idle_jumps, idle_desc);
+
+static void site_gets_a_jump_and_loses_it(struct kunit *test)
+{
+	const struct kprobes_jump *jump = test->param_value;
+	void *addr = insn_at(jump->call, jump->insn);
+	struct kprobes_text *text = kprobes_text_watch(test, addr);
+	struct probe *probe = probe_registered(test, addr);
+
+	KUNIT_EXPECT_TRUE(test, kprobe_optimized(&site_at(addr)->kp));
+	KUNIT_EXPECT_NE(test, state_at(addr), SITE_ARMED);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, state_at(addr), SITE_OPTIMIZED);
+	expect_jump(test, addr);
+	KUNIT_EXPECT_NULL(test, site_at(addr)->op.why);
+
+	probe_unregister(probe);
+	expect_no_trace(test, text);
+}
+
+/* --- neighbours --- */
+
+#define CROWD	3
+
+static const u8 orders[][CROWD] = {
+	{ 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 },
+};
+
+/* Whether a jump at one of the instructions covers the other */
+static bool covers(unsigned int i, unsigned int other)
+{
+	return other > i && bits_at[other] - bits_at[i] < KPROBES_JUMP_LENGTH;
+}
+
+static bool covers_any(struct probe **crowd, unsigned int i)
+{
+	unsigned int j;
+
+	for (j = 0; j < CROWD; j++) {
+		if (crowd[j]->live && covers(i, j))
+			return true;
+	}
+	return false;
+}
+
+static void crowd_expect(struct kunit *test, struct probe **crowd, struct view *v)
+{
+	unsigned int i;
+
+	for (i = 0; i < CROWD; i++)
+		crowd[i]->hits = 0;
+	KUNIT_EXPECT_EQ(test, run_bits(v), ALL_BITS);
+	for (i = 0; i < CROWD; i++)
+		KUNIT_EXPECT_EQ(test, crowd[i]->hits, crowd[i]->live);
+}
+
+static void crowd_settle(struct kunit *test, struct probe **crowd, struct view *v)
+{
+	enum kprobe_site_state state;
+	unsigned int i;
+
+	for (i = 0; i < CROWD; i++) {
+		state = covers_any(crowd, i) ? SITE_ARMED : SITE_OPTIMIZED;
+		if (!crowd[i]->live)
+			continue;
+		KUNIT_EXPECT_TRUE_MSG(test, comes_to(bits_at[i], state),
+				      "probe %u of %u%u%u is in state %u: %s", i,
+				      crowd[0]->live, crowd[1]->live, crowd[2]->live,
+				      state_at(bits_at[i]), site_at(bits_at[i])->op.why);
+		KUNIT_EXPECT_EQ(test, !kprobes_jump_at(bits_at[i]), state == SITE_ARMED);
+		if (state == SITE_ARMED)
+			KUNIT_EXPECT_STREQ(test, site_at(bits_at[i])->op.why, "neighbour");
+	}
+	crowd_expect(test, crowd, v);
+}
+
+static void crowd_join(struct kunit *test, struct probe **crowd, unsigned int newcomer,
+		       struct view *v)
+{
+	unsigned int i;
+
+	probe_reset(crowd[newcomer], bits_at[newcomer]);
+	KUNIT_ASSERT_EQ(test, 0, probe_register(crowd[newcomer]));
+	for (i = 0; i < CROWD; i++) {
+		if (covers(i, newcomer) && crowd[i]->live)
+			KUNIT_EXPECT_EQ(test, state_at(bits_at[i]), SITE_ARMED);
+	}
+	crowd_expect(test, crowd, v);
+	crowd_settle(test, crowd, v);
+}
+
+static void jump_makes_room_for_a_probe_in_its_way(struct kunit *test)
+{
+	struct view *v = new_views(test);
+	struct probe *crowd[CROWD];
+	struct kprobes_text *text;
+	unsigned int order, i;
+
+	text = kprobes_text_watch(test, kprobes_jump_bits);
+	find_bits(test);
+	for (i = 0; i < CROWD; i++)
+		crowd[i] = probe_new(test, bits_at[i]);
+	for (order = 0; order < ARRAY_SIZE(orders); order++) {
+		for (i = 0; i < CROWD; i++)
+			crowd_join(test, crowd, orders[order][i], v);
+		for (i = 0; i < CROWD; i++) {
+			probe_unregister(crowd[orders[ARRAY_SIZE(orders) - 1 - order][i]]);
+			crowd_settle(test, crowd, v);
+		}
+		expect_no_trace(test, text);
+	}
+}
+
+static void expect_no_jump(struct kunit *test, void *addr, const char *why)
+{
+	KUNIT_EXPECT_FALSE_MSG(test, kprobe_optimized(&site_at(addr)->kp), "at %pS", addr);
+	KUNIT_EXPECT_EQ_MSG(test, state_at(addr), SITE_ARMED, "at %pS", addr);
+	KUNIT_EXPECT_STREQ_MSG(test, site_at(addr)->op.why, why, "at %pS", addr);
+	wait_for_kprobe_optimizer();
+	expect_breakpoint(test, addr);
+}
+
+/* One that is disabled has no jump any more, nor gets one over the other. */
+static void expect_disabled_neighbour(struct kunit *test, struct probe **pair,
+				      unsigned int i, unsigned int other, struct view *v)
+{
+	probe_reset(pair[0], bits_at[i]);
+	probe_reset(pair[1], bits_at[other]);
+	plant(test, pair[0]);
+	KUNIT_ASSERT_EQ(test, 0, disable_kprobe(&pair[0]->kp));
+	KUNIT_ASSERT_EQ(test, 0, probe_register(pair[1]));
+	KUNIT_EXPECT_EQ(test, state_at(bits_at[i]), SITE_IDLE);
+	KUNIT_EXPECT_EQ(test, run_bits(v), ALL_BITS);
+	KUNIT_EXPECT_EQ(test, pair[0]->hits, 0);
+	KUNIT_EXPECT_EQ(test, pair[1]->hits, 1);
+	KUNIT_ASSERT_EQ(test, 0, enable_kprobe(&pair[0]->kp));
+	expect_no_jump(test, bits_at[i], "neighbour");
+	KUNIT_EXPECT_EQ(test, run_bits(v), ALL_BITS);
+	KUNIT_EXPECT_EQ(test, pair[0]->hits, 1);
+	KUNIT_EXPECT_EQ(test, pair[1]->hits, 2);
+}
+
+static void disabled_neighbour_has_no_jump(struct kunit *test)
+{
+	struct view *v = new_views(test);
+	unsigned int i, other, first, tried = 0;
+	struct kprobes_text *text;
+	struct probe *pair[2];
+
+	text = kprobes_text_watch(test, kprobes_jump_bits);
+	find_bits(test);
+	pair[0] = probe_new(test, bits_at[0]);
+	pair[1] = probe_new(test, bits_at[1]);
+	for (i = 0; i < CROWD; i++) {
+		for (other = i + 1; other < CROWD; other++) {
+			for (first = 0; covers(i, other) && first < 2; first++, tried++) {
+				expect_disabled_neighbour(test, pair, i, other, v);
+				probe_unregister(pair[first]);
+				KUNIT_EXPECT_EQ(test, run_bits(v), ALL_BITS);
+				probe_unregister(pair[!first]);
+				expect_no_trace(test, text);
+			}
+		}
+	}
+	if (!tried)
+		kunit_skip(test, "a jump covers one instruction");
+}
+
+/* --- where no jump may be --- */
+
+static void site_without_room_stays_a_breakpoint(struct kunit *test)
+{
+	const struct kprobes_jump *jump = test->param_value;
+	struct probe *probe = new_probe(test, jump);
+
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	expect_no_jump(test, probe->kp.addr, jump->word);
+}
+
+#ifdef KPROBES_JUMP_COVERS
+static bool is_patched(void *addr)
+{
+	bool patched;
+
+	guard(mutex)(&kprobe_mutex);
+	kprobe_text_lock();
+	patched = kprobes_is_patched(addr);
+	kprobe_text_unlock();
+	return patched;
+}
+
+/* The instruction in front of one that is patched; NULL for none */
+static void *before_patched(void *function)
+{
+	unsigned long size;
+	void *at = kprobes_function(function, &size), *end = at + size, *before = NULL;
+
+	for (; at < end && !is_patched(at); at += kprobes_insn_length(at, LONGEST_INSN))
+		before = at;
+	return at < end ? before : NULL;
+}
+
+static void jump_does_not_cover_what_is_patched(struct kunit *test)
+{
+	struct probe *probe;
+	unsigned int i;
+	void *addr;
+
+	for (i = 0; i < ARRAY_SIZE(kprobes_patched); i++) {
+		kprobes_text_watch(test, kprobes_patched[i]);
+		addr = before_patched(kprobes_patched[i]);
+		KUNIT_ASSERT_NOT_NULL(test, addr);
+		probe = probe_registered(test, addr);
+		expect_no_jump(test, addr, "patched");
+		kprobes_patched[i](1);
+		KUNIT_EXPECT_EQ(test, probe->hits, 1);
+	}
+}
+#endif
+
+/* --- probes that come and go --- */
+
+static void expect_hits(struct kunit *test, struct probe *probe, unsigned int hits)
+{
+	KUNIT_EXPECT_EQ(test, probe->hits, hits);
+	probe->hits = 0;
+}
+
+static void several_probes_share_a_jump(struct kunit *test)
+{
+	const struct kprobes_jump *jump = idle_param(test);
+	struct probe *first = new_probe(test, jump), *second = probe_new(test, first->kp.addr);
+	struct view *v = new_views(test);
+	void *addr = first->kp.addr;
+
+	plant(test, first);
+	KUNIT_ASSERT_EQ(test, 0, probe_register(second));
+	KUNIT_EXPECT_EQ(test, state_at(addr), SITE_OPTIMIZED);
+	run(jump->call, 0, v);
+	expect_hits(test, first, 1);
+	expect_hits(test, second, 1);
+
+	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&first->kp));
+	KUNIT_EXPECT_EQ(test, state_at(addr), SITE_OPTIMIZED);
+	run(jump->call, 0, v);
+	expect_hits(test, first, 0);
+	expect_hits(test, second, 1);
+
+	probe_unregister(second);
+	KUNIT_EXPECT_EQ(test, state_at(addr), SITE_IDLE);
+	run(jump->call, 0, v);
+	expect_hits(test, first, 0);
+	expect_hits(test, second, 0);
+}
+
+static void disabled_site_has_its_text_and_its_jump_again(struct kunit *test)
+{
+	const struct kprobes_jump *jump = idle_param(test);
+	void *addr = insn_at(jump->call, jump->insn);
+	struct kprobes_text *text = kprobes_text_watch(test, addr);
+	struct probe *probe = probe_new(test, addr);
+	struct view *v = new_views(test);
+	unsigned int i;
+
+	plant(test, probe);
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&probe->kp));
+		expect_no_trace(test, text);
+		run(jump->call, 0, v);
+		expect_hits(test, probe, 0);
+		KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&probe->kp));
+		KUNIT_EXPECT_TRUE(test, comes_to(addr, SITE_OPTIMIZED));
+		expect_jump(test, addr);
+		run(jump->call, 0, v);
+		expect_hits(test, probe, 1);
+	}
+}
+
+static void post_handler_comes_and_goes_by_a_jump(struct kunit *test)
+{
+	const struct kprobes_jump *jump = idle_param(test);
+	struct probe *probe = new_probe(test, jump), *with_post = probe_new(test, probe->kp.addr);
+	struct view *v = new_views(test);
+	unsigned int i;
+
+	plant(test, probe);
+	for (i = 0; i < 2; i++) {
+		probe_reset(with_post, probe->kp.addr);
+		with_post->kp.post_handler = look_after;
+		KUNIT_ASSERT_EQ(test, 0, probe_register(with_post));
+		KUNIT_EXPECT_EQ(test, state_at(probe->kp.addr), SITE_OPTIMIZED);
+		run(jump->call, 0, v);
+		KUNIT_EXPECT_EQ(test, v->posts, 1);
+		probe_unregister(with_post);
+		KUNIT_EXPECT_EQ(test, state_at(probe->kp.addr), SITE_OPTIMIZED);
+		run(jump->call, 0, v);
+		KUNIT_EXPECT_EQ(test, v->posts, 0);
+		expect_hits(test, probe, 2);
+	}
+}
+
+/* --- on and off --- */
+
+static void plant_all(struct kunit *test, struct probe **probes)
+{
+	unsigned int i;
+
+	/* Some share a function: all probes have to go before it is looked at. */
+	for (i = 0; i < ARRAY_SIZE(kprobes_jumps); i++)
+		kprobes_text_watch(test, kprobes_jumps[i].call);
+	for (i = 0; i < ARRAY_SIZE(kprobes_jumps); i++)
+		probes[i] = probe_new(test, insn_at(kprobes_jumps[i].call, kprobes_jumps[i].insn));
+	for (i = 0; i < ARRAY_SIZE(kprobes_jumps); i++)
+		plant(test, probes[i]);
+}
+
+static void switch_takes_out_all_jumps_and_puts_them_in_again(struct kunit *test)
+{
+	struct probe *probes[ARRAY_SIZE(kprobes_jumps)];
+	unsigned int i;
+
+	switch_need(test);
+	plant_all(test, probes);
+	KUNIT_EXPECT_EQ(test, 0, switch_set(false));
+	for (i = 0; i < ARRAY_SIZE(probes); i++)
+		expect_no_jump(test, probes[i]->kp.addr, "off");
+	KUNIT_EXPECT_EQ(test, 0, switch_set(true));
+	wait_for_kprobe_optimizer();
+	for (i = 0; i < ARRAY_SIZE(probes); i++) {
+		KUNIT_EXPECT_EQ(test, state_at(probes[i]->kp.addr), SITE_OPTIMIZED);
+		expect_jump(test, probes[i]->kp.addr);
+	}
+}
+
+static void no_jump_comes_while_the_switch_is_off(struct kunit *test)
+{
+	const struct kprobes_jump *jump = idle_param(test);
+	struct probe *probe = new_probe(test, jump);
+	void *addr = probe->kp.addr;
+
+	switch_need(test);
+	KUNIT_ASSERT_EQ(test, 0, switch_set(false));
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	expect_no_jump(test, addr, "off");
+	KUNIT_EXPECT_EQ(test, 0, switch_set(true));
+	KUNIT_EXPECT_TRUE(test, kprobe_optimized(&site_at(addr)->kp));
+	/* A jump that was asked for does not come after all. */
+	KUNIT_EXPECT_EQ(test, 0, switch_set(false));
+	expect_no_jump(test, addr, "off");
+}
+
+/* --- text that goes --- */
+
+/* It stays in truth, as it is: nobody may call it meanwhile. */
+static void kill_site(struct kprobe_site *site, struct kprobes_text *text, u8 *left, bool pending)
+{
+	guard(mutex)(&kprobe_mutex);
+	if (pending)
+		make_pending(site);
+	memcpy(left, text->start, text->size);
+	kprobe_site_kill(site);
+}
+
+static void put_text_back(struct kprobes_text *text)
+{
+	guard(mutex)(&kprobe_mutex);
+	kprobe_text_lock();
+	kprobes_put_text(text->start, text->copy, text->size);
+	kprobe_text_unlock();
+}
+
+static void expect_dead(struct kunit *test, struct probe *probe, struct kprobe_site *site)
+{
+	KUNIT_EXPECT_EQ(test, site->state, SITE_GONE);
+	KUNIT_EXPECT_FALSE(test, kprobe_optimized(&site->kp));
+	KUNIT_EXPECT_FALSE(test, arch_prepared_optinsn(&site->op.optinsn));
+	KUNIT_EXPECT_NULL(test, site_at(probe->kp.addr));
+	KUNIT_EXPECT_TRUE(test, kprobe_gone(&probe->kp));
+	KUNIT_EXPECT_STREQ(test, kprobe_site_why(site), "gone");
+}
+
+static void jump_goes_with_its_text(struct kunit *test)
+{
+	const struct kprobes_jump *jump = idle_param(test);
+	void *addr = insn_at(jump->call, jump->insn);
+	struct kprobes_text *text = kprobes_text_watch(test, addr);
+	u8 *left = kunit_kzalloc(test, text->size, GFP_KERNEL);
+	struct view *v = new_views(test);
+	struct probe *probe, *next;
+	struct kprobe_site *site;
+	unsigned int pending;
+
+	KUNIT_ASSERT_NOT_NULL(test, left);
+	for (pending = 0; pending < 2; pending++) {
+		probe = probe_new(test, addr);
+		next = probe_new(test, addr);
+		plant(test, probe);
+		site = site_at(addr);
+		kill_site(site, text, left, pending);
+		wait_for_kprobe_optimizer();
+		KUNIT_EXPECT_MEMEQ(test, text->start, left, text->size);
+		put_text_back(text);
+		expect_dead(test, probe, site);
+
+		plant(test, next);
+		run(jump->call, 0, v);
+		expect_hits(test, probe, 0);
+		expect_hits(test, next, 1);
+		probe_unregister(probe);
+		run(jump->call, 0, v);
+		expect_hits(test, next, 1);
+		probe_unregister(next);
+	}
+}
+
+/* --- memory --- */
+
+static void jump_takes_little_executable_memory(struct kunit *test)
+{
+	size_t used = ARCH_KPROBE_SLOT_SIZE * sizeof(kprobe_opcode_t);
+	struct probe *probe = new_probe(test, &kprobes_jumps[0]);
+
+	plant(test, probe);
+	if (is_kprobe_optinsn_slot((unsigned long)kprobes_jump_at(probe->kp.addr)))
+		used += MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t);
+	kunit_info(test, "%zu bytes", used);
+	KUNIT_EXPECT_LE(test, used, KPROBES_JUMP_MEMORY);
+}
+
+static struct kunit_case optimize_sites_cases[] = {
+	KUNIT_CASE_PARAM(site_gets_a_jump_and_loses_it, jump_gen_params),
+	KUNIT_CASE_SLOW(jump_makes_room_for_a_probe_in_its_way),
+	KUNIT_CASE_SLOW(disabled_neighbour_has_no_jump),
+	KUNIT_CASE_PARAM(site_without_room_stays_a_breakpoint, no_jump_gen_params),
+#ifdef KPROBES_JUMP_COVERS
+	KUNIT_CASE(jump_does_not_cover_what_is_patched),
+#endif
+	KUNIT_CASE_PARAM(several_probes_share_a_jump, idle_gen_params),
+	KUNIT_CASE_PARAM(disabled_site_has_its_text_and_its_jump_again, idle_gen_params),
+	KUNIT_CASE_PARAM(post_handler_comes_and_goes_by_a_jump, idle_gen_params),
+	KUNIT_CASE(switch_takes_out_all_jumps_and_puts_them_in_again),
+	KUNIT_CASE_PARAM(no_jump_comes_while_the_switch_is_off, idle_gen_params),
+	KUNIT_CASE_PARAM(jump_goes_with_its_text, idle_gen_params),
+	KUNIT_CASE(jump_takes_little_executable_memory),
+	{}
+};
+
+static struct kunit_suite optimize_sites_suite = {
+	.name = "kprobes_optimize_sites",
+	.suite_init = switch_suite_init,
+	.suite_exit = switch_suite_exit,
+	.init = switch_init,
+	.exit = switch_exit,
+	.test_cases = optimize_sites_cases,
+};
+
+kunit_test_suite(optimize_sites_suite);
+
+MODULE_DESCRIPTION("KUnit tests of the sites of kprobes that have jumps");
+MODULE_LICENSE("GPL");
