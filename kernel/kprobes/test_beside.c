@@ -13,6 +13,7 @@
 #include <linux/slab.h>
 #include <linux/static_call.h>
 
+#include "../../lib/test_kprobes/parties.h"
 #include "../../lib/test_kprobes/probe.h"
 #include "../../lib/test_kprobes/switch.h"
 
@@ -25,25 +26,9 @@ static void let_jumps(struct kunit *test, bool come)
 	wait_for_kprobe_optimizer();
 }
 
-/* --- at one function --- */
+/* --- at one function: kprobes_traced() --- */
 
-/**
- * struct party - somebody who wants to know of calls of kprobes_traced()
- * @name: who
- * @join: begins to
- * @leave: wants no more
- * @calls: how many were seen, until they returned if that is of interest
- * @probe: it is one of ours
- */
-struct party {
-	const char *name;
-	int (*join)(void);
-	void (*leave)(void);
-	unsigned long *calls;
-	bool probe;
-};
-
-static unsigned long entry_calls, middle_calls, return_calls, tracer_calls;
+static unsigned long entry_calls, middle_calls, tracer_calls;
 
 static int count_entry(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -93,26 +78,9 @@ static void middle_leave(void)
 }
 
 #ifdef CONFIG_KRETPROBES
-static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	return_calls++;
-	return 0;
-}
-
-static struct kretprobe return_probe;
-
 static int return_join(void)
 {
-	return_probe = (struct kretprobe) {
-		.kp.addr = (kprobe_opcode_t *)kprobes_traced,
-		.handler = count_return,
-	};
-	return register_kretprobe(&return_probe);
-}
-
-static void return_leave(void)
-{
-	unregister_kretprobe(&return_probe);
+	return return_join_at(kprobes_traced);
 }
 #endif
 
@@ -128,9 +96,7 @@ static struct ftrace_ops tracer = { .func = count_traced };
 
 static int tracer_join(void)
 {
-	int err = ftrace_set_filter_ip(&tracer, (unsigned long)kprobes_traced, 0, 1);
-
-	return err ?: register_ftrace_function(&tracer);
+	return ops_join(&tracer, kprobes_traced);
 }
 
 static void tracer_leave(void)
@@ -139,33 +105,9 @@ static void tracer_leave(void)
 }
 
 #ifdef CONFIG_FUNCTION_GRAPH_TRACER
-static unsigned long graph_calls;
-
-static int graph_enters(struct ftrace_graph_ent *entry, struct fgraph_ops *ops)
-{
-	return 1;
-}
-
-static void graph_returns(struct ftrace_graph_ret *ret, struct fgraph_ops *ops)
-{
-	graph_calls++;
-}
-
-static struct fgraph_ops graph = {
-	.entryfunc = graph_enters,
-	.retfunc = graph_returns,
-};
-
 static int graph_join(void)
 {
-	int err = ftrace_set_filter_ip(&graph.ops, (unsigned long)kprobes_traced, 0, 1);
-
-	return err ?: register_ftrace_graph(&graph);
-}
-
-static void graph_leave(void)
-{
-	unregister_ftrace_graph(&graph);
+	return graph_join_at(kprobes_traced);
 }
 #endif
 
@@ -227,18 +169,6 @@ static void party_desc(const struct party *party, char *desc)
 
 KUNIT_ARRAY_PARAM(party, parties, party_desc);
 
-static unsigned long present;
-
-/* A case that ends early leaves nobody behind. */
-static void all_leave(void *unused)
-{
-	unsigned int i;
-
-	for_each_set_bit(i, &present, NR_PARTIES)
-		parties[i].leave();
-	present = 0;
-}
-
 static void expect_all_see_calls(struct kunit *test)
 {
 	unsigned long before[NR_PARTIES];
@@ -273,7 +203,7 @@ static void two_come_and_go_in_any_order(struct kunit *test)
 	const struct party *party = test->param_value;
 	unsigned int one = party - parties, other;
 
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, all_leave, NULL));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, parties_leave, (void *)parties));
 	for (other = 0; other < NR_PARTIES; other++) {
 		if (other == one || !(party->probe || parties[other].probe))
 			continue;
@@ -294,7 +224,7 @@ static void all_come_and_go_in_turn(struct kunit *test)
 	const struct party *party = test->param_value;
 	unsigned int first = party - parties, i;
 
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, all_leave, NULL));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, parties_leave, (void *)parties));
 	for (i = 0; i < NR_PARTIES; i++)
 		joins(test, (first + i) % NR_PARTIES);
 	wait_for_kprobe_optimizer();

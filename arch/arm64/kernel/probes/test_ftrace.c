@@ -17,6 +17,7 @@
 #include <asm/insn.h>
 #include <asm/sysreg.h>
 
+#include "../../../../lib/test_kprobes/parties.h"
 #include "../../../../lib/test_kprobes/trace.h"
 #include "test_ftrace.h"
 
@@ -307,13 +308,6 @@ static void words_of_ftrace_are_refused(struct kunit *test)
 
 /* The others who may be called at a function's entry. */
 
-struct party {
-	const char	*name;
-	int		(*attach)(void);
-	void		(*detach)(void);
-	unsigned long	*calls;
-};
-
 static unsigned long tracer_calls, tracer_argument;
 static bool tracer_got_regs;
 
@@ -327,19 +321,12 @@ static void tracer_func(unsigned long ip, unsigned long parent_ip,
 
 static struct ftrace_ops tracer_ops = { .func = tracer_func };
 
-static int ops_attach(struct ftrace_ops *ops)
+static int tracer_join(void)
 {
-	int err = ftrace_set_filter_ip(ops, location_of(probe_test_target), 0, 1);
-
-	return err ?: register_ftrace_function(ops);
+	return ops_join(&tracer_ops, probe_test_target);
 }
 
-static int tracer_attach(void)
-{
-	return ops_attach(&tracer_ops);
-}
-
-static void tracer_detach(void)
+static void tracer_leave(void)
 {
 	unregister_ftrace_function(&tracer_ops);
 }
@@ -353,14 +340,14 @@ static int count_and_change(struct pt_regs *regs)
 	return 0;
 }
 
-static int probe_attach(void)
+static int probe_join(void)
 {
 	probe_reset();
 	probe.action = count_and_change;
 	return register_kprobe(&probe.kp);
 }
 
-static void probe_detach(void)
+static void probe_leave(void)
 {
 	unregister_kprobe(&probe.kp);
 }
@@ -368,93 +355,40 @@ static void probe_detach(void)
 #ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
 static struct ftrace_ops direct_ops;
 
-static int direct_attach(void)
+static int direct_join(void)
 {
-	int err = ftrace_set_filter_ip(&direct_ops, location_of(probe_test_target), 0, 1);
+	int err = ops_filter(&direct_ops, probe_test_target);
 
 	return err ?: register_ftrace_direct(&direct_ops, (unsigned long)probe_test_direct);
 }
 
-static void direct_detach(void)
+static void direct_leave(void)
 {
 	unregister_ftrace_direct(&direct_ops, (unsigned long)probe_test_direct, false);
 }
 #endif
 
-static unsigned long graph_returns;
-
 #ifdef CONFIG_FUNCTION_GRAPH_TRACER
-static int graph_entry(struct ftrace_graph_ent *ent, struct fgraph_ops *gops)
+static int graph_join(void)
 {
-	return 1;
-}
-
-static void graph_return(struct ftrace_graph_ret *ret, struct fgraph_ops *gops)
-{
-	graph_returns++;
-}
-
-static struct fgraph_ops graph_ops = {
-	.entryfunc	= graph_entry,
-	.retfunc	= graph_return,
-};
-
-static int graph_attach_to(void *function)
-{
-	int err = ftrace_set_filter_ip(&graph_ops.ops, location_of(function), 0, 1);
-
-	return err ?: register_ftrace_graph(&graph_ops);
-}
-
-static int graph_attach(void)
-{
-	return graph_attach_to(probe_test_target);
-}
-
-static void graph_detach(void)
-{
-	unregister_ftrace_graph(&graph_ops);
+	return graph_join_at(probe_test_target);
 }
 #endif
 
-static unsigned long ret_returns;
-
-static int ret_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
+static int return_join(void)
 {
-	ret_returns++;
-	return 0;
-}
-
-static struct kretprobe ret_probe;
-
-static int ret_attach_to(void *function)
-{
-	ret_probe = (struct kretprobe) {
-		.kp.addr = function,
-		.handler = ret_handler,
-	};
-	return register_kretprobe(&ret_probe);
-}
-
-static int ret_attach(void)
-{
-	return ret_attach_to(probe_test_target);
-}
-
-static void ret_detach(void)
-{
-	unregister_kretprobe(&ret_probe);
+	return return_join_at(probe_test_target);
 }
 
 static const struct party parties[] = {
-	{ "probe", probe_attach, probe_detach, &probe_calls },
-	{ "return probe", ret_attach, ret_detach, &ret_returns },
-	{ "tracer", tracer_attach, tracer_detach, &tracer_calls },
+	{ "probe", probe_join, probe_leave, &probe_calls, true },
+	{ "return probe", return_join, return_leave, &return_calls, true },
+	{ "tracer", tracer_join, tracer_leave, &tracer_calls },
 #ifdef CONFIG_FUNCTION_GRAPH_TRACER
-	{ "graph", graph_attach, graph_detach, &graph_returns },
+	{ "graph", graph_join, graph_leave, &graph_calls },
 #endif
 #ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
-	{ "direct call", direct_attach, direct_detach, &probe_test_directs },
+	{ "direct call", direct_join, direct_leave, &probe_test_directs },
 #endif
 };
 
@@ -464,16 +398,16 @@ static const struct party parties[] = {
 #define TRACER		BIT(2)
 
 /* What calls that need not save everything, or direct ones, are free to change. */
-static u32 lost_registers(unsigned int attached)
+static u32 lost_registers(void)
 {
 	u32 scratch = X9 | X17 | X30;
 
-	if (attached && !(attached & (PROBE | RETURN_PROBE)))
+	if (present && !(present & (PROBE | RETURN_PROBE)))
 		scratch |= GENMASK(18, 9) | NZCV;
 	return scratch;
 }
 
-static void expect_calls(struct kunit *test, unsigned int attached, const char *order)
+static void expect_calls(struct kunit *test, const char *order)
 {
 	unsigned long before[NR_PARTIES];
 	const struct image *want;
@@ -485,43 +419,43 @@ static void expect_calls(struct kunit *test, unsigned int attached, const char *
 		before[i] = *parties[i].calls;
 	call_target(&call);
 	for (i = 0; i < NR_PARTIES; i++)
-		KUNIT_EXPECT_EQ_MSG(test, *parties[i].calls - before[i], !!(attached & BIT(i)),
+		KUNIT_EXPECT_EQ_MSG(test, *parties[i].calls - before[i], test_bit(i, &present),
 				    "%s, of %s", parties[i].name, order);
 
 	image_of(&seen, &probe.pre);
-	if (attached & PROBE)
+	if (present & PROBE)
 		expect_image(test, &call.in, &seen, X9 | X30);
-	want = attached & PROBE ? &changed : &call.in;
-	expect_image(test, want, &call.out, lost_registers(attached));
+	want = present & PROBE ? &changed : &call.in;
+	expect_image(test, want, &call.out, lost_registers());
 	KUNIT_EXPECT_EQ_MSG(test, call.body, TARGET, "%s", order);
 	KUNIT_EXPECT_EQ_MSG(test, call.landed, CALLER, "%s", order);
-	if (!(attached & TRACER))
+	if (!(present & TRACER))
 		return;
 	KUNIT_EXPECT_TRUE(test, tracer_argument == call.in.x[7] ||
-			  (attached & PROBE && tracer_argument == changed.x[7]));
-	KUNIT_EXPECT_EQ_MSG(test, tracer_got_regs, !!(attached & (PROBE | RETURN_PROBE)),
+			  (present & PROBE && tracer_argument == changed.x[7]));
+	KUNIT_EXPECT_EQ_MSG(test, tracer_got_regs, !!(present & (PROBE | RETURN_PROBE)),
 			    "%s", order);
 }
 
 /* They come in this order, and leave in it too, or in the opposite one. */
 static void try_order(struct kunit *test, const u8 *order, bool reverse)
 {
-	unsigned int i, attached = 0;
+	unsigned int i;
 	char names[NR_PARTIES + 1] = { };
 
 	for (i = 0; i < NR_PARTIES; i++)
 		names[i] = parties[order[i]].name[0];
 	for (i = 0; i < NR_PARTIES; i++) {
-		KUNIT_ASSERT_EQ_MSG(test, parties[order[i]].attach(), 0, "%s", names);
-		attached |= BIT(order[i]);
-		expect_calls(test, attached, names);
+		KUNIT_ASSERT_EQ_MSG(test, parties[order[i]].join(), 0, "%s", names);
+		__set_bit(order[i], &present);
+		expect_calls(test, names);
 	}
 	for (i = 0; i < NR_PARTIES; i++) {
 		u8 leaves = order[reverse ? NR_PARTIES - 1 - i : i];
 
-		parties[leaves].detach();
-		attached &= ~BIT(leaves);
-		expect_calls(test, attached, names);
+		parties[leaves].leave();
+		__clear_bit(leaves, &present);
+		expect_calls(test, names);
 	}
 }
 
@@ -545,6 +479,7 @@ static void everybody_is_called_in_every_order_of_attach(struct kunit *test)
 	unsigned int i, tried = 0;
 	u8 order[NR_PARTIES];
 
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, parties_leave, (void *)parties));
 	for (i = 0; i < NR_PARTIES; i++)
 		order[i] = i;
 	try_orders(test, order, NR_PARTIES, &tried);
@@ -566,26 +501,26 @@ static noinline void traced_functions_caller(void)
 
 static void expect_caller_in_trace(struct kunit *test)
 {
-	unsigned long returns = graph_returns + ret_returns;
+	unsigned long returns = graph_calls + return_calls;
 	unsigned int traced;
 
 	traced_functions_caller();
-	KUNIT_EXPECT_EQ(test, graph_returns + ret_returns, returns + 2);
+	KUNIT_EXPECT_EQ(test, graph_calls + return_calls, returns + 2);
 	traced = trace_find(&trace, traced_function);
-	KUNIT_ASSERT_LT(test, traced + 1, trace.length);
+	KUNIT_EXPECT_LT(test, traced + 1, trace.length);
 	KUNIT_EXPECT_EQ(test, trace_find(&trace, traced_functions_caller), traced + 1);
 }
 
 static void stack_trace_sees_through_two_diversions(struct kunit *test)
 {
-	KUNIT_ASSERT_EQ(test, ret_attach_to(traced_function), 0);
-	KUNIT_ASSERT_EQ(test, graph_attach_to(traced_function), 0);
+	KUNIT_ASSERT_EQ(test, return_join_at(traced_function), 0);
+	KUNIT_ASSERT_EQ(test, graph_join_at(traced_function), 0);
 	expect_caller_in_trace(test);
-	ret_detach();
-	KUNIT_ASSERT_EQ(test, ret_attach_to(traced_function), 0);
+	return_leave();
+	KUNIT_ASSERT_EQ(test, return_join_at(traced_function), 0);
 	expect_caller_in_trace(test);
-	graph_detach();
-	ret_detach();
+	graph_leave();
+	return_leave();
 }
 #else
 static void stack_trace_sees_through_two_diversions(struct kunit *test)
@@ -603,15 +538,15 @@ static void only_who_asks_gets_every_register(struct kunit *test)
 {
 	struct call call;
 
-	KUNIT_ASSERT_EQ(test, ops_attach(&regs_ops), 0);
+	KUNIT_ASSERT_EQ(test, ops_join(&regs_ops, probe_test_target), 0);
 	call_target(&call);
 	KUNIT_EXPECT_TRUE(test, tracer_got_regs);
 	unregister_ftrace_function(&regs_ops);
 
-	KUNIT_ASSERT_EQ(test, tracer_attach(), 0);
+	KUNIT_ASSERT_EQ(test, tracer_join(), 0);
 	call_target(&call);
 	KUNIT_EXPECT_FALSE(test, tracer_got_regs);
-	tracer_detach();
+	tracer_leave();
 }
 
 static int ftrace_test_init(struct kunit *test)

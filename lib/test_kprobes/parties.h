@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Those who can be called at a function, beside kprobes: each counts what it sees.
+ * For suites that are built in.
+ */
+#ifndef _LIB_TEST_KPROBES_PARTIES_H
+#define _LIB_TEST_KPROBES_PARTIES_H
+
+#include <linux/bitops.h>
+#include <linux/ftrace.h>
+#include <linux/kprobes.h>
+
+/**
+ * struct party - somebody who wants to know of calls of a function
+ * @name: who
+ * @join: begins to
+ * @leave: wants no more
+ * @calls: how many were seen, until they returned if that is of interest
+ * @probe: it is one of ours
+ */
+struct party {
+	const char *name;
+	int (*join)(void);
+	void (*leave)(void);
+	unsigned long *calls;
+	bool probe;
+};
+
+/* Which of a suite's parties are there */
+static unsigned long present;
+
+/* A case that ends early leaves nobody behind. */
+static inline void parties_leave(void *data)
+{
+	const struct party *parties = data;
+	unsigned int i;
+
+	for_each_set_bit(i, &present, BITS_PER_LONG)
+		parties[i].leave();
+	present = 0;
+}
+
+/* An ops of static memory may be used again, but not be made anew. */
+static inline int ops_filter(struct ftrace_ops *ops, void *function)
+{
+	return ftrace_set_filter_ip(ops, ftrace_location((unsigned long)function), 0, 1);
+}
+
+static inline int ops_join(struct ftrace_ops *ops, void *function)
+{
+	return ops_filter(ops, function) ?: register_ftrace_function(ops);
+}
+
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+static unsigned long graph_calls;
+
+static inline int graph_enters(struct ftrace_graph_ent *entry, struct fgraph_ops *ops)
+{
+	return 1;
+}
+
+static inline void graph_returns(struct ftrace_graph_ret *ret, struct fgraph_ops *ops)
+{
+	graph_calls++;
+}
+
+static struct fgraph_ops graph = {
+	.entryfunc = graph_enters,
+	.retfunc = graph_returns,
+};
+
+static inline int graph_join_at(void *function)
+{
+	return ops_filter(&graph.ops, function) ?: register_ftrace_graph(&graph);
+}
+
+static inline void graph_leave(void)
+{
+	unregister_ftrace_graph(&graph);
+}
+#endif
+
+#ifdef CONFIG_KRETPROBES
+static unsigned long return_calls;
+
+static inline int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	return_calls++;
+	return 0;
+}
+
+static struct kretprobe return_probe;
+
+static inline int return_join_at(void *function)
+{
+	return_probe = (struct kretprobe) {
+		.kp.addr = function,
+		.handler = count_return,
+	};
+	return register_kretprobe(&return_probe);
+}
+
+static inline void return_leave(void)
+{
+	unregister_kretprobe(&return_probe);
+}
+#endif
+
+#endif /* _LIB_TEST_KPROBES_PARTIES_H */
