@@ -4,9 +4,9 @@
  * whatever its way calls may have a probe too, and text may be such that goes
  * away or was there before anything else. Built-in only.
  */
-#include <linux/kthread.h>
 #include <linux/uaccess.h>
 
+#include "test_kprobes/caller.h"
 #include "test_kprobes/probe.h"
 
 KUNIT_ARRAY_PARAM(step, kprobes_steps_table, kprobes_step_desc);
@@ -72,75 +72,27 @@ static void fault_in_a_handler_is_fixed_up(struct kunit *test)
 
 #define CHANGES	50
 
-struct hammer {
-	u32 (*call)(u32 x);
-	struct task_struct *task;
-	unsigned int calls;
-};
-
-static int hammer_run(void *data)
-{
-	struct hammer *hammer = data;
-
-	while (!kthread_should_stop()) {
-		hammer->call(1);
-		WRITE_ONCE(hammer->calls, hammer->calls + 1);
-		/* One processor has to serve the other side too. */
-		if (!(hammer->calls % 64))
-			cond_resched();
-	}
-	return 0;
-}
-
-static void hammer_stop(void *data)
-{
-	struct hammer *hammer = data;
-
-	if (hammer->task)
-		kthread_stop(hammer->task);
-	hammer->task = NULL;
-}
-
-static void hammer_start(struct kunit *test, struct hammer *hammer)
-{
-	hammer->task = kthread_run(hammer_run, hammer, "kprobes_hammer");
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, hammer->task);
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, hammer_stop, hammer));
-}
-
-/* Let at least one call fall between two changes. */
-static void hammer_wait(struct kunit *test, struct hammer *hammer)
-{
-	unsigned int seen = READ_ONCE(hammer->calls);
-	unsigned long end = jiffies + 10 * HZ;
-
-	while (READ_ONCE(hammer->calls) == seen && time_before(jiffies, end))
-		cond_resched();
-	KUNIT_ASSERT_NE(test, READ_ONCE(hammer->calls), seen);
-}
-
 static void no_hit_is_lost_while_others_come_and_go(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
 	struct probe *resident = probe_registered(test, step->addr);
 	struct probe *visitor = probe_new(test, step->addr);
-	struct hammer *hammer = kunit_kzalloc(test, sizeof(*hammer), GFP_KERNEL);
+	struct caller *caller;
 	unsigned int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, hammer);
 	visitor->kp.post_handler = probe_post_handler;
 	visitor->kp.flags = KPROBE_FLAG_DISABLED;
 	KUNIT_ASSERT_EQ(test, 0, probe_register(visitor));
-	hammer->call = step->call;
-	hammer_start(test, hammer);
+	caller = caller_start(test, step->call);
+	/* At least one call falls between two changes. */
 	for (i = 0; i < CHANGES; i++) {
 		KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&visitor->kp));
-		hammer_wait(test, hammer);
+		caller_wait(test, caller);
 		KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&visitor->kp));
-		hammer_wait(test, hammer);
+		caller_wait(test, caller);
 	}
-	hammer_stop(hammer);
-	KUNIT_EXPECT_EQ(test, resident->hits, hammer->calls);
+	caller_stop(caller);
+	KUNIT_EXPECT_EQ(test, resident->hits, caller->calls);
 	KUNIT_EXPECT_EQ(test, resident->kp.nmissed, 0);
 	KUNIT_EXPECT_GT(test, visitor->hits, 0);
 }

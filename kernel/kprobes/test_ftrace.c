@@ -9,12 +9,12 @@
  */
 #include <kunit/test.h>
 #include <linux/bitmap.h>
-#include <linux/completion.h>
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
-#include <linux/kthread.h>
 #include <linux/prandom.h>
 #include <linux/slab.h>
+
+#include "../../lib/test_kprobes/caller.h"
 
 #define NR_TARGETS	64
 #define NR_STEPS	300
@@ -521,23 +521,9 @@ static void ops_on_the_heap_can_change_too(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, party->hits[i], test_bit(i, party->in));
 }
 
-struct caller {
-	struct completion	done;
-	bool			stop;
-	unsigned long		calls;
-};
-
-static int call_first(void *data)
+static u32 call_first(u32 x)
 {
-	struct caller *caller = data;
-
-	while (!READ_ONCE(caller->stop)) {
-		targets[0](1);
-		caller->calls++;
-		cond_resched();
-	}
-	complete(&caller->done);
-	return 0;
+	return targets[0](x);
 }
 
 /*
@@ -547,28 +533,24 @@ static int call_first(void *data)
 static void calls_meanwhile_miss_nobody(struct kunit *test)
 {
 	struct party *one = &parties[PLAIN], *two = &parties[REGISTERS];
-	struct caller caller = { .done = COMPLETION_INITIALIZER_ONSTACK(caller.done) };
-	struct task_struct *task;
+	struct caller *caller;
 	int round, i;
 
 	KUNIT_ASSERT_EQ(test, 0, join_one(one, 0));
 	KUNIT_ASSERT_EQ(test, 0, join_one(two, 0));
 	memset(one->hits, 0, sizeof(one->hits));
 	memset(two->hits, 0, sizeof(two->hits));
-	task = kthread_run(call_first, &caller, "kprobes_ftrace");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	caller = caller_start(test, call_first);
 	for (round = 0; round < 10; round++) {
 		for (i = 1; i < NR_TARGETS; i++)
 			KUNIT_EXPECT_EQ(test, 0, join_one(i % 3 ? one : two, i));
 		for (i = 1; i < NR_TARGETS; i++)
 			KUNIT_EXPECT_EQ(test, 0, leave_one(i % 3 ? one : two, i));
-		cond_resched();
+		caller_wait(test, caller);
 	}
-	WRITE_ONCE(caller.stop, true);
-	wait_for_completion(&caller.done);
-	KUNIT_EXPECT_GT(test, caller.calls, 0);
-	KUNIT_EXPECT_EQ(test, one->hits[0], caller.calls);
-	KUNIT_EXPECT_EQ(test, two->hits[0], caller.calls);
+	caller_stop(caller);
+	KUNIT_EXPECT_EQ(test, one->hits[0], caller->calls);
+	KUNIT_EXPECT_EQ(test, two->hits[0], caller->calls);
 	expect_calls(test);
 }
 
@@ -755,9 +737,9 @@ static struct kunit_case ftrace_cases[] = {
 	KUNIT_CASE(starts_of_functions_will_do),
 	KUNIT_CASE(registers_are_saved_while_somebody_asks),
 	KUNIT_CASE(not_traced_stays_not_traced),
-	KUNIT_CASE(one_who_traces_all_is_not_disturbed),
+	KUNIT_CASE_SLOW(one_who_traces_all_is_not_disturbed),
 	KUNIT_CASE(ops_on_the_heap_can_change_too),
-	KUNIT_CASE(calls_meanwhile_miss_nobody),
+	KUNIT_CASE_SLOW(calls_meanwhile_miss_nobody),
 	KUNIT_CASE(probes_come_and_go_among_others),
 	KUNIT_CASE(batch_of_probes_is_told_at_once),
 	KUNIT_CASE(batch_may_want_it_both_ways),

@@ -460,7 +460,7 @@ static struct kunit_case optimize_sites_cases[] = {
 	KUNIT_CASE_PARAM(several_probes_share_a_jump, idle_gen_params),
 	KUNIT_CASE_PARAM(disabled_site_has_its_text_and_its_jump_again, idle_gen_params),
 	KUNIT_CASE_PARAM(post_handler_comes_and_goes_by_a_jump, idle_gen_params),
-	KUNIT_CASE(switch_takes_out_all_jumps_and_puts_them_in_again),
+	KUNIT_CASE_SLOW(switch_takes_out_all_jumps_and_puts_them_in_again),
 	KUNIT_CASE_PARAM(no_jump_comes_while_the_switch_is_off, idle_gen_params),
 	KUNIT_CASE_PARAM(jump_goes_with_its_text, idle_gen_params),
 	KUNIT_CASE(jump_takes_little_executable_memory),

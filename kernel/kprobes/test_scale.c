@@ -18,6 +18,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include "../../lib/test_kprobes/caller.h"
 #include "../../lib/test_kprobes/regs.h"
 #include "internal.h"
 
@@ -59,7 +60,7 @@ static void call_spots(void)
 
 struct crowd {
 	char		*before;
-	atomic_t	hits;
+	atomic_t	hits[NR_SPOTS];
 	struct kprobe	*list[NR_SPOTS];
 	struct kprobe	probes[NR_SPOTS];
 };
@@ -68,7 +69,7 @@ static struct crowd *crowd;
 
 static int count_crowd(struct kprobe *p, struct pt_regs *regs)
 {
-	atomic_inc(&crowd->hits);
+	atomic_inc(&crowd->hits[p - crowd->probes]);
 	return 0;
 }
 
@@ -109,11 +110,28 @@ static void scale_exit(struct kunit *test)
 	crowd = NULL;
 }
 
+static void forget_hits(void)
+{
+	memset(crowd->hits, 0, sizeof(crowd->hits));
+}
+
+/* How many probes were hit; each of them once, or this is more than there are. */
+static int count_hit(void)
+{
+	int i, hits, all = 0;
+
+	for (i = 0; i < NR_SPOTS; i++) {
+		hits = atomic_read(&crowd->hits[i]);
+		all += hits > 1 ? NR_SPOTS + 1 : hits;
+	}
+	return all;
+}
+
 static int hits_of_a_call(void)
 {
-	atomic_set(&crowd->hits, 0);
+	forget_hits();
 	call_spots();
-	return atomic_read(&crowd->hits);
+	return count_hit();
 }
 
 /* --- the function that was probed last --- */
@@ -322,40 +340,26 @@ static void disabled_members_of_a_batch_stay_so(struct kunit *test)
 
 /* --- while others want the same --- */
 
-static int call_until_stopped(void *unused)
+static u32 call_all(u32 x)
 {
-	while (!kthread_should_stop()) {
-		call_spots();
-		cond_resched();
-	}
-	return 0;
-}
-
-static int register_until_stopped(void *errors)
-{
-	while (!kthread_should_stop()) {
-		if (register_kprobes(crowd->list, NR_SPOTS))
-			++*(unsigned int *)errors;
-		else
-			unregister_kprobes(crowd->list, NR_SPOTS);
-		cond_resched();
-	}
-	return 0;
+	call_spots();
+	return x;
 }
 
 static void failing_batch_is_never_hit(struct kunit *test)
 {
 	struct kprobe nowhere = { };
-	struct task_struct *task;
+	struct caller *caller;
 	unsigned int i;
 
 	crowd->list[NR_SPOTS - 1] = &nowhere;
-	task = kthread_run(call_until_stopped, NULL, "kprobes_scale");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	for (i = 0; i < 10; i++)
+	caller = caller_start(test, call_all);
+	for (i = 0; i < 10; i++) {
 		KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(crowd->list, NR_SPOTS));
-	kthread_stop(task);
-	KUNIT_EXPECT_EQ(test, 0, atomic_read(&crowd->hits));
+		caller_wait(test, caller);
+	}
+	caller_stop(caller);
+	KUNIT_EXPECT_EQ(test, 0, count_hit());
 }
 
 static struct {
@@ -407,15 +411,44 @@ static unsigned int single_hits_of_a_call(void)
 	return single_hits;
 }
 
+static struct {
+	unsigned int errors, rounds;
+} others;
+
+static int register_until_stopped(void *unused)
+{
+	while (!kthread_should_stop()) {
+		if (register_kprobes(crowd->list, NR_SPOTS))
+			others.errors++;
+		else
+			unregister_kprobes(crowd->list, NR_SPOTS);
+		WRITE_ONCE(others.rounds, others.rounds + 1);
+		cond_resched();
+	}
+	return 0;
+}
+
+static struct task_struct *start_others(struct kunit *test)
+{
+	struct task_struct *task;
+	unsigned int tries;
+
+	memset(&others, 0, sizeof(others));
+	task = kthread_run(register_until_stopped, NULL, "kprobes_scale");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	for (tries = 0; tries < 1000 && !READ_ONCE(others.rounds); tries++)
+		msleep(20);
+	return task;
+}
+
 /* At the same addresses as the batch that comes and goes. */
 static void single_is_not_confused_by_a_batch(struct kunit *test)
 {
 	struct kprobe single;
 	struct task_struct *task;
-	unsigned int errors = 0, i;
+	unsigned int i;
 
-	task = kthread_run(register_until_stopped, &errors, "kprobes_scale");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	task = start_others(test);
 	for (i = 0; i < 50; i++) {
 		single = (struct kprobe){
 			.addr = spot(i * 19 % NR_SPOTS),
@@ -434,7 +467,8 @@ static void single_is_not_confused_by_a_batch(struct kunit *test)
 		unregister_kprobe(&single);
 	}
 	kthread_stop(task);
-	KUNIT_EXPECT_EQ(test, 0, errors);
+	KUNIT_EXPECT_EQ(test, 0, others.errors);
+	KUNIT_EXPECT_GT(test, others.rounds, 0);
 	KUNIT_ASSERT_EQ(test, 0, register_kprobes(crowd->list, NR_SPOTS));
 	KUNIT_EXPECT_EQ(test, NR_SPOTS, hits_of_a_call());
 	unregister_kprobes(crowd->list, NR_SPOTS);

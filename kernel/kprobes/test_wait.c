@@ -9,6 +9,7 @@
 #include <linux/kthread.h>
 #include <linux/slab.h>
 
+#include "../../lib/test_kprobes/caller.h"
 #include "../../lib/test_kprobes/levels.h"
 #include "../../lib/test_kprobes/probe.h"
 #include "internal.h"
@@ -261,15 +262,6 @@ static void one_wait_serves_a_batch(struct kunit *test)
 	kthread_stop(task);
 }
 
-static int hits_forever(void *data)
-{
-	while (!kthread_should_stop()) {
-		kprobes_traced(1);
-		cond_resched();
-	}
-	return 0;
-}
-
 static int fast_pre(struct kprobe *p, struct pt_regs *regs)
 {
 	return 0;
@@ -280,21 +272,18 @@ static int fast_pre(struct kprobe *p, struct pt_regs *regs)
 /* Or this would not come to its end. */
 static void hits_that_go_on_do_not_hold_it_up(struct kunit *test)
 {
-	struct kprobe resident = { .addr = (void *)kprobes_traced, .pre_handler = fast_pre };
-	struct kprobe other = { .addr = (void *)kprobes_untraced, .pre_handler = fast_pre };
-	struct task_struct *task;
+	struct probe *resident = probe_registered(test, kprobes_traced);
+	struct probe *other = probe_new(test, kprobes_untraced);
+	struct caller *caller = caller_start(test, kprobes_traced);
 	unsigned int i;
 
-	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&resident));
-	task = kthread_run(hits_forever, NULL, "kprobes_test");
 	for (i = 0; i < ROUNDS; i++) {
-		KUNIT_EXPECT_EQ(test, 0, register_kprobe(&other));
-		unregister_kprobe(&other);
-		other.flags = 0;
+		caller_wait(test, caller);
+		KUNIT_EXPECT_EQ(test, 0, probe_register_again(other, kprobes_untraced));
+		probe_unregister(other);
 	}
-	if (!IS_ERR(task))
-		kthread_stop(task);
-	unregister_kprobe(&resident);
+	caller_stop(caller);
+	KUNIT_EXPECT_EQ(test, resident->hits, caller->calls);
 }
 
 /* --- marks --- */

@@ -307,7 +307,7 @@ static void thunk_suite_exit(struct kunit_suite *suite)
 }
 
 static struct kunit_case thunk_cases[] = {
-	KUNIT_CASE(operands_in_registers_do_as_in_place),
+	KUNIT_CASE_SLOW(operands_in_registers_do_as_in_place),
 	KUNIT_CASE(prefixes_are_kept),
 	KUNIT_CASE(none_is_made_that_names_the_stack_pointer),
 	KUNIT_CASE(none_is_made_of_what_may_fault),
