@@ -7,6 +7,8 @@
  *
  * test_kprobes_contexts.c does the same by the ways to the handlers.
  */
+#include <linux/kprobes_hit.h>
+
 #include "test_kprobes/levels.h"
 #include "test_kprobes/probe.h"
 
@@ -105,6 +107,56 @@ static void busy_processor_misses_and_counts_hits(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, running_addr());
 	kprobes_call_step(test, step);
 	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
+}
+
+static struct kprobe nobody;
+
+/* What an interrupt finds out */
+static struct {
+	unsigned long level;
+	bool entered;
+	struct kprobe *inside;
+} seen;
+
+static void look(void)
+{
+	struct kprobe_frame frame;
+
+	seen.level = arch_kprobe_level();
+	seen.entered = kprobe_enter(&frame, &nobody);
+	if (!seen.entered)
+		return;
+	kprobe_runs(frame.mark, &nobody);
+	seen.inside = kprobe_running();
+	kprobe_leave(&frame);
+}
+
+/* Only what is nested in its own context is kept out. */
+static void busy_task_does_not_keep_an_interrupt_out(struct kunit *test)
+{
+	struct kprobe_frame frame;
+	bool interrupted;
+
+	memset(&seen, 0, sizeof(seen));
+	kprobe_busy_begin();
+	KUNIT_EXPECT_EQ(test, TASK, arch_kprobe_level());
+	KUNIT_EXPECT_FALSE(test, kprobe_enter(&frame, &nobody));
+	interrupted = level_run(HARDIRQ, look);
+	KUNIT_EXPECT_NOT_NULL(test, kprobe_running());
+	kprobe_busy_begin();
+	kprobe_busy_end();
+	KUNIT_EXPECT_FALSE(test, kprobe_enter(&frame, &nobody));
+	kprobe_busy_end();
+
+	KUNIT_EXPECT_TRUE(test, interrupted);
+	KUNIT_EXPECT_TRUE(test, seen.entered);
+	KUNIT_EXPECT_EQ(test, HARDIRQ, seen.level);
+	KUNIT_EXPECT_PTR_EQ(test, &nobody, seen.inside);
+	scoped_guard(preempt) {
+		KUNIT_EXPECT_NULL(test, kprobe_running());
+		KUNIT_EXPECT_TRUE(test, kprobe_enter(&frame, &nobody));
+		kprobe_leave(&frame);
+	}
 }
 
 /* Which interrupts come is the probed code's business. */
@@ -332,6 +384,7 @@ static struct kunit_case kprobes_nesting_cases[] = {
 	KUNIT_CASE_PARAM(running_probe_is_named_in_its_handler_only, step_gen_params),
 	KUNIT_CASE_PARAM(running_probe_is_still_named_after_a_miss, step_gen_params),
 	KUNIT_CASE_PARAM(busy_processor_misses_and_counts_hits, step_gen_params),
+	KUNIT_CASE(busy_task_does_not_keep_an_interrupt_out),
 	KUNIT_CASE(masking_interrupts_can_be_probed),
 	KUNIT_CASE_PARAM(interrupts_are_as_before_the_hit, step_gen_params),
 	KUNIT_CASE_PARAM(hit_in_an_interrupt_of_a_handler_is_not_lost, nesting_gen_params),

@@ -280,23 +280,30 @@ static void burst_of_recursions_all_return(struct kunit *test)
 
 static void cap_is_kept_whoever_is_inside(struct kunit *test)
 {
+	const int cap = 7, tasks = 20, calls = 2 * tasks;
 	const size_t *size = test->param_value;
 	struct counted *probe;
 	struct crowd *crowd;
 
-	probe = counted_registered(test, sleeps, *size, 7);
-	crowd = crowd_enter(test, 20, 1);
-	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 33);
+	probe = counted_registered(test, sleeps, *size, cap);
+	crowd = crowd_enter(test, tasks, 1);
+	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, calls - cap);
 	crowd_leave(crowd);
-	expect_counts(test, probe, 40, 33);
+	expect_counts(test, probe, calls, calls - cap);
 	KUNIT_EXPECT_EQ(test, atomic_read(&wrong), 0);
-	KUNIT_EXPECT_EQ_MSG(test, probe->rp.maxactive, 7, "what the user wrote was changed");
+	KUNIT_EXPECT_EQ_MSG(test, probe->rp.maxactive, cap, "what the user wrote was changed");
+}
+
+/* For so many calls there is memory that is not on return stacks. */
+static int reserve_of_calls(void)
+{
+	return 2 * num_possible_cpus() + 64;
 }
 
 /* More data than is kept on return stacks: so many calls, and counted. */
 static void large_data_has_a_reserve(struct kunit *test)
 {
-	const int reserve = 2 * num_possible_cpus() + 64;
+	const int reserve = reserve_of_calls();
 	struct counted *probe;
 	struct crowd *crowd;
 
@@ -307,27 +314,30 @@ static void large_data_has_a_reserve(struct kunit *test)
 	expect_counts(test, probe, reserve + 10, 10);
 }
 
-/* A task's stack is full, and then the reserve is, and then calls are missed. */
+#define DEPTH	120
+
+/* The tasks' stacks are full, and then the reserve is, and then calls are missed. */
 static void deep_recursion_is_counted_to_the_end(struct kunit *test)
 {
+	const int reserve = reserve_of_calls(), tasks = 1 + reserve / 100, calls = tasks * DEPTH;
 	struct counted *probe;
 	struct crowd *crowd;
 	int missed;
 
 	need_return_stacks(test);
 	probe = counted_registered(test, sleeps, 256, 0);
-	crowd = crowd_enter(test, 1, 119);
+	crowd = crowd_enter(test, tasks, DEPTH - 1);
 	missed = probe->rp.nmissed;
 	KUNIT_EXPECT_GT(test, missed, 0);
-	KUNIT_EXPECT_LE(test, missed, 120 - LEVELS - 2 * num_possible_cpus() - 64);
+	KUNIT_EXPECT_LE(test, missed, calls - tasks * LEVELS - reserve);
 	crowd_leave(crowd);
-	expect_counts(test, probe, 120, missed);
+	expect_counts(test, probe, calls, missed);
 	KUNIT_EXPECT_EQ(test, atomic_read(&wrong), 0);
 
 	/* Nothing of that is left behind. */
 	crowd = crowd_enter(test, 1, LEVELS - 1);
 	crowd_leave(crowd);
-	expect_counts(test, probe, 120 + LEVELS, missed);
+	expect_counts(test, probe, calls + LEVELS, missed);
 }
 
 static void signalled_task_returns_like_any_other(struct kunit *test)
@@ -349,9 +359,10 @@ static void signalled_task_returns_like_any_other(struct kunit *test)
 static void tasks_inside_return_unseen_when_the_probe_has_left(struct kunit *test)
 {
 	const size_t *size = test->param_value;
-	struct counted *probe = counted_registered(test, sleeps, *size, 60);
+	const int tasks = 20, calls = 3 * tasks;
+	struct counted *probe = counted_registered(test, sleeps, *size, calls);
 	struct counted *stays = counted_registered(test, sleeps, 8, 0);
-	struct crowd *crowd = crowd_enter(test, 20, 2);
+	struct crowd *crowd = crowd_enter(test, tasks, 2);
 	struct kretprobe_instance *ri = probe->last;
 
 	counted_unregister(probe);
@@ -361,7 +372,7 @@ static void tasks_inside_return_unseen_when_the_probe_has_left(struct kunit *tes
 	}
 	/* What was the core's is the user's again. */
 	memset(&probe->rp, 0x5a, sizeof(probe->rp));
-	KUNIT_EXPECT_EQ(test, atomic_read(&probe->entries), 60);
+	KUNIT_EXPECT_EQ(test, atomic_read(&probe->entries), calls);
 
 	if (LOSES_NOTHING)
 		counted_unregister(stays);

@@ -118,11 +118,6 @@ static struct return_probe *return_probe_registered(struct kunit *test, void *ad
 	return probe;
 }
 
-static const struct kprobes_step *param_entry(struct kunit *test)
-{
-	return test->param_value;
-}
-
 static noinline __noclone void test_caller(struct kunit *test, const struct kprobes_step *step)
 {
 	kprobes_call_step(test, step);
@@ -133,7 +128,7 @@ static noinline __noclone void test_caller(struct kunit *test, const struct kpro
 
 static void handlers_run_at_entry_and_return(struct kunit *test)
 {
-	const struct kprobes_step *step = param_entry(test);
+	const struct kprobes_step *step = test->param_value;
 	struct return_probe *probe = return_probe_new(test, step->call);
 
 	probe->rp.entry_handler = note_entry;
@@ -158,20 +153,19 @@ static void handlers_run_at_entry_and_return(struct kunit *test)
 
 static void any_handler_may_be_null(struct kunit *test)
 {
-	const struct kprobes_step *step = param_entry(test);
+	const struct kprobes_step *step = test->param_value;
 	struct return_probe *probe = return_probe_new(test, step->call);
 
 	probe->rp.handler = NULL;
 	probe->rp.entry_handler = note_entry;
-	if (!return_probe_register(probe)) {
-		kprobes_call_step(test, step);
-		KUNIT_EXPECT_EQ(test, probe->entries, KPROBES_CALLS);
-	}
+	KUNIT_ASSERT_EQ(test, 0, return_probe_register(probe));
+	kprobes_call_step(test, step);
+	KUNIT_EXPECT_EQ(test, probe->entries, KPROBES_CALLS);
 }
 
 static void return_handler_changes_the_value(struct kunit *test)
 {
-	const struct kprobes_step *step = param_entry(test);
+	const struct kprobes_step *step = test->param_value;
 	struct return_probe *probe;
 
 	kprobes_need_results(test);
@@ -184,7 +178,7 @@ static void return_handler_changes_the_value(struct kunit *test)
 
 static void entry_handler_skips_the_return(struct kunit *test)
 {
-	const struct kprobes_step *step = param_entry(test);
+	const struct kprobes_step *step = test->param_value;
 	struct return_probe *probe = return_probe_new(test, step->call);
 
 	probe->rp.entry_handler = note_entry;
@@ -237,6 +231,7 @@ static void maxactive_is_a_cap_and_misses_are_counted(struct kunit *test)
 {
 	int maxactive;
 
+	kprobes_text_watch(test, recursive);
 	for (maxactive = 1; maxactive <= DEPTH + 2; maxactive++) {
 		struct return_probe *probe = return_probe_new(test, recursive);
 		int seen = min(maxactive, DEPTH + 1);
@@ -265,7 +260,7 @@ static noinline __noclone u32 nesting(const struct kprobes_step *step, u32 x)
 
 static void nested_functions_return_through_their_own_probes(struct kunit *test)
 {
-	const struct kprobes_step *step = param_entry(test);
+	const struct kprobes_step *step = test->param_value;
 	struct return_probe *outer, *inner;
 
 	kprobes_text_watch(test, nesting);
@@ -283,7 +278,7 @@ static void nested_functions_return_through_their_own_probes(struct kunit *test)
 
 static void several_return_probes_share_a_function(struct kunit *test)
 {
-	const struct kprobes_step *step = param_entry(test);
+	const struct kprobes_step *step = test->param_value;
 	struct return_probe *crowd[CROWD];
 	unsigned int gone, i;
 
@@ -303,7 +298,7 @@ static void several_return_probes_share_a_function(struct kunit *test)
 
 static void return_probes_and_kprobes_share_a_function(struct kunit *test)
 {
-	const struct kprobes_step *step = param_entry(test);
+	const struct kprobes_step *step = test->param_value;
 	const struct kprobes_step *leave = kprobes_find_step("return");
 	struct probe *before = probe_registered(test, step->call);
 	struct return_probe *probe = return_probe_registered(test, step->call);
@@ -325,7 +320,7 @@ static void return_probes_and_kprobes_share_a_function(struct kunit *test)
 
 static void disabled_return_probe_is_silent(struct kunit *test)
 {
-	const struct kprobes_step *step = param_entry(test);
+	const struct kprobes_step *step = test->param_value;
 	struct return_probe *probe = return_probe_new(test, step->call);
 
 	probe->rp.kp.flags = KPROBE_FLAG_DISABLED;

@@ -4,8 +4,6 @@
  * states of a site and its way out. What users see is in lib/test_kprobes.c.
  */
 #include <kunit/test.h>
-#include <linux/completion.h>
-#include <linux/irq_work.h>
 #include <linux/kprobes.h>
 #include <linux/slab.h>
 
@@ -348,66 +346,6 @@ static void representative_stands_for_all_probes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, hits_of_a_call());
 }
 
-/* --- the level of a hit --- */
-
-struct level_probe {
-	struct irq_work		work;
-	struct completion	done;
-	unsigned int		level;
-	bool			entered;
-	struct kprobe		*inside;
-};
-
-static struct kprobe level_kprobe;
-
-static void look_from_hardirq(struct irq_work *work)
-{
-	struct level_probe *probe = container_of(work, struct level_probe, work);
-	struct kprobe_frame frame;
-
-	probe->level = arch_kprobe_level();
-	probe->entered = kprobe_enter(&frame, &level_kprobe);
-	if (probe->entered) {
-		kprobe_runs(frame.mark, &level_kprobe);
-		probe->inside = kprobe_running();
-		kprobe_leave(&frame);
-	}
-	complete(&probe->done);
-}
-
-/* Only what is nested in its own context is kept out. */
-static void busy_task_does_not_keep_an_interrupt_out(struct kunit *test)
-{
-	struct level_probe probe = { .level = ~0U };
-	struct kprobe_frame frame;
-	unsigned int i;
-
-	init_completion(&probe.done);
-	probe.work = IRQ_WORK_INIT_HARD(look_from_hardirq);
-
-	kprobe_busy_begin();
-	KUNIT_EXPECT_EQ(test, 0, arch_kprobe_level());
-	KUNIT_EXPECT_FALSE(test, kprobe_enter(&frame, &level_kprobe));
-	irq_work_queue(&probe.work);
-	for (i = 0; i < 1000000 && !completion_done(&probe.done); i++)
-		cpu_relax();
-	KUNIT_ASSERT_TRUE(test, completion_done(&probe.done));
-	KUNIT_EXPECT_NOT_NULL(test, kprobe_running());
-	kprobe_busy_begin();
-	kprobe_busy_end();
-	KUNIT_EXPECT_FALSE(test, kprobe_enter(&frame, &level_kprobe));
-	kprobe_busy_end();
-
-	KUNIT_EXPECT_TRUE(test, probe.entered);
-	KUNIT_EXPECT_EQ(test, 2, probe.level);
-	KUNIT_EXPECT_PTR_EQ(test, &level_kprobe, probe.inside);
-	scoped_guard(preempt) {
-		KUNIT_EXPECT_NULL(test, kprobe_running());
-		KUNIT_EXPECT_TRUE(test, kprobe_enter(&frame, &level_kprobe));
-		kprobe_leave(&frame);
-	}
-}
-
 static struct kunit_case core_cases[] = {
 	KUNIT_CASE(table_finds_all_while_and_after_it_grows),
 	KUNIT_CASE(table_keeps_its_chains_short),
@@ -422,7 +360,6 @@ static struct kunit_case core_cases[] = {
 	KUNIT_CASE(dying_site_is_revived),
 	KUNIT_CASE(site_of_gone_text_keeps_its_probes),
 	KUNIT_CASE(representative_stands_for_all_probes),
-	KUNIT_CASE(busy_task_does_not_keep_an_interrupt_out),
 	{}
 };
 

@@ -305,19 +305,14 @@ static const char * const called[] = {
 	"count_preemption",
 };
 
-#define ROUNDS	1
-
 /* The first job that went wrong; NULL for none */
 static const char *work_for(struct work *w)
 {
-	unsigned int round, i;
+	unsigned int i;
 
-	for (round = 0; round < ROUNDS; round++) {
-		for (i = 0; i < ARRAY_SIZE(jobs); i++) {
-			if (!jobs[i].fn(w))
-				return jobs[i].name;
-		}
-		cond_resched();
+	for (i = 0; i < ARRAY_SIZE(jobs); i++) {
+		if (!jobs[i].fn(w))
+			return jobs[i].name;
 	}
 	return NULL;
 }
@@ -350,6 +345,7 @@ static int worker_run(void *data)
 static void work_on_all_sides(struct kunit *test)
 {
 	struct worker *workers = kunit_kcalloc(test, WORKERS, sizeof(*workers), GFP_KERNEL);
+	struct task_struct *task;
 	unsigned int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, workers);
@@ -357,7 +353,9 @@ static void work_on_all_sides(struct kunit *test)
 		workers[i].work = new_work(test);
 	for (i = 0; i < WORKERS; i++) {
 		init_completion(&workers[i].done);
-		if (IS_ERR(kthread_run(worker_run, &workers[i], "kprobes_test/%u", i)))
+		task = kthread_run(worker_run, &workers[i], "kprobes_test/%u", i);
+		KUNIT_EXPECT_FALSE(test, IS_ERR(task));
+		if (IS_ERR(task))
 			complete(&workers[i].done);
 	}
 	KUNIT_EXPECT_NULL(test, work_for(new_work(test)));
