@@ -402,6 +402,7 @@ static unsigned long sum_of(unsigned long __percpu *counter)
 
 /**
  * struct everything - functions, and probes on their instructions
+ * @test: who wants to know
  * @texts: the functions, as they were
  * @nr: how many
  * @probes: probes for their instructions
@@ -410,6 +411,7 @@ static unsigned long sum_of(unsigned long __percpu *counter)
  * @live: how many are registered
  */
 struct everything {
+	struct kunit *test;
 	struct kprobes_text *texts[FUNCTIONS];
 	unsigned int nr;
 	struct kprobe *probes;
@@ -428,33 +430,28 @@ static bool is_taken(struct everything *e, void *start)
 	return false;
 }
 
-static void take_function(struct kunit *test, struct everything *e, unsigned long addr)
+static void take_function(void *data, unsigned long addr, unsigned long unused)
 {
+	struct everything *e = data;
 	unsigned long size, offset;
 
 	if (e->nr == FUNCTIONS || !addr || !core_kernel_text(addr) ||
 	    !kallsyms_lookup_size_offset(addr, &size, &offset) || size > LONGEST ||
 	    is_taken(e, (void *)(addr - offset)) || within_kprobe_blacklist(addr))
 		return;
-	e->texts[e->nr++] = kprobes_text_watch(test, (void *)addr);
+	e->texts[e->nr++] = kprobes_text_watch(e->test, (void *)addr);
 }
 
 /* One function in so many */
 #define STRIDE	61
 
-static void take_functions(struct kunit *test, struct everything *e)
+static void take_functions(struct everything *e)
 {
-	unsigned long addr = (unsigned long)_stext, size, offset;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(called); i++)
-		take_function(test, e, kallsyms_lookup_name(called[i]));
-	for (i = 0; addr < (unsigned long)_etext; i++, addr += size - offset) {
-		if (!kallsyms_lookup_size_offset(addr, &size, &offset))
-			break;
-		if (i % STRIDE == 0)
-			take_function(test, e, addr);
-	}
+		take_function(e, kallsyms_lookup_name(called[i]), 0);
+	kprobes_walk_text(STRIDE, take_function, e);
 }
 
 static unsigned int bytes_of(struct everything *e)
@@ -490,7 +487,8 @@ static struct everything *new_everything(struct kunit *test)
 	unsigned int room;
 
 	KUNIT_ASSERT_NOT_NULL(test, e);
-	take_functions(test, e);
+	e->test = test;
+	take_functions(e);
 	room = bytes_of(e);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, free_everything, e));
 	e->probes = kvcalloc(room, sizeof(*e->probes), GFP_KERNEL);

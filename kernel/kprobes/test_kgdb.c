@@ -141,7 +141,7 @@ static void probe_is_refused_where_a_breakpoint_is(struct kunit *test)
 	probe_unregister(probe);
 	need_no_site(test, place);
 	KUNIT_ASSERT_TRUE(test, breakpoint(true, place));
-	KUNIT_EXPECT_NE(test, 0, probe_register_again(probe, place));
+	KUNIT_EXPECT_EQ(test, -EINVAL, probe_register_again(probe, place));
 	KUNIT_ASSERT_TRUE(test, breakpoint(false, place));
 	KUNIT_ASSERT_EQ(test, 0, probe_register_again(probe, place));
 	kprobes_call_step(test, step);
@@ -197,7 +197,12 @@ static void both_work_in_one_function(struct kunit *test)
 
 static void breakpoint_is_refused_where_no_probe_may_be(struct kunit *test)
 {
+	void *allowed = kprobes_untraced;
+
 	KUNIT_EXPECT_FALSE(test, breakpoint(true, get_kprobe));
+	need_no_site(test, allowed);
+	KUNIT_EXPECT_TRUE(test, breakpoint(true, allowed));
+	KUNIT_EXPECT_TRUE(test, breakpoint(false, allowed));
 }
 
 static struct kunit_case kgdb_cases[] = {

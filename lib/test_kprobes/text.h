@@ -6,9 +6,12 @@
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
 #include <linux/kernel.h>
+#include <linux/minmax.h>
+#include <linux/sched.h>
 #include <linux/static_call.h>
 #include <linux/string.h>
 #include <linux/types.h>
+#include <asm/sections.h>
 
 /* Bounds of the function around @addr, by the exported part of kallsyms. */
 static inline void *kprobes_function(void *addr, unsigned long *size)
@@ -34,6 +37,28 @@ static inline bool kprobes_within(void *function, unsigned long addr)
 static inline bool kprobes_is_patched(void *addr)
 {
 	return jump_label_text_reserved(addr, addr) || static_call_text_reserved(addr, addr);
+}
+
+/*
+ * Have one in so many of the kernel's functions looked at. Returns how many there
+ * are, 0 if their symbols do not go on to the end; not for modules either.
+ */
+static inline unsigned int kprobes_walk_text(unsigned int stride,
+					     void (*look)(void *data, unsigned long start,
+							  unsigned long end), void *data)
+{
+	unsigned long addr = (unsigned long)_stext, end = (unsigned long)_etext;
+	unsigned long size, offset;
+	unsigned int n = 0;
+
+	while (addr < end && kallsyms_lookup_size_offset(addr, &size, &offset)) {
+		size -= offset;
+		if (n++ % stride == 0)
+			look(data, addr, min(addr + size, end));
+		addr += size;
+		cond_resched();
+	}
+	return addr < end ? 0 : n;
 }
 
 #endif /* _LIB_TEST_KPROBES_TEXT_H */

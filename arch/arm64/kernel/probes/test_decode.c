@@ -9,13 +9,13 @@
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/ptrace.h>
-#include <linux/sched.h>
 #include <linux/sizes.h>
 #include <asm/debug-monitors.h>
 #include <asm/insn.h>
 #include <asm/patching.h>
 #include <asm/sections.h>
 
+#include "../../../../lib/test_kprobes/text.h"
 #include "decode-insn.h"
 #include "slot.h"
 
@@ -978,6 +978,7 @@ static void test_slot(struct kunit *test)
 }
 
 struct tally {
+	struct kunit	*test;
 	unsigned long	functions;
 	unsigned long	padding;
 	unsigned long	all;
@@ -1033,14 +1034,14 @@ static bool is_padding(unsigned long at, unsigned long end, u32 insn)
 	       end - at <= sizeof(u64) && ftrace_location(end);
 }
 
-static void walk_function(struct kunit *test, struct tally *t, unsigned long start,
-			  unsigned long end)
+static void look_at_function(void *data, unsigned long start, unsigned long end)
 {
+	struct tally *t = data;
 	unsigned long at;
 	u32 insn;
 
 	for (t->functions++, at = start; at < end; at += AARCH64_INSN_SIZE) {
-		KUNIT_ASSERT_EQ(test, 0, aarch64_insn_read((void *)at, &insn));
+		KUNIT_ASSERT_EQ(t->test, 0, aarch64_insn_read((void *)at, &insn));
 		if (is_padding(at, end, insn))
 			t->padding++;
 		else
@@ -1098,29 +1099,20 @@ static unsigned long refused_otherwise(struct tally *t)
 
 static void test_text(struct kunit *test)
 {
-	unsigned long addr = (unsigned long)_stext, size, offset;
 	kprobe_opcode_t *slot = get_insn_slot();
-	struct tally t = { .slot = (unsigned long)slot };
-	int n = 0;
+	struct tally t = { .test = test, .slot = (unsigned long)slot };
+	unsigned int n;
 
 	KUNIT_ASSERT_NOT_NULL(test, slot);
 	free_insn_slot(slot, 0);
 	t.rows = kunit_kcalloc(test, probe_nr_classes, sizeof(*t.rows), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, t.rows);
+	n = kprobes_walk_text(WALK_STRIDE, look_at_function, &t);
 
-	while (addr < (unsigned long)_etext &&
-	       kallsyms_lookup_size_offset(addr, &size, &offset)) {
-		size -= offset;
-		if (n++ % WALK_STRIDE == 0)
-			walk_function(test, &t, addr, min(addr + size, (unsigned long)_etext));
-		addr += size;
-		cond_resched();
-	}
-
-	kunit_info(test, "%lu of %d functions: %lu instructions, %lu of padding",
+	kunit_info(test, "%lu of %u functions: %lu instructions, %lu of padding",
 		   t.functions, n, t.all, t.padding);
 	print_tally(test, &t);
-	KUNIT_EXPECT_GE(test, addr, (unsigned long)_etext);
+	KUNIT_EXPECT_GT(test, n, 0);
 	KUNIT_EXPECT_GT(test, t.copied, 0);
 	KUNIT_EXPECT_GT(test, t.simulated, 0);
 	KUNIT_EXPECT_LE(test, refused_otherwise(&t) * 1000, t.all * 2);
