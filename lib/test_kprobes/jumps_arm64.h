@@ -9,6 +9,8 @@
 #include <asm/patching.h>
 #include <asm/ptrace.h>
 
+#include "asm_arm64.h"
+
 #define KPROBES_LANDING_PAD	AARCH64_INSN_SIZE
 
 /* --- registers --- */
@@ -52,33 +54,25 @@ asm("	.pushsection .text, \"ax\"\n"
 "	hint #34\n"
 "	stp x29, x30, [sp, #-112]!\n"
 "	mov x29, sp\n"
-"	stp x19, x20, [sp, #16]; stp x21, x22, [sp, #32]; stp x23, x24, [sp, #48]\n"
-"	stp x25, x26, [sp, #64]; stp x27, x28, [sp, #80]\n"
+	KPROBES_SAVE_CALLERS
 "	str x0, [sp, #96]\n"
 "	mov x30, x1\n"
 "	ldr x1, [x0, #30*8]\n"
 "	msr nzcv, x1\n"
-"	ldp x2, x3, [x0, #2*8]; ldp x4, x5, [x0, #4*8]; ldp x6, x7, [x0, #6*8]\n"
-"	ldp x8, x9, [x0, #8*8]; ldp x10, x11, [x0, #10*8]; ldp x12, x13, [x0, #12*8]\n"
-"	ldp x14, x15, [x0, #14*8]; ldp x16, x17, [x0, #16*8]; ldr x19, [x0, #19*8]\n"
+	KPROBES_LOAD_MOST
 	KPROBES_LOAD_X18
-"	ldp x20, x21, [x0, #20*8]; ldp x22, x23, [x0, #22*8]; ldp x24, x25, [x0, #24*8]\n"
-"	ldp x26, x27, [x0, #26*8]; ldp x28, x29, [x0, #28*8]; ldp x0, x1, [x0]\n"
+"	ldp x28, x29, [x0, #28*8]; ldp x0, x1, [x0]\n"
 "	blr x30\n"
 "	str x0, [sp, #104]\n"
 "	ldr x0, [sp, #96]\n"
-"	stp x2, x3, [x0, #2*8]; stp x4, x5, [x0, #4*8]; stp x6, x7, [x0, #6*8]\n"
-"	stp x8, x9, [x0, #8*8]; stp x10, x11, [x0, #10*8]; stp x12, x13, [x0, #12*8]\n"
-"	stp x14, x15, [x0, #14*8]; stp x16, x17, [x0, #16*8]; str x19, [x0, #19*8]\n"
+	KPROBES_STORE_MOST
 	KPROBES_STORE_X18
-"	stp x20, x21, [x0, #20*8]; stp x22, x23, [x0, #22*8]; stp x24, x25, [x0, #24*8]\n"
-"	stp x26, x27, [x0, #26*8]; stp x28, x29, [x0, #28*8]\n"
+"	stp x28, x29, [x0, #28*8]\n"
 "	ldr x2, [sp, #104]\n"
 "	stp x2, x1, [x0]\n"
 "	mrs x1, nzcv\n"
 "	str x1, [x0, #30*8]\n"
-"	ldp x27, x28, [sp, #80]; ldp x25, x26, [sp, #64]; ldp x23, x24, [sp, #48]\n"
-"	ldp x21, x22, [sp, #32]; ldp x19, x20, [sp, #16]\n"
+	KPROBES_RESTORE_CALLERS
 "	ldp x29, x30, [sp], #112\n"
 "	ret\n"
 "	.size kprobes_jump_run, . - kprobes_jump_run\n"

@@ -18,6 +18,7 @@
 #include "../../../../lib/test_kprobes/text.h"
 #include "decode-insn.h"
 #include "slot.h"
+#include "test_native.h"
 
 /* No two rows may claim the same instruction; each says what it has to. */
 static void test_table(struct kunit *test)
@@ -884,14 +885,6 @@ asm("	.pushsection .text, \"ax\"\n"
 "	.popsection\n"
 );
 
-#define ADDRESS_OF(symbol) ({						\
-	unsigned long __addr;						\
-									\
-	asm("adrp	%0, " #symbol "\n"				\
-	    "	add	%0, %0, :lo12:" #symbol : "=r" (__addr));	\
-	__addr;								\
-})
-
 static int try_probe(unsigned long addr)
 {
 	struct kprobe probe = {
@@ -918,7 +911,8 @@ static bool can_be_probed(unsigned long addr, unsigned long start, unsigned long
 
 static void test_exclusive_loop(struct kunit *test)
 {
-	unsigned long start = ADDRESS_OF(probe_test_llsc), end = ADDRESS_OF(probe_test_llsc_end);
+	unsigned long start = (unsigned long)ADDRESS_OF(probe_test_llsc);
+	unsigned long end = (unsigned long)ADDRESS_OF(probe_test_llsc_end);
 	static const bool expected[] = { true, false, false, false, false, true, true };
 	int i;
 
@@ -931,8 +925,8 @@ static void test_exclusive_loop(struct kunit *test)
 				    try_probe(start + i * AARCH64_INSN_SIZE), "at %d", i);
 	}
 
-	start = ADDRESS_OF(probe_test_ordered);
-	end = ADDRESS_OF(probe_test_ordered_end);
+	start = (unsigned long)ADDRESS_OF(probe_test_ordered);
+	end = (unsigned long)ADDRESS_OF(probe_test_ordered_end);
 	for (i = 0; start + i * AARCH64_INSN_SIZE < end; i++) {
 		KUNIT_EXPECT_TRUE_MSG(test,
 				      can_be_probed(start + i * AARCH64_INSN_SIZE, start, end),
@@ -955,7 +949,7 @@ static unsigned long branches_to(const kprobe_opcode_t *at)
 /* What a hit runs: a copy that branches back, and one that leads to the tail. */
 static void test_slot(struct kunit *test)
 {
-	unsigned long addr = ADDRESS_OF(probe_test_ordered) + AARCH64_INSN_SIZE;
+	unsigned long addr = (unsigned long)ADDRESS_OF(probe_test_ordered) + AARCH64_INSN_SIZE;
 	struct kprobe probe = { .addr = (kprobe_opcode_t *)addr };
 	unsigned long next = addr + AARCH64_INSN_SIZE;
 	struct arch_specific_insn *ainsn;

@@ -4,6 +4,15 @@
 
 #include <linux/types.h>
 
+/* Of a symbol in assembly, which C does not know */
+#define ADDRESS_OF(symbol) ({						\
+	unsigned long __addr;						\
+									\
+	asm("adrp	%0, " #symbol "\n"				\
+	    "	add	%0, %0, :lo12:" #symbol : "=r" (__addr));	\
+	(void *)__addr;							\
+})
+
 /**
  * struct probe_trip - registers before an instruction, and after it
  * @regs:	but x18, which is not loaded

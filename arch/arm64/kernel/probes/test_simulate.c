@@ -19,6 +19,7 @@
 #include <asm/insn.h>
 #include <asm/patching.h>
 
+#include "../../../../lib/test_kprobes/asm_arm64.h"
 #include "decode-insn.h"
 #include "test_native.h"
 
@@ -51,27 +52,11 @@ asm("	.macro probe_test_land where\n"
 ".Lprobe_test_run\\@:\n"
 "	hint	#34\n"				/* bti c */
 "	stp	x29, x30, [sp, #-128]!\n"
-"	stp	x19, x20, [sp, #16]\n"
-"	stp	x21, x22, [sp, #32]\n"
-"	stp	x23, x24, [sp, #48]\n"
-"	stp	x25, x26, [sp, #64]\n"
-"	stp	x27, x28, [sp, #80]\n"
+	KPROBES_SAVE_CALLERS
 "	str	x0, [sp, #96]\n"
 "	ldr	x1, [x0, #248]\n"
 "	msr	nzcv, x1\n"
-"	ldp	x2, x3, [x0, #16]\n"
-"	ldp	x4, x5, [x0, #32]\n"
-"	ldp	x6, x7, [x0, #48]\n"
-"	ldp	x8, x9, [x0, #64]\n"
-"	ldp	x10, x11, [x0, #80]\n"
-"	ldp	x12, x13, [x0, #96]\n"
-"	ldp	x14, x15, [x0, #112]\n"
-"	ldp	x16, x17, [x0, #128]\n"
-"	ldr	x19, [x0, #152]\n"
-"	ldp	x20, x21, [x0, #160]\n"
-"	ldp	x22, x23, [x0, #176]\n"
-"	ldp	x24, x25, [x0, #192]\n"
-"	ldp	x26, x27, [x0, #208]\n"
+	KPROBES_LOAD_MOST
 "	ldp	x28, x29, [x0, #224]\n"
 "	ldr	x30, [x0, #240]\n"
 "	ldp	x0, x1, [x0]\n"
@@ -99,19 +84,7 @@ asm("	.macro probe_test_land where\n"
 "	str	x0, [sp, #112]\n"
 "	ldr	x0, [sp, #96]\n"
 "	str	x1, [x0, #8]\n"
-"	stp	x2, x3, [x0, #16]\n"
-"	stp	x4, x5, [x0, #32]\n"
-"	stp	x6, x7, [x0, #48]\n"
-"	stp	x8, x9, [x0, #64]\n"
-"	stp	x10, x11, [x0, #80]\n"
-"	stp	x12, x13, [x0, #96]\n"
-"	stp	x14, x15, [x0, #112]\n"
-"	stp	x16, x17, [x0, #128]\n"
-"	str	x19, [x0, #152]\n"
-"	stp	x20, x21, [x0, #160]\n"
-"	stp	x22, x23, [x0, #176]\n"
-"	stp	x24, x25, [x0, #192]\n"
-"	stp	x26, x27, [x0, #208]\n"
+	KPROBES_STORE_MOST
 "	stp	x28, x29, [x0, #224]\n"
 "	str	x30, [x0, #240]\n"
 "	ldr	x1, [sp, #104]\n"
@@ -120,11 +93,7 @@ asm("	.macro probe_test_land where\n"
 "	str	x1, [x0, #248]\n"
 "	ldr	x1, [sp, #112]\n"
 "	str	x1, [x0, #256]\n"
-"	ldp	x19, x20, [sp, #16]\n"
-"	ldp	x21, x22, [sp, #32]\n"
-"	ldp	x23, x24, [sp, #48]\n"
-"	ldp	x25, x26, [sp, #64]\n"
-"	ldp	x27, x28, [sp, #80]\n"
+	KPROBES_RESTORE_CALLERS
 "	ldp	x29, x30, [sp], #128\n"
 "	ret\n"
 
@@ -200,14 +169,6 @@ asm("	.macro probe_test_land where\n"
 "	.purgem probe_test_site\n"
 "	.purgem probe_test_land\n"
 );
-
-#define ADDRESS_OF(symbol) ({						\
-	unsigned long __addr;						\
-									\
-	asm("adrp	%0, " #symbol "\n"				\
-	    "	add	%0, %0, :lo12:" #symbol : "=r" (__addr));	\
-	(void *)__addr;							\
-})
 
 static struct rnd_state random;
 
