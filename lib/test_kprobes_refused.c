@@ -18,13 +18,11 @@ KUNIT_ARRAY_PARAM(entry, kprobes_entries, kprobes_step_desc);
 /**
  * struct refused_area - addresses that must be refused, and how that went
  * @test: who wants to know
- * @probe: the probe that is tried on them
  * @tried: how many were tried
  * @accepted: how many were not refused
  */
 struct refused_area {
 	struct kunit *test;
-	struct kprobe probe;
 	unsigned int tried, accepted;
 };
 
@@ -35,16 +33,9 @@ static bool is_refusal(int ret)
 
 static void expect_refused(struct refused_area *area, unsigned long addr)
 {
-	int ret;
+	int ret = kprobes_try(addr);
 
-	memset(&area->probe, 0, sizeof(area->probe));
-	area->probe.addr = (kprobe_opcode_t *)addr;
-	/* It may be the path of the probe itself: better it stays quiet. */
-	area->probe.flags = KPROBE_FLAG_DISABLED;
-	ret = register_kprobe(&area->probe);
 	area->tried++;
-	if (!ret)
-		unregister_kprobe(&area->probe);
 	if (!is_refusal(ret) && area->accepted++ < 10)
 		kunit_err(area->test, "%pS: answer %d", (void *)addr, ret);
 	cond_resched();

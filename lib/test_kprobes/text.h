@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which function an address is in, and what else is there. */
+/* Text of the kernel: which function an address is in, and what is to be said of it. */
 #ifndef _LIB_TEST_KPROBES_TEXT_H
 #define _LIB_TEST_KPROBES_TEXT_H
 
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
 #include <linux/kernel.h>
+#include <linux/kprobes.h>
 #include <linux/minmax.h>
 #include <linux/sched.h>
 #include <linux/static_call.h>
@@ -37,6 +38,23 @@ static inline bool kprobes_within(void *function, unsigned long addr)
 static inline bool kprobes_is_patched(void *addr)
 {
 	return jump_label_text_reserved(addr, addr) || static_call_text_reserved(addr, addr);
+}
+
+/*
+ * What a registration there says. It may be on the way of a probe itself: better it
+ * stays quiet.
+ */
+static inline int kprobes_try(unsigned long addr)
+{
+	struct kprobe probe = {
+		.addr = (kprobe_opcode_t *)addr,
+		.flags = KPROBE_FLAG_DISABLED,
+	};
+	int ret = register_kprobe(&probe);
+
+	if (!ret)
+		unregister_kprobe(&probe);
+	return ret;
 }
 
 /*

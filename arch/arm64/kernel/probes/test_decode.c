@@ -885,19 +885,6 @@ asm("	.pushsection .text, \"ax\"\n"
 "	.popsection\n"
 );
 
-static int try_probe(unsigned long addr)
-{
-	struct kprobe probe = {
-		.addr = (kprobe_opcode_t *)addr,
-		.flags = KPROBE_FLAG_DISABLED,
-	};
-	int ret = register_kprobe(&probe);
-
-	if (!ret)
-		unregister_kprobe(&probe);
-	return ret;
-}
-
 static bool can_be_probed(unsigned long addr, unsigned long start, unsigned long end)
 {
 	const struct probe_class *class;
@@ -922,7 +909,7 @@ static void test_exclusive_loop(struct kunit *test)
 				    can_be_probed(start + i * AARCH64_INSN_SIZE, start, end),
 				    "at %d", i);
 		KUNIT_EXPECT_EQ_MSG(test, expected[i] ? 0 : -EINVAL,
-				    try_probe(start + i * AARCH64_INSN_SIZE), "at %d", i);
+				    kprobes_try(start + i * AARCH64_INSN_SIZE), "at %d", i);
 	}
 
 	start = (unsigned long)ADDRESS_OF(probe_test_ordered);
@@ -931,7 +918,7 @@ static void test_exclusive_loop(struct kunit *test)
 		KUNIT_EXPECT_TRUE_MSG(test,
 				      can_be_probed(start + i * AARCH64_INSN_SIZE, start, end),
 				      "at %d", i);
-		KUNIT_EXPECT_EQ_MSG(test, 0, try_probe(start + i * AARCH64_INSN_SIZE),
+		KUNIT_EXPECT_EQ_MSG(test, 0, kprobes_try(start + i * AARCH64_INSN_SIZE),
 				    "at %d", i);
 	}
 }
