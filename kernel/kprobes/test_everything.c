@@ -370,36 +370,6 @@ static void work_on_all_sides(struct kunit *test)
 #define FUNCTIONS	200
 #define LONGEST		2048
 
-static DEFINE_PER_CPU(unsigned long, pres);
-static DEFINE_PER_CPU(unsigned long, posts);
-
-static int everything_pre(struct kprobe *kp, struct pt_regs *regs)
-{
-	this_cpu_inc(pres);
-	return 0;
-}
-
-NOKPROBE_SYMBOL(everything_pre);
-
-static void everything_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
-{
-	this_cpu_inc(posts);
-}
-
-NOKPROBE_SYMBOL(everything_post);
-
-static unsigned long sum_of(unsigned long __percpu *counter)
-{
-	unsigned long sum = 0;
-	int cpu;
-
-	for_each_possible_cpu(cpu) {
-		sum += *per_cpu_ptr(counter, cpu);
-		*per_cpu_ptr(counter, cpu) = 0;
-	}
-	return sum;
-}
-
 /**
  * struct everything - functions, and probes on their instructions
  * @test: who wants to know
@@ -504,8 +474,8 @@ static void want(struct everything *e, void *addr)
 
 	*kp = (struct kprobe) {
 		.addr = addr,
-		.pre_handler = everything_pre,
-		.post_handler = everything_post,
+		.pre_handler = count_before,
+		.post_handler = count_after,
 	};
 	INIT_LIST_HEAD(&kp->list);
 }
@@ -609,8 +579,8 @@ static void go_round(struct kunit *test, struct everything *e, const struct mann
 	else if (IS_ENABLED(CONFIG_OPTPROBES))
 		KUNIT_EXPECT_GT(test, jumps, 0);
 	drop_everything(e);
-	before = sum_of(&pres);
-	after = sum_of(&posts);
+	before = take_hits(&hits_before);
+	after = take_hits(&hits_after);
 	kunit_info(test, "%lu hits, %lu after the instruction, %lu missed", before, after, misses);
 	KUNIT_EXPECT_GT(test, after, 1000);
 	/* A task may have been on its way when the probes went, but not many were. */

@@ -4,7 +4,41 @@
 /*
  * For tests that put probes on whatever can have one.
  */
+#include <linux/cpumask.h>
 #include <linux/kprobes.h>
+#include <linux/percpu.h>
+
+/* Handlers that do as little as can be, and are not probed themselves */
+static DEFINE_PER_CPU(unsigned long, hits_before);
+static DEFINE_PER_CPU(unsigned long, hits_after);
+
+static int count_before(struct kprobe *kp, struct pt_regs *regs)
+{
+	this_cpu_inc(hits_before);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(count_before);
+
+static void count_after(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	this_cpu_inc(hits_after);
+}
+
+NOKPROBE_SYMBOL(count_after);
+
+/* How many there were; the count begins anew. */
+static inline unsigned long take_hits(unsigned long __percpu *counter)
+{
+	unsigned long sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		sum += *per_cpu_ptr(counter, cpu);
+		*per_cpu_ptr(counter, cpu) = 0;
+	}
+	return sum;
+}
 
 /*
  * Registers those of @probes that can be, and has them in @registered, which has room

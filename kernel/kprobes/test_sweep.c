@@ -15,7 +15,6 @@
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/moduleparam.h>
-#include <linux/percpu.h>
 #include <linux/kstrtox.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
@@ -32,22 +31,6 @@
 
 /* For the workload to come by, in milliseconds */
 #define STAY		50
-
-static DEFINE_PER_CPU(unsigned long, hits);
-
-static int sweep_pre(struct kprobe *kp, struct pt_regs *regs)
-{
-	this_cpu_inc(hits);
-	return 0;
-}
-
-NOKPROBE_SYMBOL(sweep_pre);
-
-static void sweep_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
-{
-}
-
-NOKPROBE_SYMBOL(sweep_post);
 
 /**
  * struct sweep - a batch of functions, and what all have come to
@@ -106,8 +89,8 @@ static void want_function(struct sweep *s, unsigned long addr, unsigned long siz
 			break;
 		s->probes[s->wanted++] = (struct kprobe) {
 			.addr = (kprobe_opcode_t *)at,
-			.pre_handler = sweep_pre,
-			.post_handler = post ? sweep_post : NULL,
+			.pre_handler = count_before,
+			.post_handler = post ? count_after : NULL,
 		};
 	}
 	s->batch++;
@@ -203,35 +186,26 @@ static struct sweep *new_sweep(void)
 	return NULL;
 }
 
-static unsigned long all_hits(void)
-{
-	unsigned long sum = 0;
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		sum += per_cpu(hits, cpu);
-	return sum;
-}
-
-static void tell(struct sweep *s, unsigned long times)
+static void tell(struct sweep *s, unsigned long hits)
 {
 	unsigned int i;
 
 	for (i = 0; i < MAX_REASONS && s->reasons[i].words; i++)
 		pr_info("refused %lu: %s\n", s->reasons[i].times, s->reasons[i].words);
 	pr_info("%lu functions, %lu of %lu instructions had a probe, %lu hits, %lu bytes changed\n",
-		s->functions, s->probed, s->instructions, times, s->changed);
+		s->functions, s->probed, s->instructions, hits, s->changed);
 }
 
 static int sweep(unsigned int every)
 {
-	unsigned long addr = (unsigned long)_stext, next, times = all_hits();
+	unsigned long addr = (unsigned long)_stext, next, hits;
 	struct sweep *s = new_sweep();
 	unsigned int n;
 	bool good;
 
 	if (!s)
 		return -ENOMEM;
+	take_hits(&hits_before);
 	for (n = 0; addr < (unsigned long)_etext; addr = next, n++) {
 		next = take_batch(s, addr, n / every & 1);
 		if (next == addr)
@@ -239,9 +213,9 @@ static int sweep(unsigned int every)
 		if (n % every == 0 && s->wanted)
 			sweep_batch(s);
 	}
-	times = all_hits() - times;
-	tell(s, times);
-	good = !s->changed && s->probed && times;
+	hits = take_hits(&hits_before);
+	tell(s, hits);
+	good = !s->changed && s->probed && hits;
 	free_sweep(s);
 	return good ? 0 : -EIO;
 }
