@@ -25,20 +25,7 @@ count_is()
 }
 
 check_is "probes are on at first" "$(cat $switch)" 1
-for off in 0 n N off f; do
-	check "'$off' is taken" can_write $off $switch
-	check_is "'$off' turns them off" "$(cat $switch)" 0
-	echo 1 >$switch
-done
-for on in 1 y Y on t; do
-	echo 0 >$switch
-	check "'$on' is taken" can_write $on $switch
-	check_is "'$on' turns them on" "$(cat $switch)" 1
-done
-for bad in 2 x -1 maybe; do
-	check "'$bad' is refused" fails can_write $bad $switch
-	check_is "'$bad' changes nothing" "$(cat $switch)" 1
-done
+check_switch $switch probes
 
 # The product of all this, for a probe that goes through ftrace and for a trap
 for place in kprobes_victim $middle; do

@@ -44,20 +44,8 @@ hits_are()
 check_is "sites can be read by root only" "$(stat -c %a $sites)" 400
 check_is "stats_enabled can be written by root only" "$(stat -c %a $switch)" 600
 
-for on in 1 y Y on; do
-	echo 0 >$switch
-	check "'$on' is taken" can_write $on $switch
-	check_is "'$on' turns counting on" "$(cat $switch)" 1
-done
-for off in 0 n N off; do
-	echo 1 >$switch
-	check "'$off' is taken" can_write $off $switch
-	check_is "'$off' turns counting off" "$(cat $switch)" 0
-done
-for bad in 2 x -1 maybe; do
-	check "'$bad' is refused" fails can_write $bad $switch
-	check_is "'$bad' changes nothing" "$(cat $switch)" 0
-done
+check_switch $switch counting
+echo 0 >$switch
 
 gone='^[0-9a-f]{8,16} - path=- probes=1 .* why=gone$'
 gone()
