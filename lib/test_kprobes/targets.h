@@ -78,9 +78,9 @@ NOKPROBE_SYMBOL(kprobes_forbidden);
 typedef void (*kprobes_work_t)(void);
 
 /*
- * An architecture gives kprobes_steps_table[] and, of that, the function
- * entries in kprobes_entries[]; kprobes_blocks[] with its sizes;
- * kprobes_set_argument(), false if it cannot; and some constants.
+ * An architecture gives kprobes_steps_table[], which has instructions in
+ * kprobes_steps() if there is one; kprobes_masking(), where it can; kprobes_blocks[]
+ * with its sizes; kprobes_set_argument(), false if it cannot; and some constants.
  */
 #if defined(CONFIG_X86)
 #include "targets_x86.h"
@@ -88,6 +88,21 @@ typedef void (*kprobes_work_t)(void);
 #include "targets_arm64.h"
 #else
 #include "targets_generic.h"
+#endif
+
+static const struct kprobes_step kprobes_entries[] __maybe_unused = {
+	{ "function entry", kprobes_traced, NULL, kprobes_traced },
+	{ "untraced function entry", kprobes_untraced, NULL, kprobes_untraced },
+#ifdef KPROBES_HAVE_STEPS
+	{ "assembly function entry", kprobes_steps, NULL, kprobes_steps },
+#endif
+};
+
+#ifdef KPROBES_HAVE_MASKING
+u32 kprobes_masking(u32 x);
+
+extern u8 kprobes_step_mask[] asm(".Lkprobes_step_mask");
+extern u8 kprobes_step_unmask[] asm(".Lkprobes_step_unmask");
 #endif
 
 #ifndef KPROBES_HAVE_NMI

@@ -58,6 +58,8 @@ static inline bool kprobes_set_argument(struct pt_regs *regs, u32 x)
 /* The labels are local: a symbol there would make each step a function */
 #define KPROBES_STEP(name)	".Lkprobes_step_" name ":\n"
 
+#define KPROBES_HAVE_STEPS	1
+
 u32 kprobes_steps(u32 x);
 /* The compiler tells its type when it is called indirectly, or may be. */
 __ADDRESSABLE(kprobes_steps);
@@ -136,11 +138,6 @@ KPROBES_STEP("return")
 /* Masks interrupts, reads the mask for its result, and unmasks interrupts. */
 #define KPROBES_HAVE_MASKING	1
 
-u32 kprobes_masking(u32 x);
-
-extern u8 kprobes_step_mask[] asm(".Lkprobes_step_mask");
-extern u8 kprobes_step_unmask[] asm(".Lkprobes_step_unmask");
-
 asm("	.pushsection .text, \"ax\"\n"
 "	.balign 16\n"
 "	.type kprobes_masking, %function\n"
@@ -177,12 +174,6 @@ static const struct kprobes_step kprobes_steps_table[] = {
 	{ "conditional jump", kprobes_step_jump, NULL, kprobes_steps, true },
 	{ "authentication", kprobes_step_check, kprobes_step_return, kprobes_steps },
 	{ "return", kprobes_step_return, NULL, kprobes_steps, true },
-};
-
-static const struct kprobes_step kprobes_entries[] __maybe_unused = {
-	{ "function entry", kprobes_traced, NULL, kprobes_traced },
-	{ "untraced function entry", kprobes_untraced, NULL, kprobes_untraced },
-	{ "assembly function entry", kprobes_steps, NULL, kprobes_steps },
 };
 
 /* Many functions with many instructions each, for tests of large numbers */

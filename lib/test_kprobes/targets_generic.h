@@ -30,11 +30,6 @@ static const struct kprobes_step kprobes_steps_table[] = {
 	{ "untraced function entry", kprobes_untraced, NULL, kprobes_untraced },
 };
 
-static const struct kprobes_step kprobes_entries[] __maybe_unused = {
-	{ "function entry", kprobes_traced, NULL, kprobes_traced },
-	{ "untraced function entry", kprobes_untraced, NULL, kprobes_untraced },
-};
-
 /* None; what would be in one, the compiler sees a division by. */
 #define KPROBES_BLOCKS		0
 #define KPROBES_BLOCK_INSNS	1

@@ -63,6 +63,8 @@ static inline bool kprobes_set_argument(struct pt_regs *regs, u32 x)
  */
 #define KPROBES_STEP(name)	".Lkprobes_step_" name ": " ANNOTATE_NOENDBR
 
+#define KPROBES_HAVE_STEPS	1
+
 u32 kprobes_steps(u32 x);
 
 extern u8 kprobes_step_nop[] asm(".Lkprobes_step_nop");
@@ -123,11 +125,6 @@ KPROBES_STEP("return")
 /* Masks interrupts, reads the flags for its result, and unmasks interrupts. */
 #define KPROBES_HAVE_MASKING	1
 
-u32 kprobes_masking(u32 x);
-
-extern u8 kprobes_step_mask[] asm(".Lkprobes_step_mask");
-extern u8 kprobes_step_unmask[] asm(".Lkprobes_step_unmask");
-
 asm("	.pushsection .text, \"ax\"\n"
 	ASM_FUNC_ALIGN "\n"
 "	.type kprobes_masking, @function\n"
@@ -162,12 +159,6 @@ static const struct kprobes_step kprobes_steps_table[] = {
 	{ "test", kprobes_step_test, kprobes_step_jump, kprobes_steps },
 	{ "conditional jump", kprobes_step_jump, NULL, kprobes_steps, true },
 	{ "return", kprobes_step_return, NULL, kprobes_steps, true },
-};
-
-static const struct kprobes_step kprobes_entries[] __maybe_unused = {
-	{ "function entry", kprobes_traced, NULL, kprobes_traced },
-	{ "untraced function entry", kprobes_untraced, NULL, kprobes_untraced },
-	{ "assembly function entry", kprobes_steps, NULL, kprobes_steps },
 };
 
 /* Many functions with many instructions each, for tests of large numbers */
