@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of the arguments of jprobes, through what modules can call: functions
+ * of many prototypes, whose handlers see what they are called with, and may change
+ * it for themselves.
+ */
+#include <linux/cpumask.h>
+#include <linux/jiffies.h>
+#include <linux/kthread.h>
+
+#include "test_kprobes/jprobe.h"
+
+#define CALLERS	2
+
+/* What there is to see of a call, by the function, by the handler and in the end */
+struct view {
+	u64 values[2][16], result[4] __aligned(16);
+	unsigned int runs[2], preemptible;
+};
+
+enum { FUNCTION, HANDLER };
+
+/* One for the test itself, and one for each thread that calls beside it */
+static struct view views[1 + CALLERS];
+static struct task_struct *viewers[1 + CALLERS];
+
+/* Returns a number that hardly any other values would give. */
+static u64 note(unsigned int who, const u64 *values)
+{
+	unsigned int i = CALLERS;
+	struct view *view;
+	u64 sum = 0;
+
+	while (i && viewers[i] != current)
+		i--;
+	view = &views[i];
+	view->runs[who]++;
+	view->preemptible |= who == HANDLER && probe_may_be_preempted();
+	memcpy(view->values[who], values, sizeof(view->values[who]));
+	for (i = 0; i < ARRAY_SIZE(view->values[who]); i++)
+		sum = sum * 31 + values[i];
+	return sum;
+}
+
+static enum { JPROBE_RETURN, PLAIN_RETURN, DEEP_RETURN } ending;
+static bool changing;
+
+static noinline void change_all(u8 **places)
+{
+	for (; *places; places++)
+		**places ^= 0xff;
+	barrier();
+}
+
+static __always_inline void end_handler(void)
+{
+	if (ending == JPROBE_RETURN)
+		leave();
+	else if (ending == DEEP_RETURN)
+		leave_from_deep(2);
+}
+
+/*
+ * Of a struct that is larger than this arm64 passes the address of a copy, and
+ * the handler gets the same address: the copy is not the handler's to change.
+ */
+#define BY_VALUE_MAX	(IS_ENABLED(CONFIG_ARM64) ? 16 : SIZE_MAX)
+
+static u8 nowhere;
+
+#define VALUES(...)	((const u64[16]) { __VA_ARGS__ })
+#define PLACE(x)	(sizeof(x) > BY_VALUE_MAX ? &nowhere : (u8 *)&(x))
+#define change(...)	change_all((u8 *[]) { __VA_ARGS__, NULL })
+
+/* By arguments in other registers than usual on 32-bit x86, as asmlinkage by none */
+#ifdef CONFIG_X86_32
+#define fastcall	__attribute__((fastcall))
+#else
+#define fastcall
+#endif
+
+/*
+ * A prototype: a function, entered through ftrace and not, a handler, and a call
+ * with given arguments. The handler's result is a wrong one. @places is where it
+ * changes its arguments, and what comes last are the arguments as numbers.
+ */
+#define PATTERN_AS(convention, name, type, params, arguments, places, ...)	\
+static noinline __noclone convention type name##_traced params		\
+{									\
+	return (type) { note(FUNCTION, VALUES(__VA_ARGS__)) };		\
+}									\
+									\
+static noinline __noclone notrace convention type name##_untraced params	\
+{									\
+	return (type) { note(FUNCTION, VALUES(__VA_ARGS__)) };		\
+}									\
+									\
+static convention type name##_handler params				\
+{									\
+	u64 sum = note(HANDLER, VALUES(__VA_ARGS__));			\
+									\
+	if (changing)							\
+		change places;						\
+	end_handler();							\
+	return (type) { ~sum };						\
+}									\
+									\
+static noinline void name##_call(void *function, void *result)		\
+{									\
+	type (convention *call) params = function;			\
+									\
+	*(type *)result = call arguments;				\
+}
+
+#define PATTERN(...)	PATTERN_AS(, __VA_ARGS__)
+
+PATTERN(registers, long, (long a, long b, long c, long d, long e, long f),
+	(11, -12, 13, -14, 15, -16),
+	(PLACE(a), PLACE(b), PLACE(c), PLACE(d), PLACE(e), PLACE(f)), a, b, c, d, e, f)
+
+PATTERN(ten_longs, u32,
+	(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j),
+	(-21, 22, -23, 24, -25, 26, -27, 28, -29, 30),
+	(PLACE(a), PLACE(b), PLACE(c), PLACE(d), PLACE(e), PLACE(f), PLACE(g), PLACE(h),
+	 PLACE(i), PLACE(j)), a, b, c, d, e, f, g, h, i, j)
+
+PATTERN(mixed, u16,
+	(u8 a, u16 b, u32 c, u64 d, bool e, const void *f, s8 g, s16 h, s32 i, u64 j, bool k,
+	 const char *l),
+	(0xf1, 0xf234, 0xf3456789, 0xf4567890abcdef12, true, views, -7, -808, -9090909,
+	 0xfa12345678901234, true, "twelve"),
+	(PLACE(a), PLACE(b), PLACE(c), PLACE(d), PLACE(e), PLACE(f), PLACE(g), PLACE(h),
+	 PLACE(i), PLACE(j), PLACE(k), PLACE(l)),
+	a, b, c, d, e, (uintptr_t)f, g, h, i, j, k, (uintptr_t)l)
+
+struct small {
+	u64 a;
+	u32 b;
+};
+
+struct large {
+	u64 a, b, c;
+};
+
+/* The result goes to memory, so there is a hidden argument too. */
+PATTERN(structs, struct large,
+	(struct small s, u32 t, struct large u, struct small v, long w, struct small x, long y),
+	((struct small) { 31, 32 }, 33, (struct large) { 34, 35, 36 }, (struct small) { 37, 38 },
+	 39, (struct small) { 40, 41 }, 42),
+	(PLACE(s), PLACE(t), PLACE(u), PLACE(v), PLACE(w), PLACE(x), PLACE(y)),
+	s.a, s.b, t, u.a, u.b, u.c, v.a, v.b, w, x.a, x.b, y)
+
+/* The widest of integers */
+#ifdef CONFIG_ARCH_SUPPORTS_INT128
+#define WIDE		u128
+#else
+#define WIDE		u64
+#endif
+
+#define HALF_BITS	(BITS_PER_BYTE / 2 * sizeof(WIDE))
+#define HALVES(high, low)	((WIDE)(high) << HALF_BITS | (low))
+
+/* What is aligned to two words, where that is how it is passed, leaves holes before it. */
+PATTERN(holes, WIDE,
+	(long a, long b, long c, long d, long e, WIDE f, long g, long h, WIDE i, long j, WIDE k,
+	 long l),
+	(51, 52, 53, 54, 55, HALVES(56, 57), 58, 59, HALVES(60, 61), 62, HALVES(63, 64), 65),
+	(PLACE(a), PLACE(b), PLACE(c), PLACE(d), PLACE(e), PLACE(f), PLACE(g), PLACE(h),
+	 PLACE(i), PLACE(j), PLACE(k), PLACE(l)),
+	a, b, c, d, e, f, f >> HALF_BITS, g, h, i, i >> HALF_BITS, j, k, k >> HALF_BITS, l)
+
+/* As much as is taken along of the stack, where that is how it is passed */
+struct block {
+	u64 word[32];
+};
+
+PATTERN(block, u8, (long a, struct block b),
+	(71, (struct block) { { [0] = 72, [1] = 73, [15] = 74, [30] = 75, [31] = 76 } }),
+	(PLACE(a), PLACE(b)), a, b.word[0], b.word[1], b.word[15], b.word[30], b.word[31])
+
+PATTERN_AS(asmlinkage, asmlinkage, u32, (u32 a, u64 b, s16 c, long d),
+	   (81, 82ULL << 40, -83, 84), (PLACE(a), PLACE(b), PLACE(c), PLACE(d)), a, b, c, d)
+
+/* The callee takes what is on the stack. */
+PATTERN_AS(fastcall, fastcall, u64, (u32 a, u32 b, u32 c, u64 d, u32 e),
+	   (91, 92, 93, 94ULL << 40, 95),
+	   (PLACE(a), PLACE(b), PLACE(c), PLACE(d), PLACE(e)), a, b, c, d, e)
+
+struct pattern {
+	const char *name;
+	bool traced;
+	void (*call)(void *function, void *result);
+	void *function, *handler;
+};
+
+#define PATTERN_OF(name, kind, traced) \
+	{ #name ", " #kind, traced, name##_call, name##_##kind, name##_handler }
+
+static const struct pattern patterns[] = {
+	PATTERN_OF(registers, traced, true), PATTERN_OF(registers, untraced, false),
+	PATTERN_OF(ten_longs, traced, true), PATTERN_OF(ten_longs, untraced, false),
+	PATTERN_OF(mixed, traced, true), PATTERN_OF(mixed, untraced, false),
+	PATTERN_OF(structs, traced, true), PATTERN_OF(structs, untraced, false),
+	PATTERN_OF(holes, traced, true), PATTERN_OF(holes, untraced, false),
+	PATTERN_OF(block, traced, true), PATTERN_OF(block, untraced, false),
+	PATTERN_OF(asmlinkage, traced, true), PATTERN_OF(asmlinkage, untraced, false),
+	PATTERN_OF(fastcall, traced, true), PATTERN_OF(fastcall, untraced, false),
+};
+
+KUNIT_ARRAY_PARAM_DESC(pattern, patterns, name);
+
+/* What a call of each should look like without a jprobe and with one */
+static struct view unprobed[ARRAY_SIZE(patterns)], probed[ARRAY_SIZE(patterns)];
+
+static void call_pattern(const struct pattern *pattern, struct view *view)
+{
+	memset(view, 0, sizeof(*view));
+	pattern->call(pattern->function, view->result);
+}
+
+/* While there is no jprobe yet: what the function sees then is right. */
+static void learn_pattern(struct kunit *test, const struct pattern *pattern)
+{
+	struct view *with = &probed[pattern - patterns];
+
+	kprobes_text_watch(test, pattern->function);
+	call_pattern(pattern, &views[0]);
+	KUNIT_ASSERT_EQ(test, views[0].runs[FUNCTION], 1);
+	unprobed[pattern - patterns] = views[0];
+	*with = views[0];
+	memcpy(with->values[HANDLER], with->values[FUNCTION], sizeof(with->values[HANDLER]));
+	with->runs[HANDLER] = 1;
+}
+
+static void try_pattern(struct kunit *test, const struct pattern *pattern)
+{
+	unsigned int i, number = pattern - patterns;
+	struct jprobe *jp;
+
+	learn_pattern(test, pattern);
+	jp = jprobe_registered(test, pattern->function, pattern->handler);
+	KUNIT_EXPECT_EQ_MSG(test, kprobe_ftrace(&jp->kp),
+			    pattern->traced && IS_ENABLED(CONFIG_KPROBES_ON_FTRACE),
+			    "not the kind of entry it is meant to be");
+	for (i = 0; i < KPROBES_CALLS; i++) {
+		call_pattern(pattern, &views[0]);
+		KUNIT_EXPECT_MEMEQ(test, &views[0], &probed[number], sizeof(views[0]));
+	}
+	unregister_jprobe(jp);
+	call_pattern(pattern, &views[0]);
+	KUNIT_EXPECT_MEMEQ(test, &views[0], &unprobed[number], sizeof(views[0]));
+}
+
+static void handler_sees_the_arguments_with_preemption_off(struct kunit *test)
+{
+	try_pattern(test, test->param_value);
+}
+
+static void function_does_not_see_what_the_handler_changes(struct kunit *test)
+{
+	changing = true;
+	try_pattern(test, test->param_value);
+}
+
+static void plain_return_ends_a_handler_and_has_no_result(struct kunit *test)
+{
+	ending = PLAIN_RETURN;
+	changing = true;
+	try_pattern(test, test->param_value);
+}
+
+static void jprobe_return_ends_a_handler_from_three_calls_deep(struct kunit *test)
+{
+	ending = DEEP_RETURN;
+	changing = true;
+	try_pattern(test, test->param_value);
+}
+
+/* Calls on several processors, while jprobes come and go */
+
+#define CHANGES	200
+
+static atomic_t handled, wrong;
+
+static int caller_run(void *data)
+{
+	unsigned int number = (unsigned long)data, i;
+	struct view *view = &views[number];
+
+	viewers[number] = current;
+	while (!kthread_should_stop()) {
+		for (i = 0; i < ARRAY_SIZE(patterns); i++) {
+			call_pattern(&patterns[i], view);
+			atomic_add(view->runs[HANDLER], &handled);
+			if (memcmp(view, &probed[i], sizeof(*view)) &&
+			    memcmp(view, &unprobed[i], sizeof(*view)))
+				atomic_inc(&wrong);
+		}
+		/* One processor has to serve the other side too. */
+		cond_resched();
+	}
+	return 0;
+}
+
+KUNIT_DEFINE_ACTION_WRAPPER(caller_stop, kthread_stop, struct task_struct *);
+
+static void caller_start(struct kunit *test, unsigned long number)
+{
+	struct task_struct *task = kthread_create(caller_run, (void *)number, "jprobes_caller");
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	kthread_bind(task, cpumask_nth(number % num_online_cpus(), cpu_online_mask));
+	wake_up_process(task);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, caller_stop, task));
+}
+
+static bool handled_soon(void)
+{
+	unsigned long end = jiffies + 10 * HZ;
+	int before = atomic_read(&handled);
+
+	while (atomic_read(&handled) == before && time_before(jiffies, end))
+		cond_resched();
+	return atomic_read(&handled) != before;
+}
+
+static void jprobe_comes_and_goes_while_others_call(struct kunit *test)
+{
+	struct jprobe *jp;
+	unsigned int i;
+
+	atomic_set(&wrong, 0);
+	changing = true;
+	for (i = 0; i < ARRAY_SIZE(patterns); i++)
+		learn_pattern(test, &patterns[i]);
+	jp = jprobe_new(test, NULL, NULL);
+	for (i = 1; i <= CALLERS; i++)
+		caller_start(test, i);
+	for (i = 0; i < CHANGES; i++) {
+		const struct pattern *pattern = &patterns[i % ARRAY_SIZE(patterns)];
+
+		jp->kp.addr = pattern->function;
+		jp->kp.flags = 0;
+		jp->entry = pattern->handler;
+		KUNIT_ASSERT_EQ(test, 0, register_jprobe(jp));
+		KUNIT_ASSERT_TRUE(test, handled_soon());
+		unregister_jprobe(jp);
+		KUNIT_EXPECT_EQ(test, jp->kp.nmissed, 0);
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&wrong), 0);
+}
+
+static int arguments_init(struct kunit *test)
+{
+	ending = JPROBE_RETURN;
+	changing = false;
+	memset(viewers, 0, sizeof(viewers));
+	return 0;
+}
+
+static struct kunit_case jprobe_arguments_cases[] = {
+	KUNIT_CASE_PARAM(handler_sees_the_arguments_with_preemption_off, pattern_gen_params),
+	KUNIT_CASE_PARAM(function_does_not_see_what_the_handler_changes, pattern_gen_params),
+	KUNIT_CASE_PARAM(plain_return_ends_a_handler_and_has_no_result, pattern_gen_params),
+	KUNIT_CASE_PARAM(jprobe_return_ends_a_handler_from_three_calls_deep, pattern_gen_params),
+	KUNIT_CASE_SLOW(jprobe_comes_and_goes_while_others_call),
+	{}
+};
+
+static struct kunit_suite jprobe_arguments_suite = {
+	.name = "kprobes_jprobe_arguments",
+	.init = arguments_init,
+	.exit = expect_none_came_back,
+	.test_cases = jprobe_arguments_cases,
+};
+
+kunit_test_suite(jprobe_arguments_suite);
+
+MODULE_DESCRIPTION("KUnit tests of the arguments of jprobes");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the KUnit suites of jprobes share: jprobes, and ways to leave their handlers. */
+#ifndef _LIB_TEST_KPROBES_JPROBE_H
+#define _LIB_TEST_KPROBES_JPROBE_H
+
+#include "probe.h"
+
+static inline void jprobe_drop(void *jp)
+{
+	unregister_jprobe(jp);
+}
+
+/* It goes when the test case ends; one that has gone before does not mind. */
+static inline struct jprobe *jprobe_new(struct kunit *test, void *addr, void *entry)
+{
+	struct jprobe *jp = kunit_kzalloc(test, sizeof(*jp), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, jp);
+	jp->kp.addr = addr;
+	jp->entry = entry;
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, jprobe_drop, jp));
+	return jp;
+}
+
+static inline struct jprobe *jprobe_registered(struct kunit *test, void *addr, void *entry)
+{
+	struct jprobe *jp = jprobe_new(test, addr, entry);
+
+	KUNIT_ASSERT_EQ(test, 0, register_jprobe(jp));
+	return jp;
+}
+
+/* How often jprobe_return() has returned to its caller */
+static unsigned int came_back;
+
+static __always_inline void leave(void)
+{
+	jprobe_return();
+	came_back++;
+}
+
+static noinline __noclone __maybe_unused u32 leave_from_deep(u32 depth)
+{
+	if (depth)
+		leave_from_deep(depth - 1);
+	else
+		leave();
+	/* Keep it a call, and something to return to. */
+	asm volatile("" : "+r" (depth) : : "memory");
+	return depth;
+}
+
+/* For the suites: every case begins with none, and ends so. */
+static inline void expect_none_came_back(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ_MSG(test, came_back, 0, "jprobe_return() returned");
+	came_back = 0;
+}
+
+#endif /* _LIB_TEST_KPROBES_JPROBE_H */
