@@ -293,7 +293,7 @@ static int __init plant_early(void)
 	for (i = 0; kunit_enabled() && i < nr_early(); i++) {
 		if (early_answers[i] != -ENOMEM)
 			continue;
-		probe_reset(&early_probes[i], i ? kprobes_blocks[0].first : probed_early);
+		probe_reset(&early_probes[i], i ? kprobes_blocks[0].first : (void *)probed_early);
 		early_answers[i] = probe_register(&early_probes[i]);
 	}
 	return 0;
