@@ -104,7 +104,8 @@ static inline bool kprobe_byte_among(struct kprobe_function *f, unsigned long ad
 static inline bool kprobe_debugger_stops_at(unsigned long addr)
 {
 #ifdef CONFIG_KGDB
-	return kgdb_has_hit_break(addr);
+	/* They are looked for in a long table, and there are none without a line to one. */
+	return READ_ONCE(dbg_io_ops) && kgdb_has_hit_break(addr);
 #else
 	return false;
 #endif
