@@ -12,6 +12,7 @@
 #include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/vmalloc.h>
 
@@ -135,11 +136,19 @@ static u64 own_time(void)
 	return current->se.sum_exec_runtime;
 }
 
+/* What was taken out before is to be gone, and not to serve again. */
+static void settle(void)
+{
+	synchronize_rcu_tasks();
+	msleep(MSEC_PER_SEC);
+}
+
 static int measure(struct run *r)
 {
 	u64 begin, own, attached, first, again, detached;
 	int i, ret;
 
+	settle();
 	for (i = 0; i < r->num; i++) {
 		init_kprobe(&r->probes[i], place(r, i), PRE);
 		r->list[i] = &r->probes[i];
