@@ -61,12 +61,117 @@ static void recover(u8 *buf, unsigned long addr, int len)
 	}
 }
 
+static bool has_prefix(struct insn *insn, u8 wanted)
+{
+	insn_byte_t prefix;
+	int i;
+
+	for_each_insn_prefix(insn, i, prefix) {
+		if (prefix == wanted)
+			return true;
+	}
+	return false;
+}
+
+static bool has_rep_prefix(struct insn *insn)
+{
+	return has_prefix(insn, 0xf2) || has_prefix(insn, 0xf3);
+}
+
+/* VEX, EVEX: the opcode is one of another map, where all are computations. */
+static bool is_vector_insn(struct insn *insn)
+{
+	return insn->vex_prefix.nbytes;
+}
+
+/**
+ * kprobe_opcode - the opcode of an instruction as one number
+ * @insn:	the instruction
+ *
+ * Return: the byte, or 0x0fXX after an escape byte; -1 in the maps beyond, which
+ * hold nothing but computations.
+ */
+int kprobe_opcode(struct insn *insn)
+{
+	if (is_vector_insn(insn) || insn->opcode.nbytes > 2)
+		return -1;
+	if (insn->opcode.nbytes == 2)
+		return 0x0f00 | insn->opcode.bytes[1];
+	return insn->opcode.bytes[0];
+}
+
+/* Behind an escape byte nearly all have a ModRM byte (SDM vol. 2D, table A-3). */
+static bool lacks_modrm(struct insn *insn)
+{
+	if (insn->opcode.nbytes < 2 || insn->modrm.nbytes)
+		return false;
+	if (insn->opcode.nbytes > 2)
+		return true;
+
+	switch (insn->opcode.bytes[1]) {
+	case 0x05 ... 0x09:	/* syscall, clts, sysret, invd, wbinvd */
+	case 0x0b:		/* ud2 */
+	case 0x0e:		/* femms */
+	case 0x30 ... 0x35:	/* wrmsr and so on, sysenter, sysexit */
+	case 0x37:		/* getsec */
+	case 0x77:		/* emms */
+	case 0x80 ... 0x8f:	/* jcc */
+	case 0xa0 ... 0xa2:	/* push, pop, cpuid */
+	case 0xa8 ... 0xaa:	/* push, pop, rsm */
+	case 0xc8 ... 0xcf:	/* bswap */
+		return false;
+	}
+	return true;
+}
+
+/* One behind REX, or behind four others. On 32 bits REX, VEX and EVEX are opcodes, too. */
+static bool is_prefix_as_opcode(struct insn *insn)
+{
+	if (insn->x86_64)
+		return insn->attr & INAT_PFX_MASK;
+	return inat_is_legacy_prefix(insn->attr);
+}
+
+/*
+ * What insn_decode() does not know it takes for an instruction all the same, of
+ * too few bytes or too many: a copy would be torn apart, and all that follows in
+ * the function would seem to begin elsewhere.
+ */
+static bool length_is_known(struct insn *insn)
+{
+	if (is_vector_insn(insn))
+		return true;
+	if (is_prefix_as_opcode(insn) || lacks_modrm(insn))
+		return false;
+
+	switch (kprobe_opcode(insn)) {
+	case 0x8f:		/* but pop: an XOP prefix */
+		return X86_MODRM_REG(insn->modrm.bytes[0]) == 0;
+	case 0x0f20 ... 0x0f23:
+		/* To or from cr or dr: the processor does not look at mod. */
+		return X86_MODRM_MOD(insn->modrm.bytes[0]) == 3;
+	case 0x0f73:		/* pslldq, extrq: */
+	case 0x0f78:
+		/* Which prefix makes other instructions of these need not be the last. */
+		return insn_last_prefix_id(insn) ||
+		       !(has_prefix(insn, 0x66) || has_rep_prefix(insn));
+	case 0xe8 ... 0xe9:	/* call, jmp, jcc: */
+	case 0x0f80 ... 0x0f8f:
+		/* Intel's processors jump 32 bits far, AMD's 16. */
+		return !insn->x86_64 || !has_prefix(insn, 0x66) ||
+		       X86_REX_W(insn->rex_prefix.value);
+	}
+	return true;
+}
+
 static int decode_read(struct insn *insn, const u8 *buf, int len, unsigned long addr)
 {
 	/* A breakpoint of kgdb hides what was there. */
 	if (buf[0] == INT3_INSN_OPCODE && kprobe_debugger_stops_at(addr))
 		return -EILSEQ;
-	return insn_decode(insn, buf, len, INSN_MODE_KERN) ? -EILSEQ : 0;
+	if (insn_decode(insn, buf, len, INSN_MODE_KERN))
+		return -EILSEQ;
+	return length_is_known(insn) ? 0 : -EILSEQ;
 }
 
 /**
@@ -214,45 +319,6 @@ bool arch_kprobe_may_be_bug(unsigned long addr)
 	       opcode == 0x0f;
 }
 
-static bool has_prefix(struct insn *insn, u8 wanted)
-{
-	insn_byte_t prefix;
-	int i;
-
-	for_each_insn_prefix(insn, i, prefix) {
-		if (prefix == wanted)
-			return true;
-	}
-	return false;
-}
-
-static bool has_rep_prefix(struct insn *insn)
-{
-	return has_prefix(insn, 0xf2) || has_prefix(insn, 0xf3);
-}
-
-/* VEX, EVEX: the opcode is one of another map, where all are computations. */
-static bool is_vector_insn(struct insn *insn)
-{
-	return insn->vex_prefix.nbytes;
-}
-
-/**
- * kprobe_opcode - the opcode of an instruction as one number
- * @insn:	the instruction
- *
- * Return: the byte, or 0x0fXX after an escape byte; -1 in the maps beyond, which
- * hold nothing but computations.
- */
-int kprobe_opcode(struct insn *insn)
-{
-	if (is_vector_insn(insn) || insn->opcode.nbytes > 2)
-		return -1;
-	if (insn->opcode.nbytes == 2)
-		return 0x0f00 | insn->opcode.bytes[1];
-	return insn->opcode.bytes[0];
-}
-
 /* A breakpoint over these would change what their own handlers find. */
 static bool is_software_trap(struct insn *insn)
 {
@@ -261,7 +327,6 @@ static bool is_software_trap(struct insn *insn)
 	case 0xf1:		/* int1 */
 	case 0x0f0b:		/* ud2: WARN(), BUG(), a failed check of kCFI */
 	case 0x0fb9:		/* ud1: UBSAN */
-	case 0x0fff:		/* ud0 */
 		return true;
 	}
 	return false;
@@ -341,9 +406,6 @@ static const char *two_byte_objection(struct insn *insn)
 	case 0x37:		/* getsec: goes where a register points to */
 	case 0xaa:		/* rsm */
 		return changes_mode;
-	case 0x20 ... 0x23:
-		/* To or from cr or dr: the processor does not look at mod. */
-		return X86_MODRM_MOD(modrm) != 3 ? not_decoded : NULL;
 	case 0xa9:		/* pop %gs */
 	case 0xb5:		/* lgs */
 		return insn->x86_64 ? sets_segment : NULL;
@@ -380,8 +442,6 @@ static const char *one_byte_objection(struct insn *insn)
 		return "its interrupt could come between the trap and a copy of it";
 	case 0x8e:
 		return segment_refused(insn) ? sets_segment : NULL;
-	case 0x8f:		/* but pop: an XOP prefix */
-		return ext != 0 ? not_decoded : NULL;
 	case 0xc6 ... 0xc7:	/* but mov: xabort, xbegin */
 		return ext != 0 ? changes_mode : NULL;
 	case 0xfe:
