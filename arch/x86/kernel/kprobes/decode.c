@@ -230,6 +230,10 @@ static int decode_next(struct insn *insn, struct piece *piece, unsigned long add
 static void see_branch(struct kprobe_function *f, struct insn *insn, unsigned long addr)
 {
 	switch (kprobe_opcode(insn)) {
+	case 0xc7:		/* mov, or xbegin: there an abort leads */
+		if (insn->modrm.bytes[0] != 0xf8)
+			break;
+		fallthrough;
 	case 0x70 ... 0x7f:	/* jcc */
 	case 0x0f80 ... 0x0f8f:
 	case 0xe0 ... 0xe3:	/* loop, jcxz */
