@@ -1,16 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# harness/decode.sh: compare the decoder of ARCH (arm64 is the only one yet), compiled for this
-# machine, with what the manual says and with objdump; see harness/decode/$ARCH.sh.
+# harness/decode.sh: compare the decoder of ARCH (arm64, x86_64 or i386), compiled for this machine,
+# with what the manual says and with objdump. What for, and how, is in harness/decode/*.sh.
 #
-# The instructions are all words, and those of the kernel in $obj, or of VMLINUX, another kernel.
-# What becomes of a probe on each is compared with harness/decode/$ARCH.table, which was written from
-# the manual, and with rules, too, for what objdump prints: harness/decode/$ARCH.objdump. Results go
-# to out/decode/$ARCH.results (verdict, name, detail), which is not there when this ends early.
+# The instructions are those of the kernel in $obj and of its modules, or of VMLINUX, another kernel;
+# and all words of arm64, nearly all encodings of x86. What becomes of a probe on each is compared
+# with harness/decode/arm64.table, which was written from the manual, and with rules, too, for what
+# objdump prints: harness/decode/*.objdump. Results go to out/decode/$ARCH.results (verdict, name,
+# detail), which is not there when this ends early.
 
 . "${0%/*}/lib.sh"
 
-decoder=$ARCH
+case $ARCH in
+x86_64 | i386)	decoder=x86 ;;
+*)	decoder=$ARCH ;;
+esac
 [ -f "$harness/decode/$decoder.sh" ] || die "no harness/decode/$decoder.sh"
 vmlinux=${VMLINUX:-$obj/vmlinux}
 [ -f "$vmlinux" ] || die "no $vmlinux: make build ARCH=$ARCH"
