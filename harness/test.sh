@@ -11,7 +11,7 @@
 #	upstream  the pristine tree's lib/test_kprobes.c in place of ours in the finished kernel
 #	debug	  KUnit, stress and some selftests under KASAN, lockdep and friends
 #	matrix	  the short rows of make matrix: other configurations compile, too
-#	decode	  the decoder does as the manual's tables say, and as objdump does (arm64 only)
+#	decode	  the decoder does as the manual says, and as objdump does
 #	clang	  KUnit on a kernel that clang built, with what gcc cannot build (arm64 only)
 #	sweep	  probes on all of the kernel's text under a workload
 #	series	  the patches give exactly our tree
@@ -292,12 +292,12 @@ lane()
 
 full=
 case ${1:-} in
-full)	full="arm64/clang sweep arm64/sweep compare arm64/compare i386/kunit i386/ftrace i386/selftests i386/stress i386/demo i386/upstream
+full)	full="arm64/clang sweep arm64/sweep compare arm64/compare i386/kunit i386/ftrace i386/selftests i386/decode i386/stress i386/demo i386/upstream
 		i386/compare configurations architectures"
 	shift ;;
 esac
 # shellcheck disable=SC2086
-[ $# -gt 0 ] || set -- selftests ftrace stress kexec demo upstream matrix series \
+[ $# -gt 0 ] || set -- selftests decode ftrace stress kexec demo upstream matrix series \
 	arm64/selftests arm64/decode arm64/ftrace arm64/stress arm64/demo \
 	arm64/upstream debug $full
 start=$(date +%s)
