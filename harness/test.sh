@@ -19,8 +19,8 @@
 #	configurations	all rows of make matrix
 #	architectures	make test-all
 # arm64/SECTION and i386/SECTION are that section there. Without arguments: what fits into less
-# than 40 minutes; i386, clang and the last three are left to "full", which is everything. Those
-# of arm64, and debug, run beside the others: a guest keeps one processor busy.
+# than 40 minutes; i386, clang, arm64/ftrace, sweep and the last three are left to "full", which is
+# everything. Those of arm64, and debug, run beside the others: a guest keeps one processor busy.
 # Results go to out/test/results (section, verdict, name, detail; tabs between). A boot whose
 # console shows an oops or a warning is a failure. Tests that harness/expected lists are counted
 # as skipped when they fail. Ends with "N passed, N failed"; status 1 when something failed.
@@ -188,7 +188,7 @@ run_debug()
 	TIMEOUT=1500 guest kunit kunit kunit.enable=1
 	PART=stress guest guest stress "kpseconds=${STRESS_SECONDS:-20}"
 	# Where memory goes
-	PART=selftests guest guest selftests kpscripts=module.sh,debugfs_blacklist.sh
+	PART=selftests guest guest selftests kpscripts=module.sh,debugfs_blacklist.sh,leaks.sh
 }
 
 # rows_of FILE SCRIPT [ARGUMENT...]: what the script writes to the file
@@ -292,13 +292,14 @@ lane()
 
 full=
 case ${1:-} in
-full)	full="arm64/clang sweep arm64/sweep compare arm64/compare i386/kunit i386/ftrace i386/selftests i386/decode i386/stress i386/demo i386/upstream
+full)	full="arm64/ftrace arm64/clang sweep arm64/sweep compare arm64/compare i386/kunit i386/ftrace
+		i386/selftests i386/decode i386/stress i386/demo i386/upstream
 		i386/compare configurations architectures"
 	shift ;;
 esac
 # shellcheck disable=SC2086
 [ $# -gt 0 ] || set -- selftests decode ftrace stress kexec demo upstream matrix series \
-	arm64/selftests arm64/decode arm64/ftrace arm64/stress arm64/demo \
+	arm64/selftests arm64/decode arm64/stress arm64/demo \
 	arm64/upstream debug $full
 start=$(date +%s)
 "$harness/tree.sh"
