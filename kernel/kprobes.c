@@ -28,7 +28,7 @@ DEFINE_MUTEX(kprobe_mutex);
 struct addr_table kprobe_table = {
 	.buckets = RCU_INITIALIZER(&kprobe_table.first),
 	.lock	 = &kprobe_mutex,
-	.grow	 = __WORK_INITIALIZER(kprobe_table.grow, addr_table_grow),
+	.resize	 = __WORK_INITIALIZER(kprobe_table.resize, addr_table_resize),
 	.first	 = ADDR_TABLE_FIRST,
 };
 

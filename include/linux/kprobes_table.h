@@ -10,19 +10,19 @@
 /*
  * A hash table keyed by address that is read on the hit path: from any context,
  * NMI included, without calling anything, and at a cost that does not depend on
- * how much is in it, because it grows.
+ * how much is in it, because it grows, and shrinks.
  *
  * A node has one link for each of two sides. The buckets in use are all of one
- * side; a larger array is filled through the links of the other, so that
+ * side; another array is filled through the links of the other, so that
  * readers of the old one never follow a link that changes under them. Each
  * side is used again only after a grace period.
  *
  * Links are pointers to nodes, not to the links in them as a list's are: so most
  * lookups need not know which side it is.
  *
- * Inserting, removing and growing are under a mutex of the owner's. A removed
+ * Inserting, removing and resizing are under a mutex of the owner's. A removed
  * node must not be freed before an RCU grace period has passed: that also
- * covers readers that still are in buckets the table has outgrown.
+ * covers readers that still are in buckets the table has left.
  */
 struct addr_node {
 	struct addr_node __rcu	*next[2];
@@ -43,7 +43,7 @@ struct addr_buckets {
  * @buckets:	what readers look into
  * @count:	nodes in it
  * @lock:	the owner's mutex
- * @grow:	does the growing, with no lock of an inserter's in the way
+ * @resize:	changes the buckets, with no lock of an inserter's in the way
  * @first:	the buckets it starts with
  * @first_heads: room for the heads of @first
  */
@@ -51,7 +51,7 @@ struct addr_table {
 	struct addr_buckets __rcu *buckets;
 	unsigned long		count;
 	struct mutex		*lock;	/* see above */
-	struct work_struct	grow;
+	struct work_struct	resize;
 	struct addr_buckets	first;
 	struct addr_node	*first_heads[1 << ADDR_TABLE_FIRST_BITS];
 };
@@ -59,7 +59,7 @@ struct addr_table {
 static_assert(offsetof(struct addr_table, first.heads) ==
 	      offsetof(struct addr_table, first_heads));
 
-void addr_table_grow(struct work_struct *work);
+void addr_table_resize(struct work_struct *work);
 
 /*
  * Tables are complete from the first instruction of the kernel on: breakpoints

@@ -331,7 +331,7 @@ struct kprobe_insn_cache kprobe_insn_slots = {
 	.table = {
 		.buckets = RCU_INITIALIZER(&kprobe_insn_slots.table.first),
 		.lock	 = &kprobe_insn_slots.mutex,
-		.grow	 = __WORK_INITIALIZER(kprobe_insn_slots.table.grow, addr_table_grow),
+		.resize	 = __WORK_INITIALIZER(kprobe_insn_slots.table.resize, addr_table_resize),
 		.first	 = ADDR_TABLE_FIRST,
 	},
 };
@@ -376,7 +376,7 @@ struct kprobe_insn_cache kprobe_optinsn_slots = {
 	.table = {
 		.buckets = RCU_INITIALIZER(&kprobe_optinsn_slots.table.first),
 		.lock	 = &kprobe_optinsn_slots.mutex,
-		.grow	 = __WORK_INITIALIZER(kprobe_optinsn_slots.table.grow, addr_table_grow),
+		.resize	 = __WORK_INITIALIZER(kprobe_optinsn_slots.table.resize, addr_table_resize),
 		.first	 = ADDR_TABLE_FIRST,
 	},
 };

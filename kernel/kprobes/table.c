@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The growing hash table that hits are looked up in; see linux/kprobes_table.h.
+ * The hash table that hits are looked up in, and its size; see linux/kprobes_table.h.
  */
 #include <linux/kprobes_table.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
+
+/* Buckets are two to four times as many as nodes when they are made. */
+#define SPARSE_SHIFT	5
 
 static struct addr_buckets *buckets_of(struct addr_table *t)
 {
@@ -30,6 +33,14 @@ static bool crowded(struct addr_table *t)
 	return t->count > 1UL << buckets_of(t)->bits;
 }
 
+/* By far: what comes and goes does not change the buckets back and forth. */
+static bool sparse(struct addr_table *t)
+{
+	unsigned int bits = buckets_of(t)->bits;
+
+	return bits > t->first.bits && t->count < 1UL << bits >> SPARSE_SHIFT;
+}
+
 /**
  * addr_table_insert() - add a node, visible to readers at once
  * @t: the table
@@ -47,7 +58,7 @@ void addr_table_insert(struct addr_table *t, struct addr_node *node,
 	push(b, node);
 	t->count++;
 	if (crowded(t))
-		queue_work(system_unbound_wq, &t->grow);
+		queue_work(system_unbound_wq, &t->resize);
 }
 
 /**
@@ -68,17 +79,31 @@ void addr_table_remove(struct addr_table *t, struct addr_node *node)
 		link = &linked(link)->next[b->side];
 	rcu_assign_pointer(*link, linked(&node->next[b->side]));
 	t->count--;
+	if (sparse(t))
+		queue_work(system_unbound_wq, &t->resize);
 }
 
-static struct addr_buckets *alloc_buckets(unsigned int bits, unsigned int side)
+/* The first ones are not in use if others are. */
+static struct addr_buckets *first_buckets(struct addr_table *t)
 {
-	struct addr_buckets *b = kvzalloc(struct_size(b, heads, 1UL << bits), GFP_KERNEL);
+	memset(t->first_heads, 0, sizeof(t->first_heads));
+	return &t->first;
+}
 
+static struct addr_buckets *get_buckets(struct addr_table *t, unsigned int bits,
+					unsigned int side)
+{
+	struct addr_buckets *b;
+
+	if (bits <= t->first.bits)
+		b = first_buckets(t);
+	else
+		b = kvzalloc(struct_size(b, heads, 1UL << bits), GFP_KERNEL);
 	if (!b)
 		return NULL;
-	b->bits = bits;
+	b->bits = max(bits, t->first.bits);
 	b->side = side;
-	b->shift = 32 - bits;
+	b->shift = 32 - b->bits;
 	return b;
 }
 
@@ -88,12 +113,12 @@ static void free_buckets(struct addr_table *t, struct addr_buckets *b)
 		kvfree(b);
 }
 
-/* Makes the larger array complete before any reader can see it. */
+/* Makes the other array complete before any reader can see it. */
 static struct addr_buckets *replace_buckets(struct addr_table *t,
 					    unsigned int bits)
 {
 	struct addr_buckets *old = buckets_of(t);
-	struct addr_buckets *new = alloc_buckets(bits, !old->side);
+	struct addr_buckets *new = get_buckets(t, bits, !old->side);
 	struct addr_node *node;
 	unsigned long i;
 
@@ -112,14 +137,17 @@ static struct addr_buckets *replace_buckets(struct addr_table *t,
  * Without memory the table stays as it is: slower, but right. The next insert
  * tries again.
  */
-void addr_table_grow(struct work_struct *work)
+void addr_table_resize(struct work_struct *work)
 {
-	struct addr_table *t = container_of(work, struct addr_table, grow);
+	struct addr_table *t = container_of(work, struct addr_table, resize);
 	struct addr_buckets *old = NULL;
 
 	do {
 		mutex_lock(t->lock);
-		old = crowded(t) ? replace_buckets(t, order_base_2(t->count) + 1) : NULL;
+		if (crowded(t) || sparse(t))
+			old = replace_buckets(t, order_base_2(t->count) + 1);
+		else
+			old = NULL;
 		mutex_unlock(t->lock);
 		if (old) {
 			/* The side that was left is free for the next time. */

@@ -35,7 +35,7 @@ static void drop_table(void *data)
 	struct table_fixture *f = data;
 	struct addr_buckets *b;
 
-	flush_work(&f->table.grow);
+	flush_work(&f->table.resize);
 	b = rcu_dereference_protected(f->table.buckets, true);
 	if (b != &f->table.first)
 		kvfree(b);
@@ -51,7 +51,7 @@ static struct table_fixture *new_table(struct kunit *test)
 	f->table.lock = &f->lock;
 	f->table.first.bits = ADDR_TABLE_FIRST_BITS;
 	f->table.first.shift = BITS_PER_LONG - ADDR_TABLE_FIRST_BITS;
-	INIT_WORK(&f->table.grow, addr_table_grow);
+	INIT_WORK(&f->table.resize, addr_table_resize);
 	rcu_assign_pointer(f->table.buckets, &f->table.first);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_table, f));
 	return f;
@@ -81,7 +81,7 @@ static void table_finds_all_while_and_after_it_grows(struct kunit *test)
 		wrong += !!find_key(f, i + 1);
 	}
 	KUNIT_EXPECT_EQ(test, 0, wrong);
-	flush_work(&f->table.grow);
+	flush_work(&f->table.resize);
 	for (i = 0; i < NR_NODES; i++)
 		wrong += find_key(f, i) != &f->nodes[i];
 	KUNIT_EXPECT_EQ(test, 0, wrong);
@@ -96,7 +96,7 @@ static void table_keeps_its_chains_short(struct kunit *test)
 	struct addr_node *node;
 
 	fill_table(f);
-	flush_work(&f->table.grow);
+	flush_work(&f->table.resize);
 	b = rcu_dereference_protected(f->table.buckets, true);
 	KUNIT_EXPECT_GE(test, 1UL << b->bits, (unsigned long)NR_NODES);
 	for (i = 0; i < 1U << b->bits; i++) {
@@ -107,6 +107,40 @@ static void table_keeps_its_chains_short(struct kunit *test)
 		longest = max(longest, n);
 	}
 	KUNIT_EXPECT_LE(test, longest, 10);
+}
+
+static unsigned long buckets_in(struct table_fixture *f)
+{
+	flush_work(&f->table.resize);
+	return 1UL << rcu_dereference_protected(f->table.buckets, true)->bits;
+}
+
+/* Until there is one left, and then it grows again. */
+static void table_shrinks_when_nodes_leave(struct kunit *test)
+{
+	struct table_fixture *f = new_table(test);
+	unsigned long least = buckets_in(f), most;
+	unsigned int i, round, wrong = 0;
+
+	for (round = 0; round < 2; round++) {
+		fill_table(f);
+		most = buckets_in(f);
+		KUNIT_EXPECT_GE(test, most, (unsigned long)NR_NODES);
+		for (i = 0; i < NR_NODES - 1; i++) {
+			scoped_guard(mutex, &f->lock)
+				addr_table_remove(&f->table, &f->nodes[i]);
+			wrong += !!find_key(f, i);
+			wrong += find_key(f, NR_NODES - 1) != &f->nodes[NR_NODES - 1];
+			if (i == NR_NODES / 2)
+				KUNIT_EXPECT_EQ(test, most, buckets_in(f));
+		}
+		KUNIT_EXPECT_EQ(test, least, buckets_in(f));
+		wrong += find_key(f, NR_NODES - 1) != &f->nodes[NR_NODES - 1];
+		scoped_guard(mutex, &f->lock)
+			addr_table_remove(&f->table, &f->nodes[NR_NODES - 1]);
+		synchronize_rcu();
+	}
+	KUNIT_EXPECT_EQ(test, 0, wrong);
 }
 
 static void table_forgets_what_is_removed(struct kunit *test)
@@ -349,6 +383,7 @@ static void representative_stands_for_all_probes(struct kunit *test)
 static struct kunit_case core_cases[] = {
 	KUNIT_CASE(table_finds_all_while_and_after_it_grows),
 	KUNIT_CASE(table_keeps_its_chains_short),
+	KUNIT_CASE(table_shrinks_when_nodes_leave),
 	KUNIT_CASE(table_forgets_what_is_removed),
 #ifdef __ARCH_WANT_KPROBES_INSN_SLOT
 	KUNIT_CASE(slots_are_distinct_and_known),
