@@ -131,7 +131,8 @@ elif [ -n "${kpattach:-}" ]; then
 	memory before
 	bench off 0 "attach=$kpattach" "single_limit=$kpsingles"
 	bench on 1 "attach=$kpattach" "single_limit=$kpsingles" optimized=1
-	sleep 5
+	# Sites are freed some seconds later, many at a time
+	sleep 20
 	memory after
 	events entry ""
 	case $(uname -m) in
