@@ -10,6 +10,7 @@
 #	demo	  make demo shows all that it promises
 #	upstream  the pristine tree's lib/test_kprobes.c in place of ours in the finished kernel
 #	debug	  KUnit, stress and some selftests under KASAN, lockdep and friends
+#	leaks	  KUnit and some selftests lose no memory
 #	matrix	  the short rows of make matrix: other configurations compile, too
 #	decode	  the decoder does as the manual says, and as objdump does
 #	clang	  KUnit on a kernel that clang built, with what gcc cannot build (arm64 only)
@@ -19,8 +20,8 @@
 #	configurations	all rows of make matrix
 #	architectures	make test-all
 # arm64/SECTION and i386/SECTION are that section there. Without arguments: what fits into less
-# than 40 minutes; i386, clang, arm64/ftrace, sweep and the last three are left to "full", which is
-# everything. Those of arm64, and debug, run beside the others: a guest keeps one processor busy.
+# than 40 minutes; i386, clang, arm64/ftrace, leaks, sweep and the last three are left to "full",
+# which is everything. Those of arm64, and debug, run beside the others: a guest keeps one processor busy.
 # Results go to out/test/results (section, verdict, name, detail; tabs between). A boot whose
 # console shows an oops or a warning is a failure. Tests that harness/expected lists are counted
 # as skipped when they fail. Ends with "N passed, N failed"; status 1 when something failed.
@@ -188,7 +189,15 @@ run_debug()
 	TIMEOUT=1500 guest kunit kunit kunit.enable=1
 	PART=stress guest guest stress "kpseconds=${STRESS_SECONDS:-20}"
 	# Where memory goes
-	PART=selftests guest guest selftests kpscripts=module.sh,debugfs_blacklist.sh,leaks.sh
+	PART=selftests guest guest selftests kpscripts=module.sh,debugfs_blacklist.sh
+}
+
+# What the suites leave is searched for as well.
+run_leaks()
+{
+	build_image
+	TIMEOUT=1500 guest guest selftests kunit.enable=1 kpscripts=module.sh,samples.sh,leaks.sh
+	report kunit
 }
 
 # rows_of FILE SCRIPT [ARGUMENT...]: what the script writes to the file
@@ -248,7 +257,7 @@ kernel_of()
 	*/*)	echo "ARCH=${1%%/*}" ;;
 	esac
 	case $1 in
-	debug | sweep | */clang | */sweep)	echo "VARIANT=${1#*/}" ;;
+	debug | leaks | sweep | */clang | */sweep)	echo "VARIANT=${1#*/}" ;;
 	i386/kunit)	echo VARIANT=lean ;;
 	esac
 }
@@ -292,7 +301,7 @@ lane()
 
 full=
 case ${1:-} in
-full)	full="arm64/ftrace arm64/clang sweep arm64/sweep compare arm64/compare i386/kunit i386/ftrace
+full)	full="arm64/ftrace arm64/clang leaks sweep arm64/sweep compare arm64/compare i386/kunit i386/ftrace
 		i386/selftests i386/decode i386/stress i386/demo i386/upstream
 		i386/compare configurations architectures"
 	shift ;;
