@@ -94,11 +94,14 @@ struct refused_names {
 	unsigned int seen, every;
 };
 
+/* Where a section begins, its own symbol is found at the address as well. */
 static int expect_name_refused(void *data, const char *name, unsigned long addr)
 {
 	struct refused_names *names = data;
 
-	if (str_has_prefix(name, names->prefix) && !(names->seen++ % names->every))
+	if (!str_has_prefix(name, names->prefix))
+		return 0;
+	if (!(names->seen++ % names->every) || addr == (unsigned long)_sinittext)
 		expect_refused(&names->area, addr);
 	return 0;
 }

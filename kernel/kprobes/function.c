@@ -39,16 +39,37 @@ static bool is_sanitizer(const char *name)
 	       str_has_prefix(name, "__kasan_check_") || !strcmp(name, "kasan_check_range");
 }
 
+/* What the compiler leaves free before each function. */
+#ifdef CONFIG_FUNCTION_PADDING_BYTES
+#define PADDING	CONFIG_FUNCTION_PADDING_BYTES
+#else
+#define PADDING	0
+#endif
+
+/* Where a section begins, its symbol is found, and not that of the padding there. */
+static bool is_hidden_padding(const struct kprobe_function *f)
+{
+	static char name[sizeof("__pfx_") + KSYM_NAME_LEN] = "__pfx_";
+	char *module;
+
+	return PADDING && f->end - f->start == PADDING && !f->module &&
+	       kallsyms_lookup(f->end, NULL, NULL, &module, name + strlen("__pfx_")) &&
+	       kallsyms_lookup_name(name) == f->start;
+}
+
 /*
  * The type hash before a function, and the padding around it, are data to the
  * control flow integrity checks that read them. The trampoline of a static call
  * is all patched, and in no table of what is.
  */
-static const char *not_to_be_probed(const char *name)
+static const char *not_to_be_probed(const struct kprobe_function *f)
 {
+	const char *name = f->name;
+
 	if ((IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_KCSAN)) && is_sanitizer(name))
 		return "a check of the compiler's, on the way to the handlers";
-	if (str_has_prefix(name, "__cfi_") || str_has_prefix(name, "__pfx_"))
+	if (str_has_prefix(name, "__cfi_") || str_has_prefix(name, "__pfx_") ||
+	    is_hidden_padding(f))
 		return "data of control flow integrity before a function";
 	if (IS_ENABLED(CONFIG_HAVE_STATIC_CALL) &&
 	    str_has_prefix(name, STATIC_CALL_TRAMP_PREFIX_STR))
@@ -83,7 +104,7 @@ struct kprobe_function *kprobe_function_at(unsigned long addr)
 	last.start = addr - offset;
 	last.end = last.start + size;
 	last.decoded = last.start;
-	last.why = not_to_be_probed(last.name);
+	last.why = not_to_be_probed(&last);
 	return &last;
 }
 
