@@ -450,8 +450,9 @@ static inline int arch_prepare_kprobe_ftrace(struct kprobe *p)
 /*
  * Return probes without rethook: the architecture diverts the return, and its
  * trampoline calls kretprobe_returned() if hits are ARCH_KPROBE_STATELESS, which
- * needs arch_kretprobe_frame; else kretprobe_trampoline_handler(), or the __ variant when it was itself entered
- * through a probe, which return the address to go on at.
+ * needs arch_kretprobe_frame; else kretprobe_trampoline_handler(), or the __
+ * variant when it was itself entered through a probe, which return the address
+ * to go on at.
  */
 #ifdef CONFIG_KRETPROBES
 int arch_trampoline_kprobe(struct kprobe *p);
