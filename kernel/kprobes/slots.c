@@ -247,17 +247,29 @@ static bool settle_dirty(struct kprobe_insn_cache *c)
 	return any;
 }
 
-/* One free page stays, so that a lone probe that comes and goes finds it. */
-static void free_settled(struct kprobe_insn_cache *c, struct list_head *removed)
+static void release_settled(struct kprobe_insn_cache *c)
 {
-	struct slot_page *page, *next;
+	struct slot_page *page;
 	unsigned int i;
 
-	guard(mutex)(&c->mutex);
-	list_for_each_entry_safe(page, next, &c->pages, list) {
+	list_for_each_entry(page, &c->pages, list) {
 		for_each_set_bit(i, page->settled, slots_per_page(c))
 			release_slot(c, page, i);
 		bitmap_zero(page->settled, slots_per_page(c));
+	}
+}
+
+/*
+ * Room of a page stays, so that a lone probe that comes and goes finds it. How
+ * much there is, is known when all slots have been released.
+ */
+static void free_settled(struct kprobe_insn_cache *c, struct list_head *removed)
+{
+	struct slot_page *page, *next;
+
+	guard(mutex)(&c->mutex);
+	release_settled(c);
+	list_for_each_entry_safe(page, next, &c->pages, list) {
 		if (!page->nr_used && c->nr_free > slots_per_page(c))
 			remove_page(c, page, removed);
 	}
