@@ -84,26 +84,20 @@ void addr_table_remove(struct addr_table *t, struct addr_node *node)
 }
 
 /* The first ones are not in use if others are. */
-static struct addr_buckets *first_buckets(struct addr_table *t)
-{
-	memset(t->first_heads, 0, sizeof(t->first_heads));
-	return &t->first;
-}
-
 static struct addr_buckets *get_buckets(struct addr_table *t, unsigned int bits,
 					unsigned int side)
 {
-	struct addr_buckets *b;
+	struct addr_buckets *b = &t->first;
 
-	if (bits <= t->first.bits)
-		b = first_buckets(t);
+	if (bits == b->bits)
+		memset(t->first_heads, 0, sizeof(t->first_heads));
 	else
 		b = kvzalloc(struct_size(b, heads, 1UL << bits), GFP_KERNEL);
 	if (!b)
 		return NULL;
-	b->bits = max(bits, t->first.bits);
+	b->bits = bits;
 	b->side = side;
-	b->shift = 32 - b->bits;
+	b->shift = 32 - bits;
 	return b;
 }
 
@@ -114,9 +108,9 @@ static void free_buckets(struct addr_table *t, struct addr_buckets *b)
 }
 
 /* Makes the other array complete before any reader can see it. */
-static struct addr_buckets *replace_buckets(struct addr_table *t,
-					    unsigned int bits)
+static struct addr_buckets *replace_buckets(struct addr_table *t)
 {
+	unsigned int bits = max_t(unsigned int, order_base_2(t->count) + 1, t->first.bits);
 	struct addr_buckets *old = buckets_of(t);
 	struct addr_buckets *new = get_buckets(t, bits, !old->side);
 	struct addr_node *node;
@@ -135,7 +129,7 @@ static struct addr_buckets *replace_buckets(struct addr_table *t,
 
 /*
  * Without memory the table stays as it is: slower, but right. The next insert
- * tries again.
+ * or removal tries again.
  */
 void addr_table_resize(struct work_struct *work)
 {
@@ -144,10 +138,7 @@ void addr_table_resize(struct work_struct *work)
 
 	do {
 		mutex_lock(t->lock);
-		if (crowded(t) || sparse(t))
-			old = replace_buckets(t, order_base_2(t->count) + 1);
-		else
-			old = NULL;
+		old = crowded(t) || sparse(t) ? replace_buckets(t) : NULL;
 		mutex_unlock(t->lock);
 		if (old) {
 			/* The side that was left is free for the next time. */
