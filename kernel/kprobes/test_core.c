@@ -49,8 +49,7 @@ static struct table_fixture *new_table(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, f);
 	mutex_init(&f->lock);
 	f->table.lock = &f->lock;
-	f->table.first.bits = ADDR_TABLE_FIRST_BITS;
-	f->table.first.shift = BITS_PER_LONG - ADDR_TABLE_FIRST_BITS;
+	f->table.first = (struct addr_buckets)ADDR_TABLE_FIRST;
 	INIT_WORK(&f->table.resize, addr_table_resize);
 	rcu_assign_pointer(f->table.buckets, &f->table.first);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_table, f));
