@@ -242,11 +242,11 @@ static void registration_that_fails_changes_nothing(struct kunit *test)
 	unsigned int nth = 1, failures = 0;
 
 	if (trial->warns)
-		pr_info("kprobes_test: expected report begins\n");
+		expect_report_begin();
 	while (fail_at(test, nth, &failures))
 		nth++;
 	if (trial->warns)
-		pr_info("kprobes_test: expected report ends\n");
+		expect_report_end();
 	kunit_info(test, "%u allocations, %u of them needed", nth - 1, failures);
 	KUNIT_EXPECT_GT(test, failures, 0);
 }

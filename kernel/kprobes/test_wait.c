@@ -326,10 +326,10 @@ static void expect_stays(struct kunit *test, u32 (*function)(u32 x), void *addr)
 	tries = 0;
 	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&kp));
 	wait_for_kprobe_optimizer();
-	pr_info("kprobes_test: expected report begins\n");
+	expect_report_begin();
 	function(1);
 	function(1);
-	pr_info("kprobes_test: expected report ends\n");
+	expect_report_end();
 	unregister_kprobe(&kp);
 	KUNIT_EXPECT_EQ_MSG(test, tries, 2, "at %pS", addr);
 }
