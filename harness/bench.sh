@@ -32,21 +32,16 @@ exceptions()
 	fi
 }
 
-prepare()	# WHICH SOURCE OBJ
+prepare()	# SOURCE OBJ
 {
-	which=$1 source=$2 objects=$3
-	"$harness/build.sh" "$source" "$objects"
-	rm -rf "$build/bench-$which"
-	cp -r "$harness/bench" "$build/bench-$which"
-	run_logged "bench-module-$which" "building the bench module" \
-		kernel_make "$source" "$objects" "M=$build/bench-$which" modules
-	EXTRA_MODULES=$(echo "$build/bench-$which"/*.ko) "$harness/initramfs.sh" "$source" "$objects"
+	"$harness/build.sh" "$1" "$2"
+	"$harness/outside.sh" bench "$1" "$2"
 }
 
 count()	# WHICH OBJ OTHERS
 {
 	which=$1 objects=$2
-	fifo=$build/bench-$which/exceptions
+	fifo=$results/$which.exceptions
 	rm -f "$fifo"
 	mkfifo "$fifo"
 	exceptions <"$fifo" >"$results/$which.vectors" &
@@ -95,15 +90,15 @@ prepared=
 mkdir -p "$results"
 "$harness/tree.sh"
 if rows hits && stale pristine.log; then
-	prepare pristine "$pristine" "$base"
+	prepare "$pristine" "$base"
 	prepared=yes
 	count pristine "$base" "${PRISTINE_OTHERS:-6000}"
 fi
 if rows attach && stale pristine.attach.log; then
-	[ -n "$prepared" ] || prepare pristine "$pristine" "$base"
+	[ -n "$prepared" ] || prepare "$pristine" "$base"
 	attach pristine "$base" "${PRISTINE_ATTACH:-1,100,1000}" "${PRISTINE_SINGLES:-100}"
 fi
-prepare ours "$tree" "$ours"
+prepare "$tree" "$ours"
 if rows attach; then
 	attach ours "$ours" "${ATTACH:-1,100,1000,10000}" "${SINGLES:-10000}"
 	python3 "$harness/bench_attach.py" "$ARCH" "$results"

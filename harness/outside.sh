@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# harness/outside.sh: build the modules of harness/outside with the finished kernel, as users build
-# theirs, and put them into its initramfs. guest/outside.sh looks at what they do.
+# harness/outside.sh DIRECTORY [SOURCE [OBJ]]: build the modules of harness/DIRECTORY with a finished
+# kernel, as users build theirs, and put them into its initramfs. For SOURCE and OBJ see build.sh.
 
 . "${0%/*}/lib.sh"
 
-outside=$build/outside-$(basename "$obj")
-rm -rf "$outside"
-cp -r "$harness/outside" "$outside"
-run_logged "outside-$(basename "$obj")" "building modules from outside" \
-	kernel_make "$tree" "$obj" "M=$outside" modules
-EXTRA_MODULES=$(echo "$outside"/*.ko) "$harness/initramfs.sh"
+directory=$1 source=${2:-$tree} obj=${3:-$obj}
+work=$build/$directory-$(basename "$obj")
+rm -rf "$work"
+cp -r "$harness/$directory" "$work"
+run_logged "$(basename "$work")" "building the modules of harness/$directory" \
+	kernel_make "$source" "$obj" "M=$work" modules
+EXTRA_MODULES=$(echo "$work"/*.ko) "$harness/initramfs.sh" "$source" "$obj"

@@ -21,7 +21,8 @@
 #	architectures	make test-all
 # arm64/SECTION and i386/SECTION are that section there. Without arguments: what fits into less
 # than 40 minutes; i386, clang, arm64/ftrace, leaks, sweep and the last three are left to "full",
-# which is everything. Those of arm64, and debug, run beside the others: a guest keeps one processor busy.
+# which is everything. Those of arm64, and debug, run beside the others: a guest keeps one
+# processor busy.
 # Results go to out/test/results (section, verdict, name, detail; tabs between). A boot whose
 # console shows an oops or a warning is a failure. Tests that harness/expected lists are counted
 # as skipped when they fail. Ends with "N passed, N failed"; status 1 when something failed.
@@ -115,7 +116,7 @@ run_ftrace()
 run_selftests()
 {
 	"$harness/build.sh"
-	"$harness/outside.sh"
+	"$harness/outside.sh" outside
 	TIMEOUT=1200 guest guest selftests kunit.enable=1
 	report kunit
 	beside_kunit
