@@ -168,7 +168,7 @@ static noinline __noclone u32 kprobes_test_leaver(u32 x)
 {
 	if (x == LEAVE)
 		leave();
-	asm volatile("" : "+r" (x) : : "memory");
+	KPROBES_BEGIN(x);
 	return x + 1;
 }
 

@@ -59,7 +59,7 @@ struct place {
 
 static __always_inline u32 plus(u32 x, u32 number)
 {
-	asm volatile("" : "+r" (x) : : "memory");
+	KPROBES_BEGIN(x);
 	return x + number;
 }
 

@@ -64,7 +64,7 @@ static void call_outer(void)
 
 static noinline __noclone u32 handler_place(u32 x)
 {
-	asm volatile("" : "+r" (x) : : "memory");
+	KPROBES_BEGIN(x);
 	return x + 1;
 }
 

@@ -53,23 +53,35 @@ static __always_inline u32 kprobes_expected(u32 x)
 	return sum ? sum + 1 : 0;
 }
 
+/*
+ * What a target begins with: no two may be so equal that the compiler folds
+ * them. On s390 with an instruction that sets no condition code, because QEMU
+ * before 9.1 loses the code that a single-stepped one has set.
+ */
+#ifdef CONFIG_S390
+#define KPROBES_BEGIN(x) \
+	asm volatile("la %0,1(%0)\n\tahi %0,-1" : "+a" (x) : : "cc", "memory")
+#else
+#define KPROBES_BEGIN(x) \
+	asm volatile("" : "+r" (x) : : "memory")
+#endif
+
 static noinline __noclone u32 kprobes_traced(u32 x)
 {
-	/* No two targets may be so equal that the compiler folds them. */
-	asm volatile("" : "+r" (x) : : "memory");
+	KPROBES_BEGIN(x);
 	return kprobes_expected(x);
 }
 
 static noinline __noclone notrace u32 kprobes_untraced(u32 x)
 {
-	asm volatile("" : "+r" (x) : : "memory");
+	KPROBES_BEGIN(x);
 	return kprobes_expected(x);
 }
 
 /* What nobody may probe, the tests neither. */
 static noinline __noclone u32 kprobes_forbidden(u32 x)
 {
-	asm volatile("" : "+r" (x) : : "memory");
+	KPROBES_BEGIN(x);
 	return x;
 }
 
