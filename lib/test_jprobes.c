@@ -291,7 +291,7 @@ static void interrupt_run(struct irq_work *unused)
 	WRITE_ONCE(interrupted, true);
 }
 
-static DEFINE_IRQ_WORK(interrupt, interrupt_run);
+static struct irq_work interrupt = IRQ_WORK_INIT_HARD(interrupt_run);
 
 static u32 is_interrupted(u32 x)
 {

@@ -18,7 +18,8 @@
 
 #define HANDLER_MS	20
 
-static bool takes_time, began, ended;
+/* Not bool: of one in a loop UBSAN has gcc forget that it is volatile. */
+static int takes_time, began, ended;
 
 static void take_time(void)
 {
@@ -136,7 +137,7 @@ KUNIT_ARRAY_PARAM(kind, kinds, kind_desc);
 /* --- another CPU that hits it --- */
 
 static u32 (*called)(u32 x);
-static bool was_called;
+static int was_called;
 
 static void call(void)
 {
@@ -171,7 +172,7 @@ static struct task_struct *start_call(struct kunit *test, unsigned long level)
 	return task;
 }
 
-static void wait_for(bool *flag)
+static void wait_for(int *flag)
 {
 	while (!READ_ONCE(*flag) && !READ_ONCE(was_called))
 		cond_resched();
