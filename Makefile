@@ -12,7 +12,7 @@ export JOBS
 endif
 H := harness
 
-.PHONY: help demo test test-full test-all mutants matrix build build-all boot shell series series-check check docs bench compare clean distclean tree image
+.PHONY: help demo test test-full test-all mutants matrix build build-all boot shell series series-check check docs bench compare deb deb-check clean distclean tree image
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -66,6 +66,12 @@ bench: ## what a hit costs, beside the pristine kernel's: tables, out/bench/$ARC
 
 compare: ## the kernel's own tests on the pristine kernel and on this one, side by side
 	@$(H)/compare.sh
+
+deb: ## Debian packages of the kernel and its headers, out/deb (CONFIG=.config file; a small kernel without)
+	@$(H)/deb.sh
+
+deb-check: ## these of the small kernel in a Debian of their own, which boots and builds a module
+	@$(H)/deb.sh check
 
 clean: ## remove build/ and out/, except the unpacked source and the compiler cache
 	@$(H)/clean.sh

@@ -4,14 +4,15 @@
 #
 # The console goes to out/logs/NAME.log; with JOB shell it is the terminal's. With JOB none, or where
 # there is no userland (see arch.sh), the kernel starts anew, which ends QEMU, when KUnit is through;
-# with JOB kexec, the kernel that was started by the first one.
+# with JOB kexec, the kernel that was started by the first one. JOB installed has no initrd: a disk
+# of QEMU_EXTRA's, named by root=, has what runs.
 # The jobs demo, selftests and shell find two empty disks, which are gone afterwards; kpdisks= has
 # their names.
 # Status 0 when the job came to its end and the console shows no oops, warning or report (see
 # console.py).
 # From the environment: SMP and MEMORY (arch.sh has the defaults), TIMEOUT (600 s), QEMU_ACCEL
-# (whole -accel options in place of what ACCEL gives), QEMU_EXTRA (more options), INITRD (in place of
-# the one for OBJ), EXPECT=any to take any console.
+# (whole -accel options in place of what ACCEL gives), QEMU_EXTRA (more options), KERNEL and INITRD
+# (in place of those for OBJ), EXPECT=any to take any console.
 
 . "${0%/*}/lib.sh"
 
@@ -45,6 +46,8 @@ case $job in
 none)	end="reboot: Restarting system" initrd=
 	set -- kunit_shutdown=reboot "$@" ;;
 kexec)	end="reboot: Restarting system" ;;
+installed)
+	initrd= ;;
 esac
 case $job in
 demo | selftests | shell)
@@ -54,7 +57,7 @@ esac
 args="console=$console panic=-1 oops=panic printk.devkmsg=on kpjob=$job $*"
 # shellcheck disable=SC2086
 set -- $qemu $accel -smp "${SMP:-$cpus}" -m "${MEMORY:-$memory}" -no-reboot -nic none ${QEMU_EXTRA:-} \
-	-kernel "$obj/$kernel_image" $initrd -append "$args"
+	-kernel "${KERNEL:-$obj/$kernel_image}" $initrd -append "$args"
 for letter in ${disk:+a b}; do
 	image=$build/disk-$name-$letter
 	rm -f "$image"
