@@ -928,9 +928,14 @@ static u32 word_at(const void *addr)
 	return le32_to_cpup(addr);
 }
 
+/* 0 if it is no branch */
 static unsigned long branches_to(const kprobe_opcode_t *at)
 {
-	return (unsigned long)at + aarch64_get_branch_offset(word_at(at));
+	u32 insn = word_at(at);
+
+	if (!aarch64_insn_is_branch_imm(insn))
+		return 0;
+	return (unsigned long)at + aarch64_get_branch_offset(insn);
 }
 
 /* What a hit runs: a copy that branches back, and one that leads to the tail. */
