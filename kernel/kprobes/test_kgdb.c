@@ -199,6 +199,8 @@ static void breakpoint_is_refused_where_no_probe_may_be(struct kunit *test)
 {
 	void *allowed = kprobes_untraced;
 
+	if (!IS_ENABLED(CONFIG_KGDB_HONOUR_BLOCKLIST))
+		kunit_skip(test, "the debugger takes no notice of the blacklist");
 	KUNIT_EXPECT_FALSE(test, breakpoint(true, get_kprobe));
 	need_no_site(test, allowed);
 	KUNIT_EXPECT_TRUE(test, breakpoint(true, allowed));
