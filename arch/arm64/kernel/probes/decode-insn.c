@@ -398,7 +398,7 @@ const struct probe_class probe_classes[] = {
 const unsigned int probe_nr_classes = ARRAY_SIZE(probe_classes);
 
 /**
- * probe_classify - find the row of the table that an instruction is in
+ * probe_classify() - find the row of the table that an instruction is in
  * @insn:	the instruction
  *
  * Context: any, but not at a kprobe's hit.
@@ -450,7 +450,7 @@ static enum exclusive next_exclusive(unsigned long addr, int step, unsigned long
 }
 
 /**
- * probe_in_exclusive - tell whether an exclusive sequence goes over an address
+ * probe_in_exclusive() - tell whether an exclusive sequence goes over an address
  * @addr:	the address of an instruction
  * @start:	where its function begins
  * @end:	where its function ends
@@ -492,7 +492,7 @@ static void simulate_for_uprobe(u32 insn, long addr, struct pt_regs *regs)
 }
 
 /**
- * arm_probe_decode_insn - tell how a uprobe carries an instruction out
+ * arm_probe_decode_insn() - tell how a uprobe carries an instruction out
  * @insn:	the instruction
  * @asi:	its handler is set where the instruction is simulated
  *

@@ -63,7 +63,7 @@ static __always_inline void branch_if(bool taken, struct pt_regs *regs,
 }
 
 /**
- * probe_simulate_branch - B, BL
+ * probe_simulate_branch() - B, BL
  * @insn:	the instruction
  * @addr:	where it stands
  * @regs:	the registers it is to work on
@@ -109,7 +109,7 @@ static __always_inline bool condition_holds(u32 cond, u64 pstate)
 }
 
 /**
- * probe_simulate_cond_branch - B.cond, BC.cond
+ * probe_simulate_cond_branch() - B.cond, BC.cond
  * @insn:	the instruction
  * @addr:	where it stands
  * @regs:	the registers it is to work on
@@ -125,7 +125,7 @@ probe_simulate_cond_branch(u32 insn, unsigned long addr, struct pt_regs *regs)
 }
 
 /**
- * probe_simulate_compare_branch - CBZ, CBNZ
+ * probe_simulate_compare_branch() - CBZ, CBNZ
  * @insn:	the instruction
  * @addr:	where it stands
  * @regs:	the registers it is to work on
@@ -145,7 +145,7 @@ probe_simulate_compare_branch(u32 insn, unsigned long addr, struct pt_regs *regs
 }
 
 /**
- * probe_simulate_test_branch - TBZ, TBNZ
+ * probe_simulate_test_branch() - TBZ, TBNZ
  * @insn:	the instruction
  * @addr:	where it stands
  * @regs:	the registers it is to work on
@@ -179,7 +179,7 @@ static __always_inline unsigned long btype_after(int opc, int rn, struct pt_regs
 }
 
 /**
- * probe_simulate_branch_reg - BR, BLR, RET
+ * probe_simulate_branch_reg() - BR, BLR, RET
  * @insn:	the instruction
  * @addr:	where it stands
  * @regs:	the registers it is to work on
@@ -200,7 +200,7 @@ probe_simulate_branch_reg(u32 insn, unsigned long addr, struct pt_regs *regs)
 }
 
 /**
- * probe_simulate_adr - ADR, ADRP
+ * probe_simulate_adr() - ADR, ADRP
  * @insn:	the instruction
  * @addr:	where it stands
  * @regs:	the registers it is to work on
@@ -241,7 +241,7 @@ fault:
 enum { LDR_W, LDR_X, LDRSW };
 
 /**
- * probe_simulate_load_literal - LDR and LDRSW of a literal
+ * probe_simulate_load_literal() - LDR and LDRSW of a literal
  * @insn:	the instruction
  * @addr:	where it stands
  * @regs:	the registers it is to work on
@@ -266,7 +266,7 @@ probe_simulate_load_literal(u32 insn, unsigned long addr, struct pt_regs *regs)
 }
 
 /**
- * probe_simulate_nop - what need not have an effect: PRFM of a literal
+ * probe_simulate_nop() - what need not have an effect: PRFM of a literal
  * @insn:	the instruction
  * @addr:	where it stands
  * @regs:	the registers it is to work on

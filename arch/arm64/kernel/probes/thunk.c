@@ -34,7 +34,7 @@ static const u8 shift_of[] = { [D] = 0, [N] = 5, [M] = 16, [A] = 10 };
 /* and so it is in what is written, unless the instruction sets flags */
 #define D_SP		BIT(9)
 
-/*
+/**
  * struct row - instructions that use registers alike
  * @mask:	the bits that tell; what is no instruction has been refused before
  * @value:	what they are
@@ -74,9 +74,10 @@ static const struct row rows[] = {
 const unsigned int kprobe_nr_thunks = ARRAY_SIZE(rows);
 
 /**
- * kprobe_find_thunk - tell which row of the table an instruction is in
+ * kprobe_find_thunk() - tell which row of the table an instruction is in
  * @insn:	an instruction that is to be copied
  *
+ * Context: any.
  * Return: its index; -ENOENT when no thunk can be made of it.
  */
 int kprobe_find_thunk(u32 insn)
@@ -123,11 +124,12 @@ static u32 move(u32 opcode, u32 insn, enum field field)
 }
 
 /**
- * kprobe_make_thunk - make a thunk of an instruction, where that can be done
+ * kprobe_make_thunk() - make a thunk of an instruction, where that can be done
  * @words:	where to write it
  * @room:	for how many words there is room
  * @insn:	an instruction that is to be copied
  *
+ * Context: at registration; @words is not executed yet.
  * Return: the number of words, or 0.
  */
 unsigned int kprobe_make_thunk(u32 *words, unsigned int room, u32 insn)

@@ -85,9 +85,10 @@ static bool is_vector_insn(struct insn *insn)
 }
 
 /**
- * kprobe_opcode - the opcode of an instruction as one number
+ * kprobe_opcode() - the opcode of an instruction as one number
  * @insn:	the instruction
  *
+ * Context: any.
  * Return: the byte, or 0x0fXX after an escape byte; -1 in the maps beyond, which
  * hold nothing but computations.
  */
@@ -175,7 +176,7 @@ static int decode_read(struct insn *insn, const u8 *buf, int len, unsigned long 
 }
 
 /**
- * kprobe_decode - decode an instruction as if nothing had been probed
+ * kprobe_decode() - decode an instruction as if nothing had been probed
  * @insn:	is filled in, and refers to @buf
  * @buf:	MAX_INSN_SIZE bytes, set to what stands at @addr
  * @addr:	where the instruction begins
@@ -250,7 +251,7 @@ static void see_branch(struct kprobe_function *f, struct insn *insn, unsigned lo
 }
 
 /**
- * kprobe_see_branches - note where in a function the branches of other code lead
+ * kprobe_see_branches() - note where in a function the branches of other code lead
  * @f:		the function
  * @from:	where the other code begins
  * @to:		where it ends
@@ -272,7 +273,7 @@ bool kprobe_see_branches(struct kprobe_function *f, unsigned long from, unsigned
 }
 
 /**
- * kprobe_decode_until - find where a function's instructions begin
+ * kprobe_decode_until() - find where a function's instructions begin
  * @f:		the function, from kprobe_survey()
  * @end:	up to where, at least
  *
@@ -298,7 +299,7 @@ bool kprobe_decode_until(struct kprobe_function *f, unsigned long end)
 }
 
 /**
- * kprobe_check_boundary - tell whether an instruction begins at an address
+ * kprobe_check_boundary() - tell whether an instruction begins at an address
  * @addr:	an address in a function
  *
  * Context: kprobe_mutex and text_mutex held; may sleep.
@@ -506,7 +507,7 @@ static const char *known_as(struct insn *insn, unsigned long addr)
 }
 
 /**
- * kprobe_check_insn - tell whether an instruction can be probed
+ * kprobe_check_insn() - tell whether an instruction can be probed
  * @insn:	the instruction
  * @addr:	where it stands
  * @kind:	set to what kind of instruction it is if it cannot, else to NULL
@@ -536,9 +537,10 @@ static bool is_indirect_branch(struct insn *insn)
 }
 
 /**
- * kprobe_can_boost - tell whether a copy may be followed by a jump back
+ * kprobe_can_boost() - tell whether a copy may be followed by a jump back
  * @insn:	an instruction that kprobe_check_insn() has let pass
  *
+ * Context: any.
  * Return: true unless @insn is a near branch. There are no other ways to leave
  * the line, as those were refused.
  */
@@ -557,7 +559,7 @@ bool kprobe_can_boost(struct insn *insn)
 }
 
 /**
- * kprobe_relocate - write the copy of an instruction
+ * kprobe_relocate() - write the copy of an instruction
  * @copy:	where to write it, @insn->length bytes
  * @insn:	the instruction
  * @from:	where it stands
@@ -567,6 +569,7 @@ bool kprobe_can_boost(struct insn *insn)
  * struct kprobe_emulation. An address relative to the stack pointer stays the
  * same by that, since push computes it first.
  *
+ * Context: at registration; @copy is not executed yet.
  * Return: 0, or -ERANGE when a rip-relative operand is too far away from @to.
  */
 int kprobe_relocate(u8 *copy, struct insn *insn, unsigned long from,

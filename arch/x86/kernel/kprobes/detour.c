@@ -99,7 +99,7 @@ unsigned long __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p)
 NOKPROBE_SYMBOL(kprobe_tail_hit);
 
 /**
- * kprobe_covered_by_copy - what an address in a detour stands for
+ * kprobe_covered_by_copy() - what an address in a detour stands for
  * @p:	the site
  * @ip:	any address
  *

@@ -215,9 +215,11 @@ emulate_by_push(const struct kprobe_emulation *em, struct pt_regs *regs)
 }
 
 /**
- * kprobe_emulate_pushed - complete an indirect branch whose target was pushed
+ * kprobe_emulate_pushed() - complete an indirect branch whose target was pushed
  * @em:		its emulation, with @memory set
  * @regs:	registers after the slot's push, but @ip at the probed address
+ *
+ * Context: any, a hit included.
  */
 void __kprobes
 kprobe_emulate_pushed(const struct kprobe_emulation *em, struct pt_regs *regs)
@@ -540,7 +542,7 @@ static bool operands_endbr(struct kprobe_emulation *em, struct insn *insn)
 
 #define ANY_EXT		0xff
 
-/*
+/**
  * struct emulator - a row of the table of what is emulated
  * @first:	opcodes, from (see kprobe_opcode())
  * @last:	to
@@ -666,9 +668,10 @@ static int find_row(struct kprobe_emulation *em, struct insn *insn)
 }
 
 /**
- * kprobe_find_emulator - tell which row of the table emulates an instruction
+ * kprobe_find_emulator() - tell which row of the table emulates an instruction
  * @insn:	the instruction
  *
+ * Context: any.
  * Return: its index, or -ENOENT.
  */
 int kprobe_find_emulator(struct insn *insn)
@@ -679,10 +682,11 @@ int kprobe_find_emulator(struct insn *insn)
 }
 
 /**
- * kprobe_emulation_init - prepare to emulate an instruction
+ * kprobe_emulation_init() - prepare to emulate an instruction
  * @em:		is filled in; @em->fn is NULL if @insn is not emulated
  * @insn:	an instruction that kprobe_check_insn() has let pass
  *
+ * Context: any.
  * Return: 0, or -EOPNOTSUPP for a branch that nothing here does exactly as the
  * processor would.
  */

@@ -385,7 +385,7 @@ static void change_first(struct list_head *oplist, u8 byte)
 }
 
 /**
- * kprobe_recover_covered - undo in a copy of the text what a jump has changed
+ * kprobe_recover_covered() - undo in a copy of the text what a jump has changed
  * @p:		a site
  * @buf:	the copy
  * @at:	where in it the site is, which may be before its beginning

@@ -54,7 +54,7 @@ enum { AX, CX, DX, BX, SP, BP, SI, DI, R8, R9, R10, R11, R12, R13, R14, R15, NR_
 
 #define ANY		0xff
 
-/*
+/**
  * struct row - instructions that use their operands alike
  * @mask:	bits of the opcode (see kprobe_opcode()) that tell them
  * @opcode:	what these are
@@ -159,9 +159,10 @@ static bool has_prefix_but_for(struct insn *insn, u16 what)
 }
 
 /**
- * kprobe_find_thunk - tell which row of the table an instruction is in
+ * kprobe_find_thunk() - tell which row of the table an instruction is in
  * @insn:	the instruction
  *
+ * Context: any.
  * Return: its index; -ENOENT when no thunk can be made of it.
  */
 int kprobe_find_thunk(struct insn *insn)
@@ -179,7 +180,7 @@ int kprobe_find_thunk(struct insn *insn)
 	return -ENOENT;
 }
 
-/*
+/**
  * struct thunk - one in the making
  * @image:	where it is written
  * @at:		where that will run
@@ -341,15 +342,17 @@ static void generate(struct thunk *t, u16 what)
 }
 
 /**
- * kprobe_make_thunk - make a thunk of an instruction, where that can be done
+ * kprobe_make_thunk() - make a thunk of an instruction, where that can be done
  * @image:	where to write it
  * @size:	how much room there is
  * @at:		where that will run
  * @insn:	the instruction
  * @p:		its site, whose emulation is filled in
  *
- * Where clang's control flow integrity looks at the type of what is called there
- * are no thunks.
+ * There are no thunks in kernels with clang's control flow integrity, which checks
+ * the type hash before a function that is called indirectly.
+ *
+ * Context: at registration; @image is not executed yet.
  */
 void kprobe_make_thunk(u8 *image, size_t size, void *at, struct insn *insn, struct kprobe *p)
 {
@@ -375,7 +378,7 @@ void kprobe_make_thunk(u8 *image, size_t size, void *at, struct insn *insn, stru
 }
 
 /**
- * kprobe_thunk_flags - the flags that a thunk is called with
+ * kprobe_thunk_flags() - the flags that a thunk is called with
  * @regs:	the probed code's registers
  *
  * What they do to the processor stays as it is: interrupts may be off here. Out of
