@@ -9,10 +9,10 @@
  * get_kprobe(), it is the core's own, one per probed address, never a user's.
  * It does not move, and lives until arch_remove_kprobe() at the least.
  *
- * asm/kprobes.h defines kprobe_opcode_t, struct arch_specific_insn,
- * kretprobe_blacklist_size and flush_insn_slot(), and declares
- * arch_remove_kprobe() and kprobe_fault_handler(), whose prototypes differ;
- * MAX_INSN_SIZE counts kprobe_opcode_t. It may define
+ * asm/kprobes.h defines kprobe_opcode_t, struct arch_specific_insn and
+ * kretprobe_blacklist_size, and declares arch_remove_kprobe() and
+ * kprobe_fault_handler(), whose prototypes differ; MAX_INSN_SIZE counts
+ * kprobe_opcode_t. It may define
  *
  *   __ARCH_WANT_KPROBES_INSN_SLOT	get_insn_slot() and friends
  *   ARCH_KPROBE_SLOT_SIZE		size of a slot, in kprobe_opcode_t, where

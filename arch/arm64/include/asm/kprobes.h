@@ -18,11 +18,6 @@ struct kprobe;
 
 typedef u32 kprobe_opcode_t;
 
-/* The patching API maintains the caches. */
-static inline void flush_insn_slot(struct kprobe *p)
-{
-}
-
 #define kretprobe_blacklist_size	0
 
 /* See arch/arm64/kernel/probes/slot.h: a slot serves a branch in the text too. */

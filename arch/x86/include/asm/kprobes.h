@@ -28,11 +28,6 @@ struct kprobe;
 
 typedef u8 kprobe_opcode_t;
 
-/* Instruction fetch is coherent with stores (SDM vol. 3, 12.6). */
-static inline void flush_insn_slot(struct kprobe *p)
-{
-}
-
 /*
  * An out-of-line slot holds up to three copies of the probed instruction:
  *
