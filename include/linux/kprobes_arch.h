@@ -170,7 +170,7 @@ static inline bool arch_kprobe_may_be_bug(unsigned long addr)
  * Context: any, preemption off.
  * Return: false when kprobe_fault_handler() need not be asked.
  */
-#define arch_kprobe_may_own_fault()	(!preemptible() && kprobe_running())
+#define arch_kprobe_may_own_fault()	kprobe_running()
 #endif
 
 /**
