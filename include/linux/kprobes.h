@@ -259,6 +259,26 @@ static inline void kprobe_ftrace_kill(void)
 }
 #endif
 
+/**
+ * kprobe_page_fault() - offer a fault of the kernel to kprobes
+ * @regs: registers at the fault
+ * @trap: the architecture's number or code for it
+ *
+ * For the architecture's fault entries, before they look for a fixup. A fault in
+ * an out-of-line copy of a probed instruction is moved back to the probed
+ * address, where the rest of the fault handling expects it, unless the probe has
+ * a fault handler that deals with it. A fault handler can also deal with a fault in
+ * the probe's other handlers.
+ *
+ * Context: any.
+ * Return: true when the fault was dealt with and nothing is left to do.
+ */
+static __always_inline bool kprobe_page_fault(struct pt_regs *regs,
+					      unsigned int trap)
+{
+	return !user_mode(regs) && kprobe_fault(regs, trap);
+}
+
 #else /* !CONFIG_KPROBES */
 
 static inline struct kprobe *kprobe_running(void)
@@ -353,6 +373,11 @@ static inline int kprobe_get_kallsym(unsigned int symnum, unsigned long *value,
 }
 
 static inline bool is_kprobe_insn_slot(unsigned long addr)
+{
+	return false;
+}
+
+static __always_inline bool kprobe_page_fault(struct pt_regs *regs, unsigned int trap)
 {
 	return false;
 }
@@ -497,28 +522,5 @@ static inline void kprobe_flush_task(struct task_struct *tsk)
 {
 }
 #endif
-
-/**
- * kprobe_page_fault() - offer a fault of the kernel to kprobes
- * @regs: registers at the fault
- * @trap: the architecture's number or code for it
- *
- * For the architecture's fault entries, before they look for a fixup. A fault in
- * an out-of-line copy of a probed instruction is moved back to the probed
- * address, where the rest of the fault handling expects it; unless the probe has
- * a fault handler that deals with it, as it can with one in its other handlers.
- *
- * Context: any.
- * Return: true when the fault was dealt with and nothing is left to do.
- */
-static __always_inline bool kprobe_page_fault(struct pt_regs *regs,
-					      unsigned int trap)
-{
-#ifdef CONFIG_KPROBES
-	if (!user_mode(regs))
-		return kprobe_fault(regs, trap);
-#endif
-	return false;
-}
 
 #endif /* _LINUX_KPROBES_H */
