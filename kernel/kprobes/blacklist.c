@@ -99,6 +99,15 @@ int __init __weak arch_populate_kprobe_blacklist(void)
 	return 0;
 }
 
+/**
+ * kprobe_blacklisted() - is an address on the blacklist itself?
+ * @addr: any address
+ *
+ * Unlike within_kprobe_blacklist() this does not look at the name of the function.
+ *
+ * Context: any in which RCU is watching.
+ * Return: true if so.
+ */
 bool kprobe_blacklisted(unsigned long addr)
 {
 	return arch_within_kprobe_blacklist(addr) || mtree_load(&blacklist, addr);
