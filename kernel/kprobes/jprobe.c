@@ -181,6 +181,8 @@ EXPORT_SYMBOL_GPL(register_jprobes);
  * @jp: the jprobe
  *
  * See unregister_jprobes().
+ *
+ * Context: may sleep; not from such a function.
  */
 void unregister_jprobe(struct jprobe *jp)
 {

@@ -225,6 +225,8 @@ EXPORT_SYMBOL_GPL(register_kretprobes);
  * @rp: the return probe
  *
  * See unregister_kretprobes().
+ *
+ * Context: may sleep; not from a handler.
  */
 void unregister_kretprobe(struct kretprobe *rp)
 {
