@@ -16,14 +16,14 @@
 bool kprobe_ftrace_disabled __read_mostly;
 
 /*
- * A site with a post handler is exclusive: others that redirect the function,
- * livepatch first of all, are kept off it, and it off theirs.
+ * A site with a post handler is exclusive: it does not share its function with others
+ * that redirect it, above all livepatch. Whoever comes second is refused.
  *
- * Which ops calls back is decided once, when a site is armed. With two in turn,
- * a hit that finds both hooked would be seen twice or not at all when that
- * changes between the callbacks. So a shared site that becomes exclusive has the
- * function claimed by an ops that does nothing else; one that was exclusive from
- * the start remains so until it is disarmed.
+ * Which ops calls back for a site is decided when the site is armed, and not changed
+ * until it is disarmed. To move it from one ops to another, both would be hooked for a
+ * while, and a hit could be seen twice, or not at all. So when a shared site becomes
+ * exclusive, a third ops, which does nothing, claims the function; and a site that was
+ * exclusive from the start remains so.
  */
 static struct ftrace_ops shared_ops __read_mostly = {
 	.func	= kprobe_ftrace_handler,
@@ -35,19 +35,20 @@ static struct ftrace_ops exclusive_ops __read_mostly = {
 	.flags	= FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY,
 };
 
-static void claimed(unsigned long ip, unsigned long parent_ip,
-		    struct ftrace_ops *ops, struct ftrace_regs *fregs)
+/* Does nothing: to be registered is what claim_ops is for. */
+static void claim_handler(unsigned long ip, unsigned long parent_ip,
+			  struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 }
 
-NOKPROBE_SYMBOL(claimed);
+NOKPROBE_SYMBOL(claim_handler);
 
 static struct ftrace_ops claim_ops __read_mostly = {
-	.func	= claimed,
+	.func	= claim_handler,
 	.flags	= FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY,
 };
 
-/* An ops without addresses would hook every function, so it is unregistered. */
+/* An ops with an empty filter hooks every function, so it is unregistered at 0. */
 static unsigned int nr_shared, nr_exclusive, nr_claimed;
 
 static unsigned int *nr_sites(struct ftrace_ops *ops)
@@ -90,9 +91,9 @@ static void unhook(struct ftrace_ops *ops, unsigned long *ips, unsigned int nr)
 }
 
 /*
- * Sites that an ops is to get, or to lose, all in one go: until that is done they
- * count as what they are to be, which nobody sees but who holds kprobe_mutex. If
- * they cannot be hooked, @err is why.
+ * Sites that are to be added to an ops, or removed from it, all in one go. Until that is
+ * done their state is ahead of what ftrace knows, and kprobe_mutex must not be released.
+ * If they cannot be added, err is why.
  */
 #define MAX_PENDING	256
 
@@ -111,6 +112,7 @@ static void give_up(struct kprobe_site *site)
 	kprobe_site_set_state(site, SITE_IDLE);
 }
 
+/* Tells ftrace of all that is pending. */
 static void settle(void)
 {
 	unsigned int i, nr = pending.nr;
@@ -141,11 +143,11 @@ static void postpone(struct kprobe_site *site, bool hook)
 }
 
 /**
- * kprobe_ftrace_settle() - let ftrace know of all that was postponed
+ * kprobe_ftrace_settle() - tell ftrace of all that was postponed
  *
- * Context: kprobe_mutex is held, since the first of the changes.
- * Return: 0; or an error of ftrace's, and some of the sites are not armed that
- * kprobe_ftrace_arm() has said it of.
+ * Context: kprobe_mutex is held, and has been since the first of the changes.
+ * Return: 0; or an error of ftrace's: some sites that kprobe_ftrace_arm() has
+ * reported as armed are not.
  */
 int kprobe_ftrace_settle(void)
 {
@@ -158,6 +160,7 @@ int kprobe_ftrace_settle(void)
 	return err;
 }
 
+/* Makes a shared site exclusive, or shared again. */
 static int claim(struct kprobe_site *site, bool exclusive)
 {
 	int err;
@@ -174,7 +177,7 @@ static int claim(struct kprobe_site *site, bool exclusive)
 	return 0;
 }
 
-/* Others may be in the way of this one. */
+/* Not postponed: unlike a shared site this one can be refused, because of others. */
 static int hook_exclusively(struct kprobe_site *site)
 {
 	int err;
@@ -200,7 +203,7 @@ int kprobe_ftrace_arm(struct kprobe_site *site)
 	lockdep_assert_held(&kprobe_mutex);
 	if (site->ops == &exclusive_ops || (site->ops && site->claimed == exclusive))
 		return 0;
-	/* With ftrace gone, more than is asked for will do as well. */
+	/* ftrace cannot change anything now; to be claimed without need does no harm. */
 	if (kprobe_ftrace_disabled)
 		return site->ops && !exclusive ? 0 : -ENODEV;
 	if (site->ops)
