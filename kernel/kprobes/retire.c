@@ -69,7 +69,7 @@ void kprobe_unretire(struct kprobe_site *site)
 	kprobe_site_set_state(site, SITE_IDLE);
 }
 
-/* Returns false when there are no more. */
+/* Returns whether there are more. */
 static bool free_some_retired(void)
 {
 	struct kprobe_site *site, *next;
@@ -86,7 +86,10 @@ static bool free_some_retired(void)
 	return false;
 }
 
-/* A site that is revived and left again meanwhile is on retire_next once more. */
+/*
+ * The worker. A site that is revived while this waits, and loses its last probe again,
+ * is put on retire_next, for another wait.
+ */
 static void retire_sites(struct work_struct *work)
 {
 	mutex_lock(&kprobe_mutex);
