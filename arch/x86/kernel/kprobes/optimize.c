@@ -31,8 +31,11 @@
 
 asmlinkage void kprobe_detour_entry(void);
 
-/* What a site may take of executable memory, which is the dearest. */
+/* The most executable memory that a site may take: there is less of it than of other. */
 static_assert(ARCH_KPROBE_SLOT_SIZE + MAX_OPTINSN_SIZE <= 192);
+
+/* A detour is written as a whole to what the core has handed out for it. */
+static_assert(DETOUR_SIZE == MAX_OPTINSN_SIZE);
 
 /* What a jump covers: whole instructions, so that may be more than it needs. */
 struct covered {
