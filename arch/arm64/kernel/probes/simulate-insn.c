@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Carrying out an instruction on the saved registers
+ * Carrying out an instruction on the saved registers.
  *
- * What is simulated: that which would come to something else at another address.
- * These are the branches, ADR and ADRP, and the loads of literals. They are
- * simulated exactly, or not at all.
+ * Instructions are simulated if they depend on their address: branches, ADR and ADRP, and
+ * loads of literals. They are simulated exactly, or not at all.
  *
- * A kprobe's hit ends here, in whatever context was probed. So no lock is taken,
- * and nothing is called that could be probed itself, which includes the decoding
- * helpers of asm/insn.h that are not inline: a probe on one of them would have
- * to be simulated with its help.
+ * This runs at a kprobe's hit, in whatever context was probed. So no lock is taken, and
+ * nothing is called that can be probed itself. That excludes those decoding helpers of
+ * asm/insn.h which are not inline: a probe on one of them would need it in turn.
  */
 
 #include <linux/bitops.h>
@@ -41,8 +39,8 @@ static __always_inline long distance(u32 insn, int lsb, int bits)
 }
 
 /*
- * Only an indirect branch leaves a PSTATE.BTYPE for its target to match; after
- * any other instruction it is zero.
+ * Sets pc, and PSTATE.BTYPE: that is for the target of an indirect branch to match, and
+ * zero after any other instruction.
  */
 static __always_inline void go_to(struct pt_regs *regs, unsigned long pc,
 				  unsigned long btype)
@@ -82,7 +80,7 @@ probe_simulate_branch(u32 insn, unsigned long addr, struct pt_regs *regs)
 	return true;
 }
 
-/* The lowest bit of a condition inverts the others, but of "always" there are two. */
+/* The lowest bit of a condition inverts it, except that both of "always" hold. */
 static __always_inline bool condition_holds(u32 cond, u64 pstate)
 {
 	bool n = pstate & PSR_N_BIT, z = pstate & PSR_Z_BIT;
@@ -166,8 +164,8 @@ probe_simulate_test_branch(u32 insn, unsigned long addr, struct pt_regs *regs)
 enum { BR, BLR, RET };
 
 /*
- * Kernel text is guarded where the kernel uses BTI at all. About user text we do
- * not know, and there zero matches whatever the target is.
+ * All kernel text is guarded if the kernel uses BTI. Whether user text is guarded is not
+ * known here, so there it is zero, which matches any target.
  */
 static __always_inline unsigned long btype_after(int opc, int rn, struct pt_regs *regs)
 {
