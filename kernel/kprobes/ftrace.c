@@ -58,7 +58,8 @@ static unsigned int *nr_sites(struct ftrace_ops *ops)
 	return ops == &exclusive_ops ? &nr_exclusive : &nr_shared;
 }
 
-static int hook(struct ftrace_ops *ops, unsigned long *ips, unsigned int nr)
+/* Adds functions to an ops; returns ftrace's error, with nothing changed. */
+static int ops_add(struct ftrace_ops *ops, unsigned long *ips, unsigned int nr)
 {
 	int err = ftrace_set_filter_ips(ops, ips, nr, 0, 0);
 
@@ -75,7 +76,8 @@ static int hook(struct ftrace_ops *ops, unsigned long *ips, unsigned int nr)
 	return 0;
 }
 
-static void unhook(struct ftrace_ops *ops, unsigned long *ips, unsigned int nr)
+/* Removes functions from an ops, which cannot fail unless ftrace has shut itself down. */
+static void ops_remove(struct ftrace_ops *ops, unsigned long *ips, unsigned int nr)
 {
 	int err = 0;
 
@@ -99,21 +101,22 @@ static void unhook(struct ftrace_ops *ops, unsigned long *ips, unsigned int nr)
 
 static struct {
 	struct ftrace_ops	*ops;
-	bool			hook;
+	bool			add;
 	unsigned int		nr;
 	int			err;
 	struct kprobe_site	*sites[MAX_PENDING];
 	unsigned long		ips[MAX_PENDING];
 } pending;
 
-static void give_up(struct kprobe_site *site)
+/* A site that was pending could not be added. */
+static void set_unhooked(struct kprobe_site *site)
 {
 	site->ops = NULL;
 	kprobe_site_set_state(site, SITE_IDLE);
 }
 
 /* Tells ftrace of all that is pending. */
-static void settle(void)
+static void settle_pending(void)
 {
 	unsigned int i, nr = pending.nr;
 	int err = 0;
@@ -121,23 +124,24 @@ static void settle(void)
 	pending.nr = 0;
 	if (!nr)
 		return;
-	if (pending.hook)
-		err = hook(pending.ops, pending.ips, nr);
+	if (pending.add)
+		err = ops_add(pending.ops, pending.ips, nr);
 	else
-		unhook(pending.ops, pending.ips, nr);
+		ops_remove(pending.ops, pending.ips, nr);
 	if (!err)
 		return;
 	for (i = 0; i < nr; i++)
-		give_up(pending.sites[i]);
+		set_unhooked(pending.sites[i]);
 	pending.err = err;
 }
 
-static void postpone(struct kprobe_site *site, bool hook)
+/* Adds a site to its ops, or removes it, when that is told ftrace for many of them. */
+static void postpone(struct kprobe_site *site, bool add)
 {
-	if (pending.nr == MAX_PENDING || pending.ops != site->ops || pending.hook != hook)
-		settle();
+	if (pending.nr == MAX_PENDING || pending.ops != site->ops || pending.add != add)
+		settle_pending();
 	pending.ops = site->ops;
-	pending.hook = hook;
+	pending.add = add;
 	pending.sites[pending.nr] = site;
 	pending.ips[pending.nr++] = site->ftrace_ip;
 }
@@ -154,7 +158,7 @@ int kprobe_ftrace_settle(void)
 	int err;
 
 	lockdep_assert_held(&kprobe_mutex);
-	settle();
+	settle_pending();
 	err = pending.err;
 	pending.err = 0;
 	return err;
@@ -165,13 +169,13 @@ static int claim(struct kprobe_site *site, bool exclusive)
 {
 	int err;
 
-	settle();
+	settle_pending();
 	if (exclusive) {
-		err = hook(&claim_ops, &site->ftrace_ip, 1);
+		err = ops_add(&claim_ops, &site->ftrace_ip, 1);
 		if (err)
 			return err;
 	} else {
-		unhook(&claim_ops, &site->ftrace_ip, 1);
+		ops_remove(&claim_ops, &site->ftrace_ip, 1);
 	}
 	site->claimed = exclusive;
 	return 0;
@@ -182,8 +186,8 @@ static int hook_exclusively(struct kprobe_site *site)
 {
 	int err;
 
-	settle();
-	err = hook(&exclusive_ops, &site->ftrace_ip, 1);
+	settle_pending();
+	err = ops_add(&exclusive_ops, &site->ftrace_ip, 1);
 	if (!err)
 		site->ops = &exclusive_ops;
 	return err;

@@ -18,7 +18,7 @@
 #include "internal.h"
 
 /* Protected by kprobe_mutex. While nothing is kept it is zeroed, and covers no address. */
-static struct kprobe_function last;
+static struct kprobe_function last_function;
 
 /**
  * kprobe_function_forget() - keep nothing of the last function
@@ -30,8 +30,8 @@ static struct kprobe_function last;
 void kprobe_function_forget(void)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	kvfree(last.bytes);
-	memset(&last, 0, sizeof(last));
+	kvfree(last_function.bytes);
+	memset(&last_function, 0, sizeof(last_function));
 }
 
 /*
@@ -100,17 +100,17 @@ struct kprobe_function *kprobe_function_at(unsigned long addr)
 	unsigned long size, offset;
 
 	lockdep_assert_held(&kprobe_mutex);
-	if (kprobe_function_covers(&last, addr))
-		return &last;
+	if (kprobe_function_covers(&last_function, addr))
+		return &last_function;
 	kprobe_function_forget();
 	if (!is_text(addr) ||
-	    !kallsyms_lookup(addr, &size, &offset, &last.module, last.name))
+	    !kallsyms_lookup(addr, &size, &offset, &last_function.module, last_function.name))
 		return NULL;
-	last.start = addr - offset;
-	last.end = last.start + size;
-	last.decoded = last.start;
-	last.why = objection_to_all_of(&last);
-	return &last;
+	last_function.start = addr - offset;
+	last_function.end = last_function.start + size;
+	last_function.decoded = last_function.start;
+	last_function.why = objection_to_all_of(&last_function);
+	return &last_function;
 }
 
 #ifdef CONFIG_JUMP_LABEL
@@ -127,17 +127,17 @@ static void add_label(struct jump_entry *label)
 	unsigned long i;
 
 	for (i = 0; i < LABEL_SIZE; i++)
-		kprobe_byte_set(&last, jump_entry_code(label) + i, KPROBE_BYTE_LABEL);
-	kprobe_byte_set(&last, jump_entry_target(label), KPROBE_BYTE_TARGET);
+		kprobe_byte_set(&last_function, jump_entry_code(label) + i, KPROBE_BYTE_LABEL);
+	kprobe_byte_set(&last_function, jump_entry_target(label), KPROBE_BYTE_TARGET);
 }
 
 static void add_labels_in(struct jump_entry *label, struct jump_entry *end)
 {
-	const unsigned long size = last.end - last.start;
+	const unsigned long size = last_function.end - last_function.start;
 
 	for (; label < end; label++) {
-		if (jump_entry_code(label) - last.start < size ||
-		    jump_entry_target(label) - last.start < size)
+		if (jump_entry_code(label) - last_function.start < size ||
+		    jump_entry_target(label) - last_function.start < size)
 			add_label(label);
 	}
 }
@@ -146,7 +146,7 @@ static void add_labels_in(struct jump_entry *label, struct jump_entry *end)
 static void add_labels(void)
 {
 #ifdef CONFIG_MODULES
-	struct module *mod = __module_text_address(last.start);
+	struct module *mod = __module_text_address(last_function.start);
 
 	if (mod) {
 		add_labels_in(mod->jump_entries, mod->jump_entries + mod->num_jump_entries);
