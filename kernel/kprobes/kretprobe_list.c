@@ -53,7 +53,7 @@ static __always_inline bool take_from_stack(struct kretprobe_holder *rph,
  * Gives an instance back, to where it came from. Everything above it on the return stack
  * has been given back before.
  */
-static __always_inline void put(struct kretprobe_instance *ri)
+static __always_inline void put_instance(struct kretprobe_instance *ri)
 {
 	if (likely(kretprobe_same_stack((unsigned long)ri, current->kretprobe_top)))
 		WRITE_ONCE(current->kretprobe_top, (unsigned long)ri);
@@ -77,7 +77,7 @@ struct llist_node *kretprobe_first(void)
 NOKPROBE_SYMBOL(kretprobe_first);
 
 /* Counts a call that will not return. */
-static void drop(struct kretprobe_holder *rph)
+static void count_dropped(struct kretprobe_holder *rph)
 {
 	atomic_inc(&rph->dropped);
 	if (!user_of(rph))
@@ -103,8 +103,8 @@ void kretprobe_drop(struct llist_node *last)
 		next = node->next;
 		current->kretprobe_instances.first = next;
 		barrier();
-		drop(instance_of(node)->rph);
-		put(instance_of(node));
+		count_dropped(instance_of(node)->rph);
+		put_instance(instance_of(node));
 	}
 }
 
@@ -130,7 +130,7 @@ static void drop_stale(void *frame)
 NOKPROBE_SYMBOL(drop_stale);
 
 /* Takes an instance: from the pool if the return stack is full or is not to be used. */
-static struct kretprobe_instance *take(struct kretprobe_holder *rph, struct pt_regs *regs)
+static struct kretprobe_instance *take_instance(struct kretprobe_holder *rph, struct pt_regs *regs)
 {
 	struct kretprobe_instance *ri;
 
@@ -140,11 +140,11 @@ static struct kretprobe_instance *take(struct kretprobe_holder *rph, struct pt_r
 	return take_from_stack(rph, &ri) ? ri : objpool_pop(&rph->pool);
 }
 
-NOKPROBE_SYMBOL(take);
+NOKPROBE_SYMBOL(take_instance);
 
 /* Adds a call to the list. The return is diverted last, when the list is complete. */
-static __always_inline void follow(struct kretprobe_holder *rph,
-				   struct kretprobe_instance *ri, struct pt_regs *regs)
+static __always_inline void follow_call(struct kretprobe_holder *rph,
+					struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	void *frame = arch_kretprobe_frame(regs);
 
@@ -163,7 +163,7 @@ static __always_inline void follow(struct kretprobe_holder *rph,
 static noinline int some_entry(struct kretprobe *rp, struct pt_regs *regs)
 {
 	struct kretprobe_holder *rph = rp->rph;
-	struct kretprobe_instance *ri = take(rph, regs);
+	struct kretprobe_instance *ri = take_instance(rph, regs);
 
 	if (!ri) {
 		kretprobe_count_miss(rp, KPROBE_MISS_POOL);
@@ -171,9 +171,9 @@ static noinline int some_entry(struct kretprobe *rp, struct pt_regs *regs)
 	}
 	ri->rph = rph;
 	if (rp->entry_handler && rp->entry_handler(ri, regs))
-		put(ri);
+		put_instance(ri);
 	else
-		follow(rph, ri, regs);
+		follow_call(rph, ri, regs);
 	return 0;
 }
 
@@ -196,7 +196,7 @@ int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs)
 	if (rp->entry_handler || unlikely(!take_from_stack(rph, &ri)))
 		return some_entry(rp, regs);
 	ri->rph = rph;
-	follow(rph, ri, regs);
+	follow_call(rph, ri, regs);
 	return 0;
 }
 
@@ -218,7 +218,7 @@ void kretprobe_reset_task(struct task_struct *tsk)
 		next = node->next;
 		ri = instance_of(node);
 		guard(preempt_notrace)();
-		drop(ri->rph);
+		count_dropped(ri->rph);
 		if (!kretprobe_same_stack((unsigned long)ri, top))
 			objpool_push(ri, &ri->rph->pool);
 	}
@@ -326,7 +326,7 @@ NOKPROBE_SYMBOL(run_handlers);
  * mark, which keeps a return probe from being freed, but only one whose holder still has
  * its handler.
  */
-static void count_misses(struct llist_node *node, struct llist_node *end)
+static void count_missed_returns(struct llist_node *node, struct llist_node *end)
 {
 	struct kretprobe_holder *rph;
 	kretprobe_handler_t handler;
@@ -341,7 +341,7 @@ static void count_misses(struct llist_node *node, struct llist_node *end)
 	}
 }
 
-NOKPROBE_SYMBOL(count_misses);
+NOKPROBE_SYMBOL(count_missed_returns);
 
 /* Takes a row off the list, and gives its instances back. */
 static void end_calls(struct llist_node *node, struct llist_node *end)
@@ -354,7 +354,7 @@ static void end_calls(struct llist_node *node, struct llist_node *end)
 	for (; node != end; node = next) {
 		next = node->next;
 		rph = instance_of(node)->rph;
-		put(instance_of(node));
+		put_instance(instance_of(node));
 		raw_cpu_dec(*rph->inside);
 	}
 }
@@ -408,7 +408,7 @@ static unsigned long end_of_call(struct kprobe_frame *frame, struct pt_regs *reg
 	if (frame)
 		run_handlers(first, last->next, frame, regs, ret_addr);
 	else
-		count_misses(first, last->next);
+		count_missed_returns(first, last->next);
 	end_calls(first, last->next);
 	return (unsigned long)ret_addr;
 }
@@ -466,7 +466,7 @@ static __always_inline void end_simple_call(struct kretprobe_instance *ri)
 
 	current->kretprobe_instances.first = ri->llist.next;
 	barrier();
-	put(ri);
+	put_instance(ri);
 	raw_cpu_dec(*rph->inside);
 }
 
