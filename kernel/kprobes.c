@@ -39,7 +39,7 @@ LIST_HEAD(kprobe_gone_sites);
 /* The global switch, beside what is enabled and disabled of single probes. */
 bool kprobes_all_disarmed;
 
-static bool holds(struct kprobe_site *site, struct kprobe *p)
+static bool site_has(struct kprobe_site *site, struct kprobe *p)
 {
 	struct kprobe *kp;
 
@@ -56,10 +56,10 @@ static struct kprobe_site *site_holding(struct kprobe *p)
 
 	lockdep_assert_held(&kprobe_mutex);
 	site = kprobe_find_site((unsigned long)p->addr);
-	if (site && holds(site, p))
+	if (site && site_has(site, p))
 		return site;
 	list_for_each_entry(site, &kprobe_gone_sites, leaving)
-		if (holds(site, p))
+		if (site_has(site, p))
 			return site;
 	return NULL;
 }
@@ -166,7 +166,7 @@ kprobe_opcode_t *kprobe_find_entry(struct kprobe *p)
 }
 
 /* The site that @p is to be added to, with its module pinned. */
-static struct kprobe_site *place_of(struct kprobe *p, struct module **mod)
+static struct kprobe_site *find_place(struct kprobe *p, struct module **mod)
 {
 	kprobe_opcode_t *addr;
 	bool on_entry;
@@ -200,7 +200,7 @@ struct wanted {
 	} was;
 };
 
-static void give_back(struct wanted *w)
+static void restore_probe(struct wanted *w)
 {
 	w->p->addr = w->was.addr;
 	w->p->nmissed = w->was.nmissed;
@@ -226,12 +226,12 @@ static int join_site(struct kprobe_site *site, struct wanted *w)
 	kprobe_plan_apply(&plan);
 	w->placed = !err;
 	if (err)
-		give_back(w);
+		restore_probe(w);
 	return err;
 }
 
 /* Puts a probe on its site. On failure the probe is as the caller passed it. */
-static int place(struct wanted *w)
+static int place_probe(struct wanted *w)
 {
 	struct kprobe_site *site;
 	struct module *mod;
@@ -239,7 +239,7 @@ static int place(struct wanted *w)
 
 	if (w->placed)
 		return 0;
-	site = place_of(w->p, &mod);
+	site = find_place(w->p, &mod);
 	if (IS_ERR(site))
 		return PTR_ERR(site);
 	err = join_site(site, w);
@@ -263,7 +263,7 @@ static struct wanted *place_all(struct wanted *wanted, int num)
 			w = &wanted[i];
 			if (failed && failed->index < w->index)
 				continue;
-			if (place(w))
+			if (place_probe(w))
 				failed = w;
 		}
 	}
@@ -277,7 +277,7 @@ static struct wanted *place_all(struct wanted *wanted, int num)
 static int place_again(struct wanted *w)
 {
 	guard(mutex)(&kprobe_mutex);
-	return kprobe_refused(w->p, place(w));
+	return kprobe_refused(w->p, place_probe(w));
 }
 
 /*
@@ -346,7 +346,7 @@ static void take_back(struct wanted *wanted, int num)
 		if (!wanted[i].placed)
 			continue;
 		INIT_LIST_HEAD(&wanted[i].p->list);
-		give_back(&wanted[i]);
+		restore_probe(&wanted[i]);
 	}
 }
 
@@ -554,7 +554,7 @@ void unregister_kprobes(struct kprobe **kps, int num)
 }
 EXPORT_SYMBOL_GPL(unregister_kprobes);
 
-static int set_disabled(struct kprobe *p, bool disabled)
+static int set_probe_disabled(struct kprobe *p, bool disabled)
 {
 	struct kprobe_site *site = site_holding(p);
 	const u32 before = p->flags;
@@ -590,7 +590,7 @@ static int set_disabled(struct kprobe *p, bool disabled)
 int enable_kprobe(struct kprobe *kp)
 {
 	guard(mutex)(&kprobe_mutex);
-	return set_disabled(kp, false);
+	return set_probe_disabled(kp, false);
 }
 EXPORT_SYMBOL_GPL(enable_kprobe);
 
@@ -606,7 +606,7 @@ EXPORT_SYMBOL_GPL(enable_kprobe);
 int disable_kprobe(struct kprobe *kp)
 {
 	guard(mutex)(&kprobe_mutex);
-	return set_disabled(kp, true);
+	return set_probe_disabled(kp, true);
 }
 EXPORT_SYMBOL_GPL(disable_kprobe);
 

@@ -156,7 +156,7 @@ static void set_handlers(struct kprobe_site *site)
 		   any_post_handler(site) ? kprobe_site_post : NULL);
 }
 
-static void set_disabled(struct kprobe_site *site, bool disabled)
+static void set_site_disabled(struct kprobe_site *site, bool disabled)
 {
 	u32 flags = site->kp.flags & ~KPROBE_FLAG_DISABLED;
 
@@ -189,9 +189,9 @@ int kprobe_site_refresh(struct kprobe_site *site, struct kprobe_plan *plan)
 	set_handlers(site);
 	kprobe_optimize_refresh(site);
 	if (enabled)
-		set_disabled(site, false);
+		set_site_disabled(site, false);
 	err = kprobe_plan_armed(site, enabled && !switched_off(site), plan);
-	set_disabled(site, err ? !kprobe_site_armed(site) : !enabled);
+	set_site_disabled(site, err ? !kprobe_site_armed(site) : !enabled);
 	return err;
 }
 
