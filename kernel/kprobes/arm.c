@@ -126,7 +126,7 @@ static void plan_text(struct kprobe_site *site, bool armed, struct kprobe_plan *
 		list_add_tail(&site->kp.list, armed ? &plan->arm : &plan->disarm);
 }
 
-static int arm_ftrace(struct kprobe_site *site)
+static int arm_entry(struct kprobe_site *site)
 {
 	int err = kprobe_ftrace_arm(site);
 
@@ -136,12 +136,12 @@ static int arm_ftrace(struct kprobe_site *site)
 }
 
 /**
- * kprobe_disarm_ftrace() - have ftrace no longer call for a site
+ * kprobe_disarm_entry() - have ftrace no longer call for a site
  * @site: nothing is done unless ftrace calls for it
  *
  * Context: kprobe_mutex is held, until kprobe_ftrace_settle().
  */
-void kprobe_disarm_ftrace(struct kprobe_site *site)
+void kprobe_disarm_entry(struct kprobe_site *site)
 {
 	if (!site->ops)
 		return;
@@ -166,8 +166,8 @@ int kprobe_plan_armed(struct kprobe_site *site, bool armed, struct kprobe_plan *
 		return 0;
 	}
 	if (armed)
-		return arm_ftrace(site);
-	kprobe_disarm_ftrace(site);
+		return arm_entry(site);
+	kprobe_disarm_entry(site);
 	return 0;
 }
 

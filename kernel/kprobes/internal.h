@@ -130,7 +130,7 @@ void kprobe_text_unlock(void);
 int kprobe_prepare(struct kprobe_site *site);
 int kprobe_plan_armed(struct kprobe_site *site, bool armed, struct kprobe_plan *plan);
 int kprobe_plan_apply(struct kprobe_plan *plan);
-void kprobe_disarm_ftrace(struct kprobe_site *site);
+void kprobe_disarm_entry(struct kprobe_site *site);
 
 /* optimize.c */
 #ifdef CONFIG_OPTPROBES

@@ -261,7 +261,7 @@ void kprobe_site_kill(struct kprobe_site *site)
 {
 	struct kprobe *p;
 
-	kprobe_disarm_ftrace(site);
+	kprobe_disarm_entry(site);
 	kprobe_ftrace_settle();
 	if (site->state == SITE_DYING)
 		kprobe_unretire(site);
