@@ -139,7 +139,7 @@ static __always_inline __kprobes bool kprobe_emulate(struct kprobe *p, struct pt
 extern char __static_call_text_start[];
 
 /* int3.c */
-void kprobe_carry_out(struct kprobe *p, struct pt_regs *regs);
+void kprobe_carry_out_post(struct kprobe *p, struct pt_regs *regs);
 
 /* The copy for hits with a post handler. */
 static __always_inline unsigned long kprobe_last_copy(const struct kprobe *p)

@@ -44,7 +44,7 @@ static unsigned long some_way_out(struct kprobe *p, struct pt_regs *regs,
 		return true;
 	case KPROBE_HIT_POST:
 		regs->orig_ax = -1;
-		kprobe_carry_out(p, regs);
+		kprobe_carry_out_post(p, regs);
 		return go_on(regs, regs->ip);
 	default:
 		return go_on(regs, kprobe_detour_copy(p));

@@ -233,18 +233,18 @@ static __always_inline void carry_out(struct kprobe *p, struct pt_regs *regs,
 }
 
 /**
- * kprobe_carry_out() - carry the instruction out and run the post handlers, or see to it
+ * kprobe_carry_out_post() - carry the instruction out and run the post handlers, or see to it
  * @p: a site whose pre handlers have run
  * @regs: the registers; the instruction pointer is set to where to go on
  *
  * Context: any, NMI included, preemption off.
  */
-void kprobe_carry_out(struct kprobe *p, struct pt_regs *regs)
+void kprobe_carry_out_post(struct kprobe *p, struct pt_regs *regs)
 {
 	carry_out(p, regs, KPROBE_HIT_POST);
 }
 
-NOKPROBE_SYMBOL(kprobe_carry_out);
+NOKPROBE_SYMBOL(kprobe_carry_out_post);
 
 /* As carry_out() decides it at a hit. */
 const char *arch_kprobe_path(struct kprobe *p)
