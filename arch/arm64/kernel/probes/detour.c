@@ -25,13 +25,13 @@ static __always_inline bool sp_changed(struct pt_regs *regs)
 }
 
 /* Goes on at any address, with all registers loaded from @regs. */
-static unsigned long leave(struct pt_regs *regs, unsigned long pc)
+static unsigned long leave_to(struct pt_regs *regs, unsigned long pc)
 {
 	regs->pc = pc;
 	return (unsigned long)kprobe_detour_leave;
 }
 
-NOKPROBE_SYMBOL(leave);
+NOKPROBE_SYMBOL(leave_to);
 
 /*
  * Where to go on when the instruction was carried out on @regs: by a branch in the slot,
@@ -45,7 +45,7 @@ static unsigned long after_carried_out(struct kprobe *p, struct pt_regs *regs)
 		if (regs->pc == p->ainsn.taken)
 			return way_out(p, SLOT_COPY_OUT);
 	}
-	return leave(regs, regs->pc);
+	return leave_to(regs, regs->pc);
 }
 
 NOKPROBE_SYMBOL(after_carried_out);
@@ -55,28 +55,28 @@ static __always_inline unsigned long to_copy(struct kprobe *p, struct pt_regs *r
 					     bool post)
 {
 	if (unlikely(sp_changed(regs)))
-		return leave(regs, way_out(p, post ? SLOT_LAST : SLOT_COPY));
+		return leave_to(regs, way_out(p, post ? SLOT_LAST : SLOT_COPY));
 	return way_out(p, post ? SLOT_LAST_OUT : SLOT_COPY_OUT);
 }
 
-static unsigned long simulated(struct kprobe *p, struct pt_regs *regs)
+static unsigned long simulate_hit(struct kprobe *p, struct pt_regs *regs)
 {
 	kprobe_simulate(p, regs);
 	return after_carried_out(p, regs);
 }
 
-NOKPROBE_SYMBOL(simulated);
+NOKPROBE_SYMBOL(simulate_hit);
 
 static __always_inline unsigned long hit(struct pt_regs *regs, struct kprobe *p)
 {
 	enum kprobe_hit what = kprobe_hit_site(p, regs, kprobe_carry_out);
 
 	if (unlikely(what == KPROBE_HIT_REDIRECTED))
-		return leave(regs, regs->pc);
+		return leave_to(regs, regs->pc);
 	if (what == KPROBE_HIT_DONE)
 		return after_carried_out(p, regs);
 	if (p->ainsn.simulate)
-		return simulated(p, regs);
+		return simulate_hit(p, regs);
 	return to_copy(p, regs, what == KPROBE_HIT_POST);
 }
 
@@ -117,7 +117,7 @@ asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p)
 	if (likely(p->post_handler))
 		kprobe_hit_post(p, regs);
 	if (unlikely(regs->pc != next || sp_changed(regs)))
-		to = leave(regs, regs->pc);
+		to = leave_to(regs, regs->pc);
 	return kprobe_preempt_enable(to);
 }
 
