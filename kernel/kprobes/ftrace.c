@@ -2,8 +2,6 @@
 /*
  * Sites at function entries that ftrace hooks.
  */
-#define pr_fmt(fmt) "kprobes: " fmt
-
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
 

@@ -5,8 +5,6 @@
  * jprobe_return(), from however deep; then registers and stack are as if it had not
  * been called.
  */
-#define pr_fmt(fmt) "kprobes: " fmt
-
 #include <linux/cleanup.h>
 #include <linux/export.h>
 #include <linux/ftrace.h>

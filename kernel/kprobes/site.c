@@ -2,8 +2,6 @@
 /*
  * The life of a site, from its first probe to its last.
  */
-#define pr_fmt(fmt) "kprobes: " fmt
-
 #include <linux/build_bug.h>
 #include <linux/init.h>
 #include <linux/kprobes.h>

@@ -5,8 +5,6 @@
  * alloc_insn_page() makes the pages read-only, so that they are never writable and
  * executable at once.
  */
-#define pr_fmt(fmt) "kprobes: " fmt
-
 #include <linux/bitmap.h>
 #include <linux/execmem.h>
 #include <linux/kallsyms.h>

@@ -14,8 +14,6 @@
  * which site it was. So the copy runs with PSTATE as in the probed code, can be
  * interrupted by anything, and can fault.
  */
-#define pr_fmt(fmt) "kprobes: " fmt
-
 #include <linux/execmem.h>
 #include <linux/extable.h>
 #include <linux/ftrace.h>
