@@ -21,10 +21,10 @@
 
 #include "kprobes/internal.h"
 
-/* Guards the sites and whatever tells of them; see internal.h for its place. */
+/* Protects all sites, and all that refers to them; internal.h has the order of locks. */
 DEFINE_MUTEX(kprobe_mutex);
 
-/* Sites by address, for hits; all of them; those among them whose text is gone. */
+/* Sites by address, for lookups at hits. */
 struct addr_table kprobe_table = {
 	.buckets = RCU_INITIALIZER(&kprobe_table.first),
 	.lock	 = &kprobe_mutex,
@@ -32,13 +32,14 @@ struct addr_table kprobe_table = {
 	.first	 = ADDR_TABLE_FIRST,
 };
 
+/* All sites, and those among them whose text was freed. */
 LIST_HEAD(kprobe_sites);
 LIST_HEAD(kprobe_gone_sites);
 
-/* The global switch. It does not touch what each probe wants for itself. */
+/* The global switch, beside what is enabled and disabled of single probes. */
 bool kprobes_all_disarmed;
 
-static bool holds(struct kprobe_site *site, struct kprobe *p)
+static bool site_has(struct kprobe_site *site, struct kprobe *p)
 {
 	struct kprobe *kp;
 
@@ -48,37 +49,51 @@ static bool holds(struct kprobe_site *site, struct kprobe *p)
 	return false;
 }
 
-/* The site @p is registered at, or NULL. Nothing in @p has to be believed. */
+/* The site @p is registered at, or NULL. Nothing in @p is relied on: it may be garbage. */
 static struct kprobe_site *site_holding(struct kprobe *p)
 {
 	struct kprobe_site *site;
 
 	lockdep_assert_held(&kprobe_mutex);
 	site = kprobe_find_site((unsigned long)p->addr);
-	if (site && holds(site, p))
+	if (site && site_has(site, p))
 		return site;
 	list_for_each_entry(site, &kprobe_gone_sites, leaving)
-		if (holds(site, p))
+		if (site_has(site, p))
 			return site;
 	return NULL;
 }
 
-/* Context: kprobe_mutex is held. */
+/**
+ * kprobe_is_registered() - is a probe on some site?
+ * @p: the probe, of which nothing is relied on
+ *
+ * Context: kprobe_mutex is held.
+ * Return: true if so.
+ */
 bool kprobe_is_registered(struct kprobe *p)
 {
 	return site_holding(p);
 }
 
-/* A handler that was reached by a jump need not look like anything else. */
+/*
+ * A handler that was reached by a jump runs in the context of the probed code, which
+ * can be that of any task: only the mark tells.
+ */
 static bool in_handler(void)
 {
 	guard(preempt_notrace)();
 	return kprobe_mark_entered(kprobe_own_mark(arch_kprobe_level()));
 }
 
-/*
- * Whether the caller is where it must not wait, for handlers that may be its
- * own. Waiting there would not end, so the probe stays: that is the lesser evil.
+/**
+ * kprobe_cannot_wait() - warn of a caller that must not wait for handlers
+ *
+ * One of the handlers might be the caller itself, and the wait would never end. To
+ * leave the probe registered is the lesser evil.
+ *
+ * Context: any.
+ * Return: true after the warning; false when the caller may wait.
  */
 bool kprobe_cannot_wait(void)
 {
@@ -88,9 +103,9 @@ bool kprobe_cannot_wait(void)
 }
 
 /*
- * The site of an address, made if need be, with its module pinned. The module is
- * looked at with the mutex held: init text that is still there cannot go before
- * this is over, because its sites are killed under the mutex too.
+ * The site of an address, made if need be, with its module pinned. Pinning does not
+ * keep a module's init text; but that cannot be freed before the mutex is released,
+ * because its sites are killed under the mutex first.
  */
 static struct kprobe_site *get_site(unsigned long addr, bool on_entry,
 				    struct module **mod)
@@ -108,7 +123,10 @@ static struct kprobe_site *get_site(unsigned long addr, bool on_entry,
 	return site;
 }
 
-/* The instruction that a probe is asked for at. The registration begins here. */
+/*
+ * Begins a registration: finds the address of the instruction that is to be probed.
+ * Why there is none has been written down by kprobe_refuse() then.
+ */
 static kprobe_opcode_t *wanted_addr(struct kprobe *p, bool *on_entry)
 {
 	kprobe_opcode_t *addr;
@@ -130,11 +148,11 @@ static kprobe_opcode_t *wanted_addr(struct kprobe *p, bool *on_entry)
 }
 
 /**
- * kprobe_find_entry() - find the function that a probe is to be on the entry of
+ * kprobe_find_entry() - find the function entry that a probe asks for
  * @p: the probe, which was not registered yet
  *
  * Context: kprobe_mutex is held.
- * Return: the address, or an ERR_PTR(); the reason is known then.
+ * Return: the address, or an ERR_PTR(), and kprobe_refuse() has been told why.
  */
 kprobe_opcode_t *kprobe_find_entry(struct kprobe *p)
 {
@@ -148,7 +166,7 @@ kprobe_opcode_t *kprobe_find_entry(struct kprobe *p)
 }
 
 /* The site that @p is to be added to, with its module pinned. */
-static struct kprobe_site *place_of(struct kprobe *p, struct module **mod)
+static struct kprobe_site *find_place(struct kprobe *p, struct module **mod)
 {
 	kprobe_opcode_t *addr;
 	bool on_entry;
@@ -162,13 +180,13 @@ static struct kprobe_site *place_of(struct kprobe *p, struct module **mod)
 /**
  * struct wanted - a probe that is being registered
  * @p:		the probe
- * @hint:	where it is to be, to sort by
+ * @hint:	its address before that was checked, to sort by
  * @index:	its place in the caller's array
  * @placed:	it is on its site
- * @was:	what the caller has passed
+ * @was:	what registration changes in @p, as the caller has passed it
  *
- * Until all of an array are placed each of them is disabled, so that a hit finds
- * none when one of them fails.
+ * The probes of an array are placed disabled, and enabled when all of them have been
+ * placed: if one fails, none of the others has been hit.
  */
 struct wanted {
 	struct kprobe	*p;
@@ -182,7 +200,7 @@ struct wanted {
 	} was;
 };
 
-static void give_back(struct wanted *w)
+static void restore_probe(struct wanted *w)
 {
 	w->p->addr = w->was.addr;
 	w->p->nmissed = w->was.nmissed;
@@ -208,12 +226,12 @@ static int join_site(struct kprobe_site *site, struct wanted *w)
 	kprobe_plan_apply(&plan);
 	w->placed = !err;
 	if (err)
-		give_back(w);
+		restore_probe(w);
 	return err;
 }
 
-/* Whoever fails in this before has changed nothing. */
-static int place(struct wanted *w)
+/* Puts a probe on its site. On failure the probe is as the caller passed it. */
+static int place_probe(struct wanted *w)
 {
 	struct kprobe_site *site;
 	struct module *mod;
@@ -221,7 +239,7 @@ static int place(struct wanted *w)
 
 	if (w->placed)
 		return 0;
-	site = place_of(w->p, &mod);
+	site = find_place(w->p, &mod);
 	if (IS_ERR(site))
 		return PTR_ERR(site);
 	err = join_site(site, w);
@@ -230,8 +248,8 @@ static int place(struct wanted *w)
 }
 
 /*
- * Those that come after one that has failed in the caller's order need not be
- * tried. Returns the first that failed, or NULL.
+ * Returns the probe that failed, or NULL: of several, the first in the caller's order.
+ * So those behind one that has failed need not be tried.
  */
 static struct wanted *place_all(struct wanted *wanted, int num)
 {
@@ -245,21 +263,27 @@ static struct wanted *place_all(struct wanted *wanted, int num)
 			w = &wanted[i];
 			if (failed && failed->index < w->index)
 				continue;
-			if (place(w))
+			if (place_probe(w))
 				failed = w;
 		}
 	}
 	return failed;
 }
 
-/* What has made this one fail may be over. */
+/*
+ * Others may have failed after this one, so the reason is not known any more: it is
+ * found once more, to be written down. By now the probe may as well succeed.
+ */
 static int place_again(struct wanted *w)
 {
 	guard(mutex)(&kprobe_mutex);
-	return kprobe_refused(w->p, place(w));
+	return kprobe_refused(w->p, place_probe(w));
 }
 
-/* The text may have gone meanwhile; that can happen right after, as well. */
+/*
+ * If the text was freed meanwhile there is nothing left to be armed. That is no failure:
+ * it could as well have happened right after the registration.
+ */
 static int enable_placed(struct wanted *w, struct kprobe_plan *plan)
 {
 	struct kprobe_site *site = site_holding(w->p);
@@ -277,7 +301,10 @@ static int enable_placed(struct wanted *w, struct kprobe_plan *plan)
 	return err;
 }
 
-/* Returns an error along with whose it is. */
+/*
+ * Returns an error, with the probe that it is of in @failed. ftrace may report it only
+ * when the plan is applied: then it is of some probe of that chunk.
+ */
 static int enable_all(struct wanted *wanted, int num, struct wanted **failed)
 {
 	struct kprobe_plan plan;
@@ -296,7 +323,7 @@ static int enable_all(struct wanted *wanted, int num, struct wanted **failed)
 	return err;
 }
 
-/* Takes those out again that were placed. */
+/* Takes all probes that were placed off their sites again. */
 static void take_back(struct wanted *wanted, int num)
 {
 	struct kprobe_plan plan;
@@ -319,7 +346,7 @@ static void take_back(struct wanted *wanted, int num)
 		if (!wanted[i].placed)
 			continue;
 		INIT_LIST_HEAD(&wanted[i].p->list);
-		give_back(&wanted[i]);
+		restore_probe(&wanted[i]);
 	}
 }
 
@@ -352,7 +379,10 @@ static int by_hint(const void *a, const void *b)
 	return v->index - w->index;
 }
 
-/* In the order of addresses, neighbours have in common most of what is to be found. */
+/*
+ * Sorted by address, probes in the same function follow each other, and what is found
+ * out about that function serves all of them.
+ */
 static void fill_wanted(struct wanted *wanted, struct kprobe **kps, int num)
 {
 	bool sorted = true;
@@ -374,14 +404,14 @@ static void fill_wanted(struct wanted *wanted, struct kprobe **kps, int num)
 
 /**
  * register_kprobe() - plant a probe
- * @p: what to probe and what to run; stays the core's until it is unregistered
+ * @p: what to probe and what to run; belongs to the core until it is unregistered
  *
  * With KPROBE_FLAG_DISABLED in its flags the probe is planted, but does not run
  * before enable_kprobe().
  *
  * Context: may sleep.
  * Return:
- * * 0; in all other cases nothing is changed
+ * * 0. In all other cases nothing has been changed
  * * -EINVAL - not exactly one of addr and symbol_name; no kernel text; text
  *   that must not be probed; @p is registered already
  * * -ENOENT - no such symbol, no symbol covers the address, or the module is
@@ -407,8 +437,8 @@ EXPORT_SYMBOL_GPL(register_kprobe);
  * @kps: the probes
  * @num: how many
  *
- * The text is patched for many of them at once, when it is known that all can be
- * probed. Meanwhile others are not kept from registering. See register_kprobe().
+ * First all addresses are checked, and then the text is patched for many of them at
+ * once. Others can register and unregister meanwhile. See register_kprobe().
  *
  * Context: may sleep.
  * Return: 0, -EINVAL unless @num is positive, -ENOMEM, or the error of the first
@@ -432,8 +462,8 @@ int register_kprobes(struct kprobe **kps, int num)
 EXPORT_SYMBOL_GPL(register_kprobes);
 
 /*
- * Some architecture code gets rid of all probes at an address through what
- * get_kprobe() gave it.
+ * All probes at an address, through what get_kprobe() has returned: sh does that when
+ * a breakpoint turns out to be in a delay slot.
  */
 static bool remove_all(struct kprobe *p, struct kprobe_plan *plan)
 {
@@ -473,6 +503,8 @@ bool kprobe_remove(struct kprobe *p, struct kprobe_plan *plan)
  * @p: the probe
  *
  * See unregister_kprobes().
+ *
+ * Context: may sleep; not from a handler.
  */
 void unregister_kprobe(struct kprobe *p)
 {
@@ -522,7 +554,7 @@ void unregister_kprobes(struct kprobe **kps, int num)
 }
 EXPORT_SYMBOL_GPL(unregister_kprobes);
 
-static int set_disabled(struct kprobe *p, bool disabled)
+static int set_probe_disabled(struct kprobe *p, bool disabled)
 {
 	struct kprobe_site *site = site_holding(p);
 	const u32 before = p->flags;
@@ -558,7 +590,7 @@ static int set_disabled(struct kprobe *p, bool disabled)
 int enable_kprobe(struct kprobe *kp)
 {
 	guard(mutex)(&kprobe_mutex);
-	return set_disabled(kp, false);
+	return set_probe_disabled(kp, false);
 }
 EXPORT_SYMBOL_GPL(enable_kprobe);
 
@@ -574,7 +606,7 @@ EXPORT_SYMBOL_GPL(enable_kprobe);
 int disable_kprobe(struct kprobe *kp)
 {
 	guard(mutex)(&kprobe_mutex);
-	return set_disabled(kp, true);
+	return set_probe_disabled(kp, true);
 }
 EXPORT_SYMBOL_GPL(disable_kprobe);
 
@@ -649,7 +681,7 @@ int __weak kprobe_exceptions_notify(struct notifier_block *self,
 
 NOKPROBE_SYMBOL(kprobe_exceptions_notify);
 
-/* Nobody may look at a breakpoint before it is known to be no probe's. */
+/* Before all others: a probe's breakpoint must not be taken for somebody else's. */
 static struct notifier_block kprobe_die_nb = {
 	.notifier_call	= kprobe_exceptions_notify,
 	.priority	= INT_MAX,

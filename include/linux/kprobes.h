@@ -63,10 +63,10 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri,
  * @fault_handler: runs when one of the other handlers faults, or the
  *		instruction itself; may be NULL. Its trapnr is the processor's
  *		number or code for the fault. Returns 1 when the fault has been
- *		dealt with and its registers say where to go on, else 0. In the
- *		registers of the instruction's fault the instruction pointer is
- *		@addr: left alone, the instruction is tried again, without
- *		another hit
+ *		dealt with and its registers say where to go on, else 0. When the
+ *		instruction has faulted, the instruction pointer in its registers
+ *		is @addr; to leave that alone and return 1 has the instruction
+ *		tried again, which is not another hit
  * @nmissed:	hits for which the handlers could not run because a handler was
  *		already running in the same context. Set to 0 by registration
  *
@@ -74,7 +74,7 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri,
  * @symbol_name is set) and @flags are cleared.
  */
 struct kprobe {
-	/* private: unused, kept because users initialize it */
+	/* private: not used, but some users still initialize it */
 	struct hlist_node	hlist;
 	/* private: member of its site's list while registered, else empty */
 	struct list_head	list;
@@ -87,11 +87,12 @@ struct kprobe {
 	kprobe_pre_handler_t	pre_handler;
 	kprobe_post_handler_t	post_handler;
 	kprobe_fault_handler_t	fault_handler;
-	/* private: meaningful in what get_kprobe() returns, for arch code */
+	/* private: for arch code, and only in what get_kprobe() returns */
 	kprobe_opcode_t		opcode;
 	struct arch_specific_insn ainsn;
 };
 
+/* OPTIMIZED is only ever set in what get_kprobe() returns, never in a user's probe. */
 #define KPROBE_FLAG_GONE	1	/* the probed text was freed */
 #define KPROBE_FLAG_DISABLED	2	/* registered, but its handlers do not run */
 #define KPROBE_FLAG_OPTIMIZED	4	/* hit through a jump, or about to be */
@@ -124,10 +125,10 @@ static inline bool kprobe_disabled(struct kprobe *p)
  *		is not the user's to set
  * @entry:	a function of the same prototype. It is called with the arguments
  *		that the probed function is about to get, preemption off, and
- *		ends with jprobe_return() or by returning; what it returns, and
- *		what it does to its arguments, nobody sees. (Where a calling
- *		convention passes large structs by address, as arm64's does, the
- *		struct is the probed function's own.)
+ *		ends with jprobe_return() or by returning. The value it returns is
+ *		dropped, and so are changes that it makes to its arguments. (But a
+ *		large struct that is passed by address, as arm64's calling
+ *		convention does, is the probed function's own.)
  */
 struct jprobe {
 	struct kprobe		kp;
@@ -140,11 +141,11 @@ struct jprobe {
  * struct kretprobe - a probe on the return of a function
  * @kp:		where: a function entry, by address or by name
  * @handler:	runs when the function returns, preemption off; may be NULL
- * @entry_handler: runs when the function is entered; may be NULL. Non-zero
- *		lets this call return unseen
- * @maxactive:	at most so many calls are followed at the same time; 0 or less
- *		for all of them. (Where return probes are made of rethook that
- *		is the larger of 10 and twice the number of possible CPUs.)
+ * @entry_handler: runs when the function is entered; may be NULL. If it returns
+ *		non-zero, @handler does not run for this call
+ * @maxactive:	the most calls that are followed at the same time; 0 or less to
+ *		follow all of them. (Where return probes are made of rethook, 0 or
+ *		less means the larger of 10 and twice the number of possible CPUs.)
  * @nmissed:	calls whose return was not seen, because @maxactive others were
  *		still inside, or because they returned into a handler. Set to 0
  *		by registration
@@ -187,15 +188,16 @@ struct kretprobe_instance {
 };
 
 /*
- * What the instances of a return probe refer to. It outlives the user's struct:
- * tasks may still be inside the probed function when that is unregistered.
+ * What the instances of a return probe refer to. It belongs to the core, and outlives
+ * the user's struct: tasks may still be inside the probed function when the return
+ * probe is unregistered. See kernel/kprobes/kretprobe_holder.c.
  */
 struct kretprobe_holder {
-	struct kretprobe __rcu	*rp;
+	struct kretprobe __rcu	*rp;		/* NULL once unregistered */
 	kretprobe_handler_t	handler;	/* the user's, or one in its place */
 	unsigned int		size;		/* of an instance on a return stack */
-	unsigned long __percpu	*inside;	/* calls under way, */
-	atomic_t		dropped;	/* and those that never return */
+	unsigned long __percpu	*inside;	/* calls made, less those that returned */
+	atomic_t		dropped;	/* calls that will never return */
 	struct objpool_head	pool;
 	struct list_head	leaving;
 };
@@ -258,6 +260,26 @@ static inline void kprobe_ftrace_kill(void)
 {
 }
 #endif
+
+/**
+ * kprobe_page_fault() - offer a fault of the kernel to kprobes
+ * @regs: registers at the fault
+ * @trap: the architecture's number or code for it
+ *
+ * For the architecture's fault entries, before they look for a fixup. A fault in
+ * an out-of-line copy of a probed instruction is moved back to the probed
+ * address, where the rest of the fault handling expects it, unless the probe has
+ * a fault handler that deals with it. A fault handler can also deal with a fault in
+ * the probe's other handlers.
+ *
+ * Context: any.
+ * Return: true when the fault was dealt with and nothing is left to do.
+ */
+static __always_inline bool kprobe_page_fault(struct pt_regs *regs,
+					      unsigned int trap)
+{
+	return !user_mode(regs) && kprobe_fault(regs, trap);
+}
 
 #else /* !CONFIG_KPROBES */
 
@@ -356,6 +378,11 @@ static inline bool is_kprobe_insn_slot(unsigned long addr)
 {
 	return false;
 }
+
+static __always_inline bool kprobe_page_fault(struct pt_regs *regs, unsigned int trap)
+{
+	return false;
+}
 #endif /* CONFIG_KPROBES */
 
 #ifndef CONFIG_OPTPROBES
@@ -389,29 +416,59 @@ static inline void jprobe_return(void)
 }
 #endif
 
+/**
+ * enable_jprobe() - let the function of a jprobe be called
+ * @jp: a registered jprobe
+ *
+ * Context: may sleep.
+ * Return: as enable_kprobe().
+ */
 static inline int enable_jprobe(struct jprobe *jp)
 {
 	return enable_kprobe(&jp->kp);
 }
 
+/**
+ * disable_jprobe() - let the function of a jprobe not be called
+ * @jp: a registered jprobe
+ *
+ * Context: may sleep.
+ * Return: as disable_kprobe().
+ */
 static inline int disable_jprobe(struct jprobe *jp)
 {
 	return disable_kprobe(&jp->kp);
 }
 
+/**
+ * enable_kretprobe() - let the handlers of a return probe run
+ * @rp: a registered return probe
+ *
+ * Context: may sleep.
+ * Return: as enable_kprobe().
+ */
 static inline int enable_kretprobe(struct kretprobe *rp)
 {
 	return enable_kprobe(&rp->kp);
 }
 
+/**
+ * disable_kretprobe() - follow no more calls of a return probe
+ * @rp: a registered return probe
+ *
+ * @rp->handler still runs when a call returns that was followed before.
+ *
+ * Context: may sleep.
+ * Return: as disable_kprobe().
+ */
 static inline int disable_kretprobe(struct kretprobe *rp)
 {
 	return disable_kprobe(&rp->kp);
 }
 
 /*
- * Return probes, seen by their handlers, by the unwinders and by the end of a
- * task. A cursor for kretprobe_find_ret_addr() starts as NULL.
+ * Return probes, for their handlers and for unwinders, whose cursor for
+ * kretprobe_find_ret_addr() starts as NULL.
  */
 #if !defined(CONFIG_KRETPROBES)
 
@@ -461,19 +518,32 @@ static nokprobe_inline bool is_kretprobe_trampoline(unsigned long addr)
 unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
 				      struct llist_node **cur);
 
-/* NULL once the return probe was unregistered. */
-static nokprobe_inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri)
+/**
+ * get_kretprobe() - the return probe that follows a call
+ * @ri: the call, as passed to a handler
+ *
+ * Context: a handler of the return probe, or preemption off.
+ * Return: the return probe; NULL once it was unregistered.
+ */
+static __always_inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri)
 {
 	return rcu_dereference_check(ri->rph->rp, rcu_read_lock_any_held());
 }
 
-static nokprobe_inline unsigned long get_kretprobe_retaddr(struct kretprobe_instance *ri)
+/**
+ * get_kretprobe_retaddr() - where a call that is followed returns to
+ * @ri: the call, as passed to a handler
+ *
+ * Context: the return probe's handler. In its entry handler this is not known yet.
+ * Return: the address.
+ */
+static __always_inline unsigned long get_kretprobe_retaddr(struct kretprobe_instance *ri)
 {
 	return (unsigned long)ri->ret_addr;
 }
 #endif
 
-/* For the beginning and the end of tasks. */
+/* For fork(), for idle tasks that start anew, and for the end of tasks. */
 #ifdef CONFIG_KRETPROBE_RETURN_STACK
 /*
  * task_struct::kretprobe_top of a task that has no return stack: one that looks
@@ -497,28 +567,5 @@ static inline void kprobe_flush_task(struct task_struct *tsk)
 {
 }
 #endif
-
-/**
- * kprobe_page_fault() - offer a fault of the kernel to kprobes
- * @regs: registers at the fault
- * @trap: the architecture's number or code for it
- *
- * For the architecture's fault entries, before they look for a fixup. A fault in
- * an out-of-line copy of a probed instruction is moved back to the probed
- * address, where the rest of the fault handling expects it; unless the probe has
- * a fault handler that deals with it, as it can with one in its other handlers.
- *
- * Context: any.
- * Return: true when the fault was dealt with and nothing is left to do.
- */
-static __always_inline bool kprobe_page_fault(struct pt_regs *regs,
-					      unsigned int trap)
-{
-#ifdef CONFIG_KPROBES
-	if (!user_mode(regs))
-		return kprobe_fault(regs, trap);
-#endif
-	return false;
-}
 
 #endif /* _LINUX_KPROBES_H */

@@ -9,50 +9,49 @@
  * get_kprobe(), it is the core's own, one per probed address, never a user's.
  * It does not move, and lives until arch_remove_kprobe() at the least.
  *
- * asm/kprobes.h defines kprobe_opcode_t, struct arch_specific_insn,
- * kretprobe_blacklist_size and flush_insn_slot(), and declares
- * arch_remove_kprobe() and kprobe_fault_handler(), whose prototypes differ;
- * MAX_INSN_SIZE counts kprobe_opcode_t. It may define
+ * asm/kprobes.h defines kprobe_opcode_t, struct arch_specific_insn and
+ * kretprobe_blacklist_size, and declares arch_remove_kprobe() and
+ * kprobe_fault_handler(), whose prototypes differ; MAX_INSN_SIZE counts
+ * kprobe_opcode_t. It may define
  *
  *   __ARCH_WANT_KPROBES_INSN_SLOT	get_insn_slot() and friends
  *   ARCH_KPROBE_SLOT_SIZE		size of a slot, in kprobe_opcode_t, where
  *					it is not MAX_INSN_SIZE
- *   arch_kprobe_level			see below
- *   ARCH_KPROBE_STATELESS		see below
- *   ARCH_KPROBE_ORDERED_STORES		see below
- *   ARCH_KPROBE_PERCPU_OPERANDS		see below
- *   arch_kprobe_may_own_fault		see below
- *   arch_kprobe_path			see below
- *   arch_kprobe_may_be_bug		see below
+ *
+ * and each of ARCH_KPROBE_STATELESS, ARCH_KPROBE_ORDERED_STORES,
+ * ARCH_KPROBE_PERCPU_OPERANDS, arch_kprobe_level, arch_kprobe_path,
+ * arch_kprobe_may_be_bug and arch_kprobe_may_own_fault, which are described where
+ * their defaults are below.
  */
 
+/*
+ * 1 when the architecture keeps no state between two exceptions: then the marks of
+ * linux/kprobes_hit.h alone say which handlers are running.
+ */
 #ifndef ARCH_KPROBE_STATELESS
 #define ARCH_KPROBE_STATELESS	0
 #endif
 
 /*
- * No CPU shows a plain store to others before what it loaded and stored earlier:
- * then the end of a hit can do with one instruction.
+ * 1 when a plain store is ordered after all earlier loads and stores of its CPU:
+ * then a hit can end with a single instruction instead of a store-release.
  */
 #ifndef ARCH_KPROBE_ORDERED_STORES
 #define ARCH_KPROBE_ORDERED_STORES	0
 #endif
 
 /*
- * Instructions have operands in per-CPU data, where others have to find out first
- * where that is.
+ * 1 when an instruction can have an operand in per-CPU data. Otherwise the address
+ * of that data is computed first, and kept.
  */
 #ifndef ARCH_KPROBE_PERCPU_OPERANDS
 #define ARCH_KPROBE_PERCPU_OPERANDS	0
 #endif
 
 #if ARCH_KPROBE_STATELESS
-/*
- * An architecture that keeps nothing in mind between two exceptions: the core's
- * own marks say all there is to say about which handlers are running.
- */
 struct kprobe *kprobe_running(void);
 
+/* The marks have it already. */
 static inline struct kprobe *kprobe_set_running(struct kprobe *p)
 {
 	return NULL;
@@ -63,8 +62,9 @@ DECLARE_PER_CPU(struct kprobe *, current_kprobe);
 DECLARE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
 
 /*
- * The states of an architecture that follows a hit step by step. The core only
- * ever sets KPROBE_HIT_ACTIVE, where it runs handlers by itself.
+ * kprobe_status of architectures that follow a hit step by step; not to be confused
+ * with enum kprobe_hit. The core sets only KPROBE_HIT_ACTIVE, for handlers that it
+ * runs itself.
  */
 #define KPROBE_HIT_ACTIVE	1
 #define KPROBE_HIT_SS		2
@@ -86,14 +86,21 @@ static inline void reset_current_kprobe(void)
  *
  * Context: any, preemption off for the answer to mean anything.
  * Return: a probe at the address whose handlers are running, or the kprobe of a
- * return probe; the innermost one's; NULL when no handler runs.
+ * return probe. If handlers are nested, that of the innermost. NULL when no handler
+ * is running.
  */
 static inline struct kprobe *kprobe_running(void)
 {
 	return __this_cpu_read(current_kprobe);
 }
 
-/* Returns what was running before. Preemption off. */
+/**
+ * kprobe_set_running() - record whose handlers run on this CPU
+ * @p: the probe, or NULL
+ *
+ * Context: any, preemption off.
+ * Return: what was running before, which the caller sets again afterwards.
+ */
 static inline struct kprobe *kprobe_set_running(struct kprobe *p)
 {
 	struct kprobe *outer = __this_cpu_read(current_kprobe);
@@ -104,14 +111,18 @@ static inline struct kprobe *kprobe_set_running(struct kprobe *p)
 #endif
 
 #ifndef arch_kprobe_level
-/*
- * The context level of the code that was probed: 0 task, 1 softirq, 2 hardirq,
- * 3 NMI. An architecture whose breakpoint exception itself counts as one of
- * these has to take that off. Called on every hit, preemption off, any context.
+/**
+ * arch_kprobe_level() - the context level of the code that was probed
+ *
+ * An architecture whose breakpoint exception itself counts as an interrupt or an
+ * NMI has to take that off.
+ *
+ * Context: any, preemption off; called at every hit.
+ * Return: 0 for a task, 1 for a softirq, 2 for a hardirq, 3 for an NMI.
  */
 static __always_inline unsigned long arch_kprobe_level(void)
 {
-	/* Most hits by far are a task's, which did not turn softirqs off either. */
+	/* By far most hits are in tasks that have not disabled softirqs either. */
 	if (likely(!(preempt_count() & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_MASK))))
 		return 0;
 	return interrupt_context_level();
@@ -119,10 +130,14 @@ static __always_inline unsigned long arch_kprobe_level(void)
 #endif
 
 #ifndef arch_kprobe_path
-/*
- * For users to see: how the instruction of a prepared site is carried out after
- * a breakpoint, with the post handler that it has or has not: "step", "emulate"
- * or "boost". Called with kprobe_mutex held.
+/**
+ * arch_kprobe_path() - how a site's instruction is carried out after a breakpoint
+ * @p: a prepared site, with or without a post handler
+ *
+ * For users to see, in debugfs.
+ *
+ * Context: kprobe_mutex is held.
+ * Return: "step", "emulate" or "boost".
  */
 static inline const char *arch_kprobe_path(struct kprobe *p)
 {
@@ -131,9 +146,14 @@ static inline const char *arch_kprobe_path(struct kprobe *p)
 #endif
 
 #ifndef arch_kprobe_may_be_bug
-/*
- * Whether the instruction at an address is one that BUG() or WARN() can be made
- * of: if it is not, nobody has to look for it in their table, which is long.
+/**
+ * arch_kprobe_may_be_bug() - could a BUG() or WARN() be at an address?
+ * @addr: an address in text
+ *
+ * Tells from the instruction there, which saves a search of the long table of both.
+ *
+ * Context: the text lock is held.
+ * Return: false when it is an instruction that neither is made of.
  */
 static inline bool arch_kprobe_may_be_bug(unsigned long addr)
 {
@@ -142,11 +162,15 @@ static inline bool arch_kprobe_may_be_bug(unsigned long addr)
 #endif
 
 #ifndef arch_kprobe_may_own_fault
-/*
- * Whether a fault of the kernel can be kprobes' at all. Without a better way to
- * tell, one that comes while a probe is being dealt with on this CPU.
+/**
+ * arch_kprobe_may_own_fault() - can a fault of the kernel be kprobes' at all?
+ *
+ * By default, one that comes while a probe is being dealt with on this CPU.
+ *
+ * Context: any, preemption off.
+ * Return: false when kprobe_fault_handler() need not be asked.
  */
-#define arch_kprobe_may_own_fault()	(!preemptible() && kprobe_running())
+#define arch_kprobe_may_own_fault()	kprobe_running()
 #endif
 
 /**
@@ -160,8 +184,9 @@ static inline bool arch_kprobe_may_be_bug(unsigned long addr)
  * held; may sleep.
  * Return: 0, or an errno that registration passes on: -EILSEQ when @addr is
  * not the start of an instruction, -EINVAL or -EOPNOTSUPP when the instruction
- * cannot be probed, -ENOMEM. After an error nothing has to be undone. What the
- * user is to know beyond the errno, the functions below are told.
+ * cannot be probed, -ENOMEM. After an error nothing has to be undone. If the errno
+ * alone does not tell the user why, kprobe_refuse() or kprobe_refuse_insn() is
+ * given the reason in words.
  */
 int arch_prepare_kprobe(struct kprobe *p);
 
@@ -190,15 +215,29 @@ void arch_arm_kprobe(struct kprobe *p);
 void arch_disarm_kprobe(struct kprobe *p);
 
 /*
- * The same for many sites at once, a list of them by kp.list: for architectures
- * that define arch_arm_kprobes, because interrupting the other CPUs once is
- * enough for all. However that is, no more sites than this are armed or disarmed
- * before others get the text's locks.
+ * KPROBE_TEXT_BATCH is the most sites that are armed or disarmed before others get
+ * the text lock.
  */
 #ifdef arch_arm_kprobes
 #define KPROBE_TEXT_BATCH	1024
 
+/**
+ * arch_arm_kprobes() - put the breakpoints of many sites into the text
+ * @sites: prepared sites, by kp.list
+ *
+ * Of an architecture that defines a macro of this name, because all CPUs can take
+ * notice of all of them at once. It needs no arch_arm_kprobe() then.
+ *
+ * Context: as arch_arm_kprobe().
+ */
 void arch_arm_kprobes(struct list_head *sites);
+
+/**
+ * arch_disarm_kprobes() - put the instructions of many sites back into the text
+ * @sites: armed sites, by kp.list
+ *
+ * Context: as arch_arm_kprobe().
+ */
 void arch_disarm_kprobes(struct list_head *sites);
 #else
 #define KPROBE_TEXT_BATCH	64
@@ -236,7 +275,18 @@ static inline void arch_disarm_kprobes(struct list_head *sites)
  */
 int arch_init_kprobes(void);
 
-/* Overrides of weak defaults. */
+/* These have weak defaults, down to kprobe_exceptions_notify(). */
+
+/**
+ * kprobe_lookup_name() - find the address of a symbol
+ * @name: the symbol's
+ * @offset: what is going to be added to the address
+ *
+ * For architectures whose symbols are not where their functions start.
+ *
+ * Context: may sleep.
+ * Return: the address, without @offset; NULL when there is no such symbol.
+ */
 kprobe_opcode_t *kprobe_lookup_name(const char *name, unsigned int offset);
 
 /**
@@ -263,9 +313,23 @@ kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr,
  */
 unsigned long arch_kprobe_ftrace_location(unsigned long addr);
 
-/* Whether @addr lies in a range that never can be probed. Any context. */
+/**
+ * arch_within_kprobe_blacklist() - is an address in text that never can be probed?
+ * @addr: any address
+ *
+ * Context: any.
+ * Return: true if so.
+ */
 bool arch_within_kprobe_blacklist(unsigned long addr);
-/* Adds such ranges by kprobe_add_area_blacklist(), once, at boot. */
+
+/**
+ * arch_populate_kprobe_blacklist() - add the architecture's ranges to the blacklist
+ *
+ * Calls kprobe_add_area_blacklist().
+ *
+ * Context: once, at boot.
+ * Return: 0, or an errno, and users are told that the blacklist is incomplete.
+ */
 int arch_populate_kprobe_blacklist(void);
 int kprobe_add_area_blacklist(unsigned long start, unsigned long end);
 
@@ -273,7 +337,17 @@ int kprobe_add_area_blacklist(unsigned long start, unsigned long end);
 extern unsigned long __start_kprobe_blacklist[];
 extern unsigned long __stop_kprobe_blacklist[];
 
-/* The die notifier's callback, where that is the architecture's trap entry. */
+/**
+ * kprobe_exceptions_notify() - the die notifier's callback, the first of its chain
+ * @self: the notifier
+ * @val: what has happened, an enum die_val
+ * @data: its struct die_args
+ *
+ * For architectures whose breakpoints come to kprobes by that chain.
+ *
+ * Context: that of notify_die().
+ * Return: NOTIFY_STOP when it was kprobes', else NOTIFY_DONE.
+ */
 int kprobe_exceptions_notify(struct notifier_block *self, unsigned long val,
 			     void *data);
 
@@ -288,12 +362,22 @@ extern struct kretprobe_blackpoint kretprobe_blacklist[];
  * that leaves this to the core calls kprobe_hit_site() of linux/kprobes_hit.h, and
  * kprobe_hit_post().
  */
+
+/**
+ * enum kprobe_hit - what the architecture is to do after kprobe_hit_site()
+ * @KPROBE_HIT_CONTINUE: carry the instruction out, nothing else
+ * @KPROBE_HIT_POST: carry the instruction out, then call kprobe_hit_post()
+ * @KPROBE_HIT_REDIRECTED: go where the registers say, nothing else
+ * @KPROBE_HIT_MISSED: carry the instruction out; no handler was told of the hit
+ * @KPROBE_HIT_DONE: go where the registers say: the instruction was carried out, and
+ *	the post handlers have run
+ */
 enum kprobe_hit {
-	KPROBE_HIT_CONTINUE = 1,/* carry the instruction out, nothing else */
-	KPROBE_HIT_POST,	/* carry the instruction out, then post handlers */
-	KPROBE_HIT_REDIRECTED,	/* go where the registers say, nothing else */
-	KPROBE_HIT_MISSED,	/* carry out what no handler was told of */
-	KPROBE_HIT_DONE,	/* nothing: all that was carried out already */
+	KPROBE_HIT_CONTINUE = 1,
+	KPROBE_HIT_POST,
+	KPROBE_HIT_REDIRECTED,
+	KPROBE_HIT_MISSED,
+	KPROBE_HIT_DONE,
 };
 
 void kprobe_hit_post(struct kprobe *p, struct pt_regs *regs);
@@ -303,10 +387,14 @@ void kprobe_explain_oops(struct pt_regs *regs);
 void kprobes_inc_nmissed_count(struct kprobe *p);
 void dump_kprobe(struct kprobe *p);
 
-/*
- * Executable memory for copies of instructions. Slots are taken and given back
- * under a mutex; a slot given back as dirty may still be executed, and is not
- * used again before every task has left it.
+/**
+ * alloc_insn_page() - get a page of executable memory for slots
+ *
+ * It has to be in reach of the text, and is not writable where the architecture's
+ * patching can do without. Has a weak default.
+ *
+ * Context: the text lock and the mutex of a cache of slots are held; may sleep.
+ * Return: the page, or NULL.
  */
 void *alloc_insn_page(void);
 
@@ -319,6 +407,11 @@ bool __is_insn_slot_addr(struct kprobe_insn_cache *c, unsigned long addr);
 void kprobe_slot_set_owner(kprobe_opcode_t *slot, struct kprobe *p);
 struct kprobe *kprobe_slot_owner(unsigned long addr);
 
+/*
+ * get_insn_slot(), free_insn_slot() and is_kprobe_insn_slot(), and the same three for
+ * optinsn. A slot that is given back as dirty may still be executed, and is not used
+ * again before every task has left it.
+ */
 #define DEFINE_INSN_CACHE_OPS(name)					\
 extern struct kprobe_insn_cache kprobe_##name##_slots;			\
 									\
@@ -378,7 +471,13 @@ struct optimized_kprobe {
 #define ARCH_OPTPROBE_COMPLETE	0
 #endif
 
-/* Whether the site has a detour. */
+/**
+ * arch_prepared_optinsn() - does a site have a detour?
+ * @optinsn: the site's
+ *
+ * Context: kprobe_mutex is held.
+ * Return: non-zero if so.
+ */
 int arch_prepared_optinsn(struct arch_optimized_insn *optinsn);
 
 /**
@@ -391,34 +490,75 @@ int arch_prepared_optinsn(struct arch_optimized_insn *optinsn);
  */
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig);
 
-/* Gives the detour back, when no CPU can be in it any more. */
+/**
+ * arch_remove_optimized_kprobe() - give a site's detour back
+ * @op: the site; it has a detour
+ *
+ * Context: kprobe_mutex is held; no CPU can be in the detour any more, unless the
+ * probed text is about to go.
+ */
 void arch_remove_optimized_kprobe(struct optimized_kprobe *op);
 
-/* 0 when no other site is in the bytes that the jump is to cover. */
+/**
+ * arch_check_optimized_kprobe() - does another site stand in the way of a jump?
+ * @op: the site
+ *
+ * Context: the text lock is held.
+ * Return: 0 when no other site is in the bytes that the jump is to cover.
+ */
 int arch_check_optimized_kprobe(struct optimized_kprobe *op);
 
-/* Whether @addr is among the bytes that the jump covers. */
+/**
+ * arch_within_optimized_kprobe() - is an address in the bytes that a jump covers?
+ * @op: the site
+ * @addr: any address
+ *
+ * Context: kprobe_mutex is held, or all other CPUs are stopped.
+ * Return: non-zero if so.
+ */
 int arch_within_optimized_kprobe(struct optimized_kprobe *op, kprobe_opcode_t *addr);
 
-/*
- * Puts jumps in the place of breakpoints, all at once, and takes the sites off
- * the list; one that has to stay a breakpoint is left there. The text lock is
- * held, and no task is in the bytes behind the breakpoints.
+/**
+ * arch_optimize_kprobes() - replace breakpoints by jumps, all at once
+ * @oplist: sites, by list. Those that get a jump are taken off it; one that has to
+ *	remain a breakpoint is left there
+ *
+ * Context: the text lock is held, and no task is in the bytes behind the breakpoints.
  */
 void arch_optimize_kprobes(struct list_head *oplist);
 
-/*
- * Puts breakpoints in the place of jumps and moves the sites to the other list.
- * On return the bytes behind the breakpoints are as they were compiled. The text
- * lock is held.
+/**
+ * arch_unoptimize_kprobes() - replace jumps by breakpoints, all at once
+ * @oplist: sites, by list
+ * @done_list: where all of them are moved to
+ *
+ * On return the bytes behind the breakpoints are as they were compiled. Cannot fail.
+ *
+ * Context: the text lock is held.
  */
 void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_list);
+
+/* For architectures that make the above of it. The core does not call it. */
 void arch_unoptimize_kprobe(struct optimized_kprobe *op);
 
-/* For detours that are not complete: all pre handlers, whatever they return. */
 void opt_pre_handler(struct kprobe *p, struct pt_regs *regs);
 
+/**
+ * alloc_optinsn_page() - get a page of executable memory for detours
+ *
+ * By default one for slots.
+ *
+ * Context: as alloc_insn_page().
+ * Return: the page, or NULL.
+ */
 void *alloc_optinsn_page(void);
+
+/**
+ * free_optinsn_page() - give a page of detours back
+ * @page: from alloc_optinsn_page(); nobody can be executing in it
+ *
+ * Context: may sleep; no lock is held.
+ */
 void free_optinsn_page(void *page);
 
 DEFINE_INSN_CACHE_OPS(optinsn);
@@ -430,15 +570,33 @@ struct optimized_kprobe {
 #endif /* CONFIG_OPTPROBES */
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
-/*
- * The callback of the core's ftrace_ops, and the counterpart of
- * arch_prepare_kprobe() for an entry that ftrace hooks: such a site has no
- * slot. kprobe_ftrace_disabled says that ftrace has given up on itself: the callback
- * need not do anything then.
+/**
+ * kprobe_ftrace_handler() - ftrace calls for a site
+ * @ip: ftrace's location
+ * @parent_ip: where the function is going to return to
+ * @ops: one of the core's
+ * @fregs: has all registers, which the core's ops ask for
+ *
+ * Finds the site, presents the registers as at a breakpoint, and has the handlers
+ * run. Needs no guard of ftrace's against recursion.
+ *
+ * Context: any, NMI included.
  */
 void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 			   struct ftrace_ops *ops, struct ftrace_regs *fregs);
+
+/**
+ * arch_prepare_kprobe_ftrace() - get ready to probe an entry that ftrace hooks
+ * @p: the site, as for arch_prepare_kprobe(), in the place of which this is called
+ *
+ * Such a site needs no slot: what is probed is ftrace's own call.
+ *
+ * Context: as arch_prepare_kprobe().
+ * Return: 0, or an errno that registration passes on.
+ */
 int arch_prepare_kprobe_ftrace(struct kprobe *p);
+
+/* ftrace has shut itself down: kprobe_ftrace_handler() need not do anything. */
 extern bool kprobe_ftrace_disabled;
 #else
 static inline int arch_prepare_kprobe_ftrace(struct kprobe *p)
@@ -448,13 +606,25 @@ static inline int arch_prepare_kprobe_ftrace(struct kprobe *p)
 #endif
 
 /*
- * Return probes without rethook: the architecture diverts the return, and its
- * trampoline calls kretprobe_returned() if hits are ARCH_KPROBE_STATELESS, which
- * needs arch_kretprobe_frame; else kretprobe_trampoline_handler(), or the __
- * variant when it was itself entered through a probe, which return the address
- * to go on at.
+ * Return probes without rethook. The architecture diverts the return to a
+ * trampoline, which calls
+ *
+ *   kretprobe_returned()		with ARCH_KPROBE_STATELESS, for which
+ *					arch_kretprobe_frame is needed
+ *   kretprobe_trampoline_handler()	else; it returns the address to go on at
+ *   __kretprobe_trampoline_handler()	the same, from a trampoline that is itself
+ *					entered through a probe
  */
 #ifdef CONFIG_KRETPROBES
+/**
+ * arch_trampoline_kprobe() - is a site the trampoline of return probes?
+ * @p: the site
+ *
+ * The switch of all probes leaves such a one armed.
+ *
+ * Context: kprobe_mutex is held.
+ * Return: non-zero if so.
+ */
 int arch_trampoline_kprobe(struct kprobe *p);
 #else
 static inline int arch_trampoline_kprobe(struct kprobe *p)
@@ -465,6 +635,17 @@ static inline int arch_trampoline_kprobe(struct kprobe *p)
 
 #ifdef CONFIG_KRETPROBE_RETURN_STACK
 void __kretprobe_trampoline(void);
+
+/**
+ * arch_kretprobe_fixup_return() - correct copies of a diverted return's address
+ * @regs: registers at the return
+ * @correct_ret_addr: where it goes
+ *
+ * For architectures without arch_kretprobe_frame that keep the address in more
+ * places than one. Has a weak default, which does nothing.
+ *
+ * Context: any in which a function returns, preemption off.
+ */
 void arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *correct_ret_addr);
 
 #ifdef arch_kretprobe_frame
@@ -487,7 +668,15 @@ static __always_inline void arch_kretprobe_record(struct kretprobe_instance *ri,
 	ri->fp = frame;
 }
 #else
-/* The architecture records the call and diverts it at once. */
+/**
+ * arch_prepare_kretprobe() - record a call and divert its return
+ * @ri: where to, in its ret_addr and fp
+ * @regs: registers at the function's first instruction
+ *
+ * For architectures without arch_kretprobe_frame.
+ *
+ * Context: a pre handler.
+ */
 void arch_prepare_kretprobe(struct kretprobe_instance *ri, struct pt_regs *regs);
 
 #define arch_kretprobe_frame(regs)	((void *)NULL)
@@ -538,7 +727,14 @@ static nokprobe_inline void *kretprobe_trampoline_addr(void)
 void arch_jprobe_call(void *entry, struct pt_regs *regs, const void *args,
 		      size_t size, unsigned long *frame);
 
-/* Returns from the call of arch_jprobe_call() that has set @frame. */
+/**
+ * arch_jprobe_return() - return from a call of arch_jprobe_call(), however deep
+ * @frame: what that call has set
+ *
+ * Does not return.
+ *
+ * Context: in the function that was called, or in what it calls.
+ */
 void arch_jprobe_return(unsigned long frame);
 
 /**

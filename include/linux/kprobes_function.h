@@ -4,7 +4,7 @@
 /*
  * What is known of the function that was probed last: for the core, and for what
  * an architecture finds out when it prepares a site. The next probe is likely to
- * be in the same function, and does not look for all of it again.
+ * be in the same function, so that none of this has to be found out again.
  */
 #include <linux/bitops.h>
 #include <linux/kallsyms.h>
@@ -14,14 +14,24 @@
 
 extern struct mutex kprobe_mutex;
 
-/* What is known of each byte of a function, in a bitmap each. */
+/**
+ * enum kprobe_byte - what can be known of a byte of a function
+ * @KPROBE_BYTE_LABEL: it is in a jump label, patched while the kernel runs
+ * @KPROBE_BYTE_TARGET: a branch leads here. The core knows those of jump labels, the
+ *	others are for the architecture to add
+ * @KPROBE_BYTE_INSN: an instruction begins here; the architecture's to fill in
+ * @KPROBE_BYTE_MAY_FAULT: that instruction has a fixup; the architecture's to fill in
+ * @KPROBE_BYTE_FIXUP: a fixup leads here; the architecture's to fill in
+ * @KPROBE_NR_BYTES: how many of these there are
+ *
+ * There is a bitmap for each, with a bit for each byte of the function.
+ */
 enum kprobe_byte {
-	KPROBE_BYTE_LABEL,	/* a jump label, patched while the kernel runs */
-	KPROBE_BYTE_TARGET,	/* a branch leads here */
-	/* The rest is the architecture's to fill in, if it needs that. */
-	KPROBE_BYTE_INSN,	/* an instruction begins here */
-	KPROBE_BYTE_MAY_FAULT,	/* the instruction has a fixup */
-	KPROBE_BYTE_FIXUP,	/* a fixup leads here */
+	KPROBE_BYTE_LABEL,
+	KPROBE_BYTE_TARGET,
+	KPROBE_BYTE_INSN,
+	KPROBE_BYTE_MAY_FAULT,
+	KPROBE_BYTE_FIXUP,
 	KPROBE_NR_BYTES,
 };
 
@@ -30,17 +40,18 @@ enum kprobe_byte {
  * @start:	its first address
  * @end:	the address after its last
  * @module:	the name of its module, or NULL
- * @why:	why no probe can be anywhere in it, or NULL
- * @bytes:	one bitmap after the other; NULL before kprobe_survey()
- * @map_longs:	the size of one
+ * @why:	why no probe can be anywhere in it, in words, or NULL
+ * @bytes:	the bitmaps of enum kprobe_byte, one after the other; NULL before
+ *		kprobe_survey()
+ * @map_longs:	the size of one bitmap, in longs
  * @static_calls: there are static calls in it
- * @decoded:	for the architecture: @KPROBE_BYTE_INSN is filled in to here
- * @complete:	for the architecture: all bitmaps are
- * @unknown:	for the architecture: a branch may lead anywhere
- * @name:	the symbol's
+ * @decoded:	for the architecture: KPROBE_BYTE_INSN is filled in up to here
+ * @complete:	for the architecture: all bitmaps are filled in
+ * @unknown:	for the architecture: a branch may lead anywhere in the function
+ * @name:	of its symbol
  *
- * All of it is of the text as it was compiled, which changes only when modules
- * come and go.
+ * All of it describes the text as it was compiled, so it stays true until a module
+ * comes or goes.
  */
 struct kprobe_function {
 	unsigned long	start;
@@ -60,7 +71,7 @@ struct kprobe_function *kprobe_function_at(unsigned long addr);
 struct kprobe_function *kprobe_survey(unsigned long addr);
 void kprobe_function_forget(void);
 
-/* Whether the address is on the blacklist, without a look at its function's name. */
+/* In blacklist.c. What goes by the function's name is in its why. */
 bool kprobe_blacklisted(unsigned long addr);
 
 static inline bool kprobe_function_covers(const struct kprobe_function *f,
@@ -75,7 +86,14 @@ static inline unsigned long *kprobe_byte_map(struct kprobe_function *f,
 	return f->bytes + what * f->map_longs;
 }
 
-/* Nothing happens, and nothing is known, outside of the function. */
+/**
+ * kprobe_byte_set() - note something of a byte of a function
+ * @f: the function, from kprobe_survey()
+ * @addr: the byte's address; nothing happens if it is outside of @f
+ * @what: what is noted
+ *
+ * Context: the text lock is held.
+ */
 static inline void kprobe_byte_set(struct kprobe_function *f, unsigned long addr,
 				   enum kprobe_byte what)
 {
@@ -83,6 +101,15 @@ static inline void kprobe_byte_set(struct kprobe_function *f, unsigned long addr
 		__set_bit(addr - f->start, kprobe_byte_map(f, what));
 }
 
+/**
+ * kprobe_byte_is() - has something been noted of a byte of a function?
+ * @f: the function, from kprobe_survey()
+ * @addr: the byte's address
+ * @what: what is asked for
+ *
+ * Context: the text lock is held.
+ * Return: true if so; false as well if @addr is outside of @f.
+ */
 static inline bool kprobe_byte_is(struct kprobe_function *f, unsigned long addr,
 				  enum kprobe_byte what)
 {
@@ -90,7 +117,16 @@ static inline bool kprobe_byte_is(struct kprobe_function *f, unsigned long addr,
 	       test_bit(addr - f->start, kprobe_byte_map(f, what));
 }
 
-/* Whether one of the bytes from @addr up to @end, excluded, is. */
+/**
+ * kprobe_byte_among() - has something been noted of one of several bytes?
+ * @f: the function, from kprobe_survey()
+ * @addr: the first byte's address
+ * @end: the address after the last byte
+ * @what: what is asked for
+ *
+ * Context: the text lock is held.
+ * Return: true if so.
+ */
 static inline bool kprobe_byte_among(struct kprobe_function *f, unsigned long addr,
 				     unsigned long end, enum kprobe_byte what)
 {
@@ -100,11 +136,19 @@ static inline bool kprobe_byte_among(struct kprobe_function *f, unsigned long ad
 	return false;
 }
 
-/* Its breakpoint hides what was there, and will be that again. */
+/**
+ * kprobe_debugger_stops_at() - has kgdb a breakpoint at an address?
+ * @addr: any address
+ *
+ * What is read there then is not the instruction that it is going to be again.
+ *
+ * Context: the text lock is held.
+ * Return: true if so.
+ */
 static inline bool kprobe_debugger_stops_at(unsigned long addr)
 {
 #ifdef CONFIG_KGDB
-	/* They are looked for in a long table, and there are none without a line to one. */
+	/* kgdb's table takes long to search, and is empty unless kgdb has an I/O driver. */
 	return READ_ONCE(dbg_io_ops) && kgdb_has_hit_break(addr);
 #else
 	return false;

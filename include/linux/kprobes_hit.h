@@ -3,8 +3,9 @@
 #define _LINUX_KPROBES_HIT_H
 /*
  * Sites, and what happens at a hit of one: for the core, and for an architecture's
- * code on the way from a hit to the handlers, where a call is much. All of that is
- * built without tracing and without sanitizers.
+ * code on the way from a hit to the handlers. It is inline because a call would be a
+ * good part of what a hit costs. Files that include it for that are built without
+ * tracing and without sanitizers.
  */
 #include <linux/atomic.h>
 #include <linux/jump_label.h>
@@ -25,15 +26,16 @@
  *  DYING      | untouched  | joins: to IDLE | (has none)        | stays
  *  GONE       | freed      | (not found)    | freed             | stays
  *
- * When the text of a module or of the kernel's init goes, its sites become GONE,
+ * When the text of a module or of the kernel's init is freed, its sites become GONE,
  * and those without probes are freed at once. A hit runs the handlers in ARMED,
- * OPTIMIZING and OPTIMIZED; in any other state it can only be one that was on
- * its way, and the instruction is carried out. DYING ends when no task can be in
- * the slot or the detour any more.
+ * OPTIMIZING and OPTIMIZED. In any other state it can only be a hit that was under
+ * way when the state changed: then just the instruction is carried out. DYING ends
+ * when no task can be in the slot or the detour any more.
  *
- * OPTIMIZING ends when no task can be in the bytes that the jump is to cover:
- * a hit goes on behind them from its beginning. Whoever needs these bytes (a
- * probe between them, the switch) makes the site ARMED again at once.
+ * As soon as a site is OPTIMIZING, hits continue behind the bytes that the jump is
+ * going to cover. OPTIMIZING ends when no task can be left among these bytes. If
+ * somebody else needs them (another probe there, the global switch), the site is
+ * made ARMED again at once.
  */
 enum kprobe_site_state {
 	SITE_NEW,
@@ -45,10 +47,10 @@ enum kprobe_site_state {
 	SITE_GONE,
 };
 
-/* Why a hit was a miss, or the return of one was. */
+/* Why no handler was told of a hit, or of a return. */
 enum kprobe_miss {
 	KPROBE_MISS_RECURSION,	/* a handler was running in the same context */
-	KPROBE_MISS_POOL,	/* a return probe could follow no more calls */
+	KPROBE_MISS_POOL,	/* a return probe was following all the calls it can */
 	KPROBE_NR_MISSES,
 };
 
@@ -56,26 +58,27 @@ struct ftrace_ops;
 
 /**
  * struct kprobe_site - one probed address
- * @by_addr:	member of the table, except in NEW and GONE; the first, as a lookup
- *		ends in it
+ * @by_addr:	member of the table, except in NEW and GONE. It comes first, so that
+ *		the result of a lookup is the site's address
  * @op:		what arch code sees of a site that may be hit through a jump
- * @kp:		what it sees of any. Its flags say what holds for the address, its
- *		list is a plan's
- * @first:	whose handlers a hit calls: the probe here, if it is the only one,
- *		enabled, and has a pre handler; else @kp's, which call those of all
+ * @kp:		what arch code sees of any site. Its flags are those of the address,
+ *		its list is for plans (struct kprobe_plan)
+ * @first:	whose handlers a hit calls: those of the only probe here, if there is
+ *		only one, it is enabled, and it has a pre handler; else those of @kp,
+ *		which call the handlers of all probes
  * @probes:	the users' probes, newest first. Written under kprobe_mutex, read
  *		under RCU after a mark was entered
  * @all:	member of kprobe_sites
  * @leaving:	member of a list of retire.c in DYING, of kprobe_gone_sites in GONE,
  *		of a plan while its last probe leaves
- * @rcu:	instead of @leaving, for lookups that outlast the table entry
- * @ops:	how an ARMED site was hooked: this ops of ftrace's, or NULL for a
- *		breakpoint
+ * @rcu:	instead of @leaving, to free the site behind the last lookup
+ * @ops:	how an ARMED site was hooked: the ops of ftrace that it was added to,
+ *		or NULL for a breakpoint
  * @ftrace_ip:	where ftrace calls for it, 0 if it does not
- * @claimed:	an ops that keeps others off is hooked as well
+ * @claimed:	the function is also hooked by an ops that keeps others off
  * @state:	changed by kprobe_site_set_state() only
- * @hits:	whose handlers could run, while kprobe_stats is on
- * @missed:	those, and returns, of which nobody could be told, by cause
+ * @hits:	how often handlers could run, counted while kprobe_stats is on
+ * @missed:	hits, and returns, of which no handler was told, by cause
  */
 struct kprobe_site {
 	struct addr_node	by_addr;
@@ -100,12 +103,20 @@ struct kprobe_site {
 
 extern struct addr_table kprobe_table;
 
+/* From what arch code sees of a site, or is on the list of a plan, to the site. */
 static inline struct kprobe_site *site_of(struct kprobe *kp)
 {
 	return container_of(kp, struct kprobe_site, kp);
 }
 
-/* Preemption off, or kprobe_mutex held. */
+/**
+ * kprobe_find_site() - find the site at an address
+ * @addr: any address
+ *
+ * Context: any, preemption off for as long as the result is used; or with
+ * kprobe_mutex held.
+ * Return: the site, or NULL.
+ */
 static __always_inline struct kprobe_site *kprobe_find_site(unsigned long addr)
 {
 	struct addr_node *node = addr_table_find(&kprobe_table, addr);
@@ -113,9 +124,15 @@ static __always_inline struct kprobe_site *kprobe_find_site(unsigned long addr)
 	return node ? container_of(node, struct kprobe_site, by_addr) : NULL;
 }
 
-/*
- * What arch code sees of a site, for a hit: as a pointer of its own, so that no
- * register has to be kept for the site's.
+/**
+ * kprobe_of() - what arch code sees of a site, at a hit
+ * @site: the site
+ *
+ * It is hidden from the compiler that one pointer is computed from the other, which
+ * keeps it from holding both in registers for all of the hit.
+ *
+ * Context: any.
+ * Return: the site's own kprobe.
  */
 static __always_inline struct kprobe *kprobe_of(struct kprobe_site *site)
 {
@@ -129,17 +146,19 @@ static __always_inline struct kprobe *kprobe_of(struct kprobe_site *site)
 
 /**
  * struct kprobe_mark - whether handlers run, for a CPU and context level
- * @seq:	odd while they do. Changed by plain increments: only this CPU does,
- *		and who interrupts one has undone his own before it goes on
- * @faulting:	a fault handler is what runs
+ * @seq:	odd while they do. Plain increments are enough: only this CPU changes
+ *		it, and whatever interrupts an increment has made it even again
+ *		before it returns
+ * @faulting:	a fault handler is running
  * @running:	the user's probe whose handler was called last, or NULL
  *
- * @seq is what a nested hit looks at: one at the level of a running handler
- * comes from that handler, and is a miss; one at a higher level comes from an
- * interrupt or NMI that arrived on top of it, and runs. It is also what a
- * probe's memory is guarded by, see wait.c: every call into a user's code lies
- * between an odd and an even value, and whatever leads to a user's memory is
- * read only after the odd one was stored.
+ * A nested hit looks at @seq. A hit at the level of a running handler comes from
+ * that handler, and is a miss; a hit at a higher level comes from an interrupt or
+ * NMI that arrived on top of the handler, and runs.
+ *
+ * @seq also protects a probe's memory, see wait.c: every call into a user's code lies
+ * between an odd and an even value, and whatever leads to a user's memory is read
+ * only after the odd value was stored.
  */
 struct kprobe_mark {
 	unsigned int	seq;
@@ -148,17 +167,18 @@ struct kprobe_mark {
 };
 
 /*
- * One of this CPU's marks: where it is in the per-CPU data if operands can be there,
- * else its address.
+ * One of this CPU's marks: as a per-CPU address where instructions can have operands
+ * there (ARCH_KPROBE_PERCPU_OPERANDS), else as its plain address.
  */
 union kprobe_own_mark {
 	struct kprobe_mark __percpu	*percpu;
 	struct kprobe_mark		*at;
 };
 
-/*
- * A frame of handlers on this CPU. Between enter and leave preemption is off,
- * and a hit at the same level is a miss.
+/**
+ * struct kprobe_frame - what kprobe_leave() has to undo
+ * @outer:	what kprobe_running() was before
+ * @mark:	the mark that was entered
  */
 struct kprobe_frame {
 	struct kprobe		*outer;
@@ -176,12 +196,12 @@ static __always_inline union kprobe_own_mark kprobe_own_mark(unsigned long level
 		return mark;
 	}
 	mark.at = raw_cpu_ptr(kprobe_marks) + level;
-	/* In one register, please, not in a base and an offset. */
+	/* Keep the sum in a register, instead of both of its parts. */
 	OPTIMIZER_HIDE_VAR(mark.at);
 	return mark;
 }
 
-/* For what is not done at most hits. */
+/* The mark's plain address, for what most hits do not do. */
 static __always_inline struct kprobe_mark *kprobe_mark_at(union kprobe_own_mark mark)
 {
 	return ARCH_KPROBE_PERCPU_OPERANDS ? raw_cpu_ptr(mark.percpu) : mark.at;
@@ -194,7 +214,7 @@ static __always_inline bool kprobe_mark_entered(union kprobe_own_mark mark)
 	return mark.at->seq & 1;
 }
 
-/* A plain store, and a compiler barrier: what makes it enough is in wait.c. */
+/* Why a plain store and a compiler barrier are enough is explained in wait.c. */
 static __always_inline void kprobe_mark_begin(union kprobe_own_mark mark)
 {
 	if (ARCH_KPROBE_PERCPU_OPERANDS)
@@ -204,7 +224,7 @@ static __always_inline void kprobe_mark_begin(union kprobe_own_mark mark)
 	barrier();
 }
 
-/* Who sees the even value sees the end of all that the handlers did. */
+/* Whoever sees the even value also sees all that the handlers did. */
 static __always_inline void kprobe_mark_end(union kprobe_own_mark mark)
 {
 	if (!ARCH_KPROBE_ORDERED_STORES) {
@@ -235,9 +255,14 @@ static __always_inline bool kprobe_enter_level(struct kprobe_frame *frame,
 	return true;
 }
 
-/*
- * Claims the level of the caller for running handlers. False when a handler is
- * running there already: the caller must run none, and counts the miss.
+/**
+ * kprobe_enter() - occupy the caller's level, to run handlers
+ * @frame: is set for kprobe_leave()
+ * @site: what kprobe_running() is to be, or NULL
+ *
+ * Context: any, preemption off until kprobe_leave().
+ * Return: false when a handler is running at this level already: then the caller
+ * must run none, but counts the miss.
  */
 static __always_inline bool kprobe_enter(struct kprobe_frame *frame,
 					 struct kprobe *site)
@@ -245,7 +270,7 @@ static __always_inline bool kprobe_enter(struct kprobe_frame *frame,
 	return kprobe_enter_level(frame, site, arch_kprobe_level());
 }
 
-/* Says whose handler is called next. */
+/* Records whose handler is called next. */
 static __always_inline void kprobe_runs(union kprobe_own_mark mark, struct kprobe *p)
 {
 	if (ARCH_KPROBE_PERCPU_OPERANDS)
@@ -254,13 +279,19 @@ static __always_inline void kprobe_runs(union kprobe_own_mark mark, struct kprob
 		WRITE_ONCE(mark.at->running, p);
 }
 
+/**
+ * kprobe_leave() - the handlers that kprobe_enter() was called for have run
+ * @frame: from kprobe_enter()
+ *
+ * Context: that of kprobe_enter().
+ */
 static __always_inline void kprobe_leave(struct kprobe_frame *frame)
 {
 	kprobe_set_running(frame->outer);
 	kprobe_mark_end(frame->mark);
 }
 
-/* For handlers that no exception led to: see KPROBE_HIT_ACTIVE. */
+/* Where the core runs handlers itself, without an exception: see KPROBE_HIT_ACTIVE. */
 static __always_inline void kprobe_mark_active(void)
 {
 #if !ARCH_KPROBE_STATELESS
@@ -268,7 +299,7 @@ static __always_inline void kprobe_mark_active(void)
 #endif
 }
 
-/* CPUs may miss at the same time, and no miss is to be lost. */
+/* Atomic, because several CPUs can miss at once and each miss has to be counted. */
 static __always_inline void kprobe_count_miss(struct kprobe *p)
 {
 	raw_atomic_long_inc((atomic_long_t *)&p->nmissed);
@@ -276,6 +307,7 @@ static __always_inline void kprobe_count_miss(struct kprobe *p)
 
 DECLARE_STATIC_KEY_FALSE(kprobe_stats);
 
+/* See @carry_out of kprobe_hit_site(). */
 typedef bool (*kprobe_carry_out_fn)(struct kprobe *p, struct pt_regs *regs);
 
 /* stats.c and hit.c */
@@ -287,8 +319,10 @@ enum kprobe_hit kprobe_hit_above_task(unsigned long level, struct kprobe *p,
 unsigned long kprobe_reschedule(unsigned long result);
 
 /*
- * @first is read when the mark was entered, as the list would be. Only where an
- * architecture calls the handlers of a site by itself are @kp's not these.
+ * The site's first is read inside of the mark, as its list would be. If it is @p, the
+ * site's own kprobe, all probes on the list are asked. With ARCH_KPROBE_STATELESS that
+ * is what the handlers of @p do. Otherwise these are kprobe_site_pre() and
+ * kprobe_site_post(), for the architecture to call, which lead here.
  */
 static __always_inline int kprobe_run_pre(union kprobe_own_mark mark,
 					  struct kprobe *p, struct pt_regs *regs)
@@ -307,7 +341,7 @@ static __always_inline void kprobe_run_post(union kprobe_own_mark mark,
 	struct kprobe *first = READ_ONCE(site_of(p)->first);
 	kprobe_post_handler_t post_handler = READ_ONCE(first->post_handler);
 
-	/* It may have come after who asked for the post handler. */
+	/* The probes may have changed since somebody asked for the post handler. */
 	if (unlikely(!post_handler || (!ARCH_KPROBE_STATELESS && first == p))) {
 		kprobe_run_many_post(p, regs, 0);
 		return;
@@ -347,12 +381,12 @@ kprobe_hit_at_level(unsigned long level, struct kprobe *p, struct pt_regs *regs,
  * kprobe_hit_site() - a site was hit: run the handlers
  * @p: the site
  * @regs: registers as the architecture presents them at a breakpoint
- * @carry_out: carries the instruction out on @regs, which tells nobody where it
- *	faults; or returns false, with @regs as they were but for the instruction
- *	pointer. To be inlined, and not to be probed
+ * @carry_out: carries the instruction out on @regs, without causing a fault; or
+ *	returns false, with nothing in @regs changed but the instruction pointer. Has
+ *	to be inlined, and must not be probed
  *
- * Post handlers run here if @carry_out has done its part. That saves them what
- * is to be done around handlers.
+ * If there are post handlers @carry_out is called, and if it returns true they run
+ * here as well, inside of the same mark as the pre handlers.
  *
  * Context: any, NMI included, preemption off.
  * Return: what the architecture is to do next.
@@ -362,16 +396,22 @@ kprobe_hit_site(struct kprobe *p, struct pt_regs *regs, kprobe_carry_out_fn carr
 {
 	unsigned long level = arch_kprobe_level();
 
-	/* A task's mark is always in the same place, which takes less to say. */
+	/* With a constant level, the address of the mark is a constant too. */
 	if (likely(!level))
 		return kprobe_hit_at_level(0, p, regs, carry_out);
 	return kprobe_hit_above_task(level, p, regs, carry_out);
 }
 
-/*
- * preempt_enable_notrace(), but the call in it is out of line: inline, it takes a
- * frame pointer from every function on the way. It takes and returns what the
- * function is about to return, which then need not be kept meanwhile.
+/**
+ * kprobe_preempt_enable() - preempt_enable_notrace() at the end of a hit
+ * @result: what the caller is about to return
+ *
+ * For the call in preempt_enable_notrace() the compiler sets up a frame in every
+ * function that this is inlined into. Here the call is out of line; @result is handed
+ * through it, so that the caller does not have to save that meanwhile.
+ *
+ * Context: any, preemption off.
+ * Return: @result.
  */
 static __always_inline unsigned long kprobe_preempt_enable(unsigned long result)
 {

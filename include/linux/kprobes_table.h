@@ -8,31 +8,44 @@
 #include <linux/workqueue.h>
 
 /*
- * A hash table keyed by address that is read on the hit path: from any context,
- * NMI included, without calling anything, and at a cost that does not depend on
- * how much is in it, because it grows, and shrinks.
+ * A hash table keyed by address, for lookups at a hit: they run in any context, NMI
+ * included, call nothing that could be probed or traced, and cost the same however
+ * many nodes there are, because the table grows and shrinks.
  *
- * A node has one link for each of two sides. The buckets in use are all of one
- * side; another array is filled through the links of the other, so that
- * readers of the old one never follow a link that changes under them. Each
- * side is used again only after a grace period.
+ * A node has two links, one for each of two sides. All buckets in use belong to one
+ * side. To resize, a new array is filled through the links of the other side, so
+ * that readers of the old array never follow a link that changes under them. A side
+ * is used again only after a grace period.
  *
- * Links are pointers to nodes, not to the links in them as a list's are: so most
- * lookups need not know which side it is.
+ * Links point to nodes, not to the links inside of nodes as a list's do. So a lookup
+ * that ends at the first node of its bucket does not need to know the side.
  *
- * Inserting, removing and resizing are under a mutex of the owner's. A removed
- * node must not be freed before an RCU grace period has passed: that also
- * covers readers that still are in buckets the table has left.
+ * Insertion, removal and resizing are serialized by a mutex of the owner's. A node
+ * that was removed must not be freed before an RCU grace period has passed, which
+ * also covers readers of an array that the table has left.
+ */
+
+/**
+ * struct addr_node - what is in the table, a member of a larger struct
+ * @next:	the next node in the bucket, for each side
+ * @key:	the address
  */
 struct addr_node {
 	struct addr_node __rcu	*next[2];
 	unsigned long		key;
 };
 
+/**
+ * struct addr_buckets - an array of buckets
+ * @bits:	log2 of how many there are
+ * @side:	which link of a node they use
+ * @shift:	shifts the hash so that @bits of it are left
+ * @heads:	the first node of each
+ */
 struct addr_buckets {
 	unsigned int		bits;
 	unsigned int		side;
-	unsigned int		shift;	/* of the hash, for @bits of it */
+	unsigned int		shift;
 	struct addr_node __rcu	*heads[];
 };
 
@@ -42,15 +55,15 @@ struct addr_buckets {
  * struct addr_table - the table
  * @buckets:	what readers look into
  * @count:	nodes in it
- * @lock:	the owner's mutex
- * @resize:	changes the buckets, with no lock of an inserter's in the way
+ * @lock:	the owner's mutex, held to change anything
+ * @resize:	replaces the buckets, when whoever has inserted has dropped @lock
  * @first:	the buckets it starts with
  * @first_heads: room for the heads of @first
  */
 struct addr_table {
 	struct addr_buckets __rcu *buckets;
 	unsigned long		count;
-	struct mutex		*lock;	/* see above */
+	struct mutex		*lock;	/* the owner's */
 	struct work_struct	resize;
 	struct addr_buckets	first;
 	struct addr_node	*first_heads[1 << ADDR_TABLE_FIRST_BITS];
@@ -62,8 +75,8 @@ static_assert(offsetof(struct addr_table, first.heads) ==
 void addr_table_resize(struct work_struct *work);
 
 /*
- * Tables are complete from the first instruction of the kernel on: breakpoints
- * and faults come before any initcall.
+ * Tables are initialized at compile time: breakpoints and faults look into them
+ * before any initcall has run.
  */
 #define ADDR_TABLE_FIRST						\
 	{								\
@@ -76,17 +89,23 @@ void addr_table_insert(struct addr_table *t, struct addr_node *node,
 void addr_table_remove(struct addr_table *t, struct addr_node *node);
 
 /*
- * Multiplicative hashing: the upper bits are the ones that depend on all. Addresses
- * of text differ in the lower half of a word.
+ * Multiplicative hashing: the upper bits of the product depend on all bits of the key.
+ * The lower half of an address is enough, since addresses of text differ there.
  */
 static __always_inline unsigned long addr_hash(struct addr_buckets *b, unsigned long key)
 {
 	return (u32)key * GOLDEN_RATIO_32 >> b->shift;
 }
 
-/*
- * Finds the node of @key, or NULL. Preemption off, or the table's mutex held.
- * Without lockdep's checks: those call what can be probed.
+/**
+ * addr_table_find() - find a node
+ * @t: the table
+ * @key: its address
+ *
+ * Without lockdep's checks, which call functions that can be probed.
+ *
+ * Context: any, preemption off; or with the table's mutex held.
+ * Return: the node, or NULL.
  */
 static __always_inline struct addr_node *
 addr_table_find(struct addr_table *t, unsigned long key)

@@ -14,7 +14,7 @@
 
 #include "internal.h"
 
-/* By architectures whose symbols are not where their functions start. */
+/* Overridden by architectures whose symbols are not where their functions start. */
 kprobe_opcode_t * __weak kprobe_lookup_name(const char *name, unsigned int offset)
 {
 	return (kprobe_opcode_t *)kallsyms_lookup_name(name);
@@ -30,6 +30,7 @@ kprobe_opcode_t * __weak arch_adjust_kprobe_addr(unsigned long addr,
 
 static const char not_covered[] = "no symbol covers the address";
 
+/* Sets the reason in words, and returns the errno as a pointer. */
 static kprobe_opcode_t *unresolved(int err, const char *words, const char **why)
 {
 	*why = words;
@@ -94,8 +95,8 @@ kprobe_opcode_t *kprobe_instruction_at(kprobe_opcode_t *addr,
  * @on_entry: set to whether it is a function's entry
  * @why: set to why there is none, in words
  *
- * Reads at most the first bytes of a symbol, and those with care: the address
- * may be anything.
+ * The address may be anything. So only the first bytes of a symbol are read, if at all,
+ * and in a way that survives a fault.
  *
  * Context: may sleep.
  * Return: the address, past a landing pad at a function's entry; or ERR_PTR():
@@ -131,6 +132,7 @@ int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 	return on_entry ? 0 : -EINVAL;
 }
 
+/* Why the text of a module must not be probed now, or NULL. */
 static const char *module_text_unsafe(struct module *mod, unsigned long addr)
 {
 	if (!kprobe_module_is_known(mod))
@@ -145,8 +147,8 @@ static const char *module_text_unsafe(struct module *mod, unsigned long addr)
  * @addr: any address
  * @mod: set to the module that was taken, NULL for the kernel's own text
  *
- * The module is looked up once: with the lookup and the reference under one
- * RCU section it cannot be another one, or none, by the time it is taken.
+ * Looked up and pinned inside of one RCU section, the module cannot be freed, or be
+ * replaced by another one, in between.
  *
  * Context: kprobe_mutex is held.
  * Return: 0 with a reference on @mod, -EINVAL when this is not kernel text,
@@ -177,10 +179,10 @@ int kprobe_get_module(unsigned long addr, struct module **mod)
 }
 
 /*
- * Bytes that somebody else changes while the kernel runs, or takes for data at
- * a trap: a copy of them would be out of date, and a breakpoint there would be
- * overwritten or misread. Patching that is over before a probe can come, as
- * that of alternatives is, does not count.
+ * Who else changes the bytes at an address while the kernel runs, or reads them in a
+ * trap handler; NULL for nobody. A copy of such bytes would be out of date, and a
+ * breakpoint there would be overwritten or misread. Alternatives are not looked for:
+ * they are patched before a probe can come.
  */
 static const char *patched_by_others(struct kprobe_function *f, unsigned long addr)
 {
@@ -197,7 +199,8 @@ static const char *patched_by_others(struct kprobe_function *f, unsigned long ad
 	return NULL;
 }
 
-static const char *not_to_be_probed(struct kprobe_function *f, unsigned long addr)
+/* Why no probe may be put at an address, or NULL. */
+static const char *objection_to(struct kprobe_function *f, unsigned long addr)
 {
 	if (in_gate_area_no_mm(addr))
 		return "in the gate area, which user space executes";
@@ -223,17 +226,18 @@ int kprobe_check_text(unsigned long addr)
 
 	if (!f)
 		return -ENOMEM;
-	why = not_to_be_probed(f, addr);
+	why = objection_to(f, addr);
 	return why ? kprobe_refuse(-EINVAL, why) : 0;
 }
 
 /**
  * kprobe_occupies() - does an address belong to a probe?
- * @addr: where a debugger wants to stop
+ * @addr: where a debugger wants to set a breakpoint
  *
- * It would keep what it found there, and put it back when the probe has left; or
- * have broken a jump, and be taken for the probe's own. Nor may it while a site waits
- * to be freed, and hits it by traps taken before.
+ * A debugger saves the byte that it replaces, and would put a probe's breakpoint back
+ * when the probe has left already; and a breakpoint inside of a jump would break that.
+ * The address of a site that waits to be freed counts too: the debugger's breakpoint
+ * would be taken for the site's.
  *
  * Context: nothing changes meanwhile, as when all other CPUs are stopped.
  * Return: true if a site is there, or the jump of one.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Preparing, arming and disarming sites: the only caller of the architecture's
- * hooks that read or write the text.
+ * Preparing, arming and disarming sites. The hooks of the architecture that do so are
+ * called from here only; those for jumps are called from optimize.c.
  */
 #include <linux/cpu.h>
 #include <linux/ftrace.h>
@@ -11,16 +11,22 @@
 
 #include "internal.h"
 
-/* By architectures whose functions do not start with what ftrace patches. */
+/* Overridden by architectures whose functions do not start with what ftrace patches. */
 unsigned long __weak arch_kprobe_ftrace_location(unsigned long addr)
 {
 	void *at = (void *)addr;
 
-	/* Where there is none, to ask for it is to look for a symbol. */
+	/* ftrace_location() looks up a symbol, unless ftrace patches @addr itself. */
 	return ftrace_text_reserved(at, at) && ftrace_location(addr) == addr ? addr : 0;
 }
 
-/* Text can neither be patched by others nor lose a CPU that executes it. */
+/**
+ * kprobe_text_lock() - take the locks for reading and patching text
+ *
+ * Until kprobe_text_unlock() nobody else patches text, and no CPU comes or goes.
+ *
+ * Context: kprobe_mutex is held; may sleep.
+ */
 void kprobe_text_lock(void)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -29,6 +35,11 @@ void kprobe_text_lock(void)
 	mutex_lock(&text_mutex);
 }
 
+/**
+ * kprobe_text_unlock() - undo kprobe_text_lock()
+ *
+ * Context: that of kprobe_text_lock().
+ */
 void kprobe_text_unlock(void)
 {
 	mutex_unlock(&text_mutex);
@@ -65,6 +76,7 @@ int kprobe_prepare(struct kprobe_site *site)
 	return err;
 }
 
+/* Moves the first sites of a list to another one, as many as are patched at once. */
 static void take_batch(struct list_head *from, struct list_head *batch)
 {
 	struct list_head *last = from;
@@ -75,7 +87,7 @@ static void take_batch(struct list_head *from, struct list_head *batch)
 	list_cut_position(batch, from, last);
 }
 
-/* All sites of @from change their text, and then their state. */
+/* Changes the text of all sites of @from, and then their state to @state. */
 static void patch_text(struct list_head *from, enum kprobe_site_state state)
 {
 	struct kprobe *p, *next;
@@ -100,6 +112,7 @@ static void patch_text(struct list_head *from, enum kprobe_site_state state)
 	}
 }
 
+/* A site that was planned to change, and is to be as it was, leaves the plan. */
 static void plan_text(struct kprobe_site *site, bool armed, struct kprobe_plan *plan)
 {
 	bool planned = !list_empty(&site->kp.list);
@@ -113,7 +126,7 @@ static void plan_text(struct kprobe_site *site, bool armed, struct kprobe_plan *
 		list_add_tail(&site->kp.list, armed ? &plan->arm : &plan->disarm);
 }
 
-static int arm_ftrace(struct kprobe_site *site)
+static int arm_entry(struct kprobe_site *site)
 {
 	int err = kprobe_ftrace_arm(site);
 
@@ -123,12 +136,12 @@ static int arm_ftrace(struct kprobe_site *site)
 }
 
 /**
- * kprobe_disarm_ftrace() - let ftrace not call for a site any more
+ * kprobe_disarm_entry() - have ftrace no longer call for a site
  * @site: nothing is done unless ftrace calls for it
  *
  * Context: kprobe_mutex is held, until kprobe_ftrace_settle().
  */
-void kprobe_disarm_ftrace(struct kprobe_site *site)
+void kprobe_disarm_entry(struct kprobe_site *site)
 {
 	if (!site->ops)
 		return;
@@ -137,10 +150,11 @@ void kprobe_disarm_ftrace(struct kprobe_site *site)
 }
 
 /**
- * kprobe_plan_armed() - let hits come, or no more
+ * kprobe_plan_armed() - plan to arm or to disarm a site
  * @site: IDLE or armed
- * @armed: what it is to be
- * @plan: where changes of the text are collected; ftrace.c collects its own
+ * @armed: whether it is to be armed
+ * @plan: where changes of the text are collected. What ftrace is to be told is not in
+ *	there, but collected by ftrace.c
  *
  * Context: kprobe_mutex is held, until the plan is carried out.
  * Return: 0, or an error of ftrace's with the site as it was.
@@ -152,8 +166,8 @@ int kprobe_plan_armed(struct kprobe_site *site, bool armed, struct kprobe_plan *
 		return 0;
 	}
 	if (armed)
-		return arm_ftrace(site);
-	kprobe_disarm_ftrace(site);
+		return arm_entry(site);
+	kprobe_disarm_entry(site);
 	return 0;
 }
 
@@ -164,7 +178,7 @@ int kprobe_plan_armed(struct kprobe_site *site, bool armed, struct kprobe_plan *
  * All text is patched in one go, as far as the architecture can do that.
  *
  * Context: kprobe_mutex is held.
- * Return: 0; or an error of ftrace's, and some sites are not armed that were to be.
+ * Return: 0; or an error of ftrace's, and some sites that were to be armed are not.
  */
 int kprobe_plan_apply(struct kprobe_plan *plan)
 {

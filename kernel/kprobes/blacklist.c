@@ -17,13 +17,12 @@
 #include "internal.h"
 
 /*
- * Ranges of addresses, each of one symbol. An entry is no pointer, so there is
- * nothing that a reader could find freed. Changed under kprobe_mutex, or at
- * boot; read under RCU.
+ * Ranges of addresses, each of one symbol. Entries are plain values, so a reader cannot
+ * come across freed memory. Changed under kprobe_mutex, or at boot; read under RCU.
  */
 static struct maple_tree blacklist = MTREE_INIT(blacklist, MT_FLAGS_USE_RCU);
 
-/* Neighbours get different values, or the tree would make one range of them. */
+/* The tree joins adjacent ranges of the same value, so each range has its own. */
 static void *next_entry(void)
 {
 	static unsigned long serial;
@@ -37,9 +36,9 @@ static int blacklist_range(unsigned long start, unsigned long end)
 }
 
 /*
- * Adds the symbol that covers @addr, as far as it is between @start and @limit.
- * Returns its end; or @limit where no symbol covers @addr, with all up to there
- * added: text without a name is not any safer to probe.
+ * Adds the symbol that covers @addr, as far as it is between @start and @limit, and
+ * returns its end. If no symbol covers @addr, adds all from there up to @limit, and
+ * returns that: text without a name is not any safer to probe.
  */
 static unsigned long add_symbol(unsigned long addr, unsigned long start,
 				unsigned long limit, int *err)
@@ -72,7 +71,10 @@ int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
 	return err;
 }
 
-/* An address in the section may be that of a descriptor, or of nothing at all. */
+/*
+ * Adds what NOKPROBE_SYMBOL() has recorded. An entry may be the address of a function
+ * descriptor, or not be an address of text at all.
+ */
 static int add_recorded(const unsigned long *from, const unsigned long *to)
 {
 	int err = 0;
@@ -99,6 +101,15 @@ int __init __weak arch_populate_kprobe_blacklist(void)
 	return 0;
 }
 
+/**
+ * kprobe_blacklisted() - is an address on the blacklist itself?
+ * @addr: any address
+ *
+ * Unlike within_kprobe_blacklist() this does not look at the name of the function.
+ *
+ * Context: any in which RCU is watching.
+ * Return: true if so.
+ */
 bool kprobe_blacklisted(unsigned long addr)
 {
 	return arch_within_kprobe_blacklist(addr) || mtree_load(&blacklist, addr);
@@ -144,7 +155,7 @@ bool within_kprobe_blacklist(unsigned long addr)
 	return kprobe_blacklisted(addr) || parent_listed(addr);
 }
 
-/* What has no symbol would be shown by its address. */
+/* Without a symbol %ps prints the address, which not everybody may see. */
 static void show_name(struct seq_file *m, unsigned long addr, bool show_address)
 {
 	if (show_address || kallsyms_lookup_size_offset(addr, NULL, NULL))
@@ -153,7 +164,14 @@ static void show_name(struct seq_file *m, unsigned long addr, bool show_address)
 		seq_puts(m, "0x0\n");
 }
 
-/* Shows the blacklist, for debugfs. Context: kprobe_mutex is held. */
+/**
+ * kprobe_blacklist_show() - show the blacklist, for debugfs
+ * @m: where to
+ * @show_addresses: whether the reader may see addresses
+ *
+ * Context: kprobe_mutex is held.
+ * Return: 0.
+ */
 int kprobe_blacklist_show(struct seq_file *m, bool show_addresses)
 {
 	MA_STATE(mas, &blacklist, 0, 0);
@@ -172,7 +190,11 @@ int kprobe_blacklist_show(struct seq_file *m, bool show_addresses)
 	return 0;
 }
 
-/* Fills the blacklist, once, at boot. */
+/**
+ * kprobe_blacklist_init() - fill the blacklist with what is in the kernel itself
+ *
+ * Context: once, at boot.
+ */
 void __init kprobe_blacklist_init(void)
 {
 	int err;
@@ -199,7 +221,12 @@ static void add_area(void *start, unsigned int size, struct module *mod)
 		pr_err("no memory for the blacklist of module %s\n", mod->name);
 }
 
-/* A module arrived. Context: kprobe_mutex is held. */
+/**
+ * kprobe_blacklist_add_module() - add what must not be probed in a module
+ * @mod: the module, which is coming
+ *
+ * Context: kprobe_mutex is held; may sleep.
+ */
 void kprobe_blacklist_add_module(struct module *mod)
 {
 	if (add_recorded(mod->kprobe_blacklist,
@@ -209,7 +236,12 @@ void kprobe_blacklist_add_module(struct module *mod)
 	add_area(mod->noinstr_text_start, mod->noinstr_text_size, mod);
 }
 
-/* A module leaves, and every range in its text. Context: kprobe_mutex is held. */
+/**
+ * kprobe_blacklist_remove_module() - remove all ranges in a module's text
+ * @mod: the module, which is going
+ *
+ * Context: kprobe_mutex is held; may sleep.
+ */
 void kprobe_blacklist_remove_module(struct module *mod)
 {
 	for_each_mod_mem_type(type) {

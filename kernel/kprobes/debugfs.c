@@ -47,7 +47,7 @@ static void show_probe(struct seq_file *m, struct kprobe *p, struct kprobe *site
 	symbol = kallsyms_lookup((unsigned long)p->addr, NULL, &offset, &module, name);
 	if (symbol)
 		seq_printf(m, "%s+0x%lx  %s ", symbol, offset, module ?: " ");
-	else	/* freed text has no name */
+	else	/* of text that was freed */
 		seq_printf(m, "0x%lx ", addr);
 	show_tags(m, p, site);
 }
@@ -86,7 +86,7 @@ static const struct seq_operations list_sops = {
 };
 DEFINE_SEQ_ATTRIBUTE(list);
 
-/* Nobody knows what there was, or what is there now, once the text is gone. */
+/* When the text is gone, the address may be of another symbol by now. */
 static void show_symbol(struct seq_file *m, struct kprobe_site *site)
 {
 	unsigned long addr = (unsigned long)site->kp.addr, offset;

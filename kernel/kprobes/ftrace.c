@@ -2,8 +2,6 @@
 /*
  * Sites at function entries that ftrace hooks.
  */
-#define pr_fmt(fmt) "kprobes: " fmt
-
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
 
@@ -16,14 +14,14 @@
 bool kprobe_ftrace_disabled __read_mostly;
 
 /*
- * A site with a post handler is exclusive: others that redirect the function,
- * livepatch first of all, are kept off it, and it off theirs.
+ * A site with a post handler is exclusive: it does not share its function with others
+ * that redirect it, above all livepatch. Whoever comes second is refused.
  *
- * Which ops calls back is decided once, when a site is armed. With two in turn,
- * a hit that finds both hooked would be seen twice or not at all when that
- * changes between the callbacks. So a shared site that becomes exclusive has the
- * function claimed by an ops that does nothing else; one that was exclusive from
- * the start remains so until it is disarmed.
+ * Which ops calls back for a site is decided when the site is armed, and not changed
+ * until it is disarmed. To move it from one ops to another, both would be hooked for a
+ * while, and a hit could be seen twice, or not at all. So when a shared site becomes
+ * exclusive, a third ops, which does nothing, claims the function; and a site that was
+ * exclusive from the start remains so.
  */
 static struct ftrace_ops shared_ops __read_mostly = {
 	.func	= kprobe_ftrace_handler,
@@ -35,19 +33,20 @@ static struct ftrace_ops exclusive_ops __read_mostly = {
 	.flags	= FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY,
 };
 
-static void claimed(unsigned long ip, unsigned long parent_ip,
-		    struct ftrace_ops *ops, struct ftrace_regs *fregs)
+/* Does nothing: to be registered is what claim_ops is for. */
+static void claim_handler(unsigned long ip, unsigned long parent_ip,
+			  struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 }
 
-NOKPROBE_SYMBOL(claimed);
+NOKPROBE_SYMBOL(claim_handler);
 
 static struct ftrace_ops claim_ops __read_mostly = {
-	.func	= claimed,
+	.func	= claim_handler,
 	.flags	= FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY,
 };
 
-/* An ops without addresses would hook every function, so it is unregistered. */
+/* An ops with an empty filter hooks every function, so it is unregistered at 0. */
 static unsigned int nr_shared, nr_exclusive, nr_claimed;
 
 static unsigned int *nr_sites(struct ftrace_ops *ops)
@@ -57,7 +56,8 @@ static unsigned int *nr_sites(struct ftrace_ops *ops)
 	return ops == &exclusive_ops ? &nr_exclusive : &nr_shared;
 }
 
-static int hook(struct ftrace_ops *ops, unsigned long *ips, unsigned int nr)
+/* Adds functions to an ops; returns ftrace's error, with nothing changed. */
+static int ops_add(struct ftrace_ops *ops, unsigned long *ips, unsigned int nr)
 {
 	int err = ftrace_set_filter_ips(ops, ips, nr, 0, 0);
 
@@ -74,7 +74,8 @@ static int hook(struct ftrace_ops *ops, unsigned long *ips, unsigned int nr)
 	return 0;
 }
 
-static void unhook(struct ftrace_ops *ops, unsigned long *ips, unsigned int nr)
+/* Removes functions from an ops, which cannot fail unless ftrace has shut itself down. */
+static void ops_remove(struct ftrace_ops *ops, unsigned long *ips, unsigned int nr)
 {
 	int err = 0;
 
@@ -90,28 +91,30 @@ static void unhook(struct ftrace_ops *ops, unsigned long *ips, unsigned int nr)
 }
 
 /*
- * Sites that an ops is to get, or to lose, all in one go: until that is done they
- * count as what they are to be, which nobody sees but who holds kprobe_mutex. If
- * they cannot be hooked, @err is why.
+ * Sites that are to be added to an ops, or removed from it, all in one go. Until that is
+ * done their state is ahead of what ftrace knows, and kprobe_mutex must not be released.
+ * If they cannot be added, err is why.
  */
 #define MAX_PENDING	256
 
 static struct {
 	struct ftrace_ops	*ops;
-	bool			hook;
+	bool			add;
 	unsigned int		nr;
 	int			err;
 	struct kprobe_site	*sites[MAX_PENDING];
 	unsigned long		ips[MAX_PENDING];
 } pending;
 
-static void give_up(struct kprobe_site *site)
+/* A site that was pending could not be added. */
+static void set_unhooked(struct kprobe_site *site)
 {
 	site->ops = NULL;
 	kprobe_site_set_state(site, SITE_IDLE);
 }
 
-static void settle(void)
+/* Tells ftrace of all that is pending. */
+static void settle_pending(void)
 {
 	unsigned int i, nr = pending.nr;
 	int err = 0;
@@ -119,68 +122,70 @@ static void settle(void)
 	pending.nr = 0;
 	if (!nr)
 		return;
-	if (pending.hook)
-		err = hook(pending.ops, pending.ips, nr);
+	if (pending.add)
+		err = ops_add(pending.ops, pending.ips, nr);
 	else
-		unhook(pending.ops, pending.ips, nr);
+		ops_remove(pending.ops, pending.ips, nr);
 	if (!err)
 		return;
 	for (i = 0; i < nr; i++)
-		give_up(pending.sites[i]);
+		set_unhooked(pending.sites[i]);
 	pending.err = err;
 }
 
-static void postpone(struct kprobe_site *site, bool hook)
+/* Adds a site to its ops, or removes it, when that is told ftrace for many of them. */
+static void postpone(struct kprobe_site *site, bool add)
 {
-	if (pending.nr == MAX_PENDING || pending.ops != site->ops || pending.hook != hook)
-		settle();
+	if (pending.nr == MAX_PENDING || pending.ops != site->ops || pending.add != add)
+		settle_pending();
 	pending.ops = site->ops;
-	pending.hook = hook;
+	pending.add = add;
 	pending.sites[pending.nr] = site;
 	pending.ips[pending.nr++] = site->ftrace_ip;
 }
 
 /**
- * kprobe_ftrace_settle() - let ftrace know of all that was postponed
+ * kprobe_ftrace_settle() - tell ftrace of all that was postponed
  *
- * Context: kprobe_mutex is held, since the first of the changes.
- * Return: 0; or an error of ftrace's, and some of the sites are not armed that
- * kprobe_ftrace_arm() has said it of.
+ * Context: kprobe_mutex is held, and has been since the first of the changes.
+ * Return: 0; or an error of ftrace's: some sites that kprobe_ftrace_arm() has
+ * reported as armed are not.
  */
 int kprobe_ftrace_settle(void)
 {
 	int err;
 
 	lockdep_assert_held(&kprobe_mutex);
-	settle();
+	settle_pending();
 	err = pending.err;
 	pending.err = 0;
 	return err;
 }
 
+/* Makes a shared site exclusive, or shared again. */
 static int claim(struct kprobe_site *site, bool exclusive)
 {
 	int err;
 
-	settle();
+	settle_pending();
 	if (exclusive) {
-		err = hook(&claim_ops, &site->ftrace_ip, 1);
+		err = ops_add(&claim_ops, &site->ftrace_ip, 1);
 		if (err)
 			return err;
 	} else {
-		unhook(&claim_ops, &site->ftrace_ip, 1);
+		ops_remove(&claim_ops, &site->ftrace_ip, 1);
 	}
 	site->claimed = exclusive;
 	return 0;
 }
 
-/* Others may be in the way of this one. */
+/* Not postponed: unlike a shared site this one can be refused, because of others. */
 static int hook_exclusively(struct kprobe_site *site)
 {
 	int err;
 
-	settle();
-	err = hook(&exclusive_ops, &site->ftrace_ip, 1);
+	settle_pending();
+	err = ops_add(&exclusive_ops, &site->ftrace_ip, 1);
 	if (!err)
 		site->ops = &exclusive_ops;
 	return err;
@@ -200,7 +205,7 @@ int kprobe_ftrace_arm(struct kprobe_site *site)
 	lockdep_assert_held(&kprobe_mutex);
 	if (site->ops == &exclusive_ops || (site->ops && site->claimed == exclusive))
 		return 0;
-	/* With ftrace gone, more than is asked for will do as well. */
+	/* ftrace cannot change anything now; to be claimed without need does no harm. */
 	if (kprobe_ftrace_disabled)
 		return site->ops && !exclusive ? 0 : -ENODEV;
 	if (site->ops)

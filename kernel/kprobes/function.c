@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The function that was probed last. To find a symbol in a module is to look at
- * all of the module's, and what is patched in a function stands in tables that
- * are in the order of something else: so all of it is found once, for as many
- * probes in the same function as come one after the other.
+ * The function that was probed last. To find a symbol of a module, all its symbols are
+ * looked at; and the tables of what is patched in a function are not sorted by its
+ * address. So all of this is found once, and kept for the probes in the same function
+ * that come next.
  */
 #include <linux/cleanup.h>
 #include <linux/jump_label.h>
@@ -17,36 +17,41 @@
 
 #include "internal.h"
 
-/* Guarded by kprobe_mutex; covers nothing when there is none. */
-static struct kprobe_function last;
+/* Protected by kprobe_mutex. While nothing is kept it is zeroed, and covers no address. */
+static struct kprobe_function last_function;
 
 /**
- * kprobe_function_forget() - text has come or gone
+ * kprobe_function_forget() - keep nothing of the last function
+ *
+ * Called when text comes or goes, and what is kept may not be true any more.
  *
  * Context: kprobe_mutex is held.
  */
 void kprobe_function_forget(void)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	kvfree(last.bytes);
-	memset(&last, 0, sizeof(last));
+	kvfree(last_function.bytes);
+	memset(&last_function, 0, sizeof(last_function));
 }
 
-/* What sanitized code calls for its memory accesses, and so the way to a handler does. */
+/*
+ * What sanitizers make code call for its memory accesses: other code that runs at a hit,
+ * such as exception entry, may call it too.
+ */
 static bool is_sanitizer(const char *name)
 {
 	return str_has_prefix(name, "__asan_") || str_has_prefix(name, "__tsan_") ||
 	       str_has_prefix(name, "__kasan_check_") || !strcmp(name, "kasan_check_range");
 }
 
-/* What the compiler leaves free before each function. */
+/* How many bytes of padding the compiler leaves before each function */
 #ifdef CONFIG_FUNCTION_PADDING_BYTES
 #define PADDING	CONFIG_FUNCTION_PADDING_BYTES
 #else
 #define PADDING	0
 #endif
 
-/* Where a section begins, its symbol is found, and not that of the padding there. */
+/* At the beginning of a section kallsyms finds that symbol, not the padding's own. */
 static bool is_hidden_padding(const struct kprobe_function *f)
 {
 	static char name[sizeof("__pfx_") + KSYM_NAME_LEN] = "__pfx_";
@@ -58,11 +63,11 @@ static bool is_hidden_padding(const struct kprobe_function *f)
 }
 
 /*
- * The type hash before a function, and the padding around it, are data to the
- * control flow integrity checks that read them. The trampoline of a static call
- * is all patched, and in no table of what is.
+ * Why no probe may be anywhere in a function, or NULL. The type hash before a function,
+ * and the padding around it, are read as data by checks of control flow integrity. The
+ * trampoline of a static call is patched, though no table says so.
  */
-static const char *not_to_be_probed(const struct kprobe_function *f)
+static const char *objection_to_all_of(const struct kprobe_function *f)
 {
 	const char *name = f->name;
 
@@ -95,53 +100,53 @@ struct kprobe_function *kprobe_function_at(unsigned long addr)
 	unsigned long size, offset;
 
 	lockdep_assert_held(&kprobe_mutex);
-	if (kprobe_function_covers(&last, addr))
-		return &last;
+	if (kprobe_function_covers(&last_function, addr))
+		return &last_function;
 	kprobe_function_forget();
 	if (!is_text(addr) ||
-	    !kallsyms_lookup(addr, &size, &offset, &last.module, last.name))
+	    !kallsyms_lookup(addr, &size, &offset, &last_function.module, last_function.name))
 		return NULL;
-	last.start = addr - offset;
-	last.end = last.start + size;
-	last.decoded = last.start;
-	last.why = not_to_be_probed(&last);
-	return &last;
+	last_function.start = addr - offset;
+	last_function.end = last_function.start + size;
+	last_function.decoded = last_function.start;
+	last_function.why = objection_to_all_of(&last_function);
+	return &last_function;
 }
 
 #ifdef CONFIG_JUMP_LABEL
-/* Where its size is not always the same, a label is one instruction. */
+/* Architectures that do not say how long a jump label is have one instruction there. */
 #ifdef JUMP_LABEL_NOP_SIZE
 #define LABEL_SIZE	JUMP_LABEL_NOP_SIZE
 #else
 #define LABEL_SIZE	1
 #endif
 
-/* Where a label leads counts even if it does not lead there now. */
+/* The target is added whether the label is a jump now or not: it may become one. */
 static void add_label(struct jump_entry *label)
 {
 	unsigned long i;
 
 	for (i = 0; i < LABEL_SIZE; i++)
-		kprobe_byte_set(&last, jump_entry_code(label) + i, KPROBE_BYTE_LABEL);
-	kprobe_byte_set(&last, jump_entry_target(label), KPROBE_BYTE_TARGET);
+		kprobe_byte_set(&last_function, jump_entry_code(label) + i, KPROBE_BYTE_LABEL);
+	kprobe_byte_set(&last_function, jump_entry_target(label), KPROBE_BYTE_TARGET);
 }
 
 static void add_labels_in(struct jump_entry *label, struct jump_entry *end)
 {
-	const unsigned long size = last.end - last.start;
+	const unsigned long size = last_function.end - last_function.start;
 
 	for (; label < end; label++) {
-		if (jump_entry_code(label) - last.start < size ||
-		    jump_entry_target(label) - last.start < size)
+		if (jump_entry_code(label) - last_function.start < size ||
+		    jump_entry_target(label) - last_function.start < size)
 			add_label(label);
 	}
 }
 
-/* Preemption is off, for the module. */
+/* Preemption is off, so that the module stays. */
 static void add_labels(void)
 {
 #ifdef CONFIG_MODULES
-	struct module *mod = __module_text_address(last.start);
+	struct module *mod = __module_text_address(last_function.start);
 
 	if (mod) {
 		add_labels_in(mod->jump_entries, mod->jump_entries + mod->num_jump_entries);

@@ -2,8 +2,8 @@
 /*
  * Everything of the core that runs at a hit.
  *
- * Nothing here may be probed or traced, or call what may be, before the mark is
- * entered: the recursion guard is that mark. The file is built without ftrace,
+ * Before the mark is entered, which is the guard against recursion, nothing here may be
+ * probed or traced, or call anything that may be. So the file is built without tracing,
  * and without sanitizers, whose checks are calls.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
@@ -35,7 +35,7 @@ struct kprobe *get_kprobe(void *addr)
 
 NOKPROBE_SYMBOL(get_kprobe);
 
-/* Inside a mark: the probes are looked at. */
+/* Called inside of a mark, because it looks at the users' probes. */
 static void count_misses(struct kprobe_site *site)
 {
 	struct kprobe *p;
@@ -49,11 +49,12 @@ static void count_misses(struct kprobe_site *site)
 NOKPROBE_SYMBOL(count_misses);
 
 /**
- * kprobes_inc_nmissed_count() - count a hit that nobody could be told of
+ * kprobes_inc_nmissed_count() - count a hit that no handler was told of
  * @p: the site
  *
- * What is missed because its level's mark was entered is inside of that mark.
- * An architecture with a guard of its own may find out when no handler runs.
+ * If the mark of this level is entered already, that is why the hit was missed. An
+ * architecture with a guard of its own may miss hits while no handler runs; then the
+ * mark is entered here.
  *
  * Context: any, NMI included, preemption off.
  */
@@ -71,14 +72,15 @@ void kprobes_inc_nmissed_count(struct kprobe *p)
 NOKPROBE_SYMBOL(kprobes_inc_nmissed_count);
 
 /**
- * kprobe_run_many() - run pre handlers as the list of probes has them
+ * kprobe_run_many() - run the pre handlers of all probes of a site
  * @p: the site
  * @regs: what the handlers get
  *
  * The list is walked without RCU's checks, which can be probed.
  *
  * Context: any, NMI included, preemption off; the level's mark was entered.
- * Return: whether one of them has said where to go on.
+ * Return: 1 when a handler has set where to go on, and those after it were left out;
+ * else 0.
  */
 int kprobe_run_many(struct kprobe *p, struct pt_regs *regs)
 {
@@ -98,10 +100,10 @@ int kprobe_run_many(struct kprobe *p, struct pt_regs *regs)
 NOKPROBE_SYMBOL(kprobe_run_many);
 
 /**
- * kprobe_run_many_post() - run post handlers as the list of probes has them
+ * kprobe_run_many_post() - run the post handlers of all probes of a site
  * @p: the site
  * @regs: what the handlers get
- * @flags: nothing
+ * @flags: not used; there because this can be a post_handler itself
  *
  * Context: any, NMI included, preemption off; the level's mark was entered.
  */
@@ -120,7 +122,7 @@ void kprobe_run_many_post(struct kprobe *p, struct pt_regs *regs, unsigned long 
 
 NOKPROBE_SYMBOL(kprobe_run_many_post);
 
-/* See kprobe_hit_site(): for the hits of interrupts. */
+/* The rest of kprobe_hit_site(), out of line, for all levels but the task's. */
 enum kprobe_hit kprobe_hit_above_task(unsigned long level, struct kprobe *p,
 				      struct pt_regs *regs, kprobe_carry_out_fn carry_out)
 {
@@ -145,8 +147,8 @@ NOKPROBE_SYMBOL(kprobe_reschedule);
  * @p: the site
  * @regs: registers as the instruction left them
  *
- * Not for a hit that was missed. Should a handler be running at this level
- * after all, the post handlers are left out: their hit was missed as well.
+ * Not for a hit that was missed. If a handler is running at this level, the post
+ * handlers are left out.
  *
  * Context: any, NMI included, preemption off.
  */
@@ -162,7 +164,7 @@ void kprobe_hit_post(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_hit_post);
 
-/* A fault of the fault handler's own is not its to deal with. */
+/* Notes that a fault handler runs, because its own faults are not shown to it. */
 static bool run_fault(struct kprobe_mark *mark, struct kprobe *p,
 		      struct pt_regs *regs, int trapnr)
 {
@@ -183,13 +185,12 @@ NOKPROBE_SYMBOL(run_fault);
 /**
  * kprobe_hit_fault() - the probed instruction faulted while it was carried out
  * @p: the site
- * @regs: registers as before the instruction, but in the copy that faulted: left
- *	at the probed address, or where a handler says
+ * @regs: registers as before the instruction, the instruction pointer at the copy that
+ *	faulted. That is set to the probed address, or by a handler to where it wants
  * @trapnr: the architecture's number or code for the fault
  *
  * Context: any, NMI included, preemption off.
- * Return: true when a fault handler has dealt with it, and changed @regs to its
- * liking.
+ * Return: true when a fault handler has dealt with it.
  */
 bool kprobe_hit_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
 {
@@ -210,7 +211,7 @@ bool kprobe_hit_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
 			break;
 	}
 	kprobe_leave(&frame);
-	/* To be tried again: by the breakpoint it would be another hit. */
+	/* Tried again, in the copy: at the probed address it would be another hit. */
 	if (done && instruction_pointer(regs) == (unsigned long)p->addr)
 		instruction_pointer_set(regs, copy);
 	return done;
@@ -228,7 +229,7 @@ static struct kprobe_mark *mark_in_use(void)
 
 NOKPROBE_SYMBOL(mark_in_use);
 
-/* Whatever a handler calls faults for the handler. */
+/* A fault of the handler that is running at this level, or of what it calls. */
 static bool handler_fault(struct pt_regs *regs, int trapnr)
 {
 	struct kprobe_mark *mark = mark_in_use();
@@ -238,7 +239,14 @@ static bool handler_fault(struct pt_regs *regs, int trapnr)
 
 NOKPROBE_SYMBOL(handler_fault);
 
-/* See kprobe_page_fault(). */
+/**
+ * kprobe_fault() - the rest of kprobe_page_fault()
+ * @regs: registers at a fault of the kernel
+ * @trap: the architecture's number or code for it
+ *
+ * Context: any.
+ * Return: true when the fault was dealt with and nothing is left to do.
+ */
 bool kprobe_fault(struct pt_regs *regs, unsigned int trap)
 {
 	unsigned long at = instruction_pointer(regs), moved;
@@ -250,7 +258,7 @@ bool kprobe_fault(struct pt_regs *regs, unsigned int trap)
 	moved = instruction_pointer(regs);
 	if (!done) {
 		done = handler_fault(regs, trap);
-		/* What a missed hit carries out is tried again in its copy. */
+		/* Tried again; if it was in the copy of a missed hit, then in there. */
 		if (done && instruction_pointer(regs) == moved)
 			instruction_pointer_set(regs, at);
 	}
@@ -261,7 +269,7 @@ bool kprobe_fault(struct pt_regs *regs, unsigned int trap)
 NOKPROBE_SYMBOL(kprobe_fault);
 
 /**
- * kprobe_explain_oops() - say so if a fault that nobody dealt with is a probe's
+ * kprobe_explain_oops() - name the probe, if there is one, that an oops is of
  * @regs: registers at the fault
  *
  * Context: any, on the way to an oops.
@@ -285,14 +293,22 @@ void kprobe_explain_oops(struct pt_regs *regs)
 NOKPROBE_SYMBOL(kprobe_explain_oops);
 
 #if !ARCH_KPROBE_STATELESS
+/* Nothing is carried out inside of the mark: the architecture does that afterwards. */
 static __always_inline __kprobes bool carry_out_later(struct kprobe *p, struct pt_regs *regs)
 {
 	return false;
 }
 
-/*
- * The pre_handler and post_handler of every site, for architectures that call
- * these with current_kprobe set and a recursion guard of their own.
+/**
+ * kprobe_site_pre() - the pre_handler of every site's own kprobe
+ * @kp: the site
+ * @regs: registers at the hit
+ *
+ * For architectures that call it with current_kprobe set, and have a recursion guard
+ * of their own.
+ *
+ * Context: any, NMI included, preemption off.
+ * Return: 1 when a handler has set where to go on, else 0.
  */
 int kprobe_site_pre(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -301,6 +317,14 @@ int kprobe_site_pre(struct kprobe *kp, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_site_pre);
 
+/**
+ * kprobe_site_post() - the post_handler of every site's own kprobe
+ * @kp: the site
+ * @regs: registers as the instruction left them
+ * @flags: not used
+ *
+ * Context: as kprobe_site_pre().
+ */
 void kprobe_site_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	kprobe_hit_post(kp, regs);
@@ -308,6 +332,7 @@ void kprobe_site_post(struct kprobe *kp, struct pt_regs *regs, unsigned long fla
 
 NOKPROBE_SYMBOL(kprobe_site_post);
 #else
+/* See linux/kprobes_arch.h. */
 struct kprobe *kprobe_running(void)
 {
 	struct kprobe_mark *marks = raw_cpu_ptr(kprobe_marks);
@@ -322,7 +347,10 @@ struct kprobe *kprobe_running(void)
 NOKPROBE_SYMBOL(kprobe_running);
 #endif
 
-/* Stands for "no probe" where one is said to be running. */
+/*
+ * What kprobe_running() returns while nobody's handler runs, but hits are to be missed.
+ * The address is that of some text, for whoever prints it.
+ */
 static struct kprobe kprobe_busy = {
 	.addr = (kprobe_opcode_t *)get_kprobe,
 };
@@ -336,11 +364,11 @@ struct kprobe_busy_state {
 static DEFINE_PER_CPU(struct kprobe_busy_state, kprobe_busy_state);
 
 /**
- * kprobe_busy_begin() - let hits from here on be misses
+ * kprobe_busy_begin() - have the caller's hits be missed
  *
- * For code that runs handlers of its own and must not be interrupted by
- * probes in what it calls. Only the caller's context level is occupied: probes
- * in an interrupt on top still run. Turns preemption off. Nests.
+ * For code that must not run into handlers of probes in what it calls. Only the
+ * caller's context level is occupied: probes in an interrupt on top still run.
+ * Disables preemption. Calls can be nested.
  *
  * Context: any.
  */
@@ -382,9 +410,10 @@ void kprobe_busy_end(void)
 NOKPROBE_SYMBOL(kprobe_busy_end);
 
 /**
- * kprobe_task_dies() - the current task will not go on from where it was
+ * kprobe_task_dies() - the current task does not return to where it was
  *
- * Should that have been in a handler, nobody else would end what its mark says.
+ * If an oops kills it in a handler, the mark that was entered for the handler is left
+ * here; else hits at this level would be missed for ever.
  *
  * Context: the task's own; if it was in a handler, preemption is still off.
  */
@@ -405,9 +434,15 @@ void kprobe_task_dies(void)
 NOKPROBE_SYMBOL(kprobe_task_dies);
 
 #ifdef CONFIG_OPTPROBES
-/*
- * Detours of architectures that call this run on a breakpoint's terms, but
- * cannot go anywhere else: what the handlers return has no effect.
+/**
+ * opt_pre_handler() - a jump in the text was taken: run all pre handlers
+ * @p: the site
+ * @regs: the registers
+ *
+ * For architectures without ARCH_OPTPROBE_COMPLETE. Their detours cannot go on anywhere
+ * else, so what the handlers return has no effect.
+ *
+ * Context: any, NMI included, preemption off.
  */
 void opt_pre_handler(struct kprobe *p, struct pt_regs *regs)
 {

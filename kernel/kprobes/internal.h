@@ -27,13 +27,23 @@
  */
 
 /*
- * Of many probes, so many are dealt with before others who wait for kprobe_mutex
- * get their turn: where each is looked at, and where all of them are patched.
+ * How many probes are dealt with before kprobe_mutex is released for others: 64 where
+ * each probe takes its time (it is looked up, decoded, freed), 1024 where it does not,
+ * and their text is patched at once. linux/kprobes_arch.h has KPROBE_TEXT_BATCH, for
+ * the text lock inside of that.
  */
 #define KPROBE_BATCH		64
 #define KPROBE_PATCH_BATCH	1024
 
-/* Where to stop who begins at @i of @num. Not with the mutex held. */
+/**
+ * kprobe_chunk_end() - let others run before the next probes of an array
+ * @i: the first of the probes to come
+ * @num: how many probes there are in all
+ * @batch: the most to be dealt with now
+ *
+ * Context: may sleep; kprobe_mutex is not held.
+ * Return: where to stop.
+ */
 static inline int kprobe_chunk_end(int i, int num, int batch)
 {
 	cond_resched();
@@ -46,8 +56,8 @@ static inline int kprobe_chunk_end(int i, int num, int batch)
  * @disarm:	sites whose text loses it, by kp.list
  * @left:	sites that have lost their last probe, by leaving
  *
- * Patching text means interrupting every CPU, or stopping them all: once for
- * everything that one call of a user's asks for.
+ * To patch text, every CPU is interrupted, or stopped. With a plan that happens once
+ * for all the sites of one call, not for each.
  */
 struct kprobe_plan {
 	struct list_head	arm;
@@ -72,14 +82,14 @@ kprobe_opcode_t *kprobe_find_entry(struct kprobe *p);
 bool kprobe_remove(struct kprobe *p, struct kprobe_plan *plan);
 bool kprobe_cannot_wait(void);
 
-/* Whether handlers run at a hit; by a breakpoint, a jump or ftrace. */
+/* Whether hits run handlers, be it by a breakpoint, by a jump or by ftrace. */
 static inline bool kprobe_site_armed(const struct kprobe_site *site)
 {
 	return site->state == SITE_ARMED || site->state == SITE_OPTIMIZING ||
 	       site->state == SITE_OPTIMIZED;
 }
 
-/* hit.c: the handlers of every site, whoever calls them */
+/* hit.c: the pre_handler and post_handler of every site's own kprobe */
 #if ARCH_KPROBE_STATELESS
 #define kprobe_site_pre		kprobe_run_many
 #define kprobe_site_post	kprobe_run_many_post
@@ -120,7 +130,7 @@ void kprobe_text_unlock(void);
 int kprobe_prepare(struct kprobe_site *site);
 int kprobe_plan_armed(struct kprobe_site *site, bool armed, struct kprobe_plan *plan);
 int kprobe_plan_apply(struct kprobe_plan *plan);
-void kprobe_disarm_ftrace(struct kprobe_site *site);
+void kprobe_disarm_entry(struct kprobe_site *site);
 
 /* optimize.c */
 #ifdef CONFIG_OPTPROBES
@@ -243,7 +253,10 @@ static inline int kprobe_module_init(void)
 }
 #endif
 
-/* kretprobe.c, and kretprobe_list.c and _holder.c, or kretprobe_rethook.c */
+/*
+ * kretprobe.c; and kretprobe_list.c with kretprobe_holder.c, or kretprobe_rethook.c.
+ * A pool is what the instances of a return probe come from.
+ */
 #ifdef CONFIG_KRETPROBES
 void kretprobe_blacklist_init(void);
 int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs);

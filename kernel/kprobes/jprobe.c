@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Jprobes: a function of the user's is called with the arguments of the probed
- * one, from the pre handler of a probe on its entry. When it is over, everything
- * is as if it had not been called; and it is over when it returns, or when it
- * calls jprobe_return(), from however deep.
+ * Jprobes: a function of the user's is called with the arguments of the probed one,
+ * from the pre handler of a probe on the entry of that. It ends by returning, or by
+ * jprobe_return(), from however deep; then registers and stack are as if it had not
+ * been called.
  */
-#define pr_fmt(fmt) "kprobes: " fmt
-
 #include <linux/cleanup.h>
 #include <linux/export.h>
 #include <linux/ftrace.h>
@@ -21,13 +19,13 @@
 #include "internal.h"
 #include "kretprobe.h"
 
-/* So much is taken along of what a function has on the stack, at most. */
+/* The most that is copied of the arguments that are on the stack, in bytes */
 #define JPROBE_ARGS_SIZE	256
 
 /*
- * What arch_jprobe_return() goes back to, for the function that runs on this CPU
- * at each context level; 0 for none. There is at most one, because it runs
- * inside a pre handler.
+ * What arch_jprobe_return() goes back to, for the jprobe's function that runs on this
+ * CPU at each context level; 0 for none. There is at most one at a level, because it
+ * runs inside of a pre handler.
  */
 static DEFINE_PER_CPU(unsigned long, jprobe_frames[KPROBE_LEVELS]);
 
@@ -36,7 +34,7 @@ static size_t args_size(unsigned long args, unsigned long end)
 	return args < end ? round_down(min(end - args, JPROBE_ARGS_SIZE), 16) : 0;
 }
 
-/* What else follows returns: the calls that jprobe_return() left will not do so. */
+/* Rethook follows calls, too. Those that jprobe_return() has left will not return. */
 #ifdef CONFIG_RETHOOK
 static struct llist_node *first_rethook(void)
 {
@@ -65,7 +63,17 @@ static void drop_rethooks(struct llist_node *last)
 
 NOKPROBE_SYMBOL(drop_rethooks);
 
-/* The pre handler of every jprobe. */
+/**
+ * jprobe_entry() - the pre handler of every jprobe
+ * @p: the jprobe's kprobe
+ * @regs: registers at the entry of the probed function
+ *
+ * Calls that the user's function has made and not returned from are given up: by the
+ * graph tracer, which pauses, by return probes, rethook, and KASAN.
+ *
+ * Context: a pre handler.
+ * Return: 0.
+ */
 int jprobe_entry(struct kprobe *p, struct pt_regs *regs)
 {
 	struct jprobe *jp = container_of(p, struct jprobe, kp);
@@ -108,7 +116,7 @@ void jprobe_return(void)
 EXPORT_SYMBOL_GPL(jprobe_return);
 NOKPROBE_SYMBOL(jprobe_return);
 
-/* Nothing of a jprobe that is registered is changed. */
+/* Checked before registration sets a handler, as @jp may be registered already. */
 static int check_jprobe(struct jprobe *jp)
 {
 	kprobe_opcode_t *addr;
@@ -120,7 +128,7 @@ static int check_jprobe(struct jprobe *jp)
 	return kprobe_refused(&jp->kp, PTR_ERR_OR_ZERO(addr));
 }
 
-/* The kprobe is what a jprobe begins with. */
+/* An array of jprobes serves as one of kprobes, because each begins with its kprobe. */
 static struct kprobe **kprobes_of(struct jprobe **jps)
 {
 	BUILD_BUG_ON(offsetof(struct jprobe, kp));
@@ -129,7 +137,7 @@ static struct kprobe **kprobes_of(struct jprobe **jps)
 
 /**
  * register_jprobe() - have a function called with a probed function's arguments
- * @jp: what to probe and what to call; stays the core's until it is unregistered
+ * @jp: what to probe and what to call; belongs to the core until it is unregistered
  *
  * Context: may sleep.
  * Return: 0, or with nothing changed: -EINVAL when the address is no function
@@ -181,6 +189,8 @@ EXPORT_SYMBOL_GPL(register_jprobes);
  * @jp: the jprobe
  *
  * See unregister_jprobes().
+ *
+ * Context: may sleep; not from such a function.
  */
 void unregister_jprobe(struct jprobe *jp)
 {

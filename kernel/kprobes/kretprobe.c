@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Return probes: what all ways to follow a call to its return have in common.
+ * Return probes: registering them, whatever follows a call to its return.
  *
  * A return probe is a probe on the function's entry whose pre handler diverts
  * the return. How that is done, and where the calls under way are kept, is in
@@ -17,12 +17,19 @@
 #include "internal.h"
 #include "kretprobe.h"
 
-/* Guards return probes' instances; see internal.h for its place. */
+/*
+ * Protects the instances of all return probes, and the return stacks of tasks; internal.h
+ * has the order of locks.
+ */
 DEFINE_MUTEX(kretprobe_mutex);
 
-/*
- * The addresses are resolved in the way a probe's is, landing pad skipped, so
- * that one compares equal to the other.
+/**
+ * kretprobe_blacklist_init() - resolve the functions that must have no return probe
+ *
+ * The addresses are found in the same way as a probe's, past a landing pad, so that
+ * they can be compared.
+ *
+ * Context: once, at boot.
  */
 void __init kretprobe_blacklist_init(void)
 {
@@ -67,14 +74,14 @@ static int check_kretprobe(struct kretprobe *rp)
 	return 0;
 }
 
-/* What a registration changes in a return probe, as it was. */
+/* What the caller had in those members of a return probe that registration changes. */
 struct before {
 	kprobe_pre_handler_t	pre_handler;
 	kprobe_post_handler_t	post_handler;
 	int			nmissed;
 };
 
-/* The kprobe is what a return probe begins with. */
+/* An array of return probes serves as one of kprobes: each begins with its kprobe. */
 static struct kprobe **kprobes_of(struct kretprobe **rps)
 {
 	BUILD_BUG_ON(offsetof(struct kretprobe, kp));
@@ -105,7 +112,7 @@ static void save_and_clear(struct kretprobe **rps, struct before *before, int nu
 	}
 }
 
-/* Backwards, for one that is there twice. */
+/* Backwards: if one is in the array twice, what was saved first is what it had. */
 static void restore(struct kretprobe **rps, const struct before *before, int num)
 {
 	while (num--) {
@@ -115,8 +122,11 @@ static void restore(struct kretprobe **rps, const struct before *before, int num
 	}
 }
 
-/* The handlers were cleared, so that who has one was here before. */
-static int ready(struct kretprobe *rp)
+/*
+ * Gets one return probe ready for registration. save_and_clear() has removed all
+ * handlers, so one that has a handler again is in the array twice.
+ */
+static int make_ready(struct kretprobe *rp)
 {
 	int err;
 
@@ -130,6 +140,7 @@ static int ready(struct kretprobe *rp)
 	return 0;
 }
 
+/* Gives the pools back, of return probes that are not registered. */
 static void stop_all(struct kretprobe **rps, int num)
 {
 	int i;
@@ -142,7 +153,7 @@ static void stop_all(struct kretprobe **rps, int num)
 		kretprobe_pool_release(rps[i]);
 }
 
-/* All of them, or none. */
+/* Registers all of a chunk, or none. */
 static int register_chunk(struct kretprobe **rps, struct before *before, int num)
 {
 	int i, err;
@@ -153,7 +164,7 @@ static int register_chunk(struct kretprobe **rps, struct before *before, int num
 		return err;
 	save_and_clear(rps, before, num);
 	for (i = 0; i < num && !err; i++)
-		err = ready(rps[i]);
+		err = make_ready(rps[i]);
 	if (err)
 		i--;
 	else
@@ -167,7 +178,7 @@ static int register_chunk(struct kretprobe **rps, struct before *before, int num
 
 /**
  * register_kretprobe() - plant a return probe
- * @rp: what to probe and what to run; stays the core's until it is unregistered
+ * @rp: what to probe and what to run; belongs to the core until it is unregistered
  *
  * The pre_handler of its kprobe is set, and the post_handler is cleared.
  *
@@ -190,8 +201,8 @@ EXPORT_SYMBOL_GPL(register_kretprobe);
  * @rps: the return probes
  * @num: how many; -EINVAL unless positive
  *
- * The text is patched for many of them at once. Others are not kept from
- * registering for longer than that takes.
+ * The text is patched for many of them at once. In between others can register and
+ * unregister. See register_kretprobe().
  *
  * Context: may sleep.
  * Return: 0, -ENOMEM, or the error of the first that failed, with none left
@@ -225,6 +236,8 @@ EXPORT_SYMBOL_GPL(register_kretprobes);
  * @rp: the return probe
  *
  * See unregister_kretprobes().
+ *
+ * Context: may sleep; not from a handler.
  */
 void unregister_kretprobe(struct kretprobe *rp)
 {

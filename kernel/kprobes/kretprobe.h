@@ -9,20 +9,19 @@
 #include <linux/rcupdate.h>
 #include <linux/types.h>
 
-/* Return probes' instances come and go with their probe: outside kprobe_mutex. */
+/* In kretprobe.c: taken before kprobe_mutex. */
 extern struct mutex kretprobe_mutex;
 
 /*
- * A task's return stack is a block of memory, aligned to its size, filled from
- * below by instances of various sizes, the innermost call's last; what is used
- * of it ends at task_struct::kretprobe_top. Only the task itself changes it, or
- * what interrupts the task and is over before the task goes on. So there is
- * nothing to be locked, and instances are given back in the order in which
- * their calls return.
+ * A task's return stack is a block of memory, aligned to its size. It is filled from
+ * below by instances of various sizes, that of the innermost call last; the used part
+ * ends at task_struct::kretprobe_top. Only the task itself changes it, or something that
+ * interrupts the task and ends before the task goes on. So no lock is needed, and
+ * instances are given back in the order in which their calls return.
  */
 #define KRETPROBE_STACK_SIZE	(KRETPROBE_NO_STACK + 1)
 
-/* What a block is used for while it is not, or no more, a task's. */
+/* What the memory of a block is used for while the block does not belong to a task. */
 union kretprobe_stack {
 	union kretprobe_stack	*next;
 	struct rcu_head		rcu;
@@ -32,7 +31,10 @@ union kretprobe_stack {
 #define KRETPROBE_STACK_DATA	512
 
 #ifdef CONFIG_KRETPROBE_RETURN_STACK
-/* Whether both are in the same block, the last byte of which is never used. */
+/*
+ * Are two addresses in the same block? KRETPROBE_NO_STACK is in none of them, and the last
+ * byte of a block is never used, so that a top is in the block even if that is full.
+ */
 static __always_inline bool kretprobe_same_stack(unsigned long a, unsigned long b)
 {
 	return !((a ^ b) & ~(KRETPROBE_STACK_SIZE - 1));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Holders: what the instances of a return probe refer to. One outlives its
- * return probe for as long as tasks are inside the probed function.
+ * Holders: what the instances of a return probe refer to. A holder outlives its return
+ * probe for as long as tasks are inside the probed function.
  *
- * How many are, is a count per CPU, because a call may return on another CPU
- * than it was made on. The parts say nothing by themselves; but when the probe
- * has gone nobody enters any more, so that a sum which comes out as zero was
- * zero.
+ * How many calls are inside is the sum of counts per CPU, of which each can be off,
+ * even negative, because a call may return on another CPU than it was made on. While
+ * calls are made, a sum read CPU by CPU says nothing. But when the return probe was
+ * unregistered no call is added any more, and then a sum of zero is final.
  */
 #include <linux/irq_work.h>
 #include <linux/kprobes.h>
@@ -18,15 +18,17 @@
 #include "internal.h"
 #include "kretprobe.h"
 
-/* For tasks without a return stack, or whose stack is full. */
+/* Instances in the pool for tasks that have no return stack, or a full one */
 #define RESERVE		(2 * num_possible_cpus() + 64)
 
+/* Holders whose return probe was unregistered, to be freed when nobody is inside. */
 static LIST_HEAD(left_holders);
 static DEFINE_MUTEX(left_mutex);
 
 static void reap_holders(struct work_struct *work);
 static DECLARE_WORK(reap_work, reap_holders);
 
+/* Whether instances come from return stacks first; if not, all come from the pool. */
 static bool uses_stacks(struct kretprobe_holder *rph)
 {
 	return rph->size < KRETPROBE_STACK_SIZE;
@@ -55,7 +57,16 @@ static struct kretprobe_holder *alloc_holder(int num, size_t size)
 	return rph;
 }
 
-/* The handler of a return probe that has none. */
+/**
+ * kretprobe_no_handler() - the handler of a return probe that has none
+ * @ri: the call
+ * @regs: registers at its return
+ *
+ * It also takes the place of a handler that must not be called any more.
+ *
+ * Context: any, preemption off.
+ * Return: 0.
+ */
 int kretprobe_no_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	return 0;
@@ -63,7 +74,14 @@ int kretprobe_no_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kretprobe_no_handler);
 
-/* And of one that has gone: what was the last call inside may just have ended. */
+/**
+ * kretprobe_left_handler() - the handler of a return probe that was unregistered
+ * @ri: the call, which may have been the last one inside
+ * @regs: registers at its return
+ *
+ * Context: any, preemption off.
+ * Return: 0.
+ */
 int kretprobe_left_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	kretprobe_reap_holders();
@@ -72,6 +90,13 @@ int kretprobe_left_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kretprobe_left_handler);
 
+/**
+ * kretprobe_pool_create() - make the holder of a return probe
+ * @rp: the return probe, not registered yet
+ *
+ * Context: kretprobe_mutex is held; may sleep.
+ * Return: 0, or -ENOMEM.
+ */
 int kretprobe_pool_create(struct kretprobe *rp)
 {
 	size_t size = ALIGN(struct_size_t(struct kretprobe_instance, data,
@@ -83,7 +108,7 @@ int kretprobe_pool_create(struct kretprobe *rp)
 	rph = alloc_holder(capped ? rp->maxactive : RESERVE, size);
 	if (!rph)
 		return -ENOMEM;
-	/* What is larger than a return stack is never taken from one. */
+	/* Instances of this size do not fit into a return stack, so none is taken from one. */
 	rph->size = capped || rp->data_size > KRETPROBE_STACK_DATA ?
 		    KRETPROBE_STACK_SIZE : size;
 	if (uses_stacks(rph))
@@ -98,16 +123,27 @@ int kretprobe_pool_create(struct kretprobe *rp)
 	return 0;
 }
 
-/*
- * No return is reported after the handlers have been waited for. Until then they
- * can ask whose instance they were given.
+/**
+ * kretprobe_pool_stop() - report no more returns
+ * @rp: the return probe
+ *
+ * Handlers that are running can still use get_kretprobe(), until the caller has waited
+ * for them.
+ *
+ * Context: kretprobe_mutex or kprobe_mutex is held.
  */
 void kretprobe_pool_stop(struct kretprobe *rp)
 {
 	WRITE_ONCE(rp->rph->handler, kretprobe_no_handler);
 }
 
-/* After the handlers have been waited for: nobody takes an instance any more. */
+/**
+ * kretprobe_pool_release() - give the holder of a return probe up
+ * @rp: the return probe. It was stopped, and its handlers have been waited for, so
+ *	nobody takes an instance any more
+ *
+ * Context: kretprobe_mutex is held; may sleep.
+ */
 void kretprobe_pool_release(struct kretprobe *rp)
 {
 	struct kretprobe_holder *rph = rp->rph;
@@ -134,8 +170,9 @@ static bool anybody_inside(struct kretprobe_holder *rph)
 }
 
 /*
- * The first grace period is for calls that ended without seeing that they should
- * have this done, the second for those who unwind a task by its instances.
+ * Frees the holders that nobody is inside of. The first grace period is for calls that
+ * were ending when the handler was replaced, and so do not queue this again; the second
+ * for unwinders that are looking at instances.
  */
 static void reap_holders(struct work_struct *work)
 {
@@ -164,9 +201,11 @@ static void queue_reaping(struct irq_work *work)
 static DEFINE_IRQ_WORK(reap_irq_work, queue_reaping);
 
 /**
- * kretprobe_reap_holders() - a call ended whose return probe has gone
+ * kretprobe_reap_holders() - free holders that nobody is inside of, some time later
  *
- * Context: any, the scheduler's locks held and NMI included.
+ * Called when a call ends whose return probe was unregistered.
+ *
+ * Context: any, with the scheduler's locks held, or in an NMI, too.
  */
 void kretprobe_reap_holders(void)
 {
@@ -175,7 +214,14 @@ void kretprobe_reap_holders(void)
 
 NOKPROBE_SYMBOL(kretprobe_reap_holders);
 
-/* Whether holders of return probes that have gone are still around: for tests. */
+/**
+ * kretprobe_holders_left() - are there holders of unregistered return probes?
+ *
+ * For tests.
+ *
+ * Context: may sleep.
+ * Return: true if so.
+ */
 bool kretprobe_holders_left(void)
 {
 	guard(mutex)(&left_mutex);

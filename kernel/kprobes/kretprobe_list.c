@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Return probes for architectures that divert a return by themselves: the calls
- * under way are on a list of the task, innermost first. Only the task itself
- * changes the list while it lives; what an interrupt adds on top of it is gone
- * again before the interrupt ends.
+ * under way are on a list of the task, innermost first. While the task lives only it
+ * changes the list, and interrupts on top of it, which take off what they have added
+ * before they end.
  *
- * What is on the list are instances, from the task's return stack (see
- * kretprobe_stack.c) or from a pool of the return probe's.
+ * The list is made of instances. They come from the task's return stack (see
+ * kretprobe_stack.c), or from the pool of the return probe.
  */
 #include <linux/kprobes.h>
 #include <linux/llist.h>
@@ -18,14 +18,14 @@
 #include "internal.h"
 #include "kretprobe.h"
 
-/* NULL of NULL. */
+/* NULL becomes NULL, because the list node comes first. */
 static __always_inline struct kretprobe_instance *instance_of(struct llist_node *node)
 {
 	BUILD_BUG_ON(offsetof(struct kretprobe_instance, llist));
 	return container_of(node, struct kretprobe_instance, llist);
 }
 
-/* NULL once the return probe has gone. Without RCU's checks, which can be probed. */
+/* NULL when the return probe was unregistered. Without RCU's checks, which can be probed. */
 static __always_inline struct kretprobe *user_of(struct kretprobe_holder *rph)
 {
 	return rcu_dereference_raw(rph->rp);
@@ -49,8 +49,11 @@ static __always_inline bool take_from_stack(struct kretprobe_holder *rph,
 	return true;
 }
 
-/* What is above it on the return stack has been given back before. */
-static __always_inline void put(struct kretprobe_instance *ri)
+/*
+ * Gives an instance back, to where it came from. Everything above it on the return stack
+ * has been given back before.
+ */
+static __always_inline void put_instance(struct kretprobe_instance *ri)
 {
 	if (likely(kretprobe_same_stack((unsigned long)ri, current->kretprobe_top)))
 		WRITE_ONCE(current->kretprobe_top, (unsigned long)ri);
@@ -58,7 +61,14 @@ static __always_inline void put(struct kretprobe_instance *ri)
 		objpool_push(ri, &ri->rph->pool);
 }
 
-/* For who leaves calls behind: the innermost one that is followed now. */
+/**
+ * kretprobe_first() - the innermost call of this task that is followed now
+ *
+ * For those who may leave calls behind, see kretprobe_drop().
+ *
+ * Context: any.
+ * Return: the call's node on the list, or NULL.
+ */
 struct llist_node *kretprobe_first(void)
 {
 	return current->kretprobe_instances.first;
@@ -66,18 +76,24 @@ struct llist_node *kretprobe_first(void)
 
 NOKPROBE_SYMBOL(kretprobe_first);
 
-/* One call less, by another way than its return. */
-static void drop(struct kretprobe_holder *rph)
+/* Counts a call that will not return. */
+static void count_dropped(struct kretprobe_holder *rph)
 {
 	atomic_inc(&rph->dropped);
 	if (!user_of(rph))
 		kretprobe_reap_holders();
 }
 
-/*
- * The calls inside of @last, one that is under way, were left by other ways than
- * a return, as the end of an idle task's work for a CPU that goes offline is.
- * Counted apart, because this is not undone before an interrupted count goes on.
+/**
+ * kretprobe_drop() - give back the calls of this task that will not return
+ * @last: the innermost call that will return, or NULL
+ *
+ * The calls inside of @last were left by other ways than a return: by a jprobe's end, or
+ * as an idle task is when its CPU goes offline. They are counted apart from returns,
+ * atomically: this can interrupt the count of a call or a return, which is changed by a
+ * plain instruction, and has not made up for it before that goes on.
+ *
+ * Context: any, preemption off.
  */
 void kretprobe_drop(struct llist_node *last)
 {
@@ -87,16 +103,17 @@ void kretprobe_drop(struct llist_node *last)
 		next = node->next;
 		current->kretprobe_instances.first = next;
 		barrier();
-		drop(instance_of(node)->rph);
-		put(instance_of(node));
+		count_dropped(instance_of(node)->rph);
+		put_instance(instance_of(node));
 	}
 }
 
 NOKPROBE_SYMBOL(kretprobe_drop);
 
 /*
- * The stack grows down, so a call that was made from below the frame which makes
- * one now is over. Other stacks than the task's cannot be compared with it.
+ * Drops calls that are over. The stack grows down: those are the calls that were made
+ * from below the frame which makes one now. This only holds for frames on the task's own
+ * stack; those on others cannot be compared with it.
  */
 static void drop_stale(void *frame)
 {
@@ -112,8 +129,8 @@ static void drop_stale(void *frame)
 
 NOKPROBE_SYMBOL(drop_stale);
 
-/* The pool is for when the return stack is full, or is not to be used. */
-static struct kretprobe_instance *take(struct kretprobe_holder *rph, struct pt_regs *regs)
+/* Takes an instance: from the pool if the return stack is full or is not to be used. */
+static struct kretprobe_instance *take_instance(struct kretprobe_holder *rph, struct pt_regs *regs)
 {
 	struct kretprobe_instance *ri;
 
@@ -123,11 +140,11 @@ static struct kretprobe_instance *take(struct kretprobe_holder *rph, struct pt_r
 	return take_from_stack(rph, &ri) ? ri : objpool_pop(&rph->pool);
 }
 
-NOKPROBE_SYMBOL(take);
+NOKPROBE_SYMBOL(take_instance);
 
-/* Everything is written down when the return is diverted. */
-static __always_inline void follow(struct kretprobe_holder *rph,
-				   struct kretprobe_instance *ri, struct pt_regs *regs)
+/* Adds a call to the list. The return is diverted last, when the list is complete. */
+static __always_inline void follow_call(struct kretprobe_holder *rph,
+					struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	void *frame = arch_kretprobe_frame(regs);
 
@@ -139,11 +156,14 @@ static __always_inline void follow(struct kretprobe_holder *rph,
 	arch_kretprobe_divert(regs, frame, (unsigned long)kretprobe_trampoline_addr());
 }
 
-/* Of its own, because the calls here need more registers than the common case. */
+/*
+ * The uncommon entries. Out of line, because the calls here take registers, which the
+ * common entry would save and restore in vain.
+ */
 static noinline int some_entry(struct kretprobe *rp, struct pt_regs *regs)
 {
 	struct kretprobe_holder *rph = rp->rph;
-	struct kretprobe_instance *ri = take(rph, regs);
+	struct kretprobe_instance *ri = take_instance(rph, regs);
 
 	if (!ri) {
 		kretprobe_count_miss(rp, KPROBE_MISS_POOL);
@@ -151,15 +171,22 @@ static noinline int some_entry(struct kretprobe *rp, struct pt_regs *regs)
 	}
 	ri->rph = rph;
 	if (rp->entry_handler && rp->entry_handler(ri, regs))
-		put(ri);
+		put_instance(ri);
 	else
-		follow(rph, ri, regs);
+		follow_call(rph, ri, regs);
 	return 0;
 }
 
 NOKPROBE_SYMBOL(some_entry);
 
-/* The pre handler of every return probe. */
+/**
+ * kretprobe_entry() - the pre handler of every return probe
+ * @kp: the return probe's kprobe
+ * @regs: registers at the entry of the probed function
+ *
+ * Context: a pre handler.
+ * Return: 0.
+ */
 int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct kretprobe *rp = container_of(kp, struct kretprobe, kp);
@@ -169,7 +196,7 @@ int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs)
 	if (rp->entry_handler || unlikely(!take_from_stack(rph, &ri)))
 		return some_entry(rp, regs);
 	ri->rph = rph;
-	follow(rph, ri, regs);
+	follow_call(rph, ri, regs);
 	return 0;
 }
 
@@ -191,7 +218,7 @@ void kretprobe_reset_task(struct task_struct *tsk)
 		next = node->next;
 		ri = instance_of(node);
 		guard(preempt_notrace)();
-		drop(ri->rph);
+		count_dropped(ri->rph);
 		if (!kretprobe_same_stack((unsigned long)ri, top))
 			objpool_push(ri, &ri->rph->pool);
 	}
@@ -213,8 +240,9 @@ void kprobe_flush_task(struct task_struct *tsk)
 }
 
 /*
- * Several return probes on one call make a row of instances: all but the last,
- * which was there first, hold the trampoline as their return address.
+ * Several return probes on one call make a row of instances. The one that was there first
+ * is the last of the row, and has the return address; to all others it was diverted
+ * already, so they have the trampoline's.
  */
 static __always_inline struct llist_node *last_of_row(struct llist_node *node)
 {
@@ -224,8 +252,8 @@ static __always_inline struct llist_node *last_of_row(struct llist_node *node)
 }
 
 /*
- * What a task that runs meanwhile does to its list can lead a walk anywhere
- * among the instances, but not on for ever.
+ * A task that is running changes its list while others walk it, which may lead them
+ * anywhere among the instances, even in circles. So the walk ends after so many.
  */
 #define WALK_LIMIT	1024
 
@@ -248,7 +276,7 @@ unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
 	unsigned long addr = 0;
 	unsigned int walked = 0;
 
-	/* Instances outlast their calls until no reader is left. */
+	/* An RCU section: instances are not freed before it ends. */
 	preempt_disable_notrace();
 	node = READ_ONCE(tsk->kretprobe_instances.first);
 	for (; node && walked < WALK_LIMIT; node = READ_ONCE(node->next), walked++) {
@@ -271,6 +299,7 @@ unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
 
 NOKPROBE_SYMBOL(kretprobe_find_ret_addr);
 
+/* Runs the handlers of a row, inside of a mark. */
 static void run_handlers(struct llist_node *node, struct llist_node *end,
 			 struct kprobe_frame *frame, struct pt_regs *regs,
 			 kprobe_opcode_t *ret_addr)
@@ -293,11 +322,11 @@ static void run_handlers(struct llist_node *node, struct llist_node *end,
 NOKPROBE_SYMBOL(run_handlers);
 
 /*
- * Returning from what a handler called: its level is taken, so this is inside of
- * its mark. A return probe is only looked at if its handler would have been
- * called, because then it stays.
+ * Counts the misses of a row that returns into a handler. This is inside of that handler's
+ * mark, which keeps a return probe from being freed, but only one whose holder still has
+ * its handler.
  */
-static void count_misses(struct llist_node *node, struct llist_node *end)
+static void count_missed_returns(struct llist_node *node, struct llist_node *end)
 {
 	struct kretprobe_holder *rph;
 	kretprobe_handler_t handler;
@@ -312,8 +341,9 @@ static void count_misses(struct llist_node *node, struct llist_node *end)
 	}
 }
 
-NOKPROBE_SYMBOL(count_misses);
+NOKPROBE_SYMBOL(count_missed_returns);
 
+/* Takes a row off the list, and gives its instances back. */
 static void end_calls(struct llist_node *node, struct llist_node *end)
 {
 	struct kretprobe_holder *rph;
@@ -324,14 +354,14 @@ static void end_calls(struct llist_node *node, struct llist_node *end)
 	for (; node != end; node = next) {
 		next = node->next;
 		rph = instance_of(node)->rph;
-		put(instance_of(node));
+		put_instance(instance_of(node));
 		raw_cpu_dec(*rph->inside);
 	}
 }
 
 NOKPROBE_SYMBOL(end_calls);
 
-/* The instances of the call that returns to @fp; those left by other ways go. */
+/* The first instance of the call that returns to @fp. Those before it will not return. */
 static struct llist_node *first_of_call(void *fp)
 {
 	struct llist_node *node = current->kretprobe_instances.first;
@@ -352,8 +382,8 @@ void __weak arch_kretprobe_fixup_return(struct pt_regs *regs,
 NOKPROBE_SYMBOL(arch_kretprobe_fixup_return);
 
 /*
- * A stack trace that starts from the registers, or finds what was diverted, is
- * to go on with the caller.
+ * Puts the return address into the registers, and back where it was diverted, so that a
+ * stack trace from a handler continues with the caller.
  */
 static __always_inline void show_return(struct pt_regs *regs, void *fp, unsigned long addr)
 {
@@ -361,7 +391,10 @@ static __always_inline void show_return(struct pt_regs *regs, void *fp, unsigned
 	arch_kretprobe_undivert(regs, fp, addr);
 }
 
-/* @frame is NULL where no handler may run. */
+/*
+ * A call returns. @frame is NULL where no handler may run. Returns the address to go on
+ * at.
+ */
 static unsigned long end_of_call(struct kprobe_frame *frame, struct pt_regs *regs, void *fp)
 {
 	struct llist_node *first = first_of_call(fp);
@@ -375,14 +408,14 @@ static unsigned long end_of_call(struct kprobe_frame *frame, struct pt_regs *reg
 	if (frame)
 		run_handlers(first, last->next, frame, regs, ret_addr);
 	else
-		count_misses(first, last->next);
+		count_missed_returns(first, last->next);
 	end_calls(first, last->next);
 	return (unsigned long)ret_addr;
 }
 
 NOKPROBE_SYMBOL(end_of_call);
 
-/* Any context, several return probes on a call, calls left behind. */
+/* The uncommon returns: in any context, of a row of instances, with calls left behind. */
 static unsigned long some_return(struct pt_regs *regs, void *fp)
 {
 	struct kprobe_frame frame = {};
@@ -400,9 +433,9 @@ NOKPROBE_SYMBOL(some_return);
 
 #if ARCH_KPROBE_STATELESS
 /*
- * By far the most returns are a task's, from a call that one return probe
- * follows, outside of handlers. That there is an instance is not asked: without
- * one nobody knows where to return to.
+ * The common return: of a task, outside of handlers, from a call that one return probe
+ * follows. @ri is not compared with NULL: if there were no instance, nobody would know
+ * where to return to, and the kernel could not go on anyway.
  */
 static __always_inline bool is_simple(struct kretprobe_instance *ri, void *fp,
 				      union kprobe_own_mark mark)
@@ -411,7 +444,7 @@ static __always_inline bool is_simple(struct kretprobe_instance *ri, void *fp,
 	       !arch_kprobe_level() && !kprobe_mark_entered(mark);
 }
 
-/* Little has to be kept in mind while the handler runs. */
+/* In two functions with few arguments, so that little is saved while the handler runs. */
 static __always_inline void simple_handler(union kprobe_own_mark mark,
 					   struct kretprobe_instance *ri,
 					   struct pt_regs *regs, void *fp)
@@ -433,7 +466,7 @@ static __always_inline void end_simple_call(struct kretprobe_instance *ri)
 
 	current->kretprobe_instances.first = ri->llist.next;
 	barrier();
-	put(ri);
+	put_instance(ri);
 	raw_cpu_dec(*rph->inside);
 }
 
@@ -442,7 +475,7 @@ static __always_inline void end_simple_call(struct kretprobe_instance *ri)
  * @regs: registers at the return
  * @frame: what arch_kretprobe_frame() was at the call
  *
- * The address to go on at is where arch_kretprobe_undivert() puts it.
+ * The trampoline then goes on where arch_kretprobe_undivert() has put the address.
  *
  * Context: any in which a function returns.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The interface of return probes, for architectures and configurations that
- * have none: modules that offer them as an option still load.
+ * The interface of return probes where there are none, because of the architecture or
+ * of the configuration: so modules for which return probes are optional can be loaded.
  */
 #include <linux/export.h>
 #include <linux/kprobes.h>

@@ -10,7 +10,14 @@
 
 #include "internal.h"
 
-/* The pre handler of every return probe. */
+/**
+ * kretprobe_entry() - the pre handler of every return probe
+ * @kp: the return probe's kprobe
+ * @regs: registers at the entry of the probed function
+ *
+ * Context: a pre handler.
+ * Return: 0.
+ */
 int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct kretprobe *rp = container_of(kp, struct kretprobe, kp);
@@ -33,8 +40,8 @@ int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs)
 NOKPROBE_SYMBOL(kretprobe_entry);
 
 /*
- * What is asked is inside a mark: rethook asks the same before it calls back, but
- * that is too early to keep the return probe where it is.
+ * Was the return probe unregistered? rethook has checked this before it called back; but
+ * only a check inside of the mark keeps the return probe from being freed.
  */
 static bool stopped(struct rethook_node *node)
 {
@@ -54,8 +61,8 @@ static void run_handler(struct kretprobe *rp, struct kprobe_frame *frame,
 NOKPROBE_SYMBOL(run_handler);
 
 /*
- * rethook has preemption off around this, and the calls' own memory stays while
- * it has.
+ * rethook calls this at a return. It has preemption off around that, which keeps the
+ * memory of instances from being freed.
  */
 static void kretprobe_return(struct rethook_node *node, void *data,
 			     unsigned long ret_addr, struct pt_regs *regs)
@@ -76,6 +83,13 @@ static void kretprobe_return(struct rethook_node *node, void *data,
 
 NOKPROBE_SYMBOL(kretprobe_return);
 
+/**
+ * kretprobe_pool_create() - make the instances of a return probe
+ * @rp: the return probe, not registered yet
+ *
+ * Context: kretprobe_mutex is held; may sleep.
+ * Return: 0, or an errno.
+ */
 int kretprobe_pool_create(struct kretprobe *rp)
 {
 	int num = rp->maxactive > 0 ? rp->maxactive : max(10U, 2 * num_possible_cpus());
@@ -90,13 +104,27 @@ int kretprobe_pool_create(struct kretprobe *rp)
 	return 0;
 }
 
-/* No return is reported after the handlers have been waited for. */
+/**
+ * kretprobe_pool_stop() - report no more returns
+ * @rp: the return probe
+ *
+ * Handlers that are running go on, until the caller has waited for them.
+ *
+ * Context: kretprobe_mutex or kprobe_mutex is held.
+ */
 void kretprobe_pool_stop(struct kretprobe *rp)
 {
 	rethook_stop(rp->rh);
 }
 
-/* The instances of calls under way are freed when these return. */
+/**
+ * kretprobe_pool_release() - give the instances of a return probe up
+ * @rp: the return probe. It was stopped, and its handlers have been waited for
+ *
+ * Instances of calls that are under way are freed when these return.
+ *
+ * Context: kretprobe_mutex is held.
+ */
 void kretprobe_pool_release(struct kretprobe *rp)
 {
 	rethook_free(rp->rh);

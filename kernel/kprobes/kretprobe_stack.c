@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Return stacks: memory of the tasks' own for the calls that return probes
- * follow, so that however many tasks are inside, no return is lost.
+ * Return stacks: each task has memory of its own for the calls that return probes follow,
+ * so that no return is lost, however many tasks are inside.
  *
- * Tasks have them while a return probe is registered that wants them: those that
- * exist get one before its registration returns, new ones at fork. A task that
- * could not get one at fork lives off the return probes' pools.
+ * Tasks have them while a return probe is registered that wants them. Existing tasks get
+ * theirs before its registration returns, new tasks at fork. A task that could get none
+ * at fork takes instances from the return probes' pools.
  */
 #include <linux/cleanup.h>
 #include <linux/kprobes.h>
@@ -20,7 +20,7 @@
 /* How many return probes want return stacks; forks look at it without a lock. */
 static unsigned int stack_users;
 
-/* Whoever traces attaches again and again; taking stacks away can wait. */
+/* Tracers come and go: the next one should find the stacks still there. */
 #define TRIM_DELAY	(5 * HZ)
 
 static void trim_stacks(struct work_struct *work);
@@ -36,7 +36,7 @@ static void free_stacks(union kretprobe_stack *stack)
 	}
 }
 
-/* As many as are asked for, or none. */
+/* Allocates as many as are asked for, or none. */
 static union kretprobe_stack *alloc_stacks(unsigned int num)
 {
 	union kretprobe_stack *stacks = NULL, *stack;
@@ -53,14 +53,14 @@ static union kretprobe_stack *alloc_stacks(unsigned int num)
 	return stacks;
 }
 
-/* The task may be running, or be given one by its fork at the same time. */
+/* With cmpxchg(), because fork may give the task a stack at the same time. */
 static bool give_stack(struct task_struct *tsk, union kretprobe_stack *stack)
 {
 	return cmpxchg(&tsk->kretprobe_top, KRETPROBE_NO_STACK,
 		       (unsigned long)stack) == KRETPROBE_NO_STACK;
 }
 
-/* Returns whether the task still has none. */
+/* Gives a task the first of the spare stacks. Returns whether it has none even so. */
 static bool give_spare(struct task_struct *tsk, union kretprobe_stack **spare)
 {
 	union kretprobe_stack *stack = *spare;
@@ -77,7 +77,7 @@ static bool give_spare(struct task_struct *tsk, union kretprobe_stack **spare)
 	return false;
 }
 
-/* Returns how many tasks are still without. */
+/* Gives stacks to all tasks, while there are any. Returns how many tasks have none. */
 static unsigned int hand_out(union kretprobe_stack **spare)
 {
 	struct task_struct *process, *tsk;
@@ -90,8 +90,8 @@ static unsigned int hand_out(union kretprobe_stack **spare)
 			without += give_spare(tsk, spare);
 	}
 	/*
-	 * A task that is not on the list yet will find the users counted when it
-	 * is; see kretprobe_init_task().
+	 * A new task that is not on the list yet reads stack_users when it is; see
+	 * kretprobe_init_task().
 	 */
 	read_lock(&tasklist_lock);
 	for_each_process_thread(process, tsk)
@@ -128,7 +128,7 @@ int kretprobe_stacks_get(void)
 /**
  * kretprobe_stacks_put() - undo kretprobe_stacks_get()
  *
- * The return probe's entry handler must not run any more.
+ * The return probe's pre handler must not run any more.
  *
  * Context: kretprobe_mutex is held.
  */
@@ -141,8 +141,8 @@ void kretprobe_stacks_put(void)
 }
 
 /*
- * A stack that is empty is not used again, for nobody is left who would; and the
- * store that made it so was the last access to it.
+ * Takes a task's stack away, if that is empty. Nobody is left who would use it again, and
+ * the store to kretprobe_top that made it empty came after the last access to it.
  */
 static void take_stack(struct task_struct *tsk, union kretprobe_stack **taken)
 {
@@ -175,7 +175,8 @@ static void take_stacks(union kretprobe_stack **taken)
 /**
  * kretprobe_stacks_trim() - take the return stacks back, if nobody wants them
  *
- * Tasks that are inside a function whose return probe has gone keep theirs.
+ * A task keeps its stack while it is inside a function whose return probe was
+ * unregistered. For tests this is not static.
  *
  * Context: may sleep.
  */
@@ -189,7 +190,7 @@ void kretprobe_stacks_trim(void)
 	}
 	if (!taken)
 		return;
-	/* For those who unwind a task, and for the end of its last call. */
+	/* Unwinders, and the end of a task's last call, may still be looking at them. */
 	synchronize_rcu();
 	free_stacks(taken);
 }
@@ -216,7 +217,12 @@ void kretprobe_init_task(struct task_struct *tsk)
 		kfree(stack);
 }
 
-/* For a task that will not run again. It may still be unwound. */
+/**
+ * kretprobe_stack_free() - free a task's return stack
+ * @tsk: will not run again, but may still be unwound
+ *
+ * Context: any.
+ */
 void kretprobe_stack_free(struct task_struct *tsk)
 {
 	unsigned long top = tsk->kretprobe_top;

@@ -8,7 +8,7 @@
 
 #include "internal.h"
 
-/* After its init a module loses its init text, at its end all of it. */
+/* Once it is live a module's init text is freed, when it goes all of its text. */
 static bool text_goes(struct module *mod, unsigned long addr, unsigned long event)
 {
 	if (event == MODULE_STATE_GOING)
@@ -28,8 +28,9 @@ static void kill_sites(struct module *mod, unsigned long event)
 }
 
 /*
- * Modules that are coming and were announced. Before that a module can be found
- * already, but not what must not be probed in it; nor has ftrace enabled its entries.
+ * Modules that are coming and were announced to us. A module's symbols can be found even
+ * before that, but its blacklist has not been read yet, and ftrace has not enabled its
+ * entries.
  */
 static DEFINE_XARRAY(announced);
 
@@ -38,7 +39,7 @@ static DEFINE_XARRAY(announced);
  * @mod: the module
  *
  * Context: kprobe_mutex is held.
- * Return: false for one that is only on its way to be announced.
+ * Return: false for one that is coming, but was not announced yet.
  */
 bool kprobe_module_is_known(struct module *mod)
 {
@@ -48,7 +49,7 @@ bool kprobe_module_is_known(struct module *mod)
 static void announce(struct module *mod)
 {
 	kprobe_blacklist_add_module(mod);
-	/* Without memory it is known when it is there. */
+	/* If there is no memory for this, its text can be probed when it is live. */
 	xa_store(&announced, (unsigned long)mod, xa_mk_value(1), GFP_KERNEL);
 }
 
@@ -76,14 +77,21 @@ static int module_event(struct notifier_block *nb, unsigned long event, void *da
 }
 
 /*
- * A chain runs from high priority to low. On COMING the blacklist has to be
- * there before tracing, at 2, plants the probes that waited for the module.
+ * A chain runs from high priority to low. On COMING the blacklist has to be filled
+ * before kprobe events (trace_kprobe.c), at 2, register the probes that waited for the
+ * module.
  */
 static struct notifier_block module_nb = {
 	.notifier_call	= module_event,
 	.priority	= 3,
 };
 
+/**
+ * kprobe_module_init() - follow modules as they come and go
+ *
+ * Context: once, at boot.
+ * Return: 0, or an errno.
+ */
 int __init kprobe_module_init(void)
 {
 	return register_module_notifier(&module_nb);

@@ -5,9 +5,9 @@
  *
  * The jump may cover more than one instruction, and a task that was preempted
  * between two of these must not find the middle of a jump when it goes on. So
- * first hits are made to continue behind the covered bytes, from a copy of what
- * is in them; then the worker here waits for the tasks, and holds no lock
- * meanwhile.
+ * hits first continue behind the covered bytes, by way of copies of the instructions
+ * in them. Then a worker waits, without any lock, until no task can be left among
+ * these bytes, and only then the jump is written.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -19,10 +19,10 @@
 
 #include "internal.h"
 
-/* debug.kprobes-optimization */
+/* debug.kprobes-optimization; changed under kprobe_mutex */
 static unsigned int optimization_on = 1;
 
-/* OPTIMIZING sites: for the next grace period, and of the one that is running. */
+/* OPTIMIZING sites, by op.list: those to be waited for next, and those waited for now. */
 static LIST_HEAD(optimize_next);
 static LIST_HEAD(optimize_now);
 
@@ -44,10 +44,10 @@ static void set_optimized(struct kprobe_site *site, enum kprobe_site_state state
 	kprobe_site_set_state(site, state);
 }
 
-/* Only breakpoints do that here. */
+/* The reason of a site whose post handlers its detour cannot run; compared by address. */
 static const char post[] = "post";
 
-/* The text lock is held. */
+/* What keeps a site from a jump, in a word, or NULL. The text lock is held. */
 static const char *why_not(struct kprobe_site *site)
 {
 	struct optimized_kprobe *op = &site->op;
@@ -63,7 +63,7 @@ static const char *why_not(struct kprobe_site *site)
 	return arch_check_optimized_kprobe(op) ? "neighbour" : NULL;
 }
 
-/* An armed site is going to be hit through a jump, unless something is in the way. */
+/* Makes an ARMED site OPTIMIZING, unless something is in the way. The text lock is held. */
 static void optimize(struct kprobe_site *site)
 {
 	site->op.why = why_not(site);
@@ -75,7 +75,7 @@ static void optimize(struct kprobe_site *site)
 }
 
 /**
- * kprobe_optimize_sites() - let sites be hit through a jump where that is possible
+ * kprobe_optimize_sites() - begin to optimize sites, where that is possible
  * @sites: by kp.list, all ARMED by a breakpoint
  *
  * Context: kprobe_mutex is held.
@@ -109,7 +109,7 @@ static void unoptimize(struct list_head *ops)
 	}
 }
 
-/* One in which only the breakpoint stands needs no change of the text. */
+/* Puts a site on the list for unoptimize(). One that has no jump yet is just ARMED again. */
 static void collect(struct kprobe_site *site, struct list_head *ops)
 {
 	if (site->state == SITE_OPTIMIZED) {
@@ -121,7 +121,7 @@ static void collect(struct kprobe_site *site, struct list_head *ops)
 }
 
 /**
- * kprobe_unoptimize_sites() - have breakpoints in the place of jumps
+ * kprobe_unoptimize_sites() - replace jumps by breakpoints
  * @sites: by kp.list; those that have no jump are left alone
  *
  * On return all bytes but the breakpoint are as they were compiled.
@@ -138,7 +138,7 @@ void kprobe_unoptimize_sites(struct list_head *sites)
 	unoptimize(&ops);
 }
 
-/* A list by kp.list is for one use, because a plan's is by that as well. */
+/* Calls a function with a list by kp.list, and empties that: plans use kp.list, too. */
 static void use_list(struct list_head *sites, void (*fn)(struct list_head *sites))
 {
 	fn(sites);
@@ -146,7 +146,7 @@ static void use_list(struct list_head *sites, void (*fn)(struct list_head *sites
 		list_del_init(sites->next);
 }
 
-/* Is it in the bytes of a jump, behind the first, that stands there or is going to? */
+/* Is an address among the bytes that a site's jump covers, or is going to cover? */
 static bool covers(struct kprobe_site *site, unsigned long addr)
 {
 	return site && optimized(site) &&
@@ -154,11 +154,11 @@ static bool covers(struct kprobe_site *site, unsigned long addr)
 }
 
 /**
- * kprobe_jump_covers() - is an address behind the start of a site's jump?
+ * kprobe_jump_covers() - is an address among the bytes of a jump, behind the first?
  * @addr: any address
  *
- * Context: nothing changes meanwhile.
- * Return: true when it is.
+ * Context: kprobe_mutex is held, or all other CPUs are stopped.
+ * Return: true if so, or if a jump is going to cover it.
  */
 bool kprobe_jump_covers(unsigned long addr)
 {
@@ -172,7 +172,7 @@ bool kprobe_jump_covers(unsigned long addr)
 }
 
 /**
- * kprobe_unoptimize_around() - take out a jump that covers an address
+ * kprobe_unoptimize_around() - take out jumps that cover an address
  * @addr: where somebody wants to put a probe
  *
  * Context: kprobe_mutex is held.
@@ -194,8 +194,8 @@ void kprobe_unoptimize_around(unsigned long addr)
 }
 
 /**
- * kprobe_optimize_around() - try again where a probe was in the way
- * @addr: where it was; its site is not in the table any more
+ * kprobe_optimize_around() - optimize sites that a probe was in the way of
+ * @addr: where the probe was; its site is not in the table any more
  *
  * Context: kprobe_mutex is held.
  */
@@ -207,7 +207,7 @@ void kprobe_optimize_around(unsigned long addr)
 
 	for (i = 1; i < MAX_OPTIMIZED_LENGTH; i++) {
 		site = kprobe_find_site(addr - i);
-		/* One that is on a list already is about to be disarmed. */
+		/* A site whose kp.list is in use is about to be disarmed. */
 		if (site && site->state == SITE_ARMED && !kprobe_ftrace(&site->kp) &&
 		    list_empty(&site->kp.list))
 			list_add_tail(&site->kp.list, &sites);
@@ -216,7 +216,7 @@ void kprobe_optimize_around(unsigned long addr)
 }
 
 /**
- * kprobe_optimize_refresh() - have a jump only if it does what is asked for
+ * kprobe_optimize_refresh() - have a jump only while it can run all handlers
  * @site: its handlers have changed
  *
  * Context: kprobe_mutex is held.
@@ -241,7 +241,7 @@ void kprobe_optimize_refresh(struct kprobe_site *site)
 
 /**
  * kprobe_optimize_forget() - give a site's detour back
- * @site: about to be freed, or its text is
+ * @site: it, or its text, is about to be freed
  *
  * Context: kprobe_mutex is held.
  */
@@ -254,7 +254,10 @@ void kprobe_optimize_forget(struct kprobe_site *site)
 		arch_remove_optimized_kprobe(&site->op);
 }
 
-/* What the architecture leaves on the list it could not do. */
+/*
+ * Writes the jumps. State and flag are set first, because hits look at the flag as soon
+ * as there is a jump; what the architecture leaves on the list has got none.
+ */
 static void put_jumps_in(struct list_head *ops)
 {
 	struct optimized_kprobe *op, *next;
@@ -271,7 +274,7 @@ static void put_jumps_in(struct list_head *ops)
 	}
 }
 
-/* Returns false when there are no more. */
+/* Returns whether there are more. */
 static bool put_some_jumps_in(void)
 {
 	struct list_head *last = &optimize_now;
@@ -287,7 +290,10 @@ static bool put_some_jumps_in(void)
 	return !list_empty(&optimize_now);
 }
 
-/* A site that is made ARMED and OPTIMIZING again meanwhile is on optimize_next. */
+/*
+ * The worker. A site that becomes ARMED and OPTIMIZING again while this waits is put on
+ * optimize_next, for another wait.
+ */
 static void optimize_settled(struct work_struct *work)
 {
 	mutex_lock(&kprobe_mutex);
@@ -301,7 +307,7 @@ static void optimize_settled(struct work_struct *work)
 }
 
 /**
- * wait_for_kprobe_optimizer() - wait until what can be optimized is
+ * wait_for_kprobe_optimizer() - wait until what is OPTIMIZING now has its jump
  *
  * Context: may sleep.
  */
@@ -341,7 +347,7 @@ static void switch_optimization(unsigned int on)
 	pr_info("jump optimization is switched %s\n", on ? "on" : "off");
 }
 
-/* Off means that no jump is left when the write returns. */
+/* debug.kprobes-optimization. When a write of 0 returns, no jump is left. */
 static int optimization_sysctl(const struct ctl_table *table, int write,
 			       void *buffer, size_t *length, loff_t *ppos)
 {

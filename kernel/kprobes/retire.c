@@ -2,10 +2,10 @@
 /*
  * Sites that lost their last probe.
  *
- * Their text is as it was, but a task may have been preempted in their slot,
- * and lies there until it is scheduled again. So a site stays in the table,
- * found by whoever comes out of the slot and revived by whoever probes the
- * address again, until kprobe_wait_for_tasks() is over.
+ * Their text is as it was, but a task may have been preempted in their slot, and
+ * stays there until it is scheduled again. So a site remains in the table until
+ * kprobe_wait_for_tasks() has returned: it is found by the task that comes out of the
+ * slot, and revived if somebody probes the address again.
  */
 #include <linux/kprobes.h>
 #include <linux/list.h>
@@ -15,8 +15,8 @@
 #include "internal.h"
 
 /*
- * One task that never sleeps can hold RCU-tasks up for ever. By then so many
- * sites wait that something else is wrong, and memory is worth more.
+ * One task that never sleeps can hold up RCU-tasks for ever. Memory for sites that wait
+ * must not grow for ever meanwhile: so many mean that something is wrong.
  */
 #define RETIRE_LIMIT	BIT(20)
 
@@ -29,7 +29,7 @@ static void retire_sites(struct work_struct *work);
 static DECLARE_WORK(retire_work, retire_sites);
 
 /**
- * kprobe_retire_reserve() - may another site be made?
+ * kprobe_retire_reserve() - can another site be made?
  *
  * Context: kprobe_mutex is held.
  * Return: 0, or -ENOMEM when too many are waiting to be freed.
@@ -69,7 +69,7 @@ void kprobe_unretire(struct kprobe_site *site)
 	kprobe_site_set_state(site, SITE_IDLE);
 }
 
-/* Returns false when there are no more. */
+/* Returns whether there are more. */
 static bool free_some_retired(void)
 {
 	struct kprobe_site *site, *next;
@@ -86,7 +86,10 @@ static bool free_some_retired(void)
 	return false;
 }
 
-/* A site that is revived and left again meanwhile is on retire_next once more. */
+/*
+ * The worker. A site that is revived while this waits, and loses its last probe again,
+ * is put on retire_next, for another wait.
+ */
 static void retire_sites(struct work_struct *work)
 {
 	mutex_lock(&kprobe_mutex);

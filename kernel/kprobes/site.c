@@ -2,8 +2,6 @@
 /*
  * The life of a site, from its first probe to its last.
  */
-#define pr_fmt(fmt) "kprobes: " fmt
-
 #include <linux/build_bug.h>
 #include <linux/init.h>
 #include <linux/kprobes.h>
@@ -12,10 +10,15 @@
 
 #include "internal.h"
 
-/* There may be many of them: they are not to be rounded up to the next power of 2. */
+/* There may be many sites, and kmalloc() would round up the size of each of them. */
 static struct kmem_cache *site_cache;
 static_assert(sizeof(struct kprobe_site) <= 320);
 
+/**
+ * kprobe_sites_init() - make sites possible
+ *
+ * Context: once, at boot.
+ */
 void __init kprobe_sites_init(void)
 {
 	site_cache = KMEM_CACHE(kprobe_site, SLAB_PANIC);
@@ -53,7 +56,7 @@ void kprobe_site_set_state(struct kprobe_site *site, enum kprobe_site_state stat
  * @addr: checked address of an instruction
  * @on_entry: it is a function's entry
  *
- * Context: kprobe_mutex is held, and the module of @addr, if it is in one.
+ * Context: kprobe_mutex is held, and a reference on the module of @addr, if it is in one.
  * Return: the site, IDLE and in the table, without probes; or an ERR_PTR().
  */
 struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry)
@@ -91,8 +94,9 @@ struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry)
 }
 
 /**
- * kprobe_site_destroy() - free a site that nobody can be executing in
- * @site: has no probes; not in the table any more, or this takes it out
+ * kprobe_site_destroy() - free a site, with its slot and detour
+ * @site: has no probes, and nobody can be executing in its slot or detour. It is
+ *	DYING, in the table; or GONE, in which case slot and detour went before
  *
  * Context: kprobe_mutex is held.
  */
@@ -132,13 +136,13 @@ static bool any_post_handler(struct kprobe_site *site)
 	return false;
 }
 
-/* Return trampolines of some architectures are probes; they must stay armed. */
+/* The global switch; but return trampolines of some architectures are probes themselves. */
 static bool switched_off(struct kprobe_site *site)
 {
 	return kprobes_all_disarmed && !arch_trampoline_kprobe(&site->kp);
 }
 
-/* What most hits look at, instead of the list. */
+/* Sets what hits look at instead of the list, in most cases. */
 static void set_handlers(struct kprobe_site *site)
 {
 	struct kprobe *p = list_first_entry_or_null(&site->probes, struct kprobe, list);
@@ -150,7 +154,7 @@ static void set_handlers(struct kprobe_site *site)
 		   any_post_handler(site) ? kprobe_site_post : NULL);
 }
 
-static void set_disabled(struct kprobe_site *site, bool disabled)
+static void set_site_disabled(struct kprobe_site *site, bool disabled)
 {
 	u32 flags = site->kp.flags & ~KPROBE_FLAG_DISABLED;
 
@@ -163,12 +167,12 @@ static void set_disabled(struct kprobe_site *site, bool disabled)
  * @site: the site, after its probes or the global switch changed
  * @plan: where changes of the text are collected
  *
- * The handlers that arch code sees are set before the site is armed, so that no
- * hit finds less than it should.
+ * The handlers that arch code sees are set before the site is armed: the first hit
+ * has to find all of them.
  *
  * Context: kprobe_mutex is held, until the plan is carried out.
- * Return: 0, or why the site could not be armed: it then is as it was in the
- * text, and the caller takes back the change that asked for it.
+ * Return: 0, or why the site could not be armed. Its text is unchanged then, and the
+ * caller has to take the change of its probes back.
  */
 int kprobe_site_refresh(struct kprobe_site *site, struct kprobe_plan *plan)
 {
@@ -183,9 +187,9 @@ int kprobe_site_refresh(struct kprobe_site *site, struct kprobe_plan *plan)
 	set_handlers(site);
 	kprobe_optimize_refresh(site);
 	if (enabled)
-		set_disabled(site, false);
+		set_site_disabled(site, false);
 	err = kprobe_plan_armed(site, enabled && !switched_off(site), plan);
-	set_disabled(site, err ? !kprobe_site_armed(site) : !enabled);
+	set_site_disabled(site, err ? !kprobe_site_armed(site) : !enabled);
 	return err;
 }
 
@@ -205,7 +209,7 @@ int kprobe_site_attach(struct kprobe_site *site, struct kprobe *p,
 
 	if (site->state == SITE_DYING)
 		kprobe_unretire(site);
-	/* One that this very plan is about to retire. */
+	/* This very plan may have been about to retire it. */
 	list_del_init(&site->leaving);
 	if (list_empty(&site->probes))
 		kprobe_stats_reset(site);
@@ -219,10 +223,11 @@ int kprobe_site_attach(struct kprobe_site *site, struct kprobe *p,
 /**
  * kprobe_site_detach() - take a probe off its site
  * @site: the site of @p
- * @p: handlers may still be running on other CPUs; its list is not empty yet
+ * @p: its handlers may still be running on other CPUs. Hits that are under way can
+ *	go on from it to the next probe, so its list head is left as it is
  * @plan: where changes of the text are collected
  *
- * A site that is left without probes is on its way to be freed after this.
+ * A site that has lost its last probe is going to be retired by the plan.
  *
  * Context: kprobe_mutex is held, until the plan is carried out.
  */
@@ -230,7 +235,7 @@ void kprobe_site_detach(struct kprobe_site *site, struct kprobe *p,
 			struct kprobe_plan *plan)
 {
 	list_del_rcu(&p->list);
-	/* Fewer probes never want what could fail. */
+	/* With one probe less there is nothing to be armed that could fail. */
 	WARN_ON_ONCE(kprobe_site_refresh(site, plan) && !list_empty(&site->probes));
 	if (!list_empty(&site->probes))
 		return;
@@ -244,10 +249,9 @@ void kprobe_site_detach(struct kprobe_site *site, struct kprobe *p,
  * kprobe_site_kill() - the probed text is about to be freed
  * @site: the site; must not be used after this if it has no probes
  *
- * A breakpoint goes with the text and is not taken out, a record of ftrace's
- * still exists and is. Nothing executes in the text any more, nor in the slot:
- * so the table entry goes at once, before the address can belong to somebody
- * else.
+ * A breakpoint is not taken out, as it goes with the text. ftrace still has a record
+ * for an entry, which is unhooked. Nobody executes the text or the slot any more, so
+ * the site leaves the table at once, before its address can belong to somebody else.
  *
  * Context: kprobe_mutex is held, the text is still mapped.
  */
@@ -255,7 +259,7 @@ void kprobe_site_kill(struct kprobe_site *site)
 {
 	struct kprobe *p;
 
-	kprobe_disarm_ftrace(site);
+	kprobe_disarm_entry(site);
 	kprobe_ftrace_settle();
 	if (site->state == SITE_DYING)
 		kprobe_unretire(site);

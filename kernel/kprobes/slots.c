@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Executable memory for copies of probed instructions, handed out in slots of
- * equal size from pages that are never writable and executable at once: an
- * architecture whose patching can write to read-only text makes them so in
- * alloc_insn_page().
+ * Executable memory for copies of probed instructions, handed out in slots of equal
+ * size. Where the architecture's patching can write to read-only text, its
+ * alloc_insn_page() makes the pages read-only, so that they are never writable and
+ * executable at once.
  */
-#define pr_fmt(fmt) "kprobes: " fmt
-
 #include <linux/bitmap.h>
 #include <linux/execmem.h>
 #include <linux/kallsyms.h>
@@ -70,7 +68,7 @@ static __always_inline struct slot_page *page_at(struct kprobe_insn_cache *c,
 	return node ? container_of(node, struct slot_page, by_addr) : NULL;
 }
 
-/* What alloc() returns is as large as a page, but need not be aligned to one. */
+/* What alloc() returns is as large as a page, but may not be aligned to one. */
 static __always_inline struct slot_page *find_page(struct kprobe_insn_cache *c,
 						   unsigned long addr)
 {
@@ -137,7 +135,7 @@ static struct slot_page *add_page(struct kprobe_insn_cache *c)
 	return page;
 }
 
-/* Out of sight; its memory goes when nobody can be looking at it any more. */
+/* Takes a page out of all lookups. It is freed after a grace period, from @removed. */
 static void remove_page(struct kprobe_insn_cache *c, struct slot_page *page,
 			struct list_head *removed)
 {
@@ -150,10 +148,7 @@ static void remove_page(struct kprobe_insn_cache *c, struct slot_page *page,
 	list_add(&page->list, removed);
 }
 
-/*
- * When the page in use is full, another one with room takes its place: one walk
- * for every page filled.
- */
+/* The list of pages is only walked when the current page is full. */
 static struct slot_page *page_with_room(struct kprobe_insn_cache *c)
 {
 	struct slot_page *page;
@@ -260,8 +255,8 @@ static void release_settled(struct kprobe_insn_cache *c)
 }
 
 /*
- * Room of a page stays, so that a lone probe that comes and goes finds it. How
- * much there is, is known when all slots have been released.
+ * Releases the settled slots, and then removes empty pages, but as much room as a page
+ * has stays: a single probe that comes and goes needs no new page each time.
  */
 static void free_settled(struct kprobe_insn_cache *c, struct list_head *removed)
 {
@@ -314,7 +309,10 @@ bool __is_insn_slot_addr(struct kprobe_insn_cache *c, unsigned long addr)
 
 NOKPROBE_SYMBOL(__is_insn_slot_addr);
 
-/* The n-th page of a cache under its name, for /proc/kallsyms. */
+/*
+ * Names the n-th page of a cache for /proc/kallsyms. If there are not so many, takes
+ * their number off @n, for the next cache.
+ */
 static bool page_symbol(struct kprobe_insn_cache *c, unsigned int *n,
 			unsigned long *value, char *type, char *sym)
 {
@@ -377,7 +375,7 @@ void __weak free_optinsn_page(void *page)
 	execmem_free(page);
 }
 
-/* The size of a detour is only known to the linker: see kprobe_slots_init(). */
+/* slot_size is set by kprobe_slots_init(): for some architectures it is no constant. */
 struct kprobe_insn_cache kprobe_optinsn_slots = {
 	.mutex		= __MUTEX_INITIALIZER(kprobe_optinsn_slots.mutex),
 	.pages		= LIST_HEAD_INIT(kprobe_optinsn_slots.pages),
@@ -393,6 +391,11 @@ struct kprobe_insn_cache kprobe_optinsn_slots = {
 	},
 };
 
+/**
+ * kprobe_slots_init() - complete the cache of detours
+ *
+ * Context: once, at boot.
+ */
 void __init kprobe_slots_init(void)
 {
 	kprobe_optinsn_slots.slot_size = MAX_OPTINSN_SIZE;
@@ -407,6 +410,11 @@ static __always_inline struct kprobe *owner_of_detour(unsigned long addr)
 {
 	return owner_in(&kprobe_optinsn_slots, addr);
 }
+
+static bool detour_page_symbol(unsigned int *n, unsigned long *value, char *type, char *sym)
+{
+	return page_symbol(&kprobe_optinsn_slots, n, value, type, sym);
+}
 #else
 static void set_owner_of_detour(unsigned long slot, struct kprobe *p)
 {
@@ -415,6 +423,11 @@ static void set_owner_of_detour(unsigned long slot, struct kprobe *p)
 static inline struct kprobe *owner_of_detour(unsigned long addr)
 {
 	return NULL;
+}
+
+static bool detour_page_symbol(unsigned int *n, unsigned long *value, char *type, char *sym)
+{
+	return false;
 }
 #endif
 
@@ -448,13 +461,8 @@ NOKPROBE_SYMBOL(kprobe_slot_owner);
 static bool slot_page_symbol(unsigned int *n, unsigned long *value,
 			     char *type, char *sym)
 {
-	if (page_symbol(&kprobe_insn_slots, n, value, type, sym))
-		return true;
-#ifdef CONFIG_OPTPROBES
-	return page_symbol(&kprobe_optinsn_slots, n, value, type, sym);
-#else
-	return false;
-#endif
+	return page_symbol(&kprobe_insn_slots, n, value, type, sym) ||
+	       detour_page_symbol(n, value, type, sym);
 }
 
 #else /* copies are kept elsewhere, if there are any */

@@ -11,19 +11,19 @@ struct slot_page;
 
 /**
  * struct kprobe_insn_cache - slots of one size
- * @mutex:	everything below, and the pages
+ * @mutex:	protects everything below, and the pages
  * @pages:	all pages; also walked under RCU
  * @table:	the same by address, for lookups from any context
  * @nr_free:	free slots in all pages
- * @current_page: where the last slot came from
- * @collect:	makes dirty slots usable again, gives empty pages back
+ * @current_page: where the last slot came from, or NULL
+ * @collect:	makes dirty slots usable again, and frees empty pages
  * @alloc:	gets a page of executable memory
  * @free:	gives it back
- * @slot_size:	of a slot, in kprobe_opcode_t
- * @name:	of the pages, in /proc/kallsyms and perf's records
+ * @slot_size:	the size of a slot, in kprobe_opcode_t
+ * @name:	what the pages are called in /proc/kallsyms and perf's records
  */
 struct kprobe_insn_cache {
-	struct mutex		mutex;	/* a leaf */
+	struct mutex		mutex;	/* a leaf in the order of locks */
 	struct list_head	pages;
 	struct addr_table	table;
 	unsigned int		nr_free;

@@ -8,10 +8,17 @@
 
 #include "internal.h"
 
-/* A hit is counted by all CPUs in one place: not for nothing. */
+/* Off by default, because all CPUs count a site's hits in the same place. */
 DEFINE_STATIC_KEY_FALSE(kprobe_stats);
 
-/* Out of line: what is seldom asked for must not cost a hit any registers. */
+/**
+ * kprobe_count_hit() - count a hit
+ * @p: the site
+ *
+ * Out of line: it is seldom asked for, and must not take registers from a hit.
+ *
+ * Context: any, NMI included, preemption off.
+ */
 noinline void kprobe_count_hit(struct kprobe *p)
 {
 	raw_atomic_long_inc(&site_of(p)->hits);
@@ -24,7 +31,7 @@ NOKPROBE_SYMBOL(kprobe_count_hit);
  * @rp: the return probe
  * @cause: for the site's count
  *
- * CPUs may miss at the same time, and no miss is to be lost.
+ * Atomic, because several CPUs can miss at once and each miss has to be counted.
  *
  * Context: any, NMI included, preemption off.
  */
@@ -33,14 +40,19 @@ void kretprobe_count_miss(struct kretprobe *rp, enum kprobe_miss cause)
 	struct kprobe *p = get_kprobe(rp->kp.addr);
 
 	raw_atomic_inc((atomic_t *)&rp->nmissed);
-	/* Where its text has gone there may be somebody else's by now. */
+	/* If its text is gone, the site at that address may be of other text by now. */
 	if (p && !kprobe_gone(&rp->kp))
 		raw_atomic_inc(&site_of(p)->missed[cause]);
 }
 
 NOKPROBE_SYMBOL(kretprobe_count_miss);
 
-/* Context: kprobe_mutex is held; a hit that is on its way may still count. */
+/**
+ * kprobe_stats_reset() - count from 0 again
+ * @site: whose hits and misses; a hit that is under way may still be added
+ *
+ * Context: kprobe_mutex is held.
+ */
 void kprobe_stats_reset(struct kprobe_site *site)
 {
 	int cause;
@@ -51,8 +63,8 @@ void kprobe_stats_reset(struct kprobe_site *site)
 }
 
 /**
- * kprobe_stats_enable() - have hits counted, or no more
- * @enabled: which; what was counted stays
+ * kprobe_stats_enable() - start or stop counting hits
+ * @enabled: whether hits are to be counted; what was counted before stays
  *
  * Context: may sleep.
  */

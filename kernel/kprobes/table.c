@@ -6,7 +6,10 @@
 #include <linux/overflow.h>
 #include <linux/slab.h>
 
-/* Buckets are two to four times as many as nodes when they are made. */
+/*
+ * A table shrinks when it has more than 32 times as many buckets as nodes. A new array
+ * has two to four times as many, so a few nodes more or less do not resize it again.
+ */
 #define SPARSE_SHIFT	5
 
 static struct addr_buckets *buckets_of(struct addr_table *t)
@@ -14,7 +17,7 @@ static struct addr_buckets *buckets_of(struct addr_table *t)
 	return rcu_dereference_protected(t->buckets, lockdep_is_held(t->lock));
 }
 
-/* What follows on a link, for who holds the mutex. */
+/* The node a link points to. The table's mutex is held. */
 static struct addr_node *linked(struct addr_node __rcu **link)
 {
 	return rcu_dereference_protected(*link, true);
@@ -33,7 +36,6 @@ static bool crowded(struct addr_table *t)
 	return t->count > 1UL << buckets_of(t)->bits;
 }
 
-/* By far: what comes and goes does not change the buckets back and forth. */
 static bool sparse(struct addr_table *t)
 {
 	unsigned int bits = buckets_of(t)->bits;
@@ -83,7 +85,10 @@ void addr_table_remove(struct addr_table *t, struct addr_node *node)
 		queue_work(system_unbound_wq, &t->resize);
 }
 
-/* The first ones are not in use if others are. */
+/*
+ * A new array for the other side. The first array is part of the table, and is not in
+ * use while another one is.
+ */
 static struct addr_buckets *get_buckets(struct addr_table *t, unsigned int bits,
 					unsigned int side)
 {
@@ -127,9 +132,14 @@ static struct addr_buckets *replace_buckets(struct addr_table *t)
 	return old;
 }
 
-/*
- * Without memory the table stays as it is: slower, but right. The next insert
+/**
+ * addr_table_resize() - make the buckets as many as the nodes ask for
+ * @work: of the table
+ *
+ * Without memory the table stays as it is: slower, but correct. The next insertion
  * or removal tries again.
+ *
+ * Context: a worker.
  */
 void addr_table_resize(struct work_struct *work)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Waiting: for handlers, of probes that are to be found no more; and for tasks,
- * in text that nobody gets to any more.
+ * Waiting for handlers of a probe that hits do not find any more, and for tasks in text
+ * that nobody gets to any more.
  *
- * A hit enters its mark by a plain store and then looks for probes; whoever took
- * one out looks at the marks. Each needs a barrier between the two. The hit's is
- * made for it: an interrupt with a barrier in it comes to each CPU, and if that
- * was before the hit had entered its mark, the hit finds the probe gone; else it
- * has made the mark visible. Documentation/kprobes-design.rst has this as litmus
+ * A hit enters its mark by a plain store, and then looks for probes. Whoever has taken a
+ * probe out then looks at the marks. Both need a full barrier in between. The hit has
+ * none of its own: an interrupt with a barrier in it is sent to each CPU. If it arrives
+ * before the hit has entered its mark, the hit finds the probe gone; if it arrives
+ * later, it makes the mark visible. Documentation/kprobes-design.rst has this as litmus
  * tests.
  */
 #include <linux/cpu.h>
@@ -20,15 +20,15 @@
 
 #include "internal.h"
 
-/* Most handlers are over in less. */
+/* Most handlers have ended before so many reads of the mark; after that, sleep. */
 #define WAIT_SPINS	200
 
 static void barrier_for_hits(void *unused)
 {
 	/*
-	 * Between the mark and the probe. It pairs with what orders the caller: that
-	 * this was asked for after the probe was taken out, and is done before the
-	 * marks are read.
+	 * Orders the hit's store to its mark before its load of the probe. The
+	 * caller's side is ordered by asking for this interrupt after the probe was
+	 * taken out, and reading the marks after it was done.
 	 */
 	smp_mb();
 }
@@ -40,8 +40,9 @@ static unsigned int read_mark(struct kprobe_mark *mark)
 }
 
 /*
- * An odd mark may be a later hit's by now, which need not be waited for but is,
- * once. One that is odd again was made so by the same CPU after the release.
+ * The mark may be odd because of a later hit. That one need not be waited for, but it
+ * cannot be told from others. Any change ends the wait: if the mark is odd again, the
+ * CPU has made it even in between.
  */
 static void wait_for_mark(struct kprobe_mark *mark)
 {
@@ -59,15 +60,13 @@ static void wait_for_mark(struct kprobe_mark *mark)
 }
 
 /**
- * kprobe_wait_for_handlers() - wait until no handler runs that was found before
+ * kprobe_wait_for_handlers() - wait until all handlers that are running have ended
  *
- * Afterwards nobody has a pointer that was taken out before this was called, out
- * of a site's probes, or out of a return probe's holder, or looks at what it
- * points to. Hits that come meanwhile do not hold it up, whatever they are of;
- * handlers that run already do, whosever they are.
+ * The caller has removed pointers to users' probes, from a site's list or from a return
+ * probe's holder. Afterwards no CPU uses any of them any more. All handlers that are
+ * running are waited for, of whatever probe; hits that come meanwhile are not.
  *
- * A CPU that is offline runs nothing, and one that comes or goes does so before
- * or after the barriers.
+ * Offline CPUs run nothing, and while the barriers are made no CPU comes or goes.
  *
  * Context: may sleep; not from a handler.
  */
@@ -85,13 +84,13 @@ void kprobe_wait_for_handlers(void)
 }
 
 /**
- * kprobe_wait_for_tasks() - wait until nobody is in text that was left
+ * kprobe_wait_for_tasks() - wait until nobody is in text that cannot be entered any more
  *
- * A task may have been preempted in a slot, a detour, or between the instructions
- * that a jump is to cover, and is there until it has slept or is in user mode:
- * that is RCU-tasks. It does not watch the idle loop, nor interrupts on top of it;
- * but preemption is off there, which is RCU. A kernel without RCU-tasks preempts
- * nobody in such text.
+ * A task may have been preempted in a slot, in a detour, or between the instructions
+ * that a jump is going to cover, and remains there until it sleeps or is in user mode.
+ * RCU-tasks waits for that. It does not watch the idle loop, nor interrupts on top of
+ * that; but preemption is off there, so RCU waits for them. In kernels without RCU-tasks
+ * no task can be preempted in such text.
  *
  * Context: may sleep, for long; no lock that others may want is held.
  */

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Why: the words for a registration that is refused, and for a site that is not
- * on a faster path.
+ * The words for why a registration is refused, and for why a site is not on a faster
+ * path.
  *
- * Who finds an obstacle knows it best, and says so in kprobe_refuse(). Who was
- * asked, and knows for what, writes it down. In between an errno is passed on,
- * as ever; kprobe_mutex is held all the way.
+ * The function that finds an obstacle passes the reason to kprobe_refuse(), and returns
+ * an errno as usual. The function that was called to register knows what was asked for,
+ * and adds both to the list of refusals by kprobe_refused(). kprobe_mutex is held from
+ * one to the other, so the reason belongs to this registration.
  */
 #include <linux/errno.h>
 #include <linux/kallsyms.h>
@@ -19,7 +20,8 @@
  * struct refusal - a registration that was refused
  * @err:	what it returned
  * @addr:	the address that was asked for, if no symbol says where that is
- * @place:	what was asked for, as text: a module may go; empty for @addr
+ * @place:	what was asked for, as text, because the symbol may be gone when it is
+ *		shown; empty if there is only @addr
  * @why:	the reason
  * @kind:	the kind of instruction if that is the reason, or NULL
  */
@@ -31,11 +33,11 @@ struct refusal {
 	const char	*kind;
 };
 
-/* The last ones, and how many there have been. */
+/* The last refusals, and how many there have been in all. */
 static struct refusal refusals[KPROBE_REFUSALS];
 static unsigned int nr_refusals;
 
-/* What is known of the registration in progress. */
+/* Why the registration in progress fails, by kprobe_refuse(); NULL if nobody said so. */
 static const char *reason, *kind_of_insn;
 
 static const char cannot_be_probed[] = "the instruction cannot be probed";
@@ -71,7 +73,7 @@ int kprobe_refuse_insn(int err, const char *kind)
 	return err;
 }
 
-/* Where nobody has said more, as in architectures that do not. */
+/* The reason if kprobe_refuse() was not called, as by architectures that do not use it. */
 static const char *words_for(int err)
 {
 	switch (err) {
@@ -87,7 +89,7 @@ static const char *words_for(int err)
 	return cannot_be_probed;
 }
 
-/* As text, what @p asks for; what no symbol covers remains a number. */
+/* Writes down what @p asks for: as text, or as a number if no symbol covers it. */
 static void describe(struct refusal *r, struct kprobe *p)
 {
 	unsigned long addr = p ? (unsigned long)p->addr + p->offset : 0;
@@ -105,16 +107,23 @@ static void describe(struct refusal *r, struct kprobe *p)
 }
 
 /**
- * kprobe_refusal_begin() - a registration begins: nothing is against it yet
+ * kprobe_refusal_begin() - a registration begins: forget the reasons of others
  *
- * Context: kprobe_mutex is held, until it is known how the registration ends.
+ * Context: kprobe_mutex is held, until kprobe_refused() was called.
  */
 void kprobe_refusal_begin(void)
 {
 	kprobe_refuse(0, NULL);
 }
 
-/* For tests: why the last registration that failed did. Context: as there. */
+/**
+ * kprobe_last_refusal() - why the last registration that was refused was refused
+ *
+ * For tests.
+ *
+ * Context: kprobe_mutex is held.
+ * Return: the kind of instruction if that was the reason, else the reason.
+ */
 const char *kprobe_last_refusal(void)
 {
 	struct refusal *last = &refusals[(nr_refusals - 1) % KPROBE_REFUSALS];
@@ -125,8 +134,8 @@ const char *kprobe_last_refusal(void)
 
 /**
  * kprobe_refused() - write down how a registration ended
- * @p: what was to be registered, as the user passed it; NULL for nothing
- * @err: its errno, or 0, and nothing is written
+ * @p: what was to be registered, as the user passed it; NULL if there is no probe
+ * @err: what the registration returns; if that is 0, nothing is written
  *
  * Context: kprobe_mutex is held.
  * Return: @err.
@@ -147,8 +156,8 @@ int kprobe_refused(struct kprobe *p, int err)
 }
 
 /**
- * kprobe_refuse_early() - refuse a registration that has not come to its site
- * @p: what was to be registered; NULL for nothing
+ * kprobe_refuse_early() - kprobe_refuse() and kprobe_refused() at once
+ * @p: what was to be registered; NULL if there is no probe
  * @err: the errno for it
  * @why: the reason in words, or NULL if @err says it all
  *
@@ -162,7 +171,7 @@ int kprobe_refuse_early(struct kprobe *p, int err, const char *why)
 }
 
 /**
- * kprobe_refuse_number() - refuse to register several probes if that is none
+ * kprobe_refuse_number() - refuse to register an array of 0 or fewer probes
  *
  * Context: may sleep; kprobe_mutex is not held.
  * Return: -EINVAL.
@@ -175,7 +184,7 @@ int kprobe_refuse_number(void)
 static void show_refusal(struct seq_file *m, const struct refusal *r, bool show_address)
 {
 	seq_printf(m, "%pe ", ERR_PTR(r->err));
-	/* A name that comes from a user can be anything. */
+	/* The name comes from a user, and may have any characters in it. */
 	if (r->place[0])
 		seq_escape(m, r->place, "\t\n\\");
 	else
@@ -186,7 +195,14 @@ static void show_refusal(struct seq_file *m, const struct refusal *r, bool show_
 	seq_putc(m, '\n');
 }
 
-/* Shows the last refusals, oldest first. Context: kprobe_mutex is held. */
+/**
+ * kprobe_refusals_show() - show the last refusals, oldest first, for debugfs
+ * @m: where to
+ * @show_addresses: whether the reader may see addresses
+ *
+ * Context: kprobe_mutex is held.
+ * Return: 0.
+ */
 int kprobe_refusals_show(struct seq_file *m, bool show_addresses)
 {
 	unsigned int i = nr_refusals - min(nr_refusals, KPROBE_REFUSALS);
@@ -197,11 +213,11 @@ int kprobe_refusals_show(struct seq_file *m, bool show_addresses)
 }
 
 /**
- * kprobe_site_path() - the way that hits of a site take
+ * kprobe_site_path() - which path hits of a site take
  * @site: the site
  *
  * Context: kprobe_mutex is held.
- * Return: a word; "-" when there are no more hits.
+ * Return: a word that Documentation/kprobes.rst explains; "-" when the text is gone.
  */
 const char *kprobe_site_path(struct kprobe_site *site)
 {
@@ -215,11 +231,12 @@ const char *kprobe_site_path(struct kprobe_site *site)
 }
 
 /**
- * kprobe_site_why() - what keeps hits of a site from a faster way
+ * kprobe_site_why() - what keeps hits of a site from a faster path
  * @site: the site
  *
  * Context: kprobe_mutex is held.
- * Return: a word; "-" when this is as fast as it gets.
+ * Return: a word that Documentation/kprobes.rst explains; "-" when there is no faster
+ * path.
  */
 const char *kprobe_site_why(struct kprobe_site *site)
 {

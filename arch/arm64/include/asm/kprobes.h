@@ -18,14 +18,9 @@ struct kprobe;
 
 typedef u32 kprobe_opcode_t;
 
-/* The patching API maintains the caches. */
-static inline void flush_insn_slot(struct kprobe *p)
-{
-}
-
 #define kretprobe_blacklist_size	0
 
-/* See arch/arm64/kernel/probes/slot.h: a slot serves a branch in the text too. */
+/* In instructions; see slot.h. A branch in the text leads to the slot, too. */
 #define ARCH_KPROBE_SLOT_SIZE	24
 #define MAX_OPTINSN_SIZE	ARCH_KPROBE_SLOT_SIZE
 #define MAX_OPTIMIZED_LENGTH	sizeof(kprobe_opcode_t)
@@ -35,15 +30,16 @@ static inline void flush_insn_slot(struct kprobe *p)
 
 /**
  * struct arch_specific_insn - how the probed instruction is carried out
- * @insn:	the out-of-line slot
- * @simulate:	carries it out on saved registers; false when its operand in
- *		memory could not be read. NULL for an instruction that is copied
- * @taken:	where a branch that is simulated leads to when it is taken, if the
+ * @insn:	the out-of-line slot, NULL for an entry hooked through ftrace
+ * @simulate:	carries it out on saved registers, or returns false when its operand
+ *		in memory could not be read. NULL for an instruction that is copied
+ * @taken:	where a simulated branch leads to when it is taken, if a branch in the
  *		slot can go there; else 0
- * @thunk:	carries it out for post handlers, where @simulate is NULL; else NULL
+ * @thunk:	carries it out for post handlers, see thunk.c. Only where @simulate is
+ *		NULL; NULL if there is none
  * @boosted:	the first copy in the slot branches back by itself
- * @detour:	a branch leads from the probed instruction to the slot and from
- *		there to the handlers
+ * @detour:	a branch can reach the slot from the probed instruction, and those in
+ *		the slot can reach the handlers and the next instruction
  */
 struct arch_specific_insn {
 	kprobe_opcode_t	*insn;
@@ -62,15 +58,15 @@ struct arch_optimized_insn {
 	u32	branch;
 };
 
-/* Patching kernel text stops the machine. */
+/* Once for many sites, because all CPUs are stopped to patch text. */
 #define arch_arm_kprobes	arch_arm_kprobes
 
 /* For return probes: a function's caller is known by its frame record. */
 #define arch_kretprobe_frame(regs)	((void *)frame_pointer(regs))
 
 /*
- * The link register as it is before a prologue signs it or pushes it to a shadow
- * call stack, so both see the trampoline's address and come out right.
+ * In the link register. The prologue has not signed it yet, nor pushed it to a shadow call
+ * stack: both will be done with the trampoline's address.
  */
 static __always_inline unsigned long
 arch_kretprobe_ret_addr(struct pt_regs *regs, void *frame)
@@ -84,7 +80,7 @@ static __always_inline void arch_kretprobe_divert(struct pt_regs *regs, void *fr
 	procedure_link_pointer_set(regs, to);
 }
 
-/* In the trampoline's frame record. */
+/* In the trampoline's frame record, from where it returns, and unwinders go on. */
 static __always_inline void arch_kretprobe_undivert(struct pt_regs *regs, void *frame,
 						    unsigned long addr)
 {
@@ -94,7 +90,7 @@ static __always_inline void arch_kretprobe_undivert(struct pt_regs *regs, void *
 /* Nothing is remembered between a hit and what follows on it. */
 #define ARCH_KPROBE_STATELESS	1
 
-/* Told from the program counter alone, whatever the context. */
+/* kprobe_fault_handler() can tell from the program counter alone. */
 #define arch_kprobe_may_own_fault()	true
 
 const char *arch_kprobe_path(struct kprobe *p);
@@ -108,7 +104,7 @@ int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr);
 
 #endif /* CONFIG_KPROBES */
 
-/* Called under IS_ENABLED(CONFIG_KPROBES). */
+/* Called only if IS_ENABLED(CONFIG_KPROBES), but always declared. */
 int kprobe_brk_handler(struct pt_regs *regs, unsigned long esr);
 int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr);
 

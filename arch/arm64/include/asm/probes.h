@@ -11,7 +11,7 @@ typedef u32 probe_opcode_t;
 /* Carries an instruction out on @regs, as if it stood at @addr. */
 typedef void (probes_handler_t)(u32 opcode, long addr, struct pt_regs *regs);
 
-/* What uprobes keep of an instruction that is not to run as a copy. */
+/* What uprobes keep of an instruction that is simulated. */
 struct arch_probe_insn {
 	probes_handler_t *handler;
 };

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What can be probed, and how it is then carried out
+ * What can be probed, and how it is then carried out.
  *
- * One table says it for kprobes and for uprobes. It lists what is known to do the
- * same at any address, as a copy that something else follows; what has to be
- * simulated instead; and what is known to be neither, for that to have a name.
- * What is not listed cannot be probed, be it unallocated or too new.
+ * There is one table, for kprobes and for uprobes. It lists the instructions that do the
+ * same at any address, with any others around them, and so can be copied; those that have
+ * to be simulated instead; and those that are known to be neither, so that they have a
+ * name when they are refused. Instructions that are not listed cannot be probed, be they
+ * unallocated or too new.
  *
- * A kprobe's copy runs with the PSTATE of the probed code, interrupts and
- * preemption included, and with nothing changed but what an exception before it
- * (the breakpoint's) changes. So an instruction has no place here that
+ * A kprobe's copy runs with the PSTATE of the probed code, interrupts and preemption
+ * included. All that is different is what an exception before it (the breakpoint's) has
+ * changed. So an instruction is not copied if it
  *
- * - depends on its address, or on its neighbours' (an exclusive's monitor is gone
- *   after an exception, MOVPRFX and the MOPS come in groups);
- * - looks at what that exception left behind (ESR, ELR, SPSR, FAR);
- * - changes how exceptions are taken or debugged, with which the next breakpoint
- *   may not come, or not be dealt with.
+ * - depends on its address, or on its neighbours (an exclusive's monitor is cleared by an
+ *   exception, MOVPRFX and the MOPS come in groups);
+ * - reads what that exception has left behind (ESR, ELR, SPSR, FAR);
+ * - changes how exceptions are taken or debugged, so that the next breakpoint may be
+ *   missed, or not be dealt with.
  *
  * A uprobe's copy is stepped by the debug hardware, at EL0.
  */
@@ -40,8 +41,8 @@
 	ROW(n, m, v, PROBE_SIMULATE, PROBE_REJECT, f)
 
 /*
- * An instruction is in one row at most, so their order is of no consequence,
- * save that those simulated come first: uprobes look theirs up at each hit.
+ * No instruction is in two rows, so their order does not matter. Those that are simulated
+ * come first because uprobes look them up at each hit.
  */
 const struct probe_class probe_classes[] = {
 	/* Branches that can be simulated */
@@ -84,8 +85,8 @@ const struct probe_class probe_classes[] = {
 	REJECT("Exception generation", 0xff000000, 0xd4000000),
 
 	/*
-	 * Hints. They are all to be copied, those too that are not allocated, since
-	 * they do nothing. One changes what the next PACIASP signs with: its address.
+	 * Hints. All can be copied, also those that are not allocated, which do nothing;
+	 * but for PACM, which makes the next PACIASP depend on its address.
 	 */
 	COPY("System instructions with register argument: WFET, WFIT", 0xffffffc0, 0xd5031000),
 	COPY("Hints: CRm 0-3", 0xfffffc1f, 0xd503201f),
@@ -132,7 +133,7 @@ const struct probe_class probe_classes[] = {
 	COPY("System instructions: TLBI", 0xfff8e000, 0xd5088000),
 	REJECT("System instructions: SYSL", 0xfff80000, 0xd5280000),
 
-	/* System registers: debug, and what exceptions leave behind or go by */
+	/* System registers: debug, and those that exceptions write to or depend on */
 	REJECT("System register move: debug, trace", 0xffd80000, 0xd5100000),
 	REJECT("System register move: debug, trace", 0xffdfffc0, 0xd51b4500),
 	REJECT("System register move: DAIF", 0xffdfffe0, 0xd51b4220),
@@ -141,7 +142,7 @@ const struct probe_class probe_classes[] = {
 	REJECT("System register move: ESR", 0xffd8fe00, 0xd5185000),
 	REJECT("System register move: ESR", 0xffd8ff00, 0xd5185200),
 	REJECT("System register move: FAR", 0xffd8f000, 0xd5186000),
-	/* current, and this CPU's data, which a hit goes by */
+	/* A hit relies on these for current and for per-CPU data */
 	KERNEL_COPY("System register move: MRS of SP_EL0", 0xffffffe0, 0xd5384100),
 	REJECT("System register move: MSR of SP_EL0", 0xffffffe0, 0xd5184100),
 	REJECT("System register move: MSR of TPIDR_EL1", 0xffffffe0, 0xd518d080),
@@ -160,7 +161,7 @@ const struct probe_class probe_classes[] = {
 	KERNEL_COPY("System register move: PMR", 0xffdfffe0, 0xd5184600),
 	KERNEL_COPY("System register move: MRS of CurrentEL", 0xffffffe0, 0xd5384240),
 
-	/* The rest can be read, except for what implementations define */
+	/* The rest can be read, except for registers that implementations define */
 	COPY("System register move: MRS, CRn 0-3", 0xfff8c000, 0xd5380000),
 	COPY("System register move: MRS, error records", 0xfff8ff00, 0xd5385300),
 	COPY("System register move: MRS, error records, TFSR", 0xfff8fc00, 0xd5385400),
@@ -398,7 +399,7 @@ const struct probe_class probe_classes[] = {
 const unsigned int probe_nr_classes = ARRAY_SIZE(probe_classes);
 
 /**
- * probe_classify - find the row of the table that an instruction is in
+ * probe_classify() - find the row of the table that an instruction is in
  * @insn:	the instruction
  *
  * Context: any, but not at a kprobe's hit.
@@ -430,7 +431,7 @@ static enum exclusive exclusive_of(u32 insn)
 	return aarch64_insn_is_clrex(insn) ? CLEAR : NONE;
 }
 
-/* The longest way, in instructions, that a load is looked for, and a store. */
+/* How far a load, and a store, of a sequence is looked for, in instructions */
 #define EXCLUSIVE_REACH		32
 
 /* The first exclusive on the way from @addr on in steps of @step, or NONE. */
@@ -450,17 +451,16 @@ static enum exclusive next_exclusive(unsigned long addr, int step, unsigned long
 }
 
 /**
- * probe_in_exclusive - tell whether an exclusive sequence goes over an address
+ * probe_in_exclusive() - tell whether an exclusive sequence goes over an address
  * @addr:	the address of an instruction
  * @start:	where its function begins
  * @end:	where its function ends
  *
- * An exception makes the processor forget what a load exclusive marked. With a
- * breakpoint before the store exclusive that store would never succeed, and what
- * it is in is a loop. The sequence is taken to be in one piece, the load first,
- * as all of the kernel's are; breakpoints inside do not hide it, as there cannot be
- * any on its ends. A load exclusive without a store, as before WFE, leaves
- * nothing to fail.
+ * An exception clears the exclusive monitor that the load has set. With a breakpoint
+ * before the store exclusive, that store would never succeed, and the loop around it would
+ * not end. The sequence is taken to be in one piece, the load first, as all of the kernel's
+ * are. Other breakpoints do not hide it, because there are none on its ends. A load
+ * exclusive without a store, as before WFE, has nothing that could fail.
  *
  * Context: where text can be read; not at a kprobe's hit.
  * Return: true when @addr is that of an exclusive load or store, or lies between
@@ -492,7 +492,7 @@ static void simulate_for_uprobe(u32 insn, long addr, struct pt_regs *regs)
 }
 
 /**
- * arm_probe_decode_insn - tell how a uprobe carries an instruction out
+ * arm_probe_decode_insn() - tell how a uprobe carries an instruction out
  * @insn:	the instruction
  * @asi:	its handler is set where the instruction is simulated
  *

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Hits that no exception led to: by the branch to a slot, and by the end of a
- * copy there that a post handler is to see. The assembly part is detour_entry.S.
+ * Hits without an exception: by the branch to a slot, and at the end of a copy there for
+ * hits with a post handler. The assembly part is detour_entry.S.
  */
 #include <linux/kprobes.h>
 #include <linux/kprobes_hit.h>
@@ -12,27 +12,31 @@
 
 #include "detour.h"
 
+/* The address of a word in the slot. */
 static __always_inline unsigned long way_out(struct kprobe *p, unsigned int word)
 {
 	return (unsigned long)(p->ainsn.insn + word);
 }
 
-/* The probed code's stack is right above the registers. */
+/* At the entry, the probed code's stack begins right above the saved registers. */
 static __always_inline bool sp_changed(struct pt_regs *regs)
 {
 	return regs->sp != (unsigned long)(regs + 1);
 }
 
-/* Where all registers are as @regs says. */
-static unsigned long leave(struct pt_regs *regs, unsigned long pc)
+/* Goes on at any address, with all registers loaded from @regs. */
+static unsigned long leave_to(struct pt_regs *regs, unsigned long pc)
 {
 	regs->pc = pc;
 	return (unsigned long)kprobe_detour_leave;
 }
 
-NOKPROBE_SYMBOL(leave);
+NOKPROBE_SYMBOL(leave_to);
 
-/* From where an instruction has led to that was carried out on @regs. */
+/*
+ * Where to go on when the instruction was carried out on @regs: by a branch in the slot,
+ * if one leads there.
+ */
 static unsigned long after_carried_out(struct kprobe *p, struct pt_regs *regs)
 {
 	if (likely(!sp_changed(regs))) {
@@ -41,37 +45,38 @@ static unsigned long after_carried_out(struct kprobe *p, struct pt_regs *regs)
 		if (regs->pc == p->ainsn.taken)
 			return way_out(p, SLOT_COPY_OUT);
 	}
-	return leave(regs, regs->pc);
+	return leave_to(regs, regs->pc);
 }
 
 NOKPROBE_SYMBOL(after_carried_out);
 
+/* Where to go on to have the instruction carried out by a copy. */
 static __always_inline unsigned long to_copy(struct kprobe *p, struct pt_regs *regs,
 					     bool post)
 {
 	if (unlikely(sp_changed(regs)))
-		return leave(regs, way_out(p, post ? SLOT_LAST : SLOT_COPY));
+		return leave_to(regs, way_out(p, post ? SLOT_LAST : SLOT_COPY));
 	return way_out(p, post ? SLOT_LAST_OUT : SLOT_COPY_OUT);
 }
 
-static unsigned long simulated(struct kprobe *p, struct pt_regs *regs)
+static unsigned long simulate_hit(struct kprobe *p, struct pt_regs *regs)
 {
 	kprobe_simulate(p, regs);
 	return after_carried_out(p, regs);
 }
 
-NOKPROBE_SYMBOL(simulated);
+NOKPROBE_SYMBOL(simulate_hit);
 
 static __always_inline unsigned long hit(struct pt_regs *regs, struct kprobe *p)
 {
 	enum kprobe_hit what = kprobe_hit_site(p, regs, kprobe_carry_out);
 
 	if (unlikely(what == KPROBE_HIT_REDIRECTED))
-		return leave(regs, regs->pc);
+		return leave_to(regs, regs->pc);
 	if (what == KPROBE_HIT_DONE)
 		return after_carried_out(p, regs);
 	if (p->ainsn.simulate)
-		return simulated(p, regs);
+		return simulate_hit(p, regs);
 	return to_copy(p, regs, what == KPROBE_HIT_POST);
 }
 
@@ -112,7 +117,7 @@ asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p)
 	if (likely(p->post_handler))
 		kprobe_hit_post(p, regs);
 	if (unlikely(regs->pc != next || sp_changed(regs)))
-		to = leave(regs, regs->pc);
+		to = leave_to(regs, regs->pc);
 	return kprobe_preempt_enable(to);
 }
 
@@ -120,17 +125,17 @@ NOKPROBE_SYMBOL(kprobe_tail_hit);
 
 DEFINE_PER_CPU(struct kprobe_destination, kprobe_detour_to);
 
-/* What a handler may have changed of the processor's state, or a branch has. */
+/* What is taken from the saved PSTATE: handlers, or a simulated branch, may change it. */
 #define PSTATE_FROM_REGS	(PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT | \
 				 PSR_D_BIT | PSR_A_BIT | PSR_I_BIT | PSR_F_BIT | \
 				 PSR_BTYPE_MASK)
 
 /**
- * kprobe_detour_left() - complete what no branch could
- * @regs: registers at a BRK
+ * kprobe_detour_left() - complete kprobe_detour_leave()
+ * @regs: registers at a BRK, of which pc and PSTATE are set if it is that function's
  *
  * Context: the debug exception of EL1.
- * Return: false when that is not the BRK of kprobe_detour_leave().
+ * Return: false when it is not the BRK of kprobe_detour_leave().
  */
 bool kprobe_detour_left(struct pt_regs *regs)
 {

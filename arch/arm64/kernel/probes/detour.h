@@ -10,19 +10,19 @@
 #include "slot.h"
 #include "thunk.h"
 
-/* Never called as a function: see slot.h. */
+/* Not functions: where slots, and kprobe_detour_hit(), go to. See slot.h. */
 asmlinkage void kprobe_detour_entry(void);
 asmlinkage void kprobe_tail_entry(void);
 asmlinkage void kprobe_detour_leave(void);
 extern const char kprobe_detour_left_at[];
 
-/* Instructions, as they are in memory. */
+/* What is the same in all slots; little-endian, as instructions in memory are. */
 extern const __le32 kprobe_slot_template[SLOT_WORDS];
 
 asmlinkage unsigned long kprobe_detour_hit(struct pt_regs *regs, struct kprobe *p);
 asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p);
 
-/* For the BRK of kprobe_detour_leave(). */
+/* Where kprobe_detour_leave() goes, for the exception of its BRK. */
 struct kprobe_destination {
 	unsigned long pc, pstate;
 };
@@ -32,7 +32,10 @@ DECLARE_PER_CPU(struct kprobe_destination, kprobe_detour_to);
 bool kprobe_detour_left(struct pt_regs *regs);
 void kprobe_simulate(struct kprobe *p, struct pt_regs *regs);
 
-/* A handler may have left anything in pc. */
+/*
+ * Simulates the instruction, if that is what is done with it, from its own address: a
+ * handler may have changed pc. Returns whether it was carried out.
+ */
 static __always_inline bool kprobe_try_simulate(struct kprobe *p, struct pt_regs *regs)
 {
 	unsigned long addr = (unsigned long)p->addr;
@@ -43,7 +46,7 @@ static __always_inline bool kprobe_try_simulate(struct kprobe *p, struct pt_regs
 	return p->ainsn.simulate(p->opcode, addr, regs);
 }
 
-/* For kprobe_hit_site(). */
+/* The carry_out of kprobe_hit_site(). */
 static __always_inline __kprobes bool kprobe_carry_out(struct kprobe *p, struct pt_regs *regs)
 {
 	if (!p->ainsn.thunk)

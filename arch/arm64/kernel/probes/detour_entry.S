@@ -12,12 +12,11 @@
 #include "slot.h"
 
 /*
- * Called from the slot, with a pt_regs at the stack pointer that has x29 and x30
- * in it, and the site's address @owner words behind the return address. Goes on
- * where @handler says, with the frame pointer and the link register still to be
- * loaded by the slot.
+ * Called from the slot, with a pt_regs at the stack pointer, in which the slot has saved
+ * x29 and x30. The site's address is in the slot, @owner words behind the return address.
+ * Goes on where @handler says, which is in the slot again: that loads x29 and x30.
  *
- * The frame record names the probed code, for which @handler fills in its address.
+ * @handler completes the frame record here with the address of the probed code.
  */
 	.macro	from_slot name:req, handler:req, owner:req
 SYM_CODE_START(\name)
@@ -49,17 +48,17 @@ NOKPROBE(\name)
 
 	.text
 
-/* A branch stands in the place of the probed instruction. */
+/* From SLOT_ENTRY: before the probed instruction */
 	from_slot kprobe_detour_entry, kprobe_detour_hit, (SLOT_OWNER-SLOT_COPY_OUT)
 
-/* The copy of an instruction that a post handler is to see was carried out. */
+/* From SLOT_LAST: behind the copy for hits with a post handler */
 	from_slot kprobe_tail_entry, kprobe_tail_hit, (SLOT_OWNER-SLOT_NEXT_OUT)
 
 /*
- * There is no way to anywhere, with every register as it is to be, but the return
- * from an exception. So when all but the program counter and the flags are, a BRK
- * takes these from where they are left for it. Nothing comes in between, and the
- * frame of that exception may overwrite ours.
+ * Only the return from an exception can go to any address with any value in every
+ * register. So this loads all registers but the program counter and PSTATE, leaves these
+ * two in per-CPU data, and executes a BRK, whose exception takes them from there. All
+ * exceptions that can be are masked meanwhile. The frame of the BRK may overwrite ours.
  */
 SYM_CODE_START(kprobe_detour_leave)
 	msr	daifset, #0xf

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Function entries on arm64: the compiler leaves room for two instructions behind
- * a function's landing pad, if it has one. There the link register is copied to x9,
- * and ftrace is called. Nothing has to be carried out for a probe.
+ * Function entries on arm64: at the beginning of a function, behind its landing pad if
+ * it has one, the compiler leaves room for two instructions. These copy the link register
+ * to x9, and call ftrace. Nothing has to be carried out for a probe.
  *
- * The probe is on the function's first word, and its handlers find the registers of
- * a breakpoint there, but for x9, which is the link register already.
+ * The probe is on the function's first word. Its handlers get the registers as at a
+ * breakpoint there, except that x9 is the link register already.
  */
 #include <linux/align.h>
 #include <linux/ftrace.h>
@@ -16,13 +16,14 @@
 #include <asm/insn.h>
 
 #ifndef CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS
-/* ftrace changes what this calls, and no table tells of it. */
+/* ftrace patches the call at this label, which no table tells. */
 NOKPROBE_SYMBOL(ftrace_call);
 #endif
 
 /*
- * Functions are aligned to the pointer before them, which is to ftrace's ops. The
- * call is their second instruction or their third.
+ * From ftrace's location to the function: there is a pointer to ftrace's ops in front of
+ * functions, so they are aligned to 8, and the call is their second instruction or their
+ * third.
  */
 static __always_inline unsigned long entry_of(unsigned long ip)
 {
@@ -34,7 +35,7 @@ unsigned long arch_kprobe_ftrace_location(unsigned long addr)
 	const struct kprobe_function *f = kprobe_function_at(addr);
 	unsigned long ip;
 
-	/* Elsewhere than at a function's beginning, it would look for a symbol. */
+	/* Saves ftrace the search, where there can be no such location. */
 	if (!f || f->start != addr)
 		return 0;
 	ip = ftrace_location_range(f->start, f->end - 1);
@@ -46,6 +47,7 @@ int arch_prepare_kprobe_ftrace(struct kprobe *p)
 	return 0;
 }
 
+/* The carry_out of kprobe_hit_site(): goes on behind ftrace's call. */
 static __always_inline __kprobes bool step_over(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->pc = site_of(p)->ftrace_ip + AARCH64_INSN_SIZE;
@@ -65,8 +67,8 @@ static __always_inline void entry_hit(unsigned long entry, struct pt_regs *regs)
 }
 
 /*
- * Recursion is the core's to see, by context level; ftrace's guard would lose hits.
- * All registers are there: an ops that asks for them is not called without.
+ * The core guards against recursion, by context level; ftrace's guard would lose hits.
+ * There are always registers, because the core's ops ask for them.
  */
 void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 			   struct ftrace_ops *ops, struct ftrace_regs *fregs)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a function was given on the stack. Its assembly part is jprobe_call.S.
+ * Jprobes on arm64: where a function has its arguments on the stack. The call of a
+ * jprobe's function is in jprobe_call.S.
  */
 #include <linux/kprobes.h>
 #include <linux/sched.h>

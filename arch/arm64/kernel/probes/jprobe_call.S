@@ -8,7 +8,7 @@
 
 	.text
 
-/* A frame record, what a call preserves, and the shadow call stack */
+/* A frame record, the registers that a call preserves, and the shadow call stack's */
 #define FRAME_SIZE	112
 #define FRAME_SCS	96
 
@@ -61,7 +61,7 @@ NOKPROBE(arch_jprobe_call)
 SYM_FUNC_START(arch_jprobe_return)
 	mov	x29, x0
 #ifdef CONFIG_SHADOW_CALL_STACK
-	/* Calls that were left never take their addresses off it. */
+	/* Calls that were left have not popped their return addresses. */
 	ldr	x18, [x29, #FRAME_SCS]
 #endif
 	b	arch_jprobe_done

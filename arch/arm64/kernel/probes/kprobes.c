@@ -2,18 +2,18 @@
 /*
  * Probes by breakpoint on arm64: planting them, and what happens at a hit.
  *
- * An instruction that depends on where it stands is simulated on the saved
- * registers. Any other is carried out by a copy, which branches back by itself;
- * if there are post handlers, by one that works on the saved registers (see
- * thunk.c), or through them (see detour.c). Where there is nothing in reach of a
- * branch, it ends in another BRK.
+ * An instruction that depends on its address is simulated on the saved registers. Any
+ * other is carried out by a copy:
  *
- * Nothing is remembered between the hit and what follows: the address of the
- * slot says which site it was. So the copy runs with PSTATE as the probed code
- * had it, can be interrupted by anything, and can fault.
+ * - which branches back by itself, if there is no post handler
+ * - which works on the saved registers (see thunk.c)
+ * - from which the post handlers are called (see detour.c)
+ * - which ends in another BRK, if what it should branch to is out of reach
+ *
+ * No state is kept between the hit and what follows: the address of the slot tells
+ * which site it was. So the copy runs with PSTATE as in the probed code, can be
+ * interrupted by anything, and can fault.
  */
-#define pr_fmt(fmt) "kprobes: " fmt
-
 #include <linux/execmem.h>
 #include <linux/extable.h>
 #include <linux/ftrace.h>
@@ -50,8 +50,8 @@ void *alloc_insn_page(void)
 }
 
 /*
- * What the caches need is done here, word by word, and for the other CPUs the
- * exception that sends them to the slot is the synchronization (Arm ARM, B2.2.5).
+ * Each word is written with the cache maintenance that it needs. Other CPUs synchronize
+ * what they fetch by the exception that leads them to the slot (Arm ARM, B2.2.5).
  */
 static int write_slot(kprobe_opcode_t *slot, const u32 *words, int nr_words)
 {
@@ -70,7 +70,7 @@ static bool in_reach(unsigned long from, unsigned long to)
 	return distance >= -(long)SZ_128M && distance < SZ_128M;
 }
 
-/* A branch in the word of a slot, unless that is too far away. */
+/* Puts a branch into a word of a slot. Returns false if its target is out of reach. */
 static bool branch_to(struct kprobe *p, u32 *words, unsigned int word, unsigned long to,
 		      enum aarch64_insn_branch_type type)
 {
@@ -82,6 +82,7 @@ static bool branch_to(struct kprobe *p, u32 *words, unsigned int word, unsigned 
 	return true;
 }
 
+/* The ways to the handlers and on. Returns false if some of it is out of reach. */
 static bool fill_detour(struct kprobe *p, u32 *words)
 {
 	return in_reach((unsigned long)p->addr, (unsigned long)p->ainsn.insn) &&
@@ -93,6 +94,7 @@ static bool fill_detour(struct kprobe *p, u32 *words)
 			 AARCH64_INSN_BRANCH_NOLINK);
 }
 
+/* The copies of an instruction that is not simulated, and its thunk. */
 static void fill_copies(struct kprobe *p, u32 *words)
 {
 	words[SLOT_COPY] = p->opcode;
@@ -105,6 +107,7 @@ static void fill_copies(struct kprobe *p, u32 *words)
 		p->ainsn.thunk = p->ainsn.insn + SLOT_THUNK;
 }
 
+/* The way to where a simulated branch leads. */
 static void fill_taken(struct kprobe *p, u32 *words)
 {
 	unsigned long taken;
@@ -116,7 +119,7 @@ static void fill_taken(struct kprobe *p, u32 *words)
 		p->ainsn.taken = taken;
 }
 
-/* It is read as data, so it has data's byte order. */
+/* The site's address, in the byte order of data, since it is read as data. */
 static void fill_owner(struct kprobe *p, u32 *words)
 {
 	__le32 owner[2];
@@ -161,8 +164,8 @@ static int prepare_slot(struct kprobe *p)
 }
 
 /*
- * The words before a function are data where ftrace keeps a pointer there, or
- * control flow integrity the function's type.
+ * Whether an address is in the words before a function that are data: ftrace's pointer,
+ * or the function's type for control flow integrity.
  */
 static bool before_function(unsigned long addr, unsigned long function)
 {
@@ -175,8 +178,8 @@ static bool before_function(unsigned long addr, unsigned long function)
 }
 
 /*
- * ftrace's call, and the copy of the link register before it; that may be where a
- * function starts, and is an instruction like any other then.
+ * Whether an address is that of ftrace's call, or of the copy of the link register before
+ * it. That copy can be the first instruction of a function, where it may be probed.
  */
 static bool in_ftrace_call(unsigned long addr, unsigned long offset)
 {
@@ -184,7 +187,7 @@ static bool in_ftrace_call(unsigned long addr, unsigned long offset)
 					      (void *)(addr + AARCH64_INSN_SIZE));
 }
 
-/* Whether the instruction at @addr may be taken out of its neighbourhood. */
+/* Checks what is around an instruction, rather than what it is. */
 static int check_place(unsigned long addr)
 {
 	const struct kprobe_function *f = kprobe_function_at(addr);
@@ -230,7 +233,7 @@ int arch_prepare_kprobe(struct kprobe *p)
 	return prepare_slot(p);
 }
 
-/* By now nobody can be in the slot, unless the probed text itself has gone. */
+/* The slot is given back as dirty, as somebody may be in it if the text is about to go. */
 void arch_remove_kprobe(struct kprobe *p)
 {
 	if (p->ainsn.insn)
@@ -238,9 +241,10 @@ void arch_remove_kprobe(struct kprobe *p)
 	p->ainsn.insn = NULL;
 }
 
-/* Changes to the text that wait for all CPUs to be stopped */
+/* The most changes for which no memory is allocated */
 #define PATCHES_ON_STACK	16
 
+/* Changes to the text, to be made at once with all CPUs stopped */
 struct patches {
 	void		**addrs;
 	u32		*insns;
@@ -277,7 +281,7 @@ static void change_text(struct list_head *sites, bool armed)
 		addrs = kvmalloc_array(num, sizeof(*addrs), GFP_KERNEL);
 		insns = kvmalloc_array(num, sizeof(*insns), GFP_KERNEL);
 	}
-	/* Without memory it takes a few stops more. */
+	/* Without memory for all of them, the CPUs are stopped more than once. */
 	if (addrs && insns)
 		patches = (struct patches){ .addrs = addrs, .insns = insns, .room = num };
 	list_for_each_entry(p, sites, list)
@@ -297,13 +301,13 @@ void arch_arm_kprobes(struct list_head *sites)
 	change_text(sites, true);
 }
 
-/* A CPU that has been stopped is past looking up any BRK that it met before. */
+/* When a CPU is stopped, it has looked up all BRKs that it had met. */
 void arch_disarm_kprobes(struct list_head *sites)
 {
 	change_text(sites, false);
 }
 
-/* As if the instruction had faulted where it stands. */
+/* A simulated load could not read its operand: as if it had faulted in place. */
 static void operand_fault(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->pc = (unsigned long)p->addr;
@@ -340,7 +344,7 @@ static __always_inline void carry_out(struct kprobe *p, struct pt_regs *regs,
 		regs->pc = (unsigned long)(p->ainsn.insn + SLOT_LAST);
 }
 
-/* What carry_out() does at a hit. */
+/* As carry_out() decides it at a hit. */
 const char *arch_kprobe_path(struct kprobe *p)
 {
 	if (p->ainsn.simulate)
@@ -348,7 +352,7 @@ const char *arch_kprobe_path(struct kprobe *p)
 	return p->ainsn.boosted && (p->ainsn.detour || !p->post_handler) ? "boost" : "step";
 }
 
-/* A breakpoint of ours that is not there any more: what is there is executed. */
+/* Was this a BRK that was taken out meanwhile? Then what is there now is executed. */
 static int taken_out(unsigned long addr)
 {
 	__le32 insn;
@@ -381,7 +385,7 @@ int kprobe_brk_handler(struct pt_regs *regs, unsigned long esr)
 	p = kprobe_of(site);
 	what = kprobe_hit_site(p, regs, kprobe_carry_out);
 	if (what == KPROBE_HIT_REDIRECTED)
-		/* Not where the branch that led here went, so no landing pad is due. */
+		/* A branch to the probed address has not led to where this goes on. */
 		regs->pstate &= ~PSR_BTYPE_MASK;
 	else if (what != KPROBE_HIT_DONE)
 		carry_out(p, regs, what);
@@ -418,9 +422,8 @@ NOKPROBE_SYMBOL(kprobe_ss_brk_handler);
  * @regs: registers at the fault
  * @esr: the syndrome
  *
- * A fault in a copy is the probed instruction's: it is moved to where that
- * stands, registers as before it, for the fault handlers and for the fixups that
- * are known by its address.
+ * A fault in a copy of the probed instruction becomes one of that: the program counter
+ * is moved to its address, by which fault handlers and fixups know it.
  *
  * Context: any, preemption off.
  * Return: 1 when a fault handler has dealt with it, else 0.
@@ -439,10 +442,7 @@ int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr)
 
 NOKPROBE_SYMBOL(kprobe_fault_handler);
 
-/*
- * Code on the way into a debug exception, code of the hypervisor's, and code
- * that runs with the MMU off.
- */
+/* Entry code, code of the hypervisor, and code that runs with the MMU off. */
 int __init arch_populate_kprobe_blacklist(void)
 {
 	const struct {

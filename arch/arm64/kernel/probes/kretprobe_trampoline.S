@@ -13,9 +13,9 @@
 	.text
 
 /*
- * The link register is still the address here. What is taken back from the saved
- * registers is what a handler may have good reason to change, and what C does not
- * preserve. No caller expects flags back.
+ * On entry, the link register has the address of this. Of the saved registers, those are
+ * loaded again that a handler may want to change or that C code does not preserve. Flags
+ * are not loaded: no caller relies on them.
  */
 SYM_CODE_START(__kretprobe_trampoline)
 	sub	sp, sp, #PT_REGS_SIZE
@@ -29,7 +29,7 @@ SYM_CODE_START(__kretprobe_trampoline)
 	str	x2, [sp, #S_PSTATE]
 	save_priority_mask x2
 
-	/* For unwinders, who know what this address stands for. */
+	/* A frame record with this address, which unwinders recognize. */
 	mov	x1, x29
 	stp	x29, lr, [sp, #S_STACKFRAME]
 	add	x29, sp, #S_STACKFRAME

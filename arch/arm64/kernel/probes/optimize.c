@@ -2,9 +2,9 @@
 /*
  * Jump optimization on arm64: a branch to the slot in the place of the BRK.
  *
- * One instruction stands for one, so no task can be in between. BRK and B are
- * among those that may be exchanged while others execute them (Arm ARM, B2.2.5):
- * no CPU has to be stopped, and before it has noticed it takes the other way.
+ * One instruction is replaced by one, so no task can be in between. BRK and B are among
+ * those that may be exchanged while others execute them (Arm ARM, B2.2.5): no CPU has to
+ * be stopped, and until it has noticed it still executes the other one.
  */
 #include <linux/bits.h>
 #include <linux/build_bug.h>
@@ -17,12 +17,12 @@
 
 #include "detour.h"
 
-/* What a site may take of executable memory, which is the dearest. */
+/* The most executable memory that a site may take: there is less of it than of other. */
 static_assert(ARCH_KPROBE_SLOT_SIZE * sizeof(kprobe_opcode_t) <= 96);
 
 #define HINT_NUMBER	GENMASK(11, 5)
 
-/* An indirect branch that leads here has to find it. */
+/* With BTI, indirect branches have to find it in the text. */
 static bool is_landing_pad(u32 insn)
 {
 	if (!aarch64_insn_is_hint(insn))
@@ -54,7 +54,7 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 	return 0;
 }
 
-/* The slot is the breakpoint's as well, and goes with that. */
+/* The detour is a part of the slot, which arch_remove_kprobe() gives back. */
 void arch_remove_optimized_kprobe(struct optimized_kprobe *op)
 {
 	op->optinsn.branch = 0;
@@ -76,8 +76,8 @@ int arch_within_optimized_kprobe(struct optimized_kprobe *op, kprobe_opcode_t *a
 }
 
 /*
- * Since the slot was written every CPU has been stopped, for the BRK, and so has
- * synchronized what it fetches.
+ * All CPUs were stopped to write the BRK, after the slot was written. So each of them
+ * has synchronized what it fetches from the slot.
  */
 void arch_optimize_kprobes(struct list_head *oplist)
 {
@@ -89,7 +89,7 @@ void arch_optimize_kprobes(struct list_head *oplist)
 	}
 }
 
-/* On return no CPU has the branch in sight any more. */
+/* On return no CPU executes the branch any more: all have been interrupted since. */
 void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_list)
 {
 	struct optimized_kprobe *op;

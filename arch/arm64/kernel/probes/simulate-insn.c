@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Carrying out an instruction on the saved registers
+ * Carrying out an instruction on the saved registers.
  *
- * What is simulated: that which would come to something else at another address.
- * These are the branches, ADR and ADRP, and the loads of literals. They are
- * simulated exactly, or not at all.
+ * Instructions are simulated if they depend on their address: branches, ADR and ADRP, and
+ * loads of literals. They are simulated exactly, or not at all.
  *
- * A kprobe's hit ends here, in whatever context was probed. So no lock is taken,
- * and nothing is called that could be probed itself, which includes the decoding
- * helpers of asm/insn.h that are not inline: a probe on one of them would have
- * to be simulated with its help.
+ * This runs at a kprobe's hit, in whatever context was probed. So no lock is taken, and
+ * nothing is called that can be probed itself. That excludes those decoding helpers of
+ * asm/insn.h which are not inline: a probe on one of them would need it in turn.
  */
 
 #include <linux/bitops.h>
@@ -41,8 +39,8 @@ static __always_inline long distance(u32 insn, int lsb, int bits)
 }
 
 /*
- * Only an indirect branch leaves a PSTATE.BTYPE for its target to match; after
- * any other instruction it is zero.
+ * Sets pc, and PSTATE.BTYPE: that is for the target of an indirect branch to match, and
+ * zero after any other instruction.
  */
 static __always_inline void go_to(struct pt_regs *regs, unsigned long pc,
 				  unsigned long btype)
@@ -63,7 +61,7 @@ static __always_inline void branch_if(bool taken, struct pt_regs *regs,
 }
 
 /**
- * probe_simulate_branch - B, BL
+ * probe_simulate_branch() - B, BL
  * @insn:	the instruction
  * @addr:	where it stands
  * @regs:	the registers it is to work on
@@ -82,7 +80,7 @@ probe_simulate_branch(u32 insn, unsigned long addr, struct pt_regs *regs)
 	return true;
 }
 
-/* The lowest bit of a condition inverts the others, but of "always" there are two. */
+/* The lowest bit of a condition inverts it, except that both of "always" hold. */
 static __always_inline bool condition_holds(u32 cond, u64 pstate)
 {
 	bool n = pstate & PSR_N_BIT, z = pstate & PSR_Z_BIT;
@@ -109,7 +107,7 @@ static __always_inline bool condition_holds(u32 cond, u64 pstate)
 }
 
 /**
- * probe_simulate_cond_branch - B.cond, BC.cond
+ * probe_simulate_cond_branch() - B.cond, BC.cond
  * @insn:	the instruction
  * @addr:	where it stands
  * @regs:	the registers it is to work on
@@ -125,7 +123,7 @@ probe_simulate_cond_branch(u32 insn, unsigned long addr, struct pt_regs *regs)
 }
 
 /**
- * probe_simulate_compare_branch - CBZ, CBNZ
+ * probe_simulate_compare_branch() - CBZ, CBNZ
  * @insn:	the instruction
  * @addr:	where it stands
  * @regs:	the registers it is to work on
@@ -145,7 +143,7 @@ probe_simulate_compare_branch(u32 insn, unsigned long addr, struct pt_regs *regs
 }
 
 /**
- * probe_simulate_test_branch - TBZ, TBNZ
+ * probe_simulate_test_branch() - TBZ, TBNZ
  * @insn:	the instruction
  * @addr:	where it stands
  * @regs:	the registers it is to work on
@@ -166,8 +164,8 @@ probe_simulate_test_branch(u32 insn, unsigned long addr, struct pt_regs *regs)
 enum { BR, BLR, RET };
 
 /*
- * Kernel text is guarded where the kernel uses BTI at all. About user text we do
- * not know, and there zero matches whatever the target is.
+ * All kernel text is guarded if the kernel uses BTI. Whether user text is guarded is not
+ * known here, so there it is zero, which matches any target.
  */
 static __always_inline unsigned long btype_after(int opc, int rn, struct pt_regs *regs)
 {
@@ -179,7 +177,7 @@ static __always_inline unsigned long btype_after(int opc, int rn, struct pt_regs
 }
 
 /**
- * probe_simulate_branch_reg - BR, BLR, RET
+ * probe_simulate_branch_reg() - BR, BLR, RET
  * @insn:	the instruction
  * @addr:	where it stands
  * @regs:	the registers it is to work on
@@ -200,7 +198,7 @@ probe_simulate_branch_reg(u32 insn, unsigned long addr, struct pt_regs *regs)
 }
 
 /**
- * probe_simulate_adr - ADR, ADRP
+ * probe_simulate_adr() - ADR, ADRP
  * @insn:	the instruction
  * @addr:	where it stands
  * @regs:	the registers it is to work on
@@ -241,7 +239,7 @@ fault:
 enum { LDR_W, LDR_X, LDRSW };
 
 /**
- * probe_simulate_load_literal - LDR and LDRSW of a literal
+ * probe_simulate_load_literal() - LDR and LDRSW of a literal
  * @insn:	the instruction
  * @addr:	where it stands
  * @regs:	the registers it is to work on
@@ -266,7 +264,7 @@ probe_simulate_load_literal(u32 insn, unsigned long addr, struct pt_regs *regs)
 }
 
 /**
- * probe_simulate_nop - what need not have an effect: PRFM of a literal
+ * probe_simulate_nop() - what need not have an effect: PRFM of a literal
  * @insn:	the instruction
  * @addr:	where it stands
  * @regs:	the registers it is to work on

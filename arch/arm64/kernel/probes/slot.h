@@ -7,20 +7,21 @@
  *
  *   SLOT_ENTRY		where the branch in the text leads to: makes room for a
  *			pt_regs, and calls kprobe_detour_entry()
- *   SLOT_COPY_OUT	from there to the copy
- *   SLOT_COPY		the copy, and a branch back
- *   SLOT_LAST_OUT	from there to the other copy
- *   SLOT_LAST		a copy for hits that a post handler has to see the end of:
- *			as at the entry, but calls kprobe_tail_entry()
- *   SLOT_NEXT_OUT	from either to the next instruction
+ *   SLOT_COPY_OUT	leaves that room; the way from kprobe_detour_entry() to
+ *   SLOT_COPY		the copy, and a branch to the next instruction
+ *   SLOT_LAST_OUT	leaves that room; the way from kprobe_detour_entry() to
+ *   SLOT_LAST		the copy for hits with a post handler; then as SLOT_ENTRY, but
+ *			calls kprobe_tail_entry()
+ *   SLOT_NEXT_OUT	leaves that room; the way from both to the next instruction
  *   SLOT_OWNER		the address of the site, two words
- *   SLOT_THUNK		where there is one, a thunk
+ *   SLOT_THUNK		a thunk, if there is one
  *
- * An instruction that is simulated has no copies. If it is a branch, SLOT_COPY_OUT
- * leads to where it goes when it is taken.
+ * An instruction that is simulated has no copies. If it is a branch, what follows on
+ * SLOT_COPY_OUT is a branch to where it goes when it is taken.
  *
- * Without the instruction's next in reach of a branch, there are only the copies,
- * each with a BRK behind it: a fault at the first, a step at the other.
+ * If the next instruction is out of a branch's reach, each copy has a BRK behind it. The
+ * first copy is not used then, and its BRK reports a fault; that of the other ends a
+ * step.
  */
 #define SLOT_ENTRY	0
 #define SLOT_COPY_OUT	3

@@ -2,14 +2,14 @@
 /*
  * Thunks: the probed instruction, executed by the processor on saved registers.
  *
- * A post handler is to see what the instruction did. When a copy does that in the
- * place of the original, all registers are loaded before and saved again after it.
- * But no instruction names more than four. So a few words are made that load these
- * from a pt_regs, execute a copy with other registers in their place, and store
- * what it may have changed. See kprobe_run_thunk() for how they are called. None is
- * made of what accesses memory: it may be what the hit itself has changed, the
- * preemption count above all, and a fault is to come where everything is as in the
- * probed code.
+ * A post handler has to see what the instruction did. For a copy in the slot, all
+ * registers are loaded before it and saved again after it; but no instruction has more
+ * than four as operands. A thunk is a few instructions that load only these from a
+ * pt_regs, execute a copy of the instruction that has other registers in their place,
+ * and store those that may have changed. kprobe_run_thunk() calls it. No thunks are made
+ * of instructions that access memory. That could be something that the hit itself has
+ * changed, such as the preemption count; and a fault has to happen where everything else
+ * is as in the probed code.
  */
 #include <linux/bits.h>
 #include <linux/kprobes.h>
@@ -24,17 +24,17 @@ enum field { D, N, M, A, NR_FIELDS };
 
 static const u8 shift_of[] = { [D] = 0, [N] = 5, [M] = 16, [A] = 10 };
 
-/* What stands for each in a thunk. */
+/* The register that takes the place of a field's in a thunk: x9 to x12 */
 #define TEMP(field)	(9 + (field))
 
 #define READS(field)	BIT(field)
 #define WRITES(field)	BIT(4 + (field))
-/* 31 is the stack pointer, not zero */
+/* Register 31 in Rn is the stack pointer, not zero */
 #define N_SP		BIT(8)
-/* and so it is in what is written, unless the instruction sets flags */
+/* Register 31 in Rd is the stack pointer, not zero, if the instruction sets no flags */
 #define D_SP		BIT(9)
 
-/*
+/**
  * struct row - instructions that use registers alike
  * @mask:	the bits that tell; what is no instruction has been refused before
  * @value:	what they are
@@ -74,9 +74,10 @@ static const struct row rows[] = {
 const unsigned int kprobe_nr_thunks = ARRAY_SIZE(rows);
 
 /**
- * kprobe_find_thunk - tell which row of the table an instruction is in
+ * kprobe_find_thunk() - tell which row of the table an instruction is in
  * @insn:	an instruction that is to be copied
  *
+ * Context: any.
  * Return: its index; -ENOENT when no thunk can be made of it.
  */
 int kprobe_find_thunk(u32 insn)
@@ -95,7 +96,7 @@ static unsigned int number(u32 insn, enum field field)
 	return insn >> shift_of[field] & 31;
 }
 
-/* Of the add, sub and logical instructions that may write to the stack pointer */
+/* Whether an add, sub or logical instruction, of those with D_SP, sets flags. */
 static bool sets_flags(u32 insn)
 {
 	if ((insn & 0x1f800000) == 0x12000000)
@@ -103,31 +104,35 @@ static bool sets_flags(u32 insn)
 	return insn & 0x20000000;
 }
 
-/* A store to a pt_regs cannot take the place of changing the stack pointer. */
+/* Whether it changes the stack pointer: no thunk is made then. */
 static bool moves_stack(u32 use, u32 insn)
 {
 	return use & D_SP && number(insn, D) == 31 && !sets_flags(insn);
 }
 
-/* Whether this field is a register in the pt_regs: zero needs no loads and stores. */
+/* Whether this field is a register that has to be loaded or stored: not so zero. */
 static bool is_saved(u32 use, u32 insn, enum field field)
 {
 	return use & (READS(field) | WRITES(field)) &&
 	       (number(insn, field) != 31 || (field == N && use & N_SP));
 }
 
-/* ldr (f94) or str (f90) of what stands for a field; the stack pointer is the 32nd. */
+/*
+ * ldr (f94) or str (f90) of what takes a field's place. pt_regs has the stack pointer
+ * behind x30, so register 31 needs no special case.
+ */
 static u32 move(u32 opcode, u32 insn, enum field field)
 {
 	return opcode | number(insn, field) << 10 | TEMP(field);
 }
 
 /**
- * kprobe_make_thunk - make a thunk of an instruction, where that can be done
+ * kprobe_make_thunk() - make a thunk of an instruction, where that can be done
  * @words:	where to write it
  * @room:	for how many words there is room
  * @insn:	an instruction that is to be copied
  *
+ * Context: at registration; @words is not executed yet.
  * Return: the number of words, or 0.
  */
 unsigned int kprobe_make_thunk(u32 *words, unsigned int room, u32 insn)

@@ -6,10 +6,11 @@
 #include <asm/ptrace.h>
 
 /*
- * While the pre handlers of a hit run, the instruction pointer in its registers
- * is one past an instruction that was not carried out yet, and can be that of
- * the next one, with another stack layout. This in orig_ax, where exceptions of
- * the kernel have -1, tells the unwinder.
+ * While the pre handlers of a hit run, the instruction pointer in its registers is one
+ * byte behind the start of an instruction that was not carried out yet. If that is one
+ * byte long, it is the address of the next instruction, where the stack layout can be
+ * another one. To tell the unwinder, orig_ax has this value, where it is -1 for all
+ * exceptions of the kernel.
  */
 #define KPROBE_HIT_ORIG_AX		(-2)
 
@@ -28,20 +29,15 @@ struct kprobe;
 
 typedef u8 kprobe_opcode_t;
 
-/* Instruction fetch is coherent with stores (SDM vol. 3, 12.6). */
-static inline void flush_insn_slot(struct kprobe *p)
-{
-}
-
 /*
  * An out-of-line slot holds up to three copies of the probed instruction:
  *
- *   offset 0    the copy a hit runs by default: followed by a jump back when
+ *   offset 0    the copy that a hit runs by default: followed by a jump back when
  *               the instruction can be boosted, else by an int3
- *   offset 32   only where the first is boosted: a copy for hits that a post
- *               handler has to see, followed by a call of what runs it and the
- *               address of the site
- *   offset 64   only on 64 bits, where there is one: a thunk
+ *   offset 32   only where the first is boosted: a copy for hits with a post
+ *               handler, followed by a call of kprobe_tail_entry(), which runs it,
+ *               and the address of the site
+ *   offset 64   only on 64 bits, if one can be made: a thunk, see thunk.c
  *
  * A copy is at most 15 bytes of instruction and 5 bytes of jump or call.
  */
@@ -56,12 +52,10 @@ static inline void flush_insn_slot(struct kprobe *p)
 struct kprobe_emulation;
 
 /*
- * kprobe_emulate_fn - carry out an instruction on saved registers
- *
- * On entry regs->ip is the address of the instruction; on success everything
- * is as the processor would have left it, regs->ip included. Returns false,
- * with @regs untouched, when a memory operand could not be read: the slot's
- * copy then has to take the fault in its place.
+ * Carries an instruction out on saved registers. On entry regs->ip is the address of
+ * the instruction; on success everything is as the processor would have left it,
+ * regs->ip included. Returns false, with @regs untouched, when a memory operand could
+ * not be read: then the slot's copy is executed, so that the fault happens there.
  */
 typedef bool (*kprobe_emulate_fn)(const struct kprobe_emulation *em,
 				  struct pt_regs *regs);
@@ -77,13 +71,13 @@ typedef bool (*kprobe_emulate_fn)(const struct kprobe_emulation *em,
  * @index:	offset in pt_regs of a memory operand's index, or KPROBE_NO_REG
  * @scale:	log2 of the factor that the index is multiplied by
  * @size:	of the operands, in bytes; for loop and jcxz, of the counter
- * @memory:	the operand is in memory: the slot's copy of an indirect call or
- *		jump pushes its operand instead, so that a bad pointer faults
- *		there as it would have in place
- * @thunk:	carries the instruction out for post handlers, where @fn is NULL;
- *		else NULL
- * @uses_flags:	it is to be called with the probed code's flags
- * @sets_flags:	those that it returns are the probed code's
+ * @memory:	an indirect call or jump whose operand is in memory. The slot's copy
+ *		of it is a push of that operand, so that a bad pointer faults there
+ *		as it would have in place
+ * @thunk:	carries the instruction out for post handlers, see thunk.c. Only
+ *		where @fn is NULL; NULL if there is none
+ * @uses_flags:	@thunk has to be called with the probed code's flags
+ * @sets_flags:	the flags that @thunk returns become the probed code's
  */
 struct kprobe_emulation {
 	kprobe_emulate_fn	fn;
@@ -106,7 +100,7 @@ struct kprobe_emulation {
 /* See arch/x86/kernel/kprobes/detour.h. */
 #define MAX_OPTINSN_SIZE	64
 
-/* What a jump covers is whole instructions, of which the last begins in it. */
+/* A jump covers whole instructions, the last of which begins inside of the jump. */
 #define MAX_OPTIMIZED_LENGTH	(JMP32_INSN_SIZE - 1 + MAX_INSN_SIZE)
 
 /* Detours run post handlers, and go where a handler says. */
@@ -116,9 +110,8 @@ struct kprobe_emulation {
  * struct arch_optimized_insn - what a jump covers
  * @insn:	the detour, NULL for none
  * @original:	the bytes that the jump changes, but the first
- * @copy:	where in the detour the copy of the instruction is that begins in
- *		the n-th byte
- * @size:	of the instructions, in bytes
+ * @copy:	by the offset of an instruction: where in the detour its copy is
+ * @size:	of all the instructions, in bytes
  */
 struct arch_optimized_insn {
 	kprobe_opcode_t		*insn;
@@ -130,7 +123,7 @@ struct arch_optimized_insn {
 /**
  * struct arch_specific_insn - how the probed instruction is carried out
  * @insn:	the out-of-line slot, NULL for an entry hooked through ftrace
- * @emulation:	used first where its @fn is set
+ * @emulation:	how it is emulated, if it is; its length in any case
  * @boosted:	the first copy in the slot jumps back by itself
  */
 struct arch_specific_insn {
@@ -139,7 +132,7 @@ struct arch_specific_insn {
 	bool			boosted;
 };
 
-/* Writing a byte is cheap, having all CPUs take notice is not. */
+/* Once for many sites, because it is all CPUs taking notice that costs. */
 #define arch_arm_kprobes	arch_arm_kprobes
 
 extern const int kretprobe_blacklist_size;
@@ -158,15 +151,15 @@ DECLARE_PER_CPU(unsigned int, kprobe_int3_count);
 
 static __always_inline unsigned long arch_kprobe_level(void)
 {
-	/* With the bit that says whether to reschedule, which is above these. */
+	/* PREEMPT_NEED_RESCHED is left in it: its bit is above all that are looked at. */
 	unsigned int count = raw_cpu_read_4(pcpu_hot.preempt_count);
 
-	/* Most hits that no breakpoint led to are a task's. */
+	/* The common case without a breakpoint, by a jump or ftrace: a task's hit. */
 	if (likely(!(count & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET))))
 		return 0;
 	count -= __this_cpu_read(kprobe_int3_count);
 
-	/* Most hits by far are a task's. */
+	/* The common case of a breakpoint. */
 	if (likely(!(count & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET))))
 		return 0;
 	if (count & NMI_MASK)
@@ -182,7 +175,7 @@ const char *arch_kprobe_path(struct kprobe *p);
 bool arch_kprobe_may_be_bug(unsigned long addr);
 #define arch_kprobe_may_be_bug	arch_kprobe_may_be_bug
 
-/* For return probes: where a function's return address is, and what it is. */
+/* For return probes: a frame is known by the place of its return address. */
 #define arch_kretprobe_frame(regs)	((void *)(regs)->sp)
 
 static __always_inline unsigned long
@@ -197,7 +190,7 @@ static __always_inline void arch_kretprobe_divert(struct pt_regs *regs, void *fr
 	*(unsigned long *)frame = to;
 }
 
-/* The trampoline returns through it. */
+/* The trampoline returns to the address that it finds there. */
 static __always_inline void arch_kretprobe_undivert(struct pt_regs *regs, void *frame,
 						    unsigned long addr)
 {
@@ -207,13 +200,13 @@ static __always_inline void arch_kretprobe_undivert(struct pt_regs *regs, void *
 /* Nothing is remembered between a hit and what follows on it. */
 #define ARCH_KPROBE_STATELESS	1
 
-/* Loads are not passed by later stores, and stores not by each other. */
+/* Stores are not reordered with earlier loads, or with other stores. */
 #define ARCH_KPROBE_ORDERED_STORES	1
 
-/* By the segment register. */
+/* Relative to the segment register gs, or fs on 32 bits. */
 #define ARCH_KPROBE_PERCPU_OPERANDS	1
 
-/* Told from the instruction pointer alone, whatever the context. */
+/* kprobe_fault_handler() can tell from the instruction pointer alone. */
 #define arch_kprobe_may_own_fault()	true
 
 static __always_inline bool kprobe_regs_of_hit(const struct pt_regs *regs)

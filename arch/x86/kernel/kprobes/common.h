@@ -11,10 +11,10 @@
 #include "detour.h"
 
 /*
- * Building and taking down the general registers of a pt_regs from assembly
- * that was not entered through an exception, as a return trampoline is. What
- * an exception would have pushed (ip, cs, orig_ax; on 32 bits the segments
- * too) only gets room; the C side fills it in.
+ * For assembly that is not entered through an exception, as return trampolines here
+ * and in rethook.c are: pushes and pops the general registers of a pt_regs. What an
+ * exception would have pushed (ip, cs, orig_ax; on 32 bits the segments too) only gets
+ * room; the C side fills it in.
  */
 #ifdef CONFIG_X86_64
 #define SAVE_GENERAL_STRING						\
@@ -91,7 +91,7 @@ static __always_inline unsigned long kprobe_status_from(unsigned long flags,
 	return (flags & ~KPROBE_STATUS_FLAGS) | (status & KPROBE_STATUS_FLAGS);
 }
 
-/* Returns false if there is no thunk. */
+/* Carries the instruction out by its thunk. Returns false if there is none. */
 static __always_inline bool kprobe_run_thunk(const struct kprobe_emulation *em,
 					     struct pt_regs *regs)
 {
@@ -121,8 +121,8 @@ static __always_inline bool kprobe_run_thunk(const struct kprobe_emulation *em,
 #endif
 
 /*
- * For kprobe_hit_site(). An emulator's operand in memory may fault, and that is
- * not to look like a handler's fault.
+ * The carry_out of kprobe_hit_site(). It runs inside of the mark, where a fault looks
+ * like a handler's: so branches with an operand in memory are left out.
  */
 static __always_inline __kprobes bool kprobe_emulate(struct kprobe *p, struct pt_regs *regs)
 {
@@ -135,13 +135,13 @@ static __always_inline __kprobes bool kprobe_emulate(struct kprobe *p, struct pt
 	return em->fn ? em->fn(em, regs) : kprobe_run_thunk(em, regs);
 }
 
-/* Of the linker's. */
+/* Defined by the linker script. */
 extern char __static_call_text_start[];
 
 /* int3.c */
-void kprobe_carry_out(struct kprobe *p, struct pt_regs *regs);
+void kprobe_carry_out_post(struct kprobe *p, struct pt_regs *regs);
 
-/* What is carried out by a copy that a post handler sees the end of. */
+/* The copy for hits with a post handler. */
 static __always_inline unsigned long kprobe_last_copy(const struct kprobe *p)
 {
 	unsigned long slot = (unsigned long)p->ainsn.insn;
@@ -155,15 +155,15 @@ static __always_inline struct arch_optimized_insn *kprobe_optinsn(struct kprobe 
 	return &container_of(p, struct optimized_kprobe, kp)->optinsn;
 }
 
-/* Where what the jump covers is carried out. */
+/* Where the copies of what the jump covers begin. */
 static __always_inline unsigned long kprobe_detour_copy(struct kprobe *p)
 {
 	return (unsigned long)kprobe_optinsn(p)->insn + DETOUR_COPY;
 }
 
 /*
- * Where to go on for what would go on at @ip: not in bytes that a jump covers, or
- * is about to.
+ * Where to go on for a hit that would go on at @ip: if a jump covers that, or is going
+ * to, in the detour's copies.
  */
 static __always_inline unsigned long kprobe_way_out(struct kprobe *p, unsigned long ip)
 {
@@ -175,7 +175,7 @@ static __always_inline unsigned long kprobe_way_out(struct kprobe *p, unsigned l
 	return (unsigned long)optinsn->insn + optinsn->copy[offset];
 }
 
-/* Of the linker's. */
+/* Defined by the linker script. */
 extern struct exception_table_entry __start___ex_table[];
 extern struct exception_table_entry __stop___ex_table[];
 
@@ -206,7 +206,7 @@ static inline void kprobe_recover_covered(struct kprobe *p, u8 *buf, int at, int
 }
 #endif
 
-/* For the tests to know when they have seen all rows of the table. */
+/* The rows of the tables in emulate.c and thunk.c; tests see that none is left out. */
 extern const unsigned int kprobe_nr_emulators, kprobe_nr_thunks;
 int kprobe_find_emulator(struct insn *insn);
 int kprobe_find_thunk(struct insn *insn);

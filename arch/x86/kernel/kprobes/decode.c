@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What stands at a probed address, and whether a copy of it can take its place
+ * What stands at a probed address, and whether a copy of it can take its place.
  *
- * An instruction is one of three things here. A near branch is emulated, or its
- * probe is refused. Whatever else reads or sets the instruction pointer, or
- * does not survive a trap right before it, is refused. All the rest does the
- * same wherever it runs, once a rip-relative operand was adjusted: it runs as a
- * copy, which then jumps back. (x87 instructions leave their own address behind
- * for fnstenv, but nothing in the kernel ever looks there.)
+ * There are three kinds of instructions here. Near branches are emulated, or the probe
+ * is refused. Others that read or set the instruction pointer, or that do not survive a
+ * trap right before them, are refused. All the rest do the same wherever they run, once
+ * a rip-relative operand was adjusted: a copy runs, which then jumps back. (x87
+ * instructions leave their own address behind for fnstenv, but nothing in the kernel
+ * looks at that.)
  */
 
 #include <linux/cfi.h>
@@ -33,7 +33,7 @@ struct kretprobe_blackpoint kretprobe_blacklist[] = {
 
 const int kretprobe_blacklist_size = ARRAY_SIZE(kretprobe_blacklist);
 
-/* Text need not go on for as much as that at the end of a mapping. */
+/* Returns how much was read: less than @len if the mapping ends before, or -EFAULT. */
 static int read_text(u8 *buf, unsigned long addr, int len)
 {
 	if (!copy_from_kernel_nofault(buf, (void *)addr, len))
@@ -43,7 +43,7 @@ static int read_text(u8 *buf, unsigned long addr, int len)
 	return copy_from_kernel_nofault(buf, (void *)addr, len) ? -EFAULT : len;
 }
 
-/* The bytes as they were compiled, where sites have changed them. */
+/* Undoes in a copy of the text what sites have changed in the text. */
 static void recover(u8 *buf, unsigned long addr, int len)
 {
 	struct kprobe *p;
@@ -78,16 +78,17 @@ static bool has_rep_prefix(struct insn *insn)
 	return has_prefix(insn, 0xf2) || has_prefix(insn, 0xf3);
 }
 
-/* VEX, EVEX: the opcode is one of another map, where all are computations. */
+/* With VEX or EVEX, the opcode is of another map, where all are computations. */
 static bool is_vector_insn(struct insn *insn)
 {
 	return insn->vex_prefix.nbytes;
 }
 
 /**
- * kprobe_opcode - the opcode of an instruction as one number
+ * kprobe_opcode() - the opcode of an instruction as one number
  * @insn:	the instruction
  *
+ * Context: any.
  * Return: the byte, or 0x0fXX after an escape byte; -1 in the maps beyond, which
  * hold nothing but computations.
  */
@@ -100,7 +101,10 @@ int kprobe_opcode(struct insn *insn)
 	return insn->opcode.bytes[0];
 }
 
-/* Behind an escape byte nearly all have a ModRM byte (SDM vol. 2D, table A-3). */
+/*
+ * Whether insn_decode() has found no ModRM byte where there is one: nearly all opcodes
+ * behind an escape byte have one (SDM vol. 2D, table A-3).
+ */
 static bool lacks_modrm(struct insn *insn)
 {
 	if (insn->opcode.nbytes < 2 || insn->modrm.nbytes)
@@ -124,7 +128,10 @@ static bool lacks_modrm(struct insn *insn)
 	return true;
 }
 
-/* One behind REX, or behind four others. On 32 bits REX, VEX and EVEX are opcodes, too. */
+/*
+ * Whether insn_decode() took a prefix for the opcode, as it does behind REX or behind four
+ * other prefixes. On 32 bits, REX, VEX and EVEX can be opcodes.
+ */
 static bool is_prefix_as_opcode(struct insn *insn)
 {
 	if (insn->x86_64)
@@ -133,9 +140,9 @@ static bool is_prefix_as_opcode(struct insn *insn)
 }
 
 /*
- * What insn_decode() does not know it takes for an instruction all the same, of
- * too few bytes or too many: a copy would be torn apart, and all that follows in
- * the function would seem to begin elsewhere.
+ * insn_decode() also returns a length for bytes that are no instruction it knows, and
+ * that can be wrong: a copy would be cut off, and all instructions behind it in the
+ * function would seem to begin elsewhere.
  */
 static bool length_is_known(struct insn *insn)
 {
@@ -145,19 +152,22 @@ static bool length_is_known(struct insn *insn)
 		return false;
 
 	switch (kprobe_opcode(insn)) {
-	case 0x8f:		/* but pop: an XOP prefix */
+	case 0x8f:		/* pop; anything else is an XOP prefix */
 		return X86_MODRM_REG(insn->modrm.bytes[0]) == 0;
 	case 0x0f20 ... 0x0f23:
-		/* To or from cr or dr: the processor does not look at mod. */
+		/* mov to or from cr or dr: the processor ignores mod, but not insn_decode(). */
 		return X86_MODRM_MOD(insn->modrm.bytes[0]) == 3;
 	case 0x0f73:		/* pslldq, extrq: */
 	case 0x0f78:
-		/* Which prefix makes other instructions of these need not be the last. */
+		/*
+		 * With some prefixes these are other instructions. The processor
+		 * finds them anywhere, insn_decode() only as the last prefix.
+		 */
 		return insn_last_prefix_id(insn) ||
 		       !(has_prefix(insn, 0x66) || has_rep_prefix(insn));
 	case 0xe8 ... 0xe9:	/* call, jmp, jcc: */
 	case 0x0f80 ... 0x0f8f:
-		/* Intel's processors jump 32 bits far, AMD's 16. */
+		/* With 0x66, processors of Intel read 32 bits, those of AMD 16. */
 		return !insn->x86_64 || !has_prefix(insn, 0x66) ||
 		       X86_REX_W(insn->rex_prefix.value);
 	}
@@ -175,7 +185,7 @@ static int decode_read(struct insn *insn, const u8 *buf, int len, unsigned long 
 }
 
 /**
- * kprobe_decode - decode an instruction as if nothing had been probed
+ * kprobe_decode() - decode an instruction as if nothing had been probed
  * @insn:	is filled in, and refers to @buf
  * @buf:	MAX_INSN_SIZE bytes, set to what stands at @addr
  * @addr:	where the instruction begins
@@ -204,7 +214,7 @@ struct piece {
 	u8		bytes[128];
 };
 
-/* The same as kprobe_decode() for one instruction after the other. */
+/* kprobe_decode() for many instructions in turn, which reads the text piece by piece. */
 static int decode_next(struct insn *insn, struct piece *piece, unsigned long addr)
 {
 	long offset = addr - piece->addr;
@@ -221,16 +231,17 @@ static int decode_next(struct insn *insn, struct piece *piece, unsigned long add
 }
 
 /*
- * Where the compiler makes no jump tables, an indirect jump leads to a function's
- * beginning, or is a return.
+ * Whether the compiler makes jump tables. If not, an indirect jump leads to the beginning
+ * of a function, or is a return.
  */
 #define JUMP_TABLES	(!IS_ENABLED(CONFIG_MITIGATION_RETPOLINE) && \
 			 !IS_ENABLED(CONFIG_X86_KERNEL_IBT))
 
+/* Notes where an instruction leads, if it is a branch. */
 static void see_branch(struct kprobe_function *f, struct insn *insn, unsigned long addr)
 {
 	switch (kprobe_opcode(insn)) {
-	case 0xc7:		/* mov, or xbegin: there an abort leads */
+	case 0xc7:		/* mov; or xbegin, whose aborts lead to its target */
 		if (insn->modrm.bytes[0] != 0xf8)
 			break;
 		fallthrough;
@@ -250,7 +261,7 @@ static void see_branch(struct kprobe_function *f, struct insn *insn, unsigned lo
 }
 
 /**
- * kprobe_see_branches - note where in a function the branches of other code lead
+ * kprobe_see_branches() - note where in a function the branches of other code lead
  * @f:		the function
  * @from:	where the other code begins
  * @to:		where it ends
@@ -272,11 +283,12 @@ bool kprobe_see_branches(struct kprobe_function *f, unsigned long from, unsigned
 }
 
 /**
- * kprobe_decode_until - find where a function's instructions begin
+ * kprobe_decode_until() - find where a function's instructions begin
  * @f:		the function, from kprobe_survey()
  * @end:	up to where, at least
  *
- * Nothing but the way from the function's first byte tells. It is gone once.
+ * This is only known by decoding all of it from the function's first byte on, which is
+ * done once for each function.
  *
  * Context: kprobe_mutex and text_mutex held.
  * Return: true, or false when there is something before @end that cannot be
@@ -298,7 +310,7 @@ bool kprobe_decode_until(struct kprobe_function *f, unsigned long end)
 }
 
 /**
- * kprobe_check_boundary - tell whether an instruction begins at an address
+ * kprobe_check_boundary() - tell whether an instruction begins at an address
  * @addr:	an address in a function
  *
  * Context: kprobe_mutex and text_mutex held; may sleep.
@@ -314,7 +326,7 @@ int kprobe_check_boundary(unsigned long addr)
 	return kprobe_byte_is(f, addr, KPROBE_BYTE_INSN) ? 0 : -EILSEQ;
 }
 
-/* All of them are invalid instructions, of a table's entries ud2. */
+/* BUG() and WARN() are made of instructions that raise #UD: all begin with 0x0f. */
 bool arch_kprobe_may_be_bug(unsigned long addr)
 {
 	u8 opcode;
@@ -323,7 +335,7 @@ bool arch_kprobe_may_be_bug(unsigned long addr)
 	       opcode == 0x0f;
 }
 
-/* A breakpoint over these would change what their own handlers find. */
+/* Their own handlers would find a breakpoint in their place. */
 static bool is_software_trap(struct insn *insn)
 {
 	switch (kprobe_opcode(insn)) {
@@ -358,7 +370,7 @@ static bool is_cfi_check(struct insn *insn, unsigned long addr)
 	return false;
 }
 
-/* Where the processor tracks indirect branches, they have to find it. */
+/* With IBT, indirect branches have to find it in the text. */
 static bool is_landing_pad(struct insn *insn)
 {
 	return cpu_feature_enabled(X86_FEATURE_IBT) &&
@@ -420,8 +432,9 @@ static const char *two_byte_objection(struct insn *insn)
 }
 
 /*
- * Of the segment registers, ss holds off traps for an instruction, and a trap
- * that finds another gs base on 64 bits does not find its CPU's data.
+ * A mov to a segment register. After one to ss, traps are held off for an instruction.
+ * After one to gs on 64 bits, the base of gs is another one, and a trap would not find
+ * its CPU's data.
  */
 static bool segment_refused(struct insn *insn)
 {
@@ -446,7 +459,7 @@ static const char *one_byte_objection(struct insn *insn)
 		return "its interrupt could come between the trap and a copy of it";
 	case 0x8e:
 		return segment_refused(insn) ? sets_segment : NULL;
-	case 0xc6 ... 0xc7:	/* but mov: xabort, xbegin */
+	case 0xc6 ... 0xc7:	/* mov if it is 0; else xabort, xbegin */
 		return ext != 0 ? changes_mode : NULL;
 	case 0xfe:
 		return ext > 1 ? not_decoded : NULL;
@@ -478,9 +491,9 @@ static const char *objection(struct insn *insn)
 }
 
 /*
- * sti lets no interrupt in before the instruction after it is done. Emulated, it
- * does, and where that is a hlt, or a way out to another mode, it would be too
- * early. All of those are instructions that may not be probed themselves.
+ * After sti, the processor lets no interrupt in before the next instruction is done.
+ * An emulated sti cannot do that. It matters if the next instruction is hlt, or leaves
+ * to another mode; all of these are instructions that cannot be probed themselves.
  */
 static bool sti_shadow_matters(struct insn *insn, unsigned long addr)
 {
@@ -493,7 +506,7 @@ static bool sti_shadow_matters(struct insn *insn, unsigned long addr)
 	       objection(&next);
 }
 
-/* Why somebody who finds the instruction by its address must find it, or NULL. */
+/* Why somebody who knows the instruction's address has to find it there, or NULL. */
 static const char *known_as(struct insn *insn, unsigned long addr)
 {
 	if (is_software_trap(insn))
@@ -506,12 +519,12 @@ static const char *known_as(struct insn *insn, unsigned long addr)
 }
 
 /**
- * kprobe_check_insn - tell whether an instruction can be probed
+ * kprobe_check_insn() - tell whether an instruction can be probed
  * @insn:	the instruction
  * @addr:	where it stands
  * @kind:	set to what kind of instruction it is if it cannot, else to NULL
  *
- * A near branch passes here: kprobe_emulation_init() has the last word on it.
+ * Near branches pass: whether they can be emulated, kprobe_emulation_init() tells.
  *
  * Context: kprobe_mutex and text_mutex held.
  * Return: 0; -EINVAL for an instruction that somebody else finds by its
@@ -536,9 +549,10 @@ static bool is_indirect_branch(struct insn *insn)
 }
 
 /**
- * kprobe_can_boost - tell whether a copy may be followed by a jump back
+ * kprobe_can_boost() - tell whether a copy may be followed by a jump back
  * @insn:	an instruction that kprobe_check_insn() has let pass
  *
+ * Context: any.
  * Return: true unless @insn is a near branch. There are no other ways to leave
  * the line, as those were refused.
  */
@@ -557,16 +571,17 @@ bool kprobe_can_boost(struct insn *insn)
 }
 
 /**
- * kprobe_relocate - write the copy of an instruction
+ * kprobe_relocate() - write the copy of an instruction
  * @copy:	where to write it, @insn->length bytes
  * @insn:	the instruction
  * @from:	where it stands
  * @to:		where the copy is going to run
  *
  * An indirect branch through memory becomes a push of the same operand; see
- * struct kprobe_emulation. An address relative to the stack pointer stays the
- * same by that, since push computes it first.
+ * struct kprobe_emulation. If the operand is relative to the stack pointer that makes
+ * no difference, because push computes its address first.
  *
+ * Context: at registration; @copy is not executed yet.
  * Return: 0, or -ERANGE when a rip-relative operand is too far away from @to.
  */
 int kprobe_relocate(u8 *copy, struct insn *insn, unsigned long from,
@@ -589,8 +604,8 @@ int kprobe_relocate(u8 *copy, struct insn *insn, unsigned long from,
 }
 
 /*
- * With IBT, a function begins where its landing pad ends: nobody is to probe the
- * pad, and what counts as the entry includes it.
+ * A landing pad is not to be probed. So a probe on it is put behind it, and that counts
+ * as the function's entry.
  */
 kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr,
 					 unsigned long offset,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Hits that no trap led to: by the jump to a detour, and by the end of a copy
- * that a post handler is to see. The assembly parts are detour_entry_{32,64}.S.
+ * Hits without a trap: by the jump to a detour, and at the end of a copy for hits with a
+ * post handler. The assembly parts are detour_entry_{32,64}.S.
  *
- * The registers are on the probed code's own stack, right below the word that
- * says where to go on. An emulated push overwrites that word, which then is of no
- * use any more: the stack pointer has changed, and all registers are loaded.
+ * The registers are saved on the probed code's own stack, right below the word that
+ * says where to go on. An emulated push overwrites that word. It is not needed then:
+ * the stack pointer has changed, so all registers are loaded from what was saved.
  */
 #include <linux/kprobes.h>
 #include <linux/kprobes_hit.h>
@@ -15,13 +15,16 @@
 
 #include "common.h"
 
-/* The word above the registers is the last on the stack that is not the code's. */
+/* At the entry, the probed code's stack begins one word above the saved registers. */
 static __always_inline bool sp_changed(struct pt_regs *regs)
 {
 	return regs->sp != (unsigned long)(regs + 1) + sizeof(long);
 }
 
-/* Returns whether everything has to be taken from @regs. */
+/*
+ * Prepares to go on at an address. Returns whether all registers have to be loaded from
+ * @regs to get there.
+ */
 static __always_inline unsigned long go_on(struct pt_regs *regs, unsigned long to)
 {
 	if (unlikely(sp_changed(regs))) {
@@ -41,7 +44,7 @@ static unsigned long some_way_out(struct kprobe *p, struct pt_regs *regs,
 		return true;
 	case KPROBE_HIT_POST:
 		regs->orig_ax = -1;
-		kprobe_carry_out(p, regs);
+		kprobe_carry_out_post(p, regs);
 		return go_on(regs, regs->ip);
 	default:
 		return go_on(regs, kprobe_detour_copy(p));
@@ -99,7 +102,7 @@ unsigned long __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p)
 NOKPROBE_SYMBOL(kprobe_tail_hit);
 
 /**
- * kprobe_covered_by_copy - what an address in a detour stands for
+ * kprobe_covered_by_copy() - what an address in a detour stands for
  * @p:	the site
  * @ip:	any address
  *

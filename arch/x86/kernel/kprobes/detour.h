@@ -3,14 +3,15 @@
 #define __X86_KERNEL_KPROBES_DETOUR_H
 
 /*
- * A detour, for what a jump covers:
+ * What is where in a detour:
  *
  *   DETOUR_OWNER	the site's address
  *   DETOUR_ENTRY	where the jump leads to: a call of kprobe_detour_entry()
- *   DETOUR_COPY	copies of the covered instructions, and a jump back
+ *   DETOUR_COPY	copies of the instructions that the jump covers, and a jump
+ *			back
  *
- * A copy is of the original's length; but a short branch becomes one of up to six
- * bytes, and a call a push and a jump.
+ * A copy is as long as its original, but for branches: a short one becomes a long one,
+ * of up to six bytes, and a call becomes a push and a jump.
  */
 #define DETOUR_OWNER	0
 #define DETOUR_ENTRY	8

@@ -18,14 +18,14 @@
 	.text
 
 /*
- * Called from the copy, so that the word on the stack tells which one that is,
- * and returning goes on there. Nothing changes the flags before they are saved.
- * @owner is where the site's address is found, from that word. The registers are
- * as a trap of the kernel's presents them, with the stack pointer and its segment.
+ * Called from a detour or a slot, so the word on the stack tells from which one, and a
+ * return goes on there. @owner is the distance from that address to the place of the
+ * site's. Nothing changes the flags before they are saved. The registers are saved as
+ * at a trap in the kernel, with the stack pointer and its segment.
  *
- * When @handler returns true, the registers say all about where to go on. Else
- * the stack pointer is as it was, and the word on the stack says where. Segment
- * registers are those of the kernel all the time.
+ * If @handler returns true, all registers are loaded by an iret. Otherwise the stack
+ * pointer has not changed, and @handler has put the address to go on at into the word
+ * on the stack. Segment registers are the kernel's all the time.
  */
 	.macro	from_copy name:req handler:req owner:req
 SYM_CODE_START(\name)
@@ -70,18 +70,18 @@ SYM_CODE_END(\name)
 _ASM_NOKPROBE(\name)
 	.endm
 
-/* Before the probed instruction: a jump stands in its place. */
+/* From a detour, before the probed instruction */
 	from_copy kprobe_detour_entry, kprobe_detour_hit, (DETOUR_OWNER-DETOUR_COPY)
 
-/* Behind the copy of one that a post handler is to see. */
+/* From a slot, behind the copy for hits with a post handler */
 	from_copy kprobe_tail_entry, kprobe_tail_hit, 0
 
 /*
- * An iret in the kernel does not load the stack pointer: what it and the pops in
- * front of it take has to end where that is to be. This can be anywhere, in the
- * registers that are still needed too. So they are copied to below both places
- * first. Nothing that is needed is ever below the stack pointer, where interrupts
- * come.
+ * An iret in the kernel does not load the stack pointer. So what the iret and the pops
+ * before it take from the stack has to end where the stack pointer is to be. That can be
+ * anywhere, also among the saved registers. So these are first copied below both that
+ * place and the present stack pointer, and then moved up. Nothing that is still needed
+ * is ever below the stack pointer, where an interrupt would overwrite it.
  */
 SYM_CODE_START_LOCAL(kprobe_load_all)
 	movl	%esp, %ebp

@@ -17,12 +17,13 @@
 	.text
 
 /*
- * Called from the copy, so that the word on the stack tells which one that is,
- * and returning goes on there. Nothing changes the flags before they are saved.
- * @owner is where the site's address is found, from that word.
+ * Called from a detour or a slot, so the word on the stack tells from which one, and a
+ * return goes on there. @owner is the distance from that address to the place of the
+ * site's. Nothing changes the flags before they are saved.
  *
- * When @handler returns true, the registers say all about where to go on. Else
- * the stack pointer is as it was, and the word on the stack says where.
+ * If @handler returns true, all registers are loaded by an iret. Otherwise the stack
+ * pointer has not changed, and @handler has put the address to go on at into the word
+ * on the stack.
  */
 	.macro	from_copy name:req handler:req owner:req
 SYM_CODE_START(\name)
@@ -61,8 +62,8 @@ SYM_CODE_END(\name)
 _ASM_NOKPROBE(\name)
 	.endm
 
-/* Before the probed instruction: a jump stands in its place. */
+/* From a detour, before the probed instruction */
 	from_copy kprobe_detour_entry, kprobe_detour_hit, (DETOUR_OWNER-DETOUR_COPY)
 
-/* Behind the copy of one that a post handler is to see. */
+/* From a slot, behind the copy for hits with a post handler */
 	from_copy kprobe_tail_entry, kprobe_tail_hit, 0

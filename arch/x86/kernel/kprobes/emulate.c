@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Carrying out the probed instruction on the saved registers
+ * Carrying out the probed instruction on the saved registers.
  *
- * What is emulated: the near branches, whose copy would go astray, and what
- * functions commonly begin and end with, which saves a post handler its second
- * trap. Everything here is exact, or left to the copy in the slot.
+ * Two kinds of instructions are emulated: near branches, because a copy of them would
+ * lead elsewhere; and what functions commonly begin and end with, which saves post
+ * handlers the way through a copy. All of that is done exactly, or left to the copy in
+ * the slot.
  *
- * The emulators run in the trap, in whatever context was probed. They take no
- * lock and call nothing; what they touch is the registers, the stack, and the
- * memory operand of an indirect branch. A trap leaves room for one word to be
- * pushed, and none here pushes more.
+ * The emulators run at a hit, in whatever context was probed. They take no lock and call
+ * nothing. All they access is the registers, the stack, and the memory operand of an
+ * indirect branch. A trap leaves room on the stack for one word to be pushed, and no
+ * emulator pushes more.
  *
  * The processor's checks on the target of an indirect branch (IBT) are not
  * repeated.
@@ -49,7 +50,7 @@ static __always_inline void set_reg(const struct kprobe_emulation *em,
 	*reg_at(regs, em->reg) = em->size == 4 ? (u32)value : value;
 }
 
-/* A fault anywhere else is none that the exception table could fix up. */
+/* A fault at any other address is none that the exception table can fix up. */
 static __always_inline bool is_kernel_address(unsigned long addr)
 {
 	if (!IS_ENABLED(CONFIG_X86_64))
@@ -107,7 +108,7 @@ emulate_call(const struct kprobe_emulation *em, struct pt_regs *regs)
 	return true;
 }
 
-/* The counter as an operand of @em->size: the rest of rcx is as a mov leaves it. */
+/* Sets the counter, which is rcx, ecx or cx; a write to ecx clears the rest of rcx. */
 static __always_inline void set_count(const struct kprobe_emulation *em,
 				      struct pt_regs *regs, unsigned long count)
 {
@@ -136,7 +137,7 @@ emulate_jcxz(const struct kprobe_emulation *em, struct pt_regs *regs)
 	return true;
 }
 
-/* loop, loope and loopne all count first and look at what is left then. */
+/* loop, loope and loopne decrement the counter, and then test it. */
 static bool __kprobes
 emulate_loop(const struct kprobe_emulation *em, struct pt_regs *regs)
 {
@@ -173,7 +174,7 @@ emulate_jmp_reg(const struct kprobe_emulation *em, struct pt_regs *regs)
 	return true;
 }
 
-/* The register may be the stack pointer: it is read before the push. */
+/* The register is read before the push, as it may be the stack pointer. */
 static bool __kprobes
 emulate_call_reg(const struct kprobe_emulation *em, struct pt_regs *regs)
 {
@@ -207,7 +208,10 @@ emulate_call_mem(const struct kprobe_emulation *em, struct pt_regs *regs)
 	return true;
 }
 
-/* Relative to fs or gs, or of 32 bits on 64: only the processor finds those. */
+/*
+ * An operand relative to fs or gs, or with an address of 32 bits on 64: it is left to the
+ * slot's copy, see kprobe_emulate_pushed().
+ */
 static bool __kprobes
 emulate_by_push(const struct kprobe_emulation *em, struct pt_regs *regs)
 {
@@ -215,9 +219,11 @@ emulate_by_push(const struct kprobe_emulation *em, struct pt_regs *regs)
 }
 
 /**
- * kprobe_emulate_pushed - complete an indirect branch whose target was pushed
+ * kprobe_emulate_pushed() - complete an indirect branch whose target was pushed
  * @em:		its emulation, with @memory set
  * @regs:	registers after the slot's push, but @ip at the probed address
+ *
+ * Context: any, a hit included.
  */
 void __kprobes
 kprobe_emulate_pushed(const struct kprobe_emulation *em, struct pt_regs *regs)
@@ -229,7 +235,7 @@ kprobe_emulate_pushed(const struct kprobe_emulation *em, struct pt_regs *regs)
 	regs->ip = target;
 }
 
-/* push %rsp pushes what it was before. */
+/* push %rsp pushes the value from before the push. */
 static bool __kprobes
 emulate_push_reg(const struct kprobe_emulation *em, struct pt_regs *regs)
 {
@@ -246,7 +252,7 @@ emulate_push_imm(const struct kprobe_emulation *em, struct pt_regs *regs)
 	return true;
 }
 
-/* pop %rsp leaves there what was popped. */
+/* pop %rsp sets rsp to what was popped. */
 static bool __kprobes
 emulate_pop_reg(const struct kprobe_emulation *em, struct pt_regs *regs)
 {
@@ -362,7 +368,7 @@ emulate_lea(const struct kprobe_emulation *em, struct pt_regs *regs)
 	return true;
 }
 
-/* From here on: at registration only. */
+/* What follows runs at registration, not at a hit. */
 
 static u8 reg_offset(int low_bits, bool high)
 {
@@ -412,7 +418,7 @@ static void init_address(struct kprobe_emulation *em, struct insn *insn)
 		em->base = rex_b_reg(insn, X86_MODRM_RM(modrm));
 }
 
-/* Fills in the operands. Returns false if they are not of the form it knows. */
+/* Fills in the operands. Returns false if these are not in the form that is emulated. */
 typedef bool (*operands_fn)(struct kprobe_emulation *em, struct insn *insn);
 
 static bool operands_none(struct kprobe_emulation *em, struct insn *insn)
@@ -479,7 +485,7 @@ static bool operands_opcode_register(struct kprobe_emulation *em, struct insn *i
 	return true;
 }
 
-/* An immediate of 64 bits is left to the copy. */
+/* Immediates of 64 bits do not fit into disp, and are left to the copy. */
 static bool operands_opcode_imm32(struct kprobe_emulation *em, struct insn *insn)
 {
 	em->reg = rex_b_reg(insn, insn->opcode.bytes[0]);
@@ -511,7 +517,7 @@ static bool operands_lea(struct kprobe_emulation *em, struct insn *insn)
 	return has_memory_operand(insn);
 }
 
-/* With REX.B, 90 is an xchg with r8. */
+/* With REX.B, 0x90 is xchg %r8, %rax. */
 static bool operands_nop(struct kprobe_emulation *em, struct insn *insn)
 {
 	return !X86_REX_B(insn->rex_prefix.value);
@@ -530,17 +536,17 @@ static bool operands_endbr(struct kprobe_emulation *em, struct insn *insn)
 #define PREFIX_OTHER		BIT(4)
 
 /*
- * A near branch ignores these, or its operands_*() looks at them. It does not
- * ignore an operand size on every processor: some cut the target to 16 bits.
+ * Prefixes that near branches ignore, or that their operands_*() take into account. The
+ * operand size is not among them: with that, some processors cut the target to 16 bits.
  */
 #define WITH_BRANCH	(PREFIX_ADDRESS_SIZE | PREFIX_REP | PREFIX_SEGMENT)
 
-/* These change where a memory operand is found, not what is done with it. */
+/* Prefixes that change where a memory operand is, but not what is done with it. */
 #define WITH_MEMORY	(PREFIX_ADDRESS_SIZE | PREFIX_SEGMENT)
 
 #define ANY_EXT		0xff
 
-/*
+/**
  * struct emulator - a row of the table of what is emulated
  * @first:	opcodes, from (see kprobe_opcode())
  * @last:	to
@@ -666,9 +672,10 @@ static int find_row(struct kprobe_emulation *em, struct insn *insn)
 }
 
 /**
- * kprobe_find_emulator - tell which row of the table emulates an instruction
+ * kprobe_find_emulator() - tell which row of the table emulates an instruction
  * @insn:	the instruction
  *
+ * Context: any.
  * Return: its index, or -ENOENT.
  */
 int kprobe_find_emulator(struct insn *insn)
@@ -679,10 +686,11 @@ int kprobe_find_emulator(struct insn *insn)
 }
 
 /**
- * kprobe_emulation_init - prepare to emulate an instruction
+ * kprobe_emulation_init() - prepare to emulate an instruction
  * @em:		is filled in; @em->fn is NULL if @insn is not emulated
  * @insn:	an instruction that kprobe_check_insn() has let pass
  *
+ * Context: any.
  * Return: 0, or -EOPNOTSUPP for a branch that nothing here does exactly as the
  * processor would.
  */

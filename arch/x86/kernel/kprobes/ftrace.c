@@ -10,11 +10,11 @@
 
 #include "common.h"
 
-/* ftrace changes what these call, and no table tells of it. */
+/* ftrace patches the calls at these labels, which no table tells. */
 NOKPROBE_SYMBOL(ftrace_call);
 NOKPROBE_SYMBOL(ftrace_regs_call);
 
-/* The probed instruction is a nop. */
+/* The carry_out of kprobe_hit_site(): the probed instruction is a nop. */
 static __always_inline __kprobes bool step_over(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->ip = (unsigned long)p->addr + MCOUNT_INSN_SIZE;
@@ -28,21 +28,21 @@ static __always_inline void entry_hit(unsigned long ip, struct pt_regs *regs)
 
 	if (unlikely(!site))
 		return;
-	/* Handlers find the registers of a breakpoint, whatever led here. */
+	/* Handlers get the registers as at a breakpoint. */
 	regs->ip = ip + INT3_INSN_SIZE;
 	if (likely(kprobe_hit_site(kprobe_of(site), regs, step_over) != KPROBE_HIT_REDIRECTED))
 		regs->ip = resume;
 }
 
 /*
- * The guard against recursion is the core's, by context level. ftrace's own
- * would take a probe in an interrupt on top of a breakpoint's handler for one
- * of the same context, and lose it.
+ * The core guards against recursion, by context level. ftrace's guard is not used: it
+ * would take a hit in an interrupt on top of a breakpoint's handler for recursion in the
+ * same context.
  *
- * When ftrace has given up on itself it may go on calling, for probes that are
- * still there; those that are not are not found.
+ * ftrace may go on calling after it has shut itself down. That is no harm: probes that
+ * are still there are hit, and others are not found.
  *
- * There are always registers: the core's ops insist on them.
+ * There are always registers, because the core's ops insist on them.
  */
 void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 			   struct ftrace_ops *ops, struct ftrace_regs *fregs)

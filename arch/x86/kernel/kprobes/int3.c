@@ -2,15 +2,16 @@
 /*
  * Probes by breakpoint on x86: planting them, and what happens at a hit.
  *
- * An instruction is carried out in the first of these ways that it allows:
- * boosted, by a copy that jumps back, unless a post handler waits for it;
- * emulated on the saved registers, or executed on them (see thunk.c); by a copy
- * from which the post handlers are called (see detour.c); stepped, by a copy that
- * ends in another int3.
+ * An instruction is carried out in the first of these ways that is possible:
  *
- * Nothing is remembered between the hit and that second int3: the address of the
- * slot says which site it was. So the copy runs with interrupts and preemption as
- * the probed code had them, can be interrupted by anything, and can fault.
+ * - boosted, by a copy that jumps back, unless there is a post handler
+ * - emulated on the saved registers, or executed on them (see thunk.c)
+ * - by a copy from which the post handlers are called (see detour.c)
+ * - stepped, by a copy that ends in another int3
+ *
+ * No state is kept between the hit and that second int3: the address of the slot tells
+ * which site it was. So the copy runs with interrupts and preemption as in the probed
+ * code, can be interrupted by anything, and can fault.
  */
 #include <linux/execmem.h>
 #include <linux/kprobes.h>
@@ -42,14 +43,14 @@ void *alloc_insn_page(void)
 	return page;
 }
 
-/* Where a copy's own int3, or its jump back, stands. */
+/* The address behind a copy, where its int3 or its jump back is. */
 static __always_inline unsigned long copy_end(const struct kprobe *p,
 					      unsigned long copy)
 {
 	return copy + p->ainsn.emulation.length;
 }
 
-/* Where what follows on an instruction in a slot is written, and will run. */
+/* What follows a copy in a slot: where it is written now, and where it will run. */
 struct tail {
 	u8	*image;
 	void	*run_at;
@@ -68,7 +69,7 @@ static void run_post_handlers(struct tail tail, const struct kprobe *p)
 	put_unaligned((unsigned long)p, (unsigned long *)(tail.image + CALL_INSN_SIZE));
 }
 
-/* Returns where the tail is. */
+/* Writes a copy of the instruction, and sets where its tail is to be written. */
 static int write_copy(u8 *image, struct insn *insn, const struct kprobe *p,
 		      size_t offset, struct tail *tail)
 {
@@ -87,7 +88,7 @@ static int fill_slot(struct kprobe *p, struct insn *insn)
 	struct tail first, last;
 	int err;
 
-	/* What is never to be executed traps, and so does a copy without a tail. */
+	/* So a copy without a tail ends in an int3, and unused bytes trap. */
 	memset(image, INT3_INSN_OPCODE, sizeof(image));
 	err = write_copy(image, insn, p, 0, &first);
 	if (!err && p->ainsn.boosted) {
@@ -124,7 +125,7 @@ static int prepare_slot(struct kprobe *p, struct insn *insn)
 	return 0;
 }
 
-/* What stands at @addr, if an instruction does that can be probed. */
+/* Decodes the instruction at @addr, and checks that it can be probed. */
 static int get_insn(struct insn *insn, u8 *buf, unsigned long addr)
 {
 	const char *kind;
@@ -159,11 +160,11 @@ int arch_prepare_kprobe(struct kprobe *p)
 		return kprobe_refuse(-EINVAL, "a lock prefix, patched with the second CPU");
 	p->ainsn.emulation.length = insn.length;
 	p->opcode = buf[0];
-	/* Emulated or not: an emulator leaves an operand that faults to the copy. */
+	/* Emulated instructions need a slot, too: for operands that cannot be read. */
 	return prepare_slot(p, &insn);
 }
 
-/* By now nobody can be in the slot, unless the probed text itself has gone. */
+/* The slot is given back as dirty, as somebody may be in it if the text is about to go. */
 void arch_remove_kprobe(struct kprobe *p)
 {
 	kprobe_opcode_t *slot = p->ainsn.insn;
@@ -175,7 +176,7 @@ void arch_remove_kprobe(struct kprobe *p)
 	p->ainsn.insn = NULL;
 }
 
-/* A single byte, so that every CPU sees either the old or the new instruction. */
+/* Only one byte is changed, so that a CPU sees either the old or the new instruction. */
 static void change_text(struct list_head *sites, bool armed)
 {
 	const u8 int3 = INT3_INSN_OPCODE;
@@ -195,8 +196,8 @@ void arch_arm_kprobes(struct list_head *sites)
 }
 
 /*
- * int3 runs with interrupts off: a CPU that has answered the IPI of
- * text_poke_sync() is past looking up any breakpoint that it met before.
+ * int3 is handled with interrupts off. So when a CPU answers the IPI of
+ * text_poke_sync(), it has looked up all breakpoints that it had met.
  */
 void arch_disarm_kprobes(struct list_head *sites)
 {
@@ -204,8 +205,8 @@ void arch_disarm_kprobes(struct list_head *sites)
 }
 
 /*
- * Carries the instruction out, or sends the probed code to where that happens.
- * A boosted copy is cheaper than an emulation, but no post handler sees it.
+ * Carries the instruction out, or lets the probed code go on at a copy of it. The boosted
+ * copy is cheaper than an emulation, but runs no post handlers.
  */
 static __always_inline void carry_out(struct kprobe *p, struct pt_regs *regs,
 				      enum kprobe_hit what)
@@ -218,7 +219,7 @@ static __always_inline void carry_out(struct kprobe *p, struct pt_regs *regs,
 					       : (unsigned long)p->ainsn.insn;
 		return;
 	}
-	/* A bad operand of a missed hit's must not fault in here, for a handler. */
+	/* A missed hit is inside of a mark, and a fault here would look like a handler's. */
 	if (em->fn && !(what == KPROBE_HIT_MISSED && em->memory)) {
 		regs->ip = (unsigned long)p->addr;
 		if (em->fn(em, regs)) {
@@ -232,20 +233,20 @@ static __always_inline void carry_out(struct kprobe *p, struct pt_regs *regs,
 }
 
 /**
- * kprobe_carry_out() - carry the instruction of a hit out, with post handlers
- * @p: a site whose handlers have run, but those
+ * kprobe_carry_out_post() - carry the instruction out and run the post handlers, or see to it
+ * @p: a site whose pre handlers have run
  * @regs: the registers; the instruction pointer is set to where to go on
  *
  * Context: any, NMI included, preemption off.
  */
-void kprobe_carry_out(struct kprobe *p, struct pt_regs *regs)
+void kprobe_carry_out_post(struct kprobe *p, struct pt_regs *regs)
 {
 	carry_out(p, regs, KPROBE_HIT_POST);
 }
 
-NOKPROBE_SYMBOL(kprobe_carry_out);
+NOKPROBE_SYMBOL(kprobe_carry_out_post);
 
-/* What carry_out() does at a hit. */
+/* As carry_out() decides it at a hit. */
 const char *arch_kprobe_path(struct kprobe *p)
 {
 	if (p->ainsn.boosted && !p->post_handler)
@@ -255,7 +256,7 @@ const char *arch_kprobe_path(struct kprobe *p)
 	return p->ainsn.boosted ? "boost" : "step";
 }
 
-/* The int3 behind a copy: the instruction is done. */
+/* Is this the int3 behind a copy? Then the instruction was carried out. */
 static bool step_done(unsigned long at, struct pt_regs *regs)
 {
 	struct kprobe *p = kprobe_slot_owner(at);
@@ -276,8 +277,8 @@ static bool step_done(unsigned long at, struct pt_regs *regs)
 NOKPROBE_SYMBOL(step_done);
 
 /*
- * A breakpoint that was taken out while this CPU was on its way here: what
- * stands there now is what has to be executed.
+ * Was this a breakpoint that was taken out while this CPU was on its way here? Then what
+ * is there now is executed.
  */
 static bool taken_out(unsigned long at, struct pt_regs *regs)
 {
@@ -341,10 +342,10 @@ NOKPROBE_SYMBOL(kprobe_int3_handler);
  * @regs: registers at the fault
  * @trapnr: the exception's vector
  *
- * A fault in a copy is the probed instruction's: it is moved to where that
- * stands, registers as before it, for the fault handlers and for the fixups that
- * are known by its address. What else a jump covers has no fixup, and no address
- * to go on at but in the detour.
+ * A fault in a copy of the probed instruction becomes one of that: the instruction
+ * pointer is moved to its address, by which fault handlers and fixups know it. Faults in
+ * a detour's other copies stay where they are: these instructions have no fixups, and
+ * can only go on in the detour.
  *
  * Context: any, preemption off.
  * Return: 1 when a fault handler has dealt with it, else 0.
@@ -364,7 +365,10 @@ int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 
 NOKPROBE_SYMBOL(kprobe_fault_handler);
 
-/* Behind either copy the instruction is done. A thunk is a function of its own. */
+/*
+ * What an address in a slot stands for: the instruction, or the next one if it is behind
+ * a copy. A thunk is a function of its own, and stands for nothing else.
+ */
 static __always_inline unsigned long copied_into_slot(struct kprobe *p, unsigned long ip)
 {
 	unsigned long offset = ip - (unsigned long)p->ainsn.insn;
@@ -399,9 +403,10 @@ unsigned long kprobe_original_ip(unsigned long ip)
 NOKPROBE_SYMBOL(kprobe_original_ip);
 
 /*
- * On the way in, the stack and the registers are not yet what an int3 handler needs.
- * Thunks are what the handler itself returns through: they lie between other texts,
- * and one behind the entry code, where all text ends.
+ * In entry code, the stack and the registers are not yet what an int3 handler needs. The
+ * compiler's thunks for branches are used by the handler itself; they are between the
+ * end of the softirq entry text and the static calls, and behind the entry code up to
+ * the end of all text.
  */
 int __init arch_populate_kprobe_blacklist(void)
 {

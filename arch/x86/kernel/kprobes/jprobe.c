@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a function was given on the stack. Its assembly part is jprobe_call_*.S.
+ * Jprobes on x86: where a function has its arguments on the stack. The call of a jprobe's
+ * function is in jprobe_call_{32,64}.S.
  */
 #include <linux/align.h>
 #include <linux/kprobes.h>
@@ -18,7 +19,7 @@ static __always_inline unsigned long stack_end(unsigned long sp)
 	return (unsigned long)info.end;
 }
 #else
-/* Tasks' and interrupts' are aligned; no function of a double fault is followed. */
+/* Of tasks and interrupts: these are aligned. On the double fault's nothing is followed. */
 static __always_inline unsigned long stack_end(unsigned long sp)
 {
 	return ALIGN(sp + 1, THREAD_SIZE);

@@ -29,7 +29,7 @@
  * void arch_jprobe_call(void *entry, struct pt_regs *regs, const void *args,
  *			 size_t size, unsigned long *frame)
  *
- * The arguments on the stack get a place that is aligned as theirs is.
+ * The copy of the arguments on the stack has the same alignment as they have, up to 64.
  */
 SYM_FUNC_START(arch_jprobe_call)
 	pushq	%rbp

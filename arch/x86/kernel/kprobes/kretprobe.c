@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Diverting the return of a function on x86: its return address on the stack is
- * exchanged for that of the trampoline here, and put back when it is taken.
+ * The trampoline of return probes on x86. Its address takes the place of a function's
+ * return address on the stack.
  */
 #include <linux/kprobes.h>
 #include <linux/linkage.h>
@@ -26,14 +26,14 @@
 static_assert(sizeof(struct pt_regs) == REGS_SIZE);
 
 /*
- * The first push takes the word the function has just returned through, so that
- * unwinders find there what they know how to recover. It is that word again
- * through which this returns, with the function's own return address in it.
+ * The first push writes to the word that the function has just returned through, so
+ * that unwinders find the trampoline's address where they expect it. C code puts the
+ * function's own return address there, and in the end this returns through it.
  *
- * The stack pointer is saved as it is after a return: two words above where it
- * stands by then. What is taken back from the saved registers is what a handler
- * may have good reason to change, and what C does not preserve. No caller expects
- * flags back.
+ * The saved stack pointer is that after the function's return, which is two words above
+ * its value when it is pushed. Of the saved registers, those are loaded again that a
+ * handler may want to change or that C code does not preserve. Flags are not loaded:
+ * no caller relies on them.
  */
 asm(".pushsection .text\n"
 	".global __kretprobe_trampoline\n"
@@ -83,5 +83,5 @@ asm(".pushsection .text\n"
 
 NOKPROBE_SYMBOL(__kretprobe_trampoline);
 
-/* The frame pointer goes on being the caller's. */
+/* It sets up no frame: the frame pointer remains the caller's. */
 STACK_FRAME_NON_STANDARD_FP(__kretprobe_trampoline);

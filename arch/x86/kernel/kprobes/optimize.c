@@ -3,11 +3,11 @@
  * Jump optimization on x86: which sites can have a jump, their detours, and the
  * text.
  *
- * A jump takes five bytes, so it may cover more than the probed instruction. What
- * it covers is carried out from copies in the detour. Nobody may ever come to the
- * bytes behind its first by another way than through that: no branch may lead
- * there, no fixup, no patching, and no return from something that is called or
- * slept in among the copies.
+ * A jump takes five bytes, so it may cover more than the probed instruction. Copies of
+ * all that it covers are in the detour. Nobody else may execute the covered bytes behind
+ * the first, or change them: no branch and no fixup may lead there, nobody may patch
+ * them, and none of the copies may be something that returns there later, as a call
+ * would, or a fault that sleeps.
  */
 #include <linux/build_bug.h>
 #include <linux/errno.h>
@@ -31,12 +31,21 @@
 
 asmlinkage void kprobe_detour_entry(void);
 
-/* What a site may take of executable memory, which is the dearest. */
+/* The most executable memory that a site may take: there is less of it than of other. */
 static_assert(ARCH_KPROBE_SLOT_SIZE + MAX_OPTINSN_SIZE <= 192);
 
-/* What a jump covers: whole instructions, so that may be more than it needs. */
+/* A detour is written as a whole to what the core has handed out for it. */
+static_assert(DETOUR_SIZE == MAX_OPTINSN_SIZE);
+
+/**
+ * struct covered - the instructions that a jump covers
+ * @begin:	where they begin: at the site
+ * @end:	where they end, which may be behind the end of the jump
+ * @function:	what they are in
+ */
 struct covered {
-	unsigned long		begin, end;
+	unsigned long		begin;
+	unsigned long		end;
 	struct kprobe_function	*function;
 };
 
@@ -71,6 +80,7 @@ static unsigned long target_of(struct insn *insn, unsigned long addr)
 	return addr + insn->length + insn->immediate.value;
 }
 
+/* Notes where the function at @addr leads to in another one. Returns whether it failed. */
 static int see_function(void *f, unsigned long addr)
 {
 	unsigned long size, offset;
@@ -79,7 +89,7 @@ static int see_function(void *f, unsigned long addr)
 	       !kprobe_see_branches(f, addr - offset, addr - offset + size);
 }
 
-/* In a module, names need to be told from those of others. */
+/* The same for functions by name, in the same module. Returns whether that was done. */
 static bool see_named(struct kprobe_function *f, const char *name)
 {
 	char full[MODULE_NAME_LEN + KSYM_NAME_LEN];
@@ -93,8 +103,8 @@ static bool see_named(struct kprobe_function *f, const char *name)
 }
 
 /*
- * What the compiler takes for unlikely it moves out of a function, to a symbol
- * of its own, from which it jumps back to anywhere.
+ * The compiler moves unlikely code out of a function, to a symbol of its own (.cold), and
+ * that jumps back to anywhere. So branches of the other part count, too.
  */
 static bool see_other_part(struct kprobe_function *f)
 {
@@ -141,7 +151,7 @@ static void see_fixups(struct kprobe_function *f)
 	see_fixups_in(f, __start___ex_table, __stop___ex_table);
 }
 
-/* All that leads into the function, once for all of its sites. */
+/* Finds all that leads into a function; only once, for all of its sites. */
 static struct kprobe_function *complete_function(unsigned long addr)
 {
 	struct kprobe_function *f = kprobe_survey(addr);
@@ -155,13 +165,13 @@ static struct kprobe_function *complete_function(unsigned long addr)
 	return f;
 }
 
-/* Whether one of the bytes that nobody may come to is one of these. */
+/* Whether something was noted of one of the covered bytes behind the first. */
 static bool inside(const struct covered *c, enum kprobe_byte what)
 {
 	return kprobe_byte_among(c->function, c->begin + 1, c->end, what);
 }
 
-/* Bytes that somebody else changes, or finds by their address. */
+/* Whether somebody else patches one of the covered bytes. */
 static bool others_need(const struct covered *c)
 {
 	void *begin = (void *)c->begin, *last = (void *)c->end - 1;
@@ -172,7 +182,11 @@ static bool others_need(const struct covered *c)
 	       ftrace_text_reserved(begin, last);
 }
 
-/* A fault that is slept in, or fixed up, has to be where the text is. */
+/*
+ * Whether the instruction at c->end can be carried out by a copy in a detour. If it is
+ * not the probed one, that may not fault: nothing moves such a fault back to the text,
+ * where it could be slept in, or fixed up.
+ */
 static bool can_copy(const struct covered *c, struct insn *insn)
 {
 	unsigned long addr = c->end;
@@ -194,7 +208,10 @@ static bool can_copy(const struct covered *c, struct insn *insn)
 	}
 }
 
-/* A short branch has a long form, and a call is one that has pushed its return. */
+/*
+ * Writes a branch that leads where the original does: in its long form, and a call as a
+ * push of its return address and a jump. Returns the end.
+ */
 static u8 *copy_branch(u8 *at, unsigned long run_at, struct insn *insn, unsigned long addr)
 {
 	unsigned long next = addr + insn->length, to = target_of(insn, addr);
@@ -218,6 +235,13 @@ static u8 *copy_branch(u8 *at, unsigned long run_at, struct insn *insn, unsigned
 	return at;
 }
 
+/**
+ * struct detour - one in the making
+ * @op:		the site
+ * @slot:	where the detour will run
+ * @image:	what is to be written there
+ * @used:	how much of @image was written
+ */
 struct detour {
 	struct optimized_kprobe	*op;
 	unsigned long		slot;
@@ -244,8 +268,9 @@ static int add_copy(struct detour *d, struct insn *insn, unsigned long addr)
 }
 
 /*
- * Copies instructions until there is room for the jump. A call is as long as the
- * jump, so what it returns to is behind it.
+ * Copies as many instructions as the jump covers. A call among them is at least as long
+ * as the jump, so it returns to behind that. Returns what is in the way, in a word, or
+ * NULL; so do the functions below.
  */
 static const char *add_copies(struct detour *d, struct covered *c)
 {
@@ -270,6 +295,7 @@ static const char *add_copies(struct detour *d, struct covered *c)
 	return NULL;
 }
 
+/* Writes a jump or a call. Returns false if the target is out of reach. */
 static bool add_jump(u8 *image, unsigned long run_at, u8 opcode, unsigned long to)
 {
 	long distance = to - (run_at + JMP32_INSN_SIZE);
@@ -283,7 +309,7 @@ static const char *fill_detour(struct detour *d, struct covered *c)
 	unsigned long entry = (unsigned long)kprobe_detour_entry;
 	const char *why;
 
-	/* An address before it, as arithmetic makes one, would be none to call. */
+	/* Or add_jump()'s subtraction is folded into it, which is no function's address then. */
 	OPTIMIZER_HIDE_VAR(entry);
 	memset(d->image, INT3_INSN_OPCODE, sizeof(d->image));
 	put_unaligned((unsigned long)&d->op->kp, (unsigned long *)(d->image + DETOUR_OWNER));
@@ -309,7 +335,7 @@ static const char *check_covered(struct covered *c)
 	return NULL;
 }
 
-/* The site has a detour from when the text behind it is known. */
+/* optinsn.insn is set last: then the covered bytes have been saved in optinsn.original. */
 static const char *make_detour(struct optimized_kprobe *op, u8 *slot)
 {
 	struct detour d = { .op = op, .slot = (unsigned long)slot };
@@ -375,6 +401,7 @@ int arch_within_optimized_kprobe(struct optimized_kprobe *op, kprobe_opcode_t *a
 	return addr >= op->kp.addr && addr < op->kp.addr + op->optinsn.size;
 }
 
+/* Writes the first byte of all sites, and lets all CPUs take notice. */
 static void change_first(struct list_head *oplist, u8 byte)
 {
 	struct optimized_kprobe *op;
@@ -385,13 +412,13 @@ static void change_first(struct list_head *oplist, u8 byte)
 }
 
 /**
- * kprobe_recover_covered - undo in a copy of the text what a jump has changed
+ * kprobe_recover_covered() - undo in a copy of the text what a jump has changed
  * @p:		a site
  * @buf:	the copy
- * @at:	where in it the site is, which may be before its beginning
+ * @at:	where in it the site is; negative if that is before its beginning
  * @len:	its length
  *
- * The first byte is the same as for a breakpoint, and left to the caller.
+ * The first byte is left to the caller, who has to undo breakpoints as well.
  *
  * Context: kprobe_mutex held.
  */
@@ -409,8 +436,8 @@ void kprobe_recover_covered(struct kprobe *p, u8 *buf, int at, int len)
 }
 
 /*
- * The breakpoint stays until the rest of the jump is there. Meanwhile, and before
- * the last CPU has seen the jump, a hit comes by the breakpoint.
+ * First the bytes behind the breakpoint, and when all CPUs have taken notice, the first
+ * byte. Until then, hits come by the breakpoint.
  */
 void arch_optimize_kprobes(struct list_head *oplist)
 {

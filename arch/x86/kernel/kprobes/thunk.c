@@ -2,16 +2,17 @@
 /*
  * Thunks: the probed instruction, executed by the processor on saved registers.
  *
- * A post handler is to see what the instruction did. When a copy does that in the
- * place of the original, all registers are loaded before and saved again after it.
- * But hardly any instruction names more than three. So a function is made that
- * loads these from a pt_regs, executes a copy, and stores what it may have changed:
+ * A post handler has to see what the instruction did. For a copy in the slot, all
+ * registers are loaded before it and saved again after it; but hardly any instruction
+ * has more than three as operands. A thunk is a function that loads only these from a
+ * pt_regs, executes a copy of the instruction, and stores those that may have changed:
  *
  *	unsigned long thunk(struct pt_regs *regs, unsigned long flags);
  *
- * It returns the flags. Of what accesses memory, or may fault otherwise, none is
- * made: memory may be what the hit itself has changed, the preemption count above
- * all, and a fault is to come where everything is as in the probed code.
+ * It returns the flags. No thunks are made of instructions that access memory or may
+ * fault otherwise. The memory could be something that the hit itself has changed, such
+ * as the preemption count; and a fault has to happen where everything else is as in the
+ * probed code.
  */
 #include <linux/cfi.h>
 #include <linux/cpufeature.h>
@@ -45,16 +46,19 @@ enum { AX, CX, DX, BX, SP, BP, SI, DI, R8, R9, R10, R11, R12, R13, R14, R15, NR_
 #define SET_OP		(OP | BIT(10))
 #define SET_A		(A | BIT(11))
 #define SET_D		(D | BIT(12))
-/* Flags that are looked at, or not all set; those that are set. */
+/*
+ * Flags: the instruction depends on them, or sets only some of them, so that the thunk
+ * has to be called with them; it sets some.
+ */
 #define USES_FLAGS	BIT(13)
 #define SETS_FLAGS	BIT(14)
 #define KEEPS_FLAGS	(USES_FLAGS | SETS_FLAGS)
-/* With F3 it is another instruction, which is meant too. */
+/* The row is also for the instruction that this opcode is with the prefix F3. */
 #define WITH_REP	BIT(15)
 
 #define ANY		0xff
 
-/*
+/**
  * struct row - instructions that use their operands alike
  * @mask:	bits of the opcode (see kprobe_opcode()) that tell them
  * @opcode:	what these are
@@ -145,6 +149,7 @@ static const struct row rows[] = {
 
 const unsigned int kprobe_nr_thunks = ARRAY_SIZE(rows);
 
+/* Whether there is a prefix with which it is not the instruction that the row means. */
 static bool has_prefix_but_for(struct insn *insn, u16 what)
 {
 	insn_byte_t prefix;
@@ -159,9 +164,10 @@ static bool has_prefix_but_for(struct insn *insn, u16 what)
 }
 
 /**
- * kprobe_find_thunk - tell which row of the table an instruction is in
+ * kprobe_find_thunk() - tell which row of the table an instruction is in
  * @insn:	the instruction
  *
+ * Context: any.
  * Return: its index; -ENOENT when no thunk can be made of it.
  */
 int kprobe_find_thunk(struct insn *insn)
@@ -179,7 +185,7 @@ int kprobe_find_thunk(struct insn *insn)
 	return -ENOENT;
 }
 
-/*
+/**
  * struct thunk - one in the making
  * @image:	where it is written
  * @at:		where that will run
@@ -218,7 +224,10 @@ static void name(struct thunk *t, int reg, bool set)
 		t->set |= BIT(reg);
 }
 
-/* Without REX, 4 to 7 are the upper bytes of 0 to 3 (SDM vol. 2A, table 3-1). */
+/*
+ * The number of a register from its bits in the instruction. Of the 8-bit registers, 4 to
+ * 7 are the upper bytes of 0 to 3 if there is no REX prefix (SDM vol. 2A, table 3-1).
+ */
 static int number(struct thunk *t, int low_bits, bool high, bool byte)
 {
 	if (byte && low_bits >= 4 && !t->insn->rex_prefix.nbytes)
@@ -249,13 +258,13 @@ static void name_operands(struct thunk *t, u16 what)
 		name(t, DX, (what & SET_D) == SET_D);
 }
 
-/* REX.W, and which of the numbers has its high bit set. */
+/* A REX prefix for 64-bit operands, ModRM.reg and ModRM.rm. */
 static u8 rex(int reg, int rm)
 {
 	return 0x48 | (reg & R8 ? 4 : 0) | (rm & R8 ? 1 : 0);
 }
 
-/* Moves a register from (8b) or to (89) what @offset is that of in the pt_regs. */
+/* Loads a register from (opcode 8b), or stores it to (89), an offset in the pt_regs. */
 static void move(struct thunk *t, u8 opcode, int reg, int offset)
 {
 	u8 modrm = (reg & 7) << 3 | (t->regs & 7);
@@ -323,7 +332,7 @@ static void generate(struct thunk *t, u16 what)
 {
 	unsigned long preserved = t->named & CALLEE_SAVED;
 
-	/* One that is not named, of those a function need not preserve */
+	/* A register that is not an operand, and that a function need not preserve */
 	t->regs = __ffs((BIT(DI) | BIT(SI) | BIT(R8) | BIT(R9) | BIT(R10) | BIT(R11)) & ~t->named);
 	emit_landing_pad(t);
 	if (what & USES_FLAGS)
@@ -341,15 +350,17 @@ static void generate(struct thunk *t, u16 what)
 }
 
 /**
- * kprobe_make_thunk - make a thunk of an instruction, where that can be done
+ * kprobe_make_thunk() - make a thunk of an instruction, where that can be done
  * @image:	where to write it
  * @size:	how much room there is
  * @at:		where that will run
  * @insn:	the instruction
  * @p:		its site, whose emulation is filled in
  *
- * Where clang's control flow integrity looks at the type of what is called there
- * are no thunks.
+ * There are no thunks in kernels with clang's control flow integrity, which checks
+ * the type hash before a function that is called indirectly.
+ *
+ * Context: at registration; @image is not executed yet.
  */
 void kprobe_make_thunk(u8 *image, size_t size, void *at, struct insn *insn, struct kprobe *p)
 {
@@ -375,11 +386,11 @@ void kprobe_make_thunk(u8 *image, size_t size, void *at, struct insn *insn, stru
 }
 
 /**
- * kprobe_thunk_flags - the flags that a thunk is called with
+ * kprobe_thunk_flags() - the flags that a thunk is called with
  * @regs:	the probed code's registers
  *
- * What they do to the processor stays as it is: interrupts may be off here. Out of
- * line, as it takes room on the stack from who has it in line.
+ * Only the status flags are the probed code's. The others, such as that for interrupts,
+ * are those of the caller. Out of line, because it takes room on the stack.
  *
  * Context: any.
  * Return: the flags.
