@@ -27,6 +27,8 @@
  * struct slot_page - a page of slots
  * @by_addr:	member of its cache's table
  * @list:	member of its cache's list of pages
+ * @next_removed: after this one, of pages that are about to be freed: who walks
+ *		the list under RCU may still go on from here
  * @insns:	the executable memory
  * @used:	slots that are taken, dirty ones included
  * @dirty:	slots given back that may still be executed
@@ -37,6 +39,7 @@
 struct slot_page {
 	struct addr_node	by_addr;
 	struct list_head	list;
+	struct slot_page	*next_removed;
 	kprobe_opcode_t		*insns;
 	unsigned long		*used;
 	unsigned long		*dirty;
@@ -137,7 +140,7 @@ static struct slot_page *add_page(struct kprobe_insn_cache *c)
 
 /* Takes a page out of all lookups. It is freed after a grace period, from @removed. */
 static void remove_page(struct kprobe_insn_cache *c, struct slot_page *page,
-			struct list_head *removed)
+			struct slot_page **removed)
 {
 	c->nr_free -= slots_per_page(c);
 	if (c->current_page == page)
@@ -145,7 +148,8 @@ static void remove_page(struct kprobe_insn_cache *c, struct slot_page *page,
 	page_event(c, page, true);
 	addr_table_remove(&c->table, &page->by_addr);
 	list_del_rcu(&page->list);
-	list_add(&page->list, removed);
+	page->next_removed = *removed;
+	*removed = page;
 }
 
 /* The list of pages is only walked when the current page is full. */
@@ -258,7 +262,7 @@ static void release_settled(struct kprobe_insn_cache *c)
  * Releases the settled slots, and then removes empty pages, but as much room as a page
  * has stays: a single probe that comes and goes needs no new page each time.
  */
-static void free_settled(struct kprobe_insn_cache *c, struct list_head *removed)
+static void free_settled(struct kprobe_insn_cache *c, struct slot_page **removed)
 {
 	struct slot_page *page, *next;
 
@@ -272,18 +276,19 @@ static void free_settled(struct kprobe_insn_cache *c, struct list_head *removed)
 
 static void collect_slots(struct work_struct *work)
 {
+	struct slot_page *page, *removed = NULL;
 	struct kprobe_insn_cache *c;
-	struct slot_page *page, *next;
-	LIST_HEAD(removed);
 
 	c = container_of(work, struct kprobe_insn_cache, collect);
 	if (settle_dirty(c))
 		kprobe_wait_for_tasks();
 	free_settled(c, &removed);
-	if (list_empty(&removed))
+	if (!removed)
 		return;
 	synchronize_rcu();
-	list_for_each_entry_safe(page, next, &removed, list) {
+	while (removed) {
+		page = removed;
+		removed = page->next_removed;
 		c->free(page->insns);
 		free_page_struct(page);
 	}
