@@ -183,7 +183,7 @@ static struct kprobe_site *find_place(struct kprobe *p, struct module **mod)
  * @hint:	its address before that was checked, to sort by
  * @index:	its place in the caller's array
  * @placed:	it is on its site
- * @was:	what registration changes in @p, as the caller has passed it
+ * @before:	@p as the caller has passed it
  *
  * The probes of an array are placed disabled, and enabled when all of them have been
  * placed: if one fails, none of the others has been hit.
@@ -193,18 +193,12 @@ struct wanted {
 	unsigned long	hint;
 	int		index;
 	bool		placed;
-	struct {
-		kprobe_opcode_t	*addr;
-		unsigned long	nmissed;
-		u32		flags;
-	} was;
+	struct kprobe_before before;
 };
 
 static void restore_probe(struct wanted *w)
 {
-	w->p->addr = w->was.addr;
-	w->p->nmissed = w->was.nmissed;
-	w->p->flags = w->was.flags;
+	kprobe_restore(w->p, &w->before);
 	w->placed = false;
 }
 
@@ -215,9 +209,7 @@ static int join_site(struct kprobe_site *site, struct wanted *w)
 	int err;
 
 	kprobe_plan_init(&plan);
-	w->was.addr = p->addr;
-	w->was.nmissed = p->nmissed;
-	w->was.flags = p->flags;
+	kprobe_save(&w->before, p);
 	p->addr = site->kp.addr;
 	p->nmissed = 0;
 	p->flags = KPROBE_FLAG_DISABLED;
@@ -290,7 +282,7 @@ static int enable_placed(struct wanted *w, struct kprobe_plan *plan)
 	struct kprobe *p = w->p;
 	int err;
 
-	if (!site || w->was.flags & KPROBE_FLAG_DISABLED)
+	if (!site || w->before.flags & KPROBE_FLAG_DISABLED)
 		return 0;
 	WRITE_ONCE(p->flags, p->flags & ~KPROBE_FLAG_DISABLED);
 	err = kprobe_site_refresh(site, plan);

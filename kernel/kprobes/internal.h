@@ -51,6 +51,40 @@ static inline int kprobe_chunk_end(int i, int num, int batch)
 }
 
 /**
+ * struct kprobe_before - what registration changes in a user's kprobe
+ * @pre_handler: as the user has passed it, like all of these
+ * @post_handler: return probes clear it
+ * @addr:	found by name, if there was a name
+ * @nmissed:	begins with 0
+ * @flags:	those of the core are added
+ */
+struct kprobe_before {
+	kprobe_pre_handler_t	pre_handler;
+	kprobe_post_handler_t	post_handler;
+	kprobe_opcode_t		*addr;
+	unsigned long		nmissed;
+	u32			flags;
+};
+
+static inline void kprobe_save(struct kprobe_before *before, const struct kprobe *p)
+{
+	before->pre_handler = p->pre_handler;
+	before->post_handler = p->post_handler;
+	before->addr = p->addr;
+	before->nmissed = p->nmissed;
+	before->flags = p->flags;
+}
+
+static inline void kprobe_restore(struct kprobe *p, const struct kprobe_before *before)
+{
+	p->pre_handler = before->pre_handler;
+	p->post_handler = before->post_handler;
+	p->addr = before->addr;
+	p->nmissed = before->nmissed;
+	p->flags = before->flags;
+}
+
+/**
  * struct kprobe_plan - changes that are made for many sites at once
  * @arm:	sites whose text gets a breakpoint, by kp.list
  * @disarm:	sites whose text loses it, by kp.list

@@ -160,7 +160,7 @@ EXPORT_SYMBOL_GPL(register_jprobe);
  */
 int register_jprobes(struct jprobe **jps, int num)
 {
-	kprobe_pre_handler_t *before;
+	struct kprobe_before *before;
 	int i, err = 0;
 
 	if (num <= 0)
@@ -173,12 +173,12 @@ int register_jprobes(struct jprobe **jps, int num)
 	if (!before)
 		return kprobe_refuse_early(NULL, -ENOMEM, NULL);
 	for (i = 0; i < num; i++) {
-		before[i] = jps[i]->kp.pre_handler;
+		kprobe_save(&before[i], &jps[i]->kp);
 		jps[i]->kp.pre_handler = jprobe_entry;
 	}
 	err = register_kprobes(kprobes_of(jps), num);
 	while (err && i--)
-		jps[i]->kp.pre_handler = before[i];
+		kprobe_restore(&jps[i]->kp, &before[i]);
 	kvfree(before);
 	return err;
 }

@@ -74,10 +74,9 @@ static int check_kretprobe(struct kretprobe *rp)
 	return 0;
 }
 
-/* What the caller had in those members of a return probe that registration changes. */
+/* What registration changes in a return probe, as the caller has passed it. */
 struct before {
-	kprobe_pre_handler_t	pre_handler;
-	kprobe_post_handler_t	post_handler;
+	struct kprobe_before	kp;
 	int			nmissed;
 };
 
@@ -104,8 +103,7 @@ static void save_and_clear(struct kretprobe **rps, struct before *before, int nu
 	int i;
 
 	for (i = 0; i < num; i++) {
-		before[i].pre_handler = rps[i]->kp.pre_handler;
-		before[i].post_handler = rps[i]->kp.post_handler;
+		kprobe_save(&before[i].kp, &rps[i]->kp);
 		before[i].nmissed = rps[i]->nmissed;
 		rps[i]->kp.pre_handler = NULL;
 		rps[i]->kp.post_handler = NULL;
@@ -116,8 +114,7 @@ static void save_and_clear(struct kretprobe **rps, struct before *before, int nu
 static void restore(struct kretprobe **rps, const struct before *before, int num)
 {
 	while (num--) {
-		rps[num]->kp.pre_handler = before[num].pre_handler;
-		rps[num]->kp.post_handler = before[num].post_handler;
+		kprobe_restore(&rps[num]->kp, &before[num].kp);
 		rps[num]->nmissed = before[num].nmissed;
 	}
 }

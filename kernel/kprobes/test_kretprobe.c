@@ -13,6 +13,7 @@
 #include <linux/sched.h>
 #include <linux/sched/task.h>
 
+#include "internal.h"
 #include "kretprobe.h"
 
 static noinline __noclone u32 returns(u32 x)
@@ -255,12 +256,44 @@ static void idle_task_of_an_offlined_cpu_starts_anew(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, comes_true(no_holder_left));
 }
 
+static noinline __noclone u32 kretprobe_test_named(u32 x)
+{
+	asm volatile("" : "+r" (x) : : "memory");
+	return x + 2;
+}
+
+/* Those that were planted before others get their turn, and then one fails. */
+static void failure_after_others_had_a_turn_changes_nothing(struct kunit *test)
+{
+	unsigned int i, num = KPROBE_PATCH_BATCH + 1;
+	struct kretprobe *all = kunit_kcalloc(test, num, sizeof(*all), GFP_KERNEL);
+	struct kretprobe **rps = kunit_kcalloc(test, num, sizeof(*rps), GFP_KERNEL);
+
+	KUNIT_ASSERT_EQ(test, 2, kretprobe_test_named(0));
+	KUNIT_ASSERT_NOT_NULL(test, all);
+	KUNIT_ASSERT_NOT_NULL(test, rps);
+	for (i = 0; i < num; i++) {
+		all[i].kp.symbol_name = "kretprobe_test_named";
+		all[i].handler = count_return;
+		all[i].nmissed = 7;
+		rps[i] = &all[i];
+	}
+	all[num - 1].kp.symbol_name = "there_is_no_such_symbol";
+	KUNIT_EXPECT_EQ(test, -ENOENT, register_kretprobes(rps, num));
+	KUNIT_EXPECT_NULL(test, all[0].kp.addr);
+	KUNIT_EXPECT_EQ(test, all[0].kp.flags, 0);
+	KUNIT_EXPECT_EQ(test, all[0].nmissed, 7);
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobes(rps, num - 1));
+	unregister_kretprobes(rps, num - 1);
+}
+
 static struct kunit_case kretprobe_cases[] = {
 	KUNIT_CASE_PARAM(holder_stays_for_those_inside_and_then_goes, maxactive_gen_params),
 	KUNIT_CASE_PARAM(holder_goes_although_tasks_ended_inside, maxactive_gen_params),
 	KUNIT_CASE(every_task_has_a_stack_while_one_is_wanted),
 	KUNIT_CASE(stack_in_use_is_not_taken_away),
 	KUNIT_CASE(idle_task_of_an_offlined_cpu_starts_anew),
+	KUNIT_CASE(failure_after_others_had_a_turn_changes_nothing),
 	{}
 };
 
