@@ -268,11 +268,14 @@ static void expect_way(struct kunit *test, struct kprobe_site *site, const char 
 
 static void entry_hooked_by_ftrace_is_fast(struct kunit *test)
 {
-	struct kprobe_site *site = plant(test, new_probe(test, target));
+	struct kprobe *p = new_probe(test, target);
+	struct kprobe_site *site = plant(test, p);
 
 	if (!kprobe_ftrace(&site->kp))
 		kunit_skip(test, "ftrace does not hook functions for kprobes here");
 	expect_way(test, site, "ftrace", "-");
+	KUNIT_ASSERT_EQ(test, 0, disable_kprobe(p));
+	expect_way(test, site, "ftrace", "disarmed");
 }
 
 static void breakpoint_says_what_keeps_it_slow(struct kunit *test)

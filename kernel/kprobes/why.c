@@ -242,9 +242,9 @@ const char *kprobe_site_why(struct kprobe_site *site)
 {
 	if (site->state == SITE_GONE)
 		return "gone";
+	if (!kprobe_site_armed(site))
+		return "disarmed";
 	if (kprobe_ftrace(&site->kp) || site->state == SITE_OPTIMIZED)
 		return "-";
-	if (site->state == SITE_OPTIMIZING)
-		return "pending";
-	return kprobe_site_armed(site) && site->op.why ? site->op.why : "disarmed";
+	return site->state == SITE_OPTIMIZING ? "pending" : site->op.why;
 }
