@@ -4,8 +4,10 @@
  * jump goes where it is in the way, and comes back. What a hit by it is like is in
  * test_optimize.c.
  */
+#include "../../lib/test_kprobes/caller.h"
 #include "../../lib/test_kprobes/switch.h"
 #include "test_optimize.h"
+#include "test_sites.h"
 
 /*
  * An architecture gives kprobes_no_jumps[], and how much text and memory a jump takes.
@@ -371,6 +373,66 @@ static void no_jump_comes_while_the_switch_is_off(struct kunit *test)
 	expect_no_jump(test, addr, "off");
 }
 
+/* --- tasks that do not sleep --- */
+
+/* Where nobody is preempted in the kernel, nobody stands between two instructions. */
+static struct caller *start_awake(struct kunit *test)
+{
+	struct caller *caller;
+
+	if (!IS_ENABLED(CONFIG_TASKS_RCU))
+		kunit_skip(test, "no task is preempted in the kernel's text");
+	caller = caller_start(test, kprobes_untraced);
+	caller_wait(test, caller);
+	return caller;
+}
+
+/* Much longer than it takes who waits for less, or for nothing */
+static bool stays(void *addr, enum kprobe_site_state state)
+{
+	unsigned int tries;
+
+	for (tries = 0; tries < 25 && state_at(addr) == state; tries++) {
+		synchronize_rcu();
+		msleep(20);
+	}
+	return state_at(addr) == state;
+}
+
+static void jump_waits_for_a_task_that_does_not_sleep(struct kunit *test)
+{
+	struct probe *probe = new_probe(test, idle_param(test));
+	void *addr = probe->kp.addr;
+	struct caller *caller;
+
+	/* Nothing else is in the jump's way. */
+	plant(test, probe);
+	KUNIT_ASSERT_EQ(test, 0, disable_kprobe(&probe->kp));
+	caller = start_awake(test);
+	KUNIT_ASSERT_EQ(test, 0, enable_kprobe(&probe->kp));
+	KUNIT_EXPECT_TRUE(test, stays(addr, SITE_OPTIMIZING));
+	expect_breakpoint(test, addr);
+	caller_stop(caller);
+	KUNIT_EXPECT_TRUE(test, comes_to(addr, SITE_OPTIMIZED));
+	expect_jump(test, addr);
+}
+
+/* It may stand in the slot, and is to find its way out of there. */
+static void site_that_was_left_waits_for_a_task_that_does_not_sleep(struct kunit *test)
+{
+	struct probe *probe = new_probe(test, idle_param(test));
+	void *addr = probe->kp.addr;
+	struct caller *caller;
+
+	plant(test, probe);
+	caller = start_awake(test);
+	probe_unregister(probe);
+	KUNIT_EXPECT_TRUE(test, stays(addr, SITE_DYING));
+	caller_stop(caller);
+	wait_for_dying_sites();
+	KUNIT_EXPECT_NULL(test, site_at(addr));
+}
+
 /* --- text that goes --- */
 
 /* It stays in truth, as it is: nobody may call it meanwhile. */
@@ -462,6 +524,10 @@ static struct kunit_case optimize_sites_cases[] = {
 	KUNIT_CASE_PARAM(post_handler_comes_and_goes_by_a_jump, idle_gen_params),
 	KUNIT_CASE_SLOW(switch_takes_out_all_jumps_and_puts_them_in_again),
 	KUNIT_CASE_PARAM(no_jump_comes_while_the_switch_is_off, idle_gen_params),
+	KUNIT_CASE_PARAM_ATTR(jump_waits_for_a_task_that_does_not_sleep, idle_gen_params,
+			      { .speed = KUNIT_SPEED_SLOW }),
+	KUNIT_CASE_PARAM_ATTR(site_that_was_left_waits_for_a_task_that_does_not_sleep,
+			      idle_gen_params, { .speed = KUNIT_SPEED_SLOW }),
 	KUNIT_CASE_PARAM(jump_goes_with_its_text, idle_gen_params),
 	KUNIT_CASE(jump_takes_little_executable_memory),
 	{}
