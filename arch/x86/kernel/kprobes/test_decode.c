@@ -466,6 +466,46 @@ static void test_opcodes(struct kunit *test)
 	}
 }
 
+static void nothing_after(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+/* As registration prepares it */
+static const char *path_of(struct insn *insn, bool post)
+{
+	struct kprobe p = { .post_handler = post ? nothing_after : NULL };
+
+	kprobe_emulation_init(&p.ainsn.emulation, insn);
+	p.ainsn.boosted = kprobe_can_boost(insn);
+	return arch_kprobe_path(&p);
+}
+
+static void test_paths(struct kunit *test)
+{
+	static const struct {
+		u8 code[MAX_INSN_SIZE];
+		const char *path, *with_post;
+	} cases[] = {
+		{ { 0x90 }, "boost", "emulate" },
+		{ { 0x0f, 0xae, 0xe8 }, "boost", "boost" },
+		{ { 0xe8 }, "emulate", "emulate" },
+		{ { 0xff, 0x10 }, "emulate", "emulate" },
+		/* The operand is for the processor to find. */
+		{ { 0x65, 0xff, 0x10 }, "step", "step" },
+		{ { 0x67, 0xff, 0x10 }, "step", "step" },
+	};
+	struct insn insn;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		KUNIT_ASSERT_EQ(test, 0, insn_decode_kernel(&insn, cases[i].code));
+		KUNIT_EXPECT_STREQ_MSG(test, cases[i].path, path_of(&insn, false), "%6ph",
+				       cases[i].code);
+		KUNIT_EXPECT_STREQ_MSG(test, cases[i].with_post, path_of(&insn, true), "%6ph",
+				       cases[i].code);
+	}
+}
+
 /* How a hit with pre and post handlers is carried out; the last takes two traps. */
 enum way {
 	EMULATED,
@@ -601,6 +641,7 @@ static struct kunit_case decode_cases[] = {
 	KUNIT_CASE(test_probed),
 	KUNIT_CASE(test_adjust),
 	KUNIT_CASE(test_opcodes),
+	KUNIT_CASE(test_paths),
 	KUNIT_CASE(test_text),
 #ifdef CONFIG_SMP
 	KUNIT_CASE(test_lock_prefixes),
