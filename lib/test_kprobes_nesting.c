@@ -7,6 +7,8 @@
  *
  * test_kprobes_contexts.c does the same by the ways to the handlers.
  */
+#include <linux/cleanup.h>
+#include <linux/irqflags.h>
 #include <linux/kprobes_hit.h>
 
 #include "test_kprobes/levels.h"
@@ -211,24 +213,51 @@ static int hit_itself(struct probe *probe, struct pt_regs *regs)
 	return 0;
 }
 
+static bool keeps_masks(u32 (*call)(u32 x))
+{
+	unsigned long before = kprobes_masks();
+
+	call(1);
+	return kprobes_masks() == before;
+}
+
+/* Each round is two calls, with interrupts on and off. */
+static unsigned int wrong_rounds(u32 (*call)(u32 x), unsigned int rounds)
+{
+	bool on, off = false;
+	unsigned int wrong = 0;
+
+	while (rounds--) {
+		on = keeps_masks(call);
+		scoped_guard(irqsave)
+			off = keeps_masks(call);
+		wrong += !on || !off;
+		cond_resched();
+	}
+	return wrong;
+}
+
+/* A few, and enough for interrupts to come everywhere */
+#define ROUNDS		10
+#define MANY_ROUNDS	5000
+
+/* By the breakpoint, and then by the jump where there can be one */
 static void interrupts_are_as_before_the_hit(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
 	struct probe *probe = probe_registered(test, step->addr);
-	unsigned long flags;
-	bool off;
 
-	probe->on_hit = hit_itself;
 	inner_call = step->call;
-	step->call(1);
+	KUNIT_EXPECT_EQ(test, wrong_rounds(step->call, ROUNDS), 0);
+	probe->on_hit = hit_itself;
+	KUNIT_EXPECT_EQ(test, wrong_rounds(step->call, ROUNDS), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, wrong_rounds(step->call, ROUNDS), 0);
+	probe->on_hit = NULL;
+	KUNIT_EXPECT_EQ(test, wrong_rounds(step->call, MANY_ROUNDS), 0);
+	KUNIT_EXPECT_EQ(test, probe->hits, 2 * (3 * ROUNDS + MANY_ROUNDS));
+	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 2 * 2 * ROUNDS);
 	KUNIT_EXPECT_FALSE(test, irqs_disabled());
-	local_irq_save(flags);
-	step->call(1);
-	off = irqs_disabled();
-	local_irq_restore(flags);
-	KUNIT_EXPECT_TRUE(test, off);
-	KUNIT_EXPECT_EQ(test, probe->hits, 2);
-	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 2);
 }
 
 /* Only the handler's own context is too busy for another hit. */
@@ -386,7 +415,8 @@ static struct kunit_case kprobes_nesting_cases[] = {
 	KUNIT_CASE_PARAM(busy_processor_misses_and_counts_hits, step_gen_params),
 	KUNIT_CASE(busy_task_does_not_keep_an_interrupt_out),
 	KUNIT_CASE(masking_interrupts_can_be_probed),
-	KUNIT_CASE_PARAM(interrupts_are_as_before_the_hit, step_gen_params),
+	KUNIT_CASE_PARAM_ATTR(interrupts_are_as_before_the_hit, step_gen_params,
+			      { .speed = KUNIT_SPEED_SLOW }),
 	KUNIT_CASE_PARAM(hit_in_an_interrupt_of_a_handler_is_not_lost, nesting_gen_params),
 	KUNIT_CASE_PARAM(probe_itself_is_hit_again_in_an_interrupt_of_its_handler,
 			 nesting_gen_params),

@@ -129,9 +129,39 @@ static void padding_before_functions_is_refused(struct kunit *test)
 	expect_names_refused(test, "__pfx_", 16);
 }
 
+static u32 type_before(u32 (*function)(u32 x))
+{
+	return *((u32 *)function - 1);
+}
+
+static void expect_type_refused(void *area, unsigned long start, unsigned long end)
+{
+	if (end < (unsigned long)_etext)
+		expect_refused(area, end - sizeof(u32));
+}
+
+/* Words among the instructions: before these functions there are some, and equal ones. */
+static void expect_types_refused(struct kunit *test)
+{
+	struct refused_area area = { .test = test };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(kprobes_entries); i++) {
+		KUNIT_EXPECT_EQ(test, type_before(kprobes_entries[i].call),
+				type_before(kprobes_traced));
+		expect_refused(&area, (unsigned long)kprobes_entries[i].call - sizeof(u32));
+	}
+	kprobes_walk_text(16, expect_type_refused, &area);
+	expect_all_refused(&area);
+}
+
+/* Where they have symbols these are enough. */
 static void types_before_functions_are_refused(struct kunit *test)
 {
-	expect_names_refused(test, "__cfi_", 16);
+	if (IS_ENABLED(CONFIG_CFI_CLANG) && IS_ENABLED(CONFIG_ARM64))
+		expect_types_refused(test);
+	else
+		expect_names_refused(test, "__cfi_", 16);
 }
 
 #ifdef CONFIG_GENERIC_BUG

@@ -4,8 +4,10 @@
  * jump goes where it is in the way, and comes back. What a hit by it is like is in
  * test_optimize.c.
  */
+#include "../../lib/test_kprobes/caller.h"
 #include "../../lib/test_kprobes/switch.h"
 #include "test_optimize.h"
+#include "test_sites.h"
 
 /*
  * An architecture gives kprobes_no_jumps[], and how much text and memory a jump takes.
@@ -323,34 +325,58 @@ static void post_handler_comes_and_goes_by_a_jump(struct kunit *test)
 
 /* --- on and off --- */
 
-static void plant_all(struct kunit *test, struct probe **probes)
+#define NR_JUMPS	ARRAY_SIZE(kprobes_jumps)
+
+/**
+ * struct planted - one of many places that have a jump
+ * @jump: which
+ * @text: its function as it was
+ * @addr: the place
+ * @probe: the probe there
+ */
+struct planted {
+	const struct kprobes_jump *jump;
+	struct kprobes_text *text;
+	void *addr;
+	struct probe *probe;
+};
+
+static struct planted *plant_all(struct kunit *test)
 {
+	struct planted *all = kunit_kcalloc(test, NR_JUMPS, sizeof(*all), GFP_KERNEL);
+	const struct kprobes_jump *jump;
 	unsigned int i;
 
+	KUNIT_ASSERT_NOT_NULL(test, all);
 	/* Some share a function: all probes have to go before it is looked at. */
-	for (i = 0; i < ARRAY_SIZE(kprobes_jumps); i++)
-		kprobes_text_watch(test, kprobes_jumps[i].call);
-	for (i = 0; i < ARRAY_SIZE(kprobes_jumps); i++)
-		probes[i] = probe_new(test, insn_at(kprobes_jumps[i].call, kprobes_jumps[i].insn));
-	for (i = 0; i < ARRAY_SIZE(kprobes_jumps); i++)
-		plant(test, probes[i]);
+	for (i = 0; i < NR_JUMPS; i++)
+		all[i].text = kprobes_text_watch(test, kprobes_jumps[i].call);
+	for (i = 0; i < NR_JUMPS; i++) {
+		jump = &kprobes_jumps[i];
+		all[i].jump = jump;
+		all[i].addr = insn_at(jump->call, jump->insn);
+		all[i].probe = probe_new(test, all[i].addr);
+	}
+	for (i = 0; i < NR_JUMPS; i++)
+		plant(test, all[i].probe);
+	return all;
 }
 
 static void switch_takes_out_all_jumps_and_puts_them_in_again(struct kunit *test)
 {
-	struct probe *probes[ARRAY_SIZE(kprobes_jumps)];
+	struct planted *all;
 	unsigned int i;
 
 	switch_need(test);
-	plant_all(test, probes);
+	all = plant_all(test);
 	KUNIT_EXPECT_EQ(test, 0, switch_set(false));
-	for (i = 0; i < ARRAY_SIZE(probes); i++)
-		expect_no_jump(test, probes[i]->kp.addr, "off");
+	for (i = 0; i < NR_JUMPS; i++)
+		expect_no_jump(test, all[i].addr, "off");
 	KUNIT_EXPECT_EQ(test, 0, switch_set(true));
 	wait_for_kprobe_optimizer();
-	for (i = 0; i < ARRAY_SIZE(probes); i++) {
-		KUNIT_EXPECT_EQ(test, state_at(probes[i]->kp.addr), SITE_OPTIMIZED);
-		expect_jump(test, probes[i]->kp.addr);
+	for (i = 0; i < NR_JUMPS; i++) {
+		KUNIT_EXPECT_EQ(test, state_at(all[i].addr), SITE_OPTIMIZED);
+		expect_jump(test, all[i].addr);
 	}
 }
 
@@ -369,6 +395,172 @@ static void no_jump_comes_while_the_switch_is_off(struct kunit *test)
 	/* A jump that was asked for does not come after all. */
 	KUNIT_EXPECT_EQ(test, 0, switch_set(false));
 	expect_no_jump(test, addr, "off");
+}
+
+/* --- the switch for all probes --- */
+
+/* What happens to a probe with the switch off, one after the other */
+enum meanwhile { NOTHING, DISABLED, ENABLED, UNREGISTERED, MEANWHILES };
+
+static enum meanwhile meanwhile(unsigned int i)
+{
+	return i % MEANWHILES;
+}
+
+static void switch_on_again(void *unused)
+{
+	kprobe_set_all_armed(true);
+}
+
+/* In calls that go both ways where there are two */
+static unsigned int hits_of_calls(const struct planted *p, struct view *v)
+{
+	unsigned int i;
+
+	p->probe->hits = 0;
+	for (i = 0; i < VARIATIONS; i++)
+		run(p->jump->call, i, v);
+	return p->probe->hits;
+}
+
+static void expect_out(struct kunit *test, const struct planted *p, struct view *v)
+{
+	enum kprobe_site_state state = state_at(p->addr);
+
+	if (p->probe->live)
+		KUNIT_EXPECT_EQ_MSG(test, state, SITE_IDLE, "%s", p->jump->name);
+	else
+		KUNIT_EXPECT_TRUE_MSG(test, state == SITE_DYING || state == SITE_NEW, "%s",
+				      p->jump->name);
+	KUNIT_EXPECT_MEMEQ_MSG(test, p->addr, p->text->copy + (p->addr - p->text->start),
+			       KPROBES_JUMP_LENGTH, "%s", p->jump->name);
+	KUNIT_EXPECT_EQ_MSG(test, hits_of_calls(p, v), 0, "%s", p->jump->name);
+}
+
+static void expect_in(struct kunit *test, const struct planted *p, struct view *v)
+{
+	KUNIT_EXPECT_TRUE_MSG(test, comes_to(p->addr, SITE_OPTIMIZED), "%s", p->jump->name);
+	expect_jump(test, p->addr);
+	KUNIT_EXPECT_GT_MSG(test, hits_of_calls(p, v), 0, "%s", p->jump->name);
+}
+
+static void expect_all_out(struct kunit *test, struct planted *all, struct view *v)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_JUMPS; i++)
+		expect_out(test, &all[i], v);
+}
+
+static void happen_meanwhile(struct kunit *test, struct planted *all)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_JUMPS; i++) {
+		switch (meanwhile(i)) {
+		case DISABLED:
+			KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&all[i].probe->kp));
+			break;
+		case ENABLED:
+			KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&all[i].probe->kp));
+			break;
+		case UNREGISTERED:
+			probe_unregister(all[i].probe);
+			break;
+		default:
+			break;
+		}
+	}
+}
+
+/* Jumps that stand there, and then ones that are yet to come, are taken out. */
+static void jumps_follow_the_switch_for_all_probes(struct kunit *test)
+{
+	struct planted *all = plant_all(test);
+	struct view *v = new_views(test);
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, switch_on_again, NULL));
+	for (i = 0; i < NR_JUMPS; i++) {
+		if (meanwhile(i) == ENABLED)
+			KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&all[i].probe->kp));
+	}
+	KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(false));
+	expect_all_out(test, all, v);
+	happen_meanwhile(test, all);
+	expect_all_out(test, all, v);
+	KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(true));
+	KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(false));
+	wait_for_kprobe_optimizer();
+	expect_all_out(test, all, v);
+
+	KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(true));
+	for (i = 0; i < NR_JUMPS; i++) {
+		if (meanwhile(i) == NOTHING || meanwhile(i) == ENABLED)
+			expect_in(test, &all[i], v);
+		else
+			expect_out(test, &all[i], v);
+	}
+}
+
+/* --- tasks that do not sleep --- */
+
+/* Where nobody is preempted in the kernel, nobody stands between two instructions. */
+static struct caller *start_awake(struct kunit *test)
+{
+	struct caller *caller;
+
+	if (!IS_ENABLED(CONFIG_TASKS_RCU))
+		kunit_skip(test, "no task is preempted in the kernel's text");
+	caller = caller_start(test, kprobes_untraced);
+	caller_wait(test, caller);
+	return caller;
+}
+
+/* Much longer than it takes who waits for less, or for nothing */
+static bool stays(void *addr, enum kprobe_site_state state)
+{
+	unsigned int tries;
+
+	for (tries = 0; tries < 25 && state_at(addr) == state; tries++) {
+		synchronize_rcu();
+		msleep(20);
+	}
+	return state_at(addr) == state;
+}
+
+static void jump_waits_for_a_task_that_does_not_sleep(struct kunit *test)
+{
+	struct probe *probe = new_probe(test, idle_param(test));
+	void *addr = probe->kp.addr;
+	struct caller *caller;
+
+	/* Nothing else is in the jump's way. */
+	plant(test, probe);
+	KUNIT_ASSERT_EQ(test, 0, disable_kprobe(&probe->kp));
+	caller = start_awake(test);
+	KUNIT_ASSERT_EQ(test, 0, enable_kprobe(&probe->kp));
+	KUNIT_EXPECT_TRUE(test, stays(addr, SITE_OPTIMIZING));
+	expect_breakpoint(test, addr);
+	caller_stop(caller);
+	KUNIT_EXPECT_TRUE(test, comes_to(addr, SITE_OPTIMIZED));
+	expect_jump(test, addr);
+}
+
+/* It may stand in the slot, and is to find its way out of there. */
+static void site_that_was_left_waits_for_a_task_that_does_not_sleep(struct kunit *test)
+{
+	struct probe *probe = new_probe(test, idle_param(test));
+	void *addr = probe->kp.addr;
+	struct caller *caller;
+
+	plant(test, probe);
+	caller = start_awake(test);
+	probe_unregister(probe);
+	KUNIT_EXPECT_TRUE(test, stays(addr, SITE_DYING));
+	caller_stop(caller);
+	wait_for_dying_sites();
+	KUNIT_EXPECT_NULL(test, site_at(addr));
 }
 
 /* --- text that goes --- */
@@ -462,6 +654,11 @@ static struct kunit_case optimize_sites_cases[] = {
 	KUNIT_CASE_PARAM(post_handler_comes_and_goes_by_a_jump, idle_gen_params),
 	KUNIT_CASE_SLOW(switch_takes_out_all_jumps_and_puts_them_in_again),
 	KUNIT_CASE_PARAM(no_jump_comes_while_the_switch_is_off, idle_gen_params),
+	KUNIT_CASE_SLOW(jumps_follow_the_switch_for_all_probes),
+	KUNIT_CASE_PARAM_ATTR(jump_waits_for_a_task_that_does_not_sleep, idle_gen_params,
+			      { .speed = KUNIT_SPEED_SLOW }),
+	KUNIT_CASE_PARAM_ATTR(site_that_was_left_waits_for_a_task_that_does_not_sleep,
+			      idle_gen_params, { .speed = KUNIT_SPEED_SLOW }),
 	KUNIT_CASE_PARAM(jump_goes_with_its_text, idle_gen_params),
 	KUNIT_CASE(jump_takes_little_executable_memory),
 	{}

@@ -23,6 +23,7 @@
 #include "../../lib/test_kprobes/regs.h"
 #include "internal.h"
 #include "slots.h"
+#include "test_sites.h"
 
 /* --- text with room for many --- */
 
@@ -267,17 +268,6 @@ static unsigned int count_sites_in_text(void)
 	return nr;
 }
 
-static unsigned int count_dying_sites(void)
-{
-	struct kprobe_site *site;
-	unsigned int nr = 0;
-
-	guard(mutex)(&kprobe_mutex);
-	list_for_each_entry(site, &kprobe_sites, all)
-		nr += site->state == SITE_DYING;
-	return nr;
-}
-
 /* Slots go behind their sites, and pages with their last slot. */
 #ifdef __ARCH_WANT_KPROBES_INSN_SLOT
 #define HAVE_SLOTS	true
@@ -298,18 +288,12 @@ static void wait_for_slots_to_go(void)
 #endif
 
 /*
- * Sites go when no task can be in their slots any more, which a debug kernel
- * takes half a minute to say. Those of earlier cases have to go as well: their
- * pages would be counted as somebody else's, and be used again.
+ * Sites of earlier cases have to go as well: their pages would be counted as
+ * somebody else's, and be used again.
  */
-#define GIVEN_BACK_TRIES	2400
-
 static void expect_all_goes(struct kunit *test)
 {
-	unsigned int tries = 0;
-
-	while (count_dying_sites() && ++tries < GIVEN_BACK_TRIES)
-		msleep(50);
+	wait_for_dying_sites();
 	KUNIT_EXPECT_EQ(test, 0, count_dying_sites());
 	wait_for_slots_to_go();
 }

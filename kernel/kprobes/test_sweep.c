@@ -45,6 +45,7 @@
  * @probed: how many instructions had a probe
  * @instructions: how many there were
  * @functions: in how many functions
+ * @large: how many were left out, as there is no room for one
  * @changed: bytes that were left changed, and are not somebody else's to change
  * @reasons: why others had none
  */
@@ -54,7 +55,7 @@ struct sweep {
 	struct kprobe *probes;
 	struct kprobe **registered;
 	unsigned int live, wanted, batch;
-	unsigned long probed, instructions, functions, changed;
+	unsigned long probed, instructions, functions, large, changed;
 	struct {
 		const char *words;
 		unsigned long times;
@@ -96,19 +97,32 @@ static void want_function(struct sweep *s, unsigned long addr, unsigned long siz
 	s->batch++;
 }
 
-/* Functions from @addr on, as many as there is room for. Returns where the next begins. */
+/* How much of the symbol at @addr there is, up to the end of all text; 0 for none */
+static unsigned long size_at(unsigned long addr, char *name)
+{
+	unsigned long size, offset;
+	char *module;
+
+	if (!kallsyms_lookup(addr, &size, &offset, &module, name))
+		return 0;
+	return min(size - offset, (unsigned long)_etext - addr);
+}
+
+/*
+ * Functions from @addr on, as many as there is room for. Returns where the next begins,
+ * which is @addr itself if no symbol covers that.
+ */
 static unsigned long take_batch(struct sweep *s, unsigned long addr, bool post)
 {
-	char name[KSYM_NAME_LEN], *module;
-	unsigned long size, offset;
+	unsigned long size = 0;
+	char name[KSYM_NAME_LEN];
 
 	s->start = addr;
 	s->wanted = 0;
 	s->batch = 0;
-	while (addr < (unsigned long)_etext &&
-	       kallsyms_lookup(addr, &size, &offset, &module, name)) {
-		size -= offset;
-		if (addr + size - s->start > BATCH_BYTES)
+	while (addr < (unsigned long)_etext) {
+		size = size_at(addr, name);
+		if (!size || addr + size - s->start > BATCH_BYTES)
 			break;
 		memcpy(s->copy + (addr - s->start), (void *)addr, size);
 		/* Padding before a function has a symbol of its own. */
@@ -117,8 +131,11 @@ static unsigned long take_batch(struct sweep *s, unsigned long addr, bool post)
 		addr += size;
 	}
 	s->end = addr;
-	/* One that is larger than all room is left out. */
-	return addr == s->start ? addr + size : addr;
+	if (addr != s->start || !size)
+		return addr;
+	pr_info("%s is left out, it has %lu bytes\n", name, size);
+	s->large++;
+	return addr + size;
 }
 
 /* Labels, static calls and calls of ftrace may be patched at any time. */
@@ -192,8 +209,8 @@ static void tell(struct sweep *s, unsigned long hits)
 
 	for (i = 0; i < MAX_REASONS && s->reasons[i].words; i++)
 		pr_info("refused %lu: %s\n", s->reasons[i].times, s->reasons[i].words);
-	pr_info("%lu functions, %lu of %lu instructions had a probe, %lu hits, %lu bytes changed\n",
-		s->functions, s->probed, s->instructions, hits, s->changed);
+	pr_info("%lu functions, %lu left out, %lu of %lu instructions had a probe, %lu hits, %lu bytes changed\n",
+		s->functions, s->large, s->probed, s->instructions, hits, s->changed);
 }
 
 static int sweep(unsigned int every)
@@ -215,7 +232,9 @@ static int sweep(unsigned int every)
 	}
 	hits = take_hits(&hits_before);
 	tell(s, hits);
-	good = !s->changed && s->probed && hits;
+	if (addr < (unsigned long)_etext)
+		pr_err("no symbol covers %pS, and what follows\n", (void *)addr);
+	good = addr >= (unsigned long)_etext && !s->changed && s->probed && hits;
 	free_sweep(s);
 	return good ? 0 : -EIO;
 }

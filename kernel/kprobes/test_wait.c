@@ -5,8 +5,11 @@
  */
 #include <linux/cpumask.h>
 #include <linux/delay.h>
+#include <linux/jiffies.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
+#include <linux/preempt.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 
 #include "../../lib/test_kprobes/caller.h"
@@ -287,6 +290,75 @@ static void hits_that_go_on_do_not_hold_it_up(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, resident->hits, caller->calls);
 }
 
+/* --- readers of RCU --- */
+
+/* One gives up before RCU complains: who waits for it is to fail, not to hang. */
+#define READER_SECONDS	10
+
+static bool reads, gave_up;
+
+static int read_on(void *unused)
+{
+	unsigned long end = jiffies + READER_SECONDS * HZ;
+
+	rcu_read_lock();
+	called(1);
+	WRITE_ONCE(reads, true);
+	while (!kthread_should_stop() && time_before(jiffies, end))
+		cpu_relax();
+	WRITE_ONCE(gave_up, !kthread_should_stop());
+	rcu_read_unlock();
+	while (!kthread_should_stop())
+		usleep_range(100, 200);
+	return 0;
+}
+
+static struct task_struct *start_reader(struct kunit *test)
+{
+	struct task_struct *task;
+
+	WRITE_ONCE(reads, false);
+	WRITE_ONCE(gave_up, false);
+	task = kthread_run(read_on, NULL, "kprobes_reader");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	while (!READ_ONCE(reads))
+		usleep_range(100, 200);
+	return task;
+}
+
+static void expect_no_wait(struct kunit *test, const struct kind *kind, void *addr)
+{
+	union any_probe *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
+	struct task_struct *task;
+	bool waited;
+
+	KUNIT_ASSERT_NOT_NULL(test, probe);
+	probe->kp.addr = addr;
+	KUNIT_ASSERT_EQ(test, 0, kind->add(probe));
+	wait_for_kprobe_optimizer();
+	task = start_reader(test);
+	kind->remove(probe);
+	waited = READ_ONCE(gave_up);
+	kthread_stop(task);
+	KUNIT_ASSERT_FALSE_MSG(test, waited, "%s at %pS", kind->name, addr);
+}
+
+/* Neither for one that has been here, nor for one that has not. */
+static void unregistering_does_not_wait_for_readers(struct kunit *test)
+{
+	const struct kprobes_step *step = kprobes_find_step("plain instruction");
+	const struct kind *kind = test->param_value;
+
+	/* To change text, some architectures stop all processors. */
+	if (!preempt_model_preemptible())
+		kunit_skip(test, "a reader cannot be preempted, and is in everybody's way");
+	called = kprobes_untraced;
+	expect_no_wait(test, kind, kprobes_untraced);
+	expect_no_wait(test, kind, kprobes_traced);
+	if (kind->anywhere && step)
+		expect_no_wait(test, kind, step->addr);
+}
+
 /* --- marks --- */
 
 static struct kprobe nobody;
@@ -370,6 +442,7 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE_PARAM(unregistering_waits_in_the_middle, kind_gen_params),
 	KUNIT_CASE(one_wait_serves_a_batch),
 	KUNIT_CASE(hits_that_go_on_do_not_hold_it_up),
+	KUNIT_CASE_PARAM(unregistering_does_not_wait_for_readers, kind_gen_params),
 	KUNIT_CASE(mark_of_a_task_that_dies_is_ended),
 	KUNIT_CASE(probe_cannot_leave_in_its_own_handler),
 	KUNIT_CASE(probes_are_looked_at_inside_of_a_mark_only),

@@ -12,6 +12,7 @@
 #define _LIB_TEST_KPROBES_TARGETS_H
 
 #include <linux/compiler.h>
+#include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/linkage.h>
 #include <linux/objtool.h>
@@ -115,6 +116,13 @@ u32 kprobes_masking(u32 x);
 
 extern u8 kprobes_step_mask[] asm(".Lkprobes_step_mask");
 extern u8 kprobes_step_unmask[] asm(".Lkprobes_step_unmask");
+#endif
+
+#ifndef KPROBES_HAVE_MASKS
+static inline unsigned long kprobes_masks(void)
+{
+	return irqs_disabled();
+}
 #endif
 
 #ifndef KPROBES_HAVE_NMI

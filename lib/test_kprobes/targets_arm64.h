@@ -4,9 +4,11 @@
 #define _LIB_TEST_KPROBES_TARGETS_ARM64_H
 
 #include <linux/cpufeature.h>
+#include <linux/irqflags.h>
 #include <linux/pgtable.h>
 #include <linux/unaligned.h>
 #include <asm/insn.h>
+#include <asm/sysreg.h>
 
 /* How far a trap leaves the instruction pointer behind the probed address */
 #define KPROBES_TRAP_LENGTH	0
@@ -156,6 +158,14 @@ KPROBES_STEP("unmask")
 static inline bool kprobes_masked(u32 flags)
 {
 	return flags & PSR_I_BIT;
+}
+
+/* What is kept from coming here: all of DAIF, and interrupts by priority */
+#define KPROBES_HAVE_MASKS	1
+
+static inline unsigned long kprobes_masks(void)
+{
+	return read_sysreg(daif) | irqs_disabled();
 }
 
 static const struct kprobes_step kprobes_steps_table[] = {

@@ -73,6 +73,7 @@ int kprobe_relocate(u8 *copy, struct insn *insn,
 
 /* emulate.c: carrying an instruction out on saved registers */
 int kprobe_emulation_init(struct kprobe_emulation *em, struct insn *insn);
+bool kprobe_emulates_alone(const struct kprobe_emulation *em);
 void kprobe_emulate_pushed(const struct kprobe_emulation *em, struct pt_regs *regs);
 
 /* thunk.c: carrying an instruction out with saved registers */

@@ -701,3 +701,15 @@ int kprobe_emulation_init(struct kprobe_emulation *em, struct insn *insn)
 	memset(em, 0, sizeof(*em));
 	return kprobe_can_boost(insn) ? 0 : -EOPNOTSUPP;
 }
+
+/**
+ * kprobe_emulates_alone() - tell whether an instruction is emulated without its copy
+ * @em:		its emulation, which may be none
+ *
+ * Context: any.
+ * Return: true if so; false if only the copy finds the operand, and pushes it.
+ */
+bool kprobe_emulates_alone(const struct kprobe_emulation *em)
+{
+	return em->fn && em->fn != emulate_by_push;
+}

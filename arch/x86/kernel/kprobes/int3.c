@@ -251,7 +251,7 @@ const char *arch_kprobe_path(struct kprobe *p)
 {
 	if (p->ainsn.boosted && !p->post_handler)
 		return "boost";
-	if (p->ainsn.emulation.fn)
+	if (kprobe_emulates_alone(&p->ainsn.emulation))
 		return "emulate";
 	return p->ainsn.boosted ? "boost" : "step";
 }

@@ -466,48 +466,70 @@ static void test_opcodes(struct kunit *test)
 	}
 }
 
+static void nothing_after(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+/* As registration prepares it */
+static const char *path_of(struct insn *insn, bool post)
+{
+	struct kprobe p = { .post_handler = post ? nothing_after : NULL };
+
+	kprobe_emulation_init(&p.ainsn.emulation, insn);
+	p.ainsn.boosted = kprobe_can_boost(insn);
+	return arch_kprobe_path(&p);
+}
+
+static void test_paths(struct kunit *test)
+{
+	static const struct {
+		u8 code[MAX_INSN_SIZE];
+		const char *path, *with_post;
+	} cases[] = {
+		{ { 0x90 }, "boost", "emulate" },
+		{ { 0x0f, 0xae, 0xe8 }, "boost", "boost" },
+		{ { 0xe8 }, "emulate", "emulate" },
+		{ { 0xff, 0x10 }, "emulate", "emulate" },
+		/* The operand is for the processor to find. */
+		{ { 0x65, 0xff, 0x10 }, "step", "step" },
+		{ { 0x67, 0xff, 0x10 }, "step", "step" },
+	};
+	struct insn insn;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		KUNIT_ASSERT_EQ(test, 0, insn_decode_kernel(&insn, cases[i].code));
+		KUNIT_EXPECT_STREQ_MSG(test, cases[i].path, path_of(&insn, false), "%6ph",
+				       cases[i].code);
+		KUNIT_EXPECT_STREQ_MSG(test, cases[i].with_post, path_of(&insn, true), "%6ph",
+				       cases[i].code);
+	}
+}
+
 /* How a hit with pre and post handlers is carried out; the last takes two traps. */
-enum way {
-	EMULATED,
-	THROUGH_TAIL,
-	STEPPED,
-	NR_WAYS,
-};
+static const char * const paths[] = { "emulate", "boost", "step" };
 
-static const char * const way_names[] = {
-	"emulated", "copied, with a tail", "stepped",
-};
-
-/* What only the processor can do is not emulated after all, as this is not. */
-static bool is_pushed(struct insn *insn)
-{
-	static const u8 call_by_gs[MAX_INSN_SIZE] = { 0x65, 0xff, 0x10 };
-	struct insn call;
-
-	return !insn_decode_kernel(&call, call_by_gs) &&
-	       kprobe_find_emulator(insn) == kprobe_find_emulator(&call);
-}
-
-static enum way way_of(struct insn *insn, enum verdict v)
-{
-	if (v == BY_EMULATION)
-		return is_pushed(insn) ? STEPPED : EMULATED;
-	return IS_ENABLED(CONFIG_OPTPROBES) ? THROUGH_TAIL : STEPPED;
-}
+#define NR_PATHS	ARRAY_SIZE(paths)
+#define STEP		(NR_PATHS - 1)
 
 struct tally {
 	struct kunit	*test;
 	unsigned long	functions;
 	unsigned long	verdicts[NR_VERDICTS];
-	unsigned long	ways[NR_WAYS];
+	unsigned long	paths[NR_PATHS];
 	unsigned long	padding;
 };
 
 static void count(struct tally *t, struct insn *insn, enum verdict v)
 {
+	int path;
+
 	t->verdicts[v]++;
-	if (v == BY_EMULATION || v == BY_COPY)
-		t->ways[way_of(insn, v)]++;
+	if (v != BY_EMULATION && v != BY_COPY)
+		return;
+	path = match_string(paths, NR_PATHS, path_of(insn, true));
+	KUNIT_ASSERT_GE(t->test, path, 0);
+	t->paths[path]++;
 }
 
 static void look_at_function(void *data, unsigned long at, unsigned long end)
@@ -537,15 +559,14 @@ static void expect_few_traps(struct kunit *test, struct tally *t)
 	unsigned long all = 0, share;
 	int i;
 
-	for (i = 0; i < NR_WAYS; i++)
-		all += t->ways[i];
-	for (i = 0; i < NR_WAYS; i++) {
-		share = div_u64(t->ways[i] * 100000ULL, max(all, 1UL));
-		kunit_info(test, "with a post handler %s: %7lu %3lu.%03lu%%", way_names[i],
-			   t->ways[i], share / 1000, share % 1000);
+	for (i = 0; i < NR_PATHS; i++)
+		all += t->paths[i];
+	for (i = 0; i < NR_PATHS; i++) {
+		share = div_u64(t->paths[i] * 100000ULL, max(all, 1UL));
+		kunit_info(test, "with a post handler %s: %7lu %3lu.%03lu%%", paths[i],
+			   t->paths[i], share / 1000, share % 1000);
 	}
-	if (IS_ENABLED(CONFIG_OPTPROBES))
-		KUNIT_EXPECT_GE(test, (all - t->ways[STEPPED]) * 100, all * 97);
+	KUNIT_EXPECT_LE(test, t->paths[STEP] * 100, all * 3);
 }
 
 /* One function in so many, for the time that it takes. Every other is a __pfx_. */
@@ -601,6 +622,7 @@ static struct kunit_case decode_cases[] = {
 	KUNIT_CASE(test_probed),
 	KUNIT_CASE(test_adjust),
 	KUNIT_CASE(test_opcodes),
+	KUNIT_CASE(test_paths),
 	KUNIT_CASE(test_text),
 #ifdef CONFIG_SMP
 	KUNIT_CASE(test_lock_prefixes),

@@ -8,6 +8,7 @@ need_debugfs
 need_tracefs
 need_victim
 switch=$debugfs/enabled
+jumps=/proc/sys/debug/kprobes-optimization
 
 restore()
 {
@@ -24,6 +25,33 @@ count_is()
 	check_is "$1" $(($(hits "$2") - counted)) "$3"
 }
 
+# settle PLACE: until its jump has come, if one is to come
+settle()
+{
+	tries=200
+	while [ $tries -gt 0 ] && grep -F " $1 " $debugfs/sites | grep -q why=pending; do
+		sleep 0.1
+		tries=$((tries - 1))
+	done
+}
+
+by_jump()
+{
+	grep -F " $1 " $debugfs/sites | grep -q path=jump
+}
+
+# expect_jump PLACE: it is hit by one, where a jump can be
+expect_jump()
+{
+	[ "$1" = "$middle" ] || return 0
+	case $(uname -m) in
+	x86_64|aarch64)	[ "$(cat $jumps)" = 1 ] || return 0 ;;
+	*)		return 0 ;;
+	esac
+	settle "$1"
+	check "$1: it is hit by a jump" by_jump "$1"
+}
+
 check_is "probes are on at first" "$(cat $switch)" 1
 check_switch $switch probes
 
@@ -35,6 +63,7 @@ for place in kprobes_victim $middle; do
 	enable_event one 1
 	count_is "$place: an enabled event is hit" one 3
 	count_is "$place: a disabled one is not" two 0
+	expect_jump "$place"
 	echo 0 >$switch
 	count_is "$place: nothing is hit with the switch off" one 0
 	check_is "$place: the probe itself is still enabled" \
@@ -49,6 +78,7 @@ for place in kprobes_victim $middle; do
 	count_is "$place: what was enabled meanwhile is hit with the switch on" two 3
 	count_is "$place: what was made meanwhile too" three 3
 	count_is "$place: what was disabled meanwhile is not" one 0
+	expect_jump "$place"
 	enable_event one 1
 	count_is "$place: until it is enabled" one 3
 

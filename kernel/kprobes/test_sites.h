@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _KERNEL_KPROBES_TEST_SITES_H
+#define _KERNEL_KPROBES_TEST_SITES_H
+/*
+ * For tests that what earlier probes have left must not disturb.
+ */
+#include <linux/cleanup.h>
+#include <linux/delay.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+
+#include "internal.h"
+
+static inline unsigned int count_dying_sites(void)
+{
+	struct kprobe_site *site;
+	unsigned int nr = 0;
+
+	guard(mutex)(&kprobe_mutex);
+	list_for_each_entry(site, &kprobe_sites, all)
+		nr += site->state == SITE_DYING;
+	return nr;
+}
+
+/*
+ * Sites go when no task can be in their slots any more, which a debug kernel
+ * takes half a minute to say.
+ */
+#define DYING_SITES_TRIES	2400
+
+static inline void wait_for_dying_sites(void)
+{
+	unsigned int tries = 0;
+
+	while (count_dying_sites() && ++tries < DYING_SITES_TRIES)
+		msleep(50);
+}
+
+#endif /* _KERNEL_KPROBES_TEST_SITES_H */
