@@ -896,6 +896,17 @@ static bool can_be_probed(unsigned long addr, unsigned long start, unsigned long
 	return class && class->kprobe != PROBE_REJECT && !probe_in_exclusive(addr, start, end);
 }
 
+/* With control flow integrity the word before a function may be its type. */
+static bool is_type(unsigned long at, unsigned long end)
+{
+	return IS_ENABLED(CONFIG_CFI_CLANG) && end - at == AARCH64_INSN_SIZE;
+}
+
+static int verdict_of(unsigned long at, unsigned long end, bool instruction_allows)
+{
+	return instruction_allows && !is_type(at, end) ? 0 : -EINVAL;
+}
+
 static void test_exclusive_loop(struct kunit *test)
 {
 	unsigned long start = (unsigned long)ADDRESS_OF(probe_test_llsc);
@@ -908,7 +919,8 @@ static void test_exclusive_loop(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, expected[i],
 				    can_be_probed(start + i * AARCH64_INSN_SIZE, start, end),
 				    "at %d", i);
-		KUNIT_EXPECT_EQ_MSG(test, expected[i] ? 0 : -EINVAL,
+		KUNIT_EXPECT_EQ_MSG(test,
+				    verdict_of(start + i * AARCH64_INSN_SIZE, end, expected[i]),
 				    kprobes_try(start + i * AARCH64_INSN_SIZE), "at %d", i);
 	}
 
@@ -918,8 +930,9 @@ static void test_exclusive_loop(struct kunit *test)
 		KUNIT_EXPECT_TRUE_MSG(test,
 				      can_be_probed(start + i * AARCH64_INSN_SIZE, start, end),
 				      "at %d", i);
-		KUNIT_EXPECT_EQ_MSG(test, 0, kprobes_try(start + i * AARCH64_INSN_SIZE),
-				    "at %d", i);
+		KUNIT_EXPECT_EQ_MSG(test,
+				    verdict_of(start + i * AARCH64_INSN_SIZE, end, true),
+				    kprobes_try(start + i * AARCH64_INSN_SIZE), "at %d", i);
 	}
 }
 
@@ -1013,7 +1026,7 @@ static void count(struct tally *t, unsigned long at, unsigned long start, unsign
 /* Nobody runs udf #imm16; what is between functions is all zeroes. */
 static bool is_padding(unsigned long at, unsigned long end, u32 insn)
 {
-	if (insn <= U16_MAX)
+	if (insn <= U16_MAX || is_type(at, end))
 		return true;
 	/* The pointer that ftrace keeps before a function */
 	return IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS) &&
