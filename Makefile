@@ -25,10 +25,10 @@ demo: ## build, boot in QEMU, watch probes fire in a small workload
 test: ## the tests; ends with "N passed, N failed" (SECTIONS="kunit ..." for a few)
 	@$(H)/test.sh $(SECTIONS)
 
-test-full: ## these and compare, matrix, test-all, and all of i386: hours
+test-full: ## these and compare, matrix, test-all, mutants, and all of i386: hours
 	@$(H)/test.sh full
 
-mutants: ## break the code in the ways of harness/mutants, and see the tests fail (NAMES="...")
+mutants: ## break the code in the ways of harness/mutants, and see the tests fail (NAMES="slots-overlap arm64 ...")
 	@$(H)/mutants.sh $(NAMES)
 
 matrix: ## the same sources in other configurations; ends with "N passed, N failed" (ROWS="no-smp ...")

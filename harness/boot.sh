@@ -9,7 +9,7 @@
 # The jobs demo, selftests and shell find two empty disks, which are gone afterwards; kpdisks= has
 # their names.
 # Status 0 when the job came to its end and the console shows no oops, warning or report (see
-# console.py).
+# console.py), 124 when there was no end in time, 2 when QEMU itself failed, else 1.
 # From the environment: SMP and MEMORY (arch.sh has the defaults), TIMEOUT (600 s), QEMU_ACCEL
 # (whole -accel options in place of what ACCEL gives), QEMU_EXTRA (more options), KERNEL and INITRD
 # (in place of those for OBJ), EXPECT=any to take any console.
@@ -73,7 +73,11 @@ rc=0
 run_logged "$name" "guest $name" timeout -k 5 "${TIMEOUT:-600}" \
 	"$@" -display none -monitor none -serial stdio || rc=$?
 rm -f "$build/disk-$name"-[ab]
-[ $rc != 124 ] || say "guest $name: no end after ${TIMEOUT:-600} s"
-[ $rc = 0 ] || exit $rc
+case $rc in
+0)	;;
+124)	say "guest $name: no end after ${TIMEOUT:-600} s"
+	exit 124 ;;
+*)	exit 2 ;;
+esac
 say "guest $name ran $(($(date +%s) - began)) s, console in ${log#"$top"/}"
 [ "${EXPECT:-clean}" = any ] || python3 "$harness/console.py" check "$log" "$end"

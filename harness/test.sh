@@ -16,11 +16,13 @@
 #	clang	  KUnit on a kernel that clang built, with what gcc cannot build (arm64 only)
 #	sweep	  probes on all of the kernel's text under a workload
 #	series	  the patches give exactly our tree
+#	mutants-check	each breakage of harness/mutants changes the sources as they are
 #	compare	  make compare: none of the kernel's own tests is worse than on the pristine kernel
 #	configurations	all rows of make matrix
 #	architectures	make test-all
+#	mutants	  make mutants: the tests notice each of these breakages (x86_64 and arm64)
 # arm64/SECTION and i386/SECTION are that section there. Without arguments: what fits into less
-# than 40 minutes; i386, clang, arm64/ftrace, leaks, sweep and the last three are left to "full",
+# than 40 minutes; i386, clang, arm64/ftrace, leaks, sweep and the last four are left to "full",
 # which is everything. Those of arm64, and debug, run beside the others: a guest keeps one
 # processor busy.
 # Results go to out/test/results (section, verdict, name, detail; tabs between). A boot whose
@@ -41,7 +43,12 @@ name_of()
 	echo "$1" | tr / -
 }
 
-kind=${section#*/}
+# function_of SECTION: what runs it
+function_of()
+{
+	echo "run_${1#*/}" | tr - _
+}
+
 log=$(name_of "$section")
 results=$out/test/$log.results
 
@@ -155,32 +162,38 @@ run_upstream()
 	suite=$(upstream_suite)
 	cases=$(sed -n 's/.*KUNIT_CASE(\(.*\)).*/\1/p' "$pristine/lib/test_kprobes.c")
 	# shellcheck disable=SC2086
-	ONLY="^$suite[.]($(echo $cases | tr ' ' '|'))\$" OBJ=$theirs guest kunit kunit kunit.enable=1 \
+	ONLY="^${suite}[.]($(echo $cases | tr ' ' '|'))\$" OBJ=$theirs guest kunit kunit kunit.enable=1 \
 		"kunit.filter_glob=$suite"
 	for case in $cases; do
 		grep -q "	$suite\.$case	" "$out/test/$log.rows" || row fail "$suite.$case" "did not run"
 	done
 }
 
-# say_of SCRIPT WORDS: what its status says
+# say_of WORDS SCRIPT [ARGUMENT...]: what its status says
 say_of()
 {
-	output=$log-output
-	if run_logged "$output" "$1" "$harness/$1"; then
-		row pass "$2"
+	words=$1 script=$2 output=$log-output
+	shift 2
+	if run_logged "$output" "$script" "$harness/$script" "$@"; then
+		row pass "$words"
 	else
-		row fail "$2" "see out/logs/$output.log"
+		row fail "$words" "see out/logs/$output.log"
 	fi
 }
 
 run_demo()
 {
-	say_of demo.sh "the demo shows all that it promises"
+	say_of "the demo shows all that it promises" demo.sh
 }
 
 run_compare()
 {
-	say_of compare.sh "no test of the kernel's own is worse than on the pristine kernel"
+	say_of "no test of the kernel's own is worse than on the pristine kernel" compare.sh
+}
+
+run_mutants_check()
+{
+	say_of "each breakage of harness/mutants changes the sources" mutants.sh check
 }
 
 # Everything takes several times as long there.
@@ -228,6 +241,11 @@ run_architectures()
 	rows_of "$out/all/results" all.sh test
 }
 
+run_mutants()
+{
+	rows_of "$out/mutants/$ARCH.results" mutants.sh "$ARCH"
+}
+
 run_decode()
 {
 	"$harness/build.sh"
@@ -247,7 +265,7 @@ run_series()
 }
 
 if [ -n "$section" ]; then
-	"run_$kind"
+	"$(function_of "$section")"
 	exit
 fi
 
@@ -304,18 +322,18 @@ full=
 case ${1:-} in
 full)	full="arm64/ftrace arm64/clang leaks sweep arm64/sweep compare arm64/compare i386/kunit i386/ftrace
 		i386/selftests i386/decode i386/stress i386/demo i386/upstream
-		i386/compare configurations architectures"
+		i386/compare configurations architectures mutants arm64/mutants"
 	shift ;;
 esac
 # shellcheck disable=SC2086
-[ $# -gt 0 ] || set -- selftests decode ftrace stress kexec demo upstream matrix series \
+[ $# -gt 0 ] || set -- selftests decode ftrace stress kexec demo upstream matrix series mutants-check \
 	arm64/selftests arm64/decode arm64/stress arm64/demo \
 	arm64/upstream debug $full
 start=$(date +%s)
 "$harness/tree.sh"
-lane1= lane2=
+lane1='' lane2=''
 for section in "$@"; do
-	grep -q "^run_${section#*/}()" "$0" || die "no section $section in harness/test.sh"
+	grep -q "^$(function_of "$section")()" "$0" || die "no section $section in harness/test.sh"
 	rm -f "$out/test/$(name_of "$section").results"
 	case $section in
 	arm64/* | debug)	lane2="$lane2 $section" ;;
