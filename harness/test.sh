@@ -22,9 +22,9 @@
 #	architectures	make test-all
 #	mutants	  make mutants: the tests notice each of these breakages (x86_64 and arm64)
 # arm64/SECTION and i386/SECTION are that section there. Without arguments: what fits into less
-# than 40 minutes; i386, clang, arm64/ftrace, leaks, sweep and the last four are left to "full",
-# which is everything. Those of arm64, and debug, run beside the others: a guest keeps one
-# processor busy.
+# than 40 minutes; i386, clang, leaks, sweep, debug and ftrace on arm64, and the last four, are left
+# to "full", which is everything. Those of arm64, and debug, run beside the others: a guest keeps
+# one processor busy.
 # Results go to out/test/results (section, verdict, name, detail; tabs between). A boot whose
 # console shows an oops or a warning is a failure. Tests that harness/expected lists are counted
 # as skipped when they fail. Ends with "N passed, N failed"; status 1 when something failed.
@@ -276,7 +276,8 @@ kernel_of()
 	*/*)	echo "ARCH=${1%%/*}" ;;
 	esac
 	case $1 in
-	debug | leaks | sweep | */clang | */sweep)	echo "VARIANT=${1#*/}" ;;
+	debug | leaks | sweep)	echo "VARIANT=$1" ;;
+	*/debug | */leaks | */sweep | */clang)	echo "VARIANT=${1#*/}" ;;
 	i386/kunit)	echo VARIANT=lean ;;
 	esac
 }
@@ -320,15 +321,15 @@ lane()
 
 full=
 case ${1:-} in
-full)	full="arm64/ftrace arm64/clang leaks sweep arm64/sweep compare arm64/compare i386/kunit i386/ftrace
-		i386/selftests i386/decode i386/stress i386/demo i386/upstream
-		i386/compare configurations architectures mutants arm64/mutants"
+full)	full="arm64/ftrace arm64/clang arm64/debug leaks arm64/leaks sweep arm64/sweep
+		compare arm64/compare i386/kunit i386/ftrace i386/selftests i386/decode i386/stress
+		i386/demo i386/upstream i386/compare configurations architectures
+		mutants arm64/mutants"
 	shift ;;
 esac
 # shellcheck disable=SC2086
-[ $# -gt 0 ] || set -- selftests decode ftrace stress kexec demo upstream matrix series mutants-check \
-	arm64/selftests arm64/decode arm64/stress arm64/demo \
-	arm64/upstream debug $full
+[ $# -gt 0 ] || set -- selftests decode ftrace stress kexec demo upstream matrix series \
+	mutants-check arm64/selftests arm64/decode arm64/stress arm64/demo arm64/upstream debug $full
 start=$(date +%s)
 "$harness/tree.sh"
 lane1='' lane2=''
