@@ -6,6 +6,8 @@ console.py check LOG [END]
                        print what no healthy boot prints (oopses, warnings, KASAN, lockdep); status 1
                        when there was any, or when nothing says END: that the guest's job did
 console.py kunit LOG   the KUnit cases as lines: pass|fail|skip <tab> suite.case <tab> detail
+console.py parameters LOG
+                       the parameters that were skipped in cases that were not, as suite.case:parameter
 console.py guest LOG   the results that guest jobs reported, in the same form
 
 A test that provokes a warning on purpose says so in the kernel log, before and after it:
@@ -25,6 +27,7 @@ TROUBLE = re.compile(
 HARMLESS = re.compile(r"kasan: KernelAddressSanitizer|no W\+X pages found|KASAN.*(?:init|shadow)|^\s*#|kptest: ")
 STAMP = re.compile(r"^(?:\[ *\d+\.\d+\](?:\[ *[TC]\d+\])? ?)?")
 CASE = re.compile(r"^( *)(ok|not ok) (\d+) (\S+)(?: # (.*))?$")
+SKIPPED_PARAMETER = re.compile(r"^ {8}ok \d+ (.*) # (SKIP.*)$")
 
 
 def lines(path):
@@ -60,8 +63,12 @@ class Level:
 
 
 def kunit(path):
-    """The suites at boot. Cases stand at one level of indentation, parameters of a case deeper, suites at none."""
-    results, suite, notes, started = [], Level("?"), [], False
+    """The suites at boot: cases, and skipped parameters of cases that were not skipped as a whole.
+
+    Cases stand at one level of indentation, parameters of a case deeper, suites at none.
+    """
+    results, parameters, skipped = [], [], []
+    suite, notes, started = Level("?"), [], False
     suites = Level("KUnit")
     for line in lines(path):
         if line == "KTAP version 1":
@@ -79,6 +86,9 @@ def kunit(path):
             suite.plan = int(line.strip()[3:])
         elif re.match(r"^    # ", line):
             notes.append(line.strip()[2:])
+        match = SKIPPED_PARAMETER.match(line)
+        if match:
+            skipped.append(match.groups())
         match = CASE.match(line)
         if not match or len(match[1]) > 4:
             continue
@@ -91,13 +101,16 @@ def kunit(path):
         extra = match[5] or ""
         verdict = "fail" if match[2] == "not ok" else "skip" if extra.startswith("SKIP") else "pass"
         detail = extra if verdict == "skip" else "; ".join(notes)[:300] if verdict == "fail" else ""
-        results.append((verdict, f"{suite.name}.{match[4]}", detail))
-        notes = []
+        case = f"{suite.name}.{match[4]}"
+        results.append((verdict, case, detail))
+        if verdict != "skip":
+            parameters += [("skip", f"{case}:{name.replace(' ', '_')}", why) for name, why in skipped]
+        notes, skipped = [], []
     if suites.plan is None:
         results.append(("fail", "KUnit", "no KTAP plan on the console"))
     elif suites.seen != suites.plan:
         results.append(("fail", "KUnit", f"planned {suites.plan} suites, {suites.seen} came to their end (last: {suite.name})"))
-    return results
+    return results, parameters
 
 
 def guest(path):
@@ -114,7 +127,8 @@ def main():
     command, path, *end = sys.argv[1:]
     if command == "check":
         return check(path, *end)
-    for row in {"kunit": kunit, "guest": guest}[command](path):
+    rows = {"kunit": lambda: kunit(path)[0], "parameters": lambda: kunit(path)[1], "guest": lambda: guest(path)}
+    for row in rows[command]():
         print("\t".join(row))
     return 0
 

@@ -27,7 +27,8 @@
 # one processor busy.
 # Results go to out/test/results (section, verdict, name, detail; tabs between). A boot whose
 # console shows an oops or a warning is a failure. Tests that harness/expected lists are counted
-# as skipped when they fail. Ends with "N passed, N failed"; status 1 when something failed.
+# as skipped when they fail, and who is skipped but not in harness/skips is counted as failed. Ends
+# with "N passed, N failed"; status 1 when something failed.
 
 . "${0%/*}/lib.sh"
 
@@ -80,8 +81,10 @@ guest()
 # What the console of the last boot has for that parser
 report()	# PARSER
 {
-	"$harness/console.py" "$1" "$out/logs/$name.log" |
-		awk -F '\t' -v only="${ONLY:-.}" '$2 ~ only' >"$out/test/$name.rows"
+	{
+		"$harness/console.py" "$1" "$out/logs/$name.log"
+		[ "$1" != kunit ] || "$harness/console.py" parameters "$out/logs/$name.log"
+	} | awk -F '\t' -v only="${ONLY:-.}" '$2 ~ only' >"$out/test/$name.rows"
 	while IFS=$(printf '\t') read -r verdict what detail; do
 		row "$verdict" "$what" "$detail"
 	done <"$out/test/$name.rows"
@@ -299,6 +302,32 @@ apply_expected()
 	mv "$results.new" "$results"
 }
 
+# may_skip NAME: whether harness/skips has it for this section
+may_skip()
+{
+	long_name=$section
+	[ "$section" != "${section#*/}" ] || long_name=x86_64/$section
+	while read -r sections names _; do
+		# shellcheck disable=SC2254
+		case "$long_name $1" in
+		$sections\ $names)	return 0 ;;
+		esac
+	done <"$harness/skips"
+	return 1
+}
+
+apply_skips()
+{
+	while IFS=$(printf '\t') read -r where verdict what detail; do
+		case $verdict$detail in
+		skipexpected:*)	;;
+		skip*)	may_skip "$what" || verdict=fail detail="not in harness/skips: $detail" ;;
+		esac
+		printf '%s\t%s\t%s\t%s\n' "$where" "$verdict" "$what" "$detail"
+	done <"$results" >"$results.new"
+	mv "$results.new" "$results"
+}
+
 count()	# VERDICT
 {
 	awk -F '\t' -v verdict="$1" '$2 == verdict { n++ } END { print n + 0 }' "$results"
@@ -316,8 +345,10 @@ lane()
 		env $(kernel_of "$section") "$0" --run "$section" ||
 			row fail "$section" "ended early, see the messages above"
 		apply_expected
+		apply_skips
 		say "== $section: $(count pass) passed, $(count fail) failed, $(count skip) skipped ($(($(date +%s) - began)) s)"
-		awk -F '\t' '$2 != "pass" { print "   " $2 " " $3 ($4 == "" ? "" : ": " $4) }' "$results"
+		awk -F '\t' '$2 == "fail" || $4 ~ /^expected: / {
+			print "   " $2 " " $3 ($4 == "" ? "" : ": " $4) }' "$results"
 	done
 }
 
