@@ -5,7 +5,7 @@
 #	ftrace	  what the kernel's own tools/testing/selftests/ftrace has about probes
 #	selftests the same, and then our tools/testing/selftests/kprobes/*.sh, and modules that were
 #		  built outside of the tree
-#	stress	  the stress module on two CPUs
+#	stress	  the stress module on two CPUs, while a third, and others who probe, come and go
 #	kexec	  another kernel takes the place of one with probes (x86 only)
 #	demo	  make demo shows all that it promises
 #	upstream  the pristine tree's lib/test_kprobes.c in place of ours in the finished kernel
@@ -29,6 +29,8 @@
 # console shows an oops or a warning is a failure. Tests that harness/expected lists are counted
 # as skipped when they fail, and who is skipped but not in harness/skips is counted as failed. Ends
 # with "N passed, N failed"; status 1 when something failed.
+# From the environment: STRESS_SECONDS (20; 300 with "full") and STRESS_SEED, for the stress module;
+# SWEEP_SHARE=N to sweep one part in N.
 
 . "${0%/*}/lib.sh"
 
@@ -153,10 +155,18 @@ run_kexec()
 	report kunit
 }
 
+# The boot of the stress module: its time, and as much again for a kernel that is slow
+boot_stress()
+{
+	seconds=${STRESS_SECONDS:-20}
+	SMP=3,sockets=3 TIMEOUT=${TIMEOUT:-$((2 * seconds + 600))} \
+		guest guest stress "kpseconds=$seconds" "kpseed=${STRESS_SEED:-0}"
+}
+
 run_stress()
 {
 	build_image
-	guest guest stress "kpseconds=${STRESS_SECONDS:-20}"
+	boot_stress
 }
 
 run_upstream()
@@ -206,7 +216,7 @@ run_debug()
 {
 	build_image
 	TIMEOUT=1500 guest kunit kunit kunit.enable=1
-	PART=stress guest guest stress "kpseconds=${STRESS_SECONDS:-20}"
+	PART=stress boot_stress
 	# Where memory goes
 	PART=selftests guest guest selftests kpscripts=module.sh,debugfs_blacklist.sh
 }
@@ -358,6 +368,7 @@ full)	full="arm64/ftrace arm64/clang arm64/debug leaks arm64/leaks sweep arm64/s
 		compare arm64/compare i386/kunit i386/ftrace i386/selftests i386/decode i386/stress
 		i386/demo i386/upstream i386/compare configurations architectures
 		mutants arm64/mutants"
+	export STRESS_SECONDS="${STRESS_SECONDS:-300}"
 	shift ;;
 esac
 # shellcheck disable=SC2086

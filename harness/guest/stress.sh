@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
-# The stress module: insmod runs it for kpseconds= and fails when it did. Meanwhile a module with
-# handlers comes and goes, so does one that probes are put on, and jumps are switched off and on.
-cpus=$(grep -c ^processor /proc/cpuinfo)
+# The stress module: insmod runs it for kpseconds=, with random numbers from kpseed= on (0: from
+# anywhere), and fails when it did. Meanwhile a module with handlers comes and goes, so does one
+# that probes are put on, jumps are switched off and on, events of tracefs and BPF programs come and
+# go at a function that is called all the time, and so does the third processor.
 jumps=/proc/sys/debug/kprobes-optimization
 calls=/sys/module/test_kprobes_victim/parameters/calls
+tracing=/sys/kernel/tracing
+bpf_probe=/selftests/kprobes/bpf_probe
+processor=/sys/devices/system/cpu/cpu2/online
+
+# The module binds threads to each processor that it finds, so this one is away when it begins.
+[ ! -w $processor ] || echo 0 >$processor
+cpus=$(grep -c ^processor /proc/cpuinfo)
 
 # Each of these goes on until the stress module has come to its end, and says how often it did
 # something in a file of its name.
@@ -12,11 +20,20 @@ goes_on()
 	[ ! -e /tmp/stress-end ]
 }
 
-visits()	# FUNCTION...
+# What others put on functions is to be gone when the module compares their text.
+read -r up _ </proc/uptime
+last=$((${up%.*} + ${kpseconds:-20} - 5))
+goes_on_long()
+{
+	read -r up _ </proc/uptime
+	goes_on && [ "${up%.*}" -lt $last ]
+}
+
+visits()
 {
 	count=0
 	while goes_on; do
-		for function in "$@"; do
+		for function in kprobes_lonely_traced kprobes_lonely_untraced; do
 			insmod /modules/test_kprobes_visitor.ko "target=$function" 2>/dev/null || continue
 			rmmod test_kprobes_visitor && count=$((count + 1))
 		done
@@ -52,26 +69,83 @@ flips()
 	echo "$count" >/tmp/stress-flips
 }
 
-# how_often NAME FILE: that it was at all
+# As long as the module is not there an event waits for it, and is not hit.
+events()
+{
+	count=0
+	while goes_on_long; do
+		for kind in p r; do
+			echo "$kind:kp/stress test_kprobes_stress:kprobes_lonely_traced" \
+				>>$tracing/kprobe_events
+			echo 1 >$tracing/events/kp/stress/enable
+			sleep 0.2
+			echo 0 >$tracing/events/kp/stress/enable
+			hits=$(awk '$1 == "stress" { print $2 }' $tracing/kprobe_profile)
+			[ "${hits:-0}" = 0 ] || count=$((count + 1))
+			echo "-:kp/stress" >>$tracing/kprobe_events
+		done
+	done
+	echo "$count" >/tmp/stress-events
+}
+
+programs()
+{
+	count=0
+	while goes_on_long; do
+		for kind in p r; do
+			hits=$($bpf_probe $kind kprobes_lonely_traced - sleep 0.2 2>/dev/null |
+				sed -n 's/^hits=\([0-9]*\).*/\1/p')
+			[ "${hits:-0}" = 0 ] || count=$((count + 1))
+		done
+	done
+	echo "$count" >/tmp/stress-programs
+}
+
+# With pauses: who registers a probe has to wait for it.
+processors()
+{
+	count=0
+	while goes_on; do
+		echo 1 >$processor && sleep 0.3 && echo 0 >$processor && count=$((count + 1))
+		sleep 0.3
+	done
+	echo "$count" >/tmp/stress-processors
+}
+
+# also COMMAND: do it beside the others
+also()
+{
+	"$1" &
+	others="$others $!"
+}
+
+# how_often NAME FILE: that it was at all, if that was tried
 how_often()
 {
-	count=$(cat "$2")
-	if [ "$count" -gt 0 ]; then
-		kptest pass "$1" "$count times"
+	if [ ! -f "$2" ]; then
+		kptest skip "$1" "cannot be done here"
+	elif [ "$(cat "$2")" -gt 0 ]; then
+		kptest pass "$1" "$(cat "$2") times"
 	else
 		kptest fail "$1" "never"
 	fi
 }
 
-visits kprobes_lonely_traced kprobes_lonely_untraced &
-others=$!
-victims &
-others="$others $!"
-if [ -f $jumps ]; then
-	flips &
-	others="$others $!"
-fi
-if insmod /modules/test_kprobes_stress.ko "seconds=${kpseconds:-20}" victim=1; then
+# Ends with 4 where the kernel has no such programs
+$bpf_probe p kernel_clone - true >/dev/null 2>&1
+has_programs=$?
+others=
+also visits
+also victims
+[ ! -f $jumps ] || also flips
+also events
+case $has_programs in
+4 | 127)	;;
+*)	also programs ;;
+esac
+[ ! -w $processor ] || also processors
+if insmod /modules/test_kprobes_stress.ko "seconds=${kpseconds:-20}" "seed=${kpseed:-0}" \
+		victim=1; then
 	stress=pass
 else
 	stress=fail
@@ -92,8 +166,7 @@ fi
 how_often "stress: a module goes while its handlers run" /tmp/stress-visits
 how_often "stress: a module goes while probes are put on it" /tmp/stress-victims
 [ ! -e /tmp/stress-wrong ] || kptest fail "stress: the probed module works" "a wrong result"
-if [ -f $jumps ]; then
-	how_often "stress: jumps are switched off and on" /tmp/stress-flips
-else
-	kptest skip "stress: jumps are switched off and on" "no $jumps"
-fi
+how_often "stress: jumps are switched off and on" /tmp/stress-flips
+how_often "stress: events come and go, and are hit" /tmp/stress-events
+how_often "stress: BPF programs come and go, and are run" /tmp/stress-programs
+how_often "stress: a processor goes and comes back" /tmp/stress-processors
