@@ -25,7 +25,7 @@ demo: ## build, boot in QEMU, watch probes fire in a small workload
 test: ## the tests; ends with "N passed, N failed" (SECTIONS="kunit ..." for a few)
 	@$(H)/test.sh $(SECTIONS)
 
-test-full: ## these and compare, matrix, test-all, mutants, and all of i386: hours
+test-full: ## these, mutants, matrix, test-all, series-check, check, docs, compare and all of i386: hours
 	@$(H)/test.sh full
 
 mutants: ## break the code in the ways of harness/mutants, and see the tests fail (NAMES="slots-overlap arm64 ...")

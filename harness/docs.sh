@@ -3,7 +3,8 @@
 # harness/docs.sh: build our documents as HTML, with the tree's own Sphinx extensions, into
 # out/docs; a warning is an error. Then see that they leave nothing out: that each symbol we
 # export is described; that each file in debugfs, each sysctl and each word in "sites" is in
-# kprobes.rst, and each hook of an architecture in kprobes-arch.rst.
+# kprobes.rst, each hook of an architecture in kprobes-arch.rst, and each section of make test in
+# kprobes-testing.rst; and that there are all the tests that the latter names.
 #
 # The others of the tree's documents are left out, and references to them are text.
 
@@ -75,6 +76,40 @@ hooks()
 		"$top/include/linux/kprobes_arch.h"
 }
 
+# What harness/test.sh can run
+sections()
+{
+	sed -n 's/^run_\([a-z_]*\)()$/\1/p' "$harness/test.sh" | tr _ -
+}
+
+# As suite.case; a file has one suite.
+kunit_cases()
+{
+	find "$top/lib" "$top/kernel" "$top/arch" -name 'test_*.c' | while read -r file; do
+		awk -F '["(,)]' '
+			/^static struct kunit_suite / { inside = 1 }
+			inside && /\.name/ { suite = $2; inside = 0 }
+			/^\tKUNIT_CASE/ { names[n++] = $2 }
+			END { while (n) print suite "." names[--n] }' "$file"
+	done
+}
+
+# The tests in the document: suite.case, perhaps with a * in it, script.sh or case.tc
+tests()
+{
+	sed 's/``/\n/g' "$top/Documentation/kprobes-testing.rst" |
+		grep -xE '[a-z0-9_]+\.[a-z0-9_*]+' | grep -vE '\.([ch]|pl|py|rst)$'
+}
+
+is_test()	# NAME
+{
+	case $1 in
+	*.sh)	grep -qwF "$1" "$top/tools/testing/selftests/kprobes/Makefile" ;;
+	*.tc)	find "$pristine/tools/testing/selftests/ftrace" -name "$1" | grep -q . ;;
+	*)	grep -qx "$(echo "$1" | sed 's/\*/.*/')" "$build/docs.cases" ;;
+	esac
+}
+
 need python3-sphinx graphviz perl
 "$harness/tree.sh"
 run_logged docs "building the documents" build || die "Sphinx complains: see out/logs/docs.log"
@@ -82,5 +117,8 @@ missing exported "exported symbol" "the pages" described
 missing seen_by_users "debugfs file or sysctl" kprobes.rst named kprobes.rst
 missing words "word of sites" kprobes.rst named kprobes.rst
 missing hooks "hook" kprobes-arch.rst named kprobes-arch.rst
-[ $status = 0 ] || die "the documents leave something out"
+missing sections "section" kprobes-testing.rst named kprobes-testing.rst
+kunit_cases >"$build/docs.cases"
+missing tests "test" "the sources" is_test
+[ $status = 0 ] || die "the documents leave something out, or have something that is not there"
 say "out/docs/kprobes.html"

@@ -20,11 +20,14 @@
 #	compare	  make compare: none of the kernel's own tests is worse than on the pristine kernel
 #	configurations	all rows of make matrix
 #	architectures	make test-all
+#	docs	  make docs: the documents build, and leave nothing out
+#	check	  make check: checkpatch, sparse, W=1 and kernel-doc have nothing to say
+#	series-check	make series-check: the kernel builds at every patch
 #	mutants	  make mutants: the tests notice each of these breakages (x86_64 and arm64)
 # arm64/SECTION and i386/SECTION are that section there. Without arguments: what fits into less
-# than 40 minutes; i386, clang, leaks, sweep, debug and ftrace on arm64, and the last four, are left
-# to "full", which is everything. Those of arm64, and debug, run beside the others: a guest keeps
-# one processor busy.
+# than 40 minutes; i386, clang, leaks, sweep, debug and ftrace on arm64, and all from compare on, are
+# left to "full", which is everything. Those of arm64, and debug, run beside the others: a guest
+# keeps one processor busy.
 # Results go to out/test/results (section, verdict, name, detail; tabs between). A boot whose
 # console shows an oops or a warning is a failure. Tests that harness/expected lists are counted
 # as skipped when they fail, and who is skipped but not in harness/skips is counted as failed. Ends
@@ -206,6 +209,24 @@ run_compare()
 	say_of "no test of the kernel's own is worse than on the pristine kernel" compare.sh
 }
 
+run_docs()
+{
+	say_of "the documents build, and leave nothing out" docs.sh
+}
+
+# These two take out/series, which may be older than the tree.
+run_check()
+{
+	"$harness/series.sh" write
+	say_of "checkpatch, sparse, W=1 and kernel-doc have nothing to say" check.sh
+}
+
+run_series_check()
+{
+	"$harness/series.sh" write
+	say_of "the kernel builds at every patch" series.sh check
+}
+
 run_mutants_check()
 {
 	say_of "each breakage of harness/mutants changes the sources" mutants.sh check
@@ -367,7 +388,7 @@ case ${1:-} in
 full)	full="arm64/ftrace arm64/clang arm64/debug leaks arm64/leaks sweep arm64/sweep
 		compare arm64/compare i386/kunit i386/ftrace i386/selftests i386/decode i386/stress
 		i386/demo i386/upstream i386/compare configurations architectures
-		mutants arm64/mutants"
+		docs check arm64/check series-check arm64/series-check mutants arm64/mutants"
 	export STRESS_SECONDS="${STRESS_SECONDS:-300}"
 	shift ;;
 esac
@@ -381,6 +402,8 @@ for section in "$@"; do
 	grep -q "^$(function_of "$section")()" "$0" || die "no section $section in harness/test.sh"
 	rm -f "$out/test/$(name_of "$section").results"
 	case $section in
+	# out/series and build/series are there once
+	arm64/check | arm64/series-check)	lane1="$lane1 $section" ;;
 	arm64/* | debug)	lane2="$lane2 $section" ;;
 	*)		lane1="$lane1 $section" ;;
 	esac
