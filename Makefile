@@ -52,7 +52,7 @@ shell: image ## an interactive busybox shell in the guest, modules at hand
 series: tree ## write out/series/NNNN-*.patch, checked to give the same tree
 	@$(H)/series.py write
 
-series-check: series ## git am the series on the pristine tree, building the kernel at every patch
+series-check: series ## git am the series on the pristine tree, building and booting the kernel at every patch
 	@$(H)/series.py check
 
 check: series ## checkpatch --strict on the series, sparse and W=1 on our files

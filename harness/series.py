@@ -4,14 +4,16 @@
 
 series.py write   out/series/NNNN-*.patch with a cover letter; the patches are applied with git am to
                   the pristine tree, and the result is compared with build/tree
-series.py check   applies out/series again, a patch at a time, and builds the kernel after each
-                  (ARCH as given; the config is VARIANT=plain)
+series.py check   applies out/series again, a patch at a time, and builds the kernel after each (ARCH
+                  as given, VARIANT=lean); boots it, too, with the KUnit suites that it has by then,
+                  from the patch on that says so; and asks get_maintainer.pl for each of our files
 
 Each file NN-name in harness/series is one patch, in the order of the names: header lines
     Subject: ...          the commit's first line
     Remove: glob ...      entries of patches/old-files that leave with this patch
     Files: glob ...       our files that come with it (** crosses directories, as * does)
     Patch: name ...       files of patches/ that are applied with it (with or without .patch)
+    Boots: arch ...       from this patch on check boots the kernels of these ARCHes
 (each may be repeated), an empty line, and the commit's text. Every removal, file and patch has to be
 in exactly one entry. harness/series/cover is the cover letter: subject, empty line, text.
 MAINTAINERS counts as one of our files. The pristine tree is committed once, in build/series.git.
@@ -24,13 +26,13 @@ import subprocess
 import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-BUILD = os.path.join(TOP, "build")
+BUILD, HARNESS = os.path.join(TOP, "build"), os.path.join(TOP, "harness")
 PRISTINE, TREE, STAGE = (os.path.join(BUILD, name) for name in ("pristine", "tree", "stage"))
 GIT, WORK = os.path.join(BUILD, "series.git"), os.path.join(BUILD, "series")
 OUT = os.path.join(TOP, "out", "series")
 NAME, MAIL = "Kprobes Developers", "kprobes@localhost.localdomain"
 FIRST_DATE = 1767225600     # each commit a minute after the one before: the same input, the same bytes
-KEYS = ("Subject", "Remove", "Files", "Patch")
+KEYS = ("Subject", "Remove", "Files", "Patch", "Boots")
 
 
 def die(message):
@@ -64,9 +66,13 @@ class Entry:
             values[key] += [value.strip()] if key == "Subject" else value.split()
         if len(values["Subject"]) != 1:
             die(f"harness/series/{self.name}: wants one Subject line")
-        self.subject = values["Subject"][0]
+        self.subject, self.boots = values["Subject"][0], values["Boots"]
         self.globs = {"removal": values["Remove"], "file": values["Files"], "patch": values["Patch"]}
         self.takes = {"removal": [], "file": [], "patch": []}
+
+
+def read_entries():
+    return [Entry(path) for path in sorted(glob.glob(os.path.join(HARNESS, "series", "[0-9]*")))]
 
 
 def read_lines(path):
@@ -141,7 +147,7 @@ def format_series(tip):
     shutil.rmtree(OUT, ignore_errors=True)
     git("format-patch", "-q", "--cover-letter", "--no-renames", "-B", "--signature=", "--zero-commit", "-o", OUT,
         f"pristine..{tip}")
-    with open(os.path.join(TOP, "harness", "series", "cover")) as file:
+    with open(os.path.join(HARNESS, "series", "cover")) as file:
         subject, _, text = file.read().partition("\n\n")
     path = os.path.join(OUT, "0000-cover-letter.patch")
     with open(path) as file:
@@ -174,7 +180,7 @@ def apply_patch(path):
 
 
 def write():
-    entries = [Entry(path) for path in sorted(glob.glob(os.path.join(TOP, "harness", "series", "[0-9]*")))]
+    entries = read_entries()
     distribute(entries)
     commit_pristine()
     index = os.path.join(BUILD, "series.index")
@@ -195,18 +201,63 @@ def write():
     print("git am of out/series on the pristine tree gives exactly build/tree")
 
 
+def run(script, *args, **env):
+    command = [os.path.join(HARNESS, script), *args]
+    return subprocess.run(command, env=dict(os.environ, **env)).returncode
+
+
+def boot(name, obj):
+    """Run the KUnit suites about probes, whosever they are."""
+    if run("boot.sh", name, "none", "kunit.enable=1", "kunit.filter_glob=*probe*",
+           OBJ=obj, VARIANT="lean", TIMEOUT="1800"):
+        die(f"{name} does not come to a good end")
+    log = os.path.join(TOP, "out", "logs", name + ".log")
+    rows = subprocess.run([os.path.join(HARNESS, "console.py"), "kunit", log],
+                          stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+    failed = [row for row in rows if row.startswith("fail")]
+    passed = sum(row.startswith("pass") for row in rows)
+    if failed or not passed:
+        die(f"{name}: {passed} cases passed\n" + "\n".join(failed))
+    print(f"{passed} KUnit cases pass", flush=True)
+
+
+def find_maintainers():
+    """Who has something to say about a file of ours has to come to us."""
+    lost = []
+    for name in read_lines(os.path.join(BUILD, "files.ours")):
+        command = ["perl", "scripts/get_maintainer.pl", "--no-git", "--no-git-fallback", "-f", name]
+        found = subprocess.run(command, cwd=WORK, stdout=subprocess.PIPE, text=True).stdout
+        if ":KPROBES)" not in found:
+            lost.append(name)
+    if lost:
+        die("MAINTAINERS does not have these under KPROBES: " + " ".join(lost))
+    print("get_maintainer.pl knows whose all files are")
+
+
 def check():
     commit_pristine()
     pristine_worktree()
     arch = os.environ.get("ARCH", "x86_64")
-    env = dict(os.environ, VARIANT="plain")
+    obj = os.path.join(BUILD, f"series-{arch}")
+    kernel = os.path.join(obj, "vmlinux")
+    first = [entry.subject for entry in read_entries() if arch in entry.boots]
+    boots, booted = False, None
     for path in patch_files():
         apply_patch(path)
         print(f"== {os.path.basename(path)}", flush=True)
-        command = [os.path.join(TOP, "harness", "build.sh"), WORK, os.path.join(BUILD, f"series-{arch}")]
-        if subprocess.run(command, env=env).returncode:
+        if run("build.sh", WORK, obj, VARIANT="lean"):
             die(f"the tree does not build after {os.path.basename(path)}")
+        boots = boots or git("log", "-1", "--format=%s", cwd=WORK) in first
+        # A patch of documents makes no other kernel.
+        if boots and os.path.getmtime(kernel) != booted:
+            booted = os.path.getmtime(kernel)
+            boot(f"series-{arch}-{os.path.basename(path)[:4]}", obj)
+    if first and not boots:
+        die(f"no patch is called {first[0]}")
+    find_maintainers()
     print(f"every patch of the series builds for {arch}")
+    if first:
+        print(f"and works, from '{first[0]}' on")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@
 #	architectures	make test-all
 #	docs	  make docs: the documents build, and leave nothing out
 #	check	  make check: checkpatch, sparse, W=1 and kernel-doc have nothing to say
-#	series-check	make series-check: the kernel builds at every patch
+#	series-check	make series-check: the kernel builds at every patch, and works
 #	mutants	  make mutants: the tests notice each of these breakages (x86_64 and arm64)
 # arm64/SECTION and i386/SECTION are that section there. Without arguments: what fits into less
 # than 40 minutes; i386, clang, leaks, sweep, debug and ftrace on arm64, and all from compare on, are
@@ -224,7 +224,7 @@ run_check()
 run_series_check()
 {
 	"$harness/series.sh" write
-	say_of "the kernel builds at every patch" series.sh check
+	say_of "the kernel builds at every patch, and works" series.sh check
 }
 
 run_mutants_check()
