@@ -6,7 +6,7 @@
 #	selftests the same, and then our tools/testing/selftests/kprobes/*.sh, and modules that were
 #		  built outside of the tree
 #	stress	  the stress module on two CPUs, while a third, and others who probe, come and go
-#	kexec	  another kernel takes the place of one with probes (x86 only)
+#	kexec	  another kernel takes the place of one with probes (x86_64 and arm64)
 #	demo	  make demo shows all that it promises
 #	upstream  the pristine tree's lib/test_kprobes.c in place of ours in the finished kernel
 #	debug	  KUnit, stress and some selftests under KASAN, lockdep and friends
@@ -25,9 +25,9 @@
 #	series-check	make series-check: the kernel builds at every patch, and works
 #	mutants	  make mutants: the tests notice each of these breakages (x86_64 and arm64)
 # arm64/SECTION and i386/SECTION are that section there. Without arguments: what fits into less
-# than 40 minutes; i386, clang, leaks, sweep, debug and ftrace on arm64, and all from compare on, are
-# left to "full", which is everything. Those of arm64, and debug, run beside the others: a guest
-# keeps one processor busy.
+# than 40 minutes; i386, clang, leaks, sweep, debug, ftrace and kexec on arm64, and all from compare
+# on, are left to "full", which is everything. Those of arm64, and debug, run beside the others: a
+# guest keeps one processor busy.
 # Results go to out/test/results (section, verdict, name, detail; tabs between). A boot whose
 # console shows an oops or a warning is a failure. Tests that harness/expected lists are counted
 # as skipped when they fail, and who is skipped but not in harness/skips is counted as failed. Ends
@@ -385,7 +385,7 @@ lane()
 
 full=
 case ${1:-} in
-full)	full="arm64/ftrace arm64/clang arm64/debug leaks arm64/leaks sweep arm64/sweep
+full)	full="arm64/ftrace arm64/kexec arm64/clang arm64/debug leaks arm64/leaks sweep arm64/sweep
 		compare arm64/compare i386/kunit i386/ftrace i386/selftests i386/decode i386/stress
 		i386/demo i386/upstream i386/compare configurations architectures
 		docs check arm64/check series-check arm64/series-check mutants arm64/mutants"
