@@ -236,7 +236,7 @@ run_mutants_check()
 run_debug()
 {
 	build_image
-	TIMEOUT=1500 guest kunit kunit kunit.enable=1
+	TIMEOUT=2400 guest kunit kunit kunit.enable=1
 	PART=stress boot_stress
 	# Where memory goes
 	PART=selftests guest guest selftests kpscripts=module.sh,debugfs_blacklist.sh
