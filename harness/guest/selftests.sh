@@ -10,7 +10,7 @@ for script in ${scripts:-*.sh}; do
 	sed "s/^/$script: /" /tmp/output
 	case $rc in
 	0)	kptest pass "$script" ;;
-	4)	kptest skip "$script" "$(tail -n 1 /tmp/output)" ;;
-	*)	kptest fail "$script" "status $rc: $(tail -n 1 /tmp/output)" ;;
+	4)	kptest skip "$script" "$(sed -n 's/.*# SKIP //p' /tmp/output)" ;;
+	*)	kptest fail "$script" "status $rc: $(grep -m 1 '^not ok' /tmp/output || tail -n 1 /tmp/output)" ;;
 	esac
 done

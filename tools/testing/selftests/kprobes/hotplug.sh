@@ -57,7 +57,7 @@ done
 rm "$work/go"
 wait
 calls=$(($(cat "$work/calls.one") + $(cat "$work/calls.two")))
-echo "	$calls calls"
+note "$calls calls"
 check_is "the processor goes and comes back" $changed $rounds
 check "there were calls meanwhile" [ $calls -gt 0 ]
 check_is "each of them was seen at the entry" "$(profile entry)" "$calls 0"
