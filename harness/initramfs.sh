@@ -69,14 +69,13 @@ add_selftests()
 	done
 }
 
-# What scripts have need of beside busybox. Debian has no C library for i386 on other machines.
+# What scripts have need of beside busybox
 add_programs()
 {
-	[ "$ARCH" != i386 ] || return 0
-	need gcc libc6-dev
-	[ "$ARCH" != arm64 ] || need gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+	# shellcheck disable=SC2086
+	need $libc
 	for program in "$root.new"/selftests/kprobes/*.c; do
-		[ ! -f "$program" ] || "${cross}gcc" -static -O2 -o "${program%.c}" "$program"
+		[ ! -f "$program" ] || "${libc_cross}gcc" -static -O2 -o "${program%.c}" "$program"
 	done
 }
 
