@@ -5,8 +5,8 @@
 # The console goes to out/logs/NAME.log; with JOB shell it is the terminal's. With JOB none, or where
 # there is no userland (see arch.sh), the kernel starts anew, which ends QEMU, when KUnit is through;
 # with JOB kexec, the kernel that was started by the first one.
-# The jobs demo, selftests and shell find two empty disks, which are gone afterwards; kpdisks= has
-# their names.
+# The jobs demo, selftests, kselftest and shell find two empty disks, which are gone afterwards;
+# kpdisks= has their names.
 # Status 0 when the job came to its end and the console shows no oops, warning or report (see
 # console.py).
 # From the environment: SMP and MEMORY (arch.sh has the defaults), TIMEOUT (600 s), QEMU_ACCEL
@@ -47,7 +47,7 @@ none)	end="reboot: Restarting system" initrd=
 kexec)	end="reboot: Restarting system" ;;
 esac
 case $job in
-demo | selftests | shell)
+demo | selftests | kselftest | shell)
 	set -- kpdisks=/dev/vda,/dev/vdb "$@" ;;
 *)	disk= ;;
 esac

@@ -5,6 +5,7 @@
 #	ftrace	  what the kernel's own tools/testing/selftests/ftrace has about probes
 #	selftests the same, and then our tools/testing/selftests/kprobes/*.sh, and modules that were
 #		  built outside of the tree
+#	kselftest our scripts once more, as they are installed and run by the tree's own means
 #	stress	  the stress module on two CPUs
 #	kexec	  another kernel takes the place of one with probes (x86 only)
 #	demo	  make demo shows all that it promises
@@ -20,8 +21,8 @@
 #	configurations	all rows of make matrix
 #	architectures	make test-all
 # arm64/SECTION and i386/SECTION are that section there. Without arguments: what fits into less
-# than 40 minutes; i386, clang, arm64/ftrace, leaks, sweep and the last three are left to "full",
-# which is everything. Those of arm64, and debug, run beside the others: a guest keeps one
+# than 40 minutes; i386, clang, arm64/ftrace, kselftest, leaks, sweep and the last three are left to
+# "full", which is everything. Those of arm64, and debug, run beside the others: a guest keeps one
 # processor busy.
 # Results go to out/test/results (section, verdict, name, detail; tabs between). A boot whose
 # console shows an oops or a warning is a failure. Tests that harness/expected lists are counted
@@ -120,6 +121,13 @@ run_selftests()
 	TIMEOUT=1200 guest guest selftests kunit.enable=1
 	report kunit
 	beside_kunit
+}
+
+run_kselftest()
+{
+	"$harness/build.sh"
+	"$harness/kselftest.sh"
+	TIMEOUT=1200 guest guest kselftest
 }
 
 run_sweep()
@@ -302,7 +310,8 @@ lane()
 
 full=
 case ${1:-} in
-full)	full="arm64/ftrace arm64/clang leaks sweep arm64/sweep compare arm64/compare i386/kunit i386/ftrace
+full)	full="kselftest arm64/kselftest
+		arm64/ftrace arm64/clang leaks sweep arm64/sweep compare arm64/compare i386/kunit i386/ftrace
 		i386/selftests i386/decode i386/stress i386/demo i386/upstream
 		i386/compare configurations architectures"
 	shift ;;
