@@ -152,7 +152,8 @@ run_kexec()
 run_stress()
 {
 	build_image
-	guest guest stress "kpseconds=${STRESS_SECONDS:-20}"
+	guest guest stress "kpseconds=${STRESS_SECONDS:-20}" \
+		'kprobe_event=p:early,kernel_clone;r:early_back,kernel_clone'
 }
 
 run_upstream()

@@ -97,3 +97,9 @@ if [ -f $jumps ]; then
 else
 	kptest skip "stress: jumps are switched off and on" "no $jumps"
 fi
+# Before there was a process. Each of the two has to be hit.
+if grep -q kprobe_event= /proc/cmdline; then
+	awk '$1 ~ /^early/ && $2 { n++; hits += $2 } END { print n == 2 ? hits : 0 }' \
+		/sys/kernel/tracing/kprobe_profile >/tmp/stress-early
+	how_often "stress: events of the command line are hit" /tmp/stress-early
+fi
