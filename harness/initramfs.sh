@@ -42,6 +42,8 @@ add_busybox()
 		foreign_busybox
 		cp "$build/busybox-$ARCH" "$root.new/bin/busybox"
 	fi
+	# The ftrace selftests want a shell that is a file of that name.
+	cp "$root.new/bin/busybox" "$root.new/bin/sh"
 }
 
 add_modules()
