@@ -121,6 +121,8 @@ run_selftests()
 	TIMEOUT=1200 guest guest selftests kunit.enable=1
 	report kunit
 	beside_kunit
+	# A kernel that has been locked down stays so.
+	[ "$ARCH" != x86_64 ] || PART=lockdown guest guest selftests kpscripts=lockdown.sh
 }
 
 run_kselftest()

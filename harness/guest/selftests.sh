@@ -5,6 +5,8 @@ cd /selftests/kprobes || reboot -f
 [ ! -f /modules/outside_old.ko ] || ln -s /harness/outside.sh .
 scripts=$(echo "${kpscripts:-}" | tr , ' ')
 for script in ${scripts:-*.sh}; do
+	# What is locked stays so: that one is run when it is named.
+	[ -n "$scripts" ] || [ "$script" != lockdown.sh ] || continue
 	sh "./$script" >/tmp/output 2>&1
 	rc=$?
 	sed "s/^/$script: /" /tmp/output
