@@ -12,7 +12,7 @@ export JOBS
 endif
 H := harness
 
-.PHONY: help demo test test-full test-all mutants matrix build build-all boot shell series series-check check docs bench compare deb deb-check clean distclean tree image
+.PHONY: help demo test test-full test-all kselftest mutants matrix build build-all boot shell series series-check check docs bench compare deb deb-check clean distclean tree image
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -27,6 +27,9 @@ test: ## the tests; ends with "N passed, N failed" (SECTIONS="kunit ..." for a f
 
 test-full: ## these, mutants, matrix, test-all, series-check, check, docs, compare and all of i386: hours
 	@$(H)/test.sh full
+
+kselftest: ## the shell tests as the kernel's own tree installs and runs them
+	@$(H)/test.sh kselftest
 
 mutants: ## break the code in the ways of harness/mutants, and see the tests fail (NAMES="slots-overlap arm64 ...")
 	@$(H)/mutants.sh $(NAMES)

@@ -9,6 +9,8 @@
 #   kernel_image	what is booted, in the O= directory; the last part of it is make's target
 #   userland	yes when the guest has one, and the shared config; else KUnit runs at the end of
 #		the kernel's own boot, in a small kernel (configs/bare.config), and that is all
+#   libc		packages that build programs for that, and
+#   libc_cross	what the names of those tools begin with
 #   emulator	packages of what it boots in; empty when Debian has nothing
 #   qemu	the emulator and its machine
 #   disk	the device that is a disk in that
@@ -16,18 +18,24 @@
 #   memory, cpus	of the guest. One CPU where every change of text stops the machine: QEMU runs
 #		CPUs in turns, a tenth of a second each, and the others spin meanwhile
 
-compiler='' cross='' llvm='' userland='' emulator='' qemu='' disk='' console=ttyS0 memory=2G cpus=2
+compiler='' cross='' llvm='' userland='' libc='' libc_cross=''
+emulator='' qemu='' disk='' console=ttyS0 memory=2G cpus=2
 kernel_arch=$ARCH
 case $ARCH in
 x86_64 | i386)
 	# without ACPI the firmware tells of one processor in each socket
 	userland=yes kernel_image=arch/x86/boot/bzImage cpus=2,sockets=2
 	emulator=qemu-system-x86 qemu="qemu-system-x86_64 -M q35 -cpu max" disk=virtio-blk-pci
-	# for want of highmem
-	[ "$ARCH" = x86_64 ] || memory=768M ;;
+	libc="gcc libc6-dev"
+	if [ "$ARCH" = i386 ]; then
+		# for want of highmem
+		memory=768M
+		libc="gcc-i686-linux-gnu libc6-dev-i386-cross" libc_cross=i686-linux-gnu-
+	fi ;;
 arm64)
 	userland=yes kernel_image=arch/arm64/boot/Image
 	compiler="gcc-aarch64-linux-gnu libc6-dev-arm64-cross" cross=aarch64-linux-gnu-
+	libc=$compiler libc_cross=$cross
 	emulator="qemu-system-arm ipxe-qemu" console=ttyAMA0
 	qemu="qemu-system-aarch64 -M virt,gic-version=3 -cpu max,pauth-impdef=on"
 	disk=virtio-blk-device ;;

@@ -6,8 +6,8 @@
 # there is no userland (see arch.sh), the kernel starts anew, which ends QEMU, when KUnit is through;
 # with JOB kexec, the kernel that was started by the first one. JOB installed has no initrd: a disk
 # of QEMU_EXTRA's, named by root=, has what runs.
-# The jobs demo, selftests and shell find two empty disks, which are gone afterwards; kpdisks= has
-# their names.
+# The jobs demo, selftests, kselftest and shell find two empty disks, which are gone afterwards;
+# kpdisks= has their names.
 # Status 0 when the job came to its end and the console shows no oops, warning or report (see
 # console.py), 124 when there was no end in time, 2 when QEMU itself failed, else 1.
 # From the environment: SMP and MEMORY (arch.sh has the defaults), TIMEOUT (600 s), QEMU_ACCEL
@@ -50,7 +50,7 @@ installed)
 	initrd= ;;
 esac
 case $job in
-demo | selftests | shell)
+demo | selftests | kselftest | shell)
 	set -- kpdisks=/dev/vda,/dev/vdb "$@" ;;
 *)	disk= ;;
 esac

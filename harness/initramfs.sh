@@ -3,9 +3,9 @@
 # harness/initramfs.sh [SOURCE [OBJ]]: make OBJ's initramfs, build/rootfs-$(basename OBJ).cpio.
 #
 # In it: a static busybox, harness/guest/* (init and the jobs) in /harness, the modules in
-# /lib/modules/RELEASE (all of them by name in /modules, with those that EXTRA_MODULES names), and
-# the kernel's ftrace selftests and our own in /selftests, with what is to be compiled of them. No
-# userland (see arch.sh), no initramfs.
+# /lib/modules/RELEASE (all of them by name in /modules, with those that EXTRA_MODULES names), the
+# kernel's ftrace selftests and our own in /selftests, with what is to be compiled of them, and
+# the directories that EXTRA_DIRECTORIES names. No userland (see arch.sh), no initramfs.
 
 . "${0%/*}/lib.sh"
 
@@ -42,6 +42,8 @@ add_busybox()
 		foreign_busybox
 		cp "$build/busybox-$ARCH" "$root.new/bin/busybox"
 	fi
+	# The ftrace selftests want a shell that is a file of that name.
+	cp "$root.new/bin/busybox" "$root.new/bin/sh"
 }
 
 add_modules()
@@ -69,14 +71,13 @@ add_selftests()
 	done
 }
 
-# What scripts have need of beside busybox. Debian has no C library for i386 on other machines.
+# What scripts have need of beside busybox
 add_programs()
 {
-	[ "$ARCH" != i386 ] || return 0
-	need gcc libc6-dev
-	[ "$ARCH" != arm64 ] || need gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+	# shellcheck disable=SC2086
+	need $libc
 	for program in "$root.new"/selftests/kprobes/*.c; do
-		[ ! -f "$program" ] || "${cross}gcc" -static -O2 -o "${program%.c}" "$program"
+		[ ! -f "$program" ] || "${libc_cross}gcc" -static -O2 -o "${program%.c}" "$program"
 	done
 }
 
@@ -95,6 +96,9 @@ printf '%s\n' root:x:0:0::/root:/bin/sh nobody:x:65534:65534::/:/bin/false >"$ro
 printf '%s\n' root:x:0: nogroup:x:65534: >"$root.new/etc/group"
 cp "$harness"/guest/* "$root.new/harness/"
 add_programs
+for directory in ${EXTRA_DIRECTORIES:-}; do
+	cp -r "$directory" "$root.new/"
+done
 ln -s harness/init "$root.new/init"
 (cd "$root.new" && find . | sort | cpio --quiet -o -H newc -R 0:0) >"$root.cpio.new"
 mv "$root.cpio.new" "$root.cpio"

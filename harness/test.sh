@@ -5,6 +5,7 @@
 #	ftrace	  what the kernel's own tools/testing/selftests/ftrace has about probes
 #	selftests the same, and then our tools/testing/selftests/kprobes/*.sh, and modules that were
 #		  built outside of the tree
+#	kselftest our scripts once more, as they are installed and run by the tree's own means
 #	stress	  the stress module on two CPUs, while a third, and others who probe, come and go
 #	kexec	  another kernel takes the place of one with probes (x86_64 and arm64)
 #	demo	  make demo shows all that it promises
@@ -25,9 +26,9 @@
 #	series-check	make series-check: the kernel builds at every patch, and works
 #	mutants	  make mutants: the tests notice each of these breakages (x86_64 and arm64)
 # arm64/SECTION and i386/SECTION are that section there. Without arguments: what fits into less
-# than 40 minutes; i386, clang, leaks, sweep, debug, ftrace and kexec on arm64, and all from compare
-# on, are left to "full", which is everything. Those of arm64, and debug, run beside the others: a
-# guest keeps one processor busy.
+# than 40 minutes; i386, clang, leaks, sweep, kselftest, debug, ftrace and kexec on arm64, and all
+# from compare on, are left to "full", which is everything. Those of arm64, and debug, run beside the
+# others: a guest keeps one processor busy.
 # Results go to out/test/results (section, verdict, name, detail; tabs between). A boot whose
 # console shows an oops or a warning is a failure. Tests that harness/expected lists are counted
 # as skipped when they fail, and who is skipped but not in harness/skips is counted as failed. Ends
@@ -137,6 +138,15 @@ run_selftests()
 	TIMEOUT=1200 guest guest selftests kunit.enable=1
 	report kunit
 	beside_kunit
+	# A kernel that has been locked down stays so.
+	[ "$ARCH" != x86_64 ] || PART=lockdown guest guest selftests kpscripts=lockdown.sh
+}
+
+run_kselftest()
+{
+	"$harness/build.sh"
+	"$harness/kselftest.sh"
+	TIMEOUT=1200 guest guest kselftest
 }
 
 run_sweep()
@@ -163,7 +173,8 @@ boot_stress()
 {
 	seconds=${STRESS_SECONDS:-20}
 	SMP=3,sockets=3 TIMEOUT=${TIMEOUT:-$((2 * seconds + 600))} \
-		guest guest stress "kpseconds=$seconds" "kpseed=${STRESS_SEED:-0}"
+		guest guest stress "kpseconds=$seconds" "kpseed=${STRESS_SEED:-0}" \
+		'kprobe_event=p:early,kernel_clone;r:early_back,kernel_clone'
 }
 
 run_stress()
@@ -385,7 +396,8 @@ lane()
 
 full=
 case ${1:-} in
-full)	full="arm64/ftrace arm64/kexec arm64/clang arm64/debug leaks arm64/leaks sweep arm64/sweep
+full)	full="kselftest arm64/kselftest
+		arm64/ftrace arm64/kexec arm64/clang arm64/debug leaks arm64/leaks sweep arm64/sweep
 		compare arm64/compare i386/kunit i386/ftrace i386/selftests i386/decode i386/stress
 		i386/demo i386/upstream i386/compare configurations architectures
 		docs check arm64/check series-check arm64/series-check mutants arm64/mutants"

@@ -166,7 +166,17 @@ fi
 how_often "stress: a module goes while its handlers run" /tmp/stress-visits
 how_often "stress: a module goes while probes are put on it" /tmp/stress-victims
 [ ! -e /tmp/stress-wrong ] || kptest fail "stress: the probed module works" "a wrong result"
-how_often "stress: jumps are switched off and on" /tmp/stress-flips
+if [ -f $jumps ]; then
+	how_often "stress: jumps are switched off and on" /tmp/stress-flips
+else
+	kptest skip "stress: jumps are switched off and on" "no $jumps"
+fi
 how_often "stress: events come and go, and are hit" /tmp/stress-events
 how_often "stress: BPF programs come and go, and are run" /tmp/stress-programs
 how_often "stress: a processor goes and comes back" /tmp/stress-processors
+# Before there was a process. Each of the two has to be hit.
+if grep -q kprobe_event= /proc/cmdline; then
+	awk '$1 ~ /^early/ && $2 { n++; hits += $2 } END { print n == 2 ? hits : 0 }' \
+		/sys/kernel/tracing/kprobe_profile >/tmp/stress-early
+	how_often "stress: events of the command line are hit" /tmp/stress-early
+fi

@@ -197,7 +197,7 @@ int main(int argc, char **argv)
 	status = run(argv + 4);
 	told = ask(map);
 	close(probe);
-	printf("hits=%llu function=%016llx status=%d\n", (unsigned long long)told.hits,
+	printf("hits=%llu function=%llx status=%d\n", (unsigned long long)told.hits,
 	       (unsigned long long)told.function, status);
 	return 0;
 }

@@ -18,7 +18,7 @@ on_blacklist()
 # What has no name is shown by its address.
 names()
 {
-	cut -f 2 $blacklist | sed 's/^0x.*/0x/' | cksum
+	cut -f 2 $blacklist | sed 's/^0x.*/0x/' | md5sum
 }
 
 check "there is something on it" [ "$(wc -l <$blacklist)" -gt 10 ]

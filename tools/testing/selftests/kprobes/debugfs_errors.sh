@@ -25,7 +25,7 @@ refused()
 last_is()
 {
 	tail -n 1 $errors | grep -q -e "$1" && return
-	echo "	it is '$(tail -n 1 $errors)'"
+	echo "it is '$(tail -n 1 $errors)'"
 	false
 }
 

@@ -41,6 +41,18 @@ for event in entry back middle starting; do
 	enable_event $event 1
 done
 
+# By way of this a processor goes to its idle task for good; compilers add to its name. Behind
+# what ftrace has of it, somewhere, an instruction begins.
+switch=$(sed -n 's/^[0-9a-f]* [tT] \(finish_task_switch[^[:space:]]*\)$/\1/p' /proc/kallsyms |
+	grep -v cold | head -n 1)
+check "tasks are switched by a function with a name" [ -n "$switch" ]
+add_event "p:kp/switch $switch"
+enable_event switch 1
+for offset in $(seq 12 40); do
+	can_define "p:kp/switching $switch+$offset" && break
+done
+enable_event switching 1
+
 : >"$work/go"
 go_on one &
 go_on two &
@@ -57,7 +69,7 @@ done
 rm "$work/go"
 wait
 calls=$(($(cat "$work/calls.one") + $(cat "$work/calls.two")))
-echo "	$calls calls"
+note "$calls calls"
 check_is "the processor goes and comes back" $changed $rounds
 check "there were calls meanwhile" [ $calls -gt 0 ]
 check_is "each of them was seen at the entry" "$(profile entry)" "$calls 0"
@@ -67,4 +79,6 @@ check_is "so was each processor that started" "$(profile starting)" "$rounds 0"
 for round in $(seq $rounds); do
 	check "a probe of when it was away is hit" [ "$(hits "away$round")" -ge 1 ]
 done
+check "a probe on what switches tasks is hit" [ "$(hits switch)" -ge $rounds ]
+check "so is one inside of it" [ "$(hits switching)" -ge $rounds ]
 finish

@@ -3,6 +3,7 @@
  * kexec_start KERNEL COMMAND-LINE: start another kernel in place of this one, at
  * once. Returns only when that cannot be done.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/kexec.h>
 #include <linux/reboot.h>
@@ -10,6 +11,17 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+static int load(int kernel, const char *command_line)
+{
+#ifdef SYS_kexec_file_load
+	return syscall(SYS_kexec_file_load, kernel, -1, strlen(command_line) + 1,
+		       command_line, (unsigned long)KEXEC_FILE_NO_INITRAMFS);
+#else
+	errno = EOPNOTSUPP;
+	return -1;
+#endif
+}
 
 int main(int argc, char **argv)
 {
@@ -24,8 +36,7 @@ int main(int argc, char **argv)
 		perror(argv[1]);
 		return 1;
 	}
-	if (syscall(SYS_kexec_file_load, kernel, -1, strlen(argv[2]) + 1, argv[2],
-		    (unsigned long)KEXEC_FILE_NO_INITRAMFS)) {
+	if (load(kernel, argv[2])) {
 		perror("kexec_file_load");
 		return 1;
 	}

@@ -15,7 +15,7 @@ again()
 	! logged 'kunit: disabled' || skip "KUnit is off (kunit.enable)"
 	check "$1 passes again" logged "^\(.*\] \)\{0,1\}ok [0-9]* $1\( # SKIP.*\)\{0,1\}\$"
 	check "$1 has no case that fails" fails logged 'not ok'
-	log | sed -n '/not ok/p; /FAILED/,+4p'
+	note "$(log | sed -n '/not ok/p; /FAILED/,+4p')"
 }
 
 found=0

@@ -122,7 +122,7 @@ if [ -f $victim/ways ] && [ -f $key ]; then
 	echo 0 >$key
 	way_is "either way" off
 else
-	echo "no jump label whose key can be turned from here"
+	note "no jump label whose key can be turned from here"
 fi
 
 # Come and go against each other

@@ -32,6 +32,65 @@ for result in 1 2 3 4 5; do
 	check "result $result is in it" grep -q " back: .*result=$result\$" $tracefs/trace
 done
 
+# The stack as both ends of a call have it: above the return address, where it is on
+# the stack, nothing may have changed.
+case $(uname -m) in
+x86_64)	pushed=8 ;;
+i?86)	pushed=4 ;;
+aarch64) pushed=0 ;;
+*)	pushed= ;;
+esac
+
+# value EVENT NAME: of an argument, for each hit
+value()
+{
+	sed -n "s/.* $1: .* $2=\(0x[0-9a-f]*\).*/\1/p" $tracefs/trace
+}
+
+# low ADDRESS: not all shells can count with all of one
+low()
+{
+	echo $((0x${1#"${1%????}"}))
+}
+
+# How far the stack pointer is from where it was when the function was entered
+moved()
+{
+	# shellcheck disable=SC2046
+	set -- $(value entry sp)
+	for sp in $(value back sp); do
+		echo $((($(low "$sp") - $(low "$1") + 65536) % 65536))
+		shift
+	done
+}
+
+if [ -n "$pushed" ]; then
+	no_events
+	echo >$tracefs/trace
+	arguments="sp=%sp top=\$stack"
+	for word in 0 1 2 3 4 5 6 7 8; do
+		arguments="$arguments s$word=\$stack$word"
+	done
+	add_event "p:kp/entry test_kprobes_victim:kprobes_victim $arguments"
+	add_event "r:kp/back test_kprobes_victim:kprobes_victim $arguments"
+	enable_event entry 1
+	enable_event back 1
+	call_victim 2
+	check_is "a return has the stack pointer of its caller" \
+		"$(moved | tr '\n' ' ')" "$pushed $pushed "
+	for event in entry back; do
+		check_is "\$stack is where that points to, event $event" \
+			"$(value $event top)" "$(value $event sp)"
+	done
+	for word in 0 1 2 3 4 5 6 7; do
+		above=$((word + (pushed > 0)))
+		check "\$stack$word of a return has a value" [ "$(value back s$word | wc -l)" = 2 ]
+		check_is "that of \$stack$above at the entry" \
+			"$(value back s$word)" "$(value entry s$above)"
+	done
+	no_events
+fi
+
 check "inside an instruction or a patched call there is no probe" \
 	fails can_define "p:kp/inside test_kprobes_victim:kprobes_victim+1"
 check "past the function there is none" \

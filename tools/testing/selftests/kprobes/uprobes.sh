@@ -74,5 +74,5 @@ check "the probes were hit" [ "$seen" -gt 0 ]
 check "the kernel's probe is hit by each" [ "$(hits notified)" -ge \
 	"$(awk '$2 ~ /^at_/ { n += $3 } END { print n }' $tracefs/uprobe_profile)" ]
 check_is "none of its hits is missed" "$(profile notified | cut -d ' ' -f 2)" 0
-echo "	$accepted of $places instructions probed, $seen of them hit"
+note "$accepted of $places instructions probed, $seen of them hit"
 finish

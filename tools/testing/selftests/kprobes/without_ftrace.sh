@@ -28,6 +28,12 @@ probe()
 	done
 }
 
+# listed_without TAG PATTERN: such probes that do not have the tag
+listed_without()
+{
+	listed "$2" | grep -v "$1"
+}
+
 probe entry middle
 served || skip "ftrace does not serve the entry"
 call_victim 1
@@ -61,6 +67,16 @@ enable_event middle 0
 enable_event middle 1
 call_victim 1
 check_is "in the middle they come and go" "$(profile middle)" "5 0"
+
+# Nobody can have ftrace call for an entry any more, and whoever tries is told.
+add_event "p:kp/late test_kprobes_victim:kprobes_victim"
+check "no other can be enabled at an entry" fails can_write 1 $tracefs/events/kp/late/enable
+check_is "the event is not then" "$(cat $tracefs/events/kp/late/enable)" 0
+check "its probe is in the list" listed 'kprobes_victim+.*\[DISABLED\]\[FTRACE\]'
+check "and none there is enabled" fails listed_without DISABLED 'kprobes_victim+.*\[FTRACE\]'
+call_victim 1
+check_is "it is not hit" "$(profile late)" "0 0"
+check_is "but that in the middle is" "$(profile middle)" "6 0"
 no_events
 check "the module can be unloaded" unload test_kprobes_victim
 check "and loaded again" load test_kprobes_victim

@@ -1,0 +1,133 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# What perf is told, so that it can follow a processor through probed code: the pages
+# that have copies of instructions and, on x86, every change of text.
+
+. ./functions
+need_debugfs
+need_tracefs
+need_victim
+[ -x ./perf_ksymbol ] || skip "no program perf_ksymbol, which make builds here"
+page=kprobe_insn_page
+work=$(mktemp -d)
+
+restore()
+{
+	: >"$work/done"
+	wait
+	no_events
+	rm -rf "$work"
+}
+trap restore EXIT
+no_events
+
+./perf_ksymbol $page 0 true >"$work/told"
+code=$?
+[ $code != 4 ] || skip "no records of symbols and text in this kernel"
+check "perf can be asked" [ $code = 0 ]
+[ $code = 0 ] || finish
+
+# What there is by that name
+pages()
+{
+	sed -n "s/^\([0-9a-f]*\) t $page	.*/\1/p" /proc/kallsyms
+}
+
+# told WORD: what follows it in each line
+told()
+{
+	sed -n "s/^$1 //p" "$work/told"
+}
+
+# without FILE: the lines of standard input that are not in that
+without()
+{
+	awk -v file="$1" 'BEGIN { while ((getline line <file) > 0) there[line] }
+		!($0 in there)'
+}
+
+# Places at which to copy an instruction, as many as it takes to need another page: where
+# none begins, there is no event.
+plant()
+{
+	offset=16
+	while [ "$(pages | wc -l)" -le "$had" ] && [ $offset -lt 4096 ]; do
+		last=$((offset + 256))
+		while [ $offset -lt $last ]; do
+			echo "p:kp/at_$offset copy_process+$offset"
+			offset=$((offset + 1))
+		done >>$tracefs/kprobe_events 2>/dev/null
+	done
+}
+
+# They go when nobody can be in them any more.
+pages_go()
+{
+	tries=0
+	until [ "$(pages | wc -l)" -le "$had" ]; do
+		[ $tries -lt 40 ] || return 1
+		tries=$((tries + 1))
+		sleep 0.5
+	done
+}
+
+add_event "p:kp/middle test_kprobes_victim:$middle"
+enable_event middle 1
+enable_event middle 0
+address=$(sed -n "s/^\([0-9a-f]*\)  k  $middle .*/\1/p" $debugfs/list)
+pages >"$work/before"
+had=$(wc -l <"$work/before")
+
+./perf_ksymbol $page "$address" \
+	sh -c ": >$work/begun; while [ ! -f $work/done ]; do sleep 0.1; done" >"$work/told" &
+asked=$!
+tries=0
+until [ -f "$work/begun" ] || [ $tries = 100 ]; do
+	tries=$((tries + 1))
+	sleep 0.1
+done
+plant
+planted=$(grep -c 'kp/at_' $tracefs/kprobe_events)
+pages >"$work/pages"
+enable_event middle 1
+call_victim 1
+sleep 1
+site=$(grep -F " $middle " $debugfs/sites)
+enable_event middle 0
+no_events
+check "pages go when their probes have left" pages_go
+: >"$work/done"
+wait $asked
+check_is "perf was asked all the time" $? 0
+note "$planted places planted, $had pages before, $(wc -l <"$work/pages") with them"
+
+told came | cut -d ' ' -f 1 >"$work/came"
+told went | cut -d ' ' -f 1 >"$work/went"
+check_is "each page that came was told" \
+	"$(without "$work/before" <"$work/pages" | without "$work/came")" ""
+check "there was one" [ -s "$work/came" ]
+check_is "each of those is in the list of symbols" "$(without "$work/pages" <"$work/came")" ""
+check "one that went was told" [ -s "$work/went" ]
+check_is "each of those was in the list" \
+	"$(without "$work/pages" <"$work/went" | without "$work/before")" ""
+check_is "none is told without its size" \
+	"$(awk '/^(came|went)/ && ($3 < 4096 || $3 % 4096)' "$work/told")" ""
+check_is "nothing was lost" "$(told told | sed 's/.*lost //')" 0
+
+# From the instruction's first byte to the breakpoint, and back in the end
+case $(uname -m) in
+x86_64|i?86)
+	first=$(told text | head -n 1)
+	check_is "the breakpoint is told" "${first#* }" cc
+	check_is "so is that it went" "$(told text | tail -n 1)" "cc ${first% *}"
+	case $site in
+	*" path=jump "*)
+		check "a jump is, in its place" grep -q '^text cc[0-9a-f]* e9' "$work/told"
+		check "and that it went" grep -q '^text e9[0-9a-f]* cc' "$work/told"
+		;;
+	esac
+	check "each copy was told when it was written" \
+		[ "$(told told | sed 's/,.*//')" -ge "$planted" ]
+	;;
+esac
+finish

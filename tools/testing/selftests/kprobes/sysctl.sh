@@ -1,0 +1,69 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# The sysctl debug.kprobes-optimization: whether jumps take the place of breakpoints.
+
+. ./functions
+need_debugfs
+need_tracefs
+need_victim
+switch=/proc/sys/debug/kprobes-optimization
+[ -f $switch ] || skip "no $switch"
+was=$(cat $switch)
+
+restore()
+{
+	echo "$was" >$switch
+	no_events
+}
+trap restore EXIT
+no_events
+
+# is_said WORD: of the site in the middle of the victim
+is_said()
+{
+	grep -F " $middle " "$debugfs/sites" | grep -q " $1\( \|\$\)"
+}
+
+# A jump takes its time to come.
+jump_comes()
+{
+	tries=0
+	until is_said path=jump; do
+		[ $tries -lt 20 ] || return 1
+		tries=$((tries + 1))
+		sleep 0.2
+	done
+}
+
+check_is "it can be read by all, and written to by root" "$(stat -c %a $switch)" 644
+if can_be_nobody; then
+	check "who is not root can read it" as_nobody "cat $switch"
+	check "but not write to it" fails as_nobody "echo $was >$switch" 2>/dev/null
+fi
+for value in 0 1; do
+	check "'$value' is taken" can_write $value $switch
+	for bad in 2 -1 x 1x on; do
+		check "'$bad' is refused" fails can_write $bad $switch
+		check_is "'$bad' changes nothing" "$(cat $switch)" $value
+	done
+done
+
+add_event "p:kp/middle test_kprobes_victim:$middle"
+enable_event middle 1
+if jump_comes; then
+	call_victim 2
+	echo 0 >$switch
+	check "switched off, there is no jump when the write returns" fails is_said path=jump
+	check "and that is why" is_said why=off
+	call_victim 3
+	check_is "the probe is hit all the same" "$(profile middle)" "5 0"
+	sleep 1
+	check "no jump comes by itself" fails is_said path=jump
+	echo 1 >$switch
+	check "switched on, it comes" jump_comes
+	call_victim 4
+	check_is "each call was seen" "$(profile middle)" "9 0"
+else
+	note "no jump comes here: $(grep -F " $middle " $debugfs/sites)"
+fi
+finish
