@@ -49,9 +49,17 @@ static noinline __noclone void has_refused(bool run)
 			     : : : "memory");
 }
 
+/* Called through a pointer that the compiler does not see through. */
+static unsigned int call(unsigned int (*function)(unsigned int), unsigned int n)
+{
+	OPTIMIZER_HIDE_VAR(function);
+	return function(n);
+}
+
+/* By way of its address: on powerpc a direct call goes to another entry. */
 static noinline __noclone unsigned int recursive(unsigned int depth)
 {
-	unsigned int below = depth ? recursive(depth - 1) : 0;
+	unsigned int below = depth ? call(recursive, depth - 1) : 0;
 
 	barrier_data(&below);
 	return below + 1;
@@ -123,13 +131,6 @@ static void expect_missed(struct kunit *test, struct kprobe_site *site,
 	KUNIT_EXPECT_EQ(test, recursion,
 			atomic_read(&site->missed[KPROBE_MISS_RECURSION]));
 	KUNIT_EXPECT_EQ(test, pool, atomic_read(&site->missed[KPROBE_MISS_POOL]));
-}
-
-/* Called through a pointer that the compiler does not see through. */
-static void call(unsigned int (*function)(unsigned int), unsigned int n)
-{
-	OPTIMIZER_HIDE_VAR(function);
-	function(n);
 }
 
 /* --- hits --- */
@@ -242,11 +243,25 @@ static void call_beyond_maxactive_is_a_miss_of_the_pool(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3, rp->nmissed);
 }
 
+/* Where the trampoline is a place with a probe, it needs a processor that is not busy. */
+static bool trampoline_is_probed(void)
+{
+	struct kprobe_site *site;
+
+	guard(mutex)(&kprobe_mutex);
+	list_for_each_entry(site, &kprobe_sites, all)
+		if (is_kretprobe_trampoline((unsigned long)site->kp.addr))
+			return true;
+	return false;
+}
+
 static void return_into_a_handler_is_a_miss_of_recursion(struct kunit *test)
 {
 	struct kretprobe *rp = new_return_probe(test, returns_busy);
 	struct kprobe_site *site;
 
+	if (trampoline_is_probed())
+		kunit_skip(test, "nothing returns there from where handlers cannot run");
 	rp->handler = see_return;
 	site = plant_return(test, rp);
 	call(returns_busy, 1);
