@@ -5,6 +5,7 @@
 #include <linux/delay.h>
 #include <linux/fprobe.h>
 #include <linux/irq_work.h>
+#include <linux/kthread.h>
 #include <linux/math.h>
 
 #include "test_kprobes/jprobe.h"
@@ -458,6 +459,68 @@ static void same_jprobe_is_refused_twice(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seen[0].calls, KPROBES_CALLS);
 }
 
+/* One that two threads register at the same time, again and again */
+#define CONTESTS	100
+
+static struct {
+	struct jprobe jp;
+	int begun, ended;
+	int err;
+} contest;
+
+static int contest_run(void *unused)
+{
+	int round = 0;
+
+	while (!kthread_should_stop()) {
+		if (READ_ONCE(contest.begun) == round) {
+			cond_resched();
+			continue;
+		}
+		round++;
+		contest.err = register_jprobe(&contest.jp);
+		smp_store_release(&contest.ended, round);
+	}
+	return 0;
+}
+
+static void contest_once(struct kunit *test, int round)
+{
+	int err;
+
+	contest.jp = (struct jprobe){
+		.kp.addr = (kprobe_opcode_t *)kprobes_untraced,
+		.entry = handler_0,
+	};
+	seen[0].calls = 0;
+	/* Its struct is seen by whom begins. */
+	smp_store_release(&contest.begun, round);
+	err = register_jprobe(&contest.jp);
+	while (smp_load_acquire(&contest.ended) != round)
+		cond_resched();
+	KUNIT_EXPECT_EQ(test, err + contest.err, -EINVAL);
+	KUNIT_EXPECT_EQ(test, err * contest.err, 0);
+	KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));
+	KUNIT_EXPECT_EQ(test, seen[0].calls, 1);
+	unregister_jprobe(&contest.jp);
+	KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));
+	KUNIT_EXPECT_EQ(test, seen[0].calls, 1);
+}
+
+static void one_of_two_threads_registers_a_jprobe(struct kunit *test)
+{
+	struct task_struct *other;
+	int round;
+
+	contest.begun = 0;
+	contest.ended = 0;
+	other = kthread_run(contest_run, NULL, "kprobes_contest");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, other);
+	for (round = 1; round <= CONTESTS; round++)
+		contest_once(test, round);
+	kthread_stop(other);
+}
+
 static void batch_is_registered_as_a_whole_or_not_at_all(struct kunit *test)
 {
 	void *const bad[] = { (void *)1, kprobes_forbidden };
@@ -508,6 +571,7 @@ static struct kunit_case jprobes_test_cases[] = {
 	KUNIT_CASE(jprobe_off_the_entry_is_refused_and_not_changed),
 	KUNIT_CASE(function_not_for_probes_is_refused_and_nothing_changed),
 	KUNIT_CASE_PARAM(same_jprobe_is_refused_twice, entry_gen_params),
+	KUNIT_CASE(one_of_two_threads_registers_a_jprobe),
 	KUNIT_CASE(batch_is_registered_as_a_whole_or_not_at_all),
 	{}
 };

@@ -16,6 +16,7 @@
  * Locks, outermost first:
  *
  *	kretprobe_mutex		return probes' instances, in kretprobe.c
+ *	jprobe_mutex		registration of jprobes, in jprobe.c
  *	kprobe_mutex		sites, their states, the table, the blacklist, refusals
  *	  cpus_read_lock	\
  *	    jump_label_lock	 } text, taken together by kprobe_text_lock()

@@ -11,6 +11,7 @@
 #include <linux/kasan.h>
 #include <linux/kprobes.h>
 #include <linux/minmax.h>
+#include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/rethook.h>
 #include <linux/sched.h>
@@ -117,6 +118,12 @@ EXPORT_SYMBOL_GPL(jprobe_return);
 NOKPROBE_SYMBOL(jprobe_return);
 
 /* Checked before registration sets a handler, as @jp may be registered already. */
+/*
+ * From the check of a jprobe to the end of its registration: another thread that
+ * registers the same one would put back what it had before.
+ */
+static DEFINE_MUTEX(jprobe_mutex);
+
 static int check_jprobe(struct jprobe *jp)
 {
 	kprobe_opcode_t *addr;
@@ -165,6 +172,7 @@ int register_jprobes(struct jprobe **jps, int num)
 
 	if (num <= 0)
 		return kprobe_refuse_number();
+	guard(mutex)(&jprobe_mutex);
 	for (i = 0; i < num && !err; i++)
 		err = check_jprobe(jps[i]);
 	if (err)
