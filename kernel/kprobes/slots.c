@@ -53,12 +53,12 @@ void __weak *alloc_insn_page(void)
 	return execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
 }
 
-static size_t slot_bytes(struct kprobe_insn_cache *c)
+static __always_inline size_t slot_bytes(struct kprobe_insn_cache *c)
 {
 	return c->slot_size * sizeof(kprobe_opcode_t);
 }
 
-static unsigned int slots_per_page(struct kprobe_insn_cache *c)
+static __always_inline unsigned int slots_per_page(struct kprobe_insn_cache *c)
 {
 	return PAGE_SIZE / slot_bytes(c);
 }
@@ -365,8 +365,13 @@ static bool set_owner(struct kprobe_insn_cache *c, unsigned long slot, struct kp
 static __always_inline struct kprobe *owner_in(struct kprobe_insn_cache *c, unsigned long addr)
 {
 	struct slot_page *page = find_page(c, addr);
+	unsigned int i;
 
-	return page ? READ_ONCE(page->owner[slot_index(page, addr, c->slot_size)]) : NULL;
+	if (!page)
+		return NULL;
+	i = slot_index(page, addr, c->slot_size);
+	/* Behind the last slot, where they do not fill the page, there is nobody. */
+	return i < slots_per_page(c) ? READ_ONCE(page->owner[i]) : NULL;
 }
 
 #ifdef CONFIG_OPTPROBES

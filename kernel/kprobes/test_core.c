@@ -4,10 +4,13 @@
  * states of a site and its way out. What users see is in lib/test_kprobes.c.
  */
 #include <kunit/test.h>
+#include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 
 #include "internal.h"
+#include "slots.h"
 
 /* --- the table --- */
 
@@ -209,6 +212,27 @@ static void slot_knows_its_owner(struct kunit *test)
 	free_insn_slot(slot, 0);
 	KUNIT_EXPECT_NULL(test, kprobe_slot_owner((unsigned long)slot));
 }
+
+static void rest_of_a_page_has_no_owner(struct kunit *test)
+{
+	char name[KSYM_NAME_LEN], type;
+	unsigned int i, pages = 0;
+	kprobe_opcode_t *slot;
+	unsigned long start;
+
+	if (!(PAGE_SIZE % (ARCH_KPROBE_SLOT_SIZE * sizeof(*slot))))
+		kunit_skip(test, "slots fill a page");
+	slot = get_insn_slot();
+	KUNIT_ASSERT_NOT_NULL(test, slot);
+	for (i = 0; !kprobe_get_kallsym(i, &start, &type, name); i++) {
+		if (strcmp(name, kprobe_insn_slots.name))
+			continue;
+		pages++;
+		KUNIT_EXPECT_NULL(test, kprobe_slot_owner(start + PAGE_SIZE - 1));
+	}
+	free_insn_slot(slot, 0);
+	KUNIT_EXPECT_GT(test, pages, 0);
+}
 #endif
 
 /* --- sites --- */
@@ -388,6 +412,7 @@ static struct kunit_case core_cases[] = {
 	KUNIT_CASE(slots_are_distinct_and_known),
 	KUNIT_CASE(dirty_slot_is_not_handed_out_at_once),
 	KUNIT_CASE(slot_knows_its_owner),
+	KUNIT_CASE(rest_of_a_page_has_no_owner),
 #endif
 	KUNIT_CASE(site_follows_what_its_probes_want),
 	KUNIT_CASE(site_follows_the_global_switch),
