@@ -424,6 +424,7 @@ void kprobe_task_dies(void)
 	preempt_disable_notrace();
 	mark = kprobe_own_mark(0);
 	if (kprobe_mark_entered(mark)) {
+		kprobe_mark_at(mark)->faulting = false;
 		kprobe_set_running(NULL);
 		kprobe_mark_end(mark);
 	}
