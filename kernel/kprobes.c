@@ -384,6 +384,7 @@ static void fill_wanted(struct wanted *wanted, struct kprobe **kps, int num)
 	for (i = 0; i < num; i++) {
 		struct kprobe *p = kps[i];
 
+		cond_resched();
 		wanted[i] = (struct wanted){ .p = p, .index = i };
 		if (num > 1)
 			wanted[i].hint = (unsigned long)kprobe_named(p->addr, p->symbol_name,
