@@ -473,12 +473,14 @@ static int contest_run(void *unused)
 	int round = 0;
 
 	while (!kthread_should_stop()) {
-		if (READ_ONCE(contest.begun) == round) {
+		/* Pairs with the release in contest_once(). */
+		if (smp_load_acquire(&contest.begun) == round) {
 			cond_resched();
 			continue;
 		}
 		round++;
 		contest.err = register_jprobe(&contest.jp);
+		/* Pairs with the acquire in contest_once(): err is there. */
 		smp_store_release(&contest.ended, round);
 	}
 	return 0;
@@ -493,9 +495,10 @@ static void contest_once(struct kunit *test, int round)
 		.entry = handler_0,
 	};
 	seen[0].calls = 0;
-	/* Its struct is seen by whom begins. */
+	/* Pairs with the acquire in contest_run(): the jprobe is there. */
 	smp_store_release(&contest.begun, round);
 	err = register_jprobe(&contest.jp);
+	/* Pairs with the release in contest_run(). */
 	while (smp_load_acquire(&contest.ended) != round)
 		cond_resched();
 	KUNIT_EXPECT_EQ(test, err + contest.err, -EINVAL);
