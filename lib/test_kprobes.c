@@ -7,6 +7,9 @@
  * text of all targets is compared with what it was before.
  */
 #include <linux/errno.h>
+#include <linux/io.h>
+#include <linux/mm.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 
 #include "test_kprobes/probe.h"
@@ -535,6 +538,25 @@ static void *address_freed_from_vmalloc(struct kunit *test, unsigned long where)
 	return p;
 }
 
+#if defined(CONFIG_HAS_IOMEM) && defined(CONFIG_64BIT)
+static void device_unmap(void *area)
+{
+	iounmap((void __iomem __force *)area);
+}
+
+/* Far behind all memory, where nothing answers: to read there may be an abort. */
+static void *address_of_a_device(struct kunit *test, unsigned long where)
+{
+	phys_addr_t end = __pa(high_memory - 1) + 1;
+	void *area = (void __force *)ioremap(end + SZ_512M, PAGE_SIZE);
+
+	if (!area)
+		kunit_skip(test, "no device can be mapped there");
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, device_unmap, area));
+	return area;
+}
+#endif
+
 /**
  * struct refusal - something nobody may probe
  * @what: in words
@@ -576,6 +598,12 @@ static const struct refusal refusals[] = {
 	{ "heap", -ENOENT, .make = address_on_the_heap },
 	{ "vmalloc", -ENOENT, .make = address_in_vmalloc },
 	{ "freed vmalloc", -ENOENT, .make = address_freed_from_vmalloc },
+#if defined(CONFIG_HAS_IOMEM) && defined(CONFIG_64BIT)
+	{ "device", -ENOENT, .make = address_of_a_device },
+#endif
+#ifdef KPROBES_GATE_AREA
+	{ "gate area", -EINVAL, -ENOENT, AT(KPROBES_GATE_AREA) },
+#endif
 	{ "constant data", -EINVAL, -ENOENT, AT(constant_data) },
 	{ "writable data", -EINVAL, -ENOENT, AT(writable_data) },
 	{ "NOKPROBE_SYMBOL() function", -EINVAL, TEXT(kprobes_forbidden) },

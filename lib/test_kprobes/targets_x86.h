@@ -14,6 +14,7 @@
 #include <asm/insn.h>
 #include <asm/nmi.h>
 #include <asm/text-patching.h>
+#include <asm/vsyscall.h>
 
 /* How far a trap leaves the instruction pointer behind the probed address */
 #define KPROBES_TRAP_LENGTH	INT3_INSN_SIZE
@@ -42,6 +43,11 @@ static inline bool kprobes_interruptible(struct pt_regs *regs)
 
 /* A function whose return must not be diverted */
 #define KPROBES_NO_RETURN_SYMBOL	"__switch_to"
+
+/* Text in the kernel's half that user space executes */
+#ifdef CONFIG_X86_64
+#define KPROBES_GATE_AREA	VSYSCALL_ADDR
+#endif
 
 #ifdef CONFIG_X86_64
 #define KPROBES_ARGUMENT	di
