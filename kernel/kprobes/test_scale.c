@@ -5,7 +5,10 @@
  */
 #include <kunit/test.h>
 #include <linux/cleanup.h>
+#include <linux/cpu.h>
+#include <linux/cpumask.h>
 #include <linux/delay.h>
+#include <linux/jiffies.h>
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
@@ -497,6 +500,116 @@ static void single_is_not_confused_by_a_batch(struct kunit *test)
 	unregister_kprobes(crowd->list, NR_SPOTS);
 }
 
+/* --- while jumps wait for a task --- */
+
+/* It gives up, so that who waits for it fails, and does not hang. */
+#define AWAKE_SECONDS	60
+
+static bool is_awake, gave_up;
+
+static int stay_awake(void *unused)
+{
+	unsigned long end = jiffies + AWAKE_SECONDS * HZ;
+
+	WRITE_ONCE(is_awake, true);
+	while (!kthread_should_stop() && time_before(jiffies, end))
+		cond_resched();
+	WRITE_ONCE(gave_up, !kthread_should_stop());
+	while (!kthread_should_stop())
+		msleep(20);
+	return 0;
+}
+
+static struct task_struct *start_awake(struct kunit *test)
+{
+	struct task_struct *task;
+
+	is_awake = false;
+	gave_up = false;
+	task = kthread_run(stay_awake, NULL, "kprobes_awake");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	while (!READ_ONCE(is_awake))
+		msleep(20);
+	return task;
+}
+
+static unsigned int count_pending_jumps(void)
+{
+	struct kprobe_site *site;
+	unsigned int nr = 0;
+
+	guard(mutex)(&kprobe_mutex);
+	list_for_each_entry(site, &kprobe_sites, all)
+		nr += site->state == SITE_OPTIMIZING;
+	return nr;
+}
+
+static noinline __noclone unsigned int elsewhere(unsigned int n)
+{
+	barrier_data(&n);
+	return n + 1;
+}
+
+static unsigned int single_hits_elsewhere(void)
+{
+	unsigned int (*call)(unsigned int n) = elsewhere;
+
+	/* Not to be seen through by the compiler. */
+	OPTIMIZER_HIDE_VAR(call);
+	single_hits = 0;
+	call(1);
+	return single_hits;
+}
+
+static void one_comes_and_goes(struct kunit *test)
+{
+	struct kprobe single = {
+		.addr = (kprobe_opcode_t *)elsewhere,
+		.pre_handler = count_single,
+	};
+
+	KUNIT_EXPECT_EQ(test, 0, register_kprobe(&single));
+	KUNIT_EXPECT_EQ(test, 1, single_hits_elsewhere());
+	unregister_kprobe(&single);
+}
+
+static void cpu_goes_and_comes(struct kunit *test)
+{
+	unsigned int cpu = cpumask_any_but(cpu_online_mask, 0);
+
+	if (!IS_ENABLED(CONFIG_HOTPLUG_CPU) || cpu >= nr_cpu_ids)
+		return;
+	KUNIT_EXPECT_EQ(test, 0, remove_cpu(cpu));
+	KUNIT_EXPECT_EQ(test, 0, add_cpu(cpu));
+}
+
+/* Nobody else has to wait for the grace period that the jumps wait for. */
+static void jumps_that_wait_are_in_nobodys_way(struct kunit *test)
+{
+	struct task_struct *task;
+	unsigned int pending;
+
+	if (!IS_ENABLED(CONFIG_OPTPROBES) || !IS_ENABLED(CONFIG_TASKS_RCU))
+		kunit_skip(test, "no jump waits for a task");
+	wait_for_kprobe_optimizer();
+	task = start_awake(test);
+	KUNIT_EXPECT_EQ(test, 0, register_kprobes(crowd->list, NR_SPOTS));
+	pending = count_pending_jumps();
+	flip_a_key();
+	one_comes_and_goes(test);
+	cpu_goes_and_comes(test);
+	KUNIT_EXPECT_EQ(test, pending, count_pending_jumps());
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(gave_up));
+	kthread_stop(task);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, 0, count_pending_jumps());
+	KUNIT_EXPECT_EQ(test, NR_SPOTS, hits_of_a_call());
+	unregister_kprobes(crowd->list, NR_SPOTS);
+	if (!pending && !ARCH_KPROBE_STATELESS)
+		kunit_skip(test, "no jump can be there");
+	KUNIT_EXPECT_GT(test, pending, 0);
+}
+
 static struct kunit_case scale_cases[] = {
 	KUNIT_CASE(function_is_looked_at_once),
 	KUNIT_CASE(functions_are_told_apart),
@@ -511,6 +624,7 @@ static struct kunit_case scale_cases[] = {
 	KUNIT_CASE(failing_batch_is_never_hit),
 	KUNIT_CASE(batch_gives_others_their_turn),
 	KUNIT_CASE_SLOW(single_is_not_confused_by_a_batch),
+	KUNIT_CASE_SLOW(jumps_that_wait_are_in_nobodys_way),
 	{}
 };
 
