@@ -2,10 +2,14 @@
 /*
  * KUnit tests of registrations that run out of memory: at each of their
  * allocations in turn, and then nothing has changed. What lets allocations fail is
- * a probe, on the functions that are there for that.
+ * a probe, on the functions that are there for that. And of hits, which are to do
+ * without.
  */
 #include <kunit/test.h>
+#include <linux/cleanup.h>
 #include <linux/error-injection.h>
+#include <linux/fault-inject.h>
+#include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
@@ -254,6 +258,116 @@ static void registration_that_fails_changes_nothing(struct kunit *test)
 	KUNIT_EXPECT_GT(test, failures, 0);
 }
 
+/* --- hits --- */
+
+/* Whose calls are counted, and how many there were */
+static struct task_struct *hitter;
+static unsigned long calls;
+
+static int note_witness(struct kprobe *p, struct pt_regs *regs)
+{
+	if (current == READ_ONCE(hitter))
+		calls++;
+	return 0;
+}
+
+/* On what no hit may call. Of the last two each kernel has one. */
+static struct kprobe witnesses[] = {
+	{ .symbol_name = "should_failslab", .pre_handler = note_witness },
+	{ .symbol_name = "should_fail_alloc_page", .pre_handler = note_witness },
+	{ .symbol_name = "mutex_lock", .pre_handler = note_witness },
+	{ .symbol_name = "mutex_lock_nested", .pre_handler = note_witness },
+};
+
+static void drop_witnesses(void *unused)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(witnesses); i++)
+		unregister_kprobe(&witnesses[i]);
+}
+
+static void register_witnesses(struct kunit *test)
+{
+	unsigned int i, live = 0;
+
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_witnesses, NULL));
+	for (i = 0; i < ARRAY_SIZE(witnesses); i++) {
+		witnesses[i].addr = NULL;
+		witnesses[i].flags = 0;
+		live += !register_kprobe(&witnesses[i]);
+	}
+	KUNIT_ASSERT_EQ(test, live, ARRAY_SIZE(witnesses) - 1);
+}
+
+/* Calls of a handler's are missed: it is what was hit. */
+static unsigned long missed_calls(void)
+{
+	unsigned long sum = 0;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(witnesses); i++)
+		sum += READ_ONCE(witnesses[i].nmissed);
+	return sum;
+}
+
+/* With interrupts off, whatever this task calls is called for a hit. */
+static unsigned long calls_for_hits(void)
+{
+	unsigned long missed = missed_calls();
+	unsigned int i;
+
+	guard(irqsave)();
+	WRITE_ONCE(calls, 0);
+	WRITE_ONCE(hitter, current);
+	for (i = 0; i < NR_STEPS; i++)
+		kprobes_steps_table[i].call(1);
+	WRITE_ONCE(hitter, NULL);
+	return READ_ONCE(calls) + missed_calls() - missed;
+}
+
+static void expect_hits_without_calls(struct kunit *test)
+{
+	runs = 0;
+	KUNIT_EXPECT_EQ(test, calls_for_hits(), 0);
+	KUNIT_EXPECT_GT(test, runs, 0);
+}
+
+/* By breakpoint and by ftrace, and then by jump */
+static void hit_takes_neither_memory_nor_a_mutex(struct kunit *test)
+{
+	const struct trial *trial = test->param_value;
+	unsigned int i, post;
+
+	register_witnesses(test);
+	for (post = 0; post < 2; post++) {
+		start_anew();
+		for (i = 0; i < NR_STEPS; i++)
+			now.kps[i].post_handler = post ? nothing_after : NULL;
+		KUNIT_ASSERT_EQ(test, 0, trial->come());
+		expect_hits_without_calls(test);
+		wait_for_kprobe_optimizer();
+		expect_hits_without_calls(test);
+		trial->go();
+	}
+}
+
+static int allocate_or_so(struct kprobe *p, struct pt_regs *regs)
+{
+	should_fail_alloc_page(GFP_ATOMIC, 0);
+	return 0;
+}
+
+static void hit_that_takes_memory_is_noticed(struct kunit *test)
+{
+	register_witnesses(test);
+	start_anew();
+	now.kps[0].pre_handler = allocate_or_so;
+	KUNIT_ASSERT_EQ(test, 0, one_comes());
+	KUNIT_EXPECT_GT(test, calls_for_hits(), 0);
+	one_goes();
+}
+
 static int memory_init(struct kunit *test)
 {
 	unsigned int i;
@@ -277,6 +391,8 @@ static void memory_exit(struct kunit *test)
 
 static struct kunit_case memory_cases[] = {
 	KUNIT_CASE_PARAM(registration_that_fails_changes_nothing, trial_gen_params),
+	KUNIT_CASE_PARAM(hit_takes_neither_memory_nor_a_mutex, trial_gen_params),
+	KUNIT_CASE(hit_that_takes_memory_is_noticed),
 	{}
 };
 
