@@ -153,6 +153,7 @@ our_objects()
 		arch/x86/*)	[ "$kernel_image" = arch/x86/boot/bzImage ] || continue ;;
 		arch/arm64/*)	[ "$ARCH" = arm64 ] || continue ;;
 		tools/*)	continue ;;
+		lib/test_kprobes_stubs.c)	grep -qx CONFIG_KPROBES_STUBS_TEST=y "$obj/.config" || continue ;;
 		lib/test_kprobes_[sv]*)	grep -qx CONFIG_KPROBES_STRESS_TEST=m "$obj/.config" || continue ;;
 		lib/*)		grep -qx CONFIG_KPROBES_SANITY_TEST=y "$obj/.config" || continue ;;
 		*)		grep -qx CONFIG_KPROBES=y "$obj/.config" || continue ;;

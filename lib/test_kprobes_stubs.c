@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit test of a kernel without kprobes: whoever wants a probe is told that there
+ * are none, and whoever asks about one is told that it is not there.
+ */
+#include <kunit/test.h>
+#include <linux/compiler.h>
+#include <linux/errno.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/preempt.h>
+#include <linux/ptrace.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+
+static unsigned int hits;
+
+static noinline unsigned int target(unsigned int n)
+{
+	barrier_data(&n);
+	return n + 1;
+}
+
+static int count_hit(struct kprobe *p, struct pt_regs *regs)
+{
+	hits++;
+	return 0;
+}
+
+static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	hits++;
+	return 0;
+}
+
+static unsigned int count_call(unsigned int n)
+{
+	hits++;
+	jprobe_return();
+	return n;
+}
+
+/* A probe of each kind; all bytes of it are compared. */
+static struct wanted {
+	struct kprobe kp;
+	struct kretprobe rp;
+	struct jprobe jp;
+} wanted, before;
+
+static int stubs_init(struct kunit *test)
+{
+	memset(&wanted, 0, sizeof(wanted));
+	wanted.kp.addr = (kprobe_opcode_t *)target;
+	wanted.kp.pre_handler = count_hit;
+	wanted.rp.kp.symbol_name = "schedule";
+	wanted.rp.handler = count_return;
+	wanted.jp.kp.addr = (kprobe_opcode_t *)target;
+	wanted.jp.entry = JPROBE_ENTRY(count_call);
+	memcpy(&before, &wanted, sizeof(before));
+	hits = 0;
+	return 0;
+}
+
+static void expect_nothing_happened(struct kunit *test)
+{
+	KUNIT_EXPECT_MEMEQ(test, &wanted, &before, sizeof(wanted));
+	KUNIT_EXPECT_EQ(test, target(1), 2);
+	KUNIT_EXPECT_EQ(test, hits, 0);
+}
+
+static void nothing_can_be_registered(struct kunit *test)
+{
+	struct kretprobe *rps[] = { &wanted.rp };
+	struct jprobe *jps[] = { &wanted.jp };
+	struct kprobe *kps[] = { &wanted.kp };
+
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, register_kprobe(&wanted.kp));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, register_kprobes(kps, 1));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, register_kretprobe(&wanted.rp));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, register_kretprobes(rps, 1));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, register_jprobe(&wanted.jp));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, register_jprobes(jps, 1));
+	expect_nothing_happened(test);
+}
+
+static void nothing_can_be_switched(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, enable_kprobe(&wanted.kp));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, disable_kprobe(&wanted.kp));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, enable_kretprobe(&wanted.rp));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, disable_kretprobe(&wanted.rp));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, enable_jprobe(&wanted.jp));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, disable_jprobe(&wanted.jp));
+	expect_nothing_happened(test);
+}
+
+/* Who has not looked at what registering said does no harm. */
+static void unregistering_does_nothing(struct kunit *test)
+{
+	struct kretprobe *rps[] = { &wanted.rp };
+	struct jprobe *jps[] = { &wanted.jp };
+	struct kprobe *kps[] = { &wanted.kp };
+
+	unregister_kprobe(&wanted.kp);
+	unregister_kprobes(kps, 1);
+	unregister_kretprobe(&wanted.rp);
+	unregister_kretprobes(rps, 1);
+	unregister_jprobe(&wanted.jp);
+	unregister_jprobes(jps, 1);
+	expect_nothing_happened(test);
+}
+
+static void no_probe_is_found(struct kunit *test)
+{
+	unsigned long addr = (unsigned long)target, value;
+	char name[KSYM_NAME_LEN], type;
+
+	KUNIT_EXPECT_NULL(test, get_kprobe((void *)addr));
+	KUNIT_EXPECT_FALSE(test, kprobe_occupies(addr));
+	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(addr));
+	KUNIT_EXPECT_FALSE(test, is_kprobe_insn_slot(addr));
+	KUNIT_EXPECT_FALSE(test, is_kprobe_optinsn_slot(addr));
+	KUNIT_EXPECT_EQ(test, -ERANGE, kprobe_get_kallsym(0, &value, &type, name));
+}
+
+static void no_handler_runs(struct kunit *test)
+{
+	int count = preempt_count();
+	struct pt_regs regs = {};
+
+	KUNIT_EXPECT_NULL(test, kprobe_running());
+	kprobe_busy_begin();
+	KUNIT_EXPECT_NULL(test, kprobe_running());
+	kprobe_busy_end();
+	KUNIT_EXPECT_FALSE(test, kprobe_page_fault(&regs, 0));
+	kprobe_task_dies();
+	jprobe_return();
+	KUNIT_EXPECT_EQ(test, count, preempt_count());
+}
+
+static void no_return_is_diverted(struct kunit *test)
+{
+	struct llist_node *cursor = NULL;
+
+	KUNIT_EXPECT_FALSE(test, is_kretprobe_trampoline((unsigned long)target));
+	KUNIT_EXPECT_EQ(test, 0, kretprobe_find_ret_addr(current, NULL, &cursor));
+	KUNIT_EXPECT_NULL(test, cursor);
+}
+
+static struct kunit_case kprobes_stubs_cases[] = {
+	KUNIT_CASE(nothing_can_be_registered),
+	KUNIT_CASE(nothing_can_be_switched),
+	KUNIT_CASE(unregistering_does_nothing),
+	KUNIT_CASE(no_probe_is_found),
+	KUNIT_CASE(no_handler_runs),
+	KUNIT_CASE(no_return_is_diverted),
+	{}
+};
+
+static struct kunit_suite kprobes_stubs_suite = {
+	.name = "kprobes_stubs",
+	.init = stubs_init,
+	.test_cases = kprobes_stubs_cases,
+};
+
+kunit_test_suite(kprobes_stubs_suite);
+
+MODULE_DESCRIPTION("KUnit test of a kernel without kprobes");
+MODULE_LICENSE("GPL");
