@@ -168,6 +168,9 @@ static int claim(struct kprobe_site *site, bool exclusive)
 	int err;
 
 	settle_pending();
+	/* What was pending may have been this site, and have failed. */
+	if (!site->ops)
+		return pending.err;
 	if (exclusive) {
 		err = ops_add(&claim_ops, &site->ftrace_ip, 1);
 		if (err)
@@ -221,11 +224,18 @@ int kprobe_ftrace_arm(struct kprobe_site *site)
  * kprobe_ftrace_disarm() - take back what kprobe_ftrace_arm() did
  * @site: armed through ftrace
  *
+ * If ftrace was not told of the site yet, it is told now. When that fails nothing is left
+ * to be taken back, and the site is IDLE.
+ *
  * Context: kprobe_mutex is held, until kprobe_ftrace_settle().
  */
 void kprobe_ftrace_disarm(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
+	if (pending.add)
+		settle_pending();
+	if (!site->ops)
+		return;
 	postpone(site, false);
 	if (site->claimed)
 		claim(site, false);

@@ -15,6 +15,9 @@
 #include <linux/slab.h>
 
 #include "../../lib/test_kprobes/caller.h"
+#ifdef CONFIG_FUNCTION_ERROR_INJECTION
+#include "test_fail_ftrace.h"
+#endif
 
 #define NR_TARGETS	64
 #define NR_STEPS	300
@@ -728,6 +731,79 @@ static void batch_may_want_it_both_ways(struct kunit *test)
 	expect_calls(test);
 }
 
+/* No probe is registered then. The first two are for one function, with pre handlers only. */
+static void two_probes(struct kunit *test, int target)
+{
+	int i;
+
+	new_probes(test);
+	unregister_kprobes(probes->list, NR_TARGETS);
+	for (i = 0; i < 2; i++) {
+		probes->kps[i].flags = 0;
+		probes->kps[i].addr = (kprobe_opcode_t *)targets[target];
+		probes->kps[i].post_handler = NULL;
+	}
+}
+
+static void expect_hits_of_both(struct kunit *test)
+{
+	memset(probes->hits, 0, sizeof(probes->hits));
+	expect_calls(test);
+	KUNIT_EXPECT_EQ(test, probes->hits[0], 1);
+	KUNIT_EXPECT_EQ(test, probes->hits[1], 1);
+}
+
+#ifdef CONFIG_FUNCTION_ERROR_INJECTION
+/**
+ * struct failure - a pair of probes at one function that ftrace cannot hook
+ * @name: what it is about
+ * @post: the second wants the function for itself
+ * @times: how often ftrace fails
+ */
+static const struct failure {
+	const char	*name;
+	bool		post;
+	unsigned int	times;
+} failures[] = {
+	{ "alike, once", false, 1 },
+	{ "alike, always", false, UINT_MAX },
+	{ "one with a post handler, once", true, 1 },
+	{ "one with a post handler, always", true, UINT_MAX },
+};
+
+static void failure_desc(const struct failure *failure, char *desc)
+{
+	strscpy(desc, failure->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(failure, failures, failure_desc);
+
+/*
+ * What the first probe asked for is told to ftrace when the second asks for more, when
+ * both have, or when the first has left again.
+ */
+static void pair_that_is_not_hooked_leaves_nothing(struct kunit *test)
+{
+	const struct failure *failure = test->param_value;
+
+	two_probes(test, 5);
+	if (failure->post)
+		probes->kps[1].post_handler = ignore_hit;
+	have_ftrace_fail(test);
+	ftrace_failures = failure->times;
+	KUNIT_EXPECT_EQ(test, -ENOMEM, register_kprobes(probes->list, 2));
+	ftrace_failures = 0;
+
+	KUNIT_EXPECT_EQ(test, 0, join_one(&parties[MODIFIER], 5));
+	expect_calls(test);
+	KUNIT_EXPECT_EQ(test, 0, leave_one(&parties[MODIFIER], 5));
+	KUNIT_ASSERT_EQ(test, 0, register_kprobes(probes->list, 2));
+	expect_hits_of_both(test);
+	unregister_kprobes(probes->list, 2);
+	expect_text(test);
+}
+#endif
+
 static struct kunit_case ftrace_cases[] = {
 	KUNIT_CASE(functions_come_and_go_one_by_one),
 	KUNIT_CASE(functions_come_and_go_by_the_dozen),
@@ -743,6 +819,9 @@ static struct kunit_case ftrace_cases[] = {
 	KUNIT_CASE(probes_come_and_go_among_others),
 	KUNIT_CASE(batch_of_probes_is_told_at_once),
 	KUNIT_CASE(batch_may_want_it_both_ways),
+#ifdef CONFIG_FUNCTION_ERROR_INJECTION
+	KUNIT_CASE_PARAM(pair_that_is_not_hooked_leaves_nothing, failure_gen_params),
+#endif
 	{}
 };
 
