@@ -202,11 +202,10 @@ static void restore_probe(struct wanted *w)
 	w->placed = false;
 }
 
-static int join_site(struct kprobe_site *site, struct wanted *w)
+static void join_site(struct kprobe_site *site, struct wanted *w)
 {
 	struct kprobe_plan plan;
 	struct kprobe *p = w->p;
-	int err;
 
 	kprobe_plan_init(&plan);
 	kprobe_save(&w->before, p);
@@ -214,12 +213,9 @@ static int join_site(struct kprobe_site *site, struct wanted *w)
 	p->nmissed = 0;
 	p->flags = KPROBE_FLAG_DISABLED;
 	p->flags |= site->kp.flags & (KPROBE_FLAG_FTRACE | KPROBE_FLAG_ON_FUNC_ENTRY);
-	err = kprobe_site_attach(site, p, &plan);
+	kprobe_site_attach(site, p, &plan);
 	kprobe_plan_apply(&plan);
-	w->placed = !err;
-	if (err)
-		restore_probe(w);
-	return err;
+	w->placed = true;
 }
 
 /* Puts a probe on its site. On failure the probe is as the caller passed it. */
@@ -227,16 +223,15 @@ static int place_probe(struct wanted *w)
 {
 	struct kprobe_site *site;
 	struct module *mod;
-	int err;
 
 	if (w->placed)
 		return 0;
 	site = find_place(w->p, &mod);
 	if (IS_ERR(site))
 		return PTR_ERR(site);
-	err = join_site(site, w);
+	join_site(site, w);
 	module_put(mod);
-	return err;
+	return 0;
 }
 
 /*

@@ -145,8 +145,8 @@ void kretprobe_count_miss(struct kretprobe *rp, enum kprobe_miss cause);
 void kprobe_sites_init(void);
 struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry);
 void kprobe_site_destroy(struct kprobe_site *site);
-int kprobe_site_attach(struct kprobe_site *site, struct kprobe *p,
-		       struct kprobe_plan *plan);
+void kprobe_site_attach(struct kprobe_site *site, struct kprobe *p,
+			struct kprobe_plan *plan);
 void kprobe_site_detach(struct kprobe_site *site, struct kprobe *p,
 			struct kprobe_plan *plan);
 int kprobe_site_refresh(struct kprobe_site *site, struct kprobe_plan *plan);

@@ -15,6 +15,7 @@
 #include <linux/slab.h>
 
 #include "../../lib/test_kprobes/caller.h"
+#include "internal.h"
 #ifdef CONFIG_FUNCTION_ERROR_INJECTION
 #include "test_fail_ftrace.h"
 #endif
@@ -753,6 +754,66 @@ static void expect_hits_of_both(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probes->hits[1], 1);
 }
 
+static void switch_on(void *unused)
+{
+	kprobe_set_all_armed(true);
+}
+
+/* While the switch is off, somebody else takes the function that two probes want. */
+static void lose_function(struct kunit *test, int target)
+{
+	two_probes(test, target);
+	probes->kps[0].post_handler = ignore_hit;
+	probes->kps[1].post_handler = ignore_hit;
+	KUNIT_ASSERT_EQ(test, 0, register_kprobes(probes->list, 2));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, switch_on, NULL));
+	KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(false));
+	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[MODIFIER], target));
+	KUNIT_EXPECT_EQ(test, -EBUSY, kprobe_set_all_armed(true));
+}
+
+/* Those that come are refused for what is there already, and nobody is when it leaves. */
+static void probes_come_and_go_where_none_could_be_armed(struct kunit *test)
+{
+	struct kprobe *asleep, *awake;
+
+	lose_function(test, 5);
+	asleep = &probes->kps[2];
+	awake = &probes->kps[3];
+	asleep->addr = probes->kps[0].addr;
+	asleep->flags = KPROBE_FLAG_DISABLED;
+	KUNIT_EXPECT_EQ(test, 0, register_kprobe(asleep));
+	KUNIT_EXPECT_EQ(test, -EBUSY, enable_kprobe(asleep));
+	KUNIT_EXPECT_TRUE(test, kprobe_disabled(asleep));
+	awake->addr = probes->kps[0].addr;
+	awake->flags = 0;
+	awake->post_handler = NULL;
+	KUNIT_EXPECT_EQ(test, -EBUSY, register_kprobe(awake));
+	KUNIT_EXPECT_TRUE(test, list_empty(&awake->list));
+
+	unregister_kprobes(probes->list, 3);
+	KUNIT_EXPECT_EQ(test, 0, leave_one(&parties[MODIFIER], 5));
+	probes->kps[0].flags = 0;
+	probes->kps[1].flags = 0;
+	KUNIT_ASSERT_EQ(test, 0, register_kprobes(probes->list, 2));
+	expect_hits_of_both(test);
+}
+
+/* The function is free again when another probe comes: then those that wait are hit. */
+static void site_is_armed_when_that_is_possible_again(struct kunit *test)
+{
+	struct kprobe *asleep;
+
+	lose_function(test, 5);
+	KUNIT_EXPECT_EQ(test, 0, leave_one(&parties[MODIFIER], 5));
+	asleep = &probes->kps[2];
+	asleep->addr = probes->kps[0].addr;
+	asleep->flags = KPROBE_FLAG_DISABLED;
+	KUNIT_EXPECT_EQ(test, 0, register_kprobe(asleep));
+	expect_hits_of_both(test);
+	KUNIT_EXPECT_EQ(test, probes->hits[2], 0);
+}
+
 #ifdef CONFIG_FUNCTION_ERROR_INJECTION
 /**
  * struct failure - a pair of probes at one function that ftrace cannot hook
@@ -819,6 +880,8 @@ static struct kunit_case ftrace_cases[] = {
 	KUNIT_CASE(probes_come_and_go_among_others),
 	KUNIT_CASE(batch_of_probes_is_told_at_once),
 	KUNIT_CASE(batch_may_want_it_both_ways),
+	KUNIT_CASE(probes_come_and_go_where_none_could_be_armed),
+	KUNIT_CASE(site_is_armed_when_that_is_possible_again),
 #ifdef CONFIG_FUNCTION_ERROR_INJECTION
 	KUNIT_CASE_PARAM(pair_that_is_not_hooked_leaves_nothing, failure_gen_params),
 #endif
