@@ -597,6 +597,17 @@ int disable_kprobe(struct kprobe *kp)
 }
 EXPORT_SYMBOL_GPL(disable_kprobe);
 
+/* Whether ftrace hooks a site may not be known before it was told of all of them. */
+static void warn_of_unarmed(int err)
+{
+	struct kprobe_site *site;
+
+	list_for_each_entry(site, &kprobe_sites, all) {
+		if (kprobe_site_unarmed(site))
+			pr_warn("%pS could not be armed (%d)\n", site->kp.addr, err);
+	}
+}
+
 /**
  * kprobe_set_all_armed() - the global switch
  * @armed: on or off
@@ -611,21 +622,18 @@ int kprobe_set_all_armed(bool armed)
 {
 	struct kprobe_plan plan;
 	struct kprobe_site *site;
-	int err, ret = 0;
+	int ret = 0;
 
 	kprobe_plan_init(&plan);
 	guard(mutex)(&kprobe_mutex);
 	if (armed != kprobes_all_disarmed)
 		return 0;
 	WRITE_ONCE(kprobes_all_disarmed, !armed);
-	list_for_each_entry(site, &kprobe_sites, all) {
-		err = kprobe_site_refresh(site, &plan);
-		if (err) {
-			pr_warn("%pS could not be armed (%d)\n", site->kp.addr, err);
-			ret = err;
-		}
-	}
+	list_for_each_entry(site, &kprobe_sites, all)
+		ret = kprobe_site_refresh(site, &plan) ?: ret;
 	ret = kprobe_plan_apply(&plan) ?: ret;
+	if (ret)
+		warn_of_unarmed(ret);
 	pr_info("all probes are switched %s\n", armed ? "on" : "off");
 	return ret;
 }

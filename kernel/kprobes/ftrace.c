@@ -106,11 +106,12 @@ static struct {
 	unsigned long		ips[MAX_PENDING];
 } pending;
 
-/* A site that was pending could not be added. */
+/* A site that was pending could not be added: it has been said to be enabled too early. */
 static void set_unhooked(struct kprobe_site *site)
 {
 	site->ops = NULL;
 	kprobe_site_set_state(site, SITE_IDLE);
+	WRITE_ONCE(site->kp.flags, site->kp.flags | KPROBE_FLAG_DISABLED);
 }
 
 /* Tells ftrace of all that is pending. */

@@ -150,6 +150,7 @@ void kprobe_site_attach(struct kprobe_site *site, struct kprobe *p,
 void kprobe_site_detach(struct kprobe_site *site, struct kprobe *p,
 			struct kprobe_plan *plan);
 int kprobe_site_refresh(struct kprobe_site *site, struct kprobe_plan *plan);
+bool kprobe_site_unarmed(struct kprobe_site *site);
 void kprobe_site_kill(struct kprobe_site *site);
 void kprobe_site_set_state(struct kprobe_site *site, enum kprobe_site_state state);
 

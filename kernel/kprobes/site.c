@@ -142,6 +142,20 @@ static bool switched_off(struct kprobe_site *site)
 	return kprobes_all_disarmed && !arch_trampoline_kprobe(&site->kp);
 }
 
+/**
+ * kprobe_site_unarmed() - should hits of a site run handlers, and do not?
+ * @site: the site
+ *
+ * Context: kprobe_mutex is held, and nothing is planned.
+ * Return: true if the site could not be armed.
+ */
+bool kprobe_site_unarmed(struct kprobe_site *site)
+{
+	lockdep_assert_held(&kprobe_mutex);
+	return site->state != SITE_GONE && !kprobe_site_armed(site) &&
+	       any_enabled(site) && !switched_off(site);
+}
+
 /* Sets what hits look at instead of the list, in most cases. */
 static void set_handlers(struct kprobe_site *site)
 {

@@ -863,6 +863,44 @@ static void pair_that_is_not_hooked_leaves_nothing(struct kunit *test)
 	unregister_kprobes(probes->list, 2);
 	expect_text(test);
 }
+
+/*
+ * Arms a site through ftrace as the switch does, and has that told. The mutex is held
+ * meanwhile.
+ */
+static int arm_again(struct kprobe_site *site)
+{
+	struct kprobe_plan plan;
+
+	kprobe_plan_init(&plan);
+	return kprobe_site_refresh(site, &plan) ?: kprobe_plan_apply(&plan);
+}
+
+/* Whatever was said of it before ftrace was told. */
+static void site_that_is_not_hooked_is_known_to_be(struct kunit *test)
+{
+	struct kprobe_site *site;
+	struct kprobe_plan plan;
+
+	two_probes(test, 5);
+	KUNIT_ASSERT_EQ(test, 0, register_kprobes(probes->list, 2));
+	have_ftrace_fail(test);
+	kprobe_plan_init(&plan);
+	mutex_lock(&kprobe_mutex);
+	site = kprobe_find_site((unsigned long)probes->kps[0].addr);
+	KUNIT_EXPECT_FALSE(test, kprobe_site_unarmed(site));
+	KUNIT_EXPECT_EQ(test, 0, kprobe_plan_armed(site, false, &plan));
+	KUNIT_EXPECT_EQ(test, 0, kprobe_plan_apply(&plan));
+	ftrace_failures = 1;
+	KUNIT_EXPECT_EQ(test, -ENOMEM, arm_again(site));
+	KUNIT_EXPECT_TRUE(test, kprobe_disabled(&site->kp));
+	KUNIT_EXPECT_TRUE(test, kprobe_site_unarmed(site));
+	KUNIT_EXPECT_EQ(test, 0, arm_again(site));
+	KUNIT_EXPECT_FALSE(test, kprobe_disabled(&site->kp));
+	KUNIT_EXPECT_FALSE(test, kprobe_site_unarmed(site));
+	mutex_unlock(&kprobe_mutex);
+	expect_hits_of_both(test);
+}
 #endif
 
 static struct kunit_case ftrace_cases[] = {
@@ -884,6 +922,7 @@ static struct kunit_case ftrace_cases[] = {
 	KUNIT_CASE(site_is_armed_when_that_is_possible_again),
 #ifdef CONFIG_FUNCTION_ERROR_INJECTION
 	KUNIT_CASE_PARAM(pair_that_is_not_hooked_leaves_nothing, failure_gen_params),
+	KUNIT_CASE(site_that_is_not_hooked_is_known_to_be),
 #endif
 	{}
 };
