@@ -289,23 +289,47 @@ static int enable_placed(struct wanted *w, struct kprobe_plan *plan)
 }
 
 /*
- * Returns an error, with the probe that it is of in @failed. ftrace may report it only
- * when the plan is applied: then it is of some probe of that chunk.
+ * Of the probes that should be hit and are not, the first in the caller's order: ftrace
+ * may have failed only when it was told of many sites at once.
  */
-static int enable_all(struct wanted *wanted, int num, struct wanted **failed)
+static struct wanted *first_unarmed(struct wanted *wanted, int num)
+{
+	struct wanted *first = NULL, *w;
+	struct kprobe_site *site;
+
+	for (w = wanted; w < wanted + num; w++) {
+		site = kprobe_disabled(w->p) ? NULL : site_holding(w->p);
+		if (site && kprobe_site_unarmed(site) && (!first || w->index < first->index))
+			first = w;
+	}
+	return first;
+}
+
+/* Returns an error, with the probe that it is of in @failed. */
+static int enable_chunk(struct wanted *wanted, int num, struct wanted **failed)
 {
 	struct kprobe_plan plan;
+	int i, late, err = 0;
+
+	kprobe_plan_init(&plan);
+	guard(mutex)(&kprobe_mutex);
+	for (i = 0; i < num && !err; i++) {
+		*failed = &wanted[i];
+		err = enable_placed(&wanted[i], &plan);
+	}
+	late = kprobe_plan_apply(&plan);
+	if (late && !err)
+		*failed = first_unarmed(wanted, num) ?: *failed;
+	return err ?: late;
+}
+
+static int enable_all(struct wanted *wanted, int num, struct wanted **failed)
+{
 	int i, end, err = 0;
 
-	for (i = 0; i < num && !err;) {
+	for (i = 0; i < num && !err; i = end) {
 		end = kprobe_chunk_end(i, num, KPROBE_PATCH_BATCH);
-		kprobe_plan_init(&plan);
-		guard(mutex)(&kprobe_mutex);
-		for (; i < end && !err; i++) {
-			*failed = &wanted[i];
-			err = enable_placed(&wanted[i], &plan);
-		}
-		err = kprobe_plan_apply(&plan) ?: err;
+		err = enable_chunk(wanted + i, end - i, failed);
 	}
 	return err;
 }

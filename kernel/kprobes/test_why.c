@@ -12,6 +12,10 @@
 #include <linux/string.h>
 
 #include "internal.h"
+#if defined(CONFIG_KPROBES_ON_FTRACE) && defined(CONFIG_FUNCTION_ERROR_INJECTION)
+#define CAN_FAIL_FTRACE
+#include "test_fail_ftrace.h"
+#endif
 
 /* --- functions to probe --- */
 
@@ -568,6 +572,23 @@ static void batch_is_refused_for_one_of_its_probes(struct kunit *test)
 	expect_refusal(test, -EINVAL, "-", "the number of probes is not positive");
 }
 
+#ifdef CAN_FAIL_FTRACE
+/* ftrace is told of the entry after all have been enabled, and this is not the last one. */
+static void failure_of_ftrace_is_told_of_the_entry(struct kunit *test)
+{
+	struct kprobe *probes[] = { new_probe(test, why_nop), new_probe(test, target) };
+	int err;
+
+	have_ftrace_fail(test);
+	ftrace_failures = 1;
+	err = register_kprobes(probes, ARRAY_SIZE(probes));
+	if (!err)
+		unregister_kprobes(probes, ARRAY_SIZE(probes));
+	KUNIT_ASSERT_EQ(test, -ENOMEM, err);
+	expect_refusal_at(test, -ENOMEM, target, "no memory");
+}
+#endif
+
 static void what_is_registered_leaves_no_line(struct kunit *test)
 {
 	struct seq_file before, after;
@@ -651,6 +672,9 @@ static struct kunit_case why_cases[] = {
 	KUNIT_CASE(instruction_that_is_refused_is_named),
 	KUNIT_CASE(struct_that_is_used_already_is_refused_as_that),
 	KUNIT_CASE(batch_is_refused_for_one_of_its_probes),
+#ifdef CAN_FAIL_FTRACE
+	KUNIT_CASE(failure_of_ftrace_is_told_of_the_entry),
+#endif
 	KUNIT_CASE(what_is_registered_leaves_no_line),
 	KUNIT_CASE(the_last_refusals_are_kept),
 	{}
