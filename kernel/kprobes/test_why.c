@@ -10,6 +10,7 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <trace/events/printk.h>
 
 #include "internal.h"
 #if defined(CONFIG_KPROBES_ON_FTRACE) && defined(CONFIG_FUNCTION_ERROR_INJECTION)
@@ -626,6 +627,58 @@ static void the_last_refusals_are_kept(struct kunit *test)
 	}
 }
 
+/* --- oopses --- */
+
+#ifdef CONFIG_TRACEPOINTS
+/* How often the kernel's log has said that a handler faulted. */
+static unsigned int blames;
+
+static void read_log(void *unused, const char *text, size_t length)
+{
+	if (strnstr(text, "a handler of the probe at", length))
+		blames++;
+}
+
+static void stop_reading(void *unused)
+{
+	unregister_trace_console(read_log, NULL);
+	tracepoint_synchronize_unregister();
+}
+
+/* As if there were an oops, in code that is not probed. */
+static void explain(void)
+{
+	struct pt_regs regs = {};
+
+	instruction_pointer_set(&regs, (unsigned long)read_log);
+	kprobe_explain_oops(&regs);
+}
+
+static int see_and_explain(struct kprobe *p, struct pt_regs *regs)
+{
+	explain();
+	return 0;
+}
+
+static void oops_is_blamed_on_handlers_only(struct kunit *test)
+{
+	struct kprobe *p = new_probe(test, why_nop);
+
+	p->pre_handler = see_and_explain;
+	plant(test, p);
+	KUNIT_ASSERT_EQ(test, 0, register_trace_console(read_log, NULL));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, stop_reading, NULL));
+	blames = 0;
+	explain();
+	kprobe_busy_begin();
+	explain();
+	kprobe_busy_end();
+	KUNIT_EXPECT_EQ(test, 0, blames);
+	call(target, 1);
+	KUNIT_EXPECT_EQ(test, 1, blames);
+}
+#endif
+
 static bool stats_were_on;
 
 static int remember_switch(struct kunit_suite *suite)
@@ -677,6 +730,9 @@ static struct kunit_case why_cases[] = {
 #endif
 	KUNIT_CASE(what_is_registered_leaves_no_line),
 	KUNIT_CASE(the_last_refusals_are_kept),
+#ifdef CONFIG_TRACEPOINTS
+	KUNIT_CASE(oops_is_blamed_on_handlers_only),
+#endif
 	{}
 };
 
