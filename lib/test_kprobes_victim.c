@@ -257,9 +257,18 @@ static noinline __noclone int __init kprobes_victim_starts(int x)
 	return x;
 }
 
+/* Only here to be listed until the module has started. */
+static noinline __noclone int __init kprobes_victim_starts_nokprobe(int x)
+{
+	asm volatile("" : "+r" (x) : : "memory");
+	return -x;
+}
+
+NOKPROBE_SYMBOL(kprobes_victim_starts_nokprobe);
+
 static int __init kprobes_victim_init(void)
 {
-	return kprobes_victim_starts(0);
+	return kprobes_victim_starts(0) + kprobes_victim_starts_nokprobe(0);
 }
 
 static void __exit kprobes_victim_exit(void)

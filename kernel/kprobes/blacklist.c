@@ -236,6 +236,15 @@ void kprobe_blacklist_add_module(struct module *mod)
 	add_area(mod->noinstr_text_start, mod->noinstr_text_size, mod);
 }
 
+static void forget_memory(const struct module_memory *memory)
+{
+	unsigned long base = (unsigned long)memory->base;
+
+	if (memory->size)
+		mtree_store_range(&blacklist, base, base + memory->size - 1, NULL,
+				  GFP_KERNEL | __GFP_NOFAIL);
+}
+
 /**
  * kprobe_blacklist_remove_module() - remove all ranges in a module's text
  * @mod: the module, which is going
@@ -244,13 +253,19 @@ void kprobe_blacklist_add_module(struct module *mod)
  */
 void kprobe_blacklist_remove_module(struct module *mod)
 {
-	for_each_mod_mem_type(type) {
-		unsigned long base = (unsigned long)mod->mem[type].base;
+	for_each_mod_mem_type(type)
+		forget_memory(&mod->mem[type]);
+}
 
-		if (mod->mem[type].size)
-			mtree_store_range(&blacklist, base,
-					  base + mod->mem[type].size - 1, NULL,
-					  GFP_KERNEL | __GFP_NOFAIL);
-	}
+/**
+ * kprobe_blacklist_remove_init() - remove all ranges in a module's init text
+ * @mod: the module, which is live; later it does not know where that text was
+ *
+ * Context: kprobe_mutex is held; may sleep.
+ */
+void kprobe_blacklist_remove_init(struct module *mod)
+{
+	for_class_mod_mem_type(type, init)
+		forget_memory(&mod->mem[type]);
 }
 #endif

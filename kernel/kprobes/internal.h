@@ -271,6 +271,7 @@ bool kprobe_parent_blacklisted(const char *name);
 int kprobe_blacklist_show(struct seq_file *m, bool show_addresses);
 void kprobe_blacklist_add_module(struct module *mod);
 void kprobe_blacklist_remove_module(struct module *mod);
+void kprobe_blacklist_remove_init(struct module *mod);
 
 /* module.c */
 #ifdef CONFIG_MODULES
