@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Text that must never be probed: what runs between a breakpoint and its
- * handlers, and what cannot take an exception where it runs.
+ * handlers, what cannot take an exception where it runs, and what runs where RCU does
+ * not watch.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -234,6 +235,7 @@ void kprobe_blacklist_add_module(struct module *mod)
 		pr_err("no memory for the blacklist of module %s\n", mod->name);
 	add_area(mod->kprobes_text_start, mod->kprobes_text_size, mod);
 	add_area(mod->noinstr_text_start, mod->noinstr_text_size, mod);
+	add_area(mod->cpuidle_text_start, mod->cpuidle_text_size, mod);
 }
 
 static void forget_memory(const struct module_memory *memory)

@@ -51,6 +51,8 @@ check "nothing was made of that" [ ! -d $tracefs/events/kp/no ]
 need_victim
 check "functions of a module are on it" on_blacklist kprobes_victim_nokprobe
 check "and refused" fails can_define "p:kp/no test_kprobes_victim:kprobes_victim_nokprobe"
+check "what the idle loop calls is on it" on_blacklist kprobes_victim_idle
+check "and refused" fails can_define "p:kp/no test_kprobes_victim:kprobes_victim_idle"
 check "others of the module are not" fails on_blacklist kprobes_victim
 check_is "those of its init text are not any more" "$(strays)" ""
 unload test_kprobes_victim
