@@ -202,11 +202,10 @@ static void restore_probe(struct wanted *w)
 	w->placed = false;
 }
 
-static int join_site(struct kprobe_site *site, struct wanted *w)
+static void join_site(struct kprobe_site *site, struct wanted *w)
 {
 	struct kprobe_plan plan;
 	struct kprobe *p = w->p;
-	int err;
 
 	kprobe_plan_init(&plan);
 	kprobe_save(&w->before, p);
@@ -214,12 +213,9 @@ static int join_site(struct kprobe_site *site, struct wanted *w)
 	p->nmissed = 0;
 	p->flags = KPROBE_FLAG_DISABLED;
 	p->flags |= site->kp.flags & (KPROBE_FLAG_FTRACE | KPROBE_FLAG_ON_FUNC_ENTRY);
-	err = kprobe_site_attach(site, p, &plan);
+	kprobe_site_attach(site, p, &plan);
 	kprobe_plan_apply(&plan);
-	w->placed = !err;
-	if (err)
-		restore_probe(w);
-	return err;
+	w->placed = true;
 }
 
 /* Puts a probe on its site. On failure the probe is as the caller passed it. */
@@ -227,16 +223,15 @@ static int place_probe(struct wanted *w)
 {
 	struct kprobe_site *site;
 	struct module *mod;
-	int err;
 
 	if (w->placed)
 		return 0;
 	site = find_place(w->p, &mod);
 	if (IS_ERR(site))
 		return PTR_ERR(site);
-	err = join_site(site, w);
+	join_site(site, w);
 	module_put(mod);
-	return err;
+	return 0;
 }
 
 /*
@@ -294,23 +289,47 @@ static int enable_placed(struct wanted *w, struct kprobe_plan *plan)
 }
 
 /*
- * Returns an error, with the probe that it is of in @failed. ftrace may report it only
- * when the plan is applied: then it is of some probe of that chunk.
+ * Of the probes that should be hit and are not, the first in the caller's order: ftrace
+ * may have failed only when it was told of many sites at once.
  */
-static int enable_all(struct wanted *wanted, int num, struct wanted **failed)
+static struct wanted *first_unarmed(struct wanted *wanted, int num)
+{
+	struct wanted *first = NULL, *w;
+	struct kprobe_site *site;
+
+	for (w = wanted; w < wanted + num; w++) {
+		site = kprobe_disabled(w->p) ? NULL : site_holding(w->p);
+		if (site && kprobe_site_unarmed(site) && (!first || w->index < first->index))
+			first = w;
+	}
+	return first;
+}
+
+/* Returns an error, with the probe that it is of in @failed. */
+static int enable_chunk(struct wanted *wanted, int num, struct wanted **failed)
 {
 	struct kprobe_plan plan;
+	int i, late, err = 0;
+
+	kprobe_plan_init(&plan);
+	guard(mutex)(&kprobe_mutex);
+	for (i = 0; i < num && !err; i++) {
+		*failed = &wanted[i];
+		err = enable_placed(&wanted[i], &plan);
+	}
+	late = kprobe_plan_apply(&plan);
+	if (late && !err)
+		*failed = first_unarmed(wanted, num) ?: *failed;
+	return err ?: late;
+}
+
+static int enable_all(struct wanted *wanted, int num, struct wanted **failed)
+{
 	int i, end, err = 0;
 
-	for (i = 0; i < num && !err;) {
+	for (i = 0; i < num && !err; i = end) {
 		end = kprobe_chunk_end(i, num, KPROBE_PATCH_BATCH);
-		kprobe_plan_init(&plan);
-		guard(mutex)(&kprobe_mutex);
-		for (; i < end && !err; i++) {
-			*failed = &wanted[i];
-			err = enable_placed(&wanted[i], &plan);
-		}
-		err = kprobe_plan_apply(&plan) ?: err;
+		err = enable_chunk(wanted + i, end - i, failed);
 	}
 	return err;
 }
@@ -603,6 +622,17 @@ int disable_kprobe(struct kprobe *kp)
 }
 EXPORT_SYMBOL_GPL(disable_kprobe);
 
+/* Whether ftrace hooks a site may not be known before it was told of all of them. */
+static void warn_of_unarmed(int err)
+{
+	struct kprobe_site *site;
+
+	list_for_each_entry(site, &kprobe_sites, all) {
+		if (kprobe_site_unarmed(site))
+			pr_warn("%pS could not be armed (%d)\n", site->kp.addr, err);
+	}
+}
+
 /**
  * kprobe_set_all_armed() - the global switch
  * @armed: on or off
@@ -617,21 +647,18 @@ int kprobe_set_all_armed(bool armed)
 {
 	struct kprobe_plan plan;
 	struct kprobe_site *site;
-	int err, ret = 0;
+	int ret = 0;
 
 	kprobe_plan_init(&plan);
 	guard(mutex)(&kprobe_mutex);
 	if (armed != kprobes_all_disarmed)
 		return 0;
 	WRITE_ONCE(kprobes_all_disarmed, !armed);
-	list_for_each_entry(site, &kprobe_sites, all) {
-		err = kprobe_site_refresh(site, &plan);
-		if (err) {
-			pr_warn("%pS could not be armed (%d)\n", site->kp.addr, err);
-			ret = err;
-		}
-	}
+	list_for_each_entry(site, &kprobe_sites, all)
+		ret = kprobe_site_refresh(site, &plan) ?: ret;
 	ret = kprobe_plan_apply(&plan) ?: ret;
+	if (ret)
+		warn_of_unarmed(ret);
 	pr_info("all probes are switched %s\n", armed ? "on" : "off");
 	return ret;
 }

@@ -44,6 +44,13 @@ static noinline __noclone u32 kprobes_victim_nokprobe(u32 x)
 
 NOKPROBE_SYMBOL(kprobes_victim_nokprobe);
 
+/* The same: the idle loop may call such where RCU does not watch. */
+static __noclone __cpuidle u32 kprobes_victim_idle(u32 x)
+{
+	asm volatile("" : "+r" (x) : : "memory");
+	return x + 3;
+}
+
 static unsigned int calls;
 
 static int call_victims(const char *value, const struct kernel_param *kp)
@@ -53,7 +60,7 @@ static int call_victims(const char *value, const struct kernel_param *kp)
 
 	for (i = 0; !ret && i < calls; i++) {
 		if (kprobes_victim(i) != i + 1 || kprobes_victim_untraced(i) != i + 2 ||
-		    kprobes_victim_nokprobe(i) != i + 1)
+		    kprobes_victim_nokprobe(i) != i + 1 || kprobes_victim_idle(i) != i + 3)
 			ret = -EIO;
 	}
 	return ret;
@@ -257,9 +264,18 @@ static noinline __noclone int __init kprobes_victim_starts(int x)
 	return x;
 }
 
+/* Only here to be listed until the module has started. */
+static noinline __noclone int __init kprobes_victim_starts_nokprobe(int x)
+{
+	asm volatile("" : "+r" (x) : : "memory");
+	return -x;
+}
+
+NOKPROBE_SYMBOL(kprobes_victim_starts_nokprobe);
+
 static int __init kprobes_victim_init(void)
 {
-	return kprobes_victim_starts(0);
+	return kprobes_victim_starts(0) + kprobes_victim_starts_nokprobe(0);
 }
 
 static void __exit kprobes_victim_exit(void)

@@ -319,6 +319,16 @@ enum kprobe_hit kprobe_hit_above_task(unsigned long level, struct kprobe *p,
 unsigned long kprobe_reschedule(unsigned long result);
 
 /*
+ * Here and in what hits call, flags and a site's post_handler are read plainly, although
+ * they are changed meanwhile, by WRITE_ONCE(). Each is a word, of which a hit tests a bit
+ * or whether it is 0. So it finds what was true just before the change or just after it,
+ * and both will do. With READ_ONCE() gcc does not let an instruction have the word as
+ * its operand: every hit on x86 would take one instruction more. What is called is read
+ * by READ_ONCE(), or is a user's, whose handlers do not change as long as a hit can find
+ * them.
+ */
+
+/*
  * The site's first is read inside of the mark, as its list would be. If it is @p, the
  * site's own kprobe, all probes on the list are asked. With ARCH_KPROBE_STATELESS that
  * is what the handlers of @p do. Otherwise these are kprobe_site_pre() and

@@ -146,7 +146,8 @@ void kprobe_disarm_entry(struct kprobe_site *site)
 	if (!site->ops)
 		return;
 	kprobe_ftrace_disarm(site);
-	kprobe_site_set_state(site, SITE_IDLE);
+	if (site->state != SITE_IDLE)
+		kprobe_site_set_state(site, SITE_IDLE);
 }
 
 /**

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Text that must never be probed: what runs between a breakpoint and its
- * handlers, and what cannot take an exception where it runs.
+ * handlers, what cannot take an exception where it runs, and what runs where RCU does
+ * not watch.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -234,6 +235,16 @@ void kprobe_blacklist_add_module(struct module *mod)
 		pr_err("no memory for the blacklist of module %s\n", mod->name);
 	add_area(mod->kprobes_text_start, mod->kprobes_text_size, mod);
 	add_area(mod->noinstr_text_start, mod->noinstr_text_size, mod);
+	add_area(mod->cpuidle_text_start, mod->cpuidle_text_size, mod);
+}
+
+static void forget_memory(const struct module_memory *memory)
+{
+	unsigned long base = (unsigned long)memory->base;
+
+	if (memory->size)
+		mtree_store_range(&blacklist, base, base + memory->size - 1, NULL,
+				  GFP_KERNEL | __GFP_NOFAIL);
 }
 
 /**
@@ -244,13 +255,19 @@ void kprobe_blacklist_add_module(struct module *mod)
  */
 void kprobe_blacklist_remove_module(struct module *mod)
 {
-	for_each_mod_mem_type(type) {
-		unsigned long base = (unsigned long)mod->mem[type].base;
+	for_each_mod_mem_type(type)
+		forget_memory(&mod->mem[type]);
+}
 
-		if (mod->mem[type].size)
-			mtree_store_range(&blacklist, base,
-					  base + mod->mem[type].size - 1, NULL,
-					  GFP_KERNEL | __GFP_NOFAIL);
-	}
+/**
+ * kprobe_blacklist_remove_init() - remove all ranges in a module's init text
+ * @mod: the module, which is live; later it does not know where that text was
+ *
+ * Context: kprobe_mutex is held; may sleep.
+ */
+void kprobe_blacklist_remove_init(struct module *mod)
+{
+	for_class_mod_mem_type(type, init)
+		forget_memory(&mod->mem[type]);
 }
 #endif

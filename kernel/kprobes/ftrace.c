@@ -106,11 +106,12 @@ static struct {
 	unsigned long		ips[MAX_PENDING];
 } pending;
 
-/* A site that was pending could not be added. */
+/* A site that was pending could not be added: it has been said to be enabled too early. */
 static void set_unhooked(struct kprobe_site *site)
 {
 	site->ops = NULL;
 	kprobe_site_set_state(site, SITE_IDLE);
+	WRITE_ONCE(site->kp.flags, site->kp.flags | KPROBE_FLAG_DISABLED);
 }
 
 /* Tells ftrace of all that is pending. */
@@ -168,6 +169,9 @@ static int claim(struct kprobe_site *site, bool exclusive)
 	int err;
 
 	settle_pending();
+	/* What was pending may have been this site, and have failed. */
+	if (!site->ops)
+		return pending.err;
 	if (exclusive) {
 		err = ops_add(&claim_ops, &site->ftrace_ip, 1);
 		if (err)
@@ -221,11 +225,18 @@ int kprobe_ftrace_arm(struct kprobe_site *site)
  * kprobe_ftrace_disarm() - take back what kprobe_ftrace_arm() did
  * @site: armed through ftrace
  *
+ * If ftrace was not told of the site yet, it is told now. When that fails nothing is left
+ * to be taken back, and the site is IDLE.
+ *
  * Context: kprobe_mutex is held, until kprobe_ftrace_settle().
  */
 void kprobe_ftrace_disarm(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
+	if (pending.add)
+		settle_pending();
+	if (!site->ops)
+		return;
 	postpone(site, false);
 	if (site->claimed)
 		claim(site, false);

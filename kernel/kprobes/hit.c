@@ -268,6 +268,14 @@ bool kprobe_fault(struct pt_regs *regs, unsigned int trap)
 
 NOKPROBE_SYMBOL(kprobe_fault);
 
+/*
+ * What kprobe_running() returns while nobody's handler runs, but hits are to be missed.
+ * The address is that of some text, for whoever prints it.
+ */
+static struct kprobe kprobe_busy = {
+	.addr = (kprobe_opcode_t *)get_kprobe,
+};
+
 /**
  * kprobe_explain_oops() - name the probe, if there is one, that an oops is of
  * @regs: registers at the fault
@@ -285,7 +293,8 @@ void kprobe_explain_oops(struct pt_regs *regs)
 	p = get_kprobe((void *)instruction_pointer(regs));
 	if (p && !kprobe_disabled(p))
 		pr_alert("the probed instruction at %pS faulted\n", p->addr);
-	else if (mark && !get_kernel_nofault(addr, &mark->running->addr))
+	else if (mark && mark->running != &kprobe_busy &&
+		 !get_kernel_nofault(addr, &mark->running->addr))
 		pr_alert("a handler of the probe at %pS faulted\n", addr);
 	preempt_enable_notrace();
 }
@@ -346,14 +355,6 @@ struct kprobe *kprobe_running(void)
 
 NOKPROBE_SYMBOL(kprobe_running);
 #endif
-
-/*
- * What kprobe_running() returns while nobody's handler runs, but hits are to be missed.
- * The address is that of some text, for whoever prints it.
- */
-static struct kprobe kprobe_busy = {
-	.addr = (kprobe_opcode_t *)get_kprobe,
-};
 
 /* What kprobe_busy_begin() hides at each level, and how deep it is nested. */
 struct kprobe_busy_state {

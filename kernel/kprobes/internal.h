@@ -146,11 +146,12 @@ void kretprobe_count_miss(struct kretprobe *rp, enum kprobe_miss cause);
 void kprobe_sites_init(void);
 struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry);
 void kprobe_site_destroy(struct kprobe_site *site);
-int kprobe_site_attach(struct kprobe_site *site, struct kprobe *p,
-		       struct kprobe_plan *plan);
+void kprobe_site_attach(struct kprobe_site *site, struct kprobe *p,
+			struct kprobe_plan *plan);
 void kprobe_site_detach(struct kprobe_site *site, struct kprobe *p,
 			struct kprobe_plan *plan);
 int kprobe_site_refresh(struct kprobe_site *site, struct kprobe_plan *plan);
+bool kprobe_site_unarmed(struct kprobe_site *site);
 void kprobe_site_kill(struct kprobe_site *site);
 void kprobe_site_set_state(struct kprobe_site *site, enum kprobe_site_state state);
 
@@ -271,6 +272,7 @@ bool kprobe_parent_blacklisted(const char *name);
 int kprobe_blacklist_show(struct seq_file *m, bool show_addresses);
 void kprobe_blacklist_add_module(struct module *mod);
 void kprobe_blacklist_remove_module(struct module *mod);
+void kprobe_blacklist_remove_init(struct module *mod);
 
 /* module.c */
 #ifdef CONFIG_MODULES

@@ -14,6 +14,7 @@
 #include <linux/panic.h>
 #include <linux/sched.h>
 #include <linux/sched/task_stack.h>
+#include <linux/uaccess.h>
 
 #include "internal.h"
 #include "kretprobe.h"
@@ -142,7 +143,10 @@ static struct kretprobe_instance *take_instance(struct kretprobe_holder *rph, st
 
 NOKPROBE_SYMBOL(take_instance);
 
-/* Adds a call to the list. The return is diverted last, when the list is complete. */
+/*
+ * Adds a call to the list. An NMI may unwind this task at any point: so the instance is
+ * complete before it is on the list, and the list is before the return is diverted.
+ */
 static __always_inline void follow_call(struct kretprobe_holder *rph,
 					struct kretprobe_instance *ri, struct pt_regs *regs)
 {
@@ -151,6 +155,7 @@ static __always_inline void follow_call(struct kretprobe_holder *rph,
 	raw_cpu_inc(*rph->inside);
 	arch_kretprobe_record(ri, regs, frame);
 	ri->llist.next = current->kretprobe_instances.first;
+	barrier();
 	current->kretprobe_instances.first = &ri->llist;
 	barrier();
 	arch_kretprobe_divert(regs, frame, (unsigned long)kretprobe_trampoline_addr());
@@ -253,9 +258,26 @@ static __always_inline struct llist_node *last_of_row(struct llist_node *node)
 
 /*
  * A task that is running changes its list while others walk it, which may lead them
- * anywhere among the instances, even in circles. So the walk ends after so many.
+ * anywhere, even in circles. So the walk ends after so many.
  */
 #define WALK_LIMIT	1024
+
+/*
+ * Copies an instance, without its data. Instances on a return stack have different sizes:
+ * where one had its link, another may have data a moment later, of whatever value. So
+ * those of other tasks are read in a way that survives any address.
+ */
+static bool read_instance(struct task_struct *tsk, struct llist_node *node,
+			  struct kretprobe_instance *ri)
+{
+	if (tsk == current) {
+		*ri = *instance_of(node);
+		return true;
+	}
+	return !copy_from_kernel_nofault(ri, instance_of(node), sizeof(*ri));
+}
+
+NOKPROBE_SYMBOL(read_instance);
 
 /**
  * kretprobe_find_ret_addr() - the address a diverted return goes to
@@ -273,23 +295,24 @@ unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
 				      struct llist_node **cur)
 {
 	struct llist_node *node, *passed = *cur;
+	struct kretprobe_instance ri;
 	unsigned long addr = 0;
 	unsigned int walked = 0;
 
 	/* An RCU section: instances are not freed before it ends. */
 	preempt_disable_notrace();
 	node = READ_ONCE(tsk->kretprobe_instances.first);
-	for (; node && walked < WALK_LIMIT; node = READ_ONCE(node->next), walked++) {
+	for (; node && walked < WALK_LIMIT && read_instance(tsk, node, &ri);
+	     node = ri.llist.next, walked++) {
 		/* @passed is only compared: its call may have returned. */
 		if (passed) {
 			if (node == passed)
 				passed = NULL;
 			continue;
 		}
-		if (instance_of(node)->ret_addr == kretprobe_trampoline_addr() ||
-		    instance_of(node)->fp != fp)
+		if (ri.ret_addr == kretprobe_trampoline_addr() || ri.fp != fp)
 			continue;
-		addr = (unsigned long)instance_of(node)->ret_addr;
+		addr = (unsigned long)ri.ret_addr;
 		*cur = node;
 		break;
 	}

@@ -66,6 +66,7 @@ static int module_event(struct notifier_block *nb, unsigned long event, void *da
 	case MODULE_STATE_LIVE:
 		xa_erase(&announced, (unsigned long)mod);
 		kill_sites(mod, event);
+		kprobe_blacklist_remove_init(mod);
 		break;
 	case MODULE_STATE_GOING:
 		xa_erase(&announced, (unsigned long)mod);

@@ -19,7 +19,7 @@
 
 #include "internal.h"
 
-/* debug.kprobes-optimization; changed under kprobe_mutex */
+/* debug.kprobes-optimization; changed under kprobe_mutex, and read without it to be shown */
 static unsigned int optimization_on = 1;
 
 /* OPTIMIZING sites, by op.list: those to be waited for next, and those waited for now. */
@@ -342,7 +342,7 @@ static void switch_optimization(unsigned int on)
 {
 	if (on == optimization_on)
 		return;
-	optimization_on = on;
+	WRITE_ONCE(optimization_on, on);
 	for_all_sites(on ? kprobe_optimize_sites : forbid);
 	pr_info("jump optimization is switched %s\n", on ? "on" : "off");
 }

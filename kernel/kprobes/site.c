@@ -142,6 +142,20 @@ static bool switched_off(struct kprobe_site *site)
 	return kprobes_all_disarmed && !arch_trampoline_kprobe(&site->kp);
 }
 
+/**
+ * kprobe_site_unarmed() - should hits of a site run handlers, and do not?
+ * @site: the site
+ *
+ * Context: kprobe_mutex is held, and nothing is planned.
+ * Return: true if the site could not be armed.
+ */
+bool kprobe_site_unarmed(struct kprobe_site *site)
+{
+	lockdep_assert_held(&kprobe_mutex);
+	return site->state != SITE_GONE && !kprobe_site_armed(site) &&
+	       any_enabled(site) && !switched_off(site);
+}
+
 /* Sets what hits look at instead of the list, in most cases. */
 static void set_handlers(struct kprobe_site *site)
 {
@@ -171,8 +185,8 @@ static void set_site_disabled(struct kprobe_site *site, bool disabled)
  * has to find all of them.
  *
  * Context: kprobe_mutex is held, until the plan is carried out.
- * Return: 0, or why the site could not be armed. Its text is unchanged then, and the
- * caller has to take the change of its probes back.
+ * Return: 0, or why the site could not be armed. Its text is unchanged then, and who has
+ * enabled a probe has to take that back.
  */
 int kprobe_site_refresh(struct kprobe_site *site, struct kprobe_plan *plan)
 {
@@ -199,14 +213,15 @@ int kprobe_site_refresh(struct kprobe_site *site, struct kprobe_plan *plan)
  * @p: not on any list
  * @plan: where changes of the text are collected
  *
+ * If the site's probes could not be armed before, for instance because livepatch has the
+ * function, that is tried once more. Should it fail, the site remains as it was: a probe
+ * that comes disabled asks for nothing new.
+ *
  * Context: kprobe_mutex is held, until the plan is carried out.
- * Return: 0, or the error of arming, with @p not added.
  */
-int kprobe_site_attach(struct kprobe_site *site, struct kprobe *p,
-		       struct kprobe_plan *plan)
+void kprobe_site_attach(struct kprobe_site *site, struct kprobe *p,
+			struct kprobe_plan *plan)
 {
-	int err;
-
 	if (site->state == SITE_DYING)
 		kprobe_unretire(site);
 	/* This very plan may have been about to retire it. */
@@ -214,10 +229,7 @@ int kprobe_site_attach(struct kprobe_site *site, struct kprobe *p,
 	if (list_empty(&site->probes))
 		kprobe_stats_reset(site);
 	list_add_rcu(&p->list, &site->probes);
-	err = kprobe_site_refresh(site, plan);
-	if (err)
-		kprobe_site_detach(site, p, plan);
-	return err;
+	kprobe_site_refresh(site, plan);
 }
 
 /**
@@ -235,8 +247,8 @@ void kprobe_site_detach(struct kprobe_site *site, struct kprobe *p,
 			struct kprobe_plan *plan)
 {
 	list_del_rcu(&p->list);
-	/* With one probe less there is nothing to be armed that could fail. */
-	WARN_ON_ONCE(kprobe_site_refresh(site, plan) && !list_empty(&site->probes));
+	/* This can only fail for probes that remain, and could not be armed before either. */
+	kprobe_site_refresh(site, plan);
 	if (!list_empty(&site->probes))
 		return;
 	if (site->state == SITE_GONE)

@@ -15,6 +15,10 @@
 #include <linux/slab.h>
 
 #include "../../lib/test_kprobes/caller.h"
+#include "internal.h"
+#ifdef CONFIG_FUNCTION_ERROR_INJECTION
+#include "test_fail_ftrace.h"
+#endif
 
 #define NR_TARGETS	64
 #define NR_STEPS	300
@@ -728,6 +732,177 @@ static void batch_may_want_it_both_ways(struct kunit *test)
 	expect_calls(test);
 }
 
+/* No probe is registered then. The first two are for one function, with pre handlers only. */
+static void two_probes(struct kunit *test, int target)
+{
+	int i;
+
+	new_probes(test);
+	unregister_kprobes(probes->list, NR_TARGETS);
+	for (i = 0; i < 2; i++) {
+		probes->kps[i].flags = 0;
+		probes->kps[i].addr = (kprobe_opcode_t *)targets[target];
+		probes->kps[i].post_handler = NULL;
+	}
+}
+
+static void expect_hits_of_both(struct kunit *test)
+{
+	memset(probes->hits, 0, sizeof(probes->hits));
+	expect_calls(test);
+	KUNIT_EXPECT_EQ(test, probes->hits[0], 1);
+	KUNIT_EXPECT_EQ(test, probes->hits[1], 1);
+}
+
+static void switch_on(void *unused)
+{
+	kprobe_set_all_armed(true);
+}
+
+/* While the switch is off, somebody else takes the function that two probes want. */
+static void lose_function(struct kunit *test, int target)
+{
+	two_probes(test, target);
+	probes->kps[0].post_handler = ignore_hit;
+	probes->kps[1].post_handler = ignore_hit;
+	KUNIT_ASSERT_EQ(test, 0, register_kprobes(probes->list, 2));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, switch_on, NULL));
+	KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(false));
+	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[MODIFIER], target));
+	KUNIT_EXPECT_EQ(test, -EBUSY, kprobe_set_all_armed(true));
+}
+
+/* Those that come are refused for what is there already, and nobody is when it leaves. */
+static void probes_come_and_go_where_none_could_be_armed(struct kunit *test)
+{
+	struct kprobe *asleep, *awake;
+
+	lose_function(test, 5);
+	asleep = &probes->kps[2];
+	awake = &probes->kps[3];
+	asleep->addr = probes->kps[0].addr;
+	asleep->flags = KPROBE_FLAG_DISABLED;
+	KUNIT_EXPECT_EQ(test, 0, register_kprobe(asleep));
+	KUNIT_EXPECT_EQ(test, -EBUSY, enable_kprobe(asleep));
+	KUNIT_EXPECT_TRUE(test, kprobe_disabled(asleep));
+	awake->addr = probes->kps[0].addr;
+	awake->flags = 0;
+	awake->post_handler = NULL;
+	KUNIT_EXPECT_EQ(test, -EBUSY, register_kprobe(awake));
+	KUNIT_EXPECT_TRUE(test, list_empty(&awake->list));
+
+	unregister_kprobes(probes->list, 3);
+	KUNIT_EXPECT_EQ(test, 0, leave_one(&parties[MODIFIER], 5));
+	probes->kps[0].flags = 0;
+	probes->kps[1].flags = 0;
+	KUNIT_ASSERT_EQ(test, 0, register_kprobes(probes->list, 2));
+	expect_hits_of_both(test);
+}
+
+/* The function is free again when another probe comes: then those that wait are hit. */
+static void site_is_armed_when_that_is_possible_again(struct kunit *test)
+{
+	struct kprobe *asleep;
+
+	lose_function(test, 5);
+	KUNIT_EXPECT_EQ(test, 0, leave_one(&parties[MODIFIER], 5));
+	asleep = &probes->kps[2];
+	asleep->addr = probes->kps[0].addr;
+	asleep->flags = KPROBE_FLAG_DISABLED;
+	KUNIT_EXPECT_EQ(test, 0, register_kprobe(asleep));
+	expect_hits_of_both(test);
+	KUNIT_EXPECT_EQ(test, probes->hits[2], 0);
+}
+
+#ifdef CONFIG_FUNCTION_ERROR_INJECTION
+/**
+ * struct failure - a pair of probes at one function that ftrace cannot hook
+ * @name: what it is about
+ * @post: the second wants the function for itself
+ * @times: how often ftrace fails
+ */
+static const struct failure {
+	const char	*name;
+	bool		post;
+	unsigned int	times;
+} failures[] = {
+	{ "alike, once", false, 1 },
+	{ "alike, always", false, UINT_MAX },
+	{ "one with a post handler, once", true, 1 },
+	{ "one with a post handler, always", true, UINT_MAX },
+};
+
+static void failure_desc(const struct failure *failure, char *desc)
+{
+	strscpy(desc, failure->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(failure, failures, failure_desc);
+
+/*
+ * What the first probe asked for is told to ftrace when the second asks for more, when
+ * both have, or when the first has left again.
+ */
+static void pair_that_is_not_hooked_leaves_nothing(struct kunit *test)
+{
+	const struct failure *failure = test->param_value;
+
+	two_probes(test, 5);
+	if (failure->post)
+		probes->kps[1].post_handler = ignore_hit;
+	have_ftrace_fail(test);
+	ftrace_failures = failure->times;
+	KUNIT_EXPECT_EQ(test, -ENOMEM, register_kprobes(probes->list, 2));
+	ftrace_failures = 0;
+
+	KUNIT_EXPECT_EQ(test, 0, join_one(&parties[MODIFIER], 5));
+	expect_calls(test);
+	KUNIT_EXPECT_EQ(test, 0, leave_one(&parties[MODIFIER], 5));
+	KUNIT_ASSERT_EQ(test, 0, register_kprobes(probes->list, 2));
+	expect_hits_of_both(test);
+	unregister_kprobes(probes->list, 2);
+	expect_text(test);
+}
+
+/*
+ * Arms a site through ftrace as the switch does, and has that told. The mutex is held
+ * meanwhile.
+ */
+static int arm_again(struct kprobe_site *site)
+{
+	struct kprobe_plan plan;
+
+	kprobe_plan_init(&plan);
+	return kprobe_site_refresh(site, &plan) ?: kprobe_plan_apply(&plan);
+}
+
+/* Whatever was said of it before ftrace was told. */
+static void site_that_is_not_hooked_is_known_to_be(struct kunit *test)
+{
+	struct kprobe_site *site;
+	struct kprobe_plan plan;
+
+	two_probes(test, 5);
+	KUNIT_ASSERT_EQ(test, 0, register_kprobes(probes->list, 2));
+	have_ftrace_fail(test);
+	kprobe_plan_init(&plan);
+	mutex_lock(&kprobe_mutex);
+	site = kprobe_find_site((unsigned long)probes->kps[0].addr);
+	KUNIT_EXPECT_FALSE(test, kprobe_site_unarmed(site));
+	KUNIT_EXPECT_EQ(test, 0, kprobe_plan_armed(site, false, &plan));
+	KUNIT_EXPECT_EQ(test, 0, kprobe_plan_apply(&plan));
+	ftrace_failures = 1;
+	KUNIT_EXPECT_EQ(test, -ENOMEM, arm_again(site));
+	KUNIT_EXPECT_TRUE(test, kprobe_disabled(&site->kp));
+	KUNIT_EXPECT_TRUE(test, kprobe_site_unarmed(site));
+	KUNIT_EXPECT_EQ(test, 0, arm_again(site));
+	KUNIT_EXPECT_FALSE(test, kprobe_disabled(&site->kp));
+	KUNIT_EXPECT_FALSE(test, kprobe_site_unarmed(site));
+	mutex_unlock(&kprobe_mutex);
+	expect_hits_of_both(test);
+}
+#endif
+
 static struct kunit_case ftrace_cases[] = {
 	KUNIT_CASE(functions_come_and_go_one_by_one),
 	KUNIT_CASE(functions_come_and_go_by_the_dozen),
@@ -743,6 +918,12 @@ static struct kunit_case ftrace_cases[] = {
 	KUNIT_CASE(probes_come_and_go_among_others),
 	KUNIT_CASE(batch_of_probes_is_told_at_once),
 	KUNIT_CASE(batch_may_want_it_both_ways),
+	KUNIT_CASE(probes_come_and_go_where_none_could_be_armed),
+	KUNIT_CASE(site_is_armed_when_that_is_possible_again),
+#ifdef CONFIG_FUNCTION_ERROR_INJECTION
+	KUNIT_CASE_PARAM(pair_that_is_not_hooked_leaves_nothing, failure_gen_params),
+	KUNIT_CASE(site_that_is_not_hooked_is_known_to_be),
+#endif
 	{}
 };
 

@@ -152,6 +152,34 @@ static void holder_goes_although_tasks_ended_inside(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 0);
 }
 
+/*
+ * A link may be anything when the task runs meanwhile: a user's address, or none at all.
+ * Here the task sleeps, and what it does not use now may be tampered with.
+ */
+static void unwinding_survives_links_to_nowhere(struct kunit *test)
+{
+	static const unsigned long nowhere[] = { 16, ULONG_MAX / 3 & -sizeof(long) };
+	struct kretprobe_instance *fake = kunit_kzalloc(test, sizeof(*fake), GFP_KERNEL);
+	struct llist_node *first, *cur = NULL;
+	struct task_struct *task;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, fake);
+	registered(test, waits, 0);
+	task = start_waiting(test);
+	first = task->kretprobe_instances.first;
+	task->kretprobe_instances.first = &fake->llist;
+	for (i = 0; i < ARRAY_SIZE(nowhere); i++) {
+		fake->llist.next = (struct llist_node *)nowhere[i];
+		KUNIT_EXPECT_EQ(test, 0, kretprobe_find_ret_addr(task, test, &cur));
+		KUNIT_EXPECT_NULL(test, cur);
+	}
+	task->kretprobe_instances.first = first;
+	complete(&go_on);
+	kthread_stop_put(task);
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 1);
+}
+
 static unsigned int tasks_with_stack(unsigned int *without)
 {
 	struct task_struct *process, *tsk;
@@ -290,6 +318,7 @@ static void failure_after_others_had_a_turn_changes_nothing(struct kunit *test)
 static struct kunit_case kretprobe_cases[] = {
 	KUNIT_CASE_PARAM(holder_stays_for_those_inside_and_then_goes, maxactive_gen_params),
 	KUNIT_CASE_PARAM(holder_goes_although_tasks_ended_inside, maxactive_gen_params),
+	KUNIT_CASE(unwinding_survives_links_to_nowhere),
 	KUNIT_CASE(every_task_has_a_stack_while_one_is_wanted),
 	KUNIT_CASE(stack_in_use_is_not_taken_away),
 	KUNIT_CASE(idle_task_of_an_offlined_cpu_starts_anew),

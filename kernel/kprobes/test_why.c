@@ -10,8 +10,13 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <trace/events/printk.h>
 
 #include "internal.h"
+#if defined(CONFIG_KPROBES_ON_FTRACE) && defined(CONFIG_FUNCTION_ERROR_INJECTION)
+#define CAN_FAIL_FTRACE
+#include "test_fail_ftrace.h"
+#endif
 
 /* --- functions to probe --- */
 
@@ -583,6 +588,23 @@ static void batch_is_refused_for_one_of_its_probes(struct kunit *test)
 	expect_refusal(test, -EINVAL, "-", "the number of probes is not positive");
 }
 
+#ifdef CAN_FAIL_FTRACE
+/* ftrace is told of the entry after all have been enabled, and this is not the last one. */
+static void failure_of_ftrace_is_told_of_the_entry(struct kunit *test)
+{
+	struct kprobe *probes[] = { new_probe(test, why_nop), new_probe(test, target) };
+	int err;
+
+	have_ftrace_fail(test);
+	ftrace_failures = 1;
+	err = register_kprobes(probes, ARRAY_SIZE(probes));
+	if (!err)
+		unregister_kprobes(probes, ARRAY_SIZE(probes));
+	KUNIT_ASSERT_EQ(test, -ENOMEM, err);
+	expect_refusal_at(test, -ENOMEM, target, "no memory");
+}
+#endif
+
 static void what_is_registered_leaves_no_line(struct kunit *test)
 {
 	struct seq_file before, after;
@@ -619,6 +641,58 @@ static void the_last_refusals_are_kept(struct kunit *test)
 		KUNIT_ASSERT_NOT_NULL_MSG(test, at, "%s is not there in its turn", name);
 	}
 }
+
+/* --- oopses --- */
+
+#ifdef CONFIG_TRACEPOINTS
+/* How often the kernel's log has said that a handler faulted. */
+static unsigned int blames;
+
+static void read_log(void *unused, const char *text, size_t length)
+{
+	if (strnstr(text, "a handler of the probe at", length))
+		blames++;
+}
+
+static void stop_reading(void *unused)
+{
+	unregister_trace_console(read_log, NULL);
+	tracepoint_synchronize_unregister();
+}
+
+/* As if there were an oops, in code that is not probed. */
+static void explain(void)
+{
+	struct pt_regs regs = {};
+
+	instruction_pointer_set(&regs, (unsigned long)read_log);
+	kprobe_explain_oops(&regs);
+}
+
+static int see_and_explain(struct kprobe *p, struct pt_regs *regs)
+{
+	explain();
+	return 0;
+}
+
+static void oops_is_blamed_on_handlers_only(struct kunit *test)
+{
+	struct kprobe *p = new_probe(test, why_nop);
+
+	p->pre_handler = see_and_explain;
+	plant(test, p);
+	KUNIT_ASSERT_EQ(test, 0, register_trace_console(read_log, NULL));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, stop_reading, NULL));
+	blames = 0;
+	explain();
+	kprobe_busy_begin();
+	explain();
+	kprobe_busy_end();
+	KUNIT_EXPECT_EQ(test, 0, blames);
+	call(target, 1);
+	KUNIT_EXPECT_EQ(test, 1, blames);
+}
+#endif
 
 static bool stats_were_on;
 
@@ -666,8 +740,14 @@ static struct kunit_case why_cases[] = {
 	KUNIT_CASE(instruction_that_is_refused_is_named),
 	KUNIT_CASE(struct_that_is_used_already_is_refused_as_that),
 	KUNIT_CASE(batch_is_refused_for_one_of_its_probes),
+#ifdef CAN_FAIL_FTRACE
+	KUNIT_CASE(failure_of_ftrace_is_told_of_the_entry),
+#endif
 	KUNIT_CASE(what_is_registered_leaves_no_line),
 	KUNIT_CASE(the_last_refusals_are_kept),
+#ifdef CONFIG_TRACEPOINTS
+	KUNIT_CASE(oops_is_blamed_on_handlers_only),
+#endif
 	{}
 };
 

@@ -89,8 +89,9 @@ void kprobe_wait_for_handlers(void)
  * A task may have been preempted in a slot, in a detour, or between the instructions
  * that a jump is going to cover, and remains there until it sleeps or is in user mode.
  * RCU-tasks waits for that. It does not watch the idle loop, nor interrupts on top of
- * that; but preemption is off there, so RCU waits for them. In kernels without RCU-tasks
- * no task can be preempted in such text.
+ * that; but preemption is off there, so RCU waits for them. Where neither watches, deep
+ * in the idle loop, all text is on the blacklist. In kernels without RCU-tasks no task
+ * can be preempted in such text.
  *
  * Context: may sleep, for long; no lock that others may want is held.
  */

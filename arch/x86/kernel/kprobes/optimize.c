@@ -171,14 +171,17 @@ static bool inside(const struct covered *c, enum kprobe_byte what)
 	return kprobe_byte_among(c->function, c->begin + 1, c->end, what);
 }
 
-/* Whether somebody else patches one of the covered bytes. */
+/*
+ * Whether somebody else patches one of the covered bytes. Two of those who are asked are
+ * told the last byte, and one the end.
+ */
 static bool others_need(const struct covered *c)
 {
-	void *begin = (void *)c->begin, *last = (void *)c->end - 1;
+	void *begin = (void *)c->begin, *end = (void *)c->end, *last = end - 1;
 
 	return kprobe_byte_among(c->function, c->begin, c->end, KPROBE_BYTE_LABEL) ||
 	       (c->function->static_calls && static_call_text_reserved(begin, last)) ||
-	       alternatives_text_reserved(begin, last) ||
+	       alternatives_text_reserved(begin, end) ||
 	       ftrace_text_reserved(begin, last);
 }
 

@@ -15,6 +15,15 @@ on_blacklist()
 	grep -q "	$1\( \|\$\)" $blacklist
 }
 
+# Ranges outside of the kernel itself that have no name: of modules that have gone
+strays()
+{
+	awk -v first="$(sed -n 's/ . _stext$//p' /proc/kallsyms)" \
+		-v last="$(sed -n 's/ . _einittext$//p' /proc/kallsyms)" '
+		{ at = substr($1, 3, length(first)) }
+		$2 ~ /^0x/ && (at < first "" || at > last "")' $blacklist
+}
+
 # What has no name is shown by its address.
 names()
 {
@@ -42,9 +51,13 @@ check "nothing was made of that" [ ! -d $tracefs/events/kp/no ]
 need_victim
 check "functions of a module are on it" on_blacklist kprobes_victim_nokprobe
 check "and refused" fails can_define "p:kp/no test_kprobes_victim:kprobes_victim_nokprobe"
+check "what the idle loop calls is on it" on_blacklist kprobes_victim_idle
+check "and refused" fails can_define "p:kp/no test_kprobes_victim:kprobes_victim_idle"
 check "others of the module are not" fails on_blacklist kprobes_victim
+check_is "those of its init text are not any more" "$(strays)" ""
 unload test_kprobes_victim
 check "they leave the list with the module" fails on_blacklist kprobes_victim_nokprobe
+check_is "and leave nothing" "$(strays)" ""
 load test_kprobes_victim
 check "and are on it when it is back" on_blacklist kprobes_victim_nokprobe
 finish

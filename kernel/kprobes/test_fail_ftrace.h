@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _KERNEL_KPROBES_TEST_FAIL_FTRACE_H
+#define _KERNEL_KPROBES_TEST_FAIL_FTRACE_H
+/*
+ * For tests of what is left when ftrace cannot hook functions, as without memory. To
+ * take its hooks off it has never failed.
+ */
+#include <kunit/test.h>
+#include <linux/error-injection.h>
+#include <linux/kprobes.h>
+
+/* How often ftrace still has to fail. */
+static unsigned int ftrace_failures;
+
+static inline int fail_to_hook(struct kprobe *p, struct pt_regs *regs)
+{
+	int remove = regs_get_kernel_argument(regs, 3);
+
+	if (remove || !ftrace_failures)
+		return 0;
+	ftrace_failures--;
+	regs_set_return_value(regs, -ENOMEM);
+	override_function_with_return(regs);
+	return 1;
+}
+
+static struct kprobe ftrace_failer;
+
+static inline void mend_ftrace(void *unused)
+{
+	ftrace_failures = 0;
+	unregister_kprobe(&ftrace_failer);
+}
+
+/* Until the test case ends; how often it then fails is for the case to set. */
+static inline void have_ftrace_fail(struct kunit *test)
+{
+	ftrace_failures = 0;
+	ftrace_failer = (struct kprobe) {
+		.symbol_name = "ftrace_set_filter_ips",
+		.pre_handler = fail_to_hook,
+	};
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&ftrace_failer));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, mend_ftrace, NULL));
+}
+
+#endif /* _KERNEL_KPROBES_TEST_FAIL_FTRACE_H */
