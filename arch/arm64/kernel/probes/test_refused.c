@@ -17,6 +17,13 @@ static const char * const names[] = {
 	/* Calls that ftrace patches, but in no table */
 	"ftrace_call",
 	"ftrace_graph_call",
+	/* On a CPU that comes up, or resumes, before it can take an exception */
+	"__secondary_switched",
+	"__secondary_too_slow",
+	"set_cpu_boot_mode_flag",
+	"finalise_el2",
+	"_cpu_resume",
+	"cpu_do_resume",
 };
 
 static void name_desc(const char * const *name, char *desc)
