@@ -15,11 +15,6 @@
 #include <linux/preempt.h>
 #include <asm/insn.h>
 
-#ifndef CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS
-/* ftrace patches the call at this label, which no table tells. */
-NOKPROBE_SYMBOL(ftrace_call);
-#endif
-
 /*
  * From ftrace's location to the function: there is a pointer to ftrace's ops in front of
  * functions, so they are aligned to 8, and the call is their second instruction or their

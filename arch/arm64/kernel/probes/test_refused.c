@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests: functions of the architecture's that cannot be probed where they run,
+ * or whose text others patch
+ */
+
+#include <kunit/test.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/string.h>
+#include <asm/insn.h>
+
+#include "../../../../lib/test_kprobes/text.h"
+
+/* Not every kernel has them all. */
+static const char * const names[] = {
+	/* Calls that ftrace patches, but in no table */
+	"ftrace_call",
+	"ftrace_graph_call",
+	/* On a CPU that comes up, or resumes, before it can take an exception */
+	"__secondary_switched",
+	"__secondary_too_slow",
+	"set_cpu_boot_mode_flag",
+	"finalise_el2",
+	"_cpu_resume",
+	"cpu_do_resume",
+};
+
+static void name_desc(const char * const *name, char *desc)
+{
+	strscpy(desc, *name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(name, names, name_desc);
+
+static void all_of_it_is_refused(struct kunit *test)
+{
+	const char *name = *(const char * const *)test->param_value;
+	unsigned long start = kallsyms_lookup_name(name), size, offset, addr;
+
+	if (!start)
+		kunit_skip(test, "there is none");
+	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(start, &size, &offset));
+	KUNIT_EXPECT_EQ(test, 0, offset);
+	for (addr = start; addr < start + size; addr += AARCH64_INSN_SIZE)
+		KUNIT_EXPECT_EQ_MSG(test, -EINVAL, kprobes_try(addr), "+%#lx", addr - start);
+}
+
+static struct kunit_case refused_cases[] = {
+	KUNIT_CASE_PARAM(all_of_it_is_refused, name_gen_params),
+	{ }
+};
+
+static struct kunit_suite refused_suite = {
+	.name		= "kprobes_arm64_refused",
+	.test_cases	= refused_cases,
+};
+
+kunit_test_suite(refused_suite);
