@@ -117,13 +117,13 @@ void jprobe_return(void)
 EXPORT_SYMBOL_GPL(jprobe_return);
 NOKPROBE_SYMBOL(jprobe_return);
 
-/* Checked before registration sets a handler, as @jp may be registered already. */
 /*
  * From the check of a jprobe to the end of its registration: another thread that
  * registers the same one would put back what it had before.
  */
 static DEFINE_MUTEX(jprobe_mutex);
 
+/* Checked before registration sets a handler, as @jp may be registered already. */
 static int check_jprobe(struct jprobe *jp)
 {
 	kprobe_opcode_t *addr;
