@@ -6,8 +6,11 @@
  * test knows how many hits to expect; "middle" tells where there is an
  * instruction in the middle of one; reading "way" goes one of two ways, and "ways"
  * tells where they are; "oops" has one fault, and "handler_oops" a handler. The
- * init function runs once.
+ * init function runs once, and goes on when the module is live already, which "late"
+ * tells; reading "leaving" goes on when the module is going.
  */
+#include <linux/async.h>
+#include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -15,6 +18,7 @@
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
+#include <linux/notifier.h>
 #include <linux/objtool.h>
 #include <linux/tracepoint-defs.h>
 
@@ -258,6 +262,73 @@ MODULE_PARM_DESC(handler_oops, "write to it to have a thread end in a fault of a
 #endif
 #endif
 
+/*
+ * Text that runs when the module has been said to be live, or to be going, to all others:
+ * this one is told last.
+ */
+static DECLARE_COMPLETION(said);
+
+static int note_event(struct notifier_block *nb, unsigned long event, void *module)
+{
+	if (module == THIS_MODULE)
+		complete(&said);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block event_nb = {
+	.notifier_call	= note_event,
+	.priority	= INT_MIN,
+};
+
+static bool wait_until_said(void)
+{
+	return wait_for_completion_timeout(&said, 60 * HZ);
+}
+
+/* The module's text is freed when nobody reads this any more. */
+static int show_leaving(char *buffer, const struct kernel_param *kp)
+{
+	int ret;
+
+	reinit_completion(&said);
+	ret = register_module_notifier(&event_nb);
+	if (ret)
+		return ret;
+	kprobes_victim_untraced(0);
+	if (!wait_until_said())
+		ret = -ETIMEDOUT;
+	else if (kprobes_victim_untraced(40) != 42)
+		ret = -EIO;
+	unregister_module_notifier(&event_nb);
+	return ret ?: sysfs_emit(buffer, "going\n");
+}
+
+static const struct kernel_param_ops leaving_ops = {
+	.get = show_leaving,
+};
+
+module_param_cb(leaving, &leaving_ops, NULL, 0400);
+MODULE_PARM_DESC(leaving, "read it to call a function twice: now, and when the module is going");
+
+static unsigned int late;
+
+module_param(late, uint, 0400);
+MODULE_PARM_DESC(late, "1 if the init text went on when the module was live");
+
+static notrace noinline __noclone unsigned int __init kprobes_victim_late(unsigned int x)
+{
+	asm volatile("" : "+r" (x) : : "memory");
+	return x + 1;
+}
+
+/* Init text is freed when this has ended. */
+static void __init go_on_late(void *unused, async_cookie_t cookie)
+{
+	if (wait_until_said())
+		late = kprobes_victim_late(0);
+	unregister_module_notifier(&event_nb);
+}
+
 static noinline __noclone int __init kprobes_victim_starts(int x)
 {
 	asm volatile("" : "+r" (x) : : "memory");
@@ -275,6 +346,11 @@ NOKPROBE_SYMBOL(kprobes_victim_starts_nokprobe);
 
 static int __init kprobes_victim_init(void)
 {
+	int ret = register_module_notifier(&event_nb);
+
+	if (ret)
+		return ret;
+	async_schedule(go_on_late, NULL);
 	return kprobes_victim_starts(0) + kprobes_victim_starts_nokprobe(0);
 }
 

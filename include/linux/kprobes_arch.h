@@ -263,8 +263,9 @@ static inline void arch_disarm_kprobes(struct list_head *sites)
  * void arch_remove_kprobe(struct kprobe *p);
  *
  * Gives back what arch_prepare_kprobe() took. Called once for every successful
- * prepare, with kprobe_mutex held and the text still mapped, when no CPU can be
- * in the slot any more; only a site whose text goes away gives no such promise.
+ * prepare, with kprobe_mutex held, when nobody can be in the slot any more; the text
+ * may have been freed by then. Without ARCH_KPROBE_STATELESS the text is still mapped,
+ * and when it is about to go, there is no such promise.
  */
 
 /**
@@ -494,8 +495,8 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
  * arch_remove_optimized_kprobe() - give a site's detour back
  * @op: the site; it has a detour
  *
- * Context: kprobe_mutex is held; no CPU can be in the detour any more, unless the
- * probed text is about to go.
+ * Context: kprobe_mutex is held; nobody can be in the detour any more. Without
+ * ARCH_KPROBE_STATELESS that is not promised when the probed text is about to go.
  */
 void arch_remove_optimized_kprobe(struct optimized_kprobe *op);
 

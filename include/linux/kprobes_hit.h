@@ -26,11 +26,12 @@
  *  DYING      | untouched  | joins: to IDLE | (has none)        | stays
  *  GONE       | freed      | (not found)    | freed             | stays
  *
- * When the text of a module or of the kernel's init is freed, its sites become GONE,
- * and those without probes are freed at once. A hit runs the handlers in ARMED,
- * OPTIMIZING and OPTIMIZED. In any other state it can only be a hit that was under
- * way when the state changed: then just the instruction is carried out. DYING ends
- * when no task can be in the slot or the detour any more.
+ * When the text of a module or of the kernel's init is about to be freed, its sites
+ * become GONE. They keep their slots until no task can be there any more, and those
+ * without probes are freed then. A hit runs the handlers in ARMED, OPTIMIZING and
+ * OPTIMIZED. In any other state it can only be a hit that was under way when the
+ * state changed: then just the instruction is carried out. DYING ends when no task
+ * can be in the slot or the detour any more.
  *
  * As soon as a site is OPTIMIZING, hits continue behind the bytes that the jump is
  * going to cover. OPTIMIZING ends when no task can be left among these bytes. If
@@ -62,7 +63,7 @@ struct ftrace_ops;
  *		the result of a lookup is the site's address
  * @op:		what arch code sees of a site that may be hit through a jump
  * @kp:		what arch code sees of any site. Its flags are those of the address,
- *		its list is for plans (struct kprobe_plan)
+ *		its list is for plans (struct kprobe_plan), and for retire.c in GONE
  * @first:	whose handlers a hit calls: those of the only probe here, if there is
  *		only one, it is enabled, and it has a pre handler; else those of @kp,
  *		which call the handlers of all probes

@@ -117,6 +117,12 @@ kprobe_opcode_t *kprobe_find_entry(struct kprobe *p);
 bool kprobe_remove(struct kprobe *p, struct kprobe_plan *plan);
 bool kprobe_cannot_wait(void);
 
+/* Whether a task may still be in the slot or the detour of a GONE site, by kp.list. */
+static inline bool kprobe_site_settling(const struct kprobe_site *site)
+{
+	return !list_empty(&site->kp.list);
+}
+
 /* Whether hits run handlers, be it by a breakpoint, by a jump or by ftrace. */
 static inline bool kprobe_site_armed(const struct kprobe_site *site)
 {
@@ -153,12 +159,14 @@ void kprobe_site_detach(struct kprobe_site *site, struct kprobe *p,
 int kprobe_site_refresh(struct kprobe_site *site, struct kprobe_plan *plan);
 bool kprobe_site_unarmed(struct kprobe_site *site);
 void kprobe_site_kill(struct kprobe_site *site);
+void kprobe_site_settle(struct kprobe_site *site);
 void kprobe_site_set_state(struct kprobe_site *site, enum kprobe_site_state state);
 
 /* retire.c */
 int kprobe_retire_reserve(void);
 void kprobe_retire(struct kprobe_site *site);
 void kprobe_unretire(struct kprobe_site *site);
+void kprobe_retire_gone(struct kprobe_site *site);
 
 /* arm.c */
 void kprobe_text_lock(void);
@@ -176,6 +184,7 @@ void kprobe_unoptimize_around(unsigned long addr);
 void kprobe_optimize_around(unsigned long addr);
 bool kprobe_jump_covers(unsigned long addr);
 void kprobe_optimize_refresh(struct kprobe_site *site);
+void kprobe_optimize_stop(struct kprobe_site *site);
 void kprobe_optimize_forget(struct kprobe_site *site);
 #else
 static inline void kprobe_optimize_sites(struct list_head *sites)
@@ -200,6 +209,10 @@ static inline bool kprobe_jump_covers(unsigned long addr)
 }
 
 static inline void kprobe_optimize_refresh(struct kprobe_site *site)
+{
+}
+
+static inline void kprobe_optimize_stop(struct kprobe_site *site)
 {
 }
 

@@ -16,13 +16,35 @@ static bool text_goes(struct module *mod, unsigned long addr, unsigned long even
 	return within_module_init(addr, mod);
 }
 
+static bool goes(struct kprobe_site *site, struct module *mod, unsigned long event)
+{
+	return site->state != SITE_GONE && text_goes(mod, (unsigned long)site->kp.addr, event);
+}
+
+/*
+ * Some of the text may run until it is freed: asynchronous functions that the init has
+ * started, functions of the module's parameters. So it is put back as it was compiled.
+ */
+static void disarm_sites(struct module *mod, unsigned long event)
+{
+	struct kprobe_site *site;
+	struct kprobe_plan plan;
+
+	kprobe_plan_init(&plan);
+	list_for_each_entry(site, &kprobe_sites, all) {
+		if (goes(site, mod, event))
+			kprobe_plan_armed(site, false, &plan);
+	}
+	kprobe_plan_apply(&plan);
+}
+
 static void kill_sites(struct module *mod, unsigned long event)
 {
 	struct kprobe_site *site, *next;
 
+	disarm_sites(mod, event);
 	list_for_each_entry_safe(site, next, &kprobe_sites, all) {
-		if (site->state != SITE_GONE &&
-		    text_goes(mod, (unsigned long)site->kp.addr, event))
+		if (goes(site, mod, event))
 			kprobe_site_kill(site);
 	}
 }

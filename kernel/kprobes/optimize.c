@@ -240,16 +240,26 @@ void kprobe_optimize_refresh(struct kprobe_site *site)
 }
 
 /**
+ * kprobe_optimize_stop() - have no jump come any more
+ * @site: its text is about to be freed; it keeps its detour
+ *
+ * Context: kprobe_mutex is held.
+ */
+void kprobe_optimize_stop(struct kprobe_site *site)
+{
+	if (site->state == SITE_OPTIMIZING)
+		list_del_init(&site->op.list);
+	WRITE_ONCE(site->kp.flags, site->kp.flags & ~KPROBE_FLAG_OPTIMIZED);
+}
+
+/**
  * kprobe_optimize_forget() - give a site's detour back
- * @site: it, or its text, is about to be freed
+ * @site: is about to be freed, or its text has been
  *
  * Context: kprobe_mutex is held.
  */
 void kprobe_optimize_forget(struct kprobe_site *site)
 {
-	if (site->state == SITE_OPTIMIZING)
-		list_del_init(&site->op.list);
-	WRITE_ONCE(site->kp.flags, site->kp.flags & ~KPROBE_FLAG_OPTIMIZED);
 	if (arch_prepared_optinsn(&site->op.optinsn))
 		arch_remove_optimized_kprobe(&site->op);
 }

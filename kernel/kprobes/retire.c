@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sites that lost their last probe.
+ * Sites that lost their last probe, or their text.
  *
- * Their text is as it was, but a task may have been preempted in their slot, and
- * stays there until it is scheduled again. So a site remains in the table until
+ * The text of the former is as it was, but a task may have been preempted in their slot,
+ * and stays there until it is scheduled again. So a site remains in the table until
  * kprobe_wait_for_tasks() has returned: it is found by the task that comes out of the
  * slot, and revived if somebody probes the address again.
+ *
+ * Those whose text is about to be freed are in the table no more, but a task may be in
+ * their slot all the same, and has to come out of it. They keep it as long.
  */
 #include <linux/kprobes.h>
 #include <linux/list.h>
@@ -23,6 +26,12 @@
 /* Sites for the next grace period, and those whose grace period is running. */
 static LIST_HEAD(retire_next);
 static LIST_HEAD(retire_now);
+
+/* The same for GONE sites, by kp.list: their probes may stay for long. */
+static LIST_HEAD(gone_next);
+static LIST_HEAD(gone_now);
+
+/* Sites on any of these lists */
 static unsigned int nr_retiring;
 
 static void retire_sites(struct work_struct *work);
@@ -69,6 +78,26 @@ void kprobe_unretire(struct kprobe_site *site)
 	kprobe_site_set_state(site, SITE_IDLE);
 }
 
+/**
+ * kprobe_retire_gone() - settle a site when nothing can be executing in it
+ * @site: GONE, not in the table any more; must not be used after this if it has no probes
+ *
+ * An architecture that keeps state between exceptions may write to the text when it gives
+ * a slot back. There the site is settled while the text is still mapped.
+ *
+ * Context: kprobe_mutex is held.
+ */
+void kprobe_retire_gone(struct kprobe_site *site)
+{
+	if (!ARCH_KPROBE_STATELESS) {
+		kprobe_site_settle(site);
+		return;
+	}
+	list_add_tail(&site->kp.list, &gone_next);
+	nr_retiring++;
+	queue_work(system_unbound_wq, &retire_work);
+}
+
 /* Returns whether there are more. */
 static bool free_some_retired(void)
 {
@@ -86,6 +115,23 @@ static bool free_some_retired(void)
 	return false;
 }
 
+/* Returns whether there are more. */
+static bool settle_some_gone(void)
+{
+	struct kprobe *p, *next;
+	int left = KPROBE_BATCH;
+
+	guard(mutex)(&kprobe_mutex);
+	list_for_each_entry_safe(p, next, &gone_now, list) {
+		if (!left--)
+			return true;
+		list_del_init(&p->list);
+		nr_retiring--;
+		kprobe_site_settle(site_of(p));
+	}
+	return false;
+}
+
 /*
  * The worker. A site that is revived while this waits, and loses its last probe again,
  * is put on retire_next, for another wait.
@@ -94,10 +140,13 @@ static void retire_sites(struct work_struct *work)
 {
 	mutex_lock(&kprobe_mutex);
 	list_splice_init(&retire_next, &retire_now);
+	list_splice_init(&gone_next, &gone_now);
 	mutex_unlock(&kprobe_mutex);
 
 	kprobe_wait_for_tasks();
 
 	while (free_some_retired())
+		cond_resched();
+	while (settle_some_gone())
 		cond_resched();
 }

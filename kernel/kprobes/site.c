@@ -93,6 +93,13 @@ struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry)
 	return site;
 }
 
+/* Gives back what the architecture has for a site. Nobody can be executing there. */
+static void release_copies(struct kprobe_site *site)
+{
+	kprobe_optimize_forget(site);
+	arch_remove_kprobe(&site->kp);
+}
+
 /**
  * kprobe_site_destroy() - free a site, with its slot and detour
  * @site: has no probes, and nobody can be executing in its slot or detour. It is
@@ -106,8 +113,7 @@ void kprobe_site_destroy(struct kprobe_site *site)
 		list_del(&site->leaving);
 	} else {
 		addr_table_remove(&kprobe_table, &site->by_addr);
-		kprobe_optimize_forget(site);
-		arch_remove_kprobe(&site->kp);
+		release_copies(site);
 		kprobe_optimize_around((unsigned long)site->kp.addr);
 	}
 	list_del(&site->all);
@@ -194,11 +200,12 @@ int kprobe_site_refresh(struct kprobe_site *site, struct kprobe_plan *plan)
 	int err;
 
 	lockdep_assert_held(&kprobe_mutex);
+	/* Those of GONE sites, too: a hit may be on its way to them. */
+	set_handlers(site);
 	if (site->state == SITE_GONE)
 		return 0;
 
 	enabled = any_enabled(site);
-	set_handlers(site);
 	kprobe_optimize_refresh(site);
 	if (enabled)
 		set_site_disabled(site, false);
@@ -251,19 +258,19 @@ void kprobe_site_detach(struct kprobe_site *site, struct kprobe *p,
 	kprobe_site_refresh(site, plan);
 	if (!list_empty(&site->probes))
 		return;
-	if (site->state == SITE_GONE)
-		kprobe_site_destroy(site);
-	else
+	if (site->state != SITE_GONE)
 		list_add_tail(&site->leaving, &plan->left);
+	else if (!kprobe_site_settling(site))
+		kprobe_site_destroy(site);
 }
 
 /**
  * kprobe_site_kill() - the probed text is about to be freed
- * @site: the site; must not be used after this if it has no probes
+ * @site: the site. If it is armed nobody executes the text any more
  *
- * A breakpoint is not taken out, as it goes with the text. ftrace still has a record
- * for an entry, which is unhooked. Nobody executes the text or the slot any more, so
- * the site leaves the table at once, before its address can belong to somebody else.
+ * A breakpoint is not taken out here, as it goes with the text. ftrace still has a record
+ * for an entry, which is unhooked. The site leaves the table at once, before its address
+ * can belong to somebody else.
  *
  * Context: kprobe_mutex is held, the text is still mapped.
  */
@@ -277,13 +284,24 @@ void kprobe_site_kill(struct kprobe_site *site)
 		kprobe_unretire(site);
 
 	addr_table_remove(&kprobe_table, &site->by_addr);
-	kprobe_optimize_forget(site);
-	arch_remove_kprobe(&site->kp);
+	kprobe_optimize_stop(site);
 	kprobe_site_set_state(site, SITE_GONE);
 	list_add_tail(&site->leaving, &kprobe_gone_sites);
 	WRITE_ONCE(site->kp.flags, site->kp.flags | KPROBE_FLAG_GONE);
 	list_for_each_entry(p, &site->probes, list)
 		WRITE_ONCE(p->flags, p->flags | KPROBE_FLAG_GONE);
+	kprobe_retire_gone(site);
+}
+
+/**
+ * kprobe_site_settle() - nobody can be in the slot or the detour of a GONE site any more
+ * @site: the site; must not be used after this if it has no probes
+ *
+ * Context: kprobe_mutex is held.
+ */
+void kprobe_site_settle(struct kprobe_site *site)
+{
+	release_copies(site);
 	if (list_empty(&site->probes))
 		kprobe_site_destroy(site);
 }

@@ -11,6 +11,7 @@
 
 #include "internal.h"
 #include "slots.h"
+#include "test_sites.h"
 
 /* --- the table --- */
 
@@ -256,16 +257,21 @@ static void unregister_quietly(void *p)
 	unregister_kprobe(p);
 }
 
-static struct kprobe *plant(struct kunit *test)
+static struct kprobe *plant_at(struct kunit *test, void *addr)
 {
 	struct kprobe *p = kunit_kzalloc(test, sizeof(*p), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, p);
-	p->addr = (kprobe_opcode_t *)site_target;
+	p->addr = addr;
 	p->pre_handler = count_hit;
 	KUNIT_ASSERT_EQ(test, 0, register_kprobe(p));
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, unregister_quietly, p));
 	return p;
+}
+
+static struct kprobe *plant(struct kunit *test)
+{
+	return plant_at(test, site_target);
 }
 
 static struct kprobe_site *planted_site(struct kprobe *p)
@@ -386,6 +392,48 @@ static void site_of_gone_text_keeps_its_probes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, hits_of_a_call());
 }
 
+#if defined(__ARCH_WANT_KPROBES_INSN_SLOT) && ARCH_KPROBE_STATELESS
+/* Not traced, so it is no entry of ftrace's, for which there is no slot. */
+static noinline notrace unsigned int slot_target(unsigned int n)
+{
+	barrier_data(&n);
+	return n * 5 + 2;
+}
+
+static struct kprobe *owner_of(unsigned long slot)
+{
+	guard(preempt)();
+	return kprobe_slot_owner(slot);
+}
+
+/* A task may have been preempted there, in text that runs until it is freed. */
+static void slot_stays_with_gone_text_for_a_while(struct kunit *test)
+{
+	struct kprobe *p = plant_at(test, slot_target);
+	struct kprobe_site *site = planted_site(p);
+	struct kprobe_plan plan;
+	unsigned int tries = 0;
+	unsigned long slot;
+
+	KUNIT_ASSERT_NOT_NULL(test, site);
+	slot = (unsigned long)site->kp.ainsn.insn;
+	KUNIT_ASSERT_NE(test, slot, 0);
+	kprobe_plan_init(&plan);
+	mutex_lock(&kprobe_mutex);
+	kprobe_plan_armed(site, false, &plan);
+	kprobe_plan_apply(&plan);
+	kprobe_site_kill(site);
+	/* Nor does the site go with its last probe, which a hit must not find there. */
+	KUNIT_EXPECT_TRUE(test, kprobe_remove(p, &plan));
+	KUNIT_EXPECT_PTR_EQ(test, &site->kp, site->first);
+	KUNIT_EXPECT_PTR_EQ(test, &site->kp, owner_of(slot));
+	mutex_unlock(&kprobe_mutex);
+	while (owner_of(slot) && ++tries < DYING_SITES_TRIES)
+		msleep(50);
+	KUNIT_EXPECT_NULL(test, owner_of(slot));
+}
+#endif
+
 static void representative_stands_for_all_probes(struct kunit *test)
 {
 	struct kprobe p = {
@@ -418,6 +466,9 @@ static struct kunit_case core_cases[] = {
 	KUNIT_CASE(site_follows_the_global_switch),
 	KUNIT_CASE(dying_site_is_revived),
 	KUNIT_CASE(site_of_gone_text_keeps_its_probes),
+#if defined(__ARCH_WANT_KPROBES_INSN_SLOT) && ARCH_KPROBE_STATELESS
+	KUNIT_CASE(slot_stays_with_gone_text_for_a_while),
+#endif
 	KUNIT_CASE(representative_stands_for_all_probes),
 	{}
 };

@@ -11,6 +11,13 @@
 
 #include "internal.h"
 
+/* Those whose slots wait for tasks to leave them. */
+static inline bool is_dying(struct kprobe_site *site)
+{
+	return site->state == SITE_DYING ||
+	       (site->state == SITE_GONE && kprobe_site_settling(site));
+}
+
 static inline unsigned int count_dying_sites(void)
 {
 	struct kprobe_site *site;
@@ -18,7 +25,7 @@ static inline unsigned int count_dying_sites(void)
 
 	guard(mutex)(&kprobe_mutex);
 	list_for_each_entry(site, &kprobe_sites, all)
-		nr += site->state == SITE_DYING;
+		nr += is_dying(site);
 	return nr;
 }
 

@@ -233,7 +233,7 @@ int arch_prepare_kprobe(struct kprobe *p)
 	return prepare_slot(p);
 }
 
-/* The slot is given back as dirty, as somebody may be in it if the text is about to go. */
+/* Nobody is in the slot. As dirty, it is released together with those of other sites. */
 void arch_remove_kprobe(struct kprobe *p)
 {
 	if (p->ainsn.insn)

@@ -76,6 +76,33 @@ check_is "its probe is gone when that text is" $(($(gone) - gone_before)) 1
 check "it can leave then" no_events
 check_is "and has left" "$(gone)" "$gone_before"
 
+# Such text that runs on until it is freed
+unload test_kprobes_victim
+add_event "p:kp/late test_kprobes_victim:kprobes_victim_late"
+enable_event late 1
+load test_kprobes_victim
+check_is "init text runs on when the module is live" "$(cat $victim/late)" 1
+check_is "and is not probed then" "$(profile late)" "0 0"
+no_events
+
+# And text of a module that is going, of which somebody reads a parameter
+add_event "p:kp/going test_kprobes_victim:kprobes_victim_untraced"
+enable_event going 1
+work=$(mktemp -d)
+cat $victim/leaving >"$work/said" &
+tries=600
+while [ "$(hits going)" = 0 ] && [ $tries -gt 0 ]; do
+	sleep 0.1
+	tries=$((tries - 1))
+done
+check "it goes under a reader" unload test_kprobes_victim
+wait
+check_is "who can read on" "$(cat "$work/said")" going
+check_is "its text is not probed then" "$(profile going)" "1 0"
+rm -r "$work"
+no_events
+load test_kprobes_victim
+
 # way_is WORDS on|off: which way the victim goes, which is hits of some probes
 went_on=0 went_off=0
 way_is()
