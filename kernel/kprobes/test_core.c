@@ -221,7 +221,7 @@ static void rest_of_a_page_has_no_owner(struct kunit *test)
 	kprobe_opcode_t *slot;
 	unsigned long start;
 
-	if (!(PAGE_SIZE % (ARCH_KPROBE_SLOT_SIZE * sizeof(*slot))))
+	if (!(PAGE_SIZE % (kprobe_insn_slots.slot_size * sizeof(*slot))))
 		kunit_skip(test, "slots fill a page");
 	slot = get_insn_slot();
 	KUNIT_ASSERT_NOT_NULL(test, slot);
