@@ -151,7 +151,7 @@ static __always_inline struct kprobe *kprobe_of(struct kprobe_site *site)
  *		it, and whatever interrupts an increment has made it even again
  *		before it returns
  * @faulting:	a fault handler is running
- * @running:	the user's probe whose handler was called last, or NULL
+ * @running:	the user's probe whose handler was called last in this hit, or NULL
  *
  * A nested hit looks at @seq. A hit at the level of a running handler comes from
  * that handler, and is a miss; a hit at a higher level comes from an interrupt or

@@ -87,6 +87,8 @@ int kprobe_run_many(struct kprobe *p, struct pt_regs *regs)
 	union kprobe_own_mark mark = kprobe_own_mark(arch_kprobe_level());
 	struct kprobe *kp;
 
+	/* If nobody's handler runs, what faults next is not that of an earlier hit's probe. */
+	kprobe_runs(mark, NULL);
 	list_for_each_entry_lockless(kp, &site_of(p)->probes, list) {
 		if (!kp->pre_handler || kprobe_disabled(kp))
 			continue;

@@ -434,6 +434,36 @@ static void slot_stays_with_gone_text_for_a_while(struct kunit *test)
 }
 #endif
 
+static void after_hit(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+/* As when the instruction has still to be carried out before the first handler runs. */
+static void no_probe_of_an_earlier_hit_is_blamed(struct kunit *test)
+{
+	struct kprobe p = {
+		.addr = (kprobe_opcode_t *)site_target,
+		.post_handler = after_hit,
+	}, earlier = {};
+	struct kprobe_frame frame = {};
+	struct kprobe *running = &earlier;
+	struct kprobe_site *site;
+	struct pt_regs regs = {};
+
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&p));
+	site = planted_site(&p);
+	preempt_disable_notrace();
+	if (kprobe_enter(&frame, &site->kp)) {
+		kprobe_runs(frame.mark, &earlier);
+		kprobe_run_many(&site->kp, &regs);
+		running = kprobe_mark_at(frame.mark)->running;
+		kprobe_leave(&frame);
+	}
+	preempt_enable_notrace();
+	unregister_kprobe(&p);
+	KUNIT_EXPECT_NULL(test, running);
+}
+
 static void representative_stands_for_all_probes(struct kunit *test)
 {
 	struct kprobe p = {
@@ -469,6 +499,7 @@ static struct kunit_case core_cases[] = {
 #if defined(__ARCH_WANT_KPROBES_INSN_SLOT) && ARCH_KPROBE_STATELESS
 	KUNIT_CASE(slot_stays_with_gone_text_for_a_while),
 #endif
+	KUNIT_CASE(no_probe_of_an_earlier_hit_is_blamed),
 	KUNIT_CASE(representative_stands_for_all_probes),
 	{}
 };
