@@ -9,6 +9,7 @@
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
+#include <linux/bitmap.h>
 #include <linux/err.h>
 #include <linux/export.h>
 #include <linux/kprobes.h>
@@ -242,7 +243,8 @@ void unregister_kretprobe(struct kretprobe *rp)
 }
 EXPORT_SYMBOL_GPL(unregister_kretprobe);
 
-static void remove_chunk(struct kretprobe **rps, int num)
+/* Which ones were registered is noted, as one may be in the array twice. */
+static void remove_chunk(struct kretprobe **rps, int num, unsigned long *removed)
 {
 	struct kprobe_plan plan;
 	int i;
@@ -250,12 +252,29 @@ static void remove_chunk(struct kretprobe **rps, int num)
 	kprobe_plan_init(&plan);
 	guard(mutex)(&kprobe_mutex);
 	for (i = 0; i < num; i++) {
-		if (kprobe_remove(&rps[i]->kp, &plan))
+		if (kprobe_remove(&rps[i]->kp, &plan)) {
 			kretprobe_pool_stop(rps[i]);
-		else
+			__set_bit(i, removed);
+		} else {
 			rps[i]->kp.addr = NULL;
+		}
 	}
 	kprobe_plan_apply(&plan);
+}
+
+static void unregister_chunk(struct kretprobe **rps, int num)
+{
+	DECLARE_BITMAP(removed, KPROBE_PATCH_BATCH) = {};
+	int i;
+
+	remove_chunk(rps, num, removed);
+	kprobe_wait_for_handlers();
+	guard(mutex)(&kretprobe_mutex);
+	for (i = 0; i < num; i++) {
+		if (test_bit(i, removed))
+			kretprobe_pool_release(rps[i]);
+		INIT_LIST_HEAD(&rps[i]->kp.list);
+	}
 }
 
 /**
@@ -276,15 +295,7 @@ void unregister_kretprobes(struct kretprobe **rps, int num)
 		return;
 	for (i = 0; i < num; i = end) {
 		end = kprobe_chunk_end(i, num, KPROBE_PATCH_BATCH);
-		remove_chunk(rps + i, end - i);
-	}
-
-	kprobe_wait_for_handlers();
-	guard(mutex)(&kretprobe_mutex);
-	for (i = 0; i < num; i++) {
-		if (rps[i]->kp.addr)
-			kretprobe_pool_release(rps[i]);
-		INIT_LIST_HEAD(&rps[i]->kp.list);
+		unregister_chunk(rps + i, end - i);
 	}
 }
 EXPORT_SYMBOL_GPL(unregister_kretprobes);

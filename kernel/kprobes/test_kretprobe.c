@@ -259,6 +259,21 @@ static void stack_in_use_is_not_taken_away(struct kunit *test)
 	kthread_stop_put(task);
 }
 
+static void return_probe_that_is_unregistered_twice_leaves_nothing(struct kunit *test)
+{
+	struct kretprobe *rp = registered(test, returns, 0), *twice[] = { rp, rp };
+	unsigned int without;
+
+	kunit_remove_action(test, drop, rp);
+	unregister_kretprobes(twice, ARRAY_SIZE(twice));
+	KUNIT_EXPECT_NULL(test, rp->rph);
+	KUNIT_EXPECT_TRUE(test, comes_true(no_holder_left));
+	kretprobe_stacks_trim();
+	KUNIT_EXPECT_EQ(test, 0, tasks_with_stack(&without));
+	KUNIT_EXPECT_EQ(test, 2, returns(1));
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 0);
+}
+
 /* The idle task of a CPU that goes offline never returns from that. */
 static void idle_task_of_an_offlined_cpu_starts_anew(struct kunit *test)
 {
@@ -321,6 +336,7 @@ static struct kunit_case kretprobe_cases[] = {
 	KUNIT_CASE(unwinding_survives_links_to_nowhere),
 	KUNIT_CASE(every_task_has_a_stack_while_one_is_wanted),
 	KUNIT_CASE(stack_in_use_is_not_taken_away),
+	KUNIT_CASE(return_probe_that_is_unregistered_twice_leaves_nothing),
 	KUNIT_CASE(idle_task_of_an_offlined_cpu_starts_anew),
 	KUNIT_CASE(failure_after_others_had_a_turn_changes_nothing),
 	{}
