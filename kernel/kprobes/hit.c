@@ -416,7 +416,8 @@ NOKPROBE_SYMBOL(kprobe_busy_end);
  * kprobe_task_dies() - the current task does not return to where it was
  *
  * If an oops kills it in a handler, the mark that was entered for the handler is left
- * here; else hits at this level would be missed for ever.
+ * here; else hits at this level would be missed for ever. The handler can be a jprobe's
+ * function, which nobody is to return from any more.
  *
  * Context: the task's own; if it was in a handler, preemption is still off.
  */
@@ -428,6 +429,7 @@ void kprobe_task_dies(void)
 	mark = kprobe_own_mark(0);
 	if (kprobe_mark_entered(mark)) {
 		kprobe_mark_at(mark)->faulting = false;
+		jprobe_forget();
 		kprobe_set_running(NULL);
 		kprobe_mark_end(mark);
 	}

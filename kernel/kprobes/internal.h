@@ -332,12 +332,17 @@ static inline bool kprobe_is_kretprobe(struct kprobe *p)
 /* jprobe.c */
 #ifdef CONFIG_JPROBES
 int jprobe_entry(struct kprobe *p, struct pt_regs *regs);
+void jprobe_forget(void);
 
 static inline bool kprobe_is_jprobe(struct kprobe *p)
 {
 	return p->pre_handler == jprobe_entry;
 }
 #else
+static inline void jprobe_forget(void)
+{
+}
+
 static inline bool kprobe_is_jprobe(struct kprobe *p)
 {
 	return false;

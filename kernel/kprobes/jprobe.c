@@ -97,6 +97,18 @@ int jprobe_entry(struct kprobe *p, struct pt_regs *regs)
 NOKPROBE_SYMBOL(jprobe_entry);
 
 /**
+ * jprobe_forget() - the function of a jprobe that may be running does not end
+ *
+ * Context: the task that runs it dies, preemption off.
+ */
+void jprobe_forget(void)
+{
+	raw_cpu_write(jprobe_frames[0], 0);
+}
+
+NOKPROBE_SYMBOL(jprobe_forget);
+
+/**
  * jprobe_return() - end a jprobe's function
  *
  * Does not return, except, after a warning, where no jprobe's function is

@@ -365,13 +365,19 @@ static struct kprobe nobody;
 
 static void mark_of_a_task_that_dies_is_ended(struct kunit *test)
 {
+	bool inside, entered, faulting;
 	struct kprobe_frame frame, another;
 	struct kprobe *running;
-	bool inside, entered;
+	struct kprobe_mark *mark;
 
 	preempt_disable();
 	inside = kprobe_enter(&frame, &nobody);
+	mark = raw_cpu_ptr(kprobe_marks) + arch_kprobe_level();
+	/* As in a fault handler: the next one is to be asked again. */
+	mark->faulting = true;
 	kprobe_task_dies();
+	faulting = mark->faulting;
+	mark->faulting = false;
 	running = kprobe_running();
 	entered = kprobe_enter(&another, &nobody);
 	if (entered)
@@ -379,9 +385,39 @@ static void mark_of_a_task_that_dies_is_ended(struct kunit *test)
 	preempt_enable();
 	KUNIT_EXPECT_TRUE(test, inside);
 	KUNIT_EXPECT_NULL(test, running);
+	KUNIT_EXPECT_FALSE(test, faulting);
 	KUNIT_EXPECT_TRUE(test, entered);
 	kprobe_wait_for_handlers();
 }
+
+#ifdef CONFIG_JPROBES
+static bool went_on;
+
+/* It does go on after that, so the mark is entered again for what follows. */
+static u32 dying_jprobe(u32 x)
+{
+	struct kprobe_frame frame;
+
+	kprobe_task_dies();
+	kprobe_enter(&frame, &nobody);
+	jprobe_return();
+	went_on = true;
+	return x;
+}
+
+static void nothing_returns_to_a_task_that_died_in_a_jprobe(struct kunit *test)
+{
+	struct jprobe jp = { .kp.addr = (void *)kprobes_traced, .entry = dying_jprobe };
+
+	went_on = false;
+	KUNIT_ASSERT_EQ(test, 0, register_jprobe(&jp));
+	expect_report_begin();
+	kprobes_traced(1);
+	expect_report_end();
+	unregister_jprobe(&jp);
+	KUNIT_EXPECT_TRUE(test, went_on);
+}
+#endif
 
 static unsigned int tries;
 
@@ -444,6 +480,9 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(hits_that_go_on_do_not_hold_it_up),
 	KUNIT_CASE_PARAM(unregistering_does_not_wait_for_readers, kind_gen_params),
 	KUNIT_CASE(mark_of_a_task_that_dies_is_ended),
+#ifdef CONFIG_JPROBES
+	KUNIT_CASE(nothing_returns_to_a_task_that_died_in_a_jprobe),
+#endif
 	KUNIT_CASE(probe_cannot_leave_in_its_own_handler),
 	KUNIT_CASE(probes_are_looked_at_inside_of_a_mark_only),
 	{}
