@@ -10,6 +10,7 @@
 
 #include "regs.h"
 #include "slot.h"
+#include "uaccess-header.S"
 
 /*
  * Called from the slot, with a pt_regs at the stack pointer, in which the slot has saved
@@ -26,9 +27,9 @@ SYM_CODE_START(\name)
 	str	x1, [sp, #S_SP]
 	mrs	x2, nzcv
 	mrs	x3, daif
-	mov	x4, #PSR_MODE_EL1h
 	orr	x2, x2, x3
-	orr	x2, x2, x4
+	add	x2, x2, #PSR_MODE_EL1h
+	deny_user_access \name
 	str	x2, [sp, #S_PSTATE]
 	save_priority_mask x2
 	str	x29, [sp, #S_STACKFRAME]
@@ -39,9 +40,11 @@ SYM_CODE_START(\name)
 	mov	x30, x0
 	ldr	x1, [sp, #S_PSTATE]
 	msr	nzcv, x1
+	restore_user_access \name
 	callee_saved ldp
 	caller_saved ldp
 	ret
+	switch_user_access \name
 SYM_CODE_END(\name)
 NOKPROBE(\name)
 	.endm

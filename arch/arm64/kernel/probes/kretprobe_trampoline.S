@@ -9,6 +9,7 @@
 #include <asm/ptrace.h>
 
 #include "regs.h"
+#include "uaccess-header.S"
 
 	.text
 
@@ -24,8 +25,8 @@ SYM_CODE_START(__kretprobe_trampoline)
 	add	x0, sp, #PT_REGS_SIZE
 	stp	lr, x0, [sp, #S_LR]
 	mrs	x2, daif
-	mov	x3, #PSR_MODE_EL1h
-	orr	x2, x2, x3
+	add	x2, x2, #PSR_MODE_EL1h
+	deny_user_access __kretprobe_trampoline
 	str	x2, [sp, #S_PSTATE]
 	save_priority_mask x2
 
@@ -37,10 +38,14 @@ SYM_CODE_START(__kretprobe_trampoline)
 	mov	x0, sp
 	bl	kretprobe_returned
 
+	ldr	x1, [sp, #S_PSTATE]
+	restore_user_access __kretprobe_trampoline
+
 	/* By now the frame record names the function's own caller. */
 	caller_saved ldp
 	ldp	x29, lr, [sp, #S_STACKFRAME]
 	add	sp, sp, #PT_REGS_SIZE
 	ret
+	switch_user_access __kretprobe_trampoline
 SYM_CODE_END(__kretprobe_trampoline)
 NOKPROBE(__kretprobe_trampoline)
