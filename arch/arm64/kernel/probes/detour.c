@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Hits without an exception: by the branch to a slot, and at the end of a copy there for
- * hits with a post handler. The assembly part is detour_entry.S.
+ * hits with a post handler. The assembly part is detour_entry.S. And returns, as far as
+ * kretprobe_trampoline.S has need of C.
  */
 #include <linux/kprobes.h>
 #include <linux/kprobes_hit.h>
@@ -11,6 +12,7 @@
 #include <asm/ptrace.h>
 
 #include "detour.h"
+#include "idle.h"
 
 /* The address of a word in the slot. */
 static __always_inline unsigned long way_out(struct kprobe *p, unsigned int word)
@@ -80,6 +82,18 @@ static __always_inline unsigned long hit(struct pt_regs *regs, struct kprobe *p)
 	return to_copy(p, regs, what == KPROBE_HIT_POST);
 }
 
+/* The same, where RCU may have to be told. Out of line, as few hits come here. */
+static noinline unsigned long masked_hit(struct pt_regs *regs, struct kprobe *p)
+{
+	bool idle = kprobe_idle_enter();
+	unsigned long to = hit(regs, p);
+
+	kprobe_idle_exit(idle);
+	return to;
+}
+
+NOKPROBE_SYMBOL(masked_hit);
+
 /**
  * kprobe_detour_hit() - a branch in the text was taken
  * @regs: the probed code's registers, @pc and the frame record apart
@@ -93,6 +107,8 @@ asmlinkage unsigned long kprobe_detour_hit(struct pt_regs *regs, struct kprobe *
 	regs->pc = (unsigned long)p->addr;
 	regs->stackframe[1] = (unsigned long)p->addr;
 	preempt_disable_notrace();
+	if (kprobe_may_be_idle(regs))
+		return kprobe_preempt_enable(masked_hit(regs, p));
 	return kprobe_preempt_enable(hit(regs, p));
 }
 
@@ -110,18 +126,39 @@ asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p)
 {
 	unsigned long next = (unsigned long)(p->addr + 1);
 	unsigned long to = way_out(p, SLOT_NEXT_OUT);
+	bool idle = false;
 
 	regs->pc = next;
 	regs->stackframe[1] = next;
 	preempt_disable_notrace();
+	if (kprobe_may_be_idle(regs))
+		idle = kprobe_idle_enter();
 	if (likely(p->post_handler))
 		kprobe_hit_post(p, regs);
+	kprobe_idle_exit(idle);
 	if (unlikely(regs->pc != next || sp_changed(regs)))
 		to = leave_to(regs, regs->pc);
 	return kprobe_preempt_enable(to);
 }
 
 NOKPROBE_SYMBOL(kprobe_tail_hit);
+
+/**
+ * kprobe_masked_return() - kretprobe_returned() where interrupts are masked
+ * @regs: as for that
+ * @frame: as for that
+ *
+ * Context: that of a function's return, interrupts masked.
+ */
+asmlinkage void kprobe_masked_return(struct pt_regs *regs, void *frame)
+{
+	bool idle = kprobe_idle_enter();
+
+	kretprobe_returned(regs, frame);
+	kprobe_idle_exit(idle);
+}
+
+NOKPROBE_SYMBOL(kprobe_masked_return);
 
 DEFINE_PER_CPU(struct kprobe_destination, kprobe_detour_to);
 

@@ -21,6 +21,7 @@ extern const __le32 kprobe_slot_template[SLOT_WORDS];
 
 asmlinkage unsigned long kprobe_detour_hit(struct pt_regs *regs, struct kprobe *p);
 asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p);
+asmlinkage void kprobe_masked_return(struct pt_regs *regs, void *frame);
 
 /* Where kprobe_detour_leave() goes, for the exception of its BRK. */
 struct kprobe_destination {

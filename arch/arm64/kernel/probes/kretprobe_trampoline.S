@@ -11,6 +11,8 @@
 #include "regs.h"
 #include "uaccess-header.S"
 
+#define PSR_I_SHIFT	7
+
 	.text
 
 /*
@@ -28,7 +30,7 @@ SYM_CODE_START(__kretprobe_trampoline)
 	add	x2, x2, #PSR_MODE_EL1h
 	deny_user_access __kretprobe_trampoline
 	str	x2, [sp, #S_PSTATE]
-	save_priority_mask x2
+	save_priority_mask x3
 
 	/* A frame record with this address, which unwinders recognize. */
 	mov	x1, x29
@@ -36,7 +38,9 @@ SYM_CODE_START(__kretprobe_trampoline)
 	add	x29, sp, #S_STACKFRAME
 
 	mov	x0, sp
+	tbnz	x2, #PSR_I_SHIFT, .Lmasked
 	bl	kretprobe_returned
+.Lreturned:
 
 	ldr	x1, [sp, #S_PSTATE]
 	restore_user_access __kretprobe_trampoline
@@ -47,5 +51,10 @@ SYM_CODE_START(__kretprobe_trampoline)
 	add	sp, sp, #PT_REGS_SIZE
 	ret
 	switch_user_access __kretprobe_trampoline
+
+	/* RCU may take the CPU for idle. */
+.Lmasked:
+	bl	kprobe_masked_return
+	b	.Lreturned
 SYM_CODE_END(__kretprobe_trampoline)
 NOKPROBE(__kretprobe_trampoline)

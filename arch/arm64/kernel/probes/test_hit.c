@@ -5,6 +5,7 @@
  */
 
 #include <kunit/test.h>
+#include <linux/context_tracking.h>
 #include <linux/cpufeature.h>
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
@@ -12,6 +13,7 @@
 #include <linux/mman.h>
 #include <linux/preempt.h>
 #include <linux/ptrace.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
 #include <linux/sched/task_stack.h>
@@ -93,6 +95,7 @@ KUNIT_ARRAY_PARAM(way, ways, way_desc);
 static struct {
 	unsigned int handlers;
 	bool trapped;
+	bool unwatched;
 	bool user_access;
 	bool other_ran;
 	bool other_user_access;
@@ -112,13 +115,20 @@ static void look_around(void)
 {
 	found.handlers++;
 	found.trapped |= irqs_disabled();
+	found.unwatched |= !rcu_is_watching();
 	found.user_access |= user_access();
+}
+
+static void wake_other(void)
+{
+	if (other)
+		wake_up_process(other);
 }
 
 static int look_before(struct probe *probe, struct pt_regs *regs)
 {
 	look_around();
-	wake_up_process(other);
+	wake_other();
 	return 0;
 }
 
@@ -137,7 +147,7 @@ static void look_after(struct kprobe *p, struct pt_regs *regs, unsigned long fla
 static int look_at_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	look_around();
-	wake_up_process(other);
+	wake_other();
 	return 0;
 }
 
@@ -215,6 +225,7 @@ static void user_access_ends_with_the_probed_code(struct kunit *test)
 	migrate_disable();
 	other = new_other();
 	if (IS_ERR(other)) {
+		other = NULL;
 		migrate_enable();
 		KUNIT_FAIL(test, "no other task");
 		return;
@@ -228,6 +239,7 @@ static void user_access_ends_with_the_probed_code(struct kunit *test)
 	uaccess_disable_privileged();
 	other_ran = READ_ONCE(found.other_ran);
 	kthread_stop_put(other);
+	other = NULL;
 	migrate_enable();
 
 	KUNIT_EXPECT_FALSE(test, outside);
@@ -241,9 +253,46 @@ static void user_access_ends_with_the_probed_code(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, found.other_user_access);
 }
 
+/* --- where RCU takes the CPU for idle --- */
+
+static void call_as_idle(struct kunit *test, const struct way *way)
+{
+	const struct kprobes_step *step = plant(test, way);
+	unsigned long flags;
+	bool watching;
+	u32 result;
+
+	memset(&found, 0, sizeof(found));
+	local_irq_save(flags);
+	ct_idle_enter();
+	watching = rcu_is_watching_curr_cpu();
+	result = step->call(1);
+	ct_idle_exit();
+	local_irq_restore(flags);
+
+	KUNIT_EXPECT_FALSE(test, watching);
+	KUNIT_EXPECT_EQ(test, result, kprobes_expected(1));
+	KUNIT_EXPECT_GT(test, found.handlers, 0);
+	KUNIT_EXPECT_FALSE(test, found.unwatched);
+}
+
+static void rcu_watches_handlers(struct kunit *test)
+{
+	call_as_idle(test, test->param_value);
+}
+
+static void rcu_watches_handlers_at_an_entry(struct kunit *test)
+{
+	static const struct way entry = { "entry", "function entry" };
+
+	call_as_idle(test, &entry);
+}
+
 static struct kunit_case hit_cases[] = {
 	KUNIT_CASE(unwinder_stays_on_the_stack),
 	KUNIT_CASE_PARAM(user_access_ends_with_the_probed_code, way_gen_params),
+	KUNIT_CASE_PARAM(rcu_watches_handlers, way_gen_params),
+	KUNIT_CASE(rcu_watches_handlers_at_an_entry),
 	{ }
 };
 
