@@ -44,7 +44,7 @@ static unsigned long after_carried_out(struct kprobe *p, struct pt_regs *regs)
 	if (likely(!sp_changed(regs))) {
 		if (regs->pc == (unsigned long)(p->addr + 1))
 			return way_out(p, SLOT_NEXT_OUT);
-		if (regs->pc == p->ainsn.taken)
+		if (p->ainsn.taken && regs->pc == p->ainsn.taken)
 			return way_out(p, SLOT_COPY_OUT);
 	}
 	return leave_to(regs, regs->pc);

@@ -24,6 +24,7 @@
 
 #include "../../../../lib/test_kprobes/probe.h"
 #include "../../../../lib/test_kprobes/trace.h"
+#include "detour.h"
 
 /* --- the stack --- */
 
@@ -182,6 +183,29 @@ static const struct kprobes_step *plant(struct kunit *test, const struct way *wa
 	return step;
 }
 
+/* --- the way on --- */
+
+/* Not by way of the slot, or the oops would be of that, and not of a call of nothing. */
+static void call_of_null_is_one(struct kunit *test)
+{
+	const struct kprobes_step *step = kprobes_need_step(test, "call through a register");
+	struct probe *probe = probe_registered(test, step->addr);
+	unsigned long to;
+	struct pt_regs regs = {
+		.sp = (unsigned long)(&regs + 1),
+		.pstate = PSR_MODE_EL1h,
+	};
+
+	preempt_disable();
+	to = kprobe_detour_hit(&regs, get_kprobe(step->addr));
+	preempt_enable();
+
+	KUNIT_EXPECT_EQ(test, probe->hits, 1);
+	KUNIT_EXPECT_EQ(test, to, (unsigned long)kprobe_detour_leave);
+	KUNIT_EXPECT_EQ(test, regs.pc, 0);
+	KUNIT_EXPECT_EQ(test, regs.regs[30], (unsigned long)step->next);
+}
+
 /* --- access to user memory --- */
 
 static int run_other(void *unused)
@@ -290,6 +314,7 @@ static void rcu_watches_handlers_at_an_entry(struct kunit *test)
 
 static struct kunit_case hit_cases[] = {
 	KUNIT_CASE(unwinder_stays_on_the_stack),
+	KUNIT_CASE(call_of_null_is_one),
 	KUNIT_CASE_PARAM(user_access_ends_with_the_probed_code, way_gen_params),
 	KUNIT_CASE_PARAM(rcu_watches_handlers, way_gen_params),
 	KUNIT_CASE(rcu_watches_handlers_at_an_entry),
