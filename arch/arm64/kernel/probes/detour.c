@@ -4,6 +4,8 @@
  * hits with a post handler. The assembly part is detour_entry.S. And returns, as far as
  * kretprobe_trampoline.S has need of C.
  */
+#include <linux/bits.h>
+#include <linux/build_bug.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_hit.h>
 #include <linux/percpu.h>
@@ -160,7 +162,10 @@ asmlinkage void kprobe_masked_return(struct pt_regs *regs, void *frame)
 
 NOKPROBE_SYMBOL(kprobe_masked_return);
 
-DEFINE_PER_CPU(struct kprobe_destination, kprobe_detour_to);
+DEFINE_PER_CPU(struct kprobe_destination, kprobe_detour_to[1 << DETOUR_NMI_BITS]);
+
+static_assert(DETOUR_NMI_SHIFT == NMI_SHIFT);
+static_assert(1 << DETOUR_TO_SHIFT == sizeof(struct kprobe_destination));
 
 /* What is taken from the saved PSTATE: handlers, or a simulated branch, may change it. */
 #define PSTATE_FROM_REGS	(PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT | \
@@ -176,7 +181,8 @@ DEFINE_PER_CPU(struct kprobe_destination, kprobe_detour_to);
  */
 bool kprobe_detour_left(struct pt_regs *regs)
 {
-	const struct kprobe_destination *to = raw_cpu_ptr(&kprobe_detour_to);
+	unsigned int nmis = preempt_count() >> NMI_SHIFT & (BIT(DETOUR_NMI_BITS) - 1);
+	const struct kprobe_destination *to = raw_cpu_ptr(kprobe_detour_to) + nmis;
 
 	if (regs->pc != (unsigned long)kprobe_detour_left_at)
 		return false;

@@ -7,6 +7,7 @@
 #include <linux/percpu.h>
 #include <linux/types.h>
 
+#include "detour_to.h"
 #include "slot.h"
 #include "thunk.h"
 
@@ -28,7 +29,7 @@ struct kprobe_destination {
 	unsigned long pc, pstate;
 };
 
-DECLARE_PER_CPU(struct kprobe_destination, kprobe_detour_to);
+DECLARE_PER_CPU(struct kprobe_destination, kprobe_detour_to[1 << DETOUR_NMI_BITS]);
 
 bool kprobe_detour_left(struct pt_regs *regs);
 void kprobe_simulate(struct kprobe *p, struct pt_regs *regs);

@@ -8,6 +8,7 @@
 #include <asm/brk-imm.h>
 #include <asm/ptrace.h>
 
+#include "detour_to.h"
 #include "regs.h"
 #include "slot.h"
 #include "uaccess-header.S"
@@ -61,11 +62,16 @@ NOKPROBE(\name)
  * Only the return from an exception can go to any address with any value in every
  * register. So this loads all registers but the program counter and PSTATE, leaves these
  * two in per-CPU data, and executes a BRK, whose exception takes them from there. All
- * exceptions that can be are masked meanwhile. The frame of the BRK may overwrite ours.
+ * exceptions that can be are masked meanwhile. The firmware's events (SDEI) cannot, so each
+ * depth of NMIs has data of its own. The frame of the BRK may overwrite ours.
  */
 SYM_CODE_START(kprobe_detour_leave)
 	msr	daifset, #0xf
 	adr_this_cpu x30, kprobe_detour_to, x29
+	get_current_task x29
+	ldr	x29, [x29, #TSK_TI_PREEMPT]
+	ubfx	x29, x29, #DETOUR_NMI_SHIFT, #DETOUR_NMI_BITS
+	add	x30, x30, x29, lsl #DETOUR_TO_SHIFT
 	ldr	x29, [sp, #S_PC]
 	str	x29, [x30]
 	ldr	x29, [sp, #S_PSTATE]

@@ -7,6 +7,7 @@
 #include <kunit/test.h>
 #include <linux/context_tracking.h>
 #include <linux/cpufeature.h>
+#include <linux/hardirq.h>
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
@@ -78,11 +79,13 @@ struct way {
 	bool redirects;
 };
 
+enum { JUMP, COPY, REDIRECTION, RETURN };
+
 static const struct way ways[] = {
-	{ "jump", "plain instruction" },
-	{ "jump and copy", "store with writeback", .post = true },
-	{ "jump to another address", "nop", .redirects = true },
-	{ "return", NULL },
+	[JUMP] = { "jump", "plain instruction" },
+	[COPY] = { "jump and copy", "store with writeback", .post = true },
+	[REDIRECTION] = { "jump to another address", "nop", .redirects = true },
+	[RETURN] = { "return", NULL },
 };
 
 static void way_desc(const struct way *way, char *desc)
@@ -206,6 +209,33 @@ static void call_of_null_is_one(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, regs.regs[30], (unsigned long)step->next);
 }
 
+/* As if it had come between the store of where to go on, and the BRK that goes there */
+static void event_of_the_firmware_leaves_where_to_go_on(struct kunit *test)
+{
+	static const struct kprobe_destination mark = { 0x1234, 0x5678 };
+	const struct kprobes_step *step = plant(test, &ways[REDIRECTION]);
+	struct kprobe_destination was, left, *to;
+	unsigned long flags;
+	u32 result;
+
+	memset(&found, 0, sizeof(found));
+	local_irq_save(flags);
+	to = this_cpu_ptr(kprobe_detour_to);
+	was = *to;
+	*to = mark;
+	nmi_enter();
+	result = step->call(1);
+	nmi_exit();
+	left = *to;
+	*to = was;
+	local_irq_restore(flags);
+
+	KUNIT_EXPECT_EQ(test, result, kprobes_expected(1));
+	KUNIT_EXPECT_EQ(test, found.handlers, 1);
+	KUNIT_EXPECT_EQ(test, left.pc, mark.pc);
+	KUNIT_EXPECT_EQ(test, left.pstate, mark.pstate);
+}
+
 /* --- access to user memory --- */
 
 static int run_other(void *unused)
@@ -315,6 +345,7 @@ static void rcu_watches_handlers_at_an_entry(struct kunit *test)
 static struct kunit_case hit_cases[] = {
 	KUNIT_CASE(unwinder_stays_on_the_stack),
 	KUNIT_CASE(call_of_null_is_one),
+	KUNIT_CASE(event_of_the_firmware_leaves_where_to_go_on),
 	KUNIT_CASE_PARAM(user_access_ends_with_the_probed_code, way_gen_params),
 	KUNIT_CASE_PARAM(rcu_watches_handlers, way_gen_params),
 	KUNIT_CASE(rcu_watches_handlers_at_an_entry),
