@@ -78,7 +78,8 @@ boot_row()
 {
 	rc=0
 	# shellcheck disable=SC2086
-	OBJ=$obj TIMEOUT=${TIMEOUT:-1200} "$harness/boot.sh" "matrix-$row" none kunit.enable=1 $args || rc=1
+	OBJ=$obj TIMEOUT=${TIMEOUT:-1200} QEMU_EXTRA="${QEMU_EXTRA:-} $machine" \
+		"$harness/boot.sh" "matrix-$row" none kunit.enable=1 $args || rc=1
 	"$harness/console.py" kunit "$console" >"$out/matrix/$row.kunit"
 	kunit=$(awk -F '\t' '{ n[$1]++ } END { printf "%d/%d/%d", n["pass"], n["fail"], n["skip"] }' "$out/matrix/$row.kunit")
 	grep '^fail' "$out/matrix/$row.kunit" || :
@@ -117,6 +118,14 @@ of_header()
 	target=$1 todo=$2
 	shift 2
 	[ "${1:-}" != short ] || shift
+	machine=
+	while :; do
+		case ${1:-} in
+		-*)	machine="$machine $1 $2"
+			shift 2 ;;
+		*)	break ;;
+		esac
+	done
 	args=$*
 }
 

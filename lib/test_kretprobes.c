@@ -519,7 +519,7 @@ static void private_data_has_a_limit(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, probe->sum, 17);
 }
 
-static void function_that_switches_stacks_is_refused(struct kunit *test)
+static void function_with_another_return_is_refused(struct kunit *test)
 {
 	struct return_probe *probe = return_probe_new(test, NULL);
 
@@ -627,7 +627,7 @@ static struct kunit_case kretprobes_test_cases[] = {
 	KUNIT_CASE(bad_return_probe_is_refused),
 	KUNIT_CASE(return_probe_off_the_entry_is_refused),
 	KUNIT_CASE(private_data_has_a_limit),
-	KUNIT_CASE(function_that_switches_stacks_is_refused),
+	KUNIT_CASE(function_with_another_return_is_refused),
 	KUNIT_CASE(same_return_probe_is_refused_twice),
 	KUNIT_CASE(failure_in_a_batch_undoes_it_all),
 	KUNIT_CASE(batch_patches_the_text_once),

@@ -69,7 +69,7 @@ static int check_kretprobe(struct kretprobe *rp)
 	if (IS_ERR(addr))
 		return PTR_ERR(addr);
 	if (return_blacklisted(addr))
-		return kprobe_refuse(-EINVAL, "the function returns on another stack");
+		return kprobe_refuse(-EINVAL, "the function returns twice, or on another stack");
 	if (rp->data_size > KRETPROBE_MAX_DATA_SIZE)
 		return kprobe_refuse(-E2BIG, "data_size is too large");
 	return 0;

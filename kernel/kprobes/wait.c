@@ -90,8 +90,9 @@ void kprobe_wait_for_handlers(void)
  * that a jump is going to cover, and remains there until it sleeps or is in user mode.
  * RCU-tasks waits for that. It does not watch the idle loop, nor interrupts on top of
  * that; but preemption is off there, so RCU waits for them. Where neither watches, deep
- * in the idle loop, all text is on the blacklist. In kernels without RCU-tasks no task
- * can be preempted in such text.
+ * in the idle loop, all text is on the blacklist, but for some of arm64's; there each CPU
+ * runs another task when it is stopped for its text to be restored. In kernels without
+ * RCU-tasks no task can be preempted in such text.
  *
  * Context: may sleep, for long; no lock that others may want is held.
  */

@@ -41,8 +41,9 @@ static inline bool kprobes_interruptible(struct pt_regs *regs)
 /* What is called whenever all processors have to take notice of changed text */
 #define KPROBES_SYNC_SYMBOL	"stop_machine_cpuslocked"
 
-/* No function is refused because its return cannot be diverted */
-#define KPROBES_NO_RETURN_SYMBOL	NULL
+/* A function whose return must not be diverted */
+#define KPROBES_NO_RETURN_SYMBOL	\
+	(IS_ENABLED(CONFIG_CPU_PM) ? "__cpu_suspend_enter" : NULL)
 
 static inline bool kprobes_set_argument(struct pt_regs *regs, u32 x)
 {

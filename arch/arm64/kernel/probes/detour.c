@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Hits without an exception: by the branch to a slot, and at the end of a copy there for
- * hits with a post handler. The assembly part is detour_entry.S.
+ * hits with a post handler. The assembly part is detour_entry.S. And returns, as far as
+ * kretprobe_trampoline.S has need of C.
  */
+#include <linux/bits.h>
+#include <linux/build_bug.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_hit.h>
 #include <linux/percpu.h>
@@ -11,6 +14,7 @@
 #include <asm/ptrace.h>
 
 #include "detour.h"
+#include "idle.h"
 
 /* The address of a word in the slot. */
 static __always_inline unsigned long way_out(struct kprobe *p, unsigned int word)
@@ -42,7 +46,7 @@ static unsigned long after_carried_out(struct kprobe *p, struct pt_regs *regs)
 	if (likely(!sp_changed(regs))) {
 		if (regs->pc == (unsigned long)(p->addr + 1))
 			return way_out(p, SLOT_NEXT_OUT);
-		if (regs->pc == p->ainsn.taken)
+		if (p->ainsn.taken && regs->pc == p->ainsn.taken)
 			return way_out(p, SLOT_COPY_OUT);
 	}
 	return leave_to(regs, regs->pc);
@@ -80,6 +84,18 @@ static __always_inline unsigned long hit(struct pt_regs *regs, struct kprobe *p)
 	return to_copy(p, regs, what == KPROBE_HIT_POST);
 }
 
+/* The same, where RCU may have to be told. Out of line, as few hits come here. */
+static noinline unsigned long masked_hit(struct pt_regs *regs, struct kprobe *p)
+{
+	bool idle = kprobe_idle_enter();
+	unsigned long to = hit(regs, p);
+
+	kprobe_idle_exit(idle);
+	return to;
+}
+
+NOKPROBE_SYMBOL(masked_hit);
+
 /**
  * kprobe_detour_hit() - a branch in the text was taken
  * @regs: the probed code's registers, @pc and the frame record apart
@@ -93,6 +109,8 @@ asmlinkage unsigned long kprobe_detour_hit(struct pt_regs *regs, struct kprobe *
 	regs->pc = (unsigned long)p->addr;
 	regs->stackframe[1] = (unsigned long)p->addr;
 	preempt_disable_notrace();
+	if (kprobe_may_be_idle(regs))
+		return kprobe_preempt_enable(masked_hit(regs, p));
 	return kprobe_preempt_enable(hit(regs, p));
 }
 
@@ -110,12 +128,16 @@ asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p)
 {
 	unsigned long next = (unsigned long)(p->addr + 1);
 	unsigned long to = way_out(p, SLOT_NEXT_OUT);
+	bool idle = false;
 
 	regs->pc = next;
 	regs->stackframe[1] = next;
 	preempt_disable_notrace();
+	if (kprobe_may_be_idle(regs))
+		idle = kprobe_idle_enter();
 	if (likely(p->post_handler))
 		kprobe_hit_post(p, regs);
+	kprobe_idle_exit(idle);
 	if (unlikely(regs->pc != next || sp_changed(regs)))
 		to = leave_to(regs, regs->pc);
 	return kprobe_preempt_enable(to);
@@ -123,7 +145,27 @@ asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p)
 
 NOKPROBE_SYMBOL(kprobe_tail_hit);
 
-DEFINE_PER_CPU(struct kprobe_destination, kprobe_detour_to);
+/**
+ * kprobe_masked_return() - kretprobe_returned() where interrupts are masked
+ * @regs: as for that
+ * @frame: as for that
+ *
+ * Context: that of a function's return, interrupts masked.
+ */
+asmlinkage void kprobe_masked_return(struct pt_regs *regs, void *frame)
+{
+	bool idle = kprobe_idle_enter();
+
+	kretprobe_returned(regs, frame);
+	kprobe_idle_exit(idle);
+}
+
+NOKPROBE_SYMBOL(kprobe_masked_return);
+
+DEFINE_PER_CPU(struct kprobe_destination, kprobe_detour_to[1 << DETOUR_NMI_BITS]);
+
+static_assert(DETOUR_NMI_SHIFT == NMI_SHIFT);
+static_assert(1 << DETOUR_TO_SHIFT == sizeof(struct kprobe_destination));
 
 /* What is taken from the saved PSTATE: handlers, or a simulated branch, may change it. */
 #define PSTATE_FROM_REGS	(PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT | \
@@ -139,7 +181,8 @@ DEFINE_PER_CPU(struct kprobe_destination, kprobe_detour_to);
  */
 bool kprobe_detour_left(struct pt_regs *regs)
 {
-	const struct kprobe_destination *to = raw_cpu_ptr(&kprobe_detour_to);
+	unsigned int nmis = preempt_count() >> NMI_SHIFT & (BIT(DETOUR_NMI_BITS) - 1);
+	const struct kprobe_destination *to = raw_cpu_ptr(kprobe_detour_to) + nmis;
 
 	if (regs->pc != (unsigned long)kprobe_detour_left_at)
 		return false;

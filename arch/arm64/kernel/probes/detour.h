@@ -7,6 +7,7 @@
 #include <linux/percpu.h>
 #include <linux/types.h>
 
+#include "detour_to.h"
 #include "slot.h"
 #include "thunk.h"
 
@@ -21,13 +22,14 @@ extern const __le32 kprobe_slot_template[SLOT_WORDS];
 
 asmlinkage unsigned long kprobe_detour_hit(struct pt_regs *regs, struct kprobe *p);
 asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p);
+asmlinkage void kprobe_masked_return(struct pt_regs *regs, void *frame);
 
 /* Where kprobe_detour_leave() goes, for the exception of its BRK. */
 struct kprobe_destination {
 	unsigned long pc, pstate;
 };
 
-DECLARE_PER_CPU(struct kprobe_destination, kprobe_detour_to);
+DECLARE_PER_CPU(struct kprobe_destination, kprobe_detour_to[1 << DETOUR_NMI_BITS]);
 
 bool kprobe_detour_left(struct pt_regs *regs);
 void kprobe_simulate(struct kprobe *p, struct pt_regs *regs);

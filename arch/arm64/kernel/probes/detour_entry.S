@@ -8,8 +8,10 @@
 #include <asm/brk-imm.h>
 #include <asm/ptrace.h>
 
+#include "detour_to.h"
 #include "regs.h"
 #include "slot.h"
+#include "uaccess-header.S"
 
 /*
  * Called from the slot, with a pt_regs at the stack pointer, in which the slot has saved
@@ -26,9 +28,9 @@ SYM_CODE_START(\name)
 	str	x1, [sp, #S_SP]
 	mrs	x2, nzcv
 	mrs	x3, daif
-	mov	x4, #PSR_MODE_EL1h
 	orr	x2, x2, x3
-	orr	x2, x2, x4
+	add	x2, x2, #PSR_MODE_EL1h
+	deny_user_access \name
 	str	x2, [sp, #S_PSTATE]
 	save_priority_mask x2
 	str	x29, [sp, #S_STACKFRAME]
@@ -39,9 +41,11 @@ SYM_CODE_START(\name)
 	mov	x30, x0
 	ldr	x1, [sp, #S_PSTATE]
 	msr	nzcv, x1
+	restore_user_access \name
 	callee_saved ldp
 	caller_saved ldp
 	ret
+	switch_user_access \name
 SYM_CODE_END(\name)
 NOKPROBE(\name)
 	.endm
@@ -58,11 +62,16 @@ NOKPROBE(\name)
  * Only the return from an exception can go to any address with any value in every
  * register. So this loads all registers but the program counter and PSTATE, leaves these
  * two in per-CPU data, and executes a BRK, whose exception takes them from there. All
- * exceptions that can be are masked meanwhile. The frame of the BRK may overwrite ours.
+ * exceptions that can be are masked meanwhile. The firmware's events (SDEI) cannot, so each
+ * depth of NMIs has data of its own. The frame of the BRK may overwrite ours.
  */
 SYM_CODE_START(kprobe_detour_leave)
 	msr	daifset, #0xf
 	adr_this_cpu x30, kprobe_detour_to, x29
+	get_current_task x29
+	ldr	x29, [x29, #TSK_TI_PREEMPT]
+	ubfx	x29, x29, #DETOUR_NMI_SHIFT, #DETOUR_NMI_BITS
+	add	x30, x30, x29, lsl #DETOUR_TO_SHIFT
 	ldr	x29, [sp, #S_PC]
 	str	x29, [x30]
 	ldr	x29, [sp, #S_PSTATE]

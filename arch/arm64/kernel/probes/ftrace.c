@@ -15,6 +15,8 @@
 #include <linux/preempt.h>
 #include <asm/insn.h>
 
+#include "idle.h"
+
 /*
  * From ftrace's location to the function: there is a pointer to ftrace's ops in front of
  * functions, so they are aligned to 8, and the call is their second instruction or their
@@ -61,6 +63,17 @@ static __always_inline void entry_hit(unsigned long entry, struct pt_regs *regs)
 		regs->pc = resume;
 }
 
+/* The same, where RCU may have to be told. Out of line, as few hits come here. */
+static noinline void masked_entry_hit(unsigned long entry, struct pt_regs *regs)
+{
+	bool idle = kprobe_idle_enter();
+
+	entry_hit(entry, regs);
+	kprobe_idle_exit(idle);
+}
+
+NOKPROBE_SYMBOL(masked_entry_hit);
+
 /*
  * The core guards against recursion, by context level; ftrace's guard would lose hits.
  * There are always registers, because the core's ops ask for them.
@@ -68,8 +81,13 @@ static __always_inline void entry_hit(unsigned long entry, struct pt_regs *regs)
 void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 			   struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
+	struct pt_regs *regs = &arch_ftrace_regs(fregs)->regs;
+
 	preempt_disable_notrace();
-	entry_hit(entry_of(ip), &arch_ftrace_regs(fregs)->regs);
+	if (kprobe_may_be_idle(regs))
+		masked_entry_hit(entry_of(ip), regs);
+	else
+		entry_hit(entry_of(ip), regs);
 	kprobe_preempt_enable(0);
 }
 

@@ -35,6 +35,15 @@
 #include "detour.h"
 
 /*
+ * A CPU that has lost its registers in a deep idle state, or in suspend, resumes by
+ * returning once more from where it was put to sleep, to the address that was there at
+ * the call: a trampoline, of a call that has returned already.
+ */
+struct kretprobe_blackpoint kretprobe_blacklist[kretprobe_blacklist_size] = {
+	{ .name = IS_ENABLED(CONFIG_CPU_PM) ? "__cpu_suspend_enter" : NULL },
+};
+
+/*
  * Only ever written through the patching API, as the kernel's own text is. Its
  * alias in the linear map becomes read-only with it.
  */

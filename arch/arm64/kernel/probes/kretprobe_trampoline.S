@@ -9,6 +9,9 @@
 #include <asm/ptrace.h>
 
 #include "regs.h"
+#include "uaccess-header.S"
+
+#define PSR_I_SHIFT	7
 
 	.text
 
@@ -24,10 +27,10 @@ SYM_CODE_START(__kretprobe_trampoline)
 	add	x0, sp, #PT_REGS_SIZE
 	stp	lr, x0, [sp, #S_LR]
 	mrs	x2, daif
-	mov	x3, #PSR_MODE_EL1h
-	orr	x2, x2, x3
+	add	x2, x2, #PSR_MODE_EL1h
+	deny_user_access __kretprobe_trampoline
 	str	x2, [sp, #S_PSTATE]
-	save_priority_mask x2
+	save_priority_mask x3
 
 	/* A frame record with this address, which unwinders recognize. */
 	mov	x1, x29
@@ -35,12 +38,23 @@ SYM_CODE_START(__kretprobe_trampoline)
 	add	x29, sp, #S_STACKFRAME
 
 	mov	x0, sp
+	tbnz	x2, #PSR_I_SHIFT, .Lmasked
 	bl	kretprobe_returned
+.Lreturned:
+
+	ldr	x1, [sp, #S_PSTATE]
+	restore_user_access __kretprobe_trampoline
 
 	/* By now the frame record names the function's own caller. */
 	caller_saved ldp
 	ldp	x29, lr, [sp, #S_STACKFRAME]
 	add	sp, sp, #PT_REGS_SIZE
 	ret
+	switch_user_access __kretprobe_trampoline
+
+	/* RCU may take the CPU for idle. */
+.Lmasked:
+	bl	kprobe_masked_return
+	b	.Lreturned
 SYM_CODE_END(__kretprobe_trampoline)
 NOKPROBE(__kretprobe_trampoline)

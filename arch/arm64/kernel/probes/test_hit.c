@@ -5,14 +5,27 @@
  */
 
 #include <kunit/test.h>
+#include <linux/context_tracking.h>
+#include <linux/cpufeature.h>
+#include <linux/hardirq.h>
+#include <linux/irqflags.h>
 #include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/mman.h>
 #include <linux/preempt.h>
 #include <linux/ptrace.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/sched/task.h>
 #include <linux/sched/task_stack.h>
+#include <linux/uaccess.h>
+#include <asm/insn.h>
+#include <asm/mmu.h>
+#include <asm/sysreg.h>
 
 #include "../../../../lib/test_kprobes/probe.h"
 #include "../../../../lib/test_kprobes/trace.h"
+#include "detour.h"
 
 /* --- the stack --- */
 
@@ -50,8 +63,292 @@ static void unwinder_stays_on_the_stack(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, trace.entries[2], (unsigned long)__builtin_return_address(0));
 }
 
+/* --- ways to a handler --- */
+
+/**
+ * struct way - by which a handler is called, and left again, without an exception
+ * @name: what it is
+ * @step: where the probe is; NULL for a return probe
+ * @post: there is a post handler, too
+ * @redirects: the handler skips the instruction
+ */
+struct way {
+	const char *name;
+	const char *step;
+	bool post;
+	bool redirects;
+};
+
+enum { JUMP, COPY, REDIRECTION, RETURN };
+
+static const struct way ways[] = {
+	[JUMP] = { "jump", "plain instruction" },
+	[COPY] = { "jump and copy", "store with writeback", .post = true },
+	[REDIRECTION] = { "jump to another address", "nop", .redirects = true },
+	[RETURN] = { "return", NULL },
+};
+
+static void way_desc(const struct way *way, char *desc)
+{
+	strscpy(desc, way->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(way, ways, way_desc);
+
+/* What handlers, and the task that they wake, have found */
+static struct {
+	unsigned int handlers;
+	bool trapped;
+	bool unwatched;
+	bool user_access;
+	bool other_ran;
+	bool other_user_access;
+} found;
+
+static struct task_struct *other;
+
+/* Whether the kernel can access user memory as it can its own */
+static bool user_access(void)
+{
+	if (system_uses_ttbr0_pan())
+		return read_sysreg(ttbr0_el1) & TTBR_ASID_MASK;
+	return !(read_sysreg_s(SYS_PSTATE_PAN) & PSR_PAN_BIT);
+}
+
+static void look_around(void)
+{
+	found.handlers++;
+	found.trapped |= irqs_disabled();
+	found.unwatched |= !rcu_is_watching();
+	found.user_access |= user_access();
+}
+
+static void wake_other(void)
+{
+	if (other)
+		wake_up_process(other);
+}
+
+static int look_before(struct probe *probe, struct pt_regs *regs)
+{
+	look_around();
+	wake_other();
+	return 0;
+}
+
+static int look_and_skip(struct probe *probe, struct pt_regs *regs)
+{
+	look_before(probe, regs);
+	regs->pc += AARCH64_INSN_SIZE;
+	return 1;
+}
+
+static void look_after(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	look_around();
+}
+
+static int look_at_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	look_around();
+	wake_other();
+	return 0;
+}
+
+static struct kretprobe return_probe;
+
+static void drop_return_probe(void *unused)
+{
+	unregister_kretprobe(&return_probe);
+}
+
+/* Returns what to call for the handlers to be called. */
+static const struct kprobes_step *plant(struct kunit *test, const struct way *way)
+{
+	const struct kprobes_step *step;
+	struct probe *probe;
+
+	if (!way->step) {
+		step = kprobes_need_step(test, "untraced function entry");
+		return_probe = (struct kretprobe){
+			.kp.addr = step->addr, .handler = look_at_return,
+		};
+		KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&return_probe));
+		KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_return_probe, NULL));
+		return step;
+	}
+	step = kprobes_need_step(test, way->step);
+	probe = probe_new(test, step->addr);
+	probe->on_hit = way->redirects ? look_and_skip : look_before;
+	probe->kp.post_handler = way->post ? look_after : NULL;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	wait_for_kprobe_optimizer();
+	return step;
+}
+
+/* --- the way on --- */
+
+/* Not by way of the slot, or the oops would be of that, and not of a call of nothing. */
+static void call_of_null_is_one(struct kunit *test)
+{
+	const struct kprobes_step *step = kprobes_need_step(test, "call through a register");
+	struct probe *probe = probe_registered(test, step->addr);
+	unsigned long to;
+	struct pt_regs regs = {
+		.sp = (unsigned long)(&regs + 1),
+		.pstate = PSR_MODE_EL1h,
+	};
+
+	preempt_disable();
+	to = kprobe_detour_hit(&regs, get_kprobe(step->addr));
+	preempt_enable();
+
+	KUNIT_EXPECT_EQ(test, probe->hits, 1);
+	KUNIT_EXPECT_EQ(test, to, (unsigned long)kprobe_detour_leave);
+	KUNIT_EXPECT_EQ(test, regs.pc, 0);
+	KUNIT_EXPECT_EQ(test, regs.regs[30], (unsigned long)step->next);
+}
+
+/* As if it had come between the store of where to go on, and the BRK that goes there */
+static void event_of_the_firmware_leaves_where_to_go_on(struct kunit *test)
+{
+	static const struct kprobe_destination mark = { 0x1234, 0x5678 };
+	const struct kprobes_step *step = plant(test, &ways[REDIRECTION]);
+	struct kprobe_destination was, left, *to;
+	unsigned long flags;
+	u32 result;
+
+	memset(&found, 0, sizeof(found));
+	local_irq_save(flags);
+	to = this_cpu_ptr(kprobe_detour_to);
+	was = *to;
+	*to = mark;
+	nmi_enter();
+	result = step->call(1);
+	nmi_exit();
+	left = *to;
+	*to = was;
+	local_irq_restore(flags);
+
+	KUNIT_EXPECT_EQ(test, result, kprobes_expected(1));
+	KUNIT_EXPECT_EQ(test, found.handlers, 1);
+	KUNIT_EXPECT_EQ(test, left.pc, mark.pc);
+	KUNIT_EXPECT_EQ(test, left.pstate, mark.pstate);
+}
+
+/* --- access to user memory --- */
+
+static int run_other(void *unused)
+{
+	found.other_user_access = user_access();
+	WRITE_ONCE(found.other_ran, true);
+	return 0;
+}
+
+/* What runs on this CPU when the hit ends, because a handler wakes it */
+static struct task_struct *new_other(void)
+{
+	struct task_struct *task;
+
+	task = kthread_create_on_cpu(run_other, NULL, smp_processor_id(), "kprobes_other/%u");
+	if (!IS_ERR(task)) {
+		sched_set_fifo(task);
+		get_task_struct(task);
+	}
+	return task;
+}
+
+static void need_user_access(struct kunit *test)
+{
+	if (!system_uses_ttbr0_pan() && !system_uses_hw_pan())
+		kunit_skip(test, "the kernel can always access user memory");
+	/* Some of it, for a page table that is not the empty one */
+	KUNIT_ASSERT_NE(test, 0, kunit_vm_mmap(test, NULL, 0, PAGE_SIZE, PROT_READ | PROT_WRITE,
+					       MAP_PRIVATE | MAP_ANONYMOUS, 0));
+}
+
+static void user_access_ends_with_the_probed_code(struct kunit *test)
+{
+	bool outside, before, after, other_ran;
+	const struct kprobes_step *step;
+	u32 result;
+
+	need_user_access(test);
+	step = plant(test, test->param_value);
+	memset(&found, 0, sizeof(found));
+	migrate_disable();
+	other = new_other();
+	if (IS_ERR(other)) {
+		other = NULL;
+		migrate_enable();
+		KUNIT_FAIL(test, "no other task");
+		return;
+	}
+
+	outside = user_access();
+	uaccess_enable_privileged();
+	before = user_access();
+	result = step->call(1);
+	after = user_access();
+	uaccess_disable_privileged();
+	other_ran = READ_ONCE(found.other_ran);
+	kthread_stop_put(other);
+	other = NULL;
+	migrate_enable();
+
+	KUNIT_EXPECT_FALSE(test, outside);
+	KUNIT_EXPECT_TRUE(test, before);
+	KUNIT_EXPECT_TRUE(test, after);
+	KUNIT_EXPECT_EQ(test, result, kprobes_expected(1));
+	KUNIT_EXPECT_GT(test, found.handlers, 0);
+	KUNIT_EXPECT_FALSE(test, found.trapped);
+	KUNIT_EXPECT_FALSE(test, found.user_access);
+	KUNIT_EXPECT_EQ(test, other_ran, IS_ENABLED(CONFIG_PREEMPTION));
+	KUNIT_EXPECT_FALSE(test, found.other_user_access);
+}
+
+/* --- where RCU takes the CPU for idle --- */
+
+static void call_as_idle(struct kunit *test, const struct way *way)
+{
+	const struct kprobes_step *step = plant(test, way);
+	unsigned long flags;
+	bool watching;
+	u32 result;
+
+	memset(&found, 0, sizeof(found));
+	local_irq_save(flags);
+	ct_idle_enter();
+	watching = rcu_is_watching_curr_cpu();
+	result = step->call(1);
+	ct_idle_exit();
+	local_irq_restore(flags);
+
+	KUNIT_EXPECT_FALSE(test, watching);
+	KUNIT_EXPECT_EQ(test, result, kprobes_expected(1));
+	KUNIT_EXPECT_GT(test, found.handlers, 0);
+	KUNIT_EXPECT_FALSE(test, found.unwatched);
+}
+
+static void rcu_watches_handlers(struct kunit *test)
+{
+	call_as_idle(test, test->param_value);
+}
+
+static void rcu_watches_handlers_at_an_entry(struct kunit *test)
+{
+	static const struct way entry = { "entry", "function entry" };
+
+	call_as_idle(test, &entry);
+}
+
 static struct kunit_case hit_cases[] = {
 	KUNIT_CASE(unwinder_stays_on_the_stack),
+	KUNIT_CASE(call_of_null_is_one),
+	KUNIT_CASE(event_of_the_firmware_leaves_where_to_go_on),
+	KUNIT_CASE_PARAM(user_access_ends_with_the_probed_code, way_gen_params),
+	KUNIT_CASE_PARAM(rcu_watches_handlers, way_gen_params),
+	KUNIT_CASE(rcu_watches_handlers_at_an_entry),
 	{ }
 };
 

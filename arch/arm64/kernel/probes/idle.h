@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef __ARM64_KERNEL_PROBES_IDLE_H
+#define __ARM64_KERNEL_PROBES_IDLE_H
+/*
+ * Hits on a CPU that RCU takes for idle. What cpu_suspend() and PSCI do there is code like
+ * any other, and can be probed. An exception has RCU watch by its entry. Where handlers
+ * are called without one, this does it.
+ */
+#include <linux/compiler.h>
+#include <linux/context_tracking.h>
+#include <linux/context_tracking_irq.h>
+#include <asm/ptrace.h>
+
+/* Interrupts are masked wherever RCU does not watch. Few hits have to look any further. */
+static __always_inline bool kprobe_may_be_idle(struct pt_regs *regs)
+{
+	return unlikely(!interrupts_enabled(regs));
+}
+
+/* Returns what kprobe_idle_exit() wants. */
+static __always_inline bool kprobe_idle_enter(void)
+{
+	if (rcu_is_watching_curr_cpu())
+		return false;
+	ct_nmi_enter();
+	return true;
+}
+
+static __always_inline void kprobe_idle_exit(bool idle)
+{
+	if (idle)
+		ct_nmi_exit();
+}
+
+#endif /* __ARM64_KERNEL_PROBES_IDLE_H */

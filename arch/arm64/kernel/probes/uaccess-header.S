@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What keeps the kernel from user memory, PSTATE.PAN or an empty TTBR0, is not switched
+ * with the task. It outlives preemption only because an exception saves it, and sets it
+ * until it returns. So this does the same, where handlers are called without one: they
+ * have no access when the probed code has, and neither has the next task.
+ */
+#include <asm/alternative.h>
+#include <asm/asm-uaccess.h>
+#include <asm/mmu.h>
+#include <asm/ptrace.h>
+#include <asm/sysreg.h>
+
+#define PAN_SHIFT	22	/* PSR_PAN_BIT's */
+
+	/*
+	 * Adds PSR_PAN_BIT to the PSTATE in x2 as an exception would, if there is no access.
+	 * Changes x3 and the flags.
+	 */
+	.macro	deny_user_access, name:req
+#if defined(CONFIG_ARM64_SW_TTBR0_PAN)
+alternative_if_not ARM64_HAS_PAN
+	mrs	x3, ttbr0_el1
+	orr	x2, x2, #PSR_PAN_BIT
+	tst	x3, #TTBR_ASID_MASK			// Not the reserved one?
+	b.ne	.Ldeny_user_access_\name
+alternative_else
+	mrs_s	x3, SYS_PSTATE_PAN
+	orr	x2, x2, x3
+	SET_PSTATE_PAN(1)
+	nop
+alternative_endif
+.Luser_access_denied_\name:
+#elif defined(CONFIG_ARM64_PAN)
+alternative_if ARM64_HAS_PAN
+	mrs_s	x3, SYS_PSTATE_PAN
+	orr	x2, x2, x3
+	SET_PSTATE_PAN(1)
+alternative_else_nop_endif
+#endif
+	.endm
+
+	/* The other way round, with that PSTATE in x1. Changes x2 to x4. */
+	.macro	restore_user_access, name:req
+#if defined(CONFIG_ARM64_SW_TTBR0_PAN)
+alternative_if_not ARM64_HAS_PAN
+	tbz	x1, #PAN_SHIFT, .Lallow_user_access_\name
+alternative_else
+	msr_s	SYS_PSTATE_PAN, x1
+alternative_endif
+.Luser_access_restored_\name:
+#elif defined(CONFIG_ARM64_PAN)
+alternative_if ARM64_HAS_PAN
+	msr_s	SYS_PSTATE_PAN, x1
+alternative_else_nop_endif
+#endif
+	.endm
+
+	/* What the two above seldom do. Behind the code that they are in */
+	.macro	switch_user_access, name:req
+#ifdef CONFIG_ARM64_SW_TTBR0_PAN
+.Ldeny_user_access_\name:
+	and	x2, x2, #~PSR_PAN_BIT
+	uaccess_ttbr0_disable x3, x4
+	b	.Luser_access_denied_\name
+.Lallow_user_access_\name:
+	uaccess_ttbr0_enable x2, x3, x4
+	b	.Luser_access_restored_\name
+#endif
+	.endm
