@@ -54,10 +54,8 @@ SYM_CODE_START(\name)
 
 .Lall_of_\name:
 	UNWIND_HINT_REGS
-	POP_REGS
-	UNWIND_HINT_IRET_REGS offset=8
-	addq	$8, %rsp
-	iretq
+	/* Not an iret of its own: that faults in a PV guest of Xen's. */
+	jmp	restore_regs_and_return_to_kernel
 SYM_CODE_END(\name)
 _ASM_NOKPROBE(\name)
 	.endm
