@@ -180,6 +180,11 @@ asm("	.pushsection .text, \"ax\"\n"					\
 
 #define KPROBES_NOP4	"nopl 0(%" _ASM_AX ")\n"
 
+/* As a compiler does it where that is faster than a subtraction */
+#define KPROBES_GROW_STACK(bytes)					\
+	"lea -" #bytes "(%" _ASM_SP "), %" _ASM_SP "; nop\n"		\
+	"lea " #bytes "(%" _ASM_SP "), %" _ASM_SP
+
 KPROBES_JUMP(kprobes_jump_boosted, "lfence; nop; nop");
 KPROBES_JUMP(kprobes_jump_emulated, "nopl 0(%" _ASM_AX ", %" _ASM_AX "); nop");
 KPROBES_JUMP(kprobes_jump_add, "add %" _ASM_DI ", %" _ASM_AX "; nop; nop; nop");
@@ -191,6 +196,9 @@ KPROBES_JUMP(kprobes_jump_relative, "add " KPROBES_DATA(".Lkprobes_five") ", %ea
 KPROBES_JUMP(kprobes_jump_push, "push %" _ASM_SI "\n" KPROBES_NOP4 "pop %" _ASM_AX);
 KPROBES_JUMP(kprobes_jump_pop, "push %" _ASM_SI "; pop %" _ASM_AX "\n" KPROBES_NOP4);
 KPROBES_JUMP(kprobes_jump_push_rsp, "push %" _ASM_SP "\n" KPROBES_NOP4 "pop %" _ASM_AX);
+KPROBES_JUMP(kprobes_jump_grow_stack, KPROBES_GROW_STACK(36));
+KPROBES_JUMP(kprobes_jump_grow_stack_more, KPROBES_GROW_STACK(44));
+KPROBES_JUMP(kprobes_jump_grow_stack_most, KPROBES_GROW_STACK(96));
 KPROBES_JUMP(kprobes_jump_push_flags, "pushf\n" KPROBES_NOP4 "pop %" _ASM_AX);
 KPROBES_JUMP(kprobes_jump_push_memory,
 	     __ASM_SIZE(push) " 8(%" _ASM_SI ")\n" KPROBES_NOP4 "pop %" _ASM_AX);
@@ -239,6 +247,9 @@ static const struct kprobes_jump kprobes_jumps[] = {
 	{ "push", kprobes_jump_push, 0, "emulate" },
 	{ "pop", kprobes_jump_pop, 1, "emulate" },
 	{ "push of the stack pointer", kprobes_jump_push_rsp, 0, "emulate" },
+	{ "stack grown by 36 bytes", kprobes_jump_grow_stack, 0, "emulate" },
+	{ "stack grown by 44 bytes", kprobes_jump_grow_stack_more, 0, "emulate" },
+	{ "stack grown by 96 bytes", kprobes_jump_grow_stack_most, 0, "emulate" },
 	{ "push of the flags", kprobes_jump_push_flags, 0, "emulate" },
 	{ "push from memory", kprobes_jump_push_memory, 0, "boost" },
 	{ "pop to memory", kprobes_jump_pop_memory, 1, "boost" },
