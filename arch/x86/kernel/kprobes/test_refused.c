@@ -17,6 +17,43 @@ static const char * const patched[] = {
 	"ftrace_graph_call",
 };
 
+/* On a CPU that comes up, or resumes, or leaves for another kernel, without an IDT */
+static const char * const without_idt[] = {
+	"verify_cpu",
+	"start_secondary",
+	"cr4_init",
+	"native_write_cr0",
+	"native_write_cr4",
+	"cpu_init_exception_handling",
+	"load_current_idt",
+	"machine_kexec",
+	"relocate_kernel",
+	"identity_mapped",
+	"virtual_mapped",
+	"swap_pages",
+	"core_restore_code",
+	"restore_registers",
+	"restore_processor_state",
+#ifdef CONFIG_X86_64
+	"secondary_startup_64",
+	"secondary_startup_64_no_verify",
+	"common_startup_64",
+	"early_setup_idt",
+	"setup_ghcb",
+	"cr4_update_irqsoff",
+	"cpu_init_fred_exceptions",
+	"wakeup_long64",
+	"do_suspend_lowlevel",
+#else
+	"startup_32_smp",
+	"__flush_tlb_all",
+	"flush_tlb_local",
+	"native_flush_tlb_local",
+	"native_flush_tlb_global",
+	"wakeup_pmode_return",
+#endif
+};
+
 /* Returns whether there is such a function. */
 static bool expect_refused(struct kunit *test, const char *name)
 {
@@ -40,8 +77,19 @@ static void test_patched(struct kunit *test)
 		expect_refused(test, patched[i]);
 }
 
+static void test_without_idt(struct kunit *test)
+{
+	int i, found = 0;
+
+	for (i = 0; i < ARRAY_SIZE(without_idt); i++)
+		found += expect_refused(test, without_idt[i]);
+	/* Some of it the first CPU executes, too, in every kernel. */
+	KUNIT_EXPECT_GE(test, found, 5);
+}
+
 static struct kunit_case refused_cases[] = {
 	KUNIT_CASE(test_patched),
+	KUNIT_CASE(test_without_idt),
 	{ }
 };
 
