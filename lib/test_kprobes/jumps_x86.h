@@ -3,10 +3,13 @@
 #ifndef _LIB_TEST_KPROBES_JUMPS_X86_H
 #define _LIB_TEST_KPROBES_JUMPS_X86_H
 
+#include <linux/cpufeature.h>
+#include <linux/stringify.h>
 #include <linux/unaligned.h>
 #include <asm/asm.h>
 #include <asm/frame.h>
 #include <asm/ibt.h>
+#include <asm/irqflags.h>
 #include <asm/nospec-branch.h>
 #include <asm/processor-flags.h>
 #include <asm/text-patching.h>
@@ -212,6 +215,15 @@ KPROBES_JUMP(kprobes_jump_jump, "je 2f; .byte 0xe9; .long 1f - . - 4; 2: add $1,
 KPROBES_JUMP(kprobes_jump_return,
 	     "je 1f\n" ANNOTATE_RETPOLINE_SAFE "ret; nop; nop; nop; nop; 1: add $1, %eax");
 
+/* In the middle of an access to user memory; the result says whether it still is */
+#define KPROBES_UACCESS	"access to user memory"
+#define KPROBES_AC	"$" __stringify(X86_EFLAGS_AC_BIT)
+KPROBES_JUMP(kprobes_jump_uaccess,
+	     "pushf; btsl " KPROBES_AC ", (%" _ASM_SP "); popf\n"
+	     "nopl 0(%" _ASM_AX ", %" _ASM_AX "); nop\n"
+	     "pushf; pop %" _ASM_AX "; push %" _ASM_AX "\n"
+	     "btrl " KPROBES_AC ", (%" _ASM_SP "); popf");
+
 /* What is covered besides the probed instruction */
 KPROBES_JUMP(kprobes_jump_1112, "push %" _ASM_DI "; pop %" _ASM_AX "; nop; mov %eax, %edx");
 KPROBES_JUMP(kprobes_jump_222, "mov %edi, %eax; add %esi, %eax; xor %ecx, %eax");
@@ -259,6 +271,7 @@ static const struct kprobes_jump kprobes_jumps[] = {
 	{ "short jump", kprobes_jump_short, 1, "emulate" },
 	{ "jump", kprobes_jump_jump, 1, "emulate" },
 	{ "return", kprobes_jump_return, 1, "emulate" },
+	{ KPROBES_UACCESS, kprobes_jump_uaccess, 3, "emulate" },
 	{ "one, one, one and two bytes", kprobes_jump_1112, 0, "emulate" },
 	{ "two, two and two bytes", kprobes_jump_222, 0, "emulate" },
 	{ "four and fifteen bytes", kprobes_jump_4_15, 0, "emulate" },
@@ -268,6 +281,12 @@ static const struct kprobes_jump kprobes_jumps[] = {
 	{ "return covered", kprobes_jump_then_return, 0, "emulate" },
 	{ "indirect jump in the function", kprobes_jump_anywhere, 0, "boost" },
 };
+
+/* Whether user memory can be accessed now; without SMAP it always can. */
+static inline bool kprobes_uaccess(void)
+{
+	return boot_cpu_has(X86_FEATURE_SMAP) && native_save_fl() & X86_EFLAGS_AC;
+}
 
 /* Each instruction sets a bit of the result. */
 KPROBES_JUMP(kprobes_jump_bits,
