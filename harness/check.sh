@@ -46,12 +46,17 @@ kernel_doc()
 	grep -E '^(include|kernel|arch)/.*\.[ch]$' "$build/files.ours" | xargs -r scripts/kernel-doc -none -Wall 2>&1 || :
 }
 
-# What assembly must leave to the kernel's entry code: Xen's PV guests cannot execute it.
-entry_codes_own()
+lines()		# PATTERN WHY: of our assembly for x86_64
 {
-	cd "$tree"
-	grep -nE '^[[:space:]]*(iret|sysret|sysexit|swapgs)' arch/x86/kernel/kprobes/*_64.S |
-		sed 's/$/: WARNING: it is for entry code/' || :
+	(cd "$tree" && grep -nE "^[[:space:]]*($1)" arch/x86/kernel/kprobes/*_64.S) |
+		sed "s/\$/: WARNING: $2/" || :
+}
+
+# Xen's PV guests cannot execute the first, and FineIBT moves the landing pads of functions.
+assembly()
+{
+	lines 'iret|sysret|sysexit|swapgs' "it is for entry code"
+	lines 'CALL_NOSPEC|JMP_NOSPEC|(call|jmp)q?[[:space:]]*\*' "an indirect branch"
 }
 
 need_build_tools
@@ -64,5 +69,5 @@ run_logged check-build "compiling with W=1 and sparse" \
 	kernel_make "$tree" "$obj" W=1 C=2 -k $(our_objects) || status=1
 complaints "W=1 and sparse" ours_only "$log"
 complaints "kernel-doc" kernel_doc
-complaints "assembly" entry_codes_own
+complaints "assembly" assembly
 exit $status
