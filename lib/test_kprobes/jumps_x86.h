@@ -238,14 +238,15 @@ KPROBES_JUMP(kprobes_jump_then_relative,
 	     "mov %edi, %eax; add " KPROBES_DATA(".Lkprobes_five") ", %eax");
 KPROBES_JUMP(kprobes_jump_then_return, KPROBES_REX "lea 8(%" _ASM_DI "), %" _ASM_AX);
 
-/* An indirect jump leads anywhere, but not into a function that has no table. */
+/* An indirect call leads away, unlike an indirect jump. */
 #ifdef CONFIG_MITIGATION_RETPOLINE
-#define KPROBES_JUMP_ANYWHERE	"jmp __x86_indirect_thunk_" _ASM_AX
+#define KPROBES_CALL_ANYWHERE	"call __x86_indirect_thunk_" _ASM_AX "\n"
 #else
-#define KPROBES_JUMP_ANYWHERE	ANNOTATE_RETPOLINE_SAFE "jmp *%" _ASM_AX
+#define KPROBES_CALL_ANYWHERE	ANNOTATE_RETPOLINE_SAFE "call *%" _ASM_AX "\n"
 #endif
-KPROBES_JUMP(kprobes_jump_anywhere,
-	     "add $1, %eax; nop; nop; cmp %eax, %eax; je 1f\n" KPROBES_JUMP_ANYWHERE "\n1:");
+KPROBES_JUMP(kprobes_jump_calls_anywhere,
+	     FRAME_BEGIN "add $1, %eax; nop; nop; cmp %eax, %eax; je 1f\n"
+	     KPROBES_CALL_ANYWHERE "1:\n" FRAME_END);
 
 static const struct kprobes_jump kprobes_jumps[] = {
 	{ "boosted", kprobes_jump_boosted, 0, "boost" },
@@ -272,6 +273,8 @@ static const struct kprobes_jump kprobes_jumps[] = {
 	{ "jump", kprobes_jump_jump, 1, "emulate" },
 	{ "return", kprobes_jump_return, 1, "emulate" },
 	{ KPROBES_UACCESS, kprobes_jump_uaccess, 3, "emulate" },
+	{ "indirect call in the function", kprobes_jump_calls_anywhere, KPROBES_FRAME_INSNS,
+	  "boost" },
 	{ "one, one, one and two bytes", kprobes_jump_1112, 0, "emulate" },
 	{ "two, two and two bytes", kprobes_jump_222, 0, "emulate" },
 	{ "four and fifteen bytes", kprobes_jump_4_15, 0, "emulate" },
@@ -279,7 +282,6 @@ static const struct kprobes_jump kprobes_jumps[] = {
 	{ "call covered", kprobes_jump_then_call, KPROBES_FRAME_INSNS, "emulate" },
 	{ "relative operand covered", kprobes_jump_then_relative, 0, "emulate" },
 	{ "return covered", kprobes_jump_then_return, 0, "emulate" },
-	{ "indirect jump in the function", kprobes_jump_anywhere, 0, "boost" },
 };
 
 /* Whether user memory can be accessed now; without SMAP it always can. */
