@@ -89,17 +89,35 @@ static int see_function(void *f, unsigned long addr)
 	       !kprobe_see_branches(f, addr - offset, addr - offset + size);
 }
 
-/* The same for functions by name, in the same module. Returns whether that was done. */
+/* What is looked for in a module: all functions of a name, which a suffix may follow. */
+struct wanted {
+	struct kprobe_function	*function;
+	const char		*name;
+};
+
+static int see_if_wanted(void *data, const char *name, unsigned long addr)
+{
+	struct wanted *wanted = data;
+	size_t length = str_has_prefix(name, wanted->name);
+
+	if (!length || (name[length] && name[length] != '.'))
+		return 0;
+	return see_function(wanted->function, addr);
+}
+
+/*
+ * Notes the same for functions by name, in the same module. There may be several, as static
+ * functions of two files can have one name. Returns whether it was done: GCC 8 numbers what it
+ * calls .cold, and of symbols of the kernel's only those with a known name are found.
+ */
 static bool see_named(struct kprobe_function *f, const char *name)
 {
-	char full[MODULE_NAME_LEN + KSYM_NAME_LEN];
-	unsigned long addr;
+	struct wanted wanted = { .function = f, .name = name };
 
-	if (!f->module)
-		return !kallsyms_on_each_match_symbol(see_function, name, f);
-	snprintf(full, sizeof(full), "%s:%s", f->module, name);
-	addr = kallsyms_lookup_name(full);
-	return !addr || !see_function(f, addr);
+	if (f->module)
+		return !module_kallsyms_on_each_symbol(f->module, see_if_wanted, &wanted);
+	return CONFIG_GCC_VERSION / 10000 != 8 &&
+	       !kallsyms_on_each_match_symbol(see_function, name, f);
 }
 
 /*
