@@ -10,6 +10,7 @@
  * would, or a fault that sleeps.
  */
 #include <linux/build_bug.h>
+#include <linux/cpufeature.h>
 #include <linux/errno.h>
 #include <linux/extable.h>
 #include <linux/ftrace.h>
@@ -75,8 +76,16 @@ static enum branch branch_of(struct insn *insn)
 	return kprobe_can_boost(insn) ? NO_BRANCH : OTHER_BRANCH;
 }
 
+/* Where returns are not safe, a copy of one leads to the thunk that makes them so. */
+static bool returns_by_thunk(struct insn *insn)
+{
+	return branch_of(insn) == RETURN && cpu_feature_enabled(X86_FEATURE_RETHUNK);
+}
+
 static unsigned long target_of(struct insn *insn, unsigned long addr)
 {
+	if (returns_by_thunk(insn))
+		return (unsigned long)x86_return_thunk;
 	return addr + insn->length + insn->immediate.value;
 }
 
@@ -224,14 +233,19 @@ static bool can_copy(const struct covered *c, struct insn *insn)
 		return false;
 	case NO_BRANCH:
 		return true;
+	case RETURN:
+		/* The thunk takes nothing off the stack but the return address. */
+		if (returns_by_thunk(insn) && insn->immediate.nbytes)
+			return false;
+		fallthrough;
 	default:
 		return kprobe_find_emulator(insn) >= 0;
 	}
 }
 
 /*
- * Writes a branch that leads where the original does: in its long form, and a call as a
- * push of its return address and a jump. Returns the end.
+ * Writes a branch that leads where the original does: in its long form, a call as a push of
+ * its return address and a jump, and a return as a jump to the thunk. Returns the end.
  */
 static u8 *copy_branch(u8 *at, unsigned long run_at, struct insn *insn, unsigned long addr)
 {
@@ -245,6 +259,7 @@ static u8 *copy_branch(u8 *at, unsigned long run_at, struct insn *insn, unsigned
 		at += sizeof(s32);
 		fallthrough;
 	case JUMP:
+	case RETURN:
 		*at++ = JMP32_INSN_OPCODE;
 		break;
 	default:
@@ -277,7 +292,7 @@ static int add_copy(struct detour *d, struct insn *insn, unsigned long addr)
 	u8 *at = d->image + d->used;
 	int err;
 
-	if (branch == NO_BRANCH || branch == RETURN) {
+	if (branch == NO_BRANCH || (branch == RETURN && !returns_by_thunk(insn))) {
 		err = kprobe_relocate(at, insn, addr, run_at);
 		if (err)
 			return err;

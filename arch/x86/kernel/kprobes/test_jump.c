@@ -4,13 +4,23 @@
  */
 
 #include <kunit/test.h>
+#include <linux/cleanup.h>
+#include <linux/cpufeature.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_function.h>
+#include <linux/linkage.h>
+#include <linux/mutex.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <net/checksum.h>
+#include <asm/ibt.h>
 #include <asm/insn.h>
+#include <asm/nospec-branch.h>
+#include <asm/text-patching.h>
+
+#include "common.h"
 
 #define MAX_PROBES	256
 
@@ -116,9 +126,53 @@ static void test_csum_partial(struct kunit *test)
 	}
 }
 
+/* A return that is in no table of the kernel's, as those that were found to be safe */
+void kprobe_test_returns(void);
+
+asm("	.pushsection .text, \"ax\"\n"
+	ASM_FUNC_ALIGN "\n"
+"	.type kprobe_test_returns, @function\n"
+"kprobe_test_returns:\n"
+	ASM_ENDBR
+"	lfence\n"
+	ANNOTATE_RETPOLINE_SAFE
+"	ret\n"
+"	nop\n"
+"	.size kprobe_test_returns, . - kprobe_test_returns\n"
+"	.popsection\n"
+);
+
+#define RETURN_AT	3
+
+/* With thunks for returns, nothing but these may return. */
+static void test_copied_return(struct kunit *test)
+{
+	unsigned long addr = kallsyms_lookup_name("kprobe_test_returns");
+	struct kprobe p = { .pre_handler = see };
+	struct arch_optimized_insn *optinsn;
+	bool on_entry;
+	u8 *copy;
+
+	p.addr = arch_adjust_kprobe_addr(addr, 0, &on_entry);
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&p));
+	wait_for_kprobe_optimizer();
+	kprobe_test_returns();
+	scoped_guard(mutex, &kprobe_mutex) {
+		optinsn = kprobe_optinsn(get_kprobe(p.addr));
+		copy = optinsn->insn ? optinsn->insn + optinsn->copy[RETURN_AT] : NULL;
+		KUNIT_EXPECT_NOT_NULL(test, copy);
+		if (copy && cpu_feature_enabled(X86_FEATURE_RETHUNK))
+			KUNIT_EXPECT_EQ(test, JMP32_INSN_OPCODE, *copy);
+		else if (copy)
+			KUNIT_EXPECT_EQ(test, RET_INSN_OPCODE, *copy);
+	}
+	unregister_kprobe(&p);
+}
+
 static struct kunit_case jump_cases[] = {
 	KUNIT_CASE(test_bad_user_addresses),
 	KUNIT_CASE(test_csum_partial),
+	KUNIT_CASE(test_copied_return),
 	{ }
 };
 
