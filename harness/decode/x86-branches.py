@@ -15,7 +15,7 @@ import sys
 KNOWN = {"ftrace_regs_caller_end", "startup_32_smp"}
 
 # From and up to which symbol of vmlinux there are no probes
-BARRED = [("__noinstr_text_start", "__noinstr_text_end"), ("__entry_text_start", "_etext")]
+BARRED = [("__noinstr_text_start", "__noinstr_text_end"), ("__static_call_text_end", "_etext")]
 
 
 def output(*command):

@@ -10,11 +10,16 @@
 
 #include "../../../../lib/test_kprobes/text.h"
 
-/* Calls and jumps that ftrace patches, but in no table. Not every kernel has them all. */
+/*
+ * Calls and jumps that ftrace patches, but in no table, and what has to consist of certain
+ * bytes. Not every kernel has them all.
+ */
 static const char * const patched[] = {
 	"ftrace_call",
 	"ftrace_regs_call",
 	"ftrace_graph_call",
+	"srso_alias_untrain_ret",
+	"retbleed_untrain_ret",
 };
 
 /* On a CPU that comes up, or resumes, or leaves for another kernel, without an IDT */
