@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # harness/check.sh: checkpatch --strict on out/series, then gcc's W=1 warnings, sparse and
-# kernel-doc on the files that are ours. Status 1 when any has something to say.
+# kernel-doc on the files that are ours, and what our assembly must not do. Status 1 when any
+# has something to say.
 #
 # FILE_PATH_CHANGES is left out: the series updates MAINTAINERS in a patch of its own.
 
@@ -45,6 +46,19 @@ kernel_doc()
 	grep -E '^(include|kernel|arch)/.*\.[ch]$' "$build/files.ours" | xargs -r scripts/kernel-doc -none -Wall 2>&1 || :
 }
 
+lines()		# PATTERN WHY: of our assembly for x86_64
+{
+	(cd "$tree" && grep -nE "^[[:space:]]*($1)" arch/x86/kernel/kprobes/*_64.S) |
+		sed "s/\$/: WARNING: $2/" || :
+}
+
+# Xen's PV guests cannot execute the first, and FineIBT moves the landing pads of functions.
+assembly()
+{
+	lines 'iret|sysret|sysexit|swapgs' "it is for entry code"
+	lines 'CALL_NOSPEC|JMP_NOSPEC|(call|jmp)q?[[:space:]]*\*' "an indirect branch"
+}
+
 need_build_tools
 need sparse
 known
@@ -55,4 +69,5 @@ run_logged check-build "compiling with W=1 and sparse" \
 	kernel_make "$tree" "$obj" W=1 C=2 -k $(our_objects) || status=1
 complaints "W=1 and sparse" ours_only "$log"
 complaints "kernel-doc" kernel_doc
+complaints "assembly" assembly
 exit $status

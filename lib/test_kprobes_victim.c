@@ -5,9 +5,10 @@
  * Writing N to the parameter "calls" calls each function below N times, so a
  * test knows how many hits to expect; "middle" tells where there is an
  * instruction in the middle of one; reading "way" goes one of two ways, and "ways"
- * tells where they are; "oops" has one fault, and "handler_oops" a handler. The
- * init function runs once, and goes on when the module is live already, which "late"
- * tells; reading "leaving" goes on when the module is going.
+ * tells where they are; "joint" tells where a part of a function joins another; "oops"
+ * has one fault, and "handler_oops" a handler. The init function runs once, and goes on
+ * when the module is live already, which "late" tells; reading "leaving" goes on when the
+ * module is going.
  */
 #include <linux/async.h>
 #include <linux/completion.h>
@@ -21,6 +22,9 @@
 #include <linux/notifier.h>
 #include <linux/objtool.h>
 #include <linux/tracepoint-defs.h>
+#ifdef CONFIG_X86
+#include <asm/ibt.h>
+#endif
 
 /* Its address is data, which wants a word to objtool. */
 extern u8 kprobes_victim_middle[] asm(".Lkprobes_victim_middle");
@@ -168,6 +172,55 @@ static const struct kernel_param_ops ways_ops = {
 
 module_param_cb(ways, &ways_ops, NULL, 0400);
 MODULE_PARM_DESC(ways, "where it says whence it goes, the label, and the ways on and off");
+#endif
+
+/*
+ * A function in three parts, named as GCC 8 does it, which nobody calls. Between the two
+ * instructions in its middle, the last part comes back.
+ */
+#ifdef CONFIG_X86
+extern u8 kprobes_victim_parted[] asm(".Lkprobes_victim_parted"),
+	  kprobes_victim_joint[] asm(".Lkprobes_victim_joint");
+
+asm("	.pushsection .text, \"ax\"\n"
+	ASM_FUNC_ALIGN "\n"
+"	.type kprobes_victim_parted, @function\n"
+"kprobes_victim_parted:\n"
+".Lkprobes_victim_parted:\n"
+	ASM_ENDBR
+"	je kprobes_victim_parted.cold.1\n"
+"	js kprobes_victim_parted.cold.2\n"
+".Lkprobes_victim_joint: " ANNOTATE_NOENDBR "nop\n"
+"1:	add $1, %eax\n"
+"	add $1, %eax\n"
+"2:\n"
+	ASM_RET
+"	.size kprobes_victim_parted, . - kprobes_victim_parted\n"
+"	.type kprobes_victim_parted.cold.1, @function\n"
+"kprobes_victim_parted.cold.1:\n"
+"	add $2, %eax\n"
+"	jmp 2b\n"
+"	.size kprobes_victim_parted.cold.1, . - kprobes_victim_parted.cold.1\n"
+"	.type kprobes_victim_parted.cold.2, @function\n"
+"kprobes_victim_parted.cold.2:\n"
+"	add $3, %eax\n"
+"	jmp 1b\n"
+"	.size kprobes_victim_parted.cold.2, . - kprobes_victim_parted.cold.2\n"
+"	.popsection\n"
+);
+
+static int show_joint(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "kprobes_victim_parted+0x%tx\n",
+			  (void *)kprobes_victim_joint - (void *)kprobes_victim_parted);
+}
+
+static const struct kernel_param_ops joint_ops = {
+	.get = show_joint,
+};
+
+module_param_cb(joint, &joint_ops, NULL, 0400);
+MODULE_PARM_DESC(joint, "symbol and offset of an instruction before one that is branched to");
 #endif
 
 /* An instruction that faults, with a probe on it, in a thread that is lost then. */

@@ -393,10 +393,14 @@ static const char *words_of(const struct line *line)
 	return section.words + line->words;
 }
 
-static bool is_indirect_jump(const char *words)
+/* To where a register, memory or the stack says */
+static bool leads_anywhere(const char *words)
 {
 	words = skip_prefixes(words);
-	return !strncmp(words, "jmp", 3) && *skip_word(words) == '*';
+	if (!strncmp(words, "jmp", 3))
+		return *skip_word(words) == '*';
+	return !strncmp(words, "ljmp", 4) || !strncmp(words, "lret", 4) ||
+	       !strncmp(words, "iret", 4);
 }
 
 /* Where branches lead, as objdump says: the same as kprobe_decode_until() has noted? */
@@ -411,7 +415,7 @@ static void compare_targets(struct kprobe_function *f, const struct line *line,
 	for (; line < end; line++) {
 		if (target_in(words_of(line), &to))
 			kprobe_byte_set(f, to, KPROBE_BYTE_LABEL);
-		unknown |= is_indirect_jump(words_of(line));
+		unknown |= leads_anywhere(words_of(line));
 	}
 	if (memcmp(ours, theirs, f->map_longs * sizeof(long)) || f->unknown != unknown)
 		say("targets", f->start, MAX_INSN_SIZE, name, "");

@@ -165,6 +165,20 @@ static inline void x86_return_thunk(void)
 {
 }
 
+/* All of it is the kernel's text, and none of it is thunks. */
+#define __softirqentry_text_end	__static_call_text_start
+char __static_call_text_start[1];
+
+static inline bool core_kernel_text(unsigned long addr)
+{
+	return true;
+}
+
+static inline bool is_module_text_address(unsigned long addr)
+{
+	return false;
+}
+
 static inline void __text_gen_insn(void *buf, u8 opcode, const void *addr, const void *to,
 				   int size)
 {

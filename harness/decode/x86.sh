@@ -4,7 +4,7 @@
 
 probes=$top/arch/x86/kernel/kprobes
 x86=$tree/arch/x86
-packages=binutils
+packages="binutils python3"
 if [ "$ARCH" = x86_64 ]; then
 	bits=64 machine=i386:x86-64 config=-DCONFIG_X86_64=1
 else
@@ -91,9 +91,19 @@ random_bytes()
 		"$(grep -m 1 '^seed' "$work/random")"
 }
 
+branches()
+{
+	status=0
+	# shellcheck disable=SC2046
+	python3 "$harness/decode/x86-branches.py" "$vmlinux" $(modules) >"$work/branches" || status=$?
+	tail -n 30 "$work/branches"
+	row $status "what other functions branch to is a symbol" "$(tail -n 1 "$work/branches")"
+}
+
 checks()
 {
 	kernel_text
+	branches
 	encodings
 	random_bytes
 }

@@ -3,6 +3,8 @@
  * KUnit tests of jump optimization: a hit by the jump is to probed code and handlers
  * what one by the breakpoint is. Which sites have a jump is in test_optimize_sites.c.
  */
+#include <linux/string.h>
+
 #include "../../lib/test_kprobes/switch.h"
 #include "../../lib/test_kprobes/trace.h"
 #include "test_optimize.h"
@@ -388,6 +390,57 @@ static void hit_by_its_own_handler_is_missed_and_carried_out(struct kunit *test)
 	}
 }
 
+/* --- access to user memory --- */
+
+#ifdef KPROBES_UACCESS
+static unsigned int with_uaccess;
+
+static int look_for_uaccess(struct probe *probe, struct pt_regs *regs)
+{
+	with_uaccess += kprobes_uaccess();
+	return look(probe, regs);
+}
+
+static void look_for_uaccess_after(struct kprobe *kp, struct pt_regs *regs,
+				   unsigned long flags)
+{
+	with_uaccess += kprobes_uaccess();
+	look_after(kp, regs, flags);
+}
+
+static const struct kprobes_jump *uaccess_jump(void)
+{
+	const struct kprobes_jump *jump = kprobes_jumps;
+
+	while (strcmp(jump->name, KPROBES_UACCESS))
+		jump++;
+	return jump;
+}
+
+/* That the probed code has access again, the cases above see. */
+static void handlers_have_no_access_to_user_memory(struct kunit *test)
+{
+	const struct kprobes_jump *jump = uaccess_jump();
+	struct probe *probe = new_probe(test, jump);
+	struct view *v = new_views(test);
+	unsigned int post;
+
+	for (post = 0; post < 2; post++) {
+		probe_reset(probe, probe->kp.addr);
+		probe->on_hit = look_for_uaccess;
+		probe->kp.post_handler = post ? look_for_uaccess_after : NULL;
+		plant(test, probe);
+		with_uaccess = 0;
+		run(jump->call, 0, v);
+		KUNIT_EXPECT_EQ(test, v->pres, 1);
+		KUNIT_EXPECT_EQ(test, v->posts, post);
+		KUNIT_EXPECT_FALSE(test, v->pre_trapped || v->post_trapped);
+		KUNIT_EXPECT_EQ(test, with_uaccess, 0);
+		probe_unregister(probe);
+	}
+}
+#endif
+
 /* --- the stack --- */
 
 static struct trace *trace;
@@ -460,6 +513,9 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE_PARAM(pre_handler_at_a_jump_returns_for_the_function, idle_gen_params),
 	KUNIT_CASE(handlers_go_to_any_instruction),
 	KUNIT_CASE(hit_by_its_own_handler_is_missed_and_carried_out),
+#ifdef KPROBES_UACCESS
+	KUNIT_CASE(handlers_have_no_access_to_user_memory),
+#endif
 	KUNIT_CASE(stack_trace_at_a_jump_is_that_at_a_breakpoint),
 	{}
 };

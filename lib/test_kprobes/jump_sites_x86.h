@@ -34,7 +34,26 @@ KPROBES_JUMP(kprobes_jump_bug, "nop; je 1f; ud2; 1:");
 KPROBES_JUMP(kprobes_jump_indirect,
 	     "je 1f; nop\n" ANNOTATE_RETPOLINE_SAFE "jmp *%" _ASM_AX "; nop; nop; 1:");
 
+/* Where a register says: directly, or by the compiler's thunk */
+#ifdef CONFIG_MITIGATION_RETPOLINE
+#define KPROBES_JUMP_ANYWHERE	"jmp __x86_indirect_thunk_" _ASM_AX
+#else
+#define KPROBES_JUMP_ANYWHERE	ANNOTATE_RETPOLINE_SAFE "jmp *%" _ASM_AX
+#endif
+KPROBES_JUMP(kprobes_jump_anywhere,
+	     "add $1, %eax; nop; nop; cmp %eax, %eax; je 1f\n" KPROBES_JUMP_ANYWHERE "\n1:");
+KPROBES_JUMP(kprobes_jump_register,
+	     "add $1, %eax; nop; nop; cmp %eax, %eax; je 1f\n"
+	     ANNOTATE_RETPOLINE_SAFE "jmp *%" _ASM_AX "\n1:");
+KPROBES_JUMP(kprobes_jump_parted_anywhere,
+	     "add $1, %eax; nop; nop; cmp %eax, %eax; jne kprobes_jump_parted_anywhere.cold");
+
 asm("	.pushsection .text, \"ax\"\n"
+"	.type kprobes_jump_parted_anywhere.cold, @function\n"
+"kprobes_jump_parted_anywhere.cold:\n"
+"	inc %ecx\n"
+	KPROBES_JUMP_ANYWHERE "\n"
+"	.size kprobes_jump_parted_anywhere.cold, . - kprobes_jump_parted_anywhere.cold\n"
 "	.type kprobes_jump_parted.cold, @function\n"
 "kprobes_jump_parted.cold:\n"
 "	inc %ecx\n"
@@ -46,6 +65,9 @@ asm("	.pushsection .text, \"ax\"\n"
 static const struct kprobes_jump kprobes_no_jumps[] = {
 	{ "jumped to", kprobes_jump_target, 1, "target" },
 	{ "jumped to by the cold part", kprobes_jump_parted, 1, "target" },
+	{ "jumped to from anywhere", kprobes_jump_anywhere, 0, "target" },
+	{ "jumped to by way of a register", kprobes_jump_register, 0, "target" },
+	{ "jumped to from anywhere in the cold part", kprobes_jump_parted_anywhere, 0, "target" },
 	{ "gone on at after a fault", kprobes_jump_fixup, 1, "fixup" },
 	{ "fixed up when it faults", kprobes_jump_faulting, 0, "insn" },
 	{ "end of the function", kprobes_jump_end, 0, "end" },

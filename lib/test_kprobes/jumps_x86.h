@@ -3,10 +3,13 @@
 #ifndef _LIB_TEST_KPROBES_JUMPS_X86_H
 #define _LIB_TEST_KPROBES_JUMPS_X86_H
 
+#include <linux/cpufeature.h>
+#include <linux/stringify.h>
 #include <linux/unaligned.h>
 #include <asm/asm.h>
 #include <asm/frame.h>
 #include <asm/ibt.h>
+#include <asm/irqflags.h>
 #include <asm/nospec-branch.h>
 #include <asm/processor-flags.h>
 #include <asm/text-patching.h>
@@ -180,6 +183,11 @@ asm("	.pushsection .text, \"ax\"\n"					\
 
 #define KPROBES_NOP4	"nopl 0(%" _ASM_AX ")\n"
 
+/* As a compiler does it where that is faster than a subtraction */
+#define KPROBES_GROW_STACK(bytes)					\
+	"lea -" #bytes "(%" _ASM_SP "), %" _ASM_SP "; nop\n"		\
+	"lea " #bytes "(%" _ASM_SP "), %" _ASM_SP
+
 KPROBES_JUMP(kprobes_jump_boosted, "lfence; nop; nop");
 KPROBES_JUMP(kprobes_jump_emulated, "nopl 0(%" _ASM_AX ", %" _ASM_AX "); nop");
 KPROBES_JUMP(kprobes_jump_add, "add %" _ASM_DI ", %" _ASM_AX "; nop; nop; nop");
@@ -191,6 +199,9 @@ KPROBES_JUMP(kprobes_jump_relative, "add " KPROBES_DATA(".Lkprobes_five") ", %ea
 KPROBES_JUMP(kprobes_jump_push, "push %" _ASM_SI "\n" KPROBES_NOP4 "pop %" _ASM_AX);
 KPROBES_JUMP(kprobes_jump_pop, "push %" _ASM_SI "; pop %" _ASM_AX "\n" KPROBES_NOP4);
 KPROBES_JUMP(kprobes_jump_push_rsp, "push %" _ASM_SP "\n" KPROBES_NOP4 "pop %" _ASM_AX);
+KPROBES_JUMP(kprobes_jump_grow_stack, KPROBES_GROW_STACK(36));
+KPROBES_JUMP(kprobes_jump_grow_stack_more, KPROBES_GROW_STACK(44));
+KPROBES_JUMP(kprobes_jump_grow_stack_most, KPROBES_GROW_STACK(96));
 KPROBES_JUMP(kprobes_jump_push_flags, "pushf\n" KPROBES_NOP4 "pop %" _ASM_AX);
 KPROBES_JUMP(kprobes_jump_push_memory,
 	     __ASM_SIZE(push) " 8(%" _ASM_SI ")\n" KPROBES_NOP4 "pop %" _ASM_AX);
@@ -203,6 +214,15 @@ KPROBES_JUMP(kprobes_jump_short, "je 2f; jmp 1f; nop; nop; nop; 2: add $1, %eax;
 KPROBES_JUMP(kprobes_jump_jump, "je 2f; .byte 0xe9; .long 1f - . - 4; 2: add $1, %eax; 1:");
 KPROBES_JUMP(kprobes_jump_return,
 	     "je 1f\n" ANNOTATE_RETPOLINE_SAFE "ret; nop; nop; nop; nop; 1: add $1, %eax");
+
+/* In the middle of an access to user memory; the result says whether it still is */
+#define KPROBES_UACCESS	"access to user memory"
+#define KPROBES_AC	"$" __stringify(X86_EFLAGS_AC_BIT)
+KPROBES_JUMP(kprobes_jump_uaccess,
+	     "pushf; btsl " KPROBES_AC ", (%" _ASM_SP "); popf\n"
+	     "nopl 0(%" _ASM_AX ", %" _ASM_AX "); nop\n"
+	     "pushf; pop %" _ASM_AX "; push %" _ASM_AX "\n"
+	     "btrl " KPROBES_AC ", (%" _ASM_SP "); popf");
 
 /* What is covered besides the probed instruction */
 KPROBES_JUMP(kprobes_jump_1112, "push %" _ASM_DI "; pop %" _ASM_AX "; nop; mov %eax, %edx");
@@ -218,14 +238,15 @@ KPROBES_JUMP(kprobes_jump_then_relative,
 	     "mov %edi, %eax; add " KPROBES_DATA(".Lkprobes_five") ", %eax");
 KPROBES_JUMP(kprobes_jump_then_return, KPROBES_REX "lea 8(%" _ASM_DI "), %" _ASM_AX);
 
-/* An indirect jump leads anywhere, but not into a function that has no table. */
+/* An indirect call leads away, unlike an indirect jump. */
 #ifdef CONFIG_MITIGATION_RETPOLINE
-#define KPROBES_JUMP_ANYWHERE	"jmp __x86_indirect_thunk_" _ASM_AX
+#define KPROBES_CALL_ANYWHERE	"call __x86_indirect_thunk_" _ASM_AX "\n"
 #else
-#define KPROBES_JUMP_ANYWHERE	ANNOTATE_RETPOLINE_SAFE "jmp *%" _ASM_AX
+#define KPROBES_CALL_ANYWHERE	ANNOTATE_RETPOLINE_SAFE "call *%" _ASM_AX "\n"
 #endif
-KPROBES_JUMP(kprobes_jump_anywhere,
-	     "add $1, %eax; nop; nop; cmp %eax, %eax; je 1f\n" KPROBES_JUMP_ANYWHERE "\n1:");
+KPROBES_JUMP(kprobes_jump_calls_anywhere,
+	     FRAME_BEGIN "add $1, %eax; nop; nop; cmp %eax, %eax; je 1f\n"
+	     KPROBES_CALL_ANYWHERE "1:\n" FRAME_END);
 
 static const struct kprobes_jump kprobes_jumps[] = {
 	{ "boosted", kprobes_jump_boosted, 0, "boost" },
@@ -239,6 +260,9 @@ static const struct kprobes_jump kprobes_jumps[] = {
 	{ "push", kprobes_jump_push, 0, "emulate" },
 	{ "pop", kprobes_jump_pop, 1, "emulate" },
 	{ "push of the stack pointer", kprobes_jump_push_rsp, 0, "emulate" },
+	{ "stack grown by 36 bytes", kprobes_jump_grow_stack, 0, "emulate" },
+	{ "stack grown by 44 bytes", kprobes_jump_grow_stack_more, 0, "emulate" },
+	{ "stack grown by 96 bytes", kprobes_jump_grow_stack_most, 0, "emulate" },
 	{ "push of the flags", kprobes_jump_push_flags, 0, "emulate" },
 	{ "push from memory", kprobes_jump_push_memory, 0, "boost" },
 	{ "pop to memory", kprobes_jump_pop_memory, 1, "boost" },
@@ -248,6 +272,9 @@ static const struct kprobes_jump kprobes_jumps[] = {
 	{ "short jump", kprobes_jump_short, 1, "emulate" },
 	{ "jump", kprobes_jump_jump, 1, "emulate" },
 	{ "return", kprobes_jump_return, 1, "emulate" },
+	{ KPROBES_UACCESS, kprobes_jump_uaccess, 3, "emulate" },
+	{ "indirect call in the function", kprobes_jump_calls_anywhere, KPROBES_FRAME_INSNS,
+	  "boost" },
 	{ "one, one, one and two bytes", kprobes_jump_1112, 0, "emulate" },
 	{ "two, two and two bytes", kprobes_jump_222, 0, "emulate" },
 	{ "four and fifteen bytes", kprobes_jump_4_15, 0, "emulate" },
@@ -255,8 +282,13 @@ static const struct kprobes_jump kprobes_jumps[] = {
 	{ "call covered", kprobes_jump_then_call, KPROBES_FRAME_INSNS, "emulate" },
 	{ "relative operand covered", kprobes_jump_then_relative, 0, "emulate" },
 	{ "return covered", kprobes_jump_then_return, 0, "emulate" },
-	{ "indirect jump in the function", kprobes_jump_anywhere, 0, "boost" },
 };
+
+/* Whether user memory can be accessed now; without SMAP it always can. */
+static inline bool kprobes_uaccess(void)
+{
+	return boot_cpu_has(X86_FEATURE_SMAP) && native_save_fl() & X86_EFLAGS_AC;
+}
 
 /* Each instruction sets a bit of the result. */
 KPROBES_JUMP(kprobes_jump_bits,

@@ -137,7 +137,7 @@ static __always_inline __kprobes bool kprobe_emulate(struct kprobe *p, struct pt
 }
 
 /* Defined by the linker script. */
-extern char __static_call_text_start[];
+extern char __static_call_text_start[], __static_call_text_end[];
 
 /* int3.c */
 void kprobe_carry_out_post(struct kprobe *p, struct pt_regs *regs);

@@ -13,14 +13,18 @@
 #include <linux/cfi.h>
 #include <linux/cpufeature.h>
 #include <linux/errno.h>
+#include <linux/kernel.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_function.h>
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 #include <linux/unaligned.h>
 #include <asm/ibt.h>
 #include <asm/insn.h>
+#include <asm/nospec-branch.h>
+#include <asm/sections.h>
 #include <asm/text-patching.h>
 
 #include "common.h"
@@ -231,31 +235,58 @@ static int decode_next(struct insn *insn, struct piece *piece, unsigned long add
 }
 
 /*
- * Whether the compiler makes jump tables. If not, an indirect jump leads to the beginning
- * of a function, or is a return.
+ * Whether an address outside of a function is code that jumps on to where a register points:
+ * a compiler's thunk, among the kernel's or in memory of its own. From the thunk for returns
+ * there is no way but to a caller.
  */
-#define JUMP_TABLES	(!IS_ENABLED(CONFIG_MITIGATION_RETPOLINE) && \
-			 !IS_ENABLED(CONFIG_X86_KERNEL_IBT))
+static bool is_jump_thunk(unsigned long addr)
+{
+	if (addr >= (unsigned long)__softirqentry_text_end &&
+	    addr < (unsigned long)__static_call_text_start)
+		return addr != (unsigned long)x86_return_thunk;
+	return !core_kernel_text(addr) && !is_module_text_address(addr);
+}
 
-/* Notes where an instruction leads, if it is a branch. */
+static void see_jump(struct kprobe_function *f, unsigned long target)
+{
+	if (kprobe_function_covers(f, target))
+		kprobe_byte_set(f, target, KPROBE_BYTE_TARGET);
+	else if (is_jump_thunk(target))
+		f->unknown = true;
+}
+
+/*
+ * Notes where branches lead. If that is in a register, in memory or on the stack, it can be
+ * anywhere in the function: nearly all of these are calls at the end of one, but those in
+ * assembly, of a computed goto and by a jump table are not.
+ */
 static void see_branch(struct kprobe_function *f, struct insn *insn, unsigned long addr)
 {
+	unsigned long target = addr + insn->length + insn->immediate.value;
+	int ext = X86_MODRM_REG(insn->modrm.bytes[0]);
+
 	switch (kprobe_opcode(insn)) {
 	case 0xc7:		/* mov; or xbegin, whose aborts lead to its target */
 		if (insn->modrm.bytes[0] != 0xf8)
 			break;
 		fallthrough;
 	case 0x70 ... 0x7f:	/* jcc */
-	case 0x0f80 ... 0x0f8f:
 	case 0xe0 ... 0xe3:	/* loop, jcxz */
-	case 0xe8 ... 0xe9:	/* call, jmp */
-	case 0xeb:
-		kprobe_byte_set(f, addr + insn->length + insn->immediate.value,
-				KPROBE_BYTE_TARGET);
+	case 0xe8:		/* call */
+	case 0xeb:		/* jmp */
+		kprobe_byte_set(f, target, KPROBE_BYTE_TARGET);
 		break;
-	case 0xff:
-		if (JUMP_TABLES && X86_MODRM_REG(insn->modrm.bytes[0]) == 4)
-			f->unknown = true;
+	case 0x0f80 ... 0x0f8f:	/* jcc */
+	case 0xe9:		/* jmp */
+		see_jump(f, target);
+		break;
+	case 0xff:		/* jmp, ljmp */
+		f->unknown |= ext == 4 || ext == 5;
+		break;
+	case 0xca ... 0xcb:	/* lret */
+	case 0xcf:		/* iret */
+	case 0xea:		/* ljmp */
+		f->unknown = true;
 		break;
 	}
 }

@@ -11,7 +11,7 @@
  *			back
  *
  * A copy is as long as its original, but for branches: a short one becomes a long one,
- * of up to six bytes, and a call becomes a push and a jump.
+ * of up to six bytes, a call a push and a jump, and a return may become a jump.
  */
 #define DETOUR_OWNER	0
 #define DETOUR_ENTRY	8

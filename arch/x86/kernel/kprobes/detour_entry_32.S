@@ -9,6 +9,7 @@
 #include <asm/kprobes.h>
 #include <asm/nospec-branch.h>
 #include <asm/segment.h>
+#include <asm/smap.h>
 
 #include "detour.h"
 
@@ -21,7 +22,8 @@
  * Called from a detour or a slot, so the word on the stack tells from which one, and a
  * return goes on there. @owner is the distance from that address to the place of the
  * site's. Nothing changes the flags before they are saved. The registers are saved as
- * at a trap in the kernel, with the stack pointer and its segment.
+ * at a trap in the kernel, with the stack pointer and its segment. Handlers run without
+ * access to user memory, as in an exception: it is no state that a task switch would save.
  *
  * If @handler returns true, all registers are loaded by an iret. Otherwise the stack
  * pointer has not changed, and @handler has put the address to go on at into the word
@@ -52,6 +54,7 @@ SYM_CODE_START(\name)
 	movl	\owner(%edx), %edx
 	movl	%esp, %eax
 	cld
+	ASM_CLAC
 	call	\handler
 	testb	%al, %al
 	jnz	kprobe_load_all

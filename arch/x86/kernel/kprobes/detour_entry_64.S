@@ -9,6 +9,7 @@
 #include <asm/kprobes.h>
 #include <asm/nospec-branch.h>
 #include <asm/segment.h>
+#include <asm/smap.h>
 #include <asm/unwind_hints.h>
 
 #include "../../entry/calling.h"
@@ -19,7 +20,8 @@
 /*
  * Called from a detour or a slot, so the word on the stack tells from which one, and a
  * return goes on there. @owner is the distance from that address to the place of the
- * site's. Nothing changes the flags before they are saved.
+ * site's. Nothing changes the flags before they are saved. Handlers run without access to
+ * user memory, as in an exception: it is no state that a task switch would save.
  *
  * If @handler returns true, all registers are loaded by an iret. Otherwise the stack
  * pointer has not changed, and @handler has put the address to go on at into the word
@@ -41,6 +43,7 @@ SYM_CODE_START(\name)
 	movq	\owner(%rsi), %rsi
 	movq	%rsp, %rdi
 	cld
+	ASM_CLAC
 	call	\handler
 	testb	%al, %al
 	jnz	.Lall_of_\name
@@ -54,10 +57,8 @@ SYM_CODE_START(\name)
 
 .Lall_of_\name:
 	UNWIND_HINT_REGS
-	POP_REGS
-	UNWIND_HINT_IRET_REGS offset=8
-	addq	$8, %rsp
-	iretq
+	/* Not an iret of its own: that faults in a PV guest of Xen's. */
+	jmp	restore_regs_and_return_to_kernel
 SYM_CODE_END(\name)
 _ASM_NOKPROBE(\name)
 	.endm

@@ -50,6 +50,33 @@ static __always_inline void set_reg(const struct kprobe_emulation *em,
 	*reg_at(regs, em->reg) = em->size == 4 ? (u32)value : value;
 }
 
+/*
+ * Whether a trap can end with that stack pointer. On 32 bits an iret in the kernel does
+ * not load it: entry code builds the iret's frame right below the new one, which is among
+ * what it still reads if the stack has grown by more than a few words.
+ */
+static __always_inline bool sp_may_become(const struct pt_regs *regs, unsigned long sp)
+{
+	return IS_ENABLED(CONFIG_X86_64) || sp >= regs->sp;
+}
+
+static __always_inline bool may_set_reg(const struct kprobe_emulation *em,
+					const struct pt_regs *regs, unsigned long value)
+{
+	return em->reg != offsetof(struct pt_regs, sp) || sp_may_become(regs, value);
+}
+
+/* All that the instruction does is to set a register. */
+static __always_inline bool only_set_reg(const struct kprobe_emulation *em,
+					 struct pt_regs *regs, unsigned long value)
+{
+	if (!may_set_reg(em, regs, value))
+		return false;
+	set_reg(em, regs, value);
+	regs->ip = next_ip(em, regs);
+	return true;
+}
+
 /* A fault at any other address is none that the exception table can fix up. */
 static __always_inline bool is_kernel_address(unsigned long addr)
 {
@@ -258,7 +285,7 @@ emulate_pop_reg(const struct kprobe_emulation *em, struct pt_regs *regs)
 {
 	unsigned long word;
 
-	if (!read_word(regs->sp, &word))
+	if (!read_word(regs->sp, &word) || !may_set_reg(em, regs, word))
 		return false;
 	regs->sp += sizeof(word);
 	*reg_at(regs, em->reg) = word;
@@ -271,7 +298,7 @@ emulate_leave(const struct kprobe_emulation *em, struct pt_regs *regs)
 {
 	unsigned long word;
 
-	if (!read_word(regs->bp, &word))
+	if (!sp_may_become(regs, regs->bp + sizeof(word)) || !read_word(regs->bp, &word))
 		return false;
 	regs->sp = regs->bp + sizeof(word);
 	regs->bp = word;
@@ -347,25 +374,19 @@ emulate_nop(const struct kprobe_emulation *em, struct pt_regs *regs)
 static bool __kprobes
 emulate_mov_reg(const struct kprobe_emulation *em, struct pt_regs *regs)
 {
-	set_reg(em, regs, *reg_at(regs, em->base));
-	regs->ip = next_ip(em, regs);
-	return true;
+	return only_set_reg(em, regs, *reg_at(regs, em->base));
 }
 
 static bool __kprobes
 emulate_mov_imm(const struct kprobe_emulation *em, struct pt_regs *regs)
 {
-	set_reg(em, regs, em->disp);
-	regs->ip = next_ip(em, regs);
-	return true;
+	return only_set_reg(em, regs, em->disp);
 }
 
 static bool __kprobes
 emulate_lea(const struct kprobe_emulation *em, struct pt_regs *regs)
 {
-	set_reg(em, regs, effective_address(em, regs));
-	regs->ip = next_ip(em, regs);
-	return true;
+	return only_set_reg(em, regs, effective_address(em, regs));
 }
 
 /* What follows runs at registration, not at a hit. */

@@ -406,7 +406,8 @@ NOKPROBE_SYMBOL(kprobe_original_ip);
  * In entry code, the stack and the registers are not yet what an int3 handler needs. The
  * compiler's thunks for branches are used by the handler itself; they are between the
  * end of the softirq entry text and the static calls, and behind the entry code up to
- * the end of all text.
+ * the end of all text. In between, before the entry code, is what untrains predictors by the
+ * bytes that it is made of.
  */
 int __init arch_populate_kprobe_blacklist(void)
 {
@@ -416,7 +417,7 @@ int __init arch_populate_kprobe_blacklist(void)
 					(unsigned long)__static_call_text_start);
 	if (err)
 		return err;
-	return kprobe_add_area_blacklist((unsigned long)__entry_text_start,
+	return kprobe_add_area_blacklist((unsigned long)__static_call_text_end,
 					 (unsigned long)_etext);
 }
 

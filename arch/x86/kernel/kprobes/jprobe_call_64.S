@@ -26,6 +26,22 @@
 	.endm
 
 /*
+ * Goes to where %r11 points, as a retpoline does. It is the beginning of a C function, where
+ * an indirect branch must not lead to with FineIBT: that has taken away the landing pad there,
+ * and callers in C go to a check before it.
+ */
+SYM_FUNC_START_LOCAL(jprobe_enter)
+	ANNOTATE_INTRA_FUNCTION_CALL
+	call	.Lenter
+	int3
+.Lenter:
+	movq	%r11, (%rsp)
+	UNWIND_HINT_FUNC
+	RET
+SYM_FUNC_END(jprobe_enter)
+_ASM_NOKPROBE(jprobe_enter)
+
+/*
  * void arch_jprobe_call(void *entry, struct pt_regs *regs, const void *args,
  *			 size_t size, unsigned long *frame)
  *
@@ -63,7 +79,7 @@ SYM_FUNC_START(arch_jprobe_call)
 	movq	R9(%rbx), %r9
 	movq	R10(%rbx), %r10
 	movq	RAX(%rbx), %rax
-	CALL_NOSPEC r11
+	call	jprobe_enter
 	restore_and_return
 SYM_FUNC_END(arch_jprobe_call)
 _ASM_NOKPROBE(arch_jprobe_call)

@@ -10,6 +10,7 @@
  * would, or a fault that sleeps.
  */
 #include <linux/build_bug.h>
+#include <linux/cpufeature.h>
 #include <linux/errno.h>
 #include <linux/extable.h>
 #include <linux/ftrace.h>
@@ -75,8 +76,16 @@ static enum branch branch_of(struct insn *insn)
 	return kprobe_can_boost(insn) ? NO_BRANCH : OTHER_BRANCH;
 }
 
+/* Where returns are not safe, a copy of one leads to the thunk that makes them so. */
+static bool returns_by_thunk(struct insn *insn)
+{
+	return branch_of(insn) == RETURN && cpu_feature_enabled(X86_FEATURE_RETHUNK);
+}
+
 static unsigned long target_of(struct insn *insn, unsigned long addr)
 {
+	if (returns_by_thunk(insn))
+		return (unsigned long)x86_return_thunk;
 	return addr + insn->length + insn->immediate.value;
 }
 
@@ -89,17 +98,35 @@ static int see_function(void *f, unsigned long addr)
 	       !kprobe_see_branches(f, addr - offset, addr - offset + size);
 }
 
-/* The same for functions by name, in the same module. Returns whether that was done. */
+/* What is looked for in a module: all functions of a name, which a suffix may follow. */
+struct wanted {
+	struct kprobe_function	*function;
+	const char		*name;
+};
+
+static int see_if_wanted(void *data, const char *name, unsigned long addr)
+{
+	struct wanted *wanted = data;
+	size_t length = str_has_prefix(name, wanted->name);
+
+	if (!length || (name[length] && name[length] != '.'))
+		return 0;
+	return see_function(wanted->function, addr);
+}
+
+/*
+ * Notes the same for functions by name, in the same module. There may be several, as static
+ * functions of two files can have one name. Returns whether it was done: GCC 8 numbers what it
+ * calls .cold, and of symbols of the kernel's only those with a known name are found.
+ */
 static bool see_named(struct kprobe_function *f, const char *name)
 {
-	char full[MODULE_NAME_LEN + KSYM_NAME_LEN];
-	unsigned long addr;
+	struct wanted wanted = { .function = f, .name = name };
 
-	if (!f->module)
-		return !kallsyms_on_each_match_symbol(see_function, name, f);
-	snprintf(full, sizeof(full), "%s:%s", f->module, name);
-	addr = kallsyms_lookup_name(full);
-	return !addr || !see_function(f, addr);
+	if (f->module)
+		return !module_kallsyms_on_each_symbol(f->module, see_if_wanted, &wanted);
+	return CONFIG_GCC_VERSION / 10000 != 8 &&
+	       !kallsyms_on_each_match_symbol(see_function, name, f);
 }
 
 /*
@@ -206,14 +233,19 @@ static bool can_copy(const struct covered *c, struct insn *insn)
 		return false;
 	case NO_BRANCH:
 		return true;
+	case RETURN:
+		/* The thunk takes nothing off the stack but the return address. */
+		if (returns_by_thunk(insn) && insn->immediate.nbytes)
+			return false;
+		fallthrough;
 	default:
 		return kprobe_find_emulator(insn) >= 0;
 	}
 }
 
 /*
- * Writes a branch that leads where the original does: in its long form, and a call as a
- * push of its return address and a jump. Returns the end.
+ * Writes a branch that leads where the original does: in its long form, a call as a push of
+ * its return address and a jump, and a return as a jump to the thunk. Returns the end.
  */
 static u8 *copy_branch(u8 *at, unsigned long run_at, struct insn *insn, unsigned long addr)
 {
@@ -227,6 +259,7 @@ static u8 *copy_branch(u8 *at, unsigned long run_at, struct insn *insn, unsigned
 		at += sizeof(s32);
 		fallthrough;
 	case JUMP:
+	case RETURN:
 		*at++ = JMP32_INSN_OPCODE;
 		break;
 	default:
@@ -259,7 +292,7 @@ static int add_copy(struct detour *d, struct insn *insn, unsigned long addr)
 	u8 *at = d->image + d->used;
 	int err;
 
-	if (branch == NO_BRANCH || branch == RETURN) {
+	if (branch == NO_BRANCH || (branch == RETURN && !returns_by_thunk(insn))) {
 		err = kprobe_relocate(at, insn, addr, run_at);
 		if (err)
 			return err;

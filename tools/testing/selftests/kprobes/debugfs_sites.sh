@@ -138,4 +138,13 @@ check "in the expected form" fails grep -E -v -e "$form" $sites
 no_events
 check_is "and go with their probes" "$(gone)" "$gone_before"
 check_is "without events there are as many lines as before" "$(wc -l <$sites)" "$before"
+
+# Where a jump covers more than an instruction, on x86
+load test_kprobes_victim
+if [ -r $victim/joint ] && [ -e /proc/sys/debug/kprobes-optimization ]; then
+	joint=$(cat $victim/joint)
+	add_event "p:kp/joint test_kprobes_victim:$joint"
+	enable_event joint 1
+	check_is "each part of a function counts that leads back" "$(value why "$joint")" target
+fi
 finish

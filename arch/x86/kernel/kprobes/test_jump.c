@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests: jumps in the kernel's own assembly, which branches in ways of its own
+ */
+
+#include <kunit/test.h>
+#include <linux/cleanup.h>
+#include <linux/cpufeature.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes_function.h>
+#include <linux/linkage.h>
+#include <linux/mutex.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <net/checksum.h>
+#include <asm/ibt.h>
+#include <asm/insn.h>
+#include <asm/nospec-branch.h>
+#include <asm/text-patching.h>
+
+#include "common.h"
+
+#define MAX_PROBES	256
+
+static struct kprobe probes[MAX_PROBES];
+static int nr_probes;
+
+static int see(struct kprobe *p, struct pt_regs *regs)
+{
+	return 0;
+}
+
+static void drop(void *unused)
+{
+	while (nr_probes)
+		unregister_kprobe(&probes[--nr_probes]);
+}
+
+/* Fills @at with each @step-th instruction of a function, as it was compiled. */
+static int instructions(struct kunit *test, const char *name, int first, int step,
+			kprobe_opcode_t **at)
+{
+	unsigned long addr = kallsyms_lookup_name(name), size, offset, end;
+	struct insn insn;
+	int i, n = 0;
+
+	KUNIT_ASSERT_NE_MSG(test, 0, addr, "%s", name);
+	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(addr, &size, &offset));
+	for (i = 0, end = addr + size; addr < end && n < MAX_PROBES; i++, addr += insn.length) {
+		KUNIT_ASSERT_EQ(test, 0, insn_decode_kernel(&insn, (void *)addr));
+		if (i % step == first)
+			at[n++] = (kprobe_opcode_t *)addr;
+	}
+	return n;
+}
+
+/* Puts probes there, but for what is refused, and waits until they have jumps. */
+static void plant(struct kunit *test, const char *name, int first, int step)
+{
+	static kprobe_opcode_t *at[MAX_PROBES];
+	struct kprobe *p;
+	int i, n;
+
+	n = instructions(test, name, first, step, at);
+	for (i = 0; i < n; i++) {
+		p = &probes[nr_probes];
+		*p = (struct kprobe){ .addr = at[i], .pre_handler = see };
+		if (!register_kprobe(p))
+			nr_probes++;
+	}
+	KUNIT_EXPECT_GT(test, nr_probes, 0);
+	wait_for_kprobe_optimizer();
+}
+
+/* Whose checks on 32 bits jump into the function that the fixups lead to */
+static void test_bad_user_addresses(struct kunit *test)
+{
+	static const char * const names[] = {
+		"__get_user_handle_exception", "__put_user_handle_exception",
+	};
+	const unsigned long bad = -4;
+	int i, value = 0;
+
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop, NULL));
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		plant(test, names[i], 0, SZ_64);
+		KUNIT_EXPECT_EQ(test, -EFAULT, get_user(value, (int __user *)bad));
+		KUNIT_EXPECT_EQ(test, -EFAULT, get_user(value, (char __user *)bad));
+		KUNIT_EXPECT_EQ(test, -EFAULT, put_user(value, (int __user *)bad));
+		KUNIT_EXPECT_EQ(test, -EFAULT, put_user(value, (char __user *)bad));
+		drop(NULL);
+	}
+}
+
+static u16 sum_up(const u8 *bytes, int length)
+{
+	u32 sum = 0;
+	int i;
+
+	for (i = 0; i < length; i++)
+		sum += i & 1 ? bytes[i] << 8 : bytes[i];
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return sum;
+}
+
+/* A jump covers no more instructions than it has bytes, so it comes to no other probe. */
+static void test_csum_partial(struct kunit *test)
+{
+	u8 *bytes = kunit_kmalloc(test, SZ_512, GFP_KERNEL);
+	int first, i;
+
+	KUNIT_ASSERT_NOT_NULL(test, bytes);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop, NULL));
+	for (i = 0; i < SZ_512; i++)
+		bytes[i] = 37 * i + 11;
+	for (first = 0; first < JMP32_INSN_SIZE; first++) {
+		plant(test, "csum_partial", first, JMP32_INSN_SIZE);
+		for (i = 0; i <= SZ_512; i++)
+			KUNIT_EXPECT_EQ_MSG(test, sum_up(bytes, i),
+					    (__force u16)~csum_fold(csum_partial(bytes, i, 0)),
+					    "%d bytes", i);
+		drop(NULL);
+	}
+}
+
+/* A return that is in no table of the kernel's, as those that were found to be safe */
+void kprobe_test_returns(void);
+
+asm("	.pushsection .text, \"ax\"\n"
+	ASM_FUNC_ALIGN "\n"
+"	.type kprobe_test_returns, @function\n"
+"kprobe_test_returns:\n"
+	ASM_ENDBR
+"	lfence\n"
+	ANNOTATE_RETPOLINE_SAFE
+"	ret\n"
+"	nop\n"
+"	.size kprobe_test_returns, . - kprobe_test_returns\n"
+"	.popsection\n"
+);
+
+#define RETURN_AT	3
+
+/* With thunks for returns, nothing but these may return. */
+static void test_copied_return(struct kunit *test)
+{
+	unsigned long addr = kallsyms_lookup_name("kprobe_test_returns");
+	struct kprobe p = { .pre_handler = see };
+	struct arch_optimized_insn *optinsn;
+	bool on_entry;
+	u8 *copy;
+
+	p.addr = arch_adjust_kprobe_addr(addr, 0, &on_entry);
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&p));
+	wait_for_kprobe_optimizer();
+	kprobe_test_returns();
+	scoped_guard(mutex, &kprobe_mutex) {
+		optinsn = kprobe_optinsn(get_kprobe(p.addr));
+		copy = optinsn->insn ? optinsn->insn + optinsn->copy[RETURN_AT] : NULL;
+		KUNIT_EXPECT_NOT_NULL(test, copy);
+		if (copy && cpu_feature_enabled(X86_FEATURE_RETHUNK))
+			KUNIT_EXPECT_EQ(test, JMP32_INSN_OPCODE, *copy);
+		else if (copy)
+			KUNIT_EXPECT_EQ(test, RET_INSN_OPCODE, *copy);
+	}
+	unregister_kprobe(&p);
+}
+
+static struct kunit_case jump_cases[] = {
+	KUNIT_CASE(test_bad_user_addresses),
+	KUNIT_CASE(test_csum_partial),
+	KUNIT_CASE(test_copied_return),
+	{ }
+};
+
+static struct kunit_suite jump_suite = {
+	.name		= "kprobes_x86_jump",
+	.test_cases	= jump_cases,
+};
+
+kunit_test_suite(jump_suite);

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests: functions of the architecture's that cannot be probed where they run,
+ * or whose text others patch
+ */
+
+#include <kunit/test.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+
+#include "../../../../lib/test_kprobes/text.h"
+
+/*
+ * Calls and jumps that ftrace patches, but in no table, and what has to consist of certain
+ * bytes. Not every kernel has them all.
+ */
+static const char * const patched[] = {
+	"ftrace_call",
+	"ftrace_regs_call",
+	"ftrace_graph_call",
+	"srso_alias_untrain_ret",
+	"retbleed_untrain_ret",
+};
+
+/* On a CPU that comes up, or resumes, or leaves for another kernel, without an IDT */
+static const char * const without_idt[] = {
+	"verify_cpu",
+	"start_secondary",
+	"cr4_init",
+	"native_write_cr0",
+	"native_write_cr4",
+	"cpu_init_exception_handling",
+	"load_current_idt",
+	"machine_kexec",
+	"relocate_kernel",
+	"identity_mapped",
+	"virtual_mapped",
+	"swap_pages",
+	"core_restore_code",
+	"restore_registers",
+	"restore_processor_state",
+#ifdef CONFIG_X86_64
+	"secondary_startup_64",
+	"secondary_startup_64_no_verify",
+	"common_startup_64",
+	"early_setup_idt",
+	"setup_ghcb",
+	"cr4_update_irqsoff",
+	"cpu_init_fred_exceptions",
+	"wakeup_long64",
+	"do_suspend_lowlevel",
+#else
+	"startup_32_smp",
+	"__flush_tlb_all",
+	"flush_tlb_local",
+	"native_flush_tlb_local",
+	"native_flush_tlb_global",
+	"wakeup_pmode_return",
+#endif
+};
+
+/* Returns whether there is such a function. */
+static bool expect_refused(struct kunit *test, const char *name)
+{
+	unsigned long start = kallsyms_lookup_name(name), size, offset, addr;
+
+	if (!start)
+		return false;
+	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(start, &size, &offset));
+	KUNIT_EXPECT_EQ(test, 0, offset);
+	for (addr = start; addr < start + size; addr++)
+		KUNIT_EXPECT_EQ_MSG(test, -EINVAL, kprobes_try(addr), "%s+%#lx", name,
+				    addr - start);
+	return true;
+}
+
+static void test_patched(struct kunit *test)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(patched); i++)
+		expect_refused(test, patched[i]);
+}
+
+static void test_without_idt(struct kunit *test)
+{
+	int i, found = 0;
+
+	for (i = 0; i < ARRAY_SIZE(without_idt); i++)
+		found += expect_refused(test, without_idt[i]);
+	/* Some of it the first CPU executes, too, in every kernel. */
+	KUNIT_EXPECT_GE(test, found, 5);
+}
+
+static struct kunit_case refused_cases[] = {
+	KUNIT_CASE(test_patched),
+	KUNIT_CASE(test_without_idt),
+	{ }
+};
+
+static struct kunit_suite refused_suite = {
+	.name		= "kprobes_x86_refused",
+	.test_cases	= refused_cases,
+};
+
+kunit_test_suite(refused_suite);
