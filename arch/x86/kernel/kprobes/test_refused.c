@@ -59,6 +59,14 @@ static const char * const without_idt[] = {
 #endif
 };
 
+/* What tracers of latency and noise call at a breakpoint, before kprobes are asked */
+static const char * const before[] = {
+	"sched_clock",
+	"trace_clock_local",
+	"trace_hwlat_callback",
+	"trace_osnoise_callback",
+};
+
 /* Returns whether there is such a function. */
 static bool expect_refused(struct kunit *test, const char *name)
 {
@@ -92,9 +100,18 @@ static void test_without_idt(struct kunit *test)
 	KUNIT_EXPECT_GE(test, found, 5);
 }
 
+static void test_before(struct kunit *test)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(before); i++)
+		expect_refused(test, before[i]);
+}
+
 static struct kunit_case refused_cases[] = {
 	KUNIT_CASE(test_patched),
 	KUNIT_CASE(test_without_idt),
+	KUNIT_CASE(test_before),
 	{ }
 };
 
