@@ -199,8 +199,8 @@ KPROBES_JUMP(kprobes_jump_relative, "add " KPROBES_DATA(".Lkprobes_five") ", %ea
 KPROBES_JUMP(kprobes_jump_push, "push %" _ASM_SI "\n" KPROBES_NOP4 "pop %" _ASM_AX);
 KPROBES_JUMP(kprobes_jump_pop, "push %" _ASM_SI "; pop %" _ASM_AX "\n" KPROBES_NOP4);
 KPROBES_JUMP(kprobes_jump_push_rsp, "push %" _ASM_SP "\n" KPROBES_NOP4 "pop %" _ASM_AX);
-KPROBES_JUMP(kprobes_jump_grow_stack, KPROBES_GROW_STACK(36));
-KPROBES_JUMP(kprobes_jump_grow_stack_more, KPROBES_GROW_STACK(44));
+KPROBES_JUMP(kprobes_jump_grow_stack, KPROBES_GROW_STACK(40));
+KPROBES_JUMP(kprobes_jump_grow_stack_more, KPROBES_GROW_STACK(48));
 KPROBES_JUMP(kprobes_jump_grow_stack_most, KPROBES_GROW_STACK(96));
 KPROBES_JUMP(kprobes_jump_push_flags, "pushf\n" KPROBES_NOP4 "pop %" _ASM_AX);
 KPROBES_JUMP(kprobes_jump_push_memory,
@@ -260,8 +260,8 @@ static const struct kprobes_jump kprobes_jumps[] = {
 	{ "push", kprobes_jump_push, 0, "emulate" },
 	{ "pop", kprobes_jump_pop, 1, "emulate" },
 	{ "push of the stack pointer", kprobes_jump_push_rsp, 0, "emulate" },
-	{ "stack grown by 36 bytes", kprobes_jump_grow_stack, 0, "emulate" },
-	{ "stack grown by 44 bytes", kprobes_jump_grow_stack_more, 0, "emulate" },
+	{ "stack grown by 40 bytes", kprobes_jump_grow_stack, 0, "emulate" },
+	{ "stack grown by 48 bytes", kprobes_jump_grow_stack_more, 0, "emulate" },
 	{ "stack grown by 96 bytes", kprobes_jump_grow_stack_most, 0, "emulate" },
 	{ "push of the flags", kprobes_jump_push_flags, 0, "emulate" },
 	{ "push from memory", kprobes_jump_push_memory, 0, "boost" },
