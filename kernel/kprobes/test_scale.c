@@ -520,14 +520,22 @@ static int stay_awake(void *unused)
 	return 0;
 }
 
+/*
+ * All is done on one processor. Emulators that execute one at a time would have whatever
+ * tells all of them of something, as each unmapping of text does, wait for the end of the
+ * other's turn.
+ */
 static struct task_struct *start_awake(struct kunit *test)
 {
 	struct task_struct *task;
 
 	is_awake = false;
 	gave_up = false;
-	task = kthread_run(stay_awake, NULL, "kprobes_awake");
+	KUNIT_ASSERT_EQ(test, 0, set_cpus_allowed_ptr(current, cpumask_of(0)));
+	task = kthread_create(stay_awake, NULL, "kprobes_awake");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	kthread_bind(task, 0);
+	wake_up_process(task);
 	while (!READ_ONCE(is_awake))
 		msleep(20);
 	return task;
@@ -601,6 +609,7 @@ static void jumps_that_wait_are_in_nobodys_way(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pending, count_pending_jumps());
 	KUNIT_EXPECT_FALSE(test, READ_ONCE(gave_up));
 	kthread_stop(task);
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_EQ(test, 0, count_pending_jumps());
 	KUNIT_EXPECT_EQ(test, NR_SPOTS, hits_of_a_call());
