@@ -7,8 +7,8 @@
  * instruction in the middle of one; reading "way" goes one of two ways, and "ways"
  * tells where they are; "joint" tells where a part of a function joins another; "oops"
  * has one fault, and "handler_oops" a handler. The init function runs once, and goes on
- * when the module is live already, which "late" tells; reading "leaving" goes on when the
- * module is going.
+ * when the module is live already, which "late" tells, by way of "late_middle"; reading
+ * "leaving" goes on when the module is going.
  */
 #include <linux/async.h>
 #include <linux/completion.h>
@@ -347,10 +347,10 @@ static int show_leaving(char *buffer, const struct kernel_param *kp)
 	ret = register_module_notifier(&event_nb);
 	if (ret)
 		return ret;
-	kprobes_victim_untraced(0);
+	kprobes_victim(0);
 	if (!wait_until_said())
 		ret = -ETIMEDOUT;
-	else if (kprobes_victim_untraced(40) != 42)
+	else if (kprobes_victim(40) != 41)
 		ret = -EIO;
 	unregister_module_notifier(&event_nb);
 	return ret ?: sysfs_emit(buffer, "going\n");
@@ -368,11 +368,31 @@ static unsigned int late;
 module_param(late, uint, 0400);
 MODULE_PARM_DESC(late, "1 if the init text went on when the module was live");
 
-static notrace noinline __noclone unsigned int __init kprobes_victim_late(unsigned int x)
+/* Where its middle is, is asked for when it has been freed: so that is a number, no address. */
+extern const u32 kprobes_victim_late_at asm(".Lkprobes_victim_late_at");
+
+static noinline __noclone unsigned int __init kprobes_victim_late(unsigned int x)
 {
-	asm volatile("" : "+r" (x) : : "memory");
+	asm volatile(".Lkprobes_victim_late_middle: nop\n"
+		     ".pushsection .data\n"
+		     ".balign 4\n"
+		     ".Lkprobes_victim_late_at: .long .Lkprobes_victim_late_middle - kprobes_victim_late\n"
+		     ".popsection"
+		     : "+r" (x) : : "memory");
 	return x + 1;
 }
+
+static int show_late_middle(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "kprobes_victim_late+%#x\n", kprobes_victim_late_at);
+}
+
+static const struct kernel_param_ops late_middle_ops = {
+	.get = show_late_middle,
+};
+
+module_param_cb(late_middle, &late_middle_ops, NULL, 0400);
+MODULE_PARM_DESC(late_middle, "symbol and offset of an instruction in the middle of that text");
 
 /* Init text is freed when this has ended. */
 static void __init go_on_late(void *unused, async_cookie_t cookie)
