@@ -583,6 +583,9 @@ static int set_probe_disabled(struct kprobe *p, bool disabled)
 				      : before & ~KPROBE_FLAG_DISABLED);
 	err = kprobe_site_refresh(site, &plan);
 	err = kprobe_plan_apply(&plan) ?: err;
+	/* This can only fail for others at the site, which could not be armed before either. */
+	if (disabled)
+		return 0;
 	if (err) {
 		WRITE_ONCE(p->flags, before);
 		kprobe_site_refresh(site, &plan);

@@ -22,6 +22,7 @@
  *	    jump_label_lock	 } text, taken together by kprobe_text_lock()
  *	      text_mutex	/
  *	        slot mutex	one per cache of executable slots
+ *	        module_mutex	where x86 looks for the parts of a module's function
  *
  * ftrace's own locks come directly after kprobe_mutex. No RCU grace period is
  * waited for while one of these is held.

@@ -24,6 +24,11 @@ static inline int fail_to_hook(struct kprobe *p, struct pt_regs *regs)
 	return 1;
 }
 
+/* Keeps a jump off, where that could not go to where the pre handler wants. */
+static inline void after_hooking(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+}
+
 static struct kprobe ftrace_failer;
 
 static inline void mend_ftrace(void *unused)
@@ -39,6 +44,7 @@ static inline void have_ftrace_fail(struct kunit *test)
 	ftrace_failer = (struct kprobe) {
 		.symbol_name = "ftrace_set_filter_ips",
 		.pre_handler = fail_to_hook,
+		.post_handler = after_hooking,
 	};
 	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&ftrace_failer));
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, mend_ftrace, NULL));

@@ -772,7 +772,10 @@ static void lose_function(struct kunit *test, int target)
 	KUNIT_EXPECT_EQ(test, -EBUSY, kprobe_set_all_armed(true));
 }
 
-/* Those that come are refused for what is there already, and nobody is when it leaves. */
+/*
+ * Those that come are refused for what is there already, and nobody is when it is disabled
+ * or leaves.
+ */
 static void probes_come_and_go_where_none_could_be_armed(struct kunit *test)
 {
 	struct kprobe *asleep, *awake;
@@ -790,6 +793,9 @@ static void probes_come_and_go_where_none_could_be_armed(struct kunit *test)
 	awake->post_handler = NULL;
 	KUNIT_EXPECT_EQ(test, -EBUSY, register_kprobe(awake));
 	KUNIT_EXPECT_TRUE(test, list_empty(&awake->list));
+
+	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&probes->kps[0]));
+	KUNIT_EXPECT_TRUE(test, kprobe_disabled(&probes->kps[0]));
 
 	unregister_kprobes(probes->list, 3);
 	KUNIT_EXPECT_EQ(test, 0, leave_one(&parties[MODIFIER], 5));
