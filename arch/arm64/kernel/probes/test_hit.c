@@ -303,7 +303,7 @@ static void user_access_ends_with_the_probed_code(struct kunit *test)
 	KUNIT_EXPECT_GT(test, found.handlers, 0);
 	KUNIT_EXPECT_FALSE(test, found.trapped);
 	KUNIT_EXPECT_FALSE(test, found.user_access);
-	KUNIT_EXPECT_EQ(test, other_ran, IS_ENABLED(CONFIG_PREEMPTION));
+	KUNIT_EXPECT_EQ(test, other_ran, preempt_model_preemptible());
 	KUNIT_EXPECT_FALSE(test, found.other_user_access);
 }
 

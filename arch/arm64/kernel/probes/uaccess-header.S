@@ -15,7 +15,7 @@
 
 	/*
 	 * Adds PSR_PAN_BIT to the PSTATE in x2 as an exception would, if there is no access.
-	 * Changes x3 and the flags.
+	 * Changes x3, x4 and the flags.
 	 */
 	.macro	deny_user_access, name:req
 #if defined(CONFIG_ARM64_SW_TTBR0_PAN)
