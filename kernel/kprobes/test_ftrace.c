@@ -821,16 +821,11 @@ static void site_is_armed_when_that_is_possible_again(struct kunit *test)
 }
 
 #ifdef CONFIG_FUNCTION_ERROR_INJECTION
-/**
- * struct failure - a pair of probes at one function that ftrace cannot hook
- * @name: what it is about
- * @post: the second wants the function for itself
- * @times: how often ftrace fails
- */
+/* A pair of probes at one function that ftrace cannot hook */
 static const struct failure {
 	const char	*name;
-	bool		post;
-	unsigned int	times;
+	bool		post;	/* The second wants the function for itself. */
+	unsigned int	times;	/* How often ftrace fails */
 } failures[] = {
 	{ "alike, once", false, 1 },
 	{ "alike, always", false, UINT_MAX },
