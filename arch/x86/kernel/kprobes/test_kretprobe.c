@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests: what of the processor's state is around the handler of a return
+ */
+
+#include <kunit/test.h>
+#include <linux/kprobes.h>
+#include <linux/linkage.h>
+#include <linux/stringify.h>
+#include <asm/asm.h>
+#include <asm/cpufeature.h>
+#include <asm/frame.h>
+#include <asm/ibt.h>
+#include <asm/irqflags.h>
+#include <asm/processor-flags.h>
+
+#define AC	"$" __stringify(X86_EFLAGS_AC_BIT)
+
+/* The flags after the return of a function that was called with access to user memory */
+unsigned long kprobe_test_flags_of_return(void);
+void kprobe_test_returns_with_access(void);
+
+asm("	.pushsection .text, \"ax\"\n"
+	ASM_FUNC_ALIGN "\n"
+"	.type kprobe_test_returns_with_access, @function\n"
+"kprobe_test_returns_with_access:\n"
+	ASM_ENDBR
+"	nop\n"
+	ASM_RET
+"	.size kprobe_test_returns_with_access, . - kprobe_test_returns_with_access\n"
+	ASM_FUNC_ALIGN "\n"
+"	.type kprobe_test_flags_of_return, @function\n"
+"kprobe_test_flags_of_return:\n"
+	ASM_ENDBR
+	FRAME_BEGIN
+"	pushf; btsl " AC ", (%" _ASM_SP "); popf\n"
+"	call kprobe_test_returns_with_access\n"
+"	pushf; pop %" _ASM_AX "; push %" _ASM_AX "\n"
+"	btrl " AC ", (%" _ASM_SP "); popf\n"
+	FRAME_END
+	ASM_RET
+"	.size kprobe_test_flags_of_return, . - kprobe_test_flags_of_return\n"
+"	.popsection\n"
+);
+
+static unsigned int returns, with_access;
+
+/* Without SMAP there is always access. */
+static int see_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	returns++;
+	with_access += boot_cpu_has(X86_FEATURE_SMAP) && native_save_fl() & X86_EFLAGS_AC;
+	return 0;
+}
+
+static void test_access_to_user_memory(struct kunit *test)
+{
+	struct kretprobe rp = {
+		.kp.addr = (kprobe_opcode_t *)kprobe_test_returns_with_access,
+		.handler = see_return,
+	};
+	unsigned long flags;
+
+	returns = 0;
+	with_access = 0;
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&rp));
+	flags = kprobe_test_flags_of_return();
+	unregister_kretprobe(&rp);
+	KUNIT_EXPECT_EQ(test, returns, 1);
+	KUNIT_EXPECT_EQ(test, with_access, 0);
+	KUNIT_EXPECT_TRUE(test, flags & X86_EFLAGS_AC);
+}
+
+static struct kunit_case kretprobe_cases[] = {
+	KUNIT_CASE(test_access_to_user_memory),
+	{ }
+};
+
+static struct kunit_suite kretprobe_suite = {
+	.name		= "kprobes_x86_kretprobe",
+	.test_cases	= kretprobe_cases,
+};
+
+kunit_test_suite(kretprobe_suite);
