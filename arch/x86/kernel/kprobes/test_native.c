@@ -5,15 +5,34 @@
 #include <linux/execmem.h>
 #include <linux/kdebug.h>
 #include <linux/kprobes.h>
+#include <linux/linkage.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/string.h>
+#include <linux/stringify.h>
+#include <asm/ibt.h>
+#include <asm/nops.h>
 #include <asm/text-patching.h>
 
 #include "test_native.h"
 
 u8 *kprobe_test_page;
 unsigned long kprobe_test_stack[STACK_SIZE] __aligned(16);
+
+/* Whoever walks the kernel's text before it is overwritten finds a function there. */
+asm("	.pushsection .text, \"ax\"\n"
+	ASM_FUNC_ALIGN "\n"
+"	.globl kprobe_test_text\n"
+"	.type kprobe_test_text, @function\n"
+"kprobe_test_text:\n"
+	ASM_ENDBR
+"	.rept " __stringify(TEXT_SIZE) " / 8\n"
+	ASM_NOP8 "\n"
+"	.endr\n"
+	ASM_RET
+"	.size kprobe_test_text, . - kprobe_test_text\n"
+"	.popsection\n"
+);
 
 /* One trip: an int3 here, the instruction, an int3 there. */
 static struct {

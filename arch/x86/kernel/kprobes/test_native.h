@@ -31,6 +31,10 @@
 extern u8 *kprobe_test_page;
 extern unsigned long kprobe_test_stack[STACK_SIZE];
 
+/* Text of the kernel's, where probes can be, for one test to overwrite. Nobody calls it. */
+#define TEXT_SIZE	40960
+void kprobe_test_text(void);
+
 static inline unsigned long *reg(struct pt_regs *regs, int i)
 {
 	return (void *)regs + pt_regs_offset(regs, i);
