@@ -119,6 +119,7 @@ static const struct left_out left_out[] = {
 	{ 0xd8, 0xdf, ANY_EXT, ANY_FORM, 0, fpu },
 	{ 0xe4, 0xe7, ANY_EXT, ANY_FORM, 0, ports },		/* in, out */
 	{ 0xec, 0xef, ANY_EXT, ANY_FORM, 0, ports },
+	{ 0xf6, 0xf7, BIT(1), ANY_FORM, 0, undefined },	/* test */
 	{ 0x0f00, 0x0f01, ANY_EXT, ANY_FORM, 0, privileged },	/* lldt, lgdt and so on */
 	{ 0x0f02, 0x0f03, ANY_EXT, ANY_FORM, 0, differs },	/* lar, lsl */
 	{ 0x0f06, 0x0f06, ANY_EXT, ANY_FORM, 0, privileged },	/* clts */
