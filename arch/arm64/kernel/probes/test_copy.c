@@ -1,0 +1,733 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests: copies of instructions, compared with their originals
+ *
+ * Of all classes that are copied, instructions are drawn at random, with registers, flags
+ * and memory. Each stands in the text twice. One is executed as it is, the other with a
+ * probe: by breakpoint and by jump, with and without a post handler.
+ */
+
+#include <kunit/test.h>
+#include <linux/bitmap.h>
+#include <linux/kprobes.h>
+#include <linux/preempt.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/stringify.h>
+#include <asm/debug-monitors.h>
+#include <asm/insn.h>
+#include <asm/neon.h>
+#include <asm/patching.h>
+
+#include "../../../../lib/test_kprobes/asm_arm64.h"
+#include "../../../../lib/test_kprobes/switch.h"
+#include "decode-insn.h"
+#include "test_copy_draw.h"
+#include "test_native.h"
+#include "thunk.h"
+
+#define SEED		1
+#define DRAWS		8
+#define NR_FLAGS	16
+
+/* --- text --- */
+
+#define MAX_WORDS	2048
+
+/* Each spot is an instruction, and a branch back. */
+struct spot {
+	__le32		insn;
+	__le32		out;
+};
+
+/* Two more at the end are for the system register that an instruction writes. */
+#define SPOT_MRS	MAX_WORDS
+#define SPOT_MSR	(MAX_WORDS + 1)
+#define MRS_BIT		BIT(21)
+
+asm("	.macro	copy_test_spots name\n"
+"	.balign	8\n"
+"	.type	\\name, %function\n"
+"\\name:\n"
+"	.rept	" __stringify(MAX_WORDS) " + 2\n"
+"	nop\n"
+"	b	copy_test_leave\n"
+"	.endr\n"
+/* Words before a function may be data. */
+"	nop\n"
+"	nop\n"
+"	nop\n"
+"	nop\n"
+"	.size	\\name, . - \\name\n"
+"	.endm\n"
+
+"	.pushsection .text, \"ax\"\n"
+"	copy_test_spots copy_test_native\n"
+"	copy_test_spots copy_test_probed\n"
+"	.popsection\n"
+"	.purgem copy_test_spots\n"
+);
+
+/* --- registers and stack --- */
+
+/* The stack that is compared, in words; the stack pointer is in the middle at first. */
+#define STACK_WORDS	(2 * COPY_STACK / 8)
+
+/**
+ * struct copy_trip - registers before an instruction, and after it
+ * @regs:	x0 to x30, of which x17 leads there, and x18 is not loaded
+ * @sp:		after it, from the middle of the stack on
+ * @nzcv:	the flags, where PSTATE has them
+ * @daif:	the interrupt masks after it
+ * @stack:	what is there; before the instruction, only what is above the stack pointer
+ * @frame:	the end of @stack
+ * @spot:	what to call
+ *
+ * Assembly knows the layout.
+ */
+struct copy_trip {
+	u64		regs[31];
+	u64		sp;
+	u64		nzcv;
+	u64		daif;
+	u64		stack[STACK_WORDS];
+	u64		frame;
+	const void	*spot;
+};
+
+#define TRIP_SP		248
+#define TRIP_NZCV	256
+#define TRIP_DAIF	264
+#define TRIP_STACK	272
+#define TRIP_FRAME	784
+#define TRIP_SPOT	792
+
+static_assert(offsetof(struct copy_trip, sp) == TRIP_SP);
+static_assert(offsetof(struct copy_trip, nzcv) == TRIP_NZCV);
+static_assert(offsetof(struct copy_trip, daif) == TRIP_DAIF);
+static_assert(offsetof(struct copy_trip, stack) == TRIP_STACK);
+static_assert(offsetof(struct copy_trip, frame) == TRIP_FRAME);
+static_assert(offsetof(struct copy_trip, spot) == TRIP_SPOT);
+
+/* The instruction may leave anything in any register, so it has an address of its own. */
+static struct copy_trip copy_test_trip __used;
+
+asmlinkage void copy_test_run(struct copy_trip *trip);
+
+/*
+ * A spot is entered by RET, which needs no landing pad. It may move the stack pointer, but
+ * not misalign it.
+ */
+asm("	.pushsection .text, \"ax\"\n"
+"	.balign	8\n"
+"	.type	copy_test_run, %function\n"
+"copy_test_run:\n"
+"	hint	#34\n"				/* bti c */
+"	stp	x29, x30, [sp, #-96]!\n"
+	KPROBES_SAVE_CALLERS
+"	mov	x1, sp\n"
+"	str	x1, [x0, #" __stringify(TRIP_FRAME) "]\n"
+"	mrs	x1, daif\n"
+"	str	x1, [x0, #" __stringify(TRIP_DAIF) "]\n"
+"	sub	sp, sp, #" __stringify(COPY_STACK) "\n"
+"	add	x1, x0, #" __stringify(TRIP_STACK) " + " __stringify(COPY_STACK) "\n"
+"	mov	x2, sp\n"
+"	mov	x3, #" __stringify(COPY_STACK) " / 16\n"
+"1:	ldp	x4, x5, [x1], #16\n"
+"	stp	x4, x5, [x2], #16\n"
+"	sub	x3, x3, #1\n"
+"	cbnz	x3, 1b\n"
+"	ldr	x1, [x0, #" __stringify(TRIP_NZCV) "]\n"
+"	msr	nzcv, x1\n"
+	KPROBES_LOAD_MOST
+"	ldr	x17, [x0, #" __stringify(TRIP_SPOT) "]\n"
+"	ldp	x28, x29, [x0, #224]\n"
+"	ldr	x30, [x0, #240]\n"
+"	ldp	x0, x1, [x0]\n"
+"	ret	x17\n"
+
+"copy_test_leave:\n"
+"	str	x0, [sp, #-16]!\n"
+"	adrp	x0, copy_test_trip\n"
+"	add	x0, x0, :lo12:copy_test_trip\n"
+"	str	x1, [x0, #8]\n"
+	KPROBES_STORE_MOST
+"	stp	x28, x29, [x0, #224]\n"
+"	str	x30, [x0, #240]\n"
+"	mrs	x1, nzcv\n"
+"	str	x1, [x0, #" __stringify(TRIP_NZCV) "]\n"
+"	mrs	x1, daif\n"
+"	ldr	x2, [x0, #" __stringify(TRIP_DAIF) "]\n"
+"	msr	daif, x2\n"
+"	str	x1, [x0, #" __stringify(TRIP_DAIF) "]\n"
+"	ldr	x1, [sp], #16\n"
+"	str	x1, [x0]\n"
+"	ldr	x2, [x0, #" __stringify(TRIP_FRAME) "]\n"
+"	sub	x1, x2, #" __stringify(COPY_STACK) "\n"
+"	mov	x3, sp\n"
+"	sub	x3, x3, x1\n"
+"	str	x3, [x0, #" __stringify(TRIP_SP) "]\n"
+"	sub	x1, x1, #" __stringify(COPY_STACK) "\n"
+"	add	x3, x0, #" __stringify(TRIP_STACK) "\n"
+"1:	ldp	x4, x5, [x1], #16\n"
+"	stp	x4, x5, [x3], #16\n"
+"	cmp	x1, x2\n"
+"	b.ne	1b\n"
+"	mov	sp, x2\n"
+	KPROBES_RESTORE_CALLERS
+"	ldp	x29, x30, [sp], #96\n"
+"	ret\n"
+"	.size	copy_test_run, . - copy_test_run\n"
+"	.popsection\n"
+);
+
+/* --- SIMD and floating point --- */
+
+struct fp_state {
+	u64		v[64];
+	u64		fpsr;
+	u64		fpcr;
+};
+
+static_assert(offsetof(struct fp_state, fpsr) == 512);
+
+/* For the assembler, which knows that the compiler does not use them */
+#define ENABLE_FP							\
+"	.arch_extension fp\n"						\
+"	.arch_extension simd\n"
+
+#define FOR_ALL_VECTORS(insn)						\
+"	.irp	n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, "	\
+		"16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31\n" \
+	insn								\
+"	.endr\n"
+
+/* The compiler has no use for any of these registers. */
+static noinline void load_fp(const struct fp_state *state)
+{
+	asm volatile(ENABLE_FP
+		     FOR_ALL_VECTORS("	ldr	q\\n, [%0, #16 * \\n]\n")
+		     "	msr	fpsr, %1\n"
+		     "	msr	fpcr, %2\n"
+		     : : "r" (state), "r" (state->fpsr), "r" (state->fpcr) : "memory");
+}
+
+static noinline void store_fp(struct fp_state *state)
+{
+	u64 fpsr, fpcr;
+
+	asm volatile(ENABLE_FP
+		     FOR_ALL_VECTORS("	str	q\\n, [%0, #16 * \\n]\n")
+		     : : "r" (state) : "memory");
+	asm volatile(ENABLE_FP
+		     "	mrs	%0, fpsr\n"
+		     "	mrs	%1, fpcr\n"
+		     "	msr	fpcr, xzr\n"
+		     : "=r" (fpsr), "=r" (fpcr));
+	state->fpsr = fpsr;
+	state->fpcr = fpcr;
+}
+
+/* --- what was drawn --- */
+
+struct word {
+	const struct copy_form	*form;
+	u32			insn;
+};
+
+#define MAX_ROWS	512
+
+static struct word words[MAX_WORDS];
+static unsigned int nr_words;
+static DECLARE_BITMAP(rows_run, MAX_ROWS);
+static DECLARE_BITMAP(rows_absent, MAX_ROWS);
+
+static struct spot *native, *probed;
+
+static int put(struct spot *text, unsigned int i, u32 insn)
+{
+	return aarch64_insn_patch_text_nosync(&text[i].insn, insn);
+}
+
+static unsigned int row_of(u32 insn)
+{
+	return probe_classify(insn) - probe_classes;
+}
+
+/* A spot is of one instruction for good: a site that waits to be freed may know it. */
+static int add_word(const struct copy_form *form)
+{
+	u32 insn = copy_draw(form);
+
+	if (!insn || nr_words == MAX_WORDS || probe_classify(insn)->kprobe != PROBE_COPY) {
+		pr_err("%08x was drawn of %08x\n", insn, form->value);
+		return -EINVAL;
+	}
+	words[nr_words] = (struct word){ form, insn };
+	__set_bit(row_of(insn), rows_run);
+	return put(native, nr_words, insn) ?: put(probed, nr_words++, insn);
+}
+
+static int add_words(const struct copy_form *form)
+{
+	unsigned int draws = form->free ? DRAWS : 1;
+	int err = 0;
+
+	if (form->here && !form->here()) {
+		__set_bit(row_of(form->value), rows_absent);
+		return 0;
+	}
+	while (draws-- && !err)
+		err = add_word(form);
+	return err;
+}
+
+static int lay_out(void)
+{
+	unsigned int i;
+	int err = 0;
+
+	nr_words = 0;
+	bitmap_zero(rows_run, MAX_ROWS);
+	bitmap_zero(rows_absent, MAX_ROWS);
+	native = ADDRESS_OF(copy_test_native);
+	probed = ADDRESS_OF(copy_test_probed);
+	prandom_seed_state(&copy_random, SEED);
+	for (i = 0; i < ARRAY_SIZE(copy_forms) && !err; i++)
+		err = add_words(&copy_forms[i]);
+	kick_all_cpus_sync();
+	return err;
+}
+
+/* --- runs --- */
+
+/* As much as DC ZVA may write, twice */
+#define MEMORY_SIZE	1024
+
+static u64 memory[MEMORY_SIZE / 8] __aligned(MEMORY_SIZE) __used;
+
+/* What stays the same for all words, but for the registers */
+static struct {
+	u64		regs[31];
+	u64		stack[STACK_WORDS];
+	u64		memory[MEMORY_SIZE / 8];
+	struct fp_state	fp;
+} before;
+
+/* What an instruction left; fp and state are only used for some. */
+struct outcome {
+	struct copy_trip	trip;
+	u64			memory[MEMORY_SIZE / 8];
+	struct fp_state		fp;
+	u64			state;
+	u64			sp;
+};
+
+static struct outcome in_place, in_copy;
+
+static void enter(const struct spot *spot)
+{
+	copy_test_trip.spot = spot;
+	copy_test_run(&copy_test_trip);
+}
+
+/* Of the system register that the instruction writes */
+static u64 read_state(void)
+{
+	enter(native + SPOT_MRS);
+	return copy_test_trip.regs[0];
+}
+
+static void write_state(u64 value)
+{
+	copy_test_trip.regs[0] = value;
+	enter(native + SPOT_MSR);
+}
+
+static int prepare_state(const struct word *w)
+{
+	u32 mrs = w->form->state;
+	int err;
+
+	if (!mrs)
+		return 0;
+	if (mrs == 1)
+		mrs = (w->insn | MRS_BIT) & ~31U;
+	err = put(native, SPOT_MRS, mrs) ?: put(native, SPOT_MSR, mrs & ~MRS_BIT);
+	kick_all_cpus_sync();
+	return err;
+}
+
+/* Whatever is below the stack pointer may be gone, and what the instruction skipped. */
+static void forget_dead_stack(const struct word *w, struct copy_trip *trip)
+{
+	unsigned int end = clamp_t(s64, COPY_STACK + (s64)trip->sp, 0, 2 * COPY_STACK);
+	unsigned int written = 0;
+
+	if (w->form->at > ON_RT && offset_of(w->form, w->insn, before.regs) < 0)
+		written = size_of_access(w->form, w->insn);
+	memset(trip->stack, 0, end);
+	if (end + written < COPY_STACK)
+		memset((u8 *)trip->stack + end + written, 0, COPY_STACK - end - written);
+}
+
+/* What depends on where it was run */
+static void forget_place(struct outcome *out)
+{
+	out->sp = out->trip.frame - COPY_STACK + out->trip.sp;
+	out->trip.regs[COPY_WAY_IN] = 0;
+	out->trip.regs[18] = 0;
+	out->trip.frame = 0;
+	out->trip.spot = NULL;
+}
+
+static noinline void run(const struct word *w, const struct spot *spot, u64 nzcv,
+			 struct outcome *out)
+{
+	const struct copy_form *form = w->form;
+	u64 was = form->state ? read_state() : 0;
+
+	memcpy(copy_test_trip.regs, before.regs, sizeof(before.regs));
+	memcpy(copy_test_trip.stack, before.stack, sizeof(before.stack));
+	memcpy(memory, before.memory, sizeof(memory));
+	if (form->what & KEEPS)
+		copy_test_trip.regs[reg_of(w->insn, D)] = was;
+	copy_test_trip.nzcv = nzcv;
+	if (form->what & FP)
+		load_fp(&before.fp);
+	enter(spot);
+	if (form->what & FP)
+		store_fp(&out->fp);
+	out->trip = copy_test_trip;
+	memcpy(out->memory, memory, sizeof(memory));
+	if (form->state) {
+		out->state = read_state();
+		write_state(was);
+	}
+	forget_dead_stack(w, &out->trip);
+	forget_place(out);
+}
+
+static void fill_words(void *to, size_t size)
+{
+	u64 *word = to;
+
+	for (; size; size -= sizeof(*word))
+		*word++ = random_u64();
+}
+
+static void fill_before(void)
+{
+	fill_words(before.stack, sizeof(before.stack));
+	fill_words(before.memory, sizeof(before.memory));
+	fill_words(before.fp.v, sizeof(before.fp.v));
+}
+
+static void fill_registers(const struct word *w)
+{
+	unsigned int at = MEMORY_SIZE / 2 / 8, off = 0;
+
+	if (!(w->form->what & ALIGNED))
+		off = random_below(64);
+	fill_words(before.regs, sizeof(before.regs));
+	copy_aim(w->form, w->insn, before.regs, (unsigned long)&memory[at] + off);
+	if (random_below(2))
+		copy_agree(w->form, w->insn, before.regs, &before.memory[at]);
+}
+
+/* --- probes --- */
+
+struct manner {
+	const char	*name;
+	bool		post;
+};
+
+static const struct manner manners[] = {
+	{ "pre handler", false },
+	{ "pre and post handler", true },
+};
+
+static void manner_desc(const struct manner *manner, char *desc)
+{
+	strscpy(desc, manner->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(manner, manners, manner_desc);
+
+static struct {
+	unsigned int	pres, posts, traps;
+	struct pt_regs	seen;
+} notes;
+
+static int note_before(struct kprobe *p, struct pt_regs *regs)
+{
+	notes.pres++;
+	notes.traps += irqs_disabled();
+	return 0;
+}
+
+static void note_after(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	notes.posts++;
+	notes.seen = *regs;
+}
+
+static struct kprobe *probes;
+static struct kprobe **list;
+static bool planted;
+
+static void unplant(void *unused)
+{
+	if (planted)
+		unregister_kprobes(list, nr_words);
+	planted = false;
+	kvfree(probes);
+	kvfree(list);
+}
+
+/* None is registered: which one is it that cannot be? */
+static void blame(struct kunit *test, int err)
+{
+	unsigned int i;
+	int one;
+
+	for (i = 0; i < nr_words; i++) {
+		probes[i].flags = 0;
+		one = register_kprobe(&probes[i]);
+		KUNIT_EXPECT_EQ_MSG(test, 0, one, "%08x", words[i].insn);
+		if (!one)
+			unregister_kprobe(&probes[i]);
+	}
+	KUNIT_FAIL_AND_ABORT(test, "not registered: %d", err);
+}
+
+static void plant(struct kunit *test, bool post)
+{
+	unsigned int i;
+	int err;
+
+	probes = kvcalloc(nr_words, sizeof(*probes), GFP_KERNEL);
+	list = kvcalloc(nr_words, sizeof(*list), GFP_KERNEL);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, unplant, NULL));
+	KUNIT_ASSERT_TRUE(test, probes && list);
+	for (i = 0; i < nr_words; i++) {
+		probes[i].addr = (kprobe_opcode_t *)&probed[i].insn;
+		probes[i].pre_handler = note_before;
+		probes[i].post_handler = post ? note_after : NULL;
+		list[i] = &probes[i];
+	}
+	err = register_kprobes(list, nr_words);
+	if (err)
+		blame(test, err);
+	planted = true;
+}
+
+/* Where BTI wants to find it in the text, as it is */
+static bool is_landing_pad(u32 insn)
+{
+	switch (insn) {
+	case 0xd503233f:	/* paciasp */
+	case 0xd503237f:	/* pacibsp */
+	case 0xd503245f:	/* bti c */
+	case 0xd503249f:	/* bti j */
+	case 0xd50324df:	/* bti jc */
+		return true;
+	}
+	return false;
+}
+
+static bool expect_text(struct kunit *test, unsigned int i, bool jump)
+{
+	u32 insn = le32_to_cpu(READ_ONCE(probed[i].insn));
+
+	jump &= !is_landing_pad(words[i].insn);
+	KUNIT_EXPECT_TRUE_MSG(test, jump ? aarch64_insn_is_b(insn) : insn == BRK64_OPCODE_KPROBES,
+			      "%08x is %08x, %s", words[i].insn, insn, jump ? "jump" : "trap");
+	return jump;
+}
+
+/* --- comparisons --- */
+
+/* The post handler has to see what the instruction has done. */
+static bool seen_is(unsigned int i, const struct outcome *out)
+{
+	const struct pt_regs *seen = &notes.seen;
+	unsigned int reg;
+
+	for (reg = 0; reg < ARRAY_SIZE(out->trip.regs); reg++) {
+		if (reg != COPY_WAY_IN && reg != 18 && seen->regs[reg] != out->trip.regs[reg])
+			return false;
+	}
+	return seen->sp == out->sp && (seen->pstate & PSR_STATUS_BITS) == out->trip.nzcv &&
+	       seen->pc == (unsigned long)&probed[i].out;
+}
+
+static bool noted(unsigned int i, bool post, bool jump)
+{
+	return notes.pres == 1 && notes.traps == !jump && notes.posts == post &&
+	       (!post || seen_is(i, &in_copy));
+}
+
+/* In the same context both times, for the registers that are read: no other task or CPU */
+static void run_both(unsigned int i, u64 nzcv)
+{
+	memset(&notes, 0, sizeof(notes));
+	preempt_disable();
+	run(&words[i], &native[i], nzcv, &in_place);
+	run(&words[i], &probed[i], nzcv, &in_copy);
+	preempt_enable();
+}
+
+/* Returns the flags with which there was a difference, or all that there are. */
+static u64 find_difference(unsigned int i, bool post, bool jump)
+{
+	bool fp = words[i].form->what & FP;
+	u64 flags;
+
+	if (fp)
+		kernel_neon_begin();
+	for (flags = 0; flags < NR_FLAGS; flags++) {
+		run_both(i, flags << 28);
+		if (memcmp(&in_place, &in_copy, sizeof(in_place)) || !noted(i, post, jump))
+			break;
+	}
+	if (fp)
+		kernel_neon_end();
+	return flags;
+}
+
+static void explain(struct kunit *test, unsigned int i, u64 flags)
+{
+	struct outcome *a = &in_place, *b = &in_copy;
+	unsigned int reg;
+
+	for (reg = 0; reg < ARRAY_SIZE(a->trip.regs); reg++)
+		KUNIT_EXPECT_EQ_MSG(test, a->trip.regs[reg], b->trip.regs[reg], "x%u", reg);
+	KUNIT_EXPECT_EQ(test, a->trip.sp, b->trip.sp);
+	KUNIT_EXPECT_EQ(test, a->trip.nzcv, b->trip.nzcv);
+	KUNIT_EXPECT_EQ(test, a->trip.daif, b->trip.daif);
+	KUNIT_EXPECT_EQ(test, a->state, b->state);
+	KUNIT_EXPECT_MEMEQ(test, a->trip.stack, b->trip.stack, sizeof(a->trip.stack));
+	KUNIT_EXPECT_MEMEQ(test, a->memory, b->memory, sizeof(a->memory));
+	KUNIT_EXPECT_MEMEQ(test, &a->fp, &b->fp, sizeof(a->fp));
+	KUNIT_FAIL_AND_ABORT(test, "%08x with flags %llx: %u hits, %u traps, %u posts%s",
+			     words[i].insn, flags, notes.pres, notes.traps, notes.posts,
+			     notes.posts && !seen_is(i, b) ? ", with other registers" : "");
+}
+
+static void compare(struct kunit *test, unsigned int i, bool post, bool jump)
+{
+	u64 flags;
+
+	memset(&in_place, 0, sizeof(in_place));
+	memset(&in_copy, 0, sizeof(in_copy));
+	fill_registers(&words[i]);
+	KUNIT_ASSERT_EQ(test, 0, prepare_state(&words[i]));
+	flags = find_difference(i, post, expect_text(test, i, jump));
+	if (flags < NR_FLAGS)
+		explain(test, i, flags);
+}
+
+static void compare_all(struct kunit *test, bool post, bool jump)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_words; i++) {
+		compare(test, i, post, jump);
+		cond_resched();
+	}
+	kunit_info(test, "%u instructions by %s", nr_words, jump ? "jump" : "breakpoint");
+}
+
+/* --- cases --- */
+
+static void copies_do_as_in_place(struct kunit *test)
+{
+	const struct manner *manner = test->param_value;
+
+	kunit_info(test, "seed %u", SEED);
+	fill_before();
+	plant(test, manner->post);
+	if (IS_ENABLED(CONFIG_OPTPROBES)) {
+		wait_for_kprobe_optimizer();
+		compare_all(test, manner->post, true);
+		/* There is no other way to have breakpoints. */
+		switch_need(test);
+		KUNIT_ASSERT_EQ(test, 0, switch_set(false));
+	}
+	compare_all(test, manner->post, false);
+}
+
+/* A row is never more than one of: run, not to be had here, left out. */
+static const char *why_left_out(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(copy_left_out); i++) {
+		if (!strcmp(copy_left_out[i].name, name))
+			return copy_left_out[i].why;
+	}
+	return NULL;
+}
+
+static void expect_row(struct kunit *test, unsigned int row)
+{
+	const char *name = probe_classes[row].name, *why = why_left_out(name);
+	bool drawn = test_bit(row, rows_run) || test_bit(row, rows_absent);
+
+	KUNIT_EXPECT_NE_MSG(test, drawn, !!why, "%s", name);
+	if (why)
+		kunit_info(test, "left out: %s: %s", name, why);
+	else if (!test_bit(row, rows_run))
+		kunit_info(test, "not on this processor: %s", name);
+}
+
+static void all_rows_were_run(struct kunit *test)
+{
+	unsigned int row;
+
+	for (row = 0; row < probe_nr_classes; row++) {
+		if (probe_classes[row].kprobe == PROBE_COPY)
+			expect_row(test, row);
+	}
+}
+
+static void what_is_left_out_is_in_the_table(struct kunit *test)
+{
+	unsigned int i, row;
+
+	for (i = 0; i < ARRAY_SIZE(copy_left_out); i++) {
+		for (row = 0; row < probe_nr_classes; row++) {
+			if (!strcmp(copy_left_out[i].name, probe_classes[row].name))
+				break;
+		}
+		KUNIT_EXPECT_LT_MSG(test, row, probe_nr_classes, "%s", copy_left_out[i].name);
+	}
+}
+
+static int copy_suite_init(struct kunit_suite *suite)
+{
+	if (probe_nr_classes > MAX_ROWS)
+		return -EINVAL;
+	return lay_out() ?: switch_suite_init(suite);
+}
+
+static struct kunit_case copy_cases[] = {
+	KUNIT_CASE_PARAM_ATTR(copies_do_as_in_place, manner_gen_params,
+			      { .speed = KUNIT_SPEED_SLOW }),
+	KUNIT_CASE(all_rows_were_run),
+	KUNIT_CASE(what_is_left_out_is_in_the_table),
+	{ }
+};
+
+static struct kunit_suite copy_suite = {
+	.name		= "kprobes_arm64_copy",
+	.suite_init	= copy_suite_init,
+	.suite_exit	= switch_suite_exit,
+	.init		= switch_init,
+	.exit		= switch_exit,
+	.test_cases	= copy_cases,
+};
+
+kunit_test_suite(copy_suite);

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef __ARM64_KERNEL_PROBES_TEST_COPY_DRAW_H
+#define __ARM64_KERNEL_PROBES_TEST_COPY_DRAW_H
+/*
+ * Draws words from the forms of test_copy_forms.h, and registers with which they do no harm.
+ * There is nothing in here that needs a kernel to run in.
+ */
+#include <linux/bitops.h>
+#include <linux/prandom.h>
+
+#include "test_copy_forms.h"
+
+/* Not an operand: it leads to the instruction. */
+#define COPY_WAY_IN	17
+
+/* How far the stack pointer may go, and be accessed from, in either direction */
+#define COPY_STACK	256
+
+static struct rnd_state copy_random;
+
+static u32 random_below(u32 ceiling)
+{
+	return prandom_u32_state(&copy_random) % ceiling;
+}
+
+static u64 random_u64(void)
+{
+	return prandom_u32_state(&copy_random) | (u64)prandom_u32_state(&copy_random) << 32;
+}
+
+static const u8 shift_of[] = { 0, 5, 16, 10 };	/* of D, N, M, A */
+
+static unsigned int reg_of(u32 insn, u32 field)
+{
+	return insn >> shift_of[__ffs(field)] & 31;
+}
+
+static u32 with_reg(u32 insn, u32 field, unsigned int reg)
+{
+	unsigned int shift = shift_of[__ffs(field)];
+
+	return (insn & ~(31U << shift)) | reg << shift;
+}
+
+/* --- memory --- */
+
+static bool is_load(const struct copy_form *form, u32 insn)
+{
+	/* Of single general registers, stores have two zeroes. */
+	if ((form->at == INDEXED || form->at == IMM9) && !(form->what & FP))
+		return insn >> 22 & 3;
+	return insn & BIT(22);
+}
+
+/* As a power of two; of a pair, that of each half */
+static unsigned int scale_of(const struct copy_form *form, u32 insn)
+{
+	if (form->at != PAIR)
+		return insn >> 30 | (form->what & FP ? insn >> 21 & 4 : 0);
+	if (form->what & FP)
+		return 2 + (insn >> 30);
+	if (insn & BIT(30))
+		return is_load(form, insn) ? 2 : 4;	/* ldpsw, stgp */
+	return 2 + (insn >> 31);
+}
+
+static unsigned int size_of_access(const struct copy_form *form, u32 insn)
+{
+	if (form->at == PAIR)
+		return insn & BIT(30) && form->what & ALIGNED ? 16 : 2U << scale_of(form, insn);
+	return form->at == BY_SIZE && form->what & M ? 2U << (insn >> 30) : 1U << (insn >> 30);
+}
+
+static s64 imm9(u32 insn)
+{
+	return sign_extend64(insn >> 12, 8);
+}
+
+static s64 imm7(const struct copy_form *form, u32 insn)
+{
+	return sign_extend64(insn >> 15, 6) * (1 << scale_of(form, insn));
+}
+
+static u64 extended(u32 insn, u64 value)
+{
+	switch (insn >> 13 & 7) {
+	case 2:
+		return (u32)value;
+	case 6:
+		return (s32)value;
+	}
+	return value;
+}
+
+/* From the base register to where memory is accessed */
+static s64 offset_of(const struct copy_form *form, u32 insn, const u64 *regs)
+{
+	unsigned int rm = reg_of(insn, M);
+
+	switch (form->at) {
+	case IMM9:
+		return imm9(insn);
+	case INDEXED:
+		return insn & BIT(11) ? imm9(insn) : 0;
+	case TAGS:
+		return imm9(insn) * 16;
+	case TAGS_INDEXED:
+		return insn & BIT(11) ? imm9(insn) * 16 : 0;
+	case PAIR:
+		return (insn >> 23 & 3) == 1 ? 0 : imm7(form, insn);
+	case UNSIGNED:
+		return (u64)(insn >> 10 & 0xfff) << scale_of(form, insn);
+	case REGISTER:
+		return extended(insn, rm == 31 ? 0 : regs[rm]) <<
+		       (insn & BIT(12) ? scale_of(form, insn) : 0);
+	case BY_SIZE:
+		return is_load(form, insn) ? 0 : -(s64)size_of_access(form, insn);
+	}
+	return 0;
+}
+
+static bool writes_back(const struct copy_form *form, u32 insn)
+{
+	if (form->at == PAIR)
+		return insn & BIT(23);
+	return form->at == INDEXED || form->at == TAGS_INDEXED || form->at == AND_MOVE ||
+	       form->at == BY_SIZE;
+}
+
+/* How far the base register is moved, where that can be the stack pointer */
+static s64 move_of(const struct copy_form *form, u32 insn)
+{
+	if (!writes_back(form, insn))
+		return 0;
+	return form->at == PAIR ? imm7(form, insn) : imm9(insn);
+}
+
+/*
+ * Below the stack pointer is nothing that can be read, and what is stored there stays only
+ * if the stack pointer comes along. Nobody asked for tags of the stack.
+ */
+static bool stack_usable(const struct copy_form *form, u32 insn)
+{
+	s64 offset, move;
+
+	if (form->at == AND_MOVE || form->at >= REGISTER)
+		return false;
+	/* stgp */
+	if (form->at == PAIR && form->what & ALIGNED)
+		return false;
+	offset = offset_of(form, insn, NULL);
+	move = move_of(form, insn);
+	if (move % 16 || move < -COPY_STACK / 2 || move > COPY_STACK / 2)
+		return false;
+	if (offset < 0 && (offset != move || is_load(form, insn)))
+		return false;
+	return offset <= COPY_STACK / 2 && !(form->what & ALIGNED && offset % 16);
+}
+
+/* With writeback, the base must not be what is loaded or stored, too. */
+static bool base_is_data(const struct copy_form *form, u32 insn)
+{
+	unsigned int base = reg_of(insn, N);
+	u32 data = form->what & (form->at == BY_SIZE ? D | M : D | A);
+
+	return writes_back(form, insn) && base != 31 &&
+	       ((data & D && reg_of(insn, D) == base) || (data & M && reg_of(insn, M) == base) ||
+		(data & A && reg_of(insn, A) == base));
+}
+
+static bool memory_usable(const struct copy_form *form, u32 insn)
+{
+	unsigned int base = reg_of(insn, N);
+
+	if (form->at == ON_RT)
+		return reg_of(insn, D) != 31;
+	if (base_is_data(form, insn))
+		return false;
+	if (form->at == PAIR && is_load(form, insn) && reg_of(insn, D) == reg_of(insn, A))
+		return false;
+	/* The address would have to be a multiple of something. */
+	if (form->at == REGISTER && reg_of(insn, M) == base)
+		return false;
+	return base != 31 || stack_usable(form, insn);
+}
+
+/* --- registers --- */
+
+static bool pairs_usable(u32 insn)
+{
+	return (reg_of(insn, D) & ~3) != 16 && (reg_of(insn, M) & ~3) != 16;
+}
+
+static bool both_usable(u32 insn)
+{
+	unsigned int one = reg_of(insn, D), other = reg_of(insn, M);
+
+	return one != 31 && other != 31 && one != other && one != reg_of(insn, N) &&
+	       other != reg_of(insn, N);
+}
+
+/* x18 is not loaded, and may be the shadow call stack's. */
+static bool registers_usable(const struct copy_form *form, u32 insn)
+{
+	unsigned int reg;
+	u32 field;
+
+	for (field = D; field <= A; field <<= 1) {
+		reg = reg_of(insn, field);
+		if (form->what & field && (reg == COPY_WAY_IN || reg == 18))
+			return false;
+	}
+	return true;
+}
+
+/* Whether it changes the stack pointer: only a form of its own knows how far. */
+static bool moves_stack(const struct copy_form *form, u32 insn)
+{
+	bool sets_flags = insn & BIT(29);
+
+	if (form->what & BITMASK)
+		sets_flags = (insn >> 29 & 3) == 3;
+	return form->what & D_SP && reg_of(insn, D) == 31 && !sets_flags;
+}
+
+/* Elements of a power of two, with at least one bit that is not set in each */
+static bool is_bitmask(u32 insn)
+{
+	unsigned int imms = insn >> 10 & 63, zeroes = ~imms & 63, ones;
+
+	if (insn & BIT(22))
+		return imms != 63;
+	if (zeroes < 2)
+		return false;
+	ones = BIT(__fls(zeroes)) - 1;
+	return (imms & ones) != ones;
+}
+
+/**
+ * copy_usable() - tell whether an instruction can be executed, and does no harm
+ * @form:	what it was drawn from
+ * @insn:	the instruction
+ */
+static bool copy_usable(const struct copy_form *form, u32 insn)
+{
+	if (!registers_usable(form, insn) || moves_stack(form, insn))
+		return false;
+	if (form->what & BITMASK && !is_bitmask(insn))
+		return false;
+	if (form->what & KEEPS && reg_of(insn, D) == 31)
+		return false;
+	if (form->what & PAIRS && !pairs_usable(insn))
+		return false;
+	if (form->what & BOTH && !both_usable(insn))
+		return false;
+	if (form->what & STRUCTURES && (insn >> 10 & 3) == 3 && !(insn & BIT(30)))
+		return false;
+	return form->at == NO_MEMORY || memory_usable(form, insn);
+}
+
+/* --- words --- */
+
+/* Where an immediate is, if there is one: it does no harm where there is none. */
+static u32 immediate_of(const struct copy_form *form)
+{
+	switch (form->at) {
+	case IMM9:
+	case INDEXED:
+	case TAGS:
+	case TAGS_INDEXED:
+		return GENMASK(20, 12);
+	case PAIR:
+		return GENMASK(21, 15);
+	case UNSIGNED:
+		return GENMASK(21, 10);
+	case NO_MEMORY:
+		return form->free & GENMASK(21, 10) &
+		       ~((form->what & M ? GENMASK(20, 16) : 0) |
+			 (form->what & A ? GENMASK(14, 10) : 0));
+	}
+	return 0;
+}
+
+/* Displacements and the like are at their ends as often as anywhere else. */
+static u32 with_extreme(const struct copy_form *form, u32 insn)
+{
+	u32 imm = immediate_of(form), top;
+
+	if (!imm)
+		return insn;
+	top = BIT(__fls(imm));
+	switch (random_below(8)) {
+	case 0:
+		return insn & ~imm;
+	case 1:
+		return insn | imm;
+	case 2:
+		return (insn & ~imm) | top;
+	case 3:
+		return (insn | imm) & ~top;
+	}
+	return insn;
+}
+
+static u32 with_alias(const struct copy_form *form, u32 insn)
+{
+	u32 from = BIT(random_below(4)), to = BIT(random_below(4));
+
+	if (!(form->what & from) || !(form->what & to))
+		return insn;
+	return with_reg(insn, to, reg_of(insn, from));
+}
+
+/* Displaced by 16 bytes up or down, or by so many of what is accessed */
+static u32 with_stack(const struct copy_form *form, u32 insn)
+{
+	u32 imm = immediate_of(form), step = 16;
+
+	insn = with_reg(insn, N, 31);
+	if (!imm)
+		return insn;
+	if (form->at == PAIR)
+		step = max(16U >> scale_of(form, insn), 1U);
+	else if (form->at == UNSIGNED)
+		step = 1;
+	if (form->at != UNSIGNED && random_below(2))
+		step = -step;
+	return (insn & ~imm) | (step << __ffs(imm) & imm);
+}
+
+static u32 draw(const struct copy_form *form)
+{
+	u32 insn = prandom_u32_state(&copy_random);
+
+	insn = with_extreme(form, insn);
+	if (!random_below(3))
+		insn = with_alias(form, insn);
+	insn = form->value | (insn & form->free);
+	if (form->at > ON_RT && form->what & N && !random_below(6))
+		insn = form->value | (with_stack(form, insn) & form->free);
+	return insn;
+}
+
+/**
+ * copy_draw() - draw an instruction
+ * @form:	from what
+ *
+ * Return: the word, 0 if there was none.
+ */
+static u32 copy_draw(const struct copy_form *form)
+{
+	unsigned int tries;
+	u32 insn;
+
+	for (tries = 0; tries < 1000; tries++) {
+		insn = draw(form);
+		if (copy_usable(form, insn))
+			return insn;
+	}
+	return 0;
+}
+
+/* --- what registers hold --- */
+
+/**
+ * copy_aim() - load registers so that memory is accessed where it may be
+ * @form:	what the instruction was drawn from
+ * @insn:	the instruction
+ * @regs:	x0 to x30, which hold anything
+ * @at:		the address
+ *
+ * Nothing is done for the stack pointer.
+ */
+static void copy_aim(const struct copy_form *form, u32 insn, u64 *regs, unsigned long at)
+{
+	unsigned int base = reg_of(insn, form->at == ON_RT ? D : N);
+
+	if (form->at != NO_MEMORY && base != 31)
+		regs[base] = at - offset_of(form, insn, regs);
+}
+
+/**
+ * copy_agree() - have a comparison with memory succeed
+ * @form:	what the instruction was drawn from
+ * @insn:	the instruction
+ * @regs:	x0 to x30, after copy_aim()
+ * @memory:	what is in memory where it is accessed
+ */
+static void copy_agree(const struct copy_form *form, u32 insn, u64 *regs, const u64 *memory)
+{
+	unsigned int base = reg_of(insn, N), first = reg_of(insn, M);
+	bool narrow = form->what & PAIRS && !(insn & BIT(30));
+
+	if (!(form->what & COMPARES) || first == base || first == 31)
+		return;
+	regs[first] = memory[0];
+	if (!(form->what & PAIRS) || first + 1 == base || first == 30)
+		return;
+	regs[first + 1] = narrow ? memory[0] >> 32 : memory[1];
+}
+
+#endif /* __ARM64_KERNEL_PROBES_TEST_COPY_DRAW_H */
