@@ -60,11 +60,16 @@ static __always_inline u32 kprobes_expected(u32 x)
  * before 9.1 loses the code that a single-stepped one has set.
  */
 #ifdef CONFIG_S390
-#define KPROBES_BEGIN(x) \
-	asm volatile("la %0,1(%0)\n\tahi %0,-1" : "+a" (x) : : "cc", "memory")
+#define KPROBES_BEGIN(x)							\
+	do {									\
+		asm volatile("la %0,1(%0)\n\tahi %0,-1"			\
+			     : "+a" (x) : : "cc", "memory");			\
+	} while (0)
 #else
-#define KPROBES_BEGIN(x) \
-	asm volatile("" : "+r" (x) : : "memory")
+#define KPROBES_BEGIN(x)							\
+	do {									\
+		asm volatile("" : "+r" (x) : : "memory");			\
+	} while (0)
 #endif
 
 static noinline __noclone u32 kprobes_traced(u32 x)

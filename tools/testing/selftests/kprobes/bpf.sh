@@ -22,7 +22,8 @@ with()
 
 address()
 {
-	sed -n "s/^\([0-9a-f]*\) [tT] $1\$/\1/p;s/^\([0-9a-f]*\) [tT] $1	.*/\1/p" /proc/kallsyms
+	sed -n -e "s/^\([0-9a-f]*\) [tT] $1\$/\1/p" \
+		-e "s/^\([0-9a-f]*\) [tT] $1	.*/\1/p" /proc/kallsyms
 }
 
 calls="echo 5 >$victim/calls"

@@ -36,7 +36,8 @@ else
 		sleep 0.1
 	done
 fi
-check "it is hit, round by round" logged 'Crash point INT_HW_IRQ_EN of type WARNING hit, trigger in 1 rounds'
+check "it is hit, round by round" \
+	logged 'Crash point INT_HW_IRQ_EN of type WARNING hit, trigger in 1 rounds'
 check "and at last warns" logged 'WARNING: .* at .*lkdtm'
 check "lkdtm can be unloaded" unload lkdtm
 check "its probe leaves with it" fails listed handle_irq_event

@@ -8,7 +8,8 @@ need_debugfs
 need_tracefs
 patch=/sys/kernel/livepatch/livepatch_sample
 [ -d /sys/kernel/livepatch ] || skip "no livepatch"
-find "/lib/modules/$(uname -r)" -name "livepatch-sample.ko*" | grep -q . || skip "no module livepatch_sample"
+find "/lib/modules/$(uname -r)" -name "livepatch-sample.ko*" | grep -q . ||
+	skip "no module livepatch_sample"
 sleeper=
 
 restore()
