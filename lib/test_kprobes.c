@@ -595,7 +595,8 @@ static const struct refusal refusals[] = {
 	{ "last address", -ENOENT, -EINVAL, AT(-1UL) },
 	{ "address between user and kernel", -ENOENT, AT(1UL << (BITS_PER_LONG - 2)) },
 	{ "stack", -ENOENT, .make = address_on_the_stack },
-	{ "heap", -ENOENT, .make = address_on_the_heap },
+	/* It may be in a part of the kernel's image that was given back. */
+	{ "heap", -ENOENT, -EINVAL, .make = address_on_the_heap },
 	{ "vmalloc", -ENOENT, .make = address_in_vmalloc },
 	{ "freed vmalloc", -ENOENT, .make = address_freed_from_vmalloc },
 #if defined(CONFIG_HAS_IOMEM) && defined(CONFIG_64BIT)
