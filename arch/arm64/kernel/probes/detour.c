@@ -84,17 +84,18 @@ static __always_inline unsigned long hit(struct pt_regs *regs, struct kprobe *p)
 	return to_copy(p, regs, what == KPROBE_HIT_POST);
 }
 
-/* The same, where RCU may have to be told. Out of line, as few hits come here. */
-static noinline unsigned long masked_hit(struct pt_regs *regs, struct kprobe *p)
+/* The same, where RCU has to be told. Out of line, as hardly any hit comes here. */
+static noinline unsigned long idle_hit(struct pt_regs *regs, struct kprobe *p)
 {
-	bool idle = kprobe_idle_enter();
-	unsigned long to = hit(regs, p);
+	unsigned long to;
 
-	kprobe_idle_exit(idle);
+	ct_nmi_enter();
+	to = hit(regs, p);
+	ct_nmi_exit();
 	return to;
 }
 
-NOKPROBE_SYMBOL(masked_hit);
+NOKPROBE_SYMBOL(idle_hit);
 
 /**
  * kprobe_detour_hit() - a branch in the text was taken
@@ -109,8 +110,8 @@ asmlinkage unsigned long kprobe_detour_hit(struct pt_regs *regs, struct kprobe *
 	regs->pc = (unsigned long)p->addr;
 	regs->stackframe[1] = (unsigned long)p->addr;
 	preempt_disable_notrace();
-	if (kprobe_may_be_idle(regs))
-		return kprobe_preempt_enable(masked_hit(regs, p));
+	if (kprobe_on_idle_cpu(regs))
+		return kprobe_preempt_enable(idle_hit(regs, p));
 	return kprobe_preempt_enable(hit(regs, p));
 }
 
@@ -128,16 +129,18 @@ asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p)
 {
 	unsigned long next = (unsigned long)(p->addr + 1);
 	unsigned long to = way_out(p, SLOT_NEXT_OUT);
-	bool idle = false;
+	bool idle;
 
 	regs->pc = next;
 	regs->stackframe[1] = next;
 	preempt_disable_notrace();
-	if (kprobe_may_be_idle(regs))
-		idle = kprobe_idle_enter();
+	idle = kprobe_on_idle_cpu(regs);
+	if (idle)
+		ct_nmi_enter();
 	if (likely(p->post_handler))
 		kprobe_hit_post(p, regs);
-	kprobe_idle_exit(idle);
+	if (idle)
+		ct_nmi_exit();
 	if (unlikely(regs->pc != next || sp_changed(regs)))
 		to = leave_to(regs, regs->pc);
 	return kprobe_preempt_enable(to);
@@ -154,10 +157,13 @@ NOKPROBE_SYMBOL(kprobe_tail_hit);
  */
 asmlinkage void kprobe_masked_return(struct pt_regs *regs, void *frame)
 {
-	bool idle = kprobe_idle_enter();
-
+	if (likely(rcu_is_watching_curr_cpu())) {
+		kretprobe_returned(regs, frame);
+		return;
+	}
+	ct_nmi_enter();
 	kretprobe_returned(regs, frame);
-	kprobe_idle_exit(idle);
+	ct_nmi_exit();
 }
 
 NOKPROBE_SYMBOL(kprobe_masked_return);

@@ -63,16 +63,15 @@ static __always_inline void entry_hit(unsigned long entry, struct pt_regs *regs)
 		regs->pc = resume;
 }
 
-/* The same, where RCU may have to be told. Out of line, as few hits come here. */
-static noinline void masked_entry_hit(unsigned long entry, struct pt_regs *regs)
+/* The same, where RCU has to be told. Out of line, as hardly any hit comes here. */
+static noinline void idle_entry_hit(unsigned long entry, struct pt_regs *regs)
 {
-	bool idle = kprobe_idle_enter();
-
+	ct_nmi_enter();
 	entry_hit(entry, regs);
-	kprobe_idle_exit(idle);
+	ct_nmi_exit();
 }
 
-NOKPROBE_SYMBOL(masked_entry_hit);
+NOKPROBE_SYMBOL(idle_entry_hit);
 
 /*
  * The core guards against recursion, by context level; ftrace's guard would lose hits.
@@ -84,8 +83,8 @@ void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 	struct pt_regs *regs = &arch_ftrace_regs(fregs)->regs;
 
 	preempt_disable_notrace();
-	if (kprobe_may_be_idle(regs))
-		masked_entry_hit(entry_of(ip), regs);
+	if (kprobe_on_idle_cpu(regs))
+		idle_entry_hit(entry_of(ip), regs);
 	else
 		entry_hit(entry_of(ip), regs);
 	kprobe_preempt_enable(0);

@@ -11,25 +11,13 @@
 #include <linux/context_tracking_irq.h>
 #include <asm/ptrace.h>
 
-/* Interrupts are masked wherever RCU does not watch. Few hits have to look any further. */
-static __always_inline bool kprobe_may_be_idle(struct pt_regs *regs)
+/*
+ * To be asked with preemption off. Interrupts are masked wherever RCU does not watch, so few
+ * hits have to look any further.
+ */
+static __always_inline bool kprobe_on_idle_cpu(struct pt_regs *regs)
 {
-	return unlikely(!interrupts_enabled(regs));
-}
-
-/* Returns what kprobe_idle_exit() wants. */
-static __always_inline bool kprobe_idle_enter(void)
-{
-	if (rcu_is_watching_curr_cpu())
-		return false;
-	ct_nmi_enter();
-	return true;
-}
-
-static __always_inline void kprobe_idle_exit(bool idle)
-{
-	if (idle)
-		ct_nmi_exit();
+	return unlikely(!interrupts_enabled(regs)) && unlikely(!rcu_is_watching_curr_cpu());
 }
 
 #endif /* __ARM64_KERNEL_PROBES_IDLE_H */
