@@ -9,10 +9,11 @@
 #include <asm/asm.h>
 #include <asm/frame.h>
 #include <asm/ibt.h>
-#include <asm/irqflags.h>
 #include <asm/nospec-branch.h>
 #include <asm/processor-flags.h>
 #include <asm/text-patching.h>
+
+#include "uaccess_x86.h"
 
 #define KPROBES_LANDING_PAD	(IS_ENABLED(CONFIG_X86_KERNEL_IBT) ? ENDBR_INSN_SIZE : 0)
 #define KPROBES_FRAME_INSNS	(IS_ENABLED(CONFIG_FRAME_POINTER) ? 2 : 0)
@@ -217,7 +218,6 @@ KPROBES_JUMP(kprobes_jump_return,
 
 /* In the middle of an access to user memory; the result says whether it still is */
 #define KPROBES_UACCESS	"access to user memory"
-#define KPROBES_AC	"$" __stringify(X86_EFLAGS_AC_BIT)
 KPROBES_JUMP(kprobes_jump_uaccess,
 	     "pushf; btsl " KPROBES_AC ", (%" _ASM_SP "); popf\n"
 	     "nopl 0(%" _ASM_AX ", %" _ASM_AX "); nop\n"
@@ -283,12 +283,6 @@ static const struct kprobes_jump kprobes_jumps[] = {
 	{ "relative operand covered", kprobes_jump_then_relative, 0, "emulate" },
 	{ "return covered", kprobes_jump_then_return, 0, "emulate" },
 };
-
-/* Whether user memory can be accessed now; without SMAP it always can. */
-static inline bool kprobes_uaccess(void)
-{
-	return boot_cpu_has(X86_FEATURE_SMAP) && native_save_fl() & X86_EFLAGS_AC;
-}
 
 /* Each instruction sets a bit of the result. */
 KPROBES_JUMP(kprobes_jump_bits,

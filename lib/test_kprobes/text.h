@@ -3,6 +3,8 @@
 #ifndef _LIB_TEST_KPROBES_TEXT_H
 #define _LIB_TEST_KPROBES_TEXT_H
 
+#include <kunit/test.h>
+#include <linux/errno.h>
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
 #include <linux/kernel.h>
@@ -55,6 +57,18 @@ static inline int kprobes_try(unsigned long addr)
 	if (!ret)
 		unregister_kprobe(&probe);
 	return ret;
+}
+
+/* The same at each @step-th address of a function: everywhere it has to be refused. */
+static inline void kprobes_expect_refused(struct kunit *test, unsigned long start,
+					  unsigned int step)
+{
+	unsigned long size, offset, addr;
+
+	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(start, &size, &offset));
+	KUNIT_EXPECT_EQ(test, 0, offset);
+	for (addr = start; addr < start + size; addr += step)
+		KUNIT_EXPECT_EQ_MSG(test, -EINVAL, kprobes_try(addr), "%pS", (void *)addr);
 }
 
 /*

@@ -36,14 +36,11 @@ KUNIT_ARRAY_PARAM(name, names, name_desc);
 static void all_of_it_is_refused(struct kunit *test)
 {
 	const char *name = *(const char * const *)test->param_value;
-	unsigned long start = kallsyms_lookup_name(name), size, offset, addr;
+	unsigned long start = kallsyms_lookup_name(name);
 
 	if (!start)
 		kunit_skip(test, "there is none");
-	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(start, &size, &offset));
-	KUNIT_EXPECT_EQ(test, 0, offset);
-	for (addr = start; addr < start + size; addr += AARCH64_INSN_SIZE)
-		KUNIT_EXPECT_EQ_MSG(test, -EINVAL, kprobes_try(addr), "+%#lx", addr - start);
+	kprobes_expect_refused(test, start, AARCH64_INSN_SIZE);
 }
 
 static struct kunit_case refused_cases[] = {

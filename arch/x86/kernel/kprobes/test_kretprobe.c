@@ -4,17 +4,14 @@
  */
 
 #include <kunit/test.h>
-#include <linux/cpufeature.h>
 #include <linux/kprobes.h>
 #include <linux/linkage.h>
-#include <linux/stringify.h>
 #include <asm/asm.h>
 #include <asm/frame.h>
 #include <asm/ibt.h>
-#include <asm/irqflags.h>
 #include <asm/processor-flags.h>
 
-#define AC	"$" __stringify(X86_EFLAGS_AC_BIT)
+#include "../../../../lib/test_kprobes/uaccess_x86.h"
 
 /* The flags after the return of a function that was called with access to user memory */
 unsigned long kprobe_test_flags_of_return(void);
@@ -33,10 +30,10 @@ asm("	.pushsection .text, \"ax\"\n"
 "kprobe_test_flags_of_return:\n"
 	ASM_ENDBR
 	FRAME_BEGIN
-"	pushf; btsl " AC ", (%" _ASM_SP "); popf\n"
+"	pushf; btsl " KPROBES_AC ", (%" _ASM_SP "); popf\n"
 "	call kprobe_test_returns_with_access\n"
 "	pushf; pop %" _ASM_AX "; push %" _ASM_AX "\n"
-"	btrl " AC ", (%" _ASM_SP "); popf\n"
+"	btrl " KPROBES_AC ", (%" _ASM_SP "); popf\n"
 	FRAME_END
 	ASM_RET
 "	.size kprobe_test_flags_of_return, . - kprobe_test_flags_of_return\n"
@@ -45,11 +42,10 @@ asm("	.pushsection .text, \"ax\"\n"
 
 static unsigned int returns, with_access;
 
-/* Without SMAP there is always access. */
 static int see_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	returns++;
-	with_access += boot_cpu_has(X86_FEATURE_SMAP) && native_save_fl() & X86_EFLAGS_AC;
+	with_access += kprobes_uaccess();
 	return 0;
 }
 

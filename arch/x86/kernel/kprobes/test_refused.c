@@ -67,24 +67,13 @@ static const char * const before[] = {
 	"trace_osnoise_callback",
 };
 
-static void expect_all_refused(struct kunit *test, const char *name, unsigned long start)
-{
-	unsigned long size, offset, addr;
-
-	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(start, &size, &offset));
-	KUNIT_EXPECT_EQ(test, 0, offset);
-	for (addr = start; addr < start + size; addr++)
-		KUNIT_EXPECT_EQ_MSG(test, -EINVAL, kprobes_try(addr), "%s+%#lx", name,
-				    addr - start);
-}
-
 /* Returns whether there is such a function. */
 static bool expect_refused(struct kunit *test, const char *name)
 {
 	unsigned long start = kallsyms_lookup_name(name);
 
 	if (start)
-		expect_all_refused(test, name, start);
+		kprobes_expect_refused(test, start, 1);
 	return start;
 }
 
@@ -107,8 +96,7 @@ static void test_without_idt(struct kunit *test)
 
 	/* There are others of that name, which run with an IDT. */
 	if (IS_ENABLED(CONFIG_HIBERNATION))
-		expect_all_refused(test, "restore_registers",
-				   (unsigned long)restore_registers);
+		kprobes_expect_refused(test, (unsigned long)restore_registers, 1);
 }
 
 static void test_before(struct kunit *test)

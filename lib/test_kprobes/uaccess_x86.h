@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _LIB_TEST_KPROBES_UACCESS_X86_H
+#define _LIB_TEST_KPROBES_UACCESS_X86_H
+
+#include <linux/cpufeature.h>
+#include <linux/stringify.h>
+#include <asm/irqflags.h>
+#include <asm/processor-flags.h>
+
+/* The bit of the flags by which a processor with SMAP can access user memory */
+#define KPROBES_AC	"$" __stringify(X86_EFLAGS_AC_BIT)
+
+/* Whether user memory can be accessed now; without SMAP it always can. */
+static inline bool kprobes_uaccess(void)
+{
+	return boot_cpu_has(X86_FEATURE_SMAP) && native_save_fl() & X86_EFLAGS_AC;
+}
+
+#endif /* _LIB_TEST_KPROBES_UACCESS_X86_H */
