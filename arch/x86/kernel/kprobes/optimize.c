@@ -56,6 +56,7 @@ enum branch {
 	CONDITIONAL,
 	CALL,
 	RETURN,
+	RETURN_BY_THUNK,
 	OTHER_BRANCH,
 };
 
@@ -71,20 +72,15 @@ static enum branch branch_of(struct insn *insn)
 	case 0xe8:
 		return CALL;
 	case 0xc2 ... 0xc3:
-		return RETURN;
+		/* Where returns are not safe, a copy leads to the thunk that makes them so. */
+		return cpu_feature_enabled(X86_FEATURE_RETHUNK) ? RETURN_BY_THUNK : RETURN;
 	}
 	return kprobe_can_boost(insn) ? NO_BRANCH : OTHER_BRANCH;
 }
 
-/* Where returns are not safe, a copy of one leads to the thunk that makes them so. */
-static bool returns_by_thunk(struct insn *insn)
-{
-	return branch_of(insn) == RETURN && cpu_feature_enabled(X86_FEATURE_RETHUNK);
-}
-
 static unsigned long target_of(struct insn *insn, unsigned long addr)
 {
-	if (returns_by_thunk(insn))
+	if (branch_of(insn) == RETURN_BY_THUNK)
 		return (unsigned long)x86_return_thunk;
 	return addr + insn->length + insn->immediate.value;
 }
@@ -233,9 +229,9 @@ static bool can_copy(const struct covered *c, struct insn *insn)
 		return false;
 	case NO_BRANCH:
 		return true;
-	case RETURN:
+	case RETURN_BY_THUNK:
 		/* The thunk takes nothing off the stack but the return address. */
-		if (returns_by_thunk(insn) && insn->immediate.nbytes)
+		if (insn->immediate.nbytes)
 			return false;
 		fallthrough;
 	default:
@@ -259,7 +255,7 @@ static u8 *copy_branch(u8 *at, unsigned long run_at, struct insn *insn, unsigned
 		at += sizeof(s32);
 		fallthrough;
 	case JUMP:
-	case RETURN:
+	case RETURN_BY_THUNK:
 		*at++ = JMP32_INSN_OPCODE;
 		break;
 	default:
@@ -292,7 +288,7 @@ static int add_copy(struct detour *d, struct insn *insn, unsigned long addr)
 	u8 *at = d->image + d->used;
 	int err;
 
-	if (branch == NO_BRANCH || (branch == RETURN && !returns_by_thunk(insn))) {
+	if (branch == NO_BRANCH || branch == RETURN) {
 		err = kprobe_relocate(at, insn, addr, run_at);
 		if (err)
 			return err;
