@@ -43,9 +43,9 @@ case " $* " in
 esac
 end="kptest: end" initrd="-initrd ${INITRD:-$build/rootfs-$(basename "$obj").cpio}"
 case $job in
-none)	end="reboot: Restarting system" initrd=
+none)	end=$last_words initrd=
 	set -- kunit_shutdown=reboot "$@" ;;
-kexec)	end="reboot: Restarting system" ;;
+kexec)	end=$last_words ;;
 installed)
 	initrd= ;;
 esac
