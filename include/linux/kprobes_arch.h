@@ -621,9 +621,9 @@ static inline int arch_prepare_kprobe_ftrace(struct kprobe *p)
  * arch_trampoline_kprobe() - is a site the trampoline of return probes?
  * @p: the site
  *
- * The switch of all probes leaves such a one armed.
+ * The switch of all probes leaves it armed, and its handler may have reported a return.
  *
- * Context: kprobe_mutex is held.
+ * Context: any.
  * Return: non-zero if so.
  */
 int arch_trampoline_kprobe(struct kprobe *p);

@@ -50,10 +50,22 @@ static bool stopped(struct rethook_node *node)
 
 NOKPROBE_SYMBOL(stopped);
 
+/*
+ * Where the trampoline is a probe itself, its hit has entered the mark, and rethook calls
+ * back from its pre handler.
+ */
+static bool in_trampoline(struct kprobe *running)
+{
+	return running && arch_trampoline_kprobe(running);
+}
+
+NOKPROBE_SYMBOL(in_trampoline);
+
 static void run_handler(struct kretprobe *rp, struct kprobe_frame *frame,
 			struct rethook_node *node, struct pt_regs *regs)
 {
 	kprobe_mark_active();
+	kprobe_set_running(&rp->kp);
 	kprobe_runs(frame->mark, &rp->kp);
 	rp->handler(container_of(node, struct kretprobe_instance, node), regs);
 }
@@ -68,17 +80,22 @@ static void kretprobe_return(struct rethook_node *node, void *data,
 			     unsigned long ret_addr, struct pt_regs *regs)
 {
 	struct kretprobe *rp = data;
-	struct kprobe_frame frame = {};
-	bool entered = kprobe_enter(&frame, &rp->kp);
+	struct kprobe *outer = kprobe_running();
+	struct kprobe_frame frame = {
+		.mark = kprobe_own_mark(arch_kprobe_level()),
+	};
+	bool entered = kprobe_enter(&frame, NULL);
 
 	if (!stopped(node) && rp->handler) {
-		if (entered)
+		if (entered || in_trampoline(outer))
 			run_handler(rp, &frame, node, regs);
 		else
 			kretprobe_count_miss(rp, KPROBE_MISS_RECURSION);
 	}
 	if (entered)
 		kprobe_leave(&frame);
+	else
+		kprobe_set_running(outer);
 }
 
 NOKPROBE_SYMBOL(kretprobe_return);
