@@ -583,6 +583,14 @@ static void drop_probes(void *unused)
 	unregister_kprobes(probes->list, NR_TARGETS);
 }
 
+/* The hooks of other architectures take an entry for one only where ftrace's call is. */
+static kprobe_opcode_t *entry_of(void *function)
+{
+	if (!ARCH_KPROBE_STATELESS)
+		return (kprobe_opcode_t *)ftrace_location((unsigned long)function);
+	return function;
+}
+
 /* Every other one is exclusive, which is a matter of modifiers. */
 static void new_probes(struct kunit *test)
 {
@@ -593,7 +601,7 @@ static void new_probes(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, probes);
 	for (i = 0; i < NR_TARGETS; i++) {
 		kp = &probes->kps[i];
-		kp->addr = (kprobe_opcode_t *)targets[i];
+		kp->addr = entry_of(targets[i]);
 		kp->pre_handler = count_hit;
 		kp->flags = KPROBE_FLAG_DISABLED;
 		if (i % 2)
@@ -718,7 +726,7 @@ static void batch_may_want_it_both_ways(struct kunit *test)
 	unregister_kprobes(probes->list, NR_TARGETS);
 	for (i = 0; i < NR_TARGETS; i++) {
 		probes->kps[i].flags = 0;
-		probes->kps[i].addr = (kprobe_opcode_t *)targets[i % half];
+		probes->kps[i].addr = entry_of(targets[i % half]);
 		probes->kps[i].post_handler = i >= half && i % 3 == 0 ? ignore_hit : NULL;
 	}
 	KUNIT_ASSERT_EQ(test, 0, register_kprobes(probes->list, NR_TARGETS));
@@ -741,7 +749,7 @@ static void two_probes(struct kunit *test, int target)
 	unregister_kprobes(probes->list, NR_TARGETS);
 	for (i = 0; i < 2; i++) {
 		probes->kps[i].flags = 0;
-		probes->kps[i].addr = (kprobe_opcode_t *)targets[target];
+		probes->kps[i].addr = entry_of(targets[target]);
 		probes->kps[i].post_handler = NULL;
 	}
 }

@@ -7,8 +7,8 @@
 #define KPROBES_TRAP_LENGTH	-1
 
 #define KPROBES_TRACE_WITHOUT_FRAME	false
-/* s390's unwinder knows a caller by the frame that is made for the call. */
-#define KPROBES_TRACE_AT_ENTRY	!IS_ENABLED(CONFIG_S390)
+/* Their unwinders know a caller by the frame that is made for the call. */
+#define KPROBES_TRACE_AT_ENTRY	(!IS_ENABLED(CONFIG_S390) && !IS_ENABLED(CONFIG_PPC))
 /* What the stack pointer is at a return, as compared with the entry, is not known. */
 #define KPROBES_RETURN_POPS	-1
 #define KPROBES_ENTRY_SYMBOL	""
