@@ -19,6 +19,7 @@
 #include <linux/sched/task.h>
 #include <linux/sched/task_stack.h>
 #include <linux/uaccess.h>
+#include <asm/cpuidle.h>
 #include <asm/insn.h>
 #include <asm/mmu.h>
 #include <asm/sysreg.h>
@@ -312,16 +313,20 @@ static void user_access_ends_with_the_probed_code(struct kunit *test)
 static void call_as_idle(struct kunit *test, const struct way *way)
 {
 	const struct kprobes_step *step = plant(test, way);
+	struct arm_cpuidle_irq_context context;
 	unsigned long flags;
 	bool watching;
 	u32 result;
 
 	memset(&found, 0, sizeof(found));
+	/* As in the idle loop: there PSTATE masks interrupts also where the priority did before. */
 	local_irq_save(flags);
+	arm_cpuidle_save_irq_context(&context);
 	ct_idle_enter();
 	watching = rcu_is_watching_curr_cpu();
 	result = step->call(1);
 	ct_idle_exit();
+	arm_cpuidle_restore_irq_context(&context);
 	local_irq_restore(flags);
 
 	KUNIT_EXPECT_FALSE(test, watching);
