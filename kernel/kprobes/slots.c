@@ -227,7 +227,8 @@ void __free_insn_slot(struct kprobe_insn_cache *c, kprobe_opcode_t *slot, int di
 		__set_bit(i, page->dirty);
 	else
 		release_slot(c, page, i);
-	if (dirty || !page->nr_used)
+	/* See free_settled(): a page that was empty already may not be needed from now on. */
+	if (dirty || !page->nr_used || c->nr_free == slots_per_page(c) + 1)
 		queue_work(system_unbound_wq, &c->collect);
 }
 

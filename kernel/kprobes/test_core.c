@@ -234,6 +234,42 @@ static void rest_of_a_page_has_no_owner(struct kunit *test)
 	free_insn_slot(slot, 0);
 	KUNIT_EXPECT_GT(test, pages, 0);
 }
+
+static unsigned int count_insn_pages(void)
+{
+	char name[KSYM_NAME_LEN], type;
+	unsigned int i, pages = 0;
+	unsigned long start;
+
+	for (i = 0; !kprobe_get_kallsym(i, &start, &type, name); i++)
+		pages += !strcmp(name, kprobe_insn_slots.name);
+	return pages;
+}
+
+/* The last slots are given back first, so that their page is empty while others are full. */
+static void empty_page_goes_when_others_have_room(struct kunit *test)
+{
+	unsigned int num = 2 * PAGE_SIZE / (kprobe_insn_slots.slot_size * sizeof(kprobe_opcode_t));
+	kprobe_opcode_t **slots = kunit_kcalloc(test, num, sizeof(*slots), GFP_KERNEL);
+	kprobe_opcode_t *kept = get_insn_slot();
+	unsigned int i, pages;
+
+	KUNIT_ASSERT_NOT_NULL(test, slots);
+	KUNIT_ASSERT_NOT_NULL(test, kept);
+	flush_work(&kprobe_insn_slots.collect);
+	pages = count_insn_pages();
+	for (i = 0; i < num; i++) {
+		slots[i] = get_insn_slot();
+		KUNIT_EXPECT_NOT_NULL(test, slots[i]);
+	}
+	KUNIT_EXPECT_GT(test, count_insn_pages(), pages);
+	while (i--)
+		if (slots[i])
+			free_insn_slot(slots[i], 0);
+	flush_work(&kprobe_insn_slots.collect);
+	KUNIT_EXPECT_LE(test, count_insn_pages(), pages);
+	free_insn_slot(kept, 0);
+}
 #endif
 
 /* --- sites --- */
@@ -491,6 +527,7 @@ static struct kunit_case core_cases[] = {
 	KUNIT_CASE(dirty_slot_is_not_handed_out_at_once),
 	KUNIT_CASE(slot_knows_its_owner),
 	KUNIT_CASE(rest_of_a_page_has_no_owner),
+	KUNIT_CASE(empty_page_goes_when_others_have_room),
 #endif
 	KUNIT_CASE(site_follows_what_its_probes_want),
 	KUNIT_CASE(site_follows_the_global_switch),
