@@ -217,6 +217,14 @@ static void expect_registered(struct kunit *test, unsigned int nth)
 	KUNIT_EXPECT_GT_MSG(test, runs, 0, "allocation %u", nth);
 }
 
+/* Nobody has left a site that could be used again, and nothing is known of the function. */
+static void forget_the_last(void)
+{
+	wait_for_dying_sites();
+	guard(mutex)(&kprobe_mutex);
+	kprobe_function_forget();
+}
+
 /* Returns whether there were so many allocations. */
 static bool fail_at(struct kunit *test, unsigned int nth, unsigned int *failures)
 {
@@ -224,6 +232,7 @@ static bool fail_at(struct kunit *test, unsigned int nth, unsigned int *failures
 	bool so_many;
 	int err;
 
+	forget_the_last();
 	start_anew();
 	failing.left = nth;
 	failing.task = current;
@@ -246,8 +255,6 @@ static void registration_that_fails_changes_nothing(struct kunit *test)
 	const struct trial *trial = test->param_value;
 	unsigned int nth = 1, failures = 0;
 
-	/* What needs a new site must not find one that others have left. */
-	wait_for_dying_sites();
 	if (trial->warns)
 		expect_report_begin();
 	while (fail_at(test, nth, &failures))
