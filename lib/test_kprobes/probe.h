@@ -140,9 +140,9 @@ static inline struct probe *probe_registered(struct kunit *test, void *addr)
 /* How often kprobes_call_step() executes the step */
 #define KPROBES_CALLS	2
 
-/* Call the function around @step so that its jump goes both ways. */
-static inline void kprobes_call_step(struct kunit *test,
-				     const struct kprobes_step *step)
+/* Call the function around @step so that its jump goes both ways; as a part of the caller. */
+static __always_inline void kprobes_call_step(struct kunit *test,
+					      const struct kprobes_step *step)
 {
 	static const u32 arguments[KPROBES_CALLS] = { 1, -15 };
 	unsigned int i;
