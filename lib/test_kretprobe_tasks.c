@@ -107,7 +107,7 @@ static struct counted *counted_new(struct kunit *test, void *addr,
 	struct counted *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, probe);
-	probe->rp.kp.addr = addr;
+	probe->rp.kp.addr = kprobes_entry(addr);
 	probe->rp.entry_handler = count_entry;
 	probe->rp.handler = count_return;
 	probe->rp.data_size = data_size;

@@ -214,7 +214,7 @@ static void recursive_function_returns_on_every_level(struct kunit *test)
 	struct return_probe *probe;
 
 	kprobes_text_watch(test, recursive);
-	probe = return_probe_new(test, recursive);
+	probe = return_probe_new(test, kprobes_entry(recursive));
 	probe->rp.entry_handler = note_entry;
 	probe->rp.data_size = sizeof(u32);
 	KUNIT_ASSERT_EQ(test, 0, return_probe_register(probe));
@@ -233,7 +233,7 @@ static void maxactive_is_a_cap_and_misses_are_counted(struct kunit *test)
 
 	kprobes_text_watch(test, recursive);
 	for (maxactive = 1; maxactive <= DEPTH + 2; maxactive++) {
-		struct return_probe *probe = return_probe_new(test, recursive);
+		struct return_probe *probe = return_probe_new(test, kprobes_entry(recursive));
 		int seen = min(maxactive, DEPTH + 1);
 
 		probe->rp.maxactive = maxactive;
@@ -264,7 +264,7 @@ static void nested_functions_return_through_their_own_probes(struct kunit *test)
 	struct return_probe *outer, *inner;
 
 	kprobes_text_watch(test, nesting);
-	outer = return_probe_registered(test, nesting);
+	outer = return_probe_registered(test, kprobes_entry(nesting));
 	inner = return_probe_registered(test, step->call);
 	KUNIT_EXPECT_EQ(test, nesting(step, 5), kprobes_expected(5) + 1000);
 	KUNIT_EXPECT_EQ(test, inner->returns, 1);
@@ -352,7 +352,7 @@ static void probe_may_leave_before_the_function_returns(struct kunit *test)
 	u32 value;
 
 	kprobes_text_watch(test, unregisters_its_own_probe);
-	probe = return_probe_registered(test, unregisters_its_own_probe);
+	probe = return_probe_registered(test, kprobes_entry(unregisters_its_own_probe));
 	leaving = probe;
 	value = unregisters_its_own_probe(41);
 	leaving = NULL;
@@ -395,7 +395,7 @@ static void task_that_exits_inside_gives_its_instance_back(struct kunit *test)
 	struct task_struct *task;
 
 	kprobes_text_watch(test, never_returns);
-	probe = return_probe_new(test, never_returns);
+	probe = return_probe_new(test, kprobes_entry(never_returns));
 	probe->rp.maxactive = 1;
 	KUNIT_ASSERT_EQ(test, 0, return_probe_register(probe));
 	reinit_completion(&inside);
@@ -438,8 +438,8 @@ static void stack_trace_shows_callers_not_trampolines(struct kunit *test)
 
 	if (!IS_ENABLED(CONFIG_ARCH_CORRECT_STACKTRACE_ON_KRETPROBE))
 		kunit_skip(test, "not promised by this architecture");
-	inner = return_probe_registered(test, traces_itself);
-	outer = return_probe_registered(test, calls_the_tracer);
+	inner = return_probe_registered(test, kprobes_entry(traces_itself));
+	outer = return_probe_registered(test, kprobes_entry(calls_the_tracer));
 	inner->trace = &traces[2];
 
 	KUNIT_EXPECT_EQ(test, calls_both(1), 4);

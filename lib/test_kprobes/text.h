@@ -15,6 +15,9 @@
 #include <linux/string.h>
 #include <linux/types.h>
 #include <asm/sections.h>
+#ifdef CONFIG_PPC
+#include <asm/code-patching.h>
+#endif
 
 /* Bounds of the function around @addr, by the exported part of kallsyms. */
 static inline void *kprobes_function(void *addr, unsigned long *size)
@@ -26,6 +29,16 @@ static inline void *kprobes_function(void *addr, unsigned long *size)
 	if (sscanf(strchrnul(name, '+'), "+%lx/%lx", &offset, size) != 2)
 		return NULL;
 	return addr - offset;
+}
+
+/* Where calls by name lead: on powerpc that is behind what calls by a pointer need first. */
+static inline void *kprobes_entry(void *function)
+{
+#ifdef CONFIG_PPC
+	return (void *)ppc_function_entry(function);
+#else
+	return function;
+#endif
 }
 
 static inline bool kprobes_within(void *function, unsigned long addr)
