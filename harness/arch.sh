@@ -15,13 +15,11 @@
 #   qemu	the emulator and its machine
 #   disk	the device that is a disk in that
 #   console	the kernel's name for the first serial port
-#   last_words	what that shows of a kernel that restarts
 #   memory, cpus	of the guest. One CPU where every change of text stops the machine: QEMU runs
 #		CPUs in turns, a tenth of a second each, and the others spin meanwhile
 
 compiler='' cross='' llvm='' userland='' libc='' libc_cross=''
 emulator='' qemu='' disk='' console=ttyS0 memory=2G cpus=2
-last_words="reboot: Restarting system"
 kernel_arch=$ARCH
 case $ARCH in
 x86_64 | i386)
@@ -48,9 +46,7 @@ riscv64)
 s390x)
 	kernel_arch=s390 kernel_image=arch/s390/boot/bzImage
 	compiler=gcc-s390x-linux-gnu cross=s390x-linux-gnu- cpus=1
-	emulator=qemu-system-misc qemu="qemu-system-s390x -M s390-ccw-virtio -cpu max" console=ttyS1
-	# The rest stays in a buffer.
-	last_words="# Totals: " ;;
+	emulator=qemu-system-misc qemu="qemu-system-s390x -M s390-ccw-virtio -cpu max" console=ttyS1 ;;
 ppc64le)
 	kernel_arch=powerpc kernel_image=vmlinux
 	compiler=gcc-powerpc64le-linux-gnu cross=powerpc64le-linux-gnu-
