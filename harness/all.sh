@@ -9,6 +9,7 @@
 #
 # Both end with a table, which is out/all/table too; status 1 when a kernel did not build, a test
 # of ours failed, a console had something to tell, or ours does worse than the pristine kernel.
+# Where the pristine kernel does not build either, only our files are compiled.
 # The pristine kernels are built once and kept.
 
 . "${0%/*}/lib.sh"
@@ -46,11 +47,23 @@ worse()
 		"$results/$ARCH.upstream.rows" "$results/$ARCH.pristine.rows"
 }
 
+only_ours()
+{
+	# shellcheck disable=SC2046
+	run_logged "all-$ARCH-objects" "compiling our files" kernel_make "$tree" "$obj" $(our_objects)
+	! "$harness/build.sh" "$pristine" "$build/$ARCH-pristine" ||
+		die "$ARCH: the pristine kernel builds, and ours does not"
+	echo "only our files, nor does the pristine kernel" >"$results/$ARCH.built"
+}
+
 # One architecture, in a process of its own so that a step that fails ends it.
 one()	# build|test
 {
 	began=$(date +%s)
-	"$harness/build.sh"
+	if ! "$harness/build.sh"; then
+		only_ours
+		exit
+	fi
 	echo "$(($(date +%s) - began)) s" >"$results/$ARCH.built"
 	[ "$1" = test ] && [ -n "$emulator" ] || exit 0
 	boot kunit "$obj"
