@@ -11,7 +11,6 @@
 #include <linux/fault-inject.h>
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
-#include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/string.h>
 
