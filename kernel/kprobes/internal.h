@@ -276,14 +276,14 @@ int kprobe_refused(struct kprobe *p, int err);
 int kprobe_refuse_early(struct kprobe *p, int err, const char *why);
 int kprobe_refuse_number(void);
 const char *kprobe_last_refusal(void);
-int kprobe_refusals_show(struct seq_file *m, bool show_addresses);
+void kprobe_refusals_show(struct seq_file *m, bool show_addresses);
 const char *kprobe_site_path(struct kprobe_site *site);
 const char *kprobe_site_why(struct kprobe_site *site);
 
 /* blacklist.c */
 void kprobe_blacklist_init(void);
 bool kprobe_parent_blacklisted(const char *name);
-int kprobe_blacklist_show(struct seq_file *m, bool show_addresses);
+void kprobe_blacklist_show(struct seq_file *m, bool show_addresses);
 void kprobe_blacklist_add_module(struct module *mod);
 void kprobe_blacklist_remove_module(struct module *mod);
 void kprobe_blacklist_remove_init(struct module *mod);

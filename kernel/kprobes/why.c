@@ -201,15 +201,13 @@ static void show_refusal(struct seq_file *m, const struct refusal *r, bool show_
  * @show_addresses: whether the reader may see addresses
  *
  * Context: kprobe_mutex is held.
- * Return: 0.
  */
-int kprobe_refusals_show(struct seq_file *m, bool show_addresses)
+void kprobe_refusals_show(struct seq_file *m, bool show_addresses)
 {
 	unsigned int i = nr_refusals - min(nr_refusals, KPROBE_REFUSALS);
 
 	for (; i != nr_refusals; i++)
 		show_refusal(m, &refusals[i % KPROBE_REFUSALS], show_addresses);
-	return 0;
 }
 
 /**
