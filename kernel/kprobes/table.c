@@ -17,17 +17,17 @@ static struct addr_buckets *buckets_of(struct addr_table *t)
 	return rcu_dereference_protected(t->buckets, lockdep_is_held(t->lock));
 }
 
-/* The node a link points to. The table's mutex is held. */
-static struct addr_node *linked(struct addr_node __rcu **link)
+/* The node a link points to. */
+static struct addr_node *linked(struct addr_table *t, struct addr_node __rcu **link)
 {
-	return rcu_dereference_protected(*link, true);
+	return rcu_dereference_protected(*link, lockdep_is_held(t->lock));
 }
 
-static void push(struct addr_buckets *b, struct addr_node *node)
+static void push(struct addr_table *t, struct addr_buckets *b, struct addr_node *node)
 {
 	struct addr_node __rcu **head = &b->heads[addr_hash(b, node->key)];
 
-	RCU_INIT_POINTER(node->next[b->side], linked(head));
+	RCU_INIT_POINTER(node->next[b->side], linked(t, head));
 	rcu_assign_pointer(*head, node);
 }
 
@@ -57,7 +57,7 @@ void addr_table_insert(struct addr_table *t, struct addr_node *node,
 	struct addr_buckets *b = buckets_of(t);
 
 	node->key = key;
-	push(b, node);
+	push(t, b, node);
 	t->count++;
 	if (crowded(t))
 		queue_work(system_unbound_wq, &t->resize);
@@ -77,9 +77,9 @@ void addr_table_remove(struct addr_table *t, struct addr_node *node)
 	struct addr_buckets *b = buckets_of(t);
 	struct addr_node __rcu **link = &b->heads[addr_hash(b, node->key)];
 
-	while (linked(link) != node)
-		link = &linked(link)->next[b->side];
-	rcu_assign_pointer(*link, linked(&node->next[b->side]));
+	while (linked(t, link) != node)
+		link = &linked(t, link)->next[b->side];
+	rcu_assign_pointer(*link, linked(t, &node->next[b->side]));
 	t->count--;
 	if (sparse(t))
 		queue_work(system_unbound_wq, &t->resize);
@@ -124,9 +124,9 @@ static struct addr_buckets *replace_buckets(struct addr_table *t)
 	if (!new)
 		return NULL;
 	for (i = 0; i < 1UL << old->bits; i++) {
-		for (node = linked(&old->heads[i]); node;
-		     node = linked(&node->next[old->side]))
-			push(new, node);
+		for (node = linked(t, &old->heads[i]); node;
+		     node = linked(t, &node->next[old->side]))
+			push(t, new, node);
 	}
 	rcu_assign_pointer(t->buckets, new);
 	return old;
