@@ -25,11 +25,11 @@
 DEFINE_MUTEX(kprobe_mutex);
 
 /* Sites by address, for lookups at hits. */
-struct addr_table kprobe_table = {
-	.buckets = RCU_INITIALIZER(&kprobe_table.first),
+struct kprobe_table kprobe_site_table = {
+	.buckets = RCU_INITIALIZER(&kprobe_site_table.first),
 	.lock	 = &kprobe_mutex,
-	.resize	 = __WORK_INITIALIZER(kprobe_table.resize, addr_table_resize),
-	.first	 = ADDR_TABLE_FIRST,
+	.resize	 = __WORK_INITIALIZER(kprobe_site_table.resize, kprobe_table_resize),
+	.first	 = KPROBE_TABLE_FIRST,
 };
 
 /* All sites, and those among them whose text was freed. */

@@ -82,7 +82,7 @@ struct ftrace_ops;
  * @missed:	hits, and returns, of which no handler was told, by cause
  */
 struct kprobe_site {
-	struct addr_node	by_addr;
+	struct kprobe_node	by_addr;
 	union {
 		struct optimized_kprobe	op;
 		struct kprobe		kp;
@@ -102,7 +102,7 @@ struct kprobe_site {
 	atomic_t		missed[KPROBE_NR_MISSES];
 };
 
-extern struct addr_table kprobe_table;
+extern struct kprobe_table kprobe_site_table;
 
 /* From what arch code sees of a site, or is on the list of a plan, to the site. */
 static inline struct kprobe_site *site_of(struct kprobe *kp)
@@ -120,7 +120,7 @@ static inline struct kprobe_site *site_of(struct kprobe *kp)
  */
 static __always_inline struct kprobe_site *kprobe_find_site(unsigned long addr)
 {
-	struct addr_node *node = addr_table_find(&kprobe_table, addr);
+	struct kprobe_node *node = kprobe_table_find(&kprobe_site_table, addr);
 
 	return node ? container_of(node, struct kprobe_site, by_addr) : NULL;
 }

@@ -87,7 +87,7 @@ struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry)
 		kmem_cache_free(site_cache, site);
 		return ERR_PTR(err);
 	}
-	addr_table_insert(&kprobe_table, &site->by_addr, addr);
+	kprobe_table_insert(&kprobe_site_table, &site->by_addr, addr);
 	list_add_tail(&site->all, &kprobe_sites);
 	kprobe_site_set_state(site, SITE_IDLE);
 	return site;
@@ -112,7 +112,7 @@ void kprobe_site_destroy(struct kprobe_site *site)
 	if (site->state == SITE_GONE) {
 		list_del(&site->leaving);
 	} else {
-		addr_table_remove(&kprobe_table, &site->by_addr);
+		kprobe_table_remove(&kprobe_site_table, &site->by_addr);
 		release_copies(site);
 		kprobe_optimize_around((unsigned long)site->kp.addr);
 	}
@@ -283,7 +283,7 @@ void kprobe_site_kill(struct kprobe_site *site)
 	if (site->state == SITE_DYING)
 		kprobe_unretire(site);
 
-	addr_table_remove(&kprobe_table, &site->by_addr);
+	kprobe_table_remove(&kprobe_site_table, &site->by_addr);
 	kprobe_optimize_stop(site);
 	kprobe_site_set_state(site, SITE_GONE);
 	list_add_tail(&site->leaving, &kprobe_gone_sites);

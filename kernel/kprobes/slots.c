@@ -37,7 +37,7 @@
  * @owner:	the site that each slot serves; see kprobe_slot_owner()
  */
 struct slot_page {
-	struct addr_node	by_addr;
+	struct kprobe_node	by_addr;
 	struct list_head	list;
 	struct slot_page	*next_removed;
 	kprobe_opcode_t		*insns;
@@ -66,7 +66,7 @@ static __always_inline unsigned int slots_per_page(struct kprobe_insn_cache *c)
 static __always_inline struct slot_page *page_at(struct kprobe_insn_cache *c,
 						 unsigned long addr)
 {
-	struct addr_node *node = addr_table_find(&c->table, addr & PAGE_MASK);
+	struct kprobe_node *node = kprobe_table_find(&c->table, addr & PAGE_MASK);
 
 	return node ? container_of(node, struct slot_page, by_addr) : NULL;
 }
@@ -129,8 +129,8 @@ static struct slot_page *add_page(struct kprobe_insn_cache *c)
 		free_page_struct(page);
 		return NULL;
 	}
-	addr_table_insert(&c->table, &page->by_addr,
-			  (unsigned long)page->insns & PAGE_MASK);
+	kprobe_table_insert(&c->table, &page->by_addr,
+			    (unsigned long)page->insns & PAGE_MASK);
 	list_add_rcu(&page->list, &c->pages);
 	c->nr_free += slots_per_page(c);
 	c->current_page = page;
@@ -146,7 +146,7 @@ static void remove_page(struct kprobe_insn_cache *c, struct slot_page *page,
 	if (c->current_page == page)
 		c->current_page = NULL;
 	page_event(c, page, true);
-	addr_table_remove(&c->table, &page->by_addr);
+	kprobe_table_remove(&c->table, &page->by_addr);
 	list_del_rcu(&page->list);
 	page->next_removed = *removed;
 	*removed = page;
@@ -346,8 +346,8 @@ struct kprobe_insn_cache kprobe_insn_slots = {
 	.table = {
 		.buckets = RCU_INITIALIZER(&kprobe_insn_slots.table.first),
 		.lock	 = &kprobe_insn_slots.mutex,
-		.resize	 = __WORK_INITIALIZER(kprobe_insn_slots.table.resize, addr_table_resize),
-		.first	 = ADDR_TABLE_FIRST,
+		.resize	 = __WORK_INITIALIZER(kprobe_insn_slots.table.resize, kprobe_table_resize),
+		.first	 = KPROBE_TABLE_FIRST,
 	},
 };
 
@@ -396,8 +396,9 @@ struct kprobe_insn_cache kprobe_optinsn_slots = {
 	.table = {
 		.buckets = RCU_INITIALIZER(&kprobe_optinsn_slots.table.first),
 		.lock	 = &kprobe_optinsn_slots.mutex,
-		.resize	 = __WORK_INITIALIZER(kprobe_optinsn_slots.table.resize, addr_table_resize),
-		.first	 = ADDR_TABLE_FIRST,
+		.resize	 = __WORK_INITIALIZER(kprobe_optinsn_slots.table.resize,
+						     kprobe_table_resize),
+		.first	 = KPROBE_TABLE_FIRST,
 	},
 };
 

@@ -19,8 +19,8 @@
 
 struct table_fixture {
 	struct mutex		lock;	/* the table's */
-	struct addr_table	table;
-	struct addr_node	nodes[NR_NODES];
+	struct kprobe_table	table;
+	struct kprobe_node	nodes[NR_NODES];
 };
 
 static unsigned long key_of(unsigned int i)
@@ -28,16 +28,16 @@ static unsigned long key_of(unsigned int i)
 	return 0xffffffff81000000UL + i * 16UL;
 }
 
-static struct addr_node *find_key(struct table_fixture *f, unsigned int i)
+static struct kprobe_node *find_key(struct table_fixture *f, unsigned int i)
 {
 	guard(preempt)();
-	return addr_table_find(&f->table, key_of(i));
+	return kprobe_table_find(&f->table, key_of(i));
 }
 
 static void drop_table(void *data)
 {
 	struct table_fixture *f = data;
-	struct addr_buckets *b;
+	struct kprobe_buckets *b;
 
 	flush_work(&f->table.resize);
 	b = rcu_dereference_protected(f->table.buckets, true);
@@ -53,8 +53,8 @@ static struct table_fixture *new_table(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, f);
 	mutex_init(&f->lock);
 	f->table.lock = &f->lock;
-	f->table.first = (struct addr_buckets)ADDR_TABLE_FIRST;
-	INIT_WORK(&f->table.resize, addr_table_resize);
+	f->table.first = (struct kprobe_buckets)KPROBE_TABLE_FIRST;
+	INIT_WORK(&f->table.resize, kprobe_table_resize);
 	rcu_assign_pointer(f->table.buckets, &f->table.first);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_table, f));
 	return f;
@@ -66,7 +66,7 @@ static void fill_table(struct table_fixture *f)
 
 	for (i = 0; i < NR_NODES; i++) {
 		guard(mutex)(&f->lock);
-		addr_table_insert(&f->table, &f->nodes[i], key_of(i));
+		kprobe_table_insert(&f->table, &f->nodes[i], key_of(i));
 	}
 }
 
@@ -77,7 +77,7 @@ static void table_finds_all_while_and_after_it_grows(struct kunit *test)
 
 	for (i = 0; i < NR_NODES; i++) {
 		mutex_lock(&f->lock);
-		addr_table_insert(&f->table, &f->nodes[i], key_of(i));
+		kprobe_table_insert(&f->table, &f->nodes[i], key_of(i));
 		mutex_unlock(&f->lock);
 		wrong += find_key(f, i) != &f->nodes[i];
 		wrong += find_key(f, i / 2) != &f->nodes[i / 2];
@@ -95,8 +95,8 @@ static void table_keeps_its_chains_short(struct kunit *test)
 {
 	struct table_fixture *f = new_table(test);
 	unsigned int i, longest = 0, n;
-	struct addr_buckets *b;
-	struct addr_node *node;
+	struct kprobe_buckets *b;
+	struct kprobe_node *node;
 
 	fill_table(f);
 	flush_work(&f->table.resize);
@@ -131,7 +131,7 @@ static void table_shrinks_when_nodes_leave(struct kunit *test)
 		KUNIT_EXPECT_GE(test, most, (unsigned long)NR_NODES);
 		for (i = 0; i < NR_NODES - 1; i++) {
 			scoped_guard(mutex, &f->lock)
-				addr_table_remove(&f->table, &f->nodes[i]);
+				kprobe_table_remove(&f->table, &f->nodes[i]);
 			wrong += !!find_key(f, i);
 			wrong += find_key(f, NR_NODES - 1) != &f->nodes[NR_NODES - 1];
 			if (i == NR_NODES / 2)
@@ -140,7 +140,7 @@ static void table_shrinks_when_nodes_leave(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, least, buckets_in(f));
 		wrong += find_key(f, NR_NODES - 1) != &f->nodes[NR_NODES - 1];
 		scoped_guard(mutex, &f->lock)
-			addr_table_remove(&f->table, &f->nodes[NR_NODES - 1]);
+			kprobe_table_remove(&f->table, &f->nodes[NR_NODES - 1]);
 		synchronize_rcu();
 	}
 	KUNIT_EXPECT_EQ(test, 0, wrong);
@@ -154,7 +154,7 @@ static void table_forgets_what_is_removed(struct kunit *test)
 	fill_table(f);
 	for (i = 0; i < NR_NODES; i += 2) {
 		guard(mutex)(&f->lock);
-		addr_table_remove(&f->table, &f->nodes[i]);
+		kprobe_table_remove(&f->table, &f->nodes[i]);
 	}
 	for (i = 0; i < NR_NODES; i++)
 		wrong += find_key(f, i) != (i % 2 ? &f->nodes[i] : NULL);
