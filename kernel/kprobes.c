@@ -25,12 +25,7 @@
 DEFINE_MUTEX(kprobe_mutex);
 
 /* Sites by address, for lookups at hits. */
-struct kprobe_table kprobe_site_table = {
-	.buckets = RCU_INITIALIZER(&kprobe_site_table.first),
-	.lock	 = &kprobe_mutex,
-	.resize	 = __WORK_INITIALIZER(kprobe_site_table.resize, kprobe_table_resize),
-	.first	 = KPROBE_TABLE_FIRST,
-};
+struct kprobe_table kprobe_site_table = KPROBE_TABLE_INIT(kprobe_site_table, &kprobe_mutex);
 
 /* All sites, and those among them whose text was freed. */
 LIST_HEAD(kprobe_sites);

@@ -40,16 +40,24 @@ struct kprobe_node {
 };
 
 /**
- * struct kprobe_buckets - an array of buckets
+ * struct kprobe_buckets_hdr - what is known of an array of buckets
  * @bits:	log2 of how many there are
  * @side:	which link of a node they use
  * @shift:	shifts the hash so that @bits of it are left
- * @heads:	the first node of each
  */
-struct kprobe_buckets {
+struct kprobe_buckets_hdr {
 	unsigned int		bits;
 	unsigned int		side;
 	unsigned int		shift;
+};
+
+/**
+ * struct kprobe_buckets - an array of buckets
+ * @hdr:	what is known of it
+ * @heads:	the first node of each
+ */
+struct kprobe_buckets {
+	struct kprobe_buckets_hdr hdr;
 	struct kprobe_node __rcu *heads[];
 };
 
@@ -61,20 +69,20 @@ struct kprobe_buckets {
  * @count:	nodes in it
  * @lock:	the owner's mutex, held to change anything
  * @resize:	replaces the buckets, when whoever has inserted has dropped @lock
- * @first:	the buckets it starts with
- * @first_heads: room for the heads of @first
+ * @first:	the buckets it starts with, without their heads
+ * @first_heads: these heads, where those of a struct kprobe_buckets are
  */
 struct kprobe_table {
 	struct kprobe_buckets __rcu *buckets;
 	unsigned long		count;
 	struct mutex		*lock;	/* the owner's */
 	struct work_struct	resize;
-	struct kprobe_buckets	first;
+	struct kprobe_buckets_hdr first;
 	struct kprobe_node	*first_heads[1 << KPROBE_TABLE_FIRST_BITS];
 };
 
-static_assert(offsetof(struct kprobe_table, first.heads) ==
-	      offsetof(struct kprobe_table, first_heads));
+static_assert(offsetof(struct kprobe_table, first_heads) ==
+	      offsetof(struct kprobe_table, first) + offsetof(struct kprobe_buckets, heads));
 
 void kprobe_table_resize(struct work_struct *work);
 
@@ -82,10 +90,15 @@ void kprobe_table_resize(struct work_struct *work);
  * Tables are initialized at compile time: breakpoints and faults look into them
  * before any initcall has run.
  */
-#define KPROBE_TABLE_FIRST						\
-	{								\
-		.bits = KPROBE_TABLE_FIRST_BITS,			\
-		.shift = 32 - KPROBE_TABLE_FIRST_BITS,			\
+#define KPROBE_TABLE_INIT(table, mutex)							\
+	{										\
+		.buckets = RCU_INITIALIZER((struct kprobe_buckets *)&(table).first),	\
+		.lock	 = (mutex),							\
+		.resize	 = __WORK_INITIALIZER((table).resize, kprobe_table_resize),	\
+		.first	 = {								\
+			.bits	= KPROBE_TABLE_FIRST_BITS,				\
+			.shift	= 32 - KPROBE_TABLE_FIRST_BITS,				\
+		},									\
 	}
 
 void kprobe_table_insert(struct kprobe_table *t, struct kprobe_node *node,
@@ -98,7 +111,7 @@ void kprobe_table_remove(struct kprobe_table *t, struct kprobe_node *node);
  */
 static __always_inline unsigned long kprobe_hash(struct kprobe_buckets *b, unsigned long key)
 {
-	return (u32)key * GOLDEN_RATIO_32 >> b->shift;
+	return (u32)key * GOLDEN_RATIO_32 >> b->hdr.shift;
 }
 
 /**
@@ -118,7 +131,7 @@ kprobe_table_find(struct kprobe_table *t, unsigned long key)
 	struct kprobe_node *node;
 
 	for (node = rcu_dereference_raw(b->heads[kprobe_hash(b, key)]); node;
-	     node = rcu_dereference_raw(node->next[b->side])) {
+	     node = rcu_dereference_raw(node->next[b->hdr.side])) {
 		if (node->key == key)
 			break;
 	}

@@ -343,12 +343,7 @@ struct kprobe_insn_cache kprobe_insn_slots = {
 	.free		= execmem_free,
 	.slot_size	= ARCH_KPROBE_SLOT_SIZE,
 	.name		= "kprobe_insn_page",
-	.table = {
-		.buckets = RCU_INITIALIZER(&kprobe_insn_slots.table.first),
-		.lock	 = &kprobe_insn_slots.mutex,
-		.resize	 = __WORK_INITIALIZER(kprobe_insn_slots.table.resize, kprobe_table_resize),
-		.first	 = KPROBE_TABLE_FIRST,
-	},
+	.table		= KPROBE_TABLE_INIT(kprobe_insn_slots.table, &kprobe_insn_slots.mutex),
 };
 
 static bool set_owner(struct kprobe_insn_cache *c, unsigned long slot, struct kprobe *p)
@@ -393,13 +388,8 @@ struct kprobe_insn_cache kprobe_optinsn_slots = {
 	.alloc		= alloc_optinsn_page,
 	.free		= free_optinsn_page,
 	.name		= "kprobe_optinsn_page",
-	.table = {
-		.buckets = RCU_INITIALIZER(&kprobe_optinsn_slots.table.first),
-		.lock	 = &kprobe_optinsn_slots.mutex,
-		.resize	 = __WORK_INITIALIZER(kprobe_optinsn_slots.table.resize,
-						     kprobe_table_resize),
-		.first	 = KPROBE_TABLE_FIRST,
-	},
+	.table		= KPROBE_TABLE_INIT(kprobe_optinsn_slots.table,
+					    &kprobe_optinsn_slots.mutex),
 };
 
 /**

@@ -17,6 +17,11 @@ static struct kprobe_buckets *buckets_of(struct kprobe_table *t)
 	return rcu_dereference_protected(t->buckets, lockdep_is_held(t->lock));
 }
 
+static struct kprobe_buckets *first_buckets(struct kprobe_table *t)
+{
+	return container_of(&t->first, struct kprobe_buckets, hdr);
+}
+
 /* The node a link points to. */
 static struct kprobe_node *linked(struct kprobe_table *t, struct kprobe_node __rcu **link)
 {
@@ -27,18 +32,18 @@ static void push(struct kprobe_table *t, struct kprobe_buckets *b, struct kprobe
 {
 	struct kprobe_node __rcu **head = &b->heads[kprobe_hash(b, node->key)];
 
-	RCU_INIT_POINTER(node->next[b->side], linked(t, head));
+	RCU_INIT_POINTER(node->next[b->hdr.side], linked(t, head));
 	rcu_assign_pointer(*head, node);
 }
 
 static bool crowded(struct kprobe_table *t)
 {
-	return t->count > 1UL << buckets_of(t)->bits;
+	return t->count > 1UL << buckets_of(t)->hdr.bits;
 }
 
 static bool sparse(struct kprobe_table *t)
 {
-	unsigned int bits = buckets_of(t)->bits;
+	unsigned int bits = buckets_of(t)->hdr.bits;
 
 	return bits > t->first.bits && t->count < 1UL << bits >> SPARSE_SHIFT;
 }
@@ -78,8 +83,8 @@ void kprobe_table_remove(struct kprobe_table *t, struct kprobe_node *node)
 	struct kprobe_node __rcu **link = &b->heads[kprobe_hash(b, node->key)];
 
 	while (linked(t, link) != node)
-		link = &linked(t, link)->next[b->side];
-	rcu_assign_pointer(*link, linked(t, &node->next[b->side]));
+		link = &linked(t, link)->next[b->hdr.side];
+	rcu_assign_pointer(*link, linked(t, &node->next[b->hdr.side]));
 	t->count--;
 	if (sparse(t))
 		queue_work(system_unbound_wq, &t->resize);
@@ -92,23 +97,23 @@ void kprobe_table_remove(struct kprobe_table *t, struct kprobe_node *node)
 static struct kprobe_buckets *get_buckets(struct kprobe_table *t, unsigned int bits,
 					  unsigned int side)
 {
-	struct kprobe_buckets *b = &t->first;
+	struct kprobe_buckets *b = first_buckets(t);
 
-	if (bits == b->bits)
+	if (bits == b->hdr.bits)
 		memset(t->first_heads, 0, sizeof(t->first_heads));
 	else
 		b = kvzalloc(struct_size(b, heads, 1UL << bits), GFP_KERNEL);
 	if (!b)
 		return NULL;
-	b->bits = bits;
-	b->side = side;
-	b->shift = 32 - bits;
+	b->hdr.bits = bits;
+	b->hdr.side = side;
+	b->hdr.shift = 32 - bits;
 	return b;
 }
 
 static void free_buckets(struct kprobe_table *t, struct kprobe_buckets *b)
 {
-	if (b != &t->first)
+	if (b != first_buckets(t))
 		kvfree(b);
 }
 
@@ -117,15 +122,15 @@ static struct kprobe_buckets *replace_buckets(struct kprobe_table *t)
 {
 	unsigned int bits = max_t(unsigned int, order_base_2(t->count) + 1, t->first.bits);
 	struct kprobe_buckets *old = buckets_of(t);
-	struct kprobe_buckets *new = get_buckets(t, bits, !old->side);
+	struct kprobe_buckets *new = get_buckets(t, bits, !old->hdr.side);
 	struct kprobe_node *node;
 	unsigned long i;
 
 	if (!new)
 		return NULL;
-	for (i = 0; i < 1UL << old->bits; i++) {
+	for (i = 0; i < 1UL << old->hdr.bits; i++) {
 		for (node = linked(t, &old->heads[i]); node;
-		     node = linked(t, &node->next[old->side]))
+		     node = linked(t, &node->next[old->hdr.side]))
 			push(t, new, node);
 	}
 	rcu_assign_pointer(t->buckets, new);

@@ -41,7 +41,7 @@ static void drop_table(void *data)
 
 	flush_work(&f->table.resize);
 	b = rcu_dereference_protected(f->table.buckets, true);
-	if (b != &f->table.first)
+	if (&b->hdr != &f->table.first)
 		kvfree(b);
 	kvfree(f);
 }
@@ -52,10 +52,9 @@ static struct table_fixture *new_table(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, f);
 	mutex_init(&f->lock);
-	f->table.lock = &f->lock;
-	f->table.first = (struct kprobe_buckets)KPROBE_TABLE_FIRST;
+	f->table = (struct kprobe_table)KPROBE_TABLE_INIT(f->table, &f->lock);
+	/* What the initializer makes of this is for static work. */
 	INIT_WORK(&f->table.resize, kprobe_table_resize);
-	rcu_assign_pointer(f->table.buckets, &f->table.first);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_table, f));
 	return f;
 }
@@ -101,11 +100,11 @@ static void table_keeps_its_chains_short(struct kunit *test)
 	fill_table(f);
 	flush_work(&f->table.resize);
 	b = rcu_dereference_protected(f->table.buckets, true);
-	KUNIT_EXPECT_GE(test, 1UL << b->bits, (unsigned long)NR_NODES);
-	for (i = 0; i < 1U << b->bits; i++) {
+	KUNIT_EXPECT_GE(test, 1UL << b->hdr.bits, (unsigned long)NR_NODES);
+	for (i = 0; i < 1U << b->hdr.bits; i++) {
 		n = 0;
 		for (node = rcu_dereference_protected(b->heads[i], true); node;
-		     node = rcu_dereference_protected(node->next[b->side], true))
+		     node = rcu_dereference_protected(node->next[b->hdr.side], true))
 			n++;
 		longest = max(longest, n);
 	}
@@ -115,7 +114,7 @@ static void table_keeps_its_chains_short(struct kunit *test)
 static unsigned long buckets_in(struct table_fixture *f)
 {
 	flush_work(&f->table.resize);
-	return 1UL << rcu_dereference_protected(f->table.buckets, true)->bits;
+	return 1UL << rcu_dereference_protected(f->table.buckets, true)->hdr.bits;
 }
 
 /* Until there is one left, and then it grows again. */
