@@ -173,7 +173,7 @@ void kprobe_retire_gone(struct kprobe_site *site);
 void kprobe_text_lock(void);
 void kprobe_text_unlock(void);
 int kprobe_prepare(struct kprobe_site *site);
-int kprobe_plan_armed(struct kprobe_site *site, bool armed, struct kprobe_plan *plan);
+int kprobe_plan_arming(struct kprobe_site *site, bool armed, struct kprobe_plan *plan);
 int kprobe_plan_apply(struct kprobe_plan *plan);
 void kprobe_disarm_entry(struct kprobe_site *site);
 

@@ -209,7 +209,7 @@ int kprobe_site_refresh(struct kprobe_site *site, struct kprobe_plan *plan)
 	kprobe_optimize_refresh(site);
 	if (enabled)
 		set_site_disabled(site, false);
-	err = kprobe_plan_armed(site, enabled && !switched_off(site), plan);
+	err = kprobe_plan_arming(site, enabled && !switched_off(site), plan);
 	set_site_disabled(site, err ? !kprobe_site_armed(site) : !enabled);
 	return err;
 }

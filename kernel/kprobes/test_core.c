@@ -374,7 +374,7 @@ static void site_of_gone_text_keeps_its_probes(struct kunit *test)
 	kprobe_plan_init(&plan);
 	/* The text stays in truth: it must be as it was for what comes after. */
 	mutex_lock(&kprobe_mutex);
-	KUNIT_EXPECT_EQ(test, 0, kprobe_plan_armed(site, false, &plan));
+	KUNIT_EXPECT_EQ(test, 0, kprobe_plan_arming(site, false, &plan));
 	kprobe_plan_apply(&plan);
 	kprobe_site_kill(site);
 	KUNIT_EXPECT_EQ(test, SITE_GONE, site->state);
@@ -419,7 +419,7 @@ static void slot_stays_with_gone_text_for_a_while(struct kunit *test)
 	KUNIT_ASSERT_NE(test, slot, 0);
 	kprobe_plan_init(&plan);
 	mutex_lock(&kprobe_mutex);
-	kprobe_plan_armed(site, false, &plan);
+	kprobe_plan_arming(site, false, &plan);
 	kprobe_plan_apply(&plan);
 	kprobe_site_kill(site);
 	/* Nor does the site go with its last probe, which a hit must not find there. */
