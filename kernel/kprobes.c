@@ -239,7 +239,7 @@ static struct wanted *place_all(struct wanted *wanted, int num)
 	int i, end;
 
 	for (i = 0; i < num;) {
-		end = kprobe_chunk_end(i, num, KPROBE_BATCH);
+		end = kprobe_next_chunk(i, num, KPROBE_BATCH);
 		guard(mutex)(&kprobe_mutex);
 		for (; i < end; i++) {
 			w = &wanted[i];
@@ -323,7 +323,7 @@ static int enable_all(struct wanted *wanted, int num, struct wanted **failed)
 	int i, end, err = 0;
 
 	for (i = 0; i < num && !err; i = end) {
-		end = kprobe_chunk_end(i, num, KPROBE_PATCH_BATCH);
+		end = kprobe_next_chunk(i, num, KPROBE_PATCH_BATCH);
 		err = enable_chunk(wanted + i, end - i, failed);
 	}
 	return err;
@@ -337,7 +337,7 @@ static void take_back(struct wanted *wanted, int num)
 	int i, end;
 
 	for (i = 0; i < num;) {
-		end = kprobe_chunk_end(i, num, KPROBE_PATCH_BATCH);
+		end = kprobe_next_chunk(i, num, KPROBE_PATCH_BATCH);
 		kprobe_plan_init(&plan);
 		guard(mutex)(&kprobe_mutex);
 		for (; i < end; i++) {
@@ -551,7 +551,7 @@ void unregister_kprobes(struct kprobe **kps, int num)
 	if (num <= 0 || kprobe_cannot_wait())
 		return;
 	for (i = 0; i < num; i = end) {
-		end = kprobe_chunk_end(i, num, KPROBE_PATCH_BATCH);
+		end = kprobe_next_chunk(i, num, KPROBE_PATCH_BATCH);
 		remove_chunk(kps + i, end - i);
 	}
 

@@ -38,7 +38,7 @@
 #define KPROBE_PATCH_BATCH	1024
 
 /**
- * kprobe_chunk_end() - let others run before the next probes of an array
+ * kprobe_next_chunk() - let others run before the next probes of an array
  * @i: the first of the probes to come
  * @num: how many probes there are in all
  * @batch: the most to be dealt with now
@@ -46,7 +46,7 @@
  * Context: may sleep; kprobe_mutex is not held.
  * Return: where to stop.
  */
-static inline int kprobe_chunk_end(int i, int num, int batch)
+static inline int kprobe_next_chunk(int i, int num, int batch)
 {
 	cond_resched();
 	return min(num, i + batch);
