@@ -259,7 +259,7 @@ static struct wanted *place_all(struct wanted *wanted, int num)
 static int place_again(struct wanted *w)
 {
 	guard(mutex)(&kprobe_mutex);
-	return kprobe_refused(w->p, place_probe(w));
+	return kprobe_note_refusal(w->p, place_probe(w));
 }
 
 /*

@@ -272,7 +272,7 @@ struct seq_file;
 #define KPROBE_REFUSALS		32U
 
 void kprobe_refusal_begin(void);
-int kprobe_refused(struct kprobe *p, int err);
+int kprobe_note_refusal(struct kprobe *p, int err);
 int kprobe_refuse_early(struct kprobe *p, int err, const char *why);
 int kprobe_refuse_number(void);
 const char *kprobe_last_refusal(void);

@@ -94,7 +94,7 @@ static int check_all(struct kretprobe **rps, int num)
 
 	for (i = 0; i < num && !err; i++) {
 		guard(mutex)(&kprobe_mutex);
-		err = kprobe_refused(&rps[i]->kp, check_kretprobe(rps[i]));
+		err = kprobe_note_refusal(&rps[i]->kp, check_kretprobe(rps[i]));
 	}
 	return err;
 }
