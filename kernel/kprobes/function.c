@@ -10,6 +10,7 @@
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_function.h>
+#include <linux/memory.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/static_call.h>
@@ -173,6 +174,7 @@ struct kprobe_function *kprobe_survey(unsigned long addr)
 {
 	struct kprobe_function *f = kprobe_function_at(addr);
 
+	lockdep_assert_held(&text_mutex);
 	if (!f || f->bytes)
 		return f;
 	f->map_longs = BITS_TO_LONGS(f->end - f->start);

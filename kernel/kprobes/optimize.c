@@ -13,6 +13,7 @@
 
 #include <linux/init.h>
 #include <linux/kprobes.h>
+#include <linux/memory.h>
 #include <linux/sched.h>
 #include <linux/sysctl.h>
 #include <linux/workqueue.h>
@@ -52,6 +53,7 @@ static const char *why_not(struct kprobe_site *site)
 {
 	struct optimized_kprobe *op = &site->op;
 
+	lockdep_assert_held(&text_mutex);
 	if (!optimization_on)
 		return "off";
 	if (!ARCH_OPTPROBE_COMPLETE && site->kp.post_handler)
