@@ -63,10 +63,16 @@ static bool is_hidden_padding(const struct kprobe_function *f)
 	       kallsyms_lookup_name(name) == f->start;
 }
 
+static bool is_padding(const struct kprobe_function *f)
+{
+	return str_has_prefix(f->name, "__pfx_") || is_hidden_padding(f);
+}
+
 /*
- * Why no probe may be anywhere in a function, or NULL. The type hash before a function,
- * and the padding around it, are read as data by checks of control flow integrity. The
- * trampoline of a static call is patched, though no table says so.
+ * Why no probe may be anywhere in a function, or NULL. The type hash before a function is
+ * read as data by checks of control flow integrity; the padding there may be, too, or be
+ * patched for them or for mitigations. The trampoline of a static call is patched, though
+ * no table says so.
  */
 static const char *objection_to_all_of(const struct kprobe_function *f)
 {
@@ -74,9 +80,10 @@ static const char *objection_to_all_of(const struct kprobe_function *f)
 
 	if ((IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_KCSAN)) && is_sanitizer(name))
 		return "a check of the compiler's, on the way to the handlers";
-	if (str_has_prefix(name, "__cfi_") || str_has_prefix(name, "__pfx_") ||
-	    is_hidden_padding(f))
+	if (str_has_prefix(name, "__cfi_"))
 		return "data of control flow integrity before a function";
+	if (is_padding(f))
+		return "padding before a function";
 	if (IS_ENABLED(CONFIG_HAVE_STATIC_CALL) &&
 	    str_has_prefix(name, STATIC_CALL_TRAMP_PREFIX_STR))
 		return "a static call, patched while the kernel runs";
