@@ -150,18 +150,27 @@ static void add_labels_in(struct jump_entry *label, struct jump_entry *end)
 	}
 }
 
-/* Preemption is off, so that the module stays. */
-static void add_labels(void)
-{
 #ifdef CONFIG_MODULES
+/* Returns whether the function is in a module. Preemption is off, so that this stays. */
+static bool add_labels_of_module(void)
+{
 	struct module *mod = __module_text_address(last_function.start);
 
-	if (mod) {
+	if (mod)
 		add_labels_in(mod->jump_entries, mod->jump_entries + mod->num_jump_entries);
-		return;
-	}
+	return mod;
+}
+#else
+static bool add_labels_of_module(void)
+{
+	return false;
+}
 #endif
-	add_labels_in(__start___jump_table, __stop___jump_table);
+
+static void add_labels(void)
+{
+	if (!add_labels_of_module())
+		add_labels_in(__start___jump_table, __stop___jump_table);
 }
 #else
 static void add_labels(void)
