@@ -300,7 +300,10 @@ static __always_inline void kprobe_mark_active(void)
 #endif
 }
 
-/* Atomic, because several CPUs can miss at once and each miss has to be counted. */
+/*
+ * Atomic, because several CPUs can miss at once and each miss has to be counted; by a
+ * cast, because to users, who print and compare the member, it is a plain number.
+ */
 static __always_inline void kprobe_count_miss(struct kprobe *p)
 {
 	raw_atomic_long_inc((atomic_long_t *)&p->nmissed);
