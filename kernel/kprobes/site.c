@@ -35,6 +35,16 @@ static const u8 next_states[] = {
 	[SITE_GONE]	= 0,
 };
 
+static const char * const state_names[] = {
+	[SITE_NEW]	= "NEW",
+	[SITE_IDLE]	= "IDLE",
+	[SITE_ARMED]	= "ARMED",
+	[SITE_OPTIMIZING] = "OPTIMIZING",
+	[SITE_OPTIMIZED] = "OPTIMIZED",
+	[SITE_DYING]	= "DYING",
+	[SITE_GONE]	= "GONE",
+};
+
 /**
  * kprobe_site_set_state() - the one place where a site changes its state
  * @site: the site
@@ -46,8 +56,8 @@ void kprobe_site_set_state(struct kprobe_site *site, enum kprobe_site_state stat
 {
 	lockdep_assert_held(&kprobe_mutex);
 	WARN_ONCE(!(next_states[site->state] & BIT(state)),
-		  "kprobes: site at %pS goes from state %d to %d\n",
-		  site->kp.addr, site->state, state);
+		  "kprobes: site at %pS goes from %s to %s\n",
+		  site->kp.addr, state_names[site->state], state_names[state]);
 	site->state = state;
 }
 
