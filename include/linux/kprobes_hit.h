@@ -77,6 +77,7 @@ struct ftrace_ops;
  *		or NULL for a breakpoint
  * @ftrace_ip:	where ftrace calls for it, 0 if it does not
  * @claimed:	the function is also hooked by an ops that keeps others off
+ * @post_bars_jump: when it was last asked, post handlers kept it from a jump
  * @state:	changed by kprobe_site_set_state() only
  * @hits:	how often handlers could run, counted while kprobe_stats is on
  * @missed:	hits, and returns, of which no handler was told, by cause
@@ -97,6 +98,7 @@ struct kprobe_site {
 	struct ftrace_ops	*ops;
 	unsigned long		ftrace_ip;
 	bool			claimed;
+	bool			post_bars_jump;
 	enum kprobe_site_state	state;
 	atomic_long_t		hits;
 	atomic_t		missed[KPROBE_NR_MISSES];
