@@ -320,8 +320,8 @@ typedef bool (*kprobe_carry_out_fn)(struct kprobe *p, struct pt_regs *regs);
 void kprobe_count_hit(struct kprobe *p);
 int kprobe_run_many(struct kprobe *p, struct pt_regs *regs);
 void kprobe_run_many_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
-enum kprobe_hit kprobe_hit_above_task(unsigned long level, struct kprobe *p,
-				      struct pt_regs *regs, kprobe_carry_out_fn carry_out);
+enum kprobe_result kprobe_hit_above_task(unsigned long level, struct kprobe *p,
+					 struct pt_regs *regs, kprobe_carry_out_fn carry_out);
 unsigned long kprobe_reschedule(unsigned long result);
 
 /*
@@ -367,26 +367,26 @@ static __always_inline void kprobe_run_post(union kprobe_own_mark mark,
 }
 
 /* See kprobe_hit_site(). */
-static __always_inline enum kprobe_hit
+static __always_inline enum kprobe_result
 kprobe_hit_at_level(unsigned long level, struct kprobe *p, struct pt_regs *regs,
 		    kprobe_carry_out_fn carry_out)
 {
-	enum kprobe_hit what = KPROBE_HIT_CONTINUE;
+	enum kprobe_result what = KPROBE_RESULT_CONTINUE;
 	struct kprobe_frame frame = {};
 
 	if (unlikely(!kprobe_enter_level(&frame, p, level))) {
 		kprobes_inc_nmissed_count(p);
-		return KPROBE_HIT_MISSED;
+		return KPROBE_RESULT_MISSED;
 	}
 	if (static_branch_unlikely(&kprobe_stats))
 		kprobe_count_hit(p);
 	if (unlikely(kprobe_run_pre(frame.mark, p, regs))) {
-		what = KPROBE_HIT_REDIRECTED;
+		what = KPROBE_RESULT_REDIRECTED;
 	} else if (p->post_handler) {
-		what = KPROBE_HIT_POST;
+		what = KPROBE_RESULT_POST;
 		if (carry_out(p, regs)) {
 			kprobe_run_post(frame.mark, p, regs);
-			what = KPROBE_HIT_DONE;
+			what = KPROBE_RESULT_DONE;
 		}
 	}
 	kprobe_leave(&frame);
@@ -407,7 +407,7 @@ kprobe_hit_at_level(unsigned long level, struct kprobe *p, struct pt_regs *regs,
  * Context: any, NMI included, preemption off.
  * Return: what the architecture is to do next.
  */
-static __always_inline enum kprobe_hit
+static __always_inline enum kprobe_result
 kprobe_hit_site(struct kprobe *p, struct pt_regs *regs, kprobe_carry_out_fn carry_out)
 {
 	unsigned long level = arch_kprobe_level();
