@@ -25,12 +25,7 @@
 DEFINE_MUTEX(kprobe_mutex);
 
 /* Sites by address, for lookups at hits. */
-struct addr_table kprobe_table = {
-	.buckets = RCU_INITIALIZER(&kprobe_table.first),
-	.lock	 = &kprobe_mutex,
-	.resize	 = __WORK_INITIALIZER(kprobe_table.resize, addr_table_resize),
-	.first	 = ADDR_TABLE_FIRST,
-};
+struct kprobe_table kprobe_site_table = KPROBE_TABLE_INIT(kprobe_site_table, &kprobe_mutex);
 
 /* All sites, and those among them whose text was freed. */
 LIST_HEAD(kprobe_sites);
@@ -244,7 +239,7 @@ static struct wanted *place_all(struct wanted *wanted, int num)
 	int i, end;
 
 	for (i = 0; i < num;) {
-		end = kprobe_chunk_end(i, num, KPROBE_BATCH);
+		end = kprobe_next_chunk(i, num, KPROBE_BATCH);
 		guard(mutex)(&kprobe_mutex);
 		for (; i < end; i++) {
 			w = &wanted[i];
@@ -264,7 +259,7 @@ static struct wanted *place_all(struct wanted *wanted, int num)
 static int place_again(struct wanted *w)
 {
 	guard(mutex)(&kprobe_mutex);
-	return kprobe_refused(w->p, place_probe(w));
+	return kprobe_note_refusal(w->p, place_probe(w));
 }
 
 /*
@@ -328,7 +323,7 @@ static int enable_all(struct wanted *wanted, int num, struct wanted **failed)
 	int i, end, err = 0;
 
 	for (i = 0; i < num && !err; i = end) {
-		end = kprobe_chunk_end(i, num, KPROBE_PATCH_BATCH);
+		end = kprobe_next_chunk(i, num, KPROBE_PATCH_BATCH);
 		err = enable_chunk(wanted + i, end - i, failed);
 	}
 	return err;
@@ -342,7 +337,7 @@ static void take_back(struct wanted *wanted, int num)
 	int i, end;
 
 	for (i = 0; i < num;) {
-		end = kprobe_chunk_end(i, num, KPROBE_PATCH_BATCH);
+		end = kprobe_next_chunk(i, num, KPROBE_PATCH_BATCH);
 		kprobe_plan_init(&plan);
 		guard(mutex)(&kprobe_mutex);
 		for (; i < end; i++) {
@@ -556,7 +551,7 @@ void unregister_kprobes(struct kprobe **kps, int num)
 	if (num <= 0 || kprobe_cannot_wait())
 		return;
 	for (i = 0; i < num; i = end) {
-		end = kprobe_chunk_end(i, num, KPROBE_PATCH_BATCH);
+		end = kprobe_next_chunk(i, num, KPROBE_PATCH_BATCH);
 		remove_chunk(kps + i, end - i);
 	}
 

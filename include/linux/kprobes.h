@@ -8,6 +8,8 @@
  * then on owns nothing but that struct: what stands at the probed address is a
  * site of the core, shared by all probes there. Documentation/kprobes.rst tells
  * how to use it, linux/kprobes_arch.h what an architecture provides.
+ *
+ * It includes more than it needs, because its users have come to rely on that.
  */
 #include <linux/compiler.h>
 #include <linux/linkage.h>

@@ -62,9 +62,8 @@ DECLARE_PER_CPU(struct kprobe *, current_kprobe);
 DECLARE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
 
 /*
- * kprobe_status of architectures that follow a hit step by step; not to be confused
- * with enum kprobe_hit. The core sets only KPROBE_HIT_ACTIVE, for handlers that it
- * runs itself.
+ * kprobe_status of architectures that follow a hit step by step. The core sets only
+ * KPROBE_HIT_ACTIVE, for handlers that it runs itself.
  */
 #define KPROBE_HIT_ACTIVE	1
 #define KPROBE_HIT_SS		2
@@ -365,20 +364,20 @@ extern struct kretprobe_blackpoint kretprobe_blacklist[];
  */
 
 /**
- * enum kprobe_hit - what the architecture is to do after kprobe_hit_site()
- * @KPROBE_HIT_CONTINUE: carry the instruction out, nothing else
- * @KPROBE_HIT_POST: carry the instruction out, then call kprobe_hit_post()
- * @KPROBE_HIT_REDIRECTED: go where the registers say, nothing else
- * @KPROBE_HIT_MISSED: carry the instruction out; no handler was told of the hit
- * @KPROBE_HIT_DONE: go where the registers say: the instruction was carried out, and
+ * enum kprobe_result - what the architecture is to do after kprobe_hit_site()
+ * @KPROBE_RESULT_CONTINUE: carry the instruction out, nothing else
+ * @KPROBE_RESULT_POST: carry the instruction out, then call kprobe_hit_post()
+ * @KPROBE_RESULT_REDIRECTED: go where the registers say, nothing else
+ * @KPROBE_RESULT_MISSED: carry the instruction out; no handler was told of the hit
+ * @KPROBE_RESULT_DONE: go where the registers say: the instruction was carried out, and
  *	the post handlers have run
  */
-enum kprobe_hit {
-	KPROBE_HIT_CONTINUE = 1,
-	KPROBE_HIT_POST,
-	KPROBE_HIT_REDIRECTED,
-	KPROBE_HIT_MISSED,
-	KPROBE_HIT_DONE,
+enum kprobe_result {
+	KPROBE_RESULT_CONTINUE = 1,
+	KPROBE_RESULT_POST,
+	KPROBE_RESULT_REDIRECTED,
+	KPROBE_RESULT_MISSED,
+	KPROBE_RESULT_DONE,
 };
 
 void kprobe_hit_post(struct kprobe *p, struct pt_regs *regs);

@@ -77,12 +77,13 @@ struct ftrace_ops;
  *		or NULL for a breakpoint
  * @ftrace_ip:	where ftrace calls for it, 0 if it does not
  * @claimed:	the function is also hooked by an ops that keeps others off
+ * @post_bars_jump: when it was last asked, post handlers kept it from a jump
  * @state:	changed by kprobe_site_set_state() only
  * @hits:	how often handlers could run, counted while kprobe_stats is on
  * @missed:	hits, and returns, of which no handler was told, by cause
  */
 struct kprobe_site {
-	struct addr_node	by_addr;
+	struct kprobe_node	by_addr;
 	union {
 		struct optimized_kprobe	op;
 		struct kprobe		kp;
@@ -97,12 +98,13 @@ struct kprobe_site {
 	struct ftrace_ops	*ops;
 	unsigned long		ftrace_ip;
 	bool			claimed;
+	bool			post_bars_jump;
 	enum kprobe_site_state	state;
 	atomic_long_t		hits;
 	atomic_t		missed[KPROBE_NR_MISSES];
 };
 
-extern struct addr_table kprobe_table;
+extern struct kprobe_table kprobe_site_table;
 
 /* From what arch code sees of a site, or is on the list of a plan, to the site. */
 static inline struct kprobe_site *site_of(struct kprobe *kp)
@@ -120,7 +122,7 @@ static inline struct kprobe_site *site_of(struct kprobe *kp)
  */
 static __always_inline struct kprobe_site *kprobe_find_site(unsigned long addr)
 {
-	struct addr_node *node = addr_table_find(&kprobe_table, addr);
+	struct kprobe_node *node = kprobe_table_find(&kprobe_site_table, addr);
 
 	return node ? container_of(node, struct kprobe_site, by_addr) : NULL;
 }
@@ -300,7 +302,10 @@ static __always_inline void kprobe_mark_active(void)
 #endif
 }
 
-/* Atomic, because several CPUs can miss at once and each miss has to be counted. */
+/*
+ * Atomic, because several CPUs can miss at once and each miss has to be counted; by a
+ * cast, because to users, who print and compare the member, it is a plain number.
+ */
 static __always_inline void kprobe_count_miss(struct kprobe *p)
 {
 	raw_atomic_long_inc((atomic_long_t *)&p->nmissed);
@@ -315,8 +320,8 @@ typedef bool (*kprobe_carry_out_fn)(struct kprobe *p, struct pt_regs *regs);
 void kprobe_count_hit(struct kprobe *p);
 int kprobe_run_many(struct kprobe *p, struct pt_regs *regs);
 void kprobe_run_many_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
-enum kprobe_hit kprobe_hit_above_task(unsigned long level, struct kprobe *p,
-				      struct pt_regs *regs, kprobe_carry_out_fn carry_out);
+enum kprobe_result kprobe_hit_above_task(unsigned long level, struct kprobe *p,
+					 struct pt_regs *regs, kprobe_carry_out_fn carry_out);
 unsigned long kprobe_reschedule(unsigned long result);
 
 /*
@@ -362,26 +367,26 @@ static __always_inline void kprobe_run_post(union kprobe_own_mark mark,
 }
 
 /* See kprobe_hit_site(). */
-static __always_inline enum kprobe_hit
+static __always_inline enum kprobe_result
 kprobe_hit_at_level(unsigned long level, struct kprobe *p, struct pt_regs *regs,
 		    kprobe_carry_out_fn carry_out)
 {
-	enum kprobe_hit what = KPROBE_HIT_CONTINUE;
+	enum kprobe_result what = KPROBE_RESULT_CONTINUE;
 	struct kprobe_frame frame = {};
 
 	if (unlikely(!kprobe_enter_level(&frame, p, level))) {
 		kprobes_inc_nmissed_count(p);
-		return KPROBE_HIT_MISSED;
+		return KPROBE_RESULT_MISSED;
 	}
 	if (static_branch_unlikely(&kprobe_stats))
 		kprobe_count_hit(p);
 	if (unlikely(kprobe_run_pre(frame.mark, p, regs))) {
-		what = KPROBE_HIT_REDIRECTED;
+		what = KPROBE_RESULT_REDIRECTED;
 	} else if (p->post_handler) {
-		what = KPROBE_HIT_POST;
+		what = KPROBE_RESULT_POST;
 		if (carry_out(p, regs)) {
 			kprobe_run_post(frame.mark, p, regs);
-			what = KPROBE_HIT_DONE;
+			what = KPROBE_RESULT_DONE;
 		}
 	}
 	kprobe_leave(&frame);
@@ -402,7 +407,7 @@ kprobe_hit_at_level(unsigned long level, struct kprobe *p, struct pt_regs *regs,
  * Context: any, NMI included, preemption off.
  * Return: what the architecture is to do next.
  */
-static __always_inline enum kprobe_hit
+static __always_inline enum kprobe_result
 kprobe_hit_site(struct kprobe *p, struct pt_regs *regs, kprobe_carry_out_fn carry_out)
 {
 	unsigned long level = arch_kprobe_level();

@@ -20,85 +20,102 @@
  * Links point to nodes, not to the links inside of nodes as a list's do. So a lookup
  * that ends at the first node of its bucket does not need to know the side.
  *
+ * An rhashtable would not do: its lookup may call a function that can be probed, looks
+ * into two tables while one is filled from the other, and the table has to be set up at
+ * run time, but breakpoints and faults look into these before any initcall.
+ *
  * Insertion, removal and resizing are serialized by a mutex of the owner's. A node
  * that was removed must not be freed before an RCU grace period has passed, which
  * also covers readers of an array that the table has left.
  */
 
 /**
- * struct addr_node - what is in the table, a member of a larger struct
+ * struct kprobe_node - what is in the table, a member of a larger struct
  * @next:	the next node in the bucket, for each side
  * @key:	the address
  */
-struct addr_node {
-	struct addr_node __rcu	*next[2];
+struct kprobe_node {
+	struct kprobe_node __rcu *next[2];
 	unsigned long		key;
 };
 
 /**
- * struct addr_buckets - an array of buckets
+ * struct kprobe_buckets_hdr - what is known of an array of buckets
  * @bits:	log2 of how many there are
  * @side:	which link of a node they use
  * @shift:	shifts the hash so that @bits of it are left
- * @heads:	the first node of each
  */
-struct addr_buckets {
+struct kprobe_buckets_hdr {
 	unsigned int		bits;
 	unsigned int		side;
 	unsigned int		shift;
-	struct addr_node __rcu	*heads[];
 };
 
-#define ADDR_TABLE_FIRST_BITS	6
+/**
+ * struct kprobe_buckets - an array of buckets
+ * @hdr:	what is known of it
+ * @heads:	the first node of each
+ */
+struct kprobe_buckets {
+	struct kprobe_buckets_hdr hdr;
+	struct kprobe_node __rcu *heads[];
+};
+
+#define KPROBE_TABLE_FIRST_BITS	6
 
 /**
- * struct addr_table - the table
+ * struct kprobe_table - the table
  * @buckets:	what readers look into
  * @count:	nodes in it
  * @lock:	the owner's mutex, held to change anything
  * @resize:	replaces the buckets, when whoever has inserted has dropped @lock
- * @first:	the buckets it starts with
- * @first_heads: room for the heads of @first
+ * @first:	the buckets it starts with, without their heads
+ * @first_heads: these heads, where those of a struct kprobe_buckets are
  */
-struct addr_table {
-	struct addr_buckets __rcu *buckets;
+struct kprobe_table {
+	struct kprobe_buckets __rcu *buckets;
 	unsigned long		count;
 	struct mutex		*lock;	/* the owner's */
 	struct work_struct	resize;
-	struct addr_buckets	first;
-	struct addr_node	*first_heads[1 << ADDR_TABLE_FIRST_BITS];
+	struct kprobe_buckets_hdr first;
+	struct kprobe_node	*first_heads[1 << KPROBE_TABLE_FIRST_BITS];
 };
 
-static_assert(offsetof(struct addr_table, first.heads) ==
-	      offsetof(struct addr_table, first_heads));
+static_assert(offsetof(struct kprobe_table, first_heads) ==
+	      offsetof(struct kprobe_table, first) + offsetof(struct kprobe_buckets, heads));
 
-void addr_table_resize(struct work_struct *work);
+void kprobe_table_resize(struct work_struct *work);
 
 /*
  * Tables are initialized at compile time: breakpoints and faults look into them
  * before any initcall has run.
  */
-#define ADDR_TABLE_FIRST						\
-	{								\
-		.bits = ADDR_TABLE_FIRST_BITS,				\
-		.shift = 32 - ADDR_TABLE_FIRST_BITS,			\
+#define KPROBE_TABLE_INIT(table, mutex)							\
+	{										\
+		.buckets = RCU_INITIALIZER((struct kprobe_buckets *)&(table).first),	\
+		.lock	 = (mutex),							\
+		.resize	 = __WORK_INITIALIZER((table).resize, kprobe_table_resize),	\
+		.first	 = {								\
+			.bits	= KPROBE_TABLE_FIRST_BITS,				\
+			.shift	= 32 - KPROBE_TABLE_FIRST_BITS,				\
+		},									\
 	}
 
-void addr_table_insert(struct addr_table *t, struct addr_node *node,
-		       unsigned long key);
-void addr_table_remove(struct addr_table *t, struct addr_node *node);
+void kprobe_table_insert(struct kprobe_table *t, struct kprobe_node *node,
+			 unsigned long key);
+void kprobe_table_remove(struct kprobe_table *t, struct kprobe_node *node);
 
 /*
  * Multiplicative hashing: the upper bits of the product depend on all bits of the key.
  * The lower half of an address is enough, since addresses of text differ there.
  */
-static __always_inline unsigned long addr_hash(struct addr_buckets *b, unsigned long key)
+static __always_inline unsigned long kprobe_hash(struct kprobe_buckets *b, unsigned long key)
 {
-	return (u32)key * GOLDEN_RATIO_32 >> b->shift;
+	return (u32)key * GOLDEN_RATIO_32 >> b->hdr.shift;
 }
 
 /**
- * addr_table_find() - find a node
+ * kprobe_table_find() - find a node
  * @t: the table
  * @key: its address
  *
@@ -107,14 +124,14 @@ static __always_inline unsigned long addr_hash(struct addr_buckets *b, unsigned 
  * Context: any, preemption off; or with the table's mutex held.
  * Return: the node, or NULL.
  */
-static __always_inline struct addr_node *
-addr_table_find(struct addr_table *t, unsigned long key)
+static __always_inline struct kprobe_node *
+kprobe_table_find(struct kprobe_table *t, unsigned long key)
 {
-	struct addr_buckets *b = rcu_dereference_raw(t->buckets);
-	struct addr_node *node;
+	struct kprobe_buckets *b = rcu_dereference_raw(t->buckets);
+	struct kprobe_node *node;
 
-	for (node = rcu_dereference_raw(b->heads[addr_hash(b, key)]); node;
-	     node = rcu_dereference_raw(node->next[b->side])) {
+	for (node = rcu_dereference_raw(b->heads[kprobe_hash(b, key)]); node;
+	     node = rcu_dereference_raw(node->next[b->hdr.side])) {
 		if (node->key == key)
 			break;
 	}

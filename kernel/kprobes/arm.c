@@ -151,7 +151,7 @@ void kprobe_disarm_entry(struct kprobe_site *site)
 }
 
 /**
- * kprobe_plan_armed() - plan to arm or to disarm a site
+ * kprobe_plan_arming() - plan to arm or to disarm a site
  * @site: IDLE or armed
  * @armed: whether it is to be armed
  * @plan: where changes of the text are collected. What ftrace is to be told is not in
@@ -160,7 +160,7 @@ void kprobe_disarm_entry(struct kprobe_site *site)
  * Context: kprobe_mutex is held, until the plan is carried out.
  * Return: 0, or an error of ftrace's with the site as it was.
  */
-int kprobe_plan_armed(struct kprobe_site *site, bool armed, struct kprobe_plan *plan)
+int kprobe_plan_arming(struct kprobe_site *site, bool armed, struct kprobe_plan *plan)
 {
 	if (!kprobe_ftrace(&site->kp)) {
 		plan_text(site, armed, plan);

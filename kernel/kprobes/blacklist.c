@@ -171,9 +171,8 @@ static void show_name(struct seq_file *m, unsigned long addr, bool show_address)
  * @show_addresses: whether the reader may see addresses
  *
  * Context: kprobe_mutex is held.
- * Return: 0.
  */
-int kprobe_blacklist_show(struct seq_file *m, bool show_addresses)
+void kprobe_blacklist_show(struct seq_file *m, bool show_addresses)
 {
 	MA_STATE(mas, &blacklist, 0, 0);
 	void *entry;
@@ -188,7 +187,6 @@ int kprobe_blacklist_show(struct seq_file *m, bool show_addresses)
 		show_name(m, mas.index, show_addresses);
 	}
 	rcu_read_unlock();
-	return 0;
 }
 
 /**

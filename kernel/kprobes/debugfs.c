@@ -140,14 +140,16 @@ DEFINE_SEQ_ATTRIBUTE(sites);
 static int errors_show(struct seq_file *m, void *v)
 {
 	guard(mutex)(&kprobe_mutex);
-	return kprobe_refusals_show(m, may_see_addresses(m));
+	kprobe_refusals_show(m, may_see_addresses(m));
+	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(errors);
 
 static int blacklist_show(struct seq_file *m, void *v)
 {
 	guard(mutex)(&kprobe_mutex);
-	return kprobe_blacklist_show(m, may_see_addresses(m));
+	kprobe_blacklist_show(m, may_see_addresses(m));
+	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(blacklist);
 

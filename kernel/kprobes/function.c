@@ -10,6 +10,7 @@
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_function.h>
+#include <linux/memory.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/static_call.h>
@@ -62,10 +63,16 @@ static bool is_hidden_padding(const struct kprobe_function *f)
 	       kallsyms_lookup_name(name) == f->start;
 }
 
+static bool is_padding(const struct kprobe_function *f)
+{
+	return str_has_prefix(f->name, "__pfx_") || is_hidden_padding(f);
+}
+
 /*
- * Why no probe may be anywhere in a function, or NULL. The type hash before a function,
- * and the padding around it, are read as data by checks of control flow integrity. The
- * trampoline of a static call is patched, though no table says so.
+ * Why no probe may be anywhere in a function, or NULL. The type hash before a function is
+ * read as data by checks of control flow integrity; the padding there may be, too, or be
+ * patched for them or for mitigations. The trampoline of a static call is patched, though
+ * no table says so.
  */
 static const char *objection_to_all_of(const struct kprobe_function *f)
 {
@@ -73,9 +80,10 @@ static const char *objection_to_all_of(const struct kprobe_function *f)
 
 	if ((IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_KCSAN)) && is_sanitizer(name))
 		return "a check of the compiler's, on the way to the handlers";
-	if (str_has_prefix(name, "__cfi_") || str_has_prefix(name, "__pfx_") ||
-	    is_hidden_padding(f))
+	if (str_has_prefix(name, "__cfi_"))
 		return "data of control flow integrity before a function";
+	if (is_padding(f))
+		return "padding before a function";
 	if (IS_ENABLED(CONFIG_HAVE_STATIC_CALL) &&
 	    str_has_prefix(name, STATIC_CALL_TRAMP_PREFIX_STR))
 		return "a static call, patched while the kernel runs";
@@ -142,18 +150,27 @@ static void add_labels_in(struct jump_entry *label, struct jump_entry *end)
 	}
 }
 
-/* Preemption is off, so that the module stays. */
-static void add_labels(void)
-{
 #ifdef CONFIG_MODULES
+/* Returns whether the function is in a module. Preemption is off, so that this stays. */
+static bool add_labels_of_module(void)
+{
 	struct module *mod = __module_text_address(last_function.start);
 
-	if (mod) {
+	if (mod)
 		add_labels_in(mod->jump_entries, mod->jump_entries + mod->num_jump_entries);
-		return;
-	}
+	return mod;
+}
+#else
+static bool add_labels_of_module(void)
+{
+	return false;
+}
 #endif
-	add_labels_in(__start___jump_table, __stop___jump_table);
+
+static void add_labels(void)
+{
+	if (!add_labels_of_module())
+		add_labels_in(__start___jump_table, __stop___jump_table);
 }
 #else
 static void add_labels(void)
@@ -173,6 +190,7 @@ struct kprobe_function *kprobe_survey(unsigned long addr)
 {
 	struct kprobe_function *f = kprobe_function_at(addr);
 
+	lockdep_assert_held(&text_mutex);
 	if (!f || f->bytes)
 		return f;
 	f->map_longs = BITS_TO_LONGS(f->end - f->start);

@@ -125,8 +125,8 @@ void kprobe_run_many_post(struct kprobe *p, struct pt_regs *regs, unsigned long 
 NOKPROBE_SYMBOL(kprobe_run_many_post);
 
 /* The rest of kprobe_hit_site(), out of line, for all levels but the task's. */
-enum kprobe_hit kprobe_hit_above_task(unsigned long level, struct kprobe *p,
-				      struct pt_regs *regs, kprobe_carry_out_fn carry_out)
+enum kprobe_result kprobe_hit_above_task(unsigned long level, struct kprobe *p,
+					 struct pt_regs *regs, kprobe_carry_out_fn carry_out)
 {
 	return kprobe_hit_at_level(level, p, regs, carry_out);
 }
@@ -323,7 +323,7 @@ static __always_inline __kprobes bool carry_out_later(struct kprobe *p, struct p
  */
 int kprobe_site_pre(struct kprobe *kp, struct pt_regs *regs)
 {
-	return kprobe_hit_site(kp, regs, carry_out_later) == KPROBE_HIT_REDIRECTED;
+	return kprobe_hit_site(kp, regs, carry_out_later) == KPROBE_RESULT_REDIRECTED;
 }
 
 NOKPROBE_SYMBOL(kprobe_site_pre);

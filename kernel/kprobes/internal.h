@@ -38,7 +38,7 @@
 #define KPROBE_PATCH_BATCH	1024
 
 /**
- * kprobe_chunk_end() - let others run before the next probes of an array
+ * kprobe_next_chunk() - let others run before the next probes of an array
  * @i: the first of the probes to come
  * @num: how many probes there are in all
  * @batch: the most to be dealt with now
@@ -46,7 +46,7 @@
  * Context: may sleep; kprobe_mutex is not held.
  * Return: where to stop.
  */
-static inline int kprobe_chunk_end(int i, int num, int batch)
+static inline int kprobe_next_chunk(int i, int num, int batch)
 {
 	cond_resched();
 	return min(num, i + batch);
@@ -173,7 +173,7 @@ void kprobe_retire_gone(struct kprobe_site *site);
 void kprobe_text_lock(void);
 void kprobe_text_unlock(void);
 int kprobe_prepare(struct kprobe_site *site);
-int kprobe_plan_armed(struct kprobe_site *site, bool armed, struct kprobe_plan *plan);
+int kprobe_plan_arming(struct kprobe_site *site, bool armed, struct kprobe_plan *plan);
 int kprobe_plan_apply(struct kprobe_plan *plan);
 void kprobe_disarm_entry(struct kprobe_site *site);
 
@@ -272,18 +272,18 @@ struct seq_file;
 #define KPROBE_REFUSALS		32U
 
 void kprobe_refusal_begin(void);
-int kprobe_refused(struct kprobe *p, int err);
+int kprobe_note_refusal(struct kprobe *p, int err);
 int kprobe_refuse_early(struct kprobe *p, int err, const char *why);
 int kprobe_refuse_number(void);
 const char *kprobe_last_refusal(void);
-int kprobe_refusals_show(struct seq_file *m, bool show_addresses);
+void kprobe_refusals_show(struct seq_file *m, bool show_addresses);
 const char *kprobe_site_path(struct kprobe_site *site);
 const char *kprobe_site_why(struct kprobe_site *site);
 
 /* blacklist.c */
 void kprobe_blacklist_init(void);
 bool kprobe_parent_blacklisted(const char *name);
-int kprobe_blacklist_show(struct seq_file *m, bool show_addresses);
+void kprobe_blacklist_show(struct seq_file *m, bool show_addresses);
 void kprobe_blacklist_add_module(struct module *mod);
 void kprobe_blacklist_remove_module(struct module *mod);
 void kprobe_blacklist_remove_init(struct module *mod);

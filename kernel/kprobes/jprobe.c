@@ -144,7 +144,7 @@ static int check_jprobe(struct jprobe *jp)
 		return kprobe_refuse_early(&jp->kp, -EINVAL, "there is no function to call");
 	guard(mutex)(&kprobe_mutex);
 	addr = kprobe_find_entry(&jp->kp);
-	return kprobe_refused(&jp->kp, PTR_ERR_OR_ZERO(addr));
+	return kprobe_note_refusal(&jp->kp, PTR_ERR_OR_ZERO(addr));
 }
 
 /* An array of jprobes serves as one of kprobes, because each begins with its kprobe. */

@@ -94,7 +94,7 @@ static int check_all(struct kretprobe **rps, int num)
 
 	for (i = 0; i < num && !err; i++) {
 		guard(mutex)(&kprobe_mutex);
-		err = kprobe_refused(&rps[i]->kp, check_kretprobe(rps[i]));
+		err = kprobe_note_refusal(&rps[i]->kp, check_kretprobe(rps[i]));
 	}
 	return err;
 }
@@ -217,7 +217,7 @@ int register_kretprobes(struct kretprobe **rps, int num)
 	if (!before)
 		return kprobe_refuse_early(NULL, -ENOMEM, NULL);
 	for (i = 0; i < num && !err; i = end) {
-		end = kprobe_chunk_end(i, num, KPROBE_PATCH_BATCH);
+		end = kprobe_next_chunk(i, num, KPROBE_PATCH_BATCH);
 		err = register_chunk(rps + i, before + i, end - i);
 		if (err && i) {
 			unregister_kretprobes(rps, i);
@@ -294,7 +294,7 @@ void unregister_kretprobes(struct kretprobe **rps, int num)
 	if (num <= 0 || kprobe_cannot_wait())
 		return;
 	for (i = 0; i < num; i = end) {
-		end = kprobe_chunk_end(i, num, KPROBE_PATCH_BATCH);
+		end = kprobe_next_chunk(i, num, KPROBE_PATCH_BATCH);
 		unregister_chunk(rps + i, end - i);
 	}
 }

@@ -33,7 +33,7 @@ static void disarm_sites(struct module *mod, unsigned long event)
 	kprobe_plan_init(&plan);
 	list_for_each_entry(site, &kprobe_sites, all) {
 		if (goes(site, mod, event))
-			kprobe_plan_armed(site, false, &plan);
+			kprobe_plan_arming(site, false, &plan);
 	}
 	kprobe_plan_apply(&plan);
 }

@@ -13,6 +13,7 @@
 
 #include <linux/init.h>
 #include <linux/kprobes.h>
+#include <linux/memory.h>
 #include <linux/sched.h>
 #include <linux/sysctl.h>
 #include <linux/workqueue.h>
@@ -44,18 +45,17 @@ static void set_optimized(struct kprobe_site *site, enum kprobe_site_state state
 	kprobe_site_set_state(site, state);
 }
 
-/* The reason of a site whose post handlers its detour cannot run; compared by address. */
-static const char post[] = "post";
-
 /* What keeps a site from a jump, in a word, or NULL. The text lock is held. */
 static const char *why_not(struct kprobe_site *site)
 {
 	struct optimized_kprobe *op = &site->op;
 
+	lockdep_assert_held(&text_mutex);
 	if (!optimization_on)
 		return "off";
-	if (!ARCH_OPTPROBE_COMPLETE && site->kp.post_handler)
-		return post;
+	site->post_bars_jump = !ARCH_OPTPROBE_COMPLETE && site->kp.post_handler;
+	if (site->post_bars_jump)
+		return "post";
 	op->why = "unsupported";
 	if (!arch_prepared_optinsn(&op->optinsn) &&
 	    arch_prepare_optimized_kprobe(op, &site->kp))
@@ -230,9 +230,10 @@ void kprobe_optimize_refresh(struct kprobe_site *site)
 	if (site->kp.post_handler && optimized(site)) {
 		collect(site, &ops);
 		unoptimize(&ops);
-		site->op.why = post;
+		site->op.why = "post";
+		site->post_bars_jump = true;
 	} else if (!site->kp.post_handler && site->state == SITE_ARMED &&
-		   site->op.why == post) {
+		   site->post_bars_jump) {
 		kprobe_text_lock();
 		optimize(site);
 		kprobe_text_unlock();

@@ -35,6 +35,16 @@ static const u8 next_states[] = {
 	[SITE_GONE]	= 0,
 };
 
+static const char * const state_names[] = {
+	[SITE_NEW]	= "NEW",
+	[SITE_IDLE]	= "IDLE",
+	[SITE_ARMED]	= "ARMED",
+	[SITE_OPTIMIZING] = "OPTIMIZING",
+	[SITE_OPTIMIZED] = "OPTIMIZED",
+	[SITE_DYING]	= "DYING",
+	[SITE_GONE]	= "GONE",
+};
+
 /**
  * kprobe_site_set_state() - the one place where a site changes its state
  * @site: the site
@@ -46,8 +56,8 @@ void kprobe_site_set_state(struct kprobe_site *site, enum kprobe_site_state stat
 {
 	lockdep_assert_held(&kprobe_mutex);
 	WARN_ONCE(!(next_states[site->state] & BIT(state)),
-		  "kprobes: site at %pS goes from state %d to %d\n",
-		  site->kp.addr, site->state, state);
+		  "kprobes: site at %pS goes from %s to %s\n",
+		  site->kp.addr, state_names[site->state], state_names[state]);
 	site->state = state;
 }
 
@@ -87,7 +97,7 @@ struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry)
 		kmem_cache_free(site_cache, site);
 		return ERR_PTR(err);
 	}
-	addr_table_insert(&kprobe_table, &site->by_addr, addr);
+	kprobe_table_insert(&kprobe_site_table, &site->by_addr, addr);
 	list_add_tail(&site->all, &kprobe_sites);
 	kprobe_site_set_state(site, SITE_IDLE);
 	return site;
@@ -112,7 +122,7 @@ void kprobe_site_destroy(struct kprobe_site *site)
 	if (site->state == SITE_GONE) {
 		list_del(&site->leaving);
 	} else {
-		addr_table_remove(&kprobe_table, &site->by_addr);
+		kprobe_table_remove(&kprobe_site_table, &site->by_addr);
 		release_copies(site);
 		kprobe_optimize_around((unsigned long)site->kp.addr);
 	}
@@ -209,7 +219,7 @@ int kprobe_site_refresh(struct kprobe_site *site, struct kprobe_plan *plan)
 	kprobe_optimize_refresh(site);
 	if (enabled)
 		set_site_disabled(site, false);
-	err = kprobe_plan_armed(site, enabled && !switched_off(site), plan);
+	err = kprobe_plan_arming(site, enabled && !switched_off(site), plan);
 	set_site_disabled(site, err ? !kprobe_site_armed(site) : !enabled);
 	return err;
 }
@@ -283,7 +293,7 @@ void kprobe_site_kill(struct kprobe_site *site)
 	if (site->state == SITE_DYING)
 		kprobe_unretire(site);
 
-	addr_table_remove(&kprobe_table, &site->by_addr);
+	kprobe_table_remove(&kprobe_site_table, &site->by_addr);
 	kprobe_optimize_stop(site);
 	kprobe_site_set_state(site, SITE_GONE);
 	list_add_tail(&site->leaving, &kprobe_gone_sites);

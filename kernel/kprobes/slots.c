@@ -37,7 +37,7 @@
  * @owner:	the site that each slot serves; see kprobe_slot_owner()
  */
 struct slot_page {
-	struct addr_node	by_addr;
+	struct kprobe_node	by_addr;
 	struct list_head	list;
 	struct slot_page	*next_removed;
 	kprobe_opcode_t		*insns;
@@ -66,7 +66,7 @@ static __always_inline unsigned int slots_per_page(struct kprobe_insn_cache *c)
 static __always_inline struct slot_page *page_at(struct kprobe_insn_cache *c,
 						 unsigned long addr)
 {
-	struct addr_node *node = addr_table_find(&c->table, addr & PAGE_MASK);
+	struct kprobe_node *node = kprobe_table_find(&c->table, addr & PAGE_MASK);
 
 	return node ? container_of(node, struct slot_page, by_addr) : NULL;
 }
@@ -129,8 +129,8 @@ static struct slot_page *add_page(struct kprobe_insn_cache *c)
 		free_page_struct(page);
 		return NULL;
 	}
-	addr_table_insert(&c->table, &page->by_addr,
-			  (unsigned long)page->insns & PAGE_MASK);
+	kprobe_table_insert(&c->table, &page->by_addr,
+			    (unsigned long)page->insns & PAGE_MASK);
 	list_add_rcu(&page->list, &c->pages);
 	c->nr_free += slots_per_page(c);
 	c->current_page = page;
@@ -146,7 +146,7 @@ static void remove_page(struct kprobe_insn_cache *c, struct slot_page *page,
 	if (c->current_page == page)
 		c->current_page = NULL;
 	page_event(c, page, true);
-	addr_table_remove(&c->table, &page->by_addr);
+	kprobe_table_remove(&c->table, &page->by_addr);
 	list_del_rcu(&page->list);
 	page->next_removed = *removed;
 	*removed = page;
@@ -344,12 +344,7 @@ struct kprobe_insn_cache kprobe_insn_slots = {
 	.free		= execmem_free,
 	.slot_size	= ARCH_KPROBE_SLOT_SIZE,
 	.name		= "kprobe_insn_page",
-	.table = {
-		.buckets = RCU_INITIALIZER(&kprobe_insn_slots.table.first),
-		.lock	 = &kprobe_insn_slots.mutex,
-		.resize	 = __WORK_INITIALIZER(kprobe_insn_slots.table.resize, addr_table_resize),
-		.first	 = ADDR_TABLE_FIRST,
-	},
+	.table		= KPROBE_TABLE_INIT(kprobe_insn_slots.table, &kprobe_insn_slots.mutex),
 };
 
 static bool set_owner(struct kprobe_insn_cache *c, unsigned long slot, struct kprobe *p)
@@ -394,12 +389,8 @@ struct kprobe_insn_cache kprobe_optinsn_slots = {
 	.alloc		= alloc_optinsn_page,
 	.free		= free_optinsn_page,
 	.name		= "kprobe_optinsn_page",
-	.table = {
-		.buckets = RCU_INITIALIZER(&kprobe_optinsn_slots.table.first),
-		.lock	 = &kprobe_optinsn_slots.mutex,
-		.resize	 = __WORK_INITIALIZER(kprobe_optinsn_slots.table.resize, addr_table_resize),
-		.first	 = ADDR_TABLE_FIRST,
-	},
+	.table		= KPROBE_TABLE_INIT(kprobe_optinsn_slots.table,
+					    &kprobe_optinsn_slots.mutex),
 };
 
 /**

@@ -25,7 +25,7 @@ struct slot_page;
 struct kprobe_insn_cache {
 	struct mutex		mutex;	/* a leaf in the order of locks */
 	struct list_head	pages;
-	struct addr_table	table;
+	struct kprobe_table	table;
 	unsigned int		nr_free;
 	struct slot_page	*current_page;
 	struct work_struct	collect;

@@ -31,7 +31,7 @@ NOKPROBE_SYMBOL(kprobe_count_hit);
  * @rp: the return probe
  * @cause: for the site's count
  *
- * Atomic, because several CPUs can miss at once and each miss has to be counted.
+ * Atomic, by a cast, as kprobe_count_miss() is.
  *
  * Context: any, NMI included, preemption off.
  */

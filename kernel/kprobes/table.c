@@ -12,59 +12,64 @@
  */
 #define SPARSE_SHIFT	5
 
-static struct addr_buckets *buckets_of(struct addr_table *t)
+static struct kprobe_buckets *buckets_of(struct kprobe_table *t)
 {
 	return rcu_dereference_protected(t->buckets, lockdep_is_held(t->lock));
 }
 
-/* The node a link points to. The table's mutex is held. */
-static struct addr_node *linked(struct addr_node __rcu **link)
+static struct kprobe_buckets *first_buckets(struct kprobe_table *t)
 {
-	return rcu_dereference_protected(*link, true);
+	return container_of(&t->first, struct kprobe_buckets, hdr);
 }
 
-static void push(struct addr_buckets *b, struct addr_node *node)
+/* The node a link points to. */
+static struct kprobe_node *linked(struct kprobe_table *t, struct kprobe_node __rcu **link)
 {
-	struct addr_node __rcu **head = &b->heads[addr_hash(b, node->key)];
+	return rcu_dereference_protected(*link, lockdep_is_held(t->lock));
+}
 
-	RCU_INIT_POINTER(node->next[b->side], linked(head));
+static void push(struct kprobe_table *t, struct kprobe_buckets *b, struct kprobe_node *node)
+{
+	struct kprobe_node __rcu **head = &b->heads[kprobe_hash(b, node->key)];
+
+	RCU_INIT_POINTER(node->next[b->hdr.side], linked(t, head));
 	rcu_assign_pointer(*head, node);
 }
 
-static bool crowded(struct addr_table *t)
+static bool crowded(struct kprobe_table *t)
 {
-	return t->count > 1UL << buckets_of(t)->bits;
+	return t->count > 1UL << buckets_of(t)->hdr.bits;
 }
 
-static bool sparse(struct addr_table *t)
+static bool sparse(struct kprobe_table *t)
 {
-	unsigned int bits = buckets_of(t)->bits;
+	unsigned int bits = buckets_of(t)->hdr.bits;
 
 	return bits > t->first.bits && t->count < 1UL << bits >> SPARSE_SHIFT;
 }
 
 /**
- * addr_table_insert() - add a node, visible to readers at once
+ * kprobe_table_insert() - add a node, visible to readers at once
  * @t: the table
  * @node: in no table, or removed from one a grace period ago
  * @key: not in the table yet
  *
  * Context: the table's mutex is held.
  */
-void addr_table_insert(struct addr_table *t, struct addr_node *node,
-		       unsigned long key)
+void kprobe_table_insert(struct kprobe_table *t, struct kprobe_node *node,
+			 unsigned long key)
 {
-	struct addr_buckets *b = buckets_of(t);
+	struct kprobe_buckets *b = buckets_of(t);
 
 	node->key = key;
-	push(b, node);
+	push(t, b, node);
 	t->count++;
 	if (crowded(t))
 		queue_work(system_unbound_wq, &t->resize);
 }
 
 /**
- * addr_table_remove() - take a node out
+ * kprobe_table_remove() - take a node out
  * @t: the table
  * @node: is in @t
  *
@@ -72,14 +77,14 @@ void addr_table_insert(struct addr_table *t, struct addr_node *node,
  *
  * Context: the table's mutex is held.
  */
-void addr_table_remove(struct addr_table *t, struct addr_node *node)
+void kprobe_table_remove(struct kprobe_table *t, struct kprobe_node *node)
 {
-	struct addr_buckets *b = buckets_of(t);
-	struct addr_node __rcu **link = &b->heads[addr_hash(b, node->key)];
+	struct kprobe_buckets *b = buckets_of(t);
+	struct kprobe_node __rcu **link = &b->heads[kprobe_hash(b, node->key)];
 
-	while (linked(link) != node)
-		link = &linked(link)->next[b->side];
-	rcu_assign_pointer(*link, linked(&node->next[b->side]));
+	while (linked(t, link) != node)
+		link = &linked(t, link)->next[b->hdr.side];
+	rcu_assign_pointer(*link, linked(t, &node->next[b->hdr.side]));
 	t->count--;
 	if (sparse(t))
 		queue_work(system_unbound_wq, &t->resize);
@@ -89,51 +94,51 @@ void addr_table_remove(struct addr_table *t, struct addr_node *node)
  * A new array for the other side. The first array is part of the table, and is not in
  * use while another one is.
  */
-static struct addr_buckets *get_buckets(struct addr_table *t, unsigned int bits,
-					unsigned int side)
+static struct kprobe_buckets *get_buckets(struct kprobe_table *t, unsigned int bits,
+					  unsigned int side)
 {
-	struct addr_buckets *b = &t->first;
+	struct kprobe_buckets *b = first_buckets(t);
 
-	if (bits == b->bits)
+	if (bits == b->hdr.bits)
 		memset(t->first_heads, 0, sizeof(t->first_heads));
 	else
 		b = kvzalloc(struct_size(b, heads, 1UL << bits), GFP_KERNEL);
 	if (!b)
 		return NULL;
-	b->bits = bits;
-	b->side = side;
-	b->shift = 32 - bits;
+	b->hdr.bits = bits;
+	b->hdr.side = side;
+	b->hdr.shift = 32 - bits;
 	return b;
 }
 
-static void free_buckets(struct addr_table *t, struct addr_buckets *b)
+static void free_buckets(struct kprobe_table *t, struct kprobe_buckets *b)
 {
-	if (b != &t->first)
+	if (b != first_buckets(t))
 		kvfree(b);
 }
 
 /* Makes the other array complete before any reader can see it. */
-static struct addr_buckets *replace_buckets(struct addr_table *t)
+static struct kprobe_buckets *replace_buckets(struct kprobe_table *t)
 {
 	unsigned int bits = max_t(unsigned int, order_base_2(t->count) + 1, t->first.bits);
-	struct addr_buckets *old = buckets_of(t);
-	struct addr_buckets *new = get_buckets(t, bits, !old->side);
-	struct addr_node *node;
+	struct kprobe_buckets *old = buckets_of(t);
+	struct kprobe_buckets *new = get_buckets(t, bits, !old->hdr.side);
+	struct kprobe_node *node;
 	unsigned long i;
 
 	if (!new)
 		return NULL;
-	for (i = 0; i < 1UL << old->bits; i++) {
-		for (node = linked(&old->heads[i]); node;
-		     node = linked(&node->next[old->side]))
-			push(new, node);
+	for (i = 0; i < 1UL << old->hdr.bits; i++) {
+		for (node = linked(t, &old->heads[i]); node;
+		     node = linked(t, &node->next[old->hdr.side]))
+			push(t, new, node);
 	}
 	rcu_assign_pointer(t->buckets, new);
 	return old;
 }
 
 /**
- * addr_table_resize() - make the buckets as many as the nodes ask for
+ * kprobe_table_resize() - make the buckets as many as the nodes ask for
  * @work: of the table
  *
  * Without memory the table stays as it is: slower, but correct. The next insertion
@@ -141,10 +146,10 @@ static struct addr_buckets *replace_buckets(struct addr_table *t)
  *
  * Context: a worker.
  */
-void addr_table_resize(struct work_struct *work)
+void kprobe_table_resize(struct work_struct *work)
 {
-	struct addr_table *t = container_of(work, struct addr_table, resize);
-	struct addr_buckets *old = NULL;
+	struct kprobe_table *t = container_of(work, struct kprobe_table, resize);
+	struct kprobe_buckets *old = NULL;
 
 	do {
 		mutex_lock(t->lock);

@@ -19,8 +19,8 @@
 
 struct table_fixture {
 	struct mutex		lock;	/* the table's */
-	struct addr_table	table;
-	struct addr_node	nodes[NR_NODES];
+	struct kprobe_table	table;
+	struct kprobe_node	nodes[NR_NODES];
 };
 
 static unsigned long key_of(unsigned int i)
@@ -28,20 +28,20 @@ static unsigned long key_of(unsigned int i)
 	return 0xffffffff81000000UL + i * 16UL;
 }
 
-static struct addr_node *find_key(struct table_fixture *f, unsigned int i)
+static struct kprobe_node *find_key(struct table_fixture *f, unsigned int i)
 {
 	guard(preempt)();
-	return addr_table_find(&f->table, key_of(i));
+	return kprobe_table_find(&f->table, key_of(i));
 }
 
 static void drop_table(void *data)
 {
 	struct table_fixture *f = data;
-	struct addr_buckets *b;
+	struct kprobe_buckets *b;
 
 	flush_work(&f->table.resize);
 	b = rcu_dereference_protected(f->table.buckets, true);
-	if (b != &f->table.first)
+	if (&b->hdr != &f->table.first)
 		kvfree(b);
 	kvfree(f);
 }
@@ -52,10 +52,9 @@ static struct table_fixture *new_table(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, f);
 	mutex_init(&f->lock);
-	f->table.lock = &f->lock;
-	f->table.first = (struct addr_buckets)ADDR_TABLE_FIRST;
-	INIT_WORK(&f->table.resize, addr_table_resize);
-	rcu_assign_pointer(f->table.buckets, &f->table.first);
+	f->table = (struct kprobe_table)KPROBE_TABLE_INIT(f->table, &f->lock);
+	/* What the initializer makes of this is for static work. */
+	INIT_WORK(&f->table.resize, kprobe_table_resize);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_table, f));
 	return f;
 }
@@ -66,7 +65,7 @@ static void fill_table(struct table_fixture *f)
 
 	for (i = 0; i < NR_NODES; i++) {
 		guard(mutex)(&f->lock);
-		addr_table_insert(&f->table, &f->nodes[i], key_of(i));
+		kprobe_table_insert(&f->table, &f->nodes[i], key_of(i));
 	}
 }
 
@@ -77,7 +76,7 @@ static void table_finds_all_while_and_after_it_grows(struct kunit *test)
 
 	for (i = 0; i < NR_NODES; i++) {
 		mutex_lock(&f->lock);
-		addr_table_insert(&f->table, &f->nodes[i], key_of(i));
+		kprobe_table_insert(&f->table, &f->nodes[i], key_of(i));
 		mutex_unlock(&f->lock);
 		wrong += find_key(f, i) != &f->nodes[i];
 		wrong += find_key(f, i / 2) != &f->nodes[i / 2];
@@ -95,17 +94,17 @@ static void table_keeps_its_chains_short(struct kunit *test)
 {
 	struct table_fixture *f = new_table(test);
 	unsigned int i, longest = 0, n;
-	struct addr_buckets *b;
-	struct addr_node *node;
+	struct kprobe_buckets *b;
+	struct kprobe_node *node;
 
 	fill_table(f);
 	flush_work(&f->table.resize);
 	b = rcu_dereference_protected(f->table.buckets, true);
-	KUNIT_EXPECT_GE(test, 1UL << b->bits, (unsigned long)NR_NODES);
-	for (i = 0; i < 1U << b->bits; i++) {
+	KUNIT_EXPECT_GE(test, 1UL << b->hdr.bits, (unsigned long)NR_NODES);
+	for (i = 0; i < 1U << b->hdr.bits; i++) {
 		n = 0;
 		for (node = rcu_dereference_protected(b->heads[i], true); node;
-		     node = rcu_dereference_protected(node->next[b->side], true))
+		     node = rcu_dereference_protected(node->next[b->hdr.side], true))
 			n++;
 		longest = max(longest, n);
 	}
@@ -115,7 +114,7 @@ static void table_keeps_its_chains_short(struct kunit *test)
 static unsigned long buckets_in(struct table_fixture *f)
 {
 	flush_work(&f->table.resize);
-	return 1UL << rcu_dereference_protected(f->table.buckets, true)->bits;
+	return 1UL << rcu_dereference_protected(f->table.buckets, true)->hdr.bits;
 }
 
 /* Until there is one left, and then it grows again. */
@@ -131,7 +130,7 @@ static void table_shrinks_when_nodes_leave(struct kunit *test)
 		KUNIT_EXPECT_GE(test, most, (unsigned long)NR_NODES);
 		for (i = 0; i < NR_NODES - 1; i++) {
 			scoped_guard(mutex, &f->lock)
-				addr_table_remove(&f->table, &f->nodes[i]);
+				kprobe_table_remove(&f->table, &f->nodes[i]);
 			wrong += !!find_key(f, i);
 			wrong += find_key(f, NR_NODES - 1) != &f->nodes[NR_NODES - 1];
 			if (i == NR_NODES / 2)
@@ -140,7 +139,7 @@ static void table_shrinks_when_nodes_leave(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, least, buckets_in(f));
 		wrong += find_key(f, NR_NODES - 1) != &f->nodes[NR_NODES - 1];
 		scoped_guard(mutex, &f->lock)
-			addr_table_remove(&f->table, &f->nodes[NR_NODES - 1]);
+			kprobe_table_remove(&f->table, &f->nodes[NR_NODES - 1]);
 		synchronize_rcu();
 	}
 	KUNIT_EXPECT_EQ(test, 0, wrong);
@@ -154,7 +153,7 @@ static void table_forgets_what_is_removed(struct kunit *test)
 	fill_table(f);
 	for (i = 0; i < NR_NODES; i += 2) {
 		guard(mutex)(&f->lock);
-		addr_table_remove(&f->table, &f->nodes[i]);
+		kprobe_table_remove(&f->table, &f->nodes[i]);
 	}
 	for (i = 0; i < NR_NODES; i++)
 		wrong += find_key(f, i) != (i % 2 ? &f->nodes[i] : NULL);
@@ -411,7 +410,7 @@ static void site_of_gone_text_keeps_its_probes(struct kunit *test)
 	kprobe_plan_init(&plan);
 	/* The text stays in truth: it must be as it was for what comes after. */
 	mutex_lock(&kprobe_mutex);
-	KUNIT_EXPECT_EQ(test, 0, kprobe_plan_armed(site, false, &plan));
+	KUNIT_EXPECT_EQ(test, 0, kprobe_plan_arming(site, false, &plan));
 	kprobe_plan_apply(&plan);
 	kprobe_site_kill(site);
 	KUNIT_EXPECT_EQ(test, SITE_GONE, site->state);
@@ -456,7 +455,7 @@ static void slot_stays_with_gone_text_for_a_while(struct kunit *test)
 	KUNIT_ASSERT_NE(test, slot, 0);
 	kprobe_plan_init(&plan);
 	mutex_lock(&kprobe_mutex);
-	kprobe_plan_armed(site, false, &plan);
+	kprobe_plan_arming(site, false, &plan);
 	kprobe_plan_apply(&plan);
 	kprobe_site_kill(site);
 	/* Nor does the site go with its last probe, which a hit must not find there. */

@@ -5,6 +5,7 @@
  */
 #include <kunit/test.h>
 #include <linux/jump_label.h>
+#include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/objtool.h>
 #include <linux/seq_file.h>
@@ -459,6 +460,10 @@ static void expect_refused_at(struct kunit *test, void *addr, int err, const cha
 
 static void address_that_is_refused_is_told_by_its_symbol(struct kunit *test)
 {
+	void *padding = (void *)kallsyms_lookup_name("__pfx_vsnprintf");
+
+	if (padding)
+		expect_refused_at(test, padding, -EINVAL, "padding before a function");
 	if (IS_ENABLED(CONFIG_KALLSYMS_ALL))
 		expect_refused_at(test, &kprobe_mutex, -EINVAL, "not kernel text");
 	/* Where the first instruction has more than one byte, as ftrace's nop has. */

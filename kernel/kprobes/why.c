@@ -5,8 +5,8 @@
  *
  * The function that finds an obstacle passes the reason to kprobe_refuse(), and returns
  * an errno as usual. The function that was called to register knows what was asked for,
- * and adds both to the list of refusals by kprobe_refused(). kprobe_mutex is held from
- * one to the other, so the reason belongs to this registration.
+ * and adds both to the list of refusals by kprobe_note_refusal(). kprobe_mutex is held
+ * from one to the other, so the reason belongs to this registration.
  */
 #include <linux/errno.h>
 #include <linux/kallsyms.h>
@@ -109,7 +109,7 @@ static void describe(struct refusal *r, struct kprobe *p)
 /**
  * kprobe_refusal_begin() - a registration begins: forget the reasons of others
  *
- * Context: kprobe_mutex is held, until kprobe_refused() was called.
+ * Context: kprobe_mutex is held, until kprobe_note_refusal() was called.
  */
 void kprobe_refusal_begin(void)
 {
@@ -133,14 +133,14 @@ const char *kprobe_last_refusal(void)
 }
 
 /**
- * kprobe_refused() - write down how a registration ended
+ * kprobe_note_refusal() - write a registration down, if it was refused
  * @p: what was to be registered, as the user passed it; NULL if there is no probe
  * @err: what the registration returns; if that is 0, nothing is written
  *
  * Context: kprobe_mutex is held.
  * Return: @err.
  */
-int kprobe_refused(struct kprobe *p, int err)
+int kprobe_note_refusal(struct kprobe *p, int err)
 {
 	struct refusal *r;
 
@@ -156,7 +156,7 @@ int kprobe_refused(struct kprobe *p, int err)
 }
 
 /**
- * kprobe_refuse_early() - kprobe_refuse() and kprobe_refused() at once
+ * kprobe_refuse_early() - kprobe_refuse() and kprobe_note_refusal() at once
  * @p: what was to be registered; NULL if there is no probe
  * @err: the errno for it
  * @why: the reason in words, or NULL if @err says it all
@@ -167,7 +167,7 @@ int kprobe_refused(struct kprobe *p, int err)
 int kprobe_refuse_early(struct kprobe *p, int err, const char *why)
 {
 	guard(mutex)(&kprobe_mutex);
-	return kprobe_refused(p, kprobe_refuse(err, why));
+	return kprobe_note_refusal(p, kprobe_refuse(err, why));
 }
 
 /**
@@ -201,15 +201,13 @@ static void show_refusal(struct seq_file *m, const struct refusal *r, bool show_
  * @show_addresses: whether the reader may see addresses
  *
  * Context: kprobe_mutex is held.
- * Return: 0.
  */
-int kprobe_refusals_show(struct seq_file *m, bool show_addresses)
+void kprobe_refusals_show(struct seq_file *m, bool show_addresses)
 {
 	unsigned int i = nr_refusals - min(nr_refusals, KPROBE_REFUSALS);
 
 	for (; i != nr_refusals; i++)
 		show_refusal(m, &refusals[i % KPROBE_REFUSALS], show_addresses);
-	return 0;
 }
 
 /**

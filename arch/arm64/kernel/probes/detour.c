@@ -73,15 +73,15 @@ NOKPROBE_SYMBOL(simulate_hit);
 
 static __always_inline unsigned long hit(struct pt_regs *regs, struct kprobe *p)
 {
-	enum kprobe_hit what = kprobe_hit_site(p, regs, kprobe_carry_out);
+	enum kprobe_result what = kprobe_hit_site(p, regs, kprobe_carry_out);
 
-	if (unlikely(what == KPROBE_HIT_REDIRECTED))
+	if (unlikely(what == KPROBE_RESULT_REDIRECTED))
 		return leave_to(regs, regs->pc);
-	if (what == KPROBE_HIT_DONE)
+	if (what == KPROBE_RESULT_DONE)
 		return after_carried_out(p, regs);
 	if (p->ainsn.simulate)
 		return simulate_hit(p, regs);
-	return to_copy(p, regs, what == KPROBE_HIT_POST);
+	return to_copy(p, regs, what == KPROBE_RESULT_POST);
 }
 
 /* The same, where RCU has to be told. Out of line, as hardly any hit comes here. */

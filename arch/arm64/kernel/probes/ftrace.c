@@ -59,7 +59,7 @@ static __always_inline void entry_hit(unsigned long entry, struct pt_regs *regs)
 	if (unlikely(!site))
 		return;
 	regs->pc = entry;
-	if (likely(kprobe_hit_site(kprobe_of(site), regs, step_over) != KPROBE_HIT_REDIRECTED))
+	if (likely(kprobe_hit_site(kprobe_of(site), regs, step_over) != KPROBE_RESULT_REDIRECTED))
 		regs->pc = resume;
 }
 

@@ -343,11 +343,11 @@ NOKPROBE_SYMBOL(kprobe_simulate);
 
 /* Carries the instruction out, or sends the probed code to where that happens. */
 static __always_inline void carry_out(struct kprobe *p, struct pt_regs *regs,
-				      enum kprobe_hit what)
+				      enum kprobe_result what)
 {
 	if (p->ainsn.simulate)
 		kprobe_simulate(p, regs);
-	else if (p->ainsn.boosted && what != KPROBE_HIT_POST)
+	else if (p->ainsn.boosted && what != KPROBE_RESULT_POST)
 		regs->pc = (unsigned long)(p->ainsn.insn + SLOT_COPY);
 	else
 		regs->pc = (unsigned long)(p->ainsn.insn + SLOT_LAST);
@@ -386,17 +386,17 @@ NOKPROBE_SYMBOL(taken_out);
 int kprobe_brk_handler(struct pt_regs *regs, unsigned long esr)
 {
 	struct kprobe_site *site = kprobe_find_site(regs->pc);
-	enum kprobe_hit what;
+	enum kprobe_result what;
 	struct kprobe *p;
 
 	if (unlikely(!site))
 		return kprobe_detour_left(regs) ? DBG_HOOK_HANDLED : taken_out(regs->pc);
 	p = kprobe_of(site);
 	what = kprobe_hit_site(p, regs, kprobe_carry_out);
-	if (what == KPROBE_HIT_REDIRECTED)
+	if (what == KPROBE_RESULT_REDIRECTED)
 		/* A branch to the probed address has not led to where this goes on. */
 		regs->pstate &= ~PSR_BTYPE_MASK;
-	else if (what != KPROBE_HIT_DONE)
+	else if (what != KPROBE_RESULT_DONE)
 		carry_out(p, regs, what);
 	return DBG_HOOK_HANDLED;
 }

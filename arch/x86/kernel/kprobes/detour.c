@@ -36,13 +36,13 @@ static __always_inline unsigned long go_on(struct pt_regs *regs, unsigned long t
 }
 
 static unsigned long some_way_out(struct kprobe *p, struct pt_regs *regs,
-				  enum kprobe_hit what)
+				  enum kprobe_result what)
 {
 	switch (what) {
-	case KPROBE_HIT_REDIRECTED:
+	case KPROBE_RESULT_REDIRECTED:
 		regs->ip = kprobe_way_out(p, regs->ip);
 		return true;
-	case KPROBE_HIT_POST:
+	case KPROBE_RESULT_POST:
 		regs->orig_ax = -1;
 		kprobe_carry_out_post(p, regs);
 		return go_on(regs, regs->ip);
@@ -64,14 +64,14 @@ NOKPROBE_SYMBOL(some_way_out);
 unsigned long __noendbr kprobe_detour_hit(struct pt_regs *regs, struct kprobe *p)
 {
 	unsigned long all = false;
-	enum kprobe_hit what;
+	enum kprobe_result what;
 
 	regs->ip = (unsigned long)p->addr + INT3_INSN_SIZE;
 	preempt_disable_notrace();
 	what = kprobe_hit_site(p, regs, kprobe_emulate);
-	if (what == KPROBE_HIT_DONE)
+	if (what == KPROBE_RESULT_DONE)
 		all = go_on(regs, kprobe_way_out(p, regs->ip));
-	else if (unlikely(what != KPROBE_HIT_CONTINUE || sp_changed(regs)))
+	else if (unlikely(what != KPROBE_RESULT_CONTINUE || sp_changed(regs)))
 		all = some_way_out(p, regs, what);
 	return kprobe_preempt_enable(all);
 }

@@ -30,7 +30,7 @@ static __always_inline void entry_hit(unsigned long ip, struct pt_regs *regs)
 		return;
 	/* Handlers get the registers as at a breakpoint. */
 	regs->ip = ip + INT3_INSN_SIZE;
-	if (likely(kprobe_hit_site(kprobe_of(site), regs, step_over) != KPROBE_HIT_REDIRECTED))
+	if (likely(kprobe_hit_site(kprobe_of(site), regs, step_over) != KPROBE_RESULT_REDIRECTED))
 		regs->ip = resume;
 }
 

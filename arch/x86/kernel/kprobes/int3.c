@@ -209,10 +209,10 @@ void arch_disarm_kprobes(struct list_head *sites)
  * copy is cheaper than an emulation, but runs no post handlers.
  */
 static __always_inline void carry_out(struct kprobe *p, struct pt_regs *regs,
-				      enum kprobe_hit what)
+				      enum kprobe_result what)
 {
 	const struct kprobe_emulation *em = &p->ainsn.emulation;
-	bool post = what == KPROBE_HIT_POST;
+	bool post = what == KPROBE_RESULT_POST;
 
 	if (p->ainsn.boosted && !post) {
 		regs->ip = kprobe_optimized(p) ? kprobe_detour_copy(p)
@@ -220,7 +220,7 @@ static __always_inline void carry_out(struct kprobe *p, struct pt_regs *regs,
 		return;
 	}
 	/* A missed hit is inside of a mark, and a fault here would look like a handler's. */
-	if (em->fn && !(what == KPROBE_HIT_MISSED && em->memory)) {
+	if (em->fn && !(what == KPROBE_RESULT_MISSED && em->memory)) {
 		regs->ip = (unsigned long)p->addr;
 		if (em->fn(em, regs)) {
 			if (post)
@@ -241,7 +241,7 @@ static __always_inline void carry_out(struct kprobe *p, struct pt_regs *regs,
  */
 void kprobe_carry_out_post(struct kprobe *p, struct pt_regs *regs)
 {
-	carry_out(p, regs, KPROBE_HIT_POST);
+	carry_out(p, regs, KPROBE_RESULT_POST);
 }
 
 NOKPROBE_SYMBOL(kprobe_carry_out_post);
@@ -298,12 +298,12 @@ NOKPROBE_SYMBOL(taken_out);
 static __always_inline void site_hit(struct kprobe_site *site, struct pt_regs *regs)
 {
 	struct kprobe *p = kprobe_of(site);
-	enum kprobe_hit what;
+	enum kprobe_result what;
 
 	regs->orig_ax = KPROBE_HIT_ORIG_AX;
 	what = kprobe_hit_site(p, regs, kprobe_emulate);
 	regs->orig_ax = -1;
-	if (what == KPROBE_HIT_REDIRECTED || what == KPROBE_HIT_DONE)
+	if (what == KPROBE_RESULT_REDIRECTED || what == KPROBE_RESULT_DONE)
 		regs->ip = kprobe_way_out(p, regs->ip);
 	else
 		carry_out(p, regs, what);
