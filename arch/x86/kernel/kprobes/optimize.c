@@ -107,6 +107,9 @@ static int see_if_wanted(void *data, const char *name, unsigned long addr)
 
 	if (!length || (name[length] && name[length] != '.'))
 		return 0;
+	/* A static variable in a function is called by its name, too. */
+	if (!is_module_text_address(addr))
+		return 0;
 	return see_function(wanted->function, addr);
 }
 
