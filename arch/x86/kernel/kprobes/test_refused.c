@@ -56,6 +56,7 @@ static const char * const without_idt[] = {
 	"native_flush_tlb_local",
 	"native_flush_tlb_global",
 	"wakeup_pmode_return",
+	"wakeup_start",
 #endif
 };
 
