@@ -18,6 +18,7 @@
 #include <linux/sched.h>
 #include <linux/sched/task.h>
 #include <linux/sched/task_stack.h>
+#include <linux/string.h>
 #include <linux/uaccess.h>
 #include <asm/cpuidle.h>
 #include <asm/insn.h>
@@ -187,6 +188,23 @@ static const struct kprobes_step *plant(struct kunit *test, const struct way *wa
 	return step;
 }
 
+/* Expects hits there to come by a branch. The case is skipped if these are switched off. */
+static void need_jump(struct kunit *test, void *addr)
+{
+	struct kprobe *site;
+	const char *why;
+
+	preempt_disable();
+	site = get_kprobe(addr);
+	why = container_of(site, struct optimized_kprobe, kp)->why;
+	preempt_enable();
+
+	if (why && !strcmp(why, "off"))
+		kunit_skip(test, "jumps are switched off");
+	KUNIT_ASSERT_NULL_MSG(test, why, "%s", why);
+	KUNIT_ASSERT_TRUE(test, aarch64_insn_is_b(le32_to_cpup(addr)));
+}
+
 /* --- the way on --- */
 
 /* Not by way of the slot, or the oops would be of that, and not of a call of nothing. */
@@ -219,6 +237,7 @@ static void event_of_the_firmware_leaves_where_to_go_on(struct kunit *test)
 	unsigned long flags;
 	u32 result;
 
+	need_jump(test, step->addr);
 	memset(&found, 0, sizeof(found));
 	local_irq_save(flags);
 	to = this_cpu_ptr(kprobe_detour_to);
@@ -270,12 +289,15 @@ static void need_user_access(struct kunit *test)
 
 static void user_access_ends_with_the_probed_code(struct kunit *test)
 {
+	const struct way *way = test->param_value;
 	bool outside, before, after, other_ran;
 	const struct kprobes_step *step;
 	u32 result;
 
 	need_user_access(test);
-	step = plant(test, test->param_value);
+	step = plant(test, way);
+	if (way->step)
+		need_jump(test, step->addr);
 	memset(&found, 0, sizeof(found));
 	migrate_disable();
 	other = new_other();
