@@ -11,13 +11,13 @@
 #include "detour.h"
 
 /*
- * For assembly that is not entered through an exception, as return trampolines here
- * and in rethook.c are: pushes and pops the general registers of a pt_regs. What an
- * exception would have pushed (ip, cs, orig_ax; on 32 bits the segments too) only gets
- * room; the C side fills it in.
+ * For the trampoline in rethook.c, which is not entered through an exception: pushes and
+ * pops the general registers of a pt_regs. What an exception would have pushed (ip, cs,
+ * orig_ax; on 32 bits the segments too) only gets room; the C side fills it in.
  */
 #ifdef CONFIG_X86_64
-#define SAVE_GENERAL_STRING						\
+#define SAVE_REGS_STRING						\
+	"	subq $24, %rsp\n"					\
 	"	pushq %rdi;	pushq %rsi;	pushq %rdx\n"		\
 	"	pushq %rcx;	pushq %rax;	pushq %r8\n"		\
 	"	pushq %r9;	pushq %r10;	pushq %r11\n"		\
@@ -25,31 +25,21 @@
 	"	pushq %r13;	pushq %r14;	pushq %r15\n"		\
 	ENCODE_FRAME_POINTER
 
-#define RESTORE_CALLER_SAVED_STRING					\
-	"	popq %r11;	popq %r10;	popq %r9\n"		\
-	"	popq %r8;	popq %rax;	popq %rcx\n"		\
-	"	popq %rdx;	popq %rsi;	popq %rdi\n"
-
-#define SAVE_REGS_STRING						\
-	"	subq $24, %rsp\n"					\
-	SAVE_GENERAL_STRING
-
 #define RESTORE_REGS_STRING						\
 	"	popq %r15;	popq %r14;	popq %r13\n"		\
 	"	popq %r12;	popq %rbp;	popq %rbx\n"		\
-	RESTORE_CALLER_SAVED_STRING					\
+	"	popq %r11;	popq %r10;	popq %r9\n"		\
+	"	popq %r8;	popq %rax;	popq %rcx\n"		\
+	"	popq %rdx;	popq %rsi;	popq %rdi\n"		\
 	"	addq $24, %rsp\n"
 #else
-#define SAVE_GENERAL_STRING						\
+#define SAVE_REGS_STRING						\
+	"	subl $16, %esp\n"					\
 	"	pushl %fs;	pushl %es;	pushl %ds\n"		\
 	"	pushl %eax;	pushl %ebp;	pushl %edi\n"		\
 	"	pushl %esi;	pushl %edx;	pushl %ecx\n"		\
 	"	pushl %ebx\n"						\
 	ENCODE_FRAME_POINTER
-
-#define SAVE_REGS_STRING						\
-	"	subl $16, %esp\n"					\
-	SAVE_GENERAL_STRING
 
 #define RESTORE_REGS_STRING						\
 	"	popl %ebx;	popl %ecx;	popl %edx\n"		\
