@@ -51,10 +51,26 @@
 /* decode.c: what an instruction is, and where it may stand */
 struct kprobe_function;
 
+/* Branches, by what a copy of one takes. The last two are refused. */
+enum kprobe_branch {
+	KPROBE_NO_BRANCH,
+	KPROBE_JUMP,
+	KPROBE_CONDITIONAL,
+	KPROBE_LOOP,			/* and jcxz: they have no long form */
+	KPROBE_CALL,
+	KPROBE_RETURN,
+	KPROBE_RETURN_BY_THUNK,		/* of which a copy would not be safe */
+	KPROBE_INDIRECT_CALL,
+	KPROBE_INDIRECT_JUMP,
+	KPROBE_XBEGIN,			/* whose aborts lead to its target */
+	KPROBE_FAR_BRANCH,		/* but for calls, which come back */
+};
+
 int kprobe_decode(struct insn *insn, u8 *buf, unsigned long addr);
 bool kprobe_decode_until(struct kprobe_function *f, unsigned long end);
 bool kprobe_see_branches(struct kprobe_function *f, unsigned long from, unsigned long to);
 int kprobe_opcode(struct insn *insn);
+enum kprobe_branch kprobe_branch_of(struct insn *insn);
 int kprobe_check_boundary(unsigned long addr);
 int kprobe_check_insn(struct insn *insn, unsigned long addr, const char **kind);
 bool kprobe_can_boost(struct insn *insn);

@@ -50,37 +50,9 @@ struct covered {
 	struct kprobe_function	*function;
 };
 
-enum branch {
-	NO_BRANCH,
-	JUMP,
-	CONDITIONAL,
-	CALL,
-	RETURN,
-	RETURN_BY_THUNK,
-	OTHER_BRANCH,
-};
-
-static enum branch branch_of(struct insn *insn)
-{
-	switch (kprobe_opcode(insn)) {
-	case 0xe9:
-	case 0xeb:
-		return JUMP;
-	case 0x70 ... 0x7f:
-	case 0x0f80 ... 0x0f8f:
-		return CONDITIONAL;
-	case 0xe8:
-		return CALL;
-	case 0xc2 ... 0xc3:
-		/* Where returns are not safe, a copy leads to the thunk that makes them so. */
-		return cpu_feature_enabled(X86_FEATURE_RETHUNK) ? RETURN_BY_THUNK : RETURN;
-	}
-	return kprobe_can_boost(insn) ? NO_BRANCH : OTHER_BRANCH;
-}
-
 static unsigned long target_of(struct insn *insn, unsigned long addr)
 {
-	if (branch_of(insn) == RETURN_BY_THUNK)
+	if (kprobe_branch_of(insn) == KPROBE_RETURN_BY_THUNK)
 		return (unsigned long)x86_return_thunk;
 	return addr + insn->length + insn->immediate.value;
 }
@@ -227,12 +199,14 @@ static bool can_copy(const struct covered *c, struct insn *insn)
 		return false;
 	if (kprobe_check_insn(insn, addr, &kind))
 		return false;
-	switch (branch_of(insn)) {
-	case OTHER_BRANCH:
+	switch (kprobe_branch_of(insn)) {
+	case KPROBE_LOOP:
+	case KPROBE_INDIRECT_CALL:
+	case KPROBE_INDIRECT_JUMP:
 		return false;
-	case NO_BRANCH:
+	case KPROBE_NO_BRANCH:
 		return true;
-	case RETURN_BY_THUNK:
+	case KPROBE_RETURN_BY_THUNK:
 		/* The thunk takes nothing off the stack but the return address. */
 		if (insn->immediate.nbytes)
 			return false;
@@ -251,14 +225,14 @@ static u8 *copy_branch(u8 *at, unsigned long run_at, struct insn *insn, unsigned
 	unsigned long next = addr + insn->length, to = target_of(insn, addr);
 	u8 *start = at;
 
-	switch (branch_of(insn)) {
-	case CALL:
+	switch (kprobe_branch_of(insn)) {
+	case KPROBE_CALL:
 		*at++ = 0x68;
 		put_unaligned((s32)next, (s32 *)at);
 		at += sizeof(s32);
 		fallthrough;
-	case JUMP:
-	case RETURN_BY_THUNK:
+	case KPROBE_JUMP:
+	case KPROBE_RETURN_BY_THUNK:
 		*at++ = JMP32_INSN_OPCODE;
 		break;
 	default:
@@ -287,11 +261,11 @@ struct detour {
 static int add_copy(struct detour *d, struct insn *insn, unsigned long addr)
 {
 	unsigned long run_at = d->slot + d->used;
-	enum branch branch = branch_of(insn);
+	enum kprobe_branch branch = kprobe_branch_of(insn);
 	u8 *at = d->image + d->used;
 	int err;
 
-	if (branch == NO_BRANCH || branch == RETURN) {
+	if (branch == KPROBE_NO_BRANCH || branch == KPROBE_RETURN) {
 		err = kprobe_relocate(at, insn, addr, run_at);
 		if (err)
 			return err;
