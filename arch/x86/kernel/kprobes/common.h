@@ -68,7 +68,7 @@ enum kprobe_branch {
 
 int kprobe_decode(struct insn *insn, u8 *buf, unsigned long addr);
 bool kprobe_decode_until(struct kprobe_function *f, unsigned long end);
-bool kprobe_see_branches(struct kprobe_function *f, unsigned long from, unsigned long to);
+bool kprobe_note_branches(struct kprobe_function *f, unsigned long from, unsigned long to);
 int kprobe_opcode(struct insn *insn);
 enum kprobe_branch kprobe_branch_of(struct insn *insn);
 int kprobe_check_boundary(unsigned long addr);

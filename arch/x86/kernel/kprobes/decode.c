@@ -295,7 +295,7 @@ static bool is_jump_thunk(unsigned long addr)
 	return !core_kernel_text(addr) && !is_module_text_address(addr);
 }
 
-static void see_jump(struct kprobe_function *f, unsigned long target)
+static void note_jump(struct kprobe_function *f, unsigned long target)
 {
 	if (kprobe_function_covers(f, target))
 		kprobe_byte_set(f, target, KPROBE_BYTE_TARGET);
@@ -308,14 +308,14 @@ static void see_jump(struct kprobe_function *f, unsigned long target)
  * anywhere in the function: nearly all of these are calls at the end of one, but those in
  * assembly, of a computed goto and by a jump table are not.
  */
-static void see_branch(struct kprobe_function *f, struct insn *insn, unsigned long addr)
+static void note_branch(struct kprobe_function *f, struct insn *insn, unsigned long addr)
 {
 	unsigned long target = addr + insn->length + insn->immediate.value;
 
 	switch (kprobe_branch_of(insn)) {
 	case KPROBE_JUMP:
 	case KPROBE_CONDITIONAL:
-		see_jump(f, target);
+		note_jump(f, target);
 		break;
 	case KPROBE_LOOP:
 	case KPROBE_CALL:
@@ -332,7 +332,7 @@ static void see_branch(struct kprobe_function *f, struct insn *insn, unsigned lo
 }
 
 /**
- * kprobe_see_branches() - note where in a function the branches of other code lead
+ * kprobe_note_branches() - note where in a function the branches of other code lead
  * @f:		the function
  * @from:	where the other code begins
  * @to:		where it ends
@@ -340,7 +340,7 @@ static void see_branch(struct kprobe_function *f, struct insn *insn, unsigned lo
  * Context: kprobe_mutex and text_mutex held.
  * Return: true, or false when not all of it can be decoded.
  */
-bool kprobe_see_branches(struct kprobe_function *f, unsigned long from, unsigned long to)
+bool kprobe_note_branches(struct kprobe_function *f, unsigned long from, unsigned long to)
 {
 	struct piece piece = { };
 	struct insn insn;
@@ -348,7 +348,7 @@ bool kprobe_see_branches(struct kprobe_function *f, unsigned long from, unsigned
 	for (; from < to; from += insn.length) {
 		if (decode_next(&insn, &piece, from))
 			return false;
-		see_branch(f, &insn, from);
+		note_branch(f, &insn, from);
 	}
 	return true;
 }
@@ -374,7 +374,7 @@ bool kprobe_decode_until(struct kprobe_function *f, unsigned long end)
 		kprobe_byte_set(f, f->decoded, KPROBE_BYTE_INSN);
 		if (decode_next(&insn, &piece, f->decoded))
 			return false;
-		see_branch(f, &insn, f->decoded);
+		note_branch(f, &insn, f->decoded);
 	}
 	kprobe_byte_set(f, f->decoded, KPROBE_BYTE_INSN);
 	return true;

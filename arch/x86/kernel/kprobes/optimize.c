@@ -58,12 +58,12 @@ static unsigned long target_of(struct insn *insn, unsigned long addr)
 }
 
 /* Notes where the function at @addr leads to in another one. Returns whether it failed. */
-static int see_function(void *f, unsigned long addr)
+static int note_function(void *f, unsigned long addr)
 {
 	unsigned long size, offset;
 
 	return !kallsyms_lookup_size_offset(addr, &size, &offset) ||
-	       !kprobe_see_branches(f, addr - offset, addr - offset + size);
+	       !kprobe_note_branches(f, addr - offset, addr - offset + size);
 }
 
 /* What is looked for in a module: all functions of a name, which a suffix may follow. */
@@ -72,7 +72,7 @@ struct wanted {
 	const char		*name;
 };
 
-static int see_if_wanted(void *data, const char *name, unsigned long addr)
+static int note_if_wanted(void *data, const char *name, unsigned long addr)
 {
 	struct wanted *wanted = data;
 	size_t length = str_has_prefix(name, wanted->name);
@@ -82,7 +82,7 @@ static int see_if_wanted(void *data, const char *name, unsigned long addr)
 	/* A static variable in a function is called by its name, too. */
 	if (!is_module_text_address(addr))
 		return 0;
-	return see_function(wanted->function, addr);
+	return note_function(wanted->function, addr);
 }
 
 /*
@@ -90,21 +90,21 @@ static int see_if_wanted(void *data, const char *name, unsigned long addr)
  * functions of two files can have one name. Returns whether it was done: GCC 8 numbers what it
  * calls .cold, and of symbols of the kernel's only those with a known name are found.
  */
-static bool see_named(struct kprobe_function *f, const char *name)
+static bool note_named(struct kprobe_function *f, const char *name)
 {
 	struct wanted wanted = { .function = f, .name = name };
 
 	if (f->module)
-		return !module_kallsyms_on_each_symbol(f->module, see_if_wanted, &wanted);
+		return !module_kallsyms_on_each_symbol(f->module, note_if_wanted, &wanted);
 	return CONFIG_GCC_VERSION / 10000 != 8 &&
-	       !kallsyms_on_each_match_symbol(see_function, name, f);
+	       !kallsyms_on_each_match_symbol(note_function, name, f);
 }
 
 /*
  * The compiler moves unlikely code out of a function, to a symbol of its own (.cold), and
  * that jumps back to anywhere. So branches of the other part count, too.
  */
-static bool see_other_part(struct kprobe_function *f)
+static bool note_other_part(struct kprobe_function *f)
 {
 	char name[KSYM_NAME_LEN + sizeof(".cold")];
 	char *suffix;
@@ -115,11 +115,11 @@ static bool see_other_part(struct kprobe_function *f)
 		*suffix = '\0';
 	else
 		strcat(name, ".cold");
-	return see_named(f, name);
+	return note_named(f, name);
 }
 
-static void see_fixups_in(struct kprobe_function *f, const struct exception_table_entry *e,
-			  const struct exception_table_entry *end)
+static void note_fixups_in(struct kprobe_function *f, const struct exception_table_entry *e,
+			   const struct exception_table_entry *end)
 {
 	const unsigned long start = f->start, size = f->end - start;
 	unsigned long insn, fixup;
@@ -134,7 +134,7 @@ static void see_fixups_in(struct kprobe_function *f, const struct exception_tabl
 	}
 }
 
-static void see_fixups(struct kprobe_function *f)
+static void note_fixups(struct kprobe_function *f)
 {
 #ifdef CONFIG_MODULES
 	struct module *mod;
@@ -142,11 +142,11 @@ static void see_fixups(struct kprobe_function *f)
 	guard(preempt)();
 	mod = __module_text_address(f->start);
 	if (mod) {
-		see_fixups_in(f, mod->extable, mod->extable + mod->num_exentries);
+		note_fixups_in(f, mod->extable, mod->extable + mod->num_exentries);
 		return;
 	}
 #endif
-	see_fixups_in(f, __start___ex_table, __stop___ex_table);
+	note_fixups_in(f, __start___ex_table, __stop___ex_table);
 }
 
 /* Finds all that leads into a function; only once, for all of its sites. */
@@ -156,8 +156,8 @@ static struct kprobe_function *complete_function(unsigned long addr)
 
 	if (!f || f->complete)
 		return f;
-	see_fixups(f);
-	if (!kprobe_decode_until(f, f->end) || !see_other_part(f))
+	note_fixups(f);
+	if (!kprobe_decode_until(f, f->end) || !note_other_part(f))
 		f->unknown = true;
 	f->complete = true;
 	return f;
