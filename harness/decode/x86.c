@@ -262,7 +262,7 @@ static bool leads_there(struct judgement *j, unsigned long addr, const char *wor
 		return true;
 	f.start = addr + (s32)(to - addr);
 	f.end = f.start + 1;
-	see_branch(&f, &j->insn, addr);
+	note_branch(&f, &j->insn, addr);
 	return kprobe_byte_is(&f, f.start, KPROBE_BYTE_TARGET);
 }
 

@@ -240,6 +240,8 @@ static bool is_bitmask(u32 insn)
  * copy_usable() - tell whether an instruction can be executed, and does no harm
  * @form:	what it was drawn from
  * @insn:	the instruction
+ *
+ * Return: true if so.
  */
 static bool copy_usable(const struct copy_form *form, u32 insn)
 {

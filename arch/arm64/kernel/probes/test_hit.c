@@ -9,6 +9,7 @@
 #include <linux/cpufeature.h>
 #include <linux/hardirq.h>
 #include <linux/irqflags.h>
+#include <linux/kasan-enabled.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/mman.h>
@@ -18,6 +19,7 @@
 #include <linux/sched.h>
 #include <linux/sched/task.h>
 #include <linux/sched/task_stack.h>
+#include <linux/string.h>
 #include <linux/uaccess.h>
 #include <asm/cpuidle.h>
 #include <asm/insn.h>
@@ -27,6 +29,7 @@
 #include "../../../../lib/test_kprobes/probe.h"
 #include "../../../../lib/test_kprobes/trace.h"
 #include "detour.h"
+#include "tco.h"
 
 /* --- the stack --- */
 
@@ -102,8 +105,10 @@ static struct {
 	bool trapped;
 	bool unwatched;
 	bool user_access;
+	bool tags_ignored;
 	bool other_ran;
 	bool other_user_access;
+	bool other_tags_ignored;
 } found;
 
 static struct task_struct *other;
@@ -116,12 +121,19 @@ static bool user_access(void)
 	return !(read_sysreg_s(SYS_PSTATE_PAN) & PSR_PAN_BIT);
 }
 
+/* Whether tags of memory are not checked */
+static bool tags_ignored(void)
+{
+	return system_supports_mte() && read_sysreg_s(SYS_PSTATE_TCO);
+}
+
 static void look_around(void)
 {
 	found.handlers++;
 	found.trapped |= irqs_disabled();
 	found.unwatched |= !rcu_is_watching();
 	found.user_access |= user_access();
+	found.tags_ignored |= tags_ignored();
 }
 
 static void wake_other(void)
@@ -187,6 +199,23 @@ static const struct kprobes_step *plant(struct kunit *test, const struct way *wa
 	return step;
 }
 
+/* Expects hits there to come by a branch. The case is skipped if these are switched off. */
+static void need_jump(struct kunit *test, void *addr)
+{
+	struct kprobe *site;
+	const char *why;
+
+	preempt_disable();
+	site = get_kprobe(addr);
+	why = container_of(site, struct optimized_kprobe, kp)->why;
+	preempt_enable();
+
+	if (why && !strcmp(why, "off"))
+		kunit_skip(test, "jumps are switched off");
+	KUNIT_ASSERT_NULL_MSG(test, why, "%s", why);
+	KUNIT_ASSERT_TRUE(test, aarch64_insn_is_b(le32_to_cpup(addr)));
+}
+
 /* --- the way on --- */
 
 /* Not by way of the slot, or the oops would be of that, and not of a call of nothing. */
@@ -219,6 +248,7 @@ static void event_of_the_firmware_leaves_where_to_go_on(struct kunit *test)
 	unsigned long flags;
 	u32 result;
 
+	need_jump(test, step->addr);
 	memset(&found, 0, sizeof(found));
 	local_irq_save(flags);
 	to = this_cpu_ptr(kprobe_detour_to);
@@ -242,6 +272,7 @@ static void event_of_the_firmware_leaves_where_to_go_on(struct kunit *test)
 static int run_other(void *unused)
 {
 	found.other_user_access = user_access();
+	found.other_tags_ignored = tags_ignored();
 	WRITE_ONCE(found.other_ran, true);
 	return 0;
 }
@@ -268,44 +299,76 @@ static void need_user_access(struct kunit *test)
 					       MAP_PRIVATE | MAP_ANONYMOUS, 0));
 }
 
-static void user_access_ends_with_the_probed_code(struct kunit *test)
+/* What was seen before the access to user memory, and in it before and after the call */
+struct around {
+	bool outside;
+	bool before;
+	bool after;
+};
+
+/* Calls what is probed with access to user memory, which switches tag checks off, too. */
+static struct around call_with_user_access(struct kunit *test, bool (*look)(void))
 {
-	bool outside, before, after, other_ran;
-	const struct kprobes_step *step;
+	const struct way *way = test->param_value;
+	const struct kprobes_step *step = plant(test, way);
+	struct around around;
+	bool other_ran;
 	u32 result;
 
-	need_user_access(test);
-	step = plant(test, test->param_value);
+	if (way->step)
+		need_jump(test, step->addr);
 	memset(&found, 0, sizeof(found));
 	migrate_disable();
 	other = new_other();
 	if (IS_ERR(other)) {
 		other = NULL;
 		migrate_enable();
-		KUNIT_FAIL(test, "no other task");
-		return;
+		KUNIT_FAIL_AND_ABORT(test, "no other task");
 	}
 
-	outside = user_access();
+	around.outside = look();
 	uaccess_enable_privileged();
-	before = user_access();
+	around.before = look();
 	result = step->call(1);
-	after = user_access();
+	around.after = look();
 	uaccess_disable_privileged();
 	other_ran = READ_ONCE(found.other_ran);
 	kthread_stop_put(other);
 	other = NULL;
 	migrate_enable();
 
-	KUNIT_EXPECT_FALSE(test, outside);
-	KUNIT_EXPECT_TRUE(test, before);
-	KUNIT_EXPECT_TRUE(test, after);
 	KUNIT_EXPECT_EQ(test, result, kprobes_expected(1));
 	KUNIT_EXPECT_GT(test, found.handlers, 0);
 	KUNIT_EXPECT_FALSE(test, found.trapped);
-	KUNIT_EXPECT_FALSE(test, found.user_access);
 	KUNIT_EXPECT_EQ(test, other_ran, preempt_model_preemptible());
+	return around;
+}
+
+static void user_access_ends_with_the_probed_code(struct kunit *test)
+{
+	struct around around;
+
+	need_user_access(test);
+	around = call_with_user_access(test, user_access);
+	KUNIT_EXPECT_FALSE(test, around.outside);
+	KUNIT_EXPECT_TRUE(test, around.before);
+	KUNIT_EXPECT_TRUE(test, around.after);
+	KUNIT_EXPECT_FALSE(test, found.user_access);
 	KUNIT_EXPECT_FALSE(test, found.other_user_access);
+}
+
+static void tags_are_ignored_by_the_probed_code_only(struct kunit *test)
+{
+	struct around around;
+
+	if (!kasan_hw_tags_enabled())
+		kunit_skip(test, "no memory of the kernel's has tags");
+	around = call_with_user_access(test, tags_ignored);
+	KUNIT_EXPECT_FALSE(test, around.outside);
+	KUNIT_EXPECT_TRUE(test, around.before);
+	KUNIT_EXPECT_TRUE(test, around.after);
+	KUNIT_EXPECT_FALSE(test, found.tags_ignored);
+	KUNIT_EXPECT_FALSE(test, found.other_tags_ignored);
 }
 
 /* --- where RCU takes the CPU for idle --- */
@@ -352,6 +415,7 @@ static struct kunit_case hit_cases[] = {
 	KUNIT_CASE(call_of_null_is_one),
 	KUNIT_CASE(event_of_the_firmware_leaves_where_to_go_on),
 	KUNIT_CASE_PARAM(user_access_ends_with_the_probed_code, way_gen_params),
+	KUNIT_CASE_PARAM(tags_are_ignored_by_the_probed_code_only, way_gen_params),
 	KUNIT_CASE_PARAM(rcu_watches_handlers, way_gen_params),
 	KUNIT_CASE(rcu_watches_handlers_at_an_entry),
 	{ }

@@ -20,9 +20,9 @@
 #include "thunk.h"
 
 /* The fields of an instruction that are registers: Rd or Rt, Rn, Rm or Rs, Ra or Rt2 */
-enum field { D, N, M, A, NR_FIELDS };
+enum field { RD, RN, RM, RA, NR_FIELDS };
 
-static const u8 shift_of[] = { [D] = 0, [N] = 5, [M] = 16, [A] = 10 };
+static const u8 shift_of[] = { [RD] = 0, [RN] = 5, [RM] = 16, [RA] = 10 };
 
 /* The register that takes the place of a field's in a thunk: x9 to x12 */
 #define TEMP(field)	(9 + (field))
@@ -30,9 +30,9 @@ static const u8 shift_of[] = { [D] = 0, [N] = 5, [M] = 16, [A] = 10 };
 #define READS(field)	BIT(field)
 #define WRITES(field)	BIT(4 + (field))
 /* Register 31 in Rn is the stack pointer, not zero */
-#define N_SP		BIT(8)
+#define RN_SP		BIT(8)
 /* Register 31 in Rd is the stack pointer, not zero, if the instruction sets no flags */
-#define D_SP		BIT(9)
+#define RD_SP		BIT(9)
 
 /**
  * struct row - instructions that use registers alike
@@ -46,29 +46,29 @@ struct row {
 	u16	what;
 };
 
-#define THREE_OPERANDS	(READS(N) | READS(M) | WRITES(D))
+#define THREE_OPERANDS	(READS(RN) | READS(RM) | WRITES(RD))
 
 static const struct row rows[] = {
 	/* Data processing -- immediate */
-	{ 0x1f800000, 0x11000000, READS(N) | WRITES(D) | N_SP | D_SP },	/* add, sub */
-	{ 0x1f800000, 0x12000000, READS(N) | WRITES(D) | D_SP },	/* logical */
-	{ 0x1f800000, 0x12800000, READS(D) | WRITES(D) },		/* move wide */
-	{ 0x1f800000, 0x13000000, READS(N) | READS(D) | WRITES(D) },	/* bitfield */
+	{ 0x1f800000, 0x11000000, READS(RN) | WRITES(RD) | RN_SP | RD_SP },	/* add, sub */
+	{ 0x1f800000, 0x12000000, READS(RN) | WRITES(RD) | RD_SP },	/* logical */
+	{ 0x1f800000, 0x12800000, READS(RD) | WRITES(RD) },		/* move wide */
+	{ 0x1f800000, 0x13000000, READS(RN) | READS(RD) | WRITES(RD) },	/* bitfield */
 	{ 0x1f800000, 0x13800000, THREE_OPERANDS },			/* extract */
 
 	/* Data processing -- register */
 	{ 0x1f000000, 0x0a000000, THREE_OPERANDS },			/* logical */
 	{ 0x1f200000, 0x0b000000, THREE_OPERANDS },			/* add, sub */
-	{ 0x1f200000, 0x0b200000, THREE_OPERANDS | N_SP | D_SP },	/* extended */
+	{ 0x1f200000, 0x0b200000, THREE_OPERANDS | RN_SP | RD_SP },	/* extended */
 	{ 0x1fe0fc00, 0x1a000000, THREE_OPERANDS },			/* with carry */
-	{ 0x3fe00c10, 0x3a400000, READS(N) | READS(M) },			/* ccmp */
-	{ 0x3fe00c10, 0x3a400800, READS(N) },
+	{ 0x3fe00c10, 0x3a400000, READS(RN) | READS(RM) },			/* ccmp */
+	{ 0x3fe00c10, 0x3a400800, READS(RN) },
 	{ 0x3fe00800, 0x1a800000, THREE_OPERANDS },			/* csel */
-	{ 0x1f000000, 0x1b000000, THREE_OPERANDS | READS(A) },		/* madd */
+	{ 0x1f000000, 0x1b000000, THREE_OPERANDS | READS(RA) },		/* madd */
 	{ 0x7fe0f800, 0x1ac00800, THREE_OPERANDS },			/* division */
 	{ 0x7fe0f000, 0x1ac02000, THREE_OPERANDS },			/* shifts */
 	{ 0x7fe0e000, 0x1ac04000, THREE_OPERANDS },			/* crc32 */
-	{ 0x7fffe000, 0x5ac00000, READS(N) | WRITES(D) },		/* one source */
+	{ 0x7fffe000, 0x5ac00000, READS(RN) | WRITES(RD) },		/* one source */
 };
 
 const unsigned int kprobe_nr_thunks = ARRAY_SIZE(rows);
@@ -91,12 +91,12 @@ int kprobe_find_thunk(u32 insn)
 	return -ENOENT;
 }
 
-static unsigned int number(u32 insn, enum field field)
+static unsigned int register_number(u32 insn, enum field field)
 {
 	return insn >> shift_of[field] & 31;
 }
 
-/* Whether an add, sub or logical instruction, of those with D_SP, sets flags. */
+/* Whether an add, sub or logical instruction, of those with RD_SP, sets flags. */
 static bool sets_flags(u32 insn)
 {
 	if ((insn & 0x1f800000) == 0x12000000)
@@ -107,23 +107,23 @@ static bool sets_flags(u32 insn)
 /* Whether it changes the stack pointer: no thunk is made then. */
 static bool moves_stack(u32 use, u32 insn)
 {
-	return use & D_SP && number(insn, D) == 31 && !sets_flags(insn);
+	return use & RD_SP && register_number(insn, RD) == 31 && !sets_flags(insn);
 }
 
 /* Whether this field is a register that has to be loaded or stored: not so zero. */
 static bool is_saved(u32 use, u32 insn, enum field field)
 {
 	return use & (READS(field) | WRITES(field)) &&
-	       (number(insn, field) != 31 || (field == N && use & N_SP));
+	       (register_number(insn, field) != 31 || (field == RN && use & RN_SP));
 }
 
 /*
  * ldr (f94) or str (f90) of what takes a field's place. pt_regs has the stack pointer
  * behind x30, so register 31 needs no special case.
  */
-static u32 move(u32 opcode, u32 insn, enum field field)
+static u32 move_insn(u32 opcode, u32 insn, enum field field)
 {
-	return opcode | number(insn, field) << 10 | TEMP(field);
+	return opcode | register_number(insn, field) << 10 | TEMP(field);
 }
 
 /**
@@ -149,19 +149,19 @@ unsigned int kprobe_make_thunk(u32 *words, unsigned int room, u32 insn)
 	if (moves_stack(use, insn))
 		return 0;
 
-	for (field = D; field < NR_FIELDS; field++) {
+	for (field = RD; field < NR_FIELDS; field++) {
 		if (!is_saved(use, insn, field))
 			continue;
 		copy &= ~(31U << shift_of[field]);
 		copy |= TEMP(field) << shift_of[field];
 		if (use & READS(field) && n < room)
-			words[n++] = move(0xf9400000, insn, field);
+			words[n++] = move_insn(0xf9400000, insn, field);
 	}
 	if (n < room)
 		words[n++] = copy;
-	for (field = D; field < NR_FIELDS; field++) {
+	for (field = RD; field < NR_FIELDS; field++) {
 		if (is_saved(use, insn, field) && use & WRITES(field) && n < room)
-			words[n++] = move(0xf9000000, insn, field);
+			words[n++] = move_insn(0xf9000000, insn, field);
 	}
 	if (n == room)
 		return 0;

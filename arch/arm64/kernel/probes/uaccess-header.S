@@ -4,6 +4,10 @@
  * with the task. It outlives preemption only because an exception saves it, and sets it
  * until it returns. So this does the same, where handlers are called without one: they
  * have no access when the probed code has, and neither has the next task.
+ *
+ * With tags in the kernel's memory (MTE), such code sets PSTATE.TCO, lest the tags of user
+ * memory be checked. That is no task's either: handlers are to be checked, and a switch to
+ * another task clears it, so that the probed code would come back without.
  */
 #include <asm/alternative.h>
 #include <asm/asm-uaccess.h>
@@ -11,13 +15,22 @@
 #include <asm/ptrace.h>
 #include <asm/sysreg.h>
 
+#include "tco.h"
+
 #define PAN_SHIFT	22	/* PSR_PAN_BIT's */
 
 	/*
-	 * Adds PSR_PAN_BIT to the PSTATE in x2 as an exception would, if there is no access.
-	 * Changes x3, x4 and the flags.
+	 * Adds PSR_PAN_BIT to the PSTATE in x2 as an exception would, if there is no access,
+	 * and PSR_TCO_BIT if tags are not checked. Changes x3, x4 and the flags.
 	 */
 	.macro	deny_user_access, name:req
+#ifdef CONFIG_KASAN_HW_TAGS
+alternative_if ARM64_MTE
+	mrs_s	x3, SYS_PSTATE_TCO
+	orr	x2, x2, x3
+	SET_PSTATE_TCO(0)
+alternative_else_nop_endif
+#endif
 #if defined(CONFIG_ARM64_SW_TTBR0_PAN)
 alternative_if_not ARM64_HAS_PAN
 	mrs	x3, ttbr0_el1
@@ -42,6 +55,11 @@ alternative_else_nop_endif
 
 	/* The other way round, with that PSTATE in x1. Changes x2 to x4. */
 	.macro	restore_user_access, name:req
+#ifdef CONFIG_KASAN_HW_TAGS
+alternative_if ARM64_MTE
+	msr_s	SYS_PSTATE_TCO, x1
+alternative_else_nop_endif
+#endif
 #if defined(CONFIG_ARM64_SW_TTBR0_PAN)
 alternative_if_not ARM64_HAS_PAN
 	tbz	x1, #PAN_SHIFT, .Lallow_user_access_\name

@@ -11,13 +11,13 @@
 #include "detour.h"
 
 /*
- * For assembly that is not entered through an exception, as return trampolines here
- * and in rethook.c are: pushes and pops the general registers of a pt_regs. What an
- * exception would have pushed (ip, cs, orig_ax; on 32 bits the segments too) only gets
- * room; the C side fills it in.
+ * For the trampoline in rethook.c, which is not entered through an exception: pushes and
+ * pops the general registers of a pt_regs. What an exception would have pushed (ip, cs,
+ * orig_ax; on 32 bits the segments too) only gets room; the C side fills it in.
  */
 #ifdef CONFIG_X86_64
-#define SAVE_GENERAL_STRING						\
+#define SAVE_REGS_STRING						\
+	"	subq $24, %rsp\n"					\
 	"	pushq %rdi;	pushq %rsi;	pushq %rdx\n"		\
 	"	pushq %rcx;	pushq %rax;	pushq %r8\n"		\
 	"	pushq %r9;	pushq %r10;	pushq %r11\n"		\
@@ -25,31 +25,21 @@
 	"	pushq %r13;	pushq %r14;	pushq %r15\n"		\
 	ENCODE_FRAME_POINTER
 
-#define RESTORE_CALLER_SAVED_STRING					\
-	"	popq %r11;	popq %r10;	popq %r9\n"		\
-	"	popq %r8;	popq %rax;	popq %rcx\n"		\
-	"	popq %rdx;	popq %rsi;	popq %rdi\n"
-
-#define SAVE_REGS_STRING						\
-	"	subq $24, %rsp\n"					\
-	SAVE_GENERAL_STRING
-
 #define RESTORE_REGS_STRING						\
 	"	popq %r15;	popq %r14;	popq %r13\n"		\
 	"	popq %r12;	popq %rbp;	popq %rbx\n"		\
-	RESTORE_CALLER_SAVED_STRING					\
+	"	popq %r11;	popq %r10;	popq %r9\n"		\
+	"	popq %r8;	popq %rax;	popq %rcx\n"		\
+	"	popq %rdx;	popq %rsi;	popq %rdi\n"		\
 	"	addq $24, %rsp\n"
 #else
-#define SAVE_GENERAL_STRING						\
+#define SAVE_REGS_STRING						\
+	"	subl $16, %esp\n"					\
 	"	pushl %fs;	pushl %es;	pushl %ds\n"		\
 	"	pushl %eax;	pushl %ebp;	pushl %edi\n"		\
 	"	pushl %esi;	pushl %edx;	pushl %ecx\n"		\
 	"	pushl %ebx\n"						\
 	ENCODE_FRAME_POINTER
-
-#define SAVE_REGS_STRING						\
-	"	subl $16, %esp\n"					\
-	SAVE_GENERAL_STRING
 
 #define RESTORE_REGS_STRING						\
 	"	popl %ebx;	popl %ecx;	popl %edx\n"		\
@@ -61,10 +51,26 @@
 /* decode.c: what an instruction is, and where it may stand */
 struct kprobe_function;
 
+/* Branches, by what a copy of one takes. The last two are refused. */
+enum kprobe_branch {
+	KPROBE_NO_BRANCH,
+	KPROBE_JUMP,
+	KPROBE_CONDITIONAL,
+	KPROBE_LOOP,			/* and jcxz: they have no long form */
+	KPROBE_CALL,
+	KPROBE_RETURN,
+	KPROBE_RETURN_BY_THUNK,		/* of which a copy would not be safe */
+	KPROBE_INDIRECT_CALL,
+	KPROBE_INDIRECT_JUMP,
+	KPROBE_XBEGIN,			/* whose aborts lead to its target */
+	KPROBE_FAR_BRANCH,		/* but for calls, which come back */
+};
+
 int kprobe_decode(struct insn *insn, u8 *buf, unsigned long addr);
 bool kprobe_decode_until(struct kprobe_function *f, unsigned long end);
-bool kprobe_see_branches(struct kprobe_function *f, unsigned long from, unsigned long to);
+bool kprobe_note_branches(struct kprobe_function *f, unsigned long from, unsigned long to);
 int kprobe_opcode(struct insn *insn);
+enum kprobe_branch kprobe_branch_of(struct insn *insn);
 int kprobe_check_boundary(unsigned long addr);
 int kprobe_check_insn(struct insn *insn, unsigned long addr, const char **kind);
 bool kprobe_can_boost(struct insn *insn);

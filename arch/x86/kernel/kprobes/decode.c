@@ -105,6 +105,54 @@ int kprobe_opcode(struct insn *insn)
 	return insn->opcode.bytes[0];
 }
 
+static enum kprobe_branch branch_of_group5(struct insn *insn)
+{
+	switch (X86_MODRM_REG(insn->modrm.bytes[0])) {
+	case 2:
+		return KPROBE_INDIRECT_CALL;
+	case 4:
+		return KPROBE_INDIRECT_JUMP;
+	case 5:
+		return KPROBE_FAR_BRANCH;
+	}
+	return KPROBE_NO_BRANCH;
+}
+
+/**
+ * kprobe_branch_of() - tell which branch an instruction is
+ * @insn:	the instruction
+ *
+ * Context: any.
+ * Return: the branch, or KPROBE_NO_BRANCH for anything else.
+ */
+enum kprobe_branch kprobe_branch_of(struct insn *insn)
+{
+	switch (kprobe_opcode(insn)) {
+	case 0x70 ... 0x7f:
+	case 0x0f80 ... 0x0f8f:
+		return KPROBE_CONDITIONAL;
+	case 0xc2 ... 0xc3:
+		return cpu_feature_enabled(X86_FEATURE_RETHUNK) ? KPROBE_RETURN_BY_THUNK
+								: KPROBE_RETURN;
+	case 0xc7:		/* or mov */
+		return insn->modrm.bytes[0] == 0xf8 ? KPROBE_XBEGIN : KPROBE_NO_BRANCH;
+	case 0xca ... 0xcb:	/* lret */
+	case 0xcf:		/* iret */
+	case 0xea:		/* ljmp */
+		return KPROBE_FAR_BRANCH;
+	case 0xe0 ... 0xe3:
+		return KPROBE_LOOP;
+	case 0xe8:
+		return KPROBE_CALL;
+	case 0xe9:
+	case 0xeb:
+		return KPROBE_JUMP;
+	case 0xff:
+		return branch_of_group5(insn);
+	}
+	return KPROBE_NO_BRANCH;
+}
+
 /*
  * Whether insn_decode() has found no ModRM byte where there is one: nearly all opcodes
  * behind an escape byte have one (SDM vol. 2D, table A-3).
@@ -247,7 +295,7 @@ static bool is_jump_thunk(unsigned long addr)
 	return !core_kernel_text(addr) && !is_module_text_address(addr);
 }
 
-static void see_jump(struct kprobe_function *f, unsigned long target)
+static void note_jump(struct kprobe_function *f, unsigned long target)
 {
 	if (kprobe_function_covers(f, target))
 		kprobe_byte_set(f, target, KPROBE_BYTE_TARGET);
@@ -260,39 +308,31 @@ static void see_jump(struct kprobe_function *f, unsigned long target)
  * anywhere in the function: nearly all of these are calls at the end of one, but those in
  * assembly, of a computed goto and by a jump table are not.
  */
-static void see_branch(struct kprobe_function *f, struct insn *insn, unsigned long addr)
+static void note_branch(struct kprobe_function *f, struct insn *insn, unsigned long addr)
 {
 	unsigned long target = addr + insn->length + insn->immediate.value;
-	int ext = X86_MODRM_REG(insn->modrm.bytes[0]);
 
-	switch (kprobe_opcode(insn)) {
-	case 0xc7:		/* mov; or xbegin, whose aborts lead to its target */
-		if (insn->modrm.bytes[0] != 0xf8)
-			break;
-		fallthrough;
-	case 0x70 ... 0x7f:	/* jcc */
-	case 0xe0 ... 0xe3:	/* loop, jcxz */
-	case 0xe8:		/* call */
-	case 0xeb:		/* jmp */
+	switch (kprobe_branch_of(insn)) {
+	case KPROBE_JUMP:
+	case KPROBE_CONDITIONAL:
+		note_jump(f, target);
+		break;
+	case KPROBE_LOOP:
+	case KPROBE_CALL:
+	case KPROBE_XBEGIN:
 		kprobe_byte_set(f, target, KPROBE_BYTE_TARGET);
 		break;
-	case 0x0f80 ... 0x0f8f:	/* jcc */
-	case 0xe9:		/* jmp */
-		see_jump(f, target);
-		break;
-	case 0xff:		/* jmp, ljmp */
-		f->unknown |= ext == 4 || ext == 5;
-		break;
-	case 0xca ... 0xcb:	/* lret */
-	case 0xcf:		/* iret */
-	case 0xea:		/* ljmp */
+	case KPROBE_INDIRECT_JUMP:
+	case KPROBE_FAR_BRANCH:
 		f->unknown = true;
+		break;
+	default:
 		break;
 	}
 }
 
 /**
- * kprobe_see_branches() - note where in a function the branches of other code lead
+ * kprobe_note_branches() - note where in a function the branches of other code lead
  * @f:		the function
  * @from:	where the other code begins
  * @to:		where it ends
@@ -300,7 +340,7 @@ static void see_branch(struct kprobe_function *f, struct insn *insn, unsigned lo
  * Context: kprobe_mutex and text_mutex held.
  * Return: true, or false when not all of it can be decoded.
  */
-bool kprobe_see_branches(struct kprobe_function *f, unsigned long from, unsigned long to)
+bool kprobe_note_branches(struct kprobe_function *f, unsigned long from, unsigned long to)
 {
 	struct piece piece = { };
 	struct insn insn;
@@ -308,7 +348,7 @@ bool kprobe_see_branches(struct kprobe_function *f, unsigned long from, unsigned
 	for (; from < to; from += insn.length) {
 		if (decode_next(&insn, &piece, from))
 			return false;
-		see_branch(f, &insn, from);
+		note_branch(f, &insn, from);
 	}
 	return true;
 }
@@ -334,7 +374,7 @@ bool kprobe_decode_until(struct kprobe_function *f, unsigned long end)
 		kprobe_byte_set(f, f->decoded, KPROBE_BYTE_INSN);
 		if (decode_next(&insn, &piece, f->decoded))
 			return false;
-		see_branch(f, &insn, f->decoded);
+		note_branch(f, &insn, f->decoded);
 	}
 	kprobe_byte_set(f, f->decoded, KPROBE_BYTE_INSN);
 	return true;
@@ -572,13 +612,6 @@ int kprobe_check_insn(struct insn *insn, unsigned long addr, const char **kind)
 	return *kind ? -EOPNOTSUPP : 0;
 }
 
-static bool is_indirect_branch(struct insn *insn)
-{
-	int ext = X86_MODRM_REG(insn->modrm.bytes[0]);
-
-	return kprobe_opcode(insn) == 0xff && (ext == 2 || ext == 4);
-}
-
 /**
  * kprobe_can_boost() - tell whether a copy may be followed by a jump back
  * @insn:	an instruction that kprobe_check_insn() has let pass
@@ -589,16 +622,14 @@ static bool is_indirect_branch(struct insn *insn)
  */
 bool kprobe_can_boost(struct insn *insn)
 {
-	switch (kprobe_opcode(insn)) {
-	case 0x70 ... 0x7f:	/* jcc */
-	case 0x0f80 ... 0x0f8f:
-	case 0xc2 ... 0xc3:	/* ret */
-	case 0xe0 ... 0xe3:	/* loop, jcxz */
-	case 0xe8 ... 0xe9:	/* call, jmp */
-	case 0xeb:
-		return false;
-	}
-	return !is_indirect_branch(insn);
+	return kprobe_branch_of(insn) == KPROBE_NO_BRANCH;
+}
+
+static bool is_indirect_branch(struct insn *insn)
+{
+	enum kprobe_branch branch = kprobe_branch_of(insn);
+
+	return branch == KPROBE_INDIRECT_CALL || branch == KPROBE_INDIRECT_JUMP;
 }
 
 /**

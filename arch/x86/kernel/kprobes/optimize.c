@@ -50,48 +50,20 @@ struct covered {
 	struct kprobe_function	*function;
 };
 
-enum branch {
-	NO_BRANCH,
-	JUMP,
-	CONDITIONAL,
-	CALL,
-	RETURN,
-	RETURN_BY_THUNK,
-	OTHER_BRANCH,
-};
-
-static enum branch branch_of(struct insn *insn)
-{
-	switch (kprobe_opcode(insn)) {
-	case 0xe9:
-	case 0xeb:
-		return JUMP;
-	case 0x70 ... 0x7f:
-	case 0x0f80 ... 0x0f8f:
-		return CONDITIONAL;
-	case 0xe8:
-		return CALL;
-	case 0xc2 ... 0xc3:
-		/* Where returns are not safe, a copy leads to the thunk that makes them so. */
-		return cpu_feature_enabled(X86_FEATURE_RETHUNK) ? RETURN_BY_THUNK : RETURN;
-	}
-	return kprobe_can_boost(insn) ? NO_BRANCH : OTHER_BRANCH;
-}
-
 static unsigned long target_of(struct insn *insn, unsigned long addr)
 {
-	if (branch_of(insn) == RETURN_BY_THUNK)
+	if (kprobe_branch_of(insn) == KPROBE_RETURN_BY_THUNK)
 		return (unsigned long)x86_return_thunk;
 	return addr + insn->length + insn->immediate.value;
 }
 
 /* Notes where the function at @addr leads to in another one. Returns whether it failed. */
-static int see_function(void *f, unsigned long addr)
+static int note_function(void *f, unsigned long addr)
 {
 	unsigned long size, offset;
 
 	return !kallsyms_lookup_size_offset(addr, &size, &offset) ||
-	       !kprobe_see_branches(f, addr - offset, addr - offset + size);
+	       !kprobe_note_branches(f, addr - offset, addr - offset + size);
 }
 
 /* What is looked for in a module: all functions of a name, which a suffix may follow. */
@@ -100,14 +72,17 @@ struct wanted {
 	const char		*name;
 };
 
-static int see_if_wanted(void *data, const char *name, unsigned long addr)
+static int note_if_wanted(void *data, const char *name, unsigned long addr)
 {
 	struct wanted *wanted = data;
 	size_t length = str_has_prefix(name, wanted->name);
 
 	if (!length || (name[length] && name[length] != '.'))
 		return 0;
-	return see_function(wanted->function, addr);
+	/* A static variable in a function is called by its name, too. */
+	if (!is_module_text_address(addr))
+		return 0;
+	return note_function(wanted->function, addr);
 }
 
 /*
@@ -115,21 +90,21 @@ static int see_if_wanted(void *data, const char *name, unsigned long addr)
  * functions of two files can have one name. Returns whether it was done: GCC 8 numbers what it
  * calls .cold, and of symbols of the kernel's only those with a known name are found.
  */
-static bool see_named(struct kprobe_function *f, const char *name)
+static bool note_named(struct kprobe_function *f, const char *name)
 {
 	struct wanted wanted = { .function = f, .name = name };
 
 	if (f->module)
-		return !module_kallsyms_on_each_symbol(f->module, see_if_wanted, &wanted);
+		return !module_kallsyms_on_each_symbol(f->module, note_if_wanted, &wanted);
 	return CONFIG_GCC_VERSION / 10000 != 8 &&
-	       !kallsyms_on_each_match_symbol(see_function, name, f);
+	       !kallsyms_on_each_match_symbol(note_function, name, f);
 }
 
 /*
  * The compiler moves unlikely code out of a function, to a symbol of its own (.cold), and
  * that jumps back to anywhere. So branches of the other part count, too.
  */
-static bool see_other_part(struct kprobe_function *f)
+static bool note_other_part(struct kprobe_function *f)
 {
 	char name[KSYM_NAME_LEN + sizeof(".cold")];
 	char *suffix;
@@ -140,11 +115,11 @@ static bool see_other_part(struct kprobe_function *f)
 		*suffix = '\0';
 	else
 		strcat(name, ".cold");
-	return see_named(f, name);
+	return note_named(f, name);
 }
 
-static void see_fixups_in(struct kprobe_function *f, const struct exception_table_entry *e,
-			  const struct exception_table_entry *end)
+static void note_fixups_in(struct kprobe_function *f, const struct exception_table_entry *e,
+			   const struct exception_table_entry *end)
 {
 	const unsigned long start = f->start, size = f->end - start;
 	unsigned long insn, fixup;
@@ -159,7 +134,7 @@ static void see_fixups_in(struct kprobe_function *f, const struct exception_tabl
 	}
 }
 
-static void see_fixups(struct kprobe_function *f)
+static void note_fixups(struct kprobe_function *f)
 {
 #ifdef CONFIG_MODULES
 	struct module *mod;
@@ -167,11 +142,11 @@ static void see_fixups(struct kprobe_function *f)
 	guard(preempt)();
 	mod = __module_text_address(f->start);
 	if (mod) {
-		see_fixups_in(f, mod->extable, mod->extable + mod->num_exentries);
+		note_fixups_in(f, mod->extable, mod->extable + mod->num_exentries);
 		return;
 	}
 #endif
-	see_fixups_in(f, __start___ex_table, __stop___ex_table);
+	note_fixups_in(f, __start___ex_table, __stop___ex_table);
 }
 
 /* Finds all that leads into a function; only once, for all of its sites. */
@@ -181,8 +156,8 @@ static struct kprobe_function *complete_function(unsigned long addr)
 
 	if (!f || f->complete)
 		return f;
-	see_fixups(f);
-	if (!kprobe_decode_until(f, f->end) || !see_other_part(f))
+	note_fixups(f);
+	if (!kprobe_decode_until(f, f->end) || !note_other_part(f))
 		f->unknown = true;
 	f->complete = true;
 	return f;
@@ -224,12 +199,14 @@ static bool can_copy(const struct covered *c, struct insn *insn)
 		return false;
 	if (kprobe_check_insn(insn, addr, &kind))
 		return false;
-	switch (branch_of(insn)) {
-	case OTHER_BRANCH:
+	switch (kprobe_branch_of(insn)) {
+	case KPROBE_LOOP:
+	case KPROBE_INDIRECT_CALL:
+	case KPROBE_INDIRECT_JUMP:
 		return false;
-	case NO_BRANCH:
+	case KPROBE_NO_BRANCH:
 		return true;
-	case RETURN_BY_THUNK:
+	case KPROBE_RETURN_BY_THUNK:
 		/* The thunk takes nothing off the stack but the return address. */
 		if (insn->immediate.nbytes)
 			return false;
@@ -248,14 +225,14 @@ static u8 *copy_branch(u8 *at, unsigned long run_at, struct insn *insn, unsigned
 	unsigned long next = addr + insn->length, to = target_of(insn, addr);
 	u8 *start = at;
 
-	switch (branch_of(insn)) {
-	case CALL:
+	switch (kprobe_branch_of(insn)) {
+	case KPROBE_CALL:
 		*at++ = 0x68;
 		put_unaligned((s32)next, (s32 *)at);
 		at += sizeof(s32);
 		fallthrough;
-	case JUMP:
-	case RETURN_BY_THUNK:
+	case KPROBE_JUMP:
+	case KPROBE_RETURN_BY_THUNK:
 		*at++ = JMP32_INSN_OPCODE;
 		break;
 	default:
@@ -284,11 +261,11 @@ struct detour {
 static int add_copy(struct detour *d, struct insn *insn, unsigned long addr)
 {
 	unsigned long run_at = d->slot + d->used;
-	enum branch branch = branch_of(insn);
+	enum kprobe_branch branch = kprobe_branch_of(insn);
 	u8 *at = d->image + d->used;
 	int err;
 
-	if (branch == NO_BRANCH || branch == RETURN) {
+	if (branch == KPROBE_NO_BRANCH || branch == KPROBE_RETURN) {
 		err = kprobe_relocate(at, insn, addr, run_at);
 		if (err)
 			return err;

@@ -131,10 +131,11 @@ void kprobe_test_returns(void);
 
 asm("	.pushsection .text, \"ax\"\n"
 	ASM_FUNC_ALIGN "\n"
+"	.globl kprobe_test_returns\n"
 "	.type kprobe_test_returns, @function\n"
 "kprobe_test_returns:\n"
 	ASM_ENDBR
-"	lfence\n"
+"	nop; nop; nop\n"
 	ANNOTATE_RETPOLINE_SAFE
 "	ret\n"
 "	nop\n"

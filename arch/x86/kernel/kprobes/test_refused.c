@@ -56,6 +56,7 @@ static const char * const without_idt[] = {
 	"native_flush_tlb_local",
 	"native_flush_tlb_global",
 	"wakeup_pmode_return",
+	"wakeup_start",
 #endif
 };
 
@@ -83,6 +84,11 @@ static void test_patched(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(patched); i++)
 		expect_refused(test, patched[i]);
+	/* One that was renamed would be passed over. */
+	if (IS_ENABLED(CONFIG_DYNAMIC_FTRACE))
+		KUNIT_EXPECT_NE(test, 0, kallsyms_lookup_name("ftrace_call"));
+	if (IS_ENABLED(CONFIG_MITIGATION_SRSO))
+		KUNIT_EXPECT_NE(test, 0, kallsyms_lookup_name("srso_alias_untrain_ret"));
 }
 
 static void test_without_idt(struct kunit *test)
@@ -105,6 +111,7 @@ static void test_before(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(before); i++)
 		expect_refused(test, before[i]);
+	KUNIT_EXPECT_NE(test, 0, kallsyms_lookup_name("sched_clock"));
 }
 
 static struct kunit_case refused_cases[] = {

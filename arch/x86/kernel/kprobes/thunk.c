@@ -34,9 +34,9 @@ enum { AX, CX, DX, BX, SP, BP, SI, DI, R8, R9, R10, R11, R12, R13, R14, R15, NR_
 #define REG		BIT(0)
 #define RM		BIT(1)
 #define OP		BIT(2)
-#define A		BIT(3)
-#define C		BIT(4)
-#define D		BIT(5)
+#define USES_AX		BIT(3)
+#define USES_CX		BIT(4)
+#define USES_DX		BIT(5)
 /* of eight bits */
 #define REG8		(REG | BIT(6))
 #define RM8		(RM | BIT(7))
@@ -44,8 +44,8 @@ enum { AX, CX, DX, BX, SP, BP, SI, DI, R8, R9, R10, R11, R12, R13, R14, R15, NR_
 #define SET_REG		(REG | BIT(8))
 #define SET_RM		(RM | BIT(9))
 #define SET_OP		(OP | BIT(10))
-#define SET_A		(A | BIT(11))
-#define SET_D		(D | BIT(12))
+#define SET_AX		(USES_AX | BIT(11))
+#define SET_DX		(USES_DX | BIT(12))
 /*
  * Flags: the instruction depends on them, or sets only some of them, so that the thunk
  * has to be called with them; it sets some.
@@ -83,18 +83,18 @@ static const struct row rows[] = {
 	{ 0xffc7, 0x02, ANY, RM8 | REG8 | SET_REG | SETS_FLAGS },
 	{ 0xfff7, 0x13, ANY, RM | REG | SET_REG | KEEPS_FLAGS },
 	{ 0xffc7, 0x03, ANY, RM | REG | SET_REG | SETS_FLAGS },
-	{ 0xfff7, 0x14, ANY, SET_A | KEEPS_FLAGS },
-	{ 0xffc7, 0x04, ANY, SET_A | SETS_FLAGS },
-	{ 0xfff7, 0x15, ANY, SET_A | KEEPS_FLAGS },
-	{ 0xffc7, 0x05, ANY, SET_A | SETS_FLAGS },
+	{ 0xfff7, 0x14, ANY, SET_AX | KEEPS_FLAGS },
+	{ 0xffc7, 0x04, ANY, SET_AX | SETS_FLAGS },
+	{ 0xfff7, 0x15, ANY, SET_AX | KEEPS_FLAGS },
+	{ 0xffc7, 0x05, ANY, SET_AX | SETS_FLAGS },
 	{ 0xffff, 0x80, BIT(2) | BIT(3), RM8 | SET_RM | KEEPS_FLAGS },
 	{ 0xffff, 0x80, ANY, RM8 | SET_RM | SETS_FLAGS },
 	{ 0xfffd, 0x81, BIT(2) | BIT(3), SET_RM | KEEPS_FLAGS },
 	{ 0xfffd, 0x81, ANY, SET_RM | SETS_FLAGS },
 	{ 0xffff, 0x84, ANY, RM8 | REG8 | SETS_FLAGS },		/* test */
 	{ 0xffff, 0x85, ANY, RM | REG | SETS_FLAGS },
-	{ 0xffff, 0xa8, ANY, A | SETS_FLAGS },
-	{ 0xffff, 0xa9, ANY, A | SETS_FLAGS },
+	{ 0xffff, 0xa8, ANY, USES_AX | SETS_FLAGS },
+	{ 0xffff, 0xa9, ANY, USES_AX | SETS_FLAGS },
 	{ 0xffff, 0xf6, BIT(0), RM8 | SETS_FLAGS },
 	{ 0xffff, 0xf7, BIT(0), RM | SETS_FLAGS },
 	{ 0xffff, 0xf6, BIT(2), RM8 | SET_RM },			/* not */
@@ -106,19 +106,19 @@ static const struct row rows[] = {
 
 	{ 0xffff, 0x0faf, ANY, RM | SET_REG | SETS_FLAGS },	/* imul */
 	{ 0xfffd, 0x69, ANY, RM | SET_REG | SETS_FLAGS },
-	{ 0xffff, 0xf6, BIT(4) | BIT(5), RM8 | SET_A | KEEPS_FLAGS },
-	{ 0xffff, 0xf7, BIT(4) | BIT(5), RM | SET_A | SET_D | KEEPS_FLAGS },
-	{ 0xffff, 0x98, ANY, SET_A },
-	{ 0xffff, 0x99, ANY, A | SET_D },
+	{ 0xffff, 0xf6, BIT(4) | BIT(5), RM8 | SET_AX | KEEPS_FLAGS },
+	{ 0xffff, 0xf7, BIT(4) | BIT(5), RM | SET_AX | SET_DX | KEEPS_FLAGS },
+	{ 0xffff, 0x98, ANY, SET_AX },
+	{ 0xffff, 0x99, ANY, USES_AX | SET_DX },
 
 	{ 0xffff, 0xc0, ANY, RM8 | SET_RM | KEEPS_FLAGS },	/* shifts */
 	{ 0xffff, 0xc1, ANY, SET_RM | KEEPS_FLAGS },
 	{ 0xffff, 0xd0, ANY, RM8 | SET_RM | KEEPS_FLAGS },
 	{ 0xffff, 0xd1, ANY, SET_RM | KEEPS_FLAGS },
-	{ 0xffff, 0xd2, ANY, RM8 | C | SET_RM | KEEPS_FLAGS },
-	{ 0xffff, 0xd3, ANY, C | SET_RM | KEEPS_FLAGS },
+	{ 0xffff, 0xd2, ANY, RM8 | USES_CX | SET_RM | KEEPS_FLAGS },
+	{ 0xffff, 0xd3, ANY, USES_CX | SET_RM | KEEPS_FLAGS },
 	{ 0xfff7, 0x0fa4, ANY, REG | SET_RM | KEEPS_FLAGS },
-	{ 0xfff7, 0x0fa5, ANY, REG | C | SET_RM | KEEPS_FLAGS },
+	{ 0xfff7, 0x0fa5, ANY, REG | USES_CX | SET_RM | KEEPS_FLAGS },
 
 	{ 0xffff, 0x88, ANY, REG8 | RM8 | SET_RM },		/* moves */
 	{ 0xffff, 0x89, ANY, REG | SET_RM },
@@ -138,8 +138,8 @@ static const struct row rows[] = {
 	{ 0xffff, 0x87, ANY, SET_RM | SET_REG },
 	{ 0xffff, 0x0fc0, ANY, RM8 | REG8 | SET_RM | SET_REG | SETS_FLAGS },
 	{ 0xffff, 0x0fc1, ANY, SET_RM | SET_REG | SETS_FLAGS },
-	{ 0xffff, 0x0fb0, ANY, RM8 | REG8 | SET_RM | SET_A | SETS_FLAGS },
-	{ 0xffff, 0x0fb1, ANY, REG | SET_RM | SET_A | SETS_FLAGS },
+	{ 0xffff, 0x0fb0, ANY, RM8 | REG8 | SET_RM | SET_AX | SETS_FLAGS },
+	{ 0xffff, 0x0fb1, ANY, REG | SET_RM | SET_AX | SETS_FLAGS },
 
 	{ 0xffe7, 0x0fa3, ANY, REG | SET_RM | KEEPS_FLAGS },	/* bits */
 	{ 0xffff, 0x0fba, 0xf0, SET_RM | KEEPS_FLAGS },
@@ -217,7 +217,7 @@ static void emit(struct thunk *t, const void *bytes, size_t length)
 #define EMIT(t, ...)								\
 	emit((t), (const u8[]){ __VA_ARGS__ }, sizeof((const u8[]){ __VA_ARGS__ }))
 
-static void name(struct thunk *t, int reg, bool set)
+static void name_register(struct thunk *t, int reg, bool set)
 {
 	t->named |= BIT(reg);
 	if (set)
@@ -228,34 +228,47 @@ static void name(struct thunk *t, int reg, bool set)
  * The number of a register from its bits in the instruction. Of the 8-bit registers, 4 to
  * 7 are the upper bytes of 0 to 3 if there is no REX prefix (SDM vol. 2A, table 3-1).
  */
-static int number(struct thunk *t, int low_bits, bool high, bool byte)
+static int register_number(struct thunk *t, int low_bits, bool high, bool byte)
 {
 	if (byte && low_bits >= 4 && !t->insn->rex_prefix.nbytes)
 		return low_bits - 4;
 	return low_bits | (high ? R8 : 0);
 }
 
+static int modrm_reg_number(struct thunk *t, bool byte)
+{
+	return register_number(t, X86_MODRM_REG(t->insn->modrm.bytes[0]),
+			       X86_REX_R(t->insn->rex_prefix.value), byte);
+}
+
+static int modrm_rm_number(struct thunk *t, bool byte)
+{
+	return register_number(t, X86_MODRM_RM(t->insn->modrm.bytes[0]),
+			       X86_REX_B(t->insn->rex_prefix.value), byte);
+}
+
+static int opcode_register_number(struct thunk *t)
+{
+	return register_number(t, t->insn->opcode.bytes[t->insn->opcode.nbytes - 1] & 7,
+			       X86_REX_B(t->insn->rex_prefix.value), false);
+}
+
 static void name_operands(struct thunk *t, u16 what)
 {
-	struct insn *insn = t->insn;
-
 	if (what & REG)
-		name(t, number(t, X86_MODRM_REG(insn->modrm.bytes[0]),
-			       X86_REX_R(insn->rex_prefix.value), (what & REG8) == REG8),
-		     (what & SET_REG) == SET_REG);
+		name_register(t, modrm_reg_number(t, (what & REG8) == REG8),
+			      (what & SET_REG) == SET_REG);
 	if (what & RM)
-		name(t, number(t, X86_MODRM_RM(insn->modrm.bytes[0]),
-			       X86_REX_B(insn->rex_prefix.value), (what & RM8) == RM8),
-		     (what & SET_RM) == SET_RM);
+		name_register(t, modrm_rm_number(t, (what & RM8) == RM8),
+			      (what & SET_RM) == SET_RM);
 	if (what & OP)
-		name(t, number(t, insn->opcode.bytes[insn->opcode.nbytes - 1] & 7,
-			       X86_REX_B(insn->rex_prefix.value), false), true);
-	if (what & A)
-		name(t, AX, (what & SET_A) == SET_A);
-	if (what & C)
-		name(t, CX, false);
-	if (what & D)
-		name(t, DX, (what & SET_D) == SET_D);
+		name_register(t, opcode_register_number(t), true);
+	if (what & USES_AX)
+		name_register(t, AX, (what & SET_AX) == SET_AX);
+	if (what & USES_CX)
+		name_register(t, CX, false);
+	if (what & USES_DX)
+		name_register(t, DX, (what & SET_DX) == SET_DX);
 }
 
 /* A REX prefix for 64-bit operands, ModRM.reg and ModRM.rm. */
@@ -265,7 +278,7 @@ static u8 rex(int reg, int rm)
 }
 
 /* Loads a register from (opcode 8b), or stores it to (89), an offset in the pt_regs. */
-static void move(struct thunk *t, u8 opcode, int reg, int offset)
+static void emit_move(struct thunk *t, u8 opcode, int reg, int offset)
 {
 	u8 modrm = (reg & 7) << 3 | (t->regs & 7);
 
@@ -275,15 +288,15 @@ static void move(struct thunk *t, u8 opcode, int reg, int offset)
 		EMIT(t, rex(reg, t->regs), opcode, 0x80 | modrm, offset, 0, 0, 0);
 }
 
-static void move_all(struct thunk *t, u8 opcode, unsigned long regs)
+static void emit_moves(struct thunk *t, u8 opcode, unsigned long regs)
 {
 	int reg;
 
 	for_each_set_bit(reg, &regs, NR_REGS)
-		move(t, opcode, reg, pt_regs_offset(NULL, reg));
+		emit_move(t, opcode, reg, pt_regs_offset(NULL, reg));
 }
 
-static void push_all(struct thunk *t, unsigned long regs)
+static void emit_pushes(struct thunk *t, unsigned long regs)
 {
 	int reg;
 
@@ -294,7 +307,7 @@ static void push_all(struct thunk *t, unsigned long regs)
 	}
 }
 
-static void pop_all(struct thunk *t, unsigned long regs)
+static void emit_pops(struct thunk *t, unsigned long regs)
 {
 	int reg;
 
@@ -339,13 +352,13 @@ static void generate(struct thunk *t, u16 what)
 		EMIT(t, 0x56, 0x9d);				/* push %rsi; popf */
 	if (t->regs != DI)
 		EMIT(t, rex(DI, t->regs), 0x89, 0xc0 | DI << 3 | (t->regs & 7));
-	push_all(t, preserved);
-	move_all(t, 0x8b, t->named);
+	emit_pushes(t, preserved);
+	emit_moves(t, 0x8b, t->named);
 	emit(t, t->insn->kaddr, t->insn->length);
-	move_all(t, 0x89, t->set);
+	emit_moves(t, 0x89, t->set);
 	if (what & SETS_FLAGS)
 		EMIT(t, 0x9c, 0x58);				/* pushf; pop %rax */
-	pop_all(t, preserved);
+	emit_pops(t, preserved);
 	emit_return(t);
 }
 

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The trampoline of return probes. Its address takes the place of a function's return
+ * address on the stack.
+ */
+#include <linux/linkage.h>
+#include <linux/objtool.h>
+#include <asm/asm.h>
+#include <asm/asm-offsets.h>
+#include <asm/frame.h>
+#include <asm/nospec-branch.h>
+#include <asm/processor-flags.h>
+#include <asm/segment.h>
+#include <asm/smap.h>
+#include <asm/unwind_hints.h>
+
+#include "../../entry/calling.h"
+
+	.text
+
+/*
+ * The first push writes to the word that the function has just returned through, so
+ * that unwinders find the trampoline's address where they expect it. C code puts the
+ * function's own return address there, and in the end this returns through it.
+ *
+ * The saved stack pointer is that after the function's return, which is two words above
+ * its value when it is pushed. Of the saved registers, those are loaded again that a
+ * handler may want to change or that C code does not preserve. Flags are loaded only for
+ * AC, as no caller relies on others. Handlers run without access to user memory, as in an
+ * exception: it is no state that a task switch would save. Between stac and clac a caller
+ * has access, and goes on having it; without SMAP there is no stac, and the flag can be
+ * user space's.
+ */
+SYM_START(__kretprobe_trampoline, SYM_L_GLOBAL, SYM_F_ALIGN)
+	ANNOTATE_NOENDBR	/* only ever returned to */
+	pushq	$__kretprobe_trampoline
+	UNWIND_HINT_FUNC
+	pushq	$__KERNEL_DS
+	pushq	%rsp
+	pushfq
+	addq	$16, 8(%rsp)
+	pushq	$__KERNEL_CS
+	pushq	$0		/* ip, filled in by C */
+	pushq	$-1		/* orig_ax */
+	PUSH_REGS unwind_hint=0
+	ENCODE_FRAME_POINTER
+	ANNOTATE_IGNORE_ALTERNATIVE
+	ASM_CLAC
+	movq	%rsp, %rdi
+	leaq	PTREGS_SIZE(%rsp), %rsi
+	call	kretprobe_returned
+	btl	$X86_EFLAGS_AC_BIT, EFLAGS(%rsp)
+	jnc	.Lno_access
+	pushq	EFLAGS(%rsp)
+	popfq
+.Lno_access:
+	movq	RBP(%rsp), %rbp	/* saving may have encoded it */
+	addq	$R11, %rsp
+	popq	%r11
+	popq	%r10
+	popq	%r9
+	popq	%r8
+	popq	%rax
+	popq	%rcx
+	popq	%rdx
+	popq	%rsi
+	popq	%rdi
+	addq	$(PTREGS_SIZE-ORIG_RAX), %rsp
+	UNWIND_HINT_FUNC
+	RET
+SYM_FUNC_END(__kretprobe_trampoline)
+_ASM_NOKPROBE(__kretprobe_trampoline)
+
+/* It sets up no frame: the frame pointer remains the caller's. */
+STACK_FRAME_NON_STANDARD_FP __kretprobe_trampoline

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef __X86_KERNEL_KPROBES_TEST_COPY_CELLS_H
+#define __X86_KERNEL_KPROBES_TEST_COPY_CELLS_H
+/*
+ * What test_copy.c knows of opcodes: which are not to be executed, and which cannot have
+ * just any operands and prefixes.
+ */
+#include <linux/array_size.h>
+#include <linux/bits.h>
+#include <linux/cpufeature.h>
+#include <linux/kconfig.h>
+#include <linux/types.h>
+#include <asm/inat.h>
+
+enum form { PLAIN, MEMORY, REGISTER, FORMS };
+
+#define ANY_EXT		0xff
+#define ANY_FORM	(BIT(PLAIN) | BIT(MEMORY) | BIT(REGISTER))
+
+/**
+ * struct left_out - opcodes that are copied, but not executed here
+ * @first:	from, see kprobe_opcode()
+ * @last:	to
+ * @exts:	bitmask: values of the ModRM byte's reg field, for groups
+ * @forms:	bitmask: kinds of operands
+ * @bits:	32 or 64 where it is only for one of these, else 0
+ * @why:	the reason
+ */
+struct left_out {
+	u16		first;
+	u16		last;
+	u8		exts;
+	u8		forms;
+	u8		bits;
+	const char	*why;
+};
+
+static const char segments[] = "the kernel's segment registers are not to be tried out";
+static const char ports[] = "talks to devices";
+static const char fpu[] = "the FPU's and vector registers are not the kernel's to use";
+static const char privileged[] = "changes the state of the processor";
+static const char differs[] = "its result differs each time, or on each processor";
+static const char undefined[] = "is no instruction, or not on every processor";
+static const char loses_stack[] = "without REX it sets the stack pointer";
+
+static const struct left_out left_out[] = {
+	{ 0x06, 0x07, ANY_EXT, ANY_FORM, 0, segments },	/* push, pop %es */
+	{ 0x0e, 0x0e, ANY_EXT, ANY_FORM, 0, segments },	/* push %cs */
+	{ 0x16, 0x16, ANY_EXT, ANY_FORM, 0, segments },	/* push %ss */
+	{ 0x1e, 0x1f, ANY_EXT, ANY_FORM, 0, segments },	/* push, pop %ds */
+	{ 0x27, 0x27, ANY_EXT, ANY_FORM, 64, undefined },	/* daa */
+	{ 0x2f, 0x2f, ANY_EXT, ANY_FORM, 64, undefined },	/* das */
+	{ 0x37, 0x37, ANY_EXT, ANY_FORM, 64, undefined },	/* aaa */
+	{ 0x3f, 0x3f, ANY_EXT, ANY_FORM, 64, undefined },	/* aas */
+	{ 0x44, 0x44, ANY_EXT, ANY_FORM, 32, loses_stack },	/* inc */
+	{ 0x4c, 0x4c, ANY_EXT, ANY_FORM, 32, loses_stack },	/* dec */
+	{ 0x5c, 0x5c, ANY_EXT, ANY_FORM, 32, loses_stack },	/* pop */
+	{ 0x60, 0x61, ANY_EXT, ANY_FORM, 64, undefined },	/* pusha, popa */
+	{ 0x62, 0x62, ANY_EXT, ANY_FORM, 32, "traps" },		/* bound */
+	{ 0x6c, 0x6f, ANY_EXT, ANY_FORM, 0, ports },		/* ins, outs */
+	{ 0x82, 0x82, ANY_EXT, ANY_FORM, 64, undefined },	/* as 0x80 */
+	{ 0x8c, 0x8c, ANY_EXT, ANY_FORM, 0, segments },		/* mov from */
+	{ 0x8d, 0x8d, ANY_EXT, BIT(REGISTER), 0, undefined },	/* lea */
+	{ 0x8e, 0x8e, ANY_EXT, ANY_FORM, 0, segments },		/* mov to */
+	{ 0x94, 0x94, ANY_EXT, ANY_FORM, 32, loses_stack },	/* xchg */
+	{ 0x9b, 0x9b, ANY_EXT, ANY_FORM, 0, fpu },		/* fwait */
+	{ 0xbc, 0xbc, ANY_EXT, ANY_FORM, 32, loses_stack },	/* mov */
+	{ 0xc4, 0xc5, ANY_EXT, ANY_FORM, 32, segments },	/* les, lds */
+	{ 0xd4, 0xd4, ANY_EXT, ANY_FORM, 64, undefined },	/* aam */
+	{ 0xd6, 0xd6, ANY_EXT, ANY_FORM, 64, undefined },	/* salc */
+	{ 0xd8, 0xdf, ANY_EXT, ANY_FORM, 0, fpu },
+	{ 0xe4, 0xe7, ANY_EXT, ANY_FORM, 0, ports },		/* in, out */
+	{ 0xec, 0xef, ANY_EXT, ANY_FORM, 0, ports },
+	{ 0xf6, 0xf7, BIT(1), ANY_FORM, 0, undefined },	/* test */
+	{ 0x0f00, 0x0f01, ANY_EXT, ANY_FORM, 0, privileged },	/* lldt, lgdt and so on */
+	{ 0x0f02, 0x0f03, ANY_EXT, ANY_FORM, 0, differs },	/* lar, lsl */
+	{ 0x0f06, 0x0f06, ANY_EXT, ANY_FORM, 0, privileged },	/* clts */
+	{ 0x0f08, 0x0f09, ANY_EXT, ANY_FORM, 0, privileged },	/* invd, wbinvd */
+	{ 0x0f0d, 0x0f0d, ANY_EXT, BIT(REGISTER), 0, undefined },	/* prefetchw */
+	{ 0x0f0e, 0x0f17, ANY_EXT, ANY_FORM, 0, fpu },
+	{ 0x0f18, 0x0f18, ANY_EXT, BIT(REGISTER), 0, undefined },	/* prefetch */
+	{ 0x0f1a, 0x0f1b, ANY_EXT, ANY_FORM, 0, fpu },		/* bndmov and so on */
+	{ 0x0f20, 0x0f23, ANY_EXT, ANY_FORM, 0, privileged },	/* mov to and from cr, dr */
+	{ 0x0f28, 0x0f2f, ANY_EXT, ANY_FORM, 0, fpu },
+	{ 0x0f30, 0x0f30, ANY_EXT, ANY_FORM, 0, privileged },	/* wrmsr */
+	{ 0x0f31, 0x0f33, ANY_EXT, ANY_FORM, 0, differs },	/* rdtsc, rdmsr, rdpmc */
+	{ 0x0f50, 0x0f7f, ANY_EXT, ANY_FORM, 0, fpu },
+	{ 0x0fa0, 0x0fa1, ANY_EXT, ANY_FORM, 0, segments },	/* push, pop %fs */
+	{ 0x0fa2, 0x0fa2, ANY_EXT, ANY_FORM, 0, differs },	/* cpuid */
+	{ 0x0fa6, 0x0fa7, ANY_EXT, ANY_FORM, 0, undefined },	/* VIA's */
+	{ 0x0fa8, 0x0fa8, ANY_EXT, ANY_FORM, 0, segments },	/* push %gs */
+	{ 0x0fa9, 0x0fa9, ANY_EXT, ANY_FORM, 32, segments },	/* pop %gs */
+	{ 0x0fae, 0x0fae, ANY_EXT, BIT(MEMORY), 0, fpu },	/* fxsave; clflush */
+	{ 0x0fae, 0x0fae, 0x1f, BIT(REGISTER), 0, undefined },	/* but fences */
+	{ 0x0fb2, 0x0fb2, ANY_EXT, ANY_FORM, 0, segments },	/* lss */
+	{ 0x0fb4, 0x0fb4, ANY_EXT, ANY_FORM, 0, segments },	/* lfs */
+	{ 0x0fb5, 0x0fb5, ANY_EXT, ANY_FORM, 32, segments },	/* lgs */
+	{ 0x0fba, 0x0fba, 0x0f, ANY_FORM, 0, undefined },	/* but bt and so on */
+	{ 0x0fc2, 0x0fc2, ANY_EXT, ANY_FORM, 0, fpu },
+	{ 0x0fc3, 0x0fc3, ANY_EXT, BIT(REGISTER), 0, undefined },	/* movnti */
+	{ 0x0fc4, 0x0fc6, ANY_EXT, ANY_FORM, 0, fpu },
+	{ 0x0fc7, 0x0fc7, 0xfd, ANY_FORM, 0, privileged },	/* but cmpxchg8b */
+	{ 0x0fc7, 0x0fc7, BIT(1), BIT(REGISTER), 0, undefined },
+	{ 0x0fcc, 0x0fcc, ANY_EXT, ANY_FORM, 32, loses_stack },	/* bswap */
+	{ 0x0fd0, 0x0fff, ANY_EXT, ANY_FORM, 0, fpu },
+};
+
+/* Opcodes with the kind of their operand, for groups each of its own: what must be tried */
+struct cell {
+	u16		opcode;
+	u8		ext;
+	enum form	form;
+};
+
+static bool is_group(int opcode)
+{
+	insn_attr_t attr = inat_get_opcode_attribute(opcode > 0xff ? 0x0f : opcode);
+
+	if (opcode > 0xff)
+		attr = inat_get_escape_attribute(opcode & 0xff, 0, attr);
+	return inat_is_group(attr);
+}
+
+#define NR_CELLS	(0x200 * 8 * FORMS)
+
+/* Where registers are drawn, it is one cell whatever they are. */
+static int cell_index(const struct cell *c)
+{
+	int opcode = (c->opcode & 0xff) + (c->opcode > 0xff ? 0x100 : 0);
+
+	return (opcode * 8 + (is_group(c->opcode) ? c->ext : 0)) * FORMS + c->form;
+}
+
+static bool row_is_for(const struct left_out *row, const struct cell *c)
+{
+	return c->opcode >= row->first && c->opcode <= row->last && row->exts & BIT(c->ext) &&
+	       row->forms & BIT(c->form) && (!row->bits || row->bits == BITS_PER_LONG);
+}
+
+static const struct left_out *find_left_out(const struct cell *c)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(left_out); i++) {
+		if (row_is_for(&left_out[i], c))
+			return &left_out[i];
+	}
+	return NULL;
+}
+
+static bool processor_has(const struct cell *c)
+{
+	switch (c->opcode) {
+	case 0x9e ... 0x9f:	/* sahf, lahf */
+		return !IS_ENABLED(CONFIG_X86_64) || boot_cpu_has(X86_FEATURE_LAHF_LM);
+	case 0x0f0d:		/* prefetchw */
+		return boot_cpu_has(X86_FEATURE_3DNOWPREFETCH);
+	case 0x0f18:		/* prefetch */
+		return boot_cpu_has(X86_FEATURE_XMM);
+	case 0x0f40 ... 0x0f4f:
+		return boot_cpu_has(X86_FEATURE_CMOV);
+	case 0x0fae:		/* fences, movnti */
+	case 0x0fc3:
+		return boot_cpu_has(X86_FEATURE_XMM2);
+	case 0x0fb8:
+		return boot_cpu_has(X86_FEATURE_POPCNT);
+	}
+	return true;
+}
+
+static bool is_string(int opcode)
+{
+	return (opcode >= 0xa4 && opcode <= 0xa7) || (opcode >= 0xaa && opcode <= 0xaf);
+}
+
+static bool is_comparison_of_strings(int opcode)
+{
+	return opcode == 0xa6 || opcode == 0xa7 || opcode == 0xae || opcode == 0xaf;
+}
+
+/* Bit tests whose offset is in a register, and leads away from the operand */
+static bool is_bit_at_offset(int opcode)
+{
+	return opcode == 0x0fa3 || opcode == 0x0fab || opcode == 0x0fb3 || opcode == 0x0fbb;
+}
+
+static bool is_division(const struct cell *c)
+{
+	return (c->opcode == 0xf6 || c->opcode == 0xf7) && c->ext >= 6;
+}
+
+/* What pushes or pops. Such a word is to be seen below where the stack has begun. */
+static bool uses_stack(const struct cell *c)
+{
+	switch (c->opcode) {
+	case 0x50 ... 0x5f:
+	case 0x68:
+	case 0x6a:
+	case 0x8f:
+	case 0x9c ... 0x9d:
+	case 0xc8 ... 0xc9:
+		return true;
+	case 0x60 ... 0x61:
+		return !IS_ENABLED(CONFIG_X86_64);
+	case 0xff:
+		return c->ext == 6;
+	}
+	return false;
+}
+
+static bool may_have_lock(const struct cell *c)
+{
+	if (c->form != MEMORY)
+		return false;
+	switch (c->opcode) {
+	case 0x00 ... 0x37:
+		return (c->opcode & 7) < 2;
+	case 0x80 ... 0x81:
+	case 0x83:
+		return c->ext != 7;
+	case 0x86 ... 0x87:
+	case 0x0fab:
+	case 0x0fb0 ... 0x0fb1:
+	case 0x0fb3:
+	case 0x0fbb:
+	case 0x0fc0 ... 0x0fc1:
+	case 0x0fc7:
+		return true;
+	case 0xf6 ... 0xf7:
+		return c->ext == 2 || c->ext == 3;
+	case 0xfe ... 0xff:
+		return c->ext < 2;
+	case 0x0fba:
+		return c->ext > 4;
+	}
+	return false;
+}
+
+/* A stack of halves of words is nobody's; elsewhere it makes another instruction of it. */
+static bool may_have_operand_size(const struct cell *c)
+{
+	switch (c->opcode) {
+	case 0x0fae:
+	case 0x0fc3:
+	case 0x0fc7 ... 0x0fcf:
+		return false;
+	}
+	return !uses_stack(c);
+}
+
+static bool may_have_rep(const struct cell *c)
+{
+	switch (c->opcode) {
+	case 0x0fb8:		/* popcnt; tzcnt, lzcnt */
+	case 0x0fbc ... 0x0fbd:
+		return true;
+	}
+	return is_string(c->opcode);
+}
+
+/* Those of the subtraction that makes room on the stack, and of its counterpart */
+static bool is_stack_room(const struct cell *c)
+{
+	return c->opcode == 0x83 && c->form == REGISTER && (c->ext == 0 || c->ext == 5);
+}
+
+/* Some of those that leave a register alone, so that it can be the stack pointer */
+static bool only_reads_reg(int opcode)
+{
+	switch (opcode) {
+	case 0x00 ... 0x37:
+		return !(opcode & 2);
+	case 0x38 ... 0x3b:
+	case 0x84 ... 0x85:
+	case 0x88 ... 0x89:
+		return true;
+	}
+	return false;
+}
+
+static bool only_reads_rm(int opcode)
+{
+	switch (opcode) {
+	case 0x00 ... 0x37:
+		return opcode & 2;
+	case 0x38 ... 0x3b:
+	case 0x84 ... 0x85:
+	case 0x8a ... 0x8b:
+	case 0x0f40 ... 0x0f4f:
+	case 0x0faf:
+		return true;
+	}
+	return false;
+}
+
+/* What has its register in the opcode, and changes it */
+static bool sets_opcode_register(int opcode)
+{
+	switch (opcode) {
+	case 0x40 ... 0x4f:
+	case 0x58 ... 0x5f:
+	case 0x91 ... 0x97:
+	case 0xb0 ... 0xbf:
+	case 0x0fc8 ... 0x0fcf:
+		return true;
+	}
+	return false;
+}
+
+#endif /* __X86_KERNEL_KPROBES_TEST_COPY_CELLS_H */
