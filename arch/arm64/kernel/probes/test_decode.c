@@ -1077,6 +1077,14 @@ static void print_tally(struct kunit *test, struct tally *t)
  * Refused for anything but an exclusive access, or a BRK and the like: how many
  * of these there are is the compiler's business.
  */
+static bool is_frequent(const char *name)
+{
+	/* Where a page table stands in for PAN, around each access to user memory */
+	if (IS_ENABLED(CONFIG_ARM64_SW_TTBR0_PAN) && strstarts(name, "System register move: DAIF"))
+		return true;
+	return strstarts(name, "Load/store exclusive") || strstarts(name, "Exception generation");
+}
+
 static unsigned long refused_otherwise(struct tally *t)
 {
 	unsigned long n = t->refused;
@@ -1085,9 +1093,7 @@ static unsigned long refused_otherwise(struct tally *t)
 	for (i = 0; i < probe_nr_classes; i++) {
 		const struct probe_class *class = &probe_classes[i];
 
-		if (class->kprobe == PROBE_REJECT &&
-		    (strstarts(class->name, "Load/store exclusive") ||
-		     strstarts(class->name, "Exception generation")))
+		if (class->kprobe == PROBE_REJECT && is_frequent(class->name))
 			n -= t->rows[i];
 	}
 	return n;
