@@ -89,6 +89,16 @@ static void fill_regs(struct pt_regs *regs, enum contents what)
 		*reg(regs, REG_R9) = 16;
 }
 
+/* What per-CPU data is accessed by, relative to %gs; without SMP others need no such thing. */
+static long percpu_displacement(void)
+{
+	unsigned long base = 0;
+
+	if (IS_ENABLED(CONFIG_X86_64) && !IS_ENABLED(CONFIG_SMP))
+		rdmsrl(MSR_GS_BASE, base);
+	return (__force long)&percpu_data - base;
+}
+
 static void set_displacement(struct subject *s)
 {
 	long to;
@@ -101,7 +111,7 @@ static void set_displacement(struct subject *s)
 		to = (long)&data[40] - (long)(kprobe_test_page + CODE_AT + s->form->length);
 		break;
 	case PERCPU:
-		to = (__force long)&percpu_data;
+		to = percpu_displacement();
 		break;
 	default:
 		return;
