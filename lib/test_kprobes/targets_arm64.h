@@ -19,6 +19,7 @@
  */
 #define KPROBES_TRACE_WITHOUT_FRAME	false
 #define KPROBES_TRACE_AT_ENTRY		true
+#define KPROBES_TRACE_PAST_EXCEPTIONS	true
 
 /* The stack pointer at a return is that of the entry. */
 #define KPROBES_RETURN_POPS		0

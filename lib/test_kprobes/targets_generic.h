@@ -9,6 +9,8 @@
 #define KPROBES_TRACE_WITHOUT_FRAME	false
 /* Their unwinders know a caller by the frame that is made for the call. */
 #define KPROBES_TRACE_AT_ENTRY	(!IS_ENABLED(CONFIG_S390) && !IS_ENABLED(CONFIG_PPC))
+/* Its unwinder ends at an exception. */
+#define KPROBES_TRACE_PAST_EXCEPTIONS	!IS_ENABLED(CONFIG_MIPS)
 /* What the stack pointer is at a return, as compared with the entry, is not known. */
 #define KPROBES_RETURN_POPS	-1
 #define KPROBES_ENTRY_SYMBOL	""

@@ -22,6 +22,7 @@
 /* Who goes by frame pointers does not see the caller of a function without a frame. */
 #define KPROBES_TRACE_WITHOUT_FRAME	IS_ENABLED(CONFIG_UNWINDER_ORC)
 #define KPROBES_TRACE_AT_ENTRY		IS_ENABLED(CONFIG_UNWINDER_ORC)
+#define KPROBES_TRACE_PAST_EXCEPTIONS	true
 
 /* The return address is off the stack at a return. */
 #define KPROBES_RETURN_POPS		((int)sizeof(long))
