@@ -6,6 +6,7 @@
 #include <linux/objtool.h>
 #include <asm/asm.h>
 #include <asm/asm-offsets.h>
+#include <asm/frame.h>
 #include <asm/kprobes.h>
 #include <asm/nospec-branch.h>
 #include <asm/segment.h>
@@ -39,6 +40,7 @@ SYM_CODE_START(\name)
 	pushq	$0
 	pushq	$KPROBE_HIT_ORIG_AX
 	PUSH_REGS
+	ENCODE_FRAME_POINTER
 	movq	PTREGS_SIZE(%rsp), %rsi
 	movq	\owner(%rsi), %rsi
 	movq	%rsp, %rdi
