@@ -159,6 +159,9 @@ int kprobe_get_module(unsigned long addr, struct module **mod)
 	const char *why;
 
 	*mod = NULL;
+	/* It counts as text of the kernel's, but no symbol has a size that ends there. */
+	if (in_gate_area_no_mm(addr))
+		return kprobe_refuse(-EINVAL, "in the gate area, which user space executes");
 	if (core_kernel_text(addr))
 		return 0;
 
@@ -202,8 +205,6 @@ static const char *patched_by_others(struct kprobe_function *f, unsigned long ad
 /* Why no probe may be put at an address, or NULL. */
 static const char *objection_to(struct kprobe_function *f, unsigned long addr)
 {
-	if (in_gate_area_no_mm(addr))
-		return "in the gate area, which user space executes";
 	if (kprobe_blacklisted(addr))
 		return "on the blacklist";
 	return f->why ?: patched_by_others(f, addr);
