@@ -139,20 +139,23 @@ static unsigned int batch_of_breakpoints(struct batch *batch)
 static void batch_patches_the_text_once(struct kunit *test)
 {
 	struct batch *batch = batch_new(test, STEPS);
-	unsigned int num = batch_of_breakpoints(batch);
+	unsigned int num = batch_of_breakpoints(batch), before;
 
 	syncs_count(test);
-	KUNIT_ASSERT_GT(test, num, 2);
+	KUNIT_ASSERT_GT(test, num, 3);
 	KUNIT_ASSERT_EQ(test, 0, batch_register(batch, num));
 	KUNIT_EXPECT_EQ(test, syncs, 1);
 	batch_drop(batch);
-	KUNIT_EXPECT_EQ(test, syncs, 2);
+	/* Jumps may have come meanwhile, which is a patch, and to take them away another one. */
+	KUNIT_EXPECT_GE(test, syncs, 2);
+	KUNIT_EXPECT_LE(test, syncs, 4);
 
 	/* One that fails at its end has not touched the text at all. */
+	before = syncs;
 	batch_of_breakpoints(batch);
 	batch->kps[num - 1]->addr = (void *)kprobes_forbidden;
 	KUNIT_EXPECT_EQ(test, -EINVAL, batch_register(batch, num));
-	KUNIT_EXPECT_EQ(test, syncs, 2);
+	KUNIT_EXPECT_EQ(test, syncs, before);
 }
 
 static void empty_batch_is_refused(struct kunit *test)

@@ -75,7 +75,8 @@ static const struct kprobes_jump kprobes_no_jumps[] = {
 	{ "indirect jump", kprobes_jump_indirect, 1, "insn" },
 };
 
-/* In front of what is patched */
+/* In front of what is patched, where anything is */
+#ifdef CONFIG_JUMP_LABEL
 static DEFINE_STATIC_KEY_FALSE(kprobes_jump_key);
 
 static noinline __noclone unsigned long kprobes_jump_label(unsigned long x)
@@ -86,6 +87,7 @@ static noinline __noclone unsigned long kprobes_jump_label(unsigned long x)
 	asm volatile("nop" : "+r" (x) : : "memory");
 	return x;
 }
+#endif
 
 /* Elsewhere no text is patched but a trampoline's. */
 #ifdef CONFIG_HAVE_STATIC_CALL_INLINE
@@ -104,7 +106,9 @@ static noinline __noclone unsigned long kprobes_jump_static_call(unsigned long x
 #endif
 
 static unsigned long (*const kprobes_patched[])(unsigned long x) = {
+#ifdef CONFIG_JUMP_LABEL
 	kprobes_jump_label,
+#endif
 #ifdef CONFIG_HAVE_STATIC_CALL_INLINE
 	kprobes_jump_static_call,
 #endif
