@@ -320,6 +320,7 @@ static void emit_pops(struct thunk *t, unsigned long regs)
 	}
 }
 
+#ifdef CONFIG_X86_KERNEL_IBT
 static void emit_landing_pad(struct thunk *t)
 {
 	u32 endbr = gen_endbr();
@@ -327,6 +328,11 @@ static void emit_landing_pad(struct thunk *t)
 	if (cpu_feature_enabled(X86_FEATURE_IBT))
 		emit(t, &endbr, sizeof(endbr));
 }
+#else
+static void emit_landing_pad(struct thunk *t)
+{
+}
+#endif
 
 static void emit_return(struct thunk *t)
 {
