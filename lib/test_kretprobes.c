@@ -204,7 +204,7 @@ static noinline __noclone u32 recursive(u32 depth)
 
 	/* The hooks of mips never leave a hit of a branch that has nothing to do on its way. */
 	if (IS_ENABLED(CONFIG_MIPS))
-		asm volatile("nop" : : : "memory");
+		asm volatile(".set push; .set noreorder; nop; .set pop" : : : "memory");
 	below = depth ? recursive(depth - 1) : 0;
 	/* Keep it a call, and something to do after it. */
 	asm volatile("" : "+r" (below) : : "memory");
