@@ -250,6 +250,8 @@ static void what_a_hit_may_call_is_probed(struct kunit *test)
 	const struct kprobes_step *step;
 	unsigned int i, calls = 0;
 
+	if (IS_ENABLED(CONFIG_MIPS))
+		kunit_skip(test, "its hooks never leave a hit of some branches");
 	for (i = 0; i < ARRAY_SIZE(kprobes_common_steps); i++) {
 		step = kprobes_find_step(kprobes_common_steps[i]);
 		if (step)
