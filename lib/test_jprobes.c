@@ -169,7 +169,7 @@ static noinline __noclone u32 kprobes_test_leaver(u32 x)
 {
 	if (x == LEAVE)
 		leave();
-	KPROBES_BEGIN(x);
+	kprobes_begin(&x);
 	return x + 1;
 }
 

@@ -149,7 +149,7 @@ static void probed_code_sees_a_register_changed_by_a_post_handler(struct kunit *
 
 static noinline u32 replacement(u32 x)
 {
-	KPROBES_BEGIN(x);
+	kprobes_begin(&x);
 	return x ^ 0x5a5a;
 }
 
@@ -436,7 +436,7 @@ static void disabled_place_has_its_own_text_again(struct kunit *test)
 
 static noinline __noclone u32 kprobes_test_by_name(u32 x)
 {
-	KPROBES_BEGIN(x);
+	kprobes_begin(&x);
 	return kprobes_expected(x) + 1;
 }
 
@@ -498,7 +498,7 @@ static void registered_probe_is_on_a_list(struct kunit *test)
 
 static noinline u32 __kprobes in_the_kprobes_section(u32 x)
 {
-	KPROBES_BEGIN(x);
+	kprobes_begin(&x);
 	return x;
 }
 

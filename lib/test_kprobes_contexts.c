@@ -59,7 +59,7 @@ struct place {
 
 static __always_inline u32 plus(u32 x, u32 number)
 {
-	KPROBES_BEGIN(x);
+	kprobes_begin(&x);
 	return x + number;
 }
 

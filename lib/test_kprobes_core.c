@@ -128,7 +128,7 @@ static void slot_pages_have_names_and_are_not_writable(struct kunit *test)
 
 static noinline __noclone int __init kprobes_test_init_text(int x)
 {
-	KPROBES_BEGIN(x);
+	kprobes_begin(&x);
 	return x + 1;
 }
 
@@ -273,7 +273,7 @@ static void what_a_hit_may_call_is_probed(struct kunit *test)
 
 static noinline __noclone u32 probed_early(u32 x)
 {
-	KPROBES_BEGIN(x);
+	kprobes_begin(&x);
 	return x + 201;
 }
 

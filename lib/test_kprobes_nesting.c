@@ -66,7 +66,7 @@ static void call_outer(void)
 
 static noinline __noclone u32 handler_place(u32 x)
 {
-	KPROBES_BEGIN(x);
+	kprobes_begin(&x);
 	return x + 1;
 }
 

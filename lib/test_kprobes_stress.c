@@ -58,13 +58,13 @@ MODULE_PARM_DESC(victim, "test_kprobes_victim comes and goes meanwhile (default:
  */
 static noinline __noclone u32 kprobes_lonely_traced(u32 x)
 {
-	KPROBES_BEGIN(x);
+	kprobes_begin(&x);
 	return kprobes_expected(x) + 1;
 }
 
 static noinline __noclone notrace u32 kprobes_lonely_untraced(u32 x)
 {
-	KPROBES_BEGIN(x);
+	kprobes_begin(&x);
 	return kprobes_expected(x) + 2;
 }
 

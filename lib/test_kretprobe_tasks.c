@@ -389,7 +389,7 @@ static noinline __noclone u32 meets_interrupts(u32 x, struct irq_work *work)
 		irq_work_queue(work);
 		irq_work_sync(work);
 	}
-	KPROBES_BEGIN(x);
+	kprobes_begin(&x);
 	return x + 1;
 }
 

@@ -59,35 +59,31 @@ static __always_inline u32 kprobes_expected(u32 x)
  * them. On s390 with an instruction that sets no condition code, because QEMU
  * before 9.1 loses the code that a single-stepped one has set.
  */
+static __always_inline void kprobes_begin(u32 *x)
+{
 #ifdef CONFIG_S390
-#define KPROBES_BEGIN(x)							\
-	do {									\
-		asm volatile("la %0,1(%0)\n\tahi %0,-1"			\
-			     : "+a" (x) : : "cc", "memory");			\
-	} while (0)
+	asm volatile("la %0,1(%0)\n\tahi %0,-1" : "+a" (*x) : : "cc", "memory");
 #else
-#define KPROBES_BEGIN(x)							\
-	do {									\
-		asm volatile("" : "+r" (x) : : "memory");			\
-	} while (0)
+	asm volatile("" : "+r" (*x) : : "memory");
 #endif
+}
 
 static noinline __noclone u32 kprobes_traced(u32 x)
 {
-	KPROBES_BEGIN(x);
+	kprobes_begin(&x);
 	return kprobes_expected(x);
 }
 
 static noinline __noclone notrace u32 kprobes_untraced(u32 x)
 {
-	KPROBES_BEGIN(x);
+	kprobes_begin(&x);
 	return kprobes_expected(x);
 }
 
 /* What nobody may probe, the tests neither. */
 static noinline __noclone u32 kprobes_forbidden(u32 x)
 {
-	KPROBES_BEGIN(x);
+	kprobes_begin(&x);
 	return x;
 }
 
