@@ -183,8 +183,10 @@ static struct {
 	bool go_on;
 } failing;
 
-static int fail_if_it_is_time(struct pt_regs *regs, gfp_t gfp, unsigned long answer)
+static int fail_if_it_is_time(struct pt_regs *regs, unsigned long flags, unsigned long answer)
 {
+	gfp_t gfp = (__force gfp_t)flags;
+
 	if (current != failing.task || arch_kprobe_level() || gfp & __GFP_NOFAIL ||
 	    !(failing.left || failing.go_on))
 		return 0;
