@@ -106,7 +106,7 @@ static struct {
 	unsigned long		ips[MAX_PENDING];
 } pending;
 
-/* A site that was pending could not be added: it has been said to be enabled too early. */
+/* ftrace has refused a site that is marked as ARMED and enabled already: take that back. */
 static void set_unhooked(struct kprobe_site *site)
 {
 	site->ops = NULL;
@@ -134,7 +134,7 @@ static void settle_pending(void)
 	pending.err = err;
 }
 
-/* Adds a site to its ops, or removes it, when that is told ftrace for many of them. */
+/* Queues a site to be added to its ops, or removed; settle_pending() tells ftrace. */
 static void postpone(struct kprobe_site *site, bool add)
 {
 	if (pending.nr == MAX_PENDING || pending.ops != site->ops || pending.add != add)
@@ -163,24 +163,26 @@ int kprobe_ftrace_settle(void)
 	return err;
 }
 
-/* Makes a shared site exclusive, or shared again. */
-static int claim(struct kprobe_site *site, bool exclusive)
+/* Makes a shared site exclusive. */
+static int claim_function(struct kprobe_site *site)
 {
 	int err;
 
 	settle_pending();
-	/* What was pending may have been this site, and have failed. */
+	/* If the site itself was pending, and ftrace has refused it, there is nothing to claim. */
 	if (!site->ops)
 		return pending.err;
-	if (exclusive) {
-		err = ops_add(&claim_ops, &site->ftrace_ip, 1);
-		if (err)
-			return err;
-	} else {
-		ops_remove(&claim_ops, &site->ftrace_ip, 1);
-	}
-	site->claimed = exclusive;
-	return 0;
+	err = ops_add(&claim_ops, &site->ftrace_ip, 1);
+	if (!err)
+		site->claimed = true;
+	return err;
+}
+
+static void unclaim_function(struct kprobe_site *site)
+{
+	settle_pending();
+	ops_remove(&claim_ops, &site->ftrace_ip, 1);
+	site->claimed = false;
 }
 
 /* Not postponed: unlike a shared site this one can be refused, because of others. */
@@ -212,8 +214,12 @@ int kprobe_ftrace_arm(struct kprobe_site *site)
 	/* ftrace cannot change anything now; to be claimed without need does no harm. */
 	if (kprobe_ftrace_disabled)
 		return site->ops && !exclusive ? 0 : -ENODEV;
-	if (site->ops)
-		return claim(site, exclusive);
+	if (site->ops && exclusive)
+		return claim_function(site);
+	if (site->ops) {
+		unclaim_function(site);
+		return 0;
+	}
 	if (exclusive)
 		return hook_exclusively(site);
 	site->ops = &shared_ops;
@@ -239,7 +245,7 @@ void kprobe_ftrace_disarm(struct kprobe_site *site)
 		return;
 	postpone(site, false);
 	if (site->claimed)
-		claim(site, false);
+		unclaim_function(site);
 	site->ops = NULL;
 }
 
