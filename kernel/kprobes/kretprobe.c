@@ -76,7 +76,7 @@ static int check_kretprobe(struct kretprobe *rp)
 }
 
 /* What registration changes in a return probe, as the caller has passed it. */
-struct before {
+struct kretprobe_before {
 	struct kprobe_before	kp;
 	int			nmissed;
 };
@@ -99,7 +99,7 @@ static int check_all(struct kretprobe **rps, int num)
 	return err;
 }
 
-static void save_and_clear(struct kretprobe **rps, struct before *before, int num)
+static void save_and_clear(struct kretprobe **rps, struct kretprobe_before *before, int num)
 {
 	int i;
 
@@ -111,8 +111,8 @@ static void save_and_clear(struct kretprobe **rps, struct before *before, int nu
 	}
 }
 
-/* Backwards: if one is in the array twice, what was saved first is what it had. */
-static void restore(struct kretprobe **rps, const struct before *before, int num)
+/* In reverse: if a return probe is in the array twice, what was saved first is restored. */
+static void restore(struct kretprobe **rps, const struct kretprobe_before *before, int num)
 {
 	while (num--) {
 		kprobe_restore(&rps[num]->kp, &before[num].kp);
@@ -151,26 +151,40 @@ static void stop_all(struct kretprobe **rps, int num)
 		kretprobe_pool_release(rps[i]);
 }
 
-/* Registers all of a chunk, or none. */
-static int register_chunk(struct kretprobe **rps, struct before *before, int num)
+/* Gets all of them ready, or none. */
+static int make_all_ready(struct kretprobe **rps, int num)
 {
 	int i, err;
+
+	for (i = 0; i < num; i++) {
+		err = make_ready(rps[i]);
+		if (!err)
+			continue;
+		if (i)
+			stop_all(rps, i);
+		return err;
+	}
+	return 0;
+}
+
+/* Registers all of a chunk, or none. */
+static int register_chunk(struct kretprobe **rps, struct kretprobe_before *before, int num)
+{
+	int err;
 
 	guard(mutex)(&kretprobe_mutex);
 	err = check_all(rps, num);
 	if (err)
 		return err;
 	save_and_clear(rps, before, num);
-	for (i = 0; i < num && !err; i++)
-		err = make_ready(rps[i]);
-	if (err)
-		i--;
-	else
+	err = make_all_ready(rps, num);
+	if (!err) {
 		err = register_kprobes(kprobes_of(rps), num);
-	if (err) {
-		stop_all(rps, i);
-		restore(rps, before, num);
+		if (err)
+			stop_all(rps, num);
 	}
+	if (err)
+		restore(rps, before, num);
 	return err;
 }
 
@@ -188,7 +202,7 @@ static int register_chunk(struct kretprobe **rps, struct before *before, int num
  */
 int register_kretprobe(struct kretprobe *rp)
 {
-	struct before before;
+	struct kretprobe_before before;
 
 	return register_chunk(&rp, &before, 1);
 }
@@ -208,8 +222,8 @@ EXPORT_SYMBOL_GPL(register_kretprobe);
  */
 int register_kretprobes(struct kretprobe **rps, int num)
 {
+	struct kretprobe_before *before;
 	int i, end, err = 0;
-	struct before *before;
 
 	if (num <= 0)
 		return kprobe_refuse_number();
@@ -243,7 +257,7 @@ void unregister_kretprobe(struct kretprobe *rp)
 }
 EXPORT_SYMBOL_GPL(unregister_kretprobe);
 
-/* Which ones were registered is noted, as one may be in the array twice. */
+/* Notes which were registered: if one is in the array twice, its pool is released once. */
 static void remove_chunk(struct kretprobe **rps, int num, unsigned long *removed)
 {
 	struct kprobe_plan plan;
