@@ -216,12 +216,9 @@ static void join_site(struct kprobe_site *site, struct wanted *w)
 /* Puts a probe on its site. On failure the probe is as the caller passed it. */
 static int place_probe(struct wanted *w)
 {
-	struct kprobe_site *site;
 	struct module *mod;
+	struct kprobe_site *site = find_place(w->p, &mod);
 
-	if (w->placed)
-		return 0;
-	site = find_place(w->p, &mod);
 	if (IS_ERR(site))
 		return PTR_ERR(site);
 	join_site(site, w);
@@ -229,37 +226,47 @@ static int place_probe(struct wanted *w)
 	return 0;
 }
 
-/*
- * Returns the probe that failed, or NULL: of several, the first in the caller's order.
- * So those behind one that has failed need not be tried.
+/**
+ * struct failure - why none of the probes of an array is registered
+ * @w:		the probe that could not be
+ * @err:	what the registration returns, 0 while nothing has failed
+ * @reason:	the words for @err; kept here because other probes are tried after @w
  */
-static struct wanted *place_all(struct wanted *wanted, int num)
+struct failure {
+	struct wanted		*w;
+	int			err;
+	struct kprobe_reason	reason;
+};
+
+static void note_failure(struct failure *failure, struct wanted *w, int err)
 {
-	struct wanted *failed = NULL, *w;
-	int i, end;
+	failure->w = w;
+	failure->err = err;
+	kprobe_reason_save(&failure->reason);
+}
+
+/*
+ * The probes are sorted, but of several that fail, the first in the caller's order is
+ * the one to be reported. So those behind it in that order need not be tried.
+ */
+static int place_all(struct wanted *wanted, int num, struct failure *failure)
+{
+	struct wanted *w;
+	int i, end, err;
 
 	for (i = 0; i < num;) {
 		end = kprobe_next_chunk(i, num, KPROBE_BATCH);
 		guard(mutex)(&kprobe_mutex);
 		for (; i < end; i++) {
 			w = &wanted[i];
-			if (failed && failed->index < w->index)
+			if (failure->err && failure->w->index < w->index)
 				continue;
-			if (place_probe(w))
-				failed = w;
+			err = place_probe(w);
+			if (err)
+				note_failure(failure, w, err);
 		}
 	}
-	return failed;
-}
-
-/*
- * Others may have failed after this one, so the reason is not known any more: it is
- * found once more, to be written down. By now the probe may as well succeed.
- */
-static int place_again(struct wanted *w)
-{
-	guard(mutex)(&kprobe_mutex);
-	return kprobe_note_refusal(w->p, place_probe(w));
+	return failure->err;
 }
 
 /*
@@ -314,18 +321,19 @@ static int enable_chunk(struct wanted *wanted, int num, struct wanted **failed)
 	}
 	late = kprobe_plan_apply(&plan);
 	if (late && !err)
-		*failed = first_unarmed(wanted, num) ?: *failed;
+		*failed = first_not_armed(wanted, num) ?: *failed;
 	return err ?: late;
 }
 
-static int enable_all(struct wanted *wanted, int num, struct wanted **failed)
+static int enable_all(struct wanted *wanted, int num, struct failure *failure)
 {
 	int i, end, err = 0;
 
 	for (i = 0; i < num && !err; i = end) {
 		end = kprobe_next_chunk(i, num, KPROBE_PATCH_BATCH);
-		err = enable_chunk(wanted + i, end - i, failed);
+		err = enable_chunk(wanted + i, end - i, &failure->w);
 	}
+	failure->err = err;
 	return err;
 }
 
@@ -356,24 +364,22 @@ static void take_back(struct wanted *wanted, int num)
 	}
 }
 
+static int report_failure(const struct failure *failure)
+{
+	guard(mutex)(&kprobe_mutex);
+	kprobe_reason_restore(&failure->reason);
+	return kprobe_note_refusal(failure->w->p, failure->err);
+}
+
 /* Adds all of the probes, or none. */
 static int add_probes(struct wanted *wanted, int num)
 {
-	struct wanted *failed;
-	int err = 0;
+	struct failure failure = {};
 
-	while (!err && (failed = place_all(wanted, num)))
-		err = place_again(failed);
-	if (err) {
-		take_back(wanted, num);
-		return err;
-	}
-	err = enable_all(wanted, num, &failed);
-	if (err) {
-		take_back(wanted, num);
-		kprobe_refuse_early(failed->p, err, NULL);
-	}
-	return err;
+	if (!place_all(wanted, num, &failure) && !enable_all(wanted, num, &failure))
+		return 0;
+	take_back(wanted, num);
+	return report_failure(&failure);
 }
 
 static int by_hint(const void *a, const void *b)

@@ -271,7 +271,19 @@ struct seq_file;
 /* why.c */
 #define KPROBE_REFUSALS		32U
 
+/**
+ * struct kprobe_reason - why a registration fails
+ * @why:	in words that do not go away; NULL if the errno says it all
+ * @kind:	the kind of instruction, if that is the reason
+ */
+struct kprobe_reason {
+	const char	*why;
+	const char	*kind;
+};
+
 void kprobe_refusal_begin(void);
+void kprobe_reason_save(struct kprobe_reason *saved);
+void kprobe_reason_restore(const struct kprobe_reason *saved);
 int kprobe_note_refusal(struct kprobe *p, int err);
 int kprobe_refuse_early(struct kprobe *p, int err, const char *why);
 int kprobe_refuse_number(void);

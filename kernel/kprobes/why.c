@@ -37,8 +37,8 @@ struct refusal {
 static struct refusal refusals[KPROBE_REFUSALS];
 static unsigned int nr_refusals;
 
-/* Why the registration in progress fails, by kprobe_refuse(); NULL if nobody said so. */
-static const char *reason, *kind_of_insn;
+/* Why the registration in progress fails, by kprobe_refuse(). */
+static struct kprobe_reason reason;
 
 static const char cannot_be_probed[] = "the instruction cannot be probed";
 
@@ -53,8 +53,7 @@ static const char cannot_be_probed[] = "the instruction cannot be probed";
 int kprobe_refuse(int err, const char *why)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	reason = why;
-	kind_of_insn = NULL;
+	reason = (struct kprobe_reason){ .why = why };
 	return err;
 }
 
@@ -69,7 +68,7 @@ int kprobe_refuse(int err, const char *why)
 int kprobe_refuse_insn(int err, const char *kind)
 {
 	kprobe_refuse(err, cannot_be_probed);
-	kind_of_insn = kind;
+	reason.kind = kind;
 	return err;
 }
 
@@ -117,6 +116,30 @@ void kprobe_refusal_begin(void)
 }
 
 /**
+ * kprobe_reason_save() - keep the reason of a failure while other probes are tried
+ * @saved: where to
+ *
+ * Context: kprobe_mutex is held, and has been since the failure.
+ */
+void kprobe_reason_save(struct kprobe_reason *saved)
+{
+	lockdep_assert_held(&kprobe_mutex);
+	*saved = reason;
+}
+
+/**
+ * kprobe_reason_restore() - come back to a failure, to note it
+ * @saved: by kprobe_reason_save(); all 0 if the errno says it all
+ *
+ * Context: kprobe_mutex is held, until kprobe_note_refusal() was called.
+ */
+void kprobe_reason_restore(const struct kprobe_reason *saved)
+{
+	lockdep_assert_held(&kprobe_mutex);
+	reason = *saved;
+}
+
+/**
  * kprobe_last_refusal() - why the last registration that was refused was refused
  *
  * For tests.
@@ -149,8 +172,8 @@ int kprobe_note_refusal(struct kprobe *p, int err)
 		return 0;
 	r = &refusals[nr_refusals++ % KPROBE_REFUSALS];
 	r->err = err;
-	r->why = reason ?: words_for(err);
-	r->kind = kind_of_insn;
+	r->why = reason.why ?: words_for(err);
+	r->kind = reason.kind;
 	describe(r, p);
 	return err;
 }
