@@ -12,20 +12,27 @@
 #include <linux/sched.h>
 #include <linux/types.h>
 
-/*
- * Locks, outermost first:
+/**
+ * DOC: lock order
  *
- *	kretprobe_mutex		return probes' instances, in kretprobe.c
- *	jprobe_mutex		registration of jprobes, in jprobe.c
- *	kprobe_mutex		sites, their states, the table, the blacklist, refusals
+ * Outermost first::
+ *
+ *	kretprobe_mutex		instances of return probes, return stacks of tasks
+ *	  left_mutex		holders that wait for their last call; a leaf
+ *	  tasklist_lock		to give all tasks a return stack; a leaf
+ *	jprobe_mutex		jprobes being registered; never with kretprobe_mutex
+ *	kprobe_mutex		sites, their states, the table, plans, what is known of
+ *				a function, the blacklist, refusals
+ *	  ftrace's locks	never inside of the text lock
  *	  cpus_read_lock	\
- *	    jump_label_lock	 } text, taken together by kprobe_text_lock()
+ *	    jump_label_lock	 } the text lock, taken by kprobe_text_lock()
  *	      text_mutex	/
- *	        slot mutex	one per cache of executable slots
- *	        module_mutex	where x86 looks for the parts of a module's function
+ *		slot mutex	one for each cache of slots; a leaf
+ *		module_mutex	x86: to find the parts of a module's function; a leaf
  *
- * ftrace's own locks come directly after kprobe_mutex. No RCU grace period is
- * waited for while one of these is held.
+ * kprobe_mutex is taken inside of kretprobe_mutex and of jprobe_mutex. With any of these
+ * held, kprobes wait for no grace period of RCU. (ftrace may do so, with its own locks, if
+ * it has no memory to defer what it wants to free.)
  */
 
 /*
