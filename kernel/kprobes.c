@@ -294,20 +294,21 @@ static int enable_placed(struct wanted *w, struct kprobe_plan *plan)
  * Of the probes that should be hit and are not, the first in the caller's order: ftrace
  * may have failed only when it was told of many sites at once.
  */
-static struct wanted *first_unarmed(struct wanted *wanted, int num)
+static struct wanted *first_not_armed(struct wanted *wanted, int num)
 {
 	struct wanted *first = NULL, *w;
 	struct kprobe_site *site;
 
 	for (w = wanted; w < wanted + num; w++) {
 		site = kprobe_disabled(w->p) ? NULL : site_holding(w->p);
-		if (site && kprobe_site_unarmed(site) && (!first || w->index < first->index))
+		if (site && kprobe_site_arming_failed(site) &&
+		    (!first || w->index < first->index))
 			first = w;
 	}
 	return first;
 }
 
-/* Returns an error, with the probe that it is of in @failed. */
+/* On an error @failed is the probe that could not be enabled. */
 static int enable_chunk(struct wanted *wanted, int num, struct wanted **failed)
 {
 	struct kprobe_plan plan;
@@ -662,7 +663,7 @@ int kprobe_set_all_armed(bool armed)
 		ret = kprobe_site_refresh(site, &plan) ?: ret;
 	ret = kprobe_plan_apply(&plan) ?: ret;
 	if (ret)
-		warn_of_unarmed(ret);
+		warn_of_failures(ret);
 	pr_info("all probes are switched %s\n", armed ? "on" : "off");
 	return ret;
 }

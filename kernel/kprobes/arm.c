@@ -103,22 +103,25 @@ static void patch_text(struct list_head *from, enum kprobe_site_state state)
 		else
 			arch_disarm_kprobes(&batch);
 		kprobe_text_unlock();
-		list_for_each_entry(p, &batch, list)
-			kprobe_site_set_state(site_of(p), state);
+		list_for_each_entry(kp, &batch, list)
+			kprobe_site_set_state(site_of(kp), state);
 		if (state == SITE_ARMED)
 			kprobe_optimize_sites(&batch);
-		list_for_each_entry_safe(p, next, &batch, list)
-			list_del_init(&p->list);
+		list_for_each_entry_safe(kp, next, &batch, list)
+			list_del_init(&kp->list);
 	}
 }
 
-/* A site that was planned to change, and is to be as it was, leaves the plan. */
+/*
+ * Plans to write a breakpoint, or to remove it. If the opposite was planned, that is dropped
+ * from the plan, and the text stays as it is.
+ */
 static void plan_text(struct kprobe_site *site, bool armed, struct kprobe_plan *plan)
 {
-	bool planned = !list_empty(&site->kp.list);
-	bool will_be = planned ? !kprobe_site_armed(site) : kprobe_site_armed(site);
+	bool planned = kprobe_site_planned(site);
 
-	if (armed == will_be)
+	/* What is planned is always a change. */
+	if (armed == (kprobe_site_armed(site) != planned))
 		return;
 	if (planned)
 		list_del_init(&site->kp.list);

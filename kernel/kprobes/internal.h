@@ -125,13 +125,19 @@ kprobe_opcode_t *kprobe_find_entry(struct kprobe *p);
 bool kprobe_remove(struct kprobe *p, struct kprobe_plan *plan);
 bool kprobe_cannot_wait(void);
 
-/* Whether a task may still be in the slot or the detour of a GONE site, by kp.list. */
-static inline bool kprobe_site_settling(const struct kprobe_site *site)
+/* Is the text of a site about to change, to the opposite of what it is now? */
+static inline bool kprobe_site_planned(const struct kprobe_site *site)
 {
-	return !list_empty(&site->kp.list);
+	return site->state != SITE_GONE && !list_empty(&site->kp.list);
 }
 
-/* Whether hits run handlers, be it by a breakpoint, by a jump or by ftrace. */
+/* May a task still be in the slot or the detour of a site whose text is gone? */
+static inline bool kprobe_site_settling(const struct kprobe_site *site)
+{
+	return site->state == SITE_GONE && !list_empty(&site->kp.list);
+}
+
+/* Do hits run handlers, be it by a breakpoint, by a jump or by ftrace? */
 static inline bool kprobe_site_armed(const struct kprobe_site *site)
 {
 	return site->state == SITE_ARMED || site->state == SITE_OPTIMIZING ||
@@ -165,7 +171,7 @@ void kprobe_site_attach(struct kprobe_site *site, struct kprobe *p,
 void kprobe_site_detach(struct kprobe_site *site, struct kprobe *p,
 			struct kprobe_plan *plan);
 int kprobe_site_refresh(struct kprobe_site *site, struct kprobe_plan *plan);
-bool kprobe_site_unarmed(struct kprobe_site *site);
+bool kprobe_site_arming_failed(struct kprobe_site *site);
 void kprobe_site_kill(struct kprobe_site *site);
 void kprobe_site_settle(struct kprobe_site *site);
 void kprobe_site_set_state(struct kprobe_site *site, enum kprobe_site_state state);

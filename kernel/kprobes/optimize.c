@@ -45,8 +45,11 @@ static void set_optimized(struct kprobe_site *site, enum kprobe_site_state state
 	kprobe_site_set_state(site, state);
 }
 
-/* What keeps a site from a jump, in a word, or NULL. The text lock is held. */
-static const char *why_not(struct kprobe_site *site)
+/*
+ * Gets an ARMED site ready for a jump; that allocates its detour, if it has none yet. Returns
+ * what is in the way, in a word, or NULL. The text lock is held.
+ */
+static const char *prepare_jump(struct kprobe_site *site)
 {
 	struct optimized_kprobe *op = &site->op;
 
@@ -56,6 +59,7 @@ static const char *why_not(struct kprobe_site *site)
 	site->post_bars_jump = !ARCH_OPTPROBE_COMPLETE && site->kp.post_handler;
 	if (site->post_bars_jump)
 		return "post";
+	/* The hooks of other architectures fail without a word. */
 	op->why = "unsupported";
 	if (!arch_prepared_optinsn(&op->optinsn) &&
 	    arch_prepare_optimized_kprobe(op, &site->kp))
@@ -66,7 +70,7 @@ static const char *why_not(struct kprobe_site *site)
 /* Makes an ARMED site OPTIMIZING, unless something is in the way. The text lock is held. */
 static void optimize(struct kprobe_site *site)
 {
-	site->op.why = why_not(site);
+	site->op.why = prepare_jump(site);
 	if (site->op.why)
 		return;
 	set_optimized(site, SITE_OPTIMIZING);
@@ -207,9 +211,9 @@ void kprobe_optimize_around(unsigned long addr)
 
 	for (i = 1; i < MAX_OPTIMIZED_LENGTH; i++) {
 		site = kprobe_find_site(addr - i);
-		/* A site whose kp.list is in use is about to be disarmed. */
+		/* An armed site that is planned is about to be disarmed. */
 		if (site && site->state == SITE_ARMED && !kprobe_ftrace(&site->kp) &&
-		    list_empty(&site->kp.list))
+		    !kprobe_site_planned(site))
 			list_add_tail(&site->kp.list, &sites);
 	}
 	use_list(&sites, kprobe_optimize_sites);

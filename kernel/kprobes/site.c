@@ -159,13 +159,16 @@ static bool switched_off(struct kprobe_site *site)
 }
 
 /**
- * kprobe_site_unarmed() - should hits of a site run handlers, and do not?
+ * kprobe_site_arming_failed() - is a site not armed although a probe wants to be hit?
  * @site: the site
  *
- * Context: kprobe_mutex is held, and nothing is planned.
- * Return: true if the site could not be armed.
+ * Not the opposite of kprobe_site_armed(): a site whose probes are all disabled, or that
+ * the global switch keeps disarmed, is not armed either, but there nothing has failed.
+ *
+ * Context: kprobe_mutex is held, and nothing is planned for the site.
+ * Return: true if an enabled probe at the site is not hit.
  */
-bool kprobe_site_unarmed(struct kprobe_site *site)
+bool kprobe_site_arming_failed(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
 	return site->state != SITE_GONE && !kprobe_site_armed(site) &&
@@ -201,8 +204,8 @@ static void set_site_disabled(struct kprobe_site *site, bool disabled)
  * has to find all of them.
  *
  * Context: kprobe_mutex is held, until the plan is carried out.
- * Return: 0, or why the site could not be armed. Its text is unchanged then, and who has
- * enabled a probe has to take that back.
+ * Return: 0, or why the site could not be armed. The text is unchanged then, and a
+ * caller that has enabled a probe must disable it again.
  */
 int kprobe_site_refresh(struct kprobe_site *site, struct kprobe_plan *plan)
 {

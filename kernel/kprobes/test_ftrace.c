@@ -897,16 +897,16 @@ static void site_that_is_not_hooked_is_known_to_be(struct kunit *test)
 	kprobe_plan_init(&plan);
 	mutex_lock(&kprobe_mutex);
 	site = kprobe_find_site((unsigned long)probes->kps[0].addr);
-	KUNIT_EXPECT_FALSE(test, kprobe_site_unarmed(site));
+	KUNIT_EXPECT_FALSE(test, kprobe_site_arming_failed(site));
 	KUNIT_EXPECT_EQ(test, 0, kprobe_plan_arming(site, false, &plan));
 	KUNIT_EXPECT_EQ(test, 0, kprobe_plan_apply(&plan));
 	ftrace_failures = 1;
 	KUNIT_EXPECT_EQ(test, -ENOMEM, arm_again(site));
 	KUNIT_EXPECT_TRUE(test, kprobe_disabled(&site->kp));
-	KUNIT_EXPECT_TRUE(test, kprobe_site_unarmed(site));
+	KUNIT_EXPECT_TRUE(test, kprobe_site_arming_failed(site));
 	KUNIT_EXPECT_EQ(test, 0, arm_again(site));
 	KUNIT_EXPECT_FALSE(test, kprobe_disabled(&site->kp));
-	KUNIT_EXPECT_FALSE(test, kprobe_site_unarmed(site));
+	KUNIT_EXPECT_FALSE(test, kprobe_site_arming_failed(site));
 	mutex_unlock(&kprobe_mutex);
 	expect_hits_of_both(test);
 }
