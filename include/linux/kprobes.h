@@ -547,11 +547,11 @@ static __always_inline unsigned long get_kretprobe_retaddr(struct kretprobe_inst
 
 /* For fork(), for idle tasks that start anew, and for the end of tasks. */
 #ifdef CONFIG_KRETPROBE_RETURN_STACK
-/*
- * task_struct::kretprobe_top of a task that has no return stack: one that looks
- * full.
- */
-#define KRETPROBE_NO_STACK	4095UL
+/* Size and alignment of a task's return stack, of which the last byte is never used. */
+#define KRETPROBE_STACK_SIZE	4096UL
+
+/* task_struct::kretprobe_top of a task that has none: that of a stack at 0 which is full. */
+#define KRETPROBE_NO_STACK	(KRETPROBE_STACK_SIZE - 1)
 
 void kretprobe_init_task(struct task_struct *tsk);
 void kretprobe_reset_task(struct task_struct *tsk);

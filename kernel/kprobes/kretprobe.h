@@ -13,15 +13,14 @@
 extern struct mutex kretprobe_mutex;
 
 /*
- * A task's return stack is a block of memory, aligned to its size. It is filled from
- * below by instances of various sizes, that of the innermost call last; the used part
- * ends at task_struct::kretprobe_top. Only the task itself changes it, or something that
- * interrupts the task and ends before the task goes on. So no lock is needed, and
- * instances are given back in the order in which their calls return.
+ * A task's return stack is a block of KRETPROBE_STACK_SIZE bytes, aligned to its size. It
+ * is filled from below by instances of various sizes, that of the innermost call last; the
+ * used part ends at task_struct::kretprobe_top. Only the task itself changes it, or
+ * something that interrupts the task and ends before the task goes on. So no lock is
+ * needed, and instances are given back in the order in which their calls return.
+ *
+ * While a block does not belong to a task, its memory is used for this:
  */
-#define KRETPROBE_STACK_SIZE	(KRETPROBE_NO_STACK + 1)
-
-/* What the memory of a block is used for while the block does not belong to a task. */
 union kretprobe_stack {
 	union kretprobe_stack	*next;
 	struct rcu_head		rcu;

@@ -86,13 +86,16 @@ static void count_dropped(struct kretprobe_holder *rph)
 }
 
 /**
- * kretprobe_drop() - give back the calls of this task that will not return
- * @last: the innermost call that will return, or NULL
+ * kretprobe_drop() - give up calls of the current task that will never return
+ * @last: the innermost call that still will, or NULL if there is none
  *
- * The calls inside of @last were left by other ways than a return: by a jprobe's end, or
- * as an idle task is when its CPU goes offline. They are counted apart from returns,
- * atomically: this can interrupt the count of a call or a return, which is changed by a
- * plain instruction, and has not made up for it before that goes on.
+ * The calls inside of @last were left without a return: by jprobe_return(), or because
+ * they are an idle task's, whose CPU went offline.
+ *
+ * They are not taken off the holder's @inside, but counted in @dropped, atomically.
+ * @inside is changed by a plain per-CPU instruction. An interrupt on top of that must
+ * leave the counter as it was. A call in the interrupt that returns there does so; a
+ * dropped one would not.
  *
  * Context: any, preemption off.
  */
@@ -162,10 +165,10 @@ static __always_inline void follow_call(struct kretprobe_holder *rph,
 }
 
 /*
- * The uncommon entries. Out of line, because the calls here take registers, which the
- * common entry would save and restore in vain.
+ * Out of line, because for the calls in here the compiler saves registers that the fast
+ * path of an entry does not use.
  */
-static noinline int some_entry(struct kretprobe *rp, struct pt_regs *regs)
+static noinline int kretprobe_entry_slow(struct kretprobe *rp, struct pt_regs *regs)
 {
 	struct kretprobe_holder *rph = rp->rph;
 	struct kretprobe_instance *ri = take_instance(rph, regs);
@@ -182,7 +185,7 @@ static noinline int some_entry(struct kretprobe *rp, struct pt_regs *regs)
 	return 0;
 }
 
-NOKPROBE_SYMBOL(some_entry);
+NOKPROBE_SYMBOL(kretprobe_entry_slow);
 
 /**
  * kretprobe_entry() - the pre handler of every return probe
@@ -199,7 +202,7 @@ int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs)
 	struct kretprobe_instance *ri;
 
 	if (rp->entry_handler || unlikely(!take_from_stack(rph, &ri)))
-		return some_entry(rp, regs);
+		return kretprobe_entry_slow(rp, regs);
 	ri->rph = rph;
 	follow_call(rph, ri, regs);
 	return 0;
@@ -438,8 +441,8 @@ static unsigned long end_of_call(struct kprobe_frame *frame, struct pt_regs *reg
 
 NOKPROBE_SYMBOL(end_of_call);
 
-/* The uncommon returns: in any context, of a row of instances, with calls left behind. */
-static unsigned long some_return(struct pt_regs *regs, void *fp)
+/* Any return: in any context, of several return probes, with calls that were left behind. */
+static unsigned long kretprobe_returned_slow(struct pt_regs *regs, void *fp)
 {
 	struct kprobe_frame frame = {};
 	unsigned long addr;
@@ -452,7 +455,7 @@ static unsigned long some_return(struct pt_regs *regs, void *fp)
 	return addr;
 }
 
-NOKPROBE_SYMBOL(some_return);
+NOKPROBE_SYMBOL(kretprobe_returned_slow);
 
 #if ARCH_KPROBE_STATELESS
 /*
@@ -514,7 +517,7 @@ void kretprobe_returned(struct pt_regs *regs, void *frame)
 		simple_handler(mark, ri, regs, frame);
 		end_simple_call(ri);
 	} else {
-		some_return(regs, frame);
+		kretprobe_returned_slow(regs, frame);
 	}
 	preempt_enable_notrace();
 }
@@ -534,7 +537,7 @@ unsigned long kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_poi
 	unsigned long addr;
 
 	preempt_disable_notrace();
-	addr = some_return(regs, frame_pointer);
+	addr = kretprobe_returned_slow(regs, frame_pointer);
 	preempt_enable_notrace();
 	return addr;
 }
