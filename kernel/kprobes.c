@@ -36,10 +36,10 @@ bool kprobes_all_disarmed;
 
 static bool site_has(struct kprobe_site *site, struct kprobe *p)
 {
-	struct kprobe *kp;
+	struct kprobe *other;
 
-	list_for_each_entry(kp, &site->probes, list)
-		if (kp == p)
+	list_for_each_entry(other, &site->probes, list)
+		if (other == p)
 			return true;
 	return false;
 }
@@ -72,8 +72,8 @@ bool kprobe_is_registered(struct kprobe *p)
 }
 
 /*
- * A handler that was reached by a jump runs in the context of the probed code, which
- * can be that of any task: only the mark tells.
+ * A jump calls handlers in the context of the probed code, and nothing in
+ * preempt_count() shows it. Only the mark does.
  */
 static bool in_handler(void)
 {
@@ -479,15 +479,15 @@ EXPORT_SYMBOL_GPL(register_kprobes);
  * All probes at an address, through what get_kprobe() has returned: sh does that when
  * a breakpoint turns out to be in a delay slot.
  */
-static bool remove_all(struct kprobe *p, struct kprobe_plan *plan)
+static bool remove_all(struct kprobe *kp, struct kprobe_plan *plan)
 {
-	struct kprobe_site *site = kprobe_find_site((unsigned long)p->addr);
-	struct kprobe *kp, *next;
+	struct kprobe_site *site = kprobe_find_site((unsigned long)kp->addr);
+	struct kprobe *p, *next;
 
-	if (!site || &site->kp != p)
+	if (!site || &site->kp != kp)
 		return false;
-	list_for_each_entry_safe(kp, next, &site->probes, list)
-		kprobe_site_detach(site, kp, plan);
+	list_for_each_entry_safe(p, next, &site->probes, list)
+		kprobe_site_detach(site, p, plan);
 	return true;
 }
 
@@ -598,42 +598,42 @@ static int set_probe_disabled(struct kprobe *p, bool disabled)
 
 /**
  * enable_kprobe() - let the handlers of a probe run
- * @kp: a registered probe
+ * @p: a registered probe
  *
  * Context: may sleep.
- * Return: 0; -EINVAL when @kp is not registered or its text is gone; an error
- * of ftrace's, with @kp disabled as before.
+ * Return: 0; -EINVAL when @p is not registered or its text is gone; an error
+ * of ftrace's, with @p disabled as before.
  */
-int enable_kprobe(struct kprobe *kp)
+int enable_kprobe(struct kprobe *p)
 {
 	guard(mutex)(&kprobe_mutex);
-	return set_probe_disabled(kp, false);
+	return set_probe_disabled(p, false);
 }
 EXPORT_SYMBOL_GPL(enable_kprobe);
 
 /**
  * disable_kprobe() - let the handlers of a probe rest, without taking it out
- * @kp: a registered probe
+ * @p: a registered probe
  *
  * A handler that is running goes on: this does not wait for it.
  *
  * Context: may sleep.
- * Return: 0, or -EINVAL when @kp is not registered.
+ * Return: 0, or -EINVAL when @p is not registered.
  */
-int disable_kprobe(struct kprobe *kp)
+int disable_kprobe(struct kprobe *p)
 {
 	guard(mutex)(&kprobe_mutex);
-	return set_probe_disabled(kp, true);
+	return set_probe_disabled(p, true);
 }
 EXPORT_SYMBOL_GPL(disable_kprobe);
 
-/* Whether ftrace hooks a site may not be known before it was told of all of them. */
-static void warn_of_unarmed(int err)
+/* Called after the plan was applied: only then it is known what ftrace has refused. */
+static void warn_of_failures(int err)
 {
 	struct kprobe_site *site;
 
 	list_for_each_entry(site, &kprobe_sites, all) {
-		if (kprobe_site_unarmed(site))
+		if (kprobe_site_arming_failed(site))
 			pr_warn("%pS could not be armed (%d)\n", site->kp.addr, err);
 	}
 }
@@ -687,13 +687,13 @@ void kprobe_free_init_mem(void)
 
 /**
  * dump_kprobe() - say which probe something went wrong at
- * @p: the site
+ * @kp: the site
  *
  * Context: any.
  */
-void dump_kprobe(struct kprobe *p)
+void dump_kprobe(struct kprobe *kp)
 {
-	pr_err("at the probe on %pS\n", p->addr);
+	pr_err("at the probe on %pS\n", kp->addr);
 }
 
 NOKPROBE_SYMBOL(dump_kprobe);

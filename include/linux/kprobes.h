@@ -218,8 +218,8 @@ int register_kprobe(struct kprobe *p);
 void unregister_kprobe(struct kprobe *p);
 int register_kprobes(struct kprobe **kps, int num);
 void unregister_kprobes(struct kprobe **kps, int num);
-int enable_kprobe(struct kprobe *kp);
-int disable_kprobe(struct kprobe *kp);
+int enable_kprobe(struct kprobe *p);
+int disable_kprobe(struct kprobe *p);
 
 int register_kretprobe(struct kretprobe *rp);
 void unregister_kretprobe(struct kretprobe *rp);
@@ -310,12 +310,12 @@ static inline int register_kprobe(struct kprobe *p)
 	return -EOPNOTSUPP;
 }
 
-static inline int enable_kprobe(struct kprobe *kp)
+static inline int enable_kprobe(struct kprobe *p)
 {
 	return -EOPNOTSUPP;
 }
 
-static inline int disable_kprobe(struct kprobe *kp)
+static inline int disable_kprobe(struct kprobe *p)
 {
 	return -EOPNOTSUPP;
 }

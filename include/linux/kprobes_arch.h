@@ -7,7 +7,8 @@
  *
  * Wherever a struct kprobe is passed to an architecture, or comes from
  * get_kprobe(), it is the core's own, one per probed address, never a user's.
- * It does not move, and lives until arch_remove_kprobe() at the least.
+ * It does not move, and lives until arch_remove_kprobe() at the least. In this
+ * header and in the core such a kprobe is called kp, and a user's p.
  *
  * asm/kprobes.h defines kprobe_opcode_t, struct arch_specific_insn and
  * kretprobe_blacklist_size, and declares arch_remove_kprobe() and
@@ -131,14 +132,14 @@ static __always_inline unsigned long arch_kprobe_level(void)
 #ifndef arch_kprobe_path
 /**
  * arch_kprobe_path() - how a site's instruction is carried out after a breakpoint
- * @p: a prepared site, with or without a post handler
+ * @kp: a prepared site, with or without a post handler
  *
  * For users to see, in debugfs.
  *
  * Context: kprobe_mutex is held.
  * Return: "step", "emulate" or "boost".
  */
-static inline const char *arch_kprobe_path(struct kprobe *p)
+static inline const char *arch_kprobe_path(struct kprobe *kp)
 {
 	return "step";
 }
@@ -174,44 +175,44 @@ static inline bool arch_kprobe_may_be_bug(unsigned long addr)
 
 /**
  * arch_prepare_kprobe() - get ready to probe an instruction
- * @p: the site; @addr is set, the text is as it was compiled, @ainsn is zeroed
+ * @kp: the site; @addr is set, the text is as it was compiled, @ainsn is zeroed
  *
  * Reads the instruction, decides whether it can be probed and how, and fills in
  * @opcode and @ainsn.
  *
- * Context: kprobe_mutex, cpus_read_lock, jump_label_lock and text_mutex are
- * held; may sleep.
+ * Context: kprobe_mutex and the text lock (cpus_read_lock, jump_label_lock and
+ * text_mutex) are held; may sleep.
  * Return: 0, or an errno that registration passes on: -EILSEQ when @addr is
  * not the start of an instruction, -EINVAL or -EOPNOTSUPP when the instruction
  * cannot be probed, -ENOMEM. After an error nothing has to be undone. If the errno
  * alone does not tell the user why, kprobe_refuse() or kprobe_refuse_insn() is
  * given the reason in words.
  */
-int arch_prepare_kprobe(struct kprobe *p);
+int arch_prepare_kprobe(struct kprobe *kp);
 
 int kprobe_refuse(int err, const char *why);
 int kprobe_refuse_insn(int err, const char *kind);
 
 /**
  * arch_arm_kprobe() - put the breakpoint into the text
- * @p: a prepared site
+ * @kp: a prepared site
  *
  * On return all CPUs see the breakpoint. Cannot fail.
  *
- * Context: kprobe_mutex, cpus_read_lock and text_mutex are held; may sleep.
+ * Context: as arch_prepare_kprobe().
  */
-void arch_arm_kprobe(struct kprobe *p);
+void arch_arm_kprobe(struct kprobe *kp);
 
 /**
  * arch_disarm_kprobe() - put the probed instruction back into the text
- * @p: an armed site
+ * @kp: an armed site
  *
  * On return all CPUs execute the instruction, and every breakpoint taken
  * before has looked the site up. Cannot fail.
  *
  * Context: as arch_arm_kprobe().
  */
-void arch_disarm_kprobe(struct kprobe *p);
+void arch_disarm_kprobe(struct kprobe *kp);
 
 /*
  * KPROBE_TEXT_BATCH is the most sites that are armed or disarmed before others get
@@ -243,23 +244,23 @@ void arch_disarm_kprobes(struct list_head *sites);
 
 static inline void arch_arm_kprobes(struct list_head *sites)
 {
-	struct kprobe *p;
+	struct kprobe *kp;
 
-	list_for_each_entry(p, sites, list)
-		arch_arm_kprobe(p);
+	list_for_each_entry(kp, sites, list)
+		arch_arm_kprobe(kp);
 }
 
 static inline void arch_disarm_kprobes(struct list_head *sites)
 {
-	struct kprobe *p;
+	struct kprobe *kp;
 
-	list_for_each_entry(p, sites, list)
-		arch_disarm_kprobe(p);
+	list_for_each_entry(kp, sites, list)
+		arch_disarm_kprobe(kp);
 }
 #endif
 
 /*
- * void arch_remove_kprobe(struct kprobe *p);
+ * void arch_remove_kprobe(struct kprobe *kp);
  *
  * Gives back what arch_prepare_kprobe() took. Called once for every successful
  * prepare, with kprobe_mutex held, when nobody can be in the slot any more; the text
@@ -380,12 +381,12 @@ enum kprobe_result {
 	KPROBE_RESULT_DONE,
 };
 
-void kprobe_hit_post(struct kprobe *p, struct pt_regs *regs);
-bool kprobe_hit_fault(struct kprobe *p, struct pt_regs *regs, int trapnr);
+void kprobe_hit_post(struct kprobe *kp, struct pt_regs *regs);
+bool kprobe_hit_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr);
 bool kprobe_fault(struct pt_regs *regs, unsigned int trap);
 void kprobe_explain_oops(struct pt_regs *regs);
-void kprobes_inc_nmissed_count(struct kprobe *p);
-void dump_kprobe(struct kprobe *p);
+void kprobes_inc_nmissed_count(struct kprobe *kp);
+void dump_kprobe(struct kprobe *kp);
 
 /**
  * alloc_insn_page() - get a page of executable memory for slots
@@ -404,7 +405,7 @@ struct kprobe_insn_cache;
 kprobe_opcode_t *__get_insn_slot(struct kprobe_insn_cache *c);
 void __free_insn_slot(struct kprobe_insn_cache *c, kprobe_opcode_t *slot, int dirty);
 bool __is_insn_slot_addr(struct kprobe_insn_cache *c, unsigned long addr);
-void kprobe_slot_set_owner(kprobe_opcode_t *slot, struct kprobe *p);
+void kprobe_slot_set_owner(kprobe_opcode_t *slot, struct kprobe *kp);
 struct kprobe *kprobe_slot_owner(unsigned long addr);
 
 /*
@@ -541,7 +542,7 @@ void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_li
 /* For architectures that make the above of it. The core does not call it. */
 void arch_unoptimize_kprobe(struct optimized_kprobe *op);
 
-void opt_pre_handler(struct kprobe *p, struct pt_regs *regs);
+void opt_pre_handler(struct kprobe *kp, struct pt_regs *regs);
 
 /**
  * alloc_optinsn_page() - get a page of executable memory for detours
@@ -587,19 +588,19 @@ void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 
 /**
  * arch_prepare_kprobe_ftrace() - get ready to probe an entry that ftrace hooks
- * @p: the site, as for arch_prepare_kprobe(), in the place of which this is called
+ * @kp: the site, as for arch_prepare_kprobe(), in the place of which this is called
  *
  * Such a site needs no slot: what is probed is ftrace's own call.
  *
  * Context: as arch_prepare_kprobe().
  * Return: 0, or an errno that registration passes on.
  */
-int arch_prepare_kprobe_ftrace(struct kprobe *p);
+int arch_prepare_kprobe_ftrace(struct kprobe *kp);
 
 /* ftrace has shut itself down: kprobe_ftrace_handler() need not do anything. */
 extern bool kprobe_ftrace_disabled;
 #else
-static inline int arch_prepare_kprobe_ftrace(struct kprobe *p)
+static inline int arch_prepare_kprobe_ftrace(struct kprobe *kp)
 {
 	return -EINVAL;
 }
@@ -618,16 +619,16 @@ static inline int arch_prepare_kprobe_ftrace(struct kprobe *p)
 #ifdef CONFIG_KRETPROBES
 /**
  * arch_trampoline_kprobe() - is a site the trampoline of return probes?
- * @p: the site
+ * @kp: the site
  *
  * The switch of all probes leaves it armed, and its handler may have reported a return.
  *
  * Context: any.
  * Return: non-zero if so.
  */
-int arch_trampoline_kprobe(struct kprobe *p);
+int arch_trampoline_kprobe(struct kprobe *kp);
 #else
-static inline int arch_trampoline_kprobe(struct kprobe *p)
+static inline int arch_trampoline_kprobe(struct kprobe *kp)
 {
 	return 0;
 }

@@ -139,10 +139,10 @@ static __always_inline struct kprobe_site *kprobe_find_site(unsigned long addr)
  */
 static __always_inline struct kprobe *kprobe_of(struct kprobe_site *site)
 {
-	struct kprobe *p = &site->kp;
+	struct kprobe *kp = &site->kp;
 
-	OPTIMIZER_HIDE_VAR(p);
-	return p;
+	OPTIMIZER_HIDE_VAR(kp);
+	return kp;
 }
 
 #define KPROBE_LEVELS	4
@@ -246,7 +246,7 @@ static __always_inline void kprobe_mark_end(union kprobe_own_mark mark)
 
 /* See kprobe_enter(). */
 static __always_inline bool kprobe_enter_level(struct kprobe_frame *frame,
-					       struct kprobe *site, unsigned long level)
+					       struct kprobe *kp, unsigned long level)
 {
 	union kprobe_own_mark mark = kprobe_own_mark(level);
 
@@ -254,23 +254,23 @@ static __always_inline bool kprobe_enter_level(struct kprobe_frame *frame,
 		return false;
 	kprobe_mark_begin(mark);
 	frame->mark = mark;
-	frame->outer = kprobe_set_running(site);
+	frame->outer = kprobe_set_running(kp);
 	return true;
 }
 
 /**
  * kprobe_enter() - occupy the caller's level, to run handlers
  * @frame: is set for kprobe_leave()
- * @site: what kprobe_running() is to be, or NULL
+ * @kp: what kprobe_running() is to be, or NULL
  *
  * Context: any, preemption off until kprobe_leave().
  * Return: false when a handler is running at this level already: then the caller
  * must run none, but counts the miss.
  */
 static __always_inline bool kprobe_enter(struct kprobe_frame *frame,
-					 struct kprobe *site)
+					 struct kprobe *kp)
 {
-	return kprobe_enter_level(frame, site, arch_kprobe_level());
+	return kprobe_enter_level(frame, kp, arch_kprobe_level());
 }
 
 /* Records whose handler is called next. */
@@ -314,13 +314,13 @@ static __always_inline void kprobe_count_miss(struct kprobe *p)
 DECLARE_STATIC_KEY_FALSE(kprobe_stats);
 
 /* See @carry_out of kprobe_hit_site(). */
-typedef bool (*kprobe_carry_out_fn)(struct kprobe *p, struct pt_regs *regs);
+typedef bool (*kprobe_carry_out_fn)(struct kprobe *kp, struct pt_regs *regs);
 
 /* stats.c and hit.c */
-void kprobe_count_hit(struct kprobe *p);
-int kprobe_run_many(struct kprobe *p, struct pt_regs *regs);
-void kprobe_run_many_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
-enum kprobe_result kprobe_hit_above_task(unsigned long level, struct kprobe *p,
+void kprobe_count_hit(struct kprobe *kp);
+int kprobe_run_many(struct kprobe *kp, struct pt_regs *regs);
+void kprobe_run_many_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
+enum kprobe_result kprobe_hit_above_task(unsigned long level, struct kprobe *kp,
 					 struct pt_regs *regs, kprobe_carry_out_fn carry_out);
 unsigned long kprobe_reschedule(unsigned long result);
 
@@ -335,31 +335,31 @@ unsigned long kprobe_reschedule(unsigned long result);
  */
 
 /*
- * The site's first is read inside of the mark, as its list would be. If it is @p, the
+ * The site's first is read inside of the mark, as its list would be. If it is @kp, the
  * site's own kprobe, all probes on the list are asked. With ARCH_KPROBE_STATELESS that
- * is what the handlers of @p do. Otherwise these are kprobe_site_pre() and
+ * is what the handlers of @kp do. Otherwise these are kprobe_site_pre() and
  * kprobe_site_post(), for the architecture to call, which lead here.
  */
 static __always_inline int kprobe_run_pre(union kprobe_own_mark mark,
-					  struct kprobe *p, struct pt_regs *regs)
+					  struct kprobe *kp, struct pt_regs *regs)
 {
-	struct kprobe *first = READ_ONCE(site_of(p)->first);
+	struct kprobe *first = READ_ONCE(site_of(kp)->first);
 
-	if (!ARCH_KPROBE_STATELESS && first == p)
-		return kprobe_run_many(p, regs);
+	if (!ARCH_KPROBE_STATELESS && first == kp)
+		return kprobe_run_many(kp, regs);
 	kprobe_runs(mark, first);
 	return first->pre_handler(first, regs);
 }
 
 static __always_inline void kprobe_run_post(union kprobe_own_mark mark,
-					    struct kprobe *p, struct pt_regs *regs)
+					    struct kprobe *kp, struct pt_regs *regs)
 {
-	struct kprobe *first = READ_ONCE(site_of(p)->first);
+	struct kprobe *first = READ_ONCE(site_of(kp)->first);
 	kprobe_post_handler_t post_handler = READ_ONCE(first->post_handler);
 
 	/* The probes may have changed since somebody asked for the post handler. */
-	if (unlikely(!post_handler || (!ARCH_KPROBE_STATELESS && first == p))) {
-		kprobe_run_many_post(p, regs, 0);
+	if (unlikely(!post_handler || (!ARCH_KPROBE_STATELESS && first == kp))) {
+		kprobe_run_many_post(kp, regs, 0);
 		return;
 	}
 	kprobe_runs(mark, first);
@@ -368,24 +368,24 @@ static __always_inline void kprobe_run_post(union kprobe_own_mark mark,
 
 /* See kprobe_hit_site(). */
 static __always_inline enum kprobe_result
-kprobe_hit_at_level(unsigned long level, struct kprobe *p, struct pt_regs *regs,
+kprobe_hit_at_level(unsigned long level, struct kprobe *kp, struct pt_regs *regs,
 		    kprobe_carry_out_fn carry_out)
 {
 	enum kprobe_result what = KPROBE_RESULT_CONTINUE;
 	struct kprobe_frame frame = {};
 
-	if (unlikely(!kprobe_enter_level(&frame, p, level))) {
-		kprobes_inc_nmissed_count(p);
+	if (unlikely(!kprobe_enter_level(&frame, kp, level))) {
+		kprobes_inc_nmissed_count(kp);
 		return KPROBE_RESULT_MISSED;
 	}
 	if (static_branch_unlikely(&kprobe_stats))
-		kprobe_count_hit(p);
-	if (unlikely(kprobe_run_pre(frame.mark, p, regs))) {
+		kprobe_count_hit(kp);
+	if (unlikely(kprobe_run_pre(frame.mark, kp, regs))) {
 		what = KPROBE_RESULT_REDIRECTED;
-	} else if (p->post_handler) {
+	} else if (kp->post_handler) {
 		what = KPROBE_RESULT_POST;
-		if (carry_out(p, regs)) {
-			kprobe_run_post(frame.mark, p, regs);
+		if (carry_out(kp, regs)) {
+			kprobe_run_post(frame.mark, kp, regs);
 			what = KPROBE_RESULT_DONE;
 		}
 	}
@@ -395,7 +395,7 @@ kprobe_hit_at_level(unsigned long level, struct kprobe *p, struct pt_regs *regs,
 
 /**
  * kprobe_hit_site() - a site was hit: run the handlers
- * @p: the site
+ * @kp: the site
  * @regs: registers as the architecture presents them at a breakpoint
  * @carry_out: carries the instruction out on @regs, without causing a fault; or
  *	returns false, with nothing in @regs changed but the instruction pointer. Has
@@ -408,14 +408,14 @@ kprobe_hit_at_level(unsigned long level, struct kprobe *p, struct pt_regs *regs,
  * Return: what the architecture is to do next.
  */
 static __always_inline enum kprobe_result
-kprobe_hit_site(struct kprobe *p, struct pt_regs *regs, kprobe_carry_out_fn carry_out)
+kprobe_hit_site(struct kprobe *kp, struct pt_regs *regs, kprobe_carry_out_fn carry_out)
 {
 	unsigned long level = arch_kprobe_level();
 
 	/* With a constant level, the address of the mark is a constant too. */
 	if (likely(!level))
-		return kprobe_hit_at_level(0, p, regs, carry_out);
-	return kprobe_hit_above_task(level, p, regs, carry_out);
+		return kprobe_hit_at_level(0, kp, regs, carry_out);
+	return kprobe_hit_above_task(level, kp, regs, carry_out);
 }
 
 /**

@@ -90,7 +90,7 @@ static void take_batch(struct list_head *from, struct list_head *batch)
 /* Changes the text of all sites of @from, and then their state to @state. */
 static void patch_text(struct list_head *from, enum kprobe_site_state state)
 {
-	struct kprobe *p, *next;
+	struct kprobe *kp, *next;
 	LIST_HEAD(batch);
 
 	if (state == SITE_IDLE)

@@ -16,15 +16,15 @@ static bool may_see_addresses(struct seq_file *m)
 	return kallsyms_show_value(m->file->f_cred);
 }
 
-static void show_tags(struct seq_file *m, struct kprobe *p, struct kprobe *site)
+static void show_tags(struct seq_file *m, struct kprobe *p, struct kprobe *kp)
 {
 	if (kprobe_gone(p))
 		seq_puts(m, "[GONE]");
 	else if (kprobe_disabled(p))
 		seq_puts(m, "[DISABLED]");
-	if (kprobe_optimized(site))
+	if (kprobe_optimized(kp))
 		seq_puts(m, "[OPTIMIZED]");
-	if (kprobe_ftrace(site))
+	if (kprobe_ftrace(kp))
 		seq_puts(m, "[FTRACE]");
 	seq_putc(m, '\n');
 }
@@ -36,7 +36,7 @@ static char kind_of(struct kprobe *p)
 	return kprobe_is_jprobe(p) ? 'j' : 'k';
 }
 
-static void show_probe(struct seq_file *m, struct kprobe *p, struct kprobe *site)
+static void show_probe(struct seq_file *m, struct kprobe *p, struct kprobe *kp)
 {
 	unsigned long addr = may_see_addresses(m) ? (unsigned long)p->addr : 0;
 	char name[KSYM_NAME_LEN], *module = NULL;
@@ -49,7 +49,7 @@ static void show_probe(struct seq_file *m, struct kprobe *p, struct kprobe *site
 		seq_printf(m, "%s+0x%lx  %s ", symbol, offset, module ?: " ");
 	else	/* of text that was freed */
 		seq_printf(m, "0x%lx ", addr);
-	show_tags(m, p, site);
+	show_tags(m, p, kp);
 }
 
 static void *list_start(struct seq_file *m, loff_t *pos)

@@ -50,7 +50,7 @@ NOKPROBE_SYMBOL(count_misses);
 
 /**
  * kprobes_inc_nmissed_count() - count a hit that no handler was told of
- * @p: the site
+ * @kp: the site
  *
  * If the mark of this level is entered already, that is why the hit was missed. An
  * architecture with a guard of its own may miss hits while no handler runs; then the
@@ -58,13 +58,13 @@ NOKPROBE_SYMBOL(count_misses);
  *
  * Context: any, NMI included, preemption off.
  */
-void kprobes_inc_nmissed_count(struct kprobe *p)
+void kprobes_inc_nmissed_count(struct kprobe *kp)
 {
 	struct kprobe_frame frame = {};
-	bool entered = kprobe_enter(&frame, p);
+	bool entered = kprobe_enter(&frame, kp);
 
-	raw_atomic_inc(&site_of(p)->missed[KPROBE_MISS_RECURSION]);
-	count_misses(site_of(p));
+	raw_atomic_inc(&site_of(kp)->missed[KPROBE_MISS_RECURSION]);
+	count_misses(site_of(kp));
 	if (entered)
 		kprobe_leave(&frame);
 }
@@ -73,7 +73,7 @@ NOKPROBE_SYMBOL(kprobes_inc_nmissed_count);
 
 /**
  * kprobe_run_many() - run the pre handlers of all probes of a site
- * @p: the site
+ * @kp: the site
  * @regs: what the handlers get
  *
  * The list is walked without RCU's checks, which can be probed.
@@ -82,18 +82,18 @@ NOKPROBE_SYMBOL(kprobes_inc_nmissed_count);
  * Return: 1 when a handler has set where to go on, and those after it were left out;
  * else 0.
  */
-int kprobe_run_many(struct kprobe *p, struct pt_regs *regs)
+int kprobe_run_many(struct kprobe *kp, struct pt_regs *regs)
 {
 	union kprobe_own_mark mark = kprobe_own_mark(arch_kprobe_level());
-	struct kprobe *kp;
+	struct kprobe *p;
 
 	/* If nobody's handler runs, what faults next is not that of an earlier hit's probe. */
 	kprobe_runs(mark, NULL);
-	list_for_each_entry_lockless(kp, &site_of(p)->probes, list) {
-		if (!kp->pre_handler || kprobe_disabled(kp))
+	list_for_each_entry_lockless(p, &site_of(kp)->probes, list) {
+		if (!p->pre_handler || kprobe_disabled(p))
 			continue;
-		kprobe_runs(mark, kp);
-		if (kp->pre_handler(kp, regs))
+		kprobe_runs(mark, p);
+		if (p->pre_handler(p, regs))
 			return 1;
 	}
 	return 0;
@@ -103,32 +103,32 @@ NOKPROBE_SYMBOL(kprobe_run_many);
 
 /**
  * kprobe_run_many_post() - run the post handlers of all probes of a site
- * @p: the site
+ * @kp: the site
  * @regs: what the handlers get
  * @flags: not used; there because this can be a post_handler itself
  *
  * Context: any, NMI included, preemption off; the level's mark was entered.
  */
-void kprobe_run_many_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+void kprobe_run_many_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	union kprobe_own_mark mark = kprobe_own_mark(arch_kprobe_level());
-	struct kprobe *kp;
+	struct kprobe *p;
 
-	list_for_each_entry_lockless(kp, &site_of(p)->probes, list) {
-		if (!kp->post_handler || kprobe_disabled(kp))
+	list_for_each_entry_lockless(p, &site_of(kp)->probes, list) {
+		if (!p->post_handler || kprobe_disabled(p))
 			continue;
-		kprobe_runs(mark, kp);
-		kp->post_handler(kp, regs, 0);
+		kprobe_runs(mark, p);
+		p->post_handler(p, regs, 0);
 	}
 }
 
 NOKPROBE_SYMBOL(kprobe_run_many_post);
 
 /* The rest of kprobe_hit_site(), out of line, for all levels but the task's. */
-enum kprobe_result kprobe_hit_above_task(unsigned long level, struct kprobe *p,
+enum kprobe_result kprobe_hit_above_task(unsigned long level, struct kprobe *kp,
 					 struct pt_regs *regs, kprobe_carry_out_fn carry_out)
 {
-	return kprobe_hit_at_level(level, p, regs, carry_out);
+	return kprobe_hit_at_level(level, kp, regs, carry_out);
 }
 
 NOKPROBE_SYMBOL(kprobe_hit_above_task);
@@ -146,7 +146,7 @@ NOKPROBE_SYMBOL(kprobe_reschedule);
 
 /**
  * kprobe_hit_post() - the instruction was carried out: run the post handlers
- * @p: the site
+ * @kp: the site
  * @regs: registers as the instruction left them
  *
  * Not for a hit that was missed. If a handler is running at this level, the post
@@ -154,13 +154,13 @@ NOKPROBE_SYMBOL(kprobe_reschedule);
  *
  * Context: any, NMI included, preemption off.
  */
-void kprobe_hit_post(struct kprobe *p, struct pt_regs *regs)
+void kprobe_hit_post(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct kprobe_frame frame = {};
 
-	if (!kprobe_enter(&frame, p))
+	if (!kprobe_enter(&frame, kp))
 		return;
-	kprobe_run_post(frame.mark, p, regs);
+	kprobe_run_post(frame.mark, kp, regs);
 	kprobe_leave(&frame);
 }
 
@@ -186,7 +186,7 @@ NOKPROBE_SYMBOL(run_fault);
 
 /**
  * kprobe_hit_fault() - the probed instruction faulted while it was carried out
- * @p: the site
+ * @kp: the site
  * @regs: registers as before the instruction, the instruction pointer at the copy that
  *	faulted. That is set to the probed address, or by a handler to where it wants
  * @trapnr: the architecture's number or code for the fault
@@ -194,27 +194,27 @@ NOKPROBE_SYMBOL(run_fault);
  * Context: any, NMI included, preemption off.
  * Return: true when a fault handler has dealt with it.
  */
-bool kprobe_hit_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
+bool kprobe_hit_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 {
 	unsigned long copy = instruction_pointer(regs);
 	struct kprobe_frame frame = {};
-	struct kprobe *kp;
+	struct kprobe *p;
 	bool done = false;
 
-	instruction_pointer_set(regs, (unsigned long)p->addr);
-	if (!kprobe_enter(&frame, p))
+	instruction_pointer_set(regs, (unsigned long)kp->addr);
+	if (!kprobe_enter(&frame, kp))
 		return false;
-	list_for_each_entry_lockless(kp, &site_of(p)->probes, list) {
-		if (kprobe_disabled(kp))
+	list_for_each_entry_lockless(p, &site_of(kp)->probes, list) {
+		if (kprobe_disabled(p))
 			continue;
-		kprobe_runs(frame.mark, kp);
-		done = run_fault(kprobe_mark_at(frame.mark), kp, regs, trapnr);
+		kprobe_runs(frame.mark, p);
+		done = run_fault(kprobe_mark_at(frame.mark), p, regs, trapnr);
 		if (done)
 			break;
 	}
 	kprobe_leave(&frame);
 	/* Tried again, in the copy: at the probed address it would be another hit. */
-	if (done && instruction_pointer(regs) == (unsigned long)p->addr)
+	if (done && instruction_pointer(regs) == (unsigned long)kp->addr)
 		instruction_pointer_set(regs, copy);
 	return done;
 }
@@ -288,13 +288,13 @@ void kprobe_explain_oops(struct pt_regs *regs)
 {
 	struct kprobe_mark *mark;
 	kprobe_opcode_t *addr;
-	struct kprobe *p;
+	struct kprobe *kp;
 
 	preempt_disable_notrace();
 	mark = mark_in_use();
-	p = get_kprobe((void *)instruction_pointer(regs));
-	if (p && !kprobe_disabled(p))
-		pr_alert("the probed instruction at %pS faulted\n", p->addr);
+	kp = get_kprobe((void *)instruction_pointer(regs));
+	if (kp && !kprobe_disabled(kp))
+		pr_alert("the probed instruction at %pS faulted\n", kp->addr);
 	else if (mark && mark->running != &kprobe_busy &&
 		 !get_kernel_nofault(addr, &mark->running->addr))
 		pr_alert("a handler of the probe at %pS faulted\n", addr);
@@ -305,7 +305,7 @@ NOKPROBE_SYMBOL(kprobe_explain_oops);
 
 #if !ARCH_KPROBE_STATELESS
 /* Nothing is carried out inside of the mark: the architecture does that afterwards. */
-static __always_inline __kprobes bool carry_out_later(struct kprobe *p, struct pt_regs *regs)
+static __always_inline __kprobes bool carry_out_later(struct kprobe *kp, struct pt_regs *regs)
 {
 	return false;
 }
@@ -442,7 +442,7 @@ NOKPROBE_SYMBOL(kprobe_task_dies);
 #ifdef CONFIG_OPTPROBES
 /**
  * opt_pre_handler() - a jump in the text was taken: run all pre handlers
- * @p: the site
+ * @kp: the site
  * @regs: the registers
  *
  * For architectures without ARCH_OPTPROBE_COMPLETE. Their detours cannot go on anywhere
@@ -450,22 +450,22 @@ NOKPROBE_SYMBOL(kprobe_task_dies);
  *
  * Context: any, NMI included, preemption off.
  */
-void opt_pre_handler(struct kprobe *p, struct pt_regs *regs)
+void opt_pre_handler(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct kprobe_frame frame = {};
-	struct kprobe *kp;
+	struct kprobe *p;
 
-	if (!kprobe_enter(&frame, p)) {
-		kprobes_inc_nmissed_count(p);
+	if (!kprobe_enter(&frame, kp)) {
+		kprobes_inc_nmissed_count(kp);
 		return;
 	}
 	if (static_branch_unlikely(&kprobe_stats))
-		kprobe_count_hit(p);
-	list_for_each_entry_lockless(kp, &site_of(p)->probes, list) {
-		if (!kp->pre_handler || kprobe_disabled(kp))
+		kprobe_count_hit(kp);
+	list_for_each_entry_lockless(p, &site_of(kp)->probes, list) {
+		if (!p->pre_handler || kprobe_disabled(p))
 			continue;
-		kprobe_runs(frame.mark, kp);
-		kp->pre_handler(kp, regs);
+		kprobe_runs(frame.mark, p);
+		p->pre_handler(p, regs);
 	}
 	kprobe_leave(&frame);
 }

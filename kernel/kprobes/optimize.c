@@ -86,13 +86,13 @@ static void optimize(struct kprobe_site *site)
  */
 void kprobe_optimize_sites(struct list_head *sites)
 {
-	struct kprobe *p;
+	struct kprobe *kp;
 
 	if (list_empty(sites))
 		return;
 	kprobe_text_lock();
-	list_for_each_entry(p, sites, list)
-		optimize(site_of(p));
+	list_for_each_entry(kp, sites, list)
+		optimize(site_of(kp));
 	kprobe_text_unlock();
 }
 
@@ -134,11 +134,11 @@ static void collect(struct kprobe_site *site, struct list_head *ops)
  */
 void kprobe_unoptimize_sites(struct list_head *sites)
 {
-	struct kprobe *p;
+	struct kprobe *kp;
 	LIST_HEAD(ops);
 
-	list_for_each_entry(p, sites, list)
-		collect(site_of(p), &ops);
+	list_for_each_entry(kp, sites, list)
+		collect(site_of(kp), &ops);
 	unoptimize(&ops);
 }
 
@@ -346,11 +346,11 @@ static void for_all_sites(void (*fn)(struct list_head *sites))
 
 static void forbid(struct list_head *sites)
 {
-	struct kprobe *p;
+	struct kprobe *kp;
 
 	kprobe_unoptimize_sites(sites);
-	list_for_each_entry(p, sites, list)
-		site_of(p)->op.why = "off";
+	list_for_each_entry(kp, sites, list)
+		site_of(kp)->op.why = "off";
 }
 
 static void switch_optimization(unsigned int on)

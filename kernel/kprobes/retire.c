@@ -118,16 +118,16 @@ static bool free_some_retired(void)
 /* Returns whether there are more. */
 static bool settle_some_gone(void)
 {
-	struct kprobe *p, *next;
+	struct kprobe *kp, *next;
 	int left = KPROBE_BATCH;
 
 	guard(mutex)(&kprobe_mutex);
-	list_for_each_entry_safe(p, next, &gone_now, list) {
+	list_for_each_entry_safe(kp, next, &gone_now, list) {
 		if (!left--)
 			return true;
-		list_del_init(&p->list);
+		list_del_init(&kp->list);
 		nr_retiring--;
-		kprobe_site_settle(site_of(p));
+		kprobe_site_settle(site_of(kp));
 	}
 	return false;
 }

@@ -347,14 +347,14 @@ struct kprobe_insn_cache kprobe_insn_slots = {
 	.table		= KPROBE_TABLE_INIT(kprobe_insn_slots.table, &kprobe_insn_slots.mutex),
 };
 
-static bool set_owner(struct kprobe_insn_cache *c, unsigned long slot, struct kprobe *p)
+static bool set_owner(struct kprobe_insn_cache *c, unsigned long slot, struct kprobe *kp)
 {
 	struct slot_page *page;
 
 	guard(mutex)(&c->mutex);
 	page = find_page(c, slot);
 	if (page)
-		WRITE_ONCE(page->owner[slot_index(page, slot, c->slot_size)], p);
+		WRITE_ONCE(page->owner[slot_index(page, slot, c->slot_size)], kp);
 	return page;
 }
 
@@ -403,9 +403,9 @@ void __init kprobe_slots_init(void)
 	kprobe_optinsn_slots.slot_size = MAX_OPTINSN_SIZE;
 }
 
-static void set_owner_of_detour(unsigned long slot, struct kprobe *p)
+static void set_owner_of_detour(unsigned long slot, struct kprobe *kp)
 {
-	set_owner(&kprobe_optinsn_slots, slot, p);
+	set_owner(&kprobe_optinsn_slots, slot, kp);
 }
 
 static __always_inline struct kprobe *owner_of_detour(unsigned long addr)
@@ -418,7 +418,7 @@ static bool detour_page_symbol(unsigned int *n, unsigned long *value, char *type
 	return page_symbol(&kprobe_optinsn_slots, n, value, type, sym);
 }
 #else
-static void set_owner_of_detour(unsigned long slot, struct kprobe *p)
+static void set_owner_of_detour(unsigned long slot, struct kprobe *kp)
 {
 }
 
@@ -436,14 +436,14 @@ static bool detour_page_symbol(unsigned int *n, unsigned long *value, char *type
 /**
  * kprobe_slot_set_owner() - say which site a slot serves
  * @slot: from get_insn_slot() or get_optinsn_slot(), until it is given back
- * @p: the site
+ * @kp: the site
  *
  * Context: may sleep.
  */
-void kprobe_slot_set_owner(kprobe_opcode_t *slot, struct kprobe *p)
+void kprobe_slot_set_owner(kprobe_opcode_t *slot, struct kprobe *kp)
 {
-	if (!set_owner(&kprobe_insn_slots, (unsigned long)slot, p))
-		set_owner_of_detour((unsigned long)slot, p);
+	if (!set_owner(&kprobe_insn_slots, (unsigned long)slot, kp))
+		set_owner_of_detour((unsigned long)slot, kp);
 }
 
 /**

@@ -13,15 +13,15 @@ DEFINE_STATIC_KEY_FALSE(kprobe_stats);
 
 /**
  * kprobe_count_hit() - count a hit
- * @p: the site
+ * @kp: the site
  *
  * Out of line: it is seldom asked for, and must not take registers from a hit.
  *
  * Context: any, NMI included, preemption off.
  */
-noinline void kprobe_count_hit(struct kprobe *p)
+noinline void kprobe_count_hit(struct kprobe *kp)
 {
-	raw_atomic_long_inc(&site_of(p)->hits);
+	raw_atomic_long_inc(&site_of(kp)->hits);
 }
 
 NOKPROBE_SYMBOL(kprobe_count_hit);
@@ -37,12 +37,12 @@ NOKPROBE_SYMBOL(kprobe_count_hit);
  */
 void kretprobe_count_miss(struct kretprobe *rp, enum kprobe_miss cause)
 {
-	struct kprobe *p = get_kprobe(rp->kp.addr);
+	struct kprobe *kp = get_kprobe(rp->kp.addr);
 
 	raw_atomic_inc((atomic_t *)&rp->nmissed);
 	/* If its text is gone, the site at that address may be of other text by now. */
-	if (p && !kprobe_gone(&rp->kp))
-		raw_atomic_inc(&site_of(p)->missed[cause]);
+	if (kp && !kprobe_gone(&rp->kp))
+		raw_atomic_inc(&site_of(kp)->missed[cause]);
 }
 
 NOKPROBE_SYMBOL(kretprobe_count_miss);
