@@ -3,6 +3,7 @@
 #ifndef _LIB_TEST_KPROBES_FAULTS_X86_H
 #define _LIB_TEST_KPROBES_FAULTS_X86_H
 
+#include <linux/preempt.h>
 #include <linux/string.h>
 #include <asm/asm.h>
 #include <asm/frame.h>
@@ -70,6 +71,28 @@ KPROBES_FAULTY(kprobes_divide,
 /* Reads a control register that there is not. */
 KPROBES_FAULTY(kprobes_undefined, "", ".byte 0x0f, 0x20, 0xc8", "");
 
+/*
+ * A division by zero, of which the coprocessor tells at its next instruction. Its state is
+ * that of some other task, and put back.
+ */
+KPROBES_FAULTY(kprobes_coprocessor_error,
+	       "sub $120, %" _ASM_SP "\n fnsave (%" _ASM_SP ")\n"
+	       "movw $0x37b, 112(%" _ASM_SP ")\n fldcw 112(%" _ASM_SP ")\n"
+	       "movl $0, 112(%" _ASM_SP ")\n fld1\n fdivs 112(%" _ASM_SP ")\n",
+	       "fwait",
+	       "fnclex\n frstor (%" _ASM_SP ")\n add $120, %" _ASM_SP "\n");
+
+/* Nobody else may have the coprocessor meanwhile. */
+static unsigned long kprobes_fail_coprocessor(unsigned long x)
+{
+	unsigned long result;
+
+	preempt_disable();
+	result = kprobes_coprocessor_error(x);
+	preempt_enable();
+	return result;
+}
+
 /* Its copy is not the same instruction. */
 KPROBES_FAULTY(kprobes_call_by_pointer, FRAME_BEGIN,
 	       ANNOTATE_RETPOLINE_SAFE "call *(%" _ASM_ARG1 ")", FRAME_END);
@@ -86,12 +109,15 @@ static unsigned long (*const kprobes_pointer)(void) = kprobes_called;
 #define KPROBES_NON_CANONICAL	BIT_ULL(63)
 #endif
 
-#define KPROBES_FAULT(what, function, register)				\
+#define KPROBES_FAULT_OF(what, function, caller, register)		\
 	.name = what,							\
 	.insn = function##_insn,					\
 	.next = function##_next,					\
-	.call = function,						\
+	.call = caller,							\
 	.reg = offsetof(struct pt_regs, register)
+
+#define KPROBES_FAULT(what, function, register)				\
+	KPROBES_FAULT_OF(what, function, function, register)
 
 static const struct kprobes_fault kprobes_faults_table[] = {
 	{
@@ -124,6 +150,10 @@ static const struct kprobes_fault kprobes_faults_table[] = {
 	}, {
 		KPROBES_FAULT("undefined instruction", kprobes_undefined, KPROBES_ARGUMENT),
 		.trap = X86_TRAP_UD,
+	}, {
+		KPROBES_FAULT_OF("coprocessor error", kprobes_coprocessor_error,
+				 kprobes_fail_coprocessor, KPROBES_ARGUMENT),
+		.trap = X86_TRAP_MF,
 	}, {
 		KPROBES_FAULT("call by pointer", kprobes_call_by_pointer, KPROBES_ARGUMENT),
 		.bad = KPROBES_UNMAPPED,
