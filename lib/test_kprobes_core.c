@@ -189,6 +189,8 @@ static const char * const near_the_way[] = {
 	"rcu_read_lock_held", "lock_acquire", "lock_release", "lock_is_held_type",
 	"trace_hardirqs_on", "trace_hardirqs_off", "lockdep_hardirqs_on",
 	"__kasan_check_read", "__kasan_check_write", "__asan_load8", "__asan_store8",
+	"__hwasan_load4_noabort", "__sanitizer_cov_trace_pc", "__sanitizer_cov_trace_switch",
+	"__sanitizer_cov_trace_const_cmp4", "check_kcov_mode", "write_comp_data",
 	"kasan_check_range", "memcpy", "memset", "__memcpy", "__memset", "memcmp",
 	"copy_from_kernel_nofault", "fixup_exception", "search_exception_tables",
 	"core_kernel_text", "kernel_text_address", "kallsyms_lookup_size_offset",

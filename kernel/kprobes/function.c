@@ -41,7 +41,8 @@ void kprobe_function_forget(void)
  */
 static bool is_sanitizer(const char *name)
 {
-	return str_has_prefix(name, "__asan_") || str_has_prefix(name, "__tsan_") ||
+	return str_has_prefix(name, "__asan_") || str_has_prefix(name, "__hwasan_") ||
+	       str_has_prefix(name, "__tsan_") ||
 	       str_has_prefix(name, "__kasan_check_") || !strcmp(name, "kasan_check_range");
 }
 
