@@ -25,12 +25,12 @@ bool kprobe_ftrace_disabled __read_mostly;
  */
 static struct ftrace_ops shared_ops __read_mostly = {
 	.func	= kprobe_ftrace_handler,
-	.flags	= FTRACE_OPS_FL_SAVE_REGS,
+	.flags	= FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_GUARDED,
 };
 
 static struct ftrace_ops exclusive_ops __read_mostly = {
 	.func	= kprobe_ftrace_handler,
-	.flags	= FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY,
+	.flags	= FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_GUARDED | FTRACE_OPS_FL_IPMODIFY,
 };
 
 /* Does nothing: to be registered is what claim_ops is for. */
@@ -86,7 +86,8 @@ static void ops_remove(struct ftrace_ops *ops, unsigned long *ips, unsigned int 
 		err = unregister_ftrace_function(ops);
 	if (!err)
 		err = ftrace_set_filter_ips(ops, ips, nr, 1, 0);
-	WARN_ONCE(err, "kprobes: ftrace does not let go of %pS (%d)\n",
+	/* It may have shut itself down just now. */
+	WARN_ONCE(err && !kprobe_ftrace_disabled, "kprobes: ftrace does not let go of %pS (%d)\n",
 		  (void *)ips[0], err);
 }
 

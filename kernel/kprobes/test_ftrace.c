@@ -912,6 +912,42 @@ static void site_that_is_not_hooked_is_known_to_be(struct kunit *test)
 }
 #endif
 
+/* Calls one function with a probe because of another one. */
+static notrace void call_another(unsigned long ip, unsigned long parent_ip,
+				 struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	if (ip == locations[0])
+		targets[2](1);
+}
+
+NOKPROBE_SYMBOL(call_another);
+
+static struct ftrace_ops calling_ops = { .func = call_another };
+
+static void drop_calling_ops(void *unused)
+{
+	unregister_ftrace_function(&calling_ops);
+	ftrace_free_filter(&calling_ops);
+}
+
+static void probe_is_hit_in_a_callback_of_others(struct kunit *test)
+{
+	unsigned long ips[] = { locations[0], locations[2] };
+	int i;
+
+	new_probes(test);
+	for (i = 0; i <= 2; i += 2)
+		KUNIT_ASSERT_EQ(test, 0, enable_kprobe(&probes->kps[i]));
+	KUNIT_ASSERT_EQ(test, 0, ftrace_set_filter_ips(&calling_ops, ips, 2, 0, 0));
+	KUNIT_ASSERT_EQ(test, 0, register_ftrace_function(&calling_ops));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_calling_ops, NULL));
+	KUNIT_EXPECT_EQ(test, targets[0](1), 1);
+	for (i = 0; i <= 2; i += 2) {
+		KUNIT_EXPECT_EQ_MSG(test, probes->hits[i], 1, "target %d", i);
+		KUNIT_EXPECT_EQ_MSG(test, probes->kps[i].nmissed, 0, "target %d", i);
+	}
+}
+
 static struct kunit_case ftrace_cases[] = {
 	KUNIT_CASE(functions_come_and_go_one_by_one),
 	KUNIT_CASE(functions_come_and_go_by_the_dozen),
@@ -929,6 +965,7 @@ static struct kunit_case ftrace_cases[] = {
 	KUNIT_CASE(batch_may_want_it_both_ways),
 	KUNIT_CASE(probes_come_and_go_where_none_could_be_armed),
 	KUNIT_CASE(site_is_armed_when_that_is_possible_again),
+	KUNIT_CASE(probe_is_hit_in_a_callback_of_others),
 #ifdef CONFIG_FUNCTION_ERROR_INJECTION
 	KUNIT_CASE_PARAM(pair_that_is_not_hooked_leaves_nothing, failure_gen_params),
 	KUNIT_CASE(site_that_is_not_hooked_is_known_to_be),
