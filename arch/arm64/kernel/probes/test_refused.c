@@ -24,6 +24,12 @@ static const char * const names[] = {
 	"finalise_el2",
 	"_cpu_resume",
 	"cpu_do_resume",
+	/* On a CPU that has reported itself dead */
+	"cpu_die",
+	"cpu_psci_cpu_die",
+	"__psci_cpu_off",
+	"psci_0_1_cpu_off",
+	"psci_0_2_cpu_off",
 };
 
 static void name_desc(const char * const *name, char *desc)

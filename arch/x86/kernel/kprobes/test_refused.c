@@ -60,6 +60,15 @@ static const char * const without_idt[] = {
 #endif
 };
 
+/* On a CPU that has reported itself dead */
+static const char * const dead[] = {
+	"native_play_dead",
+	"play_dead_common",
+	"hlt_play_dead",
+	"cpuidle_play_dead",
+	"acpi_idle_play_dead",
+};
+
 /* What tracers of latency and noise call at a breakpoint, before kprobes are asked */
 static const char * const before[] = {
 	"sched_clock",
@@ -105,6 +114,16 @@ static void test_without_idt(struct kunit *test)
 		kprobes_expect_refused(test, (unsigned long)restore_registers, 1);
 }
 
+static void test_dead(struct kunit *test)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(dead); i++)
+		expect_refused(test, dead[i]);
+	if (IS_ENABLED(CONFIG_HOTPLUG_CPU))
+		KUNIT_EXPECT_NE(test, 0, kallsyms_lookup_name("native_play_dead"));
+}
+
 static void test_before(struct kunit *test)
 {
 	int i;
@@ -117,6 +136,7 @@ static void test_before(struct kunit *test)
 static struct kunit_case refused_cases[] = {
 	KUNIT_CASE(test_patched),
 	KUNIT_CASE(test_without_idt),
+	KUNIT_CASE(test_dead),
 	KUNIT_CASE(test_before),
 	{ }
 };
