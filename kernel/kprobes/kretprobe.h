@@ -4,6 +4,7 @@
 /*
  * What kretprobe_list.c runs at a hit, and kretprobe_stack.c keeps.
  */
+#include <linux/build_bug.h>
 #include <linux/kprobes.h>
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
@@ -18,18 +19,30 @@ extern struct mutex kretprobe_mutex;
  * used part ends at task_struct::kretprobe_top. Only the task itself changes it, or
  * something that interrupts the task and ends before the task goes on. So no lock is
  * needed, and instances are given back in the order in which their calls return.
- *
- * While a block does not belong to a task, its memory is used for this:
  */
-union kretprobe_stack {
-	union kretprobe_stack	*next;
-	struct rcu_head		rcu;
-};
 
 /* Private data of more than this is not kept on return stacks. */
 #define KRETPROBE_STACK_DATA	512
 
 #ifdef CONFIG_KRETPROBE_RETURN_STACK
+/**
+ * struct kretprobe_stack - a block that does not belong to a task
+ * @rcu:	of a task that is no more
+ * @used:	where instances were
+ * @next:	in the last word, where no instance can be: when a block is taken from a
+ *		task, another CPU may not have loaded the link of the last instance yet,
+ *		since nothing orders that before the store to kretprobe_top
+ */
+struct kretprobe_stack {
+	union {
+		struct rcu_head	rcu;
+		u8		used[KRETPROBE_STACK_SIZE - sizeof(void *)];
+	};
+	struct kretprobe_stack	*next;
+};
+
+static_assert(sizeof(struct kretprobe_stack) == KRETPROBE_STACK_SIZE);
+
 /*
  * Are two addresses in the same block? KRETPROBE_NO_STACK is in none of them, and the last
  * byte of a block is never used, so that a top is in the block even if that is full.

@@ -123,7 +123,8 @@ static void drop_stale(void *frame)
 {
 	struct llist_node *node = current->kretprobe_instances.first;
 
-	if (!object_is_on_stack(frame))
+	/* An interrupt may be on top of an entry whose instance is not on the list yet. */
+	if (arch_kprobe_level() || !object_is_on_stack(frame))
 		return;
 	while (node && instance_of(node)->fp < frame &&
 	       object_is_on_stack(instance_of(node)->fp))

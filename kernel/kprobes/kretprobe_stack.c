@@ -26,10 +26,10 @@ static unsigned int stack_users;
 static void trim_stacks(struct work_struct *work);
 static DECLARE_DELAYED_WORK(trim_work, trim_stacks);
 
-static void free_stacks(union kretprobe_stack *stack)
+static void free_stacks(struct kretprobe_stack *stack)
 {
 	while (stack) {
-		union kretprobe_stack *next = stack->next;
+		struct kretprobe_stack *next = stack->next;
 
 		kfree(stack);
 		stack = next;
@@ -37,9 +37,9 @@ static void free_stacks(union kretprobe_stack *stack)
 }
 
 /* Allocates as many as are asked for, or none. */
-static union kretprobe_stack *alloc_stacks(unsigned int num)
+static struct kretprobe_stack *alloc_stacks(unsigned int num)
 {
-	union kretprobe_stack *stacks = NULL, *stack;
+	struct kretprobe_stack *stacks = NULL, *stack;
 
 	while (num--) {
 		stack = kmalloc(KRETPROBE_STACK_SIZE, GFP_KERNEL);
@@ -54,16 +54,16 @@ static union kretprobe_stack *alloc_stacks(unsigned int num)
 }
 
 /* With cmpxchg(), because fork may give the task a stack at the same time. */
-static bool give_stack(struct task_struct *tsk, union kretprobe_stack *stack)
+static bool give_stack(struct task_struct *tsk, struct kretprobe_stack *stack)
 {
 	return cmpxchg(&tsk->kretprobe_top, KRETPROBE_NO_STACK,
 		       (unsigned long)stack) == KRETPROBE_NO_STACK;
 }
 
 /* Gives a task the first of the spare stacks. Returns whether it has none even so. */
-static bool give_spare(struct task_struct *tsk, union kretprobe_stack **spare)
+static bool give_spare(struct task_struct *tsk, struct kretprobe_stack **spare)
 {
-	union kretprobe_stack *stack = *spare;
+	struct kretprobe_stack *stack = *spare;
 
 	if (READ_ONCE(tsk->kretprobe_top) != KRETPROBE_NO_STACK)
 		return false;
@@ -78,7 +78,7 @@ static bool give_spare(struct task_struct *tsk, union kretprobe_stack **spare)
 }
 
 /* Gives stacks to all tasks, while there are any. Returns how many tasks have none. */
-static unsigned int hand_out(union kretprobe_stack **spare)
+static unsigned int hand_out(struct kretprobe_stack **spare)
 {
 	struct task_struct *process, *tsk;
 	unsigned int without = 0;
@@ -108,7 +108,7 @@ static unsigned int hand_out(union kretprobe_stack **spare)
  */
 int kretprobe_stacks_get(void)
 {
-	union kretprobe_stack *spare = NULL;
+	struct kretprobe_stack *spare = NULL;
 	unsigned int without;
 
 	lockdep_assert_held(&kretprobe_mutex);
@@ -141,13 +141,13 @@ void kretprobe_stacks_put(void)
 }
 
 /*
- * Takes a task's stack away, if that is empty. Nobody is left who would use it again, and
- * the store to kretprobe_top that made it empty came after the last access to it.
+ * Takes a task's stack away, if that is empty. Nobody is left who would use it again; but
+ * the task may still be reading the instance that was its last.
  */
-static void take_stack(struct task_struct *tsk, union kretprobe_stack **taken)
+static void take_stack(struct task_struct *tsk, struct kretprobe_stack **taken)
 {
 	unsigned long top = READ_ONCE(tsk->kretprobe_top);
-	union kretprobe_stack *stack = (void *)top;
+	struct kretprobe_stack *stack = (void *)top;
 
 	if (!IS_ALIGNED(top, KRETPROBE_STACK_SIZE) ||
 	    cmpxchg(&tsk->kretprobe_top, top, KRETPROBE_NO_STACK) != top)
@@ -156,7 +156,7 @@ static void take_stack(struct task_struct *tsk, union kretprobe_stack **taken)
 	*taken = stack;
 }
 
-static void take_stacks(union kretprobe_stack **taken)
+static void take_stacks(struct kretprobe_stack **taken)
 {
 	struct task_struct *process, *tsk;
 	int cpu;
@@ -182,7 +182,7 @@ static void take_stacks(union kretprobe_stack **taken)
  */
 void kretprobe_stacks_trim(void)
 {
-	union kretprobe_stack *taken = NULL;
+	struct kretprobe_stack *taken = NULL;
 
 	scoped_guard(mutex, &kretprobe_mutex) {
 		if (!stack_users)
@@ -208,7 +208,7 @@ static void trim_stacks(struct work_struct *work)
  */
 void kretprobe_init_task(struct task_struct *tsk)
 {
-	union kretprobe_stack *stack;
+	struct kretprobe_stack *stack;
 
 	if (likely(!READ_ONCE(stack_users)))
 		return;
@@ -226,7 +226,7 @@ void kretprobe_init_task(struct task_struct *tsk)
 void kretprobe_stack_free(struct task_struct *tsk)
 {
 	unsigned long top = tsk->kretprobe_top;
-	union kretprobe_stack *stack;
+	struct kretprobe_stack *stack;
 
 	tsk->kretprobe_top = KRETPROBE_NO_STACK;
 	if (top == KRETPROBE_NO_STACK)
