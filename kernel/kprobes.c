@@ -646,7 +646,8 @@ static void warn_of_failures(int err)
  * only gets there when the switch is on again.
  *
  * Context: may sleep.
- * Return: 0, or the last error when some could not be armed: all others are.
+ * Return: 0, or the last error when some could not be armed. ftrace is told of many at
+ * a time; where it refuses one, none of these is armed. All others are.
  */
 int kprobe_set_all_armed(bool armed)
 {
