@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kprobes: the front desk. Takes probes in and gives them back, keeps the table
- * of probed addresses and the global switch. What stands at an address is in
- * kernel/kprobes/, site.c first; the locks are in internal.h there, the states in
- * linux/kprobes_hit.h.
+ * Kprobes: registering, unregistering, enabling and disabling probes, the table of probed
+ * addresses, and the global switch. The code for a single probed address, a site, is in
+ * kernel/kprobes/; begin with site.c. The order of locks is in internal.h there, the
+ * states of a site are in linux/kprobes_hit.h.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -21,7 +21,7 @@
 
 #include "kprobes/internal.h"
 
-/* Protects all sites, and all that refers to them; internal.h has the order of locks. */
+/* Protects all sites and everything that refers to them; internal.h has the order of locks. */
 DEFINE_MUTEX(kprobe_mutex);
 
 /* Sites by address, for lookups at hits. */
@@ -31,7 +31,7 @@ struct kprobe_table kprobe_site_table = KPROBE_TABLE_INIT(kprobe_site_table, &kp
 LIST_HEAD(kprobe_sites);
 LIST_HEAD(kprobe_gone_sites);
 
-/* The global switch, beside what is enabled and disabled of single probes. */
+/* The global switch. Single probes are enabled and disabled independently of it. */
 bool kprobes_all_disarmed;
 
 static bool site_has(struct kprobe_site *site, struct kprobe *p)
@@ -44,7 +44,7 @@ static bool site_has(struct kprobe_site *site, struct kprobe *p)
 	return false;
 }
 
-/* The site @p is registered at, or NULL. Nothing in @p is relied on: it may be garbage. */
+/* The site that @p is registered at, or NULL. @p may be garbage: its contents are not trusted. */
 static struct kprobe_site *site_holding(struct kprobe *p)
 {
 	struct kprobe_site *site;
@@ -60,11 +60,11 @@ static struct kprobe_site *site_holding(struct kprobe *p)
 }
 
 /**
- * kprobe_is_registered() - is a probe on some site?
- * @p: the probe, of which nothing is relied on
+ * kprobe_is_registered() - check whether a probe is on a site
+ * @p: the probe; its contents are not trusted
  *
  * Context: kprobe_mutex is held.
- * Return: true if so.
+ * Return: true if it is.
  */
 bool kprobe_is_registered(struct kprobe *p)
 {
@@ -82,13 +82,13 @@ static bool in_handler(void)
 }
 
 /**
- * kprobe_cannot_wait() - warn of a caller that must not wait for handlers
+ * kprobe_cannot_wait() - warn about a caller that must not wait for handlers
  *
- * One of the handlers might be the caller itself, and the wait would never end. To
- * leave the probe registered is the lesser evil.
+ * If the caller is itself a handler, it would wait for its own end. Leaving the probe
+ * registered is the lesser evil.
  *
  * Context: any.
- * Return: true after the warning; false when the caller may wait.
+ * Return: true after a warning; false if the caller may wait.
  */
 bool kprobe_cannot_wait(void)
 {
@@ -98,9 +98,9 @@ bool kprobe_cannot_wait(void)
 }
 
 /*
- * The site of an address, made if need be, with its module pinned. Pinning does not
- * keep a module's init text; but that cannot be freed before the mutex is released,
- * because its sites are killed under the mutex first.
+ * Finds or creates the site of an address, and pins its module. That does not pin the
+ * module's init text; but init text cannot be freed while the mutex is held, because its
+ * sites are killed under the mutex first.
  */
 static struct kprobe_site *get_site(unsigned long addr, bool on_entry,
 				    struct module **mod)
@@ -119,8 +119,8 @@ static struct kprobe_site *get_site(unsigned long addr, bool on_entry,
 }
 
 /*
- * Begins a registration: finds the address of the instruction that is to be probed.
- * Why there is none has been written down by kprobe_refuse() then.
+ * Starts a registration: finds the address of the instruction to be probed. On error,
+ * kprobe_refuse() has recorded the reason.
  */
 static kprobe_opcode_t *wanted_addr(struct kprobe *p, bool *on_entry)
 {
@@ -144,10 +144,10 @@ static kprobe_opcode_t *wanted_addr(struct kprobe *p, bool *on_entry)
 
 /**
  * kprobe_find_entry() - find the function entry that a probe asks for
- * @p: the probe, which was not registered yet
+ * @p: the probe; it is an error if it is registered already
  *
  * Context: kprobe_mutex is held.
- * Return: the address, or an ERR_PTR(), and kprobe_refuse() has been told why.
+ * Return: the address; or an ERR_PTR(), with the reason recorded by kprobe_refuse().
  */
 kprobe_opcode_t *kprobe_find_entry(struct kprobe *p)
 {
@@ -160,7 +160,7 @@ kprobe_opcode_t *kprobe_find_entry(struct kprobe *p)
 	return addr;
 }
 
-/* The site that @p is to be added to, with its module pinned. */
+/* Finds or creates the site for @p, with its module pinned. */
 static struct kprobe_site *find_place(struct kprobe *p, struct module **mod)
 {
 	kprobe_opcode_t *addr;
@@ -175,13 +175,13 @@ static struct kprobe_site *find_place(struct kprobe *p, struct module **mod)
 /**
  * struct wanted - a probe that is being registered
  * @p:		the probe
- * @hint:	its address before that was checked, to sort by
+ * @hint:	its address, to sort by; has not been checked
  * @index:	its place in the caller's array
  * @placed:	it is on its site
- * @before:	@p as the caller has passed it
+ * @before:	@p as the caller passed it
  *
- * The probes of an array are placed disabled, and enabled when all of them have been
- * placed: if one fails, none of the others has been hit.
+ * All probes of an array are first placed, disabled, and then enabled. So if one cannot
+ * be placed, none of the others has been hit.
  */
 struct wanted {
 	struct kprobe	*p;
@@ -227,9 +227,9 @@ static int place_probe(struct wanted *w)
 }
 
 /**
- * struct failure - why none of the probes of an array is registered
- * @w:		the probe that could not be
- * @err:	what the registration returns, 0 while nothing has failed
+ * struct failure - why an array of probes was not registered
+ * @w:		the probe that failed
+ * @err:	what the registration returns; 0 while nothing has failed
  * @reason:	the words for @err; kept here because other probes are tried after @w
  */
 struct failure {
@@ -246,8 +246,9 @@ static void note_failure(struct failure *failure, struct wanted *w, int err)
 }
 
 /*
- * The probes are sorted, but of several that fail, the first in the caller's order is
- * the one to be reported. So those behind it in that order need not be tried.
+ * The probes are sorted by address. But if several fail, the first one in the caller's
+ * order is reported. So after a failure, only those before it in that order are still
+ * tried.
  */
 static int place_all(struct wanted *wanted, int num, struct failure *failure)
 {
@@ -270,8 +271,8 @@ static int place_all(struct wanted *wanted, int num, struct failure *failure)
 }
 
 /*
- * If the text was freed meanwhile there is nothing left to be armed. That is no failure:
- * it could as well have happened right after the registration.
+ * If the text has been freed meanwhile, there is nothing to arm. That is no failure: it
+ * could just as well have happened right after the registration.
  */
 static int enable_placed(struct wanted *w, struct kprobe_plan *plan)
 {
@@ -291,8 +292,8 @@ static int enable_placed(struct wanted *w, struct kprobe_plan *plan)
 }
 
 /*
- * Of the probes that should be hit and are not, the first in the caller's order: ftrace
- * may have failed only when it was told of many sites at once.
+ * Finds the first probe, in the caller's order, that should be hit and is not: if ftrace
+ * was told of many sites at once, its error does not name one of them.
  */
 static struct wanted *first_not_armed(struct wanted *wanted, int num)
 {
@@ -308,7 +309,7 @@ static struct wanted *first_not_armed(struct wanted *wanted, int num)
 	return first;
 }
 
-/* On an error @failed is the probe that could not be enabled. */
+/* On error, @failed is set to the probe that could not be enabled. */
 static int enable_chunk(struct wanted *wanted, int num, struct wanted **failed)
 {
 	struct kprobe_plan plan;
@@ -338,7 +339,7 @@ static int enable_all(struct wanted *wanted, int num, struct failure *failure)
 	return err;
 }
 
-/* Takes all probes that were placed off their sites again. */
+/* Takes all placed probes off their sites again. */
 static void take_back(struct wanted *wanted, int num)
 {
 	struct kprobe_plan plan;
@@ -372,7 +373,7 @@ static int report_failure(const struct failure *failure)
 	return kprobe_note_refusal(failure->w->p, failure->err);
 }
 
-/* Adds all of the probes, or none. */
+/* Registers all of the probes, or none. */
 static int add_probes(struct wanted *wanted, int num)
 {
 	struct failure failure = {};
@@ -393,8 +394,8 @@ static int by_hint(const void *a, const void *b)
 }
 
 /*
- * Sorted by address, probes in the same function follow each other, and what is found
- * out about that function serves all of them.
+ * Sorts the probes by address: probes in the same function follow each other then, and
+ * what is found out about the function serves all of them.
  */
 static void fill_wanted(struct wanted *wanted, struct kprobe **kps, int num)
 {
@@ -420,21 +421,21 @@ static void fill_wanted(struct wanted *wanted, struct kprobe **kps, int num)
  * register_kprobe() - plant a probe
  * @p: what to probe and what to run; belongs to the core until it is unregistered
  *
- * With KPROBE_FLAG_DISABLED in its flags the probe is planted, but does not run
- * before enable_kprobe().
+ * If KPROBE_FLAG_DISABLED is set in its flags, the probe is planted, but its handlers do
+ * not run before enable_kprobe() is called.
  *
  * Context: may sleep.
  * Return:
- * * 0. In all other cases nothing has been changed
- * * -EINVAL - not exactly one of addr and symbol_name; no kernel text; text
- *   that must not be probed; @p is registered already
- * * -ENOENT - no such symbol, no symbol covers the address, or the module is
- *   going, or not there yet, or its init text has gone
+ * * 0 - the probe is planted. After an error, nothing has been changed
+ * * -EINVAL - neither or both of addr and symbol_name are set; the address is not
+ *   in kernel text, or is in text that must not be probed; @p is registered already
+ * * -ENOENT - no such symbol; no symbol covers the address; the module is going away, has
+ *   not been announced yet, or is about to free this init text
  * * -EILSEQ - not the start of an instruction
  * * -EOPNOTSUPP, -EINVAL - an instruction that cannot be probed
- * * -ERANGE - its operand is too far from where a copy could be (x86_64)
+ * * -ERANGE - an instruction whose operand is out of reach for a copy (x86_64)
  * * -EBUSY - somebody else redirects this function
- * * -ENODEV - ftrace, which is to call for it, has shut itself down
+ * * -ENODEV - a function entry that ftrace serves, and ftrace has shut itself down
  * * -ENOMEM - no memory
  */
 int register_kprobe(struct kprobe *p)
@@ -451,12 +452,13 @@ EXPORT_SYMBOL_GPL(register_kprobe);
  * @kps: the probes
  * @num: how many
  *
- * First all addresses are checked, and then the text is patched for many of them at
- * once. Others can register and unregister meanwhile. See register_kprobe().
+ * All addresses are checked first; then the text is patched, for many probes at once.
+ * Others can register and unregister in between. See register_kprobe().
  *
  * Context: may sleep.
- * Return: 0, -EINVAL unless @num is positive, -ENOMEM, or the error of the first
- * that failed, with none left planted.
+ * Return: 0; -EINVAL unless @num is positive; -ENOMEM; the error of the first probe in
+ * @kps whose address cannot be probed; or an error of ftrace's. After an error, none is
+ * left planted.
  */
 int register_kprobes(struct kprobe **kps, int num)
 {
@@ -476,8 +478,8 @@ int register_kprobes(struct kprobe **kps, int num)
 EXPORT_SYMBOL_GPL(register_kprobes);
 
 /*
- * All probes at an address, through what get_kprobe() has returned: sh does that when
- * a breakpoint turns out to be in a delay slot.
+ * Removes all probes at an address, given what get_kprobe() returned: sh does that when a
+ * breakpoint turns out to be in a delay slot.
  */
 static bool remove_all(struct kprobe *kp, struct kprobe_plan *plan)
 {
@@ -494,13 +496,13 @@ static bool remove_all(struct kprobe *kp, struct kprobe_plan *plan)
 /**
  * kprobe_remove() - take a probe off its site
  * @p: the probe, registered or not
- * @plan: where changes of the text are collected
+ * @plan: collects changes to the text
  *
- * Its handlers may run until the plan has been carried out, and then
- * kprobe_wait_for_handlers() has returned.
+ * Its handlers may still run until the plan has been applied, and
+ * kprobe_wait_for_handlers() has returned after that.
  *
  * Context: kprobe_mutex is held.
- * Return: false when @p was not registered.
+ * Return: false if @p was not registered.
  */
 bool kprobe_remove(struct kprobe *p, struct kprobe_plan *plan)
 {
@@ -513,7 +515,7 @@ bool kprobe_remove(struct kprobe *p, struct kprobe_plan *plan)
 }
 
 /**
- * unregister_kprobe() - take a probe out
+ * unregister_kprobe() - remove a probe
  * @p: the probe
  *
  * See unregister_kprobes().
@@ -541,13 +543,13 @@ static void remove_chunk(struct kprobe **kps, int num)
 }
 
 /**
- * unregister_kprobes() - take probes out
- * @kps: the probes; one that is not registered gets a NULL address
+ * unregister_kprobes() - remove probes
+ * @kps: the probes. If one is not registered, its address is set to NULL
  * @num: how many
  *
- * When this returns no handler of theirs is running or will run, and the
- * structs are the caller's again. The text is patched for many of them at once,
- * and one wait serves all.
+ * When this returns, none of their handlers is running or will run, and the structs
+ * belong to the caller again. The text is patched for many probes at once, and all of
+ * them share one wait.
  *
  * Context: may sleep; not from a handler.
  */
@@ -585,7 +587,7 @@ static int set_probe_disabled(struct kprobe *p, bool disabled)
 				      : before & ~KPROBE_FLAG_DISABLED);
 	err = kprobe_site_refresh(site, &plan);
 	err = kprobe_plan_apply(&plan) ?: err;
-	/* This can only fail for others at the site, which could not be armed before either. */
+	/* Only other probes here can fail to be armed, and they were not armed before either. */
 	if (disabled)
 		return 0;
 	if (err) {
@@ -601,8 +603,8 @@ static int set_probe_disabled(struct kprobe *p, bool disabled)
  * @p: a registered probe
  *
  * Context: may sleep.
- * Return: 0; -EINVAL when @p is not registered or its text is gone; an error
- * of ftrace's, with @p disabled as before.
+ * Return: 0; -EINVAL if @p is not registered or its text is gone; or an error of
+ * ftrace's, with @p as it was before.
  */
 int enable_kprobe(struct kprobe *p)
 {
@@ -612,13 +614,13 @@ int enable_kprobe(struct kprobe *p)
 EXPORT_SYMBOL_GPL(enable_kprobe);
 
 /**
- * disable_kprobe() - let the handlers of a probe rest, without taking it out
- * @p: a registered probe
+ * disable_kprobe() - stop the handlers of a probe from running
+ * @p: a registered probe, which remains registered
  *
- * A handler that is running goes on: this does not wait for it.
+ * This does not wait for handlers that are already running.
  *
  * Context: may sleep.
- * Return: 0, or -EINVAL when @p is not registered.
+ * Return: 0, or -EINVAL if @p is not registered.
  */
 int disable_kprobe(struct kprobe *p)
 {
@@ -627,7 +629,7 @@ int disable_kprobe(struct kprobe *p)
 }
 EXPORT_SYMBOL_GPL(disable_kprobe);
 
-/* Called after the plan was applied: only then it is known what ftrace has refused. */
+/* Called after the plan was applied: only then is it known what ftrace has refused. */
 static void warn_of_failures(int err)
 {
 	struct kprobe_site *site;
@@ -639,11 +641,11 @@ static void warn_of_failures(int err)
 }
 
 /**
- * kprobe_set_all_armed() - the global switch
- * @armed: on or off
+ * kprobe_set_all_armed() - turn the global switch on or off
+ * @armed: true for on
  *
- * Off, no probe is in the text, and what is registered or enabled meanwhile
- * only gets there when the switch is on again.
+ * While it is off, no probe is in the text; probes that are registered or enabled
+ * meanwhile are armed when it is turned on again.
  *
  * Context: may sleep.
  * Return: 0, or the last error when some could not be armed. ftrace is told of many at
@@ -670,7 +672,9 @@ int kprobe_set_all_armed(bool armed)
 }
 
 /**
- * kprobe_free_init_mem() - the kernel's init text is about to be freed
+ * kprobe_free_init_mem() - kill the sites in the kernel's init text
+ *
+ * Called when that text is about to be freed.
  *
  * Context: once, at the end of boot.
  */
@@ -687,8 +691,8 @@ void kprobe_free_init_mem(void)
 }
 
 /**
- * dump_kprobe() - say which probe something went wrong at
- * @kp: the site
+ * dump_kprobe() - print the probe at which something went wrong
+ * @kp: the site's kprobe
  *
  * Context: any.
  */
@@ -707,7 +711,7 @@ int __weak kprobe_exceptions_notify(struct notifier_block *self,
 
 NOKPROBE_SYMBOL(kprobe_exceptions_notify);
 
-/* Before all others: a probe's breakpoint must not be taken for somebody else's. */
+/* Called before all others, which must not take a probe's breakpoint for their own. */
 static struct notifier_block kprobe_die_nb = {
 	.notifier_call	= kprobe_exceptions_notify,
 	.priority	= INT_MAX,
