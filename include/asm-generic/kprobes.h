@@ -3,20 +3,20 @@
 #define _ASM_GENERIC_KPROBES_H
 
 /*
- * How a function is kept out of reach of probes. The section names are known
- * to the linker scripts, modpost and objtool.
+ * Keeping functions out of reach of probes. Linker scripts, modpost and objtool know the
+ * names of the sections.
  */
 #if defined(__KERNEL__) && !defined(__ASSEMBLY__)
 #ifdef CONFIG_KPROBES
 
-/* Records the address of @fn in the blacklist that is read at boot. */
+/* Records the address of @fn in a section that is added to the blacklist at boot. */
 #define __NOKPROBE_SYMBOL(fn)						\
 	static unsigned long _kbl_addr_##fn				\
 	__section("_kprobe_blacklist") __used = (unsigned long)(fn);
 /* The extra level expands @fn when it is itself a macro. */
 #define NOKPROBE_SYMBOL(fn)	__NOKPROBE_SYMBOL(fn)
 
-/* A whole section that can be neither probed nor traced. */
+/* Puts a function into a section that can be neither probed nor traced. */
 #define __kprobes		notrace __section(".kprobes.text")
 
 /* An out-of-line copy would be a symbol of its own, and could be probed. */

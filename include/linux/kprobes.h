@@ -4,12 +4,12 @@
 /*
  * Kprobes: run a handler at (almost) any instruction of the kernel.
  *
- * A user fills in a struct kprobe or a struct kretprobe, registers it, and from
- * then on owns nothing but that struct: what stands at the probed address is a
- * site of the core, shared by all probes there. Documentation/kprobes.rst tells
- * how to use it, linux/kprobes_arch.h what an architecture provides.
+ * A user fills in a struct kprobe or a struct kretprobe, and registers it. What is in the
+ * text at the probed address belongs to the core: a site, which all probes at the address
+ * share. Documentation/kprobes.rst describes how to use probes, linux/kprobes_arch.h what
+ * an architecture provides.
  *
- * It includes more than it needs, because its users have come to rely on that.
+ * This includes more headers than it needs, because its users have come to rely on them.
  */
 #include <linux/compiler.h>
 #include <linux/linkage.h>
@@ -51,29 +51,30 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri,
 
 /**
  * struct kprobe - a probe on one instruction
- * @addr:	address of the instruction. Filled in by registration when the
- *		probe is given by name
+ * @addr:	address of the instruction, unless @symbol_name is given. Registration
+ *		sets it to the probed address: with @offset added, and past a landing pad
+ *		that cannot be probed
  * @symbol_name: name of a kernel symbol, instead of @addr
  * @offset:	bytes to add to @addr or to the symbol's address
- * @flags:	KPROBE_FLAG_DISABLED may be set before registration; the rest is
- *		the core's to set and anybody's to read
- * @pre_handler: runs before the instruction, preemption off; may be NULL.
- *		Returns 0, or non-zero when it has set the instruction pointer
- *		in its registers itself: then nothing else happens at this hit
- * @post_handler: runs after the instruction, preemption off; may be NULL.
- *		Its flags argument is always 0
- * @fault_handler: runs when one of the other handlers faults, or the
- *		instruction itself; may be NULL. Its trapnr is the processor's
- *		number or code for the fault. Returns 1 when the fault has been
- *		dealt with and its registers say where to go on, else 0. When the
- *		instruction has faulted, the instruction pointer in its registers
- *		is @addr; to leave that alone and return 1 has the instruction
- *		tried again, which is not another hit
- * @nmissed:	hits for which the handlers could not run because a handler was
- *		already running in the same context. Set to 0 by registration
+ * @flags:	KPROBE_FLAG_DISABLED may be set before registration. All other flags are
+ *		set by the core, and may be read by anybody
+ * @pre_handler: runs before the instruction, with preemption off; may be NULL. Returns 0;
+ *		or non-zero if it has set the instruction pointer in its registers. In
+ *		that case execution continues there: the instruction is not executed, and
+ *		no further handlers run at this hit
+ * @post_handler: runs after the instruction, with preemption off; may be NULL. Its flags
+ *		argument is always 0
+ * @fault_handler: runs when the instruction or one of the other handlers faults; may be
+ *		NULL. Its trapnr is the processor's number or code for the fault. Returns
+ *		1 if it has dealt with the fault, and its registers say where to continue;
+ *		else 0. If the instruction has faulted, the instruction pointer in its
+ *		registers is @addr. A handler that leaves it there and returns 1 has the
+ *		instruction tried again; that is not another hit
+ * @nmissed:	hits for which the handlers could not run because a handler was already
+ *		running in the same context. Set to 0 by registration
  *
- * A struct that was unregistered can be registered again once @addr (if
- * @symbol_name is set) and @flags are cleared.
+ * After unregistration the struct can be registered again, once @addr has been set to what
+ * it was before (NULL if @symbol_name is given), and @flags have been cleared.
  */
 struct kprobe {
 	/* private: not used, but some users still initialize it */
@@ -123,14 +124,14 @@ static inline bool kprobe_disabled(struct kprobe *p)
 
 /**
  * struct jprobe - a function that is called with a probed function's arguments
- * @kp:		where: a function entry, by address or by name. Its @pre_handler
- *		is not the user's to set
- * @entry:	a function of the same prototype. It is called with the arguments
- *		that the probed function is about to get, preemption off, and
- *		ends with jprobe_return() or by returning. The value it returns is
- *		dropped, and so are changes that it makes to its arguments. (But a
- *		large struct that is passed by address, as arm64's calling
- *		convention does, is the probed function's own.)
+ * @kp:		where: a function entry, by address or by name. The core sets its
+ *		pre_handler
+ * @entry:	a function of the same prototype. It is called with the probed function's
+ *		arguments, before that runs, with preemption off, and ends with
+ *		jprobe_return() or by returning. Its return value is dropped, and so are
+ *		changes that it makes to its arguments. (But where the calling convention
+ *		passes a large struct by address, as on arm64, both functions get the same
+ *		struct.)
  */
 struct jprobe {
 	struct kprobe		kp;
@@ -142,17 +143,19 @@ struct jprobe {
 /**
  * struct kretprobe - a probe on the return of a function
  * @kp:		where: a function entry, by address or by name
- * @handler:	runs when the function returns, preemption off; may be NULL
- * @entry_handler: runs when the function is entered; may be NULL. If it returns
- *		non-zero, @handler does not run for this call
- * @maxactive:	the most calls that are followed at the same time; 0 or less to
- *		follow all of them. (Where return probes are made of rethook, 0 or
- *		less means the larger of 10 and twice the number of possible CPUs.)
- * @nmissed:	calls whose return was not seen, because @maxactive others were
- *		still inside, or because they returned into a handler. Set to 0
- *		by registration
- * @data_size:	bytes of private data per call, carried from @entry_handler to
- *		@handler; at most KRETPROBE_MAX_DATA_SIZE
+ * @handler:	runs when the function returns, with preemption off; may be NULL
+ * @entry_handler: runs when the function is entered; may be NULL. If it returns non-zero,
+ *		@handler does not run for this call
+ * @maxactive:	the most calls that are followed at the same time. If it is 0 or less,
+ *		each task has memory for its own calls; a small pool is used when that is
+ *		full, and for all calls if @data_size is above 512. (Where return probes
+ *		are made of rethook, 0 or less means the larger of 10 and twice the number
+ *		of possible CPUs.)
+ * @nmissed:	calls whose return was not seen, because too many calls were followed
+ *		already, or because they returned while a handler was already running in
+ *		the same context. Set to 0 by registration
+ * @data_size:	bytes of private data per call, carried from @entry_handler to @handler;
+ *		at most KRETPROBE_MAX_DATA_SIZE
  */
 struct kretprobe {
 	struct kprobe		kp;
@@ -190,13 +193,13 @@ struct kretprobe_instance {
 };
 
 /*
- * What the instances of a return probe refer to. It belongs to the core, and outlives
- * the user's struct: tasks may still be inside the probed function when the return
- * probe is unregistered. See kernel/kprobes/kretprobe_holder.c.
+ * What the instances of a return probe point to. It belongs to the core, and outlives the
+ * user's struct: when that is unregistered, tasks may still be inside the probed
+ * function. See kernel/kprobes/kretprobe_holder.c.
  */
 struct kretprobe_holder {
 	struct kretprobe __rcu	*rp;		/* NULL once unregistered */
-	kretprobe_handler_t	handler;	/* the user's, or one in its place */
+	kretprobe_handler_t	handler;	/* the user's, or a replacement */
 	unsigned int		size;		/* of an instance on a return stack */
 	unsigned long __percpu	*inside;	/* calls made, less those that returned */
 	atomic_t		dropped;	/* calls that will never return */
@@ -264,18 +267,18 @@ static inline void kprobe_ftrace_kill(void)
 #endif
 
 /**
- * kprobe_page_fault() - offer a fault of the kernel to kprobes
+ * kprobe_page_fault() - offer a kernel fault to kprobes
  * @regs: registers at the fault
  * @trap: the architecture's number or code for it
  *
- * For the architecture's fault entries, before they look for a fixup. A fault in
- * an out-of-line copy of a probed instruction is moved back to the probed
- * address, where the rest of the fault handling expects it, unless the probe has
- * a fault handler that deals with it. A fault handler can also deal with a fault in
- * the probe's other handlers.
+ * To be called by the architecture's fault entries before they look for a fixup. A fault
+ * in an out-of-line copy of a probed instruction is moved back to the probed address,
+ * where the rest of the fault handling expects it, unless one of the fault handlers there
+ * deals with it. Fault handlers can also deal with faults in the other handlers of their
+ * probes.
  *
  * Context: any.
- * Return: true when the fault was dealt with and nothing is left to do.
+ * Return: true if the fault was dealt with and nothing is left to do.
  */
 static __always_inline bool kprobe_page_fault(struct pt_regs *regs,
 					      unsigned int trap)
@@ -431,7 +434,7 @@ static inline int enable_jprobe(struct jprobe *jp)
 }
 
 /**
- * disable_jprobe() - let the function of a jprobe not be called
+ * disable_jprobe() - stop the function of a jprobe from being called
  * @jp: a registered jprobe
  *
  * Context: may sleep.
@@ -455,10 +458,10 @@ static inline int enable_kretprobe(struct kretprobe *rp)
 }
 
 /**
- * disable_kretprobe() - follow no more calls of a return probe
+ * disable_kretprobe() - stop following calls of a probed function
  * @rp: a registered return probe
  *
- * @rp->handler still runs when a call returns that was followed before.
+ * @rp->handler still runs when calls return that are already followed.
  *
  * Context: may sleep.
  * Return: as disable_kprobe().
@@ -469,7 +472,7 @@ static inline int disable_kretprobe(struct kretprobe *rp)
 }
 
 /*
- * Return probes, for their handlers and for unwinders, whose cursor for
+ * For the handlers of return probes, and for unwinders. An unwinder's cursor for
  * kretprobe_find_ret_addr() starts as NULL.
  */
 #if !defined(CONFIG_KRETPROBES)
@@ -521,11 +524,11 @@ unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
 				      struct llist_node **cur);
 
 /**
- * get_kretprobe() - the return probe that follows a call
+ * get_kretprobe() - find the return probe that follows a call
  * @ri: the call, as passed to a handler
  *
  * Context: a handler of the return probe, or preemption off.
- * Return: the return probe; NULL once it was unregistered.
+ * Return: the return probe; NULL after it was unregistered.
  */
 static __always_inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri)
 {
@@ -533,10 +536,11 @@ static __always_inline struct kretprobe *get_kretprobe(struct kretprobe_instance
 }
 
 /**
- * get_kretprobe_retaddr() - where a call that is followed returns to
+ * get_kretprobe_retaddr() - find the address that a followed call returns to
  * @ri: the call, as passed to a handler
  *
- * Context: the return probe's handler. In its entry handler this is not known yet.
+ * Context: the return probe's handler, but not its entry handler: the address has not
+ * been recorded by then.
  * Return: the address.
  */
 static __always_inline unsigned long get_kretprobe_retaddr(struct kretprobe_instance *ri)
@@ -545,12 +549,12 @@ static __always_inline unsigned long get_kretprobe_retaddr(struct kretprobe_inst
 }
 #endif
 
-/* For fork(), for idle tasks that start anew, and for the end of tasks. */
+/* For fork(), for idle tasks that start again, and for tasks that have ended. */
 #ifdef CONFIG_KRETPROBE_RETURN_STACK
-/* Size and alignment of a task's return stack, of which the last byte is never used. */
+/* Size and alignment of a task's return stack. Its last byte is never used. */
 #define KRETPROBE_STACK_SIZE	4096UL
 
-/* task_struct::kretprobe_top of a task that has none: that of a stack at 0 which is full. */
+/* task_struct::kretprobe_top of a task without a return stack. It looks like a full one. */
 #define KRETPROBE_NO_STACK	(KRETPROBE_STACK_SIZE - 1)
 
 void kretprobe_init_task(struct task_struct *tsk);
