@@ -2,31 +2,30 @@
 #ifndef _LINUX_KPROBES_ARCH_H
 #define _LINUX_KPROBES_ARCH_H
 /*
- * Between the generic core and an architecture. Included by linux/kprobes.h,
- * with asm/kprobes.h before it.
+ * The interface between the generic core and the architectures. Included by
+ * linux/kprobes.h, with asm/kprobes.h before it.
  *
- * Wherever a struct kprobe is passed to an architecture, or comes from
- * get_kprobe(), it is the core's own, one per probed address, never a user's.
- * It does not move, and lives until arch_remove_kprobe() at the least. In this
- * header and in the core such a kprobe is called kp, and a user's p.
+ * A struct kprobe that an architecture is passed, or gets from get_kprobe(), is always
+ * the one inside of a site, the core's object for a probed address, and never a user's.
+ * It does not move, and lives until arch_remove_kprobe() at least. In this header and in
+ * the core such a kprobe is called kp, and a user's p.
  *
  * asm/kprobes.h defines kprobe_opcode_t, struct arch_specific_insn and
- * kretprobe_blacklist_size, and declares arch_remove_kprobe() and
- * kprobe_fault_handler(), whose prototypes differ; MAX_INSN_SIZE counts
- * kprobe_opcode_t. It may define
+ * kretprobe_blacklist_size, and declares arch_remove_kprobe() and kprobe_fault_handler(),
+ * whose prototypes differ between architectures. It may define
  *
- *   __ARCH_WANT_KPROBES_INSN_SLOT	get_insn_slot() and friends
- *   ARCH_KPROBE_SLOT_SIZE		size of a slot, in kprobe_opcode_t, where
- *					it is not MAX_INSN_SIZE
+ *   __ARCH_WANT_KPROBES_INSN_SLOT	to have get_insn_slot() and friends
+ *   ARCH_KPROBE_SLOT_SIZE		size of a slot, in kprobe_opcode_t;
+ *					MAX_INSN_SIZE if it is not defined
  *
- * and each of ARCH_KPROBE_STATELESS, ARCH_KPROBE_ORDERED_STORES,
+ * and any of ARCH_KPROBE_STATELESS, ARCH_KPROBE_ORDERED_STORES,
  * ARCH_KPROBE_PERCPU_OPERANDS, arch_kprobe_level, arch_kprobe_path,
- * arch_kprobe_may_be_bug and arch_kprobe_may_own_fault, which are described where
- * their defaults are below.
+ * arch_kprobe_may_be_bug and arch_kprobe_may_own_fault, which are described below, with
+ * their defaults.
  */
 
 /*
- * 1 when the architecture keeps no state between two exceptions: then the marks of
+ * 1 if the architecture keeps no state between the exceptions of a hit. Then the marks of
  * linux/kprobes_hit.h alone say which handlers are running.
  */
 #ifndef ARCH_KPROBE_STATELESS
@@ -34,16 +33,16 @@
 #endif
 
 /*
- * 1 when a plain store is ordered after all earlier loads and stores of its CPU:
- * then a hit can end with a single instruction instead of a store-release.
+ * 1 if a plain store is ordered after all earlier loads and stores of its CPU. Then a hit
+ * can end with a single instruction instead of a store-release.
  */
 #ifndef ARCH_KPROBE_ORDERED_STORES
 #define ARCH_KPROBE_ORDERED_STORES	0
 #endif
 
 /*
- * 1 when an instruction can have an operand in per-CPU data. Otherwise the address
- * of that data is computed first, and kept.
+ * 1 if instructions can have operands in per-CPU data. Otherwise the address of that data
+ * is computed once, and kept.
  */
 #ifndef ARCH_KPROBE_PERCPU_OPERANDS
 #define ARCH_KPROBE_PERCPU_OPERANDS	0
@@ -52,7 +51,7 @@
 #if ARCH_KPROBE_STATELESS
 struct kprobe *kprobe_running(void);
 
-/* The marks have it already. */
+/* Not needed: the marks record it. */
 static inline struct kprobe *kprobe_set_running(struct kprobe *p)
 {
 	return NULL;
@@ -63,8 +62,8 @@ DECLARE_PER_CPU(struct kprobe *, current_kprobe);
 DECLARE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
 
 /*
- * kprobe_status of architectures that follow a hit step by step. The core sets only
- * KPROBE_HIT_ACTIVE, for handlers that it runs itself.
+ * Values of kprobe_status, for architectures that follow a hit step by step. The core
+ * only sets KPROBE_HIT_ACTIVE, for handlers that it runs without an exception.
  */
 #define KPROBE_HIT_ACTIVE	1
 #define KPROBE_HIT_SS		2
@@ -82,12 +81,11 @@ static inline void reset_current_kprobe(void)
 }
 
 /**
- * kprobe_running() - whose handler is running on this CPU
+ * kprobe_running() - find the probe whose handler is running on this CPU
  *
- * Context: any, preemption off for the answer to mean anything.
- * Return: a probe at the address whose handlers are running, or the kprobe of a
- * return probe. If handlers are nested, that of the innermost. NULL when no handler
- * is running.
+ * Context: any; the answer is only meaningful with preemption off.
+ * Return: a probe at the address whose handlers are running, or the kprobe of a return
+ * probe; if handlers are nested, that of the innermost. NULL if no handler is running.
  */
 static inline struct kprobe *kprobe_running(void)
 {
@@ -99,7 +97,7 @@ static inline struct kprobe *kprobe_running(void)
  * @p: the probe, or NULL
  *
  * Context: any, preemption off.
- * Return: what was running before, which the caller sets again afterwards.
+ * Return: the previous value, which the caller restores afterwards.
  */
 static inline struct kprobe *kprobe_set_running(struct kprobe *p)
 {
@@ -112,17 +110,17 @@ static inline struct kprobe *kprobe_set_running(struct kprobe *p)
 
 #ifndef arch_kprobe_level
 /**
- * arch_kprobe_level() - the context level of the code that was probed
+ * arch_kprobe_level() - find the context level of the probed code
  *
- * An architecture whose breakpoint exception itself counts as an interrupt or an
- * NMI has to take that off.
+ * If the breakpoint exception itself counts as an interrupt or an NMI, the architecture
+ * has to subtract that.
  *
  * Context: any, preemption off; called at every hit.
  * Return: 0 for a task, 1 for a softirq, 2 for a hardirq, 3 for an NMI.
  */
 static __always_inline unsigned long arch_kprobe_level(void)
 {
-	/* By far most hits are in tasks that have not disabled softirqs either. */
+	/* Most hits by far are in tasks, with softirqs enabled. */
 	if (likely(!(preempt_count() & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_MASK))))
 		return 0;
 	return interrupt_context_level();
@@ -131,10 +129,10 @@ static __always_inline unsigned long arch_kprobe_level(void)
 
 #ifndef arch_kprobe_path
 /**
- * arch_kprobe_path() - how a site's instruction is carried out after a breakpoint
- * @kp: a prepared site, with or without a post handler
+ * arch_kprobe_path() - tell how a site's instruction is carried out after a breakpoint
+ * @kp: the kprobe of a prepared site, with or without a post handler
  *
- * For users to see, in debugfs.
+ * Shown to users in debugfs.
  *
  * Context: kprobe_mutex is held.
  * Return: "step", "emulate" or "boost".
@@ -147,13 +145,13 @@ static inline const char *arch_kprobe_path(struct kprobe *kp)
 
 #ifndef arch_kprobe_may_be_bug
 /**
- * arch_kprobe_may_be_bug() - could a BUG() or WARN() be at an address?
- * @addr: an address in text
+ * arch_kprobe_may_be_bug() - check whether an instruction may be a BUG() or WARN()
+ * @addr: its address, in text
  *
- * Tells from the instruction there, which saves a search of the long table of both.
+ * This looks at the instruction only, to avoid a search of the long table of bugs.
  *
  * Context: the text lock is held.
- * Return: false when it is an instruction that neither is made of.
+ * Return: false if neither BUG() nor WARN() is made of that instruction.
  */
 static inline bool arch_kprobe_may_be_bug(unsigned long addr)
 {
@@ -163,30 +161,29 @@ static inline bool arch_kprobe_may_be_bug(unsigned long addr)
 
 #ifndef arch_kprobe_may_own_fault
 /**
- * arch_kprobe_may_own_fault() - can a fault of the kernel be kprobes' at all?
+ * arch_kprobe_may_own_fault() - check whether a kernel fault may belong to kprobes
  *
- * By default, one that comes while a probe is being dealt with on this CPU.
+ * By default, it may if it occurs while a hit is handled on this CPU.
  *
  * Context: any, preemption off.
- * Return: false when kprobe_fault_handler() need not be asked.
+ * Return: false if kprobe_fault_handler() need not be called.
  */
 #define arch_kprobe_may_own_fault()	kprobe_running()
 #endif
 
 /**
- * arch_prepare_kprobe() - get ready to probe an instruction
- * @kp: the site; @addr is set, the text is as it was compiled, @ainsn is zeroed
+ * arch_prepare_kprobe() - prepare to probe an instruction
+ * @kp: the site's kprobe; @addr is set, the text there is the original, @ainsn is zeroed
  *
- * Reads the instruction, decides whether it can be probed and how, and fills in
- * @opcode and @ainsn.
+ * Reads the instruction, decides whether and how it can be probed, and fills in @opcode
+ * and @ainsn.
  *
  * Context: kprobe_mutex and the text lock (cpus_read_lock, jump_label_lock and
  * text_mutex) are held; may sleep.
- * Return: 0, or an errno that registration passes on: -EILSEQ when @addr is
- * not the start of an instruction, -EINVAL or -EOPNOTSUPP when the instruction
- * cannot be probed, -ENOMEM. After an error nothing has to be undone. If the errno
- * alone does not tell the user why, kprobe_refuse() or kprobe_refuse_insn() is
- * given the reason in words.
+ * Return: 0, or an errno that registration passes on: -EILSEQ if @addr is not the start
+ * of an instruction, -EINVAL or -EOPNOTSUPP if the instruction cannot be probed, -ENOMEM.
+ * After an error there is nothing to undo. If the errno alone does not tell the user enough,
+ * kprobe_refuse() or kprobe_refuse_insn() is called with the reason in words.
  */
 int arch_prepare_kprobe(struct kprobe *kp);
 
@@ -194,8 +191,8 @@ int kprobe_refuse(int err, const char *why);
 int kprobe_refuse_insn(int err, const char *kind);
 
 /**
- * arch_arm_kprobe() - put the breakpoint into the text
- * @kp: a prepared site
+ * arch_arm_kprobe() - write the breakpoint into the text
+ * @kp: the kprobe of a prepared site
  *
  * On return all CPUs see the breakpoint. Cannot fail.
  *
@@ -204,37 +201,37 @@ int kprobe_refuse_insn(int err, const char *kind);
 void arch_arm_kprobe(struct kprobe *kp);
 
 /**
- * arch_disarm_kprobe() - put the probed instruction back into the text
- * @kp: an armed site
+ * arch_disarm_kprobe() - restore the probed instruction in the text
+ * @kp: the kprobe of an armed site
  *
- * On return all CPUs execute the instruction, and every breakpoint taken
- * before has looked the site up. Cannot fail.
+ * On return all CPUs see the instruction, and for every breakpoint that was taken before,
+ * the site has been looked up. Cannot fail.
  *
  * Context: as arch_arm_kprobe().
  */
 void arch_disarm_kprobe(struct kprobe *kp);
 
 /*
- * KPROBE_TEXT_BATCH is the most sites that are armed or disarmed before others get
- * the text lock.
+ * KPROBE_TEXT_BATCH is the largest number of sites that are armed or disarmed before the
+ * text lock is released for others.
  */
 #ifdef arch_arm_kprobes
 #define KPROBE_TEXT_BATCH	1024
 
 /**
- * arch_arm_kprobes() - put the breakpoints of many sites into the text
- * @sites: prepared sites, by kp.list
+ * arch_arm_kprobes() - write the breakpoints of many sites into the text
+ * @sites: prepared sites, linked by kp.list
  *
- * Of an architecture that defines a macro of this name, because all CPUs can take
- * notice of all of them at once. It needs no arch_arm_kprobe() then.
+ * For an architecture on which all CPUs can be synchronized once for many changes. It
+ * defines a macro of this name, and needs no arch_arm_kprobe().
  *
  * Context: as arch_arm_kprobe().
  */
 void arch_arm_kprobes(struct list_head *sites);
 
 /**
- * arch_disarm_kprobes() - put the instructions of many sites back into the text
- * @sites: armed sites, by kp.list
+ * arch_disarm_kprobes() - restore the instructions of many sites in the text
+ * @sites: armed sites, linked by kp.list
  *
  * Context: as arch_arm_kprobe().
  */
@@ -262,64 +259,65 @@ static inline void arch_disarm_kprobes(struct list_head *sites)
 /*
  * void arch_remove_kprobe(struct kprobe *kp);
  *
- * Gives back what arch_prepare_kprobe() took. Called once for every successful
- * prepare, with kprobe_mutex held, when nobody can be in the slot any more; the text
- * may have been freed by then. Without ARCH_KPROBE_STATELESS the text is still mapped,
- * and when it is about to go, there is no such promise.
+ * Releases what arch_prepare_kprobe() has allocated. Called once after each successful
+ * prepare, with kprobe_mutex held. With ARCH_KPROBE_STATELESS, the text may have been
+ * freed by then, but nothing can be executing in the slot any more. Without it, the text
+ * is still mapped; but if it is about to be freed, something may still be executing in
+ * the slot.
  */
 
 /**
- * arch_init_kprobes() - set the architecture up
+ * arch_init_kprobes() - initialize the architecture's part
  *
- * Context: once, at early_initcall; sites can be registered from it.
- * Return: 0, or an errno that leaves kprobes without exceptions.
+ * Context: once, at early_initcall; it may register probes.
+ * Return: 0, or an errno; then the core does not register its notifiers.
  */
 int arch_init_kprobes(void);
 
-/* These have weak defaults, down to kprobe_exceptions_notify(). */
+/* The hooks from here to kprobe_exceptions_notify() have weak defaults. */
 
 /**
  * kprobe_lookup_name() - find the address of a symbol
- * @name: the symbol's
- * @offset: what is going to be added to the address
+ * @name: the symbol's name
+ * @offset: what the caller is going to add to the address
  *
  * For architectures whose symbols are not where their functions start.
  *
  * Context: may sleep.
- * Return: the address, without @offset; NULL when there is no such symbol.
+ * Return: the address, without @offset; NULL if there is no such symbol.
  */
 kprobe_opcode_t *kprobe_lookup_name(const char *name, unsigned int offset);
 
 /**
- * arch_adjust_kprobe_addr() - from a symbol and an offset to an instruction
- * @addr: start of the symbol; not known to be readable
- * @offset: of the wanted instruction
+ * arch_adjust_kprobe_addr() - find the address to probe from a symbol and an offset
+ * @addr: start of the symbol; may not be readable
+ * @offset: offset of the instruction from there
  * @on_func_entry: set to whether that is the function's entry
  *
- * Context: any in which a mutex may be held.
- * Return: the address to probe, past a landing pad that cannot be; NULL when
- * the text cannot be read.
+ * Context: may sleep; kprobe_mutex may be held.
+ * Return: the address to probe, past a landing pad that cannot be; NULL if the text
+ * cannot be read.
  */
 kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr,
 					 unsigned long offset,
 					 bool *on_func_entry);
 
 /**
- * arch_kprobe_ftrace_location() - where ftrace would call for a probe
+ * arch_kprobe_ftrace_location() - find where ftrace would call for a probe
  * @addr: address of the probe
  *
  * Context: kprobe_mutex is held; may sleep.
- * Return: ftrace's location, which is @addr itself by default, or 0 if a probe
- * there is none of ftrace's.
+ * Return: ftrace's location, which by default is @addr itself; 0 if ftrace does not serve
+ * a probe at @addr.
  */
 unsigned long arch_kprobe_ftrace_location(unsigned long addr);
 
 /**
- * arch_within_kprobe_blacklist() - is an address in text that never can be probed?
+ * arch_within_kprobe_blacklist() - check whether an address can never be probed
  * @addr: any address
  *
  * Context: any.
- * Return: true if so.
+ * Return: true if it cannot.
  */
 bool arch_within_kprobe_blacklist(unsigned long addr);
 
@@ -329,7 +327,7 @@ bool arch_within_kprobe_blacklist(unsigned long addr);
  * Calls kprobe_add_area_blacklist().
  *
  * Context: once, at boot.
- * Return: 0, or an errno, and users are told that the blacklist is incomplete.
+ * Return: 0, or an errno, which the core reports to users.
  */
 int arch_populate_kprobe_blacklist(void);
 int kprobe_add_area_blacklist(unsigned long start, unsigned long end);
@@ -339,15 +337,15 @@ extern unsigned long __start_kprobe_blacklist[];
 extern unsigned long __stop_kprobe_blacklist[];
 
 /**
- * kprobe_exceptions_notify() - the die notifier's callback, the first of its chain
+ * kprobe_exceptions_notify() - handle a die notification, before all other notifiers
  * @self: the notifier
  * @val: what has happened, an enum die_val
  * @data: its struct die_args
  *
- * For architectures whose breakpoints come to kprobes by that chain.
+ * For architectures whose breakpoints reach kprobes through the die chain.
  *
  * Context: that of notify_die().
- * Return: NOTIFY_STOP when it was kprobes', else NOTIFY_DONE.
+ * Return: NOTIFY_STOP if it was for kprobes, else NOTIFY_DONE.
  */
 int kprobe_exceptions_notify(struct notifier_block *self, unsigned long val,
 			     void *data);
@@ -355,23 +353,23 @@ int kprobe_exceptions_notify(struct notifier_block *self, unsigned long val,
 extern struct kretprobe_blackpoint kretprobe_blacklist[];
 
 /*
- * What an architecture calls at a hit. Preemption off, any context.
+ * What an architecture calls at a hit, in any context, with preemption off.
  *
- * One that finds out by itself whether a handler is already running calls the
- * site's @pre_handler and @post_handler (NULL when no probe has one), sets
- * current_kprobe around them, and kprobes_inc_nmissed_count() otherwise. One
- * that leaves this to the core calls kprobe_hit_site() of linux/kprobes_hit.h, and
- * kprobe_hit_post().
+ * An architecture with its own guard against recursion sets current_kprobe, and calls the
+ * pre_handler of the site's kprobe, and the post_handler unless that is NULL. If a
+ * handler is already running, it calls kprobes_inc_nmissed_count() instead. An
+ * architecture that leaves the guard to the core calls kprobe_hit_site() of
+ * linux/kprobes_hit.h, and kprobe_hit_post().
  */
 
 /**
- * enum kprobe_result - what the architecture is to do after kprobe_hit_site()
- * @KPROBE_RESULT_CONTINUE: carry the instruction out, nothing else
- * @KPROBE_RESULT_POST: carry the instruction out, then call kprobe_hit_post()
- * @KPROBE_RESULT_REDIRECTED: go where the registers say, nothing else
- * @KPROBE_RESULT_MISSED: carry the instruction out; no handler was told of the hit
- * @KPROBE_RESULT_DONE: go where the registers say: the instruction was carried out, and
- *	the post handlers have run
+ * enum kprobe_result - what is left to do after kprobe_hit_site()
+ * @KPROBE_RESULT_CONTINUE: carry out the instruction
+ * @KPROBE_RESULT_POST: carry out the instruction, then call kprobe_hit_post()
+ * @KPROBE_RESULT_REDIRECTED: continue where the registers say, without the instruction
+ * @KPROBE_RESULT_MISSED: carry out the instruction; no handler has run
+ * @KPROBE_RESULT_DONE: continue where the registers say; the instruction was carried out,
+ *	and the post handlers have run
  */
 enum kprobe_result {
 	KPROBE_RESULT_CONTINUE = 1,
@@ -389,10 +387,10 @@ void kprobes_inc_nmissed_count(struct kprobe *kp);
 void dump_kprobe(struct kprobe *kp);
 
 /**
- * alloc_insn_page() - get a page of executable memory for slots
+ * alloc_insn_page() - allocate a page of executable memory for slots
  *
- * It has to be in reach of the text, and is not writable where the architecture's
- * patching can do without. Has a weak default.
+ * The page has to be in reach of the text. It is not writable if the architecture can
+ * patch read-only text. Has a weak default.
  *
  * Context: the text lock and the mutex of a cache of slots are held; may sleep.
  * Return: the page, or NULL.
@@ -409,9 +407,9 @@ void kprobe_slot_set_owner(kprobe_opcode_t *slot, struct kprobe *kp);
 struct kprobe *kprobe_slot_owner(unsigned long addr);
 
 /*
- * get_insn_slot(), free_insn_slot() and is_kprobe_insn_slot(), and the same three for
- * optinsn. A slot that is given back as dirty may still be executed, and is not used
- * again before every task has left it.
+ * Defines get_insn_slot(), free_insn_slot() and is_kprobe_insn_slot(), and the same three
+ * for optinsn. If a slot is freed as dirty, tasks may still be executing in it, and it is
+ * not reused before all of them have left it.
  */
 #define DEFINE_INSN_CACHE_OPS(name)					\
 extern struct kprobe_insn_cache kprobe_##name##_slots;			\
@@ -443,11 +441,11 @@ DEFINE_INSN_CACHE_OPS(insn);
 #ifdef CONFIG_OPTPROBES
 /**
  * struct optimized_kprobe - a site that may be hit through a jump to a detour
- * @kp:		the site
- * @list:	for lists that hooks are called with
- * @optinsn:	the architecture's; zeroed until arch_prepare_optimized_kprobe()
- * @why:	what keeps the site off the jump, in a word, for arch code to set
- *		when it refuses; NULL when nothing does
+ * @kp:		the site's kprobe
+ * @list:	member of lists that hooks are called with
+ * @optinsn:	the architecture's part; zeroed until arch_prepare_optimized_kprobe()
+ * @why:	in a word, why the site has no jump; set by hooks that refuse one. NULL if
+ *		nothing prevents it
  */
 struct optimized_kprobe {
 	struct kprobe			kp;
@@ -457,14 +455,14 @@ struct optimized_kprobe {
 };
 
 /*
- * asm/kprobes.h defines struct arch_optimized_insn, MAX_OPTIMIZED_LENGTH, the
- * most bytes that a jump's instructions can take, MAX_OPTINSN_SIZE, the size of a
- * detour in kprobe_opcode_t, and
+ * asm/kprobes.h defines struct arch_optimized_insn; MAX_OPTIMIZED_LENGTH, the most bytes
+ * that the instructions covered by a jump can take; MAX_OPTINSN_SIZE, the size of a
+ * detour in kprobe_opcode_t; and
  *
- *   ARCH_OPTPROBE_COMPLETE	1 when its detours do all that a breakpoint does:
- *				run post handlers and go where a handler says.
- *				Otherwise they call opt_pre_handler(), and a site
- *				with a post handler has no jump
+ *   ARCH_OPTPROBE_COMPLETE	1 if its detours can do all that a breakpoint does:
+ *				run post handlers, and continue where a handler
+ *				says. Otherwise they call opt_pre_handler(), and
+ *				a site with a post handler gets no jump
  *
  * All hooks are called with kprobe_mutex held.
  */
@@ -473,56 +471,56 @@ struct optimized_kprobe {
 #endif
 
 /**
- * arch_prepared_optinsn() - does a site have a detour?
- * @optinsn: the site's
+ * arch_prepared_optinsn() - check whether a site has a detour
+ * @optinsn: the architecture's part of the site
  *
  * Context: kprobe_mutex is held.
- * Return: non-zero if so.
+ * Return: non-zero if it has.
  */
 int arch_prepared_optinsn(struct arch_optimized_insn *optinsn);
 
 /**
  * arch_prepare_optimized_kprobe() - make a detour for a site
  * @op: the site, armed with a breakpoint
- * @orig: the same
+ * @orig: its kprobe, &op->kp
  *
  * Context: the text lock is held.
- * Return: 0, or an errno when the site cannot have a jump.
+ * Return: 0, or an errno if the site cannot have a jump.
  */
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig);
 
 /**
- * arch_remove_optimized_kprobe() - give a site's detour back
+ * arch_remove_optimized_kprobe() - free a site's detour
  * @op: the site; it has a detour
  *
- * Context: kprobe_mutex is held; nobody can be in the detour any more. Without
- * ARCH_KPROBE_STATELESS that is not promised when the probed text is about to go.
+ * Context: kprobe_mutex is held. Nothing can be executing in the detour any more; except
+ * without ARCH_KPROBE_STATELESS, if the probed text is about to be freed.
  */
 void arch_remove_optimized_kprobe(struct optimized_kprobe *op);
 
 /**
- * arch_check_optimized_kprobe() - does another site stand in the way of a jump?
+ * arch_check_optimized_kprobe() - check whether another site prevents a jump
  * @op: the site
  *
  * Context: the text lock is held.
- * Return: 0 when no other site is in the bytes that the jump is to cover.
+ * Return: 0 if no other site is in the bytes that the jump is to cover.
  */
 int arch_check_optimized_kprobe(struct optimized_kprobe *op);
 
 /**
- * arch_within_optimized_kprobe() - is an address in the bytes that a jump covers?
- * @op: the site
+ * arch_within_optimized_kprobe() - check whether a jump covers an address
+ * @op: the site of the jump
  * @addr: any address
  *
  * Context: kprobe_mutex is held, or all other CPUs are stopped.
- * Return: non-zero if so.
+ * Return: non-zero if it does.
  */
 int arch_within_optimized_kprobe(struct optimized_kprobe *op, kprobe_opcode_t *addr);
 
 /**
  * arch_optimize_kprobes() - replace breakpoints by jumps, all at once
- * @oplist: sites, by list. Those that get a jump are taken off it; one that has to
- *	remain a breakpoint is left there
+ * @oplist: sites, linked by list. Those that get a jump are removed from it; those that
+ *	have to keep the breakpoint remain
  *
  * Context: the text lock is held, and no task is in the bytes behind the breakpoints.
  */
@@ -530,24 +528,24 @@ void arch_optimize_kprobes(struct list_head *oplist);
 
 /**
  * arch_unoptimize_kprobes() - replace jumps by breakpoints, all at once
- * @oplist: sites, by list
+ * @oplist: sites, linked by list
  * @done_list: where all of them are moved to
  *
- * On return the bytes behind the breakpoints are as they were compiled. Cannot fail.
+ * On return the bytes behind the breakpoints are the original ones. Cannot fail.
  *
  * Context: the text lock is held.
  */
 void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_list);
 
-/* For architectures that make the above of it. The core does not call it. */
+/* Some architectures implement the above with this. The core does not call it. */
 void arch_unoptimize_kprobe(struct optimized_kprobe *op);
 
 void opt_pre_handler(struct kprobe *kp, struct pt_regs *regs);
 
 /**
- * alloc_optinsn_page() - get a page of executable memory for detours
+ * alloc_optinsn_page() - allocate a page of executable memory for detours
  *
- * By default one for slots.
+ * The weak default takes one from alloc_insn_page().
  *
  * Context: as alloc_insn_page().
  * Return: the page, or NULL.
@@ -555,8 +553,8 @@ void opt_pre_handler(struct kprobe *kp, struct pt_regs *regs);
 void *alloc_optinsn_page(void);
 
 /**
- * free_optinsn_page() - give a page of detours back
- * @page: from alloc_optinsn_page(); nobody can be executing in it
+ * free_optinsn_page() - free a page of detours
+ * @page: from alloc_optinsn_page(); nothing can be executing in it
  *
  * Context: may sleep; no lock is held.
  */
@@ -572,14 +570,14 @@ struct optimized_kprobe {
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
 /**
- * kprobe_ftrace_handler() - ftrace calls for a site
+ * kprobe_ftrace_handler() - handle a hit through ftrace
  * @ip: ftrace's location
  * @parent_ip: where the function is going to return to
  * @ops: one of the core's
- * @fregs: has all registers, which the core's ops ask for
+ * @fregs: all registers, because the core's ops ask for them
  *
- * Finds the site, presents the registers as at a breakpoint, and has the handlers
- * run. Needs no guard of ftrace's against recursion.
+ * Finds the site, presents the registers as at a breakpoint, and has the handlers run.
+ * Needs none of ftrace's guards against recursion.
  *
  * Context: any, NMI included.
  */
@@ -587,8 +585,8 @@ void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 			   struct ftrace_ops *ops, struct ftrace_regs *fregs);
 
 /**
- * arch_prepare_kprobe_ftrace() - get ready to probe an entry that ftrace hooks
- * @kp: the site, as for arch_prepare_kprobe(), in the place of which this is called
+ * arch_prepare_kprobe_ftrace() - prepare a site at an entry that ftrace hooks
+ * @kp: the site's kprobe, as for arch_prepare_kprobe(), which is not called then
  *
  * Such a site needs no slot: what is probed is ftrace's own call.
  *
@@ -597,7 +595,7 @@ void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
  */
 int arch_prepare_kprobe_ftrace(struct kprobe *kp);
 
-/* ftrace has shut itself down: kprobe_ftrace_handler() need not do anything. */
+/* Set when ftrace has shut itself down; then kprobe_ftrace_handler() need not do anything. */
 extern bool kprobe_ftrace_disabled;
 #else
 static inline int arch_prepare_kprobe_ftrace(struct kprobe *kp)
@@ -607,24 +605,26 @@ static inline int arch_prepare_kprobe_ftrace(struct kprobe *kp)
 #endif
 
 /*
- * Return probes without rethook. The architecture diverts the return to a
- * trampoline, which calls
+ * Return probes without rethook. The architecture diverts the return to a trampoline,
+ * which calls
  *
- *   kretprobe_returned()		with ARCH_KPROBE_STATELESS, for which
- *					arch_kretprobe_frame is needed
- *   kretprobe_trampoline_handler()	else; it returns the address to go on at
- *   __kretprobe_trampoline_handler()	the same, from a trampoline that is itself
- *					entered through a probe
+ *   kretprobe_returned()		with ARCH_KPROBE_STATELESS, which needs
+ *					arch_kretprobe_frame
+ *   kretprobe_trampoline_handler()	without it; returns the address to
+ *					continue at
+ *   __kretprobe_trampoline_handler()	the same, from the pre handler of a probe
+ *					on the trampoline itself
  */
 #ifdef CONFIG_KRETPROBES
 /**
- * arch_trampoline_kprobe() - is a site the trampoline of return probes?
- * @kp: the site
+ * arch_trampoline_kprobe() - check whether a site is the trampoline of return probes
+ * @kp: the site's kprobe
  *
- * The switch of all probes leaves it armed, and its handler may have reported a return.
+ * The global switch leaves such a site armed, and its handler may be what reports a
+ * return.
  *
  * Context: any.
- * Return: non-zero if so.
+ * Return: non-zero if it is.
  */
 int arch_trampoline_kprobe(struct kprobe *kp);
 #else
@@ -638,12 +638,12 @@ static inline int arch_trampoline_kprobe(struct kprobe *kp)
 void __kretprobe_trampoline(void);
 
 /**
- * arch_kretprobe_fixup_return() - correct copies of a diverted return's address
+ * arch_kretprobe_fixup_return() - correct other copies of a diverted return address
  * @regs: registers at the return
- * @correct_ret_addr: where it goes
+ * @correct_ret_addr: the address that is returned to
  *
- * For architectures without arch_kretprobe_frame that keep the address in more
- * places than one. Has a weak default, which does nothing.
+ * For architectures without arch_kretprobe_frame that keep the address in more than one
+ * place. The weak default does nothing.
  *
  * Context: any in which a function returns, preemption off.
  */
@@ -651,12 +651,12 @@ void arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *correct_
 
 #ifdef arch_kretprobe_frame
 /*
- * asm/kprobes.h defines, for the registers of a function's first instruction,
+ * asm/kprobes.h defines, for the registers at a function's first instruction,
  *
- *   arch_kretprobe_frame	tells its caller's frame from others, and is the
- *				higher the less deep that is
- *   arch_kretprobe_ret_addr()	where the function is to return to
- *   arch_kretprobe_divert()	lets it return to somewhere else
+ *   arch_kretprobe_frame	identifies the caller's frame; outer frames have
+ *				higher values
+ *   arch_kretprobe_ret_addr()	gets the address that the function will return to
+ *   arch_kretprobe_divert()	makes it return to another address
  *
  * and for those at its return
  *
@@ -671,7 +671,7 @@ static __always_inline void arch_kretprobe_record(struct kretprobe_instance *ri,
 #else
 /**
  * arch_prepare_kretprobe() - record a call and divert its return
- * @ri: where to, in its ret_addr and fp
+ * @ri: the instance; its ret_addr and fp are filled in
  * @regs: registers at the function's first instruction
  *
  * For architectures without arch_kretprobe_frame.
@@ -716,12 +716,12 @@ static nokprobe_inline void *kretprobe_trampoline_addr(void)
  * arch_jprobe_call() - call a function with the arguments of another
  * @entry: the function
  * @regs: registers at the first instruction of the other one
- * @args: its arguments on the stack, if it has any
- * @size: how much may be read there, in bytes, a multiple of 16
- * @frame: is set to what arch_jprobe_return() needs to know
+ * @args: the other one's arguments on the stack, if it has any
+ * @size: how many bytes may be read there, a multiple of 16
+ * @frame: filled in with what arch_jprobe_return() needs
  *
- * All registers that a call preserves are as before when this returns, in one
- * way or the other.
+ * On return all registers that a call preserves have their old values, whether @entry has
+ * returned or arch_jprobe_return() was called.
  *
  * Context: a pre handler.
  */
@@ -729,8 +729,8 @@ void arch_jprobe_call(void *entry, struct pt_regs *regs, const void *args,
 		      size_t size, unsigned long *frame);
 
 /**
- * arch_jprobe_return() - return from a call of arch_jprobe_call(), however deep
- * @frame: what that call has set
+ * arch_jprobe_return() - end a call of arch_jprobe_call(), from any depth
+ * @frame: what that call has filled in
  *
  * Does not return.
  *
@@ -739,12 +739,12 @@ void arch_jprobe_call(void *entry, struct pt_regs *regs, const void *args,
 void arch_jprobe_return(unsigned long frame);
 
 /**
- * arch_jprobe_args() - where a function has its arguments on the stack
+ * arch_jprobe_args() - find the arguments of a function on the stack
  * @regs: registers at its first instruction
- * @end: is set to the end of that stack
+ * @end: set to the end of that stack
  *
- * Return: the lowest argument's address. @end is not above it when the stack is
- * one that is not known.
+ * Return: the lowest argument's address. On a stack that is not known, @end is not above
+ * it.
  */
 unsigned long arch_jprobe_args(struct pt_regs *regs, unsigned long *end);
 #endif
