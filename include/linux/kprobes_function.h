@@ -2,9 +2,9 @@
 #ifndef _LINUX_KPROBES_FUNCTION_H
 #define _LINUX_KPROBES_FUNCTION_H
 /*
- * What is known of the function that was probed last: for the core, and for what
- * an architecture finds out when it prepares a site. The next probe is likely to
- * be in the same function, so that none of this has to be found out again.
+ * What is known about the function that was probed last. The core fills it in, and so
+ * does an architecture when it prepares a site. The next probe is likely to be in the
+ * same function, and then none of this has to be found out again.
  */
 #include <linux/bitops.h>
 #include <linux/kallsyms.h>
@@ -15,16 +15,16 @@
 extern struct mutex kprobe_mutex;
 
 /**
- * enum kprobe_byte - what can be known of a byte of a function
+ * enum kprobe_byte - what may be known about a byte of a function
  * @KPROBE_BYTE_LABEL: it is in a jump label, patched while the kernel runs
- * @KPROBE_BYTE_TARGET: a branch leads here. The core knows those of jump labels, the
- *	others are for the architecture to add
- * @KPROBE_BYTE_INSN: an instruction begins here; the architecture's to fill in
- * @KPROBE_BYTE_MAY_FAULT: that instruction has a fixup; the architecture's to fill in
- * @KPROBE_BYTE_FIXUP: a fixup leads here; the architecture's to fill in
- * @KPROBE_NR_BYTES: how many of these there are
+ * @KPROBE_BYTE_TARGET: a branch leads here. The core fills in the targets of jump labels,
+ *	the architecture all others
+ * @KPROBE_BYTE_INSN: an instruction begins here; filled in by the architecture
+ * @KPROBE_BYTE_MAY_FAULT: that instruction has a fixup; filled in by the architecture
+ * @KPROBE_BYTE_FIXUP: a fixup leads here; filled in by the architecture
+ * @KPROBE_NR_BYTES: the number of these
  *
- * There is a bitmap for each, with a bit for each byte of the function.
+ * Each of these has a bitmap, with a bit for each byte of the function.
  */
 enum kprobe_byte {
 	KPROBE_BYTE_LABEL,
@@ -36,11 +36,11 @@ enum kprobe_byte {
 };
 
 /**
- * struct kprobe_function - a function in which a probe is to be
+ * struct kprobe_function - what is known about a function that is probed
  * @start:	its first address
  * @end:	the address after its last
  * @module:	the name of its module, or NULL
- * @why:	why no probe can be anywhere in it, in words, or NULL
+ * @why:	why nothing in it can be probed, in words, or NULL
  * @bytes:	the bitmaps of enum kprobe_byte, one after the other; NULL before
  *		kprobe_survey()
  * @map_longs:	the size of one bitmap, in longs
@@ -48,10 +48,10 @@ enum kprobe_byte {
  * @decoded:	for the architecture: KPROBE_BYTE_INSN is filled in up to here
  * @complete:	for the architecture: all bitmaps are filled in
  * @unknown:	for the architecture: a branch may lead anywhere in the function
- * @name:	of its symbol
+ * @name:	the name of its symbol
  *
- * All of it describes the text as it was compiled, so it stays true until a module
- * comes or goes.
+ * All of it describes the text as it was compiled, and so stays true until a module comes
+ * or goes.
  */
 struct kprobe_function {
 	unsigned long	start;
@@ -71,7 +71,10 @@ struct kprobe_function *kprobe_function_at(unsigned long addr);
 struct kprobe_function *kprobe_survey(unsigned long addr);
 void kprobe_function_forget(void);
 
-/* In blacklist.c. What goes by the function's name is in its why. */
+/*
+ * In blacklist.c. This does not look at the function's name; @why of struct
+ * kprobe_function does.
+ */
 bool kprobe_blacklisted(unsigned long addr);
 
 static inline bool kprobe_function_covers(const struct kprobe_function *f,
@@ -87,10 +90,10 @@ static inline unsigned long *kprobe_byte_map(struct kprobe_function *f,
 }
 
 /**
- * kprobe_byte_set() - note something of a byte of a function
+ * kprobe_byte_set() - record a fact about a byte of a function
  * @f: the function, from kprobe_survey()
  * @addr: the byte's address; nothing happens if it is outside of @f
- * @what: what is noted
+ * @what: the fact
  *
  * Context: the text lock is held.
  */
@@ -102,13 +105,13 @@ static inline void kprobe_byte_set(struct kprobe_function *f, unsigned long addr
 }
 
 /**
- * kprobe_byte_is() - has something been noted of a byte of a function?
+ * kprobe_byte_is() - check whether a fact is recorded about a byte of a function
  * @f: the function, from kprobe_survey()
  * @addr: the byte's address
- * @what: what is asked for
+ * @what: the fact
  *
  * Context: the text lock is held.
- * Return: true if so; false as well if @addr is outside of @f.
+ * Return: true if it is; false also if @addr is outside of @f.
  */
 static inline bool kprobe_byte_is(struct kprobe_function *f, unsigned long addr,
 				  enum kprobe_byte what)
@@ -118,14 +121,14 @@ static inline bool kprobe_byte_is(struct kprobe_function *f, unsigned long addr,
 }
 
 /**
- * kprobe_byte_among() - has something been noted of one of several bytes?
+ * kprobe_byte_among() - check whether a fact is recorded about one of several bytes
  * @f: the function, from kprobe_survey()
  * @addr: the first byte's address
  * @end: the address after the last byte
- * @what: what is asked for
+ * @what: the fact
  *
  * Context: the text lock is held.
- * Return: true if so.
+ * Return: true if it is.
  */
 static inline bool kprobe_byte_among(struct kprobe_function *f, unsigned long addr,
 				     unsigned long end, enum kprobe_byte what)
@@ -137,18 +140,18 @@ static inline bool kprobe_byte_among(struct kprobe_function *f, unsigned long ad
 }
 
 /**
- * kprobe_debugger_stops_at() - has kgdb a breakpoint at an address?
+ * kprobe_debugger_stops_at() - check for a breakpoint of kgdb's
  * @addr: any address
  *
- * What is read there then is not the instruction that it is going to be again.
+ * If there is one, what is read from @addr is not the original instruction.
  *
  * Context: the text lock is held.
- * Return: true if so.
+ * Return: true if there is one.
  */
 static inline bool kprobe_debugger_stops_at(unsigned long addr)
 {
 #ifdef CONFIG_KGDB
-	/* kgdb's table takes long to search, and is empty unless kgdb has an I/O driver. */
+	/* Searching kgdb's table takes long. It is empty unless kgdb has an I/O driver. */
 	return READ_ONCE(dbg_io_ops) && kgdb_has_hit_break(addr);
 #else
 	return false;

@@ -2,10 +2,10 @@
 #ifndef _LINUX_KPROBES_HIT_H
 #define _LINUX_KPROBES_HIT_H
 /*
- * Sites, and what happens at a hit of one: for the core, and for an architecture's
- * code on the way from a hit to the handlers. It is inline because a call would be a
- * good part of what a hit costs. Files that include it for that are built without
- * tracing and without sanitizers.
+ * Sites, and what happens when one is hit: for the core, and for the architecture's code
+ * between a hit and the handlers. The functions are inline because a call would be a good
+ * part of the cost of a hit. Files that include this for them are built without tracing
+ * and without sanitizers.
  */
 #include <linux/atomic.h>
 #include <linux/jump_label.h>
@@ -14,7 +14,7 @@
 #include <linux/percpu.h>
 
 /*
- * What a site is, and what happens to it:
+ * The states of a site:
  *
  *  state      | text       | register here  | last probe leaves | disable, switch off
  *  -----------+------------+----------------+-------------------+--------------------
@@ -26,17 +26,16 @@
  *  DYING      | untouched  | joins: to IDLE | (has none)        | stays
  *  GONE       | freed      | (not found)    | freed             | stays
  *
- * When the text of a module or of the kernel's init is about to be freed, its sites
- * become GONE. They keep their slots until no task can be there any more, and those
- * without probes are freed then. A hit runs the handlers in ARMED, OPTIMIZING and
- * OPTIMIZED. In any other state it can only be a hit that was under way when the
- * state changed: then just the instruction is carried out. DYING ends when no task
- * can be in the slot or the detour any more.
+ * When a module's text or the kernel's init text is about to be freed, its sites become
+ * GONE. They keep their slots until no task can be there any more; then those without
+ * probes are freed. DYING ends when no task can be in the slot or the detour any more.
  *
- * As soon as a site is OPTIMIZING, hits continue behind the bytes that the jump is
- * going to cover. OPTIMIZING ends when no task can be left among these bytes. If
- * somebody else needs them (another probe there, the global switch), the site is
- * made ARMED again at once.
+ * Hits run the handlers in ARMED, OPTIMIZING and OPTIMIZED. A hit in any other state was
+ * under way when the state changed, and only the instruction is carried out.
+ *
+ * From OPTIMIZING on, hits continue behind the bytes that the jump will cover. OPTIMIZING
+ * ends when no task can be left among these bytes. If they are needed for something else
+ * (another probe there, the global switch), the site becomes ARMED again at once.
  */
 enum kprobe_site_state {
 	SITE_NEW,
@@ -48,10 +47,10 @@ enum kprobe_site_state {
 	SITE_GONE,
 };
 
-/* Why no handler was told of a hit, or of a return. */
+/* Why no handler has run for a hit, or for a return. */
 enum kprobe_miss {
 	KPROBE_MISS_RECURSION,	/* a handler was running in the same context */
-	KPROBE_MISS_POOL,	/* a return probe was following all the calls it can */
+	KPROBE_MISS_POOL,	/* a return probe had no instance left for a call */
 	KPROBE_NR_MISSES,
 };
 
@@ -59,28 +58,31 @@ struct ftrace_ops;
 
 /**
  * struct kprobe_site - one probed address
- * @by_addr:	member of the table, except in NEW and GONE. It comes first, so that
- *		the result of a lookup is the site's address
- * @op:		what arch code sees of a site that may be hit through a jump
- * @kp:		what arch code sees of any site. Its flags are those of the address,
- *		its list is for plans (struct kprobe_plan), and for retire.c in GONE
- * @first:	whose handlers a hit calls: those of the only probe here, if there is
- *		only one, it is enabled, and it has a pre handler; else those of @kp,
- *		which call the handlers of all probes
- * @probes:	the users' probes, newest first. Written under kprobe_mutex, read
- *		under RCU after a mark was entered
+ * @by_addr:	member of the table, except in NEW and GONE. It comes first, so that a
+ *		lookup returns the site's address
+ * @op:		what arch code gets of a site that may be hit through a jump
+ * @kp:		the site's own kprobe, which is what arch code gets of any site. Its flags
+ *		are those of the address. Its list is used under kprobe_mutex, in one of
+ *		three ways: on a struct kprobe_plan (kprobe_site_planned()); in GONE, on a
+ *		list of retire.c (kprobe_site_settling()); for a moment, on a local list
+ *		that is passed to kprobe_optimize_sites() or kprobe_unoptimize_sites()
+ * @first:	the kprobe whose handlers a hit calls: the only probe here, if there is
+ *		only one, it is enabled, and it has a pre handler; else @kp, whose
+ *		handlers call those of all probes
+ * @probes:	the users' probes, newest first. Changed under kprobe_mutex; hits read it
+ *		under RCU, after they have entered a mark
  * @all:	member of kprobe_sites
- * @leaving:	member of a list of retire.c in DYING, of kprobe_gone_sites in GONE,
- *		of a plan while its last probe leaves
- * @rcu:	instead of @leaving, to free the site behind the last lookup
- * @ops:	how an ARMED site was hooked: the ops of ftrace that it was added to,
- *		or NULL for a breakpoint
- * @ftrace_ip:	where ftrace calls for it, 0 if it does not
+ * @leaving:	member of a list of retire.c in DYING, of kprobe_gone_sites in GONE, of a
+ *		plan while the last probe leaves
+ * @rcu:	takes the place of @leaving when the site is freed, after the last lookup
+ * @ops:	how an ARMED site was hooked: the ftrace ops that it was added to, or NULL
+ *		for a breakpoint
+ * @ftrace_ip:	where ftrace calls for the site; 0 if it does not
  * @claimed:	the function is also hooked by an ops that keeps others off
- * @post_bars_jump: when it was last asked, post handlers kept it from a jump
+ * @post_bars_jump: the last attempt at a jump was given up because of a post handler
  * @state:	changed by kprobe_site_set_state() only
- * @hits:	how often handlers could run, counted while kprobe_stats is on
- * @missed:	hits, and returns, of which no handler was told, by cause
+ * @hits:	hits that were not missed, counted while kprobe_stats is on
+ * @missed:	hits and returns for which no handler has run, by cause
  */
 struct kprobe_site {
 	struct kprobe_node	by_addr;
@@ -106,7 +108,7 @@ struct kprobe_site {
 
 extern struct kprobe_table kprobe_site_table;
 
-/* From what arch code sees of a site, or is on the list of a plan, to the site. */
+/* Returns the site of a kprobe: one that arch code passes, or one on the list of a plan. */
 static inline struct kprobe_site *site_of(struct kprobe *kp)
 {
 	return container_of(kp, struct kprobe_site, kp);
@@ -116,8 +118,8 @@ static inline struct kprobe_site *site_of(struct kprobe *kp)
  * kprobe_find_site() - find the site at an address
  * @addr: any address
  *
- * Context: any, preemption off for as long as the result is used; or with
- * kprobe_mutex held.
+ * Context: any, preemption off for as long as the result is used; or kprobe_mutex is
+ * held.
  * Return: the site, or NULL.
  */
 static __always_inline struct kprobe_site *kprobe_find_site(unsigned long addr)
@@ -128,11 +130,11 @@ static __always_inline struct kprobe_site *kprobe_find_site(unsigned long addr)
 }
 
 /**
- * kprobe_of() - what arch code sees of a site, at a hit
+ * kprobe_of() - get a site's own kprobe, at a hit
  * @site: the site
  *
- * It is hidden from the compiler that one pointer is computed from the other, which
- * keeps it from holding both in registers for all of the hit.
+ * Hide from the compiler that one pointer is derived from the other. Otherwise it keeps
+ * both in registers throughout the hit.
  *
  * Context: any.
  * Return: the site's own kprobe.
@@ -149,19 +151,18 @@ static __always_inline struct kprobe *kprobe_of(struct kprobe_site *site)
 
 /**
  * struct kprobe_mark - whether handlers run, for a CPU and context level
- * @seq:	odd while they do. Plain increments are enough: only this CPU changes
- *		it, and whatever interrupts an increment has made it even again
- *		before it returns
+ * @seq:	odd while they do. Plain increments are enough: only this CPU changes it,
+ *		and code that interrupts an increment leaves it even, as it was
  * @faulting:	a fault handler is running
- * @running:	the user's probe whose handler was called last in this hit, or NULL
+ * @running:	the probe whose handler was called last in this hit, or NULL
  *
- * A nested hit looks at @seq. A hit at the level of a running handler comes from
- * that handler, and is a miss; a hit at a higher level comes from an interrupt or
- * NMI that arrived on top of the handler, and runs.
+ * A nested hit checks @seq. A hit at the level of a running handler is caused by that
+ * handler, and is a miss. A hit at a higher level comes from an interrupt or NMI on top
+ * of the handler, and is not a miss.
  *
- * @seq also protects a probe's memory, see wait.c: every call into a user's code lies
- * between an odd and an even value, and whatever leads to a user's memory is read
- * only after the odd value was stored.
+ * @seq also protects the memory of probes, see wait.c: it is odd while a user's code is
+ * called, and everything that leads to a user's memory is read after the odd value was
+ * stored.
  */
 struct kprobe_mark {
 	unsigned int	seq;
@@ -170,8 +171,8 @@ struct kprobe_mark {
 };
 
 /*
- * One of this CPU's marks: as a per-CPU address where instructions can have operands
- * there (ARCH_KPROBE_PERCPU_OPERANDS), else as its plain address.
+ * One of this CPU's marks: its per-CPU address if instructions can have operands there
+ * (ARCH_KPROBE_PERCPU_OPERANDS), else its plain address.
  */
 union kprobe_own_mark {
 	struct kprobe_mark __percpu	*percpu;
@@ -199,12 +200,12 @@ static __always_inline union kprobe_own_mark kprobe_own_mark(unsigned long level
 		return mark;
 	}
 	mark.at = raw_cpu_ptr(kprobe_marks) + level;
-	/* Keep the sum in a register, instead of both of its parts. */
+	/* Keep the sum in a register, not both of its parts. */
 	OPTIMIZER_HIDE_VAR(mark.at);
 	return mark;
 }
 
-/* The mark's plain address, for what most hits do not do. */
+/* Returns the mark's plain address, for what is not done at most hits. */
 static __always_inline struct kprobe_mark *kprobe_mark_at(union kprobe_own_mark mark)
 {
 	return ARCH_KPROBE_PERCPU_OPERANDS ? raw_cpu_ptr(mark.percpu) : mark.at;
@@ -217,7 +218,7 @@ static __always_inline bool kprobe_mark_entered(union kprobe_own_mark mark)
 	return mark.at->seq & 1;
 }
 
-/* Why a plain store and a compiler barrier are enough is explained in wait.c. */
+/* See wait.c for why a plain store and a compiler barrier are enough. */
 static __always_inline void kprobe_mark_begin(union kprobe_own_mark mark)
 {
 	if (ARCH_KPROBE_PERCPU_OPERANDS)
@@ -227,7 +228,7 @@ static __always_inline void kprobe_mark_begin(union kprobe_own_mark mark)
 	barrier();
 }
 
-/* Whoever sees the even value also sees all that the handlers did. */
+/* Another CPU that sees the even value also sees everything that the handlers did. */
 static __always_inline void kprobe_mark_end(union kprobe_own_mark mark)
 {
 	if (!ARCH_KPROBE_ORDERED_STORES) {
@@ -259,13 +260,13 @@ static __always_inline bool kprobe_enter_level(struct kprobe_frame *frame,
 }
 
 /**
- * kprobe_enter() - occupy the caller's level, to run handlers
- * @frame: is set for kprobe_leave()
- * @kp: what kprobe_running() is to be, or NULL
+ * kprobe_enter() - enter the mark of the caller's level, to run handlers
+ * @frame: filled in for kprobe_leave()
+ * @kp: what kprobe_running() is to return, or NULL
  *
  * Context: any, preemption off until kprobe_leave().
- * Return: false when a handler is running at this level already: then the caller
- * must run none, but counts the miss.
+ * Return: false if a handler is running at this level already. Then the caller must not
+ * run any, but counts a miss.
  */
 static __always_inline bool kprobe_enter(struct kprobe_frame *frame,
 					 struct kprobe *kp)
@@ -283,7 +284,7 @@ static __always_inline void kprobe_runs(union kprobe_own_mark mark, struct kprob
 }
 
 /**
- * kprobe_leave() - the handlers that kprobe_enter() was called for have run
+ * kprobe_leave() - leave a mark after handlers have run
  * @frame: from kprobe_enter()
  *
  * Context: that of kprobe_enter().
@@ -294,7 +295,7 @@ static __always_inline void kprobe_leave(struct kprobe_frame *frame)
 	kprobe_mark_end(frame->mark);
 }
 
-/* Where the core runs handlers itself, without an exception: see KPROBE_HIT_ACTIVE. */
+/* For handlers that the core runs without an exception: see KPROBE_HIT_ACTIVE. */
 static __always_inline void kprobe_mark_active(void)
 {
 #if !ARCH_KPROBE_STATELESS
@@ -303,8 +304,9 @@ static __always_inline void kprobe_mark_active(void)
 }
 
 /*
- * Atomic, because several CPUs can miss at once and each miss has to be counted; by a
- * cast, because to users, who print and compare the member, it is a plain number.
+ * Atomic, because several CPUs can miss hits of a probe at once, and all have to be
+ * counted. With a cast, because nmissed is a plain number for users, who print and
+ * compare it.
  */
 static __always_inline void kprobe_count_miss(struct kprobe *p)
 {
@@ -325,20 +327,20 @@ enum kprobe_result kprobe_hit_above_task(unsigned long level, struct kprobe *kp,
 unsigned long kprobe_reschedule(unsigned long result);
 
 /*
- * Here and in what hits call, flags and a site's post_handler are read plainly, although
- * they are changed meanwhile, by WRITE_ONCE(). Each is a word, of which a hit tests a bit
- * or whether it is 0. So it finds what was true just before the change or just after it,
- * and both will do. With READ_ONCE() gcc does not let an instruction have the word as
- * its operand: every hit on x86 would take one instruction more. What is called is read
- * by READ_ONCE(), or is a user's, whose handlers do not change as long as a hit can find
- * them.
+ * Here and in the rest of the code that runs at hits, flags and a site's post_handler are
+ * read plainly, although WRITE_ONCE() may change them at the same time. Each is one word,
+ * and a hit only tests one bit of it, or whether it is 0. So it sees the value from just
+ * before the change or just after it, and either will do. READ_ONCE() keeps gcc from
+ * using the word as a memory operand, which would cost every hit on x86 an instruction.
+ * Handlers to be called are read by READ_ONCE(), or belong to a user's probe, whose
+ * handlers do not change as long as hits can find it.
  */
 
 /*
  * The site's first is read inside of the mark, as its list would be. If it is @kp, the
- * site's own kprobe, all probes on the list are asked. With ARCH_KPROBE_STATELESS that
- * is what the handlers of @kp do. Otherwise these are kprobe_site_pre() and
- * kprobe_site_post(), for the architecture to call, which lead here.
+ * handlers of all probes on the list are to be called. With ARCH_KPROBE_STATELESS the
+ * handlers of @kp do that. Without it they are kprobe_site_pre() and kprobe_site_post(),
+ * which lead here when the architecture calls them; so the list is run directly.
  */
 static __always_inline int kprobe_run_pre(union kprobe_own_mark mark,
 					  struct kprobe *kp, struct pt_regs *regs)
@@ -357,7 +359,7 @@ static __always_inline void kprobe_run_post(union kprobe_own_mark mark,
 	struct kprobe *first = READ_ONCE(site_of(kp)->first);
 	kprobe_post_handler_t post_handler = READ_ONCE(first->post_handler);
 
-	/* The probes may have changed since somebody asked for the post handler. */
+	/* The probes may have changed since the caller looked at the post handler. */
 	if (unlikely(!post_handler || (!ARCH_KPROBE_STATELESS && first == kp))) {
 		kprobe_run_many_post(kp, regs, 0);
 		return;
@@ -394,15 +396,15 @@ kprobe_hit_at_level(unsigned long level, struct kprobe *kp, struct pt_regs *regs
 }
 
 /**
- * kprobe_hit_site() - a site was hit: run the handlers
- * @kp: the site
+ * kprobe_hit_site() - run the handlers for a hit
+ * @kp: the site's own kprobe
  * @regs: registers as the architecture presents them at a breakpoint
- * @carry_out: carries the instruction out on @regs, without causing a fault; or
- *	returns false, with nothing in @regs changed but the instruction pointer. Has
- *	to be inlined, and must not be probed
+ * @carry_out: carries out the instruction on @regs, without causing a fault, and returns
+ *	true; or returns false, with nothing in @regs changed but the instruction pointer.
+ *	Has to be inlined, and must not be probed
  *
- * If there are post handlers @carry_out is called, and if it returns true they run
- * here as well, inside of the same mark as the pre handlers.
+ * If there are post handlers, @carry_out is called. If it returns true they run here as
+ * well, inside of the same mark as the pre handlers.
  *
  * Context: any, NMI included, preemption off.
  * Return: what the architecture is to do next.
@@ -412,19 +414,19 @@ kprobe_hit_site(struct kprobe *kp, struct pt_regs *regs, kprobe_carry_out_fn car
 {
 	unsigned long level = arch_kprobe_level();
 
-	/* With a constant level, the address of the mark is a constant too. */
+	/* If the level is a constant, so is the address of the mark. */
 	if (likely(!level))
 		return kprobe_hit_at_level(0, kp, regs, carry_out);
 	return kprobe_hit_above_task(level, kp, regs, carry_out);
 }
 
 /**
- * kprobe_preempt_enable() - preempt_enable_notrace() at the end of a hit
+ * kprobe_preempt_enable() - enable preemption at the end of a hit
  * @result: what the caller is about to return
  *
- * For the call in preempt_enable_notrace() the compiler sets up a frame in every
- * function that this is inlined into. Here the call is out of line; @result is handed
- * through it, so that the caller does not have to save that meanwhile.
+ * If this were preempt_enable_notrace(), the call in there would make the compiler set up
+ * a frame in every function that inlines it. Here the call is out of line, and is passed
+ * @result, so that the caller does not have to save that.
  *
  * Context: any, preemption off.
  * Return: @result.

@@ -9,28 +9,28 @@
 
 /*
  * A hash table keyed by address, for lookups at a hit: they run in any context, NMI
- * included, call nothing that could be probed or traced, and cost the same however
- * many nodes there are, because the table grows and shrinks.
+ * included, call nothing that could be probed or traced, and cost the same however many
+ * nodes there are, because the table grows and shrinks.
  *
- * A node has two links, one for each of two sides. All buckets in use belong to one
- * side. To resize, a new array is filled through the links of the other side, so
- * that readers of the old array never follow a link that changes under them. A side
- * is used again only after a grace period.
+ * A node has a link for each of two sides. All buckets in use belong to one side. To
+ * resize the table, a new array is filled by means of the links of the other side, so
+ * readers of the old array never follow a link that changes under them. A side is used
+ * again only after a grace period.
  *
- * Links point to nodes, not to the links inside of nodes as a list's do. So a lookup
- * that ends at the first node of its bucket does not need to know the side.
+ * Links point to nodes, not to the links inside of nodes as those of a list do. So a
+ * lookup that ends at the first node of its bucket does not need to know the side.
  *
- * An rhashtable would not do: its lookup may call a function that can be probed, looks
- * into two tables while one is filled from the other, and the table has to be set up at
- * run time, but breakpoints and faults look into these before any initcall.
+ * An rhashtable would not do. Its lookup may call a function that can be probed, and
+ * looks into two tables while one is filled from the other. And it has to be set up at
+ * run time, but breakpoints and faults use these tables before any initcall.
  *
- * Insertion, removal and resizing are serialized by a mutex of the owner's. A node
- * that was removed must not be freed before an RCU grace period has passed, which
- * also covers readers of an array that the table has left.
+ * Insertion, removal and resizing are serialized by a mutex of the owner's. A node that
+ * was removed must not be freed before an RCU grace period has passed; this also covers
+ * readers of an array that has been replaced.
  */
 
 /**
- * struct kprobe_node - what is in the table, a member of a larger struct
+ * struct kprobe_node - a node of the table, embedded in a larger struct
  * @next:	the next node in the bucket, for each side
  * @key:	the address
  */
@@ -40,10 +40,10 @@ struct kprobe_node {
 };
 
 /**
- * struct kprobe_buckets_hdr - what is known of an array of buckets
- * @bits:	log2 of how many there are
+ * struct kprobe_buckets_hdr - the properties of an array of buckets
+ * @bits:	log2 of the number of buckets
  * @side:	which link of a node they use
- * @shift:	shifts the hash so that @bits of it are left
+ * @shift:	how far to shift the hash, so that @bits of it are left
  */
 struct kprobe_buckets_hdr {
 	unsigned int		bits;
@@ -53,8 +53,8 @@ struct kprobe_buckets_hdr {
 
 /**
  * struct kprobe_buckets - an array of buckets
- * @hdr:	what is known of it
- * @heads:	the first node of each
+ * @hdr:	its properties
+ * @heads:	the first node of each bucket
  */
 struct kprobe_buckets {
 	struct kprobe_buckets_hdr hdr;
@@ -65,12 +65,12 @@ struct kprobe_buckets {
 
 /**
  * struct kprobe_table - the table
- * @buckets:	what readers look into
- * @count:	nodes in it
- * @lock:	the owner's mutex, held to change anything
- * @resize:	replaces the buckets, when whoever has inserted has dropped @lock
- * @first:	the buckets it starts with, without their heads
- * @first_heads: these heads, where those of a struct kprobe_buckets are
+ * @buckets:	the array that readers use
+ * @count:	the number of nodes
+ * @lock:	the owner's mutex, held for all changes
+ * @resize:	replaces the array; a work item, because it takes @lock itself
+ * @first:	the properties of the first array
+ * @first_heads: the heads of the first array, where those of a struct kprobe_buckets are
  */
 struct kprobe_table {
 	struct kprobe_buckets __rcu *buckets;
@@ -119,9 +119,9 @@ static __always_inline unsigned long kprobe_hash(struct kprobe_buckets *b, unsig
  * @t: the table
  * @key: its address
  *
- * Without lockdep's checks, which call functions that can be probed.
+ * This goes without lockdep's checks, which call functions that can be probed.
  *
- * Context: any, preemption off; or with the table's mutex held.
+ * Context: any, preemption off; or the table's mutex is held.
  * Return: the node, or NULL.
  */
 static __always_inline struct kprobe_node *
