@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * From what a user names to an address that may be probed.
+ * Finding the address that a user asks for, and checking whether it may be probed.
  */
 #include <linux/bug.h>
 #include <linux/cleanup.h>
@@ -30,7 +30,7 @@ kprobe_opcode_t * __weak arch_adjust_kprobe_addr(unsigned long addr,
 
 static const char not_covered[] = "no symbol covers the address";
 
-/* Sets the reason in words, and returns the errno as a pointer. */
+/* Sets @why to the reason in words, and returns the errno as a pointer. */
 static kprobe_opcode_t *unresolved(int err, const char *words, const char **why)
 {
 	*why = words;
@@ -38,15 +38,15 @@ static kprobe_opcode_t *unresolved(int err, const char *words, const char **why)
 }
 
 /**
- * kprobe_named() - the address that a user asked for
+ * kprobe_named() - find the address that a user asks for
  * @addr: an address, or NULL
- * @symbol: the name of a symbol, or NULL; exactly one of both is given
- * @offset: in bytes, from either
- * @why: set to why there is none, in words
+ * @symbol: the name of a symbol, or NULL; exactly one of the two must be given
+ * @offset: bytes to add to either
+ * @why: on error, set to the reason in words
  *
  * Context: may sleep.
- * Return: the address, which may be anything; or ERR_PTR(): -EINVAL for none or
- * both, -ENOENT for a symbol that does not exist.
+ * Return: the address, which may be anything; or an ERR_PTR(): -EINVAL if neither or both
+ * are given, -ENOENT if there is no such symbol.
  */
 kprobe_opcode_t *kprobe_named(kprobe_opcode_t *addr, const char *symbol,
 			      unsigned long offset, const char **why)
@@ -66,12 +66,12 @@ kprobe_opcode_t *kprobe_named(kprobe_opcode_t *addr, const char *symbol,
 /**
  * kprobe_instruction_at() - find the instruction to be probed at an address
  * @addr: any address
- * @f: the function it is in, or NULL to look for that
+ * @f: the function it is in, or NULL to look that up
  * @on_entry: set to whether it is a function's entry
- * @why: set to why there is none, in words
+ * @why: on error, set to the reason in words
  *
  * Context: may sleep.
- * Return: as kprobe_resolve() does.
+ * Return: as kprobe_resolve().
  */
 kprobe_opcode_t *kprobe_instruction_at(kprobe_opcode_t *addr,
 				       const struct kprobe_function *f,
@@ -88,20 +88,20 @@ kprobe_opcode_t *kprobe_instruction_at(kprobe_opcode_t *addr,
 }
 
 /**
- * kprobe_resolve() - find the instruction that a user asked for
+ * kprobe_resolve() - find the instruction that a user asks for
  * @addr: its address, or NULL
- * @symbol: the name of a symbol, or NULL; exactly one of both is given
- * @offset: in bytes, from either
+ * @symbol: the name of a symbol, or NULL; exactly one of the two must be given
+ * @offset: bytes to add to either
  * @on_entry: set to whether it is a function's entry
- * @why: set to why there is none, in words
+ * @why: on error, set to the reason in words
  *
- * The address may be anything. So only the first bytes of a symbol are read, if at all,
- * and in a way that survives a fault.
+ * The address may be anything. So at most the first bytes of a symbol are read, and in a
+ * way that survives a fault.
  *
  * Context: may sleep.
- * Return: the address, past a landing pad at a function's entry; or ERR_PTR():
- * -EINVAL for none or both, or text that cannot be read, -ENOENT for a symbol
- * that does not exist and an address that no symbol covers.
+ * Return: the address, past a landing pad at a function's entry; or an ERR_PTR(): -EINVAL
+ * if neither or both are given, or the text cannot be read; -ENOENT if there is no such
+ * symbol, or no symbol covers the address.
  */
 kprobe_opcode_t *kprobe_resolve(kprobe_opcode_t *addr, const char *symbol,
 				unsigned long offset, bool *on_entry, const char **why)
@@ -111,14 +111,14 @@ kprobe_opcode_t *kprobe_resolve(kprobe_opcode_t *addr, const char *symbol,
 }
 
 /**
- * kprobe_on_func_entry() - would a probe there be on a function's entry?
- * @addr: address, or NULL
- * @sym: name of a symbol, or NULL; exactly one of both is given
- * @offset: in bytes, from either
+ * kprobe_on_func_entry() - check whether a probe would be on a function's entry
+ * @addr: an address, or NULL
+ * @sym: the name of a symbol, or NULL; exactly one of the two must be given
+ * @offset: bytes to add to either
  *
  * Context: may sleep.
- * Return: 0 if so, -EINVAL if not or for none or both of @addr and @sym,
- * -ENOENT when there is no such symbol or address.
+ * Return: 0 if it would; -EINVAL if not, if neither or both of @addr and @sym are given, or
+ * if the text cannot be read; -ENOENT if there is no such symbol or address.
  */
 int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 			 unsigned long offset)
@@ -132,7 +132,7 @@ int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 	return on_entry ? 0 : -EINVAL;
 }
 
-/* Why the text of a module must not be probed now, or NULL. */
+/* Returns why the text of a module must not be probed now, or NULL. */
 static const char *module_text_unsafe(struct module *mod, unsigned long addr)
 {
 	if (!kprobe_module_is_known(mod))
@@ -143,23 +143,23 @@ static const char *module_text_unsafe(struct module *mod, unsigned long addr)
 }
 
 /**
- * kprobe_get_module() - keep the text at an address from being freed
+ * kprobe_get_module() - pin the module of an address
  * @addr: any address
- * @mod: set to the module that was taken, NULL for the kernel's own text
+ * @mod: set to the module, with a reference on it; NULL for the kernel's own text
  *
- * Looked up and pinned inside of one RCU section, the module cannot be freed, or be
+ * Lookup and pinning are in one RCU section, so the module cannot be freed, or be
  * replaced by another one, in between.
  *
  * Context: kprobe_mutex is held.
- * Return: 0 with a reference on @mod, -EINVAL when this is not kernel text,
- * -ENOENT when the module is going, or not there yet, or its init text has gone.
+ * Return: 0; -EINVAL if @addr is not in kernel text; -ENOENT if the module is going away,
+ * has not been announced yet, or is about to free this init text.
  */
 int kprobe_get_module(unsigned long addr, struct module **mod)
 {
 	const char *why;
 
 	*mod = NULL;
-	/* It counts as text of the kernel's, but no symbol has a size that ends there. */
+	/* It counts as kernel text, but no symbol really covers it. */
 	if (in_gate_area_no_mm(addr))
 		return kprobe_refuse(-EINVAL, "in the gate area, which user space executes");
 	if (core_kernel_text(addr))
@@ -182,10 +182,10 @@ int kprobe_get_module(unsigned long addr, struct module **mod)
 }
 
 /*
- * Who else changes the bytes at an address while the kernel runs, or reads them in a
- * trap handler; NULL for nobody. A copy of such bytes would be out of date, and a
- * breakpoint there would be overwritten or misread. Alternatives are not looked for:
- * they are patched before a probe can come.
+ * Returns, in words, what else changes the bytes at an address while the kernel runs, or
+ * reads them in a trap handler; NULL if nothing does. A copy of such bytes could get out
+ * of date, and a breakpoint there could be overwritten or misread. Alternatives need no
+ * check: they are patched before any probe can be placed.
  */
 static const char *patched_by_others(struct kprobe_function *f, unsigned long addr)
 {
@@ -202,7 +202,7 @@ static const char *patched_by_others(struct kprobe_function *f, unsigned long ad
 	return NULL;
 }
 
-/* Why no probe may be put at an address, or NULL. */
+/* Returns why no probe may be placed at an address, or NULL. */
 static const char *objection_to(struct kprobe_function *f, unsigned long addr)
 {
 	if (kprobe_blacklisted(addr))
@@ -211,11 +211,11 @@ static const char *objection_to(struct kprobe_function *f, unsigned long addr)
 }
 
 /**
- * kprobe_check_text() - is this text that a probe may be put into?
- * @addr: an address in kernel text; its module cannot go away
+ * kprobe_check_text() - check whether a probe may be placed in text
+ * @addr: an address in kernel text that a symbol covers; its module cannot go away
  *
- * Whether an instruction starts there, and can be carried out elsewhere, is
- * for the architecture to say.
+ * It is for the architecture to say whether an instruction begins there, and whether it
+ * can be carried out elsewhere.
  *
  * Context: the text lock is held; may sleep.
  * Return: 0, -EINVAL or -ENOMEM.
@@ -232,16 +232,16 @@ int kprobe_check_text(unsigned long addr)
 }
 
 /**
- * kprobe_occupies() - does an address belong to a probe?
+ * kprobe_occupies() - check whether an address belongs to a probe
  * @addr: where a debugger wants to set a breakpoint
  *
- * A debugger saves the byte that it replaces, and would put a probe's breakpoint back
- * when the probe has left already; and a breakpoint inside of a jump would break that.
- * The address of a site that waits to be freed counts too: the debugger's breakpoint
+ * A debugger saves the byte that it replaces. If that were a probe's breakpoint, the
+ * debugger would put it back even after the probe has left. A breakpoint inside of a jump
+ * would break the jump. And at a site that waits to be freed, the debugger's breakpoint
  * would be taken for the site's.
  *
- * Context: nothing changes meanwhile, as when all other CPUs are stopped.
- * Return: true if a site is there, or the jump of one.
+ * Context: nothing changes meanwhile, for instance because all other CPUs are stopped.
+ * Return: true if there is a site, or the jump of a site.
  */
 bool kprobe_occupies(unsigned long addr)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Preparing, arming and disarming sites. The hooks of the architecture that do so are
- * called from here only; those for jumps are called from optimize.c.
+ * Preparing, arming and disarming sites. The architecture's hooks that do so are only
+ * called from here; those for jumps are called from optimize.c.
  */
 #include <linux/cpu.h>
 #include <linux/ftrace.h>
@@ -36,7 +36,7 @@ void kprobe_text_lock(void)
 }
 
 /**
- * kprobe_text_unlock() - undo kprobe_text_lock()
+ * kprobe_text_unlock() - release the locks of kprobe_text_lock()
  *
  * Context: that of kprobe_text_lock().
  */
@@ -48,11 +48,11 @@ void kprobe_text_unlock(void)
 }
 
 /**
- * kprobe_prepare() - check an address and decide how it is going to be hit
+ * kprobe_prepare() - check a new site, and decide how it is going to be hit
  * @site: NEW; its address and flags are set
  *
  * Context: kprobe_mutex is held.
- * Return: 0, or why the address cannot be probed.
+ * Return: 0, or an errno if the address cannot be probed.
  */
 int kprobe_prepare(struct kprobe_site *site)
 {
@@ -76,7 +76,7 @@ int kprobe_prepare(struct kprobe_site *site)
 	return err;
 }
 
-/* Moves the first sites of a list to another one, as many as are patched at once. */
+/* Moves the first sites of a list to another one: as many as are patched at once. */
 static void take_batch(struct list_head *from, struct list_head *batch)
 {
 	struct list_head *last = from;
@@ -87,7 +87,7 @@ static void take_batch(struct list_head *from, struct list_head *batch)
 	list_cut_position(batch, from, last);
 }
 
-/* Changes the text of all sites of @from, and then their state to @state. */
+/* Patches the text of all sites of @from, and then sets their state to @state. */
 static void patch_text(struct list_head *from, enum kprobe_site_state state)
 {
 	struct kprobe *kp, *next;
@@ -113,14 +113,14 @@ static void patch_text(struct list_head *from, enum kprobe_site_state state)
 }
 
 /*
- * Plans to write a breakpoint, or to remove it. If the opposite was planned, that is dropped
- * from the plan, and the text stays as it is.
+ * Plans to write a breakpoint, or to remove it. If the opposite was planned, that is
+ * dropped from the plan, and the text stays as it is.
  */
 static void plan_text(struct kprobe_site *site, bool armed, struct kprobe_plan *plan)
 {
 	bool planned = kprobe_site_planned(site);
 
-	/* What is planned is always a change. */
+	/* If a site is planned, its text is about to change. */
 	if (armed == (kprobe_site_armed(site) != planned))
 		return;
 	if (planned)
@@ -139,8 +139,8 @@ static int arm_entry(struct kprobe_site *site)
 }
 
 /**
- * kprobe_disarm_entry() - have ftrace no longer call for a site
- * @site: nothing is done unless ftrace calls for it
+ * kprobe_disarm_entry() - stop ftrace from calling for a site
+ * @site: the site; nothing is done if ftrace does not call for it
  *
  * Context: kprobe_mutex is held, until kprobe_ftrace_settle().
  */
@@ -154,14 +154,13 @@ void kprobe_disarm_entry(struct kprobe_site *site)
 }
 
 /**
- * kprobe_plan_arming() - plan to arm or to disarm a site
+ * kprobe_plan_arming() - plan to arm or disarm a site
  * @site: IDLE or armed
- * @armed: whether it is to be armed
- * @plan: where changes of the text are collected. What ftrace is to be told is not in
- *	there, but collected by ftrace.c
+ * @armed: true to arm it
+ * @plan: collects changes to the text. Those that ftrace makes are collected by ftrace.c
  *
- * Context: kprobe_mutex is held, until the plan is carried out.
- * Return: 0, or an error of ftrace's with the site as it was.
+ * Context: kprobe_mutex is held, until the plan is applied.
+ * Return: 0; or an error of ftrace's, with the site as it was.
  */
 int kprobe_plan_arming(struct kprobe_site *site, bool armed, struct kprobe_plan *plan)
 {
@@ -176,13 +175,13 @@ int kprobe_plan_arming(struct kprobe_site *site, bool armed, struct kprobe_plan 
 }
 
 /**
- * kprobe_plan_apply() - carry out what was planned
+ * kprobe_plan_apply() - make the changes that were planned
  * @plan: is empty afterwards
  *
- * All text is patched in one go, as far as the architecture can do that.
+ * All text is patched at once, as far as the architecture can do that.
  *
  * Context: kprobe_mutex is held.
- * Return: 0; or an error of ftrace's, and some sites that were to be armed are not.
+ * Return: 0; or an error of ftrace's, if some sites that were to be armed are not.
  */
 int kprobe_plan_apply(struct kprobe_plan *plan)
 {

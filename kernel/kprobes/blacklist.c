@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Text that must never be probed: what runs between a breakpoint and its
- * handlers, what cannot take an exception where it runs, and what runs where RCU does
- * not watch.
+ * Text that must never be probed: what runs between a breakpoint and its handlers, what
+ * cannot take an exception where it runs, and what runs while RCU is not watching.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -18,7 +17,7 @@
 #include "internal.h"
 
 /*
- * Ranges of addresses, each of one symbol. Entries are plain values, so a reader cannot
+ * Ranges of addresses, one for each symbol. Entries are plain values, so readers do not
  * come across freed memory. Changed under kprobe_mutex, or at boot; read under RCU.
  */
 static struct maple_tree blacklist = MTREE_INIT(blacklist, MT_FLAGS_USE_RCU);
@@ -37,9 +36,9 @@ static int blacklist_range(unsigned long start, unsigned long end)
 }
 
 /*
- * Adds the symbol that covers @addr, as far as it is between @start and @limit, and
- * returns its end. If no symbol covers @addr, adds all from there up to @limit, and
- * returns that: text without a name is not any safer to probe.
+ * Adds the part of the symbol at @addr that is between @start and @limit, and returns its
+ * end. If no symbol covers @addr, adds all from there to @limit, and returns @limit: text
+ * without a name is not any safer to probe.
  */
 static unsigned long add_symbol(unsigned long addr, unsigned long start,
 				unsigned long limit, int *err)
@@ -55,7 +54,7 @@ static unsigned long add_symbol(unsigned long addr, unsigned long start,
 }
 
 /**
- * kprobe_add_area_blacklist() - refuse probes in a range of text
+ * kprobe_add_area_blacklist() - add a range of text to the blacklist
  * @start: its first address
  * @end: the address after its last
  *
@@ -74,7 +73,7 @@ int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
 
 /*
  * Adds what NOKPROBE_SYMBOL() has recorded. An entry may be the address of a function
- * descriptor, or not be an address of text at all.
+ * descriptor, or no address of text at all.
  */
 static int add_recorded(const unsigned long *from, const unsigned long *to)
 {
@@ -103,13 +102,13 @@ int __init __weak arch_populate_kprobe_blacklist(void)
 }
 
 /**
- * kprobe_blacklisted() - is an address on the blacklist itself?
+ * kprobe_blacklisted() - check whether an address is on the blacklist itself
  * @addr: any address
  *
  * Unlike within_kprobe_blacklist() this does not look at the name of the function.
  *
  * Context: any in which RCU is watching.
- * Return: true if so.
+ * Return: true if it is.
  */
 bool kprobe_blacklisted(unsigned long addr)
 {
@@ -117,11 +116,11 @@ bool kprobe_blacklisted(unsigned long addr)
 }
 
 /**
- * kprobe_parent_blacklisted() - is this a part of a function that is listed?
- * @name: of the symbol. What the compiler split off goes by name.suffix
+ * kprobe_parent_blacklisted() - check for a part of a function on the blacklist
+ * @name: the name of the part's symbol: the function's, with the compiler's suffix
  *
  * Context: any in which RCU is watching.
- * Return: true if so.
+ * Return: true if the function is on the blacklist.
  */
 bool kprobe_parent_blacklisted(const char *name)
 {
@@ -145,11 +144,11 @@ static bool parent_listed(unsigned long addr)
 }
 
 /**
- * within_kprobe_blacklist() - must there be no breakpoint at this address?
+ * within_kprobe_blacklist() - check whether an address must never be probed
  * @addr: any address
  *
  * Context: any in which RCU is watching.
- * Return: true when it belongs to a function that never is to be probed.
+ * Return: true if it belongs to a function that must never be probed.
  */
 bool within_kprobe_blacklist(unsigned long addr)
 {
@@ -190,7 +189,7 @@ void kprobe_blacklist_show(struct seq_file *m, bool show_addresses)
 }
 
 /**
- * kprobe_blacklist_init() - fill the blacklist with what is in the kernel itself
+ * kprobe_blacklist_init() - fill the blacklist for the kernel itself
  *
  * Context: once, at boot.
  */
@@ -259,7 +258,7 @@ void kprobe_blacklist_remove_module(struct module *mod)
 
 /**
  * kprobe_blacklist_remove_init() - remove all ranges in a module's init text
- * @mod: the module, which is live; later it does not know where that text was
+ * @mod: the module, which is live, and still records where that text is
  *
  * Context: kprobe_mutex is held; may sleep.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /sys/kernel/debug/kprobes: what is probed and in which way, what cannot be and
- * what was refused, and the switches.
+ * /sys/kernel/debug/kprobes: what is probed and how, what cannot be probed, what was
+ * refused, and the switches.
  */
 #include <linux/debugfs.h>
 #include <linux/kallsyms.h>
@@ -86,7 +86,7 @@ static const struct seq_operations list_sops = {
 };
 DEFINE_SEQ_ATTRIBUTE(list);
 
-/* When the text is gone, the address may be of another symbol by now. */
+/* If the text is gone, another symbol may be at the address by now. */
 static void show_symbol(struct seq_file *m, struct kprobe_site *site)
 {
 	unsigned long addr = (unsigned long)site->kp.addr, offset;

@@ -8,20 +8,20 @@
 #include "internal.h"
 
 /*
- * Set when ftrace gave up on itself. Its records cannot be changed any more,
- * and what was hooked stays hooked.
+ * Set when ftrace has shut itself down. Its records cannot be changed any more, and
+ * functions that were hooked stay hooked.
  */
 bool kprobe_ftrace_disabled __read_mostly;
 
 /*
  * A site with a post handler is exclusive: it does not share its function with others
- * that redirect it, above all livepatch. Whoever comes second is refused.
+ * that redirect it, above all livepatch. Whichever comes second is refused.
  *
- * Which ops calls back for a site is decided when the site is armed, and not changed
- * until it is disarmed. To move it from one ops to another, both would be hooked for a
- * while, and a hit could be seen twice, or not at all. So when a shared site becomes
- * exclusive, a third ops, which does nothing, claims the function; and a site that was
- * exclusive from the start remains so.
+ * The ops that calls for a site is chosen when the site is armed, and stays the same
+ * until it is disarmed. To move the site to another ops, both or neither would have to be
+ * hooked for a while, and a hit could be handled twice, or not at all. So if a shared
+ * site becomes exclusive, a third ops, which does nothing, claims the function; and a
+ * site that was exclusive from the start remains so.
  */
 static struct ftrace_ops shared_ops __read_mostly = {
 	.func	= kprobe_ftrace_handler,
@@ -33,7 +33,7 @@ static struct ftrace_ops exclusive_ops __read_mostly = {
 	.flags	= FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_GUARDED | FTRACE_OPS_FL_IPMODIFY,
 };
 
-/* Does nothing: to be registered is what claim_ops is for. */
+/* Does nothing: claim_ops only has to be registered. */
 static void claim_handler(unsigned long ip, unsigned long parent_ip,
 			  struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
@@ -46,7 +46,7 @@ static struct ftrace_ops claim_ops __read_mostly = {
 	.flags	= FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY,
 };
 
-/* An ops with an empty filter hooks every function, so it is unregistered at 0. */
+/* An ops with an empty filter hooks every function, so it is unregistered when its count is 0. */
 static unsigned int nr_shared, nr_exclusive, nr_claimed;
 
 static unsigned int *nr_sites(struct ftrace_ops *ops)
@@ -56,7 +56,7 @@ static unsigned int *nr_sites(struct ftrace_ops *ops)
 	return ops == &exclusive_ops ? &nr_exclusive : &nr_shared;
 }
 
-/* Adds functions to an ops; returns ftrace's error, with nothing changed. */
+/* Adds functions to an ops. After an error nothing has changed. */
 static int ops_add(struct ftrace_ops *ops, unsigned long *ips, unsigned int nr)
 {
 	int err = ftrace_set_filter_ips(ops, ips, nr, 0, 0);
@@ -92,9 +92,9 @@ static void ops_remove(struct ftrace_ops *ops, unsigned long *ips, unsigned int 
 }
 
 /*
- * Sites that are to be added to an ops, or removed from it, all in one go. Until that is
- * done their state is ahead of what ftrace knows, and kprobe_mutex must not be released.
- * If they cannot be added, err is why.
+ * Sites to be added to an ops, or to be removed from it, all at once. Until ftrace is
+ * told, their state is ahead of what ftrace knows, and kprobe_mutex must not be released.
+ * If they could not be added, @err is ftrace's error.
  */
 #define MAX_PENDING	256
 
@@ -115,7 +115,7 @@ static void set_unhooked(struct kprobe_site *site)
 	WRITE_ONCE(site->kp.flags, site->kp.flags | KPROBE_FLAG_DISABLED);
 }
 
-/* Tells ftrace of all that is pending. */
+/* Tells ftrace about all pending sites. */
 static void settle_pending(void)
 {
 	unsigned int i, nr = pending.nr;
@@ -147,11 +147,11 @@ static void postpone(struct kprobe_site *site, bool add)
 }
 
 /**
- * kprobe_ftrace_settle() - tell ftrace of all that was postponed
+ * kprobe_ftrace_settle() - tell ftrace about all sites that were postponed
  *
- * Context: kprobe_mutex is held, and has been since the first of the changes.
- * Return: 0; or an error of ftrace's: some sites that kprobe_ftrace_arm() has
- * reported as armed are not.
+ * Context: kprobe_mutex is held, and has been since the first of them.
+ * Return: 0; or an error of ftrace's, if some sites are not armed although
+ * kprobe_ftrace_arm() has succeeded.
  */
 int kprobe_ftrace_settle(void)
 {
@@ -186,7 +186,7 @@ static void unclaim_function(struct kprobe_site *site)
 	site->claimed = false;
 }
 
-/* Not postponed: unlike a shared site this one can be refused, because of others. */
+/* Not postponed: unlike a shared site, an exclusive one may be refused because of others. */
 static int hook_exclusively(struct kprobe_site *site)
 {
 	int err;
@@ -199,11 +199,11 @@ static int hook_exclusively(struct kprobe_site *site)
 }
 
 /**
- * kprobe_ftrace_arm() - hook a function entry, in the way its probes ask for
+ * kprobe_ftrace_arm() - hook a function entry as its probes require
  * @site: not armed, or armed already and its probes have changed
  *
  * Context: kprobe_mutex is held, until kprobe_ftrace_settle().
- * Return: 0, or an error of ftrace's with the site as it was.
+ * Return: 0; or an error of ftrace's, with the site as it was.
  */
 int kprobe_ftrace_arm(struct kprobe_site *site)
 {
@@ -212,7 +212,7 @@ int kprobe_ftrace_arm(struct kprobe_site *site)
 	lockdep_assert_held(&kprobe_mutex);
 	if (site->ops == &exclusive_ops || (site->ops && site->claimed == exclusive))
 		return 0;
-	/* ftrace cannot change anything now; to be claimed without need does no harm. */
+	/* ftrace cannot change anything now. A claim that is not needed any more does no harm. */
 	if (kprobe_ftrace_disabled)
 		return site->ops && !exclusive ? 0 : -ENODEV;
 	if (site->ops && exclusive)
@@ -229,11 +229,11 @@ int kprobe_ftrace_arm(struct kprobe_site *site)
 }
 
 /**
- * kprobe_ftrace_disarm() - take back what kprobe_ftrace_arm() did
+ * kprobe_ftrace_disarm() - undo kprobe_ftrace_arm()
  * @site: armed through ftrace
  *
- * If ftrace was not told of the site yet, it is told now. When that fails nothing is left
- * to be taken back, and the site is IDLE.
+ * If ftrace has not been told about the site yet, it is told now. If that fails, there is
+ * nothing left to undo, and the site is IDLE.
  *
  * Context: kprobe_mutex is held, until kprobe_ftrace_settle().
  */
@@ -251,7 +251,7 @@ void kprobe_ftrace_disarm(struct kprobe_site *site)
 }
 
 /**
- * kprobe_ftrace_kill() - ftrace has shut itself down
+ * kprobe_ftrace_kill() - note that ftrace has shut itself down
  *
  * Context: any, panic included.
  */

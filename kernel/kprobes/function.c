@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The function that was probed last. To find a symbol of a module, all its symbols are
- * looked at; and the tables of what is patched in a function are not sorted by its
- * address. So all of this is found once, and kept for the probes in the same function
- * that come next.
+ * The function that was probed last. To find a symbol in a module, all of its symbols are
+ * searched; and the tables of what is patched in a function are not sorted by address. So
+ * this is done once, and the results are kept for the next probes in the same function.
  */
 #include <linux/cleanup.h>
 #include <linux/jump_label.h>
@@ -18,13 +17,13 @@
 
 #include "internal.h"
 
-/* Protected by kprobe_mutex. While nothing is kept it is zeroed, and covers no address. */
+/* Protected by kprobe_mutex. If nothing is kept, it is zeroed and covers no address. */
 static struct kprobe_function last_function;
 
 /**
- * kprobe_function_forget() - keep nothing of the last function
+ * kprobe_function_forget() - forget what is known about the last function
  *
- * Called when text comes or goes, and what is kept may not be true any more.
+ * Called when text comes or goes, because that may not be true any more.
  *
  * Context: kprobe_mutex is held.
  */
@@ -36,8 +35,8 @@ void kprobe_function_forget(void)
 }
 
 /*
- * What sanitizers make code call for its memory accesses: other code that runs at a hit,
- * such as exception entry, may call it too.
+ * Functions that sanitizers make code call for its memory accesses. Code between a hit
+ * and its handlers, such as exception entry, may call them, too.
  */
 static bool is_sanitizer(const char *name)
 {
@@ -53,7 +52,7 @@ static bool is_sanitizer(const char *name)
 #define PADDING	0
 #endif
 
-/* At the beginning of a section kallsyms finds that symbol, not the padding's own. */
+/* At the start of a section, kallsyms finds the section's symbol and not the padding's. */
 static bool is_hidden_padding(const struct kprobe_function *f)
 {
 	static char name[sizeof("__pfx_") + KSYM_NAME_LEN] = "__pfx_";
@@ -70,10 +69,10 @@ static bool is_padding(const struct kprobe_function *f)
 }
 
 /*
- * Why no probe may be anywhere in a function, or NULL. The type hash before a function is
- * read as data by checks of control flow integrity; the padding there may be, too, or be
- * patched for them or for mitigations. The trampoline of a static call is patched, though
- * no table says so.
+ * Returns why nothing in a function may be probed, or NULL. The type hash before a
+ * function is read as data by checks of control flow integrity. The padding there may be
+ * read as well, or be patched for these checks or for mitigations. The trampoline of a
+ * static call is patched, though it is in no table.
  */
 static const char *objection_to_all_of(const struct kprobe_function *f)
 {
@@ -101,8 +100,8 @@ static bool is_text(unsigned long addr)
  * @addr: any address
  *
  * Context: kprobe_mutex is held, as long as the result is used. May sleep.
- * Return: the function, or NULL when this is no text of the kernel's or a
- * module's, or no symbol covers it.
+ * Return: the function; NULL if @addr is not in text of the kernel or of a module, or no
+ * symbol covers it.
  */
 struct kprobe_function *kprobe_function_at(unsigned long addr)
 {
@@ -130,7 +129,7 @@ struct kprobe_function *kprobe_function_at(unsigned long addr)
 #define LABEL_SIZE	1
 #endif
 
-/* The target is added whether the label is a jump now or not: it may become one. */
+/* The target is added even if the label is no jump now: it may become one. */
 static void add_label(struct jump_entry *label)
 {
 	unsigned long i;
@@ -152,7 +151,7 @@ static void add_labels_in(struct jump_entry *label, struct jump_entry *end)
 }
 
 #ifdef CONFIG_MODULES
-/* Returns whether the function is in a module. Preemption is off, so that this stays. */
+/* Returns whether the function is in a module. Preemption is off, so the module stays. */
 static bool add_labels_of_module(void)
 {
 	struct module *mod = __module_text_address(last_function.start);
@@ -184,8 +183,8 @@ static void add_labels(void)
  * @addr: an address in text that cannot go away
  *
  * Context: the text lock is held, as long as the result is used. May sleep.
- * Return: the function, with its bitmaps; NULL when no symbol covers @addr, or
- * there is no memory.
+ * Return: the function, with its bitmaps; NULL if no symbol covers @addr, or there is no
+ * memory.
  */
 struct kprobe_function *kprobe_survey(unsigned long addr)
 {

@@ -30,28 +30,28 @@
  *		slot mutex	one for each cache of slots; a leaf
  *		module_mutex	x86: to find the parts of a module's function; a leaf
  *
- * kprobe_mutex is taken inside of kretprobe_mutex and of jprobe_mutex. With any of these
- * held, kprobes wait for no grace period of RCU. (ftrace may do so, with its own locks, if
- * it has no memory to defer what it wants to free.)
+ * kprobe_mutex nests in kretprobe_mutex and in jprobe_mutex. With any of these held, kprobes
+ * do not wait for an RCU grace period. (ftrace may, with its own locks held, if it has no
+ * memory to defer what it wants to free.)
  */
 
 /*
- * How many probes are dealt with before kprobe_mutex is released for others: 64 where
- * each probe takes its time (it is looked up, decoded, freed), 1024 where it does not,
- * and their text is patched at once. linux/kprobes_arch.h has KPROBE_TEXT_BATCH, for
- * the text lock inside of that.
+ * How many probes are processed before kprobe_mutex is released for others: 64 where each
+ * probe takes its time (it is looked up, decoded, freed), 1024 where it does not, and the
+ * text of all is patched at once. For the text lock, which nests in it, there is
+ * KPROBE_TEXT_BATCH in linux/kprobes_arch.h.
  */
 #define KPROBE_BATCH		64
 #define KPROBE_PATCH_BATCH	1024
 
 /**
- * kprobe_next_chunk() - let others run before the next probes of an array
- * @i: the first of the probes to come
- * @num: how many probes there are in all
- * @batch: the most to be dealt with now
+ * kprobe_next_chunk() - let others run, and find the end of the next chunk of an array
+ * @i: the first probe of the chunk
+ * @num: the number of probes in the array
+ * @batch: the largest chunk
  *
  * Context: may sleep; kprobe_mutex is not held.
- * Return: where to stop.
+ * Return: the end of the chunk.
  */
 static inline int kprobe_next_chunk(int i, int num, int batch)
 {
@@ -60,12 +60,13 @@ static inline int kprobe_next_chunk(int i, int num, int batch)
 }
 
 /**
- * struct kprobe_before - what registration changes in a user's kprobe
- * @pre_handler: as the user has passed it, like all of these
- * @post_handler: return probes clear it
- * @addr:	found by name, if there was a name
- * @nmissed:	begins with 0
- * @flags:	those of the core are added
+ * struct kprobe_before - what registration changes in a user's kprobe, as the user passed
+ * it
+ * @pre_handler: set for return probes and jprobes
+ * @post_handler: cleared for return probes
+ * @addr:	replaced by the probed address
+ * @nmissed:	reset to 0
+ * @flags:	replaced by those of the core
  */
 struct kprobe_before {
 	kprobe_pre_handler_t	pre_handler;
@@ -94,13 +95,13 @@ static inline void kprobe_restore(struct kprobe *p, const struct kprobe_before *
 }
 
 /**
- * struct kprobe_plan - changes that are made for many sites at once
- * @arm:	sites whose text gets a breakpoint, by kp.list
- * @disarm:	sites whose text loses it, by kp.list
- * @left:	sites that have lost their last probe, by leaving
+ * struct kprobe_plan - changes to the text of many sites, to be made at once
+ * @arm:	sites that get a breakpoint, linked by kp.list
+ * @disarm:	sites that lose their breakpoint, linked by kp.list
+ * @left:	sites that have lost their last probe, linked by leaving
  *
- * To patch text, every CPU is interrupted, or stopped. With a plan that happens once
- * for all the sites of one call, not for each.
+ * Patching text means interrupting or stopping every CPU. With a plan this happens once
+ * for all the sites of a call, and not for each of them.
  */
 struct kprobe_plan {
 	struct list_head	arm;
@@ -137,7 +138,7 @@ static inline bool kprobe_site_settling(const struct kprobe_site *site)
 	return site->state == SITE_GONE && !list_empty(&site->kp.list);
 }
 
-/* Do hits run handlers, be it by a breakpoint, by a jump or by ftrace? */
+/* Do hits run handlers, by way of a breakpoint, a jump or ftrace? */
 static inline bool kprobe_site_armed(const struct kprobe_site *site)
 {
 	return site->state == SITE_ARMED || site->state == SITE_OPTIMIZING ||
@@ -276,7 +277,7 @@ kprobe_opcode_t *kprobe_resolve(kprobe_opcode_t *addr, const char *symbol,
 int kprobe_check_text(unsigned long addr);
 int kprobe_get_module(unsigned long addr, struct module **mod);
 
-/* Addresses are shown with all their digits, to those who may see them. */
+/* Addresses are shown with all digits, and as 0 to users who must not see them. */
 #define KPROBE_ADDRESS_WIDTH	((int)(2 * sizeof(long)))
 
 struct seq_file;
@@ -286,7 +287,8 @@ struct seq_file;
 
 /**
  * struct kprobe_reason - why a registration fails
- * @why:	in words that do not go away; NULL if the errno says it all
+ * @why:	the reason in words, a string that stays valid; NULL if the errno says it
+ *		all
  * @kind:	the kind of instruction, if that is the reason
  */
 struct kprobe_reason {
@@ -330,8 +332,8 @@ static inline int kprobe_module_init(void)
 #endif
 
 /*
- * kretprobe.c; and kretprobe_list.c with kretprobe_holder.c, or kretprobe_rethook.c.
- * A pool is what the instances of a return probe come from.
+ * kretprobe.c; and kretprobe_list.c with kretprobe_holder.c, or kretprobe_rethook.c. The
+ * instances of a return probe come from its pool.
  */
 #ifdef CONFIG_KRETPROBES
 void kretprobe_blacklist_init(void);
