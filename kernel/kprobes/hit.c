@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Everything of the core that runs at a hit.
+ * The part of the core that runs at hits.
  *
- * Before the mark is entered, which is the guard against recursion, nothing here may be
+ * The mark is the guard against recursion. What runs before it is entered must not be
  * probed or traced, or call anything that may be. So the file is built without tracing,
  * and without sanitizers, whose checks are calls.
  */
@@ -21,10 +21,10 @@ DEFINE_PER_CPU(struct kprobe_mark, kprobe_marks[KPROBE_LEVELS]);
  * get_kprobe() - find the site at an address
  * @addr: the probed address
  *
- * Context: any, NMI included, with preemption off for as long as the result is
- * used; or with kprobe_mutex held.
- * Return: the site's own kprobe, the same one for all probes at @addr; NULL
- * when nothing is probed there.
+ * Context: any, NMI included, with preemption off for as long as the result is used; or
+ * kprobe_mutex is held.
+ * Return: the site's own kprobe, the same one for all probes at @addr; NULL if nothing is
+ * probed there.
  */
 struct kprobe *get_kprobe(void *addr)
 {
@@ -49,12 +49,12 @@ static void count_misses(struct kprobe_site *site)
 NOKPROBE_SYMBOL(count_misses);
 
 /**
- * kprobes_inc_nmissed_count() - count a hit that no handler was told of
- * @kp: the site
+ * kprobes_inc_nmissed_count() - count a missed hit
+ * @kp: the site's own kprobe
  *
- * If the mark of this level is entered already, that is why the hit was missed. An
- * architecture with a guard of its own may miss hits while no handler runs; then the
- * mark is entered here.
+ * If the mark of this level is already entered, this is why the hit was missed. But an
+ * architecture with a guard of its own may miss hits while no handler runs; then the mark
+ * is entered here.
  *
  * Context: any, NMI included, preemption off.
  */
@@ -73,13 +73,13 @@ NOKPROBE_SYMBOL(kprobes_inc_nmissed_count);
 
 /**
  * kprobe_run_many() - run the pre handlers of all probes of a site
- * @kp: the site
- * @regs: what the handlers get
+ * @kp: the site's own kprobe
+ * @regs: passed to the handlers
  *
  * The list is walked without RCU's checks, which can be probed.
  *
  * Context: any, NMI included, preemption off; the level's mark was entered.
- * Return: 1 when a handler has set where to go on, and those after it were left out;
+ * Return: 1 if a handler has set where to continue, and those after it were left out;
  * else 0.
  */
 int kprobe_run_many(struct kprobe *kp, struct pt_regs *regs)
@@ -87,7 +87,7 @@ int kprobe_run_many(struct kprobe *kp, struct pt_regs *regs)
 	union kprobe_own_mark mark = kprobe_own_mark(arch_kprobe_level());
 	struct kprobe *p;
 
-	/* If nobody's handler runs, what faults next is not that of an earlier hit's probe. */
+	/* No handler of this hit has run yet: a fault now must not be blamed on an earlier hit. */
 	kprobe_runs(mark, NULL);
 	list_for_each_entry_lockless(p, &site_of(kp)->probes, list) {
 		if (!p->pre_handler || kprobe_disabled(p))
@@ -103,8 +103,8 @@ NOKPROBE_SYMBOL(kprobe_run_many);
 
 /**
  * kprobe_run_many_post() - run the post handlers of all probes of a site
- * @kp: the site
- * @regs: what the handlers get
+ * @kp: the site's own kprobe
+ * @regs: passed to the handlers
  * @flags: not used; there because this can be a post_handler itself
  *
  * Context: any, NMI included, preemption off; the level's mark was entered.
@@ -145,11 +145,11 @@ NOKPROBE_SYMBOL(kprobe_reschedule);
 #endif
 
 /**
- * kprobe_hit_post() - the instruction was carried out: run the post handlers
- * @kp: the site
+ * kprobe_hit_post() - run the post handlers, after the instruction was carried out
+ * @kp: the site's own kprobe
  * @regs: registers as the instruction left them
  *
- * Not for a hit that was missed. If a handler is running at this level, the post
+ * Not to be called for a missed hit. If a handler is running at this level, the post
  * handlers are left out.
  *
  * Context: any, NMI included, preemption off.
@@ -166,7 +166,7 @@ void kprobe_hit_post(struct kprobe *kp, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_hit_post);
 
-/* Notes that a fault handler runs, because its own faults are not shown to it. */
+/* Records that a fault handler is running: it is not offered its own faults. */
 static bool run_fault(struct kprobe_mark *mark, struct kprobe *p,
 		      struct pt_regs *regs, int trapnr)
 {
@@ -185,14 +185,15 @@ static bool run_fault(struct kprobe_mark *mark, struct kprobe *p,
 NOKPROBE_SYMBOL(run_fault);
 
 /**
- * kprobe_hit_fault() - the probed instruction faulted while it was carried out
- * @kp: the site
- * @regs: registers as before the instruction, the instruction pointer at the copy that
- *	faulted. That is set to the probed address, or by a handler to where it wants
+ * kprobe_hit_fault() - handle a fault of a probed instruction
+ * @kp: the site's own kprobe
+ * @regs: registers as before the instruction, but the instruction pointer is at the copy
+ *	that faulted. It is set to the probed address, or by a handler to anything else;
+ *	if a handler has the instruction tried again, it is at the copy again
  * @trapnr: the architecture's number or code for the fault
  *
  * Context: any, NMI included, preemption off.
- * Return: true when a fault handler has dealt with it.
+ * Return: true if a fault handler has dealt with it.
  */
 bool kprobe_hit_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 {
@@ -213,7 +214,7 @@ bool kprobe_hit_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 			break;
 	}
 	kprobe_leave(&frame);
-	/* Tried again, in the copy: at the probed address it would be another hit. */
+	/* Try again in the copy: at the probed address it would be another hit. */
 	if (done && instruction_pointer(regs) == (unsigned long)kp->addr)
 		instruction_pointer_set(regs, copy);
 	return done;
@@ -231,7 +232,7 @@ static struct kprobe_mark *mark_in_use(void)
 
 NOKPROBE_SYMBOL(mark_in_use);
 
-/* A fault of the handler that is running at this level, or of what it calls. */
+/* Handles a fault of the handler that is running at this level, or of what it calls. */
 static bool handler_fault(struct pt_regs *regs, int trapnr)
 {
 	struct kprobe_mark *mark = mark_in_use();
@@ -242,12 +243,12 @@ static bool handler_fault(struct pt_regs *regs, int trapnr)
 NOKPROBE_SYMBOL(handler_fault);
 
 /**
- * kprobe_fault() - the rest of kprobe_page_fault()
+ * kprobe_fault() - do the work of kprobe_page_fault()
  * @regs: registers at a fault of the kernel
  * @trap: the architecture's number or code for it
  *
  * Context: any.
- * Return: true when the fault was dealt with and nothing is left to do.
+ * Return: true if the fault was dealt with and nothing is left to do.
  */
 bool kprobe_fault(struct pt_regs *regs, unsigned int trap)
 {
@@ -260,7 +261,7 @@ bool kprobe_fault(struct pt_regs *regs, unsigned int trap)
 	moved = instruction_pointer(regs);
 	if (!done) {
 		done = handler_fault(regs, trap);
-		/* Tried again; if it was in the copy of a missed hit, then in there. */
+		/* Try again: in the copy, if a missed hit has faulted there. */
 		if (done && instruction_pointer(regs) == moved)
 			instruction_pointer_set(regs, at);
 	}
@@ -271,15 +272,15 @@ bool kprobe_fault(struct pt_regs *regs, unsigned int trap)
 NOKPROBE_SYMBOL(kprobe_fault);
 
 /*
- * What kprobe_running() returns while nobody's handler runs, but hits are to be missed.
- * The address is that of some text, for whoever prints it.
+ * What kprobe_running() returns while kprobe_busy_begin() is in effect. The address is in
+ * text, in case somebody prints it.
  */
 static struct kprobe kprobe_busy = {
 	.addr = (kprobe_opcode_t *)get_kprobe,
 };
 
 /**
- * kprobe_explain_oops() - name the probe, if there is one, that an oops is of
+ * kprobe_explain_oops() - print which probe an oops is of, if any
  * @regs: registers at the fault
  *
  * Context: any, on the way to an oops.
@@ -304,22 +305,22 @@ void kprobe_explain_oops(struct pt_regs *regs)
 NOKPROBE_SYMBOL(kprobe_explain_oops);
 
 #if !ARCH_KPROBE_STATELESS
-/* Nothing is carried out inside of the mark: the architecture does that afterwards. */
+/* Carries out nothing inside of the mark: the architecture does that afterwards. */
 static __always_inline __kprobes bool carry_out_later(struct kprobe *kp, struct pt_regs *regs)
 {
 	return false;
 }
 
 /**
- * kprobe_site_pre() - the pre_handler of every site's own kprobe
- * @kp: the site
+ * kprobe_site_pre() - pre_handler of every site's own kprobe
+ * @kp: the site's own kprobe
  * @regs: registers at the hit
  *
- * For architectures that call it with current_kprobe set, and have a recursion guard
- * of their own.
+ * For architectures that have their own guard against recursion, and call this with
+ * current_kprobe set.
  *
  * Context: any, NMI included, preemption off.
- * Return: 1 when a handler has set where to go on, else 0.
+ * Return: 1 if a handler has set where to continue, else 0.
  */
 int kprobe_site_pre(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -329,8 +330,8 @@ int kprobe_site_pre(struct kprobe *kp, struct pt_regs *regs)
 NOKPROBE_SYMBOL(kprobe_site_pre);
 
 /**
- * kprobe_site_post() - the post_handler of every site's own kprobe
- * @kp: the site
+ * kprobe_site_post() - post_handler of every site's own kprobe
+ * @kp: the site's own kprobe
  * @regs: registers as the instruction left them
  * @flags: not used
  *
@@ -358,7 +359,7 @@ struct kprobe *kprobe_running(void)
 NOKPROBE_SYMBOL(kprobe_running);
 #endif
 
-/* What kprobe_busy_begin() hides at each level, and how deep it is nested. */
+/* For each level: what kprobe_busy_end() restores, and how many more calls are nested. */
 struct kprobe_busy_state {
 	struct kprobe_frame	frame[KPROBE_LEVELS];
 	unsigned int		depth[KPROBE_LEVELS];
@@ -367,11 +368,11 @@ struct kprobe_busy_state {
 static DEFINE_PER_CPU(struct kprobe_busy_state, kprobe_busy_state);
 
 /**
- * kprobe_busy_begin() - have the caller's hits be missed
+ * kprobe_busy_begin() - make hits in the caller's context be missed
  *
- * For code that must not run into handlers of probes in what it calls. Only the
- * caller's context level is occupied: probes in an interrupt on top still run.
- * Disables preemption. Calls can be nested.
+ * For code that may call probed functions, but must not run into handlers. Only the
+ * caller's level is affected: in an interrupt on top of it, handlers still run. Disables
+ * preemption. Calls can be nested.
  *
  * Context: any.
  */
@@ -413,11 +414,11 @@ void kprobe_busy_end(void)
 NOKPROBE_SYMBOL(kprobe_busy_end);
 
 /**
- * kprobe_task_dies() - the current task does not return to where it was
+ * kprobe_task_dies() - clean up for a task that dies, perhaps in a handler
  *
- * If an oops kills it in a handler, the mark that was entered for the handler is left
- * here; else hits at this level would be missed for ever. The handler can be a jprobe's
- * function, which nobody is to return from any more.
+ * If an oops kills the task in a handler, the mark that was entered for the handler is
+ * left here. Otherwise all further hits at this level would be missed. The handler can be
+ * a jprobe's function, which does not return any more.
  *
  * Context: the task's own; if it was in a handler, preemption is still off.
  */
@@ -441,12 +442,12 @@ NOKPROBE_SYMBOL(kprobe_task_dies);
 
 #ifdef CONFIG_OPTPROBES
 /**
- * opt_pre_handler() - a jump in the text was taken: run all pre handlers
- * @kp: the site
+ * opt_pre_handler() - run the pre handlers of all probes for a hit through a jump
+ * @kp: the site's own kprobe
  * @regs: the registers
  *
- * For architectures without ARCH_OPTPROBE_COMPLETE. Their detours cannot go on anywhere
- * else, so what the handlers return has no effect.
+ * For architectures without ARCH_OPTPROBE_COMPLETE. Their detours cannot continue
+ * anywhere else, so what the handlers return has no effect.
  *
  * Context: any, NMI included, preemption off.
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Jprobes: a function of the user's is called with the arguments of the probed one,
- * from the pre handler of a probe on the entry of that. It ends by returning, or by
- * jprobe_return(), from however deep; then registers and stack are as if it had not
+ * Jprobes: when a function is entered, call a function of the user's with the same
+ * arguments, from the pre handler of a probe. The user's function ends by returning, or
+ * by jprobe_return() at any depth of calls. Then registers and stack are as if it had not
  * been called.
  */
 #include <linux/cleanup.h>
@@ -20,13 +20,13 @@
 #include "internal.h"
 #include "kretprobe.h"
 
-/* The most that is copied of the arguments that are on the stack, in bytes */
+/* How many bytes of arguments on the stack are copied at most */
 #define JPROBE_ARGS_SIZE	256
 
 /*
- * What arch_jprobe_return() goes back to, for the jprobe's function that runs on this
- * CPU at each context level; 0 for none. There is at most one at a level, because it
- * runs inside of a pre handler.
+ * What arch_jprobe_return() goes back to, for each context level of a CPU; 0 if no
+ * jprobe's function is running there. There is at most one at a level, because it runs
+ * inside of a pre handler.
  */
 static DEFINE_PER_CPU(unsigned long, jprobe_frames[KPROBE_LEVELS]);
 
@@ -35,7 +35,7 @@ static size_t args_size(unsigned long args, unsigned long end)
 	return args < end ? round_down(min(end - args, JPROBE_ARGS_SIZE), 16) : 0;
 }
 
-/* Rethook follows calls, too. Those that jprobe_return() has left will not return. */
+/* Rethook follows calls, too. Those that jprobe_return() has left never return. */
 #ifdef CONFIG_RETHOOK
 static struct llist_node *first_rethook(void)
 {
@@ -65,12 +65,12 @@ static void drop_rethooks(struct llist_node *last)
 NOKPROBE_SYMBOL(drop_rethooks);
 
 /**
- * jprobe_entry() - the pre handler of every jprobe
+ * jprobe_entry() - pre handler of every jprobe
  * @p: the jprobe's kprobe
  * @regs: registers at the entry of the probed function
  *
- * Calls that the user's function has made and not returned from are given up: by the
- * graph tracer, which pauses, by return probes, rethook, and KASAN.
+ * The user's function may have made calls that have not returned when it ends. Return
+ * probes, rethook and KASAN have to forget about them here; the graph tracer pauses.
  *
  * Context: a pre handler.
  * Return: 0.
@@ -97,9 +97,9 @@ int jprobe_entry(struct kprobe *p, struct pt_regs *regs)
 NOKPROBE_SYMBOL(jprobe_entry);
 
 /**
- * jprobe_forget() - the function of a jprobe that may be running does not end
+ * jprobe_forget() - forget a jprobe's function that will not end
  *
- * Context: the task that runs it dies, preemption off.
+ * Context: the task that may run it dies, preemption off.
  */
 void jprobe_forget(void)
 {
@@ -111,8 +111,7 @@ NOKPROBE_SYMBOL(jprobe_forget);
 /**
  * jprobe_return() - end a jprobe's function
  *
- * Does not return, except, after a warning, where no jprobe's function is
- * running.
+ * Does not return. But if no jprobe's function is running, it warns and returns.
  *
  * Context: in a jprobe's function, or in what it calls.
  */
@@ -130,12 +129,12 @@ EXPORT_SYMBOL_GPL(jprobe_return);
 NOKPROBE_SYMBOL(jprobe_return);
 
 /*
- * From the check of a jprobe to the end of its registration: another thread that
- * registers the same one would put back what it had before.
+ * Held from the check of a jprobe to the end of its registration. Otherwise another
+ * thread that fails to register the same one would restore what it had before.
  */
 static DEFINE_MUTEX(jprobe_mutex);
 
-/* Checked before registration sets a handler, as @jp may be registered already. */
+/* Called before registration sets a handler, because @jp may be registered already. */
 static int check_jprobe(struct jprobe *jp)
 {
 	kprobe_opcode_t *addr;
@@ -147,7 +146,7 @@ static int check_jprobe(struct jprobe *jp)
 	return kprobe_note_refusal(&jp->kp, PTR_ERR_OR_ZERO(addr));
 }
 
-/* An array of jprobes serves as one of kprobes, because each begins with its kprobe. */
+/* An array of jprobes can be used as one of kprobes, because each begins with its kprobe. */
 static struct kprobe **kprobes_of(struct jprobe **jps)
 {
 	BUILD_BUG_ON(offsetof(struct jprobe, kp));
@@ -155,12 +154,12 @@ static struct kprobe **kprobes_of(struct jprobe **jps)
 }
 
 /**
- * register_jprobe() - have a function called with a probed function's arguments
+ * register_jprobe() - plant a jprobe
  * @jp: what to probe and what to call; belongs to the core until it is unregistered
  *
  * Context: may sleep.
- * Return: 0, or with nothing changed: -EINVAL when the address is no function
- * entry, there is nothing to call, or @jp is registered already, or an error of
+ * Return: 0, or with nothing changed: -EINVAL if the address is not a function's entry,
+ * there is no function to call, or @jp is registered already; or an error of
  * register_kprobe().
  */
 int register_jprobe(struct jprobe *jp)
@@ -172,10 +171,11 @@ EXPORT_SYMBOL_GPL(register_jprobe);
 /**
  * register_jprobes() - plant several jprobes, or none
  * @jps: the jprobes
- * @num: how many; -EINVAL unless positive
+ * @num: how many
  *
  * Context: may sleep.
- * Return: 0, or the error of the first that failed, with none left planted.
+ * Return: 0; -EINVAL unless @num is positive; -ENOMEM; or an error of register_jprobe()
+ * for one of them. After an error, none is left planted.
  */
 int register_jprobes(struct jprobe **jps, int num)
 {
@@ -205,12 +205,12 @@ int register_jprobes(struct jprobe **jps, int num)
 EXPORT_SYMBOL_GPL(register_jprobes);
 
 /**
- * unregister_jprobe() - take a jprobe out
+ * unregister_jprobe() - remove a jprobe
  * @jp: the jprobe
  *
  * See unregister_jprobes().
  *
- * Context: may sleep; not from such a function.
+ * Context: may sleep; not from a handler or a jprobe's function.
  */
 void unregister_jprobe(struct jprobe *jp)
 {
@@ -219,13 +219,13 @@ void unregister_jprobe(struct jprobe *jp)
 EXPORT_SYMBOL_GPL(unregister_jprobe);
 
 /**
- * unregister_jprobes() - take jprobes out
- * @jps: the jprobes; one that is not registered gets a NULL address
+ * unregister_jprobes() - remove jprobes
+ * @jps: the jprobes. If one is not registered, its address is set to NULL
  * @num: how many
  *
- * When this returns none of their functions is running on their behalf.
+ * When this returns, none of their functions is running for them or will be called.
  *
- * Context: may sleep; not from such a function.
+ * Context: may sleep; not from a handler or a jprobe's function.
  */
 void unregister_jprobes(struct jprobe **jps, int num)
 {
