@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Return probes: registering them, whatever follows a call to its return.
+ * Return probes: registering them, in whatever way calls are followed to their return.
  *
- * A return probe is a probe on the function's entry whose pre handler diverts
- * the return. How that is done, and where the calls under way are kept, is in
- * kretprobe_list.c, or in kretprobe_rethook.c for architectures that have only
- * rethook.
+ * A return probe is a probe on the function's entry whose pre handler diverts the return.
+ * How that is done, and where the calls under way are kept, is in kretprobe_list.c, or in
+ * kretprobe_rethook.c for architectures that have only rethook.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -75,13 +74,13 @@ static int check_kretprobe(struct kretprobe *rp)
 	return 0;
 }
 
-/* What registration changes in a return probe, as the caller has passed it. */
+/* What registration changes in a return probe, as the caller passed it */
 struct kretprobe_before {
 	struct kprobe_before	kp;
 	int			nmissed;
 };
 
-/* An array of return probes serves as one of kprobes: each begins with its kprobe. */
+/* An array of return probes can be used as one of kprobes: each begins with its kprobe. */
 static struct kprobe **kprobes_of(struct kretprobe **rps)
 {
 	BUILD_BUG_ON(offsetof(struct kretprobe, kp));
@@ -111,7 +110,7 @@ static void save_and_clear(struct kretprobe **rps, struct kretprobe_before *befo
 	}
 }
 
-/* In reverse: if a return probe is in the array twice, what was saved first is restored. */
+/* In reverse: if a return probe is in the array twice, what was saved first is restored last. */
 static void restore(struct kretprobe **rps, const struct kretprobe_before *before, int num)
 {
 	while (num--) {
@@ -122,7 +121,7 @@ static void restore(struct kretprobe **rps, const struct kretprobe_before *befor
 
 /*
  * Gets one return probe ready for registration. save_and_clear() has removed all
- * handlers, so one that has a handler again is in the array twice.
+ * handlers, so if this one has a handler again, it is in the array twice.
  */
 static int make_ready(struct kretprobe *rp)
 {
@@ -138,7 +137,7 @@ static int make_ready(struct kretprobe *rp)
 	return 0;
 }
 
-/* Gives the pools back, of return probes that are not registered. */
+/* Releases the pools of return probes that are not registered. */
 static void stop_all(struct kretprobe **rps, int num)
 {
 	int i;
@@ -192,13 +191,12 @@ static int register_chunk(struct kretprobe **rps, struct kretprobe_before *befor
  * register_kretprobe() - plant a return probe
  * @rp: what to probe and what to run; belongs to the core until it is unregistered
  *
- * The pre_handler of its kprobe is set, and the post_handler is cleared.
+ * Sets the pre_handler of its kprobe, and clears the post_handler.
  *
  * Context: may sleep.
- * Return: 0, or with nothing changed: -EINVAL when the address is no function
- * entry, the function's return must not be diverted, or @rp is registered
- * already, -E2BIG for too large a data_size, -ENOMEM, or an error of
- * register_kprobe().
+ * Return: 0, or with nothing changed: -EINVAL if the address is not a function's entry,
+ * the function's return must not be diverted, or @rp is registered already; -E2BIG if
+ * data_size is too large; -ENOMEM; or an error of register_kprobe().
  */
 int register_kretprobe(struct kretprobe *rp)
 {
@@ -211,14 +209,15 @@ EXPORT_SYMBOL_GPL(register_kretprobe);
 /**
  * register_kretprobes() - plant several return probes, or none
  * @rps: the return probes
- * @num: how many; -EINVAL unless positive
+ * @num: how many
  *
- * The text is patched for many of them at once. In between others can register and
- * unregister. See register_kretprobe().
+ * The text is patched for many of them at once. In between, others can register and
+ * unregister. Of more than 1,024 return probes, the first may have been hit before a
+ * later one is refused. See register_kretprobe().
  *
  * Context: may sleep.
- * Return: 0, -ENOMEM, or the error of the first that failed, with none left
- * planted.
+ * Return: 0; -EINVAL unless @num is positive; -ENOMEM; or an error of
+ * register_kretprobe() for one of them. After an error, none is left planted.
  */
 int register_kretprobes(struct kretprobe **rps, int num)
 {
@@ -244,7 +243,7 @@ int register_kretprobes(struct kretprobe **rps, int num)
 EXPORT_SYMBOL_GPL(register_kretprobes);
 
 /**
- * unregister_kretprobe() - take a return probe out
+ * unregister_kretprobe() - remove a return probe
  * @rp: the return probe
  *
  * See unregister_kretprobes().
@@ -257,7 +256,7 @@ void unregister_kretprobe(struct kretprobe *rp)
 }
 EXPORT_SYMBOL_GPL(unregister_kretprobe);
 
-/* Notes which were registered: if one is in the array twice, its pool is released once. */
+/* Records which were registered: if one is in the array twice, its pool is released once. */
 static void remove_chunk(struct kretprobe **rps, int num, unsigned long *removed)
 {
 	struct kprobe_plan plan;
@@ -292,12 +291,12 @@ static void unregister_chunk(struct kretprobe **rps, int num)
 }
 
 /**
- * unregister_kretprobes() - take return probes out
- * @rps: the return probes; one that is not registered gets a NULL address
+ * unregister_kretprobes() - remove return probes
+ * @rps: the return probes. If one is not registered, its address is set to NULL
  * @num: how many
  *
- * When this returns no handler of theirs is running or will run. Tasks that are
- * still inside the probed functions return to their callers unseen.
+ * When this returns, none of their handlers is running or will run. Tasks that are still
+ * inside the probed functions return to their callers unseen.
  *
  * Context: may sleep; not from a handler.
  */

@@ -2,7 +2,7 @@
 #ifndef _KERNEL_KPROBES_KRETPROBE_H
 #define _KERNEL_KPROBES_KRETPROBE_H
 /*
- * What kretprobe_list.c runs at a hit, and kretprobe_stack.c keeps.
+ * Shared by the files of return probes, and by jprobe.c.
  */
 #include <linux/build_bug.h>
 #include <linux/kprobes.h>
@@ -15,23 +15,24 @@ extern struct mutex kretprobe_mutex;
 
 /*
  * A task's return stack is a block of KRETPROBE_STACK_SIZE bytes, aligned to its size. It
- * is filled from below by instances of various sizes, that of the innermost call last; the
- * used part ends at task_struct::kretprobe_top. Only the task itself changes it, or
- * something that interrupts the task and ends before the task goes on. So no lock is
- * needed, and instances are given back in the order in which their calls return.
+ * is filled from the bottom with instances of various sizes, that of the innermost call
+ * last; the used part ends at task_struct::kretprobe_top. Only the task itself changes
+ * it, or an interrupt on top of the task, which ends before the task continues. So no
+ * lock is needed, and instances are given back in the order in which their calls return.
  */
 
-/* Private data of more than this is not kept on return stacks. */
+/* Instances with more private data than this are not kept on return stacks. */
 #define KRETPROBE_STACK_DATA	512
 
 #ifdef CONFIG_KRETPROBE_RETURN_STACK
 /**
  * struct kretprobe_stack - a block that does not belong to a task
- * @rcu:	of a task that is no more
- * @used:	where instances were
- * @next:	in the last word, where no instance can be: when a block is taken from a
- *		task, another CPU may not have loaded the link of the last instance yet,
- *		since nothing orders that before the store to kretprobe_top
+ * @rcu:	for the block of a task that has ended
+ * @used:	where the instances were
+ * @next:	the next free block. It is in the last word, where no instance can be: when
+ *		a block is taken away from a task, that may still have to load the link of
+ *		its last instance. Nothing orders this load before the store to
+ *		kretprobe_top that made the block empty
  */
 struct kretprobe_stack {
 	union {
@@ -44,8 +45,8 @@ struct kretprobe_stack {
 static_assert(sizeof(struct kretprobe_stack) == KRETPROBE_STACK_SIZE);
 
 /*
- * Are two addresses in the same block? KRETPROBE_NO_STACK is in none of them, and the last
- * byte of a block is never used, so that a top is in the block even if that is full.
+ * Are two addresses in the same block? KRETPROBE_NO_STACK is in no block. The last byte
+ * of a block is never used, so that kretprobe_top is in its block even if that is full.
  */
 static __always_inline bool kretprobe_same_stack(unsigned long a, unsigned long b)
 {

@@ -3,10 +3,11 @@
  * Holders: what the instances of a return probe refer to. A holder outlives its return
  * probe for as long as tasks are inside the probed function.
  *
- * How many calls are inside is the sum of counts per CPU, of which each can be off,
- * even negative, because a call may return on another CPU than it was made on. While
- * calls are made, a sum read CPU by CPU says nothing. But when the return probe was
- * unregistered no call is added any more, and then a sum of zero is final.
+ * The number of calls inside is the sum of one count per CPU. A single count says
+ * nothing, and may even be negative, because a call may return on another CPU than it was
+ * made on. While calls are being made, the sum says nothing either, because it is read
+ * CPU by CPU. But after the return probe was unregistered no call is added, and a sum of
+ * zero is final.
  */
 #include <linux/irq_work.h>
 #include <linux/kprobes.h>
@@ -18,17 +19,17 @@
 #include "internal.h"
 #include "kretprobe.h"
 
-/* Instances in the pool for tasks that have no return stack, or a full one */
+/* Instances in the pool without maxactive, for calls that get none from a return stack */
 #define RESERVE		(2 * num_possible_cpus() + 64)
 
-/* Holders whose return probe was unregistered, to be freed when nobody is inside. */
+/* Holders of unregistered return probes, to be freed when no call is inside any more */
 static LIST_HEAD(left_holders);
 static DEFINE_MUTEX(left_mutex);
 
 static void reap_holders(struct work_struct *work);
 static DECLARE_WORK(reap_work, reap_holders);
 
-/* Whether instances come from return stacks first; if not, all come from the pool. */
+/* Do instances come from return stacks first? If not, all come from the pool. */
 static bool uses_stacks(struct kretprobe_holder *rph)
 {
 	return rph->size < KRETPROBE_STACK_SIZE;
@@ -58,11 +59,11 @@ static struct kretprobe_holder *alloc_holder(int num, size_t size)
 }
 
 /**
- * kretprobe_no_handler() - the handler of a return probe that has none
+ * kretprobe_no_handler() - handler of a return probe that has none
  * @ri: the call
  * @regs: registers at its return
  *
- * It also takes the place of a handler that must not be called any more.
+ * It also replaces a handler that must not be called any more.
  *
  * Context: any, preemption off.
  * Return: 0.
@@ -75,7 +76,7 @@ int kretprobe_no_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
 NOKPROBE_SYMBOL(kretprobe_no_handler);
 
 /**
- * kretprobe_left_handler() - the handler of a return probe that was unregistered
+ * kretprobe_left_handler() - handler of a return probe that was unregistered
  * @ri: the call, which may have been the last one inside
  * @regs: registers at its return
  *
@@ -91,7 +92,7 @@ int kretprobe_left_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
 NOKPROBE_SYMBOL(kretprobe_left_handler);
 
 /**
- * kretprobe_pool_create() - make the holder of a return probe
+ * kretprobe_pool_create() - create the holder of a return probe
  * @rp: the return probe, not registered yet
  *
  * Context: kretprobe_mutex is held; may sleep.
@@ -108,7 +109,7 @@ int kretprobe_pool_create(struct kretprobe *rp)
 	rph = alloc_holder(capped ? rp->maxactive : RESERVE, size);
 	if (!rph)
 		return -ENOMEM;
-	/* Instances of this size do not fit into a return stack, so none is taken from one. */
+	/* No instance of this size fits into a return stack, so none is taken from there. */
 	rph->size = capped || rp->data_size > KRETPROBE_STACK_DATA ?
 		    KRETPROBE_STACK_SIZE : size;
 	if (uses_stacks(rph))
@@ -124,11 +125,11 @@ int kretprobe_pool_create(struct kretprobe *rp)
 }
 
 /**
- * kretprobe_pool_stop() - report no more returns
+ * kretprobe_pool_stop() - stop reporting returns
  * @rp: the return probe
  *
- * Handlers that are running can still use get_kretprobe(), until the caller has waited
- * for them.
+ * Handlers that are running can still use get_kretprobe(): the caller has to wait for
+ * them.
  *
  * Context: kretprobe_mutex or kprobe_mutex is held.
  */
@@ -138,9 +139,9 @@ void kretprobe_pool_stop(struct kretprobe *rp)
 }
 
 /**
- * kretprobe_pool_release() - give the holder of a return probe up
- * @rp: the return probe. It was stopped, and its handlers have been waited for, so
- *	nobody takes an instance any more
+ * kretprobe_pool_release() - release the holder of a return probe
+ * @rp: the return probe. It was stopped, and its handlers have been waited for, so no
+ *	more instances are taken
  *
  * Context: kretprobe_mutex is held; may sleep.
  */
@@ -170,9 +171,9 @@ static bool anybody_inside(struct kretprobe_holder *rph)
 }
 
 /*
- * Frees the holders that nobody is inside of. The first grace period is for calls that
- * were ending when the handler was replaced, and so do not queue this again; the second
- * for unwinders that are looking at instances.
+ * Frees the holders that no call is inside of. The first grace period is for calls that
+ * were ending when the handler was replaced, and so do not queue this again. The second
+ * is for unwinders that are looking at instances.
  */
 static void reap_holders(struct work_struct *work)
 {
@@ -201,11 +202,11 @@ static void queue_reaping(struct irq_work *work)
 static DEFINE_IRQ_WORK(reap_irq_work, queue_reaping);
 
 /**
- * kretprobe_reap_holders() - free holders that nobody is inside of, some time later
+ * kretprobe_reap_holders() - have holders freed that no call is inside of
  *
  * Called when a call ends whose return probe was unregistered.
  *
- * Context: any, with the scheduler's locks held, or in an NMI, too.
+ * Context: any, also with the scheduler's locks held or in an NMI.
  */
 void kretprobe_reap_holders(void)
 {
@@ -215,12 +216,12 @@ void kretprobe_reap_holders(void)
 NOKPROBE_SYMBOL(kretprobe_reap_holders);
 
 /**
- * kretprobe_holders_left() - are there holders of unregistered return probes?
+ * kretprobe_holders_left() - check for holders of unregistered return probes
  *
  * For tests.
  *
  * Context: may sleep.
- * Return: true if so.
+ * Return: true if there are any.
  */
 bool kretprobe_holders_left(void)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Return probes for architectures that divert a return by themselves: the calls
- * under way are on a list of the task, innermost first. While the task lives only it
- * changes the list, and interrupts on top of it, which take off what they have added
- * before they end.
+ * Return probes for architectures that divert returns by themselves. Each task has a list
+ * of its calls under way, innermost first. While the task lives, the list is only changed
+ * by the task, and by interrupts on top of it, which remove what they have added before
+ * they end.
  *
  * The list is made of instances. They come from the task's return stack (see
  * kretprobe_stack.c), or from the pool of the return probe.
@@ -26,15 +26,15 @@ static __always_inline struct kretprobe_instance *instance_of(struct llist_node 
 	return container_of(node, struct kretprobe_instance, llist);
 }
 
-/* NULL when the return probe was unregistered. Without RCU's checks, which can be probed. */
+/* NULL if the return probe was unregistered. Goes without RCU's checks, which can be probed. */
 static __always_inline struct kretprobe *user_of(struct kretprobe_holder *rph)
 {
 	return rcu_dereference_raw(rph->rp);
 }
 
 /*
- * The return stack's top is raised before anything is written there, so that an
- * interrupt or NMI takes its own from above. False when there is no room.
+ * Raises the return stack's top before anything is written there, so that an interrupt or
+ * NMI takes its own instances from above. Returns false if there is no room.
  */
 static __always_inline bool take_from_stack(struct kretprobe_holder *rph,
 					    struct kretprobe_instance **ri)
@@ -51,7 +51,7 @@ static __always_inline bool take_from_stack(struct kretprobe_holder *rph,
 }
 
 /*
- * Gives an instance back, to where it came from. Everything above it on the return stack
+ * Gives an instance back to where it came from. Everything above it on the return stack
  * has been given back before.
  */
 static __always_inline void put_instance(struct kretprobe_instance *ri)
@@ -63,9 +63,9 @@ static __always_inline void put_instance(struct kretprobe_instance *ri)
 }
 
 /**
- * kretprobe_first() - the innermost call of this task that is followed now
+ * kretprobe_first() - find this task's innermost call that is followed
  *
- * For those who may leave calls behind, see kretprobe_drop().
+ * For callers that may leave calls without a return, see kretprobe_drop().
  *
  * Context: any.
  * Return: the call's node on the list, or NULL.
@@ -89,12 +89,11 @@ static void count_dropped(struct kretprobe_holder *rph)
  * kretprobe_drop() - give up calls of the current task that will never return
  * @last: the innermost call that still will, or NULL if there is none
  *
- * The calls inside of @last were left without a return: by jprobe_return(), or because
- * they are an idle task's, whose CPU went offline.
+ * The calls inside of @last have ended without a return, for instance by jprobe_return().
  *
  * They are not taken off the holder's @inside, but counted in @dropped, atomically.
- * @inside is changed by a plain per-CPU instruction. An interrupt on top of that must
- * leave the counter as it was. A call in the interrupt that returns there does so; a
+ * @inside is changed by plain per-CPU operations, so an interrupt in the middle of one
+ * must leave the counter as it was. A call in the interrupt that returns there does so; a
  * dropped one would not.
  *
  * Context: any, preemption off.
@@ -115,8 +114,8 @@ void kretprobe_drop(struct llist_node *last)
 NOKPROBE_SYMBOL(kretprobe_drop);
 
 /*
- * Drops calls that are over. The stack grows down: those are the calls that were made
- * from below the frame which makes one now. This only holds for frames on the task's own
+ * Drops calls that are over. As the stack grows down, these are the calls that were made
+ * from below the frame that makes one now. This only holds for frames on the task's own
  * stack; those on others cannot be compared with it.
  */
 static void drop_stale(void *frame)
@@ -148,8 +147,8 @@ static struct kretprobe_instance *take_instance(struct kretprobe_holder *rph, st
 NOKPROBE_SYMBOL(take_instance);
 
 /*
- * Adds a call to the list. An NMI may unwind this task at any point: so the instance is
- * complete before it is on the list, and the list is before the return is diverted.
+ * Adds a call to the list. An NMI may unwind this task at any point. So the instance is
+ * complete before it is on the list, and on the list before the return is diverted.
  */
 static __always_inline void follow_call(struct kretprobe_holder *rph,
 					struct kretprobe_instance *ri, struct pt_regs *regs)
@@ -166,8 +165,8 @@ static __always_inline void follow_call(struct kretprobe_holder *rph,
 }
 
 /*
- * Out of line, because for the calls in here the compiler saves registers that the fast
- * path of an entry does not use.
+ * Out of line, because the calls in here would make the compiler save registers that the
+ * fast path of an entry does not use.
  */
 static noinline int kretprobe_entry_slow(struct kretprobe *rp, struct pt_regs *regs)
 {
@@ -189,7 +188,7 @@ static noinline int kretprobe_entry_slow(struct kretprobe *rp, struct pt_regs *r
 NOKPROBE_SYMBOL(kretprobe_entry_slow);
 
 /**
- * kretprobe_entry() - the pre handler of every return probe
+ * kretprobe_entry() - pre handler of every return probe
  * @kp: the return probe's kprobe
  * @regs: registers at the entry of the probed function
  *
@@ -212,7 +211,7 @@ int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs)
 NOKPROBE_SYMBOL(kretprobe_entry);
 
 /**
- * kretprobe_reset_task() - give back the instances of a task that starts anew
+ * kretprobe_reset_task() - give back the instances of a task that starts again
  * @tsk: does not run; the calls it was in never return
  *
  * Context: any.
@@ -231,14 +230,14 @@ void kretprobe_reset_task(struct task_struct *tsk)
 		if (!kretprobe_same_stack((unsigned long)ri, top))
 			objpool_push(ri, &ri->rph->pool);
 	}
-	/* An empty stack may be taken away meanwhile, and is left alone. */
+	/* An empty stack is left alone: it may be taken away at the same time. */
 	if (top != KRETPROBE_NO_STACK && !IS_ALIGNED(top, KRETPROBE_STACK_SIZE))
 		tsk->kretprobe_top = ALIGN_DOWN(top, KRETPROBE_STACK_SIZE);
 }
 
 /**
- * kprobe_flush_task() - give back what a task had that is no more
- * @tsk: will not run again: the calls it was in never return
+ * kprobe_flush_task() - give back the instances and the return stack of a dead task
+ * @tsk: will not run again; the calls it was in never return
  *
  * Context: any; called when the last reference to @tsk is put.
  */
@@ -249,9 +248,9 @@ void kprobe_flush_task(struct task_struct *tsk)
 }
 
 /*
- * Several return probes on one call make a row of instances. The one that was there first
- * is the last of the row, and has the return address; to all others it was diverted
- * already, so they have the trampoline's.
+ * Several return probes on one call make a row of instances. The first one that diverted
+ * the return is the last of the row, and has the return address. All others found it
+ * diverted already, so they have the trampoline's address.
  */
 static __always_inline struct llist_node *last_of_row(struct llist_node *node)
 {
@@ -261,15 +260,15 @@ static __always_inline struct llist_node *last_of_row(struct llist_node *node)
 }
 
 /*
- * A task that is running changes its list while others walk it, which may lead them
- * anywhere, even in circles. So the walk ends after so many.
+ * A running task changes its list while others walk it, which may lead them anywhere,
+ * even in circles. So a walk ends after this many instances.
  */
 #define WALK_LIMIT	1024
 
 /*
- * Copies an instance, without its data. Instances on a return stack have different sizes:
- * where one had its link, another may have data a moment later, of whatever value. So
- * those of other tasks are read in a way that survives any address.
+ * Copies an instance, without its data. Instances on a return stack have different sizes,
+ * so the link of one may be overwritten by the data of another, of any value. Therefore
+ * instances of other tasks are read in a way that survives any address.
  */
 static bool read_instance(struct task_struct *tsk, struct llist_node *node,
 			  struct kretprobe_instance *ri)
@@ -284,16 +283,16 @@ static bool read_instance(struct task_struct *tsk, struct llist_node *node,
 NOKPROBE_SYMBOL(read_instance);
 
 /**
- * kretprobe_find_ret_addr() - the address a diverted return goes to
+ * kretprobe_find_ret_addr() - find the address that a diverted return goes to
  * @tsk: the task that is unwound
- * @fp: what the architecture recorded of the frame
+ * @fp: what the architecture has recorded of the frame
  * @cur: NULL before the first call for a trace, then left alone by the caller
  *
- * For unwinders, which meet the frames from the innermost on. The answer about a
- * task that is running meanwhile may be wrong.
+ * For unwinders, which go from the innermost frame outwards. If @tsk is another task that
+ * is running, the result may be wrong.
  *
  * Context: any.
- * Return: the address, or 0 when no more frame of @tsk matches.
+ * Return: the address, or 0 if no more frame of @tsk matches.
  */
 unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
 				      struct llist_node **cur)
@@ -349,9 +348,9 @@ static void run_handlers(struct llist_node *node, struct llist_node *end,
 NOKPROBE_SYMBOL(run_handlers);
 
 /*
- * Counts the misses of a row that returns into a handler. This is inside of that handler's
- * mark, which keeps a return probe from being freed, but only one whose holder still has
- * its handler.
+ * Counts the misses of a row whose call returns while a handler is running. This is
+ * inside of that handler's mark, which keeps return probes from being freed; but only
+ * those whose holder still has their handler.
  */
 static void count_missed_returns(struct llist_node *node, struct llist_node *end)
 {
@@ -388,7 +387,10 @@ static void end_calls(struct llist_node *node, struct llist_node *end)
 
 NOKPROBE_SYMBOL(end_calls);
 
-/* The first instance of the call that returns to @fp. Those before it will not return. */
+/*
+ * Finds the first instance of the call that returns to @fp, and drops those before it,
+ * whose calls will not return.
+ */
 static struct llist_node *first_of_call(void *fp)
 {
 	struct llist_node *node = current->kretprobe_instances.first;
@@ -409,8 +411,8 @@ void __weak arch_kretprobe_fixup_return(struct pt_regs *regs,
 NOKPROBE_SYMBOL(arch_kretprobe_fixup_return);
 
 /*
- * Puts the return address into the registers, and back where it was diverted, so that a
- * stack trace from a handler continues with the caller.
+ * Puts the return address into the registers, and back to where it was diverted, so that
+ * a stack trace from a handler continues with the caller.
  */
 static __always_inline void show_return(struct pt_regs *regs, void *fp, unsigned long addr)
 {
@@ -419,8 +421,8 @@ static __always_inline void show_return(struct pt_regs *regs, void *fp, unsigned
 }
 
 /*
- * A call returns. @frame is NULL where no handler may run. Returns the address to go on
- * at.
+ * Ends a call that returns. @frame is NULL if no handler may run. Returns the address to
+ * continue at.
  */
 static unsigned long end_of_call(struct kprobe_frame *frame, struct pt_regs *regs, void *fp)
 {
@@ -442,7 +444,7 @@ static unsigned long end_of_call(struct kprobe_frame *frame, struct pt_regs *reg
 
 NOKPROBE_SYMBOL(end_of_call);
 
-/* Any return: in any context, of several return probes, with calls that were left behind. */
+/* Handles any return: in any context, with several return probes, with calls to be dropped. */
 static unsigned long kretprobe_returned_slow(struct pt_regs *regs, void *fp)
 {
 	struct kprobe_frame frame = {};
@@ -460,9 +462,9 @@ NOKPROBE_SYMBOL(kretprobe_returned_slow);
 
 #if ARCH_KPROBE_STATELESS
 /*
- * The common return: of a task, outside of handlers, from a call that one return probe
- * follows. @ri is not compared with NULL: if there were no instance, nobody would know
- * where to return to, and the kernel could not go on anyway.
+ * Is this the common return: of a task, outside of handlers, from a call that one return
+ * probe follows? @ri is not compared with NULL: without an instance the return address is
+ * lost, and the kernel could not go on anyway.
  */
 static __always_inline bool is_simple(struct kretprobe_instance *ri, void *fp,
 				      union kprobe_own_mark mark)
@@ -471,7 +473,7 @@ static __always_inline bool is_simple(struct kretprobe_instance *ri, void *fp,
 	       !arch_kprobe_level() && !kprobe_mark_entered(mark);
 }
 
-/* In two functions with few arguments, so that little is saved while the handler runs. */
+/* Two functions with few arguments, so that little is saved while the handler runs. */
 static __always_inline void simple_handler(union kprobe_own_mark mark,
 					   struct kretprobe_instance *ri,
 					   struct pt_regs *regs, void *fp)
@@ -498,11 +500,11 @@ static __always_inline void end_simple_call(struct kretprobe_instance *ri)
 }
 
 /**
- * kretprobe_returned() - a diverted return was taken
+ * kretprobe_returned() - handle a diverted return
  * @regs: registers at the return
  * @frame: what arch_kretprobe_frame() was at the call
  *
- * The trampoline then goes on where arch_kretprobe_undivert() has put the address.
+ * The trampoline then continues where arch_kretprobe_undivert() has put the address.
  *
  * Context: any in which a function returns.
  */
@@ -526,12 +528,12 @@ void kretprobe_returned(struct pt_regs *regs, void *frame)
 NOKPROBE_SYMBOL(kretprobe_returned);
 #else
 /**
- * kretprobe_trampoline_handler() - a diverted return was taken
+ * kretprobe_trampoline_handler() - handle a diverted return
  * @regs: registers at the return
  * @frame_pointer: what was recorded of this frame at the call
  *
  * Context: any in which a function returns.
- * Return: the address to go on at.
+ * Return: the address to continue at.
  */
 unsigned long kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_pointer)
 {
@@ -546,12 +548,12 @@ unsigned long kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_poi
 NOKPROBE_SYMBOL(kretprobe_trampoline_handler);
 
 /**
- * __kretprobe_trampoline_handler() - the same, from a trampoline that is a probe
+ * __kretprobe_trampoline_handler() - handle a diverted return, from a probed trampoline
  * @regs: registers at the return
  * @frame_pointer: what was recorded of this frame at the call
  *
  * Context: preemption off, inside a pre handler.
- * Return: the address to go on at.
+ * Return: the address to continue at.
  */
 unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs,
 					     void *frame_pointer)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The interface of return probes where there are none, because of the architecture or
- * of the configuration: so modules for which return probes are optional can be loaded.
+ * Stubs for kernels without return probes, because of the architecture or of the
+ * configuration: modules for which return probes are optional can be loaded all the same.
  */
 #include <linux/export.h>
 #include <linux/kprobes.h>

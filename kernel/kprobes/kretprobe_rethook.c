@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Return probes on rethook: it keeps the calls that are under way, diverts the
- * returns, and calls back.
+ * Return probes on top of rethook, which keeps the calls under way, diverts the returns,
+ * and calls back.
  */
 #include <linux/cpumask.h>
 #include <linux/err.h>
@@ -11,7 +11,7 @@
 #include "internal.h"
 
 /**
- * kretprobe_entry() - the pre handler of every return probe
+ * kretprobe_entry() - pre handler of every return probe
  * @kp: the return probe's kprobe
  * @regs: registers at the entry of the probed function
  *
@@ -40,8 +40,8 @@ int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs)
 NOKPROBE_SYMBOL(kretprobe_entry);
 
 /*
- * Was the return probe unregistered? rethook has checked this before it called back; but
- * only a check inside of the mark keeps the return probe from being freed.
+ * Was the return probe unregistered? rethook has checked this before it called back. That
+ * is not enough: only the mark keeps the return probe from being freed meanwhile.
  */
 static bool stopped(struct rethook_node *node)
 {
@@ -51,8 +51,8 @@ static bool stopped(struct rethook_node *node)
 NOKPROBE_SYMBOL(stopped);
 
 /*
- * Where the trampoline is a probe itself, its hit has entered the mark, and rethook calls
- * back from its pre handler.
+ * If the trampoline itself is probed, the hit there has entered the mark, and rethook
+ * calls back from the pre handler.
  */
 static bool in_trampoline(struct kprobe *running)
 {
@@ -73,8 +73,8 @@ static void run_handler(struct kretprobe *rp, struct kprobe_frame *frame,
 NOKPROBE_SYMBOL(run_handler);
 
 /*
- * rethook calls this at a return. It has preemption off around that, which keeps the
- * memory of instances from being freed.
+ * Called by rethook at a return, with preemption off, which keeps the memory of instances
+ * from being freed.
  */
 static void kretprobe_return(struct rethook_node *node, void *data,
 			     unsigned long ret_addr, struct pt_regs *regs)
@@ -101,7 +101,7 @@ static void kretprobe_return(struct rethook_node *node, void *data,
 NOKPROBE_SYMBOL(kretprobe_return);
 
 /**
- * kretprobe_pool_create() - make the instances of a return probe
+ * kretprobe_pool_create() - create the instances of a return probe
  * @rp: the return probe, not registered yet
  *
  * Context: kretprobe_mutex is held; may sleep.
@@ -122,10 +122,10 @@ int kretprobe_pool_create(struct kretprobe *rp)
 }
 
 /**
- * kretprobe_pool_stop() - report no more returns
+ * kretprobe_pool_stop() - stop reporting returns
  * @rp: the return probe
  *
- * Handlers that are running go on, until the caller has waited for them.
+ * Handlers that are running go on: the caller has to wait for them.
  *
  * Context: kretprobe_mutex or kprobe_mutex is held.
  */
@@ -135,10 +135,10 @@ void kretprobe_pool_stop(struct kretprobe *rp)
 }
 
 /**
- * kretprobe_pool_release() - give the instances of a return probe up
+ * kretprobe_pool_release() - release the instances of a return probe
  * @rp: the return probe. It was stopped, and its handlers have been waited for
  *
- * Instances of calls that are under way are freed when these return.
+ * Instances of calls under way are freed when the calls return.
  *
  * Context: kretprobe_mutex is held.
  */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Return stacks: each task has memory of its own for the calls that return probes follow,
- * so that no return is lost, however many tasks are inside.
+ * Return stacks: each task has its own memory for the calls that return probes follow. So
+ * no return is lost merely because many tasks are inside of a function.
  *
- * Tasks have them while a return probe is registered that wants them. Existing tasks get
- * theirs before its registration returns, new tasks at fork. A task that could get none
- * at fork takes instances from the return probes' pools.
+ * Tasks have return stacks while a return probe that uses them is registered. Existing
+ * tasks get theirs before the registration returns, new tasks at fork. A task that could
+ * get none at fork takes instances from the return probes' pools.
  */
 #include <linux/cleanup.h>
 #include <linux/kprobes.h>
@@ -17,7 +17,7 @@
 
 #include "kretprobe.h"
 
-/* How many return probes want return stacks; forks look at it without a lock. */
+/* The number of return probes that use return stacks; fork() reads it without a lock. */
 static unsigned int stack_users;
 
 /* Tracers come and go: the next one should find the stacks still there. */
@@ -36,7 +36,7 @@ static void free_stacks(struct kretprobe_stack *stack)
 	}
 }
 
-/* Allocates as many as are asked for, or none. */
+/* Allocates @num stacks, or none. */
 static struct kretprobe_stack *alloc_stacks(unsigned int num)
 {
 	struct kretprobe_stack *stacks = NULL, *stack;
@@ -60,7 +60,7 @@ static bool give_stack(struct task_struct *tsk, struct kretprobe_stack *stack)
 		       (unsigned long)stack) == KRETPROBE_NO_STACK;
 }
 
-/* Gives a task the first of the spare stacks. Returns whether it has none even so. */
+/* Gives a task a spare stack, if it has none. Returns true if it still has none. */
 static bool give_spare(struct task_struct *tsk, struct kretprobe_stack **spare)
 {
 	struct kretprobe_stack *stack = *spare;
@@ -77,7 +77,7 @@ static bool give_spare(struct task_struct *tsk, struct kretprobe_stack **spare)
 	return false;
 }
 
-/* Gives stacks to all tasks, while there are any. Returns how many tasks have none. */
+/* Gives stacks to all tasks, while there are any. Returns how many tasks still have none. */
 static unsigned int hand_out(struct kretprobe_stack **spare)
 {
 	struct task_struct *process, *tsk;
@@ -90,7 +90,7 @@ static unsigned int hand_out(struct kretprobe_stack **spare)
 			without += give_spare(tsk, spare);
 	}
 	/*
-	 * A new task that is not on the list yet reads stack_users when it is; see
+	 * A new task that is not on the list yet will read stack_users when it is; see
 	 * kretprobe_init_task().
 	 */
 	read_lock(&tasklist_lock);
@@ -101,7 +101,7 @@ static unsigned int hand_out(struct kretprobe_stack **spare)
 }
 
 /**
- * kretprobe_stacks_get() - see that all tasks have a return stack
+ * kretprobe_stacks_get() - give all tasks a return stack
  *
  * Context: kretprobe_mutex is held; may sleep.
  * Return: 0, or -ENOMEM.
@@ -141,8 +141,8 @@ void kretprobe_stacks_put(void)
 }
 
 /*
- * Takes a task's stack away, if that is empty. Nobody is left who would use it again; but
- * the task may still be reading the instance that was its last.
+ * Takes a task's stack away, if the stack is empty. There is no return probe left that
+ * would use it again. But the task may still be reading the last instance on it.
  */
 static void take_stack(struct task_struct *tsk, struct kretprobe_stack **taken)
 {
@@ -173,10 +173,10 @@ static void take_stacks(struct kretprobe_stack **taken)
 }
 
 /**
- * kretprobe_stacks_trim() - take the return stacks back, if nobody wants them
+ * kretprobe_stacks_trim() - free the return stacks if no return probe uses them
  *
- * A task keeps its stack while it is inside a function whose return probe was
- * unregistered. For tests this is not static.
+ * A task keeps its stack while it is inside of a function whose return probe was
+ * unregistered. Not static, for tests.
  *
  * Context: may sleep.
  */
@@ -202,7 +202,7 @@ static void trim_stacks(struct work_struct *work)
 
 /**
  * kretprobe_init_task() - give a new task its return stack
- * @tsk: on the list of tasks, and did not run yet
+ * @tsk: on the list of tasks, but has not run yet
  *
  * Context: may sleep.
  */
