@@ -8,7 +8,10 @@
 
 #include "internal.h"
 
-/* Once it is live a module's init text is freed, when it goes all of its text. */
+/*
+ * Does the text at an address go away? When a module becomes live, that is its init text;
+ * when it goes, all of its text.
+ */
 static bool text_goes(struct module *mod, unsigned long addr, unsigned long event)
 {
 	if (event == MODULE_STATE_GOING)
@@ -22,8 +25,8 @@ static bool goes(struct kprobe_site *site, struct module *mod, unsigned long eve
 }
 
 /*
- * Some of the text may run until it is freed: asynchronous functions that the init has
- * started, functions of the module's parameters. So it is put back as it was compiled.
+ * Some of the text may run until it is freed: asynchronous functions that the module's
+ * init has started, and functions of its parameters. So the original text is restored.
  */
 static void disarm_sites(struct module *mod, unsigned long event)
 {
@@ -50,18 +53,18 @@ static void kill_sites(struct module *mod, unsigned long event)
 }
 
 /*
- * Modules that are coming and were announced to us. A module's symbols can be found even
- * before that, but its blacklist has not been read yet, and ftrace has not enabled its
- * entries.
+ * Modules that are coming and were announced to the core. The symbols of a module can be
+ * found before that; but by then its blacklist has not been read, and ftrace has not
+ * enabled its entries.
  */
 static DEFINE_XARRAY(announced);
 
 /**
- * kprobe_module_is_known() - is it known what can be probed in a module?
+ * kprobe_module_is_known() - check whether a module has been announced to the core
  * @mod: the module
  *
  * Context: kprobe_mutex is held.
- * Return: false for one that is coming, but was not announced yet.
+ * Return: false if it is coming, but has not been announced yet.
  */
 bool kprobe_module_is_known(struct module *mod)
 {
@@ -71,7 +74,7 @@ bool kprobe_module_is_known(struct module *mod)
 static void announce(struct module *mod)
 {
 	kprobe_blacklist_add_module(mod);
-	/* If there is no memory for this, its text can be probed when it is live. */
+	/* Without memory for this, the module can only be probed when it is live. */
 	xa_store(&announced, (unsigned long)mod, xa_mk_value(1), GFP_KERNEL);
 }
 
@@ -100,9 +103,9 @@ static int module_event(struct notifier_block *nb, unsigned long event, void *da
 }
 
 /*
- * A chain runs from high priority to low. On COMING the blacklist has to be filled
- * before kprobe events (trace_kprobe.c), at 2, register the probes that waited for the
- * module.
+ * A chain is called from high priority to low. On COMING, the blacklist has to be filled
+ * before kprobe events (trace_kprobe.c, priority 2) register the probes that have waited
+ * for the module.
  */
 static struct notifier_block module_nb = {
 	.notifier_call	= module_event,

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Jump optimization: where the breakpoint of an armed site is replaced by a jump
- * to code that runs the handlers, a hit takes no trap.
+ * Jump optimization: the breakpoint of an armed site is replaced by a jump to code that
+ * runs the handlers, so that a hit takes no trap.
  *
- * The jump may cover more than one instruction, and a task that was preempted
- * between two of these must not find the middle of a jump when it goes on. So
- * hits first continue behind the covered bytes, by way of copies of the instructions
- * in them. Then a worker waits, without any lock, until no task can be left among
- * these bytes, and only then the jump is written.
+ * The jump may cover more than one instruction. A task that was preempted between two of
+ * them must not continue in the middle of the jump. So hits first execute copies of the
+ * covered instructions, and continue behind them. Then a worker waits, without any lock,
+ * until no task can be left among the covered bytes. Only then is the jump written.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -20,10 +19,10 @@
 
 #include "internal.h"
 
-/* debug.kprobes-optimization; changed under kprobe_mutex, and read without it to be shown */
+/* debug.kprobes-optimization; changed under kprobe_mutex, and read without it for display */
 static unsigned int optimization_on = 1;
 
-/* OPTIMIZING sites, by op.list: those to be waited for next, and those waited for now. */
+/* OPTIMIZING sites, linked by op.list: those for the next wait, and those waited for now */
 static LIST_HEAD(optimize_next);
 static LIST_HEAD(optimize_now);
 
@@ -46,8 +45,8 @@ static void set_optimized(struct kprobe_site *site, enum kprobe_site_state state
 }
 
 /*
- * Gets an ARMED site ready for a jump; that allocates its detour, if it has none yet. Returns
- * what is in the way, in a word, or NULL. The text lock is held.
+ * Gets an ARMED site ready for a jump. This allocates its detour if it has none yet.
+ * Returns, in a word, what prevents the jump; or NULL. The text lock is held.
  */
 static const char *prepare_jump(struct kprobe_site *site)
 {
@@ -59,7 +58,7 @@ static const char *prepare_jump(struct kprobe_site *site)
 	site->post_bars_jump = !ARCH_OPTPROBE_COMPLETE && site->kp.post_handler;
 	if (site->post_bars_jump)
 		return "post";
-	/* The hooks of other architectures fail without a word. */
+	/* The hooks of other architectures set no reason. */
 	op->why = "unsupported";
 	if (!arch_prepared_optinsn(&op->optinsn) &&
 	    arch_prepare_optimized_kprobe(op, &site->kp))
@@ -67,7 +66,7 @@ static const char *prepare_jump(struct kprobe_site *site)
 	return arch_check_optimized_kprobe(op) ? "neighbour" : NULL;
 }
 
-/* Makes an ARMED site OPTIMIZING, unless something is in the way. The text lock is held. */
+/* Makes an ARMED site OPTIMIZING, unless something prevents that. The text lock is held. */
 static void optimize(struct kprobe_site *site)
 {
 	site->op.why = prepare_jump(site);
@@ -80,7 +79,7 @@ static void optimize(struct kprobe_site *site)
 
 /**
  * kprobe_optimize_sites() - begin to optimize sites, where that is possible
- * @sites: by kp.list, all ARMED by a breakpoint
+ * @sites: linked by kp.list; all are ARMED by a breakpoint
  *
  * Context: kprobe_mutex is held.
  */
@@ -96,7 +95,7 @@ void kprobe_optimize_sites(struct list_head *sites)
 	kprobe_text_unlock();
 }
 
-/* Takes the jumps out again; the list is by op.list, and empty afterwards. */
+/* Replaces jumps by breakpoints; the list is linked by op.list, and empty afterwards. */
 static void unoptimize(struct list_head *ops)
 {
 	struct optimized_kprobe *op, *next;
@@ -113,7 +112,7 @@ static void unoptimize(struct list_head *ops)
 	}
 }
 
-/* Puts a site on the list for unoptimize(). One that has no jump yet is just ARMED again. */
+/* Adds a site to the list for unoptimize(). If it has no jump yet, it becomes ARMED at once. */
 static void collect(struct kprobe_site *site, struct list_head *ops)
 {
 	if (site->state == SITE_OPTIMIZED) {
@@ -126,9 +125,9 @@ static void collect(struct kprobe_site *site, struct list_head *ops)
 
 /**
  * kprobe_unoptimize_sites() - replace jumps by breakpoints
- * @sites: by kp.list; those that have no jump are left alone
+ * @sites: linked by kp.list; those that are not OPTIMIZED or OPTIMIZING are left alone
  *
- * On return all bytes but the breakpoint are as they were compiled.
+ * On return the text is the original, except for the breakpoints.
  *
  * Context: kprobe_mutex is held.
  */
@@ -142,7 +141,10 @@ void kprobe_unoptimize_sites(struct list_head *sites)
 	unoptimize(&ops);
 }
 
-/* Calls a function with a list by kp.list, and empties that: plans use kp.list, too. */
+/*
+ * Calls a function with a list that is linked by kp.list, and empties the list
+ * afterwards, because plans use kp.list, too.
+ */
 static void use_list(struct list_head *sites, void (*fn)(struct list_head *sites))
 {
 	fn(sites);
@@ -158,11 +160,11 @@ static bool covers(struct kprobe_site *site, unsigned long addr)
 }
 
 /**
- * kprobe_jump_covers() - is an address among the bytes of a jump, behind the first?
+ * kprobe_jump_covers() - check whether an address is in a jump, behind its first byte
  * @addr: any address
  *
  * Context: kprobe_mutex is held, or all other CPUs are stopped.
- * Return: true if so, or if a jump is going to cover it.
+ * Return: true if it is, or if a jump is going to be there.
  */
 bool kprobe_jump_covers(unsigned long addr)
 {
@@ -176,8 +178,8 @@ bool kprobe_jump_covers(unsigned long addr)
 }
 
 /**
- * kprobe_unoptimize_around() - take out jumps that cover an address
- * @addr: where somebody wants to put a probe
+ * kprobe_unoptimize_around() - remove jumps that cover an address
+ * @addr: where somebody wants to place a probe
  *
  * Context: kprobe_mutex is held.
  */
@@ -198,7 +200,7 @@ void kprobe_unoptimize_around(unsigned long addr)
 }
 
 /**
- * kprobe_optimize_around() - optimize sites that a probe was in the way of
+ * kprobe_optimize_around() - optimize sites whose jump was prevented by a probe
  * @addr: where the probe was; its site is not in the table any more
  *
  * Context: kprobe_mutex is held.
@@ -211,7 +213,7 @@ void kprobe_optimize_around(unsigned long addr)
 
 	for (i = 1; i < MAX_OPTIMIZED_LENGTH; i++) {
 		site = kprobe_find_site(addr - i);
-		/* An armed site that is planned is about to be disarmed. */
+		/* If an armed site is planned, it is about to be disarmed. */
 		if (site && site->state == SITE_ARMED && !kprobe_ftrace(&site->kp) &&
 		    !kprobe_site_planned(site))
 			list_add_tail(&site->kp.list, &sites);
@@ -220,8 +222,10 @@ void kprobe_optimize_around(unsigned long addr)
 }
 
 /**
- * kprobe_optimize_refresh() - have a jump only while it can run all handlers
+ * kprobe_optimize_refresh() - add or remove a site's jump after a change of handlers
  * @site: its handlers have changed
+ *
+ * A site has a jump only if all of its handlers can run there.
  *
  * Context: kprobe_mutex is held.
  */
@@ -245,7 +249,7 @@ void kprobe_optimize_refresh(struct kprobe_site *site)
 }
 
 /**
- * kprobe_optimize_stop() - have no jump come any more
+ * kprobe_optimize_stop() - stop the optimization of a site
  * @site: its text is about to be freed; it keeps its detour
  *
  * Context: kprobe_mutex is held.
@@ -258,7 +262,7 @@ void kprobe_optimize_stop(struct kprobe_site *site)
 }
 
 /**
- * kprobe_optimize_forget() - give a site's detour back
+ * kprobe_optimize_forget() - free a site's detour
  * @site: is about to be freed, or its text has been
  *
  * Context: kprobe_mutex is held.
@@ -271,7 +275,7 @@ void kprobe_optimize_forget(struct kprobe_site *site)
 
 /*
  * Writes the jumps. State and flag are set first, because hits look at the flag as soon
- * as there is a jump; what the architecture leaves on the list has got none.
+ * as there is a jump. Sites that the architecture leaves on the list got none.
  */
 static void put_jumps_in(struct list_head *ops)
 {
@@ -322,7 +326,7 @@ static void optimize_settled(struct work_struct *work)
 }
 
 /**
- * wait_for_kprobe_optimizer() - wait until what is OPTIMIZING now has its jump
+ * wait_for_kprobe_optimizer() - wait until sites that are OPTIMIZING now have their jumps
  *
  * Context: may sleep.
  */

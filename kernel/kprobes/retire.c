@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sites that lost their last probe, or their text.
+ * Sites that have lost their last probe, or their text.
  *
- * The text of the former is as it was, but a task may have been preempted in their slot,
- * and stays there until it is scheduled again. So a site remains in the table until
- * kprobe_wait_for_tasks() has returned: it is found by the task that comes out of the
- * slot, and revived if somebody probes the address again.
+ * When a site loses its last probe, the text is restored. But a task may have been
+ * preempted in the site's slot, and stays there until it is scheduled again. So the site
+ * remains in the table until kprobe_wait_for_tasks() has returned: a task that comes out
+ * of the slot finds it there, and it is revived if the address is probed again.
  *
- * Those whose text is about to be freed are in the table no more, but a task may be in
- * their slot all the same, and has to come out of it. They keep it as long.
+ * When its text is about to be freed, a site leaves the table at once. But here, too, a
+ * task may be in the slot, and has to come out of it. So the slot is kept for as long.
  */
 #include <linux/kprobes.h>
 #include <linux/list.h>
@@ -18,8 +18,8 @@
 #include "internal.h"
 
 /*
- * One task that never sleeps can hold up RCU-tasks for ever. Memory for sites that wait
- * must not grow for ever meanwhile: so many mean that something is wrong.
+ * A single task that never sleeps can hold up RCU-tasks for ever. The memory of sites
+ * that wait must not grow for ever meanwhile. If there are this many, something is wrong.
  */
 #define RETIRE_LIMIT	BIT(20)
 
@@ -27,7 +27,7 @@
 static LIST_HEAD(retire_next);
 static LIST_HEAD(retire_now);
 
-/* The same for GONE sites, by kp.list: their probes may stay for long. */
+/* The same for GONE sites, linked by kp.list: they are on kprobe_gone_sites by leaving. */
 static LIST_HEAD(gone_next);
 static LIST_HEAD(gone_now);
 
@@ -38,10 +38,10 @@ static void retire_sites(struct work_struct *work);
 static DECLARE_WORK(retire_work, retire_sites);
 
 /**
- * kprobe_retire_reserve() - can another site be made?
+ * kprobe_retire_reserve() - check whether another site may be created
  *
  * Context: kprobe_mutex is held.
- * Return: 0, or -ENOMEM when too many are waiting to be freed.
+ * Return: 0, or -ENOMEM if too many sites wait to be freed.
  */
 int kprobe_retire_reserve(void)
 {
@@ -52,7 +52,7 @@ int kprobe_retire_reserve(void)
 }
 
 /**
- * kprobe_retire() - free a site when nothing can be executing in it
+ * kprobe_retire() - free a site once nothing can be executing in its slot
  * @site: IDLE, without probes
  *
  * Context: kprobe_mutex is held.
@@ -66,7 +66,7 @@ void kprobe_retire(struct kprobe_site *site)
 }
 
 /**
- * kprobe_unretire() - bring a site back that is waiting to be freed
+ * kprobe_unretire() - revive a site that waits to be freed
  * @site: DYING
  *
  * Context: kprobe_mutex is held.
@@ -79,11 +79,11 @@ void kprobe_unretire(struct kprobe_site *site)
 }
 
 /**
- * kprobe_retire_gone() - settle a site when nothing can be executing in it
+ * kprobe_retire_gone() - settle a site once nothing can be executing in its slot
  * @site: GONE, not in the table any more; must not be used after this if it has no probes
  *
- * An architecture that keeps state between exceptions may write to the text when it gives
- * a slot back. There the site is settled while the text is still mapped.
+ * An architecture that keeps state between exceptions may write to the text when it frees
+ * a slot. There the site is settled at once, while the text is still mapped.
  *
  * Context: kprobe_mutex is held.
  */

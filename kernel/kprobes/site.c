@@ -15,7 +15,7 @@ static struct kmem_cache *site_cache;
 static_assert(sizeof(struct kprobe_site) <= 320);
 
 /**
- * kprobe_sites_init() - make sites possible
+ * kprobe_sites_init() - create the cache that sites are allocated from
  *
  * Context: once, at boot.
  */
@@ -46,9 +46,11 @@ static const char * const state_names[] = {
 };
 
 /**
- * kprobe_site_set_state() - the one place where a site changes its state
+ * kprobe_site_set_state() - change the state of a site
  * @site: the site
  * @state: the new state
+ *
+ * All changes of state are made here, and are checked.
  *
  * Context: kprobe_mutex is held.
  */
@@ -62,7 +64,7 @@ void kprobe_site_set_state(struct kprobe_site *site, enum kprobe_site_state stat
 }
 
 /**
- * kprobe_site_create() - make a site for an address that has none
+ * kprobe_site_create() - create a site for an address that has none
  * @addr: checked address of an instruction
  * @on_entry: it is a function's entry
  *
@@ -103,7 +105,7 @@ struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry)
 	return site;
 }
 
-/* Gives back what the architecture has for a site. Nobody can be executing there. */
+/* Frees the slot and the detour of a site. */
 static void release_copies(struct kprobe_site *site)
 {
 	kprobe_optimize_forget(site);
@@ -112,8 +114,8 @@ static void release_copies(struct kprobe_site *site)
 
 /**
  * kprobe_site_destroy() - free a site, with its slot and detour
- * @site: has no probes, and nobody can be executing in its slot or detour. It is
- *	DYING, in the table; or GONE, in which case slot and detour went before
+ * @site: has no probes. It is DYING and in the table, and nothing can be executing in its
+ *	slot or detour; or it is GONE, and has no slot and detour any more
  *
  * Context: kprobe_mutex is held.
  */
@@ -152,18 +154,22 @@ static bool any_post_handler(struct kprobe_site *site)
 	return false;
 }
 
-/* The global switch; but return trampolines of some architectures are probes themselves. */
+/*
+ * Does the global switch keep a site disarmed? Not if it is a return trampoline: on some
+ * architectures these are probes.
+ */
 static bool switched_off(struct kprobe_site *site)
 {
 	return kprobes_all_disarmed && !arch_trampoline_kprobe(&site->kp);
 }
 
 /**
- * kprobe_site_arming_failed() - is a site not armed although a probe wants to be hit?
+ * kprobe_site_arming_failed() - check for a site that is not armed, but should be
  * @site: the site
  *
- * Not the opposite of kprobe_site_armed(): a site whose probes are all disabled, or that
- * the global switch keeps disarmed, is not armed either, but there nothing has failed.
+ * This is not the opposite of kprobe_site_armed(). A site whose probes are all disabled,
+ * or that the global switch keeps disarmed, is not armed either, but nothing has failed
+ * there.
  *
  * Context: kprobe_mutex is held, and nothing is planned for the site.
  * Return: true if an enabled probe at the site is not hit.
@@ -175,7 +181,7 @@ bool kprobe_site_arming_failed(struct kprobe_site *site)
 	       any_enabled(site) && !switched_off(site);
 }
 
-/* Sets what hits look at instead of the list, in most cases. */
+/* Sets what most hits look at instead of the list. */
 static void set_handlers(struct kprobe_site *site)
 {
 	struct kprobe *p = list_first_entry_or_null(&site->probes, struct kprobe, list);
@@ -196,16 +202,16 @@ static void set_site_disabled(struct kprobe_site *site, bool disabled)
 }
 
 /**
- * kprobe_site_refresh() - make the text agree with what the probes want
- * @site: the site, after its probes or the global switch changed
- * @plan: where changes of the text are collected
+ * kprobe_site_refresh() - update a site and its text to what its probes want
+ * @site: the site; its probes or the global switch have changed
+ * @plan: collects changes to the text
  *
- * The handlers that arch code sees are set before the site is armed: the first hit
- * has to find all of them.
+ * The handlers that arch code gets are set before the site is armed: the first hit has to
+ * find all of them.
  *
- * Context: kprobe_mutex is held, until the plan is carried out.
- * Return: 0, or why the site could not be armed. The text is unchanged then, and a
- * caller that has enabled a probe must disable it again.
+ * Context: kprobe_mutex is held, until the plan is applied.
+ * Return: 0, or an errno if the site could not be armed. The text is unchanged then, and
+ * a caller that has enabled a probe must disable it again.
  */
 int kprobe_site_refresh(struct kprobe_site *site, struct kprobe_plan *plan)
 {
@@ -213,7 +219,7 @@ int kprobe_site_refresh(struct kprobe_site *site, struct kprobe_plan *plan)
 	int err;
 
 	lockdep_assert_held(&kprobe_mutex);
-	/* Those of GONE sites, too: a hit may be on its way to them. */
+	/* GONE sites need this, too: a hit may be on its way to their handlers. */
 	set_handlers(site);
 	if (site->state == SITE_GONE)
 		return 0;
@@ -231,20 +237,20 @@ int kprobe_site_refresh(struct kprobe_site *site, struct kprobe_plan *plan)
  * kprobe_site_attach() - add a probe to a site
  * @site: neither NEW nor GONE
  * @p: not on any list
- * @plan: where changes of the text are collected
+ * @plan: collects changes to the text
  *
  * If the site's probes could not be armed before, for instance because livepatch has the
- * function, that is tried once more. Should it fail, the site remains as it was: a probe
- * that comes disabled asks for nothing new.
+ * function, that is tried once more. If it fails again, the site remains as it was: this
+ * is no error, because @p is disabled and does not need it.
  *
- * Context: kprobe_mutex is held, until the plan is carried out.
+ * Context: kprobe_mutex is held, until the plan is applied.
  */
 void kprobe_site_attach(struct kprobe_site *site, struct kprobe *p,
 			struct kprobe_plan *plan)
 {
 	if (site->state == SITE_DYING)
 		kprobe_unretire(site);
-	/* This very plan may have been about to retire it. */
+	/* The same plan may have been about to retire the site. */
 	list_del_init(&site->leaving);
 	if (list_empty(&site->probes))
 		kprobe_stats_reset(site);
@@ -255,19 +261,19 @@ void kprobe_site_attach(struct kprobe_site *site, struct kprobe *p,
 /**
  * kprobe_site_detach() - take a probe off its site
  * @site: the site of @p
- * @p: its handlers may still be running on other CPUs. Hits that are under way can
- *	go on from it to the next probe, so its list head is left as it is
- * @plan: where changes of the text are collected
+ * @p: its handlers may still be running on other CPUs, and hits that are under way can go
+ *	on from it to the next probe. So its list head is left as it is
+ * @plan: collects changes to the text
  *
- * A site that has lost its last probe is going to be retired by the plan.
+ * If this was the last probe, the plan retires the site.
  *
- * Context: kprobe_mutex is held, until the plan is carried out.
+ * Context: kprobe_mutex is held, until the plan is applied.
  */
 void kprobe_site_detach(struct kprobe_site *site, struct kprobe *p,
 			struct kprobe_plan *plan)
 {
 	list_del_rcu(&p->list);
-	/* This can only fail for probes that remain, and could not be armed before either. */
+	/* Only the other probes can fail to be armed, and they were not armed before either. */
 	kprobe_site_refresh(site, plan);
 	if (!list_empty(&site->probes))
 		return;
@@ -278,12 +284,12 @@ void kprobe_site_detach(struct kprobe_site *site, struct kprobe *p,
 }
 
 /**
- * kprobe_site_kill() - the probed text is about to be freed
- * @site: the site. If it is armed nobody executes the text any more
+ * kprobe_site_kill() - give up a site whose text is about to be freed
+ * @site: the site. If it is armed, nothing executes the text any more
  *
- * A breakpoint is not taken out here, as it goes with the text. ftrace still has a record
- * for an entry, which is unhooked. The site leaves the table at once, before its address
- * can belong to somebody else.
+ * A breakpoint is not removed here, because it goes with the text. But an entry is
+ * unhooked, because ftrace still has a record for it. The site leaves the table at once,
+ * before its address can belong to other text.
  *
  * Context: kprobe_mutex is held, the text is still mapped.
  */
@@ -307,8 +313,8 @@ void kprobe_site_kill(struct kprobe_site *site)
 }
 
 /**
- * kprobe_site_settle() - nobody can be in the slot or the detour of a GONE site any more
- * @site: the site; must not be used after this if it has no probes
+ * kprobe_site_settle() - free the slot and the detour of a GONE site
+ * @site: the site; if it has no probes, it is freed as well
  *
  * Context: kprobe_mutex is held.
  */
