@@ -129,7 +129,7 @@ static __always_inline unsigned long arch_kprobe_level(void)
 
 #ifndef arch_kprobe_path
 /**
- * arch_kprobe_path() - tell how a site's instruction is carried out after a breakpoint
+ * arch_kprobe_path() - name the way an instruction is carried out after a breakpoint
  * @kp: the kprobe of a prepared site, with or without a post handler
  *
  * Shown to users in debugfs.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Executable memory for copies of probed instructions, handed out in slots of equal
- * size. Where the architecture's patching can write to read-only text, its
- * alloc_insn_page() makes the pages read-only, so that they are never writable and
- * executable at once.
+ * Executable memory for copies of probed instructions, handed out in slots of equal size.
+ * If the architecture can patch read-only text, its alloc_insn_page() makes the pages
+ * read-only, so that they are never writable and executable at once.
  */
 #include <linux/bitmap.h>
 #include <linux/execmem.h>
@@ -27,13 +26,13 @@
  * struct slot_page - a page of slots
  * @by_addr:	member of its cache's table
  * @list:	member of its cache's list of pages
- * @next_removed: after this one, of pages that are about to be freed: who walks
- *		the list under RCU may still go on from here
+ * @next_removed: the next page that is about to be freed. These are not linked by @list,
+ *		because that may still be walked under RCU
  * @insns:	the executable memory
  * @used:	slots that are taken, dirty ones included
- * @dirty:	slots given back that may still be executed
+ * @dirty:	freed slots that tasks may still be executing in
  * @settled:	dirty slots whose grace period is running
- * @nr_used:	how many of @used
+ * @nr_used:	the number of @used slots
  * @owner:	the site that each slot serves; see kprobe_slot_owner()
  */
 struct slot_page {
@@ -71,7 +70,7 @@ static __always_inline struct slot_page *page_at(struct kprobe_insn_cache *c,
 	return node ? container_of(node, struct slot_page, by_addr) : NULL;
 }
 
-/* What alloc() returns is as large as a page, but may not be aligned to one. */
+/* What alloc() returns has the size of a page, but may not be aligned to one. */
 static __always_inline struct slot_page *find_page(struct kprobe_insn_cache *c,
 						   unsigned long addr)
 {
@@ -138,7 +137,7 @@ static struct slot_page *add_page(struct kprobe_insn_cache *c)
 	return page;
 }
 
-/* Takes a page out of all lookups. It is freed after a grace period, from @removed. */
+/* Removes a page from all lookups, and adds it to @removed, to be freed after a grace period. */
 static void remove_page(struct kprobe_insn_cache *c, struct slot_page *page,
 			struct slot_page **removed)
 {
@@ -170,11 +169,11 @@ static struct slot_page *page_with_room(struct kprobe_insn_cache *c)
 }
 
 /**
- * __get_insn_slot() - take a slot
- * @c: where from
+ * __get_insn_slot() - allocate a slot
+ * @c: the cache
  *
  * Context: may sleep.
- * Return: the slot, or NULL when there is no memory.
+ * Return: the slot, or NULL if there is no memory.
  */
 kprobe_opcode_t *__get_insn_slot(struct kprobe_insn_cache *c)
 {
@@ -201,8 +200,8 @@ static void release_slot(struct kprobe_insn_cache *c, struct slot_page *page,
 }
 
 /**
- * __free_insn_slot() - give a slot back
- * @c: where it came from
+ * __free_insn_slot() - free a slot
+ * @c: the cache it is from
  * @slot: the slot
  * @dirty: a task may still be executing in it
  *
@@ -221,13 +220,13 @@ void __free_insn_slot(struct kprobe_insn_cache *c, kprobe_opcode_t *slot, int di
 	if (WARN_ONCE(!test_bit(i, page->used) || test_bit(i, page->dirty) ||
 		      test_bit(i, page->settled), "kprobes: slot %pS was free\n", slot))
 		return;
-	/* Its site may be freed before anybody uses the slot again. */
+	/* Its site may be freed before the slot is used again. */
 	WRITE_ONCE(page->owner[i], NULL);
 	if (dirty)
 		__set_bit(i, page->dirty);
 	else
 		release_slot(c, page, i);
-	/* See free_settled(): a page that was empty already may not be needed from now on. */
+	/* See free_settled(): an empty page may not be needed any more. */
 	if (dirty || !page->nr_used || c->nr_free == slots_per_page(c) + 1)
 		queue_work(system_unbound_wq, &c->collect);
 }
@@ -260,8 +259,8 @@ static void release_settled(struct kprobe_insn_cache *c)
 }
 
 /*
- * Releases the settled slots, and then removes empty pages, but as much room as a page
- * has stays: a single probe that comes and goes needs no new page each time.
+ * Releases the settled slots, then removes empty pages. But as many free slots stay as a
+ * page has: a single probe that comes and goes does not need a new page each time.
  */
 static void free_settled(struct kprobe_insn_cache *c, struct slot_page **removed)
 {
@@ -296,12 +295,12 @@ static void collect_slots(struct work_struct *work)
 }
 
 /**
- * __is_insn_slot_addr() - is an address inside a page of slots?
- * @c: of this cache
+ * __is_insn_slot_addr() - check whether an address is in a page of slots
+ * @c: the cache
  * @addr: any address
  *
  * Context: any, NMI included.
- * Return: true if so.
+ * Return: true if it is in one of the cache's pages.
  */
 bool __is_insn_slot_addr(struct kprobe_insn_cache *c, unsigned long addr)
 {
@@ -316,8 +315,8 @@ bool __is_insn_slot_addr(struct kprobe_insn_cache *c, unsigned long addr)
 NOKPROBE_SYMBOL(__is_insn_slot_addr);
 
 /*
- * Names the n-th page of a cache for /proc/kallsyms. If there are not so many, takes
- * their number off @n, for the next cache.
+ * Names the n-th page of a cache for /proc/kallsyms. If there are fewer pages, subtracts
+ * their number from @n, for the next cache.
  */
 static bool page_symbol(struct kprobe_insn_cache *c, unsigned int *n,
 			unsigned long *value, char *type, char *sym)
@@ -366,7 +365,7 @@ static __always_inline struct kprobe *owner_in(struct kprobe_insn_cache *c, unsi
 	if (!page)
 		return NULL;
 	i = slot_index(page, addr, c->slot_size);
-	/* Behind the last slot, where they do not fill the page, there is nobody. */
+	/* If the slots do not fill the page, there is no owner behind the last one. */
 	return i < slots_per_page(c) ? READ_ONCE(page->owner[i]) : NULL;
 }
 
@@ -381,7 +380,7 @@ void __weak free_optinsn_page(void *page)
 	execmem_free(page);
 }
 
-/* slot_size is set by kprobe_slots_init(): for some architectures it is no constant. */
+/* slot_size is set by kprobe_slots_init(), because on some architectures it is not a constant. */
 struct kprobe_insn_cache kprobe_optinsn_slots = {
 	.mutex		= __MUTEX_INITIALIZER(kprobe_optinsn_slots.mutex),
 	.pages		= LIST_HEAD_INIT(kprobe_optinsn_slots.pages),
@@ -394,7 +393,7 @@ struct kprobe_insn_cache kprobe_optinsn_slots = {
 };
 
 /**
- * kprobe_slots_init() - complete the cache of detours
+ * kprobe_slots_init() - complete the initialization of the cache of detours
  *
  * Context: once, at boot.
  */
@@ -434,9 +433,9 @@ static bool detour_page_symbol(unsigned int *n, unsigned long *value, char *type
 #endif
 
 /**
- * kprobe_slot_set_owner() - say which site a slot serves
- * @slot: from get_insn_slot() or get_optinsn_slot(), until it is given back
- * @kp: the site
+ * kprobe_slot_set_owner() - record which site a slot serves, until the slot is freed
+ * @slot: from get_insn_slot() or get_optinsn_slot()
+ * @kp: the site's own kprobe
  *
  * Context: may sleep.
  */
@@ -447,11 +446,11 @@ void kprobe_slot_set_owner(kprobe_opcode_t *slot, struct kprobe *kp)
 }
 
 /**
- * kprobe_slot_owner() - find the site by an address in its slot
+ * kprobe_slot_owner() - find a site by an address in its slot
  * @addr: any address
  *
  * Context: any, NMI included, preemption off.
- * Return: the site, or NULL when @addr is in no slot or one without an owner.
+ * Return: the site's own kprobe; NULL if @addr is not in a slot that has an owner.
  */
 struct kprobe *kprobe_slot_owner(unsigned long addr)
 {

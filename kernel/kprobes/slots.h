@@ -13,17 +13,17 @@ struct slot_page;
  * struct kprobe_insn_cache - slots of one size
  * @mutex:	protects everything below, and the pages
  * @pages:	all pages; also walked under RCU
- * @table:	the same by address, for lookups from any context
+ * @table:	all pages by address, for lookups from any context
  * @nr_free:	free slots in all pages
- * @current_page: where the last slot came from, or NULL
+ * @current_page: where the next slot is looked for first, or NULL
  * @collect:	makes dirty slots usable again, and frees empty pages
- * @alloc:	gets a page of executable memory
- * @free:	gives it back
+ * @alloc:	allocates a page of executable memory
+ * @free:	frees it
  * @slot_size:	the size of a slot, in kprobe_opcode_t
  * @name:	what the pages are called in /proc/kallsyms and perf's records
  */
 struct kprobe_insn_cache {
-	struct mutex		mutex;	/* a leaf in the order of locks */
+	struct mutex		mutex;	/* a leaf of the lock order */
 	struct list_head	pages;
 	struct kprobe_table	table;
 	unsigned int		nr_free;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Counting hits, for those who ask for it, and misses by their cause. Called at
- * hits, and built as hit.c is.
+ * Counting hits if that is switched on, and misses by their cause. Called at hits, and
+ * therefore built like hit.c.
  */
 #include <linux/atomic.h>
 #include <linux/kprobes.h>
@@ -13,9 +13,9 @@ DEFINE_STATIC_KEY_FALSE(kprobe_stats);
 
 /**
  * kprobe_count_hit() - count a hit
- * @kp: the site
+ * @kp: the site's own kprobe
  *
- * Out of line: it is seldom asked for, and must not take registers from a hit.
+ * Out of line: it is seldom switched on, and must not take registers from a hit.
  *
  * Context: any, NMI included, preemption off.
  */
@@ -31,7 +31,7 @@ NOKPROBE_SYMBOL(kprobe_count_hit);
  * @rp: the return probe
  * @cause: for the site's count
  *
- * Atomic, by a cast, as kprobe_count_miss() is.
+ * Atomic, with a cast, for the reasons at kprobe_count_miss().
  *
  * Context: any, NMI included, preemption off.
  */
@@ -40,7 +40,7 @@ void kretprobe_count_miss(struct kretprobe *rp, enum kprobe_miss cause)
 	struct kprobe *kp = get_kprobe(rp->kp.addr);
 
 	raw_atomic_inc((atomic_t *)&rp->nmissed);
-	/* If its text is gone, the site at that address may be of other text by now. */
+	/* If the text is gone, the site at that address may belong to other text by now. */
 	if (kp && !kprobe_gone(&rp->kp))
 		raw_atomic_inc(&site_of(kp)->missed[cause]);
 }
@@ -48,8 +48,8 @@ void kretprobe_count_miss(struct kretprobe *rp, enum kprobe_miss cause)
 NOKPROBE_SYMBOL(kretprobe_count_miss);
 
 /**
- * kprobe_stats_reset() - count from 0 again
- * @site: whose hits and misses; a hit that is under way may still be added
+ * kprobe_stats_reset() - reset the counts of a site to 0
+ * @site: the site; a hit that is under way may still be added
  *
  * Context: kprobe_mutex is held.
  */
@@ -64,7 +64,7 @@ void kprobe_stats_reset(struct kprobe_site *site)
 
 /**
  * kprobe_stats_enable() - start or stop counting hits
- * @enabled: whether hits are to be counted; what was counted before stays
+ * @enabled: true to count hits; counts from before are kept
  *
  * Context: may sleep.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The hash table that hits are looked up in, and its size; see linux/kprobes_table.h.
+ * Changing and resizing the hash table for lookups at hits; see linux/kprobes_table.h.
  */
 #include <linux/kprobes_table.h>
 #include <linux/overflow.h>
@@ -22,7 +22,7 @@ static struct kprobe_buckets *first_buckets(struct kprobe_table *t)
 	return container_of(&t->first, struct kprobe_buckets, hdr);
 }
 
-/* The node a link points to. */
+/* Returns the node that a link points to. */
 static struct kprobe_node *linked(struct kprobe_table *t, struct kprobe_node __rcu **link)
 {
 	return rcu_dereference_protected(*link, lockdep_is_held(t->lock));
@@ -51,7 +51,7 @@ static bool sparse(struct kprobe_table *t)
 /**
  * kprobe_table_insert() - add a node, visible to readers at once
  * @t: the table
- * @node: in no table, or removed from one a grace period ago
+ * @node: in no table; if it was in one, a grace period has passed since
  * @key: not in the table yet
  *
  * Context: the table's mutex is held.
@@ -69,11 +69,11 @@ void kprobe_table_insert(struct kprobe_table *t, struct kprobe_node *node,
 }
 
 /**
- * kprobe_table_remove() - take a node out
+ * kprobe_table_remove() - remove a node
  * @t: the table
  * @node: is in @t
  *
- * Readers may still be looking at the node until a grace period has passed.
+ * Readers may look at the node until a grace period has passed.
  *
  * Context: the table's mutex is held.
  */
@@ -91,8 +91,8 @@ void kprobe_table_remove(struct kprobe_table *t, struct kprobe_node *node)
 }
 
 /*
- * A new array for the other side. The first array is part of the table, and is not in
- * use while another one is.
+ * Gets an empty array for the other side. The first array is part of the table, and is
+ * not in use while there is another one.
  */
 static struct kprobe_buckets *get_buckets(struct kprobe_table *t, unsigned int bits,
 					  unsigned int side)
@@ -117,7 +117,10 @@ static void free_buckets(struct kprobe_table *t, struct kprobe_buckets *b)
 		kvfree(b);
 }
 
-/* Makes the other array complete before any reader can see it. */
+/*
+ * Replaces the array by one that is complete before any reader can see it. Returns the
+ * old array, or NULL if there is no memory.
+ */
 static struct kprobe_buckets *replace_buckets(struct kprobe_table *t)
 {
 	unsigned int bits = max_t(unsigned int, order_base_2(t->count) + 1, t->first.bits);
@@ -138,11 +141,11 @@ static struct kprobe_buckets *replace_buckets(struct kprobe_table *t)
 }
 
 /**
- * kprobe_table_resize() - make the buckets as many as the nodes ask for
- * @work: of the table
+ * kprobe_table_resize() - fit the number of buckets to the number of nodes
+ * @work: the table's @resize
  *
- * Without memory the table stays as it is: slower, but correct. The next insertion
- * or removal tries again.
+ * If there is no memory, the table stays as it is: slower, but correct. The next
+ * insertion or removal tries again.
  *
  * Context: a worker.
  */
@@ -156,7 +159,7 @@ void kprobe_table_resize(struct work_struct *work)
 		old = crowded(t) || sparse(t) ? replace_buckets(t) : NULL;
 		mutex_unlock(t->lock);
 		if (old) {
-			/* The side that was left is free for the next time. */
+			/* After this, the links of the old array can be used again. */
 			synchronize_rcu();
 			free_buckets(t, old);
 		}

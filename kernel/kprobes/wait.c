@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Waiting for handlers of a probe that hits do not find any more, and for tasks in text
- * that nobody gets to any more.
+ * Waiting until a probe, or text, is not in use any more.
  *
- * A hit enters its mark by a plain store, and then looks for probes. Whoever has taken a
- * probe out then looks at the marks. Both need a full barrier in between. The hit has
- * none of its own: an interrupt with a barrier in it is sent to each CPU. If it arrives
- * before the hit has entered its mark, the hit finds the probe gone; if it arrives
- * later, it makes the mark visible. Documentation/kprobes-design.rst has this as litmus
- * tests.
+ * kprobe_wait_for_handlers() waits for the handlers of a probe that has been unlinked, so
+ * that new hits cannot find it. kprobe_wait_for_tasks() waits for tasks in text that can
+ * no longer be entered.
+ *
+ * A hit makes its mark odd, and then looks for probes. Whoever removes a probe unlinks
+ * it, and then looks at the marks. At least one of them must see the other's store, so
+ * each needs a full barrier between its store and its load. A barrier at every hit would
+ * cost too much. Instead, the remover has every CPU execute one in an interrupt. If the
+ * interrupt arrives before the hit has stored its mark, the hit finds the probe gone; if
+ * it arrives later, the remover sees the odd mark. Documentation/kprobes-design.rst has
+ * this as litmus tests.
  */
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
@@ -20,15 +24,15 @@
 
 #include "internal.h"
 
-/* Most handlers have ended before so many reads of the mark; after that, sleep. */
+/* How often a mark is read before sleeping. Most handlers have ended by then. */
 #define WAIT_SPINS	200
 
 static void barrier_for_hits(void *unused)
 {
 	/*
-	 * Orders the hit's store to its mark before its load of the probe. The
-	 * caller's side is ordered by asking for this interrupt after the probe was
-	 * taken out, and reading the marks after it was done.
+	 * Orders the hit's store to its mark before its load of the probe. The caller's
+	 * side is ordered, too: it requests this interrupt after the probe was unlinked,
+	 * and reads the marks after the interrupt was handled.
 	 */
 	smp_mb();
 }
@@ -40,8 +44,8 @@ static unsigned int read_mark(struct kprobe_mark *mark)
 }
 
 /*
- * The mark may be odd because of a later hit. That one need not be waited for, but it
- * cannot be told from others. Any change ends the wait: if the mark is odd again, the
+ * The mark may be odd because of a later hit. There is no need to wait for that one, but
+ * it cannot be told from others. Any change ends the wait: if the mark is odd again, the
  * CPU has made it even in between.
  */
 static void wait_for_mark(struct kprobe_mark *mark)
@@ -63,10 +67,11 @@ static void wait_for_mark(struct kprobe_mark *mark)
  * kprobe_wait_for_handlers() - wait until all handlers that are running have ended
  *
  * The caller has removed pointers to users' probes, from a site's list or from a return
- * probe's holder. Afterwards no CPU uses any of them any more. All handlers that are
- * running are waited for, of whatever probe; hits that come meanwhile are not.
+ * probe's holder. When this returns, no CPU uses any of them any more. This waits for all
+ * handlers that are running, of whatever probe, but not for hits that come meanwhile.
  *
- * Offline CPUs run nothing, and while the barriers are made no CPU comes or goes.
+ * CPUs that are offline run nothing, and no CPU comes or goes while the barriers are
+ * executed.
  *
  * Context: may sleep; not from a handler.
  */
@@ -84,17 +89,18 @@ void kprobe_wait_for_handlers(void)
 }
 
 /**
- * kprobe_wait_for_tasks() - wait until nobody is in text that cannot be entered any more
+ * kprobe_wait_for_tasks() - wait until no task is in text that cannot be entered any more
  *
- * A task may have been preempted in a slot, in a detour, or between the instructions
- * that a jump is going to cover, and remains there until it sleeps or is in user mode.
- * RCU-tasks waits for that. It does not watch the idle loop, nor interrupts on top of
- * that; but preemption is off there, so RCU waits for them. Where neither watches, deep
- * in the idle loop, all text is on the blacklist, but for some of arm64's; there each CPU
- * runs another task when it is stopped for its text to be restored. In kernels without
- * RCU-tasks no task can be preempted in such text.
+ * A task may have been preempted in a slot, in a detour, or between the instructions that
+ * a jump is going to cover. RCU-tasks waits until every task has slept or been in user
+ * mode, so that it has left such text. It does not watch the idle loop, nor interrupts on
+ * top of that; but preemption is off there, so RCU waits for them. Deep in the idle loop,
+ * where RCU is not watching either, all text is on the blacklist, except for some of
+ * arm64's. But there all CPUs are stopped to restore the text, each by a task of its own;
+ * by then the idle task has come back from such text. In kernels without RCU-tasks no
+ * task can be preempted in such text.
  *
- * Context: may sleep, for long; no lock that others may want is held.
+ * Context: may sleep, for long; so no lock is held that others may want.
  */
 void kprobe_wait_for_tasks(void)
 {

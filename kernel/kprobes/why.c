@@ -5,8 +5,9 @@
  *
  * The function that finds an obstacle passes the reason to kprobe_refuse(), and returns
  * an errno as usual. The function that was called to register knows what was asked for,
- * and adds both to the list of refusals by kprobe_note_refusal(). kprobe_mutex is held
- * from one to the other, so the reason belongs to this registration.
+ * and adds both to the list of refusals by kprobe_note_refusal(). kprobe_mutex is held in
+ * between, so that the reason belongs to this registration. Before the mutex is released,
+ * the reason is saved.
  */
 #include <linux/errno.h>
 #include <linux/kallsyms.h>
@@ -19,9 +20,9 @@
 /**
  * struct refusal - a registration that was refused
  * @err:	what it returned
- * @addr:	the address that was asked for, if no symbol says where that is
- * @place:	what was asked for, as text, because the symbol may be gone when it is
- *		shown; empty if there is only @addr
+ * @addr:	the address that was asked for, if no symbol covers it
+ * @place:	what was asked for, as text, because the symbol may be gone by the time it
+ *		is shown; empty if there is only @addr
  * @why:	the reason
  * @kind:	the kind of instruction if that is the reason, or NULL
  */
@@ -37,15 +38,15 @@ struct refusal {
 static struct refusal refusals[KPROBE_REFUSALS];
 static unsigned int nr_refusals;
 
-/* Why the registration in progress fails, by kprobe_refuse(). */
+/* Why the registration in progress fails, as recorded by kprobe_refuse() */
 static struct kprobe_reason reason;
 
 static const char cannot_be_probed[] = "the instruction cannot be probed";
 
 /**
- * kprobe_refuse() - say why a registration fails
+ * kprobe_refuse() - record why a registration fails
  * @err: the errno for it
- * @why: the reason in words, which must not go away
+ * @why: the reason in words, a string that stays valid
  *
  * Context: kprobe_mutex is held.
  * Return: @err.
@@ -58,9 +59,9 @@ int kprobe_refuse(int err, const char *why)
 }
 
 /**
- * kprobe_refuse_insn() - say that a registration fails because of the instruction
+ * kprobe_refuse_insn() - record that a registration fails because of the instruction
  * @err: the errno for it
- * @kind: what kind of instruction it is, in words that must not go away
+ * @kind: the kind of instruction in words, a string that stays valid
  *
  * Context: kprobe_mutex is held.
  * Return: @err.
@@ -72,7 +73,7 @@ int kprobe_refuse_insn(int err, const char *kind)
 	return err;
 }
 
-/* The reason if kprobe_refuse() was not called, as by architectures that do not use it. */
+/* Returns the reason if kprobe_refuse() was not called: not all architectures use it. */
 static const char *words_for(int err)
 {
 	switch (err) {
@@ -88,7 +89,7 @@ static const char *words_for(int err)
 	return cannot_be_probed;
 }
 
-/* Writes down what @p asks for: as text, or as a number if no symbol covers it. */
+/* Records what @p asks for: as text, or as an address if no symbol covers it. */
 static void describe(struct refusal *r, struct kprobe *p)
 {
 	unsigned long addr = p ? (unsigned long)p->addr + p->offset : 0;
@@ -106,7 +107,7 @@ static void describe(struct refusal *r, struct kprobe *p)
 }
 
 /**
- * kprobe_refusal_begin() - a registration begins: forget the reasons of others
+ * kprobe_refusal_begin() - forget the reasons of earlier registrations
  *
  * Context: kprobe_mutex is held, until kprobe_note_refusal() was called.
  */
@@ -117,7 +118,7 @@ void kprobe_refusal_begin(void)
 
 /**
  * kprobe_reason_save() - keep the reason of a failure while other probes are tried
- * @saved: where to
+ * @saved: where to keep it
  *
  * Context: kprobe_mutex is held, and has been since the failure.
  */
@@ -128,8 +129,8 @@ void kprobe_reason_save(struct kprobe_reason *saved)
 }
 
 /**
- * kprobe_reason_restore() - come back to a failure, to note it
- * @saved: by kprobe_reason_save(); all 0 if the errno says it all
+ * kprobe_reason_restore() - restore the reason of a failure, to note it
+ * @saved: from kprobe_reason_save(); all 0 if the errno says it all
  *
  * Context: kprobe_mutex is held, until kprobe_note_refusal() was called.
  */
@@ -140,7 +141,7 @@ void kprobe_reason_restore(const struct kprobe_reason *saved)
 }
 
 /**
- * kprobe_last_refusal() - why the last registration that was refused was refused
+ * kprobe_last_refusal() - get the reason of the last refusal
  *
  * For tests.
  *
@@ -156,9 +157,9 @@ const char *kprobe_last_refusal(void)
 }
 
 /**
- * kprobe_note_refusal() - write a registration down, if it was refused
+ * kprobe_note_refusal() - add a registration to the list of refusals, if it failed
  * @p: what was to be registered, as the user passed it; NULL if there is no probe
- * @err: what the registration returns; if that is 0, nothing is written
+ * @err: what the registration returns; if that is 0, nothing is added
  *
  * Context: kprobe_mutex is held.
  * Return: @err.
@@ -179,7 +180,7 @@ int kprobe_note_refusal(struct kprobe *p, int err)
 }
 
 /**
- * kprobe_refuse_early() - kprobe_refuse() and kprobe_note_refusal() at once
+ * kprobe_refuse_early() - record why a registration fails, and note it at once
  * @p: what was to be registered; NULL if there is no probe
  * @err: the errno for it
  * @why: the reason in words, or NULL if @err says it all
@@ -207,7 +208,7 @@ int kprobe_refuse_number(void)
 static void show_refusal(struct seq_file *m, const struct refusal *r, bool show_address)
 {
 	seq_printf(m, "%pe ", ERR_PTR(r->err));
-	/* The name comes from a user, and may have any characters in it. */
+	/* The name comes from a user, and may contain any characters. */
 	if (r->place[0])
 		seq_escape(m, r->place, "\t\n\\");
 	else
@@ -234,11 +235,11 @@ void kprobe_refusals_show(struct seq_file *m, bool show_addresses)
 }
 
 /**
- * kprobe_site_path() - which path hits of a site take
+ * kprobe_site_path() - name the path that hits of a site take
  * @site: the site
  *
  * Context: kprobe_mutex is held.
- * Return: a word that Documentation/kprobes.rst explains; "-" when the text is gone.
+ * Return: a word that Documentation/kprobes.rst explains; "-" if the text is gone.
  */
 const char *kprobe_site_path(struct kprobe_site *site)
 {
@@ -252,12 +253,11 @@ const char *kprobe_site_path(struct kprobe_site *site)
 }
 
 /**
- * kprobe_site_why() - what keeps hits of a site from a faster path
+ * kprobe_site_why() - name what keeps hits of a site from a faster path
  * @site: the site
  *
  * Context: kprobe_mutex is held.
- * Return: a word that Documentation/kprobes.rst explains; "-" when there is no faster
- * path.
+ * Return: a word that Documentation/kprobes.rst explains; "-" if there is no faster path.
  */
 const char *kprobe_site_why(struct kprobe_site *site)
 {
