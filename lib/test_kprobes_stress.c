@@ -119,8 +119,7 @@ static noinline __noclone u32 kprobes_sleeps(u32 depth, u32 us)
 		below = kprobes_sleeps(depth - 1, us);
 	else
 		usleep_range(us, us + 100);
-	/* Keep it a call, and something to do after it. */
-	asm volatile("" : "+r" (below) : : "memory");
+	kprobes_no_tail_call(&below);
 	return below + 1;
 }
 

@@ -157,8 +157,7 @@ static noinline __noclone u32 sleeps(u32 depth)
 		atomic_inc(&sleepers);
 		wait_event_interruptible(gate, READ_ONCE(gate_open));
 	}
-	/* Keep it a call, and something to do after it. */
-	asm volatile("" : "+r" (below) : : "memory");
+	kprobes_no_tail_call(&below);
 	return below + 1;
 }
 

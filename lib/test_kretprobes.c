@@ -206,8 +206,7 @@ static noinline __noclone u32 recursive(u32 depth)
 	if (IS_ENABLED(CONFIG_MIPS))
 		asm volatile(".set push; .set noreorder; nop; .set pop" : : : "memory");
 	below = depth ? recursive(depth - 1) : 0;
-	/* Keep it a call, and something to do after it. */
-	asm volatile("" : "+r" (below) : : "memory");
+	kprobes_no_tail_call(&below);
 	return below + 1;
 }
 

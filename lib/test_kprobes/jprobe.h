@@ -45,8 +45,7 @@ static noinline __noclone __maybe_unused u32 leave_from_deep(u32 depth)
 		leave_from_deep(depth - 1);
 	else
 		leave();
-	/* Keep it a call, and something to return to. */
-	asm volatile("" : "+r" (depth) : : "memory");
+	kprobes_no_tail_call(&depth);
 	return depth;
 }
 

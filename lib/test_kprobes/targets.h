@@ -68,6 +68,12 @@ static __always_inline void kprobes_begin(u32 *x)
 #endif
 }
 
+/* Keeps the call before this from becoming a tail call, and recursion from becoming a loop. */
+static __always_inline void kprobes_no_tail_call(u32 *x)
+{
+	asm volatile("" : "+r" (*x) : : "memory");
+}
+
 static noinline __noclone u32 kprobes_traced(u32 x)
 {
 	kprobes_begin(&x);
