@@ -227,6 +227,13 @@ asm("	.macro kprobes_block\n"
 /* Answer to a probe inside an instruction, beside -EILSEQ */
 #define KPROBES_OFF_BOUNDARY	(-EINVAL)
 
+/*
+ * How many words of a target may be refused: ftrace's call, with BTI the move before it too, and
+ * two words of data. These are the constants of kprobes_steps(), or ftrace's pointer before the
+ * next function.
+ */
+#define KPROBES_OWN_REFUSED	(IS_ENABLED(CONFIG_ARM64_BTI_KERNEL) ? 4 : 3)
+
 static inline int kprobes_insn_length(const u8 *text, unsigned long size)
 {
 	return AARCH64_INSN_SIZE;

@@ -42,6 +42,7 @@ static const struct kprobes_block kprobes_blocks[1] __maybe_unused;
 
 #define KPROBES_REFUSED		(-EINVAL)
 #define KPROBES_OFF_BOUNDARY	(-EINVAL)
+#define KPROBES_OWN_REFUSED	0
 
 /* Not known: the cases that need it do not run. */
 static inline int kprobes_insn_length(const u8 *text, unsigned long size)

@@ -209,6 +209,9 @@ asm("	.macro kprobes_block\n"
 /* Answer to a probe inside an instruction, beside -EILSEQ */
 #define KPROBES_OFF_BOUNDARY	(-EILSEQ)
 
+/* How many instructions of a target may be refused */
+#define KPROBES_OWN_REFUSED	0
+
 /* Length of the first instruction in a copy of text, or an error */
 static inline int kprobes_insn_length(const u8 *text, unsigned long size)
 {
