@@ -25,16 +25,6 @@ count_is()
 	check_is "$1" $(($(hits "$2") - counted)) "$3"
 }
 
-# settle PLACE: until its jump has come, if one is to come
-settle()
-{
-	tries=200
-	while [ $tries -gt 0 ] && grep -F " $1 " $debugfs/sites | grep -q why=pending; do
-		sleep 0.1
-		tries=$((tries - 1))
-	done
-}
-
 by_jump()
 {
 	grep -F " $1 " $debugfs/sites | grep -q path=jump
@@ -48,7 +38,7 @@ expect_jump()
 	x86_64|aarch64)	[ "$(cat $jumps)" = 1 ] || return 0 ;;
 	*)		return 0 ;;
 	esac
-	settle "$1"
+	jumps_settle
 	check "$1: it is hit by a jump" by_jump "$1"
 }
 

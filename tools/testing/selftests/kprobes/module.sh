@@ -133,12 +133,11 @@ if [ -f $victim/ways ] && [ -f $key ]; then
 	check "and when it is there" fails can_define "p:kp/later test_kprobes_victim:$2"
 	check "one in front of it is not" listed "  k  $1  "
 	way_is "the label says what its key is by then" on
-	# Until every probe that can have a jump has one
-	sleep 1
+	check "every probe that can have a jump has one" jumps_settle
 	way_is "and goes on to" on
 	echo 0 >$key
 	way_is "it is turned under the probes" off
-	sleep 1
+	check "and none waits for one when the label is turned" jumps_settle
 	way_is "to stay so" off
 	echo 1 >$key
 	way_is "and turned back" on

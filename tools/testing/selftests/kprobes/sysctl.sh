@@ -24,15 +24,9 @@ is_said()
 	grep -F " $middle " "$debugfs/sites" | grep -q " $1\( \|\$\)"
 }
 
-# A jump takes its time to come.
 jump_comes()
 {
-	tries=0
-	until is_said path=jump; do
-		[ $tries -lt 20 ] || return 1
-		tries=$((tries + 1))
-		sleep 0.2
-	done
+	jumps_settle && is_said path=jump
 }
 
 check_is "it can be read by all, and written to by root" "$(stat -c %a $switch)" 644
