@@ -550,31 +550,27 @@ static int sleeper_run(void *data)
 	return 0;
 }
 
+/* A changer runs one of these at a time, at random, and change_one() twice as often. */
+static void (*const changes[])(struct rnd_state *rnd) = {
+	change_one,
+	change_one,
+	change_many,
+	change_return,
+	change_jprobe,
+	/* The last ones are left out without victim=1. */
+	change_victim,
+	change_victim_return,
+};
+
+#define VICTIM_CHANGES	2
+
 static int changer_run(void *data)
 {
+	const unsigned int kinds = ARRAY_SIZE(changes) - (victim ? 0 : VICTIM_CHANGES);
 	struct worker *worker = data;
-	const unsigned int kinds = victim ? 7 : 5;
 
 	while (!kthread_should_stop()) {
-		switch (prandom_u32_state(&worker->rnd) % kinds) {
-		case 0:
-			change_many(&worker->rnd);
-			break;
-		case 1:
-			change_return(&worker->rnd);
-			break;
-		case 2:
-			change_jprobe(&worker->rnd);
-			break;
-		case 5:
-			change_victim(&worker->rnd);
-			break;
-		case 6:
-			change_victim_return(&worker->rnd);
-			break;
-		default:
-			change_one(&worker->rnd);
-		}
+		changes[prandom_u32_state(&worker->rnd) % kinds](&worker->rnd);
 		cond_resched();
 	}
 	return 0;
