@@ -26,7 +26,9 @@ TROUBLE = re.compile(
 # Said in a healthy boot although a pattern above matches.
 HARMLESS = re.compile(r"kasan: KernelAddressSanitizer|no W\+X pages found|KASAN.*(?:init|shadow)|^\s*#|kptest: ")
 STAMP = re.compile(r"^(?:\[ *\d+\.\d+\](?:\[ *[TC]\d+\])? ?)?")
-CASE = re.compile(r"^( *)(ok|not ok) (\d+) (\S+)(?: # (.*))?$")
+SUBTEST = "    # Subtest: "
+PLAN = re.compile(r"^( {4})?1\.\.(\d+)$")
+CASE = re.compile(r"^( {4})?(ok|not ok) \d+ (\S+)(?: # (.*))?$")
 SKIPPED_PARAMETER = re.compile(r"^ {8}ok \d+ (.*) # (SKIP.*)$")
 
 
@@ -62,55 +64,73 @@ class Level:
         self.name, self.plan, self.seen = name, None, 0
 
 
-def kunit(path):
-    """The suites at boot: cases, and skipped parameters of cases that were not skipped as a whole.
-
-    Cases stand at one level of indentation, parameters of a case deeper, suites at none.
-    """
-    results, parameters, skipped = [], [], []
-    suite, notes, started = Level("?"), [], False
-    suites = Level("KUnit")
+def ktap(path):
+    """The lines of KUnit at boot. Suites that a guest's job runs again, after that, are left out."""
+    started = False
     for line in lines(path):
-        if line == "KTAP version 1":
-            started = True
-        if not started:
-            continue
-        # Suites that run again are for who asks for it.
-        if "kptest: begin" in line:
-            break
-        if re.match(r"^    # Subtest: ", line):
-            suite, notes = Level(line.split(": ", 1)[1]), []
-        elif re.match(r"^1\.\.\d+$", line):
-            suites.plan = int(line[3:])
-        elif re.match(r"^    1\.\.\d+$", line):
-            suite.plan = int(line.strip()[3:])
-        elif re.match(r"^    # ", line):
-            notes.append(line.strip()[2:])
-        match = SKIPPED_PARAMETER.match(line)
-        if match:
-            skipped.append(match.groups())
-        match = CASE.match(line)
-        if not match or len(match[1]) > 4:
-            continue
-        if match[1] == "":
-            suites.seen += 1
-            if suite.plan is not None and suite.seen != suite.plan:
-                results.append(("fail", f"{suite.name}", f"planned {suite.plan} cases, {suite.seen} reported"))
-            continue
-        suite.seen += 1
-        extra = match[5] or ""
-        verdict = "fail" if match[2] == "not ok" else "skip" if extra.startswith("SKIP") else "pass"
-        detail = extra if verdict == "skip" else "; ".join(notes)[:300] if verdict == "fail" else ""
-        case = f"{suite.name}.{match[4]}"
-        results.append((verdict, case, detail))
+        started = started or line == "KTAP version 1"
+        if started and "kptest: begin" in line:
+            return
+        if started:
+            yield line
+
+
+class Report:
+    """What KUnit said. Suites are not indented, their cases by four, parameters of cases by eight."""
+
+    def __init__(self):
+        self.results, self.parameters = [], []
+        self.suites, self.suite = Level("KUnit"), Level("?")
+        self.notes, self.skipped = [], []
+
+    def read(self, line):
+        plan, skipped, case = PLAN.match(line), SKIPPED_PARAMETER.match(line), CASE.match(line)
+        if line.startswith(SUBTEST):
+            self.suite, self.notes = Level(line[len(SUBTEST):]), []
+        elif plan:
+            (self.suite if plan[1] else self.suites).plan = int(plan[2])
+        elif line.startswith("    # "):
+            self.notes.append(line.strip()[2:])
+        elif skipped:
+            self.skipped.append(skipped.groups())
+        elif case and case[1]:
+            self.end_case(case[2] == "ok", case[3], case[4] or "")
+        elif case:
+            self.end_suite()
+
+    def end_case(self, good, name, directive):
+        self.suite.seen += 1
+        verdict, detail = ("pass", "") if good else ("fail", "; ".join(self.notes)[:300])
+        if good and directive.startswith("SKIP"):
+            verdict, detail = "skip", directive
+        case = f"{self.suite.name}.{name}"
+        self.results.append((verdict, case, detail))
         if verdict != "skip":
-            parameters += [("skip", f"{case}:{name.replace(' ', '_')}", why) for name, why in skipped]
-        notes, skipped = [], []
-    if suites.plan is None:
-        results.append(("fail", "KUnit", "no KTAP plan on the console"))
-    elif suites.seen != suites.plan:
-        results.append(("fail", "KUnit", f"planned {suites.plan} suites, {suites.seen} came to their end (last: {suite.name})"))
-    return results, parameters
+            self.parameters += [("skip", f"{case}:{parameter.replace(' ', '_')}", why)
+                                for parameter, why in self.skipped]
+        self.notes, self.skipped = [], []
+
+    def end_suite(self):
+        self.suites.seen += 1
+        if self.suite.plan not in (None, self.suite.seen):
+            self.results.append(("fail", self.suite.name,
+                                 f"planned {self.suite.plan} cases, {self.suite.seen} reported"))
+
+    def end(self):
+        if self.suites.plan is None:
+            self.results.append(("fail", "KUnit", "no KTAP plan on the console"))
+        elif self.suites.seen != self.suites.plan:
+            self.results.append(("fail", "KUnit", f"planned {self.suites.plan} suites, {self.suites.seen} "
+                                 f"came to their end (last: {self.suite.name})"))
+
+
+def kunit(path):
+    """The cases, and the skipped parameters of cases that were not skipped as a whole."""
+    report = Report()
+    for line in ktap(path):
+        report.read(line)
+    report.end()
+    return report.results, report.parameters
 
 
 def guest(path):
