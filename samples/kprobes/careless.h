@@ -2,9 +2,8 @@
 #ifndef _SAMPLES_KPROBES_CARELESS_H
 #define _SAMPLES_KPROBES_CARELESS_H
 /*
- * A function that loads a word from wherever it is told to. In assembly, because
- * who deals with its fault has to know the instruction that faults, and where
- * the function can go on as if it had not.
+ * A function that loads a word from any address. It is in assembly, so that a
+ * fault handler knows the address of the load that faults, and where to resume.
  */
 #include <linux/linkage.h>
 #include <linux/objtool.h>
@@ -14,9 +13,9 @@
 #endif
 
 /*
- * Returns 0, with the word at @from in @word. After a fault at careless_load
- * that made it go on at careless_done it returns what was put into the register
- * for return values.
+ * Stores the word at @from in @word, and returns 0. If the load faults, and a
+ * fault handler resumes at careless_done, this returns what that handler has put
+ * into the return value register.
  */
 unsigned int careless_read(unsigned long from, unsigned long *word);
 
@@ -25,7 +24,7 @@ extern u8 careless_done[] asm(".Lcareless_done");
 
 #if defined(CONFIG_X86)
 
-/* objtool is told that the labels are no targets of indirect jumps. */
+/* ANNOTATE_NOENDBR tells objtool that no indirect branch goes to the labels. */
 asm("	.pushsection .text, \"ax\"\n"
 	ASM_FUNC_ALIGN "\n"
 "	.type careless_read, @function\n"

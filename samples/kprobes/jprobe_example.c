@@ -3,10 +3,10 @@
  * Arguments by name: show each file that is opened.
  *
  *	insmod jprobe_example.ko		all of them
- *	insmod jprobe_example.ko name=/etc/	those whose name has this in it
+ *	insmod jprobe_example.ko name=/etc/	only those with this in their name
  *
- * A jprobe's function is called with the arguments that the probed function is
- * about to get. It needs the same prototype, and no knowledge of registers.
+ * A jprobe's function is called with the arguments of the probed function. It
+ * has the same prototype, and needs no knowledge of registers.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -20,13 +20,13 @@ static char *name = "";
 module_param(name, charp, 0444);
 MODULE_PARM_DESC(name, "show names that contain this (default: all)");
 
-/* Known to fs/ alone. A prototype needs no more of it than the name. */
+/* Known to fs/ alone. A prototype needs only its name. */
 struct open_flags;
 
 /*
- * This is do_filp_open()'s prototype. Runs before that does, with preemption
- * off: it must not sleep. What it returns, and what it does to its arguments,
- * nobody sees.
+ * Has the prototype of do_filp_open(), and runs before it, with preemption off:
+ * it must not sleep. Its return value is ignored, and so is any change that it
+ * makes to its parameters.
  */
 static struct file *show_open(int dfd, struct filename *pathname, const struct open_flags *op)
 {
@@ -34,7 +34,7 @@ static struct file *show_open(int dfd, struct filename *pathname, const struct o
 		pr_info("%s (pid %d) opens pathname=\"%s\" dfd=%d\n", current->comm, current->pid,
 			pathname->name, dfd);
 
-	/* The end, from however deep; to the compiler it is a call like others. */
+	/* Ends the handler, at any call depth. The compiler does not know that. */
 	jprobe_return();
 	return NULL;
 }
@@ -58,7 +58,7 @@ static int __init jprobe_example_init(void)
 
 static void __exit jprobe_example_exit(void)
 {
-	/* Once this returns the function is not running and will not run again. */
+	/* Once this returns, show_open() is not running and will not run again. */
 	unregister_jprobe(&probe);
 	pr_info("jprobe on %s removed, %lu calls missed\n", probe.kp.symbol_name,
 		probe.kp.nmissed);

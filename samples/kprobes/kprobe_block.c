@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Block I/O: how much each device is asked to read, to write and to discard.
+ * Block I/O: count what each device is asked to read, write and discard.
  *
  *	insmod kprobe_block.ko				by a kprobe
  *	insmod kprobe_block.ko jprobe=1			by a jprobe, which counts the same
- *	insmod kprobe_block.ko symbol=submit_bio	without what drivers ask of drivers
+ *	insmod kprobe_block.ko symbol=submit_bio	without what stacked drivers pass on
  *
- * rmmod prints it. What is counted is what comes to the block layer, before
- * that makes larger requests of it, or smaller ones.
+ * rmmod prints the counts. They are those of bios that enter the block layer,
+ * before it merges or splits any.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -40,9 +40,9 @@ struct tally {
 	atomic64_t sectors;
 };
 
-/* Handlers must not wait for memory: all of these are there from the beginning. */
+/* Handlers must not wait for memory, so loading the module allocates all of these. */
 struct device_tallies {
-	dev_t		dev;	/* 0: nobody's yet */
+	dev_t		dev;	/* 0: not taken yet */
 	char		name[BDEVNAME_SIZE];
 	struct tally	of[NR_STAT_GROUPS];
 };
@@ -51,9 +51,9 @@ static struct device_tallies *table;
 static atomic64_t elsewhere = ATOMIC64_INIT(0);
 
 /*
- * Devices take elements in the order in which they come, and never give one
- * back. So none gets two, from however many CPUs, and no lock is needed. The
- * name is kept for the end, when the device may be gone.
+ * Each device takes the first free element and keeps it, so no lock is needed:
+ * cmpxchg() lets one CPU win, and a device never gets two. The name is copied,
+ * because the device may be gone at rmmod.
  */
 static struct device_tallies *tallies_of(struct block_device *bdev)
 {
@@ -80,9 +80,9 @@ static void count(struct bio *bio)
 	struct tally *tally;
 
 	/*
-	 * Of one that is too large for its device a piece is cut off, and the
-	 * rest comes by again. It was counted with the whole then, and is told
-	 * by the mark that it has been traced.
+	 * A bio that is too large for its device is split, and the rest is
+	 * submitted again. All of it was counted the first time, and marked by
+	 * the block layer's own tracing.
 	 */
 	if (bio_flagged(bio, BIO_TRACE_COMPLETION))
 		return;
@@ -96,14 +96,14 @@ static void count(struct bio *bio)
 	atomic64_add(bio_sectors(bio), &tally->sectors);
 }
 
-/* A kprobe finds registers, and has to know which argument it wants of them. */
+/* A kprobe gets registers, and asks for the first argument by its number. */
 static int count_by_register(struct kprobe *p, struct pt_regs *regs)
 {
 	count((struct bio *)regs_get_kernel_argument(regs, 0));
 	return 0;
 }
 
-/* A jprobe finds arguments: this is the function's own prototype. */
+/* A jprobe gets arguments: this has the prototype of the probed function. */
 static void count_by_name(struct bio *bio)
 {
 	count(bio);
@@ -158,7 +158,7 @@ static void __exit kprobe_block_exit(void)
 {
 	struct device_tallies *t;
 
-	/* Once this returns nobody counts any more. */
+	/* Once this returns, no handler is running and none will run again. */
 	if (with_jprobe)
 		unregister_jprobe(&jprobe);
 	else

@@ -3,11 +3,11 @@
  * A first probe: show the processor's registers each time a kernel function
  * is entered.
  *
- *	insmod kprobe_example.ko			the function that forks
- *	insmod kprobe_example.ko symbol=vfs_unlink	any other one
+ *	insmod kprobe_example.ko			kernel_clone(), which forks
+ *	insmod kprobe_example.ko symbol=vfs_unlink	another function
  *
  * Every hit is one line in the kernel log. While the module is loaded,
- * /sys/kernel/debug/kprobes/list names the probe; rmmod takes it away.
+ * /sys/kernel/debug/kprobes/list shows the probe; rmmod removes it.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -58,14 +58,14 @@ static int __init kprobe_example_init(void)
 		pr_err("no probe on %s: error %d\n", symbol, ret);
 		return ret;
 	}
-	/* The core has looked the symbol up and filled the address in. */
+	/* The core has looked up the symbol and filled in the address. */
 	pr_info("probing %s at %pS\n", symbol, probe.addr);
 	return 0;
 }
 
 static void __exit kprobe_example_exit(void)
 {
-	/* Once this returns the handler is not running and will not run again. */
+	/* Once this returns, the handler is not running and will not run again. */
 	unregister_kprobe(&probe);
 	pr_info("probe on %s removed, %lu hits missed\n", symbol, probe.nmissed);
 }

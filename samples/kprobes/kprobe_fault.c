@@ -3,13 +3,13 @@
  * A handler that touches a bad address, and survives.
  *
  *	insmod kprobe_fault.ko					a NULL pointer
- *	insmod kprobe_fault.ko address=0xdead000000000000	any other one
- *	insmod kprobe_fault.ko symbol=vfs_unlink		in a probe on another function
+ *	insmod kprobe_fault.ko address=0xdead000000000000	another address
+ *	insmod kprobe_fault.ko symbol=vfs_unlink		a probe on another function
  *
- * A fault in a probe's handler, or in what it calls, is shown to the probe's
- * fault handler first. If that knows where execution can go on, nothing else
- * happens; if not, the fault is dealt with as in any other code of the kernel,
- * which here would mean an oops.
+ * A fault in a probe's handler, or in a function that it calls, first goes to the
+ * probe's fault handler. If that returns 1, execution goes on at the instruction
+ * pointer that it has set. If it returns 0, the kernel treats the fault as it does
+ * elsewhere, which here would mean an oops.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -46,9 +46,9 @@ static int read_word(struct kprobe *p, struct pt_regs *regs)
 }
 
 /*
- * The registers are those of the fault, in the middle of careless_read(), and
- * may be changed. The fault's number is the processor's: 14 for a page fault on
- * x86, the syndrome on arm64.
+ * @regs are the registers at the fault, in careless_read(), and may be changed.
+ * @trapnr is how the processor tells faults apart: 14 for a page fault on x86, the
+ * syndrome on arm64.
  */
 static int survive(struct kprobe *p, struct pt_regs *regs, int trapnr)
 {

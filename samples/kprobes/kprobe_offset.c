@@ -4,11 +4,11 @@
  *
  *	insmod kprobe_offset.ko symbol=kernel_clone offset=0x2a reg=rbx
  *
- * The offset counts bytes from the function's start and must be where an
- * instruction begins, as "objdump -d vmlinux" shows it; anywhere else the
- * module is not loaded and the error is EILSEQ. With offset 0, the default,
- * the probe is at the entry. Registers go by their names in the processor's
- * manual; the default is the one that holds what a function returns.
+ * The offset is in bytes from the function's start. An instruction must begin
+ * there, as "objdump -d vmlinux" shows; otherwise the module is not loaded, and
+ * the error is EILSEQ. With offset 0, the default, the probe is at the entry.
+ * Registers have the names of the processor's manual; the default is the one
+ * for return values.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -31,7 +31,7 @@ static char *reg = "";
 module_param(reg, charp, 0444);
 MODULE_PARM_DESC(reg, "register to show (default: the one for return values)");
 
-/* Where in struct pt_regs the register is */
+/* Offset of the register in struct pt_regs */
 static size_t reg_at;
 
 #if defined(CONFIG_X86)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A function in place of one of the kernel's: /proc/version says something else.
+ * Replace a kernel function: make /proc/version say something else.
  *
- *	insmod kprobe_replace.ko		a text of the module's
- *	insmod kprobe_replace.ko text=NetHack	any other one
+ *	insmod kprobe_replace.ko		the module's own text
+ *	insmod kprobe_replace.ko text=NetHack	another text
  *
- * A pre handler may set the instruction pointer and return 1: execution goes on
- * there. At a function's entry arguments and return address are in their places,
- * so it can go on in another function of the same prototype, which returns to
- * the caller. rmmod puts the kernel's own function back.
+ * If a pre handler sets the instruction pointer and returns 1, execution goes on
+ * there. At a function's entry, the arguments and the return address are where
+ * the caller has put them. So execution can go on in another function of the same
+ * prototype, which returns to the caller. rmmod restores the kernel's function.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -23,8 +23,8 @@ module_param(text, charp, 0444);
 MODULE_PARM_DESC(text, "what /proc/version says");
 
 /*
- * Runs instead of version_proc_show(), and in its context: this is no handler
- * any more. It must not sleep all the same; see kprobe_replace_exit().
+ * Runs in place of version_proc_show(), in the same context: this is not a
+ * handler. It must not sleep all the same; see kprobe_replace_exit().
  */
 static int version_replacement(struct seq_file *m, void *v)
 {
@@ -57,13 +57,13 @@ static int __init kprobe_replace_init(void)
 
 static void __exit kprobe_replace_exit(void)
 {
-	/* Once this returns no call is sent to the replacement any more. */
+	/* Once this returns, no new call goes to the replacement. */
 	unregister_kprobe(&probe);
 	/*
-	 * But tasks may be in there, or on their way from the handler, and have
-	 * lost the processor. The module's code must stay until they are out of
-	 * it. This waits until every task has given up the processor of its own
-	 * accord, which the replacement never does, or was in user space.
+	 * But a task may have been preempted in the replacement, or on its way
+	 * there. The module's code must stay until all tasks are out of it. This
+	 * waits until each task has either scheduled voluntarily, which the
+	 * replacement never does, or been in user space.
 	 */
 	synchronize_rcu_tasks();
 	pr_info("%s is the kernel's own again\n", probe.symbol_name);

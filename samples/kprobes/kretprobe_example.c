@@ -2,12 +2,12 @@
 /*
  * What a function returned, and how long it took.
  *
- *	insmod kretprobe_example.ko			the function that forks
- *	insmod kretprobe_example.ko func=vfs_read	any other one
+ *	insmod kretprobe_example.ko			kernel_clone(), which forks
+ *	insmod kretprobe_example.ko func=vfs_read	another function
  *
- * A return probe has two handlers. One runs at the entry and may keep data for
- * this very call; the other one gets that data back when the call returns. That
- * works for however many calls at the same time.
+ * A return probe has two handlers. One runs at the entry, and can store data for
+ * that call. The other one runs when the call returns, and gets the data back.
+ * Any number of calls can be under way at the same time.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The files that are opened, and what came of it.
+ * Show each file that is opened, or why it could not be.
  *
  *	insmod kretprobe_open.ko		all of them
- *	insmod kretprobe_open.ko name=/etc/	those whose name has this in it
+ *	insmod kretprobe_open.ko name=/etc/	only those with this in their name
  *
- * The entry handler of a return probe sees the arguments, the other one the
- * result. What the first one does not want, the second one is not called for.
+ * The entry handler of a return probe sees the arguments, and the return handler
+ * the result. The return handler only runs for calls that the entry handler wants.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -22,14 +22,14 @@ static char *name = "";
 module_param(name, charp, 0444);
 MODULE_PARM_DESC(name, "show names that contain this (default: all)");
 
-/* The name itself is the caller's, and still there when the call returns. */
+/* The caller owns the name, and keeps it until the call has returned. */
 struct call {
 	struct filename *pathname;
 };
 
 /*
- * The name is do_filp_open()'s second argument. Which register that is, the
- * architecture knows. Non-zero lets the call return unseen.
+ * The name is the second argument of do_filp_open(); the architecture knows the
+ * register. If this returns non-zero, the return handler does not run.
  */
 static int function_enters(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
