@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What functions in assembly share that call something with known registers: they
- * are in memory that x0 points to, x0 the first.
+ * For functions in assembly that call another one with known registers. x0 points
+ * to the values, the first of which is for x0 itself.
  */
 #ifndef _LIB_TEST_KPROBES_ASM_ARM64_H
 #define _LIB_TEST_KPROBES_ASM_ARM64_H
 
-/* What the caller wants back, to a frame that has its own above 16 */
+/* Callee-saved registers, for which the frame has room from offset 16 on */
 #define KPROBES_SAVE_CALLERS						\
 "	stp	x19, x20, [sp, #16]\n"					\
 "	stp	x21, x22, [sp, #32]\n"					\
@@ -21,7 +21,7 @@
 "	ldp	x25, x26, [sp, #64]\n"					\
 "	ldp	x27, x28, [sp, #80]\n"
 
-/* All but those whose turn is last, x0 and x1, or that may be special, x18 and x28 on */
+/* Not x0 and x1, which come last; x18 and x28 to x30 may need something special. */
 #define KPROBES_LOAD_MOST						\
 "	ldp	x2, x3, [x0, #16]\n"					\
 "	ldp	x4, x5, [x0, #32]\n"					\

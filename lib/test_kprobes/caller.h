@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A thread that calls a function all the time, while the test does something else. */
+/* A thread that keeps calling a function while the test does something else. */
 #ifndef _LIB_TEST_KPROBES_CALLER_H
 #define _LIB_TEST_KPROBES_CALLER_H
 
@@ -10,10 +10,10 @@
 #include <linux/sched.h>
 
 /**
- * struct caller - that thread
- * @call: what it calls
+ * struct caller - a thread that keeps calling a function
+ * @call: the function
  * @task: the thread, NULL when it has ended
- * @calls: how often it has called
+ * @calls: how many calls have returned
  */
 struct caller {
 	u32 (*call)(u32 x);
@@ -28,13 +28,13 @@ static inline int caller_run(void *data)
 	while (!kthread_should_stop()) {
 		caller->call(1);
 		WRITE_ONCE(caller->calls, caller->calls + 1);
-		/* One processor has to serve the other side too. */
+		/* There may be one processor only, which the test needs, too. */
 		cond_resched();
 	}
 	return 0;
 }
 
-/* All its calls have returned after this, and are counted. */
+/* After this, all calls have returned and are counted. */
 static inline void caller_stop(struct caller *caller)
 {
 	if (caller->task)
@@ -47,7 +47,7 @@ static inline void caller_drop(void *caller)
 	caller_stop(caller);
 }
 
-/* It stops when the test case ends, if not before. */
+/* The thread stops when the test case ends, if not before. */
 static inline struct caller *caller_start(struct kunit *test, u32 (*call)(u32 x))
 {
 	struct caller *caller = kunit_kzalloc(test, sizeof(*caller), GFP_KERNEL);
@@ -60,7 +60,7 @@ static inline struct caller *caller_start(struct kunit *test, u32 (*call)(u32 x)
 	return caller;
 }
 
-/* Until at least one more call has returned */
+/* Waits until at least one more call has returned. */
 static inline void caller_wait(struct kunit *test, struct caller *caller)
 {
 	unsigned int seen = READ_ONCE(caller->calls);

@@ -5,7 +5,7 @@
 
 #define KPROBES_TRAP_INTERRUPTIBLE	KPROBES_HANDLER_MAY_UNMASK
 
-/* A branch is no landing pad, which BRK is. */
+/* A landing pad. A BRK is accepted in its place, a branch is not, so there is no jump. */
 static inline void *kprobes_trap_place(const struct kprobes_block *block)
 {
 	return block->call;
@@ -16,7 +16,7 @@ static inline void *kprobes_trap_neighbour(const struct kprobes_block *block)
 	return NULL;
 }
 
-/* Only the processor knows what a hint does, so a post handler waits for its copy. */
+/* A hint is not simulated: its copy has to run before the post handler does. */
 static u32 kprobes_copied_call(u32 x)
 {
 	return kprobes_blocks[0].call(x);

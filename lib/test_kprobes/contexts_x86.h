@@ -3,7 +3,7 @@
 #ifndef _LIB_TEST_KPROBES_CONTEXTS_X86_H
 #define _LIB_TEST_KPROBES_CONTEXTS_X86_H
 
-/* An interrupt comes in a breakpoint's handler if it is let in. */
+/* A breakpoint's handler can be interrupted if it enables interrupts. */
 #define KPROBES_TRAP_INTERRUPTIBLE	true
 
 static inline void *kprobes_trap_place(const struct kprobes_block *block)
@@ -11,7 +11,7 @@ static inline void *kprobes_trap_place(const struct kprobes_block *block)
 	return block->first;
 }
 
-/* A jump would cover this one too, and cannot while it has a probe of its own. */
+/* A jump would cover this instruction too, and cannot while that has its own probe. */
 static inline void *kprobes_trap_neighbour(const struct kprobes_block *block)
 {
 	return block->first + KPROBES_BLOCK_INSN_SIZE;
@@ -20,7 +20,7 @@ static inline void *kprobes_trap_neighbour(const struct kprobes_block *block)
 extern u8 kprobes_copied_insn[] asm(".Lkprobes_copied_insn");
 extern u8 kprobes_copied_next[] asm(".Lkprobes_copied_next");
 
-/* It names the stack pointer, so a post handler has to wait for its copy. */
+/* The instruction names the stack pointer: its copy has to run before the post handler does. */
 static noinline __noclone u32 kprobes_copied_call(u32 x)
 {
 	asm volatile(".Lkprobes_copied_insn: " ANNOTATE_NOENDBR

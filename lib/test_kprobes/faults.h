@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Functions with an instruction that faults if they are told to, for the tests
- * of fault handlers to put probes on and to call from handlers.
+ * Functions with an instruction that faults for some arguments. Tests of fault
+ * handlers put probes on these instructions, and call the functions in handlers.
  *
- * All of these instructions have a fixup. A fault that is not offered to the
- * fault handler it should be offered to gives a wrong value then, and no oops.
+ * All of these instructions have a fixup. So if a fault does not get to the fault
+ * handler that should see it, there is a wrong value instead of an oops.
  */
 #ifndef _LIB_TEST_KPROBES_FAULTS_H
 #define _LIB_TEST_KPROBES_FAULTS_H
@@ -17,16 +17,16 @@
 /**
  * struct kprobes_fault - an instruction that faults for some arguments
  * @name: what it does
- * @insn: where it stands
- * @next: the instruction that stands after it
- * @call: a function that executes it exactly once, with its argument in @reg,
- *	and returns what it leaves in the register for return values
+ * @insn: its address
+ * @next: the address of the next instruction
+ * @call: a function that executes it exactly once, with the function's argument in
+ *	@reg, and returns what the instruction leaves in the return value register
  * @reg: offset in struct pt_regs of the register that makes it fault
- * @bad: an argument that it faults for
- * @good: an argument that it does not fault for, if there is one
+ * @bad: an argument for which it faults
+ * @good: an argument for which it does not, if there is one
  * @value: what @call returns for @good, 0 if there is none
- * @trap: which fault it is, see kprobes_trap()
- * @optional: not every processor, or what emulates one, has that fault
+ * @trap: the kind of fault, as kprobes_trap() returns it
+ * @optional: not every processor or emulator raises this fault
  */
 struct kprobes_fault {
 	const char *name;
@@ -41,16 +41,19 @@ struct kprobes_fault {
 	bool optional;
 };
 
-/* For an address where nothing is, which only the test can find */
+/* Stands for an unmapped address, which only the test can find */
 #define KPROBES_UNMAPPED	(~0UL)
 
 #define KPROBES_VALUE		0x600d
 
 /*
- * An architecture gives kprobes_faults_table[], which begins with a load from
- * KPROBES_UNMAPPED; kprobes_fixed(), what @call returns when the fixup was taken;
- * kprobes_trap(), which tells the kind of fault from a fault handler's trapnr;
- * and kprobes_same_registers(), where neither flags nor instruction pointer count.
+ * An architecture has
+ *
+ * - kprobes_faults_table[], which begins with a load from KPROBES_UNMAPPED;
+ * - kprobes_fixed(): what @call returns after the fixup;
+ * - kprobes_trap(): the kind of fault, from a fault handler's trapnr;
+ * - kprobes_same_registers(): are two sets of registers the same, except for flags
+ *   and instruction pointer?
  */
 #if defined(CONFIG_X86)
 #include "faults_x86.h"

@@ -53,7 +53,7 @@ KPROBES_STEP(#function "_next")						\
 
 KPROBES_FAULTY(kprobes_load, "ldr x0, [x0]");
 
-/* Does not like an operand that goes over a multiple of 16. */
+/* Faults if its operand crosses a multiple of 16. */
 KPROBES_FAULTY(kprobes_load_ordered, "ldar x0, [x0]");
 
 static const unsigned long kprobes_words[4] __aligned(16) = { KPROBES_VALUE };

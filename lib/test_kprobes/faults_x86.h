@@ -12,7 +12,7 @@
 #include <asm/ptrace.h>
 #include <asm/trapnr.h>
 
-/* This kind of fixup leaves the vector in the register for return values. */
+/* This kind of fixup leaves the vector in the return value register. */
 static inline unsigned long kprobes_fixed(const struct kprobes_fault *fault)
 {
 	return fault->trap;
@@ -29,7 +29,7 @@ static inline int kprobes_trap(int trapnr)
 #define KPROBES_GENERAL_SIZE	offsetof(struct pt_regs, ds)
 #endif
 
-/* The general ones come first; the stack pointer is behind what traps differ in. */
+/* General registers come first in struct pt_regs, and the stack pointer comes last. */
 static inline bool kprobes_same_registers(const struct pt_regs *a, const struct pt_regs *b)
 {
 	return !memcmp(a, b, KPROBES_GENERAL_SIZE) && a->sp == b->sp;
@@ -59,7 +59,7 @@ KPROBES_STEP(#function "_next")						\
 KPROBES_FAULTY(kprobes_load, "", "mov (%" _ASM_ARG1 "), %" _ASM_AX, "");
 
 #ifdef CONFIG_X86_64
-/* Relative to this register a bad address is a fault of the stack segment. */
+/* With this base register, a bad address raises a fault of the stack segment. */
 KPROBES_FAULTY(kprobes_load_by_rbp, "xchgq %rdi, %rbp\n", "movq (%rbp), %rax",
 	       "xchgq %rdi, %rbp\n");
 #endif
@@ -68,12 +68,12 @@ KPROBES_FAULTY(kprobes_divide,
 	       "mov %" _ASM_ARG1 ", %" _ASM_CX "\n movl $1000, %eax\n xorl %edx, %edx\n",
 	       "divl %ecx", "");
 
-/* Reads a control register that there is not. */
+/* Reads a control register that does not exist. */
 KPROBES_FAULTY(kprobes_undefined, "", ".byte 0x0f, 0x20, 0xc8", "");
 
 /*
- * A division by zero, of which the coprocessor tells at its next instruction. Its state is
- * that of some other task, and put back.
+ * A division by zero, which the coprocessor reports at its next instruction. Its state belongs
+ * to some other task, and is restored.
  */
 KPROBES_FAULTY(kprobes_coprocessor_error,
 	       "sub $120, %" _ASM_SP "\n fnsave (%" _ASM_SP ")\n"
@@ -82,7 +82,7 @@ KPROBES_FAULTY(kprobes_coprocessor_error,
 	       "fwait",
 	       "fnclex\n frstor (%" _ASM_SP ")\n add $120, %" _ASM_SP "\n");
 
-/* Nobody else may have the coprocessor meanwhile. */
+/* No other task may use the coprocessor meanwhile. */
 static unsigned long kprobes_fail_coprocessor(unsigned long x)
 {
 	unsigned long result;
@@ -93,7 +93,7 @@ static unsigned long kprobes_fail_coprocessor(unsigned long x)
 	return result;
 }
 
-/* Its copy is not the same instruction. */
+/* Its copy is another instruction. */
 KPROBES_FAULTY(kprobes_call_by_pointer, FRAME_BEGIN,
 	       ANNOTATE_RETPOLINE_SAFE "call *(%" _ASM_ARG1 ")", FRAME_END);
 

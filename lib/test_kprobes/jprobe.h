@@ -10,7 +10,7 @@ static inline void jprobe_drop(void *jp)
 	unregister_jprobe(jp);
 }
 
-/* It goes when the test case ends; one that has gone before does not mind. */
+/* It is unregistered when the test case ends; doing that before is fine, too. */
 static inline struct jprobe *jprobe_new(struct kunit *test, void *addr, void *entry)
 {
 	struct jprobe *jp = kunit_kzalloc(test, sizeof(*jp), GFP_KERNEL);
@@ -49,7 +49,7 @@ static noinline __noclone __maybe_unused u32 leave_from_deep(u32 depth)
 	return depth;
 }
 
-/* For the suites: every case begins with none, and ends so. */
+/* Suites call this after each case. */
 static inline void expect_none_came_back(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ_MSG(test, came_back, 0, "jprobe_return() returned");

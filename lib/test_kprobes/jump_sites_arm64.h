@@ -9,10 +9,10 @@
 
 #define KPROBES_JUMP_LENGTH	AARCH64_INSN_SIZE
 
-/* Most of executable memory that a site with a jump may take */
+/* How many bytes of executable memory a site with a jump may take at most */
 #define KPROBES_JUMP_MEMORY	96
 
-/* Where no jump may be */
+/* Places where no jump may be */
 
 KPROBES_JUMP(kprobes_jump_bti_c, "hint #34");
 KPROBES_JUMP(kprobes_jump_bti_j, "hint #36");

@@ -15,10 +15,10 @@
 #define KPROBES_JUMP_COVERS	1
 #define KPROBES_JUMP_LENGTH	JMP32_INSN_SIZE
 
-/* Most of executable memory that a site with a jump may take */
+/* How many bytes of executable memory a site with a jump may take at most */
 #define KPROBES_JUMP_MEMORY	192
 
-/* Where no jump may be */
+/* Places where no jump may be */
 
 KPROBES_JUMP(kprobes_jump_target, "je 1f; nop; 1: add $1, %eax; add $1, %eax");
 KPROBES_JUMP(kprobes_jump_parted,
@@ -34,7 +34,7 @@ KPROBES_JUMP(kprobes_jump_bug, "nop; je 1f; ud2; 1:");
 KPROBES_JUMP(kprobes_jump_indirect,
 	     "je 1f; nop\n" ANNOTATE_RETPOLINE_SAFE "jmp *%" _ASM_AX "; nop; nop; 1:");
 
-/* Where a register says: directly, or by the compiler's thunk */
+/* A jump to where a register points: directly, or through the compiler's thunk */
 #ifdef CONFIG_MITIGATION_RETPOLINE
 #define KPROBES_JUMP_ANYWHERE	"jmp __x86_indirect_thunk_" _ASM_AX
 #else
@@ -75,7 +75,7 @@ static const struct kprobes_jump kprobes_no_jumps[] = {
 	{ "indirect jump", kprobes_jump_indirect, 1, "insn" },
 };
 
-/* In front of what is patched, where anything is */
+/* A nop in front of a jump label */
 #ifdef CONFIG_JUMP_LABEL
 static DEFINE_STATIC_KEY_FALSE(kprobes_jump_key);
 
@@ -89,7 +89,7 @@ static noinline __noclone unsigned long kprobes_jump_label(unsigned long x)
 }
 #endif
 
-/* Elsewhere no text is patched but a trampoline's. */
+/* A nop in front of a static call. Where those are not inline, only a trampoline is patched. */
 #ifdef CONFIG_HAVE_STATIC_CALL_INLINE
 static unsigned long kprobes_jump_called(unsigned long x)
 {

@@ -15,7 +15,7 @@
 
 /* --- registers --- */
 
-/* All but the link register, which a function returns by */
+/* All but the link register, which has the return address */
 #define KPROBES_REGS		30
 #define KPROBES_REGS_SEEN	31
 #define KPROBES_REG_RESULT	0
@@ -35,7 +35,7 @@ struct kprobes_registers {
 	unsigned long flags;
 };
 
-/* The shadow call stack's */
+/* The pointer of the shadow call stack */
 #ifdef CONFIG_SHADOW_CALL_STACK
 #define KPROBES_LOAD_X18
 #define KPROBES_STORE_X18
@@ -44,7 +44,7 @@ struct kprobes_registers {
 #define KPROBES_STORE_X18	"	str x18, [x0, #18*8]\n"
 #endif
 
-/* Calls a function with all registers as they are there, and takes them back. */
+/* Calls a function with the values of @registers, and stores the new ones there. */
 void kprobes_jump_run(struct kprobes_registers *registers, void (*call)(void));
 
 asm("	.pushsection .text, \"ax\"\n"
@@ -94,7 +94,7 @@ static inline unsigned long *kprobes_flags(struct pt_regs *regs)
 	return (unsigned long *)&regs->pstate;
 }
 
-/* As if the probed function's caller were gone back to at once */
+/* Makes the probed function return at once. */
 static inline void kprobes_return(struct pt_regs *regs)
 {
 	regs->pc = regs->regs[30];
@@ -117,7 +117,7 @@ static inline bool kprobes_is_breakpoint(const void *addr)
 	return kprobes_insn_at(addr) == BRK64_OPCODE_KPROBES;
 }
 
-/* Where the jump at @addr leads to; NULL for none */
+/* The target of the jump at @addr, or NULL if there is no jump */
 static inline void *kprobes_jump_at(void *addr)
 {
 	u32 insn = kprobes_insn_at(addr);

@@ -20,7 +20,7 @@
 
 /* --- registers --- */
 
-/* As in struct pt_regs, which has these first */
+/* In the order of struct pt_regs, where they come first */
 #ifdef CONFIG_X86_64
 #define KPROBES_REGS		15
 #define KPROBES_REG_RESULT	10
@@ -47,8 +47,8 @@ struct kprobes_registers {
 };
 
 /*
- * Calls a function with all registers as they are there, and takes them back. No C
- * code may see the direction flag set.
+ * Calls a function with the values of @registers, and stores the new ones there.
+ * Clears the direction flag afterwards: C code must not see it set.
  */
 void kprobes_jump_run(struct kprobes_registers *registers, void (*call)(void));
 
@@ -128,7 +128,7 @@ static inline unsigned long *kprobes_flags(struct pt_regs *regs)
 	return &regs->flags;
 }
 
-/* As if the probed function's caller were gone back to at once */
+/* Makes the probed function return at once. */
 static inline void kprobes_return(struct pt_regs *regs)
 {
 	regs->ip = *(unsigned long *)regs->sp;
@@ -147,7 +147,7 @@ static inline bool kprobes_is_breakpoint(const void *addr)
 	return *(const u8 *)addr == INT3_INSN_OPCODE;
 }
 
-/* Where the jump at @addr leads to; NULL for none */
+/* The target of the jump at @addr, or NULL if there is no jump */
 static inline void *kprobes_jump_at(void *addr)
 {
 	if (*(u8 *)addr != JMP32_INSN_OPCODE)
@@ -175,7 +175,7 @@ asm("	.pushsection .text, \"ax\"\n"					\
 "	.size " #function ", . - " #function "\n"			\
 "	.popsection\n")
 
-/* In the place of a REX prefix, and without effect */
+/* Where there is no REX prefix, another one without effect takes its place */
 #ifdef CONFIG_X86_64
 #define KPROBES_REX	""
 #else
@@ -184,7 +184,7 @@ asm("	.pushsection .text, \"ax\"\n"					\
 
 #define KPROBES_NOP4	"nopl 0(%" _ASM_AX ")\n"
 
-/* As a compiler does it where that is faster than a subtraction */
+/* As compilers do it where that is faster than a subtraction */
 #define KPROBES_GROW_STACK(bytes)					\
 	"lea -" #bytes "(%" _ASM_SP "), %" _ASM_SP "; nop\n"		\
 	"lea " #bytes "(%" _ASM_SP "), %" _ASM_SP
@@ -216,7 +216,7 @@ KPROBES_JUMP(kprobes_jump_jump, "je 2f; .byte 0xe9; .long 1f - . - 4; 2: add $1,
 KPROBES_JUMP(kprobes_jump_return,
 	     "je 1f\n" ANNOTATE_RETPOLINE_SAFE "ret; nop; nop; nop; nop; 1: add $1, %eax");
 
-/* In the middle of an access to user memory; the result says whether it still is */
+/* Probed while user memory is accessible; the result tells whether it still is afterwards. */
 #define KPROBES_UACCESS	"access to user memory"
 KPROBES_JUMP(kprobes_jump_uaccess,
 	     "pushf; btsl " KPROBES_AC ", (%" _ASM_SP "); popf\n"
@@ -224,7 +224,7 @@ KPROBES_JUMP(kprobes_jump_uaccess,
 	     "pushf; pop %" _ASM_AX "; push %" _ASM_AX "\n"
 	     "btrl " KPROBES_AC ", (%" _ASM_SP "); popf");
 
-/* What is covered besides the probed instruction */
+/* Various instructions that a jump covers besides the probed one */
 KPROBES_JUMP(kprobes_jump_1112, "push %" _ASM_DI "; pop %" _ASM_AX "; nop; mov %eax, %edx");
 KPROBES_JUMP(kprobes_jump_222, "mov %edi, %eax; add %esi, %eax; xor %ecx, %eax");
 KPROBES_JUMP(kprobes_jump_4_15,
@@ -238,7 +238,7 @@ KPROBES_JUMP(kprobes_jump_then_relative,
 	     "mov %edi, %eax; add " KPROBES_DATA(".Lkprobes_five") ", %eax");
 KPROBES_JUMP(kprobes_jump_then_return, KPROBES_REX "lea 8(%" _ASM_DI "), %" _ASM_AX);
 
-/* An indirect call leads away, unlike an indirect jump. */
+/* An indirect call leaves the function, an indirect jump may not. */
 #ifdef CONFIG_MITIGATION_RETPOLINE
 #define KPROBES_CALL_ANYWHERE	"call __x86_indirect_thunk_" _ASM_AX "\n"
 #else

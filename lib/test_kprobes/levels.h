@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Work that is done in a context of some kind on top of this one, for suites that
- * are built in; and whose handler is running in a context.
+ * For suites that are built in: run a function in another context, on top of this
+ * one, and tell which probe's handler runs in a context.
  */
 #ifndef _LIB_TEST_KPROBES_LEVELS_H
 #define _LIB_TEST_KPROBES_LEVELS_H
@@ -20,7 +20,7 @@ static const char * const level_names[LEVELS] = { "task", "softirq", "interrupt"
 
 #define HAVE_NMI	__is_defined(KPROBES_HAVE_NMI)
 
-/* Whether there is such a context; softirqs are tasks in a real-time kernel. */
+/* Does the kernel have this context? With PREEMPT_RT, softirqs run in tasks. */
 static inline bool level_exists(enum level level)
 {
 	if (level == SOFTIRQ)
@@ -28,7 +28,7 @@ static inline bool level_exists(enum level level)
 	return level != NMI || HAVE_NMI;
 }
 
-/* What is to be done in a context once that arrives */
+/* What to run in a context when it arrives, and whether that was done */
 static struct visit {
 	kprobes_work_t work;
 	bool done;
@@ -73,7 +73,7 @@ static inline bool visit_raise_softirq(void)
 	return true;
 }
 
-/* Have what is expected come; false if it cannot. */
+/* Raises the interrupt that visit_expect() has prepared for. Returns false if it cannot come. */
 static inline bool visit_raise(enum level level)
 {
 	switch (level) {
@@ -101,12 +101,12 @@ static inline bool visit_wait(enum level level)
 
 	for (us = 0; us < 100000 && !READ_ONCE(visits[level].done); us++)
 		udelay(1);
-	/* One that comes too late has nothing to do any more. */
+	/* An interrupt that comes too late finds no work. */
 	WRITE_ONCE(visits[level].work, NULL);
 	return READ_ONCE(visits[level].done);
 }
 
-/* Do @work in a context of that kind on top of this one; false if none came. */
+/* Runs @work in a context of @level, on top of this one. Returns whether it came. */
 static inline bool level_run(enum level level, kprobes_work_t work)
 {
 	visit_expect(level, work);
@@ -116,7 +116,7 @@ static inline bool level_run(enum level level, kprobes_work_t work)
 	return false;
 }
 
-/* The same from a handler, for which a trap may have masked interrupts. */
+/* The same in a handler, where a trap may have masked interrupts. */
 static inline bool level_run_unmasked(enum level level, kprobes_work_t work)
 {
 	bool masked = irqs_disabled(), done;
@@ -141,7 +141,7 @@ static inline void levels_exit(void)
 	kprobes_nmi_teardown();
 }
 
-/* The probe whose handler runs in this context, by its address */
+/* Address of the probe whose handler runs in this context, or NULL */
 static inline kprobe_opcode_t *running_addr(void)
 {
 	struct kprobe *running;

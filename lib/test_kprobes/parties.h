@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Those who can be called at a function, beside kprobes: each counts what it sees.
- * For suites that are built in.
+ * Users of ftrace, and probes, that can hook a function. Each counts the calls that
+ * it sees. For suites that are built in.
  */
 #ifndef _LIB_TEST_KPROBES_PARTIES_H
 #define _LIB_TEST_KPROBES_PARTIES_H
@@ -11,12 +11,12 @@
 #include <linux/kprobes.h>
 
 /**
- * struct party - somebody who wants to know of calls of a function
- * @name: who
- * @join: begins to
- * @leave: wants no more
- * @calls: how many were seen, until they returned if that is of interest
- * @probe: it is one of ours
+ * struct party - a user that can hook a function
+ * @name: its name
+ * @join: hooks the function
+ * @leave: stops hooking it
+ * @calls: how many calls it has seen; if it hooks returns, how many have returned
+ * @probe: it is a probe
  */
 struct party {
 	const char *name;
@@ -26,10 +26,10 @@ struct party {
 	bool probe;
 };
 
-/* Which of a suite's parties are there */
+/* Which of a suite's parties have joined */
 static unsigned long present;
 
-/* A case that ends early leaves nobody behind. */
+/* An action: a case that ends early must leave no party behind. */
 static inline void parties_leave(void *data)
 {
 	const struct party *parties = data;
@@ -40,7 +40,7 @@ static inline void parties_leave(void *data)
 	present = 0;
 }
 
-/* An ops of static memory may be used again, but not be made anew. */
+/* A static ops can be used again, but must not be initialized again. */
 static inline int ops_filter(struct ftrace_ops *ops, void *function)
 {
 	return ftrace_set_filter_ip(ops, ftrace_location((unsigned long)function), 0, 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the KUnit suites for kprobes share: a probe that writes down what its
- * handlers saw, and a watch over the text it stood on. Handlers only take
- * notes; what the notes should say is for the test case to judge, outside.
+ * Shared by the KUnit suites for kprobes: a probe that notes what its handlers
+ * see, and a watch over the text of probed functions. Handlers only take notes.
+ * The test case checks them afterwards.
  */
 #ifndef _LIB_TEST_KPROBES_PROBE_H
 #define _LIB_TEST_KPROBES_PROBE_H
@@ -17,18 +17,18 @@
 #include "targets.h"
 
 /**
- * struct probe - a kprobe with a notebook
+ * struct probe - a kprobe that takes notes
  * @kp: the probe itself
  * @live: it is registered, so it has to be unregistered when the case ends
  * @hits: how often the pre handler ran
  * @posts: how often the post handler ran
- * @turn: when the pre handler ran last, as a number of handler runs
+ * @turn: when the pre handler ran last, counted in runs of all handlers
  * @post_turn: the same for the post handler
  * @ip: instruction pointer the pre handler was given
  * @post_ip: instruction pointer the post handler was given
  * @post_flags: last argument of the post handler
  * @preemptible: some handler could have been preempted
- * @on_hit: called by the pre handler, for its result
+ * @on_hit: called by the pre handler, which returns its result
  */
 struct probe {
 	struct kprobe kp;
@@ -40,7 +40,7 @@ struct probe {
 	int (*on_hit)(struct probe *probe, struct pt_regs *regs);
 };
 
-/* Whoever reads the console looks for warnings, but not between these two. */
+/* Warnings on the console are errors, except between these two lines. */
 static inline void expect_report_begin(void)
 {
 	pr_info("kprobes_test: expected report begins\n");
@@ -81,7 +81,7 @@ static inline void probe_post_handler(struct kprobe *kp, struct pt_regs *regs,
 	probe->preemptible |= probe_may_be_preempted();
 }
 
-/* A struct that was used before is as good as new after this. */
+/* Makes a struct that was used before as good as new. */
 static inline void probe_reset(struct probe *probe, void *addr)
 {
 	memset(probe, 0, sizeof(*probe));
@@ -102,7 +102,7 @@ static inline void probe_drop(void *probe)
 	probe_unregister(probe);
 }
 
-/* A probe for @addr, not registered yet; it goes when the test case ends. */
+/* A probe for @addr, not registered yet. It is unregistered when the test case ends. */
 static inline struct probe *probe_new(struct kunit *test, void *addr)
 {
 	struct probe *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
@@ -121,7 +121,7 @@ static inline int probe_register(struct probe *probe)
 	return ret;
 }
 
-/* Back to @addr after an earlier life, the notes kept. */
+/* Registers a probe at @addr that was registered before. Its notes are kept. */
 static inline int probe_register_again(struct probe *probe, void *addr)
 {
 	probe->kp.addr = addr;
@@ -140,7 +140,7 @@ static inline struct probe *probe_registered(struct kunit *test, void *addr)
 /* How often kprobes_call_step() executes the step */
 #define KPROBES_CALLS	2
 
-/* Call the function around @step so that its jump goes both ways; as a part of the caller. */
+/* Calls the function around @step, as a part of the caller, so that its jump goes both ways. */
 static __always_inline void kprobes_call_step(struct kunit *test,
 					      const struct kprobes_step *step)
 {
@@ -167,7 +167,7 @@ static inline const struct kprobes_step *kprobes_find_step(const char *name)
 	return NULL;
 }
 
-/* Kinds that differ in the way to the handlers; not every architecture has them all. */
+/* Steps that differ in the way to the handlers. Not every architecture has all of them. */
 static const char * const kprobes_common_steps[] __maybe_unused = {
 	"function entry", "untraced function entry", "plain instruction", "call",
 };
@@ -183,11 +183,11 @@ static inline const struct kprobes_step *kprobes_need_step(struct kunit *test,
 }
 
 /**
- * struct kprobes_text - a function as it was before anyone touched it
- * @test: who wants to know
- * @start: where the function begins
- * @size: how long it is
- * @copy: what was there
+ * struct kprobes_text - a function, and its text without probes
+ * @test: the test case
+ * @start: address of the function
+ * @size: its size
+ * @copy: a copy of its text
  */
 struct kprobes_text {
 	struct kunit *test;
@@ -197,8 +197,8 @@ struct kprobes_text {
 };
 
 /*
- * A jump in the place of an instruction may be taken back by a worker, some
- * time after its probe left; everything else is taken back at once.
+ * A worker may take a jump out some time after its probe has left. All other
+ * changes of the text are undone at once.
  */
 static inline void kprobes_text_settle(struct kprobes_text *text)
 {
@@ -218,8 +218,8 @@ static inline void kprobes_text_compare(void *data)
 }
 
 /*
- * Expect the function around @addr to be, at the end of the test case, what it
- * is now. Watch before the first probe is made: actions run last one first.
+ * When the test case ends, the function around @addr must be what it is now. Has
+ * to be called before the first probe is made: actions run in reverse order.
  */
 static inline struct kprobes_text *kprobes_text_watch(struct kunit *test, void *addr)
 {
@@ -238,7 +238,7 @@ static inline struct kprobes_text *kprobes_text_watch(struct kunit *test, void *
 	return text;
 }
 
-/* For the suites: every case leaves every target as it found it. */
+/* For suites: each case must leave all targets as it has found them. */
 static inline int kprobes_watch_targets(struct kunit *test)
 {
 	unsigned int i;
@@ -253,7 +253,7 @@ static inline void kprobes_step_desc(const struct kprobes_step *step, char *desc
 	strscpy(desc, step->name, KUNIT_PARAM_DESC_SIZE);
 }
 
-/* One that was refused, or that has left */
+/* For a probe that was refused or unregistered */
 static inline void probe_expect_reusable(struct kunit *test, struct probe *probe)
 {
 	KUNIT_EXPECT_TRUE(test, list_empty(&probe->kp.list));
@@ -269,7 +269,7 @@ static inline void kprobes_vfree(void *area)
 	vfree(area);
 }
 
-/* Freed when the test case ends */
+/* The area is freed when the test case ends. */
 static inline void *kprobes_vmalloc(struct kunit *test, size_t size)
 {
 	void *area = vmalloc(size);
@@ -279,13 +279,13 @@ static inline void *kprobes_vmalloc(struct kunit *test, size_t size)
 	return area;
 }
 
-/* The guard page behind an area stays unmapped while that is not. */
+/* Returns the guard page of an area, which stays unmapped as long as the area exists. */
 static inline void *kprobes_unmapped(struct kunit *test)
 {
 	return kprobes_vmalloc(test, PAGE_SIZE) + PAGE_SIZE;
 }
 
-/* How often the test itself has made all processors take notice of new text */
+/* How often the test's own task has synchronized all processors with changed text */
 static unsigned int syncs __maybe_unused;
 static struct task_struct *syncs_of __maybe_unused;
 

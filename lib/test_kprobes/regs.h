@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A function's argument and its result, where the architecture says by which
- * register they go. Not all of them do.
+ * A function's first argument and its result, on architectures that tell in which
+ * registers these are.
  */
 #ifndef _LIB_TEST_KPROBES_REGS_H
 #define _LIB_TEST_KPROBES_REGS_H

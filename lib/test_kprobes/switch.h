@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * debug.kprobes-optimization, for suites that are built in: nothing is mounted
- * anywhere yet when they run.
+ * debug.kprobes-optimization, for suites that are built in: they run before any
+ * file system is mounted.
  */
 #ifndef _LIB_TEST_KPROBES_SWITCH_H
 #define _LIB_TEST_KPROBES_SWITCH_H
@@ -53,7 +53,7 @@ static inline void switch_need(struct kunit *test)
 		kunit_skip(test, "this kernel has no sysctl");
 }
 
-/* For the suites: every case begins with it on, and leaves it as it was. */
+/* For suites: each case begins with it on, and leaves it as it was at the beginning. */
 static inline int switch_suite_init(struct kunit_suite *suite)
 {
 	struct file_system_type *type = get_fs_type("proc");

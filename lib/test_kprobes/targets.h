@@ -2,11 +2,11 @@
 /*
  * Functions for the kprobes tests to put probes on.
  *
- * All of them compute kprobes_expected(). kprobes_traced() enters through
- * ftrace where the kernel is built so, kprobes_untraced() never does, and
- * kprobes_steps() is a walk through the kinds of instruction a probe has to
- * deal with, each of them executed once per call. Whoever includes this file
- * gets a private copy of everything and must be built with CC_FLAGS_FTRACE.
+ * All of them compute kprobes_expected(). kprobes_traced() calls ftrace at its
+ * entry if the kernel is built so, kprobes_untraced() never does. kprobes_steps()
+ * has the kinds of instruction that a probe has to deal with, and executes each
+ * of them once per call. A file that includes this one gets its own copy of all
+ * functions, and must be built with CC_FLAGS_FTRACE.
  */
 #ifndef _LIB_TEST_KPROBES_TARGETS_H
 #define _LIB_TEST_KPROBES_TARGETS_H
@@ -23,11 +23,11 @@
 
 /**
  * struct kprobes_step - an instruction that can carry a probe
- * @name: what kind of instruction it is
- * @addr: where it stands
- * @next: the instruction that stands after it, NULL if that is not known
+ * @name: the kind of instruction
+ * @addr: its address
+ * @next: the address of the next instruction, NULL if that is not known
  * @call: a function that executes it exactly once
- * @jumps: it may go elsewhere than to @next
+ * @jumps: execution may go on elsewhere than at @next
  */
 struct kprobes_step {
 	const char *name;
@@ -39,8 +39,8 @@ struct kprobes_step {
 
 /**
  * struct kprobes_block - a function with a run of equal instructions
- * @call: the function: adds their number to its argument
- * @first: the first of them
+ * @call: the function, which adds the number of these instructions to its argument
+ * @first: the first of these instructions
  */
 struct kprobes_block {
 	u32 (*call)(u32 x);
@@ -55,8 +55,8 @@ static __always_inline u32 kprobes_expected(u32 x)
 }
 
 /*
- * What a target begins with: no two may be so equal that the compiler folds
- * them. On s390 with an instruction that sets no condition code, because QEMU
+ * Targets begin with this, to keep the compiler from folding functions that are
+ * equal. On s390 it is an instruction that sets no condition code, because QEMU
  * before 9.1 loses the code that a single-stepped one has set.
  */
 static __always_inline void kprobes_begin(u32 *x)
@@ -86,7 +86,7 @@ static noinline __noclone notrace u32 kprobes_untraced(u32 x)
 	return kprobes_expected(x);
 }
 
-/* What nobody may probe, the tests neither. */
+/* Not to be probed, not even by the tests. */
 static noinline __noclone u32 kprobes_forbidden(u32 x)
 {
 	kprobes_begin(&x);
@@ -98,9 +98,13 @@ NOKPROBE_SYMBOL(kprobes_forbidden);
 typedef void (*kprobes_work_t)(void);
 
 /*
- * An architecture gives kprobes_steps_table[], which has instructions in
- * kprobes_steps() if there is one; kprobes_masking(), where it can; kprobes_blocks[]
- * with its sizes; kprobes_set_argument(), false if it cannot; and some constants.
+ * An architecture has
+ *
+ * - kprobes_steps_table[], with instructions in kprobes_steps() if it has that;
+ * - kprobes_masking(), if it can;
+ * - kprobes_blocks[], and constants for its size;
+ * - kprobes_set_argument(), which returns false if it cannot set an argument;
+ * - some more constants.
  */
 #if defined(CONFIG_X86)
 #include "targets_x86.h"

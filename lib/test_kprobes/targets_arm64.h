@@ -10,36 +10,36 @@
 #include <asm/insn.h>
 #include <asm/sysreg.h>
 
-/* How far a trap leaves the instruction pointer behind the probed address */
+/* How far behind the probed address a trap leaves the instruction pointer */
 #define KPROBES_TRAP_LENGTH	0
 
 /*
- * A stack trace does not show the caller of a function that has no frame yet,
- * but at its entry.
+ * A stack trace leaves out the caller of a function that has no frame yet, except
+ * at the function's entry.
  */
 #define KPROBES_TRACE_WITHOUT_FRAME	false
 #define KPROBES_TRACE_AT_ENTRY		true
 #define KPROBES_TRACE_PAST_EXCEPTIONS	true
 
-/* The stack pointer at a return is that of the entry. */
+/* At a return, the stack pointer is what it was at the entry. */
 #define KPROBES_RETURN_POPS		0
 
-/* Text that every kernel has and nobody may probe */
+/* Text that every kernel has, and that must not be probed */
 #define KPROBES_ENTRY_SYMBOL	"vectors"
 
 /*
- * The handler of a trap runs with interrupts off, but in no interrupt. Where the
- * kernel masks them by priority, an exception masks them by PSTATE all the same.
+ * The handler of a trap runs with interrupts masked by PSTATE, but not in an
+ * interrupt. It can unmask them unless the kernel does that by priority.
  */
 #define KPROBES_HANDLER_MAY_UNMASK	(!system_uses_irq_prio_masking())
 
-/* Whether the saved registers say that interrupts were on */
+/* Do the saved registers say that interrupts were on? */
 static inline bool kprobes_interruptible(struct pt_regs *regs)
 {
 	return interrupts_enabled(regs);
 }
 
-/* What is called whenever all processors have to take notice of changed text */
+/* A function that is called whenever all processors are synchronized with changed text */
 #define KPROBES_SYNC_SYMBOL	"stop_machine_cpuslocked"
 
 /* A function whose return must not be diverted */
@@ -52,20 +52,20 @@ static inline bool kprobes_set_argument(struct pt_regs *regs, u32 x)
 	return true;
 }
 
-/* What an indirect call wants before a function: the type of one declared in C */
+/* The type that an indirect call looks for before a function, as for one declared in C */
 #ifdef CONFIG_CFI_CLANG
 #define KPROBES_TYPE_OF(function)	"	.4byte __kcfi_typeid_" function "\n"
 #else
 #define KPROBES_TYPE_OF(function)
 #endif
 
-/* The labels are local: a symbol there would make each step a function */
+/* The labels are local: with a symbol, each step would be a function. */
 #define KPROBES_STEP(name)	".Lkprobes_step_" name ":\n"
 
 #define KPROBES_HAVE_STEPS	1
 
 u32 kprobes_steps(u32 x);
-/* The compiler tells its type when it is called indirectly, or may be. */
+/* The compiler only tells its type if it may be called indirectly. */
 __ADDRESSABLE(kprobes_steps);
 
 extern u8 kprobes_step_nop[] asm(".Lkprobes_step_nop");
@@ -162,7 +162,7 @@ static inline bool kprobes_masked(u32 flags)
 	return flags & PSR_I_BIT;
 }
 
-/* What is kept from coming here: all of DAIF, and interrupts by priority */
+/* What is masked: by DAIF, or interrupts by priority */
 #define KPROBES_HAVE_MASKS	1
 
 static inline unsigned long kprobes_masks(void)
@@ -221,10 +221,10 @@ asm("	.macro kprobes_block\n"
 "	.popsection\n"
 );
 
-/* Answer to a probe on an instruction that cannot be dealt with */
+/* The error for a probe on an instruction that cannot be probed */
 #define KPROBES_REFUSED		(-EINVAL)
 
-/* Answer to a probe inside an instruction, beside -EILSEQ */
+/* The error for a probe inside an instruction, if it is not -EILSEQ */
 #define KPROBES_OFF_BOUNDARY	(-EINVAL)
 
 /*
@@ -247,7 +247,7 @@ static inline unsigned long kprobes_trim(const u8 *text, unsigned long size)
 	return size;
 }
 
-/* By the kernel's own page table, in which there may be blocks. */
+/* Looks the address up in the kernel's page table, which may have blocks. */
 static inline bool kprobes_writable(unsigned long addr)
 {
 	p4d_t *p4dp = p4d_offset(pgd_offset_k(addr), addr);

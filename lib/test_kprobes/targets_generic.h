@@ -7,11 +7,11 @@
 #define KPROBES_TRAP_LENGTH	-1
 
 #define KPROBES_TRACE_WITHOUT_FRAME	false
-/* Their unwinders know a caller by the frame that is made for the call. */
+/* The unwinders of these two know a caller by the frame that its callee has made. */
 #define KPROBES_TRACE_AT_ENTRY	(!IS_ENABLED(CONFIG_S390) && !IS_ENABLED(CONFIG_PPC))
-/* Its unwinder ends at an exception. */
+/* The unwinder of mips ends at an exception. */
 #define KPROBES_TRACE_PAST_EXCEPTIONS	!IS_ENABLED(CONFIG_MIPS)
-/* What the stack pointer is at a return, as compared with the entry, is not known. */
+/* How the stack pointer differs between entry and return is not known. */
 #define KPROBES_RETURN_POPS	-1
 #define KPROBES_ENTRY_SYMBOL	""
 #define KPROBES_HANDLER_MAY_UNMASK	false
@@ -33,7 +33,7 @@ static const struct kprobes_step kprobes_steps_table[] = {
 	{ "untraced function entry", kprobes_untraced, NULL, kprobes_untraced },
 };
 
-/* None; what would be in one, the compiler sees a division by. */
+/* There are none. The number of instructions is not 0, because code divides by it. */
 #define KPROBES_BLOCKS		0
 #define KPROBES_BLOCK_INSNS	1
 #define KPROBES_BLOCK_INSN_SIZE	0
@@ -44,7 +44,7 @@ static const struct kprobes_block kprobes_blocks[1] __maybe_unused;
 #define KPROBES_OFF_BOUNDARY	(-EINVAL)
 #define KPROBES_OWN_REFUSED	0
 
-/* Not known: the cases that need it do not run. */
+/* Not known: cases that need it are skipped. */
 static inline int kprobes_insn_length(const u8 *text, unsigned long size)
 {
 	return 0;

@@ -16,36 +16,36 @@
 #include <asm/text-patching.h>
 #include <asm/vsyscall.h>
 
-/* How far a trap leaves the instruction pointer behind the probed address */
+/* How far behind the probed address a trap leaves the instruction pointer */
 #define KPROBES_TRAP_LENGTH	INT3_INSN_SIZE
 
-/* Who goes by frame pointers does not see the caller of a function without a frame. */
+/* With frame pointers, an unwinder does not see the caller of a function without a frame. */
 #define KPROBES_TRACE_WITHOUT_FRAME	IS_ENABLED(CONFIG_UNWINDER_ORC)
 #define KPROBES_TRACE_AT_ENTRY		IS_ENABLED(CONFIG_UNWINDER_ORC)
 #define KPROBES_TRACE_PAST_EXCEPTIONS	true
 
-/* The return address is off the stack at a return. */
+/* A return has taken the return address off the stack. */
 #define KPROBES_RETURN_POPS		((int)sizeof(long))
 
-/* Text that every kernel has and nobody may probe */
+/* Text that every kernel has, and that must not be probed */
 #define KPROBES_ENTRY_SYMBOL	"asm_exc_int3"
 
 /* A breakpoint's handler runs as in an NMI. */
 #define KPROBES_HANDLER_MAY_UNMASK	false
 
-/* Whether the saved registers say that interrupts were on */
+/* Do the saved registers say that interrupts were on? */
 static inline bool kprobes_interruptible(struct pt_regs *regs)
 {
 	return regs->flags & X86_EFLAGS_IF;
 }
 
-/* What is called whenever all processors have to take notice of changed text */
+/* A function that is called whenever all processors are synchronized with changed text */
 #define KPROBES_SYNC_SYMBOL	"text_poke_sync"
 
 /* A function whose return must not be diverted */
 #define KPROBES_NO_RETURN_SYMBOL	"__switch_to"
 
-/* Text in the kernel's half that user space executes */
+/* Text in the kernel's half of the address space that user space executes */
 #ifdef CONFIG_X86_64
 #define KPROBES_GATE_AREA	VSYSCALL_ADDR
 #endif
@@ -65,8 +65,8 @@ static inline bool kprobes_set_argument(struct pt_regs *regs, u32 x)
 }
 
 /*
- * The labels are local: a symbol there would make each step a function of its
- * own. Their addresses are data, which wants a word to objtool.
+ * The labels are local: with a symbol, each step would be a function. Their addresses
+ * are used as data: objtool has to be told that no indirect branch goes there.
  */
 #define KPROBES_STEP(name)	".Lkprobes_step_" name ": " ANNOTATE_NOENDBR
 
@@ -201,12 +201,12 @@ asm("	.macro kprobes_block\n"
 "	.popsection\n"
 );
 
-/* What follows takes functions that are not exported to modules. */
+/* What follows needs functions that are not exported to modules. */
 
-/* Answer to a probe on an instruction that cannot be dealt with */
+/* The error for a probe on an instruction that cannot be probed */
 #define KPROBES_REFUSED		(-EOPNOTSUPP)
 
-/* Answer to a probe inside an instruction, beside -EILSEQ */
+/* The error for a probe inside an instruction, if it is not -EILSEQ */
 #define KPROBES_OFF_BOUNDARY	(-EILSEQ)
 
 /* How many instructions of a target may be refused */
@@ -221,7 +221,7 @@ static inline int kprobes_insn_length(const u8 *text, unsigned long size)
 	return ret < 0 ? ret : insn.length;
 }
 
-/* What 32-bit kernels are padded with: a lea of %esi to itself is one as well. */
+/* In 32-bit kernels, where padding is made of it, a lea of %esi to itself is one, too. */
 static inline bool kprobes_is_nop(const u8 *text, unsigned long size)
 {
 	struct insn insn;
@@ -284,7 +284,7 @@ static inline void kprobes_nmi_teardown(void)
 	unregister_nmi_handler(NMI_LOCAL, "kprobes_test");
 }
 
-/* Send this processor an NMI that does @work; false if that is not possible. */
+/* Sends this processor an NMI that does @work. Returns false if that is not possible. */
 static inline bool kprobes_raise_nmi(kprobes_work_t work)
 {
 	WRITE_ONCE(kprobes_nmi_work, work);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Text of the kernel: which function an address is in, and what is to be said of it. */
+/* Kernel text: functions around addresses, who else patches them, and trial probes. */
 #ifndef _LIB_TEST_KPROBES_TEXT_H
 #define _LIB_TEST_KPROBES_TEXT_H
 
@@ -19,7 +19,7 @@
 #include <asm/code-patching.h>
 #endif
 
-/* Bounds of the function around @addr, by the exported part of kallsyms. */
+/* Returns the function around @addr, or NULL, by the exported part of kallsyms. */
 static inline void *kprobes_function(void *addr, unsigned long *size)
 {
 	char name[KSYM_SYMBOL_LEN];
@@ -31,7 +31,7 @@ static inline void *kprobes_function(void *addr, unsigned long *size)
 	return addr - offset;
 }
 
-/* Where calls by name lead: on powerpc that is behind what calls by a pointer need first. */
+/* Where direct calls lead. On powerpc, indirect calls begin with more code before that. */
 static inline void *kprobes_entry(void *function)
 {
 #ifdef CONFIG_PPC
@@ -49,15 +49,15 @@ static inline bool kprobes_within(void *function, unsigned long addr)
 	return start && addr - (unsigned long)start < size;
 }
 
-/* Jump labels and static calls may be patched at any time; not for modules to ask. */
+/* Jump labels and static calls may be patched at any time. Not for modules. */
 static inline bool kprobes_is_patched(void *addr)
 {
 	return jump_label_text_reserved(addr, addr) || static_call_text_reserved(addr, addr);
 }
 
 /*
- * What a registration there says. It may be on the way of a probe itself: better it
- * stays quiet.
+ * Returns what a registration at @addr returns. The probe is disabled, because a hit
+ * may lead there itself.
  */
 static inline int kprobes_try(unsigned long addr)
 {
@@ -72,7 +72,7 @@ static inline int kprobes_try(unsigned long addr)
 	return ret;
 }
 
-/* The same at each @step-th address of a function: everywhere it has to be refused. */
+/* Tries each @step-th address of a function, all of which must be refused. */
 static inline void kprobes_expect_refused(struct kunit *test, unsigned long start,
 					  unsigned int step)
 {
@@ -85,8 +85,8 @@ static inline void kprobes_expect_refused(struct kunit *test, unsigned long star
 }
 
 /*
- * Have one in so many of the kernel's functions looked at. Returns how many there
- * are, 0 if their symbols do not go on to the end; not for modules either.
+ * Calls @look for each @stride-th of the kernel's functions. Returns how many functions
+ * there are, or 0 if their symbols do not cover all of the text. Not for modules.
  */
 static inline unsigned int kprobes_walk_text(unsigned int stride,
 					     void (*look)(void *data, unsigned long start,

@@ -24,7 +24,7 @@ static inline void trace_take(struct trace *trace)
 	trace->length = stack_trace_save(trace->entries, ARRAY_SIZE(trace->entries), 0);
 }
 
-/* The first entry that is in @function; the trace's length if none is. */
+/* The index of the first entry in @function, or the trace's length if there is none */
 static inline unsigned int trace_find(const struct trace *trace, void *function)
 {
 	unsigned int i;

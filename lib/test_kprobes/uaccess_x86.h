@@ -7,10 +7,10 @@
 #include <asm/irqflags.h>
 #include <asm/processor-flags.h>
 
-/* The bit of the flags by which a processor with SMAP can access user memory */
+/* The flag that makes user memory accessible, on a processor with SMAP */
 #define KPROBES_AC	"$" __stringify(X86_EFLAGS_AC_BIT)
 
-/* Whether user memory can be accessed now; without SMAP it always can. */
+/* Has user memory been made accessible? Without SMAP it always is, and this is false. */
 static inline bool kprobes_uaccess(void)
 {
 	return boot_cpu_has(X86_FEATURE_SMAP) && native_save_fl() & X86_EFLAGS_AC;
