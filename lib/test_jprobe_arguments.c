@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of the arguments of jprobes, through what modules can call: functions
- * of many prototypes, whose handlers see what they are called with, and may change
- * it for themselves.
+ * KUnit tests of the arguments of jprobes, through what modules can call: for
+ * functions of many prototypes, a handler sees the arguments of the call, and can
+ * change them without effect on the function.
  */
 #include <linux/cpumask.h>
 #include <linux/jiffies.h>
@@ -12,7 +12,7 @@
 
 #define CALLERS	2
 
-/* What there is to see of a call, by the function, by the handler and in the end */
+/* The arguments of a call, as the function and the handler see them, and its result */
 struct view {
 	u64 values[2][16], result[4] __aligned(16);
 	unsigned int runs[2], preemptible;
@@ -20,11 +20,11 @@ struct view {
 
 enum { FUNCTION, HANDLER };
 
-/* One for the test itself, and one for each thread that calls beside it */
+/* One for the test itself, and one for each thread that calls at the same time */
 static struct view views[1 + CALLERS];
 static struct task_struct *viewers[1 + CALLERS];
 
-/* Returns a number that hardly any other values would give. */
+/* Notes the arguments of a call, and returns a hash of them. */
 static u64 note(unsigned int who, const u64 *values)
 {
 	unsigned int i = CALLERS;
@@ -61,8 +61,8 @@ static __always_inline void end_handler(void)
 }
 
 /*
- * Of a struct that is larger than this arm64 passes the address of a copy, and
- * the handler gets the same address: the copy is not the handler's to change.
+ * arm64 passes a larger struct as the address of a copy. The handler gets the same
+ * address, so it must not change the copy.
  */
 #define BY_VALUE_MAX	(IS_ENABLED(CONFIG_ARM64) ? 16 : SIZE_MAX)
 
@@ -72,7 +72,7 @@ static u8 nowhere;
 #define PLACE(x)	(sizeof(x) > BY_VALUE_MAX ? &nowhere : (u8 *)&(x))
 #define change(...)	change_all((u8 *[]) { __VA_ARGS__, NULL })
 
-/* By arguments in other registers than usual on 32-bit x86, as asmlinkage by none */
+/* On 32-bit x86, this passes arguments in other registers than usual, and asmlinkage in none. */
 #ifdef CONFIG_X86_32
 #define fastcall	__attribute__((fastcall))
 #else
@@ -80,9 +80,9 @@ static u8 nowhere;
 #endif
 
 /*
- * A prototype: a function, entered through ftrace and not, a handler, and a call
- * with given arguments. The handler's result is a wrong one. @places is where it
- * changes its arguments, and what comes last are the arguments as numbers.
+ * Makes, for a prototype: a function that ftrace can trace and one that it cannot; a
+ * handler, whose result is wrong; and a function that calls with given @arguments. The
+ * handler can change what is at @places. Last come the arguments as numbers.
  */
 #define PATTERN_AS(convention, name, type, params, arguments, places, ...)	\
 static noinline __noclone convention type name##_traced params		\
@@ -142,7 +142,7 @@ struct large {
 	u64 a, b, c;
 };
 
-/* The result goes to memory, so there is a hidden argument too. */
+/* The result is returned in memory, so there is a hidden argument, too. */
 PATTERN(structs, struct large,
 	(struct small s, u32 t, struct large u, struct small v, long w, struct small x, long y),
 	((struct small) { 31, 32 }, 33, (struct large) { 34, 35, 36 }, (struct small) { 37, 38 },
@@ -150,7 +150,7 @@ PATTERN(structs, struct large,
 	(PLACE(s), PLACE(t), PLACE(u), PLACE(v), PLACE(w), PLACE(x), PLACE(y)),
 	s.a, s.b, t, u.a, u.b, u.c, v.a, v.b, w, x.a, x.b, y)
 
-/* The widest of integers */
+/* The widest integer type */
 #ifdef CONFIG_ARCH_SUPPORTS_INT128
 #define WIDE		u128
 #else
@@ -160,7 +160,7 @@ PATTERN(structs, struct large,
 #define HALF_BITS	(BITS_PER_BYTE / 2 * sizeof(WIDE))
 #define HALVES(high, low)	((WIDE)(high) << HALF_BITS | (low))
 
-/* What is aligned to two words, where that is how it is passed, leaves holes before it. */
+/* Where an argument of two words has to be aligned to two words, there are holes before it. */
 PATTERN(holes, WIDE,
 	(long a, long b, long c, long d, long e, WIDE f, long g, long h, WIDE i, long j, WIDE k,
 	 long l),
@@ -169,7 +169,7 @@ PATTERN(holes, WIDE,
 	 PLACE(i), PLACE(j), PLACE(k), PLACE(l)),
 	a, b, c, d, e, f, f >> HALF_BITS, g, h, i, i >> HALF_BITS, j, k, k >> HALF_BITS, l)
 
-/* As much as is taken along of the stack, where that is how it is passed */
+/* Where this is passed on the stack, it is as much of that as is copied for a handler. */
 struct block {
 	u64 word[32];
 };
@@ -181,7 +181,7 @@ PATTERN(block, u8, (long a, struct block b),
 PATTERN_AS(asmlinkage, asmlinkage, u32, (u32 a, u64 b, s16 c, long d),
 	   (81, 82ULL << 40, -83, 84), (PLACE(a), PLACE(b), PLACE(c), PLACE(d)), a, b, c, d)
 
-/* The callee takes what is on the stack. */
+/* The callee pops the arguments on the stack. */
 PATTERN_AS(fastcall, fastcall, u64, (u32 a, u32 b, u32 c, u64 d, u32 e),
 	   (91, 92, 93, 94ULL << 40, 95),
 	   (PLACE(a), PLACE(b), PLACE(c), PLACE(d), PLACE(e)), a, b, c, d, e)
@@ -209,7 +209,7 @@ static const struct pattern patterns[] = {
 
 KUNIT_ARRAY_PARAM_DESC(pattern, patterns, name);
 
-/* What a call of each should look like without a jprobe and with one */
+/* The expected view of a call of each pattern, without a jprobe and with one */
 static struct view unprobed[ARRAY_SIZE(patterns)], probed[ARRAY_SIZE(patterns)];
 
 static void call_pattern(const struct pattern *pattern, struct view *view)
@@ -218,7 +218,7 @@ static void call_pattern(const struct pattern *pattern, struct view *view)
 	pattern->call(pattern->function, view->result);
 }
 
-/* While there is no jprobe yet: what the function sees then is right. */
+/* Called without a jprobe: what the function sees then, it must always see. */
 static void learn_pattern(struct kunit *test, const struct pattern *pattern)
 {
 	struct view *with = &probed[pattern - patterns];
@@ -296,7 +296,7 @@ static int caller_run(void *data)
 			    memcmp(view, &unprobed[i], sizeof(*view)))
 				atomic_inc(&wrong);
 		}
-		/* One processor has to serve the other side too. */
+		/* There may be one processor only, which the test needs, too. */
 		cond_resched();
 	}
 	return 0;

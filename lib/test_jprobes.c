@@ -15,7 +15,7 @@
 
 KUNIT_ARRAY_PARAM(entry, kprobes_entries, kprobes_step_desc);
 
-/* Handlers for the functions among the targets; each has a note of its own. */
+/* Handlers for the targets, each of which has its own element of seen[] */
 
 #define CROWD	3
 
@@ -59,7 +59,7 @@ static int count_run(struct kretprobe_instance *ri, struct pt_regs *regs)
 
 KUNIT_DEFINE_ACTION_WRAPPER(return_probe_drop, unregister_kretprobe, struct kretprobe *);
 
-/* It has room for one call: when that is not given back, the next is missed. */
+/* It has one instance. If that is not given back, the next call is missed. */
 static struct return_probe *return_probe_registered(struct kunit *test, void *addr)
 {
 	struct return_probe *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
@@ -110,9 +110,9 @@ static void jprobes_kprobes_and_return_probes_share_a_function(struct kunit *tes
 	KUNIT_EXPECT_EQ(test, returns->runs, 2);
 }
 
-/* What a handler leaves behind */
+/* Handlers that are left by jprobe_return() */
 
-/* So many values that all registers which a call preserves are in use. */
+/* Has enough values to fill all registers that a call preserves. */
 static noinline __noclone u64 values_across(const u64 *in, u32 (*call)(u32 x))
 {
 	u64 a = READ_ONCE(in[0]), b = READ_ONCE(in[1]), c = READ_ONCE(in[2]);
@@ -121,7 +121,7 @@ static noinline __noclone u64 values_across(const u64 *in, u32 (*call)(u32 x))
 	u64 j = READ_ONCE(in[9]), k = READ_ONCE(in[10]), l = READ_ONCE(in[11]);
 
 	call(2);
-	/* They are not to be added up before the call. */
+	/* Keeps them from being added up before the call. */
 	asm volatile("" : "+rm" (a), "+rm" (b), "+rm" (c), "+rm" (d), "+rm" (e), "+rm" (f),
 			  "+rm" (g), "+rm" (h), "+rm" (i), "+rm" (j), "+rm" (k), "+rm" (l));
 	return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h + 9 * i + 10 * j +
@@ -164,7 +164,7 @@ static unsigned int wrong_calls(const struct kprobes_step *step, unsigned int ca
 #define MANY	10000
 #define LEAVE	4711
 
-/* A handler does not return from it, others do. */
+/* A handler calls this with LEAVE, and it does not return then. */
 static noinline __noclone u32 kprobes_test_leaver(u32 x)
 {
 	if (x == LEAVE)
@@ -191,7 +191,7 @@ static void return_probes_lose_nothing_in_what_is_left(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kprobes_test_leaver(1), 2);
 	KUNIT_EXPECT_EQ(test, seen[0].calls, MANY);
 	KUNIT_EXPECT_EQ(test, outside->runs, 2 * MANY);
-	/* Inside a handler the entries were missed, and not the returns. */
+	/* Entries in a handler count as missed hits, and not as missed returns. */
 	KUNIT_EXPECT_EQ(test, handler->runs, 0);
 	KUNIT_EXPECT_EQ(test, handler->rp.kp.nmissed, MANY);
 	KUNIT_EXPECT_EQ(test, left->runs, 2);
@@ -199,7 +199,7 @@ static void return_probes_lose_nothing_in_what_is_left(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, outside->rp.nmissed + handler->rp.nmissed + left->rp.nmissed, 0);
 }
 
-/* Fprobe sees calls by handlers too, and diverts their returns. */
+/* An fprobe sees calls by handlers, too, and diverts their returns. */
 static unsigned int traced_entries, traced_exits;
 
 static int note_traced_entry(struct fprobe *fp, unsigned long entry_ip, unsigned long ret_ip,
@@ -437,7 +437,7 @@ static void jprobe_off_the_entry_is_refused_and_not_changed(struct kunit *test)
 
 	jp->kp.offset = step->addr - (void *)step->call;
 	expect_refused(test, jp, -EINVAL);
-	/* Other suites have functions of that name too, all of them alike. */
+	/* Other suites have functions of the same name, but they are all alike. */
 	jp->kp.addr = NULL;
 	jp->kp.symbol_name = "kprobes_steps";
 	expect_refused(test, jp, -EINVAL);
@@ -459,7 +459,7 @@ static void same_jprobe_is_refused_twice(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seen[0].calls, KPROBES_CALLS);
 }
 
-/* One that two threads register at the same time, again and again */
+/* A jprobe that two threads register at the same time, again and again */
 #define CONTESTS	100
 
 static struct {

@@ -2,8 +2,8 @@
 /*
  * KUnit tests of fault handlers, through what modules can call.
  *
- * Fault handlers write down every fault they are offered. Other handlers that
- * fault write down that they are going to, so that the two can be compared.
+ * Fault handlers note each fault that they are called for. Other handlers note
+ * each fault that they cause, before they do, so that the two can be compared.
  */
 #include <linux/irq_work.h>
 #include <linux/uaccess.h>
@@ -17,7 +17,7 @@ KUNIT_ARRAY_PARAM_DESC(fault, kprobes_faults_table, name);
 
 #define NOTES	16
 
-/* What fault handlers were called with */
+/* The calls of fault handlers */
 static struct offer {
 	struct kprobe *to;
 	int trapnr;
@@ -26,7 +26,7 @@ static struct offer {
 
 static unsigned int nr_offers;
 
-/* Faults that handlers have brought about: whose handler, and what came of it */
+/* Faults that handlers have caused: the handler's probe, and the value that was read */
 static struct peek {
 	struct kprobe *by;
 	unsigned long value;
@@ -34,19 +34,19 @@ static struct peek {
 
 static unsigned int nr_peeks;
 
-/* What faults in a test case, the argument it faults for, and a better one */
+/* The instruction that faults in a test case, and arguments for which it does and does not */
 static const struct kprobes_fault *subject;
 static unsigned long bad, good;
 
-/* An address where nothing is */
+/* An unmapped address */
 static unsigned long unmapped;
 
-/* What an instruction is made to return that fault handlers skip */
+/* The result of an instruction that a fault handler skips */
 #define SKIPPED		0xdead
 
 /* Fault handlers */
 
-/* False when there are so many that something goes round in circles. */
+/* Returns false when there are so many faults that they must be endless. */
 static bool note_offer(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 {
 	struct offer *offer;
@@ -134,7 +134,7 @@ static noinline __noclone void peek_below(struct kprobe *kp, unsigned int depth)
 		peek_below(kp, depth - 1);
 	else
 		peek(kp);
-	/* So that there is something to come back for. */
+	/* Keeps the calls above from becoming tail calls. */
 	barrier();
 }
 
@@ -144,9 +144,9 @@ static int peek_from_below(struct probe *probe, struct pt_regs *regs)
 	return 0;
 }
 
-/* What the test cases begin with */
+/* What test cases begin with */
 
-/* That it does fault, and is fixed up, is seen without a hit first. */
+/* Chooses the subject, and checks that it faults and is fixed up without a hit. */
 static void choose(struct kunit *test, const struct kprobes_fault *fault)
 {
 	unsigned long value;
@@ -180,7 +180,7 @@ static struct probe *probe_with(struct kunit *test, void *addr, kprobe_fault_han
 	return probe;
 }
 
-/* What they end with */
+/* What test cases end with */
 
 static void expect_offer(struct kunit *test, unsigned int i, struct kprobe *to)
 {
@@ -190,12 +190,12 @@ static void expect_offer(struct kunit *test, unsigned int i, struct kprobe *to)
 	KUNIT_EXPECT_EQ(test, instruction_pointer(&offers[i].regs), (unsigned long)subject->insn);
 }
 
-/* Handlers have faulted, and every fault was offered to the one whose it was. */
+/* Handlers must have faulted, and each fault must have gone to the handler's own probe. */
 static void expect_own_offers(struct kunit *test, unsigned int num, unsigned long value)
 {
 	unsigned int i;
 
-	/* The compiler does not see who calls handlers. */
+	/* The compiler does not see that probed code calls handlers. */
 	barrier();
 	KUNIT_EXPECT_EQ(test, nr_peeks, num);
 	KUNIT_ASSERT_EQ(test, nr_offers, nr_peeks);
@@ -245,7 +245,7 @@ static void fault_in_a_post_handler_is_dealt_with(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->posts, KPROBES_CALLS);
 }
 
-/* A handler does what the case is about, and gets that value for it. */
+/* Has a pre handler fault. With @handler as the fault handler, it must read @value. */
 static void expect_in_handler(struct kunit *test, kprobe_fault_handler_t handler,
 			      unsigned long value)
 {
@@ -354,7 +354,7 @@ static noinline __noclone int disables_its_own_probe(int x)
 	return ret ? ret : x + 1;
 }
 
-/* The call is followed already, so its return handler runs, and may fault. */
+/* The call began while the probe was enabled, so its return handler runs, and may fault. */
 static void fault_in_a_return_handler_is_dealt_with_after_disabling(struct kunit *test)
 {
 	kprobes_text_watch(test, disables_its_own_probe);
@@ -422,7 +422,7 @@ static struct probe *probe_subject(struct kunit *test, kprobe_fault_handler_t ha
 	return probe;
 }
 
-/* One hit, and one fault that was offered as if nothing had happened yet. */
+/* Expects one hit, and one fault, which has the registers of the hit. */
 static void expect_one_fault(struct kunit *test, struct probe *probe)
 {
 	KUNIT_EXPECT_EQ(test, probe->hits, 1);
@@ -433,8 +433,8 @@ static void expect_one_fault(struct kunit *test, struct probe *probe)
 }
 
 /*
- * Once in the copy that jumps back, once in the one that is stepped for a post
- * handler. How often that ran is the result.
+ * Has the copy fault that jumps back, and then the one that is stepped for a post
+ * handler. Returns how often the post handler ran.
  */
 static unsigned int expect_in_copies(struct kunit *test, kprobe_fault_handler_t handler,
 				     unsigned long value)
@@ -462,7 +462,7 @@ static void probed_instruction_is_tried_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, expect_in_copies(test, try_again, subject->value), 1);
 }
 
-/* Whether a post handler runs for what was not executed is left open. */
+/* It is left open whether a post handler runs for an instruction that is skipped. */
 static void probed_instruction_is_skipped(struct kunit *test)
 {
 	choose(test, test->param_value);
@@ -522,7 +522,7 @@ static void fault_handler_of_a_disabled_probe_is_not_asked(struct kunit *test)
 	expect_one_fault(test, sleeper);
 }
 
-/* Faults that are not a fault handler's to deal with */
+/* Faults that must not go to a fault handler */
 
 static void fault_of_a_fault_handler_is_not_given_to_it(struct kunit *test)
 {
@@ -535,7 +535,7 @@ static void fault_of_a_fault_handler_is_not_given_to_it(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, nofault_result, -EFAULT);
 }
 
-/* It belongs to the handler around it, whose fault handler gets it once. */
+/* It is a fault of the handler that has caused the miss, whose fault handler gets it once. */
 static void fault_at_a_missed_hit_is_not_the_missed_probes(struct kunit *test)
 {
 	struct probe *missed;
@@ -560,7 +560,7 @@ static void fault_outside_of_handlers_is_left_alone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, nr_offers, 0);
 }
 
-/* How often an interrupt has faulted, and what came of it last */
+/* How often an interrupt has faulted, and what it has read last */
 static unsigned int interrupts;
 static unsigned long interrupt_value;
 

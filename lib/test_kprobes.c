@@ -2,8 +2,8 @@
 /*
  * KUnit tests of kprobes, through what modules can call.
  *
- * Cases with a parameter run once for every kind of place a probe can stand
- * at, since each may take another path to the handlers. After every case the
+ * A case with a parameter runs once for each kind of place where a probe can
+ * be, since each may take another path to the handlers. After each case the
  * text of all targets is compared with what it was before.
  */
 #include <linux/errno.h>
@@ -229,7 +229,7 @@ static void handlers_at_one_address_run_newest_first(struct kunit *test)
 	KUNIT_EXPECT_LT(test, crowd[0]->turn, crowd[CROWD - 1]->post_turn);
 }
 
-/* Call and expect a hit of every probe that is registered, of no other. */
+/* Calls the step. Each probe that is registered must be hit, and no other one. */
 static void crowd_expect_hits(struct kunit *test, struct probe **crowd,
 			      const struct kprobes_step *step)
 {
@@ -277,8 +277,9 @@ static void pre_handler_stops_the_older_ones(struct kunit *test)
 }
 
 /*
- * One probe with and one without a post handler come in either order and
- * leave in either order: the place must be armed for what is there now.
+ * A probe with a post handler and one without are registered in either order,
+ * and unregistered in either order. The address must always be armed for the
+ * probes that are left.
  */
 static void post_handler_comes_and_goes(struct kunit *test)
 {
@@ -380,7 +381,7 @@ static void expect_hits_if_on(struct kunit *test, unsigned int hits, enum presen
 	KUNIT_EXPECT_EQ(test, hits, presence == PROBE_ON ? KPROBES_CALLS : 0);
 }
 
-/* Two probes in a pair of states; one of them makes every legal move. */
+/* Brings two probes into a pair of states, from which one makes each legal move. */
 static void make_every_move(struct kunit *test, const struct kprobes_step *step,
 			    struct probe *mover, enum presence mover_is,
 			    struct probe *other, enum presence other_is)
@@ -478,7 +479,7 @@ static void offset_counts_from_the_address_too(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
 }
 
-/* What tracefs goes by */
+/* As tracefs tells it */
 static bool seen_as_registered(struct kprobe *kp)
 {
 	return !list_empty(&kp->list) || !hlist_unhashed(&kp->hlist);
@@ -544,7 +545,7 @@ static void device_unmap(void *area)
 	iounmap((void __iomem __force *)area);
 }
 
-/* Far behind all memory, where nothing answers: to read there may be an abort. */
+/* Far above all memory, where no device answers: a read there may abort. */
 static void *address_of_a_device(struct kunit *test, unsigned long where)
 {
 	phys_addr_t end = __pa(high_memory - 1) + 1;
@@ -558,15 +559,15 @@ static void *address_of_a_device(struct kunit *test, unsigned long where)
 #endif
 
 /**
- * struct refusal - something nobody may probe
- * @what: in words
- * @errno: the answer
- * @or_errno: another answer that will do, 0 if none
- * @symbol: symbol_name to ask for
- * @make: makes the address, NULL for none
- * @where: what @make makes it from
- * @offset: offset to ask for
- * @is_text: @where is a function, which must stay as it is
+ * struct refusal - a target that must be refused
+ * @what: its name
+ * @errno: the expected error
+ * @or_errno: another error that will do, 0 if none
+ * @symbol: the probe's symbol_name
+ * @make: returns the probe's address; NULL if it has none
+ * @where: argument of @make
+ * @offset: the probe's offset
+ * @is_text: @where is a function, whose text must not change
  */
 struct refusal {
 	const char *what;
@@ -595,7 +596,7 @@ static const struct refusal refusals[] = {
 	{ "last address", -ENOENT, -EINVAL, AT(-1UL) },
 	{ "address between user and kernel", -ENOENT, AT(1UL << (BITS_PER_LONG - 2)) },
 	{ "stack", -ENOENT, .make = address_on_the_stack },
-	/* It may be in a part of the kernel's image that was given back. */
+	/* It may be in a part of the kernel's image that was freed. */
 	{ "heap", -ENOENT, -EINVAL, .make = address_on_the_heap },
 	{ "vmalloc", -ENOENT, .make = address_in_vmalloc },
 	{ "freed vmalloc", -ENOENT, .make = address_freed_from_vmalloc },
@@ -646,7 +647,7 @@ static void same_struct_is_refused_twice(struct kunit *test)
 	struct probe *probe = probe_registered(test, step->addr);
 	struct probe *neighbour = probe_registered(test, step->addr);
 
-	/* Whatever the first registration made of the address, say it again. */
+	/* The struct has the address that the first registration has left in it. */
 	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobe(&probe->kp));
 	kprobes_call_step(test, step);
 	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
@@ -723,7 +724,7 @@ static void expect_missed_inside(struct kunit *test, const struct kprobes_step *
 	probe_unregister(probe);
 }
 
-/* Which kinds of probe meet does matter, so all pairs of them do. */
+/* The result may depend on both kinds of instruction, so all pairs are tried. */
 static void hit_inside_a_handler_is_missed_and_counted(struct kunit *test)
 {
 	const struct kprobes_step *outer = test->param_value;
@@ -735,7 +736,7 @@ static void hit_inside_a_handler_is_missed_and_counted(struct kunit *test)
 	}
 }
 
-/* A handler of the probe calls what it is called for. */
+/* A handler of the probe calls the probed function again. */
 static void expect_own_hits_missed(struct kunit *test, struct probe *probe)
 {
 	const struct kprobes_step *step = test->param_value;

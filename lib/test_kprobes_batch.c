@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit tests of probes that are registered together, through what modules can
- * call: all of them are there or none is, and many cost the others little.
+ * call: all of them are registered or none, and many take few changes of the text.
  */
 #include <linux/errno.h>
 #include <linux/mm.h>
@@ -11,8 +11,8 @@
 /**
  * struct batch - probes that come and go together
  * @probes: the probes
- * @kps: the same, as it is registered
- * @num: how many of them are
+ * @kps: the same, as register_kprobes() takes them
+ * @num: how many are registered
  */
 struct batch {
 	struct probe *probes;
@@ -122,7 +122,7 @@ static void failure_in_a_batch_undoes_it_all(struct kunit *test)
 	}
 }
 
-/* Those of a batch that are not ftrace's, whose patching is not ours to count. */
+/* A batch without probes that ftrace serves: what ftrace patches is not counted. */
 static unsigned int batch_of_breakpoints(struct batch *batch)
 {
 	unsigned int i, num = 0;
@@ -146,11 +146,11 @@ static void batch_patches_the_text_once(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, batch_register(batch, num));
 	KUNIT_EXPECT_EQ(test, syncs, 1);
 	batch_drop(batch);
-	/* Jumps may have come meanwhile, which is a patch, and to take them away another one. */
+	/* Jumps may have been put in meanwhile by one more patch, and taken out by another. */
 	KUNIT_EXPECT_GE(test, syncs, 2);
 	KUNIT_EXPECT_LE(test, syncs, 4);
 
-	/* One that fails at its end has not touched the text at all. */
+	/* A batch that fails at its last probe has not touched the text at all. */
 	before = syncs;
 	batch_of_breakpoints(batch);
 	batch->kps[num - 1]->addr = (void *)kprobes_forbidden;
@@ -210,7 +210,7 @@ static void blocks_call(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kprobes_blocks[i].call(i), i + KPROBES_BLOCK_INSNS);
 }
 
-/* How many have not been hit just once */
+/* Returns how many have not been hit exactly once. */
 static unsigned int many_wrong(struct batch *batch)
 {
 	unsigned int i, wrong = 0;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of the guard against recursion: a hit by a handler itself is
- * missed, one by whatever arrives on top of the handler is not.
+ * KUnit tests of the guard against recursion: a hit by a handler is missed, a hit
+ * in an interrupt on top of the handler is not.
  *
- * Most cases are chains: a place is called in a context, the handler of its probe
+ * Most cases run a chain: a place is called in a context, the handler of its probe
  * has the next place called, in the same context or in a new one on top, and so
- * on. Which links are missed, and what runs in between, follows from the contexts
- * alone, not from how the hits come about. Built-in only.
+ * on. Which hits are missed, and which probe is the running one in between, must
+ * depend on the contexts only, not on the way to the handlers. Built-in only.
  */
 #include <linux/hrtimer.h>
 #include <linux/uaccess.h>
@@ -15,8 +15,9 @@
 #include "test_kprobes/probe.h"
 
 /*
- * An architecture gives, of a block, kprobes_trap_place(), where a probe stays a
- * breakpoint as long as there is another at kprobes_trap_neighbour(), if any.
+ * An architecture has kprobes_trap_place(), an address in a block where a probe
+ * stays a breakpoint while there is another one at kprobes_trap_neighbour(), if
+ * that is not NULL.
  */
 #if defined(CONFIG_X86)
 #include "test_kprobes/contexts_x86.h"
@@ -35,7 +36,7 @@ static unsigned int levels_from(enum level level)
 	return n;
 }
 
-/* Places with a probe, by the way to its handlers */
+/* Places with a probe, and the way from there to its handlers */
 
 enum way { TRAP, JUMP, FTRACE, WAYS, ITSELF = WAYS };
 
@@ -45,7 +46,7 @@ static const char * const way_names[] = { "trap", "jump", "ftrace", "the same pl
  * struct place - a place with a probe
  * @probe: the probe
  * @way: how a hit gets to the handlers
- * @post: what the case is about happens in the post handler
+ * @post: the post handler does what the case is about
  * @call: a function that hits it once
  * @result: what @call returns for 1
  */
@@ -124,7 +125,7 @@ static void need_way(struct kunit *test, enum way way)
 static int chain_hit(struct probe *probe, struct pt_regs *regs);
 static void chain_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
 
-/* Blocks serve as one kind of place only, so that nothing is left from another. */
+/* Each block is used for one kind of place only, so nothing is left from another kind. */
 static void *place_choose(struct place *place, unsigned int number)
 {
 	const struct kprobes_block *block = &kprobes_blocks[number];
@@ -168,7 +169,7 @@ static void place_forget_hits(struct place *place)
 	WRITE_ONCE(place->probe->kp.nmissed, 0);
 }
 
-/* Places that are in use at the same time have different numbers, below LEVELS. */
+/* Places in use at the same time must have different numbers, below LEVELS. */
 static struct place *place_new(struct kunit *test, enum way way, bool post,
 			       unsigned int number)
 {
@@ -189,7 +190,7 @@ static struct place *place_new(struct kunit *test, enum way way, bool post,
 	return place;
 }
 
-/* With an instruction that post handlers see only when its copy was executed. */
+/* At an instruction whose copy has to run before the post handler does */
 static struct place *place_new_stepped(struct kunit *test)
 {
 	struct place *place = kunit_kzalloc(test, sizeof(*place), GFP_KERNEL);
@@ -210,14 +211,14 @@ static struct place *place_new_stepped(struct kunit *test)
 /* Chains */
 
 /**
- * struct link - a call of a place, from the handler before or from the test
- * @place: which place
- * @level: in which context
- * @returned: the call came to its end, with
- * @result: that
- * @before: the address of what was running before the call
+ * struct link - a call of a place, by the handler of the link before or by the test
+ * @place: the place
+ * @level: the context of the call
+ * @returned: the call has returned
+ * @result: its result
+ * @before: address of the running probe before the call
  * @inside: the same in the handler
- * @after: the same in the handler, when everything above had returned
+ * @after: the same in the handler, after all links above have returned
  * @masked: the handler was called with interrupts off
  */
 struct link {
@@ -253,7 +254,7 @@ static void chain_follow(struct link *link, struct link *next)
 		level_run(next->level, chain_call);
 }
 
-/* A handler at the end of the chain hits its own place, which is a miss. */
+/* The handler at the end of the chain calls its own place, which is a miss. */
 static int chain_hit(struct probe *probe, struct pt_regs *regs)
 {
 	struct link *link = &chain.links[chain.depth];
@@ -278,7 +279,7 @@ static void chain_post(struct kprobe *kp, struct pt_regs *regs, unsigned long fl
 	chain_hit(container_of(kp, struct probe, kp), regs);
 }
 
-/* Whether a context can be had on top of a handler */
+/* Can context @to come on top of a handler in context @from? */
 static bool can_come(struct place *place, enum level from, enum level to)
 {
 	if (!level_exists(from) || !level_exists(to))
@@ -288,8 +289,8 @@ static bool can_come(struct place *place, enum level from, enum level to)
 	if (from == to || place->way != TRAP)
 		return true;
 	/*
-	 * On top of a breakpoint that counts as an NMI softirqs are not run, and
-	 * lockdep objects to the locks of interrupts.
+	 * Where a breakpoint counts as an NMI, softirqs do not run on top of it,
+	 * and lockdep complains of the locks that interrupts take there.
 	 */
 	return KPROBES_HANDLER_MAY_UNMASK ||
 	       (to == HARDIRQ && KPROBES_TRAP_INTERRUPTIBLE &&
@@ -361,10 +362,10 @@ static void chain_run(struct kunit *test)
 }
 
 /**
- * struct pair - a handler and what it is to be hit by
- * @below: how the handler is called
+ * struct pair - a handler, and a hit while it runs
+ * @below: the way to the handler
  * @post: it is a post handler
- * @above: what is hit meanwhile
+ * @above: the way of the hit
  */
 struct pair {
 	enum way below, above;
@@ -399,7 +400,7 @@ static const void *two_ways_gen_params(const void *prev, char *desc)
 	return next_pair(prev, desc, false);
 }
 
-/* False if there is no such row. */
+/* Returns false if @to cannot come on top of @from. */
 static bool run_pair(struct kunit *test, struct place *below, enum level from,
 		     struct place *above, enum level to)
 {
@@ -475,7 +476,7 @@ static void way_desc(const enum way *way, char *desc)
 
 KUNIT_ARRAY_PARAM(way, ways, way_desc);
 
-/* As many contexts on top of each other as there are */
+/* A chain through as many contexts as can come on top of each other */
 static void innermost_handler_is_the_running_one(struct kunit *test)
 {
 	const enum way *way = test->param_value;
@@ -498,7 +499,7 @@ static void innermost_handler_is_the_running_one(struct kunit *test)
 	chain_run(test);
 }
 
-/* Occupied without a handler */
+/* Busy without a handler */
 
 static struct {
 	struct place *place;
@@ -578,11 +579,11 @@ static void busy_section_in_a_handler_does_not_free_its_context(struct kunit *te
 	KUNIT_EXPECT_NULL(test, running_addr());
 }
 
-/* Between the handlers */
+/* Between the pre handler and the post handler */
 
 #define STEPS	100
 
-/* What comes in the middle of a step: the place, in which context, and what faults */
+/* What comes in the middle of a step: a call of a place in a context, and a fault */
 static struct {
 	struct place *place;
 	enum level level;
@@ -592,7 +593,7 @@ static struct {
 	long fault;
 } meanwhile;
 
-/* A fault that comes meanwhile is not the probed instruction's. */
+/* This fault must not be taken for one of the probed instruction. */
 static void call_meanwhile(void)
 {
 	unsigned long value;
@@ -607,7 +608,7 @@ static void interrupt_the_step(void)
 {
 	switch (meanwhile.level) {
 	case SOFTIRQ:
-		/* Run when this interrupt ends. */
+		/* It runs when this interrupt ends. */
 		visit_expect(SOFTIRQ, call_meanwhile);
 		tasklet_schedule(&softirq_visit);
 		break;
@@ -619,7 +620,7 @@ static void interrupt_the_step(void)
 	}
 }
 
-/* Comes as soon as the trap returns: at the copy of the probed instruction. */
+/* The interrupt comes as soon as the trap returns: at the copy of the probed instruction. */
 static int leave_an_interrupt_pending(struct probe *probe, struct pt_regs *regs)
 {
 	visit_expect(HARDIRQ, interrupt_the_step);
@@ -633,7 +634,7 @@ static bool wait_for_interrupts(void)
 	       (meanwhile.level != SOFTIRQ || visit_wait(SOFTIRQ));
 }
 
-/* True if the step was not over yet when it came, as it should be. */
+/* Returns whether the interrupt came between the handlers, as it should. */
 static bool interrupted_halfway(struct kunit *test, struct place *stepped)
 {
 	struct probe *above = meanwhile.place->probe;
@@ -694,12 +695,12 @@ static void hit_in_the_middle_of_a_step_runs(struct kunit *test)
 static struct {
 	struct hrtimer timer;
 	struct place *spinner;	/* its handler spins */
-	struct place *in_tick;	/* called by every tick of the timer, */
-	struct place *in_nmi;	/* and by every NMI */
+	struct place *in_tick;	/* called by each tick of the timer */
+	struct place *in_nmi;	/* called by each NMI */
 	bool spinning;
 	unsigned int rounds;	/* of spinning */
-	unsigned int ticks;	/* of the timer, and how many */
-	unsigned int over;	/* of these on top of the handler */
+	unsigned int ticks;	/* of the timer */
+	unsigned int over;	/* ticks on top of the spinning handler */
 	unsigned int nmis;
 	u64 nmi_due;
 } storm;
@@ -729,7 +730,7 @@ static enum hrtimer_restart storm_tick(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-/* The NMI is the third context, where there can be a second. */
+/* If the tick came on top of the spinning handler, an NMI on top of both may be due. */
 static int storm_tick_handler(struct probe *probe, struct pt_regs *regs)
 {
 	if (READ_ONCE(storm.spinning))
@@ -743,7 +744,7 @@ static int storm_spin(struct probe *probe, struct pt_regs *regs)
 	unsigned int us;
 
 	WRITE_ONCE(storm.spinning, true);
-	/* Bounded, should time stand still. */
+	/* Bounded, in case time stands still. */
 	for (us = 0; us < STORM_SPIN / NSEC_PER_USEC && ktime_get_mono_fast_ns() < end; us++) {
 		if (irqs_disabled())
 			storm_nmi_if_due();
@@ -753,7 +754,7 @@ static int storm_spin(struct probe *probe, struct pt_regs *regs)
 	return 0;
 }
 
-/* A slow timer gets more time. */
+/* A slow timer gets more rounds. */
 static bool storm_goes_on(void)
 {
 	if (storm.rounds < STORM_ROUNDS)

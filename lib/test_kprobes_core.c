@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of hits, through functions that modules cannot call: none is lost,
- * whatever its way calls may have a probe too, and text may be such that goes
- * away or was there before anything else. Built-in only.
+ * KUnit tests of hits that need functions which modules cannot call: no hit is
+ * lost while probes change; functions that a hit calls can be probed, too; and so
+ * can init text, and functions early in boot. Built-in only.
  */
 #include <linux/uaccess.h>
 
@@ -116,7 +116,7 @@ static void slot_pages_have_names_and_are_not_writable(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, is_kprobe_insn_slot(value) ||
 				  is_kprobe_optinsn_slot(value));
 		KUNIT_EXPECT_FALSE(test, kprobes_writable(value));
-		/* The same memory at its other address */
+		/* The same page in the linear map */
 		alias = (unsigned long)page_address(vmalloc_to_page((void *)value));
 		KUNIT_EXPECT_FALSE(test, kprobes_writable(alias));
 	}
@@ -132,7 +132,7 @@ static noinline __noclone int __init kprobes_test_init_text(int x)
 	return x + 1;
 }
 
-/* Only for as long as the init text is there. */
+/* Must only be called while the init text is there. */
 static noinline int __ref call_init_text(int x)
 {
 	return kprobes_test_init_text(x);
@@ -158,8 +158,9 @@ static void probe_on_freed_init_text_is_gone(struct kunit *test)
 }
 
 /*
- * The first run, at boot, leaves a probe behind; the next one, asked for by
- * debugfs, sees what has become of it. Later ones only see it refused.
+ * The first run, at boot, leaves a probe behind. The next one, started through
+ * debugfs, checks what has become of it. Any run after boot checks that another
+ * probe there is refused.
  */
 static void init_text_is_probed_until_it_is_freed(struct kunit *test)
 {
@@ -178,7 +179,7 @@ static void init_text_is_probed_until_it_is_freed(struct kunit *test)
 	probe_unregister(&init_probe);
 }
 
-/* Whatever is on the way of a hit, its own probe must not make that a circle. */
+/* Functions that a hit may call: a probe on one must not make the hit recurse */
 
 static const char * const near_the_way[] = {
 	"preempt_count_add", "preempt_count_sub", "preempt_schedule_notrace",
@@ -203,7 +204,7 @@ static int nothing_before(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-/* Returns how many calls there were. */
+/* Returns how many calls of each step there were. */
 static unsigned int call_common_steps(struct kunit *test)
 {
 	const struct kprobes_step *step;
@@ -217,7 +218,7 @@ static unsigned int call_common_steps(struct kunit *test)
 	return KPROBES_CALLS;
 }
 
-/* Some are in the same function. */
+/* Several steps may be in the same function. */
 static unsigned int steps_called_by(const struct kprobes_step *step)
 {
 	const struct kprobes_step *other;
@@ -230,13 +231,13 @@ static unsigned int steps_called_by(const struct kprobes_step *step)
 	return n;
 }
 
-/* With a probe on that function, by breakpoint or ftrace first, and by what comes then */
+/* Calls them with a probe on a function, by breakpoint or ftrace first, then maybe by a jump. */
 static unsigned int call_with_probe_at(struct kunit *test, const char *name)
 {
 	struct kprobe near = { .symbol_name = name, .pre_handler = nothing_before };
 	unsigned int calls;
 
-	/* Many are refused, or not in this kernel. */
+	/* Many are refused, or do not exist in this kernel. */
 	if (register_kprobe(&near))
 		return 0;
 	calls = call_common_steps(test);
@@ -271,7 +272,7 @@ static void what_a_hit_may_call_is_probed(struct kunit *test)
 	}
 }
 
-/* Probes from before there were other processors */
+/* Probes from before the other processors start */
 
 static noinline __noclone u32 probed_early(u32 x)
 {
@@ -281,10 +282,10 @@ static noinline __noclone u32 probed_early(u32 x)
 
 static struct probe early_probes[2];
 
-/* One that had no memory is tried again. */
+/* -ENOMEM: to be registered, or to be tried again */
 static int early_answers[] = { -ENOMEM, -ENOMEM };
 
-/* At an entry, and, where there is one known, in the middle of a function */
+/* One at an entry, and where there are blocks another one in the middle of a function */
 static unsigned int nr_early(void)
 {
 	return kprobes_blocks[0].first ? 2 : 1;
@@ -304,7 +305,7 @@ static int __init plant_early(void)
 }
 early_initcall(plant_early);
 
-/* There is no memory for slots before. */
+/* Before that, there is no memory for slots. */
 #ifdef CONFIG_ARCH_WANTS_EXECMEM_LATE
 subsys_initcall(plant_early);
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of handlers and what comes on top of them, by the kinds of
- * instruction that every architecture has: whose handler is running is known, a
- * hit by itself is missed, one in an interrupt is not, and interrupts are as the
- * probed code had them. Built-in only.
+ * KUnit tests of nested hits, for the kinds of instruction that every architecture
+ * has: it is known whose handler runs; a hit by a handler is missed, one in an
+ * interrupt of the handler is not; and a hit leaves interrupts masked or not, as
+ * the probed code had them. Built-in only.
  *
- * test_kprobes_contexts.c does the same by the ways to the handlers.
+ * test_kprobes_contexts.c has such tests for each way to the handlers.
  */
 #include <linux/cleanup.h>
 #include <linux/irqflags.h>
@@ -21,7 +21,7 @@ KUNIT_ARRAY_PARAM(step, kprobes_steps_table, kprobes_step_desc);
 static kprobe_opcode_t *seen_running;
 static u32 seen_flags;
 
-/* The compiler does not see who calls handlers. */
+/* WRITE_ONCE(): the compiler does not see that a call of probed code runs a handler. */
 static void note_running(void)
 {
 	WRITE_ONCE(seen_running, running_addr());
@@ -51,7 +51,7 @@ static void running_probe_is_named_in_its_handler_only(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, running_addr());
 }
 
-/* What handlers call, and what is called for them to run */
+/* Called by handlers, and called to have handlers run */
 static u32 (*inner_call)(u32 x), (*outer_call)(u32 x);
 
 static void call_inner(void)
@@ -113,7 +113,7 @@ static void busy_processor_misses_and_counts_hits(struct kunit *test)
 
 static struct kprobe nobody;
 
-/* What an interrupt finds out */
+/* What look() has found in an interrupt */
 static struct {
 	unsigned long level;
 	bool entered;
@@ -133,7 +133,7 @@ static void look(void)
 	kprobe_leave(&frame);
 }
 
-/* Only what is nested in its own context is kept out. */
+/* A busy context keeps out hits in the same context only. */
 static void busy_task_does_not_keep_an_interrupt_out(struct kunit *test)
 {
 	struct kprobe_frame frame;
@@ -161,7 +161,7 @@ static void busy_task_does_not_keep_an_interrupt_out(struct kunit *test)
 	}
 }
 
-/* Which interrupts come is the probed code's business. */
+/* Masking of interrupts */
 
 #ifdef KPROBES_HAVE_MASKING
 static void expect_masking(struct kunit *test)
@@ -237,11 +237,11 @@ static unsigned int wrong_rounds(u32 (*call)(u32 x), unsigned int rounds)
 	return wrong;
 }
 
-/* A few, and enough for interrupts to come everywhere */
+/* A few rounds, and enough of them for interrupts to come at any point */
 #define ROUNDS		10
 #define MANY_ROUNDS	5000
 
-/* By the breakpoint, and then by the jump where there can be one */
+/* First with a breakpoint, then with a jump if there can be one */
 static void interrupts_are_as_before_the_hit(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
@@ -260,7 +260,7 @@ static void interrupts_are_as_before_the_hit(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, irqs_disabled());
 }
 
-/* Only the handler's own context is too busy for another hit. */
+/* Interrupts of handlers */
 
 static const struct nesting {
 	enum level outer, inner;
@@ -291,7 +291,7 @@ static const struct nesting *need_nesting(struct kunit *test)
 static enum level inner_level;
 static bool inner_reached;
 
-/* An exception masks interrupts, and may be one that they are not to be let in on. */
+/* A breakpoint masks interrupts, and its handler may not unmask them everywhere. */
 static bool run_over_this_handler(enum level level, kprobes_work_t work)
 {
 	if (level == NMI || !irqs_disabled())
@@ -308,13 +308,13 @@ static int interrupt_this_handler(struct probe *probe, struct pt_regs *regs)
 	return 0;
 }
 
-/* Ftrace calls with interrupts as they are. */
+/* ftrace calls handlers with interrupts as the probed code has them. */
 static bool is_interruptible(struct probe *probe, enum level level)
 {
 	return level == NMI || KPROBES_HANDLER_MAY_UNMASK || kprobe_ftrace(&probe->kp);
 }
 
-/* Hit @below, and call @inner in an interrupt of its handler; false if none comes there. */
+/* Hits @below, and calls @inner in an interrupt of its handler. Returns whether one came. */
 static bool interrupt_handler(struct kunit *test, const struct nesting *nesting,
 			      struct probe *below, const struct kprobes_step *outer,
 			      const struct kprobes_step *inner)

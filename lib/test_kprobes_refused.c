@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of what may be probed: of everything that must not, read from the
- * kernel's own tables, and of all addresses of a function, which goes on to work
- * with a probe on each of its instructions. Built-in only.
+ * KUnit tests of what can be probed. Addresses that must not be, by the kernel's
+ * own tables, are refused. In a function, only instructions are accepted, and it
+ * works with a probe on each of them. Built-in only.
  */
 #include <linux/bug.h>
 #include <linux/ftrace.h>
@@ -16,8 +16,8 @@ KUNIT_ARRAY_PARAM(entry, kprobes_entries, kprobes_step_desc);
 /* Text that is patched by others */
 
 /**
- * struct refused_area - addresses that must be refused, and how that went
- * @test: who wants to know
+ * struct refused_area - a count of addresses that must be refused
+ * @test: the test case
  * @tried: how many were tried
  * @accepted: how many were not refused
  */
@@ -86,7 +86,7 @@ static void static_calls_are_refused(struct kunit *test)
 #endif
 }
 
-/* By what their symbol's name begins with */
+/* Addresses by the prefix of their symbol */
 
 struct refused_names {
 	struct refused_area area;
@@ -94,7 +94,7 @@ struct refused_names {
 	unsigned int seen, every;
 };
 
-/* Where a section begins, its own symbol is found at the address as well. */
+/* The first address of a section is always tried: the section's own symbol is there, too. */
 static int expect_name_refused(void *data, const char *name, unsigned long addr)
 {
 	struct refused_names *names = data;
@@ -123,7 +123,7 @@ static void trampolines_of_static_calls_are_refused(struct kunit *test)
 	expect_names_refused(test, STATIC_CALL_TRAMP_PREFIX_STR, 1);
 }
 
-/* There are as many as functions. */
+/* There is one for each function, so not all are tried. */
 static void padding_before_functions_is_refused(struct kunit *test)
 {
 	expect_names_refused(test, "__pfx_", 16);
@@ -140,7 +140,7 @@ static void expect_type_refused(void *area, unsigned long start, unsigned long e
 		expect_refused(area, end - sizeof(u32));
 }
 
-/* Words among the instructions: before these functions there are some, and equal ones. */
+/* A type is a word among the instructions. Those before the targets are all the same. */
 static void expect_types_refused(struct kunit *test)
 {
 	struct refused_area area = { .test = test };
@@ -155,7 +155,7 @@ static void expect_types_refused(struct kunit *test)
 	expect_all_refused(&area);
 }
 
-/* Where they have symbols these are enough. */
+/* On other architectures than arm64, types have symbols. */
 static void types_before_functions_are_refused(struct kunit *test)
 {
 	if (IS_ENABLED(CONFIG_CFI_CLANG) && IS_ENABLED(CONFIG_ARM64))
@@ -191,7 +191,7 @@ static void bug_and_warn_sites_are_refused(struct kunit *test)
 #endif
 }
 
-/* An entry of the list that is none: what comes behind it has to be heeded. */
+/* A bad entry of the list: the entries behind it must take effect all the same. */
 static unsigned long no_function;
 static unsigned long no_entry __used __section("_kprobe_blacklist") = (unsigned long)&no_function;
 
@@ -245,7 +245,7 @@ static void code_below_the_probes_is_refused(struct kunit *test)
 #ifdef CONFIG_FTRACE_MCOUNT_RECORD
 extern unsigned long __start_mcount_loc[], __stop_mcount_loc[];
 
-/* Not all entries of the list are still there to be patched; some are empty. */
+/* Some entries of the list are empty, or are not patched any more. */
 static unsigned long ftrace_site(unsigned long entry)
 {
 	return entry ? ftrace_location(ftrace_call_adjust(entry)) : 0;
@@ -271,7 +271,7 @@ static void inside_of_an_ftrace_site_is_refused(struct kunit *test)
 #endif
 }
 
-/* The pointer before a function, by which ftrace finds what to call for it */
+/* The pointer before a function, by which ftrace finds its ops */
 static void ops_before_an_ftrace_site_are_refused(struct kunit *test)
 {
 #ifdef CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS
@@ -308,14 +308,14 @@ static void entry_of_an_ftrace_site_needs_ftrace(struct kunit *test)
 /* Every instruction of a function */
 
 /**
- * struct boundaries - probes on a function, wherever there can be one
- * @test: who wants them
+ * struct boundaries - probes at all addresses of a function that are accepted
+ * @test: the test case
  * @text: the function
- * @probes: one for each address
- * @registered: those that are
- * @num: how many that are
- * @insns: how many instructions there are
- * @refused: how many of them cannot be probed, although nobody else patches them
+ * @probes: a probe for each address
+ * @registered: the probes that are registered
+ * @num: how many are registered
+ * @insns: how many instructions the function has
+ * @refused: how many instructions are refused that nobody else patches
  */
 struct boundaries {
 	struct kunit *test;
@@ -361,7 +361,7 @@ static void boundaries_try(struct boundaries *all, unsigned long offset, bool bo
 	cond_resched();
 }
 
-/* Try all addresses of a function; those taken stay until the case ends. */
+/* Tries all addresses of a function. Probes stay registered until the case ends. */
 static struct boundaries *boundaries_register(struct kunit *test, void *function)
 {
 	struct boundaries *all = kunit_kzalloc(test, sizeof(*all), GFP_KERNEL);
@@ -416,7 +416,7 @@ static void big_function_works_with_all_its_instructions_probed(struct kunit *te
 
 	need_decoder(test);
 	all = boundaries_register(test, (void *)vsnprintf);
-	/* Few are what others patch, or trap by. */
+	/* Few instructions are patched by others, or are traps. */
 	KUNIT_EXPECT_GT(test, all->num * 10, all->insns * 9);
 	snprintf(buffer, sizeof(buffer), "%d %5.2s|%-5x|%c%%", -17, "abc", 0xbeef, 'z');
 	KUNIT_EXPECT_STREQ(test, buffer, "-17    ab|beef |z%");

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Stress test of kprobes: on every processor threads call functions of this
+ * Stress test of kprobes: on every processor, threads call functions of this
  * module while others put probes on them and take them off again.
  *
  *	insmod test_kprobes_stress.ko seconds=30 seed=12345
  *
- * Loading runs the test and fails if it failed. What must hold at the end:
- * every call gave the right result; a probe that stayed all the time saw or
- * missed each call, a post handler what its probe saw, and one return probe each
- * return; no handler of a probe ran after its unregistration had returned, although
- * tasks were asleep inside the function, and nobody missed the struct, which is
- * overwritten at once; the text of the functions is what it was.
+ * Loading runs the test, and fails if the test does. At the end,
+ *
+ * - each call must have returned the right result;
+ * - each probe that stayed all the time must have seen or missed each call, and its
+ *   post handler must have seen what it saw; a return probe, each return;
+ * - no handler may have run after its probe was unregistered, although tasks slept
+ *   in the function, and nobody may have used the probe's struct, which is
+ *   overwritten at once;
+ * - the text of the functions must be what it was.
  *
  * test_kprobes_visitor, loaded and removed meanwhile, does the same with a module.
- * With victim=1 probes are put on functions of test_kprobes_victim too, which is to
- * be loaded and removed meanwhile: some must come upon it.
+ * With victim=1, probes are put on functions of test_kprobes_victim, too. It is to
+ * be loaded and removed meanwhile, and some probes must find it.
  */
 #define pr_fmt(fmt) "kprobes_stress: " fmt
 
@@ -53,8 +56,8 @@ MODULE_PARM_DESC(victim, "test_kprobes_victim comes and goes meanwhile (default:
 #define BATCH		8
 
 /*
- * Functions that nobody stays at: a probe there may be the only one, and is the
- * last that leaves. Like the other targets they are called all the time.
+ * Functions without a resident probe: a temporary one may be the first to come
+ * and the last to leave. Like the other targets, they are called all the time.
  */
 static noinline __noclone u32 kprobes_lonely_traced(u32 x)
 {
@@ -79,7 +82,7 @@ static atomic_t wrong_results, late_handlers, wrong_answers;
 /* What was done */
 static atomic64_t registrations, temporary_hits;
 
-/* At the victim: how often it was there, and not, or not any more */
+/* How often a probe has found the victim, and how often not */
 static atomic64_t victims, absences;
 
 static unsigned int entry_of(const struct kprobes_step *step)
@@ -149,7 +152,7 @@ static int resident_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct resident *resident = container_of(kp, struct resident, kp);
 
-	/* Now and then make hits that have to be missed. */
+	/* Now and then, make hits that have to be missed. */
 	if (!(atomic64_inc_return(&resident->hits) & 31))
 		call_entry((resident - residents) % ENTRIES, 1);
 	return 0;
@@ -212,7 +215,7 @@ static void expect_alive(unsigned int *state)
 		atomic_inc(&late_handlers);
 }
 
-/* Now and then be in here for so long that the probe is taken out meanwhile. */
+/* Now and then, stay here for so long that the probe is unregistered meanwhile. */
 static void linger(void)
 {
 	if (!(atomic64_inc_return(&temporary_hits) & 15))
@@ -280,7 +283,7 @@ static struct temporary *temporary_new(struct rnd_state *rnd)
 	return probe;
 }
 
-/* The memory goes back at once: nobody may be in there any more. */
+/* The memory is freed at once: nobody may use it any more. */
 static void poison_and_free(void *probe, size_t size)
 {
 	memset(probe, POISON_FREE, size);
@@ -303,7 +306,7 @@ static void pause_a_little(struct rnd_state *rnd)
 {
 	unsigned int us = prandom_u32_state(rnd) % 500;
 
-	/* Sometimes for so long that a breakpoint has become a jump. */
+	/* Sometimes for so long that a breakpoint becomes a jump. */
 	if (us < 10)
 		msleep(100);
 	else
@@ -332,7 +335,7 @@ static void change_one(struct rnd_state *rnd)
 	temporary_free(probe);
 }
 
-/* A batch, in one case of four with something in it that must be refused. */
+/* A batch, sometimes with a probe in it that must be refused. */
 static void change_many(struct rnd_state *rnd)
 {
 	struct kprobe *kps[BATCH] = {};
@@ -400,9 +403,8 @@ static void change_return(struct rnd_state *rnd)
 }
 
 /*
- * At a function of another module, by name: that may come and go before, meanwhile
- * and after. With a post handler ftrace is asked to keep others off an entry, which it
- * warns of if it has not enabled the entries of a module yet that is coming.
+ * At a function of another module, by name. The module may come and go at any time:
+ * before, during and after the registration.
  */
 static void aim_at_victim(struct kprobe *kp, struct rnd_state *rnd)
 {
@@ -410,7 +412,7 @@ static void aim_at_victim(struct kprobe *kp, struct rnd_state *rnd)
 	kp->symbol_name = prandom_u32_state(rnd) & 1 ? "kprobes_victim" : "kprobes_victim_untraced";
 }
 
-/* What goes after its symbol was found is no kernel text any more. */
+/* If the module goes after the symbol was found, the address is no kernel text any more. */
 static bool found_victim(int answer)
 {
 	if (!answer)
@@ -453,7 +455,7 @@ static void change_victim_return(struct rnd_state *rnd)
 #ifdef CONFIG_JPROBES
 static atomic_t jprobes;
 
-/* Which jprobe it is called for, a function cannot tell: but there is one. */
+/* A handler cannot tell which jprobe it is called for, but there must be one. */
 static void expect_jprobe(void)
 {
 	if (!atomic_read(&jprobes))
@@ -590,7 +592,7 @@ static void workers_stop(void)
 	kfree(workers);
 }
 
-/* For each CPU: callers, sleepers, which are not bound to it, and a changer. */
+/* For each CPU there are callers, a changer, and sleepers, which are not bound to it. */
 #define WORKERS		(CALLERS + SLEEPERS + 1)
 
 static int worker_start(struct worker *worker, unsigned int number, unsigned int cpu)
@@ -631,7 +633,7 @@ static int workers_start(void)
 	return ret;
 }
 
-/* The end */
+/* Checks at the end */
 
 #define TEXTS	(ENTRIES + LONELY)
 
@@ -674,7 +676,7 @@ static unsigned int texts_changed(void)
 	return changed;
 }
 
-/* Jumps may be taken back by a worker, a while after the probe has left. */
+/* A worker may take a jump out a while after the probe has left. */
 static bool texts_restored(void)
 {
 	unsigned int tries;
@@ -685,9 +687,9 @@ static bool texts_restored(void)
 }
 
 /*
- * Whoever saw a hit sees its end: no handler can be running then in the hit's own
- * context that was not running at the hit. Of an architecture with a recursion guard
- * of its own that is not known, see kprobe_hit_post().
+ * A probe that saw a hit sees its end, too: a handler that runs in the hit's own
+ * context at the end also ran at the hit. That is not known for an architecture with
+ * its own recursion guard, see kprobe_hit_post().
  */
 static bool posts_right(struct resident *resident, s64 seen)
 {
@@ -700,7 +702,7 @@ static bool posts_right(struct resident *resident, s64 seen)
 	return posts <= seen && (posts || !seen);
 }
 
-/* Every call of a probed place is a hit or a miss. */
+/* Each call of a probed place must be a hit or a miss. */
 static unsigned int residents_check(s64 *hits, s64 *missed)
 {
 	unsigned int i, wrong = 0;

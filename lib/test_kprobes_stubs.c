@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit test of a kernel without kprobes: whoever wants a probe is told that there
- * are none, and whoever asks about one is told that it is not there.
+ * KUnit test of a kernel without kprobes: registering a probe fails, and questions
+ * about probes are answered as if there were none.
  */
 #include <kunit/test.h>
 #include <linux/compiler.h>
@@ -94,7 +94,7 @@ static void nothing_can_be_switched(struct kunit *test)
 	expect_nothing_happened(test);
 }
 
-/* Who has not looked at what registering said does no harm. */
+/* A caller may not have looked at what registering returned. */
 static void unregistering_does_nothing(struct kunit *test)
 {
 	struct kretprobe *rps[] = { &wanted.rp };

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A module for the kprobes selftests to put probes on, from outside.
+ * A module for the kprobes selftests to put probes on, from outside. These are its
+ * parameters:
  *
- * Writing N to the parameter "calls" calls each function below N times, so a
- * test knows how many hits to expect; "middle" tells where there is an
- * instruction in the middle of one; reading "way" goes one of two ways, and "ways"
- * tells where they are; "joint" tells where a part of a function joins another; "oops"
- * has one fault, and "handler_oops" a handler. The init function runs once, and goes on
- * when the module is live already, which "late" tells, by way of "late_middle"; reading
- * "leaving" goes on when the module is going.
+ * - calls: a write of N calls each of the first four functions N times
+ * - middle: where there is an instruction in the middle of a function
+ * - way: a read goes one of two ways
+ * - ways: where these are
+ * - joint: where one part of a function joins another
+ * - oops: a write causes a fault in a probed instruction
+ * - handler_oops: a write causes a fault in a handler
+ * - late: did init text run on when the module was live already?
+ * - late_middle: where there is an instruction in that text
+ * - leaving: a read runs on until the module is going
  */
 #include <linux/async.h>
 #include <linux/completion.h>
@@ -26,7 +30,7 @@
 #include <asm/ibt.h>
 #endif
 
-/* Its address is data, which wants a word to objtool. */
+/* Its address is used as data: objtool has to be told that no indirect branch goes there. */
 extern u8 kprobes_victim_middle[] asm(".Lkprobes_victim_middle");
 
 static noinline __noclone u32 kprobes_victim(u32 x)
@@ -36,14 +40,14 @@ static noinline __noclone u32 kprobes_victim(u32 x)
 	return x + 1;
 }
 
-/* No two may be so equal that the compiler folds them. */
+/* The functions must differ, or the compiler may fold them. */
 static noinline __noclone notrace u32 kprobes_victim_untraced(u32 x)
 {
 	asm volatile("" : "+r" (x) : : "memory");
 	return x + 2;
 }
 
-/* Only here to be listed, and refused. */
+/* Only here to be on the blacklist, and to be refused. */
 static noinline __noclone u32 kprobes_victim_nokprobe(u32 x)
 {
 	asm volatile("" : "+r" (x) : : "memory");
@@ -52,7 +56,7 @@ static noinline __noclone u32 kprobes_victim_nokprobe(u32 x)
 
 NOKPROBE_SYMBOL(kprobes_victim_nokprobe);
 
-/* The same: the idle loop may call such where RCU does not watch. */
+/* The same: the idle loop may call such a function while RCU is not watching. */
 static __noclone __cpuidle u32 kprobes_victim_idle(u32 x)
 {
 	asm volatile("" : "+r" (x) : : "memory");
@@ -96,9 +100,9 @@ module_param_cb(middle, &middle_ops, NULL, 0400);
 MODULE_PARM_DESC(middle, "symbol and offset of an instruction in the middle of a function");
 
 /*
- * A jump label by whose key the kernel's own code goes too, the tracepoint's: if
- * that is on, the label has to be patched as soon as the module comes. Nobody
- * passes that tracepoint unless the system goes to sleep.
+ * A jump label whose key is that of one of the kernel's tracepoints: if the key is
+ * on, the label has to be patched when the module comes. The tracepoint is only
+ * passed when the system goes to sleep.
  */
 #if defined(CONFIG_JUMP_LABEL) && defined(CONFIG_TRACEPOINTS)
 extern u8 kprobes_victim_before[] asm(".Lkprobes_victim_before"),
@@ -107,7 +111,7 @@ extern u8 kprobes_victim_before[] asm(".Lkprobes_victim_before"),
 
 DECLARE_TRACEPOINT(suspend_resume);
 
-/* Ways that met again might be laid out twice, and a name cannot be. */
+/* If the ways met again, the compiler might emit a part twice, and its label with it. */
 static noinline __noclone u32 kprobes_victim_forks(u32 x)
 {
 	asm volatile(".Lkprobes_victim_before: " ANNOTATE_NOENDBR "nop"
@@ -141,7 +145,7 @@ static const struct kernel_param_ops way_ops = {
 module_param_cb(way, &way_ops, NULL, 0400);
 MODULE_PARM_DESC(way, "read it to go a way: on if the tracepoint suspend_resume is, or off");
 
-/* No code of this module goes by that key but the above. */
+/* In this module, only the code above uses that key. */
 static void *label(void)
 {
 	struct jump_entry *entry = THIS_MODULE->jump_entries;
@@ -175,8 +179,8 @@ MODULE_PARM_DESC(ways, "where it says whence it goes, the label, and the ways on
 #endif
 
 /*
- * A function in three parts, named as GCC 8 does it, which nobody calls. Between the two
- * instructions in its middle, the last part comes back.
+ * A function in three parts, with the names that GCC 8 gives them, which nobody calls. Its
+ * last part branches back to the first of the two additions.
  */
 #ifdef CONFIG_X86
 extern u8 kprobes_victim_parted[] asm(".Lkprobes_victim_parted"),
@@ -223,7 +227,7 @@ module_param_cb(joint, &joint_ops, NULL, 0400);
 MODULE_PARM_DESC(joint, "symbol and offset of an instruction before one that is branched to");
 #endif
 
-/* An instruction that faults, with a probe on it, in a thread that is lost then. */
+/* A probed instruction that faults, in a thread that does not survive */
 #if defined(CONFIG_X86)
 #define LOAD	"movl (%1), %0"
 #elif defined(CONFIG_ARM64)
@@ -256,7 +260,7 @@ static int read_null(void *unused)
 	return kprobes_victim_reads(NULL);
 }
 
-/* It cannot be waited for, because it does not come to its end. */
+/* The thread cannot be waited for, because it does not get to its end. */
 static int lose_thread(struct kprobe *p, void *addr, int (*run)(void *unused))
 {
 	struct task_struct *thread;
@@ -285,7 +289,7 @@ static const struct kernel_param_ops oops_ops = {
 module_param_cb(oops, &oops_ops, NULL, 0200);
 MODULE_PARM_DESC(oops, "write to it to have a thread end in a fault of a probed instruction");
 
-/* Where a handler runs in the context of a trap that counts, this is a panic. */
+/* ftrace calls this handler. In one that a trap calls as an NMI, the fault would be a panic. */
 #ifdef CONFIG_KPROBES_ON_FTRACE
 static int reads_null(struct kprobe *p, struct pt_regs *regs)
 {
@@ -316,8 +320,8 @@ MODULE_PARM_DESC(handler_oops, "write to it to have a thread end in a fault of a
 #endif
 
 /*
- * Text that runs when the module has been said to be live, or to be going, to all others:
- * this one is told last.
+ * Text that runs when all other notifiers have been told that the module is live, or is
+ * going. This one is told last.
  */
 static DECLARE_COMPLETION(said);
 
@@ -338,7 +342,7 @@ static bool wait_until_said(void)
 	return wait_for_completion_timeout(&said, 60 * HZ);
 }
 
-/* The module's text is freed when nobody reads this any more. */
+/* The module's text is not freed before this returns. */
 static int show_leaving(char *buffer, const struct kernel_param *kp)
 {
 	int ret;
@@ -368,7 +372,7 @@ static unsigned int late;
 module_param(late, uint, 0400);
 MODULE_PARM_DESC(late, "1 if the init text went on when the module was live");
 
-/* Where its middle is, is asked for when it has been freed: so that is a number, no address. */
+/* An offset, not an address, because it is asked for when the function has been freed */
 extern const u32 kprobes_victim_late_at asm(".Lkprobes_victim_late_at");
 
 static noinline __noclone unsigned int __init kprobes_victim_late(unsigned int x)
@@ -394,7 +398,7 @@ static const struct kernel_param_ops late_middle_ops = {
 module_param_cb(late_middle, &late_middle_ops, NULL, 0400);
 MODULE_PARM_DESC(late_middle, "symbol and offset of an instruction in the middle of that text");
 
-/* Init text is freed when this has ended. */
+/* Init text is freed after this has ended. */
 static void __init go_on_late(void *unused, async_cookie_t cookie)
 {
 	if (wait_until_said())
@@ -408,7 +412,7 @@ static noinline __noclone int __init kprobes_victim_starts(int x)
 	return x;
 }
 
-/* Only here to be listed until the module has started. */
+/* Only here to be on the blacklist until the module has started. */
 static noinline __noclone int __init kprobes_victim_starts_nokprobe(int x)
 {
 	asm volatile("" : "+r" (x) : : "memory");

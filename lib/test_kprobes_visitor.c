@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A module with handlers that is removed while they run: probes of all kinds on a
- * function that is called all the time, until rmmod.
+ * A module that is removed while its handlers run: it has probes of all kinds on a
+ * function that is called all the time.
  *
  *	insmod test_kprobes_visitor.ko target=kprobes_lonely_traced
  */
@@ -16,7 +16,7 @@ MODULE_PARM_DESC(target, "the function, which takes a number and returns one");
 
 static bool here = true;
 
-/* So long that the handler is likely to be running when the probes go. */
+/* Takes so long that a handler is likely to be running when the probes go. */
 static void visit(void)
 {
 	WARN_ON_ONCE(!READ_ONCE(here));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of return probes on functions that many tasks are in at once, that
- * interrupts come to, and that are left by other ways than a return.
+ * KUnit tests of return probes on functions that many tasks have entered at the
+ * same time, or that interrupts call, too; and of stack traces through these.
  */
 #include <linux/atomic.h>
 #include <linux/completion.h>
@@ -18,7 +18,7 @@
 #include "test_kprobes/probe.h"
 #include "test_kprobes/trace.h"
 
-/* The return stacks are there where return probes are not made of rethook. */
+/* There are return stacks where return probes are not based on rethook. */
 #define LOSES_NOTHING	IS_ENABLED(CONFIG_KRETPROBE_RETURN_STACK)
 
 static void need_return_stacks(struct kunit *test)
@@ -35,8 +35,8 @@ static void need_return_stacks(struct kunit *test)
  * @returns: how often the return handler ran
  * @in_interrupt: how many of @entries were not in a task
  * @in_idle: how many of @entries were in an idle task, or interrupted one
- * @mixed_up: private data that was another call's
- * @last: an instance that was in use
+ * @mixed_up: words of private data that were not this call's
+ * @last: the instance of the last entry
  */
 struct counted {
 	struct kretprobe rp;
@@ -45,16 +45,16 @@ struct counted {
 	struct kretprobe_instance *last;
 };
 
-/* Set by an interrupt's own code: the exception of a hit may count as one as well. */
+/* Set by the interrupt itself: a hit's exception may count as an interrupt, too. */
 static bool in_an_interrupt;
 
-/* What only this call has: its frame; or its instance, where nobody knows that. */
+/* What no other call has: the stack pointer, or, where a return's is not known, the instance. */
 static unsigned long token_of(struct kretprobe_instance *ri, unsigned long sp)
 {
 	return KPROBES_RETURN_POPS < 0 ? (unsigned long)ri : sp;
 }
 
-/* Fills all private data with what tells the call from others. */
+/* Fills all private data with the token of the call. */
 static int count_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct counted *probe = container_of(get_kretprobe(ri), struct counted, rp);
@@ -73,7 +73,7 @@ static int count_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-/* By now the stack pointer is past the return address, where that is on it. */
+/* The stack pointer is past the return address by now, if that was on the stack. */
 static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct counted *probe = container_of(get_kretprobe(ri), struct counted, rp);
@@ -131,7 +131,7 @@ static struct counted *counted_registered(struct kunit *test, void *addr,
 	return probe;
 }
 
-/* Every call was seen to return, or counted as missed, and by the right instance. */
+/* Each call must have returned, with its own private data, or count as missed. */
 static void expect_counts(struct kunit *test, struct counted *probe, int calls, int missed)
 {
 	KUNIT_EXPECT_EQ(test, atomic_read(&probe->returns), calls - missed);
@@ -200,7 +200,7 @@ static void crowd_open_gate(void)
 	wake_up_all(&gate);
 }
 
-/* All of them are out when this returns. */
+/* When this returns, all threads have left the function. */
 static void crowd_leave(void *data)
 {
 	struct crowd *crowd = data;
@@ -210,7 +210,7 @@ static void crowd_leave(void *data)
 		kthread_stop(crowd->task[--crowd->num]);
 }
 
-/* All of them are asleep inside when this returns. */
+/* When this returns, all threads sleep in the function. */
 static struct crowd *crowd_enter(struct kunit *test, unsigned int num, unsigned long depth)
 {
 	struct crowd *crowd = kunit_kzalloc(test, sizeof(*crowd), GFP_KERNEL);
@@ -293,13 +293,13 @@ static void cap_is_kept_whoever_is_inside(struct kunit *test)
 	KUNIT_EXPECT_EQ_MSG(test, probe->rp.maxactive, cap, "what the user wrote was changed");
 }
 
-/* For so many calls there is memory that is not on return stacks. */
+/* How many calls there is memory for beside return stacks */
 static int reserve_of_calls(void)
 {
 	return 2 * num_possible_cpus() + 64;
 }
 
-/* More data than is kept on return stacks: so many calls, and counted. */
+/* The data is too large for return stacks. Calls beyond the reserve are missed, and counted. */
 static void large_data_has_a_reserve(struct kunit *test)
 {
 	const int reserve = reserve_of_calls();
@@ -315,7 +315,7 @@ static void large_data_has_a_reserve(struct kunit *test)
 
 #define DEPTH	120
 
-/* The tasks' stacks are full, and then the reserve is, and then calls are missed. */
+/* When the return stacks are full, and then the reserve, calls are missed. */
 static void deep_recursion_is_counted_to_the_end(struct kunit *test)
 {
 	const int reserve = reserve_of_calls(), tasks = 1 + reserve / 100, calls = tasks * DEPTH;
@@ -333,7 +333,7 @@ static void deep_recursion_is_counted_to_the_end(struct kunit *test)
 	expect_counts(test, probe, calls, missed);
 	KUNIT_EXPECT_EQ(test, atomic_read(&wrong), 0);
 
-	/* Nothing of that is left behind. */
+	/* All of that memory is free again. */
 	crowd = crowd_enter(test, 1, LEVELS - 1);
 	crowd_leave(crowd);
 	expect_counts(test, probe, calls + LEVELS, missed);
@@ -353,7 +353,7 @@ static void signalled_task_returns_like_any_other(struct kunit *test)
 	crowd_leave(crowd);
 }
 
-/* Leaving while they are inside */
+/* Unregistering while tasks are inside */
 
 static void tasks_inside_return_unseen_when_the_probe_has_left(struct kunit *test)
 {
@@ -369,7 +369,7 @@ static void tasks_inside_return_unseen_when_the_probe_has_left(struct kunit *tes
 		guard(rcu)();
 		KUNIT_EXPECT_NULL(test, get_kretprobe(ri));
 	}
-	/* What was the core's is the user's again. */
+	/* The core must not use the struct any more. */
 	memset(&probe->rp, 0x5a, sizeof(probe->rp));
 	KUNIT_EXPECT_EQ(test, atomic_read(&probe->entries), calls);
 
@@ -432,7 +432,7 @@ static void idle_task_has_a_return_stack(struct kunit *test)
 		kunit_skip(test, "there is one CPU only");
 	for (tries = 0; tries < 100 && !atomic_read(&probe->in_idle); tries++) {
 		msleep(20);
-		/* This may be on another one than before. */
+		/* This thread may run on another CPU than before. */
 		cpu = cpumask_any_but(cpu_online_mask, raw_smp_processor_id());
 		KUNIT_ASSERT_EQ(test, 0, smp_call_function_single(cpu, call_on_cpu, NULL, true));
 	}
@@ -465,7 +465,7 @@ static int deep_sleeper_run(void *depth)
 	return wait_to_be_stopped();
 }
 
-/* The trace of a thread that sleeps at the bottom of @depth recursions and two more. */
+/* Takes the trace of a thread that sleeps in @depth recursions, below two other functions. */
 static void trace_deep_sleeper(struct kunit *test, unsigned long depth, struct trace *trace)
 {
 	struct task_struct *task;
@@ -475,7 +475,7 @@ static void trace_deep_sleeper(struct kunit *test, unsigned long depth, struct t
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	while (!atomic_read(&sleepers))
 		msleep(20);
-	/* It counts itself before it is asleep. */
+	/* The thread counts itself before it sleeps. */
 	msleep(20);
 	trace->length = stack_trace_save_tsk(task, trace->entries, ARRAY_SIZE(trace->entries), 0);
 	crowd_open_gate();
@@ -483,7 +483,7 @@ static void trace_deep_sleeper(struct kunit *test, unsigned long depth, struct t
 	KUNIT_EXPECT_EQ(test, atomic_read(&wrong), 0);
 }
 
-/* Whether the functions stand in the trace in this order, maybe with others between. */
+/* Are the functions in the trace, in this order, perhaps with others in between? */
 static bool trace_has(struct trace *trace, void *const *function, unsigned int num)
 {
 	unsigned int i, n = 0;
@@ -497,7 +497,7 @@ static const char *const trampolines[] = {
 	"__kretprobe_trampoline+0x0/", "arch_rethook_trampoline+0x0/", "return_to_handler+0x0/",
 };
 
-/* As a return address, that is: what one calls goes on from somewhere inside. */
+/* Diverted returns lead to a trampoline's first byte. Functions that it calls return elsewhere. */
 static bool trace_names_a_trampoline(struct trace *trace)
 {
 	char name[KSYM_SYMBOL_LEN];
@@ -527,7 +527,7 @@ static void need_stack_traces(struct kunit *test)
 		kunit_skip(test, "not promised by this architecture");
 }
 
-/* Recursion three deep, in three functions with a return probe each, one with two. */
+/* A recursion of three levels, below two other functions; all have return probes. */
 static void another_task_sees_callers_not_trampolines(struct kunit *test)
 {
 	void *const callers[] = {
@@ -600,7 +600,7 @@ static void handlers_see_callers_not_trampolines(struct kunit *test)
 	expect_trace(test, &return_trace, callers, ARRAY_SIZE(callers));
 }
 
-/* Beside others who divert returns */
+/* Beside others that divert returns */
 
 #ifdef CONFIG_FPROBE
 static atomic_t fprobe_exits;
@@ -625,7 +625,7 @@ static void fprobe_exits_beside_return_probes(struct kunit *test)
 	unsigned long ip[] = { (unsigned long)sleeps, (unsigned long)sleeps_deeper };
 
 	need_return_stacks(test);
-	/* A static one could be registered once: ftrace keeps something of it. */
+	/* A static one could be registered only once: ftrace keeps something of it. */
 	fp = kunit_kzalloc(test, sizeof(*fp), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, fp);
 	fp->exit_handler = count_exit;

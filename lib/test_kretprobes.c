@@ -14,7 +14,7 @@
 KUNIT_ARRAY_PARAM(entry, kprobes_entries, kprobes_step_desc);
 
 /**
- * struct return_probe - a return probe with a notebook
+ * struct return_probe - a return probe that takes notes
  * @rp: the probe itself
  * @live: it is registered, so it has to be unregistered when the case ends
  * @entries: how often the entry handler ran
@@ -22,12 +22,12 @@ KUNIT_ARRAY_PARAM(entry, kprobes_entries, kprobes_step_desc);
  * @value: the value returned last
  * @sum: all private data that reached the return handler, added up
  * @retaddr: where the probed function was going to return to
- * @owner: what get_kretprobe() said
+ * @owner: what get_kretprobe() returned
  * @preemptible: some handler could have been preempted
  * @masked: the saved registers said to some handler that interrupts were off
- * @skip: answer of the entry handler
- * @force: give the caller this value, if not 0
- * @trace: the stack as the return handler sees it, if wanted
+ * @skip: result of the entry handler
+ * @force: the value that the caller gets, if not 0
+ * @trace: where the return handler stores a stack trace, or NULL
  */
 struct return_probe {
 	struct kretprobe rp;
@@ -202,7 +202,7 @@ static noinline __noclone u32 recursive(u32 depth)
 {
 	u32 below;
 
-	/* The hooks of mips never leave a hit of a branch that has nothing to do on its way. */
+	/* Not to hit a branch with an empty delay slot: the hooks of mips never end such a hit. */
 	if (IS_ENABLED(CONFIG_MIPS))
 		asm volatile(".set push; .set noreorder; nop; .set pop" : : : "memory");
 	below = depth ? recursive(depth - 1) : 0;
@@ -251,7 +251,7 @@ static void maxactive_is_a_cap_and_misses_are_counted(struct kunit *test)
 	}
 }
 
-/* Nesting, and several on one function */
+/* Nesting, and several probes on one function */
 
 static noinline __noclone u32 nesting(const struct kprobes_step *step, u32 x)
 {
@@ -379,7 +379,7 @@ static int thread_never_returns(void *unused)
 	return never_returns(1);
 }
 
-/* Once the dead task is buried its instance is there for somebody else. */
+/* When the dead task has been reaped, another call can have its instance. */
 static bool return_is_seen_soon(struct return_probe *probe)
 {
 	unsigned int tries;
@@ -527,7 +527,7 @@ static void function_with_another_return_is_refused(struct kunit *test)
 	struct return_probe *probe = return_probe_new(test, NULL);
 
 	probe->rp.kp.symbol_name = KPROBES_NO_RETURN_SYMBOL;
-	/* It would not live long enough to tell if this was accepted. */
+	/* Disabled: if it is accepted, the kernel must live long enough to report that. */
 	probe->rp.kp.flags = KPROBE_FLAG_DISABLED;
 	if (!probe->rp.kp.symbol_name)
 		kunit_skip(test, "no such function on this architecture");
@@ -586,7 +586,7 @@ static void batch_patches_the_text_once(struct kunit *test)
 		kprobes_blocks[i].call(1);
 	syncs = 0;
 	unregister_kretprobes(rps, BATCH);
-	/* Jumps may have come meanwhile, and take more to go. */
+	/* Jumps may have been put in meanwhile, and taking them out needs more. */
 	KUNIT_EXPECT_LE(test, syncs, BATCH / 4);
 	for (i = 0; i < BATCH; i++)
 		KUNIT_EXPECT_EQ(test, probe[i]->returns, 1);
