@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * KUnit tests of probes beside others that hook the same function, watch the same
- * instruction or patch the text around it: whoever comes and goes, and in which
- * order, each is served as if it were alone.
+ * instruction or patch the text around it. They come and go in any order, and each
+ * must be served as if it were alone.
  */
 #include <linux/fprobe.h>
 #include <linux/ftrace.h>
@@ -61,7 +61,7 @@ static int count_middle(struct kprobe *kp, struct pt_regs *regs)
 
 static struct kprobe middle_probe;
 
-/* Behind what ftrace patches */
+/* Behind the instruction that ftrace patches */
 static int middle_join(void)
 {
 	unsigned long hook = ftrace_location((unsigned long)kprobes_traced);
@@ -123,7 +123,7 @@ static void fprobe_returns(struct fprobe *fp, unsigned long entry_ip, unsigned l
 
 static struct fprobe *fprobe;
 
-/* Not static: ftrace keeps what it made for an ops of the kernel's own data. */
+/* Not static: ftrace never frees what it has made for a static ops. */
 static int fprobe_join(void)
 {
 	unsigned long hook = (unsigned long)kprobes_traced;
@@ -262,7 +262,7 @@ static struct watch *watch_new(struct kunit *test)
 	return watch;
 }
 
-/* Without a function to call, so that arm64 gets past it by itself. */
+/* Without an overflow handler, so that arm64 gets past the breakpoint by itself. */
 static int watch_begin(struct watch *watch, void *addr, int type, int length)
 {
 	struct perf_event * __percpu *events;
@@ -301,8 +301,8 @@ static u64 watch_count(struct watch *watch)
 }
 
 /*
- * x86 goes on behind a breakpoint by a flag that interrupts save. arm64 takes a step,
- * and when that leads into an interrupt, stops once more behind it.
+ * x86 gets past a breakpoint by a flag that interrupts save. arm64 takes a step. If an
+ * interrupt comes in that step, it stops at the breakpoint once more.
  */
 static void expect_stops(struct kunit *test, u64 stops, u64 expected)
 {
@@ -312,7 +312,7 @@ static void expect_stops(struct kunit *test, u64 stops, u64 expected)
 		KUNIT_EXPECT_GE(test, stops, expected);
 }
 
-/* Where a probe at @addr comes to stand: what is in front of it stays a landing pad. */
+/* The address that a probe at @addr gets: a landing pad there is not probed. */
 static void *place_of(struct kunit *test, void *addr)
 {
 	struct probe *probe = probe_registered(test, addr);
@@ -349,7 +349,7 @@ static void meet_at(struct kunit *test, const struct kprobes_step *step, bool ju
 		KUNIT_ASSERT_EQ(test, 0, watch_executed(watch, place));
 	expect_both_see_calls(test, step, probe, watch);
 
-	/* Who came first leaves first. */
+	/* The first to come is the first to leave. */
 	if (watch_first) {
 		watch_end(watch);
 		kprobes_call_step(test, step);
@@ -371,10 +371,10 @@ static void processor_stops_at_the_same_instruction(struct kunit *test)
 	meet_at(test, step, true, true);
 }
 
-/* Where a hit is carried out at the beginning of its slot: by which way it may come */
+/* Is it hits by a jump, and not by a breakpoint, that execute the beginning of a slot? */
 #define TO_SLOT_BY_JUMP	IS_ENABLED(CONFIG_ARM64)
 
-/* NULL where hits do not come by there */
+/* Returns NULL if hits do not execute the beginning of the slot. */
 static void *slot_of(struct probe *probe)
 {
 	struct kprobe_site *site;
@@ -419,7 +419,7 @@ static void processor_does_not_stop_where_no_probe_may_be(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL, watch_executed(watch, get_kprobe));
 }
 
-/* Instructions for a probe, of which one writes a word and one reads it */
+/* Instructions to probe: one writes a word, and one reads it */
 extern u8 beside_load[] asm(".Lbeside_load"), beside_store[] asm(".Lbeside_store");
 
 static u32 watched;
@@ -450,7 +450,7 @@ static void expect_accesses(struct kunit *test, struct watch *watch, u64 each)
 	expect_stops(test, watch_count(watch) - count, 3 * each);
 }
 
-/* A copy, a thunk or the handler's side: it is one access by each, as it was without. */
+/* Each instruction must access the word once, by whatever way it is carried out. */
 static void watch_under_a_probe(struct kunit *test, void *insn, bool jump, bool post)
 {
 	struct watch *watch = watch_new(test);
@@ -489,7 +489,7 @@ struct crowd {
 	unsigned int number, refused;
 };
 
-/* What arm64's ftrace keeps in front of the next function is no part of this one. */
+/* On arm64, ftrace's pointer in front of the next function is not a part of this one. */
 static size_t size_of(struct kprobes_text *text)
 {
 	unsigned long next = (unsigned long)text->start + text->size;
@@ -530,7 +530,7 @@ static bool may_be_hits(unsigned int hits, unsigned int calls, unsigned int rare
 	return hits == calls || (rare && (hits == rare || hits == calls - rare));
 }
 
-/* Of @calls, @rare go by another way through the function, if there is one. */
+/* @rare of the @calls take another way through the function, if there is one. */
 static void crowd_expect(struct kunit *test, struct crowd *crowd, unsigned int calls,
 			 unsigned int rare)
 {
@@ -690,7 +690,7 @@ static struct kunit_suite beside_suite = {
 
 kunit_test_suite(beside_suite);
 
-/* For a shell test: there is no way back from it. */
+/* For a shell test, because this cannot be undone. */
 static int set_kill_ftrace(const char *value, const struct kernel_param *kp)
 {
 	ftrace_kill();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit tests of what the interface does not show: the table, the slots, the
- * states of a site and its way out. What users see is in lib/test_kprobes.c.
+ * KUnit tests of what the interface does not show: the table, the slots, and the
+ * states of a site until it is freed. lib/test_kprobes.c tests what users see.
  */
 #include <kunit/test.h>
 #include <linux/kallsyms.h>
@@ -53,7 +53,7 @@ static struct table_fixture *new_table(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, f);
 	mutex_init(&f->lock);
 	f->table = (struct kprobe_table)KPROBE_TABLE_INIT(f->table, &f->lock);
-	/* What the initializer makes of this is for static work. */
+	/* The initializer is for static work only. */
 	INIT_WORK(&f->table.resize, kprobe_table_resize);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_table, f));
 	return f;
@@ -89,7 +89,7 @@ static void table_finds_all_while_and_after_it_grows(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, wrong);
 }
 
-/* What makes a lookup cost the same however many sites there are. */
+/* With short chains, a lookup costs the same with any number of sites. */
 static void table_keeps_its_chains_short(struct kunit *test)
 {
 	struct table_fixture *f = new_table(test);
@@ -117,7 +117,7 @@ static unsigned long buckets_in(struct table_fixture *f)
 	return 1UL << rcu_dereference_protected(f->table.buckets, true)->hdr.bits;
 }
 
-/* Until there is one left, and then it grows again. */
+/* It shrinks until there is one node left, and then grows again. */
 static void table_shrinks_when_nodes_leave(struct kunit *test)
 {
 	struct table_fixture *f = new_table(test);
@@ -186,7 +186,7 @@ static void slots_are_distinct_and_known(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, is_kprobe_insn_slot((unsigned long)slots));
 }
 
-/* A task may be preempted in it. */
+/* A task may have been preempted in the slot. */
 static void dirty_slot_is_not_handed_out_at_once(struct kunit *test)
 {
 	kprobe_opcode_t *dirty = get_insn_slot(), *next;
@@ -245,7 +245,7 @@ static unsigned int count_insn_pages(void)
 	return pages;
 }
 
-/* The last slots are given back first, so that their page is empty while others are full. */
+/* The last slots are freed first, so that their page is empty while others are full. */
 static void empty_page_goes_when_others_have_room(struct kunit *test)
 {
 	unsigned int num = 2 * PAGE_SIZE / (kprobe_insn_slots.slot_size * sizeof(kprobe_opcode_t));
@@ -324,7 +324,7 @@ static unsigned int hits_of_a_call(void)
 {
 	unsigned int (*target)(unsigned int n) = site_target;
 
-	/* Not to be seen through by the compiler. */
+	/* Keeps the compiler from knowing which function is called. */
 	OPTIMIZER_HIDE_VAR(target);
 	hits = 0;
 	target(1);
@@ -369,8 +369,8 @@ static void site_follows_the_global_switch(struct kunit *test)
 }
 
 /*
- * With kprobe_mutex held the retired site cannot be freed, so it is there to be
- * found: left by its last probe, and then revived by the next.
+ * With kprobe_mutex held, a site that its last probe has left cannot be freed. So
+ * the next probe finds it, and revives it.
  */
 static void dying_site_is_revived(struct kunit *test)
 {
@@ -407,7 +407,7 @@ static void site_of_gone_text_keeps_its_probes(struct kunit *test)
 	struct kprobe_plan plan;
 
 	kprobe_plan_init(&plan);
-	/* The text stays in truth: it must be as it was for what comes after. */
+	/* The text does not really go, so it must be restored for what comes later. */
 	mutex_lock(&kprobe_mutex);
 	KUNIT_EXPECT_EQ(test, 0, kprobe_plan_arming(site, false, &plan));
 	kprobe_plan_apply(&plan);
@@ -421,13 +421,13 @@ static void site_of_gone_text_keeps_its_probes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(p));
 	KUNIT_EXPECT_TRUE(test, is_registered(p));
 
-	/* Others may be probing there by now. */
+	/* By now, another probe can be registered there. */
 	KUNIT_EXPECT_PTR_NE(test, site, planted_site(plant(test)));
 	KUNIT_EXPECT_EQ(test, 1, hits_of_a_call());
 }
 
 #if defined(__ARCH_WANT_KPROBES_INSN_SLOT) && ARCH_KPROBE_STATELESS
-/* Not traced, so it is no entry of ftrace's, for which there is no slot. */
+/* Not traced: a site that ftrace serves has no slot. */
 static noinline notrace unsigned int slot_target(unsigned int n)
 {
 	barrier_data(&n);
@@ -440,7 +440,7 @@ static struct kprobe *owner_of(unsigned long slot)
 	return kprobe_slot_owner(slot);
 }
 
-/* A task may have been preempted there, in text that runs until it is freed. */
+/* Text may run until it is freed, so a task may have been preempted in the slot. */
 static void slot_stays_with_gone_text_for_a_while(struct kunit *test)
 {
 	struct kprobe *p = plant_at(test, slot_target);
@@ -457,7 +457,7 @@ static void slot_stays_with_gone_text_for_a_while(struct kunit *test)
 	kprobe_plan_arming(site, false, &plan);
 	kprobe_plan_apply(&plan);
 	kprobe_site_kill(site);
-	/* Nor does the site go with its last probe, which a hit must not find there. */
+	/* The site stays when its last probe leaves, but a hit must not find that probe. */
 	KUNIT_EXPECT_TRUE(test, kprobe_remove(p, &plan));
 	KUNIT_EXPECT_PTR_EQ(test, &site->kp, site->first);
 	KUNIT_EXPECT_PTR_EQ(test, &site->kp, owner_of(slot));
@@ -472,7 +472,7 @@ static void after_hit(struct kprobe *p, struct pt_regs *regs, unsigned long flag
 {
 }
 
-/* As when the instruction has still to be carried out before the first handler runs. */
+/* There is no pre handler: if the instruction faults, no handler of this hit has run. */
 static void no_probe_of_an_earlier_hit_is_blamed(struct kunit *test)
 {
 	struct kprobe p = {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * KUnit test of probes on everything: every instruction of many functions of the
- * running kernel has one, and the kernel goes on to work. What works is known of
- * functions that tasks here call for their results.
+ * running kernel has one, and the kernel must still work. To tell that it does, tasks
+ * call functions whose results are known.
  */
 #include <linux/bitmap.h>
 #include <linux/crc32.h>
@@ -245,7 +245,7 @@ struct counts {
 	int before, within, after;
 };
 
-/* What a hit changes for its own sake is memory like any other. */
+/* Hits change the preempt count, too, which code that changes it must not notice. */
 static noinline void count_preemption(struct counts *counts)
 {
 	counts->before = preempt_count();
@@ -282,7 +282,7 @@ static const struct {
 	{ "preemption", counts_preemption },
 };
 
-/* What these jobs call; some of it may be inlined, or called otherwise. */
+/* Functions that these jobs call. Some may be inlined, or have another name. */
 static const char * const called[] = {
 	"sort", "sort_r", "list_sort", "merge", "rb_insert_color", "rb_erase", "rb_first",
 	"rb_next", "xa_store", "__xa_store", "xa_load", "xa_erase", "__xa_erase", "xa_destroy",
@@ -306,7 +306,7 @@ static const char * const called[] = {
 	"count_preemption",
 };
 
-/* The first job that went wrong; NULL for none */
+/* Returns the name of the first job that went wrong, or NULL. */
 static const char *work_for(struct work *w)
 {
 	unsigned int i;
@@ -373,13 +373,13 @@ static void work_on_all_sides(struct kunit *test)
 
 /**
  * struct everything - functions, and probes on their instructions
- * @test: who wants to know
- * @texts: the functions, as they were
- * @nr: how many
+ * @test: the test case
+ * @texts: the functions, and their text without probes
+ * @nr: how many functions there are
  * @probes: probes for their instructions
- * @registered: those that are
- * @wanted: how many instructions there were
- * @live: how many are registered
+ * @registered: the probes that are registered
+ * @wanted: how many probes there are for instructions
+ * @live: how many of them are registered
  */
 struct everything {
 	struct kunit *test;
@@ -413,7 +413,7 @@ static void take_function(void *data, unsigned long addr, unsigned long unused)
 	e->texts[e->nr++] = kprobes_text_watch(e->test, (void *)addr);
 }
 
-/* One function in so many */
+/* Of so many functions, one is taken. */
 #define STRIDE	61
 
 static void take_functions(struct everything *e)
@@ -504,7 +504,7 @@ static void register_everything(struct everything *e, unsigned int every, unsign
 	unsigned int i;
 
 	e->wanted = 0;
-	/* What is called most comes last: registration calls some of it as well. */
+	/* The functions that are called most come last: registration calls some of them, too. */
 	for (i = e->nr; i > 0; i--)
 		want_function(e, e->texts[i - 1], every, first);
 	for (i = 0; i < e->wanted; i += GROUP)
@@ -512,7 +512,7 @@ static void register_everything(struct everything *e, unsigned int every, unsign
 						e->registered + e->live, NULL, NULL);
 }
 
-/* How many are hit by a jump, and how many take two traps */
+/* Counts the probes that are hit by a jump, and those that take two traps. */
 static void count_paths(struct everything *e, unsigned int *jumps, unsigned int *steps)
 {
 	struct kprobe_site *site;
@@ -541,12 +541,12 @@ static unsigned long count_misses(struct everything *e)
 }
 
 /**
- * struct manner - how there are probes on everything
- * @name: in words
- * @every: on one instruction of so many at the same time, and then on the next
- * @rounds: so often
- * @jumps: so many in a hundred have one, at the least, 0 for none at all; what else is
- *	probed is in the way where a jump covers that
+ * struct manner - a way to put probes on everything
+ * @name: its name
+ * @every: of so many instructions, one has a probe; in the next round, another one
+ * @rounds: number of rounds
+ * @jumps: percentage of probes that must at least be hit by a jump, or 0 if none may be.
+ *	A probe in the bytes that a jump would cover is in its way
  */
 struct manner {
 	const char *name;
@@ -589,7 +589,7 @@ static void go_round(struct kunit *test, struct everything *e, const struct mann
 	after = take_hits(&hits_after);
 	kunit_info(test, "%lu hits, %lu after the instruction, %lu missed", before, after, misses);
 	KUNIT_EXPECT_GT(test, after, 1000);
-	/* A task may have been on its way when the probes went, but not many were. */
+	/* When the probes left, tasks may have been between two handlers, but not many. */
 	KUNIT_EXPECT_GE(test, before, after);
 	KUNIT_EXPECT_LT(test, before - after, 100);
 }
@@ -604,7 +604,7 @@ static void kernel_works_with_probes_on_everything(struct kunit *test)
 		switch_need(test);
 		KUNIT_ASSERT_EQ(test, 0, switch_set(false));
 	}
-	/* A jump cannot cover a site that waits to be freed either. */
+	/* A jump cannot cover a site that waits to be freed, either. */
 	if (manner->every > 1)
 		wait_for_dying_sites();
 	e = new_everything(test);

@@ -2,14 +2,14 @@
 #ifndef _KERNEL_KPROBES_TEST_FAIL_FTRACE_H
 #define _KERNEL_KPROBES_TEST_FAIL_FTRACE_H
 /*
- * For tests of what is left when ftrace cannot hook functions, as without memory. To
- * take its hooks off it has never failed.
+ * Has ftrace fail to hook functions, as it does without memory. It does not fail to
+ * take hooks off.
  */
 #include <kunit/test.h>
 #include <linux/error-injection.h>
 #include <linux/kprobes.h>
 
-/* How often ftrace still has to fail. */
+/* How often ftrace has to fail from now on */
 static unsigned int ftrace_failures;
 
 static inline int fail_to_hook(struct kprobe *p, struct pt_regs *regs)
@@ -24,7 +24,7 @@ static inline int fail_to_hook(struct kprobe *p, struct pt_regs *regs)
 	return 1;
 }
 
-/* Keeps a jump off, where that could not go to where the pre handler wants. */
+/* Keeps a jump away on architectures where that cannot go to where the pre handler wants. */
 static inline void after_hooking(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
 }
@@ -37,7 +37,7 @@ static inline void mend_ftrace(void *unused)
 	unregister_kprobe(&ftrace_failer);
 }
 
-/* Until the test case ends; how often it then fails is for the case to set. */
+/* Prepares for failures, until the test case ends. The case sets ftrace_failures. */
 static inline void have_ftrace_fail(struct kunit *test)
 {
 	ftrace_failures = 0;

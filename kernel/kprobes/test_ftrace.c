@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit tests: functions that join and leave the filters of ftrace's users while
- * these are enabled, as the sites at function entries do
+ * KUnit tests of changes to filters of ftrace that are in use, as sites at function
+ * entries make them
  *
- * A few parties of different kinds hook some of many functions. Whatever they do,
- * a call has to reach just those who hook the function, the text is as it was when
- * nobody does, and no record of ftrace's waits for an update that is not to come.
+ * A few parties of different kinds hook some of many functions. At any time, a call
+ * must reach just the parties that hook the function, the text of a function that
+ * nobody hooks must be what it was, and no record of ftrace may wait for an update.
  */
 #include <kunit/test.h>
 #include <linux/bitmap.h>
@@ -64,15 +64,15 @@ static notrace int target_at(unsigned long ip)
 
 struct party {
 	struct ftrace_ops	ops;
-	/* What it hooks, or would if it were registered */
+	/* The functions that it hooks, or would hook if it were registered */
 	DECLARE_BITMAP(in, NR_TARGETS);
 	bool			registered;
-	/* All registers were there to be seen, at the last call */
+	/* It was called with all registers, the last time */
 	bool			saw_registers;
 	unsigned long		hits[NR_TARGETS];
 };
 
-/* Called for every function by one of them, so it is not to call for itself. */
+/* One of the parties hooks every function, so this must not be one that can be hooked. */
 static notrace void party_func(unsigned long ip, unsigned long parent_ip,
 			       struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
@@ -113,7 +113,7 @@ static int set_filter(struct party *party, const unsigned long *which, bool remo
 	return ftrace_set_filter_ips(&party->ops, ips, n, remove, 0);
 }
 
-/* An empty filter is one for all functions, so nobody has one while registered. */
+/* An empty filter means all functions, so no party may have one while it is registered. */
 static int join(struct party *party, const unsigned long *which)
 {
 	int err = set_filter(party, which, false);
@@ -205,8 +205,8 @@ static void expect_text(struct kunit *test)
 }
 
 /*
- * ftrace's records are read without its lock: nobody else changes them while the tests run.
- * No record may need an update.
+ * No record of ftrace may wait for an update. They are read without a lock: nobody else
+ * changes them while the tests run.
  */
 static void expect_no_pending_records(struct kunit *test)
 {
@@ -221,7 +221,7 @@ static void expect_no_pending_records(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pending, 0);
 }
 
-/* Two of the flags are never cleared again, so they are left out. */
+/* Two of the flags are left out, because they are never cleared again. */
 static u64 sum_of_records(void)
 {
 	struct ftrace_rec_iter *iter;
@@ -243,7 +243,7 @@ static void expect_records(struct kunit *test, u64 sum)
 
 static u64 sum_at_start;
 
-/* Runs after all that a case has added. */
+/* Runs after all actions that a case has added. */
 static void expect_nothing_left(void *data)
 {
 	struct kunit *test = data;
@@ -346,7 +346,7 @@ static void functions_come_and_go_by_the_dozen(struct kunit *test)
 	walk(test, MAX_BATCH);
 }
 
-/* One after the other in any order, so that the filter grows several times. */
+/* They come one after the other in any order, so that the filter grows several times. */
 static void filter_takes_them_all(struct kunit *test)
 {
 	struct party *party = &parties[REGISTERS];
@@ -383,7 +383,7 @@ static void conflict_leaves_all_as_it_was(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, join_one(party, 1));
 	sum = sum_of_records();
 
-	/* Whichever it is among the others */
+	/* One function of many is in conflict, and then it is the only one. */
 	for (i = 0; i < NR_TARGETS; i++)
 		__set_bit(i, which);
 	KUNIT_EXPECT_EQ(test, -EBUSY, join(party, which));
@@ -431,7 +431,7 @@ static void wrong_addresses_change_nothing(struct kunit *test)
 	expect_calls(test);
 }
 
-/* The start of a function stands for its call, wherever that is. */
+/* The start of a function stands for its call of ftrace, wherever that is. */
 static void starts_of_functions_will_do(struct kunit *test)
 {
 	struct ftrace_ops *ops = &parties[REGISTERS].ops;
@@ -507,7 +507,7 @@ static void one_who_traces_all_is_not_disturbed(struct kunit *test)
 		for (i = 0; i < NR_TARGETS; i++)
 			KUNIT_EXPECT_EQ(test, everything.hits[i], 1);
 	}
-	/* The first function in its filter are all it has. */
+	/* With functions in its filter, it hooks these only. */
 	KUNIT_EXPECT_EQ(test, 0, ftrace_set_filter_ip(&everything.ops, locations[9], 0, 0));
 	KUNIT_EXPECT_EQ(test, 0, ftrace_set_filter_ip(&everything.ops, locations[4], 0, 0));
 	memset(everything.hits, 0, sizeof(everything.hits));
@@ -515,7 +515,7 @@ static void one_who_traces_all_is_not_disturbed(struct kunit *test)
 	for (i = 0; i < NR_TARGETS; i++)
 		KUNIT_EXPECT_EQ(test, everything.hits[i], i == 4 || i == 9);
 	KUNIT_EXPECT_EQ(test, 0, ftrace_set_filter_ip(&everything.ops, locations[9], 1, 0));
-	/* And when the last leaves it is everything again. */
+	/* When the last one has left the filter, it hooks everything again. */
 	KUNIT_EXPECT_EQ(test, 0, ftrace_set_filter_ip(&everything.ops, locations[4], 1, 0));
 	memset(everything.hits, 0, sizeof(everything.hits));
 	expect_calls(test);
@@ -523,7 +523,7 @@ static void one_who_traces_all_is_not_disturbed(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, everything.hits[i], 1);
 }
 
-/* Memory that can be freed is called for in another way. */
+/* ftrace calls an ops in memory that can be freed in another way. */
 static void ops_on_the_heap_can_change_too(struct kunit *test)
 {
 	struct party *party = kunit_kzalloc(test, sizeof(*party), GFP_KERNEL);
@@ -548,8 +548,8 @@ static u32 call_first(u32 x)
 }
 
 /*
- * Two hook the first function, so that each call looks it up in their filters,
- * while everything around it in there comes, goes and moves to bigger ones.
+ * Two parties hook the first function, so that each call looks it up in their filters.
+ * Meanwhile, other functions come to these filters, which grow, and leave them.
  */
 static void calls_meanwhile_miss_nobody(struct kunit *test)
 {
@@ -600,7 +600,7 @@ static void drop_probes(void *unused)
 	unregister_kprobes(probes->list, NR_TARGETS);
 }
 
-/* The hooks of other architectures take an entry for one only where ftrace's call is. */
+/* The hooks of other architectures only let ftrace serve a probe at the address of its call. */
 static kprobe_opcode_t *entry_of(void *function)
 {
 	if (!ARCH_KPROBE_STATELESS)
@@ -608,7 +608,7 @@ static kprobe_opcode_t *entry_of(void *function)
 	return function;
 }
 
-/* Every other one is exclusive, which is a matter of modifiers. */
+/* Every second probe is exclusive, so it is in conflict with modifiers. */
 static void new_probes(struct kunit *test)
 {
 	struct kprobe *kp;
@@ -679,7 +679,7 @@ static void probes_come_and_go_among_others(struct kunit *test)
 	}
 }
 
-/* How often ftrace is told: it is a matter of all CPUs each time. */
+/* How often ftrace is told of changes, all CPUs being concerned each time */
 static unsigned int nr_told;
 
 static int count_told(struct kprobe *kp, struct pt_regs *regs)
@@ -734,7 +734,7 @@ static void batch_of_probes_is_told_at_once(struct kunit *test)
 	expect_calls(test);
 }
 
-/* Two probes on each function, and some of the second want it for themselves. */
+/* There are two probes on each function, the second of which is exclusive at some. */
 static void batch_may_want_it_both_ways(struct kunit *test)
 {
 	int i, half = NR_TARGETS / 2;
@@ -757,7 +757,7 @@ static void batch_may_want_it_both_ways(struct kunit *test)
 	expect_calls(test);
 }
 
-/* No probe is registered then. The first two are for one function, with pre handlers only. */
+/* No probe is left registered. The first two are for one function, with pre handlers only. */
 static void two_probes(struct kunit *test, int target)
 {
 	int i;
@@ -784,7 +784,7 @@ static void switch_on(void *unused)
 	kprobe_set_all_armed(true);
 }
 
-/* While the switch is off, somebody else takes the function that two probes want. */
+/* While the switch is off, a modifier hooks the function of two exclusive probes. */
 static void lose_function(struct kunit *test, int target)
 {
 	two_probes(test, target);
@@ -798,8 +798,8 @@ static void lose_function(struct kunit *test, int target)
 }
 
 /*
- * Those that come are refused for what is there already, and nobody is when it is disabled
- * or leaves.
+ * To register or enable a probe fails because of the probes that are there already. To
+ * disable or unregister one does not fail.
  */
 static void probes_come_and_go_where_none_could_be_armed(struct kunit *test)
 {
@@ -830,7 +830,7 @@ static void probes_come_and_go_where_none_could_be_armed(struct kunit *test)
 	expect_hits_of_both(test);
 }
 
-/* The function is free again when another probe comes: then those that wait are hit. */
+/* The function is free again when another probe comes. Then the probes that wait are hit. */
 static void site_is_armed_when_that_is_possible_again(struct kunit *test)
 {
 	struct kprobe *asleep;
@@ -849,7 +849,7 @@ static void site_is_armed_when_that_is_possible_again(struct kunit *test)
 /* A pair of probes at one function that ftrace cannot hook */
 static const struct failure {
 	const char	*name;
-	bool		post;	/* The second wants the function for itself. */
+	bool		post;	/* The second probe is exclusive */
 	unsigned int	times;	/* How often ftrace fails */
 } failures[] = {
 	{ "alike, once", false, 1 },
@@ -866,8 +866,8 @@ static void failure_desc(const struct failure *failure, char *desc)
 KUNIT_ARRAY_PARAM(failure, failures, failure_desc);
 
 /*
- * What the first probe asked for is told to ftrace when the second asks for more, when
- * both have, or when the first has left again.
+ * ftrace is told of the first probe when the second one asks for more, when both have
+ * asked, or when the first one has left again.
  */
 static void pair_that_is_not_hooked_leaves_nothing(struct kunit *test)
 {
@@ -890,10 +890,7 @@ static void pair_that_is_not_hooked_leaves_nothing(struct kunit *test)
 	expect_text(test);
 }
 
-/*
- * Arms a site through ftrace as the switch does, and has that told. The mutex is held
- * meanwhile.
- */
+/* Arms a site as the switch does, and has ftrace told of it. kprobe_mutex is held. */
 static int arm_again(struct kprobe_site *site)
 {
 	struct kprobe_plan plan;
@@ -902,7 +899,7 @@ static int arm_again(struct kprobe_site *site)
 	return kprobe_site_refresh(site, &plan) ?: kprobe_plan_apply(&plan);
 }
 
-/* Whatever was said of it before ftrace was told. */
+/* Before ftrace was told of the site, it counted as armed. */
 static void site_that_is_not_hooked_is_known_to_be(struct kunit *test)
 {
 	struct kprobe_site *site;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit tests of probes and the breakpoints of a debugger, which is connected here by
- * what it would send over a line: where one stands the other is refused, and in the
- * same function both work.
+ * KUnit tests of probes and the breakpoints of a debugger. The tests send what one
+ * would send over a line. Where there is a probe, a breakpoint is refused, and the other
+ * way round; in the same function, both work.
  */
 #include <linux/kgdb.h>
 #include <linux/kprobes.h>
@@ -18,8 +18,8 @@ static unsigned int next_out, next_in, stops;
 static bool answered;
 
 /*
- * What is answered has to be acknowledged before anything else. A stop that nobody
- * has thought of ends all.
+ * An answer has to be acknowledged before anything else. At a stop for which there are
+ * no commands, the debugger detaches.
  */
 static int line_read(void)
 {
@@ -36,7 +36,7 @@ static int line_read(void)
 	return to_kernel[next_out++];
 }
 
-/* "$", the answer, "#" and its sum; and "+" for what was understood */
+/* The kernel writes "$", an answer, "#" and a checksum; and "+" for a command that was read. */
 static void line_write(u8 c)
 {
 	if (c == '$')
@@ -85,7 +85,7 @@ static void begin_sending(void)
 	next_out = 0;
 }
 
-/* The last answer before it goes on is the only one there is to see. */
+/* Only the last answer before the kernel goes on is kept. */
 static bool breakpoint(bool set, void *addr)
 {
 	begin_sending();
@@ -96,7 +96,7 @@ static bool breakpoint(bool set, void *addr)
 	return !strcmp(from_kernel, "OK");
 }
 
-/* At the next stop it takes its breakpoint away, and goes on where that was. */
+/* At the next stop, the debugger removes its breakpoint, and goes on from there. */
 static void expect_stop(void *addr)
 {
 	begin_sending();

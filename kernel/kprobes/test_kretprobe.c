@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit tests of what return probes leave behind: nothing. What users see of
- * them is in lib/test_kretprobes.c and lib/test_kretprobe_tasks.c.
+ * KUnit tests that return probes leave nothing behind. lib/test_kretprobes.c and
+ * lib/test_kretprobe_tasks.c test what users see.
  */
 #include <kunit/test.h>
 #include <linux/completion.h>
@@ -86,7 +86,7 @@ static int call_waits(void *arg)
 	return 0;
 }
 
-/* A thread that is inside, to be stopped by its starter. */
+/* Returns a thread that is in the function. The caller has to stop it. */
 static struct task_struct *start_waiting(struct kunit *test)
 {
 	struct task_struct *task;
@@ -153,8 +153,8 @@ static void holder_goes_although_tasks_ended_inside(struct kunit *test)
 }
 
 /*
- * A link may be anything when the task runs meanwhile: a user's address, or none at all.
- * Here the task sleeps, and what it does not use now may be tampered with.
+ * If the task runs meanwhile, a link may be anything: a user's address, or no address
+ * at all. Here the task sleeps, so its list can be tampered with.
  */
 static void unwinding_survives_links_to_nowhere(struct kunit *test)
 {
@@ -222,7 +222,7 @@ static void every_task_has_a_stack_while_one_is_wanted(struct kunit *test)
 
 	kretprobe_stacks_trim();
 	KUNIT_EXPECT_EQ(test, 0, tasks_with_stack(&without));
-	/* One that has a cap of its own does not want any. */
+	/* A return probe with a cap does not need return stacks. */
 	rp = registered(test, returns, 1);
 	KUNIT_EXPECT_EQ(test, 0, tasks_with_stack(&without));
 	kunit_release_action(test, drop, rp);
@@ -236,7 +236,7 @@ static void every_task_has_a_stack_while_one_is_wanted(struct kunit *test)
 	KUNIT_EXPECT_NE(test, new_task_top, KRETPROBE_NO_STACK);
 	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 1);
 
-	/* As long as it is wanted, nothing is taken away. */
+	/* As long as return stacks are needed, none is taken away. */
 	kretprobe_stacks_trim();
 	KUNIT_EXPECT_GT(test, tasks_with_stack(&without), 0);
 	kunit_release_action(test, drop, rp);
@@ -274,7 +274,7 @@ static void return_probe_that_is_unregistered_twice_leaves_nothing(struct kunit 
 	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 0);
 }
 
-/* The idle task of a CPU that goes offline never returns from that. */
+/* The idle task of a CPU that goes offline never returns from arch_cpu_idle_dead(). */
 static void idle_task_of_an_offlined_cpu_starts_anew(struct kunit *test)
 {
 	struct task_struct *idle;
@@ -305,7 +305,7 @@ static noinline __noclone u32 kretprobe_test_named(u32 x)
 	return x + 2;
 }
 
-/* Those that were planted before others get their turn, and then one fails. */
+/* A batch is planted, others can take the mutex, and then one more probe fails. */
 static void failure_after_others_had_a_turn_changes_nothing(struct kunit *test)
 {
 	unsigned int i, num = KPROBE_PATCH_BATCH + 1;

@@ -2,13 +2,13 @@
 #ifndef _KERNEL_KPROBES_TEST_MANY_H
 #define _KERNEL_KPROBES_TEST_MANY_H
 /*
- * For tests that put probes on whatever can have one.
+ * For tests that put probes on everything that can have one.
  */
 #include <linux/cpumask.h>
 #include <linux/kprobes.h>
 #include <linux/percpu.h>
 
-/* Handlers that do as little as can be, and are not probed themselves */
+/* Counted by handlers that do as little as possible, and cannot be probed themselves */
 static DEFINE_PER_CPU(unsigned long, hits_before);
 static DEFINE_PER_CPU(unsigned long, hits_after);
 
@@ -27,7 +27,7 @@ static void count_after(struct kprobe *kp, struct pt_regs *regs, unsigned long f
 
 NOKPROBE_SYMBOL(count_after);
 
-/* How many there were; the count begins anew. */
+/* Returns how many hits there were, and begins to count anew. */
 static inline unsigned long take_hits(unsigned long __percpu *counter)
 {
 	unsigned long sum = 0;
@@ -41,9 +41,9 @@ static inline unsigned long take_hits(unsigned long __percpu *counter)
 }
 
 /*
- * Registers those of @probes that can be, and has them in @registered, which has room
- * for all. What is refused is found out one by one, and @refused is told. Returns how
- * many there are.
+ * Registers all of @probes that can be registered, and lists them in @registered, which
+ * has room for all. If some cannot be, all are tried one by one, and @refused is called
+ * for those that fail. Returns how many are registered.
  */
 static inline unsigned int register_what_can_be(struct kprobe *probes, unsigned int num,
 						struct kprobe **registered,

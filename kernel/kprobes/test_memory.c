@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit tests of registrations that run out of memory: at each of their
- * allocations in turn, and then nothing has changed. What lets allocations fail is
- * a probe, on the functions that are there for that. And of hits, which are to do
- * without.
+ * KUnit tests of registrations that run out of memory, at each of their allocations in
+ * turn: they must not change anything. Allocations fail by probes on the kernel's
+ * functions for fault injection. And tests of hits, which must not allocate memory.
  */
 #include <kunit/test.h>
 #include <linux/cleanup.h>
@@ -21,7 +20,7 @@
 
 #define NR_STEPS	ARRAY_SIZE(kprobes_steps_table)
 
-/* What is registered: as it was before, to compare with, and as it is. */
+/* Probes as they were before a registration, to compare with, and as they are now */
 static struct subject {
 	struct kprobe kps[NR_STEPS];
 	struct kretprobe rp;
@@ -56,14 +55,14 @@ static u32 note_call(u32 x)
 	return x;
 }
 
-/* Whether an empty list was ever initialized is the core's own business. */
+/* The core may initialize a list that is empty, or leave it as it is. */
 static void empty_list(struct kprobe *p, struct kprobe *p_before)
 {
 	INIT_LIST_HEAD(&p->list);
 	p_before->list = p->list;
 }
 
-/* What a registration must leave alone is not what it would set by itself. */
+/* What must not change has other values than a registration would set. */
 static void start_anew(void)
 {
 	unsigned int i;
@@ -95,7 +94,7 @@ static void start_anew(void)
  * @name: what is registered
  * @come: registers it in @now
  * @go: undoes that
- * @warns: some of its memory is large enough for the kernel to say that it failed
+ * @warns: an allocation is so large that the kernel warns if it fails
  */
 struct trial {
 	const char *name;
@@ -146,7 +145,7 @@ static int capped_return_comes(void)
 static void return_goes(void)
 {
 	unregister_kretprobe(&now.rp);
-	/* The next one shall have to ask for the return stacks again. */
+	/* The next registration has to allocate the return stacks again. */
 	kretprobe_stacks_trim();
 }
 
@@ -176,7 +175,7 @@ static void trial_desc(const struct trial *trial, char *desc)
 
 KUNIT_ARRAY_PARAM(trial, trials, trial_desc);
 
-/* The allocation that is to fail: that task's, so many further on; and all after it, or not */
+/* Which of a task's allocations fails: when so many are left, and then all, if they go on */
 static struct {
 	struct task_struct *task;
 	unsigned int left;
@@ -212,7 +211,7 @@ static struct kprobe injectors[] = {
 	{ .symbol_name = "should_fail_alloc_page", .pre_handler = at_should_fail_alloc_page },
 };
 
-/* What is registered although an allocation failed has to work. */
+/* A probe that is registered although an allocation failed has to work. */
 static void expect_registered(struct kunit *test, unsigned int nth)
 {
 	runs = 0;
@@ -221,7 +220,7 @@ static void expect_registered(struct kunit *test, unsigned int nth)
 	KUNIT_EXPECT_GT_MSG(test, runs, 0, "allocation %u", nth);
 }
 
-/* Nobody has left a site that could be used again, and nothing is known of the function. */
+/* The next registration must not find an old site, or what is known of the last function. */
 static void forget_the_last(void)
 {
 	wait_for_dying_sites();
@@ -229,7 +228,7 @@ static void forget_the_last(void)
 	kprobe_function_forget();
 }
 
-/* Returns whether there were so many allocations. */
+/* Returns whether there was an @nth allocation. */
 static bool fail_at(struct kunit *test, unsigned int nth, bool go_on, unsigned int *failures)
 {
 	const struct trial *trial = test->param_value;
@@ -255,7 +254,7 @@ static bool fail_at(struct kunit *test, unsigned int nth, bool go_on, unsigned i
 	return so_many;
 }
 
-/* Each allocation in its turn. Returns how many there were. */
+/* Has each allocation fail in turn. Returns how many there were. */
 static unsigned int fail_at_each(struct kunit *test, bool go_on, unsigned int *failures)
 {
 	unsigned int nth = 1;
@@ -284,7 +283,7 @@ static void registration_that_fails_changes_nothing(struct kunit *test)
 
 /* --- hits --- */
 
-/* Whose calls are counted, and how many there were */
+/* The task whose calls are counted, and how many there were */
 static struct task_struct *hitter;
 static unsigned long calls;
 
@@ -295,7 +294,7 @@ static int note_witness(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-/* On what no hit may call. Of the last two each kernel has one. */
+/* On functions that no hit may call. Each kernel has one of the last two. */
 static struct kprobe witnesses[] = {
 	{ .symbol_name = "should_failslab", .pre_handler = note_witness },
 	{ .symbol_name = "should_fail_alloc_page", .pre_handler = note_witness },
@@ -324,7 +323,7 @@ static void register_witnesses(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, live, ARRAY_SIZE(witnesses) - 1);
 }
 
-/* Calls of a handler's are missed: it is what was hit. */
+/* Calls by a handler, where a hit of these probes is a miss */
 static unsigned long missed_calls(void)
 {
 	unsigned long sum = 0;
@@ -335,7 +334,7 @@ static unsigned long missed_calls(void)
 	return sum;
 }
 
-/* With interrupts off, whatever this task calls is called for a hit. */
+/* With interrupts off, any of these functions that this task calls is called for a hit. */
 static unsigned long calls_for_hits(void)
 {
 	unsigned long missed = missed_calls();
@@ -357,7 +356,7 @@ static void expect_hits_without_calls(struct kunit *test)
 	KUNIT_EXPECT_GT(test, runs, 0);
 }
 
-/* By breakpoint and by ftrace, and then by jump */
+/* First by breakpoint and by ftrace, then by jump */
 static void hit_takes_neither_memory_nor_a_mutex(struct kunit *test)
 {
 	const struct trial *trial = test->param_value;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit tests of jump optimization: a hit by the jump is to probed code and handlers
- * what one by the breakpoint is. Which sites have a jump is in test_optimize_sites.c.
+ * KUnit tests of jump optimization: for probed code and handlers, a hit by a jump is the
+ * same as one by a breakpoint. test_optimize_sites.c tests which sites have a jump.
  */
 #include <linux/string.h>
 
@@ -14,7 +14,7 @@ KUNIT_ARRAY_PARAM(idle, idle_jumps, idle_desc);
 
 /* --- by the jump as by the breakpoint --- */
 
-/* Not inlined: what is compared has to be called at the same depth of the stack. */
+/* Not inlined: calls that are compared have to be made at the same stack depth. */
 static noinline void run_variations(const struct kprobes_jump *jump, struct view *views)
 {
 	unsigned int i;
@@ -98,7 +98,7 @@ static void jump_without_a_post_handler_does_the_same(struct kunit *test)
 	compare_hits(test, false);
 }
 
-/* Held up by the mutex, which a hit does not take */
+/* The jump is held up by kprobe_mutex, which a hit does not take. */
 static void breakpoint_that_waits_for_its_jump_works(struct kunit *test)
 {
 	const struct kprobes_jump *jump = test->param_value;
@@ -287,7 +287,7 @@ static void pre_handler_at_a_jump_returns_for_the_function(struct kunit *test)
 	run(jump->call, 0, plain);
 	probe->on_hit = return_at_once;
 	expect_replaced(test, probe, jump, v);
-	/* Nothing of the function was executed, which does nothing either. */
+	/* The function was not executed, but it does nothing anyway. */
 	plain->out.reg[KPROBES_REG_RESULT] = REPLACED;
 	expect_same_outcome(test, plain, v);
 }
@@ -314,7 +314,7 @@ static void go_after(struct kprobe *kp, struct pt_regs *regs, unsigned long flag
 		instruction_pointer_set(regs, (unsigned long)way.from_post);
 }
 
-/* The first instruction is probed, and handlers go to each of those behind it. */
+/* The first instruction is probed, and handlers go to each of the others. */
 static void expect_ways(struct kunit *test, struct view *v, const char *state)
 {
 	unsigned int to;
@@ -417,7 +417,7 @@ static const struct kprobes_jump *uaccess_jump(void)
 	return jump;
 }
 
-/* That the probed code has access again, the cases above see. */
+/* The cases above check that the probed code has access again. */
 static void handlers_have_no_access_to_user_memory(struct kunit *test)
 {
 	const struct kprobes_jump *jump = uaccess_jump();
@@ -451,7 +451,7 @@ static int note_trace(struct probe *probe, struct pt_regs *regs)
 	return 0;
 }
 
-/* Leaves away what is above the probed function. */
+/* Removes the entries above that of the probed function. */
 static void trace_cut(void *function)
 {
 	unsigned int above = trace_find(trace, function);
@@ -473,7 +473,7 @@ static noinline __noclone void trace_both_ways(struct kunit *test, struct trace 
 	unsigned int on;
 
 	for (on = 0; on < 2; on++) {
-		/* One call for both: unrolled, there would be two to return to. */
+		/* Not to be unrolled: two calls would have two return addresses. */
 		OPTIMIZER_HIDE_VAR(on);
 		KUNIT_EXPECT_EQ(test, 0, switch_set(on));
 		KUNIT_EXPECT_TRUE(test, comes_to(probe->kp.addr,

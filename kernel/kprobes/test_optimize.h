@@ -2,9 +2,9 @@
 #ifndef _KERNEL_KPROBES_TEST_OPTIMIZE_H
 #define _KERNEL_KPROBES_TEST_OPTIMIZE_H
 /*
- * What the suites of jump optimization share: functions in assembly, that are called
- * with something known in every register and compared by what they leave there, and
- * the states of the sites on them.
+ * Shared by the suites of jump optimization: functions in assembly that are called with
+ * known values in all registers, and compared by the values that they leave there; and
+ * the states of sites.
  */
 #include <linux/kprobes.h>
 #include <linux/mutex.h>
@@ -15,10 +15,10 @@
 /**
  * struct kprobes_jump - an instruction to probe
  * @name: what it is
- * @call: the function it is in, not to be called but by kprobes_jump_run()
- * @insn: how many instructions are before it, a landing pad apart
- * @word: where there can be a jump, arch_kprobe_path() of a site with a post
- *	handler; where there cannot, why
+ * @call: its function, to be called by kprobes_jump_run() only
+ * @insn: how many instructions are before it, not counting a landing pad
+ * @word: arch_kprobe_path() of a site with a post handler, if there can be a jump; or
+ *	the reason why there cannot
  */
 struct kprobes_jump {
 	const char *name;
@@ -28,9 +28,9 @@ struct kprobes_jump {
 };
 
 /*
- * An architecture gives kprobes_jumps[], of which the first is boosted, the second
- * emulated, and neither has an effect; and kprobes_jump_bits(), of whose instructions
- * the n-th adds 1 << n to the result.
+ * An architecture has kprobes_jumps[], where the first instruction is boosted, the second
+ * is emulated, and both have no effect; and kprobes_jump_bits(), where the n-th instruction
+ * adds 1 << n to the result.
  */
 #if defined(CONFIG_X86)
 #include "../../lib/test_kprobes/jumps_x86.h"
@@ -45,7 +45,7 @@ static inline void jump_desc(const struct kprobes_jump *jump, char *desc)
 	strscpy(desc, jump->name, KUNIT_PARAM_DESC_SIZE);
 }
 
-/* Those without an effect of their own */
+/* The instructions without an effect */
 static const struct kprobes_jump * const idle_jumps[] = { &kprobes_jumps[0], &kprobes_jumps[1] };
 
 static inline void idle_desc(const struct kprobes_jump * const *jump, char *desc)
@@ -60,12 +60,12 @@ static inline const struct kprobes_jump *idle_param(struct kunit *test)
 
 #define LONGEST_INSN	15
 
-/* The function's text must be as it was compiled. */
+/* Returns the @n-th instruction. The function's text must be as it was compiled. */
 static inline void *insn_at(void (*call)(void), unsigned int n)
 {
 	u8 *at;
 
-	/* The compiler is not to make a reference into the function of this. */
+	/* Keeps the compiler from making a reference into the function of this. */
 	OPTIMIZER_HIDE_VAR(call);
 	at = (u8 *)call + KPROBES_LANDING_PAD;
 	while (n--)
@@ -90,7 +90,7 @@ static inline enum kprobe_site_state state_at(void *addr)
 	return site ? site->state : SITE_NEW;
 }
 
-/* A neighbour that was dropped is in the way until it is freed. */
+/* This may take time: a neighbour that has left is in the way until it is freed. */
 static inline bool comes_to(void *addr, enum kprobe_site_state state)
 {
 	unsigned int tries;
@@ -115,7 +115,7 @@ static inline void expect_breakpoint(struct kunit *test, void *addr)
 	KUNIT_EXPECT_TRUE_MSG(test, kprobes_is_breakpoint(addr), "no breakpoint at %pS", addr);
 }
 
-/* Makes a site that has a jump wait for it again, and go on to wait. */
+/* Takes out a site's jump, and has the site wait for a jump again. */
 static inline void make_pending(struct kprobe_site *site)
 {
 	LIST_HEAD(sites);
@@ -152,15 +152,15 @@ static inline void expect_no_trace(struct kunit *test, struct kprobes_text *text
 #define VARIATIONS	2
 
 /**
- * struct view - what was to be seen of a call
- * @pre: what the pre handler was given
- * @post: what the post handler was given
+ * struct view - what handlers have seen of a call, and its results
+ * @pre: registers that the pre handler was given
+ * @post: registers that the post handler was given
  * @pres: how often the pre handler ran
  * @posts: how often the post handler ran
  * @pre_trapped: the pre handler was called from a trap
  * @post_trapped: the post handler was called from a trap
- * @out: what the call left in registers
- * @memory: and in memory
+ * @out: what the call has left in registers
+ * @memory: what it has left in memory
  */
 struct view {
 	struct pt_regs pre, post;
@@ -172,7 +172,7 @@ struct view {
 
 static struct view *view;
 
-/* At the same address in every call, for the registers that say where */
+/* At the same address in each call, because registers hold that address */
 static u64 memory[2];
 
 static inline int look(struct probe *probe, struct pt_regs *regs)
@@ -242,7 +242,7 @@ static inline void find_bits(struct kunit *test)
 		bits_at[i] = insn_at(kprobes_jump_bits, i);
 }
 
-/* Which instructions were executed */
+/* Returns which instructions were executed. */
 static inline unsigned long run_bits(struct view *v)
 {
 	memset(v, 0, sizeof(*v));

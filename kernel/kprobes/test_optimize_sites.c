@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit tests of jump optimization: a site gets its jump where there can be one, the
- * jump goes where it is in the way, and comes back. What a hit by it is like is in
- * test_optimize.c.
+ * KUnit tests of jump optimization: a site gets a jump where there can be one, loses it
+ * when it is in the way of others, and gets it back. test_optimize.c tests hits by a jump.
  */
 #include "../../lib/test_kprobes/caller.h"
 #include "../../lib/test_kprobes/switch.h"
@@ -10,9 +9,9 @@
 #include "test_sites.h"
 
 /*
- * An architecture gives kprobes_no_jumps[], and how much text and memory a jump takes.
- * Where it covers more than the probed instruction, functions with text that is patched
- * as well.
+ * An architecture has kprobes_no_jumps[], and how much text and memory a jump takes.
+ * Where a jump covers more than the probed instruction, it also has functions with text
+ * that others patch.
  */
 #if defined(CONFIG_X86)
 #include "../../lib/test_kprobes/jump_sites_x86.h"
@@ -50,7 +49,7 @@ static const u8 orders[][CROWD] = {
 	{ 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 },
 };
 
-/* Whether a jump at one of the instructions covers the other */
+/* Does a jump at the first of these instructions cover the other one? */
 static bool covers(unsigned int i, unsigned int other)
 {
 	return other > i && bits_at[other] - bits_at[i] < KPROBES_JUMP_LENGTH;
@@ -144,7 +143,7 @@ static void expect_no_jump(struct kunit *test, void *addr, const char *why)
 	expect_breakpoint(test, addr);
 }
 
-/* One that is disabled has no jump any more, nor gets one over the other. */
+/* A probe that is disabled loses its jump, and does not get one over its neighbour again. */
 static void expect_disabled_neighbour(struct kunit *test, struct probe **pair,
 				      unsigned int i, unsigned int other, struct view *v)
 {
@@ -213,7 +212,7 @@ static bool is_patched(void *addr)
 	return patched;
 }
 
-/* The instruction in front of one that is patched; NULL for none */
+/* Returns the instruction in front of one that is patched, or NULL. */
 static void *before_patched(void *function)
 {
 	unsigned long size;
@@ -329,9 +328,9 @@ static void post_handler_comes_and_goes_by_a_jump(struct kunit *test)
 
 /**
  * struct planted - one of many places that have a jump
- * @jump: which
- * @text: its function as it was
- * @addr: the place
+ * @jump: the instruction
+ * @text: its function, and the text without probes
+ * @addr: its address
  * @probe: the probe there
  */
 struct planted {
@@ -348,7 +347,7 @@ static struct planted *plant_all(struct kunit *test)
 	unsigned int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, all);
-	/* Some share a function: all probes have to go before it is looked at. */
+	/* Some share a function: its text is compared when all probes have left. */
 	for (i = 0; i < NR_JUMPS; i++)
 		all[i].text = kprobes_text_watch(test, kprobes_jumps[i].call);
 	for (i = 0; i < NR_JUMPS; i++) {
@@ -392,14 +391,14 @@ static void no_jump_comes_while_the_switch_is_off(struct kunit *test)
 	expect_no_jump(test, addr, "off");
 	KUNIT_EXPECT_EQ(test, 0, switch_set(true));
 	KUNIT_EXPECT_TRUE(test, kprobe_optimized(&site_at(addr)->kp));
-	/* A jump that was asked for does not come after all. */
+	/* A jump that has not come yet does not come any more. */
 	KUNIT_EXPECT_EQ(test, 0, switch_set(false));
 	expect_no_jump(test, addr, "off");
 }
 
 /* --- the switch for all probes --- */
 
-/* What happens to a probe with the switch off, one after the other */
+/* What happens to probes while the switch is off: to each one the next of these */
 enum meanwhile { NOTHING, DISABLED, ENABLED, UNREGISTERED, MEANWHILES };
 
 static enum meanwhile meanwhile(unsigned int i)
@@ -412,7 +411,7 @@ static void switch_on_again(void *unused)
 	kprobe_set_all_armed(true);
 }
 
-/* In calls that go both ways where there are two */
+/* Counts hits in calls that go both ways, where there are two. */
 static unsigned int hits_of_calls(const struct planted *p, struct view *v)
 {
 	unsigned int i;
@@ -473,7 +472,7 @@ static void happen_meanwhile(struct kunit *test, struct planted *all)
 	}
 }
 
-/* Jumps that stand there, and then ones that are yet to come, are taken out. */
+/* The switch takes out jumps, and is then turned off again before new ones have come. */
 static void jumps_follow_the_switch_for_all_probes(struct kunit *test)
 {
 	struct planted *all = plant_all(test);
@@ -505,7 +504,7 @@ static void jumps_follow_the_switch_for_all_probes(struct kunit *test)
 
 /* --- tasks that do not sleep --- */
 
-/* Where nobody is preempted in the kernel, nobody stands between two instructions. */
+/* Where no task is preempted in the kernel, none can be between two instructions. */
 static struct caller *start_awake(struct kunit *test)
 {
 	struct caller *caller;
@@ -517,7 +516,7 @@ static struct caller *start_awake(struct kunit *test)
 	return caller;
 }
 
-/* Much longer than it takes who waits for less, or for nothing */
+/* Watches for much longer than it takes to wait for anything but tasks. */
 static bool stays(void *addr, enum kprobe_site_state state)
 {
 	unsigned int tries;
@@ -535,7 +534,7 @@ static void jump_waits_for_a_task_that_does_not_sleep(struct kunit *test)
 	void *addr = probe->kp.addr;
 	struct caller *caller;
 
-	/* Nothing else is in the jump's way. */
+	/* With a jump before, nothing else is in its way. */
 	plant(test, probe);
 	KUNIT_ASSERT_EQ(test, 0, disable_kprobe(&probe->kp));
 	caller = start_awake(test);
@@ -547,7 +546,7 @@ static void jump_waits_for_a_task_that_does_not_sleep(struct kunit *test)
 	expect_jump(test, addr);
 }
 
-/* It may stand in the slot, and is to find its way out of there. */
+/* The task may be in the slot, which has to stay until it has left. */
 static void site_that_was_left_waits_for_a_task_that_does_not_sleep(struct kunit *test)
 {
 	struct probe *probe = new_probe(test, idle_param(test));
@@ -566,8 +565,8 @@ static void site_that_was_left_waits_for_a_task_that_does_not_sleep(struct kunit
 /* --- text that goes --- */
 
 /*
- * It stays in truth, as it is: nobody may call it meanwhile. Returns whether the detour is
- * there for those who are still in it.
+ * The text does not really go, and keeps what is in it: nobody may call it meanwhile.
+ * Returns whether the detour is still there for tasks in it.
  */
 static bool kill_site(struct kprobe_site *site, struct kprobes_text *text, u8 *left, bool pending)
 {
@@ -623,7 +622,7 @@ static void jump_goes_with_its_text(struct kunit *test)
 		run(jump->call, 0, v);
 		expect_hits(test, probe, 0);
 		expect_hits(test, next, 1);
-		/* Once the probe stays until the detour has gone, and once it does not. */
+		/* In one round, the probe stays until the detour has gone. */
 		if (!pending) {
 			wait_for_dying_sites();
 			KUNIT_EXPECT_FALSE(test, arch_prepared_optinsn(&site->op.optinsn));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit tests of many probes at once: what is found once for all of them, what
- * others see in between, and what is left afterwards.
+ * KUnit tests of many probes at once: a function is looked at once for all of them,
+ * others can change probes in between, and nothing is left afterwards.
  */
 #include <kunit/test.h>
 #include <linux/cleanup.h>
@@ -31,7 +31,7 @@
 /* --- text with room for many --- */
 
 #define NR_SPOTS	1000
-#define SPOT_INSNS	8	/* as long as a jump, or longer */
+#define SPOT_INSNS	8	/* at least as long as a jump */
 
 asmlinkage void scale_text(void);
 asmlinkage void scale_text_end(void);
@@ -55,7 +55,7 @@ static kprobe_opcode_t *spot(unsigned int i)
 	return (kprobe_opcode_t *)(TEXT + i * (TEXT_SIZE / NR_SPOTS));
 }
 
-/* Not to be seen through by the compiler. */
+/* OPTIMIZER_HIDE_VAR() keeps the compiler from knowing which function is called. */
 static void call_spots(void)
 {
 	void (*call)(void) = call_all_spots;
@@ -79,7 +79,7 @@ static int count_crowd(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-/* From the last address to the first, which is not the order it is dealt with in. */
+/* From the last address to the first, which is not the order in which they are planted. */
 static void init_crowd(void)
 {
 	unsigned int i;
@@ -121,7 +121,7 @@ static void forget_hits(void)
 	memset(crowd->hits, 0, sizeof(crowd->hits));
 }
 
-/* How many probes were hit; each of them once, or this is more than there are. */
+/* Returns how many probes were hit; more than there are if one was hit more than once. */
 static int count_hit(void)
 {
 	int i, hits, all = 0;
@@ -152,7 +152,7 @@ static struct kprobe_function *survey(void *addr)
 	return f;
 }
 
-/* A mark that no survey makes: here are no fixups. */
+/* Has mark() marked the function? A survey does not, because there are no fixups here. */
 static bool marked(void *addr)
 {
 	struct kprobe_function *f;
@@ -210,7 +210,7 @@ static noinline __noclone int labelled(int n)
 	return n;
 }
 
-/* Where it leads counts as well, though nothing in the text says so now. */
+/* Its target is known, too, although the text does not branch there now. */
 static void label_is_known_while_it_does_nothing(struct kunit *test)
 {
 	struct kprobe_function *f;
@@ -271,7 +271,7 @@ static unsigned int count_sites_in_text(void)
 	return nr;
 }
 
-/* Slots go behind their sites, and pages with their last slot. */
+/* Slots are freed after their sites, and pages after their last slot. */
 #ifdef __ARCH_WANT_KPROBES_INSN_SLOT
 #define HAVE_SLOTS	true
 
@@ -291,8 +291,8 @@ static void wait_for_slots_to_go(void)
 #endif
 
 /*
- * Sites of earlier cases have to go as well: their pages would be counted as
- * somebody else's, and be used again.
+ * Sites of earlier cases have to go as well: otherwise, their pages would be counted
+ * before, and used again.
  */
 static void expect_all_goes(struct kunit *test)
 {
@@ -320,7 +320,7 @@ static void what_was_taken_is_given_back(struct kunit *test)
 	KUNIT_EXPECT_LE(test, count_slot_pages(), pages);
 }
 
-/* Two fail, and the one with the lower address is the later one in the array. */
+/* Two probes fail, and the error is that of the first one in the array. */
 static void batch_fails_with_its_first_error(struct kunit *test)
 {
 	struct kprobe unknown = { .symbol_name = "there_is_no_such_symbol" };
@@ -345,7 +345,7 @@ static void probe_is_refused_a_second_time_in_a_batch(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(crowd->list, NR_SPOTS));
 	KUNIT_EXPECT_EQ(test, 0, hits_of_a_call());
 	KUNIT_EXPECT_EQ(test, 0, register_kprobe(&crowd->probes[0]));
-	/* It is not the batch's to take out. */
+	/* The batch must not take out what was registered before. */
 	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(crowd->list, NR_SPOTS - 1));
 	KUNIT_EXPECT_EQ(test, 1, hits_of_a_call());
 	unregister_kprobe(&crowd->probes[0]);
@@ -401,7 +401,7 @@ static int count_turn(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-/* Whoever waits for the mutex gets it at the second opportunity at the latest. */
+/* A task that waits for the mutex gets it at the second release, if not at the first. */
 static void batch_gives_others_their_turn(struct kunit *test)
 {
 	struct kprobe turn = { .symbol_name = "mutex_unlock", .pre_handler = count_turn };
@@ -467,7 +467,7 @@ static struct task_struct *start_others(struct kunit *test)
 	return task;
 }
 
-/* At the same addresses as the batch that comes and goes. */
+/* It is at the same addresses as a batch that comes and goes. */
 static void single_is_not_confused_by_a_batch(struct kunit *test)
 {
 	struct kprobe single;
@@ -502,7 +502,7 @@ static void single_is_not_confused_by_a_batch(struct kunit *test)
 
 /* --- while jumps wait for a task --- */
 
-/* It gives up, so that who waits for it fails, and does not hang. */
+/* Then the task gives up, so that a test that waits for it fails instead of hanging. */
 #define AWAKE_SECONDS	60
 
 static bool is_awake, gave_up;
@@ -521,9 +521,9 @@ static int stay_awake(void *unused)
 }
 
 /*
- * All is done on one processor. Emulators that execute one at a time would have whatever
- * tells all of them of something, as each unmapping of text does, wait for the end of the
- * other's turn.
+ * Everything runs on one processor. In an emulator that executes one processor at a time,
+ * a message to all of them, such as each unmapping of text sends, would wait for the end
+ * of this one's turn.
  */
 static struct task_struct *start_awake(struct kunit *test)
 {
@@ -562,7 +562,7 @@ static unsigned int single_hits_elsewhere(void)
 {
 	unsigned int (*call)(unsigned int n) = elsewhere;
 
-	/* Not to be seen through by the compiler. */
+	/* Keeps the compiler from knowing which function is called. */
 	OPTIMIZER_HIDE_VAR(call);
 	single_hits = 0;
 	call(1);
@@ -591,7 +591,7 @@ static void cpu_goes_and_comes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, add_cpu(cpu));
 }
 
-/* Nobody else has to wait for the grace period that the jumps wait for. */
+/* Nothing else has to wait for the grace period that the jumps wait for. */
 static void jumps_that_wait_are_in_nobodys_way(struct kunit *test)
 {
 	struct task_struct *task;

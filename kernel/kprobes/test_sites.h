@@ -2,7 +2,7 @@
 #ifndef _KERNEL_KPROBES_TEST_SITES_H
 #define _KERNEL_KPROBES_TEST_SITES_H
 /*
- * For tests that what earlier probes have left must not disturb.
+ * For tests that must not be disturbed by what earlier probes have left.
  */
 #include <linux/cleanup.h>
 #include <linux/delay.h>
@@ -11,7 +11,7 @@
 
 #include "internal.h"
 
-/* Those whose slots wait for tasks to leave them. */
+/* Does the site's slot wait for tasks to leave it? */
 static inline bool is_dying(struct kprobe_site *site)
 {
 	return site->state == SITE_DYING ||
@@ -30,8 +30,8 @@ static inline unsigned int count_dying_sites(void)
 }
 
 /*
- * Sites go when no task can be in their slots any more, which a debug kernel
- * takes half a minute to say.
+ * Sites go when no task can be in their slots any more. A debug kernel takes half a
+ * minute to find that out.
  */
 #define DYING_SITES_TRIES	2400
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Probes on all of the kernel's text, a batch of functions after the other, while
- * whatever else runs goes on. What crashes with a probe on it is to be refused by a
- * rule, and this is how such text is found: the console's last line tells the batch.
+ * Puts probes on all of the kernel's text, one batch of functions after the other,
+ * while everything else goes on. This finds text that crashes with a probe on it, for
+ * which there has to be a rule that refuses it: the console's last line tells the batch.
  *
  *	echo 1 >/sys/module/test_sweep/parameters/run
  *
- * goes through one batch in so many, and is an error if it failed. It takes a while,
- * and something to do for the kernel, so that it is no KUnit suite.
+ * goes through all batches, a larger number N through one batch in N. The write fails
+ * if the test does. This is not a KUnit suite, because it takes long, and the kernel
+ * needs something to do meanwhile.
  */
 #define pr_fmt(fmt) "kprobes_sweep: " fmt
 
@@ -29,25 +30,25 @@
 #define GROUP		64U
 #define MAX_REASONS	64U
 
-/* For the workload to come by, in milliseconds */
+/* How long probes stay for the workload to hit them, in milliseconds */
 #define STAY		50
 
 /**
- * struct sweep - a batch of functions, and what all have come to
- * @start: where the first begins
- * @end: behind the last
- * @copy: their text as it was
- * @probes: for their instructions
- * @registered: those that are registered
- * @live: how many
- * @wanted: how many instructions there are
- * @batch: how many functions
- * @probed: how many instructions had a probe
- * @instructions: how many there were
- * @functions: in how many functions
- * @large: how many were left out, as there is no room for one
- * @changed: bytes that were left changed, and are not somebody else's to change
- * @reasons: why others had none
+ * struct sweep - a batch of functions, and totals of all batches
+ * @start: start of the first function
+ * @end: end of the last function
+ * @copy: their text without probes
+ * @probes: probes for their instructions
+ * @registered: the probes that are registered
+ * @live: how many are registered
+ * @wanted: how many instructions the batch has
+ * @batch: how many functions the batch has
+ * @probed: total of instructions that had a probe
+ * @instructions: total of instructions
+ * @functions: total of functions
+ * @large: total of functions that are left out, because they are larger than a batch
+ * @changed: total of bytes that were left changed, and that nobody else patches
+ * @reasons: why instructions had no probe
  */
 struct sweep {
 	unsigned long start, end;
@@ -97,7 +98,7 @@ static void want_function(struct sweep *s, unsigned long addr, unsigned long siz
 	s->batch++;
 }
 
-/* How much of the symbol at @addr there is, up to the end of all text; 0 for none */
+/* Returns the size of the symbol from @addr on, up to the end of all text; 0 if there is none. */
 static unsigned long size_at(unsigned long addr, char *name)
 {
 	unsigned long size, offset;
@@ -109,8 +110,8 @@ static unsigned long size_at(unsigned long addr, char *name)
 }
 
 /*
- * Functions from @addr on, as many as there is room for. Returns where the next begins,
- * which is @addr itself if no symbol covers that.
+ * Takes as many functions from @addr on as there is room for. Returns the address of the
+ * next one, which is @addr itself if no symbol covers that.
  */
 static unsigned long take_batch(struct sweep *s, unsigned long addr, bool post)
 {

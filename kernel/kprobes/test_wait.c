@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit tests of what unregistering waits for: handlers that are running, of all
- * kinds and in all contexts, and nothing else.
+ * KUnit tests that unregistering waits for handlers that are running, of all kinds
+ * and in all contexts, and for nothing else.
  */
 #include <linux/cpumask.h>
 #include <linux/delay.h>
@@ -21,7 +21,7 @@
 
 #define HANDLER_MS	20
 
-/* Not bool: of one in a loop UBSAN has gcc forget that it is volatile. */
+/* Not bool: with UBSAN, gcc forgets that the read of one in a loop is volatile. */
 static int takes_time, began, ended;
 
 static void take_time(void)
@@ -181,7 +181,7 @@ static void wait_for(int *flag)
 		cond_resched();
 }
 
-/* What the caller has been given back is overwritten at once. */
+/* The probe is overwritten as soon as it is unregistered. */
 static void expect_wait(struct kunit *test, const struct kind *kind, void *addr,
 			enum level level)
 {
@@ -212,7 +212,7 @@ static void expect_waits(struct kunit *test, u32 (*function)(u32 x), void *addr)
 		expect_wait(test, test->param_value, addr, level);
 }
 
-/* The test and the other CPU's thread each keep to theirs. */
+/* The test and the thread whose handler runs need a CPU each. */
 static void need_two_cpus(struct kunit *test)
 {
 	if (num_online_cpus() < 2)
@@ -273,7 +273,7 @@ static int fast_pre(struct kprobe *p, struct pt_regs *regs)
 
 #define ROUNDS	50
 
-/* Or this would not come to its end. */
+/* If they did, this case would never end. */
 static void hits_that_go_on_do_not_hold_it_up(struct kunit *test)
 {
 	struct probe *resident = probe_registered(test, kprobes_traced);
@@ -292,7 +292,7 @@ static void hits_that_go_on_do_not_hold_it_up(struct kunit *test)
 
 /* --- readers of RCU --- */
 
-/* One gives up before RCU complains: who waits for it is to fail, not to hang. */
+/* A reader gives up before RCU complains: a test that waits for it must fail, and not hang. */
 #define READER_SECONDS	10
 
 static bool reads, gave_up;
@@ -343,7 +343,7 @@ static void expect_no_wait(struct kunit *test, const struct kind *kind, void *ad
 	KUNIT_ASSERT_FALSE_MSG(test, waited, "%s at %pS", kind->name, addr);
 }
 
-/* Neither for one that has been here, nor for one that has not. */
+/* Neither for a reader that has hit the probe, nor for one that has not. */
 static void unregistering_does_not_wait_for_readers(struct kunit *test)
 {
 	const struct kprobes_step *step = kprobes_find_step("plain instruction");
@@ -373,7 +373,7 @@ static void mark_of_a_task_that_dies_is_ended(struct kunit *test)
 	preempt_disable();
 	inside = kprobe_enter(&frame, &nobody);
 	mark = raw_cpu_ptr(kprobe_marks) + arch_kprobe_level();
-	/* As in a fault handler: the next one is to be asked again. */
+	/* As in a fault handler, which must be called again at the next fault */
 	mark->faulting = true;
 	kprobe_task_dies();
 	faulting = mark->faulting;
@@ -393,7 +393,7 @@ static void mark_of_a_task_that_dies_is_ended(struct kunit *test)
 #ifdef CONFIG_JPROBES
 static bool went_on;
 
-/* It does go on after that, so the mark is entered again for what follows. */
+/* The task does not really die, so the mark is entered again for what follows. */
 static u32 dying_jprobe(u32 x)
 {
 	struct kprobe_frame frame;
@@ -443,7 +443,7 @@ static void expect_stays(struct kunit *test, u32 (*function)(u32 x), void *addr)
 	KUNIT_EXPECT_EQ_MSG(test, tries, 2, "at %pS", addr);
 }
 
-/* Whichever way it was reached: to wait for itself would not end. */
+/* By any way to the handler: if it waited for itself, that would never end. */
 static void probe_cannot_leave_in_its_own_handler(struct kunit *test)
 {
 	const struct kprobes_step *step = kprobes_need_step(test, "plain instruction");
@@ -453,7 +453,7 @@ static void probe_cannot_leave_in_its_own_handler(struct kunit *test)
 	expect_stays(test, step->call, step->addr);
 }
 
-/* As by an architecture that has a guard of its own. */
+/* An architecture that has its own recursion guard calls kprobes_inc_nmissed_count(). */
 static void probes_are_looked_at_inside_of_a_mark_only(struct kunit *test)
 {
 	struct kprobe p = { .addr = (void *)kprobes_untraced, .pre_handler = fast_pre };

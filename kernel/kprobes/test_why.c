@@ -21,12 +21,12 @@
 
 /* --- functions to probe --- */
 
-/* Their addresses are data, which wants a word to objtool. */
+/* Their addresses are used as data: objtool has to be told that no indirect branch goes there. */
 extern u8 why_nop[] asm(".Lkprobes_why_nop"), why_refused[] asm(".Lkprobes_why_refused");
 
 static noinline __noclone unsigned int target(unsigned int n)
 {
-	/* So far inside that it is no entry, however much an architecture calls that. */
+	/* Far enough inside to be no entry, however much an architecture takes for one. */
 	asm volatile(".rept 8\n"
 		     "	nop\n"
 		     ".endr\n"
@@ -35,7 +35,7 @@ static noinline __noclone unsigned int target(unsigned int n)
 	return n + 1;
 }
 
-/* What no copy can do, and nobody runs. */
+/* An instruction that cannot be probed, and is never executed */
 #if defined(CONFIG_X86)
 #define REFUSED_INSN	"hlt"
 #define REFUSED_ERR	(-EOPNOTSUPP)
@@ -62,7 +62,7 @@ static unsigned int call(unsigned int (*function)(unsigned int), unsigned int n)
 	return function(n);
 }
 
-/* By way of its address: on powerpc a direct call goes to another entry. */
+/* Calls itself by its address: on powerpc, a direct call goes to another entry. */
 static noinline __noclone unsigned int recursive(unsigned int depth)
 {
 	unsigned int below = depth ? call(recursive, depth - 1) : 0;
@@ -71,7 +71,7 @@ static noinline __noclone unsigned int recursive(unsigned int depth)
 	return below + 1;
 }
 
-/* Returns where handlers cannot run. */
+/* Returns in a busy section, where handlers cannot run. */
 static noinline __noclone unsigned int returns_busy(unsigned int n)
 {
 	kprobe_busy_begin();
@@ -174,7 +174,7 @@ static void counting_is_on_or_off_however_often_it_is_said(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2, atomic_long_read(&site->hits));
 }
 
-/* Its site may be the old one, revived. */
+/* Its site may be the old one, which was revived. */
 static void probe_that_comes_back_counts_anew(struct kunit *test)
 {
 	struct kprobe *p = new_probe(test, why_nop);
@@ -193,7 +193,7 @@ static void probe_that_comes_back_counts_anew(struct kunit *test)
 
 /* --- misses --- */
 
-/* Of all probes at the site one miss is made, not one for each. */
+/* It is one miss of the site, not one for each of its probes. */
 static void hit_by_a_handler_is_a_miss_of_recursion(struct kunit *test)
 {
 	struct kprobe *p = new_probe(test, why_nop);
@@ -249,7 +249,7 @@ static void call_beyond_maxactive_is_a_miss_of_the_pool(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3, rp->nmissed);
 }
 
-/* Where the trampoline is a place with a probe, it needs a processor that is not busy. */
+/* Where there is a probe on the trampoline, returns need a processor that is not busy. */
 static bool trampoline_is_probed(void)
 {
 	struct kprobe_site *site;
@@ -313,7 +313,7 @@ static void breakpoint_says_what_keeps_it_slow(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, jump, !strcmp("-", kprobe_site_why(site)));
 }
 
-/* Of a site that is nowhere, in each of the states that matter here. */
+/* A site that is nowhere goes through the states that matter here. */
 static void way_of_a_jump_and_its_obstacle_are_the_sites(struct kunit *test)
 {
 	static struct kprobe_site site;
@@ -383,7 +383,7 @@ static void show_refusals(struct kunit *test, struct seq_file *m, bool show_addr
 	KUNIT_ASSERT_LT(test, m->count, m->size);
 }
 
-/* The line of the last one. */
+/* Returns the line of the last refusal. */
 static char *last_refusal(struct kunit *test, bool show_addresses)
 {
 	struct seq_file m;
@@ -398,7 +398,7 @@ static char *last_refusal(struct kunit *test, bool show_addresses)
 	return line ? line + 1 : m.buf;
 }
 
-/* The last refusal was @err, for @place, and its words begin with @words. */
+/* Expects the last refusal to be @err, for @place, with words that begin with @words. */
 static void expect_refusal(struct kunit *test, int err, const char *place,
 			   const char *words)
 {
@@ -528,7 +528,7 @@ static void struct_that_is_used_already_is_refused_as_that(struct kunit *test)
 	snprintf(place, sizeof(place), "%s+0x0", p->symbol_name);
 	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobe(p));
 	expect_refusal(test, -EINVAL, place, "registered already");
-	/* It has a name and an address as well, but that is not what is wrong. */
+	/* The struct above had a name and an address, too, but that was not the reason. */
 	p = new_probe(test, target);
 	p->symbol_name = "vsnprintf";
 	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobe(p));
@@ -594,7 +594,7 @@ static void batch_is_refused_for_one_of_its_probes(struct kunit *test)
 }
 
 #ifdef CAN_FAIL_FTRACE
-/* ftrace is told of the entry after all have been enabled, and this is not the last one. */
+/* ftrace is told of the entry when all have been enabled, of which the entry is not the last. */
 static void failure_of_ftrace_is_told_of_the_entry(struct kunit *test)
 {
 	struct kprobe *probes[] = { new_probe(test, why_nop), new_probe(test, target) };
@@ -633,7 +633,7 @@ static void the_last_refusals_are_kept(struct kunit *test)
 		snprintf(name, sizeof(name), "no_such_%u_", i);
 		KUNIT_EXPECT_EQ(test, -ENOENT, register_kprobe(p));
 	}
-	/* What is shown was copied. */
+	/* What is shown has to be a copy. */
 	memset(name, 0, sizeof(name));
 	show_refusals(test, &m, true);
 	for (at = m.buf; *at; at = strchr(at, '\n') + 1)
