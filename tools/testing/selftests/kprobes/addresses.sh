@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Who sees addresses in debugfs: whoever opened the file may see them, or nobody who reads it does.
-# (debugfs_list.sh and others hide them from root as well.)
+# Who sees addresses in debugfs: what counts is who has opened the file, not who reads it.
+# (debugfs_list.sh and others test that addresses can be hidden from root, too.)
 
 . ./functions
 need_debugfs
@@ -26,13 +26,13 @@ restore()
 trap restore EXIT
 no_events
 
-# The column of addresses of what is read
+# The addresses, which are the first column
 addresses()
 {
 	sed 's/[[:space:]].*//'
 }
 
-# Those that are not zeros
+# The addresses that are not zeros
 shown()
 {
 	addresses | grep -v '^\(0x\)\{0,1\}0*\(-0x0*\)\{0,1\}$'
@@ -40,7 +40,7 @@ shown()
 
 add_event "p:kp/entry test_kprobes_victim:kprobes_victim"
 add_event "p:kp/middle test_kprobes_victim:$middle"
-# So that the modes of the files are what counts, not that of the way there
+# So that only the modes of the files count, and not that of the directory
 chmod 711 $root
 
 for restricted in 0 1; do
@@ -54,7 +54,7 @@ for restricted in 0 1; do
 	done
 done
 
-# Where somebody has given others the right to open them
+# As if root had let others open the files
 for file in $files; do
 	path=$debugfs/$file
 	chmod 444 "$path"

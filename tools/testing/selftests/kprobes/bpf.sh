@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# BPF programs on probes: they run at each hit, by whichever way, know the function
-# they are in, and can return for it.
+# BPF programs on probes: they run at each hit, by any way to the handlers, know the
+# function they are in, and can return in its place.
 
 . ./functions
 need_debugfs
@@ -9,7 +9,7 @@ need_victim
 [ -x ./bpf_probe ] || skip "no program bpf_probe, which make builds here"
 trap 'rm -f /tmp/kprobes-bpf' EXIT
 
-# with KIND PLACE VALUE COMMAND...: say in $hits, $function and $status what came of it
+# with KIND PLACE VALUE COMMAND...: run bpf_probe, and set $hits, $function and $status
 with()
 {
 	./bpf_probe "$@" >/tmp/kprobes-bpf

@@ -4,10 +4,10 @@
  *
  *	bpf_probe p|r FUNCTION[+OFFSET] VALUE|- COMMAND [ARGUMENT...]
  *
- * runs the command meanwhile and says how often the program ran, which function
- * it was in by what BPF says, and how the command ended. With r it runs when the
- * function returns. Unless VALUE is -, the function returns that instead of doing
- * anything. Ends with 4 where the kernel has none of this.
+ * runs the command meanwhile, and prints how often the program ran, which function
+ * it was in as BPF tells it, and how the command ended. With r, the program runs when
+ * the function returns. Unless VALUE is -, the function only returns that value. Exits
+ * with 4 if the kernel cannot do this.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -31,7 +31,7 @@
 #define CALL(function)		INSN(BPF_JMP | BPF_CALL, 0, 0, 0, function)
 #define EXIT()			INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 
-/* What the program tells of its runs */
+/* Written by the program when it runs */
 struct told {
 	uint64_t hits;
 	uint64_t function;
@@ -85,7 +85,7 @@ static int load_program(int map, int overrides, int value)
 		INSN(BPF_STX | BPF_MEM | BPF_DW, BPF_REG_0, BPF_REG_7, 8, 0),
 		SET(BPF_REG_0, 0),
 		EXIT(),
-		/* In the place of those two, where it overrides */
+		/* In place of the last two, to override the function */
 		SET(BPF_REG_2, value),
 		CALL(BPF_FUNC_override_return),
 		SET(BPF_REG_0, 0),
@@ -114,7 +114,7 @@ static int load_program(int map, int overrides, int value)
 	return fd < 0 ? fail("program") : fd;
 }
 
-/* The number in a file of the PMU's, behind what is skipped */
+/* Reads a number from a file of the PMU. The format also has what comes before it. */
 static int number_of(const char *path, const char *format)
 {
 	FILE *file = fopen(path, "r");

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Crash points of lkdtm, which are kprobes: of what it can bring about, a warning is
-# survived, here from a handler in an interrupt, of a disk if kpdisks= names one.
+# Crash points of lkdtm, which are kprobes: here, a handler warns in an interrupt, which
+# is survived. The interrupts are those of a disk if kpdisks= names one.
 
 . ./functions
 need_debugfs
 disks=${kpdisks:-}
 disk=${disks%%,*}
-# A serial port interrupts there only when it gets more than fits into its queue.
+# On arm64, a serial port only interrupts when it gets more than fits into its queue.
 [ "$(uname -m)" != aarch64 ] || [ -b "$disk" ] ||
 	skip "no disk to have interrupts from, kpdisks=$disks"
 load lkdtm || skip "no module lkdtm"

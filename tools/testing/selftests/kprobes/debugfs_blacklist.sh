@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# debugfs kprobes/blacklist: what cannot be probed, and that it cannot.
+# debugfs kprobes/blacklist: it shows what cannot be probed, and such probes are refused.
 
 . ./functions
 need_debugfs
@@ -15,7 +15,7 @@ on_blacklist()
 	grep -q "	$1\( \|\$\)" $blacklist
 }
 
-# Ranges outside of the kernel itself that have no name: of modules that have gone
+# Ranges without a name outside of the kernel itself, as modules that have gone would leave
 strays()
 {
 	awk -v first="$(sed -n 's/ . _stext$//p' /proc/kallsyms)" \
@@ -24,7 +24,7 @@ strays()
 		$2 ~ /^0x/ && (at < first "" || at > last "")' $blacklist
 }
 
-# What has no name is shown by its address.
+# A range without a name is shown by its address, which is left out here.
 names()
 {
 	cut -f 2 $blacklist | sed 's/^0x.*/0x/' | md5sum

@@ -17,7 +17,7 @@ restore()
 }
 trap restore EXIT
 
-# count_is WORDS EVENT HITS: so many hits come of three calls
+# count_is WORDS EVENT HITS: three calls make so many hits
 count_is()
 {
 	counted=$(hits "$2")
@@ -30,7 +30,7 @@ by_jump()
 	grep -F " $1 " $debugfs/sites | grep -q path=jump
 }
 
-# expect_jump PLACE: it is hit by one, where a jump can be
+# expect_jump PLACE: where there can be a jump, it is hit by one
 expect_jump()
 {
 	[ "$1" = "$middle" ] || return 0
@@ -45,7 +45,7 @@ expect_jump()
 check_is "probes are on at first" "$(cat $switch)" 1
 check_switch $switch probes
 
-# The product of all this, for a probe that goes through ftrace and for a trap
+# All of this, for a probe that ftrace serves and for a breakpoint
 for place in kprobes_victim $middle; do
 	add_event "p:kp/one test_kprobes_victim:$place"
 	add_event "p:kp/two test_kprobes_victim:$place"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# debugfs kprobes/errors: what was refused last, and why, in words.
+# debugfs kprobes/errors: the last probes that were refused, and the reasons in words.
 
 . ./functions
 need_debugfs
@@ -75,7 +75,7 @@ while [ $number -le $((kept + extra)) ]; do
 	number=$((number + 1))
 done
 check_is "the last $kept are kept" "$(wc -l <$errors)" $kept
-# Some insmod tries twice, so a name can be there once or twice.
+# Some versions of insmod try twice, so each name can be there once or twice.
 found=$(sed 's/^[^ ]* \([^:]*\):.*/\1/' $errors | uniq)
 wanted=
 number=$((kept + extra - $(echo "$found" | wc -l)))

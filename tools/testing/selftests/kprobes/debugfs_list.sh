@@ -21,7 +21,7 @@ check_is "list can be read by root only" "$(stat -c %a $debugfs/list)" 400
 check_is "enabled can be written by root only" "$(stat -c %a $debugfs/enabled)" 600
 check_is "blacklist can be read by root only" "$(stat -c %a $debugfs/blacklist)" 400
 
-# What comes of the optimizer meanwhile is left out.
+# Without the tags, because jumps may come meanwhile
 names()
 {
 	sed 's/^[0-9a-f]*//; s/\[.*//' $debugfs/list

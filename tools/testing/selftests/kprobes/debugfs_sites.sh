@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# debugfs kprobes/sites and kprobes/stats_enabled: in which way each site is hit,
-# how often if that is asked for, and what was missed.
+# debugfs kprobes/sites and kprobes/stats_enabled: the way of each site's hits, their
+# number if counting is switched on, and what was missed.
 
 . ./functions
 need_debugfs
@@ -22,7 +22,7 @@ place='^[0-9a-f]{8,16} (-|[^ ]+\+0x[0-9a-f]+( \[[^] ]+\])?)'
 counts='probes=[1-9][0-9]* hits=[0-9]+ missed=[0-9]+ \(recursion=[0-9]+ pool=[0-9]+\)'
 form="$place path=(-|step|emulate|boost|jump|ftrace) $counts why=[a-z_-]+\$"
 
-# site PLACE: the line of that symbol and offset in the victim, or of a symbol
+# site PLACE: the line of a symbol with its offset, or of a symbol
 site()
 {
 	grep -F " $1 " $sites
@@ -34,7 +34,7 @@ value()
 	site "$2" | sed "s/.*[ (]$1=\([^ )]*\).*/\1/"
 }
 
-# hits_are WORDS PLACE HITS: so many are counted, after three calls more
+# hits_are WORDS PLACE HITS: so many are counted after three more calls
 hits_are()
 {
 	call_victim 3
@@ -83,7 +83,7 @@ if grep -q ' kprobe_ftrace_handler$' /proc/kallsyms; then
 	check_is "a function's entry is hit through ftrace" "$(value path "$entry")" ftrace
 	check_is "nothing keeps it from a faster way" "$(value why "$entry")" -
 fi
-# In one look: what waits for its jump may have it at the next
+# Read once, because a site that waits for its jump may have it the next time
 line=$(site "$middle")
 case $line in
 *" path=jump "*)
@@ -110,7 +110,7 @@ for at in "$entry" "$middle"; do
 	hits_are "$at: and no more afterwards" "$at" 6
 	check_is "$at: nothing was missed" "$(value missed "$at")" 0
 	echo 0 >$switch
-	# For the other place, counted along meanwhile
+	# The other place was counted meanwhile, so begin anew.
 	no_events
 	add_event "r:kp/back test_kprobes_victim:kprobes_victim"
 	add_event "p:kp/middle test_kprobes_victim:$middle"
@@ -119,7 +119,7 @@ for at in "$entry" "$middle"; do
 	check_is "$at: what comes back counts anew" "$(value hits "$at")" 0
 done
 
-# Of two that sleep, one can be followed.
+# Two processes sleep, and the return probe has one instance.
 sleeping=hrtimer_nanosleep
 if can_define "r1:kp/naps $sleeping" && enable_event naps 1; then
 	sleep 1 &
@@ -139,7 +139,7 @@ no_events
 check_is "and go with their probes" "$(gone)" "$gone_before"
 check_is "without events there are as many lines as before" "$(wc -l <$sites)" "$before"
 
-# Where a jump covers more than an instruction, on x86
+# On x86, where a jump covers more than one instruction
 load test_kprobes_victim
 if [ -r $victim/joint ] && [ -e /proc/sys/debug/kprobes-optimization ]; then
 	joint=$(cat $victim/joint)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Processors come and go while probes are hit, and probes while a processor is
-# away: no call is lost, by any of the ways to the handlers.
+# A processor comes and goes while probes are hit, and probes come and go while it is
+# away: no call is lost, by any way to the handlers.
 
 . ./functions
 need_debugfs
@@ -22,7 +22,7 @@ restore()
 trap restore EXIT
 no_events
 
-# go_on CALLER: calls until told to stop, and how many
+# go_on CALLER: keep calling until told to stop, and note how many calls there were
 go_on()
 {
 	calls=0
@@ -41,8 +41,8 @@ for event in entry back middle starting; do
 	enable_event $event 1
 done
 
-# By way of this a processor goes to its idle task for good; compilers add to its name. Behind
-# what ftrace has of it, somewhere, an instruction begins.
+# Through this function, a processor goes to its idle task for good. Compilers may add to
+# its name. Somewhere behind the part that ftrace patches, an instruction begins.
 switch=$(sed -n 's/^[0-9a-f]* [tT] \(finish_task_switch[^[:space:]]*\)$/\1/p' /proc/kallsyms |
 	grep -v cold | head -n 1)
 check "tasks are switched by a function with a name" [ -n "$switch" ]

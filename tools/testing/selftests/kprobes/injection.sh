@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Functions that fail on demand, which is a kprobe that returns for them.
+# Functions that fail on demand, by a kprobe that returns in their place.
 
 . ./functions
 need_debugfs
@@ -36,7 +36,7 @@ echo 0xfffffffffffffff4 >"$fail/$function/retval"
 check "it fails" fails can_set_name
 check "with what is asked for" [ -n "$(hostname "$name" 2>&1 | grep 'Out of memory\|allocate')" ]
 
-# The newest probe sees it first, and sees it therefore.
+# The newest probe is hit first, so the other one does not keep it from being hit.
 add_event "p:kp/entry $function"
 enable_event entry 1
 check "it fails with another probe on it" fails can_set_name

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * kexec_start KERNEL COMMAND-LINE: start another kernel in place of this one, at
- * once. Returns only when that cannot be done.
+ * once. Returns only if that fails.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# The KUnit suites, once more than at boot: nothing of the first run may be in
-# the way, and what was left on init text then must be gone by now.
+# The KUnit suites, once more after boot: nothing of the first run may be in the way,
+# and probes that it has left on init text must be gone by now.
 
 . ./functions
 kunit=/sys/kernel/debug/kunit
@@ -21,7 +21,7 @@ again()
 found=0
 for run in "$kunit"/kprobe*/run "$kunit"/kretprobe*/run; do
 	suite=$(basename "${run%/run}")
-	# That one takes minutes.
+	# This suite takes minutes.
 	[ "$suite" != kprobes_everything ] || continue
 	[ -f "$run" ] || continue
 	found=1

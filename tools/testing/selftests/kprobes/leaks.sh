@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Nothing that kprobes allocated is lost, of all that happened since the machine
-# came up and of what happens here, by the kernel's leak detector.
+# The kernel's leak detector finds no memory that kprobes have lost, since the machine
+# has booted or in what happens here.
 
 . ./functions
 need_debugfs
@@ -10,7 +10,7 @@ need_victim
 kmemleak=/sys/kernel/debug/kmemleak
 can_write scan $kmemleak || skip "no leak detector (CONFIG_DEBUG_KMEMLEAK)"
 
-# leaks PATTERN: what is lost, and was allocated by way of such a function
+# leaks PATTERN: memory that is lost, and that a matching function has allocated
 leaks()
 {
 	awk -v pattern="$1" '
@@ -20,7 +20,7 @@ leaks()
 		END { tell() }' $kmemleak
 }
 
-# An object counts as lost when it is not new any more and was found so twice.
+# An object counts as lost if it is not new, and two scans have found no reference.
 search()
 {
 	sleep 6
@@ -44,7 +44,7 @@ done
 search
 check_is "no memory of a probe's is lost" "$(leaks '[kj](ret)?probe')" ""
 
-# Would it be seen?
+# Would a leak be found?
 if load kmemleak-test; then
 	search
 	check "what somebody loses is found" [ -n "$(leaks kmemleak_test)" ]

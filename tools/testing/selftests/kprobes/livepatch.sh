@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# A function that livepatch replaces has probes: both do their work, whichever came
-# first, and a task that sleeps below a return probe does not hold up the patch.
+# Probes on a function that livepatch replaces: both work, whichever comes first, and a
+# task that sleeps in a function with a return probe does not hold up the patch.
 
 . ./functions
 need_debugfs
@@ -21,7 +21,7 @@ restore()
 trap restore EXIT
 no_events
 
-# Until all tasks have gone over
+# settles: wait until all tasks use the patch, or none
 settles()
 {
 	tries=0
@@ -60,7 +60,7 @@ probe()
 	done
 }
 
-# Loading modules reads the file, too, so what is counted is one more call.
+# Loading modules reads the file, too, so the hits of one more call are counted.
 is_seen()
 {
 	entries=$(hits entry) returns=$(hits back)
@@ -100,7 +100,7 @@ if load test_kprobes_visitor target=cmdline_proc_show; then
 	check "it goes" unpatch
 fi
 
-# Unwinding has to be sure of the return address below the trampoline.
+# Unwinding has to find the return address in place of which the trampoline is.
 add_event "r:kp/slept hrtimer_nanosleep"
 enable_event slept 1
 sleep 1000 &

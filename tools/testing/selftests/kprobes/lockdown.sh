@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# A kernel that is locked down takes no probes from user space, and still shows those
-# that there are. It stays so until the machine starts anew: not for the default run.
+# A kernel that is locked down takes no probes from user space, but still shows those
+# that exist. It stays so until the next boot, so this is not in the default run.
 
 . ./functions
 need_debugfs
@@ -26,7 +26,7 @@ can_switch()
 	can_write "$1" "$events/$2/enable"
 }
 
-# attaches, attach_refused: a program of BPF's to a probe of perf's
+# attaches, attach_refused: attach a BPF program to a probe of perf
 attaches()
 {
 	./bpf_probe p kprobes_victim - true
@@ -37,13 +37,13 @@ attach_refused()
 	attaches 2>&1 | grep 'bpf_probe: probe: Operation not permitted'
 }
 
-# hits_of_middle: as they are counted in sites
+# hits_of_middle: the hits that sites counts
 hits_of_middle()
 {
 	grep -F " $middle " $debugfs/sites | sed 's/.* hits=\([0-9]*\) .*/\1/'
 }
 
-# Which probes there are, and what may have none, but for how a hit goes and how many there were
+# The probes and the blacklist, without the ways of hits and their numbers
 what_there_is()
 {
 	cat $debugfs/list $debugfs/blacklist | sed 's/\[OPTIMIZED\]//'

@@ -7,7 +7,7 @@ need_debugfs
 need_tracefs
 need_victim
 
-# What turns the key of the victim's jump label
+# This turns the key of the victim's jump label.
 key=$tracefs/events/power/suspend_resume/enable
 
 restore()
@@ -18,14 +18,14 @@ restore()
 }
 trap restore EXIT
 
-# hooked FUNCTION: does ftrace call somebody at its entry?
+# hooked FUNCTION: does ftrace call a user at its entry?
 hooks=$tracefs/enabled_functions
 hooked()
 {
 	grep -q "^$1 " $hooks
 }
 
-# KUnit may have left one.
+# Counted before, because KUnit may have left one.
 gone()
 {
 	listed '\[GONE\]' | wc -l
@@ -76,7 +76,7 @@ check_is "its probe is gone when that text is" $(($(gone) - gone_before)) 1
 check "it can leave then" no_events
 check_is "and has left" "$(gone)" "$gone_before"
 
-# Such text that runs on until it is freed
+# Init text that runs on until it is freed
 late_middle=$(cat $victim/late_middle)
 unload test_kprobes_victim
 add_event "p:kp/late test_kprobes_victim:$late_middle"
@@ -87,7 +87,7 @@ check_is "a probe on it has gone by then" $(($(gone) - gone_before)) 1
 check_is "without a hit" "$(profile late)" "0 0"
 no_events
 
-# And text of a module that is going, of which somebody reads a parameter
+# Text of a module that is going while one of its parameters is read
 add_event "p:kp/going test_kprobes_victim:$middle"
 enable_event going 1
 work=$(mktemp -d)
@@ -105,7 +105,7 @@ rm -r "$work"
 no_events
 load test_kprobes_victim
 
-# way_is WORDS on|off: which way the victim goes, which is hits of some probes
+# way_is WORDS on|off: the victim goes this way, and hits the probes on it
 went_on=0 went_off=0
 way_is()
 {
@@ -116,7 +116,7 @@ way_is()
 	esac
 }
 
-# A jump label that is patched because the module comes, after probes came around it
+# A jump label that is patched when the module comes, when there are probes around it already
 if [ -f $victim/ways ] && [ -f $key ]; then
 	way_is "the label says off at first" off
 	went_off=0
@@ -153,7 +153,7 @@ else
 	note "no jump label whose key can be turned from here"
 fi
 
-# Come and go against each other
+# An event and the module come and go at the same time.
 work=$(mktemp -d)
 (
 	while [ ! -f "$work/stop" ]; do

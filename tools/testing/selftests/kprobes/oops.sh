@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# A probed instruction that faults for good: what the oops says first. The thread
-# it happens to is the victim's. And a handler that does: nobody waits for it.
+# A probed instruction that faults without a fixup, in a thread of the victim: what the
+# oops says first. And a handler that faults: unregistering does not wait for it.
 
 . ./functions
 need_debugfs

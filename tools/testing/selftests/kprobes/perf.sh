@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# What perf is told, so that it can follow a processor through probed code: the pages
-# that have copies of instructions and, on x86, every change of text.
+# What perf is told, to be able to follow a processor through probed code: pages with
+# copies of instructions and, on x86, each change of text.
 
 . ./functions
 need_debugfs
@@ -27,27 +27,27 @@ code=$?
 check "perf can be asked" [ $code = 0 ]
 [ $code = 0 ] || finish
 
-# What there is by that name
+# The pages of that name that exist
 pages()
 {
 	sed -n "s/^\([0-9a-f]*\) t $page	.*/\1/p" /proc/kallsyms
 }
 
-# told WORD: what follows it in each line
+# told WORD: the rest of each line that begins with it
 told()
 {
 	sed -n "s/^$1 //p" "$work/told"
 }
 
-# without FILE: the lines of standard input that are not in that
+# without FILE: the lines of standard input that are not in the file
 without()
 {
 	awk -v file="$1" 'BEGIN { while ((getline line <file) > 0) there[line] }
 		!($0 in there)'
 }
 
-# Places at which to copy an instruction, as many as it takes to need another page: where
-# none begins, there is no event.
+# Defines events on instructions to be copied, until there is another page. Where no
+# instruction begins, the event is refused.
 plant()
 {
 	offset=16
@@ -60,7 +60,7 @@ plant()
 	done
 }
 
-# They go when nobody can be in them any more.
+# Pages go when no task can be in them any more.
 pages_go()
 {
 	tries=0
@@ -114,7 +114,7 @@ check_is "none is told without its size" \
 	"$(awk '/^(came|went)/ && ($3 < 4096 || $3 % 4096)' "$work/told")" ""
 check_is "nothing was lost" "$(told told | sed 's/.*lost //')" 0
 
-# From the instruction's first byte to the breakpoint, and back in the end
+# The text changes from the instruction's first byte to a breakpoint, and back at the end.
 case $(uname -m) in
 x86_64|i?86)
 	first=$(told text | head -n 1)

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What perf is told of text that is made and changed, without any library:
+ * What perf is told of new and changed text, without any library:
  *
  *	perf_ksymbol NAME ADDRESS COMMAND [ARGUMENT...]
  *
- * runs the command meanwhile and then prints, in the order of their coming,
+ * runs the command meanwhile, and then prints, in the order of events,
  *
- *	came ADDRESS SIZE	pages of instructions by that name
- *	went ADDRESS SIZE
- *	text OLD NEW		what became of the text at the address: the bytes of before and
- *				of after, in hex; - where there are none
+ *	came ADDRESS SIZE	a page of instructions of that name is there
+ *	went ADDRESS SIZE	it is gone
+ *	text OLD NEW		the text at the address has changed: bytes before and after, in
+ *				hex; - if there are none
  *	told N, lost N		how many records of text there were, at any address, and how
  *				many more there was no room for
  *
- * Ends with 4 where the kernel has none of this.
+ * Exits with 4 if the kernel has no such events.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -92,8 +92,8 @@ static struct perf_event_mmap_page *map_ring(int fd)
 }
 
 /*
- * Records go to the ring of the processor that they come about on. What cannot be
- * had for a processor that is away, or that there is not, is no error.
+ * Records go to the ring of the processor where the event happens. It is not an error
+ * if a processor has no ring because it is offline or does not exist.
  */
 static unsigned int open_rings(struct perf_event_mmap_page **rings)
 {
@@ -130,7 +130,7 @@ static int run(char **command)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* What is in the ring from a place on, which may go on at its beginning */
+/* Copies from a place in the ring, going on at the beginning after the end. */
 static void copy_out(void *to, const struct perf_event_mmap_page *ring, uint64_t at, size_t len)
 {
 	const char *data = (const char *)ring + sysconf(_SC_PAGESIZE);
@@ -158,7 +158,7 @@ static void collect(const struct perf_event_mmap_page *ring)
 	}
 }
 
-/* The last thing in a record, as that is all that is asked for beyond it */
+/* The time is the last field of a record, because nothing else is sampled. */
 static uint64_t time_of(const struct perf_event_header *header)
 {
 	uint64_t when;

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Processes that are asleep in a function with a return probe.
+# Processes that sleep in a function with a return probe.
 
 . ./functions
 sleeping=hrtimer_nanosleep
 load kretprobe_example func=$sleeping || skip "no sample, or no $sleeping"
 
-# stack_of PID: the functions that process is in, innermost first, once it sleeps
+# stack_of PID: the functions that the process is in when it sleeps, innermost first
 stack_of()
 {
 	tries=0

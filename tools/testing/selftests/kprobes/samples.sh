@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# The modules under samples/kprobes do what they say, and refuse what they must.
+# The modules in samples/kprobes do what they say, and refuse what they must.
 
 . ./functions
 need_debugfs
@@ -160,7 +160,7 @@ survives()
 	check "and tells how often" logged 'removed, [1-9][0-9]* faults survived'
 }
 
-# What the kernel's banner begins with, as a word
+# The first word of the kernel's banner
 linux_ve=0x65762078756e694c
 linux=0x756e694c
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# The module kprobe_block counts what disks are asked, in both of its forms. It takes two
-# that may be written to:
+# The module kprobe_block counts requests to disks, by a kprobe or by a jprobe. This takes
+# two disks that may be written to:
 #
 #	kpdisks=/dev/vda,/dev/vdb sh ./samples_block.sh
 
@@ -59,7 +59,7 @@ counted()
 	log | sed -n "s/.*kprobe_block: ${1##*/} ([0-9]*:[0-9]*): //p"
 }
 
-# begin PARAMETER...; end: with the module loaded in between
+# begin PARAMETER...; end: the module is loaded in between
 begin()
 {
 	mark_log
@@ -78,7 +78,7 @@ refused()
 	! load kprobe_block "$@"
 }
 
-# counts KIND PARAMETER...: in one of the forms
+# counts KIND PARAMETER...: with this kind of probe
 counts()
 {
 	kind=$1
@@ -127,7 +127,7 @@ end
 check_is "nothing is lost when several read at the same time" "$(counted "$one")" \
 	"400 requests to read 3200 sectors, 0 to write 0, 0 to discard 0"
 
-# How many requests a disk has carried out
+# carried_out DISK: how many read requests it has completed
 carried_out()
 {
 	awk '{ print $1 }' "/sys/block/${1##*/}/stat"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# The system goes to sleep, as far as it can be tried without somebody to wake it:
-# probes are in place before, on the way and after.
+# The system goes to sleep, as far as it comes back by itself: probes work before,
+# on the way and after.
 
 . ./functions
 need_tracefs
@@ -30,7 +30,7 @@ for event in entry back middle sleeps frozen; do
 	enable_event $event 1
 done
 
-# tries STATE LEVEL...: how far each time
+# tries STATE LEVEL...: once for each level, which is how far the system goes
 sleeps=0 calls=0
 tries()
 {
@@ -46,7 +46,7 @@ tries()
 	done
 }
 
-# Where idle processors are all there is to it, somebody had to wake them.
+# Not the levels of freeze behind these: something would have to wake idle processors.
 tries freeze freezer devices platform
 if grep -q deep $power/mem_sleep 2>/dev/null; then
 	echo deep >$power/mem_sleep

@@ -18,7 +18,7 @@ restore()
 trap restore EXIT
 no_events
 
-# is_said WORD: of the site in the middle of the victim
+# is_said WORD: does sites say it of the site in the middle of the victim?
 is_said()
 {
 	grep -F " $middle " "$debugfs/sites" | grep -q " $1\( \|\$\)"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Probes made through tracefs: every call is seen, arguments and results too.
+# Probes made through tracefs: each call is seen, with its arguments and result.
 
 . ./functions
 need_debugfs
@@ -32,8 +32,8 @@ for result in 1 2 3 4 5; do
 	check "result $result is in it" grep -q " back: .*result=$result\$" $tracefs/trace
 done
 
-# The stack as both ends of a call have it: above the return address, where it is on
-# the stack, nothing may have changed.
+# The stack at the entry and at the return of a call: above the return address, if that
+# is on the stack, nothing may have changed.
 case $(uname -m) in
 x86_64)	pushed=8 ;;
 i?86)	pushed=4 ;;
@@ -41,19 +41,19 @@ aarch64) pushed=0 ;;
 *)	pushed= ;;
 esac
 
-# value EVENT NAME: of an argument, for each hit
+# value EVENT NAME: the value of an argument at each hit
 value()
 {
 	sed -n "s/.* $1: .* $2=\(0x[0-9a-f]*\).*/\1/p" $tracefs/trace
 }
 
-# low ADDRESS: not all shells can count with all of one
+# low ADDRESS: its last digits, because not all shells can compute with all of them
 low()
 {
 	echo $((0x${1#"${1%????}"}))
 }
 
-# How far the stack pointer is from where it was when the function was entered
+# moved: how far the stack pointer at each return is from that at the entry
 moved()
 {
 	# shellcheck disable=SC2046

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Uprobes, which share the decoder of some architectures: a program runs as
-# before with probes on its first instructions, and a probe on the kernel's
-# function that these go through.
+# Uprobes, which share the decoder on some architectures: with probes on its first
+# instructions, and a kprobe on a function that uprobes call, a program runs as before.
 
 . ./functions
 need_tracefs
@@ -18,7 +17,7 @@ number()
 	od -A n -t "u$2" -j "$1" -N "$2" "$program" | tr -d ' '
 }
 
-# Where the program's entry is in its file; there are two classes of them.
+# The offset of the program's entry in its file, which is of one of two ELF classes
 entry()
 {
 	case $(number 4 1) in
@@ -51,7 +50,7 @@ restore()
 trap restore EXIT
 restore
 
-# Elsewhere instructions are of different lengths, and only the first is known.
+# On other architectures the length of instructions differs, and only the first is known.
 case $(uname -m) in
 aarch64)	places=16 ;;
 *)		places=1 ;;

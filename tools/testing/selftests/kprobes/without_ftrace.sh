@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# ftrace is switched off, and then shuts itself down, with probes at function entries
-# that it serves. Nothing of it works afterwards: no test comes behind this one.
+# ftrace is switched off, and then shuts itself down, while it serves probes at function
+# entries. It does not work afterwards, so this has to be the last test.
 
 . ./functions
 need_debugfs
@@ -28,7 +28,7 @@ probe()
 	done
 }
 
-# listed_without TAG PATTERN: such probes that do not have the tag
+# listed_without TAG PATTERN: matching probes without the tag
 listed_without()
 {
 	listed "$2" | grep -v "$1"
@@ -68,7 +68,7 @@ enable_event middle 1
 call_victim 1
 check_is "in the middle they come and go" "$(profile middle)" "5 0"
 
-# Nobody can have ftrace call for an entry any more, and whoever tries is told.
+# ftrace cannot be made to call for an entry any more, and to try that fails.
 add_event "p:kp/late test_kprobes_victim:kprobes_victim"
 check "no other can be enabled at an entry" fails can_write 1 $tracefs/events/kp/late/enable
 check_is "the event is not then" "$(cat $tracefs/events/kp/late/enable)" 0
