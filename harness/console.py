@@ -3,14 +3,14 @@
 """Read a guest's console log.
 
 console.py check LOG [END]
-                       print what no healthy boot prints (oopses, warnings, KASAN, lockdep); status 1
-                       when there was any, or when nothing says END: that the guest's job did
+                       print lines that no healthy boot prints (oopses, warnings, KASAN, lockdep);
+                       status 1 if there are any, or if no line has END: the guest's job did not end
 console.py kunit LOG   the KUnit cases as lines: pass|fail|skip <tab> suite.case <tab> detail
 console.py parameters LOG
-                       the parameters that were skipped in cases that were not, as suite.case:parameter
-console.py guest LOG   the results that guest jobs reported, in the same form
+                       the skipped parameters of cases that were not skipped, as suite.case:parameter
+console.py guest LOG   the results that guest jobs have reported, in the same form
 
-A test that provokes a warning on purpose says so in the kernel log, before and after it:
+A test that provokes a warning on purpose logs these lines before and after it:
 "kprobes_test: expected report begins" and "kprobes_test: expected report ends".
 """
 import re
@@ -23,7 +23,7 @@ TROUBLE = re.compile(
     r"detected stalls|soft lockup|hard LOCKUP|list_(?:add|del) corruption|corrupted|insecure W\+X|"
     r"[1-9]\d* W\+X pages found|ODEBUG|refcount_t:|held lock freed|sleeping function called|"
     r"scheduling while atomic|not ready for|Attempted to kill init|unexpected int3")
-# Said in a healthy boot although a pattern above matches.
+# A healthy boot prints these, although a pattern above matches.
 HARMLESS = re.compile(r"kasan: KernelAddressSanitizer|no W\+X pages found|KASAN.*(?:init|shadow)|^\s*#|kptest: ")
 STAMP = re.compile(r"^(?:\[ *\d+\.\d+\](?:\[ *[TC]\d+\])? ?)?")
 SUBTEST = "    # Subtest: "
@@ -58,7 +58,7 @@ def check(path, end="kptest: end "):
 
 
 class Level:
-    """One indentation of KTAP: its plan, and how many results came."""
+    """One level of indentation in KTAP: its plan, and how many results came."""
 
     def __init__(self, name):
         self.name, self.plan, self.seen = name, None, 0
@@ -76,7 +76,7 @@ def ktap(path):
 
 
 class Report:
-    """What KUnit said. Suites are not indented, their cases by four, parameters of cases by eight."""
+    """What KUnit reported. Suites are not indented, cases by four, their parameters by eight."""
 
     def __init__(self):
         self.results, self.parameters = [], []
