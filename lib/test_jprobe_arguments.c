@@ -20,7 +20,7 @@ struct view {
 
 enum { FUNCTION, HANDLER };
 
-/* One for the test itself, and one for each thread that calls at the same time */
+/* The first is for the test itself, the others are for threads that call at the same time. */
 static struct view views[1 + CALLERS];
 static struct task_struct *viewers[1 + CALLERS];
 
@@ -169,7 +169,7 @@ PATTERN(holes, WIDE,
 	 PLACE(i), PLACE(j), PLACE(k), PLACE(l)),
 	a, b, c, d, e, f, f >> HALF_BITS, g, h, i, i >> HALF_BITS, j, k, k >> HALF_BITS, l)
 
-/* Where this is passed on the stack, it is as much of that as is copied for a handler. */
+/* On the stack, this is as large as the part that is copied for a handler. */
 struct block {
 	u64 word[32];
 };

@@ -479,7 +479,7 @@ static void offset_counts_from_the_address_too(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
 }
 
-/* As tracefs tells it */
+/* The test by which tracefs tells */
 static bool seen_as_registered(struct kprobe *kp)
 {
 	return !list_empty(&kp->list) || !hlist_unhashed(&kp->hlist);

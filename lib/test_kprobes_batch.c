@@ -60,7 +60,7 @@ static int batch_register(struct batch *batch, unsigned int num)
 	return ret;
 }
 
-/* One on each kind of instruction */
+/* A probe on each kind of instruction */
 
 #define STEPS	ARRAY_SIZE(kprobes_steps_table)
 
@@ -185,7 +185,7 @@ static void one_struct_twice_in_a_batch_is_refused(struct kunit *test)
 
 #define MANY	(KPROBES_BLOCKS * KPROBES_BLOCK_INSNS)
 
-/* One on each instruction of the blocks */
+/* A probe on each instruction of the blocks */
 static struct batch *batch_of_many(struct kunit *test)
 {
 	struct batch *batch;

@@ -583,7 +583,7 @@ static void busy_section_in_a_handler_does_not_free_its_context(struct kunit *te
 
 #define STEPS	100
 
-/* What comes in the middle of a step: a call of a place in a context, and a fault */
+/* The interrupt in the middle of a step: it calls a place, and reads where nothing is mapped */
 static struct {
 	struct place *place;
 	enum level level;

@@ -285,7 +285,7 @@ static struct probe early_probes[2];
 /* -ENOMEM: to be registered, or to be tried again */
 static int early_answers[] = { -ENOMEM, -ENOMEM };
 
-/* One at an entry, and where there are blocks another one in the middle of a function */
+/* A probe at an entry and, if there are blocks, one in the middle of a function */
 static unsigned int nr_early(void)
 {
 	return kprobes_blocks[0].first ? 2 : 1;

@@ -16,7 +16,7 @@
 
 KUNIT_ARRAY_PARAM(step, kprobes_steps_table, kprobes_step_desc);
 
-/* Who is running */
+/* The running probe */
 
 static kprobe_opcode_t *seen_running;
 static u32 seen_flags;

@@ -48,7 +48,7 @@ struct counted {
 /* Set by the interrupt itself: a hit's exception may count as an interrupt, too. */
 static bool in_an_interrupt;
 
-/* What no other call has: the stack pointer, or, where a return's is not known, the instance. */
+/* Unique to a call: its stack pointer or, where that is not known at a return, its instance */
 static unsigned long token_of(struct kretprobe_instance *ri, unsigned long sp)
 {
 	return KPROBES_RETURN_POPS < 0 ? (unsigned long)ri : sp;

@@ -371,7 +371,7 @@ static void processor_stops_at_the_same_instruction(struct kunit *test)
 	meet_at(test, step, true, true);
 }
 
-/* Is it hits by a jump, and not by a breakpoint, that execute the beginning of a slot? */
+/* Do hits by a jump execute the beginning of a slot? If not, hits by a breakpoint do. */
 #define TO_SLOT_BY_JUMP	IS_ENABLED(CONFIG_ARM64)
 
 /* Returns NULL if hits do not execute the beginning of the slot. */

@@ -245,7 +245,7 @@ struct counts {
 	int before, within, after;
 };
 
-/* Hits change the preempt count, too, which code that changes it must not notice. */
+/* A hit changes the preempt count, too. Probed code that changes it must not notice. */
 static noinline void count_preemption(struct counts *counts)
 {
 	counts->before = preempt_count();
@@ -413,7 +413,7 @@ static void take_function(void *data, unsigned long addr, unsigned long unused)
 	e->texts[e->nr++] = kprobes_text_watch(e->test, (void *)addr);
 }
 
-/* Of so many functions, one is taken. */
+/* One function in STRIDE is taken. */
 #define STRIDE	61
 
 static void take_functions(struct everything *e)

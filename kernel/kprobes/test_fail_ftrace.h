@@ -2,8 +2,8 @@
 #ifndef _KERNEL_KPROBES_TEST_FAIL_FTRACE_H
 #define _KERNEL_KPROBES_TEST_FAIL_FTRACE_H
 /*
- * Has ftrace fail to hook functions, as it does without memory. It does not fail to
- * take hooks off.
+ * Makes ftrace fail to hook functions, as it does without memory. Taking hooks off
+ * does not fail.
  */
 #include <kunit/test.h>
 #include <linux/error-injection.h>

@@ -72,7 +72,7 @@ struct party {
 	unsigned long		hits[NR_TARGETS];
 };
 
-/* One of the parties hooks every function, so this must not be one that can be hooked. */
+/* Must not be hooked itself: one of the parties hooks every function. */
 static notrace void party_func(unsigned long ip, unsigned long parent_ip,
 			       struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
@@ -383,7 +383,7 @@ static void conflict_leaves_all_as_it_was(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, join_one(party, 1));
 	sum = sum_of_records();
 
-	/* One function of many is in conflict, and then it is the only one. */
+	/* First, one function of many is in conflict; then, it is the only one. */
 	for (i = 0; i < NR_TARGETS; i++)
 		__set_bit(i, which);
 	KUNIT_EXPECT_EQ(test, -EBUSY, join(party, which));
@@ -679,7 +679,7 @@ static void probes_come_and_go_among_others(struct kunit *test)
 	}
 }
 
-/* How often ftrace is told of changes, all CPUs being concerned each time */
+/* How often ftrace is told of changes, which concerns all CPUs each time */
 static unsigned int nr_told;
 
 static int count_told(struct kprobe *kp, struct pt_regs *regs)
@@ -798,8 +798,8 @@ static void lose_function(struct kunit *test, int target)
 }
 
 /*
- * To register or enable a probe fails because of the probes that are there already. To
- * disable or unregister one does not fail.
+ * Registering or enabling a probe fails because of those that are there already. Disabling
+ * and unregistering do not fail.
  */
 static void probes_come_and_go_where_none_could_be_armed(struct kunit *test)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit tests of probes and the breakpoints of a debugger. The tests send what one
- * would send over a line. Where there is a probe, a breakpoint is refused, and the other
- * way round; in the same function, both work.
+ * KUnit tests of probes and the breakpoints of a debugger. The tests send what a
+ * debugger would send over a line. Where there is a probe, a breakpoint is refused, and
+ * the other way round; in the same function, both work.
  */
 #include <linux/kgdb.h>
 #include <linux/kprobes.h>

@@ -8,7 +8,7 @@
 #include <linux/kprobes.h>
 #include <linux/percpu.h>
 
-/* Counted by handlers that do as little as possible, and cannot be probed themselves */
+/* The handlers that count do as little as possible, and cannot be probed themselves. */
 static DEFINE_PER_CPU(unsigned long, hits_before);
 static DEFINE_PER_CPU(unsigned long, hits_after);
 

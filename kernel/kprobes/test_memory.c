@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * KUnit tests of registrations that run out of memory, at each of their allocations in
- * turn: they must not change anything. Allocations fail by probes on the kernel's
- * functions for fault injection. And tests of hits, which must not allocate memory.
+ * turn: they must not change anything. Probes on the kernel's functions for fault
+ * injection make allocations fail. Other tests are of hits, which must not allocate.
  */
 #include <kunit/test.h>
 #include <linux/cleanup.h>
@@ -62,7 +62,7 @@ static void empty_list(struct kprobe *p, struct kprobe *p_before)
 	p_before->list = p->list;
 }
 
-/* What must not change has other values than a registration would set. */
+/* Fields that must not change have other values than a registration would set. */
 static void start_anew(void)
 {
 	unsigned int i;
@@ -175,7 +175,7 @@ static void trial_desc(const struct trial *trial, char *desc)
 
 KUNIT_ARRAY_PARAM(trial, trials, trial_desc);
 
-/* Which of a task's allocations fails: when so many are left, and then all, if they go on */
+/* A task's allocation that fails: the one at which left gets to 0, with go_on all later ones */
 static struct {
 	struct task_struct *task;
 	unsigned int left;
@@ -323,7 +323,7 @@ static void register_witnesses(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, live, ARRAY_SIZE(witnesses) - 1);
 }
 
-/* Calls by a handler, where a hit of these probes is a miss */
+/* Counts calls by handlers, in which hits of these probes are missed. */
 static unsigned long missed_calls(void)
 {
 	unsigned long sum = 0;
@@ -334,7 +334,7 @@ static unsigned long missed_calls(void)
 	return sum;
 }
 
-/* With interrupts off, any of these functions that this task calls is called for a hit. */
+/* With interrupts off, this task calls these functions for hits only. */
 static unsigned long calls_for_hits(void)
 {
 	unsigned long missed = missed_calls();

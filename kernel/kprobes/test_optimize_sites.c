@@ -398,7 +398,7 @@ static void no_jump_comes_while_the_switch_is_off(struct kunit *test)
 
 /* --- the switch for all probes --- */
 
-/* What happens to probes while the switch is off: to each one the next of these */
+/* What happens to a probe while the switch is off, which depends on its index */
 enum meanwhile { NOTHING, DISABLED, ENABLED, UNREGISTERED, MEANWHILES };
 
 static enum meanwhile meanwhile(unsigned int i)

@@ -373,7 +373,7 @@ static void mark_of_a_task_that_dies_is_ended(struct kunit *test)
 	preempt_disable();
 	inside = kprobe_enter(&frame, &nobody);
 	mark = raw_cpu_ptr(kprobe_marks) + arch_kprobe_level();
-	/* As in a fault handler, which must be called again at the next fault */
+	/* It dies in a fault handler, which must be called again at the next fault. */
 	mark->faulting = true;
 	kprobe_task_dies();
 	faulting = mark->faulting;

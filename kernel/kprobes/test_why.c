@@ -633,7 +633,7 @@ static void the_last_refusals_are_kept(struct kunit *test)
 		snprintf(name, sizeof(name), "no_such_%u_", i);
 		KUNIT_EXPECT_EQ(test, -ENOENT, register_kprobe(p));
 	}
-	/* What is shown has to be a copy. */
+	/* The lines must have copies of names. */
 	memset(name, 0, sizeof(name));
 	show_refusals(test, &m, true);
 	for (at = m.buf; *at; at = strchr(at, '\n') + 1)

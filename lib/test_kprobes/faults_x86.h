@@ -29,7 +29,7 @@ static inline int kprobes_trap(int trapnr)
 #define KPROBES_GENERAL_SIZE	offsetof(struct pt_regs, ds)
 #endif
 
-/* General registers come first in struct pt_regs, and the stack pointer comes last. */
+/* Compares the general registers, which come first, and the stack pointer. */
 static inline bool kprobes_same_registers(const struct pt_regs *a, const struct pt_regs *b)
 {
 	return !memcmp(a, b, KPROBES_GENERAL_SIZE) && a->sp == b->sp;

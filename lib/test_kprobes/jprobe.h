@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the KUnit suites of jprobes share: jprobes, and ways to leave their handlers. */
+/* Shared by the KUnit suites of jprobes: jprobes, and ways to leave their handlers. */
 #ifndef _LIB_TEST_KPROBES_JPROBE_H
 #define _LIB_TEST_KPROBES_JPROBE_H
 

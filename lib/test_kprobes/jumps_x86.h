@@ -184,7 +184,7 @@ asm("	.pushsection .text, \"ax\"\n"					\
 
 #define KPROBES_NOP4	"nopl 0(%" _ASM_AX ")\n"
 
-/* As compilers do it where that is faster than a subtraction */
+/* By lea, as compilers do where that is faster than a subtraction */
 #define KPROBES_GROW_STACK(bytes)					\
 	"lea -" #bytes "(%" _ASM_SP "), %" _ASM_SP "; nop\n"		\
 	"lea " #bytes "(%" _ASM_SP "), %" _ASM_SP

@@ -121,7 +121,7 @@ static inline int probe_register(struct probe *probe)
 	return ret;
 }
 
-/* Registers a probe at @addr that was registered before. Its notes are kept. */
+/* Registers a probe that was registered before, at @addr. Its notes are kept. */
 static inline int probe_register_again(struct probe *probe, void *addr)
 {
 	probe->kp.addr = addr;

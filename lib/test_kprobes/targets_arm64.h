@@ -29,7 +29,7 @@
 
 /*
  * The handler of a trap runs with interrupts masked by PSTATE, but not in an
- * interrupt. It can unmask them unless the kernel does that by priority.
+ * interrupt. It can unmask them, unless the kernel masks interrupts by priority.
  */
 #define KPROBES_HANDLER_MAY_UNMASK	(!system_uses_irq_prio_masking())
 
@@ -162,7 +162,7 @@ static inline bool kprobes_masked(u32 flags)
 	return flags & PSR_I_BIT;
 }
 
-/* What is masked: by DAIF, or interrupts by priority */
+/* All masks: DAIF, and interrupts that are masked by priority */
 #define KPROBES_HAVE_MASKS	1
 
 static inline unsigned long kprobes_masks(void)
@@ -228,9 +228,9 @@ asm("	.macro kprobes_block\n"
 #define KPROBES_OFF_BOUNDARY	(-EINVAL)
 
 /*
- * How many words of a target may be refused: ftrace's call, with BTI the move before it too, and
- * two words of data. These are the constants of kprobes_steps(), or ftrace's pointer before the
- * next function.
+ * The most words of a target that may be refused: ftrace's call, with BTI also the move before
+ * it, and two words of data. Those are the constants of kprobes_steps(), or ftrace's pointer or
+ * the type before the next function.
  */
 #define KPROBES_OWN_REFUSED	(IS_ENABLED(CONFIG_ARM64_BTI_KERNEL) ? 4 : 3)
 

@@ -201,7 +201,7 @@ asm("	.macro kprobes_block\n"
 "	.popsection\n"
 );
 
-/* What follows needs functions that are not exported to modules. */
+/* The rest needs functions that are not exported to modules. */
 
 /* The error for a probe on an instruction that cannot be probed */
 #define KPROBES_REFUSED		(-EOPNOTSUPP)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a function returned, and how long it took.
+ * Show what a function returned, and how long it took.
  *
  *	insmod kretprobe_example.ko			kernel_clone(), which forks
  *	insmod kretprobe_example.ko func=vfs_read	another function

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Who sees addresses in debugfs: what counts is who has opened the file, not who reads it.
-# (debugfs_list.sh and others test that addresses can be hidden from root, too.)
+# Addresses in debugfs: whether a file shows them depends on who has opened it, not on
+# who reads it. (debugfs_list.sh and others test that they can be hidden from root, too.)
 
 . ./functions
 need_debugfs

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# What perf is told, to be able to follow a processor through probed code: pages with
-# copies of instructions and, on x86, each change of text.
+# To be able to follow a processor through probed code, perf is told of pages with
+# copies of instructions and, on x86, of each change of text.
 
 . ./functions
 need_debugfs

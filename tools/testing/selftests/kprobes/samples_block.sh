@@ -53,7 +53,7 @@ goes_there_and_back()
 		cmp -s "$work/there" "$work/back"
 }
 
-# What was counted for a disk
+# counted DISK: what the module has counted for a disk
 counted()
 {
 	log | sed -n "s/.*kprobe_block: ${1##*/} ([0-9]*:[0-9]*): //p"
