@@ -49,7 +49,7 @@ def check(path, end="kptest: end "):
             trouble.append(f"{path}:{number}: {line}")
     if expected:
         trouble.append(f"{path}: an expected report began and never ended")
-    if not any(end in line for line in text):
+    if not any(mark in line for line in text for mark in end.split("|")):
         trouble.append(f"{path}: the guest did not come to its end; its last lines:")
         trouble += ["    " + line for line in text[-8:]]
     for line in trouble[:40]:
