@@ -31,7 +31,8 @@
  * probes are freed. DYING ends when no task can be in the slot or the detour any more.
  *
  * Hits run the handlers in ARMED, OPTIMIZING and OPTIMIZED. A hit in any other state was
- * under way when the state changed, and only the instruction is carried out.
+ * under way when the state changed. It runs the handlers of probes that are still enabled,
+ * if the global switch was turned off or the text is going; otherwise there are none.
  *
  * From OPTIMIZING on, hits continue behind the bytes that the jump will cover. OPTIMIZING
  * ends when no task can be left among these bytes. If they are needed for something else
