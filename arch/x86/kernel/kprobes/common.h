@@ -85,7 +85,7 @@ void kprobe_emulate_pushed(const struct kprobe_emulation *em, struct pt_regs *re
 /* thunk.c: carrying an instruction out with saved registers */
 #ifdef CONFIG_X86_64
 void kprobe_make_thunk(u8 *image, size_t size, void *at, struct insn *insn,
-		       struct kprobe *p);
+		       struct kprobe *kp);
 unsigned long kprobe_thunk_flags(const struct pt_regs *regs);
 
 /* The flags that instructions compute. */
@@ -116,7 +116,7 @@ static __always_inline bool kprobe_run_thunk(const struct kprobe_emulation *em,
 }
 #else
 static inline void kprobe_make_thunk(u8 *image, size_t size, void *at, struct insn *insn,
-				     struct kprobe *p)
+				     struct kprobe *kp)
 {
 }
 
@@ -131,13 +131,13 @@ static __always_inline bool kprobe_run_thunk(const struct kprobe_emulation *em,
  * The carry_out of kprobe_hit_site(). It runs inside of the mark, where a fault looks
  * like a handler's: so branches with an operand in memory are left out.
  */
-static __always_inline __kprobes bool kprobe_emulate(struct kprobe *p, struct pt_regs *regs)
+static __always_inline __kprobes bool kprobe_emulate(struct kprobe *kp, struct pt_regs *regs)
 {
-	const struct kprobe_emulation *em = &p->ainsn.emulation;
+	const struct kprobe_emulation *em = &kp->ainsn.emulation;
 
 	if (em->memory)
 		return false;
-	regs->ip = (unsigned long)p->addr;
+	regs->ip = (unsigned long)kp->addr;
 	regs->orig_ax = -1;
 	return em->fn ? em->fn(em, regs) : kprobe_run_thunk(em, regs);
 }
@@ -146,38 +146,38 @@ static __always_inline __kprobes bool kprobe_emulate(struct kprobe *p, struct pt
 extern char __static_call_text_start[], __static_call_text_end[];
 
 /* int3.c */
-void kprobe_carry_out_post(struct kprobe *p, struct pt_regs *regs);
+void kprobe_carry_out_post(struct kprobe *kp, struct pt_regs *regs);
 
 /* The copy for hits with a post handler. */
-static __always_inline unsigned long kprobe_last_copy(const struct kprobe *p)
+static __always_inline unsigned long kprobe_last_copy(const struct kprobe *kp)
 {
-	unsigned long slot = (unsigned long)p->ainsn.insn;
+	unsigned long slot = (unsigned long)kp->ainsn.insn;
 
-	return p->ainsn.boosted ? slot + KPROBE_SLOT_LAST_OFFSET : slot;
+	return kp->ainsn.boosted ? slot + KPROBE_SLOT_LAST_OFFSET : slot;
 }
 
 #ifdef CONFIG_OPTPROBES
-static __always_inline struct arch_optimized_insn *kprobe_optinsn(struct kprobe *p)
+static __always_inline struct arch_optimized_insn *kprobe_optinsn(struct kprobe *kp)
 {
-	return &container_of(p, struct optimized_kprobe, kp)->optinsn;
+	return &container_of(kp, struct optimized_kprobe, kp)->optinsn;
 }
 
 /* Where the copies of what the jump covers begin. */
-static __always_inline unsigned long kprobe_detour_copy(struct kprobe *p)
+static __always_inline unsigned long kprobe_detour_copy(struct kprobe *kp)
 {
-	return (unsigned long)kprobe_optinsn(p)->insn + DETOUR_COPY;
+	return (unsigned long)kprobe_optinsn(kp)->insn + DETOUR_COPY;
 }
 
 /*
  * Where to go on for a hit that would go on at @ip: if a jump covers that, or is going
  * to, in the detour's copies.
  */
-static __always_inline unsigned long kprobe_way_out(struct kprobe *p, unsigned long ip)
+static __always_inline unsigned long kprobe_way_out(struct kprobe *kp, unsigned long ip)
 {
-	unsigned long offset = ip - (unsigned long)p->addr;
-	struct arch_optimized_insn *optinsn = kprobe_optinsn(p);
+	unsigned long offset = ip - (unsigned long)kp->addr;
+	struct arch_optimized_insn *optinsn = kprobe_optinsn(kp);
 
-	if (likely(offset - 1 >= JMP32_INSN_SIZE - 1 || !kprobe_optimized(p)))
+	if (likely(offset - 1 >= JMP32_INSN_SIZE - 1 || !kprobe_optimized(kp)))
 		return ip;
 	return (unsigned long)optinsn->insn + optinsn->copy[offset];
 }
@@ -187,28 +187,28 @@ extern struct exception_table_entry __start___ex_table[];
 extern struct exception_table_entry __stop___ex_table[];
 
 /* detour.c, from assembly with the arguments in registers, on 32 bits too */
-unsigned long __noendbr kprobe_detour_hit(struct pt_regs *regs, struct kprobe *p);
-unsigned long __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p);
+unsigned long __noendbr kprobe_detour_hit(struct pt_regs *regs, struct kprobe *kp);
+unsigned long __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe *kp);
 
-unsigned long kprobe_covered_by_copy(struct kprobe *p, unsigned long ip);
-void kprobe_recover_covered(struct kprobe *p, u8 *buf, int at, int len);
+unsigned long kprobe_covered_by_copy(struct kprobe *kp, unsigned long ip);
+void kprobe_recover_covered(struct kprobe *kp, u8 *buf, int at, int len);
 #else
-static __always_inline unsigned long kprobe_detour_copy(struct kprobe *p)
+static __always_inline unsigned long kprobe_detour_copy(struct kprobe *kp)
 {
-	return (unsigned long)p->ainsn.insn;
+	return (unsigned long)kp->ainsn.insn;
 }
 
-static __always_inline unsigned long kprobe_way_out(struct kprobe *p, unsigned long ip)
+static __always_inline unsigned long kprobe_way_out(struct kprobe *kp, unsigned long ip)
 {
 	return ip;
 }
 
-static inline unsigned long kprobe_covered_by_copy(struct kprobe *p, unsigned long ip)
+static inline unsigned long kprobe_covered_by_copy(struct kprobe *kp, unsigned long ip)
 {
 	return 0;
 }
 
-static inline void kprobe_recover_covered(struct kprobe *p, u8 *buf, int at, int len)
+static inline void kprobe_recover_covered(struct kprobe *kp, u8 *buf, int at, int len)
 {
 }
 #endif

@@ -50,18 +50,18 @@ static int read_text(u8 *buf, unsigned long addr, int len)
 /* Undoes in a copy of the text what sites have changed in the text. */
 static void recover(u8 *buf, unsigned long addr, int len)
 {
-	struct kprobe *p;
+	struct kprobe *kp;
 	int i;
 
 	for (i = 1 - JMP32_INSN_SIZE; i < len; i++) {
 		if (i >= 0 && buf[i] != INT3_INSN_OPCODE && buf[i] != JMP32_INSN_OPCODE)
 			continue;
-		p = get_kprobe((void *)addr + i);
-		if (!p || kprobe_ftrace(p))
+		kp = get_kprobe((void *)addr + i);
+		if (!kp || kprobe_ftrace(kp))
 			continue;
 		if (i >= 0)
-			buf[i] = p->opcode;
-		kprobe_recover_covered(p, buf, i, len);
+			buf[i] = kp->opcode;
+		kprobe_recover_covered(kp, buf, i, len);
 	}
 }
 

@@ -35,19 +35,19 @@ static __always_inline unsigned long go_on(struct pt_regs *regs, unsigned long t
 	return false;
 }
 
-static unsigned long some_way_out(struct kprobe *p, struct pt_regs *regs,
+static unsigned long some_way_out(struct kprobe *kp, struct pt_regs *regs,
 				  enum kprobe_result what)
 {
 	switch (what) {
 	case KPROBE_RESULT_REDIRECTED:
-		regs->ip = kprobe_way_out(p, regs->ip);
+		regs->ip = kprobe_way_out(kp, regs->ip);
 		return true;
 	case KPROBE_RESULT_POST:
 		regs->orig_ax = -1;
-		kprobe_carry_out_post(p, regs);
+		kprobe_carry_out_post(kp, regs);
 		return go_on(regs, regs->ip);
 	default:
-		return go_on(regs, kprobe_detour_copy(p));
+		return go_on(regs, kprobe_detour_copy(kp));
 	}
 }
 
@@ -56,23 +56,23 @@ NOKPROBE_SYMBOL(some_way_out);
 /**
  * kprobe_detour_hit() - a jump in the text was taken
  * @regs: the probed code's registers, @ip and @orig_ax apart
- * @p: the site
+ * @kp: the site
  *
  * Context: any; preemption as in the probed code.
  * Return: true when all of @regs has to be loaded to go on.
  */
-unsigned long __noendbr kprobe_detour_hit(struct pt_regs *regs, struct kprobe *p)
+unsigned long __noendbr kprobe_detour_hit(struct pt_regs *regs, struct kprobe *kp)
 {
 	unsigned long all = false;
 	enum kprobe_result what;
 
-	regs->ip = (unsigned long)p->addr + INT3_INSN_SIZE;
+	regs->ip = (unsigned long)kp->addr + INT3_INSN_SIZE;
 	preempt_disable_notrace();
-	what = kprobe_hit_site(p, regs, kprobe_emulate);
+	what = kprobe_hit_site(kp, regs, kprobe_emulate);
 	if (what == KPROBE_RESULT_DONE)
-		all = go_on(regs, kprobe_way_out(p, regs->ip));
+		all = go_on(regs, kprobe_way_out(kp, regs->ip));
 	else if (unlikely(what != KPROBE_RESULT_CONTINUE || sp_changed(regs)))
-		all = some_way_out(p, regs, what);
+		all = some_way_out(kp, regs, what);
 	return kprobe_preempt_enable(all);
 }
 
@@ -81,21 +81,21 @@ NOKPROBE_SYMBOL(kprobe_detour_hit);
 /**
  * kprobe_tail_hit() - a copy of the probed instruction was carried out
  * @regs: the registers as it left them, @ip and @orig_ax apart
- * @p: the site
+ * @kp: the site
  *
  * Context: any; preemption as in the probed code.
  * Return: true when all of @regs has to be loaded to go on.
  */
-unsigned long __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p)
+unsigned long __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe *kp)
 {
 	unsigned long all;
 
-	regs->ip = (unsigned long)p->addr + p->ainsn.emulation.length;
+	regs->ip = (unsigned long)kp->addr + kp->ainsn.emulation.length;
 	regs->orig_ax = -1;
 	preempt_disable_notrace();
-	if (likely(p->post_handler))
-		kprobe_hit_post(p, regs);
-	all = go_on(regs, kprobe_way_out(p, regs->ip));
+	if (likely(kp->post_handler))
+		kprobe_hit_post(kp, regs);
+	all = go_on(regs, kprobe_way_out(kp, regs->ip));
 	return kprobe_preempt_enable(all);
 }
 
@@ -103,16 +103,16 @@ NOKPROBE_SYMBOL(kprobe_tail_hit);
 
 /**
  * kprobe_covered_by_copy() - what an address in a detour stands for
- * @p:	the site
+ * @kp:	the site
  * @ip:	any address
  *
  * Context: any, NMI included.
  * Return: the address of the original instruction; 0 when @ip is not in the
- * detour of @p.
+ * detour of @kp.
  */
-unsigned long kprobe_covered_by_copy(struct kprobe *p, unsigned long ip)
+unsigned long kprobe_covered_by_copy(struct kprobe *kp, unsigned long ip)
 {
-	struct arch_optimized_insn *optinsn = kprobe_optinsn(p);
+	struct arch_optimized_insn *optinsn = kprobe_optinsn(kp);
 	unsigned long offset = ip - (unsigned long)optinsn->insn;
 	int i;
 
@@ -122,7 +122,7 @@ unsigned long kprobe_covered_by_copy(struct kprobe *p, unsigned long ip)
 		if (optinsn->copy[i] && optinsn->copy[i] <= offset)
 			break;
 	}
-	return (unsigned long)p->addr + i;
+	return (unsigned long)kp->addr + i;
 }
 
 NOKPROBE_SYMBOL(kprobe_covered_by_copy);

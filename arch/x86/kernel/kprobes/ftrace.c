@@ -15,9 +15,9 @@ NOKPROBE_SYMBOL(ftrace_call);
 NOKPROBE_SYMBOL(ftrace_regs_call);
 
 /* The carry_out of kprobe_hit_site(): the probed instruction is a nop. */
-static __always_inline __kprobes bool step_over(struct kprobe *p, struct pt_regs *regs)
+static __always_inline __kprobes bool step_over(struct kprobe *kp, struct pt_regs *regs)
 {
-	regs->ip = (unsigned long)p->addr + MCOUNT_INSN_SIZE;
+	regs->ip = (unsigned long)kp->addr + MCOUNT_INSN_SIZE;
 	return true;
 }
 
@@ -54,7 +54,7 @@ void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 
 NOKPROBE_SYMBOL(kprobe_ftrace_handler);
 
-int arch_prepare_kprobe_ftrace(struct kprobe *p)
+int arch_prepare_kprobe_ftrace(struct kprobe *kp)
 {
 	return 0;
 }

@@ -44,10 +44,10 @@ void *alloc_insn_page(void)
 }
 
 /* The address behind a copy, where its int3 or its jump back is. */
-static __always_inline unsigned long copy_end(const struct kprobe *p,
+static __always_inline unsigned long copy_end(const struct kprobe *kp,
 					      unsigned long copy)
 {
-	return copy + p->ainsn.emulation.length;
+	return copy + kp->ainsn.emulation.length;
 }
 
 /* What follows a copy in a slot: where it is written now, and where it will run. */
@@ -56,33 +56,33 @@ struct tail {
 	void	*run_at;
 };
 
-static void jump_back(struct tail tail, const struct kprobe *p)
+static void jump_back(struct tail tail, const struct kprobe *kp)
 {
 	__text_gen_insn(tail.image, JMP32_INSN_OPCODE, tail.run_at,
-			p->addr + p->ainsn.emulation.length, JMP32_INSN_SIZE);
+			kp->addr + kp->ainsn.emulation.length, JMP32_INSN_SIZE);
 }
 
-static void run_post_handlers(struct tail tail, const struct kprobe *p)
+static void run_post_handlers(struct tail tail, const struct kprobe *kp)
 {
 	__text_gen_insn(tail.image, CALL_INSN_OPCODE, tail.run_at, kprobe_tail_entry,
 			CALL_INSN_SIZE);
-	put_unaligned((unsigned long)p, (unsigned long *)(tail.image + CALL_INSN_SIZE));
+	put_unaligned((unsigned long)kp, (unsigned long *)(tail.image + CALL_INSN_SIZE));
 }
 
 /* Writes a copy of the instruction, and sets where its tail is to be written. */
-static int write_copy(u8 *image, struct insn *insn, const struct kprobe *p,
+static int write_copy(u8 *image, struct insn *insn, const struct kprobe *kp,
 		      size_t offset, struct tail *tail)
 {
-	unsigned long slot = (unsigned long)p->ainsn.insn;
+	unsigned long slot = (unsigned long)kp->ainsn.insn;
 	int err;
 
 	tail->image = image + offset + insn->length;
 	tail->run_at = (void *)slot + offset + insn->length;
-	err = kprobe_relocate(image + offset, insn, (unsigned long)p->addr, slot + offset);
+	err = kprobe_relocate(image + offset, insn, (unsigned long)kp->addr, slot + offset);
 	return err ? kprobe_refuse_insn(err, "its operand is out of a copy's reach") : 0;
 }
 
-static int fill_slot(struct kprobe *p, struct insn *insn)
+static int fill_slot(struct kprobe *kp, struct insn *insn)
 {
 	u8 image[ARCH_KPROBE_SLOT_SIZE];
 	struct tail first, last;
@@ -90,38 +90,38 @@ static int fill_slot(struct kprobe *p, struct insn *insn)
 
 	/* So a copy without a tail ends in an int3, and unused bytes trap. */
 	memset(image, INT3_INSN_OPCODE, sizeof(image));
-	err = write_copy(image, insn, p, 0, &first);
-	if (!err && p->ainsn.boosted) {
-		err = write_copy(image, insn, p, KPROBE_SLOT_LAST_OFFSET, &last);
-		jump_back(first, p);
-		run_post_handlers(last, p);
+	err = write_copy(image, insn, kp, 0, &first);
+	if (!err && kp->ainsn.boosted) {
+		err = write_copy(image, insn, kp, KPROBE_SLOT_LAST_OFFSET, &last);
+		jump_back(first, kp);
+		run_post_handlers(last, kp);
 	}
-	if (!err && p->ainsn.boosted && !p->ainsn.emulation.fn)
+	if (!err && kp->ainsn.boosted && !kp->ainsn.emulation.fn)
 		kprobe_make_thunk(image + KPROBE_SLOT_THUNK_OFFSET,
 				  sizeof(image) - KPROBE_SLOT_THUNK_OFFSET,
-				  p->ainsn.insn + KPROBE_SLOT_THUNK_OFFSET, insn, p);
+				  kp->ainsn.insn + KPROBE_SLOT_THUNK_OFFSET, insn, kp);
 	if (err)
 		return err;
-	perf_event_text_poke(p->ainsn.insn, NULL, 0, image, sizeof(image));
-	text_poke(p->ainsn.insn, image, sizeof(image));
+	perf_event_text_poke(kp->ainsn.insn, NULL, 0, image, sizeof(image));
+	text_poke(kp->ainsn.insn, image, sizeof(image));
 	return 0;
 }
 
-static int prepare_slot(struct kprobe *p, struct insn *insn)
+static int prepare_slot(struct kprobe *kp, struct insn *insn)
 {
 	int err;
 
-	p->ainsn.insn = get_insn_slot();
-	if (!p->ainsn.insn)
+	kp->ainsn.insn = get_insn_slot();
+	if (!kp->ainsn.insn)
 		return -ENOMEM;
-	p->ainsn.boosted = kprobe_can_boost(insn);
-	err = fill_slot(p, insn);
+	kp->ainsn.boosted = kprobe_can_boost(insn);
+	err = fill_slot(kp, insn);
 	if (err) {
-		free_insn_slot(p->ainsn.insn, 0);
-		p->ainsn.insn = NULL;
+		free_insn_slot(kp->ainsn.insn, 0);
+		kp->ainsn.insn = NULL;
 		return err;
 	}
-	kprobe_slot_set_owner(p->ainsn.insn, p);
+	kprobe_slot_set_owner(kp->ainsn.insn, kp);
 	return 0;
 }
 
@@ -143,9 +143,9 @@ static int get_insn(struct insn *insn, u8 *buf, unsigned long addr)
 	return 0;
 }
 
-int arch_prepare_kprobe(struct kprobe *p)
+int arch_prepare_kprobe(struct kprobe *kp)
 {
-	unsigned long addr = (unsigned long)p->addr;
+	unsigned long addr = (unsigned long)kp->addr;
 	u8 buf[MAX_INSN_SIZE];
 	struct insn insn;
 	int err;
@@ -153,41 +153,41 @@ int arch_prepare_kprobe(struct kprobe *p)
 	err = get_insn(&insn, buf, addr);
 	if (err)
 		return err;
-	err = kprobe_emulation_init(&p->ainsn.emulation, &insn);
+	err = kprobe_emulation_init(&kp->ainsn.emulation, &insn);
 	if (err)
 		return kprobe_refuse_insn(err, "it is a branch in a form that is not emulated");
-	if (alternatives_text_reserved(p->addr, p->addr + insn.length))
+	if (alternatives_text_reserved(kp->addr, kp->addr + insn.length))
 		return kprobe_refuse(-EINVAL, "a lock prefix, patched with the second CPU");
-	p->ainsn.emulation.length = insn.length;
-	p->opcode = buf[0];
+	kp->ainsn.emulation.length = insn.length;
+	kp->opcode = buf[0];
 	/* Emulated instructions need a slot, too: for operands that cannot be read. */
-	return prepare_slot(p, &insn);
+	return prepare_slot(kp, &insn);
 }
 
 /* Nobody is in the slot. As dirty, it is released together with those of other sites. */
-void arch_remove_kprobe(struct kprobe *p)
+void arch_remove_kprobe(struct kprobe *kp)
 {
-	kprobe_opcode_t *slot = p->ainsn.insn;
+	kprobe_opcode_t *slot = kp->ainsn.insn;
 
 	if (!slot)
 		return;
 	perf_event_text_poke(slot, slot, ARCH_KPROBE_SLOT_SIZE, NULL, 0);
 	free_insn_slot(slot, 1);
-	p->ainsn.insn = NULL;
+	kp->ainsn.insn = NULL;
 }
 
 /* Only one byte is changed, so that a CPU sees either the old or the new instruction. */
 static void change_text(struct list_head *sites, bool armed)
 {
 	const u8 int3 = INT3_INSN_OPCODE;
-	struct kprobe *p;
+	struct kprobe *kp;
 
-	list_for_each_entry(p, sites, list)
-		text_poke(p->addr, armed ? &int3 : &p->opcode, 1);
+	list_for_each_entry(kp, sites, list)
+		text_poke(kp->addr, armed ? &int3 : &kp->opcode, 1);
 	text_poke_sync();
-	list_for_each_entry(p, sites, list)
-		perf_event_text_poke(p->addr, armed ? &p->opcode : &int3, 1,
-				     armed ? &int3 : &p->opcode, 1);
+	list_for_each_entry(kp, sites, list)
+		perf_event_text_poke(kp->addr, armed ? &kp->opcode : &int3, 1,
+				     armed ? &int3 : &kp->opcode, 1);
 }
 
 void arch_arm_kprobes(struct list_head *sites)
@@ -208,69 +208,69 @@ void arch_disarm_kprobes(struct list_head *sites)
  * Carries the instruction out, or lets the probed code go on at a copy of it. The boosted
  * copy is cheaper than an emulation, but runs no post handlers.
  */
-static __always_inline void carry_out(struct kprobe *p, struct pt_regs *regs,
+static __always_inline void carry_out(struct kprobe *kp, struct pt_regs *regs,
 				      enum kprobe_result what)
 {
-	const struct kprobe_emulation *em = &p->ainsn.emulation;
+	const struct kprobe_emulation *em = &kp->ainsn.emulation;
 	bool post = what == KPROBE_RESULT_POST;
 
-	if (p->ainsn.boosted && !post) {
-		regs->ip = kprobe_optimized(p) ? kprobe_detour_copy(p)
-					       : (unsigned long)p->ainsn.insn;
+	if (kp->ainsn.boosted && !post) {
+		regs->ip = kprobe_optimized(kp) ? kprobe_detour_copy(kp)
+						: (unsigned long)kp->ainsn.insn;
 		return;
 	}
 	/* A missed hit is inside of a mark, and a fault here would look like a handler's. */
 	if (em->fn && !(what == KPROBE_RESULT_MISSED && em->memory)) {
-		regs->ip = (unsigned long)p->addr;
+		regs->ip = (unsigned long)kp->addr;
 		if (em->fn(em, regs)) {
 			if (post)
-				kprobe_hit_post(p, regs);
-			regs->ip = kprobe_way_out(p, regs->ip);
+				kprobe_hit_post(kp, regs);
+			regs->ip = kprobe_way_out(kp, regs->ip);
 			return;
 		}
 	}
-	regs->ip = kprobe_last_copy(p);
+	regs->ip = kprobe_last_copy(kp);
 }
 
 /**
  * kprobe_carry_out_post() - carry the instruction out and run the post handlers, or see to it
- * @p: a site whose pre handlers have run
+ * @kp: a site whose pre handlers have run
  * @regs: the registers; the instruction pointer is set to where to go on
  *
  * Context: any, NMI included, preemption off.
  */
-void kprobe_carry_out_post(struct kprobe *p, struct pt_regs *regs)
+void kprobe_carry_out_post(struct kprobe *kp, struct pt_regs *regs)
 {
-	carry_out(p, regs, KPROBE_RESULT_POST);
+	carry_out(kp, regs, KPROBE_RESULT_POST);
 }
 
 NOKPROBE_SYMBOL(kprobe_carry_out_post);
 
 /* As carry_out() decides it at a hit. */
-const char *arch_kprobe_path(struct kprobe *p)
+const char *arch_kprobe_path(struct kprobe *kp)
 {
-	if (p->ainsn.boosted && !p->post_handler)
+	if (kp->ainsn.boosted && !kp->post_handler)
 		return "boost";
-	if (kprobe_emulates_alone(&p->ainsn.emulation))
+	if (kprobe_emulates_alone(&kp->ainsn.emulation))
 		return "emulate";
-	return p->ainsn.boosted ? "boost" : "step";
+	return kp->ainsn.boosted ? "boost" : "step";
 }
 
 /* Is this the int3 behind a copy? Then the instruction was carried out. */
 static bool step_done(unsigned long at, struct pt_regs *regs)
 {
-	struct kprobe *p = kprobe_slot_owner(at);
+	struct kprobe *kp = kprobe_slot_owner(at);
 
-	if (!p || at != copy_end(p, kprobe_last_copy(p)))
+	if (!kp || at != copy_end(kp, kprobe_last_copy(kp)))
 		return false;
-	regs->ip = (unsigned long)p->addr;
-	if (p->ainsn.emulation.memory)
-		kprobe_emulate_pushed(&p->ainsn.emulation, regs);
+	regs->ip = (unsigned long)kp->addr;
+	if (kp->ainsn.emulation.memory)
+		kprobe_emulate_pushed(&kp->ainsn.emulation, regs);
 	else
-		regs->ip += p->ainsn.emulation.length;
-	if (p->post_handler)
-		kprobe_hit_post(p, regs);
-	regs->ip = kprobe_way_out(p, regs->ip);
+		regs->ip += kp->ainsn.emulation.length;
+	if (kp->post_handler)
+		kprobe_hit_post(kp, regs);
+	regs->ip = kprobe_way_out(kp, regs->ip);
 	return true;
 }
 
@@ -297,16 +297,16 @@ NOKPROBE_SYMBOL(taken_out);
 
 static __always_inline void site_hit(struct kprobe_site *site, struct pt_regs *regs)
 {
-	struct kprobe *p = kprobe_of(site);
+	struct kprobe *kp = kprobe_of(site);
 	enum kprobe_result what;
 
 	regs->orig_ax = KPROBE_HIT_ORIG_AX;
-	what = kprobe_hit_site(p, regs, kprobe_emulate);
+	what = kprobe_hit_site(kp, regs, kprobe_emulate);
 	regs->orig_ax = -1;
 	if (what == KPROBE_RESULT_REDIRECTED || what == KPROBE_RESULT_DONE)
-		regs->ip = kprobe_way_out(p, regs->ip);
+		regs->ip = kprobe_way_out(kp, regs->ip);
 	else
-		carry_out(p, regs, what);
+		carry_out(kp, regs, what);
 }
 
 /**
@@ -352,15 +352,15 @@ NOKPROBE_SYMBOL(kprobe_int3_handler);
  */
 int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 {
-	struct kprobe *p = kprobe_slot_owner(regs->ip);
+	struct kprobe *kp = kprobe_slot_owner(regs->ip);
 	unsigned long copy = regs->ip;
 
-	if (!p)
+	if (!kp)
 		return 0;
-	if (copy != (unsigned long)p->ainsn.insn && copy != kprobe_last_copy(p) &&
-	    copy != kprobe_detour_copy(p))
+	if (copy != (unsigned long)kp->ainsn.insn && copy != kprobe_last_copy(kp) &&
+	    copy != kprobe_detour_copy(kp))
 		return 0;
-	return kprobe_hit_fault(p, regs, trapnr);
+	return kprobe_hit_fault(kp, regs, trapnr);
 }
 
 NOKPROBE_SYMBOL(kprobe_fault_handler);
@@ -369,15 +369,15 @@ NOKPROBE_SYMBOL(kprobe_fault_handler);
  * What an address in a slot stands for: the instruction, or the next one if it is behind
  * a copy. A thunk is a function of its own, and stands for nothing else.
  */
-static __always_inline unsigned long copied_into_slot(struct kprobe *p, unsigned long ip)
+static __always_inline unsigned long copied_into_slot(struct kprobe *kp, unsigned long ip)
 {
-	unsigned long offset = ip - (unsigned long)p->ainsn.insn;
-	unsigned long length = p->ainsn.emulation.length;
+	unsigned long offset = ip - (unsigned long)kp->ainsn.insn;
+	unsigned long length = kp->ainsn.emulation.length;
 
 	if (offset >= KPROBE_SLOT_THUNK_OFFSET)
 		return ip;
 	offset %= KPROBE_SLOT_LAST_OFFSET;
-	return (unsigned long)p->addr + (offset < length ? 0 : length);
+	return (unsigned long)kp->addr + (offset < length ? 0 : length);
 }
 
 /**
@@ -390,12 +390,12 @@ static __always_inline unsigned long copied_into_slot(struct kprobe *p, unsigned
  */
 unsigned long kprobe_original_ip(unsigned long ip)
 {
-	struct kprobe *p;
+	struct kprobe *kp;
 
 	preempt_disable_notrace();
-	p = kprobe_slot_owner(ip);
-	if (p)
-		ip = kprobe_covered_by_copy(p, ip) ?: copied_into_slot(p, ip);
+	kp = kprobe_slot_owner(ip);
+	if (kp)
+		ip = kprobe_covered_by_copy(kp, ip) ?: copied_into_slot(kp, ip);
 	preempt_enable_notrace();
 	return ip;
 }
@@ -427,7 +427,7 @@ int __init arch_init_kprobes(void)
 }
 
 /* The return trampoline is no probe. */
-int arch_trampoline_kprobe(struct kprobe *p)
+int arch_trampoline_kprobe(struct kprobe *kp)
 {
 	return 0;
 }

@@ -422,7 +422,7 @@ static void change_first(struct list_head *oplist, u8 byte)
 
 /**
  * kprobe_recover_covered() - undo in a copy of the text what a jump has changed
- * @p:		a site
+ * @kp:		a site
  * @buf:	the copy
  * @at:	where in it the site is; negative if that is before its beginning
  * @len:	its length
@@ -431,9 +431,9 @@ static void change_first(struct list_head *oplist, u8 byte)
  *
  * Context: kprobe_mutex held.
  */
-void kprobe_recover_covered(struct kprobe *p, u8 *buf, int at, int len)
+void kprobe_recover_covered(struct kprobe *kp, u8 *buf, int at, int len)
 {
-	struct arch_optimized_insn *optinsn = kprobe_optinsn(p);
+	struct arch_optimized_insn *optinsn = kprobe_optinsn(kp);
 	int i;
 
 	if (!optinsn->insn)

@@ -374,16 +374,16 @@ static void generate(struct thunk *t, u16 what)
  * @size:	how much room there is
  * @at:		where that will run
  * @insn:	the instruction
- * @p:		its site, whose emulation is filled in
+ * @kp:		its site, whose emulation is filled in
  *
  * There are no thunks in kernels with clang's control flow integrity, which checks
  * the type hash before a function that is called indirectly.
  *
  * Context: at registration; @image is not executed yet.
  */
-void kprobe_make_thunk(u8 *image, size_t size, void *at, struct insn *insn, struct kprobe *p)
+void kprobe_make_thunk(u8 *image, size_t size, void *at, struct insn *insn, struct kprobe *kp)
 {
-	struct kprobe_emulation *em = &p->ainsn.emulation;
+	struct kprobe_emulation *em = &kp->ainsn.emulation;
 	struct thunk t = {
 		.image = image, .at = at, .size = size, .insn = insn,
 	};
