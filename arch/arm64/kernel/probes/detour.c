@@ -17,9 +17,9 @@
 #include "idle.h"
 
 /* The address of a word in the slot. */
-static __always_inline unsigned long way_out(struct kprobe *p, unsigned int word)
+static __always_inline unsigned long way_out(struct kprobe *kp, unsigned int word)
 {
-	return (unsigned long)(p->ainsn.insn + word);
+	return (unsigned long)(kp->ainsn.insn + word);
 }
 
 /* At the entry, the probed code's stack begins right above the saved registers. */
@@ -41,13 +41,13 @@ NOKPROBE_SYMBOL(leave_to);
  * Where to go on when the instruction was carried out on @regs: by a branch in the slot,
  * if one leads there.
  */
-static unsigned long after_carried_out(struct kprobe *p, struct pt_regs *regs)
+static unsigned long after_carried_out(struct kprobe *kp, struct pt_regs *regs)
 {
 	if (likely(!sp_changed(regs))) {
-		if (regs->pc == (unsigned long)(p->addr + 1))
-			return way_out(p, SLOT_NEXT_OUT);
-		if (p->ainsn.taken && regs->pc == p->ainsn.taken)
-			return way_out(p, SLOT_COPY_OUT);
+		if (regs->pc == (unsigned long)(kp->addr + 1))
+			return way_out(kp, SLOT_NEXT_OUT);
+		if (kp->ainsn.taken && regs->pc == kp->ainsn.taken)
+			return way_out(kp, SLOT_COPY_OUT);
 	}
 	return leave_to(regs, regs->pc);
 }
@@ -55,42 +55,42 @@ static unsigned long after_carried_out(struct kprobe *p, struct pt_regs *regs)
 NOKPROBE_SYMBOL(after_carried_out);
 
 /* Where to go on to have the instruction carried out by a copy. */
-static __always_inline unsigned long to_copy(struct kprobe *p, struct pt_regs *regs,
+static __always_inline unsigned long to_copy(struct kprobe *kp, struct pt_regs *regs,
 					     bool post)
 {
 	if (unlikely(sp_changed(regs)))
-		return leave_to(regs, way_out(p, post ? SLOT_LAST : SLOT_COPY));
-	return way_out(p, post ? SLOT_LAST_OUT : SLOT_COPY_OUT);
+		return leave_to(regs, way_out(kp, post ? SLOT_LAST : SLOT_COPY));
+	return way_out(kp, post ? SLOT_LAST_OUT : SLOT_COPY_OUT);
 }
 
-static unsigned long simulate_hit(struct kprobe *p, struct pt_regs *regs)
+static unsigned long simulate_hit(struct kprobe *kp, struct pt_regs *regs)
 {
-	kprobe_simulate(p, regs);
-	return after_carried_out(p, regs);
+	kprobe_simulate(kp, regs);
+	return after_carried_out(kp, regs);
 }
 
 NOKPROBE_SYMBOL(simulate_hit);
 
-static __always_inline unsigned long hit(struct pt_regs *regs, struct kprobe *p)
+static __always_inline unsigned long hit(struct pt_regs *regs, struct kprobe *kp)
 {
-	enum kprobe_result what = kprobe_hit_site(p, regs, kprobe_carry_out);
+	enum kprobe_result what = kprobe_hit_site(kp, regs, kprobe_carry_out);
 
 	if (unlikely(what == KPROBE_RESULT_REDIRECTED))
 		return leave_to(regs, regs->pc);
 	if (what == KPROBE_RESULT_DONE)
-		return after_carried_out(p, regs);
-	if (p->ainsn.simulate)
-		return simulate_hit(p, regs);
-	return to_copy(p, regs, what == KPROBE_RESULT_POST);
+		return after_carried_out(kp, regs);
+	if (kp->ainsn.simulate)
+		return simulate_hit(kp, regs);
+	return to_copy(kp, regs, what == KPROBE_RESULT_POST);
 }
 
 /* The same, where RCU has to be told. Out of line, as hardly any hit comes here. */
-static noinline unsigned long idle_hit(struct pt_regs *regs, struct kprobe *p)
+static noinline unsigned long idle_hit(struct pt_regs *regs, struct kprobe *kp)
 {
 	unsigned long to;
 
 	ct_nmi_enter();
-	to = hit(regs, p);
+	to = hit(regs, kp);
 	ct_nmi_exit();
 	return to;
 }
@@ -100,19 +100,19 @@ NOKPROBE_SYMBOL(idle_hit);
 /**
  * kprobe_detour_hit() - a branch in the text was taken
  * @regs: the probed code's registers, @pc and the frame record apart
- * @p: the site
+ * @kp: the site
  *
  * Context: any; preemption as in the probed code.
  * Return: where to go on.
  */
-asmlinkage unsigned long kprobe_detour_hit(struct pt_regs *regs, struct kprobe *p)
+asmlinkage unsigned long kprobe_detour_hit(struct pt_regs *regs, struct kprobe *kp)
 {
-	regs->pc = (unsigned long)p->addr;
-	regs->stackframe[1] = (unsigned long)p->addr;
+	regs->pc = (unsigned long)kp->addr;
+	regs->stackframe[1] = (unsigned long)kp->addr;
 	preempt_disable_notrace();
 	if (kprobe_on_idle_cpu(regs))
-		return kprobe_preempt_enable(idle_hit(regs, p));
-	return kprobe_preempt_enable(hit(regs, p));
+		return kprobe_preempt_enable(idle_hit(regs, kp));
+	return kprobe_preempt_enable(hit(regs, kp));
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_hit);
@@ -120,15 +120,15 @@ NOKPROBE_SYMBOL(kprobe_detour_hit);
 /**
  * kprobe_tail_hit() - the copy of the probed instruction was carried out
  * @regs: the registers as it left them, @pc and the frame record apart
- * @p: the site
+ * @kp: the site
  *
  * Context: any; preemption as in the probed code.
  * Return: where to go on.
  */
-asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p)
+asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe *kp)
 {
-	unsigned long next = (unsigned long)(p->addr + 1);
-	unsigned long to = way_out(p, SLOT_NEXT_OUT);
+	unsigned long next = (unsigned long)(kp->addr + 1);
+	unsigned long to = way_out(kp, SLOT_NEXT_OUT);
 	bool idle;
 
 	regs->pc = next;
@@ -137,8 +137,8 @@ asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p)
 	idle = kprobe_on_idle_cpu(regs);
 	if (idle)
 		ct_nmi_enter();
-	if (likely(p->post_handler))
-		kprobe_hit_post(p, regs);
+	if (likely(kp->post_handler))
+		kprobe_hit_post(kp, regs);
 	if (idle)
 		ct_nmi_exit();
 	if (unlikely(regs->pc != next || sp_changed(regs)))

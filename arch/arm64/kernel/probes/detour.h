@@ -20,8 +20,8 @@ extern const char kprobe_detour_left_at[];
 /* What is the same in all slots; little-endian, as instructions in memory are. */
 extern const __le32 kprobe_slot_template[SLOT_WORDS];
 
-asmlinkage unsigned long kprobe_detour_hit(struct pt_regs *regs, struct kprobe *p);
-asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe *p);
+asmlinkage unsigned long kprobe_detour_hit(struct pt_regs *regs, struct kprobe *kp);
+asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe *kp);
 asmlinkage void kprobe_masked_return(struct pt_regs *regs, void *frame);
 
 /* Where kprobe_detour_leave() goes, for the exception of its BRK. */
@@ -32,29 +32,29 @@ struct kprobe_destination {
 DECLARE_PER_CPU(struct kprobe_destination, kprobe_detour_to[1 << DETOUR_NMI_BITS]);
 
 bool kprobe_detour_left(struct pt_regs *regs);
-void kprobe_simulate(struct kprobe *p, struct pt_regs *regs);
+void kprobe_simulate(struct kprobe *kp, struct pt_regs *regs);
 
 /*
  * Simulates the instruction, if that is what is done with it, from its own address: a
  * handler may have changed pc. Returns whether it was carried out.
  */
-static __always_inline bool kprobe_try_simulate(struct kprobe *p, struct pt_regs *regs)
+static __always_inline bool kprobe_try_simulate(struct kprobe *kp, struct pt_regs *regs)
 {
-	unsigned long addr = (unsigned long)p->addr;
+	unsigned long addr = (unsigned long)kp->addr;
 
-	if (!p->ainsn.simulate)
+	if (!kp->ainsn.simulate)
 		return false;
 	regs->pc = addr;
-	return p->ainsn.simulate(p->opcode, addr, regs);
+	return kp->ainsn.simulate(kp->opcode, addr, regs);
 }
 
 /* The carry_out of kprobe_hit_site(). */
-static __always_inline __kprobes bool kprobe_carry_out(struct kprobe *p, struct pt_regs *regs)
+static __always_inline __kprobes bool kprobe_carry_out(struct kprobe *kp, struct pt_regs *regs)
 {
-	if (!p->ainsn.thunk)
-		return kprobe_try_simulate(p, regs);
-	regs->pc = (unsigned long)p->addr;
-	kprobe_run_thunk(p->ainsn.thunk, regs);
+	if (!kp->ainsn.thunk)
+		return kprobe_try_simulate(kp, regs);
+	regs->pc = (unsigned long)kp->addr;
+	kprobe_run_thunk(kp->ainsn.thunk, regs);
 	return true;
 }
 

@@ -39,15 +39,15 @@ unsigned long arch_kprobe_ftrace_location(unsigned long addr)
 	return ip && entry_of(ip) == addr ? ip : 0;
 }
 
-int arch_prepare_kprobe_ftrace(struct kprobe *p)
+int arch_prepare_kprobe_ftrace(struct kprobe *kp)
 {
 	return 0;
 }
 
 /* The carry_out of kprobe_hit_site(): goes on behind ftrace's call. */
-static __always_inline __kprobes bool step_over(struct kprobe *p, struct pt_regs *regs)
+static __always_inline __kprobes bool step_over(struct kprobe *kp, struct pt_regs *regs)
 {
-	regs->pc = site_of(p)->ftrace_ip + AARCH64_INSN_SIZE;
+	regs->pc = site_of(kp)->ftrace_ip + AARCH64_INSN_SIZE;
 	return true;
 }
 

@@ -80,10 +80,10 @@ static bool in_reach(unsigned long from, unsigned long to)
 }
 
 /* Puts a branch into a word of a slot. Returns false if its target is out of reach. */
-static bool branch_to(struct kprobe *p, u32 *words, unsigned int word, unsigned long to,
+static bool branch_to(struct kprobe *kp, u32 *words, unsigned int word, unsigned long to,
 		      enum aarch64_insn_branch_type type)
 {
-	unsigned long from = (unsigned long)(p->ainsn.insn + word);
+	unsigned long from = (unsigned long)(kp->ainsn.insn + word);
 
 	if (!in_reach(from, to))
 		return false;
@@ -92,83 +92,83 @@ static bool branch_to(struct kprobe *p, u32 *words, unsigned int word, unsigned 
 }
 
 /* The ways to the handlers and on. Returns false if some of it is out of reach. */
-static bool fill_detour(struct kprobe *p, u32 *words)
+static bool fill_detour(struct kprobe *kp, u32 *words)
 {
-	return in_reach((unsigned long)p->addr, (unsigned long)p->ainsn.insn) &&
-	       branch_to(p, words, SLOT_COPY_OUT - 1, (unsigned long)kprobe_detour_entry,
+	return in_reach((unsigned long)kp->addr, (unsigned long)kp->ainsn.insn) &&
+	       branch_to(kp, words, SLOT_COPY_OUT - 1, (unsigned long)kprobe_detour_entry,
 			 AARCH64_INSN_BRANCH_LINK) &&
-	       branch_to(p, words, SLOT_NEXT_OUT - 1, (unsigned long)kprobe_tail_entry,
+	       branch_to(kp, words, SLOT_NEXT_OUT - 1, (unsigned long)kprobe_tail_entry,
 			 AARCH64_INSN_BRANCH_LINK) &&
-	       branch_to(p, words, SLOT_NEXT_OUT + 2, (unsigned long)(p->addr + 1),
+	       branch_to(kp, words, SLOT_NEXT_OUT + 2, (unsigned long)(kp->addr + 1),
 			 AARCH64_INSN_BRANCH_NOLINK);
 }
 
 /* The copies of an instruction that is not simulated, and its thunk. */
-static void fill_copies(struct kprobe *p, u32 *words)
+static void fill_copies(struct kprobe *kp, u32 *words)
 {
-	words[SLOT_COPY] = p->opcode;
-	words[SLOT_LAST] = p->opcode;
-	if (!p->ainsn.detour)
+	words[SLOT_COPY] = kp->opcode;
+	words[SLOT_LAST] = kp->opcode;
+	if (!kp->ainsn.detour)
 		words[SLOT_LAST + 1] = BRK64_OPCODE_KPROBES_SS;
-	p->ainsn.boosted = branch_to(p, words, SLOT_COPY + 1, (unsigned long)(p->addr + 1),
-				     AARCH64_INSN_BRANCH_NOLINK);
-	if (kprobe_make_thunk(words + SLOT_THUNK, SLOT_WORDS - SLOT_THUNK, p->opcode))
-		p->ainsn.thunk = p->ainsn.insn + SLOT_THUNK;
+	kp->ainsn.boosted = branch_to(kp, words, SLOT_COPY + 1, (unsigned long)(kp->addr + 1),
+				      AARCH64_INSN_BRANCH_NOLINK);
+	if (kprobe_make_thunk(words + SLOT_THUNK, SLOT_WORDS - SLOT_THUNK, kp->opcode))
+		kp->ainsn.thunk = kp->ainsn.insn + SLOT_THUNK;
 }
 
 /* The way to where a simulated branch leads. */
-static void fill_taken(struct kprobe *p, u32 *words)
+static void fill_taken(struct kprobe *kp, u32 *words)
 {
 	unsigned long taken;
 
-	if (!aarch64_insn_is_branch_imm(p->opcode))
+	if (!aarch64_insn_is_branch_imm(kp->opcode))
 		return;
-	taken = (unsigned long)p->addr + aarch64_get_branch_offset(p->opcode);
-	if (branch_to(p, words, SLOT_COPY, taken, AARCH64_INSN_BRANCH_NOLINK))
-		p->ainsn.taken = taken;
+	taken = (unsigned long)kp->addr + aarch64_get_branch_offset(kp->opcode);
+	if (branch_to(kp, words, SLOT_COPY, taken, AARCH64_INSN_BRANCH_NOLINK))
+		kp->ainsn.taken = taken;
 }
 
 /* The site's address, in the byte order of data, since it is read as data. */
-static void fill_owner(struct kprobe *p, u32 *words)
+static void fill_owner(struct kprobe *kp, u32 *words)
 {
 	__le32 owner[2];
 
-	BUILD_BUG_ON(sizeof(owner) != sizeof(p));
-	memcpy(owner, &p, sizeof(owner));
+	BUILD_BUG_ON(sizeof(owner) != sizeof(kp));
+	memcpy(owner, &kp, sizeof(owner));
 	words[SLOT_OWNER] = le32_to_cpu(owner[0]);
 	words[SLOT_OWNER + 1] = le32_to_cpu(owner[1]);
 }
 
-static int fill_slot(struct kprobe *p)
+static int fill_slot(struct kprobe *kp)
 {
 	u32 words[SLOT_WORDS];
 	int i;
 
 	for (i = 0; i < SLOT_WORDS; i++)
 		words[i] = le32_to_cpu(kprobe_slot_template[i]);
-	p->ainsn.detour = fill_detour(p, words);
-	if (p->ainsn.simulate)
-		fill_taken(p, words);
+	kp->ainsn.detour = fill_detour(kp, words);
+	if (kp->ainsn.simulate)
+		fill_taken(kp, words);
 	else
-		fill_copies(p, words);
-	fill_owner(p, words);
-	return write_slot(p->ainsn.insn, words, p->ainsn.thunk ? SLOT_WORDS : SLOT_THUNK);
+		fill_copies(kp, words);
+	fill_owner(kp, words);
+	return write_slot(kp->ainsn.insn, words, kp->ainsn.thunk ? SLOT_WORDS : SLOT_THUNK);
 }
 
-static int prepare_slot(struct kprobe *p)
+static int prepare_slot(struct kprobe *kp)
 {
 	int err;
 
-	p->ainsn.insn = get_insn_slot();
-	if (!p->ainsn.insn)
+	kp->ainsn.insn = get_insn_slot();
+	if (!kp->ainsn.insn)
 		return -ENOMEM;
-	err = fill_slot(p);
+	err = fill_slot(kp);
 	if (err) {
-		free_insn_slot(p->ainsn.insn, 0);
-		p->ainsn.insn = NULL;
+		free_insn_slot(kp->ainsn.insn, 0);
+		kp->ainsn.insn = NULL;
 		return err;
 	}
-	kprobe_slot_set_owner(p->ainsn.insn, p);
+	kprobe_slot_set_owner(kp->ainsn.insn, kp);
 	return 0;
 }
 
@@ -219,17 +219,17 @@ bool arch_kprobe_may_be_bug(unsigned long addr)
 	return !aarch64_insn_read((void *)addr, &insn) && aarch64_insn_is_brk(insn);
 }
 
-int arch_prepare_kprobe(struct kprobe *p)
+int arch_prepare_kprobe(struct kprobe *kp)
 {
-	unsigned long addr = (unsigned long)p->addr;
+	unsigned long addr = (unsigned long)kp->addr;
 	const struct probe_class *class;
 	int err;
 
 	if (!IS_ALIGNED(addr, AARCH64_INSN_SIZE))
 		return -EILSEQ;
-	if (aarch64_insn_read(p->addr, &p->opcode))
+	if (aarch64_insn_read(kp->addr, &kp->opcode))
 		return kprobe_refuse(-EINVAL, "no instruction can be read there");
-	class = probe_classify(p->opcode);
+	class = probe_classify(kp->opcode);
 	if (!class)
 		return kprobe_refuse_insn(-EINVAL, "it is not on the list of those that can");
 	if (class->kprobe == PROBE_REJECT)
@@ -238,16 +238,16 @@ int arch_prepare_kprobe(struct kprobe *p)
 	if (err)
 		return err;
 	if (class->kprobe == PROBE_SIMULATE)
-		p->ainsn.simulate = class->simulate;
-	return prepare_slot(p);
+		kp->ainsn.simulate = class->simulate;
+	return prepare_slot(kp);
 }
 
 /* Nobody is in the slot. As dirty, it is released together with those of other sites. */
-void arch_remove_kprobe(struct kprobe *p)
+void arch_remove_kprobe(struct kprobe *kp)
 {
-	if (p->ainsn.insn)
-		free_insn_slot(p->ainsn.insn, 1);
-	p->ainsn.insn = NULL;
+	if (kp->ainsn.insn)
+		free_insn_slot(kp->ainsn.insn, 1);
+	kp->ainsn.insn = NULL;
 }
 
 /* The most changes for which no memory is allocated */
@@ -284,7 +284,7 @@ static void change_text(struct list_head *sites, bool armed)
 		.addrs = few_addrs, .insns = few_insns, .room = PATCHES_ON_STACK,
 	};
 	unsigned int num = list_count_nodes(sites);
-	struct kprobe *p;
+	struct kprobe *kp;
 
 	if (num > PATCHES_ON_STACK) {
 		addrs = kvmalloc_array(num, sizeof(*addrs), GFP_KERNEL);
@@ -293,8 +293,8 @@ static void change_text(struct list_head *sites, bool armed)
 	/* Without memory for all of them, the CPUs are stopped more than once. */
 	if (addrs && insns)
 		patches = (struct patches){ .addrs = addrs, .insns = insns, .room = num };
-	list_for_each_entry(p, sites, list)
-		patch_one(&patches, p->addr, armed ? BRK64_OPCODE_KPROBES : p->opcode);
+	list_for_each_entry(kp, sites, list)
+		patch_one(&patches, kp->addr, armed ? BRK64_OPCODE_KPROBES : kp->opcode);
 	patch_all(&patches);
 	kvfree(addrs);
 	kvfree(insns);
@@ -317,9 +317,9 @@ void arch_disarm_kprobes(struct list_head *sites)
 }
 
 /* A simulated load could not read its operand: as if it had faulted in place. */
-static void operand_fault(struct kprobe *p, struct pt_regs *regs)
+static void operand_fault(struct kprobe *kp, struct pt_regs *regs)
 {
-	regs->pc = (unsigned long)p->addr;
+	regs->pc = (unsigned long)kp->addr;
 	if (!fixup_exception(regs))
 		die("Oops - operand of a probed instruction", regs, 0);
 }
@@ -328,37 +328,37 @@ NOKPROBE_SYMBOL(operand_fault);
 
 /**
  * kprobe_simulate() - carry the probed instruction out on saved registers
- * @p: a site with an instruction that is simulated
+ * @kp: a site with an instruction that is simulated
  * @regs: the registers
  *
  * Context: any, NMI included, preemption off.
  */
-void kprobe_simulate(struct kprobe *p, struct pt_regs *regs)
+void kprobe_simulate(struct kprobe *kp, struct pt_regs *regs)
 {
-	if (!kprobe_try_simulate(p, regs))
-		operand_fault(p, regs);
+	if (!kprobe_try_simulate(kp, regs))
+		operand_fault(kp, regs);
 }
 
 NOKPROBE_SYMBOL(kprobe_simulate);
 
 /* Carries the instruction out, or sends the probed code to where that happens. */
-static __always_inline void carry_out(struct kprobe *p, struct pt_regs *regs,
+static __always_inline void carry_out(struct kprobe *kp, struct pt_regs *regs,
 				      enum kprobe_result what)
 {
-	if (p->ainsn.simulate)
-		kprobe_simulate(p, regs);
-	else if (p->ainsn.boosted && what != KPROBE_RESULT_POST)
-		regs->pc = (unsigned long)(p->ainsn.insn + SLOT_COPY);
+	if (kp->ainsn.simulate)
+		kprobe_simulate(kp, regs);
+	else if (kp->ainsn.boosted && what != KPROBE_RESULT_POST)
+		regs->pc = (unsigned long)(kp->ainsn.insn + SLOT_COPY);
 	else
-		regs->pc = (unsigned long)(p->ainsn.insn + SLOT_LAST);
+		regs->pc = (unsigned long)(kp->ainsn.insn + SLOT_LAST);
 }
 
 /* As carry_out() decides it at a hit. */
-const char *arch_kprobe_path(struct kprobe *p)
+const char *arch_kprobe_path(struct kprobe *kp)
 {
-	if (p->ainsn.simulate)
+	if (kp->ainsn.simulate)
 		return "emulate";
-	return p->ainsn.boosted && (p->ainsn.detour || !p->post_handler) ? "boost" : "step";
+	return kp->ainsn.boosted && (kp->ainsn.detour || !kp->post_handler) ? "boost" : "step";
 }
 
 /* Was this a BRK that was taken out meanwhile? Then what is there now is executed. */
@@ -387,17 +387,17 @@ int kprobe_brk_handler(struct pt_regs *regs, unsigned long esr)
 {
 	struct kprobe_site *site = kprobe_find_site(regs->pc);
 	enum kprobe_result what;
-	struct kprobe *p;
+	struct kprobe *kp;
 
 	if (unlikely(!site))
 		return kprobe_detour_left(regs) ? DBG_HOOK_HANDLED : taken_out(regs->pc);
-	p = kprobe_of(site);
-	what = kprobe_hit_site(p, regs, kprobe_carry_out);
+	kp = kprobe_of(site);
+	what = kprobe_hit_site(kp, regs, kprobe_carry_out);
 	if (what == KPROBE_RESULT_REDIRECTED)
 		/* A branch to the probed address has not led to where this goes on. */
 		regs->pstate &= ~PSR_BTYPE_MASK;
 	else if (what != KPROBE_RESULT_DONE)
-		carry_out(p, regs, what);
+		carry_out(kp, regs, what);
 	return DBG_HOOK_HANDLED;
 }
 
@@ -414,13 +414,13 @@ NOKPROBE_SYMBOL(kprobe_brk_handler);
 int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr)
 {
 	unsigned long at = regs->pc;
-	struct kprobe *p = kprobe_slot_owner(at);
+	struct kprobe *kp = kprobe_slot_owner(at);
 
-	if (!p || at != (unsigned long)(p->ainsn.insn + SLOT_LAST + 1))
+	if (!kp || at != (unsigned long)(kp->ainsn.insn + SLOT_LAST + 1))
 		return DBG_HOOK_ERROR;
-	regs->pc = (unsigned long)(p->addr + 1);
-	if (p->post_handler)
-		kprobe_hit_post(p, regs);
+	regs->pc = (unsigned long)(kp->addr + 1);
+	if (kp->post_handler)
+		kprobe_hit_post(kp, regs);
 	return DBG_HOOK_HANDLED;
 }
 
@@ -439,14 +439,14 @@ NOKPROBE_SYMBOL(kprobe_ss_brk_handler);
  */
 int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr)
 {
-	struct kprobe *p = kprobe_slot_owner(regs->pc);
+	struct kprobe *kp = kprobe_slot_owner(regs->pc);
 	kprobe_opcode_t *copy = (kprobe_opcode_t *)regs->pc;
 
-	if (!p || p->ainsn.simulate)
+	if (!kp || kp->ainsn.simulate)
 		return 0;
-	if (copy != p->ainsn.insn + SLOT_COPY && copy != p->ainsn.insn + SLOT_LAST)
+	if (copy != kp->ainsn.insn + SLOT_COPY && copy != kp->ainsn.insn + SLOT_LAST)
 		return 0;
-	return kprobe_hit_fault(p, regs, esr);
+	return kprobe_hit_fault(kp, regs, esr);
 }
 
 NOKPROBE_SYMBOL(kprobe_fault_handler);
@@ -482,7 +482,7 @@ int __init arch_init_kprobes(void)
 }
 
 /* The return trampoline is no probe. */
-int arch_trampoline_kprobe(struct kprobe *p)
+int arch_trampoline_kprobe(struct kprobe *kp)
 {
 	return 0;
 }
