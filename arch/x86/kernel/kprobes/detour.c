@@ -35,8 +35,8 @@ static __always_inline unsigned long go_on(struct pt_regs *regs, unsigned long t
 	return false;
 }
 
-static unsigned long some_way_out(struct kprobe *kp, struct pt_regs *regs,
-				  enum kprobe_result what)
+static unsigned long detour_exit_slow(struct kprobe *kp, struct pt_regs *regs,
+				      enum kprobe_result what)
 {
 	switch (what) {
 	case KPROBE_RESULT_REDIRECTED:
@@ -51,7 +51,7 @@ static unsigned long some_way_out(struct kprobe *kp, struct pt_regs *regs,
 	}
 }
 
-NOKPROBE_SYMBOL(some_way_out);
+NOKPROBE_SYMBOL(detour_exit_slow);
 
 /**
  * kprobe_detour_hit() - a jump in the text was taken
@@ -72,7 +72,7 @@ unsigned long __noendbr kprobe_detour_hit(struct pt_regs *regs, struct kprobe *k
 	if (what == KPROBE_RESULT_DONE)
 		all = go_on(regs, kprobe_way_out(kp, regs->ip));
 	else if (unlikely(what != KPROBE_RESULT_CONTINUE || sp_changed(regs)))
-		all = some_way_out(kp, regs, what);
+		all = detour_exit_slow(kp, regs, what);
 	return kprobe_preempt_enable(all);
 }
 
