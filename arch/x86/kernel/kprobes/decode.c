@@ -10,6 +10,7 @@
  * looks at that.)
  */
 
+#include <linux/bug.h>
 #include <linux/cfi.h>
 #include <linux/cpufeature.h>
 #include <linux/errno.h>
@@ -397,13 +398,13 @@ int kprobe_check_boundary(unsigned long addr)
 	return kprobe_byte_is(f, addr, KPROBE_BYTE_INSN) ? 0 : -EILSEQ;
 }
 
-/* BUG() and WARN() are made of instructions that raise #UD: all begin with 0x0f. */
+/* BUG() and WARN() are made of instructions that raise #UD: all begin with an escape byte. */
 bool arch_kprobe_may_be_bug(unsigned long addr)
 {
 	u8 opcode;
 
 	return !copy_from_kernel_nofault(&opcode, (void *)addr, sizeof(opcode)) &&
-	       opcode == 0x0f;
+	       opcode == OPCODE_ESCAPE;
 }
 
 /* Their own handlers would find a breakpoint in their place. */

@@ -9,6 +9,7 @@
  * them, and none of the copies may be something that returns there later, as a call
  * would, or a fault that sleeps.
  */
+#include <linux/bug.h>
 #include <linux/build_bug.h>
 #include <linux/cpufeature.h>
 #include <linux/errno.h>
@@ -37,6 +38,14 @@ static_assert(ARCH_KPROBE_SLOT_SIZE + MAX_OPTINSN_SIZE <= 192);
 
 /* A detour is written as a whole to what the core has handed out for it. */
 static_assert(DETOUR_SIZE == MAX_OPTINSN_SIZE);
+
+/* kprobe_detour_entry() finds the owner from the return address of its call: DETOUR_COPY. */
+static_assert(DETOUR_OWNER + sizeof(void *) <= DETOUR_ENTRY);
+static_assert(DETOUR_ENTRY + CALL_INSN_SIZE == DETOUR_COPY);
+
+#define PUSH_IMM32_OPCODE	0x68
+/* The second byte, with the condition in its lower four bits */
+#define JCC32_OPCODE		0x80
 
 /**
  * struct covered - the instructions that a jump covers
@@ -227,7 +236,7 @@ static u8 *copy_branch(u8 *at, unsigned long run_at, struct insn *insn, unsigned
 
 	switch (kprobe_branch_of(insn)) {
 	case KPROBE_CALL:
-		*at++ = 0x68;
+		*at++ = PUSH_IMM32_OPCODE;
 		put_unaligned((s32)next, (s32 *)at);
 		at += sizeof(s32);
 		fallthrough;
@@ -236,8 +245,8 @@ static u8 *copy_branch(u8 *at, unsigned long run_at, struct insn *insn, unsigned
 		*at++ = JMP32_INSN_OPCODE;
 		break;
 	default:
-		*at++ = 0x0f;
-		*at++ = 0x80 | (insn->opcode.bytes[insn->opcode.nbytes - 1] & 0xf);
+		*at++ = OPCODE_ESCAPE;
+		*at++ = JCC32_OPCODE | (insn->opcode.bytes[insn->opcode.nbytes - 1] & 0xf);
 	}
 	at += sizeof(s32);
 	put_unaligned((s32)(to - (run_at + (at - start))), (s32 *)(at - sizeof(s32)));

@@ -28,6 +28,16 @@
 
 enum { AX, CX, DX, BX, SP, BP, SI, DI, R8, R9, R10, R11, R12, R13, R14, R15, NR_REGS };
 
+/* What thunks consist of. The lower bits of a push and of a pop are the register's. */
+#define REX_B			0x41
+#define REX_W			0x48
+#define PUSH_OPCODE		0x50
+#define POP_OPCODE		0x58
+#define MOV_STORE_OPCODE	0x89
+#define MOV_LOAD_OPCODE		0x8b
+#define PUSHF_OPCODE		0x9c
+#define POPF_OPCODE		0x9d
+
 #define CALLEE_SAVED	(BIT(BX) | BIT(BP) | BIT(R12) | BIT(R13) | BIT(R14) | BIT(R15))
 
 /* Operands: the ModRM byte's, the opcode's, and those that are always the same. */
@@ -274,10 +284,10 @@ static void name_operands(struct thunk *t, u16 what)
 /* A REX prefix for 64-bit operands, ModRM.reg and ModRM.rm. */
 static u8 rex(int reg, int rm)
 {
-	return 0x48 | (reg & R8 ? 4 : 0) | (rm & R8 ? 1 : 0);
+	return REX_W | (reg & R8 ? 4 : 0) | (rm & R8 ? 1 : 0);
 }
 
-/* Loads a register from (opcode 8b), or stores it to (89), an offset in the pt_regs. */
+/* Loads a register from an offset in the pt_regs, or stores it there. */
 static void emit_move(struct thunk *t, u8 opcode, int reg, int offset)
 {
 	u8 modrm = (reg & 7) << 3 | (t->regs & 7);
@@ -302,8 +312,8 @@ static void emit_pushes(struct thunk *t, unsigned long regs)
 
 	for_each_set_bit(reg, &regs, NR_REGS) {
 		if (reg & R8)
-			EMIT(t, 0x41);
-		EMIT(t, 0x50 | (reg & 7));
+			EMIT(t, REX_B);
+		EMIT(t, PUSH_OPCODE | (reg & 7));
 	}
 }
 
@@ -315,8 +325,8 @@ static void emit_pops(struct thunk *t, unsigned long regs)
 		if (!(regs & BIT(reg)))
 			continue;
 		if (reg & R8)
-			EMIT(t, 0x41);
-		EMIT(t, 0x58 | (reg & 7));
+			EMIT(t, REX_B);
+		EMIT(t, POP_OPCODE | (reg & 7));
 	}
 }
 
@@ -355,15 +365,15 @@ static void generate(struct thunk *t, u16 what)
 	t->regs = __ffs((BIT(DI) | BIT(SI) | BIT(R8) | BIT(R9) | BIT(R10) | BIT(R11)) & ~t->named);
 	emit_landing_pad(t);
 	if (what & USES_FLAGS)
-		EMIT(t, 0x56, 0x9d);				/* push %rsi; popf */
+		EMIT(t, PUSH_OPCODE | SI, POPF_OPCODE);
 	if (t->regs != DI)
-		EMIT(t, rex(DI, t->regs), 0x89, 0xc0 | DI << 3 | (t->regs & 7));
+		EMIT(t, rex(DI, t->regs), MOV_STORE_OPCODE, 0xc0 | DI << 3 | (t->regs & 7));
 	emit_pushes(t, preserved);
-	emit_moves(t, 0x8b, t->named);
+	emit_moves(t, MOV_LOAD_OPCODE, t->named);
 	emit(t, t->insn->kaddr, t->insn->length);
-	emit_moves(t, 0x89, t->set);
+	emit_moves(t, MOV_STORE_OPCODE, t->set);
 	if (what & SETS_FLAGS)
-		EMIT(t, 0x9c, 0x58);				/* pushf; pop %rax */
+		EMIT(t, PUSHF_OPCODE, POP_OPCODE | AX);
 	emit_pops(t, preserved);
 	emit_return(t);
 }
