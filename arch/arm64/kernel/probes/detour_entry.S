@@ -105,20 +105,36 @@ NOKPROBE(kprobe_detour_leave)
 	.endr
 	.endm
 
+	/* Fails to assemble unless this is where slot.h says that @word is. */
+	.macro	at_word, word:req
+	.if	. - kprobe_slot_template - 4 * (\word)
+	.error	"kprobe_slot_template is not laid out as in slot.h"
+	.endif
+	.endm
+
 	.section .rodata, "a"
 
 /* See slot.h. */
 SYM_DATA_START(kprobe_slot_template)
+	at_word SLOT_ENTRY
 	make_room
-	to_be_filled_in
+	to_be_filled_in				/* call of kprobe_detour_entry() */
+	at_word SLOT_COPY_OUT
 	leave_room
-	to_be_filled_in words=2
+	at_word SLOT_COPY
+	to_be_filled_in words=2			/* copy, branch to the next instruction */
+	at_word SLOT_LAST_OUT
 	leave_room
-	to_be_filled_in
+	at_word SLOT_LAST
+	to_be_filled_in				/* copy for post handlers */
 	make_room
-	to_be_filled_in
+	to_be_filled_in				/* call of kprobe_tail_entry() */
+	at_word SLOT_NEXT_OUT
 	leave_room
-	to_be_filled_in
+	to_be_filled_in				/* branch to the next instruction */
+	at_word SLOT_OWNER
 	to_be_filled_in words=2
+	at_word SLOT_THUNK
 	to_be_filled_in words=(SLOT_WORDS-SLOT_THUNK)
+	at_word SLOT_WORDS
 SYM_DATA_END(kprobe_slot_template)
