@@ -179,8 +179,8 @@ static bool inside(const struct covered *c, enum kprobe_byte what)
 }
 
 /*
- * Whether somebody else patches one of the covered bytes. Two of those who are asked are
- * told the last byte, and one the end.
+ * Does somebody else patch one of the covered bytes? static_call_text_reserved() and
+ * ftrace_text_reserved() take the last address, alternatives_text_reserved() the one after it.
  */
 static bool others_need(const struct covered *c)
 {
@@ -327,7 +327,10 @@ static const char *fill_detour(struct detour *d, struct covered *c)
 	unsigned long entry = (unsigned long)kprobe_detour_entry;
 	const char *why;
 
-	/* Or add_jump()'s subtraction is folded into it, which is no function's address then. */
+	/*
+	 * Or the compiler folds add_jump()'s subtraction into the relocation, which then points
+	 * before the function. objtool complains of that: it finds no ENDBR there.
+	 */
 	OPTIMIZER_HIDE_VAR(entry);
 	memset(d->image, INT3_INSN_OPCODE, sizeof(d->image));
 	put_unaligned((unsigned long)&d->op->kp, (unsigned long *)(d->image + DETOUR_OWNER));
@@ -419,7 +422,7 @@ int arch_within_optimized_kprobe(struct optimized_kprobe *op, kprobe_opcode_t *a
 	return addr >= op->kp.addr && addr < op->kp.addr + op->optinsn.size;
 }
 
-/* Writes the first byte of all sites, and lets all CPUs take notice. */
+/* Writes the first byte of all sites, and syncs all CPUs. */
 static void change_first(struct list_head *oplist, u8 byte)
 {
 	struct optimized_kprobe *op;
@@ -454,8 +457,12 @@ void kprobe_recover_covered(struct kprobe *kp, u8 *buf, int at, int len)
 }
 
 /*
- * First the bytes behind the breakpoint, and when all CPUs have taken notice, the first
- * byte. Until then, hits come by the breakpoint.
+ * Writes the jumps. Each site has an int3 in its first byte, and no task is in the bytes behind.
+ *
+ * 1. Write the four bytes behind the int3, and sync: a CPU that has fetched the old ones must
+ *    not combine them with the first byte of the jump.
+ * 2. Write the first byte, and sync. A CPU that still executes the int3 meanwhile finds the same
+ *    site, and continues in the copies of the same detour.
  */
 void arch_optimize_kprobes(struct list_head *oplist)
 {
@@ -475,6 +482,14 @@ void arch_optimize_kprobes(struct list_head *oplist)
 		list_del_init(&op->list);
 }
 
+/*
+ * Takes the jumps out, by the same steps backwards.
+ *
+ * 1. Write an int3 over the first byte, and sync: from here on no CPU executes the jump.
+ * 2. Restore the four bytes behind it, and sync. Hits do not go there before the core has
+ *    cleared KPROBE_FLAG_OPTIMIZED, after this has returned: until then they continue in the
+ *    copies of the detour, see kprobe_way_out().
+ */
 void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_list)
 {
 	struct optimized_kprobe *op;
