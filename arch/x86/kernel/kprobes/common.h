@@ -12,8 +12,8 @@
 
 /*
  * For the trampoline in rethook.c, which is not entered through an exception: pushes and
- * pops the general registers of a pt_regs. What an exception would have pushed (ip, cs,
- * orig_ax; on 32 bits the segments too) only gets room; the C side fills it in.
+ * pops the general registers of a pt_regs. Room is left for what an exception would have
+ * pushed (ip, cs, orig_ax; on 32 bits the segments too), which C code fills in.
  */
 #ifdef CONFIG_X86_64
 #define SAVE_REGS_STRING						\
@@ -48,10 +48,10 @@
 	"	addl $28, %esp\n"
 #endif
 
-/* decode.c: what an instruction is, and where it may stand */
+/* decode.c: what an instruction is, and where instructions begin */
 struct kprobe_function;
 
-/* Branches, by what a copy of one takes. The last two are refused. */
+/* Kinds of branches, by how a copy of one is made. The last two cannot be probed. */
 enum kprobe_branch {
 	KPROBE_NO_BRANCH,
 	KPROBE_JUMP,
@@ -59,11 +59,11 @@ enum kprobe_branch {
 	KPROBE_LOOP,			/* and jcxz: they have no long form */
 	KPROBE_CALL,
 	KPROBE_RETURN,
-	KPROBE_RETURN_BY_THUNK,		/* of which a copy would not be safe */
+	KPROBE_RETURN_BY_THUNK,		/* a copy has to jump to the return thunk */
 	KPROBE_INDIRECT_CALL,
 	KPROBE_INDIRECT_JUMP,
-	KPROBE_XBEGIN,			/* whose aborts lead to its target */
-	KPROBE_FAR_BRANCH,		/* but for calls, which come back */
+	KPROBE_XBEGIN,			/* an abort leads to its target */
+	KPROBE_FAR_BRANCH,		/* except far calls, which return */
 };
 
 int kprobe_decode(struct insn *insn, u8 *buf, unsigned long addr);
@@ -77,12 +77,12 @@ bool kprobe_can_boost(struct insn *insn);
 int kprobe_relocate(u8 *copy, struct insn *insn,
 		    unsigned long from, unsigned long to);
 
-/* emulate.c: carrying an instruction out on saved registers */
+/* emulate.c: emulating an instruction on saved registers */
 int kprobe_emulation_init(struct kprobe_emulation *em, struct insn *insn);
 bool kprobe_emulates_alone(const struct kprobe_emulation *em);
 void kprobe_emulate_pushed(const struct kprobe_emulation *em, struct pt_regs *regs);
 
-/* thunk.c: carrying an instruction out with saved registers */
+/* thunk.c: executing an instruction on saved registers */
 #ifdef CONFIG_X86_64
 void kprobe_make_thunk(u8 *image, size_t size, void *at, struct insn *insn,
 		       struct kprobe *kp);
@@ -128,8 +128,8 @@ static __always_inline bool kprobe_run_thunk(const struct kprobe_emulation *em,
 #endif
 
 /*
- * The carry_out of kprobe_hit_site(). It runs inside of the mark, where a fault looks
- * like a handler's: so branches with an operand in memory are left out.
+ * The @carry_out of kprobe_hit_site(). It runs inside of the mark, where a fault looks like
+ * one of a handler. So a branch through memory is not emulated here, but later, outside.
  */
 static __always_inline __kprobes bool kprobe_emulate(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -148,7 +148,7 @@ extern char __static_call_text_start[], __static_call_text_end[];
 /* int3.c */
 void kprobe_carry_out_post(struct kprobe *kp, struct pt_regs *regs);
 
-/* The copy for hits with a post handler. */
+/* Returns the address of the copy for hits with a post handler. */
 static __always_inline unsigned long kprobe_last_copy(const struct kprobe *kp)
 {
 	unsigned long slot = (unsigned long)kp->ainsn.insn;
@@ -162,15 +162,15 @@ static __always_inline struct arch_optimized_insn *kprobe_optinsn(struct kprobe 
 	return &container_of(kp, struct optimized_kprobe, kp)->optinsn;
 }
 
-/* Where the copies of what the jump covers begin. */
+/* Returns the address of the first copy in the detour, that of the probed instruction. */
 static __always_inline unsigned long kprobe_detour_copy(struct kprobe *kp)
 {
 	return (unsigned long)kprobe_optinsn(kp)->insn + DETOUR_COPY;
 }
 
 /*
- * Where to go on for a hit that would go on at @ip: if a jump covers that, or is going
- * to, in the detour's copies.
+ * Returns where a hit continues that would otherwise continue at @ip: if a jump covers @ip, or
+ * is going to, at the copy in the detour.
  */
 static __always_inline unsigned long kprobe_way_out(struct kprobe *kp, unsigned long ip)
 {
@@ -186,7 +186,7 @@ static __always_inline unsigned long kprobe_way_out(struct kprobe *kp, unsigned 
 extern struct exception_table_entry __start___ex_table[];
 extern struct exception_table_entry __stop___ex_table[];
 
-/* detour.c, from assembly with the arguments in registers, on 32 bits too */
+/* detour.c, called from assembly; arguments are in registers, on 32 bits too */
 unsigned long __noendbr kprobe_detour_hit(struct pt_regs *regs, struct kprobe *kp);
 unsigned long __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe *kp);
 
@@ -213,7 +213,7 @@ static inline void kprobe_recover_covered(struct kprobe *kp, u8 *buf, int at, in
 }
 #endif
 
-/* The rows of the tables in emulate.c and thunk.c; tests see that none is left out. */
+/* The tables in emulate.c and thunk.c, for tests to check that they have tried every row. */
 extern const unsigned int kprobe_nr_emulators, kprobe_nr_thunks;
 int kprobe_find_emulator(struct insn *insn);
 int kprobe_find_thunk(struct insn *insn);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What stands at a probed address, and whether a copy of it can take its place.
+ * Decoding of the probed instruction, and whether a copy of it can be executed instead.
  *
- * There are three kinds of instructions here. Near branches are emulated, or the probe
- * is refused. Others that read or set the instruction pointer, or that do not survive a
- * trap right before them, are refused. All the rest do the same wherever they run, once
- * a rip-relative operand was adjusted: a copy runs, which then jumps back. (x87
- * instructions leave their own address behind for fnstenv, but nothing in the kernel
- * looks at that.)
+ * There are three kinds of instructions. Near branches are emulated; if that is not possible,
+ * the probe is refused. Other instructions are refused if they read or set the instruction
+ * pointer, or do not survive a trap right before them. All others have the same effect wherever
+ * they run, once a rip-relative operand has been adjusted: a copy runs, which then jumps back.
+ * (x87 instructions leave their own address behind for fnstenv, but nothing in the kernel looks
+ * at that.)
  */
 
 #include <linux/bug.h>
@@ -30,7 +30,7 @@
 
 #include "common.h"
 
-/* Functions that come back on another stack than they were called on. */
+/* Functions that return on another stack than the one they were called on. */
 struct kretprobe_blackpoint kretprobe_blacklist[] = {
 	{ .name = "__switch_to" },
 	{ }
@@ -38,7 +38,7 @@ struct kretprobe_blackpoint kretprobe_blacklist[] = {
 
 const int kretprobe_blacklist_size = ARRAY_SIZE(kretprobe_blacklist);
 
-/* Returns how much was read: less than @len if the mapping ends before, or -EFAULT. */
+/* Returns how many bytes were read, less than @len if the mapping ends before, or -EFAULT. */
 static int read_text(u8 *buf, unsigned long addr, int len)
 {
 	if (!copy_from_kernel_nofault(buf, (void *)addr, len))
@@ -48,7 +48,7 @@ static int read_text(u8 *buf, unsigned long addr, int len)
 	return copy_from_kernel_nofault(buf, (void *)addr, len) ? -EFAULT : len;
 }
 
-/* Undoes in a copy of the text what sites have changed in the text. */
+/* Replaces the breakpoints and jumps in a copy of the text by what they were written over. */
 static void recover(u8 *buf, unsigned long addr, int len)
 {
 	struct kprobe *kp;
@@ -83,7 +83,7 @@ static bool has_rep_prefix(struct insn *insn)
 	return has_prefix(insn, 0xf2) || has_prefix(insn, 0xf3);
 }
 
-/* With VEX or EVEX, the opcode is of another map, where all are computations. */
+/* With VEX or EVEX, the opcode is from another map, which holds only computations. */
 static bool is_vector_insn(struct insn *insn)
 {
 	return insn->vex_prefix.nbytes;
@@ -94,8 +94,8 @@ static bool is_vector_insn(struct insn *insn)
  * @insn:	the instruction
  *
  * Context: any.
- * Return: the byte, or 0x0fXX after an escape byte; -1 in the maps beyond, which
- * hold nothing but computations.
+ * Return: the opcode byte, or 0x0fXX if it comes after an escape byte; -1 for the maps
+ * beyond, which hold only computations.
  */
 int kprobe_opcode(struct insn *insn)
 {
@@ -120,11 +120,11 @@ static enum kprobe_branch branch_of_group5(struct insn *insn)
 }
 
 /**
- * kprobe_branch_of() - tell which branch an instruction is
+ * kprobe_branch_of() - what kind of branch is an instruction?
  * @insn:	the instruction
  *
  * Context: any.
- * Return: the branch, or KPROBE_NO_BRANCH for anything else.
+ * Return: the kind, or KPROBE_NO_BRANCH for any other instruction.
  */
 enum kprobe_branch kprobe_branch_of(struct insn *insn)
 {
@@ -155,8 +155,8 @@ enum kprobe_branch kprobe_branch_of(struct insn *insn)
 }
 
 /*
- * Whether insn_decode() has found no ModRM byte where there is one: nearly all opcodes
- * behind an escape byte have one (SDM vol. 2D, table A-3).
+ * Has insn_decode() missed a ModRM byte? Nearly all opcodes behind an escape byte have one (SDM
+ * vol. 2D, table A-3).
  */
 static bool lacks_modrm(struct insn *insn)
 {
@@ -182,8 +182,8 @@ static bool lacks_modrm(struct insn *insn)
 }
 
 /*
- * Whether insn_decode() took a prefix for the opcode, as it does behind REX or behind four
- * other prefixes. On 32 bits, REX, VEX and EVEX can be opcodes.
+ * Has insn_decode() taken a prefix for the opcode? It does so behind REX, and behind four other
+ * prefixes. On 32 bits, the bytes of REX, VEX and EVEX can be opcodes.
  */
 static bool is_prefix_as_opcode(struct insn *insn)
 {
@@ -193,9 +193,9 @@ static bool is_prefix_as_opcode(struct insn *insn)
 }
 
 /*
- * insn_decode() also returns a length for bytes that are no instruction it knows, and
- * that can be wrong: a copy would be cut off, and all instructions behind it in the
- * function would seem to begin elsewhere.
+ * insn_decode() returns a length even for bytes that it does not know as an instruction. If
+ * that length is wrong, a copy is cut off, and all later instructions of the function seem to
+ * begin elsewhere.
  */
 static bool length_is_known(struct insn *insn)
 {
@@ -208,19 +208,19 @@ static bool length_is_known(struct insn *insn)
 	case 0x8f:		/* pop; anything else is an XOP prefix */
 		return X86_MODRM_REG(insn->modrm.bytes[0]) == 0;
 	case 0x0f20 ... 0x0f23:
-		/* mov to or from cr or dr: the processor ignores mod, but not insn_decode(). */
+		/* mov to or from cr or dr: the processor ignores mod, insn_decode() does not. */
 		return X86_MODRM_MOD(insn->modrm.bytes[0]) == 3;
 	case 0x0f73:		/* pslldq, extrq: */
 	case 0x0f78:
 		/*
-		 * With some prefixes these are other instructions. The processor
-		 * finds them anywhere, insn_decode() only as the last prefix.
+		 * Some prefixes make other instructions of these. The processor finds
+		 * such a prefix anywhere, insn_decode() only if it is the last one.
 		 */
 		return insn_last_prefix_id(insn) ||
 		       !(has_prefix(insn, 0x66) || has_rep_prefix(insn));
 	case 0xe8 ... 0xe9:	/* call, jmp, jcc: */
 	case 0x0f80 ... 0x0f8f:
-		/* With 0x66, processors of Intel read 32 bits, those of AMD 16. */
+		/* With 0x66, Intel processors read 32 bits, AMD processors 16. */
 		return !insn->x86_64 || !has_prefix(insn, 0x66) ||
 		       X86_REX_W(insn->rex_prefix.value);
 	}
@@ -229,7 +229,7 @@ static bool length_is_known(struct insn *insn)
 
 static int decode_read(struct insn *insn, const u8 *buf, int len, unsigned long addr)
 {
-	/* A breakpoint of kgdb hides what was there. */
+	/* A breakpoint of kgdb hides the instruction. */
 	if (buf[0] == INT3_INSN_OPCODE && kprobe_debugger_stops_at(addr))
 		return -EILSEQ;
 	if (insn_decode(insn, buf, len, INSN_MODE_KERN))
@@ -240,14 +240,14 @@ static int decode_read(struct insn *insn, const u8 *buf, int len, unsigned long 
 /**
  * kprobe_decode() - decode an instruction as if nothing had been probed
  * @insn:	is filled in, and refers to @buf
- * @buf:	MAX_INSN_SIZE bytes, set to what stands at @addr
+ * @buf:	MAX_INSN_SIZE bytes, set to the original text at @addr
  * @addr:	where the instruction begins
  *
- * An int3 that nobody answers for is taken for what it is: padding.
+ * An int3 that is nobody's breakpoint is decoded as such: it is padding.
  *
  * Context: kprobe_mutex and text_mutex held.
- * Return: 0; -EFAULT when @addr cannot be read; -EILSEQ when it holds no valid
- * instruction, or a breakpoint of kgdb, which hides what was there.
+ * Return: 0; -EFAULT if @addr cannot be read; -EILSEQ if it holds no valid instruction, or a
+ * breakpoint of kgdb, which hides the instruction.
  */
 int kprobe_decode(struct insn *insn, u8 *buf, unsigned long addr)
 {
@@ -267,7 +267,7 @@ struct piece {
 	u8		bytes[128];
 };
 
-/* kprobe_decode() for many instructions in turn, which reads the text piece by piece. */
+/* As kprobe_decode(), for many instructions in turn: reads the text in larger pieces. */
 static int decode_next(struct insn *insn, struct piece *piece, unsigned long addr)
 {
 	long offset = addr - piece->addr;
@@ -284,9 +284,9 @@ static int decode_next(struct insn *insn, struct piece *piece, unsigned long add
 }
 
 /*
- * Whether an address outside of a function is code that jumps on to where a register points:
- * a compiler's thunk, among the kernel's or in memory of its own. From the thunk for returns
- * there is no way but to a caller.
+ * Is an address outside of a function that of a compiler's thunk, which jumps to where a register
+ * points? Thunks are among the kernel's text, or in memory of their own. The thunk for returns
+ * does not count: it can only lead to a caller.
  */
 static bool is_jump_thunk(unsigned long addr)
 {
@@ -305,9 +305,9 @@ static void note_jump(struct kprobe_function *f, unsigned long target)
 }
 
 /*
- * Notes where branches lead. If that is in a register, in memory or on the stack, it can be
- * anywhere in the function: nearly all of these are calls at the end of one, but those in
- * assembly, of a computed goto and by a jump table are not.
+ * Notes the target of a branch. A jump to an address in a register, in memory or on the stack
+ * can lead anywhere in the function. Nearly all such jumps are tail calls, but those in
+ * assembly, of computed gotos and through jump tables are not.
  */
 static void note_branch(struct kprobe_function *f, struct insn *insn, unsigned long addr)
 {
@@ -333,13 +333,13 @@ static void note_branch(struct kprobe_function *f, struct insn *insn, unsigned l
 }
 
 /**
- * kprobe_note_branches() - note where in a function the branches of other code lead
+ * kprobe_note_branches() - note the targets in a function of other code's branches
  * @f:		the function
  * @from:	where the other code begins
- * @to:		where it ends
+ * @to:		where the other code ends
  *
  * Context: kprobe_mutex and text_mutex held.
- * Return: true, or false when not all of it can be decoded.
+ * Return: true, or false if some of the other code cannot be decoded.
  */
 bool kprobe_note_branches(struct kprobe_function *f, unsigned long from, unsigned long to)
 {
@@ -359,12 +359,10 @@ bool kprobe_note_branches(struct kprobe_function *f, unsigned long from, unsigne
  * @f:		the function, from kprobe_survey()
  * @end:	up to where, at least
  *
- * This is only known by decoding all of it from the function's first byte on, which is
- * done once for each function.
+ * The only way is to decode the function from its first byte on, which is done once.
  *
  * Context: kprobe_mutex and text_mutex held.
- * Return: true, or false when there is something before @end that cannot be
- * decoded.
+ * Return: true, or false if something before @end cannot be decoded.
  */
 bool kprobe_decode_until(struct kprobe_function *f, unsigned long end)
 {
@@ -382,11 +380,11 @@ bool kprobe_decode_until(struct kprobe_function *f, unsigned long end)
 }
 
 /**
- * kprobe_check_boundary() - tell whether an instruction begins at an address
- * @addr:	an address in a function
+ * kprobe_check_boundary() - does an instruction begin at an address?
+ * @addr:	any address
  *
  * Context: kprobe_mutex and text_mutex held; may sleep.
- * Return: 0, -EILSEQ, or -ENOMEM.
+ * Return: 0 if so; -EILSEQ if not, or if @addr is in no function; -ENOMEM.
  */
 int kprobe_check_boundary(unsigned long addr)
 {
@@ -407,7 +405,7 @@ bool arch_kprobe_may_be_bug(unsigned long addr)
 	       opcode == OPCODE_ESCAPE;
 }
 
-/* Their own handlers would find a breakpoint in their place. */
+/* The handlers of these traps would find a breakpoint instead of the instruction. */
 static bool is_software_trap(struct insn *insn)
 {
 	switch (kprobe_opcode(insn)) {
@@ -421,7 +419,7 @@ static bool is_software_trap(struct insn *insn)
 }
 
 /*
- * The handler of a kCFI trap finds the expected type by decoding, in place:
+ * The handler of a kCFI trap decodes the check in the text, to find the expected type:
  *
  *	mov	$-type, %r10d
  *	add	-4(%reg), %r10d
@@ -442,7 +440,7 @@ static bool is_cfi_check(struct insn *insn, unsigned long addr)
 	return false;
 }
 
-/* With IBT, indirect branches have to find it in the text. */
+/* With IBT, an indirect branch has to find its landing pad in the text. */
 static bool is_landing_pad(struct insn *insn)
 {
 	return cpu_feature_enabled(X86_FEATURE_IBT) &&
@@ -456,9 +454,9 @@ static const char far_branch[] = "it is a far branch";
 static const char not_decoded[] = "it is encoded in a way that is not understood";
 
 /*
- * 0f 01 with a register operand is an instruction of its own for each value of
- * the ModRM byte, and many of them enter or leave a virtual machine, an enclave
- * or a transaction. So here those that can be probed are listed.
+ * If the operand of 0f 01 is a register, each value of the ModRM byte is an instruction of its
+ * own. Many of them enter or leave a virtual machine, an enclave or a transaction, so the ones
+ * that can be probed are listed.
  */
 static bool group7_refused(struct insn *insn)
 {
@@ -504,9 +502,9 @@ static const char *two_byte_objection(struct insn *insn)
 }
 
 /*
- * A mov to a segment register. After one to ss, traps are held off for an instruction.
- * After one to gs on 64 bits, the base of gs is another one, and a trap would not find
- * its CPU's data.
+ * Is a mov to this segment register refused? After a mov to ss, traps are held off for an
+ * instruction. A mov to gs on 64 bits changes the base of gs, and a trap would not find the
+ * per-CPU data.
  */
 static bool segment_refused(struct insn *insn)
 {
@@ -543,7 +541,7 @@ static const char *one_byte_objection(struct insn *insn)
 	return NULL;
 }
 
-/* Why a copy would not do the same, or NULL. */
+/* Why a copy would not have the same effect, or NULL. */
 static const char *objection(struct insn *insn)
 {
 	if (insn_has_emulate_prefix(insn))
@@ -563,9 +561,9 @@ static const char *objection(struct insn *insn)
 }
 
 /*
- * After sti, the processor lets no interrupt in before the next instruction is done.
- * An emulated sti cannot do that. It matters if the next instruction is hlt, or leaves
- * to another mode; all of these are instructions that cannot be probed themselves.
+ * After sti, the processor takes no interrupt before the next instruction is done. An emulated
+ * sti cannot do that. It matters if the next instruction is hlt, or leaves for another mode. No
+ * such instruction can be probed itself.
  */
 static bool sti_shadow_matters(struct insn *insn, unsigned long addr)
 {
@@ -578,7 +576,7 @@ static bool sti_shadow_matters(struct insn *insn, unsigned long addr)
 	       objection(&next);
 }
 
-/* Why somebody who knows the instruction's address has to find it there, or NULL. */
+/* Why somebody looks for the instruction at its address, and has to find it, or NULL. */
 static const char *known_as(struct insn *insn, unsigned long addr)
 {
 	if (is_software_trap(insn))
@@ -591,16 +589,16 @@ static const char *known_as(struct insn *insn, unsigned long addr)
 }
 
 /**
- * kprobe_check_insn() - tell whether an instruction can be probed
+ * kprobe_check_insn() - can an instruction be probed?
  * @insn:	the instruction
- * @addr:	where it stands
- * @kind:	set to what kind of instruction it is if it cannot, else to NULL
+ * @addr:	its address
+ * @kind:	set to why it cannot be probed, in words, or to NULL if it can
  *
- * Near branches pass: whether they can be emulated, kprobe_emulation_init() tells.
+ * Near branches pass: kprobe_emulation_init() checks whether they can be emulated.
  *
  * Context: kprobe_mutex and text_mutex held.
- * Return: 0; -EINVAL for an instruction that somebody else finds by its
- * address; -EOPNOTSUPP for one that could not be carried out as in place.
+ * Return: 0; -EINVAL if somebody else looks for the instruction at its address; -EOPNOTSUPP
+ * if it would not have the same effect elsewhere.
  */
 int kprobe_check_insn(struct insn *insn, unsigned long addr, const char **kind)
 {
@@ -614,12 +612,12 @@ int kprobe_check_insn(struct insn *insn, unsigned long addr, const char **kind)
 }
 
 /**
- * kprobe_can_boost() - tell whether a copy may be followed by a jump back
+ * kprobe_can_boost() - may a copy be followed by a jump back?
  * @insn:	an instruction that kprobe_check_insn() has let pass
  *
  * Context: any.
- * Return: true unless @insn is a near branch. There are no other ways to leave
- * the line, as those were refused.
+ * Return: true unless @insn is a near branch. Other instructions that may not continue with
+ * the next one have been refused.
  */
 bool kprobe_can_boost(struct insn *insn)
 {
@@ -637,15 +635,15 @@ static bool is_indirect_branch(struct insn *insn)
  * kprobe_relocate() - write the copy of an instruction
  * @copy:	where to write it, @insn->length bytes
  * @insn:	the instruction
- * @from:	where it stands
+ * @from:	its address
  * @to:		where the copy is going to run
  *
  * An indirect branch through memory becomes a push of the same operand; see
- * struct kprobe_emulation. If the operand is relative to the stack pointer that makes
- * no difference, because push computes its address first.
+ * struct kprobe_emulation. The operand may be relative to the stack pointer: push computes the
+ * address before it changes that.
  *
  * Context: at registration; @copy is not executed yet.
- * Return: 0, or -ERANGE when a rip-relative operand is too far away from @to.
+ * Return: 0, or -ERANGE if a rip-relative operand is out of reach from @to.
  */
 int kprobe_relocate(u8 *copy, struct insn *insn, unsigned long from,
 		    unsigned long to)
@@ -667,8 +665,8 @@ int kprobe_relocate(u8 *copy, struct insn *insn, unsigned long from,
 }
 
 /*
- * A landing pad is not to be probed. So a probe on it is put behind it, and that counts
- * as the function's entry.
+ * A landing pad cannot be probed. A probe on it is put behind it, and that address counts as
+ * the function's entry.
  */
 kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr,
 					 unsigned long offset,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Hits without a trap: by the jump to a detour, and at the end of a copy for hits with a
+ * Hits without a trap: through the jump to a detour, and behind the copy for hits with a
  * post handler. The assembly parts are detour_entry_{32,64}.S.
  *
- * The registers are saved on the probed code's own stack, right below the word that
- * says where to go on. An emulated push overwrites that word. It is not needed then:
- * the stack pointer has changed, so all registers are loaded from what was saved.
+ * The registers are saved on the probed code's own stack, right below a word that holds the
+ * address to continue at. An emulated push overwrites that word. It is not needed then: the
+ * stack pointer has changed, so all registers are loaded from the saved ones.
  */
 #include <linux/kprobes.h>
 #include <linux/kprobes_hit.h>
@@ -22,8 +22,8 @@ static __always_inline bool sp_changed(struct pt_regs *regs)
 }
 
 /*
- * Prepares to go on at an address. Returns whether all registers have to be loaded from
- * @regs to get there.
+ * Prepares to continue at @to. Returns true if all registers have to be loaded from @regs to
+ * get there.
  */
 static __always_inline unsigned long go_on(struct pt_regs *regs, unsigned long to)
 {
@@ -55,11 +55,11 @@ NOKPROBE_SYMBOL(detour_exit_slow);
 
 /**
  * kprobe_detour_hit() - a jump in the text was taken
- * @regs: the probed code's registers, @ip and @orig_ax apart
+ * @regs: the probed code's registers, except for ip and orig_ax
  * @kp: the site
  *
  * Context: any; preemption as in the probed code.
- * Return: true when all of @regs has to be loaded to go on.
+ * Return: true if all of @regs has to be loaded to continue.
  */
 unsigned long __noendbr kprobe_detour_hit(struct pt_regs *regs, struct kprobe *kp)
 {
@@ -79,12 +79,12 @@ unsigned long __noendbr kprobe_detour_hit(struct pt_regs *regs, struct kprobe *k
 NOKPROBE_SYMBOL(kprobe_detour_hit);
 
 /**
- * kprobe_tail_hit() - a copy of the probed instruction was carried out
- * @regs: the registers as it left them, @ip and @orig_ax apart
+ * kprobe_tail_hit() - the copy for hits with a post handler was executed
+ * @regs: the registers as the copy left them, except for ip and orig_ax
  * @kp: the site
  *
  * Context: any; preemption as in the probed code.
- * Return: true when all of @regs has to be loaded to go on.
+ * Return: true if all of @regs has to be loaded to continue.
  */
 unsigned long __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe *kp)
 {
@@ -102,13 +102,12 @@ unsigned long __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe *kp)
 NOKPROBE_SYMBOL(kprobe_tail_hit);
 
 /**
- * kprobe_covered_by_copy() - what an address in a detour stands for
+ * kprobe_covered_by_copy() - from an address in a detour to the original
  * @kp:	the site
  * @ip:	any address
  *
  * Context: any, NMI included.
- * Return: the address of the original instruction; 0 when @ip is not in the
- * detour of @kp.
+ * Return: the address of the original instruction; 0 if @ip is not in the detour of @kp.
  */
 unsigned long kprobe_covered_by_copy(struct kprobe *kp, unsigned long ip)
 {

@@ -3,15 +3,15 @@
 #define __X86_KERNEL_KPROBES_DETOUR_H
 
 /*
- * What is where in a detour:
+ * Layout of a detour:
  *
- *   DETOUR_OWNER	the site's address
- *   DETOUR_ENTRY	where the jump leads to: a call of kprobe_detour_entry()
+ *   DETOUR_OWNER	the address of the site's kprobe
+ *   DETOUR_ENTRY	the target of the jump: a call of kprobe_detour_entry()
  *   DETOUR_COPY	copies of the instructions that the jump covers, and a jump
  *			back
  *
- * A copy is as long as its original, but for branches: a short one becomes a long one,
- * of up to six bytes, a call a push and a jump, and a return may become a jump.
+ * A copy is as long as its original, except for branches: a short branch gets its long form,
+ * of up to six bytes, a call becomes a push and a jump, and a return may become a jump.
  */
 #define DETOUR_OWNER	0
 #define DETOUR_ENTRY	8

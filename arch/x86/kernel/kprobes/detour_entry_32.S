@@ -19,15 +19,15 @@
 	.text
 
 /*
- * Called from a detour or a slot, so the word on the stack tells from which one, and a
- * return goes on there. @owner is the distance from that address to the place of the
- * site's. Nothing changes the flags before they are saved. The registers are saved as
- * at a trap in the kernel, with the stack pointer and its segment. Handlers run without
- * access to user memory, as in an exception: it is no state that a task switch would save.
+ * Called from a detour or a slot: the return address identifies it, and a return continues
+ * there. @owner is the offset from the return address to the pointer to the site's kprobe. No
+ * instruction changes the flags before they are saved. The registers are saved as at a trap in
+ * the kernel, with the stack pointer and its segment. Handlers run without access to user
+ * memory, as in an exception.
  *
- * If @handler returns true, all registers are loaded by an iret. Otherwise the stack
- * pointer has not changed, and @handler has put the address to go on at into the word
- * on the stack. Segment registers are the kernel's all the time.
+ * If @handler returns true, all registers are loaded by an iret. Otherwise the stack pointer has
+ * not changed, and @handler has replaced the return address by the address to continue at. The
+ * segment registers are the kernel's all the time.
  */
 	.macro	from_copy name:req handler:req owner:req
 SYM_CODE_START(\name)
@@ -76,15 +76,15 @@ _ASM_NOKPROBE(\name)
 /* From a detour, before the probed instruction */
 	from_copy kprobe_detour_entry, kprobe_detour_hit, (DETOUR_OWNER-DETOUR_COPY)
 
-/* From a slot, behind the copy for hits with a post handler */
+/* From a slot, after the copy for hits with a post handler */
 	from_copy kprobe_tail_entry, kprobe_tail_hit, 0
 
 /*
- * An iret in the kernel does not load the stack pointer. So what the iret and the pops
- * before it take from the stack has to end where the stack pointer is to be. That can be
- * anywhere, also among the saved registers. So these are first copied below both that
- * place and the present stack pointer, and then moved up. Nothing that is still needed
- * is ever below the stack pointer, where an interrupt would overwrite it.
+ * An iret in the kernel does not load the stack pointer. So the block that the iret and the pops
+ * before it take from the stack has to end at the new stack pointer. That can be anywhere, even
+ * among the saved registers. So these are first copied below both that block and the present
+ * stack pointer, and then moved up into the block. Nothing that is still needed is ever below
+ * the stack pointer, where an interrupt would overwrite it.
  */
 SYM_CODE_START_LOCAL(kprobe_load_all)
 	movl	%esp, %ebp

@@ -19,14 +19,13 @@
 	.text
 
 /*
- * Called from a detour or a slot, so the word on the stack tells from which one, and a
- * return goes on there. @owner is the distance from that address to the place of the
- * site's. Nothing changes the flags before they are saved. Handlers run without access to
- * user memory, as in an exception: it is no state that a task switch would save.
+ * Called from a detour or a slot: the return address identifies it, and a return continues
+ * there. @owner is the offset from the return address to the pointer to the site's kprobe. No
+ * instruction changes the flags before they are saved. Handlers run without access to user
+ * memory, as in an exception, because a task switch does not save whether there is access.
  *
- * If @handler returns true, all registers are loaded by an iret. Otherwise the stack
- * pointer has not changed, and @handler has put the address to go on at into the word
- * on the stack.
+ * If @handler returns true, all registers are loaded by an iret. Otherwise the stack pointer has
+ * not changed, and @handler has replaced the return address by the address to continue at.
  */
 	.macro	from_copy name:req handler:req owner:req
 SYM_CODE_START(\name)
@@ -59,7 +58,7 @@ SYM_CODE_START(\name)
 
 .Lall_of_\name:
 	UNWIND_HINT_REGS
-	/* Not an iret of its own: that faults in a PV guest of Xen's. */
+	/* An iret of its own would fault in a Xen PV guest. */
 	jmp	restore_regs_and_return_to_kernel
 SYM_CODE_END(\name)
 _ASM_NOKPROBE(\name)
@@ -68,5 +67,5 @@ _ASM_NOKPROBE(\name)
 /* From a detour, before the probed instruction */
 	from_copy kprobe_detour_entry, kprobe_detour_hit, (DETOUR_OWNER-DETOUR_COPY)
 
-/* From a slot, behind the copy for hits with a post handler */
+/* From a slot, after the copy for hits with a post handler */
 	from_copy kprobe_tail_entry, kprobe_tail_hit, 0

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Carrying out the probed instruction on the saved registers.
+ * Emulation of the probed instruction on the saved registers.
  *
- * Two kinds of instructions are emulated: near branches, because a copy of them would
- * lead elsewhere; and what functions commonly begin and end with, which saves post
- * handlers the way through a copy. All of that is done exactly, or left to the copy in
- * the slot.
+ * Two kinds of instructions are emulated: near branches, because a copy of them would lead
+ * elsewhere; and instructions that functions commonly begin and end with, to save hits with a
+ * post handler the way through a copy. An instruction is emulated exactly, or left to the copy
+ * in the slot.
  *
  * The emulators run at a hit, in whatever context was probed. They take no lock and call
- * nothing. All they access is the registers, the stack, and the memory operand of an
- * indirect branch. A trap leaves room on the stack for one word to be pushed, and no
- * emulator pushes more.
+ * nothing. They access only the registers, the stack, and the memory operand of an indirect
+ * branch. A trap leaves room on the stack for one word to be pushed, and no emulator pushes
+ * more.
  *
  * The processor's checks on the target of an indirect branch (IBT) are not
  * repeated.
@@ -51,9 +51,9 @@ static __always_inline void set_reg(const struct kprobe_emulation *em,
 }
 
 /*
- * Whether a trap can end with that stack pointer. On 32 bits an iret in the kernel does
- * not load it: entry code builds the iret's frame right below the new one, which is among
- * what it still reads if the stack has grown by more than a few words.
+ * Can a trap return with this stack pointer? On 32 bits an iret in the kernel does not load it:
+ * entry code builds the iret's frame right below the new stack pointer. If the stack has grown
+ * by more than a few words, that is among the saved registers, which entry code still reads.
  */
 static __always_inline bool sp_may_become(const struct pt_regs *regs, unsigned long sp)
 {
@@ -66,7 +66,7 @@ static __always_inline bool may_set_reg(const struct kprobe_emulation *em,
 	return em->reg != offsetof(struct pt_regs, sp) || sp_may_become(regs, value);
 }
 
-/* All that the instruction does is to set a register. */
+/* For instructions that only set a register. */
 static __always_inline bool only_set_reg(const struct kprobe_emulation *em,
 					 struct pt_regs *regs, unsigned long value)
 {
@@ -77,7 +77,7 @@ static __always_inline bool only_set_reg(const struct kprobe_emulation *em,
 	return true;
 }
 
-/* A fault at any other address is none that the exception table can fix up. */
+/* A fault at any other address is not fixed up by the exception table. */
 static __always_inline bool is_kernel_address(unsigned long addr)
 {
 	if (!IS_ENABLED(CONFIG_X86_64))
@@ -236,8 +236,8 @@ emulate_call_mem(const struct kprobe_emulation *em, struct pt_regs *regs)
 }
 
 /*
- * An operand relative to fs or gs, or with an address of 32 bits on 64: it is left to the
- * slot's copy, see kprobe_emulate_pushed().
+ * For an operand that is relative to fs or gs, or has an address of 32 bits on 64. It is left to
+ * the slot's copy, see kprobe_emulate_pushed().
  */
 static bool __kprobes
 emulate_by_push(const struct kprobe_emulation *em, struct pt_regs *regs)
@@ -248,7 +248,7 @@ emulate_by_push(const struct kprobe_emulation *em, struct pt_regs *regs)
 /**
  * kprobe_emulate_pushed() - complete an indirect branch whose target was pushed
  * @em:		its emulation, with @memory set
- * @regs:	registers after the slot's push, but @ip at the probed address
+ * @regs:	registers after the slot's push, except that ip is the probed address
  *
  * Context: any, a hit included.
  */
@@ -306,7 +306,7 @@ emulate_leave(const struct kprobe_emulation *em, struct pt_regs *regs)
 	return true;
 }
 
-/* The image has VM and RF clear (SDM vol. 2B, PUSHF). */
+/* VM and RF are clear in the word that is pushed (SDM vol. 2B, PUSHF). */
 static bool __kprobes
 emulate_pushf(const struct kprobe_emulation *em, struct pt_regs *regs)
 {
@@ -316,9 +316,9 @@ emulate_pushf(const struct kprobe_emulation *em, struct pt_regs *regs)
 }
 
 /*
- * What popf changes at CPL 0 (SDM vol. 2B, POPF); VM, VIF and VIP stay, and RF
- * is cleared. TF, if it gets set, traps after the next instruction; so it does
- * when set by the iret that ends the trap.
+ * The flags that popf loads at CPL 0 (SDM vol. 2B, POPF). It keeps VM, VIF and VIP, and clears
+ * RF. If it sets TF, there is a trap after the next instruction; the same holds for the iret
+ * that ends the breakpoint's trap.
  */
 #define POPF_CHANGES	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF |	\
 			 X86_EFLAGS_ZF | X86_EFLAGS_SF | X86_EFLAGS_TF |	\
@@ -389,7 +389,7 @@ emulate_lea(const struct kprobe_emulation *em, struct pt_regs *regs)
 	return only_set_reg(em, regs, effective_address(em, regs));
 }
 
-/* What follows runs at registration, not at a hit. */
+/* The code from here on does not run at a hit, but at registration. */
 
 static u8 reg_offset(int low_bits, bool high)
 {
@@ -439,7 +439,7 @@ static void init_address(struct kprobe_emulation *em, struct insn *insn)
 		em->base = rex_b_reg(insn, X86_MODRM_RM(modrm));
 }
 
-/* Fills in the operands. Returns false if these are not in the form that is emulated. */
+/* Fills in the operands. Returns false if this form of them is not emulated. */
 typedef bool (*operands_fn)(struct kprobe_emulation *em, struct insn *insn);
 
 static bool operands_none(struct kprobe_emulation *em, struct insn *insn)
@@ -558,7 +558,7 @@ static bool operands_endbr(struct kprobe_emulation *em, struct insn *insn)
 
 /*
  * Prefixes that near branches ignore, or that their operands_*() take into account. The
- * operand size is not among them: with that, some processors cut the target to 16 bits.
+ * operand size is not among them: with it, some processors truncate the target to 16 bits.
  */
 #define WITH_BRANCH	(PREFIX_ADDRESS_SIZE | PREFIX_REP | PREFIX_SEGMENT)
 
@@ -568,13 +568,13 @@ static bool operands_endbr(struct kprobe_emulation *em, struct insn *insn)
 #define ANY_EXT		0xff
 
 /**
- * struct emulator - a row of the table of what is emulated
- * @first:	opcodes, from (see kprobe_opcode())
- * @last:	to
+ * struct emulator - instructions that are emulated by the same function
+ * @first:	the first opcode, see kprobe_opcode()
+ * @last:	the last opcode
  * @exts:	bitmask: values of the ModRM byte's reg field
- * @prefixes:	that may be there; REX and segments without effect always may
+ * @prefixes:	the prefixes that are allowed, besides REX and segments without effect
  * @operands:	fills in the operands
- * @fn:		carries it out
+ * @fn:		emulates the instruction
  */
 struct emulator {
 	u16			first;
@@ -636,7 +636,7 @@ static u8 prefix_kind(u8 prefix)
 	case 0x26:
 	case 0x2e:
 	case 0x36:
-	case 0x3e:		/* segments all alike in a flat kernel; hints */
+	case 0x3e:		/* segments that are flat in the kernel; hints */
 		return 0;
 	case 0x64 ... 0x65:
 		return PREFIX_SEGMENT;
@@ -693,7 +693,7 @@ static int find_row(struct kprobe_emulation *em, struct insn *insn)
 }
 
 /**
- * kprobe_find_emulator() - tell which row of the table emulates an instruction
+ * kprobe_find_emulator() - find the row of the table that emulates an instruction
  * @insn:	the instruction
  *
  * Context: any.
@@ -712,8 +712,7 @@ int kprobe_find_emulator(struct insn *insn)
  * @insn:	an instruction that kprobe_check_insn() has let pass
  *
  * Context: any.
- * Return: 0, or -EOPNOTSUPP for a branch that nothing here does exactly as the
- * processor would.
+ * Return: 0, or -EOPNOTSUPP for a branch that cannot be emulated exactly.
  */
 int kprobe_emulation_init(struct kprobe_emulation *em, struct insn *insn)
 {
@@ -724,11 +723,11 @@ int kprobe_emulation_init(struct kprobe_emulation *em, struct insn *insn)
 }
 
 /**
- * kprobe_emulates_alone() - tell whether an instruction is emulated without its copy
- * @em:		its emulation, which may be none
+ * kprobe_emulates_alone() - is an instruction emulated without the help of a copy?
+ * @em:		its emulation
  *
  * Context: any.
- * Return: true if so; false if only the copy finds the operand, and pushes it.
+ * Return: true if so; false if it is not emulated, or if the copy has to push the operand.
  */
 bool kprobe_emulates_alone(const struct kprobe_emulation *em)
 {

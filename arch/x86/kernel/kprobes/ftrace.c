@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Function entries on x86: ftrace calls, and nothing has to be carried out,
- * because the probed instruction is ftrace's own nop.
+ * Function entries on x86: ftrace calls the handler. Nothing has to be carried out, because
+ * the probed instruction is ftrace's own nop.
  */
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
@@ -10,11 +10,11 @@
 
 #include "common.h"
 
-/* ftrace patches the calls at these labels, which no table tells. */
+/* ftrace patches the calls at these labels, but has them in no table. */
 NOKPROBE_SYMBOL(ftrace_call);
 NOKPROBE_SYMBOL(ftrace_regs_call);
 
-/* The carry_out of kprobe_hit_site(): the probed instruction is a nop. */
+/* The @carry_out of kprobe_hit_site(): the probed instruction is a nop. */
 static __always_inline __kprobes bool step_over(struct kprobe *kp, struct pt_regs *regs)
 {
 	regs->ip = (unsigned long)kp->addr + MCOUNT_INSN_SIZE;
@@ -39,10 +39,10 @@ static __always_inline void entry_hit(unsigned long ip, struct pt_regs *regs)
  * would take a hit in an interrupt on top of a breakpoint's handler for recursion in the
  * same context.
  *
- * ftrace may go on calling after it has shut itself down. That is no harm: probes that
- * are still there are hit, and others are not found.
+ * ftrace may still call after it has shut itself down. That does no harm: sites that are left
+ * are hit, and others are not found.
  *
- * There are always registers, because the core's ops insist on them.
+ * @fregs always has all registers, because the core's ops ask for them.
  */
 void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 			   struct ftrace_ops *ops, struct ftrace_regs *fregs)

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Probes by breakpoint on x86: planting them, and what happens at a hit.
+ * Breakpoints on x86: how they are written, and what happens at a hit.
  *
- * An instruction is carried out in the first of these ways that is possible:
+ * A probed instruction is carried out in the first of these ways that is possible:
  *
  * - boosted, by a copy that jumps back, unless there is a post handler
- * - emulated on the saved registers, or executed on them (see thunk.c)
- * - by a copy from which the post handlers are called (see detour.c)
+ * - emulated on the saved registers, or executed on them by a thunk (see thunk.c)
+ * - by a copy that is followed by a call of the post handlers (see detour.c)
  * - stepped, by a copy that ends in another int3
  *
- * No state is kept between the hit and that second int3: the address of the slot tells
- * which site it was. So the copy runs with interrupts and preemption as in the probed
- * code, can be interrupted by anything, and can fault.
+ * No state is kept between the hit and that second int3: the site is found from the address
+ * of the slot. So the copy runs with interrupts and preemption as in the probed code, can be
+ * interrupted by anything, and can fault.
  */
 #include <linux/execmem.h>
 #include <linux/kprobes.h>
@@ -88,7 +88,7 @@ static int fill_slot(struct kprobe *kp, struct insn *insn)
 	struct tail first, last;
 	int err;
 
-	/* So a copy without a tail ends in an int3, and unused bytes trap. */
+	/* Fill with int3: a copy without a tail ends in one, and unused bytes trap. */
 	memset(image, INT3_INSN_OPCODE, sizeof(image));
 	err = write_copy(image, insn, kp, 0, &first);
 	if (!err && kp->ainsn.boosted) {
@@ -160,11 +160,14 @@ int arch_prepare_kprobe(struct kprobe *kp)
 		return kprobe_refuse(-EINVAL, "a lock prefix, patched with the second CPU");
 	kp->ainsn.emulation.length = insn.length;
 	kp->opcode = buf[0];
-	/* Emulated instructions need a slot, too: for operands that cannot be read. */
+	/* Emulated instructions need a slot, too: the copy runs if an operand cannot be read. */
 	return prepare_slot(kp, &insn);
 }
 
-/* Nobody is in the slot. As dirty, it is released together with those of other sites. */
+/*
+ * No task is in the slot. It is freed as dirty nevertheless, to be released together with
+ * those of other sites.
+ */
 void arch_remove_kprobe(struct kprobe *kp)
 {
 	kprobe_opcode_t *slot = kp->ainsn.insn;
@@ -196,8 +199,8 @@ void arch_arm_kprobes(struct list_head *sites)
 }
 
 /*
- * int3 is handled with interrupts off. So when a CPU answers the IPI of
- * text_poke_sync(), it has looked up all breakpoints that it had met.
+ * int3 is handled with interrupts off. So when a CPU answers the IPI of text_poke_sync(), it
+ * has looked up the site of every breakpoint that it had hit before.
  */
 void arch_disarm_kprobes(struct list_head *sites)
 {
@@ -205,7 +208,7 @@ void arch_disarm_kprobes(struct list_head *sites)
 }
 
 /*
- * Carries the instruction out, or lets the probed code go on at a copy of it. The boosted
+ * Carries the instruction out, or lets the probed code continue at a copy of it. The boosted
  * copy is cheaper than an emulation, but runs no post handlers.
  */
 static __always_inline void carry_out(struct kprobe *kp, struct pt_regs *regs,
@@ -219,7 +222,7 @@ static __always_inline void carry_out(struct kprobe *kp, struct pt_regs *regs,
 						: (unsigned long)kp->ainsn.insn;
 		return;
 	}
-	/* A missed hit is inside of a mark, and a fault here would look like a handler's. */
+	/* A missed hit is inside of another hit's mark: a fault would look like a handler's. */
 	if (em->fn && !(what == KPROBE_RESULT_MISSED && em->memory)) {
 		regs->ip = (unsigned long)kp->addr;
 		if (em->fn(em, regs)) {
@@ -233,9 +236,12 @@ static __always_inline void carry_out(struct kprobe *kp, struct pt_regs *regs,
 }
 
 /**
- * kprobe_carry_out_post() - carry the instruction out and run the post handlers, or see to it
+ * kprobe_carry_out_post() - carry the instruction out, then run the post handlers
  * @kp: a site whose pre handlers have run
- * @regs: the registers; the instruction pointer is set to where to go on
+ * @regs: the registers; the instruction pointer is set to where to continue
+ *
+ * If the instruction cannot be emulated, execution continues at a copy, and the post handlers
+ * run behind that.
  *
  * Context: any, NMI included, preemption off.
  */
@@ -246,7 +252,7 @@ void kprobe_carry_out_post(struct kprobe *kp, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_carry_out_post);
 
-/* As carry_out() decides it at a hit. */
+/* Has to agree with what carry_out() does at a hit. */
 const char *arch_kprobe_path(struct kprobe *kp)
 {
 	if (kp->ainsn.boosted && !kp->post_handler)
@@ -256,7 +262,7 @@ const char *arch_kprobe_path(struct kprobe *kp)
 	return kp->ainsn.boosted ? "boost" : "step";
 }
 
-/* Is this the int3 behind a copy? Then the instruction was carried out. */
+/* Is this the int3 behind a copy? Then the instruction has been carried out. */
 static bool step_done(unsigned long at, struct pt_regs *regs)
 {
 	struct kprobe *kp = kprobe_slot_owner(at);
@@ -276,10 +282,7 @@ static bool step_done(unsigned long at, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(step_done);
 
-/*
- * Was this a breakpoint that was taken out while this CPU was on its way here? Then what
- * is there now is executed.
- */
+/* Was the breakpoint removed after this CPU had hit it? Then the restored text is executed. */
 static bool taken_out(unsigned long at, struct pt_regs *regs)
 {
 	u8 byte;
@@ -310,11 +313,11 @@ static __always_inline void site_hit(struct kprobe_site *site, struct pt_regs *r
 }
 
 /**
- * kprobe_int3_handler() - is this breakpoint ours?
+ * kprobe_int3_handler() - handle an int3, if it is ours
  * @regs: registers after the int3
  *
  * Context: the int3 exception, interrupts off.
- * Return: 1 when it was dealt with, else 0.
+ * Return: 1 if the int3 was ours, else 0.
  */
 int kprobe_int3_handler(struct pt_regs *regs)
 {
@@ -338,17 +341,17 @@ int kprobe_int3_handler(struct pt_regs *regs)
 NOKPROBE_SYMBOL(kprobe_int3_handler);
 
 /**
- * kprobe_fault_handler() - a fault of the kernel, before anybody looks for a fixup
+ * kprobe_fault_handler() - handle a kernel fault, before a fixup is looked for
  * @regs: registers at the fault
  * @trapnr: the exception's vector
  *
- * A fault in a copy of the probed instruction becomes one of that: the instruction
- * pointer is moved to its address, by which fault handlers and fixups know it. Faults in
- * a detour's other copies stay where they are: these instructions have no fixups, and
- * can only go on in the detour.
+ * A fault in a copy of the probed instruction becomes a fault of the original: the instruction
+ * pointer is set to its address, which fault handlers and the exception table know. Faults in
+ * the other copies of a detour stay where they are: these instructions have no fixups, and can
+ * only continue in the detour.
  *
  * Context: any, preemption off.
- * Return: 1 when a fault handler has dealt with it, else 0.
+ * Return: 1 if a probe's fault handler has handled it, else 0.
  */
 int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 {
@@ -366,8 +369,8 @@ int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 NOKPROBE_SYMBOL(kprobe_fault_handler);
 
 /*
- * What an address in a slot stands for: the instruction, or the next one if it is behind
- * a copy. A thunk is a function of its own, and stands for nothing else.
+ * From an address in a slot to the original: the probed instruction, or the next one if @ip is
+ * behind a copy. A thunk is a function of its own, and has no original.
  */
 static __always_inline unsigned long copied_into_slot(struct kprobe *kp, unsigned long ip)
 {
@@ -381,12 +384,12 @@ static __always_inline unsigned long copied_into_slot(struct kprobe *kp, unsigne
 }
 
 /**
- * kprobe_original_ip() - what an address in a slot or detour stands for
+ * kprobe_original_ip() - from an address in a slot or detour to the original
  * @ip: any address
  *
  * Context: any, NMI included.
- * Return: the address of the instruction that is carried out at @ip, or @ip
- * itself when that is no copy.
+ * Return: the address of the instruction whose copy is at @ip, or @ip itself if there is no
+ * copy.
  */
 unsigned long kprobe_original_ip(unsigned long ip)
 {
@@ -403,11 +406,11 @@ unsigned long kprobe_original_ip(unsigned long ip)
 NOKPROBE_SYMBOL(kprobe_original_ip);
 
 /*
- * In entry code, the stack and the registers are not yet what an int3 handler needs. The
- * compiler's thunks for branches are used by the handler itself; they are between the
- * end of the softirq entry text and the static calls, and behind the entry code up to
- * the end of all text. In between, before the entry code, is what untrains predictors by the
- * bytes that it is made of.
+ * In the order of the linker script: the compiler's thunks for branches, which the int3 handler
+ * itself uses, are between the softirq entry text and the static calls. Behind the static calls
+ * is code that untrains branch predictors, which depends on its exact bytes; then entry code,
+ * where the stack and the registers are not yet what an int3 handler needs; then more thunks, up
+ * to the end of the text.
  */
 int __init arch_populate_kprobe_blacklist(void)
 {
@@ -426,7 +429,7 @@ int __init arch_init_kprobes(void)
 	return 0;
 }
 
-/* The return trampoline is no probe. */
+/* The return trampoline is not entered through a probe. */
 int arch_trampoline_kprobe(struct kprobe *kp)
 {
 	return 0;

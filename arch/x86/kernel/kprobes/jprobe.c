@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Jprobes on x86: where a function has its arguments on the stack. The call of a jprobe's
- * function is in jprobe_call_{32,64}.S.
+ * Jprobes on x86: where the arguments of a function are on the stack. The assembly that calls
+ * a jprobe's function is in jprobe_call_{32,64}.S.
  */
 #include <linux/align.h>
 #include <linux/kprobes.h>
@@ -19,7 +19,7 @@ static __always_inline unsigned long stack_end(unsigned long sp)
 	return (unsigned long)info.end;
 }
 #else
-/* Of tasks and interrupts: these are aligned. On the double fault's nothing is followed. */
+/* The stacks of tasks and interrupts are aligned. No jprobe runs on the double fault stack. */
 static __always_inline unsigned long stack_end(unsigned long sp)
 {
 	return ALIGN(sp + 1, THREAD_SIZE);

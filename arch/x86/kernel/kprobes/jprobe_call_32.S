@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Calling a function with the arguments that another one is about to get: in up to three
- * registers, as for fastcall functions, too, and on the stack.
+ * Calls a function with the arguments that another function is about to get: in up to three
+ * registers, which includes fastcall, and on the stack.
  */
 #include <linux/linkage.h>
 #include <asm/asm.h>
@@ -26,7 +26,7 @@
  * void arch_jprobe_call(void *entry, struct pt_regs *regs, const void *args,
  *			 size_t size, unsigned long *frame)
  *
- * Whether the function takes its arguments off the stack or not makes no difference.
+ * The function may take its arguments off the stack, or leave them there.
  */
 SYM_FUNC_START(arch_jprobe_call)
 	pushl	%ebp

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Calling a function with the arguments that another is about to get.
+ * Calls a function with the arguments that another function is about to get.
  */
 #include <linux/linkage.h>
 #include <linux/objtool.h>
@@ -26,9 +26,9 @@
 	.endm
 
 /*
- * Goes to where %r11 points, as a retpoline does. It is the beginning of a C function, where
- * an indirect branch must not lead to with FineIBT: that has taken away the landing pad there,
- * and callers in C go to a check before it.
+ * Jumps to %r11 as a retpoline does. That is the beginning of a C function, where an indirect
+ * branch must not lead with FineIBT, which has removed the landing pad. Callers in C branch to
+ * the check in front of the function.
  */
 SYM_FUNC_START_LOCAL(jprobe_enter)
 	ANNOTATE_INTRA_FUNCTION_CALL
@@ -45,7 +45,7 @@ _ASM_NOKPROBE(jprobe_enter)
  * void arch_jprobe_call(void *entry, struct pt_regs *regs, const void *args,
  *			 size_t size, unsigned long *frame)
  *
- * The copy of the arguments on the stack has the same alignment as they have, up to 64.
+ * The copy of the arguments on the stack is aligned as the original is, up to 64 bytes.
  */
 SYM_FUNC_START(arch_jprobe_call)
 	pushq	%rbp

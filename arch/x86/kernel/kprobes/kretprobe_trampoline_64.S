@@ -19,17 +19,17 @@
 	.text
 
 /*
- * The first push writes to the word that the function has just returned through, so
- * that unwinders find the trampoline's address where they expect it. C code puts the
- * function's own return address there, and in the end this returns through it.
+ * The first push writes to the word that the function has just returned through, so that
+ * unwinders find the trampoline's address where they expect it. C code puts the function's own
+ * return address there, and the trampoline finally returns through it.
  *
- * The saved stack pointer is that after the function's return, which is two words above
- * its value when it is pushed. Of the saved registers, those are loaded again that a
- * handler may want to change or that C code does not preserve. Flags are loaded only for
- * AC, as no caller relies on others. Handlers run without access to user memory, as in an
- * exception: it is no state that a task switch would save. Between stac and clac a caller
- * has access, and goes on having it; without SMAP there is no stac, and the flag can be
- * user space's.
+ * The saved stack pointer is the one after the function's return, two words above its value when
+ * it is pushed. Registers are only restored if a handler may want to change them, or C code does
+ * not preserve them. Flags are only restored for AC, as no caller relies on the others.
+ *
+ * Handlers run without access to user memory, as in an exception, because a task switch does not
+ * save AC. A caller between stac and clac has access, and keeps it. Without SMAP there is no
+ * stac, and AC can be set by user space.
  */
 SYM_START(__kretprobe_trampoline, SYM_L_GLOBAL, SYM_F_ALIGN)
 	ANNOTATE_NOENDBR	/* only ever returned to */

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Jump optimization on x86: which sites can have a jump, their detours, and the
- * text.
+ * Jump optimization on x86: which sites can have a jump, their detours, and how jumps are
+ * written.
  *
- * A jump takes five bytes, so it may cover more than the probed instruction. Copies of
- * all that it covers are in the detour. Nobody else may execute the covered bytes behind
- * the first, or change them: no branch and no fixup may lead there, nobody may patch
- * them, and none of the copies may be something that returns there later, as a call
- * would, or a fault that sleeps.
+ * A jump takes five bytes, so it may cover more than the probed instruction. The detour has
+ * copies of all the covered instructions. Nobody else may execute the covered bytes behind the
+ * first, or change them: no branch and no fixup may lead there, nobody may patch them, and no
+ * copy may come back there later, as a call does when it returns, or a fault that has slept.
  */
 #include <linux/bug.h>
 #include <linux/build_bug.h>
@@ -33,10 +32,10 @@
 
 asmlinkage void kprobe_detour_entry(void);
 
-/* The most executable memory that a site may take: there is less of it than of other. */
+/* The most executable memory that a site may take, as it is scarcer than other memory */
 static_assert(ARCH_KPROBE_SLOT_SIZE + MAX_OPTINSN_SIZE <= 192);
 
-/* A detour is written as a whole to what the core has handed out for it. */
+/* A detour is written as a whole, into a slot of this size. */
 static_assert(DETOUR_SIZE == MAX_OPTINSN_SIZE);
 
 /* kprobe_detour_entry() finds the owner from the return address of its call: DETOUR_COPY. */
@@ -49,9 +48,9 @@ static_assert(DETOUR_ENTRY + CALL_INSN_SIZE == DETOUR_COPY);
 
 /**
  * struct covered - the instructions that a jump covers
- * @begin:	where they begin: at the site
- * @end:	where they end, which may be behind the end of the jump
- * @function:	what they are in
+ * @begin:	the address of the first one: the site
+ * @end:	the address after the last one, which may be behind the end of the jump
+ * @function:	the function that they are in
  */
 struct covered {
 	unsigned long		begin;
@@ -66,7 +65,7 @@ static unsigned long target_of(struct insn *insn, unsigned long addr)
 	return addr + insn->length + insn->immediate.value;
 }
 
-/* Notes where the function at @addr leads to in another one. Returns whether it failed. */
+/* Notes in @f the targets of branches of the function at @addr. Returns non-zero on failure. */
 static int note_function(void *f, unsigned long addr)
 {
 	unsigned long size, offset;
@@ -75,7 +74,7 @@ static int note_function(void *f, unsigned long addr)
 	       !kprobe_note_branches(f, addr - offset, addr - offset + size);
 }
 
-/* What is looked for in a module: all functions of a name, which a suffix may follow. */
+/* A search in a module for all functions of a name, with any suffix */
 struct wanted {
 	struct kprobe_function	*function;
 	const char		*name;
@@ -88,16 +87,16 @@ static int note_if_wanted(void *data, const char *name, unsigned long addr)
 
 	if (!length || (name[length] && name[length] != '.'))
 		return 0;
-	/* A static variable in a function is called by its name, too. */
+	/* A static variable that has the function's name can match, too. */
 	if (!is_module_text_address(addr))
 		return 0;
 	return note_function(wanted->function, addr);
 }
 
 /*
- * Notes the same for functions by name, in the same module. There may be several, as static
- * functions of two files can have one name. Returns whether it was done: GCC 8 numbers what it
- * calls .cold, and of symbols of the kernel's only those with a known name are found.
+ * The same for all functions of a name in f's module: static functions of several files may
+ * share one. Returns false if not all of them can be found: GCC 8 appends a number to .cold, and
+ * in the kernel itself functions are only found by their full name.
  */
 static bool note_named(struct kprobe_function *f, const char *name)
 {
@@ -110,8 +109,8 @@ static bool note_named(struct kprobe_function *f, const char *name)
 }
 
 /*
- * The compiler moves unlikely code out of a function, to a symbol of its own (.cold), and
- * that jumps back to anywhere. So branches of the other part count, too.
+ * The compiler moves unlikely code of a function to a symbol of its own (.cold), from where it
+ * jumps back to anywhere in the function. So the branches of that other part count, too.
  */
 static bool note_other_part(struct kprobe_function *f)
 {
@@ -158,7 +157,7 @@ static void note_fixups(struct kprobe_function *f)
 	note_fixups_in(f, __start___ex_table, __stop___ex_table);
 }
 
-/* Finds all that leads into a function; only once, for all of its sites. */
+/* Finds all branches and fixups that lead into a function, once for all of its sites. */
 static struct kprobe_function *complete_function(unsigned long addr)
 {
 	struct kprobe_function *f = kprobe_survey(addr);
@@ -172,7 +171,7 @@ static struct kprobe_function *complete_function(unsigned long addr)
 	return f;
 }
 
-/* Whether something was noted of one of the covered bytes behind the first. */
+/* Has @what been noted of a covered byte behind the first? */
 static bool inside(const struct covered *c, enum kprobe_byte what)
 {
 	return kprobe_byte_among(c->function, c->begin + 1, c->end, what);
@@ -193,9 +192,9 @@ static bool others_need(const struct covered *c)
 }
 
 /*
- * Whether the instruction at c->end can be carried out by a copy in a detour. If it is
- * not the probed one, that may not fault: nothing moves such a fault back to the text,
- * where it could be slept in, or fixed up.
+ * Can a copy in a detour carry out the instruction at c->end? Only the probed instruction may
+ * fault. Nothing moves a fault in another copy back to the text, where its handler could sleep,
+ * or find a fixup.
  */
 static bool can_copy(const struct covered *c, struct insn *insn)
 {
@@ -226,8 +225,9 @@ static bool can_copy(const struct covered *c, struct insn *insn)
 }
 
 /*
- * Writes a branch that leads where the original does: in its long form, a call as a push of
- * its return address and a jump, and a return as a jump to the thunk. Returns the end.
+ * Writes the copy of a branch, with the same target. A call becomes a push of its return address
+ * and a jump; a return, a jump to the thunk; any other branch gets its long form. Returns the end
+ * of the copy.
  */
 static u8 *copy_branch(u8 *at, unsigned long run_at, struct insn *insn, unsigned long addr)
 {
@@ -254,11 +254,11 @@ static u8 *copy_branch(u8 *at, unsigned long run_at, struct insn *insn, unsigned
 }
 
 /**
- * struct detour - one in the making
+ * struct detour - a detour under construction
  * @op:		the site
  * @slot:	where the detour will run
- * @image:	what is to be written there
- * @used:	how much of @image was written
+ * @image:	the bytes to be written there
+ * @used:	how many bytes of @image have been filled in
  */
 struct detour {
 	struct optimized_kprobe	*op;
@@ -286,8 +286,8 @@ static int add_copy(struct detour *d, struct insn *insn, unsigned long addr)
 }
 
 /*
- * Copies as many instructions as the jump covers. A call among them is at least as long
- * as the jump, so it returns to behind that. Returns what is in the way, in a word, or
+ * Copies all instructions that the jump covers. A call among them is at least as long as the
+ * jump, so it returns to an address behind the jump. Returns what is in the way, in a word, or
  * NULL; so do the functions below.
  */
 static const char *add_copies(struct detour *d, struct covered *c)
@@ -356,7 +356,7 @@ static const char *check_covered(struct covered *c)
 	return NULL;
 }
 
-/* optinsn.insn is set last: then the covered bytes have been saved in optinsn.original. */
+/* Sets optinsn.insn last: from then on optinsn.original has to hold the covered bytes. */
 static const char *make_detour(struct optimized_kprobe *op, u8 *slot)
 {
 	struct detour d = { .op = op, .slot = (unsigned long)slot };
@@ -436,8 +436,8 @@ static void change_first(struct list_head *oplist, u8 byte)
  * kprobe_recover_covered() - undo in a copy of the text what a jump has changed
  * @kp:		a site
  * @buf:	the copy
- * @at:	where in it the site is; negative if that is before its beginning
- * @len:	its length
+ * @at:	the offset of the site in @buf; negative if the site is before it
+ * @len:	the length of @buf
  *
  * The first byte is left to the caller, who has to undo breakpoints as well.
  *

@@ -2,17 +2,16 @@
 /*
  * Thunks: the probed instruction, executed by the processor on saved registers.
  *
- * A post handler has to see what the instruction did. For a copy in the slot, all
- * registers are loaded before it and saved again after it; but hardly any instruction
- * has more than three as operands. A thunk is a function that loads only these from a
+ * A post handler has to see the effect of the instruction. The copy in the slot needs all
+ * registers to be loaded before it and saved again after it; but hardly any instruction has
+ * more than three registers as operands. A thunk is a function that loads only these from a
  * pt_regs, executes a copy of the instruction, and stores those that may have changed:
  *
  *	unsigned long thunk(struct pt_regs *regs, unsigned long flags);
  *
- * It returns the flags. No thunks are made of instructions that access memory or may
- * fault otherwise. The memory could be something that the hit itself has changed, such
- * as the preemption count; and a fault has to happen where everything else is as in the
- * probed code.
+ * It returns the flags. There are no thunks of instructions that access memory or may fault
+ * otherwise. The hit itself may have changed the memory, as it does the preemption count; and
+ * when an instruction faults, everything else has to be as in the probed code.
  */
 #include <linux/cfi.h>
 #include <linux/cpufeature.h>
@@ -40,40 +39,40 @@ enum { AX, CX, DX, BX, SP, BP, SI, DI, R8, R9, R10, R11, R12, R13, R14, R15, NR_
 
 #define CALLEE_SAVED	(BIT(BX) | BIT(BP) | BIT(R12) | BIT(R13) | BIT(R14) | BIT(R15))
 
-/* Operands: the ModRM byte's, the opcode's, and those that are always the same. */
+/* Operands: registers in the ModRM byte, in the opcode, and implied ones */
 #define REG		BIT(0)
 #define RM		BIT(1)
 #define OP		BIT(2)
 #define USES_AX		BIT(3)
 #define USES_CX		BIT(4)
 #define USES_DX		BIT(5)
-/* of eight bits */
+/* the same, of eight bits */
 #define REG8		(REG | BIT(6))
 #define RM8		(RM | BIT(7))
-/* and whether they are written */
+/* the same, written to */
 #define SET_REG		(REG | BIT(8))
 #define SET_RM		(RM | BIT(9))
 #define SET_OP		(OP | BIT(10))
 #define SET_AX		(USES_AX | BIT(11))
 #define SET_DX		(USES_DX | BIT(12))
 /*
- * Flags: the instruction depends on them, or sets only some of them, so that the thunk
- * has to be called with them; it sets some.
+ * USES_FLAGS: the thunk has to be called with the probed code's flags, because the instruction
+ * depends on some, or leaves some unchanged. SETS_FLAGS: it sets some.
  */
 #define USES_FLAGS	BIT(13)
 #define SETS_FLAGS	BIT(14)
 #define KEEPS_FLAGS	(USES_FLAGS | SETS_FLAGS)
-/* The row is also for the instruction that this opcode is with the prefix F3. */
+/* The row also holds for the instruction that prefix F3 makes of the opcode. */
 #define WITH_REP	BIT(15)
 
 #define ANY		0xff
 
 /**
  * struct row - instructions that use their operands alike
- * @mask:	bits of the opcode (see kprobe_opcode()) that tell them
- * @opcode:	what these are
+ * @mask:	the bits of the opcode that are compared, see kprobe_opcode()
+ * @opcode:	the value of these bits
  * @exts:	bitmask: values of the ModRM byte's reg field
- * @what:	how they use what
+ * @what:	the operands and flags, and how they are used
  */
 struct row {
 	u16	mask;
@@ -84,7 +83,7 @@ struct row {
 
 /* In the order in which they are tried (SDM vol. 2D, appendix A.3). */
 static const struct row rows[] = {
-	/* Eight in each form, of which the third and the fourth add the carry */
+	/* Eight operations in each form: the third and the fourth, adc and sbb, use the carry */
 	{ 0xfff7, 0x10, ANY, RM8 | REG8 | SET_RM | KEEPS_FLAGS },
 	{ 0xffc7, 0x00, ANY, RM8 | REG8 | SET_RM | SETS_FLAGS },
 	{ 0xfff7, 0x11, ANY, RM | REG | SET_RM | KEEPS_FLAGS },
@@ -159,7 +158,7 @@ static const struct row rows[] = {
 
 const unsigned int kprobe_nr_thunks = ARRAY_SIZE(rows);
 
-/* Whether there is a prefix with which it is not the instruction that the row means. */
+/* Does a prefix make it another instruction than those of the row? */
 static bool has_prefix_but_for(struct insn *insn, u16 what)
 {
 	insn_byte_t prefix;
@@ -174,11 +173,11 @@ static bool has_prefix_but_for(struct insn *insn, u16 what)
 }
 
 /**
- * kprobe_find_thunk() - tell which row of the table an instruction is in
+ * kprobe_find_thunk() - find the row of the table for an instruction
  * @insn:	the instruction
  *
  * Context: any.
- * Return: its index; -ENOENT when no thunk can be made of it.
+ * Return: its index; -ENOENT if no thunk can be made of the instruction.
  */
 int kprobe_find_thunk(struct insn *insn)
 {
@@ -196,15 +195,15 @@ int kprobe_find_thunk(struct insn *insn)
 }
 
 /**
- * struct thunk - one in the making
+ * struct thunk - a thunk under construction
  * @image:	where it is written
- * @at:		where that will run
- * @size:	how much may be written; what does not fit is left out
- * @used:	how much was, or would have been
+ * @at:		where it will run
+ * @size:	the size of @image; what does not fit is left out
+ * @used:	the size of the thunk so far, with what did not fit
  * @insn:	the instruction
  * @named:	the registers it names
  * @set:	those of them that it may change
- * @regs:	a register that points to the pt_regs
+ * @regs:	the register that points to the pt_regs
  */
 struct thunk {
 	u8		*image;
@@ -379,10 +378,10 @@ static void generate(struct thunk *t, u16 what)
 }
 
 /**
- * kprobe_make_thunk() - make a thunk of an instruction, where that can be done
+ * kprobe_make_thunk() - make a thunk of an instruction, if possible
  * @image:	where to write it
  * @size:	how much room there is
- * @at:		where that will run
+ * @at:		where the thunk will run
  * @insn:	the instruction
  * @kp:		its site, whose emulation is filled in
  *
@@ -418,7 +417,7 @@ void kprobe_make_thunk(u8 *image, size_t size, void *at, struct insn *insn, stru
  * kprobe_thunk_flags() - the flags that a thunk is called with
  * @regs:	the probed code's registers
  *
- * Only the status flags are the probed code's. The others, such as that for interrupts,
+ * Only the status flags are those of the probed code. The others, such as the interrupt flag,
  * are those of the caller. Out of line, because it takes room on the stack.
  *
  * Context: any.
