@@ -28,7 +28,7 @@
 #include <asm/sections.h>
 #include <asm/text-patching.h>
 
-#include "common.h"
+#include "internal.h"
 
 /* Functions that return on another stack than the one they were called on. */
 struct kretprobe_blackpoint kretprobe_blacklist[] = {

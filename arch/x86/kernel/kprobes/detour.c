@@ -13,7 +13,7 @@
 #include <asm/ibt.h>
 #include <asm/ptrace.h>
 
-#include "common.h"
+#include "internal.h"
 
 /* At the entry, the probed code's stack begins one word above the saved registers. */
 static __always_inline bool sp_changed(struct pt_regs *regs)

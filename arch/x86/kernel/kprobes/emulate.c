@@ -30,7 +30,7 @@
 #include <asm/text-patching.h>
 #include <asm/vsyscall.h>
 
-#include "common.h"
+#include "internal.h"
 
 static __always_inline unsigned long *reg_at(struct pt_regs *regs, u8 offset)
 {

@@ -8,7 +8,7 @@
 #include <linux/kprobes_hit.h>
 #include <linux/preempt.h>
 
-#include "common.h"
+#include "internal.h"
 
 /* ftrace patches the calls at these labels, but has them in no table. */
 NOKPROBE_SYMBOL(ftrace_call);

@@ -23,7 +23,7 @@
 #include <asm/sections.h>
 #include <asm/text-patching.h>
 
-#include "common.h"
+#include "internal.h"
 
 asmlinkage void kprobe_tail_entry(void);
 

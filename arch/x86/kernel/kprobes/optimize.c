@@ -28,7 +28,7 @@
 #include <asm/nospec-branch.h>
 #include <asm/text-patching.h>
 
-#include "common.h"
+#include "internal.h"
 
 asmlinkage void kprobe_detour_entry(void);
 

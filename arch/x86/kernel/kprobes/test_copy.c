@@ -23,7 +23,7 @@
 #include <asm/text-patching.h>
 
 #include "../../../../lib/test_kprobes/switch.h"
-#include "common.h"
+#include "internal.h"
 #include "test_copy_draw.h"
 #include "test_native.h"
 

@@ -15,7 +15,7 @@
 #include <linux/unaligned.h>
 #include <asm/insn.h>
 
-#include "common.h"
+#include "internal.h"
 #include "test_copy_cells.h"
 #include "test_native.h"
 

@@ -19,7 +19,7 @@
 #include <asm/text-patching.h>
 
 #include "../../../../lib/test_kprobes/text.h"
-#include "common.h"
+#include "internal.h"
 
 enum verdict {
 	BAD,		/* does not decode */

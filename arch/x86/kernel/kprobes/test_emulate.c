@@ -12,7 +12,7 @@
 #include <asm/insn.h>
 #include <asm/text-patching.h>
 
-#include "common.h"
+#include "internal.h"
 #include "test_native.h"
 
 #define REG_CX		1

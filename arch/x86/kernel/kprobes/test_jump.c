@@ -20,7 +20,7 @@
 #include <asm/nospec-branch.h>
 #include <asm/text-patching.h>
 
-#include "common.h"
+#include "internal.h"
 
 #define MAX_PROBES	256
 

@@ -15,7 +15,7 @@
 #include <asm/insn.h>
 #include <asm/text-patching.h>
 
-#include "common.h"
+#include "internal.h"
 #include "test_native.h"
 
 enum { AX, CX, DX, BX, SP, BP, SI, DI };

@@ -23,7 +23,7 @@
 #include <asm/nospec-branch.h>
 #include <asm/text-patching.h>
 
-#include "common.h"
+#include "internal.h"
 
 enum { AX, CX, DX, BX, SP, BP, SI, DI, R8, R9, R10, R11, R12, R13, R14, R15, NR_REGS };
 

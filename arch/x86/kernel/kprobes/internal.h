@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef __X86_KERNEL_KPROBES_INTERNAL_H
+#define __X86_KERNEL_KPROBES_INTERNAL_H
+
+#include <linux/kprobes.h>
+#include <linux/types.h>
+#include <asm/asm.h>
+#include <asm/insn.h>
+
+#include "detour.h"
+
+/* decode.c: what an instruction is, and where instructions begin */
+struct kprobe_function;
+
+/* Kinds of branches, by how a copy of one is made. The last two cannot be probed. */
+enum kprobe_branch {
+	KPROBE_NO_BRANCH,
+	KPROBE_JUMP,
+	KPROBE_CONDITIONAL,
+	KPROBE_LOOP,			/* and jcxz: they have no long form */
+	KPROBE_CALL,
+	KPROBE_RETURN,
+	KPROBE_RETURN_BY_THUNK,		/* a copy has to jump to the return thunk */
+	KPROBE_INDIRECT_CALL,
+	KPROBE_INDIRECT_JUMP,
+	KPROBE_XBEGIN,			/* an abort leads to its target */
+	KPROBE_FAR_BRANCH,		/* except far calls, which return */
+};
+
+int kprobe_decode(struct insn *insn, u8 *buf, unsigned long addr);
+bool kprobe_decode_until(struct kprobe_function *f, unsigned long end);
+bool kprobe_note_branches(struct kprobe_function *f, unsigned long from, unsigned long to);
+int kprobe_opcode(struct insn *insn);
+enum kprobe_branch kprobe_branch_of(struct insn *insn);
+int kprobe_check_boundary(unsigned long addr);
+int kprobe_check_insn(struct insn *insn, unsigned long addr, const char **kind);
+bool kprobe_can_boost(struct insn *insn);
+int kprobe_relocate(u8 *copy, struct insn *insn,
+		    unsigned long from, unsigned long to);
+
+/* emulate.c: emulating an instruction on saved registers */
+int kprobe_emulation_init(struct kprobe_emulation *em, struct insn *insn);
+bool kprobe_emulates_alone(const struct kprobe_emulation *em);
+void kprobe_emulate_pushed(const struct kprobe_emulation *em, struct pt_regs *regs);
+
+/* thunk.c: executing an instruction on saved registers */
+#ifdef CONFIG_X86_64
+void kprobe_make_thunk(u8 *image, size_t size, void *at, struct insn *insn,
+		       struct kprobe *kp);
+unsigned long kprobe_thunk_flags(const struct pt_regs *regs);
+
+/* The flags that instructions compute. */
+#define KPROBE_STATUS_FLAGS	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF |	\
+				 X86_EFLAGS_ZF | X86_EFLAGS_SF | X86_EFLAGS_OF)
+
+static __always_inline unsigned long kprobe_status_from(unsigned long flags,
+							unsigned long status)
+{
+	return (flags & ~KPROBE_STATUS_FLAGS) | (status & KPROBE_STATUS_FLAGS);
+}
+
+/* Carries the instruction out by its thunk. Returns false if there is none. */
+static __always_inline bool kprobe_run_thunk(const struct kprobe_emulation *em,
+					     struct pt_regs *regs)
+{
+	unsigned long flags = 0;
+
+	if (!em->thunk)
+		return false;
+	if (em->uses_flags)
+		flags = kprobe_thunk_flags(regs);
+	flags = em->thunk(regs, flags);
+	if (em->sets_flags)
+		regs->flags = kprobe_status_from(regs->flags, flags);
+	regs->ip += em->length;
+	return true;
+}
+#else
+static inline void kprobe_make_thunk(u8 *image, size_t size, void *at, struct insn *insn,
+				     struct kprobe *kp)
+{
+}
+
+static __always_inline bool kprobe_run_thunk(const struct kprobe_emulation *em,
+					     struct pt_regs *regs)
+{
+	return false;
+}
+#endif
+
+/*
+ * The @carry_out of kprobe_hit_site(). It runs inside of the mark, where a fault looks like
+ * one of a handler. So a branch through memory is not emulated here, but later, outside.
+ */
+static __always_inline __kprobes bool kprobe_emulate(struct kprobe *kp, struct pt_regs *regs)
+{
+	const struct kprobe_emulation *em = &kp->ainsn.emulation;
+
+	if (em->memory)
+		return false;
+	regs->ip = (unsigned long)kp->addr;
+	regs->orig_ax = -1;
+	return em->fn ? em->fn(em, regs) : kprobe_run_thunk(em, regs);
+}
+
+/* Defined by the linker script. */
+extern char __static_call_text_start[], __static_call_text_end[];
+
+/* int3.c */
+void kprobe_carry_out_post(struct kprobe *kp, struct pt_regs *regs);
+
+/* Returns the address of the copy for hits with a post handler. */
+static __always_inline unsigned long kprobe_last_copy(const struct kprobe *kp)
+{
+	unsigned long slot = (unsigned long)kp->ainsn.insn;
+
+	return kp->ainsn.boosted ? slot + KPROBE_SLOT_LAST_OFFSET : slot;
+}
+
+#ifdef CONFIG_OPTPROBES
+static __always_inline struct arch_optimized_insn *kprobe_optinsn(struct kprobe *kp)
+{
+	return &container_of(kp, struct optimized_kprobe, kp)->optinsn;
+}
+
+/* Returns the address of the first copy in the detour, that of the probed instruction. */
+static __always_inline unsigned long kprobe_detour_copy(struct kprobe *kp)
+{
+	return (unsigned long)kprobe_optinsn(kp)->insn + DETOUR_COPY;
+}
+
+/*
+ * Returns where a hit continues that would otherwise continue at @ip: if a jump covers @ip, or
+ * is going to, at the copy in the detour.
+ */
+static __always_inline unsigned long kprobe_way_out(struct kprobe *kp, unsigned long ip)
+{
+	unsigned long offset = ip - (unsigned long)kp->addr;
+	struct arch_optimized_insn *optinsn = kprobe_optinsn(kp);
+
+	if (likely(offset - 1 >= JMP32_INSN_SIZE - 1 || !kprobe_optimized(kp)))
+		return ip;
+	return (unsigned long)optinsn->insn + optinsn->copy[offset];
+}
+
+/* Defined by the linker script. */
+extern struct exception_table_entry __start___ex_table[];
+extern struct exception_table_entry __stop___ex_table[];
+
+/* detour.c, called from assembly; arguments are in registers, on 32 bits too */
+unsigned long __noendbr kprobe_detour_hit(struct pt_regs *regs, struct kprobe *kp);
+unsigned long __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe *kp);
+
+unsigned long kprobe_covered_by_copy(struct kprobe *kp, unsigned long ip);
+void kprobe_recover_covered(struct kprobe *kp, u8 *buf, int at, int len);
+#else
+static __always_inline unsigned long kprobe_detour_copy(struct kprobe *kp)
+{
+	return (unsigned long)kp->ainsn.insn;
+}
+
+static __always_inline unsigned long kprobe_way_out(struct kprobe *kp, unsigned long ip)
+{
+	return ip;
+}
+
+static inline unsigned long kprobe_covered_by_copy(struct kprobe *kp, unsigned long ip)
+{
+	return 0;
+}
+
+static inline void kprobe_recover_covered(struct kprobe *kp, u8 *buf, int at, int len)
+{
+}
+#endif
+
+/* The tables in emulate.c and thunk.c, for tests to check that they have tried every row. */
+extern const unsigned int kprobe_nr_emulators, kprobe_nr_thunks;
+int kprobe_find_emulator(struct insn *insn);
+int kprobe_find_thunk(struct insn *insn);
+
+#endif /* __X86_KERNEL_KPROBES_INTERNAL_H */
