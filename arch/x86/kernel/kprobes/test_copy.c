@@ -2,9 +2,9 @@
 /*
  * KUnit tests: copies of instructions, compared with their originals
  *
- * Each opcode that the decoder has copied is drawn several times, with registers, operands
- * in memory and prefixes. All of it is written into a function's text, and runs there as it
- * is, and then with a probe on it in all ways that there are.
+ * Each opcode that is carried out by a copy is drawn several times, with registers, operands in
+ * memory and prefixes. The instructions are written into a function's text. Each runs there
+ * natively, and then with a probe on it, in all ways in which a hit can be handled.
  */
 
 #include <kunit/test.h>
@@ -27,7 +27,7 @@
 #include "test_copy_draw.h"
 #include "test_native.h"
 
-/* --- what is left behind --- */
+/* --- outcomes --- */
 
 struct registers {
 	unsigned long	reg[16];
@@ -52,7 +52,7 @@ static void see_registers(struct registers *r, struct pt_regs *regs)
 	r->ip = regs->ip;
 }
 
-/* Below what is in use of the stack are the remains of the traps. */
+/* Leaves out the unused part of the stack, where traps have left their remains. */
 static void see(const struct subject *s, struct outcome *out, struct pt_regs *regs)
 {
 	unsigned long bottom = stack_start() - STACK_BELOW, in_use = regs->sp;
@@ -74,7 +74,7 @@ static void see(const struct subject *s, struct outcome *out, struct pt_regs *re
 
 static struct {
 	struct subject	*subjects;
-	struct outcome	*outcomes;	/* NR_STATES of each */
+	struct outcome	*outcomes;	/* NR_STATES for each subject */
 	struct kprobe	*plain;
 	struct kprobe	*post;
 	struct kprobe	**list;
@@ -83,7 +83,10 @@ static struct {
 	bool		post_there;
 } lab;
 
-/* Drawn again, they are the same: so text is written only once, and may have jumps then. */
+/*
+ * The suite draws the same instructions each time it runs. So the text is written only once:
+ * later there may be jumps in it.
+ */
 static bool is_written;
 
 static int put_subject(u8 *image, int at, struct subject *s)
@@ -94,7 +97,7 @@ static int put_subject(u8 *image, int at, struct subject *s)
 	memcpy(image + at, s->code, s->length);
 	at += s->length;
 	memcpy(image + at, padding, sizeof(padding));
-	/* And an int3, at which it ends. */
+	/* The padding is followed by an int3, where the run ends. */
 	return at + sizeof(padding) + INT3_INSN_SIZE;
 }
 
@@ -113,7 +116,7 @@ static void write_text(const u8 *image)
 		kprobe_function_forget();
 }
 
-/* One instruction after the other, each with as much behind it as a jump may cover */
+/* Writes all instructions, each followed by as many bytes as a jump may cover. */
 static int write_subjects(void)
 {
 	u8 *image = kvmalloc(TEXT_SIZE, GFP_KERNEL);
@@ -224,7 +227,7 @@ static void expect_hit(struct kunit *test, const struct subject *s, const struct
 	KUNIT_EXPECT_EQ_MSG(test, hit.trapped, !way->jump, "%*ph, %s", s->length, s->code,
 			    way->name);
 	see_registers(&before, &hit.pre);
-	/* What it is at a hit is another test's to say. */
+	/* Another test checks the instruction pointer at a hit. */
 	in->ip = before.ip;
 	expect_registers(test, s, way->name, "pre handler", in, &before);
 	if (!way->post)
@@ -245,7 +248,7 @@ static void run_natively(void)
 	}
 }
 
-/* Ends with the first instruction that does something else. */
+/* Stops after the first instruction whose outcome differs. */
 static void run_probed(struct kunit *test, const struct way *way)
 {
 	static struct outcome ours;
@@ -316,7 +319,7 @@ static void allow_jumps(struct kunit *test, bool allow)
 		KUNIT_ASSERT_EQ(test, 0, switch_set(allow));
 }
 
-/* The probes without a post handler leave when those with one are there. */
+/* The probes with a post handler are registered before those without one are removed. */
 static void copies_do_as_in_place(struct kunit *test)
 {
 	const bool jumps = IS_ENABLED(CONFIG_OPTPROBES);
@@ -367,7 +370,7 @@ static void whatever_is_copied_was_drawn_or_left_out(struct kunit *test)
 	}
 }
 
-/* A row that leaves out nothing any more is to go. */
+/* A row of the list that leaves out nothing has to be removed. */
 static void whatever_is_left_out_would_be_copied(struct kunit *test)
 {
 	DECLARE_BITMAP(used, ARRAY_SIZE(left_out)) = {};

@@ -2,8 +2,8 @@
 #ifndef __X86_KERNEL_KPROBES_TEST_COPY_CELLS_H
 #define __X86_KERNEL_KPROBES_TEST_COPY_CELLS_H
 /*
- * What test_copy.c knows of opcodes: which are not to be executed, and which cannot have
- * just any operands and prefixes.
+ * What test_copy.c knows of opcodes: which of them must not be executed, and which do not take
+ * just any operand and prefix.
  */
 #include <linux/array_size.h>
 #include <linux/bits.h>
@@ -19,11 +19,11 @@ enum form { PLAIN, MEMORY, REGISTER, FORMS };
 
 /**
  * struct left_out - opcodes that are copied, but not executed here
- * @first:	from, see kprobe_opcode()
- * @last:	to
+ * @first:	the first opcode, see kprobe_opcode()
+ * @last:	the last opcode
  * @exts:	bitmask: values of the ModRM byte's reg field, for groups
  * @forms:	bitmask: kinds of operands
- * @bits:	32 or 64 where it is only for one of these, else 0
+ * @bits:	32 or 64 if the row only applies to such kernels, else 0
  * @why:	the reason
  */
 struct left_out {
@@ -105,7 +105,7 @@ static const struct left_out left_out[] = {
 	{ 0x0fd0, 0x0fff, ANY_EXT, ANY_FORM, 0, fpu },
 };
 
-/* Opcodes with the kind of their operand, for groups each of its own: what must be tried */
+/* A combination to be tried: an opcode, the extension if it is a group, the kind of operand */
 struct cell {
 	u16		opcode;
 	u8		ext;
@@ -123,7 +123,7 @@ static bool is_group(int opcode)
 
 #define NR_CELLS	(0x200 * 8 * FORMS)
 
-/* Where registers are drawn, it is one cell whatever they are. */
+/* Where @ext is a register, all its values are the same cell. */
 static int cell_index(const struct cell *c)
 {
 	int opcode = (c->opcode & 0xff) + (c->opcode > 0xff ? 0x100 : 0);
@@ -178,7 +178,7 @@ static bool is_comparison_of_strings(int opcode)
 	return opcode == 0xa6 || opcode == 0xa7 || opcode == 0xae || opcode == 0xaf;
 }
 
-/* Bit tests whose offset is in a register, and leads away from the operand */
+/* Bit tests whose offset is in a register: it can lead to memory outside of the operand */
 static bool is_bit_at_offset(int opcode)
 {
 	return opcode == 0x0fa3 || opcode == 0x0fab || opcode == 0x0fb3 || opcode == 0x0fbb;
@@ -189,7 +189,7 @@ static bool is_division(const struct cell *c)
 	return (c->opcode == 0xf6 || c->opcode == 0xf7) && c->ext >= 6;
 }
 
-/* What pushes or pops. Such a word is to be seen below where the stack has begun. */
+/* Does it push or pop? Then the stack below the initial stack pointer is compared, too. */
 static bool uses_stack(const struct cell *c)
 {
 	switch (c->opcode) {
@@ -236,7 +236,7 @@ static bool may_have_lock(const struct cell *c)
 	return false;
 }
 
-/* A stack of halves of words is nobody's; elsewhere it makes another instruction of it. */
+/* Nobody pushes 16 bits. The other opcodes would be other instructions with that prefix. */
 static bool may_have_operand_size(const struct cell *c)
 {
 	switch (c->opcode) {
@@ -258,13 +258,13 @@ static bool may_have_rep(const struct cell *c)
 	return is_string(c->opcode);
 }
 
-/* Those of the subtraction that makes room on the stack, and of its counterpart */
+/* The subtraction that makes room on the stack, or the addition that undoes it? */
 static bool is_stack_room(const struct cell *c)
 {
 	return c->opcode == 0x83 && c->form == REGISTER && (c->ext == 0 || c->ext == 5);
 }
 
-/* Some of those that leave a register alone, so that it can be the stack pointer */
+/* Some of the opcodes that do not write to the register, so that it can be the stack pointer */
 static bool only_reads_reg(int opcode)
 {
 	switch (opcode) {
@@ -293,7 +293,7 @@ static bool only_reads_rm(int opcode)
 	return false;
 }
 
-/* What has its register in the opcode, and changes it */
+/* Does it change the register that is part of the opcode? */
 static bool sets_opcode_register(int opcode)
 {
 	switch (opcode) {

@@ -2,8 +2,8 @@
 #ifndef __X86_KERNEL_KPROBES_TEST_COPY_DRAW_H
 #define __X86_KERNEL_KPROBES_TEST_COPY_DRAW_H
 /*
- * Draws instructions of the cells of test_copy_cells.h, and what is in registers and in
- * memory when they run, so that they do no harm.
+ * Draws instructions for the cells of test_copy_cells.h, and contents of registers and memory
+ * with which they do no harm.
  */
 #include <linux/bitmap.h>
 #include <linux/cpufeature.h>
@@ -21,7 +21,7 @@
 
 enum { AX, CX, DX, BX, SP, BP, SI, DI, NO_REG = 16 };
 
-/* What operands in memory are in the middle of; and the seen part of the stack */
+/* Sizes of the memory in whose middle operands are, and of the part of the stack to compare */
 #define MEMORY_SIZE	192
 #define STACK_BELOW	(10 * sizeof(long))
 #define STACK_ABOVE	192
@@ -49,7 +49,7 @@ static unsigned long stack_start(void)
 	return (unsigned long)&kprobe_test_stack[STACK_AT];
 }
 
-/* An instruction, and what it takes to set its operands */
+/* An instruction, and what has to be known to set its operands */
 struct subject {
 	struct cell	cell;
 	u8		code[MAX_INSN_SIZE];
@@ -68,7 +68,7 @@ struct subject {
 	unsigned long	at;
 };
 
-/* What a site at @code would have. @code has room for another instruction behind. */
+/* Would a probe use a copy of the instruction at @code? Another one has to fit behind it. */
 static bool is_copied(struct insn *insn, u8 *buf, const u8 *code)
 {
 	unsigned long addr = (unsigned long)code;
@@ -109,7 +109,7 @@ static bool try_decode(struct subject *s, struct insn *insn, u8 *buf)
 	       !!insn->modrm.nbytes == (s->cell.form != PLAIN);
 }
 
-/* Whether the decoder has copied what is in a cell. All of them are tried. */
+/* Are the instructions of this cell carried out by a copy? */
 static bool cell_is_copied(const struct cell *c)
 {
 	struct subject s = { .cell = *c };
@@ -155,7 +155,7 @@ static void draw(struct subject *s)
 	prandom_bytes_state(&random, s->code + s->length, sizeof(s->code) - s->length);
 }
 
-/* Where a byte is meant, and there is no REX, that register is ah. */
+/* Are the registers bytes, without a REX prefix? Then register 4 is ah, not the stack pointer. */
 static bool has_byte_registers(const struct subject *s, struct insn *insn)
 {
 	if (insn->rex_prefix.nbytes)
@@ -184,7 +184,7 @@ static u8 rm_register(struct insn *insn)
 	return X86_MODRM_RM(insn->modrm.bytes[0]) | X86_REX_B(insn->rex_prefix.value) << 3;
 }
 
-/* Whether the stack would be lost */
+/* Would the instruction lose the stack? */
 static bool sets_sp(const struct subject *s, struct insn *insn)
 {
 	int opcode = s->cell.opcode;
@@ -201,7 +201,7 @@ static bool sets_sp(const struct subject *s, struct insn *insn)
 	return s->cell.form == REGISTER && rm_register(insn) == SP && !only_reads_rm(opcode);
 }
 
-/* A divisor has to be known not to be zero: see set_dividend(). */
+/* A divisor must be known not to be zero: see set_dividend(). */
 static bool may_fault(const struct subject *s, struct insn *insn)
 {
 	u8 rm = X86_MODRM_RM(insn->modrm.bytes[0]);
@@ -239,7 +239,7 @@ static void find_operand(struct subject *s, struct insn *insn)
 		s->base = X86_SIB_BASE(sib) | X86_REX_B(rex) << 3;
 }
 
-/* Whether the operand can be brought where it belongs by the values of its registers */
+/* Can registers be set so that the operand is where it has to be? */
 static bool operand_fits(const struct subject *s)
 {
 	if (s->base != NO_REG && s->base == s->index)
@@ -285,7 +285,7 @@ static void set_displacement(struct subject *s, struct insn *insn)
 	put_displacement(s);
 }
 
-/* Sets what nothing but the code says. */
+/* Sets immediates that cannot have just any value. */
 static void set_immediate(struct subject *s)
 {
 	u8 *end = s->code + s->length;
@@ -309,7 +309,7 @@ static void set_immediate(struct subject *s)
 	}
 }
 
-/* Draws an instruction for a cell. Returns false if that is none that can be executed. */
+/* Draws an instruction for a cell. Returns false if it cannot be executed. */
 static bool draw_one(struct subject *s)
 {
 	u8 buf[MAX_INSN_SIZE];
@@ -327,7 +327,7 @@ static bool draw_one(struct subject *s)
 	return true;
 }
 
-/* Sets where it is going to run. */
+/* Sets the address at which the instruction is going to run. */
 static void relocate(struct subject *s, unsigned long at)
 {
 	s->at = at;
@@ -349,7 +349,7 @@ static bool next_cell(struct cell *c, int i)
 	return (c->form != PLAIN || !c->ext) && cell_is_copied(c);
 }
 
-/* How often the instructions of a cell are drawn: all flags have to come by. */
+/* How many instructions are drawn for a cell: enough to try all flags. */
 static int nr_draws(const struct cell *c)
 {
 	struct cell other = *c;
@@ -366,7 +366,7 @@ static DECLARE_BITMAP(cells_tried, NR_CELLS);
 
 #define TRIES	256
 
-/* Fills in the subjects of a cell, at most @room. Returns how many there are. */
+/* Fills in the subjects of a cell, at most @room. Returns their number. */
 static int draw_cell(struct subject *subjects, int room, const struct cell *c, int serial)
 {
 	int i, tries, n = 0;
@@ -400,12 +400,12 @@ static int draw_all(struct subject *subjects, int room)
 	return n;
 }
 
-/* --- what is in registers and memory --- */
+/* --- contents of registers and memory --- */
 
-/* What is often in memory */
+/* The most frequent byte in memory */
 #define COMMON_BYTE	0x55
 
-/* Each instruction with so many values; the flags of all of a cell's are all that there are. */
+/* Each instruction runs so many times, with different values. A cell's runs try all flags. */
 #define NR_STATES	4
 
 static void set_dividend(const struct subject *s, struct pt_regs *regs)
@@ -427,7 +427,7 @@ static void set_string(struct pt_regs *regs)
 		regs->ax = ~0UL / 0xff * COMMON_BYTE;
 }
 
-/* Sets the registers that are named by nothing but the opcode. */
+/* Sets the registers that the opcode implies. */
 static void set_implied(const struct subject *s, struct pt_regs *regs)
 {
 	int opcode = s->cell.opcode;
@@ -475,7 +475,7 @@ static unsigned long operand_at(const struct subject *s, struct pt_regs *regs)
 	return *reg(regs, s->base) + offset_of(s, regs) + s->disp;
 }
 
-/* Has half of the exchanges happen. */
+/* Has half of the comparisons succeed, on which an exchange depends. */
 static void set_expected(const struct subject *s, struct pt_regs *regs)
 {
 	bool pair = s->cell.opcode == 0x0fc7;
@@ -491,14 +491,14 @@ static void set_expected(const struct subject *s, struct pt_regs *regs)
 		regs->dx = get_unaligned((unsigned long *)((void *)at + (s->wide ? 8 : 4)));
 }
 
-/* What an instruction finds in memory and on the stack, all times that it runs */
+/* What an instruction finds in memory and on the stack, the same at each run */
 static struct {
 	u32	seed;
 	u8	memory[MEMORY_SIZE];
 	u8	stack[STACK_BELOW + STACK_ABOVE];
 } contents;
 
-/* Few values, none zero: so there are equal ones, and none is a bad divisor. */
+/* Few different bytes, so that some compare as equal. None is zero, which is a bad divisor. */
 static void draw_contents(u32 seed)
 {
 	int i;
@@ -519,7 +519,7 @@ static void fill_memory(u32 seed)
 	memcpy((void *)stack_start() - STACK_BELOW, contents.stack, sizeof(contents.stack));
 }
 
-/* The same for each run of an instruction */
+/* Sets registers, memory and stack, the same for each run of an instruction in this state. */
 static void set_up(const struct subject *s, int state, struct pt_regs *regs)
 {
 	int i;

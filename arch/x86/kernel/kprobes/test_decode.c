@@ -46,7 +46,7 @@ static int locked_decode(struct insn *insn, u8 *buf, unsigned long addr)
 	return err;
 }
 
-/* What registration would come to. Preemption is off, for get_kprobe(). */
+/* The verdict that registration would come to. Preemption is off, for get_kprobe(). */
 static enum verdict judge(struct insn *insn, u8 *buf, unsigned long addr)
 {
 	struct kprobe_emulation em;
@@ -79,7 +79,7 @@ struct judged {
 #define CODE(...)	.code = { __VA_ARGS__ }, .length = sizeof((u8 []) { __VA_ARGS__ })
 
 static const struct judged judged[] = {
-	/* Traps, and what is found by its address */
+	/* Traps, and instructions that others look for by their address */
 	{ CODE(0xcc), INVAL },
 	{ CODE(0xcd, 0x80), INVAL },
 	{ CODE(0xce), INVAL, ONLY_32 },
@@ -132,7 +132,7 @@ static const struct judged judged[] = {
 	{ CODE(0xf3, 0x0f, 0x01, 0xca), UNSUPP },
 	{ CODE(0xc6, 0xf8, 1), UNSUPP },
 	{ CODE(0xc7, 0xf8, 0, 0, 0, 0), UNSUPP },
-	/* Waits for an interrupt, and what leads there */
+	/* Waiting for an interrupt, and sti before it */
 	{ CODE(0xf4), UNSUPP },
 	{ CODE(0x0f, 0x01, 0xc9), UNSUPP },
 	{ CODE(0x0f, 0x01, 0xfb), UNSUPP },
@@ -154,7 +154,7 @@ static const struct judged judged[] = {
 	{ CODE(0xd5, 0x00, 0xa1, 0, 0, 0, 0, 0, 0, 0, 0), UNSUPP, ONLY_64 },
 	{ CODE(0x67, 0x8b, 0x05, 0, 0, 0, 0), UNSUPP, ONLY_64 },
 	{ CODE(0xc5, 0xf8, 0x05), BAD },
-	/* Branches that are not all the same on all processors */
+	/* Branches that do not have the same effect on all processors */
 	{ CODE(0x66, 0xe8, 0, 0, 0, 0), BAD, ONLY_64 },
 	{ CODE(0x66, 0xe9, 0, 0, 0, 0), BAD, ONLY_64 },
 	{ CODE(0x66, 0x0f, 0x84, 0, 0, 0, 0), BAD, ONLY_64 },
@@ -181,7 +181,7 @@ static const struct judged judged[] = {
 	{ CODE(0x3e, 0xff, 0xe0), BY_EMULATION },
 	{ CODE(0x65, 0xff, 0x10), BY_EMULATION },
 	{ CODE(0x67, 0xff, 0x10), BY_EMULATION },
-	/* The common ones, and forms of them that are left to the copy */
+	/* Common instructions that are emulated, and forms of them that are left to the copy */
 	{ CODE(0x55), BY_EMULATION },
 	{ CODE(0x66, 0x55), BY_COPY },
 	{ CODE(0x89, 0xe5), BY_EMULATION },
@@ -217,7 +217,7 @@ static const struct judged judged[] = {
 	{ CODE(0xc5, 0xfd, 0x6f, 0x05, 0, 0, 0, 0), BY_COPY },
 };
 
-/* A nop follows. Data serves as well as text here. */
+/* Nops follow the instruction. It need not be in text here. */
 static void test_verdicts(struct kunit *test)
 {
 	static u8 text[2 * MAX_INSN_SIZE];
@@ -250,7 +250,7 @@ struct relocated {
 
 #define COPY(...)	.copy = { __VA_ARGS__ }
 
-/* A rip-relative operand has to come nearer by as much as the copy is ahead. */
+/* The displacement of a rip-relative operand has to shrink by the distance to the copy. */
 static const struct relocated relocated[] = {
 	{ CODE(0x48, 0x8b, 0x05, 0, 1, 0, 0), COPY(0x48, 0x8b, 0x05, 0, 0, 0, 0), 0x100 },
 	{ CODE(0x8b, 0x0d, 0, 0, 0, 0), COPY(0x8b, 0x0d, 0, 0, 0, 0x80), 0x80000000 },
@@ -259,7 +259,7 @@ static const struct relocated relocated[] = {
 	{ CODE(0x8b, 0x0d, 0, 0, 0, 0), COPY(0), -0x80000000L, -ERANGE },
 	{ CODE(0x8b, 0x0d, 0xff, 0xff, 0xff, 0x7f), COPY(0), -1, -ERANGE },
 	{ CODE(0x8b, 0x0d, 0, 0, 0, 0x80), COPY(0), 1, -ERANGE },
-	/* An immediate comes after it */
+	/* Followed by an immediate, or in an instruction with prefixes */
 	{ CODE(0xc7, 0x05, 4, 0, 0, 0, 1, 2, 3, 4), COPY(0xc7, 0x05, 3, 0, 0, 0, 1, 2, 3, 4), 1 },
 	{ CODE(0xc5, 0xfd, 0x6f, 0x05, 0, 0, 0, 0),
 	  COPY(0xc5, 0xfd, 0x6f, 0x05, 0xff, 0xff, 0xff, 0xff), 1 },
@@ -268,14 +268,14 @@ static const struct relocated relocated[] = {
 	/* Not relative */
 	{ CODE(0x8b, 0x04, 0x25, 1, 0, 0, 0), COPY(0x8b, 0x04, 0x25, 1, 0, 0, 0), 1 },
 	{ CODE(0x8b, 0x85, 1, 0, 0, 0), COPY(0x8b, 0x85, 1, 0, 0, 0), LONG_MAX },
-	/* Indirect branches push */
+	/* An indirect branch through memory becomes a push */
 	{ CODE(0xff, 0x10), COPY(0xff, 0x30), 1 },
 	{ CODE(0xff, 0x64, 0x24, 8), COPY(0xff, 0x74, 0x24, 8), 1 },
 	{ CODE(0x41, 0xff, 0x54, 0x24, 8), COPY(0x41, 0xff, 0x74, 0x24, 8), 1 },
 	{ CODE(0x65, 0xff, 0x14, 0x25, 1, 0, 0, 0), COPY(0x65, 0xff, 0x34, 0x25, 1, 0, 0, 0), 1 },
 	{ CODE(0xff, 0x15, 1, 0, 0, 0), COPY(0xff, 0x35, 0, 0, 0, 0), 1 },
 	{ CODE(0xff, 0x25, 1, 0, 0, 0), COPY(0xff, 0x35, 2, 0, 0, 0), -1 },
-	/* Not so through a register */
+	/* An indirect branch through a register does not */
 	{ CODE(0xff, 0xd0), COPY(0xff, 0xd0), 1 },
 	{ CODE(0xff, 0xe4), COPY(0xff, 0xe4), 1 },
 };
@@ -303,7 +303,7 @@ static void test_relocate(struct kunit *test)
 	}
 }
 
-/* Half of an instruction at the end of a mapping is none; a whole one is. */
+/* At the end of a mapping, a whole instruction is decoded, half of one is not. */
 static void test_mapping_end(struct kunit *test)
 {
 	u8 *text = __vmalloc(PAGE_SIZE, GFP_KERNEL | __GFP_ZERO);
@@ -337,7 +337,7 @@ static int locked_boundary(unsigned long addr)
 	return err;
 }
 
-/* Some code to look at. */
+/* A function to decode */
 static noinline int subject(const char *text)
 {
 	int sum = 0;
@@ -379,7 +379,7 @@ static void test_boundary(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EILSEQ, locked_boundary(PAGE_SIZE));
 }
 
-/* A probe's breakpoint is not seen by those that decode. */
+/* Decoding does not see a probe's breakpoint. */
 static void test_probed(struct kunit *test)
 {
 	unsigned long size, entry = subject_entry(test, &size);
@@ -387,7 +387,7 @@ static void test_probed(struct kunit *test)
 	struct kprobe kp = {};
 	struct insn insn;
 
-	/* Past a landing pad and ftrace's nop, which would not get one. */
+	/* Behind a landing pad and ftrace's nop, which get no breakpoint */
 	kp.addr = (void *)entry;
 	do {
 		KUNIT_ASSERT_EQ(test, 0, locked_decode(&insn, before, (unsigned long)kp.addr));
@@ -439,7 +439,7 @@ static void test_adjust(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, entry);
 }
 
-/* All opcodes of two maps: no branch may be left that is neither done nor refused. */
+/* All opcodes of two maps: each branch is either emulated or refused. */
 static void test_opcodes(struct kunit *test)
 {
 	static const u8 modrm[] = { 0x00, 0xc0 };
@@ -490,7 +490,7 @@ static void test_paths(struct kunit *test)
 		{ { 0x0f, 0xae, 0xe8 }, "boost", "boost" },
 		{ { 0xe8 }, "emulate", "emulate" },
 		{ { 0xff, 0x10 }, "emulate", "emulate" },
-		/* The operand is for the processor to find. */
+		/* Only the processor finds these operands. */
 		{ { 0x65, 0xff, 0x10 }, "step", "step" },
 		{ { 0x67, 0xff, 0x10 }, "step", "step" },
 	};
@@ -506,7 +506,7 @@ static void test_paths(struct kunit *test)
 	}
 }
 
-/* How a hit with pre and post handlers is carried out; the last takes two traps. */
+/* How the instruction is carried out at a hit with a post handler; "step" takes a second trap. */
 static const char * const paths[] = { "emulate", "boost", "step" };
 
 #define NR_PATHS	ARRAY_SIZE(paths)
@@ -553,7 +553,7 @@ static void look_at_function(void *data, unsigned long at, unsigned long end)
 	}
 }
 
-/* One trap at a breakpoint, and by a jump none. */
+/* A hit takes a single trap at a breakpoint, and none at a jump, except for few instructions. */
 static void expect_few_traps(struct kunit *test, struct tally *t)
 {
 	unsigned long all = 0, share;
@@ -569,7 +569,7 @@ static void expect_few_traps(struct kunit *test, struct tally *t)
 	KUNIT_EXPECT_LE(test, t->paths[STEP] * 100, all * 3);
 }
 
-/* One function in so many, for the time that it takes. Every other is a __pfx_. */
+/* Only one function in so many is looked at, to save time. Every other one is a __pfx_. */
 #define WALK_STRIDE	13
 
 static void test_text(struct kunit *test)
@@ -591,8 +591,8 @@ static void test_text(struct kunit *test)
 extern s32 __smp_locks[], __smp_locks_end[];
 
 /*
- * A kernel that came up with one CPU of several has no lock prefixes, until
- * another CPU comes and they are patched in.
+ * A kernel that has booted with one CPU of several has no lock prefixes. They are patched in
+ * when another CPU comes up.
  */
 static void test_lock_prefixes(struct kunit *test)
 {
@@ -604,7 +604,7 @@ static void test_lock_prefixes(struct kunit *test)
 		kunit_skip(test, "lock prefixes are there to stay: try maxcpus=1");
 	for (entry = __smp_locks; entry < __smp_locks_end; entry++) {
 		addr = (unsigned long)entry + *entry;
-		/* Init text is over before that, and left alone. */
+		/* Init text has been freed by then, and is not patched. */
 		if (addr < (unsigned long)_stext || addr >= (unsigned long)_etext)
 			continue;
 		tried++;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit tests: instructions emulated, compared with the processor's own doing
+ * KUnit tests: emulated instructions, compared with native execution
  */
 
 #include <kunit/test.h>
@@ -19,7 +19,7 @@
 #define REG_SP		4
 #define REG_R9		9
 
-/* Offset in the page: places to go to. */
+/* Offset in the page: targets of branches */
 #define LANDINGS_AT	64
 #define NR_LANDINGS	1024
 
@@ -89,7 +89,7 @@ static void fill_regs(struct pt_regs *regs, enum contents what)
 		*reg(regs, REG_R9) = 16;
 }
 
-/* What per-CPU data is accessed by, relative to %gs; without SMP others need no such thing. */
+/* The displacement of per-CPU data from %gs. Without SMP its address is not relative to %gs. */
 static long percpu_displacement(void)
 {
 	unsigned long base = 0;
@@ -182,7 +182,7 @@ static void expect_same(struct kunit *test, struct subject *s, const char *how,
 	}
 }
 
-/* What a hit does where the operand is left to the slot. */
+/* Does the same as a hit if the operand is left to the slot's copy. */
 static void run_pushed(struct kunit *test, struct subject *s, struct pt_regs *regs)
 {
 	unsigned long from = (unsigned long)kprobe_test_page + CODE_AT;
@@ -199,8 +199,8 @@ static void run_pushed(struct kunit *test, struct subject *s, struct pt_regs *re
 }
 
 /*
- * Whether the emulator has to leave it to the copy: an operand that only the copy finds,
- * and on 32 bits a stack that grows otherwise than by a push.
+ * Does the emulator have to leave the instruction to the copy? It does if only the copy finds the
+ * operand, and on 32 bits if the stack grows by more than a push.
  */
 static bool is_left(struct subject *s, struct pt_regs *before, struct pt_regs *after)
 {
@@ -484,7 +484,7 @@ static void try_mov(struct kunit *test, u8 opcode, u8 rex, int r, int rm)
 	struct form form = { "mov", CODE(0x40 | rex, opcode, 0xc0) };
 	int to = opcode == 0x89 ? rm : r;
 
-	/* The stack cannot be where 32 bits reach. */
+	/* The stack's address does not fit into 32 bits. */
 	if (to == REG_SP && !rex && IS_ENABLED(CONFIG_X86_64))
 		return;
 	if (to == REG_SP)
@@ -533,7 +533,7 @@ static void test_popf(struct kunit *test)
 	}
 }
 
-/* Where there is no code to go to, nor a stack: what the manual says. */
+/* Cases without code or stack at the result, which cannot run: expect what the manual says. */
 struct far_case {
 	const char	*name;
 	u8		code[8];
@@ -601,7 +601,7 @@ static void test_call_sp(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (unsigned long)FAR_IP + 2, sp[-1]);
 }
 
-/* What faults is left to the copy, with the registers as they were. */
+/* An instruction that would fault is left to the copy, with unchanged registers. */
 static void test_faults(struct kunit *test)
 {
 	static const u8 codes[][15] = {
@@ -610,7 +610,7 @@ static void test_faults(struct kunit *test)
 	};
 	const unsigned long addresses[] = {
 		0, PAGE_SIZE, LONG_MAX, TASK_SIZE_MAX - sizeof(long), -PAGE_SIZE,
-		/* The page after the user's, no address at all, vsyscalls */
+		/* The page behind user space, a non-canonical address, vsyscalls */
 		IS_ENABLED(CONFIG_X86_64) ? TASK_SIZE_MAX : 0,
 		IS_ENABLED(CONFIG_X86_64) ? BIT_ULL(63) : 0,
 		IS_ENABLED(CONFIG_X86_64) ? -10UL << 20 : 0,
@@ -635,7 +635,7 @@ static void test_faults(struct kunit *test)
 	}
 }
 
-/* The last: whatever can be emulated was, by one of the above. */
+/* Runs last: the cases above have emulated an instruction of each row. */
 static void test_coverage(struct kunit *test)
 {
 	int row;

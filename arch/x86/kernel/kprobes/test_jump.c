@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit tests: jumps in the kernel's own assembly, which branches in ways of its own
+ * KUnit tests: jumps in the kernel's own assembly, which branches in ways that compilers do not
  */
 
 #include <kunit/test.h>
@@ -38,7 +38,7 @@ static void drop(void *unused)
 		unregister_kprobe(&probes[--nr_probes]);
 }
 
-/* Fills @at with each @step-th instruction of a function, as it was compiled. */
+/* Fills @at with each @step-th instruction of a function that has no probes yet. */
 static int instructions(struct kunit *test, const char *name, int first, int step,
 			kprobe_opcode_t **at)
 {
@@ -56,7 +56,7 @@ static int instructions(struct kunit *test, const char *name, int first, int ste
 	return n;
 }
 
-/* Puts probes there, but for what is refused, and waits until they have jumps. */
+/* Probes each @step-th instruction, unless it is refused, and waits until there are jumps. */
 static void plant(struct kunit *test, const char *name, int first, int step)
 {
 	static kprobe_opcode_t *at[MAX_PROBES];
@@ -74,7 +74,7 @@ static void plant(struct kunit *test, const char *name, int first, int step)
 	wait_for_kprobe_optimizer();
 }
 
-/* Whose checks on 32 bits jump into the function that the fixups lead to */
+/* On 32 bits, the checks of these addresses jump into the function that the fixups lead to. */
 static void test_bad_user_addresses(struct kunit *test)
 {
 	static const char * const names[] = {
@@ -106,7 +106,7 @@ static u16 sum_up(const u8 *bytes, int length)
 	return sum;
 }
 
-/* A jump covers no more instructions than it has bytes, so it comes to no other probe. */
+/* A jump covers no more instructions than it has bytes, so none covers another probe. */
 static void test_csum_partial(struct kunit *test)
 {
 	u8 *bytes = kunit_kmalloc(test, SZ_512, GFP_KERNEL);
@@ -126,7 +126,7 @@ static void test_csum_partial(struct kunit *test)
 	}
 }
 
-/* A return that is in no table of the kernel's, as those that were found to be safe */
+/* A return that is marked as safe, so the kernel does not patch it to a jump to the thunk */
 void kprobe_test_returns(void);
 
 asm("	.pushsection .text, \"ax\"\n"
@@ -145,7 +145,7 @@ asm("	.pushsection .text, \"ax\"\n"
 
 #define RETURN_AT	3
 
-/* With thunks for returns, nothing but these may return. */
+/* With a return thunk, the copy of a return has to jump to the thunk. */
 static void test_copied_return(struct kunit *test)
 {
 	unsigned long addr = kallsyms_lookup_name("kprobe_test_returns");

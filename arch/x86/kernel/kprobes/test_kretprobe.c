@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit tests: what of the processor's state is around the handler of a return
+ * KUnit tests: the state of the processor in the handler of a return, and after it
  */
 
 #include <kunit/test.h>
@@ -13,7 +13,7 @@
 
 #include "../../../../lib/test_kprobes/uaccess_x86.h"
 
-/* The flags after the return of a function that was called with access to user memory */
+/* Returns the flags after the return of a function that is called with access to user memory. */
 unsigned long kprobe_test_flags_of_return(void);
 void kprobe_test_returns_with_access(void);
 

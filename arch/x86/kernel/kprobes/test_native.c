@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the processor does with an instruction; see test_native.h.
+ * Native execution of an instruction; see test_native.h.
  */
 #include <linux/execmem.h>
 #include <linux/kdebug.h>
@@ -19,7 +19,7 @@
 u8 *kprobe_test_page;
 unsigned long kprobe_test_stack[STACK_SIZE] __aligned(16);
 
-/* Whoever walks the kernel's text before it is overwritten finds a function there. */
+/* Before this text is overwritten, it is a function like any other, for tests that walk text. */
 asm("	.pushsection .text, \"ax\"\n"
 	ASM_FUNC_ALIGN "\n"
 "	.globl kprobe_test_text\n"
@@ -34,7 +34,7 @@ asm("	.pushsection .text, \"ax\"\n"
 "	.popsection\n"
 );
 
-/* One trip: an int3 here, the instruction, an int3 there. */
+/* A trip to an instruction: an int3 to get there, the instruction, an int3 to come back */
 static struct {
 	struct task_struct	*traveller;
 	bool			under_way;

@@ -2,12 +2,12 @@
 #ifndef __X86_KERNEL_KPROBES_TEST_NATIVE_H
 #define __X86_KERNEL_KPROBES_TEST_NATIVE_H
 /*
- * What the processor does with an instruction, for tests that compare
+ * Native execution of an instruction, for tests to compare with
  *
- * An instruction is put into a page of int3s, and the processor is sent there
- * with registers of our choice. Wherever the instruction leads, the next thing
- * is an int3 that says with which registers. A page and a stack belong to the
- * test, and what the registers point to depends on what is tried.
+ * An instruction is put into a page of int3s, and the processor is sent there with registers of
+ * the test's choice. Wherever the instruction leads, the next one is an int3, whose handler finds
+ * the resulting registers. The page and a stack belong to the test; what the registers point to
+ * depends on what is tried.
  */
 #include <linux/kconfig.h>
 #include <linux/ptrace.h>
@@ -16,22 +16,22 @@
 
 #define NR_REGS		(IS_ENABLED(CONFIG_X86_64) ? 16 : 8)
 
-/* Offsets in the page: the instruction, and another. */
+/* Offsets in the page: of the instruction, and of its copy or thunk */
 #define CODE_AT		2048
 #define COPY_AT		3072
 
-/* In words. An interrupt may come, so there has to be room below. */
+/* In words. Interrupts need room below STACK_AT. */
 #define STACK_SIZE	2048
 #define STACK_AT	1024
 #define STACK_SEEN	64
 
-/* The flags that conditions look at, in all combinations, and some others. */
+/* The flags that conditions test, in all combinations, and some others. */
 #define NR_FLAGS	32
 
 extern u8 *kprobe_test_page;
 extern unsigned long kprobe_test_stack[STACK_SIZE];
 
-/* Text of the kernel's, where probes can be, for one test to overwrite. Nobody calls it. */
+/* Kernel text that can be probed, for one test to overwrite. Nobody else calls it. */
 #define TEXT_SIZE	40960
 void kprobe_test_text(void);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit tests: functions of the architecture's that cannot be probed where they run,
- * or whose text others patch
+ * KUnit tests: functions of the architecture that cannot be probed because of where they run,
+ * or because others patch their text
  */
 
 #include <kunit/test.h>
@@ -12,8 +12,8 @@
 #include "../../../../lib/test_kprobes/text.h"
 
 /*
- * Calls and jumps that ftrace patches, but in no table, and what has to consist of certain
- * bytes. Not every kernel has them all.
+ * Calls and jumps that ftrace patches, but has in no table, and code that depends on its exact
+ * bytes. Not every kernel has all of these.
  */
 static const char * const patched[] = {
 	"ftrace_call",
@@ -23,7 +23,7 @@ static const char * const patched[] = {
 	"retbleed_untrain_ret",
 };
 
-/* On a CPU that comes up, or resumes, or leaves for another kernel, without an IDT */
+/* Run without an IDT, by a CPU that comes up, resumes, or leaves for another kernel */
 static const char * const without_idt[] = {
 	"verify_cpu",
 	"start_secondary",
@@ -69,7 +69,7 @@ static const char * const dead[] = {
 	"acpi_idle_play_dead",
 };
 
-/* What tracers of latency and noise call at a breakpoint, before kprobes are asked */
+/* Called by the tracers of latency and noise at a breakpoint, before kprobes are */
 static const char * const before[] = {
 	"sched_clock",
 	"trace_clock_local",
@@ -93,7 +93,7 @@ static void test_patched(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(patched); i++)
 		expect_refused(test, patched[i]);
-	/* One that was renamed would be passed over. */
+	/* If a function was renamed, the loop skips it without a word. */
 	if (IS_ENABLED(CONFIG_DYNAMIC_FTRACE))
 		KUNIT_EXPECT_NE(test, 0, kallsyms_lookup_name("ftrace_call"));
 	if (IS_ENABLED(CONFIG_MITIGATION_SRSO))
@@ -106,10 +106,10 @@ static void test_without_idt(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(without_idt); i++)
 		found += expect_refused(test, without_idt[i]);
-	/* Some of it the first CPU executes, too, in every kernel. */
+	/* Every kernel has some of these functions, as the first CPU executes them, too. */
 	KUNIT_EXPECT_GE(test, found, 5);
 
-	/* There are others of that name, which run with an IDT. */
+	/* By its address: other functions of that name run with an IDT. */
 	if (IS_ENABLED(CONFIG_HIBERNATION))
 		kprobes_expect_refused(test, (unsigned long)restore_registers, 1);
 }

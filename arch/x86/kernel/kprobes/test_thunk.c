@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit tests: thunks, compared with the processor's own doing
+ * KUnit tests: thunks, compared with native execution
  *
- * The instructions are generated: each opcode that a thunk is made of, with all
- * registers, all sizes, and all flags.
+ * The instructions are generated: each opcode that a thunk can be made of, with all registers,
+ * all sizes, and all flags.
  */
 
 #include <kunit/test.h>
@@ -32,7 +32,7 @@ struct outcome {
 	unsigned long	stack[STACK_SEEN];
 };
 
-/* An instruction in the making, and what was made of it. */
+/* An instruction under construction, and the site with its thunk */
 struct subject {
 	u8		code[MAX_INSN_SIZE];
 	unsigned int	length;
@@ -87,7 +87,7 @@ static void expect_same(struct kunit *test, struct subject *s, struct outcome *n
 			       "%*ph: stack", s->length, s->code);
 }
 
-/* Makes the thunk. Returns false where there is none. */
+/* Makes the thunk. Returns false if there is none. */
 static bool make(struct kunit *test, struct subject *s)
 {
 	u8 image[NR_BYTES];
@@ -150,7 +150,7 @@ static void try_code(struct kunit *test, struct subject *s)
 	}
 }
 
-/* Those with an effect of their own: none, 16 bits, 64 bits, other registers. */
+/* Begins an instruction with no prefix, or with one for 16 bits, 64 bits or other registers. */
 static void begin(struct subject *s, int form, int opcode)
 {
 	memset(s->code, prandom_u32_state(&random), sizeof(s->code));
@@ -166,13 +166,13 @@ static void begin(struct subject *s, int form, int opcode)
 	append(s, opcode);
 }
 
-/* What a table of opcodes is indexed by, with those that begin with an escape. */
+/* The opcode at an index: first those of one byte, then those behind an escape byte */
 static int opcode_at(int i)
 {
 	return i < 0x100 ? i : 0x0f00 | (i & 0xff);
 }
 
-/* As a one-byte opcode. */
+/* Is this byte not an opcode by itself, but a prefix or an escape byte? */
 static bool is_prefix(u8 opcode)
 {
 	switch (opcode) {
@@ -193,10 +193,10 @@ static bool is_prefix(u8 opcode)
 	return false;
 }
 
-/* Whether @opcode is in the table, with some ModRM byte. */
+/* Is @opcode in the table, with this ModRM byte? */
 static bool has_row(struct subject *s, int opcode, u8 modrm)
 {
-	/* What is an instruction only with a prefix is tried below. */
+	/* Instructions that need a prefix are tried below. */
 	if ((opcode <= 0xff && is_prefix(opcode)) || opcode == 0x0fb8)
 		return false;
 	memset(s->code, 0, sizeof(s->code));
@@ -249,7 +249,7 @@ static void prefixes_are_kept(struct kunit *test)
 	}
 }
 
-/* The stack pointer is where the thunk's own business is. */
+/* A thunk uses the stack pointer itself. */
 static void none_is_made_that_names_the_stack_pointer(struct kunit *test)
 {
 	static const u8 codes[][MAX_INSN_SIZE] = {
@@ -284,7 +284,7 @@ static void none_is_made_of_what_may_fault(struct kunit *test)
 	}
 }
 
-/* The last: of each row there was a thunk that was executed. */
+/* Runs last: a thunk of each row has been executed. */
 static void all_rows_were_tried(struct kunit *test)
 {
 	int row;
