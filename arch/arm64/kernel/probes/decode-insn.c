@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What can be probed, and how it is then carried out.
+ * Which instructions can be probed, and how they are carried out.
  *
- * There is one table, for kprobes and for uprobes. It lists the instructions that do the
- * same at any address, with any others around them, and so can be copied; those that have
- * to be simulated instead; and those that are known to be neither, so that they have a
- * name when they are refused. Instructions that are not listed cannot be probed, be they
- * unallocated or too new.
+ * There is one table, for kprobes and for uprobes. It lists instructions that have the same
+ * effect at any address and between any others, and so can be copied; instructions that have to
+ * be simulated instead; and instructions that allow neither, so that they have a name when they
+ * are refused. Instructions that are not listed cannot be probed, be they unallocated or too new.
  *
- * A kprobe's copy runs with the PSTATE of the probed code, interrupts and preemption
- * included. All that is different is what an exception before it (the breakpoint's) has
- * changed. So an instruction is not copied if it
+ * A kprobe's copy runs with the PSTATE of the probed code, interrupts and preemption included.
+ * The only difference is what the breakpoint's exception has changed before it. So an
+ * instruction is not copied if it
  *
- * - depends on its address, or on its neighbours (an exclusive's monitor is cleared by an
- *   exception, MOVPRFX and the MOPS come in groups);
+ * - depends on its address, or on its neighbours (an exception clears the monitor of exclusives;
+ *   MOVPRFX and MOPS come in groups);
  * - reads what that exception has left behind (ESR, ELR, SPSR, FAR);
- * - changes how exceptions are taken or debugged, so that the next breakpoint may be
- *   missed, or not be dealt with.
+ * - changes how exceptions are taken or debugged, so that the next breakpoint may be missed, or
+ *   not be handled.
  *
  * A uprobe's copy is stepped by the debug hardware, at EL0.
  */
@@ -41,8 +40,8 @@
 	ROW(n, m, v, PROBE_SIMULATE, PROBE_REJECT, f)
 
 /*
- * No instruction is in two rows, so their order does not matter. Those that are simulated
- * come first because uprobes look them up at each hit.
+ * No instruction is in two rows, so their order does not matter. Simulated instructions come
+ * first because uprobes look them up at each hit.
  */
 const struct probe_class probe_classes[] = {
 	/* Branches that can be simulated */
@@ -85,8 +84,8 @@ const struct probe_class probe_classes[] = {
 	REJECT("Exception generation", 0xff000000, 0xd4000000),
 
 	/*
-	 * Hints. All can be copied, also those that are not allocated, which do nothing;
-	 * but for PACM, which makes the next PACIASP depend on its address.
+	 * Hints. All can be copied, even unallocated ones, which do nothing. The exception is
+	 * PACM, which makes the next PACIASP depend on its address.
 	 */
 	COPY("System instructions with register argument: WFET, WFIT", 0xffffffc0, 0xd5031000),
 	COPY("Hints: CRm 0-3", 0xfffffc1f, 0xd503201f),
@@ -107,7 +106,7 @@ const struct probe_class probe_classes[] = {
 	REJECT("Barriers: TCOMMIT", 0xfffff0ff, 0xd503307f),
 	REJECT("System with result: TSTART, TTEST", 0xfff80000, 0xd5200000),
 
-	/* PSTATE; of DAIF, the D bit is what breakpoints are made of */
+	/* PSTATE; the D bit of DAIF masks debug exceptions */
 	COPY("PSTATE: CFINV", 0xffffffff, 0xd500401f),
 	COPY("PSTATE: XAFLAG", 0xffffffff, 0xd500403f),
 	COPY("PSTATE: AXFLAG", 0xffffffff, 0xd500405f),
@@ -148,7 +147,7 @@ const struct probe_class probe_classes[] = {
 	REJECT("System register move: MSR of TPIDR_EL1", 0xffffffe0, 0xd518d080),
 	REJECT("System register move: MSR of TPIDR_EL2", 0xffffffe0, 0xd51cd040),
 
-	/* System registers that are PSTATE */
+	/* System registers that are parts of PSTATE */
 	COPY("System register move: NZCV", 0xffdfffe0, 0xd51b4200),
 	COPY("System register move: MRS of SVCR", 0xffffffe0, 0xd53b4240),
 	COPY("System register move: DIT", 0xffdfffe0, 0xd51b42a0),
@@ -161,7 +160,7 @@ const struct probe_class probe_classes[] = {
 	KERNEL_COPY("System register move: PMR", 0xffdfffe0, 0xd5184600),
 	KERNEL_COPY("System register move: MRS of CurrentEL", 0xffffffe0, 0xd5384240),
 
-	/* The rest can be read, except for registers that implementations define */
+	/* The rest can be read, except for implementation-defined registers */
 	COPY("System register move: MRS, CRn 0-3", 0xfff8c000, 0xd5380000),
 	COPY("System register move: MRS, error records", 0xfff8ff00, 0xd5385300),
 	COPY("System register move: MRS, error records, TFSR", 0xfff8fc00, 0xd5385400),
@@ -285,11 +284,11 @@ const struct probe_class probe_classes[] = {
 	COPY("Floating-point conditional select", 0xff200c00, 0x1e200c00),
 	COPY("Floating-point data-processing (3 source)", 0xff000000, 0x1f000000),
 
-	/* Each as a whole */
+	/* Extensions that are listed as a whole */
 	USER_COPY("SVE", 0x1e000000, 0x04000000),
 	USER_COPY("SME", 0x9e000000, 0x80000000),
 
-	/* Loads and stores that an exception, or a move, must not part */
+	/* Loads and stores that must not be moved, or be interrupted by an exception */
 	REJECT("Load/store exclusive register", 0x3fa00000, 0x08000000),
 	REJECT("Load/store exclusive pair", 0xbfa00000, 0x88200000),
 	REJECT("Load/store exclusive register (unprivileged)", 0xbfa00000, 0x89000000),
@@ -419,9 +418,8 @@ const struct probe_class *probe_classify(u32 insn)
 enum exclusive { NONE, LOAD, STORE, CLEAR };
 
 /*
- * Among exclusives, bit 22 tells loads. Bit 23 is set in what is ordered (LDAR,
- * STLR) or compares and swaps instead, and so is bit 21 in what is not a pair but
- * CASP.
+ * Bit 22 is set in loads. Bit 23 is set in ordered accesses (LDAR, STLR) and in CAS, which are
+ * not exclusive. Bit 21 is set in pairs, which are exclusive only with bit 31: else it is CASP.
  */
 static enum exclusive exclusive_of(u32 insn)
 {
@@ -431,10 +429,10 @@ static enum exclusive exclusive_of(u32 insn)
 	return aarch64_insn_is_clrex(insn) ? CLEAR : NONE;
 }
 
-/* How far a load, and a store, of a sequence is looked for, in instructions */
+/* How far to look for the load, and for the store, of a sequence, in instructions */
 #define EXCLUSIVE_REACH		32
 
-/* The first exclusive on the way from @addr on in steps of @step, or NONE. */
+/* Returns the first exclusive from @addr on, in steps of @step, or NONE. */
 static enum exclusive next_exclusive(unsigned long addr, int step, unsigned long start,
 				     unsigned long end)
 {
@@ -451,20 +449,19 @@ static enum exclusive next_exclusive(unsigned long addr, int step, unsigned long
 }
 
 /**
- * probe_in_exclusive() - tell whether an exclusive sequence goes over an address
+ * probe_in_exclusive() - is an address in a sequence of exclusives?
  * @addr:	the address of an instruction
  * @start:	where its function begins
  * @end:	where its function ends
  *
- * An exception clears the exclusive monitor that the load has set. With a breakpoint
- * before the store exclusive, that store would never succeed, and the loop around it would
- * not end. The sequence is taken to be in one piece, the load first, as all of the kernel's
- * are. Other breakpoints do not hide it, because there are none on its ends. A load
- * exclusive without a store, as before WFE, has nothing that could fail.
+ * An exception clears the exclusive monitor that the load has set. With a breakpoint between
+ * load and store, the store would never succeed, and the loop around them would not end. The
+ * sequence is assumed to be contiguous, with the load first, as all of the kernel's are. Probes
+ * cannot hide it, because none can be on its load or its store. A load exclusive without a
+ * store, as before WFE, has nothing that could fail.
  *
  * Context: where text can be read; not at a kprobe's hit.
- * Return: true when @addr is that of an exclusive load or store, or lies between
- * them.
+ * Return: true if an exclusive load or store is at @addr, or @addr is between them.
  */
 bool probe_in_exclusive(unsigned long addr, unsigned long start, unsigned long end)
 {
@@ -485,16 +482,16 @@ bool probe_in_exclusive(unsigned long addr, unsigned long start, unsigned long e
 	       next_exclusive(addr + AARCH64_INSN_SIZE, AARCH64_INSN_SIZE, start, end) == STORE;
 }
 
-/* User memory is not read, so there is nothing that could fail. */
+/* What is simulated for uprobes does not read memory, so it cannot fail. */
 static void simulate_for_uprobe(u32 insn, long addr, struct pt_regs *regs)
 {
 	probe_classify(insn)->simulate(insn, addr, regs);
 }
 
 /**
- * arm_probe_decode_insn() - tell how a uprobe carries an instruction out
+ * arm_probe_decode_insn() - how does a uprobe carry an instruction out?
  * @insn:	the instruction
- * @asi:	its handler is set where the instruction is simulated
+ * @asi:	its handler is set if the instruction is simulated
  *
  * Context: any.
  * Return: INSN_REJECTED, INSN_GOOD_NO_SLOT or INSN_GOOD.

@@ -15,21 +15,20 @@ enum probe_action {
 };
 
 /*
- * Simulates @insn, which stands at @addr, as regs->pc says too. True, and
- * regs->pc is the address of the instruction that comes next; or false, and
- * @regs are what they were, when memory could not be read.
+ * Simulates @insn at @addr, which regs->pc is, too. Returns true, with regs->pc set to the
+ * address of the next instruction; or false, with @regs unchanged, if memory could not be read.
  */
 typedef bool (*probe_simulate_fn)(u32 insn, unsigned long addr, struct pt_regs *regs);
 
 /**
  * struct probe_class - instructions that are all treated alike
  * @name:	the class as the Arm ARM names it (C4.1), and which of its
- *		instructions where it is not about all of them
- * @mask:	the bits that tell
- * @value:	what they are for these instructions
+ *		instructions, unless it is all of them
+ * @mask:	the bits that are compared
+ * @value:	the value of these bits
  * @kprobe:	enum probe_action in the kernel
  * @uprobe:	enum probe_action in user space
- * @simulate:	what simulates these; NULL when neither action is PROBE_SIMULATE
+ * @simulate:	simulates the instruction; NULL if neither action is PROBE_SIMULATE
  */
 struct probe_class {
 	const char		*name;
@@ -46,7 +45,7 @@ extern const unsigned int probe_nr_classes;
 const struct probe_class *probe_classify(u32 insn);
 bool probe_in_exclusive(unsigned long addr, unsigned long start, unsigned long end);
 
-/* What uprobes want to know. */
+/* The verdict for uprobes. */
 enum probe_insn {
 	INSN_REJECTED,
 	INSN_GOOD_NO_SLOT,	/* simulated by the handler */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Hits without an exception: by the branch to a slot, and at the end of a copy there for
- * hits with a post handler. The assembly part is detour_entry.S. And returns, as far as
- * kretprobe_trampoline.S has need of C.
+ * Hits without an exception: through the branch to a slot, and behind the slot's copy for hits
+ * with a post handler. The assembly part is detour_entry.S. Also the part of returns for which
+ * kretprobe_trampoline.S needs C.
  */
 #include <linux/bits.h>
 #include <linux/build_bug.h>
@@ -28,7 +28,7 @@ static __always_inline bool sp_changed(struct pt_regs *regs)
 	return regs->sp != (unsigned long)(regs + 1);
 }
 
-/* Goes on at any address, with all registers loaded from @regs. */
+/* Continues at any address, with all registers loaded from @regs. */
 static unsigned long leave_to(struct pt_regs *regs, unsigned long pc)
 {
 	regs->pc = pc;
@@ -38,8 +38,8 @@ static unsigned long leave_to(struct pt_regs *regs, unsigned long pc)
 NOKPROBE_SYMBOL(leave_to);
 
 /*
- * Where to go on when the instruction was carried out on @regs: by a branch in the slot,
- * if one leads there.
+ * Returns where to go when the instruction has been carried out on @regs: to a branch in the
+ * slot, if one leads to regs->pc.
  */
 static unsigned long after_carried_out(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -54,7 +54,7 @@ static unsigned long after_carried_out(struct kprobe *kp, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(after_carried_out);
 
-/* Where to go on to have the instruction carried out by a copy. */
+/* Returns where to go to have the instruction carried out by a copy. */
 static __always_inline unsigned long to_copy(struct kprobe *kp, struct pt_regs *regs,
 					     bool post)
 {
@@ -84,7 +84,7 @@ static __always_inline unsigned long hit(struct pt_regs *regs, struct kprobe *kp
 	return to_copy(kp, regs, what == KPROBE_RESULT_POST);
 }
 
-/* The same, where RCU has to be told. Out of line, as hardly any hit comes here. */
+/* The same on a CPU that RCU takes for idle. Out of line, as there are hardly any such hits. */
 static noinline unsigned long idle_hit(struct pt_regs *regs, struct kprobe *kp)
 {
 	unsigned long to;
@@ -99,11 +99,11 @@ NOKPROBE_SYMBOL(idle_hit);
 
 /**
  * kprobe_detour_hit() - a branch in the text was taken
- * @regs: the probed code's registers, @pc and the frame record apart
+ * @regs: the probed code's registers, except for pc and the frame record
  * @kp: the site
  *
  * Context: any; preemption as in the probed code.
- * Return: where to go on.
+ * Return: where to continue.
  */
 asmlinkage unsigned long kprobe_detour_hit(struct pt_regs *regs, struct kprobe *kp)
 {
@@ -118,12 +118,12 @@ asmlinkage unsigned long kprobe_detour_hit(struct pt_regs *regs, struct kprobe *
 NOKPROBE_SYMBOL(kprobe_detour_hit);
 
 /**
- * kprobe_tail_hit() - the copy of the probed instruction was carried out
- * @regs: the registers as it left them, @pc and the frame record apart
+ * kprobe_tail_hit() - the copy for hits with a post handler was executed
+ * @regs: the registers as the copy left them, except for pc and the frame record
  * @kp: the site
  *
  * Context: any; preemption as in the probed code.
- * Return: where to go on.
+ * Return: where to continue.
  */
 asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe *kp)
 {
@@ -150,8 +150,8 @@ NOKPROBE_SYMBOL(kprobe_tail_hit);
 
 /**
  * kprobe_masked_return() - kretprobe_returned() where interrupts are masked
- * @regs: as for that
- * @frame: as for that
+ * @regs: as for kretprobe_returned()
+ * @frame: as for kretprobe_returned()
  *
  * Context: that of a function's return, interrupts masked.
  */
@@ -173,17 +173,17 @@ DEFINE_PER_CPU(struct kprobe_destination, kprobe_detour_to[1 << DETOUR_NMI_BITS]
 static_assert(DETOUR_NMI_SHIFT == NMI_SHIFT);
 static_assert(1 << DETOUR_TO_SHIFT == sizeof(struct kprobe_destination));
 
-/* What is taken from the saved PSTATE: handlers, or a simulated branch, may change it. */
+/* The bits that are taken from the saved PSTATE: handlers or a simulation may change them. */
 #define PSTATE_FROM_REGS	(PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT | \
 				 PSR_D_BIT | PSR_A_BIT | PSR_I_BIT | PSR_F_BIT | \
 				 PSR_BTYPE_MASK)
 
 /**
  * kprobe_detour_left() - complete kprobe_detour_leave()
- * @regs: registers at a BRK, of which pc and PSTATE are set if it is that function's
+ * @regs: registers at a BRK; pc and PSTATE are set if it is the one in kprobe_detour_leave()
  *
  * Context: the debug exception of EL1.
- * Return: false when it is not the BRK of kprobe_detour_leave().
+ * Return: false if it is another BRK.
  */
 bool kprobe_detour_left(struct pt_regs *regs)
 {

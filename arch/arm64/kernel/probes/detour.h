@@ -11,20 +11,20 @@
 #include "slot.h"
 #include "thunk.h"
 
-/* Not functions: where slots, and kprobe_detour_hit(), go to. See slot.h. */
+/* Not C functions: slots call the first two, which may continue at the third. See slot.h. */
 asmlinkage void kprobe_detour_entry(void);
 asmlinkage void kprobe_tail_entry(void);
 asmlinkage void kprobe_detour_leave(void);
 extern const char kprobe_detour_left_at[];
 
-/* What is the same in all slots; little-endian, as instructions in memory are. */
+/* A slot before it is filled in; little-endian, as instructions in memory are. */
 extern const __le32 kprobe_slot_template[SLOT_WORDS];
 
 asmlinkage unsigned long kprobe_detour_hit(struct pt_regs *regs, struct kprobe *kp);
 asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe *kp);
 asmlinkage void kprobe_masked_return(struct pt_regs *regs, void *frame);
 
-/* Where kprobe_detour_leave() goes, for the exception of its BRK. */
+/* Where kprobe_detour_leave() goes: it stores this for the handler of its BRK. */
 struct kprobe_destination {
 	unsigned long pc, pstate;
 };
@@ -35,8 +35,8 @@ bool kprobe_detour_left(struct pt_regs *regs);
 void kprobe_simulate(struct kprobe *kp, struct pt_regs *regs);
 
 /*
- * Simulates the instruction, if that is what is done with it, from its own address: a
- * handler may have changed pc. Returns whether it was carried out.
+ * Simulates the instruction at its own address, as a handler may have changed pc. Returns false
+ * if it is not to be simulated, or its operand cannot be read.
  */
 static __always_inline bool kprobe_try_simulate(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -48,7 +48,7 @@ static __always_inline bool kprobe_try_simulate(struct kprobe *kp, struct pt_reg
 	return kp->ainsn.simulate(kp->opcode, addr, regs);
 }
 
-/* The carry_out of kprobe_hit_site(). */
+/* The @carry_out of kprobe_hit_site(). */
 static __always_inline __kprobes bool kprobe_carry_out(struct kprobe *kp, struct pt_regs *regs)
 {
 	if (!kp->ainsn.thunk)

@@ -14,11 +14,12 @@
 #include "uaccess-header.S"
 
 /*
- * Called from the slot, with a pt_regs at the stack pointer, in which the slot has saved
- * x29 and x30. The site's address is in the slot, @owner words behind the return address.
- * Goes on where @handler says, which is in the slot again: that loads x29 and x30.
+ * Called from a slot, with a pt_regs at the stack pointer, in which the slot has saved x29 and
+ * x30. The address of the site's kprobe is in the slot, @owner words behind the return address.
+ * Continues where @handler says: in the slot, which restores x29 and x30, or at
+ * kprobe_detour_leave.
  *
- * @handler completes the frame record here with the address of the probed code.
+ * @handler puts the address of the probed code into the frame record.
  */
 	.macro	from_slot name:req, handler:req, owner:req
 SYM_CODE_START(\name)
@@ -59,11 +60,11 @@ NOKPROBE(\name)
 	from_slot kprobe_tail_entry, kprobe_tail_hit, (SLOT_OWNER-SLOT_NEXT_OUT)
 
 /*
- * Only the return from an exception can go to any address with any value in every
- * register. So this loads all registers but the program counter and PSTATE, leaves these
- * two in per-CPU data, and executes a BRK, whose exception takes them from there. All
- * exceptions that can be are masked meanwhile. The firmware's events (SDEI) cannot, so each
- * depth of NMIs has data of its own. The frame of the BRK may overwrite ours.
+ * Only the return from an exception can go to any address with any value in every register. So
+ * this loads all registers except the program counter and PSTATE, leaves these two in per-CPU
+ * data, and executes a BRK, whose handler takes them from there. Exceptions are masked meanwhile.
+ * Events of the firmware (SDEI) cannot be masked, so each depth of NMIs has data of its own. The
+ * frame of the BRK's exception may overwrite ours.
  */
 SYM_CODE_START(kprobe_detour_leave)
 	msr	daifset, #0xf

@@ -3,13 +3,13 @@
 #define __ARM64_KERNEL_PROBES_DETOUR_TO_H
 
 /*
- * Which of a CPU's struct kprobe_destination is used: how many NMIs there are in the
- * preemption count, one by a masked priority and two of the firmware's at the most.
+ * The index of the struct kprobe_destination that is used: the number of NMIs in the preemption
+ * count. These are at most one pseudo-NMI and two events of the firmware.
  */
 #define DETOUR_NMI_SHIFT	20
 #define DETOUR_NMI_BITS		2
 
-/* And its size */
+/* log2 of the size of a struct kprobe_destination */
 #define DETOUR_TO_SHIFT		4
 
 #endif /* __ARM64_KERNEL_PROBES_DETOUR_TO_H */

@@ -18,9 +18,8 @@
 #include "idle.h"
 
 /*
- * From ftrace's location to the function: there is a pointer to ftrace's ops in front of
- * functions, so they are aligned to 8, and the call is their second instruction or their
- * third.
+ * From ftrace's location to the function. A pointer to ftrace's ops is in front of functions, so
+ * they are aligned to 8; and ftrace's call is their second or third instruction.
  */
 static __always_inline unsigned long entry_of(unsigned long ip)
 {
@@ -32,7 +31,7 @@ unsigned long arch_kprobe_ftrace_location(unsigned long addr)
 	const struct kprobe_function *f = kprobe_function_at(addr);
 	unsigned long ip;
 
-	/* Saves ftrace the search, where there can be no such location. */
+	/* Do not have ftrace search where there can be no such location. */
 	if (!f || f->start != addr)
 		return 0;
 	ip = ftrace_location_range(f->start, f->end - 1);
@@ -44,7 +43,7 @@ int arch_prepare_kprobe_ftrace(struct kprobe *kp)
 	return 0;
 }
 
-/* The carry_out of kprobe_hit_site(): goes on behind ftrace's call. */
+/* The @carry_out of kprobe_hit_site(): continues behind ftrace's call. */
 static __always_inline __kprobes bool step_over(struct kprobe *kp, struct pt_regs *regs)
 {
 	regs->pc = site_of(kp)->ftrace_ip + AARCH64_INSN_SIZE;
@@ -63,7 +62,7 @@ static __always_inline void entry_hit(unsigned long entry, struct pt_regs *regs)
 		regs->pc = resume;
 }
 
-/* The same, where RCU has to be told. Out of line, as hardly any hit comes here. */
+/* The same on a CPU that RCU takes for idle. Out of line, as there are hardly any such hits. */
 static noinline void idle_entry_hit(unsigned long entry, struct pt_regs *regs)
 {
 	ct_nmi_enter();
@@ -75,7 +74,7 @@ NOKPROBE_SYMBOL(idle_entry_hit);
 
 /*
  * The core guards against recursion, by context level; ftrace's guard would lose hits.
- * There are always registers, because the core's ops ask for them.
+ * @fregs always has all registers, because the core's ops ask for them.
  */
 void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 			   struct ftrace_ops *ops, struct ftrace_regs *fregs)

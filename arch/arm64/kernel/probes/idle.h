@@ -2,9 +2,9 @@
 #ifndef __ARM64_KERNEL_PROBES_IDLE_H
 #define __ARM64_KERNEL_PROBES_IDLE_H
 /*
- * Hits on a CPU that RCU takes for idle. What cpu_suspend() and PSCI do there is code like
- * any other, and can be probed. An exception has RCU watch by its entry. Where handlers
- * are called without one, this does it.
+ * Hits on a CPU that RCU takes for idle. cpu_suspend() and PSCI run code there that can be probed
+ * like any other. The entry code of an exception lets RCU watch. Where handlers are called
+ * without an exception, their callers have to do so.
  */
 #include <linux/compiler.h>
 #include <linux/context_tracking.h>
@@ -12,8 +12,8 @@
 #include <asm/ptrace.h>
 
 /*
- * To be asked with preemption off. Interrupts are masked wherever RCU does not watch, so few
- * hits have to look any further.
+ * Call with preemption off. Interrupts are masked wherever RCU does not watch, so few hits have
+ * to look any further.
  */
 static __always_inline bool kprobe_on_idle_cpu(struct pt_regs *regs)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Jprobes on arm64: where a function has its arguments on the stack. The call of a
- * jprobe's function is in jprobe_call.S.
+ * Jprobes on arm64: where the arguments of a function are on the stack. The assembly that calls
+ * a jprobe's function is in jprobe_call.S.
  */
 #include <linux/kprobes.h>
 #include <linux/sched.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Calling a function with the arguments that another is about to get.
+ * Calls a function with the arguments that another function is about to get.
  */
 #include <linux/linkage.h>
 #include <asm/asm-offsets.h>
@@ -8,7 +8,7 @@
 
 	.text
 
-/* A frame record, the registers that a call preserves, and the shadow call stack's */
+/* A frame record, the registers that a call preserves, and x18 for the shadow call stack */
 #define FRAME_SIZE	112
 #define FRAME_SCS	96
 
@@ -61,7 +61,7 @@ NOKPROBE(arch_jprobe_call)
 SYM_FUNC_START(arch_jprobe_return)
 	mov	x29, x0
 #ifdef CONFIG_SHADOW_CALL_STACK
-	/* Calls that were left have not popped their return addresses. */
+	/* The calls that are left here have not popped their return addresses. */
 	ldr	x18, [x29, #FRAME_SCS]
 #endif
 	b	arch_jprobe_done

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Probes by breakpoint on arm64: planting them, and what happens at a hit.
+ * Breakpoints on arm64: how they are written, and what happens at a hit.
  *
- * An instruction that depends on its address is simulated on the saved registers. Any
- * other is carried out by a copy:
+ * An instruction that depends on its address is simulated on the saved registers. Any other
+ * instruction is carried out by a copy that
  *
- * - which branches back by itself, if there is no post handler
- * - which works on the saved registers (see thunk.c)
- * - from which the post handlers are called (see detour.c)
- * - which ends in another BRK, if what it should branch to is out of reach
+ * - branches back by itself, if there is no post handler
+ * - works on the saved registers (see thunk.c)
+ * - is followed by a call of the post handlers (see detour.c)
+ * - ends in another BRK, if the targets of the slot's branches are out of reach
  *
- * No state is kept between the hit and what follows: the address of the slot tells
- * which site it was. So the copy runs with PSTATE as in the probed code, can be
- * interrupted by anything, and can fault.
+ * No state is kept between the hit and what follows: the site is found from the address of the
+ * slot. So the copy runs with PSTATE as in the probed code, can be interrupted by anything, and
+ * can fault.
  */
 #include <linux/execmem.h>
 #include <linux/extable.h>
@@ -35,9 +35,9 @@
 #include "detour.h"
 
 /*
- * A CPU that has lost its registers in a deep idle state, or in suspend, resumes by
- * returning once more from where it was put to sleep, to the address that was there at
- * the call: a trampoline, of a call that has returned already.
+ * A CPU that has lost its registers in a deep idle state, or in suspend, resumes by returning a
+ * second time from the function that put it to sleep, to the return address that the function
+ * was called with: the trampoline, for a call that has returned already.
  */
 struct kretprobe_blackpoint kretprobe_blacklist[kretprobe_blacklist_size] = {
 	{ .name = IS_ENABLED(CONFIG_CPU_PM) ? "__cpu_suspend_enter" : NULL },
@@ -59,8 +59,8 @@ void *alloc_insn_page(void)
 }
 
 /*
- * Each word is written with the cache maintenance that it needs. Other CPUs synchronize
- * what they fetch by the exception that leads them to the slot (Arm ARM, B2.2.5).
+ * Cache maintenance is done for each word as it is written. Other CPUs synchronize their fetches
+ * by the exception that leads them to the slot (Arm ARM, B2.2.5).
  */
 static int write_slot(kprobe_opcode_t *slot, const u32 *words, int nr_words)
 {
@@ -91,7 +91,7 @@ static bool branch_to(struct kprobe *kp, u32 *words, unsigned int word, unsigned
 	return true;
 }
 
-/* The ways to the handlers and on. Returns false if some of it is out of reach. */
+/* Fills in the branches to the handlers and back. Returns false if one is out of reach. */
 static bool fill_detour(struct kprobe *kp, u32 *words)
 {
 	return in_reach((unsigned long)kp->addr, (unsigned long)kp->ainsn.insn) &&
@@ -103,7 +103,7 @@ static bool fill_detour(struct kprobe *kp, u32 *words)
 			 AARCH64_INSN_BRANCH_NOLINK);
 }
 
-/* The copies of an instruction that is not simulated, and its thunk. */
+/* Fills in the copies of an instruction that is not simulated, and its thunk. */
 static void fill_copies(struct kprobe *kp, u32 *words)
 {
 	words[SLOT_COPY] = kp->opcode;
@@ -116,7 +116,7 @@ static void fill_copies(struct kprobe *kp, u32 *words)
 		kp->ainsn.thunk = kp->ainsn.insn + SLOT_THUNK;
 }
 
-/* The way to where a simulated branch leads. */
+/* Fills in a branch to the target of a simulated branch. */
 static void fill_taken(struct kprobe *kp, u32 *words)
 {
 	unsigned long taken;
@@ -128,7 +128,7 @@ static void fill_taken(struct kprobe *kp, u32 *words)
 		kp->ainsn.taken = taken;
 }
 
-/* The site's address, in the byte order of data, since it is read as data. */
+/* Fills in the address of the site's kprobe, in the byte order of data: it is read as data. */
 static void fill_owner(struct kprobe *kp, u32 *words)
 {
 	__le32 owner[2];
@@ -173,8 +173,8 @@ static int prepare_slot(struct kprobe *kp)
 }
 
 /*
- * Whether an address is in the words before a function that are data: ftrace's pointer,
- * or the function's type for control flow integrity.
+ * Is this address in the data in front of a function? That is ftrace's pointer, or the
+ * function's type for control flow integrity.
  */
 static bool before_function(unsigned long addr, unsigned long function)
 {
@@ -187,8 +187,8 @@ static bool before_function(unsigned long addr, unsigned long function)
 }
 
 /*
- * Whether an address is that of ftrace's call, or of the copy of the link register before
- * it. That copy can be the first instruction of a function, where it may be probed.
+ * Is this ftrace's call, or the "mov x9, lr" before it? The range is inclusive: its end is the
+ * next instruction. At offset 0 the mov may be probed.
  */
 static bool in_ftrace_call(unsigned long addr, unsigned long offset)
 {
@@ -196,7 +196,7 @@ static bool in_ftrace_call(unsigned long addr, unsigned long offset)
 					      (void *)(addr + AARCH64_INSN_SIZE));
 }
 
-/* Checks what is around an instruction, rather than what it is. */
+/* Checks the place of an instruction, not the instruction itself. */
 static int check_place(unsigned long addr)
 {
 	const struct kprobe_function *f = kprobe_function_at(addr);
@@ -242,7 +242,10 @@ int arch_prepare_kprobe(struct kprobe *kp)
 	return prepare_slot(kp);
 }
 
-/* Nobody is in the slot. As dirty, it is released together with those of other sites. */
+/*
+ * No task is in the slot. It is freed as dirty nevertheless, to be released together with
+ * those of other sites.
+ */
 void arch_remove_kprobe(struct kprobe *kp)
 {
 	if (kp->ainsn.insn)
@@ -301,22 +304,22 @@ static void change_text(struct list_head *sites, bool armed)
 }
 
 /*
- * Few instructions may be exchanged for a BRK, or back, while others execute
- * them (Arm ARM, B2.2.5), and those that are probed are mostly not of these. So
- * all CPUs are stopped, once for the whole list.
+ * Only few instructions may be replaced by a BRK, or replace one, while other CPUs execute them
+ * (Arm ARM, B2.2.5), and most probed instructions are not among these. So all CPUs are stopped,
+ * once for the whole list.
  */
 void arch_arm_kprobes(struct list_head *sites)
 {
 	change_text(sites, true);
 }
 
-/* When a CPU is stopped, it has looked up all BRKs that it had met. */
+/* A CPU that is stopped has looked up the site of every BRK that it had hit before. */
 void arch_disarm_kprobes(struct list_head *sites)
 {
 	change_text(sites, false);
 }
 
-/* A simulated load could not read its operand: as if it had faulted in place. */
+/* A simulated load could not read its operand: do as for a fault in place. */
 static void operand_fault(struct kprobe *kp, struct pt_regs *regs)
 {
 	regs->pc = (unsigned long)kp->addr;
@@ -341,7 +344,7 @@ void kprobe_simulate(struct kprobe *kp, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_simulate);
 
-/* Carries the instruction out, or sends the probed code to where that happens. */
+/* Carries the instruction out, or lets the probed code continue at a copy of it. */
 static __always_inline void carry_out(struct kprobe *kp, struct pt_regs *regs,
 				      enum kprobe_result what)
 {
@@ -353,7 +356,7 @@ static __always_inline void carry_out(struct kprobe *kp, struct pt_regs *regs,
 		regs->pc = (unsigned long)(kp->ainsn.insn + SLOT_LAST);
 }
 
-/* As carry_out() decides it at a hit. */
+/* Has to agree with what carry_out() does at a hit. */
 const char *arch_kprobe_path(struct kprobe *kp)
 {
 	if (kp->ainsn.simulate)
@@ -361,7 +364,7 @@ const char *arch_kprobe_path(struct kprobe *kp)
 	return kp->ainsn.boosted && (kp->ainsn.detour || !kp->post_handler) ? "boost" : "step";
 }
 
-/* Was this a BRK that was taken out meanwhile? Then what is there now is executed. */
+/* Was the BRK removed after this CPU had hit it? Then the restored text is executed. */
 static int taken_out(unsigned long addr)
 {
 	__le32 insn;
@@ -376,7 +379,7 @@ unreadable:
 NOKPROBE_SYMBOL(taken_out);
 
 /**
- * kprobe_brk_handler() - a BRK with the number of kprobes was met
+ * kprobe_brk_handler() - handle a BRK with the immediate of kprobes
  * @regs: registers at the BRK
  * @esr: the syndrome
  *
@@ -394,7 +397,7 @@ int kprobe_brk_handler(struct pt_regs *regs, unsigned long esr)
 	kp = kprobe_of(site);
 	what = kprobe_hit_site(kp, regs, kprobe_carry_out);
 	if (what == KPROBE_RESULT_REDIRECTED)
-		/* A branch to the probed address has not led to where this goes on. */
+		/* BTYPE is for the probed address, not for the one where execution continues. */
 		regs->pstate &= ~PSR_BTYPE_MASK;
 	else if (what != KPROBE_RESULT_DONE)
 		carry_out(kp, regs, what);
@@ -404,7 +407,7 @@ int kprobe_brk_handler(struct pt_regs *regs, unsigned long esr)
 NOKPROBE_SYMBOL(kprobe_brk_handler);
 
 /**
- * kprobe_ss_brk_handler() - the BRK behind a copy: the instruction is done
+ * kprobe_ss_brk_handler() - handle the BRK behind a copy: the instruction is done
  * @regs: registers as the instruction left them
  * @esr: the syndrome
  *
@@ -427,15 +430,15 @@ int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr)
 NOKPROBE_SYMBOL(kprobe_ss_brk_handler);
 
 /**
- * kprobe_fault_handler() - a fault of the kernel, before anybody looks for a fixup
+ * kprobe_fault_handler() - handle a kernel fault, before a fixup is looked for
  * @regs: registers at the fault
  * @esr: the syndrome
  *
- * A fault in a copy of the probed instruction becomes one of that: the program counter
- * is moved to its address, by which fault handlers and fixups know it.
+ * A fault in a copy of the probed instruction becomes a fault of the original: the program
+ * counter is set to its address, which fault handlers and the exception table know.
  *
  * Context: any, preemption off.
- * Return: 1 when a fault handler has dealt with it, else 0.
+ * Return: 1 if a probe's fault handler has handled it, else 0.
  */
 int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr)
 {
@@ -481,7 +484,7 @@ int __init arch_init_kprobes(void)
 	return 0;
 }
 
-/* The return trampoline is no probe. */
+/* The return trampoline is not entered through a probe. */
 int arch_trampoline_kprobe(struct kprobe *kp)
 {
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where functions with a return probe return to: builds a pt_regs, has the
- * handlers run, and goes on to where the function would have returned.
+ * The trampoline to which functions with a return probe return: builds a pt_regs, runs the
+ * handlers, and returns to where the function would have returned.
  */
 #include <linux/linkage.h>
 #include <asm/asm-offsets.h>
@@ -16,9 +16,9 @@
 	.text
 
 /*
- * On entry, the link register has the address of this. Of the saved registers, those are
- * loaded again that a handler may want to change or that C code does not preserve. Flags
- * are not loaded: no caller relies on them.
+ * On entry, the link register holds the address of the trampoline. Registers are only restored
+ * if a handler may want to change them, or C code does not preserve them. Flags are not
+ * restored: no caller relies on them.
  */
 SYM_CODE_START(__kretprobe_trampoline)
 	sub	sp, sp, #PT_REGS_SIZE
@@ -32,7 +32,7 @@ SYM_CODE_START(__kretprobe_trampoline)
 	str	x2, [sp, #S_PSTATE]
 	save_priority_mask x3
 
-	/* A frame record with this address, which unwinders recognize. */
+	/* A frame record with the trampoline's address, which unwinders recognize. */
 	mov	x1, x29
 	stp	x29, lr, [sp, #S_STACKFRAME]
 	add	x29, sp, #S_STACKFRAME
@@ -45,7 +45,7 @@ SYM_CODE_START(__kretprobe_trampoline)
 	ldr	x1, [sp, #S_PSTATE]
 	restore_user_access __kretprobe_trampoline
 
-	/* By now the frame record names the function's own caller. */
+	/* By now the frame record has the function's own return address. */
 	caller_saved ldp
 	ldp	x29, lr, [sp, #S_STACKFRAME]
 	add	sp, sp, #PT_REGS_SIZE

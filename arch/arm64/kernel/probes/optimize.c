@@ -2,9 +2,9 @@
 /*
  * Jump optimization on arm64: a branch to the slot in the place of the BRK.
  *
- * One instruction is replaced by one, so no task can be in between. BRK and B are among
- * those that may be exchanged while others execute them (Arm ARM, B2.2.5): no CPU has to
- * be stopped, and until it has noticed it still executes the other one.
+ * One instruction replaces another, so no task can be in between. BRK and B are among those that
+ * may replace each other while other CPUs execute them (Arm ARM, B2.2.5): no CPU has to be
+ * stopped. Until a CPU has noticed the change, it executes the old one.
  */
 #include <linux/bits.h>
 #include <linux/build_bug.h>
@@ -17,12 +17,12 @@
 
 #include "detour.h"
 
-/* The most executable memory that a site may take: there is less of it than of other. */
+/* The most executable memory that a site may take, as it is scarcer than other memory */
 static_assert(ARCH_KPROBE_SLOT_SIZE * sizeof(kprobe_opcode_t) <= 96);
 
 #define HINT_NUMBER	GENMASK(11, 5)
 
-/* With BTI, indirect branches have to find it in the text. */
+/* With BTI, an indirect branch has to find its landing pad in the text. */
 static bool is_landing_pad(u32 insn)
 {
 	if (!aarch64_insn_is_hint(insn))
@@ -89,7 +89,7 @@ void arch_optimize_kprobes(struct list_head *oplist)
 	}
 }
 
-/* On return no CPU executes the branch any more: all have been interrupted since. */
+/* On return no CPU executes the branch any more: all have been interrupted after the change. */
 void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_list)
 {
 	struct optimized_kprobe *op;

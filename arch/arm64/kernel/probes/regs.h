@@ -6,7 +6,7 @@
 #include <asm/asm-offsets.h>
 #include <asm/sysreg.h>
 
-	/* To or from a pt_regs at sp: what a call may change, and what it preserves */
+	/* To or from a pt_regs at sp: registers that a call may change, and those it preserves */
 	.macro	caller_saved, op
 	\op	x0, x1, [sp, #S_X0]
 	\op	x2, x3, [sp, #S_X2]
@@ -28,7 +28,7 @@
 	\op	x28, x29, [sp, #S_X28]
 	.endm
 
-	/* Where interrupts are masked by priority, PSTATE does not say if they are. */
+	/* With masking by priority, PSTATE does not show whether interrupts are masked. */
 	.macro	save_priority_mask, tmp
 #ifdef CONFIG_ARM64_PSEUDO_NMI
 alternative_if ARM64_HAS_GIC_PRIO_MASKING

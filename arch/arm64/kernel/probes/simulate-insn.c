@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Carrying out an instruction on the saved registers.
+ * Simulation of instructions on the saved registers.
  *
  * Instructions are simulated if they depend on their address: branches, ADR and ADRP, and
  * loads of literals. They are simulated exactly, or not at all.
  *
  * This runs at a kprobe's hit, in whatever context was probed. So no lock is taken, and
  * nothing is called that can be probed itself. That excludes those decoding helpers of
- * asm/insn.h which are not inline: a probe on one of them would need it in turn.
+ * asm/insn.h which are not inline: a hit of a probe on one of them would call it again.
  */
 
 #include <linux/bitops.h>
@@ -39,8 +39,8 @@ static __always_inline long distance(u32 insn, int lsb, int bits)
 }
 
 /*
- * Sets pc, and PSTATE.BTYPE: that is for the target of an indirect branch to match, and
- * zero after any other instruction.
+ * Sets pc and PSTATE.BTYPE. BTYPE is checked at the target of an indirect branch, and is zero
+ * after any other instruction.
  */
 static __always_inline void go_to(struct pt_regs *regs, unsigned long pc,
 				  unsigned long btype)
@@ -63,10 +63,10 @@ static __always_inline void branch_if(bool taken, struct pt_regs *regs,
 /**
  * probe_simulate_branch() - B, BL
  * @insn:	the instruction
- * @addr:	where it stands
- * @regs:	the registers it is to work on
+ * @addr:	its address
+ * @regs:	the registers to work on
  *
- * Context: any, a kprobe's hit included; this holds for all in this file.
+ * Context: any, a kprobe's hit included, as for all functions of this file.
  * Return: true.
  */
 bool __kprobes
@@ -80,7 +80,7 @@ probe_simulate_branch(u32 insn, unsigned long addr, struct pt_regs *regs)
 	return true;
 }
 
-/* The lowest bit of a condition inverts it, except that both of "always" hold. */
+/* The lowest bit of a condition inverts it, except that both forms of "always" hold. */
 static __always_inline bool condition_holds(u32 cond, u64 pstate)
 {
 	bool n = pstate & PSR_N_BIT, z = pstate & PSR_Z_BIT;
@@ -109,8 +109,8 @@ static __always_inline bool condition_holds(u32 cond, u64 pstate)
 /**
  * probe_simulate_cond_branch() - B.cond, BC.cond
  * @insn:	the instruction
- * @addr:	where it stands
- * @regs:	the registers it is to work on
+ * @addr:	its address
+ * @regs:	the registers to work on
  *
  * Return: true.
  */
@@ -125,8 +125,8 @@ probe_simulate_cond_branch(u32 insn, unsigned long addr, struct pt_regs *regs)
 /**
  * probe_simulate_compare_branch() - CBZ, CBNZ
  * @insn:	the instruction
- * @addr:	where it stands
- * @regs:	the registers it is to work on
+ * @addr:	its address
+ * @regs:	the registers to work on
  *
  * Return: true.
  */
@@ -145,8 +145,8 @@ probe_simulate_compare_branch(u32 insn, unsigned long addr, struct pt_regs *regs
 /**
  * probe_simulate_test_branch() - TBZ, TBNZ
  * @insn:	the instruction
- * @addr:	where it stands
- * @regs:	the registers it is to work on
+ * @addr:	its address
+ * @regs:	the registers to work on
  *
  * Return: true.
  */
@@ -165,7 +165,7 @@ enum { BR, BLR, RET };
 
 /*
  * All kernel text is guarded if the kernel uses BTI. Whether user text is guarded is not
- * known here, so there it is zero, which matches any target.
+ * known here, so BTYPE is zero there, which matches any target.
  */
 static __always_inline unsigned long btype_after(int opc, int rn, struct pt_regs *regs)
 {
@@ -179,8 +179,8 @@ static __always_inline unsigned long btype_after(int opc, int rn, struct pt_regs
 /**
  * probe_simulate_branch_reg() - BR, BLR, RET
  * @insn:	the instruction
- * @addr:	where it stands
- * @regs:	the registers it is to work on
+ * @addr:	its address
+ * @regs:	the registers to work on
  *
  * Return: true.
  */
@@ -200,8 +200,8 @@ probe_simulate_branch_reg(u32 insn, unsigned long addr, struct pt_regs *regs)
 /**
  * probe_simulate_adr() - ADR, ADRP
  * @insn:	the instruction
- * @addr:	where it stands
- * @regs:	the registers it is to work on
+ * @addr:	its address
+ * @regs:	the registers to work on
  *
  * Return: true.
  */
@@ -211,14 +211,14 @@ probe_simulate_adr(u32 insn, unsigned long addr, struct pt_regs *regs)
 	long imm = sign_extend64((insn >> 5 & 0x7ffff) << 2 | (insn >> 29 & 3), 20);
 	bool page = insn & BIT(31);
 
-	/* The page is one of 4 KiB, whatever the kernel's are. */
+	/* The pages of ADRP have 4 KiB, whatever the kernel's have. */
 	pt_regs_write_reg(regs, reg_at(insn, 0),
 			  page ? (addr & ~(SZ_4K - 1UL)) + imm * SZ_4K : addr + imm);
 	go_on(regs, addr);
 	return true;
 }
 
-/* A literal has the byte order of data, and need not be aligned to more than four. */
+/* A literal has the byte order of data, and need not be aligned to more than four bytes. */
 static __always_inline bool read_literal(unsigned long addr, bool word, u64 *value)
 {
 	u32 half;
@@ -241,10 +241,10 @@ enum { LDR_W, LDR_X, LDRSW };
 /**
  * probe_simulate_load_literal() - LDR and LDRSW of a literal
  * @insn:	the instruction
- * @addr:	where it stands
- * @regs:	the registers it is to work on
+ * @addr:	its address
+ * @regs:	the registers to work on
  *
- * For the kernel's own text only: a literal in user space is not looked at.
+ * For the kernel's own text only: a literal in user space is not read.
  *
  * Return: true, or false when the literal cannot be read.
  */
@@ -264,10 +264,10 @@ probe_simulate_load_literal(u32 insn, unsigned long addr, struct pt_regs *regs)
 }
 
 /**
- * probe_simulate_nop() - what need not have an effect: PRFM of a literal
+ * probe_simulate_nop() - PRFM of a literal, which need not have an effect
  * @insn:	the instruction
- * @addr:	where it stands
- * @regs:	the registers it is to work on
+ * @addr:	its address
+ * @regs:	the registers to work on
  *
  * Return: true.
  */

@@ -5,23 +5,26 @@
 /*
  * A slot, in words:
  *
- *   SLOT_ENTRY		where the branch in the text leads to: makes room for a
- *			pt_regs, and calls kprobe_detour_entry()
- *   SLOT_COPY_OUT	leaves that room; the way from kprobe_detour_entry() to
+ *   SLOT_ENTRY		the target of the branch in the text: makes room for a pt_regs,
+ *			and calls kprobe_detour_entry()
+ *   SLOT_COPY_OUT	where kprobe_detour_entry() goes to get to SLOT_COPY: gives back
+ *			that room
  *   SLOT_COPY		the copy, and a branch to the next instruction
- *   SLOT_LAST_OUT	leaves that room; the way from kprobe_detour_entry() to
+ *   SLOT_LAST_OUT	where kprobe_detour_entry() goes to get to SLOT_LAST: gives back
+ *			that room
  *   SLOT_LAST		the copy for hits with a post handler; then as SLOT_ENTRY, but
  *			calls kprobe_tail_entry()
- *   SLOT_NEXT_OUT	leaves that room; the way from both to the next instruction
- *   SLOT_OWNER		the address of the site, two words
+ *   SLOT_NEXT_OUT	where both go if the instruction is done: gives back that room,
+ *			and branches to the next instruction
+ *   SLOT_OWNER		the address of the site's kprobe, two words
  *   SLOT_THUNK		a thunk, if there is one
  *
- * An instruction that is simulated has no copies. If it is a branch, what follows on
- * SLOT_COPY_OUT is a branch to where it goes when it is taken.
+ * A simulated instruction has no copies. If it is a branch, SLOT_COPY is a branch to its
+ * target.
  *
- * If the next instruction is out of a branch's reach, each copy has a BRK behind it. The
- * first copy is not used then, and its BRK reports a fault; that of the other ends a
- * step.
+ * If the next instruction is out of a branch's reach, each copy is followed by a BRK. The
+ * first copy is not used then, and its BRK reports a fault; the BRK behind the other one
+ * ends a step.
  */
 #define SLOT_ENTRY	0
 #define SLOT_COPY_OUT	3

@@ -4,7 +4,7 @@
 
 #include <asm/sysreg.h>
 
-/* PSTATE.TCO, to be read, and written from a register */
+/* PSTATE.TCO, for MRS and for MSR from a register */
 #define SYS_PSTATE_TCO	sys_reg(3, 3, 4, 2, 7)
 
 #endif /* __ARM64_KERNEL_PROBES_TCO_H */

@@ -2,14 +2,15 @@
 /*
  * Thunks: the probed instruction, executed by the processor on saved registers.
  *
- * A post handler has to see what the instruction did. For a copy in the slot, all
- * registers are loaded before it and saved again after it; but no instruction has more
- * than four as operands. A thunk is a few instructions that load only these from a
- * pt_regs, execute a copy of the instruction that has other registers in their place,
- * and store those that may have changed. kprobe_run_thunk() calls it. No thunks are made
- * of instructions that access memory. That could be something that the hit itself has
- * changed, such as the preemption count; and a fault has to happen where everything else
- * is as in the probed code.
+ * A post handler has to see the effect of the instruction. The copy in the slot needs all
+ * registers to be loaded before it and saved again after it; but no instruction has more than
+ * four registers as operands. A thunk is a few instructions that load only these from a pt_regs,
+ * execute a copy of the instruction with other registers in their place, and store those that
+ * may have changed. kprobe_run_thunk() calls it.
+ *
+ * There are no thunks of instructions that access memory. The hit itself may have changed the
+ * memory, as it does the preemption count; and when an instruction faults, everything else has
+ * to be as in the probed code.
  */
 #include <linux/bits.h>
 #include <linux/kprobes.h>
@@ -24,7 +25,7 @@ enum field { RD, RN, RM, RA, NR_FIELDS };
 
 static const u8 shift_of[] = { [RD] = 0, [RN] = 5, [RM] = 16, [RA] = 10 };
 
-/* The register that takes the place of a field's in a thunk: x9 to x12 */
+/* The register that replaces the one of a field in a thunk: x9 to x12 */
 #define TEMP(field)	(9 + (field))
 
 #define READS(field)	BIT(field)
@@ -36,9 +37,9 @@ static const u8 shift_of[] = { [RD] = 0, [RN] = 5, [RM] = 16, [RA] = 10 };
 
 /**
  * struct row - instructions that use registers alike
- * @mask:	the bits that tell; what is no instruction has been refused before
- * @value:	what they are
- * @what:	the fields that are registers
+ * @mask:	the bits that are compared; unallocated encodings have been refused before
+ * @value:	the value of these bits
+ * @what:	the fields that are registers, and how they are used
  */
 struct row {
 	u32	mask;
@@ -74,11 +75,11 @@ static const struct row rows[] = {
 const unsigned int kprobe_nr_thunks = ARRAY_SIZE(rows);
 
 /**
- * kprobe_find_thunk() - tell which row of the table an instruction is in
+ * kprobe_find_thunk() - find the row of the table for an instruction
  * @insn:	an instruction that is to be copied
  *
  * Context: any.
- * Return: its index; -ENOENT when no thunk can be made of it.
+ * Return: its index; -ENOENT if no thunk can be made of the instruction.
  */
 int kprobe_find_thunk(u32 insn)
 {
@@ -96,7 +97,7 @@ static unsigned int register_number(u32 insn, enum field field)
 	return insn >> shift_of[field] & 31;
 }
 
-/* Whether an add, sub or logical instruction, of those with RD_SP, sets flags. */
+/* Does an add, sub or logical instruction of a row with RD_SP set flags? */
 static bool sets_flags(u32 insn)
 {
 	if ((insn & 0x1f800000) == 0x12000000)
@@ -104,13 +105,13 @@ static bool sets_flags(u32 insn)
 	return insn & 0x20000000;
 }
 
-/* Whether it changes the stack pointer: no thunk is made then. */
+/* Does it change the stack pointer? Then no thunk is made. */
 static bool moves_stack(u32 use, u32 insn)
 {
 	return use & RD_SP && register_number(insn, RD) == 31 && !sets_flags(insn);
 }
 
-/* Whether this field is a register that has to be loaded or stored: not so zero. */
+/* Is this field a register that has to be loaded or stored? The zero register is not. */
 static bool is_saved(u32 use, u32 insn, enum field field)
 {
 	return use & (READS(field) | WRITES(field)) &&
@@ -118,8 +119,8 @@ static bool is_saved(u32 use, u32 insn, enum field field)
 }
 
 /*
- * ldr (f94) or str (f90) of what takes a field's place. pt_regs has the stack pointer
- * behind x30, so register 31 needs no special case.
+ * An ldr (f94) or str (f90) of the register that replaces the one of a field. pt_regs has the
+ * stack pointer behind x30, so register 31 needs no special case.
  */
 static u32 move_insn(u32 opcode, u32 insn, enum field field)
 {
@@ -127,9 +128,9 @@ static u32 move_insn(u32 opcode, u32 insn, enum field field)
 }
 
 /**
- * kprobe_make_thunk() - make a thunk of an instruction, where that can be done
+ * kprobe_make_thunk() - make a thunk of an instruction, if possible
  * @words:	where to write it
- * @room:	for how many words there is room
+ * @room:	how many words there is room for
  * @insn:	an instruction that is to be copied
  *
  * Context: at registration; @words is not executed yet.

@@ -13,8 +13,8 @@ unsigned int kprobe_make_thunk(u32 *words, unsigned int room, u32 insn);
 #define PSR_STATUS_BITS	(PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT)
 
 /*
- * Carries the instruction out on @regs, by its thunk. That is entered, and left, by RET,
- * which needs no landing pad; with the probed code's flags, and @regs in x0.
+ * Carries the instruction out on @regs, by its thunk. The thunk gets the probed code's flags, and
+ * @regs in x0. It is entered, and left, by RET, which needs no landing pad.
  */
 static __always_inline void kprobe_run_thunk(const kprobe_opcode_t *thunk,
 					     struct pt_regs *regs)

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What keeps the kernel from user memory, PSTATE.PAN or an empty TTBR0, is not switched
- * with the task. It outlives preemption only because an exception saves it, and sets it
- * until it returns. So this does the same, where handlers are called without one: they
- * have no access when the probed code has, and neither has the next task.
+ * The protection against access to user memory, PSTATE.PAN or an empty TTBR0, is not switched
+ * with the task. It survives preemption only because an exception saves it, and sets it until
+ * the exception returns. These macros do the same where handlers are called without an
+ * exception: if the probed code has access to user memory, neither handlers nor another task
+ * have it.
  *
- * With tags in the kernel's memory (MTE), such code sets PSTATE.TCO, lest the tags of user
- * memory be checked. That is no task's either: handlers are to be checked, and a switch to
- * another task clears it, so that the probed code would come back without.
+ * If the kernel's memory has tags (MTE), code that accesses user memory also sets PSTATE.TCO, so
+ * that tags are not checked. TCO is not switched with the task, either. Handlers have to be
+ * checked; and a switch to another task clears TCO, so that the probed code would resume
+ * without it.
  */
 #include <asm/alternative.h>
 #include <asm/asm-uaccess.h>
@@ -17,11 +19,12 @@
 
 #include "tco.h"
 
-#define PAN_SHIFT	22	/* PSR_PAN_BIT's */
+#define PAN_SHIFT	22	/* of PSR_PAN_BIT */
 
 	/*
-	 * Adds PSR_PAN_BIT to the PSTATE in x2 as an exception would, if there is no access,
-	 * and PSR_TCO_BIT if tags are not checked. Changes x3, x4 and the flags.
+	 * Denies access, and has tags checked. Before that, adds PSR_PAN_BIT to the PSTATE in x2
+	 * if there is no access, as an exception would, and PSR_TCO_BIT if tags are not checked.
+	 * Changes x3, x4 and the flags.
 	 */
 	.macro	deny_user_access, name:req
 #ifdef CONFIG_KASAN_HW_TAGS
@@ -53,7 +56,7 @@ alternative_else_nop_endif
 #endif
 	.endm
 
-	/* The other way round, with that PSTATE in x1. Changes x2 to x4. */
+	/* The reverse, with that PSTATE in x1. Changes x2 to x4. */
 	.macro	restore_user_access, name:req
 #ifdef CONFIG_KASAN_HW_TAGS
 alternative_if ARM64_MTE
@@ -74,7 +77,7 @@ alternative_else_nop_endif
 #endif
 	.endm
 
-	/* What the two above seldom do. Behind the code that they are in */
+	/* The rare parts of the two above, to be placed behind the code that uses them */
 	.macro	switch_user_access, name:req
 #ifdef CONFIG_ARM64_SW_TTBR0_PAN
 .Ldeny_user_access_\name:
