@@ -2,9 +2,9 @@
 /*
  * KUnit tests: copies of instructions, compared with their originals
  *
- * Of all classes that are copied, instructions are drawn at random, with registers, flags
- * and memory. Each stands in the text twice. One is executed as it is, the other with a
- * probe: by breakpoint and by jump, with and without a post handler.
+ * Instructions of all classes that are copied are drawn at random, with registers, flags and
+ * memory. Each is in the text twice. One is executed natively, the other with a probe: by
+ * breakpoint and by jump, with and without a post handler.
  */
 
 #include <kunit/test.h>
@@ -41,7 +41,7 @@ struct spot {
 	__le32		out;
 };
 
-/* Two more at the end are for the system register that an instruction writes. */
+/* Two more spots at the end read and write the system register that an instruction writes. */
 #define SPOT_MRS	MAX_WORDS
 #define SPOT_MSR	(MAX_WORDS + 1)
 #define MRS_BIT		BIT(21)
@@ -71,18 +71,18 @@ asm("	.macro	copy_test_spots name\n"
 
 /* --- registers and stack --- */
 
-/* The stack that is compared, in words; the stack pointer is in the middle at first. */
+/* The stack that is compared, in words; initially the stack pointer is in the middle. */
 #define STACK_WORDS	(2 * COPY_STACK / 8)
 
 /**
  * struct copy_trip - registers before an instruction, and after it
- * @regs:	x0 to x30, of which x17 leads there, and x18 is not loaded
- * @sp:		after it, from the middle of the stack on
- * @nzcv:	the flags, where PSTATE has them
+ * @regs:	x0 to x30; x17 holds the address of the instruction, x18 is not loaded
+ * @sp:		the stack pointer after it, relative to the middle of the stack
+ * @nzcv:	the flags, in their bits of PSTATE
  * @daif:	the interrupt masks after it
- * @stack:	what is there; before the instruction, only what is above the stack pointer
- * @frame:	the end of @stack
- * @spot:	what to call
+ * @stack:	the contents of the stack; before it, only those above the stack pointer
+ * @frame:	the end of the stack
+ * @spot:	where the instruction is
  *
  * Assembly knows the layout.
  */
@@ -110,7 +110,7 @@ static_assert(offsetof(struct copy_trip, stack) == TRIP_STACK);
 static_assert(offsetof(struct copy_trip, frame) == TRIP_FRAME);
 static_assert(offsetof(struct copy_trip, spot) == TRIP_SPOT);
 
-/* The instruction may leave anything in any register, so it has an address of its own. */
+/* The instruction may change any register, so assembly has to know the address of this. */
 static struct copy_trip copy_test_trip __used;
 
 asmlinkage void copy_test_run(struct copy_trip *trip);
@@ -192,7 +192,7 @@ struct fp_state {
 
 static_assert(offsetof(struct fp_state, fpsr) == 512);
 
-/* For the assembler, which knows that the compiler does not use them */
+/* The assembler does not accept these by default, as the compiler does not use them. */
 #define ENABLE_FP							\
 "	.arch_extension fp\n"						\
 "	.arch_extension simd\n"
@@ -203,7 +203,7 @@ static_assert(offsetof(struct fp_state, fpsr) == 512);
 	insn								\
 "	.endr\n"
 
-/* The compiler has no use for any of these registers. */
+/* The compiler uses none of these registers. */
 static noinline void load_fp(const struct fp_state *state)
 {
 	asm volatile(ENABLE_FP
@@ -255,7 +255,7 @@ static unsigned int row_of(u32 insn)
 	return probe_classify(insn) - probe_classes;
 }
 
-/* A spot is of one instruction for good: a site that waits to be freed may know it. */
+/* The instruction of a spot never changes: a site that waits to be freed may have read it. */
 static int add_word(const struct copy_form *form)
 {
 	u32 insn = copy_draw(form);
@@ -307,7 +307,7 @@ static int lay_out(void)
 
 static u64 memory[MEMORY_SIZE / 8] __aligned(MEMORY_SIZE) __used;
 
-/* What stays the same for all words, but for the registers */
+/* The state before an instruction, the same for all words except for the registers */
 static struct {
 	u64		regs[31];
 	u64		stack[STACK_WORDS];
@@ -315,7 +315,7 @@ static struct {
 	struct fp_state	fp;
 } before;
 
-/* What an instruction left; fp and state are only used for some. */
+/* The state after an instruction; fp and state are only used for some. */
 struct outcome {
 	struct copy_trip	trip;
 	u64			memory[MEMORY_SIZE / 8];
@@ -332,7 +332,7 @@ static void enter(const struct spot *spot)
 	copy_test_run(&copy_test_trip);
 }
 
-/* Of the system register that the instruction writes */
+/* Reads the system register that the instruction writes. */
 static u64 read_state(void)
 {
 	enter(native + SPOT_MRS);
@@ -359,7 +359,7 @@ static int prepare_state(const struct word *w)
 	return err;
 }
 
-/* Whatever is below the stack pointer may be gone, and what the instruction skipped. */
+/* Clears the stack below the stack pointer, and what was allocated on it but not written. */
 static void forget_dead_stack(const struct word *w, struct copy_trip *trip)
 {
 	unsigned int end = clamp_t(s64, COPY_STACK + (s64)trip->sp, 0, 2 * COPY_STACK);
@@ -372,7 +372,7 @@ static void forget_dead_stack(const struct word *w, struct copy_trip *trip)
 		memset((u8 *)trip->stack + end + written, 0, COPY_STACK - end - written);
 }
 
-/* What depends on where it was run */
+/* Clears what depends on the address of the instruction. */
 static void forget_place(struct outcome *out)
 {
 	out->sp = out->trip.frame - COPY_STACK + out->trip.sp;
@@ -486,7 +486,7 @@ static void unplant(void *unused)
 	kvfree(list);
 }
 
-/* None is registered: which one is it that cannot be? */
+/* Registration of all of them has failed: finds the ones that cannot be registered. */
 static void blame(struct kunit *test, int err)
 {
 	unsigned int i;
@@ -523,7 +523,7 @@ static void plant(struct kunit *test, bool post)
 	planted = true;
 }
 
-/* Where BTI wants to find it in the text, as it is */
+/* Does BTI need to find this instruction in the text? */
 static bool is_landing_pad(u32 insn)
 {
 	switch (insn) {
@@ -549,7 +549,7 @@ static bool expect_text(struct kunit *test, unsigned int i, bool jump)
 
 /* --- comparisons --- */
 
-/* The post handler has to see what the instruction has done. */
+/* Has the post handler seen the effect of the instruction? */
 static bool seen_is(unsigned int i, const struct outcome *out)
 {
 	const struct pt_regs *seen = &notes.seen;
@@ -569,7 +569,7 @@ static bool noted(unsigned int i, bool post, bool jump)
 	       (!post || seen_is(i, &in_copy));
 }
 
-/* In the same context both times, for the registers that are read: no other task or CPU */
+/* Runs both on the same CPU and in the same task, as system registers depend on these. */
 static void run_both(unsigned int i, u64 nzcv)
 {
 	memset(&notes, 0, sizeof(notes));
@@ -579,7 +579,7 @@ static void run_both(unsigned int i, u64 nzcv)
 	preempt_enable();
 }
 
-/* Returns the flags with which there was a difference, or all that there are. */
+/* Returns the first flags with which there was a difference, or NR_FLAGS. */
 static u64 find_difference(unsigned int i, bool post, bool jump)
 {
 	bool fp = words[i].form->what & FP;
@@ -652,14 +652,14 @@ static void copies_do_as_in_place(struct kunit *test)
 	if (IS_ENABLED(CONFIG_OPTPROBES)) {
 		wait_for_kprobe_optimizer();
 		compare_all(test, manner->post, true);
-		/* There is no other way to have breakpoints. */
+		/* Breakpoints stay only if jumps are switched off. */
 		switch_need(test);
 		KUNIT_ASSERT_EQ(test, 0, switch_set(false));
 	}
 	compare_all(test, manner->post, false);
 }
 
-/* A row is never more than one of: run, not to be had here, left out. */
+/* A row is exactly one of: run, not on this processor, left out. */
 static const char *why_left_out(const char *name)
 {
 	unsigned int i;

@@ -2,18 +2,18 @@
 #ifndef __ARM64_KERNEL_PROBES_TEST_COPY_DRAW_H
 #define __ARM64_KERNEL_PROBES_TEST_COPY_DRAW_H
 /*
- * Draws words from the forms of test_copy_forms.h, and registers with which they do no harm.
- * There is nothing in here that needs a kernel to run in.
+ * Draws instructions from the forms of test_copy_forms.h, and registers with which they do no
+ * harm. Nothing in here needs a running kernel.
  */
 #include <linux/bitops.h>
 #include <linux/prandom.h>
 
 #include "test_copy_forms.h"
 
-/* Not an operand: it leads to the instruction. */
+/* Never an operand: it holds the address of the instruction. */
 #define COPY_WAY_IN	17
 
-/* How far the stack pointer may go, and be accessed from, in either direction */
+/* How far the stack pointer may move, or memory be from it, in either direction */
 #define COPY_STACK	256
 
 static struct rnd_state copy_random;
@@ -46,13 +46,13 @@ static u32 with_reg(u32 insn, u32 field, unsigned int reg)
 
 static bool is_load(const struct copy_form *form, u32 insn)
 {
-	/* Of single general registers, stores have two zeroes. */
+	/* For single general registers, two bits are zero in stores. */
 	if ((form->at == INDEXED || form->at == IMM9) && !(form->what & FP))
 		return insn >> 22 & 3;
 	return insn & BIT(22);
 }
 
-/* As a power of two; of a pair, that of each half */
+/* log2 of the size of an access, for a pair that of each half */
 static unsigned int scale_of(const struct copy_form *form, u32 insn)
 {
 	if (form->at != PAIR)
@@ -127,7 +127,7 @@ static bool writes_back(const struct copy_form *form, u32 insn)
 	       form->at == BY_SIZE;
 }
 
-/* How far the base register is moved, where that can be the stack pointer */
+/* By how much writeback moves the base register, for forms where that can be sp */
 static s64 move_of(const struct copy_form *form, u32 insn)
 {
 	if (!writes_back(form, insn))
@@ -136,8 +136,9 @@ static s64 move_of(const struct copy_form *form, u32 insn)
 }
 
 /*
- * Below the stack pointer is nothing that can be read, and what is stored there stays only
- * if the stack pointer comes along. Nobody asked for tags of the stack.
+ * Can the base register be the stack pointer? Nothing can be read below the stack pointer, and
+ * what is stored there stays only if the stack pointer moves along. Tags of the stack are not
+ * changed.
  */
 static bool stack_usable(const struct copy_form *form, u32 insn)
 {
@@ -157,7 +158,7 @@ static bool stack_usable(const struct copy_form *form, u32 insn)
 	return offset <= COPY_STACK / 2 && !(form->what & ALIGNED && offset % 16);
 }
 
-/* With writeback, the base must not be what is loaded or stored, too. */
+/* With writeback, the base register must not be loaded or stored, too. */
 static bool base_is_data(const struct copy_form *form, u32 insn)
 {
 	unsigned int base = reg_of(insn, N);
@@ -178,7 +179,7 @@ static bool memory_usable(const struct copy_form *form, u32 insn)
 		return false;
 	if (form->at == PAIR && is_load(form, insn) && reg_of(insn, D) == reg_of(insn, A))
 		return false;
-	/* The address would have to be a multiple of something. */
+	/* The sum of a register and a multiple of it cannot be any address. */
 	if (form->at == REGISTER && reg_of(insn, M) == base)
 		return false;
 	return base != 31 || stack_usable(form, insn);
@@ -213,7 +214,7 @@ static bool registers_usable(const struct copy_form *form, u32 insn)
 	return true;
 }
 
-/* Whether it changes the stack pointer: only a form of its own knows how far. */
+/* Does it set the stack pointer? That is left to a form of its own, which limits the distance. */
 static bool moves_stack(const struct copy_form *form, u32 insn)
 {
 	bool sets_flags = insn & BIT(29);
@@ -223,7 +224,7 @@ static bool moves_stack(const struct copy_form *form, u32 insn)
 	return form->what & D_SP && reg_of(insn, D) == 31 && !sets_flags;
 }
 
-/* Elements of a power of two, with at least one bit that is not set in each */
+/* Is it a bitmask? The size of elements is a power of two, and a bit is clear in each. */
 static bool is_bitmask(u32 insn)
 {
 	unsigned int imms = insn >> 10 & 63, zeroes = ~imms & 63, ones;
@@ -237,7 +238,7 @@ static bool is_bitmask(u32 insn)
 }
 
 /**
- * copy_usable() - tell whether an instruction can be executed, and does no harm
+ * copy_usable() - can an instruction be executed without doing harm?
  * @form:	what it was drawn from
  * @insn:	the instruction
  *
@@ -262,7 +263,7 @@ static bool copy_usable(const struct copy_form *form, u32 insn)
 
 /* --- words --- */
 
-/* Where an immediate is, if there is one: it does no harm where there is none. */
+/* The bits of the immediate, if there is one. If there is none, they do no harm. */
 static u32 immediate_of(const struct copy_form *form)
 {
 	switch (form->at) {
@@ -283,7 +284,7 @@ static u32 immediate_of(const struct copy_form *form)
 	return 0;
 }
 
-/* Displacements and the like are at their ends as often as anywhere else. */
+/* In half of all cases, makes the immediate 0, -1, or the smallest or largest signed number. */
 static u32 with_extreme(const struct copy_form *form, u32 insn)
 {
 	u32 imm = immediate_of(form), top;
@@ -313,7 +314,7 @@ static u32 with_alias(const struct copy_form *form, u32 insn)
 	return with_reg(insn, to, reg_of(insn, from));
 }
 
-/* Displaced by 16 bytes up or down, or by so many of what is accessed */
+/* Makes the stack pointer the base: displaced by 16 bytes up or down, or by one operand up */
 static u32 with_stack(const struct copy_form *form, u32 insn)
 {
 	u32 imm = immediate_of(form), step = 16;
@@ -345,9 +346,9 @@ static u32 draw(const struct copy_form *form)
 
 /**
  * copy_draw() - draw an instruction
- * @form:	from what
+ * @form:	the form to draw it from
  *
- * Return: the word, 0 if there was none.
+ * Return: the instruction, 0 if none was found that can be used.
  */
 static u32 copy_draw(const struct copy_form *form)
 {
@@ -365,13 +366,13 @@ static u32 copy_draw(const struct copy_form *form)
 /* --- what registers hold --- */
 
 /**
- * copy_aim() - load registers so that memory is accessed where it may be
+ * copy_aim() - set registers so that memory is accessed at a given address
  * @form:	what the instruction was drawn from
  * @insn:	the instruction
  * @regs:	x0 to x30, which hold anything
  * @at:		the address
  *
- * Nothing is done for the stack pointer.
+ * Nothing is done if the base register is the stack pointer.
  */
 static void copy_aim(const struct copy_form *form, u32 insn, u64 *regs, unsigned long at)
 {
@@ -386,7 +387,7 @@ static void copy_aim(const struct copy_form *form, u32 insn, u64 *regs, unsigned
  * @form:	what the instruction was drawn from
  * @insn:	the instruction
  * @regs:	x0 to x30, after copy_aim()
- * @memory:	what is in memory where it is accessed
+ * @memory:	the contents of the memory that is accessed
  */
 static void copy_agree(const struct copy_form *form, u32 insn, u64 *regs, const u64 *memory)
 {

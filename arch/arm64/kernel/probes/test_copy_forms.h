@@ -2,8 +2,9 @@
 #ifndef __ARM64_KERNEL_PROBES_TEST_COPY_FORMS_H
 #define __ARM64_KERNEL_PROBES_TEST_COPY_FORMS_H
 /*
- * What test_copy.c draws its instructions from. It knows more than the decoder: which
- * fields are registers, where memory is accessed, and which processors have it.
+ * The forms from which test_copy.c draws instructions. They have more than the decoder's table:
+ * which fields are registers, where memory is accessed, and which processors have the
+ * instructions.
  */
 #include <linux/bits.h>
 #include <linux/cpufeature.h>
@@ -20,17 +21,17 @@
 #define BITMASK		BIT(5)
 /* SIMD and floating point */
 #define FP		BIT(6)
-/* Accesses to memory that is aligned to 16 bytes */
+/* The memory that is accessed has to be aligned to 16 bytes */
 #define ALIGNED		BIT(7)
-/* The one in Rs (or the pair) is compared with memory: it is to be equal at times */
+/* Rs (or the pair) is compared with memory: both should be equal at times */
 #define COMPARES	BIT(8)
-/* Both Rs and Rt are the first of a pair */
+/* Both Rs and Rt are the first register of a pair */
 #define PAIRS		BIT(9)
-/* Two registers that are read and written, neither of them zero */
+/* Two registers that are read and written; neither may be the zero register */
 #define BOTH		BIT(10)
-/* Of multiple structures: elements of 64 bits have to be two at least */
+/* Multiple structures: there have to be at least two elements of 64 bits */
 #define STRUCTURES	BIT(11)
-/* The register has to be the system register's present value: it is written back */
+/* The register has to hold the system register's present value, which is written back */
 #define KEEPS		BIT(12)
 
 /**
@@ -38,15 +39,15 @@
  * @NO_MEMORY: nowhere
  * @ON_RT: at the address in Rt
  * @ON_BASE: at the address in Rn
- * @AND_MOVE: the same, and Rn is moved by Rm, or by what was accessed
+ * @AND_MOVE: at the address in Rn, to which Rm is added afterwards, or the size of the access
  * @IMM9: Rn with an offset
- * @INDEXED: the same with writeback, before or after it
- * @PAIR: a pair, in all ways
+ * @INDEXED: Rn with an offset and writeback, before or after the access
+ * @PAIR: a pair, in all addressing modes
  * @UNSIGNED: Rn with a scaled offset
  * @REGISTER: Rn with Rm, extended and scaled
  * @TAGS: as IMM9, in granules
  * @TAGS_INDEXED: as INDEXED, in granules
- * @BY_SIZE: Rn with writeback by the size, stores before it, loads after it
+ * @BY_SIZE: Rn with writeback by the size of the access: before a store, after a load
  */
 enum copy_address {
 	NO_MEMORY, ON_RT, ON_BASE, AND_MOVE, IMM9, INDEXED, PAIR, UNSIGNED, REGISTER,
@@ -55,12 +56,13 @@ enum copy_address {
 
 /**
  * struct copy_form - instructions that can be drawn
- * @value:	the bits that tell
- * @free:	those that may be anything, but for copy_usable()
+ * @value:	the bits that are fixed
+ * @free:	a mask of those that may be anything, unless copy_usable() objects
  * @what:	D, N and so on
  * @at:		where memory is accessed
  * @here:	whether this processor has them; NULL if all have
- * @state:	MRS to x0 of the system register that is written; 1 for that of a move
+ * @state:	MRS to x0 of the system register that is written; 1 if the instruction is an
+ *		MSR, or an MRS, of that register
  */
 struct copy_form {
 	u32			value;
@@ -116,7 +118,7 @@ HERE(FPSIMD, system_supports_fpsimd())
 HERE(UAO, read_cpuid(ID_AA64MMFR2_EL1) >> ID_AA64MMFR2_EL1_UAO_SHIFT & 15)
 HERE(XS, read_cpuid(ID_AA64ISAR1_EL1) >> ID_AA64ISAR1_EL1_XS_SHIFT & 15)
 
-/* 15 is for those that are not Arm's. */
+/* 15 is for PMUs that are not Arm's. */
 static bool has_PMU(void)
 {
 	unsigned int version = read_cpuid(ID_AA64DFR0_EL1) >> 8 & 15;
@@ -124,7 +126,7 @@ static bool has_PMU(void)
 	return version && version != 15;
 }
 
-/* Unless it is forbidden, or wider than the memory of the test */
+/* Unless DC ZVA is prohibited, or writes more than the memory of the test */
 static bool has_ZVA(void)
 {
 	u64 dczid = read_cpuid(DCZID_EL0);
@@ -153,7 +155,7 @@ static const struct copy_form copy_forms[] = {
 	{ 0xd50330ff, .here = has_SB },
 	{ 0xd503323f, 0x00000c00, .here = has_XS },		/* dsb nxs */
 
-	/* PSTATE; interrupts may be masked, as all of DAIF is put back */
+	/* PSTATE; interrupts may be masked, as all of DAIF is restored */
 	{ 0xd500401f, .here = has_FLAGM },
 	{ 0xd500403f, .here = has_FLAGM2 },
 	{ 0xd500405f, .here = has_FLAGM2 },
@@ -245,7 +247,7 @@ static const struct copy_form copy_forms[] = {
 	{ 0x5ac01000, 0x800007ff, D | N },			/* clz, cls */
 	{ 0x5ac01800, 0x800007ff, D | N, .here = has_CSSC },
 	{ 0x5ac02000, 0x800003ff, D | N, .here = has_CSSC },
-	{ 0xdac10000, 0x00000fff, D | N, .here = has_PAC },	/* no aut* of nothing signed */
+	{ 0xdac10000, 0x00000fff, D | N, .here = has_PAC },	/* no aut*: nothing is signed */
 	{ 0xdac123e0, 0x00000c1f, D, .here = has_PAC },
 	{ 0xdac143e0, 0x0000041f, D, .here = has_PAC },		/* xpac* */
 	{ 0x8a000000, 0x60ffffff, D | N | M },			/* logical */
@@ -266,7 +268,7 @@ static const struct copy_form copy_forms[] = {
 	{ 0x9b200000, 0x009fffff, D | N | M | A },
 	{ 0x9b407c00, 0x009f03ff, D | N | M },
 
-	/* SIMD and floating point: of each class some that all its operands are good for */
+	/* SIMD and floating point: some instructions of each class, which take all operands */
 	{ 0x4e284800, 0x000033ff, FP, .here = has_AES },
 	{ 0x5e000000, 0x001f33ff, FP, .here = has_SHA1 },
 	{ 0x5e004000, 0x001f13ff, FP, .here = has_SHA2 },
@@ -385,7 +387,7 @@ static const struct copy_form copy_forms[] = {
 	{ 0x2d000000, 0x40ffffff, N | FP, PAIR, has_FPSIMD },
 	{ 0xad000000, 0x00ffffff, N | FP, PAIR, has_FPSIMD },
 
-	/* Single registers; of prefetches, Rt is none */
+	/* Single registers; in prefetches, Rt is not a register */
 	{ 0x38000000, 0x40dff3ff, D | N, IMM9 },
 	{ 0xb8000000, 0x405ff3ff, D | N, IMM9 },
 	{ 0xb8800000, 0x001ff3ff, D | N, IMM9 },

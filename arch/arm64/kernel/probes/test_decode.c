@@ -20,7 +20,7 @@
 #include "slot.h"
 #include "test_native.h"
 
-/* No two rows may claim the same instruction; each says what it has to. */
+/* No two rows may match the same instruction, and each must be complete. */
 static void test_table(struct kunit *test)
 {
 	unsigned int i, j;
@@ -580,7 +580,7 @@ static const struct sample rejected[] = {
 	{ 0x1dc20420, "setgp [x0]!, x1!, x2" },
 };
 
-/* In no row: not to be written, too new, or never allocated. */
+/* In no row: registers that must not be written, or encodings that are new or unallocated */
 static const struct sample unknown[] = {
 	{ 0xd5181000, "msr sctlr_el1, x0" },
 	{ 0xd518c000, "msr vbar_el1, x0" },
@@ -658,7 +658,7 @@ static void judge_group(struct kunit *test, const struct group *g, unsigned long
 	}
 }
 
-/* Every row has to have been seen at the end. */
+/* There has to be a sample of every row. */
 static void test_samples(struct kunit *test)
 {
 	unsigned long *rows_seen = kunit_kcalloc(test, BITS_TO_LONGS(probe_nr_classes),
@@ -682,7 +682,7 @@ static void test_unknown(struct kunit *test)
 				      unknown[i].insn, unknown[i].text);
 }
 
-/* Whatever D is set or cleared with is refused, and nothing else of DAIF is. */
+/* Setting or clearing bits of DAIF is refused if D is among them, and only then. */
 static void test_daif(struct kunit *test)
 {
 	static const u32 daif[] = { 0xd50340df, 0xd50340ff };
@@ -700,7 +700,7 @@ static void test_daif(struct kunit *test)
 	}
 }
 
-/* All hints are nops to somebody, but for PACM. */
+/* All hints can be copied, except for PACM. */
 static void test_hints(struct kunit *test)
 {
 	unsigned int hint;
@@ -734,7 +734,7 @@ static void test_uprobes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x1008, regs.pc);
 	KUNIT_EXPECT_EQ(test, PSR_MODE_EL0t | PSR_BTYPE_NONE, regs.pstate);
 
-	/* blr x30: nothing is known of the page it is in */
+	/* blr x30: it is not known whether the page is guarded */
 	regs.regs[30] = 0x2000;
 	KUNIT_EXPECT_EQ(test, INSN_GOOD_NO_SLOT, arm_probe_decode_insn(0xd63f03c0, &asi));
 	asi.handler(0xd63f03c0, regs.pc, &regs);
@@ -759,7 +759,7 @@ static void test_uprobes(struct kunit *test)
 
 static __le32 text[128];
 
-/* Is the @i-th instruction of a function of @nr, of which the rest are nops, inside? */
+/* Is the @i-th instruction of a function of @nr instructions in a sequence of exclusives? */
 static bool inside(unsigned int i, unsigned int nr)
 {
 	unsigned long start = (unsigned long)text;
@@ -781,7 +781,7 @@ static void put_nops(void)
 		put(i, NOP);
 }
 
-/* A load at 10, a store at 14: that, and no more, is refused. */
+/* A load is at 10, a store at 14: if both are exclusives, 10 to 14 are refused, and no more. */
 static void expect_region(struct kunit *test, u32 load, u32 store, bool expected)
 {
 	int i;
@@ -810,7 +810,7 @@ static void test_exclusive(struct kunit *test)
 	expect_region(test, SWP, SWP, false);
 }
 
-/* What is found first counts, and only within the function and in reach. */
+/* The first exclusive that is found in either direction counts, if it is in the function. */
 static void test_exclusive_neighbours(struct kunit *test)
 {
 	int i;
@@ -829,20 +829,20 @@ static void test_exclusive_neighbours(struct kunit *test)
 	put(20, STXR);
 	KUNIT_EXPECT_FALSE(test, inside(19, 40));
 
-	/* given up in between */
+	/* a clrex in between */
 	put(16, CLREX);
 	KUNIT_EXPECT_FALSE(test, inside(15, 40));
 	KUNIT_EXPECT_FALSE(test, inside(17, 40));
 	KUNIT_EXPECT_TRUE(test, inside(14, 40));
 
-	/* ldar or cas in it is no end of it */
+	/* ldar, stlr and cas do not end it */
 	put(15, LDAR);
 	put(16, STLR);
 	put(17, CAS);
 	for (i = 14; i <= 18; i++)
 		KUNIT_EXPECT_TRUE_MSG(test, inside(i, 40), "at %d", i);
 
-	/* the store is not the function's own */
+	/* the store is behind the end of the function */
 	KUNIT_EXPECT_TRUE(test, inside(15, 19));
 	KUNIT_EXPECT_FALSE(test, inside(15, 18));
 }
@@ -862,7 +862,7 @@ static void test_exclusive_reach(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, probe_in_exclusive(-PAGE_SIZE, -PAGE_SIZE, -SZ_1K));
 }
 
-/* Real ones. */
+/* Real sequences */
 asm("	.pushsection .text, \"ax\"\n"
 "	.balign	4\n"
 "probe_test_llsc:\n"
@@ -941,7 +941,7 @@ static u32 word_at(const void *addr)
 	return le32_to_cpup(addr);
 }
 
-/* 0 if it is no branch */
+/* The target of a branch, 0 if it is none */
 static unsigned long branches_to(const kprobe_opcode_t *at)
 {
 	u32 insn = word_at(at);
@@ -991,7 +991,7 @@ struct tally {
 	unsigned long	slot;
 };
 
-/* Whether a copy can branch back by itself; else it takes a second trap. */
+/* Can a copy branch back by itself? Else it takes a second trap. */
 static bool reaches(unsigned long slot, unsigned long at)
 {
 	const long reach = SZ_128M - PAGE_SIZE;
@@ -1023,7 +1023,7 @@ static void count(struct tally *t, unsigned long at, unsigned long start, unsign
 		t->simulated++;
 }
 
-/* Nobody runs udf #imm16; what is between functions is all zeroes. */
+/* Padding between functions is all zeroes, a udf; nobody executes any udf #imm16. */
 static bool is_padding(unsigned long at, unsigned long end, u32 insn)
 {
 	if (insn <= U16_MAX || is_type(at, end))
@@ -1074,8 +1074,8 @@ static void print_tally(struct kunit *test, struct tally *t)
 }
 
 /*
- * Refused for anything but an exclusive access, or a BRK and the like: how many
- * of these there are is the compiler's business.
+ * Is this a class of refused instructions whose number depends on the compiler: exclusive
+ * accesses, or BRK and the like?
  */
 static bool is_frequent(const char *name)
 {
@@ -1099,7 +1099,7 @@ static unsigned long refused_otherwise(struct tally *t)
 	return n;
 }
 
-/* One function in so many, for the time that it takes. */
+/* Only one function in so many is looked at, to save time. */
 #define WALK_STRIDE	5
 
 static void test_text(struct kunit *test)
@@ -1122,7 +1122,7 @@ static void test_text(struct kunit *test)
 	KUNIT_EXPECT_GT(test, t.simulated, 0);
 	KUNIT_EXPECT_LE(test, refused_otherwise(&t) * 1000, t.all * 2);
 	KUNIT_EXPECT_LT(test, refused_otherwise(&t), t.refused);
-	/* With a post handler, what is copied and what is simulated take one trap. */
+	/* With a post handler, copied and simulated instructions take one trap. */
 	KUNIT_EXPECT_GE(test, (t.copied + t.simulated) * 100,
 			(t.copied + t.simulated + t.stepped) * 97);
 }

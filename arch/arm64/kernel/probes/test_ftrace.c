@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit tests: probes on function entries that ftrace calls for, alone and with
- * everybody else who may be called there
+ * KUnit tests: probes on function entries by means of ftrace, alone and with all others that
+ * can be called at an entry
  *
- * A function in assembly is called with something in every register, and writes
- * down what arrived. In between are the probe's handlers, who do the same, and may
- * change it.
+ * A function in assembly is called with random values in every register, and records the
+ * values that arrive. The probe's handlers run in between: they record them, too, and may
+ * change them.
  */
 
 #include <kunit/test.h>
@@ -86,13 +86,13 @@ static noinline void call_target(struct call *call)
 
 	memset(call, 0, sizeof(*call));
 	image_fill(&call->in);
-	/* All of the mask, which is not what interrupts are masked by with pseudo-NMIs */
+	/* All of DAIF: with pseudo-NMIs, local_irq_save() saves the priority instead. */
 	flags = read_sysreg(daif);
 	probe_test_call(call);
 	write_sysreg(flags, daif);
 }
 
-/* x9 is the link register before anybody is called, and used up after that. */
+/* x9 is a copy of the link register when ftrace is called, and is changed after that. */
 #define X9	BIT(9)
 #define X17	BIT(17)
 #define X18	BIT(18)
@@ -150,7 +150,7 @@ static void handlers_see_every_register(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, call.landed, CALLER);
 }
 
-/* Everything that a function of C's is not given by the compiler, x18 and sp. */
+/* Changes x0 to x29, except for those in @but, and the flags. */
 static void change_registers(struct pt_regs *regs, u32 but)
 {
 	int i;
@@ -290,7 +290,7 @@ static int try_probe(unsigned long addr)
 	return err;
 }
 
-/* The pointer to ftrace's ops, what copies the link register under a pad, the call. */
+/* The pointer to ftrace's ops, the copy of the link register behind a landing pad, the call */
 static void words_of_ftrace_are_refused(struct kunit *test)
 {
 	unsigned long entry = (unsigned long)probe_test_target, addr;
@@ -306,7 +306,7 @@ static void words_of_ftrace_are_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, try_probe(call + 4), 0);
 }
 
-/* The others who may be called at a function's entry. */
+/* The other parties that can be called at a function's entry */
 
 static unsigned long tracer_calls, tracer_argument;
 static bool tracer_got_regs;
@@ -397,7 +397,7 @@ static const struct party parties[] = {
 #define RETURN_PROBE	BIT(1)
 #define TRACER		BIT(2)
 
-/* What calls that need not save everything, or direct ones, are free to change. */
+/* Registers that a direct call may change, and ftrace, if nobody asks for all of them */
 static u32 lost_registers(void)
 {
 	u32 scratch = X9 | X17 | X30;
@@ -437,7 +437,7 @@ static void expect_calls(struct kunit *test, const char *order)
 			    "%s", order);
 }
 
-/* They come in this order, and leave in it too, or in the opposite one. */
+/* The parties join in this order, and leave in the same order, or in reverse. */
 static void try_order(struct kunit *test, const u8 *order, bool reverse)
 {
 	unsigned int i;

@@ -2,9 +2,8 @@
 #ifndef _ARM64_KERNEL_PROBES_TEST_FTRACE_H
 #define _ARM64_KERNEL_PROBES_TEST_FTRACE_H
 /*
- * The functions of test_ftrace.c that are assembly: probe_test_call() loads all
- * registers and calls probe_test_target(), which is patched by ftrace, and writes
- * down what it finds in them.
+ * The assembly functions of test_ftrace.c: probe_test_call() loads all registers and calls
+ * probe_test_target(), which ftrace patches, and which records the registers.
  */
 #include <linux/build_bug.h>
 #include <linux/stddef.h>
@@ -37,8 +36,8 @@ static_assert(offsetof(struct call, body) == 544);
 static_assert(offsetof(struct call, landed) == 552);
 
 /*
- * The caller's frame: 0 to 95, what C wants back; 96, the call. All registers are
- * loaded but x18, which may be the shadow call stack's, and the frame pointer.
+ * The frame of probe_test_call(): 0 to 95, registers to be restored for C; 96, the struct call.
+ * It loads all registers except x18, which may be the shadow call stack's, and the frame pointer.
  */
 asm("	.macro probe_test_body number\n"
 "	str	x0, [sp, #-16]!\n"
@@ -119,7 +118,7 @@ asm("	.macro probe_test_body number\n"
 "	b	2b\n"
 "	.size	probe_test_call, . - probe_test_call\n"
 
-/* As BPF's are: x9 is the link register, and x30 where to go on. */
+/* A direct call like those of BPF: x9 is the link register, and x30 where to continue. */
 "	.type	probe_test_direct, %function\n"
 "probe_test_direct:\n"
 "	hint	#34\n"				/* bti c */

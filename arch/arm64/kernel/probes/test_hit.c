@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit tests: hits, and what is around them: the stack, and what of the processor's
- * state is neither saved nor switched by anybody else
+ * KUnit tests: the stack at hits, and the state of the processor that nobody else saves or
+ * switches
  */
 
 #include <kunit/test.h>
@@ -35,7 +35,7 @@
 
 static struct trace trace;
 
-/* As if the function that has this frame record had been interrupted */
+/* Takes a trace as if the function with this frame record had been interrupted. */
 static void trace_from(unsigned long *record)
 {
 	struct pt_regs regs = {
@@ -48,7 +48,7 @@ static void trace_from(unsigned long *record)
 	preempt_enable();
 }
 
-/* The last record before an overflow: there is no room for the registers of an exception. */
+/* The last frame record before an overflow leaves no room for the registers of an exception. */
 static void unwinder_stays_on_the_stack(struct kunit *test)
 {
 	unsigned long *record = end_of_stack(current) + 2;
@@ -70,8 +70,8 @@ static void unwinder_stays_on_the_stack(struct kunit *test)
 /* --- ways to a handler --- */
 
 /**
- * struct way - by which a handler is called, and left again, without an exception
- * @name: what it is
+ * struct way - a way to a handler, and on, without an exception
+ * @name: its name
  * @step: where the probe is; NULL for a return probe
  * @post: there is a post handler, too
  * @redirects: the handler skips the instruction
@@ -99,7 +99,7 @@ static void way_desc(const struct way *way, char *desc)
 
 KUNIT_ARRAY_PARAM(way, ways, way_desc);
 
-/* What handlers, and the task that they wake, have found */
+/* What the handlers have found, and the task that they wake */
 static struct {
 	unsigned int handlers;
 	bool trapped;
@@ -113,7 +113,7 @@ static struct {
 
 static struct task_struct *other;
 
-/* Whether the kernel can access user memory as it can its own */
+/* Can the kernel access user memory as it can its own? */
 static bool user_access(void)
 {
 	if (system_uses_ttbr0_pan())
@@ -121,7 +121,7 @@ static bool user_access(void)
 	return !(read_sysreg_s(SYS_PSTATE_PAN) & PSR_PAN_BIT);
 }
 
-/* Whether tags of memory are not checked */
+/* Are memory tags not checked? */
 static bool tags_ignored(void)
 {
 	return system_supports_mte() && read_sysreg_s(SYS_PSTATE_TCO);
@@ -175,7 +175,7 @@ static void drop_return_probe(void *unused)
 	unregister_kretprobe(&return_probe);
 }
 
-/* Returns what to call for the handlers to be called. */
+/* Registers the probe. Returns the function to call for a hit. */
 static const struct kprobes_step *plant(struct kunit *test, const struct way *way)
 {
 	const struct kprobes_step *step;
@@ -216,9 +216,9 @@ static void need_jump(struct kunit *test, void *addr)
 	KUNIT_ASSERT_TRUE(test, aarch64_insn_is_b(le32_to_cpup(addr)));
 }
 
-/* --- the way on --- */
+/* --- where to continue --- */
 
-/* Not by way of the slot, or the oops would be of that, and not of a call of nothing. */
+/* If it went through the slot, an oops would show the slot instead of a call of NULL. */
 static void call_of_null_is_one(struct kunit *test)
 {
 	const struct kprobes_step *step = kprobes_need_step(test, "call through a register");
@@ -239,7 +239,7 @@ static void call_of_null_is_one(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, regs.regs[30], (unsigned long)step->next);
 }
 
-/* As if it had come between the store of where to go on, and the BRK that goes there */
+/* As if the event had come between the store of the destination, and the BRK that goes there */
 static void event_of_the_firmware_leaves_where_to_go_on(struct kunit *test)
 {
 	static const struct kprobe_destination mark = { 0x1234, 0x5678 };
@@ -277,7 +277,7 @@ static int run_other(void *unused)
 	return 0;
 }
 
-/* What runs on this CPU when the hit ends, because a handler wakes it */
+/* A task that runs on this CPU when the hit ends, because a handler wakes it */
 static struct task_struct *new_other(void)
 {
 	struct task_struct *task;
@@ -294,19 +294,19 @@ static void need_user_access(struct kunit *test)
 {
 	if (!system_uses_ttbr0_pan() && !system_uses_hw_pan())
 		kunit_skip(test, "the kernel can always access user memory");
-	/* Some of it, for a page table that is not the empty one */
+	/* Map some user memory, for a page table that is not the empty one. */
 	KUNIT_ASSERT_NE(test, 0, kunit_vm_mmap(test, NULL, 0, PAGE_SIZE, PROT_READ | PROT_WRITE,
 					       MAP_PRIVATE | MAP_ANONYMOUS, 0));
 }
 
-/* What was seen before the access to user memory, and in it before and after the call */
+/* What was seen without access to user memory, and with access before and after the call */
 struct around {
 	bool outside;
 	bool before;
 	bool after;
 };
 
-/* Calls what is probed with access to user memory, which switches tag checks off, too. */
+/* Calls the probed function with access to user memory, which switches tag checks off, too. */
 static struct around call_with_user_access(struct kunit *test, bool (*look)(void))
 {
 	const struct way *way = test->param_value;
@@ -382,7 +382,7 @@ static void call_as_idle(struct kunit *test, const struct way *way)
 	u32 result;
 
 	memset(&found, 0, sizeof(found));
-	/* As in the idle loop: there PSTATE masks interrupts also where the priority did before. */
+	/* As in the idle loop, where PSTATE masks interrupts even if the priority did before. */
 	local_irq_save(flags);
 	arm_cpuidle_save_irq_context(&context);
 	ct_idle_enter();

@@ -4,7 +4,7 @@
 
 #include <linux/types.h>
 
-/* Of a symbol in assembly, which C does not know */
+/* The address of a symbol in assembly that is not declared in C */
 #define ADDRESS_OF(symbol) ({						\
 	unsigned long __addr;						\
 									\
@@ -15,9 +15,9 @@
 
 /**
  * struct probe_trip - registers before an instruction, and after it
- * @regs:	but x18, which is not loaded
- * @nzcv:	the flags, where PSTATE has them
- * @landed:	where the instruction led to; test_simulate.c knows
+ * @regs:	x0 to x30; x18 is not loaded
+ * @nzcv:	the flags, in their bits of PSTATE
+ * @landed:	where the instruction led to, see test_simulate.c
  *
  * Assembly knows the layout.
  */

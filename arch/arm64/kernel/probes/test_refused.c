@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit tests: functions of the architecture's that cannot be probed where they run,
- * or whose text others patch
+ * KUnit tests: functions of the architecture that cannot be probed because of where they run,
+ * or because others patch their text
  */
 
 #include <kunit/test.h>
@@ -14,10 +14,10 @@
 
 /* Not every kernel has them all. */
 static const char * const names[] = {
-	/* Calls that ftrace patches, but in no table */
+	/* Calls that ftrace patches, but has in no table */
 	"ftrace_call",
 	"ftrace_graph_call",
-	/* On a CPU that comes up, or resumes, before it can take an exception */
+	/* Run by a CPU that comes up or resumes, before it can take an exception */
 	"__secondary_switched",
 	"__secondary_too_slow",
 	"set_cpu_boot_mode_flag",

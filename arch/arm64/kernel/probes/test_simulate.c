@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit tests: instructions simulated, compared with the processor's own doing
+ * KUnit tests: simulated instructions, compared with native execution
  *
- * Each instruction stands in a function of its own, which loads all registers
- * before it and stores them after it, wherever it led to. The same instruction is
- * then simulated on the same registers, as if it stood at the same address.
+ * Each instruction is in a function of its own, which loads all registers before it and stores
+ * them after it, wherever it led to. The same instruction is then simulated on the same
+ * registers and at the same address.
  */
 
 #include <kunit/test.h>
@@ -36,9 +36,9 @@ static_assert(offsetof(struct probe_trip, nzcv) == 248);
 static_assert(offsetof(struct probe_trip, landed) == 256);
 
 /*
- * A frame of a site: 0 to 95, what the caller wants back; 96, the trip; 104, x0 as
- * it came out; 112, where that was. All registers are loaded but x18, which may
- * be the shadow call stack's. Labels for instructions: 8 is before them, 9 after.
+ * The frame of a site: 0 to 95, registers to be restored for the caller; 96, the trip; 104, x0
+ * after the instruction; 112, where it landed. All registers are loaded except x18, which may be
+ * the shadow call stack's. Labels for instructions: 8 is before them, 9 after.
  */
 asm("	.macro probe_test_land where\n"
 "	hint	#38\n"				/* bti jc */
@@ -97,7 +97,7 @@ asm("	.macro probe_test_land where\n"
 "	ldp	x29, x30, [sp], #128\n"
 "	ret\n"
 
-/* Four bytes off, so that those of eight are not aligned. */
+/* Off by four bytes, so that literals of eight bytes are not aligned. */
 "	.balign	8\n"
 "	.long	0x7fffffff\n"
 "probe_test_literal:\n"
@@ -161,7 +161,7 @@ asm("	.macro probe_test_land where\n"
 "probe_test_sites_end:\n"
 "	.popsection\n"
 
-/* One to put other instructions into. */
+/* A site to put other instructions into */
 "	.pushsection .text, \"ax\"\n"
 "	.balign	4\n"
 "	probe_test_site nop\n"
@@ -177,7 +177,7 @@ static u64 random_u64(void)
 	return prandom_u32_state(&random) | (u64)prandom_u32_state(&random) << 32;
 }
 
-/* With a frame pointer of ours it is better not to be interrupted. */
+/* Interrupts are masked, because the frame pointer has a value of ours. */
 static noinline __nocfi void run_natively(const struct site *s, struct probe_trip *trip)
 {
 	unsigned long flags;
@@ -190,7 +190,7 @@ static noinline __nocfi void run_natively(const struct site *s, struct probe_tri
 /**
  * probe_test_run - let the processor execute an instruction
  * @trip:	the registers before it, and then those after it
- * @insn:	the instruction, no branch; does not touch the stack pointer
+ * @insn:	the instruction; not a branch, and does not use the stack pointer
  *
  * Context: may sleep; one at a time.
  */
@@ -227,7 +227,7 @@ static bool is_branch_reg(u32 insn)
 	       aarch64_insn_is_ret(insn);
 }
 
-/* What all registers hold; of interest are those that are tested, bit by bit. */
+/* What all registers hold. Two of the fills have just the bit set, or clear, that is tested. */
 #define NR_FILLS	8
 static u64 content(u32 insn, int fill)
 {
@@ -262,7 +262,7 @@ static void fill_trip(const struct subject *s, struct probe_trip *trip, int fill
 	trip->landed = NR_LANDINGS;
 }
 
-/* Everything that a simulation should leave alone is something odd. */
+/* Whatever a simulation should leave alone gets an odd value. */
 static void fill_regs(struct pt_regs *regs, const u64 *from, u64 nzcv, unsigned long pc)
 {
 	memset(regs, 0x5a, sizeof(*regs));
@@ -271,7 +271,7 @@ static void fill_regs(struct pt_regs *regs, const u64 *from, u64 nzcv, unsigned 
 	regs->pstate = PSR_MODE_EL1h | PSR_I_BIT | PSR_PAN_BIT | PSR_BTYPE_J | nzcv;
 }
 
-/* What the Arm ARM says of branches in guarded text. */
+/* BTYPE after a branch in guarded text, according to the Arm ARM */
 static u64 expected_btype(u32 insn)
 {
 	int rn = insn >> 5 & 31;
@@ -321,7 +321,7 @@ static void compare(struct kunit *test, const struct subject *s, int fill, u64 n
 	expect_same(test, s, &trip, &in, &ours);
 }
 
-/* BC.cond is B.cond with a hint, and not to be run on every processor. */
+/* BC.cond is B.cond with a hint. Not every processor can run it, so it is only simulated. */
 static void compare_with_hinted(struct kunit *test, const struct subject *s, u64 nzcv,
 				unsigned long *rows_seen)
 {
@@ -374,7 +374,7 @@ static void test_native(struct kunit *test)
 				    test_bit(i, rows_seen), "%s", probe_classes[i].name);
 }
 
-/* As far as an instruction can go, by hand. */
+/* Instructions that reach as far as possible, and expected distances */
 struct far {
 	const char	*text;
 	u32		insn;
@@ -485,7 +485,7 @@ static void test_far_literals(struct kunit *test)
 	vfree(area);
 }
 
-/* Behind a mapping of its own, and in user space, there is nothing to be had. */
+/* A literal behind the end of a mapping, or in user space, cannot be read. */
 static void test_no_literal(struct kunit *test)
 {
 	static const u32 loads[] = { LDR_W, LDR_X, LDRSW };
@@ -511,7 +511,7 @@ static void test_no_literal(struct kunit *test)
 		KUNIT_EXPECT_FALSE_MSG(test, simulate(test, insn, &after), "%08x", insn);
 		KUNIT_EXPECT_MEMEQ(test, &before, &after, sizeof(before));
 
-		/* Of eight bytes, these would be the first four. */
+		/* Of a literal of eight bytes, only the first four can be read. */
 		before.pc = end - 8;
 		after = before;
 		KUNIT_EXPECT_EQ_MSG(test, loads[i] != LDR_X, simulate(test, insn, &after),

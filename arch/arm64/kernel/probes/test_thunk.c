@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit tests: thunks, compared with the processor's own doing
+ * KUnit tests: thunks, compared with native execution
  *
- * The instructions are drawn at random: those of each class that is copied, as far
- * as thunks are made of them, with any registers, operands and flags.
+ * The instructions are drawn at random from each class that is copied, with any registers,
+ * operands and flags. Those of which a thunk can be made are tried.
  */
 
 #include <kunit/test.h>
@@ -44,7 +44,7 @@ static bool is_memory(u32 insn)
 	return (insn & 0x0a000000) == 0x08000000;
 }
 
-/* Not all bitmasks can be told; those of elements below 32 bits are left out. */
+/* Is this immediate perhaps no bitmask? Those with elements below 32 bits are all left out. */
 static bool is_no_bitmask(u32 insn)
 {
 	unsigned int imms = insn >> 10 & 63;
@@ -54,7 +54,7 @@ static bool is_no_bitmask(u32 insn)
 	return insn & BIT(22) ? imms == 63 : imms >= 31;
 }
 
-/* Which processor has it is not in the table of what can be probed. */
+/* The table of what can be probed does not say which processors have an instruction. */
 static bool is_supported(u32 insn)
 {
 	/* With checked pointers */
@@ -62,13 +62,13 @@ static bool is_supported(u32 insn)
 		return false;
 	if ((insn & 0x7fe0e000) == 0x1ac04000)
 		return cpus_have_final_cap(ARM64_HAS_CRC32);
-	/* Beyond CLS are newer ones. */
+	/* The instructions behind CLS are newer. */
 	if ((insn & 0x7fffe000) == 0x5ac00000)
 		return (insn >> 10 & 7) < 6;
 	return true;
 }
 
-/* The stack pointer is not ours, x18 is not loaded. */
+/* The stack pointer and x18 are not loaded before the instruction. */
 static bool names_special(u32 insn)
 {
 	return RN(insn) == 31 || RD(insn) == 18 || RN(insn) == 18 || RM(insn) == 18 ||
@@ -96,7 +96,7 @@ static void to_regs(struct pt_regs *regs, const struct probe_trip *trip)
 	regs->pstate = PSR_MODE_EL1h | trip->nzcv;
 }
 
-/* Returns false if there is none. */
+/* Makes the thunk. Returns false if there is none. */
 static bool make(struct kunit *test, u32 insn)
 {
 	u32 words[ROOM];
@@ -144,12 +144,12 @@ static void try(struct kunit *test, u32 insn)
 	KUNIT_ASSERT_FALSE_MSG(test, is_memory(insn), "%08x", insn);
 	if (names_special(insn))
 		return;
-	/* The stack pointer would be written. */
+	/* The only reason for no thunk is a write to the stack pointer. */
 	if (!make(test, insn)) {
 		KUNIT_EXPECT_EQ_MSG(test, 31, RD(insn), "%08x", insn);
 		return;
 	}
-	/* As good as tried, where the processor has no such thing. */
+	/* Counts as tried, even if the processor does not have the instruction. */
 	__set_bit(row, rows_seen);
 	if (is_supported(insn))
 		compare(test, insn);
@@ -198,7 +198,7 @@ static void none_is_made_that_moves_the_stack_pointer(struct kunit *test)
 	}
 }
 
-/* The last: of each row there was a thunk. */
+/* Runs last: a thunk of each row has been made. */
 static void all_rows_were_tried(struct kunit *test)
 {
 	int row;
