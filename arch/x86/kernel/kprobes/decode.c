@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Decoding of the probed instruction, and whether a copy of it can be executed instead.
+ * Decodes the probed instruction, and decides whether a copy of it can be executed instead.
  *
  * There are three kinds of instructions. Near branches are emulated; if that is not possible,
  * the probe is refused. Other instructions are refused if they read or set the instruction
@@ -48,7 +48,7 @@ static int read_text(u8 *buf, unsigned long addr, int len)
 	return copy_from_kernel_nofault(buf, (void *)addr, len) ? -EFAULT : len;
 }
 
-/* Replaces the breakpoints and jumps in a copy of the text by what they were written over. */
+/* Restores in a copy of the text what the breakpoints and jumps of sites have overwritten. */
 static void recover(u8 *buf, unsigned long addr, int len)
 {
 	struct kprobe *kp;
@@ -576,7 +576,7 @@ static bool sti_shadow_matters(struct insn *insn, unsigned long addr)
 	       objection(&next);
 }
 
-/* Why somebody looks for the instruction at its address, and has to find it, or NULL. */
+/* Why the text has to keep the instruction at its address, or NULL. */
 static const char *known_as(struct insn *insn, unsigned long addr)
 {
 	if (is_software_trap(insn))

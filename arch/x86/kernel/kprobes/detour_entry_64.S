@@ -22,7 +22,7 @@
  * Called from a detour or a slot: the return address identifies it, and a return continues
  * there. @owner is the offset from the return address to the pointer to the site's kprobe. No
  * instruction changes the flags before they are saved. Handlers run without access to user
- * memory, as in an exception, because a task switch does not save whether there is access.
+ * memory, as in an exception, because a task switch does not save EFLAGS.AC.
  *
  * If @handler returns true, all registers are loaded by an iret. Otherwise the stack pointer has
  * not changed, and @handler has replaced the return address by the address to continue at.

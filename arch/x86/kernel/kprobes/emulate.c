@@ -279,7 +279,7 @@ emulate_push_imm(const struct kprobe_emulation *em, struct pt_regs *regs)
 	return true;
 }
 
-/* pop %rsp sets rsp to what was popped. */
+/* pop %rsp sets rsp to the popped word. */
 static bool __kprobes
 emulate_pop_reg(const struct kprobe_emulation *em, struct pt_regs *regs)
 {

@@ -89,8 +89,8 @@ static __always_inline bool kprobe_run_thunk(const struct kprobe_emulation *em,
 #endif
 
 /*
- * The @carry_out of kprobe_hit_site(). It runs inside of the mark, where a fault looks like
- * one of a handler. So a branch through memory is not emulated here, but later, outside.
+ * The @carry_out of kprobe_hit_site(). It runs inside of the mark, where a fault looks like a
+ * handler's. So a branch through memory is not emulated here, but outside of the mark.
  */
 static __always_inline __kprobes bool kprobe_emulate(struct kprobe *kp, struct pt_regs *regs)
 {

@@ -533,7 +533,7 @@ static void test_popf(struct kunit *test)
 	}
 }
 
-/* Cases without code or stack at the result, which cannot run: expect what the manual says. */
+/* Cases whose result has no code or no stack, so they cannot run: expect what the manual says. */
 struct far_case {
 	const char	*name;
 	u8		code[8];
