@@ -135,6 +135,7 @@ static inline long copy_from_kernel_nofault(void *to, const void *from, size_t s
 
 #define INT3_INSN_OPCODE	0xcc
 #define RET_INSN_OPCODE		0xc3
+#define OPCODE_ESCAPE		0x0f
 #define JMP8_INSN_SIZE		2
 #define JMP32_INSN_SIZE		5
 #define JMP32_INSN_OPCODE	0xe9

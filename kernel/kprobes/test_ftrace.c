@@ -938,21 +938,27 @@ NOKPROBE_SYMBOL(call_another);
 
 static struct ftrace_ops calling_ops = { .func = call_another };
 
+static int set_calling_filter(bool remove)
+{
+	unsigned long ips[] = { locations[0], locations[2] };
+
+	return ftrace_set_filter_ips(&calling_ops, ips, ARRAY_SIZE(ips), remove, 0);
+}
+
 static void drop_calling_ops(void *unused)
 {
 	unregister_ftrace_function(&calling_ops);
-	ftrace_free_filter(&calling_ops);
+	set_calling_filter(true);
 }
 
 static void probe_is_hit_in_a_callback_of_others(struct kunit *test)
 {
-	unsigned long ips[] = { locations[0], locations[2] };
 	int i;
 
 	new_probes(test);
 	for (i = 0; i <= 2; i += 2)
 		KUNIT_ASSERT_EQ(test, 0, enable_kprobe(&probes->kps[i]));
-	KUNIT_ASSERT_EQ(test, 0, ftrace_set_filter_ips(&calling_ops, ips, 2, 0, 0));
+	KUNIT_ASSERT_EQ(test, 0, set_calling_filter(false));
 	KUNIT_ASSERT_EQ(test, 0, register_ftrace_function(&calling_ops));
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_calling_ops, NULL));
 	KUNIT_EXPECT_EQ(test, targets[0](1), 1);
