@@ -5,11 +5,15 @@
 
 #include <kunit/test.h>
 #include <linux/bitmap.h>
+#include <linux/cleanup.h>
 #include <linux/kprobes.h>
 #include <linux/percpu.h>
 #include <linux/prandom.h>
 #include <linux/unaligned.h>
+#include <asm/frame.h>
+#include <asm/ibt.h>
 #include <asm/insn.h>
+#include <asm/nospec-branch.h>
 #include <asm/text-patching.h>
 
 #include "internal.h"
@@ -635,6 +639,90 @@ static void test_faults(struct kunit *test)
 	}
 }
 
+#if defined(CONFIG_X86_64) && defined(CONFIG_SMP)
+/* A call by per-CPU memory, the one kind of instruction that is stepped. */
+#define STEPPED_RESULT	7
+
+unsigned long kprobe_test_stepped(void);
+extern u8 kprobe_test_stepped_insn[] asm(".Lkprobe_test_stepped_insn");
+
+static unsigned long stepped_target(void)
+{
+	return STEPPED_RESULT;
+}
+
+static DEFINE_PER_CPU(unsigned long (*)(void), kprobe_test_target) __used = stepped_target;
+
+asm("	.pushsection .text, \"ax\"\n"
+	ASM_FUNC_ALIGN "\n"
+"	.type kprobe_test_stepped, @function\n"
+"kprobe_test_stepped:\n"
+	ASM_ENDBR
+	FRAME_BEGIN
+".Lkprobe_test_stepped_insn:\n"
+	ANNOTATE_RETPOLINE_SAFE
+"	call *%gs:kprobe_test_target(%rip)\n"
+	FRAME_END
+	ASM_RET
+"	.size kprobe_test_stepped, . - kprobe_test_stepped\n"
+"	.popsection\n");
+
+static unsigned int stepped_pre, stepped_post;
+static unsigned long stepped_to;
+
+static int before_the_step(struct kprobe *p, struct pt_regs *regs)
+{
+	stepped_pre++;
+	return 0;
+}
+
+static void after_the_step(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	stepped_post++;
+	stepped_to = regs->ip;
+}
+
+static void drop_probe(void *probe)
+{
+	unregister_kprobe(probe);
+}
+
+static struct kprobe stepped_probe = {
+	.pre_handler	= before_the_step,
+	.post_handler	= after_the_step,
+};
+
+/* The second call may be a hit by a jump. */
+static void test_stepped(struct kunit *test)
+{
+	unsigned int calls;
+	const char *path;
+
+	stepped_pre = 0;
+	stepped_post = 0;
+	stepped_probe.addr = (kprobe_opcode_t *)kprobe_test_stepped_insn;
+	stepped_probe.flags = 0;
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&stepped_probe));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_probe, &stepped_probe));
+	scoped_guard(preempt)
+		path = arch_kprobe_path(get_kprobe(kprobe_test_stepped_insn));
+	KUNIT_EXPECT_STREQ(test, path, "step");
+	for (calls = 1; calls <= 2; calls++) {
+		stepped_to = 0;
+		KUNIT_EXPECT_EQ(test, STEPPED_RESULT, kprobe_test_stepped());
+		KUNIT_EXPECT_EQ(test, stepped_pre, calls);
+		KUNIT_EXPECT_EQ(test, stepped_post, calls);
+		KUNIT_EXPECT_EQ(test, stepped_to, (unsigned long)stepped_target);
+		wait_for_kprobe_optimizer();
+	}
+}
+#else
+static void test_stepped(struct kunit *test)
+{
+	kunit_skip(test, "nothing is stepped here");
+}
+#endif
+
 /* Runs last: the cases above have emulated an instruction of each row. */
 static void test_coverage(struct kunit *test)
 {
@@ -678,6 +766,7 @@ static struct kunit_case emulate_cases[] = {
 	KUNIT_CASE(test_far),
 	KUNIT_CASE(test_call_sp),
 	KUNIT_CASE(test_faults),
+	KUNIT_CASE(test_stepped),
 	KUNIT_CASE(test_coverage),
 	{ }
 };
