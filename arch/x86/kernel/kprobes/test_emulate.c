@@ -7,6 +7,7 @@
 #include <linux/bitmap.h>
 #include <linux/cleanup.h>
 #include <linux/kprobes.h>
+#include <linux/objtool.h>
 #include <linux/percpu.h>
 #include <linux/prandom.h>
 #include <linux/unaligned.h>
@@ -660,6 +661,7 @@ asm("	.pushsection .text, \"ax\"\n"
 	ASM_ENDBR
 	FRAME_BEGIN
 ".Lkprobe_test_stepped_insn:\n"
+	ANNOTATE_NOENDBR
 	ANNOTATE_RETPOLINE_SAFE
 "	call *%gs:kprobe_test_target(%rip)\n"
 	FRAME_END
