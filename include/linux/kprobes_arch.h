@@ -482,7 +482,7 @@ int arch_prepared_optinsn(struct arch_optimized_insn *optinsn);
 /**
  * arch_prepare_optimized_kprobe() - make a detour for a site
  * @op: the site, armed with a breakpoint
- * @orig: its kprobe, &op->kp
+ * @orig: the kprobe in @op
  *
  * Context: the text lock is held.
  * Return: 0, or an errno if the site cannot have a jump.
