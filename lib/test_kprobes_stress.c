@@ -786,10 +786,11 @@ static int __init kprobes_stress_init(void)
 
 	if (!seed)
 		seed = get_random_u32();
-	pr_info("%u seconds, seed %u\n", seconds, seed);
 	ret = texts_save();
-	if (!ret)
+	if (!ret) {
+		pr_info("%u seconds, seed %u\n", seconds, seed);
 		ret = run();
+	}
 	texts_free();
 	return ret;
 }
