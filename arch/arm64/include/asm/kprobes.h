@@ -93,13 +93,13 @@ static __always_inline void arch_kretprobe_undivert(struct pt_regs *regs, void *
 /* kprobe_fault_handler() can tell from the program counter alone. */
 #define arch_kprobe_may_own_fault()	true
 
-const char *arch_kprobe_path(struct kprobe *p);
+const char *arch_kprobe_path(struct kprobe *kp);
 #define arch_kprobe_path	arch_kprobe_path
 
 bool arch_kprobe_may_be_bug(unsigned long addr);
 #define arch_kprobe_may_be_bug	arch_kprobe_may_be_bug
 
-void arch_remove_kprobe(struct kprobe *p);
+void arch_remove_kprobe(struct kprobe *kp);
 int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr);
 
 #endif /* CONFIG_KPROBES */

@@ -137,7 +137,7 @@ struct arch_specific_insn {
 
 extern const int kretprobe_blacklist_size;
 
-void arch_remove_kprobe(struct kprobe *p);
+void arch_remove_kprobe(struct kprobe *kp);
 int kprobe_int3_handler(struct pt_regs *regs);
 int kprobe_fault_handler(struct pt_regs *regs, int trapnr);
 unsigned long kprobe_original_ip(unsigned long ip);
@@ -169,7 +169,7 @@ static __always_inline unsigned long arch_kprobe_level(void)
 
 #define arch_kprobe_level	arch_kprobe_level
 
-const char *arch_kprobe_path(struct kprobe *p);
+const char *arch_kprobe_path(struct kprobe *kp);
 #define arch_kprobe_path	arch_kprobe_path
 
 bool arch_kprobe_may_be_bug(unsigned long addr);
