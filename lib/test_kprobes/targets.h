@@ -54,6 +54,12 @@ static __always_inline u32 kprobes_expected(u32 x)
 	return sum ? sum + 1 : 0;
 }
 
+/* Keeps the call before this from becoming a tail call, and recursion from becoming a loop. */
+static __always_inline void kprobes_no_tail_call(u32 *x)
+{
+	asm volatile("" : "+r" (*x) : : "memory");
+}
+
 /*
  * Targets begin with this, to keep the compiler from folding functions that are
  * equal. On s390 it is an instruction that sets no condition code, because QEMU
@@ -64,14 +70,8 @@ static __always_inline void kprobes_begin(u32 *x)
 #ifdef CONFIG_S390
 	asm volatile("la %0,1(%0)\n\tahi %0,-1" : "+a" (*x) : : "cc", "memory");
 #else
-	asm volatile("" : "+r" (*x) : : "memory");
+	kprobes_no_tail_call(x);
 #endif
-}
-
-/* Keeps the call before this from becoming a tail call, and recursion from becoming a loop. */
-static __always_inline void kprobes_no_tail_call(u32 *x)
-{
-	asm volatile("" : "+r" (*x) : : "memory");
 }
 
 static noinline __noclone u32 kprobes_traced(u32 x)

@@ -17,6 +17,7 @@
 #include <asm/nospec-branch.h>
 #include <asm/text-patching.h>
 
+#include "../../../../lib/test_kprobes/probe.h"
 #include "internal.h"
 #include "test_native.h"
 
@@ -669,52 +670,24 @@ asm("	.pushsection .text, \"ax\"\n"
 "	.size kprobe_test_stepped, . - kprobe_test_stepped\n"
 "	.popsection\n");
 
-static unsigned int stepped_pre, stepped_post;
-static unsigned long stepped_to;
-
-static int before_the_step(struct kprobe *p, struct pt_regs *regs)
-{
-	stepped_pre++;
-	return 0;
-}
-
-static void after_the_step(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-	stepped_post++;
-	stepped_to = regs->ip;
-}
-
-static void drop_probe(void *probe)
-{
-	unregister_kprobe(probe);
-}
-
-static struct kprobe stepped_probe = {
-	.pre_handler	= before_the_step,
-	.post_handler	= after_the_step,
-};
-
 /* The second call may be a hit by a jump. */
 static void test_stepped(struct kunit *test)
 {
+	struct probe *probe = probe_new(test, kprobe_test_stepped_insn);
 	unsigned int calls;
 	const char *path;
 
-	stepped_pre = 0;
-	stepped_post = 0;
-	stepped_probe.addr = (kprobe_opcode_t *)kprobe_test_stepped_insn;
-	stepped_probe.flags = 0;
-	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&stepped_probe));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_probe, &stepped_probe));
+	probe->kp.post_handler = probe_post_handler;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
 	scoped_guard(preempt)
 		path = arch_kprobe_path(get_kprobe(kprobe_test_stepped_insn));
 	KUNIT_EXPECT_STREQ(test, path, "step");
 	for (calls = 1; calls <= 2; calls++) {
-		stepped_to = 0;
+		probe->post_ip = 0;
 		KUNIT_EXPECT_EQ(test, STEPPED_RESULT, kprobe_test_stepped());
-		KUNIT_EXPECT_EQ(test, stepped_pre, calls);
-		KUNIT_EXPECT_EQ(test, stepped_post, calls);
-		KUNIT_EXPECT_EQ(test, stepped_to, (unsigned long)stepped_target);
+		KUNIT_EXPECT_EQ(test, probe->hits, calls);
+		KUNIT_EXPECT_EQ(test, probe->posts, calls);
+		KUNIT_EXPECT_EQ(test, probe->post_ip, (unsigned long)stepped_target);
 		wait_for_kprobe_optimizer();
 	}
 }
