@@ -63,9 +63,9 @@ need()
 	[ -n "$missing" ] || return 0
 	[ "$(id -u)" = 0 ] || die "missing Debian packages; as root: apt-get install$missing"
 	say "installing:$missing"
-	# One at a time
+	# One at a time. An index that cannot be read may be of something else, so the update may fail.
 	# shellcheck disable=SC2086
-	run_logged "apt-$ARCH" "installing packages" flock "$build/apt.lock" sh -ec 'apt-get -o Acquire::Retries=3 update
+	run_logged "apt-$ARCH" "installing packages" flock "$build/apt.lock" sh -c 'apt-get -o Acquire::Retries=3 update
 		exec apt-get -o Acquire::Retries=3 install -y --no-install-recommends "$@"' sh $missing ||
 		die "apt-get failed"
 }
