@@ -68,6 +68,7 @@ static struct kprobe_site *site_holding(struct kprobe *p)
  */
 bool kprobe_is_registered(struct kprobe *p)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	return site_holding(p);
 }
 
@@ -508,6 +509,7 @@ bool kprobe_remove(struct kprobe *p, struct kprobe_plan *plan)
 {
 	struct kprobe_site *site = site_holding(p);
 
+	lockdep_assert_held(&kprobe_mutex);
 	if (!site)
 		return remove_all(p, plan);
 	kprobe_site_detach(site, p, plan);

@@ -8,6 +8,7 @@
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_function.h>
+#include <linux/memory.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/static_call.h>
@@ -158,6 +159,7 @@ int kprobe_get_module(unsigned long addr, struct module **mod)
 {
 	const char *why;
 
+	lockdep_assert_held(&kprobe_mutex);
 	*mod = NULL;
 	/* It counts as kernel text, but no symbol really covers it. */
 	if (in_gate_area_no_mm(addr))
@@ -225,6 +227,7 @@ int kprobe_check_text(unsigned long addr)
 	struct kprobe_function *f = kprobe_survey(addr);
 	const char *why;
 
+	lockdep_assert_held(&text_mutex);
 	if (!f)
 		return -ENOMEM;
 	why = objection_to(f, addr);

@@ -59,6 +59,7 @@ int kprobe_prepare(struct kprobe_site *site)
 	unsigned long addr = (unsigned long)site->kp.addr;
 	int err;
 
+	lockdep_assert_held(&kprobe_mutex);
 	/* ftrace's lock must not nest in the text lock. */
 	site->ftrace_ip = arch_kprobe_ftrace_location(addr);
 	if (site->ftrace_ip) {
@@ -146,6 +147,7 @@ static int arm_entry(struct kprobe_site *site)
  */
 void kprobe_disarm_entry(struct kprobe_site *site)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	if (!site->ops)
 		return;
 	kprobe_ftrace_disarm(site);
@@ -164,6 +166,7 @@ void kprobe_disarm_entry(struct kprobe_site *site)
  */
 int kprobe_plan_arming(struct kprobe_site *site, bool armed, struct kprobe_plan *plan)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	if (!kprobe_ftrace(&site->kp)) {
 		plan_text(site, armed, plan);
 		return 0;

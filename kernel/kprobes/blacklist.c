@@ -176,6 +176,7 @@ void kprobe_blacklist_show(struct seq_file *m, bool show_addresses)
 	MA_STATE(mas, &blacklist, 0, 0);
 	void *entry;
 
+	lockdep_assert_held(&kprobe_mutex);
 	rcu_read_lock();
 	mas_for_each(&mas, entry, ULONG_MAX) {
 		unsigned long start = show_addresses ? mas.index : 0;
@@ -227,6 +228,7 @@ static void add_area(void *start, unsigned int size, struct module *mod)
  */
 void kprobe_blacklist_add_module(struct module *mod)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	if (add_recorded(mod->kprobe_blacklist,
 			 mod->kprobe_blacklist + mod->num_kprobe_blacklist))
 		pr_err("no memory for the blacklist of module %s\n", mod->name);
@@ -252,6 +254,7 @@ static void forget_memory(const struct module_memory *memory)
  */
 void kprobe_blacklist_remove_module(struct module *mod)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	for_each_mod_mem_type(type)
 		forget_memory(&mod->mem[type]);
 }
@@ -264,6 +267,7 @@ void kprobe_blacklist_remove_module(struct module *mod)
  */
 void kprobe_blacklist_remove_init(struct module *mod)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	for_class_mod_mem_type(type, init)
 		forget_memory(&mod->mem[type]);
 }

@@ -106,6 +106,7 @@ int kretprobe_pool_create(struct kretprobe *rp)
 	struct kretprobe_holder *rph;
 	int err = 0;
 
+	lockdep_assert_held(&kretprobe_mutex);
 	rph = alloc_holder(capped ? rp->maxactive : RESERVE, size);
 	if (!rph)
 		return -ENOMEM;
@@ -135,6 +136,7 @@ int kretprobe_pool_create(struct kretprobe *rp)
  */
 void kretprobe_pool_stop(struct kretprobe *rp)
 {
+	lockdep_assert(lockdep_is_held(&kretprobe_mutex) || lockdep_is_held(&kprobe_mutex));
 	WRITE_ONCE(rp->rph->handler, kretprobe_no_handler);
 }
 
@@ -149,6 +151,7 @@ void kretprobe_pool_release(struct kretprobe *rp)
 {
 	struct kretprobe_holder *rph = rp->rph;
 
+	lockdep_assert_held(&kretprobe_mutex);
 	rp->rph = NULL;
 	if (uses_stacks(rph))
 		kretprobe_stacks_put();

@@ -9,6 +9,7 @@
 #include <linux/rethook.h>
 
 #include "internal.h"
+#include "kretprobe.h"
 
 /**
  * kretprobe_entry() - pre handler of every return probe
@@ -112,6 +113,7 @@ int kretprobe_pool_create(struct kretprobe *rp)
 	int num = rp->maxactive > 0 ? rp->maxactive : max(10U, 2 * num_possible_cpus());
 	struct rethook *rh;
 
+	lockdep_assert_held(&kretprobe_mutex);
 	rh = rethook_alloc(rp, kretprobe_return,
 			   struct_size_t(struct kretprobe_instance, data, rp->data_size),
 			   num);
@@ -131,6 +133,7 @@ int kretprobe_pool_create(struct kretprobe *rp)
  */
 void kretprobe_pool_stop(struct kretprobe *rp)
 {
+	lockdep_assert(lockdep_is_held(&kretprobe_mutex) || lockdep_is_held(&kprobe_mutex));
 	rethook_stop(rp->rh);
 }
 
@@ -144,6 +147,7 @@ void kretprobe_pool_stop(struct kretprobe *rp)
  */
 void kretprobe_pool_release(struct kretprobe *rp)
 {
+	lockdep_assert_held(&kretprobe_mutex);
 	rethook_free(rp->rh);
 	rp->rh = NULL;
 }

@@ -68,6 +68,7 @@ static DEFINE_XARRAY(announced);
  */
 bool kprobe_module_is_known(struct module *mod)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	return !module_is_coming(mod) || xa_load(&announced, (unsigned long)mod);
 }
 

@@ -87,6 +87,7 @@ void kprobe_optimize_sites(struct list_head *sites)
 {
 	struct kprobe *kp;
 
+	lockdep_assert_held(&kprobe_mutex);
 	if (list_empty(sites))
 		return;
 	kprobe_text_lock();
@@ -136,6 +137,7 @@ void kprobe_unoptimize_sites(struct list_head *sites)
 	struct kprobe *kp;
 	LIST_HEAD(ops);
 
+	lockdep_assert_held(&kprobe_mutex);
 	list_for_each_entry(kp, sites, list)
 		collect(site_of(kp), &ops);
 	unoptimize(&ops);
@@ -189,6 +191,7 @@ void kprobe_unoptimize_around(unsigned long addr)
 	unsigned long i;
 	LIST_HEAD(ops);
 
+	lockdep_assert_held(&kprobe_mutex);
 	for (i = 1; i < MAX_OPTIMIZED_LENGTH; i++) {
 		site = kprobe_find_site(addr - i);
 		if (!covers(site, addr))
@@ -211,6 +214,7 @@ void kprobe_optimize_around(unsigned long addr)
 	unsigned long i;
 	LIST_HEAD(sites);
 
+	lockdep_assert_held(&kprobe_mutex);
 	for (i = 1; i < MAX_OPTIMIZED_LENGTH; i++) {
 		site = kprobe_find_site(addr - i);
 		/* If an armed site is planned, it is about to be disarmed. */
@@ -233,6 +237,7 @@ void kprobe_optimize_refresh(struct kprobe_site *site)
 {
 	LIST_HEAD(ops);
 
+	lockdep_assert_held(&kprobe_mutex);
 	if (ARCH_OPTPROBE_COMPLETE)
 		return;
 	if (site->kp.post_handler && optimized(site)) {
@@ -256,6 +261,7 @@ void kprobe_optimize_refresh(struct kprobe_site *site)
  */
 void kprobe_optimize_stop(struct kprobe_site *site)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	if (site->state == SITE_OPTIMIZING)
 		list_del_init(&site->op.list);
 	WRITE_ONCE(site->kp.flags, site->kp.flags & ~KPROBE_FLAG_OPTIMIZED);
@@ -269,6 +275,7 @@ void kprobe_optimize_stop(struct kprobe_site *site)
  */
 void kprobe_optimize_forget(struct kprobe_site *site)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	if (arch_prepared_optinsn(&site->op.optinsn))
 		arch_remove_optimized_kprobe(&site->op);
 }

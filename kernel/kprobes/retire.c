@@ -73,6 +73,7 @@ void kprobe_retire(struct kprobe_site *site)
  */
 void kprobe_unretire(struct kprobe_site *site)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	list_del_init(&site->leaving);
 	nr_retiring--;
 	kprobe_site_set_state(site, SITE_IDLE);
@@ -89,6 +90,7 @@ void kprobe_unretire(struct kprobe_site *site)
  */
 void kprobe_retire_gone(struct kprobe_site *site)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	if (!ARCH_KPROBE_STATELESS) {
 		kprobe_site_settle(site);
 		return;

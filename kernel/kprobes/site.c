@@ -121,6 +121,7 @@ static void release_copies(struct kprobe_site *site)
  */
 void kprobe_site_destroy(struct kprobe_site *site)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	if (site->state == SITE_GONE) {
 		list_del(&site->leaving);
 	} else {
@@ -248,6 +249,7 @@ int kprobe_site_refresh(struct kprobe_site *site, struct kprobe_plan *plan)
 void kprobe_site_attach(struct kprobe_site *site, struct kprobe *p,
 			struct kprobe_plan *plan)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	if (site->state == SITE_DYING)
 		kprobe_unretire(site);
 	/* The same plan may have been about to retire the site. */
@@ -272,6 +274,7 @@ void kprobe_site_attach(struct kprobe_site *site, struct kprobe *p,
 void kprobe_site_detach(struct kprobe_site *site, struct kprobe *p,
 			struct kprobe_plan *plan)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	list_del_rcu(&p->list);
 	/* Only the other probes can fail to be armed, and they were not armed before either. */
 	kprobe_site_refresh(site, plan);
@@ -297,6 +300,7 @@ void kprobe_site_kill(struct kprobe_site *site)
 {
 	struct kprobe *p;
 
+	lockdep_assert_held(&kprobe_mutex);
 	kprobe_disarm_entry(site);
 	kprobe_ftrace_settle();
 	if (site->state == SITE_DYING)
@@ -320,6 +324,7 @@ void kprobe_site_kill(struct kprobe_site *site)
  */
 void kprobe_site_settle(struct kprobe_site *site)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	release_copies(site);
 	if (list_empty(&site->probes))
 		kprobe_site_destroy(site);

@@ -57,6 +57,7 @@ void kprobe_stats_reset(struct kprobe_site *site)
 {
 	int cause;
 
+	lockdep_assert_held(&kprobe_mutex);
 	atomic_long_set(&site->hits, 0);
 	for (cause = 0; cause < KPROBE_NR_MISSES; cause++)
 		atomic_set(&site->missed[cause], 0);

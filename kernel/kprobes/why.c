@@ -68,6 +68,7 @@ int kprobe_refuse(int err, const char *why)
  */
 int kprobe_refuse_insn(int err, const char *kind)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	kprobe_refuse(err, cannot_be_probed);
 	reason.kind = kind;
 	return err;
@@ -113,6 +114,7 @@ static void describe(struct refusal *r, struct kprobe *p)
  */
 void kprobe_refusal_begin(void)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	kprobe_refuse(0, NULL);
 }
 
@@ -230,6 +232,7 @@ void kprobe_refusals_show(struct seq_file *m, bool show_addresses)
 {
 	unsigned int i = nr_refusals - min(nr_refusals, KPROBE_REFUSALS);
 
+	lockdep_assert_held(&kprobe_mutex);
 	for (; i != nr_refusals; i++)
 		show_refusal(m, &refusals[i % KPROBE_REFUSALS], show_addresses);
 }
@@ -243,6 +246,7 @@ void kprobe_refusals_show(struct seq_file *m, bool show_addresses)
  */
 const char *kprobe_site_path(struct kprobe_site *site)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	if (site->state == SITE_GONE)
 		return "-";
 	if (kprobe_ftrace(&site->kp))
@@ -261,6 +265,7 @@ const char *kprobe_site_path(struct kprobe_site *site)
  */
 const char *kprobe_site_why(struct kprobe_site *site)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	if (site->state == SITE_GONE)
 		return "gone";
 	if (!kprobe_site_armed(site))
