@@ -606,7 +606,7 @@ static void kernel_works_with_probes_on_everything(struct kunit *test)
 	}
 	/* A jump cannot cover a site that waits to be freed, either. */
 	if (manner->every > 1)
-		wait_for_dying_sites();
+		wait_for_dying_sites(test);
 	e = new_everything(test);
 	KUNIT_ASSERT_EQ(test, e->nr, FUNCTIONS);
 	KUNIT_ASSERT_NULL(test, work_for(new_work(test)));

@@ -221,9 +221,9 @@ static void expect_registered(struct kunit *test, unsigned int nth)
 }
 
 /* The next registration must not find an old site, or what is known of the last function. */
-static void forget_the_last(void)
+static void forget_the_last(struct kunit *test)
 {
-	wait_for_dying_sites();
+	wait_for_dying_sites(test);
 	guard(mutex)(&kprobe_mutex);
 	kprobe_function_forget();
 }
@@ -235,7 +235,7 @@ static bool fail_at(struct kunit *test, unsigned int nth, bool go_on, unsigned i
 	bool so_many;
 	int err;
 
-	forget_the_last();
+	forget_the_last(test);
 	start_anew();
 	failing.left = nth;
 	failing.go_on = go_on;

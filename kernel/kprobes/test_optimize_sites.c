@@ -558,7 +558,7 @@ static void site_that_was_left_waits_for_a_task_that_does_not_sleep(struct kunit
 	probe_unregister(probe);
 	KUNIT_EXPECT_TRUE(test, stays(addr, SITE_DYING));
 	caller_stop(caller);
-	wait_for_dying_sites();
+	wait_for_dying_sites(test);
 	KUNIT_EXPECT_NULL(test, site_at(addr));
 }
 
@@ -624,7 +624,7 @@ static void jump_goes_with_its_text(struct kunit *test)
 		expect_hits(test, next, 1);
 		/* In one round, the probe stays until the detour has gone. */
 		if (!pending) {
-			wait_for_dying_sites();
+			wait_for_dying_sites(test);
 			KUNIT_EXPECT_FALSE(test, arch_prepared_optinsn(&site->op.optinsn));
 		}
 		probe_unregister(probe);

@@ -4,6 +4,7 @@
 /*
  * For tests that must not be disturbed by what earlier probes have left.
  */
+#include <kunit/test.h>
 #include <linux/cleanup.h>
 #include <linux/delay.h>
 #include <linux/list.h>
@@ -35,12 +36,13 @@ static inline unsigned int count_dying_sites(void)
  */
 #define DYING_SITES_TRIES	2400
 
-static inline void wait_for_dying_sites(void)
+static inline void wait_for_dying_sites(struct kunit *test)
 {
-	unsigned int tries = 0;
+	unsigned int tries = 0, dying;
 
-	while (count_dying_sites() && ++tries < DYING_SITES_TRIES)
+	while ((dying = count_dying_sites()) && ++tries < DYING_SITES_TRIES)
 		msleep(50);
+	KUNIT_EXPECT_EQ(test, dying, 0);
 }
 
 #endif /* _KERNEL_KPROBES_TEST_SITES_H */

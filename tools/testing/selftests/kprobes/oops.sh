@@ -9,6 +9,8 @@ need_victim
 [ -f "$victim/oops" ] || skip "no instruction that faults on this architecture"
 panic=/proc/sys/kernel/panic_on_oops
 before=$(cat $panic) && can_write 0 $panic || skip "an oops may be a panic here"
+report=$(mktemp)
+trap 'echo "$before" >$panic; rm -f "$report"' EXIT
 
 mark_log
 echo "kprobes_test: expected report begins" >/dev/kmsg
@@ -18,19 +20,17 @@ if [ -f "$victim/handler_oops" ]; then
 	check "a handler faults, and its probe leaves" can_write 1 "$victim/handler_oops"
 	sleep 1
 fi
-echo "$before" >$panic
 echo "kprobes_test: expected report ends" >/dev/kmsg
 log | sed 's/^<[0-9]*>//; s/^\[[^]]*\] //' |
-	sed -n '/expected report begins/,/expected report ends/p' >/tmp/kprobes-oops
-check_is "the first line names the probe" "$(sed -n 2p /tmp/kprobes-oops | sed 's/+0x.*//')" \
+	sed -n '/expected report begins/,/expected report ends/p' >"$report"
+check_is "the first line names the probe" "$(sed -n 2p "$report" | sed 's/+0x.*//')" \
 	"kprobes: the probed instruction at kprobes_victim_reads"
-check "the oops follows" grep -q 'BUG: \|Unable to handle' /tmp/kprobes-oops
-check "it is at the probed address" grep -q 'kprobes_victim_reads+' /tmp/kprobes-oops
+check "the oops follows" grep -q 'BUG: \|Unable to handle' "$report"
+check "it is at the probed address" grep -q 'kprobes_victim_reads+' "$report"
 if [ -f "$victim/handler_oops" ]; then
 	check "a handler's is told too" \
-		grep -q 'a handler of the probe at kprobes_victim+' /tmp/kprobes-oops
+		grep -q 'a handler of the probe at kprobes_victim+' "$report"
 fi
 check "the probe has left" fails listed kprobes_victim
 check "and the module works" call_victim 1
-rm -f /tmp/kprobes-oops
 finish
