@@ -180,7 +180,8 @@ static_assert(1 << DETOUR_TO_SHIFT == sizeof(struct kprobe_destination));
 
 /**
  * kprobe_detour_left() - complete kprobe_detour_leave()
- * @regs: registers at a BRK; pc and PSTATE are set if it is the one in kprobe_detour_leave()
+ * @regs: registers at a BRK; pc, x29 and PSTATE are set if it is the one in
+ *	kprobe_detour_leave()
  *
  * Context: the debug exception of EL1.
  * Return: false if it is another BRK.
@@ -193,6 +194,7 @@ bool kprobe_detour_left(struct pt_regs *regs)
 	if (regs->pc != (unsigned long)kprobe_detour_left_at)
 		return false;
 	regs->pc = to->pc;
+	regs->regs[29] = to->fp;
 	regs->pstate &= ~PSTATE_FROM_REGS;
 	regs->pstate |= to->pstate & PSTATE_FROM_REGS;
 	return true;

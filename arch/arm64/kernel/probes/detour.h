@@ -24,9 +24,12 @@ asmlinkage unsigned long kprobe_detour_hit(struct pt_regs *regs, struct kprobe *
 asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe *kp);
 asmlinkage void kprobe_masked_return(struct pt_regs *regs, void *frame);
 
-/* Where kprobe_detour_leave() goes: it stores this for the handler of its BRK. */
+/*
+ * Where kprobe_detour_leave() goes, and x29, which it cannot load: it stores this for the handler
+ * of its BRK.
+ */
 struct kprobe_destination {
-	unsigned long pc, pstate;
+	unsigned long pc, pstate, fp, unused;
 };
 
 DECLARE_PER_CPU(struct kprobe_destination, kprobe_detour_to[1 << DETOUR_NMI_BITS]);

@@ -61,10 +61,11 @@ NOKPROBE(\name)
 
 /*
  * Only the return from an exception can go to any address with any value in every register. So
- * this loads all registers except the program counter and PSTATE, leaves these two in per-CPU
- * data, and executes a BRK, whose handler takes them from there. Exceptions are masked meanwhile.
- * Events of the firmware (SDEI) cannot be masked, so each depth of NMIs has data of its own. The
- * frame of the BRK's exception may overwrite ours.
+ * this loads all registers except x29, the program counter and PSTATE, leaves these three in
+ * per-CPU data, and executes a BRK, whose handler takes them from there. Exceptions are masked
+ * meanwhile. Events of the firmware (SDEI) cannot be masked, so each depth of NMIs has data of its
+ * own. A handler may have moved the stack pointer to any place, even into our frame. So nothing is
+ * stored by the new one here, and the frame of the BRK's exception may overwrite ours.
  */
 SYM_CODE_START(kprobe_detour_leave)
 	msr	daifset, #0xf
@@ -77,14 +78,12 @@ SYM_CODE_START(kprobe_detour_leave)
 	str	x29, [x30]
 	ldr	x29, [sp, #S_PSTATE]
 	str	x29, [x30, #8]
+	ldr	x29, [sp, #S_FP]
+	str	x29, [x30, #16]
 
-	ldr	x29, [sp, #S_SP]
-	ldr	x30, [sp, #S_FP]
-	str	x30, [x29, #-16]
 	ldr	x30, [sp, #S_LR]
-	str	x30, [x29, #-8]
+	ldr	x29, [sp, #S_SP]
 	mov	sp, x29
-	ldp	x29, x30, [sp, #-16]
 SYM_INNER_LABEL(kprobe_detour_left_at, SYM_L_GLOBAL)
 	brk	#KPROBES_BRK_IMM
 SYM_CODE_END(kprobe_detour_leave)

@@ -10,6 +10,6 @@
 #define DETOUR_NMI_BITS		2
 
 /* log2 of the size of a struct kprobe_destination */
-#define DETOUR_TO_SHIFT		4
+#define DETOUR_TO_SHIFT		5
 
 #endif /* __ARM64_KERNEL_PROBES_DETOUR_TO_H */
