@@ -45,6 +45,11 @@ SYM_CODE_START(\name)
 	restore_user_access \name
 	callee_saved ldp
 	caller_saved ldp
+	/*
+	 * As the return from an exception does (Arm ARM, "Wait for Event"): the probed code may be about to
+	 * wait for an event, and a handler that waited itself has taken it.
+	 */
+	sevl
 	ret
 	switch_user_access \name
 SYM_CODE_END(\name)
