@@ -30,6 +30,8 @@
 #include <asm/patching.h>
 #include <asm/sections.h>
 #include <asm/system_misc.h>
+#include <asm/trans_pgd.h>
+#include <asm/virt.h>
 
 #include "decode-insn.h"
 #include "detour.h"
@@ -454,6 +456,13 @@ int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr)
 
 NOKPROBE_SYMBOL(kprobe_fault_handler);
 
+#ifdef CONFIG_TRANS_TABLE
+/* On the way to another kernel, vectors of EL2 are copied from the text, with breakpoints in it. */
+#define COPIED_VECTORS	trans_pgd_stub_vectors, trans_pgd_stub_vectors + ARM64_VECTOR_TABLE_LEN
+#else
+#define COPIED_VECTORS	NULL, NULL
+#endif
+
 /* Entry code, code of the hypervisor, and code that runs with the MMU off. */
 int __init arch_populate_kprobe_blacklist(void)
 {
@@ -465,6 +474,7 @@ int __init arch_populate_kprobe_blacklist(void)
 		{ __hyp_text_start, __hyp_text_end },
 		{ __hyp_idmap_text_start, __hyp_idmap_text_end },
 		{ __idmap_text_start, __idmap_text_end },
+		{ COPIED_VECTORS },
 	};
 	int i, err;
 

@@ -7,6 +7,7 @@
 #include <kunit/test.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/sizes.h>
 #include <linux/string.h>
 #include <asm/insn.h>
 
@@ -49,8 +50,21 @@ static void all_of_it_is_refused(struct kunit *test)
 	kprobes_expect_refused(test, start, AARCH64_INSN_SIZE);
 }
 
+/* Its parts have symbols of their own. */
+static void vectors_that_are_copied_are_refused(struct kunit *test)
+{
+	unsigned long addr = kallsyms_lookup_name("trans_pgd_stub_vectors");
+	unsigned long end = addr + SZ_2K;
+
+	if (!addr)
+		kunit_skip(test, "there are none");
+	for (; addr < end; addr += AARCH64_INSN_SIZE)
+		KUNIT_EXPECT_EQ_MSG(test, -EINVAL, kprobes_try(addr), "%pS", (void *)addr);
+}
+
 static struct kunit_case refused_cases[] = {
 	KUNIT_CASE_PARAM(all_of_it_is_refused, name_gen_params),
+	KUNIT_CASE(vectors_that_are_copied_are_refused),
 	{ }
 };
 
