@@ -12,13 +12,14 @@
 #include "../../../../lib/test_kprobes/text.h"
 
 /*
- * Calls and jumps that ftrace patches, but has in no table, and code that depends on its exact
- * bytes. Not every kernel has all of these.
+ * Calls and jumps that ftrace patches, but has in no table, code that is branched into from
+ * another symbol, and code that depends on its exact bytes. Not every kernel has all of these.
  */
 static const char * const patched[] = {
 	"ftrace_call",
 	"ftrace_regs_call",
 	"ftrace_graph_call",
+	"ftrace_regs_caller_end",
 	"srso_alias_untrain_ret",
 	"retbleed_untrain_ret",
 };
@@ -33,6 +34,7 @@ static const char * const without_idt[] = {
 	"cpu_init_exception_handling",
 	"load_current_idt",
 	"machine_kexec",
+	"asm_acpi_mp_play_dead",
 	"relocate_kernel",
 	"identity_mapped",
 	"virtual_mapped",
