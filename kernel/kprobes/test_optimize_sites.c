@@ -592,6 +592,7 @@ static void expect_dead(struct kunit *test, struct probe *probe, struct kprobe_s
 	KUNIT_EXPECT_FALSE(test, kprobe_optimized(&site->kp));
 	KUNIT_EXPECT_NULL(test, site_at(probe->kp.addr));
 	KUNIT_EXPECT_TRUE(test, kprobe_gone(&probe->kp));
+	guard(mutex)(&kprobe_mutex);
 	KUNIT_EXPECT_STREQ(test, kprobe_site_why(site), "gone");
 }
 

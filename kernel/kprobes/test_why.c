@@ -279,12 +279,23 @@ static void return_into_a_handler_is_a_miss_of_recursion(struct kunit *test)
 
 /* --- ways --- */
 
-static void expect_way(struct kunit *test, struct kprobe_site *site, const char *path,
-		       const char *why)
+static const char *why_of(struct kprobe_site *site)
 {
 	guard(mutex)(&kprobe_mutex);
-	KUNIT_EXPECT_STREQ(test, path, kprobe_site_path(site));
-	KUNIT_EXPECT_STREQ(test, why, kprobe_site_why(site));
+	return kprobe_site_why(site);
+}
+
+static void expect_why(struct kunit *test, struct kprobe_site *site, const char *expected)
+{
+	KUNIT_EXPECT_STREQ(test, expected, why_of(site));
+}
+
+static void expect_way(struct kunit *test, struct kprobe_site *site, const char *path,
+		       const char *obstacle)
+{
+	scoped_guard(mutex, &kprobe_mutex)
+		KUNIT_EXPECT_STREQ(test, path, kprobe_site_path(site));
+	expect_why(test, site, obstacle);
 }
 
 static void entry_hooked_by_ftrace_is_fast(struct kunit *test)
@@ -320,13 +331,14 @@ static void way_of_a_jump_and_its_obstacle_are_the_sites(struct kunit *test)
 
 	memset(&site, 0, sizeof(site));
 	site.state = SITE_IDLE;
-	KUNIT_EXPECT_STREQ(test, "disarmed", kprobe_site_why(&site));
+	expect_why(test, &site, "disarmed");
 	site.state = SITE_ARMED;
 	site.op.why = "short";
-	KUNIT_EXPECT_STREQ(test, "short", kprobe_site_why(&site));
+	expect_why(test, &site, "short");
 	site.state = SITE_OPTIMIZING;
-	KUNIT_EXPECT_STRNEQ(test, "jump", kprobe_site_path(&site));
-	KUNIT_EXPECT_STREQ(test, "pending", kprobe_site_why(&site));
+	expect_why(test, &site, "pending");
+	scoped_guard(mutex, &kprobe_mutex)
+		KUNIT_EXPECT_STRNEQ(test, "jump", kprobe_site_path(&site));
 	site.state = SITE_OPTIMIZED;
 	expect_way(test, &site, "jump", "-");
 	site.state = SITE_GONE;
@@ -359,14 +371,14 @@ static void jump_comes_back_when_a_post_handler_leaves(struct kunit *test)
 	site = plant(test, new_probe(test, why_nop));
 	wait_for_kprobe_optimizer();
 	if (site->state != SITE_OPTIMIZED)
-		kunit_skip(test, "no jump here: %s", kprobe_site_why(site));
+		kunit_skip(test, "no jump here: %s", why_of(site));
 	with_post->post_handler = see_after;
 	plant(test, with_post);
 	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_STREQ(test, ARCH_OPTPROBE_COMPLETE ? "-" : "post", kprobe_site_why(site));
+	expect_why(test, site, ARCH_OPTPROBE_COMPLETE ? "-" : "post");
 	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(with_post));
 	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_STREQ(test, "-", kprobe_site_why(site));
+	expect_why(test, site, "-");
 }
 #endif
 
