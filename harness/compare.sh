@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# harness/compare.sh: what the kernel's own tests (harness/guest/ftrace.sh) say of the pristine
-# kernel and of ours, both built with the tests' config. Prints the table, which goes to
+# harness/compare.sh: what the kernel's own tests (harness/guest/ftrace.sh, and test.d/00basic) say of
+# the pristine kernel and of ours, both built with the tests' config. Prints the table, which goes to
 # out/compare/$ARCH too; status 1 when one of them is worse in ours.
 
 . "${0%/*}/lib.sh"
@@ -13,7 +13,8 @@ verdicts()	# WHICH SOURCE OBJ
 	log=compare-$1-$ARCH
 	"$harness/build.sh" "$2" "$3"
 	"$harness/initramfs.sh" "$2" "$3"
-	OBJ=$3 EXPECT=any TIMEOUT=${TIMEOUT:-1200} "$harness/boot.sh" "$log" ftrace
+	OBJ=$3 EXPECT=any TIMEOUT=${TIMEOUT:-1200} "$harness/boot.sh" "$log" ftrace \
+		kpcases=00basic,dynevent,kprobe,direct/kprobe-direct.tc
 	"$harness/console.py" guest "$out/logs/$log.log" >"$results.$1"
 }
 

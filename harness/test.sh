@@ -10,7 +10,7 @@
 #	kexec	  another kernel takes the place of one with probes (x86_64 and arm64)
 #	demo	  make demo shows all that it promises
 #	upstream  the pristine tree's lib/test_kprobes.c in place of ours in the finished kernel
-#	debug	  KUnit, stress and some selftests under KASAN, lockdep and friends
+#	debug	  KUnit, stress and some selftests under KASAN, lockdep and friends; slow cases with "full"
 #	leaks	  KUnit and some selftests lose no memory
 #	matrix	  the short rows of make matrix: other configurations compile, too
 #	decode	  the decoder does as the manual says, and as objdump does
@@ -34,7 +34,7 @@
 # as skipped when they fail, and who is skipped but not in harness/skips is counted as failed. Ends
 # with "N passed, N failed"; status 1 when something failed.
 # From the environment: STRESS_SECONDS (20; 300 with "full") and STRESS_SEED, for the stress module;
-# SWEEP_SHARE=N to sweep one part in N.
+# SLOW_CASES= to have them in "debug", too; SWEEP_SHARE=N to sweep one part in N.
 
 . "${0%/*}/lib.sh"
 
@@ -251,7 +251,7 @@ run_mutants_check()
 run_debug()
 {
 	build_image
-	TIMEOUT=2400 guest kunit kunit kunit.enable=1
+	TIMEOUT=2400 guest kunit kunit kunit.enable=1 ${SLOW_CASES-kunit.filter=speed>slow}
 	PART=stress boot_stress
 	# Where memory goes
 	PART=selftests guest guest selftests kpscripts=module.sh,debugfs_blacklist.sh
@@ -405,7 +405,7 @@ full)	full="kselftest arm64/kselftest
 		compare arm64/compare i386/kunit i386/ftrace i386/selftests i386/decode i386/stress
 		i386/demo i386/upstream i386/compare configurations architectures
 		docs check arm64/check series-check arm64/series-check mutants arm64/mutants"
-	export STRESS_SECONDS="${STRESS_SECONDS:-300}"
+	export STRESS_SECONDS="${STRESS_SECONDS:-300}" SLOW_CASES=
 	shift ;;
 esac
 # shellcheck disable=SC2086

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# What the kernel's own test.d has about probes and the files they share, or the cases that
-# kpcases= names, as paths below test.d with commas between. A case that runs in an instance of
+# What the kernel's own test.d has about probes, or the cases and directories that kpcases= names,
+# as paths below test.d with commas between. A case that runs in an instance of
 # tracing too has two verdicts, of which the worse counts.
 tests=/selftests/ftrace/test.d
 cases=$(echo "${kpcases:-}" | tr , ' ')
@@ -10,8 +10,8 @@ case $(uname -m) in
 aarch64)	left_out=add_remove_uprobe.tc ;;
 *)		left_out= ;;
 esac
-[ -n "$cases" ] || cases=$(cd $tests &&
-	find kprobe dynevent 00basic direct/kprobe-direct.tc -name '*.tc' ! -name "$left_out" | sort)
+cases=$(cd $tests &&
+	find ${cases:-kprobe dynevent direct/kprobe-direct.tc} -name '*.tc' ! -name "$left_out" | sort)
 
 # The last that the case said, not what the shell did
 reason()
