@@ -716,7 +716,7 @@ static int copy_suite_init(struct kunit_suite *suite)
 static struct kunit_case copy_cases[] = {
 	KUNIT_CASE_PARAM_ATTR(copies_do_as_in_place, manner_gen_params,
 			      { .speed = KUNIT_SPEED_SLOW }),
-	KUNIT_CASE(all_rows_were_run),
+	KUNIT_CASE_SLOW(all_rows_were_run),
 	KUNIT_CASE(what_is_left_out_is_in_the_table),
 	{ }
 };

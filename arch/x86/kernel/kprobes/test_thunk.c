@@ -311,7 +311,7 @@ static struct kunit_case thunk_cases[] = {
 	KUNIT_CASE(prefixes_are_kept),
 	KUNIT_CASE(none_is_made_that_names_the_stack_pointer),
 	KUNIT_CASE(none_is_made_of_what_may_fault),
-	KUNIT_CASE(all_rows_were_tried),
+	KUNIT_CASE_SLOW(all_rows_were_tried),
 	{ }
 };
 
