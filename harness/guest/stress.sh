@@ -78,9 +78,13 @@ events()
 			echo "$kind:kp/stress test_kprobes_stress:kprobes_lonely_traced" \
 				>>$tracing/kprobe_events
 			echo 1 >$tracing/events/kp/stress/enable
-			sleep 0.2
+			hits=
+			for time in 0.2 1 4; do
+				[ "${hits:-0}" = 0 ] || break
+				sleep $time
+				hits=$(awk '$1 == "stress" { print $2 }' $tracing/kprobe_profile)
+			done
 			echo 0 >$tracing/events/kp/stress/enable
-			hits=$(awk '$1 == "stress" { print $2 }' $tracing/kprobe_profile)
 			[ "${hits:-0}" = 0 ] || count=$((count + 1))
 			echo "-:kp/stress" >>$tracing/kprobe_events
 		done
@@ -112,7 +116,6 @@ processors()
 	echo "$count" >/tmp/stress-processors
 }
 
-# also COMMAND: do it beside the others
 # The module says how long it is going to take when it has saved the text of its functions. Nobody
 # else may have a probe there by then.
 begun()
@@ -122,6 +125,7 @@ begun()
 	done
 }
 
+# also COMMAND: do it beside the others
 also()
 {
 	{ begun && "$1"; } &
