@@ -25,7 +25,7 @@ demo: ## build, boot in QEMU, watch probes fire in a small workload
 test: ## the tests; ends with "N passed, N failed" (SECTIONS="kunit ..." for a few)
 	@$(H)/test.sh $(SECTIONS)
 
-test-full: ## these, mutants, matrix, test-all, series-check, check, docs, compare and all of i386: hours
+test-full: ## all that harness/test.sh has, mutants, matrix, test-all and i386 among it: hours
 	@$(H)/test.sh full
 
 kselftest: ## the shell tests as the kernel's own tree installs and runs them
@@ -53,10 +53,10 @@ shell: image ## an interactive busybox shell in the guest, modules at hand
 	@$(H)/boot.sh shell shell
 
 series: tree ## write out/series/NNNN-*.patch, checked to give the same tree
-	@$(H)/series.py write
+	@$(H)/series.sh write
 
 series-check: series ## git am the series on the pristine tree, building and booting the kernel at every patch
-	@$(H)/series.py check
+	@$(H)/series.sh check
 
 check: series ## checkpatch --strict on the series, sparse and W=1 on our files
 	@$(H)/check.sh

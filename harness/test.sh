@@ -30,9 +30,8 @@
 # from compare on, are left to "full", which is everything. Those of arm64, and debug, run beside the
 # others: a guest keeps one processor busy.
 # Results go to out/test/results (section, verdict, name, detail; tabs between). A boot whose
-# console shows an oops or a warning is a failure. Tests that harness/expected lists are counted
-# as skipped when they fail, and who is skipped but not in harness/skips is counted as failed. Ends
-# with "N passed, N failed"; status 1 when something failed.
+# console shows an oops or a warning is a failure. Who is skipped but not in harness/skips is counted
+# as failed. Ends with "N passed, N failed"; status 1 when something failed.
 # From the environment: STRESS_SECONDS (20; 300 with "full") and STRESS_SEED, for the stress module;
 # SLOW_CASES= to have them in "debug", too; SWEEP_SHARE=N to sweep one part in N.
 
@@ -311,7 +310,7 @@ run_clang()
 
 run_series()
 {
-	"$harness/series.py" write
+	"$harness/series.sh" write
 	row pass "the patches, applied with git am, give build/tree"
 }
 
@@ -333,21 +332,6 @@ kernel_of()
 	esac
 }
 
-# The section's verdicts as harness/expected has them.
-apply_expected()
-{
-	awk -F '\t' -v OFS='\t' -v section="$section" '
-		NR == FNR {
-			if ($0 ~ /^[a-z]/) { split($0, word, " "); key = word[1] SUBSEP word[2]; reason[key] = substr($0, length(word[1] word[2]) + 3) }
-			next
-		}
-		$1 != section { print; next }
-		($1, $3) in reason && $2 == "fail" { $2 = "skip"; $4 = "expected: " reason[$1, $3]; print; next }
-		($1, $3) in reason && $2 == "pass" { $2 = "fail"; $4 = "passes, but harness/expected says: " reason[$1, $3] }
-		{ print }' "$harness/expected" "$results" >"$results.new"
-	mv "$results.new" "$results"
-}
-
 # may_skip NAME: whether harness/skips has it for this section
 may_skip()
 {
@@ -365,9 +349,8 @@ may_skip()
 apply_skips()
 {
 	while IFS=$(printf '\t') read -r where verdict what detail; do
-		case $verdict$detail in
-		skipexpected:*)	;;
-		skip*)	may_skip "$what" || verdict=fail detail="not in harness/skips: $detail" ;;
+		case $verdict in
+		skip)	may_skip "$what" || verdict=fail detail="not in harness/skips: $detail" ;;
 		esac
 		printf '%s\t%s\t%s\t%s\n' "$where" "$verdict" "$what" "$detail"
 	done <"$results" >"$results.new"
@@ -390,10 +373,9 @@ lane()
 		# shellcheck disable=SC2046
 		env $(kernel_of "$section") "$0" --run "$section" ||
 			row fail "$section" "ended early, see the messages above"
-		apply_expected
 		apply_skips
 		say "== $section: $(count pass) passed, $(count fail) failed, $(count skip) skipped ($(($(date +%s) - began)) s)"
-		awk -F '\t' '$2 == "fail" || $4 ~ /^expected: / {
+		awk -F '\t' '$2 == "fail" {
 			print "   " $2 " " $3 ($4 == "" ? "" : ": " $4) }' "$results"
 	done
 }
