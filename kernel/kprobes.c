@@ -437,7 +437,7 @@ static void fill_wanted(struct wanted *wanted, struct kprobe **kps, int num)
  * * -ERANGE - an instruction whose operand is out of reach for a copy (x86_64)
  * * -EBUSY - somebody else redirects this function
  * * -ENODEV - a function entry that ftrace serves, and ftrace has shut itself down
- * * -ENOMEM - no memory
+ * * -ENOMEM - no memory, or too many sites wait to be freed
  */
 int register_kprobe(struct kprobe *p)
 {
