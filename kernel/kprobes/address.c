@@ -137,7 +137,7 @@ int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 static const char *module_text_unsafe(struct module *mod, unsigned long addr)
 {
 	if (!kprobe_module_is_known(mod))
-		return "its module is not there yet";
+		return "its module is not there yet, or failed to load";
 	if (within_module_init(addr, mod) && !module_is_coming(mod))
 		return "the init text of its module has gone";
 	return NULL;

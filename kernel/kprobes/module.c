@@ -64,12 +64,16 @@ static DEFINE_XARRAY(announced);
  * @mod: the module
  *
  * Context: kprobe_mutex is held.
- * Return: false if it is coming, but has not been announced yet.
+ * A module that fails to load becomes GOING at a time when nobody tells the core of it any
+ * more, and is freed in spite of references on it. If it is announced, the core will be told.
+ *
+ * Return: true if it is live, or has been announced and not left since.
  */
 bool kprobe_module_is_known(struct module *mod)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	return !module_is_coming(mod) || xa_load(&announced, (unsigned long)mod);
+	return READ_ONCE(mod->state) == MODULE_STATE_LIVE ||
+	       xa_load(&announced, (unsigned long)mod);
 }
 
 static void announce(struct module *mod)

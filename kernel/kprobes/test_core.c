@@ -516,6 +516,23 @@ static void representative_stands_for_all_probes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, hits_of_a_call());
 }
 
+#ifdef CONFIG_MODULES
+/* In another state than LIVE it may be freed without a word to the core. */
+static void only_live_modules_are_known_unannounced(struct kunit *test)
+{
+	struct module *mod = kunit_kzalloc(test, sizeof(*mod), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, mod);
+	guard(mutex)(&kprobe_mutex);
+	mod->state = MODULE_STATE_COMING;
+	KUNIT_EXPECT_FALSE(test, kprobe_module_is_known(mod));
+	mod->state = MODULE_STATE_GOING;
+	KUNIT_EXPECT_FALSE(test, kprobe_module_is_known(mod));
+	mod->state = MODULE_STATE_LIVE;
+	KUNIT_EXPECT_TRUE(test, kprobe_module_is_known(mod));
+}
+#endif
+
 static struct kunit_case core_cases[] = {
 	KUNIT_CASE(table_finds_all_while_and_after_it_grows),
 	KUNIT_CASE(table_keeps_its_chains_short),
@@ -537,6 +554,9 @@ static struct kunit_case core_cases[] = {
 #endif
 	KUNIT_CASE(no_probe_of_an_earlier_hit_is_blamed),
 	KUNIT_CASE(representative_stands_for_all_probes),
+#ifdef CONFIG_MODULES
+	KUNIT_CASE(only_live_modules_are_known_unannounced),
+#endif
 	{}
 };
 
