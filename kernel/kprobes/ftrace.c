@@ -56,6 +56,23 @@ static unsigned int *nr_sites(struct ftrace_ops *ops)
 	return ops == &exclusive_ops ? &nr_exclusive : &nr_shared;
 }
 
+/*
+ * Removes functions from a filter, for which ftrace needs memory. Who unregisters a probe cannot
+ * be told that there was none, and a function that stayed would be hit twice when it is probed
+ * anew. So this waits for memory.
+ */
+static int filter_remove(struct ftrace_ops *ops, unsigned long *ips, unsigned int nr)
+{
+	int err;
+
+	for (;;) {
+		err = ftrace_set_filter_ips(ops, ips, nr, 1, 0);
+		if (err != -ENOMEM)
+			return err;
+		schedule_timeout_uninterruptible(1);
+	}
+}
+
 /* Adds functions to an ops. After an error nothing has changed. */
 static int ops_add(struct ftrace_ops *ops, unsigned long *ips, unsigned int nr)
 {
@@ -66,7 +83,7 @@ static int ops_add(struct ftrace_ops *ops, unsigned long *ips, unsigned int nr)
 	if (!*nr_sites(ops)) {
 		err = register_ftrace_function(ops);
 		if (err) {
-			ftrace_set_filter_ips(ops, ips, nr, 1, 0);
+			filter_remove(ops, ips, nr);
 			return err;
 		}
 	}
@@ -85,7 +102,7 @@ static void ops_remove(struct ftrace_ops *ops, unsigned long *ips, unsigned int 
 	if (!*nr_sites(ops))
 		err = unregister_ftrace_function(ops);
 	if (!err)
-		err = ftrace_set_filter_ips(ops, ips, nr, 1, 0);
+		err = filter_remove(ops, ips, nr);
 	/* It may have shut itself down just now. */
 	WARN_ONCE(err && !kprobe_ftrace_disabled, "kprobes: ftrace does not let go of %pS (%d)\n",
 		  (void *)ips[0], err);

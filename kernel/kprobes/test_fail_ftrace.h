@@ -2,23 +2,23 @@
 #ifndef _KERNEL_KPROBES_TEST_FAIL_FTRACE_H
 #define _KERNEL_KPROBES_TEST_FAIL_FTRACE_H
 /*
- * Makes ftrace fail to hook functions, as it does without memory. Taking hooks off
- * does not fail.
+ * Makes ftrace fail to hook functions, or to take hooks off, as it does without memory.
  */
 #include <kunit/test.h>
 #include <linux/error-injection.h>
 #include <linux/kprobes.h>
 
-/* How often ftrace has to fail from now on */
-static unsigned int ftrace_failures;
+/* How often ftrace has to fail from now on: to hook, and to take hooks off */
+static unsigned int ftrace_failures, ftrace_removals_fail;
 
 static inline int fail_to_hook(struct kprobe *p, struct pt_regs *regs)
 {
-	int remove = regs_get_kernel_argument(regs, 3);
+	bool remove = regs_get_kernel_argument(regs, 3);
+	unsigned int *failures = remove ? &ftrace_removals_fail : &ftrace_failures;
 
-	if (remove || !ftrace_failures)
+	if (!*failures)
 		return 0;
-	ftrace_failures--;
+	--*failures;
 	regs_set_return_value(regs, -ENOMEM);
 	override_function_with_return(regs);
 	return 1;
@@ -34,13 +34,15 @@ static struct kprobe ftrace_failer;
 static inline void mend_ftrace(void *unused)
 {
 	ftrace_failures = 0;
+	ftrace_removals_fail = 0;
 	unregister_kprobe(&ftrace_failer);
 }
 
-/* Prepares for failures, until the test case ends. The case sets ftrace_failures. */
+/* Prepares for failures, until the test case ends. The case says how many there are to be. */
 static inline void have_ftrace_fail(struct kunit *test)
 {
 	ftrace_failures = 0;
+	ftrace_removals_fail = 0;
 	ftrace_failer = (struct kprobe) {
 		.symbol_name = "ftrace_set_filter_ips",
 		.pre_handler = fail_to_hook,

@@ -890,6 +890,23 @@ static void pair_that_is_not_hooked_leaves_nothing(struct kunit *test)
 	expect_text(test);
 }
 
+/* At first ftrace has no memory to take the hooks off. */
+static void hooks_are_taken_off_when_there_is_memory(struct kunit *test)
+{
+	two_probes(test, 5);
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&probes->kps[0]));
+	probes->kps[1].post_handler = ignore_hit;
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&probes->kps[1]));
+	have_ftrace_fail(test);
+	ftrace_removals_fail = 3;
+	unregister_kprobes(probes->list, 2);
+	KUNIT_EXPECT_EQ(test, 0, ftrace_removals_fail);
+	KUNIT_EXPECT_EQ(test, 0, join_one(&parties[MODIFIER], 5));
+	expect_calls(test);
+	KUNIT_EXPECT_EQ(test, 0, leave_one(&parties[MODIFIER], 5));
+	expect_text(test);
+}
+
 /* Arms a site as the switch does, and has ftrace told of it. kprobe_mutex is held. */
 static int arm_again(struct kprobe_site *site)
 {
@@ -999,6 +1016,7 @@ static struct kunit_case ftrace_cases[] = {
 	KUNIT_CASE(probe_is_hit_in_a_callback_of_others),
 #ifdef CONFIG_FUNCTION_ERROR_INJECTION
 	KUNIT_CASE_PARAM(pair_that_is_not_hooked_leaves_nothing, failure_gen_params),
+	KUNIT_CASE(hooks_are_taken_off_when_there_is_memory),
 	KUNIT_CASE(site_that_is_not_hooked_is_known_to_be),
 #endif
 	{}
