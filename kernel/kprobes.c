@@ -143,6 +143,11 @@ static kprobe_opcode_t *wanted_addr(struct kprobe *p, bool *on_entry)
 	return addr;
 }
 
+static int check_entry(bool on_entry)
+{
+	return on_entry ? 0 : kprobe_refuse(-EINVAL, "not a function's entry");
+}
+
 /**
  * kprobe_find_entry() - find the function entry that a probe asks for
  * @p: the probe; it is an error if it is registered already
@@ -154,11 +159,26 @@ kprobe_opcode_t *kprobe_find_entry(struct kprobe *p)
 {
 	kprobe_opcode_t *addr;
 	bool on_entry;
+	int err;
 
 	addr = wanted_addr(p, &on_entry);
-	if (!IS_ERR(addr) && !on_entry)
-		return ERR_PTR(kprobe_refuse(-EINVAL, "not a function's entry"));
-	return addr;
+	if (IS_ERR(addr))
+		return addr;
+	err = check_entry(on_entry);
+	return err ? ERR_PTR(err) : addr;
+}
+
+/*
+ * The function of a return probe or of a jprobe has been checked already. But the mutex was
+ * released meanwhile, so there may be another module by now.
+ */
+static int check_function(struct kprobe *p, kprobe_opcode_t *addr, bool on_entry)
+{
+	if (kprobe_is_jprobe(p))
+		return check_entry(on_entry);
+	if (kprobe_is_kretprobe(p))
+		return check_entry(on_entry) ?: kretprobe_check_function(addr);
+	return 0;
 }
 
 /* Finds or creates the site for @p, with its module pinned. */
@@ -166,10 +186,14 @@ static struct kprobe_site *find_place(struct kprobe *p, struct module **mod)
 {
 	kprobe_opcode_t *addr;
 	bool on_entry;
+	int err;
 
 	addr = wanted_addr(p, &on_entry);
 	if (IS_ERR(addr))
 		return ERR_CAST(addr);
+	err = check_function(p, addr, on_entry);
+	if (err)
+		return ERR_PTR(err);
 	return get_site((unsigned long)addr, on_entry, mod);
 }
 

@@ -337,6 +337,7 @@ static inline int kprobe_module_init(void)
  */
 #ifdef CONFIG_KRETPROBES
 void kretprobe_blacklist_init(void);
+int kretprobe_check_function(void *addr);
 int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs);
 int kretprobe_pool_create(struct kretprobe *rp);
 void kretprobe_pool_stop(struct kretprobe *rp);
@@ -349,6 +350,11 @@ static inline bool kprobe_is_kretprobe(struct kprobe *p)
 #else
 static inline void kretprobe_blacklist_init(void)
 {
+}
+
+static inline int kretprobe_check_function(void *addr)
+{
+	return 0;
 }
 
 static inline bool kprobe_is_kretprobe(struct kprobe *p)

@@ -61,14 +61,30 @@ static bool return_blacklisted(void *addr)
 	return false;
 }
 
+/**
+ * kretprobe_check_function() - check that the return of a function may be diverted
+ * @addr: the function's entry
+ *
+ * Context: kprobe_mutex is held.
+ * Return: 0; or -EINVAL, with the reason recorded by kprobe_refuse().
+ */
+int kretprobe_check_function(void *addr)
+{
+	if (return_blacklisted(addr))
+		return kprobe_refuse(-EINVAL, "the function returns twice, or on another stack");
+	return 0;
+}
+
 static int check_kretprobe(struct kretprobe *rp)
 {
 	kprobe_opcode_t *addr = kprobe_find_entry(&rp->kp);
+	int err;
 
 	if (IS_ERR(addr))
 		return PTR_ERR(addr);
-	if (return_blacklisted(addr))
-		return kprobe_refuse(-EINVAL, "the function returns twice, or on another stack");
+	err = kretprobe_check_function(addr);
+	if (err)
+		return err;
 	if (rp->data_size > KRETPROBE_MAX_DATA_SIZE)
 		return kprobe_refuse(-E2BIG, "data_size is too large");
 	return 0;
