@@ -35,14 +35,15 @@ void kprobe_function_forget(void)
 }
 
 /*
- * Functions that sanitizers make code call for its memory accesses. Code between a hit
- * and its handlers, such as exception entry, may call them, too.
+ * Functions that sanitizers make code call for its memory accesses, and the profiler for its
+ * branches. Code between a hit and its handlers, such as exception entry, may call them, too.
  */
-static bool is_sanitizer(const char *name)
+static bool is_compilers_check(const char *name)
 {
 	return str_has_prefix(name, "__asan_") || str_has_prefix(name, "__hwasan_") ||
-	       str_has_prefix(name, "__tsan_") ||
-	       str_has_prefix(name, "__kasan_check_") || !strcmp(name, "kasan_check_range");
+	       str_has_prefix(name, "__tsan_") || str_has_prefix(name, "__msan_") ||
+	       str_has_prefix(name, "__kasan_check_") || !strcmp(name, "kasan_check_range") ||
+	       !strcmp(name, "ftrace_likely_update");
 }
 
 /* How many bytes of padding the compiler leaves before each function */
@@ -78,7 +79,7 @@ static const char *objection_to_all_of(const struct kprobe_function *f)
 {
 	const char *name = f->name;
 
-	if ((IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_KCSAN)) && is_sanitizer(name))
+	if (is_compilers_check(name))
 		return "a check of the compiler's, on the way to the handlers";
 	if (str_has_prefix(name, "__cfi_"))
 		return "data of control flow integrity before a function";
