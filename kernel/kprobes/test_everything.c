@@ -282,7 +282,10 @@ static const struct {
 	{ "preemption", counts_preemption },
 };
 
-/* Functions that these jobs call. Some may be inlined, or have another name. */
+/*
+ * Functions that these jobs call, some of them by the compiler's or a profiler's doing. They may
+ * be inlined, or have another name.
+ */
 static const char * const called[] = {
 	"sort", "sort_r", "list_sort", "merge", "rb_insert_color", "rb_erase", "rb_first",
 	"rb_next", "xa_store", "__xa_store", "xa_load", "xa_erase", "__xa_erase", "xa_destroy",
@@ -303,7 +306,7 @@ static const char * const called[] = {
 	"_find_next_bit", "_find_next_zero_bit", "bitmap_find_next_zero_area_off",
 	"bitmap_parselist", "bitmap_getnum", "crc32_le", "crc32_le_base", "kasprintf",
 	"kvasprintf", "kstrdup", "kfree", "__kmalloc_node_track_caller_noprof",
-	"count_preemption",
+	"count_preemption", "ftrace_likely_update", "__asan_load8", "__msan_get_context_state",
 };
 
 /* Returns the name of the first job that went wrong, or NULL. */
