@@ -845,6 +845,20 @@ static void site_is_armed_when_that_is_possible_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probes->hits[2], 0);
 }
 
+static void function_is_free_when_its_post_handler_has_left(struct kunit *test)
+{
+	two_probes(test, 5);
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&probes->kps[0]));
+	probes->kps[1].post_handler = ignore_hit;
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&probes->kps[1]));
+	KUNIT_EXPECT_EQ(test, -EBUSY, join_one(&parties[MODIFIER], 5));
+	unregister_kprobe(&probes->kps[1]);
+	KUNIT_EXPECT_EQ(test, 0, join_one(&parties[MODIFIER], 5));
+	expect_calls(test);
+	KUNIT_EXPECT_EQ(test, 0, leave_one(&parties[MODIFIER], 5));
+	KUNIT_EXPECT_EQ(test, probes->hits[0], 1);
+}
+
 #ifdef CONFIG_FUNCTION_ERROR_INJECTION
 /* A pair of probes at one function that ftrace cannot hook */
 static const struct failure {
@@ -1013,6 +1027,7 @@ static struct kunit_case ftrace_cases[] = {
 	KUNIT_CASE(batch_may_want_it_both_ways),
 	KUNIT_CASE(probes_come_and_go_where_none_could_be_armed),
 	KUNIT_CASE(site_is_armed_when_that_is_possible_again),
+	KUNIT_CASE(function_is_free_when_its_post_handler_has_left),
 	KUNIT_CASE(probe_is_hit_in_a_callback_of_others),
 #ifdef CONFIG_FUNCTION_ERROR_INJECTION
 	KUNIT_CASE_PARAM(pair_that_is_not_hooked_leaves_nothing, failure_gen_params),
