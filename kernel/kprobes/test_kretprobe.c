@@ -275,6 +275,36 @@ static void return_probe_that_is_unregistered_twice_leaves_nothing(struct kunit 
 	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 0);
 }
 
+static struct kretprobe *left_behind;
+
+/* Enters another call, which never returns. */
+static noinline __noclone u32 leaves_call_behind(u32 x)
+{
+	unsigned long slot = 0;
+	struct pt_regs regs = { .sp = (unsigned long)&slot };
+	struct kprobe_frame frame = {};
+
+	preempt_disable_notrace();
+	if (kprobe_enter(&frame, &left_behind->kp)) {
+		kretprobe_entry(&left_behind->kp, &regs);
+		kprobe_leave(&frame);
+	}
+	preempt_enable_notrace();
+	return x + 1;
+}
+
+static void call_that_is_left_behind_is_forgotten(struct kunit *test)
+{
+	struct kretprobe *rp = registered(test, leaves_call_behind, 0);
+
+	left_behind = registered(test, returns, 0);
+	KUNIT_EXPECT_EQ(test, 2, leaves_call_behind(1));
+	KUNIT_EXPECT_EQ(test, 1, atomic_read(&nr_returns));
+	kunit_release_action(test, drop, left_behind);
+	kunit_release_action(test, drop, rp);
+	KUNIT_EXPECT_TRUE(test, comes_true(no_holder_left));
+}
+
 /* The idle task of a CPU that goes offline never returns from arch_cpu_idle_dead(). */
 static void idle_task_of_an_offlined_cpu_starts_anew(struct kunit *test)
 {
@@ -382,6 +412,7 @@ static struct kunit_case kretprobe_cases[] = {
 	KUNIT_CASE(every_task_has_a_stack_while_one_is_wanted),
 	KUNIT_CASE(stack_in_use_is_not_taken_away),
 	KUNIT_CASE(return_probe_that_is_unregistered_twice_leaves_nothing),
+	KUNIT_CASE(call_that_is_left_behind_is_forgotten),
 	KUNIT_CASE(idle_task_of_an_offlined_cpu_starts_anew),
 	KUNIT_CASE(failure_after_others_had_a_turn_changes_nothing),
 	KUNIT_CASE(function_is_checked_again_when_it_is_used),
