@@ -46,8 +46,8 @@ SYM_CODE_START(\name)
 	callee_saved ldp
 	caller_saved ldp
 	/*
-	 * As the return from an exception does (Arm ARM, "Wait for Event"): the probed code may be about to
-	 * wait for an event, and a handler that waited itself has taken it.
+	 * As the return from an exception does (Arm ARM, "Wait for Event"): the probed code may be
+	 * about to wait for an event, and a handler that waited itself has taken it.
 	 */
 	sevl
 	ret

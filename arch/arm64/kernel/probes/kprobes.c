@@ -456,12 +456,13 @@ int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr)
 
 NOKPROBE_SYMBOL(kprobe_fault_handler);
 
-#ifdef CONFIG_TRANS_TABLE
 /* On the way to another kernel, vectors of EL2 are copied from the text, with breakpoints in it. */
-#define COPIED_VECTORS	trans_pgd_stub_vectors, trans_pgd_stub_vectors + ARM64_VECTOR_TABLE_LEN
-#else
-#define COPIED_VECTORS	NULL, NULL
-#endif
+static int __init blacklist_copied_vectors(void)
+{
+	unsigned long start = (unsigned long)trans_pgd_stub_vectors;
+
+	return kprobe_add_area_blacklist(start, start + ARM64_VECTOR_TABLE_LEN);
+}
 
 /* Entry code, code of the hypervisor, and code that runs with the MMU off. */
 int __init arch_populate_kprobe_blacklist(void)
@@ -474,7 +475,6 @@ int __init arch_populate_kprobe_blacklist(void)
 		{ __hyp_text_start, __hyp_text_end },
 		{ __hyp_idmap_text_start, __hyp_idmap_text_end },
 		{ __idmap_text_start, __idmap_text_end },
-		{ COPIED_VECTORS },
 	};
 	int i, err;
 
@@ -486,7 +486,7 @@ int __init arch_populate_kprobe_blacklist(void)
 		if (err)
 			return err;
 	}
-	return 0;
+	return IS_ENABLED(CONFIG_TRANS_TABLE) ? blacklist_copied_vectors() : 0;
 }
 
 int __init arch_init_kprobes(void)
