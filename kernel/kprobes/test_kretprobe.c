@@ -10,10 +10,10 @@
 #include <linux/err.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
-#include <linux/objtool.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
 
+#include "../../lib/test_kprobes/probe.h"
 #include "internal.h"
 #include "kretprobe.h"
 
@@ -361,19 +361,7 @@ static void failure_after_others_had_a_turn_changes_nothing(struct kunit *test)
 	unregister_kretprobes(rps, num - 1);
 }
 
-/* The address is used as data: objtool has to be told that no indirect branch goes there. */
-extern u8 middle_of_function[] asm(".Lkretprobe_test_middle");
-
-static noinline __noclone u32 has_middle(u32 x)
-{
-	/* Far enough inside to be no entry, however much an architecture takes for one */
-	asm volatile(".rept 8\n"
-		     "	nop\n"
-		     ".endr\n"
-		     ".Lkretprobe_test_middle: " ANNOTATE_NOENDBR "nop"
-		     : "+r" (x) : : "memory");
-	return x + 3;
-}
+static void *elsewhere;
 
 /*
  * Moves a return probe while its instances are allocated: as if there were another module by
@@ -383,20 +371,21 @@ static int move_inside(struct kprobe *p, struct pt_regs *regs)
 {
 	struct kretprobe *rp = (struct kretprobe *)regs_get_kernel_argument(regs, 0);
 
-	rp->kp.addr = (kprobe_opcode_t *)middle_of_function;
+	rp->kp.addr = elsewhere;
 	return 0;
 }
 
 static void function_is_checked_again_when_it_is_used(struct kunit *test)
 {
-	struct kretprobe rp = { .kp.addr = (kprobe_opcode_t *)has_middle };
+	const struct kprobes_step *step = kprobes_need_step(test, "return");
+	struct kretprobe rp = { .kp.addr = (kprobe_opcode_t *)step->call };
 	struct kprobe mover = {
 		.addr = (kprobe_opcode_t *)kretprobe_pool_create,
 		.pre_handler = move_inside,
 	};
 	int err;
 
-	KUNIT_ASSERT_EQ(test, 3, has_middle(0));
+	elsewhere = step->addr;
 	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&mover));
 	err = register_kretprobe(&rp);
 	unregister_kprobe(&mover);
