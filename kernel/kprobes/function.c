@@ -46,6 +46,10 @@ static bool is_compilers_check(const char *name)
 	       !strcmp(name, "ftrace_likely_update");
 }
 
+#define HAS_COMPILERS_CHECKS							\
+	(IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_KCSAN) ||		\
+	 IS_ENABLED(CONFIG_KMSAN) || IS_ENABLED(CONFIG_TRACE_BRANCH_PROFILING))
+
 /* How many bytes of padding the compiler leaves before each function */
 #ifdef CONFIG_FUNCTION_PADDING_BYTES
 #define PADDING	CONFIG_FUNCTION_PADDING_BYTES
@@ -79,7 +83,7 @@ static const char *objection_to_all_of(const struct kprobe_function *f)
 {
 	const char *name = f->name;
 
-	if (is_compilers_check(name))
+	if (HAS_COMPILERS_CHECKS && is_compilers_check(name))
 		return "a check of the compiler's, on the way to the handlers";
 	if (str_has_prefix(name, "__cfi_"))
 		return "data of control flow integrity before a function";

@@ -63,10 +63,10 @@ static DEFINE_XARRAY(announced);
  * kprobe_module_is_known() - check whether a module has been announced to the core
  * @mod: the module
  *
- * Context: kprobe_mutex is held.
  * A module that fails to load becomes GOING at a time when nobody tells the core of it any
  * more, and is freed in spite of references on it. If it is announced, the core will be told.
  *
+ * Context: kprobe_mutex is held.
  * Return: true if it is live, or has been announced and not left since.
  */
 bool kprobe_module_is_known(struct module *mod)

@@ -293,9 +293,9 @@ static void expect_why(struct kunit *test, struct kprobe_site *site, const char 
 static void expect_way(struct kunit *test, struct kprobe_site *site, const char *path,
 		       const char *obstacle)
 {
-	scoped_guard(mutex, &kprobe_mutex)
-		KUNIT_EXPECT_STREQ(test, path, kprobe_site_path(site));
-	expect_why(test, site, obstacle);
+	guard(mutex)(&kprobe_mutex);
+	KUNIT_EXPECT_STREQ(test, path, kprobe_site_path(site));
+	KUNIT_EXPECT_STREQ(test, obstacle, kprobe_site_why(site));
 }
 
 static void entry_hooked_by_ftrace_is_fast(struct kunit *test)
