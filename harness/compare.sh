@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# harness/compare.sh: what the kernel's own tests (harness/guest/ftrace.sh, and test.d/00basic) say of
-# the pristine kernel and of ours, both built with the tests' config. Prints the table, which goes to
-# out/compare/$ARCH too; status 1 when one of them is worse in ours.
+# harness/compare.sh: what the kernel's own tests (harness/guest/ftrace.sh, and test.d/00basic) say
+# of the pristine kernel and of ours, both built with the tests' config. Prints the table, which goes
+# to out/compare/$ARCH too; status 1 when one of them is worse in ours.
 
 . "${0%/*}/lib.sh"
 

@@ -64,19 +64,18 @@ no_events
 check_is "gone probes leave the list when they are removed" "$(gone)" "$gone_before"
 
 # Others can find the module before kprobes are told of it.
-if load test_kprobes_early; then
-	early=/sys/module/test_kprobes_early/parameters
-	load test_kprobes_victim
-	check_is "a probe that comes too early is refused" "$(cat $early/probe)" -2
-	check_is "an event that comes too early waits" "$(cat $early/event)" 0
-	unload test_kprobes_early
-	echo 1 >$tracefs/events/kprobes/kprobes_early/enable
-	call_victim 2
-	check_is "and is hit" "$(profile kprobes_early)" "2 0"
-	echo 0 >$tracefs/events/kprobes/kprobes_early/enable
-	no_events
-fi
+early=/sys/module/test_kprobes_early/parameters
+early_enable=$tracefs/events/kprobes/kprobes_early/enable
+check "somebody asks when the module comes" load test_kprobes_early
 load test_kprobes_victim
+check_is "a probe that comes too early is refused" "$(cat $early/probe)" -2
+check_is "an event that comes too early waits" "$(cat $early/event)" 0
+unload test_kprobes_early
+echo 1 >$early_enable
+call_victim 2
+check_is "and is hit" "$(profile kprobes_early)" "2 0"
+echo 0 >$early_enable
+no_events
 [ ! -f $hooks ] || check "ftrace does not call for them when it is back" fails hooked kprobes_victim
 check "and the module is there to be called" call_victim 3
 
