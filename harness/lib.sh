@@ -144,6 +144,13 @@ kernel_make()
 		KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 2026' -j"$JOBS" "$@"
 }
 
+# switch_of_test FILE: what lib/Makefile builds it for. Those that it names in a variable have one switch.
+switch_of_test()
+{
+	sed -n "s/^obj-\$(\(CONFIG_[A-Z_]*\)).* ${1%.c}\.o.*/\1/p" "$tree/lib/Makefile" |
+		grep . || echo CONFIG_KPROBES_SANITY_TEST
+}
+
 # The objects of our C files that the config of $obj builds; a folder of ours that has a Makefile whole.
 our_objects()
 {
@@ -153,9 +160,7 @@ our_objects()
 		arch/x86/*)	[ "$kernel_image" = arch/x86/boot/bzImage ] || continue ;;
 		arch/arm64/*)	[ "$ARCH" = arm64 ] || continue ;;
 		tools/*)	continue ;;
-		lib/test_kprobes_stubs.c)	grep -qx CONFIG_KPROBES_STUBS_TEST=y "$obj/.config" || continue ;;
-		lib/test_kprobes_[sv]*)	grep -qx CONFIG_KPROBES_STRESS_TEST=m "$obj/.config" || continue ;;
-		lib/*)		grep -qx CONFIG_KPROBES_SANITY_TEST=y "$obj/.config" || continue ;;
+		lib/*)		grep -q "^$(switch_of_test "${file##*/}")=" "$obj/.config" || continue ;;
 		*)		grep -qx CONFIG_KPROBES=y "$obj/.config" || continue ;;
 		esac
 		if grep -qxF "$directory/Makefile" "$build/files.ours"; then
