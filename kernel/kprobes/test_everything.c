@@ -544,19 +544,14 @@ static void want_function(struct everything *e, struct kprobes_text *text, unsig
 	}
 }
 
-#define GROUP	16U
-
 static void register_everything(struct everything *e, unsigned int every, unsigned int first)
 {
 	unsigned int i;
 
 	e->wanted = 0;
-	/* The functions that are called most come last: registration calls some of them, too. */
-	for (i = e->nr; i > 0; i--)
-		want_function(e, e->texts[i - 1], every, first);
-	for (i = 0; i < e->wanted; i += GROUP)
-		e->live += register_what_can_be(e->probes + i, min(GROUP, e->wanted - i),
-						e->registered + e->live, NULL, NULL);
+	for (i = 0; i < e->nr; i++)
+		want_function(e, e->texts[i], every, first);
+	e->live = register_what_can_be(e->probes, e->wanted, e->registered, NULL, NULL);
 }
 
 /* Counts the probes that are hit by a jump, and those that take two traps. */

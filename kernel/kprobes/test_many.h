@@ -8,6 +8,8 @@
 #include <linux/kprobes.h>
 #include <linux/percpu.h>
 
+#include "internal.h"
+
 /* The handlers that count do as little as possible, and cannot be probed themselves. */
 static DEFINE_PER_CPU(unsigned long, hits_before);
 static DEFINE_PER_CPU(unsigned long, hits_after);
@@ -42,8 +44,9 @@ static inline unsigned long take_hits(unsigned long __percpu *counter)
 
 /*
  * Registers all of @probes that can be registered, and lists them in @registered, which
- * has room for all. If some cannot be, all are tried one by one, and @refused is called
- * for those that fail. Returns how many are registered.
+ * has room for all; @refused is called for each of the others. Returns how many are
+ * registered. All are planted at once: one after the other, each would be slowed down
+ * by those that the functions it needs have already.
  */
 static inline unsigned int register_what_can_be(struct kprobe *probes, unsigned int num,
 						struct kprobe **registered,
@@ -51,17 +54,14 @@ static inline unsigned int register_what_can_be(struct kprobe *probes, unsigned 
 {
 	unsigned int i, live = 0;
 
-	for (i = 0; i < num; i++)
-		registered[i] = &probes[i];
-	if (!register_kprobes(registered, num))
-		return num;
+	WARN_ON(kprobe_set_all_armed(false));
 	for (i = 0; i < num; i++) {
-		probes[i].flags = 0;
 		if (!register_kprobe(&probes[i]))
 			registered[live++] = &probes[i];
 		else if (refused)
 			refused(data);
 	}
+	WARN_ON(kprobe_set_all_armed(true));
 	return live;
 }
 

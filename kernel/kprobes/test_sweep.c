@@ -27,7 +27,6 @@
 
 #define BATCH_BYTES	SZ_16K
 #define MAX_PROBES	BATCH_BYTES
-#define GROUP		64U
 #define MAX_REASONS	64U
 
 /* How long probes stay for the workload to hit them, in milliseconds */
@@ -162,13 +161,8 @@ static void compare_text(struct sweep *s)
 
 static void sweep_batch(struct sweep *s)
 {
-	unsigned int i;
-
 	pr_info("%pS, %u instructions\n", (void *)s->start, s->wanted);
-	s->live = 0;
-	for (i = 0; i < s->wanted; i += GROUP)
-		s->live += register_what_can_be(s->probes + i, min(GROUP, s->wanted - i),
-						s->registered + s->live, note_refusal, s);
+	s->live = register_what_can_be(s->probes, s->wanted, s->registered, note_refusal, s);
 	msleep(STAY);
 	wait_for_kprobe_optimizer();
 	msleep(STAY);
