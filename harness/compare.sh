@@ -1,27 +1,29 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # harness/compare.sh: what the kernel's own tests (harness/guest/ftrace.sh, and test.d/00basic) say
-# of the pristine kernel and of ours, both built with the tests' config. Prints the table, which goes
-# to out/compare/$ARCH too; status 1 when one of them is worse in ours.
+# of the pristine kernel and of ours, both built with the tests' config and TCP. Prints the table,
+# which goes to out/compare/$ARCH too; status 1 when one of them is worse in ours.
 
 . "${0%/*}/lib.sh"
 
 results=$out/compare/$ARCH
 
-verdicts()	# WHICH SOURCE OBJ
+verdicts()	# WHICH SOURCE
 {
 	log=compare-$1-$ARCH
-	"$harness/build.sh" "$2" "$3"
-	"$harness/initramfs.sh" "$2" "$3"
-	OBJ=$3 EXPECT=any TIMEOUT=${TIMEOUT:-1200} "$harness/boot.sh" "$log" ftrace \
+	with=$build/compare-$1-$ARCH
+	FRAGMENT=$results.config "$harness/build.sh" "$2" "$with"
+	"$harness/initramfs.sh" "$2" "$with"
+	OBJ=$with EXPECT=any TIMEOUT=${TIMEOUT:-1200} "$harness/boot.sh" "$log" ftrace \
 		kpcases=00basic,dynevent,kprobe,direct/kprobe-direct.tc
 	"$harness/console.py" guest "$out/logs/$log.log" >"$results.$1"
 }
 
 mkdir -p "$out/compare"
+printf '%s\n' CONFIG_NET=y CONFIG_INET=y >"$results.config"
 "$harness/tree.sh"
-verdicts pristine "$pristine" "$build/compare-$ARCH"
-verdicts ours "$tree" "$obj"
+verdicts pristine "$pristine"
+verdicts ours "$tree"
 rc=0
 awk -F '\t' '
 	BEGIN { rank["fail"] = 1; rank["skip"] = 2; rank["pass"] = 3; form = "%-40s %-8s %-8s %s\n" }

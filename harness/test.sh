@@ -26,14 +26,15 @@
 #	series-check	make series-check: the kernel builds at every patch, and works
 #	mutants	  make mutants: the tests notice each of these breakages (x86_64 and arm64)
 # arm64/SECTION and i386/SECTION are that section there. Without arguments: what fits into less
-# than 40 minutes; i386, clang, leaks, sweep, kselftest, debug, ftrace and kexec on arm64, and all
-# from compare on, are left to "full", which is everything. Those of arm64, and debug, run beside the
-# others: a guest keeps one processor busy.
+# than 40 minutes; i386, clang, leaks, sweep, kselftest, debug, ftrace, kexec and upstream on arm64, and
+# all from compare on, are left to "full", which is everything. Those of arm64, and debug, run beside
+# the others: a guest keeps one processor busy.
 # Results go to out/test/results (section, verdict, name, detail; tabs between). A boot whose
 # console shows an oops or a warning is a failure. Who is skipped but not in harness/skips is counted
 # as failed. Ends with "N passed, N failed"; status 1 when something failed.
 # From the environment: STRESS_SECONDS (20; 300 with "full") and STRESS_SEED, for the stress module;
-# SLOW_CASES= to have them in "debug", too; SWEEP_SHARE=N to sweep one part in N.
+# SLOW_CASES= to have them in "debug", too, and all that are not slow twice in "selftests";
+# SWEEP_SHARE=N to sweep one part in N.
 
 . "${0%/*}/lib.sh"
 
@@ -134,7 +135,7 @@ run_selftests()
 {
 	"$harness/build.sh"
 	"$harness/outside.sh" outside
-	TIMEOUT=1200 guest guest selftests kunit.enable=1
+	TIMEOUT=1200 guest guest selftests kunit.enable=1 ${SLOW_CASES-kpagain=k*_test}
 	report kunit
 	beside_kunit
 	# A kernel that has been locked down stays so.
@@ -383,7 +384,7 @@ lane()
 full=
 case ${1:-} in
 full)	full="kselftest arm64/kselftest
-		arm64/ftrace arm64/kexec arm64/clang arm64/debug leaks arm64/leaks sweep arm64/sweep
+		arm64/ftrace arm64/kexec arm64/upstream arm64/clang arm64/debug leaks arm64/leaks sweep arm64/sweep
 		compare arm64/compare i386/kunit i386/ftrace i386/selftests i386/decode i386/stress
 		i386/demo i386/upstream i386/compare configurations architectures
 		docs check arm64/check series-check arm64/series-check mutants arm64/mutants"
@@ -392,7 +393,7 @@ full)	full="kselftest arm64/kselftest
 esac
 # shellcheck disable=SC2086
 [ $# -gt 0 ] || set -- selftests decode ftrace stress kexec demo upstream matrix series \
-	mutants-check arm64/selftests arm64/decode arm64/stress arm64/demo arm64/upstream debug $full
+	mutants-check arm64/selftests arm64/decode arm64/stress arm64/demo debug $full
 start=$(date +%s)
 "$harness/tree.sh"
 lane1='' lane2=''

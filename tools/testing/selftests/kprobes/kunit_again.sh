@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # The KUnit suites, once more after boot: nothing of the first run may be in the way,
-# and probes that it has left on init text must be gone by now.
+# and probes that it has left on init text must be gone by now. kpagain may have a pattern of those
+# that are wanted.
 
 . ./functions
 kunit=/sys/kernel/debug/kunit
@@ -19,7 +20,7 @@ again()
 }
 
 found=0
-for run in "$kunit"/kprobe*/run "$kunit"/kretprobe*/run; do
+for run in "$kunit"/${kpagain:-k*probe*}/run; do
 	[ -f "$run" ] || continue
 	suite=$(basename "${run%/run}")
 	# This is for tests that are done in seconds.
