@@ -10,7 +10,7 @@
 #	kexec	  another kernel takes the place of one with probes (x86_64 and arm64)
 #	demo	  make demo shows all that it promises
 #	upstream  the pristine tree's lib/test_kprobes.c in place of ours in the finished kernel
-#	debug	  KUnit, stress and some selftests under KASAN, lockdep and friends; slow cases with "full"
+#	debug	  KUnit, stress and some selftests under KASAN, lockdep and friends
 #	leaks	  KUnit and some selftests lose no memory
 #	matrix	  the short rows of make matrix: other configurations compile, too
 #	decode	  the decoder does as the manual says, and as objdump does
@@ -26,15 +26,15 @@
 #	series-check	make series-check: the kernel builds at every patch, and works
 #	mutants	  make mutants: the tests notice each of these breakages (x86_64 and arm64)
 # arm64/SECTION and i386/SECTION are that section there. Without arguments: what fits into less
-# than 40 minutes; i386, clang, leaks, sweep, kselftest, debug, ftrace, kexec and upstream on arm64, and
+# than 40 minutes; i386, clang, debug, leaks, sweep, kselftest, ftrace, kexec and upstream on arm64, and
 # all from compare on, are left to "full", which is everything. Those of arm64, and debug, run beside
 # the others: a guest keeps one processor busy.
 # Results go to out/test/results (section, verdict, name, detail; tabs between). A boot whose
 # console shows an oops or a warning is a failure. Who is skipped but not in harness/skips is counted
 # as failed. Ends with "N passed, N failed"; status 1 when something failed.
 # From the environment: STRESS_SECONDS (20; 300 with "full") and STRESS_SEED, for the stress module;
-# SLOW_CASES= to have them in "debug", too, and all that are not slow twice in "selftests";
-# SWEEP_SHARE=N to sweep one part in N.
+# SLOW_CASES= (set with "full") to have them in "debug", too, and all that are not slow twice in
+# "selftests"; SWEEP_SHARE=N to sweep one part in N.
 
 . "${0%/*}/lib.sh"
 
@@ -383,17 +383,17 @@ lane()
 
 full=
 case ${1:-} in
-full)	full="kselftest arm64/kselftest
-		arm64/ftrace arm64/kexec arm64/upstream arm64/clang arm64/debug leaks arm64/leaks sweep arm64/sweep
-		compare arm64/compare i386/kunit i386/ftrace i386/selftests i386/decode i386/stress
-		i386/demo i386/upstream i386/compare configurations architectures
-		docs check arm64/check series-check arm64/series-check mutants arm64/mutants"
+full)	full="kselftest arm64/kselftest arm64/ftrace arm64/kexec arm64/upstream arm64/clang
+		debug arm64/debug leaks arm64/leaks sweep arm64/sweep compare arm64/compare
+		i386/kunit i386/ftrace i386/selftests i386/decode i386/stress i386/demo
+		i386/upstream i386/compare configurations architectures docs check arm64/check
+		series-check arm64/series-check mutants arm64/mutants"
 	export STRESS_SECONDS="${STRESS_SECONDS:-300}" SLOW_CASES=
 	shift ;;
 esac
 # shellcheck disable=SC2086
 [ $# -gt 0 ] || set -- selftests decode ftrace stress kexec demo upstream matrix series \
-	mutants-check arm64/selftests arm64/decode arm64/stress arm64/demo debug $full
+	mutants-check arm64/selftests arm64/decode arm64/stress arm64/demo $full
 start=$(date +%s)
 "$harness/tree.sh"
 lane1='' lane2=''
