@@ -444,6 +444,35 @@ static void jprobe_off_the_entry_is_refused_and_not_changed(struct kunit *test)
 	expect_refused(test, jprobe_new(test, step->addr, handler_0), -EINVAL);
 }
 
+static void *elsewhere;
+
+/*
+ * Moves a jprobe after it was checked, and before it is planted: as if there were another
+ * module by then, with another function at this place.
+ */
+static int move_inside(struct kprobe *p, struct pt_regs *regs)
+{
+	struct kprobe **kps = (struct kprobe **)regs_get_kernel_argument(regs, 0);
+
+	kps[0]->addr = elsewhere;
+	return 0;
+}
+
+static void function_is_checked_again_when_it_is_used(struct kunit *test)
+{
+	const struct kprobes_step *step = kprobes_need_step(test, "return");
+	struct jprobe *jp = jprobe_new(test, step->call, handler_0);
+	struct kprobe mover = {
+		.symbol_name = "register_kprobes",
+		.pre_handler = move_inside,
+	};
+
+	elsewhere = step->addr;
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&mover));
+	expect_refused(test, jp, -EINVAL);
+	unregister_kprobe(&mover);
+}
+
 static void function_not_for_probes_is_refused_and_nothing_changed(struct kunit *test)
 {
 	kprobes_text_watch(test, kprobes_forbidden);
@@ -572,6 +601,7 @@ static struct kunit_case jprobes_test_cases[] = {
 	KUNIT_CASE(function_of_the_kernel_is_found_by_its_name),
 	KUNIT_CASE(bad_jprobe_is_refused_and_not_changed),
 	KUNIT_CASE(jprobe_off_the_entry_is_refused_and_not_changed),
+	KUNIT_CASE(function_is_checked_again_when_it_is_used),
 	KUNIT_CASE(function_not_for_probes_is_refused_and_nothing_changed),
 	KUNIT_CASE_PARAM(same_jprobe_is_refused_twice, entry_gen_params),
 	KUNIT_CASE(one_of_two_threads_registers_a_jprobe),
