@@ -12,6 +12,7 @@
  */
 #define pr_fmt(fmt) "kprobes_sweep: " fmt
 
+#include <linux/freezer.h>
 #include <linux/ftrace.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
@@ -19,6 +20,7 @@
 #include <linux/kstrtox.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
+#include <linux/suspend.h>
 #include <asm/sections.h>
 
 #include "../../lib/test_kprobes/probe.h"
@@ -29,8 +31,8 @@
 #define MAX_PROBES	BATCH_BYTES
 #define MAX_REASONS	64U
 
-/* How long probes stay for the workload to hit them, in milliseconds */
-#define STAY		50
+/* How long probes stay for the workload to hit them, twice, in milliseconds */
+#define STAY		150
 
 /**
  * struct sweep - a batch of functions, and totals of all batches
@@ -159,14 +161,45 @@ static void compare_text(struct sweep *s)
 	}
 }
 
+static void plant_batch(struct sweep *s)
+{
+	s->live = register_what_can_be(s->probes, s->wanted, s->registered, note_refusal, s);
+}
+
+static void let_jumps_come(struct sweep *s)
+{
+	wait_for_kprobe_optimizer();
+}
+
+static void drop_batch(struct sweep *s)
+{
+	unregister_kprobes(s->registered, s->live);
+}
+
+/*
+ * Stops the workload meanwhile, where that is possible. Each change to the text is told to all
+ * CPUs. Then an emulator that runs them in turns has another one run, for its whole turn if it
+ * has work, thousands of times.
+ */
+static void in_silence(struct sweep *s, void (*change)(struct sweep *s))
+{
+	unsigned int flags = lock_system_sleep();
+	int err = freeze_processes();
+
+	change(s);
+	if (!err)
+		thaw_processes();
+	unlock_system_sleep(flags);
+}
+
 static void sweep_batch(struct sweep *s)
 {
 	pr_info("%pS, %u instructions\n", (void *)s->start, s->wanted);
-	s->live = register_what_can_be(s->probes, s->wanted, s->registered, note_refusal, s);
+	in_silence(s, plant_batch);
 	msleep(STAY);
-	wait_for_kprobe_optimizer();
+	in_silence(s, let_jumps_come);
 	msleep(STAY);
-	unregister_kprobes(s->registered, s->live);
+	in_silence(s, drop_batch);
 	s->functions += s->batch;
 	s->instructions += s->wanted;
 	s->probed += s->live;
