@@ -24,6 +24,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD, HARNESS = os.path.join(TOP, "build"), os.path.join(TOP, "harness")
@@ -183,11 +184,13 @@ def write():
     entries = read_entries()
     distribute(entries)
     commit_pristine()
-    index = os.path.join(BUILD, "series.index")
-    git("read-tree", "pristine", env={"GIT_INDEX_FILE": index})
     tip = git("rev-parse", "pristine")
-    for number, entry in enumerate(entries, 1):
-        tip = commit_entry(entry, number, tip, index)
+    # Not a name that is always the same: who is killed leaves a lock behind.
+    with tempfile.TemporaryDirectory(dir=BUILD, prefix="series.index.") as scratch:
+        index = os.path.join(scratch, "index")
+        git("read-tree", "pristine", env={"GIT_INDEX_FILE": index})
+        for number, entry in enumerate(entries, 1):
+            tip = commit_entry(entry, number, tip, index)
     format_series(tip)
     pristine_worktree()
     for path in patch_files():
