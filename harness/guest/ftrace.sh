@@ -24,6 +24,7 @@ reason()	# LOG
 	log=$(echo "/tmp/log/$number"-*)
 	name=$(sed -n "1s,^execute\( *[^ ]*\) *: $tests/\(.*\),\2\1,p" "$log")
 	verdict=${line##*[}
+	echo "$name" >>/tmp/done
 	case $verdict in
 	"PASS]")
 		kptest pass "$name" ;;
@@ -34,4 +35,8 @@ reason()	# LOG
 		tail -n 5 "$log" ;;
 	esac
 done
-rm -rf /tmp/log
+# If ftracetest itself came to an end before
+for case in $cases; do
+	grep -qxF "${case#"$tests/"}" /tmp/done || kptest fail "${case#"$tests/"}" "it has no verdict"
+done
+rm -rf /tmp/log /tmp/done
