@@ -135,7 +135,7 @@ run_selftests()
 {
 	"$harness/build.sh"
 	"$harness/outside.sh" outside
-	TIMEOUT=1200 guest guest selftests kunit.enable=1 ${SLOW_CASES-kpagain=k*_test}
+	TIMEOUT=1200 guest guest selftests kunit.enable=1 ${SLOW_CASES-kpagain=k*probe*_test}
 	report kunit
 	beside_kunit
 	# A kernel that has been locked down stays so.
