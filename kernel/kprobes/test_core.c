@@ -286,10 +286,7 @@ static int count_hit(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-static void unregister_quietly(void *p)
-{
-	unregister_kprobe(p);
-}
+KUNIT_DEFINE_ACTION_WRAPPER(drop_probe, unregister_kprobe, struct kprobe *);
 
 static struct kprobe *plant_at(struct kunit *test, void *addr)
 {
@@ -299,7 +296,7 @@ static struct kprobe *plant_at(struct kunit *test, void *addr)
 	p->addr = addr;
 	p->pre_handler = count_hit;
 	KUNIT_ASSERT_EQ(test, 0, register_kprobe(p));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, unregister_quietly, p));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_probe, p));
 	return p;
 }
 

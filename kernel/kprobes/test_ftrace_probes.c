@@ -121,10 +121,7 @@ static int count_told(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-static void drop_teller(void *kp)
-{
-	unregister_kprobe(kp);
-}
+KUNIT_DEFINE_ACTION_WRAPPER(drop_teller, unregister_kprobe, struct kprobe *);
 
 static void count_from_here(struct kunit *test)
 {
