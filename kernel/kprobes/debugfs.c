@@ -36,20 +36,43 @@ static char kind_of(struct kprobe *p)
 	return kprobe_is_jprobe(p) ? 'j' : 'k';
 }
 
-static void show_probe(struct seq_file *m, struct kprobe *p, struct kprobe *kp)
+struct place {
+	const char *symbol;
+	char *module;
+	unsigned long offset;
+	char name[KSYM_NAME_LEN];
+};
+
+/*
+ * Returns whether there is a symbol. Where a module was, another one may be by now, about to
+ * leave as well: the caller keeps the names with RCU.
+ */
+static bool find_place(struct kprobe_site *site, struct place *place)
+{
+	unsigned long addr = (unsigned long)site->kp.addr;
+
+	place->symbol = NULL;
+	place->module = NULL;
+	if (site->state != SITE_GONE || init_section_contains(site->kp.addr, 1))
+		place->symbol = kallsyms_lookup(addr, NULL, &place->offset, &place->module,
+						place->name);
+	return place->symbol;
+}
+
+static void show_probe(struct seq_file *m, struct kprobe *p, struct kprobe_site *site)
 {
 	unsigned long addr = may_see_addresses(m) ? (unsigned long)p->addr : 0;
-	char name[KSYM_NAME_LEN], *module = NULL;
-	unsigned long offset = 0;
-	const char *symbol;
+	struct place place;
 
 	seq_printf(m, "%0*lx  %c  ", KPROBE_ADDRESS_WIDTH, addr, kind_of(p));
-	symbol = kallsyms_lookup((unsigned long)p->addr, NULL, &offset, &module, name);
-	if (symbol)
-		seq_printf(m, "%s+0x%lx  %s ", symbol, offset, module ?: " ");
-	else	/* of text that was freed */
-		seq_printf(m, "0x%lx ", addr);
-	show_tags(m, p, kp);
+	scoped_guard(rcu) {
+		if (find_place(site, &place))
+			seq_printf(m, "%s+0x%lx  %s ", place.symbol, place.offset,
+				   place.module ?: " ");
+		else
+			seq_printf(m, "0x%lx ", addr);
+	}
+	show_tags(m, p, &site->kp);
 }
 
 static void *list_start(struct seq_file *m, loff_t *pos)
@@ -74,7 +97,7 @@ static int list_show(struct seq_file *m, void *v)
 	struct kprobe *p;
 
 	list_for_each_entry(p, &site->probes, list)
-		show_probe(m, p, &site->kp);
+		show_probe(m, p, site);
 	return 0;
 }
 
@@ -86,22 +109,18 @@ static const struct seq_operations list_sops = {
 };
 DEFINE_SEQ_ATTRIBUTE(list);
 
-/* If the text is gone, another symbol may be at the address by now. */
 static void show_symbol(struct seq_file *m, struct kprobe_site *site)
 {
-	unsigned long addr = (unsigned long)site->kp.addr, offset;
-	char name[KSYM_NAME_LEN], *module = NULL;
-	const char *symbol = NULL;
+	struct place place;
 
-	if (site->state != SITE_GONE)
-		symbol = kallsyms_lookup(addr, NULL, &offset, &module, name);
-	if (!symbol) {
+	guard(rcu)();
+	if (!find_place(site, &place)) {
 		seq_putc(m, '-');
 		return;
 	}
-	seq_printf(m, "%s+0x%lx", symbol, offset);
-	if (module)
-		seq_printf(m, " [%s]", module);
+	seq_printf(m, "%s+0x%lx", place.symbol, place.offset);
+	if (place.module)
+		seq_printf(m, " [%s]", place.module);
 }
 
 static void show_counts(struct seq_file *m, struct kprobe_site *site)
