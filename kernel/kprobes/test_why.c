@@ -435,6 +435,8 @@ static const struct refused_name {
 	{ "no_such_function_anywhere", 16, -ENOENT, "no_such_function_anywhere+0x10",
 	  "no such symbol" },
 	{ "no\nsuch\\function", 0, -ENOENT, "no\\012such\\134function+0x0", "no such symbol" },
+	{ "no\r\033[such", 0, -ENOENT, "no\\015\\033[such+0x0", "no such symbol" },
+	{ "no such caf\303\251", 0, -ENOENT, "no such caf\\303\\251+0x0", "no such symbol" },
 	{ "notify_die", 0, -EINVAL, "notify_die+0x0", "on the blacklist" },
 	{ NULL, 0, -EINVAL, "-", "neither an address nor a symbol is given" },
 };

@@ -210,9 +210,9 @@ int kprobe_refuse_number(void)
 static void show_refusal(struct seq_file *m, const struct refusal *r, bool show_address)
 {
 	seq_printf(m, "%pe ", ERR_PTR(r->err));
-	/* The name comes from a user, and may contain any characters. */
+	/* The name comes from a user, and may contain any characters, for a terminal as well. */
 	if (r->place[0])
-		seq_escape(m, r->place, "\t\n\\");
+		seq_escape_str(m, r->place, ESCAPE_OCTAL | ESCAPE_NAP | ESCAPE_APPEND, "\\");
 	else
 		seq_printf(m, "0x%0*lx", KPROBE_ADDRESS_WIDTH, show_address ? r->addr : 0);
 	seq_printf(m, ": %s", r->why);
