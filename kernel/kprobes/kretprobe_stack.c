@@ -20,6 +20,9 @@
 /* The number of return probes that use return stacks; fork() reads it without a lock. */
 static unsigned int stack_users;
 
+/* Has a task been left without one? fork() writes it without a lock. */
+static bool stack_missing;
+
 /* Tracers come and go: the next one should find the stacks still there. */
 #define TRIM_DELAY	(5 * HZ)
 
@@ -103,6 +106,9 @@ static unsigned int hand_out(struct kretprobe_stack **spare)
 /**
  * kretprobe_stacks_get() - give all tasks a return stack
  *
+ * Only the first user goes through the tasks, or the next one after a fork that failed to get
+ * a stack. There may be many of both.
+ *
  * Context: kretprobe_mutex is held; may sleep.
  * Return: 0, or -ENOMEM.
  */
@@ -114,6 +120,9 @@ int kretprobe_stacks_get(void)
 	lockdep_assert_held(&kretprobe_mutex);
 	cancel_delayed_work(&trim_work);
 	WRITE_ONCE(stack_users, stack_users + 1);
+	if (stack_users > 1 && !READ_ONCE(stack_missing))
+		return 0;
+	WRITE_ONCE(stack_missing, false);
 	while ((without = hand_out(&spare))) {
 		spare = alloc_stacks(without);
 		if (!spare) {
@@ -213,7 +222,9 @@ void kretprobe_init_task(struct task_struct *tsk)
 	if (likely(!READ_ONCE(stack_users)))
 		return;
 	stack = kmalloc(KRETPROBE_STACK_SIZE, GFP_KERNEL_ACCOUNT);
-	if (stack && !give_stack(tsk, stack))
+	if (!stack)
+		WRITE_ONCE(stack_missing, true);
+	else if (!give_stack(tsk, stack))
 		kfree(stack);
 }
 

@@ -61,7 +61,7 @@ static struct kretprobe *registered(struct kunit *test, void *addr, int maxactiv
 	rp->maxactive = maxactive;
 	atomic_set(&nr_returns, 0);
 	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(rp));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop, rp));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop, rp));
 	return rp;
 }
 

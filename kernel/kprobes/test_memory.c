@@ -10,6 +10,7 @@
 #include <linux/fault-inject.h>
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
+#include <linux/kthread.h>
 #include <linux/sched.h>
 #include <linux/string.h>
 
@@ -281,6 +282,66 @@ static void registration_that_fails_changes_nothing(struct kunit *test)
 	KUNIT_EXPECT_GT(test, for_good, 0);
 }
 
+/* --- return stacks --- */
+
+static int sleep_on(void *unused)
+{
+	return 0;
+}
+
+/* The task runs only now, to its end. */
+static void run_it(void *task)
+{
+	kthread_stop(task);
+}
+
+static struct task_struct *task_to_run(struct kunit *test)
+{
+	struct task_struct *task = kthread_create(sleep_on, NULL, "kprobes_test");
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, run_it, task));
+	return task;
+}
+
+/* What fork does for a task, without memory */
+static void fork_without_memory(struct task_struct *task)
+{
+	failing.left = 1;
+	failing.go_on = true;
+	failing.task = current;
+	kretprobe_init_task(task);
+	failing.task = NULL;
+}
+
+/* There may be as many of these as there are tasks. */
+static void register_another_return_probe(struct kunit *test)
+{
+	struct kretprobe another = {
+		.kp.addr = (kprobe_opcode_t *)kprobes_traced, .handler = note_return,
+	};
+
+	KUNIT_EXPECT_EQ(test, 0, register_kretprobe(&another));
+	unregister_kretprobe(&another);
+}
+
+static void tasks_are_gone_through_only_if_one_has_no_stack(struct kunit *test)
+{
+	struct task_struct *task = task_to_run(test);
+
+	start_anew();
+	KUNIT_ASSERT_EQ(test, 0, return_comes());
+	KUNIT_EXPECT_NE(test, task->kretprobe_top, KRETPROBE_NO_STACK);
+	kretprobe_stack_free(task);
+	register_another_return_probe(test);
+	KUNIT_EXPECT_EQ(test, task->kretprobe_top, KRETPROBE_NO_STACK);
+	fork_without_memory(task);
+	KUNIT_EXPECT_EQ(test, task->kretprobe_top, KRETPROBE_NO_STACK);
+	register_another_return_probe(test);
+	KUNIT_EXPECT_NE(test, task->kretprobe_top, KRETPROBE_NO_STACK);
+	return_goes();
+}
+
 /* --- hits --- */
 
 /* The task whose calls are counted, and how many there were */
@@ -414,6 +475,7 @@ static void memory_exit(struct kunit *test)
 
 static struct kunit_case memory_cases[] = {
 	KUNIT_CASE_PARAM(registration_that_fails_changes_nothing, trial_gen_params),
+	KUNIT_CASE(tasks_are_gone_through_only_if_one_has_no_stack),
 	KUNIT_CASE_PARAM(hit_takes_neither_memory_nor_a_mutex, trial_gen_params),
 	KUNIT_CASE(hit_that_takes_memory_is_noticed),
 	{}
