@@ -122,9 +122,7 @@ static void release_copies(struct kprobe_site *site)
 void kprobe_site_destroy(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	if (site->state == SITE_GONE) {
-		list_del(&site->leaving);
-	} else {
+	if (site->state != SITE_GONE) {
 		kprobe_table_remove(&kprobe_site_table, &site->by_addr);
 		release_copies(site);
 		kprobe_optimize_around((unsigned long)site->kp.addr);
@@ -280,9 +278,12 @@ void kprobe_site_detach(struct kprobe_site *site, struct kprobe *p,
 	kprobe_site_refresh(site, plan);
 	if (!list_empty(&site->probes))
 		return;
-	if (site->state != SITE_GONE)
+	if (site->state != SITE_GONE) {
 		list_add_tail(&site->leaving, &plan->left);
-	else if (!kprobe_site_settling(site))
+		return;
+	}
+	list_del_init(&site->leaving);
+	if (!kprobe_site_settling(site))
 		kprobe_site_destroy(site);
 }
 
@@ -309,7 +310,9 @@ void kprobe_site_kill(struct kprobe_site *site)
 	kprobe_table_remove(&kprobe_site_table, &site->by_addr);
 	kprobe_optimize_stop(site);
 	kprobe_site_set_state(site, SITE_GONE);
-	list_add_tail(&site->leaving, &kprobe_gone_sites);
+	/* Every registration asks on all of these whether it has the probe already. */
+	if (!list_empty(&site->probes))
+		list_add_tail(&site->leaving, &kprobe_gone_sites);
 	WRITE_ONCE(site->kp.flags, site->kp.flags | KPROBE_FLAG_GONE);
 	list_for_each_entry(p, &site->probes, list)
 		WRITE_ONCE(p->flags, p->flags | KPROBE_FLAG_GONE);

@@ -4,10 +4,15 @@
  * states of a site until it is freed. lib/test_kprobes.c tests what users see.
  */
 #include <kunit/test.h>
+#include <linux/fs.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/mount.h>
+#include <linux/seq_file.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/uio.h>
 
 #include "internal.h"
 #include "slots.h"
@@ -396,22 +401,29 @@ static void dying_site_is_revived(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, hits_of_a_call());
 }
 
+/* The text does not really go, so it must be restored for what comes later. */
+static void lose_text(struct kunit *test, struct kprobe_site *site)
+{
+	struct kprobe_plan plan;
+
+	lockdep_assert_held(&kprobe_mutex);
+	kprobe_plan_init(&plan);
+	KUNIT_EXPECT_EQ(test, 0, kprobe_plan_arming(site, false, &plan));
+	kprobe_plan_apply(&plan);
+	kprobe_site_kill(site);
+}
+
 static void site_of_gone_text_keeps_its_probes(struct kunit *test)
 {
 	struct kprobe *p = plant(test);
 	struct kprobe_site *site = planted_site(p);
 	unsigned long addr = (unsigned long)p->addr;
-	struct kprobe_plan plan;
 
-	kprobe_plan_init(&plan);
-	/* The text does not really go, so it must be restored for what comes later. */
-	mutex_lock(&kprobe_mutex);
-	KUNIT_EXPECT_EQ(test, 0, kprobe_plan_arming(site, false, &plan));
-	kprobe_plan_apply(&plan);
-	kprobe_site_kill(site);
-	KUNIT_EXPECT_EQ(test, SITE_GONE, site->state);
-	KUNIT_EXPECT_NULL(test, kprobe_find_site(addr));
-	mutex_unlock(&kprobe_mutex);
+	scoped_guard(mutex, &kprobe_mutex) {
+		lose_text(test, site);
+		KUNIT_EXPECT_EQ(test, SITE_GONE, site->state);
+		KUNIT_EXPECT_NULL(test, kprobe_find_site(addr));
+	}
 
 	KUNIT_EXPECT_TRUE(test, kprobe_gone(p));
 	KUNIT_EXPECT_EQ(test, -EINVAL, enable_kprobe(p));
@@ -422,6 +434,59 @@ static void site_of_gone_text_keeps_its_probes(struct kunit *test)
 	KUNIT_EXPECT_PTR_NE(test, site, planted_site(plant(test)));
 	KUNIT_EXPECT_EQ(test, 1, hits_of_a_call());
 }
+
+#ifdef CONFIG_DEBUG_FS
+#define LIST_SIZE	SZ_64K
+
+static void drop_mount(void *mnt)
+{
+	kern_unmount(mnt);
+}
+
+/*
+ * debugfs' kprobes/list: nothing is mounted yet when suites run at boot, and kernel_read() does
+ * not read from debugfs.
+ */
+static ssize_t read_list(struct kunit *test, struct vfsmount *mnt, char *text)
+{
+	struct file *list = file_open_root_mnt(mnt, "kprobes/list", O_RDONLY, 0);
+	struct kvec vec = { .iov_base = text, .iov_len = LIST_SIZE - 1 };
+	struct iov_iter iter;
+	struct kiocb kiocb;
+	ssize_t size;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(list));
+	init_sync_kiocb(&kiocb, list);
+	iov_iter_kvec(&iter, ITER_DEST, &vec, 1, vec.iov_len);
+	size = seq_read_iter(&kiocb, &iter);
+	text[max(size, 0)] = 0;
+	filp_close(list, NULL);
+	return size;
+}
+
+/* What is there by now, if anything, is not what was probed. */
+static void gone_text_is_listed_without_a_name(struct kunit *test)
+{
+	struct file_system_type *type = get_fs_type("debugfs");
+	char *text = kunit_kzalloc(test, LIST_SIZE, GFP_KERNEL);
+	struct kprobe_site *site = planted_site(plant(test));
+	struct vfsmount *mnt;
+
+	KUNIT_ASSERT_NOT_NULL(test, text);
+	KUNIT_ASSERT_NOT_NULL(test, type);
+	mnt = kern_mount(type);
+	put_filesystem(type);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(mnt));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_mount, mnt));
+	KUNIT_EXPECT_GT(test, read_list(test, mnt, text), 0);
+	KUNIT_EXPECT_NOT_NULL(test, strstr(text, "  site_target+0x"));
+	scoped_guard(mutex, &kprobe_mutex)
+		lose_text(test, site);
+	KUNIT_EXPECT_GT(test, read_list(test, mnt, text), 0);
+	KUNIT_EXPECT_NULL(test, strstr(text, "  site_target+0x"));
+	KUNIT_EXPECT_NOT_NULL(test, strstr(text, " [GONE]"));
+}
+#endif
 
 #if defined(__ARCH_WANT_KPROBES_INSN_SLOT) && ARCH_KPROBE_STATELESS
 /* Not traced: a site that ftrace serves has no slot. */
@@ -451,17 +516,37 @@ static void slot_stays_with_gone_text_for_a_while(struct kunit *test)
 	KUNIT_ASSERT_NE(test, slot, 0);
 	kprobe_plan_init(&plan);
 	mutex_lock(&kprobe_mutex);
-	kprobe_plan_arming(site, false, &plan);
-	kprobe_plan_apply(&plan);
-	kprobe_site_kill(site);
+	lose_text(test, site);
 	/* The site stays when its last probe leaves, but a hit must not find that probe. */
 	KUNIT_EXPECT_TRUE(test, kprobe_remove(p, &plan));
 	KUNIT_EXPECT_PTR_EQ(test, &site->kp, site->first);
 	KUNIT_EXPECT_PTR_EQ(test, &site->kp, owner_of(slot));
+	KUNIT_EXPECT_TRUE(test, list_empty(&site->leaving));
 	mutex_unlock(&kprobe_mutex);
 	while (owner_of(slot) && ++tries < DYING_SITES_TRIES)
 		msleep(50);
 	KUNIT_EXPECT_NULL(test, owner_of(slot));
+}
+
+/* Registrations go through the others, to see whether a probe is there already. */
+static void gone_site_without_probes_is_not_asked(struct kunit *test)
+{
+	struct kprobe *p = plant_at(test, slot_target);
+	unsigned long addr = (unsigned long)p->addr;
+	bool dying = false, asked = false;
+	struct kprobe_site *site;
+
+	kunit_release_action(test, drop_probe, p);
+	scoped_guard(mutex, &kprobe_mutex) {
+		site = kprobe_find_site(addr);
+		if (site && site->state == SITE_DYING) {
+			dying = true;
+			kprobe_site_kill(site);
+			asked = !list_empty(&site->leaving);
+		}
+	}
+	KUNIT_EXPECT_TRUE(test, dying);
+	KUNIT_EXPECT_FALSE(test, asked);
 }
 #endif
 
@@ -546,8 +631,12 @@ static struct kunit_case core_cases[] = {
 	KUNIT_CASE(site_follows_the_global_switch),
 	KUNIT_CASE(dying_site_is_revived),
 	KUNIT_CASE(site_of_gone_text_keeps_its_probes),
+#ifdef CONFIG_DEBUG_FS
+	KUNIT_CASE(gone_text_is_listed_without_a_name),
+#endif
 #if defined(__ARCH_WANT_KPROBES_INSN_SLOT) && ARCH_KPROBE_STATELESS
 	KUNIT_CASE(slot_stays_with_gone_text_for_a_while),
+	KUNIT_CASE(gone_site_without_probes_is_not_asked),
 #endif
 	KUNIT_CASE(no_probe_of_an_earlier_hit_is_blamed),
 	KUNIT_CASE(representative_stands_for_all_probes),
