@@ -333,7 +333,6 @@ static struct kunit_case kprobes_core_test_cases[] = {
 	KUNIT_CASE_PARAM(no_hit_is_lost_while_others_come_and_go, step_gen_params),
 	KUNIT_CASE_SLOW(what_a_hit_may_call_is_probed),
 	KUNIT_CASE(slot_pages_have_names_and_are_not_writable),
-	KUNIT_CASE(init_text_is_probed_until_it_is_freed),
 	KUNIT_CASE(probes_that_came_early_are_hit),
 	{}
 };
@@ -344,4 +343,15 @@ static struct kunit_suite kprobes_core_test_suite = {
 	.test_cases = kprobes_core_test_cases,
 };
 
-kunit_test_suite(kprobes_core_test_suite);
+static struct kunit_case kprobes_init_test_cases[] = {
+	KUNIT_CASE(init_text_is_probed_until_it_is_freed),
+	{}
+};
+
+/* By itself, and quick, because it comes to its point when it is run again. */
+static struct kunit_suite kprobes_init_test_suite = {
+	.name = "kprobes_init_test",
+	.test_cases = kprobes_init_test_cases,
+};
+
+kunit_test_suites(&kprobes_core_test_suite, &kprobes_init_test_suite);

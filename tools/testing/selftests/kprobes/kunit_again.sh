@@ -19,14 +19,16 @@ again()
 	note "$(log | sed -n '/not ok/p; /FAILED/,+4p')"
 }
 
-found=0
+suites=
 for run in "$kunit"/${kpagain:-k*probe*}/run; do
 	[ -f "$run" ] || continue
 	suite=$(basename "${run%/run}")
 	# This is for tests that are done in seconds.
 	! grep -q '\.speed: .*slow' "${run%run}results" || continue
-	found=1
+	suites="$suites $suite"
 	again "$suite"
 done
-[ $found = 1 ] || skip "no KUnit suites of kprobes"
+[ -n "$suites" ] || skip "no KUnit suites of kprobes"
+check_is "the suite that has left a probe on init text is among them" \
+	"$(echo "$suites" | grep -o ' kprobes_init_test\b')" " kprobes_init_test"
 finish
