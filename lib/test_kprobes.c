@@ -88,6 +88,7 @@ static void handler_sees_the_arguments_at_a_function_entry(struct kunit *test)
 	kprobes_need_arguments(test);
 	probe = probe_new(test, step->call);
 	probe->on_hit = note_argument;
+	argument_seen = 0;
 	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
 	KUNIT_EXPECT_EQ(test, step->call(4711), kprobes_expected(4711));
 	KUNIT_EXPECT_EQ(test, argument_seen, 4711);
@@ -812,6 +813,7 @@ static void stack_trace_in_a_handler_reaches_the_callers(struct kunit *test)
 	if (!KPROBES_TRACE_PAST_EXCEPTIONS)
 		kunit_skip(test, "not promised by this architecture");
 	probe->on_hit = note_trace;
+	memset(&trace, 0, sizeof(trace));
 	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
 	kprobes_test_callers_caller(test, step);
 	KUNIT_EXPECT_EQ(test, trace_count(&trace, kprobes_test_callers_caller), 1);

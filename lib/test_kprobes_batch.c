@@ -113,6 +113,7 @@ static void failure_in_a_batch_undoes_it_all(struct kunit *test)
 		batch->kps[bad]->symbol_name = bad & 1 ? "no_such_function_anywhere" : NULL;
 		KUNIT_EXPECT_EQ(test, bad & 1 ? -ENOENT : -EINVAL, batch_register(batch, STEPS));
 		batch_call(test, batch);
+		batch_drop(batch);
 
 		batch_reset(batch);
 		KUNIT_ASSERT_EQ(test, 0, batch_register(batch, STEPS));
@@ -174,10 +175,13 @@ static void one_struct_twice_in_a_batch_is_refused(struct kunit *test)
 {
 	struct probe *probe = probe_new(test, kprobes_untraced);
 	struct kprobe *twice[] = { &probe->kp, &probe->kp };
+	int ret = register_kprobes(twice, 2);
 
-	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(twice, 2));
+	probe->live = !ret;
+	KUNIT_EXPECT_EQ(test, -EINVAL, ret);
 	kprobes_untraced(1);
 	KUNIT_EXPECT_EQ(test, probe->hits, 0);
+	probe_unregister(probe);
 	probe_expect_reusable(test, probe);
 }
 

@@ -632,7 +632,7 @@ static void fprobe_exits_beside_return_probes(struct kunit *test)
 	atomic_set(&fprobe_exits, 0);
 	first = counted_registered(test, sleeps, 8, 0);
 	KUNIT_ASSERT_EQ(test, 0, register_fprobe_ips(fp, ip, ARRAY_SIZE(ip)));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_fprobe, fp));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_fprobe, fp));
 	second = counted_registered(test, sleeps_deeper, 8, 0);
 	trace_deep_sleeper(test, 1, &trace);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fprobe_exits), 3);

@@ -110,6 +110,16 @@ static int return_probe_register(struct return_probe *probe)
 	return ret;
 }
 
+/* The first two of @num that are registered together, or not */
+static int return_probes_register(struct return_probe **probe, struct kretprobe **rps, int num)
+{
+	int ret = register_kretprobes(rps, num);
+
+	probe[0]->live = !ret;
+	probe[1]->live = !ret;
+	return ret;
+}
+
 static struct return_probe *return_probe_registered(struct kunit *test, void *addr)
 {
 	struct return_probe *probe = return_probe_new(test, addr);
@@ -559,9 +569,11 @@ static void failure_in_a_batch_undoes_it_all(struct kunit *test)
 	struct kretprobe *rps[2] = { &probe[0]->rp, &probe[1]->rp };
 
 	KUNIT_EXPECT_EQ(test, -EINVAL, register_kretprobes(rps, 0));
-	KUNIT_EXPECT_EQ(test, -EINVAL, register_kretprobes(rps, 2));
+	KUNIT_EXPECT_EQ(test, -EINVAL, return_probes_register(probe, rps, 2));
 	kprobes_traced(1);
 	KUNIT_EXPECT_EQ(test, probe[0]->returns, 0);
+	return_probe_unregister(probe[0]);
+	return_probe_unregister(probe[1]);
 
 	return_probe_reset(probe[0], kprobes_traced);
 	return_probe_reset(probe[1], kprobes_untraced);
@@ -607,7 +619,7 @@ static void return_probe_is_refused_twice_in_a_batch(struct kunit *test)
 	};
 	struct kretprobe *rps[3] = { &probe[0]->rp, &probe[1]->rp, &probe[0]->rp };
 
-	KUNIT_EXPECT_EQ(test, -EINVAL, register_kretprobes(rps, 3));
+	KUNIT_EXPECT_EQ(test, -EINVAL, return_probes_register(probe, rps, 3));
 	KUNIT_EXPECT_NULL(test, probe[0]->rp.kp.pre_handler);
 	KUNIT_EXPECT_NULL(test, probe[1]->rp.kp.pre_handler);
 	kprobes_traced(1);

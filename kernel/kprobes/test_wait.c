@@ -159,20 +159,24 @@ static int call_in(void *data)
 	return 0;
 }
 
-static struct task_struct *start_call(struct kunit *test, unsigned long level)
+/* Threads are made before the probe: there is an end to the test if one cannot be had. */
+static struct task_struct *new_thread(struct kunit *test, int (*function)(void *data),
+				      unsigned long data)
 {
-	unsigned int cpu = cpumask_any_but(cpu_online_mask, raw_smp_processor_id());
-	struct task_struct *task;
+	struct task_struct *task = kthread_create(function, (void *)data, "kprobes_test");
 
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	return task;
+}
+
+static void start_call(struct task_struct *task)
+{
 	WRITE_ONCE(began, false);
 	WRITE_ONCE(ended, false);
 	WRITE_ONCE(was_called, false);
 	WRITE_ONCE(takes_time, true);
-	task = kthread_create(call_in, (void *)level, "kprobes_test");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	kthread_bind(task, cpu);
+	kthread_bind(task, cpumask_any_but(cpu_online_mask, raw_smp_processor_id()));
 	wake_up_process(task);
-	return task;
 }
 
 static void wait_for(int *flag)
@@ -189,10 +193,11 @@ static void expect_wait(struct kunit *test, const struct kind *kind, void *addr,
 	struct task_struct *task;
 
 	KUNIT_ASSERT_NOT_NULL(test, probe);
+	task = new_thread(test, call_in, level);
 	probe->kp.addr = addr;
 	KUNIT_ASSERT_EQ(test, 0, kind->add(probe));
 	wait_for_kprobe_optimizer();
-	task = start_call(test, level);
+	start_call(task);
 	wait_for(&began);
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(began));
 	kind->remove(probe);
@@ -252,12 +257,13 @@ static void one_wait_serves_a_batch(struct kunit *test)
 
 	need_two_cpus(test);
 	KUNIT_ASSERT_NOT_NULL(test, kps);
+	task = new_thread(test, call_in, TASK);
 	kps[0].addr = (void *)kprobes_untraced;
 	kps[1].addr = (void *)kprobes_traced;
 	kps[1].pre_handler = slow_pre;
 	KUNIT_ASSERT_EQ(test, 0, register_kprobes(both, 2));
 	called = kprobes_traced;
-	task = start_call(test, TASK);
+	start_call(task);
 	wait_for(&began);
 	unregister_kprobes(both, 2);
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(ended));
@@ -313,17 +319,13 @@ static int read_on(void *unused)
 	return 0;
 }
 
-static struct task_struct *start_reader(struct kunit *test)
+static void start_reader(struct task_struct *task)
 {
-	struct task_struct *task;
-
 	WRITE_ONCE(reads, false);
 	WRITE_ONCE(gave_up, false);
-	task = kthread_run(read_on, NULL, "kprobes_reader");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	wake_up_process(task);
 	while (!READ_ONCE(reads))
 		usleep_range(100, 200);
-	return task;
 }
 
 static void expect_no_wait(struct kunit *test, const struct kind *kind, void *addr)
@@ -333,10 +335,11 @@ static void expect_no_wait(struct kunit *test, const struct kind *kind, void *ad
 	bool waited;
 
 	KUNIT_ASSERT_NOT_NULL(test, probe);
+	task = new_thread(test, read_on, 0);
 	probe->kp.addr = addr;
 	KUNIT_ASSERT_EQ(test, 0, kind->add(probe));
 	wait_for_kprobe_optimizer();
-	task = start_reader(test);
+	start_reader(task);
 	kind->remove(probe);
 	waited = READ_ONCE(gave_up);
 	kthread_stop(task);
