@@ -8,7 +8,6 @@ need_debugfs
 need_tracefs
 need_victim
 switch=$debugfs/enabled
-jumps=/proc/sys/debug/kprobes-optimization
 
 restore()
 {
@@ -25,19 +24,10 @@ count_is()
 	check_is "$1" $(($(hits "$2") - counted)) "$3"
 }
 
-by_jump()
-{
-	grep -F " $1 " $debugfs/sites | grep -q path=jump
-}
-
 # expect_jump PLACE: where there can be a jump, it is hit by one
 expect_jump()
 {
-	[ "$1" = "$middle" ] || return 0
-	case $(uname -m) in
-	x86_64|aarch64)	[ "$(cat $jumps)" = 1 ] || return 0 ;;
-	*)		return 0 ;;
-	esac
+	[ "$1" = "$middle" ] && jumps_are_on || return 0
 	jumps_settle
 	check "$1: it is hit by a jump" by_jump "$1"
 }

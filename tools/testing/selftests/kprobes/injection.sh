@@ -12,9 +12,13 @@ function=$(sed -n 's/^\(__[a-z0-9]*_sys_sethostname\)[[:space:]].*/\1/p' \
 [ -n "$function" ] || skip "no system call among what may fail"
 name=$(hostname)
 
+probability=$(cat $fail/probability) times=$(cat $fail/times) verbose=$(cat $fail/verbose)
 restore()
 {
 	echo >$fail/inject
+	echo "$probability" >$fail/probability
+	echo "$times" >$fail/times
+	echo "$verbose" >$fail/verbose
 	no_events
 }
 trap restore EXIT

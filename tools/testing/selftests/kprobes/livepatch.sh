@@ -44,11 +44,17 @@ patch()
 	check "it is what is called" is_patched
 }
 
+# The module is let go of only some time after the last task.
 unpatch()
 {
 	echo 0 >$patch/enabled
 	settles
-	unload livepatch_sample
+	tries=0
+	until unload livepatch_sample; do
+		[ $tries -lt 50 ] || return 1
+		tries=$((tries + 1))
+		sleep 0.2
+	done
 }
 
 probe()

@@ -10,11 +10,13 @@ power=/sys/power
 [ -f $power/pm_test ] || skip "no $power/pm_test"
 delay=/sys/module/suspend/parameters/pm_test_delay
 before=$(cat $delay)
+mode=$(sed -n 's/.*\[\(.*\)\].*/\1/p' $power/mem_sleep 2>/dev/null)
 
 restore()
 {
 	echo none >$power/pm_test
 	echo "$before" >$delay
+	[ -z "$mode" ] || echo "$mode" >$power/mem_sleep
 	no_events
 }
 trap restore EXIT
