@@ -28,7 +28,7 @@
 # arm64/SECTION and i386/SECTION are that section there. Without arguments: what fits into less
 # than 40 minutes; i386, clang, debug, leaks, sweep, kselftest, ftrace, kexec and upstream on arm64, and
 # all from compare on, are left to "full", which is everything. Those of arm64, and debug, run beside
-# the others: a guest keeps one processor busy.
+# the others, as matrix and series do: a guest keeps one processor busy.
 # Results go to out/test/results (section, verdict, name, detail; tabs between). A boot whose
 # console shows an oops or a warning is a failure. Who is skipped but not in harness/skips is counted
 # as failed. Ends with "N passed, N failed"; status 1 when something failed.
@@ -397,15 +397,21 @@ esac
 start=$(date +%s)
 "$harness/tree.sh"
 lane1='' lane2=''
+# out/matrix, out/series and build/series are there once: who takes them goes into one lane.
+case " $* " in
+*" check "* | *" series-check "* | *" configurations "*)	shared=lane1 ;;
+*)	shared=lane2 ;;
+esac
 for section in "$@"; do
 	grep -q "^$(function_of "$section")()" "$0" || die "no section $section in harness/test.sh"
 	rm -f "$out/test/$(name_of "$section").results"
 	case $section in
-	# out/series and build/series are there once
-	arm64/check | arm64/series-check)	lane1="$lane1 $section" ;;
-	arm64/* | debug)	lane2="$lane2 $section" ;;
-	*)		lane1="$lane1 $section" ;;
+	arm64/check | arm64/series-check)	lane=$shared ;;
+	matrix | series)	lane=$shared ;;
+	arm64/* | debug)	lane=lane2 ;;
+	*)		lane=lane1 ;;
 	esac
+	eval "$lane=\"\$$lane \$section\""
 done
 # shellcheck disable=SC2086
 lane $lane2 &
