@@ -163,6 +163,9 @@ static inline void kprobes_put_text(void *addr, const void *text, size_t size)
 
 /* --- functions with an instruction to probe --- */
 
+/* Not ASM_RET: a thunk that counts returns changes the flags. */
+#define KPROBES_RET	ANNOTATE_RETPOLINE_SAFE "ret; int3\n"
+
 #define KPROBES_JUMP(function, body)					\
 void function(void);							\
 asm("	.pushsection .text, \"ax\"\n"					\
@@ -171,7 +174,7 @@ asm("	.pushsection .text, \"ax\"\n"					\
 #function ":\n"								\
 	ASM_ENDBR							\
 	body "\n"							\
-	ASM_RET								\
+	KPROBES_RET							\
 "	.size " #function ", . - " #function "\n"			\
 "	.popsection\n")
 

@@ -119,6 +119,16 @@ static enum kprobe_branch branch_of_group5(struct insn *insn)
 	return KPROBE_NO_BRANCH;
 }
 
+/*
+ * Speculation behind a return may have to be contained. With call depth tracking it is all right
+ * where the kernel has a return that is not counted, and what counts it would change the flags.
+ */
+static bool returns_by_thunk(void)
+{
+	return cpu_feature_enabled(X86_FEATURE_RETHUNK) &&
+	       !cpu_feature_enabled(X86_FEATURE_CALL_DEPTH);
+}
+
 /**
  * kprobe_branch_of() - what kind of branch is an instruction?
  * @insn:	the instruction
@@ -133,8 +143,7 @@ enum kprobe_branch kprobe_branch_of(struct insn *insn)
 	case 0x0f80 ... 0x0f8f:
 		return KPROBE_CONDITIONAL;
 	case 0xc2 ... 0xc3:
-		return cpu_feature_enabled(X86_FEATURE_RETHUNK) ? KPROBE_RETURN_BY_THUNK
-								: KPROBE_RETURN;
+		return returns_by_thunk() ? KPROBE_RETURN_BY_THUNK : KPROBE_RETURN;
 	case 0xc7:		/* or mov */
 		return insn->modrm.bytes[0] == 0xf8 ? KPROBE_XBEGIN : KPROBE_NO_BRANCH;
 	case 0xca ... 0xcb:	/* lret */

@@ -4,8 +4,10 @@
  */
 #include <linux/linkage.h>
 #include <linux/objtool.h>
+#include <asm/alternative.h>
 #include <asm/asm.h>
 #include <asm/asm-offsets.h>
+#include <asm/cpufeatures.h>
 #include <asm/frame.h>
 #include <asm/kprobes.h>
 #include <asm/nospec-branch.h>
@@ -25,7 +27,9 @@
  * memory, as in an exception, because a task switch does not save EFLAGS.AC.
  *
  * If @handler returns true, all registers are loaded by an iret. Otherwise the stack pointer has
- * not changed, and @handler has replaced the return address by the address to continue at.
+ * not changed, and @handler has replaced the return address by the address to continue at. With
+ * call depth tracking that is left by an iret, too: the thunk that counts a return changes the
+ * flags.
  */
 	.macro	from_copy name:req handler:req owner:req
 SYM_CODE_START(\name)
@@ -47,7 +51,7 @@ SYM_CODE_START(\name)
 	ASM_CLAC
 	call	\handler
 	testb	%al, %al
-	jnz	.Lall_of_\name
+	ALTERNATIVE "{disp32} jnz .Lall_of_\name", "jmp .Lcounted_\name", X86_FEATURE_CALL_DEPTH
 	POP_REGS
 	UNWIND_HINT_IRET_REGS offset=8
 	addq	$24, %rsp
@@ -55,6 +59,12 @@ SYM_CODE_START(\name)
 	popfq
 	leaq	16(%rsp), %rsp
 	RET
+
+.Lcounted_\name:
+	UNWIND_HINT_REGS
+	jnz	.Lall_of_\name
+	movq	PTREGS_SIZE(%rsp), %rax
+	movq	%rax, RIP(%rsp)
 
 .Lall_of_\name:
 	UNWIND_HINT_REGS
