@@ -20,6 +20,8 @@
 #include <linux/set_memory.h>
 #include <linux/unaligned.h>
 #include <asm/alternative.h>
+#include <asm/asm.h>
+#include <asm/extable.h>
 #include <asm/sections.h>
 #include <asm/text-patching.h>
 
@@ -158,6 +160,9 @@ int arch_prepare_kprobe(struct kprobe *kp)
 		return kprobe_refuse_insn(err, "it is a branch in a form that is not emulated");
 	if (alternatives_text_reserved(kp->addr, kp->addr + insn.length))
 		return kprobe_refuse(-EINVAL, "a lock prefix, patched with the second CPU");
+	/* Only this kind of fixup looks at the text. It would find the breakpoint. */
+	if (ex_get_fixup_type(addr) == EX_TYPE_ZEROPAD)
+		return kprobe_refuse(-EINVAL, "a load that is decoded when it faults");
 	kp->ainsn.emulation.length = insn.length;
 	kp->opcode = buf[0];
 	/* Emulated instructions need a slot, too: the copy runs if an operand cannot be read. */

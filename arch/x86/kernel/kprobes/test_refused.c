@@ -7,6 +7,8 @@
 #include <kunit/test.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <asm/asm.h>
+#include <asm/extable.h>
 #include <asm/suspend.h>
 
 #include "../../../../lib/test_kprobes/text.h"
@@ -133,11 +135,36 @@ static void test_before(struct kunit *test)
 	KUNIT_EXPECT_NE(test, 0, kallsyms_lookup_name("sched_clock"));
 }
 
+extern struct exception_table_entry __start___ex_table[], __stop___ex_table[];
+
+static unsigned long place_of(struct exception_table_entry *entry)
+{
+	return (unsigned long)&entry->insn + entry->insn;
+}
+
+/* Loads whose fixup decodes them: load_unaligned_zeropad() */
+static void test_decoded_by_their_fixup(struct kunit *test)
+{
+	struct exception_table_entry *entry;
+	unsigned int tried = 0;
+	unsigned long addr;
+
+	for (entry = __start___ex_table; entry < __stop___ex_table; entry++) {
+		addr = place_of(entry);
+		if (ex_get_fixup_type(addr) != EX_TYPE_ZEROPAD)
+			continue;
+		tried++;
+		KUNIT_EXPECT_EQ_MSG(test, -EINVAL, kprobes_try(addr), "%pS", (void *)addr);
+	}
+	KUNIT_EXPECT_GT(test, tried, 0);
+}
+
 static struct kunit_case refused_cases[] = {
 	KUNIT_CASE(test_patched),
 	KUNIT_CASE(test_without_idt),
 	KUNIT_CASE(test_dead),
 	KUNIT_CASE(test_before),
+	KUNIT_CASE(test_decoded_by_their_fixup),
 	{ }
 };
 
