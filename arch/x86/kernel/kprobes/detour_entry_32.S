@@ -27,7 +27,8 @@
  *
  * If @handler returns true, all registers are loaded by an iret. Otherwise the stack pointer has
  * not changed, and @handler has replaced the return address by the address to continue at. The
- * segment registers are the kernel's all the time.
+ * segment registers are the kernel's all the time: what has others, around calls of the BIOS,
+ * cannot be probed.
  */
 	.macro	from_copy name:req handler:req owner:req
 SYM_CODE_START(\name)

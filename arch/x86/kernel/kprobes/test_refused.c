@@ -159,12 +159,24 @@ static void test_decoded_by_their_fixup(struct kunit *test)
 	KUNIT_EXPECT_GT(test, tried, 0);
 }
 
+#ifdef CONFIG_APM
+/* Called by what has the BIOS' segments in the place of the kernel's */
+static void test_with_segments_of_the_bios(struct kunit *test)
+{
+	KUNIT_EXPECT_TRUE(test, expect_refused(test, "__apm_bios_call"));
+	KUNIT_EXPECT_TRUE(test, expect_refused(test, "__apm_bios_call_simple"));
+}
+#endif
+
 static struct kunit_case refused_cases[] = {
 	KUNIT_CASE(test_patched),
 	KUNIT_CASE(test_without_idt),
 	KUNIT_CASE(test_dead),
 	KUNIT_CASE(test_before),
 	KUNIT_CASE(test_decoded_by_their_fixup),
+#ifdef CONFIG_APM
+	KUNIT_CASE(test_with_segments_of_the_bios),
+#endif
 	{ }
 };
 
