@@ -20,7 +20,7 @@
 /* The number of return probes that use return stacks; fork() reads it without a lock. */
 static unsigned int stack_users;
 
-/* Has a task been left without one? fork() writes it without a lock. */
+/* Has a task been left without one? fork() says so without a lock. */
 static bool stack_missing;
 
 /* Tracers come and go: the next one should find the stacks still there. */
@@ -106,8 +106,8 @@ static unsigned int hand_out(struct kretprobe_stack **spare)
 /**
  * kretprobe_stacks_get() - give all tasks a return stack
  *
- * Only the first user goes through the tasks, or the next one after a fork that failed to get
- * a stack. There may be many of both.
+ * Only the first user goes through the tasks, or the next one after a task was left without a
+ * stack. There may be many of both.
  *
  * Context: kretprobe_mutex is held; may sleep.
  * Return: 0, or -ENOMEM.
@@ -126,6 +126,7 @@ int kretprobe_stacks_get(void)
 	while ((without = hand_out(&spare))) {
 		spare = alloc_stacks(without);
 		if (!spare) {
+			WRITE_ONCE(stack_missing, true);
 			kretprobe_stacks_put();
 			return -ENOMEM;
 		}

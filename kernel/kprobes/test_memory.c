@@ -304,14 +304,27 @@ static struct task_struct *task_to_run(struct kunit *test)
 	return task;
 }
 
-/* What fork does for a task, without memory */
-static void fork_without_memory(struct task_struct *task)
+static void no_memory(bool none)
 {
 	failing.left = 1;
 	failing.go_on = true;
-	failing.task = current;
+	failing.task = none ? current : NULL;
+}
+
+/* What fork does for a task, without memory */
+static void fork_without_memory(struct task_struct *task)
+{
+	no_memory(true);
 	kretprobe_init_task(task);
-	failing.task = NULL;
+	no_memory(false);
+}
+
+static void look_without_memory(struct kunit *test)
+{
+	guard(mutex)(&kretprobe_mutex);
+	no_memory(true);
+	KUNIT_EXPECT_EQ(test, -ENOMEM, kretprobe_stacks_get());
+	no_memory(false);
 }
 
 /* There may be as many of these as there are tasks. */
@@ -336,6 +349,7 @@ static void tasks_are_gone_through_only_if_one_has_no_stack(struct kunit *test)
 	register_another_return_probe(test);
 	KUNIT_EXPECT_EQ(test, task->kretprobe_top, KRETPROBE_NO_STACK);
 	fork_without_memory(task);
+	look_without_memory(test);
 	KUNIT_EXPECT_EQ(test, task->kretprobe_top, KRETPROBE_NO_STACK);
 	register_another_return_probe(test);
 	KUNIT_EXPECT_NE(test, task->kretprobe_top, KRETPROBE_NO_STACK);
