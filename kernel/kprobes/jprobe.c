@@ -18,7 +18,6 @@
 #include <linux/slab.h>
 
 #include "internal.h"
-#include "kretprobe.h"
 
 /* How many bytes of arguments on the stack are copied at most */
 #define JPROBE_ARGS_SIZE	256
@@ -69,8 +68,9 @@ NOKPROBE_SYMBOL(drop_rethooks);
  * @p: the jprobe's kprobe
  * @regs: registers at the entry of the probed function
  *
- * The user's function may have made calls that have not returned when it ends. Return
- * probes, rethook and KASAN have to forget about them here; the graph tracer pauses.
+ * The user's function may have made calls that have not returned when it ends. Rethook and
+ * KASAN have to forget about them here; the graph tracer pauses. Return probes are not hit
+ * in a handler.
  *
  * Context: a pre handler.
  * Return: 0.
@@ -79,7 +79,6 @@ int jprobe_entry(struct kprobe *p, struct pt_regs *regs)
 {
 	struct jprobe *jp = container_of(p, struct jprobe, kp);
 	unsigned long *frame = raw_cpu_ptr(jprobe_frames) + arch_kprobe_level();
-	struct llist_node *returns = kretprobe_first();
 	struct llist_node *rethooks = first_rethook();
 	unsigned long args, end;
 
@@ -88,7 +87,6 @@ int jprobe_entry(struct kprobe *p, struct pt_regs *regs)
 	arch_jprobe_call(jp->entry, regs, (void *)args, args_size(args, end), frame);
 	*frame = 0;
 	kasan_unpoison_task_stack_below(__builtin_frame_address(0));
-	kretprobe_drop(returns);
 	drop_rethooks(rethooks);
 	unpause_graph_tracing();
 	return 0;

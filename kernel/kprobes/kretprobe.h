@@ -52,19 +52,6 @@ static __always_inline bool kretprobe_same_stack(unsigned long a, unsigned long 
 {
 	return !((a ^ b) & ~(KRETPROBE_STACK_SIZE - 1));
 }
-
-/* kretprobe_list.c */
-struct llist_node *kretprobe_first(void);
-void kretprobe_drop(struct llist_node *last);
-#else
-static inline struct llist_node *kretprobe_first(void)
-{
-	return NULL;
-}
-
-static inline void kretprobe_drop(struct llist_node *last)
-{
-}
 #endif
 
 /* kretprobe_stack.c */

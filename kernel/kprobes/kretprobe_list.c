@@ -62,21 +62,6 @@ static __always_inline void put_instance(struct kretprobe_instance *ri)
 		objpool_push(ri, &ri->rph->pool);
 }
 
-/**
- * kretprobe_first() - find this task's innermost call that is followed
- *
- * For callers that may leave calls without a return, see kretprobe_drop().
- *
- * Context: any.
- * Return: the call's node on the list, or NULL.
- */
-struct llist_node *kretprobe_first(void)
-{
-	return current->kretprobe_instances.first;
-}
-
-NOKPROBE_SYMBOL(kretprobe_first);
-
 /* Counts a call that will not return. */
 static void count_dropped(struct kretprobe_holder *rph)
 {
@@ -85,20 +70,16 @@ static void count_dropped(struct kretprobe_holder *rph)
 		kretprobe_reap_holders();
 }
 
-/**
- * kretprobe_drop() - give up calls of the current task that will never return
- * @last: the innermost call that still will, or NULL if there is none
- *
- * The calls inside of @last have ended without a return, for instance by jprobe_return().
+/*
+ * Gives up calls of the current task that will never return: those inside of @last, the innermost
+ * one that still will, or all if @last is NULL.
  *
  * They are not taken off the holder's @inside, but counted in @dropped, atomically.
  * @inside is changed by plain per-CPU operations, so an interrupt in the middle of one
- * must leave the counter as it was. A call in the interrupt that returns there does so; a
- * dropped one would not.
- *
- * Context: any, preemption off.
+ * must leave the counter as it was. A call in the interrupt that returns there does so.
+ * What drops the calls of a dead task, in a softirq, would not.
  */
-void kretprobe_drop(struct llist_node *last)
+static void drop_calls(struct llist_node *last)
 {
 	struct llist_node *node, *next;
 
@@ -111,7 +92,7 @@ void kretprobe_drop(struct llist_node *last)
 	}
 }
 
-NOKPROBE_SYMBOL(kretprobe_drop);
+NOKPROBE_SYMBOL(drop_calls);
 
 /*
  * Drops calls that are over. As the stack grows down, these are the calls that were made
@@ -128,7 +109,7 @@ static void drop_stale(void *frame)
 	while (node && instance_of(node)->fp < frame &&
 	       object_is_on_stack(instance_of(node)->fp))
 		node = node->next;
-	kretprobe_drop(node);
+	drop_calls(node);
 }
 
 NOKPROBE_SYMBOL(drop_stale);
@@ -239,7 +220,8 @@ void kretprobe_reset_task(struct task_struct *tsk)
  * kprobe_flush_task() - give back the instances and the return stack of a dead task
  * @tsk: will not run again; the calls it was in never return
  *
- * Context: any; called when the last reference to @tsk is put.
+ * Context: any; called a grace period after @tsk has left the list of tasks, so only those
+ * still look at it who hold a reference.
  */
 void kprobe_flush_task(struct task_struct *tsk)
 {
@@ -397,7 +379,7 @@ static struct llist_node *first_of_call(void *fp)
 
 	while (node && instance_of(node)->fp != fp)
 		node = node->next;
-	kretprobe_drop(node);
+	drop_calls(node);
 	return node;
 }
 
