@@ -141,9 +141,10 @@ static inline long copy_from_kernel_nofault(void *to, const void *from, size_t s
 #define JMP32_INSN_OPCODE	0xe9
 #define ENDBR_INSN_SIZE		4
 
-/* As it is on a processor that has all of it; 32 bits do not use IBT. */
+/* As it is where returns go by a thunk, but are not counted; 32 bits do not use IBT. */
 #define X86_FEATURE_IBT		IS_ENABLED(CONFIG_X86_64)
 #define X86_FEATURE_RETHUNK	true
+#define X86_FEATURE_CALL_DEPTH	false
 #define cpu_feature_enabled(feature)	(feature)
 
 static inline u32 gen_endbr(void)
