@@ -178,6 +178,26 @@ static void breakpoint_is_refused_under_a_jump(struct kunit *test)
 	probe_unregister(probe);
 }
 
+/* The probe keeps its detour while it is disabled, so nothing is decoded again. */
+static void jump_does_not_come_back_over_a_breakpoint(struct kunit *test)
+{
+	const struct kprobes_step *nop = kprobes_need_step(test, "nop");
+	struct probe *probe;
+
+	if (!IS_ENABLED(CONFIG_X86))
+		kunit_skip(test, "a jump takes no more than its own instruction");
+	probe = probe_registered(test, nop->addr);
+	wait_for_kprobe_optimizer();
+	KUNIT_ASSERT_TRUE(test, kprobe_optimized(get_kprobe(nop->addr)));
+	KUNIT_ASSERT_EQ(test, 0, disable_kprobe(&probe->kp));
+	KUNIT_ASSERT_TRUE(test, breakpoint(true, nop->addr + 1));
+	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&probe->kp));
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_FALSE(test, kprobe_optimized(get_kprobe(nop->addr)));
+	KUNIT_EXPECT_TRUE(test, breakpoint(false, nop->addr + 1));
+	probe_unregister(probe);
+}
+
 static void both_work_in_one_function(struct kunit *test)
 {
 	const struct kprobes_step *here = kprobes_need_step(test, "return");
@@ -211,6 +231,7 @@ static struct kunit_case kgdb_cases[] = {
 	KUNIT_CASE_PARAM(probe_is_refused_where_a_breakpoint_is, step_gen_params),
 	KUNIT_CASE_PARAM(breakpoint_is_refused_where_a_probe_is, step_gen_params),
 	KUNIT_CASE(breakpoint_is_refused_under_a_jump),
+	KUNIT_CASE(jump_does_not_come_back_over_a_breakpoint),
 	KUNIT_CASE(both_work_in_one_function),
 	KUNIT_CASE(breakpoint_is_refused_where_no_probe_may_be),
 	{}

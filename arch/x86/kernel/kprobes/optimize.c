@@ -410,8 +410,10 @@ int arch_check_optimized_kprobe(struct optimized_kprobe *op)
 {
 	int i;
 
+	/* A debugger may have come since there was a jump here the last time. */
 	for (i = 1; i < op->optinsn.size; i++) {
-		if (get_kprobe(op->kp.addr + i))
+		if (get_kprobe(op->kp.addr + i) ||
+		    kprobe_debugger_stops_at((unsigned long)op->kp.addr + i))
 			return -EEXIST;
 	}
 	return 0;
