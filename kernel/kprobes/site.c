@@ -92,13 +92,12 @@ struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry)
 	if (on_entry)
 		site->kp.flags |= KPROBE_FLAG_ON_FUNC_ENTRY;
 
-	kprobe_unoptimize_around(addr);
 	err = kprobe_prepare(site);
 	if (err) {
-		kprobe_optimize_around(addr);
 		kmem_cache_free(site_cache, site);
 		return ERR_PTR(err);
 	}
+	kprobe_unoptimize_around(addr);
 	kprobe_table_insert(&kprobe_site_table, &site->by_addr, addr);
 	list_add_tail(&site->all, &kprobe_sites);
 	kprobe_site_set_state(site, SITE_IDLE);

@@ -5,6 +5,7 @@
  */
 #include "../../lib/test_kprobes/caller.h"
 #include "../../lib/test_kprobes/switch.h"
+#include "../../lib/test_kprobes/text.h"
 #include "test_optimize.h"
 #include "test_sites.h"
 
@@ -141,6 +142,18 @@ static void expect_no_jump(struct kunit *test, void *addr, const char *why)
 	KUNIT_EXPECT_STREQ_MSG(test, site_at(addr)->op.why, why, "at %pS", addr);
 	wait_for_kprobe_optimizer();
 	expect_breakpoint(test, addr);
+}
+
+static void refused_neighbour_leaves_the_jump(struct kunit *test)
+{
+	struct probe *probe;
+
+	find_bits(test);
+	probe = probe_new(test, bits_at[0]);
+	plant(test, probe);
+	KUNIT_EXPECT_NE(test, 0, kprobes_try((unsigned long)bits_at[0] + 1));
+	KUNIT_EXPECT_EQ(test, state_at(bits_at[0]), SITE_OPTIMIZED);
+	expect_jump(test, bits_at[0]);
 }
 
 /* A probe that is disabled loses its jump, and does not get one over its neighbour again. */
@@ -652,6 +665,7 @@ static void jump_takes_little_executable_memory(struct kunit *test)
 static struct kunit_case optimize_sites_cases[] = {
 	KUNIT_CASE_PARAM(site_gets_a_jump_and_loses_it, jump_gen_params),
 	KUNIT_CASE_SLOW(jump_makes_room_for_a_probe_in_its_way),
+	KUNIT_CASE(refused_neighbour_leaves_the_jump),
 	KUNIT_CASE_SLOW(disabled_neighbour_has_no_jump),
 	KUNIT_CASE_PARAM(site_without_room_stays_a_breakpoint, no_jump_gen_params),
 #ifdef KPROBES_JUMP_COVERS
