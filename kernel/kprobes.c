@@ -568,6 +568,16 @@ static void remove_chunk(struct kprobe **kps, int num)
 	kprobe_plan_apply(&plan);
 }
 
+/*
+ * Is it what get_kprobe() returned? Then it is not the caller's, so nobody waits for its handlers:
+ * sh removes it from a trap, see remove_all().
+ */
+static bool is_representative(struct kprobe *p)
+{
+	guard(preempt)();
+	return p == get_kprobe(p->addr);
+}
+
 /**
  * unregister_kprobes() - remove probes
  * @kps: the probes. If one is not registered, its address is set to NULL
@@ -583,6 +593,10 @@ void unregister_kprobes(struct kprobe **kps, int num)
 {
 	int i, end;
 
+	if (num == 1 && is_representative(kps[0])) {
+		remove_chunk(kps, 1);
+		return;
+	}
 	if (num <= 0 || kprobe_cannot_wait())
 		return;
 	for (i = 0; i < num; i = end) {
