@@ -7,7 +7,6 @@
 #include <asm/asm-offsets.h>
 #include <asm/frame.h>
 #include <asm/nospec-branch.h>
-#include <asm/processor-flags.h>
 #include <asm/segment.h>
 #include <asm/smap.h>
 
@@ -38,11 +37,6 @@ SYM_START(__kretprobe_trampoline, SYM_L_GLOBAL, SYM_F_ALIGN)
 	movl	%esp, %eax
 	leal	PTREGS_SIZE(%esp), %edx
 	call	kretprobe_returned
-	btl	$X86_EFLAGS_AC_BIT, PT_EFLAGS(%esp)
-	jnc	.Lno_access
-	pushl	PT_EFLAGS(%esp)
-	popfl
-.Lno_access:
 	popl	%ebx
 	popl	%ecx
 	popl	%edx
@@ -50,7 +44,9 @@ SYM_START(__kretprobe_trampoline, SYM_L_GLOBAL, SYM_F_ALIGN)
 	popl	%edi
 	popl	%ebp
 	popl	%eax
-	addl	$(PTREGS_SIZE-PT_DS), %esp
+	leal	(PT_EFLAGS-PT_DS)(%esp), %esp
+	popfl
+	leal	(PTREGS_SIZE-PT_OLDESP)(%esp), %esp
 	RET
 SYM_FUNC_END(__kretprobe_trampoline)
 _ASM_NOKPROBE(__kretprobe_trampoline)

@@ -9,7 +9,6 @@
 #include <asm/asm-offsets.h>
 #include <asm/frame.h>
 #include <asm/nospec-branch.h>
-#include <asm/processor-flags.h>
 #include <asm/segment.h>
 #include <asm/smap.h>
 #include <asm/unwind_hints.h>
@@ -25,7 +24,8 @@
  *
  * The saved stack pointer is the one after the function's return, two words above its value when
  * it is pushed. Registers are only restored if a handler may want to change them, or C code does
- * not preserve them. Flags are only restored for AC, as no caller relies on the others.
+ * not preserve them. Flags are restored last, with lea after them: some functions return in flags,
+ * those of KVM for instance that execute an instruction in place of the guest.
  *
  * Handlers run without access to user memory, as in an exception, because a task switch does not
  * save AC. A caller between stac and clac has access, and keeps it. Without SMAP there is no
@@ -49,11 +49,6 @@ SYM_START(__kretprobe_trampoline, SYM_L_GLOBAL, SYM_F_ALIGN)
 	movq	%rsp, %rdi
 	leaq	PTREGS_SIZE(%rsp), %rsi
 	call	kretprobe_returned
-	btl	$X86_EFLAGS_AC_BIT, EFLAGS(%rsp)
-	jnc	.Lno_access
-	pushq	EFLAGS(%rsp)
-	popfq
-.Lno_access:
 	movq	RBP(%rsp), %rbp	/* saving may have encoded it */
 	addq	$R11, %rsp
 	popq	%r11
@@ -65,7 +60,9 @@ SYM_START(__kretprobe_trampoline, SYM_L_GLOBAL, SYM_F_ALIGN)
 	popq	%rdx
 	popq	%rsi
 	popq	%rdi
-	addq	$(PTREGS_SIZE-ORIG_RAX), %rsp
+	leaq	(EFLAGS-ORIG_RAX)(%rsp), %rsp
+	popfq
+	leaq	(PTREGS_SIZE-RSP)(%rsp), %rsp
 	UNWIND_HINT_FUNC
 	RET
 SYM_FUNC_END(__kretprobe_trampoline)
