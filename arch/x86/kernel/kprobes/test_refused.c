@@ -33,6 +33,11 @@ static const char * const without_idt[] = {
 	"cr4_init",
 	"native_write_cr0",
 	"native_write_cr4",
+	"native_write_msr",
+	"native_load_tr_desc",
+	"native_write_gdt_entry",
+	"native_load_idt",
+	"do_trace_write_msr",
 	"cpu_init_exception_handling",
 	"load_current_idt",
 	"machine_kexec",
@@ -49,6 +54,8 @@ static const char * const without_idt[] = {
 	"common_startup_64",
 	"early_setup_idt",
 	"setup_ghcb",
+	"snp_register_ghcb_early",
+	"snp_register_per_cpu_ghcb",
 	"cr4_update_irqsoff",
 	"cpu_init_fred_exceptions",
 	"wakeup_long64",
@@ -71,6 +78,17 @@ static const char * const dead[] = {
 	"hlt_play_dead",
 	"cpuidle_play_dead",
 	"acpi_idle_play_dead",
+	"acpi_mp_play_dead",
+	"resume_play_dead",
+	"sev_es_play_dead",
+	"sev_es_ap_hlt_loop",
+	"xen_pv_play_dead",
+};
+
+/* End in user mode, as far as RCU knows */
+static const char * const after_user_enter[] = {
+	"ret_from_fork",
+	"ret_from_fork_asm",
 };
 
 /* Called by the tracers of latency and noise at a breakpoint, before kprobes are */
@@ -135,6 +153,12 @@ static void test_before(struct kunit *test)
 	KUNIT_EXPECT_NE(test, 0, kallsyms_lookup_name("sched_clock"));
 }
 
+static void test_after_user_enter(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, ARRAY_SIZE(after_user_enter),
+			expect_all_refused(test, after_user_enter, ARRAY_SIZE(after_user_enter)));
+}
+
 extern struct exception_table_entry __start___ex_table[], __stop___ex_table[];
 
 static unsigned long place_of(struct exception_table_entry *entry)
@@ -173,6 +197,7 @@ static struct kunit_case refused_cases[] = {
 	KUNIT_CASE(test_without_idt),
 	KUNIT_CASE(test_dead),
 	KUNIT_CASE(test_before),
+	KUNIT_CASE(test_after_user_enter),
 	KUNIT_CASE(test_decoded_by_their_fixup),
 #ifdef CONFIG_APM
 	KUNIT_CASE(test_with_segments_of_the_bios),
