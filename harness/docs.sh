@@ -82,15 +82,21 @@ sections()
 	sed -n 's/^run_\([a-z_]*\)()$/\1/p' "$harness/test.sh" | tr _ -
 }
 
-# As suite.case; a file has one suite.
+# As suite.case
 kunit_cases()
 {
 	find "$top/lib" "$top/kernel" "$top/arch" -name 'test_*.c' | while read -r file; do
 		awk -F '["(,)]' '
+			/^static struct kunit_case / { split($0, words, /[ []/); list = words[4] }
+			/^\tKUNIT_CASE/ { cases[list] = cases[list] " " $2 }
 			/^static struct kunit_suite / { inside = 1 }
-			inside && /\.name/ { suite = $2; inside = 0 }
-			/^\tKUNIT_CASE/ { names[n++] = $2 }
-			END { while (n) print suite "." names[--n] }' "$file"
+			inside && /\.name/ { suite = $2 }
+			inside && /\.test_cases/ {
+				split($0, words, /[ \t,]+/)
+				n = split(cases[words[4]], names, " ")
+				while (n) print suite "." names[n--]
+				inside = 0
+			}' "$file"
 	done
 }
 

@@ -7,10 +7,10 @@
  * address to continue at. An emulated push overwrites that word. It is not needed then: the
  * stack pointer has changed, so all registers are loaded from the saved ones.
  */
+#include <linux/cpufeature.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_hit.h>
 #include <linux/preempt.h>
-#include <asm/cpufeature.h>
 #include <asm/ibt.h>
 #include <asm/irqflags.h>
 #include <asm/ptrace.h>

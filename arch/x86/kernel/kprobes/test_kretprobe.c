@@ -4,10 +4,10 @@
  */
 
 #include <kunit/test.h>
+#include <linux/cpufeature.h>
 #include <linux/kprobes.h>
 #include <linux/linkage.h>
 #include <asm/asm.h>
-#include <asm/cpufeature.h>
 #include <asm/frame.h>
 #include <asm/ibt.h>
 #include <asm/irqflags.h>
