@@ -18,17 +18,17 @@
 #	sweep	  probes on all of the kernel's text under a workload
 #	series	  the patches give exactly our tree
 #	mutants-check	each breakage of harness/mutants changes the sources as they are
+#	docs	  make docs: the documents build, and leave nothing out
 #	compare	  make compare: none of the kernel's own tests is worse than on the pristine kernel
 #	configurations	all rows of make matrix
 #	architectures	make test-all
-#	docs	  make docs: the documents build, and leave nothing out
 #	check	  make check: checkpatch, sparse, W=1 and kernel-doc have nothing to say
 #	series-check	make series-check: the kernel builds at every patch, and works
 #	mutants	  make mutants: the tests notice each of these breakages (x86_64 and arm64)
 # arm64/SECTION and i386/SECTION are that section there. Without arguments: what fits into less
 # than 40 minutes; i386, clang, debug, leaks, sweep, kselftest, ftrace, kexec and upstream on arm64, and
 # all from compare on, are left to "full", which is everything. Those of arm64, and debug, run beside
-# the others, as matrix and series do: a guest keeps one processor busy.
+# the others, as matrix, series and docs do: a guest keeps one processor busy.
 # Results go to out/test/results (section, verdict, name, detail; tabs between). A boot whose
 # console shows an oops or a warning is a failure. Who is skipped but not in harness/skips is counted
 # as failed. Ends with "N passed, N failed"; status 1 when something failed.
@@ -386,14 +386,14 @@ case ${1:-} in
 full)	full="kselftest arm64/kselftest arm64/ftrace arm64/kexec arm64/upstream arm64/clang
 		debug arm64/debug leaks arm64/leaks sweep arm64/sweep compare arm64/compare
 		i386/kunit i386/ftrace i386/selftests i386/decode i386/stress i386/demo
-		i386/upstream i386/compare configurations architectures docs check arm64/check
+		i386/upstream i386/compare configurations architectures check arm64/check
 		series-check arm64/series-check mutants arm64/mutants"
 	export STRESS_SECONDS="${STRESS_SECONDS:-300}" SLOW_CASES=
 	shift ;;
 esac
 # shellcheck disable=SC2086
 [ $# -gt 0 ] || set -- selftests decode ftrace stress kexec demo upstream matrix series \
-	mutants-check arm64/selftests arm64/decode arm64/stress arm64/demo $full
+	docs mutants-check arm64/selftests arm64/decode arm64/stress arm64/demo $full
 start=$(date +%s)
 "$harness/tree.sh"
 lane1='' lane2=''
@@ -407,7 +407,7 @@ for section in "$@"; do
 	rm -f "$out/test/$(name_of "$section").results"
 	case $section in
 	arm64/check | arm64/series-check)	lane=$shared ;;
-	matrix | series)	lane=$shared ;;
+	matrix | series | docs)	lane=$shared ;;
 	arm64/* | debug)	lane=lane2 ;;
 	*)		lane=lane1 ;;
 	esac
