@@ -33,9 +33,14 @@
 /* Its address is used as data: objtool has to be told that no indirect branch goes there. */
 extern u8 kprobes_victim_middle[] asm(".Lkprobes_victim_middle");
 
+/* There is room for a jump of five bytes in the middle of it. */
 static noinline __noclone u32 kprobes_victim(u32 x)
 {
-	asm volatile(".Lkprobes_victim_middle: " ANNOTATE_NOENDBR "nop"
+	asm volatile(".Lkprobes_victim_middle: " ANNOTATE_NOENDBR "nop\n"
+		     "nop\n"
+		     "nop\n"
+		     "nop\n"
+		     "nop"
 		     : "+r" (x) : : "memory");
 	return x + 1;
 }
