@@ -4,9 +4,12 @@
 #define _LIB_TEST_KPROBES_JUMP_SITES_X86_H
 
 #include <linux/jump_label.h>
+#include <linux/objtool.h>
 #include <linux/static_call.h>
+#include <linux/stringify.h>
 #include <asm/asm.h>
 #include <asm/nospec-branch.h>
+#include <asm/segment.h>
 #include <asm/text-patching.h>
 
 #include "jumps_x86.h"
@@ -45,6 +48,20 @@ KPROBES_JUMP(kprobes_jump_anywhere,
 KPROBES_JUMP(kprobes_jump_register,
 	     "add $1, %eax; nop; nop; cmp %eax, %eax; je 1f\n"
 	     ANNOTATE_RETPOLINE_SAFE "jmp *%" _ASM_AX "\n1:");
+
+/* Far ones are never executed. objtool does not know them in functions that can be called. */
+#define KPROBES_FAR_JUMP(function, far)						\
+	KPROBES_JUMP(function, "add $1, %eax; nop; nop; cmp %eax, %eax; je 1f\n" far "\n1:");	\
+	STACK_FRAME_NON_STANDARD(function)
+
+KPROBES_FAR_JUMP(kprobes_jump_far_memory, "ljmp *(%" _ASM_SI ")");
+KPROBES_FAR_JUMP(kprobes_jump_far_return, "lret");
+KPROBES_FAR_JUMP(kprobes_jump_far_return_drops, "lret $8");
+KPROBES_FAR_JUMP(kprobes_jump_iret, "iret");
+#ifdef CONFIG_X86_32
+KPROBES_FAR_JUMP(kprobes_jump_far, "ljmp $" __stringify(__KERNEL_CS) ", $1f");
+#endif
+
 KPROBES_JUMP(kprobes_jump_parted_anywhere,
 	     "add $1, %eax; nop; nop; cmp %eax, %eax; jne kprobes_jump_parted_anywhere.cold");
 
@@ -67,6 +84,14 @@ static const struct kprobes_jump kprobes_no_jumps[] = {
 	{ "jumped to by the cold part", kprobes_jump_parted, 1, "target" },
 	{ "jumped to from anywhere", kprobes_jump_anywhere, 0, "target" },
 	{ "jumped to by way of a register", kprobes_jump_register, 0, "target" },
+	{ "jumped to by a far jump through memory", kprobes_jump_far_memory, 0, "target" },
+	{ "jumped to by a far return", kprobes_jump_far_return, 0, "target" },
+	{ "jumped to by a far return that drops arguments", kprobes_jump_far_return_drops, 0,
+	  "target" },
+	{ "jumped to by iret", kprobes_jump_iret, 0, "target" },
+#ifdef CONFIG_X86_32
+	{ "jumped to by a far jump", kprobes_jump_far, 0, "target" },
+#endif
 	{ "jumped to from anywhere in the cold part", kprobes_jump_parted_anywhere, 0, "target" },
 	{ "gone on at after a fault", kprobes_jump_fixup, 1, "fixup" },
 	{ "fixed up when it faults", kprobes_jump_faulting, 0, "insn" },
