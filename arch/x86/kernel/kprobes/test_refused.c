@@ -192,6 +192,25 @@ static void test_with_segments_of_the_bios(struct kunit *test)
 }
 #endif
 
+#ifdef CONFIG_CFI_CLANG
+extern s32 __start___kcfi_traps[], __stop___kcfi_traps[];
+
+/* The handler of the trap decodes the mov and the add in front of it, and of the je. */
+static void test_decoded_by_a_failed_check(struct kunit *test)
+{
+	s32 *trap;
+
+	KUNIT_ASSERT_LT(test, __start___kcfi_traps, __stop___kcfi_traps);
+	for (trap = __start___kcfi_traps; trap < __stop___kcfi_traps; trap += 8) {
+		unsigned long addr = (unsigned long)trap + *trap;
+
+		KUNIT_EXPECT_EQ_MSG(test, -EINVAL, kprobes_try(addr - 12), "%pS", (void *)addr);
+		KUNIT_EXPECT_EQ_MSG(test, -EINVAL, kprobes_try(addr - 6), "%pS", (void *)addr);
+		KUNIT_EXPECT_EQ_MSG(test, -EINVAL, kprobes_try(addr), "%pS", (void *)addr);
+	}
+}
+#endif
+
 static struct kunit_case refused_cases[] = {
 	KUNIT_CASE(test_patched),
 	KUNIT_CASE(test_without_idt),
@@ -199,6 +218,9 @@ static struct kunit_case refused_cases[] = {
 	KUNIT_CASE(test_before),
 	KUNIT_CASE(test_after_user_enter),
 	KUNIT_CASE(test_decoded_by_their_fixup),
+#ifdef CONFIG_CFI_CLANG
+	KUNIT_CASE(test_decoded_by_a_failed_check),
+#endif
 #ifdef CONFIG_APM
 	KUNIT_CASE(test_with_segments_of_the_bios),
 #endif
