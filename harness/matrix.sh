@@ -21,6 +21,7 @@ base=$obj
 obj=$build/matrix-$row
 console=$out/logs/matrix-$row.log
 fragment=$out/matrix/$row.config
+kconfig=$out/matrix/$row.Kconfig
 complaints=$out/matrix/$row.complaints
 
 header()	# ROW: the words behind its name
@@ -36,6 +37,16 @@ names()	# PATTERN
 lines()
 {
 	awk -v row="$row" '$1 == "row" { mine = $2 == row; next } mine' "$matrix"
+}
+
+# The fragment; and where the row asks for prompts, what is to be read in place of the tree's Kconfig.
+write_fragment()
+{
+	lines | sed '/^prompt /d' >"$fragment"
+	lines | grep -q '^prompt ' || return 0
+	cp "$tree/Kconfig" "$kconfig"
+	lines | sed -n 's/^prompt \(.*\)/config \1\n\tbool "\1"/p' >>"$kconfig"
+	export KBUILD_KCONFIG="$kconfig"
 }
 
 copy_base()
@@ -89,7 +100,7 @@ boot_row()
 run_row()
 {
 	: >"$complaints"
-	lines >"$fragment"
+	write_fragment
 	copy_base
 	began=$(date +%s)
 	finish "FAILED to configure"
@@ -118,6 +129,7 @@ of_header()
 	target=$1 todo=$2
 	shift 2
 	[ "${1:-}" != short ] || shift
+	[ -z "${MATRIX_SHORT:-}" ] || todo=objects
 	machine=
 	while :; do
 		case ${1:-} in
@@ -177,7 +189,8 @@ case ${1:-} in
 '')	# shellcheck disable=SC2046
 	set -- $(names '') ;;
 short)	# shellcheck disable=SC2046
-	set -- $(names '.* short') ;;
+	set -- $(names '.* short')
+	export MATRIX_SHORT=yes ;;
 esac
 "$harness/tree.sh"
 : >"$out/matrix/results"
