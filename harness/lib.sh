@@ -141,7 +141,7 @@ kernel_make()
 		set -- CROSS_COMPILE="$cross" CC="$harness/cached.sh ${cross}gcc" "$@"
 	fi
 	make -C "$from" O="$to" ARCH="$kernel_arch" KBUILD_BUILD_USER=kprobes KBUILD_BUILD_HOST=localhost \
-		KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 2026' -j"$JOBS" "$@"
+		KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 2026' -j"$JOBS" ${exempt:+"$exempt"} "$@"
 }
 
 # switch_of_test FILE: what lib/Makefile builds it for. Those that it names in a variable have one switch.
