@@ -48,13 +48,17 @@ static int read_text(u8 *buf, unsigned long addr, int len)
 	return copy_from_kernel_nofault(buf, (void *)addr, len) ? -EFAULT : len;
 }
 
-/* Restores in a copy of the text what the breakpoints and jumps of sites have overwritten. */
+/*
+ * Restores in a copy of the text what the breakpoints and jumps of sites have overwritten. A site
+ * knows the original behind it, also when it has no jump now. So it goes backwards: the jump of a
+ * site there would not be recognized any more.
+ */
 static void recover(u8 *buf, unsigned long addr, int len)
 {
 	struct kprobe *kp;
 	int i;
 
-	for (i = 1 - JMP32_INSN_SIZE; i < len; i++) {
+	for (i = len - 1; i > -JMP32_INSN_SIZE; i--) {
 		if (i >= 0 && buf[i] != INT3_INSN_OPCODE && buf[i] != JMP32_INSN_OPCODE)
 			continue;
 		kp = get_kprobe((void *)addr + i);

@@ -10,6 +10,7 @@
 #include <linux/kprobes.h>
 #include <linux/kprobes_function.h>
 #include <linux/linkage.h>
+#include <linux/memory.h>
 #include <linux/mutex.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
@@ -171,10 +172,79 @@ static void test_copied_return(struct kunit *test)
 	unregister_kprobe(&p);
 }
 
+/*
+ * Never called. A jump on the first of its instructions covers the second one's first bytes. The
+ * last byte of a jump there is in place of the first byte of seto, and whatever that is then, it
+ * begins an instruction of another length.
+ */
+void kprobe_test_two_jumps(void);
+
+asm("	.pushsection .text, \"ax\"\n"
+	ASM_FUNC_ALIGN "\n"
+"	.globl kprobe_test_two_jumps\n"
+"	.type kprobe_test_two_jumps, @function\n"
+"kprobe_test_two_jumps:\n"
+	ASM_ENDBR
+"	push %" _ASM_BX "\n"
+"	sub $16, %" _ASM_SP "\n"
+#ifdef CONFIG_X86_32
+"	nop\n"
+#endif
+"	seto %al\n"
+"	add $16, %" _ASM_SP "\n"
+"	pop %" _ASM_BX "\n"
+	ASM_RET
+"	.size kprobe_test_two_jumps, . - kprobe_test_two_jumps\n"
+"	.popsection\n"
+);
+
+#define TWO_JUMPS_SIZE	12
+
+static bool begins_at(unsigned long addr)
+{
+	guard(mutex)(&kprobe_mutex);
+	guard(mutex)(&text_mutex);
+	return !kprobe_check_boundary(addr);
+}
+
+/*
+ * The first site keeps its detour when it has lost its jump to the second one. What it has of the
+ * text does not hide the second one's jump.
+ */
+static void test_two_jumps(struct kunit *test)
+{
+	unsigned long addr = kallsyms_lookup_name("kprobe_test_two_jumps");
+	bool on_entry, begins[TWO_JUMPS_SIZE];
+	int i;
+
+	addr = (unsigned long)arch_adjust_kprobe_addr(addr, 0, &on_entry);
+	for (i = 0; i < TWO_JUMPS_SIZE; i++)
+		begins[i] = begins_at(addr + i);
+	KUNIT_ASSERT_TRUE(test, begins[1]);
+
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop, NULL));
+	for (i = 0; i < 2; i++) {
+		probes[i] = (struct kprobe){
+			.addr		= (kprobe_opcode_t *)addr + i,
+			.pre_handler	= see,
+		};
+		KUNIT_ASSERT_EQ(test, 0, register_kprobe(&probes[i]));
+		nr_probes++;
+		wait_for_kprobe_optimizer();
+		KUNIT_ASSERT_EQ(test, JMP32_INSN_OPCODE, *(u8 *)probes[i].addr);
+	}
+	scoped_guard(mutex, &kprobe_mutex)
+		kprobe_function_forget();
+	/* From the end, so that all of the text is decoded at once */
+	for (i = TWO_JUMPS_SIZE - 1; i >= 0; i--)
+		KUNIT_EXPECT_EQ_MSG(test, begins[i], begins_at(addr + i), "%d", i);
+}
+
 static struct kunit_case jump_cases[] = {
 	KUNIT_CASE(test_bad_user_addresses),
 	KUNIT_CASE(test_csum_partial),
 	KUNIT_CASE(test_copied_return),
+	KUNIT_CASE(test_two_jumps),
 	{ }
 };
 
