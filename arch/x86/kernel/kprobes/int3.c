@@ -368,7 +368,11 @@ int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 	if (copy != (unsigned long)kp->ainsn.insn && copy != kprobe_last_copy(kp) &&
 	    copy != kprobe_detour_copy(kp))
 		return 0;
-	return kprobe_hit_fault(kp, regs, trapnr);
+	if (!kprobe_hit_fault(kp, regs, trapnr))
+		return 0;
+	/* The handler may have left the instruction out, behind which a jump goes on. */
+	regs->ip = kprobe_way_out(kp, regs->ip);
+	return 1;
 }
 
 NOKPROBE_SYMBOL(kprobe_fault_handler);

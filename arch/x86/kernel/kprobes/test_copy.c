@@ -9,48 +9,25 @@
 
 #include <kunit/test.h>
 #include <linux/bitmap.h>
-#include <linux/cleanup.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_function.h>
-#include <linux/memory.h>
-#include <linux/mutex.h>
 #include <linux/prandom.h>
-#include <linux/preempt.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 #include <asm/insn.h>
-#include <asm/nops.h>
 #include <asm/text-patching.h>
 
-#include "../../../../lib/test_kprobes/switch.h"
 #include "internal.h"
 #include "test_copy_draw.h"
 #include "test_native.h"
+#include "test_ways.h"
 
 /* --- outcomes --- */
-
-struct registers {
-	unsigned long	reg[16];
-	unsigned long	flags;
-	unsigned long	ip;
-};
 
 struct outcome {
 	struct registers registers;
 	u8		memory[MEMORY_SIZE];
 	u8		stack[STACK_BELOW + STACK_ABOVE];
 };
-
-static void see_registers(struct registers *r, struct pt_regs *regs)
-{
-	int i;
-
-	memset(r, 0, sizeof(*r));
-	for (i = 0; i < NR_REGS; i++)
-		r->reg[i] = *reg(regs, i);
-	r->flags = regs->flags & ~(unsigned long)X86_EFLAGS_RF;
-	r->ip = regs->ip;
-}
 
 /* Leaves out the unused part of the stack, where traps have left their remains. */
 static void see(const struct subject *s, struct outcome *out, struct pt_regs *regs)
@@ -70,66 +47,31 @@ static void see(const struct subject *s, struct outcome *out, struct pt_regs *re
 /* --- places --- */
 
 #define MAX_SUBJECTS	4096
-#define PADDING_SIZE	4
 
 static struct {
 	struct subject	*subjects;
 	struct outcome	*outcomes;	/* NR_STATES for each subject */
-	struct kprobe	*plain;
-	struct kprobe	*post;
-	struct kprobe	**list;
 	int		nr;
-	bool		plain_there;
-	bool		post_there;
 } lab;
 
-/*
- * The suite draws the same instructions each time it runs. So the text is written only once:
- * later there may be jumps in it.
- */
 static bool is_written;
 
-static int put_subject(u8 *image, int at, struct subject *s)
-{
-	static const u8 padding[] = { BYTES_NOP4 };
-
-	relocate(s, (unsigned long)kprobe_test_text + at);
-	memcpy(image + at, s->code, s->length);
-	at += s->length;
-	memcpy(image + at, padding, sizeof(padding));
-	/* The padding is followed by an int3, where the run ends. */
-	return at + sizeof(padding) + INT3_INSN_SIZE;
-}
-
-static void write_text(const u8 *image)
-{
-	u8 *text = (u8 *)kprobe_test_text;
-	int i;
-
-	OPTIMIZER_HIDE_VAR(text);
-	scoped_guard(mutex, &text_mutex) {
-		for (i = 0; i < TEXT_SIZE; i += PAGE_SIZE)
-			text_poke(text + i, image + i, PAGE_SIZE);
-		text_poke_sync();
-	}
-	scoped_guard(mutex, &kprobe_mutex)
-		kprobe_function_forget();
-}
-
-/* Writes all instructions, each followed by as many bytes as a jump may cover. */
 static int write_subjects(void)
 {
-	u8 *image = kvmalloc(TEXT_SIZE, GFP_KERNEL);
+	u8 *image = new_image(TEXT_SIZE);
 	int i, at = MAX_INSN_SIZE;
 
-	static_assert(1 + PADDING_SIZE >= JMP32_INSN_SIZE);
 	if (!image)
 		return -ENOMEM;
-	memset(image, INT3_INSN_OPCODE, TEXT_SIZE);
-	for (i = 0; i < lab.nr && at + 2 * MAX_INSN_SIZE < TEXT_SIZE; i++)
-		at = put_subject(image, at, &lab.subjects[i]);
+	for (i = 0; i < lab.nr && at + 2 * MAX_INSN_SIZE < TEXT_SIZE; i++) {
+		struct subject *s = &lab.subjects[i];
+
+		relocate(s, (unsigned long)kprobe_test_text + at);
+		planted.at[i] = s->at;
+		at = put_insn(image, at, s->code, s->length);
+	}
 	if (!is_written)
-		write_text(image);
+		write_text(kprobe_test_text, image, TEXT_SIZE);
 	is_written = true;
 	kvfree(image);
 	return i < lab.nr ? -ENOSPC : 0;
@@ -137,104 +79,68 @@ static int write_subjects(void)
 
 /* --- runs --- */
 
-/* What the handlers have seen */
-static struct {
-	struct pt_regs	pre;
-	struct pt_regs	post;
-	unsigned int	pres;
-	unsigned int	posts;
-	bool		trapped;
-} hit;
-
-static int see_before(struct kprobe *p, struct pt_regs *regs)
+static struct run run_of(const struct subject *s, const struct way *way)
 {
-	hit.pre = *regs;
-	hit.pres++;
-	hit.trapped = this_cpu_read(kprobe_int3_count);
-	return 0;
+	return (struct run) { way->name, s->length, s->code };
 }
 
-static void see_after(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-	hit.post = *regs;
-	hit.posts++;
-}
-
-/* How an instruction is carried out */
-struct way {
-	const char	*name;
-	bool		jump;
-	bool		post;
-};
-
-static const struct way ways[] = {
-	{ "breakpoint", false, false },
-	{ "jump", true, false },
-	{ "jump, post handler", true, true },
-	{ "breakpoint, post handler", false, true },
-};
-
+/* Sets everything up, calls @spoil if there is one, and has the instruction executed. */
 static void run_one(const struct subject *s, int state, struct registers *in,
-		    struct outcome *out)
+		    struct outcome *out,
+		    void (*spoil)(const struct subject *s, struct pt_regs *regs))
 {
 	struct pt_regs regs;
 
 	set_up(s, state, &regs);
+	if (spoil)
+		spoil(s, &regs);
 	regs.ip = s->at;
 	see_registers(in, &regs);
 	memset(&hit, 0, sizeof(hit));
+	hit.next = s->at + s->length;
 	kprobe_test_run_natively(&regs);
 	see(s, out, &regs);
 }
 
-static void expect_registers(struct kunit *test, const struct subject *s, const char *way,
-			     const char *when, const struct registers *a,
-			     const struct registers *b)
-{
-	int i;
-
-	if (!memcmp(a, b, sizeof(*a)))
-		return;
-	for (i = 0; i < NR_REGS; i++)
-		KUNIT_EXPECT_EQ_MSG(test, a->reg[i], b->reg[i], "%*ph, %s, %s: register %d",
-				    s->length, s->code, way, when, i);
-	KUNIT_EXPECT_EQ_MSG(test, a->flags, b->flags, "%*ph, %s, %s: flags",
-			    s->length, s->code, way, when);
-	KUNIT_EXPECT_EQ_MSG(test, a->ip, b->ip, "%*ph, %s, %s: ip",
-			    s->length, s->code, way, when);
-}
-
-static void expect_outcome(struct kunit *test, const struct subject *s, const char *way,
+static void expect_outcome(struct kunit *test, const struct run *run,
 			   const struct outcome *native, const struct outcome *ours)
 {
 	if (!memcmp(native, ours, sizeof(*native)))
 		return;
-	expect_registers(test, s, way, "afterwards", &native->registers, &ours->registers);
+	expect_registers(test, run, "afterwards", &native->registers, &ours->registers);
 	KUNIT_EXPECT_MEMEQ_MSG(test, native->memory, ours->memory, sizeof(native->memory),
-			       "%*ph, %s: memory", s->length, s->code, way);
+			       "%*ph, %s: memory", run->length, run->code, run->way);
 	KUNIT_EXPECT_MEMEQ_MSG(test, native->stack, ours->stack, sizeof(native->stack),
-			       "%*ph, %s: stack", s->length, s->code, way);
+			       "%*ph, %s: stack", run->length, run->code, run->way);
+}
+
+static void expect_calls(struct kunit *test, const struct run *run, const struct way *way,
+			 unsigned int posts, unsigned int faults)
+{
+	KUNIT_EXPECT_EQ_MSG(test, hit.pres, 1, "%*ph, %s", run->length, run->code, run->way);
+	KUNIT_EXPECT_EQ_MSG(test, hit.posts, posts, "%*ph, %s", run->length, run->code, run->way);
+	KUNIT_EXPECT_EQ_MSG(test, hit.faults, faults, "%*ph, %s", run->length, run->code,
+			    run->way);
+	KUNIT_EXPECT_EQ_MSG(test, hit.trapped, !way->jump, "%*ph, %s", run->length, run->code,
+			    run->way);
 }
 
 static void expect_hit(struct kunit *test, const struct subject *s, const struct way *way,
 		       struct registers *in, const struct outcome *native)
 {
 	struct registers before, after, expected = native->registers;
+	struct run run = run_of(s, way);
 
-	KUNIT_EXPECT_EQ_MSG(test, hit.pres, 1, "%*ph, %s", s->length, s->code, way->name);
-	KUNIT_EXPECT_EQ_MSG(test, hit.posts, way->post, "%*ph, %s", s->length, s->code,
-			    way->name);
-	KUNIT_EXPECT_EQ_MSG(test, hit.trapped, !way->jump, "%*ph, %s", s->length, s->code,
-			    way->name);
+	expect_calls(test, &run, way, way->post, 0);
 	see_registers(&before, &hit.pre);
 	/* Another test checks the instruction pointer at a hit. */
 	in->ip = before.ip;
-	expect_registers(test, s, way->name, "pre handler", in, &before);
+	expect_registers(test, &run, "pre handler", in, &before);
 	if (!way->post)
 		return;
 	see_registers(&after, &hit.post);
 	expected.ip = s->at + s->length;
-	expect_registers(test, s, way->name, "post handler", &expected, &after);
+	expect_registers(test, &run, "post handler", &expected, &after);
 }
 
 static void run_natively(void)
@@ -243,7 +149,7 @@ static void run_natively(void)
 	int i;
 
 	for (i = 0; i < lab.nr * NR_STATES; i++) {
-		run_one(&lab.subjects[i / NR_STATES], i % NR_STATES, &in, &lab.outcomes[i]);
+		run_one(&lab.subjects[i / NR_STATES], i % NR_STATES, &in, &lab.outcomes[i], NULL);
 		cond_resched();
 	}
 }
@@ -254,12 +160,14 @@ static void run_probed(struct kunit *test, const struct way *way)
 	static struct outcome ours;
 	const struct subject *s;
 	struct registers in;
+	struct run run;
 	int i;
 
 	for (i = 0; i < lab.nr * NR_STATES; i++) {
 		s = &lab.subjects[i / NR_STATES];
-		run_one(s, i % NR_STATES, &in, &ours);
-		expect_outcome(test, s, way->name, &lab.outcomes[i], &ours);
+		run = run_of(s, way);
+		run_one(s, i % NR_STATES, &in, &ours, NULL);
+		expect_outcome(test, &run, &lab.outcomes[i], &ours);
 		expect_hit(test, s, way, &in, &lab.outcomes[i]);
 		if (i % NR_STATES == NR_STATES - 1)
 			KUNIT_ASSERT_EQ(test, test->status, KUNIT_SUCCESS);
@@ -267,90 +175,90 @@ static void run_probed(struct kunit *test, const struct way *way)
 	}
 }
 
-static int probe_all(struct kprobe *probes, bool post)
+/* Per-CPU operands are those of one CPU, as the registers that lead to them are compared. */
+static void stay(struct kunit *test)
 {
-	int i;
+	const struct cpumask *here = cpumask_of(raw_smp_processor_id());
 
-	for (i = 0; i < lab.nr; i++) {
-		probes[i] = (struct kprobe) {
-			.addr		= (kprobe_opcode_t *)lab.subjects[i].at,
-			.pre_handler	= see_before,
-			.post_handler	= post ? see_after : NULL,
-		};
-		lab.list[i] = &probes[i];
-	}
-	return register_kprobes(lab.list, lab.nr);
+	KUNIT_ASSERT_EQ(test, 0, set_cpus_allowed_ptr(current, here));
 }
 
-static void drop_all(struct kprobe *probes, bool *there)
-{
-	int i;
-
-	if (!*there)
-		return;
-	for (i = 0; i < lab.nr; i++)
-		lab.list[i] = &probes[i];
-	unregister_kprobes(lab.list, lab.nr);
-	*there = false;
-}
-
-static void drop_what_is_there(void *unused)
-{
-	drop_all(lab.plain, &lab.plain_there);
-	drop_all(lab.post, &lab.post_there);
-}
-
-static void expect_jumps(struct kunit *test)
-{
-	const struct subject *s;
-	int i;
-
-	wait_for_kprobe_optimizer();
-	for (i = 0; i < lab.nr; i++) {
-		s = &lab.subjects[i];
-		KUNIT_ASSERT_EQ_MSG(test, *(u8 *)s->at, JMP32_INSN_OPCODE, "%*ph",
-				    s->length, s->code);
-	}
-}
-
-static void allow_jumps(struct kunit *test, bool allow)
-{
-	if (IS_ENABLED(CONFIG_OPTPROBES))
-		KUNIT_ASSERT_EQ(test, 0, switch_set(allow));
-}
-
-/* The probes with a post handler are registered before those without one are removed. */
 static void copies_do_as_in_place(struct kunit *test)
 {
 	const bool jumps = IS_ENABLED(CONFIG_OPTPROBES);
 
 	if (jumps)
 		switch_need(test);
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_what_is_there, NULL));
+	stay(test);
 	run_natively();
-
-	allow_jumps(test, false);
-	KUNIT_ASSERT_EQ(test, 0, probe_all(lab.plain, false));
-	lab.plain_there = true;
-	run_probed(test, &ways[0]);
-	allow_jumps(test, true);
-	if (jumps) {
-		expect_jumps(test);
-		run_probed(test, &ways[1]);
-	}
-
-	KUNIT_ASSERT_EQ(test, 0, probe_all(lab.post, true));
-	lab.post_there = true;
-	drop_all(lab.plain, &lab.plain_there);
-	if (jumps) {
-		expect_jumps(test);
-		run_probed(test, &ways[2]);
-	}
-	allow_jumps(test, false);
-	run_probed(test, &ways[3]);
-	drop_what_is_there(NULL);
+	run_in_all_ways(test, jumps, run_probed);
 	kunit_info(test, "%d instructions, %d times in %d ways\n", lab.nr, NR_STATES,
 		   jumps ? 4 : 2);
+}
+
+/* --- faults --- */
+
+static DECLARE_BITMAP(cells_failed, NR_CELLS);
+
+static void break_operand(const struct subject *s, struct pt_regs *regs)
+{
+	set_operand(s, regs, bad_address(s));
+}
+
+/* Nothing has been done when the fault handler is called, which leaves the instruction out. */
+static void expect_fault(struct kunit *test, const struct subject *s, const struct way *way,
+			 struct registers *in, const struct outcome *ours)
+{
+	struct run run = run_of(s, way);
+	struct registers seen;
+
+	expect_calls(test, &run, way, 0, 1);
+	see_registers(&seen, &hit.fault);
+	expect_registers(test, &run, "fault handler", in, &seen);
+	in->ip = s->at + s->length + PADDING_SIZE;
+	expect_registers(test, &run, "afterwards", in, &ours->registers);
+	KUNIT_EXPECT_MEMEQ_MSG(test, contents.memory, ours->memory, sizeof(ours->memory),
+			       "%*ph, %s: memory", run.length, run.code, run.way);
+}
+
+static void run_failing(struct kunit *test, const struct way *way)
+{
+	static struct outcome ours;
+	const struct subject *s;
+	struct registers in;
+	int i;
+
+	for (i = 0; i < lab.nr; i++) {
+		s = &lab.subjects[i];
+		if (!can_fail(s))
+			continue;
+		run_one(s, way->post, &in, &ours, break_operand);
+		expect_fault(test, s, way, &in, &ours);
+		KUNIT_ASSERT_EQ(test, test->status, KUNIT_SUCCESS);
+		__set_bit(cell_index(&s->cell), cells_failed);
+		cond_resched();
+	}
+}
+
+static void faults_of_copies_are_those_of_the_instruction(struct kunit *test)
+{
+	const bool jumps = IS_ENABLED(CONFIG_OPTPROBES);
+	struct cell c;
+	int i;
+
+	if (jumps)
+		switch_need(test);
+	stay(test);
+	bitmap_zero(cells_failed, NR_CELLS);
+	run_in_all_ways(test, jumps, run_failing);
+	for (i = 0; i < NR_CELLS; i++) {
+		if (!next_cell(&c, i) || c.form != MEMORY || never_fails(&c) ||
+		    !test_bit(cell_index(&c), cells_tried))
+			continue;
+		KUNIT_EXPECT_TRUE_MSG(test, test_bit(cell_index(&c), cells_failed),
+				      "%#x /%d", c.opcode, c.ext);
+	}
+	kunit_info(test, "%d kinds of instructions", bitmap_weight(cells_failed, NR_CELLS));
 }
 
 /* --- what was drawn --- */
@@ -395,10 +303,9 @@ static void free_lab(void)
 {
 	kvfree(lab.subjects);
 	kvfree(lab.outcomes);
-	kvfree(lab.plain);
-	kvfree(lab.post);
-	kvfree(lab.list);
 	memset(&lab, 0, sizeof(lab));
+	planted_exit();
+	free_bad_address();
 }
 
 static int make_lab(void)
@@ -408,12 +315,9 @@ static int make_lab(void)
 		return -ENOMEM;
 	lab.nr = draw_all(lab.subjects, MAX_SUBJECTS);
 	lab.outcomes = kvcalloc(lab.nr * NR_STATES, sizeof(*lab.outcomes), GFP_KERNEL);
-	lab.plain = kvcalloc(lab.nr, sizeof(*lab.plain), GFP_KERNEL);
-	lab.post = kvcalloc(lab.nr, sizeof(*lab.post), GFP_KERNEL);
-	lab.list = kvcalloc(lab.nr, sizeof(*lab.list), GFP_KERNEL);
-	if (!lab.outcomes || !lab.plain || !lab.post || !lab.list)
+	if (!lab.outcomes)
 		return -ENOMEM;
-	return write_subjects();
+	return planted_init(lab.nr) ?: find_bad_address() ?: write_subjects();
 }
 
 static void copy_suite_exit(struct kunit_suite *suite)
@@ -435,19 +339,9 @@ static int copy_suite_init(struct kunit_suite *suite)
 	return err;
 }
 
-static int copy_init(struct kunit *test)
-{
-	return IS_ENABLED(CONFIG_OPTPROBES) ? switch_init(test) : 0;
-}
-
-static void copy_exit(struct kunit *test)
-{
-	if (IS_ENABLED(CONFIG_OPTPROBES))
-		switch_exit(test);
-}
-
 static struct kunit_case copy_cases[] = {
 	KUNIT_CASE_SLOW(copies_do_as_in_place),
+	KUNIT_CASE_SLOW(faults_of_copies_are_those_of_the_instruction),
 	KUNIT_CASE(whatever_is_copied_was_drawn_or_left_out),
 	KUNIT_CASE(whatever_is_left_out_would_be_copied),
 	{ }
@@ -457,8 +351,8 @@ static struct kunit_suite copy_suite = {
 	.name		= "kprobes_x86_copy",
 	.suite_init	= copy_suite_init,
 	.suite_exit	= copy_suite_exit,
-	.init		= copy_init,
-	.exit		= copy_exit,
+	.init		= ways_init,
+	.exit		= ways_exit,
 	.test_cases	= copy_cases,
 };
 

@@ -189,6 +189,18 @@ static bool is_division(const struct cell *c)
 	return (c->opcode == 0xf6 || c->opcode == 0xf7) && c->ext >= 6;
 }
 
+/* lea, prefetches and other hints do not access their operand. */
+static bool never_fails(const struct cell *c)
+{
+	switch (c->opcode) {
+	case 0x8d:
+	case 0x0f0d:
+	case 0x0f18 ... 0x0f1f:
+		return true;
+	}
+	return false;
+}
+
 /* Does it push or pop? Then the stack below the initial stack pointer is compared, too. */
 static bool uses_stack(const struct cell *c)
 {

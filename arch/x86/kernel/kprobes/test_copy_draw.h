@@ -8,12 +8,15 @@
 #include <linux/bitmap.h>
 #include <linux/cpufeature.h>
 #include <linux/kprobes.h>
+#include <linux/percpu.h>
 #include <linux/prandom.h>
 #include <linux/preempt.h>
 #include <linux/ptrace.h>
 #include <linux/string.h>
 #include <linux/unaligned.h>
+#include <linux/vmalloc.h>
 #include <asm/insn.h>
+#include <asm/msr.h>
 
 #include "internal.h"
 #include "test_copy_cells.h"
@@ -56,6 +59,7 @@ struct subject {
 	u8		length;
 	u8		serial;
 	bool		wide;
+	bool		percpu;
 	u8		reg;
 	u8		base;
 	u8		index;
@@ -121,10 +125,28 @@ static bool cell_is_copied(const struct cell *c)
 	return try_decode(&s, &insn, buf);
 }
 
+/* The segment whose base is that of the CPU's data */
+#define PERCPU_PREFIX	(IS_ENABLED(CONFIG_X86_64) ? 0x65 : 0x64)
+
+static unsigned long percpu_base(void)
+{
+	unsigned long base;
+
+	if (IS_ENABLED(CONFIG_X86_64))
+		rdmsrl(MSR_GS_BASE, base);
+	else
+		base = (unsigned long)raw_cpu_ptr(&kprobe_int3_count) -
+		       (__force unsigned long)&kprobe_int3_count;
+	return base;
+}
+
 static void draw_prefixes(struct subject *s)
 {
 	const struct cell *c = &s->cell;
 
+	s->percpu = c->form == MEMORY && !below(4);
+	if (s->percpu)
+		append(s, PERCPU_PREFIX);
 	if (may_have_operand_size(c) && !below(4))
 		append(s, 0x66);
 	if (may_have_lock(c) && !below(3))
@@ -243,6 +265,8 @@ static void find_operand(struct subject *s, struct insn *insn)
 static bool operand_fits(const struct subject *s)
 {
 	if (s->base != NO_REG && s->base == s->index)
+		return false;
+	if (s->percpu && (s->base == NO_REG || s->base == SP))
 		return false;
 	if (s->cell.opcode == 0x0fc7 && s->index != NO_REG)
 		return false;	/* has to be aligned */
@@ -460,19 +484,27 @@ static unsigned long offset_of(const struct subject *s, struct pt_regs *regs)
 	return s->index == NO_REG ? 0 : *reg(regs, s->index) << s->scale;
 }
 
+/* Has the base register lead to @at. */
+static void set_operand(const struct subject *s, struct pt_regs *regs, unsigned long at)
+{
+	if (s->percpu)
+		at -= percpu_base();
+	*reg(regs, s->base) = at - offset_of(s, regs) - s->disp;
+}
+
 static void set_address(const struct subject *s, struct pt_regs *regs)
 {
 	if (s->index != NO_REG)
 		*reg(regs, s->index) = (long)below(4) - (s->base == SP ? 0 : 2);
 	if (s->base != NO_REG && s->base != SP)
-		*reg(regs, s->base) = target() - offset_of(s, regs) - s->disp;
+		set_operand(s, regs, target());
 }
 
 static unsigned long operand_at(const struct subject *s, struct pt_regs *regs)
 {
 	if (s->base == NO_REG)
 		return target() + offset_of(s, regs);
-	return *reg(regs, s->base) + offset_of(s, regs) + s->disp;
+	return *reg(regs, s->base) + offset_of(s, regs) + s->disp + (s->percpu ? percpu_base() : 0);
 }
 
 /* Has half of the comparisons succeed, on which an exchange depends. */
@@ -534,6 +566,37 @@ static void set_up(const struct subject *s, int state, struct pt_regs *regs)
 	set_implied(s, regs);
 	set_address(s, regs);
 	set_expected(s, regs);
+}
+
+/* --- operands that are not there --- */
+
+/* Followed by an address at which nothing is mapped */
+static void *edge;
+
+static int find_bad_address(void)
+{
+	edge = vmalloc(PAGE_SIZE);
+	return edge ? 0 : -ENOMEM;
+}
+
+static void free_bad_address(void)
+{
+	vfree(edge);
+	edge = NULL;
+}
+
+/* Of some instructions no address at all, which is another exception */
+static unsigned long bad_address(const struct subject *s)
+{
+	if (IS_ENABLED(CONFIG_X86_64) && s->serial & 1)
+		return BIT_ULL(63);
+	return (unsigned long)edge + PAGE_SIZE + MEMORY_SIZE;
+}
+
+static bool can_fail(const struct subject *s)
+{
+	return s->cell.form == MEMORY && s->base != NO_REG && s->base != SP &&
+	       !never_fails(&s->cell);
 }
 
 #endif /* __X86_KERNEL_KPROBES_TEST_COPY_DRAW_H */
