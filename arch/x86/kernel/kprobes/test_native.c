@@ -19,20 +19,24 @@
 u8 *kprobe_test_page;
 unsigned long kprobe_test_stack[STACK_SIZE] __aligned(16);
 
-/* Before this text is overwritten, it is a function like any other, for tests that walk text. */
-asm("	.pushsection .text, \"ax\"\n"
-	ASM_FUNC_ALIGN "\n"
-"	.globl kprobe_test_text\n"
-"	.type kprobe_test_text, @function\n"
-"kprobe_test_text:\n"
-	ASM_ENDBR
-"	.rept " __stringify(TEXT_SIZE) " / 8\n"
-	ASM_NOP8 "\n"
-"	.endr\n"
-	ASM_RET
-"	.size kprobe_test_text, . - kprobe_test_text\n"
-"	.popsection\n"
-);
+/* Before such a text is overwritten, it is a function like any other, for tests that walk text. */
+#define KPROBES_TEST_TEXT(function, size)				\
+asm("	.pushsection .text, \"ax\"\n"					\
+	ASM_FUNC_ALIGN "\n"						\
+"	.globl " #function "\n"						\
+"	.type " #function ", @function\n"				\
+#function ":\n"								\
+	ASM_ENDBR							\
+"	.rept " __stringify(size) " / 8\n"				\
+	ASM_NOP8 "\n"							\
+"	.endr\n"							\
+	ASM_RET								\
+"	.size " #function ", . - " #function "\n"			\
+"	.popsection\n")
+
+KPROBES_TEST_TEXT(kprobe_test_text, TEXT_SIZE);
+KPROBES_TEST_TEXT(kprobe_test_forms, TEXT_SIZE_FORMS);
+KPROBES_TEST_TEXT(kprobe_test_branches, TEXT_SIZE_FORMS);
 
 /* A trip to an instruction: an int3 to get there, the instruction, an int3 to come back */
 static struct {

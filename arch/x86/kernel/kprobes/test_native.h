@@ -31,9 +31,12 @@
 extern u8 *kprobe_test_page;
 extern unsigned long kprobe_test_stack[STACK_SIZE];
 
-/* Kernel text that can be probed, for one test to overwrite. Nobody else calls it. */
+/* Kernel text that can be probed, for one test each to overwrite. Nobody else calls it. */
 #define TEXT_SIZE	40960
+#define TEXT_SIZE_FORMS	12288
 void kprobe_test_text(void);
+void kprobe_test_forms(void);
+void kprobe_test_branches(void);
 
 static inline unsigned long *reg(struct pt_regs *regs, int i)
 {

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests: hits of instructions that are emulated, compared with native execution
+ *
+ * test_emulate.c calls the emulators. Here the same forms are in a function's text, and have a
+ * probe each: what leads to the emulators, and away from them, is tested too, and so are the
+ * copies of branches in detours. Forms that are no branches are drawn by test_copy.c as well.
+ */
+
+#include <kunit/test.h>
+#include <linux/kprobes.h>
+#include <linux/preempt.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+#include <asm/insn.h>
+
+#include "internal.h"
+#include "test_forms.h"
+#include "test_ways.h"
+
+/*
+ * Short branches, and near ones by 512 bytes forth or 1024 back, lead between two forms. The
+ * longest form, with its padding, ends before the first of these places.
+ */
+#define STRIDE		48
+#define FIRST_AT	1088
+#define MAX_FORMS	((TEXT_SIZE_FORMS - FIRST_AT - 640) / STRIDE)
+
+/* What is added to forms[]: each condition, and the loops */
+#define NR_MORE		(16 * 2 + 4)
+#define NR_ALL		(ARRAY_SIZE(forms) + NR_MORE)
+
+static struct form all_forms[NR_ALL];
+static int nr_all;
+
+/* Those in one of the two texts */
+static struct {
+	const struct form	*form[MAX_FORMS];
+	u8			code[MAX_FORMS][16];
+	int			nr;
+	struct outcome		*outcomes;	/* NR_FLAGS for each form */
+} lab;
+
+static void add_branch(const char *name, u8 first, u8 second, int length)
+{
+	all_forms[nr_all++] = (struct form) {
+		.name	= name,
+		/* forth, by 127 or 512 bytes */
+		.code	= { first, second, 0, length > 2 ? 2 : 0 },
+		.length	= length,
+	};
+}
+
+static void list_forms(void)
+{
+	int i;
+
+	nr_all = 0;
+	for (i = 0; i < ARRAY_SIZE(forms); i++) {
+		if (form_exists(&forms[i]))
+			all_forms[nr_all++] = forms[i];
+	}
+	for (i = 0; i < 16; i++) {
+		add_branch("jcc short", 0x70 + i, 0x7f, 2);
+		add_branch("jcc near", 0x0f, 0x80 + i, 6);
+	}
+	for (i = 0; i < 4; i++)
+		add_branch("loop, jcxz", 0xe0 + i, 0x7f, 2);
+}
+
+/* Is there no jump, because of what the copies in detours cannot do? */
+static bool has_no_jump(struct insn *insn)
+{
+	switch (kprobe_branch_of(insn)) {
+	case KPROBE_LOOP:
+	case KPROBE_INDIRECT_CALL:
+	case KPROBE_INDIRECT_JUMP:
+		return true;
+	case KPROBE_RETURN_BY_THUNK:
+		return insn->immediate.nbytes;
+	default:
+		return false;
+	}
+}
+
+static int fill_image(u8 *image, void (*text)(void), bool jumps)
+{
+	unsigned long at = (unsigned long)text + FIRST_AT;
+	struct insn insn;
+	int i;
+
+	lab.nr = 0;
+	for (i = 0; i < nr_all; i++) {
+		const struct form *form = &all_forms[i];
+		u8 *code = lab.code[lab.nr];
+
+		memcpy(code, form->code, sizeof(form->code));
+		set_displacement(code, form, at);
+		if (insn_decode_kernel(&insn, code))
+			return -EINVAL;
+		if (has_no_jump(&insn) == jumps)
+			continue;
+		if (lab.nr == MAX_FORMS - 1)
+			return -ENOSPC;
+		put_insn(image, at - (unsigned long)text, code, form->length);
+		planted.at[lab.nr] = at;
+		lab.form[lab.nr++] = form;
+		at += STRIDE;
+	}
+	planted.nr = lab.nr;
+	return 0;
+}
+
+static int make_lab(void (*text)(void), bool jumps, bool *is_written)
+{
+	u8 *image = new_image(TEXT_SIZE_FORMS);
+	int err = image ? fill_image(image, text, jumps) : -ENOMEM;
+
+	if (!err && !*is_written) {
+		write_text(text, image, TEXT_SIZE_FORMS);
+		*is_written = true;
+	}
+	kvfree(image);
+	return err;
+}
+
+static struct run run_of(int i, const struct way *way)
+{
+	return (struct run) { way->name, lab.form[i]->length, lab.code[i] };
+}
+
+/* The same registers and stack each time */
+static void run_one(int i, int flags, struct pt_regs *in, struct outcome *out)
+{
+	const struct form *form = lab.form[i];
+	unsigned long words[STACK_SEEN];
+	struct pt_regs regs;
+
+	prandom_seed_state(&random, i * NR_FLAGS + flags);
+	memset(in, 0, sizeof(*in));
+	fill_words(words, form->words);
+	fill_stack(words);
+	fill_regs(in, form->regs);
+	in->ip = planted.at[i];
+	in->flags = kprobe_test_flags(flags);
+	memset(&hit, 0, sizeof(hit));
+	regs = *in;
+	kprobe_test_run_natively(&regs);
+	see(out, &regs);
+	/* Room on the stack that has not been written to */
+	if (regs.sp < in->sp - sizeof(long))
+		memset(out->words, 0, sizeof(*out->words));
+}
+
+static void expect_outcome(struct kunit *test, const struct run *run, struct outcome *native,
+			   struct outcome *ours)
+{
+	struct registers a, b;
+	int i;
+
+	see_registers(&a, &native->regs);
+	see_registers(&b, &ours->regs);
+	expect_registers(test, run, "afterwards", &a, &b);
+	for (i = 0; i < STACK_SEEN; i++)
+		KUNIT_EXPECT_EQ_MSG(test, native->words[i], ours->words[i],
+				    "%*ph, %s: stack word %d", run->length, run->code, run->way,
+				    i - 1);
+}
+
+static void expect_hit(struct kunit *test, int i, const struct run *run, const struct way *way,
+		       struct pt_regs *in, struct outcome *native)
+{
+	unsigned long next = planted.at[i] + run->length;
+	struct registers before, seen, after;
+
+	KUNIT_EXPECT_EQ_MSG(test, hit.pres, 1, "%*ph, %s", run->length, run->code, run->way);
+	KUNIT_EXPECT_EQ_MSG(test, hit.posts, way->post, "%*ph, %s", run->length, run->code,
+			    run->way);
+	KUNIT_EXPECT_EQ_MSG(test, hit.trapped, !way->jump, "%*ph, %s", run->length, run->code,
+			    run->way);
+	see_registers(&before, in);
+	see_registers(&seen, &hit.pre);
+	/* Another test checks the instruction pointer at a hit. */
+	before.ip = seen.ip;
+	expect_registers(test, run, "pre handler", &before, &seen);
+	if (!way->post)
+		return;
+	see_registers(&after, &native->regs);
+	see_registers(&seen, &hit.post);
+	/* The native run has gone on, through the padding. */
+	if (after.ip == next + PADDING_SIZE)
+		after.ip = next;
+	expect_registers(test, run, "post handler", &after, &seen);
+}
+
+static void run_natively(void)
+{
+	struct pt_regs in;
+	int i;
+
+	for (i = 0; i < lab.nr * NR_FLAGS; i++)
+		run_one(i / NR_FLAGS, i % NR_FLAGS, &in, &lab.outcomes[i]);
+}
+
+static void run_probed(struct kunit *test, const struct way *way)
+{
+	static struct outcome ours;
+	struct pt_regs in;
+	struct run run;
+	int i;
+
+	for (i = 0; i < lab.nr * NR_FLAGS; i++) {
+		run = run_of(i / NR_FLAGS, way);
+		run_one(i / NR_FLAGS, i % NR_FLAGS, &in, &ours);
+		expect_outcome(test, &run, &lab.outcomes[i], &ours);
+		expect_hit(test, i / NR_FLAGS, &run, way, &in, &lab.outcomes[i]);
+		if (i % NR_FLAGS == NR_FLAGS - 1)
+			KUNIT_ASSERT_EQ(test, test->status, KUNIT_SUCCESS);
+		cond_resched();
+	}
+}
+
+static void try_text(struct kunit *test, void (*text)(void), bool jumps, bool *is_written)
+{
+	if (IS_ENABLED(CONFIG_OPTPROBES))
+		switch_need(test);
+	KUNIT_ASSERT_EQ(test, 0, make_lab(text, jumps, is_written));
+	KUNIT_ASSERT_GT(test, lab.nr, 0);
+	run_natively();
+	run_in_all_ways(test, jumps && IS_ENABLED(CONFIG_OPTPROBES), run_probed);
+	kunit_info(test, "%d instructions", lab.nr);
+}
+
+static void emulated_instructions_do_as_in_place(struct kunit *test)
+{
+	static bool is_written;
+
+	try_text(test, kprobe_test_forms, true, &is_written);
+}
+
+/* Indirect branches, and loops: because of them the whole function has no jumps. */
+static void branches_without_a_jump_do_as_in_place(struct kunit *test)
+{
+	static bool is_written;
+
+	try_text(test, kprobe_test_branches, false, &is_written);
+}
+
+static void forms_suite_exit(struct kunit_suite *suite)
+{
+	planted_exit();
+	kvfree(lab.outcomes);
+	memset(&lab, 0, sizeof(lab));
+	switch_suite_exit(suite);
+	kprobe_test_native_exit();
+}
+
+static int forms_suite_init(struct kunit_suite *suite)
+{
+	int err = kprobe_test_native_init() ?: switch_suite_init(suite) ?:
+		  planted_init(MAX_FORMS);
+
+	lab.outcomes = kvcalloc(MAX_FORMS * NR_FLAGS, sizeof(*lab.outcomes), GFP_KERNEL);
+	if (!err && !lab.outcomes)
+		err = -ENOMEM;
+	if (err) {
+		forms_suite_exit(suite);
+		return err;
+	}
+	forms_init();
+	list_forms();
+	return 0;
+}
+
+static struct kunit_case forms_cases[] = {
+	KUNIT_CASE_SLOW(emulated_instructions_do_as_in_place),
+	KUNIT_CASE_SLOW(branches_without_a_jump_do_as_in_place),
+	{ }
+};
+
+static struct kunit_suite forms_suite = {
+	.name		= "kprobes_x86_forms",
+	.suite_init	= forms_suite_init,
+	.suite_exit	= forms_suite_exit,
+	.init		= ways_init,
+	.exit		= ways_exit,
+	.test_cases	= forms_cases,
+};
+
+kunit_test_suite(forms_suite);
