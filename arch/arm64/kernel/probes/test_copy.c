@@ -12,20 +12,19 @@
 #include <linux/kprobes.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
-#include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/stringify.h>
-#include <asm/debug-monitors.h>
-#include <asm/insn.h>
 #include <asm/neon.h>
 #include <asm/patching.h>
 
 #include "../../../../lib/test_kprobes/asm_arm64.h"
 #include "../../../../lib/test_kprobes/switch.h"
 #include "decode-insn.h"
-#include "test_copy_draw.h"
 #include "test_native.h"
-#include "thunk.h"
+#include "test_plant.h"
+
+/* Comes last, because it defines single letters. */
+#include "test_copy_draw.h"
 
 #define SEED		1
 #define DRAWS		8
@@ -438,23 +437,6 @@ static void fill_registers(const struct word *w)
 
 /* --- probes --- */
 
-struct manner {
-	const char	*name;
-	bool		post;
-};
-
-static const struct manner manners[] = {
-	{ "pre handler", false },
-	{ "pre and post handler", true },
-};
-
-static void manner_desc(const struct manner *manner, char *desc)
-{
-	strscpy(desc, manner->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(manner, manners, manner_desc);
-
 static struct {
 	unsigned int	pres, posts, traps;
 	struct pt_regs	seen;
@@ -473,54 +455,9 @@ static void note_after(struct kprobe *p, struct pt_regs *regs, unsigned long fla
 	notes.seen = *regs;
 }
 
-static struct kprobe *probes;
-static struct kprobe **list;
-static bool planted;
-
-static void unplant(void *unused)
+static void *spot_at(unsigned int i)
 {
-	if (planted)
-		unregister_kprobes(list, nr_words);
-	planted = false;
-	kvfree(probes);
-	kvfree(list);
-}
-
-/* Registration of all of them has failed: finds the ones that cannot be registered. */
-static void blame(struct kunit *test, int err)
-{
-	unsigned int i;
-	int one;
-
-	for (i = 0; i < nr_words; i++) {
-		probes[i].flags = 0;
-		one = register_kprobe(&probes[i]);
-		KUNIT_EXPECT_EQ_MSG(test, 0, one, "%08x", words[i].insn);
-		if (!one)
-			unregister_kprobe(&probes[i]);
-	}
-	KUNIT_FAIL_AND_ABORT(test, "not registered: %d", err);
-}
-
-static void plant(struct kunit *test, bool post)
-{
-	unsigned int i;
-	int err;
-
-	probes = kvcalloc(nr_words, sizeof(*probes), GFP_KERNEL);
-	list = kvcalloc(nr_words, sizeof(*list), GFP_KERNEL);
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, unplant, NULL));
-	KUNIT_ASSERT_TRUE(test, probes && list);
-	for (i = 0; i < nr_words; i++) {
-		probes[i].addr = (kprobe_opcode_t *)&probed[i].insn;
-		probes[i].pre_handler = note_before;
-		probes[i].post_handler = post ? note_after : NULL;
-		list[i] = &probes[i];
-	}
-	err = register_kprobes(list, nr_words);
-	if (err)
-		blame(test, err);
-	planted = true;
+	return &probed[i].insn;
 }
 
 /* Does BTI need to find this instruction in the text? */
@@ -537,36 +474,21 @@ static bool is_landing_pad(u32 insn)
 	return false;
 }
 
-static bool expect_text(struct kunit *test, unsigned int i, bool jump)
-{
-	u32 insn = le32_to_cpu(READ_ONCE(probed[i].insn));
-
-	jump &= !is_landing_pad(words[i].insn);
-	KUNIT_EXPECT_TRUE_MSG(test, jump ? aarch64_insn_is_b(insn) : insn == BRK64_OPCODE_KPROBES,
-			      "%08x is %08x, %s", words[i].insn, insn, jump ? "jump" : "trap");
-	return jump;
-}
-
 /* --- comparisons --- */
 
 /* Has the post handler seen the effect of the instruction? */
 static bool seen_is(unsigned int i, const struct outcome *out)
 {
 	const struct pt_regs *seen = &notes.seen;
-	unsigned int reg;
 
-	for (reg = 0; reg < ARRAY_SIZE(out->trip.regs); reg++) {
-		if (reg != COPY_WAY_IN && reg != 18 && seen->regs[reg] != out->trip.regs[reg])
-			return false;
-	}
-	return seen->sp == out->sp && (seen->pstate & PSR_STATUS_BITS) == out->trip.nzcv &&
-	       seen->pc == (unsigned long)&probed[i].out;
+	return has_seen(seen, out->trip.regs, out->trip.nzcv, BIT(COPY_WAY_IN)) &&
+	       seen->sp == out->sp && seen->pc == (unsigned long)&probed[i].out;
 }
 
-static bool noted(unsigned int i, bool post, bool jump)
+static bool noted(unsigned int i, struct way way)
 {
-	return notes.pres == 1 && notes.traps == !jump && notes.posts == post &&
-	       (!post || seen_is(i, &in_copy));
+	return notes.pres == 1 && notes.traps == !way.jump && notes.posts == way.post &&
+	       (!way.post || seen_is(i, &in_copy));
 }
 
 /* Runs both on the same CPU and in the same task, as system registers depend on these. */
@@ -580,7 +502,7 @@ static void run_both(unsigned int i, u64 nzcv)
 }
 
 /* Returns the first flags with which there was a difference, or NR_FLAGS. */
-static u64 find_difference(unsigned int i, bool post, bool jump)
+static u64 find_difference(unsigned int i, struct way way)
 {
 	bool fp = words[i].form->what & FP;
 	u64 flags;
@@ -589,7 +511,7 @@ static u64 find_difference(unsigned int i, bool post, bool jump)
 		kernel_neon_begin();
 	for (flags = 0; flags < NR_FLAGS; flags++) {
 		run_both(i, flags << 28);
-		if (memcmp(&in_place, &in_copy, sizeof(in_place)) || !noted(i, post, jump))
+		if (memcmp(&in_place, &in_copy, sizeof(in_place)) || !noted(i, way))
 			break;
 	}
 	if (fp)
@@ -616,7 +538,7 @@ static void explain(struct kunit *test, unsigned int i, u64 flags)
 			     notes.posts && !seen_is(i, b) ? ", with other registers" : "");
 }
 
-static void compare(struct kunit *test, unsigned int i, bool post, bool jump)
+static void compare(struct kunit *test, unsigned int i, struct way way)
 {
 	u64 flags;
 
@@ -624,20 +546,22 @@ static void compare(struct kunit *test, unsigned int i, bool post, bool jump)
 	memset(&in_copy, 0, sizeof(in_copy));
 	fill_registers(&words[i]);
 	KUNIT_ASSERT_EQ(test, 0, prepare_state(&words[i]));
-	flags = find_difference(i, post, expect_text(test, i, jump));
+	way.jump &= !is_landing_pad(words[i].insn);
+	expect_text(test, &probed[i].insn, words[i].insn, way.jump);
+	flags = find_difference(i, way);
 	if (flags < NR_FLAGS)
 		explain(test, i, flags);
 }
 
-static void compare_all(struct kunit *test, bool post, bool jump)
+static void compare_all(struct kunit *test, struct way way)
 {
 	unsigned int i;
 
 	for (i = 0; i < nr_words; i++) {
-		compare(test, i, post, jump);
+		compare(test, i, way);
 		cond_resched();
 	}
-	kunit_info(test, "%u instructions by %s", nr_words, jump ? "jump" : "breakpoint");
+	kunit_info(test, "%u instructions by %s", nr_words, way.jump ? "jump" : "breakpoint");
 }
 
 /* --- cases --- */
@@ -645,18 +569,15 @@ static void compare_all(struct kunit *test, bool post, bool jump)
 static void copies_do_as_in_place(struct kunit *test)
 {
 	const struct manner *manner = test->param_value;
+	const struct kprobe like = {
+		.pre_handler = note_before,
+		.post_handler = manner->post ? note_after : NULL,
+	};
 
 	kunit_info(test, "seed %u", SEED);
 	fill_before();
-	plant(test, manner->post);
-	if (IS_ENABLED(CONFIG_OPTPROBES)) {
-		wait_for_kprobe_optimizer();
-		compare_all(test, manner->post, true);
-		/* Breakpoints stay only if jumps are switched off. */
-		switch_need(test);
-		KUNIT_ASSERT_EQ(test, 0, switch_set(false));
-	}
-	compare_all(test, manner->post, false);
+	plant(test, nr_words, spot_at, &like);
+	in_both_ways(test, (struct way){ .post = manner->post }, compare_all);
 }
 
 /* A row is exactly one of: run, not on this processor, left out. */

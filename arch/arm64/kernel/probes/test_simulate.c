@@ -4,24 +4,30 @@
  *
  * Each instruction is in a function of its own, which loads all registers before it and stores
  * them after it, wherever it led to. The same instruction is then simulated on the same
- * registers and at the same address.
+ * registers and at the same address; and the function is run with a probe on it, by breakpoint
+ * and by jump, with and without a post handler.
  */
 
 #include <kunit/test.h>
 #include <linux/bitmap.h>
 #include <linux/cpufeature.h>
 #include <linux/irqflags.h>
+#include <linux/kprobes.h>
 #include <linux/prandom.h>
 #include <linux/ptrace.h>
+#include <linux/sched.h>
 #include <linux/sizes.h>
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 #include <asm/insn.h>
 #include <asm/patching.h>
+#include <asm/sysreg.h>
 
 #include "../../../../lib/test_kprobes/asm_arm64.h"
+#include "../../../../lib/test_kprobes/switch.h"
 #include "decode-insn.h"
 #include "test_native.h"
+#include "test_plant.h"
 
 /* Where an instruction led to. */
 enum landing { NEXT, AFTER, BEFORE, NR_LANDINGS };
@@ -524,17 +530,188 @@ static void test_no_literal(struct kunit *test)
 	vfree(page);
 }
 
+/* --- with a probe --- */
+
+#define NR_FLAGS	16
+
+/* All bits are clear; or only the bit that is tested is set, or is clear. */
+static const u8 probed_fills[] = { 0, 2, 3 };
+
+#define NR_TRIPS	(NR_FLAGS * ARRAY_SIZE(probed_fills))
+
+/* All sites, and NR_TRIPS for each of them, as they are natively */
+static struct subject *subjects;
+static struct probe_trip *native_trips;
+static unsigned int nr_subjects;
+
+static void fill_nth(const struct subject *s, struct probe_trip *trip, unsigned int n)
+{
+	fill_trip(s, trip, probed_fills[n / NR_FLAGS], (u64)(n % NR_FLAGS) << 28);
+}
+
+static struct probe_trip *native_trip(const struct subject *s, unsigned int n)
+{
+	return &native_trips[(s - subjects) * NR_TRIPS + n];
+}
+
+static void run_all_natively(struct kunit *test, const struct subject *s)
+{
+	struct probe_trip *trip;
+	unsigned int n;
+
+	for (n = 0; n < NR_TRIPS; n++) {
+		trip = native_trip(s, n);
+		fill_nth(s, trip, n);
+		run_natively(s->site, trip);
+		KUNIT_ASSERT_LT_MSG(test, trip->landed, NR_LANDINGS, "%s", s->site->text);
+	}
+}
+
+/* Has to be done before there are probes, because it reads the text. */
+static void prepare_all(struct kunit *test)
+{
+	const struct site *sites = ADDRESS_OF(probe_test_sites);
+	const struct site *end = ADDRESS_OF(probe_test_sites_end);
+	unsigned int i;
+
+	nr_subjects = end - sites;
+	subjects = new_array(test, nr_subjects, sizeof(*subjects));
+	native_trips = new_array(test, nr_subjects * NR_TRIPS, sizeof(*native_trips));
+	for (i = 0; i < nr_subjects; i++) {
+		prepare(test, &subjects[i], &sites[i]);
+		run_all_natively(test, &subjects[i]);
+	}
+}
+
+static void *subject_at(unsigned int i)
+{
+	return (void *)subjects[i].addr;
+}
+
+/* What the handlers have seen of a trip */
+static struct {
+	unsigned int	pres, posts, traps;
+	struct pt_regs	before, after;
+} seen;
+
+static int see_before(struct kprobe *p, struct pt_regs *regs)
+{
+	seen.pres++;
+	/* Interrupts are masked in any case, but debug exceptions only in one. */
+	seen.traps += !!(read_sysreg(daif) & PSR_D_BIT);
+	seen.before = *regs;
+	return 0;
+}
+
+static void see_after(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	seen.posts++;
+	seen.after = *regs;
+}
+
+static void expect_trip(struct kunit *test, const struct subject *s, unsigned int n,
+			const struct probe_trip *ours)
+{
+	const struct probe_trip *native = native_trip(s, n);
+	const char *text = s->site->text;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(native->regs); i++)
+		KUNIT_EXPECT_EQ_MSG(test, native->regs[i], ours->regs[i], "%s, trip %u: x%d",
+				    text, n, i);
+	KUNIT_EXPECT_EQ_MSG(test, native->nzcv, ours->nzcv, "%s, trip %u", text, n);
+	KUNIT_EXPECT_EQ_MSG(test, native->landed, ours->landed, "%s, trip %u", text, n);
+}
+
+static void expect_before(struct kunit *test, const struct subject *s, unsigned int n,
+			  struct way way, const struct probe_trip *in)
+{
+	const char *text = s->site->text;
+
+	KUNIT_EXPECT_EQ_MSG(test, 1, seen.pres, "%s, trip %u", text, n);
+	KUNIT_EXPECT_EQ_MSG(test, !way.jump, seen.traps, "%s, trip %u", text, n);
+	KUNIT_EXPECT_EQ_MSG(test, s->addr, seen.before.pc, "%s, trip %u", text, n);
+	KUNIT_EXPECT_TRUE_MSG(test, has_seen(&seen.before, in->regs, in->nzcv, 0),
+			      "%s, trip %u", text, n);
+}
+
+/* The post handler gets what the instruction leaves natively. */
+static void expect_after(struct kunit *test, const struct subject *s, unsigned int n,
+			 struct way way)
+{
+	const struct probe_trip *native = native_trip(s, n);
+	const char *text = s->site->text;
+
+	KUNIT_EXPECT_EQ_MSG(test, way.post, seen.posts, "%s, trip %u", text, n);
+	if (!way.post)
+		return;
+	KUNIT_EXPECT_EQ_MSG(test, s->site->landings[native->landed], seen.after.pc,
+			    "%s, trip %u", text, n);
+	KUNIT_EXPECT_EQ_MSG(test, seen.before.sp, seen.after.sp, "%s, trip %u", text, n);
+	KUNIT_EXPECT_TRUE_MSG(test, has_seen(&seen.after, native->regs, native->nzcv, 0),
+			      "%s, trip %u", text, n);
+}
+
+/* Stops after the first instruction that does not do the same. */
+static void compare_probed(struct kunit *test, const struct subject *s, struct way way)
+{
+	struct probe_trip in, ours;
+	unsigned int n;
+
+	expect_text(test, (void *)s->addr, s->insn, way.jump);
+	for (n = 0; n < NR_TRIPS; n++) {
+		fill_nth(s, &in, n);
+		ours = in;
+		memset(&seen, 0, sizeof(seen));
+		run_natively(s->site, &ours);
+		expect_trip(test, s, n, &ours);
+		expect_before(test, s, n, way, &in);
+		expect_after(test, s, n, way);
+	}
+	KUNIT_ASSERT_EQ(test, test->status, KUNIT_SUCCESS);
+}
+
+static void compare_all_probed(struct kunit *test, struct way way)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_subjects; i++) {
+		compare_probed(test, &subjects[i], way);
+		cond_resched();
+	}
+	kunit_info(test, "%u instructions by %s", nr_subjects, way.jump ? "jump" : "breakpoint");
+}
+
+static void probed_instructions_do_as_in_place(struct kunit *test)
+{
+	const struct manner *manner = test->param_value;
+	const struct kprobe like = {
+		.pre_handler = see_before,
+		.post_handler = manner->post ? see_after : NULL,
+	};
+
+	prepare_all(test);
+	plant(test, nr_subjects, subject_at, &like);
+	in_both_ways(test, (struct way){ .post = manner->post }, compare_all_probed);
+}
+
 static struct kunit_case simulate_cases[] = {
 	KUNIT_CASE(test_native),
 	KUNIT_CASE(test_far_branches),
 	KUNIT_CASE(test_far_addresses),
 	KUNIT_CASE(test_far_literals),
 	KUNIT_CASE(test_no_literal),
+	KUNIT_CASE_PARAM_ATTR(probed_instructions_do_as_in_place, manner_gen_params,
+			      { .speed = KUNIT_SPEED_SLOW }),
 	{ }
 };
 
 static struct kunit_suite simulate_suite = {
 	.name		= "kprobes_arm64_simulate",
+	.suite_init	= switch_suite_init,
+	.suite_exit	= switch_suite_exit,
+	.init		= switch_init,
+	.exit		= switch_exit,
 	.test_cases	= simulate_cases,
 };
 
