@@ -4,7 +4,8 @@
  *
  * Instructions of all classes that are copied are drawn at random, with registers, flags and
  * memory. Each is in the text twice. One is executed natively, the other with a probe: by
- * breakpoint and by jump, with and without a post handler.
+ * breakpoint and by jump, with and without a post handler. Those that access memory are also
+ * run where none is mapped: then they have to do nothing, and a fault handler has to be told.
  */
 
 #include <kunit/test.h>
@@ -14,6 +15,8 @@
 #include <linux/sched.h>
 #include <linux/string.h>
 #include <linux/stringify.h>
+#include <linux/vmalloc.h>
+#include <asm/esr.h>
 #include <asm/neon.h>
 #include <asm/patching.h>
 
@@ -40,16 +43,20 @@ struct spot {
 	__le32		out;
 };
 
-/* Two more spots at the end read and write the system register that an instruction writes. */
+/*
+ * Three more spots at the end: two read and write the system register that an instruction
+ * writes, and one does nothing.
+ */
 #define SPOT_MRS	MAX_WORDS
 #define SPOT_MSR	(MAX_WORDS + 1)
+#define SPOT_NOP	(MAX_WORDS + 2)
 #define MRS_BIT		BIT(21)
 
 asm("	.macro	copy_test_spots name\n"
 "	.balign	8\n"
 "	.type	\\name, %function\n"
 "\\name:\n"
-"	.rept	" __stringify(MAX_WORDS) " + 2\n"
+"	.rept	" __stringify(MAX_WORDS) " + 3\n"
 "	nop\n"
 "	b	copy_test_leave\n"
 "	.endr\n"
@@ -268,12 +275,17 @@ static int add_word(const struct copy_form *form)
 	return put(native, nr_words, insn) ?: put(probed, nr_words++, insn);
 }
 
+static bool is_here(const struct copy_form *form)
+{
+	return !form->here || form->here();
+}
+
 static int add_words(const struct copy_form *form)
 {
 	unsigned int draws = form->free ? DRAWS : 1;
 	int err = 0;
 
-	if (form->here && !form->here()) {
+	if (!is_here(form)) {
 		__set_bit(row_of(form->value), rows_absent);
 		return 0;
 	}
@@ -423,22 +435,52 @@ static void fill_before(void)
 	fill_words(before.fp.v, sizeof(before.fp.v));
 }
 
-static void fill_registers(const struct word *w)
-{
-	unsigned int at = MEMORY_SIZE / 2 / 8, off = 0;
+#define MIDDLE	(MEMORY_SIZE / 2 / 8)
 
+/* Lets the instruction access memory at, or close to, an address. */
+static void fill_registers(const struct word *w, unsigned long at)
+{
 	if (!(w->form->what & ALIGNED))
-		off = random_below(64);
+		at += random_below(64);
 	fill_words(before.regs, sizeof(before.regs));
-	copy_aim(w->form, w->insn, before.regs, (unsigned long)&memory[at] + off);
+	copy_aim(w->form, w->insn, before.regs, at);
 	if (random_below(2))
-		copy_agree(w->form, w->insn, before.regs, &before.memory[at]);
+		copy_agree(w->form, w->insn, before.regs, &before.memory[MIDDLE]);
+}
+
+/* An address with nothing mapped around it; see find_unmapped() */
+static unsigned long unmapped;
+
+/*
+ * In the middle of the guard page of an area, which stays unmapped until the area is freed when
+ * the case ends. No instruction accesses more than half a page.
+ */
+static unsigned long find_unmapped(struct kunit *test)
+{
+	void *area = vmalloc(PAGE_SIZE);
+
+	KUNIT_ASSERT_NOT_NULL(test, area);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_memory, area));
+	return (unsigned long)area + PAGE_SIZE + PAGE_SIZE / 2;
+}
+
+static DECLARE_BITMAP(forms_faulted, ARRAY_SIZE(copy_forms));
+
+/* Does it fault if its registers point to no memory? The stack pointer always points to some. */
+static bool must_fault(const struct word *w)
+{
+	const struct copy_form *form = w->form;
+
+	if (form->at == NO_MEMORY || form->what & FAULTLESS)
+		return false;
+	return form->at == ON_RT || reg_of(w->insn, N) != 31;
 }
 
 /* --- probes --- */
 
 static struct {
-	unsigned int	pres, posts, traps;
+	unsigned int	pres, posts, traps, faults;
+	u32		syndrome;
 	struct pt_regs	seen;
 } notes;
 
@@ -453,6 +495,16 @@ static void note_after(struct kprobe *p, struct pt_regs *regs, unsigned long fla
 {
 	notes.posts++;
 	notes.seen = *regs;
+}
+
+/* Skips the instruction. */
+static int note_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	notes.faults++;
+	notes.syndrome = trapnr;
+	notes.seen = *regs;
+	instruction_pointer_set(regs, (unsigned long)(p->addr + 1));
+	return 1;
 }
 
 static void *spot_at(unsigned int i)
@@ -476,27 +528,46 @@ static bool is_landing_pad(u32 insn)
 
 /* --- comparisons --- */
 
-/* Has the post handler seen the effect of the instruction? */
-static bool seen_is(unsigned int i, const struct outcome *out)
+/*
+ * Has the post handler seen the effect of the instruction? Or, as that has had none, has the
+ * fault handler seen what was there before?
+ */
+static bool seen_is(unsigned int i, const struct outcome *out, struct way way)
 {
+	const void *pc = way.fault ? &probed[i].insn : &probed[i].out;
 	const struct pt_regs *seen = &notes.seen;
 
 	return has_seen(seen, out->trip.regs, out->trip.nzcv, BIT(COPY_WAY_IN)) &&
-	       seen->sp == out->sp && seen->pc == (unsigned long)&probed[i].out;
+	       seen->sp == out->sp && seen->pc == (unsigned long)pc;
+}
+
+static bool is_translation_fault(u32 syndrome)
+{
+	return ESR_ELx_EC(syndrome) == ESR_ELx_EC_DABT_CUR &&
+	       esr_fsc_is_translation_fault(syndrome);
 }
 
 static bool noted(unsigned int i, struct way way)
 {
-	return notes.pres == 1 && notes.traps == !way.jump && notes.posts == way.post &&
-	       (!way.post || seen_is(i, &in_copy));
+	bool post = way.post && !way.fault;
+
+	if (notes.pres != 1 || notes.traps != !way.jump || notes.posts != post ||
+	    notes.faults != way.fault)
+		return false;
+	if (way.fault && !is_translation_fault(notes.syndrome))
+		return false;
+	return !(post || way.fault) || seen_is(i, &in_copy, way);
 }
 
-/* Runs both on the same CPU and in the same task, as system registers depend on these. */
-static void run_both(unsigned int i, u64 nzcv)
+/*
+ * Runs both on the same CPU and in the same task, as system registers depend on these. An
+ * instruction that faults cannot run in place. It is skipped, so a nop does the same.
+ */
+static void run_both(unsigned int i, u64 nzcv, struct way way)
 {
 	memset(&notes, 0, sizeof(notes));
 	preempt_disable();
-	run(&words[i], &native[i], nzcv, &in_place);
+	run(&words[i], &native[way.fault ? SPOT_NOP : i], nzcv, &in_place);
 	run(&words[i], &probed[i], nzcv, &in_copy);
 	preempt_enable();
 }
@@ -510,7 +581,7 @@ static u64 find_difference(unsigned int i, struct way way)
 	if (fp)
 		kernel_neon_begin();
 	for (flags = 0; flags < NR_FLAGS; flags++) {
-		run_both(i, flags << 28);
+		run_both(i, flags << 28, way);
 		if (memcmp(&in_place, &in_copy, sizeof(in_place)) || !noted(i, way))
 			break;
 	}
@@ -519,10 +590,11 @@ static u64 find_difference(unsigned int i, struct way way)
 	return flags;
 }
 
-static void explain(struct kunit *test, unsigned int i, u64 flags)
+static void explain(struct kunit *test, unsigned int i, u64 flags, struct way way)
 {
 	struct outcome *a = &in_place, *b = &in_copy;
 	unsigned int reg;
+	bool other;
 
 	for (reg = 0; reg < ARRAY_SIZE(a->trip.regs); reg++)
 		KUNIT_EXPECT_EQ_MSG(test, a->trip.regs[reg], b->trip.regs[reg], "x%u", reg);
@@ -533,51 +605,93 @@ static void explain(struct kunit *test, unsigned int i, u64 flags)
 	KUNIT_EXPECT_MEMEQ(test, a->trip.stack, b->trip.stack, sizeof(a->trip.stack));
 	KUNIT_EXPECT_MEMEQ(test, a->memory, b->memory, sizeof(a->memory));
 	KUNIT_EXPECT_MEMEQ(test, &a->fp, &b->fp, sizeof(a->fp));
-	KUNIT_FAIL_AND_ABORT(test, "%08x with flags %llx: %u hits, %u traps, %u posts%s",
+	other = (notes.posts || notes.faults) && !seen_is(i, b, way);
+	KUNIT_FAIL_AND_ABORT(test,
+			     "%08x with flags %llx: %u hits, %u traps, %u posts, %u faults (%x)%s",
 			     words[i].insn, flags, notes.pres, notes.traps, notes.posts,
-			     notes.posts && !seen_is(i, b) ? ", with other registers" : "");
+			     notes.faults, notes.syndrome, other ? ", with other registers" : "");
 }
 
 static void compare(struct kunit *test, unsigned int i, struct way way)
 {
+	unsigned long at = way.fault ? unmapped : (unsigned long)&memory[MIDDLE];
 	u64 flags;
 
 	memset(&in_place, 0, sizeof(in_place));
 	memset(&in_copy, 0, sizeof(in_copy));
-	fill_registers(&words[i]);
+	fill_registers(&words[i], at);
 	KUNIT_ASSERT_EQ(test, 0, prepare_state(&words[i]));
 	way.jump &= !is_landing_pad(words[i].insn);
 	expect_text(test, &probed[i].insn, words[i].insn, way.jump);
 	flags = find_difference(i, way);
 	if (flags < NR_FLAGS)
-		explain(test, i, flags);
+		explain(test, i, flags, way);
 }
 
 static void compare_all(struct kunit *test, struct way way)
 {
-	unsigned int i;
+	unsigned int i, n = 0;
 
 	for (i = 0; i < nr_words; i++) {
+		if (way.fault && !must_fault(&words[i]))
+			continue;
 		compare(test, i, way);
+		if (way.fault)
+			__set_bit(words[i].form - copy_forms, forms_faulted);
+		n++;
 		cond_resched();
 	}
-	kunit_info(test, "%u instructions by %s", nr_words, way.jump ? "jump" : "breakpoint");
+	kunit_info(test, "%u instructions by %s%s", n, way.jump ? "jump" : "breakpoint",
+		   way.fault ? ", which fault" : "");
 }
 
 /* --- cases --- */
 
-static void copies_do_as_in_place(struct kunit *test)
+static void run_all(struct kunit *test, bool fault)
 {
 	const struct manner *manner = test->param_value;
 	const struct kprobe like = {
 		.pre_handler = note_before,
 		.post_handler = manner->post ? note_after : NULL,
+		.fault_handler = fault ? note_fault : NULL,
 	};
 
 	kunit_info(test, "seed %u", SEED);
 	fill_before();
 	plant(test, nr_words, spot_at, &like);
-	in_both_ways(test, (struct way){ .post = manner->post }, compare_all);
+	in_both_ways(test, (struct way){ .post = manner->post, .fault = fault }, compare_all);
+}
+
+static void copies_do_as_in_place(struct kunit *test)
+{
+	run_all(test, false);
+}
+
+static bool is_load_or_store(u32 insn)
+{
+	return (insn & 0x0a000000) == 0x08000000;
+}
+
+/* A form was tried unless it has no operand in memory, is FAULTLESS, or is not here. */
+static void expect_form(struct kunit *test, const struct copy_form *form)
+{
+	bool can_fault = form->at != NO_MEMORY && !(form->what & FAULTLESS);
+
+	KUNIT_EXPECT_EQ_MSG(test, can_fault && is_here(form),
+			    test_bit(form - copy_forms, forms_faulted), "%08x", form->value);
+	if (is_load_or_store(form->value))
+		KUNIT_EXPECT_NE_MSG(test, form->at, NO_MEMORY, "%08x", form->value);
+}
+
+static void copies_that_fault_have_no_effect(struct kunit *test)
+{
+	unsigned int i;
+
+	unmapped = find_unmapped(test);
+	bitmap_zero(forms_faulted, ARRAY_SIZE(copy_forms));
+	run_all(test, true);
+	for (i = 0; i < ARRAY_SIZE(copy_forms); i++)
+		expect_form(test, &copy_forms[i]);
 }
 
 /* A row is exactly one of: run, not on this processor, left out. */
@@ -636,6 +750,8 @@ static int copy_suite_init(struct kunit_suite *suite)
 
 static struct kunit_case copy_cases[] = {
 	KUNIT_CASE_PARAM_ATTR(copies_do_as_in_place, manner_gen_params,
+			      { .speed = KUNIT_SPEED_SLOW }),
+	KUNIT_CASE_PARAM_ATTR(copies_that_fault_have_no_effect, manner_gen_params,
 			      { .speed = KUNIT_SPEED_SLOW }),
 	KUNIT_CASE_SLOW(all_rows_were_run),
 	KUNIT_CASE(what_is_left_out_is_in_the_table),

@@ -33,6 +33,12 @@
 #define STRUCTURES	BIT(11)
 /* The register has to hold the system register's present value, which is written back */
 #define KEEPS		BIT(12)
+/*
+ * Need not fault where no memory is mapped. A prefetch never does; address translation reports
+ * it in PAR_EL1; and cache maintenance has nothing to do on some processors and emulators. All
+ * other forms that access memory have to fault there.
+ */
+#define FAULTLESS	BIT(13)
 
 /**
  * enum copy_address - where an instruction accesses memory
@@ -169,10 +175,10 @@ static const struct copy_form copy_forms[] = {
 	/* Caches, translation */
 	{ 0xd508711f },						/* ic ialluis */
 	{ 0xd50b7420, 0x0000001f, D, ON_RT, has_ZVA },		/* dc zva */
-	{ 0xd50b7520, 0x0000001f, D, ON_RT },			/* ic ivau */
-	{ 0xd5087800, 0x0000003f, D, ON_RT },			/* at s1e1r, s1e1w */
-	{ 0xd50b7a20, 0x0000001f, D, ON_RT },			/* dc cvac */
-	{ 0xd50b7e20, 0x0000001f, D, ON_RT },			/* dc civac */
+	{ 0xd50b7520, 0x0000001f, D | FAULTLESS, ON_RT },	/* ic ivau */
+	{ 0xd5087800, 0x0000003f, D | FAULTLESS, ON_RT },	/* at s1e1r, s1e1w */
+	{ 0xd50b7a20, 0x0000001f, D | FAULTLESS, ON_RT },	/* dc cvac */
+	{ 0xd50b7e20, 0x0000001f, D | FAULTLESS, ON_RT },	/* dc civac */
 	{ 0xd5088320, 0x0000001f, D },				/* tlbi vae1is */
 
 	/* System registers */
@@ -391,7 +397,7 @@ static const struct copy_form copy_forms[] = {
 	{ 0x38000000, 0x40dff3ff, D | N, IMM9 },
 	{ 0xb8000000, 0x405ff3ff, D | N, IMM9 },
 	{ 0xb8800000, 0x001ff3ff, D | N, IMM9 },
-	{ 0xf8800000, 0x001ff3ff, N, IMM9 },
+	{ 0xf8800000, 0x001ff3ff, N | FAULTLESS, IMM9 },	/* prfum */
 	{ 0x3c000000, 0xc05ff3ff, N | FP, IMM9, has_FPSIMD },
 	{ 0x3c800000, 0x005ff3ff, N | FP, IMM9, has_FPSIMD },
 	{ 0x38000400, 0x40dffbff, D | N, INDEXED },
@@ -402,13 +408,13 @@ static const struct copy_form copy_forms[] = {
 	{ 0x38204800, 0x40dfb3ff, D | N | M, REGISTER },
 	{ 0xb8204800, 0x405fb3ff, D | N | M, REGISTER },
 	{ 0xb8a04800, 0x001fb3ff, D | N | M, REGISTER },
-	{ 0xf8a04800, 0x001fb3ff, N | M, REGISTER },
+	{ 0xf8a04800, 0x001fb3ff, N | M | FAULTLESS, REGISTER },	/* prfm */
 	{ 0x3c204800, 0xc05fb3ff, N | M | FP, REGISTER, has_FPSIMD },
 	{ 0x3ca04800, 0x005fb3ff, N | M | FP, REGISTER, has_FPSIMD },
 	{ 0x39000000, 0x40ffffff, D | N, UNSIGNED },
 	{ 0xb9000000, 0x407fffff, D | N, UNSIGNED },
 	{ 0xb9800000, 0x003fffff, D | N, UNSIGNED },
-	{ 0xf9800000, 0x003fffff, N, UNSIGNED },
+	{ 0xf9800000, 0x003fffff, N | FAULTLESS, UNSIGNED },	/* prfm */
 	{ 0x3d000000, 0xc07fffff, N | FP, UNSIGNED, has_FPSIMD },
 	{ 0x3d800000, 0x007fffff, N | FP, UNSIGNED, has_FPSIMD },
 };

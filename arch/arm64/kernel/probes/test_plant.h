@@ -40,10 +40,12 @@ KUNIT_ARRAY_PARAM(manner, manners, manner_desc);
  * struct way - a way in which a hit is handled
  * @post: there is a post handler
  * @jump: the hit comes by a jump, not by a breakpoint
+ * @fault: the instruction faults, and a fault handler skips it; only in test_copy.c
  */
 struct way {
 	bool		post;
 	bool		jump;
+	bool		fault;
 };
 
 /* --- probes --- */
