@@ -10,7 +10,8 @@
  * - each call must have returned the right result;
  * - each probe that stayed all the time must have seen or missed each call, and its
  *   post handler must have seen what it saw; a return probe, each return;
- * - it must still be hit;
+ * - it must still be hit, and a return probe must have all its instances back, of those
+ *   tasks, too, that ended in the function;
  * - no handler may have run after its probe was unregistered, although tasks slept
  *   in the function, and nobody may have used the probe's struct, which is
  *   overwritten at once;
@@ -47,6 +48,7 @@
 
 #include "test_kprobes_stress.h"
 #include "test_kprobes_stress_changes.h"
+#include "test_kprobes_stress_exits.h"
 
 static unsigned int seconds = 10;
 module_param(seconds, uint, 0444);
@@ -105,7 +107,20 @@ static void residents_leave(unsigned int num)
 {
 	while (num--)
 		unregister_kprobe(&residents[num].kp);
+	unregister_kretprobe(&exit_probe);
 	unregister_kretprobe(&resident_return_probe);
+}
+
+static int return_probes_come(void)
+{
+	int ret = register_kretprobe(&resident_return_probe);
+
+	if (ret)
+		return ret;
+	ret = register_kretprobe(&exit_probe);
+	if (ret)
+		unregister_kretprobe(&resident_return_probe);
+	return ret;
 }
 
 static int residents_come(void)
@@ -113,7 +128,7 @@ static int residents_come(void)
 	unsigned int i;
 	int ret;
 
-	ret = register_kretprobe(&resident_return_probe);
+	ret = return_probes_come();
 	if (ret) {
 		pr_err("fail: return probe: %d\n", ret);
 		return ret;
@@ -194,7 +209,7 @@ static int changer_run(void *data)
 
 /* There is one of each for each CPU. Callers and changers are bound to it. */
 static int (*const roles[])(void *data) = {
-	caller_run, caller_run, sleeper_run, sleeper_run, changer_run,
+	caller_run, caller_run, sleeper_run, sleeper_run, changer_run, exiter_run,
 };
 
 #define ROLES	ARRAY_SIZE(roles)
@@ -253,7 +268,7 @@ static int workers_start(void)
 
 /* Functions whose text is compared */
 static void *const others[] = {
-	kprobes_lonely_traced, kprobes_lonely_untraced, kprobes_sleeps,
+	kprobes_lonely_traced, kprobes_lonely_untraced, kprobes_sleeps, kprobes_exits,
 };
 
 #define TEXTS	(ENTRIES + ARRAY_SIZE(others))
@@ -390,8 +405,8 @@ static unsigned int residents_deaf(void)
 	return deaf;
 }
 
-static atomic64_t places_miscounted, places_deaf, functions_changed;
-static atomic64_t all_calls, calls_off;
+static atomic64_t places_miscounted, places_deaf, instances_lost, functions_changed;
+static atomic64_t all_calls, calls_off, instances_dropped;
 
 /* With the probes that stayed still there */
 static int look_before_they_leave(void)
@@ -401,6 +416,7 @@ static int look_before_they_leave(void)
 		return -EIO;
 	}
 	atomic64_set(&places_deaf, residents_deaf());
+	atomic64_set(&instances_lost, exit_instances_lost());
 	return 0;
 }
 
@@ -408,8 +424,10 @@ static void look_afterwards(void)
 {
 	unsigned int i;
 
-	atomic64_set(&places_miscounted, residents_check() + returns_check());
+	atomic64_set(&places_miscounted, residents_check() + returns_check() + exits_check());
 	atomic64_set(&functions_changed, texts_left_changed());
+	atomic64_set(&instances_dropped,
+		     atomic64_read(&exit_entries) - atomic64_read(&exit_returns));
 	for (i = 0; i < ENTRIES; i++) {
 		atomic64_add(calls_sum(&calls[i]), &all_calls);
 		atomic64_add(atomic64_read(&calls[i].off), &calls_off);
@@ -436,6 +454,7 @@ static const struct count wrongs[] = {
 	{ "wrong results", &wrong_results },
 	{ "late handlers", &late_handlers },
 	{ "wrong answers", &wrong_answers },
+	{ "instances lost", &instances_lost },
 };
 
 /* What must have happened. stress.sh of the harness looks for some of these words. */
@@ -449,6 +468,8 @@ static const struct count deeds[] = {
 	{ "registrations out of memory", &shortages, &failures },
 	{ "times the victim was found", &victims, &victim },
 	{ "times it was not", &absences, &victim },
+	{ "tasks ended inside", &tasks_ended },
+	{ "instances were theirs", &instances_dropped },
 	{ "times switched off", &times_off, &switches },
 	{ "calls meanwhile", &calls_off, &switches },
 };

@@ -12,6 +12,7 @@
 #include <linux/string.h>
 
 #include "test_kprobes_stress.h"
+#include "test_kprobes_stress_exits.h"
 
 /* What was done */
 static atomic64_t registrations, temporary_hits;
@@ -280,6 +281,7 @@ static void *returning_function(struct rnd_state *rnd)
 
 	switch (bits % 8) {
 	case 0:
+		return kprobes_exits;
 	case 1:
 	case 2:
 		return kprobes_sleeps;
