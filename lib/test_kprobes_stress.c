@@ -8,8 +8,8 @@
  * Loading runs the test, and fails if the test does. At the end,
  *
  * - each call must have returned the right result;
- * - each probe that stayed all the time must have seen or missed each call, and its
- *   post handler must have seen what it saw; a return probe, each return;
+ * - each probe that stayed all the time must have seen or missed each call, in NMIs, too,
+ *   and its post handler must have seen what it saw; a return probe, each return;
  * - it must still be hit, and a return probe must have all its instances back, of those
  *   tasks, too, that ended in the function;
  * - no handler may have run after its probe was unregistered, although tasks slept
@@ -49,6 +49,7 @@
 #include "test_kprobes_stress.h"
 #include "test_kprobes_stress_changes.h"
 #include "test_kprobes_stress_exits.h"
+#include "test_kprobes_stress_nmi.h"
 
 static unsigned int seconds = 10;
 module_param(seconds, uint, 0444);
@@ -248,7 +249,7 @@ static int workers_start(void)
 	int ret = 0;
 
 	cpus_read_lock();
-	nr_workers = num_online_cpus() * ROLES;
+	nr_workers = num_online_cpus() * ROLES + has_nmis;
 	workers = kcalloc(nr_workers, sizeof(*workers), GFP_KERNEL);
 	if (!workers) {
 		cpus_read_unlock();
@@ -258,6 +259,8 @@ static int workers_start(void)
 		for (i = 0; i < ROLES && !ret; i++)
 			ret = worker_start(number++, roles[i], cpu);
 	}
+	if (has_nmis && !ret)
+		ret = worker_start(number, nmi_run, 0);
 	cpus_read_unlock();
 	if (ret)
 		workers_stop();
@@ -460,6 +463,7 @@ static const struct count wrongs[] = {
 /* What must have happened. stress.sh of the harness looks for some of these words. */
 static const struct count deeds[] = {
 	{ "calls", &all_calls },
+	{ "calls in NMIs", &nmis, &has_nmis },
 	{ "hits", &hits },
 	{ "missed", &misses },
 	{ "returns", &returns },
@@ -529,13 +533,16 @@ static int verdict(void)
 
 static int run_workers(void)
 {
-	int ret = workers_start();
+	int ret;
 
+	nmi_start();
+	ret = workers_start();
 	if (!ret) {
 		if (msleep_interruptible(seconds * MSEC_PER_SEC))
 			ret = -EINTR;
 		workers_stop();
 	}
+	nmi_stop();
 	return ret;
 }
 
