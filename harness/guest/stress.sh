@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
 # The stress module: insmod runs it for kpseconds=, with random numbers from kpseed= on (0: from
 # anywhere), and fails when it did. Meanwhile a module with handlers comes and goes, so does one
-# that probes are put on, jumps are switched off and on, events of tracefs and BPF programs come and
-# go at a function that is called all the time, and so does the third processor.
+# that probes are put on, jumps are switched off and on, and for a quarter of the time all probes
+# are, events of tracefs and BPF programs come and go at a function that is called all the time, and
+# so does the third processor.
 jumps=/proc/sys/debug/kprobes-optimization
+switch=/sys/kernel/debug/kprobes/enabled
+switch_is=/sys/module/test_kprobes_stress/parameters/switch_is
+faults=/sys/kernel/debug
 calls=/sys/module/test_kprobes_victim/parameters/calls
 tracing=/sys/kernel/tracing
 bpf_probe=/selftests/kprobes/bpf_probe
 processor=/sys/devices/system/cpu/cpu2/online
+seconds=${kpseconds:-20}
 
 # The module binds threads to each processor that it finds, so this one is away when it begins.
 [ ! -w $processor ] || echo 0 >$processor
@@ -20,14 +25,16 @@ goes_on()
 	[ ! -e /tmp/stress-end ]
 }
 
-# What others put on functions is to be gone when the module compares their text.
-read -r up _ </proc/uptime
-last=$((${up%.*} + ${kpseconds:-20} - 5))
-goes_on_long()
+# goes_on_until UPTIME: and no longer
+goes_on_until()
 {
 	read -r up _ </proc/uptime
-	goes_on && [ "${up%.*}" -lt $last ]
+	goes_on && [ "${up%.*}" -lt "$1" ]
 }
+
+# What others put on functions is to be gone when the module compares their text.
+read -r up _ </proc/uptime
+last=$((${up%.*} + seconds - 5))
 
 visits()
 {
@@ -69,11 +76,34 @@ flips()
 	echo "$count" >/tmp/stress-flips
 }
 
+# turn 0|1: the module is told before and after, so that it knows which calls have to be hits.
+turn()
+{
+	echo 2 >$switch_is
+	echo "$1" >$switch && echo "$1" >$switch_is
+}
+
+# In the third quarter of the time: in the others, breakpoints have time to become jumps.
+switches()
+{
+	count=0
+	read -r up _ </proc/uptime
+	half=$((${up%.*} + seconds / 2))
+	while goes_on_until $half; do
+		sleep 0.5
+	done
+	while goes_on_until $((half + seconds / 4)); do
+		turn 0 && sleep 0.2 && turn 1 && count=$((count + 1))
+		sleep 0.3
+	done
+	echo "$count" >/tmp/stress-switches
+}
+
 # As long as the module is not there an event waits for it, and is not hit.
 events()
 {
 	count=0
-	while goes_on_long; do
+	while goes_on_until $last; do
 		for kind in p r; do
 			echo "$kind:kp/stress test_kprobes_stress:kprobes_lonely_traced" \
 				>>$tracing/kprobe_events
@@ -95,7 +125,7 @@ events()
 programs()
 {
 	count=0
-	while goes_on_long; do
+	while goes_on_until $last; do
 		for kind in p r; do
 			hits=$($bpf_probe $kind kprobes_lonely_traced - sleep 0.2 2>/dev/null |
 				sed -n 's/^hits=\([0-9]*\).*/\1/p')
@@ -144,21 +174,43 @@ how_often()
 	fi
 }
 
+# module_did NAME WHAT: the same for what the module counts, if it can do that
+module_did()
+{
+	rm -f /tmp/stress-did
+	did=$(dmesg | sed -n "s/.*kprobes_stress: pass.*, \([0-9]*\) $2.*/\1/p" | tail -n 1)
+	[ -z "$did" ] || echo "$did" >/tmp/stress-did
+	how_often "$1" /tmp/stress-did
+}
+
 # Ends with 4 where the kernel has no such programs
 $bpf_probe p kernel_clone - true >/dev/null 2>&1
 has_programs=$?
-others=
+others='' wishes=victim=1
+# Allocations that could wait for memory may fail, too, for tasks that have asked for it; and none
+# has a stack trace printed.
+if [ -w $faults/failslab/ignore-gfp-wait ]; then
+	echo 0 >$faults/failslab/ignore-gfp-wait
+	for kind in failslab fail_page_alloc; do
+		[ ! -w $faults/$kind/verbose ] || echo 0 >$faults/$kind/verbose
+	done
+	wishes="$wishes failures=1"
+fi
 also visits
 also victims
 [ ! -f $jumps ] || also flips
+if [ -w $switch ]; then
+	also switches
+	wishes="$wishes switches=1"
+fi
 also events
 case $has_programs in
 4 | 127)	;;
 *)	also programs ;;
 esac
 [ ! -w $processor ] || also processors
-if insmod /modules/test_kprobes_stress.ko "seconds=${kpseconds:-20}" "seed=${kpseed:-0}" \
-		victim=1; then
+# shellcheck disable=SC2086
+if insmod /modules/test_kprobes_stress.ko "seconds=$seconds" "seed=${kpseed:-0}" $wishes; then
 	stress=pass
 else
 	stress=fail
@@ -166,10 +218,11 @@ fi
 touch /tmp/stress-end
 # shellcheck disable=SC2086
 wait $others
+# insmod tries again, in another way, when it has failed. Then nobody turns the switch any more.
+failure=$(dmesg | sed -n 's/.*kprobes_stress: fail//p' | head -n 1)
 if [ $stress = pass ]; then
-	# insmod tries again, in another way, when it has failed.
-	if dmesg | grep -q 'kprobes_stress: fail'; then
-		kptest fail "stress on $cpus CPUs" "$(dmesg | sed -n 's/.*kprobes_stress: fail//p' | head -n 1)"
+	if [ -n "$failure" ]; then
+		kptest fail "stress on $cpus CPUs" "$failure"
 	elif dmesg | grep -q 'kprobes_stress: pass'; then
 		kptest pass "stress on $cpus CPUs" "$(dmesg | sed -n 's/.*kprobes_stress: pass//p' | tail -n 1)"
 	else
@@ -177,7 +230,8 @@ if [ $stress = pass ]; then
 	fi
 	rmmod test_kprobes_stress || kptest fail "stress: rmmod"
 else
-	kptest fail "stress on $cpus CPUs" "$(dmesg | sed -n 's/.*kprobes_stress: *//p' | tail -n 1)"
+	[ -n "$failure" ] || failure=$(dmesg | sed -n 's/.*kprobes_stress: *//p' | tail -n 1)
+	kptest fail "stress on $cpus CPUs" "$failure"
 fi
 how_often "stress: a module goes while its handlers run" /tmp/stress-visits
 how_often "stress: a module goes while probes are put on it" /tmp/stress-victims
@@ -186,6 +240,12 @@ if [ -f $jumps ]; then
 	how_often "stress: jumps are switched off and on" /tmp/stress-flips
 else
 	kptest skip "stress: jumps are switched off and on" "no $jumps"
+fi
+how_often "stress: all probes are switched off and on" /tmp/stress-switches
+if [ $stress = pass ]; then
+	module_did "stress: registrations run out of memory" "registrations out of memory"
+	module_did "stress: tasks end inside of a function" "tasks ended inside"
+	module_did "stress: functions are called in NMIs" "calls in NMIs"
 fi
 how_often "stress: events come and go, and are hit" /tmp/stress-events
 how_often "stress: BPF programs come and go, and are run" /tmp/stress-programs
