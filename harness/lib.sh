@@ -89,28 +89,29 @@ show_failure()
 }
 
 # run_logged NAME WHAT COMMAND...: run with the output in out/logs/NAME.log and a line of
-# progress every 20 seconds; on failure show the log's end and return the status.
+# progress every 20 seconds; on failure show the log's end and return the status. Callers have
+# variables of other names.
 run_logged()
 {
-	log=$out/logs/$1.log what=$2
+	logged_to=$out/logs/$1.log logged_what=$2
 	shift 2
-	begin=$(date +%s) next=20
-	"$@" >"$log" 2>&1 </dev/null &
-	pid=$!
-	trap 'kill $pid 2>/dev/null; exit 130' INT TERM
-	while kill -0 $pid 2>/dev/null; do
+	logged_since=$(date +%s) logged_next=20
+	"$@" >"$logged_to" 2>&1 </dev/null &
+	logged_pid=$!
+	trap 'kill $logged_pid 2>/dev/null; exit 130' INT TERM
+	while kill -0 $logged_pid 2>/dev/null; do
 		sleep 1
-		spent=$(($(date +%s) - begin))
-		[ $spent -ge $next ] || continue
-		next=$((next + 20))
-		say "  $what: $spent s$(progress "$log")"
+		logged_spent=$(($(date +%s) - logged_since))
+		[ $logged_spent -ge $logged_next ] || continue
+		logged_next=$((logged_next + 20))
+		say "  $logged_what: $logged_spent s$(progress "$logged_to")"
 	done
 	trap - INT TERM
-	wait $pid && return 0
-	rc=$?
-	say "FAILED: $what (status $rc)"
-	show_failure "$log"
-	return $rc
+	wait $logged_pid && return 0
+	logged_status=$?
+	say "FAILED: $logged_what (status $logged_status)"
+	show_failure "$logged_to"
+	return $logged_status
 }
 
 # The suite in the pristine tree's lib/test_kprobes.c
