@@ -8,7 +8,7 @@
 
 results=$out/compare/$ARCH
 
-verdicts()	# WHICH SOURCE
+run_on()	# WHICH SOURCE
 {
 	log=compare-$1-$ARCH
 	with=$build/compare-$1-$ARCH
@@ -22,8 +22,8 @@ verdicts()	# WHICH SOURCE
 mkdir -p "$out/compare"
 printf '%s\n' CONFIG_NET=y CONFIG_INET=y >"$results.config"
 "$harness/tree.sh"
-verdicts pristine "$pristine"
-verdicts ours "$tree"
+run_on pristine "$pristine"
+run_on ours "$tree"
 rc=0
 awk -F '\t' '
 	BEGIN { rank["fail"] = 1; rank["skip"] = 2; rank["pass"] = 3; form = "%-40s %-8s %-8s %s\n" }
