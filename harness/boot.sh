@@ -19,6 +19,7 @@
 name=$1 job=$2
 shift 2
 log=$out/logs/$name.log
+rm -f "$log"
 
 case $ACCEL in
 tcg)	accel="-accel tcg,thread=single" ;;
