@@ -268,13 +268,15 @@ run_leaks()
 # rows_of FILE SCRIPT [ARGUMENT...]: what the script writes to the file
 rows_of()
 {
-	file=$1 script=$2
+	file=$1 script=$2 status=0
 	shift 2
 	rm -f "$file"
-	"$harness/$script" "$@" || :
+	"$harness/$script" "$@" || status=$?
+	[ -s "$file" ] || die "$script has no results (status $status)"
 	while IFS=$(printf '\t') read -r verdict what detail; do
 		row "$verdict" "$what" "$detail"
 	done <"$file"
+	[ $status = 0 ] || grep -q '^fail' "$file" || row fail "$script" "status $status, though no result says why"
 }
 
 run_matrix()
