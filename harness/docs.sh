@@ -17,7 +17,7 @@ build()
 {
 	rm -rf "$html"
 	cd "$tree/Documentation"
-	SPHINX_CONF=$harness/docs.conf.py PYTHONDONTWRITEBYTECODE=1 \
+	exec env SPHINX_CONF="$harness/docs.conf.py" PYTHONDONTWRITEBYTECODE=1 \
 		sphinx-build -b html -q -E -W --keep-going -n -d "$build/docs" \
 		-D kerneldoc_srctree="$tree" -D kerneldoc_bin="$tree/scripts/kernel-doc" . "$html"
 }

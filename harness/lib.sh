@@ -90,7 +90,7 @@ show_failure()
 
 # run_logged NAME WHAT COMMAND...: run with the output in out/logs/NAME.log and a line of
 # progress every 20 seconds; on failure show the log's end and return the status. Callers have
-# variables of other names.
+# variables of other names. A function has to exec its last command, or that outlives a signal.
 run_logged()
 {
 	logged_to=$out/logs/$1.log logged_what=$2
@@ -131,7 +131,8 @@ progress()
 	fi
 }
 
-# kernel_make TREE OBJ ARGUMENT...: the kernel's make with our compiler and names.
+# kernel_make TREE OBJ ARGUMENT...: the kernel's make with our compiler and names. It takes the place
+# of the shell, as a command of run_logged.
 kernel_make()
 {
 	from=$1 to=$2
@@ -141,7 +142,7 @@ kernel_make()
 	else
 		set -- CROSS_COMPILE="$cross" CC="$harness/cached.sh ${cross}gcc" "$@"
 	fi
-	make -C "$from" O="$to" ARCH="$kernel_arch" KBUILD_BUILD_USER=kprobes KBUILD_BUILD_HOST=localhost \
+	exec make -C "$from" O="$to" ARCH="$kernel_arch" KBUILD_BUILD_USER=kprobes KBUILD_BUILD_HOST=localhost \
 		KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 2026' -j"$JOBS" ${exempt:+"$exempt"} "$@"
 }
 

@@ -365,17 +365,21 @@ tally()	# FILE; its status is that of verdicts()
 	cut -f 2- "$1" | verdicts -
 }
 
-# One section after another
+# One section after another, each in a process group of its own, which a signal ends as a whole
 lane()
 {
+	running=
+	trap '[ -z "$running" ] || kill -- "-$running"; exit 143' TERM
 	for section in "$@"; do
 		results=$out/test/$(name_of "$section").results
 		: >"$results"
 		say "== $section"
 		began=$(date +%s)
 		# shellcheck disable=SC2046
-		env $(kernel_of "$section") "$0" --run "$section" ||
-			row fail "$section" "ended early, see the messages above"
+		setsid env $(kernel_of "$section") "$0" --run "$section" &
+		running=$!
+		wait "$running" || row fail "$section" "ended early, see the messages above"
+		running=
 		apply_skips
 		say "== $section: $(tally "$results") ($(($(date +%s) - began)) s)"
 		awk -F '\t' '$2 == "fail" {
@@ -406,7 +410,9 @@ case " $* " in
 esac
 for section in "$@"; do
 	grep -q "^$(function_of "$section")()" "$0" || die "no section $section in harness/test.sh"
-	rm -f "$out/test/$(name_of "$section").results"
+	results=$out/test/$(name_of "$section").results
+	: >"$results"
+	row fail "$section" "was not run"
 	case $section in
 	arm64/check | arm64/series-check)	lane=$shared ;;
 	matrix | series | docs)	lane=$shared ;;
@@ -416,13 +422,19 @@ for section in "$@"; do
 	eval "$lane=\"\$$lane \$section\""
 done
 # shellcheck disable=SC2086
-lane $lane2 &
+lane $lane1 &
+one=$!
 # shellcheck disable=SC2086
-lane $lane1
-wait
+lane $lane2 &
+two=$!
+trap 'kill $one $two || :; wait; exit 130' HUP INT TERM
+status=0
+wait $one || status=1
+wait $two || status=1
 all=$out/test/results
 for section in "$@"; do
 	cat "$out/test/$(name_of "$section").results"
 done >"$all"
 say "all sections took $(($(date +%s) - start)) s; details in out/test/results, consoles in out/logs"
-tally "$all" && grep -q '	pass	' "$all"
+[ $status = 0 ] || say "a lane of sections ended early, see the messages above"
+tally "$all" && [ $status = 0 ] && grep -q '	pass	' "$all"
