@@ -13,6 +13,7 @@
 #   libc_cross	what the names of those tools begin with
 #   emulator	packages of what it boots in; empty when Debian has nothing
 #   qemu	the emulator and its machine
+#   mute	yes when no kernel shows anything there, the pristine one neither
 #   disk	the device that is a disk in that
 #   console	the kernel's name for the first serial port
 #   exempt	a variable for the kernel's make, for a file that does not compile without it
@@ -20,7 +21,7 @@
 #		CPUs in turns, a tenth of a second each, and the others spin meanwhile
 
 compiler='' cross='' llvm='' userland='' libc='' libc_cross='' exempt=''
-emulator='' qemu='' disk='' console=ttyS0 memory=2G cpus=2
+emulator='' qemu='' mute='' disk='' console=ttyS0 memory=2G cpus=2
 kernel_arch=$ARCH
 case $ARCH in
 x86_64 | i386)
@@ -70,12 +71,12 @@ mips64el)
 parisc)
 	kernel_image=vmlinux
 	compiler=gcc-hppa-linux-gnu cross=hppa-linux-gnu-
-	emulator=qemu-system-misc qemu="qemu-system-hppa" memory=512M cpus=1 ;;
+	emulator=qemu-system-misc qemu="qemu-system-hppa" mute=yes memory=512M cpus=1 ;;
 sh4)
 	kernel_arch=sh kernel_image=arch/sh/boot/zImage
 	compiler=gcc-sh4-linux-gnu cross=sh4-linux-gnu-
 	# the console is the second port
-	emulator=qemu-system-misc qemu="qemu-system-sh4 -M r2d -serial null" console=ttySC1 cpus=1
+	emulator=qemu-system-misc qemu="qemu-system-sh4 -M r2d -serial null" mute=yes console=ttySC1 cpus=1
 	memory=64M ;;
 arc)
 	kernel_image=vmlinux
