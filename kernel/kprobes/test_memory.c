@@ -95,7 +95,7 @@ static void start_anew(void)
  * @name: what is registered
  * @come: registers it in @now
  * @go: undoes that
- * @warns: an allocation is so large that the kernel warns if it fails
+ * @warns: an allocation is so large that the kernel tells with a trace if it fails
  */
 struct trial {
 	const char *name;
@@ -271,7 +271,7 @@ static void registration_that_fails_changes_nothing(struct kunit *test)
 	unsigned int once = 0, for_good = 0, num;
 
 	if (trial->warns)
-		expect_report_begin();
+		pr_info("kprobes_test: expected report begins: vmalloc error|percpu: allocation failed\n");
 	num = fail_at_each(test, false, &once);
 	fail_at_each(test, true, &for_good);
 	if (trial->warns)

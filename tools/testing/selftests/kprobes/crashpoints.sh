@@ -23,7 +23,7 @@ stop()
 echo 3 >/sys/module/lkdtm/parameters/cpoint_count
 check "a point in a function that is not there is refused" \
 	fails can_write WARNING $points/SCSI_QUEUE_RQ
-echo "kprobes_test: expected report begins" >/dev/kmsg
+echo "kprobes_test: expected report begins: at .*lkdtm_WARNING" >/dev/kmsg
 trap stop EXIT
 check "one in an interrupt is not" can_write WARNING $points/INT_HW_IRQ_EN
 check "it is a probe" [ -n "$(listed handle_irq_event)" ]
