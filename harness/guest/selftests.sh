@@ -1,12 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0
 # Our shell selftests, or those that kpscripts= names with commas between: exit 0 is a pass, 4 a skip,
-# anything else a failure. After without_ftrace.sh, which comes last, there is nothing left to trace.
+# anything else a failure. All are run in the order of the Makefile: after oops.sh threads are lost, and
+# after without_ftrace.sh there is nothing left to trace.
 cd /selftests/kprobes || reboot -f
-[ ! -f /modules/outside_old.ko ] || ln -s /harness/outside.sh .
+all=$(grep -o '[a-z_]*\.sh' Makefile)
+if [ -f /modules/outside_old.ko ]; then
+	ln -s /harness/outside.sh .
+	all=$(echo outside.sh; echo "$all")
+fi
 scripts=$(echo "${kpscripts:-}" | tr , ' ')
-for script in ${scripts:-*.sh}; do
+if [ -z "$scripts" ]; then
+	for script in *.sh; do
+		echo "$all" | grep -qxF "$script" || kptest fail "$script" "is not in the Makefile"
+	done
 	# What is locked stays so: that one is run when it is named.
-	[ -n "$scripts" ] || [ "$script" != lockdown.sh ] || continue
+	scripts=$(echo "$all" | grep -vxF lockdown.sh)
+fi
+for script in $scripts; do
 	sh "./$script" >/tmp/output 2>&1
 	rc=$?
 	sed "s/^/$script: /" /tmp/output
