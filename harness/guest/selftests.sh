@@ -20,9 +20,13 @@ for script in $scripts; do
 	sh "./$script" >/tmp/output 2>&1
 	rc=$?
 	sed "s/^/$script: /" /tmp/output
+	# Single checks
+	sed -n 's/^ok [0-9]* \([^#].*\) # SKIP /\1 :: /p' /tmp/output | while read -r skipped; do
+		kptest skip "$script: $skipped"
+	done
 	case $rc in
 	0)	kptest pass "$script" ;;
-	4)	kptest skip "$script" "$(sed -n 's/.*# SKIP //p' /tmp/output)" ;;
+	4)	kptest skip "$script" "$(sed -n 's/.*# SKIP //p' /tmp/output | tail -n 1)" ;;
 	*)	kptest fail "$script" "status $rc: $(grep -m 1 '^not ok' /tmp/output || tail -n 1 /tmp/output)" ;;
 	esac
 done
