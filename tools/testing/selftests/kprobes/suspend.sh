@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # The system goes to sleep, as far as it comes back by itself: probes work before,
-# on the way and after.
+# on the way and after, and no call is lost.
 
 . ./functions
 need_tracefs
@@ -11,9 +11,11 @@ power=/sys/power
 delay=/sys/module/suspend/parameters/pm_test_delay
 before=$(cat $delay)
 mode=$(sed -n 's/.*\[\(.*\)\].*/\1/p' $power/mem_sleep 2>/dev/null)
+work=$(mktemp -d)
 
 restore()
 {
+	rm -rf "$work"
 	echo none >$power/pm_test
 	echo "$before" >$delay
 	[ -z "$mode" ] || echo "$mode" >$power/mem_sleep
@@ -32,6 +34,17 @@ for event in entry back middle sleeps frozen; do
 	enable_event $event 1
 done
 
+# Calls until it is told to stop, but while it is frozen, and notes how often
+go_on()
+{
+	meanwhile=0
+	while [ -f "$work/go" ]; do
+		call_victim 10
+		meanwhile=$((meanwhile + 10))
+	done
+	echo $meanwhile >"$work/meanwhile"
+}
+
 # tries STATE LEVEL...: once for each level, which is how far the system goes
 sleeps=0 calls=0
 tries()
@@ -48,13 +61,21 @@ tries()
 	done
 }
 
+: >"$work/go"
+go_on &
 # Not the levels of freeze behind these: something would have to wake idle processors.
 tries freeze freezer devices platform
 if grep -q deep $power/mem_sleep 2>/dev/null; then
 	echo deep >$power/mem_sleep
 	tries mem freezer devices platform processors core
 fi
+rm "$work/go"
+wait
+meanwhile=$(cat "$work/meanwhile")
+note "$calls calls afterwards, $meanwhile before and meanwhile"
+calls=$((calls + meanwhile))
 check "something was tried" [ $sleeps -gt 0 ]
+check "there were calls meanwhile" [ "$meanwhile" -gt 0 ]
 check_is "each time was seen" "$(profile sleeps)" "$sleeps 0"
 check_is "and the tasks that froze" "$(profile frozen)" "$sleeps 0"
 for event in entry back middle; do
