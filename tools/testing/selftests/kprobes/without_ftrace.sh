@@ -28,6 +28,11 @@ probe()
 	done
 }
 
+gone()
+{
+	listed '\[GONE\]' | wc -l
+}
+
 # listed_without TAG PATTERN: matching probes without the tag
 listed_without()
 {
@@ -55,7 +60,11 @@ no_events
 
 [ -f $kill ] || skip "no $kill"
 probe entry middle
+# At an entry that is hit until then, and stays enabled until the module goes
+add_event "p:kp/stays test_kprobes_victim:call_victims"
+enable_event stays 1
 call_victim 1
+check_is "a probe at an entry is hit" "$(profile stays)" "1 0"
 echo 1 >$kill
 call_victim 2
 check_is "a probe in the middle is hit without ftrace" "$(profile middle)" "3 0"
@@ -77,8 +86,19 @@ check "and none there is enabled" fails listed_without DISABLED 'kprobes_victim+
 call_victim 1
 check_is "it is not hit" "$(profile late)" "0 0"
 check_is "but that in the middle is" "$(profile middle)" "6 0"
+gone_before=$(gone)
+check "the module can be unloaded under its probes" unload test_kprobes_victim
+check_is "which are gone then" $(($(gone) - gone_before)) 5
 no_events
-check "the module can be unloaded" unload test_kprobes_victim
-check "and loaded again" load test_kprobes_victim
+check_is "and leave the list" "$(gone)" "$gone_before"
+check "it can be loaded again" load test_kprobes_victim
+check "and works" call_victim 1
+add_event "p:kp/middle test_kprobes_victim:$middle"
+enable_event middle 1
+call_victim 1
+check_is "so does a probe in the middle" "$(profile middle)" "1 0"
+no_events
+check "the module can be unloaded behind its probes" unload test_kprobes_victim
+check "and loaded once more" load test_kprobes_victim
 check "and works" call_victim 1
 finish
