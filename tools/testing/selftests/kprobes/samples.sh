@@ -6,6 +6,17 @@
 need_debugfs
 load kprobe_example || skip "no samples"
 unload kprobe_example
+versions=$(mktemp)
+
+restore()
+{
+	rm -f "$versions" "$versions.go"
+	for sample in kprobe_example kprobe_offset kretprobe_example jprobe_example \
+			kretprobe_open kprobe_replace kprobe_fault; do
+		unload $sample
+	done
+}
+trap restore EXIT
 
 # try MODULE PARAMETER...: load it, fork, unload it
 try()
@@ -134,7 +145,6 @@ read_on()
 	done
 }
 
-versions=$(mktemp)
 : >"$versions.go"
 read_on &
 rounds=0
@@ -146,7 +156,6 @@ wait
 check_is "it comes and goes while there are readers" $rounds 3
 check "who read something" [ -s "$versions" ]
 check "which is the one text or the other" fails grep -v -x -F -e "$own" -e "$theirs" "$versions"
-rm "$versions"
 
 # survives WORDS ADDRESS
 survives()
