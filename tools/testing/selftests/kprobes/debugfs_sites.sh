@@ -10,8 +10,10 @@ need_victim
 sites=$debugfs/sites
 switch=$debugfs/stats_enabled
 
+sleeper=
 restore()
 {
+	[ -z "$sleeper" ] || kill "$sleeper"
 	echo 0 >$switch
 	no_events
 	load test_kprobes_victim
@@ -119,13 +121,20 @@ for at in "$entry" "$middle"; do
 	check_is "$at: what comes back counts anew" "$(value hits "$at")" 0
 done
 
-# Two processes sleep, and the return probe has one instance.
+# Who sleeps has the return probe's only instance, until others have slept without one.
 sleeping=hrtimer_nanosleep
 if can_define "r1:kp/naps $sleeping" && enable_event naps 1 || promised; then
-	sleep 1 &
-	sleep 1 &
-	wait
 	at=$(listed "  r  $sleeping+" | sed 's/^[0-9a-f]*  r  \([^ ]*\) .*/\1/')
+	sleep 1000 &
+	sleeper=$!
+	tries=0
+	while [ "$(value pool "$at")" = 0 ] && [ $tries -lt 50 ]; do
+		sleep 0.1
+		tries=$((tries + 1))
+	done
+	kill $sleeper
+	sleeper=
+	wait
 	check "calls beyond a return probe's maxactive are misses" \
 		[ "$(value pool "$at")" -ge 1 ]
 	check_is "and the only ones" "$(value missed "$at")" "$(value pool "$at")"

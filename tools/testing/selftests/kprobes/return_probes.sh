@@ -5,6 +5,14 @@
 . ./functions
 sleeping=hrtimer_nanosleep
 load kretprobe_example func=$sleeping || skip "no sample, or no $sleeping"
+sleeper=
+
+restore()
+{
+	[ -z "$sleeper" ] || kill "$sleeper"
+	unload kretprobe_example
+}
+trap restore EXIT
 
 # stack_of PID: the functions that the process is in when it sleeps, innermost first
 stack_of()
@@ -17,12 +25,23 @@ stack_of()
 	sed 's/.*] //; s/+.*//' "/proc/$1/stack"
 }
 
+# stops PID: wait until the process has stopped
+stops()
+{
+	tries=0
+	until grep -q '^State:.*stopped' "/proc/$1/status"; do
+		[ $tries -lt 50 ] || return 1
+		tries=$((tries + 1))
+		sleep 0.1
+	done
+}
+
 mark_log
 sleep 1
 check "a sleep is seen to return" logged "sleep .*: $sleeping returned 0 after [0-9]* ns"
 
 sleep 1000 &
-pid=$!
+pid=$! sleeper=$!
 if [ -f /proc/$pid/stack ]; then
 	stack=$(stack_of $pid)
 	check "another process sees the function in the stack" \
@@ -35,16 +54,24 @@ else
 fi
 mark_log
 kill -9 $pid
+sleeper=
 wait $pid
 check "one that is killed returns too" logged "sleep (pid $pid): $sleeping returned -"
 
-sleep 2 &
-pid=$!
+# When it stops, it returns from the function, and then it sleeps on.
+sleep 1000 &
+pid=$! sleeper=$!
 sleep 0.5
 mark_log
 check "the module can go while a process is inside" unload kretprobe_example
+kill -STOP $pid
+check "which returns then" stops $pid
+kill -CONT $pid
+sleep 0.5
+kill -TERM $pid
+sleeper=
 wait $pid
-check_is "which goes on as if there had been no probe" $? 0
+check_is "and goes on as if there had been no probe" $? 143
 check "with no handler run" fails logged "sleep (pid $pid)"
 check "and nothing of it missed" logged 'removed, 0 calls missed'
 load kretprobe_example func=$sleeping
