@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Crash points of lkdtm, which are kprobes: here, a handler warns in an interrupt, which
-# is survived. The interrupts are those of a disk if kpdisks= names one.
+# Crash points of lkdtm, which are kprobes. Each is set in turn, and in the end one in an
+# interrupt, whose handler warns, which is survived. The interrupts are those of a disk if
+# kpdisks= names one.
 
 . ./functions
 need_debugfs
@@ -14,6 +15,17 @@ load lkdtm || skip "no module lkdtm"
 points=/sys/kernel/debug/provoke-crash
 mark_log
 
+# The points but the one in an interrupt, with their functions
+others="INT_HARDWARE_ENTRY:do_IRQ INT_TASKLET_ENTRY:tasklet_action FS_SUBMIT_BH:submit_bh
+	MEM_SWAPOUT:shrink_inactive_list TIMERADD:hrtimer_start SCSI_QUEUE_RQ:scsi_queue_rq"
+
+# can_be_probed FUNCTION: is it there, as a function of its own?
+can_be_probed()
+{
+	grep -q " [tT] $1\([[:space:]]\|\$\)" /proc/kallsyms &&
+		! grep -q "	$1\( \|\$\)" $debugfs/blacklist
+}
+
 stop()
 {
 	unload lkdtm
@@ -21,12 +33,23 @@ stop()
 }
 
 echo 3 >/sys/module/lkdtm/parameters/cpoint_count
-check "a point in a function that is not there is refused" \
-	fails can_write WARNING $points/SCSI_QUEUE_RQ
 echo "kprobes_test: expected report begins: at .*lkdtm_WARNING" >/dev/kmsg
 trap stop EXIT
-check "one in an interrupt is not" can_write WARNING $points/INT_HW_IRQ_EN
-check "it is a probe" [ -n "$(listed handle_irq_event)" ]
+last=
+for other in $others; do
+	point=${other%:*} function=${other#*:}
+	if can_be_probed "$function"; then
+		check "$point can be set" can_write WARNING "$points/$point"
+		check "it is a probe" [ -n "$(listed "  k  $function+")" ]
+		last=$function
+	else
+		check "$point, for whose function there can be no probe, is refused" \
+			fails can_write WARNING "$points/$point"
+	fi
+done
+check "INT_HW_IRQ_EN can be set" can_write WARNING $points/INT_HW_IRQ_EN
+check "it is a probe" [ -n "$(listed '  k  handle_irq_event+')" ]
+[ -z "$last" ] || check "and the only one" fails listed "  k  $last+"
 if [ -b "$disk" ]; then
 	check "a disk can be read from" \
 		dd "if=$disk" of=/dev/null bs=4k count=10 iflag=direct 2>/dev/null
