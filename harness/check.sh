@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# harness/check.sh: checkpatch --strict on out/series, then gcc's W=1 warnings, sparse and
-# kernel-doc on the files that are ours, and what our assembly must not do. Status 1 when any
-# has something to say.
+# harness/check.sh [checkpatch]: checkpatch --strict on out/series, and with the argument no more; then
+# gcc's W=1 warnings, sparse and kernel-doc on the files that are ours, and what our assembly must not
+# do. Status 1 when any has something to say.
 #
 # FILE_PATH_CHANGES is left out: the series updates MAINTAINERS in a patch of its own.
 
@@ -63,6 +63,7 @@ need_build_tools
 need sparse
 known
 complaints "checkpatch --strict" checkpatch
+[ "${1:-}" != checkpatch ] || exit $status
 "$harness/build.sh" "$tree" "$obj" configure
 # shellcheck disable=SC2046
 run_logged check-build "compiling with W=1 and sparse" \
