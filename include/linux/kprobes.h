@@ -102,21 +102,49 @@ struct kprobe {
 #define KPROBE_FLAG_FTRACE	8	/* hit through ftrace */
 #define KPROBE_FLAG_ON_FUNC_ENTRY 16	/* on a function's first instruction */
 
+/**
+ * kprobe_ftrace() - check whether a probe is hit through ftrace
+ * @p: a registered probe, or what get_kprobe() returns
+ *
+ * Context: any.
+ * Return: true if it is.
+ */
 static inline bool kprobe_ftrace(struct kprobe *p)
 {
 	return p->flags & KPROBE_FLAG_FTRACE;
 }
 
+/**
+ * kprobe_gone() - check whether the probed text was freed
+ * @p: a registered probe, or what get_kprobe() returns
+ *
+ * Context: any.
+ * Return: true if it was. Such a probe cannot be enabled, but has to be unregistered.
+ */
 static inline bool kprobe_gone(struct kprobe *p)
 {
 	return p->flags & KPROBE_FLAG_GONE;
 }
 
+/**
+ * kprobe_optimized() - check whether a site is hit through a jump, or is about to be
+ * @p: what get_kprobe() returns
+ *
+ * Context: any.
+ * Return: true if it is; always false for a user's probe.
+ */
 static inline bool kprobe_optimized(struct kprobe *p)
 {
 	return p->flags & KPROBE_FLAG_OPTIMIZED;
 }
 
+/**
+ * kprobe_disabled() - check whether the handlers of a probe do not run
+ * @p: a registered probe
+ *
+ * Context: any.
+ * Return: true if it is disabled, or if the probed text was freed.
+ */
 static inline bool kprobe_disabled(struct kprobe *p)
 {
 	return p->flags & (KPROBE_FLAG_GONE | KPROBE_FLAG_DISABLED);
@@ -143,7 +171,8 @@ struct jprobe {
 /**
  * struct kretprobe - a probe on the return of a function
  * @kp:		where: a function entry, by address or by name
- * @handler:	runs when the function returns, with preemption off; may be NULL
+ * @handler:	runs when the function returns, with preemption off; may be NULL. Its return
+ *		value is ignored
  * @entry_handler: runs when the function is entered; may be NULL. If it returns non-zero,
  *		@handler does not run for this call
  * @maxactive:	the most calls that are followed at the same time. If it is 0 or less,
@@ -153,7 +182,9 @@ struct jprobe {
  *		of possible CPUs.)
  * @nmissed:	calls whose return was not seen, because too many calls were followed
  *		already, or because they returned while a handler was already running in
- *		the same context. Set to 0 by registration
+ *		the same context. Calls that were made while a handler was already
+ *		running in the same context are counted in the nmissed of @kp. Both are set
+ *		to 0 by registration
  * @data_size:	bytes of private data per call, carried from @entry_handler to @handler;
  *		at most KRETPROBE_MAX_DATA_SIZE
  */

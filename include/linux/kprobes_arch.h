@@ -19,9 +19,9 @@
  *					MAX_INSN_SIZE if it is not defined
  *
  * and any of ARCH_KPROBE_STATELESS, ARCH_KPROBE_ORDERED_STORES,
- * ARCH_KPROBE_PERCPU_OPERANDS, arch_kprobe_level, arch_kprobe_path,
- * arch_kprobe_may_be_bug and arch_kprobe_may_own_fault, which are described below, with
- * their defaults.
+ * ARCH_KPROBE_PERCPU_OPERANDS, ARCH_OPTPROBE_COMPLETE, arch_kprobe_level,
+ * arch_kprobe_path, arch_kprobe_may_be_bug, arch_kprobe_may_own_fault, arch_arm_kprobes
+ * and arch_kretprobe_frame, which are described below, with their defaults.
  */
 
 /*
@@ -270,7 +270,7 @@ static inline void arch_disarm_kprobes(struct list_head *sites)
  * arch_init_kprobes() - initialize the architecture's part
  *
  * Context: once, at early_initcall; it may register probes.
- * Return: 0, or an errno; then the core does not register its notifiers.
+ * Return: 0, or an errno. After an errno the core does not register its notifiers.
  */
 int arch_init_kprobes(void);
 
@@ -485,7 +485,8 @@ int arch_prepared_optinsn(struct arch_optimized_insn *optinsn);
  * @orig: the kprobe in @op
  *
  * Context: the text lock is held.
- * Return: 0, or an errno if the site cannot have a jump.
+ * Return: 0, or an errno if the site cannot have a jump. In that case @op->why is a word
+ * for the reason; it is "unsupported" unless this function sets it.
  */
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig);
 
@@ -650,17 +651,28 @@ void __kretprobe_trampoline(void);
 void arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *correct_ret_addr);
 
 #ifdef arch_kretprobe_frame
-/*
- * asm/kprobes.h defines, for the registers at a function's first instruction,
+/**
+ * DOC: Return probes with arch_kretprobe_frame
  *
- *   arch_kretprobe_frame	identifies the caller's frame; outer frames have
- *				higher values
- *   arch_kretprobe_ret_addr()	gets the address that the function will return to
- *   arch_kretprobe_divert()	makes it return to another address
+ * asm/kprobes.h defines all four of these, or none. They are called in any context in which
+ * a function is called or returns, with preemption off, and cannot fail.
  *
- * and for those at its return
+ * ``void *arch_kretprobe_frame(struct pt_regs *regs)``
+ *	is a macro. *regs* are the registers at a function's first instruction. Its value
+ *	identifies the caller's frame; outer frames have higher values. It is the *frame* of
+ *	the other three.
  *
- *   arch_kretprobe_undivert()	puts the address where unwinders will find it
+ * ``unsigned long arch_kretprobe_ret_addr(struct pt_regs *regs, void *frame)``
+ *	returns the address that the function will return to. *regs* are those at its first
+ *	instruction.
+ *
+ * ``void arch_kretprobe_divert(struct pt_regs *regs, void *frame, unsigned long to)``
+ *	makes the function return to the address *to* instead. *regs* are those at its first
+ *	instruction.
+ *
+ * ``void arch_kretprobe_undivert(struct pt_regs *regs, void *frame, unsigned long addr)``
+ *	stores *addr*, the true return address, where the trampoline continues and where
+ *	unwinders look. *regs* are those at the return. The handlers run after that.
  */
 static __always_inline void arch_kretprobe_record(struct kretprobe_instance *ri,
 						  struct pt_regs *regs, void *frame)
@@ -743,6 +755,7 @@ void arch_jprobe_return(unsigned long frame);
  * @regs: registers at its first instruction
  * @end: set to the end of that stack
  *
+ * Context: a pre handler.
  * Return: the lowest argument's address. On a stack that is not known, @end is not above
  * it.
  */

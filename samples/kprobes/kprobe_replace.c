@@ -2,8 +2,8 @@
 /*
  * Replace a kernel function: make /proc/version say something else.
  *
- *	insmod kprobe_replace.ko		the module's own text
- *	insmod kprobe_replace.ko text=NetHack	another text
+ *	insmod kprobe_replace.ko		says the module's own message
+ *	insmod kprobe_replace.ko text=NetHack	says another message
  *
  * If a pre handler sets the instruction pointer and returns 1, execution goes on
  * there. At a function's entry, the arguments and the return address are where
