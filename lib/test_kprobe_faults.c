@@ -5,6 +5,7 @@
  * Fault handlers note each fault that they are called for. Other handlers note
  * each fault that they cause, before they do, so that the two can be compared.
  */
+#include <linux/delay.h>
 #include <linux/irq_work.h>
 #include <linux/uaccess.h>
 

@@ -8,6 +8,7 @@
  * on. Which hits are missed, and which probe is the running one in between, must
  * depend on the contexts only, not on the way to the handlers. Built-in only.
  */
+#include <linux/delay.h>
 #include <linux/hrtimer.h>
 #include <linux/uaccess.h>
 

@@ -12,6 +12,7 @@
  */
 #define pr_fmt(fmt) "kprobes_sweep: " fmt
 
+#include <linux/delay.h>
 #include <linux/freezer.h>
 #include <linux/ftrace.h>
 #include <linux/kallsyms.h>

@@ -8,7 +8,6 @@
 #define _LIB_TEST_KPROBES_PROBE_H
 
 #include <kunit/test.h>
-#include <linux/delay.h>
 #include <linux/kprobes.h>
 #include <linux/preempt.h>
 #include <linux/vmalloc.h>
@@ -196,23 +195,11 @@ struct kprobes_text {
 	u8 copy[];
 };
 
-/*
- * A worker may take a jump out some time after its probe has left. All other
- * changes of the text are undone at once.
- */
-static inline void kprobes_text_settle(struct kprobes_text *text)
-{
-	unsigned int tries = IS_ENABLED(CONFIG_OPTPROBES) ? 200 : 0;
-
-	while (tries-- && memcmp(text->start, text->copy, text->size))
-		msleep(20);
-}
-
+/* Whoever takes a probe out has restored the text, jumps included, when that returns. */
 static inline void kprobes_text_compare(void *data)
 {
 	struct kprobes_text *text = data;
 
-	kprobes_text_settle(text);
 	KUNIT_EXPECT_MEMEQ_MSG(text->test, text->start, text->copy, text->size,
 			       "the text of %pS was left changed", text->start);
 }
