@@ -8,6 +8,7 @@
 #include <linux/kprobes.h>
 
 #include "../../lib/test_kprobes/probe.h"
+#include "test_sites.h"
 
 KUNIT_ARRAY_PARAM(step, kprobes_steps_table, kprobes_step_desc);
 
@@ -125,10 +126,7 @@ static int kgdb_init(struct kunit *test)
 /* A site that has lost its probe is in the way until it is freed. */
 static void need_no_site(struct kunit *test, void *place)
 {
-	unsigned int tries;
-
-	for (tries = 0; tries < 500 && get_kprobe(place); tries++)
-		msleep(20);
+	wait_for_dying_sites(test);
 	KUNIT_ASSERT_NULL(test, get_kprobe(place));
 }
 

@@ -489,7 +489,7 @@ static noinline __noclone void trace_both_ways(struct kunit *test, struct trace 
 		/* Not to be unrolled: two calls would have two return addresses. */
 		OPTIMIZER_HIDE_VAR(on);
 		KUNIT_EXPECT_EQ(test, 0, switch_set(on));
-		KUNIT_EXPECT_TRUE(test, comes_to(probe->kp.addr,
+		KUNIT_ASSERT_TRUE(test, comes_to(probe->kp.addr,
 						 on ? SITE_OPTIMIZED : SITE_ARMED));
 		trace_block(&traces[on]);
 	}

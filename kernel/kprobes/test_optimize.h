@@ -11,6 +11,7 @@
 
 #include "../../lib/test_kprobes/probe.h"
 #include "internal.h"
+#include "test_sites.h"
 
 /**
  * struct kprobes_jump - an instruction to probe
@@ -95,8 +96,9 @@ static inline bool comes_to(void *addr, enum kprobe_site_state state)
 {
 	unsigned int tries;
 
-	for (tries = 0; tries < 250 && state_at(addr) != state; tries++) {
-		msleep(20);
+	wait_for_kprobe_optimizer();
+	for (tries = 0; tries < DYING_SITES_TRIES && state_at(addr) != state; tries++) {
+		msleep(50);
 		wait_for_kprobe_optimizer();
 	}
 	return state_at(addr) == state;

@@ -87,7 +87,7 @@ static void crowd_settle(struct kunit *test, struct probe **crowd, struct view *
 		state = covers_any(crowd, i) ? SITE_ARMED : SITE_OPTIMIZED;
 		if (!crowd[i]->live)
 			continue;
-		KUNIT_EXPECT_TRUE_MSG(test, comes_to(bits_at[i], state),
+		KUNIT_ASSERT_TRUE_MSG(test, comes_to(bits_at[i], state),
 				      "probe %u of %u%u%u is in state %u: %s", i,
 				      crowd[0]->live, crowd[1]->live, crowd[2]->live,
 				      state_at(bits_at[i]), site_at(bits_at[i])->op.why);
@@ -305,7 +305,7 @@ static void disabled_site_has_its_text_and_its_jump_again(struct kunit *test)
 		run(jump->call, 0, v);
 		expect_hits(test, probe, 0);
 		KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&probe->kp));
-		KUNIT_EXPECT_TRUE(test, comes_to(addr, SITE_OPTIMIZED));
+		KUNIT_ASSERT_TRUE(test, comes_to(addr, SITE_OPTIMIZED));
 		expect_jump(test, addr);
 		run(jump->call, 0, v);
 		expect_hits(test, probe, 1);
@@ -451,7 +451,7 @@ static void expect_out(struct kunit *test, const struct planted *p, struct view 
 
 static void expect_in(struct kunit *test, const struct planted *p, struct view *v)
 {
-	KUNIT_EXPECT_TRUE_MSG(test, comes_to(p->addr, SITE_OPTIMIZED), "%s", p->jump->name);
+	KUNIT_ASSERT_TRUE_MSG(test, comes_to(p->addr, SITE_OPTIMIZED), "%s", p->jump->name);
 	expect_jump(test, p->addr);
 	KUNIT_EXPECT_GT_MSG(test, hits_of_calls(p, v), 0, "%s", p->jump->name);
 }
