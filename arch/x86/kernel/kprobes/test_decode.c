@@ -469,6 +469,113 @@ static void test_opcodes(struct kunit *test)
 	}
 }
 
+/**
+ * struct branch - opcodes that may lead elsewhere than to the next instruction
+ * @first:	the first of them; 0x0f.. is behind an escape byte
+ * @last:	the last of them
+ * @exts:	bitmask: values of the ModRM byte's reg field
+ * @near:	a near branch, which is emulated; all others are refused
+ */
+struct branch {
+	u16	first;
+	u16	last;
+	u8	exts;
+	bool	near;
+};
+
+#define ANY_EXT		0xff
+
+/* By the SDM, vol. 2D, tables, and not by what the decoder knows. */
+static const struct branch branches[] = {
+	{ 0x70, 0x7f, ANY_EXT, true },		/* jcc */
+	{ 0x9a, 0x9a, ANY_EXT },		/* lcall */
+	{ 0xc2, 0xc3, ANY_EXT, true },		/* ret */
+	{ 0xc6, 0xc7, BIT(7) },			/* xabort, xbegin */
+	{ 0xca, 0xcb, ANY_EXT },		/* lret */
+	{ 0xcc, 0xcf, ANY_EXT },		/* int3, int, into, iret */
+	{ 0xe0, 0xe3, ANY_EXT, true },		/* loop, jcxz */
+	{ 0xe8, 0xe9, ANY_EXT, true },		/* call, jmp */
+	{ 0xea, 0xea, ANY_EXT },		/* ljmp */
+	{ 0xeb, 0xeb, ANY_EXT, true },		/* jmp */
+	{ 0xf1, 0xf1, ANY_EXT },		/* int1 */
+	{ 0xff, 0xff, BIT(2) | BIT(4), true },	/* call, jmp */
+	{ 0xff, 0xff, BIT(3) | BIT(5) },	/* lcall, ljmp */
+	{ 0x0f05, 0x0f05, ANY_EXT },		/* syscall */
+	{ 0x0f07, 0x0f07, ANY_EXT },		/* sysret */
+	{ 0x0f0b, 0x0f0b, ANY_EXT },		/* ud2 */
+	{ 0x0f34, 0x0f35, ANY_EXT },		/* sysenter, sysexit */
+	{ 0x0f37, 0x0f37, ANY_EXT },		/* getsec */
+	{ 0x0f80, 0x0f8f, ANY_EXT, true },	/* jcc */
+	{ 0x0faa, 0x0faa, ANY_EXT },		/* rsm */
+	{ 0x0fb9, 0x0fb9, ANY_EXT },		/* ud1 */
+	{ 0x0fff, 0x0fff, ANY_EXT },		/* ud0 */
+};
+
+/* None; those of size, repetition, segments and lock; and REX.W, which only 64 bits have */
+static const u8 branch_prefixes[] = {
+	0, 0x66, 0x67, 0xf2, 0xf3, 0x2e, 0x3e, 0x64, 0xf0, 0x48,
+};
+
+#define NR_BRANCH_PREFIXES	(ARRAY_SIZE(branch_prefixes) - !IS_ENABLED(CONFIG_X86_64))
+
+/* With a prefix, a near branch may be refused as well, but a copy must not run. */
+static void expect_no_copy(struct kunit *test, const struct branch *b, const u8 *text,
+			   u8 prefix)
+{
+	u8 buf[MAX_INSN_SIZE];
+	struct insn insn;
+	enum verdict v;
+	bool boosted;
+
+	preempt_disable();
+	v = judge(&insn, buf, (unsigned long)text);
+	boosted = v == BY_COPY || (v == BY_EMULATION && kprobe_can_boost(&insn));
+	preempt_enable();
+	KUNIT_EXPECT_FALSE_MSG(test, boosted, "%6ph: %s", text, verdict_names[v]);
+	if (!b->near)
+		KUNIT_EXPECT_NE_MSG(test, BY_EMULATION, v, "%6ph", text);
+	else if (!prefix)
+		KUNIT_EXPECT_EQ_MSG(test, BY_EMULATION, v, "%6ph: %s", text, verdict_names[v]);
+}
+
+/* Tries one opcode with an operand in memory or in a register. Nops follow it. */
+static void try_branch(struct kunit *test, const struct branch *b, u16 opcode, u8 modrm)
+{
+	static u8 text[2 * MAX_INSN_SIZE];
+	unsigned int i;
+
+	for (i = 0; i < NR_BRANCH_PREFIXES; i++) {
+		u8 *p = text;
+
+		memset(text, 0x90, sizeof(text));
+		if (branch_prefixes[i])
+			*p++ = branch_prefixes[i];
+		if (opcode >> 8)
+			*p++ = opcode >> 8;
+		*p++ = opcode;
+		*p++ = modrm;
+		expect_no_copy(test, b, text, branch_prefixes[i]);
+	}
+}
+
+/* The branches of 0f 01 are among test_verdicts(). */
+static void test_branches(struct kunit *test)
+{
+	const struct branch *b;
+	unsigned int opcode, ext;
+
+	for (b = branches; b < branches + ARRAY_SIZE(branches); b++) {
+		for (opcode = b->first; opcode <= b->last; opcode++) {
+			for (ext = 0; ext < 8; ext++) {
+				if (!(b->exts & BIT(ext)))
+					continue;
+				try_branch(test, b, opcode, ext << 3);
+				try_branch(test, b, opcode, 0xc0 | ext << 3);
+			}
+		}
+	}
+}
+
 static void nothing_after(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
 }
@@ -625,6 +732,7 @@ static struct kunit_case decode_cases[] = {
 	KUNIT_CASE(test_probed),
 	KUNIT_CASE(test_adjust),
 	KUNIT_CASE(test_opcodes),
+	KUNIT_CASE(test_branches),
 	KUNIT_CASE(test_paths),
 	KUNIT_CASE(test_text),
 #ifdef CONFIG_SMP
