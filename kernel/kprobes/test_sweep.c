@@ -47,6 +47,7 @@
  * @batch: how many functions the batch has
  * @probed: total of instructions that had a probe
  * @instructions: total of instructions
+ * @blacklisted: total of instructions that are on the blacklist
  * @functions: total of functions
  * @large: total of functions that are left out, because they are larger than a batch
  * @changed: total of bytes that were left changed, and that nobody else patches
@@ -58,7 +59,7 @@ struct sweep {
 	struct kprobe *probes;
 	struct kprobe **registered;
 	unsigned int live, wanted, batch;
-	unsigned long probed, instructions, functions, large, changed;
+	unsigned long probed, instructions, blacklisted, functions, large, changed;
 	struct {
 		const char *words;
 		unsigned long times;
@@ -162,6 +163,15 @@ static void compare_text(struct sweep *s)
 	}
 }
 
+static unsigned int count_blacklisted(struct sweep *s)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < s->wanted; i++)
+		nr += within_kprobe_blacklist((unsigned long)s->probes[i].addr);
+	return nr;
+}
+
 static void plant_batch(struct sweep *s)
 {
 	s->live = register_what_can_be(s->probes, s->wanted, s->registered, note_refusal, s);
@@ -196,6 +206,7 @@ static void in_silence(struct sweep *s, void (*change)(struct sweep *s))
 static void sweep_batch(struct sweep *s)
 {
 	pr_info("%pS, %u instructions\n", (void *)s->start, s->wanted);
+	s->blacklisted += count_blacklisted(s);
 	in_silence(s, plant_batch);
 	msleep(STAY);
 	in_silence(s, let_jumps_come);
@@ -242,6 +253,16 @@ static void tell(struct sweep *s, unsigned long hits)
 		s->functions, s->large, s->probed, s->instructions, hits, s->changed);
 }
 
+/*
+ * Was no more refused than there is reason for? On record are 5 %, beside the blacklist. That is
+ * all in a few places, and may be much of a few batches, but not most of it.
+ */
+static bool probed_enough(const struct sweep *s)
+{
+	return s->probed * 10 >= (s->instructions - s->blacklisted) * 9 &&
+	       s->probed * 2 >= s->instructions;
+}
+
 static int sweep(unsigned int every)
 {
 	unsigned long addr = (unsigned long)_stext, next, hits;
@@ -263,7 +284,10 @@ static int sweep(unsigned int every)
 	tell(s, hits);
 	if (addr < (unsigned long)_etext)
 		pr_err("no symbol covers %pS, and what follows\n", (void *)addr);
-	good = addr >= (unsigned long)_etext && !s->changed && s->probed && hits;
+	if (!probed_enough(s))
+		pr_err("too few had a probe, although %lu only are on the blacklist\n",
+		       s->blacklisted);
+	good = addr >= (unsigned long)_etext && !s->changed && probed_enough(s) && hits;
 	free_sweep(s);
 	return good ? 0 : -EIO;
 }
