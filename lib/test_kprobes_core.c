@@ -181,21 +181,42 @@ static void init_text_is_probed_until_it_is_freed(struct kunit *test)
 
 /* Functions that a hit may call: a probe on one must not make the hit recurse */
 
+/* Where every entry of a function that is not on the blacklist can be probed */
+#define ENTRIES_ARE_PROBED							\
+	((IS_ENABLED(CONFIG_X86) || IS_ENABLED(CONFIG_ARM64)) &&		\
+	 (IS_ENABLED(CONFIG_KPROBES_ON_FTRACE) || !IS_ENABLED(CONFIG_DYNAMIC_FTRACE)))
+
+/* These are there, by the configuration, and have a probe. */
+static const struct {
+	const char *name;
+	bool exists;
+} surely_near[] = {
+	{ "copy_from_kernel_nofault", true },
+	{ "fixup_exception", true },
+	{ "search_exception_tables", true },
+	{ "core_kernel_text", true },
+	{ "kernel_text_address", true },
+	{ "kallsyms_lookup_size_offset", true },
+	{ "ktime_get_mono_fast_ns", true },
+	{ "rcu_is_watching", IS_ENABLED(CONFIG_TREE_RCU) },
+	{ "__rcu_read_lock", IS_ENABLED(CONFIG_PREEMPT_RCU) },
+	{ "__rcu_read_unlock", IS_ENABLED(CONFIG_PREEMPT_RCU) },
+	{ "ftrace_location", IS_ENABLED(CONFIG_DYNAMIC_FTRACE) },
+	{ "__asan_load8", IS_ENABLED(CONFIG_KASAN_GENERIC) },
+	{ "kasan_check_range", IS_ENABLED(CONFIG_KASAN_GENERIC) },
+};
+
 static const char * const near_the_way[] = {
 	"preempt_count_add", "preempt_count_sub", "preempt_schedule_notrace",
 	"preempt_schedule_notrace_thunk", "__x86_indirect_thunk_rax", "__x86_return_thunk",
 	"retbleed_return_thunk", "srso_return_thunk", "its_return_thunk",
-	"__this_cpu_preempt_check", "debug_smp_processor_id", "rcu_is_watching",
-	"__rcu_read_lock", "__rcu_read_unlock", "debug_lockdep_rcu_enabled",
+	"__this_cpu_preempt_check", "debug_smp_processor_id", "debug_lockdep_rcu_enabled",
 	"rcu_read_lock_held", "lock_acquire", "lock_release", "lock_is_held_type",
 	"trace_hardirqs_on", "trace_hardirqs_off", "lockdep_hardirqs_on",
-	"__kasan_check_read", "__kasan_check_write", "__asan_load8", "__asan_store8",
+	"__kasan_check_read", "__kasan_check_write", "__asan_store8",
 	"__hwasan_load4_noabort", "__sanitizer_cov_trace_pc", "__sanitizer_cov_trace_switch",
 	"__sanitizer_cov_trace_const_cmp4", "check_kcov_mode", "write_comp_data",
-	"kasan_check_range", "memcpy", "memset", "__memcpy", "__memset", "memcmp",
-	"copy_from_kernel_nofault", "fixup_exception", "search_exception_tables",
-	"core_kernel_text", "kernel_text_address", "kallsyms_lookup_size_offset",
-	"ftrace_ops_test", "ftrace_location", "ktime_get_mono_fast_ns", "sched_clock",
+	"memcpy", "memset", "__memcpy", "__memset", "memcmp", "ftrace_ops_test", "sched_clock",
 	"notifier_call_chain", "atomic_notifier_call_chain", "irqentry_enter",
 };
 
@@ -247,11 +268,26 @@ static unsigned int call_with_probe_at(struct kunit *test, const char *name)
 	return calls;
 }
 
+static unsigned int call_with_probes_near(struct kunit *test)
+{
+	unsigned int i, n, calls = 0;
+
+	for (i = 0; i < ARRAY_SIZE(surely_near); i++) {
+		n = call_with_probe_at(test, surely_near[i].name);
+		KUNIT_EXPECT_TRUE_MSG(test, n || !surely_near[i].exists || !ENTRIES_ARE_PROBED,
+				      "no probe at %s", surely_near[i].name);
+		calls += n;
+	}
+	for (i = 0; i < ARRAY_SIZE(near_the_way); i++)
+		calls += call_with_probe_at(test, near_the_way[i]);
+	return calls;
+}
+
 static void what_a_hit_may_call_is_probed(struct kunit *test)
 {
 	struct probe *probes[ARRAY_SIZE(kprobes_common_steps)] = { };
 	const struct kprobes_step *step;
-	unsigned int i, calls = 0;
+	unsigned int i, calls;
 
 	if (IS_ENABLED(CONFIG_MIPS))
 		kunit_skip(test, "its hooks never leave a hit of some branches");
@@ -261,8 +297,7 @@ static void what_a_hit_may_call_is_probed(struct kunit *test)
 			probes[i] = probe_registered(test, step->addr);
 	}
 	wait_for_kprobe_optimizer();
-	for (i = 0; i < ARRAY_SIZE(near_the_way); i++)
-		calls += call_with_probe_at(test, near_the_way[i]);
+	calls = call_with_probes_near(test);
 	KUNIT_EXPECT_GT(test, calls, 0);
 	for (i = 0; i < ARRAY_SIZE(kprobes_common_steps); i++) {
 		step = kprobes_find_step(kprobes_common_steps[i]);
