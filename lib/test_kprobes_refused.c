@@ -191,14 +191,26 @@ static void bug_and_warn_sites_are_refused(struct kunit *test)
 #endif
 }
 
-/* A bad entry of the list: the entries behind it must take effect all the same. */
+static noinline __noclone u32 listed_behind(u32 x)
+{
+	kprobes_begin(&x);
+	return x + 301;
+}
+
+/*
+ * A bad entry of the list, and a good one right behind it, which must take effect all the same.
+ * Aligned, or the compiler may align an array more than the list is.
+ */
 static unsigned long no_function;
-static unsigned long no_entry __used __section("_kprobe_blacklist") = (unsigned long)&no_function;
+static unsigned long bad_then_good[] __used __section("_kprobe_blacklist")
+	__aligned(sizeof(unsigned long)) = {
+	(unsigned long)&no_function, (unsigned long)listed_behind,
+};
 
 static void blacklisted_functions_are_refused(struct kunit *test)
 {
 	struct refused_area area = { .test = test };
-	bool no_entry_seen = false;
+	bool bad = false, good_behind = false;
 	unsigned long *entry;
 
 	need_init_data(test);
@@ -207,15 +219,16 @@ static void blacklisted_functions_are_refused(struct kunit *test)
 
 		if (*entry == (unsigned long)&no_function) {
 			KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist(*entry));
-			no_entry_seen = true;
+			bad = true;
 			continue;
 		}
+		good_behind |= bad && function == dereference_function_descriptor(listed_behind);
 		KUNIT_EXPECT_TRUE_MSG(test, within_kprobe_blacklist((unsigned long)function),
 				      "%pS", function);
 		expect_refused(&area, (unsigned long)function);
 	}
 	expect_all_refused(&area);
-	KUNIT_EXPECT_TRUE(test, no_entry_seen);
+	KUNIT_EXPECT_TRUE(test, good_behind);
 }
 
 /* Some architectures have no such section. */
