@@ -634,6 +634,11 @@ static void go_round(struct kunit *test, struct everything *e, const struct mann
 	/* When the probes left, tasks may have been between two handlers, but not many. */
 	KUNIT_EXPECT_GE(test, before, after);
 	KUNIT_EXPECT_LT(test, before - after, 100);
+	/*
+	 * The first and the last steps of an interrupt on top of a handler count as the handler's.
+	 * They may be among the functions, so it is not promised that there is no miss at all.
+	 */
+	KUNIT_EXPECT_LE(test, misses * 100, before);
 }
 
 static void kernel_works_with_probes_on_everything(struct kunit *test)
