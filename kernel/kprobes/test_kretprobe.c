@@ -31,10 +31,15 @@ static noinline __noclone u32 waits(u32 x)
 	return x + 1;
 }
 
+/* Tasks that have entered ends() */
+static atomic_t nr_ending;
+
 static noinline __noclone u32 ends(u32 x)
 {
-	if (x)
+	if (x) {
+		atomic_inc(&nr_ending);
 		kthread_exit(0);
+	}
 	return x;
 }
 
@@ -87,18 +92,28 @@ static int call_waits(void *arg)
 	return 0;
 }
 
-/* Returns a thread that is in the function. The caller has to stop it. */
+/* When this returns, the thread has left the function, and has ended. */
+static void stop_waiting(void *task)
+{
+	complete(&go_on);
+	kthread_stop_put(task);
+}
+
+/* Returns a thread that is in the function until stop_waiting() is released. */
 static struct task_struct *start_waiting(struct kunit *test)
 {
 	struct task_struct *task;
+	unsigned int tries;
 
 	reinit_completion(&go_on);
 	task = kthread_create(call_waits, NULL, "kprobes_waits");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	get_task_struct(task);
 	wake_up_process(task);
-	while (!READ_ONCE(task->kretprobe_instances.first))
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, stop_waiting, task));
+	for (tries = 0; tries < 3000 && !READ_ONCE(task->kretprobe_instances.first); tries++)
 		msleep(20);
+	KUNIT_ASSERT_NOT_NULL(test, READ_ONCE(task->kretprobe_instances.first));
 	return task;
 }
 
@@ -108,7 +123,14 @@ static int call_ends(void *arg)
 	return 0;
 }
 
-static const int maxactives[] = { 0, 5 };
+#define ENDING	5
+
+static bool all_are_ending(void)
+{
+	return atomic_read(&nr_ending) == ENDING;
+}
+
+static const int maxactives[] = { 0, ENDING };
 
 static void maxactive_desc(const int *maxactive, char *desc)
 {
@@ -129,8 +151,7 @@ static void holder_stays_for_those_inside_and_then_goes(struct kunit *test)
 	kunit_release_action(test, drop, rp);
 	msleep(100);
 	KUNIT_EXPECT_TRUE(test, kretprobe_holders_left());
-	complete(&go_on);
-	kthread_stop_put(task);
+	kunit_release_action(test, stop_waiting, task);
 	KUNIT_EXPECT_TRUE(test, comes_true(no_holder_left));
 	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 0);
 }
@@ -142,10 +163,13 @@ static void holder_goes_although_tasks_ended_inside(struct kunit *test)
 	struct task_struct *task;
 	unsigned int i;
 
-	for (i = 0; i < 5; i++) {
+	atomic_set(&nr_ending, 0);
+	for (i = 0; i < ENDING; i++) {
 		task = kthread_run(call_ends, NULL, "kprobes_ends");
 		KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	}
+	KUNIT_EXPECT_TRUE(test, comes_true(all_are_ending));
+	/* Most of them end before the probe leaves. */
 	msleep(100);
 	KUNIT_EXPECT_EQ(test, rp->nmissed, 0);
 	kunit_release_action(test, drop, rp);
@@ -176,8 +200,7 @@ static void unwinding_survives_links_to_nowhere(struct kunit *test)
 		KUNIT_EXPECT_NULL(test, cur);
 	}
 	task->kretprobe_instances.first = first;
-	complete(&go_on);
-	kthread_stop_put(task);
+	kunit_release_action(test, stop_waiting, task);
 	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 1);
 }
 
@@ -256,8 +279,7 @@ static void stack_in_use_is_not_taken_away(struct kunit *test)
 	kretprobe_stacks_trim();
 	KUNIT_EXPECT_EQ(test, 1, tasks_with_stack(&without));
 	KUNIT_EXPECT_FALSE(test, IS_ALIGNED(task->kretprobe_top, KRETPROBE_STACK_SIZE));
-	complete(&go_on);
-	kthread_stop_put(task);
+	kunit_release_action(test, stop_waiting, task);
 }
 
 static void return_probe_that_is_unregistered_twice_leaves_nothing(struct kunit *test)
