@@ -10,6 +10,7 @@
  */
 #include <linux/delay.h>
 #include <linux/hrtimer.h>
+#include <linux/jiffies.h>
 #include <linux/uaccess.h>
 
 #include "test_kprobes/levels.h"
@@ -702,6 +703,8 @@ static void hit_in_the_middle_of_a_step_runs(struct kunit *test)
 #define STORM_NMI	(10 * NSEC_PER_MSEC)
 #define STORM_ROUNDS	100
 #define STORM_TICKS	500
+/* By when a slow machine must have had them; then the case fails. */
+#define STORM_SECONDS	30
 
 static struct {
 	struct hrtimer timer;
@@ -766,19 +769,21 @@ static int storm_spin(struct probe *probe, struct pt_regs *regs)
 }
 
 /* A slow timer gets more rounds. */
-static bool storm_goes_on(void)
+static bool storm_goes_on(unsigned long end)
 {
 	if (storm.rounds < STORM_ROUNDS)
 		return true;
 	return storm.spinner->way != TRAP && READ_ONCE(storm.over) < STORM_TICKS &&
-	       storm.rounds < 10 * STORM_ROUNDS;
+	       time_before(jiffies, end);
 }
 
 static void storm_run(void)
 {
+	unsigned long end = jiffies + STORM_SECONDS * HZ;
+
 	migrate_disable();
 	hrtimer_start(&storm.timer, ns_to_ktime(STORM_TICK), HRTIMER_MODE_REL_PINNED_HARD);
-	for (; storm_goes_on(); storm.rounds++) {
+	for (; storm_goes_on(end); storm.rounds++) {
 		storm.spinner->call(1);
 		cond_resched();
 	}
