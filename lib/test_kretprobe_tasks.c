@@ -182,6 +182,9 @@ static int sleeper_run(void *depth)
 	return wait_to_be_stopped();
 }
 
+/* How often to look whether threads have come where they are to sleep, once in 20 ms */
+#define SLEEP_TRIES	6000
+
 struct crowd {
 	struct task_struct **task;
 	unsigned int num;
@@ -215,6 +218,7 @@ static struct crowd *crowd_enter(struct kunit *test, unsigned int num, unsigned 
 {
 	struct crowd *crowd = kunit_kzalloc(test, sizeof(*crowd), GFP_KERNEL);
 	struct task_struct *task;
+	unsigned int tries;
 
 	KUNIT_ASSERT_NOT_NULL(test, crowd);
 	crowd->task = kunit_kcalloc(test, num, sizeof(*crowd->task), GFP_KERNEL);
@@ -226,8 +230,9 @@ static struct crowd *crowd_enter(struct kunit *test, unsigned int num, unsigned 
 		KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 		crowd->task[crowd->num++] = task;
 	}
-	while (atomic_read(&sleepers) < num)
+	for (tries = 0; tries < SLEEP_TRIES && atomic_read(&sleepers) < num; tries++)
 		msleep(20);
+	KUNIT_ASSERT_EQ(test, atomic_read(&sleepers), num);
 	return crowd;
 }
 
@@ -465,18 +470,30 @@ static int deep_sleeper_run(void *depth)
 	return wait_to_be_stopped();
 }
 
+/* The thread counts itself before it sleeps, and says so before it leaves its processor. */
+static bool is_asleep(struct task_struct *task)
+{
+	if (!atomic_read(&sleepers) || task_is_running(task))
+		return false;
+#ifdef CONFIG_SMP
+	return !READ_ONCE(task->on_cpu);
+#else
+	return true;
+#endif
+}
+
 /* Takes the trace of a thread that sleeps in @depth recursions, below two other functions. */
 static void trace_deep_sleeper(struct kunit *test, unsigned long depth, struct trace *trace)
 {
 	struct task_struct *task;
+	unsigned int tries;
 
 	crowd_close_gate();
 	task = kthread_run(deep_sleeper_run, (void *)depth, "kprobes_deep");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	while (!atomic_read(&sleepers))
+	for (tries = 0; tries < SLEEP_TRIES && !is_asleep(task); tries++)
 		msleep(20);
-	/* The thread counts itself before it sleeps. */
-	msleep(20);
+	KUNIT_EXPECT_TRUE(test, is_asleep(task));
 	trace->length = stack_trace_save_tsk(task, trace->entries, ARRAY_SIZE(trace->entries), 0);
 	crowd_open_gate();
 	kthread_stop(task);
