@@ -25,6 +25,8 @@
 #include <linux/module.h>
 #include <linux/notifier.h>
 #include <linux/objtool.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
 #include <linux/tracepoint-defs.h>
 #ifdef CONFIG_X86
 #include <asm/ibt.h>
@@ -265,7 +267,21 @@ static int read_null(void *unused)
 	return kprobes_victim_reads(NULL);
 }
 
-/* The thread cannot be waited for, because it does not get to its end. */
+/* Returns 0 when the thread has died. It cannot be stopped: it does not get to its end. */
+static int let_die(struct task_struct *thread)
+{
+	unsigned int tries;
+	bool dead;
+
+	get_task_struct(thread);
+	wake_up_process(thread);
+	for (tries = 0; tries < 3000 && !READ_ONCE(thread->exit_state); tries++)
+		msleep(20);
+	dead = READ_ONCE(thread->exit_state);
+	put_task_struct(thread);
+	return dead ? 0 : -ETIMEDOUT;
+}
+
 static int lose_thread(struct kprobe *p, void *addr, int (*run)(void *unused))
 {
 	struct task_struct *thread;
@@ -276,10 +292,10 @@ static int lose_thread(struct kprobe *p, void *addr, int (*run)(void *unused))
 	ret = register_kprobe(p);
 	if (ret)
 		return ret;
-	thread = kthread_run(run, NULL, "kprobes_victim");
-	msleep(500);
+	thread = kthread_create(run, NULL, "kprobes_victim");
+	ret = IS_ERR(thread) ? PTR_ERR(thread) : let_die(thread);
 	unregister_kprobe(p);
-	return PTR_ERR_OR_ZERO(thread);
+	return ret;
 }
 
 static int lose_to_instruction(const char *value, const struct kernel_param *kp)
