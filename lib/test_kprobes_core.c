@@ -345,6 +345,15 @@ early_initcall(plant_early);
 subsys_initcall(plant_early);
 #endif
 
+/* They are in nobody's way if their case is filtered out. */
+static void drop_early(struct kunit_suite *suite)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_early(); i++)
+		probe_unregister(&early_probes[i]);
+}
+
 static void probes_that_came_early_are_hit(struct kunit *test)
 {
 	unsigned int i;
@@ -374,6 +383,7 @@ static struct kunit_case kprobes_core_test_cases[] = {
 
 static struct kunit_suite kprobes_core_test_suite = {
 	.name = "kprobes_core_test",
+	.suite_exit = drop_early,
 	.init = kprobes_watch_targets,
 	.test_cases = kprobes_core_test_cases,
 };
