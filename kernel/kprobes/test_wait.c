@@ -137,10 +137,36 @@ static void kind_desc(const struct kind *kind, char *desc)
 
 KUNIT_ARRAY_PARAM(kind, kinds, kind_desc);
 
+/* A probe of any kind, which the end of the case takes out if nobody has before */
+struct planted {
+	union any_probe probe;
+	const struct kind *kind;
+};
+
+static void planted_drop(void *data)
+{
+	struct planted *planted = data;
+
+	planted->kind->remove(&planted->probe);
+}
+
+static struct planted *plant(struct kunit *test, const struct kind *kind, void *addr)
+{
+	struct planted *planted = kunit_kzalloc(test, sizeof(*planted), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, planted);
+	planted->kind = kind;
+	planted->probe.kp.addr = addr;
+	KUNIT_ASSERT_EQ(test, 0, kind->add(&planted->probe));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, planted_drop, planted));
+	wait_for_kprobe_optimizer();
+	return planted;
+}
+
 /* --- another CPU that hits it --- */
 
 static u32 (*called)(u32 x);
-static int was_called;
+static int was_called, cannot_call;
 
 static void call(void)
 {
@@ -153,10 +179,18 @@ static int call_in(void *data)
 	enum level level = (unsigned long)data;
 
 	visit_expect(level, call);
-	visit_raise(level);
-	while (!READ_ONCE(was_called) || !kthread_should_stop())
+	if (!visit_raise(level))
+		WRITE_ONCE(cannot_call, true);
+	while (!kthread_should_stop())
 		usleep_range(100, 200);
+	/* If it comes too late, it finds no work. */
+	WRITE_ONCE(visits[level].work, NULL);
 	return 0;
+}
+
+static void stop_thread(void *task)
+{
+	kthread_stop(task);
 }
 
 /* Threads are made before the probe: there is an end to the test if one cannot be had. */
@@ -166,6 +200,7 @@ static struct task_struct *new_thread(struct kunit *test, int (*function)(void *
 	struct task_struct *task = kthread_create(function, (void *)data, "kprobes_test");
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, stop_thread, task));
 	return task;
 }
 
@@ -174,38 +209,41 @@ static void start_call(struct task_struct *task)
 	WRITE_ONCE(began, false);
 	WRITE_ONCE(ended, false);
 	WRITE_ONCE(was_called, false);
+	WRITE_ONCE(cannot_call, false);
 	WRITE_ONCE(takes_time, true);
 	kthread_bind(task, cpumask_any_but(cpu_online_mask, raw_smp_processor_id()));
 	wake_up_process(task);
 }
 
-static void wait_for(int *flag)
+/* Then the case fails. KUnit gives it 300 seconds for several waits. */
+#define CALL_SECONDS	60
+
+/* Waits for a handler to begin, or for the call to end. A case that waits in vain is over. */
+static void wait_for(struct kunit *test, int *flag)
 {
-	while (!READ_ONCE(*flag) && !READ_ONCE(was_called))
+	unsigned long end = jiffies + CALL_SECONDS * HZ;
+
+	while (!READ_ONCE(*flag) && !READ_ONCE(was_called) && !READ_ONCE(cannot_call) &&
+	       time_before(jiffies, end))
 		cond_resched();
+	KUNIT_ASSERT_TRUE(test, READ_ONCE(*flag));
 }
 
 /* The probe is overwritten as soon as it is unregistered. */
 static void expect_wait(struct kunit *test, const struct kind *kind, void *addr,
 			enum level level)
 {
-	union any_probe *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
-	struct task_struct *task;
+	struct task_struct *task = new_thread(test, call_in, level);
+	struct planted *planted = plant(test, kind, addr);
 
-	KUNIT_ASSERT_NOT_NULL(test, probe);
-	task = new_thread(test, call_in, level);
-	probe->kp.addr = addr;
-	KUNIT_ASSERT_EQ(test, 0, kind->add(probe));
-	wait_for_kprobe_optimizer();
 	start_call(task);
-	wait_for(&began);
-	KUNIT_EXPECT_TRUE(test, READ_ONCE(began));
-	kind->remove(probe);
+	wait_for(test, &began);
+	kunit_release_action(test, planted_drop, planted);
 	KUNIT_EXPECT_TRUE_MSG(test, READ_ONCE(ended), "%s at %pS in %s context",
 			      kind->name, addr, level_names[level]);
-	memset(probe, 0x6b, sizeof(*probe));
-	wait_for(&was_called);
-	kthread_stop(task);
+	memset(planted, 0x6b, sizeof(*planted));
+	wait_for(test, &was_called);
+	kunit_release_action(test, stop_thread, task);
 }
 
 static void expect_waits(struct kunit *test, u32 (*function)(u32 x), void *addr)
@@ -249,6 +287,13 @@ static void unregistering_waits_in_the_middle(struct kunit *test)
 
 /* --- many at a time --- */
 
+static void drop_both(void *data)
+{
+	struct kprobe *kps = data, *both[] = { &kps[0], &kps[1] };
+
+	unregister_kprobes(both, 2);
+}
+
 static void one_wait_serves_a_batch(struct kunit *test)
 {
 	struct kprobe *kps = kunit_kcalloc(test, 2, sizeof(*kps), GFP_KERNEL);
@@ -262,14 +307,15 @@ static void one_wait_serves_a_batch(struct kunit *test)
 	kps[1].addr = (void *)kprobes_traced;
 	kps[1].pre_handler = slow_pre;
 	KUNIT_ASSERT_EQ(test, 0, register_kprobes(both, 2));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_both, kps));
 	called = kprobes_traced;
 	start_call(task);
-	wait_for(&began);
-	unregister_kprobes(both, 2);
+	wait_for(test, &began);
+	kunit_release_action(test, drop_both, kps);
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(ended));
 	memset(kps, 0x6b, 2 * sizeof(*kps));
-	wait_for(&was_called);
-	kthread_stop(task);
+	wait_for(test, &was_called);
+	kunit_release_action(test, stop_thread, task);
 }
 
 static int fast_pre(struct kprobe *p, struct pt_regs *regs)
@@ -319,30 +365,28 @@ static int read_on(void *unused)
 	return 0;
 }
 
-static void start_reader(struct task_struct *task)
+static void start_reader(struct kunit *test, struct task_struct *task)
 {
+	unsigned long end = jiffies + CALL_SECONDS * HZ;
+
 	WRITE_ONCE(reads, false);
 	WRITE_ONCE(gave_up, false);
 	wake_up_process(task);
-	while (!READ_ONCE(reads))
+	while (!READ_ONCE(reads) && time_before(jiffies, end))
 		usleep_range(100, 200);
+	KUNIT_ASSERT_TRUE(test, READ_ONCE(reads));
 }
 
 static void expect_no_wait(struct kunit *test, const struct kind *kind, void *addr)
 {
-	union any_probe *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
-	struct task_struct *task;
+	struct task_struct *task = new_thread(test, read_on, 0);
+	struct planted *planted = plant(test, kind, addr);
 	bool waited;
 
-	KUNIT_ASSERT_NOT_NULL(test, probe);
-	task = new_thread(test, read_on, 0);
-	probe->kp.addr = addr;
-	KUNIT_ASSERT_EQ(test, 0, kind->add(probe));
-	wait_for_kprobe_optimizer();
-	start_reader(task);
-	kind->remove(probe);
+	start_reader(test, task);
+	kunit_release_action(test, planted_drop, planted);
 	waited = READ_ONCE(gave_up);
-	kthread_stop(task);
+	kunit_release_action(test, stop_thread, task);
 	KUNIT_ASSERT_FALSE_MSG(test, waited, "%s at %pS", kind->name, addr);
 }
 
