@@ -614,6 +614,8 @@ static const struct refusal refusals[] = {
 	{ "noinstr function", -EINVAL, TEXT(not_for_instrumentation) },
 	{ "blacklisted name", -EINVAL, .symbol = "kprobes_forbidden" },
 	{ "way of a trap to its probe", -EINVAL, .symbol = "get_kprobe" },
+	/* With one CPU it is a constant. */
+	{ "what a trap asks RCU", -EINVAL, -ENOENT, .symbol = "rcu_is_watching" },
 	{ "entry code", -EINVAL, -ENOENT, .symbol = KPROBES_ENTRY_SYMBOL },
 };
 
