@@ -71,7 +71,7 @@ static bool return_blacklisted(void *addr)
 int kretprobe_check_function(void *addr)
 {
 	if (return_blacklisted(addr))
-		return kprobe_refuse(-EINVAL, "the function returns twice, or on another stack");
+		return kprobe_refuse(-EINVAL, "the function does not return as others do");
 	return 0;
 }
 

@@ -568,7 +568,7 @@ static void return_probe_that_is_refused_says_why(struct kunit *test)
 	if (IS_ENABLED(CONFIG_X86)) {
 		KUNIT_EXPECT_EQ(test, -EINVAL, register_kretprobe(rp));
 		expect_refusal(test, -EINVAL, "__switch_to+0x0",
-			       "the function returns twice, or on another stack");
+			       "the function does not return as others do");
 	}
 	KUNIT_EXPECT_EQ(test, -EINVAL, register_kretprobes(&rp, 0));
 	expect_refusal(test, -EINVAL, "-", "the number of probes is not positive");

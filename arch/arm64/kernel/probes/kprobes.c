@@ -36,13 +36,32 @@
 #include "decode-insn.h"
 #include "detour.h"
 
-/*
- * A CPU that has lost its registers in a deep idle state, or in suspend, resumes by returning a
- * second time from the function that put it to sleep, to the return address that the function
- * was called with: the trampoline, for a call that has returned already.
- */
+/* It ends with the first NULL, so a function that this kernel has not must have no row. */
 struct kretprobe_blackpoint kretprobe_blacklist[kretprobe_blacklist_size] = {
-	{ .name = IS_ENABLED(CONFIG_CPU_PM) ? "__cpu_suspend_enter" : NULL },
+#ifdef CONFIG_CPU_PM
+	/*
+	 * A CPU that has lost its registers in a deep idle state, or in suspend, resumes by
+	 * returning from this a second time, to the return address that it was called with: the
+	 * trampoline, for a call that has returned already.
+	 */
+	{ .name = "__cpu_suspend_enter" },
+#endif
+#ifdef CONFIG_FUNCTION_TRACER
+	/* Looks around its return address for who is to be called. */
+	{ .name = "ftrace_caller" },
+#endif
+#ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
+	/* Returns with its return address swapped for the one in x9. */
+	{ .name = "ftrace_stub_direct_tramp" },
+#endif
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+#ifndef CONFIG_DYNAMIC_FTRACE_WITH_ARGS
+	/* Is jumped to, and returns by the frame record of where that was. */
+	{ .name = "ftrace_graph_caller" },
+#endif
+	/* Is returned to, and gets to know only then where to return itself. */
+	{ .name = "return_to_handler" },
+#endif
 };
 
 /*
