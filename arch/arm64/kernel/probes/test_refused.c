@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * KUnit tests: functions of the architecture that cannot be probed because of where they run,
- * or because others patch their text
+ * or because others patch their text, or can have no return probe; and data among functions
  */
 
 #include <kunit/test.h>
@@ -62,9 +62,58 @@ static void vectors_that_are_copied_are_refused(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, -EINVAL, kprobes_try(addr), "%pS", (void *)addr);
 }
 
+/* As above */
+static const char * const unreturning[] = {
+	"__cpu_suspend_enter",
+	"ftrace_caller",
+	"ftrace_graph_caller",
+	"ftrace_stub_direct_tramp",
+	"return_to_handler",
+};
+
+KUNIT_ARRAY_PARAM(unreturning, unreturning, name_desc);
+
+static void return_probe_on_it_is_refused(struct kunit *test)
+{
+	struct kretprobe probe = {
+		.kp.symbol_name = *(const char * const *)test->param_value,
+		/* If it is accepted, the kernel must live long enough to report that. */
+		.kp.flags = KPROBE_FLAG_DISABLED,
+	};
+	int ret;
+
+	if (!kallsyms_lookup_name(probe.kp.symbol_name))
+		kunit_skip(test, "there is none");
+	ret = register_kretprobe(&probe);
+	if (!ret)
+		unregister_kretprobe(&probe);
+	KUNIT_EXPECT_EQ(test, ret, -EINVAL);
+}
+
+#ifdef CONFIG_CRYPTO_SHA256_ARM64
+/* The second word of SHA-256's table of constants; as an instruction it subtracts. */
+#define CONSTANT	0x71374491
+
+/* Whatever is between a function and the next symbol can be probed if it looks like code. */
+static void constants_are_not_behind_a_function(struct kunit *test)
+{
+	unsigned long start = kallsyms_lookup_name("sha256_block_data_order");
+	unsigned long size, offset, addr;
+
+	KUNIT_ASSERT_NE(test, start, 0);
+	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(start, &size, &offset));
+	for (addr = start; addr < start + size; addr += sizeof(u32))
+		KUNIT_EXPECT_NE_MSG(test, CONSTANT, *(const u32 *)addr, "%pS", (void *)addr);
+}
+#endif
+
 static struct kunit_case refused_cases[] = {
 	KUNIT_CASE_PARAM(all_of_it_is_refused, name_gen_params),
 	KUNIT_CASE(vectors_that_are_copied_are_refused),
+	KUNIT_CASE_PARAM(return_probe_on_it_is_refused, unreturning_gen_params),
+#ifdef CONFIG_CRYPTO_SHA256_ARM64
+	KUNIT_CASE(constants_are_not_behind_a_function),
+#endif
 	{ }
 };
 
