@@ -284,9 +284,28 @@ const struct probe_class probe_classes[] = {
 	COPY("Floating-point conditional select", 0xff200c00, 0x1e200c00),
 	COPY("Floating-point data-processing (3 source)", 0xff000000, 0x1f000000),
 
-	/* Extensions that are listed as a whole */
-	USER_COPY("SVE", 0x1e000000, 0x04000000),
+	/*
+	 * Extensions that are listed as a whole, but for MOVPRFX: it makes one instruction with
+	 * the next. What is beside it, in groups that have nothing else, is unallocated.
+	 */
 	USER_COPY("SME", 0x9e000000, 0x80000000),
+	USER_COPY("SVE: bit 31 set", 0x9e000000, 0x84000000),
+	USER_COPY("SVE: bit 30 set", 0xde000000, 0x44000000),
+	USER_COPY("SVE: bit 29 set", 0xfe000000, 0x24000000),
+	USER_COPY("SVE: bit 24 set", 0xff000000, 0x05000000),
+	USER_COPY("SVE integer, predicated: binary, shift, multiply", 0xff202000, 0x04000000),
+	USER_COPY("SVE integer, predicated: multiply", 0xff206000, 0x04006000),
+	USER_COPY("SVE integer, predicated: unary", 0xff20e000, 0x0400a000),
+	USER_COPY("SVE integer, predicated: add, min, max reduction", 0xff30e000, 0x04002000),
+	USER_COPY("SVE integer, predicated: bitwise reduction", 0xff38e000, 0x04182000),
+	REJECT("SVE integer, predicated: MOVPRFX", 0xff38e000, 0x04102000),
+	USER_COPY("SVE integer: binary, index, stack, multiply", 0xff208000, 0x04200000),
+	USER_COPY("SVE integer: element count", 0xff20c000, 0x0420c000),
+	USER_COPY("SVE integer: shift", 0xff20e000, 0x04208000),
+	USER_COPY("SVE integer: address generation", 0xff20f000, 0x0420a000),
+	USER_COPY("SVE integer: floating-point trigonometric select", 0xff20f800, 0x0420b000),
+	USER_COPY("SVE integer: floating-point exponential", 0xff20fc00, 0x0420b800),
+	REJECT("SVE integer: MOVPRFX", 0xff20fc00, 0x0420bc00),
 
 	/* Loads and stores that must not be moved, or be interrupted by an exception */
 	REJECT("Load/store exclusive register", 0x3fa00000, 0x08000000),

@@ -413,13 +413,32 @@ static const struct sample kernel_copied[] = {
 static const struct sample user_copied[] = {
 	{ 0xd5033f5f, "clrex" },
 	{ 0x2518e3e0, "ptrue p0.b" },
-	{ 0x0420bc20, "movprfx z0, z1" },
 	{ 0xa400a000, "ld1b { z0.b }, p0/z, [x0]" },
+	{ 0x45428020, "saddlbt z0.h, z1.b, z2.b" },
+	{ 0x05203800, "mov z0.b, w0" },
+	{ 0x04000020, "add z0.b, p0/m, z0.b, z1.b" },
+	{ 0x04024020, "mla z0.b, p0/m, z1.b, z2.b" },
+	{ 0x0401c040, "mad z0.b, p0/m, z1.b, z2.b" },
+	{ 0x04016020, "mls z0.b, p0/m, z1.b, z1.b" },
+	{ 0x0416a020, "abs z0.b, p0/m, z1.b" },
+	{ 0x04002020, "saddv d0, p0, z1.b" },
+	{ 0x04082020, "smaxv b0, p0, z1.b" },
+	{ 0x04182020, "orv b0, p0, z1.b" },
+	{ 0x04220020, "add z0.b, z1.b, z2.b" },
 	{ 0x04bf5020, "rdvl x0, #1" },
+	{ 0x0420e3e0, "cntb x0" },
+	{ 0x042f9420, "lsr z0.b, z1.b, #1" },
+	{ 0x04a2a020, "adr z0.s, [z1.s, z2.s]" },
+	{ 0x0462b020, "ftssel z0.h, z1.h, z2.h" },
+	{ 0x0460b820, "fexpa z0.h, z1.h" },
 	{ 0xc0900000, "addha za0.s, p0/m, p0/m, z0.s" },
 };
 
 static const struct sample rejected[] = {
+	/* Prefixes */
+	{ 0x0420bc20, "movprfx z0, z1" },
+	{ 0x04112020, "movprfx z0.b, p0/m, z1.b" },
+	{ 0x04d02020, "movprfx z0.d, p0/z, z1.d" },
 	/* Literals of SIMD&FP */
 	{ 0x1c000040, "ldr s0, .+8" },
 	{ 0x5c000040, "ldr d0, .+8" },
