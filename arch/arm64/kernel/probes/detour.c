@@ -171,6 +171,7 @@ NOKPROBE_SYMBOL(kprobe_masked_return);
 DEFINE_PER_CPU(struct kprobe_destination, kprobe_detour_to[1 << DETOUR_NMI_BITS]);
 
 static_assert(DETOUR_NMI_SHIFT == NMI_SHIFT);
+static_assert(DETOUR_NMI_BITS == NMI_BITS);
 static_assert(1 << DETOUR_TO_SHIFT == sizeof(struct kprobe_destination));
 
 /* The bits that are taken from the saved PSTATE: handlers or a simulation may change them. */

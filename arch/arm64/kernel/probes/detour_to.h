@@ -4,10 +4,11 @@
 
 /*
  * The index of the struct kprobe_destination that is used: the number of NMIs in the preemption
- * count. These are at most one pseudo-NMI and two events of the firmware.
+ * count, NMI_SHIFT and NMI_BITS of C. Beside a pseudo-NMI and two events of the firmware, each
+ * debug exception counts as one while it tells RCU that it begins or ends.
  */
 #define DETOUR_NMI_SHIFT	20
-#define DETOUR_NMI_BITS		2
+#define DETOUR_NMI_BITS		4
 
 /* log2 of the size of a struct kprobe_destination */
 #define DETOUR_TO_SHIFT		5

@@ -239,6 +239,9 @@ static void call_of_null_is_one(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, regs.regs[30], (unsigned long)step->next);
 }
 
+/* More than there can be of pseudo-NMIs and events of the firmware together */
+#define NMIS	4
+
 /* As if the event had come between the store of the destination, and the BRK that goes there */
 static void event_of_the_firmware_leaves_where_to_go_on(struct kunit *test)
 {
@@ -246,6 +249,7 @@ static void event_of_the_firmware_leaves_where_to_go_on(struct kunit *test)
 	const struct kprobes_step *step = plant(test, &ways[REDIRECTION]);
 	struct kprobe_destination was, left, *to;
 	unsigned long flags;
+	unsigned int i;
 	u32 result;
 
 	need_jump(test, step->addr);
@@ -254,9 +258,11 @@ static void event_of_the_firmware_leaves_where_to_go_on(struct kunit *test)
 	to = this_cpu_ptr(kprobe_detour_to);
 	was = *to;
 	*to = mark;
-	nmi_enter();
+	for (i = 0; i < NMIS; i++)
+		nmi_enter();
 	result = step->call(1);
-	nmi_exit();
+	for (i = 0; i < NMIS; i++)
+		nmi_exit();
 	left = *to;
 	*to = was;
 	local_irq_restore(flags);
