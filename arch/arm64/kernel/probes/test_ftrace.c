@@ -486,44 +486,75 @@ static void everybody_is_called_in_every_order_of_attach(struct kunit *test)
 	kunit_info(test, "%u orders", tried);
 }
 
-#ifdef CONFIG_FUNCTION_GRAPH_TRACER
-static noinline void traced_function(void)
+noinline void probe_test_traced(void)
 {
 	trace_take(&trace);
 	barrier();
 }
 
-static noinline void traced_functions_caller(void)
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+static noinline void calls_traced(void)
 {
-	traced_function();
+	probe_test_traced();
 	barrier();
 }
 
-static void expect_caller_in_trace(struct kunit *test)
+static noinline void calls_jump(void)
+{
+	probe_test_jump();
+	barrier();
+}
+
+static void expect_caller_in_trace(struct kunit *test, void (*caller)(void),
+				   unsigned int diversions)
 {
 	unsigned long returns = graph_calls + return_calls;
 	unsigned int traced;
 
-	traced_functions_caller();
-	KUNIT_EXPECT_EQ(test, graph_calls + return_calls, returns + 2);
-	traced = trace_find(&trace, traced_function);
+	caller();
+	KUNIT_EXPECT_EQ(test, graph_calls + return_calls, returns + diversions);
+	traced = trace_find(&trace, probe_test_traced);
 	KUNIT_EXPECT_LT(test, traced + 1, trace.length);
-	KUNIT_EXPECT_EQ(test, trace_find(&trace, traced_functions_caller), traced + 1);
+	KUNIT_EXPECT_EQ(test, trace_find(&trace, caller), traced + 1);
 }
 
 static void stack_trace_sees_through_two_diversions(struct kunit *test)
 {
-	KUNIT_ASSERT_EQ(test, return_join_at(traced_function), 0);
-	KUNIT_ASSERT_EQ(test, graph_join_at(traced_function), 0);
-	expect_caller_in_trace(test);
+	KUNIT_ASSERT_EQ(test, return_join_at(probe_test_traced), 0);
+	KUNIT_ASSERT_EQ(test, graph_join_at(probe_test_traced), 0);
+	expect_caller_in_trace(test, calls_traced, 2);
 	return_leave();
-	KUNIT_ASSERT_EQ(test, return_join_at(traced_function), 0);
-	expect_caller_in_trace(test);
+	KUNIT_ASSERT_EQ(test, return_join_at(probe_test_traced), 0);
+	expect_caller_in_trace(test, calls_traced, 2);
 	graph_leave();
 	return_leave();
 }
+
+/* A tail call's return is diverted again, before the first two diversions are undone. */
+static void stack_trace_sees_through_those_of_a_tail_call(struct kunit *test)
+{
+	static struct kretprobe jump_probe;
+
+	jump_probe = (struct kretprobe) {
+		.kp.addr = (kprobe_opcode_t *)probe_test_jump,
+		.handler = count_return,
+	};
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&jump_probe), 0);
+	KUNIT_ASSERT_EQ(test, return_join_at(probe_test_traced), 0);
+	KUNIT_ASSERT_EQ(test, ops_filter(&graph.ops, probe_test_jump), 0);
+	KUNIT_ASSERT_EQ(test, graph_join_at(probe_test_traced), 0);
+	expect_caller_in_trace(test, calls_jump, 4);
+	graph_leave();
+	return_leave();
+	unregister_kretprobe(&jump_probe);
+}
 #else
 static void stack_trace_sees_through_two_diversions(struct kunit *test)
+{
+	kunit_skip(test, "there is no function graph tracer");
+}
+
+static void stack_trace_sees_through_those_of_a_tail_call(struct kunit *test)
 {
 	kunit_skip(test, "there is no function graph tracer");
 }
@@ -565,6 +596,7 @@ static struct kunit_case ftrace_cases[] = {
 	KUNIT_CASE(stack_trace_names_function_and_caller),
 	KUNIT_CASE(words_of_ftrace_are_refused),
 	KUNIT_CASE(stack_trace_sees_through_two_diversions),
+	KUNIT_CASE(stack_trace_sees_through_those_of_a_tail_call),
 	KUNIT_CASE(only_who_asks_gets_every_register),
 	KUNIT_CASE_SLOW(everybody_is_called_in_every_order_of_attach),
 	{ }

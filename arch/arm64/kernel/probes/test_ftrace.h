@@ -118,6 +118,25 @@ asm("	.macro probe_test_body number\n"
 "	b	2b\n"
 "	.size	probe_test_call, . - probe_test_call\n"
 
+/* Ends in a call of probe_test_traced(), which returns to the caller. ftrace patches both. */
+"	.balign	8\n"
+".Lprobe_test_jump_patchable:\n"
+"	nop\n"
+"	nop\n"
+"	.type	probe_test_jump, %function\n"
+"probe_test_jump:\n"
+#ifdef CONFIG_ARM64_BTI_KERNEL
+"	hint	#34\n"				/* bti c */
+#endif
+"	nop\n"
+"	nop\n"
+"	b	probe_test_traced\n"
+"	.size	probe_test_jump, . - probe_test_jump\n"
+"	.pushsection __patchable_function_entries, \"awo\", %progbits, probe_test_jump\n"
+"	.balign	8\n"
+"	.quad	.Lprobe_test_jump_patchable\n"
+"	.popsection\n"
+
 /* A direct call like those of BPF: x9 is the link register, and x30 where to continue. */
 "	.type	probe_test_direct, %function\n"
 "probe_test_direct:\n"
@@ -141,6 +160,8 @@ void probe_test_target(void);
 void probe_test_replacement(void);
 void probe_test_elsewhere(void);
 void probe_test_direct(void);
+void probe_test_jump(void);
+void probe_test_traced(void);
 void probe_test_call(struct call *call);
 
 #endif /* _ARM64_KERNEL_PROBES_TEST_FTRACE_H */
