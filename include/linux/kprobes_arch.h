@@ -356,10 +356,11 @@ extern struct kretprobe_blackpoint kretprobe_blacklist[];
  * What an architecture calls at a hit, in any context, with preemption off.
  *
  * An architecture with its own guard against recursion sets current_kprobe, and calls the
- * pre_handler of the site's kprobe, and the post_handler unless that is NULL. If a
- * handler is already running, it calls kprobes_inc_nmissed_count() instead. An
- * architecture that leaves the guard to the core calls kprobe_hit_site() of
- * linux/kprobes_hit.h, and kprobe_hit_post().
+ * pre_handler of the site's kprobe, and the post_handler unless that is NULL. It may do so by
+ * several loads of the pointer, which is not cleared any more once it is set. If a handler
+ * is already running, it calls kprobes_inc_nmissed_count() instead. An architecture that
+ * leaves the guard to the core calls kprobe_hit_site() of linux/kprobes_hit.h, and
+ * kprobe_hit_post().
  */
 
 /**

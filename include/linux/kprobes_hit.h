@@ -80,6 +80,8 @@ struct ftrace_ops;
  *		for a breakpoint
  * @ftrace_ip:	where ftrace calls for the site; 0 if it does not
  * @claimed:	the function is also hooked by an ops that keeps others off
+ * @has_post_handler: an enabled probe has a post handler. If the architecture calls these by
+ *		@kp, its post_handler does not say so: it is not cleared when the last one leaves
  * @post_bars_jump: the last attempt at a jump was given up because of a post handler
  * @state:	changed by kprobe_site_set_state() only
  * @hits:	hits that were not missed, counted while kprobe_stats is on
@@ -101,6 +103,7 @@ struct kprobe_site {
 	struct ftrace_ops	*ops;
 	unsigned long		ftrace_ip;
 	bool			claimed;
+	bool			has_post_handler;
 	bool			post_bars_jump;
 	enum kprobe_site_state	state;
 	atomic_long_t		hits;

@@ -224,7 +224,7 @@ static int hook_exclusively(struct kprobe_site *site)
  */
 int kprobe_ftrace_arm(struct kprobe_site *site)
 {
-	bool exclusive = site->kp.post_handler;
+	bool exclusive = site->has_post_handler;
 
 	lockdep_assert_held(&kprobe_mutex);
 	if (site->ops == &exclusive_ops || (site->ops && site->claimed == exclusive))

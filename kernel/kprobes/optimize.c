@@ -55,7 +55,7 @@ static const char *prepare_jump(struct kprobe_site *site)
 	lockdep_assert_held(&text_mutex);
 	if (!optimization_on)
 		return "off";
-	site->post_bars_jump = !ARCH_OPTPROBE_COMPLETE && site->kp.post_handler;
+	site->post_bars_jump = !ARCH_OPTPROBE_COMPLETE && site->has_post_handler;
 	if (site->post_bars_jump)
 		return "post";
 	/* The hooks of other architectures set no reason. */
@@ -240,12 +240,12 @@ void kprobe_optimize_refresh(struct kprobe_site *site)
 	lockdep_assert_held(&kprobe_mutex);
 	if (ARCH_OPTPROBE_COMPLETE)
 		return;
-	if (site->kp.post_handler && optimized(site)) {
+	if (site->has_post_handler && optimized(site)) {
 		collect(site, &ops);
 		unoptimize(&ops);
 		site->op.why = "post";
 		site->post_bars_jump = true;
-	} else if (!site->kp.post_handler && site->state == SITE_ARMED &&
+	} else if (!site->has_post_handler && site->state == SITE_ARMED &&
 		   site->post_bars_jump) {
 		kprobe_text_lock();
 		optimize(site);

@@ -179,6 +179,20 @@ bool kprobe_site_arming_failed(struct kprobe_site *site)
 	       any_enabled(site) && !switched_off(site);
 }
 
+/*
+ * An architecture that calls the post handler itself may load the pointer once more after it
+ * has found that it is not NULL. So there the pointer stays once it is set, and leads to the
+ * post handlers of all probes, of which there may be none.
+ */
+static void set_post_handler(struct kprobe_site *site)
+{
+	site->has_post_handler = any_post_handler(site);
+	if (site->has_post_handler)
+		WRITE_ONCE(site->kp.post_handler, kprobe_site_post);
+	else if (ARCH_KPROBE_STATELESS)
+		WRITE_ONCE(site->kp.post_handler, NULL);
+}
+
 /* Sets what most hits look at instead of the list. */
 static void set_handlers(struct kprobe_site *site)
 {
@@ -187,8 +201,7 @@ static void set_handlers(struct kprobe_site *site)
 		    !kprobe_disabled(p) && p->pre_handler;
 
 	WRITE_ONCE(site->first, only ? p : &site->kp);
-	WRITE_ONCE(site->kp.post_handler,
-		   any_post_handler(site) ? kprobe_site_post : NULL);
+	set_post_handler(site);
 }
 
 static void set_site_disabled(struct kprobe_site *site, bool disabled)

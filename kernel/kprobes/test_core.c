@@ -598,6 +598,28 @@ static void representative_stands_for_all_probes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, hits_of_a_call());
 }
 
+#if !ARCH_KPROBE_STATELESS
+/* The architecture loads the pointer, perhaps several times, and calls the function. */
+static void post_handler_of_an_armed_site_is_not_taken_away(struct kunit *test)
+{
+	struct kprobe *with_post = plant(test);
+	struct kprobe_site *site = planted_site(plant(test));
+	struct pt_regs regs = {};
+
+	KUNIT_ASSERT_NOT_NULL(test, site);
+	KUNIT_ASSERT_EQ(test, 0, disable_kprobe(with_post));
+	with_post->post_handler = after_hit;
+	KUNIT_ASSERT_EQ(test, 0, enable_kprobe(with_post));
+	KUNIT_EXPECT_TRUE(test, site->has_post_handler);
+	KUNIT_ASSERT_EQ(test, 0, disable_kprobe(with_post));
+	KUNIT_EXPECT_FALSE(test, site->has_post_handler);
+	KUNIT_ASSERT_NOT_NULL(test, site->kp.post_handler);
+	scoped_guard(preempt)
+		site->kp.post_handler(&site->kp, &regs, 0);
+	KUNIT_EXPECT_EQ(test, 1, hits_of_a_call());
+}
+#endif
+
 #ifdef CONFIG_MODULES
 /* In another state than LIVE it may be freed without a word to the core. */
 static void only_live_modules_are_known_unannounced(struct kunit *test)
@@ -642,6 +664,9 @@ static struct kunit_case core_cases[] = {
 	KUNIT_CASE(representative_stands_for_all_probes),
 #ifdef CONFIG_MODULES
 	KUNIT_CASE(only_live_modules_are_known_unannounced),
+#endif
+#if !ARCH_KPROBE_STATELESS
+	KUNIT_CASE(post_handler_of_an_armed_site_is_not_taken_away),
 #endif
 	{}
 };
