@@ -261,8 +261,11 @@ bool kprobe_fault(struct pt_regs *regs, unsigned int trap)
 	moved = instruction_pointer(regs);
 	if (!done) {
 		done = handler_fault(regs, trap);
-		/* Try again: in the copy, if a missed hit has faulted there. */
-		if (done && instruction_pointer(regs) == moved)
+		/*
+		 * Try again: in the copy, if a missed hit has faulted there. An architecture
+		 * that keeps state has given up the step: there it is another hit.
+		 */
+		if (ARCH_KPROBE_STATELESS && done && instruction_pointer(regs) == moved)
 			instruction_pointer_set(regs, at);
 	}
 	preempt_enable_notrace();
