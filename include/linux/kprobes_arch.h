@@ -204,8 +204,9 @@ void arch_arm_kprobe(struct kprobe *kp);
  * arch_disarm_kprobe() - restore the probed instruction in the text
  * @kp: the kprobe of an armed site
  *
- * On return all CPUs see the instruction, and for every breakpoint that was taken before,
- * the site has been looked up. Cannot fail.
+ * On return all CPUs see the instruction. With ARCH_KPROBE_STATELESS, the site has also been
+ * looked up for every breakpoint that was taken before. Without it that may come later, but
+ * within an RCU grace period, which the core then waits for itself. Cannot fail.
  *
  * Context: as arch_arm_kprobe().
  */
@@ -262,8 +263,7 @@ static inline void arch_disarm_kprobes(struct list_head *sites)
  * Releases what arch_prepare_kprobe() has allocated. Called once after each successful
  * prepare, with kprobe_mutex held. With ARCH_KPROBE_STATELESS, the text may have been
  * freed by then, but nothing can be executing in the slot any more. Without it, the text
- * is still mapped; but if it is about to be freed, something may still be executing in
- * the slot.
+ * is still mapped, and hits that were under way when it was restored have ended.
  */
 
 /**

@@ -31,8 +31,9 @@
  *		module_mutex	x86: to find the parts of a module's function; a leaf
  *
  * kprobe_mutex nests in kretprobe_mutex and in jprobe_mutex. With any of these held, kprobes
- * do not wait for an RCU grace period. (ftrace may, with its own locks held, if it has no
- * memory to defer what it wants to free.)
+ * do not wait for an RCU grace period; except, without ARCH_KPROBE_STATELESS, for hits in a
+ * module that goes. (ftrace may, with its own locks held, if it has no memory to defer what it
+ * wants to free.)
  */
 
 /*

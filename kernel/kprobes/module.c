@@ -4,6 +4,7 @@
  */
 #include <linux/kprobes.h>
 #include <linux/module.h>
+#include <linux/rcupdate.h>
 #include <linux/xarray.h>
 
 #include "internal.h"
@@ -27,25 +28,38 @@ static bool goes(struct kprobe_site *site, struct module *mod, unsigned long eve
 /*
  * Some of the text may run until it is freed: asynchronous functions that the module's
  * init has started, and functions of its parameters. So the original text is restored.
+ * Returns whether there are any sites.
  */
-static void disarm_sites(struct module *mod, unsigned long event)
+static bool disarm_sites(struct module *mod, unsigned long event)
 {
 	struct kprobe_site *site;
 	struct kprobe_plan plan;
+	bool any = false;
 
 	kprobe_plan_init(&plan);
 	list_for_each_entry(site, &kprobe_sites, all) {
-		if (goes(site, mod, event))
-			kprobe_plan_arming(site, false, &plan);
+		if (!goes(site, mod, event))
+			continue;
+		any = true;
+		kprobe_plan_arming(site, false, &plan);
 	}
 	kprobe_plan_apply(&plan);
+	return any;
 }
 
 static void kill_sites(struct module *mod, unsigned long event)
 {
 	struct kprobe_site *site, *next;
 
-	disarm_sites(mod, event);
+	if (!disarm_sites(mod, event))
+		return;
+	/*
+	 * There the sites are settled at once, but a hit that was under way when the text was
+	 * restored may still use them. It has preemption disabled, from the lookup of the site
+	 * to the end of the step.
+	 */
+	if (!ARCH_KPROBE_STATELESS)
+		synchronize_rcu();
 	list_for_each_entry_safe(site, next, &kprobe_sites, all) {
 		if (goes(site, mod, event))
 			kprobe_site_kill(site);
