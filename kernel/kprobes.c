@@ -111,8 +111,11 @@ static struct kprobe_site *get_site(unsigned long addr, bool on_entry,
 
 	lockdep_assert_held(&kprobe_mutex);
 	err = kprobe_get_module(addr, mod);
-	if (err)
+	if (err) {
+		/* Nobody may tell the core when the text of this function goes. */
+		kprobe_function_forget();
 		return ERR_PTR(err);
+	}
 	site = kprobe_find_site(addr) ?: kprobe_site_create(addr, on_entry);
 	if (IS_ERR(site))
 		module_put(*mod);

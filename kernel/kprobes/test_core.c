@@ -13,6 +13,9 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uio.h>
+#ifdef CONFIG_X86_64
+#include <asm/vsyscall.h>
+#endif
 
 #include "internal.h"
 #include "slots.h"
@@ -598,6 +601,25 @@ static void representative_stands_for_all_probes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, hits_of_a_call());
 }
 
+#ifdef CONFIG_X86_64
+/* What was found out about text that cannot be pinned must not be used for what is there later. */
+static void function_of_a_refused_address_is_forgotten(struct kunit *test)
+{
+	struct kprobe p = {
+		.addr = (kprobe_opcode_t *)VSYSCALL_ADDR,
+		.pre_handler = count_hit,
+	};
+	const struct kprobe_function *f = NULL;
+
+	scoped_guard(mutex, &kprobe_mutex)
+		f = kprobe_function_at((unsigned long)site_target);
+	KUNIT_ASSERT_NOT_NULL(test, f);
+	KUNIT_EXPECT_NE(test, 0, register_kprobe(&p));
+	guard(mutex)(&kprobe_mutex);
+	KUNIT_EXPECT_EQ(test, 0, f->start);
+}
+#endif
+
 #if !ARCH_KPROBE_STATELESS
 /* The architecture loads the pointer, perhaps several times, and calls the function. */
 static void post_handler_of_an_armed_site_is_not_taken_away(struct kunit *test)
@@ -664,6 +686,9 @@ static struct kunit_case core_cases[] = {
 	KUNIT_CASE(representative_stands_for_all_probes),
 #ifdef CONFIG_MODULES
 	KUNIT_CASE(only_live_modules_are_known_unannounced),
+#endif
+#ifdef CONFIG_X86_64
+	KUNIT_CASE(function_of_a_refused_address_is_forgotten),
 #endif
 #if !ARCH_KPROBE_STATELESS
 	KUNIT_CASE(post_handler_of_an_armed_site_is_not_taken_away),
