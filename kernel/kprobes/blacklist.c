@@ -71,6 +71,18 @@ int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
 	return err;
 }
 
+/* Adds the symbol at @addr; or @addr alone, if it is behind what the symbol covers. */
+static int add_whole_symbol(unsigned long addr)
+{
+	unsigned long size, offset;
+
+	if (!kallsyms_lookup_size_offset(addr, &size, &offset))
+		return 0;
+	if (size <= offset)
+		return blacklist_range(addr, addr + 1);
+	return blacklist_range(addr - offset, addr - offset + size);
+}
+
 /*
  * Adds what NOKPROBE_SYMBOL() has recorded. An entry may be the address of a function
  * descriptor, or no address of text at all.
@@ -83,9 +95,8 @@ static int add_recorded(const unsigned long *from, const unsigned long *to)
 		unsigned long addr = (unsigned long)
 			dereference_symbol_descriptor((void *)*from);
 
-		if (kernel_text_address(addr) &&
-		    kallsyms_lookup_size_offset(addr, NULL, NULL))
-			add_symbol(addr, 0, ULONG_MAX, &err);
+		if (kernel_text_address(addr))
+			err = add_whole_symbol(addr);
 	}
 	return err;
 }
