@@ -59,6 +59,7 @@ int kprobe_retire_reserve(void)
  */
 void kprobe_retire(struct kprobe_site *site)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	kprobe_site_set_state(site, SITE_DYING);
 	list_add_tail(&site->leaving, &retire_next);
 	nr_retiring++;
@@ -100,38 +101,36 @@ void kprobe_retire_gone(struct kprobe_site *site)
 	queue_work(system_unbound_wq, &retire_work);
 }
 
-/* Returns whether there are more. */
-static bool free_some_retired(void)
+/* Ends the wait of one site. Returns false if there is none. */
+static bool end_one(void)
 {
-	struct kprobe_site *site, *next;
-	int left = KPROBE_BATCH;
+	struct kprobe_site *retired, *gone;
 
-	guard(mutex)(&kprobe_mutex);
-	list_for_each_entry_safe(site, next, &retire_now, leaving) {
-		if (!left--)
-			return true;
-		list_del(&site->leaving);
-		nr_retiring--;
-		kprobe_site_destroy(site);
+	retired = list_first_entry_or_null(&retire_now, struct kprobe_site, leaving);
+	if (retired) {
+		list_del(&retired->leaving);
+		kprobe_site_destroy(retired);
+		return true;
 	}
-	return false;
+	gone = list_first_entry_or_null(&gone_now, struct kprobe_site, kp.list);
+	if (gone) {
+		list_del_init(&gone->kp.list);
+		kprobe_site_settle(gone);
+	}
+	return gone;
 }
 
-/* Returns whether there are more. */
-static bool settle_some_gone(void)
+/* Returns whether there may be more. */
+static bool end_some(void)
 {
-	struct kprobe *kp, *next;
 	int left = KPROBE_BATCH;
 
 	guard(mutex)(&kprobe_mutex);
-	list_for_each_entry_safe(kp, next, &gone_now, list) {
-		if (!left--)
-			return true;
-		list_del_init(&kp->list);
+	while (left && end_one()) {
 		nr_retiring--;
-		kprobe_site_settle(site_of(kp));
+		left--;
 	}
-	return false;
+	return !left;
 }
 
 /*
@@ -147,8 +146,6 @@ static void retire_sites(struct work_struct *work)
 
 	kprobe_wait_for_tasks();
 
-	while (free_some_retired())
-		cond_resched();
-	while (settle_some_gone())
+	while (end_some())
 		cond_resched();
 }
