@@ -114,19 +114,16 @@ static void patch_text(struct list_head *from, enum kprobe_site_state state)
 }
 
 /*
- * Plans to write a breakpoint, or to remove it. If the opposite was planned, that is
- * dropped from the plan, and the text stays as it is.
+ * Plans to write a breakpoint, or to remove it. A plan is made by those who register probes or
+ * by those who unregister some, so nobody wants the opposite of what is planned.
  */
 static void plan_text(struct kprobe_site *site, bool armed, struct kprobe_plan *plan)
 {
-	bool planned = kprobe_site_planned(site);
+	bool done = armed == kprobe_site_armed(site);
 
-	/* If a site is planned, its text is about to change. */
-	if (armed == (kprobe_site_armed(site) != planned))
+	if (WARN_ON_ONCE(done && kprobe_site_planned(site)))
 		return;
-	if (planned)
-		list_del_init(&site->kp.list);
-	else
+	if (!done && !kprobe_site_planned(site))
 		list_add_tail(&site->kp.list, armed ? &plan->arm : &plan->disarm);
 }
 

@@ -262,8 +262,6 @@ void kprobe_site_attach(struct kprobe_site *site, struct kprobe *p,
 	lockdep_assert_held(&kprobe_mutex);
 	if (site->state == SITE_DYING)
 		kprobe_unretire(site);
-	/* The same plan may have been about to retire the site. */
-	list_del_init(&site->leaving);
 	if (list_empty(&site->probes))
 		kprobe_stats_reset(site);
 	list_add_rcu(&p->list, &site->probes);
