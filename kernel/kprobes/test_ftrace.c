@@ -263,6 +263,16 @@ static void calls_meanwhile_miss_nobody(struct kunit *test)
 	expect_calls(test);
 }
 
+/* There is a warning, and that is all. For the console's readers, see lib/test_kprobes/probe.h. */
+static void ops_that_never_came_cannot_leave(struct kunit *test)
+{
+	static struct ftrace_ops never = { .func = party_func };
+
+	pr_info("kprobes_test: expected report begins\n");
+	KUNIT_EXPECT_EQ(test, -EBUSY, unregister_ftrace_function(&never));
+	pr_info("kprobes_test: expected report ends\n");
+}
+
 static struct kunit_case filter_cases[] = {
 	KUNIT_CASE(functions_come_and_go_one_by_one),
 	KUNIT_CASE(functions_come_and_go_by_the_dozen),
@@ -275,6 +285,7 @@ static struct kunit_case filter_cases[] = {
 	KUNIT_CASE_SLOW(one_who_traces_all_is_not_disturbed),
 	KUNIT_CASE(ops_on_the_heap_can_change_too),
 	KUNIT_CASE_SLOW(calls_meanwhile_miss_nobody),
+	KUNIT_CASE(ops_that_never_came_cannot_leave),
 	{}
 };
 
