@@ -659,6 +659,91 @@ static void fprobe_exits_beside_return_probes(struct kunit *test)
 }
 #endif
 
+/* stack_trace_save_regs() is not exported to modules. */
+#if defined(CONFIG_FPROBE) && !defined(MODULE)
+/* What a handler was told of the caller: by its registers, and as an address */
+struct told {
+	unsigned long ip, ret_addr;
+	struct trace trace;
+};
+
+static struct told told_by_probe, told_by_fprobe;
+
+static void note_what_is_told(struct told *told, struct pt_regs *regs, unsigned long ret_addr)
+{
+	struct trace *trace = &told->trace;
+
+	told->ip = instruction_pointer(regs);
+	told->ret_addr = ret_addr;
+	trace->length = stack_trace_save_regs(regs, trace->entries, ARRAY_SIZE(trace->entries), 0);
+}
+
+static int note_probe(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	note_what_is_told(&told_by_probe, regs, get_kretprobe_retaddr(ri));
+	return 0;
+}
+
+static void note_fprobe(struct fprobe *fp, unsigned long entry_ip, unsigned long ret_ip,
+			struct pt_regs *regs, void *data)
+{
+	note_what_is_told(&told_by_fprobe, regs, ret_ip);
+}
+
+static void expect_told_of_callers(struct kunit *test, struct told *told)
+{
+	void *const callers[] = { level_one, level_two, level_three };
+
+	KUNIT_EXPECT_TRUE_MSG(test, kprobes_within(level_one, told->ip), "%pS", (void *)told->ip);
+	KUNIT_EXPECT_EQ(test, told->ip, told->ret_addr);
+	expect_trace(test, &told->trace, callers, ARRAY_SIZE(callers));
+}
+
+/* Who comes later is called first at the entry, and last at the return. */
+static const bool fprobe_comes_first[] = { false, true };
+
+static void order_desc(const bool *fprobe_first, char *desc)
+{
+	strscpy(desc, *fprobe_first ? "fprobe comes first" : "return probe comes first",
+		KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(order, fprobe_comes_first, order_desc);
+
+static void register_exit_fprobe(struct kunit *test, struct fprobe *fp)
+{
+	unsigned long ip = (unsigned long)kprobes_traced;
+
+	fp->exit_handler = note_fprobe;
+	KUNIT_ASSERT_EQ(test, 0, register_fprobe_ips(fp, &ip, 1));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_fprobe, fp));
+}
+
+static void both_are_told_of_callers_not_trampolines(struct kunit *test)
+{
+	const bool *fprobe_first = test->param_value;
+	struct counted *probe;
+	struct fprobe *fp;
+
+	need_return_stacks(test);
+	need_stack_traces(test);
+	memset(&told_by_probe, 0, sizeof(told_by_probe));
+	memset(&told_by_fprobe, 0, sizeof(told_by_fprobe));
+	fp = kunit_kzalloc(test, sizeof(*fp), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, fp);
+	probe = counted_new(test, kprobes_traced, 0, 0);
+	probe->rp.handler = note_probe;
+	if (*fprobe_first)
+		register_exit_fprobe(test, fp);
+	counted_register(test, probe);
+	if (!*fprobe_first)
+		register_exit_fprobe(test, fp);
+	level_three(1);
+	expect_told_of_callers(test, &told_by_probe);
+	expect_told_of_callers(test, &told_by_fprobe);
+}
+#endif
+
 static struct kunit_case kretprobe_tasks_cases[] = {
 	KUNIT_CASE_PARAM(thousand_tasks_inside_all_return, data_size_gen_params),
 	KUNIT_CASE_PARAM(burst_of_recursions_all_return, data_size_gen_params),
@@ -674,6 +759,9 @@ static struct kunit_case kretprobe_tasks_cases[] = {
 	KUNIT_CASE(handlers_see_callers_not_trampolines),
 #ifdef CONFIG_FPROBE
 	KUNIT_CASE(fprobe_exits_beside_return_probes),
+#endif
+#if defined(CONFIG_FPROBE) && !defined(MODULE)
+	KUNIT_CASE_PARAM(both_are_told_of_callers_not_trampolines, order_gen_params),
 #endif
 	{}
 };

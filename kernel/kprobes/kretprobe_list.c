@@ -12,6 +12,7 @@
 #include <linux/llist.h>
 #include <linux/objpool.h>
 #include <linux/panic.h>
+#include <linux/rethook.h>
 #include <linux/sched.h>
 #include <linux/sched/task_stack.h>
 #include <linux/uaccess.h>
@@ -24,6 +25,17 @@ static __always_inline struct kretprobe_instance *instance_of(struct llist_node 
 {
 	BUILD_BUG_ON(offsetof(struct kretprobe_instance, llist));
 	return container_of(node, struct kretprobe_instance, llist);
+}
+
+/*
+ * Is it the trampoline of rethook, which fprobe diverts returns to? Its own function for that may
+ * be called out of line, and be probed then.
+ */
+static __always_inline bool is_rethook_addr(unsigned long addr)
+{
+	return IS_ENABLED(CONFIG_RETHOOK) &&
+	       addr == (unsigned long)
+		       dereference_kernel_function_descriptor(arch_rethook_trampoline);
 }
 
 /* NULL if the return probe was unregistered. Goes without RCU's checks, which can be probed. */
@@ -396,11 +408,27 @@ NOKPROBE_SYMBOL(arch_kretprobe_fixup_return);
  * Puts the return address into the registers, and back to where it was diverted, so that
  * a stack trace from a handler continues with the caller.
  */
-static __always_inline void show_return(struct pt_regs *regs, void *fp, unsigned long addr)
+static __always_inline void show_return(struct pt_regs *regs, void *fp, unsigned long addr,
+					unsigned long caller)
 {
-	instruction_pointer_set(regs, addr);
+	instruction_pointer_set(regs, caller);
 	arch_kretprobe_undivert(regs, fp, addr);
 }
+
+/*
+ * Returns the address that handlers are shown: the caller's, although the call returns to
+ * rethook's trampoline first if rethook has diverted it before.
+ */
+static unsigned long caller_of(unsigned long addr, void *fp)
+{
+	struct llist_node *cur = NULL;
+
+	if (!is_rethook_addr(addr))
+		return addr;
+	return rethook_find_ret_addr(current, (unsigned long)fp, &cur) ?: addr;
+}
+
+NOKPROBE_SYMBOL(caller_of);
 
 /*
  * Ends a call that returns. @frame is NULL if no handler may run. Returns the address to
@@ -410,18 +438,19 @@ static unsigned long end_of_call(struct kprobe_frame *frame, struct pt_regs *reg
 {
 	struct llist_node *first = first_of_call(fp);
 	struct llist_node *last = last_of_row(first);
-	kprobe_opcode_t *ret_addr;
+	unsigned long ret_addr, caller;
 
 	if (!last)
 		panic("kprobes: a diverted return has no record of where it goes\n");
-	ret_addr = instance_of(last)->ret_addr;
-	show_return(regs, fp, (unsigned long)ret_addr);
+	ret_addr = (unsigned long)instance_of(last)->ret_addr;
+	caller = caller_of(ret_addr, fp);
+	show_return(regs, fp, ret_addr, caller);
 	if (frame)
-		run_handlers(first, last->next, frame, regs, ret_addr);
+		run_handlers(first, last->next, frame, regs, (kprobe_opcode_t *)caller);
 	else
 		count_missed_returns(first, last->next);
 	end_calls(first, last->next);
-	return (unsigned long)ret_addr;
+	return ret_addr;
 }
 
 NOKPROBE_SYMBOL(end_of_call);
@@ -434,6 +463,8 @@ static unsigned long kretprobe_returned_slow(struct pt_regs *regs, void *fp)
 
 	if (!kprobe_enter(&frame, NULL))
 		return end_of_call(NULL, regs, fp);
+	/* No handler of this return has run yet, see kprobe_run_many(). */
+	kprobe_runs(frame.mark, NULL);
 	kprobe_mark_active();
 	addr = end_of_call(&frame, regs, fp);
 	kprobe_leave(&frame);
@@ -445,13 +476,14 @@ NOKPROBE_SYMBOL(kretprobe_returned_slow);
 #if ARCH_KPROBE_STATELESS
 /*
  * Is this the common return: of a task, outside of handlers, from a call that one return
- * probe follows? @ri is not compared with NULL: without an instance the return address is
- * lost, and the kernel could not go on anyway.
+ * probe follows, and rethook does not? @ri is not compared with NULL: without an instance the
+ * return address is lost, and the kernel could not go on anyway.
  */
 static __always_inline bool is_simple(struct kretprobe_instance *ri, void *fp,
 				      union kprobe_own_mark mark)
 {
 	return ri->fp == fp && ri->ret_addr != kretprobe_trampoline_addr() &&
+	       !is_rethook_addr((unsigned long)ri->ret_addr) &&
 	       !arch_kprobe_level() && !kprobe_mark_entered(mark);
 }
 
@@ -466,7 +498,7 @@ static __always_inline void simple_handler(union kprobe_own_mark mark,
 	kprobe_mark_begin(mark);
 	handler = READ_ONCE(rph->handler);
 	kprobe_runs(mark, &user_of(rph)->kp);
-	show_return(regs, fp, (unsigned long)ri->ret_addr);
+	show_return(regs, fp, (unsigned long)ri->ret_addr, (unsigned long)ri->ret_addr);
 	handler(ri, regs);
 	kprobe_mark_end(mark);
 }

@@ -12,6 +12,7 @@
 #include <linux/kthread.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
+#include <linux/stacktrace.h>
 
 #include "../../lib/test_kprobes/probe.h"
 #include "internal.h"
@@ -416,6 +417,55 @@ static void function_is_checked_again_when_it_is_used(struct kunit *test)
 		unregister_kretprobe(&rp);
 }
 
+#if defined(CONFIG_X86) && defined(CONFIG_STACKTRACE)
+static unsigned long taken[16];
+static unsigned int nr_taken;
+
+/* Takes a trace from registers as an interrupt has them that comes right after the return. */
+static int look_from_trampoline(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct pt_regs at_trampoline = *regs;
+
+	instruction_pointer_set(&at_trampoline, (unsigned long)kretprobe_trampoline_addr());
+	nr_taken = stack_trace_save_regs(&at_trampoline, taken, ARRAY_SIZE(taken), 0);
+	return 0;
+}
+
+static noinline __noclone u32 calls_returns(u32 x)
+{
+	u32 value = returns(x);
+
+	barrier();
+	return value + 1;
+}
+
+static noinline __noclone u32 calls_that(u32 x)
+{
+	u32 value = calls_returns(x);
+
+	barrier();
+	return value + 1;
+}
+
+/* The first entry is the registers' own. It has taken the place of calls_returns(). */
+static void trace_from_the_trampoline_goes_on_to_callers(struct kunit *test)
+{
+	struct kretprobe rp = {
+		.kp.addr = (kprobe_opcode_t *)returns,
+		.handler = look_from_trampoline,
+	};
+	unsigned int i;
+
+	nr_taken = 0;
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&rp));
+	KUNIT_EXPECT_EQ(test, 4, calls_that(1));
+	unregister_kretprobe(&rp);
+	for (i = 0; i < nr_taken && !kprobes_within(calls_that, taken[i]); i++)
+		;
+	KUNIT_EXPECT_LT(test, i, nr_taken);
+}
+#endif
+
 static struct kunit_case kretprobe_cases[] = {
 	KUNIT_CASE_PARAM(holder_stays_for_those_inside_and_then_goes, maxactive_gen_params),
 	KUNIT_CASE_PARAM(holder_goes_although_tasks_ended_inside, maxactive_gen_params),
@@ -427,6 +477,9 @@ static struct kunit_case kretprobe_cases[] = {
 	KUNIT_CASE(idle_task_of_an_offlined_cpu_starts_anew),
 	KUNIT_CASE(failure_after_others_had_a_turn_changes_nothing),
 	KUNIT_CASE(function_is_checked_again_when_it_is_used),
+#if defined(CONFIG_X86) && defined(CONFIG_STACKTRACE)
+	KUNIT_CASE(trace_from_the_trampoline_goes_on_to_callers),
+#endif
 	{}
 };
 
