@@ -173,10 +173,11 @@ static inline bool arch_kprobe_may_be_bug(unsigned long addr)
 
 /**
  * arch_prepare_kprobe() - prepare to probe an instruction
- * @kp: the site's kprobe; @addr is set, the text there is the original, @ainsn is zeroed
+ * @kp: the site's kprobe; @addr is set, @ainsn is zeroed
  *
  * Reads the instruction, decides whether and how it can be probed, and fills in @opcode
- * and @ainsn.
+ * and @ainsn. There is no breakpoint at @addr, but the jump of another site may cover it: it
+ * is only removed after this has succeeded.
  *
  * Context: kprobe_mutex and the text lock (cpus_read_lock, jump_label_lock and
  * text_mutex) are held; may sleep.
@@ -650,6 +651,14 @@ void __kretprobe_trampoline(void);
  * Context: any in which a function returns, preemption off.
  */
 void arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *correct_ret_addr);
+
+/*
+ * 1 if arch_kretprobe_frame is the address of the return address on the stack. Then calls from
+ * one frame that do not return are recognized by the next one from there.
+ */
+#ifndef ARCH_KRETPROBE_FRAME_IS_SLOT
+#define ARCH_KRETPROBE_FRAME_IS_SLOT	0
+#endif
 
 #ifdef arch_kretprobe_frame
 /**

@@ -8,6 +8,7 @@
  * The list is made of instances. They come from the task's return stack (see
  * kretprobe_stack.c), or from the pool of the return probe.
  */
+#include <linux/ftrace.h>
 #include <linux/kprobes.h>
 #include <linux/llist.h>
 #include <linux/objpool.h>
@@ -106,18 +107,53 @@ static void drop_calls(struct llist_node *last)
 
 NOKPROBE_SYMBOL(drop_calls);
 
+#if ARCH_KRETPROBE_FRAME_IS_SLOT
+static __always_inline bool is_graph_addr(unsigned long addr)
+{
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+	return addr == (unsigned long)dereference_kernel_function_descriptor(return_to_handler);
+#else
+	return false;
+#endif
+}
+
+/*
+ * Has the call that is made now just put its return address into the slot? Then whoever had
+ * it there before will not return. But if it is a trampoline, this may be a tail call, of a
+ * function that was followed, and is to return to that.
+ */
+static bool slot_is_fresh(struct pt_regs *regs, void *frame)
+{
+	unsigned long addr = arch_kretprobe_ret_addr(regs, frame);
+
+	return addr != (unsigned long)kretprobe_trampoline_addr() &&
+	       !is_rethook_addr(addr) && !is_graph_addr(addr);
+}
+
+NOKPROBE_SYMBOL(slot_is_fresh);
+#else
+/* A function may call another before it has made a frame. Then both calls have the same. */
+static __always_inline bool slot_is_fresh(struct pt_regs *regs, void *frame)
+{
+	return false;
+}
+#endif
+
 /*
  * Drops calls that are over. As the stack grows down, these are the calls that were made
- * from below the frame that makes one now. This only holds for frames on the task's own
- * stack; those on others cannot be compared with it.
+ * from below the frame that makes one now, or from the same place. This only holds for frames
+ * on the task's own stack; those on others cannot be compared with it.
  */
-static void drop_stale(void *frame)
+static void drop_stale(struct pt_regs *regs)
 {
 	struct llist_node *node = current->kretprobe_instances.first;
+	void *frame = arch_kretprobe_frame(regs);
 
 	/* An interrupt may be on top of an entry whose instance is not on the list yet. */
 	if (arch_kprobe_level() || !object_is_on_stack(frame))
 		return;
+	if (slot_is_fresh(regs, frame))
+		frame += sizeof(long);
 	while (node && instance_of(node)->fp < frame &&
 	       object_is_on_stack(instance_of(node)->fp))
 		node = node->next;
@@ -133,7 +169,7 @@ static struct kretprobe_instance *take_instance(struct kretprobe_holder *rph, st
 
 	if (take_from_stack(rph, &ri))
 		return ri;
-	drop_stale(arch_kretprobe_frame(regs));
+	drop_stale(regs);
 	return take_from_stack(rph, &ri) ? ri : objpool_pop(&rph->pool);
 }
 

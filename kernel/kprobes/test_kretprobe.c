@@ -417,6 +417,61 @@ static void function_is_checked_again_when_it_is_used(struct kunit *test)
 		unregister_kretprobe(&rp);
 }
 
+#if ARCH_KRETPROBE_FRAME_IS_SLOT
+/* More than there is memory for on a return stack and in a pool */
+#define MANY_CALLS	1000
+
+/* Makes calls from one place that do not return; or one, and then tail calls of that. */
+static noinline __noclone u32 leaves_many_behind(u32 fresh)
+{
+	unsigned long slot = (unsigned long)leaves_many_behind;
+	struct pt_regs regs = { .sp = (unsigned long)&slot };
+	struct kprobe_frame frame = {};
+	unsigned int i;
+
+	preempt_disable_notrace();
+	if (kprobe_enter(&frame, &left_behind->kp)) {
+		for (i = 0; i < MANY_CALLS; i++) {
+			if (fresh)
+				WRITE_ONCE(slot, (unsigned long)leaves_many_behind);
+			kretprobe_entry(&left_behind->kp, &regs);
+		}
+		kprobe_leave(&frame);
+	}
+	preempt_enable_notrace();
+	return fresh + 1;
+}
+
+static void calls_from_one_place_are_forgotten(struct kunit *test)
+{
+	struct kretprobe *rp = registered(test, leaves_many_behind, 0);
+
+	left_behind = registered(test, returns, 0);
+	KUNIT_EXPECT_EQ(test, 2, leaves_many_behind(1));
+	KUNIT_EXPECT_EQ(test, 0, left_behind->nmissed);
+	KUNIT_EXPECT_EQ(test, 1, atomic_read(&nr_returns));
+	kunit_release_action(test, drop, left_behind);
+	kunit_release_action(test, drop, rp);
+	KUNIT_EXPECT_TRUE(test, comes_true(no_holder_left));
+}
+
+/* None of these is dropped in favour of the next one, but when the function returns. */
+static void tail_calls_are_not_forgotten(struct kunit *test)
+{
+	struct kretprobe *rp = registered(test, leaves_many_behind, 0);
+	unsigned int followed;
+
+	left_behind = registered(test, returns, 0);
+	KUNIT_EXPECT_EQ(test, 1, leaves_many_behind(0));
+	followed = atomic_read(&left_behind->rph->dropped);
+	KUNIT_EXPECT_EQ(test, MANY_CALLS, followed + left_behind->nmissed);
+	KUNIT_EXPECT_GT(test, left_behind->nmissed, 0);
+	kunit_release_action(test, drop, left_behind);
+	kunit_release_action(test, drop, rp);
+	KUNIT_EXPECT_TRUE(test, comes_true(no_holder_left));
+}
+#endif
+
 #if defined(CONFIG_X86) && defined(CONFIG_STACKTRACE)
 static unsigned long taken[16];
 static unsigned int nr_taken;
@@ -477,6 +532,10 @@ static struct kunit_case kretprobe_cases[] = {
 	KUNIT_CASE(idle_task_of_an_offlined_cpu_starts_anew),
 	KUNIT_CASE(failure_after_others_had_a_turn_changes_nothing),
 	KUNIT_CASE(function_is_checked_again_when_it_is_used),
+#if ARCH_KRETPROBE_FRAME_IS_SLOT
+	KUNIT_CASE(calls_from_one_place_are_forgotten),
+	KUNIT_CASE(tail_calls_are_not_forgotten),
+#endif
 #if defined(CONFIG_X86) && defined(CONFIG_STACKTRACE)
 	KUNIT_CASE(trace_from_the_trampoline_goes_on_to_callers),
 #endif

@@ -177,6 +177,7 @@ bool arch_kprobe_may_be_bug(unsigned long addr);
 
 /* For return probes: a frame is known by the place of its return address. */
 #define arch_kretprobe_frame(regs)	((void *)(regs)->sp)
+#define ARCH_KRETPROBE_FRAME_IS_SLOT	1
 
 static __always_inline unsigned long
 arch_kretprobe_ret_addr(struct pt_regs *regs, void *frame)
