@@ -23,6 +23,9 @@ static unsigned int stack_users;
 /* Has a task been left without one? fork() says so without a lock. */
 static bool stack_missing;
 
+/* There may be very many: rather fail than have a task killed for the memory. */
+#define STACK_GFP	(__GFP_NORETRY | __GFP_NOWARN)
+
 /* Tracers come and go: the next one should find the stacks still there. */
 #define TRIM_DELAY	(5 * HZ)
 
@@ -34,6 +37,7 @@ static void free_stacks(struct kretprobe_stack *stack)
 	while (stack) {
 		struct kretprobe_stack *next = stack->next;
 
+		cond_resched();
 		kfree(stack);
 		stack = next;
 	}
@@ -45,7 +49,8 @@ static struct kretprobe_stack *alloc_stacks(unsigned int num)
 	struct kretprobe_stack *stacks = NULL, *stack;
 
 	while (num--) {
-		stack = kmalloc(KRETPROBE_STACK_SIZE, GFP_KERNEL);
+		cond_resched();
+		stack = kmalloc(KRETPROBE_STACK_SIZE, GFP_KERNEL | STACK_GFP);
 		if (!stack) {
 			free_stacks(stacks);
 			return NULL;
@@ -222,7 +227,7 @@ void kretprobe_init_task(struct task_struct *tsk)
 
 	if (likely(!READ_ONCE(stack_users)))
 		return;
-	stack = kmalloc(KRETPROBE_STACK_SIZE, GFP_KERNEL_ACCOUNT);
+	stack = kmalloc(KRETPROBE_STACK_SIZE, GFP_KERNEL_ACCOUNT | STACK_GFP);
 	if (!stack)
 		WRITE_ONCE(stack_missing, true);
 	else if (!give_stack(tsk, stack))
