@@ -82,7 +82,8 @@ static void count(struct bio *bio)
 	/*
 	 * A bio that is too large for its device is split, and the rest is
 	 * submitted again. All of it was counted the first time, and marked by
-	 * the block layer's own tracing.
+	 * the block layer's own tracing. A driver that passes a bio on to another
+	 * device, as raid0 does, may leave the mark: then it is not counted there.
 	 */
 	if (bio_flagged(bio, BIO_TRACE_COMPLETION))
 		return;

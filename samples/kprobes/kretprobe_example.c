@@ -12,9 +12,9 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/kprobes.h>
-#include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/sched.h>
+#include <linux/timekeeping.h>
 
 static char *func = "kernel_clone";
 module_param(func, charp, 0444);
@@ -22,7 +22,7 @@ MODULE_PARM_DESC(func, "kernel function to time (default: kernel_clone)");
 
 /* There is one of these for each call that has not returned yet. */
 struct call {
-	ktime_t entered;
+	u64 entered;
 };
 
 static int function_enters(struct kretprobe_instance *ri, struct pt_regs *regs)
@@ -32,14 +32,15 @@ static int function_enters(struct kretprobe_instance *ri, struct pt_regs *regs)
 	/* Kernel threads are not of interest: their returns are skipped. */
 	if (!current->mm)
 		return 1;
-	call->entered = ktime_get();
+	/* ktime_get() would wait for ever in a function that the clock's own update calls. */
+	call->entered = ktime_get_mono_fast_ns();
 	return 0;
 }
 
 static int function_returns(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct call *call = (struct call *)ri->data;
-	s64 ns = ktime_to_ns(ktime_sub(ktime_get(), call->entered));
+	s64 ns = ktime_get_mono_fast_ns() - call->entered;
 
 	pr_info("%s (pid %d): %s returned %ld after %lld ns\n", current->comm, current->pid,
 		func, (long)regs_return_value(regs), ns);
