@@ -111,12 +111,14 @@ struct kprobe_emulation {
  * @insn:	the detour, NULL for none
  * @original:	the bytes that the jump changes, but the first
  * @copy:	by the offset of an instruction: where in the detour its copy is
+ * @end:	where in the detour the last copy ends
  * @size:	of all the instructions, in bytes
  */
 struct arch_optimized_insn {
 	kprobe_opcode_t		*insn;
 	u8			original[JMP32_INSN_SIZE - 1];
 	u8			copy[JMP32_INSN_SIZE];
+	u8			end;
 	u8			size;
 };
 

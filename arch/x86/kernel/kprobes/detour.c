@@ -122,7 +122,8 @@ NOKPROBE_SYMBOL(kprobe_tail_hit);
  * @ip:	any address
  *
  * Context: any, NMI included.
- * Return: the address of the original instruction; 0 if @ip is not in the detour of @kp.
+ * Return: the address of the original instruction, or if @ip is behind all copies, that of the
+ * next one; 0 if @ip is not in the detour of @kp.
  */
 unsigned long kprobe_covered_by_copy(struct kprobe *kp, unsigned long ip)
 {
@@ -132,6 +133,8 @@ unsigned long kprobe_covered_by_copy(struct kprobe *kp, unsigned long ip)
 
 	if (!optinsn->insn || offset >= DETOUR_SIZE)
 		return 0;
+	if (offset >= optinsn->end)
+		return (unsigned long)kp->addr + optinsn->size;
 	for (i = JMP32_INSN_SIZE - 1; i > 0; i--) {
 		if (optinsn->copy[i] && optinsn->copy[i] <= offset)
 			break;

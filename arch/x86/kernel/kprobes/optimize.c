@@ -309,6 +309,7 @@ static const char *add_copies(struct detour *d, struct covered *c)
 		if (add_copy(d, &insn, c->end))
 			return "reach";
 	}
+	optinsn->end = d->used;
 	optinsn->size = c->end - c->begin;
 	return NULL;
 }
