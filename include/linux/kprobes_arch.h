@@ -682,7 +682,8 @@ void arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *correct_
  *
  * ``void arch_kretprobe_undivert(struct pt_regs *regs, void *frame, unsigned long addr)``
  *	stores *addr*, the true return address, where the trampoline continues and where
- *	unwinders look. *regs* are those at the return. The handlers run after that.
+ *	unwinders look. *regs* are those at the return; it may correct them for the handlers,
+ *	which run after that.
  */
 static __always_inline void arch_kretprobe_record(struct kretprobe_instance *ri,
 						  struct pt_regs *regs, void *frame)

@@ -20,7 +20,9 @@
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/types.h>
+#include <asm/cpufeature.h>
 #include <asm/insn.h>
+#include <asm/irqflags.h>
 #include <asm/text-patching.h>
 
 #define __ARCH_WANT_KPROBES_INSN_SLOT
@@ -177,6 +179,18 @@ const char *arch_kprobe_path(struct kprobe *kp);
 bool arch_kprobe_may_be_bug(unsigned long addr);
 #define arch_kprobe_may_be_bug	arch_kprobe_may_be_bug
 
+/*
+ * Corrects flags that were saved by pushf. In a guest of Xen that is not virtualized by
+ * hardware, that has seen another interrupt flag than the guest's own, which an exception's
+ * frame has and which Xen loads at an iret.
+ */
+static __always_inline void kprobe_mend_flags(struct pt_regs *regs)
+{
+	if (cpu_feature_enabled(X86_FEATURE_XENPV))
+		regs->flags = (regs->flags & ~X86_EFLAGS_IF) |
+			      (arch_local_save_flags() & X86_EFLAGS_IF);
+}
+
 /* For return probes: a frame is known by the place of its return address. */
 #define arch_kretprobe_frame(regs)	((void *)(regs)->sp)
 #define ARCH_KRETPROBE_FRAME_IS_SLOT	1
@@ -193,10 +207,14 @@ static __always_inline void arch_kretprobe_divert(struct pt_regs *regs, void *fr
 	*(unsigned long *)frame = to;
 }
 
-/* The trampoline returns to the address that it finds there. */
+/*
+ * The trampoline returns to the address that it finds there. It has saved the flags as they
+ * seemed to be.
+ */
 static __always_inline void arch_kretprobe_undivert(struct pt_regs *regs, void *frame,
 						    unsigned long addr)
 {
+	kprobe_mend_flags(regs);
 	*(unsigned long *)frame = addr;
 }
 

@@ -7,12 +7,10 @@
  * address to continue at. An emulated push overwrites that word. It is not needed then: the
  * stack pointer has changed, so all registers are loaded from the saved ones.
  */
-#include <linux/cpufeature.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_hit.h>
 #include <linux/preempt.h>
 #include <asm/ibt.h>
-#include <asm/irqflags.h>
 #include <asm/ptrace.h>
 
 #include "internal.h"
@@ -55,17 +53,6 @@ static unsigned long detour_exit_slow(struct kprobe *kp, struct pt_regs *regs,
 
 NOKPROBE_SYMBOL(detour_exit_slow);
 
-/*
- * In a guest of Xen that is not virtualized by hardware, pushf has seen another interrupt flag than
- * the guest's own, which an exception's frame has and which Xen loads at an iret.
- */
-static __always_inline void mend_flags(struct pt_regs *regs)
-{
-	if (cpu_feature_enabled(X86_FEATURE_XENPV))
-		regs->flags = (regs->flags & ~X86_EFLAGS_IF) |
-			      (arch_local_save_flags() & X86_EFLAGS_IF);
-}
-
 /**
  * kprobe_detour_hit() - a jump in the text was taken
  * @regs: the probed code's registers, except for ip and orig_ax
@@ -79,7 +66,7 @@ unsigned long __noendbr kprobe_detour_hit(struct pt_regs *regs, struct kprobe *k
 	unsigned long all = false;
 	enum kprobe_result what;
 
-	mend_flags(regs);
+	kprobe_mend_flags(regs);
 	regs->ip = (unsigned long)kp->addr + INT3_INSN_SIZE;
 	preempt_disable_notrace();
 	what = kprobe_hit_site(kp, regs, kprobe_emulate);
@@ -104,7 +91,7 @@ unsigned long __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe *kp)
 {
 	unsigned long all;
 
-	mend_flags(regs);
+	kprobe_mend_flags(regs);
 	regs->ip = (unsigned long)kp->addr + kp->ainsn.emulation.length;
 	regs->orig_ax = -1;
 	preempt_disable_notrace();
