@@ -9,6 +9,7 @@
  */
 #include <linux/atomic.h>
 #include <linux/jump_label.h>
+#include <linux/kmsan.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_table.h>
 #include <linux/percpu.h>
@@ -384,6 +385,8 @@ kprobe_hit_at_level(unsigned long level, struct kprobe *kp, struct pt_regs *regs
 		kprobes_inc_nmissed_count(kp);
 		return KPROBE_RESULT_MISSED;
 	}
+	/* Assembly may have saved them. In here, because what this calls may be probed. */
+	kmsan_unpoison_entry_regs(regs);
 	if (static_branch_unlikely(&kprobe_stats))
 		kprobe_count_hit(kp);
 	if (unlikely(kprobe_run_pre(frame.mark, kp, regs))) {

@@ -34,21 +34,48 @@ void kprobe_function_forget(void)
 	memset(&last_function, 0, sizeof(last_function));
 }
 
+/* What KMSAN's functions for memory accesses and for the registers of an exception call */
+static const char * const called_by_kmsan[] = {
+	"arch_kmsan_get_meta_or_null",
+	"get_shadow_origin_ptr",
+	"origin_ptr_for",
+	"page_has_metadata",
+	"pfn_valid",
+	"shadow_ptr_for",
+	"virt_to_page_or_null",
+	"vmalloc_meta",
+};
+
+static bool is_of_kmsan(const char *name)
+{
+	return str_has_prefix(name, "__msan_") || str_has_prefix(name, "kmsan_") ||
+	       match_string(called_by_kmsan, ARRAY_SIZE(called_by_kmsan), name) >= 0;
+}
+
+/* Called by code that runs on a CPU before it can take a breakpoint */
+static bool is_of_kcov(const char *name)
+{
+	return str_has_prefix(name, "__sanitizer_cov_") ||
+	       str_has_prefix(name, "check_kcov_mode") || str_has_prefix(name, "write_comp_data");
+}
+
 /*
- * Functions that sanitizers make code call for its memory accesses, and the profiler for its
+ * Functions that sanitizers make code call for its memory accesses, and profilers for its
  * branches. Code between a hit and its handlers, such as exception entry, may call them, too.
  */
 static bool is_compilers_check(const char *name)
 {
 	return str_has_prefix(name, "__asan_") || str_has_prefix(name, "__hwasan_") ||
-	       str_has_prefix(name, "__tsan_") || str_has_prefix(name, "__msan_") ||
-	       str_has_prefix(name, "__kasan_check_") || !strcmp(name, "kasan_check_range") ||
-	       !strcmp(name, "ftrace_likely_update");
+	       str_has_prefix(name, "__tsan_") || str_has_prefix(name, "__kasan_check_") ||
+	       !strcmp(name, "kasan_check_range") || !strcmp(name, "ftrace_likely_update") ||
+	       (IS_ENABLED(CONFIG_KMSAN) && is_of_kmsan(name)) ||
+	       (IS_ENABLED(CONFIG_KCOV) && is_of_kcov(name));
 }
 
 #define HAS_COMPILERS_CHECKS							\
 	(IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_KCSAN) ||		\
-	 IS_ENABLED(CONFIG_KMSAN) || IS_ENABLED(CONFIG_TRACE_BRANCH_PROFILING))
+	 IS_ENABLED(CONFIG_KMSAN) || IS_ENABLED(CONFIG_KCOV) ||			\
+	 IS_ENABLED(CONFIG_TRACE_BRANCH_PROFILING))
 
 /* How many bytes of padding the compiler leaves before each function */
 #ifdef CONFIG_FUNCTION_PADDING_BYTES

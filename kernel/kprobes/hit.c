@@ -160,6 +160,7 @@ void kprobe_hit_post(struct kprobe *kp, struct pt_regs *regs)
 
 	if (!kprobe_enter(&frame, kp))
 		return;
+	kmsan_unpoison_entry_regs(regs);
 	kprobe_run_post(frame.mark, kp, regs);
 	kprobe_leave(&frame);
 }

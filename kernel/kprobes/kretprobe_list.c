@@ -364,6 +364,7 @@ static void run_handlers(struct llist_node *node, struct llist_node *end,
 	kretprobe_handler_t handler;
 	struct kprobe *kp;
 
+	kmsan_unpoison_entry_regs(regs);
 	for (; node != end; node = node->next) {
 		ri = instance_of(node);
 		handler = READ_ONCE(ri->rph->handler);
@@ -532,6 +533,7 @@ static __always_inline void simple_handler(union kprobe_own_mark mark,
 	kretprobe_handler_t handler;
 
 	kprobe_mark_begin(mark);
+	kmsan_unpoison_entry_regs(regs);
 	handler = READ_ONCE(rph->handler);
 	kprobe_runs(mark, &user_of(rph)->kp);
 	show_return(regs, fp, (unsigned long)ri->ret_addr, (unsigned long)ri->ret_addr);
