@@ -30,9 +30,18 @@
 
 #include "internal.h"
 
-/* Functions that return on another stack than the one they were called on. */
+/*
+ * Functions that return on another stack than the one they were called on, that return a second
+ * time with another kernel's per-CPU data, or that are returned to: these have no return address.
+ */
 struct kretprobe_blackpoint kretprobe_blacklist[] = {
 	{ .name = "__switch_to" },
+#ifdef CONFIG_HIBERNATION
+	{ .name = "swsusp_arch_suspend" },
+#endif
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+	{ .name = "return_to_handler" },
+#endif
 	{ }
 };
 
