@@ -27,14 +27,20 @@ struct function {
 #define ON_32	IS_ENABLED(CONFIG_X86_32)
 
 /*
- * Calls and jumps that ftrace patches, but has in no table, code that is branched into from
- * another symbol, and code that depends on its exact bytes.
+ * Calls and jumps that ftrace patches, but has in no table, code that it copies, code that is
+ * branched into from another symbol, and code that depends on its exact bytes.
  */
 static const struct function patched[] = {
 	{ "ftrace_call", IS_ENABLED(CONFIG_DYNAMIC_FTRACE) },
 	{ "ftrace_regs_call", IS_ENABLED(CONFIG_DYNAMIC_FTRACE) },
 	{ "ftrace_graph_call", ON_32 && IS_ENABLED(CONFIG_DYNAMIC_FTRACE) &&
 			       IS_ENABLED(CONFIG_FUNCTION_GRAPH_TRACER) },
+	{ "ftrace_graph_caller", ON_32 && IS_ENABLED(CONFIG_FUNCTION_GRAPH_TRACER) },
+	{ "ftrace_caller", IS_ENABLED(CONFIG_DYNAMIC_FTRACE) },
+	{ "ftrace_regs_caller", IS_ENABLED(CONFIG_DYNAMIC_FTRACE) },
+	{ "ftrace_caller_op_ptr", ON_64 && IS_ENABLED(CONFIG_DYNAMIC_FTRACE) },
+	{ "ftrace_regs_caller_op_ptr", ON_64 && IS_ENABLED(CONFIG_DYNAMIC_FTRACE) },
+	{ "ftrace_regs_caller_jmp", ON_64 && IS_ENABLED(CONFIG_DYNAMIC_FTRACE) },
 	{ "ftrace_regs_caller_end", ON_64 && IS_ENABLED(CONFIG_DYNAMIC_FTRACE) },
 	{ "srso_alias_untrain_ret", IS_ENABLED(CONFIG_MITIGATION_SRSO) },
 	{ "retbleed_untrain_ret", IS_ENABLED(CONFIG_MITIGATION_UNRET_ENTRY) },
@@ -61,7 +67,12 @@ static const struct function without_idt[] = {
 	{ "virtual_mapped", IS_ENABLED(CONFIG_KEXEC_CORE) },
 	{ "swap_pages", IS_ENABLED(CONFIG_KEXEC_CORE) },
 	{ "core_restore_code", IS_ENABLED(CONFIG_HIBERNATION) },
+	{ "create_image", IS_ENABLED(CONFIG_HIBERNATION) },
 	{ "restore_processor_state", IS_ENABLED(CONFIG_PM_SLEEP) },
+#ifdef CONFIG_DEBUG_VIRTUAL
+	{ "__phys_addr", true },
+#endif
+	{ "__sanitizer_cov_trace_pc", IS_ENABLED(CONFIG_KCOV) },
 #ifdef CONFIG_X86_64
 	{ "secondary_startup_64", true },
 	{ "secondary_startup_64_no_verify", true },
@@ -101,6 +112,10 @@ static const struct function dead[] = {
 			      IS_ENABLED(CONFIG_HOTPLUG_CPU) },
 	{ "sev_es_ap_hlt_loop", IS_ENABLED(CONFIG_AMD_MEM_ENCRYPT) &&
 				IS_ENABLED(CONFIG_HOTPLUG_CPU) },
+	{ "cpuhp_ap_report_dead", IS_ENABLED(CONFIG_HOTPLUG_CORE_SYNC_DEAD) },
+	{ "tboot_shutdown", IS_ENABLED(CONFIG_INTEL_TXT) },
+	{ "soft_restart_cpu", IS_ENABLED(CONFIG_AMD_MEM_ENCRYPT) &&
+			      IS_ENABLED(CONFIG_HOTPLUG_CPU) },
 	{ "xen_pv_play_dead", IS_ENABLED(CONFIG_XEN_PV) && IS_ENABLED(CONFIG_HOTPLUG_CPU) },
 };
 
@@ -187,16 +202,34 @@ static void test_decoded_by_their_fixup(struct kunit *test)
 	KUNIT_EXPECT_GT(test, tried, 0);
 }
 
-#ifdef CONFIG_APM
-/* Called by what has the BIOS' segments in the place of the kernel's */
+#if defined(CONFIG_APM) || defined(CONFIG_PNPBIOS)
+/* Called by what has the BIOS' segments in the place of the kernel's, or runs there */
 static const struct function in_the_bios[] = {
-	{ "__apm_bios_call", true },
-	{ "__apm_bios_call_simple", true },
+	{ "__apm_bios_call", IS_ENABLED(CONFIG_APM) },
+	{ "__apm_bios_call_simple", IS_ENABLED(CONFIG_APM) },
+	{ "pnp_bios_callfunc", IS_ENABLED(CONFIG_PNPBIOS) },
+	{ "call_pnp_bios", IS_ENABLED(CONFIG_PNPBIOS) },
 };
 
 static void test_with_segments_of_the_bios(struct kunit *test)
 {
 	expect_all_refused(test, in_the_bios, ARRAY_SIZE(in_the_bios));
+}
+#endif
+
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+/* It is not called, so there is no return address to be replaced. */
+static void test_returned_to(struct kunit *test)
+{
+	struct kretprobe rp = {
+		.kp.symbol_name	= "return_to_handler",
+		.kp.flags	= KPROBE_FLAG_DISABLED,
+	};
+	int err = register_kretprobe(&rp);
+
+	KUNIT_EXPECT_EQ(test, -EINVAL, err);
+	if (!err)
+		unregister_kretprobe(&rp);
 }
 #endif
 
@@ -226,10 +259,13 @@ static struct kunit_case refused_cases[] = {
 	KUNIT_CASE(test_before),
 	KUNIT_CASE(test_after_user_enter),
 	KUNIT_CASE(test_decoded_by_their_fixup),
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+	KUNIT_CASE(test_returned_to),
+#endif
 #ifdef CONFIG_CFI_CLANG
 	KUNIT_CASE(test_decoded_by_a_failed_check),
 #endif
-#ifdef CONFIG_APM
+#if defined(CONFIG_APM) || defined(CONFIG_PNPBIOS)
 	KUNIT_CASE(test_with_segments_of_the_bios),
 #endif
 	{ }
