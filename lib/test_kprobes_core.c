@@ -198,12 +198,9 @@ static const struct {
 	{ "kernel_text_address", true },
 	{ "kallsyms_lookup_size_offset", true },
 	{ "ktime_get_mono_fast_ns", true },
-	{ "rcu_is_watching", IS_ENABLED(CONFIG_TREE_RCU) },
 	{ "__rcu_read_lock", IS_ENABLED(CONFIG_PREEMPT_RCU) },
 	{ "__rcu_read_unlock", IS_ENABLED(CONFIG_PREEMPT_RCU) },
 	{ "ftrace_location", IS_ENABLED(CONFIG_DYNAMIC_FTRACE) },
-	{ "__asan_load8", IS_ENABLED(CONFIG_KASAN_GENERIC) },
-	{ "kasan_check_range", IS_ENABLED(CONFIG_KASAN_GENERIC) },
 };
 
 static const char * const near_the_way[] = {
@@ -213,7 +210,8 @@ static const char * const near_the_way[] = {
 	"__this_cpu_preempt_check", "debug_smp_processor_id", "debug_lockdep_rcu_enabled",
 	"rcu_read_lock_held", "lock_acquire", "lock_release", "lock_is_held_type",
 	"trace_hardirqs_on", "trace_hardirqs_off", "lockdep_hardirqs_on",
-	"__kasan_check_read", "__kasan_check_write", "__asan_store8",
+	"__kasan_check_read", "__kasan_check_write", "__asan_load8", "__asan_store8",
+	"kasan_check_range", "rcu_is_watching",
 	"__hwasan_load4_noabort", "__sanitizer_cov_trace_pc", "__sanitizer_cov_trace_switch",
 	"__sanitizer_cov_trace_const_cmp4", "check_kcov_mode", "write_comp_data",
 	"memcpy", "memset", "__memcpy", "__memset", "memcmp", "ftrace_ops_test", "sched_clock",
