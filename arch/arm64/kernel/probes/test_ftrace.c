@@ -533,6 +533,7 @@ static void stack_trace_sees_through_two_diversions(struct kunit *test)
 /* A tail call's return is diverted again, before the first two diversions are undone. */
 static void stack_trace_sees_through_those_of_a_tail_call(struct kunit *test)
 {
+	unsigned long jump = ftrace_location((unsigned long)probe_test_jump);
 	static struct kretprobe jump_probe;
 
 	jump_probe = (struct kretprobe) {
@@ -541,8 +542,9 @@ static void stack_trace_sees_through_those_of_a_tail_call(struct kunit *test)
 	};
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&jump_probe), 0);
 	KUNIT_ASSERT_EQ(test, return_join_at(probe_test_traced), 0);
-	KUNIT_ASSERT_EQ(test, ops_filter(&graph.ops, probe_test_jump), 0);
-	KUNIT_ASSERT_EQ(test, graph_join_at(probe_test_traced), 0);
+	KUNIT_ASSERT_EQ(test, ops_filter(&graph.ops, probe_test_traced), 0);
+	KUNIT_ASSERT_EQ(test, ftrace_set_filter_ip(&graph.ops, jump, 0, 0), 0);
+	KUNIT_ASSERT_EQ(test, register_ftrace_graph(&graph), 0);
 	expect_caller_in_trace(test, calls_jump, 4);
 	graph_leave();
 	return_leave();
