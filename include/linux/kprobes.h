@@ -525,6 +525,16 @@ unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
 	return 0;
 }
 
+static inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri)
+{
+	return NULL;
+}
+
+static inline unsigned long get_kretprobe_retaddr(struct kretprobe_instance *ri)
+{
+	return 0;
+}
+
 #elif defined(CONFIG_KRETPROBE_ON_RETHOOK)
 
 static nokprobe_inline bool is_kretprobe_trampoline(unsigned long addr)

@@ -438,8 +438,10 @@ int __init arch_init_kprobes(void)
 	return 0;
 }
 
+#ifdef CONFIG_KRETPROBES
 /* The return trampoline is not entered through a probe. */
 int arch_trampoline_kprobe(struct kprobe *kp)
 {
 	return 0;
 }
+#endif
