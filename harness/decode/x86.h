@@ -44,6 +44,7 @@ typedef unsigned long long u64;
 #define NMI_MASK		0x00f00000
 #define HARDIRQ_MASK		0x000f0000
 #define SOFTIRQ_OFFSET		0x00000100
+#define arch_local_save_flags()	0UL
 
 #define le16_to_cpu(v)		le16toh(v)
 #define le32_to_cpu(v)		le32toh(v)
@@ -142,6 +143,7 @@ static inline long copy_from_kernel_nofault(void *to, const void *from, size_t s
 #define ENDBR_INSN_SIZE		4
 
 /* As it is where returns go by a thunk, but are not counted; 32 bits do not use IBT. */
+#define X86_FEATURE_XENPV	false
 #define X86_FEATURE_IBT		IS_ENABLED(CONFIG_X86_64)
 #define X86_FEATURE_RETHUNK	true
 #define X86_FEATURE_CALL_DEPTH	false
