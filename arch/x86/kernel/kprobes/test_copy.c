@@ -114,17 +114,6 @@ static void expect_outcome(struct kunit *test, const struct run *run,
 			       "%*ph, %s: stack", run->length, run->code, run->way);
 }
 
-static void expect_calls(struct kunit *test, const struct run *run, const struct way *way,
-			 unsigned int posts, unsigned int faults)
-{
-	KUNIT_EXPECT_EQ_MSG(test, hit.pres, 1, "%*ph, %s", run->length, run->code, run->way);
-	KUNIT_EXPECT_EQ_MSG(test, hit.posts, posts, "%*ph, %s", run->length, run->code, run->way);
-	KUNIT_EXPECT_EQ_MSG(test, hit.faults, faults, "%*ph, %s", run->length, run->code,
-			    run->way);
-	KUNIT_EXPECT_EQ_MSG(test, hit.trapped, !way->jump, "%*ph, %s", run->length, run->code,
-			    run->way);
-}
-
 static void expect_hit(struct kunit *test, const struct subject *s, const struct way *way,
 		       struct registers *in, const struct outcome *native)
 {

@@ -173,11 +173,7 @@ static void expect_hit(struct kunit *test, int i, const struct run *run, const s
 	unsigned long next = planted.at[i] + run->length;
 	struct registers before, seen, after;
 
-	KUNIT_EXPECT_EQ_MSG(test, hit.pres, 1, "%*ph, %s", run->length, run->code, run->way);
-	KUNIT_EXPECT_EQ_MSG(test, hit.posts, way->post, "%*ph, %s", run->length, run->code,
-			    run->way);
-	KUNIT_EXPECT_EQ_MSG(test, hit.trapped, !way->jump, "%*ph, %s", run->length, run->code,
-			    run->way);
+	expect_calls(test, run, way, way->post, 0);
 	see_registers(&before, in);
 	see_registers(&seen, &hit.pre);
 	/* Another test checks the instruction pointer at a hit. */

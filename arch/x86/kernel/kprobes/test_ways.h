@@ -155,6 +155,18 @@ static const struct way by_jump = { "jump", true, false };
 static const struct way by_jump_post = { "jump, post handler", true, true };
 static const struct way by_breakpoint_post = { "breakpoint, post handler", false, true };
 
+/* Each run is one hit. */
+static void expect_calls(struct kunit *test, const struct run *run, const struct way *way,
+			 unsigned int posts, unsigned int faults)
+{
+	KUNIT_EXPECT_EQ_MSG(test, hit.pres, 1, "%*ph, %s", run->length, run->code, run->way);
+	KUNIT_EXPECT_EQ_MSG(test, hit.posts, posts, "%*ph, %s", run->length, run->code, run->way);
+	KUNIT_EXPECT_EQ_MSG(test, hit.faults, faults, "%*ph, %s", run->length, run->code,
+			    run->way);
+	KUNIT_EXPECT_EQ_MSG(test, hit.trapped, !way->jump, "%*ph, %s", run->length, run->code,
+			    run->way);
+}
+
 /* The places of the probes, and those without and with a post handler */
 static struct {
 	unsigned long	*at;
