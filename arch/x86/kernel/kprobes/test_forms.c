@@ -171,22 +171,14 @@ static void expect_hit(struct kunit *test, int i, const struct run *run, const s
 		       struct pt_regs *in, struct outcome *native)
 {
 	unsigned long next = planted.at[i] + run->length;
-	struct registers before, seen, after;
+	struct registers before, after;
 
-	expect_calls(test, run, way, way->post, 0);
 	see_registers(&before, in);
-	see_registers(&seen, &hit.pre);
-	/* Another test checks the instruction pointer at a hit. */
-	before.ip = seen.ip;
-	expect_registers(test, run, "pre handler", &before, &seen);
-	if (!way->post)
-		return;
 	see_registers(&after, &native->regs);
-	see_registers(&seen, &hit.post);
 	/* The native run has gone on, through the padding. */
 	if (after.ip == next + PADDING_SIZE)
 		after.ip = next;
-	expect_registers(test, run, "post handler", &after, &seen);
+	expect_handlers(test, run, way, &before, &after);
 }
 
 static void run_natively(void)
@@ -218,8 +210,7 @@ static void run_probed(struct kunit *test, const struct way *way)
 
 static void try_text(struct kunit *test, void (*text)(void), bool jumps, bool *is_written)
 {
-	if (IS_ENABLED(CONFIG_OPTPROBES))
-		switch_need(test);
+	ways_need(test);
 	KUNIT_ASSERT_EQ(test, 0, make_lab(text, jumps, is_written));
 	KUNIT_ASSERT_GT(test, lab.nr, 0);
 	run_natively();

@@ -167,6 +167,23 @@ static void expect_calls(struct kunit *test, const struct run *run, const struct
 			    run->way);
 }
 
+/* One hit without a fault: handlers saw @before, and @after if one of them is a post handler. */
+static void expect_handlers(struct kunit *test, const struct run *run, const struct way *way,
+			    struct registers *before, const struct registers *after)
+{
+	struct registers seen;
+
+	expect_calls(test, run, way, way->post, 0);
+	see_registers(&seen, &hit.pre);
+	/* Another test checks the instruction pointer at a hit. */
+	before->ip = seen.ip;
+	expect_registers(test, run, "pre handler", before, &seen);
+	if (!way->post)
+		return;
+	see_registers(&seen, &hit.post);
+	expect_registers(test, run, "post handler", after, &seen);
+}
+
 /* The places of the probes, and those without and with a post handler */
 static struct {
 	unsigned long	*at;
@@ -282,6 +299,13 @@ static void run_in_all_ways(struct kunit *test, bool jumps,
 static int ways_init(struct kunit *test)
 {
 	return IS_ENABLED(CONFIG_OPTPROBES) ? switch_init(test) : 0;
+}
+
+/* For cases with run_in_all_ways() */
+static void ways_need(struct kunit *test)
+{
+	if (IS_ENABLED(CONFIG_OPTPROBES))
+		switch_need(test);
 }
 
 static void ways_exit(struct kunit *test)
