@@ -659,7 +659,7 @@ static void fprobe_exits_beside_return_probes(struct kunit *test)
 }
 #endif
 
-/* stack_trace_save_regs() is not exported to modules. */
+/* trace_take_regs() is not for modules. */
 #if defined(CONFIG_FPROBE) && !defined(MODULE)
 /* What a handler was told of the caller: by its registers, and as an address */
 struct told {
@@ -671,11 +671,9 @@ static struct told told_by_probe, told_by_fprobe;
 
 static void note_what_is_told(struct told *told, struct pt_regs *regs, unsigned long ret_addr)
 {
-	struct trace *trace = &told->trace;
-
 	told->ip = instruction_pointer(regs);
 	told->ret_addr = ret_addr;
-	trace->length = stack_trace_save_regs(regs, trace->entries, ARRAY_SIZE(trace->entries), 0);
+	trace_take_regs(&told->trace, regs);
 }
 
 static int note_probe(struct kretprobe_instance *ri, struct pt_regs *regs)

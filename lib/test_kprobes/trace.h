@@ -24,6 +24,12 @@ static inline void trace_take(struct trace *trace)
 	trace->length = stack_trace_save(trace->entries, ARRAY_SIZE(trace->entries), 0);
 }
 
+/* From where the registers are. stack_trace_save_regs() is not exported to modules. */
+static inline void trace_take_regs(struct trace *trace, struct pt_regs *regs)
+{
+	trace->length = stack_trace_save_regs(regs, trace->entries, ARRAY_SIZE(trace->entries), 0);
+}
+
 /* The index of the first entry in @function, or the trace's length if there is none */
 static inline unsigned int trace_find(const struct trace *trace, void *function)
 {

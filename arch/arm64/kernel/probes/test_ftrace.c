@@ -252,7 +252,7 @@ static int note_trace(struct pt_regs *regs)
 
 static int note_trace_by_registers(struct pt_regs *regs)
 {
-	trace.length = stack_trace_save_regs(regs, trace.entries, ARRAY_SIZE(trace.entries), 0);
+	trace_take_regs(&trace, regs);
 	return 0;
 }
 

@@ -44,7 +44,7 @@ static void trace_from(unsigned long *record)
 	};
 
 	preempt_disable();
-	trace.length = stack_trace_save_regs(&regs, trace.entries, ARRAY_SIZE(trace.entries), 0);
+	trace_take_regs(&trace, &regs);
 	preempt_enable();
 }
 
