@@ -195,8 +195,7 @@ static noinline __noclone u32 kprobes_sleeps(u32 depth, u32 us, unsigned int bef
 		below = kprobes_sleeps(depth - 1, us, switch_look());
 	else
 		usleep_range(us, us + 100);
-	kprobes_no_tail_call(&below);
-	return below + 1;
+	return kprobes_one_more(below);
 }
 
 #endif /* _LIB_TEST_KPROBES_STRESS_H */

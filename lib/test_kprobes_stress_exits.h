@@ -31,8 +31,7 @@ static noinline __noclone u32 kprobes_exits(u32 depth, bool ends, unsigned int b
 		below = kprobes_exits(depth - 1, ends, switch_look());
 	else if (ends)
 		kthread_exit(0);
-	kprobes_no_tail_call(&below);
-	return below + 1;
+	return kprobes_one_more(below);
 }
 
 static int exit_entry(struct kretprobe_instance *ri, struct pt_regs *regs)

@@ -157,8 +157,7 @@ static noinline __noclone u32 sleeps(u32 depth)
 		atomic_inc(&sleepers);
 		wait_event_interruptible(gate, READ_ONCE(gate_open));
 	}
-	kprobes_no_tail_call(&below);
-	return below + 1;
+	return kprobes_one_more(below);
 }
 
 static int wait_to_be_stopped(void)
@@ -449,18 +448,12 @@ static void idle_task_has_a_return_stack(struct kunit *test)
 
 static noinline __noclone u32 sleeps_deeper(u32 depth)
 {
-	u32 value = sleeps(depth);
-
-	barrier();
-	return value + 1;
+	return kprobes_one_more(sleeps(depth));
 }
 
 static noinline __noclone u32 sleeps_deepest(u32 depth)
 {
-	u32 value = sleeps_deeper(depth);
-
-	barrier();
-	return value + 1;
+	return kprobes_one_more(sleeps_deeper(depth));
 }
 
 static int deep_sleeper_run(void *depth)
@@ -577,26 +570,17 @@ static int trace_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 
 static noinline __noclone u32 level_one(u32 x)
 {
-	u32 value = kprobes_traced(x);
-
-	barrier();
-	return value + 1;
+	return kprobes_one_more(kprobes_traced(x));
 }
 
 static noinline __noclone u32 level_two(u32 x)
 {
-	u32 value = level_one(x);
-
-	barrier();
-	return value + 1;
+	return kprobes_one_more(level_one(x));
 }
 
 static noinline __noclone u32 level_three(u32 x)
 {
-	u32 value = level_two(x);
-
-	barrier();
-	return value + 1;
+	return kprobes_one_more(level_two(x));
 }
 
 static void handlers_see_callers_not_trampolines(struct kunit *test)

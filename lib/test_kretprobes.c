@@ -216,8 +216,7 @@ static noinline __noclone u32 recursive(u32 depth)
 	if (IS_ENABLED(CONFIG_MIPS))
 		asm volatile(".set push; .set noreorder; nop; .set pop" : : : "memory");
 	below = depth ? recursive(depth - 1) : 0;
-	kprobes_no_tail_call(&below);
-	return below + 1;
+	return kprobes_one_more(below);
 }
 
 #define DEPTH	6
@@ -447,10 +446,7 @@ static noinline __noclone u32 calls_the_tracer(u32 x)
 
 static noinline __noclone u32 calls_both(u32 x)
 {
-	u32 value = calls_the_tracer(x);
-
-	barrier();
-	return value + 1;
+	return kprobes_one_more(calls_the_tracer(x));
 }
 
 static void stack_trace_shows_callers_not_trampolines(struct kunit *test)

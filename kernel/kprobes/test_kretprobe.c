@@ -488,18 +488,12 @@ static int look_from_trampoline(struct kretprobe_instance *ri, struct pt_regs *r
 
 static noinline __noclone u32 calls_returns(u32 x)
 {
-	u32 value = returns(x);
-
-	barrier();
-	return value + 1;
+	return kprobes_one_more(returns(x));
 }
 
 static noinline __noclone u32 calls_that(u32 x)
 {
-	u32 value = calls_returns(x);
-
-	barrier();
-	return value + 1;
+	return kprobes_one_more(calls_returns(x));
 }
 
 /* The first entry is the registers' own. It has taken the place of calls_returns(). */

@@ -60,6 +60,13 @@ static __always_inline void kprobes_no_tail_call(u32 *x)
 	asm volatile("" : "+r" (*x) : : "memory");
 }
 
+/* For a function that adds one to what another has returned: its call is no tail call. */
+static __always_inline u32 kprobes_one_more(u32 value)
+{
+	kprobes_no_tail_call(&value);
+	return value + 1;
+}
+
 /*
  * Targets begin with this, to keep the compiler from folding functions that are
  * equal. On s390 it is an instruction that sets no condition code, because QEMU
