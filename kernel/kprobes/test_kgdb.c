@@ -162,9 +162,9 @@ static void breakpoint_is_refused_where_a_probe_is(struct kunit *test)
 	probe_unregister(probe);
 }
 
-static void breakpoint_is_refused_under_a_jump(struct kunit *test)
+/* A probe whose jump covers more than the nop that is probed */
+static struct probe *probe_under_a_jump(struct kunit *test, const struct kprobes_step *nop)
 {
-	const struct kprobes_step *nop = kprobes_need_step(test, "nop");
 	struct probe *probe;
 
 	if (!IS_ENABLED(CONFIG_X86))
@@ -172,6 +172,14 @@ static void breakpoint_is_refused_under_a_jump(struct kunit *test)
 	probe = probe_registered(test, nop->addr);
 	wait_for_kprobe_optimizer();
 	KUNIT_ASSERT_TRUE(test, kprobe_optimized(get_kprobe(nop->addr)));
+	return probe;
+}
+
+static void breakpoint_is_refused_under_a_jump(struct kunit *test)
+{
+	const struct kprobes_step *nop = kprobes_need_step(test, "nop");
+	struct probe *probe = probe_under_a_jump(test, nop);
+
 	KUNIT_EXPECT_FALSE(test, breakpoint(true, nop->addr + 1));
 	probe_unregister(probe);
 }
@@ -180,13 +188,8 @@ static void breakpoint_is_refused_under_a_jump(struct kunit *test)
 static void jump_does_not_come_back_over_a_breakpoint(struct kunit *test)
 {
 	const struct kprobes_step *nop = kprobes_need_step(test, "nop");
-	struct probe *probe;
+	struct probe *probe = probe_under_a_jump(test, nop);
 
-	if (!IS_ENABLED(CONFIG_X86))
-		kunit_skip(test, "a jump takes no more than its own instruction");
-	probe = probe_registered(test, nop->addr);
-	wait_for_kprobe_optimizer();
-	KUNIT_ASSERT_TRUE(test, kprobe_optimized(get_kprobe(nop->addr)));
 	KUNIT_ASSERT_EQ(test, 0, disable_kprobe(&probe->kp));
 	KUNIT_ASSERT_TRUE(test, breakpoint(true, nop->addr + 1));
 	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&probe->kp));

@@ -316,6 +316,14 @@ static noinline __noclone u32 leaves_call_behind(u32 x)
 	return x + 1;
 }
 
+/* Who left the calls behind is followed by @rp. Nothing of either probe stays. */
+static void drop_both(struct kunit *test, struct kretprobe *rp)
+{
+	kunit_release_action(test, drop, left_behind);
+	kunit_release_action(test, drop, rp);
+	KUNIT_EXPECT_TRUE(test, comes_true(no_holder_left));
+}
+
 static void call_that_is_left_behind_is_forgotten(struct kunit *test)
 {
 	struct kretprobe *rp = registered(test, leaves_call_behind, 0);
@@ -323,9 +331,7 @@ static void call_that_is_left_behind_is_forgotten(struct kunit *test)
 	left_behind = registered(test, returns, 0);
 	KUNIT_EXPECT_EQ(test, 2, leaves_call_behind(1));
 	KUNIT_EXPECT_EQ(test, 1, atomic_read(&nr_returns));
-	kunit_release_action(test, drop, left_behind);
-	kunit_release_action(test, drop, rp);
-	KUNIT_EXPECT_TRUE(test, comes_true(no_holder_left));
+	drop_both(test, rp);
 }
 
 /* The idle task of a CPU that goes offline never returns from arch_cpu_idle_dead(). */
@@ -450,9 +456,7 @@ static void calls_from_one_place_are_forgotten(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2, leaves_many_behind(1));
 	KUNIT_EXPECT_EQ(test, 0, left_behind->nmissed);
 	KUNIT_EXPECT_EQ(test, 1, atomic_read(&nr_returns));
-	kunit_release_action(test, drop, left_behind);
-	kunit_release_action(test, drop, rp);
-	KUNIT_EXPECT_TRUE(test, comes_true(no_holder_left));
+	drop_both(test, rp);
 }
 
 /* None of these is dropped in favour of the next one, but when the function returns. */
@@ -466,9 +470,7 @@ static void tail_calls_are_not_forgotten(struct kunit *test)
 	followed = atomic_read(&left_behind->rph->dropped);
 	KUNIT_EXPECT_EQ(test, MANY_CALLS, followed + left_behind->nmissed);
 	KUNIT_EXPECT_GT(test, left_behind->nmissed, 0);
-	kunit_release_action(test, drop, left_behind);
-	kunit_release_action(test, drop, rp);
-	KUNIT_EXPECT_TRUE(test, comes_true(no_holder_left));
+	drop_both(test, rp);
 }
 #endif
 
