@@ -57,12 +57,7 @@ gone()
 
 gone_before=$(gone)
 before=$(wc -l <$sites)
-add_event "p:kp/entry test_kprobes_victim:kprobes_victim"
-add_event "r:kp/back test_kprobes_victim:kprobes_victim"
-add_event "p:kp/middle test_kprobes_victim:$middle"
-for event in entry back middle; do
-	enable_event $event 1
-done
+add_victim_events entry back middle
 entry=$(listed 'kprobes_victim+.*test_kprobes_victim' |
 	sed 's/^[0-9a-f]*  [kr]  \([^ ]*\) .*/\1/' | grep -v -x -F "$middle" | head -n 1)
 check_is "two places are two lines" "$(wc -l <$sites)" $((before + 2))

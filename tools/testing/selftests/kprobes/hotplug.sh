@@ -22,24 +22,9 @@ restore()
 trap restore EXIT
 no_events
 
-# go_on CALLER: keep calling until told to stop, and note how many calls there were
-go_on()
-{
-	calls=0
-	while [ -f "$work/go" ]; do
-		call_victim 10
-		calls=$((calls + 10))
-	done
-	echo $calls >"$work/calls.$1"
-}
-
-add_event "p:kp/entry test_kprobes_victim:kprobes_victim"
-add_event "r:kp/back test_kprobes_victim:kprobes_victim"
-add_event "p:kp/middle test_kprobes_victim:$middle"
+add_victim_events entry back middle
 add_event "p:kp/starting notify_cpu_starting"
-for event in entry back middle starting; do
-	enable_event $event 1
-done
+enable_event starting 1
 
 # Through this function, a processor goes to its idle task for good. Compilers may add to
 # its name. Somewhere behind the part that ftrace patches, an instruction begins.
@@ -53,9 +38,7 @@ for offset in $(seq 12 40); do
 done
 enable_event switching 1
 
-: >"$work/go"
-go_on one &
-go_on two &
+start_callers "$work" 2
 changed=0
 for round in $(seq $rounds); do
 	can_write 0 $processor || break
@@ -66,15 +49,13 @@ for round in $(seq $rounds); do
 	enable_event "away$round" 0
 	changed=$((changed + 1))
 done
-rm "$work/go"
-wait
-calls=$(($(cat "$work/calls.one") + $(cat "$work/calls.two")))
-note "$calls calls"
+stop_callers
+note "$called calls"
 check_is "the processor goes and comes back" $changed $rounds
-check "there were calls meanwhile" [ $calls -gt 0 ]
-check_is "each of them was seen at the entry" "$(profile entry)" "$calls 0"
-check_is "at the return" "$(profile back)" "$calls 0"
-check_is "and in the middle" "$(profile middle)" "$calls 0"
+check "there were calls meanwhile" [ "$called" -gt 0 ]
+check_is "each of them was seen at the entry" "$(profile entry)" "$called 0"
+check_is "at the return" "$(profile back)" "$called 0"
+check_is "and in the middle" "$(profile middle)" "$called 0"
 check_is "so was each processor that started" "$(profile starting)" "$rounds 0"
 for round in $(seq $rounds); do
 	check "a probe of when it was away is hit" [ "$(hits "away$round")" -ge 1 ]

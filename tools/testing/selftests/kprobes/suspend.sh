@@ -25,25 +25,11 @@ trap restore EXIT
 no_events
 echo 0 >$delay
 
-add_event "p:kp/entry test_kprobes_victim:kprobes_victim"
-add_event "r:kp/back test_kprobes_victim:kprobes_victim"
-add_event "p:kp/middle test_kprobes_victim:$middle"
+add_victim_events entry back middle
 add_event "p:kp/sleeps pm_suspend"
 add_event "r:kp/frozen freeze_processes result=\$retval:s32"
-for event in entry back middle sleeps frozen; do
-	enable_event $event 1
-done
-
-# Calls until it is told to stop, but while it is frozen, and notes how often
-go_on()
-{
-	meanwhile=0
-	while [ -f "$work/go" ]; do
-		call_victim 10
-		meanwhile=$((meanwhile + 10))
-	done
-	echo $meanwhile >"$work/meanwhile"
-}
+enable_event sleeps 1
+enable_event frozen 1
 
 # tries STATE LEVEL...: once for each level, which is how far the system goes
 sleeps=0 calls=0
@@ -61,21 +47,19 @@ tries()
 	done
 }
 
-: >"$work/go"
-go_on &
+# This one calls whenever it is not frozen.
+start_callers "$work" 1
 # Not the levels of freeze behind these: something would have to wake idle processors.
 tries freeze freezer devices platform
 if grep -q deep $power/mem_sleep 2>/dev/null; then
 	echo deep >$power/mem_sleep
 	tries mem freezer devices platform processors core
 fi
-rm "$work/go"
-wait
-meanwhile=$(cat "$work/meanwhile")
-note "$calls calls afterwards, $meanwhile before and meanwhile"
-calls=$((calls + meanwhile))
+stop_callers
+note "$calls calls afterwards, $called before and meanwhile"
+calls=$((calls + called))
 check "something was tried" [ $sleeps -gt 0 ]
-check "there were calls meanwhile" [ "$meanwhile" -gt 0 ]
+check "there were calls meanwhile" [ "$called" -gt 0 ]
 check_is "each time was seen" "$(profile sleeps)" "$sleeps 0"
 check_is "and the tasks that froze" "$(profile frozen)" "$sleeps 0"
 for event in entry back middle; do

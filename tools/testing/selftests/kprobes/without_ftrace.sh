@@ -18,16 +18,6 @@ served()
 	grep -q "kprobes_victim+0x[0-9a-f]* .* path=ftrace" $debugfs/sites
 }
 
-probe()
-{
-	add_event "p:kp/entry test_kprobes_victim:kprobes_victim"
-	add_event "r:kp/back test_kprobes_victim:kprobes_victim"
-	add_event "p:kp/middle test_kprobes_victim:$middle"
-	for event in "$@"; do
-		enable_event "$event" 1
-	done
-}
-
 gone()
 {
 	listed '\[GONE\]' | wc -l
@@ -39,7 +29,7 @@ listed_without()
 	listed "$2" | grep -v "$1"
 }
 
-probe entry middle
+add_victim_events entry middle
 served || skip "ftrace does not serve the entry"
 call_victim 1
 check "ftrace can be switched off under a probe" can_write 0 $switch
@@ -59,7 +49,7 @@ check_is "and the one in the middle" "$(profile middle)" "7 0"
 no_events
 
 [ -f $kill ] || skip "no $kill"
-probe entry middle
+add_victim_events entry middle
 # At an entry that is hit until then, and stays enabled until the module goes
 add_event "p:kp/stays test_kprobes_victim:call_victims"
 enable_event stays 1
