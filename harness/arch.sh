@@ -17,8 +17,8 @@
 #   disk	the device that is a disk in that
 #   console	the kernel's name for the first serial port
 #   exempt	a variable for the kernel's make, for a file that does not compile without it
-#   memory, cpus	of the guest. One CPU where every change of text stops the machine: QEMU runs
-#		CPUs in turns, a tenth of a second each, and the others spin meanwhile
+#   memory, cpus	of the guest. One CPU where every change of text stops the machine: QEMU
+#		runs CPUs in turns, a tenth of a second each, and the others spin meanwhile
 
 compiler='' cross='' llvm='' userland='' libc='' libc_cross='' exempt=''
 emulator='' qemu='' mute='' disk='' console=ttyS0 memory=2G cpus=2

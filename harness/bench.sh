@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0
 # harness/bench.sh: what a hit costs, ours and the pristine kernel's side by side.
 #
-# Both kernels have the same config (VARIANT, plain by default) and run the same module: once on one CPU whose
-# counter counts guest instructions, with traps counted in QEMU's log of exceptions, and once on two
-# CPUs that are threads of their own, by the clock. See guest/bench.sh for the sets of figures. The
-# table, out/bench/$ARCH/bench.json and bench.svg come from bench.py. The pristine kernel's
-# instructions are kept until one of the bench's own files changes; its wall time is measured anew,
-# to stand beside ours under the same load.
+# Both kernels have the same config (VARIANT, plain by default) and run the same module: once on one
+# CPU whose counter counts guest instructions, with traps counted in QEMU's log of exceptions, and
+# once on two CPUs that are threads of their own, by the clock. See guest/bench.sh for the sets of
+# figures. The table, out/bench/$ARCH/bench.json and bench.svg come from bench.py. The pristine
+# kernel's instructions are kept until one of the bench's own files, or of harness/configs, changes;
+# its wall time is measured anew, to stand beside ours under the same load.
 #
-# Attaching and detaching has a boot of its own on one CPU, and others on two, by the clock.
+# Attaching and detaching has a boot of its own on one CPU, and others on two, by the clock. Its
+# table and out/bench/$ARCH/attach.json come from bench_attach.py.
 #
 # From the environment: ROWS (hits attach), which of the two to measure; OTHERS (100000) and
 # PRISTINE_OTHERS (6000), the other probes in a crowd. The pristine kernel's hash table does not
@@ -22,7 +23,7 @@
 export VARIANT="${VARIANT:-plain}"
 results=$out/bench/$ARCH
 
-# The log of exceptions is long: what it says of debug exceptions, and of the fault that is the mark.
+# The log of exceptions is long: what it says of debug exceptions, and of faults that are marks.
 exceptions()
 {
 	if [ "$ARCH" = x86_64 ]; then
@@ -63,7 +64,7 @@ attach()	# WHICH OBJ COUNTS SINGLES
 	done
 }
 
-rows()	# WHAT: whether it is asked for
+asked_for()	# hits|attach
 {
 	case " ${ROWS:-hits attach} " in
 	*" $1 "*)	;;
@@ -89,21 +90,21 @@ ours=$build/$ARCH-$VARIANT
 prepared=
 mkdir -p "$results"
 "$harness/tree.sh"
-if rows hits && stale pristine.log; then
+if asked_for hits && stale pristine.log; then
 	prepare "$pristine" "$base"
 	prepared=yes
 	count pristine "$base" "${PRISTINE_OTHERS:-6000}"
 fi
-if rows attach && stale pristine.attach.log; then
+if asked_for attach && stale pristine.attach.log; then
 	[ -n "$prepared" ] || prepare "$pristine" "$base"
 	attach pristine "$base" "${PRISTINE_ATTACH:-1,100,1000}" "${PRISTINE_SINGLES:-100}"
 fi
 prepare "$tree" "$ours"
-if rows attach; then
+if asked_for attach; then
 	attach ours "$ours" "${ATTACH:-1,100,1000,10000}" "${SINGLES:-10000}"
 	python3 "$harness/bench_attach.py" "$ARCH" "$results"
 fi
-if rows hits; then
+if asked_for hits; then
 	count ours "$ours" "${OTHERS:-100000}"
 	clock pristine "$base"
 	clock ours "$ours"

@@ -6,8 +6,9 @@
 # SOURCE is build/tree by default, OBJ (the O= directory) build/$ARCH[-$VARIANT]. The config is
 # tinyconfig with fragments of harness/configs merged on it: common, $ARCH, then (unless VARIANT
 # is plain) test and $ARCH-test, and for another VARIANT lean, $VARIANT and $ARCH-$VARIANT; or bare
-# and $ARCH where the guest has no userland. A fragment's line that the final .config does not hold ends it; with FRAGMENT, a file laid over the
-# others, only a line of that, as what it takes away takes more along.
+# and $ARCH where the guest has no userland. A fragment's line that the final .config does not hold
+# ends it; with FRAGMENT, a file laid over the others, only a line of that, as what it takes away
+# takes more along.
 
 . "${0%/*}/lib.sh"
 
@@ -15,6 +16,7 @@ source=${1:-$tree}
 obj=${2:-$obj}
 name=build-$(basename "$obj")
 
+# The pristine kernel has no stress test.
 fragments()
 {
 	set -- common "$ARCH"

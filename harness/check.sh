@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# harness/check.sh [checkpatch]: checkpatch --strict on out/series, and with the argument no more; then
-# gcc's W=1 warnings, sparse and kernel-doc on the files that are ours, and what our assembly must not
-# do. Status 1 when any has something to say.
+# harness/check.sh [checkpatch]: checkpatch --strict on out/series, and with the argument no more;
+# then gcc's W=1 warnings, sparse and kernel-doc on the files that are ours, and what our assembly
+# must not do. Status 1 when any has something to say.
 #
 # FILE_PATH_CHANGES is left out: the series updates MAINTAINERS in a patch of its own.
 

@@ -3,11 +3,11 @@
 # harness/decode.sh: compare the decoder of ARCH (arm64, x86_64 or i386), compiled for this machine,
 # with what the manual says and with objdump. What for, and how, is in harness/decode/*.sh.
 #
-# The instructions are those of the kernel in $obj and of its modules, or of VMLINUX, another kernel;
-# and all words of arm64, nearly all encodings of x86. What becomes of a probe on each is compared
-# with harness/decode/arm64.table, which was written from the manual, and with rules, too, for what
-# objdump prints: harness/decode/*.objdump. Results go to out/decode/$ARCH.results (verdict, name,
-# detail), which is not there when this ends early.
+# The instructions are those of the kernel in $obj and of its modules, or of VMLINUX, another
+# kernel; and all words of arm64, nearly all encodings of x86. What becomes of a probe on each is
+# compared with harness/decode/arm64.table, which was written from the manual, and with rules, too,
+# for what objdump prints: harness/decode/*.objdump. Results go to out/decode/$ARCH.results
+# (verdict, name, detail), which is not there when this ends early.
 
 . "${0%/*}/lib.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# harness/demo.sh: build, boot and run harness/guest/demo.sh; status 0 when all it promises was seen.
+# harness/demo.sh: build, boot and run harness/guest/demo.sh; status 0 if all it promises was seen.
 
 . "${0%/*}/lib.sh"
 
@@ -17,7 +17,7 @@ offset_after_call()
 			called { sub(":", "", $1); print start, $1; exit }
 			start && /\t(call|bl)[ \t]/ && index($0, callee) { called = 1 }' |
 		while read -r start next; do
-			# the upper halves are equal, where there are any, and more than the shell can count
+			# without the upper halves: they are equal, and too large for the shell
 			echo $((0x${next#"${next%????????}"} - 0x${start#"${start%????????}"}))
 		done
 }

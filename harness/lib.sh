@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Shared by the harness scripts, which source it first:  . "${0%/*}/lib.sh"
 #
-# Sets the paths and defaults below and offers: say, die, need, run_logged, kernel_make,
-# our_objects, ours_only, upstream_suite, verdicts.
+# Sets the paths and defaults below and offers: say, die, need, need_build_tools, run_logged,
+# kernel_make, our_objects, ours_only, upstream_suite, verdicts.
 # Chosen by the user, on the make command line or in the environment:
 #   ARCH      x86_64 (default), i386, arm64 or one of the others in arch.sh
 #   VARIANT   which config: empty (shared fragments + test.config), plain (the shared fragments
@@ -28,7 +28,8 @@ JOBS=${JOBS:-$(nproc)}
 export ARCH VARIANT ACCEL JOBS
 export CCACHE_DIR="${CCACHE_DIR:-$build/ccache}"
 export CCACHE_BASEDIR="$build"
-# What a file depends on is known from the compiler: to preprocess it first takes a fifth of the time.
+# What a file depends on is known from the compiler: to preprocess it first takes a fifth of the
+# time.
 export CCACHE_DEPEND=1
 export LC_ALL=C
 
@@ -63,7 +64,7 @@ need()
 	[ -n "$missing" ] || return 0
 	[ "$(id -u)" = 0 ] || die "missing Debian packages; as root: apt-get install$missing"
 	say "installing:$missing"
-	# One at a time. An index that cannot be read may be of something else, so the update may fail.
+	# One at a time. An index that cannot be read may be of something else: the update may fail.
 	# shellcheck disable=SC2086
 	run_logged "apt-$ARCH" "installing packages" flock "$build/apt.lock" sh -c 'apt-get -o Acquire::Retries=3 update
 		exec apt-get -o Acquire::Retries=3 install -y --no-install-recommends "$@"' sh $missing ||
@@ -131,8 +132,8 @@ progress()
 	fi
 }
 
-# kernel_make TREE OBJ ARGUMENT...: the kernel's make with our compiler and names. It takes the place
-# of the shell, as a command of run_logged.
+# kernel_make TREE OBJ ARGUMENT...: the kernel's make with our compiler and names. It takes the
+# place of the shell, as a command of run_logged.
 kernel_make()
 {
 	from=$1 to=$2
@@ -146,14 +147,16 @@ kernel_make()
 		KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 2026' -j"$JOBS" ${exempt:+"$exempt"} "$@"
 }
 
-# switch_of_test FILE: what lib/Makefile builds it for. Those that it names in a variable have one switch.
+# switch_of_test FILE: the option that lib/Makefile builds it for. Those that it names in a
+# variable have one option.
 switch_of_test()
 {
 	sed -n "s/^obj-\$(\(CONFIG_[A-Z_]*\)).* ${1%.c}\.o.*/\1/p" "$tree/lib/Makefile" |
 		grep . || echo CONFIG_KPROBES_SANITY_TEST
 }
 
-# The objects of our C files that the config of $obj builds; a folder of ours that has a Makefile whole.
+# The objects of our C files that the config of $obj builds; of a directory that has a Makefile of
+# ours, the directory.
 our_objects()
 {
 	grep '\.c$' "$build/files.ours" | while read -r file; do
@@ -180,7 +183,7 @@ ours_only()
 		grep -F -f "$build/files.ours" | sort -u || :
 }
 
-# verdicts FILE: how many of its lines begin with pass, fail and skip; status 1 when something failed
+# verdicts FILE: how many of its lines begin with pass, fail and skip; status 1 if something failed
 verdicts()
 {
 	awk '{ n[$1]++ }

@@ -3,10 +3,11 @@
 # harness/matrix.sh [ROW...]: what the rows of harness/configs/matrix ask for, or these of them, or
 # with "short" those that make test takes.
 #
-# A row's O= directory is build/matrix-ROW, a copy of the one that its kernel without the row's lines
-# has, if that was built, so that only what they change is. It goes when the row has passed. Consoles and what
-# compilers say are in out/logs, the table in out/matrix/table, and all verdicts, as harness/test.sh
-# takes them, in out/matrix/results. Ends with "N passed, N failed"; status 1 when a row failed.
+# A row's O= directory is build/matrix-ROW. If the kernel without the row's lines was built, it is
+# a copy of that one's, so that only what the lines change is compiled. It goes when the row has
+# passed. Consoles and what compilers say are in out/logs, the table in out/matrix/table, and all
+# verdicts, as harness/test.sh takes them, in out/matrix/results. Ends with "N passed, N failed";
+# status 1 when a row failed.
 
 . "${0%/*}/lib.sh"
 
@@ -39,7 +40,8 @@ lines()
 	awk -v row="$row" '$1 == "row" { mine = $2 == row; next } mine' "$matrix"
 }
 
-# The fragment; and where the row asks for prompts, what is to be read in place of the tree's Kconfig.
+# The fragment; and where the row asks for prompts, what is to be read in place of the tree's
+# Kconfig.
 write_fragment()
 {
 	lines | sed '/^prompt /d' >"$fragment"

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# harness/outside.sh DIRECTORY [SOURCE [OBJ]]: build the modules of harness/DIRECTORY with a finished
-# kernel, as users build theirs, and put them into its initramfs. For SOURCE and OBJ see build.sh.
+# harness/outside.sh DIRECTORY [SOURCE [OBJ]]: build the modules of harness/DIRECTORY with a
+# finished kernel, as users build theirs, and put them into its initramfs. For SOURCE and OBJ see
+# build.sh.
 
 . "${0%/*}/lib.sh"
 

@@ -26,12 +26,12 @@
 #	series-check	make series-check: the kernel builds at every patch, and works
 #	mutants	  make mutants: the tests notice each of these breakages (x86_64 and arm64)
 # arm64/SECTION and i386/SECTION are that section there. Without arguments: what fits into less
-# than 40 minutes; i386, clang, debug, leaks, sweep, kselftest, ftrace, kexec and upstream on arm64, and
-# all from compare on, are left to "full", which is everything. Those of arm64, and debug, run beside
-# the others, as matrix, series and docs do: a guest keeps one processor busy.
+# than 40 minutes; i386, clang, debug, leaks, sweep, kselftest, ftrace, kexec and upstream on arm64,
+# and all from compare on, are left to "full", which is everything. Those of arm64, and debug, run
+# beside the others, as matrix, series and docs do: a guest keeps one processor busy.
 # Results go to out/test/results (section, verdict, name, detail; tabs between). A boot whose
-# console shows an oops or a warning is a failure. Who is skipped but not in harness/skips is counted
-# as failed. Ends with "N passed, N failed"; status 1 when something failed.
+# console shows an oops or a warning is a failure. What is skipped but not in harness/skips is
+# counted as failed. Ends with "N passed, N failed"; status 1 when something failed.
 # From the environment: STRESS_SECONDS (20; 300 with "full") and STRESS_SEED, for the stress module;
 # SLOW_CASES= (set with "full") to have them in "debug", too, and all that are not slow twice in
 # "selftests"; SWEEP_SHARE=N to sweep one part in N.
@@ -44,7 +44,7 @@ mkdir -p "$out/test"
 section=
 [ "${1:-}" != --run ] || section=$2
 
-# name SECTION: what its logs and its results are called by
+# name_of SECTION: what its logs and its results are called by
 name_of()
 {
 	echo "$1" | tr / -

@@ -2,6 +2,8 @@
 # harness/bench: the module prints its figures to the kernel log. From the kernel command line:
 #   kpothers=N	how many other probes make a crowd
 #   kpwall=1	the wall time of two CPUs, and nothing else
+#   kpattach=N,...	attaching and detaching so many probes at a time, and nothing else
+#   kpsingles=N	of which no more than so many one by one
 # Sets of figures: off and on say whether there is jump optimization (where a kernel has no switch
 # for it, there is no set on), crowd-off and crowd-on are the same among the others.
 # The set few has fewer functions that ftrace knows.
@@ -49,13 +51,12 @@ memory()	# WHEN
 # Centiseconds since boot
 now()
 {
-	read -r up idle </proc/uptime
+	read -r up _ </proc/uptime
 	echo "${up%.*}${up#*.}"
 }
 
-# 500 events of tracefs, made one by one, and switched and removed by one write each: what that takes
-# of the guest's time. At function entries, or behind what ftrace patches there: of two offsets one
-# is that of an instruction, which is to be known beforehand.
+# Events on up to 500 functions go to /tmp/events: at the entries, or behind what ftrace patches
+# there. Of two offsets one is that of an instruction: which one is to be known before time counts.
 try_events()	# OFFSET...
 {
 	awk 'NR % 20 == 0 && $1 !~ /[.]/ { print $1 }' $tracing/available_filter_functions |
@@ -100,6 +101,8 @@ profile_events()	# KIND
 		$tracing/trace_stat/function*
 }
 
+# Events of tracefs, made one by one, and switched and removed by one write each: what that takes of
+# the guest's time
 events()	# KIND OFFSET...
 {
 	kind=$1

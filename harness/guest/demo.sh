@@ -21,7 +21,8 @@ unload()
 	rmmod "$1" || kptest fail "rmmod $1"
 }
 
-# seen NAME PATTERN COUNT: print the kernel log's lines since forget that match; there must be COUNT.
+# seen NAME PATTERN COUNT: print the kernel log's lines since forget that match; there must be as
+# many as COUNT says.
 seen()
 {
 	dmesg | sed 's/^<[0-9]*>//' | grep -E "$2" >/tmp/seen

@@ -4,8 +4,8 @@
 tests=/selftests/ftrace/test.d
 cases=$(echo "${kpcases:-}" | tr , ' ')
 set --
-# This one has a probe where the executable part of the shell begins, and wants it to be hit. On arm64
-# what is there is the header of the file.
+# This one has a probe where the executable part of the shell begins, and wants it to be hit. On
+# arm64 what is there is the header of the file.
 [ "$(uname -m)" != aarch64 ] || set -- ! -name add_remove_uprobe.tc
 # And this one has probes on a function of TCP.
 grep -q ' inet_csk_accept$' /proc/kallsyms || set -- "$@" ! -name kretprobe_maxactive.tc

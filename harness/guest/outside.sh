@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # The modules of harness/outside, which were built without the tree, see what they ought to.
+# selftests.sh runs this as one of our selftests.
 . ./functions
 
 # is_loaded MODULE, is_unloaded MODULE: with no complaint

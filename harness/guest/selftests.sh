@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-# Our shell selftests, or those that kpscripts= names with commas between: exit 0 is a pass, 4 a skip,
-# anything else a failure. All are run in the order of the Makefile: after oops.sh threads are lost, and
-# after without_ftrace.sh there is nothing left to trace.
+# Our shell selftests, or those that kpscripts= names with commas between: exit 0 is a pass, 4 a
+# skip, anything else a failure. All are run in the order of the Makefile: after oops.sh threads are
+# lost, and after without_ftrace.sh there is nothing left to trace.
 cd /selftests/kprobes || reboot -f
 all=$(grep -o '[a-z_]*\.sh' Makefile)
 if [ -f /modules/outside_old.ko ]; then

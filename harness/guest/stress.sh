@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # The stress module: insmod runs it for kpseconds=, with random numbers from kpseed= on (0: from
-# anywhere), and fails when it did. Meanwhile a module with handlers comes and goes, so does one
-# that probes are put on, jumps are switched off and on, and for a quarter of the time all probes
-# are, events of tracefs and BPF programs come and go at a function that is called all the time, and
-# so does the third processor.
+# anywhere), and fails when it did. Meanwhile
+#	- a module with handlers comes and goes, and so does one that probes are put on;
+#	- jumps are switched off and on, and for a quarter of the time all probes are;
+#	- events of tracefs and BPF programs come and go at a function that is called all the time;
+#	- the third processor comes and goes.
 jumps=/proc/sys/debug/kprobes-optimization
 switch=/sys/kernel/debug/kprobes/enabled
 switch_is=/sys/module/test_kprobes_stress/parameters/switch_is
