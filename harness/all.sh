@@ -4,13 +4,13 @@
 #
 # build	a small kernel for each (configs/bare.config)
 # test	boots those that QEMU boots, thrice: with our KUnit suites; with the pristine tree's
-#	lib/test_kprobes.c in their place; and the pristine kernel with that. What passes there has
-#	to pass here.
+#	lib/test_kprobes.c in place of ours; and the pristine kernel with that. What passes there
+#	has to pass here.
 #
 # Both end with a table, which is out/all/table too; status 1 when a kernel did not build, a test
 # of ours failed, a console had something to tell, or ours does worse than the pristine kernel.
-# Where the pristine kernel does not build either, only our files are compiled; and where arch.sh says
-# that it shows nothing, ours need not.
+# Where the pristine kernel does not build either, only our files are compiled; and where arch.sh
+# says that it shows nothing, ours need not.
 # The pristine kernels are built once and kept.
 
 . "${0%/*}/lib.sh"
@@ -23,7 +23,8 @@ say_row()	# VALUE...
 	printf '| %-12s | %-6s | %-6s | %-33s | %-22s |\n' "$@"
 }
 
-# As NAME.rows: verdict, case, detail. What the pristine kernel says beside them is not counted.
+# Results go to ARCH.KIND.rows: verdict, case, detail. What else is on the pristine kernel's console
+# does not matter.
 boot()	# KIND OBJ [KERNEL-ARGUMENT...]
 {
 	rows=$results/$ARCH.$1.rows
