@@ -82,8 +82,8 @@ clean: ## remove build/ and out/, except the unpacked source and the compiler ca
 distclean: ## remove build/ and out/ altogether
 	rm -rf build out
 
-tree:
+tree: ## unpack the kernel's sources, and lay ours over them: build/tree
 	@$(H)/tree.sh
 
-image: build
+image: build ## the guest's initramfs, with the modules and the tests
 	@$(H)/initramfs.sh
