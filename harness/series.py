@@ -3,10 +3,11 @@
 """The patch series, cut as harness/series/ says.
 
 series.py write   out/series/NNNN-*.patch with a cover letter; the patches are applied with git am to
-                  the pristine tree, and the result is compared with build/tree
-series.py check   applies out/series again, a patch at a time, and builds the kernel after each (ARCH
-                  as given, VARIANT=lean); boots it, too, with the KUnit suites that it has by then,
-                  from the patch on that says so; and asks get_maintainer.pl for each of our files
+                  the pristine files, and the result is compared with build/tree
+series.py check   applies out/series to a copy of the pristine tree, build/series, a patch at a time, and
+                  builds the kernel after each (ARCH as given, VARIANT=lean); boots it, too, with the
+                  KUnit suites that it has by then, from the patch on that says so; and asks
+                  get_maintainer.pl for each of our files
 
 Each file NN-name in harness/series is one patch, in the order of the names: header lines
     Subject: ...          the commit's first line
@@ -16,8 +17,10 @@ Each file NN-name in harness/series is one patch, in the order of the names: hea
     Boots: arch ...       from this patch on check boots the kernels of these ARCHes
 (each may be repeated), an empty line, and the commit's text. Every removal, file and patch has to be
 in exactly one entry. harness/series/cover is the cover letter: subject, empty line, text.
-MAINTAINERS counts as one of our files. The pristine tree is committed once, in build/series.git.
+MAINTAINERS counts as one of our files. Of the pristine tree only the files that build/tree.files lists are
+committed: what the series leaves alone need not be known to git.
 """
+import filecmp
 import fnmatch
 import glob
 import os
@@ -110,18 +113,19 @@ def distribute(entries):
         die("harness/series must name everything exactly once:\n" + "\n".join(wrong))
 
 
+def touched_files():
+    return read_lines(os.path.join(BUILD, "tree.files"))
+
+
 def commit_pristine():
-    if os.path.isdir(GIT):
-        return
-    print("committing the pristine tree to build/series.git (once, about a minute)", flush=True)
-    shutil.rmtree(GIT + ".new", ignore_errors=True)
-    new = {"GIT_DIR": GIT + ".new", "GIT_WORK_TREE": PRISTINE}
-    git("init", "-q", "--bare", GIT + ".new", cwd=PRISTINE)
-    git("config", "core.bare", "false", cwd=PRISTINE, env={"GIT_DIR": GIT + ".new"})
-    git("add", "-A", "-f", ".", cwd=PRISTINE, env=new)
-    git("commit", "-q", "-m", "Linux, as the distribution's linux-source package has it", cwd=PRISTINE, env=new)
-    git("tag", "pristine", cwd=PRISTINE, env=new)
-    os.rename(GIT + ".new", GIT)
+    """build/series.git: the pristine files that the series touches"""
+    shutil.rmtree(GIT, ignore_errors=True)
+    git("init", "-q", "--bare", GIT)
+    git("config", "core.bare", "false")
+    there = [name for name in touched_files() if os.path.exists(os.path.join(PRISTINE, name))]
+    git("add", "-f", "--", *there, cwd=PRISTINE, env={"GIT_DIR": GIT, "GIT_WORK_TREE": PRISTINE})
+    git("commit", "-q", "-m", "Linux, as the distribution's linux-source package has it")
+    git("tag", "pristine")
 
 
 def commit_entry(entry, number, parent, index):
@@ -163,21 +167,20 @@ def patch_files():
     return [p for p in sorted(glob.glob(os.path.join(OUT, "*.patch"))) if "/0000-" not in p]
 
 
-def pristine_worktree():
-    """build/series: a checkout of the pristine tree; one that is there keeps its files' times."""
-    if not os.path.isdir(os.path.join(WORK, "Documentation")):
-        print("checking the pristine tree out to build/series", flush=True)
-        shutil.rmtree(WORK, ignore_errors=True)
-        git("worktree", "prune")
-        git("worktree", "add", "-q", "-f", "--detach", WORK, "pristine")
-    am_state = os.path.join(GIT, "worktrees", "series", "rebase-apply")
-    shutil.rmtree(am_state, ignore_errors=True)
-    git("reset", "-q", "--hard", "pristine", cwd=WORK)
-    git("clean", "-q", "-f", "-d", "-x", cwd=WORK)
+def apply_patch(path, work):
+    git("am", "-q", "--keep-non-patch", path, cwd=work, env={"GIT_DIR": GIT, "GIT_WORK_TREE": work})
 
 
-def apply_patch(path):
-    git("am", "-q", "--keep-non-patch", path, cwd=WORK)
+def differs(work):
+    """The first file that is not what build/tree has"""
+    for name in touched_files():
+        pair = [os.path.join(top, name) for top in (work, TREE)]
+        if [os.path.exists(path) for path in pair] == [False, False]:
+            continue
+        if not all(map(os.path.isfile, pair)) or not filecmp.cmp(*pair, shallow=False) or \
+                len({os.access(path, os.X_OK) for path in pair}) > 1:
+            return name
+    return None
 
 
 def write():
@@ -192,15 +195,14 @@ def write():
         for number, entry in enumerate(entries, 1):
             tip = commit_entry(entry, number, tip, index)
     format_series(tip)
-    pristine_worktree()
-    for path in patch_files():
-        apply_patch(path)
-    if git("rev-parse", "HEAD^{tree}", cwd=WORK) != git("rev-parse", tip + "^{tree}"):
-        die("git am of out/series gives another tree than the commits it was made from")
-    difference = subprocess.run(["diff", "-rq", "--no-dereference", "--exclude=.git", WORK, TREE],
-                                stdout=subprocess.PIPE, text=True).stdout
-    if difference:
-        die("the series does not give build/tree:\n" + difference[:4000])
+    with tempfile.TemporaryDirectory(dir=BUILD, prefix="series.am.") as work:
+        git("reset", "-q", "--hard", "pristine", cwd=work, env={"GIT_DIR": GIT, "GIT_WORK_TREE": work})
+        for path in patch_files():
+            apply_patch(path, work)
+        if git("rev-parse", "HEAD^{tree}") != git("rev-parse", tip + "^{tree}"):
+            die("git am of out/series gives another tree than the commits it was made from")
+        if differs(work):
+            die(f"the series does not give build/tree: {differs(work)}")
     print("git am of out/series on the pristine tree gives exactly build/tree")
 
 
@@ -238,19 +240,22 @@ def find_maintainers():
 
 
 def check():
-    commit_pristine()
-    pristine_worktree()
     arch = os.environ.get("ARCH", "x86_64")
     obj = os.path.join(BUILD, f"series-{arch}")
+    # Objects must not be newer than files that are the pristine ones again.
+    for directory in WORK, obj:
+        shutil.rmtree(directory, ignore_errors=True)
+    subprocess.run(["cp", "-a", "--reflink=auto", PRISTINE, WORK], check=True)
+    commit_pristine()
     kernel = os.path.join(obj, "vmlinux")
     first = [entry.subject for entry in read_entries() if arch in entry.boots]
     boots, booted = False, None
     for path in patch_files():
-        apply_patch(path)
+        apply_patch(path, WORK)
         print(f"== {os.path.basename(path)}", flush=True)
         if run("build.sh", WORK, obj, VARIANT="lean"):
             die(f"the tree does not build after {os.path.basename(path)}")
-        boots = boots or git("log", "-1", "--format=%s", cwd=WORK) in first
+        boots = boots or git("log", "-1", "--format=%s") in first
         # A patch of documents makes no other kernel.
         if boots and os.path.getmtime(kernel) != booted:
             booted = os.path.getmtime(kernel)
