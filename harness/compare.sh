@@ -23,6 +23,7 @@ mkdir -p "$out/compare"
 printf '%s\n' CONFIG_NET=y CONFIG_INET=y >"$results.config"
 "$harness/tree.sh"
 run_on pristine "$pristine"
+copy_objects "$obj" "$build/compare-ours-$ARCH"
 run_on ours "$tree"
 rc=0
 awk -F '\t' '

@@ -2,7 +2,7 @@
 # Shared by the harness scripts, which source it first:  . "${0%/*}/lib.sh"
 #
 # Sets the paths and defaults below and offers: say, die, need, need_build_tools, run_logged,
-# kernel_make, our_objects, ours_only, upstream_suite, verdicts.
+# kernel_make, copy_objects, our_objects, ours_only, upstream_suite, verdicts.
 # Chosen by the user, on the make command line or in the environment:
 #   ARCH      x86_64 (default), i386, arm64 or one of the others in arch.sh
 #   VARIANT   which config: empty (shared fragments + test.config), plain (the shared fragments
@@ -145,6 +145,14 @@ kernel_make()
 	fi
 	exec make -C "$from" O="$to" ARCH="$kernel_arch" KBUILD_BUILD_USER=kprobes KBUILD_BUILD_HOST=localhost \
 		KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 2026' -j"$JOBS" ${exempt:+"$exempt"} "$@"
+}
+
+# copy_objects FROM TO: what was built with nearly the same config, if it was, is not to be built
+# again.
+copy_objects()
+{
+	rm -rf "$2" "$2.lock"
+	[ ! -d "$1" ] || flock "$1.lock" cp -a --reflink=auto "$1" "$2"
 }
 
 # switch_of_test FILE: the option that lib/Makefile builds it for. Those that it names in a

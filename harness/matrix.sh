@@ -51,12 +51,6 @@ write_fragment()
 	export KBUILD_KCONFIG="$kconfig"
 }
 
-copy_base()
-{
-	rm -rf "$obj" "$obj.lock"
-	[ ! -d "$base" ] || flock "$base.lock" cp -a --reflink=auto "$base" "$obj"
-}
-
 # Our objects, anew: gcc says nothing of what it need not compile.
 compile_ours()
 {
@@ -103,7 +97,7 @@ run_row()
 {
 	: >"$complaints"
 	write_fragment
-	copy_base
+	copy_objects "$base" "$obj"
 	began=$(date +%s)
 	finish "FAILED to configure"
 	FRAGMENT=$fragment OBJ=$obj "$harness/build.sh" "$tree" "$obj" configure

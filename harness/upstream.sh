@@ -10,8 +10,7 @@
 
 theirs=$build/$ARCH-upstream
 say "relinking the kernel with the pristine lib/test_kprobes.c"
-rm -rf "$theirs"
-cp -a --reflink=auto "$obj" "$theirs"
+copy_objects "$obj" "$theirs"
 rm -f "$theirs"/lib/.test_kprobes.o.cmd "$theirs"/lib/test_kprobes*.o
 cp "$pristine/lib/test_kprobes.c" "$theirs/lib/"
 "$harness/build.sh" "$tree" "$theirs"
