@@ -651,7 +651,12 @@ struct told {
 	struct trace trace;
 };
 
-static struct told told_by_probe, told_by_fprobe;
+static struct told told_by_probe;
+
+struct told_fprobe {
+	struct fprobe fp;
+	struct told told;
+};
 
 static void note_what_is_told(struct told *told, struct pt_regs *regs, unsigned long ret_addr)
 {
@@ -669,7 +674,7 @@ static int note_probe(struct kretprobe_instance *ri, struct pt_regs *regs)
 static void note_fprobe(struct fprobe *fp, unsigned long entry_ip, unsigned long ret_ip,
 			struct pt_regs *regs, void *data)
 {
-	note_what_is_told(&told_by_fprobe, regs, ret_ip);
+	note_what_is_told(&container_of(fp, struct told_fprobe, fp)->told, regs, ret_ip);
 }
 
 static void expect_told_of_callers(struct kunit *test, struct told *told)
@@ -681,48 +686,62 @@ static void expect_told_of_callers(struct kunit *test, struct told *told)
 	expect_trace(test, &told->trace, callers, ARRAY_SIZE(callers));
 }
 
-/* Who comes later is called first at the entry, and last at the return. */
-static const bool fprobe_comes_first[] = { false, true };
+/*
+ * Which fprobes there are, and whether they come before the return probe. Who comes later is
+ * called first at the entry, and last at the return.
+ */
+struct order {
+	const char *name;
+	bool before, after;
+};
 
-static void order_desc(const bool *fprobe_first, char *desc)
+static const struct order orders[] = {
+	{ "return probe comes first", false, true },
+	{ "fprobe comes first", true, false },
+	{ "return probe comes between fprobes", true, true },
+};
+
+static void order_desc(const struct order *order, char *desc)
 {
-	strscpy(desc, *fprobe_first ? "fprobe comes first" : "return probe comes first",
-		KUNIT_PARAM_DESC_SIZE);
+	strscpy(desc, order->name, KUNIT_PARAM_DESC_SIZE);
 }
 
-KUNIT_ARRAY_PARAM(order, fprobe_comes_first, order_desc);
+KUNIT_ARRAY_PARAM(order, orders, order_desc);
 
-static void register_exit_fprobe(struct kunit *test, struct fprobe *fp)
+static struct told_fprobe *told_fprobe_registered(struct kunit *test)
 {
+	struct told_fprobe *fprobe = kunit_kzalloc(test, sizeof(*fprobe), GFP_KERNEL);
 	unsigned long ip = (unsigned long)kprobes_traced;
 
-	fp->exit_handler = note_fprobe;
-	KUNIT_ASSERT_EQ(test, 0, register_fprobe_ips(fp, &ip, 1));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_fprobe, fp));
+	KUNIT_ASSERT_NOT_NULL(test, fprobe);
+	fprobe->fp.exit_handler = note_fprobe;
+	KUNIT_ASSERT_EQ(test, 0, register_fprobe_ips(&fprobe->fp, &ip, 1));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_fprobe, &fprobe->fp));
+	return fprobe;
 }
 
 static void both_are_told_of_callers_not_trampolines(struct kunit *test)
 {
-	const bool *fprobe_first = test->param_value;
+	struct told_fprobe *before = NULL, *after = NULL;
+	const struct order *order = test->param_value;
 	struct counted *probe;
-	struct fprobe *fp;
 
 	need_return_stacks(test);
 	need_stack_traces(test);
 	memset(&told_by_probe, 0, sizeof(told_by_probe));
-	memset(&told_by_fprobe, 0, sizeof(told_by_fprobe));
-	fp = kunit_kzalloc(test, sizeof(*fp), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, fp);
 	probe = counted_new(test, kprobes_traced, 0, 0);
 	probe->rp.handler = note_probe;
-	if (*fprobe_first)
-		register_exit_fprobe(test, fp);
+	if (order->before)
+		before = told_fprobe_registered(test);
 	counted_register(test, probe);
-	if (!*fprobe_first)
-		register_exit_fprobe(test, fp);
+	if (order->after)
+		after = told_fprobe_registered(test);
 	level_three(1);
 	expect_told_of_callers(test, &told_by_probe);
-	expect_told_of_callers(test, &told_by_fprobe);
+	if (before)
+		expect_told_of_callers(test, &before->told);
+	if (after)
+		expect_told_of_callers(test, &after->told);
 }
 #endif
 

@@ -454,15 +454,23 @@ static __always_inline void show_return(struct pt_regs *regs, void *fp, unsigned
 
 /*
  * Returns the address that handlers are shown: the caller's, although the call returns to
- * rethook's trampoline first if rethook has diverted it before.
+ * rethook's trampoline first if rethook has diverted it before; and from there to this one
+ * again if it is a tail call, of a function that had been followed before that. @last is the
+ * last instance of the row.
  */
-static unsigned long caller_of(unsigned long addr, void *fp)
+static unsigned long caller_of(struct llist_node *last, void *fp)
 {
-	struct llist_node *cur = NULL;
+	unsigned long addr = (unsigned long)instance_of(last)->ret_addr, next;
+	struct llist_node *rethook = NULL;
 
-	if (!is_rethook_addr(addr))
-		return addr;
-	return rethook_find_ret_addr(current, (unsigned long)fp, &cur) ?: addr;
+	for (; is_rethook_addr(addr); addr = next) {
+		next = rethook_find_ret_addr(current, (unsigned long)fp, &rethook);
+		if (next == (unsigned long)kretprobe_trampoline_addr())
+			next = kretprobe_find_ret_addr(current, fp, &last);
+		if (!next)
+			break;
+	}
+	return addr;
 }
 
 NOKPROBE_SYMBOL(caller_of);
@@ -480,7 +488,7 @@ static unsigned long end_of_call(struct kprobe_frame *frame, struct pt_regs *reg
 	if (!last)
 		panic("kprobes: a diverted return has no record of where it goes\n");
 	ret_addr = (unsigned long)instance_of(last)->ret_addr;
-	caller = caller_of(ret_addr, fp);
+	caller = caller_of(last, fp);
 	show_return(regs, fp, ret_addr, caller);
 	if (frame)
 		run_handlers(first, last->next, frame, regs, (kprobe_opcode_t *)caller);

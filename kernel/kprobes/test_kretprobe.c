@@ -10,6 +10,7 @@
 #include <linux/err.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
+#include <linux/rethook.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
 #include <linux/stacktrace.h>
@@ -474,6 +475,83 @@ static void tail_calls_are_not_forgotten(struct kunit *test)
 }
 #endif
 
+#if ARCH_KRETPROBE_FRAME_IS_SLOT && defined(CONFIG_RETHOOK)
+static unsigned long told_ip, told_ret_addr;
+
+static int note_caller(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	told_ip = instruction_pointer(regs);
+	told_ret_addr = get_kretprobe_retaddr(ri);
+	return 0;
+}
+
+static void return_to_rethook(struct rethook_node *node, void *data, unsigned long ret_addr,
+			      struct pt_regs *regs)
+{
+}
+
+static void drop_rethook(void *rh)
+{
+	rethook_free(rh);
+}
+
+/*
+ * A return probe and then rethook follow a function, and another return probe follows a tail
+ * call of that. The trampolines get the return in the reverse order. Returns where it leads to.
+ */
+static noinline __noclone unsigned long tail_call_returns(struct kretprobe *outer,
+							  struct rethook_node *node,
+							  struct kretprobe *inner)
+{
+	unsigned long slot = (unsigned long)leaves_call_behind;
+	struct pt_regs regs = { .sp = (unsigned long)&slot };
+	struct kprobe_frame frame = {};
+
+	if (!kprobe_enter(&frame, &outer->kp))
+		return 0;
+	kretprobe_entry(&outer->kp, &regs);
+	rethook_hook(node, &regs, true);
+	kretprobe_entry(&inner->kp, &regs);
+	kprobe_leave(&frame);
+
+	kretprobe_returned(&regs, &slot);
+	/* What rethook's own trampoline does takes more registers than there are here. */
+	current->rethooks.first = node->llist.next;
+	WRITE_ONCE(slot, node->ret_addr);
+	kretprobe_returned(&regs, &slot);
+	return READ_ONCE(slot);
+}
+
+static void tail_call_beside_rethook_is_told_of_the_caller(struct kunit *test)
+{
+	struct kretprobe *outer = registered(test, returns, 0);
+	struct kretprobe inner = {
+		.kp.addr = (kprobe_opcode_t *)waits,
+		.handler = note_caller,
+	};
+	unsigned long leads_to = 0;
+	struct rethook_node *node;
+	struct rethook *rh;
+
+	rh = rethook_alloc(test, return_to_rethook, sizeof(*node), 1);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(rh));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_rethook, rh));
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&inner));
+	scoped_guard(preempt_notrace) {
+		node = rethook_try_get(rh);
+		if (node) {
+			leads_to = tail_call_returns(outer, node, &inner);
+			rethook_recycle(node);
+		}
+	}
+	unregister_kretprobe(&inner);
+	KUNIT_EXPECT_EQ(test, leads_to, (unsigned long)leaves_call_behind);
+	KUNIT_EXPECT_EQ(test, told_ip, (unsigned long)leaves_call_behind);
+	KUNIT_EXPECT_EQ(test, told_ret_addr, (unsigned long)leaves_call_behind);
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 1);
+}
+#endif
+
 #if defined(CONFIG_X86) && defined(CONFIG_STACKTRACE)
 static unsigned long taken[16];
 static unsigned int nr_taken;
@@ -531,6 +609,9 @@ static struct kunit_case kretprobe_cases[] = {
 #if ARCH_KRETPROBE_FRAME_IS_SLOT
 	KUNIT_CASE(calls_from_one_place_are_forgotten),
 	KUNIT_CASE(tail_calls_are_not_forgotten),
+#endif
+#if ARCH_KRETPROBE_FRAME_IS_SLOT && defined(CONFIG_RETHOOK)
+	KUNIT_CASE(tail_call_beside_rethook_is_told_of_the_caller),
 #endif
 #if defined(CONFIG_X86) && defined(CONFIG_STACKTRACE)
 	KUNIT_CASE(trace_from_the_trampoline_goes_on_to_callers),
