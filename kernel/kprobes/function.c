@@ -140,7 +140,8 @@ struct kprobe_function *kprobe_function_at(unsigned long addr)
 	unsigned long size, offset;
 
 	lockdep_assert_held(&kprobe_mutex);
-	if (kprobe_function_covers(&last_function, addr))
+	/* If it was looked at before its module was announced, nobody tells when it goes. */
+	if (kprobe_function_covers(&last_function, addr) && is_text(addr))
 		return &last_function;
 	kprobe_function_forget();
 	if (!is_text(addr) ||

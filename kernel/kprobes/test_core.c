@@ -601,6 +601,24 @@ static void representative_stands_for_all_probes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, hits_of_a_call());
 }
 
+/* A module that fails to load can go after its function was found not to do for a probe. */
+static void function_is_forgotten_with_its_text(struct kunit *test)
+{
+	struct kprobe_function *f;
+
+	guard(mutex)(&kprobe_mutex);
+	f = kprobe_function_at((unsigned long)site_target);
+	KUNIT_EXPECT_NOT_NULL(test, f);
+	if (!f)
+		return;
+	/* Here it is not the text that goes, but the function that moves. */
+	f->start = (unsigned long)test;
+	f->end = f->start + sizeof(*test);
+	KUNIT_EXPECT_NULL(test, kprobe_function_at((unsigned long)test));
+	KUNIT_EXPECT_EQ(test, 0, f->start);
+	kprobe_function_forget();
+}
+
 #ifdef CONFIG_X86_64
 /* What was found out about text that cannot be pinned must not be used for what is there later. */
 static void function_of_a_refused_address_is_forgotten(struct kunit *test)
@@ -687,6 +705,7 @@ static struct kunit_case core_cases[] = {
 #ifdef CONFIG_MODULES
 	KUNIT_CASE(only_live_modules_are_known_unannounced),
 #endif
+	KUNIT_CASE(function_is_forgotten_with_its_text),
 #ifdef CONFIG_X86_64
 	KUNIT_CASE(function_of_a_refused_address_is_forgotten),
 #endif
