@@ -47,19 +47,28 @@ static bool disarm_sites(struct module *mod, unsigned long event)
 	return any;
 }
 
+/*
+ * Waits for hits that were under way when the text was restored. A hit by a breakpoint has
+ * preemption disabled, from the lookup of the site to the end of the step. But in a detour a
+ * task can be preempted on its way to the handlers, with the address of the site in a register.
+ */
+static void wait_for_hits(void)
+{
+	if (IS_ENABLED(CONFIG_OPTPROBES))
+		kprobe_wait_for_tasks();
+	else
+		synchronize_rcu();
+}
+
 static void kill_sites(struct module *mod, unsigned long event)
 {
 	struct kprobe_site *site, *next;
 
 	if (!disarm_sites(mod, event))
 		return;
-	/*
-	 * There the sites are settled at once, but a hit that was under way when the text was
-	 * restored may still use them. It has preemption disabled, from the lookup of the site
-	 * to the end of the step.
-	 */
+	/* There the sites are settled at once. */
 	if (!ARCH_KPROBE_STATELESS)
-		synchronize_rcu();
+		wait_for_hits();
 	list_for_each_entry_safe(site, next, &kprobe_sites, all) {
 		if (goes(site, mod, event))
 			kprobe_site_kill(site);

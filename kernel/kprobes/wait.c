@@ -100,7 +100,8 @@ void kprobe_wait_for_handlers(void)
  * by then the idle task has come back from such text. In kernels without RCU-tasks no
  * task can be preempted in such text.
  *
- * Context: may sleep, for long; so no lock is held that others may want.
+ * Context: may sleep, for long; so no lock is held that others may want, unless text is about
+ * to be freed.
  */
 void kprobe_wait_for_tasks(void)
 {
