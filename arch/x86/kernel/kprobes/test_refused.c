@@ -217,6 +217,33 @@ static void test_with_segments_of_the_bios(struct kunit *test)
 }
 #endif
 
+#define RESUMES_ON_32	(ON_32 && (IS_ENABLED(CONFIG_ACPI_SLEEP) ||		\
+				   IS_ENABLED(CONFIG_OLPC_XO1_PM)))
+
+#if RESUMES_ON_32
+/* Run by a CPU that resumes, without the segment of its per-CPU data */
+static const char * const without_percpu_data[] = { "ret_point", "restore_registers" };
+
+static int expect_one_refused(void *test, unsigned long start)
+{
+	kprobes_expect_refused(test, start, 1);
+	return 0;
+}
+
+/* Several files have them, each by the same names. */
+static void test_without_percpu_data(struct kunit *test)
+{
+	const char *name;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(without_percpu_data); i++) {
+		name = without_percpu_data[i];
+		KUNIT_EXPECT_NE_MSG(test, 0, kallsyms_lookup_name(name), "there is no %s", name);
+		kallsyms_on_each_match_symbol(expect_one_refused, name, test);
+	}
+}
+#endif
+
 #ifdef CONFIG_FUNCTION_GRAPH_TRACER
 /* It is not called, so there is no return address to be replaced. */
 static void test_returned_to(struct kunit *test)
@@ -267,6 +294,9 @@ static struct kunit_case refused_cases[] = {
 #endif
 #if defined(CONFIG_APM) || defined(CONFIG_PNPBIOS)
 	KUNIT_CASE(test_with_segments_of_the_bios),
+#endif
+#if RESUMES_ON_32
+	KUNIT_CASE(test_without_percpu_data),
 #endif
 	{ }
 };
