@@ -105,6 +105,7 @@ static const struct function dead[] = {
 	{ "play_dead_common", IS_ENABLED(CONFIG_HOTPLUG_CPU) },
 	{ "hlt_play_dead", IS_ENABLED(CONFIG_HOTPLUG_CPU) },
 	{ "cpuidle_play_dead", IS_ENABLED(CONFIG_CPU_IDLE) },
+	{ "cpuidle_get_cpu_driver", IS_ENABLED(CONFIG_CPU_IDLE) },
 	{ "acpi_idle_play_dead", HAVE_ACPI_IDLE },
 	{ "acpi_mp_play_dead", IS_ENABLED(CONFIG_ACPI_MADT_WAKEUP) },
 	{ "resume_play_dead", IS_ENABLED(CONFIG_HIBERNATION) && IS_ENABLED(CONFIG_HOTPLUG_CPU) },
