@@ -240,11 +240,45 @@ static void test_two_jumps(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, begins[i], begins_at(addr + i), "%d", i);
 }
 
+static int go_elsewhere(struct kprobe *p, struct pt_regs *regs)
+{
+	regs->ip = (unsigned long)kprobe_test_two_jumps;
+	return 1;
+}
+
+/*
+ * After a handler has said where to go, the task may be preempted, and be unwound by others. Its
+ * registers must not look like those of a hit any more: the instruction before a function's first
+ * one has nothing to do with it.
+ */
+static void test_registers_after_redirection(struct kunit *test)
+{
+	/* The word above the registers holds the address to continue at. */
+	struct {
+		struct pt_regs	regs;
+		unsigned long	ret_addr;
+	} stack = { .regs.orig_ax = KPROBE_HIT_ORIG_AX };
+	unsigned long addr = kallsyms_lookup_name("kprobe_test_returns");
+	struct kprobe p = { .pre_handler = go_elsewhere };
+	bool on_entry, all = false;
+
+	stack.regs.sp = (unsigned long)(&stack + 1);
+	p.addr = arch_adjust_kprobe_addr(addr, 0, &on_entry);
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&p));
+	scoped_guard(preempt)
+		all = kprobe_detour_hit(&stack.regs, get_kprobe(p.addr));
+	KUNIT_EXPECT_TRUE(test, all);
+	KUNIT_EXPECT_EQ(test, (unsigned long)kprobe_test_two_jumps, stack.regs.ip);
+	KUNIT_EXPECT_FALSE(test, kprobe_regs_of_hit(&stack.regs));
+	unregister_kprobe(&p);
+}
+
 static struct kunit_case jump_cases[] = {
 	KUNIT_CASE(test_bad_user_addresses),
 	KUNIT_CASE(test_csum_partial),
 	KUNIT_CASE(test_copied_return),
 	KUNIT_CASE(test_two_jumps),
+	KUNIT_CASE(test_registers_after_redirection),
 	{ }
 };
 
