@@ -29,6 +29,7 @@ static __always_inline void entry_hit(unsigned long ip, struct pt_regs *regs)
 	if (unlikely(!site))
 		return;
 	/* Handlers get the registers as at a breakpoint. */
+	kprobe_mend_flags(regs);
 	regs->ip = ip + INT3_INSN_SIZE;
 	if (likely(kprobe_hit_site(kprobe_of(site), regs, step_over) != KPROBE_RESULT_REDIRECTED))
 		regs->ip = resume;
