@@ -114,6 +114,7 @@ struct kprobe_emulation {
  * @original:	the bytes that the jump changes, but the first
  * @copy:	by the offset of an instruction: where in the detour its copy is
  * @end:	where in the detour the last copy ends
+ * @call:	where in the detour the jump of a call's copy is; 0 for none
  * @size:	of all the instructions, in bytes
  */
 struct arch_optimized_insn {
@@ -121,6 +122,7 @@ struct arch_optimized_insn {
 	u8			original[JMP32_INSN_SIZE - 1];
 	u8			copy[JMP32_INSN_SIZE];
 	u8			end;
+	u8			call;
 	u8			size;
 };
 

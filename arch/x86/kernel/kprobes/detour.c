@@ -10,6 +10,7 @@
 #include <linux/kprobes.h>
 #include <linux/kprobes_hit.h>
 #include <linux/preempt.h>
+#include <linux/unaligned.h>
 #include <asm/ibt.h>
 #include <asm/ptrace.h>
 
@@ -105,6 +106,14 @@ unsigned long __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe *kp)
 
 NOKPROBE_SYMBOL(kprobe_tail_hit);
 
+/* The copy of a call is a push of the return address and a jump. Returns what it calls. */
+static __always_inline unsigned long called_by_copy(const struct arch_optimized_insn *optinsn)
+{
+	const u8 *jump = optinsn->insn + optinsn->call;
+
+	return (unsigned long)jump + JMP32_INSN_SIZE + get_unaligned((s32 *)(jump + 1));
+}
+
 /**
  * kprobe_covered_by_copy() - from an address in a detour to the original
  * @kp:	the site
@@ -112,7 +121,8 @@ NOKPROBE_SYMBOL(kprobe_tail_hit);
  *
  * Context: any, NMI included.
  * Return: the address of the original instruction, or if @ip is behind all copies, that of the
- * next one; 0 if @ip is not in the detour of @kp.
+ * next one; 0 if @ip is not in the detour of @kp. If a call's copy has pushed the return address,
+ * it is the address of what is called: the stack is as there.
  */
 unsigned long kprobe_covered_by_copy(struct kprobe *kp, unsigned long ip)
 {
@@ -124,6 +134,8 @@ unsigned long kprobe_covered_by_copy(struct kprobe *kp, unsigned long ip)
 		return 0;
 	if (offset >= optinsn->end)
 		return (unsigned long)kp->addr + optinsn->size;
+	if (optinsn->call && offset >= optinsn->call)
+		return called_by_copy(optinsn);
 	for (i = JMP32_INSN_SIZE - 1; i > 0; i--) {
 		if (optinsn->copy[i] && optinsn->copy[i] <= offset)
 			break;

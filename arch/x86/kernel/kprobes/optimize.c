@@ -308,6 +308,8 @@ static const char *add_copies(struct detour *d, struct covered *c)
 		optinsn->copy[offset] = d->used;
 		if (add_copy(d, &insn, c->end))
 			return "reach";
+		if (kprobe_branch_of(&insn) == KPROBE_CALL)
+			optinsn->call = d->used - JMP32_INSN_SIZE;
 	}
 	optinsn->end = d->used;
 	optinsn->size = c->end - c->begin;

@@ -273,12 +273,70 @@ static void test_registers_after_redirection(struct kunit *test)
 	unregister_kprobe(&p);
 }
 
+static noinline __noclone int called(int i)
+{
+	OPTIMIZER_HIDE_VAR(i);
+	return i + 1;
+}
+
+static noinline __noclone int calls(int i)
+{
+	return 2 * called(i);
+}
+
+/* Finds the call of called(), which may lead to code in front of that, or behind a landing pad. */
+static unsigned long find_call(struct kunit *test, unsigned long *target)
+{
+	unsigned long addr = (unsigned long)calls, size, offset, end;
+	struct insn insn;
+
+	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(addr, &size, &offset));
+	for (end = addr + size; addr < end; addr += insn.length) {
+		KUNIT_ASSERT_EQ(test, 0, insn_decode_kernel(&insn, (void *)addr));
+		*target = addr + insn.length + insn.immediate.value;
+		if (insn.opcode.bytes[0] == CALL_INSN_OPCODE &&
+		    *target - (unsigned long)called + SZ_16 <= SZ_32)
+			return addr;
+	}
+	return 0;
+}
+
+/*
+ * Where an unwinder finds itself when it comes to the copy of a call. When that has pushed the
+ * return address, the stack is no more as at the call, but as at the beginning of what is called.
+ */
+static void test_original_of_a_call(struct kunit *test)
+{
+	struct kprobe p = { .pre_handler = see };
+	struct arch_optimized_insn *optinsn;
+	unsigned long target, copy;
+
+	p.addr = (kprobe_opcode_t *)find_call(test, &target);
+	KUNIT_ASSERT_NOT_NULL(test, p.addr);
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&p));
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, 4, calls(1));
+	scoped_guard(mutex, &kprobe_mutex) {
+		optinsn = kprobe_optinsn(get_kprobe(p.addr));
+		KUNIT_EXPECT_NOT_NULL(test, optinsn->insn);
+		if (!optinsn->insn)
+			break;
+		copy = (unsigned long)optinsn->insn + optinsn->copy[0];
+		KUNIT_EXPECT_EQ(test, (unsigned long)p.addr, kprobe_original_ip(copy));
+		KUNIT_EXPECT_EQ(test, target, kprobe_original_ip(copy + CALL_INSN_SIZE));
+		KUNIT_EXPECT_EQ(test, (unsigned long)p.addr + CALL_INSN_SIZE,
+				kprobe_original_ip(copy + CALL_INSN_SIZE + JMP32_INSN_SIZE));
+	}
+	unregister_kprobe(&p);
+}
+
 static struct kunit_case jump_cases[] = {
 	KUNIT_CASE(test_bad_user_addresses),
 	KUNIT_CASE(test_csum_partial),
 	KUNIT_CASE(test_copied_return),
 	KUNIT_CASE(test_two_jumps),
 	KUNIT_CASE(test_registers_after_redirection),
+	KUNIT_CASE(test_original_of_a_call),
 	{ }
 };
 
