@@ -28,7 +28,7 @@
 
 /* Interrupts are masked in a BRK's handler, but not in the probed code. */
 #define KPROBES_FLAGS_SEEN	(KPROBES_FLAGS | PSR_D_BIT | PSR_A_BIT | PSR_I_BIT | \
-				 PSR_F_BIT | PSR_BTYPE_MASK)
+				 PSR_F_BIT | PSR_BTYPE_MASK | PSR_MODE_MASK)
 
 struct kprobes_registers {
 	unsigned long reg[KPROBES_REGS];

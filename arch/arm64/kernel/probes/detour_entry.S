@@ -30,7 +30,7 @@ SYM_CODE_START(\name)
 	mrs	x2, nzcv
 	mrs	x3, daif
 	orr	x2, x2, x3
-	add	x2, x2, #PSR_MODE_EL1h
+	add_mode x2
 	deny_user_access \name
 	str	x2, [sp, #S_PSTATE]
 	save_priority_mask x2

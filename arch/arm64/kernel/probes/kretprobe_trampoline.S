@@ -27,7 +27,7 @@ SYM_CODE_START(__kretprobe_trampoline)
 	add	x0, sp, #PT_REGS_SIZE
 	stp	lr, x0, [sp, #S_LR]
 	mrs	x2, daif
-	add	x2, x2, #PSR_MODE_EL1h
+	add_mode x2
 	deny_user_access __kretprobe_trampoline
 	str	x2, [sp, #S_PSTATE]
 	save_priority_mask x3

@@ -138,7 +138,7 @@ static void handlers_see_every_register(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe.pre.pc, (unsigned long)probe_test_target);
 	KUNIT_EXPECT_EQ(test, probe.pre.regs[9], call.in.x[30]);
 	KUNIT_EXPECT_TRUE(test, interrupts_enabled(&probe.pre));
-	KUNIT_EXPECT_FALSE(test, user_mode(&probe.pre));
+	KUNIT_EXPECT_EQ(test, probe.pre.pstate & PSR_MODE_MASK, read_sysreg(CurrentEL) | 1);
 
 	KUNIT_EXPECT_EQ(test, probe.posts, 1);
 	image_of(&seen, &probe.post);

@@ -103,6 +103,7 @@ KUNIT_ARRAY_PARAM(way, ways, way_desc);
 static struct {
 	unsigned int handlers;
 	bool trapped;
+	bool other_mode;
 	bool unwatched;
 	bool user_access;
 	bool tags_ignored;
@@ -127,10 +128,17 @@ static bool tags_ignored(void)
 	return system_supports_mte() && read_sysreg_s(SYS_PSTATE_TCO);
 }
 
-static void look_around(void)
+/* The mode that an exception saves: this exception level, with a stack pointer of its own */
+static u64 mode_here(void)
+{
+	return read_sysreg(CurrentEL) | (PSR_MODE_EL1h & ~PSR_MODE_EL1t);
+}
+
+static void look_around(struct pt_regs *regs)
 {
 	found.handlers++;
 	found.trapped |= irqs_disabled();
+	found.other_mode |= (regs->pstate & PSR_MODE_MASK) != mode_here();
 	found.unwatched |= !rcu_is_watching();
 	found.user_access |= user_access();
 	found.tags_ignored |= tags_ignored();
@@ -144,7 +152,7 @@ static void wake_other(void)
 
 static int look_before(struct probe *probe, struct pt_regs *regs)
 {
-	look_around();
+	look_around(regs);
 	wake_other();
 	return 0;
 }
@@ -158,12 +166,12 @@ static int look_and_skip(struct probe *probe, struct pt_regs *regs)
 
 static void look_after(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
-	look_around();
+	look_around(regs);
 }
 
 static int look_at_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	look_around();
+	look_around(regs);
 	wake_other();
 	return 0;
 }
@@ -214,6 +222,22 @@ static void need_jump(struct kunit *test, void *addr)
 		kunit_skip(test, "jumps are switched off");
 	KUNIT_ASSERT_NULL_MSG(test, why, "%s", why);
 	KUNIT_ASSERT_TRUE(test, aarch64_insn_is_b(le32_to_cpup(addr)));
+}
+
+/* --- what they see --- */
+
+static void registers_have_the_mode_of_the_kernel(struct kunit *test)
+{
+	const struct way *way = test->param_value;
+	const struct kprobes_step *step = plant(test, way);
+
+	if (way->step)
+		need_jump(test, step->addr);
+	memset(&found, 0, sizeof(found));
+	KUNIT_EXPECT_EQ(test, step->call(1), kprobes_expected(1));
+	KUNIT_EXPECT_GT(test, found.handlers, 0);
+	KUNIT_EXPECT_FALSE(test, found.trapped);
+	KUNIT_EXPECT_FALSE(test, found.other_mode);
 }
 
 /* --- where to continue --- */
@@ -418,6 +442,7 @@ static void rcu_watches_handlers_at_an_entry(struct kunit *test)
 
 static struct kunit_case hit_cases[] = {
 	KUNIT_CASE(unwinder_stays_on_the_stack),
+	KUNIT_CASE_PARAM(registers_have_the_mode_of_the_kernel, way_gen_params),
 	KUNIT_CASE(call_of_null_is_one),
 	KUNIT_CASE(event_of_the_firmware_leaves_where_to_go_on),
 	KUNIT_CASE_PARAM(user_access_ends_with_the_probed_code, way_gen_params),
