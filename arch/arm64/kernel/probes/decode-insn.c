@@ -135,9 +135,9 @@ const struct probe_class probe_classes[] = {
 	/* System registers: debug, and those that exceptions write to or depend on */
 	REJECT("System register move: debug, trace", 0xffd80000, 0xd5100000),
 	REJECT("System register move: debug, trace", 0xffdfffc0, 0xd51b4500),
-	REJECT("System register move: DAIF", 0xffdfffe0, 0xd51b4220),
+	REJECT("System register move: MSR of DAIF", 0xffffffe0, 0xd51b4220),
 	REJECT("System register move: SPSR, ELR", 0xffd8ff00, 0xd5184000),
-	REJECT("System register move: SPSel", 0xffdfffe0, 0xd5184200),
+	REJECT("System register move: MSR of SPSel", 0xffffffe0, 0xd5184200),
 	REJECT("System register move: ESR", 0xffd8fe00, 0xd5185000),
 	REJECT("System register move: ESR", 0xffd8ff00, 0xd5185200),
 	REJECT("System register move: FAR", 0xffd8f000, 0xd5186000),
@@ -158,6 +158,8 @@ const struct probe_class probe_classes[] = {
 	KERNEL_COPY("System register move: UAO", 0xffdfffe0, 0xd5184280),
 	KERNEL_COPY("System register move: ALLINT", 0xffdfffe0, 0xd5184300),
 	KERNEL_COPY("System register move: PMR", 0xffdfffe0, 0xd5184600),
+	KERNEL_COPY("System register move: MRS of DAIF", 0xffffffe0, 0xd53b4220),
+	KERNEL_COPY("System register move: MRS of SPSel", 0xffffffe0, 0xd5384200),
 	KERNEL_COPY("System register move: MRS of CurrentEL", 0xffffffe0, 0xd5384240),
 
 	/* The rest can be read, except for implementation-defined registers */

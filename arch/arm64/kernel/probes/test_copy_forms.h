@@ -192,6 +192,8 @@ static const struct copy_form copy_forms[] = {
 	{ 0xd5184600, 0x0020001f, D | KEEPS, .here = has_GIC, .state = 1 },	/* pmr */
 	{ 0xd5384100, 0x0000001f, D },				/* sp_el0 */
 	{ 0xd5384240, 0x0000001f, D },				/* currentel */
+	{ 0xd53b4220, 0x0000001f, D },				/* daif */
+	{ 0xd5384200, 0x0000001f, D },				/* spsel */
 	{ 0xd5380400, 0x0000001f, D },				/* id_aa64pfr0_el1 */
 	{ 0xd5380600, 0x0000001f, D },				/* id_aa64isar0_el1 */
 	{ 0xd5381000, 0x0000001f, D },				/* sctlr_el1 */

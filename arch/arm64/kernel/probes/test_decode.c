@@ -502,7 +502,8 @@ static void print_tally(struct kunit *test, struct tally *t)
 static bool is_frequent(const char *name)
 {
 	/* Where a page table stands in for PAN, around each access to user memory */
-	if (IS_ENABLED(CONFIG_ARM64_SW_TTBR0_PAN) && strstarts(name, "System register move: DAIF"))
+	if (IS_ENABLED(CONFIG_ARM64_SW_TTBR0_PAN) &&
+	    strstarts(name, "System register move: MSR of DAIF"))
 		return true;
 	return strstarts(name, "Load/store exclusive") || strstarts(name, "Exception generation");
 }
