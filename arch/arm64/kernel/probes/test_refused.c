@@ -31,6 +31,10 @@ static const char * const names[] = {
 	"__psci_cpu_off",
 	"psci_0_1_cpu_off",
 	"psci_0_2_cpu_off",
+	"__invoke_psci_fn_hvc",
+	"__invoke_psci_fn_smc",
+	"__arm_smccc_hvc",
+	"__arm_smccc_smc",
 };
 
 static void name_desc(const char * const *name, char *desc)
