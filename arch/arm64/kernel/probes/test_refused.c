@@ -35,6 +35,20 @@ static const char * const names[] = {
 	"__invoke_psci_fn_smc",
 	"__arm_smccc_hvc",
 	"__arm_smccc_smc",
+	/* Between the host and a guest: KVM's vectors take exceptions then */
+	"__kvm_vcpu_run_vhe",
+	"__kvm_adjust_pc",
+	"__guest_enter",
+	"__guest_exit",
+	"__kvm_hyp_vector",
+	"__fpsimd_restore_state",
+	"__vgic_v3_perform_cpuif_access",
+	"kvm_skip_instr32",
+	"kvm_unexpected_el2_exception",
+	"vcpu_read_sys_reg",
+	"get_timer_map",
+	"kvm_vcpu_sanitise_vncr_reg",
+	"kvm_auth_eretax",
 };
 
 static void name_desc(const char * const *name, char *desc)
