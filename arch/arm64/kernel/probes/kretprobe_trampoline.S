@@ -17,8 +17,8 @@
 
 /*
  * On entry, the link register holds the address of the trampoline. Registers are only restored
- * if a handler may want to change them, or C code does not preserve them. Flags are not
- * restored: no caller relies on them.
+ * if a handler may want to change them, or C code does not preserve them. So are the flags:
+ * assembly may rely on them, as pmull_gcm_encrypt() does, which keeps them over calls.
  */
 SYM_CODE_START(__kretprobe_trampoline)
 	sub	sp, sp, #PT_REGS_SIZE
@@ -26,7 +26,9 @@ SYM_CODE_START(__kretprobe_trampoline)
 	callee_saved stp
 	add	x0, sp, #PT_REGS_SIZE
 	stp	lr, x0, [sp, #S_LR]
-	mrs	x2, daif
+	mrs	x2, nzcv
+	mrs	x3, daif
+	orr	x2, x2, x3
 	add_mode x2
 	deny_user_access __kretprobe_trampoline
 	str	x2, [sp, #S_PSTATE]
@@ -43,6 +45,7 @@ SYM_CODE_START(__kretprobe_trampoline)
 .Lreturned:
 
 	ldr	x1, [sp, #S_PSTATE]
+	msr	nzcv, x1
 	restore_user_access __kretprobe_trampoline
 
 	/* By now the frame record has the function's own return address. */

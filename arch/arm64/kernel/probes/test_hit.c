@@ -240,6 +240,57 @@ static void registers_have_the_mode_of_the_kernel(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, found.other_mode);
 }
 
+/* --- flags at a return --- */
+
+/* A function of assembly that leaves the flags alone, as its caller knows */
+void hit_test_keeps_flags(void);
+
+asm("	.pushsection .text, \"ax\"\n"
+"	.balign	8\n"
+"	.type	hit_test_keeps_flags, %function\n"
+"hit_test_keeps_flags:\n"
+"	hint	#34\n"				/* bti c */
+"	nop\n"
+"	ret\n"
+"	.size	hit_test_keeps_flags, . - hit_test_keeps_flags\n"
+"	.popsection\n"
+);
+
+static u64 flags_over_call(u64 flags)
+{
+	asm volatile("	msr	nzcv, %0\n"
+		     "	bl	hit_test_keeps_flags\n"
+		     "	mrs	%0, nzcv\n"
+		     : "+r" (flags) : : "x30", "cc", "memory");
+	return flags;
+}
+
+static u64 flags_at_return;
+
+static int look_at_flags(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	flags_at_return = regs->pstate & PSR_STATUS_BITS;
+	return 0;
+}
+
+static void flags_are_kept_at_a_return(struct kunit *test)
+{
+	u64 flags;
+	int i;
+
+	return_probe = (struct kretprobe){
+		.kp.addr = (kprobe_opcode_t *)hit_test_keeps_flags, .handler = look_at_flags,
+	};
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&return_probe));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_return_probe, NULL));
+	for (i = 0; i < 16; i++) {
+		flags = (u64)i << 28;
+		flags_at_return = ~0;
+		KUNIT_EXPECT_EQ(test, flags_over_call(flags), flags);
+		KUNIT_EXPECT_EQ(test, flags_at_return, flags);
+	}
+}
+
 /* --- where to continue --- */
 
 /* If it went through the slot, an oops would show the slot instead of a call of NULL. */
@@ -443,6 +494,7 @@ static void rcu_watches_handlers_at_an_entry(struct kunit *test)
 static struct kunit_case hit_cases[] = {
 	KUNIT_CASE(unwinder_stays_on_the_stack),
 	KUNIT_CASE_PARAM(registers_have_the_mode_of_the_kernel, way_gen_params),
+	KUNIT_CASE(flags_are_kept_at_a_return),
 	KUNIT_CASE(call_of_null_is_one),
 	KUNIT_CASE(event_of_the_firmware_leaves_where_to_go_on),
 	KUNIT_CASE_PARAM(user_access_ends_with_the_probed_code, way_gen_params),
