@@ -57,6 +57,11 @@ static const struct function without_idt[] = {
 	{ "native_load_tr_desc", IS_ENABLED(CONFIG_PARAVIRT_XXL) },
 	{ "native_write_gdt_entry", IS_ENABLED(CONFIG_PARAVIRT_XXL) },
 	{ "native_load_idt", IS_ENABLED(CONFIG_PARAVIRT_XXL) },
+	/* Parts of their callers, although gcc would have functions, if it optimizes for size */
+	{ "wrmsr", false },
+	{ "wrmsrl", false },
+	{ "cr4_set_bits", false },
+	{ "cr4_set_bits_irqsoff", false },
 	{ "do_trace_write_msr", IS_ENABLED(CONFIG_TRACEPOINTS) },
 	{ "cpu_init_exception_handling", true },
 	{ "load_current_idt", true },
