@@ -35,6 +35,7 @@ static const char * const names[] = {
 	"__invoke_psci_fn_smc",
 	"__arm_smccc_hvc",
 	"__arm_smccc_smc",
+#ifdef CONFIG_KVM
 	/* Between the host and a guest: KVM's vectors take exceptions then */
 	"__kvm_vcpu_run_vhe",
 	"__kvm_adjust_pc",
@@ -49,6 +50,7 @@ static const char * const names[] = {
 	"get_timer_map",
 	"kvm_vcpu_sanitise_vncr_reg",
 	"kvm_auth_eretax",
+#endif
 };
 
 static void name_desc(const char * const *name, char *desc)
