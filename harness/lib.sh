@@ -155,25 +155,27 @@ copy_objects()
 	[ ! -d "$1" ] || flock "$1.lock" cp -a --reflink=auto "$1" "$2"
 }
 
-# switch_of_test FILE: the option that lib/Makefile builds it for. Those that it names in a
-# variable have one option.
-switch_of_test()
+# What lib/Makefile builds with the config of $obj
+objects_of_lib()
 {
-	sed -n "s/^obj-\$(\(CONFIG_[A-Z_]*\)).* ${1%.c}\.o.*/\1/p" "$tree/lib/Makefile" |
-		grep . || echo CONFIG_KPROBES_SANITY_TEST
+	# shellcheck disable=SC2016
+	printf '%s\n' "include $obj/.config" "include $tree/lib/Makefile" 'print: ; @echo $(obj-y) $(obj-m)' |
+		make -s -f - srctree="$tree" print 2>/dev/null | tr ' ' '\n' | grep '\.o$'
 }
 
 # The objects of our C files that the config of $obj builds; of a directory that has a Makefile of
 # ours, the directory.
 our_objects()
 {
+	of_lib=$(objects_of_lib)
 	grep '\.c$' "$build/files.ours" | while read -r file; do
 		directory=${file%/*}
 		case $file in
 		arch/x86/*)	[ "$kernel_image" = arch/x86/boot/bzImage ] || continue ;;
 		arch/arm64/*)	[ "$ARCH" = arm64 ] || continue ;;
 		tools/*)	continue ;;
-		lib/*)		grep -q "^$(switch_of_test "${file##*/}")=" "$obj/.config" || continue ;;
+		lib/*.c)	name=${file#lib/}
+				echo "$of_lib" | grep -qxF "${name%.c}.o" || continue ;;
 		*)		grep -qx CONFIG_KPROBES=y "$obj/.config" || continue ;;
 		esac
 		if grep -qxF "$directory/Makefile" "$build/files.ours"; then
