@@ -29,7 +29,7 @@
 	\op	x28, x29, [sp, #S_X28]
 	.endm
 
-	/* The mode that an exception would save with these bits of PSTATE: the kernel can be at EL2. */
+	/* The mode that an exception saves. The kernel can be at EL2. */
 	.macro	add_mode, pstate
 alternative_if_not ARM64_HAS_VIRT_HOST_EXTN
 	add	\pstate, \pstate, #PSR_MODE_EL1h

@@ -41,7 +41,7 @@ static unsigned long detour_exit_slow(struct kprobe *kp, struct pt_regs *regs,
 {
 	switch (what) {
 	case KPROBE_RESULT_REDIRECTED:
-		/* A trace that begins here must not look for the instruction before that address. */
+		/* A trace that begins here must not look for the instruction before. */
 		regs->orig_ax = -1;
 		regs->ip = kprobe_way_out(kp, regs->ip);
 		return true;
