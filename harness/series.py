@@ -20,6 +20,7 @@ in exactly one entry. harness/series/cover is the cover letter: subject, empty l
 MAINTAINERS counts as one of our files. Of the pristine tree only the files that build/tree.files lists are
 committed: what the series leaves alone need not be known to git.
 """
+import fcntl
 import filecmp
 import fnmatch
 import glob
@@ -184,6 +185,9 @@ def differs(work):
 
 
 def write():
+    # tree.sh, which others may run meanwhile, makes build/stage anew.
+    lock = open(os.path.join(BUILD, "tree.lock"), "w")
+    fcntl.flock(lock, fcntl.LOCK_SH)
     entries = read_entries()
     distribute(entries)
     commit_pristine()
