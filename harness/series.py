@@ -17,8 +17,8 @@ Each file NN-name in harness/series is one patch, in the order of the names: hea
     Boots: arch ...       from this patch on check boots the kernels of these ARCHes
 (each may be repeated), an empty line, and the commit's text. Every removal, file and patch has to be
 in exactly one entry. harness/series/cover is the cover letter: subject, empty line, text.
-MAINTAINERS counts as one of our files. Of the pristine tree only the files that build/tree.files lists are
-committed: what the series leaves alone need not be known to git.
+MAINTAINERS counts as one of our files. Of the pristine tree only the files that build/tree.files
+lists are committed: what the series leaves alone need not be known to git.
 """
 import fcntl
 import filecmp
@@ -45,12 +45,13 @@ def die(message):
 
 
 def git(*args, date=FIRST_DATE, cwd=BUILD, **options):
+    """In build/series.git. Another directory than build/ is the work tree."""
     env = dict(os.environ, GIT_CONFIG_GLOBAL="/dev/null", GIT_CONFIG_NOSYSTEM="1", LC_ALL="C",
                GIT_AUTHOR_NAME=NAME, GIT_AUTHOR_EMAIL=MAIL, GIT_COMMITTER_NAME=NAME, GIT_COMMITTER_EMAIL=MAIL,
                GIT_AUTHOR_DATE=f"{date} +0000", GIT_COMMITTER_DATE=f"{date} +0000")
-    env.update(options.pop("env", {}))
-    if cwd == BUILD:
-        env["GIT_DIR"] = GIT
+    env.update(options.pop("env", {}), GIT_DIR=GIT)
+    if cwd != BUILD:
+        env["GIT_WORK_TREE"] = cwd
     result = subprocess.run(["git", "-c", "core.autocrlf=false", "-c", "gc.auto=0", *args], cwd=cwd, env=env,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
     if result.returncode:
@@ -124,7 +125,7 @@ def commit_pristine():
     git("init", "-q", "--bare", GIT)
     git("config", "core.bare", "false")
     there = [name for name in touched_files() if os.path.exists(os.path.join(PRISTINE, name))]
-    git("add", "-f", "--", *there, cwd=PRISTINE, env={"GIT_DIR": GIT, "GIT_WORK_TREE": PRISTINE})
+    git("add", "-f", "--", *there, cwd=PRISTINE)
     git("commit", "-q", "-m", "Linux, as the distribution's linux-source package has it")
     git("tag", "pristine")
 
@@ -169,7 +170,7 @@ def patch_files():
 
 
 def apply_patch(path, work):
-    git("am", "-q", "--keep-non-patch", path, cwd=work, env={"GIT_DIR": GIT, "GIT_WORK_TREE": work})
+    git("am", "-q", "--keep-non-patch", path, cwd=work)
 
 
 def differs(work):
@@ -200,13 +201,14 @@ def write():
             tip = commit_entry(entry, number, tip, index)
     format_series(tip)
     with tempfile.TemporaryDirectory(dir=BUILD, prefix="series.am.") as work:
-        git("reset", "-q", "--hard", "pristine", cwd=work, env={"GIT_DIR": GIT, "GIT_WORK_TREE": work})
+        git("reset", "-q", "--hard", "pristine", cwd=work)
         for path in patch_files():
             apply_patch(path, work)
         if git("rev-parse", "HEAD^{tree}") != git("rev-parse", tip + "^{tree}"):
             die("git am of out/series gives another tree than the commits it was made from")
-        if differs(work):
-            die(f"the series does not give build/tree: {differs(work)}")
+        different = differs(work)
+        if different:
+            die(f"the series does not give build/tree: {different}")
     print("git am of out/series on the pristine tree gives exactly build/tree")
 
 
