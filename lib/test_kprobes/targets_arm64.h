@@ -33,6 +33,12 @@
  */
 #define KPROBES_HANDLER_MAY_UNMASK	(!system_uses_irq_prio_masking())
 
+/* The mode that an exception saves: this exception level, with a stack pointer of its own */
+static inline u64 kprobes_mode_here(void)
+{
+	return read_sysreg(CurrentEL) | (PSR_MODE_EL1h & ~PSR_MODE_EL1t);
+}
+
 /* Do the saved registers say that interrupts were on? */
 static inline bool kprobes_interruptible(struct pt_regs *regs)
 {

@@ -27,10 +27,7 @@ SYM_CODE_START(\name)
 	callee_saved stp
 	add	x1, sp, #PT_REGS_SIZE
 	str	x1, [sp, #S_SP]
-	mrs	x2, nzcv
-	mrs	x3, daif
-	orr	x2, x2, x3
-	add_mode x2
+	read_pstate x2, x3
 	deny_user_access \name
 	str	x2, [sp, #S_PSTATE]
 	save_priority_mask x2

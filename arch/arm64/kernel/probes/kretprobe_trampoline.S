@@ -26,10 +26,7 @@ SYM_CODE_START(__kretprobe_trampoline)
 	callee_saved stp
 	add	x0, sp, #PT_REGS_SIZE
 	stp	lr, x0, [sp, #S_LR]
-	mrs	x2, nzcv
-	mrs	x3, daif
-	orr	x2, x2, x3
-	add_mode x2
+	read_pstate x2, x3
 	deny_user_access __kretprobe_trampoline
 	str	x2, [sp, #S_PSTATE]
 	save_priority_mask x3

@@ -29,8 +29,11 @@
 	\op	x28, x29, [sp, #S_X28]
 	.endm
 
-	/* The mode that an exception saves. The kernel can be at EL2. */
-	.macro	add_mode, pstate
+	/* What an exception saves of PSTATE. The kernel can be at EL2. */
+	.macro	read_pstate, pstate, tmp
+	mrs	\pstate, nzcv
+	mrs	\tmp, daif
+	orr	\pstate, \pstate, \tmp
 alternative_if_not ARM64_HAS_VIRT_HOST_EXTN
 	add	\pstate, \pstate, #PSR_MODE_EL1h
 alternative_else

@@ -18,6 +18,7 @@
 #include <asm/sysreg.h>
 
 #include "../../../../lib/test_kprobes/parties.h"
+#include "../../../../lib/test_kprobes/targets.h"
 #include "../../../../lib/test_kprobes/trace.h"
 #include "test_ftrace.h"
 
@@ -138,7 +139,7 @@ static void handlers_see_every_register(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe.pre.pc, (unsigned long)probe_test_target);
 	KUNIT_EXPECT_EQ(test, probe.pre.regs[9], call.in.x[30]);
 	KUNIT_EXPECT_TRUE(test, interrupts_enabled(&probe.pre));
-	KUNIT_EXPECT_EQ(test, probe.pre.pstate & PSR_MODE_MASK, read_sysreg(CurrentEL) | 1);
+	KUNIT_EXPECT_EQ(test, probe.pre.pstate & PSR_MODE_MASK, kprobes_mode_here());
 
 	KUNIT_EXPECT_EQ(test, probe.posts, 1);
 	image_of(&seen, &probe.post);

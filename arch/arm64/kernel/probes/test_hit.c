@@ -128,17 +128,11 @@ static bool tags_ignored(void)
 	return system_supports_mte() && read_sysreg_s(SYS_PSTATE_TCO);
 }
 
-/* The mode that an exception saves: this exception level, with a stack pointer of its own */
-static u64 mode_here(void)
-{
-	return read_sysreg(CurrentEL) | (PSR_MODE_EL1h & ~PSR_MODE_EL1t);
-}
-
 static void look_around(struct pt_regs *regs)
 {
 	found.handlers++;
 	found.trapped |= irqs_disabled();
-	found.other_mode |= (regs->pstate & PSR_MODE_MASK) != mode_here();
+	found.other_mode |= (regs->pstate & PSR_MODE_MASK) != kprobes_mode_here();
 	found.unwatched |= !rcu_is_watching();
 	found.user_access |= user_access();
 	found.tags_ignored |= tags_ignored();
