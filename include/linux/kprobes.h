@@ -595,7 +595,7 @@ static __always_inline unsigned long get_kretprobe_retaddr(struct kretprobe_inst
 }
 #endif
 
-/* For fork(), for idle tasks that start again, and for tasks that have ended. */
+/* For fork(), idle tasks that start again, tasks that have ended, and the handlers of rethook */
 #ifdef CONFIG_KRETPROBE_RETURN_STACK
 /* Size and alignment of a task's return stack. Its last byte is never used. */
 #define KRETPROBE_STACK_SIZE	4096UL
@@ -606,6 +606,8 @@ static __always_inline unsigned long get_kretprobe_retaddr(struct kretprobe_inst
 void kretprobe_init_task(struct task_struct *tsk);
 void kretprobe_reset_task(struct task_struct *tsk);
 void kprobe_flush_task(struct task_struct *tsk);
+unsigned long kretprobe_caller(unsigned long addr, void *fp, struct llist_node *kretprobe,
+			       struct llist_node *rethook);
 #else
 static inline void kretprobe_init_task(struct task_struct *tsk)
 {
@@ -617,6 +619,13 @@ static inline void kretprobe_reset_task(struct task_struct *tsk)
 
 static inline void kprobe_flush_task(struct task_struct *tsk)
 {
+}
+
+static nokprobe_inline
+unsigned long kretprobe_caller(unsigned long addr, void *fp, struct llist_node *kretprobe,
+			       struct llist_node *rethook)
+{
+	return addr;
 }
 #endif
 

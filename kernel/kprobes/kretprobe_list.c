@@ -355,6 +355,38 @@ unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
 
 NOKPROBE_SYMBOL(kretprobe_find_ret_addr);
 
+/**
+ * kretprobe_caller() - follow a diverted return of the current task to the caller
+ * @addr: where the return goes to
+ * @fp: what the architecture has recorded of the frame
+ * @kretprobe: the last instance of the row that @addr was in, or NULL
+ * @rethook: the node of rethook's that @addr was in, or NULL
+ *
+ * If rethook and return probes have diverted it in turn, one has saved the trampoline of the
+ * other. Handlers are to see the caller.
+ *
+ * Context: any, as long as the calls are on the task's lists.
+ * Return: the first address that is no trampoline, or the last that is known.
+ */
+unsigned long kretprobe_caller(unsigned long addr, void *fp, struct llist_node *kretprobe,
+			       struct llist_node *rethook)
+{
+	unsigned long next;
+
+	for (;; addr = next) {
+		if (is_kretprobe_trampoline(addr))
+			next = kretprobe_find_ret_addr(current, fp, &kretprobe);
+		else if (is_rethook_addr(addr))
+			next = rethook_find_ret_addr(current, (unsigned long)fp, &rethook);
+		else
+			return addr;
+		if (!next)
+			return addr;
+	}
+}
+
+NOKPROBE_SYMBOL(kretprobe_caller);
+
 /* Runs the handlers of a row, inside of a mark. */
 static void run_handlers(struct llist_node *node, struct llist_node *end,
 			 struct kprobe_frame *frame, struct pt_regs *regs,
@@ -453,29 +485,6 @@ static __always_inline void show_return(struct pt_regs *regs, void *fp, unsigned
 }
 
 /*
- * Returns the address that handlers are shown: the caller's, although the call returns to
- * rethook's trampoline first if rethook has diverted it before; and from there to this one
- * again if it is a tail call, of a function that had been followed before that. @last is the
- * last instance of the row.
- */
-static unsigned long caller_of(struct llist_node *last, void *fp)
-{
-	unsigned long addr = (unsigned long)instance_of(last)->ret_addr, next;
-	struct llist_node *rethook = NULL;
-
-	for (; is_rethook_addr(addr); addr = next) {
-		next = rethook_find_ret_addr(current, (unsigned long)fp, &rethook);
-		if (next == (unsigned long)kretprobe_trampoline_addr())
-			next = kretprobe_find_ret_addr(current, fp, &last);
-		if (!next)
-			break;
-	}
-	return addr;
-}
-
-NOKPROBE_SYMBOL(caller_of);
-
-/*
  * Ends a call that returns. @frame is NULL if no handler may run. Returns the address to
  * continue at.
  */
@@ -488,7 +497,7 @@ static unsigned long end_of_call(struct kprobe_frame *frame, struct pt_regs *reg
 	if (!last)
 		panic("kprobes: a diverted return has no record of where it goes\n");
 	ret_addr = (unsigned long)instance_of(last)->ret_addr;
-	caller = caller_of(last, fp);
+	caller = kretprobe_caller(ret_addr, fp, last, NULL);
 	show_return(regs, fp, ret_addr, caller);
 	if (frame)
 		run_handlers(first, last->next, frame, regs, (kprobe_opcode_t *)caller);
