@@ -4,11 +4,11 @@
 # configure it and no more.
 #
 # SOURCE is build/tree by default, OBJ (the O= directory) build/$ARCH[-$VARIANT]. The config is
-# tinyconfig with fragments of harness/configs merged on it: common, $ARCH, then (unless VARIANT
-# is plain) test and $ARCH-test, and for another VARIANT lean, $VARIANT and $ARCH-$VARIANT; or bare
-# and $ARCH where the guest has no userland. A fragment's line that the final .config does not hold
-# ends it; with FRAGMENT, a file laid over the others, only a line of that, as what it takes away
-# takes more along.
+# tinyconfig with fragments of harness/configs merged on it: common, $ARCH, then plain for that
+# VARIANT, else test and $ARCH-test, and for another VARIANT lean, $VARIANT and $ARCH-$VARIANT; or
+# bare and $ARCH where the guest has no userland. A fragment's line that the final .config does not
+# hold ends it; with FRAGMENT, a file laid over the others, only a line of that, as what it takes
+# away takes more along.
 
 . "${0%/*}/lib.sh"
 
@@ -22,7 +22,7 @@ fragments()
 	set -- common "$ARCH"
 	[ -n "$userland" ] || set -- bare "$ARCH"
 	case $userland$VARIANT in
-	yesplain)	;;
+	yesplain)	set -- "$@" plain ;;
 	yes)	set -- "$@" test "$ARCH-test" ;;
 	'')	;;
 	*)	[ -f "$harness/configs/$VARIANT.config" ] || [ -f "$harness/configs/$ARCH-$VARIANT.config" ] ||
