@@ -100,7 +100,8 @@ switches()
 	echo "$count" >/tmp/stress-switches
 }
 
-# As long as the module is not there an event waits for it, and is not hit.
+# Each stays until it has been hit: a slow kernel needs many seconds to have a process look. As long
+# as the module is not there an event waits for it.
 events()
 {
 	count=0
@@ -109,10 +110,9 @@ events()
 			echo "$kind:kp/stress test_kprobes_stress:kprobes_lonely_traced" \
 				>>$tracing/kprobe_events
 			echo 1 >$tracing/events/kp/stress/enable
-			hits=
-			for time in 0.2 1 4; do
-				[ "${hits:-0}" = 0 ] || break
-				sleep $time
+			hits=0
+			while [ "${hits:-0}" = 0 ] && goes_on_until $last; do
+				sleep 0.2
 				hits=$(awk '$1 == "stress" { print $2 }' $tracing/kprobe_profile)
 			done
 			echo 0 >$tracing/events/kp/stress/enable
