@@ -3,7 +3,10 @@
  * Show what a function returned, and how long it took.
  *
  *	insmod kretprobe_example.ko			kernel_clone(), which forks
- *	insmod kretprobe_example.ko func=vfs_read	another function
+ *	insmod kretprobe_example.ko func=vfs_unlink	another function
+ *
+ * Not one that reads the kernel log, such as vfs_read(): if a daemon reads the log
+ * all the time, each line would lead to another.
  *
  * A return probe has two handlers. One runs at the entry, and can store data for
  * that call. The other one runs when the call returns, and gets the data back.
