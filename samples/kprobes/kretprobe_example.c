@@ -73,7 +73,9 @@ static int __init kretprobe_example_init(void)
 static void __exit kretprobe_example_exit(void)
 {
 	unregister_kretprobe(&probe);
-	pr_info("return probe on %s removed, %d calls missed\n", func, probe.nmissed);
+	/* Calls whose entry was missed are counted in kp, those whose return was in probe. */
+	pr_info("return probe on %s removed, %lu calls missed\n", func,
+		probe.kp.nmissed + probe.nmissed);
 }
 
 module_init(kretprobe_example_init)

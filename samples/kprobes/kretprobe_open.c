@@ -75,8 +75,9 @@ static int __init kretprobe_open_init(void)
 static void __exit kretprobe_open_exit(void)
 {
 	unregister_kretprobe(&probe);
-	pr_info("return probe on %s removed, %d calls missed\n", probe.kp.symbol_name,
-		probe.nmissed);
+	/* Calls whose entry was missed are counted in kp, those whose return was in probe. */
+	pr_info("return probe on %s removed, %lu calls missed\n", probe.kp.symbol_name,
+		probe.kp.nmissed + probe.nmissed);
 }
 
 module_init(kretprobe_open_init)

@@ -89,6 +89,9 @@ if load kretprobe_example || promised; then
 	check "kretprobe_example shows results and times" \
 		[ "$(log | grep -c 'kernel_clone returned [0-9]* after [0-9]* ns')" -ge 2 ]
 	check "kretprobe_example misses nothing" logged 'removed, 0 calls missed'
+	# Its handler prints, which is a call of this function: a miss.
+	try kretprobe_example func=vprintk_emit
+	check "but what its own handler calls" logged 'removed, [1-9][0-9]* calls missed'
 	check "a function that is not there is refused" \
 		refused kretprobe_example func=no_such_function
 	check "with ENOENT" logged 'no return probe on no_such_function: error -2'
