@@ -37,6 +37,7 @@ stops()
 }
 
 mark_log
+began=$log_mark
 sleep 1
 check "a sleep is seen to return" logged "sleep .*: $sleeping returned 0 after [0-9]* ns"
 
@@ -79,5 +80,6 @@ mark_log
 sleep 1
 check "it can come back" logged "sleep .*: $sleeping returned 0"
 unload kretprobe_example
+log_mark=$began
 check "the kernel had nothing to say about all that" fails logged 'WARNING\|BUG:\|Oops'
 finish
