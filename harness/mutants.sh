@@ -242,6 +242,13 @@ if [ "${1:-}" = check ]; then
 	exit
 fi
 
+known=" x86_64 arm64 $(mutants_of '' | tr '\n' ' ')"
+for name in "$@"; do
+	case $known in
+	*" $name "*)	;;
+	*)	die "no $name in harness/mutants" ;;
+	esac
+done
 need util-linux
 ran=
 for ARCH in x86_64 arm64; do
@@ -259,6 +266,5 @@ for ARCH in x86_64 arm64; do
 	OBJ='' unshare -m "$0" --run $names
 	ran="$ran $out/mutants/$ARCH.results"
 done
-[ -n "$ran" ] || die "nothing of that is in harness/mutants: $*"
 # shellcheck disable=SC2086
 cat $ran | verdicts -
