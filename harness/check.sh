@@ -65,9 +65,10 @@ known
 complaints "checkpatch --strict" checkpatch
 [ "${1:-}" != checkpatch ] || exit $status
 "$harness/build.sh" "$tree" "$obj" configure
-# shellcheck disable=SC2046
+objects=$(our_objects)
+# shellcheck disable=SC2086
 run_logged check-build "compiling with W=1 and sparse" \
-	kernel_make "$tree" "$obj" W=1 C=2 -k $(our_objects) || status=1
+	kernel_make "$tree" "$obj" W=1 C=2 -k $objects || status=1
 complaints "W=1 and sparse" ours_only "$log"
 complaints "kernel-doc" kernel_doc
 complaints "assembly" assembly

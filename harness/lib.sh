@@ -167,7 +167,7 @@ objects_of_lib()
 # ours, the directory.
 our_objects()
 {
-	of_lib=$(objects_of_lib)
+	of_lib=$(objects_of_lib) || die "make does not tell what lib/Makefile builds with $obj/.config"
 	grep '\.c$' "$build/files.ours" | while read -r file; do
 		directory=${file%/*}
 		case $file in
