@@ -47,7 +47,9 @@ count()	# WHICH OBJ OTHERS
 	mkfifo "$fifo"
 	exceptions <"$fifo" >"$results/$which.vectors" &
 	OBJ=$objects SMP=1 TIMEOUT=${TIMEOUT:-1800} QEMU_ACCEL="-accel tcg -icount shift=0,sleep=off" QEMU_EXTRA="-d int -D $fifo" \
-		"$harness/boot.sh" "bench-$which" bench "kpothers=$3"
+		"$harness/boot.sh" "bench-$which" bench "kpothers=$3" ||
+		# If QEMU has not come to open the fifo, its reader would wait for ever.
+		{ kill $! 2>/dev/null || :; exit 1; }
 	wait $!
 	cp "$out/logs/bench-$which.log" "$results/$which.log"
 }
