@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # harness/compare.sh: what the kernel's own tests (harness/guest/ftrace.sh, and test.d/00basic) say
 # of the pristine kernel and of ours, both built with the tests' config and TCP. Prints the table,
-# which goes to out/compare/$ARCH too; status 1 when one of them is worse in ours.
+# which goes to out/compare/$ARCH too; status 1 when one of them is worse in ours, or did not run
+# on the pristine kernel.
 
 . "${0%/*}/lib.sh"
 
@@ -32,6 +33,11 @@ awk -F '\t' '
 	FNR == 1 { printf form, "test", "pristine", "ours", "" }
 	{
 		ours[$2] = $1
+		if (!($2 in theirs)) {
+			printf form, $2, "-", $1, "NOT COMPARED: " $3
+			alone++
+			next
+		}
 		worse = rank[$1] < rank[theirs[$2]]
 		printf form, $2, theirs[$2], $1, (worse ? "WORSE: " : "") $3
 		n[theirs[$2], $1]++
@@ -45,7 +51,9 @@ awk -F '\t' '
 			}
 		printf "both pass: %d, both skip: %d, ours alone passes: %d, ours is worse: %d\n",
 			n["pass", "pass"], n["skip", "skip"], n["fail", "pass"] + n["skip", "pass"], bad
-		exit bad > 0
+		if (alone)
+			printf "%d did not run on the pristine kernel\n", alone
+		exit bad + alone > 0
 	}' "$results.pristine" "$results.ours" >"$results" || rc=1
 cat "$results"
 "$harness/console.py" check "$out/logs/compare-ours-$ARCH.log" || rc=1
