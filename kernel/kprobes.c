@@ -590,7 +590,8 @@ static bool is_representative(struct kprobe *p)
  * belong to the caller again. The text is patched for many probes at once, and all of
  * them share one wait.
  *
- * Context: may sleep; not from a handler.
+ * Context: may sleep; not from a handler. For others there is a warning, and nothing
+ * is removed.
  */
 void unregister_kprobes(struct kprobe **kps, int num)
 {

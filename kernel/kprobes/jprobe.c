@@ -223,7 +223,8 @@ EXPORT_SYMBOL_GPL(unregister_jprobe);
  *
  * When this returns, none of their functions is running for them or will be called.
  *
- * Context: may sleep; not from a handler or a jprobe's function.
+ * Context: may sleep; not from a handler or a jprobe's function. For others there is a warning,
+ * and nothing is removed.
  */
 void unregister_jprobes(struct jprobe **jps, int num)
 {

@@ -314,7 +314,8 @@ static void unregister_chunk(struct kretprobe **rps, int num)
  * When this returns, none of their handlers is running or will run. Tasks that are still
  * inside the probed functions return to their callers unseen.
  *
- * Context: may sleep; not from a handler.
+ * Context: may sleep; not from a handler. For others there is a warning, and nothing
+ * is removed.
  */
 void unregister_kretprobes(struct kretprobe **rps, int num)
 {
