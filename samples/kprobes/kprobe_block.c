@@ -79,6 +79,9 @@ static void count(struct bio *bio)
 	struct device_tallies *tallies;
 	struct tally *tally;
 
+	/* The bios of commands to a driver, which bio_endio() gets as well, have no device. */
+	if (!bio->bi_bdev)
+		return;
 	/*
 	 * A bio that is too large for its device is split, and the rest is
 	 * submitted again. All of it was counted the first time, and marked by

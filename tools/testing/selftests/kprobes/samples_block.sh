@@ -147,6 +147,14 @@ begin
 check "what is read is what was written" goes_there_and_back
 end
 
+# A virtio disk is asked for it by a command.
+serial=/sys/block/${one##*/}/serial
+if [ -r "$serial" ]; then
+	begin symbol=bio_endio
+	check "a command may end that is for no block device" cat "$serial"
+	end
+fi
+
 if [ "$(cat "/sys/block/${one##*/}/queue/discard_max_bytes")" -gt 0 ]; then
 	begin
 	check "sectors can be discarded" blkdiscard -o 0 -l 8192 "$one"
