@@ -8,8 +8,11 @@
 #include <linux/cpu.h>
 #include <linux/delay.h>
 #include <linux/err.h>
+#include <linux/hardirq.h>
+#include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
+#include <linux/objpool.h>
 #include <linux/rethook.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
@@ -179,6 +182,58 @@ static void holder_goes_although_tasks_ended_inside(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, comes_true(no_holder_left));
 	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 0);
 }
+
+#if defined(CONFIG_X86) || defined(CONFIG_ARM64)
+static u32 call_as_an_nmi(void)
+{
+	u32 result;
+
+	guard(irqsave)();
+	nmi_enter();
+	result = returns(1);
+	nmi_exit();
+	return result;
+}
+
+/*
+ * As if the NMI had come when objpool_push() has reserved an entry of the ring for the instance
+ * @out, and not filled it in.
+ */
+static u32 nmi_in_a_push(struct objpool_head *pool, void *out)
+{
+	struct objpool_slot *slot;
+	u32 tail, result;
+
+	guard(irqsave)();
+	slot = pool->cpu_slots[smp_processor_id()];
+	tail = slot->tail++;
+	result = call_as_an_nmi();
+	slot->entries[tail & slot->mask] = out;
+	/* Pairs with what objpool_pop() relies on, as in objpool_push(). */
+	smp_store_release(&slot->last, tail + 1);
+	return result;
+}
+
+static void nmi_in_a_push_loses_no_instance(struct kunit *test)
+{
+	struct kretprobe *rp = registered(test, returns, 2);
+	struct objpool_head *pool = &rp->rph->pool;
+	void *out = objpool_pop(pool);
+
+	KUNIT_ASSERT_NOT_NULL(test, out);
+	KUNIT_EXPECT_EQ(test, 2, nmi_in_a_push(pool, out));
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 1);
+
+	/* The one that is left is the one that the NMI has used. */
+	KUNIT_EXPECT_PTR_EQ(test, objpool_pop(pool), out);
+	KUNIT_EXPECT_EQ(test, 2, returns(1));
+	KUNIT_EXPECT_EQ(test, 2, call_as_an_nmi());
+	KUNIT_EXPECT_EQ(test, 2, call_as_an_nmi());
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 4);
+	KUNIT_EXPECT_EQ(test, rp->nmissed, 0);
+	objpool_push(out, pool);
+}
+#endif
 
 /*
  * If the task runs meanwhile, a link may be anything: a user's address, or no address
@@ -603,6 +658,9 @@ static void trace_from_the_trampoline_goes_on_to_callers(struct kunit *test)
 static struct kunit_case kretprobe_cases[] = {
 	KUNIT_CASE_PARAM(holder_stays_for_those_inside_and_then_goes, maxactive_gen_params),
 	KUNIT_CASE_PARAM(holder_goes_although_tasks_ended_inside, maxactive_gen_params),
+#if defined(CONFIG_X86) || defined(CONFIG_ARM64)
+	KUNIT_CASE(nmi_in_a_push_loses_no_instance),
+#endif
 	KUNIT_CASE(unwinding_survives_links_to_nowhere),
 	KUNIT_CASE(every_task_has_a_stack_while_one_is_wanted),
 	KUNIT_CASE(stack_in_use_is_not_taken_away),
