@@ -260,6 +260,16 @@ static void maxactive_is_a_cap_and_misses_are_counted(struct kunit *test)
 	}
 }
 
+/* So many that the bytes for one CPU are a little more than what 32 bits can tell from few */
+static void maxactive_beyond_all_memory_is_refused(struct kunit *test)
+{
+	struct return_probe *probe = return_probe_new(test, kprobes_entry(recursive));
+
+	probe->rp.data_size = KRETPROBE_MAX_DATA_SIZE;
+	probe->rp.maxactive = min(num_possible_cpus(), 16U) << 20;
+	KUNIT_EXPECT_EQ(test, return_probe_register(probe), -ENOMEM);
+}
+
 /* Nesting, and several probes on one function */
 
 static noinline __noclone u32 nesting(const struct kprobes_step *step, u32 x)
@@ -636,6 +646,7 @@ static struct kunit_case kretprobes_test_cases[] = {
 	KUNIT_CASE_PARAM(entry_handler_skips_the_return, entry_gen_params),
 	KUNIT_CASE(recursive_function_returns_on_every_level),
 	KUNIT_CASE(maxactive_is_a_cap_and_misses_are_counted),
+	KUNIT_CASE(maxactive_beyond_all_memory_is_refused),
 	KUNIT_CASE_PARAM(nested_functions_return_through_their_own_probes, entry_gen_params),
 	KUNIT_CASE_PARAM(several_return_probes_share_a_function, entry_gen_params),
 	KUNIT_CASE_PARAM(return_probes_and_kprobes_share_a_function, entry_gen_params),

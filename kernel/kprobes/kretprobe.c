@@ -9,9 +9,13 @@
 #define pr_fmt(fmt) "kprobes: " fmt
 
 #include <linux/bitmap.h>
+#include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/export.h>
 #include <linux/kprobes.h>
+#include <linux/math.h>
+#include <linux/minmax.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 
 #include "internal.h"
@@ -136,6 +140,17 @@ static void restore(struct kretprobe **rps, const struct kretprobe_before *befor
 }
 
 /*
+ * objpool computes as an int how many bytes it needs for a CPU: for the instances, and for a ring
+ * of pointers to them, which is much smaller. It does not notice if that overflows.
+ */
+static bool pool_too_large(const struct kretprobe *rp)
+{
+	unsigned int num = DIV_ROUND_UP(max(rp->maxactive, 0), num_possible_cpus());
+
+	return num * (u64)(sizeof(struct kretprobe_instance) + rp->data_size) > SZ_1G;
+}
+
+/*
  * Gets one return probe ready for registration. save_and_clear() has removed all
  * handlers, so if this one has a handler again, it is in the array twice.
  */
@@ -145,7 +160,7 @@ static int make_ready(struct kretprobe *rp)
 
 	if (rp->kp.pre_handler)
 		return kprobe_refuse_early(&rp->kp, -EINVAL, "registered already");
-	err = kretprobe_pool_create(rp);
+	err = pool_too_large(rp) ? -ENOMEM : kretprobe_pool_create(rp);
 	if (err)
 		return kprobe_refuse_early(&rp->kp, err, NULL);
 	rp->kp.pre_handler = kretprobe_entry;
