@@ -19,7 +19,8 @@
  * Continues where @handler says: in the slot, which restores x29 and x30, or at
  * kprobe_detour_leave.
  *
- * @handler puts the address of the probed code into the frame record.
+ * @handler puts the address of the probed code into the frame record. Until then it has that of
+ * the slot: an NMI or an interrupt may unwind, and must not find what was on the stack before.
  */
 	.macro	from_slot name:req, handler:req, owner:req
 SYM_CODE_START(\name)
@@ -31,7 +32,7 @@ SYM_CODE_START(\name)
 	deny_user_access \name
 	str	x2, [sp, #S_PSTATE]
 	save_priority_mask x2
-	str	x29, [sp, #S_STACKFRAME]
+	stp	x29, x30, [sp, #S_STACKFRAME]
 	add	x29, sp, #S_STACKFRAME
 	ldr	x1, [x30, #4 * (\owner)]
 	mov	x0, sp

@@ -24,6 +24,7 @@
 #include <asm/cpuidle.h>
 #include <asm/insn.h>
 #include <asm/mmu.h>
+#include <asm/patching.h>
 #include <asm/sysreg.h>
 
 #include "../../../../lib/test_kprobes/probe.h"
@@ -65,6 +66,43 @@ static void unwinder_stays_on_the_stack(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, trace.entries[0], (unsigned long)kprobes_traced);
 	KUNIT_EXPECT_EQ(test, trace.entries[1], (unsigned long)kprobes_untraced);
 	KUNIT_EXPECT_EQ(test, trace.entries[2], (unsigned long)__builtin_return_address(0));
+}
+
+/* Where slots lead to the handlers */
+static const struct entry {
+	const char *name;
+	void (*code)(void);
+} entries[] = {
+	{ "hit", kprobe_detour_entry },
+	{ "tail", kprobe_tail_entry },
+};
+
+KUNIT_ARRAY_PARAM_DESC(entry, entries, name);
+
+/* More than an entry has before its call, in instructions */
+#define ENTRY_REACH	64
+
+/*
+ * Once x29 points to a frame record, an NMI may unwind through it. Nothing can interrupt just
+ * there at a test's will, so this looks for "add x29, sp, #record", and before it for
+ * "stp x29, x30, [sp, #record]".
+ */
+static void frame_record_is_whole_before_it_is_the_last(struct kunit *test)
+{
+	const struct entry *entry = test->param_value;
+	u32 record = offsetof(struct pt_regs, stackframe);
+	u32 link = 0x910003fd | record << 10;
+	u32 store = 0xa9007bfd | record / sizeof(u64) << 15;
+	bool stored = false;
+	u32 insn = 0;
+	int i;
+
+	for (i = 0; i < ENTRY_REACH && insn != link; i++) {
+		stored |= insn == store;
+		KUNIT_ASSERT_EQ(test, 0, aarch64_insn_read((u32 *)entry->code + i, &insn));
+	}
+	KUNIT_ASSERT_EQ(test, insn, link);
+	KUNIT_EXPECT_TRUE(test, stored);
 }
 
 /* --- ways to a handler --- */
@@ -487,6 +525,7 @@ static void rcu_watches_handlers_at_an_entry(struct kunit *test)
 
 static struct kunit_case hit_cases[] = {
 	KUNIT_CASE(unwinder_stays_on_the_stack),
+	KUNIT_CASE_PARAM(frame_record_is_whole_before_it_is_the_last, entry_gen_params),
 	KUNIT_CASE_PARAM(registers_have_the_mode_of_the_kernel, way_gen_params),
 	KUNIT_CASE(flags_are_kept_at_a_return),
 	KUNIT_CASE(call_of_null_is_one),
