@@ -35,6 +35,9 @@ static const char * const names[] = {
 	"__invoke_psci_fn_smc",
 	"__arm_smccc_hvc",
 	"__arm_smccc_smc",
+	/* On a CPU that is not to boot, which ends in a loop if it cannot be switched off */
+	"cpu_die_early",
+	"__cpu_try_die",
 #ifdef CONFIG_KVM
 	/* Between the host and a guest: KVM's vectors take exceptions then */
 	"__kvm_vcpu_run_vhe",
