@@ -54,6 +54,16 @@ static const char * const names[] = {
 	"kvm_vcpu_sanitise_vncr_reg",
 	"kvm_auth_eretax",
 #endif
+#ifdef CONFIG_CRYPTO_AES_ARM64_BS
+	/* Constants of AES, which are data */
+	"M0",
+	"M0SR",
+	"SR",
+	"SRM0",
+	"M0ISR",
+	"ISR",
+	"ISRM0",
+#endif
 };
 
 static void name_desc(const char * const *name, char *desc)
