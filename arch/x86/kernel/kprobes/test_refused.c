@@ -65,6 +65,8 @@ static const struct function without_idt[] = {
 	{ "do_trace_write_msr", IS_ENABLED(CONFIG_TRACEPOINTS) },
 	{ "cpu_init_exception_handling", true },
 	{ "load_current_idt", true },
+	{ "early_cpu_to_node", IS_ENABLED(CONFIG_NUMA) && IS_ENABLED(CONFIG_DEBUG_PER_CPU_MAPS) },
+	{ "memset", true },
 	{ "machine_kexec", IS_ENABLED(CONFIG_KEXEC_CORE) },
 	{ "asm_acpi_mp_play_dead", IS_ENABLED(CONFIG_ACPI_MADT_WAKEUP) },
 	{ "relocate_kernel", IS_ENABLED(CONFIG_KEXEC_CORE) },
