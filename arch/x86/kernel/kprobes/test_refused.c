@@ -46,7 +46,10 @@ static const struct function patched[] = {
 	{ "retbleed_untrain_ret", IS_ENABLED(CONFIG_MITIGATION_UNRET_ENTRY) },
 };
 
-/* Run without an IDT, by a CPU that comes up, resumes, or leaves for another kernel */
+/*
+ * Run without an IDT, or without per-CPU data, by a CPU that comes up, resumes, or leaves for
+ * another kernel
+ */
 static const struct function without_idt[] = {
 	{ "verify_cpu", true },
 	{ "start_secondary", IS_ENABLED(CONFIG_SMP) },
@@ -85,6 +88,7 @@ static const struct function without_idt[] = {
 	{ "secondary_startup_64_no_verify", true },
 	{ "common_startup_64", true },
 	{ "early_setup_idt", true },
+	{ "hv_vtl_ap_entry", IS_ENABLED(CONFIG_HYPERV_VTL_MODE) },
 	{ "setup_ghcb", IS_ENABLED(CONFIG_AMD_MEM_ENCRYPT) },
 	{ "snp_register_ghcb_early", IS_ENABLED(CONFIG_AMD_MEM_ENCRYPT) },
 	{ "snp_register_per_cpu_ghcb", IS_ENABLED(CONFIG_AMD_MEM_ENCRYPT) },
