@@ -137,6 +137,11 @@ static const struct function after_user_enter[] = {
 	{ "ret_from_fork_asm", true },
 };
 
+/* Switch to a stack that is too small for handlers */
+static const struct function on_another_stack[] = {
+	{ "__efi64_thunk", IS_ENABLED(CONFIG_EFI_MIXED) },
+};
+
 /* Called by the tracers of latency and noise at a breakpoint, before kprobes are */
 static const struct function before[] = {
 	{ "sched_clock", true },
@@ -183,6 +188,11 @@ static void test_dead(struct kunit *test)
 static void test_before(struct kunit *test)
 {
 	expect_all_refused(test, before, ARRAY_SIZE(before));
+}
+
+static void test_on_another_stack(struct kunit *test)
+{
+	expect_all_refused(test, on_another_stack, ARRAY_SIZE(on_another_stack));
 }
 
 static void test_after_user_enter(struct kunit *test)
@@ -296,6 +306,7 @@ static struct kunit_case refused_cases[] = {
 	KUNIT_CASE(test_without_idt),
 	KUNIT_CASE(test_dead),
 	KUNIT_CASE(test_before),
+	KUNIT_CASE(test_on_another_stack),
 	KUNIT_CASE(test_after_user_enter),
 	KUNIT_CASE(test_decoded_by_their_fixup),
 #ifdef CONFIG_FUNCTION_GRAPH_TRACER
