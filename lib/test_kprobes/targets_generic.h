@@ -7,8 +7,9 @@
 #define KPROBES_TRAP_LENGTH	-1
 
 #define KPROBES_TRACE_WITHOUT_FRAME	false
-/* The unwinders of these two know a caller by the frame that its callee has made. */
-#define KPROBES_TRACE_AT_ENTRY	(!IS_ENABLED(CONFIG_S390) && !IS_ENABLED(CONFIG_PPC))
+/* The unwinders of these three know a caller by the frame that its callee has made. */
+#define KPROBES_TRACE_AT_ENTRY	(!IS_ENABLED(CONFIG_S390) && !IS_ENABLED(CONFIG_PPC) &&	\
+				 !IS_ENABLED(CONFIG_SPARC))
 /* The unwinder of mips ends at an exception. */
 #define KPROBES_TRACE_PAST_EXCEPTIONS	!IS_ENABLED(CONFIG_MIPS)
 /* How the stack pointer differs between entry and return is not known. */
