@@ -16,12 +16,13 @@
 #   mute	yes when no kernel shows anything there, the pristine one neither
 #   disk	the device that is a disk in that
 #   console	the kernel's name for the first serial port
+#   ending	how the kernel ends QEMU without a userland: what kunit_shutdown= takes
 #   exempt	a variable for the kernel's make, for a file that does not compile without it
 #   memory, cpus	of the guest. One CPU where every change of text stops the machine: QEMU
 #		runs CPUs in turns, a tenth of a second each, and the others spin meanwhile
 
 compiler='' cross='' llvm='' userland='' libc='' libc_cross='' exempt=''
-emulator='' qemu='' mute='' disk='' console=ttyS0 memory=2G cpus=2
+emulator='' qemu='' mute='' disk='' console=ttyS0 ending=reboot memory=2G cpus=2
 kernel_arch=$ARCH
 case $ARCH in
 x86_64 | i386)
@@ -63,7 +64,9 @@ sparc64)
 	compiler=gcc-sparc64-linux-gnu cross=sparc64-linux-gnu-
 	# 6.12.117 has an internal flag of open files where sparc64 has O_TMPFILE, and checks that.
 	exempt='CFLAGS_fcntl.o=-U__OPTIMIZE__'
-	emulator=qemu-system-sparc qemu="qemu-system-sparc64 -M sun4u" cpus=1 ;;
+	emulator=qemu-system-sparc qemu="qemu-system-sparc64 -M sun4u" cpus=1
+	# OpenBIOS does nothing when it is asked to boot, and the kernel panics.
+	ending=poweroff ;;
 mips64el)
 	kernel_arch=mips kernel_image=vmlinux
 	compiler=gcc-mips64el-linux-gnuabi64 cross=mips64el-linux-gnuabi64-

@@ -3,9 +3,9 @@
 # harness/boot.sh NAME JOB [KERNEL-ARGUMENT...]: boot a kernel in QEMU and run harness/guest/JOB.sh.
 #
 # The console goes to out/logs/NAME.log; with JOB shell it is the terminal's. With JOB none, or
-# where there is no userland (see arch.sh), the kernel starts anew, which ends QEMU, when KUnit is
-# through; with JOB kexec, the kernel that was started by the first one. JOB installed has no
-# initrd: a disk of QEMU_EXTRA's, named by root=, has what runs.
+# where there is no userland (see arch.sh), the kernel starts anew or turns the power off, which
+# ends QEMU, when KUnit is through; with JOB kexec, the kernel that was started by the first one.
+# JOB installed has no initrd: a disk of QEMU_EXTRA's, named by root=, has what runs.
 # The jobs demo, selftests, kselftest and shell find two empty disks, which are gone afterwards;
 # kpdisks= has their names.
 # Status 0 when the job came to its end and the console shows no oops, warning or report (see
@@ -47,7 +47,7 @@ case $job in
 # What the kernel says of its restart stays in a buffer on s390x, and with PREEMPT_RT; and a suite
 # with one case has no totals. That all suites came to their end is for console.py kunit to see.
 none)	end="# Totals: |reboot: Restarting" initrd=
-	set -- kunit_shutdown=reboot "$@" ;;
+	set -- kunit_shutdown="$ending" "$@" ;;
 kexec)	end="reboot: Restarting system" ;;
 installed)	initrd= ;;
 esac
