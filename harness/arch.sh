@@ -74,13 +74,15 @@ mips64el)
 parisc)
 	kernel_image=vmlinux
 	compiler=gcc-hppa-linux-gnu cross=hppa-linux-gnu-
-	emulator=qemu-system-misc qemu="qemu-system-hppa" mute=yes memory=512M cpus=1 ;;
+	# The firmware's console, where the kernel writes first, would be the screen.
+	emulator=qemu-system-misc qemu="qemu-system-hppa -fw_cfg opt/console,string=serial" mute=yes
+	memory=512M cpus=1 ;;
 sh4)
 	kernel_arch=sh kernel_image=arch/sh/boot/zImage
 	compiler=gcc-sh4-linux-gnu cross=sh4-linux-gnu-
 	# the console is the second port
-	emulator=qemu-system-misc qemu="qemu-system-sh4 -M r2d -serial null" mute=yes console=ttySC1 cpus=1
-	memory=64M ;;
+	emulator=qemu-system-misc qemu="qemu-system-sh4 -M r2d -serial null" mute=yes cpus=1
+	console="ttySC1 earlycon=scif,mmio16,0xffe80000 noiotrap" memory=64M ;;
 arc)
 	kernel_image=vmlinux
 	compiler=gcc-arc-linux-gnu cross=arc-linux-gnu-
