@@ -93,14 +93,21 @@ static struct kretprobe_instance *take_from_nmi(struct kretprobe_holder *rph)
 NOKPROBE_SYMBOL(take_from_nmi);
 
 /*
- * Gives an instance back to where it came from. Everything above it on the return stack
- * has been given back before.
+ * Gives an instance back to the return stack, if it is from there: everything above it has been
+ * given back before.
  */
+static __always_inline bool put_on_stack(struct kretprobe_instance *ri)
+{
+	if (unlikely(!kretprobe_same_stack((unsigned long)ri, current->kretprobe_top)))
+		return false;
+	WRITE_ONCE(current->kretprobe_top, (unsigned long)ri);
+	return true;
+}
+
+/* Gives an instance back to where it came from. */
 static __always_inline void put_instance(struct kretprobe_instance *ri)
 {
-	if (likely(kretprobe_same_stack((unsigned long)ri, current->kretprobe_top)))
-		WRITE_ONCE(current->kretprobe_top, (unsigned long)ri);
-	else
+	if (!put_on_stack(ri))
 		put_into_pool(ri);
 }
 
@@ -589,14 +596,27 @@ static __always_inline void simple_handler(union kprobe_own_mark mark,
 	kprobe_mark_end(mark);
 }
 
+/* Out of line, with its own @rph: the caller's would have to be in a register that is saved. */
+static noinline void end_pool_call(struct kretprobe_instance *ri)
+{
+	struct kretprobe_holder *rph = ri->rph;
+
+	put_into_pool(ri);
+	raw_cpu_dec(*rph->inside);
+}
+
+NOKPROBE_SYMBOL(end_pool_call);
+
 static __always_inline void end_simple_call(struct kretprobe_instance *ri)
 {
 	struct kretprobe_holder *rph = ri->rph;
 
 	current->kretprobe_instances.first = ri->llist.next;
 	barrier();
-	put_instance(ri);
-	raw_cpu_dec(*rph->inside);
+	if (put_on_stack(ri))
+		raw_cpu_dec(*rph->inside);
+	else
+		end_pool_call(ri);
 }
 
 /**
