@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Who asks for probes in a module before kprobes have been told of it: when the module
- * test_kprobes_victim is loaded after this one, this one asks for a probe and for an
- * event, before all others are told that the module is coming.
+ * test_kprobes_victim is loaded after this one, this one asks for a probe and for
+ * events, before all others are told that the module is coming.
  */
 #include <linux/kprobes.h>
 #include <linux/limits.h>
@@ -12,6 +12,7 @@
 #include <linux/trace_events.h>
 
 #define FUNCTION	"kprobes_victim"
+#define FAR		"+0x7fffffff"
 
 static int probe_result = 1;
 module_param_named(probe, probe_result, int, 0444);
@@ -20,6 +21,10 @@ MODULE_PARM_DESC(probe, "what its registration has returned; 1 before");
 static int event_result = 1;
 module_param_named(event, event_result, int, 0444);
 MODULE_PARM_DESC(event, "what the creation of kprobes/kprobes_early has returned; 1 before");
+
+static int past_result = 1;
+module_param_named(past, past_result, int, 0444);
+MODULE_PARM_DESC(past, "what the creation of an event past all text has returned; 1 before");
 
 static int ask_for_probe(void)
 {
@@ -32,18 +37,17 @@ static int ask_for_probe(void)
 }
 
 #ifdef CONFIG_KPROBE_EVENTS
-static int ask_for_event(void)
+static int ask_for_event(const char *name, const char *place)
 {
 	struct dynevent_cmd cmd;
 	char text[128];
 
 	kprobe_event_cmd_init(&cmd, text, sizeof(text));
-	return kprobe_event_gen_cmd_start(&cmd, "kprobes_early",
-					  "test_kprobes_victim:" FUNCTION) ?:
+	return kprobe_event_gen_cmd_start(&cmd, name, place) ?:
 	       kprobe_event_gen_cmd_end(&cmd);
 }
 #else
-static int ask_for_event(void)
+static int ask_for_event(const char *name, const char *place)
 {
 	return -ENODEV;
 }
@@ -55,7 +59,8 @@ static int ask_early(struct notifier_block *nb, unsigned long event, void *data)
 
 	if (event == MODULE_STATE_COMING && !strcmp(mod->name, "test_kprobes_victim")) {
 		probe_result = ask_for_probe();
-		event_result = ask_for_event();
+		event_result = ask_for_event("kprobes_early", "test_kprobes_victim:" FUNCTION);
+		past_result = ask_for_event("kprobes_past", "test_kprobes_victim:" FUNCTION FAR);
 	}
 	return NOTIFY_DONE;
 }

@@ -72,6 +72,7 @@ check "somebody asks when the module comes" load test_kprobes_early
 load test_kprobes_victim
 check_is "a probe that comes too early is refused" "$(cat $early/probe)" -2
 check_is "an event that comes too early waits" "$(cat $early/event)" 0
+check_is "one where the module ends before does not" "$(cat $early/past)" -2
 unload test_kprobes_early
 echo 1 >$early_enable
 call_victim 2
