@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who asks for probes in a module before kprobes have been told of it: when the module
+ * Who asks for probes in a module as soon as anybody is told of it: when the module
  * test_kprobes_victim is loaded after this one, this one asks for a probe and for
- * events, before all others are told that the module is coming.
+ * events, before all others but kprobes are told that the module is coming.
  */
 #include <linux/kprobes.h>
 #include <linux/limits.h>
@@ -82,5 +82,5 @@ static void __exit kprobes_early_exit(void)
 
 module_init(kprobes_early_init)
 module_exit(kprobes_early_exit)
-MODULE_DESCRIPTION("ask for probes in a module that has not been announced yet");
+MODULE_DESCRIPTION("ask for probes in a module that has just been announced");
 MODULE_LICENSE("GPL");

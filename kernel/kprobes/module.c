@@ -3,6 +3,7 @@
  * Text that comes and goes with modules.
  */
 #include <linux/kprobes.h>
+#include <linux/limits.h>
 #include <linux/module.h>
 #include <linux/rcupdate.h>
 #include <linux/xarray.h>
@@ -131,13 +132,13 @@ static int module_event(struct notifier_block *nb, unsigned long event, void *da
 }
 
 /*
- * A chain is called from high priority to low. On COMING, the blacklist has to be filled
- * before kprobe events (trace_kprobe.c, priority 2) register the probes that have waited
- * for the module.
+ * A chain is called from high priority to low, and among equals in the order in which they were
+ * registered. On COMING, the blacklist has to be filled before anybody else registers probes in the
+ * module. Kprobe events do (trace_kprobe.c, priority 2), and other modules may with any priority.
  */
 static struct notifier_block module_nb = {
 	.notifier_call	= module_event,
-	.priority	= 3,
+	.priority	= INT_MAX,
 };
 
 /**

@@ -65,18 +65,18 @@ unload test_kprobes_victim
 no_events
 check_is "gone probes leave the list when they are removed" "$(gone)" "$gone_before"
 
-# Others can find the module before kprobes are told of it.
+# Whoever is told of the module before all others can probe it.
 early=/sys/module/test_kprobes_early/parameters
 early_enable=$tracefs/events/kprobes/kprobes_early/enable
 check "somebody asks when the module comes" load test_kprobes_early
 load test_kprobes_victim
-check_is "a probe that comes too early is refused" "$(cat $early/probe)" -2
-check_is "an event that comes too early waits" "$(cat $early/event)" 0
-check_is "one where the module ends before does not" "$(cat $early/past)" -2
+check_is "who can have a probe then" "$(cat $early/probe)" 0
+check_is "and an event" "$(cat $early/event)" 0
+check_is "but not past the end of the module" "$(cat $early/past)" -2
 unload test_kprobes_early
 echo 1 >$early_enable
 call_victim 2
-check_is "and is hit" "$(profile kprobes_early)" "2 0"
+check_is "the event is hit" "$(profile kprobes_early)" "2 0"
 echo 0 >$early_enable
 no_events
 [ ! -f $hooks ] || check "ftrace does not call for them when it is back" fails hooked kprobes_victim
