@@ -26,6 +26,7 @@
 #include "../../lib/test_kprobes/regs.h"
 #include "internal.h"
 #include "slots.h"
+#include "test_hotplug.h"
 #include "test_sites.h"
 
 /* --- text with room for many --- */
@@ -533,14 +534,15 @@ static int stay_awake(void *unused)
  */
 static struct task_struct *start_awake(struct kunit *test)
 {
+	unsigned int cpu = hotplug_first();
 	struct task_struct *task;
 
 	is_awake = false;
 	gave_up = false;
-	KUNIT_ASSERT_EQ(test, 0, set_cpus_allowed_ptr(current, cpumask_of(0)));
+	KUNIT_ASSERT_EQ(test, 0, set_cpus_allowed_ptr(current, cpumask_of(cpu)));
 	task = kthread_create(stay_awake, NULL, "kprobes_awake");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	kthread_bind(task, 0);
+	kthread_bind(task, cpu);
 	wake_up_process(task);
 	while (!READ_ONCE(is_awake))
 		msleep(20);
@@ -587,14 +589,13 @@ static void one_comes_and_goes(struct kunit *test)
 	unregister_kprobe(&single);
 }
 
+/* If one can. If what it had to wait for were the jumps, this would take until a task gives up. */
 static void cpu_goes_and_comes(struct kunit *test)
 {
-	unsigned int cpu = cpumask_any_but(cpu_online_mask, 0);
+	unsigned int cpu = hotplug_candidate();
 
-	if (!IS_ENABLED(CONFIG_HOTPLUG_CPU) || cpu >= nr_cpu_ids)
-		return;
-	KUNIT_EXPECT_EQ(test, 0, remove_cpu(cpu));
-	KUNIT_EXPECT_EQ(test, 0, add_cpu(cpu));
+	if (cpu < nr_cpu_ids && !hotplug_try(remove_cpu, cpu))
+		KUNIT_EXPECT_EQ(test, 0, hotplug_try(add_cpu, cpu));
 }
 
 /* Nothing else has to wait for the grace period that the jumps wait for. */
