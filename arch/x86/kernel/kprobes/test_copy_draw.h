@@ -29,7 +29,8 @@ enum { AX, CX, DX, BX, SP, BP, SI, DI, NO_REG = 16 };
 #define STACK_BELOW	(10 * sizeof(long))
 #define STACK_ABOVE	192
 
-static u8 memory[MEMORY_SIZE] __aligned(16);
+/* What target() leads to must not cross a cache line: see set_address(). */
+static u8 memory[MEMORY_SIZE] __aligned(64);
 static struct rnd_state random;
 
 static u32 below(u32 n)
@@ -492,10 +493,16 @@ static void set_operand(const struct subject *s, struct pt_regs *regs, unsigned 
 	*reg(regs, s->base) = at - offset_of(s, regs) - s->disp;
 }
 
+/*
+ * Some processors raise an exception for a locked access that crosses a cache line, and in the
+ * kernel that is an oops. xchg locks without a prefix.
+ */
 static void set_address(const struct subject *s, struct pt_regs *regs)
 {
 	if (s->index != NO_REG)
 		*reg(regs, s->index) = (long)below(4) - (s->base == SP ? 0 : 2);
+	if (s->index != NO_REG && s->base == SP && may_have_lock(&s->cell))
+		*reg(regs, s->index) = 0;
 	if (s->base != NO_REG && s->base != SP)
 		set_operand(s, regs, target());
 }
