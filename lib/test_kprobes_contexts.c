@@ -631,11 +631,15 @@ static void interrupt_the_step(void)
 	}
 }
 
+/* How long an interrupt controller may need to tell the processor */
+#define RAISE_US	10
+
 /* The interrupt comes as soon as the trap returns: at the copy of the probed instruction. */
 static int leave_an_interrupt_pending(struct probe *probe, struct pt_regs *regs)
 {
 	visit_expect(HARDIRQ, interrupt_the_step);
 	visit_raise(HARDIRQ);
+	udelay(RAISE_US);
 	return 0;
 }
 
