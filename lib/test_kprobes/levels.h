@@ -11,6 +11,7 @@
 #include <linux/irq_work.h>
 #include <linux/kprobes.h>
 #include <linux/preempt.h>
+#include <asm/barrier.h>
 
 #include "targets.h"
 
@@ -42,7 +43,8 @@ static inline void visit_arrives(enum level level)
 		return;
 	WRITE_ONCE(visits[level].work, NULL);
 	work();
-	WRITE_ONCE(visits[level].done, true);
+	/* Pairs with the acquire in visit_wait(). */
+	smp_store_release(&visits[level].done, true);
 }
 
 static inline void visit_in_softirq(struct tasklet_struct *unused)
@@ -103,7 +105,8 @@ static inline bool visit_wait(enum level level)
 		udelay(1);
 	/* An interrupt that comes too late finds no work. */
 	WRITE_ONCE(visits[level].work, NULL);
-	return READ_ONCE(visits[level].done);
+	/* Pairs with the release in visit_arrives(): this may be another processor by now. */
+	return smp_load_acquire(&visits[level].done);
 }
 
 /* Runs @work in a context of @level, on top of this one. Returns whether it came. */
