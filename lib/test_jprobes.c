@@ -7,6 +7,7 @@
 #include <linux/irq_work.h>
 #include <linux/kthread.h>
 #include <linux/math.h>
+#include <linux/sched.h>
 
 #include "test_kprobes/jprobe.h"
 #include "test_kprobes/trace.h"
@@ -445,6 +446,8 @@ static void jprobe_off_the_entry_is_refused_and_not_changed(struct kunit *test)
 }
 
 static void *elsewhere;
+/* Others may register probes meanwhile. */
+static struct task_struct *moves_for;
 
 /*
  * Moves a jprobe after it was checked, and before it is planted: as if there were another
@@ -454,7 +457,8 @@ static int move_inside(struct kprobe *p, struct pt_regs *regs)
 {
 	struct kprobe **kps = (struct kprobe **)regs_get_kernel_argument(regs, 0);
 
-	kps[0]->addr = elsewhere;
+	if (current == moves_for)
+		kps[0]->addr = elsewhere;
 	return 0;
 }
 
@@ -468,6 +472,7 @@ static void function_is_checked_again_when_it_is_used(struct kunit *test)
 	};
 
 	elsewhere = step->addr;
+	moves_for = current;
 	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&mover));
 	expect_refused(test, jp, -EINVAL);
 	unregister_kprobe(&mover);

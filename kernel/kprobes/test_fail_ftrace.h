@@ -7,16 +7,19 @@
 #include <kunit/test.h>
 #include <linux/error-injection.h>
 #include <linux/kprobes.h>
+#include <linux/sched.h>
 
 /* How often ftrace has to fail from now on: to hook, and to take hooks off */
 static unsigned int ftrace_failures, ftrace_removals_fail;
+/* For whom: others may use ftrace meanwhile. */
+static struct task_struct *ftrace_fails_for;
 
 static inline int fail_to_hook(struct kprobe *p, struct pt_regs *regs)
 {
 	bool remove = regs_get_kernel_argument(regs, 3);
 	unsigned int *failures = remove ? &ftrace_removals_fail : &ftrace_failures;
 
-	if (!*failures)
+	if (current != ftrace_fails_for || !*failures)
 		return 0;
 	--*failures;
 	regs_set_return_value(regs, -ENOMEM);
@@ -43,6 +46,7 @@ static inline void have_ftrace_fail(struct kunit *test)
 {
 	ftrace_failures = 0;
 	ftrace_removals_fail = 0;
+	ftrace_fails_for = current;
 	ftrace_failer = (struct kprobe) {
 		.symbol_name = "ftrace_set_filter_ips",
 		.pre_handler = fail_to_hook,
