@@ -434,14 +434,16 @@ static void call_on_cpu(void *unused)
 static void idle_task_has_a_return_stack(struct kunit *test)
 {
 	struct counted *probe = counted_registered(test, meets_interrupts, 64, 0);
-	unsigned int cpu, tries;
+	unsigned int cpu, tries, most = max(100U, 2 * num_online_cpus());
 
 	if (num_online_cpus() < 2)
 		kunit_skip(test, "there is one CPU only");
-	for (tries = 0; tries < 100 && !atomic_read(&probe->in_idle); tries++) {
+	for (tries = 0; tries < most && !atomic_read(&probe->in_idle); tries++) {
 		msleep(20);
-		/* This thread may run on another CPU than before. */
-		cpu = cpumask_any_but(cpu_online_mask, raw_smp_processor_id());
+		/* One after the other, as some may never be idle. Not this thread's own. */
+		cpu = cpumask_nth(tries % num_online_cpus(), cpu_online_mask);
+		if (cpu == raw_smp_processor_id())
+			cpu = cpumask_any_but(cpu_online_mask, cpu);
 		KUNIT_ASSERT_EQ(test, 0, smp_call_function_single(cpu, call_on_cpu, NULL, true));
 	}
 	KUNIT_EXPECT_GT(test, atomic_read(&probe->in_idle), 0);
