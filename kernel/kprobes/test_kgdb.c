@@ -4,8 +4,10 @@
  * debugger would send over a line. Where there is a probe, a breakpoint is refused, and
  * the other way round; in the same function, both work.
  */
+#include <linux/errno.h>
 #include <linux/kgdb.h>
 #include <linux/kprobes.h>
+#include <linux/security.h>
 
 #include "../../lib/test_kprobes/probe.h"
 #include "test_sites.h"
@@ -116,9 +118,15 @@ static void detach(void *unused)
 
 static int kgdb_init(struct kunit *test)
 {
-	int err = kprobes_watch_targets(test);
+	int err;
 
-	return err ?: kgdb_register_io_module(&line) ?: kunit_add_action(test, detach, NULL);
+	/* Then no command of a debugger is taken, and kdb would wait for its own on this line. */
+	if (security_locked_down(LOCKDOWN_DBG_WRITE_KERNEL))
+		kunit_skip(test, "the kernel is locked down");
+	err = kprobes_watch_targets(test) ?: kgdb_register_io_module(&line);
+	if (err == -EBUSY)
+		kunit_skip(test, "a debugger has the only line");
+	return err ?: kunit_add_action(test, detach, NULL);
 }
 
 /* --- both --- */
