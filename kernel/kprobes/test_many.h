@@ -5,9 +5,11 @@
  * For tests that put probes on everything that can have one.
  */
 #include <linux/cpumask.h>
+#include <linux/ftrace.h>
 #include <linux/kprobes.h>
 #include <linux/percpu.h>
 
+#include "../../lib/test_kprobes/text.h"
 #include "internal.h"
 
 /* The handlers that count do as little as possible, and cannot be probed themselves. */
@@ -40,6 +42,12 @@ static inline unsigned long take_hits(unsigned long __percpu *counter)
 		*per_cpu_ptr(counter, cpu) = 0;
 	}
 	return sum;
+}
+
+/* Labels, static calls and calls of ftrace may be patched at any time. */
+static inline bool others_patch(void *at)
+{
+	return kprobes_is_patched(at) || ftrace_text_reserved(at, at);
 }
 
 /*

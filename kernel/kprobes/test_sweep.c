@@ -14,7 +14,6 @@
 
 #include <linux/delay.h>
 #include <linux/freezer.h>
-#include <linux/ftrace.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/moduleparam.h>
@@ -142,20 +141,12 @@ static unsigned long take_batch(struct sweep *s, unsigned long addr, bool post)
 	return addr + size;
 }
 
-/* Labels, static calls and calls of ftrace may be patched at any time. */
-static bool others_patch(unsigned long addr)
-{
-	void *at = (void *)addr;
-
-	return kprobes_is_patched(at) || ftrace_text_reserved(at, at);
-}
-
 static void compare_text(struct sweep *s)
 {
 	unsigned long addr;
 
 	for (addr = s->start; addr < s->end; addr++) {
-		if (*(u8 *)addr == s->copy[addr - s->start] || others_patch(addr))
+		if (*(u8 *)addr == s->copy[addr - s->start] || others_patch((void *)addr))
 			continue;
 		if (!s->changed++)
 			pr_err("%pS is %02x, it was %02x\n", (void *)addr, *(u8 *)addr,

@@ -204,11 +204,8 @@ static inline void kprobes_text_compare(void *data)
 			       "the text of %pS was left changed", text->start);
 }
 
-/*
- * When the test case ends, the function around @addr must be what it is now. Has
- * to be called before the first probe is made: actions run in reverse order.
- */
-static inline struct kprobes_text *kprobes_text_watch(struct kunit *test, void *addr)
+/* The function around @addr as it is now. The copy is freed when the test case ends. */
+static inline struct kprobes_text *kprobes_text_copy(struct kunit *test, void *addr)
 {
 	struct kprobes_text *text;
 	unsigned long size;
@@ -221,6 +218,17 @@ static inline struct kprobes_text *kprobes_text_watch(struct kunit *test, void *
 	text->start = start;
 	text->size = size;
 	memcpy(text->copy, start, size);
+	return text;
+}
+
+/*
+ * When the test case ends, the function around @addr must be what it is now. Has
+ * to be called before the first probe is made: actions run in reverse order.
+ */
+static inline struct kprobes_text *kprobes_text_watch(struct kunit *test, void *addr)
+{
+	struct kprobes_text *text = kprobes_text_copy(test, addr);
+
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, kprobes_text_compare, text));
 	return text;
 }
