@@ -8,6 +8,7 @@
 #include <linux/jiffies.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
+#include <linux/panic.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
@@ -408,6 +409,13 @@ static void unregistering_does_not_wait_for_readers(struct kunit *test)
 
 /* --- marks --- */
 
+/* For cases in which the kernel has to warn */
+static void need_warnings(struct kunit *test)
+{
+	if (panic_on_warn)
+		kunit_skip(test, "the kernel is told to panic when it warns");
+}
+
 static struct kprobe nobody;
 
 static void mark_of_a_task_that_dies_is_ended(struct kunit *test)
@@ -456,6 +464,7 @@ static void nothing_returns_to_a_task_that_died_in_a_jprobe(struct kunit *test)
 {
 	struct jprobe jp = { .kp.addr = (void *)kprobes_traced, .entry = dying_jprobe };
 
+	need_warnings(test);
 	went_on = false;
 	KUNIT_ASSERT_EQ(test, 0, register_jprobe(&jp));
 	expect_report_begin();
@@ -495,6 +504,7 @@ static void probe_cannot_leave_in_its_own_handler(struct kunit *test)
 {
 	const struct kprobes_step *step = kprobes_need_step(test, "plain instruction");
 
+	need_warnings(test);
 	expect_stays(test, kprobes_traced, kprobes_traced);
 	expect_stays(test, kprobes_untraced, kprobes_untraced);
 	expect_stays(test, step->call, step->addr);
