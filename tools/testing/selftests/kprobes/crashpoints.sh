@@ -11,6 +11,19 @@ disk=${disks%%,*}
 # On arm64, a serial port only interrupts when it gets more than fits into its queue.
 [ "$(uname -m)" != aarch64 ] || [ -b "$disk" ] ||
 	skip "no disk to have interrupts from, kpdisks=$disks"
+[ "$(cat /proc/sys/kernel/panic_on_warn)" = 0 ] || skip "a warning is a panic here"
+
+# Every third interrupt is going to be reported, with a trace. With many of them, a machine does
+# nothing else any more.
+need_tracefs
+trap no_events EXIT
+no_events
+add_event "p:kp/interrupts handle_irq_event"
+enable_event interrupts 1
+sleep 1
+interrupts=$(hits interrupts)
+no_events
+[ "$interrupts" -lt 300 ] || skip "there are $interrupts interrupts a second"
 load lkdtm || skip "no module lkdtm"
 points=/sys/kernel/debug/provoke-crash
 mark_log
