@@ -13,6 +13,7 @@ key=$tracefs/events/power/suspend_resume/enable
 restore()
 {
 	no_events
+	can_define "-:kprobes/kprobes_early"
 	[ ! -f $key ] || echo 0 >$key
 	load test_kprobes_victim
 }
@@ -78,6 +79,7 @@ echo 1 >$early_enable
 call_victim 2
 check_is "the event is hit" "$(profile kprobes_early)" "2 0"
 echo 0 >$early_enable
+check "and can leave" can_define "-:kprobes/kprobes_early"
 no_events
 [ ! -f $hooks ] || check "ftrace does not call for them when it is back" fails hooked kprobes_victim
 check "and the module is there to be called" call_victim 3

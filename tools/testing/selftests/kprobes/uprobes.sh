@@ -43,8 +43,11 @@ entry()
 
 restore()
 {
-	[ ! -d $tracefs/events/uprobes ] || echo 0 >$tracefs/events/uprobes/enable
-	echo >$tracefs/uprobe_events
+	for i in $(seq 0 15); do
+		at=$tracefs/events/uprobes/at_$i
+		[ ! -d $at ] || echo 0 >$at/enable
+		[ ! -d $at ] || echo "-:uprobes/at_$i" >>$tracefs/uprobe_events
+	done
 	no_events
 }
 trap restore EXIT
