@@ -7,15 +7,20 @@
 need_debugfs
 need_tracefs
 need_victim
-processor=/sys/devices/system/cpu/cpu1/online
-[ -w $processor ] || skip "no second processor that can go"
+# One that is online now, not the first; not each that has such a file can go, or come back
+for processor in /sys/devices/system/cpu/cpu[1-9]*/online none; do
+	[ "$(cat "$processor" 2>/dev/null)" != 1 ] || break
+done
+[ "$processor" != none ] || skip "no second processor that can go"
+can_write 0 "$processor" || skip "$processor: it cannot go"
+can_write 1 "$processor" || skip "$processor: it cannot come back"
 
 work=$(mktemp -d)
 rounds=4
 
 restore()
 {
-	echo 1 >$processor
+	echo 1 >"$processor"
 	no_events
 	rm -rf "$work"
 }
@@ -41,10 +46,10 @@ enable_event switching 1
 start_callers "$work" 2
 changed=0
 for round in $(seq $rounds); do
-	can_write 0 $processor || break
+	can_write 0 "$processor" || break
 	add_event "p:kp/away$round kernel_clone"
 	enable_event "away$round" 1
-	can_write 1 $processor || break
+	can_write 1 "$processor" || break
 	(:)
 	enable_event "away$round" 0
 	changed=$((changed + 1))
