@@ -21,12 +21,12 @@ restore()
 trap restore EXIT
 no_events
 
-# settles: wait until all tasks use the patch, or none
+# settles: wait until all tasks use the patch, or none; the kernel wakes the last ones after 15 s
 settles()
 {
 	tries=0
 	while [ -f $patch/transition ] && [ "$(cat $patch/transition)" = 1 ]; do
-		[ $tries -lt 100 ] || return 1
+		[ $tries -lt 600 ] || return 1
 		tries=$((tries + 1))
 		sleep 0.2
 	done
