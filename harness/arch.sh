@@ -16,13 +16,14 @@
 #   mute	yes when no kernel shows anything there, the pristine one neither
 #   disk	the device that is a disk in that
 #   console	the kernel's name for the first serial port
+#   arguments	what else its command line needs
 #   ending	how the kernel ends QEMU without a userland: what kunit_shutdown= takes
 #   exempt	a variable for the kernel's make, for a file that does not compile without it
 #   memory, cpus	of the guest. One CPU where every change of text stops the machine: QEMU
 #		runs CPUs in turns, a tenth of a second each, and the others spin meanwhile
 
 compiler='' cross='' llvm='' userland='' libc='' libc_cross='' exempt=''
-emulator='' qemu='' mute='' disk='' console=ttyS0 ending=reboot memory=2G cpus=2
+emulator='' qemu='' mute='' disk='' console=ttyS0 arguments='' ending=reboot memory=2G cpus=2
 kernel_arch=$ARCH
 case $ARCH in
 x86_64 | i386)
@@ -82,7 +83,7 @@ sh4)
 	compiler=gcc-sh4-linux-gnu cross=sh4-linux-gnu-
 	# the console is the second port
 	emulator=qemu-system-misc qemu="qemu-system-sh4 -M r2d -serial null" mute=yes cpus=1
-	console="ttySC1 earlycon=scif,mmio16,0xffe80000 noiotrap" memory=64M ;;
+	console=ttySC1 arguments="earlycon=scif,mmio16,0xffe80000 noiotrap" memory=64M ;;
 arc)
 	kernel_image=vmlinux
 	compiler=gcc-arc-linux-gnu cross=arc-linux-gnu-

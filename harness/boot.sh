@@ -56,7 +56,7 @@ demo | selftests | kselftest | shell)
 	set -- kpdisks=/dev/vda,/dev/vdb "$@" ;;
 *)	disk= ;;
 esac
-args="console=$console panic=-1 oops=panic printk.devkmsg=on kpjob=$job $*"
+args="console=$console${arguments:+ $arguments} panic=-1 oops=panic printk.devkmsg=on kpjob=$job $*"
 # shellcheck disable=SC2086
 set -- $qemu $accel -smp "${SMP:-$cpus}" -m "${MEMORY:-$memory}" -no-reboot -nic none ${QEMU_EXTRA:-} \
 	-kernel "${KERNEL:-$obj/$kernel_image}" $initrd -append "$args"

@@ -4,7 +4,7 @@
 # configure it and no more.
 #
 # SOURCE is build/tree by default, OBJ (the O= directory) build/$ARCH[-$VARIANT]. The config is
-# tinyconfig with fragments of harness/configs merged on it: common, $ARCH, then plain for that
+# tinyconfig with fragments of harness/configs merged on it: common, $ARCH, small, plain for that
 # VARIANT, else test and $ARCH-test, and for another VARIANT lean, $VARIANT and $ARCH-$VARIANT; or
 # bare and $ARCH where the guest has no userland. A fragment's line that the final .config does not
 # hold ends it; with FRAGMENT, a file laid over the others, only a line of that, as what it takes
@@ -19,7 +19,7 @@ name=build-$(basename "$obj")
 # The pristine kernel has no stress test.
 fragments()
 {
-	set -- common "$ARCH"
+	set -- common "$ARCH" small
 	[ -n "$userland" ] || set -- bare "$ARCH"
 	case $userland$VARIANT in
 	yesplain)	set -- "$@" plain ;;

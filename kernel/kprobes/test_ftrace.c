@@ -3,10 +3,10 @@
  * KUnit tests of changes to filters of ftrace that are in use, as sites at function
  * entries make them
  */
-#include <linux/panic.h>
 #include <linux/slab.h>
 
 #include "../../lib/test_kprobes/caller.h"
+#include "../../lib/test_kprobes/report.h"
 #include "test_ftrace.h"
 
 #define MAX_BATCH	12
@@ -264,16 +264,15 @@ static void calls_meanwhile_miss_nobody(struct kunit *test)
 	expect_calls(test);
 }
 
-/* There is a warning, and that is all. For the console's readers, see lib/test_kprobes/probe.h. */
+/* There is a warning, and that is all. */
 static void ops_that_never_came_cannot_leave(struct kunit *test)
 {
 	static struct ftrace_ops never = { .func = party_func };
 
-	if (panic_on_warn)
-		kunit_skip(test, "the kernel is told to panic when it warns");
-	pr_info("kprobes_test: expected report begins\n");
+	need_warnings(test);
+	expect_report_begin();
 	KUNIT_EXPECT_EQ(test, -EBUSY, unregister_ftrace_function(&never));
-	pr_info("kprobes_test: expected report ends\n");
+	expect_report_end();
 }
 
 static struct kunit_case filter_cases[] = {

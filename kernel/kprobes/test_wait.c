@@ -8,7 +8,6 @@
 #include <linux/jiffies.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
-#include <linux/panic.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
@@ -408,13 +407,6 @@ static void unregistering_does_not_wait_for_readers(struct kunit *test)
 }
 
 /* --- marks --- */
-
-/* For cases in which the kernel has to warn */
-static void need_warnings(struct kunit *test)
-{
-	if (panic_on_warn)
-		kunit_skip(test, "the kernel is told to panic when it warns");
-}
 
 static struct kprobe nobody;
 

@@ -13,6 +13,7 @@
 #include <linux/vmalloc.h>
 
 #include "regs.h"
+#include "report.h"
 #include "targets.h"
 
 /**
@@ -38,17 +39,6 @@ struct probe {
 	bool preemptible;
 	int (*on_hit)(struct probe *probe, struct pt_regs *regs);
 };
-
-/* Warnings on the console are errors, except between these two lines. */
-static inline void expect_report_begin(void)
-{
-	pr_info("kprobes_test: expected report begins\n");
-}
-
-static inline void expect_report_end(void)
-{
-	pr_info("kprobes_test: expected report ends\n");
-}
 
 static unsigned int probe_turns;
 

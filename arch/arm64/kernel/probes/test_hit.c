@@ -91,7 +91,9 @@ static void frame_record_is_whole_before_it_is_the_last(struct kunit *test)
 {
 	const struct entry *entry = test->param_value;
 	u32 record = offsetof(struct pt_regs, stackframe);
-	u32 link = 0x910003fd | record << 10;
+	u32 link = aarch64_insn_gen_add_sub_imm(AARCH64_INSN_REG_FP, AARCH64_INSN_REG_SP, record,
+						AARCH64_INSN_VARIANT_64BIT,
+						AARCH64_INSN_ADSB_ADD);
 	u32 store = 0xa9007bfd | record / sizeof(u64) << 15;
 	bool stored = false;
 	u32 insn = 0;

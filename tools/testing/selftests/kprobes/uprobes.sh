@@ -45,8 +45,9 @@ restore()
 {
 	for i in $(seq 0 15); do
 		at=$tracefs/events/uprobes/at_$i
-		[ ! -d $at ] || echo 0 >$at/enable
-		[ ! -d $at ] || echo "-:uprobes/at_$i" >>$tracefs/uprobe_events
+		[ -d $at ] || continue
+		echo 0 >$at/enable
+		echo "-:uprobes/at_$i" >>$tracefs/uprobe_events
 	done
 	no_events
 }
