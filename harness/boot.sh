@@ -5,7 +5,7 @@
 # The console goes to out/logs/NAME.log; with JOB shell it is the terminal's. With JOB none, or
 # where there is no userland (see arch.sh), the kernel starts anew or turns the power off, which
 # ends QEMU, when KUnit is through; with JOB kexec, the kernel that was started by the first one.
-# JOB installed has no initrd: a disk of QEMU_EXTRA's, named by root=, has what runs.
+# JOB installed has no initrd of ours: a disk of QEMU_EXTRA's, named by root=, has what runs.
 # The jobs demo, selftests, kselftest and shell find two empty disks, which are gone afterwards;
 # kpdisks= has their names.
 # Status 0 when the job came to its end and the console shows no oops, warning or report (see
@@ -49,7 +49,7 @@ case $job in
 none)	end="# Totals: |reboot: Restarting" initrd=
 	set -- kunit_shutdown="$ending" "$@" ;;
 kexec)	end="reboot: Restarting system" ;;
-installed)	initrd= ;;
+installed)	initrd=${INITRD:+-initrd $INITRD} ;;
 esac
 case $job in
 demo | selftests | kselftest | shell)
