@@ -20,6 +20,10 @@
 
 . "${0%/*}/lib.sh"
 
+case $ARCH in
+x86_64 | arm64)	;;
+*)	die "ARCH=$ARCH: there are figures of x86_64 and arm64 only" ;;
+esac
 export VARIANT="${VARIANT:-plain}"
 results=$out/bench/$ARCH
 

@@ -67,11 +67,13 @@ for letter in ${disk:+a b}; do
 	set -- "$@" -drive "if=none,id=$letter,format=raw,file=$image" -device "$disk,drive=$letter"
 done
 
+rc=0
 if [ "$job" = shell ]; then
-	exec "$@" -nographic
+	"$@" -nographic || rc=$?
+	rm -f "$build/disk-$name"-[ab]
+	exit $rc
 fi
 began=$(date +%s)
-rc=0
 run_logged "$name" "guest $name" timeout -k 5 "${TIMEOUT:-600}" \
 	"$@" -display none -monitor none -serial stdio || rc=$?
 rm -f "$build/disk-$name"-[ab]

@@ -66,7 +66,8 @@ install_packages()
 {
 	rm -rf "$work/root"
 	cp -a "$work/base" "$work/root"
-	cp "$packages"/*.deb "$work/root/tmp/"
+	# Not the debug symbols: the disk may have no room for them.
+	cp "$packages"/*"$suffix"_*.deb "$work/root/tmp/"
 	run_logged deb-install "installing the packages" chroot "$work/root" sh -c 'dpkg -i /tmp/*.deb'
 	rm "$work/root/tmp"/*.deb
 	mkdir "$work/root/usr/src/probe"

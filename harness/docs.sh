@@ -3,8 +3,9 @@
 # harness/docs.sh: build our documents as HTML, with the tree's own Sphinx extensions, into
 # out/docs; a warning is an error. Then see that they leave nothing out: that each symbol we
 # export is described; that each file in debugfs, each sysctl and each word in "sites" is in
-# kprobes.rst, each hook of an architecture in kprobes-arch.rst, and each section of make test in
-# kprobes-testing.rst; and that there are all the tests that the latter names.
+# kprobes.rst, each hook of an architecture in kprobes-arch.rst, and each section of make test, row
+# of make matrix and KUnit suite in kprobes-testing.rst; and that there are all the tests that the
+# latter names.
 #
 # The others of the tree's documents are left out, and references to them are text.
 
@@ -82,6 +83,17 @@ sections()
 	sed -n 's/^run_\([a-z_]*\)()$/\1/p' "$harness/test.sh" | tr _ -
 }
 
+# What harness/matrix.sh can run
+rows()
+{
+	sed -n 's/^row \([^[:space:]]*\).*/\1/p' "$harness/configs/matrix"
+}
+
+suites()
+{
+	cut -d . -f 1 "$build/docs.cases"
+}
+
 # As suite.case
 kunit_cases()
 {
@@ -124,7 +136,9 @@ missing seen_by_users "debugfs file or sysctl" kprobes.rst named kprobes.rst
 missing words "word of sites" kprobes.rst named kprobes.rst
 missing hooks "hook" kprobes-arch.rst named kprobes-arch.rst
 missing sections "section" kprobes-testing.rst named kprobes-testing.rst
+missing rows "row of the matrix" kprobes-testing.rst named kprobes-testing.rst
 kunit_cases >"$build/docs.cases"
+missing suites "KUnit suite" kprobes-testing.rst named kprobes-testing.rst
 missing tests "test" "the sources" is_test
 [ $status = 0 ] || die "the documents leave something out, or have something that is not there"
 say "out/docs/kprobes.html"
