@@ -4,8 +4,9 @@
 #
 # In it: a static busybox, harness/guest/* (init and the jobs) in /harness, the modules in
 # /lib/modules/RELEASE (all of them by name in /modules, with those that EXTRA_MODULES names), the
-# kernel's ftrace selftests and our own in /selftests, with what is to be compiled of them, and
-# the directories that EXTRA_DIRECTORIES names. No userland (see arch.sh), no initramfs.
+# kernel's ftrace selftests and our own in /selftests, with what is to be compiled of them and of
+# /harness, and the directories that EXTRA_DIRECTORIES names. No userland (see arch.sh), no
+# initramfs.
 
 . "${0%/*}/lib.sh"
 
@@ -76,7 +77,7 @@ add_programs()
 {
 	# shellcheck disable=SC2086
 	need $libc
-	for program in "$root.new"/selftests/kprobes/*.c; do
+	for program in "$root.new"/harness/*.c "$root.new"/selftests/kprobes/*.c; do
 		[ ! -f "$program" ] || "${libc_cross}gcc" -static -O2 -o "${program%.c}" "$program"
 	done
 }

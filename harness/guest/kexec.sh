@@ -21,6 +21,6 @@ else
 	kptest fail "kexec: probes are armed and hit" "$hits hits of 30"
 fi
 cat /sys/kernel/debug/kprobes/sites
-/selftests/kprobes/kexec_start /kernel "console=$(sed 's/.*console=\([^ ]*\).*/\1/' /proc/cmdline) panic=-1 \
+/harness/kexec_start /kernel "console=$(sed 's/.*console=\([^ ]*\).*/\1/' /proc/cmdline) panic=-1 \
 oops=panic kunit.enable=1 kunit_shutdown=reboot kunit.filter_glob=kprobes_test"
 kptest fail "kexec: another kernel is started"
