@@ -5,8 +5,9 @@
 # kernel_make, copy_objects, our_objects, ours_only, upstream_suite, verdicts.
 # Chosen by the user, on the make command line or in the environment:
 #   ARCH      x86_64 (default), i386, arm64 or one of the others in arch.sh
-#   VARIANT   which config: empty (shared fragments + test.config), plain (these + plain.config),
-#             lean, or the name of harness/configs/NAME.config laid over that
+#   VARIANT   which config: empty (shared fragments + test.config), lean (these + lean.config),
+#             another NAME (these + harness/configs/NAME.config), or plain (shared fragments +
+#             plain.config)
 #   FRAGMENT  a file of more options, laid over all that (harness/matrix.sh)
 #   ACCEL     tcg (default) or kvm
 #   JOBS      how many compilers at a time
