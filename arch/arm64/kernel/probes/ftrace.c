@@ -50,6 +50,17 @@ static __always_inline __kprobes bool step_over(struct kprobe *kp, struct pt_reg
 	return true;
 }
 
+/*
+ * A handler can return for the function, by setting the program counter to the link register.
+ * But others are called at this entry after the probe. The graph tracer diverts the return by
+ * the link register, and BPF's trampolines call what the program counter points to, and expect
+ * that to return. So go to a function that returns.
+ */
+static __always_inline unsigned long after_redirection(const struct pt_regs *regs)
+{
+	return regs->pc == regs->regs[30] ? (unsigned long)ftrace_stub : regs->pc;
+}
+
 static __always_inline void entry_hit(unsigned long entry, struct pt_regs *regs)
 {
 	struct kprobe_site *site = kprobe_find_site(entry);
@@ -58,8 +69,9 @@ static __always_inline void entry_hit(unsigned long entry, struct pt_regs *regs)
 	if (unlikely(!site))
 		return;
 	regs->pc = entry;
-	if (likely(kprobe_hit_site(kprobe_of(site), regs, step_over) != KPROBE_RESULT_REDIRECTED))
-		regs->pc = resume;
+	if (unlikely(kprobe_hit_site(kprobe_of(site), regs, step_over) == KPROBE_RESULT_REDIRECTED))
+		resume = after_redirection(regs);
+	regs->pc = resume;
 }
 
 /* The same on a CPU that RCU takes for idle. Out of line, as there are hardly any such hits. */

@@ -22,7 +22,7 @@
 #include "../../../../lib/test_kprobes/trace.h"
 #include "test_ftrace.h"
 
-unsigned long probe_test_directs;
+unsigned long probe_test_directs, probe_test_direct_next;
 
 static unsigned long location_of(void *function)
 {
@@ -487,6 +487,69 @@ static void everybody_is_called_in_every_order_of_attach(struct kunit *test)
 	kunit_info(test, "%u orders", tried);
 }
 
+static int return_at_once(struct pt_regs *regs)
+{
+	instruction_pointer_set(regs, procedure_link_pointer(regs));
+	return 1;
+}
+
+/* Calls the target, with a probe on it that returns for it. */
+static void expect_returned_for(struct kunit *test, struct call *call)
+{
+	probe.action = return_at_once;
+	probe_add(test);
+	call_target(call);
+	KUNIT_EXPECT_EQ(test, probe.hits, 1);
+	KUNIT_EXPECT_EQ(test, call->body, NONE);
+	KUNIT_EXPECT_EQ(test, call->landed, CALLER);
+	kunit_release_action(test, probe_drop, NULL);
+}
+
+static void handler_can_return_for_the_function(struct kunit *test)
+{
+	struct call call;
+
+	expect_returned_for(test, &call);
+}
+
+/* Who has joined last is called first: here, that is the probe. */
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+static void graph_tracer_sees_a_return_for_the_function(struct kunit *test)
+{
+	unsigned long calls = graph_calls;
+	struct call call;
+
+	KUNIT_ASSERT_EQ(test, graph_join(), 0);
+	expect_returned_for(test, &call);
+	graph_leave();
+	KUNIT_EXPECT_EQ(test, graph_calls, calls + 1);
+}
+#else
+static void graph_tracer_sees_a_return_for_the_function(struct kunit *test)
+{
+	kunit_skip(test, "there is no function graph tracer");
+}
+#endif
+
+#ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
+static void direct_call_never_continues_at_the_caller(struct kunit *test)
+{
+	unsigned long calls = probe_test_directs;
+	struct call call;
+
+	KUNIT_ASSERT_EQ(test, direct_join(), 0);
+	expect_returned_for(test, &call);
+	direct_leave();
+	KUNIT_EXPECT_EQ(test, probe_test_directs, calls + 1);
+	KUNIT_EXPECT_NE(test, probe_test_direct_next, call.in.x[30]);
+}
+#else
+static void direct_call_never_continues_at_the_caller(struct kunit *test)
+{
+	kunit_skip(test, "there are no direct calls");
+}
+#endif
+
 noinline void probe_test_traced(void)
 {
 	trace_take(&trace);
@@ -600,6 +663,9 @@ static struct kunit_case ftrace_cases[] = {
 	KUNIT_CASE(words_of_ftrace_are_refused),
 	KUNIT_CASE(stack_trace_sees_through_two_diversions),
 	KUNIT_CASE(stack_trace_sees_through_those_of_a_tail_call),
+	KUNIT_CASE(handler_can_return_for_the_function),
+	KUNIT_CASE(graph_tracer_sees_a_return_for_the_function),
+	KUNIT_CASE(direct_call_never_continues_at_the_caller),
 	KUNIT_CASE(only_who_asks_gets_every_register),
 	KUNIT_CASE_SLOW(everybody_is_called_in_every_order_of_attach),
 	{ }

@@ -146,6 +146,8 @@ asm("	.macro probe_test_body number\n"
 "	ldr	x1, [x0, #:lo12:probe_test_directs]\n"
 "	add	x1, x1, #1\n"
 "	str	x1, [x0, #:lo12:probe_test_directs]\n"
+"	adrp	x0, probe_test_direct_next\n"
+"	str	x30, [x0, #:lo12:probe_test_direct_next]\n"
 "	ldp	x0, x1, [sp], #16\n"
 "	mov	x17, x30\n"
 "	mov	x30, x9\n"
@@ -153,8 +155,8 @@ asm("	.macro probe_test_body number\n"
 "	.size	probe_test_direct, . - probe_test_direct\n"
 "	.popsection\n");
 
-/* Counted by probe_test_direct() */
-extern unsigned long probe_test_directs;
+/* Set by probe_test_direct(): how often it was called, and where it was to continue */
+extern unsigned long probe_test_directs, probe_test_direct_next;
 
 void probe_test_target(void);
 void probe_test_replacement(void);
