@@ -237,13 +237,13 @@ static void nmi_in_a_push_loses_no_instance(struct kunit *test)
 #endif
 
 /*
- * If the task runs meanwhile, a link may be anything: a user's address, or no address
- * at all. Here the task sleeps, so its list can be tampered with.
+ * If the task runs meanwhile, a link may be anything: a user's address, no address at all, or
+ * one that leads in a circle. Here the task sleeps, so its list can be tampered with.
  */
 static void unwinding_survives_links_to_nowhere(struct kunit *test)
 {
-	static const unsigned long nowhere[] = { 16, ULONG_MAX / 3 & -sizeof(long) };
 	struct kretprobe_instance *fake = kunit_kzalloc(test, sizeof(*fake), GFP_KERNEL);
+	const unsigned long links[] = { 16, ULONG_MAX / 3 & -sizeof(long), (unsigned long)fake };
 	struct llist_node *first, *cur = NULL;
 	struct task_struct *task;
 	unsigned int i;
@@ -253,8 +253,8 @@ static void unwinding_survives_links_to_nowhere(struct kunit *test)
 	task = start_waiting(test);
 	first = task->kretprobe_instances.first;
 	task->kretprobe_instances.first = &fake->llist;
-	for (i = 0; i < ARRAY_SIZE(nowhere); i++) {
-		fake->llist.next = (struct llist_node *)nowhere[i];
+	for (i = 0; i < ARRAY_SIZE(links); i++) {
+		fake->llist.next = (struct llist_node *)links[i];
 		KUNIT_EXPECT_EQ(test, 0, kretprobe_find_ret_addr(task, test, &cur));
 		KUNIT_EXPECT_NULL(test, cur);
 	}
