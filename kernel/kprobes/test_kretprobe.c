@@ -13,6 +13,7 @@
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/objpool.h>
+#include <linux/rcupdate.h>
 #include <linux/rethook.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
@@ -88,6 +89,17 @@ static bool comes_true(bool (*condition)(void))
 	return condition();
 }
 
+/* For much longer than it takes to free those that no call is inside of: two grace periods */
+static void let_holders_be_freed(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 10; i++) {
+		synchronize_rcu();
+		msleep(20);
+	}
+}
+
 static bool no_holder_left(void)
 {
 	return !kretprobe_holders_left();
@@ -156,7 +168,7 @@ static void holder_stays_for_those_inside_and_then_goes(struct kunit *test)
 	rp = registered(test, waits, *maxactive);
 	task = start_waiting(test);
 	kunit_release_action(test, drop, rp);
-	msleep(100);
+	let_holders_be_freed();
 	KUNIT_EXPECT_TRUE(test, kretprobe_holders_left());
 	kunit_release_action(test, stop_waiting, task);
 	KUNIT_EXPECT_TRUE(test, comes_true(no_holder_left));
