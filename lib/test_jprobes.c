@@ -5,10 +5,10 @@
 #include <linux/delay.h>
 #include <linux/fprobe.h>
 #include <linux/irq_work.h>
-#include <linux/kthread.h>
 #include <linux/math.h>
 #include <linux/sched.h>
 
+#include "test_kprobes/contest.h"
 #include "test_kprobes/jprobe.h"
 #include "test_kprobes/trace.h"
 
@@ -493,69 +493,31 @@ static void same_jprobe_is_refused_twice(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seen[0].calls, KPROBES_CALLS);
 }
 
-/* A jprobe that two threads register at the same time, again and again */
-#define CONTESTS	100
+static struct jprobe contested;
 
-static struct {
-	struct jprobe jp;
-	int begun, ended;
-	int err;
-} contest;
-
-static int contest_run(void *unused)
+static int register_contested(void)
 {
-	int round = 0;
-
-	while (!kthread_should_stop()) {
-		/* Pairs with the release in contest_once(). */
-		if (smp_load_acquire(&contest.begun) == round) {
-			cond_resched();
-			continue;
-		}
-		round++;
-		contest.err = register_jprobe(&contest.jp);
-		/* Pairs with the acquire in contest_once(): err is there. */
-		smp_store_release(&contest.ended, round);
-	}
-	return 0;
-}
-
-static void contest_once(struct kunit *test, int round)
-{
-	int err;
-
-	contest.jp = (struct jprobe){
-		.kp.addr = (kprobe_opcode_t *)kprobes_untraced,
-		.entry = handler_0,
-	};
-	seen[0].calls = 0;
-	/* Pairs with the acquire in contest_run(): the jprobe is there. */
-	smp_store_release(&contest.begun, round);
-	err = register_jprobe(&contest.jp);
-	/* Pairs with the release in contest_run(). */
-	while (smp_load_acquire(&contest.ended) != round)
-		cond_resched();
-	KUNIT_EXPECT_EQ(test, err + contest.err, -EINVAL);
-	KUNIT_EXPECT_EQ(test, err * contest.err, 0);
-	KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));
-	KUNIT_EXPECT_EQ(test, seen[0].calls, 1);
-	unregister_jprobe(&contest.jp);
-	KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));
-	KUNIT_EXPECT_EQ(test, seen[0].calls, 1);
+	return register_jprobe(&contested);
 }
 
 static void one_of_two_threads_registers_a_jprobe(struct kunit *test)
 {
-	struct task_struct *other;
-	int round;
+	struct contest *contest = contest_start(test, register_contested);
+	unsigned int i;
 
-	contest.begun = 0;
-	contest.ended = 0;
-	other = kthread_run(contest_run, NULL, "kprobes_contest");
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, other);
-	for (round = 1; round <= CONTESTS; round++)
-		contest_once(test, round);
-	kthread_stop(other);
+	for (i = 0; i < CONTESTS; i++) {
+		contested = (struct jprobe){
+			.kp.addr = (kprobe_opcode_t *)kprobes_untraced,
+			.entry = handler_0,
+		};
+		seen[0].calls = 0;
+		contest_hold(test, contest);
+		KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));
+		KUNIT_EXPECT_EQ(test, seen[0].calls, 1);
+		unregister_jprobe(&contested);
+		KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));
+		KUNIT_EXPECT_EQ(test, seen[0].calls, 1);
+	}
 }
 
 static void batch_is_registered_as_a_whole_or_not_at_all(struct kunit *test)

@@ -12,6 +12,7 @@
 #include <linux/sizes.h>
 #include <linux/slab.h>
 
+#include "test_kprobes/contest.h"
 #include "test_kprobes/probe.h"
 #include "test_kprobes/trace.h"
 
@@ -661,6 +662,29 @@ static void same_struct_is_refused_twice(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, neighbour->hits, 2 * KPROBES_CALLS);
 }
 
+static struct probe contested;
+
+static int register_contested(void)
+{
+	return register_kprobe(&contested.kp);
+}
+
+static void one_of_two_threads_registers_a_probe(struct kunit *test)
+{
+	struct contest *contest = contest_start(test, register_contested);
+	unsigned int i;
+
+	for (i = 0; i < CONTESTS; i++) {
+		probe_reset(&contested, kprobes_untraced);
+		contest_hold(test, contest);
+		KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));
+		KUNIT_EXPECT_EQ(test, contested.hits, 1);
+		unregister_kprobe(&contested.kp);
+		KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));
+		KUNIT_EXPECT_EQ(test, contested.hits, 1);
+	}
+}
+
 static void unregistered_probe_cannot_be_switched(struct kunit *test)
 {
 	struct probe *probe = probe_new(test, kprobes_untraced);
@@ -844,6 +868,7 @@ static struct kunit_case kprobes_test_cases[] = {
 	KUNIT_CASE_PARAM(registered_probe_is_on_a_list, step_gen_params),
 	KUNIT_CASE_PARAM(bad_target_is_refused, refusal_gen_params),
 	KUNIT_CASE_PARAM(same_struct_is_refused_twice, step_gen_params),
+	KUNIT_CASE(one_of_two_threads_registers_a_probe),
 	KUNIT_CASE(unregistered_probe_cannot_be_switched),
 	KUNIT_CASE(only_the_disabled_flag_is_taken_from_the_user),
 	KUNIT_CASE_PARAM(hit_inside_a_handler_is_missed_and_counted, step_gen_params),

@@ -8,6 +8,7 @@
 #include <linux/kthread.h>
 #include <linux/rcupdate.h>
 
+#include "test_kprobes/contest.h"
 #include "test_kprobes/probe.h"
 #include "test_kprobes/trace.h"
 
@@ -573,6 +574,29 @@ static void same_return_probe_is_refused_twice(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->returns, 1);
 }
 
+static struct return_probe contested;
+
+static int register_contested(void)
+{
+	return register_kretprobe(&contested.rp);
+}
+
+static void one_of_two_threads_registers_a_return_probe(struct kunit *test)
+{
+	struct contest *contest = contest_start(test, register_contested);
+	unsigned int i;
+
+	for (i = 0; i < CONTESTS; i++) {
+		return_probe_reset(&contested, kprobes_untraced);
+		contest_hold(test, contest);
+		KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));
+		KUNIT_EXPECT_EQ(test, contested.returns, 1);
+		unregister_kretprobe(&contested.rp);
+		KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));
+		KUNIT_EXPECT_EQ(test, contested.returns, 1);
+	}
+}
+
 static void failure_in_a_batch_undoes_it_all(struct kunit *test)
 {
 	struct return_probe *probe[2] = {
@@ -665,6 +689,7 @@ static struct kunit_case kretprobes_test_cases[] = {
 	KUNIT_CASE(private_data_has_a_limit),
 	KUNIT_CASE(function_with_another_return_is_refused),
 	KUNIT_CASE(same_return_probe_is_refused_twice),
+	KUNIT_CASE(one_of_two_threads_registers_a_return_probe),
 	KUNIT_CASE(failure_in_a_batch_undoes_it_all),
 	KUNIT_CASE(batch_patches_the_text_once),
 	KUNIT_CASE(return_probe_is_refused_twice_in_a_batch),
