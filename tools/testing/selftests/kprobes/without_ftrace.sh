@@ -55,6 +55,7 @@ add_event "p:kp/stays test_kprobes_victim:call_victims"
 enable_event stays 1
 call_victim 1
 check_is "a probe at an entry is hit" "$(profile stays)" "1 0"
+mark_log
 echo 1 >$kill
 call_victim 2
 check_is "a probe in the middle is hit without ftrace" "$(profile middle)" "3 0"
@@ -91,4 +92,5 @@ no_events
 check "the module can be unloaded behind its probes" unload test_kprobes_victim
 check "and loaded once more" load test_kprobes_victim
 check "and works" call_victim 1
+check "the kernel had nothing to say about all that" fails logged 'WARNING\|BUG:\|Oops'
 finish
