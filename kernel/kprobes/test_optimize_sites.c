@@ -156,6 +156,25 @@ static void refused_neighbour_leaves_the_jump(struct kunit *test)
 	expect_jump(test, bits_at[0]);
 }
 
+/* It is on the first instruction that the jump does not cover. */
+static void neighbour_behind_the_jump_leaves_it(struct kunit *test)
+{
+	struct probe *probe, *behind;
+	unsigned int next = 1;
+
+	find_bits(test);
+	while (covers(0, next))
+		next++;
+	probe = probe_new(test, bits_at[0]);
+	plant(test, probe);
+	behind = probe_registered(test, bits_at[next]);
+	KUNIT_EXPECT_EQ(test, state_at(bits_at[0]), SITE_OPTIMIZED);
+	expect_jump(test, bits_at[0]);
+	KUNIT_EXPECT_EQ(test, run_bits(new_views(test)), ALL_BITS);
+	KUNIT_EXPECT_EQ(test, probe->hits, 1);
+	KUNIT_EXPECT_EQ(test, behind->hits, 1);
+}
+
 /* A probe that is disabled loses its jump, and does not get one over its neighbour again. */
 static void expect_disabled_neighbour(struct kunit *test, struct probe **pair,
 				      unsigned int i, unsigned int other, struct view *v)
@@ -666,6 +685,7 @@ static struct kunit_case optimize_sites_cases[] = {
 	KUNIT_CASE_PARAM(site_gets_a_jump_and_loses_it, jump_gen_params),
 	KUNIT_CASE_SLOW(jump_makes_room_for_a_probe_in_its_way),
 	KUNIT_CASE(refused_neighbour_leaves_the_jump),
+	KUNIT_CASE(neighbour_behind_the_jump_leaves_it),
 	KUNIT_CASE_SLOW(disabled_neighbour_has_no_jump),
 	KUNIT_CASE_PARAM(site_without_room_stays_a_breakpoint, no_jump_gen_params),
 #ifdef KPROBES_JUMP_COVERS
