@@ -242,7 +242,7 @@ if [ "${1:-}" = check ]; then
 	exit
 fi
 
-known=" x86_64 arm64 $(mutants_of '' | tr '\n' ' ')"
+known=" x86_64 arm64 i386 $(mutants_of '' | tr '\n' ' ')"
 for name in "$@"; do
 	case $known in
 	*" $name "*)	;;
@@ -251,7 +251,7 @@ for name in "$@"; do
 done
 need util-linux
 ran=
-for ARCH in x86_64 arm64; do
+for ARCH in x86_64 arm64 i386; do
 	names=
 	for name in $(mutants_of $ARCH); do
 		case " $* " in

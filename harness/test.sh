@@ -24,7 +24,7 @@
 #	architectures	make test-all
 #	check	  make check: checkpatch, sparse, W=1 and kernel-doc have nothing to say
 #	series-check	make series-check: the kernel builds at every patch, and works
-#	mutants	  make mutants: the tests notice each of these breakages (x86_64 and arm64)
+#	mutants	  make mutants: the tests notice each of these breakages (x86_64, arm64 and i386)
 # arm64/SECTION and i386/SECTION are that section there. Without arguments: what fits into less
 # than 40 minutes; i386, clang, debug, leaks, sweep, kselftest, ftrace, kexec and upstream on arm64,
 # and all from compare on, are left to "full", which is everything. Those of arm64, and debug, run
@@ -393,7 +393,7 @@ full)	full="kselftest arm64/kselftest arm64/ftrace arm64/kexec arm64/upstream ar
 		debug arm64/debug leaks arm64/leaks sweep arm64/sweep compare arm64/compare
 		i386/kunit i386/ftrace i386/selftests i386/decode i386/stress i386/demo
 		i386/upstream i386/compare configurations architectures check arm64/check
-		series-check arm64/series-check mutants arm64/mutants"
+		series-check arm64/series-check mutants arm64/mutants i386/mutants"
 	export STRESS_SECONDS="${STRESS_SECONDS:-300}" SLOW_CASES=
 	shift ;;
 esac
