@@ -368,6 +368,38 @@ static void handlers_go_to_any_instruction(struct kunit *test)
 		expect_ways(test, v, "breakpoint");
 }
 
+static void expect_ways_into(struct kunit *test, struct view *v, struct probe *probe,
+			     struct probe *other, unsigned int insn)
+{
+	probe_reset(other, bits_at[insn]);
+	plant(test, other);
+	probe_reset(probe, bits_at[0]);
+	probe->on_hit = go_before;
+	probe->kp.post_handler = go_after;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, state_at(bits_at[insn]), SITE_OPTIMIZED);
+	expect_ways(test, v, insn == 1 ? "before a jump" : "to a jump");
+	probe_unregister(probe);
+	probe_unregister(other);
+}
+
+/*
+ * Where another probe has a jump, instructions that handlers go to may be covered by that. On x86
+ * the first instruction has no jump itself if the other probe is on the next one.
+ */
+static void handlers_go_to_any_instruction_of_another_jump(struct kunit *test)
+{
+	struct view *v = new_views(test);
+	struct probe *probe, *other;
+
+	find_bits(test);
+	probe = probe_new(test, bits_at[0]);
+	other = probe_new(test, bits_at[0]);
+	expect_ways_into(test, v, probe, other, 3);
+	expect_ways_into(test, v, probe, other, 1);
+}
+
 /* --- misses --- */
 
 static struct kprobes_registers nested;
@@ -525,6 +557,7 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE_PARAM(pre_handler_at_a_jump_replaces_the_function, idle_gen_params),
 	KUNIT_CASE_PARAM(pre_handler_at_a_jump_returns_for_the_function, idle_gen_params),
 	KUNIT_CASE(handlers_go_to_any_instruction),
+	KUNIT_CASE(handlers_go_to_any_instruction_of_another_jump),
 	KUNIT_CASE(hit_by_its_own_handler_is_missed_and_carried_out),
 #ifdef KPROBES_UACCESS
 	KUNIT_CASE(handlers_have_no_access_to_user_memory),

@@ -16,6 +16,30 @@
 
 #include "internal.h"
 
+/**
+ * kprobe_way_to() - find where to continue, if a handler has chosen that
+ * @ip: the address it has chosen, of any instruction
+ *
+ * A jump may cover that instruction: the jump of the site that was hit, or of another one.
+ *
+ * Context: any, NMI included, preemption off.
+ * Return: the address of its copy in a detour; @ip if no jump covers it, or is going to.
+ */
+unsigned long kprobe_way_to(unsigned long ip)
+{
+	struct kprobe_site *site;
+	unsigned long i;
+
+	for (i = 1; i < JMP32_INSN_SIZE; i++) {
+		site = kprobe_find_site(ip - i);
+		if (site && kprobe_covers(&site->kp, i))
+			return kprobe_copy_of(&site->kp, i);
+	}
+	return ip;
+}
+
+NOKPROBE_SYMBOL(kprobe_way_to);
+
 /* At the entry, the probed code's stack begins one word above the saved registers. */
 static __always_inline bool sp_changed(struct pt_regs *regs)
 {
@@ -43,7 +67,7 @@ static unsigned long detour_exit_slow(struct kprobe *kp, struct pt_regs *regs,
 	case KPROBE_RESULT_REDIRECTED:
 		/* A trace that begins here must not look for the instruction before. */
 		regs->orig_ax = -1;
-		regs->ip = kprobe_way_out(kp, regs->ip);
+		regs->ip = kprobe_way_to(regs->ip);
 		return true;
 	case KPROBE_RESULT_POST:
 		regs->orig_ax = -1;
@@ -74,7 +98,7 @@ unsigned long __noendbr kprobe_detour_hit(struct pt_regs *regs, struct kprobe *k
 	preempt_disable_notrace();
 	what = kprobe_hit_site(kp, regs, kprobe_emulate);
 	if (what == KPROBE_RESULT_DONE)
-		all = go_on(regs, kprobe_way_out(kp, regs->ip));
+		all = go_on(regs, kprobe_way_after(kp, regs->ip));
 	else if (unlikely(what != KPROBE_RESULT_CONTINUE || sp_changed(regs)))
 		all = detour_exit_slow(kp, regs, what);
 	return kprobe_preempt_enable(all);
@@ -100,7 +124,7 @@ unsigned long __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe *kp)
 	preempt_disable_notrace();
 	if (likely(kp->post_handler))
 		kprobe_hit_post(kp, regs);
-	all = go_on(regs, kprobe_way_out(kp, regs->ip));
+	all = go_on(regs, kprobe_way_after(kp, regs->ip));
 	return kprobe_preempt_enable(all);
 }
 

@@ -33,6 +33,8 @@ static __always_inline void entry_hit(unsigned long ip, struct pt_regs *regs)
 	regs->ip = ip + INT3_INSN_SIZE;
 	if (likely(kprobe_hit_site(kprobe_of(site), regs, step_over) != KPROBE_RESULT_REDIRECTED))
 		regs->ip = resume;
+	else
+		regs->ip = kprobe_way_to(regs->ip);
 }
 
 /*

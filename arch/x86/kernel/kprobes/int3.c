@@ -233,7 +233,8 @@ static __always_inline void carry_out(struct kprobe *kp, struct pt_regs *regs,
 		if (em->fn(em, regs)) {
 			if (post)
 				kprobe_hit_post(kp, regs);
-			regs->ip = kprobe_way_out(kp, regs->ip);
+			regs->ip = post ? kprobe_way_after(kp, regs->ip)
+					: kprobe_way_out(kp, regs->ip);
 			return;
 		}
 	}
@@ -279,9 +280,12 @@ static bool step_done(unsigned long at, struct pt_regs *regs)
 		kprobe_emulate_pushed(&kp->ainsn.emulation, regs);
 	else
 		regs->ip += kp->ainsn.emulation.length;
-	if (kp->post_handler)
+	if (kp->post_handler) {
 		kprobe_hit_post(kp, regs);
-	regs->ip = kprobe_way_out(kp, regs->ip);
+		regs->ip = kprobe_way_after(kp, regs->ip);
+	} else {
+		regs->ip = kprobe_way_out(kp, regs->ip);
+	}
 	return true;
 }
 
@@ -311,8 +315,10 @@ static __always_inline void site_hit(struct kprobe_site *site, struct pt_regs *r
 	regs->orig_ax = KPROBE_HIT_ORIG_AX;
 	what = kprobe_hit_site(kp, regs, kprobe_emulate);
 	regs->orig_ax = -1;
-	if (what == KPROBE_RESULT_REDIRECTED || what == KPROBE_RESULT_DONE)
-		regs->ip = kprobe_way_out(kp, regs->ip);
+	if (what == KPROBE_RESULT_REDIRECTED)
+		regs->ip = kprobe_way_to(regs->ip);
+	else if (what == KPROBE_RESULT_DONE)
+		regs->ip = kprobe_way_after(kp, regs->ip);
 	else
 		carry_out(kp, regs, what);
 }
@@ -371,7 +377,7 @@ int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 	if (!kprobe_hit_fault(kp, regs, trapnr))
 		return 0;
 	/* The handler may have left the instruction out, behind which a jump goes on. */
-	regs->ip = kprobe_way_out(kp, regs->ip);
+	regs->ip = kprobe_way_to(regs->ip);
 	return 1;
 }
 

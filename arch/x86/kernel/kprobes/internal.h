@@ -129,18 +129,40 @@ static __always_inline unsigned long kprobe_detour_copy(struct kprobe *kp)
 	return (unsigned long)kprobe_optinsn(kp)->insn + DETOUR_COPY;
 }
 
+/* Is the byte at this offset from a site covered by the site's jump, or is going to be? */
+static __always_inline bool kprobe_covers(struct kprobe *kp, unsigned long offset)
+{
+	return unlikely(offset - 1 < JMP32_INSN_SIZE - 1 && kprobe_optimized(kp));
+}
+
+static __always_inline unsigned long kprobe_copy_of(struct kprobe *kp, unsigned long offset)
+{
+	struct arch_optimized_insn *optinsn = kprobe_optinsn(kp);
+
+	return (unsigned long)optinsn->insn + optinsn->copy[offset];
+}
+
 /*
- * Returns where a hit continues that would otherwise continue at @ip: if a jump covers @ip, or
- * is going to, at the copy in the detour.
+ * Returns where a hit continues that would otherwise continue at @ip, where the probed
+ * instruction leads to: if the site's jump covers @ip, or is going to, at the copy in the detour.
  */
 static __always_inline unsigned long kprobe_way_out(struct kprobe *kp, unsigned long ip)
 {
 	unsigned long offset = ip - (unsigned long)kp->addr;
-	struct arch_optimized_insn *optinsn = kprobe_optinsn(kp);
 
-	if (likely(offset - 1 >= JMP32_INSN_SIZE - 1 || !kprobe_optimized(kp)))
-		return ip;
-	return (unsigned long)optinsn->insn + optinsn->copy[offset];
+	return kprobe_covers(kp, offset) ? kprobe_copy_of(kp, offset) : ip;
+}
+
+unsigned long kprobe_way_to(unsigned long ip);
+
+/* The same after post handlers, which may have chosen @ip. */
+static __always_inline unsigned long kprobe_way_after(struct kprobe *kp, unsigned long ip)
+{
+	unsigned long offset = ip - (unsigned long)kp->addr;
+
+	if (kprobe_covers(kp, offset))
+		return kprobe_copy_of(kp, offset);
+	return likely(offset == kp->ainsn.emulation.length) ? ip : kprobe_way_to(ip);
 }
 
 /* Defined by the linker script. */
@@ -160,6 +182,16 @@ static __always_inline unsigned long kprobe_detour_copy(struct kprobe *kp)
 }
 
 static __always_inline unsigned long kprobe_way_out(struct kprobe *kp, unsigned long ip)
+{
+	return ip;
+}
+
+static __always_inline unsigned long kprobe_way_to(unsigned long ip)
+{
+	return ip;
+}
+
+static __always_inline unsigned long kprobe_way_after(struct kprobe *kp, unsigned long ip)
 {
 	return ip;
 }
