@@ -137,6 +137,15 @@ static const struct function after_user_enter[] = {
 	{ "ret_from_fork_asm", true },
 };
 
+/* Where a kernel without preemption is preempted nevertheless */
+static const struct function preempted[] = {
+#if defined(CONFIG_XEN_PV) && !defined(CONFIG_PREEMPTION)
+	{ "privcmd_ioctl_hypercall", IS_BUILTIN(CONFIG_XEN_PRIVCMD) },
+	{ "privcmd_ioctl_dm_op", IS_BUILTIN(CONFIG_XEN_PRIVCMD) },
+	{ "privcmd_ioctl_mmap_resource", IS_BUILTIN(CONFIG_XEN_PRIVCMD) },
+#endif
+};
+
 /* Switch to a stack that is too small for handlers */
 static const struct function on_another_stack[] = {
 	{ "__efi64_thunk", IS_ENABLED(CONFIG_EFI_MIXED) },
@@ -188,6 +197,11 @@ static void test_dead(struct kunit *test)
 static void test_before(struct kunit *test)
 {
 	expect_all_refused(test, before, ARRAY_SIZE(before));
+}
+
+static void test_preempted(struct kunit *test)
+{
+	expect_all_refused(test, preempted, ARRAY_SIZE(preempted));
 }
 
 static void test_on_another_stack(struct kunit *test)
@@ -306,6 +320,7 @@ static struct kunit_case refused_cases[] = {
 	KUNIT_CASE(test_without_idt),
 	KUNIT_CASE(test_dead),
 	KUNIT_CASE(test_before),
+	KUNIT_CASE(test_preempted),
 	KUNIT_CASE(test_on_another_stack),
 	KUNIT_CASE(test_after_user_enter),
 	KUNIT_CASE(test_decoded_by_their_fixup),
