@@ -40,6 +40,25 @@ unsigned long kprobe_way_to(unsigned long ip)
 
 NOKPROBE_SYMBOL(kprobe_way_to);
 
+/**
+ * kprobe_way_elsewhere() - find where to continue, if not at the next instruction
+ * @kp: the site that was hit, whose post handlers were called
+ * @ip: the address that the instruction led to, or that a handler has chosen
+ *
+ * No direct branch leads among the bytes of a jump, so for most there is nothing to look up.
+ *
+ * Context: any, NMI included, preemption off.
+ * Return: as kprobe_way_to().
+ */
+unsigned long kprobe_way_elsewhere(struct kprobe *kp, unsigned long ip)
+{
+	if (kprobe_branches_to(&kp->ainsn.emulation, ip - (unsigned long)kp->addr))
+		return ip;
+	return kprobe_way_to(ip);
+}
+
+NOKPROBE_SYMBOL(kprobe_way_elsewhere);
+
 /* At the entry, the probed code's stack begins one word above the saved registers. */
 static __always_inline bool sp_changed(struct pt_regs *regs)
 {

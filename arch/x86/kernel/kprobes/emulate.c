@@ -733,3 +733,17 @@ bool kprobe_emulates_alone(const struct kprobe_emulation *em)
 {
 	return em->fn && em->fn != emulate_by_push;
 }
+
+/**
+ * kprobe_branches_to() - is the instruction a direct branch to this place?
+ * @em:		its emulation
+ * @offset:	from the instruction's address
+ *
+ * Context: any, a hit included.
+ * Return: true if it is a jump, a conditional one, or a call, that leads there.
+ */
+bool __kprobes kprobe_branches_to(const struct kprobe_emulation *em, unsigned long offset)
+{
+	return (em->fn == emulate_call || em->fn == emulate_jmp || em->fn == emulate_jcc) &&
+	       offset == em->length + (unsigned long)em->disp;
+}

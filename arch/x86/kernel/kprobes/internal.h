@@ -41,6 +41,7 @@ int kprobe_relocate(u8 *copy, struct insn *insn,
 /* emulate.c: emulating an instruction on saved registers */
 int kprobe_emulation_init(struct kprobe_emulation *em, struct insn *insn);
 bool kprobe_emulates_alone(const struct kprobe_emulation *em);
+bool kprobe_branches_to(const struct kprobe_emulation *em, unsigned long offset);
 void kprobe_emulate_pushed(const struct kprobe_emulation *em, struct pt_regs *regs);
 
 /* thunk.c: executing an instruction on saved registers */
@@ -154,6 +155,7 @@ static __always_inline unsigned long kprobe_way_out(struct kprobe *kp, unsigned 
 }
 
 unsigned long kprobe_way_to(unsigned long ip);
+unsigned long kprobe_way_elsewhere(struct kprobe *kp, unsigned long ip);
 
 /* The same after post handlers, which may have chosen @ip. */
 static __always_inline unsigned long kprobe_way_after(struct kprobe *kp, unsigned long ip)
@@ -162,7 +164,7 @@ static __always_inline unsigned long kprobe_way_after(struct kprobe *kp, unsigne
 
 	if (kprobe_covers(kp, offset))
 		return kprobe_copy_of(kp, offset);
-	return likely(offset == kp->ainsn.emulation.length) ? ip : kprobe_way_to(ip);
+	return likely(offset == kp->ainsn.emulation.length) ? ip : kprobe_way_elsewhere(kp, ip);
 }
 
 /* Defined by the linker script. */
