@@ -39,6 +39,15 @@ static __always_inline bool is_rethook_addr(unsigned long addr)
 		       dereference_kernel_function_descriptor(arch_rethook_trampoline);
 }
 
+static __always_inline bool is_graph_addr(unsigned long addr)
+{
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+	return addr == (unsigned long)dereference_kernel_function_descriptor(return_to_handler);
+#else
+	return false;
+#endif
+}
+
 /* NULL if the return probe was unregistered. Goes without RCU's checks, which can be probed. */
 static __always_inline struct kretprobe *user_of(struct kretprobe_holder *rph)
 {
@@ -144,15 +153,6 @@ static void drop_calls(struct llist_node *last)
 NOKPROBE_SYMBOL(drop_calls);
 
 #if ARCH_KRETPROBE_FRAME_IS_SLOT
-static __always_inline bool is_graph_addr(unsigned long addr)
-{
-#ifdef CONFIG_FUNCTION_GRAPH_TRACER
-	return addr == (unsigned long)dereference_kernel_function_descriptor(return_to_handler);
-#else
-	return false;
-#endif
-}
-
 /*
  * Has the call that is made now just put its return address into the slot? Then whoever had
  * it there before will not return. But if it is a trampoline, this may be a tail call, of a
@@ -400,8 +400,9 @@ NOKPROBE_SYMBOL(kretprobe_find_ret_addr);
  * @kretprobe: the last instance of the row that @addr was in, or NULL
  * @rethook: the node of rethook's that @addr was in, or NULL
  *
- * If rethook and return probes have diverted it in turn, one has saved the trampoline of the
- * other. Handlers are to see the caller.
+ * If rethook, return probes and the graph tracer have diverted it in turn, one has saved the
+ * trampoline of another. Handlers are to see the caller. What each has saved is there until the
+ * return has come to its own trampoline.
  *
  * Context: any, as long as the calls are on the task's lists.
  * Return: the first address that is no trampoline, or the last that is known.
@@ -410,6 +411,7 @@ unsigned long kretprobe_caller(unsigned long addr, void *fp, struct llist_node *
 			       struct llist_node *rethook)
 {
 	unsigned long next;
+	int graph = 0;
 
 	for (;; addr = next) {
 		if (is_kretprobe_trampoline(addr))
@@ -417,8 +419,8 @@ unsigned long kretprobe_caller(unsigned long addr, void *fp, struct llist_node *
 		else if (is_rethook_addr(addr))
 			next = rethook_find_ret_addr(current, (unsigned long)fp, &rethook);
 		else
-			return addr;
-		if (!next)
+			next = ftrace_graph_ret_addr(current, &graph, addr, fp);
+		if (!next || next == addr)
 			return addr;
 	}
 }
@@ -568,14 +570,16 @@ NOKPROBE_SYMBOL(kretprobe_returned_slow);
 #if ARCH_KPROBE_STATELESS
 /*
  * Is this the common return: of a task, outside of handlers, from a call that one return
- * probe follows, and rethook does not? @ri is not compared with NULL: without an instance the
- * return address is lost, and the kernel could not go on anyway.
+ * probe follows, and that neither rethook nor the graph tracer had diverted before? @ri is not
+ * compared with NULL: without an instance the return address is lost, and the kernel could not
+ * go on anyway.
  */
 static __always_inline bool is_simple(struct kretprobe_instance *ri, void *fp,
 				      union kprobe_own_mark mark)
 {
 	return ri->fp == fp && ri->ret_addr != kretprobe_trampoline_addr() &&
 	       !is_rethook_addr((unsigned long)ri->ret_addr) &&
+	       !is_graph_addr((unsigned long)ri->ret_addr) &&
 	       !arch_kprobe_level() && !kprobe_mark_entered(mark);
 }
 

@@ -81,11 +81,14 @@ static inline void graph_leave(void)
 #endif
 
 #ifdef CONFIG_KRETPROBES
-static unsigned long return_calls;
+/* Besides the calls: what was told of the caller, by the registers and as an address */
+static unsigned long return_calls, return_ip, return_addr;
 
 static inline int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	return_calls++;
+	return_ip = instruction_pointer(regs);
+	return_addr = get_kretprobe_retaddr(ri);
 	return 0;
 }
 

@@ -430,6 +430,10 @@ static void expect_calls(struct kunit *test, const char *order)
 	expect_image(test, want, &call.out, lost_registers());
 	KUNIT_EXPECT_EQ_MSG(test, call.body, TARGET, "%s", order);
 	KUNIT_EXPECT_EQ_MSG(test, call.landed, CALLER, "%s", order);
+	if (present & RETURN_PROBE) {
+		KUNIT_EXPECT_EQ_MSG(test, return_addr, call.in.x[30], "%s", order);
+		KUNIT_EXPECT_EQ_MSG(test, return_ip, call.in.x[30], "%s", order);
+	}
 	if (!(present & TRACER))
 		return;
 	KUNIT_EXPECT_TRUE(test, tracer_argument == call.in.x[7] ||
