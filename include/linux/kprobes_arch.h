@@ -20,8 +20,8 @@
  *
  * and any of ARCH_KPROBE_STATELESS, ARCH_KPROBE_ORDERED_STORES,
  * ARCH_KPROBE_PERCPU_OPERANDS, ARCH_OPTPROBE_COMPLETE, arch_kprobe_level,
- * arch_kprobe_path, arch_kprobe_may_be_bug, arch_kprobe_may_own_fault, arch_arm_kprobes
- * and arch_kretprobe_frame, which are described below, with their defaults.
+ * arch_kprobe_path, arch_kprobe_may_be_bug, arch_kprobe_may_own_fault, arch_kprobe_way_to,
+ * arch_arm_kprobes and arch_kretprobe_frame, which are described below, with their defaults.
  */
 
 /*
@@ -169,6 +169,19 @@ static inline bool arch_kprobe_may_be_bug(unsigned long addr)
  * Return: false if kprobe_fault_handler() need not be called.
  */
 #define arch_kprobe_may_own_fault()	kprobe_running()
+#endif
+
+#ifndef arch_kprobe_way_to
+/**
+ * arch_kprobe_way_to() - find where to continue, if a handler's fault handler has chosen that
+ * @ip: the address it has chosen, of any instruction
+ *
+ * By default, there. But the jump of a site may cover more than one instruction.
+ *
+ * Context: any, preemption off.
+ * Return: @ip, or the address of a copy of the instruction there.
+ */
+#define arch_kprobe_way_to(ip)	(ip)
 #endif
 
 /**

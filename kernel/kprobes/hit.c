@@ -243,6 +243,23 @@ static bool handler_fault(struct pt_regs *regs, int trapnr)
 
 NOKPROBE_SYMBOL(handler_fault);
 
+/*
+ * The handler's fault handler has dealt with a fault at @at, and was told that it was at @told. If
+ * that has not changed, try again: in the copy, if a missed hit has faulted there. An architecture
+ * that keeps state has given up the step: there it is another hit.
+ */
+static void resume_handler(struct pt_regs *regs, unsigned long at, unsigned long told)
+{
+	unsigned long chosen = instruction_pointer(regs), to = arch_kprobe_way_to(chosen);
+
+	if (ARCH_KPROBE_STATELESS && chosen == told)
+		to = at;
+	if (to != chosen)
+		instruction_pointer_set(regs, to);
+}
+
+NOKPROBE_SYMBOL(resume_handler);
+
 /**
  * kprobe_fault() - do the work of kprobe_page_fault()
  * @regs: registers at a fault of the kernel
@@ -253,21 +270,16 @@ NOKPROBE_SYMBOL(handler_fault);
  */
 bool kprobe_fault(struct pt_regs *regs, unsigned int trap)
 {
-	unsigned long at = instruction_pointer(regs), moved;
+	unsigned long at = instruction_pointer(regs), told;
 	bool done = false;
 
 	preempt_disable_notrace();
 	if (arch_kprobe_may_own_fault())
 		done = kprobe_fault_handler(regs, trap);
-	moved = instruction_pointer(regs);
-	if (!done) {
-		done = handler_fault(regs, trap);
-		/*
-		 * Try again: in the copy, if a missed hit has faulted there. An architecture
-		 * that keeps state has given up the step: there it is another hit.
-		 */
-		if (ARCH_KPROBE_STATELESS && done && instruction_pointer(regs) == moved)
-			instruction_pointer_set(regs, at);
+	told = instruction_pointer(regs);
+	if (!done && handler_fault(regs, trap)) {
+		resume_handler(regs, at, told);
+		done = true;
 	}
 	preempt_enable_notrace();
 	return done;

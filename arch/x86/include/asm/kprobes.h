@@ -220,6 +220,11 @@ static __always_inline void arch_kretprobe_undivert(struct pt_regs *regs, void *
 	*(unsigned long *)frame = addr;
 }
 
+#ifdef CONFIG_OPTPROBES
+unsigned long kprobe_way_to(unsigned long ip);
+#define arch_kprobe_way_to	kprobe_way_to
+#endif
+
 /* Nothing is remembered between a hit and what follows on it. */
 #define ARCH_KPROBE_STATELESS	1
 

@@ -154,7 +154,6 @@ static __always_inline unsigned long kprobe_way_out(struct kprobe *kp, unsigned 
 	return kprobe_covers(kp, offset) ? kprobe_copy_of(kp, offset) : ip;
 }
 
-unsigned long kprobe_way_to(unsigned long ip);
 unsigned long kprobe_way_elsewhere(struct kprobe *kp, unsigned long ip);
 
 /* The same after post handlers, which may have chosen @ip. */

@@ -273,6 +273,73 @@ static void test_registers_after_redirection(struct kunit *test)
 	unregister_kprobe(&p);
 }
 
+/* Adds one to the word at @from. A jump on the load covers a part of the addition. */
+unsigned long kprobe_test_loads(const unsigned long *from);
+
+asm("	.pushsection .text, \"ax\"\n"
+	ASM_FUNC_ALIGN "\n"
+"	.globl kprobe_test_loads\n"
+"	.type kprobe_test_loads, @function\n"
+"kprobe_test_loads:\n"
+	ASM_ENDBR
+"	mov (%" _ASM_ARG1 "), %" _ASM_AX "\n"
+"	add $1, %" _ASM_AX "\n"
+	ASM_RET
+"	.size kprobe_test_loads, . - kprobe_test_loads\n"
+"	.popsection\n"
+);
+
+#define LOAD_SIZE	(IS_ENABLED(CONFIG_X86_64) ? 3 : 2)
+
+static struct kprobe missed;
+static unsigned long loaded;
+
+static int load_nowhere(struct kprobe *p, struct pt_regs *regs)
+{
+	loaded = kprobe_test_loads((unsigned long *)8);
+	return 0;
+}
+
+static int leave_load_out(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	if (regs->ip != (unsigned long)missed.addr)
+		return 0;
+	regs->ax = 1;
+	regs->ip += LOAD_SIZE;
+	return 1;
+}
+
+/*
+ * A handler faults where a hit of another probe was missed, and its fault handler leaves the
+ * instruction out. The next one is covered by the other probe's jump.
+ */
+static void test_fault_of_a_handler_at_a_jump(struct kunit *test)
+{
+	static struct kprobe p;
+	bool on_entry;
+	int i;
+
+	missed = (struct kprobe){ .pre_handler = see };
+	missed.addr = arch_adjust_kprobe_addr(kallsyms_lookup_name("kprobe_test_loads"), 0,
+					      &on_entry);
+	p = (struct kprobe){ .pre_handler = load_nowhere, .fault_handler = leave_load_out };
+	p.addr = arch_adjust_kprobe_addr(kallsyms_lookup_name("kprobe_test_returns"), 0,
+					 &on_entry);
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&missed));
+	KUNIT_EXPECT_EQ(test, 0, register_kprobe(&p));
+	for (i = 1; i <= 2; i++) {
+		/* First by a breakpoint that waits for its jump, if not by that already */
+		loaded = 0;
+		kprobe_test_returns();
+		KUNIT_EXPECT_EQ(test, 2, loaded);
+		KUNIT_EXPECT_EQ(test, i, missed.nmissed);
+		wait_for_kprobe_optimizer();
+	}
+	KUNIT_EXPECT_EQ(test, JMP32_INSN_OPCODE, *(u8 *)missed.addr);
+	unregister_kprobe(&p);
+	unregister_kprobe(&missed);
+}
+
 static noinline __noclone int called(int i)
 {
 	OPTIMIZER_HIDE_VAR(i);
@@ -336,6 +403,7 @@ static struct kunit_case jump_cases[] = {
 	KUNIT_CASE(test_copied_return),
 	KUNIT_CASE(test_two_jumps),
 	KUNIT_CASE(test_registers_after_redirection),
+	KUNIT_CASE(test_fault_of_a_handler_at_a_jump),
 	KUNIT_CASE(test_original_of_a_call),
 	{ }
 };
