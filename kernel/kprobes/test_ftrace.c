@@ -3,7 +3,9 @@
  * KUnit tests of changes to filters of ftrace that are in use, as sites at function
  * entries make them
  */
+#include <linux/completion.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 
 #include "../../lib/test_kprobes/caller.h"
 #include "../../lib/test_kprobes/report.h"
@@ -264,6 +266,60 @@ static void calls_meanwhile_miss_nobody(struct kunit *test)
 	expect_calls(test);
 }
 
+#ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
+static struct ftrace_ops direct_ops;
+static DECLARE_COMPLETION(updated);
+static int update_error;
+static bool updated_meanwhile;
+
+static void update_others(struct work_struct *unused)
+{
+	update_error = join_one(&parties[REGISTERS], 9);
+	complete(&updated);
+}
+
+static DECLARE_WORK(update_work, update_others);
+
+static int agree(struct ftrace_ops *ops, enum ftrace_ops_cmd cmd)
+{
+	return 0;
+}
+
+/* The records are being gone through. Nobody else may say now which of them to go through. */
+static int agree_after_a_while(struct ftrace_ops *ops, enum ftrace_ops_cmd cmd)
+{
+	schedule_work(&update_work);
+	updated_meanwhile = wait_for_completion_timeout(&updated, HZ / 5);
+	return 0;
+}
+
+static void drop_direct(void *unused)
+{
+	unregister_ftrace_direct(&direct_ops, (unsigned long)ftrace_stub_direct_tramp, true);
+}
+
+/* As the function is a modifier's, too, the ops of the direct call is asked whether it agrees. */
+static void other_filters_wait_while_a_direct_call_changes(struct kunit *test)
+{
+	const unsigned long to = (unsigned long)ftrace_stub_direct_tramp;
+
+	reinit_completion(&updated);
+	updated_meanwhile = false;
+	update_error = -EINVAL;
+	direct_ops.ops_func = agree;
+	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[REGISTERS], 8));
+	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[MODIFIER], 5));
+	KUNIT_ASSERT_EQ(test, 0, ftrace_set_filter_ip(&direct_ops, locations[5], 0, 1));
+	KUNIT_ASSERT_EQ(test, 0, register_ftrace_direct(&direct_ops, to));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_direct, NULL));
+	direct_ops.ops_func = agree_after_a_while;
+	KUNIT_EXPECT_EQ(test, 0, modify_ftrace_direct(&direct_ops, to));
+	flush_work(&update_work);
+	KUNIT_EXPECT_FALSE(test, updated_meanwhile);
+	KUNIT_EXPECT_EQ(test, 0, update_error);
+}
+#endif
+
 /* There is a warning, and that is all. */
 static void ops_that_never_came_cannot_leave(struct kunit *test)
 {
@@ -287,6 +343,9 @@ static struct kunit_case filter_cases[] = {
 	KUNIT_CASE_SLOW(one_who_traces_all_is_not_disturbed),
 	KUNIT_CASE(ops_on_the_heap_can_change_too),
 	KUNIT_CASE_SLOW(calls_meanwhile_miss_nobody),
+#ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
+	KUNIT_CASE(other_filters_wait_while_a_direct_call_changes),
+#endif
 	KUNIT_CASE(ops_that_never_came_cannot_leave),
 	{}
 };
