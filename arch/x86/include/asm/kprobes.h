@@ -76,6 +76,7 @@ typedef bool (*kprobe_emulate_fn)(const struct kprobe_emulation *em,
  * @memory:	an indirect call or jump whose operand is in memory. The slot's copy
  *		of it is a push of that operand, so that a bad pointer faults there
  *		as it would have in place
+ * @direct:	a jump, conditional or not, or a call, by @disp
  * @thunk:	carries the instruction out for post handlers, see thunk.c. Only
  *		where @fn is NULL; NULL if there is none
  * @uses_flags:	@thunk has to be called with the probed code's flags
@@ -93,6 +94,7 @@ struct kprobe_emulation {
 	u8			scale;
 	u8			size;
 	bool			memory;
+	bool			direct;
 	bool			uses_flags;
 	bool			sets_flags;
 };

@@ -40,25 +40,6 @@ unsigned long kprobe_way_to(unsigned long ip)
 
 NOKPROBE_SYMBOL(kprobe_way_to);
 
-/**
- * kprobe_way_elsewhere() - find where to continue, if not at the next instruction
- * @kp: the site that was hit, whose post handlers were called
- * @ip: the address that the instruction led to, or that a handler has chosen
- *
- * No direct branch leads among the bytes of a jump, so for most there is nothing to look up.
- *
- * Context: any, NMI included, preemption off.
- * Return: as kprobe_way_to().
- */
-unsigned long kprobe_way_elsewhere(struct kprobe *kp, unsigned long ip)
-{
-	if (kprobe_branches_to(&kp->ainsn.emulation, ip - (unsigned long)kp->addr))
-		return ip;
-	return kprobe_way_to(ip);
-}
-
-NOKPROBE_SYMBOL(kprobe_way_elsewhere);
-
 /* At the entry, the probed code's stack begins one word above the saved registers. */
 static __always_inline bool sp_changed(struct pt_regs *regs)
 {
@@ -92,6 +73,8 @@ static unsigned long detour_exit_slow(struct kprobe *kp, struct pt_regs *regs,
 		regs->orig_ax = -1;
 		kprobe_carry_out_post(kp, regs);
 		return go_on(regs, regs->ip);
+	case KPROBE_RESULT_DONE:
+		return go_on(regs, kprobe_way_to(regs->ip));
 	default:
 		return go_on(regs, kprobe_detour_copy(kp));
 	}
@@ -116,8 +99,8 @@ unsigned long __noendbr kprobe_detour_hit(struct pt_regs *regs, struct kprobe *k
 	regs->ip = (unsigned long)kp->addr + INT3_INSN_SIZE;
 	preempt_disable_notrace();
 	what = kprobe_hit_site(kp, regs, kprobe_emulate);
-	if (what == KPROBE_RESULT_DONE)
-		all = go_on(regs, kprobe_way_after(kp, regs->ip));
+	if (what == KPROBE_RESULT_DONE && likely(kprobe_leads_to(kp, regs->ip)))
+		all = go_on(regs, kprobe_way_out(kp, regs->ip));
 	else if (unlikely(what != KPROBE_RESULT_CONTINUE || sp_changed(regs)))
 		all = detour_exit_slow(kp, regs, what);
 	return kprobe_preempt_enable(all);

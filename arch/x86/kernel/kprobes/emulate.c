@@ -672,6 +672,11 @@ static bool matches(const struct emulator *row, struct insn *insn)
 	       row->exts & BIT(ext) && !(prefixes_of(insn) & ~row->prefixes);
 }
 
+static bool is_direct_branch(kprobe_emulate_fn fn)
+{
+	return fn == emulate_call || fn == emulate_jmp || fn == emulate_jcc;
+}
+
 static int find_row(struct kprobe_emulation *em, struct insn *insn)
 {
 	int i;
@@ -685,6 +690,7 @@ static int find_row(struct kprobe_emulation *em, struct insn *insn)
 			.base	= KPROBE_NO_REG,
 			.index	= KPROBE_NO_REG,
 			.size	= insn->opnd_bytes,
+			.direct	= is_direct_branch(emulators[i].fn),
 		};
 		if (matches(&emulators[i], insn) && emulators[i].operands(em, insn))
 			return i;
@@ -732,18 +738,4 @@ int kprobe_emulation_init(struct kprobe_emulation *em, struct insn *insn)
 bool kprobe_emulates_alone(const struct kprobe_emulation *em)
 {
 	return em->fn && em->fn != emulate_by_push;
-}
-
-/**
- * kprobe_branches_to() - is the instruction a direct branch to this place?
- * @em:		its emulation
- * @offset:	from the instruction's address
- *
- * Context: any, a hit included.
- * Return: true if it is a jump, a conditional one, or a call, that leads there.
- */
-bool __kprobes kprobe_branches_to(const struct kprobe_emulation *em, unsigned long offset)
-{
-	return (em->fn == emulate_call || em->fn == emulate_jmp || em->fn == emulate_jcc) &&
-	       offset == em->length + (unsigned long)em->disp;
 }

@@ -315,9 +315,7 @@ static __always_inline void site_hit(struct kprobe_site *site, struct pt_regs *r
 	regs->orig_ax = KPROBE_HIT_ORIG_AX;
 	what = kprobe_hit_site(kp, regs, kprobe_emulate);
 	regs->orig_ax = -1;
-	if (what == KPROBE_RESULT_REDIRECTED)
-		regs->ip = kprobe_way_to(regs->ip);
-	else if (what == KPROBE_RESULT_DONE)
+	if (what == KPROBE_RESULT_REDIRECTED || what == KPROBE_RESULT_DONE)
 		regs->ip = kprobe_way_after(kp, regs->ip);
 	else
 		carry_out(kp, regs, what);

@@ -41,7 +41,6 @@ int kprobe_relocate(u8 *copy, struct insn *insn,
 /* emulate.c: emulating an instruction on saved registers */
 int kprobe_emulation_init(struct kprobe_emulation *em, struct insn *insn);
 bool kprobe_emulates_alone(const struct kprobe_emulation *em);
-bool kprobe_branches_to(const struct kprobe_emulation *em, unsigned long offset);
 void kprobe_emulate_pushed(const struct kprobe_emulation *em, struct pt_regs *regs);
 
 /* thunk.c: executing an instruction on saved registers */
@@ -154,16 +153,19 @@ static __always_inline unsigned long kprobe_way_out(struct kprobe *kp, unsigned 
 	return kprobe_covers(kp, offset) ? kprobe_copy_of(kp, offset) : ip;
 }
 
-unsigned long kprobe_way_elsewhere(struct kprobe *kp, unsigned long ip);
+/* Is this where the probed instruction leads to? Only handlers lead to anywhere else. */
+static __always_inline bool kprobe_leads_to(struct kprobe *kp, unsigned long ip)
+{
+	const struct kprobe_emulation *em = &kp->ainsn.emulation;
+	unsigned long distance = ip - (unsigned long)kp->addr - em->length;
 
-/* The same after post handlers, which may have chosen @ip. */
+	return likely(!distance) || (em->direct && distance == (unsigned long)em->disp);
+}
+
+/* The same after handlers, which may have chosen @ip. */
 static __always_inline unsigned long kprobe_way_after(struct kprobe *kp, unsigned long ip)
 {
-	unsigned long offset = ip - (unsigned long)kp->addr;
-
-	if (kprobe_covers(kp, offset))
-		return kprobe_copy_of(kp, offset);
-	return likely(offset == kp->ainsn.emulation.length) ? ip : kprobe_way_elsewhere(kp, ip);
+	return kprobe_leads_to(kp, ip) ? kprobe_way_out(kp, ip) : kprobe_way_to(ip);
 }
 
 /* Defined by the linker script. */
