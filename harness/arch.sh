@@ -32,8 +32,8 @@ x86_64 | i386)
 	emulator=qemu-system-x86 qemu="qemu-system-x86_64 -M q35 -cpu max" disk=virtio-blk-pci
 	libc="gcc libc6-dev"
 	if [ "$ARCH" = i386 ]; then
-		# for want of highmem
-		memory=768M
+		# for want of highmem; and Linux would call QEMU's APM where it must not execute
+		memory=768M arguments=apm=off
 		libc="gcc-i686-linux-gnu libc6-dev-i386-cross" libc_cross=i686-linux-gnu-
 	fi ;;
 arm64)
