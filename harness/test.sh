@@ -32,7 +32,7 @@
 # Results go to out/test/results (section, verdict, name, detail; tabs between). A boot whose
 # console shows an oops or a warning is a failure. What is skipped but not in harness/skips is
 # counted as failed. Ends with "N passed, N failed"; status 1 when something failed.
-# From the environment: STRESS_SECONDS (20; 60 in "debug"; 300 with "full") and STRESS_SEED, for the
+# From the environment: STRESS_SECONDS (20; 120 in "debug"; 300 with "full") and STRESS_SEED, for the
 # stress module; SLOW_CASES= (set with "full") to have them in "debug", too, and all that are not
 # slow twice in "selftests"; SWEEP_SHARE=N to sweep one part in N.
 
@@ -252,7 +252,7 @@ run_debug()
 {
 	build_image
 	TIMEOUT=2400 guest kunit kunit kunit.enable=1 ${SLOW_CASES-kunit.filter=speed>slow}
-	PART=stress STRESS_SECONDS=${STRESS_SECONDS:-60} boot_stress
+	PART=stress STRESS_SECONDS=${STRESS_SECONDS:-120} boot_stress
 	# Where memory goes
 	PART=selftests guest guest selftests kpscripts=module.sh,debugfs_blacklist.sh
 }
