@@ -173,7 +173,7 @@ static inline bool arch_kprobe_may_be_bug(unsigned long addr)
 
 #ifndef arch_kprobe_way_to
 /**
- * arch_kprobe_way_to() - find where to continue, if a handler's fault handler has chosen that
+ * arch_kprobe_way_to() - find where to continue, if a fault handler has chosen that
  * @ip: the address it has chosen, of any instruction
  *
  * By default, there. But the jump of a site may cover more than one instruction.

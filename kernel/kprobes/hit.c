@@ -233,32 +233,36 @@ static struct kprobe_mark *mark_in_use(void)
 
 NOKPROBE_SYMBOL(mark_in_use);
 
-/* Handles a fault of the handler that is running at this level, or of what it calls. */
-static bool handler_fault(struct pt_regs *regs, int trapnr)
+/*
+ * Handles a fault of the handler that is running at this level, or of what it calls. The fault was
+ * at @at, but the architecture may have told it to be elsewhere. If nobody has changed that, try
+ * again: in the copy, if a missed hit has faulted there. An architecture that keeps state has given
+ * up the step: there it is another hit.
+ */
+static bool handler_fault(struct pt_regs *regs, int trapnr, unsigned long at)
 {
+	unsigned long told = instruction_pointer(regs);
 	struct kprobe_mark *mark = mark_in_use();
 
-	return mark && !mark->faulting && run_fault(mark, mark->running, regs, trapnr);
+	if (!mark || mark->faulting || !run_fault(mark, mark->running, regs, trapnr))
+		return false;
+	if (ARCH_KPROBE_STATELESS && instruction_pointer(regs) == told)
+		instruction_pointer_set(regs, at);
+	return true;
 }
 
 NOKPROBE_SYMBOL(handler_fault);
 
-/*
- * The handler's fault handler has dealt with a fault at @at, and was told that it was at @told. If
- * that has not changed, try again: in the copy, if a missed hit has faulted there. An architecture
- * that keeps state has given up the step: there it is another hit.
- */
-static void resume_handler(struct pt_regs *regs, unsigned long at, unsigned long told)
+/* A fault handler may have chosen an instruction that a jump covers. */
+static void go_on_after_fault(struct pt_regs *regs)
 {
 	unsigned long chosen = instruction_pointer(regs), to = arch_kprobe_way_to(chosen);
 
-	if (ARCH_KPROBE_STATELESS && chosen == told)
-		to = at;
 	if (to != chosen)
 		instruction_pointer_set(regs, to);
 }
 
-NOKPROBE_SYMBOL(resume_handler);
+NOKPROBE_SYMBOL(go_on_after_fault);
 
 /**
  * kprobe_fault() - do the work of kprobe_page_fault()
@@ -270,17 +274,16 @@ NOKPROBE_SYMBOL(resume_handler);
  */
 bool kprobe_fault(struct pt_regs *regs, unsigned int trap)
 {
-	unsigned long at = instruction_pointer(regs), told;
+	unsigned long at = instruction_pointer(regs);
 	bool done = false;
 
 	preempt_disable_notrace();
 	if (arch_kprobe_may_own_fault())
 		done = kprobe_fault_handler(regs, trap);
-	told = instruction_pointer(regs);
-	if (!done && handler_fault(regs, trap)) {
-		resume_handler(regs, at, told);
-		done = true;
-	}
+	if (!done)
+		done = handler_fault(regs, trap, at);
+	if (done)
+		go_on_after_fault(regs);
 	preempt_enable_notrace();
 	return done;
 }

@@ -212,6 +212,17 @@ void arch_disarm_kprobes(struct list_head *sites)
 	change_text(sites, false);
 }
 
+/* Goes on after the instruction, with the post handlers first if there are any. */
+static __always_inline void carried_out(struct kprobe *kp, struct pt_regs *regs, bool post)
+{
+	if (!post) {
+		regs->ip = kprobe_way_out(kp, regs->ip);
+		return;
+	}
+	kprobe_hit_post(kp, regs);
+	regs->ip = kprobe_way_after(kp, regs->ip);
+}
+
 /*
  * Carries the instruction out, or lets the probed code continue at a copy of it. The boosted
  * copy is cheaper than an emulation, but runs no post handlers.
@@ -231,10 +242,7 @@ static __always_inline void carry_out(struct kprobe *kp, struct pt_regs *regs,
 	if (em->fn && !(what == KPROBE_RESULT_MISSED && em->memory)) {
 		regs->ip = (unsigned long)kp->addr;
 		if (em->fn(em, regs)) {
-			if (post)
-				kprobe_hit_post(kp, regs);
-			regs->ip = post ? kprobe_way_after(kp, regs->ip)
-					: kprobe_way_out(kp, regs->ip);
+			carried_out(kp, regs, post);
 			return;
 		}
 	}
@@ -280,12 +288,7 @@ static bool step_done(unsigned long at, struct pt_regs *regs)
 		kprobe_emulate_pushed(&kp->ainsn.emulation, regs);
 	else
 		regs->ip += kp->ainsn.emulation.length;
-	if (kp->post_handler) {
-		kprobe_hit_post(kp, regs);
-		regs->ip = kprobe_way_after(kp, regs->ip);
-	} else {
-		regs->ip = kprobe_way_out(kp, regs->ip);
-	}
+	carried_out(kp, regs, kp->post_handler);
 	return true;
 }
 
@@ -372,11 +375,7 @@ int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 	if (copy != (unsigned long)kp->ainsn.insn && copy != kprobe_last_copy(kp) &&
 	    copy != kprobe_detour_copy(kp))
 		return 0;
-	if (!kprobe_hit_fault(kp, regs, trapnr))
-		return 0;
-	/* The handler may have left the instruction out, behind which a jump goes on. */
-	regs->ip = kprobe_way_to(regs->ip);
-	return 1;
+	return kprobe_hit_fault(kp, regs, trapnr);
 }
 
 NOKPROBE_SYMBOL(kprobe_fault_handler);
