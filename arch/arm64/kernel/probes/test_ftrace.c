@@ -516,43 +516,39 @@ static void handler_can_return_for_the_function(struct kunit *test)
 	expect_returned_for(test, &call);
 }
 
-/* Who has joined last is called first: here, that is the probe. */
-#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+/* The same beside another party. Who has joined last is called first: here, that is the probe. */
+static void expect_returned_beside(struct kunit *test, const char *name, struct call *call)
+{
+	const struct party *party = parties;
+	unsigned long before;
+
+	while (party < parties + NR_PARTIES && strcmp(party->name, name))
+		party++;
+	if (party == parties + NR_PARTIES)
+		kunit_skip(test, "there is no %s", name);
+	before = *party->calls;
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, parties_leave, (void *)parties));
+	KUNIT_ASSERT_EQ(test, party->join(), 0);
+	__set_bit(party - parties, &present);
+	expect_returned_for(test, call);
+	kunit_release_action(test, parties_leave, (void *)parties);
+	KUNIT_EXPECT_EQ(test, *party->calls, before + 1);
+}
+
 static void graph_tracer_sees_a_return_for_the_function(struct kunit *test)
 {
-	unsigned long calls = graph_calls;
 	struct call call;
 
-	KUNIT_ASSERT_EQ(test, graph_join(), 0);
-	expect_returned_for(test, &call);
-	graph_leave();
-	KUNIT_EXPECT_EQ(test, graph_calls, calls + 1);
+	expect_returned_beside(test, "graph", &call);
 }
-#else
-static void graph_tracer_sees_a_return_for_the_function(struct kunit *test)
-{
-	kunit_skip(test, "there is no function graph tracer");
-}
-#endif
 
-#ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
 static void direct_call_never_continues_at_the_caller(struct kunit *test)
 {
-	unsigned long calls = probe_test_directs;
 	struct call call;
 
-	KUNIT_ASSERT_EQ(test, direct_join(), 0);
-	expect_returned_for(test, &call);
-	direct_leave();
-	KUNIT_EXPECT_EQ(test, probe_test_directs, calls + 1);
+	expect_returned_beside(test, "direct call", &call);
 	KUNIT_EXPECT_NE(test, probe_test_direct_next, call.in.x[30]);
 }
-#else
-static void direct_call_never_continues_at_the_caller(struct kunit *test)
-{
-	kunit_skip(test, "there are no direct calls");
-}
-#endif
 
 noinline void probe_test_traced(void)
 {

@@ -146,18 +146,23 @@ asm("	.pushsection .text, \"ax\"\n"
 
 #define RETURN_AT	3
 
+/* The first instruction that can be probed, behind a landing pad */
+static kprobe_opcode_t *entry_of(const char *function)
+{
+	bool on_entry;
+
+	return arch_adjust_kprobe_addr(kallsyms_lookup_name(function), 0, &on_entry);
+}
+
 /* With a return thunk that leaves the flags alone, the copy of a return has to jump to it. */
 static void test_copied_return(struct kunit *test)
 {
 	bool by_thunk = cpu_feature_enabled(X86_FEATURE_RETHUNK) &&
 			!cpu_feature_enabled(X86_FEATURE_CALL_DEPTH);
-	unsigned long addr = kallsyms_lookup_name("kprobe_test_returns");
-	struct kprobe p = { .pre_handler = see };
+	struct kprobe p = { .addr = entry_of("kprobe_test_returns"), .pre_handler = see };
 	struct arch_optimized_insn *optinsn;
-	bool on_entry;
 	u8 *copy;
 
-	p.addr = arch_adjust_kprobe_addr(addr, 0, &on_entry);
 	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&p));
 	wait_for_kprobe_optimizer();
 	kprobe_test_returns();
@@ -213,11 +218,10 @@ static bool begins_at(unsigned long addr)
  */
 static void test_two_jumps(struct kunit *test)
 {
-	unsigned long addr = kallsyms_lookup_name("kprobe_test_two_jumps");
-	bool on_entry, begins[TWO_JUMPS_SIZE];
+	unsigned long addr = (unsigned long)entry_of("kprobe_test_two_jumps");
+	bool begins[TWO_JUMPS_SIZE];
 	int i;
 
-	addr = (unsigned long)arch_adjust_kprobe_addr(addr, 0, &on_entry);
 	for (i = 0; i < TWO_JUMPS_SIZE; i++)
 		begins[i] = begins_at(addr + i);
 	KUNIT_ASSERT_TRUE(test, begins[1]);
@@ -258,12 +262,10 @@ static void test_registers_after_redirection(struct kunit *test)
 		struct pt_regs	regs;
 		unsigned long	ret_addr;
 	} stack = { .regs.orig_ax = KPROBE_HIT_ORIG_AX };
-	unsigned long addr = kallsyms_lookup_name("kprobe_test_returns");
-	struct kprobe p = { .pre_handler = go_elsewhere };
-	bool on_entry, all = false;
+	struct kprobe p = { .addr = entry_of("kprobe_test_returns"), .pre_handler = go_elsewhere };
+	bool all = false;
 
 	stack.regs.sp = (unsigned long)(&stack + 1);
-	p.addr = arch_adjust_kprobe_addr(addr, 0, &on_entry);
 	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&p));
 	scoped_guard(preempt)
 		all = kprobe_detour_hit(&stack.regs, get_kprobe(p.addr));
@@ -315,16 +317,14 @@ static int leave_load_out(struct kprobe *p, struct pt_regs *regs, int trapnr)
  */
 static void test_fault_of_a_handler_at_a_jump(struct kunit *test)
 {
-	static struct kprobe p;
-	bool on_entry;
+	struct kprobe p = {
+		.addr		= entry_of("kprobe_test_returns"),
+		.pre_handler	= load_nowhere,
+		.fault_handler	= leave_load_out,
+	};
 	int i;
 
-	missed = (struct kprobe){ .pre_handler = see };
-	missed.addr = arch_adjust_kprobe_addr(kallsyms_lookup_name("kprobe_test_loads"), 0,
-					      &on_entry);
-	p = (struct kprobe){ .pre_handler = load_nowhere, .fault_handler = leave_load_out };
-	p.addr = arch_adjust_kprobe_addr(kallsyms_lookup_name("kprobe_test_returns"), 0,
-					 &on_entry);
+	missed = (struct kprobe){ .addr = entry_of("kprobe_test_loads"), .pre_handler = see };
 	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&missed));
 	KUNIT_EXPECT_EQ(test, 0, register_kprobe(&p));
 	for (i = 1; i <= 2; i++) {
