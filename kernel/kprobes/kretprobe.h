@@ -2,7 +2,7 @@
 #ifndef _KERNEL_KPROBES_KRETPROBE_H
 #define _KERNEL_KPROBES_KRETPROBE_H
 /*
- * Shared by the files of return probes, and by jprobe.c.
+ * Shared by the files of return probes.
  */
 #include <linux/build_bug.h>
 #include <linux/kprobes.h>
