@@ -12,7 +12,8 @@
  *
  * asm/kprobes.h defines kprobe_opcode_t, struct arch_specific_insn and
  * kretprobe_blacklist_size, and declares arch_remove_kprobe() and kprobe_fault_handler(),
- * whose prototypes differ between architectures. It may define
+ * whose prototypes differ between architectures. Without ARCH_KPROBE_STATELESS it also
+ * defines struct kprobe_ctlblk, with a kprobe_status. It may define
  *
  *   __ARCH_WANT_KPROBES_INSN_SLOT	to have get_insn_slot() and friends
  *   ARCH_KPROBE_SLOT_SIZE		size of a slot, in kprobe_opcode_t;
@@ -21,7 +22,8 @@
  * and any of ARCH_KPROBE_STATELESS, ARCH_KPROBE_ORDERED_STORES,
  * ARCH_KPROBE_PERCPU_OPERANDS, ARCH_OPTPROBE_COMPLETE, arch_kprobe_level,
  * arch_kprobe_path, arch_kprobe_may_be_bug, arch_kprobe_may_own_fault, arch_kprobe_way_to,
- * arch_arm_kprobes and arch_kretprobe_frame, which are described below, with their defaults.
+ * arch_arm_kprobes, arch_kretprobe_frame and ARCH_KRETPROBE_FRAME_IS_SLOT, which are
+ * described below, with their defaults.
  */
 
 /*
