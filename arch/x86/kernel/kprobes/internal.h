@@ -40,6 +40,7 @@ int kprobe_relocate(u8 *copy, struct insn *insn,
 
 /* emulate.c: emulating an instruction on saved registers */
 int kprobe_emulation_init(struct kprobe_emulation *em, struct insn *insn);
+int kprobe_find_emulator(struct insn *insn);
 bool kprobe_emulates_alone(const struct kprobe_emulation *em);
 void kprobe_emulate_pushed(const struct kprobe_emulation *em, struct pt_regs *regs);
 
@@ -211,7 +212,6 @@ static inline void kprobe_recover_covered(struct kprobe *kp, u8 *buf, int at, in
 
 /* The tables in emulate.c and thunk.c, for tests to check that they have tried every row. */
 extern const unsigned int kprobe_nr_emulators, kprobe_nr_thunks;
-int kprobe_find_emulator(struct insn *insn);
 int kprobe_find_thunk(struct insn *insn);
 
 #endif /* __X86_KERNEL_KPROBES_INTERNAL_H */
