@@ -183,8 +183,10 @@ int register_jprobes(struct jprobe **jps, int num)
 	if (num <= 0)
 		return kprobe_refuse_number();
 	guard(mutex)(&jprobe_mutex);
-	for (i = 0; i < num && !err; i++)
+	for (i = 0; i < num && !err; i++) {
+		cond_resched();
 		err = check_jprobe(jps[i]);
+	}
 	if (err)
 		return err;
 	before = kvmalloc_array(num, sizeof(*before), GFP_KERNEL);
