@@ -285,7 +285,7 @@ NOKPROBE_SYMBOL(kretprobe_entry);
  */
 void kretprobe_reset_task(struct task_struct *tsk)
 {
-	const unsigned long top = tsk->kretprobe_top;
+	const unsigned long top = READ_ONCE(tsk->kretprobe_top);
 	struct kretprobe_instance *ri;
 	struct llist_node *node, *next;
 
@@ -299,7 +299,7 @@ void kretprobe_reset_task(struct task_struct *tsk)
 	}
 	/* An empty stack is left alone: it may be taken away at the same time. */
 	if (top != KRETPROBE_NO_STACK && !IS_ALIGNED(top, KRETPROBE_STACK_SIZE))
-		tsk->kretprobe_top = ALIGN_DOWN(top, KRETPROBE_STACK_SIZE);
+		WRITE_ONCE(tsk->kretprobe_top, ALIGN_DOWN(top, KRETPROBE_STACK_SIZE));
 }
 
 /**
