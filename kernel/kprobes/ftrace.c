@@ -96,7 +96,7 @@ static void ops_remove(struct ftrace_ops *ops, unsigned long *ips, unsigned int 
 {
 	int err = 0;
 
-	if (kprobe_ftrace_disabled)
+	if (READ_ONCE(kprobe_ftrace_disabled))
 		return;
 	*nr_sites(ops) -= nr;
 	if (!*nr_sites(ops))
@@ -104,8 +104,8 @@ static void ops_remove(struct ftrace_ops *ops, unsigned long *ips, unsigned int 
 	if (!err)
 		err = filter_remove(ops, ips, nr);
 	/* It may have shut itself down just now. */
-	WARN_ONCE(err && !kprobe_ftrace_disabled, "kprobes: ftrace does not let go of %pS (%d)\n",
-		  (void *)ips[0], err);
+	WARN_ONCE(err && !READ_ONCE(kprobe_ftrace_disabled),
+		  "kprobes: ftrace does not let go of %pS (%d)\n", (void *)ips[0], err);
 }
 
 /*
@@ -230,7 +230,7 @@ int kprobe_ftrace_arm(struct kprobe_site *site)
 	if (site->ops == &exclusive_ops || (site->ops && site->claimed == exclusive))
 		return 0;
 	/* ftrace cannot change anything now. A claim that is not needed any more does no harm. */
-	if (kprobe_ftrace_disabled)
+	if (READ_ONCE(kprobe_ftrace_disabled))
 		return site->ops && !exclusive ? 0 : -ENODEV;
 	if (site->ops && exclusive)
 		return claim_function(site);
@@ -274,5 +274,5 @@ void kprobe_ftrace_disarm(struct kprobe_site *site)
  */
 void kprobe_ftrace_kill(void)
 {
-	kprobe_ftrace_disabled = true;
+	WRITE_ONCE(kprobe_ftrace_disabled, true);
 }
