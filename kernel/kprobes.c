@@ -774,6 +774,8 @@ static int __init kprobe_init(void)
 		err = register_die_notifier(&kprobe_die_nb);
 	if (!err)
 		err = kprobe_module_init();
+	if (err)
+		pr_err("not fully initialized (%d): a probe can crash the kernel\n", err);
 	return err;
 }
 early_initcall(kprobe_init);
