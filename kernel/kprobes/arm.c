@@ -154,7 +154,7 @@ void kprobe_disarm_entry(struct kprobe_site *site)
 
 /**
  * kprobe_plan_arming() - plan to arm or disarm a site
- * @site: IDLE or armed
+ * @site: IDLE or armed; or DYING, if @armed is false
  * @armed: true to arm it
  * @plan: collects changes to the text. Those that ftrace makes are collected by ftrace.c
  *
