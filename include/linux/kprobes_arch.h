@@ -517,11 +517,12 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 void arch_remove_optimized_kprobe(struct optimized_kprobe *op);
 
 /**
- * arch_check_optimized_kprobe() - check whether another site prevents a jump
- * @op: the site
+ * arch_check_optimized_kprobe() - check whether another breakpoint prevents a jump
+ * @op: the site, with a detour
  *
  * Context: the text lock is held.
- * Return: 0 if no other site is in the bytes that the jump is to cover.
+ * Return: 0 if neither another site nor a breakpoint of kgdb is in the bytes that the jump
+ * is to cover, behind the first; see kprobe_debugger_stops_at().
  */
 int arch_check_optimized_kprobe(struct optimized_kprobe *op);
 
