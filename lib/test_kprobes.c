@@ -632,15 +632,20 @@ static void bad_target_is_refused(struct kunit *test)
 	const struct refusal *refusal = test->param_value;
 	void *addr = refusal->make ? refusal->make(test, refusal->where) : NULL;
 	struct probe *probe = probe_new(test, addr);
+	struct kprobe before;
 	int ret;
 
 	if (refusal->is_text)
 		kprobes_text_watch(test, addr);
 	probe->kp.symbol_name = refusal->symbol;
 	probe->kp.offset = refusal->offset;
+	memcpy(&before, &probe->kp, sizeof(before));
 	ret = probe_register(probe);
 	if (ret != refusal->or_errno || !ret)
 		KUNIT_EXPECT_EQ(test, ret, refusal->errno);
+	if (ret)
+		KUNIT_EXPECT_MEMEQ_MSG(test, &probe->kp, &before, sizeof(before),
+				       "it was changed");
 	probe_unregister(probe);
 	probe_expect_reusable(test, probe);
 }

@@ -493,8 +493,13 @@ static void stack_trace_shows_callers_not_trampolines(struct kunit *test)
 
 static void expect_refused(struct kunit *test, struct return_probe *probe, int errno)
 {
+	struct kretprobe before;
+
+	memcpy(&before, &probe->rp, sizeof(before));
 	KUNIT_EXPECT_EQ(test, errno, return_probe_register(probe));
-	KUNIT_EXPECT_TRUE(test, probe->live || list_empty(&probe->rp.kp.list));
+	if (!probe->live)
+		KUNIT_EXPECT_MEMEQ_MSG(test, &probe->rp, &before, sizeof(before),
+				       "it was changed");
 	return_probe_unregister(probe);
 
 	return_probe_reset(probe, kprobes_untraced);
