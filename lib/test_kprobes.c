@@ -699,6 +699,28 @@ static void unregistered_probe_cannot_be_switched(struct kunit *test)
 	probe_expect_reusable(test, probe);
 }
 
+/* A caller may not have looked at what registering returned. */
+static void probe_that_was_never_registered_is_left_out(struct kunit *test)
+{
+	struct probe *never = probe_new(test, kprobes_untraced);
+	struct probe *probe = probe_registered(test, kprobes_untraced);
+	struct kprobe *kps[] = { &never->kp, &probe->kp };
+
+	unregister_kprobe(&never->kp);
+	KUNIT_EXPECT_NULL(test, never->kp.addr);
+	kprobes_untraced(1);
+	KUNIT_EXPECT_EQ(test, probe->hits, 1);
+
+	probe_reset(never, kprobes_untraced);
+	unregister_kprobes(kps, ARRAY_SIZE(kps));
+	probe->live = false;
+	KUNIT_EXPECT_NULL(test, never->kp.addr);
+	kprobes_untraced(1);
+	KUNIT_EXPECT_EQ(test, probe->hits, 1);
+	KUNIT_EXPECT_EQ(test, never->hits, 0);
+	probe_expect_reusable(test, never);
+}
+
 static void only_the_disabled_flag_is_taken_from_the_user(struct kunit *test)
 {
 	struct probe *probe = probe_new(test, kprobes_untraced);
@@ -875,6 +897,7 @@ static struct kunit_case kprobes_test_cases[] = {
 	KUNIT_CASE_PARAM(same_struct_is_refused_twice, step_gen_params),
 	KUNIT_CASE(one_of_two_threads_registers_a_probe),
 	KUNIT_CASE(unregistered_probe_cannot_be_switched),
+	KUNIT_CASE(probe_that_was_never_registered_is_left_out),
 	KUNIT_CASE(only_the_disabled_flag_is_taken_from_the_user),
 	KUNIT_CASE_PARAM(hit_inside_a_handler_is_missed_and_counted, step_gen_params),
 	KUNIT_CASE_PARAM(hit_of_the_probe_by_its_own_handler_is_missed, step_gen_params),
