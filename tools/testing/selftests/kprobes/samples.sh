@@ -49,6 +49,7 @@ x86_64)	check "with its registers" logged 'entered by .* sp=[0-9a-f]* .*rdi=[0-9
 i?86)	check "with its registers" logged 'entered by .* sp=[0-9a-f]* .*eax=[0-9a-f]*' ;;
 aarch64) check "with its registers" logged 'entered by .* sp=[0-9a-f]* .*x0=[0-9a-f]*' ;;
 esac
+check "it tells that it misses nothing" logged 'probe on kernel_clone removed, 0 hits missed$'
 check "kprobe_example's probe leaves with it" fails listed kernel_clone
 mark_log
 (:)
@@ -59,8 +60,10 @@ check "a blacklisted one is refused" refused kprobe_example symbol=notify_die
 check "with EINVAL" logged 'no probe on notify_die: error -22'
 
 try kprobe_offset
+check "kprobe_offset tells where" logged 'kprobe_offset: probing kernel_clone+0x'
 check "kprobe_offset shows a value at the entry" \
 	logged 'at kernel_clone+0x0: [^=]* = 0x'
+check "it tells that its probe has left" logged 'probe at kernel_clone+0x0 removed$'
 case $(uname -m) in
 x86_64)	first=rdi ;;
 i?86)	first=eax ;;
@@ -74,6 +77,9 @@ fi
 check "an offset inside an instruction is refused" refused kprobe_offset offset=1
 check "with an errno" logged 'no probe at kernel_clone+0x1: error -\(84\|22\)'
 check "a register that is not there is refused" refused kprobe_offset reg=ninety
+check "in words" logged 'no register is called ninety here$'
+check "a symbol that is not there is refused" refused kprobe_offset symbol=no_such_function
+check "with ENOENT" logged 'no probe at no_such_function+0x0: error -2$'
 check "the victim can be loaded" load test_kprobes_victim
 place=$(cat $victim/middle)
 mark_log
@@ -86,6 +92,8 @@ unload kprobe_offset
 if load kretprobe_example || promised; then
 	check "kretprobe_example was loaded" unload kretprobe_example
 	try kretprobe_example
+	check "kretprobe_example tells where" \
+		logged 'kretprobe_example: timing kernel_clone at kernel_clone+0x'
 	check "kretprobe_example shows results and times" \
 		[ "$(log | grep -c 'kernel_clone returned [0-9]* after [0-9]* ns')" -ge 2 ]
 	check "kretprobe_example misses nothing" logged 'removed, 0 calls missed'
@@ -100,6 +108,8 @@ fi
 if promised || grep -q ' register_jprobe$' /proc/kallsyms; then
 	mark_log
 	check "jprobe_example can be loaded" load jprobe_example name=/functions
+	check "jprobe_example tells where" \
+		logged 'showing arguments of do_filp_open at do_filp_open+0x'
 	check "jprobe_example has a probe" [ -n "$(listed '  j  do_filp_open+')" ]
 	cat ./functions ./samples.sh >/dev/null
 	check "jprobe_example shows arguments by name" \
@@ -116,6 +126,8 @@ fi
 if promised; then
 	mark_log
 	check "kretprobe_open can be loaded" load kretprobe_open name=/func
+	check "kretprobe_open tells where" \
+		logged 'kretprobe_open: watching do_filp_open at do_filp_open+0x'
 	check "kretprobe_open has a probe" [ -n "$(listed '  r  do_filp_open+')" ]
 	cat ./functions ./samples.sh >/dev/null
 	cat ./functionless 2>/dev/null
@@ -134,10 +146,15 @@ fi
 
 own=$(cat /proc/version)
 theirs=replaced
+mark_log
 check "kprobe_replace can be loaded" load kprobe_replace text=$theirs
+check "kprobe_replace tells what it replaces" \
+	logged 'kprobe_replace: version_replacement .*runs in place of version_proc_show$'
 check "kprobe_replace has a probe" [ -n "$(listed version_proc_show)" ]
 check_is "kprobe_replace says what it is told to" "$(cat /proc/version)" "$theirs"
 check "kprobe_replace can be unloaded" unload kprobe_replace
+check "it tells that the function is the kernel's own" \
+	logged "version_proc_show is the kernel's own again\$"
 check_is "the kernel's own function is back" "$(cat /proc/version)" "$own"
 check "kprobe_replace's probe leaves with it" fails listed version_proc_show
 
@@ -178,6 +195,8 @@ case $machine in
 x86_64|i?86|aarch64)
 	try kprobe_fault
 	check_is "kprobe_fault has a probe" $was_listed yes
+	check "kprobe_fault tells where" \
+		logged 'kprobe_fault: probing kernel_clone at kernel_clone+0x'
 	survives "a NULL pointer" 0x0
 	case $machine in
 	i?86)	begins=$linux

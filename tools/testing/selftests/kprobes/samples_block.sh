@@ -87,6 +87,8 @@ counts()
 	check "with a probe of its kind" [ -n "$(listed "  $kind  submit_bio_noacct+")" ]
 	check "disks can be read from and written to" use_both
 	end
+	check "it has told what it counts by" \
+		logged "counting what comes by submit_bio_noacct, with a ${kind}probe\$"
 	check "its probe leaves with it" fails listed submit_bio_noacct
 	check_is "each request is counted, reads and writes apart" "$(counted "$one")" \
 		"5 requests to read 40 sectors, 3 to write 24, 0 to discard 0"
