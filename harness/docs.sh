@@ -4,8 +4,8 @@
 # out/docs; a warning is an error. Then see that they leave nothing out: that each symbol we
 # export is described; that each file in debugfs, each sysctl and each word in "sites" is in
 # kprobes.rst, each hook of an architecture in kprobes-arch.rst, and each section of make test, row
-# of make matrix and KUnit suite in kprobes-testing.rst; and that there are all the tests that the
-# latter names.
+# of make matrix, KUnit suite and script in kprobes-testing.rst; and that there are all the tests
+# that the latter names.
 #
 # The others of the tree's documents are left out, and references to them are text.
 
@@ -89,6 +89,11 @@ rows()
 	sed -n 's/^row \([^[:space:]]*\).*/\1/p' "$harness/configs/matrix"
 }
 
+scripts()
+{
+	grep -oE '[a-z_]+\.sh' "$top/tools/testing/selftests/kprobes/Makefile"
+}
+
 suites()
 {
 	cut -d . -f 1 "$build/docs.cases"
@@ -139,6 +144,7 @@ missing sections "section" kprobes-testing.rst named kprobes-testing.rst
 missing rows "row of the matrix" kprobes-testing.rst named kprobes-testing.rst
 kunit_cases >"$build/docs.cases"
 missing suites "KUnit suite" kprobes-testing.rst named kprobes-testing.rst
+missing scripts "script" kprobes-testing.rst named kprobes-testing.rst
 missing tests "test" "the sources" is_test
 [ $status = 0 ] || die "the documents leave something out, or have something that is not there"
 say "out/docs/kprobes.html"
