@@ -107,6 +107,8 @@ static void slot_pages_have_names_and_are_not_writable(struct kunit *test)
 	unsigned int num;
 
 	probe_registered(test, step->addr);
+	/* Where there is a jump, the page of its detour is looked at, too. */
+	wait_for_kprobe_optimizer();
 	if (IS_ENABLED(CONFIG_X86) || IS_ENABLED(CONFIG_ARM64))
 		KUNIT_EXPECT_TRUE(test, kprobes_writable((unsigned long)&bad_address));
 	for (num = 0; !kprobe_get_kallsym(num, &value, &type, name); num++) {
