@@ -5,7 +5,7 @@
 # export is described; that each file in debugfs, each sysctl and each word in "sites" is in
 # kprobes.rst, each hook of an architecture in kprobes-arch.rst, and each section of make test, row
 # of make matrix, KUnit suite and script in kprobes-testing.rst; and that there are all the tests
-# that the latter names.
+# that the latter names, and as many breakages as it says.
 #
 # The others of the tree's documents are left out, and references to them are text.
 
@@ -133,6 +133,15 @@ is_test()	# NAME
 	esac
 }
 
+# How many ways there are to break the code
+count_mutants()
+{
+	number=$(grep -c '^mutant ' "$harness/mutants")
+	grep -q "has $number breakages" "$top/Documentation/kprobes-testing.rst" &&
+		grep -q "in $number ways" "$top/README.md" ||
+		{ say "harness/mutants has $number breakages, and the documents say otherwise"; status=1; }
+}
+
 need python3-sphinx graphviz perl
 "$harness/tree.sh"
 run_logged docs "building the documents" build || die "Sphinx complains: see out/logs/docs.log"
@@ -146,5 +155,6 @@ kunit_cases >"$build/docs.cases"
 missing suites "KUnit suite" kprobes-testing.rst named kprobes-testing.rst
 missing scripts "script" kprobes-testing.rst named kprobes-testing.rst
 missing tests "test" "the sources" is_test
+count_mutants
 [ $status = 0 ] || die "the documents leave something out, or have something that is not there"
 say "out/docs/kprobes.html"
