@@ -83,10 +83,13 @@ check "with ENOENT" logged 'no probe at no_such_function+0x0: error -2$'
 check "the victim can be loaded" load test_kprobes_victim
 place=$(cat $victim/middle)
 mark_log
-load kprobe_offset "symbol=${place%+*}" "offset=${place#*+}"
+load kprobe_offset "symbol=${place%+*}" "offset=${place#*+}" ${first:+"reg=$first"}
 call_victim 2
 check_is "kprobe_offset shows a value in the middle of a function" \
 	"$(log | grep -c "at $place: ")" 2
+# The argument counts the calls, and compilers leave it where it came.
+[ -z "$first" ] || check_is "which is what the register has there" \
+	"$(log | sed -n "s/.*at $place: $first = //p" | tr '\n' ' ')" "0x0 0x1 "
 unload kprobe_offset
 
 if load kretprobe_example || promised; then
