@@ -4,6 +4,8 @@
  */
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/string.h>
+#include <trace/events/printk.h>
 
 #include "internal.h"
 #include "test_ftrace.h"
@@ -279,6 +281,31 @@ static void site_is_armed_when_that_is_possible_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probes->hits[2], 0);
 }
 
+/* How often the kernel's log has named a site that could not be armed */
+static unsigned int named;
+
+static void read_log(void *unused, const char *text, size_t length)
+{
+	if (strnstr(text, "could not be armed", length))
+		named++;
+}
+
+static void stop_reading(void *unused)
+{
+	unregister_trace_console(read_log, NULL);
+	tracepoint_synchronize_unregister();
+}
+
+static void switch_names_what_it_could_not_arm(struct kunit *test)
+{
+	named = 0;
+	KUNIT_ASSERT_EQ(test, 0, register_trace_console(read_log, NULL));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, stop_reading, NULL));
+	lose_function(test, 5);
+	KUNIT_EXPECT_EQ(test, named, 1);
+	KUNIT_EXPECT_EQ(test, 0, leave_one(&parties[MODIFIER], 5));
+}
+
 static void function_is_free_when_its_post_handler_has_left(struct kunit *test)
 {
 	two_probes(test, 5);
@@ -450,6 +477,7 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE(batch_may_want_it_both_ways),
 	KUNIT_CASE(probes_come_and_go_where_none_could_be_armed),
 	KUNIT_CASE(site_is_armed_when_that_is_possible_again),
+	KUNIT_CASE(switch_names_what_it_could_not_arm),
 	KUNIT_CASE(function_is_free_when_its_post_handler_has_left),
 	KUNIT_CASE(probe_is_hit_in_a_callback_of_others),
 #ifdef CONFIG_FUNCTION_ERROR_INJECTION
