@@ -187,7 +187,8 @@ int kprobe_get_module(unsigned long addr, struct module **mod)
  * Returns, in words, what else changes the bytes at an address while the kernel runs, or
  * reads them in a trap handler; NULL if nothing does. A copy of such bytes could get out
  * of date, and a breakpoint there could be overwritten or misread. Alternatives need no
- * check: they are patched before any probe can be placed.
+ * check: they are patched before any probe can be placed. (On arm64 most are patched after
+ * the early initcalls, but a slot cannot be had before that: see ARCH_WANTS_EXECMEM_LATE.)
  */
 static const char *patched_by_others(struct kprobe_function *f, unsigned long addr)
 {
