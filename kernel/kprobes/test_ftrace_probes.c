@@ -287,7 +287,7 @@ static unsigned int named;
 static void read_log(void *unused, const char *text, size_t length)
 {
 	if (strnstr(text, "could not be armed", length))
-		named++;
+		WRITE_ONCE(named, named + 1);
 }
 
 static void stop_reading(void *unused)
@@ -298,11 +298,11 @@ static void stop_reading(void *unused)
 
 static void switch_names_what_it_could_not_arm(struct kunit *test)
 {
-	named = 0;
+	WRITE_ONCE(named, 0);
 	KUNIT_ASSERT_EQ(test, 0, register_trace_console(read_log, NULL));
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, stop_reading, NULL));
 	lose_function(test, 5);
-	KUNIT_EXPECT_EQ(test, named, 1);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(named), 1);
 	KUNIT_EXPECT_EQ(test, 0, leave_one(&parties[MODIFIER], 5));
 }
 
