@@ -235,7 +235,6 @@ struct kretprobe_holder {
 	unsigned long __percpu	*inside;	/* calls made, less those that returned */
 	atomic_t		dropped;	/* calls that will never return */
 	struct objpool_head	pool;
-	struct llist_head	from_nmi;	/* more of the pool, given back by NMIs */
 	struct list_head	leaving;
 };
 

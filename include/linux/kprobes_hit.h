@@ -153,7 +153,6 @@ static __always_inline struct kprobe *kprobe_of(struct kprobe_site *site)
 }
 
 #define KPROBE_LEVELS	4
-#define KPROBE_NMI_LEVEL (KPROBE_LEVELS - 1)
 
 /**
  * struct kprobe_mark - whether handlers run, for a CPU and context level

@@ -72,34 +72,13 @@ static __always_inline bool take_from_stack(struct kretprobe_holder *rph,
 	return true;
 }
 
-/*
- * objpool_push() reserves an entry of its CPU's ring, fills it in, and makes it available. It
- * disables interrupts for that. An NMI in between that did the same would make an entry available
- * that is not filled in, and have its own lost. So an NMI leaves instances on a list.
- */
+/* Out of line, because objpool_push() is much code. */
 static noinline void put_into_pool(struct kretprobe_instance *ri)
 {
-	if (arch_kprobe_level() == KPROBE_NMI_LEVEL)
-		llist_add(&ri->llist, &ri->rph->from_nmi);
-	else
-		objpool_push(ri, &ri->rph->pool);
+	objpool_push(ri, &ri->rph->pool);
 }
 
 NOKPROBE_SYMBOL(put_into_pool);
-
-/* The list has one owner after another: who takes all of it puts back all but one. */
-static struct kretprobe_instance *take_from_nmi(struct kretprobe_holder *rph)
-{
-	struct llist_node *first = llist_del_all(&rph->from_nmi), *node, *next;
-
-	if (!first)
-		return NULL;
-	llist_for_each_safe(node, next, first->next)
-		put_into_pool(instance_of(node));
-	return instance_of(first);
-}
-
-NOKPROBE_SYMBOL(take_from_nmi);
 
 /*
  * Gives an instance back to the return stack, if it is from there: everything above it has been
@@ -206,9 +185,7 @@ static struct kretprobe_instance *take_instance(struct kretprobe_holder *rph, st
 	if (take_from_stack(rph, &ri))
 		return ri;
 	drop_stale(regs);
-	if (take_from_stack(rph, &ri))
-		return ri;
-	return objpool_pop(&rph->pool) ?: take_from_nmi(rph);
+	return take_from_stack(rph, &ri) ? ri : objpool_pop(&rph->pool);
 }
 
 NOKPROBE_SYMBOL(take_instance);

@@ -210,21 +210,21 @@ static u32 call_as_an_nmi(void)
 
 /*
  * As if the NMI had come when objpool_push() has reserved an entry of the ring for the instance
- * @out, and not filled it in.
+ * @out, and not filled it in. Returns 0 if the NMI has made that entry available.
  */
 static u32 nmi_in_a_push(struct objpool_head *pool, void *out)
 {
 	struct objpool_slot *slot;
-	u32 tail, result;
+	u32 tail, last, result;
 
 	guard(irqsave)();
 	slot = pool->cpu_slots[smp_processor_id()];
 	tail = slot->tail++;
 	result = call_as_an_nmi();
+	last = slot->last;
 	slot->entries[tail & slot->mask] = out;
-	/* Pairs with what objpool_pop() relies on, as in objpool_push(). */
-	smp_store_release(&slot->last, tail + 1);
-	return result;
+	__objpool_make_available(slot, tail);
+	return last == tail ? result : 0;
 }
 
 static void nmi_in_a_push_loses_no_instance(struct kunit *test)
