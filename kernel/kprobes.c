@@ -367,7 +367,10 @@ static int enable_all(struct wanted *wanted, int num, struct failure *failure)
 	return err;
 }
 
-/* Takes all placed probes off their sites again. */
+/*
+ * Takes all placed probes off their sites again. Somebody else may have removed one already, and
+ * still wait for hits that are at it.
+ */
 static void take_back(struct wanted *wanted, int num)
 {
 	struct kprobe_plan plan;
@@ -379,8 +382,10 @@ static void take_back(struct wanted *wanted, int num)
 		kprobe_plan_init(&plan);
 		guard(mutex)(&kprobe_mutex);
 		for (; i < end; i++) {
-			if (wanted[i].placed)
-				any |= kprobe_remove(wanted[i].p, &plan);
+			if (wanted[i].placed) {
+				kprobe_remove(wanted[i].p, &plan);
+				any = true;
+			}
 		}
 		kprobe_plan_apply(&plan);
 	}

@@ -152,6 +152,9 @@ void kretprobe_pool_release(struct kretprobe *rp)
 	struct kretprobe_holder *rph = rp->rph;
 
 	lockdep_assert_held(&kretprobe_mutex);
+	/* It was unregistered while its registration failed. */
+	if (!rph)
+		return;
 	rp->rph = NULL;
 	if (uses_stacks(rph))
 		kretprobe_stacks_put();

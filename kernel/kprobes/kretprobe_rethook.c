@@ -148,6 +148,9 @@ void kretprobe_pool_stop(struct kretprobe *rp)
 void kretprobe_pool_release(struct kretprobe *rp)
 {
 	lockdep_assert_held(&kretprobe_mutex);
+	/* It was unregistered while its registration failed. */
+	if (!rp->rh)
+		return;
 	rethook_free(rp->rh);
 	rp->rh = NULL;
 }
