@@ -6,10 +6,12 @@
  */
 #include <linux/bits.h>
 #include <linux/build_bug.h>
+#include <linux/compiler.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_hit.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
+#include <linux/stddef.h>
 #include <asm/insn.h>
 #include <asm/ptrace.h>
 
@@ -168,11 +170,10 @@ asmlinkage void kprobe_masked_return(struct pt_regs *regs, void *frame)
 
 NOKPROBE_SYMBOL(kprobe_masked_return);
 
-DEFINE_PER_CPU(struct kprobe_destination, kprobe_detour_to[1 << DETOUR_NMI_BITS]);
+DEFINE_PER_CPU(struct kprobe_destinations, kprobe_detour_to);
 
-static_assert(DETOUR_NMI_SHIFT == NMI_SHIFT);
-static_assert(DETOUR_NMI_BITS == NMI_BITS);
 static_assert(1 << DETOUR_TO_SHIFT == sizeof(struct kprobe_destination));
+static_assert(DETOUR_TO_LAST == offsetof(struct kprobe_destinations, last));
 
 /* The bits that are taken from the saved PSTATE: handlers or a simulation may change them. */
 #define PSTATE_FROM_REGS	(PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT | \
@@ -189,8 +190,8 @@ static_assert(1 << DETOUR_TO_SHIFT == sizeof(struct kprobe_destination));
  */
 bool kprobe_detour_left(struct pt_regs *regs)
 {
-	unsigned int nmis = preempt_count() >> NMI_SHIFT & (BIT(DETOUR_NMI_BITS) - 1);
-	const struct kprobe_destination *to = raw_cpu_ptr(kprobe_detour_to) + nmis;
+	struct kprobe_destinations *all = raw_cpu_ptr(&kprobe_detour_to);
+	const struct kprobe_destination *to = all->to + all->last;
 
 	if (regs->pc != (unsigned long)kprobe_detour_left_at)
 		return false;
@@ -198,6 +199,9 @@ bool kprobe_detour_left(struct pt_regs *regs)
 	regs->regs[29] = to->fp;
 	regs->pstate &= ~PSTATE_FROM_REGS;
 	regs->pstate |= to->pstate & PSTATE_FROM_REGS;
+	/* From here on, an event of the firmware may overwrite it. */
+	barrier();
+	all->last = (all->last - 1) & (BIT(DETOUR_LEAVES_SHIFT) - 1);
 	return true;
 }
 

@@ -32,7 +32,19 @@ struct kprobe_destination {
 	unsigned long pc, pstate, fp, unused;
 };
 
-DECLARE_PER_CPU(struct kprobe_destination, kprobe_detour_to[1 << DETOUR_NMI_BITS]);
+/**
+ * struct kprobe_destinations - those of a CPU, a stack of them
+ * @to:		from the first on again behind the last: what a task has left there that died on
+ *		its way takes no room then
+ * @last:	the index of the one that was pushed last. What is pushed in the middle of a push or
+ *		a pop is popped before that goes on
+ */
+struct kprobe_destinations {
+	struct kprobe_destination to[1 << DETOUR_LEAVES_SHIFT];
+	unsigned long last;
+};
+
+DECLARE_PER_CPU(struct kprobe_destinations, kprobe_detour_to);
 
 bool kprobe_detour_left(struct pt_regs *regs);
 void kprobe_simulate(struct kprobe *kp, struct pt_regs *regs);

@@ -66,16 +66,19 @@ NOKPROBE(\name)
  * Only the return from an exception can go to any address with any value in every register. So
  * this loads all registers except x29, the program counter and PSTATE, leaves these three in
  * per-CPU data, and executes a BRK, whose handler takes them from there. Exceptions are masked
- * meanwhile. Events of the firmware (SDEI) cannot be masked, so each depth of NMIs has data of its
- * own. A handler may have moved the stack pointer to any place, even into our frame. So nothing is
- * stored by the new one here, and the frame of the BRK's exception may overwrite ours.
+ * meanwhile. Events of the firmware (SDEI) cannot be masked, and tracers may be called before that
+ * handler is. What these call may be probed, and get here. So the data are on a stack, and an
+ * element is taken before it is written to. A handler may have moved the stack pointer to any
+ * place, even into our frame. So nothing is stored by the new one here, and the frame of the BRK's
+ * exception may overwrite ours.
  */
 SYM_CODE_START(kprobe_detour_leave)
 	msr	daifset, #0xf
 	adr_this_cpu x30, kprobe_detour_to, x29
-	get_current_task x29
-	ldr	x29, [x29, #TSK_TI_PREEMPT]
-	ubfx	x29, x29, #DETOUR_NMI_SHIFT, #DETOUR_NMI_BITS
+	ldr	x29, [x30, #DETOUR_TO_LAST]
+	add	x29, x29, #1
+	and	x29, x29, #((1 << DETOUR_LEAVES_SHIFT) - 1)
+	str	x29, [x30, #DETOUR_TO_LAST]
 	add	x30, x30, x29, lsl #DETOUR_TO_SHIFT
 	ldr	x29, [sp, #S_PC]
 	str	x29, [x30]

@@ -3,14 +3,16 @@
 #define __ARM64_KERNEL_PROBES_DETOUR_TO_H
 
 /*
- * The index of the struct kprobe_destination that is used: the number of NMIs in the preemption
- * count, NMI_SHIFT and NMI_BITS of C. Beside a pseudo-NMI and two events of the firmware, each
- * debug exception counts as one while it tells RCU that it begins or ends.
+ * log2 of how many calls of kprobe_detour_leave() can be under way on a CPU. Before the handler of
+ * its BRK is called, tracers may be told of the exception, that interrupts are masked, and that
+ * preemption is off; and each of two events of the firmware may come on top of that.
  */
-#define DETOUR_NMI_SHIFT	20
-#define DETOUR_NMI_BITS		4
+#define DETOUR_LEAVES_SHIFT	4
 
 /* log2 of the size of a struct kprobe_destination */
 #define DETOUR_TO_SHIFT		5
+
+/* Where struct kprobe_destinations has @last */
+#define DETOUR_TO_LAST		(1 << (DETOUR_LEAVES_SHIFT + DETOUR_TO_SHIFT))
 
 #endif /* __ARM64_KERNEL_PROBES_DETOUR_TO_H */

@@ -351,35 +351,50 @@ static void call_of_null_is_one(struct kunit *test)
 /* More than there can be of pseudo-NMIs and events of the firmware together */
 #define NMIS	4
 
-/* As if the event had come between the store of the destination, and the BRK that goes there */
-static void event_of_the_firmware_leaves_where_to_go_on(struct kunit *test)
+/* As if it had come between the store of a destination, and when that is read */
+static void destination_outlasts_a_hit(struct kunit *test, unsigned int nmis)
 {
 	static const struct kprobe_destination mark = { 0x1234, 0x5678 };
 	const struct kprobes_step *step = plant(test, &ways[REDIRECTION]);
 	struct kprobe_destination was, left, *to;
-	unsigned long flags;
+	struct kprobe_destinations *all;
+	unsigned long flags, last;
 	unsigned int i;
 	u32 result;
 
 	need_jump(test, step->addr);
 	memset(&found, 0, sizeof(found));
 	local_irq_save(flags);
-	to = this_cpu_ptr(kprobe_detour_to);
+	all = this_cpu_ptr(&kprobe_detour_to);
+	last = all->last;
+	to = all->to + last;
 	was = *to;
 	*to = mark;
-	for (i = 0; i < NMIS; i++)
+	for (i = 0; i < nmis; i++)
 		nmi_enter();
 	result = step->call(1);
-	for (i = 0; i < NMIS; i++)
+	for (i = 0; i < nmis; i++)
 		nmi_exit();
 	left = *to;
 	*to = was;
+	KUNIT_EXPECT_EQ(test, all->last, last);
 	local_irq_restore(flags);
 
 	KUNIT_EXPECT_EQ(test, result, kprobes_expected(1));
 	KUNIT_EXPECT_EQ(test, found.handlers, 1);
 	KUNIT_EXPECT_EQ(test, left.pc, mark.pc);
 	KUNIT_EXPECT_EQ(test, left.pstate, mark.pstate);
+}
+
+static void event_of_the_firmware_leaves_where_to_go_on(struct kunit *test)
+{
+	destination_outlasts_a_hit(test, NMIS);
+}
+
+/* They are told of the exception before its handler is called, and it is no NMI then. */
+static void tracers_leave_where_to_go_on(struct kunit *test)
+{
+	destination_outlasts_a_hit(test, 0);
 }
 
 /* --- access to user memory --- */
@@ -532,6 +547,7 @@ static struct kunit_case hit_cases[] = {
 	KUNIT_CASE(flags_are_kept_at_a_return),
 	KUNIT_CASE(call_of_null_is_one),
 	KUNIT_CASE(event_of_the_firmware_leaves_where_to_go_on),
+	KUNIT_CASE(tracers_leave_where_to_go_on),
 	KUNIT_CASE_PARAM(user_access_ends_with_the_probed_code, way_gen_params),
 	KUNIT_CASE_PARAM(tags_are_ignored_by_the_probed_code_only, way_gen_params),
 	KUNIT_CASE_PARAM(rcu_watches_handlers, way_gen_params),
