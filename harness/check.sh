@@ -37,7 +37,7 @@ checkpatch()
 # harness/check-known as expressions that match a complaint, wherever in the file it stands.
 known()
 {
-	sed 's/#.*//; /^$/d; s/[][().*^$+?{}|\\]/\\&/g; s/: /:[0-9]+: /' "$harness/check-known" >"$build/check-known"
+	sed '/^#/d; /^$/d; s/[][().*^$+?{}|\\]/\\&/g; s/: /:[0-9]+: /' "$harness/check-known" >"$build/check-known"
 }
 
 kernel_doc()
