@@ -30,7 +30,7 @@ checkpatch()
 		*/0000-*)	continue ;;
 		esac
 		perl scripts/checkpatch.pl --strict --terse --showfile --quiet --no-summary \
-			--ignore FILE_PATH_CHANGES "$patch" || :
+			--ignore FILE_PATH_CHANGES "$patch" 2>&1 || :
 	done | grep -v -E -f "$build/check-known" || :
 }
 
