@@ -70,7 +70,9 @@ break_code()	# NAME
 {
 	changes_of "$1" | while read -r file expression; do
 		cp "$ours/$file" "$ours/before"
-		sed "$expression" "$ours/before" >"$ours/$file"
+		# A failure would go unseen: who asks for the status of a function has "set -e" off in there.
+		sed "$expression" "$ours/before" >"$ours/$file" ||
+			{ say "$1: sed does not know $expression"; exit 1; }
 		! cmp -s "$ours/before" "$ours/$file" ||
 			{ say "$1: nothing is changed in $file by $expression"; exit 1; }
 	done
