@@ -22,9 +22,10 @@
  * A simulated instruction has no copies. If it is a branch, SLOT_COPY is a branch to its
  * target.
  *
- * If the next instruction is out of a branch's reach, each copy is followed by a BRK. The
- * first copy is not used then, and its BRK reports a fault; the BRK behind the other one
- * ends a step.
+ * If a branch cannot get there from the text, or from there to the handlers or the next
+ * instruction, the copy for hits with a post handler is followed by a BRK, which ends a
+ * step. If it is the next instruction that is out of reach, there is one behind the other
+ * copy, too. That copy is not used then, and its BRK reports a fault.
  */
 #define SLOT_ENTRY	0
 #define SLOT_COPY_OUT	3
