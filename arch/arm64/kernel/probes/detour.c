@@ -173,7 +173,7 @@ NOKPROBE_SYMBOL(kprobe_masked_return);
 DEFINE_PER_CPU(struct kprobe_destinations, kprobe_detour_to);
 
 static_assert(1 << DETOUR_TO_SHIFT == sizeof(struct kprobe_destination));
-static_assert(DETOUR_TO_LAST == offsetof(struct kprobe_destinations, last));
+static_assert(offsetof(struct kprobe_destinations, last) == DETOUR_TO_LAST);
 
 /* The bits that are taken from the saved PSTATE: handlers or a simulation may change them. */
 #define PSTATE_FROM_REGS	(PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT | \
