@@ -73,7 +73,7 @@ compare: ## the kernel's own tests on the pristine kernel and on this one, side 
 deb: ## Debian packages of the kernel and its headers, out/deb (CONFIG=.config file; a small kernel without)
 	@$(H)/deb.sh
 
-deb-check: ## these installed in a Debian of their own, which boots, and builds a module (CONFIG=path, too)
+deb-check: ## these installed in a Debian of their own, which boots, builds a module, and has tools probe (CONFIG=path, too)
 	@$(H)/deb.sh check
 
 clean: ## remove build/ and out/, except the unpacked source and the compiler cache

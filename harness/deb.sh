@@ -8,8 +8,9 @@
 #
 # check	installs these packages in a Debian 12 of its own (build/deb/root), which boots from its
 #	disk in QEMU, by its own initrd if the kernel takes one, and with its own init. There
-#	harness/installed/check builds a module against the headers package, and has its probe fire.
-#	Ends with "N passed, N failed". For ARCH=x86_64, as root.
+#	harness/installed/check builds a module against the headers package, and has its probe fire;
+#	and has Debian's tools for probing do their work. Ends with "N passed, N failed". For
+#	ARCH=x86_64, as root.
 
 . "${0%/*}/lib.sh"
 
@@ -49,8 +50,8 @@ build_packages()
 	ls -s "$packages"
 }
 
-# A Debian with init and a compiler, as it comes, is kept.
-in_base=systemd-sysv,initramfs-tools,kmod,make,gcc,libc6-dev,libelf1
+# A Debian with init, a compiler and tools that probe, as it comes, is kept.
+in_base=systemd-sysv,initramfs-tools,kmod,make,gcc,libc6-dev,libelf1,linux-perf,bpftrace,perf-tools-unstable
 base_system()
 {
 	[ "$(cat "$work/base/complete" 2>/dev/null)" != $in_base ] || return 0
