@@ -165,8 +165,8 @@ def format_series(tip):
     print(f"out/series: {len(patch_files())} patches and a cover letter")
 
 
-def patch_files():
-    return [p for p in sorted(glob.glob(os.path.join(OUT, "*.patch"))) if "/0000-" not in p]
+def patch_files(directory=OUT):
+    return [p for p in sorted(glob.glob(os.path.join(directory, "*.patch"))) if "/0000-" not in p]
 
 
 def apply_patch(path, work):
@@ -246,17 +246,21 @@ def find_maintainers():
 
 
 def check():
+    # It takes long. Somebody else may write the series anew meanwhile.
+    global GIT
     arch = os.environ.get("ARCH", "x86_64")
+    GIT = os.path.join(BUILD, f"series-{arch}.git")
     obj = os.path.join(BUILD, f"series-{arch}")
     # Objects must not be newer than files that are the pristine ones again.
     for directory in WORK, obj:
         shutil.rmtree(directory, ignore_errors=True)
     subprocess.run(["cp", "-a", "--reflink=auto", PRISTINE, WORK], check=True)
     commit_pristine()
+    patches = shutil.copytree(OUT, os.path.join(GIT, "patches"))
     kernel = os.path.join(obj, "vmlinux")
     first = [entry.subject for entry in read_entries() if arch in entry.boots]
     boots, booted = False, None
-    for path in patch_files():
+    for path in patch_files(patches):
         apply_patch(path, WORK)
         print(f"== {os.path.basename(path)}", flush=True)
         if run("build.sh", WORK, obj, VARIANT="lean"):
