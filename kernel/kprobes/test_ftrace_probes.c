@@ -4,11 +4,10 @@
  */
 #include <linux/sched.h>
 #include <linux/slab.h>
-#include <linux/string.h>
-#include <trace/events/printk.h>
 
 #include "internal.h"
 #include "test_ftrace.h"
+#include "test_log.h"
 #ifdef CONFIG_FUNCTION_ERROR_INJECTION
 #include "test_fail_ftrace.h"
 #endif
@@ -281,28 +280,11 @@ static void site_is_armed_when_that_is_possible_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probes->hits[2], 0);
 }
 
-/* How often the kernel's log has named a site that could not be armed */
-static unsigned int named;
-
-static void read_log(void *unused, const char *text, size_t length)
-{
-	if (strnstr(text, "could not be armed", length))
-		WRITE_ONCE(named, named + 1);
-}
-
-static void stop_reading(void *unused)
-{
-	unregister_trace_console(read_log, NULL);
-	tracepoint_synchronize_unregister();
-}
-
 static void switch_names_what_it_could_not_arm(struct kunit *test)
 {
-	WRITE_ONCE(named, 0);
-	KUNIT_ASSERT_EQ(test, 0, register_trace_console(read_log, NULL));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, stop_reading, NULL));
+	log_watch(test, "could not be armed");
 	lose_function(test, 5);
-	KUNIT_EXPECT_EQ(test, READ_ONCE(named), 1);
+	KUNIT_EXPECT_EQ(test, log_times(), 1);
 	KUNIT_EXPECT_EQ(test, 0, leave_one(&parties[MODIFIER], 5));
 }
 

@@ -11,9 +11,9 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include <trace/events/printk.h>
 
 #include "internal.h"
+#include "test_log.h"
 #if defined(CONFIG_KPROBES_ON_FTRACE) && defined(CONFIG_FUNCTION_ERROR_INJECTION)
 #define CAN_FAIL_FTRACE
 #include "test_fail_ftrace.h"
@@ -664,27 +664,12 @@ static void the_last_refusals_are_kept(struct kunit *test)
 /* --- oopses --- */
 
 #ifdef CONFIG_TRACEPOINTS
-/* How often the kernel's log has said that a handler faulted. */
-static unsigned int blames;
-
-static void read_log(void *unused, const char *text, size_t length)
-{
-	if (strnstr(text, "a handler of the probe at", length))
-		blames++;
-}
-
-static void stop_reading(void *unused)
-{
-	unregister_trace_console(read_log, NULL);
-	tracepoint_synchronize_unregister();
-}
-
 /* As if there were an oops, in code that is not probed. */
 static void explain(void)
 {
 	struct pt_regs regs = {};
 
-	instruction_pointer_set(&regs, (unsigned long)read_log);
+	instruction_pointer_set(&regs, (unsigned long)log_read);
 	kprobe_explain_oops(&regs);
 }
 
@@ -700,16 +685,14 @@ static void oops_is_blamed_on_handlers_only(struct kunit *test)
 
 	p->pre_handler = see_and_explain;
 	plant(test, p);
-	KUNIT_ASSERT_EQ(test, 0, register_trace_console(read_log, NULL));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, stop_reading, NULL));
-	blames = 0;
+	log_watch(test, "a handler of the probe at");
 	explain();
 	kprobe_busy_begin();
 	explain();
 	kprobe_busy_end();
-	KUNIT_EXPECT_EQ(test, 0, blames);
+	KUNIT_EXPECT_EQ(test, 0, log_times());
 	call(target, 1);
-	KUNIT_EXPECT_EQ(test, 1, blames);
+	KUNIT_EXPECT_EQ(test, 1, log_times());
 }
 #endif
 
