@@ -12,7 +12,8 @@ console.py guest LOG   the results that guest jobs have reported, in the same fo
 
 A test that provokes a report on purpose logs these lines before and after it:
 "kprobes_test: expected report begins: PATTERN" and "kprobes_test: expected report ends". Lines in between
-are excused that match the pattern, and the traces behind them. Without one, those of a WARN() are.
+are excused that match the pattern, and the traces behind them. Without one, those of a WARN() are, and
+there has to be one.
 """
 import re
 import sys
@@ -43,15 +44,17 @@ def lines(path):
 
 def check(path, end="kptest: end "):
     text = lines(path)
-    trouble, expected, excused = [], None, False
+    trouble, expected, excused, came = [], None, False, True
     for number, line in enumerate(text, 1):
         begins = BEGINS.search(line)
         if begins:
-            expected, excused = re.compile(begins[1] or WARN), False
+            expected, excused, came = re.compile(begins[1] or WARN), False, bool(begins[1])
         elif "kprobes_test: expected report ends" in line:
-            expected = None
+            if not came:
+                trouble.append(f"{path}:{number}: an expected report did not come")
+            expected, came = None, True
         elif expected and expected.search(line):
-            excused = True
+            excused = came = True
         elif expected and excused and TRACE.search(line):
             pass
         elif TROUBLE.search(line) and not HARMLESS.search(line):

@@ -226,6 +226,19 @@ static void handlers_at_one_address_run_newest_first(struct kunit *test)
 	KUNIT_EXPECT_LT(test, crowd[0]->turn, crowd[CROWD - 1]->post_turn);
 }
 
+static void disabled_post_handler_is_silent_in_company(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct probe *crowd[CROWD];
+	unsigned int i;
+
+	crowd_register(test, crowd, step->addr);
+	KUNIT_ASSERT_EQ(test, 0, disable_kprobe(&crowd[1]->kp));
+	kprobes_call_step(test, step);
+	for (i = 0; i < CROWD; i++)
+		KUNIT_EXPECT_EQ(test, crowd[i]->posts, i == 1 ? 0 : KPROBES_CALLS);
+}
+
 /* Calls the step. Each probe that is registered must be hit, and no other one. */
 static void crowd_expect_hits(struct kunit *test, struct probe **crowd,
 			      const struct kprobes_step *step)
@@ -642,6 +655,7 @@ static struct kunit_case kprobes_test_cases[] = {
 	KUNIT_CASE_PARAM(pre_handler_replaces_a_function, entry_gen_params),
 	KUNIT_CASE(pre_handler_skips_an_instruction),
 	KUNIT_CASE_PARAM(handlers_at_one_address_run_newest_first, step_gen_params),
+	KUNIT_CASE_PARAM(disabled_post_handler_is_silent_in_company, step_gen_params),
 	KUNIT_CASE_PARAM(probes_at_one_address_leave_in_any_order, step_gen_params),
 	KUNIT_CASE_PARAM(pre_handler_stops_the_older_ones, entry_gen_params),
 	KUNIT_CASE_PARAM(post_handler_comes_and_goes, step_gen_params),

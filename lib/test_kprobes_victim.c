@@ -3,7 +3,7 @@
  * A module for the kprobes selftests to put probes on, from outside. These are its
  * parameters:
  *
- * - calls: a write of N calls each of the first four functions N times
+ * - calls: a write of N calls each of the functions above it N times
  * - middle: where there is an instruction in the middle of a function
  * - way: a read goes one of two ways
  * - ways: where these are
@@ -70,6 +70,19 @@ static __noclone __cpuidle u32 kprobes_victim_idle(u32 x)
 	return x + 3;
 }
 
+/* The same, by their sections */
+static noinline __noclone __kprobes u32 kprobes_victim_section(u32 x)
+{
+	asm volatile("" : "+r" (x) : : "memory");
+	return x + 4;
+}
+
+static noinstr u32 kprobes_victim_noinstr(u32 x)
+{
+	asm volatile("" : "+r" (x) : : "memory");
+	return x + 5;
+}
+
 static unsigned int calls;
 
 static int call_victims(const char *value, const struct kernel_param *kp)
@@ -79,7 +92,8 @@ static int call_victims(const char *value, const struct kernel_param *kp)
 
 	for (i = 0; !ret && i < calls; i++) {
 		if (kprobes_victim(i) != i + 1 || kprobes_victim_untraced(i) != i + 2 ||
-		    kprobes_victim_nokprobe(i) != i + 1 || kprobes_victim_idle(i) != i + 3)
+		    kprobes_victim_nokprobe(i) != i + 1 || kprobes_victim_idle(i) != i + 3 ||
+		    kprobes_victim_section(i) != i + 4 || kprobes_victim_noinstr(i) != i + 5)
 			ret = -EIO;
 	}
 	return ret;

@@ -579,6 +579,23 @@ static void same_return_probe_is_refused_twice(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->returns, 1);
 }
 
+/* It looks as if neither had ever been registered. */
+static void return_probe_that_was_never_registered_is_left_out(struct kunit *test)
+{
+	struct return_probe *never = return_probe_new(test, kprobes_untraced);
+	struct return_probe *probe = return_probe_registered(test, kprobes_untraced);
+	struct kretprobe *rps[] = { &never->rp, &probe->rp };
+
+	unregister_kretprobes(rps, ARRAY_SIZE(rps));
+	probe->live = false;
+	KUNIT_EXPECT_NULL(test, never->rp.kp.addr);
+	KUNIT_EXPECT_TRUE(test, list_empty(&never->rp.kp.list));
+	KUNIT_EXPECT_TRUE(test, list_empty(&probe->rp.kp.list));
+	kprobes_untraced(1);
+	KUNIT_EXPECT_EQ(test, probe->returns, 0);
+	KUNIT_EXPECT_EQ(test, never->returns, 0);
+}
+
 static struct return_probe contested;
 
 static int register_contested(void)
@@ -694,6 +711,7 @@ static struct kunit_case kretprobes_test_cases[] = {
 	KUNIT_CASE(private_data_has_a_limit),
 	KUNIT_CASE(function_with_another_return_is_refused),
 	KUNIT_CASE(same_return_probe_is_refused_twice),
+	KUNIT_CASE(return_probe_that_was_never_registered_is_left_out),
 	KUNIT_CASE(one_of_two_threads_registers_a_return_probe),
 	KUNIT_CASE(failure_in_a_batch_undoes_it_all),
 	KUNIT_CASE(batch_patches_the_text_once),

@@ -180,6 +180,7 @@ void kprobe_site_set_state(struct kprobe_site *site, enum kprobe_site_state stat
 
 /* retire.c */
 int kprobe_retire_reserve(void);
+unsigned int kprobe_sites_retiring(void);
 void kprobe_retire(struct kprobe_site *site);
 void kprobe_unretire(struct kprobe_site *site);
 void kprobe_retire_gone(struct kprobe_site *site);

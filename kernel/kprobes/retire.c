@@ -52,6 +52,20 @@ int kprobe_retire_reserve(void)
 }
 
 /**
+ * kprobe_sites_retiring() - count the sites that wait to be freed or settled
+ *
+ * For tests.
+ *
+ * Context: kprobe_mutex is held.
+ * Return: how many kprobe_retire_reserve() counts against the limit.
+ */
+unsigned int kprobe_sites_retiring(void)
+{
+	lockdep_assert_held(&kprobe_mutex);
+	return nr_retiring;
+}
+
+/**
  * kprobe_retire() - free a site once nothing can be executing in its slot
  * @site: IDLE, without probes
  *

@@ -385,19 +385,23 @@ static void dying_site_is_revived(struct kunit *test)
 	};
 	struct kprobe_site *site;
 	struct kprobe_plan plan;
+	unsigned int retiring;
 
 	kprobe_plan_init(&plan);
 	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&p));
 	mutex_lock(&kprobe_mutex);
+	retiring = kprobe_sites_retiring();
 	site = kprobe_find_site((unsigned long)p.addr);
 	KUNIT_EXPECT_TRUE(test, kprobe_remove(&p, &plan));
 	kprobe_plan_apply(&plan);
 	KUNIT_EXPECT_EQ(test, SITE_DYING, site->state);
+	KUNIT_EXPECT_EQ(test, retiring + 1, kprobe_sites_retiring());
 	KUNIT_EXPECT_PTR_EQ(test, site, kprobe_find_site((unsigned long)p.addr));
 	INIT_LIST_HEAD(&p.list);
 	kprobe_site_attach(site, &p, &plan);
 	kprobe_plan_apply(&plan);
 	KUNIT_EXPECT_TRUE(test, kprobe_site_armed(site));
+	KUNIT_EXPECT_EQ(test, retiring, kprobe_sites_retiring());
 	mutex_unlock(&kprobe_mutex);
 	KUNIT_EXPECT_EQ(test, 1, hits_of_a_call());
 	unregister_kprobe(&p);
@@ -437,6 +441,31 @@ static void site_of_gone_text_keeps_its_probes(struct kunit *test)
 	KUNIT_EXPECT_PTR_NE(test, site, planted_site(plant(test)));
 	KUNIT_EXPECT_EQ(test, 1, hits_of_a_call());
 }
+
+#ifdef CONFIG_KRETPROBES
+static void drop_return_probe(void *rp)
+{
+	unregister_kretprobe(rp);
+}
+
+static void miss_of_gone_text_is_not_its_successors(struct kunit *test)
+{
+	struct kretprobe *rp = kunit_kzalloc(test, sizeof(*rp), GFP_KERNEL);
+	struct kprobe_site *next;
+
+	KUNIT_ASSERT_NOT_NULL(test, rp);
+	rp->kp.addr = (kprobe_opcode_t *)site_target;
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(rp));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_return_probe, rp));
+	scoped_guard(mutex, &kprobe_mutex)
+		lose_text(test, kprobe_find_site((unsigned long)rp->kp.addr));
+	next = planted_site(plant(test));
+	scoped_guard(preempt)
+		kretprobe_count_miss(rp, KPROBE_MISS_POOL);
+	KUNIT_EXPECT_EQ(test, 1, rp->nmissed);
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&next->missed[KPROBE_MISS_POOL]));
+}
+#endif
 
 #ifdef CONFIG_DEBUG_FS
 #define LIST_SIZE	SZ_64K
@@ -693,6 +722,9 @@ static struct kunit_case core_cases[] = {
 	KUNIT_CASE(site_follows_the_global_switch),
 	KUNIT_CASE(dying_site_is_revived),
 	KUNIT_CASE(site_of_gone_text_keeps_its_probes),
+#ifdef CONFIG_KRETPROBES
+	KUNIT_CASE(miss_of_gone_text_is_not_its_successors),
+#endif
 #ifdef CONFIG_DEBUG_FS
 	KUNIT_CASE(gone_text_is_listed_without_a_name),
 #endif

@@ -2,9 +2,12 @@
 /*
  * KUnit tests of probes at function entries, where others have hooks of ftrace, too
  */
+#include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
+#include "../../lib/test_kprobes/caller.h"
 #include "internal.h"
 #include "test_ftrace.h"
 #include "test_log.h"
@@ -302,6 +305,86 @@ static void function_is_free_when_its_post_handler_has_left(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probes->hits[0], 1);
 }
 
+/* The next one has a post handler, too, and is for another function. */
+static void refused_function_is_in_nobodys_way(struct kunit *test)
+{
+	two_probes(test, 5);
+	probes->kps[0].post_handler = ignore_hit;
+	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[MODIFIER], 5));
+	KUNIT_EXPECT_EQ(test, -EBUSY, register_kprobe(&probes->kps[0]));
+	probes->kps[7].flags = 0;
+	KUNIT_EXPECT_EQ(test, 0, register_kprobe(&probes->kps[7]));
+	expect_calls(test);
+	KUNIT_EXPECT_EQ(test, probes->hits[0], 0);
+	KUNIT_EXPECT_EQ(test, probes->hits[7], 1);
+}
+
+/* The probe that is there already is none that modifies. */
+static void post_handler_is_refused_beside_a_modifier(struct kunit *test)
+{
+	two_probes(test, 5);
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&probes->kps[0]));
+	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[MODIFIER], 5));
+	probes->kps[1].post_handler = ignore_hit;
+	KUNIT_EXPECT_EQ(test, -EBUSY, register_kprobe(&probes->kps[1]));
+	scoped_guard(mutex, &kprobe_mutex)
+		KUNIT_EXPECT_STREQ(test, "somebody else redirects this function",
+				   kprobe_last_refusal());
+	KUNIT_EXPECT_TRUE(test, list_empty(&probes->kps[1].list));
+	expect_calls(test);
+	KUNIT_EXPECT_EQ(test, probes->hits[0], 1);
+	KUNIT_EXPECT_EQ(test, probes->hits[1], 0);
+}
+
+#define SLOW_TRIES	200
+
+static int slow_target, slow_began, slow_ended;
+
+static int take_time(struct kprobe *kp, struct pt_regs *regs)
+{
+	if (READ_ONCE(slow_began))
+		return 0;
+	WRITE_ONCE(slow_began, true);
+	mdelay(20);
+	WRITE_ONCE(slow_ended, true);
+	return 0;
+}
+
+static u32 call_slow(u32 x)
+{
+	return targets[slow_target](x);
+}
+
+/*
+ * ftrace hooks the first function of a batch before it refuses the second one, so handlers of
+ * the first one may be running when the batch fails.
+ */
+static void failed_batch_waits_for_its_handlers(struct kunit *test)
+{
+	struct kprobe *first, *second;
+	unsigned int tries;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "one CPU cannot run a handler while it registers");
+	two_probes(test, 4);
+	first = &probes->kps[0];
+	second = &probes->kps[1];
+	first->pre_handler = take_time;
+	second->post_handler = ignore_hit;
+	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[MODIFIER], 5));
+	slow_target = 4;
+	slow_began = false;
+	slow_ended = false;
+	caller_start(test, call_slow);
+	for (tries = 0; tries < SLOW_TRIES && !READ_ONCE(slow_began); tries++) {
+		first->addr = entry_of(targets[4]);
+		second->addr = entry_of(targets[5]);
+		KUNIT_EXPECT_EQ(test, -EBUSY, register_kprobes(probes->list, 2));
+		KUNIT_EXPECT_EQ(test, READ_ONCE(slow_began), READ_ONCE(slow_ended));
+	}
+	KUNIT_EXPECT_TRUE(test, slow_began);
+}
+
 #ifdef CONFIG_FUNCTION_ERROR_INJECTION
 /* A pair of probes at one function that ftrace cannot hook */
 static const struct failure {
@@ -461,6 +544,9 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE(site_is_armed_when_that_is_possible_again),
 	KUNIT_CASE(switch_names_what_it_could_not_arm),
 	KUNIT_CASE(function_is_free_when_its_post_handler_has_left),
+	KUNIT_CASE(refused_function_is_in_nobodys_way),
+	KUNIT_CASE(post_handler_is_refused_beside_a_modifier),
+	KUNIT_CASE(failed_batch_waits_for_its_handlers),
 	KUNIT_CASE(probe_is_hit_in_a_callback_of_others),
 #ifdef CONFIG_FUNCTION_ERROR_INJECTION
 	KUNIT_CASE_PARAM(pair_that_is_not_hooked_leaves_nothing, failure_gen_params),

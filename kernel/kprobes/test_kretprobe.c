@@ -39,6 +39,22 @@ static noinline __noclone u32 waits(u32 x)
 	return x + 1;
 }
 
+/* Returns to where handlers cannot run. */
+static noinline __noclone u32 waits_until_busy(u32 x)
+{
+	wait_for_completion(&go_on);
+	kprobe_busy_begin();
+	return x + 1;
+}
+
+static noinline __noclone u32 waits_and_ends(u32 x)
+{
+	wait_for_completion(&go_on);
+	if (x)
+		kthread_exit(0);
+	return x;
+}
+
 /* Tasks that have entered ends() */
 static atomic_t nr_ending;
 
@@ -111,6 +127,18 @@ static int call_waits(void *arg)
 	return 0;
 }
 
+static int call_waits_until_busy(void *arg)
+{
+	waits_until_busy(1);
+	kprobe_busy_end();
+	return 0;
+}
+
+static int call_waits_and_ends(void *arg)
+{
+	return waits_and_ends(1);
+}
+
 /* When this returns, the thread has left the function, and has ended. */
 static void stop_waiting(void *task)
 {
@@ -118,14 +146,14 @@ static void stop_waiting(void *task)
 	kthread_stop_put(task);
 }
 
-/* Returns a thread that is in the function until stop_waiting() is released. */
-static struct task_struct *start_waiting(struct kunit *test)
+/* Returns a thread that is in a function, which @call calls, until stop_waiting() is released. */
+static struct task_struct *start_waiting_in(struct kunit *test, int (*call)(void *arg))
 {
 	struct task_struct *task;
 	unsigned int tries;
 
 	reinit_completion(&go_on);
-	task = kthread_create(call_waits, NULL, "kprobes_waits");
+	task = kthread_create(call, NULL, "kprobes_waits");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	get_task_struct(task);
 	wake_up_process(task);
@@ -134,6 +162,11 @@ static struct task_struct *start_waiting(struct kunit *test)
 		msleep(20);
 	KUNIT_ASSERT_NOT_NULL(test, READ_ONCE(task->kretprobe_instances.first));
 	return task;
+}
+
+static struct task_struct *start_waiting(struct kunit *test)
+{
+	return start_waiting_in(test, call_waits);
 }
 
 static int call_ends(void *arg)
@@ -158,21 +191,37 @@ static void maxactive_desc(const int *maxactive, char *desc)
 
 KUNIT_ARRAY_PARAM(maxactive, maxactives, maxactive_desc);
 
-static void holder_stays_for_those_inside_and_then_goes(struct kunit *test)
+static void expect_holder_until_they_leave(struct kunit *test, void *function,
+					   int (*call)(void *arg))
 {
 	const int *maxactive = test->param_value;
 	struct kretprobe *rp;
 	struct task_struct *task;
 
 	KUNIT_ASSERT_TRUE(test, comes_true(no_holder_left));
-	rp = registered(test, waits, *maxactive);
-	task = start_waiting(test);
+	rp = registered(test, function, *maxactive);
+	task = start_waiting_in(test, call);
 	kunit_release_action(test, drop, rp);
 	let_holders_be_freed();
 	KUNIT_EXPECT_TRUE(test, kretprobe_holders_left());
 	kunit_release_action(test, stop_waiting, task);
 	KUNIT_EXPECT_TRUE(test, comes_true(no_holder_left));
 	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 0);
+}
+
+static void holder_stays_for_those_inside_and_then_goes(struct kunit *test)
+{
+	expect_holder_until_they_leave(test, waits, call_waits);
+}
+
+static void holder_goes_with_a_return_that_is_missed(struct kunit *test)
+{
+	expect_holder_until_they_leave(test, waits_until_busy, call_waits_until_busy);
+}
+
+static void holder_goes_with_the_last_task_that_ends_inside(struct kunit *test)
+{
+	expect_holder_until_they_leave(test, waits_and_ends, call_waits_and_ends);
 }
 
 static void holder_goes_although_tasks_ended_inside(struct kunit *test)
@@ -346,6 +395,26 @@ static void every_task_has_a_stack_while_one_is_wanted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, tasks_with_stack(&without));
 }
 
+static bool no_task_has_a_stack(void)
+{
+	unsigned int without;
+
+	return !tasks_with_stack(&without);
+}
+
+/* Some seconds after the last probe that needs them has left */
+static void stacks_go_by_themselves(struct kunit *test)
+{
+	struct kretprobe *rp = registered(test, returns, 0);
+	unsigned int tries;
+
+	kunit_release_action(test, drop, rp);
+	KUNIT_EXPECT_FALSE(test, no_task_has_a_stack());
+	for (tries = 0; tries < 60 && !no_task_has_a_stack(); tries++)
+		msleep(1000);
+	KUNIT_EXPECT_TRUE(test, no_task_has_a_stack());
+}
+
 static void stack_in_use_is_not_taken_away(struct kunit *test)
 {
 	struct kretprobe *rp = registered(test, waits, 0);
@@ -469,6 +538,32 @@ static void failure_after_others_had_a_turn_changes_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, all[0].nmissed, 7);
 	KUNIT_ASSERT_EQ(test, 0, register_kretprobes(rps, num - 1));
 	unregister_kretprobes(rps, num - 1);
+}
+
+static unsigned int nr_posts;
+
+static void count_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	nr_posts++;
+}
+
+static void what_was_in_the_struct_does_not_count(struct kunit *test)
+{
+	struct kretprobe rp = {
+		.kp.addr = (kprobe_opcode_t *)returns,
+		.kp.post_handler = count_post,
+		.handler = count_return,
+		.nmissed = 7,
+	};
+
+	nr_posts = 0;
+	atomic_set(&nr_returns, 0);
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&rp));
+	KUNIT_EXPECT_EQ(test, 2, returns(1));
+	unregister_kretprobe(&rp);
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 1);
+	KUNIT_EXPECT_EQ(test, rp.nmissed, 0);
+	KUNIT_EXPECT_EQ(test, nr_posts, 0);
 }
 
 static void *elsewhere;
@@ -682,12 +777,15 @@ static void trace_from_the_trampoline_goes_on_to_callers(struct kunit *test)
 
 static struct kunit_case kretprobe_cases[] = {
 	KUNIT_CASE_PARAM(holder_stays_for_those_inside_and_then_goes, maxactive_gen_params),
+	KUNIT_CASE_PARAM(holder_goes_with_a_return_that_is_missed, maxactive_gen_params),
+	KUNIT_CASE_PARAM(holder_goes_with_the_last_task_that_ends_inside, maxactive_gen_params),
 	KUNIT_CASE_PARAM(holder_goes_although_tasks_ended_inside, maxactive_gen_params),
 #if defined(CONFIG_X86) || defined(CONFIG_ARM64)
 	KUNIT_CASE(nmi_in_a_push_loses_no_instance),
 #endif
 	KUNIT_CASE(unwinding_survives_links_to_nowhere),
 	KUNIT_CASE(every_task_has_a_stack_while_one_is_wanted),
+	KUNIT_CASE_SLOW(stacks_go_by_themselves),
 	KUNIT_CASE(stack_in_use_is_not_taken_away),
 	KUNIT_CASE(return_probe_that_is_unregistered_twice_leaves_nothing),
 #if defined(CONFIG_X86) || defined(CONFIG_ARM64)
@@ -695,6 +793,7 @@ static struct kunit_case kretprobe_cases[] = {
 #endif
 	KUNIT_CASE(idle_task_of_an_offlined_cpu_starts_anew),
 	KUNIT_CASE(failure_after_others_had_a_turn_changes_nothing),
+	KUNIT_CASE(what_was_in_the_struct_does_not_count),
 	KUNIT_CASE(function_is_checked_again_when_it_is_used),
 #if ARCH_KRETPROBE_FRAME_IS_SLOT
 	KUNIT_CASE(calls_from_one_place_are_forgotten),

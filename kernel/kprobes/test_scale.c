@@ -321,6 +321,8 @@ static void what_was_taken_is_given_back(struct kunit *test)
 	unregister_kprobes(crowd->list, NR_SPOTS);
 	expect_all_goes(test);
 	KUNIT_EXPECT_EQ(test, 0, count_sites_in_text());
+	scoped_guard(mutex, &kprobe_mutex)
+		KUNIT_EXPECT_EQ(test, 0, kprobe_sites_retiring());
 	KUNIT_EXPECT_LE(test, count_slot_pages(), pages);
 }
 

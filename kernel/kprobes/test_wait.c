@@ -5,6 +5,7 @@
  */
 #include <linux/cpumask.h>
 #include <linux/delay.h>
+#include <linux/irqflags.h>
 #include <linux/jiffies.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
@@ -437,6 +438,27 @@ static void mark_of_a_task_that_dies_is_ended(struct kunit *test)
 	kprobe_wait_for_handlers();
 }
 
+/* A section that nests leaves with the task, too: the next one is to keep hits out by itself. */
+static void busy_sections_of_a_task_that_dies_are_forgotten(struct kunit *test)
+{
+	struct kprobe_frame frame;
+	bool kept_out;
+
+	preempt_disable();
+	kprobe_busy_begin();
+	kprobe_busy_begin();
+	kprobe_task_dies();
+	preempt_enable_notrace();
+	preempt_enable_notrace();
+	kprobe_busy_begin();
+	kept_out = !kprobe_enter(&frame, &nobody);
+	if (!kept_out)
+		kprobe_leave(&frame);
+	kprobe_busy_end();
+	preempt_enable();
+	KUNIT_EXPECT_TRUE(test, kept_out);
+}
+
 #ifdef CONFIG_JPROBES
 static bool went_on;
 
@@ -464,6 +486,28 @@ static void nothing_returns_to_a_task_that_died_in_a_jprobe(struct kunit *test)
 	expect_report_end();
 	unregister_jprobe(&jp);
 	KUNIT_EXPECT_TRUE(test, went_on);
+}
+
+static u32 quick_jprobe(u32 x)
+{
+	jprobe_return();
+	return x;
+}
+
+/* The frame to return to is this CPU's. */
+static void jprobe_return_after_a_jprobe_only_warns(struct kunit *test)
+{
+	struct jprobe jp = { .kp.addr = (void *)kprobes_traced, .entry = quick_jprobe };
+
+	need_warnings(test);
+	KUNIT_ASSERT_EQ(test, 0, register_jprobe(&jp));
+	migrate_disable();
+	kprobes_traced(1);
+	expect_report_begin();
+	jprobe_return();
+	expect_report_end();
+	migrate_enable();
+	unregister_jprobe(&jp);
 }
 #endif
 
@@ -502,6 +546,46 @@ static void probe_cannot_leave_in_its_own_handler(struct kunit *test)
 	expect_stays(test, step->call, step->addr);
 }
 
+#ifdef CONFIG_KRETPROBES
+static int leaves_at_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	tries++;
+	unregister_kretprobe(get_kretprobe(ri));
+	return 0;
+}
+
+static void return_probe_cannot_leave_in_its_own_handler(struct kunit *test)
+{
+	struct kretprobe rp = {
+		.kp.addr = (void *)kprobes_traced,
+		.handler = leaves_at_return,
+	};
+
+	need_warnings(test);
+	tries = 0;
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&rp));
+	expect_report_begin();
+	kprobes_traced(1);
+	kprobes_traced(1);
+	expect_report_end();
+	unregister_kretprobe(&rp);
+	KUNIT_EXPECT_EQ(test, tries, 2);
+}
+#endif
+
+static void probe_cannot_leave_with_interrupts_off(struct kunit *test)
+{
+	struct probe *probe = probe_registered(test, kprobes_untraced);
+
+	need_warnings(test);
+	expect_report_begin();
+	scoped_guard(irqsave)
+		unregister_kprobe(&probe->kp);
+	expect_report_end();
+	kprobes_untraced(1);
+	KUNIT_EXPECT_EQ(test, probe->hits, 1);
+}
+
 /* An architecture that has its own recursion guard calls kprobes_inc_nmissed_count(). */
 static void probes_are_looked_at_inside_of_a_mark_only(struct kunit *test)
 {
@@ -529,10 +613,16 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(hits_that_go_on_do_not_hold_it_up),
 	KUNIT_CASE_PARAM(unregistering_does_not_wait_for_readers, kind_gen_params),
 	KUNIT_CASE(mark_of_a_task_that_dies_is_ended),
+	KUNIT_CASE(busy_sections_of_a_task_that_dies_are_forgotten),
 #ifdef CONFIG_JPROBES
 	KUNIT_CASE(nothing_returns_to_a_task_that_died_in_a_jprobe),
+	KUNIT_CASE(jprobe_return_after_a_jprobe_only_warns),
 #endif
 	KUNIT_CASE(probe_cannot_leave_in_its_own_handler),
+#ifdef CONFIG_KRETPROBES
+	KUNIT_CASE(return_probe_cannot_leave_in_its_own_handler),
+#endif
+	KUNIT_CASE(probe_cannot_leave_with_interrupts_off),
 	KUNIT_CASE(probes_are_looked_at_inside_of_a_mark_only),
 	{}
 };

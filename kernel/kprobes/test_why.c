@@ -9,6 +9,7 @@
 #include <linux/kprobes.h>
 #include <linux/objtool.h>
 #include <linux/seq_file.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -77,6 +78,23 @@ static noinline __noclone unsigned int returns_busy(unsigned int n)
 	kprobe_busy_begin();
 	barrier_data(&n);
 	return n;
+}
+
+static noinline __noclone unsigned int kprobes_why_listed(unsigned int n)
+{
+	barrier_data(&n);
+	return n + 1;
+}
+
+NOKPROBE_SYMBOL(kprobes_why_listed);
+
+/* As the compiler names what it has taken out of that */
+static noinline __noclone unsigned int listed_part(unsigned int n) asm("kprobes_why_listed.part.7");
+
+static noinline __noclone unsigned int listed_part(unsigned int n)
+{
+	barrier_data(&n);
+	return n + 2;
 }
 
 #ifdef CONFIG_JUMP_LABEL
@@ -189,6 +207,20 @@ static void probe_that_comes_back_counts_anew(struct kunit *test)
 	site = plant(test, p);
 	KUNIT_EXPECT_EQ(test, 0, atomic_long_read(&site->hits));
 	expect_missed(test, site, 0, 0);
+}
+
+static void counts_go_on_when_others_come_and_go(struct kunit *test)
+{
+	struct kprobe_site *site = plant(test, new_probe(test, why_nop));
+	struct kprobe *other = new_probe(test, why_nop);
+
+	kprobe_stats_enable(true);
+	call(target, 1);
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(other));
+	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&site->hits));
+	call(target, 1);
+	unregister_kprobe(other);
+	KUNIT_EXPECT_EQ(test, 2, atomic_long_read(&site->hits));
 }
 
 /* --- misses --- */
@@ -384,11 +416,16 @@ static void jump_comes_back_when_a_post_handler_leaves(struct kunit *test)
 
 /* --- refusals --- */
 
+static void new_seq_file(struct kunit *test, struct seq_file *m, size_t size)
+{
+	*m = (struct seq_file){ .size = size };
+	m->buf = kunit_kzalloc(test, size, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, m->buf);
+}
+
 static void show_refusals(struct kunit *test, struct seq_file *m, bool show_addresses)
 {
-	*m = (struct seq_file){ .size = 4 * PAGE_SIZE };
-	m->buf = kunit_kzalloc(test, m->size, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, m->buf);
+	new_seq_file(test, m, 4 * PAGE_SIZE);
 	mutex_lock(&kprobe_mutex);
 	kprobe_refusals_show(m, show_addresses);
 	mutex_unlock(&kprobe_mutex);
@@ -497,6 +534,28 @@ static void address_without_a_symbol_is_shown_to_few(struct kunit *test)
 	snprintf(line, sizeof(line), "0x%0*lx", KPROBE_ADDRESS_WIDTH, (unsigned long)p);
 	expect_refusal(test, -ENOENT, line, "no symbol covers the address");
 	KUNIT_EXPECT_NULL(test, strstr(last_refusal(test, false), line));
+}
+
+static void part_of_a_blacklisted_function_is_refused(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 5, call(kprobes_why_listed, 1) + call(listed_part, 1));
+	expect_refused_at(test, listed_part, -EINVAL, "on the blacklist");
+}
+
+static void blacklist_shows_whole_functions(struct kunit *test)
+{
+	unsigned long start = kallsyms_lookup_name("kprobes_why_listed"), size, offset;
+	struct seq_file m;
+	char line[80];
+
+	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(start, &size, &offset));
+	new_seq_file(test, &m, SZ_1M);
+	scoped_guard(mutex, &kprobe_mutex)
+		kprobe_blacklist_show(&m, true);
+	KUNIT_ASSERT_LT(test, m.count, m.size);
+	snprintf(line, sizeof(line), "0x%0*lx-0x%0*lx\tkprobes_why_listed\n",
+		 KPROBE_ADDRESS_WIDTH, start, KPROBE_ADDRESS_WIDTH, start + size);
+	KUNIT_EXPECT_NOT_NULL(test, strstr(m.buf, line));
 }
 
 static void text_patched_by_others_is_named(struct kunit *test)
@@ -694,6 +753,22 @@ static void oops_is_blamed_on_handlers_only(struct kunit *test)
 	call(target, 1);
 	KUNIT_EXPECT_EQ(test, 1, log_times());
 }
+
+static void oops_is_blamed_on_enabled_probes_only(struct kunit *test)
+{
+	struct kprobe *p = new_probe(test, why_nop);
+	struct pt_regs regs = {};
+
+	plant(test, p);
+	instruction_pointer_set(&regs, (unsigned long)p->addr);
+	KUNIT_ASSERT_EQ(test, 0, disable_kprobe(p));
+	log_watch(test, "the probed instruction at");
+	kprobe_explain_oops(&regs);
+	KUNIT_EXPECT_EQ(test, 0, log_times());
+	KUNIT_ASSERT_EQ(test, 0, enable_kprobe(p));
+	kprobe_explain_oops(&regs);
+	KUNIT_EXPECT_EQ(test, 1, log_times());
+}
 #endif
 
 static bool stats_were_on;
@@ -719,6 +794,7 @@ static struct kunit_case why_cases[] = {
 	KUNIT_CASE(hits_are_counted_only_when_asked_for),
 	KUNIT_CASE(counting_is_on_or_off_however_often_it_is_said),
 	KUNIT_CASE(probe_that_comes_back_counts_anew),
+	KUNIT_CASE(counts_go_on_when_others_come_and_go),
 	KUNIT_CASE(hit_by_a_handler_is_a_miss_of_recursion),
 #ifdef CONFIG_KRETPROBES
 	KUNIT_CASE(call_beyond_maxactive_is_a_miss_of_the_pool),
@@ -738,6 +814,8 @@ static struct kunit_case why_cases[] = {
 	KUNIT_CASE(name_that_is_refused_is_told_with_the_reason),
 	KUNIT_CASE(address_that_is_refused_is_told_by_its_symbol),
 	KUNIT_CASE(address_without_a_symbol_is_shown_to_few),
+	KUNIT_CASE(part_of_a_blacklisted_function_is_refused),
+	KUNIT_CASE(blacklist_shows_whole_functions),
 	KUNIT_CASE(text_patched_by_others_is_named),
 	KUNIT_CASE(instruction_that_is_refused_is_named),
 	KUNIT_CASE(struct_that_is_used_already_is_refused_as_that),
@@ -749,6 +827,7 @@ static struct kunit_case why_cases[] = {
 	KUNIT_CASE(the_last_refusals_are_kept),
 #ifdef CONFIG_TRACEPOINTS
 	KUNIT_CASE(oops_is_blamed_on_handlers_only),
+	KUNIT_CASE(oops_is_blamed_on_enabled_probes_only),
 #endif
 	{}
 };

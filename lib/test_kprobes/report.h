@@ -16,7 +16,7 @@ static inline void need_warnings(struct kunit *test)
 		kunit_skip(test, "the kernel is told to panic when it warns");
 }
 
-/* Warnings on the console are errors, except between these two lines. */
+/* Warnings on the console are errors, except between these two lines, where there has to be one. */
 static inline void expect_report_begin(void)
 {
 	pr_info("kprobes_test: expected report begins\n");

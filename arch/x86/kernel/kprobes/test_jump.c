@@ -397,6 +397,38 @@ static void test_original_of_a_call(struct kunit *test)
 	unregister_kprobe(&p);
 }
 
+static noinline __noclone notrace int boosted(int i)
+{
+	asm volatile("lea 1(%0), %0" : "+r" (i));
+	return i;
+}
+
+/* A slot has two copies of an instruction that is boosted. */
+static void test_original_in_a_slot(struct kunit *test)
+{
+	struct kprobe p = {
+		.addr = (kprobe_opcode_t *)boosted,
+		.pre_handler = see,
+	}, *kp;
+	unsigned long addr, copy, length;
+
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&p));
+	KUNIT_EXPECT_EQ(test, 2, boosted(1));
+	scoped_guard(mutex, &kprobe_mutex) {
+		kp = get_kprobe(p.addr);
+		addr = (unsigned long)p.addr;
+		copy = (unsigned long)kp->ainsn.insn;
+		length = kp->ainsn.emulation.length;
+		KUNIT_EXPECT_TRUE(test, kp->ainsn.boosted);
+		KUNIT_EXPECT_EQ(test, addr, kprobe_original_ip(copy));
+		KUNIT_EXPECT_EQ(test, addr + length, kprobe_original_ip(copy + length));
+		copy += KPROBE_SLOT_LAST_OFFSET;
+		KUNIT_EXPECT_EQ(test, addr, kprobe_original_ip(copy));
+		KUNIT_EXPECT_EQ(test, addr + length, kprobe_original_ip(copy + length));
+	}
+	unregister_kprobe(&p);
+}
+
 static struct kunit_case jump_cases[] = {
 	KUNIT_CASE(test_bad_user_addresses),
 	KUNIT_CASE(test_csum_partial),
@@ -405,6 +437,7 @@ static struct kunit_case jump_cases[] = {
 	KUNIT_CASE(test_registers_after_redirection),
 	KUNIT_CASE(test_fault_of_a_handler_at_a_jump),
 	KUNIT_CASE(test_original_of_a_call),
+	KUNIT_CASE(test_original_in_a_slot),
 	{ }
 };
 

@@ -79,6 +79,7 @@ static const struct function without_idt[] = {
 	{ "core_restore_code", IS_ENABLED(CONFIG_HIBERNATION) },
 	{ "create_image", IS_ENABLED(CONFIG_HIBERNATION) },
 	{ "restore_processor_state", IS_ENABLED(CONFIG_PM_SLEEP) },
+	{ "__restore_processor_state", IS_ENABLED(CONFIG_PM_SLEEP) },
 #ifdef CONFIG_DEBUG_VIRTUAL
 	{ "__phys_addr", true },
 #endif
@@ -88,6 +89,7 @@ static const struct function without_idt[] = {
 	{ "secondary_startup_64_no_verify", true },
 	{ "common_startup_64", true },
 	{ "early_setup_idt", true },
+	{ "startup_64_load_idt", true },
 	{ "hv_vtl_ap_entry", IS_ENABLED(CONFIG_HYPERV_VTL_MODE) },
 	{ "setup_ghcb", IS_ENABLED(CONFIG_AMD_MEM_ENCRYPT) },
 	{ "snp_register_ghcb_early", IS_ENABLED(CONFIG_AMD_MEM_ENCRYPT) },

@@ -53,6 +53,10 @@ check "functions of a module are on it" on_blacklist kprobes_victim_nokprobe
 check "and refused" fails can_define "p:kp/no test_kprobes_victim:kprobes_victim_nokprobe"
 check "what the idle loop calls is on it" on_blacklist kprobes_victim_idle
 check "and refused" fails can_define "p:kp/no test_kprobes_victim:kprobes_victim_idle"
+for name in section noinstr; do
+	check "the module's $name text is on it" on_blacklist kprobes_victim_$name
+	check "and refused" fails can_define "p:kp/no test_kprobes_victim:kprobes_victim_$name"
+done
 check "others of the module are not" fails on_blacklist kprobes_victim
 check_is "those of its init text are not any more" "$(strays)" ""
 unload test_kprobes_victim

@@ -48,6 +48,14 @@ check "it does not go through ftrace" fails listed "  k  $middle  .*FTRACE"
 if grep -q ' kprobe_ftrace_handler$' /proc/kallsyms; then
 	check "a probe on a function entry goes through ftrace" \
 		listed 'kprobes_victim+.*\[FTRACE\]'
+	check "and not by a jump" fails listed 'kprobes_victim+.*OPTIMIZED.*FTRACE'
+fi
+if jumps_are_on; then
+	enable_event middle 1
+	check "no site waits for its jump for ever" jumps_settle
+	check "a probe that is hit by a jump says so" listed "  k  $middle  .*\[OPTIMIZED\]$"
+	enable_event middle 0
+	check "and not when it is disabled" fails listed "  k  $middle  .*OPTIMIZED"
 fi
 
 add_event "p:kp/fork kernel_clone"

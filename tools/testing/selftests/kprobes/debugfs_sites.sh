@@ -136,6 +136,18 @@ if can_define "r1:kp/naps $sleeping" && enable_event naps 1 || promised; then
 	check_is "not of recursion" "$(value recursion "$at")" 0
 fi
 
+# Its handler prints, too.
+if load kprobe_example symbol=vprintk_emit || promised; then
+	echo "a line" >/dev/kmsg
+	at=$(listed '  k  vprintk_emit+' | sed 's/^[0-9a-f]*  k  \([^ ]*\) .*/\1/')
+	line=$(site "$at")
+	unload kprobe_example
+	again=${line#*recursion=}
+	again=${again%% *}
+	check "hits by a handler are misses of recursion" [ "${again:-0}" -ge 1 ]
+	check "and all that was missed" [ "${line#* missed="$again" (}" != "$line" ]
+fi
+
 unload test_kprobes_victim
 check_is "sites of text that went say so" "$(gone)" $((gone_before + 2))
 check "in the expected form" fails grep -E -v -e "$form" $sites
