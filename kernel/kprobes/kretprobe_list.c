@@ -72,7 +72,10 @@ static __always_inline bool take_from_stack(struct kretprobe_holder *rph,
 	return true;
 }
 
-/* Out of line, because objpool_push() is much code. */
+/*
+ * Out of line, because objpool_push() is much code; and the only one to call that, so that it is
+ * inlined here, and cannot be probed.
+ */
 static noinline void put_into_pool(struct kretprobe_instance *ri)
 {
 	objpool_push(ri, &ri->rph->pool);
@@ -272,7 +275,7 @@ void kretprobe_reset_task(struct task_struct *tsk)
 		guard(preempt_notrace)();
 		count_dropped(ri->rph);
 		if (!kretprobe_same_stack((unsigned long)ri, top))
-			objpool_push(ri, &ri->rph->pool);
+			put_into_pool(ri);
 	}
 	/* An empty stack is left alone: it may be taken away at the same time. */
 	if (top != KRETPROBE_NO_STACK && !IS_ALIGNED(top, KRETPROBE_STACK_SIZE))

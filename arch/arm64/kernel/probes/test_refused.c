@@ -38,6 +38,13 @@ static const char * const names[] = {
 	/* On a CPU that is not to boot, which ends in a loop if it cannot be switched off */
 	"cpu_die_early",
 	"__cpu_try_die",
+#ifdef CONFIG_ARM64_SW_TTBR0_PAN
+	/* By exceptions of the kernel's own, before they get anywhere */
+	"__swpan_entry_el1",
+	"__swpan_entry_el0",
+	"__swpan_exit_el1",
+	"__swpan_exit_el0",
+#endif
 #ifdef CONFIG_KVM
 	/* Between the host and a guest: KVM's vectors take exceptions then */
 	"__kvm_vcpu_run_vhe",
@@ -81,6 +88,33 @@ static void all_of_it_is_refused(struct kunit *test)
 	if (!start)
 		kunit_skip(test, "there is none");
 	kprobes_expect_refused(test, start, AARCH64_INSN_SIZE);
+}
+
+/*
+ * An exception calls them on its way to a handler, or a hit does outside of its mark. If they were
+ * functions, each object would have its own.
+ */
+static const char * const always_inlined[] = {
+	"preempt_count",
+	"__preempt_count_add",
+	"__preempt_count_sub",
+	"__preempt_count_dec_and_test",
+	"__kern_my_cpu_offset",
+	"objpool_push",
+};
+
+static void what_hits_call_is_no_function(struct kunit *test)
+{
+	static const char * const suffixes[] = { "", ".constprop.0", ".isra.0", ".part.0" };
+	char name[KUNIT_PARAM_DESC_SIZE];
+	unsigned int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(always_inlined); i++) {
+		for (j = 0; j < ARRAY_SIZE(suffixes); j++) {
+			snprintf(name, sizeof(name), "%s%s", always_inlined[i], suffixes[j]);
+			KUNIT_EXPECT_EQ_MSG(test, 0, kallsyms_lookup_name(name), "%s", name);
+		}
+	}
 }
 
 /* Its parts have symbols of their own. */
@@ -142,6 +176,7 @@ static void constants_are_not_behind_a_function(struct kunit *test)
 
 static struct kunit_case refused_cases[] = {
 	KUNIT_CASE_PARAM(all_of_it_is_refused, name_gen_params),
+	KUNIT_CASE(what_hits_call_is_no_function),
 	KUNIT_CASE(vectors_that_are_copied_are_refused),
 	KUNIT_CASE_PARAM(return_probe_on_it_is_refused, unreturning_gen_params),
 #ifdef CONFIG_CRYPTO_SHA256_ARM64
