@@ -232,12 +232,11 @@ static void learn_pattern(struct kunit *test, const struct pattern *pattern)
 	with->runs[HANDLER] = 1;
 }
 
-static void try_pattern(struct kunit *test, const struct pattern *pattern)
+static void expect_views(struct kunit *test, const struct pattern *pattern)
 {
 	unsigned int i, number = pattern - patterns;
 	struct jprobe *jp;
 
-	learn_pattern(test, pattern);
 	jp = jprobe_registered(test, pattern->function, pattern->handler);
 	KUNIT_EXPECT_EQ_MSG(test, kprobe_ftrace(&jp->kp),
 			    pattern->traced && IS_ENABLED(CONFIG_KPROBES_ON_FTRACE),
@@ -250,6 +249,52 @@ static void try_pattern(struct kunit *test, const struct pattern *pattern)
 	call_pattern(pattern, &views[0]);
 	KUNIT_EXPECT_MEMEQ(test, &views[0], &unprobed[number], sizeof(views[0]));
 }
+
+static void try_pattern(struct kunit *test, const struct pattern *pattern)
+{
+	learn_pattern(test, pattern);
+	expect_views(test, pattern);
+}
+
+#ifdef CONFIG_KRETPROBES
+static unsigned int returned;
+
+static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	returned++;
+	return 0;
+}
+
+static void drop_return_probe(void *rp)
+{
+	unregister_kretprobe(rp);
+}
+
+static void add_return_probe(struct kunit *test, const struct pattern *pattern)
+{
+	struct kretprobe *rp = kunit_kzalloc(test, sizeof(*rp), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, rp);
+	rp->kp.addr = (kprobe_opcode_t *)pattern->function;
+	rp->handler = count_return;
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(rp));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_return_probe, rp));
+}
+
+/* A function may pop its arguments when it returns. Two probes follow it. */
+static void function_that_is_followed_gets_the_same_arguments(struct kunit *test)
+{
+	const struct pattern *pattern = test->param_value;
+
+	learn_pattern(test, pattern);
+	add_return_probe(test, pattern);
+	add_return_probe(test, pattern);
+	returned = 0;
+	call_pattern(pattern, &views[0]);
+	KUNIT_EXPECT_EQ(test, returned, 2);
+	expect_views(test, pattern);
+}
+#endif
 
 static void handler_sees_the_arguments_with_preemption_off(struct kunit *test)
 {
@@ -360,6 +405,9 @@ static int arguments_init(struct kunit *test)
 
 static struct kunit_case jprobe_arguments_cases[] = {
 	KUNIT_CASE_PARAM(handler_sees_the_arguments_with_preemption_off, pattern_gen_params),
+#ifdef CONFIG_KRETPROBES
+	KUNIT_CASE_PARAM(function_that_is_followed_gets_the_same_arguments, pattern_gen_params),
+#endif
 	KUNIT_CASE_PARAM(function_does_not_see_what_the_handler_changes, pattern_gen_params),
 	KUNIT_CASE_PARAM(plain_return_ends_a_handler_and_has_no_result, pattern_gen_params),
 	KUNIT_CASE_PARAM(jprobe_return_ends_a_handler_from_three_calls_deep, pattern_gen_params),

@@ -669,8 +669,9 @@ void __kretprobe_trampoline(void);
 void arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *correct_ret_addr);
 
 /*
- * 1 if arch_kretprobe_frame is the address of the return address on the stack. Then calls from
- * one frame that do not return are recognized by the next one from there.
+ * 1 if arch_kretprobe_frame is the address of the return address on the stack. Then a call that did
+ * not return is recognized by the next one with its return address there, and functions may pop
+ * their arguments.
  */
 #ifndef ARCH_KRETPROBE_FRAME_IS_SLOT
 #define ARCH_KRETPROBE_FRAME_IS_SLOT	0
@@ -720,6 +721,12 @@ static __always_inline void arch_kretprobe_record(struct kretprobe_instance *ri,
 void arch_prepare_kretprobe(struct kretprobe_instance *ri, struct pt_regs *regs);
 
 #define arch_kretprobe_frame(regs)	((void *)NULL)
+
+/* For calls whose frame is on a stack */
+static inline unsigned long arch_kretprobe_ret_addr(struct pt_regs *regs, void *frame)
+{
+	return 0;
+}
 
 static inline void arch_kretprobe_record(struct kretprobe_instance *ri,
 					 struct pt_regs *regs, void *frame)

@@ -47,6 +47,7 @@ enum kprobe_byte {
  * @static_calls: there are static calls in it
  * @decoded:	for the architecture: KPROBE_BYTE_INSN is filled in up to here
  * @complete:	for the architecture: all bitmaps are filled in
+ * @leaves_to:	for the architecture: where a jump leads out of the function, or 0
  * @unknown:	for the architecture: a branch may lead anywhere in the function
  * @name:	the name of its symbol
  *
@@ -62,6 +63,7 @@ struct kprobe_function {
 	unsigned long	map_longs;
 	bool		static_calls;
 	unsigned long	decoded;
+	unsigned long	leaves_to;
 	bool		complete;
 	bool		unknown;
 	char		name[KSYM_NAME_LEN];

@@ -134,28 +134,47 @@ static void drop_calls(struct llist_node *last)
 
 NOKPROBE_SYMBOL(drop_calls);
 
-#if ARCH_KRETPROBE_FRAME_IS_SLOT
 /*
- * Has the call that is made now just put its return address into the slot? Then whoever had
- * it there before will not return. But if it is a trampoline, this may be a tail call, of a
- * function that was followed, and is to return to that.
+ * Several return probes on one call make a row of instances. The first one that diverted
+ * the return is the last of the row, and has the return address. All others found it
+ * diverted already, so they have the trampoline's address.
  */
-static bool slot_is_fresh(struct pt_regs *regs, void *frame)
+static __always_inline struct llist_node *last_of_row(struct llist_node *node)
 {
-	unsigned long addr = arch_kretprobe_ret_addr(regs, frame);
-
-	return addr != (unsigned long)kretprobe_trampoline_addr() &&
-	       !is_rethook_addr(addr) && !is_graph_addr(addr);
+	while (node && instance_of(node)->ret_addr == kretprobe_trampoline_addr())
+		node = node->next;
+	return node;
 }
 
-NOKPROBE_SYMBOL(slot_is_fresh);
-#else
-/* A function may call another before it has made a frame. Then both calls have the same. */
-static __always_inline bool slot_is_fresh(struct pt_regs *regs, void *frame)
+/*
+ * Has nobody diverted the return of the call that is made now? If its return address is a
+ * trampoline, this may be a tail call, of a function that was followed, and is to return to that.
+ */
+static bool call_is_fresh(unsigned long ret_addr)
 {
-	return false;
+	return ret_addr != (unsigned long)kretprobe_trampoline_addr() &&
+	       !is_rethook_addr(ret_addr) && !is_graph_addr(ret_addr);
 }
-#endif
+
+NOKPROBE_SYMBOL(call_is_fresh);
+
+/*
+ * Was a call, which is on the task's own stack, made from the place that now makes one, which will
+ * return to @ret_addr? Then the first one is over. A slot has one return address at a time. Without
+ * slots, a function may call another before it has made a frame, so that both calls have the same
+ * one; but they do not return to the same place.
+ */
+static bool same_place(struct llist_node *node, unsigned long ret_addr)
+{
+	if (!call_is_fresh(ret_addr))
+		return false;
+	if (ARCH_KRETPROBE_FRAME_IS_SLOT)
+		return true;
+	node = last_of_row(node);
+	return node && (unsigned long)instance_of(node)->ret_addr == ret_addr;
+}
+
+NOKPROBE_SYMBOL(same_place);
 
 /*
  * Drops calls that are over. As the stack grows down, these are the calls that were made
@@ -165,16 +184,19 @@ static __always_inline bool slot_is_fresh(struct pt_regs *regs, void *frame)
 static void drop_stale(struct pt_regs *regs)
 {
 	struct llist_node *node = current->kretprobe_instances.first;
-	void *frame = arch_kretprobe_frame(regs);
+	void *frame = arch_kretprobe_frame(regs), *other;
+	unsigned long ret_addr;
 
 	/* An interrupt may be on top of an entry whose instance is not on the list yet. */
 	if (arch_kprobe_level() || !object_is_on_stack(frame))
 		return;
-	if (slot_is_fresh(regs, frame))
-		frame += sizeof(long);
-	while (node && instance_of(node)->fp < frame &&
-	       object_is_on_stack(instance_of(node)->fp))
-		node = node->next;
+	ret_addr = arch_kretprobe_ret_addr(regs, frame);
+	for (; node; node = node->next) {
+		other = instance_of(node)->fp;
+		if (!object_is_on_stack(other) || other > frame ||
+		    (other == frame && !same_place(node, ret_addr)))
+			break;
+	}
 	drop_calls(node);
 }
 
@@ -293,18 +315,6 @@ void kprobe_flush_task(struct task_struct *tsk)
 {
 	kretprobe_reset_task(tsk);
 	kretprobe_stack_free(tsk);
-}
-
-/*
- * Several return probes on one call make a row of instances. The first one that diverted
- * the return is the last of the row, and has the return address. All others found it
- * diverted already, so they have the trampoline's address.
- */
-static __always_inline struct llist_node *last_of_row(struct llist_node *node)
-{
-	while (node && instance_of(node)->ret_addr == kretprobe_trampoline_addr())
-		node = node->next;
-	return node;
 }
 
 /*
@@ -471,6 +481,34 @@ static void end_calls(struct llist_node *node, struct llist_node *end)
 NOKPROBE_SYMBOL(end_calls);
 
 /*
+ * Finds what was recorded of the frame of the call that returns now. A function that pops its
+ * arguments, as with fastcall on i386, returns with the stack pointer above them, and so with
+ * another @fp. Its call is then the outermost of those below. The others are over, and the call of
+ * its caller is above the arguments. Stacks are aligned.
+ */
+static void *recorded_frame(void *fp)
+{
+	struct llist_node *node = current->kretprobe_instances.first;
+	void *found = fp, *other;
+
+	if (!ARCH_KRETPROBE_FRAME_IS_SLOT)
+		return fp;
+	for (; node; node = node->next) {
+		other = instance_of(node)->fp;
+		if (((unsigned long)other ^ (unsigned long)fp) >= THREAD_SIZE)
+			continue;
+		if (other == fp)
+			return fp;
+		if (other > fp)
+			break;
+		found = other;
+	}
+	return found;
+}
+
+NOKPROBE_SYMBOL(recorded_frame);
+
+/*
  * Finds the first instance of the call that returns to @fp, and drops those before it,
  * whose calls will not return.
  */
@@ -510,14 +548,15 @@ static __always_inline void show_return(struct pt_regs *regs, void *fp, unsigned
  */
 static unsigned long end_of_call(struct kprobe_frame *frame, struct pt_regs *regs, void *fp)
 {
-	struct llist_node *first = first_of_call(fp);
+	void *recorded = recorded_frame(fp);
+	struct llist_node *first = first_of_call(recorded);
 	struct llist_node *last = last_of_row(first);
 	unsigned long ret_addr, caller;
 
 	if (!last)
 		panic("kprobes: a diverted return has no record of where it goes\n");
 	ret_addr = (unsigned long)instance_of(last)->ret_addr;
-	caller = kretprobe_caller(ret_addr, fp, last, NULL);
+	caller = kretprobe_caller(ret_addr, recorded, last, NULL);
 	show_return(regs, fp, ret_addr, caller);
 	if (frame)
 		run_handlers(first, last->next, frame, regs, (kprobe_opcode_t *)caller);

@@ -8,6 +8,7 @@
  * get none at fork takes instances from the return probes' pools.
  */
 #include <linux/cleanup.h>
+#include <linux/kmsan-checks.h>
 #include <linux/kprobes.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
@@ -32,6 +33,16 @@ static bool stack_missing;
 static void trim_stacks(struct work_struct *work);
 static DECLARE_DELAYED_WORK(trim_work, trim_stacks);
 
+/* Who fills it in is not checked by KMSAN, so that it would not know what has been. */
+static struct kretprobe_stack *alloc_stack(gfp_t gfp)
+{
+	struct kretprobe_stack *stack = kmalloc(KRETPROBE_STACK_SIZE, gfp | STACK_GFP);
+
+	if (stack)
+		kmsan_unpoison_memory(stack, KRETPROBE_STACK_SIZE);
+	return stack;
+}
+
 static void free_stacks(struct kretprobe_stack *stack)
 {
 	while (stack) {
@@ -50,7 +61,7 @@ static struct kretprobe_stack *alloc_stacks(unsigned int num)
 
 	while (num--) {
 		cond_resched();
-		stack = kmalloc(KRETPROBE_STACK_SIZE, GFP_KERNEL | STACK_GFP);
+		stack = alloc_stack(GFP_KERNEL);
 		if (!stack) {
 			free_stacks(stacks);
 			return NULL;
@@ -227,7 +238,7 @@ void kretprobe_init_task(struct task_struct *tsk)
 
 	if (likely(!READ_ONCE(stack_users)))
 		return;
-	stack = kmalloc(KRETPROBE_STACK_SIZE, GFP_KERNEL_ACCOUNT | STACK_GFP);
+	stack = alloc_stack(GFP_KERNEL_ACCOUNT);
 	if (!stack)
 		WRITE_ONCE(stack_missing, true);
 	else if (!give_stack(tsk, stack))

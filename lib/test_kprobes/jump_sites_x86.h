@@ -62,6 +62,10 @@ KPROBES_FAR_JUMP(kprobes_jump_iret, "iret");
 KPROBES_FAR_JUMP(kprobes_jump_far, "ljmp $" __stringify(__KERNEL_CS) ", $1f");
 #endif
 
+/* Merged with another function, whose name comes first */
+KPROBES_JUMP(kprobes_jump_twin,
+	     "je kprobes_jump_twin.cold; nop; .Lkprobes_jump_twin_back: add $1, %eax; add $1, %eax");
+
 KPROBES_JUMP(kprobes_jump_parted_anywhere,
 	     "add $1, %eax; nop; nop; cmp %eax, %eax; jne kprobes_jump_parted_anywhere.cold");
 
@@ -76,12 +80,20 @@ asm("	.pushsection .text, \"ax\"\n"
 "	inc %ecx\n"
 "	jmp .Lkprobes_jump_back\n"
 "	.size kprobes_jump_parted.cold, . - kprobes_jump_parted.cold\n"
+"	.type kprobes_jump_twin.cold, @function\n"
+"kprobes_jump_twin.cold:\n"
+"	inc %ecx\n"
+"	jmp .Lkprobes_jump_twin_back\n"
+"	.size kprobes_jump_twin.cold, . - kprobes_jump_twin.cold\n"
+"	.type kprobes_jump_another, @function\n"
+"	.set kprobes_jump_another, kprobes_jump_twin\n"
 "	.popsection\n"
 );
 
 static const struct kprobes_jump kprobes_no_jumps[] = {
 	{ "jumped to", kprobes_jump_target, 1, "target" },
 	{ "jumped to by the cold part", kprobes_jump_parted, 1, "target" },
+	{ "jumped to by the cold part of another name", kprobes_jump_twin, 1, "target" },
 	{ "jumped to from anywhere", kprobes_jump_anywhere, 0, "target" },
 	{ "jumped to by way of a register", kprobes_jump_register, 0, "target" },
 	{ "jumped to by a far jump through memory", kprobes_jump_far_memory, 0, "target" },

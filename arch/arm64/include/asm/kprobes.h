@@ -18,7 +18,7 @@ struct kprobe;
 
 typedef u32 kprobe_opcode_t;
 
-#define kretprobe_blacklist_size	5
+#define kretprobe_blacklist_size	6
 
 /* In instructions; see slot.h. A branch in the text leads to the slot, too. */
 #define ARCH_KPROBE_SLOT_SIZE	24

@@ -46,6 +46,10 @@ struct kretprobe_blackpoint kretprobe_blacklist[kretprobe_blacklist_size] = {
 	 */
 	{ .name = "__cpu_suspend_enter" },
 #endif
+#ifdef CONFIG_EFI
+	/* Is jumped to after a fault of the firmware, and takes the link register for the stack. */
+	{ .name = "__efi_rt_asm_recover" },
+#endif
 #ifdef CONFIG_FUNCTION_TRACER
 	/* Looks around its return address for who is to be called. */
 	{ .name = "ftrace_caller" },

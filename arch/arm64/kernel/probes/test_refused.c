@@ -132,6 +132,9 @@ static void vectors_that_are_copied_are_refused(struct kunit *test)
 /* As above */
 static const char * const unreturning[] = {
 	"__cpu_suspend_enter",
+#ifdef CONFIG_EFI
+	"__efi_rt_asm_recover",
+#endif
 	"ftrace_caller",
 	"ftrace_graph_caller",
 	"ftrace_stub_direct_tramp",

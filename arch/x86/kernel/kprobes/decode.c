@@ -318,12 +318,15 @@ static bool is_jump_thunk(unsigned long addr)
 	return !core_kernel_text(addr) && !is_module_text_address(addr);
 }
 
-static void note_jump(struct kprobe_function *f, unsigned long target)
+/* A conditional jump out of a function rather leads to its other part than a tail call does. */
+static void note_jump(struct kprobe_function *f, unsigned long target, bool conditional)
 {
 	if (kprobe_function_covers(f, target))
 		kprobe_byte_set(f, target, KPROBE_BYTE_TARGET);
 	else if (is_jump_thunk(target))
 		f->unknown = true;
+	else if (conditional || !f->leaves_to)
+		f->leaves_to = target;
 }
 
 /*
@@ -334,11 +337,12 @@ static void note_jump(struct kprobe_function *f, unsigned long target)
 static void note_branch(struct kprobe_function *f, struct insn *insn, unsigned long addr)
 {
 	unsigned long target = addr + insn->length + insn->immediate.value;
+	const enum kprobe_branch branch = kprobe_branch_of(insn);
 
-	switch (kprobe_branch_of(insn)) {
+	switch (branch) {
 	case KPROBE_JUMP:
 	case KPROBE_CONDITIONAL:
-		note_jump(f, target);
+		note_jump(f, target, branch == KPROBE_CONDITIONAL);
 		break;
 	case KPROBE_LOOP:
 	case KPROBE_CALL:

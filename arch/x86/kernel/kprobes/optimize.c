@@ -108,12 +108,20 @@ static bool note_named(struct kprobe_function *f, const char *name)
 	       !kallsyms_on_each_match_symbol(note_function, name, f);
 }
 
+/* Is f's name the first @length characters of @name, with any suffix? */
+static bool is_part_of(const struct kprobe_function *f, const char *name, size_t length)
+{
+	return !strncmp(f->name, name, length) && (!f->name[length] || f->name[length] == '.');
+}
+
 /*
  * The compiler moves unlikely code of a function to a symbol of its own (.cold), from where it
- * jumps back to anywhere in the function. So the branches of that other part count, too.
+ * jumps back to anywhere in the function. So the branches of that other part count, too. If it has
+ * merged two functions that are the same, they have two names, and their other part has one.
  */
 static bool note_other_part(struct kprobe_function *f)
 {
+	const unsigned long leaves_to = f->leaves_to;
 	char name[KSYM_NAME_LEN + sizeof(".cold")];
 	char *suffix;
 
@@ -123,7 +131,12 @@ static bool note_other_part(struct kprobe_function *f)
 		*suffix = '\0';
 	else
 		strcat(name, ".cold");
-	return note_named(f, name);
+	if (!note_named(f, name))
+		return false;
+	if (!leaves_to || lookup_symbol_name(leaves_to, name))
+		return true;
+	suffix = strstr(name, ".cold");
+	return !suffix || is_part_of(f, name, suffix - name) || note_named(f, name);
 }
 
 static void note_fixups_in(struct kprobe_function *f, const struct exception_table_entry *e,
