@@ -98,6 +98,9 @@ bool kprobe_cannot_wait(void)
 		    "kprobes: a probe is unregistered where nobody can sleep\n");
 }
 
+/* The kernel's own init text is about to be freed. */
+static bool init_text_goes;
+
 /*
  * Finds or creates the site of an address, and pins its module. That does not pin the
  * module's init text; but init text cannot be freed while the mutex is held, because its
@@ -110,6 +113,8 @@ static struct kprobe_site *get_site(unsigned long addr, bool on_entry,
 	int err;
 
 	lockdep_assert_held(&kprobe_mutex);
+	if (init_text_goes && is_kernel_inittext(addr))
+		return ERR_PTR(kprobe_refuse(-EINVAL, "not kernel text"));
 	err = kprobe_get_module(addr, mod);
 	if (err) {
 		/* Nobody may tell the core when the text of this function goes. */
@@ -723,7 +728,8 @@ int kprobe_set_all_armed(bool armed)
 /**
  * kprobe_free_init_mem() - kill the sites in the kernel's init text
  *
- * Called when that text is about to be freed.
+ * Called when that text is about to be freed, but still counts as text: ftrace's calls are taken
+ * out of it.
  *
  * Context: once, at the end of boot.
  */
@@ -732,6 +738,7 @@ void kprobe_free_init_mem(void)
 	struct kprobe_site *site, *next;
 
 	guard(mutex)(&kprobe_mutex);
+	init_text_goes = true;
 	kprobe_function_forget();
 	list_for_each_entry_safe(site, next, &kprobe_sites, all) {
 		if (init_section_contains(site->kp.addr, 1))

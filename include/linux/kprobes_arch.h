@@ -222,7 +222,7 @@ void arch_arm_kprobe(struct kprobe *kp);
  *
  * On return all CPUs see the instruction. With ARCH_KPROBE_STATELESS, the site has also been
  * looked up for every breakpoint that was taken before. Without it that may come later, but
- * within an RCU grace period, which the core then waits for itself. Cannot fail.
+ * within a grace period of RCU-tasks, which the core then waits for itself. Cannot fail.
  *
  * Context: as arch_arm_kprobe().
  */

@@ -243,6 +243,11 @@ static inline void kprobe_optimize_forget(struct kprobe_site *site)
 int kprobe_ftrace_arm(struct kprobe_site *site);
 void kprobe_ftrace_disarm(struct kprobe_site *site);
 int kprobe_ftrace_settle(void);
+
+static inline bool kprobe_ftrace_dead(void)
+{
+	return READ_ONCE(kprobe_ftrace_disabled);
+}
 #else
 static inline int kprobe_ftrace_arm(struct kprobe_site *site)
 {
@@ -256,6 +261,11 @@ static inline void kprobe_ftrace_disarm(struct kprobe_site *site)
 static inline int kprobe_ftrace_settle(void)
 {
 	return 0;
+}
+
+static inline bool kprobe_ftrace_dead(void)
+{
+	return false;
 }
 #endif
 

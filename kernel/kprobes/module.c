@@ -48,28 +48,19 @@ static bool disarm_sites(struct module *mod, unsigned long event)
 	return any;
 }
 
-/*
- * Waits for hits that were under way when the text was restored. A hit by a breakpoint has
- * preemption disabled, from the lookup of the site to the end of the step. But in a detour a
- * task can be preempted on its way to the handlers, with the address of the site in a register.
- */
-static void wait_for_hits(void)
-{
-	if (IS_ENABLED(CONFIG_OPTPROBES))
-		kprobe_wait_for_tasks();
-	else
-		synchronize_rcu();
-}
-
 static void kill_sites(struct module *mod, unsigned long event)
 {
 	struct kprobe_site *site, *next;
 
 	if (!disarm_sites(mod, event))
 		return;
-	/* There the sites are settled at once. */
+	/*
+	 * There the sites are settled at once. Hits may be under way since before the text was
+	 * restored. In a detour, and on s390 in the exception, too, a task can be preempted before
+	 * the site has been looked up.
+	 */
 	if (!ARCH_KPROBE_STATELESS)
-		wait_for_hits();
+		kprobe_wait_for_tasks();
 	list_for_each_entry_safe(site, next, &kprobe_sites, all) {
 		if (goes(site, mod, event))
 			kprobe_site_kill(site);

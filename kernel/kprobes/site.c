@@ -78,6 +78,8 @@ struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry)
 
 	if (err)
 		return ERR_PTR(err);
+	if (!site_cache)
+		return ERR_PTR(kprobe_refuse(-EAGAIN, "it is too early in boot"));
 	site = kmem_cache_zalloc(site_cache, GFP_KERNEL);
 	if (!site)
 		return ERR_PTR(-ENOMEM);
@@ -184,24 +186,43 @@ bool kprobe_site_arming_failed(struct kprobe_site *site)
  * has found that it is not NULL. So there the pointer stays once it is set, and leads to the
  * post handlers of all probes, of which there may be none.
  */
-static void set_post_handler(struct kprobe_site *site)
+static void set_post_handler(struct kprobe_site *site, bool none)
 {
-	site->has_post_handler = any_post_handler(site);
+	site->has_post_handler = !none && any_post_handler(site);
 	if (site->has_post_handler)
 		WRITE_ONCE(site->kp.post_handler, kprobe_site_post);
 	else if (ARCH_KPROBE_STATELESS)
 		WRITE_ONCE(site->kp.post_handler, NULL);
 }
 
+static int run_nothing(struct kprobe *kp, struct pt_regs *regs)
+{
+	return 0;
+}
+
+NOKPROBE_SYMBOL(run_nothing);
+
+/*
+ * Is the site still hit although the global switch is off, because ftrace has shut itself down,
+ * and cannot take its call away?
+ */
+static bool hit_in_spite_of_the_switch(struct kprobe_site *site)
+{
+	return ARCH_KPROBE_STATELESS && kprobe_ftrace_dead() && kprobe_ftrace(&site->kp) &&
+	       switched_off(site);
+}
+
 /* Sets what most hits look at instead of the list. */
 static void set_handlers(struct kprobe_site *site)
 {
 	struct kprobe *p = list_first_entry_or_null(&site->probes, struct kprobe, list);
+	bool none = hit_in_spite_of_the_switch(site);
 	bool only = p && list_is_last(&p->list, &site->probes) &&
 		    !kprobe_disabled(p) && p->pre_handler;
 
-	WRITE_ONCE(site->first, only ? p : &site->kp);
-	set_post_handler(site);
+	WRITE_ONCE(site->kp.pre_handler, none ? run_nothing : kprobe_site_pre);
+	WRITE_ONCE(site->first, only && !none ? p : &site->kp);
+	set_post_handler(site, none);
 }
 
 static void set_site_disabled(struct kprobe_site *site, bool disabled)

@@ -177,7 +177,25 @@ static void constants_are_not_behind_a_function(struct kunit *test)
 }
 #endif
 
+/* Initcalls of this level are called in the order of linking, and the core's comes later. */
+static struct kprobe too_early = { .symbol_name = "vsnprintf" };
+static int answer_to_too_early;
+
+static int __init register_too_early(void)
+{
+	answer_to_too_early = register_kprobe(&too_early);
+	return 0;
+}
+early_initcall(register_too_early);
+
+static void too_early_in_boot_is_refused(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, answer_to_too_early, -EAGAIN);
+	KUNIT_EXPECT_NULL(test, too_early.addr);
+}
+
 static struct kunit_case refused_cases[] = {
+	KUNIT_CASE(too_early_in_boot_is_refused),
 	KUNIT_CASE_PARAM(all_of_it_is_refused, name_gen_params),
 	KUNIT_CASE(what_hits_call_is_no_function),
 	KUNIT_CASE(vectors_that_are_copied_are_refused),

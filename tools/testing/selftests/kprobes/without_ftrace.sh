@@ -63,6 +63,12 @@ enable_event entry 0
 seen=$(hits entry)
 call_victim 1
 check_is "one that has left an entry is not hit" "$(profile entry)" "$seen 0"
+echo 0 >$debugfs/enabled
+seen=$(hits stays)
+call_victim 1
+check_is "nor is one that stays there, while all are switched off" "$(profile stays)" "$seen 0"
+# What is at an entry cannot be armed again.
+echo 1 2>/dev/null >$debugfs/enabled
 enable_event middle 0
 enable_event middle 1
 call_victim 1
