@@ -104,6 +104,14 @@ build_mutant()	# NAME
 		kernel_make "$tree" "$obj" "${kernel_image##*/}"
 }
 
+# If tree.sh replaces a file of the tree meanwhile, it loses what is bound over it.
+still_bound()	# NAME
+{
+	for file in $(files_of "$1"); do
+		cmp -s "$ours/$file" "$tree/$file" || return 1
+	done
+}
+
 # run_tests NAME TESTS SECONDS: boot for them. Their verdicts go to out/mutants/NAME.rows, what
 # boot.sh has to say to NAME.boot, and its status is this one's.
 run_tests()
@@ -205,6 +213,8 @@ one_mutant()	# NAME
 		result fail "$1" "does not apply"
 	elif ! build_mutant "$1"; then
 		result fail "$1" "does not compile, see out/logs/mutant-$1-build.log"
+	elif ! still_bound "$1"; then
+		result fail "$1" "not tried: build/tree was laid over anew"
 	else
 		judge "$1"
 	fi
