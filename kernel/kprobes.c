@@ -475,6 +475,7 @@ static void fill_wanted(struct wanted *wanted, struct kprobe **kps, int num)
  * * -EBUSY - somebody else redirects this function
  * * -ENODEV - a function entry that ftrace serves, and ftrace has shut itself down
  * * -ENOMEM - no memory, or too many sites wait to be freed
+ * * -EAGAIN - kprobes are not set up yet, which an early_initcall() does
  */
 int register_kprobe(struct kprobe *p)
 {
