@@ -12,6 +12,7 @@
 #include <asm/insn.h>
 
 #include "../../../../lib/test_kprobes/text.h"
+#include "../../../../lib/test_kprobes/too_early.h"
 
 /* Not every kernel has them all. */
 static const char * const names[] = {
@@ -176,23 +177,6 @@ static void constants_are_not_behind_a_function(struct kunit *test)
 		KUNIT_EXPECT_NE_MSG(test, CONSTANT, *(const u32 *)addr, "%pS", (void *)addr);
 }
 #endif
-
-/* Initcalls of this level are called in the order of linking, and the core's comes later. */
-static struct kprobe too_early = { .symbol_name = "vsnprintf" };
-static int answer_to_too_early;
-
-static int __init register_too_early(void)
-{
-	answer_to_too_early = register_kprobe(&too_early);
-	return 0;
-}
-early_initcall(register_too_early);
-
-static void too_early_in_boot_is_refused(struct kunit *test)
-{
-	KUNIT_EXPECT_EQ(test, answer_to_too_early, -EAGAIN);
-	KUNIT_EXPECT_NULL(test, too_early.addr);
-}
 
 static struct kunit_case refused_cases[] = {
 	KUNIT_CASE(too_early_in_boot_is_refused),

@@ -12,6 +12,7 @@
 #include <asm/suspend.h>
 
 #include "../../../../lib/test_kprobes/text.h"
+#include "../../../../lib/test_kprobes/too_early.h"
 
 /**
  * struct function - a function that must be refused as a whole
@@ -319,25 +320,8 @@ static void test_decoded_by_a_failed_check(struct kunit *test)
 }
 #endif
 
-/* Initcalls of this level are called in the order of linking, and the core's comes later. */
-static struct kprobe too_early = { .symbol_name = "vsnprintf" };
-static int answer_to_too_early;
-
-static int __init register_too_early(void)
-{
-	answer_to_too_early = register_kprobe(&too_early);
-	return 0;
-}
-early_initcall(register_too_early);
-
-static void test_too_early(struct kunit *test)
-{
-	KUNIT_EXPECT_EQ(test, answer_to_too_early, -EAGAIN);
-	KUNIT_EXPECT_NULL(test, too_early.addr);
-}
-
 static struct kunit_case refused_cases[] = {
-	KUNIT_CASE(test_too_early),
+	KUNIT_CASE(too_early_in_boot_is_refused),
 	KUNIT_CASE(test_patched),
 	KUNIT_CASE(test_without_idt),
 	KUNIT_CASE(test_dead),
