@@ -176,7 +176,7 @@ static inline unsigned long kprobes_masks(void)
 	return read_sysreg(daif) | irqs_disabled();
 }
 
-static const struct kprobes_step kprobes_steps_table[] = {
+static const struct kprobes_step kprobes_steps_table[] __maybe_unused = {
 	{ "function entry", kprobes_traced, NULL, kprobes_traced },
 	{ "untraced function entry", kprobes_untraced, NULL, kprobes_untraced },
 	{ "signing", kprobes_step_sign, kprobes_step_nop, kprobes_steps },

@@ -29,7 +29,7 @@ static inline bool kprobes_set_argument(struct pt_regs *regs, u32 x)
 	return false;
 }
 
-static const struct kprobes_step kprobes_steps_table[] = {
+static const struct kprobes_step kprobes_steps_table[] __maybe_unused = {
 	{ "function entry", kprobes_traced, NULL, kprobes_traced },
 	{ "untraced function entry", kprobes_untraced, NULL, kprobes_untraced },
 };

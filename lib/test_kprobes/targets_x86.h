@@ -154,7 +154,7 @@ static inline bool kprobes_masked(u32 flags)
 	return !(flags & X86_EFLAGS_IF);
 }
 
-static const struct kprobes_step kprobes_steps_table[] = {
+static const struct kprobes_step kprobes_steps_table[] __maybe_unused = {
 	{ "function entry", kprobes_traced, NULL, kprobes_traced },
 	{ "untraced function entry", kprobes_untraced, NULL, kprobes_untraced },
 	{ "nop", kprobes_step_nop, NULL, kprobes_steps },
