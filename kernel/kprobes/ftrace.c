@@ -96,7 +96,7 @@ static void ops_remove(struct ftrace_ops *ops, unsigned long *ips, unsigned int 
 {
 	int err = 0;
 
-	if (READ_ONCE(kprobe_ftrace_disabled))
+	if (kprobe_ftrace_dead())
 		return;
 	*nr_sites(ops) -= nr;
 	if (!*nr_sites(ops))
@@ -104,7 +104,7 @@ static void ops_remove(struct ftrace_ops *ops, unsigned long *ips, unsigned int 
 	if (!err)
 		err = filter_remove(ops, ips, nr);
 	/* It may have shut itself down just now. */
-	WARN_ONCE(err && !READ_ONCE(kprobe_ftrace_disabled),
+	WARN_ONCE(err && !kprobe_ftrace_dead(),
 		  "kprobes: ftrace does not let go of %pS (%d)\n", (void *)ips[0], err);
 }
 
@@ -230,7 +230,7 @@ int kprobe_ftrace_arm(struct kprobe_site *site)
 	if (site->ops == &exclusive_ops || (site->ops && site->claimed == exclusive))
 		return 0;
 	/* ftrace cannot change anything now. A claim that is not needed any more does no harm. */
-	if (READ_ONCE(kprobe_ftrace_disabled))
+	if (kprobe_ftrace_dead())
 		return site->ops && !exclusive ? 0 : -ENODEV;
 	if (site->ops && exclusive)
 		return claim_function(site);

@@ -481,32 +481,29 @@ static void end_calls(struct llist_node *node, struct llist_node *end)
 NOKPROBE_SYMBOL(end_calls);
 
 /*
- * Finds what was recorded of the frame of the call that returns now. A function that pops its
- * arguments, as with fastcall on i386, returns with the stack pointer above them, and so with
- * another @fp. Its call is then the outermost of those below. The others are over, and the call of
- * its caller is above the arguments. Stacks are aligned.
+ * Finds the first instance of a call that has popped its arguments when it returns, as with
+ * fastcall on i386: then the stack pointer, and so @fp, is above them. It is the outermost of the
+ * calls below. The others are over, and the call of its caller is above the arguments. Stacks are
+ * aligned.
  */
-static void *recorded_frame(void *fp)
+static struct llist_node *first_that_popped(void *fp)
 {
-	struct llist_node *node = current->kretprobe_instances.first;
-	void *found = fp, *other;
+	struct llist_node *node = current->kretprobe_instances.first, *found = NULL;
+	void *other;
 
-	if (!ARCH_KRETPROBE_FRAME_IS_SLOT)
-		return fp;
 	for (; node; node = node->next) {
 		other = instance_of(node)->fp;
 		if (((unsigned long)other ^ (unsigned long)fp) >= THREAD_SIZE)
 			continue;
-		if (other == fp)
-			return fp;
 		if (other > fp)
 			break;
-		found = other;
+		if (!found || instance_of(found)->fp != other)
+			found = node;
 	}
 	return found;
 }
 
-NOKPROBE_SYMBOL(recorded_frame);
+NOKPROBE_SYMBOL(first_that_popped);
 
 /*
  * Finds the first instance of the call that returns to @fp, and drops those before it,
@@ -518,6 +515,8 @@ static struct llist_node *first_of_call(void *fp)
 
 	while (node && instance_of(node)->fp != fp)
 		node = node->next;
+	if (!node && ARCH_KRETPROBE_FRAME_IS_SLOT)
+		node = first_that_popped(fp);
 	drop_calls(node);
 	return node;
 }
@@ -548,15 +547,14 @@ static __always_inline void show_return(struct pt_regs *regs, void *fp, unsigned
  */
 static unsigned long end_of_call(struct kprobe_frame *frame, struct pt_regs *regs, void *fp)
 {
-	void *recorded = recorded_frame(fp);
-	struct llist_node *first = first_of_call(recorded);
+	struct llist_node *first = first_of_call(fp);
 	struct llist_node *last = last_of_row(first);
 	unsigned long ret_addr, caller;
 
 	if (!last)
 		panic("kprobes: a diverted return has no record of where it goes\n");
 	ret_addr = (unsigned long)instance_of(last)->ret_addr;
-	caller = kretprobe_caller(ret_addr, recorded, last, NULL);
+	caller = kretprobe_caller(ret_addr, instance_of(first)->fp, last, NULL);
 	show_return(regs, fp, ret_addr, caller);
 	if (frame)
 		run_handlers(first, last->next, frame, regs, (kprobe_opcode_t *)caller);
