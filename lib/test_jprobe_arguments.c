@@ -265,10 +265,7 @@ static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-static void drop_return_probe(void *rp)
-{
-	unregister_kretprobe(rp);
-}
+KUNIT_DEFINE_ACTION_WRAPPER(drop_return_probe, unregister_kretprobe, struct kretprobe *);
 
 static void add_return_probe(struct kunit *test, const struct pattern *pattern)
 {

@@ -443,10 +443,7 @@ static void site_of_gone_text_keeps_its_probes(struct kunit *test)
 }
 
 #ifdef CONFIG_KRETPROBES
-static void drop_return_probe(void *rp)
-{
-	unregister_kretprobe(rp);
-}
+KUNIT_DEFINE_ACTION_WRAPPER(drop_return_probe, unregister_kretprobe, struct kretprobe *);
 
 static void miss_of_gone_text_is_not_its_successors(struct kunit *test)
 {

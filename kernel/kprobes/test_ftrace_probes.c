@@ -3,11 +3,11 @@
  * KUnit tests of probes at function entries, where others have hooks of ftrace, too
  */
 #include <linux/cpumask.h>
-#include <linux/delay.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "../../lib/test_kprobes/caller.h"
+#include "../../lib/test_kprobes/slow.h"
 #include "internal.h"
 #include "test_ftrace.h"
 #include "test_log.h"
@@ -338,21 +338,15 @@ static void post_handler_is_refused_beside_a_modifier(struct kunit *test)
 
 #define SLOW_TRIES	200
 
-static int slow_target, slow_began, slow_ended;
-
-static int take_time(struct kprobe *kp, struct pt_regs *regs)
+static int slow_pre(struct kprobe *kp, struct pt_regs *regs)
 {
-	if (READ_ONCE(slow_began))
-		return 0;
-	WRITE_ONCE(slow_began, true);
-	mdelay(20);
-	WRITE_ONCE(slow_ended, true);
+	take_time();
 	return 0;
 }
 
-static u32 call_slow(u32 x)
+static u32 call_target_4(u32 x)
 {
-	return targets[slow_target](x);
+	return targets[4](x);
 }
 
 /*
@@ -369,20 +363,18 @@ static void failed_batch_waits_for_its_handlers(struct kunit *test)
 	two_probes(test, 4);
 	first = &probes->kps[0];
 	second = &probes->kps[1];
-	first->pre_handler = take_time;
+	first->pre_handler = slow_pre;
 	second->post_handler = ignore_hit;
 	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[MODIFIER], 5));
-	slow_target = 4;
-	slow_began = false;
-	slow_ended = false;
-	caller_start(test, call_slow);
-	for (tries = 0; tries < SLOW_TRIES && !READ_ONCE(slow_began); tries++) {
+	let_it_take_time();
+	caller_start(test, call_target_4);
+	for (tries = 0; tries < SLOW_TRIES && !READ_ONCE(began); tries++) {
 		first->addr = entry_of(targets[4]);
 		second->addr = entry_of(targets[5]);
 		KUNIT_EXPECT_EQ(test, -EBUSY, register_kprobes(probes->list, 2));
-		KUNIT_EXPECT_EQ(test, READ_ONCE(slow_began), READ_ONCE(slow_ended));
+		KUNIT_EXPECT_EQ(test, READ_ONCE(began), READ_ONCE(ended));
 	}
-	KUNIT_EXPECT_TRUE(test, slow_began);
+	KUNIT_EXPECT_TRUE(test, began);
 }
 
 #ifdef CONFIG_FUNCTION_ERROR_INJECTION

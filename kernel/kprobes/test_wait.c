@@ -16,24 +16,10 @@
 #include "../../lib/test_kprobes/caller.h"
 #include "../../lib/test_kprobes/levels.h"
 #include "../../lib/test_kprobes/probe.h"
+#include "../../lib/test_kprobes/slow.h"
 #include "internal.h"
 
 /* --- a handler that takes its time --- */
-
-#define HANDLER_MS	20
-
-/* Not bool: with UBSAN, gcc forgets that the read of one in a loop is volatile. */
-static int takes_time, began, ended;
-
-static void take_time(void)
-{
-	if (!READ_ONCE(takes_time))
-		return;
-	WRITE_ONCE(takes_time, false);
-	WRITE_ONCE(began, true);
-	mdelay(HANDLER_MS);
-	WRITE_ONCE(ended, true);
-}
 
 static int slow_pre(struct kprobe *p, struct pt_regs *regs)
 {
@@ -207,11 +193,9 @@ static struct task_struct *new_thread(struct kunit *test, int (*function)(void *
 
 static void start_call(struct task_struct *task)
 {
-	WRITE_ONCE(began, false);
-	WRITE_ONCE(ended, false);
 	WRITE_ONCE(was_called, false);
 	WRITE_ONCE(cannot_call, false);
-	WRITE_ONCE(takes_time, true);
+	let_it_take_time();
 	kthread_bind(task, cpumask_any_but(cpu_online_mask, raw_smp_processor_id()));
 	wake_up_process(task);
 }

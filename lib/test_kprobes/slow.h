@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A handler that takes its time, so that somebody can be seen to wait for it. */
+#ifndef _LIB_TEST_KPROBES_SLOW_H
+#define _LIB_TEST_KPROBES_SLOW_H
+
+#include <linux/compiler.h>
+#include <linux/delay.h>
+
+#define HANDLER_MS	20
+
+/* Not bool: with UBSAN, gcc forgets that the read of one in a loop is volatile. */
+static int takes_time, began, ended;
+
+/* The next handler that calls take_time() does so. */
+static inline void let_it_take_time(void)
+{
+	WRITE_ONCE(began, false);
+	WRITE_ONCE(ended, false);
+	WRITE_ONCE(takes_time, true);
+}
+
+static inline void take_time(void)
+{
+	if (!READ_ONCE(takes_time))
+		return;
+	WRITE_ONCE(takes_time, false);
+	WRITE_ONCE(began, true);
+	mdelay(HANDLER_MS);
+	WRITE_ONCE(ended, true);
+}
+
+#endif /* _LIB_TEST_KPROBES_SLOW_H */
