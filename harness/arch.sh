@@ -16,7 +16,8 @@
 #   mute	yes when no kernel shows anything there, the pristine one neither
 #   disk	the device that is a disk in that
 #   console	the kernel's name for the first serial port
-#   arguments	what else its command line needs
+#   arguments	what else its command line needs. On arm64, modules would be far from the kernel's
+#		text with KASLR, where it is not what is tested: KASLR= (empty) in the environment
 #   ending	how the kernel ends QEMU without a userland: what kunit_shutdown= takes
 #   exempt	a variable for the kernel's make, for a file that does not compile without it
 #   memory, cpus	of the guest. One CPU where every change of text stops the machine: QEMU
@@ -40,7 +41,7 @@ arm64)
 	userland=yes kernel_image=arch/arm64/boot/Image
 	compiler="gcc-aarch64-linux-gnu libc6-dev-arm64-cross" cross=aarch64-linux-gnu-
 	libc=$compiler libc_cross=$cross
-	emulator="qemu-system-arm ipxe-qemu" console=ttyAMA0
+	emulator="qemu-system-arm ipxe-qemu" console=ttyAMA0 arguments=${KASLR-nokaslr}
 	qemu="qemu-system-aarch64 -M virt,gic-version=3 -cpu max,pauth-impdef=on"
 	disk=virtio-blk-device ;;
 riscv64)

@@ -9,7 +9,8 @@
 #	stress	  the stress module on two CPUs, while a third, and others who probe, come and go
 #	kexec	  another kernel takes the place of one with probes (x86_64 and arm64)
 #	demo	  make demo shows all that it promises
-#	upstream  the pristine tree's lib/test_kprobes.c in place of ours in the finished kernel
+#	upstream  the pristine tree's lib/test_kprobes.c and trace_kprobe.c in place of ours in the
+#		  finished kernel, and what section ftrace has
 #	debug	  KUnit, stress and some selftests under KASAN, lockdep and friends
 #	leaks	  KUnit and some selftests lose no memory
 #	matrix	  the short rows of make matrix: other configurations compile, too
@@ -140,6 +141,22 @@ run_selftests()
 	beside_kunit
 	# A kernel that has been locked down stays so.
 	[ "$ARCH" != x86_64 ] || PART=lockdown guest guest selftests kpscripts=lockdown.sh
+	[ "$ARCH" != arm64 ] || far_modules
+}
+
+# Modules as distributions have them: farther from the kernel's text than a branch gets. And NMIs, of
+# which there are none otherwise.
+far_modules()
+{
+	KASLR='' PART=far guest guest selftests irqchip.gicv3_pseudo_nmi=1 \
+		kpscripts=debugfs_sites.sh,module.sh,tracefs.sh,return_probes.sh \
+		kunit.enable=1 'kunit.filter_glob=kprobes_[cn]*'
+	report kunit
+	if grep -q '2G module region forced' "$out/logs/$log-far.log"; then
+		row pass "modules are far from the kernel"
+	else
+		row fail "modules are far from the kernel" "see out/logs/$log-far.log"
+	fi
 }
 
 run_kselftest()
@@ -152,7 +169,7 @@ run_kselftest()
 run_sweep()
 {
 	build_image
-	TIMEOUT=${TIMEOUT:-7200} guest guest sweep "kpshare=${SWEEP_SHARE:-1}" panic_on_warn=1
+	TIMEOUT=${TIMEOUT:-7200} guest guest sweep "kpshare=${SWEEP_SHARE:-1}" panic_on_warn=1 nohz_full=1
 }
 
 # The kernel in an archive of its own: the kernel takes several, one behind the other. On arm64
@@ -200,6 +217,7 @@ run_upstream()
 	for case in $cases; do
 		grep -q "	$suite\.$case	" "$out/test/$log.rows" || row fail "$suite.$case" "did not run"
 	done
+	PART=ftrace OBJ=$theirs guest guest ftrace
 }
 
 # say_of WORDS SCRIPT [ARGUMENT...]: what its status says

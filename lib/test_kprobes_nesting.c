@@ -311,7 +311,8 @@ static int interrupt_this_handler(struct probe *probe, struct pt_regs *regs)
 /* ftrace calls handlers with interrupts as the probed code has them. */
 static bool is_interruptible(struct probe *probe, enum level level)
 {
-	return level == NMI || KPROBES_HANDLER_MAY_UNMASK || kprobe_ftrace(&probe->kp);
+	return (level == NMI && !KPROBES_TRAP_MASKS_NMI) || KPROBES_HANDLER_MAY_UNMASK ||
+	       kprobe_ftrace(&probe->kp);
 }
 
 /* Hits @below, and calls @inner in an interrupt of its handler. Returns whether one came. */

@@ -19,14 +19,12 @@ enum level { TASK, SOFTIRQ, HARDIRQ, NMI, LEVELS };
 
 static const char * const level_names[LEVELS] = { "task", "softirq", "interrupt", "NMI" };
 
-#define HAVE_NMI	__is_defined(KPROBES_HAVE_NMI)
-
 /* Does the kernel have this context? With PREEMPT_RT, softirqs run in tasks. */
 static inline bool level_exists(enum level level)
 {
 	if (level == SOFTIRQ)
 		return !IS_ENABLED(CONFIG_PREEMPT_RT);
-	return level != NMI || HAVE_NMI;
+	return level != NMI || kprobes_nmi_possible();
 }
 
 /* What to run in a context when it arrives, and whether that was done */

@@ -144,6 +144,13 @@ static inline unsigned long kprobes_masks(void)
 #endif
 
 #ifndef KPROBES_HAVE_NMI
+#define KPROBES_TRAP_MASKS_NMI	true
+
+static inline bool kprobes_nmi_possible(void)
+{
+	return false;
+}
+
 static inline int kprobes_nmi_setup(void)
 {
 	return 0;

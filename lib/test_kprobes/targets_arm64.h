@@ -269,4 +269,8 @@ static inline bool kprobes_writable(unsigned long addr)
 	return pte_write(*pte_offset_kernel(pmdp, addr));
 }
 
+#if defined(CONFIG_ARM64_PSEUDO_NMI) && !defined(MODULE)
+#include "nmi_arm64.h"
+#endif
+
 #endif /* _LIB_TEST_KPROBES_TARGETS_ARM64_H */

@@ -260,8 +260,14 @@ static inline bool kprobes_writable(unsigned long addr)
 
 #ifdef CONFIG_X86_LOCAL_APIC
 #define KPROBES_HAVE_NMI	1
+#define KPROBES_TRAP_MASKS_NMI	false
 
 static kprobes_work_t kprobes_nmi_work;
+
+static inline bool kprobes_nmi_possible(void)
+{
+	return true;
+}
 
 static inline int kprobes_nmi(unsigned int type, struct pt_regs *regs)
 {

@@ -20,6 +20,35 @@ extern const char kprobe_detour_left_at[];
 /* A slot before it is filled in; little-endian, as instructions in memory are. */
 extern const __le32 kprobe_slot_template[SLOT_WORDS];
 
+/* What a page of slots ends with, where modules are */
+extern const char kprobe_veneers[VENEERS_SIZE];
+
+/* What a slot calls if kprobe_detour_entry() and kprobe_tail_entry() are out of its reach */
+enum kprobe_veneer { VENEER_DETOUR, VENEER_TAIL };
+
+bool kprobe_in_reach(unsigned long from, unsigned long to);
+
+#ifdef CONFIG_OPTPROBES
+kprobe_opcode_t *kprobe_get_slot(unsigned long addr);
+void kprobe_free_slot(kprobe_opcode_t *slot, int dirty);
+unsigned long kprobe_veneer(kprobe_opcode_t *slot, enum kprobe_veneer which);
+#else
+static inline kprobe_opcode_t *kprobe_get_slot(unsigned long addr)
+{
+	return get_insn_slot();
+}
+
+static inline void kprobe_free_slot(kprobe_opcode_t *slot, int dirty)
+{
+	free_insn_slot(slot, dirty);
+}
+
+static inline unsigned long kprobe_veneer(kprobe_opcode_t *slot, enum kprobe_veneer which)
+{
+	return 0;
+}
+#endif
+
 asmlinkage unsigned long kprobe_detour_hit(struct pt_regs *regs, struct kprobe *kp);
 asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe *kp);
 asmlinkage void kprobe_masked_return(struct pt_regs *regs, void *frame);

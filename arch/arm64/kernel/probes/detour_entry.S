@@ -62,6 +62,19 @@ NOKPROBE(\name)
 /* From SLOT_LAST: behind the copy for hits with a post handler */
 	from_slot kprobe_tail_entry, kprobe_tail_hit, (SLOT_OWNER-SLOT_NEXT_OUT)
 
+/* What a veneer goes to: it has left x16 where the handler will save it. */
+	.macro	from_veneer name:req, entry:req
+SYM_CODE_START_LOCAL(\name)
+	bti	c
+	ldr	x16, [sp, #S_X16]
+	b	\entry
+SYM_CODE_END(\name)
+NOKPROBE(\name)
+	.endm
+
+	from_veneer far_detour_entry, kprobe_detour_entry
+	from_veneer far_tail_entry, kprobe_tail_entry
+
 /*
  * Only the return from an exception can go to any address with any value in every register. So
  * this loads all registers except x29, the program counter and PSTATE, leaves these three in
@@ -144,3 +157,25 @@ SYM_DATA_START(kprobe_slot_template)
 	to_be_filled_in words=(SLOT_WORDS-SLOT_THUNK)
 	at_word SLOT_WORDS
 SYM_DATA_END(kprobe_slot_template)
+
+	/*
+	 * Called as what it leads to: x29 and x30 are as there. Of the others, only x16 and x17
+	 * may be branched by where landing pads for calls are checked.
+	 */
+	.macro	veneer to:req
+	str	x16, [sp, #S_X16]
+	ldr	x16, . + 12
+	br	x16
+	to_be_filled_in				/* never: aligns the address */
+	.quad	\to
+	.endm
+
+	.balign	8
+/* See slot.h. In the order of enum kprobe_veneer. */
+SYM_DATA_START(kprobe_veneers)
+	veneer	far_detour_entry
+	veneer	far_tail_entry
+	.if	. - kprobe_veneers - VENEERS_SIZE
+	.error	"kprobe_veneers is not laid out as in slot.h"
+	.endif
+SYM_DATA_END(kprobe_veneers)

@@ -14,6 +14,7 @@
  * slot. So the copy runs with PSTATE as in the probed code, can be interrupted by anything, and
  * can fault.
  */
+#include <kunit/static_stub.h>
 #include <linux/execmem.h>
 #include <linux/extable.h>
 #include <linux/ftrace.h>
@@ -97,10 +98,19 @@ static int write_slot(kprobe_opcode_t *slot, const u32 *words, int nr_words)
 	return err;
 }
 
-static bool in_reach(unsigned long from, unsigned long to)
+/**
+ * kprobe_in_reach() - check whether a branch can get from one address to another
+ * @from: where the branch is
+ * @to: its target
+ *
+ * Context: any.
+ * Return: true if it can: within 128 MiB (Arm ARM, "B" and "BL").
+ */
+bool kprobe_in_reach(unsigned long from, unsigned long to)
 {
 	long distance = to - from;
 
+	KUNIT_STATIC_STUB_REDIRECT(kprobe_in_reach, from, to);
 	return distance >= -(long)SZ_128M && distance < SZ_128M;
 }
 
@@ -110,20 +120,27 @@ static bool branch_to(struct kprobe *kp, u32 *words, unsigned int word, unsigned
 {
 	unsigned long from = (unsigned long)(kp->ainsn.insn + word);
 
-	if (!in_reach(from, to))
+	if (!kprobe_in_reach(from, to))
 		return false;
 	words[word] = aarch64_insn_gen_branch_imm(from, to, type);
 	return true;
 }
 
+/* Fills in the call of a handler, or else of its veneer. Returns false if both are out of reach. */
+static bool call_of(struct kprobe *kp, u32 *words, unsigned int word, void (*handler)(void),
+		    enum kprobe_veneer veneer)
+{
+	return branch_to(kp, words, word, (unsigned long)handler, AARCH64_INSN_BRANCH_LINK) ||
+	       branch_to(kp, words, word, kprobe_veneer(kp->ainsn.insn, veneer),
+			 AARCH64_INSN_BRANCH_LINK);
+}
+
 /* Fills in the branches to the handlers and back. Returns false if one is out of reach. */
 static bool fill_detour(struct kprobe *kp, u32 *words)
 {
-	return in_reach((unsigned long)kp->addr, (unsigned long)kp->ainsn.insn) &&
-	       branch_to(kp, words, SLOT_COPY_OUT - 1, (unsigned long)kprobe_detour_entry,
-			 AARCH64_INSN_BRANCH_LINK) &&
-	       branch_to(kp, words, SLOT_NEXT_OUT - 1, (unsigned long)kprobe_tail_entry,
-			 AARCH64_INSN_BRANCH_LINK) &&
+	return kprobe_in_reach((unsigned long)kp->addr, (unsigned long)kp->ainsn.insn) &&
+	       call_of(kp, words, SLOT_COPY_OUT - 1, kprobe_detour_entry, VENEER_DETOUR) &&
+	       call_of(kp, words, SLOT_NEXT_OUT - 1, kprobe_tail_entry, VENEER_TAIL) &&
 	       branch_to(kp, words, SLOT_NEXT_OUT + 2, (unsigned long)(kp->addr + 1),
 			 AARCH64_INSN_BRANCH_NOLINK);
 }
@@ -184,12 +201,12 @@ static int prepare_slot(struct kprobe *kp)
 {
 	int err;
 
-	kp->ainsn.insn = get_insn_slot();
+	kp->ainsn.insn = kprobe_get_slot((unsigned long)kp->addr);
 	if (!kp->ainsn.insn)
 		return -ENOMEM;
 	err = fill_slot(kp);
 	if (err) {
-		free_insn_slot(kp->ainsn.insn, 0);
+		kprobe_free_slot(kp->ainsn.insn, 0);
 		kp->ainsn.insn = NULL;
 		return err;
 	}
@@ -274,7 +291,7 @@ int arch_prepare_kprobe(struct kprobe *kp)
 void arch_remove_kprobe(struct kprobe *kp)
 {
 	if (kp->ainsn.insn)
-		free_insn_slot(kp->ainsn.insn, 1);
+		kprobe_free_slot(kp->ainsn.insn, 1);
 	kp->ainsn.insn = NULL;
 }
 

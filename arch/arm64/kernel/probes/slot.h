@@ -37,4 +37,11 @@
 #define SLOT_THUNK	18
 #define SLOT_WORDS	24
 
+/*
+ * From where modules are, the handlers may be out of a call's reach. Pages of slots there end in
+ * veneers: each goes to the handler at any distance, and is called in its place.
+ */
+#define VENEER_SIZE	24
+#define VENEERS_SIZE	(2 * VENEER_SIZE)
+
 #endif /* __ARM64_KERNEL_PROBES_SLOT_H */

@@ -658,8 +658,8 @@ static void run_all(struct kunit *test, bool fault)
 
 	kunit_info(test, "seed %u", SEED);
 	fill_before();
-	plant(test, nr_words, spot_at, &like);
-	in_both_ways(test, (struct way){ .post = manner->post, .fault = fault }, compare_all);
+	plant(test, manner, nr_words, spot_at, &like);
+	in_both_ways(test, manner, (struct way){ .fault = fault }, compare_all);
 }
 
 static void copies_do_as_in_place(struct kunit *test)

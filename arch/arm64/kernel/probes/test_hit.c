@@ -4,6 +4,7 @@
  * switches
  */
 
+#include <kunit/static_stub.h>
 #include <kunit/test.h>
 #include <linux/context_tracking.h>
 #include <linux/cpufeature.h>
@@ -21,16 +22,21 @@
 #include <linux/sched/task_stack.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+#include <linux/workqueue.h>
 #include <asm/cpuidle.h>
 #include <asm/insn.h>
 #include <asm/mmu.h>
 #include <asm/patching.h>
 #include <asm/sysreg.h>
 
+#include "../../../../kernel/kprobes/slots.h"
+#include "../../../../kernel/kprobes/test_sites.h"
 #include "../../../../lib/test_kprobes/probe.h"
 #include "../../../../lib/test_kprobes/trace.h"
 #include "detour.h"
 #include "tco.h"
+#include "test_reach.h"
 
 /* --- the stack --- */
 
@@ -397,6 +403,49 @@ static void tracers_leave_where_to_go_on(struct kunit *test)
 	destination_outlasts_a_hit(test, 0);
 }
 
+#ifdef CONFIG_OPTPROBES
+/* --- slots where modules are --- */
+
+static int register_as_far(struct kunit *test, struct probe *probe)
+{
+	int err;
+
+	kunit_activate_static_stub(test, kprobe_in_reach, only_modules_in_reach);
+	err = probe_register(probe);
+	kunit_deactivate_static_stub(test, kprobe_in_reach);
+	return err;
+}
+
+static unsigned long slot_of(struct probe *probe)
+{
+	guard(preempt)();
+	return (unsigned long)get_kprobe(probe->kp.addr)->ainsn.insn;
+}
+
+/* It is not writable, at its address in the linear map neither, and the other one is given back. */
+static void slot_where_modules_are_is_like_others(struct kunit *test)
+{
+	const struct kprobes_step *step = kprobes_need_step(test, "plain instruction");
+	struct probe *probe = probe_new(test, step->addr);
+	unsigned long slot, alias;
+	unsigned int free;
+
+	wait_for_dying_sites(test);
+	flush_work(&kprobe_insn_slots.collect);
+	free_insn_slot(get_insn_slot(), 0);
+	free = READ_ONCE(kprobe_insn_slots.nr_free);
+	KUNIT_ASSERT_EQ(test, 0, register_as_far(test, probe));
+	KUNIT_EXPECT_EQ(test, READ_ONCE(kprobe_insn_slots.nr_free), free);
+	slot = slot_of(probe);
+	alias = (unsigned long)page_address(vmalloc_to_page((void *)slot));
+	KUNIT_EXPECT_TRUE(test, is_kprobe_optinsn_slot(slot));
+	KUNIT_EXPECT_FALSE(test, kprobes_writable(slot));
+	KUNIT_EXPECT_FALSE(test, kprobes_writable(alias));
+	kprobes_call_step(test, step);
+	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
+}
+#endif
+
 /* --- access to user memory --- */
 
 static int run_other(void *unused)
@@ -548,6 +597,9 @@ static struct kunit_case hit_cases[] = {
 	KUNIT_CASE(call_of_null_is_one),
 	KUNIT_CASE(event_of_the_firmware_leaves_where_to_go_on),
 	KUNIT_CASE(tracers_leave_where_to_go_on),
+#ifdef CONFIG_OPTPROBES
+	KUNIT_CASE(slot_where_modules_are_is_like_others),
+#endif
 	KUNIT_CASE_PARAM(user_access_ends_with_the_probed_code, way_gen_params),
 	KUNIT_CASE_PARAM(tags_are_ignored_by_the_probed_code_only, way_gen_params),
 	KUNIT_CASE_PARAM(rcu_watches_handlers, way_gen_params),

@@ -5,28 +5,47 @@
  * For suites that run many instructions, each with a probe on it: the probes, which are planted
  * and removed together, and the ways in which a hit is handled.
  */
+#include <kunit/static_stub.h>
 #include <kunit/test.h>
 #include <linux/array_size.h>
 #include <linux/bits.h>
 #include <linux/kprobes.h>
+#include <linux/preempt.h>
 #include <linux/ptrace.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <asm/debug-monitors.h>
 #include <asm/insn.h>
 
+#include "../../../../kernel/kprobes/test_sites.h"
 #include "../../../../lib/test_kprobes/switch.h"
+#include "test_reach.h"
 #include "thunk.h"
 
-/* The parameter of a case. Jumps and breakpoints are tried with the same probes. */
+static inline bool nothing_in_reach(unsigned long from, unsigned long to)
+{
+	return false;
+}
+
+/**
+ * struct manner - the parameter of a case. Jumps and breakpoints are tried with the same probes
+ * @name: its name
+ * @post: there is a post handler
+ * @reach: what is in reach of a branch at registration
+ */
 struct manner {
 	const char	*name;
 	bool		post;
+	enum { ALL, ONLY_MODULES, NOTHING } reach;
 };
 
 static const struct manner manners[] = {
 	{ "pre handler", false },
 	{ "pre and post handler", true },
+	{ "pre handler, by veneers", false, ONLY_MODULES },
+	{ "pre and post handler, by veneers", true, ONLY_MODULES },
+	{ "pre handler, out of reach", false, NOTHING },
+	{ "pre and post handler, out of reach", true, NOTHING },
 };
 
 static inline void manner_desc(const struct manner *manner, char *desc)
@@ -96,13 +115,47 @@ static inline void blame(struct kunit *test, int err)
 	KUNIT_FAIL_AND_ABORT(test, "not registered: %d", err);
 }
 
-/* Plants @nr probes with the handlers of @like; @at returns the address of each of them. */
-static inline void plant(struct kunit *test, unsigned int nr, void *(*at)(unsigned int i),
-			 const struct kprobe *like)
+/* Has it the slot that it is to have? */
+static inline bool slot_is(const struct kprobe *probe, const struct manner *manner)
+{
+	const struct arch_specific_insn *ainsn;
+	bool modules;
+
+	preempt_disable();
+	ainsn = &get_kprobe(probe->addr)->ainsn;
+	modules = is_kprobe_optinsn_slot((unsigned long)ainsn->insn);
+	preempt_enable();
+	if (manner->reach == NOTHING)
+		return !ainsn->detour && !ainsn->boosted;
+	return ainsn->detour && modules == (manner->reach == ONLY_MODULES);
+}
+
+static inline int register_all(struct kunit *test, const struct manner *manner)
+{
+	int err;
+
+	if (manner->reach == ONLY_MODULES)
+		kunit_activate_static_stub(test, kprobe_in_reach, only_modules_in_reach);
+	if (manner->reach == NOTHING)
+		kunit_activate_static_stub(test, kprobe_in_reach, nothing_in_reach);
+	err = register_kprobes(probe_list, nr_probes);
+	if (manner->reach != ALL)
+		kunit_deactivate_static_stub(test, kprobe_in_reach);
+	return err;
+}
+
+/*
+ * Plants @nr probes of this manner with the handlers of @like; @at returns the address of each of
+ * them.
+ */
+static inline void plant(struct kunit *test, const struct manner *manner, unsigned int nr,
+			 void *(*at)(unsigned int i), const struct kprobe *like)
 {
 	unsigned int i;
 	int err;
 
+	if (manner->reach == ONLY_MODULES && !IS_ENABLED(CONFIG_OPTPROBES))
+		kunit_skip(test, "there are no veneers");
 	probes = new_array(test, nr, sizeof(*probes));
 	probe_list = new_array(test, nr, sizeof(*probe_list));
 	nr_probes = nr;
@@ -111,20 +164,26 @@ static inline void plant(struct kunit *test, unsigned int nr, void *(*at)(unsign
 		probes[i].addr = at(i);
 		probe_list[i] = &probes[i];
 	}
+	/* They would come back to life, with their slots. */
+	wait_for_dying_sites(test);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, unplant, NULL));
-	err = register_kprobes(probe_list, nr);
+	err = register_all(test, manner);
 	if (err)
 		blame(test, err);
 	planted = true;
+	for (i = 0; i < nr; i++)
+		KUNIT_ASSERT_TRUE_MSG(test, slot_is(&probes[i], manner), "%08x at %pS",
+				      text_at(probes[i].addr), probes[i].addr);
 }
 
 /* --- hits --- */
 
-/* Lets @compare run what was planted: by jump, if the kernel has any, and by breakpoint. */
-static inline void in_both_ways(struct kunit *test, struct way way,
+/* Lets @compare run what was planted: by jump, if there are any, and by breakpoint. */
+static inline void in_both_ways(struct kunit *test, const struct manner *manner, struct way way,
 				void (*compare)(struct kunit *test, struct way way))
 {
-	if (IS_ENABLED(CONFIG_OPTPROBES)) {
+	way.post = manner->post;
+	if (IS_ENABLED(CONFIG_OPTPROBES) && manner->reach != NOTHING) {
 		wait_for_kprobe_optimizer();
 		way.jump = true;
 		compare(test, way);

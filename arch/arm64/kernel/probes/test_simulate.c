@@ -691,8 +691,8 @@ static void probed_instructions_do_as_in_place(struct kunit *test)
 	};
 
 	prepare_all(test);
-	plant(test, nr_subjects, subject_at, &like);
-	in_both_ways(test, (struct way){ .post = manner->post }, compare_all_probed);
+	plant(test, manner, nr_subjects, subject_at, &like);
+	in_both_ways(test, manner, (struct way){ }, compare_all_probed);
 }
 
 static struct kunit_case simulate_cases[] = {
