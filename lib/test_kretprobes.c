@@ -12,6 +12,9 @@
 #include "test_kprobes/probe.h"
 #include "test_kprobes/trace.h"
 
+/* Are entry handlers told where the call returns to? */
+#define KPROBES_KNOWS_CALLERS	(IS_ENABLED(CONFIG_X86) || IS_ENABLED(CONFIG_ARM64))
+
 KUNIT_ARRAY_PARAM(entry, kprobes_entries, kprobes_step_desc);
 
 /**
@@ -23,6 +26,8 @@ KUNIT_ARRAY_PARAM(entry, kprobes_entries, kprobes_step_desc);
  * @value: the value returned last
  * @sum: all private data that reached the return handler, added up
  * @retaddr: where the probed function was going to return to
+ * @from: the same, as the entry handler was told
+ * @left: private data that was there before the entry handler
  * @owner: what get_kretprobe() returned
  * @preemptible: some handler could have been preempted
  * @masked: the saved registers said to some handler that interrupts were off
@@ -34,7 +39,7 @@ struct return_probe {
 	struct kretprobe rp;
 	bool live;
 	unsigned int entries, returns;
-	unsigned long value, sum, retaddr;
+	unsigned long value, sum, retaddr, from, left;
 	struct kretprobe *owner;
 	bool preemptible, masked;
 	int skip;
@@ -49,8 +54,11 @@ static int note_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 	probe->entries++;
 	probe->preemptible |= probe_may_be_preempted();
 	probe->masked |= !kprobes_interruptible(regs);
-	if (probe->rp.data_size >= sizeof(u32))
+	probe->from = get_kretprobe_retaddr(ri);
+	if (probe->rp.data_size >= sizeof(u32)) {
+		probe->left |= *(u32 *)ri->data;
 		*(u32 *)ri->data = kprobes_argument(regs);
+	}
 	return probe->skip;
 }
 
@@ -201,6 +209,10 @@ static void entry_handler_skips_the_return(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->returns, 0);
 	KUNIT_EXPECT_EQ_MSG(test, probe->rp.nmissed, 0, "what is skipped is not missed");
 
+	/* Nothing was recorded in this pool, so it can only be known from the call itself. */
+	if (KPROBES_KNOWS_CALLERS)
+		KUNIT_EXPECT_NE(test, probe->from, 0);
+
 	probe->skip = 0;
 	kprobes_call_step(test, step);
 	KUNIT_EXPECT_EQ(test, probe->returns, KPROBES_CALLS);
@@ -238,6 +250,12 @@ static void recursive_function_returns_on_every_level(struct kunit *test)
 	if (KPROBES_TELLS_ARGUMENTS)
 		KUNIT_EXPECT_EQ_MSG(test, probe->sum, DEPTH * (DEPTH + 1) / 2,
 				    "private data of the levels got mixed up");
+	if (!KPROBES_KNOWS_CALLERS)
+		return;
+	/* These calls have the memory of the ones before, in which the data were. */
+	KUNIT_EXPECT_EQ(test, recursive(DEPTH), DEPTH + 1);
+	KUNIT_EXPECT_EQ_MSG(test, probe->left, 0, "private data of an earlier call");
+	KUNIT_EXPECT_TRUE(test, kprobes_within(recursive, probe->from));
 }
 
 static void maxactive_is_a_cap_and_misses_are_counted(struct kunit *test)

@@ -585,9 +585,9 @@ static __always_inline struct kretprobe *get_kretprobe(struct kretprobe_instance
  * get_kretprobe_retaddr() - find the address that a followed call returns to
  * @ri: the call, as passed to a handler
  *
- * Context: the return probe's handler, but not its entry handler: the address has not
- * been recorded by then.
- * Return: the address.
+ * Context: one of the return probe's handlers.
+ * Return: the address. For entry handlers it is only known where the architecture has
+ * arch_kretprobe_frame, and 0 elsewhere.
  */
 static __always_inline unsigned long get_kretprobe_retaddr(struct kretprobe_instance *ri)
 {

@@ -73,8 +73,8 @@ static __always_inline bool take_from_stack(struct kretprobe_holder *rph,
 }
 
 /*
- * Out of line, because objpool_push() is much code; and the only one to call that, so that it is
- * inlined here, and cannot be probed.
+ * Out of line, because objpool_push() is much code. What that calls may be probed, unless it is
+ * inlined: on arm64 with pseudo-NMIs, what masks interrupts is not.
  */
 static noinline void put_into_pool(struct kretprobe_instance *ri)
 {
@@ -216,6 +216,24 @@ static struct kretprobe_instance *take_instance(struct kretprobe_holder *rph, st
 NOKPROBE_SYMBOL(take_instance);
 
 /*
+ * Entry handlers may ask for the return address already. What the memory of a return stack was last
+ * used for, by another return probe perhaps, is not for them to see.
+ */
+static void show_entry(struct kretprobe *rp, struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	void *frame = arch_kretprobe_frame(regs);
+	unsigned long addr = arch_kretprobe_ret_addr(regs, frame);
+
+	if (!call_is_fresh(addr))
+		addr = kretprobe_caller(addr, frame, NULL, NULL);
+	ri->ret_addr = (kprobe_opcode_t *)addr;
+	if (kretprobe_same_stack((unsigned long)ri, current->kretprobe_top))
+		memset(ri->data, 0, rp->data_size);
+}
+
+NOKPROBE_SYMBOL(show_entry);
+
+/*
  * Adds a call to the list. An NMI may unwind this task at any point. So the instance is
  * complete before it is on the list, and on the list before the return is diverted.
  */
@@ -247,6 +265,8 @@ static noinline int kretprobe_entry_slow(struct kretprobe *rp, struct pt_regs *r
 		return 0;
 	}
 	ri->rph = rph;
+	if (rp->entry_handler)
+		show_entry(rp, ri, regs);
 	if (rp->entry_handler && rp->entry_handler(ri, regs))
 		put_instance(ri);
 	else
@@ -600,11 +620,15 @@ static __always_inline bool is_simple(struct kretprobe_instance *ri, void *fp,
 	       !arch_kprobe_level() && !kprobe_mark_entered(mark);
 }
 
-/* Two functions with few arguments, so that little is saved while the handler runs. */
+/*
+ * Two functions with few arguments, so that little is saved while the handler runs. The first one
+ * begins the mark.
+ */
 static __always_inline void simple_handler(union kprobe_own_mark mark,
 					   struct kretprobe_instance *ri,
 					   struct pt_regs *regs, void *fp)
 {
+	unsigned long ret_addr = (unsigned long)ri->ret_addr;
 	struct kretprobe_holder *rph = ri->rph;
 	kretprobe_handler_t handler;
 
@@ -612,9 +636,8 @@ static __always_inline void simple_handler(union kprobe_own_mark mark,
 	kmsan_unpoison_entry_regs(regs);
 	handler = READ_ONCE(rph->handler);
 	kprobe_runs(mark, &user_of(rph)->kp);
-	show_return(regs, fp, (unsigned long)ri->ret_addr, (unsigned long)ri->ret_addr);
+	show_return(regs, fp, ret_addr, ret_addr);
 	handler(ri, regs);
-	kprobe_mark_end(mark);
 }
 
 /* Out of line, with its own @rph: the caller's would have to be in a register that is saved. */
@@ -660,6 +683,8 @@ void kretprobe_returned(struct pt_regs *regs, void *frame)
 	if (likely(is_simple(ri, frame, mark))) {
 		simple_handler(mark, ri, regs, frame);
 		end_simple_call(ri);
+		/* Only now: what puts an instance into a pool may call what can be probed. */
+		kprobe_mark_end(mark);
 	} else {
 		kretprobe_returned_slow(regs, frame);
 	}

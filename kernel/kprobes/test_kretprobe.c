@@ -10,6 +10,7 @@
 #include <linux/err.h>
 #include <linux/hardirq.h>
 #include <linux/irqflags.h>
+#include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/objpool.h>
@@ -18,12 +19,14 @@
 #include <linux/sched.h>
 #include <linux/sched/task.h>
 #include <linux/stacktrace.h>
+#include <linux/string.h>
 
 #include "../../lib/test_kprobes/probe.h"
 #include "../../lib/test_kprobes/regs.h"
 #include "internal.h"
 #include "kretprobe.h"
 #include "test_hotplug.h"
+#include "test_reader.h"
 
 static noinline __noclone u32 returns(u32 x)
 {
@@ -297,6 +300,75 @@ static void nmi_in_a_push_loses_no_instance(struct kunit *test)
 }
 #endif
 
+/* An object that another CPU's ring has is better than none. */
+static void pool_gives_all_it_has(struct kunit *test)
+{
+	struct kretprobe *rp = registered(test, returns, 8);
+	struct objpool_head *pool = &rp->rph->pool;
+	void *objects[8];
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(objects); i++) {
+		objects[i] = objpool_pop(pool);
+		KUNIT_EXPECT_NOT_NULL(test, objects[i]);
+	}
+	KUNIT_EXPECT_NULL(test, objpool_pop(pool));
+	while (i--) {
+		if (objects[i])
+			objpool_push(objects[i], pool);
+	}
+}
+
+#ifdef CONFIG_ARM64_PSEUDO_NMI
+/* A copy of it is there in each object that does not have it inlined, that of pools among them. */
+static struct kretprobe masks[64];
+static unsigned int nr_masks;
+
+static bool within_put_into_pool(unsigned long addr)
+{
+	char name[KSYM_SYMBOL_LEN];
+
+	sprint_symbol_no_offset(name, addr);
+	return !strcmp(name, "put_into_pool");
+}
+
+static int note_mask(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	return !within_put_into_pool(get_kretprobe_retaddr(ri));
+}
+
+static int probe_mask(void *unused, unsigned long addr)
+{
+	if (nr_masks == ARRAY_SIZE(masks))
+		return 1;
+	masks[nr_masks].kp.addr = (kprobe_opcode_t *)addr;
+	masks[nr_masks].entry_handler = note_mask;
+	masks[nr_masks].handler = count_return;
+	masks[nr_masks].maxactive = 8;
+	nr_masks += !register_kretprobe(&masks[nr_masks]);
+	return 0;
+}
+
+static void drop_masks(void *unused)
+{
+	while (nr_masks)
+		unregister_kretprobe(&masks[--nr_masks]);
+	memset(masks, 0, sizeof(masks));
+}
+
+static void pool_is_not_called_by_itself(struct kunit *test)
+{
+	registered(test, returns, 2);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_masks, NULL));
+	kallsyms_on_each_match_symbol(probe_mask, "arch_local_irq_save", NULL);
+	if (!nr_masks)
+		kunit_skip(test, "it is inlined everywhere");
+	atomic_set(&nr_returns, 0);
+	KUNIT_EXPECT_EQ(test, 2, returns(1));
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 1);
+}
+#endif
+
 /*
  * If the task runs meanwhile, a link may be anything: a user's address, no address at all, or
  * one that leads in a circle. Here the task sleeps, so its list can be tampered with.
@@ -427,6 +499,52 @@ static void stack_in_use_is_not_taken_away(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, tasks_with_stack(&without));
 	KUNIT_EXPECT_FALSE(test, IS_ALIGNED(task->kretprobe_top, KRETPROBE_STACK_SIZE));
 	kunit_release_action(test, stop_waiting, task);
+}
+
+/* They may be unwinding, or have taken the last instance off its list. */
+static void stacks_wait_for_their_readers(struct kunit *test)
+{
+	struct kretprobe *rp = registered(test, returns, 0);
+	unsigned int without;
+
+	kunit_release_action(test, drop, rp);
+	KUNIT_EXPECT_GT(test, tasks_with_stack(&without), 0);
+	reader_start(test);
+	kretprobe_stacks_trim();
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(reader_ended));
+}
+
+/* They may be calls that are ending, which do not ask once more for the holder to be freed. */
+static void holder_waits_for_readers(struct kunit *test)
+{
+	unsigned int tries = 0;
+	struct kretprobe *rp;
+
+	KUNIT_ASSERT_TRUE(test, comes_true(no_holder_left));
+	rp = registered(test, returns, 0);
+	reader_start(test);
+	kunit_release_action(test, drop, rp);
+	while (kretprobe_holders_left() && ++tries < 3000)
+		msleep(20);
+	KUNIT_EXPECT_FALSE(test, kretprobe_holders_left());
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(reader_ended));
+}
+
+static void large_data_is_not_on_the_stacks_of_tasks(struct kunit *test)
+{
+	struct kretprobe rp = { .kp.addr = (kprobe_opcode_t *)returns };
+	size_t sizes[2];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		rp.data_size = KRETPROBE_STACK_DATA + i;
+		KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&rp));
+		sizes[i] = rp.rph->size;
+		unregister_kretprobe(&rp);
+		rp.kp.flags = 0;
+	}
+	KUNIT_EXPECT_LT(test, sizes[0], KRETPROBE_STACK_SIZE);
+	KUNIT_EXPECT_GE(test, sizes[1], KRETPROBE_STACK_SIZE);
 }
 
 static void return_probe_that_is_unregistered_twice_leaves_nothing(struct kunit *test)
@@ -602,6 +720,36 @@ static void function_is_checked_again_when_it_is_used(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL, err);
 	if (!err)
 		unregister_kretprobe(&rp);
+}
+
+static bool stopped_before_release;
+
+static int look_at_handler(struct kprobe *p, struct pt_regs *regs)
+{
+	struct kretprobe *rp = (struct kretprobe *)kprobes_argument(regs);
+
+	if (current == moves_for)
+		stopped_before_release = rp->rph->handler == kretprobe_no_handler;
+	return 0;
+}
+
+/* A call that returns after handlers were waited for must not run one any more. */
+static void handlers_are_stopped_before_they_are_waited_for(struct kunit *test)
+{
+	struct kprobe look = {
+		.addr = (kprobe_opcode_t *)kretprobe_pool_release,
+		.pre_handler = look_at_handler,
+	};
+	struct kretprobe *rp;
+
+	kprobes_need_arguments(test);
+	rp = registered(test, returns, 0);
+	moves_for = current;
+	stopped_before_release = false;
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&look));
+	kunit_release_action(test, drop, rp);
+	unregister_kprobe(&look);
+	KUNIT_EXPECT_TRUE(test, stopped_before_release);
 }
 
 #if defined(CONFIG_X86) || defined(CONFIG_ARM64)
@@ -795,10 +943,17 @@ static struct kunit_case kretprobe_cases[] = {
 #if defined(CONFIG_X86) || defined(CONFIG_ARM64)
 	KUNIT_CASE(nmi_in_a_push_loses_no_instance),
 #endif
+	KUNIT_CASE(pool_gives_all_it_has),
+#ifdef CONFIG_ARM64_PSEUDO_NMI
+	KUNIT_CASE(pool_is_not_called_by_itself),
+#endif
 	KUNIT_CASE(unwinding_survives_links_to_nowhere),
 	KUNIT_CASE(every_task_has_a_stack_while_one_is_wanted),
 	KUNIT_CASE_SLOW(stacks_go_by_themselves),
 	KUNIT_CASE(stack_in_use_is_not_taken_away),
+	KUNIT_CASE(stacks_wait_for_their_readers),
+	KUNIT_CASE(holder_waits_for_readers),
+	KUNIT_CASE(large_data_is_not_on_the_stacks_of_tasks),
 	KUNIT_CASE(return_probe_that_is_unregistered_twice_leaves_nothing),
 #if defined(CONFIG_X86) || defined(CONFIG_ARM64)
 	KUNIT_CASE(call_that_is_left_behind_is_forgotten),
@@ -807,6 +962,7 @@ static struct kunit_case kretprobe_cases[] = {
 	KUNIT_CASE(failure_after_others_had_a_turn_changes_nothing),
 	KUNIT_CASE(what_was_in_the_struct_does_not_count),
 	KUNIT_CASE(function_is_checked_again_when_it_is_used),
+	KUNIT_CASE(handlers_are_stopped_before_they_are_waited_for),
 #if defined(CONFIG_X86) || defined(CONFIG_ARM64)
 	KUNIT_CASE(calls_from_one_place_are_forgotten),
 	KUNIT_CASE(tail_calls_are_not_forgotten),
