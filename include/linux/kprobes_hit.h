@@ -391,7 +391,7 @@ kprobe_hit_at_level(unsigned long level, struct kprobe *kp, struct pt_regs *regs
 		kprobe_count_hit(kp);
 	if (unlikely(kprobe_run_pre(frame.mark, kp, regs))) {
 		what = KPROBE_RESULT_REDIRECTED;
-	} else if (kp->post_handler) {
+	} else if (unlikely(kp->post_handler)) {
 		what = KPROBE_RESULT_POST;
 		if (carry_out(kp, regs)) {
 			kprobe_run_post(frame.mark, kp, regs);

@@ -73,17 +73,30 @@ static unsigned long simulate_hit(struct kprobe *kp, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(simulate_hit);
 
+/* Out of line, so that what is rare takes no registers from the rest. */
+static noinline unsigned long after_rare_hit(struct kprobe *kp, struct pt_regs *regs,
+					     enum kprobe_result what)
+{
+	if (what == KPROBE_RESULT_REDIRECTED)
+		return leave_to(regs, regs->pc);
+	return to_copy(kp, regs, what == KPROBE_RESULT_POST);
+}
+
+NOKPROBE_SYMBOL(after_rare_hit);
+
 static __always_inline unsigned long hit(struct pt_regs *regs, struct kprobe *kp)
 {
 	enum kprobe_result what = kprobe_hit_site(kp, regs, kprobe_carry_out);
 
-	if (unlikely(what == KPROBE_RESULT_REDIRECTED))
-		return leave_to(regs, regs->pc);
 	if (what == KPROBE_RESULT_DONE)
 		return after_carried_out(kp, regs);
+	if (unlikely(what == KPROBE_RESULT_REDIRECTED))
+		return after_rare_hit(kp, regs, what);
 	if (kp->ainsn.simulate)
 		return simulate_hit(kp, regs);
-	return to_copy(kp, regs, what == KPROBE_RESULT_POST);
+	if (likely(what != KPROBE_RESULT_POST && !sp_changed(regs)))
+		return way_out(kp, SLOT_COPY_OUT);
+	return after_rare_hit(kp, regs, what);
 }
 
 /* The same on a CPU that RCU takes for idle. Out of line, as there are hardly any such hits. */
@@ -109,8 +122,10 @@ NOKPROBE_SYMBOL(idle_hit);
  */
 asmlinkage unsigned long kprobe_detour_hit(struct pt_regs *regs, struct kprobe *kp)
 {
-	regs->pc = (unsigned long)kp->addr;
-	regs->stackframe[1] = (unsigned long)kp->addr;
+	unsigned long addr = (unsigned long)kp->addr;
+
+	regs->pc = addr;
+	regs->stackframe[1] = addr;
 	preempt_disable_notrace();
 	if (kprobe_on_idle_cpu(regs))
 		return kprobe_preempt_enable(idle_hit(regs, kp));

@@ -49,7 +49,9 @@ SYM_START(__kretprobe_trampoline, SYM_L_GLOBAL, SYM_F_ALIGN)
 	movq	%rsp, %rdi
 	leaq	PTREGS_SIZE(%rsp), %rsi
 	call	kretprobe_returned
-	movq	RBP(%rsp), %rbp	/* saving may have encoded it */
+#ifdef CONFIG_FRAME_POINTER
+	movq	RBP(%rsp), %rbp	/* it was encoded */
+#endif
 	addq	$R11, %rsp
 	popq	%r11
 	popq	%r10
