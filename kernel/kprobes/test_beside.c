@@ -13,6 +13,7 @@
 #include <linux/slab.h>
 #include <linux/static_call.h>
 
+#include "../trace/trace_output.h"
 #include "../../lib/test_kprobes/parties.h"
 #include "../../lib/test_kprobes/probe.h"
 #include "../../lib/test_kprobes/switch.h"
@@ -258,6 +259,57 @@ static void all_come_and_go_in_turn(struct kunit *test)
 	for (i = 0; i < NR_PARTIES; i++)
 		leaves(test, (first + i) % NR_PARTIES);
 }
+
+/* --- calls that a jprobe's function leaves --- */
+
+#if defined(CONFIG_FUNCTION_GRAPH_TRACER) && defined(CONFIG_JPROBES)
+static noinline __noclone u32 leaves_jprobe(u32 x)
+{
+	if (!x)
+		jprobe_return();
+	kprobes_begin(&x);
+	return x + 1;
+}
+
+static u32 calls_leaver(u32 x)
+{
+	return leaves_jprobe(0);
+}
+
+static void drop_jprobe(void *jp)
+{
+	unregister_jprobe(jp);
+}
+
+static void drop_graph(void *unused)
+{
+	graph_leave();
+}
+
+static void graph_tracer_does_not_follow_what_a_jprobe_leaves(struct kunit *test)
+{
+	static struct jprobe jp;
+	unsigned long calls;
+	int depth;
+
+	jp = (struct jprobe){
+		.kp.addr = (kprobe_opcode_t *)kprobes_untraced,
+		.entry = JPROBE_ENTRY(calls_leaver),
+	};
+	KUNIT_ASSERT_EQ(test, 0, register_jprobe(&jp));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_jprobe, &jp));
+	KUNIT_ASSERT_EQ(test, 0, graph_join_at(leaves_jprobe));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_graph, NULL));
+	calls = graph_calls;
+	depth = current->curr_ret_stack;
+	KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));
+	KUNIT_EXPECT_EQ(test, current->curr_ret_stack, depth);
+	KUNIT_EXPECT_EQ(test, graph_calls, calls);
+	/* And it goes on. */
+	KUNIT_EXPECT_EQ(test, leaves_jprobe(1), 2);
+	KUNIT_EXPECT_EQ(test, graph_calls, calls + 1);
+}
+#endif
 
 /* --- breakpoints of the processor --- */
 
@@ -730,9 +782,31 @@ static void static_call_is_updated_among_probes(struct kunit *test)
 	crowd_expect(test, then, 10, 0);
 }
 
+/* A function that was called by a tail call has a trampoline for its caller. */
+static void expect_unknown(struct kunit *test, void *trampoline)
+{
+	struct trace_seq *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, s);
+	trace_seq_init(s);
+	trace_seq_print_sym(s, (unsigned long)trampoline, false);
+	KUNIT_EXPECT_STREQ(test, "[unknown/kretprobe'd]", s->buffer);
+}
+
+static void diverted_return_is_not_traced_as_a_caller(struct kunit *test)
+{
+	expect_unknown(test, kretprobe_trampoline_addr());
+#ifdef CONFIG_FPROBE
+	expect_unknown(test, arch_rethook_trampoline);
+#endif
+}
+
 static struct kunit_case beside_cases[] = {
 	KUNIT_CASE_PARAM(two_come_and_go_in_any_order, party_gen_params),
 	KUNIT_CASE_PARAM(all_come_and_go_in_turn, party_gen_params),
+#if defined(CONFIG_FUNCTION_GRAPH_TRACER) && defined(CONFIG_JPROBES)
+	KUNIT_CASE(graph_tracer_does_not_follow_what_a_jprobe_leaves),
+#endif
 #ifdef CONFIG_HAVE_HW_BREAKPOINT
 	KUNIT_CASE_PARAM(processor_stops_at_the_same_instruction, step_gen_params),
 	KUNIT_CASE_PARAM(processor_stops_in_a_slot, step_gen_params),
@@ -744,6 +818,7 @@ static struct kunit_case beside_cases[] = {
 	KUNIT_CASE(label_is_flipped_beside_a_lonely_probe),
 #endif
 	KUNIT_CASE(static_call_is_updated_among_probes),
+	KUNIT_CASE(diverted_return_is_not_traced_as_a_caller),
 	{}
 };
 

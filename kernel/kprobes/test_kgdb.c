@@ -2,7 +2,7 @@
 /*
  * KUnit tests of probes and the breakpoints of a debugger. The tests send what a
  * debugger would send over a line. Where there is a probe, a breakpoint is refused, and
- * the other way round; in the same function, both work.
+ * the other way round; in the same function, both work, but on x86 the probe has to come first.
  */
 #include <linux/errno.h>
 #include <linux/kgdb.h>
@@ -10,6 +10,7 @@
 #include <linux/security.h>
 
 #include "../../lib/test_kprobes/probe.h"
+#include "internal.h"
 #include "test_sites.h"
 
 KUNIT_ARRAY_PARAM(step, kprobes_steps_table, kprobes_step_desc);
@@ -156,6 +157,39 @@ static void probe_is_refused_where_a_breakpoint_is(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
 }
 
+#ifdef CONFIG_X86
+/* Nobody else has a probe here, so where its instructions begin is not known yet. */
+static noinline notrace __noclone u32 unknown(u32 x)
+{
+	barrier_data(&x);
+	return x + 1;
+}
+
+/* That is found out from the entry on, and the breakpoint hides one. */
+static void probe_is_refused_behind_a_breakpoint(struct kunit *test)
+{
+	struct kprobe behind = { };
+	u8 *at = (u8 *)unknown;
+	int err;
+
+	/* The first one may be a landing pad, which is not looked at. */
+	OPTIMIZER_HIDE_VAR(at);
+	at += kprobes_insn_length(at, MAX_INSN_SIZE);
+	behind.addr = at + kprobes_insn_length(at, MAX_INSN_SIZE);
+	KUNIT_ASSERT_EQ(test, 2, unknown(1));
+	KUNIT_ASSERT_TRUE(test, breakpoint(true, at));
+	err = register_kprobe(&behind);
+	KUNIT_EXPECT_EQ(test, -EILSEQ, err);
+	KUNIT_EXPECT_STREQ(test, kprobe_last_refusal(),
+			   "an instruction in front of it cannot be decoded");
+	if (!err)
+		unregister_kprobe(&behind);
+	KUNIT_ASSERT_TRUE(test, breakpoint(false, at));
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&behind));
+	unregister_kprobe(&behind);
+}
+#endif
+
 static void breakpoint_is_refused_where_a_probe_is(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
@@ -240,6 +274,9 @@ static void breakpoint_is_refused_where_no_probe_may_be(struct kunit *test)
 
 static struct kunit_case kgdb_cases[] = {
 	KUNIT_CASE_PARAM(probe_is_refused_where_a_breakpoint_is, step_gen_params),
+#ifdef CONFIG_X86
+	KUNIT_CASE(probe_is_refused_behind_a_breakpoint),
+#endif
 	KUNIT_CASE_PARAM(breakpoint_is_refused_where_a_probe_is, step_gen_params),
 	KUNIT_CASE(breakpoint_is_refused_under_a_jump),
 	KUNIT_CASE(jump_does_not_come_back_over_a_breakpoint),

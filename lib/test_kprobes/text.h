@@ -106,4 +106,16 @@ static inline unsigned int kprobes_walk_text(unsigned int stride,
 	return addr < end ? 0 : n;
 }
 
+/*
+ * Some tracers call what can be probed before their guard against recursion: then a hit must not
+ * pass by this function, if there is one, before it is counted as such.
+ */
+static inline void kprobes_expect_untraced(struct kunit *test, const char *name)
+{
+	unsigned long addr = kallsyms_lookup_name(name);
+
+	if (addr)
+		KUNIT_EXPECT_EQ_MSG(test, ftrace_location(addr), 0, "%s", name);
+}
+
 #endif /* _LIB_TEST_KPROBES_TEXT_H */

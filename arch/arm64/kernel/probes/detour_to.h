@@ -4,8 +4,8 @@
 
 /*
  * log2 of how many calls of kprobe_detour_leave() can be under way on a CPU. Before the handler of
- * its BRK is called, tracers may be told of the exception, that interrupts are masked, and that
- * preemption is off; and each of two events of the firmware may come on top of that.
+ * its BRK is called, tracers may be told of the exception, and that interrupts are masked; and each
+ * of two events of the firmware may come on top of that.
  */
 #define DETOUR_LEAVES_SHIFT	4
 

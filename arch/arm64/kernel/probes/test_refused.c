@@ -5,10 +5,12 @@
  */
 
 #include <kunit/test.h>
+#include <linux/cpufeature.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/sizes.h>
 #include <linux/string.h>
+#include <asm/alternative.h>
 #include <asm/insn.h>
 
 #include "../../../../lib/test_kprobes/text.h"
@@ -178,10 +180,40 @@ static void constants_are_not_behind_a_function(struct kunit *test)
 }
 #endif
 
+static void way_to_the_handlers_is_not_traced(struct kunit *test)
+{
+	kprobes_expect_untraced(test, "do_el1_brk64");
+	kprobes_expect_untraced(test, "call_el1_break_hook");
+	kprobes_expect_untraced(test, "debug_exception_enter");
+	kprobes_expect_untraced(test, "debug_exception_exit");
+}
+
+static bool slot_before_alternatives;
+
+static int __init try_slot(void)
+{
+	kprobe_opcode_t *slot = get_insn_slot();
+
+	slot_before_alternatives = slot && !alternative_is_applied(ARM64_ALWAYS_SYSTEM);
+	if (slot)
+		free_insn_slot(slot, 0);
+	return 0;
+}
+early_initcall(try_slot);
+
+/* So none of their places has to be refused. */
+static void alternatives_are_patched_before_any_probe(struct kunit *test)
+{
+	KUNIT_EXPECT_FALSE(test, slot_before_alternatives);
+	KUNIT_EXPECT_TRUE(test, alternative_is_applied(ARM64_ALWAYS_SYSTEM));
+}
+
 static struct kunit_case refused_cases[] = {
 	KUNIT_CASE(too_early_in_boot_is_refused),
 	KUNIT_CASE_PARAM(all_of_it_is_refused, name_gen_params),
 	KUNIT_CASE(what_hits_call_is_no_function),
+	KUNIT_CASE(way_to_the_handlers_is_not_traced),
+	KUNIT_CASE(alternatives_are_patched_before_any_probe),
 	KUNIT_CASE(vectors_that_are_copied_are_refused),
 	KUNIT_CASE_PARAM(return_probe_on_it_is_refused, unreturning_gen_params),
 #ifdef CONFIG_CRYPTO_SHA256_ARM64

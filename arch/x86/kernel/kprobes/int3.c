@@ -15,6 +15,7 @@
  */
 #include <linux/execmem.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_function.h>
 #include <linux/kprobes_hit.h>
 #include <linux/perf_event.h>
 #include <linux/set_memory.h>
@@ -130,10 +131,14 @@ static int prepare_slot(struct kprobe *kp, struct insn *insn)
 /* Decodes the instruction at @addr, and checks that it can be probed. */
 static int get_insn(struct insn *insn, u8 *buf, unsigned long addr)
 {
+	const struct kprobe_function *f;
 	const char *kind;
 	int err;
 
 	err = kprobe_check_boundary(addr);
+	f = err == -EILSEQ ? kprobe_function_at(addr) : NULL;
+	if (f && f->decoded < addr)
+		return kprobe_refuse(err, "an instruction in front of it cannot be decoded");
 	if (err)
 		return err;
 	err = kprobe_decode(insn, buf, addr);
@@ -310,6 +315,25 @@ unreadable:
 
 NOKPROBE_SYMBOL(taken_out);
 
+static __always_inline void after_hit(struct kprobe *kp, struct pt_regs *regs,
+				      enum kprobe_result what)
+{
+	regs->orig_ax = -1;
+	if (what == KPROBE_RESULT_REDIRECTED || what == KPROBE_RESULT_DONE)
+		regs->ip = kprobe_way_after(kp, regs->ip);
+	else
+		carry_out(kp, regs, what);
+}
+
+/* Out of line, so that what is rare takes no registers from the rest. */
+static noinline void after_rare_hit(struct kprobe *kp, struct pt_regs *regs,
+				    enum kprobe_result what)
+{
+	after_hit(kp, regs, what);
+}
+
+NOKPROBE_SYMBOL(after_rare_hit);
+
 static __always_inline void site_hit(struct kprobe_site *site, struct pt_regs *regs)
 {
 	struct kprobe *kp = kprobe_of(site);
@@ -317,11 +341,10 @@ static __always_inline void site_hit(struct kprobe_site *site, struct pt_regs *r
 
 	regs->orig_ax = KPROBE_HIT_ORIG_AX;
 	what = kprobe_hit_site(kp, regs, kprobe_emulate);
-	regs->orig_ax = -1;
-	if (what == KPROBE_RESULT_REDIRECTED || what == KPROBE_RESULT_DONE)
-		regs->ip = kprobe_way_after(kp, regs->ip);
+	if (what == KPROBE_RESULT_CONTINUE || what == KPROBE_RESULT_DONE)
+		after_hit(kp, regs, what);
 	else
-		carry_out(kp, regs, what);
+		after_rare_hit(kp, regs, what);
 }
 
 /**

@@ -7,6 +7,7 @@
 #include <kunit/test.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <asm/alternative.h>
 #include <asm/asm.h>
 #include <asm/extable.h>
 #include <asm/suspend.h>
@@ -309,7 +310,7 @@ static void test_decoded_by_a_failed_check(struct kunit *test)
 {
 	s32 *trap;
 
-	KUNIT_ASSERT_LT(test, __start___kcfi_traps, __stop___kcfi_traps);
+	KUNIT_ASSERT_LT(test, &__start___kcfi_traps[0], &__stop___kcfi_traps[0]);
 	for (trap = __start___kcfi_traps; trap < __stop___kcfi_traps; trap += 8) {
 		unsigned long addr = (unsigned long)trap + *trap;
 
@@ -320,8 +321,30 @@ static void test_decoded_by_a_failed_check(struct kunit *test)
 }
 #endif
 
+static void way_to_the_handlers_is_not_traced(struct kunit *test)
+{
+	kprobes_expect_untraced(test, "do_int3");
+}
+
+static int patched_early;
+
+static int __init note_alternatives(void)
+{
+	patched_early = alternatives_patched;
+	return 0;
+}
+early_initcall(note_alternatives);
+
+/* So none of their places has to be refused. */
+static void alternatives_are_patched_before_any_probe(struct kunit *test)
+{
+	KUNIT_EXPECT_TRUE(test, patched_early);
+}
+
 static struct kunit_case refused_cases[] = {
 	KUNIT_CASE(too_early_in_boot_is_refused),
+	KUNIT_CASE(way_to_the_handlers_is_not_traced),
+	KUNIT_CASE(alternatives_are_patched_before_any_probe),
 	KUNIT_CASE(test_patched),
 	KUNIT_CASE(test_without_idt),
 	KUNIT_CASE(test_dead),
