@@ -7,6 +7,7 @@
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
+#include <linux/align.h>
 #include <linux/cleanup.h>
 #include <linux/err.h>
 #include <linux/export.h>
@@ -94,7 +95,8 @@ static bool in_handler(void)
 bool kprobe_cannot_wait(void)
 {
 	return WARN(in_interrupt() || irqs_disabled() || in_handler() ||
-		    (IS_ENABLED(CONFIG_PREEMPT_COUNT) && in_atomic()),
+		    /* parisc's hooks leave preemption off after a step. */
+		    (ARCH_KPROBE_STATELESS && IS_ENABLED(CONFIG_PREEMPT_COUNT) && in_atomic()),
 		    "kprobes: a probe is unregistered where nobody can sleep\n");
 }
 
@@ -208,7 +210,8 @@ static struct kprobe_site *find_place(struct kprobe *p, struct module **mod)
 /**
  * struct wanted - a probe that is being registered
  * @p:		the probe
- * @hint:	its address, to sort by; has not been checked
+ * @hint:	about its address, to sort by; has not been checked. A landing pad has that of the
+ *		instruction behind it, because a probe on the pad is put there
  * @index:	its place in the caller's array
  * @placed:	it is on its site
  * @before:	@p as the caller passed it
@@ -238,6 +241,9 @@ static void join_site(struct kprobe_site *site, struct wanted *w)
 	kprobe_plan_init(&plan);
 	kprobe_save(&w->before, p);
 	p->addr = site->kp.addr;
+	/* powerpc's hooks look at the copy of what is running, in handlers of returns, too. */
+	if (!ARCH_KPROBE_STATELESS)
+		p->ainsn = site->kp.ainsn;
 	p->nmissed = 0;
 	p->flags = KPROBE_FLAG_DISABLED;
 	p->flags |= site->kp.flags & (KPROBE_FLAG_FTRACE | KPROBE_FLAG_ON_FUNC_ENTRY);
@@ -431,6 +437,17 @@ static int by_hint(const void *a, const void *b)
 	return v->index - w->index;
 }
 
+/* Functions with a landing pad are aligned to this at least, and it is no longer. */
+#define HINT_GRAIN	8
+
+static unsigned long hint_of(struct kprobe *p)
+{
+	const char *why;
+	void *addr = kprobe_named(p->addr, p->symbol_name, p->offset, &why);
+
+	return ALIGN_DOWN((unsigned long)addr, HINT_GRAIN);
+}
+
 /*
  * Sorts the probes by address: probes in the same function follow each other then, and
  * what is found out about the function serves all of them.
@@ -438,7 +455,6 @@ static int by_hint(const void *a, const void *b)
 static void fill_wanted(struct wanted *wanted, struct kprobe **kps, int num)
 {
 	bool sorted = true;
-	const char *why;
 	int i;
 
 	for (i = 0; i < num; i++) {
@@ -447,8 +463,7 @@ static void fill_wanted(struct wanted *wanted, struct kprobe **kps, int num)
 		cond_resched();
 		wanted[i] = (struct wanted){ .p = p, .index = i };
 		if (num > 1)
-			wanted[i].hint = (unsigned long)kprobe_named(p->addr, p->symbol_name,
-								     p->offset, &why);
+			wanted[i].hint = hint_of(p);
 		sorted &= !i || wanted[i - 1].hint <= wanted[i].hint;
 	}
 	if (!sorted)
@@ -472,7 +487,7 @@ static void fill_wanted(struct wanted *wanted, struct kprobe **kps, int num)
  * * -EILSEQ - not the start of an instruction
  * * -EOPNOTSUPP, -EINVAL - an instruction that cannot be probed
  * * -ERANGE - an instruction whose operand is out of reach for a copy (x86_64)
- * * -EBUSY - somebody else redirects this function
+ * * -EBUSY - the probe has a post handler, and somebody else redirects this function
  * * -ENODEV - a function entry that ftrace serves, and ftrace has shut itself down
  * * -ENOMEM - no memory, or too many sites wait to be freed
  * * -EAGAIN - kprobes are not set up yet, which an early_initcall() does
@@ -601,8 +616,8 @@ static bool is_representative(struct kprobe *p)
  * belong to the caller again. The text is patched for many probes at once, and all of
  * them share one wait.
  *
- * Context: may sleep; not from a handler. For others there is a warning, and nothing
- * is removed.
+ * Context: may sleep; not from a handler. Others get a warning, and nothing is removed; but
+ * preemption that is merely off is only noticed with CONFIG_PREEMPT_COUNT.
  */
 void unregister_kprobes(struct kprobe **kps, int num)
 {
@@ -658,8 +673,8 @@ static int set_probe_disabled(struct kprobe *p, bool disabled)
  * @p: a registered probe
  *
  * Context: may sleep.
- * Return: 0; -EINVAL if @p is not registered or its text is gone; or an error of
- * ftrace's, with @p as it was before.
+ * Return: 0; -EINVAL if @p is not registered or its text is gone; or -EBUSY, -ENODEV or
+ * -ENOMEM if ftrace cannot serve it, with @p as it was before.
  */
 int enable_kprobe(struct kprobe *p)
 {

@@ -185,6 +185,24 @@ static void one_struct_twice_in_a_batch_is_refused(struct kunit *test)
 	probe_expect_reusable(test, probe);
 }
 
+#define CROWD	5
+
+/* Most are at one address. With the two at the other one, they are not sorted by address. */
+static void handlers_of_a_batch_run_newest_first(struct kunit *test)
+{
+	struct batch *batch = batch_new(test, CROWD + 2);
+	unsigned int i;
+
+	for (i = 0; i < CROWD + 2; i++)
+		probe_reset(&batch->probes[i], kprobes_untraced);
+	batch->kps[0]->addr = (void *)kprobes_traced;
+	batch->kps[CROWD + 1]->addr = (void *)kprobes_traced;
+	KUNIT_ASSERT_EQ(test, 0, batch_register(batch, CROWD + 2));
+	kprobes_untraced(1);
+	for (i = 2; i <= CROWD; i++)
+		KUNIT_EXPECT_EQ(test, batch->probes[i].turn + 1, batch->probes[i - 1].turn);
+}
+
 /* Large numbers */
 
 #define MANY	(KPROBES_BLOCKS * KPROBES_BLOCK_INSNS)
@@ -251,12 +269,38 @@ static void thousands_of_probes_take_few_patches(struct kunit *test)
 	kunit_info(test, "%u probes registered, %u interruptions to unregister", MANY, syncs);
 }
 
+#ifdef CONFIG_X86_KERNEL_IBT
+/* A probe on a landing pad is put behind it, where the other one is. */
+static void later_of_two_at_a_landing_pad_runs_first(struct kunit *test)
+{
+	struct batch *batch = batch_new(test, 2);
+	void *entry = kprobes_entry(kprobes_traced);
+	unsigned int on_pad;
+
+	/* objtool would object to a constant that points behind a landing pad. */
+	OPTIMIZER_HIDE_VAR(entry);
+	for (on_pad = 0; on_pad < 2; on_pad++) {
+		probe_reset(&batch->probes[on_pad], entry);
+		probe_reset(&batch->probes[!on_pad], entry + ENDBR_INSN_SIZE);
+		KUNIT_ASSERT_EQ(test, 0, batch_register(batch, 2));
+		KUNIT_EXPECT_PTR_EQ(test, batch->probes[0].kp.addr, batch->probes[1].kp.addr);
+		kprobes_traced(1);
+		KUNIT_EXPECT_EQ(test, batch->probes[1].turn + 1, batch->probes[0].turn);
+		batch_drop(batch);
+	}
+}
+#endif
+
 static struct kunit_case kprobes_batch_test_cases[] = {
 	KUNIT_CASE(batch_of_any_size_is_registered),
 	KUNIT_CASE(failure_in_a_batch_undoes_it_all),
 	KUNIT_CASE(batch_patches_the_text_once),
 	KUNIT_CASE(empty_batch_is_refused),
 	KUNIT_CASE(one_struct_twice_in_a_batch_is_refused),
+	KUNIT_CASE(handlers_of_a_batch_run_newest_first),
+#ifdef CONFIG_X86_KERNEL_IBT
+	KUNIT_CASE(later_of_two_at_a_landing_pad_runs_first),
+#endif
 	KUNIT_CASE_SLOW(thousands_of_probes_are_each_hit_once),
 	KUNIT_CASE_SLOW(thousands_of_probes_take_few_patches),
 	{}

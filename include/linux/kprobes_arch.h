@@ -197,7 +197,8 @@ static inline bool arch_kprobe_may_be_bug(unsigned long addr)
  * Context: kprobe_mutex and the text lock (cpus_read_lock, jump_label_lock and
  * text_mutex) are held; may sleep.
  * Return: 0, or an errno that registration passes on: -EILSEQ if @addr is not the start
- * of an instruction, -EINVAL or -EOPNOTSUPP if the instruction cannot be probed, -ENOMEM.
+ * of an instruction, -EINVAL or -EOPNOTSUPP if the instruction cannot be probed, -ERANGE
+ * if its operand is out of reach for a copy, -ENOMEM.
  * After an error there is nothing to undo. If the errno alone does not tell the user enough,
  * kprobe_refuse() or kprobe_refuse_insn() is called with the reason in words.
  */
@@ -511,8 +512,7 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
  * arch_remove_optimized_kprobe() - free a site's detour
  * @op: the site; it has a detour
  *
- * Context: kprobe_mutex is held. Nothing can be executing in the detour any more; except
- * without ARCH_KPROBE_STATELESS, if the probed text is about to be freed.
+ * Context: kprobe_mutex is held. Nothing can be executing in the detour any more.
  */
 void arch_remove_optimized_kprobe(struct optimized_kprobe *op);
 

@@ -5,6 +5,7 @@
 #include <linux/bug.h>
 #include <linux/cleanup.h>
 #include <linux/err.h>
+#include <linux/ftrace.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_function.h>
@@ -61,6 +62,9 @@ kprobe_opcode_t *kprobe_named(kprobe_opcode_t *addr, const char *symbol,
 	if (!addr)
 		return unresolved(-ENOENT, "no such symbol", why);
 	addr = (void *)addr + offset;
+	/* arm looks for a site with bit 0 set first, which a pointer to a Thumb function has. */
+	if (IS_ENABLED(CONFIG_THUMB2_KERNEL))
+		addr = (void *)((unsigned long)addr & ~1UL);
 	return IS_ERR(addr) ? unresolved(-ENOENT, not_covered, why) : addr;
 }
 
@@ -184,6 +188,18 @@ int kprobe_get_module(unsigned long addr, struct module **mod)
 }
 
 /*
+ * Is it in a call of ftrace, behind its first instruction? x86 and arm64 find that out themselves.
+ * There is no probe by ftrace at such an address, so nobody would keep the two apart.
+ */
+static bool in_ftrace_call(unsigned long addr)
+{
+	void *at = (void *)addr;
+
+	return !ARCH_KPROBE_STATELESS && ftrace_text_reserved(at, at) &&
+	       ftrace_location(addr) != addr;
+}
+
+/*
  * Returns, in words, what else changes the bytes at an address while the kernel runs, or
  * reads them in a trap handler; NULL if nothing does. A copy of such bytes could get out
  * of date, and a breakpoint there could be overwritten or misread. Alternatives need no
@@ -196,6 +212,8 @@ static const char *patched_by_others(struct kprobe_function *f, unsigned long ad
 
 	if (kprobe_byte_is(f, addr, KPROBE_BYTE_LABEL))
 		return "a jump label, patched while the kernel runs";
+	if (in_ftrace_call(addr))
+		return "part of a call of ftrace, patched while the kernel runs";
 	if (f->static_calls && static_call_text_reserved(at, at))
 		return "a static call, patched while the kernel runs";
 	if (arch_kprobe_may_be_bug(addr) && find_bug(addr))

@@ -66,6 +66,7 @@ static inline int kprobe_next_chunk(int i, int num, int batch)
  * @pre_handler: set for return probes and jprobes
  * @post_handler: cleared for return probes
  * @addr:	replaced by the probed address
+ * @ainsn:	for hooks that look at it, replaced by that of the site
  * @nmissed:	reset to 0
  * @flags:	replaced by those of the core
  */
@@ -73,6 +74,7 @@ struct kprobe_before {
 	kprobe_pre_handler_t	pre_handler;
 	kprobe_post_handler_t	post_handler;
 	kprobe_opcode_t		*addr;
+	struct arch_specific_insn ainsn;
 	unsigned long		nmissed;
 	u32			flags;
 };
@@ -82,6 +84,7 @@ static inline void kprobe_save(struct kprobe_before *before, const struct kprobe
 	before->pre_handler = p->pre_handler;
 	before->post_handler = p->post_handler;
 	before->addr = p->addr;
+	before->ainsn = p->ainsn;
 	before->nmissed = p->nmissed;
 	before->flags = p->flags;
 }
@@ -91,6 +94,7 @@ static inline void kprobe_restore(struct kprobe *p, const struct kprobe_before *
 	p->pre_handler = before->pre_handler;
 	p->post_handler = before->post_handler;
 	p->addr = before->addr;
+	p->ainsn = before->ainsn;
 	p->nmissed = before->nmissed;
 	p->flags = before->flags;
 }

@@ -10,6 +10,7 @@
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
+#include <linux/extable.h>
 #include <linux/init.h>
 #include <linux/kprobes.h>
 #include <linux/memory.h>
@@ -58,6 +59,9 @@ static const char *prepare_jump(struct kprobe_site *site)
 	site->post_bars_jump = !ARCH_OPTPROBE_COMPLETE && site->has_post_handler;
 	if (site->post_bars_jump)
 		return "post";
+	/* A fault in such a detour is not moved back to where there is a fixup. */
+	if (!ARCH_OPTPROBE_COMPLETE && search_exception_tables((unsigned long)site->kp.addr))
+		return "insn";
 	/* The hooks of other architectures set no reason. */
 	op->why = "unsupported";
 	if (!arch_prepared_optinsn(&op->optinsn) &&
