@@ -111,6 +111,23 @@ static void busy_processor_misses_and_counts_hits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
 }
 
+/* Where softirqs are off is no softirq. */
+static void busy_task_misses_hits_with_softirqs_off(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct probe *probe = probe_registered(test, step->addr);
+
+	if (!level_exists(SOFTIRQ))
+		kunit_skip(test, "softirqs run in tasks");
+	kprobe_busy_begin();
+	local_bh_disable();
+	step->call(1);
+	local_bh_enable();
+	kprobe_busy_end();
+	KUNIT_EXPECT_EQ(test, probe->hits, 0);
+	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 1);
+}
+
 static struct kprobe nobody;
 
 /* What look() has found in an interrupt */
@@ -416,6 +433,7 @@ static struct kunit_case kprobes_nesting_cases[] = {
 	KUNIT_CASE_PARAM(running_probe_is_named_in_its_handler_only, step_gen_params),
 	KUNIT_CASE_PARAM(running_probe_is_still_named_after_a_miss, step_gen_params),
 	KUNIT_CASE_PARAM(busy_processor_misses_and_counts_hits, step_gen_params),
+	KUNIT_CASE_PARAM(busy_task_misses_hits_with_softirqs_off, step_gen_params),
 	KUNIT_CASE(busy_task_does_not_keep_an_interrupt_out),
 	KUNIT_CASE(masking_interrupts_can_be_probed),
 	KUNIT_CASE_PARAM_ATTR(interrupts_are_as_before_the_hit, step_gen_params,

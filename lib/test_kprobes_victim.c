@@ -8,10 +8,12 @@
  * - way: a read goes one of two ways
  * - ways: where these are
  * - joint: where one part of a function joins another
+ * - fixed: where there is an instruction before one whose fault is fixed up
  * - oops: a write causes a fault in a probed instruction
  * - handler_oops: a write causes a fault in a handler
  * - late: did init text run on when the module was live already?
  * - late_middle: where there is an instruction in that text
+ * - late_probe: what the registration of a probe there has returned then
  * - leaving: a read runs on until the module is going
  */
 #include <linux/async.h>
@@ -29,6 +31,7 @@
 #include <linux/sched/task.h>
 #include <linux/tracepoint-defs.h>
 #ifdef CONFIG_X86
+#include <asm/asm.h>
 #include <asm/ibt.h>
 #endif
 
@@ -246,6 +249,40 @@ static const struct kernel_param_ops joint_ops = {
 
 module_param_cb(joint, &joint_ops, NULL, 0400);
 MODULE_PARM_DESC(joint, "symbol and offset of an instruction before one that is branched to");
+
+/* Nobody calls this either. */
+extern u8 kprobes_victim_fixed[] asm(".Lkprobes_victim_fixed"),
+	  kprobes_victim_before_fixed[] asm(".Lkprobes_victim_before_fixed");
+
+asm("	.pushsection .text, \"ax\"\n"
+	ASM_FUNC_ALIGN "\n"
+"	.type kprobes_victim_fixed, @function\n"
+"kprobes_victim_fixed:\n"
+".Lkprobes_victim_fixed:\n"
+	ASM_ENDBR
+".Lkprobes_victim_before_fixed: " ANNOTATE_NOENDBR "nop\n"
+"1:	mov (%" _ASM_AX "), %eax\n"
+"	nop\n"
+"	nop\n"
+"2:\n"
+	ASM_RET
+"	.size kprobes_victim_fixed, . - kprobes_victim_fixed\n"
+"	.popsection\n"
+	_ASM_EXTABLE(1b, 2b)
+);
+
+static int show_fixed(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "kprobes_victim_fixed+0x%tx\n",
+			  (void *)kprobes_victim_before_fixed - (void *)kprobes_victim_fixed);
+}
+
+static const struct kernel_param_ops fixed_ops = {
+	.get = show_fixed,
+};
+
+module_param_cb(fixed, &fixed_ops, NULL, 0400);
+MODULE_PARM_DESC(fixed, "symbol and offset of an instruction before one that may fault");
 #endif
 
 /* A probed instruction that faults, in a thread that does not survive */
@@ -433,11 +470,29 @@ static const struct kernel_param_ops late_middle_ops = {
 module_param_cb(late_middle, &late_middle_ops, NULL, 0400);
 MODULE_PARM_DESC(late_middle, "symbol and offset of an instruction in the middle of that text");
 
+static int late_probe = 1;
+
+module_param(late_probe, int, 0400);
+MODULE_PARM_DESC(late_probe, "what a probe on that text was answered then; 1 before");
+
+/* That text is still there, and has its symbols; but nobody will tell when it is freed. */
+static int __init ask_for_late_probe(void)
+{
+	struct kprobe p = { .addr = (kprobe_opcode_t *)kprobes_victim_late };
+	int err = register_kprobe(&p);
+
+	if (!err)
+		unregister_kprobe(&p);
+	return err;
+}
+
 /* Init text is freed after this has ended. */
 static void __init go_on_late(void *unused, async_cookie_t cookie)
 {
-	if (wait_until_said())
+	if (wait_until_said()) {
+		late_probe = ask_for_late_probe();
 		late = kprobes_victim_late(0);
+	}
 	unregister_module_notifier(&event_nb);
 }
 

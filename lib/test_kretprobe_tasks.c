@@ -245,8 +245,9 @@ static void data_size_desc(const size_t *size, char *desc)
 KUNIT_ARRAY_PARAM(data_size, data_sizes, data_size_desc);
 
 #define MANY	1000
+#define LEVELS	8
 
-static void thousand_tasks_inside_all_return(struct kunit *test)
+static void thousand_tasks_deep_inside_all_return(struct kunit *test)
 {
 	const size_t *size = test->param_value;
 	struct counted *probe;
@@ -255,29 +256,11 @@ static void thousand_tasks_inside_all_return(struct kunit *test)
 	need_return_stacks(test);
 	kprobes_text_watch(test, sleeps);
 	probe = counted_registered(test, sleeps, *size, 0);
-	crowd = crowd_enter(test, MANY, 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&probe->entries), MANY);
+	crowd = crowd_enter(test, MANY, LEVELS - 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&probe->entries), MANY * LEVELS);
 	KUNIT_EXPECT_EQ(test, atomic_read(&probe->returns), 0);
 	crowd_leave(crowd);
-	expect_counts(test, probe, MANY, 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&wrong), 0);
-}
-
-#define BURST	64
-#define LEVELS	8
-
-static void burst_of_recursions_all_return(struct kunit *test)
-{
-	const size_t *size = test->param_value;
-	struct counted *probe;
-	struct crowd *crowd;
-
-	need_return_stacks(test);
-	probe = counted_registered(test, sleeps, *size, 0);
-	crowd = crowd_enter(test, BURST, LEVELS - 1);
-	KUNIT_EXPECT_EQ(test, atomic_read(&probe->entries), BURST * LEVELS);
-	crowd_leave(crowd);
-	expect_counts(test, probe, BURST * LEVELS, 0);
+	expect_counts(test, probe, MANY * LEVELS, 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&wrong), 0);
 }
 
@@ -752,8 +735,7 @@ static void both_are_told_of_callers_not_trampolines(struct kunit *test)
 #endif
 
 static struct kunit_case kretprobe_tasks_cases[] = {
-	KUNIT_CASE_PARAM(thousand_tasks_inside_all_return, data_size_gen_params),
-	KUNIT_CASE_PARAM(burst_of_recursions_all_return, data_size_gen_params),
+	KUNIT_CASE_PARAM(thousand_tasks_deep_inside_all_return, data_size_gen_params),
 	KUNIT_CASE_PARAM(cap_is_kept_whoever_is_inside, data_size_gen_params),
 	KUNIT_CASE(large_data_has_a_reserve),
 	KUNIT_CASE(deep_recursion_is_counted_to_the_end),

@@ -19,6 +19,7 @@
 
 #include "internal.h"
 #include "slots.h"
+#include "test_reader.h"
 #include "test_sites.h"
 
 /* --- the table --- */
@@ -168,6 +169,17 @@ static void table_forgets_what_is_removed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, wrong);
 }
 
+/* The links of the old array are used again by the next resize. */
+static void table_waits_for_its_readers(struct kunit *test)
+{
+	struct table_fixture *f = new_table(test);
+
+	reader_start(test);
+	fill_table(f);
+	flush_work(&f->table.resize);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(reader_ended));
+}
+
 /* --- slots --- */
 
 #ifdef __ARCH_WANT_KPROBES_INSN_SLOT
@@ -276,6 +288,26 @@ static void empty_page_goes_when_others_have_room(struct kunit *test)
 	KUNIT_EXPECT_LE(test, count_insn_pages(), pages);
 	free_insn_slot(kept, 0);
 }
+
+/* Who has looked up an address in the page may still read what is known of it. */
+static void empty_page_waits_for_its_readers(struct kunit *test)
+{
+	unsigned int num = 2 * PAGE_SIZE / (kprobe_insn_slots.slot_size * sizeof(kprobe_opcode_t));
+	kprobe_opcode_t **slots = kunit_kcalloc(test, num, sizeof(*slots), GFP_KERNEL);
+	unsigned int i, pages;
+
+	KUNIT_ASSERT_NOT_NULL(test, slots);
+	for (i = 0; i < num; i++)
+		slots[i] = get_insn_slot();
+	pages = count_insn_pages();
+	reader_start(test);
+	while (i--)
+		if (slots[i])
+			free_insn_slot(slots[i], 0);
+	flush_work(&kprobe_insn_slots.collect);
+	KUNIT_EXPECT_LT(test, count_insn_pages(), pages);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(reader_ended));
+}
 #endif
 
 /* --- sites --- */
@@ -355,6 +387,28 @@ static void site_follows_what_its_probes_want(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(first));
 	KUNIT_EXPECT_EQ(test, 2, hits_of_a_call());
 }
+
+#ifdef CONFIG_KRETPROBES
+static int switched_off;
+
+static noinline __noclone u32 switches_off(u32 x)
+{
+	switched_off = kprobe_set_all_armed(false);
+	return x + 1;
+}
+
+/* On some architectures it returns by a probe. */
+static void call_returns_with_the_global_switch_off(struct kunit *test)
+{
+	struct kretprobe rp = { .kp.symbol_name = __stringify(switches_off) };
+
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&rp));
+	KUNIT_EXPECT_EQ(test, 2, switches_off(1));
+	KUNIT_EXPECT_EQ(test, 0, switched_off);
+	KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(true));
+	unregister_kretprobe(&rp);
+}
+#endif
 
 static void site_follows_the_global_switch(struct kunit *test)
 {
@@ -609,6 +663,19 @@ static void no_probe_of_an_earlier_hit_is_blamed(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, running);
 }
 
+/* As if the only post handler had left after the hit has seen that there is one. */
+static void post_handler_may_leave_during_a_hit(struct kunit *test)
+{
+	struct kprobe_site *site = planted_site(plant(test));
+	struct pt_regs regs = {};
+
+	KUNIT_ASSERT_NOT_NULL(test, site);
+	hits = 0;
+	scoped_guard(preempt)
+		kprobe_hit_post(&site->kp, &regs);
+	KUNIT_EXPECT_EQ(test, 0, hits);
+}
+
 static void representative_stands_for_all_probes(struct kunit *test)
 {
 	struct kprobe p = {
@@ -708,15 +775,20 @@ static struct kunit_case core_cases[] = {
 	KUNIT_CASE(table_keeps_its_chains_short),
 	KUNIT_CASE(table_shrinks_when_nodes_leave),
 	KUNIT_CASE(table_forgets_what_is_removed),
+	KUNIT_CASE(table_waits_for_its_readers),
 #ifdef __ARCH_WANT_KPROBES_INSN_SLOT
 	KUNIT_CASE(slots_are_distinct_and_known),
 	KUNIT_CASE(dirty_slot_is_not_handed_out_at_once),
 	KUNIT_CASE(slot_knows_its_owner),
 	KUNIT_CASE(rest_of_a_page_has_no_owner),
 	KUNIT_CASE(empty_page_goes_when_others_have_room),
+	KUNIT_CASE(empty_page_waits_for_its_readers),
 #endif
 	KUNIT_CASE(site_follows_what_its_probes_want),
 	KUNIT_CASE(site_follows_the_global_switch),
+#ifdef CONFIG_KRETPROBES
+	KUNIT_CASE(call_returns_with_the_global_switch_off),
+#endif
 	KUNIT_CASE(dying_site_is_revived),
 	KUNIT_CASE(site_of_gone_text_keeps_its_probes),
 #ifdef CONFIG_KRETPROBES
@@ -730,6 +802,7 @@ static struct kunit_case core_cases[] = {
 	KUNIT_CASE(gone_site_without_probes_is_not_asked),
 #endif
 	KUNIT_CASE(no_probe_of_an_earlier_hit_is_blamed),
+	KUNIT_CASE(post_handler_may_leave_during_a_hit),
 	KUNIT_CASE(representative_stands_for_all_probes),
 #ifdef CONFIG_MODULES
 	KUNIT_CASE(only_live_modules_are_known_unannounced),

@@ -23,14 +23,18 @@
 
 #define NR_STEPS	ARRAY_SIZE(kprobes_steps_table)
 
+/* More than arm64 arms at a time without memory */
+#define NR_MORE		24
+
 /* Probes as they were before a registration, to compare with, and as they are now */
 static struct subject {
 	struct kprobe kps[NR_STEPS];
+	struct kprobe block[NR_MORE];
 	struct kretprobe rp;
 	struct jprobe jp;
 } before, now;
 
-static struct kprobe *kps[NR_STEPS];
+static struct kprobe *kps[NR_STEPS], *block[NR_MORE];
 
 /* How often handlers ran */
 static unsigned int runs;
@@ -77,6 +81,11 @@ static void start_anew(void)
 		before.kps[i].nmissed = 7;
 		kps[i] = &now.kps[i];
 	}
+	for (i = 0; i < NR_MORE; i++) {
+		before.block[i].addr = kprobes_blocks[0].first + i * KPROBES_BLOCK_INSN_SIZE;
+		before.block[i].pre_handler = note_hit;
+		block[i] = &now.block[i];
+	}
 	before.rp.kp.addr = (kprobe_opcode_t *)kprobes_untraced;
 	before.rp.kp.pre_handler = note_hit;
 	before.rp.kp.post_handler = nothing_after;
@@ -88,6 +97,8 @@ static void start_anew(void)
 	memcpy(&now, &before, sizeof(now));
 	for (i = 0; i < NR_STEPS; i++)
 		empty_list(&now.kps[i], &before.kps[i]);
+	for (i = 0; i < NR_MORE; i++)
+		empty_list(&now.block[i], &before.block[i]);
 	empty_list(&now.rp.kp, &before.rp.kp);
 	empty_list(&now.jp.kp, &before.jp.kp);
 }
@@ -133,6 +144,16 @@ static void all_go(void)
 	unregister_kprobes(kps, NR_STEPS);
 }
 
+static int block_comes(void)
+{
+	return register_kprobes(block, NR_MORE);
+}
+
+static void block_goes(void)
+{
+	unregister_kprobes(block, NR_MORE);
+}
+
 static int return_comes(void)
 {
 	return register_kretprobe(&now.rp);
@@ -166,6 +187,7 @@ static const struct trial trials[] = {
 	{ "a kprobe", one_comes, one_goes },
 	{ "a kprobe at an entry", one_at_an_entry_comes, one_goes },
 	{ "many kprobes", all_come, all_go },
+	{ "more kprobes", block_comes, block_goes },
 	{ "a return probe", return_comes, return_goes, true },
 	{ "a return probe with a cap", capped_return_comes, return_goes, true },
 	{ "a jprobe", jprobe_comes, jprobe_goes },
@@ -220,6 +242,7 @@ static void expect_registered(struct kunit *test, unsigned int nth)
 	runs = 0;
 	KUNIT_EXPECT_EQ(test, kprobes_traced(1), kprobes_expected(1));
 	KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));
+	KUNIT_EXPECT_EQ(test, kprobes_blocks[0].call(1), 1 + KPROBES_BLOCK_INSNS);
 	KUNIT_EXPECT_GT_MSG(test, runs, 0, "allocation %u", nth);
 }
 
@@ -444,6 +467,7 @@ static unsigned long calls_for_hits(void)
 	WRITE_ONCE(hitter, current);
 	for (i = 0; i < NR_STEPS; i++)
 		kprobes_steps_table[i].call(1);
+	kprobes_blocks[0].call(1);
 	WRITE_ONCE(hitter, NULL);
 	return READ_ONCE(calls) + missed_calls() - missed;
 }

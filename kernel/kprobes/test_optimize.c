@@ -3,6 +3,8 @@
  * KUnit tests of jump optimization: for probed code and handlers, a hit by a jump is the
  * same as one by a breakpoint. test_optimize_sites.c tests which sites have a jump.
  */
+#include <linux/preempt.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 
 #include "../../lib/test_kprobes/switch.h"
@@ -435,6 +437,35 @@ static void hit_by_its_own_handler_is_missed_and_carried_out(struct kunit *test)
 	}
 }
 
+/* --- preemption --- */
+
+static int want_preemption(struct probe *probe, struct pt_regs *regs)
+{
+	set_tsk_need_resched(current);
+	set_preempt_need_resched();
+	return look(probe, regs);
+}
+
+/* It may become due once more at any time. */
+static void preemption_that_is_due_comes_when_the_hit_ends(struct kunit *test)
+{
+	const struct kprobes_jump *jump = idle_param(test);
+	struct probe *probe = new_probe(test, jump);
+	struct view *v = new_views(test);
+	unsigned int i, due = 0;
+
+	if (!preempt_model_preemptible())
+		kunit_skip(test, "no task is preempted in the kernel");
+	probe->on_hit = want_preemption;
+	plant(test, probe);
+	for (i = 0; i < 100; i++) {
+		run(jump->call, 0, v);
+		due += tif_need_resched();
+		KUNIT_EXPECT_FALSE(test, v->pre_trapped);
+	}
+	KUNIT_EXPECT_LT(test, due, 50);
+}
+
 /* --- access to user memory --- */
 
 #ifdef KPROBES_UACCESS
@@ -559,6 +590,7 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(handlers_go_to_any_instruction),
 	KUNIT_CASE(handlers_go_to_any_instruction_of_another_jump),
 	KUNIT_CASE(hit_by_its_own_handler_is_missed_and_carried_out),
+	KUNIT_CASE_PARAM(preemption_that_is_due_comes_when_the_hit_ends, idle_gen_params),
 #ifdef KPROBES_UACCESS
 	KUNIT_CASE(handlers_have_no_access_to_user_memory),
 #endif

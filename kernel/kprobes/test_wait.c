@@ -327,6 +327,36 @@ static void hits_that_go_on_do_not_hold_it_up(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, resident->hits, caller->calls);
 }
 
+static atomic_t nr_barriers;
+
+static int count_barrier(struct kprobe *p, struct pt_regs *regs)
+{
+	atomic_inc(&nr_barriers);
+	return 0;
+}
+
+/*
+ * A hit has no barrier between the store to its mark and its load of the probe. Who removes a
+ * probe has each processor execute one.
+ */
+static void every_processor_has_a_barrier(struct kunit *test)
+{
+	struct kprobe barrier = {
+		.symbol_name = "barrier_for_hits",
+		.pre_handler = count_barrier,
+	};
+	struct probe *probe = probe_registered(test, kprobes_untraced);
+	int err = register_kprobe(&barrier);
+
+	if (err == -EINVAL && !ARCH_KPROBE_STATELESS)
+		kunit_skip(test, "it begins with what cannot be probed here");
+	KUNIT_ASSERT_EQ(test, 0, err);
+	atomic_set(&nr_barriers, 0);
+	probe_unregister(probe);
+	KUNIT_EXPECT_GE(test, atomic_read(&nr_barriers) + barrier.nmissed, num_online_cpus());
+	unregister_kprobe(&barrier);
+}
+
 /* --- readers of RCU --- */
 
 /* A reader gives up before RCU complains: a test that waits for it must fail, and not hang. */
@@ -570,6 +600,21 @@ static void probe_cannot_leave_with_interrupts_off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->hits, 1);
 }
 
+static void probe_cannot_leave_with_preemption_off(struct kunit *test)
+{
+	struct probe *probe = probe_registered(test, kprobes_untraced);
+
+	need_warnings(test);
+	if (!ARCH_KPROBE_STATELESS || !IS_ENABLED(CONFIG_PREEMPT_COUNT))
+		kunit_skip(test, "nobody knows that it is off");
+	expect_report_begin();
+	scoped_guard(preempt)
+		unregister_kprobe(&probe->kp);
+	expect_report_end();
+	kprobes_untraced(1);
+	KUNIT_EXPECT_EQ(test, probe->hits, 1);
+}
+
 /* An architecture that has its own recursion guard calls kprobes_inc_nmissed_count(). */
 static void probes_are_looked_at_inside_of_a_mark_only(struct kunit *test)
 {
@@ -595,6 +640,7 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE_PARAM(unregistering_waits_in_the_middle, kind_gen_params),
 	KUNIT_CASE(one_wait_serves_a_batch),
 	KUNIT_CASE(hits_that_go_on_do_not_hold_it_up),
+	KUNIT_CASE(every_processor_has_a_barrier),
 	KUNIT_CASE_PARAM(unregistering_does_not_wait_for_readers, kind_gen_params),
 	KUNIT_CASE(mark_of_a_task_that_dies_is_ended),
 	KUNIT_CASE(busy_sections_of_a_task_that_dies_are_forgotten),
@@ -607,6 +653,7 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(return_probe_cannot_leave_in_its_own_handler),
 #endif
 	KUNIT_CASE(probe_cannot_leave_with_interrupts_off),
+	KUNIT_CASE(probe_cannot_leave_with_preemption_off),
 	KUNIT_CASE(probes_are_looked_at_inside_of_a_mark_only),
 	{}
 };

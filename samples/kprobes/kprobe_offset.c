@@ -12,6 +12,7 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/ctype.h>
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
@@ -88,7 +89,7 @@ static int __init find_register(void)
 		reg_at = offsetof(struct pt_regs, sp);
 		return 0;
 	}
-	if (reg[0] != 'x' || kstrtouint(reg + 1, 10, &number) || number > 30)
+	if (reg[0] != 'x' || !isdigit(reg[1]) || kstrtouint(reg + 1, 10, &number) || number > 30)
 		return -EINVAL;
 	reg_at = offsetof(struct pt_regs, regs) + number * sizeof(u64);
 	return 0;

@@ -428,7 +428,13 @@ static void test_faults(struct kunit *test)
 	}
 }
 
-#if defined(CONFIG_X86_64) && defined(CONFIG_SMP)
+#ifdef CONFIG_SMP
+#ifdef CONFIG_X86_64
+#define STEPPED_OPERAND	"%gs:kprobe_test_target(%rip)"
+#else
+#define STEPPED_OPERAND	"%fs:kprobe_test_target"
+#endif
+
 /* A call by per-CPU memory, the one kind of instruction that is stepped. */
 #define STEPPED_RESULT	7
 
@@ -451,7 +457,7 @@ asm("	.pushsection .text, \"ax\"\n"
 ".Lkprobe_test_stepped_insn:\n"
 	ANNOTATE_NOENDBR
 	ANNOTATE_RETPOLINE_SAFE
-"	call *%gs:kprobe_test_target(%rip)\n"
+"	call *" STEPPED_OPERAND "\n"
 	FRAME_END
 	ASM_RET
 "	.size kprobe_test_stepped, . - kprobe_test_stepped\n"

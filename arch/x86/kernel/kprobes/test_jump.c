@@ -12,6 +12,7 @@
 #include <linux/linkage.h>
 #include <linux/memory.h>
 #include <linux/mutex.h>
+#include <linux/sched.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -20,6 +21,7 @@
 #include <asm/insn.h>
 #include <asm/nospec-branch.h>
 #include <asm/text-patching.h>
+#include <asm/unwind.h>
 
 #include "internal.h"
 
@@ -429,6 +431,105 @@ static void test_original_in_a_slot(struct kunit *test)
 	unregister_kprobe(&p);
 }
 
+/* How often text was synchronized: by this task, and by workers, which write jumps */
+static struct task_struct *syncing_task;
+static unsigned int own_syncs;
+static atomic_t worker_syncs;
+
+static int note_sync(struct kprobe *p, struct pt_regs *regs)
+{
+	if (current == syncing_task)
+		own_syncs++;
+	else if (current->flags & PF_WQ_WORKER)
+		atomic_inc(&worker_syncs);
+	return 0;
+}
+
+/*
+ * No processor may combine a part of the old text with a part of the new. A jump is written in two
+ * steps, and taken out in two before the breakpoint is.
+ */
+static void test_steps_of_a_jump(struct kunit *test)
+{
+	struct kprobe sync = { .symbol_name = "text_poke_sync", .pre_handler = note_sync };
+	struct kprobe p = { .addr = entry_of("kprobe_test_returns"), .pre_handler = see };
+
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&sync));
+	wait_for_kprobe_optimizer();
+	atomic_set(&worker_syncs, 0);
+	syncing_task = current;
+	KUNIT_EXPECT_EQ(test, 0, register_kprobe(&p));
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, JMP32_INSN_OPCODE, *(u8 *)p.addr);
+	KUNIT_EXPECT_GE(test, atomic_read(&worker_syncs), 2);
+	own_syncs = 0;
+	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&p));
+	KUNIT_EXPECT_EQ(test, own_syncs, 3);
+	unregister_kprobe(&p);
+	unregister_kprobe(&sync);
+}
+
+#ifdef CONFIG_UNWINDER_ORC
+static noinline __noclone int calls_boosted(int i)
+{
+	return 2 * boosted(i);
+}
+
+/* Does a trace get to the caller, and is it a reliable one? */
+static bool gets_on, is_reliable;
+
+static int unwind_from(struct pt_regs *regs, unsigned long ip)
+{
+	struct pt_regs at = *regs;
+	struct unwind_state state;
+	unsigned long offset;
+
+	at.ip = ip;
+	at.orig_ax = -1;
+	gets_on = false;
+	for (unwind_start(&state, current, &at, NULL); !unwind_done(&state);
+	     unwind_next_frame(&state)) {
+		offset = unwind_get_return_address(&state) - (unsigned long)calls_boosted;
+		gets_on |= offset < SZ_64;
+	}
+	is_reliable = !unwind_error(&state);
+	return 0;
+}
+
+static int unwind_from_original(struct kprobe *p, struct pt_regs *regs)
+{
+	return unwind_from(regs, (unsigned long)p->addr);
+}
+
+static int unwind_from_copy(struct kprobe *p, struct pt_regs *regs)
+{
+	return unwind_from(regs, (unsigned long)get_kprobe(p->addr)->ainsn.insn);
+}
+
+/* As if an interrupt had come there. Livepatch must not take the function for one that is left. */
+static void test_trace_from_a_slot(struct kunit *test)
+{
+	struct kprobe p = {
+		.addr = (kprobe_opcode_t *)boosted,
+		.pre_handler = unwind_from_original,
+	};
+
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&p));
+	KUNIT_EXPECT_EQ(test, 4, calls_boosted(1));
+	KUNIT_EXPECT_TRUE(test, gets_on);
+	KUNIT_EXPECT_TRUE(test, is_reliable);
+	unregister_kprobe(&p);
+
+	p.pre_handler = unwind_from_copy;
+	p.flags = 0;
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&p));
+	KUNIT_EXPECT_EQ(test, 4, calls_boosted(1));
+	KUNIT_EXPECT_TRUE(test, gets_on);
+	KUNIT_EXPECT_FALSE(test, is_reliable);
+	unregister_kprobe(&p);
+}
+#endif
+
 static struct kunit_case jump_cases[] = {
 	KUNIT_CASE(test_bad_user_addresses),
 	KUNIT_CASE(test_csum_partial),
@@ -438,6 +539,10 @@ static struct kunit_case jump_cases[] = {
 	KUNIT_CASE(test_fault_of_a_handler_at_a_jump),
 	KUNIT_CASE(test_original_of_a_call),
 	KUNIT_CASE(test_original_in_a_slot),
+	KUNIT_CASE(test_steps_of_a_jump),
+#ifdef CONFIG_UNWINDER_ORC
+	KUNIT_CASE(test_trace_from_a_slot),
+#endif
 	{ }
 };
 

@@ -165,5 +165,9 @@ elif [ -r $victim/joint ]; then
 	load kprobe_offset symbol="${joint%+*}" offset="${joint#*+}"
 	check_is "$what" "$(value why "$joint")" target
 	unload kprobe_offset
+	fixed=$(cat $victim/fixed)
+	load kprobe_offset symbol="${fixed%+*}" offset="${fixed#*+}"
+	check_is "what may fault in a module has to stay in its place" "$(value why "$fixed")" insn
+	unload kprobe_offset
 fi
 finish

@@ -103,6 +103,7 @@ load test_kprobes_victim
 check_is "init text runs on when the module is live" "$(cat $victim/late)" 1
 check_is "a probe on it has gone by then" $(($(gone) - gone_before)) 1
 check_is "without a hit" "$(profile late)" "0 0"
+check_is "and another one is refused" "$(cat $victim/late_probe)" -2
 no_events
 
 # Text of a module that is going while one of its parameters is read

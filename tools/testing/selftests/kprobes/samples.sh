@@ -78,6 +78,7 @@ check "an offset inside an instruction is refused" refused kprobe_offset offset=
 check "with an errno" logged 'no probe at kernel_clone+0x1: error -\(84\|22\)'
 check "a register that is not there is refused" refused kprobe_offset reg=ninety
 check "in words" logged 'no register is called ninety here$'
+check "so is a number with a sign" refused kprobe_offset reg=x+5
 check "a symbol that is not there is refused" refused kprobe_offset symbol=no_such_function
 check "with ENOENT" logged 'no probe at no_such_function+0x0: error -2$'
 check "the victim can be loaded" load test_kprobes_victim
