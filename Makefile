@@ -55,7 +55,7 @@ shell: image ## an interactive busybox shell in the guest, modules at hand
 series: tree ## write out/series/NNNN-*.patch, checked to give the same tree
 	@$(H)/series.sh write
 
-series-check: series ## git am the series on the pristine tree, building and booting the kernel at every patch
+series-check: series ## git am the series on the pristine tree, building the kernel at every patch, and booting it once the hooks are new
 	@$(H)/series.sh check
 
 check: series ## checkpatch --strict on the series, sparse and W=1 on our files

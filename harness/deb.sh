@@ -51,7 +51,7 @@ build_packages()
 }
 
 # A Debian with init, a compiler and tools that probe, as it comes, is kept.
-in_base=systemd-sysv,initramfs-tools,kmod,make,gcc,libc6-dev,libelf1,linux-perf,bpftrace,perf-tools-unstable
+in_base=systemd-sysv,initramfs-tools,kmod,make,gcc,libc6-dev,libelf1,linux-perf,bpftrace,bpfcc-tools,perf-tools-unstable,trace-cmd
 base_system()
 {
 	[ "$(cat "$work/base/complete" 2>/dev/null)" != $in_base ] || return 0
