@@ -596,7 +596,7 @@ static void free_bad_address(void)
 static unsigned long bad_address(const struct subject *s)
 {
 	if (IS_ENABLED(CONFIG_X86_64) && s->serial & 1)
-		return BIT_ULL(63);
+		return BIT(BITS_PER_LONG - 1);
 	return (unsigned long)edge + PAGE_SIZE + MEMORY_SIZE;
 }
 
