@@ -69,19 +69,29 @@ struct kretprobe_blackpoint kretprobe_blacklist[kretprobe_blacklist_size] = {
 #endif
 };
 
-/*
- * Only ever written through the patching API, as the kernel's own text is. Its
+/**
+ * kprobe_seal_page() - make a page of slots read-only and executable
+ * @page: from execmem_alloc(); it is freed on failure
+ *
+ * From then on it is only written through the patching API, as the kernel's own text is. Its
  * alias in the linear map becomes read-only with it.
+ *
+ * Context: may sleep.
+ * Return: @page, or NULL.
  */
+void *kprobe_seal_page(void *page)
+{
+	if (!set_memory_rox((unsigned long)page, 1))
+		return page;
+	execmem_free(page);
+	return NULL;
+}
+
 void *alloc_insn_page(void)
 {
 	void *page = execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
 
-	if (page && set_memory_rox((unsigned long)page, 1)) {
-		execmem_free(page);
-		return NULL;
-	}
-	return page;
+	return page ? kprobe_seal_page(page) : NULL;
 }
 
 /*

@@ -16,7 +16,6 @@
 #include <linux/execmem.h>
 #include <linux/kprobes.h>
 #include <linux/list.h>
-#include <linux/set_memory.h>
 #include <linux/smp.h>
 #include <linux/string.h>
 #include <asm/debug-monitors.h>
@@ -47,11 +46,7 @@ void *alloc_optinsn_page(void)
 	veneers = page + PAGE_SIZE - VENEERS_SIZE;
 	memcpy(veneers, kprobe_veneers, VENEERS_SIZE);
 	flush_icache_range((unsigned long)veneers, (unsigned long)veneers + VENEERS_SIZE);
-	if (set_memory_rox((unsigned long)page, 1)) {
-		execmem_free(page);
-		return NULL;
-	}
-	return page;
+	return kprobe_seal_page(page);
 }
 
 /**
