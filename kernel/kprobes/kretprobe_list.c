@@ -216,10 +216,12 @@ static struct kretprobe_instance *take_instance(struct kretprobe_holder *rph, st
 NOKPROBE_SYMBOL(take_instance);
 
 /*
- * Entry handlers may ask for the return address already. What the memory of a return stack was last
- * used for, by another return probe perhaps, is not for them to see.
+ * Calls the entry handler, and returns its answer. It may ask for the return address already. What
+ * the memory of a return stack was last used for, by another return probe perhaps, is not for it to
+ * see.
  */
-static void show_entry(struct kretprobe *rp, struct kretprobe_instance *ri, struct pt_regs *regs)
+static int ask_entry_handler(struct kretprobe *rp, struct kretprobe_instance *ri,
+			     struct pt_regs *regs)
 {
 	void *frame = arch_kretprobe_frame(regs);
 	unsigned long addr = arch_kretprobe_ret_addr(regs, frame);
@@ -229,9 +231,10 @@ static void show_entry(struct kretprobe *rp, struct kretprobe_instance *ri, stru
 	ri->ret_addr = (kprobe_opcode_t *)addr;
 	if (kretprobe_same_stack((unsigned long)ri, current->kretprobe_top))
 		memset(ri->data, 0, rp->data_size);
+	return rp->entry_handler(ri, regs);
 }
 
-NOKPROBE_SYMBOL(show_entry);
+NOKPROBE_SYMBOL(ask_entry_handler);
 
 /*
  * Adds a call to the list. An NMI may unwind this task at any point. So the instance is
@@ -265,9 +268,7 @@ static noinline int kretprobe_entry_slow(struct kretprobe *rp, struct pt_regs *r
 		return 0;
 	}
 	ri->rph = rph;
-	if (rp->entry_handler)
-		show_entry(rp, ri, regs);
-	if (rp->entry_handler && rp->entry_handler(ri, regs))
+	if (rp->entry_handler && ask_entry_handler(rp, ri, regs))
 		put_instance(ri);
 	else
 		follow_call(rph, ri, regs);
