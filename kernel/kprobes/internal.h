@@ -66,7 +66,7 @@ static inline int kprobe_next_chunk(int i, int num, int batch)
  * @pre_handler: set for return probes and jprobes
  * @post_handler: cleared for return probes
  * @addr:	replaced by the probed address
- * @ainsn:	for hooks that look at it, replaced by that of the site
+ * @ainsn:	replaced by that of the site, for hooks that look at it; there is none otherwise
  * @nmissed:	reset to 0
  * @flags:	replaced by those of the core
  */
@@ -74,7 +74,7 @@ struct kprobe_before {
 	kprobe_pre_handler_t	pre_handler;
 	kprobe_post_handler_t	post_handler;
 	kprobe_opcode_t		*addr;
-	struct arch_specific_insn ainsn;
+	struct arch_specific_insn ainsn[!ARCH_KPROBE_STATELESS];
 	unsigned long		nmissed;
 	u32			flags;
 };
@@ -84,7 +84,8 @@ static inline void kprobe_save(struct kprobe_before *before, const struct kprobe
 	before->pre_handler = p->pre_handler;
 	before->post_handler = p->post_handler;
 	before->addr = p->addr;
-	before->ainsn = p->ainsn;
+	if (!ARCH_KPROBE_STATELESS)
+		*before->ainsn = p->ainsn;
 	before->nmissed = p->nmissed;
 	before->flags = p->flags;
 }
@@ -94,7 +95,8 @@ static inline void kprobe_restore(struct kprobe *p, const struct kprobe_before *
 	p->pre_handler = before->pre_handler;
 	p->post_handler = before->post_handler;
 	p->addr = before->addr;
-	p->ainsn = before->ainsn;
+	if (!ARCH_KPROBE_STATELESS)
+		p->ainsn = *before->ainsn;
 	p->nmissed = before->nmissed;
 	p->flags = before->flags;
 }
