@@ -74,7 +74,7 @@ class Level:
     """One level of indentation in KTAP: its plan, and how many results came."""
 
     def __init__(self, name):
-        self.name, self.plan, self.seen = name, None, 0
+        self.name, self.plan, self.seen, self.failed = name, None, 0, 0
 
 
 def ktap(path):
@@ -109,10 +109,11 @@ class Report:
         elif case and case[1]:
             self.end_case(case[2] == "ok", case[3], case[4] or "")
         elif case:
-            self.end_suite()
+            self.end_suite(case[2] == "ok", case[3])
 
     def end_case(self, good, name, directive):
         self.suite.seen += 1
+        self.suite.failed += not good
         verdict, detail = ("pass", "") if good else ("fail", "; ".join(self.notes)[:300])
         if good and directive.startswith("SKIP"):
             verdict, detail = "skip", directive
@@ -123,18 +124,23 @@ class Report:
                                 for parameter, why in self.skipped]
         self.notes, self.skipped = [], []
 
-    def end_suite(self):
+    def end_suite(self, good, name):
+        """A suite that could not be set up is not announced."""
         self.suites.seen += 1
-        if self.suite.plan not in (None, self.suite.seen):
-            self.results.append(("fail", self.suite.name,
-                                 f"planned {self.suite.plan} cases, {self.suite.seen} reported"))
+        if self.suite.name != name:
+            self.results.append(("fail", name, "it did not begin"))
+        elif self.suite.plan not in (None, self.suite.seen):
+            self.results.append(("fail", name, f"planned {self.suite.plan} cases, {self.suite.seen} reported"))
+        elif not good and not self.suite.failed:
+            self.results.append(("fail", name, "it failed, and no case did"))
+        self.suite = Level("?")
 
     def end(self):
         if self.suites.plan is None:
             self.results.append(("fail", "KUnit", "no KTAP plan on the console"))
         elif self.suites.seen != self.suites.plan:
             self.results.append(("fail", "KUnit", f"planned {self.suites.plan} suites, {self.suites.seen} "
-                                 f"came to their end (last: {self.suite.name})"))
+                                 f"came to their end"))
 
 
 def kunit(path):
