@@ -10,7 +10,7 @@
 # kpdisks= has their names.
 # Status 0 when the job came to its end and the console shows no oops, warning or report (see
 # console.py), 124 when there was no end in time, 2 when QEMU itself failed, else 1.
-# From the environment: SMP and MEMORY (arch.sh has the defaults), TIMEOUT (600 s), QEMU_ACCEL
+# From the environment: SMP and MEMORY (arch.sh has the defaults), TIMEOUT (1200 s), QEMU_ACCEL
 # (whole -accel options in place of what ACCEL gives), QEMU_EXTRA (more options), KERNEL and INITRD
 # (in place of those for OBJ), EXPECT=any to take any console.
 
@@ -21,6 +21,12 @@ shift 2
 log=$out/logs/$name.log
 rm -f "$log"
 
+# KVM runs what the processor can run; the rest is emulated.
+case $ACCEL/$(uname -m)/$ARCH in
+kvm/x86_64/x86_64 | kvm/x86_64/i386)	;;
+kvm/*)	say "ACCEL=kvm: not for $ARCH on this machine, tcg instead"
+	ACCEL=tcg ;;
+esac
 case $ACCEL in
 tcg)	accel="-accel tcg,thread=single" ;;
 kvm)	[ -w /dev/kvm ] || die "ACCEL=kvm: no access to /dev/kvm"
@@ -74,12 +80,12 @@ if [ "$job" = shell ]; then
 	exit $rc
 fi
 began=$(date +%s)
-run_logged "$name" "guest $name" timeout -k 5 "${TIMEOUT:-600}" \
+run_logged "$name" "guest $name" timeout -k 5 "${TIMEOUT:-1200}" \
 	"$@" -display none -monitor none -serial stdio || rc=$?
 rm -f "$build/disk-$name"-[ab]
 case $rc in
 0)	;;
-124)	say "guest $name: no end after ${TIMEOUT:-600} s"
+124)	say "guest $name: no end after ${TIMEOUT:-1200} s"
 	exit 124 ;;
 *)	exit 2 ;;
 esac

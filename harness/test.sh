@@ -10,7 +10,7 @@
 #	kexec	  another kernel takes the place of one with probes (x86_64 and arm64)
 #	demo	  make demo shows all that it promises
 #	upstream  the pristine tree's lib/test_kprobes.c and trace_kprobe.c in place of ours in the
-#		  finished kernel, and what section ftrace has
+#		  finished kernel, and what section ftrace has about kprobe events
 #	debug	  KUnit, stress and some selftests under KASAN, lockdep and friends
 #	leaks	  KUnit and some selftests lose no memory
 #	matrix	  the short rows of make matrix: other configurations compile, too
@@ -136,7 +136,7 @@ run_selftests()
 {
 	"$harness/build.sh"
 	"$harness/outside.sh" outside
-	TIMEOUT=1200 guest guest selftests kunit.enable=1 ${SLOW_CASES-kpagain=k*probe*_test}
+	TIMEOUT=${TIMEOUT:-2400} guest guest selftests kunit.enable=1 ${SLOW_CASES-kpagain=k*probe*_test}
 	report kunit
 	beside_kunit
 	# A kernel that has been locked down stays so.
@@ -163,7 +163,7 @@ run_kselftest()
 {
 	"$harness/build.sh"
 	"$harness/kselftest.sh"
-	TIMEOUT=1200 guest guest kselftest
+	TIMEOUT=${TIMEOUT:-2400} guest guest kselftest
 }
 
 run_sweep()
@@ -193,7 +193,7 @@ run_kexec()
 boot_stress()
 {
 	seconds=${STRESS_SECONDS:-20}
-	SMP=3,sockets=3 TIMEOUT=${TIMEOUT:-$((2 * seconds + 600))} \
+	SMP=3,sockets=3 TIMEOUT=${TIMEOUT:-$((10 * seconds + 900))} \
 		guest guest stress "kpseconds=$seconds" "kpseed=${STRESS_SEED:-0}" \
 		'kprobe_event=p:early,kernel_clone;r:early_back,kernel_clone'
 }
@@ -217,7 +217,9 @@ run_upstream()
 	for case in $cases; do
 		grep -q "	$suite\.$case	" "$out/test/$log.rows" || row fail "$suite.$case" "did not run"
 	done
-	PART=ftrace OBJ=$theirs guest guest ftrace
+	# Those that are about what is theirs there
+	PART=ftrace OBJ=$theirs guest guest ftrace "kpcases=kprobe,direct/kprobe-direct.tc$(
+		printf ,dynevent/%s.tc add_remove_kprobe clear_select_events generic_clear_event test_duplicates)"
 }
 
 # say_of WORDS SCRIPT [ARGUMENT...]: what its status says
@@ -269,7 +271,7 @@ run_mutants_check()
 run_debug()
 {
 	build_image
-	TIMEOUT=2400 guest kunit kunit kunit.enable=1 ${SLOW_CASES-kunit.filter=speed>slow}
+	TIMEOUT=${TIMEOUT:-4800} guest kunit kunit kunit.enable=1 ${SLOW_CASES-kunit.filter=speed>slow}
 	PART=stress STRESS_SECONDS=${STRESS_SECONDS:-120} boot_stress
 	# Where memory goes
 	PART=selftests guest guest selftests kpscripts=module.sh,debugfs_blacklist.sh
@@ -279,7 +281,7 @@ run_debug()
 run_leaks()
 {
 	build_image
-	TIMEOUT=1500 guest guest selftests kunit.enable=1 kpscripts=module.sh,samples.sh,leaks.sh
+	TIMEOUT=${TIMEOUT:-4800} guest guest selftests kunit.enable=1 kpscripts=module.sh,samples.sh,leaks.sh
 	report kunit
 }
 
