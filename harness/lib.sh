@@ -2,7 +2,7 @@
 # Shared by the harness scripts, which source it first:  . "${0%/*}/lib.sh"
 #
 # Sets the paths and defaults below and offers: say, die, need, need_build_tools, run_logged,
-# kernel_make, copy_objects, our_objects, ours_only, upstream_suite, verdicts.
+# kernel_make, copy_objects, our_objects, forget_objects, ours_only, upstream_suite, verdicts.
 # Chosen by the user, on the make command line or in the environment:
 #   ARCH      x86_64 (default), i386, arm64 or one of the others in arch.sh
 #   VARIANT   which config: empty (shared fragments + test.config), lean (these + lean.config),
@@ -14,8 +14,15 @@
 #   CCACHE_DIR, TIMEOUT (seconds a guest may live), OBJ (the O= directory)
 
 set -eu
+# What others may read here, they may read in the guest, too.
+umask 022
 
+unset CDPATH
 top=$(cd "$(dirname "$0")/.." && pwd)
+case $top in
+*[[:space:]:]*)	echo "error: make and QEMU want a path without spaces and colons: $top" >&2
+	exit 1 ;;
+esac
 harness=$top/harness
 build=$top/build
 out=$top/out
@@ -185,6 +192,16 @@ our_objects()
 			echo "${file%.c}.o"
 		fi
 	done | sort -u
+}
+
+# forget_objects OBJ OBJECT...: gcc says nothing of what it need not compile.
+forget_objects()
+{
+	forget_in=$1
+	shift
+	for object in "$@"; do
+		rm -rf "${forget_in:?}/${object%/}"
+	done
 }
 
 # What a compiler's log says of our files

@@ -51,14 +51,12 @@ write_fragment()
 	export KBUILD_KCONFIG="$kconfig"
 }
 
-# Our objects, anew: gcc says nothing of what it need not compile.
 compile_ours()
 {
 	objects=$(our_objects)
 	[ -n "$objects" ] || return 0
-	for object in $objects; do
-		rm -rf "${obj:?}/${object%/}"
-	done
+	# shellcheck disable=SC2086
+	forget_objects "$obj" $objects
 	# shellcheck disable=SC2086
 	run_logged "matrix-$row-objects" "compiling our files for $row" \
 		kernel_make "$tree" "$obj" W=1 $objects

@@ -91,6 +91,7 @@ check_all()
 	ours=$build/mutant-check status=0
 	copy_files
 	for name in $(mutants_of ''); do
+		[ -n "$(changes_of "$name")" ] || { say "$name: no change"; status=1; }
 		break_code "$name" || status=1
 		mend_code "$name"
 	done
