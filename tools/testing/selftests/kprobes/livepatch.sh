@@ -112,9 +112,9 @@ add_event "r:kp/slept hrtimer_nanosleep"
 enable_event slept 1
 sleep 1000 &
 sleeper=$!
-sleep 0.5
+check "a task sleeps" sleeps_inside $sleeper
 patch
-check "a task slept all the time" kill -0 $sleeper
+check "it slept all the time" kill -0 $sleeper
 check "the patch goes" unpatch
 kill $sleeper
 sleeper=

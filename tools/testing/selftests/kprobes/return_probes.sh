@@ -62,7 +62,7 @@ check "one that is killed returns too" logged "sleep (pid $pid): $sleeping retur
 # When it stops, it returns from the function, and then it sleeps on.
 sleep 1000 &
 pid=$! sleeper=$!
-sleep 0.5
+check "a process sleeps" sleeps_inside $pid
 mark_log
 check "the module can go while a process is inside" unload kretprobe_example
 kill -STOP $pid
