@@ -176,6 +176,7 @@ static void table_waits_for_its_readers(struct kunit *test)
 
 	reader_start(test);
 	fill_table(f);
+	reader_ends_soon();
 	flush_work(&f->table.resize);
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(reader_ended));
 }
@@ -304,6 +305,7 @@ static void empty_page_waits_for_its_readers(struct kunit *test)
 	while (i--)
 		if (slots[i])
 			free_insn_slot(slots[i], 0);
+	reader_ends_soon();
 	flush_work(&kprobe_insn_slots.collect);
 	KUNIT_EXPECT_LT(test, count_insn_pages(), pages);
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(reader_ended));

@@ -510,6 +510,7 @@ static void stacks_wait_for_their_readers(struct kunit *test)
 	kunit_release_action(test, drop, rp);
 	KUNIT_EXPECT_GT(test, tasks_with_stack(&without), 0);
 	reader_start(test);
+	reader_ends_soon();
 	kretprobe_stacks_trim();
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(reader_ended));
 }
@@ -524,6 +525,7 @@ static void holder_waits_for_readers(struct kunit *test)
 	rp = registered(test, returns, 0);
 	reader_start(test);
 	kunit_release_action(test, drop, rp);
+	reader_ends_soon();
 	while (kretprobe_holders_left() && ++tries < 3000)
 		msleep(20);
 	KUNIT_EXPECT_FALSE(test, kretprobe_holders_left());
