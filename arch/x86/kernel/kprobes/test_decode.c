@@ -11,6 +11,7 @@
 #include <linux/memory.h>
 #include <linux/preempt.h>
 #include <linux/smp.h>
+#include <linux/string.h>
 #include <linux/vmalloc.h>
 #include <asm/ibt.h>
 #include <asm/insn.h>
@@ -46,16 +47,19 @@ static int locked_decode(struct insn *insn, u8 *buf, unsigned long addr)
 	return err;
 }
 
-/* The verdict that registration would come to. Preemption is off, for get_kprobe(). */
-static enum verdict judge(struct insn *insn, u8 *buf, unsigned long addr)
+/*
+ * The verdict that registration would come to, and what kprobe_check_insn() says of it. Preemption
+ * is off, for get_kprobe().
+ */
+static enum verdict judge_and_say(struct insn *insn, u8 *buf, unsigned long addr, const char **kind)
 {
 	struct kprobe_emulation em;
-	const char *kind;
 	int err;
 
+	*kind = NULL;
 	if (kprobe_decode(insn, buf, addr))
 		return BAD;
-	err = kprobe_check_insn(insn, addr, &kind);
+	err = kprobe_check_insn(insn, addr, kind);
 	if (!err)
 		err = kprobe_emulation_init(&em, insn);
 	if (err == -EINVAL)
@@ -67,6 +71,13 @@ static enum verdict judge(struct insn *insn, u8 *buf, unsigned long addr)
 	return kprobe_can_boost(insn) ? BY_COPY : BAD;
 }
 
+static enum verdict judge(struct insn *insn, u8 *buf, unsigned long addr)
+{
+	const char *kind;
+
+	return judge_and_say(insn, buf, addr, &kind);
+}
+
 enum mode { ANY, ONLY_64, ONLY_32 };
 
 struct judged {
@@ -74,73 +85,74 @@ struct judged {
 	u8		length;
 	enum verdict	verdict;
 	enum mode	mode;
+	const char	*words;		/* among the reason; NULL if kprobe_check_insn() has none */
 };
 
 #define CODE(...)	.code = { __VA_ARGS__ }, .length = sizeof((u8 []) { __VA_ARGS__ })
 
 static const struct judged judged[] = {
 	/* Traps, and instructions that others look for by their address */
-	{ CODE(0xcc), INVAL },
-	{ CODE(0xcd, 0x80), INVAL },
-	{ CODE(0xce), INVAL, ONLY_32 },
-	{ CODE(0xf1), INVAL },
-	{ CODE(0x0f, 0x0b), INVAL },
-	{ CODE(0x67, 0x0f, 0xb9, 0x40, 0x0c), INVAL },
+	{ CODE(0xcc), INVAL, ANY, "traps" },
+	{ CODE(0xcd, 0x80), INVAL, ANY, "traps" },
+	{ CODE(0xce), INVAL, ONLY_32, "traps" },
+	{ CODE(0xf1), INVAL, ANY, "traps" },
+	{ CODE(0x0f, 0x0b), INVAL, ANY, "traps" },
+	{ CODE(0x67, 0x0f, 0xb9, 0x40, 0x0c), INVAL, ANY, "traps" },
 	/* ud2 and a name: for an emulator */
-	{ CODE(0x0f, 0x0b, 0x78, 0x65, 0x6e, 0x0f, 0xa2), UNSUPP },
-	{ CODE(0x0f, 0x0b, 0x6b, 0x76, 0x6d, 0x0f, 0xa2), UNSUPP },
+	{ CODE(0x0f, 0x0b, 0x78, 0x65, 0x6e, 0x0f, 0xa2), UNSUPP, ANY, "emulator" },
+	{ CODE(0x0f, 0x0b, 0x6b, 0x76, 0x6d, 0x0f, 0xa2), UNSUPP, ANY, "emulator" },
 	/* Stack segment, gs base */
-	{ CODE(0x8e, 0xd0), UNSUPP },
-	{ CODE(0x17), UNSUPP, ONLY_32 },
+	{ CODE(0x8e, 0xd0), UNSUPP, ANY, "segment" },
+	{ CODE(0x17), UNSUPP, ONLY_32, "segment" },
 	{ CODE(0x1f), BY_COPY, ONLY_32 },
 	{ CODE(0x8e, 0xd8), BY_COPY },
-	{ CODE(0x8e, 0xe8), UNSUPP, ONLY_64 },
+	{ CODE(0x8e, 0xe8), UNSUPP, ONLY_64, "segment" },
 	{ CODE(0x8e, 0xe8), BY_COPY, ONLY_32 },
-	{ CODE(0x0f, 0xa9), UNSUPP, ONLY_64 },
+	{ CODE(0x0f, 0xa9), UNSUPP, ONLY_64, "segment" },
 	{ CODE(0x0f, 0xa1), BY_COPY },
-	{ CODE(0x0f, 0xb5, 0x00), UNSUPP, ONLY_64 },
-	{ CODE(0x0f, 0x01, 0xf8), UNSUPP },
-	{ CODE(0xf3, 0x48, 0x0f, 0xae, 0xd8), UNSUPP, ONLY_64 },
+	{ CODE(0x0f, 0xb5, 0x00), UNSUPP, ONLY_64, "segment" },
+	{ CODE(0x0f, 0x01, 0xf8), UNSUPP, ANY, "mode" },
+	{ CODE(0xf3, 0x48, 0x0f, 0xae, 0xd8), UNSUPP, ONLY_64, "segment" },
 	{ CODE(0xf3, 0x48, 0x0f, 0xae, 0xd0), BY_COPY, ONLY_64 },
 	{ CODE(0x0f, 0xae, 0x18), BY_COPY },
 	/* Far transfers, other modes */
-	{ CODE(0x9a, 0, 0, 0, 0, 0, 0), UNSUPP, ONLY_32 },
-	{ CODE(0xea, 0, 0, 0, 0, 0, 0), UNSUPP, ONLY_32 },
-	{ CODE(0xca, 8, 0), UNSUPP },
-	{ CODE(0xcb), UNSUPP },
-	{ CODE(0x48, 0xcb), UNSUPP, ONLY_64 },
-	{ CODE(0x48, 0xcf), UNSUPP, ONLY_64 },
-	{ CODE(0xcf), UNSUPP },
-	{ CODE(0xff, 0x18), UNSUPP },
-	{ CODE(0xff, 0x28), UNSUPP },
-	{ CODE(0xff, 0xf8), UNSUPP },
-	{ CODE(0xfe, 0xd0), UNSUPP },
-	{ CODE(0xfe, 0x38), UNSUPP },
-	{ CODE(0x0f, 0x05), UNSUPP },
-	{ CODE(0x48, 0x0f, 0x07), UNSUPP, ONLY_64 },
-	{ CODE(0x0f, 0x34), UNSUPP },
-	{ CODE(0x0f, 0x35), UNSUPP },
-	{ CODE(0x0f, 0x37), UNSUPP },
-	{ CODE(0x0f, 0xaa), UNSUPP },
-	{ CODE(0x0f, 0x01, 0xc1), UNSUPP },
-	{ CODE(0x0f, 0x01, 0xc2), UNSUPP },
-	{ CODE(0x0f, 0x01, 0xc3), UNSUPP },
-	{ CODE(0x0f, 0x01, 0xcf), UNSUPP },
-	{ CODE(0x0f, 0x01, 0xd5), UNSUPP },
-	{ CODE(0x0f, 0x01, 0xd8), UNSUPP },
-	{ CODE(0x0f, 0x01, 0xd9), UNSUPP },
-	{ CODE(0xf3, 0x0f, 0x01, 0xec), UNSUPP },
-	{ CODE(0xf2, 0x0f, 0x01, 0xca), UNSUPP },
-	{ CODE(0xf3, 0x0f, 0x01, 0xca), UNSUPP },
-	{ CODE(0xc6, 0xf8, 1), UNSUPP },
-	{ CODE(0xc7, 0xf8, 0, 0, 0, 0), UNSUPP },
+	{ CODE(0x9a, 0, 0, 0, 0, 0, 0), UNSUPP, ONLY_32, "far branch" },
+	{ CODE(0xea, 0, 0, 0, 0, 0, 0), UNSUPP, ONLY_32, "far branch" },
+	{ CODE(0xca, 8, 0), UNSUPP, ANY, "far branch" },
+	{ CODE(0xcb), UNSUPP, ANY, "far branch" },
+	{ CODE(0x48, 0xcb), UNSUPP, ONLY_64, "far branch" },
+	{ CODE(0x48, 0xcf), UNSUPP, ONLY_64, "far branch" },
+	{ CODE(0xcf), UNSUPP, ANY, "far branch" },
+	{ CODE(0xff, 0x18), UNSUPP, ANY, "far branch" },
+	{ CODE(0xff, 0x28), UNSUPP, ANY, "far branch" },
+	{ CODE(0xff, 0xf8), UNSUPP, ANY, "not understood" },
+	{ CODE(0xfe, 0xd0), UNSUPP, ANY, "not understood" },
+	{ CODE(0xfe, 0x38), UNSUPP, ANY, "not understood" },
+	{ CODE(0x0f, 0x05), UNSUPP, ANY, "mode" },
+	{ CODE(0x48, 0x0f, 0x07), UNSUPP, ONLY_64, "mode" },
+	{ CODE(0x0f, 0x34), UNSUPP, ANY, "mode" },
+	{ CODE(0x0f, 0x35), UNSUPP, ANY, "mode" },
+	{ CODE(0x0f, 0x37), UNSUPP, ANY, "mode" },
+	{ CODE(0x0f, 0xaa), UNSUPP, ANY, "mode" },
+	{ CODE(0x0f, 0x01, 0xc1), UNSUPP, ANY, "mode" },
+	{ CODE(0x0f, 0x01, 0xc2), UNSUPP, ANY, "mode" },
+	{ CODE(0x0f, 0x01, 0xc3), UNSUPP, ANY, "mode" },
+	{ CODE(0x0f, 0x01, 0xcf), UNSUPP, ANY, "mode" },
+	{ CODE(0x0f, 0x01, 0xd5), UNSUPP, ANY, "mode" },
+	{ CODE(0x0f, 0x01, 0xd8), UNSUPP, ANY, "mode" },
+	{ CODE(0x0f, 0x01, 0xd9), UNSUPP, ANY, "mode" },
+	{ CODE(0xf3, 0x0f, 0x01, 0xec), UNSUPP, ANY, "mode" },
+	{ CODE(0xf2, 0x0f, 0x01, 0xca), UNSUPP, ANY, "mode" },
+	{ CODE(0xf3, 0x0f, 0x01, 0xca), UNSUPP, ANY, "mode" },
+	{ CODE(0xc6, 0xf8, 1), UNSUPP, ANY, "mode" },
+	{ CODE(0xc7, 0xf8, 0, 0, 0, 0), UNSUPP, ANY, "mode" },
 	/* Waiting for an interrupt, and sti before it */
-	{ CODE(0xf4), UNSUPP },
-	{ CODE(0x0f, 0x01, 0xc9), UNSUPP },
-	{ CODE(0x0f, 0x01, 0xfb), UNSUPP },
-	{ CODE(0xfb, 0xf4), UNSUPP },
-	{ CODE(0xfb, 0x0f, 0x01, 0xc9), UNSUPP },
-	{ CODE(0xfb, 0x0f, 0x35), UNSUPP },
+	{ CODE(0xf4), UNSUPP, ANY, "its interrupt" },
+	{ CODE(0x0f, 0x01, 0xc9), UNSUPP, ANY, "mode" },
+	{ CODE(0x0f, 0x01, 0xfb), UNSUPP, ANY, "mode" },
+	{ CODE(0xfb, 0xf4), UNSUPP, ANY, "interrupts off" },
+	{ CODE(0xfb, 0x0f, 0x01, 0xc9), UNSUPP, ANY, "interrupts off" },
+	{ CODE(0xfb, 0x0f, 0x35), UNSUPP, ANY, "interrupts off" },
 	{ CODE(0xfb, 0x90, 0xf4), BY_EMULATION },
 	/* Other instructions than insn_decode() takes them for */
 	{ CODE(0x8f, 0xe8, 0x78, 0xc0, 0xc1, 0x01), BAD },
@@ -152,11 +164,11 @@ static const struct judged judged[] = {
 	{ CODE(0x66, 0x0f, 0x73, 0xf8, 0x01), BY_COPY },
 	{ CODE(0x48, 0x66, 0x89, 0xc3), BAD, ONLY_64 },
 	{ CODE(0x66, 0x67, 0xf2, 0xf0, 0x2e, 0x89, 0x03), BAD },
-	{ CODE(0xd5, 0x10, 0x50), UNSUPP, ONLY_64 },
-	{ CODE(0xd5, 0x00, 0xa1, 0, 0, 0, 0, 0, 0, 0, 0), UNSUPP, ONLY_64 },
-	{ CODE(0x67, 0x8b, 0x05, 0, 0, 0, 0), UNSUPP, ONLY_64 },
+	{ CODE(0xd5, 0x10, 0x50), UNSUPP, ONLY_64, "APX" },
+	{ CODE(0xd5, 0x00, 0xa1, 0, 0, 0, 0, 0, 0, 0, 0), UNSUPP, ONLY_64, "APX" },
+	{ CODE(0x67, 0x8b, 0x05, 0, 0, 0, 0), UNSUPP, ONLY_64, "32 bits" },
 	{ CODE(0xc5, 0xf8, 0x05), BAD },
-	/* Branches that do not have the same effect on all processors */
+	/* Branches that do not have the same effect on all processors. They are not emulated. */
 	{ CODE(0x66, 0xe8, 0, 0, 0, 0), BAD, ONLY_64 },
 	{ CODE(0x66, 0xe9, 0, 0, 0, 0), BAD, ONLY_64 },
 	{ CODE(0x66, 0x0f, 0x84, 0, 0, 0, 0), BAD, ONLY_64 },
@@ -226,6 +238,7 @@ static void test_verdicts(struct kunit *test)
 	static u8 text[2 * MAX_INSN_SIZE];
 	enum mode other = IS_ENABLED(CONFIG_X86_64) ? ONLY_32 : ONLY_64;
 	u8 buf[MAX_INSN_SIZE];
+	const char *kind;
 	struct insn insn;
 	enum verdict v;
 	int i;
@@ -236,10 +249,13 @@ static void test_verdicts(struct kunit *test)
 		memset(text, 0x90, sizeof(text));
 		memcpy(text, judged[i].code, judged[i].length);
 		preempt_disable();
-		v = judge(&insn, buf, (unsigned long)text);
+		v = judge_and_say(&insn, buf, (unsigned long)text, &kind);
 		preempt_enable();
 		KUNIT_EXPECT_EQ_MSG(test, judged[i].verdict, v, "%*ph: %s",
 				    judged[i].length, judged[i].code, verdict_names[v]);
+		KUNIT_EXPECT_TRUE_MSG(test, judged[i].words ? kind && strstr(kind, judged[i].words) :
+							      !kind,
+				      "%*ph: %s", judged[i].length, judged[i].code, kind ?: "-");
 	}
 }
 

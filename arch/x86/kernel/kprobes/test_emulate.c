@@ -496,6 +496,8 @@ static void test_coverage(struct kunit *test)
 {
 	int row;
 
+	if (bitmap_empty(rows_seen, 64))
+		kunit_skip(test, "the other cases were not run");
 	KUNIT_ASSERT_LE(test, kprobe_nr_emulators, 64);
 	for (row = 0; row < kprobe_nr_emulators; row++)
 		KUNIT_EXPECT_TRUE_MSG(test, test_bit(row, rows_seen),

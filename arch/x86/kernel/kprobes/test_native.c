@@ -83,10 +83,15 @@ static struct notifier_block int3_notifier = {
 
 noinline void kprobe_test_run_natively(struct pt_regs *regs)
 {
+	u64 ibt;
+
 	preempt_disable();
 	trip.regs = *regs;
 	trip.traveller = current;
+	/* An indirect branch under test leads to where there is no landing pad. */
+	ibt = ibt_save(true);
 	asm volatile("int3" : ASM_CALL_CONSTRAINT : : "memory");
+	ibt_restore(ibt);
 	*regs = trip.regs;
 	preempt_enable();
 }

@@ -212,6 +212,8 @@ static void test_preempted(struct kunit *test)
 
 static void test_on_another_stack(struct kunit *test)
 {
+	if (!IS_ENABLED(CONFIG_EFI_MIXED))
+		kunit_skip(test, "no firmware of 32 bits is called");
 	expect_all_refused(test, on_another_stack, ARRAY_SIZE(on_another_stack));
 }
 
