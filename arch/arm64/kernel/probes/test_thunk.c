@@ -203,6 +203,8 @@ static void all_rows_were_tried(struct kunit *test)
 {
 	int row;
 
+	if (bitmap_empty(rows_seen, MAX_ROWS))
+		kunit_skip(test, "the other cases were not run");
 	KUNIT_ASSERT_LE(test, kprobe_nr_thunks, MAX_ROWS);
 	for (row = 0; row < kprobe_nr_thunks; row++)
 		KUNIT_EXPECT_TRUE_MSG(test, test_bit(row, rows_seen), "row %d", row);

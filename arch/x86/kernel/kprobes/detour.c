@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Hits without a trap: through the jump to a detour, and behind the copy for hits with a
- * post handler. The assembly parts are detour_entry_{32,64}.S.
- *
- * The registers are saved on the probed code's own stack, right below a word that holds the
- * address to continue at. An emulated push overwrites that word. It is not needed then: the
- * stack pointer has changed, so all registers are loaded from the saved ones.
+ * Hits through the jump to a detour. The assembly parts are detour_entry_{32,64}.S.
  */
 #include <linux/kprobes.h>
 #include <linux/kprobes_hit.h>
@@ -40,26 +35,6 @@ unsigned long kprobe_way_to(unsigned long ip)
 
 NOKPROBE_SYMBOL(kprobe_way_to);
 
-/* At the entry, the probed code's stack begins one word above the saved registers. */
-static __always_inline bool sp_changed(struct pt_regs *regs)
-{
-	return regs->sp != (unsigned long)(regs + 1) + sizeof(long);
-}
-
-/*
- * Prepares to continue at @to. Returns true if all registers have to be loaded from @regs to
- * get there.
- */
-static __always_inline unsigned long go_on(struct pt_regs *regs, unsigned long to)
-{
-	if (unlikely(sp_changed(regs))) {
-		regs->ip = to;
-		return true;
-	}
-	*(unsigned long *)(regs + 1) = to;
-	return false;
-}
-
 static unsigned long detour_exit_slow(struct kprobe *kp, struct pt_regs *regs,
 				      enum kprobe_result what)
 {
@@ -72,11 +47,11 @@ static unsigned long detour_exit_slow(struct kprobe *kp, struct pt_regs *regs,
 	case KPROBE_RESULT_POST:
 		regs->orig_ax = -1;
 		kprobe_carry_out_post(kp, regs);
-		return go_on(regs, regs->ip);
+		return kprobe_go_on(regs, regs->ip);
 	case KPROBE_RESULT_DONE:
-		return go_on(regs, kprobe_way_to(regs->ip));
+		return kprobe_go_on(regs, kprobe_way_to(regs->ip));
 	default:
-		return go_on(regs, kprobe_detour_copy(kp));
+		return kprobe_go_on(regs, kprobe_detour_copy(kp));
 	}
 }
 
@@ -100,37 +75,13 @@ unsigned long __noendbr kprobe_detour_hit(struct pt_regs *regs, struct kprobe *k
 	preempt_disable_notrace();
 	what = kprobe_hit_site(kp, regs, kprobe_emulate);
 	if (what == KPROBE_RESULT_DONE && likely(kprobe_leads_to(kp, regs->ip)))
-		all = go_on(regs, kprobe_way_out(kp, regs->ip));
-	else if (unlikely(what != KPROBE_RESULT_CONTINUE || sp_changed(regs)))
+		all = kprobe_go_on(regs, kprobe_way_out(kp, regs->ip));
+	else if (unlikely(what != KPROBE_RESULT_CONTINUE || kprobe_sp_changed(regs)))
 		all = detour_exit_slow(kp, regs, what);
 	return kprobe_preempt_enable(all);
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_hit);
-
-/**
- * kprobe_tail_hit() - the copy for hits with a post handler was executed
- * @regs: the registers as the copy left them, except for ip and orig_ax
- * @kp: the site
- *
- * Context: any; preemption as in the probed code.
- * Return: true if all of @regs has to be loaded to continue.
- */
-unsigned long __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe *kp)
-{
-	unsigned long all;
-
-	kprobe_mend_flags(regs);
-	regs->ip = (unsigned long)kp->addr + kp->ainsn.emulation.length;
-	regs->orig_ax = -1;
-	preempt_disable_notrace();
-	if (likely(kp->post_handler))
-		kprobe_hit_post(kp, regs);
-	all = go_on(regs, kprobe_way_after(kp, regs->ip));
-	return kprobe_preempt_enable(all);
-}
-
-NOKPROBE_SYMBOL(kprobe_tail_hit);
 
 /* The copy of a call is a push of the return address and a jump. Returns what it calls. */
 static __always_inline unsigned long called_by_copy(const struct arch_optimized_insn *optinsn)

@@ -74,8 +74,10 @@ SYM_CODE_END(\name)
 _ASM_NOKPROBE(\name)
 	.endm
 
+#ifdef CONFIG_OPTPROBES
 /* From a detour, before the probed instruction */
 	from_copy kprobe_detour_entry, kprobe_detour_hit, (DETOUR_OWNER-DETOUR_COPY)
+#endif
 
 /* From a slot, after the copy for hits with a post handler */
 	from_copy kprobe_tail_entry, kprobe_tail_hit, 0

@@ -118,6 +118,34 @@ static __always_inline unsigned long kprobe_last_copy(const struct kprobe *kp)
 	return kp->ainsn.boosted ? slot + KPROBE_SLOT_LAST_OFFSET : slot;
 }
 
+/*
+ * On the ways without a trap, registers are saved on the probed code's own stack, right below a word
+ * that holds the address to continue at. An emulated push overwrites that word. It is not needed
+ * then: the stack pointer has changed, so all registers are loaded from the saved ones.
+ */
+static __always_inline bool kprobe_sp_changed(struct pt_regs *regs)
+{
+	return regs->sp != (unsigned long)(regs + 1) + sizeof(long);
+}
+
+/*
+ * Prepares to continue at @to. Returns true if all registers have to be loaded from @regs to
+ * get there.
+ */
+static __always_inline unsigned long kprobe_go_on(struct pt_regs *regs, unsigned long to)
+{
+	if (unlikely(kprobe_sp_changed(regs))) {
+		regs->ip = to;
+		return true;
+	}
+	*(unsigned long *)(regs + 1) = to;
+	return false;
+}
+
+/* detour.c and tail.c, called from assembly; arguments are in registers, on 32 bits too */
+unsigned long __noendbr kprobe_detour_hit(struct pt_regs *regs, struct kprobe *kp);
+unsigned long __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe *kp);
+
 #ifdef CONFIG_OPTPROBES
 static __always_inline struct arch_optimized_insn *kprobe_optinsn(struct kprobe *kp)
 {
@@ -172,10 +200,6 @@ static __always_inline unsigned long kprobe_way_after(struct kprobe *kp, unsigne
 /* Defined by the linker script. */
 extern struct exception_table_entry __start___ex_table[];
 extern struct exception_table_entry __stop___ex_table[];
-
-/* detour.c, called from assembly; arguments are in registers, on 32 bits too */
-unsigned long __noendbr kprobe_detour_hit(struct pt_regs *regs, struct kprobe *kp);
-unsigned long __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe *kp);
 
 unsigned long kprobe_covered_by_copy(struct kprobe *kp, unsigned long ip);
 void kprobe_recover_covered(struct kprobe *kp, u8 *buf, int at, int len);
