@@ -11,6 +11,7 @@ struct pt_regs;
 #include <linux/types.h>
 #include <linux/ptrace.h>
 #include <linux/percpu.h>
+#include <asm/probes.h>
 
 #define __ARCH_WANT_KPROBES_INSN_SLOT
 
@@ -43,7 +44,7 @@ typedef u32 kprobe_opcode_t;
  */
 struct arch_specific_insn {
 	kprobe_opcode_t	*insn;
-	bool		(*simulate)(u32 insn, unsigned long addr, struct pt_regs *regs);
+	probes_handler_t *simulate;
 	unsigned long	taken;
 	kprobe_opcode_t	*thunk;
 	bool		boosted;

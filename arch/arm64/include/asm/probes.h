@@ -8,8 +8,11 @@ struct pt_regs;
 
 typedef u32 probe_opcode_t;
 
-/* Carries an instruction out on @regs, as if it stood at @addr. */
-typedef void (probes_handler_t)(u32 opcode, long addr, struct pt_regs *regs);
+/*
+ * Simulates @insn at @addr, which regs->pc is, too. Returns true, with regs->pc set to the
+ * address of the next instruction; or false, with @regs unchanged, if memory could not be read.
+ */
+typedef bool (probes_handler_t)(u32 insn, unsigned long addr, struct pt_regs *regs);
 
 /* What uprobes keep of an instruction that is simulated. */
 struct arch_probe_insn {

@@ -39,10 +39,7 @@
 #define KERNEL_SIMULATE(n, m, v, f) \
 	ROW(n, m, v, PROBE_SIMULATE, PROBE_REJECT, f)
 
-/*
- * No instruction is in two rows, so their order does not matter. Simulated instructions come
- * first because uprobes look them up at each hit.
- */
+/* No instruction is in two rows, so their order does not matter. */
 const struct probe_class probe_classes[] = {
 	/* Branches that can be simulated */
 	SIMULATE("Unconditional branch (immediate)",
@@ -503,12 +500,6 @@ bool probe_in_exclusive(unsigned long addr, unsigned long start, unsigned long e
 	       next_exclusive(addr + AARCH64_INSN_SIZE, AARCH64_INSN_SIZE, start, end) == STORE;
 }
 
-/* What is simulated for uprobes does not read memory, so it cannot fail. */
-static void simulate_for_uprobe(u32 insn, long addr, struct pt_regs *regs)
-{
-	probe_classify(insn)->simulate(insn, addr, regs);
-}
-
 /**
  * arm_probe_decode_insn() - how does a uprobe carry an instruction out?
  * @insn:	the instruction
@@ -526,6 +517,7 @@ enum probe_insn arm_probe_decode_insn(u32 insn, struct arch_probe_insn *asi)
 	if (class->uprobe == PROBE_COPY)
 		return INSN_GOOD;
 
-	asi->handler = simulate_for_uprobe;
+	/* What is simulated for uprobes does not read memory, so it cannot fail. */
+	asi->handler = class->simulate;
 	return INSN_GOOD_NO_SLOT;
 }

@@ -5,20 +5,12 @@
 #include <linux/types.h>
 #include <asm/probes.h>
 
-struct pt_regs;
-
 /* How a probed instruction is carried out. */
 enum probe_action {
 	PROBE_REJECT,		/* not at all: it cannot be probed */
 	PROBE_COPY,		/* by the processor, which runs a copy elsewhere */
 	PROBE_SIMULATE,		/* by us, on the saved registers */
 };
-
-/*
- * Simulates @insn at @addr, which regs->pc is, too. Returns true, with regs->pc set to the
- * address of the next instruction; or false, with @regs unchanged, if memory could not be read.
- */
-typedef bool (*probe_simulate_fn)(u32 insn, unsigned long addr, struct pt_regs *regs);
 
 /**
  * struct probe_class - instructions that are all treated alike
@@ -36,7 +28,7 @@ struct probe_class {
 	u32			value;
 	u8			kprobe;
 	u8			uprobe;
-	probe_simulate_fn	simulate;
+	probes_handler_t	*simulate;
 };
 
 extern const struct probe_class probe_classes[];
