@@ -415,6 +415,8 @@ void dump_kprobe(struct kprobe *kp);
  */
 void *alloc_insn_page(void);
 
+void *kprobe_seal_page(void *page);
+
 #ifdef __ARCH_WANT_KPROBES_INSN_SLOT
 struct kprobe_insn_cache;
 
@@ -722,7 +724,7 @@ void arch_prepare_kretprobe(struct kretprobe_instance *ri, struct pt_regs *regs)
 
 #define arch_kretprobe_frame(regs)	((void *)NULL)
 
-/* For calls whose frame is on a stack */
+/* Not known before arch_prepare_kretprobe(): entry handlers are shown 0. */
 static inline unsigned long arch_kretprobe_ret_addr(struct pt_regs *regs, void *frame)
 {
 	return 0;

@@ -9,6 +9,7 @@
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/perf_event.h>
+#include <linux/set_memory.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/workqueue.h>
@@ -52,6 +53,25 @@ void __weak *alloc_insn_page(void)
 	return execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
 }
 
+/**
+ * kprobe_seal_page() - make a page of slots read-only and executable
+ * @page: from execmem_alloc(), or NULL; it is freed on failure
+ *
+ * From then on it is only written through the patching API, as the kernel's own text is. Its
+ * alias in the linear map becomes read-only with it, where there is one that can.
+ *
+ * Context: may sleep.
+ * Return: @page, or NULL.
+ */
+void *kprobe_seal_page(void *page)
+{
+	if (page && set_memory_rox((unsigned long)page, 1)) {
+		execmem_free(page);
+		return NULL;
+	}
+	return page;
+}
+
 static __always_inline size_t slot_bytes(struct kprobe_insn_cache *c)
 {
 	return c->slot_size * sizeof(kprobe_opcode_t);
@@ -84,10 +104,10 @@ static __always_inline struct slot_page *find_page(struct kprobe_insn_cache *c,
 	return NULL;
 }
 
-static __always_inline unsigned int slot_index(struct slot_page *page,
-					       unsigned long addr, size_t size)
+static __always_inline unsigned int slot_index(struct kprobe_insn_cache *c,
+					       struct slot_page *page, unsigned long addr)
 {
-	return (addr - (unsigned long)page->insns) / (size * sizeof(kprobe_opcode_t));
+	return (addr - (unsigned long)page->insns) / slot_bytes(c);
 }
 
 static void page_event(struct kprobe_insn_cache *c, struct slot_page *page, bool gone)
@@ -216,7 +236,7 @@ void __free_insn_slot(struct kprobe_insn_cache *c, kprobe_opcode_t *slot, int di
 	page = find_page(c, (unsigned long)slot);
 	if (WARN_ONCE(!page, "kprobes: %pS is not a slot\n", slot))
 		return;
-	i = slot_index(page, (unsigned long)slot, c->slot_size);
+	i = slot_index(c, page, (unsigned long)slot);
 	if (WARN_ONCE(!test_bit(i, page->used) || test_bit(i, page->dirty) ||
 		      test_bit(i, page->settled), "kprobes: slot %pS was free\n", slot))
 		return;
@@ -353,7 +373,7 @@ static bool set_owner(struct kprobe_insn_cache *c, unsigned long slot, struct kp
 	guard(mutex)(&c->mutex);
 	page = find_page(c, slot);
 	if (page)
-		WRITE_ONCE(page->owner[slot_index(page, slot, c->slot_size)], kp);
+		WRITE_ONCE(page->owner[slot_index(c, page, slot)], kp);
 	return page;
 }
 
@@ -364,7 +384,7 @@ static __always_inline struct kprobe *owner_in(struct kprobe_insn_cache *c, unsi
 
 	if (!page)
 		return NULL;
-	i = slot_index(page, addr, c->slot_size);
+	i = slot_index(c, page, addr);
 	/* If the slots do not fill the page, there is no owner behind the last one. */
 	return i < slots_per_page(c) ? READ_ONCE(page->owner[i]) : NULL;
 }

@@ -27,7 +27,6 @@ extern const char kprobe_veneers[VENEERS_SIZE];
 enum kprobe_veneer { VENEER_DETOUR, VENEER_TAIL };
 
 bool kprobe_in_reach(unsigned long from, unsigned long to);
-void *kprobe_seal_page(void *page);
 
 #ifdef CONFIG_OPTPROBES
 kprobe_opcode_t *kprobe_get_slot(unsigned long addr);
@@ -64,8 +63,8 @@ struct kprobe_destination {
 
 /**
  * struct kprobe_destinations - those of a CPU, a stack of them
- * @to:		from the first on again behind the last: what a task has left there that died on
- *		its way takes no room then
+ * @to:		used as a ring: what a task has left there that died on its way is overwritten
+ *		in time
  * @last:	the index of the one that was pushed last. What is pushed in the middle of a push or
  *		a pop is popped before that goes on
  */

@@ -37,7 +37,7 @@
 #include "decode-insn.h"
 #include "detour.h"
 
-/* It ends with the first NULL, so a function that this kernel has not must have no row. */
+/* The list ends with the first NULL name, so functions that this kernel lacks have no row. */
 struct kretprobe_blackpoint kretprobe_blacklist[kretprobe_blacklist_size] = {
 #ifdef CONFIG_CPU_PM
 	/*
@@ -69,29 +69,9 @@ struct kretprobe_blackpoint kretprobe_blacklist[kretprobe_blacklist_size] = {
 #endif
 };
 
-/**
- * kprobe_seal_page() - make a page of slots read-only and executable
- * @page: from execmem_alloc(); it is freed on failure
- *
- * From then on it is only written through the patching API, as the kernel's own text is. Its
- * alias in the linear map becomes read-only with it.
- *
- * Context: may sleep.
- * Return: @page, or NULL.
- */
-void *kprobe_seal_page(void *page)
-{
-	if (!set_memory_rox((unsigned long)page, 1))
-		return page;
-	execmem_free(page);
-	return NULL;
-}
-
 void *alloc_insn_page(void)
 {
-	void *page = execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
-
-	return page ? kprobe_seal_page(page) : NULL;
+	return kprobe_seal_page(execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE));
 }
 
 /*

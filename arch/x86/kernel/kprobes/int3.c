@@ -21,7 +21,6 @@
 #include <linux/set_memory.h>
 #include <linux/unaligned.h>
 #include <asm/alternative.h>
-#include <asm/asm.h>
 #include <asm/extable.h>
 #include <asm/sections.h>
 #include <asm/text-patching.h>
@@ -34,16 +33,9 @@ asmlinkage void kprobe_tail_entry(void);
 DEFINE_PER_CPU(unsigned int, kprobe_int3_count);
 #define INT3_COUNT	(NMI_OFFSET + HARDIRQ_OFFSET)
 
-/* Only ever written through text_poke(), like the kernel's own text. */
 void *alloc_insn_page(void)
 {
-	void *page = execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
-
-	if (page && set_memory_rox((unsigned long)page, 1)) {
-		execmem_free(page);
-		return NULL;
-	}
-	return page;
+	return kprobe_seal_page(execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE));
 }
 
 /* The address behind a copy, where its int3 or its jump back is. */
