@@ -13,8 +13,9 @@
  * to be as in the probed code.
  */
 #include <linux/bits.h>
+#include <linux/build_bug.h>
+#include <linux/errno.h>
 #include <linux/kprobes.h>
-#include <linux/string.h>
 #include <asm/insn.h>
 
 #include "decode-insn.h"
@@ -119,12 +120,14 @@ static bool is_saved(u32 use, u32 insn, enum field field)
 }
 
 /*
- * An ldr (f94) or str (f90) of the register that replaces the one of a field. pt_regs has the
- * stack pointer behind x30, so register 31 needs no special case.
+ * A load or store of the register that replaces the one of a field. pt_regs has the stack pointer
+ * behind x30, so register 31 needs no special case.
  */
-static u32 move_insn(u32 opcode, u32 insn, enum field field)
+static u32 move_insn(enum aarch64_insn_ldst_type type, u32 insn, enum field field)
 {
-	return opcode | register_number(insn, field) << 10 | TEMP(field);
+	return aarch64_insn_gen_load_store_imm(TEMP(field), AARCH64_INSN_REG_0,
+					       register_number(insn, field) * sizeof(u64),
+					       AARCH64_INSN_SIZE_64, type);
 }
 
 /**
@@ -156,13 +159,15 @@ unsigned int kprobe_make_thunk(u32 *words, unsigned int room, u32 insn)
 		copy &= ~(31U << shift_of[field]);
 		copy |= TEMP(field) << shift_of[field];
 		if (use & READS(field) && n < room)
-			words[n++] = move_insn(0xf9400000, insn, field);
+			words[n++] = move_insn(AARCH64_INSN_LDST_LOAD_IMM_OFFSET, insn,
+						 field);
 	}
 	if (n < room)
 		words[n++] = copy;
 	for (field = RD; field < NR_FIELDS; field++) {
 		if (is_saved(use, insn, field) && use & WRITES(field) && n < room)
-			words[n++] = move_insn(0xf9000000, insn, field);
+			words[n++] = move_insn(AARCH64_INSN_LDST_STORE_IMM_OFFSET, insn,
+						 field);
 	}
 	if (n == room)
 		return 0;
