@@ -24,7 +24,7 @@ static unsigned int stack_users;
 /* Has a task been left without one? fork() says so without a lock. */
 static bool stack_missing;
 
-/* There may be very many: rather fail than have a task killed for the memory. */
+/* There may be very many: fail rather than have a task killed for the memory. */
 #define STACK_GFP	(__GFP_NORETRY | __GFP_NOWARN)
 
 /* Tracers come and go: the next one should find the stacks still there. */
@@ -33,7 +33,7 @@ static bool stack_missing;
 static void trim_stacks(struct work_struct *work);
 static DECLARE_DELAYED_WORK(trim_work, trim_stacks);
 
-/* Who fills it in is not checked by KMSAN, so that it would not know what has been. */
+/* What fills it in is not instrumented for KMSAN, which would take all of it for uninitialized. */
 static struct kretprobe_stack *alloc_stack(gfp_t gfp)
 {
 	struct kretprobe_stack *stack = kmalloc(KRETPROBE_STACK_SIZE, gfp | STACK_GFP);
@@ -96,17 +96,18 @@ static bool give_spare(struct task_struct *tsk, struct kretprobe_stack **spare)
 	return false;
 }
 
-/* Gives stacks to all tasks, while there are any. Returns how many tasks still have none. */
-static unsigned int hand_out(struct kretprobe_stack **spare)
+/* Calls a function for every task. Returns how often it has returned true. */
+static unsigned int for_all_tasks(bool (*fn)(struct task_struct *tsk, struct kretprobe_stack **stacks),
+				  struct kretprobe_stack **stacks)
 {
 	struct task_struct *process, *tsk;
-	unsigned int without = 0;
+	unsigned int n = 0;
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
 		tsk = idle_task(cpu);
 		if (tsk)
-			without += give_spare(tsk, spare);
+			n += fn(tsk, stacks);
 	}
 	/*
 	 * A new task that is not on the list yet will read stack_users when it is; see
@@ -114,9 +115,9 @@ static unsigned int hand_out(struct kretprobe_stack **spare)
 	 */
 	read_lock(&tasklist_lock);
 	for_each_process_thread(process, tsk)
-		without += give_spare(tsk, spare);
+		n += fn(tsk, stacks);
 	read_unlock(&tasklist_lock);
-	return without;
+	return n;
 }
 
 /**
@@ -139,7 +140,7 @@ int kretprobe_stacks_get(void)
 	if (stack_users > 1 && !READ_ONCE(stack_missing))
 		return 0;
 	WRITE_ONCE(stack_missing, false);
-	while ((without = hand_out(&spare))) {
+	while ((without = for_all_tasks(give_spare, &spare))) {
 		spare = alloc_stacks(without);
 		if (!spare) {
 			WRITE_ONCE(stack_missing, true);
@@ -170,32 +171,17 @@ void kretprobe_stacks_put(void)
  * Takes a task's stack away, if the stack is empty. There is no return probe left that
  * would use it again. But the task may still be reading the last instance on it.
  */
-static void take_stack(struct task_struct *tsk, struct kretprobe_stack **taken)
+static bool take_stack(struct task_struct *tsk, struct kretprobe_stack **taken)
 {
 	unsigned long top = READ_ONCE(tsk->kretprobe_top);
 	struct kretprobe_stack *stack = (void *)top;
 
 	if (!IS_ALIGNED(top, KRETPROBE_STACK_SIZE) ||
 	    cmpxchg(&tsk->kretprobe_top, top, KRETPROBE_NO_STACK) != top)
-		return;
+		return false;
 	stack->next = *taken;
 	*taken = stack;
-}
-
-static void take_stacks(struct kretprobe_stack **taken)
-{
-	struct task_struct *process, *tsk;
-	int cpu;
-
-	for_each_possible_cpu(cpu) {
-		tsk = idle_task(cpu);
-		if (tsk)
-			take_stack(tsk, taken);
-	}
-	read_lock(&tasklist_lock);
-	for_each_process_thread(process, tsk)
-		take_stack(tsk, taken);
-	read_unlock(&tasklist_lock);
+	return true;
 }
 
 /**
@@ -212,7 +198,7 @@ void kretprobe_stacks_trim(void)
 
 	scoped_guard(mutex, &kretprobe_mutex) {
 		if (!stack_users)
-			take_stacks(&taken);
+			for_all_tasks(take_stack, &taken);
 	}
 	if (!taken)
 		return;
