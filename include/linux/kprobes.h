@@ -370,11 +370,6 @@ static inline void unregister_kretprobe(struct kretprobe *rp)
 {
 }
 
-static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
-{
-	return 0;
-}
-
 static inline struct kprobe *get_kprobe(void *addr)
 {
 	return NULL;

@@ -57,9 +57,9 @@ static unsigned int *nr_sites(struct ftrace_ops *ops)
 }
 
 /*
- * Removes functions from a filter, for which ftrace needs memory. Who unregisters a probe cannot
- * be told that there was none, and a function that stayed would be hit twice when it is probed
- * anew. So this waits for memory.
+ * Removes functions from a filter. That takes memory, but who unregisters a probe cannot be told
+ * that there was none; and a function that stayed would be hit twice once it is probed again. So
+ * this waits for memory.
  */
 static int filter_remove(struct ftrace_ops *ops, unsigned long *ips, unsigned int nr)
 {

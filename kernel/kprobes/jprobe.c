@@ -225,9 +225,8 @@ EXPORT_SYMBOL_GPL(unregister_jprobe);
  *
  * When this returns, none of their functions is running for them or will be called.
  *
- * Context: may sleep; not from a handler or a jprobe's function. Others get a warning, and
- * nothing is removed; but preemption that is merely off is only noticed with
- * CONFIG_PREEMPT_COUNT.
+ * Context: may sleep; not from a handler or a jprobe's function. Otherwise as
+ * unregister_kprobes().
  */
 void unregister_jprobes(struct jprobe **jps, int num)
 {

@@ -329,8 +329,7 @@ static void unregister_chunk(struct kretprobe **rps, int num)
  * When this returns, none of their handlers is running or will run. Tasks that are still
  * inside the probed functions return to their callers unseen.
  *
- * Context: may sleep; not from a handler. Others get a warning, and nothing is removed; but
- * preemption that is merely off is only noticed with CONFIG_PREEMPT_COUNT.
+ * Context: may sleep; not from a handler. Otherwise as unregister_kprobes().
  */
 void unregister_kretprobes(struct kretprobe **rps, int num)
 {

@@ -5,7 +5,6 @@
 #include <linux/kprobes.h>
 #include <linux/limits.h>
 #include <linux/module.h>
-#include <linux/rcupdate.h>
 #include <linux/xarray.h>
 
 #include "internal.h"

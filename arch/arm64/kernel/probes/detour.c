@@ -19,7 +19,7 @@
 #include "idle.h"
 
 /* The address of a word in the slot. */
-static __always_inline unsigned long way_out(struct kprobe *kp, unsigned int word)
+static __always_inline unsigned long slot_word(struct kprobe *kp, unsigned int word)
 {
 	return (unsigned long)(kp->ainsn.insn + word);
 }
@@ -47,9 +47,9 @@ static unsigned long after_carried_out(struct kprobe *kp, struct pt_regs *regs)
 {
 	if (likely(!sp_changed(regs))) {
 		if (regs->pc == (unsigned long)(kp->addr + 1))
-			return way_out(kp, SLOT_NEXT_OUT);
+			return slot_word(kp, SLOT_NEXT_OUT);
 		if (kp->ainsn.taken && regs->pc == kp->ainsn.taken)
-			return way_out(kp, SLOT_COPY_OUT);
+			return slot_word(kp, SLOT_COPY_OUT);
 	}
 	return leave_to(regs, regs->pc);
 }
@@ -61,8 +61,8 @@ static __always_inline unsigned long to_copy(struct kprobe *kp, struct pt_regs *
 					     bool post)
 {
 	if (unlikely(sp_changed(regs)))
-		return leave_to(regs, way_out(kp, post ? SLOT_LAST : SLOT_COPY));
-	return way_out(kp, post ? SLOT_LAST_OUT : SLOT_COPY_OUT);
+		return leave_to(regs, slot_word(kp, post ? SLOT_LAST : SLOT_COPY));
+	return slot_word(kp, post ? SLOT_LAST_OUT : SLOT_COPY_OUT);
 }
 
 static unsigned long simulate_hit(struct kprobe *kp, struct pt_regs *regs)
@@ -95,7 +95,7 @@ static __always_inline unsigned long hit(struct pt_regs *regs, struct kprobe *kp
 	if (kp->ainsn.simulate)
 		return simulate_hit(kp, regs);
 	if (likely(what != KPROBE_RESULT_POST && !sp_changed(regs)))
-		return way_out(kp, SLOT_COPY_OUT);
+		return slot_word(kp, SLOT_COPY_OUT);
 	return after_rare_hit(kp, regs, what);
 }
 
@@ -145,7 +145,7 @@ NOKPROBE_SYMBOL(kprobe_detour_hit);
 asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe *kp)
 {
 	unsigned long next = (unsigned long)(kp->addr + 1);
-	unsigned long to = way_out(kp, SLOT_NEXT_OUT);
+	unsigned long to = slot_word(kp, SLOT_NEXT_OUT);
 	bool idle;
 
 	regs->pc = next;

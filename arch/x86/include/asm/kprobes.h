@@ -56,8 +56,9 @@ struct kprobe_emulation;
 /*
  * Carries an instruction out on saved registers. On entry regs->ip is the address of
  * the instruction; on success everything is as the processor would have left it,
- * regs->ip included. Returns false, with @regs untouched, when a memory operand could
- * not be read: then the slot's copy is executed, so that the fault happens there.
+ * regs->ip included. Returns false, with @regs untouched, if that cannot be done here: a
+ * memory operand cannot be read, or no trap can return with the new stack pointer. Then the
+ * slot's copy is executed, so that a fault happens there.
  */
 typedef bool (*kprobe_emulate_fn)(const struct kprobe_emulation *em,
 				  struct pt_regs *regs);
@@ -65,11 +66,12 @@ typedef bool (*kprobe_emulate_fn)(const struct kprobe_emulation *em,
 /**
  * struct kprobe_emulation - a decoded instruction that is emulated
  * @fn:		carries the instruction out; NULL when it is not emulated
- * @disp:	branch displacement, memory displacement or immediate
+ * @disp:	branch displacement, memory displacement, immediate, or a mask of flags
  * @length:	of the instruction, in bytes, prefixes included
- * @op:		what @fn needs to know: a condition code, an opcode
+ * @op:		what @fn needs to know: a condition code, an opcode, the ModRM byte
  * @reg:	offset in pt_regs of the register operand
- * @base:	offset in pt_regs of a memory operand's base, or KPROBE_NO_REG
+ * @base:	offset in pt_regs of the source register, or of a memory operand's base,
+ *		or KPROBE_NO_REG
  * @index:	offset in pt_regs of a memory operand's index, or KPROBE_NO_REG
  * @scale:	log2 of the factor that the index is multiplied by
  * @size:	of the operands, in bytes; for loop and jcxz, of the counter

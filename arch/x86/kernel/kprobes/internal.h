@@ -4,7 +4,7 @@
 
 #include <linux/kprobes.h>
 #include <linux/types.h>
-#include <asm/asm.h>
+#include <asm/ibt.h>
 #include <asm/insn.h>
 
 #include "detour.h"

@@ -10,7 +10,6 @@
  */
 #include <linux/bug.h>
 #include <linux/build_bug.h>
-#include <linux/cpufeature.h>
 #include <linux/errno.h>
 #include <linux/extable.h>
 #include <linux/ftrace.h>
@@ -344,8 +343,8 @@ static const char *fill_detour(struct detour *d, struct covered *c)
 	const char *why;
 
 	/*
-	 * Or the compiler folds add_jump()'s subtraction into the relocation, which then points
-	 * before the function. objtool complains of that: it finds no ENDBR there.
+	 * Otherwise the compiler folds add_jump()'s subtraction into the relocation, which then
+	 * points before the function. objtool complains of that, as it finds no ENDBR there.
 	 */
 	OPTIMIZER_HIDE_VAR(entry);
 	memset(d->image, INT3_INSN_OPCODE, sizeof(d->image));

@@ -13,7 +13,6 @@
  * otherwise. The hit itself may have changed the memory, as it does the preemption count; and
  * when an instruction faults, everything else has to be as in the probed code.
  */
-#include <linux/cfi.h>
 #include <linux/cpufeature.h>
 #include <linux/kprobes.h>
 #include <linux/string.h>
