@@ -11,6 +11,7 @@
 #include <linux/cleanup.h>
 #include <linux/err.h>
 #include <linux/export.h>
+#include <linux/hashtable.h>
 #include <linux/init.h>
 #include <linux/kdebug.h>
 #include <linux/kprobes.h>
@@ -28,9 +29,9 @@ DEFINE_MUTEX(kprobe_mutex);
 /* Sites by address, for lookups at hits. */
 struct kprobe_table kprobe_site_table = KPROBE_TABLE_INIT(kprobe_site_table, &kprobe_mutex);
 
-/* All sites, and those among them whose text was freed. */
+/* All sites; and by address, those among them whose text was freed under their probes. */
 LIST_HEAD(kprobe_sites);
-LIST_HEAD(kprobe_gone_sites);
+DEFINE_HASHTABLE(kprobe_gone_sites, 8);
 
 /* The global switch. Single probes are enabled and disabled independently of it. */
 bool kprobes_all_disarmed;
@@ -54,7 +55,7 @@ static struct kprobe_site *site_holding(struct kprobe *p)
 	site = kprobe_find_site((unsigned long)p->addr);
 	if (site && site_has(site, p))
 		return site;
-	list_for_each_entry(site, &kprobe_gone_sites, leaving)
+	hash_for_each_possible(kprobe_gone_sites, site, gone, (unsigned long)p->addr)
 		if (site_has(site, p))
 			return site;
 	return NULL;
@@ -226,12 +227,6 @@ struct wanted {
 	bool		placed;
 	struct kprobe_before before;
 };
-
-static void restore_probe(struct wanted *w)
-{
-	kprobe_restore(w->p, &w->before);
-	w->placed = false;
-}
 
 static void join_site(struct kprobe_site *site, struct wanted *w)
 {
@@ -406,7 +401,7 @@ static void take_back(struct wanted *wanted, int num)
 		if (!wanted[i].placed)
 			continue;
 		INIT_LIST_HEAD(&wanted[i].p->list);
-		restore_probe(&wanted[i]);
+		kprobe_restore(wanted[i].p, &wanted[i].before);
 	}
 }
 
@@ -616,8 +611,8 @@ static bool is_representative(struct kprobe *p)
  * belong to the caller again. The text is patched for many probes at once, and all of
  * them share one wait.
  *
- * Context: may sleep; not from a handler. Others get a warning, and nothing is removed; but
- * preemption that is merely off is only noticed with CONFIG_PREEMPT_COUNT.
+ * Context: may sleep; not from a handler. Anywhere else this warns, and removes nothing; that
+ * only preemption is off is noticed with CONFIG_PREEMPT_COUNT.
  */
 void unregister_kprobes(struct kprobe **kps, int num)
 {
@@ -699,15 +694,21 @@ int disable_kprobe(struct kprobe *p)
 }
 EXPORT_SYMBOL_GPL(disable_kprobe);
 
+/* How many sites are named when the global switch fails for some */
+#define FAILURES_NAMED	16
+
 /* Called after the plan was applied: only then is it known what ftrace has refused. */
 static void warn_of_failures(int err)
 {
 	struct kprobe_site *site;
+	unsigned int failed = 0;
 
 	list_for_each_entry(site, &kprobe_sites, all) {
-		if (kprobe_site_arming_failed(site))
+		if (kprobe_site_arming_failed(site) && ++failed <= FAILURES_NAMED)
 			pr_warn("%pS could not be armed (%d)\n", site->kp.addr, err);
 	}
+	if (failed > FAILURES_NAMED)
+		pr_warn("nor could %u others be armed, see debugfs\n", failed - FAILURES_NAMED);
 }
 
 /**

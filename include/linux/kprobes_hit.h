@@ -12,6 +12,7 @@
 #include <linux/kmsan.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_table.h>
+#include <linux/list.h>
 #include <linux/percpu.h>
 
 /*
@@ -62,21 +63,22 @@ struct ftrace_ops;
  * struct kprobe_site - one probed address
  * @by_addr:	member of the table, except in NEW and GONE. It comes first, so that a
  *		lookup returns the site's address
+ * @first:	the kprobe whose handlers a hit calls: the only probe here, if there is
+ *		only one, it is enabled, and it has a pre handler; else @kp, whose
+ *		handlers call those of all probes. Beside @by_addr, which a lookup has just read
  * @op:		what arch code gets of a site that may be hit through a jump
  * @kp:		the site's own kprobe, which is what arch code gets of any site. Its flags
  *		are those of the address. Its list is used under kprobe_mutex, in one of
  *		three ways: on a struct kprobe_plan (kprobe_site_planned()); in GONE, on a
  *		list of retire.c (kprobe_site_settling()); for a moment, on a local list
  *		that is passed to kprobe_optimize_sites() or kprobe_unoptimize_sites()
- * @first:	the kprobe whose handlers a hit calls: the only probe here, if there is
- *		only one, it is enabled, and it has a pre handler; else @kp, whose
- *		handlers call those of all probes
  * @probes:	the users' probes, newest first. Changed under kprobe_mutex; hits read it
  *		under RCU, after they have entered a mark
- * @all:	member of kprobe_sites
- * @leaving:	member of a list of retire.c in DYING, of kprobe_gone_sites in GONE, of a
- *		plan while the last probe leaves
- * @rcu:	takes the place of @leaving when the site is freed, after the last lookup
+ * @all:	member of kprobe_sites, which is sorted by @serial
+ * @serial:	how many sites had been created before
+ * @leaving:	member of a list of retire.c in DYING, of a plan while the last probe leaves
+ * @gone:	member of kprobe_gone_sites, in GONE and as long as there are probes
+ * @rcu:	takes their place when the site is freed, after the last lookup
  * @ops:	how an ARMED site was hooked: the ftrace ops that it was added to, or NULL
  *		for a breakpoint
  * @ftrace_ip:	where ftrace calls for the site; 0 if it does not
@@ -90,15 +92,17 @@ struct ftrace_ops;
  */
 struct kprobe_site {
 	struct kprobe_node	by_addr;
+	struct kprobe		*first;
 	union {
 		struct optimized_kprobe	op;
 		struct kprobe		kp;
 	};
-	struct kprobe		*first;
 	struct list_head	probes;
 	struct list_head	all;
+	u64			serial;
 	union {
 		struct list_head	leaving;
+		struct hlist_node	gone;
 		struct rcu_head		rcu;
 	};
 	struct ftrace_ops	*ops;
@@ -250,7 +254,16 @@ static __always_inline void kprobe_mark_end(union kprobe_own_mark mark)
 		mark.at->seq++;
 }
 
-/* See kprobe_enter(). */
+/* Records whose handler is called next. */
+static __always_inline void kprobe_runs(union kprobe_own_mark mark, struct kprobe *p)
+{
+	if (ARCH_KPROBE_PERCPU_OPERANDS)
+		raw_cpu_write(mark.percpu->running, p);
+	else
+		WRITE_ONCE(mark.at->running, p);
+}
+
+/* See kprobe_enter(). Who calls this says itself whose handler runs. */
 static __always_inline bool kprobe_enter_level(struct kprobe_frame *frame,
 					       struct kprobe *kp, unsigned long level)
 {
@@ -276,16 +289,11 @@ static __always_inline bool kprobe_enter_level(struct kprobe_frame *frame,
 static __always_inline bool kprobe_enter(struct kprobe_frame *frame,
 					 struct kprobe *kp)
 {
-	return kprobe_enter_level(frame, kp, arch_kprobe_level());
-}
-
-/* Records whose handler is called next. */
-static __always_inline void kprobe_runs(union kprobe_own_mark mark, struct kprobe *p)
-{
-	if (ARCH_KPROBE_PERCPU_OPERANDS)
-		raw_cpu_write(mark.percpu->running, p);
-	else
-		WRITE_ONCE(mark.at->running, p);
+	if (!kprobe_enter_level(frame, kp, arch_kprobe_level()))
+		return false;
+	/* No handler has run yet: a fault is not one of an earlier hit's. */
+	kprobe_runs(frame->mark, NULL);
+	return true;
 }
 
 /**

@@ -77,11 +77,17 @@ int kprobe_prepare(struct kprobe_site *site)
 	return err;
 }
 
-/* Moves the first sites of a list to another one: as many as are patched at once. */
-static void take_batch(struct list_head *from, struct list_head *batch)
+/**
+ * kprobe_take_batch() - move the first entries of a list to another one
+ * @from: the list
+ * @batch: where they go; what it has had is forgotten
+ * @n: how many, at most
+ *
+ * Context: the lists are the caller's.
+ */
+void kprobe_take_batch(struct list_head *from, struct list_head *batch, unsigned int n)
 {
 	struct list_head *last = from;
-	unsigned int n = KPROBE_TEXT_BATCH;
 
 	while (n-- && last->next != from)
 		last = last->next;
@@ -94,10 +100,10 @@ static void patch_text(struct list_head *from, enum kprobe_site_state state)
 	struct kprobe *kp, *next;
 	LIST_HEAD(batch);
 
-	if (state == SITE_IDLE)
-		kprobe_unoptimize_sites(from);
 	while (!list_empty(from)) {
-		take_batch(from, &batch);
+		kprobe_take_batch(from, &batch, KPROBE_TEXT_BATCH);
+		if (state == SITE_IDLE)
+			kprobe_unoptimize_sites(&batch);
 		kprobe_text_lock();
 		if (state == SITE_ARMED)
 			arch_arm_kprobes(&batch);

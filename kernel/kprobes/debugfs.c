@@ -75,15 +75,34 @@ static void show_probe(struct seq_file *m, struct kprobe *p, struct kprobe_site 
 	show_tags(m, p, &site->kp);
 }
 
+/*
+ * The position is the serial number of the site that is next: between two reads sites may be freed,
+ * so that a count of sites would leave out as many.
+ */
 static void *list_start(struct seq_file *m, loff_t *pos)
 {
+	struct kprobe_site *site;
+
 	mutex_lock(&kprobe_mutex);
-	return seq_list_start(&kprobe_sites, *pos);
+	list_for_each_entry(site, &kprobe_sites, all) {
+		if (site->serial >= *pos) {
+			*pos = site->serial;
+			return site;
+		}
+	}
+	return NULL;
 }
 
 static void *list_next(struct seq_file *m, void *v, loff_t *pos)
 {
-	return seq_list_next(v, &kprobe_sites, pos);
+	struct kprobe_site *site = v;
+
+	*pos = site->serial + 1;
+	if (list_is_last(&site->all, &kprobe_sites))
+		return NULL;
+	site = list_next_entry(site, all);
+	*pos = site->serial;
+	return site;
 }
 
 static void list_stop(struct seq_file *m, void *v)
@@ -93,7 +112,7 @@ static void list_stop(struct seq_file *m, void *v)
 
 static int list_show(struct seq_file *m, void *v)
 {
-	struct kprobe_site *site = list_entry(v, struct kprobe_site, all);
+	struct kprobe_site *site = v;
 	struct kprobe *p;
 
 	list_for_each_entry(p, &site->probes, list)
@@ -135,7 +154,7 @@ static void show_counts(struct seq_file *m, struct kprobe_site *site)
 
 static int sites_show(struct seq_file *m, void *v)
 {
-	struct kprobe_site *site = list_entry(v, struct kprobe_site, all);
+	struct kprobe_site *site = v;
 	unsigned long addr = may_see_addresses(m) ? (unsigned long)site->kp.addr : 0;
 
 	if (list_empty(&site->probes))

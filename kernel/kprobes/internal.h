@@ -2,7 +2,7 @@
 #ifndef _KERNEL_KPROBES_INTERNAL_H
 #define _KERNEL_KPROBES_INTERNAL_H
 
-#include <linux/atomic.h>
+#include <linux/hashtable.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_function.h>
 #include <linux/kprobes_hit.h>
@@ -125,7 +125,7 @@ static inline void kprobe_plan_init(struct kprobe_plan *plan)
 
 /* kernel/kprobes.c */
 extern struct list_head kprobe_sites;
-extern struct list_head kprobe_gone_sites;
+extern DECLARE_HASHTABLE(kprobe_gone_sites, 8);
 extern bool kprobes_all_disarmed;
 int kprobe_set_all_armed(bool armed);
 bool kprobe_is_registered(struct kprobe *p);
@@ -192,6 +192,7 @@ void kprobe_unretire(struct kprobe_site *site);
 void kprobe_retire_gone(struct kprobe_site *site);
 
 /* arm.c */
+void kprobe_take_batch(struct list_head *from, struct list_head *batch, unsigned int n);
 void kprobe_text_lock(void);
 void kprobe_text_unlock(void);
 int kprobe_prepare(struct kprobe_site *site);

@@ -159,8 +159,8 @@ static bool call_is_fresh(unsigned long ret_addr)
 NOKPROBE_SYMBOL(call_is_fresh);
 
 /*
- * Was a call, which is on the task's own stack, made from the place that now makes one, which will
- * return to @ret_addr? Then the first one is over. A slot has one return address at a time. Without
+ * Was an earlier call, whose frame is on the task's own stack, made from the same place as the
+ * present one, which returns to @ret_addr? Then the earlier one is over. A slot has one return address at a time. Without
  * slots, a function may call another before it has made a frame, so that both calls have the same
  * one; but they do not return to the same place.
  */
@@ -595,8 +595,6 @@ static unsigned long kretprobe_returned_slow(struct pt_regs *regs, void *fp)
 
 	if (!kprobe_enter(&frame, NULL))
 		return end_of_call(NULL, regs, fp);
-	/* No handler of this return has run yet, see kprobe_run_many(). */
-	kprobe_runs(frame.mark, NULL);
 	kprobe_mark_active();
 	addr = end_of_call(&frame, regs, fp);
 	kprobe_leave(&frame);

@@ -307,14 +307,10 @@ static void put_jumps_in(struct list_head *ops)
 /* Returns whether there are more. */
 static bool put_some_jumps_in(void)
 {
-	struct list_head *last = &optimize_now;
-	int left = KPROBE_BATCH;
 	LIST_HEAD(ops);
 
 	guard(mutex)(&kprobe_mutex);
-	while (left-- && last->next != &optimize_now)
-		last = last->next;
-	list_cut_position(&ops, &optimize_now, last);
+	kprobe_take_batch(&optimize_now, &ops, KPROBE_BATCH);
 	if (!list_empty(&ops))
 		put_jumps_in(&ops);
 	return !list_empty(&optimize_now);
@@ -347,16 +343,22 @@ void wait_for_kprobe_optimizer(void)
 }
 
 #ifdef CONFIG_SYSCTL
+/* The text lock is not held for all of them at once: others want to patch, too. */
 static void for_all_sites(void (*fn)(struct list_head *sites))
 {
 	struct kprobe_site *site;
+	LIST_HEAD(batch);
 	LIST_HEAD(sites);
 
 	list_for_each_entry(site, &kprobe_sites, all) {
 		if (kprobe_site_armed(site) && !kprobe_ftrace(&site->kp))
 			list_add_tail(&site->kp.list, &sites);
 	}
-	use_list(&sites, fn);
+	while (!list_empty(&sites)) {
+		kprobe_take_batch(&sites, &batch, KPROBE_TEXT_BATCH);
+		use_list(&batch, fn);
+		cond_resched();
+	}
 }
 
 static void forbid(struct list_head *sites)

@@ -27,7 +27,7 @@
 static LIST_HEAD(retire_next);
 static LIST_HEAD(retire_now);
 
-/* The same for GONE sites, linked by kp.list: they are on kprobe_gone_sites by leaving. */
+/* The same for GONE sites, linked by kp.list: they may be on kprobe_gone_sites, too. */
 static LIST_HEAD(gone_next);
 static LIST_HEAD(gone_now);
 

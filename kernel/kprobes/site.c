@@ -73,6 +73,7 @@ void kprobe_site_set_state(struct kprobe_site *site, enum kprobe_site_state stat
  */
 struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry)
 {
+	static u64 serial;
 	struct kprobe_site *site;
 	int err = kprobe_retire_reserve();
 
@@ -101,6 +102,7 @@ struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry)
 	}
 	kprobe_unoptimize_around(addr);
 	kprobe_table_insert(&kprobe_site_table, &site->by_addr, addr);
+	site->serial = serial++;
 	list_add_tail(&site->all, &kprobe_sites);
 	kprobe_site_set_state(site, SITE_IDLE);
 	return site;
@@ -206,7 +208,7 @@ NOKPROBE_SYMBOL(run_nothing);
  * Is the site still hit although the global switch is off, because ftrace has shut itself down,
  * and cannot take its call away?
  */
-static bool hit_in_spite_of_the_switch(struct kprobe_site *site)
+static bool hit_although_switched_off(struct kprobe_site *site)
 {
 	return ARCH_KPROBE_STATELESS && kprobe_ftrace_dead() && kprobe_ftrace(&site->kp) &&
 	       switched_off(site);
@@ -216,7 +218,7 @@ static bool hit_in_spite_of_the_switch(struct kprobe_site *site)
 static void set_handlers(struct kprobe_site *site)
 {
 	struct kprobe *p = list_first_entry_or_null(&site->probes, struct kprobe, list);
-	bool none = hit_in_spite_of_the_switch(site);
+	bool none = hit_although_switched_off(site);
 	bool only = p && list_is_last(&p->list, &site->probes) &&
 		    !kprobe_disabled(p) && p->pre_handler;
 
@@ -313,7 +315,7 @@ void kprobe_site_detach(struct kprobe_site *site, struct kprobe *p,
 		list_add_tail(&site->leaving, &plan->left);
 		return;
 	}
-	list_del_init(&site->leaving);
+	hash_del(&site->gone);
 	if (!kprobe_site_settling(site))
 		kprobe_site_destroy(site);
 }
@@ -341,9 +343,10 @@ void kprobe_site_kill(struct kprobe_site *site)
 	kprobe_table_remove(&kprobe_site_table, &site->by_addr);
 	kprobe_optimize_stop(site);
 	kprobe_site_set_state(site, SITE_GONE);
-	/* Every registration asks on all of these whether it has the probe already. */
+	/* Who registers a probe asks those that were at its address whether they have it already. */
+	INIT_HLIST_NODE(&site->gone);
 	if (!list_empty(&site->probes))
-		list_add_tail(&site->leaving, &kprobe_gone_sites);
+		hash_add(kprobe_gone_sites, &site->gone, (unsigned long)site->kp.addr);
 	WRITE_ONCE(site->kp.flags, site->kp.flags | KPROBE_FLAG_GONE);
 	list_for_each_entry(p, &site->probes, list)
 		WRITE_ONCE(p->flags, p->flags | KPROBE_FLAG_GONE);

@@ -606,7 +606,7 @@ static void slot_stays_with_gone_text_for_a_while(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, kprobe_remove(p, &plan));
 	KUNIT_EXPECT_PTR_EQ(test, &site->kp, site->first);
 	KUNIT_EXPECT_PTR_EQ(test, &site->kp, owner_of(slot));
-	KUNIT_EXPECT_TRUE(test, list_empty(&site->leaving));
+	KUNIT_EXPECT_FALSE(test, hash_hashed(&site->gone));
 	mutex_unlock(&kprobe_mutex);
 	while (owner_of(slot) && ++tries < DYING_SITES_TRIES)
 		msleep(50);
@@ -627,7 +627,7 @@ static void gone_site_without_probes_is_not_asked(struct kunit *test)
 		if (site && site->state == SITE_DYING) {
 			dying = true;
 			kprobe_site_kill(site);
-			asked = !list_empty(&site->leaving);
+			asked = hash_hashed(&site->gone);
 		}
 	}
 	KUNIT_EXPECT_TRUE(test, dying);

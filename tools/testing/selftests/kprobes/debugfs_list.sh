@@ -7,8 +7,11 @@ need_debugfs
 need_tracefs
 need_victim
 
+shown=$(mktemp)
+
 restore()
 {
+	rm -f "$shown"
 	no_events
 	load test_kprobes_victim
 }
@@ -73,6 +76,28 @@ if [ -w $restrict ]; then
 	check "who see zeros" hidden listed '^0\{8,16\}  k  0x0 \[GONE\]'
 	load test_kprobes_victim
 fi
+
+# Sites that have been shown are freed before the rest is read.
+offset=16
+while [ $offset -lt 1600 ]; do
+	echo "p:kp/at_$offset copy_process+$offset"
+	offset=$((offset + 1))
+done >>$tracefs/kprobe_events 2>/dev/null
+check "there are more probes than one read returns" [ "$(listed copy_process | wc -c)" -gt 8192 ]
+exec 3<$debugfs/list
+dd bs=1024 count=1 <&3 >"$shown" 2>/dev/null
+sed -n 's,.*\(kp/at_[1-7][0-9]\{0\,2\}\) .*,-:\1,p' $tracefs/kprobe_events >"$shown.go"
+while read -r goes; do
+	echo "$goes" >>$tracefs/kprobe_events
+done <"$shown.go"
+check "some went meanwhile" [ -s "$shown.go" ]
+rm "$shown.go"
+sleep 2
+cat <&3 >>"$shown"
+exec 3<&-
+sed -i 's/\[.*//' "$shown"
+check_is "all that stayed are shown" \
+	"$(listed copy_process | sed 's/\[.*//' | grep -vxF -f "$shown")" ""
 
 no_events
 check_is "without events the list is as it was" "$(wc -l <$debugfs/list)" "$before"
