@@ -141,13 +141,17 @@ static inline bool kprobe_byte_among(struct kprobe_function *f, unsigned long ad
 	return false;
 }
 
+/* Why a probe is refused there */
+#define KPROBE_DEBUGGER_STOPS	"a breakpoint of the debugger"
+
 /**
  * kprobe_debugger_stops_at() - check for a breakpoint of kgdb's
  * @addr: any address
  *
  * If there is one, what is read from @addr is not the original instruction.
  *
- * Context: the text lock is held.
+ * Context: the text lock is held, or a site is in the table: on x86 no breakpoint is set under
+ * that lock, and nowhere is one set at a site.
  * Return: true if there is one.
  */
 static inline bool kprobe_debugger_stops_at(unsigned long addr)

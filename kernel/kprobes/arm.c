@@ -3,6 +3,7 @@
  * Preparing, arming and disarming sites. The architecture's hooks that do so are only
  * called from here; those for jumps are called from optimize.c.
  */
+#include <kunit/static_stub.h>
 #include <linux/cpu.h>
 #include <linux/ftrace.h>
 #include <linux/jump_label.h>
@@ -59,6 +60,7 @@ int kprobe_prepare(struct kprobe_site *site)
 	unsigned long addr = (unsigned long)site->kp.addr;
 	int err;
 
+	KUNIT_STATIC_STUB_REDIRECT(kprobe_prepare, site);
 	lockdep_assert_held(&kprobe_mutex);
 	/* ftrace's lock must not nest in the text lock. */
 	site->ftrace_ip = arch_kprobe_ftrace_location(addr);

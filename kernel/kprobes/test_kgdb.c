@@ -4,6 +4,8 @@
  * debugger would send over a line. Where there is a probe, a breakpoint is refused, and
  * the other way round; in the same function, both work, but on x86 the probe has to come first.
  */
+#include <kunit/static_stub.h>
+#include <kunit/test-bug.h>
 #include <linux/errno.h>
 #include <linux/kgdb.h>
 #include <linux/kprobes.h>
@@ -157,6 +159,35 @@ static void probe_is_refused_where_a_breakpoint_is(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
 }
 
+/* All of it but that the site can be found, and then somebody sets a breakpoint. */
+static int prepare_and_stop(struct kprobe_site *site)
+{
+	struct kunit *test = kunit_get_current_test();
+	int err;
+
+	kunit_deactivate_static_stub(test, kprobe_prepare);
+	err = kprobe_prepare(site);
+	KUNIT_EXPECT_TRUE(test, breakpoint(true, site->kp.addr));
+	return err;
+}
+
+static void breakpoint_may_come_first(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct probe *probe = probe_registered(test, step->addr);
+	void *place = probe->kp.addr;
+
+	probe_unregister(probe);
+	need_no_site(test, place);
+	kunit_activate_static_stub(test, kprobe_prepare, prepare_and_stop);
+	KUNIT_EXPECT_EQ(test, -EINVAL, probe_register_again(probe, place));
+	KUNIT_EXPECT_STREQ(test, kprobe_last_refusal(), KPROBE_DEBUGGER_STOPS);
+	KUNIT_EXPECT_TRUE(test, breakpoint(false, place));
+	KUNIT_ASSERT_EQ(test, 0, probe_register_again(probe, place));
+	kprobes_call_step(test, step);
+	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
+}
+
 #ifdef CONFIG_X86
 /* Nobody else has a probe here, so where its instructions begin is not known yet. */
 static noinline notrace __noclone u32 unknown(u32 x)
@@ -274,6 +305,7 @@ static void breakpoint_is_refused_where_no_probe_may_be(struct kunit *test)
 
 static struct kunit_case kgdb_cases[] = {
 	KUNIT_CASE_PARAM(probe_is_refused_where_a_breakpoint_is, step_gen_params),
+	KUNIT_CASE_PARAM(breakpoint_may_come_first, step_gen_params),
 #ifdef CONFIG_X86
 	KUNIT_CASE(probe_is_refused_behind_a_breakpoint),
 #endif
