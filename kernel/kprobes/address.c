@@ -199,6 +199,18 @@ static bool in_ftrace_call(unsigned long addr)
 	       ftrace_location(addr) != addr;
 }
 
+/* ftrace calls from entries, and nothing is relocated there. */
+static bool is_relocated(unsigned long addr)
+{
+	struct module *mod;
+
+	if (core_kernel_text(addr) || ftrace_location(addr))
+		return false;
+	guard(preempt)();
+	mod = __module_text_address(addr);
+	return mod && kprobe_module_is_relocated(mod);
+}
+
 /*
  * Returns, in words, what else changes the bytes at an address while the kernel runs, or
  * reads them in a trap handler; NULL if nothing does. A copy of such bytes could get out
@@ -219,7 +231,9 @@ static const char *patched_by_others(struct kprobe_function *f, unsigned long ad
 	if (arch_kprobe_may_be_bug(addr) && find_bug(addr))
 		return "a BUG() or WARN(), known by its address";
 	if (kprobe_debugger_stops_at(addr))
-		return "a breakpoint of the debugger";
+		return KPROBE_DEBUGGER_STOPS;
+	if (is_relocated(addr))
+		return "a livepatch's, relocated while the kernel runs";
 	return NULL;
 }
 

@@ -335,6 +335,15 @@ void kprobe_blacklist_remove_module(struct module *mod);
 void kprobe_blacklist_remove_init(struct module *mod);
 
 /* module.c */
+#ifdef CONFIG_LIVEPATCH
+bool kprobe_module_is_relocated(struct module *mod);
+#else
+static inline bool kprobe_module_is_relocated(struct module *mod)
+{
+	return false;
+}
+#endif
+
 #ifdef CONFIG_MODULES
 int kprobe_module_init(void);
 bool kprobe_module_is_known(struct module *mod);

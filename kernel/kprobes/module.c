@@ -2,6 +2,7 @@
 /*
  * Text that comes and goes with modules.
  */
+#include <linux/elf.h>
 #include <linux/kprobes.h>
 #include <linux/limits.h>
 #include <linux/module.h>
@@ -89,6 +90,33 @@ bool kprobe_module_is_known(struct module *mod)
 	return READ_ONCE(mod->state) == MODULE_STATE_LIVE ||
 	       xa_load(&announced, (unsigned long)mod);
 }
+
+#ifdef CONFIG_LIVEPATCH
+/**
+ * kprobe_module_is_relocated() - check whether a module's text may change while the kernel runs
+ * @mod: the module
+ *
+ * A livepatch can have relocations that are written when it is enabled, or when a module that it
+ * patches is loaded, and cleared when that goes. They are not known before it is live.
+ *
+ * Context: any; @mod cannot go away.
+ * Return: true if it may.
+ */
+bool kprobe_module_is_relocated(struct module *mod)
+{
+	unsigned int i;
+
+	if (!is_livepatch_module(mod))
+		return false;
+	if (READ_ONCE(mod->state) != MODULE_STATE_LIVE)
+		return true;
+	for (i = 0; i < mod->klp_info->hdr.e_shnum; i++) {
+		if (mod->klp_info->sechdrs[i].sh_flags & SHF_RELA_LIVEPATCH)
+			return true;
+	}
+	return false;
+}
+#endif
 
 static void announce(struct module *mod)
 {

@@ -4,9 +4,11 @@
  * states of a site until it is freed. lib/test_kprobes.c tests what users see.
  */
 #include <kunit/test.h>
+#include <linux/elf.h>
 #include <linux/fs.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/module.h>
 #include <linux/mount.h>
 #include <linux/seq_file.h>
 #include <linux/sizes.h>
@@ -635,6 +637,26 @@ static void gone_site_without_probes_is_not_asked(struct kunit *test)
 }
 #endif
 
+#ifdef CONFIG_LIVEPATCH
+static void livepatch_with_relocations_is_known(struct kunit *test)
+{
+	struct module *mod = kunit_kzalloc(test, sizeof(*mod), GFP_KERNEL);
+	Elf_Shdr sections[2] = {};
+	struct klp_modinfo info = { .hdr.e_shnum = ARRAY_SIZE(sections), .sechdrs = sections };
+
+	KUNIT_ASSERT_NOT_NULL(test, mod);
+	mod->state = MODULE_STATE_COMING;
+	KUNIT_EXPECT_FALSE(test, kprobe_module_is_relocated(mod));
+	mod->klp = true;
+	KUNIT_EXPECT_TRUE(test, kprobe_module_is_relocated(mod));
+	mod->klp_info = &info;
+	mod->state = MODULE_STATE_LIVE;
+	KUNIT_EXPECT_FALSE(test, kprobe_module_is_relocated(mod));
+	sections[1].sh_flags = SHF_RELA_LIVEPATCH;
+	KUNIT_EXPECT_TRUE(test, kprobe_module_is_relocated(mod));
+}
+#endif
+
 static void after_hit(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
 }
@@ -802,6 +824,9 @@ static struct kunit_case core_cases[] = {
 #if defined(__ARCH_WANT_KPROBES_INSN_SLOT) && ARCH_KPROBE_STATELESS
 	KUNIT_CASE(slot_stays_with_gone_text_for_a_while),
 	KUNIT_CASE(gone_site_without_probes_is_not_asked),
+#endif
+#ifdef CONFIG_LIVEPATCH
+	KUNIT_CASE(livepatch_with_relocations_is_known),
 #endif
 	KUNIT_CASE(no_probe_of_an_earlier_hit_is_blamed),
 	KUNIT_CASE(post_handler_may_leave_during_a_hit),

@@ -86,6 +86,7 @@ is_seen
 no_events
 
 patch
+check "the patch itself can be probed" can_define "p:kp/own livepatch_cmdline_proc_show"
 probe
 check "the patch is still called" is_patched
 is_seen
