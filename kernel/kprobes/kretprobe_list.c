@@ -160,9 +160,9 @@ NOKPROBE_SYMBOL(call_is_fresh);
 
 /*
  * Was an earlier call, whose frame is on the task's own stack, made from the same place as the
- * present one, which returns to @ret_addr? Then the earlier one is over. A slot has one return address at a time. Without
- * slots, a function may call another before it has made a frame, so that both calls have the same
- * one; but they do not return to the same place.
+ * present one, which returns to @ret_addr? Then the earlier one is over. A slot has one return
+ * address at a time. Without slots, a function may call another before it has made a frame, so that
+ * both calls have the same one; but they do not return to the same place.
  */
 static bool same_place(struct llist_node *node, unsigned long ret_addr)
 {

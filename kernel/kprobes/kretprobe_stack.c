@@ -97,7 +97,8 @@ static bool give_spare(struct task_struct *tsk, struct kretprobe_stack **spare)
 }
 
 /* Calls a function for every task. Returns how often it has returned true. */
-static unsigned int for_all_tasks(bool (*fn)(struct task_struct *tsk, struct kretprobe_stack **stacks),
+static unsigned int for_all_tasks(bool (*fn)(struct task_struct *tsk,
+					     struct kretprobe_stack **stacks),
 				  struct kretprobe_stack **stacks)
 {
 	struct task_struct *process, *tsk;

@@ -348,7 +348,7 @@ void kprobe_site_kill(struct kprobe_site *site)
 	kprobe_table_remove(&kprobe_site_table, &site->by_addr);
 	kprobe_optimize_stop(site);
 	kprobe_site_set_state(site, SITE_GONE);
-	/* Who registers a probe asks those that were at its address whether they have it already. */
+	/* Who registers a probe asks those of its address whether they have it already. */
 	INIT_HLIST_NODE(&site->gone);
 	if (!list_empty(&site->probes))
 		hash_add(kprobe_gone_sites, &site->gone, (unsigned long)site->kp.addr);

@@ -119,6 +119,9 @@ static bool is_saved(u32 use, u32 insn, enum field field)
 	       (register_number(insn, field) != 31 || (field == RN && use & RN_SP));
 }
 
+#define LOAD	AARCH64_INSN_LDST_LOAD_IMM_OFFSET
+#define STORE	AARCH64_INSN_LDST_STORE_IMM_OFFSET
+
 /*
  * A load or store of the register that replaces the one of a field. pt_regs has the stack pointer
  * behind x30, so register 31 needs no special case.
@@ -159,15 +162,13 @@ unsigned int kprobe_make_thunk(u32 *words, unsigned int room, u32 insn)
 		copy &= ~(31U << shift_of[field]);
 		copy |= TEMP(field) << shift_of[field];
 		if (use & READS(field) && n < room)
-			words[n++] = move_insn(AARCH64_INSN_LDST_LOAD_IMM_OFFSET, insn,
-						 field);
+			words[n++] = move_insn(LOAD, insn, field);
 	}
 	if (n < room)
 		words[n++] = copy;
 	for (field = RD; field < NR_FIELDS; field++) {
 		if (is_saved(use, insn, field) && use & WRITES(field) && n < room)
-			words[n++] = move_insn(AARCH64_INSN_LDST_STORE_IMM_OFFSET, insn,
-						 field);
+			words[n++] = move_insn(STORE, insn, field);
 	}
 	if (n == room)
 		return 0;

@@ -119,9 +119,9 @@ static __always_inline unsigned long kprobe_last_copy(const struct kprobe *kp)
 }
 
 /*
- * On the ways without a trap, registers are saved on the probed code's own stack, right below a word
- * that holds the address to continue at. An emulated push overwrites that word. It is not needed
- * then: the stack pointer has changed, so all registers are loaded from the saved ones.
+ * On the ways without a trap, registers are saved on the probed code's own stack, right below a
+ * word that holds the address to continue at. An emulated push overwrites that word. It is not
+ * needed then: the stack pointer has changed, so all registers are loaded from the saved ones.
  */
 static __always_inline bool kprobe_sp_changed(struct pt_regs *regs)
 {

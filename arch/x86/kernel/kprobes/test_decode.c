@@ -238,7 +238,7 @@ static void test_verdicts(struct kunit *test)
 	static u8 text[2 * MAX_INSN_SIZE];
 	enum mode other = IS_ENABLED(CONFIG_X86_64) ? ONLY_32 : ONLY_64;
 	u8 buf[MAX_INSN_SIZE];
-	const char *kind;
+	const char *kind, *words;
 	struct insn insn;
 	enum verdict v;
 	int i;
@@ -253,9 +253,9 @@ static void test_verdicts(struct kunit *test)
 		preempt_enable();
 		KUNIT_EXPECT_EQ_MSG(test, judged[i].verdict, v, "%*ph: %s",
 				    judged[i].length, judged[i].code, verdict_names[v]);
-		KUNIT_EXPECT_TRUE_MSG(test, judged[i].words ? kind && strstr(kind, judged[i].words) :
-							      !kind,
-				      "%*ph: %s", judged[i].length, judged[i].code, kind ?: "-");
+		words = judged[i].words;
+		KUNIT_EXPECT_TRUE_MSG(test, words ? kind && strstr(kind, words) : !kind, "%*ph: %s",
+				      judged[i].length, judged[i].code, kind ?: "-");
 	}
 }
 
