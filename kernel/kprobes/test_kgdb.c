@@ -143,6 +143,12 @@ static void need_no_site(struct kunit *test, void *place)
 	KUNIT_ASSERT_NULL(test, get_kprobe(place));
 }
 
+static void expect_refusal(struct kunit *test, const char *why)
+{
+	guard(mutex)(&kprobe_mutex);
+	KUNIT_EXPECT_STREQ(test, kprobe_last_refusal(), why);
+}
+
 static void probe_is_refused_where_a_breakpoint_is(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
@@ -181,7 +187,7 @@ static void breakpoint_may_come_first(struct kunit *test)
 	need_no_site(test, place);
 	kunit_activate_static_stub(test, kprobe_prepare, prepare_and_stop);
 	KUNIT_EXPECT_EQ(test, -EINVAL, probe_register_again(probe, place));
-	KUNIT_EXPECT_STREQ(test, kprobe_last_refusal(), KPROBE_DEBUGGER_STOPS);
+	expect_refusal(test, KPROBE_DEBUGGER_STOPS);
 	KUNIT_EXPECT_TRUE(test, breakpoint(false, place));
 	KUNIT_ASSERT_EQ(test, 0, probe_register_again(probe, place));
 	kprobes_call_step(test, step);
@@ -211,8 +217,7 @@ static void probe_is_refused_behind_a_breakpoint(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, breakpoint(true, at));
 	err = register_kprobe(&behind);
 	KUNIT_EXPECT_EQ(test, -EILSEQ, err);
-	KUNIT_EXPECT_STREQ(test, kprobe_last_refusal(),
-			   "an instruction in front of it cannot be decoded");
+	expect_refusal(test, "an instruction in front of it cannot be decoded");
 	if (!err)
 		unregister_kprobe(&behind);
 	KUNIT_ASSERT_TRUE(test, breakpoint(false, at));
