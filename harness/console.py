@@ -140,7 +140,7 @@ class Report:
             self.results.append(("fail", "KUnit", "no KTAP plan on the console"))
         elif self.suites.seen != self.suites.plan:
             self.results.append(("fail", "KUnit", f"planned {self.suites.plan} suites, {self.suites.seen} "
-                                 f"came to their end"))
+                                 f"came to their end (last: {self.suite.name})"))
 
 
 def kunit(path):

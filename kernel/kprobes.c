@@ -105,6 +105,20 @@ bool kprobe_cannot_wait(void)
 static bool init_text_goes;
 
 /*
+ * kgdb looks for a site where it sets a breakpoint. But it can have done that after the address was
+ * checked, before the new site was in the table. Then the site is freed again, and until it is,
+ * those who come next find it.
+ */
+static struct kprobe_site *unless_debugger_stops_at(struct kprobe_site *site)
+{
+	if (!list_empty(&site->probes) || !kprobe_debugger_stops_at((unsigned long)site->kp.addr))
+		return site;
+	if (site->state == SITE_IDLE)
+		kprobe_retire(site);
+	return ERR_PTR(kprobe_refuse(-EINVAL, KPROBE_DEBUGGER_STOPS));
+}
+
+/*
  * Finds or creates the site of an address, and pins its module. That does not pin the
  * module's init text; but init text cannot be freed while the mutex is held, because its
  * sites are killed under the mutex first.
@@ -125,6 +139,8 @@ static struct kprobe_site *get_site(unsigned long addr, bool on_entry,
 		return ERR_PTR(err);
 	}
 	site = kprobe_find_site(addr) ?: kprobe_site_create(addr, on_entry);
+	if (!IS_ERR(site))
+		site = unless_debugger_stops_at(site);
 	if (IS_ERR(site))
 		module_put(*mod);
 	return site;

@@ -2,6 +2,7 @@
 /*
  * Finding the address that a user asks for, and checking whether it may be probed.
  */
+#include <kunit/static_stub.h>
 #include <linux/bug.h>
 #include <linux/cleanup.h>
 #include <linux/err.h>
@@ -199,16 +200,25 @@ static bool in_ftrace_call(unsigned long addr)
 	       ftrace_location(addr) != addr;
 }
 
-/* ftrace calls from entries, and nothing is relocated there. */
-static bool is_relocated(unsigned long addr)
+/**
+ * kprobe_is_relocated() - check for an instruction that changes with a livepatch's relocations
+ * @addr: an address in kernel text; its module cannot go away
+ *
+ * Functions that ftrace calls from have none at their entries.
+ *
+ * Context: may sleep.
+ * Return: true if it may.
+ */
+bool kprobe_is_relocated(unsigned long addr)
 {
 	struct module *mod;
 
-	if (core_kernel_text(addr) || ftrace_location(addr))
+	KUNIT_STATIC_STUB_REDIRECT(kprobe_is_relocated, addr);
+	if (!IS_ENABLED(CONFIG_LIVEPATCH) || core_kernel_text(addr))
 		return false;
-	guard(preempt)();
-	mod = __module_text_address(addr);
-	return mod && kprobe_module_is_relocated(mod);
+	scoped_guard(preempt)
+		mod = __module_text_address(addr);
+	return mod && kprobe_module_is_relocated(mod) && !ftrace_location(addr);
 }
 
 /*
@@ -232,7 +242,7 @@ static const char *patched_by_others(struct kprobe_function *f, unsigned long ad
 		return "a BUG() or WARN(), known by its address";
 	if (kprobe_debugger_stops_at(addr))
 		return KPROBE_DEBUGGER_STOPS;
-	if (is_relocated(addr))
+	if (kprobe_is_relocated(addr))
 		return "a livepatch's, relocated while the kernel runs";
 	return NULL;
 }

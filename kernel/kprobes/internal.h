@@ -286,6 +286,7 @@ static inline void kprobe_slots_init(void)
 #endif
 
 /* address.c */
+bool kprobe_is_relocated(unsigned long addr);
 kprobe_opcode_t *kprobe_named(kprobe_opcode_t *addr, const char *symbol,
 			      unsigned long offset, const char **why);
 kprobe_opcode_t *kprobe_instruction_at(kprobe_opcode_t *addr,

@@ -6,6 +6,7 @@
 #include <linux/kprobes.h>
 #include <linux/limits.h>
 #include <linux/module.h>
+#include <linux/string.h>
 #include <linux/xarray.h>
 
 #include "internal.h"
@@ -96,22 +97,25 @@ bool kprobe_module_is_known(struct module *mod)
  * kprobe_module_is_relocated() - check whether a module's text may change while the kernel runs
  * @mod: the module
  *
- * A livepatch can have relocations that are written when it is enabled, or when a module that it
- * patches is loaded, and cleared when that goes. They are not known before it is live.
+ * A livepatch can have relocations for modules that it patches. They are written when it is
+ * enabled, or when such a module is loaded, and cleared when that goes. Those for the kernel itself
+ * are written before anybody can register a probe. What there is is not known before it is live.
  *
  * Context: any; @mod cannot go away.
  * Return: true if it may.
  */
 bool kprobe_module_is_relocated(struct module *mod)
 {
+	const struct klp_modinfo *info = mod->klp_info;
 	unsigned int i;
 
 	if (!is_livepatch_module(mod))
 		return false;
 	if (READ_ONCE(mod->state) != MODULE_STATE_LIVE)
 		return true;
-	for (i = 0; i < mod->klp_info->hdr.e_shnum; i++) {
-		if (mod->klp_info->sechdrs[i].sh_flags & SHF_RELA_LIVEPATCH)
+	for (i = 0; i < info->hdr.e_shnum; i++) {
+		if (info->sechdrs[i].sh_flags & SHF_RELA_LIVEPATCH &&
+		    !strstarts(info->secstrings + info->sechdrs[i].sh_name, ".klp.rela.vmlinux."))
 			return true;
 	}
 	return false;

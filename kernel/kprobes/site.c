@@ -105,11 +105,6 @@ struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry)
 	site->serial = serial++;
 	list_add_tail(&site->all, &kprobe_sites);
 	kprobe_site_set_state(site, SITE_IDLE);
-	/* kgdb looks for a site at its breakpoint, but could not see this one before. */
-	if (kprobe_debugger_stops_at(addr)) {
-		kprobe_retire(site);
-		return ERR_PTR(kprobe_refuse(-EINVAL, KPROBE_DEBUGGER_STOPS));
-	}
 	return site;
 }
 

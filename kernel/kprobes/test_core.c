@@ -3,6 +3,7 @@
  * KUnit tests of what the interface does not show: the table, the slots, and the
  * states of a site until it is freed. lib/test_kprobes.c tests what users see.
  */
+#include <kunit/static_stub.h>
 #include <kunit/test.h>
 #include <linux/elf.h>
 #include <linux/fs.h>
@@ -643,19 +644,42 @@ static void livepatch_with_relocations_is_known(struct kunit *test)
 	struct module *mod = kunit_kzalloc(test, sizeof(*mod), GFP_KERNEL);
 	Elf_Shdr sections[2] = {};
 	struct klp_modinfo info = { .hdr.e_shnum = ARRAY_SIZE(sections), .sechdrs = sections };
+	char name[] = ".klp.rela.vmlinux..text";
 
 	KUNIT_ASSERT_NOT_NULL(test, mod);
 	mod->state = MODULE_STATE_COMING;
 	KUNIT_EXPECT_FALSE(test, kprobe_module_is_relocated(mod));
 	mod->klp = true;
 	KUNIT_EXPECT_TRUE(test, kprobe_module_is_relocated(mod));
+	info.secstrings = name;
 	mod->klp_info = &info;
 	mod->state = MODULE_STATE_LIVE;
 	KUNIT_EXPECT_FALSE(test, kprobe_module_is_relocated(mod));
 	sections[1].sh_flags = SHF_RELA_LIVEPATCH;
+	KUNIT_EXPECT_FALSE(test, kprobe_module_is_relocated(mod));
+	strscpy(name, ".klp.rela.ext4..text");
 	KUNIT_EXPECT_TRUE(test, kprobe_module_is_relocated(mod));
 }
 #endif
+
+static bool all_is_relocated(unsigned long addr)
+{
+	return true;
+}
+
+static void relocated_text_is_refused(struct kunit *test)
+{
+	struct kprobe p = { .addr = (kprobe_opcode_t *)site_target };
+	int err;
+
+	wait_for_dying_sites(test);
+	kunit_activate_static_stub(test, kprobe_is_relocated, all_is_relocated);
+	err = register_kprobe(&p);
+	kunit_deactivate_static_stub(test, kprobe_is_relocated);
+	KUNIT_EXPECT_EQ(test, -EINVAL, err);
+	if (!err)
+		unregister_kprobe(&p);
+}
 
 static void after_hit(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
@@ -828,6 +852,7 @@ static struct kunit_case core_cases[] = {
 #ifdef CONFIG_LIVEPATCH
 	KUNIT_CASE(livepatch_with_relocations_is_known),
 #endif
+	KUNIT_CASE(relocated_text_is_refused),
 	KUNIT_CASE(no_probe_of_an_earlier_hit_is_blamed),
 	KUNIT_CASE(post_handler_may_leave_during_a_hit),
 	KUNIT_CASE(representative_stands_for_all_probes),

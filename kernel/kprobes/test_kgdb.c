@@ -188,6 +188,9 @@ static void breakpoint_may_come_first(struct kunit *test)
 	kunit_activate_static_stub(test, kprobe_prepare, prepare_and_stop);
 	KUNIT_EXPECT_EQ(test, -EINVAL, probe_register_again(probe, place));
 	expect_refusal(test, KPROBE_DEBUGGER_STOPS);
+	/* Now there is a site, which waits to be freed. */
+	KUNIT_EXPECT_EQ(test, -EINVAL, probe_register_again(probe, place));
+	expect_refusal(test, KPROBE_DEBUGGER_STOPS);
 	KUNIT_EXPECT_TRUE(test, breakpoint(false, place));
 	KUNIT_ASSERT_EQ(test, 0, probe_register_again(probe, place));
 	kprobes_call_step(test, step);

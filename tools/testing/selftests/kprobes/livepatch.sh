@@ -87,6 +87,14 @@ no_events
 
 patch
 check "the patch itself can be probed" can_define "p:kp/own livepatch_cmdline_proc_show"
+inside()
+{
+	for offset in 5 6 7 8 9 10 11 12; do
+		! can_define "p:kp/inside livepatch_cmdline_proc_show+$offset" || return 0
+	done
+	return 1
+}
+check "inside of its function, too, as there are no relocations" inside
 probe
 check "the patch is still called" is_patched
 is_seen
