@@ -99,7 +99,7 @@ bool kprobe_module_is_known(struct module *mod)
  *
  * A livepatch can have relocations for modules that it patches. They are written when it is
  * enabled, or when such a module is loaded, and cleared when that goes. Those for the kernel itself
- * are written before anybody can register a probe. What there is is not known before it is live.
+ * are written before anybody can register a probe. Nothing is known before it is live.
  *
  * Context: any; @mod cannot go away.
  * Return: true if it may.

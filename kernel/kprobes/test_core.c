@@ -642,11 +642,12 @@ static void gone_site_without_probes_is_not_asked(struct kunit *test)
 static void livepatch_with_relocations_is_known(struct kunit *test)
 {
 	struct module *mod = kunit_kzalloc(test, sizeof(*mod), GFP_KERNEL);
-	Elf_Shdr sections[2] = {};
-	struct klp_modinfo info = { .hdr.e_shnum = ARRAY_SIZE(sections), .sechdrs = sections };
+	struct klp_modinfo info = { .hdr.e_shnum = 2 };
 	char name[] = ".klp.rela.vmlinux..text";
 
 	KUNIT_ASSERT_NOT_NULL(test, mod);
+	info.sechdrs = kunit_kcalloc(test, info.hdr.e_shnum, sizeof(*info.sechdrs), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, info.sechdrs);
 	mod->state = MODULE_STATE_COMING;
 	KUNIT_EXPECT_FALSE(test, kprobe_module_is_relocated(mod));
 	mod->klp = true;
@@ -655,7 +656,7 @@ static void livepatch_with_relocations_is_known(struct kunit *test)
 	mod->klp_info = &info;
 	mod->state = MODULE_STATE_LIVE;
 	KUNIT_EXPECT_FALSE(test, kprobe_module_is_relocated(mod));
-	sections[1].sh_flags = SHF_RELA_LIVEPATCH;
+	info.sechdrs[1].sh_flags = SHF_RELA_LIVEPATCH;
 	KUNIT_EXPECT_FALSE(test, kprobe_module_is_relocated(mod));
 	strscpy(name, ".klp.rela.ext4..text");
 	KUNIT_EXPECT_TRUE(test, kprobe_module_is_relocated(mod));
