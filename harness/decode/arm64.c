@@ -13,19 +13,28 @@
 
 /* What the decoder has of the kernel; its #includes find empty files. */
 typedef unsigned char u8;
-typedef unsigned int u32;
+typedef unsigned int u32, __le32;
 
 struct pt_regs;
 
+typedef bool (probes_handler_t)(u32 insn, unsigned long addr, struct pt_regs *regs);
+
 struct arch_probe_insn {
-	void (*handler)(u32 insn, long addr, struct pt_regs *regs);
+	probes_handler_t *handler;
 };
 
 #define BIT(n)			(1U << (n))
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 #define AARCH64_INSN_SIZE	4
+#define min(a, b)		((a) < (b) ? (a) : (b))
+#define le32_to_cpu(word)	(word)
 
 static int aarch64_insn_read(void *addr, u32 *insn)
+{
+	return -1;
+}
+
+static long copy_from_kernel_nofault(void *to, const void *from, size_t size)
 {
 	return -1;
 }
@@ -43,7 +52,7 @@ static bool aarch64_insn_is_clrex(u32 insn)
 struct verdict {
 	const char		*name;
 	u8			kprobe, uprobe;
-	probe_simulate_fn	simulate;
+	probes_handler_t	*simulate;
 	enum exclusive		exclusive;
 };
 

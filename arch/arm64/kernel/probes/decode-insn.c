@@ -22,6 +22,8 @@
 
 #include <linux/bits.h>
 #include <linux/kernel.h>
+#include <linux/minmax.h>
+#include <linux/uaccess.h>
 #include <asm/insn.h>
 #include <asm/patching.h>
 
@@ -448,21 +450,34 @@ static enum exclusive exclusive_of(u32 insn)
 }
 
 /* How far to look for the load, and for the store, of a sequence, in instructions */
-#define EXCLUSIVE_REACH		32
+#define EXCLUSIVE_REACH		32UL
 
-/* Returns the first exclusive from @addr on, in steps of @step, or NONE. */
-static enum exclusive next_exclusive(unsigned long addr, int step, unsigned long start,
-				     unsigned long end)
+/* Returns the last exclusive before @addr, or NONE. */
+static enum exclusive exclusive_before(unsigned long addr, unsigned long start)
 {
+	unsigned long n = min((addr - start) / AARCH64_INSN_SIZE, EXCLUSIVE_REACH);
+	const void *from = (void *)(addr - n * AARCH64_INSN_SIZE);
 	enum exclusive found = NONE;
-	u32 insn;
-	int i;
+	__le32 words[EXCLUSIVE_REACH];
 
-	for (i = 0; i < EXCLUSIVE_REACH && found == NONE; i++, addr += step) {
-		if (addr < start || addr >= end || aarch64_insn_read((void *)addr, &insn))
-			break;
-		found = exclusive_of(insn);
-	}
+	if (copy_from_kernel_nofault(words, from, n * AARCH64_INSN_SIZE))
+		return NONE;
+	while (n-- && found == NONE)
+		found = exclusive_of(le32_to_cpu(words[n]));
+	return found;
+}
+
+/* Returns the first exclusive from @addr on, or NONE. */
+static enum exclusive exclusive_from(unsigned long addr, unsigned long end)
+{
+	unsigned long i, n = min((end - addr) / AARCH64_INSN_SIZE, EXCLUSIVE_REACH);
+	enum exclusive found = NONE;
+	__le32 words[EXCLUSIVE_REACH];
+
+	if (copy_from_kernel_nofault(words, (void *)addr, n * AARCH64_INSN_SIZE))
+		return NONE;
+	for (i = 0; i < n && found == NONE; i++)
+		found = exclusive_of(le32_to_cpu(words[i]));
 	return found;
 }
 
@@ -496,8 +511,8 @@ bool probe_in_exclusive(unsigned long addr, unsigned long start, unsigned long e
 	case NONE:
 		break;
 	}
-	return next_exclusive(addr - AARCH64_INSN_SIZE, -AARCH64_INSN_SIZE, start, end) == LOAD &&
-	       next_exclusive(addr + AARCH64_INSN_SIZE, AARCH64_INSN_SIZE, start, end) == STORE;
+	return exclusive_before(addr, start) == LOAD &&
+	       exclusive_from(addr + AARCH64_INSN_SIZE, end) == STORE;
 }
 
 /**
