@@ -106,13 +106,15 @@ bool kprobe_module_is_known(struct module *mod)
  */
 bool kprobe_module_is_relocated(struct module *mod)
 {
-	const struct klp_modinfo *info = mod->klp_info;
+	const struct klp_modinfo *info;
 	unsigned int i;
 
 	if (!is_livepatch_module(mod))
 		return false;
-	if (READ_ONCE(mod->state) != MODULE_STATE_LIVE)
+	/* By then, what is read below has been set. */
+	if (smp_load_acquire(&mod->state) != MODULE_STATE_LIVE)
 		return true;
+	info = mod->klp_info;
 	for (i = 0; i < info->hdr.e_shnum; i++) {
 		if (info->sechdrs[i].sh_flags & SHF_RELA_LIVEPATCH &&
 		    !strstarts(info->secstrings + info->sechdrs[i].sh_name, ".klp.rela.vmlinux."))
