@@ -78,20 +78,15 @@ if [ -w $restrict ]; then
 fi
 
 # Sites that have been shown are freed before the rest is read.
-offset=16
-while [ $offset -lt 1600 ]; do
-	echo "p:kp/at_$offset copy_process+$offset"
-	offset=$((offset + 1))
-done >>$tracefs/kprobe_events 2>/dev/null
+plant_events 16 1600
 check "there are more probes than one read returns" [ "$(listed copy_process | wc -c)" -gt 8192 ]
 exec 3<$debugfs/list
 dd bs=1024 count=1 <&3 >"$shown" 2>/dev/null
-sed -n 's,.*\(kp/at_[1-7][0-9]\{0\,2\}\) .*,-:\1,p' $tracefs/kprobe_events >"$shown.go"
-while read -r goes; do
-	echo "$goes" >>$tracefs/kprobe_events
-done <"$shown.go"
-check "some went meanwhile" [ -s "$shown.go" ]
-rm "$shown.go"
+going=$(sed -n 's,.*\(kp/at_[1-7][0-9]\{0\,2\}\) .*,\1,p' $tracefs/kprobe_events)
+for event in $going; do
+	echo "-:$event" >>$tracefs/kprobe_events
+done
+check "some went meanwhile" [ -n "$going" ]
 sleep 2
 cat <&3 >>"$shown"
 exec 3<&-

@@ -46,17 +46,13 @@ without()
 		!($0 in there)'
 }
 
-# Defines events on instructions to be copied, until there is another page. Where no
-# instruction begins, the event is refused.
+# Defines events on instructions to be copied, until there is another page.
 plant()
 {
 	offset=16
 	while [ "$(pages | wc -l)" -le "$had" ] && [ $offset -lt 4096 ]; do
-		last=$((offset + 256))
-		while [ $offset -lt $last ]; do
-			echo "p:kp/at_$offset copy_process+$offset"
-			offset=$((offset + 1))
-		done >>$tracefs/kprobe_events 2>/dev/null
+		plant_events $offset $((offset + 256))
+		offset=$((offset + 256))
 	done
 }
 

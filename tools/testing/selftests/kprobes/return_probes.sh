@@ -25,17 +25,6 @@ stack_of()
 	sed 's/.*] //; s/+.*//' "/proc/$1/stack"
 }
 
-# stops PID: wait until the process has stopped
-stops()
-{
-	tries=0
-	until grep -q '^State:.*stopped' "/proc/$1/status"; do
-		[ $tries -lt 50 ] || return 1
-		tries=$((tries + 1))
-		sleep 0.1
-	done
-}
-
 mark_log
 began=$log_mark
 sleep 1
@@ -62,11 +51,11 @@ check "one that is killed returns too" logged "sleep (pid $pid): $sleeping retur
 # When it stops, it returns from the function, and then it sleeps on.
 sleep 1000 &
 pid=$! sleeper=$!
-check "a process sleeps" sleeps_inside $pid
+check "a process sleeps" within 100 is_asleep $pid
 mark_log
 check "the module can go while a process is inside" unload kretprobe_example
 kill -STOP $pid
-check "which returns then" stops $pid
+check "which returns then" within 50 has_state $pid stopped
 kill -CONT $pid
 sleep 0.5
 kill -TERM $pid
