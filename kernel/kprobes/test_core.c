@@ -616,7 +616,7 @@ static void slot_stays_with_gone_text_for_a_while(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, owner_of(slot));
 }
 
-/* Registrations go through the others, to see whether a probe is there already. */
+/* Registrations go through the others at their address, to see whether one has the probe. */
 static void gone_site_without_probes_is_not_asked(struct kunit *test)
 {
 	struct kprobe *p = plant_at(test, slot_target);

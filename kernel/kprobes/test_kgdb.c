@@ -149,20 +149,36 @@ static void expect_refusal(struct kunit *test, const char *why)
 	KUNIT_EXPECT_STREQ(test, kprobe_last_refusal(), why);
 }
 
-static void probe_is_refused_where_a_breakpoint_is(struct kunit *test)
+/* A probe that has left, and its site with it */
+static struct probe *probe_that_left(struct kunit *test, const struct kprobes_step *step,
+				     void **place)
 {
-	const struct kprobes_step *step = test->param_value;
 	struct probe *probe = probe_registered(test, step->addr);
-	void *place = probe->kp.addr;
 
+	*place = probe->kp.addr;
 	probe_unregister(probe);
-	need_no_site(test, place);
-	KUNIT_ASSERT_TRUE(test, breakpoint(true, place));
-	KUNIT_EXPECT_EQ(test, -EINVAL, probe_register_again(probe, place));
-	KUNIT_ASSERT_TRUE(test, breakpoint(false, place));
+	need_no_site(test, *place);
+	return probe;
+}
+
+static void expect_it_can_come_back(struct kunit *test, struct probe *probe,
+				    const struct kprobes_step *step, void *place)
+{
 	KUNIT_ASSERT_EQ(test, 0, probe_register_again(probe, place));
 	kprobes_call_step(test, step);
 	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
+}
+
+static void probe_is_refused_where_a_breakpoint_is(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	void *place;
+	struct probe *probe = probe_that_left(test, step, &place);
+
+	KUNIT_ASSERT_TRUE(test, breakpoint(true, place));
+	KUNIT_EXPECT_EQ(test, -EINVAL, probe_register_again(probe, place));
+	KUNIT_ASSERT_TRUE(test, breakpoint(false, place));
+	expect_it_can_come_back(test, probe, step, place);
 }
 
 /* All of it but that the site can be found, and then somebody sets a breakpoint. */
@@ -180,11 +196,9 @@ static int prepare_and_stop(struct kprobe_site *site)
 static void breakpoint_may_come_first(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
-	struct probe *probe = probe_registered(test, step->addr);
-	void *place = probe->kp.addr;
+	void *place;
+	struct probe *probe = probe_that_left(test, step, &place);
 
-	probe_unregister(probe);
-	need_no_site(test, place);
 	kunit_activate_static_stub(test, kprobe_prepare, prepare_and_stop);
 	KUNIT_EXPECT_EQ(test, -EINVAL, probe_register_again(probe, place));
 	expect_refusal(test, KPROBE_DEBUGGER_STOPS);
@@ -192,9 +206,7 @@ static void breakpoint_may_come_first(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL, probe_register_again(probe, place));
 	expect_refusal(test, KPROBE_DEBUGGER_STOPS);
 	KUNIT_EXPECT_TRUE(test, breakpoint(false, place));
-	KUNIT_ASSERT_EQ(test, 0, probe_register_again(probe, place));
-	kprobes_call_step(test, step);
-	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
+	expect_it_can_come_back(test, probe, step, place);
 }
 
 #ifdef CONFIG_X86
