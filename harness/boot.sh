@@ -18,7 +18,7 @@
 
 name=$1 job=$2
 shift 2
-log=$out/logs/$name.log
+log=$out/logs/$name.log limit=${TIMEOUT:-1200}
 rm -f "$log"
 
 # KVM runs what the processor can run; the rest is emulated.
@@ -80,12 +80,12 @@ if [ "$job" = shell ]; then
 	exit $rc
 fi
 began=$(date +%s)
-run_logged "$name" "guest $name" timeout -k 5 "${TIMEOUT:-1200}" \
+run_logged "$name" "guest $name" timeout -k 5 "$limit" \
 	"$@" -display none -monitor none -serial stdio || rc=$?
 rm -f "$build/disk-$name"-[ab]
 case $rc in
 0)	;;
-124)	say "guest $name: no end after ${TIMEOUT:-1200} s"
+124)	say "guest $name: no end after $limit s"
 	exit 124 ;;
 *)	exit 2 ;;
 esac

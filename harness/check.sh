@@ -66,6 +66,7 @@ complaints "checkpatch --strict" checkpatch
 [ "${1:-}" != checkpatch ] || exit $status
 "$harness/build.sh" "$tree" "$obj" configure
 objects=$(our_objects)
+# shellcheck disable=SC2086
 forget_objects "$obj" $objects
 # shellcheck disable=SC2086
 run_logged check-build "compiling with W=1 and sparse" \

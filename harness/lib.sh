@@ -194,7 +194,7 @@ our_objects()
 	done | sort -u
 }
 
-# forget_objects OBJ OBJECT...: gcc says nothing of what it need not compile.
+# forget_objects OBJ OBJECT...: remove them, because gcc says nothing of what it need not compile
 forget_objects()
 {
 	forget_in=$1
