@@ -312,7 +312,7 @@ static void test_decoded_by_a_failed_check(struct kunit *test)
 {
 	s32 *trap;
 
-	KUNIT_ASSERT_LT(test, &__start___kcfi_traps[0], &__stop___kcfi_traps[0]);
+	KUNIT_ASSERT_PTR_NE(test, &__start___kcfi_traps[0], &__stop___kcfi_traps[0]);
 	for (trap = __start___kcfi_traps; trap < __stop___kcfi_traps; trap += 8) {
 		unsigned long addr = (unsigned long)trap + *trap;
 
