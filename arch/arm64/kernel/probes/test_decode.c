@@ -10,6 +10,7 @@
 #include <linux/kprobes.h>
 #include <linux/ptrace.h>
 #include <linux/sizes.h>
+#include <linux/string.h>
 #include <asm/debug-monitors.h>
 #include <asm/insn.h>
 #include <asm/patching.h>
@@ -62,6 +63,14 @@ static const struct group groups[] = {
 	{ "rejected", rejected, ARRAY_SIZE(rejected), PROBE_REJECT, PROBE_REJECT },
 };
 
+/* Who asks why an instruction is refused is told the name of its row. */
+static bool is_named(const struct sample *s, const struct probe_class *class)
+{
+	if (class->kprobe != PROBE_REJECT || class->uprobe != PROBE_REJECT)
+		return !s->class;
+	return s->class && strstr(class->name, s->class);
+}
+
 static void judge_group(struct kunit *test, const struct group *g, unsigned long *rows_seen)
 {
 	const struct probe_class *class;
@@ -77,6 +86,8 @@ static void judge_group(struct kunit *test, const struct group *g, unsigned long
 				    g->name, s->insn, s->text, class->name);
 		KUNIT_EXPECT_EQ_MSG(test, g->uprobe, class->uprobe, "%s: %08x, %s: %s",
 				    g->name, s->insn, s->text, class->name);
+		KUNIT_EXPECT_TRUE_MSG(test, is_named(s, class), "%s: %08x, %s: %s",
+				      g->name, s->insn, s->text, class->name);
 	}
 }
 
