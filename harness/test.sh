@@ -189,12 +189,15 @@ run_kexec()
 	report kunit
 }
 
-# The boot of the stress module: its time, and as much again for a kernel that is slow
+# The boot of the stress module: its time, and as much again for a kernel that is slow. NMIs are to be
+# asked for on arm64.
 boot_stress()
 {
-	seconds=${STRESS_SECONDS:-20}
+	seconds=${STRESS_SECONDS:-20} nmis=
+	[ "$ARCH" != arm64 ] || nmis=irqchip.gicv3_pseudo_nmi=1
+	# shellcheck disable=SC2086
 	SMP=3,sockets=3 TIMEOUT=${TIMEOUT:-$((10 * seconds + 900))} \
-		guest guest stress "kpseconds=$seconds" "kpseed=${STRESS_SEED:-0}" \
+		guest guest stress "kpseconds=$seconds" "kpseed=${STRESS_SEED:-0}" $nmis \
 		'kprobe_event=p:early,kernel_clone;r:early_back,kernel_clone'
 }
 
