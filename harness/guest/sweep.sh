@@ -2,38 +2,49 @@
 # Probes on all of the kernel's text, one batch after the other, while processes, files, pipes,
 # sockets, timers and modules come and go. kpshare=N takes one batch in N.
 
+# Each job succeeds if everything came out as it should. Each worker has a $dir and a $port.
+
 processes()
 {
 	(:)
-	sh -c 'echo $$' | cat | wc -c
-	sleep 0.01
+	[ "$(sh -c 'echo 1234' | cat | wc -c)" = 5 ] && sleep 0.01
 }
 
 files()
 {
-	mkdir -p /tmp/work/a/b
-	echo text >/tmp/work/a/b/file
-	cp /tmp/work/a/b/file /tmp/work/copy
-	mv /tmp/work/copy /tmp/work/a/copy
-	ln -s copy /tmp/work/a/link
-	dd if=/dev/zero of=/tmp/work/large bs=64k count=4
-	find /tmp/work | sort | tail -n 1
-	rm -r /tmp/work
+	mkdir -p "$dir/a/b" &&
+		echo text >"$dir/a/b/file" &&
+		cp "$dir/a/b/file" "$dir/copy" &&
+		mv "$dir/copy" "$dir/a/copy" &&
+		ln -s copy "$dir/a/link" &&
+		dd if=/dev/zero of="$dir/large" bs=64k count=4 &&
+		[ "$(cat "$dir/a/link")" = text ] &&
+		[ "$(find "$dir" | wc -l)" = 7 ]
+	good=$?
+	rm -r "$dir"
+	return $good
 }
 
 devices()
 {
-	cat /proc/interrupts /proc/self/maps /proc/meminfo /proc/slabinfo
-	cat /sys/devices/system/cpu/online
-	mount -t tmpfs none /mnt && umount /mnt
+	cat /proc/interrupts /proc/self/maps /proc/meminfo &&
+		[ -n "$(cat /sys/devices/system/cpu/online)" ] &&
+		mkdir -p "$dir" && mount -t tmpfs none "$dir" && umount "$dir" && rmdir "$dir"
 }
 
+# Who listens needs a while for that.
 network()
 {
-	echo hello | nc -l -p 4711 -w 1 &
-	nc -w 1 127.0.0.1 4711 </dev/null
-	ping -c 1 -W 1 127.0.0.1
+	echo hello | nc -l -p "$port" -w 9 &
+	heard=
+	for try in 1 2 3 4 5 6 7 8 9; do
+		heard=$(nc -w 3 127.0.0.1 "$port" </dev/null) && [ -n "$heard" ] && break
+		sleep 0.1
+	done
+	ping -c 1 -W 9 127.0.0.1 && [ "$heard" = hello ]
+	good=$?
 	wait
+	return $good
 }
 
 modules()
@@ -41,19 +52,29 @@ modules()
 	insmod /modules/test_kprobes_victim.ko && rmmod test_kprobes_victim
 }
 
+# work NUMBER JOB...: in turn. How each went is a line of /tmp/sweep-NUMBER.
 work()
 {
+	number=$1 dir=/tmp/work$1 port=471$1
+	shift
 	while [ ! -e /tmp/sweep-end ]; do
-		for job in processes files devices network modules; do
-			$job
-		done >/dev/null 2>&1
+		for job; do
+			verdict=wrong
+			! "$job" >/dev/null 2>&1 || verdict=right
+			echo "$job $verdict" >>"/tmp/sweep-$number"
+		done
 	done
 }
 
-mkdir -p /mnt
-ifconfig lo 127.0.0.1 up 2>/dev/null
-work &
-work &
+# times JOB VERDICT
+times()
+{
+	cat /tmp/sweep-[12] | grep -c "^$1 $2\$"
+}
+
+ifconfig lo 127.0.0.1 up || kptest fail "a network for the workload"
+work 1 processes files devices network modules &
+work 2 processes files devices network &
 name="the kernel works with probes all over its text"
 if echo "${kpshare:-1}" >/sys/module/test_sweep/parameters/run; then
 	kptest pass "$name" "$(dmesg | sed -n 's/.*kprobes_sweep: \(.* hits, .*\)/\1/p' | tail -n 1)"
@@ -62,3 +83,8 @@ else
 fi
 touch /tmp/sweep-end
 wait
+for job in processes files devices network modules; do
+	verdict=pass
+	{ [ "$(times $job right)" -gt 0 ] && [ "$(times $job wrong)" = 0 ]; } || verdict=fail
+	kptest $verdict "workload of the sweep: $job" "$(times $job right) times, $(times $job wrong) wrong"
+done
