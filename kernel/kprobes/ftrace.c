@@ -46,7 +46,11 @@ static struct ftrace_ops claim_ops __read_mostly = {
 	.flags	= FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY,
 };
 
-/* An ops with an empty filter hooks every function, so it is unregistered when its count is 0. */
+/*
+ * An ops with an empty filter hooks every function, so it is unregistered when its count is 0.
+ * The filter is left as it was then: who calls the hooks of a function may have found the ops just
+ * before, and looks at the filter now.
+ */
 static unsigned int nr_shared, nr_exclusive, nr_claimed;
 
 static unsigned int *nr_sites(struct ftrace_ops *ops)
@@ -73,20 +77,16 @@ static int filter_remove(struct ftrace_ops *ops, unsigned long *ips, unsigned in
 	}
 }
 
-/* Adds functions to an ops. After an error nothing has changed. */
+/* Adds functions to an ops. After an error they are not hooked. */
 static int ops_add(struct ftrace_ops *ops, unsigned long *ips, unsigned int nr)
 {
-	int err = ftrace_set_filter_ips(ops, ips, nr, 0, 0);
+	bool first = !*nr_sites(ops);
+	int err = ftrace_set_filter_ips(ops, ips, nr, 0, first);
 
+	if (!err && first)
+		err = register_ftrace_function(ops);
 	if (err)
 		return err;
-	if (!*nr_sites(ops)) {
-		err = register_ftrace_function(ops);
-		if (err) {
-			filter_remove(ops, ips, nr);
-			return err;
-		}
-	}
 	*nr_sites(ops) += nr;
 	return 0;
 }
@@ -94,15 +94,15 @@ static int ops_add(struct ftrace_ops *ops, unsigned long *ips, unsigned int nr)
 /* Removes functions from an ops, which cannot fail unless ftrace has shut itself down. */
 static void ops_remove(struct ftrace_ops *ops, unsigned long *ips, unsigned int nr)
 {
-	int err = 0;
+	int err;
 
 	if (kprobe_ftrace_dead())
 		return;
 	*nr_sites(ops) -= nr;
-	if (!*nr_sites(ops))
-		err = unregister_ftrace_function(ops);
-	if (!err)
+	if (*nr_sites(ops))
 		err = filter_remove(ops, ips, nr);
+	else
+		err = unregister_ftrace_function(ops);
 	/* It may have shut itself down just now. */
 	WARN_ONCE(err && !kprobe_ftrace_dead(),
 		  "kprobes: ftrace does not let go of %pS (%d)\n", (void *)ips[0], err);

@@ -422,13 +422,30 @@ static void pair_that_is_not_hooked_leaves_nothing(struct kunit *test)
 	expect_text(test);
 }
 
-/* At first ftrace has no memory to take the hooks off. */
+/* One that shares the function, and one that claims it then */
+static void register_pair(struct kunit *test, int first)
+{
+	probes->kps[first + 1].post_handler = ignore_hit;
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&probes->kps[first]));
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&probes->kps[first + 1]));
+}
+
+/*
+ * At first ftrace has no memory to take the hooks off. The ops are used for another function, too,
+ * or they would be taken off as a whole, without memory.
+ */
 static void hooks_are_taken_off_when_there_is_memory(struct kunit *test)
 {
+	int i;
+
 	two_probes(test, 5);
-	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&probes->kps[0]));
-	probes->kps[1].post_handler = ignore_hit;
-	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&probes->kps[1]));
+	for (i = 2; i < 4; i++) {
+		probes->kps[i].flags = 0;
+		probes->kps[i].addr = entry_of(targets[7]);
+		probes->kps[i].post_handler = NULL;
+	}
+	register_pair(test, 0);
+	register_pair(test, 2);
 	have_ftrace_fail(test);
 	ftrace_removals_fail = 3;
 	unregister_kprobes(probes->list, 2);
@@ -436,6 +453,7 @@ static void hooks_are_taken_off_when_there_is_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, join_one(&parties[MODIFIER], 5));
 	expect_calls(test);
 	KUNIT_EXPECT_EQ(test, 0, leave_one(&parties[MODIFIER], 5));
+	unregister_kprobes(probes->list + 2, 2);
 	expect_text(test);
 }
 
