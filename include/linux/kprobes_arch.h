@@ -330,6 +330,15 @@ kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr,
 unsigned long arch_kprobe_ftrace_location(unsigned long addr);
 
 /**
+ * arch_kprobe_ftrace_armed() - have all CPUs execute the calls that ftrace has just written
+ *
+ * By default nothing is done: ftrace has seen to it.
+ *
+ * Context: kprobe_mutex is held; may sleep.
+ */
+void arch_kprobe_ftrace_armed(void);
+
+/**
  * arch_within_kprobe_blacklist() - check whether an address can never be probed
  * @addr: any address
  *

@@ -16,6 +16,7 @@
 #include <asm/insn.h>
 
 #include "idle.h"
+#include "sync.h"
 
 /*
  * From ftrace's location to the function. A pointer to ftrace's ops is in front of functions, so
@@ -36,6 +37,12 @@ unsigned long arch_kprobe_ftrace_location(unsigned long addr)
 		return 0;
 	ip = ftrace_location_range(f->start, f->end - 1);
 	return ip && entry_of(ip) == addr ? ip : 0;
+}
+
+/* ftrace writes a branch in place of a nop, which is all that the CPUs need, but for when. */
+void arch_kprobe_ftrace_armed(void)
+{
+	kprobe_sync_cpus();
 }
 
 int arch_prepare_kprobe_ftrace(struct kprobe *kp)

@@ -16,13 +16,13 @@
 #include <linux/execmem.h>
 #include <linux/kprobes.h>
 #include <linux/list.h>
-#include <linux/smp.h>
 #include <linux/string.h>
 #include <asm/debug-monitors.h>
 #include <asm/insn.h>
 #include <asm/patching.h>
 
 #include "detour.h"
+#include "sync.h"
 
 /* The most executable memory that a site may take, as it is scarcer than other memory */
 static_assert(ARCH_KPROBE_SLOT_SIZE * sizeof(kprobe_opcode_t) <= 96);
@@ -170,13 +170,13 @@ void arch_optimize_kprobes(struct list_head *oplist)
 	}
 }
 
-/* On return no CPU executes the branch any more: all have been interrupted after the change. */
+/* On return no CPU executes the branch any more. */
 void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_list)
 {
 	struct optimized_kprobe *op;
 
 	list_for_each_entry(op, oplist, list)
 		WARN_ON_ONCE(aarch64_insn_patch_text_nosync(op->kp.addr, BRK64_OPCODE_KPROBES));
-	kick_all_cpus_sync();
+	kprobe_sync_cpus();
 	list_splice_tail_init(oplist, done_list);
 }
