@@ -30,11 +30,13 @@
 static struct subject {
 	struct kprobe kps[NR_STEPS];
 	struct kprobe block[NR_MORE];
-	struct kretprobe rp;
-	struct jprobe jp;
+	struct kretprobe rps[2];
+	struct jprobe jps[2];
 } before, now;
 
 static struct kprobe *kps[NR_STEPS], *block[NR_MORE];
+static struct kretprobe *rps[] = { &now.rps[0], &now.rps[1] };
+static struct jprobe *jps[] = { &now.jps[0], &now.jps[1] };
 
 /* How often handlers ran */
 static unsigned int runs;
@@ -86,21 +88,25 @@ static void start_anew(void)
 		before.block[i].pre_handler = note_hit;
 		block[i] = &now.block[i];
 	}
-	before.rp.kp.addr = (kprobe_opcode_t *)kprobes_untraced;
-	before.rp.kp.pre_handler = note_hit;
-	before.rp.kp.post_handler = nothing_after;
-	before.rp.handler = note_return;
-	before.rp.nmissed = 7;
-	before.jp.kp.addr = (kprobe_opcode_t *)kprobes_traced;
-	before.jp.kp.pre_handler = note_hit;
-	before.jp.entry = JPROBE_ENTRY(note_call);
+	for (i = 0; i < 2; i++) {
+		before.rps[i].kp.addr = (kprobe_opcode_t *)(i ? kprobes_traced : kprobes_untraced);
+		before.rps[i].kp.pre_handler = note_hit;
+		before.rps[i].kp.post_handler = nothing_after;
+		before.rps[i].handler = note_return;
+		before.rps[i].nmissed = 7;
+		before.jps[i].kp.addr = (kprobe_opcode_t *)(i ? kprobes_untraced : kprobes_traced);
+		before.jps[i].kp.pre_handler = note_hit;
+		before.jps[i].entry = JPROBE_ENTRY(note_call);
+	}
 	memcpy(&now, &before, sizeof(now));
 	for (i = 0; i < NR_STEPS; i++)
 		empty_list(&now.kps[i], &before.kps[i]);
 	for (i = 0; i < NR_MORE; i++)
 		empty_list(&now.block[i], &before.block[i]);
-	empty_list(&now.rp.kp, &before.rp.kp);
-	empty_list(&now.jp.kp, &before.jp.kp);
+	for (i = 0; i < 2; i++) {
+		empty_list(&now.rps[i].kp, &before.rps[i].kp);
+		empty_list(&now.jps[i].kp, &before.jps[i].kp);
+	}
 }
 
 /**
@@ -109,12 +115,14 @@ static void start_anew(void)
  * @come: registers it in @now
  * @go: undoes that
  * @warns: an allocation is so large that the kernel tells with a trace if it fails
+ * @before: what precedes @come, with memory, or NULL; @go undoes it, too
  */
 struct trial {
 	const char *name;
 	int (*come)(void);
 	void (*go)(void);
 	bool warns;
+	int (*before)(void);
 };
 
 static int one_comes(void)
@@ -132,6 +140,17 @@ static int one_at_an_entry_comes(void)
 	now.kps[0].addr = (kprobe_opcode_t *)kprobes_traced;
 	before.kps[0].addr = now.kps[0].addr;
 	return register_kprobe(&now.kps[0]);
+}
+
+static int disabled_one_comes(void)
+{
+	now.kps[0].flags = KPROBE_FLAG_DISABLED;
+	return one_at_an_entry_comes();
+}
+
+static int one_is_enabled(void)
+{
+	return enable_kprobe(&now.kps[0]);
 }
 
 static int all_come(void)
@@ -156,31 +175,52 @@ static void block_goes(void)
 
 static int return_comes(void)
 {
-	return register_kretprobe(&now.rp);
+	return register_kretprobe(&now.rps[0]);
 }
 
 static int capped_return_comes(void)
 {
-	now.rp.maxactive = 5;
-	before.rp.maxactive = 5;
-	return register_kretprobe(&now.rp);
+	now.rps[0].maxactive = 5;
+	before.rps[0].maxactive = 5;
+	return register_kretprobe(&now.rps[0]);
 }
 
 static void return_goes(void)
 {
-	unregister_kretprobe(&now.rp);
+	unregister_kretprobe(&now.rps[0]);
 	/* The next registration has to allocate the return stacks again. */
+	kretprobe_stacks_trim();
+}
+
+static int two_returns_come(void)
+{
+	return register_kretprobes(rps, ARRAY_SIZE(rps));
+}
+
+static void two_returns_go(void)
+{
+	unregister_kretprobes(rps, ARRAY_SIZE(rps));
 	kretprobe_stacks_trim();
 }
 
 static int jprobe_comes(void)
 {
-	return register_jprobe(&now.jp);
+	return register_jprobe(&now.jps[0]);
 }
 
 static void jprobe_goes(void)
 {
-	unregister_jprobe(&now.jp);
+	unregister_jprobe(&now.jps[0]);
+}
+
+static int two_jprobes_come(void)
+{
+	return register_jprobes(jps, ARRAY_SIZE(jps));
+}
+
+static void two_jprobes_go(void)
+{
+	unregister_jprobes(jps, ARRAY_SIZE(jps));
 }
 
 static const struct trial trials[] = {
@@ -190,7 +230,10 @@ static const struct trial trials[] = {
 	{ "more kprobes", block_comes, block_goes },
 	{ "a return probe", return_comes, return_goes, true },
 	{ "a return probe with a cap", capped_return_comes, return_goes, true },
+	{ "return probes", two_returns_come, two_returns_go, true },
 	{ "a jprobe", jprobe_comes, jprobe_goes },
+	{ "jprobes", two_jprobes_come, two_jprobes_go },
+	{ "a kprobe that is there", one_is_enabled, one_goes, false, disabled_one_comes },
 };
 
 static void trial_desc(const struct trial *trial, char *desc)
@@ -199,6 +242,9 @@ static void trial_desc(const struct trial *trial, char *desc)
 }
 
 KUNIT_ARRAY_PARAM(trial, trials, trial_desc);
+
+/* None fails. */
+#define NEVER		UINT_MAX
 
 /* A task's allocation that fails: the one at which left gets to 0, with go_on all later ones */
 static struct {
@@ -236,14 +282,20 @@ static struct kprobe injectors[] = {
 	{ .symbol_name = "should_fail_alloc_page", .pre_handler = at_should_fail_alloc_page },
 };
 
-/* A probe that is registered although an allocation failed has to work. */
+/* How often handlers run if no allocation fails */
+static unsigned int all_runs;
+
+/* What is registered although an allocation failed has to work, all of it. */
 static void expect_registered(struct kunit *test, unsigned int nth)
 {
 	runs = 0;
 	KUNIT_EXPECT_EQ(test, kprobes_traced(1), kprobes_expected(1));
 	KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));
 	KUNIT_EXPECT_EQ(test, kprobes_blocks[0].call(1), 1 + KPROBES_BLOCK_INSNS);
-	KUNIT_EXPECT_GT_MSG(test, runs, 0, "allocation %u", nth);
+	KUNIT_EXPECT_GT(test, runs, 0);
+	if (nth == NEVER)
+		all_runs = runs;
+	KUNIT_EXPECT_EQ_MSG(test, runs, all_runs, "allocation %u", nth);
 }
 
 /* The next registration must not find an old site, or what is known of the last function. */
@@ -263,6 +315,10 @@ static bool fail_at(struct kunit *test, unsigned int nth, bool go_on, unsigned i
 
 	forget_the_last(test);
 	start_anew();
+	if (trial->before) {
+		KUNIT_ASSERT_EQ(test, 0, trial->before());
+		memcpy(&before, &now, sizeof(now));
+	}
 	failing.left = nth;
 	failing.go_on = go_on;
 	failing.task = current;
@@ -271,12 +327,13 @@ static bool fail_at(struct kunit *test, unsigned int nth, bool go_on, unsigned i
 	so_many = !failing.left;
 	if (!err) {
 		expect_registered(test, nth);
-		trial->go();
-		return so_many;
+	} else {
+		(*failures)++;
+		KUNIT_EXPECT_EQ_MSG(test, err, -ENOMEM, "allocation %u", nth);
+		KUNIT_EXPECT_MEMEQ_MSG(test, &now, &before, sizeof(now), "allocation %u", nth);
 	}
-	(*failures)++;
-	KUNIT_EXPECT_EQ_MSG(test, err, -ENOMEM, "allocation %u", nth);
-	KUNIT_EXPECT_MEMEQ_MSG(test, &now, &before, sizeof(now), "allocation %u", nth);
+	if (!err || trial->before)
+		trial->go();
 	return so_many;
 }
 
@@ -284,8 +341,8 @@ static unsigned int count_allocations(struct kunit *test)
 {
 	unsigned int none = 0;
 
-	fail_at(test, UINT_MAX, false, &none);
-	return UINT_MAX - failing.left;
+	fail_at(test, NEVER, false, &none);
+	return NEVER - failing.left;
 }
 
 /*
