@@ -15,12 +15,14 @@
  * - late_middle: where there is an instruction in that text
  * - late_probe: what the registration of a probe there has returned then
  * - leaving: a read runs on until the module is going
+ * - tasklets: a write of N has N tasklets run, one after the other
  */
 #include <linux/async.h>
 #include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/errno.h>
+#include <linux/interrupt.h>
 #include <linux/jump_label.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
@@ -438,6 +440,34 @@ static const struct kernel_param_ops leaving_ops = {
 
 module_param_cb(leaving, &leaving_ops, NULL, 0400);
 MODULE_PARM_DESC(leaving, "read it to call a function twice: now, and when the module is going");
+
+static void tasklet_runs(struct tasklet_struct *tasklet)
+{
+}
+
+static DECLARE_TASKLET(victim_tasklet, tasklet_runs);
+
+static int run_tasklets(const char *value, const struct kernel_param *kp)
+{
+	unsigned int i, number;
+	int ret = kstrtouint(value, 0, &number);
+
+	if (ret)
+		return ret;
+	for (i = 0; i < number; i++) {
+		tasklet_schedule(&victim_tasklet);
+		/* Waits until it has run. */
+		tasklet_kill(&victim_tasklet);
+	}
+	return 0;
+}
+
+static const struct kernel_param_ops tasklets_ops = {
+	.set = run_tasklets,
+};
+
+module_param_cb(tasklets, &tasklets_ops, NULL, 0200);
+MODULE_PARM_DESC(tasklets, "write N to have so many tasklets run, one after the other");
 
 static unsigned int late;
 

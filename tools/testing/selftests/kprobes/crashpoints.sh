@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Crash points of lkdtm, which are kprobes. Each is set in turn, and in the end one in an
-# interrupt, whose handler warns, which is survived. The interrupts are those of a disk if
-# kpdisks= names one.
+# Crash points of lkdtm, which are kprobes. Each is set in turn, and in the end one where tasklets
+# run and one in an interrupt. Their handlers warn, which is survived. The interrupts are those of a
+# disk if kpdisks= names one.
 
 . ./functions
 need_debugfs
@@ -60,6 +60,22 @@ for other in $others; do
 			fails can_write WARNING "$points/$point"
 	fi
 done
+# hit_to_the_end POINT: the tenth hit warns
+hit_to_the_end()
+{
+	check "$1 is hit, round by round" \
+		logged "Crash point $1 of type WARNING hit, trigger in 1 rounds"
+	check "and at last warns" logged "Crash point $1 of type WARNING hit, trigger in 0 rounds"
+}
+
+tasklets=/sys/module/test_kprobes_victim/parameters/tasklets
+load test_kprobes_victim
+if [ -f $tasklets ] && can_be_probed tasklet_action; then
+	check "INT_TASKLET_ENTRY can be set again" can_write WARNING $points/INT_TASKLET_ENTRY
+	last=tasklet_action
+	check "tasklets run" can_write 10 $tasklets
+	hit_to_the_end INT_TASKLET_ENTRY
+fi
 check "INT_HW_IRQ_EN can be set" can_write WARNING $points/INT_HW_IRQ_EN
 check "it is a probe" [ -n "$(listed '  k  handle_irq_event+')" ]
 [ -z "$last" ] || check "and the only one" fails listed "  k  $last+"
@@ -72,9 +88,8 @@ else
 		sleep 0.1
 	done
 fi
-check "it is hit, round by round" \
-	logged 'Crash point INT_HW_IRQ_EN of type WARNING hit, trigger in 1 rounds'
-check "and at last warns" logged 'WARNING: .* at .*lkdtm'
+hit_to_the_end INT_HW_IRQ_EN
+check "with a trace" logged 'WARNING: .* at .*lkdtm'
 check "lkdtm can be unloaded" unload lkdtm
 check "its probe leaves with it" fails listed handle_irq_event
 finish
