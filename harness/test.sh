@@ -140,7 +140,7 @@ run_selftests()
 	report kunit
 	beside_kunit
 	# A kernel that has been locked down stays so.
-	[ "$ARCH" != x86_64 ] || PART=lockdown guest guest selftests kpscripts=lockdown.sh
+	[ "$ARCH" = i386 ] || PART=lockdown guest guest selftests kpscripts=lockdown.sh
 	[ "$ARCH" != arm64 ] || far_modules
 }
 
@@ -185,8 +185,14 @@ run_kexec()
 	cp "$obj/$kernel_image" "$build/kexec-$ARCH/kernel"
 	(cd "$build/kexec-$ARCH" && echo kernel | cpio --quiet -o -H newc) |
 		cat "$build/rootfs-$(basename "$obj").cpio" - >"$build/kexec-$ARCH/initrd"
-	INITRD=$build/kexec-$ARCH/initrd QEMU_EXTRA="$machine" guest guest kexec
+	# What an event records is printed, too: nothing else comes over.
+	INITRD=$build/kexec-$ARCH/initrd QEMU_EXTRA="$machine" guest guest kexec tp_printk
 	report kunit
+	for event in leaves devices devices_off shutdown shut_down sys; do
+		verdict=pass
+		grep -q "[^a-z_]$event: (" "$out/logs/$log.log" || verdict=fail
+		row $verdict "kexec: probes on the way are hit: $event"
+	done
 }
 
 # The boot of the stress module: its time, and as much again for a kernel that is slow. NMIs are to be
@@ -276,8 +282,10 @@ run_debug()
 	build_image
 	TIMEOUT=${TIMEOUT:-4800} guest kunit kunit kunit.enable=1 ${SLOW_CASES-kunit.filter=speed>slow}
 	PART=stress STRESS_SECONDS=${STRESS_SECONDS:-120} boot_stress
-	# Where memory goes
-	PART=selftests guest guest selftests kpscripts=module.sh,debugfs_blacklist.sh
+	# Where memory goes, who registers and unregisters, and from where
+	PART=selftests TIMEOUT=${TIMEOUT:-4800} guest guest selftests "kpscripts=$(printf %s.sh, module \
+		samples debugfs_list debugfs_enabled debugfs_blacklist debugfs_sites debugfs_errors \
+		sysctl kallsyms perf tracefs uprobes return_probes livepatch hotplug suspend)"
 }
 
 # What the suites leave is searched for as well.

@@ -55,6 +55,25 @@ if grep -q deep $power/mem_sleep 2>/dev/null; then
 	echo deep >$power/mem_sleep
 	tries mem freezer devices platform processors core
 fi
+
+# wakes_from STATE: it sleeps for good, but for the alarm of a clock
+alarm=/sys/class/rtc/rtc0/wakealarm
+wakes_from()
+{
+	[ -w $alarm ] || return 0
+	echo none >$power/pm_test
+	echo 0 >$alarm
+	check "an alarm can be set" can_write +5 $alarm
+	check "it wakes from $1" can_write "$1" $power/state
+	sleeps=$((sleeps + 1))
+	call_victim 3
+	calls=$((calls + 3))
+}
+[ -w $alarm ] || note "no clock to wake it: it does not sleep for good"
+wakes_from freeze
+if grep -q deep $power/mem_sleep 2>/dev/null; then
+	wakes_from mem
+fi
 stop_callers
 note "$calls calls afterwards, $called before and meanwhile"
 calls=$((calls + called))
