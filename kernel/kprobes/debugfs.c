@@ -147,7 +147,7 @@ static void show_counts(struct seq_file *m, struct kprobe_site *site)
 	unsigned int recursion = atomic_read(&site->missed[KPROBE_MISS_RECURSION]);
 	unsigned int pool = atomic_read(&site->missed[KPROBE_MISS_POOL]);
 
-	seq_printf(m, "probes=%zu hits=%ld missed=%u (recursion=%u pool=%u)",
+	seq_printf(m, "probes=%zu hits=%lu missed=%u (recursion=%u pool=%u)",
 		   list_count_nodes(&site->probes), atomic_long_read(&site->hits),
 		   recursion + pool, recursion, pool);
 }

@@ -493,6 +493,25 @@ static void site_that_is_not_hooked_is_known_to_be(struct kunit *test)
 }
 #endif
 
+#ifdef CONFIG_X86
+/* Another tracer, which wants no registers, had the function call before the probe came. */
+static void call_from_before_the_probe_is_no_hit(struct kunit *test)
+{
+	struct pt_regs none = {};
+	unsigned long ip = locations[5];
+
+	two_probes(test, 5);
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&probes->kps[0]));
+	memset(probes->hits, 0, sizeof(probes->hits));
+	kprobe_ftrace_handler(ip, 0, NULL, NULL);
+	if (IS_ENABLED(CONFIG_X86_64))
+		kprobe_ftrace_handler(ip, 0, NULL, (struct ftrace_regs *)&none);
+	KUNIT_EXPECT_EQ(test, probes->hits[0], 0);
+	expect_calls(test);
+	KUNIT_EXPECT_EQ(test, probes->hits[0], 1);
+}
+#endif
+
 /*
  * A callback calls a function with a probe, whose callback calls another one. Of these, ftrace
  * takes only the last for recursion: once it may be that a context was not counted yet.
@@ -557,6 +576,9 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE(refused_function_is_in_nobodys_way),
 	KUNIT_CASE(post_handler_is_refused_beside_a_modifier),
 	KUNIT_CASE(failed_batch_waits_for_its_handlers),
+#ifdef CONFIG_X86
+	KUNIT_CASE(call_from_before_the_probe_is_no_hit),
+#endif
 	KUNIT_CASE(probe_is_hit_in_a_callback_of_others),
 #ifdef CONFIG_FUNCTION_ERROR_INJECTION
 	KUNIT_CASE_PARAM(pair_that_is_not_hooked_leaves_nothing, failure_gen_params),

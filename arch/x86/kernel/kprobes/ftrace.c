@@ -45,13 +45,18 @@ static __always_inline void entry_hit(unsigned long ip, struct pt_regs *regs)
  * ftrace may still call after it has shut itself down. That does no harm: sites that are left
  * are hit, and others are not found.
  *
- * @fregs always has all registers, because the core's ops ask for them.
+ * @fregs has all registers, because the core's ops ask for them. But a task may have been
+ * preempted where ftrace saves them, since before there was a probe. Its call is no hit.
  */
 void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 			   struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
+	struct pt_regs *regs = ftrace_get_regs(fregs);
+
+	if (unlikely(!regs))
+		return;
 	preempt_disable_notrace();
-	entry_hit(ip, &arch_ftrace_regs(fregs)->regs);
+	entry_hit(ip, regs);
 	kprobe_preempt_enable(0);
 }
 
