@@ -68,7 +68,12 @@ SYM_CODE_START(\name)
 
 .Lall_of_\name:
 	UNWIND_HINT_REGS
-	/* An iret of its own would fault in a Xen PV guest. */
+	/*
+	 * An iret of its own would fault in a Xen PV guest. Who is interrupted at the kernel's is
+	 * taken for one whose iret to the user has failed, and has no per-CPU data then. In such a
+	 * guest it is another iret, and interrupts are not masked like this.
+	 */
+	ALTERNATIVE "cli", "", X86_FEATURE_XENPV
 	jmp	restore_regs_and_return_to_kernel
 SYM_CODE_END(\name)
 _ASM_NOKPROBE(\name)
