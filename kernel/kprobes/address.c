@@ -164,6 +164,7 @@ int kprobe_get_module(unsigned long addr, struct module **mod)
 {
 	const char *why;
 
+	KUNIT_STATIC_STUB_REDIRECT(kprobe_get_module, addr, mod);
 	lockdep_assert_held(&kprobe_mutex);
 	*mod = NULL;
 	/* It counts as kernel text, but no symbol really covers it. */

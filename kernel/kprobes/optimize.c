@@ -14,6 +14,7 @@
 #include <linux/init.h>
 #include <linux/kprobes.h>
 #include <linux/memory.h>
+#include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/sysctl.h>
 #include <linux/workqueue.h>
@@ -45,13 +46,32 @@ static void set_optimized(struct kprobe_site *site, enum kprobe_site_state state
 	kprobe_site_set_state(site, state);
 }
 
+/* Allocates the detour of a site that has none. Returns, in a word, what prevents that; or NULL. */
+static const char *prepare_detour(struct kprobe_site *site)
+{
+	struct optimized_kprobe *op = &site->op;
+	struct module *mod;
+	int err;
+
+	if (arch_prepared_optinsn(&op->optinsn))
+		return NULL;
+	/* static_call_text_reserved() knows of no static calls in a module that is going. */
+	if (kprobe_get_module((unsigned long)site->kp.addr, &mod))
+		return "patched";
+	/* The hooks of other architectures set no reason. */
+	op->why = "unsupported";
+	err = arch_prepare_optimized_kprobe(op, &site->kp);
+	module_put(mod);
+	return err ? op->why : NULL;
+}
+
 /*
- * Gets an ARMED site ready for a jump. This allocates its detour if it has none yet.
- * Returns, in a word, what prevents the jump; or NULL. The text lock is held.
+ * Gets an ARMED site ready for a jump. Returns, in a word, what prevents the jump; or NULL. The
+ * text lock is held.
  */
 static const char *prepare_jump(struct kprobe_site *site)
 {
-	struct optimized_kprobe *op = &site->op;
+	const char *why;
 
 	lockdep_assert_held(&text_mutex);
 	if (!optimization_on)
@@ -62,12 +82,10 @@ static const char *prepare_jump(struct kprobe_site *site)
 	/* A fault in such a detour is not moved back to where there is a fixup. */
 	if (!ARCH_OPTPROBE_COMPLETE && search_exception_tables((unsigned long)site->kp.addr))
 		return "insn";
-	/* The hooks of other architectures set no reason. */
-	op->why = "unsupported";
-	if (!arch_prepared_optinsn(&op->optinsn) &&
-	    arch_prepare_optimized_kprobe(op, &site->kp))
-		return op->why;
-	return arch_check_optimized_kprobe(op) ? "neighbour" : NULL;
+	why = prepare_detour(site);
+	if (why)
+		return why;
+	return arch_check_optimized_kprobe(&site->op) ? "neighbour" : NULL;
 }
 
 /* Makes an ARMED site OPTIMIZING, unless something prevents that. The text lock is held. */

@@ -3,6 +3,8 @@
  * KUnit tests of jump optimization: a site gets a jump where there can be one, loses it
  * when it is in the way of others, and gets it back. test_optimize.c tests hits by a jump.
  */
+#include <kunit/static_stub.h>
+
 #include "../../lib/test_kprobes/caller.h"
 #include "../../lib/test_kprobes/switch.h"
 #include "../../lib/test_kprobes/text.h"
@@ -428,6 +430,29 @@ static void no_jump_comes_while_the_switch_is_off(struct kunit *test)
 	expect_no_jump(test, addr, "off");
 }
 
+static int module_is_going(unsigned long addr, struct module **mod)
+{
+	return -ENOENT;
+}
+
+/* What is patched there is not known any more. */
+static void probe_in_a_module_that_is_going_gets_no_jump(struct kunit *test)
+{
+	const struct kprobes_jump *jump = idle_param(test);
+	struct probe *probe = new_probe(test, jump);
+	void *addr = probe->kp.addr;
+
+	probe->kp.flags = KPROBE_FLAG_DISABLED;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	kunit_activate_static_stub(test, kprobe_get_module, module_is_going);
+	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&probe->kp));
+	kunit_deactivate_static_stub(test, kprobe_get_module);
+	expect_no_jump(test, addr, "patched");
+	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&probe->kp));
+	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&probe->kp));
+	KUNIT_EXPECT_TRUE(test, kprobe_optimized(&site_at(addr)->kp));
+}
+
 /* --- the switch for all probes --- */
 
 /* What happens to a probe while the switch is off, which depends on its index */
@@ -696,6 +721,7 @@ static struct kunit_case optimize_sites_cases[] = {
 	KUNIT_CASE_PARAM(post_handler_comes_and_goes_by_a_jump, idle_gen_params),
 	KUNIT_CASE_SLOW(switch_takes_out_all_jumps_and_puts_them_in_again),
 	KUNIT_CASE_PARAM(no_jump_comes_while_the_switch_is_off, idle_gen_params),
+	KUNIT_CASE_PARAM(probe_in_a_module_that_is_going_gets_no_jump, idle_gen_params),
 	KUNIT_CASE_SLOW(jumps_follow_the_switch_for_all_probes),
 	KUNIT_CASE_PARAM_ATTR(jump_waits_for_a_task_that_does_not_sleep, idle_gen_params,
 			      { .speed = KUNIT_SPEED_SLOW }),
