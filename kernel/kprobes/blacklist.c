@@ -30,9 +30,11 @@ static void *next_entry(void)
 	return xa_mk_value(++serial & LONG_MAX);
 }
 
+/* What is not on the list can be probed, and crash the kernel. So this waits for memory. */
 static int blacklist_range(unsigned long start, unsigned long end)
 {
-	return mtree_store_range(&blacklist, start, end - 1, next_entry(), GFP_KERNEL);
+	return mtree_store_range(&blacklist, start, end - 1, next_entry(),
+				 GFP_KERNEL | __GFP_NOFAIL);
 }
 
 /*
@@ -59,7 +61,7 @@ static unsigned long add_symbol(unsigned long addr, unsigned long start,
  * @end: the address after its last
  *
  * Context: at boot, or with kprobe_mutex held; may sleep.
- * Return: 0 or -ENOMEM.
+ * Return: 0; -EINVAL if there is no such range.
  */
 int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
 {
@@ -224,11 +226,16 @@ void __init kprobe_blacklist_init(void)
 }
 
 #ifdef CONFIG_MODULES
+static void tell_incomplete(struct module *mod)
+{
+	pr_err("the blacklist of module %s is incomplete\n", mod->name);
+}
+
 static void add_area(void *start, unsigned int size, struct module *mod)
 {
 	if (start && kprobe_add_area_blacklist((unsigned long)start,
 					       (unsigned long)start + size))
-		pr_err("no memory for the blacklist of module %s\n", mod->name);
+		tell_incomplete(mod);
 }
 
 /**
@@ -242,7 +249,7 @@ void kprobe_blacklist_add_module(struct module *mod)
 	lockdep_assert_held(&kprobe_mutex);
 	if (add_recorded(mod->kprobe_blacklist,
 			 mod->kprobe_blacklist + mod->num_kprobe_blacklist))
-		pr_err("no memory for the blacklist of module %s\n", mod->name);
+		tell_incomplete(mod);
 	add_area(mod->kprobes_text_start, mod->kprobes_text_size, mod);
 	add_area(mod->noinstr_text_start, mod->noinstr_text_size, mod);
 	add_area(mod->cpuidle_text_start, mod->cpuidle_text_size, mod);
