@@ -165,8 +165,11 @@ static kprobe_opcode_t *wanted_addr(struct kprobe *p, bool *on_entry)
 	if (!IS_ERR(addr))
 		addr = kprobe_instruction_at(addr, kprobe_function_at((unsigned long)addr),
 					     on_entry, &why);
-	if (IS_ERR(addr))
+	if (IS_ERR(addr)) {
+		/* As in get_site(). */
+		kprobe_function_forget();
 		kprobe_refuse(PTR_ERR(addr), why);
+	}
 	return addr;
 }
 
