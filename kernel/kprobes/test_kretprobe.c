@@ -369,6 +369,22 @@ static void pool_is_not_called_by_itself(struct kunit *test)
 }
 #endif
 
+#if defined(CONFIG_STACKTRACE) && (defined(CONFIG_X86) || defined(CONFIG_ARM64))
+/* A return address that is not found ends a trace. It is none of the callers, and no address. */
+static void expect_no_caller_at_0(struct kunit *test, struct task_struct *task)
+{
+	unsigned long entries[16];
+	unsigned int i, nr = stack_trace_save_tsk(task, entries, ARRAY_SIZE(entries), 0);
+
+	for (i = 0; i < nr; i++)
+		KUNIT_EXPECT_NE_MSG(test, 0, entries[i], "entry %u of %u", i, nr);
+}
+#else
+static void expect_no_caller_at_0(struct kunit *test, struct task_struct *task)
+{
+}
+#endif
+
 /*
  * If the task runs meanwhile, a link may be anything: a user's address, no address at all, or
  * one that leads in a circle. Here the task sleeps, so its list can be tampered with.
@@ -390,6 +406,7 @@ static void unwinding_survives_links_to_nowhere(struct kunit *test)
 		fake->llist.next = (struct llist_node *)links[i];
 		KUNIT_EXPECT_EQ(test, 0, kretprobe_find_ret_addr(task, test, &cur));
 		KUNIT_EXPECT_NULL(test, cur);
+		expect_no_caller_at_0(test, task);
 	}
 	task->kretprobe_instances.first = first;
 	kunit_release_action(test, stop_waiting, task);
