@@ -21,6 +21,7 @@
 #include <asm/patching.h>
 
 #include "../../../../lib/test_kprobes/asm_arm64.h"
+#include "../../../../lib/test_kprobes/seed.h"
 #include "../../../../lib/test_kprobes/switch.h"
 #include "decode-insn.h"
 #include "test_native.h"
@@ -29,7 +30,6 @@
 /* Comes last, because it defines single letters. */
 #include "test_copy_draw.h"
 
-#define SEED		1
 #define DRAWS		8
 #define NR_FLAGS	16
 
@@ -294,7 +294,7 @@ static int add_words(const struct copy_form *form)
 	return err;
 }
 
-static int lay_out(void)
+static int lay_out(struct kunit_suite *suite)
 {
 	unsigned int i;
 	int err = 0;
@@ -304,7 +304,7 @@ static int lay_out(void)
 	bitmap_zero(rows_absent, MAX_ROWS);
 	native = ADDRESS_OF(copy_test_native);
 	probed = ADDRESS_OF(copy_test_probed);
-	prandom_seed_state(&copy_random, SEED);
+	seed_random(suite, &copy_random);
 	for (i = 0; i < ARRAY_SIZE(copy_forms) && !err; i++)
 		err = add_words(&copy_forms[i]);
 	kick_all_cpus_sync();
@@ -656,7 +656,6 @@ static void run_all(struct kunit *test, bool fault)
 		.fault_handler = fault ? note_fault : NULL,
 	};
 
-	kunit_info(test, "seed %u", SEED);
 	fill_before();
 	plant(test, manner, nr_words, spot_at, &like);
 	in_both_ways(test, manner, (struct way){ .fault = fault }, compare_all);
@@ -745,7 +744,7 @@ static int copy_suite_init(struct kunit_suite *suite)
 {
 	if (probe_nr_classes > MAX_ROWS)
 		return -EINVAL;
-	return lay_out() ?: switch_suite_init(suite);
+	return lay_out(suite) ?: switch_suite_init(suite);
 }
 
 static struct kunit_case copy_cases[] = {

@@ -16,6 +16,7 @@
 #include <asm/insn.h>
 #include <asm/patching.h>
 
+#include "../../../../lib/test_kprobes/seed.h"
 #include "decode-insn.h"
 #include "slot.h"
 #include "test_native.h"
@@ -213,7 +214,7 @@ static void all_rows_were_tried(struct kunit *test)
 static int thunk_suite_init(struct kunit_suite *suite)
 {
 	bitmap_zero(rows_seen, MAX_ROWS);
-	prandom_seed_state(&random, 1);
+	seed_random(suite, &random);
 	page = alloc_insn_page();
 	return page ? 0 : -ENOMEM;
 }

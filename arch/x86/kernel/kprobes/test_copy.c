@@ -16,6 +16,7 @@
 #include <asm/insn.h>
 #include <asm/text-patching.h>
 
+#include "../../../../lib/test_kprobes/seed.h"
 #include "internal.h"
 #include "test_copy_draw.h"
 #include "test_native.h"
@@ -311,7 +312,7 @@ static int copy_suite_init(struct kunit_suite *suite)
 	int err;
 
 	bitmap_zero(cells_tried, NR_CELLS);
-	prandom_seed_state(&random, 1);
+	seed_random(suite, &random);
 	err = kprobe_test_native_init() ?: switch_suite_init(suite) ?: make_lab();
 	if (err)
 		copy_suite_exit(suite);

@@ -511,7 +511,7 @@ static int emulate_suite_init(struct kunit_suite *suite)
 	if (err)
 		return err;
 	bitmap_zero(rows_seen, 64);
-	forms_init();
+	forms_init(suite);
 	return 0;
 }
 

@@ -254,7 +254,7 @@ static int forms_suite_init(struct kunit_suite *suite)
 		forms_suite_exit(suite);
 		return err;
 	}
-	forms_init();
+	forms_init(suite);
 	list_forms();
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include <linux/unaligned.h>
 #include <asm/msr.h>
 
+#include "../../../../lib/test_kprobes/seed.h"
 #include "test_native.h"
 
 #define REG_CX		1
@@ -257,11 +258,11 @@ static bool form_exists(const struct form *form)
 }
 
 /* After kprobe_test_native_init() */
-static void forms_init(void)
+static void forms_init(struct kunit_suite *suite)
 {
 	int i;
 
-	prandom_seed_state(&random, 1);
+	seed_random(suite, &random);
 	for (i = 0; i < ARRAY_SIZE(data); i++)
 		data[i] = landing(i);
 	for_each_possible_cpu(i)

@@ -16,6 +16,7 @@
 #include <asm/insn.h>
 #include <asm/text-patching.h>
 
+#include "../../../../lib/test_kprobes/seed.h"
 #include "internal.h"
 #include "test_native.h"
 
@@ -304,7 +305,7 @@ static void all_rows_were_tried(struct kunit *test)
 static int thunk_suite_init(struct kunit_suite *suite)
 {
 	bitmap_zero(rows_seen, MAX_ROWS);
-	prandom_seed_state(&random, 1);
+	seed_random(suite, &random);
 	return kprobe_test_native_init();
 }
 
