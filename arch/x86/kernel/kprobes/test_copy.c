@@ -5,6 +5,8 @@
  * Each opcode that is carried out by a copy is drawn several times, with registers, operands in
  * memory and prefixes. The instructions are written into a function's text. Each runs there
  * natively, and then with a probe on it, in all ways in which a hit can be handled.
+ *
+ * What instructions a processor has beyond the general ones is found out by trying them.
  */
 
 #include <kunit/test.h>
@@ -15,10 +17,14 @@
 #include <linux/vmalloc.h>
 #include <asm/insn.h>
 #include <asm/text-patching.h>
+#include <asm/trapnr.h>
 
 #include "../../../../lib/test_kprobes/seed.h"
 #include "internal.h"
+#include "test_copy_cells.h"
 #include "test_copy_draw.h"
+#include "test_copy_fpu.h"
+#include "test_copy_state.h"
 #include "test_native.h"
 #include "test_ways.h"
 
@@ -40,6 +46,8 @@ static void see(const struct subject *s, struct outcome *out, struct pt_regs *re
 	memset(out, 0, sizeof(*out));
 	see_registers(&out->registers, regs);
 	memcpy(out->memory, memory, sizeof(memory));
+	if (stores_ip(&s->cell))
+		forget_ip(out->memory);
 	in_use = clamp(in_use, bottom, bottom + sizeof(out->stack));
 	memcpy(out->stack + (in_use - bottom), (void *)in_use,
 	       bottom + sizeof(out->stack) - in_use);
@@ -47,13 +55,22 @@ static void see(const struct subject *s, struct outcome *out, struct pt_regs *re
 
 /* --- places --- */
 
-#define MAX_SUBJECTS	4096
+#define MAX_SUBJECTS	8192
 
+/* The last subjects are vector instructions. Their outcomes have registers of the FPU, too. */
 static struct {
-	struct subject	*subjects;
-	struct outcome	*outcomes;	/* NR_STATES for each subject */
-	int		nr;
+	struct subject		*subjects;
+	struct outcome		*outcomes;
+	struct fpu_image	*fpus;
+	int			nr;
+	int			nr_outcomes;
+	int			nr_plain;
 } lab;
+
+static struct fpu_image *fpu_of(const struct subject *s, int state)
+{
+	return &lab.fpus[s->outcome + state - lab.nr_plain];
+}
 
 static bool is_written;
 
@@ -78,6 +95,159 @@ static int write_subjects(void)
 	return i < lab.nr ? -ENOSPC : 0;
 }
 
+/* --- drawing all --- */
+
+/* Cells with their extension, even if that is a register; and by cell_index() */
+static DECLARE_BITMAP(cells_copied, NR_CELLS);
+static DECLARE_BITMAP(cells_tried, NR_CELLS);
+static DECLARE_BITMAP(cells_absent, NR_CELLS);
+
+/* Instructions that did not end where the decoder says, and the last one of them */
+static int nr_misread;
+static struct subject misread;
+
+static void find_cells(void)
+{
+	struct cell c;
+	int i;
+
+	for (i = 0; i < NR_CELLS; i++) {
+		c = cell_at(i);
+		__assign_bit(i, cells_copied, cell_exists(&c) && cell_is_copied(&c));
+		cond_resched();
+	}
+}
+
+/* How many instructions are drawn for a cell: enough to try all flags. */
+static int nr_draws(const struct cell *c)
+{
+	struct cell other = *c;
+
+	if (is_vector(c))
+		return is_x87(c) && c->form == REGISTER ? 8 : 2;
+	if (c->form == PLAIN)
+		return 8;
+	other.form = c->form == MEMORY ? REGISTER : MEMORY;
+	if (is_group(c))
+		return find_left_out(&other) ? 8 : 4;
+	return find_left_out(&other) ? 2 : 1;
+}
+
+/* Executes a vector instruction by itself. Returns the vector of the exception that ends it. */
+static int try_vector(struct subject *s)
+{
+	struct rnd_state was = random;
+	struct pt_regs regs;
+	int trap;
+
+	relocate(s, (unsigned long)kprobe_test_page + CODE_AT);
+	kprobe_test_put_code(CODE_AT, s->code, s->length);
+	set_up(s, 0, &regs);
+	regs.ip = s->at;
+	trap = run_with_fpu(&regs, true);
+	random = was;
+	if (trap == X86_TRAP_BP && regs.ip != s->at + s->length) {
+		nr_misread++;
+		misread = *s;
+	}
+	return trap;
+}
+
+#define TRIES		256
+
+/*
+ * Sets whether the processor has no such instruction, which ends the search. Returns false for
+ * that reason, or if many instructions could not be executed.
+ */
+static bool draw_vector_insn(struct subject *s, bool *absent)
+{
+	int undefined = 0, tries, trap;
+
+	s->variant = below(NR_VARIANTS);
+	for (tries = 0; tries < TRIES && !*absent; tries++) {
+		if (!draw_one(s))
+			continue;
+		trap = try_vector(s);
+		if (trap == X86_TRAP_BP)
+			return true;
+		undefined += trap == X86_TRAP_UD;
+		*absent = undefined == NR_VARIANTS;
+		s->variant++;
+	}
+	return false;
+}
+
+static bool draw_insn(struct subject *s, bool *absent)
+{
+	int tries;
+
+	if (is_vector(&s->cell))
+		return draw_vector_insn(s, absent);
+	for (tries = 0; tries < TRIES; tries++) {
+		if (draw_one(s))
+			return true;
+	}
+	return false;
+}
+
+/* Fills in the subjects of a cell, at most @room. Returns their number. */
+static int draw_cell(struct subject *subjects, int room, const struct cell *c, int serial)
+{
+	bool absent = false;
+	int i, n = 0;
+
+	for (i = 0; i < nr_draws(c) && n < room; i++) {
+		/* With each of its registers, the x87 may have another instruction or none. */
+		if (absent && !is_x87(c))
+			break;
+		absent = false;
+		subjects[n] = (struct subject) {
+			.cell = *c,
+			.serial = is_vector(c) ? i : serial + n,
+		};
+		n += draw_insn(&subjects[n], &absent);
+	}
+	if (n)
+		__set_bit(cell_index(c), cells_tried);
+	else if (absent)
+		__set_bit(cell_index(c), cells_absent);
+	return n;
+}
+
+static int draw_all(struct subject *subjects, int room)
+{
+	int i, n = 0, serial = 0, drawn;
+	struct cell c, last = {};
+
+	for_each_set_bit(i, cells_copied, NR_CELLS) {
+		c = cell_at(i);
+		if (find_left_out(&c) || !processor_has(&c))
+			continue;
+		if (c.opcode != last.opcode || (is_group(&c) && c.ext != last.ext))
+			serial = 0;
+		last = c;
+		drawn = draw_cell(subjects + n, room - n, &c, serial);
+		serial += drawn;
+		n += drawn;
+		cond_resched();
+	}
+	return n;
+}
+
+/* Numbers the outcomes. */
+static void count_outcomes(void)
+{
+	int i, n = 0;
+
+	for (i = 0; i < lab.nr; i++) {
+		lab.subjects[i].outcome = n;
+		n += nr_states(&lab.subjects[i]);
+		if (!is_vector(&lab.subjects[i].cell))
+			lab.nr_plain = n;
+	}
+	lab.nr_outcomes = n;
+}
+
 /* --- runs --- */
 
 static struct run run_of(const struct subject *s, const struct way *way)
@@ -99,7 +269,10 @@ static void run_one(const struct subject *s, int state, struct registers *in,
 	see_registers(in, &regs);
 	memset(&hit, 0, sizeof(hit));
 	hit.next = s->at + s->length;
-	kprobe_test_run_natively(&regs);
+	if (is_vector(&s->cell))
+		run_with_fpu(&regs, false);
+	else
+		kprobe_test_run_natively(&regs);
 	see(s, out, &regs);
 }
 
@@ -115,6 +288,21 @@ static void expect_outcome(struct kunit *test, const struct run *run,
 			       "%*ph, %s: stack", run->length, run->code, run->way);
 }
 
+#define FPU_ROW		16
+
+static void expect_fpu(struct kunit *test, const struct run *run, const struct fpu_image *native)
+{
+	const u8 *theirs = (u8 *)native, *ours = (u8 *)&fpu.after;
+	int i;
+
+	if (!memcmp(theirs, ours, sizeof(*native)))
+		return;
+	for (i = 0; i < sizeof(*native); i += FPU_ROW)
+		KUNIT_EXPECT_MEMEQ_MSG(test, theirs + i, ours + i, FPU_ROW,
+				       "%*ph, %s: registers of the FPU, at %#x",
+				       run->length, run->code, run->way, i);
+}
+
 static void expect_hit(struct kunit *test, const struct subject *s, const struct run *run,
 		       const struct way *way, struct registers *in, const struct outcome *native)
 {
@@ -127,32 +315,46 @@ static void expect_hit(struct kunit *test, const struct subject *s, const struct
 
 static void run_natively(void)
 {
+	const struct subject *s;
 	struct registers in;
-	int i;
+	int i, state;
 
-	for (i = 0; i < lab.nr * NR_STATES; i++) {
-		run_one(&lab.subjects[i / NR_STATES], i % NR_STATES, &in, &lab.outcomes[i], NULL);
+	for (i = 0; i < lab.nr; i++) {
+		s = &lab.subjects[i];
+		for (state = 0; state < nr_states(s); state++) {
+			run_one(s, state, &in, &lab.outcomes[s->outcome + state], NULL);
+			if (is_vector(&s->cell))
+				*fpu_of(s, state) = fpu.after;
+		}
 		cond_resched();
 	}
+}
+
+static void run_state(struct kunit *test, const struct way *way, const struct subject *s, int state)
+{
+	static struct outcome ours;
+	const struct outcome *native = &lab.outcomes[s->outcome + state];
+	const struct run run = run_of(s, way);
+	struct registers in;
+
+	run_one(s, state, &in, &ours, NULL);
+	expect_outcome(test, &run, native, &ours);
+	if (is_vector(&s->cell))
+		expect_fpu(test, &run, fpu_of(s, state));
+	expect_hit(test, s, &run, way, &in, native);
 }
 
 /* Stops after the first instruction whose outcome differs. */
 static void run_probed(struct kunit *test, const struct way *way)
 {
-	static struct outcome ours;
 	const struct subject *s;
-	struct registers in;
-	struct run run;
-	int i;
+	int i, state;
 
-	for (i = 0; i < lab.nr * NR_STATES; i++) {
-		s = &lab.subjects[i / NR_STATES];
-		run = run_of(s, way);
-		run_one(s, i % NR_STATES, &in, &ours, NULL);
-		expect_outcome(test, &run, &lab.outcomes[i], &ours);
-		expect_hit(test, s, &run, way, &in, &lab.outcomes[i]);
-		if (i % NR_STATES == NR_STATES - 1)
-			KUNIT_ASSERT_EQ(test, test->status, KUNIT_SUCCESS);
+	for (i = 0; i < lab.nr; i++) {
+		s = &lab.subjects[i];
+		for (state = 0; state < nr_states(s); state++)
+			run_state(test, way, s, state);
+		KUNIT_ASSERT_EQ(test, test->status, KUNIT_SUCCESS);
 		cond_resched();
 	}
 }
@@ -173,7 +375,7 @@ static void copies_do_as_in_place(struct kunit *test)
 	stay(test);
 	run_natively();
 	run_in_all_ways(test, jumps, run_probed);
-	kunit_info(test, "%d instructions, %d times in %d ways\n", lab.nr, NR_STATES,
+	kunit_info(test, "%d instructions, %d times in each of %d ways\n", lab.nr, lab.nr_outcomes,
 		   jumps ? 4 : 2);
 }
 
@@ -200,6 +402,11 @@ static void expect_fault(struct kunit *test, const struct subject *s, const stru
 	expect_registers(test, &run, "afterwards", in, &ours->registers);
 	KUNIT_EXPECT_MEMEQ_MSG(test, contents.memory, ours->memory, sizeof(ours->memory),
 			       "%*ph, %s: memory", run.length, run.code, run.way);
+	if (is_vector(&s->cell)) {
+		forget_early_effects(&fpu.before, is_mmx(&s->cell));
+		forget_early_effects(&fpu.after, is_mmx(&s->cell));
+		expect_fpu(test, &run, &fpu.before);
+	}
 }
 
 static void run_failing(struct kunit *test, const struct way *way)
@@ -231,9 +438,9 @@ static void faults_of_copies_are_those_of_the_instruction(struct kunit *test)
 	stay(test);
 	bitmap_zero(cells_failed, NR_CELLS);
 	run_in_all_ways(test, jumps, run_failing);
-	for (i = 0; i < NR_CELLS; i++) {
-		if (!next_cell(&c, i) || c.form != MEMORY || never_fails(&c) ||
-		    !test_bit(cell_index(&c), cells_tried))
+	for_each_set_bit(i, cells_copied, NR_CELLS) {
+		c = cell_at(i);
+		if (c.form != MEMORY || never_fails(&c) || !test_bit(cell_index(&c), cells_tried))
 			continue;
 		KUNIT_EXPECT_TRUE_MSG(test, test_bit(cell_index(&c), cells_failed),
 				      "%#x /%d", c.opcode, c.ext);
@@ -243,19 +450,61 @@ static void faults_of_copies_are_those_of_the_instruction(struct kunit *test)
 
 /* --- what was drawn --- */
 
+struct share {
+	int	drawn;
+	int	left_out;
+	int	absent;
+};
+
+/* Counts a cell, unless it has been counted with another register. */
+static bool count_cell(struct share *share, const struct cell *c, int index)
+{
+	int count = index == cell_index(c);
+
+	if (!processor_has(c))
+		share->absent += count;
+	else if (find_left_out(c))
+		share->left_out += count;
+	else if (test_bit(cell_index(c), cells_tried))
+		share->drawn += count;
+	else if (test_bit(cell_index(c), cells_absent))
+		share->absent += count;
+	else
+		return false;
+	return true;
+}
+
+static void print_share(struct kunit *test, const struct cell *c, const struct share *share)
+{
+	kunit_info(test, "%s %02x: %d drawn, %d left out, %d not on this processor",
+		   is_vector(c) ? "vector map" : "map", map_of(c), share->drawn,
+		   share->left_out, share->absent);
+}
+
 static void whatever_is_copied_was_drawn_or_left_out(struct kunit *test)
 {
-	struct cell c;
-	bool drawn;
+	struct share share = {};
+	struct cell c, last = {};
 	int i;
 
 	for (i = 0; i < NR_CELLS; i++) {
-		if (!next_cell(&c, i) || !processor_has(&c))
-			continue;
-		drawn = test_bit(cell_index(&c), cells_tried);
-		KUNIT_EXPECT_TRUE_MSG(test, drawn || find_left_out(&c), "%#x /%d, operands %d",
-				      c.opcode, c.ext, c.form);
+		c = cell_at(i);
+		if (i && (map_of(&c) != map_of(&last) || is_vector(&c) != is_vector(&last))) {
+			print_share(test, &last, &share);
+			share = (struct share) {};
+		}
+		last = c;
+		if (test_bit(i, cells_copied))
+			KUNIT_EXPECT_TRUE_MSG(test, count_cell(&share, &c, i),
+					      "%#x /%d, operands %d, prefix %d",
+					      c.opcode, c.ext, c.form, c.prefix);
 	}
+	print_share(test, &last, &share);
+}
+
+static void processor_and_decoder_agree_on_lengths(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ_MSG(test, nr_misread, 0, "%*ph", misread.length, misread.code);
 }
 
 /* A row of the list that leaves out nothing has to be removed. */
@@ -266,8 +515,9 @@ static void whatever_is_left_out_would_be_copied(struct kunit *test)
 	struct cell c;
 	int i;
 
-	for (i = 0; i < NR_CELLS; i++) {
-		row = next_cell(&c, i) ? find_left_out(&c) : NULL;
+	for_each_set_bit(i, cells_copied, NR_CELLS) {
+		c = cell_at(i);
+		row = find_left_out(&c);
 		if (row)
 			__set_bit(row - left_out, used);
 	}
@@ -283,6 +533,7 @@ static void free_lab(void)
 {
 	kvfree(lab.subjects);
 	kvfree(lab.outcomes);
+	kvfree(lab.fpus);
 	memset(&lab, 0, sizeof(lab));
 	planted_exit();
 	free_bad_address();
@@ -293,9 +544,12 @@ static int make_lab(void)
 	lab.subjects = kvcalloc(MAX_SUBJECTS, sizeof(*lab.subjects), GFP_KERNEL);
 	if (!lab.subjects)
 		return -ENOMEM;
+	find_cells();
 	lab.nr = draw_all(lab.subjects, MAX_SUBJECTS);
-	lab.outcomes = kvcalloc(lab.nr * NR_STATES, sizeof(*lab.outcomes), GFP_KERNEL);
-	if (!lab.outcomes)
+	count_outcomes();
+	lab.outcomes = kvcalloc(lab.nr_outcomes, sizeof(*lab.outcomes), GFP_KERNEL);
+	lab.fpus = kvcalloc(lab.nr_outcomes - lab.nr_plain + 1, sizeof(*lab.fpus), GFP_KERNEL);
+	if (!lab.outcomes || !lab.fpus)
 		return -ENOMEM;
 	return planted_init(lab.nr) ?: find_bad_address() ?: write_subjects();
 }
@@ -312,6 +566,8 @@ static int copy_suite_init(struct kunit_suite *suite)
 	int err;
 
 	bitmap_zero(cells_tried, NR_CELLS);
+	bitmap_zero(cells_absent, NR_CELLS);
+	nr_misread = 0;
 	seed_random(suite, &random);
 	err = kprobe_test_native_init() ?: switch_suite_init(suite) ?: make_lab();
 	if (err)
@@ -323,6 +579,7 @@ static struct kunit_case copy_cases[] = {
 	KUNIT_CASE_SLOW(copies_do_as_in_place),
 	KUNIT_CASE_SLOW(faults_of_copies_are_those_of_the_instruction),
 	KUNIT_CASE(whatever_is_copied_was_drawn_or_left_out),
+	KUNIT_CASE(processor_and_decoder_agree_on_lengths),
 	KUNIT_CASE(whatever_is_left_out_would_be_copied),
 	{ }
 };

@@ -14,17 +14,25 @@
 
 enum form { PLAIN, MEMORY, REGISTER, FORMS };
 
+/* Prefixes that choose an instruction, as VEX numbers them; or those that do not, as they come */
+enum prefix { NO_PREFIX, PREFIX_66, PREFIX_F3, PREFIX_F2, ANY_PREFIX };
+
+/* Maps of opcodes: the byte in front of the opcode, or the number that VEX and EVEX have for it */
+enum { MAP_0F = 0x0f, MAP_38 = 0x38, MAP_3A = 0x3a, MAP_VEX = 0xc0, MAP_EVEX = 0xe0 };
+
 #define ANY_EXT		0xff
 #define ANY_FORM	(BIT(PLAIN) | BIT(MEMORY) | BIT(REGISTER))
+#define WITH_PREFIX	(BIT(PREFIX_66) | BIT(PREFIX_F3) | BIT(PREFIX_F2))
 
 /**
  * struct left_out - opcodes that are copied, but not executed here
- * @first:	the first opcode, see kprobe_opcode()
+ * @first:	the first opcode, see opcode_of()
  * @last:	the last opcode
  * @exts:	bitmask: values of the ModRM byte's reg field, for groups
  * @forms:	bitmask: kinds of operands
  * @bits:	32 or 64 if the row only applies to such kernels, else 0
  * @why:	the reason
+ * @prefixes:	bitmask: of enum prefix, or 0 for all
  */
 struct left_out {
 	u16		first;
@@ -33,15 +41,21 @@ struct left_out {
 	u8		forms;
 	u8		bits;
 	const char	*why;
+	u8		prefixes;
 };
 
 static const char segments[] = "the kernel's segment registers are not to be tried out";
 static const char ports[] = "talks to devices";
-static const char fpu[] = "the FPU's and vector registers are not the kernel's to use";
 static const char privileged[] = "changes the state of the processor";
 static const char differs[] = "its result differs each time, or on each processor";
 static const char undefined[] = "is no instruction, or not on every processor";
 static const char loses_stack[] = "without REX it sets the stack pointer";
+static const char whole_state[] = "saves or restores more registers than are known here";
+static const char tiles[] = "the kernel leaves tiles disabled, and their use is an oops";
+static const char masks[] = "mask registers are not saved here";
+static const char avx512[] = "the registers of AVX-512 are not saved here";
+static const char scattered[] = "its operands are at addresses in a vector register";
+static const char elsewhere[] = "its second operand is at an address in a register";
 
 static const struct left_out left_out[] = {
 	{ 0x06, 0x07, ANY_EXT, ANY_FORM, 0, segments },	/* push, pop %es */
@@ -63,12 +77,10 @@ static const struct left_out left_out[] = {
 	{ 0x8d, 0x8d, ANY_EXT, BIT(REGISTER), 0, undefined },	/* lea */
 	{ 0x8e, 0x8e, ANY_EXT, ANY_FORM, 0, segments },		/* mov to */
 	{ 0x94, 0x94, ANY_EXT, ANY_FORM, 32, loses_stack },	/* xchg */
-	{ 0x9b, 0x9b, ANY_EXT, ANY_FORM, 0, fpu },		/* fwait */
 	{ 0xbc, 0xbc, ANY_EXT, ANY_FORM, 32, loses_stack },	/* mov */
 	{ 0xc4, 0xc5, ANY_EXT, ANY_FORM, 32, segments },	/* les, lds */
 	{ 0xd4, 0xd4, ANY_EXT, ANY_FORM, 64, undefined },	/* aam */
 	{ 0xd6, 0xd6, ANY_EXT, ANY_FORM, 64, undefined },	/* salc */
-	{ 0xd8, 0xdf, ANY_EXT, ANY_FORM, 0, fpu },
 	{ 0xe4, 0xe7, ANY_EXT, ANY_FORM, 0, ports },		/* in, out */
 	{ 0xec, 0xef, ANY_EXT, ANY_FORM, 0, ports },
 	{ 0xf6, 0xf7, BIT(1), ANY_FORM, 0, undefined },	/* test */
@@ -77,64 +89,169 @@ static const struct left_out left_out[] = {
 	{ 0x0f06, 0x0f06, ANY_EXT, ANY_FORM, 0, privileged },	/* clts */
 	{ 0x0f08, 0x0f09, ANY_EXT, ANY_FORM, 0, privileged },	/* invd, wbinvd */
 	{ 0x0f0d, 0x0f0d, ANY_EXT, BIT(REGISTER), 0, undefined },	/* prefetchw */
-	{ 0x0f0e, 0x0f17, ANY_EXT, ANY_FORM, 0, fpu },
 	{ 0x0f18, 0x0f18, ANY_EXT, BIT(REGISTER), 0, undefined },	/* prefetch */
-	{ 0x0f1a, 0x0f1b, ANY_EXT, ANY_FORM, 0, fpu },		/* bndmov and so on */
+	{ 0x0f1a, 0x0f1b, ANY_EXT, ANY_FORM, 0, undefined },	/* bndmov and so on */
 	{ 0x0f20, 0x0f23, ANY_EXT, ANY_FORM, 0, privileged },	/* mov to and from cr, dr */
-	{ 0x0f28, 0x0f2f, ANY_EXT, ANY_FORM, 0, fpu },
 	{ 0x0f30, 0x0f30, ANY_EXT, ANY_FORM, 0, privileged },	/* wrmsr */
 	{ 0x0f31, 0x0f33, ANY_EXT, ANY_FORM, 0, differs },	/* rdtsc, rdmsr, rdpmc */
-	{ 0x0f50, 0x0f7f, ANY_EXT, ANY_FORM, 0, fpu },
+	{ 0x0f78, 0x0f79, ANY_EXT, ANY_FORM, 0, privileged, BIT(NO_PREFIX) },	/* vmread */
 	{ 0x0fa0, 0x0fa1, ANY_EXT, ANY_FORM, 0, segments },	/* push, pop %fs */
 	{ 0x0fa2, 0x0fa2, ANY_EXT, ANY_FORM, 0, differs },	/* cpuid */
 	{ 0x0fa6, 0x0fa7, ANY_EXT, ANY_FORM, 0, undefined },	/* VIA's */
 	{ 0x0fa8, 0x0fa8, ANY_EXT, ANY_FORM, 0, segments },	/* push %gs */
 	{ 0x0fa9, 0x0fa9, ANY_EXT, ANY_FORM, 32, segments },	/* pop %gs */
-	{ 0x0fae, 0x0fae, ANY_EXT, BIT(MEMORY), 0, fpu },	/* fxsave; clflush */
-	{ 0x0fae, 0x0fae, 0x1f, BIT(REGISTER), 0, undefined },	/* but fences */
+	{ 0x0fae, 0x0fae, 0x33, BIT(MEMORY), 0, whole_state },	/* fxsave, xsave and so on */
+	{ 0x0fae, 0x0fae, BIT(6), BIT(MEMORY), 0, whole_state, BIT(NO_PREFIX) },
+	{ 0x0fae, 0x0fae, BIT(6), BIT(MEMORY), 0, privileged, BIT(PREFIX_F3) },
+	{ 0x0fae, 0x0fae, 0x1f, BIT(REGISTER), 0, undefined, BIT(ANY_PREFIX) },	/* but fences */
+	{ 0x0fae, 0x0fae, 0x0f, BIT(REGISTER), 0, segments, BIT(PREFIX_F3) },
+	{ 0x0fae, 0x0fae, BIT(5), BIT(REGISTER), 0, privileged, BIT(PREFIX_F3) },	/* incssp */
+	{ 0x0fae, 0x0fae, BIT(6), BIT(REGISTER), 0, privileged, WITH_PREFIX },	/* umwait */
 	{ 0x0fb2, 0x0fb2, ANY_EXT, ANY_FORM, 0, segments },	/* lss */
 	{ 0x0fb4, 0x0fb4, ANY_EXT, ANY_FORM, 0, segments },	/* lfs */
 	{ 0x0fb5, 0x0fb5, ANY_EXT, ANY_FORM, 32, segments },	/* lgs */
 	{ 0x0fba, 0x0fba, 0x0f, ANY_FORM, 0, undefined },	/* but bt and so on */
-	{ 0x0fc2, 0x0fc2, ANY_EXT, ANY_FORM, 0, fpu },
 	{ 0x0fc3, 0x0fc3, ANY_EXT, BIT(REGISTER), 0, undefined },	/* movnti */
-	{ 0x0fc4, 0x0fc6, ANY_EXT, ANY_FORM, 0, fpu },
 	{ 0x0fc7, 0x0fc7, 0xfd, ANY_FORM, 0, privileged },	/* but cmpxchg8b */
 	{ 0x0fc7, 0x0fc7, BIT(1), BIT(REGISTER), 0, undefined },
 	{ 0x0fcc, 0x0fcc, ANY_EXT, ANY_FORM, 32, loses_stack },	/* bswap */
-	{ 0x0fd0, 0x0fff, ANY_EXT, ANY_FORM, 0, fpu },
+
+	{ 0x3880, 0x3882, ANY_EXT, ANY_FORM, 0, privileged },	/* invept, invvpid, invpcid */
+	{ 0x38f5, 0x38f5, ANY_EXT, ANY_FORM, 0, privileged },	/* wruss */
+	{ 0x38f6, 0x38f6, ANY_EXT, ANY_FORM, 0, privileged, BIT(NO_PREFIX) },	/* wrss */
+	{ 0x38f8, 0x38f8, ANY_EXT, ANY_FORM, 0, elsewhere },	/* movdir64b and so on */
+	{ 0x3af0, 0x3af0, ANY_EXT, ANY_FORM, 0, privileged },	/* hreset */
+
+	{ 0xc141, 0xc14b, ANY_EXT, ANY_FORM, 0, masks },
+	{ 0xc190, 0xc193, ANY_EXT, ANY_FORM, 0, masks },
+	{ 0xc198, 0xc199, ANY_EXT, ANY_FORM, 0, masks },
+	{ 0xc249, 0xc24b, ANY_EXT, ANY_FORM, 0, tiles },
+	{ 0xc25c, 0xc25e, ANY_EXT, ANY_FORM, 0, tiles },
+	{ 0xc26c, 0xc26c, ANY_EXT, ANY_FORM, 0, tiles },
+	{ 0xc290, 0xc293, ANY_EXT, ANY_FORM, 0, scattered },
+	{ 0xc330, 0xc333, ANY_EXT, ANY_FORM, 0, masks },
+	{ 0xe100, 0xe3ff, ANY_EXT, ANY_FORM, 0, avx512 },
+	{ 0xe400, 0xe4ff, ANY_EXT, ANY_FORM, 0, "may have registers of APX" },
+	{ 0xe500, 0xe6ff, ANY_EXT, ANY_FORM, 0, avx512 },
 };
 
-/* A combination to be tried: an opcode, the extension if it is a group, the kind of operand */
+/*
+ * A combination to be tried: an opcode, see opcode_of(); the extension if it is a group; the kind
+ * of operand; and the prefix
+ */
 struct cell {
 	u16		opcode;
 	u8		ext;
+	u8		table;
 	enum form	form;
+	enum prefix	prefix;
 };
 
-static bool is_group(int opcode)
+static u8 map_of(const struct cell *c)
 {
-	insn_attr_t attr = inat_get_opcode_attribute(opcode > 0xff ? 0x0f : opcode);
-
-	if (opcode > 0xff)
-		attr = inat_get_escape_attribute(opcode & 0xff, 0, attr);
-	return inat_is_group(attr);
+	return c->opcode >> 8;
 }
 
-#define NR_CELLS	(0x200 * 8 * FORMS)
+/* Does it have VEX or EVEX? */
+static bool is_vex(const struct cell *c)
+{
+	return map_of(c) >= MAP_VEX;
+}
+
+/* Does it, or might it, use registers of the FPU? */
+static bool is_vector(const struct cell *c)
+{
+	return c->prefix != ANY_PREFIX;
+}
+
+static bool is_x87(const struct cell *c)
+{
+	return is_vector(c) && !map_of(c);
+}
+
+static insn_attr_t attr_of(const struct cell *c)
+{
+	insn_attr_t attr;
+
+	if (is_vex(c))
+		return inat_get_avx_attribute(c->opcode & 0xff, map_of(c) & 0x1f, 0);
+	if (!map_of(c))
+		return inat_get_opcode_attribute(c->opcode);
+	attr = inat_get_opcode_attribute(0x0f);
+	if (map_of(c) != MAP_0F)
+		attr = inat_get_escape_attribute(map_of(c), 0, attr);
+	return inat_get_escape_attribute(c->opcode & 0xff, 0, attr);
+}
+
+/* All opcodes of the x87 are groups, though insn_decode() need not know that. */
+static bool is_group(const struct cell *c)
+{
+	return is_x87(c) || inat_is_group(attr_of(c));
+}
+
+/* The first two tables of cells have any prefix. The others are four for each of these maps. */
+static const u8 vector_maps[] = {
+	0, MAP_0F, MAP_38, MAP_3A, MAP_VEX + 1, MAP_VEX + 2, MAP_VEX + 3,
+	MAP_EVEX + 1, MAP_EVEX + 2, MAP_EVEX + 3, MAP_EVEX + 4, MAP_EVEX + 5, MAP_EVEX + 6,
+};
+
+#define TABLE_CELLS	(0x100 * 8 * FORMS)
+#define NR_CELLS	((2 + 4 * ARRAY_SIZE(vector_maps)) * TABLE_CELLS)
+
+static struct cell cell_at(int index)
+{
+	int table = index / TABLE_CELLS, vector = table - 2;
+	u8 map = vector < 0 ? table * MAP_0F : vector_maps[vector / 4];
+
+	return (struct cell) {
+		.opcode	= map << 8 | (index / (8 * FORMS) & 0xff),
+		.ext	= index / FORMS % 8,
+		.table	= table,
+		.form	= index % FORMS,
+		.prefix	= vector < 0 ? ANY_PREFIX : vector % 4,
+	};
+}
 
 /* Where @ext is a register, all its values are the same cell. */
 static int cell_index(const struct cell *c)
 {
-	int opcode = (c->opcode & 0xff) + (c->opcode > 0xff ? 0x100 : 0);
+	int opcode = c->table * 0x100 + (c->opcode & 0xff);
 
-	return (opcode * 8 + (is_group(c->opcode) ? c->ext : 0)) * FORMS + c->form;
+	return (opcode * 8 + (is_group(c) ? c->ext : 0)) * FORMS + c->form;
+}
+
+/* Some opcodes of the first two maps are in the tables of vectors instead. */
+static bool is_for_vectors(const struct cell *c)
+{
+	switch (c->opcode) {
+	case 0x9b:		/* fwait */
+	case 0xd8 ... 0xdf:
+	case 0x0f0e ... 0x0f17:
+	case 0x0f28 ... 0x0f2f:
+	case 0x0f50 ... 0x0f7f:
+	case 0x0fc2:
+	case 0x0fc4 ... 0x0fc6:
+	case 0x0fd0 ... 0x0fff:
+		return true;
+	case 0x0fae:		/* but fences */
+		return c->form == MEMORY || WITH_PREFIX & BIT(c->prefix);
+	}
+	return c->opcode > 0x0fff;
+}
+
+/* Is it in its table? The x87 knows no prefixes, and only groups have extensions in vectors'. */
+static bool cell_exists(const struct cell *c)
+{
+	if (is_for_vectors(c) != is_vector(c) || (is_x87(c) && c->prefix != NO_PREFIX))
+		return false;
+	return !c->ext || (c->form != PLAIN && (!is_vector(c) || is_group(c)));
 }
 
 static bool row_is_for(const struct left_out *row, const struct cell *c)
 {
 	return c->opcode >= row->first && c->opcode <= row->last && row->exts & BIT(c->ext) &&
-	       row->forms & BIT(c->form) && (!row->bits || row->bits == BITS_PER_LONG);
+	       row->forms & BIT(c->form) && (!row->bits || row->bits == BITS_PER_LONG) &&
+	       (!row->prefixes || row->prefixes & BIT(c->prefix));
 }
 
 static const struct left_out *find_left_out(const struct cell *c)
@@ -148,8 +265,14 @@ static const struct left_out *find_left_out(const struct cell *c)
 	return NULL;
 }
 
+/* Of the other vector instructions, it turns out when they are drawn. */
 static bool processor_has(const struct cell *c)
 {
+	if (map_of(c) > MAP_EVEX)
+		return boot_cpu_has(X86_FEATURE_AVX512F);
+	if (is_vector(c))
+		return boot_cpu_has(X86_FEATURE_FXSR);
+
 	switch (c->opcode) {
 	case 0x9e ... 0x9f:	/* sahf, lahf */
 		return !IS_ENABLED(CONFIG_X86_64) || boot_cpu_has(X86_FEATURE_LAHF_LM);
@@ -189,16 +312,78 @@ static bool is_division(const struct cell *c)
 	return (c->opcode == 0xf6 || c->opcode == 0xf7) && c->ext >= 6;
 }
 
-/* lea, prefetches and other hints do not access their operand. */
+/*
+ * lea, prefetches and other hints do not access their operand, nor need those that flush caches
+ * where they are emulated; and a mask may be empty.
+ */
 static bool never_fails(const struct cell *c)
 {
 	switch (c->opcode) {
 	case 0x8d:
 	case 0x0f0d:
 	case 0x0f18 ... 0x0f1f:
+	case 0xc22c ... 0xc22f:
+	case 0xc28c:
+	case 0xc28e:
 		return true;
+	case 0x0fae:
+		return c->ext > 5;
 	}
 	return false;
+}
+
+/* Does it load what says which exceptions trap, from the beginning of its operand? */
+static bool loads_control(const struct cell *c)
+{
+	switch (c->opcode) {
+	case 0xd9:		/* fldenv, fldcw */
+		return c->form == MEMORY && (c->ext == 4 || c->ext == 5);
+	case 0xdd:		/* frstor */
+		return c->form == MEMORY && c->ext == 4;
+	case 0x0fae:		/* ldmxcsr */
+	case 0xc1ae:
+		return c->form == MEMORY && c->ext == 2;
+	}
+	return false;
+}
+
+/* vroundss and vroundsd ignore their length, but QEMU 7.2 aborts if it is not 128 bits. */
+static bool has_short_vectors(const struct cell *c)
+{
+	return c->opcode == 0xc30a || c->opcode == 0xc30b;
+}
+
+/* Does it have operands in MMX registers? There QEMU 7.2 does not ignore what REX adds. */
+static bool is_mmx(const struct cell *c)
+{
+	switch (c->opcode) {
+	case 0x0f2a:		/* conversions */
+	case 0x0f2c ... 0x0f2d:
+		return c->prefix == NO_PREFIX || c->prefix == PREFIX_66;
+	case 0x0fd6:		/* movq2dq, movdq2q */
+		return true;
+	case 0x0f0f:
+	case 0x0f60 ... 0x0f7f:
+	case 0x0fc4 ... 0x0fc5:
+	case 0x0fd0 ... 0x0fd5:
+	case 0x0fd7 ... 0x0fff:
+	case 0x3800 ... 0x381e:
+	case 0x3a0f:
+		return c->prefix == NO_PREFIX;
+	}
+	return false;
+}
+
+/* Of adcx and adox in 32 bits, QEMU 7.2 sets flags at random, and in reserved bits too. */
+static bool needs_64_bits(const struct cell *c)
+{
+	return c->opcode == 0x38f6;
+}
+
+/* Does it store the address of an instruction? */
+static bool stores_ip(const struct cell *c)
+{
+	return (c->opcode == 0xd9 || c->opcode == 0xdd) && c->form == MEMORY && c->ext == 6;
 }
 
 /* Does it push or pop? Then the stack below the initial stack pointer is compared, too. */

@@ -2,10 +2,8 @@
 #ifndef __X86_KERNEL_KPROBES_TEST_COPY_DRAW_H
 #define __X86_KERNEL_KPROBES_TEST_COPY_DRAW_H
 /*
- * Draws instructions for the cells of test_copy_cells.h, and contents of registers and memory
- * with which they do no harm.
+ * Draws instructions for the cells of test_copy_cells.h.
  */
-#include <linux/bitmap.h>
 #include <linux/cpufeature.h>
 #include <linux/kprobes.h>
 #include <linux/percpu.h>
@@ -14,7 +12,6 @@
 #include <linux/ptrace.h>
 #include <linux/string.h>
 #include <linux/unaligned.h>
-#include <linux/vmalloc.h>
 #include <asm/insn.h>
 #include <asm/msr.h>
 
@@ -25,9 +22,13 @@
 enum { AX, CX, DX, BX, SP, BP, SI, DI, NO_REG = 16 };
 
 /* Sizes of the memory in whose middle operands are, and of the part of the stack to compare */
-#define MEMORY_SIZE	192
+#define MEMORY_SIZE	320
 #define STACK_BELOW	(10 * sizeof(long))
 #define STACK_ABOVE	192
+
+/* Vector instructions have theirs here, or in one of the lines beside: some must be aligned. */
+#define VECTOR_AT	128
+#define VECTOR_ALIGN	64
 
 /* What target() leads to must not cross a cache line: see set_address(). */
 static u8 memory[MEMORY_SIZE] __aligned(64);
@@ -56,9 +57,11 @@ static unsigned long stack_start(void)
 /* An instruction, and what has to be known to set its operands */
 struct subject {
 	struct cell	cell;
+	int		outcome;	/* the number of its first one */
 	u8		code[MAX_INSN_SIZE];
 	u8		length;
 	u8		serial;
+	u8		variant;
 	bool		wide;
 	bool		percpu;
 	u8		reg;
@@ -72,6 +75,11 @@ struct subject {
 	u32		seed;
 	unsigned long	at;
 };
+
+static unsigned long target_of(const struct subject *s)
+{
+	return is_vector(&s->cell) ? (unsigned long)memory + VECTOR_AT : target();
+}
 
 /* Would a probe use a copy of the instruction at @code? Another one has to fit behind it. */
 static bool is_copied(struct insn *insn, u8 *buf, const u8 *code)
@@ -94,9 +102,37 @@ static void append(struct subject *s, u8 byte)
 
 static void append_opcode(struct subject *s)
 {
-	if (s->cell.opcode > 0xff)
-		append(s, 0x0f);
+	u8 map = map_of(&s->cell);
+
+	if (map == MAP_38 || map == MAP_3A)
+		append(s, MAP_0F);
+	if (map && map < MAP_VEX)
+		append(s, map);
 	append(s, s->cell.opcode);
+}
+
+/* The opcode byte, and the map in the byte above */
+static int opcode_of(struct insn *insn)
+{
+	int map = 0;
+
+	if (insn->vex_prefix.nbytes)
+		map = (insn_is_evex(insn) ? MAP_EVEX : MAP_VEX) + insn_vex_m_bits(insn);
+	else if (insn->opcode.nbytes > 1)
+		map = insn->opcode.bytes[insn->opcode.nbytes - 2];
+	return map << 8 | insn->opcode.bytes[insn->opcode.nbytes - 1];
+}
+
+/* REX, or the bits of VEX as they would be there */
+static u8 rex_of(struct insn *insn)
+{
+	u8 *vex = insn->vex_prefix.bytes;
+
+	if (!IS_ENABLED(CONFIG_X86_64) || !insn->vex_prefix.nbytes)
+		return insn->rex_prefix.value;
+	if (insn->vex_prefix.nbytes == 2)
+		return X86_VEX_R(vex[1]) ? 0 : 4;
+	return (~vex[1] >> 5 & 7) | (X86_VEX_W(vex[2]) ? 8 : 0);
 }
 
 static u8 modrm_of(const struct cell *c, u8 mod, u8 rm)
@@ -110,8 +146,39 @@ static bool try_decode(struct subject *s, struct insn *insn, u8 *buf)
 
 	memset(code, 0x90, sizeof(code));
 	memcpy(code, s->code, sizeof(s->code));
-	return is_copied(insn, buf, code) && kprobe_opcode(insn) == s->cell.opcode &&
+	return is_copied(insn, buf, code) && opcode_of(insn) == s->cell.opcode &&
 	       !!insn->modrm.nbytes == (s->cell.form != PLAIN);
+}
+
+/*
+ * Appends VEX, or EVEX with nothing that VEX has not. @rex has the bits of REX, @vl the second
+ * source and the length as VEX has them.
+ */
+static void append_vex(struct subject *s, u8 rex, u8 vl, bool is_short)
+{
+	u8 map = map_of(&s->cell), prefix = s->cell.prefix, rxb = ~rex << 5;
+
+	if (map > MAP_EVEX) {
+		append(s, 0x62);
+		append(s, rxb | 0x10 | (map - MAP_EVEX));
+		append(s, (rex & 8) << 4 | vl | 4 | prefix);
+		append(s, 8);
+	} else if (is_short) {
+		append(s, 0xc5);
+		append(s, (rxb & 0x80) | vl | prefix);
+	} else {
+		append(s, 0xc4);
+		append(s, rxb | (map - MAP_VEX));
+		append(s, (rex & 8) << 4 | vl | prefix);
+	}
+}
+
+static void append_mandatory(struct subject *s)
+{
+	static const u8 prefixes[] = { 0, 0x66, 0xf3, 0xf2 };
+
+	if (is_vector(&s->cell) && s->cell.prefix != NO_PREFIX)
+		append(s, prefixes[s->cell.prefix]);
 }
 
 /* Are the instructions of this cell carried out by a copy? */
@@ -121,6 +188,10 @@ static bool cell_is_copied(const struct cell *c)
 	u8 buf[MAX_INSN_SIZE];
 	struct insn insn;
 
+	if (is_vex(c))
+		append_vex(&s, 0, 0x78, false);
+	else
+		append_mandatory(&s);
 	append_opcode(&s);
 	append(&s, modrm_of(c, 1, 0));
 	return try_decode(&s, &insn, buf);
@@ -160,11 +231,78 @@ static void draw_prefixes(struct subject *s)
 		append(s, 0x40 | below(16));
 }
 
+/* Which length, size, and second source an instruction takes is found by trying all of these. */
+#define NR_VARIANTS	8
+
+static void draw_vex(struct subject *s)
+{
+	u8 rex = s->variant & 2 ? 8 : 0, v = s->variant & 4 ? 15 : below(16);
+	bool is_long = s->variant & 1 && !has_short_vectors(&s->cell);
+
+	if (IS_ENABLED(CONFIG_X86_64))
+		rex |= below(8);
+	else
+		v |= 8;		/* or it would be les or lds */
+	append_vex(s, rex, v << 3 | is_long << 2,
+		   map_of(&s->cell) == MAP_VEX + 1 && !(rex & ~4) && below(2));
+}
+
+static u8 draw_rex(const struct cell *c)
+{
+	u8 rex = 0x40 | below(16);
+
+	if (needs_64_bits(c))
+		rex |= 8;
+	if (is_mmx(c))
+		rex &= c->form == REGISTER ? ~5 : ~4;
+	return rex;
+}
+
+static void draw_vector_prefixes(struct subject *s)
+{
+	bool crc32 = s->cell.prefix == PREFIX_F2 && (s->cell.opcode & ~1) == 0x38f0;
+
+	s->percpu = s->cell.form == MEMORY && s->serial && !below(4);
+	if (s->percpu)
+		append(s, PERCPU_PREFIX);
+	if (is_vex(&s->cell)) {
+		draw_vex(s);
+		return;
+	}
+	if (crc32 && below(2))
+		append(s, 0x66);
+	append_mandatory(s);
+	if (IS_ENABLED(CONFIG_X86_64) && (needs_64_bits(&s->cell) || below(2)))
+		append(s, draw_rex(&s->cell));
+}
+
+/* The first operand in memory of a cell is at a relative or absolute address. */
+static void draw_vector(struct subject *s)
+{
+	struct cell c = s->cell;
+	u8 mod = below(3), rm = below(8);
+
+	if (!is_group(&c))
+		c.ext = below(8);
+	if (c.form == MEMORY && !s->serial) {
+		mod = 0;
+		rm = BP;
+	}
+	if (is_x87(&c) && c.form == REGISTER)
+		rm = s->serial;
+	draw_vector_prefixes(s);
+	append_opcode(s);
+	if (c.form != PLAIN)
+		append(s, modrm_of(&c, mod, rm));
+}
+
 static void draw(struct subject *s)
 {
 	s->length = 0;
 	s->seed = prandom_u32_state(&random);
-	if (is_stack_room(&s->cell) && !s->serial) {
+	if (is_vector(&s->cell)) {
+		draw_vector(s);
+	} else if (is_stack_room(&s->cell) && !s->serial) {
 		if (IS_ENABLED(CONFIG_X86_64))
 			append(s, 0x48);
 		append_opcode(s);
@@ -204,7 +342,20 @@ static bool has_byte_registers(const struct subject *s, struct insn *insn)
 
 static u8 rm_register(struct insn *insn)
 {
-	return X86_MODRM_RM(insn->modrm.bytes[0]) | X86_REX_B(insn->rex_prefix.value) << 3;
+	return X86_MODRM_RM(insn->modrm.bytes[0]) | X86_REX_B(rex_of(insn)) << 3;
+}
+
+/* Vector instructions may have operands in other registers, too: any will do. */
+static bool vector_names_sp(const struct subject *s, struct insn *insn)
+{
+	if (is_x87(&s->cell))
+		return false;
+	if (is_vex(&s->cell) && X86_VEX_V(insn->vex_prefix.bytes[2]) == (~SP & 15))
+		return true;
+	if (s->cell.form == PLAIN)
+		return false;
+	return (!is_group(&s->cell) && s->reg == SP) ||
+	       (s->cell.form == REGISTER && rm_register(insn) == SP);
 }
 
 /* Would the instruction lose the stack? */
@@ -212,6 +363,8 @@ static bool sets_sp(const struct subject *s, struct insn *insn)
 {
 	int opcode = s->cell.opcode;
 
+	if (is_vector(&s->cell))
+		return vector_names_sp(s, insn);
 	if (is_stack_room(&s->cell) && !s->serial)
 		return false;
 	if (has_byte_registers(s, insn))
@@ -219,7 +372,7 @@ static bool sets_sp(const struct subject *s, struct insn *insn)
 	if (s->cell.form == PLAIN)
 		return sets_opcode_register(opcode) &&
 		       ((opcode & 7) | X86_REX_B(insn->rex_prefix.value) << 3) == SP;
-	if (!is_group(opcode) && s->reg == SP && !only_reads_reg(opcode))
+	if (!is_group(&s->cell) && s->reg == SP && !only_reads_reg(opcode))
 		return true;
 	return s->cell.form == REGISTER && rm_register(insn) == SP && !only_reads_rm(opcode);
 }
@@ -240,7 +393,7 @@ static bool may_fault(const struct subject *s, struct insn *insn)
 
 static void find_operand(struct subject *s, struct insn *insn)
 {
-	u8 rex = insn->rex_prefix.value, sib = insn->sib.bytes[0];
+	u8 rex = rex_of(insn), sib = insn->sib.bytes[0];
 	u8 mod = X86_MODRM_MOD(insn->modrm.bytes[0]);
 
 	s->wide = X86_REX_W(rex);
@@ -262,9 +415,21 @@ static void find_operand(struct subject *s, struct insn *insn)
 		s->base = X86_SIB_BASE(sib) | X86_REX_B(rex) << 3;
 }
 
+/* The stack is not aligned as these need it. */
+static bool vector_fits(const struct subject *s)
+{
+	if (s->cell.form != MEMORY)
+		return true;
+	if (!s->serial)
+		return s->base == NO_REG && s->index == NO_REG;
+	return s->base != NO_REG && s->base != SP && s->base != s->index;
+}
+
 /* Can registers be set so that the operand is where it has to be? */
 static bool operand_fits(const struct subject *s)
 {
+	if (is_vector(&s->cell))
+		return vector_fits(s);
 	if (s->base != NO_REG && s->base == s->index)
 		return false;
 	if (s->percpu && (s->base == NO_REG || s->base == SP))
@@ -304,7 +469,7 @@ static void set_displacement(struct subject *s, struct insn *insn)
 	if (!s->disp_size || s->relative)
 		return;
 	if (s->base == NO_REG)
-		s->disp = (s32)target();
+		s->disp = (s32)target_of(s);
 	else
 		s->disp = draw_displacement(s);
 	put_displacement(s);
@@ -313,6 +478,10 @@ static void set_displacement(struct subject *s, struct insn *insn)
 /* Sets immediates that cannot have just any value. */
 static void set_immediate(struct subject *s)
 {
+	static const u8 of_3dnow[] = {
+		0x0c, 0x0d, 0x1c, 0x1d, 0x8a, 0x8e, 0x90, 0x94, 0x96, 0x97, 0x9a, 0x9e,
+		0xa0, 0xa4, 0xa6, 0xa7, 0xaa, 0xae, 0xb0, 0xb4, 0xb6, 0xb7, 0xbb, 0xbf,
+	};
 	u8 *end = s->code + s->length;
 
 	switch (s->cell.opcode) {
@@ -330,6 +499,9 @@ static void set_immediate(struct subject *s)
 		break;
 	case 0xd4 ... 0xd5:	/* aam, aad: a divisor */
 		end[-1] |= 1;
+		break;
+	case 0x0f0f:		/* 3DNow!: the second part of the opcode */
+		end[-1] = of_3dnow[below(ARRAY_SIZE(of_3dnow))];
 		break;
 	}
 }
@@ -358,252 +530,8 @@ static void relocate(struct subject *s, unsigned long at)
 	s->at = at;
 	if (!s->relative)
 		return;
-	s->disp = target() - (at + s->length);
+	s->disp = target_of(s) - (at + s->length);
 	put_displacement(s);
-}
-
-static bool next_cell(struct cell *c, int i)
-{
-	int opcode = i / (8 * FORMS);
-
-	*c = (struct cell) {
-		.opcode	= opcode < 0x100 ? opcode : 0x0f00 | (opcode & 0xff),
-		.ext	= i / FORMS % 8,
-		.form	= i % FORMS,
-	};
-	return (c->form != PLAIN || !c->ext) && cell_is_copied(c);
-}
-
-/* How many instructions are drawn for a cell: enough to try all flags. */
-static int nr_draws(const struct cell *c)
-{
-	struct cell other = *c;
-
-	if (c->form == PLAIN)
-		return 8;
-	other.form = c->form == MEMORY ? REGISTER : MEMORY;
-	if (is_group(c->opcode))
-		return find_left_out(&other) ? 8 : 4;
-	return find_left_out(&other) ? 2 : 1;
-}
-
-static DECLARE_BITMAP(cells_tried, NR_CELLS);
-
-#define TRIES	256
-
-/* Fills in the subjects of a cell, at most @room. Returns their number. */
-static int draw_cell(struct subject *subjects, int room, const struct cell *c, int serial)
-{
-	int i, tries, n = 0;
-
-	for (i = 0; i < nr_draws(c) && n < room; i++) {
-		subjects[n] = (struct subject) { .cell = *c, .serial = serial + n };
-		for (tries = 0; tries < TRIES && !draw_one(&subjects[n]); tries++)
-			;
-		n += tries < TRIES;
-	}
-	if (n)
-		__set_bit(cell_index(c), cells_tried);
-	return n;
-}
-
-static int draw_all(struct subject *subjects, int room)
-{
-	int i, n = 0, serial = 0, drawn;
-	struct cell c, last = {};
-
-	for (i = 0; i < NR_CELLS; i++) {
-		if (!next_cell(&c, i) || find_left_out(&c) || !processor_has(&c))
-			continue;
-		if (c.opcode != last.opcode || (is_group(c.opcode) && c.ext != last.ext))
-			serial = 0;
-		last = c;
-		drawn = draw_cell(subjects + n, room - n, &c, serial);
-		serial += drawn;
-		n += drawn;
-	}
-	return n;
-}
-
-/* --- contents of registers and memory --- */
-
-/* The most frequent byte in memory */
-#define COMMON_BYTE	0x55
-
-/* Each instruction runs so many times, with different values. A cell's runs try all flags. */
-#define NR_STATES	4
-
-static void set_dividend(const struct subject *s, struct pt_regs *regs)
-{
-	regs->dx = 0;
-	if (s->cell.opcode == 0xf6)
-		regs->ax = (regs->ax & ~0xffffUL) | (regs->ax & 0x7f);
-	else
-		regs->ax &= ~0UL / 0xffff * 0x7fff;
-	regs->ax |= 1;
-}
-
-static void set_string(struct pt_regs *regs)
-{
-	regs->si = target();
-	regs->di = target();
-	regs->cx = below(7);
-	if (below(2))
-		regs->ax = ~0UL / 0xff * COMMON_BYTE;
-}
-
-/* Sets the registers that the opcode implies. */
-static void set_implied(const struct subject *s, struct pt_regs *regs)
-{
-	int opcode = s->cell.opcode;
-
-	if (is_string(opcode))
-		set_string(regs);
-	if (is_division(&s->cell))
-		set_dividend(s, regs);
-	if (is_bit_at_offset(opcode) && s->cell.form == MEMORY)
-		*reg(regs, s->reg) = (long)below(256) - (s->base == SP ? 0 : 128);
-
-	switch (opcode) {
-	case 0x9d:		/* popf */
-		kprobe_test_stack[STACK_AT] = kprobe_test_flags(below(NR_FLAGS));
-		break;
-	case 0xc8:		/* enter */
-		regs->bp = target();
-		break;
-	case 0xc9:		/* leave */
-		regs->bp = stack_start() + 2 * sizeof(long);
-		break;
-	case 0xd7:		/* xlat */
-		regs->bx = target() - (u8)regs->ax;
-		break;
-	}
-}
-
-static unsigned long offset_of(const struct subject *s, struct pt_regs *regs)
-{
-	return s->index == NO_REG ? 0 : *reg(regs, s->index) << s->scale;
-}
-
-/* Has the base register lead to @at. */
-static void set_operand(const struct subject *s, struct pt_regs *regs, unsigned long at)
-{
-	if (s->percpu)
-		at -= percpu_base();
-	*reg(regs, s->base) = at - offset_of(s, regs) - s->disp;
-}
-
-/*
- * Some processors raise an exception for a locked access that crosses a cache line, and in the
- * kernel that is an oops. xchg locks without a prefix.
- */
-static void set_address(const struct subject *s, struct pt_regs *regs)
-{
-	if (s->index != NO_REG)
-		*reg(regs, s->index) = (long)below(4) - (s->base == SP ? 0 : 2);
-	if (s->index != NO_REG && s->base == SP && may_have_lock(&s->cell))
-		*reg(regs, s->index) = 0;
-	if (s->base != NO_REG && s->base != SP)
-		set_operand(s, regs, target());
-}
-
-static unsigned long operand_at(const struct subject *s, struct pt_regs *regs)
-{
-	if (s->base == NO_REG)
-		return target() + offset_of(s, regs);
-	return *reg(regs, s->base) + offset_of(s, regs) + s->disp + (s->percpu ? percpu_base() : 0);
-}
-
-/* Has half of the comparisons succeed, on which an exchange depends. */
-static void set_expected(const struct subject *s, struct pt_regs *regs)
-{
-	bool pair = s->cell.opcode == 0x0fc7;
-	unsigned long *at;
-
-	if (!pair && s->cell.opcode != 0x0fb0 && s->cell.opcode != 0x0fb1)
-		return;
-	if (s->cell.form != MEMORY || s->base == AX || s->index == AX || below(2))
-		return;
-	at = (void *)operand_at(s, regs);
-	regs->ax = get_unaligned(at);
-	if (pair && s->base != DX)
-		regs->dx = get_unaligned((unsigned long *)((void *)at + (s->wide ? 8 : 4)));
-}
-
-/* What an instruction finds in memory and on the stack, the same at each run */
-static struct {
-	u32	seed;
-	u8	memory[MEMORY_SIZE];
-	u8	stack[STACK_BELOW + STACK_ABOVE];
-} contents;
-
-/* Few different bytes, so that some compare as equal. None is zero, which is a bad divisor. */
-static void draw_contents(u32 seed)
-{
-	int i;
-
-	contents.seed = seed;
-	prandom_seed_state(&random, seed);
-	prandom_bytes_state(&random, contents.stack, sizeof(contents.stack));
-	prandom_bytes_state(&random, contents.memory, sizeof(contents.memory));
-	for (i = 0; i < sizeof(contents.memory); i++)
-		contents.memory[i] = contents.memory[i] & 3 ? COMMON_BYTE : contents.memory[i] | 1;
-}
-
-static void fill_memory(u32 seed)
-{
-	if (contents.seed != seed)
-		draw_contents(seed);
-	memcpy(memory, contents.memory, sizeof(memory));
-	memcpy((void *)stack_start() - STACK_BELOW, contents.stack, sizeof(contents.stack));
-}
-
-/* Sets registers, memory and stack, the same for each run of an instruction in this state. */
-static void set_up(const struct subject *s, int state, struct pt_regs *regs)
-{
-	int i;
-
-	fill_memory(s->seed);
-	prandom_seed_state(&random, s->seed + state);
-	memset(regs, 0, sizeof(*regs));
-	for (i = 0; i < NR_REGS; i++)
-		*reg(regs, i) = random_word() | 1;
-	regs->sp = stack_start();
-	regs->flags = kprobe_test_flags((s->serial * NR_STATES + state) % NR_FLAGS);
-	set_implied(s, regs);
-	set_address(s, regs);
-	set_expected(s, regs);
-}
-
-/* --- operands that are not there --- */
-
-/* Followed by an address at which nothing is mapped */
-static void *edge;
-
-static int find_bad_address(void)
-{
-	edge = vmalloc(PAGE_SIZE);
-	return edge ? 0 : -ENOMEM;
-}
-
-static void free_bad_address(void)
-{
-	vfree(edge);
-	edge = NULL;
-}
-
-/* Of some instructions no address at all, which is another exception */
-static unsigned long bad_address(const struct subject *s)
-{
-	if (IS_ENABLED(CONFIG_X86_64) && s->serial & 1)
-		return BIT(BITS_PER_LONG - 1);
-	return (unsigned long)edge + PAGE_SIZE + MEMORY_SIZE;
-}
-
-static bool can_fail(const struct subject *s)
-{
-	return s->cell.form == MEMORY && s->base != NO_REG && s->base != SP &&
-	       !never_fails(&s->cell);
 }
 
 #endif /* __X86_KERNEL_KPROBES_TEST_COPY_DRAW_H */

@@ -13,6 +13,7 @@
 #include <asm/ibt.h>
 #include <asm/nops.h>
 #include <asm/text-patching.h>
+#include <asm/trapnr.h>
 
 #include "test_native.h"
 
@@ -42,6 +43,8 @@ KPROBES_TEST_TEXT(kprobe_test_branches, TEXT_SIZE_FORMS);
 static struct {
 	struct task_struct	*traveller;
 	bool			under_way;
+	bool			may_trap;
+	int			trap;
 	struct pt_regs		regs;
 	struct pt_regs		home;
 } trip;
@@ -56,36 +59,49 @@ static void set_regs(struct pt_regs *to, struct pt_regs *from)
 	to->ip = from->ip;
 }
 
-static int on_int3(struct notifier_block *nb, unsigned long what, void *args)
+static void leave(struct pt_regs *regs)
 {
-	struct pt_regs *regs = ((struct die_args *)args)->regs;
+	trip.home = *regs;
+	set_regs(regs, &trip.regs);
+	trip.under_way = true;
+}
 
-	if (what != DIE_INT3 || trip.traveller != current)
+static void come_back(struct pt_regs *regs, int trap)
+{
+	set_regs(&trip.regs, regs);
+	if (trap == X86_TRAP_BP)
+		trip.regs.ip -= INT3_INSN_SIZE;
+	*regs = trip.home;
+	trip.trap = trap;
+	trip.traveller = NULL;
+	trip.under_way = false;
+}
+
+static int on_trap(struct notifier_block *nb, unsigned long what, void *data)
+{
+	struct die_args *args = data;
+
+	if (trip.traveller != current)
+		return NOTIFY_DONE;
+	if (what != DIE_INT3 && !(trip.under_way && trip.may_trap))
 		return NOTIFY_DONE;
 
-	if (!trip.under_way) {
-		trip.home = *regs;
-		set_regs(regs, &trip.regs);
-	} else {
-		set_regs(&trip.regs, regs);
-		trip.regs.ip -= INT3_INSN_SIZE;
-		*regs = trip.home;
-		trip.traveller = NULL;
-	}
-	trip.under_way = !trip.under_way;
+	if (trip.under_way)
+		come_back(args->regs, what == DIE_INT3 ? X86_TRAP_BP : args->trapnr);
+	else
+		leave(args->regs);
 	return NOTIFY_STOP;
 }
 
-static struct notifier_block int3_notifier = {
-	.notifier_call	= on_int3,
+static struct notifier_block trap_notifier = {
+	.notifier_call	= on_trap,
 	.priority	= INT_MAX,
 };
 
-noinline void kprobe_test_run_natively(struct pt_regs *regs)
+static noinline void travel(struct pt_regs *regs)
 {
 	u64 ibt;
 
-	preempt_disable();
 	trip.regs = *regs;
 	trip.traveller = current;
 	/* An indirect branch under test leads to where there is no landing pad. */
@@ -93,7 +109,27 @@ noinline void kprobe_test_run_natively(struct pt_regs *regs)
 	asm volatile("int3" : ASM_CALL_CONSTRAINT : : "memory");
 	ibt_restore(ibt);
 	*regs = trip.regs;
+}
+
+void kprobe_test_run_natively(struct pt_regs *regs)
+{
+	preempt_disable();
+	travel(regs);
 	preempt_enable();
+}
+
+/* The same for an instruction that may raise an exception. Returns its vector, or X86_TRAP_BP. */
+int kprobe_test_try_natively(struct pt_regs *regs)
+{
+	int trap;
+
+	preempt_disable();
+	trip.may_trap = true;
+	travel(regs);
+	trip.may_trap = false;
+	trap = trip.trap;
+	preempt_enable();
+	return trap;
 }
 
 unsigned long kprobe_test_flags(unsigned int i)
@@ -121,14 +157,14 @@ int kprobe_test_native_init(void)
 	if (!kprobe_test_page)
 		return -ENOMEM;
 	text_poke_set(kprobe_test_page, INT3_INSN_OPCODE, PAGE_SIZE);
-	return register_die_notifier(&int3_notifier);
+	return register_die_notifier(&trap_notifier);
 }
 
 void kprobe_test_native_exit(void)
 {
 	if (!kprobe_test_page)
 		return;
-	unregister_die_notifier(&int3_notifier);
+	unregister_die_notifier(&trap_notifier);
 	execmem_free(kprobe_test_page);
 	kprobe_test_page = NULL;
 }

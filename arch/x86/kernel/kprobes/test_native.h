@@ -32,7 +32,7 @@ extern u8 *kprobe_test_page;
 extern unsigned long kprobe_test_stack[STACK_SIZE];
 
 /* Kernel text that can be probed, for one test each to overwrite. Nobody else calls it. */
-#define TEXT_SIZE	40960
+#define TEXT_SIZE	98304
 #define TEXT_SIZE_FORMS	12288
 void kprobe_test_text(void);
 void kprobe_test_forms(void);
@@ -47,6 +47,7 @@ int kprobe_test_native_init(void);
 void kprobe_test_native_exit(void);
 void kprobe_test_put_code(unsigned int at, const u8 *code, unsigned int length);
 void kprobe_test_run_natively(struct pt_regs *regs);
+int kprobe_test_try_natively(struct pt_regs *regs);
 unsigned long kprobe_test_flags(unsigned int i);
 
 #endif /* __X86_KERNEL_KPROBES_TEST_NATIVE_H */

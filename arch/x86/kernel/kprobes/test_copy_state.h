@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef __X86_KERNEL_KPROBES_TEST_COPY_STATE_H
+#define __X86_KERNEL_KPROBES_TEST_COPY_STATE_H
+/*
+ * Draws contents of registers and memory with which the instructions of test_copy_draw.h do no
+ * harm.
+ */
+#include <linux/prandom.h>
+#include <linux/ptrace.h>
+#include <linux/string.h>
+#include <linux/unaligned.h>
+#include <linux/vmalloc.h>
+
+#include "test_copy_draw.h"
+#include "test_copy_fpu.h"
+#include "test_native.h"
+
+/* The most frequent byte in memory */
+#define COMMON_BYTE	0x55
+
+/* Each instruction runs so many times, with different values. A cell's runs try all flags. */
+#define NR_STATES	4
+#define NR_VECTOR_STATES	2
+
+static int nr_states(const struct subject *s)
+{
+	return is_vector(&s->cell) ? NR_VECTOR_STATES : NR_STATES;
+}
+
+static void set_dividend(const struct subject *s, struct pt_regs *regs)
+{
+	regs->dx = 0;
+	if (s->cell.opcode == 0xf6)
+		regs->ax = (regs->ax & ~0xffffUL) | (regs->ax & 0x7f);
+	else
+		regs->ax &= ~0UL / 0xffff * 0x7fff;
+	regs->ax |= 1;
+}
+
+static void set_string(struct pt_regs *regs)
+{
+	regs->si = target();
+	regs->di = target();
+	regs->cx = below(7);
+	if (below(2))
+		regs->ax = ~0UL / 0xff * COMMON_BYTE;
+}
+
+/* Sets the registers that the opcode implies. */
+static void set_implied(const struct subject *s, struct pt_regs *regs)
+{
+	int opcode = s->cell.opcode;
+
+	if (is_string(opcode))
+		set_string(regs);
+	if (is_division(&s->cell))
+		set_dividend(s, regs);
+	if (is_bit_at_offset(opcode) && s->cell.form == MEMORY)
+		*reg(regs, s->reg) = (long)below(256) - (s->base == SP ? 0 : 128);
+
+	switch (opcode) {
+	case 0x9d:		/* popf */
+		kprobe_test_stack[STACK_AT] = kprobe_test_flags(below(NR_FLAGS));
+		break;
+	case 0xc8:		/* enter */
+		regs->bp = target();
+		break;
+	case 0xc9:		/* leave */
+		regs->bp = stack_start() + 2 * sizeof(long);
+		break;
+	case 0xd7:		/* xlat */
+		regs->bx = target() - (u8)regs->ax;
+		break;
+	case 0x0ff7:		/* maskmov */
+	case 0xc1f7:
+		regs->di = target_of(s);
+		break;
+	}
+}
+
+static unsigned long offset_of(const struct subject *s, struct pt_regs *regs)
+{
+	return s->index == NO_REG ? 0 : *reg(regs, s->index) << s->scale;
+}
+
+/* Has the base register lead to @at. */
+static void set_operand(const struct subject *s, struct pt_regs *regs, unsigned long at)
+{
+	if (s->percpu)
+		at -= percpu_base();
+	*reg(regs, s->base) = at - offset_of(s, regs) - s->disp;
+}
+
+static void set_vector_address(const struct subject *s, struct pt_regs *regs)
+{
+	long step = loads_control(&s->cell) || stores_ip(&s->cell) ? 0 : (long)below(3) - 1;
+
+	if (s->index != NO_REG)
+		*reg(regs, s->index) = step * (VECTOR_ALIGN >> s->scale);
+	if (s->base != NO_REG)
+		set_operand(s, regs, target_of(s));
+}
+
+/*
+ * Some processors raise an exception for a locked access that crosses a cache line, and in the
+ * kernel that is an oops. xchg locks without a prefix.
+ */
+static void set_address(const struct subject *s, struct pt_regs *regs)
+{
+	if (is_vector(&s->cell)) {
+		set_vector_address(s, regs);
+		return;
+	}
+	if (s->index != NO_REG)
+		*reg(regs, s->index) = (long)below(4) - (s->base == SP ? 0 : 2);
+	if (s->index != NO_REG && s->base == SP && may_have_lock(&s->cell))
+		*reg(regs, s->index) = 0;
+	if (s->base != NO_REG && s->base != SP)
+		set_operand(s, regs, target());
+}
+
+static unsigned long operand_at(const struct subject *s, struct pt_regs *regs)
+{
+	if (s->base == NO_REG)
+		return target() + offset_of(s, regs);
+	return *reg(regs, s->base) + offset_of(s, regs) + s->disp + (s->percpu ? percpu_base() : 0);
+}
+
+/* Has half of the comparisons succeed, on which an exchange depends. */
+static void set_expected(const struct subject *s, struct pt_regs *regs)
+{
+	bool pair = s->cell.opcode == 0x0fc7;
+	unsigned long *at;
+
+	if (!pair && s->cell.opcode != 0x0fb0 && s->cell.opcode != 0x0fb1)
+		return;
+	if (s->cell.form != MEMORY || s->base == AX || s->index == AX || below(2))
+		return;
+	at = (void *)operand_at(s, regs);
+	regs->ax = get_unaligned(at);
+	if (pair && s->base != DX)
+		regs->dx = get_unaligned((unsigned long *)((void *)at + (s->wide ? 8 : 4)));
+}
+
+/* What an instruction finds in memory and on the stack, the same at each run */
+static struct {
+	u32	seed;
+	u8	memory[MEMORY_SIZE];
+	u8	stack[STACK_BELOW + STACK_ABOVE];
+} contents;
+
+/* Exceptions stay masked, and none is pending. */
+static void draw_control(const struct subject *s)
+{
+	void *at = contents.memory + VECTOR_AT;
+
+	if (is_x87(&s->cell)) {
+		put_unaligned(draw_x87_control(&random), (u32 *)at);
+		put_unaligned(0, (u32 *)(at + X87_STATUS));
+	} else {
+		put_unaligned(draw_mxcsr(&random), (u32 *)at);
+	}
+}
+
+static void forget_ip(u8 *from)
+{
+	memset(from + VECTOR_AT + X87_IP, 0, sizeof(u32));
+}
+
+/* Few different bytes, so that some compare as equal. None is zero, which is a bad divisor. */
+static void draw_contents(const struct subject *s)
+{
+	int i;
+
+	contents.seed = s->seed;
+	prandom_seed_state(&random, s->seed);
+	prandom_bytes_state(&random, contents.stack, sizeof(contents.stack));
+	prandom_bytes_state(&random, contents.memory, sizeof(contents.memory));
+	for (i = 0; i < sizeof(contents.memory); i++)
+		contents.memory[i] = contents.memory[i] & 3 ? COMMON_BYTE : contents.memory[i] | 1;
+	if (loads_control(&s->cell))
+		draw_control(s);
+	if (stores_ip(&s->cell))
+		forget_ip(contents.memory);
+}
+
+static void fill_memory(const struct subject *s)
+{
+	if (contents.seed != s->seed)
+		draw_contents(s);
+	memcpy(memory, contents.memory, sizeof(memory));
+	memcpy((void *)stack_start() - STACK_BELOW, contents.stack, sizeof(contents.stack));
+}
+
+/* Sets registers, memory and stack, the same for each run of an instruction in this state. */
+static void set_up(const struct subject *s, int state, struct pt_regs *regs)
+{
+	int i;
+
+	fill_memory(s);
+	prandom_seed_state(&random, s->seed + state);
+	memset(regs, 0, sizeof(*regs));
+	for (i = 0; i < NR_REGS; i++)
+		*reg(regs, i) = random_word() | 1;
+	regs->sp = stack_start();
+	regs->flags = kprobe_test_flags((s->serial * NR_STATES + state) % NR_FLAGS);
+	set_implied(s, regs);
+	set_address(s, regs);
+	set_expected(s, regs);
+	if (is_vector(&s->cell))
+		draw_fpu(&random);
+}
+
+/* --- operands that are not there --- */
+
+/* Followed by an address at which nothing is mapped */
+static void *edge;
+
+static int find_bad_address(void)
+{
+	edge = vmalloc(PAGE_SIZE);
+	return edge ? 0 : -ENOMEM;
+}
+
+static void free_bad_address(void)
+{
+	vfree(edge);
+	edge = NULL;
+}
+
+/* Of some instructions no address at all, which is another exception */
+static unsigned long bad_address(const struct subject *s)
+{
+	if (IS_ENABLED(CONFIG_X86_64) && s->seed & 1)
+		return BIT(BITS_PER_LONG - 1);
+	return (unsigned long)edge + PAGE_SIZE + MEMORY_SIZE;
+}
+
+static bool can_fail(const struct subject *s)
+{
+	return s->cell.form == MEMORY && s->base != NO_REG && s->base != SP &&
+	       !never_fails(&s->cell);
+}
+
+#endif /* __X86_KERNEL_KPROBES_TEST_COPY_STATE_H */
