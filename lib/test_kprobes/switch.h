@@ -50,7 +50,7 @@ static inline int switch_get(bool *on)
 static inline void switch_need(struct kunit *test)
 {
 	if (!switch_mount)
-		kunit_skip(test, "this kernel has no sysctl");
+		kunit_skip(test, "this kernel has no sysctl, or no jumps");
 }
 
 /* For suites: each case begins with it on, and leaves it as it was at the beginning. */
@@ -58,7 +58,7 @@ static inline int switch_suite_init(struct kunit_suite *suite)
 {
 	struct file_system_type *type = get_fs_type("proc");
 
-	if (!type || !IS_ENABLED(CONFIG_PROC_SYSCTL))
+	if (!type || !IS_ENABLED(CONFIG_PROC_SYSCTL) || !IS_ENABLED(CONFIG_OPTPROBES))
 		return 0;
 	switch_mount = kern_mount(type);
 	put_filesystem(type);

@@ -253,6 +253,8 @@ static void need_jump(struct kunit *test, void *addr)
 	struct kprobe *site;
 	const char *why;
 
+	if (!IS_ENABLED(CONFIG_OPTPROBES))
+		kunit_skip(test, "there are no jumps");
 	preempt_disable();
 	site = get_kprobe(addr);
 	why = container_of(site, struct optimized_kprobe, kp)->why;

@@ -588,8 +588,8 @@ static struct kunit_suite copy_suite = {
 	.name		= "kprobes_x86_copy",
 	.suite_init	= copy_suite_init,
 	.suite_exit	= copy_suite_exit,
-	.init		= ways_init,
-	.exit		= ways_exit,
+	.init		= switch_init,
+	.exit		= switch_exit,
 	.test_cases	= copy_cases,
 };
 

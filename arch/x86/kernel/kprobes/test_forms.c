@@ -269,8 +269,8 @@ static struct kunit_suite forms_suite = {
 	.name		= "kprobes_x86_forms",
 	.suite_init	= forms_suite_init,
 	.suite_exit	= forms_suite_exit,
-	.init		= ways_init,
-	.exit		= ways_exit,
+	.init		= switch_init,
+	.exit		= switch_exit,
 	.test_cases	= forms_cases,
 };
 

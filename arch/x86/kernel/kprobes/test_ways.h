@@ -296,22 +296,11 @@ static void run_in_all_ways(struct kunit *test, bool jumps,
 
 /* --- for the suites --- */
 
-static int ways_init(struct kunit *test)
-{
-	return IS_ENABLED(CONFIG_OPTPROBES) ? switch_init(test) : 0;
-}
-
 /* For cases with run_in_all_ways() */
 static void ways_need(struct kunit *test)
 {
 	if (IS_ENABLED(CONFIG_OPTPROBES))
 		switch_need(test);
-}
-
-static void ways_exit(struct kunit *test)
-{
-	if (IS_ENABLED(CONFIG_OPTPROBES))
-		switch_exit(test);
 }
 
 #endif /* __X86_KERNEL_KPROBES_TEST_WAYS_H */
