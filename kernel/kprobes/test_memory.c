@@ -547,6 +547,8 @@ static void hit_takes_neither_memory_nor_a_mutex(struct kunit *test)
 		start_anew();
 		for (i = 0; i < NR_STEPS; i++)
 			now.kps[i].post_handler = post ? nothing_after : NULL;
+		if (trial->before)
+			KUNIT_ASSERT_EQ(test, 0, trial->before());
 		KUNIT_ASSERT_EQ(test, 0, trial->come());
 		expect_hits_without_calls(test);
 		wait_for_kprobe_optimizer();
