@@ -192,7 +192,7 @@ run_kexec()
 	report kunit
 	for event in leaves devices devices_off shutdown shut_down sys; do
 		verdict=pass
-		grep -q "[^a-z_]$event: (" "$out/logs/$log.log" || verdict=fail
+		grep -q "\(^\|[^a-z_]\)$event: (" "$out/logs/$log.log" || verdict=fail
 		row $verdict "kexec: probes on the way are hit: $event"
 	done
 }

@@ -23,7 +23,7 @@ static atomic64_t nmis;
 /* Can they be sent? */
 static bool has_nmis;
 
-static void call_in_nmi(void)
+static void __maybe_unused call_in_nmi(void)
 {
 	u32 number = atomic64_inc_return(&nmis);
 
