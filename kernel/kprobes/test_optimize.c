@@ -3,6 +3,7 @@
  * KUnit tests of jump optimization: for probed code and handlers, a hit by a jump is the
  * same as one by a breakpoint. test_optimize_sites.c tests which sites have a jump.
  */
+#include <linux/jiffies.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/string.h>
@@ -307,6 +308,33 @@ static void pre_handler_at_a_jump_returns_for_the_function(struct kunit *test)
 	expect_same_outcome(test, plain, v);
 }
 
+static int replace_quickly(struct probe *probe, struct pt_regs *regs)
+{
+	instruction_pointer_set(regs, (unsigned long)replacement);
+	return 1;
+}
+
+/*
+ * All registers are loaded then. A timer interrupts each of the last steps, given enough time: some
+ * hundred ticks, of which one in some forty meets a certain step.
+ */
+static void hit_may_be_interrupted_where_it_ends(struct kunit *test)
+{
+	const struct kprobes_jump *jump = idle_param(test);
+	unsigned long (*call)(void) = (void *)jump->call;
+	struct probe *probe = new_probe(test, jump);
+	unsigned long end;
+
+	probe->on_hit = replace_quickly;
+	plant(test, probe);
+	for (end = jiffies + HZ; time_before(jiffies, end); cond_resched()) {
+		unsigned int i;
+
+		for (i = 0; i < 100; i++)
+			KUNIT_ASSERT_EQ(test, call(), REPLACED);
+	}
+}
+
 /* --- to another instruction --- */
 
 static struct {
@@ -587,6 +615,7 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE_PARAM(handlers_may_change_the_stack_pointer, idle_gen_params),
 	KUNIT_CASE_PARAM(pre_handler_at_a_jump_replaces_the_function, idle_gen_params),
 	KUNIT_CASE_PARAM(pre_handler_at_a_jump_returns_for_the_function, idle_gen_params),
+	KUNIT_CASE_PARAM(hit_may_be_interrupted_where_it_ends, idle_gen_params),
 	KUNIT_CASE(handlers_go_to_any_instruction),
 	KUNIT_CASE(handlers_go_to_any_instruction_of_another_jump),
 	KUNIT_CASE(hit_by_its_own_handler_is_missed_and_carried_out),
