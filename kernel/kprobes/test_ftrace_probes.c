@@ -499,14 +499,12 @@ static void site_that_is_not_hooked_is_known_to_be(struct kunit *test)
 static void call_from_before_the_probe_is_no_hit(struct kunit *test)
 {
 	struct pt_regs none = {};
-	unsigned long ip = locations[5];
+	void *fregs = IS_ENABLED(CONFIG_X86_32) ? NULL : &none;
 
 	two_probes(test, 5);
 	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&probes->kps[0]));
 	memset(probes->hits, 0, sizeof(probes->hits));
-	kprobe_ftrace_handler(ip, 0, NULL, NULL);
-	if (IS_ENABLED(CONFIG_X86_64))
-		kprobe_ftrace_handler(ip, 0, NULL, (struct ftrace_regs *)&none);
+	kprobe_ftrace_handler(locations[5], 0, NULL, fregs);
 	KUNIT_EXPECT_EQ(test, probes->hits[0], 0);
 	expect_calls(test);
 	KUNIT_EXPECT_EQ(test, probes->hits[0], 1);

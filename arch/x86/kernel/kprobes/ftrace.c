@@ -37,6 +37,12 @@ static __always_inline void entry_hit(unsigned long ip, struct pt_regs *regs)
 		regs->ip = kprobe_way_to(regs->ip);
 }
 
+/* NULL if @fregs has not all of them; only i386 has none at all then. */
+static __always_inline struct pt_regs *all_of(struct ftrace_regs *fregs)
+{
+	return IS_ENABLED(CONFIG_X86_32) ? ftrace_get_regs(fregs) : arch_ftrace_get_regs(fregs);
+}
+
 /*
  * The core guards against recursion, by context level. ftrace's guard is not used: it
  * would take a hit in an interrupt on top of a breakpoint's handler for recursion in the
@@ -51,7 +57,7 @@ static __always_inline void entry_hit(unsigned long ip, struct pt_regs *regs)
 void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 			   struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
-	struct pt_regs *regs = ftrace_get_regs(fregs);
+	struct pt_regs *regs = all_of(fregs);
 
 	if (unlikely(!regs))
 		return;

@@ -411,7 +411,7 @@ static void test_probed(struct kunit *test)
 	do {
 		KUNIT_ASSERT_EQ(test, 0, locked_decode(&insn, before, (unsigned long)kp.addr));
 		kp.addr += insn.length;
-	} while ((unsigned long)kp.addr < entry + 16);
+	} while ((unsigned long)kp.addr - entry < 16);
 
 	KUNIT_ASSERT_EQ(test, 0, locked_decode(&insn, before, (unsigned long)kp.addr));
 	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&kp));
