@@ -37,10 +37,10 @@ static __always_inline void entry_hit(unsigned long ip, struct pt_regs *regs)
 		regs->ip = kprobe_way_to(regs->ip);
 }
 
-/* NULL if @fregs has not all of them; only i386 has none at all then. */
-static __always_inline struct pt_regs *all_of(struct ftrace_regs *fregs)
+/* As ftrace_get_regs() finds it out, which looks at both here. */
+static __always_inline bool has_all_registers(struct ftrace_regs *fregs)
 {
-	return IS_ENABLED(CONFIG_X86_32) ? ftrace_get_regs(fregs) : arch_ftrace_get_regs(fregs);
+	return IS_ENABLED(CONFIG_X86_32) ? fregs : arch_ftrace_regs(fregs)->regs.cs;
 }
 
 /*
@@ -57,12 +57,10 @@ static __always_inline struct pt_regs *all_of(struct ftrace_regs *fregs)
 void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 			   struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
-	struct pt_regs *regs = all_of(fregs);
-
-	if (unlikely(!regs))
+	if (unlikely(!has_all_registers(fregs)))
 		return;
 	preempt_disable_notrace();
-	entry_hit(ip, regs);
+	entry_hit(ip, &arch_ftrace_regs(fregs)->regs);
 	kprobe_preempt_enable(0);
 }
 
