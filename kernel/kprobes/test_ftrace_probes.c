@@ -167,7 +167,7 @@ static void batch_of_probes_is_told_at_once(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, register_kprobes(probes->list, NR_TARGETS));
 	KUNIT_EXPECT_EQ(test, nr_told, 1);
 	expect_hits(test, 1);
-	/* If there are no others there, it is not told what to let go: the ops leaves as a whole. */
+	/* If the ops hooks nothing else, it leaves as a whole. */
 	unregister_kprobes(probes->list, NR_TARGETS);
 	KUNIT_EXPECT_LE(test, nr_told, 2);
 	expect_calls(test);
