@@ -40,7 +40,9 @@ static __always_inline void entry_hit(unsigned long ip, struct pt_regs *regs)
 /* As ftrace_get_regs() finds it out, which looks at both here. */
 static __always_inline bool has_all_registers(struct ftrace_regs *fregs)
 {
-	return IS_ENABLED(CONFIG_X86_32) ? fregs : arch_ftrace_regs(fregs)->regs.cs;
+	if (IS_ENABLED(CONFIG_X86_32))
+		return fregs;
+	return arch_ftrace_regs(fregs)->regs.cs;
 }
 
 /*
