@@ -24,6 +24,7 @@
 #include "../../../../lib/test_kprobes/seed.h"
 #include "../../../../lib/test_kprobes/switch.h"
 #include "decode-insn.h"
+#include "sync.h"
 #include "test_native.h"
 #include "test_plant.h"
 
@@ -307,7 +308,7 @@ static int lay_out(struct kunit_suite *suite)
 	seed_random(suite, &copy_random);
 	for (i = 0; i < ARRAY_SIZE(copy_forms) && !err; i++)
 		err = add_words(&copy_forms[i]);
-	kick_all_cpus_sync();
+	kprobe_sync_cpus();
 	return err;
 }
 
@@ -366,7 +367,7 @@ static int prepare_state(const struct word *w)
 	if (mrs == 1)
 		mrs = (w->insn | MRS_BIT) & ~31U;
 	err = put(native, SPOT_MRS, mrs) ?: put(native, SPOT_MSR, mrs & ~MRS_BIT);
-	kick_all_cpus_sync();
+	kprobe_sync_cpus();
 	return err;
 }
 
