@@ -31,8 +31,17 @@ add_event "r:kp/frozen freeze_processes result=\$retval:s32"
 enable_event sleeps 1
 enable_event frozen 1
 
-# tries STATE LEVEL...: once for each level, which is how far the system goes
+# sleeps_in STATE WORDS: the system sleeps once, and there are calls when it is back
 sleeps=0 calls=0
+sleeps_in()
+{
+	check "$2" can_write "$1" $power/state
+	sleeps=$((sleeps + 1))
+	call_victim 3
+	calls=$((calls + 3))
+}
+
+# tries STATE LEVEL...: once for each level, which is how far the system goes
 tries()
 {
 	state=$1
@@ -40,10 +49,7 @@ tries()
 	for level; do
 		grep -q "$level" $power/pm_test || continue
 		echo "$level" >$power/pm_test
-		check "it comes back from $state, $level" can_write "$state" $power/state
-		sleeps=$((sleeps + 1))
-		call_victim 3
-		calls=$((calls + 3))
+		sleeps_in "$state" "it comes back from $state, $level"
 	done
 }
 
@@ -56,21 +62,14 @@ if grep -q deep $power/mem_sleep 2>/dev/null; then
 	tries mem freezer devices platform processors core
 fi
 
-# wakes_from STATE: it sleeps for good, but for the alarm of a clock
+# It sleeps for good, but for the alarm of a clock. From freeze it would not wake everywhere: QEMU's
+# clock does not interrupt idle processors then.
 alarm=/sys/class/rtc/rtc0/wakealarm
-wakes_from()
-{
+if [ -w $alarm ] && grep -q deep $power/mem_sleep 2>/dev/null; then
 	echo none >$power/pm_test
 	echo 0 >$alarm
 	check "an alarm can be set" can_write +5 $alarm
-	check "it wakes from $1" can_write "$1" $power/state
-	sleeps=$((sleeps + 1))
-	call_victim 3
-	calls=$((calls + 3))
-}
-# From freeze it would not wake everywhere: QEMU's clock does not interrupt idle processors then.
-if [ -w $alarm ] && grep -q deep $power/mem_sleep 2>/dev/null; then
-	wakes_from mem
+	sleeps_in mem "it wakes from mem"
 else
 	note "no clock to wake it: it does not sleep for good"
 fi
