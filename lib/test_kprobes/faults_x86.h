@@ -41,6 +41,7 @@ extern u8 function##_insn[] asm(".Lkprobes_step_" #function "_insn");	\
 extern u8 function##_next[] asm(".Lkprobes_step_" #function "_next");	\
 asm("	.pushsection .text, \"ax\"\n"					\
 	ASM_FUNC_ALIGN "\n"						\
+"	kprobes_type " #function ", " #function "\n"			\
 "	.type " #function ", @function\n"				\
 #function ":\n"								\
 	ASM_ENDBR							\

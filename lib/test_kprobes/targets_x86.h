@@ -7,6 +7,7 @@
 #include <linux/linkage.h>
 #include <linux/nmi.h>
 #include <linux/pgtable.h>
+#include <linux/stringify.h>
 #include <asm/apic.h>
 #include <asm/asm.h>
 #include <asm/frame.h>
@@ -65,6 +66,27 @@ static inline bool kprobes_set_argument(struct pt_regs *regs, u32 x)
 }
 
 /*
+ * The type that an indirect call looks for before a function, as for one declared in C. It is the
+ * operand of an instruction in a function of its own, by whose name objtool finds it, and it keeps
+ * the alignment: see <asm/linkage.h>.
+ */
+asm("	.macro kprobes_type function, like\n"
+#ifdef CONFIG_CFI_CLANG
+"	.type __cfi_\\function, @function\n"
+"__cfi_\\function:\n"
+#ifndef CONFIG_CALL_PADDING
+"	.skip " __stringify(CONFIG_FUNCTION_PADDING_BYTES) ", 0x90\n"
+#endif
+"	.byte 0xb8\n"
+"	.long __kcfi_typeid_\\like\n"
+#ifdef CONFIG_CALL_PADDING
+"	.skip " __stringify(CONFIG_FUNCTION_PADDING_BYTES) ", 0x90\n"
+#endif
+"	.size __cfi_\\function, . - __cfi_\\function\n"
+#endif
+"	.endm\n");
+
+/*
  * The labels are local: with a symbol, each step would be a function. Their addresses
  * are used as data: objtool has to be told that no indirect branch goes there.
  */
@@ -73,6 +95,8 @@ static inline bool kprobes_set_argument(struct pt_regs *regs, u32 x)
 #define KPROBES_HAVE_STEPS	1
 
 u32 kprobes_steps(u32 x);
+/* The compiler only tells its type if it may be called indirectly. */
+__ADDRESSABLE(kprobes_steps);
 
 extern u8 kprobes_step_nop[] asm(".Lkprobes_step_nop");
 extern u8 kprobes_step_lea[] asm(".Lkprobes_step_lea");
@@ -99,6 +123,7 @@ asm("	.pushsection .rodata, \"a\"\n"
 "	.size kprobes_seven, . - kprobes_seven\n"
 
 	ASM_FUNC_ALIGN "\n"
+"	kprobes_type kprobes_steps, kprobes_steps\n"
 "	.type kprobes_steps, @function\n"
 "kprobes_steps:\n"
 	ASM_ENDBR
@@ -178,6 +203,7 @@ extern const struct kprobes_block kprobes_blocks[KPROBES_BLOCKS];
 asm("	.macro kprobes_block\n"
 "	.pushsection .text, \"ax\"\n"
 	ASM_FUNC_ALIGN "\n"
+"	kprobes_type kprobes_block_\\@, kprobes_steps\n"
 "	.type kprobes_block_\\@, @function\n"
 "kprobes_block_\\@:\n"
 	ASM_ENDBR
