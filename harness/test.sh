@@ -3,7 +3,7 @@
 # harness/test.sh [SECTION...|full]: run the tests and count them. Sections:
 #	kunit	  our KUnit cases at boot
 #	ftrace	  what the kernel's own tools/testing/selftests/ftrace has about probes
-#	selftests the same, and then our tools/testing/selftests/kprobes/*.sh, and modules that were
+#	selftests KUnit, and then our tools/testing/selftests/kprobes/*.sh, and modules that were
 #		  built outside of the tree
 #	kselftest our scripts once more, as they are installed and run by the tree's own means
 #	stress	  the stress module on two CPUs, while a third, and others who probe, come and go
@@ -29,7 +29,7 @@
 # arm64/SECTION and i386/SECTION are that section there. Without arguments: what fits into less
 # than 40 minutes; i386, clang, debug, leaks, sweep, kselftest, ftrace, kexec and upstream on arm64,
 # and all from compare on, are left to "full", which is everything. Those of arm64, and debug, run
-# beside the others, as matrix, series and docs do: a guest keeps one processor busy.
+# beside the others, as matrix, series, docs and decode do: a guest keeps one processor busy.
 # Results go to out/test/results (section, verdict, name, detail; tabs between). A boot whose
 # console shows an oops or a warning is a failure. What is skipped but not in harness/skips is
 # counted as failed. Ends with "N passed, N failed"; status 1 when something failed.
@@ -431,8 +431,8 @@ full)	full="kselftest arm64/kselftest arm64/ftrace arm64/kexec arm64/upstream ar
 	shift ;;
 esac
 # shellcheck disable=SC2086
-[ $# -gt 0 ] || set -- selftests decode ftrace stress kexec demo upstream matrix series \
-	docs mutants-check arm64/selftests arm64/decode arm64/stress arm64/demo $full
+[ $# -gt 0 ] || set -- selftests ftrace stress kexec demo upstream matrix series docs \
+	mutants-check arm64/selftests arm64/decode arm64/stress arm64/demo decode $full
 start=$(date +%s)
 "$harness/tree.sh"
 lane1='' lane2=''
@@ -449,7 +449,7 @@ for section in "$@"; do
 	case $section in
 	arm64/check | arm64/series-check)	lane=$shared ;;
 	matrix | series | docs)	lane=$shared ;;
-	arm64/* | debug)	lane=lane2 ;;
+	arm64/* | debug | decode)	lane=lane2 ;;
 	*)		lane=lane1 ;;
 	esac
 	eval "$lane=\"\$$lane \$section\""

@@ -17,9 +17,12 @@ if [ -z "$scripts" ]; then
 	scripts=$(echo "$all" | grep -vxF lockdown.sh)
 fi
 for script in $scripts; do
+	read -r began _ </proc/uptime
 	sh "./$script" >/tmp/output 2>&1
 	rc=$?
+	read -r ended _ </proc/uptime
 	sed "s/^/$script: /" /tmp/output
+	echo "$script: from $began to $ended s"
 	# Single checks
 	sed -n 's/^ok [0-9]* \([^#].*\) # SKIP /\1 :: /p' /tmp/output | while read -r skipped; do
 		kptest skip "$script: $skipped"
