@@ -98,6 +98,9 @@ static unsigned long kprobes_fail_coprocessor(unsigned long x)
 KPROBES_FAULTY(kprobes_call_by_pointer, FRAME_BEGIN,
 	       ANNOTATE_RETPOLINE_SAFE "call *(%" _ASM_ARG1 ")", FRAME_END);
 
+KPROBES_FAULTY(kprobes_jump_by_pointer, "",
+	       ANNOTATE_RETPOLINE_SAFE "jmp *(%" _ASM_ARG1 ")", "");
+
 static unsigned long kprobes_called(void)
 {
 	return KPROBES_VALUE;
@@ -157,6 +160,12 @@ static const struct kprobes_fault kprobes_faults_table[] = {
 		.trap = X86_TRAP_MF,
 	}, {
 		KPROBES_FAULT("call by pointer", kprobes_call_by_pointer, KPROBES_ARGUMENT),
+		.bad = KPROBES_UNMAPPED,
+		.good = (unsigned long)&kprobes_pointer,
+		.value = KPROBES_VALUE,
+		.trap = X86_TRAP_PF,
+	}, {
+		KPROBES_FAULT("jump by pointer", kprobes_jump_by_pointer, KPROBES_ARGUMENT),
 		.bad = KPROBES_UNMAPPED,
 		.good = (unsigned long)&kprobes_pointer,
 		.value = KPROBES_VALUE,
