@@ -93,6 +93,21 @@ static bool switch_wait_on(void)
 	return false;
 }
 
+/* ftrace shuts itself down */
+
+static bool ftrace_dies;
+module_param(ftrace_dies, bool, 0444);
+MODULE_PARM_DESC(ftrace_dies, "ftrace shuts itself down meanwhile (default: no)");
+
+/* Answers that say so */
+static atomic64_t refusals;
+
+/* Then it may go on calling for who is at a function's entry already, or may not. */
+static bool may_be_deaf(struct kprobe *kp)
+{
+	return ftrace_dies && kprobe_ftrace(kp);
+}
+
 /**
  * struct calls - how often a function was called
  * @on: with the switch on from beginning to end: each is a hit or a miss
@@ -122,18 +137,20 @@ static void calls_count(struct calls *calls, unsigned int before)
 	}
 }
 
-/* Can there be as many hits and misses? Unless the switch was turned, it is one number. */
-static bool calls_accounted(struct calls *calls, s64 accounted)
-{
-	s64 least = atomic64_read(&calls->on);
-
-	return accounted >= least && accounted <= least + atomic64_read(&calls->between);
-}
-
 static s64 calls_sum(struct calls *calls)
 {
 	return atomic64_read(&calls->on) + atomic64_read(&calls->off) +
 	       atomic64_read(&calls->between);
+}
+
+/* Can @kp have as many hits and misses? Unless the switch was turned, it is one number. */
+static bool calls_accounted(struct calls *calls, struct kprobe *kp, s64 accounted)
+{
+	s64 least = atomic64_read(&calls->on);
+
+	if (may_be_deaf(kp))
+		return accounted > 0 && accounted <= calls_sum(calls);
+	return accounted >= least && accounted <= least + atomic64_read(&calls->between);
 }
 
 static void calls_print(const char *name, struct calls *calls)

@@ -5,6 +5,8 @@
 #	- jumps are switched off and on, and for a quarter of the time all probes are;
 #	- events of tracefs and BPF programs come and go at a function that is called all the time;
 #	- the third processor comes and goes.
+# Then it runs once more for a while, in which ftrace shuts itself down: with modules, jumps and the
+# processor, which do without it.
 jumps=/proc/sys/debug/kprobes-optimization
 switch=/sys/kernel/debug/kprobes/enabled
 switch_is=/sys/module/test_kprobes_stress/parameters/switch_is
@@ -12,6 +14,7 @@ faults=/sys/kernel/debug
 calls=/sys/module/test_kprobes_victim/parameters/calls
 tracing=/sys/kernel/tracing
 bpf_probe=/selftests/kprobes/bpf_probe
+kill=/sys/module/test_beside/parameters/kill_ftrace
 processor=/sys/devices/system/cpu/cpu2/online
 seconds=${kpseconds:-20}
 
@@ -263,4 +266,38 @@ if grep -q kprobe_event= /proc/cmdline; then
 	awk '$1 ~ /^early/ && $2 { n++; hits += $2 } END { print n == 2 ? hits : 0 }' \
 		/sys/kernel/tracing/kprobe_profile >/tmp/stress-early
 	how_often "stress: events of the command line are hit" /tmp/stress-early
+fi
+
+# How often the module has passed
+passes()
+{
+	dmesg | grep -c 'kprobes_stress: pass'
+}
+
+dies()
+{
+	sleep $((seconds / 2))
+	echo 1 >$kill
+}
+
+name="stress: ftrace shuts itself down"
+if [ -w $kill ]; then
+	rm -f /tmp/stress-end
+	others=''
+	passed=$(passes)
+	[ "$seconds" -le 60 ] || seconds=60
+	seconds=$((seconds / 3 + 2))
+	also dies
+	also victims
+	[ ! -f $jumps ] || also flips
+	[ ! -w $processor ] || also processors
+	insmod /modules/test_kprobes_stress.ko "seconds=$seconds" "seed=${kpseed:-0}" ftrace_dies=1 victim=1
+	touch /tmp/stress-end
+	# shellcheck disable=SC2086
+	wait $others
+	verdict=pass
+	[ "$(passes)" -gt "$passed" ] || verdict=fail
+	kptest $verdict "$name" "$(dmesg | sed -n 's/.*kprobes_stress: //p' | tail -n 1)"
+else
+	kptest skip "$name" "no $kill"
 fi

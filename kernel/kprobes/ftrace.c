@@ -109,8 +109,8 @@ static void ops_remove(struct ftrace_ops *ops, unsigned long *ips, unsigned int 
 		err = filter_remove(ops, ips, nr);
 	else
 		err = unregister_ftrace_function(ops);
-	/* It may have shut itself down just now. */
-	WARN_ONCE(err && !kprobe_ftrace_dead(),
+	/* It may have shut itself down just now; -ENODEV, if it has yet to tell us. */
+	WARN_ONCE(err && err != -ENODEV && !kprobe_ftrace_dead(),
 		  "kprobes: ftrace does not let go of %pS (%d)\n", (void *)ips[0], err);
 }
 
