@@ -442,6 +442,8 @@ static void probe_in_a_module_that_is_going_gets_no_jump(struct kunit *test)
 	struct probe *probe = new_probe(test, jump);
 	void *addr = probe->kp.addr;
 
+	/* A site that is revived has its detour. */
+	KUNIT_ASSERT_TRUE(test, comes_to(addr, SITE_NEW));
 	probe->kp.flags = KPROBE_FLAG_DISABLED;
 	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
 	kunit_activate_static_stub(test, kprobe_get_module, module_is_going);
