@@ -37,6 +37,7 @@ static inline bool kprobes_same_registers(const struct pt_regs *a, const struct 
 
 #define KPROBES_FAULTY(function, before, insn, after)			\
 unsigned long function(unsigned long x);				\
+__ADDRESSABLE(function);						\
 extern u8 function##_insn[] asm(".Lkprobes_step_" #function "_insn");	\
 extern u8 function##_next[] asm(".Lkprobes_step_" #function "_next");	\
 asm("	.pushsection .text, \"ax\"\n"					\
