@@ -318,7 +318,7 @@ static int replace_quickly(struct probe *probe, struct pt_regs *regs)
  * All registers are loaded then. A timer interrupts each of the last steps, given enough time: some
  * hundred ticks, of which one in some forty meets a certain step.
  */
-static void hit_may_be_interrupted_where_it_ends(struct kunit *test)
+static void __nocfi hit_may_be_interrupted_where_it_ends(struct kunit *test)
 {
 	const struct kprobes_jump *jump = idle_param(test);
 	unsigned long (*call)(void) = (void *)jump->call;
