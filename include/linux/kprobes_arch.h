@@ -510,7 +510,7 @@ int arch_prepared_optinsn(struct arch_optimized_insn *optinsn);
 
 /**
  * arch_prepare_optimized_kprobe() - make a detour for a site
- * @op: the site, armed with a breakpoint
+ * @op: the site, armed with a breakpoint, or about to be
  * @orig: the kprobe in @op
  *
  * Context: the text lock is held.
@@ -518,6 +518,17 @@ int arch_prepared_optinsn(struct arch_optimized_insn *optinsn);
  * for the reason; it is "unsupported" unless this function sets it.
  */
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig);
+
+/**
+ * arch_kprobe_detours_made() - have all CPUs execute detours that have just been written
+ *
+ * From then on a hit of such a site may go on in its detour. This is for sites that were armed
+ * before: else it is done by arch_arm_kprobes(). By default nothing is done, because a hit gets
+ * there by an exception, or by a jump that is written later.
+ *
+ * Context: the text lock is held.
+ */
+void arch_kprobe_detours_made(void);
 
 /**
  * arch_remove_optimized_kprobe() - free a site's detour

@@ -107,15 +107,18 @@ static void patch_text(struct list_head *from, enum kprobe_site_state state)
 		if (state == SITE_IDLE)
 			kprobe_unoptimize_sites(&batch);
 		kprobe_text_lock();
-		if (state == SITE_ARMED)
+		if (state == SITE_ARMED) {
+			/* CPUs are told of these with the breakpoints. */
+			kprobe_make_detours(&batch);
 			arch_arm_kprobes(&batch);
-		else
+		} else {
 			arch_disarm_kprobes(&batch);
+		}
 		kprobe_text_unlock();
 		list_for_each_entry(kp, &batch, list)
 			kprobe_site_set_state(site_of(kp), state);
 		if (state == SITE_ARMED)
-			kprobe_optimize_sites(&batch);
+			kprobe_optimize_armed(&batch);
 		list_for_each_entry_safe(kp, next, &batch, list)
 			list_del_init(&kp->list);
 	}

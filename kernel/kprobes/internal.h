@@ -202,6 +202,8 @@ void kprobe_disarm_entry(struct kprobe_site *site);
 
 /* optimize.c */
 #ifdef CONFIG_OPTPROBES
+bool kprobe_make_detours(struct list_head *sites);
+void kprobe_optimize_armed(struct list_head *sites);
 void kprobe_optimize_sites(struct list_head *sites);
 void kprobe_unoptimize_sites(struct list_head *sites);
 void kprobe_unoptimize_around(unsigned long addr);
@@ -211,6 +213,15 @@ void kprobe_optimize_refresh(struct kprobe_site *site);
 void kprobe_optimize_stop(struct kprobe_site *site);
 void kprobe_optimize_forget(struct kprobe_site *site);
 #else
+static inline bool kprobe_make_detours(struct list_head *sites)
+{
+	return false;
+}
+
+static inline void kprobe_optimize_armed(struct list_head *sites)
+{
+}
+
 static inline void kprobe_optimize_sites(struct list_head *sites)
 {
 }

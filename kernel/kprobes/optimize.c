@@ -65,15 +65,9 @@ static const char *prepare_detour(struct kprobe_site *site)
 	return err ? op->why : NULL;
 }
 
-/*
- * Gets an ARMED site ready for a jump. Returns, in a word, what prevents the jump; or NULL. The
- * text lock is held.
- */
-static const char *prepare_jump(struct kprobe_site *site)
+/* Returns, in a word, what prevents a detour; or NULL when the site has one. The text lock is held. */
+static const char *make_detour(struct kprobe_site *site)
 {
-	const char *why;
-
-	lockdep_assert_held(&text_mutex);
 	if (!optimization_on)
 		return "off";
 	site->post_bars_jump = !ARCH_OPTPROBE_COMPLETE && site->has_post_handler;
@@ -82,21 +76,66 @@ static const char *prepare_jump(struct kprobe_site *site)
 	/* A fault in such a detour is not moved back to where there is a fixup. */
 	if (!ARCH_OPTPROBE_COMPLETE && search_exception_tables((unsigned long)site->kp.addr))
 		return "insn";
-	why = prepare_detour(site);
-	if (why)
-		return why;
-	return arch_check_optimized_kprobe(&site->op) ? "neighbour" : NULL;
+	return prepare_detour(site);
 }
 
-/* Makes an ARMED site OPTIMIZING, unless something prevents that. The text lock is held. */
+/**
+ * kprobe_make_detours() - make detours for sites, where that is possible
+ * @sites: linked by kp.list; all are ARMED by a breakpoint, or are going to be
+ *
+ * Context: kprobe_mutex and the text lock are held.
+ * Return: true if there is one that CPUs have not been told of.
+ */
+bool kprobe_make_detours(struct list_head *sites)
+{
+	struct kprobe_site *site;
+	struct kprobe *kp;
+	bool old, made = false;
+
+	lockdep_assert_held(&kprobe_mutex);
+	lockdep_assert_held(&text_mutex);
+	list_for_each_entry(kp, sites, list) {
+		site = site_of(kp);
+		old = arch_prepared_optinsn(&site->op.optinsn);
+		site->op.why = make_detour(site);
+		made |= !old && !site->op.why;
+	}
+	return made;
+}
+
+/* Makes an ARMED site with a detour OPTIMIZING, unless something prevents that. */
 static void optimize(struct kprobe_site *site)
 {
-	site->op.why = prepare_jump(site);
+	lockdep_assert_held(&text_mutex);
+	if (!site->op.why && arch_check_optimized_kprobe(&site->op))
+		site->op.why = "neighbour";
 	if (site->op.why)
 		return;
 	set_optimized(site, SITE_OPTIMIZING);
 	list_add_tail(&site->op.list, &optimize_next);
 	queue_work(system_unbound_wq, &optimize_work);
+}
+
+/**
+ * kprobe_optimize_armed() - begin to optimize sites that have their detours, if they can
+ * @sites: linked by kp.list; all are ARMED by a breakpoint, since kprobe_make_detours()
+ *
+ * Context: kprobe_mutex is held.
+ */
+void kprobe_optimize_armed(struct list_head *sites)
+{
+	struct kprobe *kp;
+
+	lockdep_assert_held(&kprobe_mutex);
+	kprobe_text_lock();
+	list_for_each_entry(kp, sites, list)
+		optimize(site_of(kp));
+	kprobe_text_unlock();
+}
+
+/* Overridden where a hit may get to a detour without an instruction that synchronizes */
+void __weak arch_kprobe_detours_made(void)
+{
 }
 
 /**
@@ -107,15 +146,14 @@ static void optimize(struct kprobe_site *site)
  */
 void kprobe_optimize_sites(struct list_head *sites)
 {
-	struct kprobe *kp;
-
 	lockdep_assert_held(&kprobe_mutex);
 	if (list_empty(sites))
 		return;
 	kprobe_text_lock();
-	list_for_each_entry(kp, sites, list)
-		optimize(site_of(kp));
+	if (kprobe_make_detours(sites))
+		arch_kprobe_detours_made();
 	kprobe_text_unlock();
+	kprobe_optimize_armed(sites);
 }
 
 /* Replaces jumps by breakpoints; the list is linked by op.list, and empty afterwards. */
@@ -270,6 +308,7 @@ void kprobe_optimize_refresh(struct kprobe_site *site)
 	} else if (!site->has_post_handler && site->state == SITE_ARMED &&
 		   site->post_bars_jump) {
 		kprobe_text_lock();
+		site->op.why = make_detour(site);
 		optimize(site);
 		kprobe_text_unlock();
 	}

@@ -407,6 +407,15 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 	return -EINVAL;
 }
 
+/*
+ * Behind a copy, and behind another detour, a hit goes on by a plain return: no processor may have
+ * fetched there what was there before (SDM vol. 3A, 9.1.3).
+ */
+void arch_kprobe_detours_made(void)
+{
+	text_poke_sync();
+}
+
 void arch_remove_optimized_kprobe(struct optimized_kprobe *op)
 {
 	u8 *slot = op->optinsn.insn;

@@ -23,6 +23,8 @@
 #include <asm/text-patching.h>
 #include <asm/unwind.h>
 
+#include "../../../../kernel/kprobes/test_sites.h"
+#include "../../../../lib/test_kprobes/switch.h"
 #include "internal.h"
 
 #define MAX_PROBES	256
@@ -436,18 +438,30 @@ static struct task_struct *syncing_task;
 static unsigned int own_syncs;
 static atomic_t worker_syncs;
 
+/* Was that so between when the detour of a jump was made and when hits go there? */
+static kprobe_opcode_t *jump_at;
+static bool detour_told;
+
+static bool has_unused_detour(struct kprobe *kp)
+{
+	return kp && !kprobe_optimized(kp) &&
+	       container_of(kp, struct optimized_kprobe, kp)->optinsn.insn;
+}
+
 static int note_sync(struct kprobe *p, struct pt_regs *regs)
 {
-	if (current == syncing_task)
+	if (current == syncing_task) {
 		own_syncs++;
-	else if (current->flags & PF_WQ_WORKER)
+		detour_told |= has_unused_detour(get_kprobe(jump_at));
+	}
+	if (current->flags & PF_WQ_WORKER)
 		atomic_inc(&worker_syncs);
 	return 0;
 }
 
 /*
  * No processor may combine a part of the old text with a part of the new. A jump is written in two
- * steps, and taken out in two before the breakpoint is.
+ * steps, and taken out in two before the breakpoint is; nobody has old text where the detour is.
  */
 static void test_steps_of_a_jump(struct kunit *test)
 {
@@ -458,10 +472,27 @@ static void test_steps_of_a_jump(struct kunit *test)
 	wait_for_kprobe_optimizer();
 	atomic_set(&worker_syncs, 0);
 	syncing_task = current;
+	jump_at = p.addr;
+	detour_told = false;
 	KUNIT_EXPECT_EQ(test, 0, register_kprobe(&p));
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_EQ(test, JMP32_INSN_OPCODE, *(u8 *)p.addr);
 	KUNIT_EXPECT_GE(test, atomic_read(&worker_syncs), 2);
+	KUNIT_EXPECT_TRUE(test, detour_told);
+
+	/* With a breakpoint that is there before */
+	unregister_kprobe(&p);
+	if (switch_mount) {
+		wait_for_dying_sites(test);
+		KUNIT_EXPECT_EQ(test, 0, switch_set(false));
+		KUNIT_EXPECT_EQ(test, 0, register_kprobe(&p));
+		detour_told = false;
+		KUNIT_EXPECT_EQ(test, 0, switch_set(true));
+		KUNIT_EXPECT_TRUE(test, detour_told);
+	} else {
+		KUNIT_EXPECT_EQ(test, 0, register_kprobe(&p));
+	}
+	wait_for_kprobe_optimizer();
 	own_syncs = 0;
 	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&p));
 	KUNIT_EXPECT_EQ(test, own_syncs, 3);
@@ -548,6 +579,10 @@ static struct kunit_case jump_cases[] = {
 
 static struct kunit_suite jump_suite = {
 	.name		= "kprobes_x86_jump",
+	.suite_init	= switch_suite_init,
+	.suite_exit	= switch_suite_exit,
+	.init		= switch_init,
+	.exit		= switch_exit,
 	.test_cases	= jump_cases,
 };
 
