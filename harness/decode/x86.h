@@ -148,6 +148,7 @@ static inline long copy_from_kernel_nofault(void *to, const void *from, size_t s
 #define X86_FEATURE_RETHUNK	true
 #define X86_FEATURE_CALL_DEPTH	false
 #define cpu_feature_enabled(feature)	(feature)
+#define KUNIT_STATIC_STUB_REDIRECT(...)	do { } while (0)
 
 static inline u32 gen_endbr(void)
 {

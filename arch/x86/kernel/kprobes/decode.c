@@ -10,6 +10,7 @@
  * at that.)
  */
 
+#include <kunit/static_stub.h>
 #include <linux/bug.h>
 #include <linux/cfi.h>
 #include <linux/cpufeature.h>
@@ -466,10 +467,24 @@ static bool is_cfi_check(struct insn *insn, unsigned long addr)
 	return false;
 }
 
-/* With IBT, an indirect branch has to find its landing pad in the text. */
+/**
+ * kprobe_need_landing_pads() - does the processor look for landing pads?
+ *
+ * With IBT, an indirect branch has to find one in the text (SDM vol. 1, "Indirect Branch
+ * Tracking").
+ *
+ * Context: any.
+ * Return: true if it does.
+ */
+bool kprobe_need_landing_pads(void)
+{
+	KUNIT_STATIC_STUB_REDIRECT(kprobe_need_landing_pads);
+	return cpu_feature_enabled(X86_FEATURE_IBT);
+}
+
 static bool is_landing_pad(struct insn *insn)
 {
-	return cpu_feature_enabled(X86_FEATURE_IBT) &&
+	return kprobe_need_landing_pads() &&
 	       kprobe_opcode(insn) == 0x0f1e && has_prefix(insn, 0xf3) &&
 	       (insn->modrm.bytes[0] & 0xfe) == 0xfa;
 }

@@ -3,6 +3,7 @@
  * KUnit tests: what may be probed, and what its copy looks like
  */
 
+#include <kunit/static_stub.h>
 #include <kunit/test.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
@@ -257,6 +258,34 @@ static void test_verdicts(struct kunit *test)
 		KUNIT_EXPECT_TRUE_MSG(test, words ? kind && strstr(kind, words) : !kind, "%*ph: %s",
 				      judged[i].length, judged[i].code, kind ?: "-");
 	}
+}
+
+static bool yes(void)
+{
+	return true;
+}
+
+static bool no(void)
+{
+	return false;
+}
+
+/* Inside of a function: where one begins, the probe is put behind it. */
+static void test_landing_pad(struct kunit *test)
+{
+	static u8 text[2 * MAX_INSN_SIZE] = {
+		0xf3, 0x0f, 0x1e, IS_ENABLED(CONFIG_X86_64) ? 0xfa : 0xfb, 0x90,
+	};
+	unsigned long addr = (unsigned long)text;
+	struct insn insn;
+	const char *kind;
+
+	KUNIT_ASSERT_EQ(test, 0, insn_decode_kernel(&insn, text));
+	kunit_activate_static_stub(test, kprobe_need_landing_pads, yes);
+	KUNIT_EXPECT_EQ(test, -EINVAL, kprobe_check_insn(&insn, addr, &kind));
+	KUNIT_EXPECT_STREQ(test, kind, "it is the landing pad of indirect branches");
+	kunit_activate_static_stub(test, kprobe_need_landing_pads, no);
+	KUNIT_EXPECT_EQ(test, 0, kprobe_check_insn(&insn, addr, &kind));
 }
 
 struct relocated {
@@ -742,6 +771,7 @@ static void test_lock_prefixes(struct kunit *test)
 
 static struct kunit_case decode_cases[] = {
 	KUNIT_CASE(test_verdicts),
+	KUNIT_CASE(test_landing_pad),
 	KUNIT_CASE(test_relocate),
 	KUNIT_CASE(test_mapping_end),
 	KUNIT_CASE(test_boundary),

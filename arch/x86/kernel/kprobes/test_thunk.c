@@ -6,6 +6,7 @@
  * all sizes, and all flags.
  */
 
+#include <kunit/static_stub.h>
 #include <kunit/test.h>
 #include <linux/bitmap.h>
 #include <linux/kprobes.h>
@@ -13,6 +14,7 @@
 #include <linux/preempt.h>
 #include <linux/string.h>
 #include <linux/unaligned.h>
+#include <asm/ibt.h>
 #include <asm/insn.h>
 #include <asm/text-patching.h>
 
@@ -257,6 +259,29 @@ static void prefixes_are_kept(struct kunit *test)
 	}
 }
 
+#ifdef CONFIG_X86_KERNEL_IBT
+static bool yes(void)
+{
+	return true;
+}
+
+/* Hits call it by a pointer. */
+static void thunk_begins_with_a_landing_pad_if_one_is_needed(struct kunit *test)
+{
+	struct subject s = { .code = { 0x49, 0x0f, 0xcc } };	/* bswap %r12 */
+	bool always = kprobe_need_landing_pads();
+
+	if (IS_ENABLED(CONFIG_CFI_CLANG))
+		kunit_skip(test, "a thunk has no type to be called by");
+	KUNIT_ASSERT_TRUE(test, make(test, &s));
+	KUNIT_EXPECT_EQ(test, always, is_endbr(*(u32 *)s.p.ainsn.emulation.thunk));
+	kunit_activate_static_stub(test, kprobe_need_landing_pads, yes);
+	KUNIT_ASSERT_TRUE(test, make(test, &s));
+	KUNIT_EXPECT_TRUE(test, is_endbr(*(u32 *)s.p.ainsn.emulation.thunk));
+	try_code(test, &s);
+}
+#endif
+
 /* A thunk uses the stack pointer itself. */
 static void none_is_made_that_names_the_stack_pointer(struct kunit *test)
 {
@@ -319,6 +344,9 @@ static void thunk_suite_exit(struct kunit_suite *suite)
 static struct kunit_case thunk_cases[] = {
 	KUNIT_CASE_SLOW(operands_in_registers_do_as_in_place),
 	KUNIT_CASE(prefixes_are_kept),
+#ifdef CONFIG_X86_KERNEL_IBT
+	KUNIT_CASE(thunk_begins_with_a_landing_pad_if_one_is_needed),
+#endif
 	KUNIT_CASE(none_is_made_that_names_the_stack_pointer),
 	KUNIT_CASE(none_is_made_of_what_may_fault),
 	KUNIT_CASE_SLOW(all_rows_were_tried),

@@ -333,7 +333,7 @@ static void emit_landing_pad(struct thunk *t)
 {
 	u32 endbr = gen_endbr();
 
-	if (cpu_feature_enabled(X86_FEATURE_IBT))
+	if (kprobe_need_landing_pads())
 		emit(t, &endbr, sizeof(endbr));
 }
 #else
