@@ -28,6 +28,8 @@ static const char * const names[] = {
 	"finalise_el2",
 	"_cpu_resume",
 	"cpu_do_resume",
+	/* Where a handler that a branch leads to could see page tables of two tasks */
+	"cpu_do_switch_mm",
 	/* On a CPU that has reported itself dead */
 	"cpu_die",
 	"cpu_psci_cpu_die",
