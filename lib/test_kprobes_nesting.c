@@ -13,6 +13,7 @@
 
 #include "test_kprobes/levels.h"
 #include "test_kprobes/probe.h"
+#include "test_kprobes/switch.h"
 
 KUNIT_ARRAY_PARAM(step, kprobes_steps_table, kprobes_step_desc);
 
@@ -258,11 +259,12 @@ static unsigned int wrong_rounds(u32 (*call)(u32 x), unsigned int rounds)
 #define ROUNDS		10
 #define MANY_ROUNDS	5000
 
-/* First with a breakpoint, then with a jump if there can be one */
+/* First with a breakpoint, then with a jump if there can be one, and often with each */
 static void interrupts_are_as_before_the_hit(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
 	struct probe *probe = probe_registered(test, step->addr);
+	unsigned int many = MANY_ROUNDS;
 
 	inner_call = step->call;
 	KUNIT_EXPECT_EQ(test, wrong_rounds(step->call, ROUNDS), 0);
@@ -272,7 +274,12 @@ static void interrupts_are_as_before_the_hit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wrong_rounds(step->call, ROUNDS), 0);
 	probe->on_hit = NULL;
 	KUNIT_EXPECT_EQ(test, wrong_rounds(step->call, MANY_ROUNDS), 0);
-	KUNIT_EXPECT_EQ(test, probe->hits, 2 * (3 * ROUNDS + MANY_ROUNDS));
+	if (switch_mount) {
+		KUNIT_EXPECT_EQ(test, switch_set(false), 0);
+		many *= 2;
+		KUNIT_EXPECT_EQ(test, wrong_rounds(step->call, MANY_ROUNDS), 0);
+	}
+	KUNIT_EXPECT_EQ(test, probe->hits, 2 * (3 * ROUNDS + many));
 	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 2 * 2 * ROUNDS);
 	KUNIT_EXPECT_FALSE(test, irqs_disabled());
 }
@@ -421,12 +428,13 @@ static int nesting_init(struct kunit *test)
 {
 	kprobes_watch_targets(test);
 	kprobes_text_watch(test, handler_place);
-	return levels_init();
+	return switch_init(test) ?: levels_init();
 }
 
 static void nesting_exit(struct kunit *test)
 {
 	levels_exit();
+	switch_exit(test);
 }
 
 static struct kunit_case kprobes_nesting_cases[] = {
@@ -446,6 +454,8 @@ static struct kunit_case kprobes_nesting_cases[] = {
 
 static struct kunit_suite kprobes_nesting_suite = {
 	.name = "kprobes_nesting",
+	.suite_init = switch_suite_init,
+	.suite_exit = switch_suite_exit,
 	.init = nesting_init,
 	.exit = nesting_exit,
 	.test_cases = kprobes_nesting_cases,

@@ -8,6 +8,7 @@
  * - way: a read goes one of two ways
  * - ways: where these are
  * - joint: where one part of a function joins another
+ * - leaves: where there is room for a jump in a function that ends in one to another function
  * - fixed: where there is an instruction before one whose fault is fixed up
  * - oops: a write causes a fault in a probed instruction
  * - handler_oops: a write causes a fault in a handler
@@ -251,6 +252,39 @@ static const struct kernel_param_ops joint_ops = {
 
 module_param_cb(joint, &joint_ops, NULL, 0400);
 MODULE_PARM_DESC(joint, "symbol and offset of an instruction before one that is branched to");
+
+/* The last instruction is a branch to another function, as for a tail call. Nobody calls this. */
+extern u8 kprobes_victim_leaves[] asm(".Lkprobes_victim_leaves"),
+	  kprobes_victim_room[] asm(".Lkprobes_victim_room");
+
+asm("	.pushsection .text, \"ax\"\n"
+	ASM_FUNC_ALIGN "\n"
+"	.type kprobes_victim_leaves, @function\n"
+"kprobes_victim_leaves:\n"
+".Lkprobes_victim_leaves:\n"
+	ASM_ENDBR
+".Lkprobes_victim_room: " ANNOTATE_NOENDBR "nop\n"
+"	nop\n"
+"	nop\n"
+"	nop\n"
+"	nop\n"
+"	jmp kprobes_victim_parted\n"
+"	.size kprobes_victim_leaves, . - kprobes_victim_leaves\n"
+"	.popsection\n"
+);
+
+static int show_leaves(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "kprobes_victim_leaves+0x%tx\n",
+			  (void *)kprobes_victim_room - (void *)kprobes_victim_leaves);
+}
+
+static const struct kernel_param_ops leaves_ops = {
+	.get = show_leaves,
+};
+
+module_param_cb(leaves, &leaves_ops, NULL, 0400);
+MODULE_PARM_DESC(leaves, "symbol and offset of an instruction that a jump can replace");
 
 /* Nobody calls this either. */
 extern u8 kprobes_victim_fixed[] asm(".Lkprobes_victim_fixed"),

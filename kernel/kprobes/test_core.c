@@ -501,6 +501,25 @@ static void site_of_gone_text_keeps_its_probes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, hits_of_a_call());
 }
 
+#ifdef CONFIG_KPROBES_ON_FTRACE
+/* Init text goes without its sites' being disarmed. */
+static void entry_of_gone_text_is_unhooked(struct kunit *test)
+{
+	struct kprobe *p = plant(test);
+	struct kprobe_site *site = planted_site(p);
+
+	if (!kprobe_ftrace(p))
+		kunit_skip(test, "ftrace does not call for that function");
+	KUNIT_EXPECT_NOT_NULL(test, site->ops);
+	scoped_guard(mutex, &kprobe_mutex)
+		kprobe_site_kill(site);
+	KUNIT_EXPECT_NULL(test, site->ops);
+	KUNIT_EXPECT_EQ(test, 0, hits_of_a_call());
+	KUNIT_EXPECT_PTR_NE(test, site, planted_site(plant(test)));
+	KUNIT_EXPECT_EQ(test, 1, hits_of_a_call());
+}
+#endif
+
 #ifdef CONFIG_KRETPROBES
 KUNIT_DEFINE_ACTION_WRAPPER(drop_return_probe, unregister_kretprobe, struct kretprobe *);
 
@@ -831,6 +850,39 @@ static void only_live_modules_are_known_unannounced(struct kunit *test)
 }
 #endif
 
+#if defined(CONFIG_MODULES) && defined(__ARCH_WANT_KPROBES_INSN_SLOT)
+static noinline unsigned int listed_behind(unsigned int n)
+{
+	barrier_data(&n);
+	return n * 5 + 1;
+}
+
+/* A slot is text, and no symbol covers it. */
+static void entry_without_a_symbol_does_not_spoil_the_list(struct kunit *test)
+{
+	struct module *mod = kunit_kzalloc(test, sizeof(*mod), GFP_KERNEL);
+	kprobe_opcode_t *slot = get_insn_slot();
+	unsigned long list[] = { (unsigned long)slot, (unsigned long)listed_behind };
+	unsigned long size, offset;
+
+	KUNIT_ASSERT_NOT_NULL(test, mod);
+	KUNIT_ASSERT_NOT_NULL(test, slot);
+	mod->kprobe_blacklist = list;
+	mod->num_kprobe_blacklist = ARRAY_SIZE(list);
+	mod->mem[MOD_TEXT].base = listed_behind;
+	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(list[1], &size, &offset));
+	mod->mem[MOD_TEXT].size = size;
+	scoped_guard(mutex, &kprobe_mutex)
+		kprobe_blacklist_add_module(mod);
+	KUNIT_EXPECT_TRUE(test, kprobe_blacklisted((unsigned long)listed_behind));
+	KUNIT_EXPECT_FALSE(test, kprobe_blacklisted((unsigned long)slot));
+	scoped_guard(mutex, &kprobe_mutex)
+		kprobe_blacklist_remove_module(mod);
+	KUNIT_EXPECT_FALSE(test, kprobe_blacklisted((unsigned long)listed_behind));
+	free_insn_slot(slot, 0);
+}
+#endif
+
 static struct kunit_case core_cases[] = {
 	KUNIT_CASE(table_finds_all_while_and_after_it_grows),
 	KUNIT_CASE(table_keeps_its_chains_short),
@@ -852,6 +904,9 @@ static struct kunit_case core_cases[] = {
 #endif
 	KUNIT_CASE(dying_site_is_revived),
 	KUNIT_CASE(site_of_gone_text_keeps_its_probes),
+#ifdef CONFIG_KPROBES_ON_FTRACE
+	KUNIT_CASE(entry_of_gone_text_is_unhooked),
+#endif
 #ifdef CONFIG_KRETPROBES
 	KUNIT_CASE(miss_of_gone_text_is_not_its_successors),
 #endif
@@ -871,6 +926,9 @@ static struct kunit_case core_cases[] = {
 	KUNIT_CASE(representative_stands_for_all_probes),
 #ifdef CONFIG_MODULES
 	KUNIT_CASE(only_live_modules_are_known_unannounced),
+#endif
+#if defined(CONFIG_MODULES) && defined(__ARCH_WANT_KPROBES_INSN_SLOT)
+	KUNIT_CASE(entry_without_a_symbol_does_not_spoil_the_list),
 #endif
 	KUNIT_CASE(function_is_forgotten_with_its_text),
 #ifdef CONFIG_X86_64

@@ -405,6 +405,27 @@ static void tracers_leave_where_to_go_on(struct kunit *test)
 	destination_outlasts_a_hit(test, 0);
 }
 
+#define RETURNED	77
+
+static int return_at_once(struct probe *probe, struct pt_regs *regs)
+{
+	regs_set_return_value(regs, RETURNED);
+	regs->pc = regs->regs[30];
+	return 1;
+}
+
+/* Where guarded pages are in use: the way here was an indirect call, the way on is none. */
+static void return_for_a_function_needs_no_landing_pad(struct kunit *test)
+{
+	const struct kprobes_step *step = kprobes_need_step(test, "untraced function entry");
+	struct probe *probe = probe_new(test, step->addr);
+
+	probe->on_hit = return_at_once;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	KUNIT_EXPECT_EQ(test, step->call(1), RETURNED);
+	KUNIT_EXPECT_EQ(test, probe->hits, 1);
+}
+
 #ifdef CONFIG_OPTPROBES
 /* --- slots where modules are --- */
 
@@ -599,6 +620,7 @@ static struct kunit_case hit_cases[] = {
 	KUNIT_CASE(call_of_null_is_one),
 	KUNIT_CASE(event_of_the_firmware_leaves_where_to_go_on),
 	KUNIT_CASE(tracers_leave_where_to_go_on),
+	KUNIT_CASE(return_for_a_function_needs_no_landing_pad),
 #ifdef CONFIG_OPTPROBES
 	KUNIT_CASE(slot_where_modules_are_is_like_others),
 #endif

@@ -49,6 +49,12 @@ check_is "stats_enabled can be written by root only" "$(stat -c %a $switch)" 600
 check_switch $switch counting
 echo 0 >$switch
 
+# has_jump PLACE
+has_jump()
+{
+	[ "$(value path "$1")" = jump ]
+}
+
 gone='^[0-9a-f]{8,16} - path=- probes=1 .* why=gone$'
 gone()
 {
@@ -164,6 +170,11 @@ elif [ -r $victim/joint ]; then
 	joint=$(cat $victim/joint)
 	load kprobe_offset symbol="${joint%+*}" offset="${joint#*+}"
 	check_is "$what" "$(value why "$joint")" target
+	unload kprobe_offset
+	leaves=$(cat $victim/leaves)
+	load kprobe_offset symbol="${leaves%+*}" offset="${leaves#*+}"
+	check "who leaves a module's function leads to none of its instructions" \
+		within 300 has_jump "$leaves"
 	unload kprobe_offset
 	fixed=$(cat $victim/fixed)
 	load kprobe_offset symbol="${fixed%+*}" offset="${fixed#*+}"

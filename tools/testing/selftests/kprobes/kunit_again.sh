@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # The KUnit suites, once more after boot: nothing of the first run may be in the way,
 # and probes that it has left on init text must be gone by now. kpagain may have a pattern of those
-# that are wanted.
+# that are wanted. With kpslow=1 suites with slow cases are run, too.
 
 . ./functions
 kunit=/sys/kernel/debug/kunit
@@ -23,8 +23,8 @@ suites= wanted=${kpagain:-k*probe*}
 for run in "$kunit"/$wanted/run; do
 	[ -f "$run" ] || continue
 	suite=$(basename "${run%/run}")
-	# This is for tests that are done in seconds.
-	! grep -q '\.speed: .*slow' "${run%run}results" || continue
+	# Tests that are not done in seconds
+	[ -n "${kpslow:-}" ] || ! grep -q '\.speed: .*slow' "${run%run}results" || continue
 	suites="$suites $suite"
 	again "$suite"
 done

@@ -124,8 +124,10 @@ enable_event slept 1
 sleep 1000 &
 sleeper=$!
 check "a task sleeps" within 100 is_asleep $sleeper
+mark_log
 patch
 check "it slept all the time" kill -0 $sleeper
+check "and nobody had to be woken for the patch" fails logged 'signaling remaining tasks'
 check "the patch goes" unpatch
 kill $sleeper
 sleeper=
