@@ -25,6 +25,7 @@
 #	architectures	make test-all
 #	check	  make check: checkpatch, sparse, W=1 and kernel-doc have nothing to say
 #	series-check	make series-check: the kernel builds at every patch, and works
+#	deb	  make deb-check: packages for a Debian of their own, in which tools have probes
 #	mutants	  make mutants: the tests notice each of these breakages (x86_64, arm64 and i386)
 # arm64/SECTION and i386/SECTION are that section there. Without arguments: what fits into less
 # than 40 minutes; i386, clang, debug, leaks, sweep, kselftest, ftrace, kexec and upstream on arm64,
@@ -34,8 +35,8 @@
 # console shows an oops or a warning is a failure. What is skipped but not in harness/skips is
 # counted as failed. Ends with "N passed, N failed"; status 1 when something failed.
 # From the environment: STRESS_SECONDS (20; 120 in "debug"; 300 with "full") and STRESS_SEED, for the
-# stress module; SLOW_CASES= (set with "full") to have them in "debug", too, and all that are not
-# slow twice in "selftests"; SWEEP_SHARE=N to sweep one part in N.
+# stress module; SLOW_CASES= (set with "full") to have them in "debug", too, and all suites twice
+# in "selftests"; SWEEP_SHARE=N to sweep one part in N.
 
 . "${0%/*}/lib.sh"
 
@@ -136,7 +137,8 @@ run_selftests()
 {
 	"$harness/build.sh"
 	"$harness/outside.sh" outside
-	TIMEOUT=${TIMEOUT:-2400} guest guest selftests kunit.enable=1 ${SLOW_CASES-kpagain=k*probe*_test}
+	TIMEOUT=${TIMEOUT:-2400} guest guest selftests kunit.enable=1 \
+		${SLOW_CASES-kpagain=k*probe*_test} ${SLOW_CASES+kpslow=1}
 	report kunit
 	beside_kunit
 	# A kernel that has been locked down stays so. On arm64 only "full" has the time for one.
@@ -265,6 +267,11 @@ run_check()
 {
 	"$harness/series.sh" write
 	say_of "checkpatch, sparse, W=1 and kernel-doc have nothing to say" check.sh
+}
+
+run_deb()
+{
+	say_of "the packages install, and Debian's tools work there" deb.sh check
 }
 
 run_series_check()
@@ -426,7 +433,7 @@ full)	full="kselftest arm64/kselftest arm64/ftrace arm64/kexec arm64/upstream ar
 		debug arm64/debug leaks arm64/leaks sweep arm64/sweep compare arm64/compare
 		i386/kunit i386/ftrace i386/selftests i386/decode i386/stress i386/demo
 		i386/upstream i386/compare configurations architectures check arm64/check
-		series-check arm64/series-check mutants arm64/mutants i386/mutants"
+		series-check arm64/series-check deb mutants arm64/mutants i386/mutants"
 	export STRESS_SECONDS="${STRESS_SECONDS:-300}" SLOW_CASES=
 	shift ;;
 esac
