@@ -82,6 +82,16 @@ add_programs()
 	done
 }
 
+# Its shell is not the one of this machine, which takes more for a name. Where it runs, it is asked.
+check_scripts()
+{
+	shell=$root.new/bin/sh
+	"$shell" -c true 2>/dev/null || return 0
+	for script in "$root.new"/harness/*.sh "$root.new"/selftests/kprobes/*.sh; do
+		[ ! -f "$script" ] || "$shell" -n "$script" || die "$script: see above"
+	done
+}
+
 [ -n "$userland" ] || exit 0
 need cpio kmod
 rm -rf "$root.new"
@@ -96,6 +106,7 @@ add_selftests
 printf '%s\n' root:x:0:0::/root:/bin/sh nobody:x:65534:65534::/:/bin/false >"$root.new/etc/passwd"
 printf '%s\n' root:x:0: nogroup:x:65534: >"$root.new/etc/group"
 cp "$harness"/guest/* "$root.new/harness/"
+check_scripts
 add_programs
 for directory in ${EXTRA_DIRECTORIES:-}; do
 	cp -r "$directory" "$root.new/"

@@ -66,8 +66,8 @@ work()
 	done
 }
 
-# times JOB VERDICT
-times()
+# how_many JOB VERDICT
+how_many()
 {
 	cat /tmp/sweep-[12] | grep -c "^$1 $2\$"
 }
@@ -85,6 +85,6 @@ touch /tmp/sweep-end
 wait
 for job in processes files devices network modules; do
 	verdict=pass
-	{ [ "$(times $job right)" -gt 0 ] && [ "$(times $job wrong)" = 0 ]; } || verdict=fail
-	kptest $verdict "workload of the sweep: $job" "$(times $job right) times, $(times $job wrong) wrong"
+	{ [ "$(how_many $job right)" -gt 0 ] && [ "$(how_many $job wrong)" = 0 ]; } || verdict=fail
+	kptest $verdict "workload of the sweep: $job" "$(how_many $job right) times, $(how_many $job wrong) wrong"
 done
