@@ -514,7 +514,7 @@ extern const u32 kprobes_victim_late_at asm(".Lkprobes_victim_late_at");
 static noinline __noclone unsigned int __init kprobes_victim_late(unsigned int x)
 {
 	asm volatile(".Lkprobes_victim_late_middle: nop\n"
-		     ".pushsection .data\n"
+		     ".pushsection .ref.data, \"aw\"\n"
 		     ".balign 4\n"
 		     ".Lkprobes_victim_late_at: .long .Lkprobes_victim_late_middle - kprobes_victim_late\n"
 		     ".popsection"
