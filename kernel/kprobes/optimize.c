@@ -65,7 +65,7 @@ static const char *prepare_detour(struct kprobe_site *site)
 	return err ? op->why : NULL;
 }
 
-/* Returns, in a word, what prevents a detour; or NULL when the site has one. The text lock is held. */
+/* Returns, in a word, what prevents a detour; NULL if the site has one. The text lock is held. */
 static const char *make_detour(struct kprobe_site *site)
 {
 	if (!optimization_on)
