@@ -84,20 +84,26 @@ static bool is_compilers_check(const char *name)
 #define PADDING	0
 #endif
 
-/* At the start of a section, kallsyms finds the section's symbol and not the padding's. */
-static bool is_hidden_padding(const struct kprobe_function *f)
+/* With kCFI on x86, the instruction that has the type is there, too. */
+#define MOST_BEFORE	(PADDING + 5)
+
+/*
+ * Is it no function, but what the compiler puts before one? @prefix is what the symbols of that
+ * begin with. At the start of a section, kallsyms finds the section's symbol instead.
+ */
+static bool is_before_function(const struct kprobe_function *f, const char *prefix)
 {
-	static char name[sizeof("__pfx_") + KSYM_NAME_LEN] = "__pfx_";
+	static char name[8 + KSYM_NAME_LEN];
 	char *module;
+	int length;
 
-	return PADDING && f->end - f->start == PADDING && !f->module &&
-	       kallsyms_lookup(f->end, NULL, NULL, &module, name + strlen("__pfx_")) &&
+	if (str_has_prefix(f->name, prefix))
+		return true;
+	if (!PADDING || f->end - f->start > MOST_BEFORE || f->module)
+		return false;
+	length = strscpy(name, prefix, 8);
+	return kallsyms_lookup(f->end, NULL, NULL, &module, name + length) &&
 	       kallsyms_lookup_name(name) == f->start;
-}
-
-static bool is_padding(const struct kprobe_function *f)
-{
-	return str_has_prefix(f->name, "__pfx_") || is_hidden_padding(f);
 }
 
 /*
@@ -112,9 +118,9 @@ static const char *objection_to_all_of(const struct kprobe_function *f)
 
 	if (HAS_COMPILERS_CHECKS && is_compilers_check(name))
 		return "a check of the compiler's, on the way to the handlers";
-	if (str_has_prefix(name, "__cfi_"))
+	if (IS_ENABLED(CONFIG_CFI_CLANG) && is_before_function(f, "__cfi_"))
 		return "data of control flow integrity before a function";
-	if (is_padding(f))
+	if (is_before_function(f, "__pfx_"))
 		return "padding before a function";
 	if (IS_ENABLED(CONFIG_HAVE_STATIC_CALL) &&
 	    str_has_prefix(name, STATIC_CALL_TRAMP_PREFIX_STR))
