@@ -32,16 +32,16 @@ devices()
 		mkdir -p "$dir" && mount -t tmpfs none "$dir" && umount "$dir" && rmdir "$dir"
 }
 
-# Who listens needs a while for that.
+# Who listens needs a while for that, and any of it may be frozen, while text is patched.
 network()
 {
-	echo hello | nc -l -p "$port" -w 9 &
+	echo hello | nc -l -p "$port" -w 60 &
 	heard=
-	for try in 1 2 3 4 5 6 7 8 9; do
-		heard=$(nc -w 3 127.0.0.1 "$port" </dev/null) && [ -n "$heard" ] && break
+	for try in $(seq 50); do
+		heard=$(nc -w 30 127.0.0.1 "$port" </dev/null) && [ -n "$heard" ] && break
 		sleep 0.1
 	done
-	ping -c 1 -W 9 127.0.0.1 && [ "$heard" = hello ]
+	ping -c 1 -W 60 127.0.0.1 && [ "$heard" = hello ]
 	good=$?
 	wait
 	return $good
