@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Crash points of lkdtm, which are kprobes. Each is set in turn, in the end one in an interrupt. That
-# one and the one of tasklets are hit: their handlers warn, which is survived. The interrupts are
-# those of a disk if kpdisks= names one.
+# Crash points of lkdtm, which are kprobes. Each is set in turn, in the end one in an interrupt.
+# That one and the one of tasklets are hit: their handlers warn, which is survived. The interrupts
+# are those of a disk if kpdisks= names one.
 
 . ./functions
 need_debugfs
