@@ -173,6 +173,14 @@ also()
 	others="$others $!"
 }
 
+# What does without ftrace
+also_the_rest()
+{
+	also victims
+	[ ! -f $jumps ] || also flips
+	[ ! -w $processor ] || also processors
+}
+
 # how_often NAME FILE: that it was at all, if that was tried
 how_often()
 {
@@ -208,8 +216,6 @@ if [ -w $faults/failslab/ignore-gfp-wait ]; then
 	wishes="$wishes failures=1"
 fi
 also visits
-also victims
-[ ! -f $jumps ] || also flips
 if [ -w $switch ]; then
 	also switches
 	wishes="$wishes switches=1"
@@ -219,7 +225,7 @@ case $has_programs in
 4 | 127)	;;
 *)	also programs ;;
 esac
-[ ! -w $processor ] || also processors
+also_the_rest
 # shellcheck disable=SC2086
 if insmod /modules/test_kprobes_stress.ko "seconds=$seconds" "seed=${kpseed:-0}" $wishes; then
 	stress=pass
@@ -288,9 +294,7 @@ if [ -w $kill ]; then
 	[ "$seconds" -le 60 ] || seconds=60
 	seconds=$((seconds / 3 + 2))
 	also dies
-	also victims
-	[ ! -f $jumps ] || also flips
-	[ ! -w $processor ] || also processors
+	also_the_rest
 	insmod /modules/test_kprobes_stress.ko "seconds=$seconds" "seed=${kpseed:-0}" ftrace_dies=1 victim=1
 	touch /tmp/stress-end
 	# shellcheck disable=SC2086
