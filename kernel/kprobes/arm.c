@@ -114,11 +114,11 @@ static void patch_text(struct list_head *from, enum kprobe_site_state state)
 		} else {
 			arch_disarm_kprobes(&batch);
 		}
-		kprobe_text_unlock();
 		list_for_each_entry(kp, &batch, list)
 			kprobe_site_set_state(site_of(kp), state);
 		if (state == SITE_ARMED)
 			kprobe_optimize_armed(&batch);
+		kprobe_text_unlock();
 		list_for_each_entry_safe(kp, next, &batch, list)
 			list_del_init(&kp->list);
 	}

@@ -47,7 +47,7 @@ static void set_optimized(struct kprobe_site *site, enum kprobe_site_state state
 }
 
 /* Allocates the detour of a site that has none. Returns, in a word, what prevents that; or NULL. */
-static const char *prepare_detour(struct kprobe_site *site)
+static const char *allocate_detour(struct kprobe_site *site)
 {
 	struct optimized_kprobe *op = &site->op;
 	struct module *mod;
@@ -76,7 +76,7 @@ static const char *make_detour(struct kprobe_site *site)
 	/* A fault in such a detour is not moved back to where there is a fixup. */
 	if (!ARCH_OPTPROBE_COMPLETE && search_exception_tables((unsigned long)site->kp.addr))
 		return "insn";
-	return prepare_detour(site);
+	return allocate_detour(site);
 }
 
 /**
@@ -120,17 +120,15 @@ static void optimize(struct kprobe_site *site)
  * kprobe_optimize_armed() - begin to optimize sites that have their detours, if they can
  * @sites: linked by kp.list; all are ARMED by a breakpoint, since kprobe_make_detours()
  *
- * Context: kprobe_mutex is held.
+ * Context: kprobe_mutex and the text lock are held.
  */
 void kprobe_optimize_armed(struct list_head *sites)
 {
 	struct kprobe *kp;
 
 	lockdep_assert_held(&kprobe_mutex);
-	kprobe_text_lock();
 	list_for_each_entry(kp, sites, list)
 		optimize(site_of(kp));
-	kprobe_text_unlock();
 }
 
 /* Overridden where a hit may get to a detour without an instruction that synchronizes */
@@ -152,8 +150,8 @@ void kprobe_optimize_sites(struct list_head *sites)
 	kprobe_text_lock();
 	if (kprobe_make_detours(sites))
 		arch_kprobe_detours_made();
-	kprobe_text_unlock();
 	kprobe_optimize_armed(sites);
+	kprobe_text_unlock();
 }
 
 /* Replaces jumps by breakpoints; the list is linked by op.list, and empty afterwards. */
