@@ -9,6 +9,7 @@
 #include <linux/uaccess.h>
 #include <asm/sections.h>
 
+#include "test_kprobes/patched.h"
 #include "test_kprobes/probe.h"
 
 KUNIT_ARRAY_PARAM(entry, kprobes_entries, kprobes_step_desc);
@@ -79,7 +80,7 @@ static void static_calls_are_refused(struct kunit *test)
 	struct static_call_site *site;
 
 	for (site = __start_static_call_sites; site < __stop_static_call_sites; site++)
-		expect_refused(&area, (unsigned long)&site->addr + site->addr);
+		expect_refused(&area, (unsigned long)kprobes_static_call_site(site));
 	expect_all_refused(&area);
 #else
 	kunit_skip(test, "no inline static calls");
@@ -166,15 +167,6 @@ static void types_before_functions_are_refused(struct kunit *test)
 
 #ifdef CONFIG_GENERIC_BUG
 extern struct bug_entry __start___bug_table[], __stop___bug_table[];
-
-static unsigned long bug_site(struct bug_entry *bug)
-{
-#ifdef CONFIG_GENERIC_BUG_RELATIVE_POINTERS
-	return (unsigned long)&bug->bug_addr_disp + bug->bug_addr_disp;
-#else
-	return bug->bug_addr;
-#endif
-}
 #endif
 
 static void bug_and_warn_sites_are_refused(struct kunit *test)
@@ -184,7 +176,7 @@ static void bug_and_warn_sites_are_refused(struct kunit *test)
 	struct bug_entry *bug;
 
 	for (bug = __start___bug_table; bug < __stop___bug_table; bug++)
-		expect_refused(&area, bug_site(bug));
+		expect_refused(&area, (unsigned long)kprobes_bug_site(bug));
 	expect_all_refused(&area);
 #else
 	kunit_skip(test, "no table of BUG() sites");

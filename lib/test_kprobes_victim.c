@@ -12,6 +12,7 @@
  * - fixed: where there is an instruction before one whose fault is fixed up
  * - oops: a write causes a fault in a probed instruction
  * - handler_oops: a write causes a fault in a handler
+ * - patched: where there is what others patch, or know by its address
  * - late: did init text run on when the module was live already?
  * - late_middle: where there is an instruction in that text
  * - late_probe: what the registration of a probe there has returned then
@@ -19,6 +20,7 @@
  * - tasklets: a write of N has N tasklets run, one after the other
  */
 #include <linux/async.h>
+#include <linux/bug.h>
 #include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/err.h>
@@ -32,11 +34,35 @@
 #include <linux/objtool.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
+#include <linux/static_call.h>
 #include <linux/tracepoint-defs.h>
 #ifdef CONFIG_X86
 #include <asm/asm.h>
 #include <asm/ibt.h>
 #endif
+
+#include "test_kprobes/patched.h"
+
+/* Places in functions, as those who define events name them */
+struct place {
+	const char *function;
+	const void *start, *at;
+};
+
+static int show_place(char *buffer, const struct kernel_param *kp)
+{
+	const struct place *place = kp->arg;
+
+	return sysfs_emit(buffer, "%s+0x%tx\n", place->function, place->at - place->start);
+}
+
+static const struct kernel_param_ops place_ops = {
+	.get = show_place,
+};
+
+#define PLACE(name, function, at)						\
+	static struct place place_##name = { #function, function, at };		\
+	module_param_cb(name, &place_ops, &place_##name, 0400)
 
 /* Its address is used as data: objtool has to be told that no indirect branch goes there. */
 extern u8 kprobes_victim_middle[] asm(".Lkprobes_victim_middle");
@@ -113,17 +139,7 @@ static const struct kernel_param_ops calls_ops = {
 module_param_cb(calls, &calls_ops, &calls, 0600);
 MODULE_PARM_DESC(calls, "write N to have each function called N times");
 
-static int show_middle(char *buffer, const struct kernel_param *kp)
-{
-	return sysfs_emit(buffer, "kprobes_victim+0x%tx\n",
-			  (void *)kprobes_victim_middle - (void *)kprobes_victim);
-}
-
-static const struct kernel_param_ops middle_ops = {
-	.get = show_middle,
-};
-
-module_param_cb(middle, &middle_ops, NULL, 0400);
+PLACE(middle, kprobes_victim, kprobes_victim_middle);
 MODULE_PARM_DESC(middle, "symbol and offset of an instruction in the middle of a function");
 
 /*
@@ -205,6 +221,40 @@ module_param_cb(ways, &ways_ops, NULL, 0400);
 MODULE_PARM_DESC(ways, "where it says whence it goes, the label, and the ways on and off");
 #endif
 
+/* What is patched, or known by its address, in a function that nobody calls */
+DEFINE_STATIC_CALL(kprobes_victim_call, kprobes_victim);
+
+static noinline __noclone __used u32 kprobes_victim_warns(u32 x)
+{
+	WARN_ON(x);
+	return static_call(kprobes_victim_call)(x) + 1;
+}
+
+static int show_patched(char *buffer, const struct kernel_param *kp)
+{
+	const struct module *mod = THIS_MODULE;
+	int length = 0;
+
+#ifdef CONFIG_GENERIC_BUG
+	for (int i = 0; i < mod->num_bugs; i++)
+		length += sysfs_emit_at(buffer, length, "WARN() %pS\n",
+					kprobes_bug_site(&mod->bug_table[i]));
+#endif
+#ifdef CONFIG_HAVE_STATIC_CALL_INLINE
+	for (int i = 0; i < mod->num_static_call_sites; i++)
+		length += sysfs_emit_at(buffer, length, "call %pS\n",
+					kprobes_static_call_site(&mod->static_call_sites[i]));
+#endif
+	return length;
+}
+
+static const struct kernel_param_ops patched_ops = {
+	.get = show_patched,
+};
+
+module_param_cb(patched, &patched_ops, NULL, 0400);
+MODULE_PARM_DESC(patched, "each WARN() and each static call of this module, one in a line");
+
 /*
  * A function in three parts, with the names that GCC 8 gives them, which nobody calls. Its
  * last part branches back to the first of the two additions.
@@ -240,17 +290,7 @@ asm("	.pushsection .text, \"ax\"\n"
 "	.popsection\n"
 );
 
-static int show_joint(char *buffer, const struct kernel_param *kp)
-{
-	return sysfs_emit(buffer, "kprobes_victim_parted+0x%tx\n",
-			  (void *)kprobes_victim_joint - (void *)kprobes_victim_parted);
-}
-
-static const struct kernel_param_ops joint_ops = {
-	.get = show_joint,
-};
-
-module_param_cb(joint, &joint_ops, NULL, 0400);
+PLACE(joint, kprobes_victim_parted, kprobes_victim_joint);
 MODULE_PARM_DESC(joint, "symbol and offset of an instruction before one that is branched to");
 
 /* The last instruction is a branch to another function, as for a tail call. Nobody calls this. */
@@ -273,17 +313,7 @@ asm("	.pushsection .text, \"ax\"\n"
 "	.popsection\n"
 );
 
-static int show_leaves(char *buffer, const struct kernel_param *kp)
-{
-	return sysfs_emit(buffer, "kprobes_victim_leaves+0x%tx\n",
-			  (void *)kprobes_victim_room - (void *)kprobes_victim_leaves);
-}
-
-static const struct kernel_param_ops leaves_ops = {
-	.get = show_leaves,
-};
-
-module_param_cb(leaves, &leaves_ops, NULL, 0400);
+PLACE(leaves, kprobes_victim_leaves, kprobes_victim_room);
 MODULE_PARM_DESC(leaves, "symbol and offset of an instruction that a jump can replace");
 
 /* Nobody calls this either. */
@@ -307,17 +337,7 @@ asm("	.pushsection .text, \"ax\"\n"
 	_ASM_EXTABLE(1b, 2b)
 );
 
-static int show_fixed(char *buffer, const struct kernel_param *kp)
-{
-	return sysfs_emit(buffer, "kprobes_victim_fixed+0x%tx\n",
-			  (void *)kprobes_victim_before_fixed - (void *)kprobes_victim_fixed);
-}
-
-static const struct kernel_param_ops fixed_ops = {
-	.get = show_fixed,
-};
-
-module_param_cb(fixed, &fixed_ops, NULL, 0400);
+PLACE(fixed, kprobes_victim_fixed, kprobes_victim_before_fixed);
 MODULE_PARM_DESC(fixed, "symbol and offset of an instruction before one that may fault");
 #endif
 

@@ -124,6 +124,23 @@ rm -r "$work"
 no_events
 load test_kprobes_victim
 
+# What the module's own tables tell of, and a probe must leave alone
+last_reason_has()
+{
+	tail -n 1 $debugfs/errors | grep -q ": .*$1"
+}
+
+tables=
+while read -r what place module; do
+	tables="$tables $what"
+	check "a $what of the module is refused" fails can_define "p:kp/no test_kprobes_victim:${place%/*}"
+	check "and is said to be that" last_reason_has "$what"
+done <$victim/patched
+case $(uname -m) in
+x86_64)	check_is "the module has one of each" "$tables" " WARN() call" ;;
+*)	check_is "the module has one" "$tables" " WARN()" ;;
+esac
+
 # way_is WORDS on|off: the victim goes this way, and hits the probes on it
 went_on=0 went_off=0
 way_is()
@@ -172,14 +189,21 @@ else
 	skip_check "there are probes around a jump label" "no $victim/ways, or no $key"
 fi
 
-# An event and the module come and go at the same time.
+# An event and the module come and go at the same time, and the blacklist is read meanwhile.
 work=$(mktemp -d)
+grep -v kprobes_victim $debugfs/blacklist >"$work/own"
 (
 	while [ ! -f "$work/stop" ]; do
 		can_define "p:kp/race test_kprobes_victim:kprobes_victim"
 		can_write 1 $tracefs/events/kp/race/enable && : >"$work/raced"
 		can_write 0 $tracefs/events/kp/race/enable
 		can_define "-:kp/race"
+	done
+) &
+(
+	while [ ! -f "$work/stop" ]; do
+		cat $debugfs/blacklist >"$work/now"
+		grep -vxFf "$work/now" "$work/own" >>"$work/missing"
 	done
 ) &
 round=0 went=0
@@ -194,6 +218,8 @@ wait
 check "the module went and came, $went times of $round" [ $went -gt 0 ]
 check "while an event on it did" [ -f "$work/raced" ]
 check "and works" call_victim 2
+check "the blacklist was read" [ -f "$work/missing" ]
+check_is "and had all of the kernel's own each time" "$(sort -u "$work/missing")" ""
 rm -r "$work"
 no_events
 [ ! -f $hooks ] || check "nothing of that is left in ftrace" fails hooked kprobes_victim
