@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # harness/check.sh [checkpatch]: checkpatch --strict on out/series, and with the argument no more;
-# then gcc's W=1 warnings, sparse and kernel-doc on the files that are ours, and what our assembly
-# must not do. Status 1 when any has something to say.
+# then gcc's W=1 warnings, sparse and kernel-doc on the files that are ours, what our assembly must
+# not do, and what W=1 and sparse say of the tree's files that we patch and not of the pristine ones.
+# Status 1 when any has something to say.
 #
 # FILE_PATH_CHANGES is left out: the series updates MAINTAINERS in a patch of its own.
 
@@ -59,6 +60,35 @@ assembly()
 	lines 'CALL_NOSPEC|JMP_NOSPEC|(call|jmp)q?[[:space:]]*\*' "an indirect branch"
 }
 
+# The patched files that are compiled on this architecture
+patched_objects()
+{
+	sed -nE "s,^((${kernel_image%/boot/*}|drivers|init|kernel|lib|mm)/.*)\\.c\$,\\1.o,p" "$build/files.patched"
+}
+
+# What W=1 and sparse say of the patched files in SOURCE, without the lines' numbers. What the
+# config leaves out is no target, in either tree.
+say_of_patched()	# SOURCE OBJ
+{
+	VARIANT=plain "$harness/build.sh" "$1" "$2" configure >&2
+	objects=$(patched_objects)
+	# shellcheck disable=SC2086
+	forget_objects "$2" $objects
+	# shellcheck disable=SC2086
+	(kernel_make "$1" "$2" W=1 C=2 -k $objects) >"$2.log" 2>&1 || :
+	compiled=$(cd "$2" && ls $objects 2>/dev/null | wc -l)
+	[ "$compiled" -gt 20 ] || die "only $compiled of the patched files were compiled, see $2.log"
+	sed -n "s,^\(\.\./[a-z]*/\|$1/\),,p" "$2.log" |
+		sed -nE 's,^([^ :]*):[0-9:]+ ((warning|error):.*),\1: \2,p' | sort -u
+}
+
+patched()
+{
+	say_of_patched "$pristine" "$obj-pristine" >"$out/patched.pristine"
+	say_of_patched "$tree" "$obj-plain" >"$out/patched.ours"
+	comm -13 "$out/patched.pristine" "$out/patched.ours"
+}
+
 need_build_tools
 need sparse
 known
@@ -74,4 +104,5 @@ run_logged check-build "compiling with W=1 and sparse" \
 complaints "W=1 and sparse" ours_only "$log"
 complaints "kernel-doc" kernel_doc
 complaints "assembly" assembly
+complaints "W=1 and sparse on the patched files" patched
 exit $status
