@@ -60,32 +60,34 @@ assembly()
 	lines 'CALL_NOSPEC|JMP_NOSPEC|(call|jmp)q?[[:space:]]*\*' "an indirect branch"
 }
 
-# The patched files that are compiled on this architecture
+# The patched files of this architecture, and what is for all
 patched_objects()
 {
 	sed -nE "s,^((${kernel_image%/boot/*}|drivers|init|kernel|lib|mm)/.*)\\.c\$,\\1.o,p" "$build/files.patched"
 }
 
-# What W=1 and sparse say of the patched files in SOURCE, without the lines' numbers. What the
-# config leaves out is no target, in either tree.
-say_of_patched()	# SOURCE OBJ
+# What W=1 and sparse say of files in SOURCE, without the lines' numbers
+say_of()	# SOURCE OBJ OBJECT...
 {
 	VARIANT=plain "$harness/build.sh" "$1" "$2" configure >&2
-	objects=$(patched_objects)
-	# shellcheck disable=SC2086
-	forget_objects "$2" $objects
-	# shellcheck disable=SC2086
-	(kernel_make "$1" "$2" W=1 C=2 -k $objects) >"$2.log" 2>&1 || :
-	compiled=$(cd "$2" && ls $objects 2>/dev/null | wc -l)
-	[ "$compiled" -gt 20 ] || die "only $compiled of the patched files were compiled, see $2.log"
-	sed -n "s,^\(\.\./[a-z]*/\|$1/\),,p" "$2.log" |
+	from=$1 to=$2
+	shift 2
+	forget_objects "$to" "$@"
+	(kernel_make "$from" "$to" W=1 C=2 -k "$@") >"$to.log" 2>&1 || :
+	sed -n "s,^\(\.\./[a-z]*/\|$from/\),,p" "$to.log" |
 		sed -nE 's,^([^ :]*):[0-9:]+ ((warning|error):.*),\1: \2,p' | sort -u
 }
 
+# What the config leaves out cannot be compiled, in either tree.
 patched()
 {
-	say_of_patched "$pristine" "$obj-pristine" >"$out/patched.pristine"
-	say_of_patched "$tree" "$obj-plain" >"$out/patched.ours"
+	# shellcheck disable=SC2046
+	say_of "$pristine" "$obj-pristine" $(patched_objects) >"$out/patched.pristine"
+	objects=$(cd "$obj-pristine" && find $(patched_objects) 2>/dev/null || :)
+	[ "$(echo "$objects" | wc -l)" -gt 30 ] ||
+		die "only these of the patched files were compiled:" $objects
+	# shellcheck disable=SC2086
+	say_of "$tree" "$obj-plain" $objects >"$out/patched.ours"
 	comm -13 "$out/patched.pristine" "$out/patched.ours"
 }
 
