@@ -36,6 +36,7 @@
 #include "../../../../lib/test_kprobes/trace.h"
 #include "detour.h"
 #include "tco.h"
+#include "test_jump.h"
 #include "test_reach.h"
 
 /* --- the stack --- */
@@ -245,25 +246,6 @@ static const struct kprobes_step *plant(struct kunit *test, const struct way *wa
 	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
 	wait_for_kprobe_optimizer();
 	return step;
-}
-
-/* Expects hits there to come by a branch. The case is skipped if these are switched off. */
-static void need_jump(struct kunit *test, void *addr)
-{
-	struct kprobe *site;
-	const char *why;
-
-	if (!IS_ENABLED(CONFIG_OPTPROBES))
-		kunit_skip(test, "there are no jumps");
-	preempt_disable();
-	site = get_kprobe(addr);
-	why = container_of(site, struct optimized_kprobe, kp)->why;
-	preempt_enable();
-
-	if (why && !strcmp(why, "off"))
-		kunit_skip(test, "jumps are switched off");
-	KUNIT_ASSERT_NULL_MSG(test, why, "%s", why);
-	KUNIT_ASSERT_TRUE(test, aarch64_insn_is_b(le32_to_cpup(addr)));
 }
 
 /* --- what they see --- */

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests: exceptions other than those of memory accesses get to fault handlers. Nothing
+ * fixes them up, so one that does not is an oops.
+ */
+#include <kunit/test.h>
+#include <linux/kprobes.h>
+#include <linux/ptrace.h>
+#include <linux/string.h>
+#include <linux/types.h>
+#include <asm/cpufeature.h>
+#include <asm/esr.h>
+#include <asm/insn.h>
+#include <asm/sysreg.h>
+
+#include "../../../../lib/test_kprobes/probe.h"
+#include "test_exception.h"
+#include "test_jump.h"
+
+static bool registers_are_known(void)
+{
+	return true;
+}
+
+/* Does a signature that is another raise an exception? */
+static bool signatures_matter(void)
+{
+	u64 first = read_sanitised_ftr_reg(SYS_ID_AA64ISAR1_EL1);
+	u64 second = read_sanitised_ftr_reg(SYS_ID_AA64ISAR2_EL1);
+
+	if (!IS_ENABLED(CONFIG_ARM64_PTR_AUTH_KERNEL) || !system_supports_address_auth())
+		return false;
+	return SYS_FIELD_GET(ID_AA64ISAR1_EL1, APA, first) >= ID_AA64ISAR1_EL1_APA_FPAC ||
+	       SYS_FIELD_GET(ID_AA64ISAR1_EL1, API, first) >= ID_AA64ISAR1_EL1_API_FPAC ||
+	       SYS_FIELD_GET(ID_AA64ISAR2_EL1, APA3, second) >= ID_AA64ISAR2_EL1_APA3_FPAC;
+}
+
+static const struct exception {
+	const char *name;
+	unsigned long (*raise)(unsigned long x);
+	bool (*is_there)(void);
+	u32 class;
+} exceptions[] = {
+	{ "undefined instruction", raises_undefined, registers_are_known, ESR_ELx_EC_UNKNOWN },
+	{ "no landing pad", raises_astray, system_supports_bti_kernel, ESR_ELx_EC_BTI },
+	{ "signature", raises_forged, signatures_matter, ESR_ELx_EC_FPAC },
+};
+
+KUNIT_ARRAY_PARAM_DESC(exception, exceptions, name);
+
+#define SKIPPED		99
+
+/* What the fault handler was told, how often, and what came of the instruction */
+static struct {
+	unsigned int times;
+	u32 class;
+	unsigned long at;
+	unsigned long result;
+} told;
+
+static int skip_instruction(struct kprobe *kp, struct pt_regs *regs, int esr)
+{
+	told.times++;
+	told.class = ESR_ELx_EC(esr);
+	told.at = regs->pc;
+	regs->regs[0] = SKIPPED;
+	regs->pc += AARCH64_INSN_SIZE;
+	return 1;
+}
+
+/* The exception that a handler raises */
+static const struct exception *raised;
+
+static int raise_exception(struct probe *probe, struct pt_regs *regs)
+{
+	told.result = raised->raise((unsigned long)probe);
+	return 0;
+}
+
+static void exception_of_a_handler_is_offered(struct kunit *test)
+{
+	struct probe *probe = probe_new(test, kprobes_untraced);
+
+	raised = test->param_value;
+	if (!raised->is_there())
+		kunit_skip(test, "this processor raises none");
+	memset(&told, 0, sizeof(told));
+	probe->kp.fault_handler = skip_instruction;
+	probe->on_hit = raise_exception;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));
+	KUNIT_EXPECT_EQ(test, told.times, 1);
+	KUNIT_EXPECT_EQ(test, told.class, raised->class);
+	KUNIT_EXPECT_EQ(test, told.result, SKIPPED);
+}
+
+/* Returns the probe on an instruction that no processor has. */
+static struct probe *expect_undefined(struct kunit *test, kprobe_post_handler_t post_handler)
+{
+	struct probe *probe = probe_new(test, raises_register);
+
+	memset(&told, 0, sizeof(told));
+	probe->kp.fault_handler = skip_instruction;
+	probe->kp.post_handler = post_handler;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	KUNIT_EXPECT_EQ(test, raises_undefined(1), SKIPPED);
+	KUNIT_EXPECT_EQ(test, told.times, 1);
+	KUNIT_EXPECT_EQ(test, told.class, ESR_ELx_EC_UNKNOWN);
+	KUNIT_EXPECT_EQ(test, told.at, (unsigned long)raises_register);
+	return probe;
+}
+
+static void undefined_copy_is_offered_at_its_place(struct kunit *test)
+{
+	probe_unregister(expect_undefined(test, probe_post_handler));
+	expect_undefined(test, NULL);
+	wait_for_kprobe_optimizer();
+	need_jump(test, raises_register);
+	KUNIT_EXPECT_EQ(test, raises_undefined(1), SKIPPED);
+	KUNIT_EXPECT_EQ(test, told.times, 2);
+	KUNIT_EXPECT_EQ(test, told.at, (unsigned long)raises_register);
+}
+
+static int exception_init(struct kunit *test)
+{
+	kprobes_text_watch(test, raises_undefined);
+	return kprobes_watch_targets(test);
+}
+
+static struct kunit_case exception_cases[] = {
+	KUNIT_CASE_PARAM(exception_of_a_handler_is_offered, exception_gen_params),
+	KUNIT_CASE(undefined_copy_is_offered_at_its_place),
+	{ }
+};
+
+static struct kunit_suite exception_suite = {
+	.name		= "kprobes_arm64_exception",
+	.init		= exception_init,
+	.test_cases	= exception_cases,
+};
+
+kunit_test_suite(exception_suite);

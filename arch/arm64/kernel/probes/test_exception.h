@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _ARM64_KPROBES_TEST_EXCEPTION_H
+#define _ARM64_KPROBES_TEST_EXCEPTION_H
+/*
+ * Functions that raise exceptions which nothing fixes up. All return what is in x0 behind the
+ * instruction that does.
+ */
+#include <linux/types.h>
+
+#include "../../../../lib/test_kprobes/targets.h"
+
+unsigned long raises_undefined(unsigned long x);
+unsigned long raises_astray(unsigned long x);
+unsigned long raises_forged(unsigned long x);
+extern u32 raises_register[] asm(".Lraises_register");
+
+/*
+ * A read of a system register that no processor has; a branch to what is no landing pad; and a
+ * pointer whose signature is another.
+ */
+asm("	.pushsection .text, \"ax\"\n"
+"	.balign	8\n"
+"	.type raises_undefined, %function\n"
+KPROBES_TYPE_OF("raises_undefined")
+"raises_undefined:\n"
+"	hint #34\n"
+".Lraises_register:\n"
+"	.inst 0xd5383000	// mrs x0, s3_0_c3_c0_0\n"
+"	ret\n"
+"	.size raises_undefined, . - raises_undefined\n"
+"	.type raises_astray, %function\n"
+KPROBES_TYPE_OF("raises_astray")
+"raises_astray:\n"
+"	hint #34\n"
+"	adr x1, 1f\n"
+"	br x1\n"
+"1:	nop\n"
+"	ret\n"
+"	.size raises_astray, . - raises_astray\n"
+"	.type raises_forged, %function\n"
+KPROBES_TYPE_OF("raises_forged")
+"raises_forged:\n"
+"	hint #34\n"
+"	.inst 0xdac133e0	// autiza x0\n"
+"	ret\n"
+"	.size raises_forged, . - raises_forged\n"
+"	.popsection\n");
+
+#endif /* _ARM64_KPROBES_TEST_EXCEPTION_H */
