@@ -346,8 +346,12 @@ static void every_processor_has_a_barrier(struct kunit *test)
 		.pre_handler = count_barrier,
 	};
 	struct probe *probe = probe_registered(test, kprobes_untraced);
-	int err = register_kprobe(&barrier);
+	int err;
 
+	/* A hit at a branch stays the current one there, and spoils the next hit of the CPU. */
+	if (IS_ENABLED(CONFIG_MIPS))
+		kunit_skip(test, "it begins with a branch there");
+	err = register_kprobe(&barrier);
 	if (err == -EINVAL && !ARCH_KPROBE_STATELESS)
 		kunit_skip(test, "it begins with what cannot be probed here");
 	KUNIT_ASSERT_EQ(test, 0, err);
