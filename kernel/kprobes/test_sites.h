@@ -45,4 +45,16 @@ static inline void wait_for_dying_sites(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dying, 0);
 }
 
+/* Where there is a probe on the trampoline, returns need a processor that is not busy. */
+static inline bool trampoline_is_probed(void)
+{
+	struct kprobe_site *site;
+
+	guard(mutex)(&kprobe_mutex);
+	list_for_each_entry(site, &kprobe_sites, all)
+		if (is_kretprobe_trampoline((unsigned long)site->kp.addr))
+			return true;
+	return false;
+}
+
 #endif /* _KERNEL_KPROBES_TEST_SITES_H */

@@ -15,6 +15,7 @@
 
 #include "internal.h"
 #include "test_log.h"
+#include "test_sites.h"
 #if defined(CONFIG_KPROBES_ON_FTRACE) && defined(CONFIG_FUNCTION_ERROR_INJECTION)
 #define CAN_FAIL_FTRACE
 #include "test_fail_ftrace.h"
@@ -279,18 +280,6 @@ static void call_beyond_maxactive_is_a_miss_of_the_pool(struct kunit *test)
 	call(recursive, 3);
 	expect_missed(test, site, 0, 3);
 	KUNIT_EXPECT_EQ(test, 3, rp->nmissed);
-}
-
-/* Where there is a probe on the trampoline, returns need a processor that is not busy. */
-static bool trampoline_is_probed(void)
-{
-	struct kprobe_site *site;
-
-	guard(mutex)(&kprobe_mutex);
-	list_for_each_entry(site, &kprobe_sites, all)
-		if (is_kretprobe_trampoline((unsigned long)site->kp.addr))
-			return true;
-	return false;
 }
 
 static void return_into_a_handler_is_a_miss_of_recursion(struct kunit *test)
