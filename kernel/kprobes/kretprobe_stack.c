@@ -30,6 +30,9 @@ static bool stack_missing;
 /* Tracers come and go: the next one should find the stacks still there. */
 #define TRIM_DELAY	(5 * HZ)
 
+/* Who is inside of a function then may stay there for long. */
+#define TRIM_AGAIN	(30 * HZ)
+
 static void trim_stacks(struct work_struct *work);
 static DECLARE_DELAYED_WORK(trim_work, trim_stacks);
 
@@ -170,26 +173,29 @@ void kretprobe_stacks_put(void)
 
 /*
  * Takes a task's stack away, if the stack is empty. There is no return probe left that
- * would use it again. But the task may still be reading the last instance on it.
+ * would use it again. But the task may still be reading the last instance on it. Returns true
+ * if the stack is in use.
  */
 static bool take_stack(struct task_struct *tsk, struct kretprobe_stack **taken)
 {
 	unsigned long top = READ_ONCE(tsk->kretprobe_top);
 	struct kretprobe_stack *stack = (void *)top;
 
+	if (top == KRETPROBE_NO_STACK)
+		return false;
 	if (!IS_ALIGNED(top, KRETPROBE_STACK_SIZE) ||
 	    cmpxchg(&tsk->kretprobe_top, top, KRETPROBE_NO_STACK) != top)
-		return false;
+		return true;
 	stack->next = *taken;
 	*taken = stack;
-	return true;
+	return false;
 }
 
 /**
  * kretprobe_stacks_trim() - free the return stacks if no return probe uses them
  *
  * A task keeps its stack while it is inside of a function whose return probe was
- * unregistered. Not static, for tests.
+ * unregistered. Then this is done once more, later. Not static, for tests.
  *
  * Context: may sleep.
  */
@@ -198,8 +204,8 @@ void kretprobe_stacks_trim(void)
 	struct kretprobe_stack *taken = NULL;
 
 	scoped_guard(mutex, &kretprobe_mutex) {
-		if (!stack_users)
-			for_all_tasks(take_stack, &taken);
+		if (!stack_users && for_all_tasks(take_stack, &taken))
+			schedule_delayed_work(&trim_work, TRIM_AGAIN);
 	}
 	if (!taken)
 		return;

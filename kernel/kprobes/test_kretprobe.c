@@ -359,16 +359,31 @@ static void drop_masks(void *unused)
 	memset(masks, 0, sizeof(masks));
 }
 
+/* What the pool calls is hit where no handler can run. */
+static unsigned long missed_masks(void)
+{
+	unsigned long missed = 0;
+	unsigned int i;
+
+	for (i = 0; i < nr_masks; i++)
+		missed += masks[i].kp.nmissed;
+	return missed;
+}
+
 static void pool_is_not_called_by_itself(struct kunit *test)
 {
+	unsigned long before;
+
 	registered(test, returns, 2);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_masks, NULL));
 	kallsyms_on_each_match_symbol(probe_mask, "arch_local_irq_save", NULL);
 	if (!nr_masks)
 		kunit_skip(test, "it is inlined everywhere");
 	atomic_set(&nr_returns, 0);
+	before = missed_masks();
 	KUNIT_EXPECT_EQ(test, 2, returns(1));
 	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 1);
+	KUNIT_EXPECT_GT(test, missed_masks(), before);
 }
 #endif
 
@@ -494,17 +509,33 @@ static bool no_task_has_a_stack(void)
 	return !tasks_with_stack(&without);
 }
 
-/* Some seconds after the last probe that needs them has left */
+static bool one_task_has_a_stack(void)
+{
+	unsigned int without;
+
+	return tasks_with_stack(&without) == 1;
+}
+
+static void expect_within_a_minute(struct kunit *test, bool (*condition)(void))
+{
+	unsigned int tries;
+
+	for (tries = 0; tries < 60 && !condition(); tries++)
+		msleep(1000);
+	KUNIT_EXPECT_TRUE(test, condition());
+}
+
+/* Some seconds after the last probe that needs them has left, or after the last call has ended */
 static void stacks_go_by_themselves(struct kunit *test)
 {
-	struct kretprobe *rp = registered(test, returns, 0);
-	unsigned int tries;
+	struct kretprobe *rp = registered(test, waits, 0);
+	struct task_struct *task = start_waiting(test);
 
 	kunit_release_action(test, drop, rp);
 	KUNIT_EXPECT_FALSE(test, no_task_has_a_stack());
-	for (tries = 0; tries < 60 && !no_task_has_a_stack(); tries++)
-		msleep(1000);
-	KUNIT_EXPECT_TRUE(test, no_task_has_a_stack());
+	expect_within_a_minute(test, one_task_has_a_stack);
+	kunit_release_action(test, stop_waiting, task);
+	expect_within_a_minute(test, no_task_has_a_stack);
 }
 
 static void stack_in_use_is_not_taken_away(struct kunit *test)
