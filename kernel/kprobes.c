@@ -504,7 +504,8 @@ static void fill_wanted(struct wanted *wanted, struct kprobe **kps, int num)
  * * -EBUSY - the probe has a post handler, and somebody else redirects this function
  * * -ENODEV - a function entry that ftrace serves, and ftrace has shut itself down
  * * -ENOMEM - no memory, or too many sites wait to be freed
- * * -EAGAIN - kprobes are not set up yet, which an early_initcall() does
+ * * -EAGAIN - kprobes are not set up yet, which an early_initcall() does; or BPF is just
+ *   changing its program at this function
  */
 int register_kprobe(struct kprobe *p)
 {
@@ -631,7 +632,7 @@ static bool is_representative(struct kprobe *p)
  * them share one wait.
  *
  * Context: may sleep; not from a handler. Anywhere else this warns, and removes nothing; that
- * only preemption is off is noticed with CONFIG_PREEMPT_COUNT.
+ * only preemption is off is noticed with CONFIG_PREEMPT_COUNT, on x86 and arm64.
  */
 void unregister_kprobes(struct kprobe **kps, int num)
 {

@@ -78,6 +78,8 @@ int kprobe_refuse_insn(int err, const char *kind)
 static const char *words_for(int err)
 {
 	switch (err) {
+	case -EAGAIN:
+		return "somebody else is changing this function";
 	case -EBUSY:
 		return "somebody else redirects this function";
 	case -EILSEQ:
