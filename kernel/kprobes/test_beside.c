@@ -661,6 +661,8 @@ static void crowd_expect(struct kunit *test, struct crowd *crowd, unsigned int c
 {
 	unsigned int i, hits;
 
+	/* Each call goes past the first one. */
+	KUNIT_EXPECT_EQ(test, crowd->probes[0]->hits, calls);
 	for (i = 0; i < crowd->number; i++) {
 		hits = crowd->probes[i]->hits;
 		KUNIT_EXPECT_TRUE_MSG(test, may_be_hits(hits, calls, rare),

@@ -8,6 +8,7 @@
 #include "../../lib/test_kprobes/caller.h"
 #include "../../lib/test_kprobes/switch.h"
 #include "../../lib/test_kprobes/text.h"
+#include "slots.h"
 #include "test_optimize.h"
 #include "test_sites.h"
 
@@ -698,12 +699,13 @@ static void jump_goes_with_its_text(struct kunit *test)
 
 static void jump_takes_little_executable_memory(struct kunit *test)
 {
-	size_t used = ARCH_KPROBE_SLOT_SIZE * sizeof(kprobe_opcode_t);
+	size_t used = kprobe_insn_slots.slot_size;
 	struct probe *probe = new_probe(test, &kprobes_jumps[0]);
 
 	plant(test, probe);
 	if (is_kprobe_optinsn_slot((unsigned long)kprobes_jump_at(probe->kp.addr)))
-		used += MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t);
+		used += kprobe_optinsn_slots.slot_size;
+	used *= sizeof(kprobe_opcode_t);
 	kunit_info(test, "%zu bytes", used);
 	KUNIT_EXPECT_LE(test, used, KPROBES_JUMP_MEMORY);
 }

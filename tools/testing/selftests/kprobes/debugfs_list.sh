@@ -52,6 +52,8 @@ if grep -q ' kprobe_ftrace_handler$' /proc/kallsyms; then
 	check "a probe on a function entry goes through ftrace" \
 		listed 'kprobes_victim+.*\[FTRACE\]'
 	check "and not by a jump" fails listed 'kprobes_victim+.*OPTIMIZED.*FTRACE'
+else
+	skip_check "a probe on a function entry goes through ftrace" "ftrace serves no probes"
 fi
 if jumps_are_on; then
 	enable_event middle 1
@@ -59,6 +61,8 @@ if jumps_are_on; then
 	check "a probe that is hit by a jump says so" listed "  k  $middle  .*\[OPTIMIZED\]$"
 	enable_event middle 0
 	check "and not when it is disabled" fails listed "  k  $middle  .*OPTIMIZED"
+else
+	skip_check "a probe that is hit by a jump says so" "jumps are off"
 fi
 
 add_event "p:kp/fork kernel_clone"
