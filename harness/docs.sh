@@ -99,24 +99,6 @@ suites()
 	cut -d . -f 1 "$build/docs.cases"
 }
 
-# As suite.case
-kunit_cases()
-{
-	find "$top/lib" "$top/kernel" "$top/arch" -name 'test_*.c' | while read -r file; do
-		awk -F '["(,)]' '
-			/^static struct kunit_case / { split($0, words, /[ []/); list = words[4] }
-			/^\tKUNIT_CASE/ { cases[list] = cases[list] " " $2 }
-			/^static struct kunit_suite / { inside = 1 }
-			inside && /\.name/ { suite = $2 }
-			inside && /\.test_cases/ {
-				split($0, words, /[ \t,]+/)
-				n = split(cases[words[4]], names, " ")
-				while (n) print suite "." names[n--]
-				inside = 0
-			}' "$file"
-	done
-}
-
 # The tests in the document: suite.case, perhaps with a * in it, script.sh or case.tc
 tests()
 {
@@ -151,7 +133,7 @@ missing words "word of sites" kprobes.rst named kprobes.rst
 missing hooks "hook" kprobes-arch.rst named kprobes-arch.rst
 missing sections "section" kprobes-testing.rst named kprobes-testing.rst
 missing rows "row of the matrix" kprobes-testing.rst named kprobes-testing.rst
-kunit_cases >"$build/docs.cases"
+kunit_cases "$top/lib" "$top/kernel" "$top/arch" >"$build/docs.cases"
 missing suites "KUnit suite" kprobes-testing.rst named kprobes-testing.rst
 missing scripts "script" kprobes-testing.rst named kprobes-testing.rst
 missing tests "test" "the sources" is_test

@@ -2,7 +2,7 @@
 # Shared by the harness scripts, which source it first:  . "${0%/*}/lib.sh"
 #
 # Sets the paths and defaults below and offers: say, die, need, need_build_tools, run_logged,
-# kernel_make, copy_objects, our_objects, forget_objects, ours_only, upstream_suite, verdicts.
+# kernel_make, copy_objects, our_objects, forget_objects, ours_only, upstream_suite, kunit_cases, verdicts.
 # Chosen by the user, on the make command line or in the environment:
 #   ARCH      x86_64 (default), i386, arm64 or one of the others in arch.sh
 #   VARIANT   which config: empty (shared fragments + test.config), lean (these + lean.config),
@@ -209,6 +209,24 @@ ours_only()
 {
 	sed -n 's,^\(\.\./tree/\|'"$tree"'/\),,p' "$1" | grep -E '^[^ ]*: (warning|error):' |
 		grep -F -f "$build/files.ours" | sort -u || :
+}
+
+# kunit_cases DIRECTORY...: those of the sources there, as suite.case
+kunit_cases()
+{
+	find "$@" -name 'test_*.c' | while read -r file; do
+		awk -F '["(,)]' '
+			/^static struct kunit_case / { split($0, words, /[ []/); list = words[4] }
+			/^\tKUNIT_CASE/ { cases[list] = cases[list] " " $2 }
+			/^static struct kunit_suite / { inside = 1 }
+			inside && /\.name/ { suite = $2 }
+			inside && /\.test_cases/ {
+				split($0, words, /[ \t,]+/)
+				n = split(cases[words[4]], names, " ")
+				while (n) print suite "." names[n--]
+				inside = 0
+			}' "$file"
+	done
 }
 
 # verdicts FILE: how many of its lines begin with pass, fail and skip; status 1 if something failed
