@@ -435,6 +435,7 @@ static void slot_where_modules_are_is_like_others(struct kunit *test)
 	unsigned long slot, alias;
 	unsigned int free;
 
+	need_modules_in_reach(test);
 	wait_for_dying_sites(test);
 	flush_work(&kprobe_insn_slots.collect);
 	free_insn_slot(get_insn_slot(), 0);

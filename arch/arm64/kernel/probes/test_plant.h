@@ -156,6 +156,8 @@ static inline void plant(struct kunit *test, const struct manner *manner, unsign
 
 	if (manner->reach == ONLY_MODULES && !IS_ENABLED(CONFIG_OPTPROBES))
 		kunit_skip(test, "there are no veneers");
+	if (manner->reach == ONLY_MODULES)
+		need_modules_in_reach(test);
 	probes = new_array(test, nr, sizeof(*probes));
 	probe_list = new_array(test, nr, sizeof(*probe_list));
 	nr_probes = nr;
