@@ -3,9 +3,9 @@
 # harness/docs.sh: build our documents as HTML, with the tree's own Sphinx extensions, into
 # out/docs; a warning is an error. Then see that they leave nothing out: that each symbol we
 # export is described; that each file in debugfs, each sysctl and each word in "sites" is in
-# kprobes.rst, each hook of an architecture in kprobes-arch.rst, and each section of make test, row
-# of make matrix, KUnit suite and script in kprobes-testing.rst; and that there are all the tests
-# that the latter names, and as many breakages as it says.
+# kprobes.rst, each hook of an architecture in kprobes-arch.rst, and each section of make test, KUnit
+# suite and script in kprobes-testing.rst, and each row of make matrix in kprobes-results.rst; and that
+# there are all the tests that these two name, and as many breakages as the latter says.
 #
 # The others of the tree's documents are left out, and references to them are text.
 
@@ -99,10 +99,10 @@ suites()
 	cut -d . -f 1 "$build/docs.cases"
 }
 
-# The tests in the document: suite.case, perhaps with a * in it, script.sh or case.tc
+# The tests in the documents: suite.case, perhaps with a * in it, script.sh or case.tc
 tests()
 {
-	sed 's/``/\n/g' "$top/Documentation/kprobes-testing.rst" |
+	sed 's/``/\n/g' "$top/Documentation/kprobes-testing.rst" "$top/Documentation/kprobes-results.rst" |
 		grep -xE '[a-z0-9_]+\.[a-z0-9_*]+' | grep -vE '\.([ch]|pl|py|rst)$'
 }
 
@@ -119,7 +119,7 @@ is_test()	# NAME
 count_mutants()
 {
 	number=$(grep -c '^mutant ' "$harness/mutants")
-	grep -q "has $number breakages" "$top/Documentation/kprobes-testing.rst" &&
+	grep -q "has $number breakages" "$top/Documentation/kprobes-results.rst" &&
 		grep -q "in $number ways" "$top/README.md" ||
 		{ say "harness/mutants has $number breakages, and the documents say otherwise"; status=1; }
 }
@@ -132,7 +132,7 @@ missing seen_by_users "debugfs file or sysctl" kprobes.rst named kprobes.rst
 missing words "word of sites" kprobes.rst named kprobes.rst
 missing hooks "hook" kprobes-arch.rst named kprobes-arch.rst
 missing sections "section" kprobes-testing.rst named kprobes-testing.rst
-missing rows "row of the matrix" kprobes-testing.rst named kprobes-testing.rst
+missing rows "row of the matrix" kprobes-results.rst named kprobes-results.rst
 kunit_cases "$top/lib" "$top/kernel" "$top/arch" >"$build/docs.cases"
 missing suites "KUnit suite" kprobes-testing.rst named kprobes-testing.rst
 missing scripts "script" kprobes-testing.rst named kprobes-testing.rst
