@@ -32,10 +32,11 @@ devices()
 		mkdir -p "$dir" && mount -t tmpfs none "$dir" && umount "$dir" && rmdir "$dir"
 }
 
-# Who listens needs a while for that, and any of it may be frozen, while text is patched.
+# Who listens needs a while for that, and any of it may be frozen, while text is patched. What it says
+# comes from a file: it ends when the other side has, and must have said it by then.
 network()
 {
-	echo hello | nc -l -p "$port" -w 60 &
+	nc -l -p "$port" -w 60 </tmp/hello &
 	heard=
 	for try in $(seq 50); do
 		heard=$(nc -w 30 127.0.0.1 "$port" </dev/null) && [ -n "$heard" ] && break
@@ -73,6 +74,7 @@ how_many()
 }
 
 ifconfig lo 127.0.0.1 up || kptest fail "a network for the workload"
+echo hello >/tmp/hello
 work 1 processes files devices network modules &
 work 2 processes files devices network &
 name="the kernel works with probes all over its text"
