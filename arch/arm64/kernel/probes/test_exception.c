@@ -4,11 +4,11 @@
  * fixes them up, so one that does not is an oops.
  */
 #include <kunit/test.h>
+#include <linux/cpufeature.h>
 #include <linux/kprobes.h>
 #include <linux/ptrace.h>
 #include <linux/string.h>
 #include <linux/types.h>
-#include <asm/cpufeature.h>
 #include <asm/esr.h>
 #include <asm/insn.h>
 #include <asm/sysreg.h>

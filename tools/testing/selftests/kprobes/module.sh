@@ -133,7 +133,8 @@ last_reason_has()
 tables=
 while read -r what place module; do
 	tables="$tables $what"
-	check "a $what of the module is refused" fails can_define "p:kp/no test_kprobes_victim:${place%/*}"
+	check "a $what of the module is refused" \
+		fails can_define "p:kp/no test_kprobes_victim:${place%/*}"
 	check "and is said to be that" last_reason_has "$what"
 done <$victim/patched
 case $(uname -m) in
