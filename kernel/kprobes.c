@@ -16,8 +16,8 @@
 #include <linux/kdebug.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
-#include <linux/mm.h>
 #include <linux/preempt.h>
+#include <linux/slab.h>
 #include <linux/sort.h>
 #include <asm/sections.h>
 
@@ -46,8 +46,14 @@ static bool site_has(struct kprobe_site *site, struct kprobe *p)
 	return false;
 }
 
-/* The site that @p is registered at, or NULL. @p may be garbage: its contents are not trusted. */
-static struct kprobe_site *site_holding(struct kprobe *p)
+/**
+ * kprobe_site_holding() - find the site that a probe is registered at
+ * @p: the probe, which may be garbage: its contents are not trusted
+ *
+ * Context: kprobe_mutex is held.
+ * Return: the site, or NULL.
+ */
+struct kprobe_site *kprobe_site_holding(struct kprobe *p)
 {
 	struct kprobe_site *site;
 
@@ -59,19 +65,6 @@ static struct kprobe_site *site_holding(struct kprobe *p)
 		if (site_has(site, p))
 			return site;
 	return NULL;
-}
-
-/**
- * kprobe_is_registered() - check whether a probe is on a site
- * @p: the probe; its contents are not trusted
- *
- * Context: kprobe_mutex is held.
- * Return: true if it is.
- */
-bool kprobe_is_registered(struct kprobe *p)
-{
-	lockdep_assert_held(&kprobe_mutex);
-	return site_holding(p);
 }
 
 /*
@@ -156,8 +149,9 @@ static kprobe_opcode_t *wanted_addr(struct kprobe *p, bool *on_entry)
 	const char *why;
 
 	lockdep_assert_held(&kprobe_mutex);
-	kprobe_refusal_begin();
-	if (kprobe_is_registered(p)) {
+	/* Reasons of earlier registrations are forgotten. */
+	kprobe_refuse(0, NULL);
+	if (kprobe_site_holding(p)) {
 		pr_warn("the probe at %pS is registered a second time\n", p->addr);
 		return ERR_PTR(kprobe_refuse(-EINVAL, "registered already"));
 	}
@@ -329,7 +323,7 @@ static int place_all(struct wanted *wanted, int num, struct failure *failure)
  */
 static int enable_placed(struct wanted *w, struct kprobe_plan *plan)
 {
-	struct kprobe_site *site = site_holding(w->p);
+	struct kprobe_site *site = kprobe_site_holding(w->p);
 	struct kprobe *p = w->p;
 	int err;
 
@@ -354,7 +348,7 @@ static struct wanted *first_not_armed(struct wanted *wanted, int num)
 	struct kprobe_site *site;
 
 	for (w = wanted; w < wanted + num; w++) {
-		site = kprobe_disabled(w->p) ? NULL : site_holding(w->p);
+		site = kprobe_disabled(w->p) ? NULL : kprobe_site_holding(w->p);
 		if (site && kprobe_site_arming_failed(site) &&
 		    (!first || w->index < first->index))
 			first = w;
@@ -575,7 +569,7 @@ static bool remove_all(struct kprobe *kp, struct kprobe_plan *plan)
  */
 bool kprobe_remove(struct kprobe *p, struct kprobe_plan *plan)
 {
-	struct kprobe_site *site = site_holding(p);
+	struct kprobe_site *site = kprobe_site_holding(p);
 
 	lockdep_assert_held(&kprobe_mutex);
 	if (!site)
@@ -657,7 +651,7 @@ EXPORT_SYMBOL_GPL(unregister_kprobes);
 
 static int set_probe_disabled(struct kprobe *p, bool disabled)
 {
-	struct kprobe_site *site = site_holding(p);
+	struct kprobe_site *site = kprobe_site_holding(p);
 	const u32 before = p->flags;
 	struct kprobe_plan plan;
 	int err;
@@ -809,6 +803,11 @@ static struct notifier_block kprobe_die_nb = {
 	.notifier_call	= kprobe_exceptions_notify,
 	.priority	= INT_MAX,
 };
+
+int __init __weak arch_init_kprobes(void)
+{
+	return 0;
+}
 
 static int __init kprobe_init(void)
 {

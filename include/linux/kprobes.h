@@ -77,7 +77,7 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri,
  * it was before (NULL if @symbol_name is given), and @flags have been cleared.
  */
 struct kprobe {
-	/* private: not used, but some users still initialize it */
+	/* private: not used, but some users still initialize and test it */
 	struct hlist_node	hlist;
 	/* private: member of its site's list while registered, else empty */
 	struct list_head	list;

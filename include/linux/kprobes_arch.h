@@ -21,9 +21,9 @@
  *
  * and any of ARCH_KPROBE_STATELESS, ARCH_KPROBE_ORDERED_STORES,
  * ARCH_KPROBE_PERCPU_OPERANDS, ARCH_OPTPROBE_COMPLETE, arch_kprobe_level,
- * arch_kprobe_path, arch_kprobe_may_be_bug, arch_kprobe_may_own_fault, arch_kprobe_way_to,
- * arch_arm_kprobes, arch_kretprobe_frame and ARCH_KRETPROBE_FRAME_IS_SLOT, which are
- * described below, with their defaults.
+ * arch_kprobe_path, arch_kprobe_may_be_bug, arch_kprobe_way_to, arch_arm_kprobes,
+ * arch_kretprobe_frame and ARCH_KRETPROBE_FRAME_IS_SLOT, which are described below, with
+ * their defaults.
  */
 
 /*
@@ -161,18 +161,6 @@ static inline bool arch_kprobe_may_be_bug(unsigned long addr)
 }
 #endif
 
-#ifndef arch_kprobe_may_own_fault
-/**
- * arch_kprobe_may_own_fault() - check whether a kernel fault may belong to kprobes
- *
- * By default, it may if it occurs while a hit is handled on this CPU.
- *
- * Context: any, preemption off.
- * Return: false if kprobe_fault_handler() need not be called.
- */
-#define arch_kprobe_may_own_fault()	kprobe_running()
-#endif
-
 #ifndef arch_kprobe_way_to
 /**
  * arch_kprobe_way_to() - find where to continue, if a fault handler has chosen that
@@ -283,6 +271,8 @@ static inline void arch_disarm_kprobes(struct list_head *sites)
  * is still mapped, and hits that were under way when it was restored have ended.
  */
 
+/* The hooks from here to kprobe_exceptions_notify() have weak defaults. */
+
 /**
  * arch_init_kprobes() - initialize the architecture's part
  *
@@ -291,7 +281,28 @@ static inline void arch_disarm_kprobes(struct list_head *sites)
  */
 int arch_init_kprobes(void);
 
-/* The hooks from here to kprobe_exceptions_notify() have weak defaults. */
+/**
+ * arch_prepare_kprobe_ftrace() - prepare a site at an entry that ftrace hooks
+ * @kp: the site's kprobe, as for arch_prepare_kprobe(), which is not called then
+ *
+ * Such a site needs no slot: what is probed is ftrace's own call.
+ *
+ * Context: as arch_prepare_kprobe().
+ * Return: 0, or an errno that registration passes on.
+ */
+int arch_prepare_kprobe_ftrace(struct kprobe *kp);
+
+/**
+ * arch_trampoline_kprobe() - check whether a site is the trampoline of return probes
+ * @kp: the site's kprobe
+ *
+ * The global switch leaves such a site armed, and its handler may be what reports a
+ * return. The default is for trampolines that are not entered through a probe.
+ *
+ * Context: any.
+ * Return: non-zero if it is.
+ */
+int arch_trampoline_kprobe(struct kprobe *kp);
 
 /**
  * kprobe_lookup_name() - find the address of a symbol
@@ -625,24 +636,8 @@ struct optimized_kprobe {
 void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 			   struct ftrace_ops *ops, struct ftrace_regs *fregs);
 
-/**
- * arch_prepare_kprobe_ftrace() - prepare a site at an entry that ftrace hooks
- * @kp: the site's kprobe, as for arch_prepare_kprobe(), which is not called then
- *
- * Such a site needs no slot: what is probed is ftrace's own call.
- *
- * Context: as arch_prepare_kprobe().
- * Return: 0, or an errno that registration passes on.
- */
-int arch_prepare_kprobe_ftrace(struct kprobe *kp);
-
 /* Set when ftrace has shut itself down; then kprobe_ftrace_handler() need not do anything. */
 extern bool kprobe_ftrace_disabled;
-#else
-static inline int arch_prepare_kprobe_ftrace(struct kprobe *kp)
-{
-	return -EINVAL;
-}
 #endif
 
 /*
@@ -656,25 +651,6 @@ static inline int arch_prepare_kprobe_ftrace(struct kprobe *kp)
  *   __kretprobe_trampoline_handler()	the same, from the pre handler of a probe
  *					on the trampoline itself
  */
-#ifdef CONFIG_KRETPROBES
-/**
- * arch_trampoline_kprobe() - check whether a site is the trampoline of return probes
- * @kp: the site's kprobe
- *
- * The global switch leaves such a site armed, and its handler may be what reports a
- * return.
- *
- * Context: any.
- * Return: non-zero if it is.
- */
-int arch_trampoline_kprobe(struct kprobe *kp);
-#else
-static inline int arch_trampoline_kprobe(struct kprobe *kp)
-{
-	return 0;
-}
-#endif
-
 #ifdef CONFIG_KRETPROBE_RETURN_STACK
 void __kretprobe_trampoline(void);
 

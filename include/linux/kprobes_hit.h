@@ -85,7 +85,6 @@ struct ftrace_ops;
  * @claimed:	the function is also hooked by an ops that keeps others off
  * @has_post_handler: an enabled probe has a post handler. If the architecture calls these by
  *		@kp, its post_handler does not say so: it is not cleared when the last one leaves
- * @post_bars_jump: the last attempt at a jump was given up because of a post handler
  * @state:	changed by kprobe_site_set_state() only
  * @hits:	hits that were not missed, counted while kprobe_stats is on
  * @missed:	hits and returns for which no handler has run, by cause
@@ -109,7 +108,6 @@ struct kprobe_site {
 	unsigned long		ftrace_ip;
 	bool			claimed;
 	bool			has_post_handler;
-	bool			post_bars_jump;
 	enum kprobe_site_state	state;
 	atomic_long_t		hits;
 	atomic_t		missed[KPROBE_NR_MISSES];
@@ -415,8 +413,8 @@ kprobe_hit_at_level(unsigned long level, struct kprobe *kp, struct pt_regs *regs
  * @kp: the site's own kprobe
  * @regs: registers as the architecture presents them at a breakpoint
  * @carry_out: carries out the instruction on @regs, without causing a fault, and returns
- *	true; or returns false, with nothing in @regs changed but the instruction pointer.
- *	Has to be inlined, and must not be probed
+ *	true; or returns false, with nothing in @regs changed but the instruction pointer,
+ *	and what marks them as those of a hit. Has to be inlined, and must not be probed
  *
  * If there are post handlers, @carry_out is called. If it returns true they run here as
  * well, inside of the same mark as the pre handlers.

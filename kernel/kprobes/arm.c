@@ -48,6 +48,11 @@ void kprobe_text_unlock(void)
 	cpus_read_unlock();
 }
 
+int __weak arch_prepare_kprobe_ftrace(struct kprobe *kp)
+{
+	return 0;
+}
+
 /**
  * kprobe_prepare() - check a new site, and decide how it is going to be hit
  * @site: NEW; its address and flags are set

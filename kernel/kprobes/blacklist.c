@@ -3,8 +3,6 @@
  * Text that must never be probed: what runs between a breakpoint and its handlers, what
  * cannot take an exception where it runs, and what runs while RCU is not watching.
  */
-#define pr_fmt(fmt) "kprobes: " fmt
-
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/maple_tree.h>
@@ -31,27 +29,23 @@ static void *next_entry(void)
 }
 
 /* What is not on the list can be probed, and crash the kernel. So this waits for memory. */
-static int blacklist_range(unsigned long start, unsigned long end)
+static void blacklist_range(unsigned long start, unsigned long end)
 {
-	return mtree_store_range(&blacklist, start, end - 1, next_entry(),
-				 GFP_KERNEL | __GFP_NOFAIL);
+	mtree_store_range(&blacklist, start, end - 1, next_entry(), GFP_KERNEL | __GFP_NOFAIL);
 }
 
 /*
- * Adds the part of the symbol at @addr that is between @start and @limit, and returns its
- * end. If no symbol covers @addr, adds all from there to @limit, and returns @limit: text
- * without a name is not any safer to probe.
+ * Adds the rest of the symbol at @addr, up to @limit at most, and returns its end. If no
+ * symbol covers @addr, adds all from there to @limit, and returns @limit: text without a
+ * name is not any safer to probe.
  */
-static unsigned long add_symbol(unsigned long addr, unsigned long start,
-				unsigned long limit, int *err)
+static unsigned long add_symbol(unsigned long addr, unsigned long limit)
 {
 	unsigned long size, offset, end = limit;
 
-	if (kallsyms_lookup_size_offset(addr, &size, &offset) && size > offset) {
+	if (kallsyms_lookup_size_offset(addr, &size, &offset) && size > offset)
 		end = min(addr - offset + size, limit);
-		addr = max(addr - offset, start);
-	}
-	*err = blacklist_range(addr, end);
+	blacklist_range(addr, end);
 	return end;
 }
 
@@ -61,46 +55,41 @@ static unsigned long add_symbol(unsigned long addr, unsigned long start,
  * @end: the address after its last
  *
  * Context: at boot, or with kprobe_mutex held; may sleep.
- * Return: 0; -EINVAL if there is no such range.
+ * Return: 0, which architectures pass on.
  */
 int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
 {
-	unsigned long addr = start;
-	int err = 0;
-
-	while (addr < end && !err)
-		addr = add_symbol(addr, start, end, &err);
-	return err;
+	while (start < end)
+		start = add_symbol(start, end);
+	return 0;
 }
 
 /* Adds the symbol at @addr; or @addr alone, if it is behind what the symbol covers. */
-static int add_whole_symbol(unsigned long addr)
+static void add_whole_symbol(unsigned long addr)
 {
 	unsigned long size, offset;
 
 	if (!kallsyms_lookup_size_offset(addr, &size, &offset))
-		return 0;
+		return;
 	if (size <= offset)
-		return blacklist_range(addr, addr + 1);
-	return blacklist_range(addr - offset, addr - offset + size);
+		blacklist_range(addr, addr + 1);
+	else
+		blacklist_range(addr - offset, addr - offset + size);
 }
 
 /*
  * Adds what NOKPROBE_SYMBOL() has recorded. An entry may be the address of a function
  * descriptor, or no address of text at all.
  */
-static int add_recorded(const unsigned long *from, const unsigned long *to)
+static void add_recorded(const unsigned long *from, const unsigned long *to)
 {
-	int err = 0;
-
-	for (; from < to && !err; from++) {
+	for (; from < to; from++) {
 		unsigned long addr = (unsigned long)
 			dereference_symbol_descriptor((void *)*from);
 
 		if (kernel_text_address(addr))
-			err = add_whole_symbol(addr);
+			add_whole_symbol(addr);
 	}
-	return err;
 }
 
 bool __weak arch_within_kprobe_blacklist(unsigned long addr)
@@ -202,6 +191,11 @@ void kprobe_blacklist_show(struct seq_file *m, bool show_addresses)
 	rcu_read_unlock();
 }
 
+static void add_area(const void *start, unsigned long size)
+{
+	kprobe_add_area_blacklist((unsigned long)start, (unsigned long)start + size);
+}
+
 /**
  * kprobe_blacklist_init() - fill the blacklist for the kernel itself
  *
@@ -209,35 +203,13 @@ void kprobe_blacklist_show(struct seq_file *m, bool show_addresses)
  */
 void __init kprobe_blacklist_init(void)
 {
-	int err;
-
-	err = add_recorded(__start_kprobe_blacklist, __stop_kprobe_blacklist);
-	if (!err)
-		err = kprobe_add_area_blacklist((unsigned long)__kprobes_text_start,
-						(unsigned long)__kprobes_text_end);
-	if (!err)
-		err = kprobe_add_area_blacklist((unsigned long)__noinstr_text_start,
-						(unsigned long)__noinstr_text_end);
-	if (!err)
-		err = arch_populate_kprobe_blacklist();
-	if (err)
-		pr_err("the blacklist is incomplete (%d): a wrong probe can crash the kernel\n",
-		       err);
+	add_recorded(__start_kprobe_blacklist, __stop_kprobe_blacklist);
+	add_area(__kprobes_text_start, __kprobes_text_end - __kprobes_text_start);
+	add_area(__noinstr_text_start, __noinstr_text_end - __noinstr_text_start);
+	arch_populate_kprobe_blacklist();
 }
 
 #ifdef CONFIG_MODULES
-static void tell_incomplete(struct module *mod)
-{
-	pr_err("the blacklist of module %s is incomplete\n", mod->name);
-}
-
-static void add_area(void *start, unsigned int size, struct module *mod)
-{
-	if (start && kprobe_add_area_blacklist((unsigned long)start,
-					       (unsigned long)start + size))
-		tell_incomplete(mod);
-}
-
 /**
  * kprobe_blacklist_add_module() - add what must not be probed in a module
  * @mod: the module, which is coming
@@ -247,12 +219,10 @@ static void add_area(void *start, unsigned int size, struct module *mod)
 void kprobe_blacklist_add_module(struct module *mod)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	if (add_recorded(mod->kprobe_blacklist,
-			 mod->kprobe_blacklist + mod->num_kprobe_blacklist))
-		tell_incomplete(mod);
-	add_area(mod->kprobes_text_start, mod->kprobes_text_size, mod);
-	add_area(mod->noinstr_text_start, mod->noinstr_text_size, mod);
-	add_area(mod->cpuidle_text_start, mod->cpuidle_text_size, mod);
+	add_recorded(mod->kprobe_blacklist, mod->kprobe_blacklist + mod->num_kprobe_blacklist);
+	add_area(mod->kprobes_text_start, mod->kprobes_text_size);
+	add_area(mod->noinstr_text_start, mod->noinstr_text_size);
+	add_area(mod->cpuidle_text_start, mod->cpuidle_text_size);
 }
 
 static void forget_memory(const struct module_memory *memory)

@@ -35,6 +35,13 @@ struct kprobe *get_kprobe(void *addr)
 
 NOKPROBE_SYMBOL(get_kprobe);
 
+int __weak arch_trampoline_kprobe(struct kprobe *kp)
+{
+	return 0;
+}
+
+NOKPROBE_SYMBOL(arch_trampoline_kprobe);
+
 /* Called inside of a mark, because it looks at the users' probes. */
 static void count_misses(struct kprobe_site *site)
 {
@@ -278,7 +285,8 @@ bool kprobe_fault(struct pt_regs *regs, unsigned int trap)
 	bool done = false;
 
 	preempt_disable_notrace();
-	if (arch_kprobe_may_own_fault())
+	/* Without state, the address alone tells whether a copy has faulted. */
+	if (ARCH_KPROBE_STATELESS || kprobe_running())
 		done = kprobe_fault_handler(regs, trap);
 	if (!done)
 		done = handler_fault(regs, trap, at);

@@ -128,7 +128,7 @@ extern struct list_head kprobe_sites;
 extern DECLARE_HASHTABLE(kprobe_gone_sites, 8);
 extern bool kprobes_all_disarmed;
 int kprobe_set_all_armed(bool armed);
-bool kprobe_is_registered(struct kprobe *p);
+struct kprobe_site *kprobe_site_holding(struct kprobe *p);
 kprobe_opcode_t *kprobe_find_entry(struct kprobe *p);
 bool kprobe_remove(struct kprobe *p, struct kprobe_plan *plan);
 bool kprobe_cannot_wait(void);
@@ -162,6 +162,8 @@ void kprobe_site_post(struct kprobe *kp, struct pt_regs *regs, unsigned long fla
 #endif
 
 /* wait.c */
+extern unsigned int kprobe_patience;
+void kprobe_tell_of_handler(unsigned int cpu);
 void kprobe_wait_for_handlers(void);
 void kprobe_wait_for_tasks(void);
 
@@ -185,7 +187,6 @@ void kprobe_site_settle(struct kprobe_site *site);
 void kprobe_site_set_state(struct kprobe_site *site, enum kprobe_site_state state);
 
 /* retire.c */
-int kprobe_retire_reserve(void);
 unsigned int kprobe_sites_retiring(void);
 void kprobe_retire(struct kprobe_site *site);
 void kprobe_unretire(struct kprobe_site *site);
@@ -327,7 +328,6 @@ struct kprobe_reason {
 	const char	*kind;
 };
 
-void kprobe_refusal_begin(void);
 void kprobe_reason_save(struct kprobe_reason *saved);
 void kprobe_reason_restore(const struct kprobe_reason *saved);
 int kprobe_note_refusal(struct kprobe *p, int err);
@@ -373,7 +373,7 @@ static inline int kprobe_module_init(void)
 
 /*
  * kretprobe.c; and kretprobe_list.c with kretprobe_holder.c, or kretprobe_rethook.c. The
- * instances of a return probe come from its pool.
+ * pool is what a return probe has of its own, for instances that are not on return stacks.
  */
 #ifdef CONFIG_KRETPROBES
 void kretprobe_blacklist_init(void);

@@ -65,14 +65,16 @@ static const char *allocate_detour(struct kprobe_site *site)
 	return err ? op->why : NULL;
 }
 
+/* What prevents one until the last post handler leaves */
+static const char why_post[] = "post";
+
 /* Returns, in a word, what prevents a detour; NULL if the site has one. The text lock is held. */
 static const char *make_detour(struct kprobe_site *site)
 {
 	if (!optimization_on)
 		return "off";
-	site->post_bars_jump = !ARCH_OPTPROBE_COMPLETE && site->has_post_handler;
-	if (site->post_bars_jump)
-		return "post";
+	if (!ARCH_OPTPROBE_COMPLETE && site->has_post_handler)
+		return why_post;
 	/* A fault in such a detour is not moved back to where there is a fixup. */
 	if (!ARCH_OPTPROBE_COMPLETE && search_exception_tables((unsigned long)site->kp.addr))
 		return "insn";
@@ -301,10 +303,9 @@ void kprobe_optimize_refresh(struct kprobe_site *site)
 	if (site->has_post_handler && optimized(site)) {
 		collect(site, &ops);
 		unoptimize(&ops);
-		site->op.why = "post";
-		site->post_bars_jump = true;
+		site->op.why = why_post;
 	} else if (!site->has_post_handler && site->state == SITE_ARMED &&
-		   site->post_bars_jump) {
+		   site->op.why == why_post) {
 		kprobe_text_lock();
 		site->op.why = make_detour(site);
 		optimize(site);

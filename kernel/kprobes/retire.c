@@ -17,12 +17,6 @@
 
 #include "internal.h"
 
-/*
- * A single task that never sleeps can hold up RCU-tasks for ever. The memory of sites
- * that wait must not grow for ever meanwhile. If there are this many, something is wrong.
- */
-#define RETIRE_LIMIT	BIT(20)
-
 /* Sites for the next grace period, and those whose grace period is running. */
 static LIST_HEAD(retire_next);
 static LIST_HEAD(retire_now);
@@ -38,26 +32,10 @@ static void retire_sites(struct work_struct *work);
 static DECLARE_WORK(retire_work, retire_sites);
 
 /**
- * kprobe_retire_reserve() - check whether another site may be created
- *
- * Context: kprobe_mutex is held.
- * Return: 0, or -ENOMEM if too many sites wait to be freed.
- */
-int kprobe_retire_reserve(void)
-{
-	lockdep_assert_held(&kprobe_mutex);
-	if (nr_retiring < RETIRE_LIMIT)
-		return 0;
-	return kprobe_refuse(-ENOMEM, "too many sites wait to be freed");
-}
-
-/**
  * kprobe_sites_retiring() - count the sites that wait to be freed or settled
  *
- * For tests.
- *
  * Context: kprobe_mutex is held.
- * Return: how many kprobe_retire_reserve() counts against the limit.
+ * Return: how many there are.
  */
 unsigned int kprobe_sites_retiring(void)
 {

@@ -63,9 +63,15 @@ void kprobe_site_set_state(struct kprobe_site *site, enum kprobe_site_state stat
 	site->state = state;
 }
 
+/*
+ * A single task that never sleeps can hold up RCU-tasks for ever. The memory of sites
+ * that wait must not grow for ever meanwhile. If there are this many, something is wrong.
+ */
+#define RETIRE_LIMIT	BIT(20)
+
 /**
  * kprobe_site_create() - create a site for an address that has none
- * @addr: checked address of an instruction
+ * @addr: where the probe is to be, in kernel text
  * @on_entry: it is a function's entry
  *
  * Context: kprobe_mutex is held, and a reference on the module of @addr, if it is in one.
@@ -75,10 +81,10 @@ struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry)
 {
 	static u64 serial;
 	struct kprobe_site *site;
-	int err = kprobe_retire_reserve();
+	int err;
 
-	if (err)
-		return ERR_PTR(err);
+	if (kprobe_sites_retiring() >= RETIRE_LIMIT)
+		return ERR_PTR(kprobe_refuse(-ENOMEM, "too many sites wait to be freed"));
 	if (!site_cache)
 		return ERR_PTR(kprobe_refuse(-EAGAIN, "it is too early in boot"));
 	site = kmem_cache_zalloc(site_cache, GFP_KERNEL);

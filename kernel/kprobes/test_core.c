@@ -359,7 +359,7 @@ static struct kprobe_site *planted_site(struct kprobe *p)
 static bool is_registered(struct kprobe *p)
 {
 	guard(mutex)(&kprobe_mutex);
-	return kprobe_is_registered(p);
+	return kprobe_site_holding(p);
 }
 
 static unsigned int hits_of_a_call(void)

@@ -110,17 +110,6 @@ static void describe(struct refusal *r, struct kprobe *p)
 }
 
 /**
- * kprobe_refusal_begin() - forget the reasons of earlier registrations
- *
- * Context: kprobe_mutex is held, until kprobe_note_refusal() was called.
- */
-void kprobe_refusal_begin(void)
-{
-	lockdep_assert_held(&kprobe_mutex);
-	kprobe_refuse(0, NULL);
-}
-
-/**
  * kprobe_reason_save() - keep the reason of a failure while other probes are tried
  * @saved: where to keep it
  *

@@ -91,9 +91,6 @@ static __always_inline void arch_kretprobe_undivert(struct pt_regs *regs, void *
 /* Nothing is remembered between a hit and what follows on it. */
 #define ARCH_KPROBE_STATELESS	1
 
-/* kprobe_fault_handler() can tell from the program counter alone. */
-#define arch_kprobe_may_own_fault()	true
-
 const char *arch_kprobe_path(struct kprobe *kp);
 #define arch_kprobe_path	arch_kprobe_path
 

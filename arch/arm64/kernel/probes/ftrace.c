@@ -45,11 +45,6 @@ void arch_kprobe_ftrace_armed(void)
 	kprobe_sync_cpus();
 }
 
-int arch_prepare_kprobe_ftrace(struct kprobe *kp)
-{
-	return 0;
-}
-
 /* The @carry_out of kprobe_hit_site(): continues behind ftrace's call. */
 static __always_inline __kprobes bool step_over(struct kprobe *kp, struct pt_regs *regs)
 {

@@ -22,7 +22,6 @@
 #include <linux/kprobes_function.h>
 #include <linux/kprobes_hit.h>
 #include <linux/list.h>
-#include <linux/set_memory.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -506,28 +505,10 @@ int __init arch_populate_kprobe_blacklist(void)
 		{ __hyp_idmap_text_start, __hyp_idmap_text_end },
 		{ __idmap_text_start, __idmap_text_end },
 	};
-	int i, err;
+	int i;
 
-	for (i = 0; i < ARRAY_SIZE(areas); i++) {
-		if (areas[i].start == areas[i].end)
-			continue;
-		err = kprobe_add_area_blacklist((unsigned long)areas[i].start,
-						(unsigned long)areas[i].end);
-		if (err)
-			return err;
-	}
+	for (i = 0; i < ARRAY_SIZE(areas); i++)
+		kprobe_add_area_blacklist((unsigned long)areas[i].start,
+					  (unsigned long)areas[i].end);
 	return IS_ENABLED(CONFIG_TRANS_TABLE) ? blacklist_copied_vectors() : 0;
 }
-
-int __init arch_init_kprobes(void)
-{
-	return 0;
-}
-
-#ifdef CONFIG_KRETPROBES
-/* The return trampoline is not entered through a probe. */
-int arch_trampoline_kprobe(struct kprobe *kp)
-{
-	return 0;
-}
-#endif

@@ -238,9 +238,6 @@ unsigned long kprobe_way_to(unsigned long ip);
 /* Relative to the segment register gs, or fs on 32 bits. */
 #define ARCH_KPROBE_PERCPU_OPERANDS	1
 
-/* kprobe_fault_handler() can tell from the instruction pointer alone. */
-#define arch_kprobe_may_own_fault()	true
-
 static __always_inline bool kprobe_regs_of_hit(const struct pt_regs *regs)
 {
 	return (long)regs->orig_ax == KPROBE_HIT_ORIG_AX;

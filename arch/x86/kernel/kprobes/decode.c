@@ -11,7 +11,6 @@
  */
 
 #include <kunit/static_stub.h>
-#include <linux/bug.h>
 #include <linux/cfi.h>
 #include <linux/cpufeature.h>
 #include <linux/errno.h>
@@ -419,7 +418,8 @@ int kprobe_check_boundary(unsigned long addr)
 
 	if (!f)
 		return kprobe_function_at(addr) ? -ENOMEM : -EILSEQ;
-	kprobe_decode_until(f, addr);
+	if (!kprobe_decode_until(f, addr))
+		return kprobe_refuse(-EILSEQ, "an instruction in front of it cannot be decoded");
 	return kprobe_byte_is(f, addr, KPROBE_BYTE_INSN) ? 0 : -EILSEQ;
 }
 

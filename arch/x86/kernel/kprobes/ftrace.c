@@ -34,7 +34,7 @@ static __always_inline void entry_hit(unsigned long ip, struct pt_regs *regs)
 	if (likely(kprobe_hit_site(kprobe_of(site), regs, step_over) != KPROBE_RESULT_REDIRECTED))
 		regs->ip = resume;
 	else
-		regs->ip = kprobe_way_to(regs->ip);
+		regs->ip = arch_kprobe_way_to(regs->ip);
 }
 
 /* As ftrace_get_regs() finds it out, which looks at both here. */
@@ -67,8 +67,3 @@ void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 }
 
 NOKPROBE_SYMBOL(kprobe_ftrace_handler);
-
-int arch_prepare_kprobe_ftrace(struct kprobe *kp)
-{
-	return 0;
-}

@@ -6,7 +6,7 @@
  *
  * - boosted, by a copy that jumps back, unless there is a post handler
  * - emulated on the saved registers, or executed on them by a thunk (see thunk.c)
- * - by a copy that is followed by a call of the post handlers (see detour.c)
+ * - by a copy that is followed by a call of the post handlers (see tail.c)
  * - stepped, by a copy that ends in another int3
  *
  * No state is kept between the hit and that second int3: the site is found from the address
@@ -15,10 +15,8 @@
  */
 #include <linux/execmem.h>
 #include <linux/kprobes.h>
-#include <linux/kprobes_function.h>
 #include <linux/kprobes_hit.h>
 #include <linux/perf_event.h>
-#include <linux/set_memory.h>
 #include <linux/unaligned.h>
 #include <asm/alternative.h>
 #include <asm/extable.h>
@@ -123,14 +121,10 @@ static int prepare_slot(struct kprobe *kp, struct insn *insn)
 /* Decodes the instruction at @addr, and checks that it can be probed. */
 static int get_insn(struct insn *insn, u8 *buf, unsigned long addr)
 {
-	const struct kprobe_function *f;
 	const char *kind;
 	int err;
 
 	err = kprobe_check_boundary(addr);
-	f = err == -EILSEQ ? kprobe_function_at(addr) : NULL;
-	if (f && f->decoded < addr)
-		return kprobe_refuse(err, "an instruction in front of it cannot be decoded");
 	if (err)
 		return err;
 	err = kprobe_decode(insn, buf, addr);
@@ -441,25 +435,8 @@ NOKPROBE_SYMBOL(kprobe_original_ip);
  */
 int __init arch_populate_kprobe_blacklist(void)
 {
-	int err;
-
-	err = kprobe_add_area_blacklist((unsigned long)__softirqentry_text_end,
-					(unsigned long)__static_call_text_start);
-	if (err)
-		return err;
+	kprobe_add_area_blacklist((unsigned long)__softirqentry_text_end,
+				  (unsigned long)__static_call_text_start);
 	return kprobe_add_area_blacklist((unsigned long)__static_call_text_end,
 					 (unsigned long)_etext);
 }
-
-int __init arch_init_kprobes(void)
-{
-	return 0;
-}
-
-#ifdef CONFIG_KRETPROBES
-/* The return trampoline is not entered through a probe. */
-int arch_trampoline_kprobe(struct kprobe *kp)
-{
-	return 0;
-}
-#endif

@@ -215,11 +215,6 @@ static __always_inline unsigned long kprobe_way_out(struct kprobe *kp, unsigned 
 	return ip;
 }
 
-static __always_inline unsigned long kprobe_way_to(unsigned long ip)
-{
-	return ip;
-}
-
 static __always_inline unsigned long kprobe_way_after(struct kprobe *kp, unsigned long ip)
 {
 	return ip;

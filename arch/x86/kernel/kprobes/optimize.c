@@ -8,10 +8,8 @@
  * first, or change them: no branch and no fixup may lead there, nobody may patch them, and no
  * copy may come back there later, as a call does when it returns, or a fault that has slept.
  */
-#include <linux/bug.h>
 #include <linux/build_bug.h>
 #include <linux/errno.h>
-#include <linux/extable.h>
 #include <linux/ftrace.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
