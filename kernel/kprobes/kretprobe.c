@@ -209,7 +209,9 @@ static int register_chunk(struct kretprobe **rps, struct kretprobe_before *befor
 	save_and_clear(rps, before, num);
 	err = make_all_ready(rps, num);
 	if (!err) {
-		err = register_kprobes(kprobes_of(rps), num);
+		/* Some monitors have a probe on register_kprobe(). */
+		err = num == 1 ? register_kprobe(&rps[0]->kp)
+			       : register_kprobes(kprobes_of(rps), num);
 		if (err)
 			stop_all(rps, num);
 	}

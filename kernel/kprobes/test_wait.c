@@ -3,6 +3,7 @@
  * KUnit tests that unregistering waits for handlers that are running, of all kinds
  * and in all contexts, and for nothing else.
  */
+#include <kunit/static_stub.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/irqflags.h>
@@ -12,6 +13,7 @@
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 
 #include "../../lib/test_kprobes/caller.h"
 #include "../../lib/test_kprobes/levels.h"
@@ -619,6 +621,55 @@ static void probe_cannot_leave_with_preemption_off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->hits, 1);
 }
 
+/* --- a handler that sleeps: its mark stays --- */
+
+static unsigned int told_times, told_cpu;
+
+static void note_told(unsigned int cpu)
+{
+	told_times++;
+	told_cpu = cpu;
+}
+
+/* Handlers are the last that this level is for. */
+static struct kprobe_mark *left_mark(void)
+{
+	return per_cpu_ptr(&kprobe_marks[KPROBE_LEVELS - 1], cpumask_first(cpu_online_mask));
+}
+
+static void end_left_mark(struct work_struct *work)
+{
+	WRITE_ONCE(left_mark()->seq, left_mark()->seq + 1);
+}
+
+static DECLARE_DELAYED_WORK(end_of_left_mark, end_left_mark);
+
+static void unregister_beside_a_mark(struct kunit *test, unsigned int ms)
+{
+	struct probe *probe = probe_registered(test, kprobes_untraced);
+
+	told_times = 0;
+	WRITE_ONCE(left_mark()->seq, left_mark()->seq + 1);
+	schedule_delayed_work(&end_of_left_mark, msecs_to_jiffies(ms));
+	probe_unregister(probe);
+	flush_delayed_work(&end_of_left_mark);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(left_mark()->seq) & 1);
+}
+
+static void handler_that_does_not_end_is_told_of(struct kunit *test)
+{
+	const unsigned int patience = kprobe_patience;
+
+	kunit_activate_static_stub(test, kprobe_tell_of_handler, note_told);
+	unregister_beside_a_mark(test, 100);
+	KUNIT_EXPECT_EQ(test, told_times, 0);
+	kprobe_patience = msecs_to_jiffies(50);
+	unregister_beside_a_mark(test, 500);
+	kprobe_patience = patience;
+	KUNIT_EXPECT_EQ(test, told_times, 1);
+	KUNIT_EXPECT_EQ(test, told_cpu, cpumask_first(cpu_online_mask));
+}
+
 /* An architecture that has its own recursion guard calls kprobes_inc_nmissed_count(). */
 static void probes_are_looked_at_inside_of_a_mark_only(struct kunit *test)
 {
@@ -658,6 +709,7 @@ static struct kunit_case wait_cases[] = {
 #endif
 	KUNIT_CASE(probe_cannot_leave_with_interrupts_off),
 	KUNIT_CASE(probe_cannot_leave_with_preemption_off),
+	KUNIT_CASE(handler_that_does_not_end_is_told_of),
 	KUNIT_CASE(probes_are_looked_at_inside_of_a_mark_only),
 	{}
 };

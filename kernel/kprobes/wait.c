@@ -14,11 +14,16 @@
  * it arrives later, the remover sees the odd mark. Documentation/kprobes-design.rst has
  * this as litmus tests.
  */
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <kunit/static_stub.h>
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
+#include <linux/jiffies.h>
 #include <linux/kprobes.h>
 #include <linux/percpu.h>
+#include <linux/printk.h>
 #include <linux/rcupdate.h>
 #include <linux/smp.h>
 
@@ -26,6 +31,9 @@
 
 /* How often a mark is read before sleeping. Most handlers have ended by then. */
 #define WAIT_SPINS	200
+
+/* When a handler is said to take too long, in jiffies. Tests have less patience. */
+unsigned int kprobe_patience = 10 * HZ;
 
 static void barrier_for_hits(void *unused)
 {
@@ -43,23 +51,45 @@ static unsigned int read_mark(struct kprobe_mark *mark)
 	return smp_load_acquire(&mark->seq);
 }
 
+/**
+ * kprobe_tell_of_handler() - say that a handler holds up who wants a probe to leave
+ * @cpu: where it runs
+ *
+ * No handler may sleep. One that does ends the mark of another CPU, if it wakes up there, and
+ * the wait may never end.
+ *
+ * Context: may sleep.
+ */
+void kprobe_tell_of_handler(unsigned int cpu)
+{
+	KUNIT_STATIC_STUB_REDIRECT(kprobe_tell_of_handler, cpu);
+	pr_warn("a handler on CPU %u holds up unregistering: does it sleep?\n", cpu);
+}
+
 /*
  * The mark may be odd because of a later hit. There is no need to wait for that one, but
  * it cannot be told from others. Any change ends the wait: if the mark is odd again, the
  * CPU has made it even in between.
  */
-static void wait_for_mark(struct kprobe_mark *mark)
+static void wait_for_mark(struct kprobe_mark *mark, unsigned int cpu)
 {
+	unsigned long overdue = jiffies + kprobe_patience;
 	unsigned int seq = read_mark(mark);
 	unsigned int spins = 0;
+	bool told = false;
 
 	if (!(seq & 1))
 		return;
 	while (read_mark(mark) == seq) {
-		if (spins++ < WAIT_SPINS)
+		if (spins++ < WAIT_SPINS) {
 			cpu_relax();
-		else
-			usleep_range(20, 100);
+			continue;
+		}
+		usleep_range(20, 100);
+		if (!told && time_after(jiffies, overdue)) {
+			kprobe_tell_of_handler(cpu);
+			told = true;
+		}
 	}
 }
 
@@ -84,7 +114,7 @@ void kprobe_wait_for_handlers(void)
 	cpus_read_unlock();
 	for_each_possible_cpu(cpu) {
 		for (level = 0; level < KPROBE_LEVELS; level++)
-			wait_for_mark(per_cpu_ptr(&kprobe_marks[level], cpu));
+			wait_for_mark(per_cpu_ptr(&kprobe_marks[level], cpu), cpu);
 	}
 }
 
