@@ -15,10 +15,7 @@
 /* Overridden by architectures whose functions do not start with what ftrace patches. */
 unsigned long __weak arch_kprobe_ftrace_location(unsigned long addr)
 {
-	void *at = (void *)addr;
-
-	/* ftrace_location() looks up a symbol, unless ftrace patches @addr itself. */
-	return ftrace_text_reserved(at, at) && ftrace_location(addr) == addr ? addr : 0;
+	return ftrace_patches(addr) ? addr : 0;
 }
 
 /**
