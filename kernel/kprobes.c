@@ -104,7 +104,7 @@ static bool init_text_goes;
  */
 static struct kprobe_site *unless_debugger_stops_at(struct kprobe_site *site)
 {
-	if (!list_empty(&site->probes) || !kprobe_debugger_stops_at((unsigned long)site->kp.addr))
+	if (!list_empty(&site->probes) || !kprobe_debugger_stops_there(site))
 		return site;
 	if (site->state == SITE_IDLE)
 		kprobe_retire(site);

@@ -241,8 +241,6 @@ static const char *patched_by_others(struct kprobe_function *f, unsigned long ad
 		return "a static call, patched while the kernel runs";
 	if (arch_kprobe_may_be_bug(addr) && find_bug(addr))
 		return "a BUG() or WARN(), known by its address";
-	if (kprobe_debugger_stops_at(addr))
-		return KPROBE_DEBUGGER_STOPS;
 	if (kprobe_is_relocated(addr))
 		return "a livepatch's, relocated while the kernel runs";
 	return NULL;
@@ -279,18 +277,45 @@ int kprobe_check_text(unsigned long addr)
 }
 
 /**
+ * kprobe_debugger_stops_there() - check for a breakpoint of kgdb's where a site is hit
+ * @site: the site; its location of ftrace is known
+ *
+ * Context: any.
+ * Return: true if there is one, at its address or where ftrace patches for it.
+ */
+bool kprobe_debugger_stops_there(struct kprobe_site *site)
+{
+	return kprobe_debugger_stops_at((unsigned long)site->kp.addr) ||
+	       (site->ftrace_ip && kprobe_debugger_stops_at(site->ftrace_ip));
+}
+
+/* Does ftrace patch there for a site at the beginning of that function? */
+static bool is_called_at(unsigned long addr)
+{
+	unsigned long size, offset;
+	struct kprobe_site *site;
+
+	if (!kallsyms_lookup_size_offset(addr, &size, &offset))
+		return false;
+	site = kprobe_find_site(addr - offset);
+	return site && site->ftrace_ip == addr;
+}
+
+/**
  * kprobe_occupies() - check whether an address belongs to a probe
  * @addr: where a debugger wants to set a breakpoint
  *
  * A debugger saves the byte that it replaces. If that were a probe's breakpoint, the
  * debugger would put it back even after the probe has left. A breakpoint inside of a jump
  * would break the jump. And at a site that waits to be freed, the debugger's breakpoint
- * would be taken for the site's.
+ * would be taken for the site's. Neither may it be where ftrace patches for a site, which
+ * expects its own instructions there; nor in a slot or a detour, which others use later.
  *
  * Context: nothing changes meanwhile, for instance because all other CPUs are stopped.
- * Return: true if there is a site, or the jump of a site.
+ * Return: true if there is a site, the jump or call of a site, or a slot or detour.
  */
 bool kprobe_occupies(unsigned long addr)
 {
-	return kprobe_find_site(addr) || kprobe_jump_covers(addr);
+	return kprobe_find_site(addr) || kprobe_jump_covers(addr) || is_called_at(addr) ||
+	       is_kprobe_insn_slot(addr) || is_kprobe_optinsn_slot(addr);
 }

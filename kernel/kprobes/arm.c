@@ -74,6 +74,8 @@ int kprobe_prepare(struct kprobe_site *site)
 
 	kprobe_text_lock();
 	err = kprobe_check_text(addr);
+	if (!err && kprobe_debugger_stops_there(site))
+		err = kprobe_refuse(-EINVAL, KPROBE_DEBUGGER_STOPS);
 	if (!err)
 		err = kprobe_ftrace(&site->kp) ? arch_prepare_kprobe_ftrace(&site->kp)
 					       : arch_prepare_kprobe(&site->kp);

@@ -307,6 +307,7 @@ kprobe_opcode_t *kprobe_instruction_at(kprobe_opcode_t *addr,
 kprobe_opcode_t *kprobe_resolve(kprobe_opcode_t *addr, const char *symbol,
 				unsigned long offset, bool *on_entry, const char **why);
 int kprobe_check_text(unsigned long addr);
+bool kprobe_debugger_stops_there(struct kprobe_site *site);
 int kprobe_get_module(unsigned long addr, struct module **mod);
 
 /* Addresses are shown with all digits, and as 0 to users who must not see them. */

@@ -257,6 +257,56 @@ static void breakpoint_is_refused_where_a_probe_is(struct kunit *test)
 	probe_unregister(probe);
 }
 
+/* On arm64, ftrace does not patch a function's first instruction, where the probe is. */
+static unsigned long ftrace_patches_for(struct kunit *test, void *entry)
+{
+	unsigned long ip;
+
+	scoped_guard(mutex, &kprobe_mutex)
+		ip = arch_kprobe_ftrace_location((unsigned long)entry);
+	if (!ip)
+		kunit_skip(test, "ftrace does not call at that entry");
+	return ip;
+}
+
+static void breakpoint_is_refused_where_ftrace_patches_for_a_probe(struct kunit *test)
+{
+	struct probe *probe = probe_registered(test, kprobes_traced);
+	unsigned long ip = ftrace_patches_for(test, probe->kp.addr);
+
+	KUNIT_EXPECT_FALSE(test, breakpoint(true, (void *)ip));
+	probe_unregister(probe);
+}
+
+static void probe_is_refused_where_ftrace_meets_a_breakpoint(struct kunit *test)
+{
+	struct probe *probe = probe_registered(test, kprobes_traced);
+	void *place = probe->kp.addr;
+	unsigned long ip = ftrace_patches_for(test, place);
+
+	probe_unregister(probe);
+	need_no_site(test, place);
+	KUNIT_ASSERT_TRUE(test, breakpoint(true, (void *)ip));
+	KUNIT_EXPECT_EQ(test, -EINVAL, probe_register_again(probe, place));
+	expect_refusal(test, KPROBE_DEBUGGER_STOPS);
+	KUNIT_EXPECT_TRUE(test, breakpoint(false, (void *)ip));
+	KUNIT_EXPECT_EQ(test, 0, probe_register_again(probe, place));
+	KUNIT_EXPECT_EQ(test, kprobes_traced(1), kprobes_expected(1));
+	KUNIT_EXPECT_EQ(test, probe->hits, 1);
+	probe_unregister(probe);
+}
+
+#ifdef __ARCH_WANT_KPROBES_INSN_SLOT
+static void breakpoint_is_refused_in_a_slot(struct kunit *test)
+{
+	kprobe_opcode_t *slot = get_insn_slot();
+
+	KUNIT_ASSERT_NOT_NULL(test, slot);
+	KUNIT_EXPECT_FALSE(test, breakpoint(true, slot));
+	free_insn_slot(slot, 0);
+}
+#endif
+
 /* A probe whose jump covers more than the nop that is probed */
 static struct probe *probe_under_a_jump(struct kunit *test, const struct kprobes_step *nop)
 {
@@ -330,6 +380,11 @@ static struct kunit_case kgdb_cases[] = {
 	KUNIT_CASE(probe_is_refused_behind_a_breakpoint),
 #endif
 	KUNIT_CASE_PARAM(breakpoint_is_refused_where_a_probe_is, step_gen_params),
+	KUNIT_CASE(breakpoint_is_refused_where_ftrace_patches_for_a_probe),
+	KUNIT_CASE(probe_is_refused_where_ftrace_meets_a_breakpoint),
+#ifdef __ARCH_WANT_KPROBES_INSN_SLOT
+	KUNIT_CASE(breakpoint_is_refused_in_a_slot),
+#endif
 	KUNIT_CASE(breakpoint_is_refused_under_a_jump),
 	KUNIT_CASE(jump_does_not_come_back_over_a_breakpoint),
 	KUNIT_CASE(both_work_in_one_function),
