@@ -90,6 +90,9 @@ static int ops_add(struct ftrace_ops *ops, unsigned long *ips, unsigned int nr)
 
 	if (!err && first)
 		err = register_ftrace_function(ops);
+	/* ftrace may have found something unexpected, shut itself down, and returned 0. */
+	if (!err && kprobe_ftrace_dead())
+		err = -ENODEV;
 	if (err)
 		return err;
 	*nr_sites(ops) += nr;
