@@ -295,7 +295,8 @@ static int agree_after_a_while(struct ftrace_ops *ops, enum ftrace_ops_cmd cmd)
 
 static void drop_direct(void *unused)
 {
-	unregister_ftrace_direct(&direct_ops, (unsigned long)ftrace_stub_direct_tramp, true);
+	/* Filters that are freed must not be set again. */
+	unregister_ftrace_direct(&direct_ops, (unsigned long)ftrace_stub_direct_tramp, false);
 }
 
 /* As the function is a modifier's, too, the ops of the direct call is asked whether it agrees. */
