@@ -364,7 +364,7 @@ bool arch_within_kprobe_blacklist(unsigned long addr);
  * Calls kprobe_add_area_blacklist().
  *
  * Context: once, at boot.
- * Return: 0, or an errno, which the core reports to users.
+ * Return: 0.
  */
 int arch_populate_kprobe_blacklist(void);
 int kprobe_add_area_blacklist(unsigned long start, unsigned long end);

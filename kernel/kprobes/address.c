@@ -280,7 +280,7 @@ int kprobe_check_text(unsigned long addr)
  * kprobe_debugger_stops_there() - check for a breakpoint of kgdb's where a site is hit
  * @site: the site; its location of ftrace is known
  *
- * Context: any.
+ * Context: the text lock is held, or the site is in the table.
  * Return: true if there is one, at its address or where ftrace patches for it.
  */
 bool kprobe_debugger_stops_there(struct kprobe_site *site)

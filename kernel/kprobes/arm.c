@@ -15,7 +15,10 @@
 /* Overridden by architectures whose functions do not start with what ftrace patches. */
 unsigned long __weak arch_kprobe_ftrace_location(unsigned long addr)
 {
-	return ftrace_patches(addr) ? addr : 0;
+	void *at = (void *)addr;
+
+	/* ftrace_location() looks up a symbol, unless ftrace patches @addr itself. */
+	return ftrace_text_reserved(at, at) && ftrace_location(addr) == addr ? addr : 0;
 }
 
 /**
@@ -50,21 +53,12 @@ int __weak arch_prepare_kprobe_ftrace(struct kprobe *kp)
 	return 0;
 }
 
-/**
- * kprobe_prepare() - check a new site, and decide how it is going to be hit
- * @site: NEW; its address and flags are set
- *
- * Context: kprobe_mutex is held.
- * Return: 0, or an errno if the address cannot be probed.
- */
-int kprobe_prepare(struct kprobe_site *site)
+/* Here records of ftrace can be looked for. */
+static int prepare(struct kprobe_site *site)
 {
 	unsigned long addr = (unsigned long)site->kp.addr;
 	int err;
 
-	KUNIT_STATIC_STUB_REDIRECT(kprobe_prepare, site);
-	lockdep_assert_held(&kprobe_mutex);
-	/* ftrace's lock must not nest in the text lock. */
 	site->ftrace_ip = arch_kprobe_ftrace_location(addr);
 	if (site->ftrace_ip) {
 		if (!IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
@@ -80,6 +74,25 @@ int kprobe_prepare(struct kprobe_site *site)
 		err = kprobe_ftrace(&site->kp) ? arch_prepare_kprobe_ftrace(&site->kp)
 					       : arch_prepare_kprobe(&site->kp);
 	kprobe_text_unlock();
+	return err;
+}
+
+/**
+ * kprobe_prepare() - check a new site, and decide how it is going to be hit
+ * @site: NEW; its address and flags are set
+ *
+ * Context: kprobe_mutex is held.
+ * Return: 0, or an errno if the address cannot be probed.
+ */
+int kprobe_prepare(struct kprobe_site *site)
+{
+	int err;
+
+	KUNIT_STATIC_STUB_REDIRECT(kprobe_prepare, site);
+	lockdep_assert_held(&kprobe_mutex);
+	ftrace_lock_records();
+	err = prepare(site);
+	ftrace_unlock_records();
 	return err;
 }
 

@@ -23,7 +23,7 @@
  *	jprobe_mutex		jprobes being registered; never with kretprobe_mutex
  *	kprobe_mutex		sites, their states, the table, plans, what is known of
  *				a function, the blacklist, refusals
- *	  ftrace's locks	never inside of the text lock
+ *	  ftrace's locks	held while a site is prepared; never inside of the text lock
  *	  cpus_read_lock	\
  *	    jump_label_lock	 } the text lock, taken by kprobe_text_lock()
  *	      text_mutex	/

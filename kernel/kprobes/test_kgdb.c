@@ -307,6 +307,17 @@ static void breakpoint_is_refused_in_a_slot(struct kunit *test)
 }
 #endif
 
+#ifdef CONFIG_OPTPROBES
+static void breakpoint_is_refused_in_a_detour(struct kunit *test)
+{
+	kprobe_opcode_t *detour = get_optinsn_slot();
+
+	KUNIT_ASSERT_NOT_NULL(test, detour);
+	KUNIT_EXPECT_FALSE(test, breakpoint(true, detour));
+	free_optinsn_slot(detour, 0);
+}
+#endif
+
 /* A probe whose jump covers more than the nop that is probed */
 static struct probe *probe_under_a_jump(struct kunit *test, const struct kprobes_step *nop)
 {
@@ -384,6 +395,9 @@ static struct kunit_case kgdb_cases[] = {
 	KUNIT_CASE(probe_is_refused_where_ftrace_meets_a_breakpoint),
 #ifdef __ARCH_WANT_KPROBES_INSN_SLOT
 	KUNIT_CASE(breakpoint_is_refused_in_a_slot),
+#endif
+#ifdef CONFIG_OPTPROBES
+	KUNIT_CASE(breakpoint_is_refused_in_a_detour),
 #endif
 	KUNIT_CASE(breakpoint_is_refused_under_a_jump),
 	KUNIT_CASE(jump_does_not_come_back_over_a_breakpoint),

@@ -55,8 +55,8 @@ static unsigned int read_mark(struct kprobe_mark *mark)
  * kprobe_tell_of_handler() - say that a handler holds up who wants a probe to leave
  * @cpu: where it runs
  *
- * No handler may sleep. One that does ends the mark of another CPU, if it wakes up there, and
- * the wait may never end.
+ * No handler may sleep. Where marks are per-CPU operands, one that does ends the mark of another
+ * CPU, if it wakes up there, and the wait may never end.
  *
  * Context: may sleep.
  */

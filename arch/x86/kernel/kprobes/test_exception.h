@@ -31,7 +31,7 @@ static noinline __noclone notrace void raise_bounds(void)
 	static const u32 bounds[] = { 1, 4 };
 
 	asm volatile(KPROBES_STEP("raises_bounds")
-		     "boundl %0, %1\n"
+		     "bound %0, %1\n"
 		     KPROBES_STEP("behind_bounds")
 		     : : "r" (5), "m" (bounds));
 }
