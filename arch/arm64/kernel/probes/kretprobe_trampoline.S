@@ -22,8 +22,13 @@
  */
 SYM_CODE_START(__kretprobe_trampoline)
 	sub	sp, sp, #PT_REGS_SIZE
-	caller_saved stp
 	callee_saved stp
+
+	/* A frame record with the trampoline's address, which unwinders recognize. */
+	stp	x29, lr, [sp, #S_STACKFRAME]
+	add	x29, sp, #S_STACKFRAME
+
+	caller_saved stp
 	add	x0, sp, #PT_REGS_SIZE
 	stp	lr, x0, [sp, #S_LR]
 	read_pstate x2, x3
@@ -31,12 +36,8 @@ SYM_CODE_START(__kretprobe_trampoline)
 	str	x2, [sp, #S_PSTATE]
 	save_priority_mask x3
 
-	/* A frame record with the trampoline's address, which unwinders recognize. */
-	mov	x1, x29
-	stp	x29, lr, [sp, #S_STACKFRAME]
-	add	x29, sp, #S_STACKFRAME
-
 	mov	x0, sp
+	ldr	x1, [sp, #S_STACKFRAME]
 	tbnz	x2, #PSR_I_SHIFT, .Lmasked
 	bl	kretprobe_returned
 .Lreturned:

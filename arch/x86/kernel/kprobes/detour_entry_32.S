@@ -37,7 +37,7 @@ SYM_CODE_START(\name)
 	pushfl
 	addl	$8, 4(%esp)
 	pushl	$__KERNEL_CS
-	pushl	$0
+	pushl	16(%esp)	/* for who looks before @handler has set ip */
 	pushl	$KPROBE_HIT_ORIG_AX
 	pushl	$0
 	pushl	%fs

@@ -40,7 +40,7 @@ SYM_CODE_START(\name)
 	pushfq
 	addq	$16, 8(%rsp)
 	pushq	$__KERNEL_CS
-	pushq	$0
+	pushq	32(%rsp)	/* for who looks before @handler has set ip */
 	pushq	$KPROBE_HIT_ORIG_AX
 	PUSH_REGS
 	ENCODE_FRAME_POINTER
@@ -52,10 +52,10 @@ SYM_CODE_START(\name)
 	call	\handler
 	testb	%al, %al
 	ALTERNATIVE "{disp32} jnz .Lall_of_\name", "jmp .Lcounted_\name", X86_FEATURE_CALL_DEPTH
+	/* As from here: what is saved is soon below the stack, and what returns has not called. */
+	UNWIND_HINT sp_reg=ORC_REG_SP sp_offset=PTREGS_SIZE+8 type=UNWIND_HINT_TYPE_CALL signal=1
 	POP_REGS
-	UNWIND_HINT_IRET_REGS offset=8
 	addq	$24, %rsp
-	UNWIND_HINT sp_reg=ORC_REG_SP sp_offset=32 type=UNWIND_HINT_TYPE_CALL
 	popfq
 	leaq	16(%rsp), %rsp
 	RET

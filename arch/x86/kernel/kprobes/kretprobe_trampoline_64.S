@@ -52,6 +52,8 @@ SYM_START(__kretprobe_trampoline, SYM_L_GLOBAL, SYM_F_ALIGN)
 #ifdef CONFIG_FRAME_POINTER
 	movq	RBP(%rsp), %rbp	/* it was encoded */
 #endif
+	/* From here on rbp is the caller's, while the saved one is soon below the stack. */
+	UNWIND_HINT sp_reg=ORC_REG_SP sp_offset=PTREGS_SIZE+8 type=UNWIND_HINT_TYPE_CALL
 	addq	$R11, %rsp
 	popq	%r11
 	popq	%r10
