@@ -314,12 +314,27 @@ static void texts_free(void)
 		kfree(texts[i]);
 }
 
-static unsigned int texts_changed(void)
+/* Tells where, with as much as a jump takes */
+static void text_print(unsigned int i, unsigned long at)
+{
+	const u8 *now = text_of(i), *then = texts[i];
+
+	while (now[at] == then[at])
+		at++;
+	pr_err("at %pS is %*ph, and was %*ph\n", now + at, 5, now + at, 5, then + at);
+}
+
+static unsigned int texts_changed(bool print)
 {
 	unsigned int i, begin = ftrace_dies ? ENTRY_SIZE : 0, changed = 0;
 
-	for (i = 0; i < TEXTS; i++)
-		changed += !!memcmp(text_of(i) + begin, texts[i] + begin, text_sizes[i] - begin);
+	for (i = 0; i < TEXTS; i++) {
+		if (!memcmp(text_of(i) + begin, texts[i] + begin, text_sizes[i] - begin))
+			continue;
+		changed++;
+		if (print)
+			text_print(i, begin);
+	}
 	return changed;
 }
 
@@ -328,9 +343,9 @@ static unsigned int texts_left_changed(void)
 {
 	unsigned int tries;
 
-	for (tries = 0; tries < 100 && texts_changed(); tries++)
+	for (tries = 0; tries < 100 && texts_changed(false); tries++)
 		msleep(50);
-	return texts_changed();
+	return texts_changed(true);
 }
 
 static unsigned int entry_of(const struct kprobes_step *step)
