@@ -4,11 +4,11 @@
  * an oops, or a warning.
  */
 #include <kunit/test.h>
+#include <linux/cpufeature.h>
 #include <linux/kprobes.h>
 #include <linux/ptrace.h>
 #include <linux/string.h>
 #include <linux/types.h>
-#include <asm/cpufeature.h>
 #include <asm/trapnr.h>
 
 #include "../../../../lib/test_kprobes/probe.h"
