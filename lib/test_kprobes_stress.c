@@ -272,8 +272,12 @@ static int workers_start(void)
 
 /* Checks at the end */
 
-/* As much of a function's entry as ftrace may have changed when it shuts itself down */
+/*
+ * As much of a function's entry as ftrace may have changed when it shuts itself down, and of its
+ * end: on arm64, there is a pointer of ftrace's in front of the next function.
+ */
 #define ENTRY_SIZE	16
+#define NEXT_SIZE	sizeof(void *)
 
 /* Functions whose text is compared */
 static void *const others[] = {
@@ -324,12 +328,21 @@ static void text_print(unsigned int i, unsigned long at)
 	pr_err("at %pS is %*ph, and was %*ph\n", now + at, 5, now + at, 5, then + at);
 }
 
+static bool text_same(unsigned int i, unsigned long begin, unsigned long end)
+{
+	return end <= begin || !memcmp(text_of(i) + begin, texts[i] + begin, end - begin);
+}
+
 static unsigned int texts_changed(bool print)
 {
-	unsigned int i, begin = ftrace_dies ? ENTRY_SIZE : 0, changed = 0;
+	unsigned int i, begin = 0, behind = 0, changed = 0;
 
+	if (ftrace_dies) {
+		begin = ENTRY_SIZE;
+		behind = NEXT_SIZE;
+	}
 	for (i = 0; i < TEXTS; i++) {
-		if (!memcmp(text_of(i) + begin, texts[i] + begin, text_sizes[i] - begin))
+		if (text_same(i, begin, text_sizes[i] - behind))
 			continue;
 		changed++;
 		if (print)
