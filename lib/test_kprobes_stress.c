@@ -277,7 +277,7 @@ static int workers_start(void)
  * end: on arm64, there is a pointer of ftrace's in front of the next function.
  */
 #define ENTRY_SIZE	16
-#define NEXT_SIZE	sizeof(void *)
+#define NEXT_SIZE	(IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS) ? sizeof(void *) : 0)
 
 /* Functions whose text is compared */
 static void *const others[] = {
@@ -319,13 +319,15 @@ static void texts_free(void)
 }
 
 /* Tells where, with as much as a jump takes */
-static void text_print(unsigned int i, unsigned long at)
+static void text_print(unsigned int i, unsigned long at, unsigned long end)
 {
 	const u8 *now = text_of(i), *then = texts[i];
+	int length;
 
-	while (now[at] == then[at])
+	while (at < end && now[at] == then[at])
 		at++;
-	pr_err("at %pS is %*ph, and was %*ph\n", now + at, 5, now + at, 5, then + at);
+	length = min(end - at, 5);
+	pr_err("at %pS is %*ph, and was %*ph\n", now + at, length, now + at, length, then + at);
 }
 
 static bool text_same(unsigned int i, unsigned long begin, unsigned long end)
@@ -346,7 +348,7 @@ static unsigned int texts_changed(bool print)
 			continue;
 		changed++;
 		if (print)
-			text_print(i, begin);
+			text_print(i, begin, text_sizes[i] - behind);
 	}
 	return changed;
 }

@@ -53,7 +53,7 @@ int __weak arch_prepare_kprobe_ftrace(struct kprobe *kp)
 	return 0;
 }
 
-/* Here records of ftrace can be looked for. */
+/* ftrace's records are locked. */
 static int prepare(struct kprobe_site *site)
 {
 	unsigned long addr = (unsigned long)site->kp.addr;
