@@ -656,14 +656,16 @@ static void unregister_beside_a_mark(struct kunit *test, unsigned int ms)
 	KUNIT_EXPECT_FALSE(test, READ_ONCE(left_mark()->seq) & 1);
 }
 
-static void be_patient(void *unused)
+static void be_as_patient(void *as_before)
 {
-	kprobe_patience = 10 * HZ;
+	kprobe_patience = (unsigned long)as_before;
 }
 
 static void handler_that_does_not_end_is_told_of(struct kunit *test)
 {
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, be_patient, NULL));
+	void *before = (void *)(unsigned long)kprobe_patience;
+
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, be_as_patient, before));
 	kunit_activate_static_stub(test, kprobe_tell_of_handler, note_told);
 	unregister_beside_a_mark(test, 100);
 	KUNIT_EXPECT_EQ(test, told_times, 0);
