@@ -414,5 +414,47 @@ static struct kunit_suite kgdb_suite = {
 
 kunit_test_suite(kgdb_suite);
 
+#ifdef CONFIG_KPROBES_ON_FTRACE
+static noinline __noclone void meets_a_breakpoint(void)
+{
+	barrier();
+}
+
+/* Returns -ENODEV if the probe was refused because ftrace has shut itself down. */
+static int hook_a_breakpoint(void)
+{
+	struct kprobe kp = { .addr = (void *)meets_a_breakpoint };
+	struct kgdb_bkpt unknown = { .type = BP_BREAKPOINT };
+	int err;
+
+	scoped_guard(mutex, &kprobe_mutex)
+		unknown.bpt_addr = arch_kprobe_ftrace_location((unsigned long)kp.addr);
+	err = unknown.bpt_addr ? kgdb_arch_set_breakpoint(&unknown) : -ENOENT;
+	if (err)
+		return err;
+	err = register_kprobe(&kp);
+	if (!err)
+		unregister_kprobe(&kp);
+	return kgdb_arch_remove_breakpoint(&unknown) ?: err;
+}
+
+/* For a shell test, because this cannot be undone. */
+static int set_break_ftrace(const char *value, const struct kernel_param *param)
+{
+	int err = hook_a_breakpoint();
+
+	meets_a_breakpoint();
+	return err == -ENODEV ? 0 : err ?: -EBADE;
+}
+
+static const struct kernel_param_ops break_ftrace_ops = {
+	.set = set_break_ftrace,
+};
+
+module_param_cb(break_ftrace, &break_ftrace_ops, NULL, 0200);
+MODULE_PARM_DESC(break_ftrace,
+		 "write to it to have ftrace find a breakpoint where it hooks an entry for a probe");
+#endif
+
 MODULE_DESCRIPTION("KUnit tests of probes and the breakpoints of a debugger");
 MODULE_LICENSE("GPL");

@@ -1,14 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # ftrace is switched off, and then shuts itself down, while it serves probes at function
-# entries. It does not work afterwards, so this has to be the last test.
+# entries: where it hooks another one, it finds what it does not expect. It does not work
+# afterwards, so this has to be the last test.
 
 . ./functions
 need_debugfs
 need_tracefs
 need_victim
 switch=/proc/sys/kernel/ftrace_enabled
-kill=/sys/module/test_beside/parameters/kill_ftrace
+break=/sys/module/test_kgdb/parameters/break_ftrace
 [ -f $switch ] || skip "no $switch"
 trap no_events EXIT
 no_events
@@ -48,15 +49,18 @@ check_is "the one that has come too" "$(profile back)" "3 0"
 check_is "and the one in the middle" "$(profile middle)" "7 0"
 no_events
 
-[ -f $kill ] || skip "no $kill"
+[ -f $break ] || skip "no $break"
 add_victim_events entry middle
 # At an entry that is hit until then, and stays enabled until the module goes
 add_event "p:kp/stays test_kprobes_victim:call_victims"
 enable_event stays 1
 call_victim 1
 check_is "a probe at an entry is hit" "$(profile stays)" "1 0"
+echo "kprobes_test: expected report begins: WARNING: .* ftrace_bug" >/dev/kmsg
+check "a probe for which ftrace has shut itself down is refused" can_write 1 $break
+echo "kprobes_test: expected report ends" >/dev/kmsg
+check "and is not in the list" fails listed meets_a_breakpoint
 mark_log
-echo 1 >$kill
 call_victim 2
 check_is "a probe in the middle is hit without ftrace" "$(profile middle)" "3 0"
 enable_event entry 0
