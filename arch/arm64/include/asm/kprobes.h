@@ -36,6 +36,7 @@ typedef u32 kprobe_opcode_t;
  *		in memory could not be read. NULL for an instruction that is copied
  * @taken:	where a simulated branch leads to when it is taken, if a branch in the
  *		slot can go there; else 0
+ * @by_register: the slot has a branch by the register that the simulated one goes by
  * @thunk:	carries it out for post handlers, see thunk.c. Only where @simulate is
  *		NULL; NULL if there is none
  * @boosted:	the first copy in the slot branches back by itself
@@ -47,6 +48,7 @@ struct arch_specific_insn {
 	probes_handler_t *simulate;
 	unsigned long	taken;
 	kprobe_opcode_t	*thunk;
+	bool		by_register;
 	bool		boosted;
 	bool		detour;
 };

@@ -17,6 +17,7 @@
 
 #include "detour.h"
 #include "idle.h"
+#include "simulate-insn.h"
 
 /* The address of a word in the slot. */
 static __always_inline unsigned long slot_word(struct kprobe *kp, unsigned int word)
@@ -39,6 +40,14 @@ static unsigned long leave_to(struct pt_regs *regs, unsigned long pc)
 
 NOKPROBE_SYMBOL(leave_to);
 
+/* Does the branch at SLOT_COPY lead to regs->pc? */
+static __always_inline bool is_taken(struct kprobe *kp, struct pt_regs *regs)
+{
+	if (kp->ainsn.by_register)
+		return regs->pc == pt_regs_read_reg(regs, probe_target_register(kp->opcode));
+	return kp->ainsn.taken && regs->pc == kp->ainsn.taken;
+}
+
 /*
  * Returns where to go when the instruction has been carried out on @regs: to a branch in the
  * slot, if one leads to regs->pc.
@@ -48,7 +57,7 @@ static unsigned long after_carried_out(struct kprobe *kp, struct pt_regs *regs)
 	if (likely(!sp_changed(regs))) {
 		if (regs->pc == (unsigned long)(kp->addr + 1))
 			return slot_word(kp, SLOT_NEXT_OUT);
-		if (kp->ainsn.taken && regs->pc == kp->ainsn.taken)
+		if (is_taken(kp, regs))
 			return slot_word(kp, SLOT_COPY_OUT);
 	}
 	return leave_to(regs, regs->pc);

@@ -35,6 +35,7 @@
 
 #include "decode-insn.h"
 #include "detour.h"
+#include "simulate-insn.h"
 
 /* The list ends with the first NULL name, so functions that this kernel lacks have no row. */
 struct kretprobe_blackpoint kretprobe_blacklist[kretprobe_blacklist_size] = {
@@ -147,13 +148,34 @@ static void fill_copies(struct kprobe *kp, u32 *words)
 		kp->ainsn.thunk = kp->ainsn.insn + SLOT_THUNK;
 }
 
-/* Fills in a branch to the target of a simulated branch. */
+/*
+ * Fills in a branch by the same register. That of a call is not the same: its target would not
+ * accept it as a call where landing pads are checked; and the return address may be in that register
+ * by then. Both are left to kprobe_detour_leave().
+ */
+static void fill_by_register(struct kprobe *kp, u32 *words)
+{
+	u32 reg = probe_target_register(kp->opcode);
+
+	if (aarch64_insn_is_ret(kp->opcode) || aarch64_insn_is_br(kp->opcode))
+		words[SLOT_COPY] = kp->opcode;
+	else if (aarch64_insn_is_blr(kp->opcode) && reg != AARCH64_INSN_REG_LR &&
+		 !system_supports_bti_kernel())
+		words[SLOT_COPY] = aarch64_insn_gen_branch_reg(reg, AARCH64_INSN_BRANCH_NOLINK);
+	else
+		return;
+	kp->ainsn.by_register = true;
+}
+
+/* Fills in a branch to where a simulated branch leads. */
 static void fill_taken(struct kprobe *kp, u32 *words)
 {
 	unsigned long taken;
 
-	if (!aarch64_insn_is_branch_imm(kp->opcode))
+	if (!aarch64_insn_is_branch_imm(kp->opcode)) {
+		fill_by_register(kp, words);
 		return;
+	}
 	taken = (unsigned long)kp->addr + aarch64_get_branch_offset(kp->opcode);
 	if (branch_to(kp, words, SLOT_COPY, taken, AARCH64_INSN_BRANCH_NOLINK))
 		kp->ainsn.taken = taken;

@@ -6,6 +6,12 @@
 
 struct pt_regs;
 
+/* Of BR, BLR and RET */
+static __always_inline u32 probe_target_register(u32 insn)
+{
+	return insn >> 5 & 31;
+}
+
 bool probe_simulate_branch(u32 insn, unsigned long addr, struct pt_regs *regs);
 bool probe_simulate_cond_branch(u32 insn, unsigned long addr, struct pt_regs *regs);
 bool probe_simulate_compare_branch(u32 insn, unsigned long addr, struct pt_regs *regs);

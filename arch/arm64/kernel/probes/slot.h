@@ -20,7 +20,7 @@
  *   SLOT_THUNK		a thunk, if there is one
  *
  * A simulated instruction has no copies. If it is a branch, SLOT_COPY is a branch to its
- * target.
+ * target, or by the register that has its target.
  *
  * If a branch cannot get there from the text, or from there to the handlers or the next
  * instruction, the copy for hits with a post handler is followed by a BRK, which ends a

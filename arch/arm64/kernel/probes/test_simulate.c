@@ -26,6 +26,7 @@
 #include "../../../../lib/test_kprobes/asm_arm64.h"
 #include "../../../../lib/test_kprobes/switch.h"
 #include "decode-insn.h"
+#include "simulate-insn.h"
 #include "test_native.h"
 #include "test_plant.h"
 
@@ -592,7 +593,32 @@ static void *subject_at(unsigned int i)
 static struct {
 	unsigned int	pres, posts, traps;
 	struct pt_regs	before, after;
+	bool		left_by_trap;
 } seen;
+
+/* Where kprobe_detour_leave() will say where to go, on this CPU */
+static unsigned long *next_destination(void)
+{
+	struct kprobe_destinations *all = this_cpu_ptr(&kprobe_detour_to);
+
+	return &all->to[(all->last + 1) % ARRAY_SIZE(all->to)].pc;
+}
+
+static void run_probed(const struct subject *s, struct probe_trip *trip)
+{
+	memset(&seen, 0, sizeof(seen));
+	guard(preempt)();
+	*next_destination() = 0;
+	run_natively(s->site, trip);
+	seen.left_by_trap = *next_destination();
+}
+
+/* A call by its own link register; and one by another, where it must be told from a jump */
+static bool leaves_by_trap(u32 insn)
+{
+	return aarch64_insn_is_blr(insn) &&
+	       (probe_target_register(insn) == AARCH64_INSN_REG_LR || system_supports_bti_kernel());
+}
 
 static int see_before(struct kprobe *p, struct pt_regs *regs)
 {
@@ -630,6 +656,8 @@ static void expect_before(struct kunit *test, const struct subject *s, unsigned 
 
 	KUNIT_EXPECT_EQ_MSG(test, 1, seen.pres, "%s, trip %u", text, n);
 	KUNIT_EXPECT_EQ_MSG(test, !way.jump, seen.traps, "%s, trip %u", text, n);
+	KUNIT_EXPECT_EQ_MSG(test, way.jump && leaves_by_trap(s->insn), seen.left_by_trap,
+			    "%s, trip %u", text, n);
 	KUNIT_EXPECT_EQ_MSG(test, s->addr, seen.before.pc, "%s, trip %u", text, n);
 	KUNIT_EXPECT_TRUE_MSG(test, has_seen(&seen.before, in->regs, in->nzcv, 0),
 			      "%s, trip %u", text, n);
@@ -662,8 +690,7 @@ static void compare_probed(struct kunit *test, const struct subject *s, struct w
 	for (n = 0; n < NR_TRIPS; n++) {
 		fill_nth(s, &in, n);
 		ours = in;
-		memset(&seen, 0, sizeof(seen));
-		run_natively(s->site, &ours);
+		run_probed(s, &ours);
 		expect_trip(test, s, n, &ours);
 		expect_before(test, s, n, way, &in);
 		expect_after(test, s, n, way);
