@@ -11,7 +11,7 @@
  * - leaves: where there is room for a jump in a function that ends in one to another function
  * - fixed: where there is an instruction before one whose fault is fixed up
  * - oops: a write causes a fault in a probed instruction
- * - handler_oops: a write causes a fault in a handler
+ * - handler_oops: a write causes a fault in a handler; "bug" has it run into a BUG()
  * - patched: where there is what others patch, or know by its address
  * - late: did init text run on when the module was live already?
  * - late_middle: where there is an instruction in that text
@@ -419,13 +419,16 @@ MODULE_PARM_DESC(oops, "write to it to have a thread end in a fault of a probed 
 
 /* ftrace calls this handler. In one that a trap calls as an NMI, the fault would be a panic. */
 #ifdef CONFIG_KPROBES_ON_FTRACE
-static int reads_null(struct kprobe *p, struct pt_regs *regs)
+static bool runs_into_bug;
+
+static int loses_its_task(struct kprobe *p, struct pt_regs *regs)
 {
+	BUG_ON(runs_into_bug);
 	return kprobes_victim_reads(NULL);
 }
 
 static struct kprobe entry_probe = {
-	.pre_handler = reads_null,
+	.pre_handler = loses_its_task,
 };
 
 static int call_victim(void *unused)
@@ -435,6 +438,7 @@ static int call_victim(void *unused)
 
 static int lose_to_handler(const char *value, const struct kernel_param *kp)
 {
+	runs_into_bug = sysfs_streq(value, "bug");
 	return lose_thread(&entry_probe, kprobes_victim, call_victim);
 }
 

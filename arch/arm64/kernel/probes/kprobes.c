@@ -376,8 +376,10 @@ void arch_disarm_kprobes(struct list_head *sites)
 static void operand_fault(struct kprobe *kp, struct pt_regs *regs)
 {
 	regs->pc = (unsigned long)kp->addr;
-	if (!fixup_exception(regs))
-		die("Oops - operand of a probed instruction", regs, 0);
+	if (fixup_exception(regs))
+		return;
+	kprobe_explain_oops(regs);
+	die("Oops - operand of a probed instruction", regs, 0);
 }
 
 NOKPROBE_SYMBOL(operand_fault);

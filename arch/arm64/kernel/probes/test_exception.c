@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * KUnit tests: exceptions other than those of memory accesses get to fault handlers. Nothing
- * fixes them up, so one that does not is an oops.
+ * fixes them up, so one that does not is an oops. A BUG() is told of before they are asked.
  */
 #include <kunit/test.h>
 #include <linux/cpufeature.h>
@@ -14,6 +14,7 @@
 #include <asm/sysreg.h>
 
 #include "../../../../lib/test_kprobes/probe.h"
+#include "../../../../lib/test_kprobes/report.h"
 #include "test_exception.h"
 #include "test_jump.h"
 
@@ -35,10 +36,12 @@ static const struct exception {
 	unsigned long (*raise)(unsigned long x);
 	bool (*is_there)(void);		/* NULL: everywhere */
 	u32 class;
+	bool reported;
 } exceptions[] = {
 	{ "undefined instruction", raises_undefined, NULL, ESR_ELx_EC_UNKNOWN },
 	{ "no landing pad", raises_astray, system_supports_bti_kernel, ESR_ELx_EC_BTI },
 	{ "signature", raises_forged, signatures_matter, ESR_ELx_EC_FPAC },
+	{ "BUG()", raises_bug, NULL, ESR_ELx_EC_BRK64, .reported = true },
 };
 
 KUNIT_ARRAY_PARAM_DESC(exception, exceptions, name);
@@ -83,7 +86,11 @@ static void exception_of_a_handler_is_offered(struct kunit *test)
 	probe->kp.fault_handler = skip_instruction;
 	probe->on_hit = raise_exception;
 	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	if (raised->reported)
+		expect_report_begin();
 	KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));
+	if (raised->reported)
+		expect_report_end();
 	KUNIT_EXPECT_EQ(test, told.times, 1);
 	KUNIT_EXPECT_EQ(test, told.class, raised->class);
 	KUNIT_EXPECT_EQ(test, told.result, SKIPPED);

@@ -5,18 +5,21 @@
  * Functions that raise exceptions which nothing fixes up. All return what is in x0 behind the
  * instruction that does.
  */
+#include <linux/stringify.h>
 #include <linux/types.h>
+#include <asm/asm-bug.h>
 
 #include "../../../../lib/test_kprobes/targets.h"
 
 unsigned long raises_undefined(unsigned long x);
 unsigned long raises_astray(unsigned long x);
 unsigned long raises_forged(unsigned long x);
+unsigned long raises_bug(unsigned long x);
 extern u32 raises_register[] asm(".Lraises_register");
 
 /*
- * A read of a system register that no processor has; a branch to what is no landing pad; and a
- * pointer whose signature is another.
+ * A read of a system register that no processor has; a branch to what is no landing pad; a
+ * pointer whose signature is another; and a BUG().
  */
 asm("	.pushsection .text, \"ax\"\n"
 "	.balign	8\n"
@@ -44,6 +47,13 @@ KPROBES_TYPE_OF("raises_forged")
 "	.inst 0xdac133e0	// autiza x0\n"
 "	ret\n"
 "	.size raises_forged, . - raises_forged\n"
+"	.type raises_bug, %function\n"
+KPROBES_TYPE_OF("raises_bug")
+"raises_bug:\n"
+"	hint #34\n"
+	__stringify(ASM_BUG()) "\n"
+"	ret\n"
+"	.size raises_bug, . - raises_bug\n"
 "	.popsection\n");
 
 #endif /* _ARM64_KPROBES_TEST_EXCEPTION_H */

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # A probed instruction that faults without a fixup, in a thread of the victim: what the
-# oops says first. And a handler that faults: unregistering does not wait for it.
+# oops says first. And a handler that faults, or runs into a BUG(): unregistering does not wait for
+# it.
 
 . ./functions
 need_debugfs
@@ -19,6 +20,8 @@ sleep 1
 if [ -f "$victim/handler_oops" ]; then
 	check "a handler faults, and its probe leaves" can_write 1 "$victim/handler_oops"
 	sleep 1
+	check "so does one that runs into a BUG()" can_write bug "$victim/handler_oops"
+	sleep 1
 fi
 echo "kprobes_test: expected report ends" >/dev/kmsg
 log | sed 's/^<[0-9]*>//; s/^\[[^]]*\] //' |
@@ -33,10 +36,10 @@ oops()
 check "the oops follows" [ -n "$(oops | grep 'BUG: \|Unable to handle')" ]
 check "it is at the probed address" [ -n "$(oops | grep '\(IP: .*\|pc : \)kprobes_victim_reads+')" ]
 if [ -f "$victim/handler_oops" ]; then
-	check "a handler's is told too" \
-		grep -q 'a handler of the probe at kprobes_victim+' "$report"
+	check_is "those of handlers are told, too" \
+		"$(grep -c 'a handler of the probe at kprobes_victim+' "$report")" 2
 else
-	skip_check "a handler's is told too" "ftrace serves no probes"
+	skip_check "those of handlers are told, too" "ftrace serves no probes"
 fi
 check "the probe has left" fails listed kprobes_victim
 check "and the module works" call_victim 1
