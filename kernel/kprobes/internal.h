@@ -267,6 +267,14 @@ static inline bool kprobe_ftrace_dead(void)
 {
 	return READ_ONCE(kprobe_ftrace_disabled);
 }
+
+/* What keeps ftrace from calling for sites, as a word for debugfs; "-" if it does */
+static inline const char *kprobe_ftrace_why(void)
+{
+	if (kprobe_ftrace_dead())
+		return "ftrace-dead";
+	return READ_ONCE(ftrace_enabled) ? "-" : "ftrace-off";
+}
 #else
 static inline int kprobe_ftrace_arm(struct kprobe_site *site)
 {
@@ -285,6 +293,11 @@ static inline int kprobe_ftrace_settle(void)
 static inline bool kprobe_ftrace_dead(void)
 {
 	return false;
+}
+
+static inline const char *kprobe_ftrace_why(void)
+{
+	return "-";
 }
 #endif
 

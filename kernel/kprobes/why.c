@@ -248,11 +248,11 @@ const char *kprobe_site_path(struct kprobe_site *site)
 }
 
 /**
- * kprobe_site_why() - name what keeps hits of a site from a faster path
+ * kprobe_site_why() - name what keeps hits of a site away, or from a faster path
  * @site: the site
  *
  * Context: kprobe_mutex is held.
- * Return: a word that Documentation/kprobes.rst explains; "-" if there is no faster path.
+ * Return: a word that Documentation/kprobes.rst explains; "-" if nothing does.
  */
 const char *kprobe_site_why(struct kprobe_site *site)
 {
@@ -261,7 +261,9 @@ const char *kprobe_site_why(struct kprobe_site *site)
 		return "gone";
 	if (!kprobe_site_armed(site))
 		return "disarmed";
-	if (kprobe_ftrace(&site->kp) || site->state == SITE_OPTIMIZED)
+	if (kprobe_ftrace(&site->kp))
+		return kprobe_ftrace_why();
+	if (site->state == SITE_OPTIMIZED)
 		return "-";
 	return site->state == SITE_OPTIMIZING ? "pending" : site->op.why;
 }

@@ -19,6 +19,12 @@ served()
 	grep -q "kprobes_victim+0x[0-9a-f]* .* path=ftrace" $debugfs/sites
 }
 
+# why WORD: what "sites" says of the entry
+why()
+{
+	grep -q "kprobes_victim+0x[0-9a-f]* .* path=ftrace .* why=$1\$" $debugfs/sites
+}
+
 gone()
 {
 	listed '\[GONE\]' | wc -l
@@ -36,6 +42,7 @@ call_victim 1
 check "ftrace can be switched off under a probe" can_write 0 $switch
 call_victim 2
 check_is "the probe is not hit" "$(profile entry)" "1 0"
+check "sites says why" why ftrace-off
 check_is "one in the middle is" "$(profile middle)" "3 0"
 enable_event entry 0
 enable_event back 1
@@ -45,6 +52,7 @@ enable_event entry 1
 check "ftrace can be switched on again" can_write 1 $switch
 call_victim 3
 check_is "the probe is hit then" "$(profile entry)" "4 0"
+check "sites has no reason any more" why -
 check_is "the one that has come too" "$(profile back)" "3 0"
 check_is "and the one in the middle" "$(profile middle)" "7 0"
 no_events
@@ -60,6 +68,7 @@ echo "kprobes_test: expected report begins: WARNING: .* ftrace_bug" >/dev/kmsg
 check "a probe for which ftrace has shut itself down is refused" can_write 1 $break
 echo "kprobes_test: expected report ends" >/dev/kmsg
 check "and is not in the list" fails listed meets_a_breakpoint
+check "sites says that ftrace is dead" why ftrace-dead
 mark_log
 call_victim 2
 check_is "a probe in the middle is hit without ftrace" "$(profile middle)" "3 0"
