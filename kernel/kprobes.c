@@ -682,8 +682,8 @@ static int set_probe_disabled(struct kprobe *p, bool disabled)
  * @p: a registered probe
  *
  * Context: may sleep.
- * Return: 0; -EINVAL if @p is not registered or its text is gone; or -EBUSY, -ENODEV or
- * -ENOMEM if ftrace cannot serve it, with @p as it was before.
+ * Return: 0; -EINVAL if @p is not registered or its text is gone; or -EBUSY, -EAGAIN, -ENODEV
+ * or -ENOMEM if ftrace cannot serve it, with @p as it was before.
  */
 int enable_kprobe(struct kprobe *p)
 {
