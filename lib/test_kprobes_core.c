@@ -218,10 +218,15 @@ static const char * const near_the_way[] = {
 	"__sanitizer_cov_trace_const_cmp4", "check_kcov_mode", "write_comp_data",
 	"memcpy", "memset", "__memcpy", "__memset", "memcmp", "ftrace_ops_test", "sched_clock",
 	"notifier_call_chain", "atomic_notifier_call_chain", "irqentry_enter",
+	"arch_atomic_add", "arch_atomic64_add", "arch_local_irq_save", "arch_local_irq_restore",
 };
 
-static int nothing_before(struct kprobe *p, struct pt_regs *regs)
+/* Where this is a function, and probed, it is hit by its own hits. */
+static atomic_t hits_near;
+
+static int count_atomically(struct kprobe *p, struct pt_regs *regs)
 {
+	atomic_inc(&hits_near);
 	return 0;
 }
 
@@ -255,7 +260,7 @@ static unsigned int steps_called_by(const struct kprobes_step *step)
 /* Calls them with a probe on a function, by breakpoint or ftrace first, then maybe by a jump. */
 static unsigned int call_with_probe_at(struct kunit *test, const char *name)
 {
-	struct kprobe near = { .symbol_name = name, .pre_handler = nothing_before };
+	struct kprobe near = { .symbol_name = name, .pre_handler = count_atomically };
 	unsigned int calls;
 
 	/* Many are refused, or do not exist in this kernel. */

@@ -72,6 +72,16 @@ static bool is_compilers_check(const char *name)
 	       (IS_ENABLED(CONFIG_KCOV) && is_of_kcov(name));
 }
 
+/*
+ * Is it what counts hits and misses? On sparc64 all atomic operations are functions; elsewhere
+ * they mask interrupts, by functions. Hits are known to be nested only after that.
+ */
+static bool is_called_to_count(const char *name)
+{
+	return !ARCH_KPROBE_STATELESS &&
+	       (str_has_prefix(name, "arch_atomic") || str_has_prefix(name, "arch_local_"));
+}
+
 #define HAS_COMPILERS_CHECKS							\
 	(IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_KCSAN) ||		\
 	 IS_ENABLED(CONFIG_KMSAN) || IS_ENABLED(CONFIG_KCOV) ||			\
@@ -118,6 +128,8 @@ static const char *objection_to_all_of(const struct kprobe_function *f)
 
 	if (HAS_COMPILERS_CHECKS && is_compilers_check(name))
 		return "a check of the compiler's, on the way to the handlers";
+	if (is_called_to_count(name))
+		return "called to count hits";
 	if (IS_ENABLED(CONFIG_CFI_CLANG) && is_before_function(f, "__cfi_"))
 		return "data of control flow integrity before a function";
 	if (is_before_function(f, "__pfx_"))
