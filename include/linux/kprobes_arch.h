@@ -296,8 +296,8 @@ int arch_prepare_kprobe_ftrace(struct kprobe *kp);
  * arch_trampoline_kprobe() - check whether a site is the trampoline of return probes
  * @kp: the site's kprobe
  *
- * The global switch leaves such a site armed, and its handler may be what reports a
- * return. The default is for trampolines that are not entered through a probe.
+ * The handler of such a site may be what reports a return. The default is for trampolines that
+ * are not entered through a probe.
  *
  * Context: any.
  * Return: non-zero if it is.

@@ -168,7 +168,7 @@ static bool any_post_handler(struct kprobe_site *site)
  */
 static bool switched_off(struct kprobe_site *site)
 {
-	return kprobes_all_disarmed && !arch_trampoline_kprobe(&site->kp);
+	return kprobes_all_disarmed && !is_kretprobe_trampoline((unsigned long)site->kp.addr);
 }
 
 /**
