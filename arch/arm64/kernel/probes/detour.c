@@ -40,7 +40,7 @@ static unsigned long leave_to(struct pt_regs *regs, unsigned long pc)
 
 NOKPROBE_SYMBOL(leave_to);
 
-/* Does the branch at SLOT_COPY lead to regs->pc? */
+/* Does the branch at SLOT_COPY lead to regs->pc? "blr x30" has overwritten its register. */
 static __always_inline bool is_taken(struct kprobe *kp, struct pt_regs *regs)
 {
 	if (kp->ainsn.by_register)

@@ -148,20 +148,15 @@ static void fill_copies(struct kprobe *kp, u32 *words)
 		kp->ainsn.thunk = kp->ainsn.insn + SLOT_THUNK;
 }
 
-/*
- * Fills in a branch by the same register. That of a call is not the same: its target would not
- * accept it as a call where landing pads are checked; and the return address may be in that register
- * by then. Both are left to kprobe_detour_leave().
- */
+/* Fills in a branch by the same register. No landing pad for calls accepts one. */
 static void fill_by_register(struct kprobe *kp, u32 *words)
 {
-	u32 reg = probe_target_register(kp->opcode);
-
 	if (aarch64_insn_is_ret(kp->opcode) || aarch64_insn_is_br(kp->opcode))
 		words[SLOT_COPY] = kp->opcode;
-	else if (aarch64_insn_is_blr(kp->opcode) && reg != AARCH64_INSN_REG_LR &&
-		 !system_supports_bti_kernel())
-		words[SLOT_COPY] = aarch64_insn_gen_branch_reg(reg, AARCH64_INSN_BRANCH_NOLINK);
+	else if (aarch64_insn_is_blr(kp->opcode) && !system_supports_bti_kernel())
+		words[SLOT_COPY] =
+			aarch64_insn_gen_branch_reg(probe_target_register(kp->opcode),
+						    AARCH64_INSN_BRANCH_NOLINK);
 	else
 		return;
 	kp->ainsn.by_register = true;

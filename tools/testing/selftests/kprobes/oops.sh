@@ -14,7 +14,7 @@ report=$(mktemp)
 trap 'echo "$before" >$panic; rm -f "$report"' EXIT
 
 mark_log
-echo "kprobes_test: expected report begins: NULL pointer dereference|Oops:" >/dev/kmsg
+echo "kprobes_test: expected report begins: NULL pointer dereference|Oops|kernel BUG at" >/dev/kmsg
 check "an instruction faults under a probe" can_write 1 "$victim/oops"
 sleep 1
 if [ -f "$victim/handler_oops" ]; then
