@@ -7,6 +7,7 @@
 #include <kunit/static_stub.h>
 #include <kunit/test-bug.h>
 #include <linux/errno.h>
+#include <linux/ftrace.h>
 #include <linux/kgdb.h>
 #include <linux/kprobes.h>
 #include <linux/security.h>
@@ -424,12 +425,11 @@ static noinline __noclone void meets_a_breakpoint(void)
 static int hook_a_breakpoint(void)
 {
 	struct kprobe kp = { .addr = (void *)meets_a_breakpoint };
-	struct kgdb_bkpt unknown = { .type = BP_BREAKPOINT };
-	int err;
+	struct kgdb_bkpt unknown = {
+		.bpt_addr = ftrace_location((unsigned long)kp.addr), .type = BP_BREAKPOINT,
+	};
+	int err = unknown.bpt_addr ? kgdb_arch_set_breakpoint(&unknown) : -ENOENT;
 
-	scoped_guard(mutex, &kprobe_mutex)
-		unknown.bpt_addr = arch_kprobe_ftrace_location((unsigned long)kp.addr);
-	err = unknown.bpt_addr ? kgdb_arch_set_breakpoint(&unknown) : -ENOENT;
 	if (err)
 		return err;
 	err = register_kprobe(&kp);
