@@ -19,9 +19,9 @@ KERNELS = ("pristine", "ours")
 # Which instruction stands for what; see harness/bench/targets.c.
 INSNS = {
     "x86_64": {"emulated": "mov", "boosted": "imul", "step": "call *%gs:mem", "call": "call"},
-    "arm64": {"emulated": "stp", "adr": "adr", "boosted": "madd", "call": "bl"},
+    "arm64": {"emulated": "stp", "adr": "adr", "ret": "ret", "boosted": "madd", "call": "bl"},
 }
-KINDS = {"emulated": "emulated", "adr": "emulated", "boosted": "boosted", "step": "step-only", "call": "call"}
+KINDS = {"emulated": "emulated", "adr": "emulated", "ret": "branch", "boosted": "boosted", "step": "step-only", "call": "call"}
 
 # What is aimed at: instructions and traps, None where either does not matter. By what is attached, the
 # kind of instruction (None: any), whether jump optimization is on.

@@ -12,6 +12,7 @@
 void bench_stp(void);
 void bench_adr(void);
 void bench_madd(void);
+void bench_ret(void);
 void bench_call(void);
 
 #define BENCH_PLAIN	bench_stp

@@ -82,6 +82,7 @@ asm(".text\n"
 	TARGET(bench_stp, "stp x0, x1, [sp, #-16]!\n	add sp, sp, #16")
 	TARGET(bench_adr, "adr x0, .")
 	TARGET(bench_madd, "madd x0, x0, x0, x0")
+	TARGET(bench_ret, "ret x2")
 	TARGET(bench_call, "bl bench_leaf")
 	".balign 16\n"
 	".type bench_leaf, %function\n"
@@ -95,6 +96,8 @@ struct bench_case target_cases[] = {
 	{ "emulated-pre-post",	bench_stp,	TARGET_AT,	PRE | POST },
 	{ "adr-pre",		bench_adr,	TARGET_AT,	PRE },
 	{ "adr-pre-post",	bench_adr,	TARGET_AT,	PRE | POST },
+	{ "ret-pre",		bench_ret,	TARGET_AT,	PRE },
+	{ "ret-pre-post",	bench_ret,	TARGET_AT,	PRE | POST },
 	{ "boosted-pre",	bench_madd,	TARGET_AT,	PRE },
 	{ "boosted-pre-post",	bench_madd,	TARGET_AT,	PRE | POST },
 	{ "call-pre",		bench_call,	TARGET_AT,	PRE },
