@@ -132,7 +132,10 @@ last_reason_has()
 
 tables=
 while read -r what place module; do
-	tables="$tables $what"
+	case "$tables " in
+	*" $what "*)	;;
+	*)		tables="$tables $what" ;;
+	esac
 	check "a $what of the module is refused" \
 		fails can_define "p:kp/no test_kprobes_victim:${place%/*}"
 	check "and is said to be that" last_reason_has "$what"
