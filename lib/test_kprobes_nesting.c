@@ -255,8 +255,8 @@ static unsigned int wrong_rounds(u32 (*call)(u32 x), unsigned int rounds)
 	return wrong;
 }
 
-/* A few rounds, and enough of them for interrupts to come at any point */
-#define ROUNDS		10
+/* Some rounds, and enough of them for interrupts to come at any point */
+#define ROUNDS		1000
 #define MANY_ROUNDS	5000
 
 /* First with a breakpoint, then with a jump if there can be one, and often with each */

@@ -291,8 +291,8 @@ if [ -w $kill ]; then
 	rm -f /tmp/stress-end
 	others=''
 	passed=$(passes)
-	[ "$seconds" -le 60 ] || seconds=60
-	seconds=$((seconds / 3 + 2))
+	[ "$seconds" -le 120 ] || seconds=120
+	seconds=$((seconds / 2 + 2))
 	also dies
 	also_the_rest
 	insmod /modules/test_kprobes_stress.ko "seconds=$seconds" "seed=${kpseed:-0}" ftrace_dies=1 victim=1

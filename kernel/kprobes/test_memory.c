@@ -349,7 +349,7 @@ static unsigned int count_allocations(struct kunit *test)
  * So many at the beginning and at the end fail in turn. Of those in between, which are alike, as
  * there are some for each CPU and each task, only so many fail.
  */
-#define EDGE	50
+#define EDGE	64
 #define MIDDLE	30
 
 static unsigned int next_to_fail(unsigned int nth, unsigned int num)
