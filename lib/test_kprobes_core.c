@@ -257,20 +257,56 @@ static unsigned int steps_called_by(const struct kprobes_step *step)
 	return n;
 }
 
-/* Calls them with a probe on a function, by breakpoint or ftrace first, then maybe by a jump. */
+/* By breakpoint or ftrace first, then maybe by a jump */
+static unsigned int call_in_both_ways(struct kunit *test)
+{
+	unsigned int calls = call_common_steps(test);
+
+	wait_for_kprobe_optimizer();
+	return calls + call_common_steps(test);
+}
+
+/* Calls them with a probe on a function. Many are refused, or do not exist in this kernel. */
 static unsigned int call_with_probe_at(struct kunit *test, const char *name)
 {
 	struct kprobe near = { .symbol_name = name, .pre_handler = count_atomically };
 	unsigned int calls;
 
-	/* Many are refused, or do not exist in this kernel. */
 	if (register_kprobe(&near))
 		return 0;
-	calls = call_common_steps(test);
-	wait_for_kprobe_optimizer();
-	calls += call_common_steps(test);
+	calls = call_in_both_ways(test);
 	unregister_kprobe(&near);
 	return calls;
+}
+
+/* Rethook, which others have, calls functions that must not have one. */
+#define RETURNS_ARE_OURS	(IS_ENABLED(CONFIG_X86) || IS_ENABLED(CONFIG_ARM64))
+
+static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	atomic_inc(&hits_near);
+	return 0;
+}
+
+/* The same with a return probe there */
+static unsigned int call_with_return_probe_at(struct kunit *test, const char *name, int maxactive)
+{
+	struct kretprobe near = {
+		.kp.symbol_name = name, .handler = count_return, .maxactive = maxactive,
+	};
+	unsigned int calls;
+
+	if (!RETURNS_ARE_OURS || register_kretprobe(&near))
+		return 0;
+	calls = call_in_both_ways(test);
+	unregister_kretprobe(&near);
+	return calls;
+}
+
+static unsigned int call_with_probes_at(struct kunit *test, const char *name)
+{
+	return call_with_probe_at(test, name) + call_with_return_probe_at(test, name, 0) +
+	       call_with_return_probe_at(test, name, 1);
 }
 
 static unsigned int call_with_probes_near(struct kunit *test)
@@ -278,20 +314,57 @@ static unsigned int call_with_probes_near(struct kunit *test)
 	unsigned int i, n, calls = 0;
 
 	for (i = 0; i < ARRAY_SIZE(surely_near); i++) {
-		n = call_with_probe_at(test, surely_near[i].name);
+		n = call_with_probes_at(test, surely_near[i].name);
 		KUNIT_EXPECT_TRUE_MSG(test, n || !surely_near[i].exists || !ENTRIES_ARE_PROBED,
 				      "no probe at %s", surely_near[i].name);
 		calls += n;
 	}
 	for (i = 0; i < ARRAY_SIZE(near_the_way); i++)
-		calls += call_with_probe_at(test, near_the_way[i]);
+		calls += call_with_probes_at(test, near_the_way[i]);
 	return calls;
+}
+
+static struct probe *probe_with_post_handler(struct kunit *test, const struct kprobes_step *step)
+{
+	struct probe *probe = probe_new(test, step->addr);
+
+	probe->kp.post_handler = probe_post_handler;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	return probe;
+}
+
+static unsigned int returns_far;
+
+static int count_return_far(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	returns_far++;
+	return 0;
+}
+
+static struct kretprobe far = { .handler = count_return_far };
+
+static void drop_far(void *unused)
+{
+	unregister_kretprobe(&far);
+}
+
+/* What a hit with a post handler, and a return, may call as well */
+static const struct kprobes_step *return_probe_far(struct kunit *test)
+{
+	const struct kprobes_step *entry = kprobes_need_step(test, "function entry");
+
+	memset(&far.kp, 0, sizeof(far.kp));
+	far.kp.addr = entry->addr;
+	returns_far = 0;
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&far));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_far, NULL));
+	return entry;
 }
 
 static void what_a_hit_may_call_is_probed(struct kunit *test)
 {
 	struct probe *probes[ARRAY_SIZE(kprobes_common_steps)] = { };
-	const struct kprobes_step *step;
+	const struct kprobes_step *step, *entry;
 	unsigned int i, calls;
 
 	if (IS_ENABLED(CONFIG_MIPS))
@@ -299,16 +372,22 @@ static void what_a_hit_may_call_is_probed(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(kprobes_common_steps); i++) {
 		step = kprobes_find_step(kprobes_common_steps[i]);
 		if (step)
-			probes[i] = probe_registered(test, step->addr);
+			probes[i] = i & 1 ? probe_with_post_handler(test, step) :
+					    probe_registered(test, step->addr);
 	}
+	entry = return_probe_far(test);
 	wait_for_kprobe_optimizer();
 	calls = call_with_probes_near(test);
 	KUNIT_EXPECT_GT(test, calls, 0);
+	KUNIT_EXPECT_EQ(test, returns_far, calls * steps_called_by(entry));
 	for (i = 0; i < ARRAY_SIZE(kprobes_common_steps); i++) {
 		step = kprobes_find_step(kprobes_common_steps[i]);
-		if (step)
-			KUNIT_EXPECT_EQ_MSG(test, probes[i]->hits, calls * steps_called_by(step),
-					    "%s", step->name);
+		if (!step)
+			continue;
+		KUNIT_EXPECT_EQ_MSG(test, probes[i]->hits, calls * steps_called_by(step),
+				    "%s", step->name);
+		KUNIT_EXPECT_EQ_MSG(test, probes[i]->posts, i & 1 ? probes[i]->hits : 0,
+				    "%s", step->name);
 	}
 }
 

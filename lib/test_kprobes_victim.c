@@ -474,10 +474,22 @@ static bool wait_until_said(void)
 	return wait_for_completion_timeout(&said, 60 * HZ);
 }
 
+static int probe_now(void)
+{
+	struct kprobe kp = {
+		.addr = (kprobe_opcode_t *)kprobes_victim_untraced, .flags = KPROBE_FLAG_DISABLED,
+	};
+	int err = register_kprobe(&kp);
+
+	if (!err)
+		unregister_kprobe(&kp);
+	return err;
+}
+
 /* The module's text is not freed before this returns. */
 static int show_leaving(char *buffer, const struct kernel_param *kp)
 {
-	int ret;
+	int answer = 0, ret;
 
 	reinit_completion(&said);
 	ret = register_module_notifier(&event_nb);
@@ -488,8 +500,10 @@ static int show_leaving(char *buffer, const struct kernel_param *kp)
 		ret = -ETIMEDOUT;
 	else if (kprobes_victim(40) != 41)
 		ret = -EIO;
+	else
+		answer = probe_now();
 	unregister_module_notifier(&event_nb);
-	return ret ?: sysfs_emit(buffer, "going\n");
+	return ret ?: sysfs_emit(buffer, "going %d\n", answer);
 }
 
 static const struct kernel_param_ops leaving_ops = {

@@ -7,6 +7,7 @@
 need_debugfs
 need_victim
 [ -x ./bpf_probe ] || skip "no program bpf_probe, which make builds here"
+jumps=/proc/sys/debug/kprobes-optimization
 work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
 
@@ -43,6 +44,10 @@ with p "$middle" - sh -c "$calls"
 check_is "it runs in the middle" "$hits $status" "5 0"
 check_is "which is no function's entry" "$function" 0
 if jumps_are_on; then
+	echo 0 >$jumps
+	with p "$middle" - sh -c ". ./functions; ! by_jump $middle && $calls"
+	check_is "by a breakpoint" "$hits $status" "5 0"
+	echo 1 >$jumps
 	with p "$middle" - sh -c ". ./functions; jumps_settle; by_jump $middle && $calls"
 	check_is "by a jump too" "$hits $status" "5 0"
 fi

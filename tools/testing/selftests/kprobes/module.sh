@@ -118,7 +118,7 @@ while [ "$(hits going)" = 0 ] && [ $tries -gt 0 ]; do
 done
 check "it goes under a reader" unload test_kprobes_victim
 wait
-check_is "who can read on" "$(cat "$work/said")" going
+check_is "who can read on, but not probe it" "$(cat "$work/said")" "going -2"
 check_is "its text is not probed then" "$(profile going)" "1 0"
 rm -r "$work"
 no_events
