@@ -72,14 +72,17 @@ static bool is_compilers_check(const char *name)
 	       (IS_ENABLED(CONFIG_KCOV) && is_of_kcov(name));
 }
 
+/* Where atomic operations mask interrupts on some processors, and do that by functions */
+#define COUNTS_WITH_IRQS_OFF	(IS_ENABLED(CONFIG_SUPERH) || IS_ENABLED(CONFIG_MIPS))
+
 /*
- * Is it what counts hits and misses? On sparc64 all atomic operations are functions; elsewhere
- * they mask interrupts, by functions. Hits are known to be nested only after that.
+ * Is it what counts hits and misses? On sparc64 all atomic operations are functions. Hits are
+ * known to be nested only after that.
  */
-static bool is_called_to_count(const char *name)
+static bool is_called_to_count(const struct kprobe_function *f)
 {
-	return !ARCH_KPROBE_STATELESS &&
-	       (str_has_prefix(name, "arch_atomic") || str_has_prefix(name, "arch_local_"));
+	return !f->module && ((IS_ENABLED(CONFIG_SPARC64) && str_has_prefix(f->name, "arch_atomic")) ||
+			      (COUNTS_WITH_IRQS_OFF && str_has_prefix(f->name, "arch_local_")));
 }
 
 #define HAS_COMPILERS_CHECKS							\
@@ -128,7 +131,7 @@ static const char *objection_to_all_of(const struct kprobe_function *f)
 
 	if (HAS_COMPILERS_CHECKS && is_compilers_check(name))
 		return "a check of the compiler's, on the way to the handlers";
-	if (is_called_to_count(name))
+	if (is_called_to_count(f))
 		return "called to count hits";
 	if (IS_ENABLED(CONFIG_CFI_CLANG) && is_before_function(f, "__cfi_"))
 		return "data of control flow integrity before a function";

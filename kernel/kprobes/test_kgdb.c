@@ -428,14 +428,22 @@ static int hook_a_breakpoint(void)
 	struct kgdb_bkpt unknown = {
 		.bpt_addr = ftrace_location((unsigned long)kp.addr), .type = BP_BREAKPOINT,
 	};
-	int err = unknown.bpt_addr ? kgdb_arch_set_breakpoint(&unknown) : -ENOENT;
+	int err, refused;
 
+	if (!unknown.bpt_addr)
+		return -ENOENT;
+	/* kgdb writes to text without the lock that others take for it. */
+	wait_for_kprobe_optimizer();
+	err = kgdb_arch_set_breakpoint(&unknown);
 	if (err)
 		return err;
-	err = register_kprobe(&kp);
-	if (!err)
+	refused = register_kprobe(&kp);
+	if (!refused)
 		unregister_kprobe(&kp);
-	return kgdb_arch_remove_breakpoint(&unknown) ?: err;
+	err = kgdb_arch_remove_breakpoint(&unknown);
+	if (!err)
+		meets_a_breakpoint();
+	return err ?: refused;
 }
 
 /* For a shell test, because this cannot be undone. */
@@ -443,7 +451,6 @@ static int set_break_ftrace(const char *value, const struct kernel_param *param)
 {
 	int err = hook_a_breakpoint();
 
-	meets_a_breakpoint();
 	return err == -ENODEV ? 0 : err ?: -EBADE;
 }
 

@@ -148,7 +148,10 @@ static void fill_copies(struct kprobe *kp, u32 *words)
 		kp->ainsn.thunk = kp->ainsn.insn + SLOT_THUNK;
 }
 
-/* Fills in a branch by the same register. No landing pad for calls accepts one. */
+/*
+ * Fills in a branch by the same register, but not in place of a call where landing pads are
+ * checked: it leaves another BTYPE.
+ */
 static void fill_by_register(struct kprobe *kp, u32 *words)
 {
 	if (aarch64_insn_is_ret(kp->opcode) || aarch64_insn_is_br(kp->opcode))

@@ -42,6 +42,7 @@ static const struct exception {
 	{ "undefined instruction", raises_undefined, NULL, ESR_ELx_EC_UNKNOWN },
 	{ "no landing pad", raises_astray, system_supports_bti_kernel, ESR_ELx_EC_BTI },
 	{ "signature", raises_forged, signatures_matter, ESR_ELx_EC_FPAC },
+	{ "BRK", raises_brk, NULL, ESR_ELx_EC_BRK64 },
 	{ "BUG()", raises_bug, NULL, ESR_ELx_EC_BRK64, .reported = true },
 };
 

@@ -14,12 +14,13 @@
 unsigned long raises_undefined(unsigned long x);
 unsigned long raises_astray(unsigned long x);
 unsigned long raises_forged(unsigned long x);
+unsigned long raises_brk(unsigned long x);
 unsigned long raises_bug(unsigned long x);
 extern u32 raises_register[] asm(".Lraises_register");
 
 /*
  * A read of a system register that no processor has; a branch to what is no landing pad; a
- * pointer whose signature is another; and a BUG().
+ * pointer whose signature is another; a BRK of nobody's; and a BUG().
  */
 asm("	.pushsection .text, \"ax\"\n"
 "	.balign	8\n"
@@ -47,6 +48,13 @@ KPROBES_TYPE_OF("raises_forged")
 "	.inst 0xdac133e0	// autiza x0\n"
 "	ret\n"
 "	.size raises_forged, . - raises_forged\n"
+"	.type raises_brk, %function\n"
+KPROBES_TYPE_OF("raises_brk")
+"raises_brk:\n"
+"	hint #34\n"
+"	brk #1\n"
+"	ret\n"
+"	.size raises_brk, . - raises_brk\n"
 "	.type raises_bug, %function\n"
 KPROBES_TYPE_OF("raises_bug")
 "raises_bug:\n"
