@@ -43,10 +43,19 @@ NOKPROBE_SYMBOL(leave_to);
 /* Does the branch at SLOT_COPY lead to regs->pc? "blr x30" has overwritten its register. */
 static __always_inline bool is_taken(struct kprobe *kp, struct pt_regs *regs)
 {
-	if (kp->ainsn.by_register)
-		return regs->pc == pt_regs_read_reg(regs, probe_target_register(kp->opcode));
-	return kp->ainsn.taken && regs->pc == kp->ainsn.taken;
+	if (kp->ainsn.taken)
+		return regs->pc == kp->ainsn.taken;
+	return kp->ainsn.by_register &&
+	       regs->pc == pt_regs_read_reg(regs, probe_target_register(kp->opcode));
 }
+
+/* Out of line, so that it takes no registers from instructions that are no branches. */
+static noinline unsigned long after_branch(struct kprobe *kp, struct pt_regs *regs)
+{
+	return is_taken(kp, regs) ? slot_word(kp, SLOT_COPY_OUT) : leave_to(regs, regs->pc);
+}
+
+NOKPROBE_SYMBOL(after_branch);
 
 /*
  * Returns where to go when the instruction has been carried out on @regs: to a branch in the
@@ -54,13 +63,11 @@ static __always_inline bool is_taken(struct kprobe *kp, struct pt_regs *regs)
  */
 static unsigned long after_carried_out(struct kprobe *kp, struct pt_regs *regs)
 {
-	if (likely(!sp_changed(regs))) {
-		if (regs->pc == (unsigned long)(kp->addr + 1))
-			return slot_word(kp, SLOT_NEXT_OUT);
-		if (is_taken(kp, regs))
-			return slot_word(kp, SLOT_COPY_OUT);
-	}
-	return leave_to(regs, regs->pc);
+	if (unlikely(sp_changed(regs)))
+		return leave_to(regs, regs->pc);
+	if (regs->pc == (unsigned long)(kp->addr + 1))
+		return slot_word(kp, SLOT_NEXT_OUT);
+	return after_branch(kp, regs);
 }
 
 NOKPROBE_SYMBOL(after_carried_out);
