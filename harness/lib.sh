@@ -2,7 +2,8 @@
 # Shared by the harness scripts, which source it first:  . "${0%/*}/lib.sh"
 #
 # Sets the paths and defaults below and offers: say, die, need, need_build_tools, run_logged,
-# kernel_make, copy_objects, our_objects, forget_objects, ours_only, upstream_suite, kunit_cases, verdicts.
+# kernel_make, copy_objects, our_objects, forget_objects, ours_only, upstream_suite, kunit_cases,
+# may_skip, verdicts.
 # Chosen by the user, on the make command line or in the environment:
 #   ARCH      x86_64 (default), i386, arm64 or one of the others in arch.sh
 #   VARIANT   which config: empty (shared fragments + test.config), lean (these + lean.config),
@@ -227,6 +228,18 @@ kunit_cases()
 				inside = 0
 			}' "$file"
 	done
+}
+
+# may_skip SECTION NAME: whether harness/skips has it; the section has its architecture in front
+may_skip()
+{
+	while read -r sections names _; do
+		# shellcheck disable=SC2254
+		case "$1 $2" in
+		$sections\ $names)	return 0 ;;
+		esac
+	done <"$harness/skips"
+	return 1
 }
 
 # verdicts FILE: how many of its lines begin with pass, fail and skip; status 1 if something failed
