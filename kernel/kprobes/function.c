@@ -81,8 +81,10 @@ static bool is_compilers_check(const char *name)
  */
 static bool is_called_to_count(const struct kprobe_function *f)
 {
-	return !f->module && ((IS_ENABLED(CONFIG_SPARC64) && str_has_prefix(f->name, "arch_atomic")) ||
-			      (COUNTS_WITH_IRQS_OFF && str_has_prefix(f->name, "arch_local_")));
+	if (f->module)
+		return false;
+	return (IS_ENABLED(CONFIG_SPARC64) && str_has_prefix(f->name, "arch_atomic")) ||
+	       (COUNTS_WITH_IRQS_OFF && str_has_prefix(f->name, "arch_local_"));
 }
 
 #define HAS_COMPILERS_CHECKS							\
