@@ -3,7 +3,7 @@
 #
 # Sets the paths and defaults below and offers: say, die, need, need_build_tools, run_logged,
 # kernel_make, copy_objects, our_objects, forget_objects, ours_only, upstream_suite, kunit_cases,
-# may_skip, verdicts.
+# hold_skips, verdicts.
 # Chosen by the user, on the make command line or in the environment:
 #   ARCH      x86_64 (default), i386, arm64 or one of the others in arch.sh
 #   VARIANT   which config: empty (shared fragments + test.config), lean (these + lean.config),
@@ -240,6 +240,17 @@ may_skip()
 		esac
 	done <"$harness/skips"
 	return 1
+}
+
+# hold_skips SECTION: pass on lines of a verdict, a name and a detail; what is skipped and not in
+# harness/skips has failed
+hold_skips()
+{
+	while IFS=$(printf '\t') read -r verdict what detail; do
+		[ "$verdict" != skip ] || may_skip "$1" "$what" ||
+			verdict=fail detail="not in harness/skips: $detail"
+		printf '%s\t%s\t%s\n' "$verdict" "$what" "$detail"
+	done
 }
 
 # verdicts FILE: how many of its lines begin with pass, fail and skip; status 1 if something failed

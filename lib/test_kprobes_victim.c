@@ -474,15 +474,13 @@ static bool wait_until_said(void)
 	return wait_for_completion_timeout(&said, 60 * HZ);
 }
 
-static int probe_now(void)
+static int ask_for_probe(void *addr)
 {
-	struct kprobe kp = {
-		.addr = (kprobe_opcode_t *)kprobes_victim_untraced, .flags = KPROBE_FLAG_DISABLED,
-	};
-	int err = register_kprobe(&kp);
+	struct kprobe p = { .addr = addr };
+	int err = register_kprobe(&p);
 
 	if (!err)
-		unregister_kprobe(&kp);
+		unregister_kprobe(&p);
 	return err;
 }
 
@@ -501,7 +499,7 @@ static int show_leaving(char *buffer, const struct kernel_param *kp)
 	else if (kprobes_victim(40) != 41)
 		ret = -EIO;
 	else
-		answer = probe_now();
+		answer = ask_for_probe(kprobes_victim_untraced);
 	unregister_module_notifier(&event_nb);
 	return ret ?: sysfs_emit(buffer, "going %d\n", answer);
 }
@@ -577,22 +575,14 @@ static int late_probe = 1;
 module_param(late_probe, int, 0400);
 MODULE_PARM_DESC(late_probe, "what a probe on that text was answered then; 1 before");
 
-/* That text is still there, and has its symbols; but nobody will tell when it is freed. */
-static int __init ask_for_late_probe(void)
-{
-	struct kprobe p = { .addr = (kprobe_opcode_t *)kprobes_victim_late };
-	int err = register_kprobe(&p);
-
-	if (!err)
-		unregister_kprobe(&p);
-	return err;
-}
-
-/* Init text is freed after this has ended. */
+/*
+ * Init text is freed after this has ended. It is still there, and has its symbols; but nobody will
+ * tell when it is freed.
+ */
 static void __init go_on_late(void *unused, async_cookie_t cookie)
 {
 	if (wait_until_said()) {
-		late_probe = ask_for_late_probe();
+		late_probe = ask_for_probe(kprobes_victim_late);
 		late = kprobes_victim_late(0);
 	}
 	unregister_module_notifier(&event_nb);

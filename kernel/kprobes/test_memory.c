@@ -374,7 +374,7 @@ static void registration_that_fails_changes_nothing(struct kunit *test)
 	unsigned int once = 0, for_good = 0, num;
 
 	if (trial->warns)
-		pr_info("kprobes_test: expected report begins: vmalloc error|percpu: allocation failed\n");
+		expect_lines_begin("vmalloc error|percpu: allocation failed");
 	num = count_allocations(test);
 	if (!num && trial->before && !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
 		kunit_skip(test, "only ftrace takes memory for that");

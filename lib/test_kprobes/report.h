@@ -22,6 +22,12 @@ static inline void expect_report_begin(void)
 	pr_info("kprobes_test: expected report begins\n");
 }
 
+/* The same for lines that match @pattern, which may be none */
+static inline void expect_lines_begin(const char *pattern)
+{
+	pr_info("kprobes_test: expected report begins: %s\n", pattern);
+}
+
 static inline void expect_report_end(void)
 {
 	pr_info("kprobes_test: expected report ends\n");

@@ -6,7 +6,6 @@
 #include <kunit/test.h>
 #include <linux/cpufeature.h>
 #include <linux/kprobes.h>
-#include <linux/printk.h>
 #include <linux/ptrace.h>
 #include <linux/string.h>
 #include <linux/types.h>
@@ -89,7 +88,7 @@ static void exception_of_a_handler_is_offered(struct kunit *test)
 	probe->on_hit = raise_exception;
 	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
 	if (raised->reported)
-		pr_info("kprobes_test: expected report begins: kernel BUG at\n");
+		expect_lines_begin("kernel BUG at");
 	KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));
 	if (raised->reported)
 		expect_report_end();
