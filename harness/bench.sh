@@ -87,7 +87,7 @@ clock()	# WHICH OBJ
 stale()	# LOG
 {
 	[ ! -f "$results/$1" ] || [ ! -f "$build/rootfs-$(basename "$base").cpio" ] ||
-		[ -n "$(find "$harness/bench" "$harness/guest/bench.sh" "$harness/configs" -type f \
+		[ -n "$(find "$harness/bench" "$harness/guest/bench.sh" "$harness/configs" "$pristine.version" -type f \
 			-newer "$results/$1" -print -quit)" ]
 }
 

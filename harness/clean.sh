@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # harness/clean.sh: remove what the harness built, keep what takes long to get again
-# (build/pristine, build/ccache, build/busybox-*).
+# (build/pristine*, build/ccache, build/busybox-*).
 
 . "${0%/*}/lib.sh"
 
 for product in "$build"/*; do
 	case ${product##*/} in
-	pristine | ccache | busybox-*)	;;
+	pristine* | ccache | busybox-*)	;;
 	*)	rm -rf "$product" ;;
 	esac
 done

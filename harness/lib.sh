@@ -3,7 +3,8 @@
 #
 # Sets the paths and defaults below and offers: say, die, need, need_build_tools, run_logged,
 # kernel_make, copy_objects, our_objects, forget_objects, ours_only, upstream_suite, kunit_cases,
-# hold_skips, verdicts.
+# hold_skips, verdicts; of this Debian, codename, site; and of the package with the kernel's sources,
+# installed, offered, known_version, not_newer, choose_version, fetch_source.
 # Chosen by the user, on the make command line or in the environment:
 #   ARCH      x86_64 (default), i386, arm64 or one of the others in arch.sh
 #   VARIANT   which config: empty (shared fragments + test.config), lean (these + lean.config),
@@ -29,6 +30,7 @@ build=$top/build
 out=$top/out
 pristine=$build/pristine
 tree=$build/tree
+linux_source=linux-source-6.12
 
 ARCH=${ARCH:-x86_64}
 VARIANT=${VARIANT:-}
@@ -64,7 +66,7 @@ mkdir -p "$build" "$out/logs"
 need()
 {
 	missing=
-	command -v dpkg-query >/dev/null || die "this harness needs Debian 12 (no dpkg-query here)"
+	command -v dpkg-query >/dev/null || die "this harness needs Debian 12 or 13 (no dpkg-query here)"
 	for package in "$@"; do
 		# shellcheck disable=SC2016
 		state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) || state=
@@ -78,6 +80,73 @@ need()
 	run_logged "apt-$ARCH" "installing packages" flock "$build/apt.lock" sh -c 'apt-get -o Acquire::Retries=3 update
 		exec apt-get -o Acquire::Retries=3 install -y --no-install-recommends "$@"' sh $missing ||
 		die "apt-get failed"
+}
+
+# The name of the Debian that this is
+codename()
+{
+	(. /etc/os-release && echo "$VERSION_CODENAME")
+}
+
+# site CODENAME: where apt has that release, or its security updates, from
+site()
+{
+	# shellcheck disable=SC2016
+	apt-get indextargets --format '$(SITE)' 'Created-By: Packages' "Codename: $1" | head -n 1
+}
+
+# The version of the sources' package that is installed
+installed()
+{
+	# shellcheck disable=SC2016
+	dpkg-query -W -f '${db:Status-Status} ${Version}\n' "$linux_source" 2>/dev/null | sed -n 's/^installed //p'
+}
+
+# The versions that can be had, the newest first: the one installed, and those that apt's lists have
+offered()
+{
+	{
+		installed
+		apt-cache madison "$linux_source" 2>/dev/null | awk '{ print $3 }'
+	} | sort -ruV
+}
+
+# known_version VERSION: whether the patches were made for it. It is a kernel's or a package's.
+known_version()
+{
+	grep -qxF "${1%%-*}" "$top/patches/versions"
+}
+
+# not_newer VERSION OTHER
+not_newer()
+{
+	[ "$(printf '%s\n' "$1" "$2" | sort -V | tail -n 1)" = "$2" ]
+}
+
+# The newest known version of those offered, or else the newest
+choose_version()
+{
+	versions=$(offered)
+	for version in $versions; do
+		! known_version "$version" || break
+		version=
+	done
+	echo "${version:-$versions}" | head -n 1
+}
+
+# fetch_source VERSION DIRECTORY: sets archive. Only what is not installed has to be fetched, to the
+# directory.
+fetch_source()
+{
+	archive=/usr/src/$linux_source.tar.xz
+	[ "$1" != "$(installed)" ] || return 0
+	rm -rf "$2"
+	mkdir -p "$2"
+	# shellcheck disable=SC2016
+	run_logged fetch "fetching $linux_source $1" sh -ec 'cd "$0"
+		apt-get -o APT::Sandbox::User=root -o Acquire::Retries=3 download "$1"
+		exec dpkg-deb -x ./*.deb .' "$2" "$linux_source=$1"
+	archive=$2$archive
 }
 
 # What every kernel build here needs.

@@ -13,7 +13,7 @@ Each file NN-name in harness/series is one patch, in the order of the names: hea
     Subject: ...          the commit's first line
     Remove: glob ...      entries of patches/old-files that leave with this patch
     Files: glob ...       our files that come with it (** crosses directories, as * does)
-    Patch: name ...       files of patches/ that are applied with it (with or without .patch)
+    Patch: name ...       files of build/patches that are applied with it (with or without .patch)
     Boots: arch ...       from this patch on check boots the kernels of these ARCHes
 (each may be repeated), an empty line, and the commit's text. Every removal, file and patch has to be
 in exactly one entry. harness/series/cover is the cover letter: subject, empty line, text.
@@ -32,7 +32,7 @@ import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD, HARNESS = os.path.join(TOP, "build"), os.path.join(TOP, "harness")
-PRISTINE, TREE, STAGE = (os.path.join(BUILD, name) for name in ("pristine", "tree", "stage"))
+PRISTINE, TREE, STAGE, PATCHES = (os.path.join(BUILD, name) for name in ("pristine", "tree", "stage", "patches"))
 GIT, WORK = os.path.join(BUILD, "series.git"), os.path.join(BUILD, "series")
 OUT = os.path.join(TOP, "out", "series")
 NAME, MAIL = "Kprobes Developers", "kprobes@localhost.localdomain"
@@ -92,7 +92,7 @@ def distribute(entries):
     if os.path.exists(os.path.join(TOP, "MAINTAINERS")):
         owned.append("MAINTAINERS")
     things = {"removal": read_lines(os.path.join(BUILD, "files.old")), "file": owned,
-              "patch": [os.path.basename(p) for p in sorted(glob.glob(os.path.join(TOP, "patches", "*.patch")))]}
+              "patch": sorted(os.listdir(PATCHES))}
     wrong = []
     for kind, names in things.items():
         used = set()
@@ -126,7 +126,7 @@ def commit_pristine():
     git("config", "core.bare", "false")
     there = [name for name in touched_files() if os.path.exists(os.path.join(PRISTINE, name))]
     git("add", "-f", "--", *there, cwd=PRISTINE)
-    git("commit", "-q", "-m", "Linux, as the distribution's linux-source package has it")
+    git("commit", "-q", "-m", f"Linux, as the distribution's {base_version()} has it")
     git("tag", "pristine")
 
 
@@ -141,7 +141,7 @@ def commit_entry(entry, number, parent, index):
         mode = "100755" if os.access(path, os.X_OK) else "100644"
         staged("update-index", "--add", "--cacheinfo", f"{mode},{git('hash-object', '-w', path)},{name}")
     for name in entry.takes["patch"]:
-        staged("apply", "--cached", os.path.join(TOP, "patches", name))
+        staged("apply", "--cached", os.path.join(PATCHES, name))
     tree = staged("write-tree")
     message = f"{entry.subject}\n\n{entry.text.strip()}\n\nSigned-off-by: {NAME} <{MAIL}>\n"
     if tree == git("rev-parse", parent + "^{tree}"):
@@ -150,19 +150,25 @@ def commit_entry(entry, number, parent, index):
     return git("commit-tree", tree, "-p", parent, input=message.encode(), date=FIRST_DATE + 60 * number)
 
 
+def base_version():
+    """The package that build/pristine was unpacked from"""
+    return "linux-source-6.12 " + read_lines(PRISTINE + ".version")[0].split()[0]
+
+
 def format_series(tip):
     shutil.rmtree(OUT, ignore_errors=True)
     git("format-patch", "-q", "--cover-letter", "--no-renames", "-B", "--signature=", "--zero-commit", "-o", OUT,
         f"pristine..{tip}")
     with open(os.path.join(HARNESS, "series", "cover")) as file:
         subject, _, text = file.read().partition("\n\n")
+    text = f"{text.strip()}\n\nIt is made for Debian's {base_version()}."
     path = os.path.join(OUT, "0000-cover-letter.patch")
     with open(path) as file:
         letter = file.read()
-    letter = letter.replace("*** SUBJECT HERE ***", subject).replace("*** BLURB HERE ***", text.strip())
+    letter = letter.replace("*** SUBJECT HERE ***", subject).replace("*** BLURB HERE ***", text)
     with open(path, "w") as file:
         file.write(letter)
-    print(f"out/series: {len(patch_files())} patches and a cover letter")
+    print(f"out/series: {len(patch_files())} patches and a cover letter, for {base_version()}")
 
 
 def patch_files(directory=OUT):

@@ -6,27 +6,52 @@
 #	+ our MAINTAINERS section in place of the tree's
 #	+ patches/*.patch
 #
+# The pristine source is the newest version of its package that patches/versions has, among the one
+# installed and those that apt offers. If it has none of these, it is the newest one; there, a patch
+# that does not apply is merged, and named. build/patches has the patches that were applied, as they
+# apply; and build/pristine.version, that version, and the one that was installed when it was chosen.
+#
 # What the result differs in from the pristine tree is put together in build/stage first, then
 # only files whose content changed are touched, so that make rebuilds no more than it must.
 # build/tree.files lists the paths that may differ; a path that leaves the list is restored.
+#
+# harness/tree.sh try DIRECTORY: put that together for the pristine source in the directory, in
+# DIRECTORY.try, and do no more. Patches are merged as if no version were known.
 
 . "${0%/*}/lib.sh"
 
-tarball=/usr/src/linux-source-6.12.tar.xz
-stage=$build/stage
-list=$build/tree.files
+work=$build try=
+if [ "${1:-}" = try ]; then
+	try=yes pristine=$2 work=$2.try
+	mkdir -p "$work"
+fi
+stage=$work/stage
+list=$work/tree.files
 export list
 
+# Files get the time of unpacking: what was built from another version is older.
 unpack()
 {
-	[ ! -d "$pristine" ] || return 0
-	need linux-source-6.12 xz-utils
-	say "unpacking $tarball"
-	rm -rf "$pristine.new"
-	mkdir "$pristine.new"
-	run_logged unpack "unpacking the kernel source" \
-		tar xf "$tarball" -C "$pristine.new" --strip-components=1
-	mv "$pristine.new" "$pristine"
+	now=$(installed)
+	noted=$(cat "$pristine.version" 2>/dev/null) || :
+	version=${noted% *}
+	[ -d "$pristine" ] && [ "${noted#* }" = "$now" ] &&
+		[ -z "$(find "$top/patches/versions" -newer "$pristine.version")" ] && return
+	[ "$(id -u)" != 0 ] || run_logged apt-update "reading what apt offers" apt-get update || :
+	version=$(choose_version)
+	[ -n "$version" ] || die "$linux_source is not installed, nor offered by apt"
+	if [ ! -d "$pristine" ] || [ "$version" != "${noted% *}" ]; then
+		need xz-utils
+		fetch_source "$version" "$build/fetched"
+		say "unpacking $linux_source $version"
+		rm -rf "$pristine.new"
+		mkdir "$pristine.new"
+		run_logged unpack "unpacking the kernel source" \
+			tar xmf "$archive" -C "$pristine.new" --strip-components=1
+		rm -rf "$build/fetched" "$tree" "$pristine"
+		mv "$pristine.new" "$pristine"
+	fi
+	echo "$version $now" >"$pristine.version"
 }
 
 copy_pristine()
@@ -52,14 +77,22 @@ our_files()
 	done
 }
 
-patches()
+# Copy the patches that this kernel needs.
+copy_patches()
 {
-	find "$top/patches" -name '*.patch' | sort
+	rm -rf "$work/patches"
+	mkdir "$work/patches"
+	for patch in "$top"/patches/*.patch; do
+		until=$(sed -n '1s/^Until: //p' "$patch")
+		if [ -z "$until" ] || not_newer "$release" "$until"; then
+			cp "$patch" "$work/patches/"
+		fi
+	done
 }
 
 patched_files()
 {
-	patches | xargs -r sed -nE 's,^(---|\+\+\+) [ab]/([^[:space:]]*).*,\2,p'
+	sed -nE 's,^(---|\+\+\+) [ab]/([^[:space:]]*).*,\2,p' "$work"/patches/*
 }
 
 # Our MAINTAINERS holds the KPROBES section only; it takes the place of the tree's.
@@ -74,31 +107,56 @@ merge_maintainers()
 		die "the pristine MAINTAINERS has no KPROBES section"
 }
 
+# apply PATCH: as it is, or by a merge of the lines it has with those of the kernel. Then the result
+# takes its place.
+apply()
+{
+	if patch -p1 -s -f -F0 --dry-run <"$1" >/dev/null; then
+		patch -p1 -s -f -F0 --no-backup-if-mismatch <"$1"
+		return
+	fi
+	[ -n "$try" ] || ! known_version "$release" || die "patches/${1##*/} does not apply"
+	rm -rf "$work/a" "$work/b"
+	cp -a "$stage" "$work/a"
+	ln -s stage "$work/b"
+	if patch -p1 -f --merge --no-backup-if-mismatch <"$1" >"$work/merge"; then
+		say "patches/${1##*/} does not apply as it is, and merges"
+		(cd "$work" && diff -ruN a b) >"$1" || :
+	else
+		say "patches/${1##*/} does not merge: $(awk '/^patching file/ { file = $3 }
+			/NOT MERGED/ || /FAILED/ { print file }' "$work/merge" | uniq | tr '\n' ' ')"
+		conflicts="$conflicts ${1##*/}"
+	fi
+}
+
 fill_stage()
 {
 	rm -rf "$stage"
 	mkdir "$stage"
-	old_files >"$build/files.old"
-	our_files >"$build/files.ours"
-	patched_files | sort -u >"$build/files.patched"
-	twice=$(sort "$build/files.ours" | comm -12 - "$build/files.patched")
+	release=$(sed -nE 's/^(VERSION|PATCHLEVEL|SUBLEVEL) = //p' "$pristine/Makefile" | paste -sd .)
+	copy_patches
+	old_files >"$work/files.old"
+	our_files >"$work/files.ours"
+	patched_files | sort -u >"$work/files.patched"
+	twice=$(sort "$work/files.ours" | comm -12 - "$work/files.patched")
 	[ -z "$twice" ] || die "patched, but the file is ours (edit it instead): $twice"
 	cd "$stage"
 	while read -r path; do
 		[ -f "$pristine/$path" ] || die "patches/old-files: the pristine tree has no $path"
-	done <"$build/files.old"
+	done <"$work/files.old"
 	while read -r path; do
 		[ -f "$pristine/$path" ] || continue
 		mkdir -p "$(dirname "$path")"
 		cp -p "$pristine/$path" "$path"
-	done <"$build/files.patched"
-	(cd "$top" && tar cf - -T "$build/files.ours") | tar xf -
+	done <"$work/files.patched"
+	(cd "$top" && tar cf - -T "$work/files.ours") | tar xf -
 	merge_maintainers
-	for patch in $(patches); do
-		patch -p1 -s -f -F0 --no-backup-if-mismatch <"$patch" ||
-			die "${patch#"$top"/} does not apply"
+	conflicts=
+	for patch in "$work"/patches/*; do
+		apply "$patch"
 	done
-	(cat "$build/files.old"; find . -type f | sed 's,^\./,,') | sort -u >"$list.new"
+	[ -z "$conflicts" ] || die "these are to be adapted to $release:$conflicts"
+	(cat "$work/files.old"; find . -type f | sed 's,^\./,,') | sort -u >"$list.new"
 }
 
 # Bring every path of old and new list to what stage, or else the pristine tree, says.
@@ -112,7 +170,7 @@ sync_tree()
 		want=$stage/$path have=$tree/$path
 		if [ ! -f "$want" ]; then
 			want=$pristine/$path
-			grep -qxF "$path" "$build/files.old" && want=
+			grep -qxF "$path" "$work/files.old" && want=
 		fi
 		if [ -z "$want" ] || [ ! -f "$want" ]; then
 			[ ! -f "$have" ] || { rm "$have"; changed=$((changed + 1)); }
@@ -127,12 +185,18 @@ sync_tree()
 	done <"$list.both"
 	mv "$list.new" "$list"
 	rm "$list.both"
-	say "build/tree is up to date ($changed files changed, $(wc -l <"$list") differ from the pristine tree)"
+	known_version "$version" || version="$version, which patches/versions does not have"
+	say "build/tree is up to date with $linux_source $version"
+	say "($changed files changed, $(wc -l <"$list") differ from the pristine tree)"
 }
 
 need patch
-exec 9>"$build/tree.lock"
+exec 9>"$work/tree.lock"
 flock 9
+if [ -n "$try" ]; then
+	fill_stage
+	exit
+fi
 unpack
 copy_pristine
 fill_stage
