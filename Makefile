@@ -12,7 +12,7 @@ export JOBS
 endif
 H := harness
 
-.PHONY: help demo test test-full test-all kselftest mutants matrix build build-all boot shell series series-check check docs bench compare deb deb-check clean distclean tree image
+.PHONY: help demo test test-full test-all kselftest mutants matrix build build-all boot shell series series-check base-check check docs bench compare deb deb-check clean distclean tree image
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -57,6 +57,9 @@ series: tree ## write out/series/NNNN-*.patch, checked to give the same tree
 
 series-check: series ## git am the series on the pristine tree, building the kernel at every patch, and booting it once the hooks are new
 	@$(H)/series.sh check
+
+base-check: ## whether the patches apply to newer kernels of Debian 12 and 13; ends with "N passed, N failed"
+	@$(H)/base.sh
 
 check: series ## checkpatch --strict on the series, sparse and W=1 on our files
 	@$(H)/check.sh

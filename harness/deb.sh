@@ -6,7 +6,7 @@
 # CONFIG is a .config file, a distribution's for example; without it they are of a small kernel
 # (configs/deb.config). What is built is kept in build/deb/$ARCH.
 #
-# check	installs these packages in a Debian 12 of its own (build/deb/root), which boots from its
+# check	installs these packages in a Debian of its own (build/deb/root), of this one's release,, which boots from its
 #	disk in QEMU, by its own initrd if the kernel takes one, and with its own init. There
 #	harness/installed/check builds a module against the headers package, and has its probe fire;
 #	and has Debian's tools for probing do their work. Ends with "N passed, N failed". For
@@ -25,7 +25,7 @@ suffix=-kprobes
 
 packages()
 {
-	kernel_make "$tree" "$OBJ" "LOCALVERSION=$suffix" KDEB_CHANGELOG_DIST=bookworm bindeb-pkg
+	kernel_make "$tree" "$OBJ" "LOCALVERSION=$suffix" KDEB_CHANGELOG_DIST="$(codename)" bindeb-pkg
 }
 
 build_packages()
@@ -51,16 +51,17 @@ build_packages()
 }
 
 # A Debian with init, a compiler and tools that probe, as it comes, is kept.
-in_base=systemd-sysv,initramfs-tools,kmod,make,gcc,libc6-dev,libelf1,linux-perf,bpftrace,bpfcc-tools,perf-tools-unstable,trace-cmd
+in_base=systemd-sysv,initramfs-tools,kmod,make,gcc,libc6-dev,linux-perf,bpftrace,bpfcc-tools,perf-tools-unstable,trace-cmd
 base_system()
 {
-	[ "$(cat "$work/base/complete" 2>/dev/null)" != $in_base ] || return 0
+	release=$(codename)
+	[ "$(cat "$work/base/complete" 2>/dev/null)" != "$release $in_base" ] || return 0
 	need debootstrap
-	mirror=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 'Codename: bookworm' | head -n 1)
+	mirror=$(site "$release")
 	rm -rf "$work/base"
-	run_logged deb-base "unpacking a Debian 12" debootstrap --variant=minbase \
-		--include=$in_base bookworm "$work/base" ${mirror:+"$mirror"}
-	echo $in_base >"$work/base/complete"
+	run_logged deb-base "unpacking a Debian $release" debootstrap --variant=minbase \
+		--include=$in_base "$release" "$work/base" ${mirror:+"$mirror"}
+	echo "$release $in_base" >"$work/base/complete"
 }
 
 install_packages()

@@ -25,6 +25,7 @@
 #	architectures	make test-all
 #	check	  make check: checkpatch, sparse, W=1 and kernel-doc have nothing to say
 #	series-check	make series-check: the kernel builds at every patch, and works
+#	base-check make base-check: newer kernels of Debian's take the patches, too
 #	deb	  make deb-check: packages for a Debian of their own, in which tools have probes
 #	mutants	  make mutants: the tests notice each of these breakages (x86_64, arm64 and i386)
 # arm64/SECTION and i386/SECTION are that section there. Without arguments: what fits into less
@@ -359,6 +360,11 @@ run_architectures()
 	rows_of "$out/all/results" all.sh test
 }
 
+run_base_check()
+{
+	rows_of "$out/base/results" base.sh
+}
+
 run_mutants()
 {
 	rows_of "$out/mutants/$ARCH.results" mutants.sh "$ARCH"
@@ -443,7 +449,7 @@ full)	full="kselftest arm64/kselftest arm64/ftrace arm64/kexec arm64/upstream ar
 		debug arm64/debug leaks arm64/leaks sweep arm64/sweep compare arm64/compare
 		i386/kunit i386/ftrace i386/selftests i386/decode i386/stress i386/demo
 		i386/upstream i386/compare configurations architectures check arm64/check
-		series-check arm64/series-check deb mutants arm64/mutants i386/mutants"
+		series-check arm64/series-check base-check deb mutants arm64/mutants i386/mutants"
 	export STRESS_SECONDS="${STRESS_SECONDS:-300}" SLOW_CASES=
 	shift ;;
 esac

@@ -1,0 +1,168 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# harness/base.sh: whether the patches apply to each kernel that is newer than build/pristine, of those
+# that Debian 12 and 13, their backports and their security updates have; and before that, whether
+# the harness chooses and merges as it should.
+#
+# What is downloaded is chosen by a configuration of apt's of its own, build/base/apt.conf, with
+# lists of its own. Only the mirrors are those of this machine's.
+#
+# Verdicts go to out/base/results, as harness/test.sh takes them. Ends with "N passed, N failed";
+# status 1 when one failed.
+
+. "${0%/*}/lib.sh"
+
+base=$build/base
+results=$out/base/results
+
+row()	# VERDICT NAME [DETAIL]
+{
+	printf '%s\t%s\t%s\n' "$1" "$2" "${3:-}" | tee -a "$results"
+}
+
+expect()	# NAME GOT WANTED
+{
+	if [ "$2" = "$3" ]; then
+		row pass "$1"
+	else
+		row fail "$1" "'$2', not '$3'"
+	fi
+}
+
+# try DIRECTORY: what tree.sh says of the patches there, with its status
+try()
+{
+	status=0
+	said=$("$harness/tree.sh" try "$1" 2>&1) || status=$?
+	# shellcheck disable=SC2086
+	echo $said "($status)"
+}
+
+choosing()
+{
+	newest=$(grep '^[0-9]' "$top/patches/versions" | sort -V | tail -n 1)
+	expect "the newest version that is known is chosen" \
+		"$(offered() { printf '%s\n' 999.1-1 "$newest-2" "$newest-1~deb12u1" 0.1-1; }; choose_version)" "$newest-2"
+	expect "if none is known, the newest is" \
+		"$(offered() { printf '%s\n' 999.1-1 999.0-1; }; choose_version)" 999.1-1
+}
+
+# try_changed LINE...: with other words in these lines of a hunk, the first of the patch
+try_changed()
+{
+	script=
+	for line in "$@"; do
+		script="$script$((first + line - 1))s,\$, /* changed */,;"
+	done
+	sed "$script" "$pristine/$target" >"$base/line"
+	mv "$base/line" "$base/changed/$target"
+	try "$base/changed"
+}
+
+merging()
+{
+	patch=core-exit.patch
+	target=$(sed -n 's,^--- a/,,p' "$top/patches/$patch" | head -n 1)
+	first=$(sed -n 's/^@@ -\([0-9]*\).*/\1/p' "$top/patches/$patch" | head -n 1)
+	# Other names of the same files: they are replaced, never written to.
+	cp -al "$pristine" "$base/changed"
+	sed -i 's/^SUBLEVEL = .*/SUBLEVEL = 999/' "$base/changed/Makefile"
+	expect "a newer version gets no patch that is for older ones" "$(try_changed)$(
+		grep -l '^Until:' "$base/changed.try/patches"/*)" "(0)"
+	expect "what else is in a hunk's lines merges" "$(try_changed 1)" \
+		"patches/$patch does not apply as it is, and merges (0)"
+	expect "what that comes to applies" "$(cd "$base/changed" &&
+		patch -p1 -s -f -F0 --dry-run <"$base/changed.try/patches/$patch" 2>&1)" ""
+	expect "where it does not merge, it is named" "$(try_changed 3 4)" \
+		"patches/$patch does not merge: $target error: these are to be adapted to ${release%.*}.999: $patch (1)"
+}
+
+suites()	# SITE SUITE...
+{
+	[ -n "$1" ] || die "apt has no lists of $(codename), and of its security updates, here: apt-get update"
+	echo "URIs: $1"
+	shift
+	cat <<-EOF
+	Suites: $*
+	Types: deb
+	Components: main
+	Architectures: $(dpkg --print-architecture)
+	Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
+
+	EOF
+}
+
+own_lists()
+{
+	{
+		suites "$(site "$(codename)")" bookworm bookworm-backports trixie trixie-backports
+		suites "$(site "$(codename)-security")" bookworm-security trixie-security
+	} >"$base/lists.sources"
+	mkdir -p "$base/lists/partial"
+	cat >"$base/apt.conf" <<-EOF
+	Dir::Etc::sourcelist "$base/lists.sources";
+	Dir::Etc::sourceparts "/dev/null";
+	Dir::State::lists "$base/lists";
+	Dir::Cache::pkgcache "";
+	Dir::Cache::srcpkgcache "";
+	EOF
+	export APT_CONFIG="$base/apt.conf"
+	run_logged base-lists "reading Debian's lists" apt-get -o APT::Update::Error-Mode=any update
+}
+
+# What stays in the tree is patched; what does not may have changed, too.
+replaced()
+{
+	while read -r path; do
+		[ ! -f "$pristine/$path" ] || cmp -s "$pristine/$path" "$1/$path" || echo "$path"
+	done <<-EOF
+	$(cat "$build/files.old" "$build/files.ours")
+	EOF
+}
+
+ahead()	# VERSION
+{
+	need xz-utils
+	fetch_source "$1" "$base/fetched"
+	rm -rf "$base/source" "$base/source.try"
+	mkdir "$base/source"
+	run_logged base-unpack "unpacking $linux_source $1" \
+		tar xf "$archive" -C "$base/source" --strip-components=1
+	said=$(try "$base/source")
+	case $said in
+	*"(0)")	verdict=pass ;;
+	*)	verdict=fail ;;
+	esac
+	known_version "$1" && said="$said, known" || said="$said, not known"
+	row $verdict "the patches apply to $1" \
+		"$said$(replaced "$base/source" | sed 's/^/, changes what ours replaces: /' | tr -d '\n')"
+}
+
+# The newest package of each newer kernel
+look_ahead()
+{
+	last=
+	for version in $(offered); do
+		! not_newer "${version%%-*}" "$release" || break
+		[ "${version%%-*}" != "$last" ] || continue
+		last=${version%%-*}
+		ahead "$version"
+	done
+	[ -n "$last" ] || say "Debian 12 and 13 have nothing newer than $release"
+}
+
+"$harness/tree.sh"
+release=$(cut -d - -f 1 "$pristine.version")
+mkdir -p "$out/base"
+rm -rf "$results" "$base"
+mkdir "$base"
+choosing
+merging
+if own_lists; then
+	row pass "Debian's lists can be had, and are signed"
+	look_ahead
+else
+	row fail "Debian's lists can be had, and are signed" "see out/logs/base-lists.log"
+fi
+rm -rf "$base"
+verdicts "$results"
