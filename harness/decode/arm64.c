@@ -44,6 +44,11 @@ static bool aarch64_insn_is_clrex(u32 insn)
 	return (insn & 0xfffff0ff) == 0xd503305f;
 }
 
+static bool aarch64_insn_is_isb(u32 insn)
+{
+	return (insn & 0xfffff0ff) == 0xd50330df;
+}
+
 #include "decode-insn.c"
 
 #define MAX_ROWS	512

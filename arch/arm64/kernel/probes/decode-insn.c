@@ -15,7 +15,13 @@
  *   MOVPRFX and MOPS come in groups);
  * - reads what that exception has left behind (ESR, ELR, SPSR, FAR);
  * - changes how exceptions are taken or debugged, so that the next breakpoint may be missed, or
- *   not be handled.
+ *   not be handled;
+ * - writes a system register that a hit depends on, or changes. Handlers run before the copy, and
+ *   an interrupt or another task may run on either side of it, where the register is not yet what
+ *   the probed code wants it to be, or is already; and where it comes in two parts, or belongs
+ *   together with another one, in between. So all of these must do without it, and leave it alone.
+ *   Only what is a part of PSTATE, or stored with the task before it is written, is as it was when
+ *   they are through.
  *
  * A uprobe's copy is stepped by the debug hardware, at EL0.
  */
@@ -40,6 +46,8 @@
 #define SIMULATE(n, m, v, f)	ROW(n, m, v, PROBE_SIMULATE, PROBE_SIMULATE, f)
 #define KERNEL_SIMULATE(n, m, v, f) \
 	ROW(n, m, v, PROBE_SIMULATE, PROBE_REJECT, f)
+
+#define MSR_TTBR		0xd5182000
 
 /* No instruction is in two rows, so their order does not matter. */
 const struct probe_class probe_classes[] = {
@@ -145,6 +153,10 @@ const struct probe_class probe_classes[] = {
 	REJECT("System register move: MSR of SP_EL0", 0xffffffe0, 0xd5184100),
 	REJECT("System register move: MSR of TPIDR_EL1", 0xffffffe0, 0xd518d080),
 	REJECT("System register move: MSR of TPIDR_EL2", 0xffffffe0, 0xd51cd040),
+	/* What handlers read user memory by, and change meanwhile: see probe_in_switch() */
+	REJECT("System register move: MSR of TTBR0_EL1, TTBR1_EL1", 0xffffffc0, MSR_TTBR),
+	/* The kernel's return addresses are signed with this one */
+	REJECT("System register move: MSR, key IA", 0xffffffc0, 0xd5182100),
 
 	/* System registers that are parts of PSTATE */
 	COPY("System register move: NZCV", 0xffdfffe0, 0xd51b4200),
@@ -171,7 +183,12 @@ const struct probe_class probe_classes[] = {
 	COPY("System register move: MRS, CRn 12-13", 0xfff8e000, 0xd538c000),
 	COPY("System register move: MRS, timers", 0xfff8f000, 0xd538e000),
 
-	/* Some can be written: thread state, counters, timers, interrupt controller */
+	/*
+	 * Some can be written, as nothing at a hit depends on them or changes them: what is there
+	 * for user space, for counters, and for timers, whose interrupts may be late anyway; what
+	 * floating point needs, which handlers have to do without; what the interrupt controller
+	 * is told; and the tag faults seen so far.
+	 */
 	COPY("System register move: MSR of TPIDR_EL0", 0xffffffc0, 0xd51bd040),
 	COPY("System register move: MSR of TPIDR2_EL0", 0xffffffe0, 0xd51bd0a0),
 	COPY("System register move: MSR, performance", 0xfffff000, 0xd51b9000),
@@ -182,8 +199,7 @@ const struct probe_class probe_classes[] = {
 	KERNEL_COPY("System register move: MSR of CONTEXTIDR_EL1", 0xffffffe0, 0xd518d020),
 	KERNEL_COPY("System register move: MSR of CPACR_EL1", 0xffffffe0, 0xd5181040),
 	KERNEL_COPY("System register move: MSR of ZCR_EL1", 0xffffffe0, 0xd5181200),
-	KERNEL_COPY("System register move: MSR of TTBR0_EL1, TTBR1_EL1", 0xffffffc0, 0xd5182000),
-	KERNEL_COPY("System register move: MSR, keys IA, IB", 0xffffff80, 0xd5182100),
+	KERNEL_COPY("System register move: MSR, key IB", 0xffffffc0, 0xd5182140),
 	KERNEL_COPY("System register move: MSR, keys DA, DB", 0xffffff80, 0xd5182200),
 	KERNEL_COPY("System register move: MSR, key GA", 0xffffffc0, 0xd5182300),
 	KERNEL_COPY("System register move: MSR of TFSR", 0xffffffc0, 0xd5185600),
@@ -449,19 +465,26 @@ static enum exclusive exclusive_of(u32 insn)
 	return aarch64_insn_is_clrex(insn) ? CLEAR : NONE;
 }
 
-/* How far to look for the load, and for the store, of a sequence, in instructions */
-#define EXCLUSIVE_REACH		32UL
+/* How far to look for the beginning, and for the end, of a sequence, in instructions */
+#define SEQUENCE_REACH		32UL
+
+/* Reads the last words before @addr, but none before @start. Returns how many there are. */
+static unsigned long read_before(__le32 *words, unsigned long addr, unsigned long start)
+{
+	unsigned long n = min((addr - start) / AARCH64_INSN_SIZE, SEQUENCE_REACH);
+	const void *from = (void *)(addr - n * AARCH64_INSN_SIZE);
+
+	return copy_from_kernel_nofault(words, from, n * AARCH64_INSN_SIZE) ? 0 : n;
+}
 
 /* Returns the last exclusive before @addr, or NONE. */
 static enum exclusive exclusive_before(unsigned long addr, unsigned long start)
 {
-	unsigned long n = min((addr - start) / AARCH64_INSN_SIZE, EXCLUSIVE_REACH);
-	const void *from = (void *)(addr - n * AARCH64_INSN_SIZE);
 	enum exclusive found = NONE;
-	__le32 words[EXCLUSIVE_REACH];
+	__le32 words[SEQUENCE_REACH];
+	unsigned long n;
 
-	if (copy_from_kernel_nofault(words, from, n * AARCH64_INSN_SIZE))
-		return NONE;
+	n = read_before(words, addr, start);
 	while (n-- && found == NONE)
 		found = exclusive_of(le32_to_cpu(words[n]));
 	return found;
@@ -470,9 +493,9 @@ static enum exclusive exclusive_before(unsigned long addr, unsigned long start)
 /* Returns the first exclusive from @addr on, or NONE. */
 static enum exclusive exclusive_from(unsigned long addr, unsigned long end)
 {
-	unsigned long i, n = min((end - addr) / AARCH64_INSN_SIZE, EXCLUSIVE_REACH);
+	unsigned long i, n = min((end - addr) / AARCH64_INSN_SIZE, SEQUENCE_REACH);
 	enum exclusive found = NONE;
-	__le32 words[EXCLUSIVE_REACH];
+	__le32 words[SEQUENCE_REACH];
 
 	if (copy_from_kernel_nofault(words, (void *)addr, n * AARCH64_INSN_SIZE))
 		return NONE;
@@ -513,6 +536,37 @@ bool probe_in_exclusive(unsigned long addr, unsigned long start, unsigned long e
 	}
 	return exclusive_before(addr, start) == LOAD &&
 	       exclusive_from(addr + AARCH64_INSN_SIZE, end) == STORE;
+}
+
+/**
+ * probe_in_switch() - is an address in a switch of page tables?
+ * @addr:	the address of an instruction
+ * @start:	where its function begins
+ *
+ * That is from the first write of TTBR0_EL1 or TTBR1_EL1 to the ISB that completes the switch. In
+ * between, one of the two may be the next table's already, with its ASID, and the other one not
+ * yet. A handler that reads user memory would leave both as for the last one, or take the next
+ * one's translations for those of the last (with CONFIG_ARM64_SW_TTBR0_PAN, the access itself is
+ * two such switches). The writes are refused for themselves.
+ *
+ * Context: where text can be read; not at a kprobe's hit.
+ * Return: true if such a write is before @addr, and no ISB behind it.
+ */
+bool probe_in_switch(unsigned long addr, unsigned long start)
+{
+	__le32 words[SEQUENCE_REACH];
+	unsigned long n;
+	u32 insn;
+
+	n = read_before(words, addr, start);
+	while (n--) {
+		insn = le32_to_cpu(words[n]);
+		if (aarch64_insn_is_isb(insn))
+			return false;
+		if ((insn & 0xffffffc0) == MSR_TTBR)
+			return true;
+	}
+	return false;
 }
 
 /**

@@ -36,6 +36,7 @@ extern const unsigned int probe_nr_classes;
 
 const struct probe_class *probe_classify(u32 insn);
 bool probe_in_exclusive(unsigned long addr, unsigned long start, unsigned long end);
+bool probe_in_switch(unsigned long addr, unsigned long start);
 
 /* The verdict for uprobes. */
 enum probe_insn {

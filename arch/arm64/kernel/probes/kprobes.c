@@ -260,6 +260,8 @@ static int check_place(unsigned long addr)
 		return kprobe_refuse(-EINVAL, "it is part of the call of ftrace");
 	if (probe_in_exclusive(addr, f->start, f->end))
 		return kprobe_refuse_insn(-EINVAL, "it is in a sequence of exclusives");
+	if (probe_in_switch(addr, f->start))
+		return kprobe_refuse_insn(-EINVAL, "it is in a switch of page tables");
 	return 0;
 }
 

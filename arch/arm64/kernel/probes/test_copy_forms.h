@@ -215,7 +215,7 @@ static const struct copy_form copy_forms[] = {
 	{ 0xd518e100, 0x0000001f, D | KEEPS, .state = 1 },	/* cntkctl_el1 */
 	{ 0xd518d020, 0x0000001f, D, .state = 1 },		/* contextidr_el1 */
 	{ 0xd5181040, 0x0000001f, D | KEEPS, .state = 1 },	/* cpacr_el1 */
-	{ 0xd5182100, 0x0000007f, D | KEEPS, .here = has_PAC, .state = 1 },
+	{ 0xd5182140, 0x0000003f, D | KEEPS, .here = has_PAC, .state = 1 },
 	{ 0xd5182200, 0x0000007f, D | KEEPS, .here = has_PAC, .state = 1 },
 	{ 0xd5182300, 0x0000003f, D | KEEPS, .here = has_GPAC, .state = 1 },
 	{ 0xd5185600, 0x0000003f, D | KEEPS, .here = has_MTE, .state = 1 },
@@ -437,7 +437,6 @@ static const struct copy_left_out {
 	{ "System instructions: DC invalidate", "what was written may be lost" },
 	{ "System register move: MSR, timers", "they run" },
 	{ "System register move: MSR of ZCR_EL1", "traps while nobody uses SVE" },
-	{ "System register move: MSR of TTBR0_EL1, TTBR1_EL1", "change with the task" },
 	{ "Add/subtract (checked pointer)", "the kernel does not look for it" },
 	{ "Data-processing (3 source): checked pointer", "the kernel does not look for it" },
 	{ "Atomic memory operations: LD64B, ST64B", "is for devices" },

@@ -295,6 +295,51 @@ static void test_exclusive_reach(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, probe_in_exclusive(-PAGE_SIZE, -PAGE_SIZE, -SZ_1K));
 }
 
+#define MSR_TTBR0	0xd5182000	/* msr ttbr0_el1, x0 */
+#define MSR_TTBR1	0xd5182021	/* msr ttbr1_el1, x1 */
+#define MSR_TCR		0xd5182040	/* msr tcr_el1, x0 */
+#define ISB		0xd5033fdf
+
+/* Is the @i-th instruction in a switch of page tables? */
+static bool in_switch(unsigned int i, unsigned int start)
+{
+	return probe_in_switch((unsigned long)(text + i), (unsigned long)(text + start));
+}
+
+/* From behind the first write to the ISB, in whatever order they come */
+static void expect_switch(struct kunit *test, u32 first, u32 second)
+{
+	int i;
+
+	put_nops();
+	put(10, first);
+	put(13, second);
+	put(16, ISB);
+	for (i = 0; i < 40; i++)
+		KUNIT_EXPECT_EQ_MSG(test, i > 10 && i <= 16, in_switch(i, 0), "%08x, %08x: at %d",
+				    first, second, i);
+}
+
+static void test_switch(struct kunit *test)
+{
+	expect_switch(test, MSR_TTBR1, MSR_TTBR0);
+	expect_switch(test, MSR_TTBR0, MSR_TTBR1);
+	expect_switch(test, MSR_TTBR0, NOP);
+
+	/* another register's; then the function begins behind the first write */
+	put(10, MSR_TCR);
+	KUNIT_EXPECT_FALSE(test, in_switch(12, 0));
+	put(10, MSR_TTBR0);
+	KUNIT_EXPECT_TRUE(test, in_switch(12, 10));
+	KUNIT_EXPECT_FALSE(test, in_switch(12, 11));
+
+	/* no ISB in sight */
+	put(16, NOP);
+	KUNIT_EXPECT_TRUE(test, in_switch(42, 0));
+	KUNIT_EXPECT_FALSE(test, in_switch(43, 0));
+	KUNIT_EXPECT_FALSE(test, probe_in_switch(-SZ_1K, -PAGE_SIZE));
+}
+
 /* Real sequences */
 asm("	.pushsection .text, \"ax\"\n"
 "	.balign	4\n"
@@ -315,6 +360,15 @@ asm("	.pushsection .text, \"ax\"\n"
 "	.inst	0x88a17c02\n"
 "	ret\n"
 "probe_test_ordered_end:\n"
+/* As around an access to user memory with CONFIG_ARM64_SW_TTBR0_PAN; never executed */
+"probe_test_switch:\n"
+"	mrs	x1, ttbr1_el1\n"
+"	msr	ttbr1_el1, x1\n"
+"	nop\n"
+"	msr	ttbr0_el1, x0\n"
+"	isb\n"
+"	ret\n"
+"probe_test_switch_end:\n"
 "	.popsection\n"
 );
 
@@ -326,7 +380,8 @@ static bool can_be_probed(unsigned long addr, unsigned long start, unsigned long
 	if (aarch64_insn_read((void *)addr, &insn))
 		return false;
 	class = probe_classify(insn);
-	return class && class->kprobe != PROBE_REJECT && !probe_in_exclusive(addr, start, end);
+	return class && class->kprobe != PROBE_REJECT && !probe_in_exclusive(addr, start, end) &&
+	       !probe_in_switch(addr, start);
 }
 
 /* With control flow integrity the word before a function may be its type. */
@@ -340,33 +395,33 @@ static int verdict_of(unsigned long at, unsigned long end, bool instruction_allo
 	return instruction_allows && !is_type(at, end) ? 0 : -EINVAL;
 }
 
-static void test_exclusive_loop(struct kunit *test)
+/* Which instructions from @start to @end can be probed? */
+static void expect_verdicts(struct kunit *test, const void *start, const void *end,
+			    const bool *expected, unsigned int nr)
 {
-	unsigned long start = (unsigned long)ADDRESS_OF(probe_test_llsc);
-	unsigned long end = (unsigned long)ADDRESS_OF(probe_test_llsc_end);
-	static const bool expected[] = { true, false, false, false, false, true, true };
-	int i;
+	unsigned long from = (unsigned long)start, to = (unsigned long)end, at;
 
-	KUNIT_ASSERT_EQ(test, ARRAY_SIZE(expected) * AARCH64_INSN_SIZE, end - start);
-	for (i = 0; i < ARRAY_SIZE(expected); i++) {
-		KUNIT_EXPECT_EQ_MSG(test, expected[i],
-				    can_be_probed(start + i * AARCH64_INSN_SIZE, start, end),
-				    "at %d", i);
-		KUNIT_EXPECT_EQ_MSG(test,
-				    verdict_of(start + i * AARCH64_INSN_SIZE, end, expected[i]),
-				    kprobes_try(start + i * AARCH64_INSN_SIZE), "at %d", i);
+	KUNIT_ASSERT_EQ(test, nr * AARCH64_INSN_SIZE, to - from);
+	for (at = from; at < to; at += AARCH64_INSN_SIZE, expected++) {
+		KUNIT_EXPECT_EQ_MSG(test, *expected, can_be_probed(at, from, to), "%pS",
+				    (void *)at);
+		KUNIT_EXPECT_EQ_MSG(test, verdict_of(at, to, *expected), kprobes_try(at), "%pS",
+				    (void *)at);
 	}
+}
 
-	start = (unsigned long)ADDRESS_OF(probe_test_ordered);
-	end = (unsigned long)ADDRESS_OF(probe_test_ordered_end);
-	for (i = 0; start + i * AARCH64_INSN_SIZE < end; i++) {
-		KUNIT_EXPECT_TRUE_MSG(test,
-				      can_be_probed(start + i * AARCH64_INSN_SIZE, start, end),
-				      "at %d", i);
-		KUNIT_EXPECT_EQ_MSG(test,
-				    verdict_of(start + i * AARCH64_INSN_SIZE, end, true),
-				    kprobes_try(start + i * AARCH64_INSN_SIZE), "at %d", i);
-	}
+static void test_real_sequences(struct kunit *test)
+{
+	static const bool llsc[] = { true, false, false, false, false, true, true };
+	static const bool ordered[] = { true, true, true, true, true, true };
+	static const bool ttbr[] = { true, false, false, false, false, true };
+
+	expect_verdicts(test, ADDRESS_OF(probe_test_llsc), ADDRESS_OF(probe_test_llsc_end), llsc,
+			ARRAY_SIZE(llsc));
+	expect_verdicts(test, ADDRESS_OF(probe_test_ordered), ADDRESS_OF(probe_test_ordered_end),
+			ordered, ARRAY_SIZE(ordered));
+	expect_verdicts(test, ADDRESS_OF(probe_test_switch), ADDRESS_OF(probe_test_switch_end),
+			ttbr, ARRAY_SIZE(ttbr));
 }
 
 static u32 word_at(const void *addr)
@@ -419,6 +474,7 @@ struct tally {
 	unsigned long	simulated;
 	unsigned long	refused;
 	unsigned long	in_exclusive;
+	unsigned long	in_switch;
 	unsigned long	unknown;
 	unsigned long	*rows;
 	unsigned long	slot;
@@ -448,6 +504,8 @@ static void count(struct tally *t, unsigned long at, unsigned long start, unsign
 		t->refused++;
 	else if (probe_in_exclusive(at, start, end))
 		t->in_exclusive++;
+	else if (probe_in_switch(at, start))
+		t->in_switch++;
 	else if (class->kprobe == PROBE_COPY && !reaches(t->slot, at))
 		t->stepped++;
 	else if (class->kprobe == PROBE_COPY)
@@ -497,8 +555,9 @@ static void print_tally(struct kunit *test, struct tally *t)
 	print_share(test, t, t->copied, "run as a copy", "");
 	print_share(test, t, t->stepped, "run as a copy with a BRK behind it", "");
 	print_share(test, t, t->simulated, "simulated", "");
-	print_share(test, t, t->refused + t->in_exclusive, "refused", "");
+	print_share(test, t, t->refused + t->in_exclusive + t->in_switch, "refused", "");
 	print_share(test, t, t->in_exclusive, "refused: ", "Between exclusives");
+	print_share(test, t, t->in_switch, "refused: ", "In a switch of page tables");
 	print_share(test, t, t->unknown, "refused: ", "Unallocated or unknown");
 	for (i = 0; i < probe_nr_classes; i++) {
 		if (probe_classes[i].kprobe == PROBE_REJECT)
@@ -514,7 +573,8 @@ static bool is_frequent(const char *name)
 {
 	/* Where a page table stands in for PAN, around each access to user memory */
 	if (IS_ENABLED(CONFIG_ARM64_SW_TTBR0_PAN) &&
-	    strstarts(name, "System register move: MSR of DAIF"))
+	    (strstarts(name, "System register move: MSR of DAIF") ||
+	     strstarts(name, "System register move: MSR of TTBR")))
 		return true;
 	return strstarts(name, "Load/store exclusive") || strstarts(name, "Exception generation");
 }
@@ -571,7 +631,8 @@ static struct kunit_case decode_cases[] = {
 	KUNIT_CASE(test_exclusive),
 	KUNIT_CASE(test_exclusive_neighbours),
 	KUNIT_CASE(test_exclusive_reach),
-	KUNIT_CASE(test_exclusive_loop),
+	KUNIT_CASE(test_switch),
+	KUNIT_CASE(test_real_sequences),
 	KUNIT_CASE(test_slot),
 	KUNIT_CASE(test_text),
 	{ }

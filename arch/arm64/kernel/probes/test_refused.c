@@ -5,6 +5,7 @@
  */
 
 #include <kunit/test.h>
+#include <linux/bits.h>
 #include <linux/cpufeature.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
@@ -12,6 +13,8 @@
 #include <linux/string.h>
 #include <asm/alternative.h>
 #include <asm/insn.h>
+#include <asm/patching.h>
+#include <asm/sysreg.h>
 
 #include "../../../../lib/test_kprobes/text.h"
 #include "../../../../lib/test_kprobes/too_early.h"
@@ -28,8 +31,6 @@ static const char * const names[] = {
 	"finalise_el2",
 	"_cpu_resume",
 	"cpu_do_resume",
-	/* Where a handler that a branch leads to could see page tables of two tasks */
-	"cpu_do_switch_mm",
 	/* On a CPU that has reported itself dead */
 	"cpu_die",
 	"cpu_psci_cpu_die",
@@ -93,6 +94,35 @@ static void all_of_it_is_refused(struct kunit *test)
 	if (!start)
 		kunit_skip(test, "there is none");
 	kprobes_expect_refused(test, start, AARCH64_INSN_SIZE);
+}
+
+static bool writes_page_table(u32 insn)
+{
+	return (insn & GENMASK(31, 6)) == (0xd5000000 | SYS_TTBR0_EL1);
+}
+
+static void page_tables_are_not_switched_under_probes(struct kunit *test)
+{
+	unsigned long start = kallsyms_lookup_name("cpu_do_switch_mm");
+	unsigned long size, offset, addr;
+	unsigned int writes = 0;
+	bool inside = false;
+	u32 insn;
+
+	KUNIT_ASSERT_NE(test, start, 0);
+	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(start, &size, &offset));
+	for (addr = start; addr < start + size; addr += AARCH64_INSN_SIZE) {
+		KUNIT_ASSERT_EQ(test, 0, aarch64_insn_read((void *)addr, &insn));
+		if (writes_page_table(insn)) {
+			inside = true;
+			writes++;
+		}
+		if (inside)
+			KUNIT_EXPECT_EQ_MSG(test, -EINVAL, kprobes_try(addr), "%pS", (void *)addr);
+		inside = inside && !aarch64_insn_is_isb(insn);
+	}
+	KUNIT_EXPECT_FALSE(test, inside);
+	KUNIT_EXPECT_GE(test, writes, 2);
 }
 
 /*
@@ -213,6 +243,7 @@ static void alternatives_are_patched_before_any_probe(struct kunit *test)
 static struct kunit_case refused_cases[] = {
 	KUNIT_CASE(too_early_in_boot_is_refused),
 	KUNIT_CASE_PARAM(all_of_it_is_refused, name_gen_params),
+	KUNIT_CASE(page_tables_are_not_switched_under_probes),
 	KUNIT_CASE(what_hits_call_is_no_function),
 	KUNIT_CASE(way_to_the_handlers_is_not_traced),
 	KUNIT_CASE(alternatives_are_patched_before_any_probe),
