@@ -467,6 +467,49 @@ static void processor_stops_at_the_same_instruction(struct kunit *test)
 	meet_at(test, step, true, true);
 }
 
+/* In one place, where the probed function returns to */
+static noinline void call_step(struct kunit *test, const struct kprobes_step *step)
+{
+	kprobes_call_step(test, step);
+}
+
+static void meet_behind(struct kunit *test, const struct kprobes_step *step,
+			struct probe *probe, void *next)
+{
+	struct watch *here = watch_new(test), *behind = watch_new(test);
+	u64 count_here, count_behind;
+
+	KUNIT_ASSERT_EQ(test, 0, watch_executed(here, probe->kp.addr));
+	KUNIT_ASSERT_EQ(test, 0, watch_executed(behind, next));
+	count_here = watch_count(here);
+	count_behind = watch_count(behind);
+	call_step(test, step);
+	expect_stops(test, watch_count(here) - count_here, KPROBES_CALLS);
+	expect_stops(test, watch_count(behind) - count_behind, KPROBES_CALLS);
+	watch_end(here);
+	watch_end(behind);
+}
+
+/* Whoever carries the probed instruction out, its step is no longer than the instruction. */
+static void processor_stops_at_the_next_instruction(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	void *place = place_of(test, step->addr), *next;
+	struct probe *probe = probe_new(test, place);
+
+	let_jumps(test, false);
+	probe->kp.post_handler = probe_post_handler;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	call_step(test, step);
+	KUNIT_ASSERT_EQ(test, probe->posts, KPROBES_CALLS);
+	next = (void *)probe->post_ip;
+	meet_behind(test, step, probe, next);
+	probe_unregister(probe);
+	probe->kp.post_handler = NULL;
+	KUNIT_ASSERT_EQ(test, 0, probe_register_again(probe, place));
+	meet_behind(test, step, probe, next);
+}
+
 /* Do hits by a jump execute the beginning of a slot? If not, hits by a breakpoint do. */
 #define TO_SLOT_BY_JUMP	IS_ENABLED(CONFIG_ARM64)
 
@@ -811,6 +854,7 @@ static struct kunit_case beside_cases[] = {
 #endif
 #ifdef CONFIG_HAVE_HW_BREAKPOINT
 	KUNIT_CASE_PARAM(processor_stops_at_the_same_instruction, step_gen_params),
+	KUNIT_CASE_PARAM(processor_stops_at_the_next_instruction, step_gen_params),
 	KUNIT_CASE_PARAM(processor_stops_in_a_slot, step_gen_params),
 	KUNIT_CASE(processor_does_not_stop_where_no_probe_may_be),
 	KUNIT_CASE(processor_stops_at_what_is_accessed),

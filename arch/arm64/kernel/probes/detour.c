@@ -12,6 +12,7 @@
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/stddef.h>
+#include <asm/debug-monitors.h>
 #include <asm/insn.h>
 #include <asm/ptrace.h>
 
@@ -209,7 +210,7 @@ static_assert(offsetof(struct kprobe_destinations, last) == DETOUR_TO_LAST);
 /* The bits that are taken from the saved PSTATE: handlers or a simulation may change them. */
 #define PSTATE_FROM_REGS	(PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT | \
 				 PSR_D_BIT | PSR_A_BIT | PSR_I_BIT | PSR_F_BIT | \
-				 PSR_BTYPE_MASK)
+				 PSR_BTYPE_MASK | DBG_SPSR_SS)
 
 /**
  * kprobe_detour_left() - complete kprobe_detour_leave()

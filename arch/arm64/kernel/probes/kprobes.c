@@ -452,8 +452,8 @@ int kprobe_brk_handler(struct pt_regs *regs, unsigned long esr)
 	kp = kprobe_of(site);
 	what = kprobe_hit_site(kp, regs, kprobe_carry_out);
 	if (what == KPROBE_RESULT_REDIRECTED)
-		/* BTYPE is for the probed address, not for the one where execution continues. */
-		regs->pstate &= ~PSR_BTYPE_MASK;
+		/* These are for the probed address, not for the one where execution continues. */
+		regs->pstate &= ~(PSR_BTYPE_MASK | DBG_SPSR_SS);
 	else if (what != KPROBE_RESULT_DONE)
 		carry_out(kp, regs, what);
 	return DBG_HOOK_HANDLED;
@@ -477,6 +477,7 @@ int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr)
 	if (!kp || at != (unsigned long)(kp->ainsn.insn + SLOT_LAST + 1))
 		return DBG_HOOK_ERROR;
 	regs->pc = (unsigned long)(kp->addr + 1);
+	regs->pstate &= ~DBG_SPSR_SS;
 	if (kp->post_handler)
 		kprobe_hit_post(kp, regs);
 	return DBG_HOOK_HANDLED;

@@ -16,6 +16,7 @@
 #include <linux/ptrace.h>
 #include <linux/sizes.h>
 #include <linux/uaccess.h>
+#include <asm/debug-monitors.h>
 #include <asm/insn.h>
 #include <asm/ptrace.h>
 
@@ -40,13 +41,14 @@ static __always_inline long distance(u32 insn, int lsb, int bits)
 
 /*
  * Sets pc and PSTATE.BTYPE. BTYPE is checked at the target of an indirect branch, and is zero
- * after any other instruction.
+ * after any other instruction. A debugger's step is over with this instruction; if SPSR.SS stayed,
+ * it would include the next one (Arm ARM, "Software Step exceptions").
  */
 static __always_inline void go_to(struct pt_regs *regs, unsigned long pc,
 				  unsigned long btype)
 {
 	regs->pc = pc;
-	regs->pstate = (regs->pstate & ~PSR_BTYPE_MASK) | btype;
+	regs->pstate = (regs->pstate & ~(PSR_BTYPE_MASK | DBG_SPSR_SS)) | btype;
 }
 
 static __always_inline void go_on(struct pt_regs *regs, unsigned long addr)

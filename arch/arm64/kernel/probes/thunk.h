@@ -3,6 +3,7 @@
 #define __ARM64_KERNEL_PROBES_THUNK_H
 
 #include <linux/kprobes.h>
+#include <asm/debug-monitors.h>
 #include <asm/ptrace.h>
 
 extern const unsigned int kprobe_nr_thunks;
@@ -14,7 +15,8 @@ unsigned int kprobe_make_thunk(u32 *words, unsigned int room, u32 insn);
 
 /*
  * Carries the instruction out on @regs, by its thunk. The thunk gets the probed code's flags, and
- * @regs in x0. It is entered, and left, by RET, which needs no landing pad.
+ * @regs in x0. It is entered, and left, by RET, which needs no landing pad. A debugger's step ends
+ * here, as in simulate-insn.c.
  */
 static __always_inline void kprobe_run_thunk(const kprobe_opcode_t *thunk,
 					     struct pt_regs *regs)
@@ -29,7 +31,7 @@ static __always_inline void kprobe_run_thunk(const kprobe_opcode_t *thunk,
 		     : [flags] "+&r" (flags)
 		     : [thunk] "r" (thunk), "r" (on)
 		     : "x9", "x10", "x11", "x12", "x30", "cc", "memory");
-	regs->pstate = (regs->pstate & ~(u64)PSR_STATUS_BITS) | flags;
+	regs->pstate = (regs->pstate & ~(u64)(PSR_STATUS_BITS | DBG_SPSR_SS)) | flags;
 	regs->pc += sizeof(kprobe_opcode_t);
 }
 
