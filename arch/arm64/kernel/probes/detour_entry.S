@@ -9,9 +9,9 @@
 #include <asm/ptrace.h>
 
 #include "detour_to.h"
+#include "pstate-header.S"
 #include "regs.h"
 #include "slot.h"
-#include "uaccess-header.S"
 
 /*
  * Called from a slot, with a pt_regs at the stack pointer, in which the slot has saved x29 and
@@ -28,19 +28,14 @@ SYM_CODE_START(\name)
 	callee_saved stp
 	add	x1, sp, #PT_REGS_SIZE
 	str	x1, [sp, #S_SP]
-	read_pstate x2, x3
-	deny_user_access \name
-	str	x2, [sp, #S_PSTATE]
-	save_priority_mask x2
+	save_pstate \name
 	stp	x29, x30, [sp, #S_STACKFRAME]
 	add	x29, sp, #S_STACKFRAME
 	ldr	x1, [x30, #4 * (\owner)]
 	mov	x0, sp
 	bl	\handler
 	mov	x30, x0
-	ldr	x1, [sp, #S_PSTATE]
-	msr	nzcv, x1
-	restore_user_access \name
+	restore_pstate \name
 	callee_saved ldp
 	caller_saved ldp
 	/*
@@ -49,7 +44,7 @@ SYM_CODE_START(\name)
 	 */
 	sevl
 	ret
-	switch_user_access \name
+	rare_pstate \name
 SYM_CODE_END(\name)
 NOKPROBE(\name)
 	.endm

@@ -8,8 +8,8 @@
 #include <asm/assembler.h>
 #include <asm/ptrace.h>
 
+#include "pstate-header.S"
 #include "regs.h"
-#include "uaccess-header.S"
 
 #define PSR_I_SHIFT	7
 
@@ -31,27 +31,23 @@ SYM_CODE_START(__kretprobe_trampoline)
 	caller_saved stp
 	add	x0, sp, #PT_REGS_SIZE
 	stp	lr, x0, [sp, #S_LR]
-	read_pstate x2, x3
-	deny_user_access __kretprobe_trampoline
-	str	x2, [sp, #S_PSTATE]
-	save_priority_mask x3
+	save_pstate __kretprobe_trampoline
 
 	mov	x0, sp
 	ldr	x1, [sp, #S_STACKFRAME]
-	tbnz	x2, #PSR_I_SHIFT, .Lmasked
+	tbnz	x19, #PSR_I_SHIFT, .Lmasked
 	bl	kretprobe_returned
 .Lreturned:
 
-	ldr	x1, [sp, #S_PSTATE]
-	msr	nzcv, x1
-	restore_user_access __kretprobe_trampoline
+	restore_pstate __kretprobe_trampoline
 
 	/* By now the frame record has the function's own return address. */
 	caller_saved ldp
+	ldr	x19, [sp, #S_X18 + 8]
 	ldp	x29, lr, [sp, #S_STACKFRAME]
 	add	sp, sp, #PT_REGS_SIZE
 	ret
-	switch_user_access __kretprobe_trampoline
+	rare_pstate __kretprobe_trampoline
 
 	/* RCU may take the CPU for idle. */
 .Lmasked:

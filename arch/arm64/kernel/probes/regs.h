@@ -4,7 +4,6 @@
 
 #include <asm/alternative.h>
 #include <asm/asm-offsets.h>
-#include <asm/ptrace.h>
 #include <asm/sysreg.h>
 
 	/* To or from a pt_regs at sp: registers that a call may change, and those it preserves */
@@ -27,18 +26,6 @@
 	\op	x24, x25, [sp, #S_X24]
 	\op	x26, x27, [sp, #S_X26]
 	\op	x28, x29, [sp, #S_X28]
-	.endm
-
-	/* What an exception saves of PSTATE. The kernel can be at EL2. */
-	.macro	read_pstate, pstate, tmp
-	mrs	\pstate, nzcv
-	mrs	\tmp, daif
-	orr	\pstate, \pstate, \tmp
-alternative_if_not ARM64_HAS_VIRT_HOST_EXTN
-	add	\pstate, \pstate, #PSR_MODE_EL1h
-alternative_else
-	add	\pstate, \pstate, #PSR_MODE_EL2h
-alternative_endif
 	.endm
 
 	/* With masking by priority, PSTATE does not show whether interrupts are masked. */

@@ -25,6 +25,7 @@
 #include <linux/vmalloc.h>
 #include <linux/workqueue.h>
 #include <asm/cpuidle.h>
+#include <asm/daifflags.h>
 #include <asm/insn.h>
 #include <asm/mmu.h>
 #include <asm/patching.h>
@@ -33,9 +34,10 @@
 #include "../../../../kernel/kprobes/slots.h"
 #include "../../../../kernel/kprobes/test_sites.h"
 #include "../../../../lib/test_kprobes/probe.h"
+#include "../../../../lib/test_kprobes/switch.h"
 #include "../../../../lib/test_kprobes/trace.h"
 #include "detour.h"
-#include "tco.h"
+#include "pstate.h"
 #include "test_jump.h"
 #include "test_reach.h"
 
@@ -117,27 +119,33 @@ static void frame_record_is_whole_before_it_is_the_last(struct kunit *test)
 /* --- ways to a handler --- */
 
 /**
- * struct way - a way to a handler, and on, without an exception
+ * struct way - a way to a handler, and on
  * @name: its name
  * @step: where the probe is; NULL for a return probe
+ * @leads: what leads to the handler
  * @post: there is a post handler, too
  * @redirects: the handler skips the instruction
  */
 struct way {
 	const char *name;
 	const char *step;
+	enum { BY_JUMP, BY_RETURN, BY_FTRACE, BY_BREAKPOINT } leads;
 	bool post;
 	bool redirects;
 };
 
-enum { JUMP, COPY, REDIRECTION, RETURN };
+enum { JUMP, COPY, REDIRECTION, RETURN, ENTRY };
 
+/* Those without an exception */
 static const struct way ways[] = {
 	[JUMP] = { "jump", "plain instruction" },
 	[COPY] = { "jump and copy", "store with writeback", .post = true },
 	[REDIRECTION] = { "jump to another address", "nop", .redirects = true },
-	[RETURN] = { "return", NULL },
+	[RETURN] = { "return", NULL, BY_RETURN },
+	[ENTRY] = { "ftrace", "function entry", BY_FTRACE },
 };
+
+static const struct way breakpoint = { "breakpoint", "plain instruction", BY_BREAKPOINT };
 
 static void way_desc(const struct way *way, char *desc)
 {
@@ -146,26 +154,44 @@ static void way_desc(const struct way *way, char *desc)
 
 KUNIT_ARRAY_PARAM(way, ways, way_desc);
 
-/* What the handlers have found, and the task that they wake */
+static const void *any_way_gen_params(const void *prev, char *desc)
+{
+	const void *way = prev == &breakpoint ? NULL : way_gen_params(prev, desc);
+
+	if (way || prev == &breakpoint)
+		return way;
+	way_desc(&breakpoint, desc);
+	return &breakpoint;
+}
+
+/* What the handlers have found, and what the first of them does */
 static struct {
+	u64 pstate;
 	unsigned int handlers;
 	bool trapped;
 	bool other_mode;
 	bool unwatched;
 	bool user_access;
+	bool unread;
 	bool tags_ignored;
 	bool other_ran;
 	bool other_user_access;
 	bool other_tags_ignored;
 } found;
 
-static struct task_struct *other;
+static struct {
+	u64 change_pstate;
+	const u32 __user *read;
+	struct task_struct *wake;
+} to_do;
 
-/* Can the kernel access user memory as it can its own? */
+/* Can the kernel access user memory as it can its own, and with the ASID that is for it? */
 static bool user_access(void)
 {
+	u64 asid = read_sysreg(ttbr0_el1) & TTBR_ASID_MASK;
+
 	if (system_uses_ttbr0_pan())
-		return read_sysreg(ttbr0_el1) & TTBR_ASID_MASK;
+		return asid && asid == (read_sysreg(ttbr1_el1) & TTBR_ASID_MASK);
 	return !(read_sysreg_s(SYS_PSTATE_PAN) & PSR_PAN_BIT);
 }
 
@@ -185,16 +211,22 @@ static void look_around(struct pt_regs *regs)
 	found.tags_ignored |= tags_ignored();
 }
 
-static void wake_other(void)
+static void look_and_do(struct pt_regs *regs)
 {
-	if (other)
-		wake_up_process(other);
+	u32 word;
+
+	look_around(regs);
+	found.pstate = regs->pstate & ~(u64)PSR_STATUS_BITS;
+	regs->pstate ^= to_do.change_pstate;
+	if (to_do.read)
+		found.unread |= copy_from_user_nofault(&word, to_do.read, sizeof(word));
+	if (to_do.wake)
+		wake_up_process(to_do.wake);
 }
 
 static int look_before(struct probe *probe, struct pt_regs *regs)
 {
-	look_around(regs);
-	wake_other();
+	look_and_do(regs);
 	return 0;
 }
 
@@ -212,8 +244,7 @@ static void look_after(struct kprobe *p, struct pt_regs *regs, unsigned long fla
 
 static int look_at_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	look_around(regs);
-	wake_other();
+	look_and_do(regs);
 	return 0;
 }
 
@@ -224,13 +255,26 @@ static void drop_return_probe(void *unused)
 	unregister_kretprobe(&return_probe);
 }
 
+static void let_breakpoints_stay(struct kunit *test)
+{
+	if (!IS_ENABLED(CONFIG_OPTPROBES))
+		return;
+	switch_need(test);
+	KUNIT_ASSERT_EQ(test, 0, switch_set(false));
+}
+
 /* Registers the probe. Returns the function to call for a hit. */
 static const struct kprobes_step *plant(struct kunit *test, const struct way *way)
 {
 	const struct kprobes_step *step;
 	struct probe *probe;
 
-	if (!way->step) {
+	memset(&found, 0, sizeof(found));
+	if (way->leads == BY_FTRACE && !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
+		kunit_skip(test, "there are no probes by ftrace");
+	if (way->leads == BY_BREAKPOINT)
+		let_breakpoints_stay(test);
+	if (way->leads == BY_RETURN) {
 		step = kprobes_need_step(test, "untraced function entry");
 		return_probe = (struct kretprobe){
 			.kp.addr = step->addr, .handler = look_at_return,
@@ -245,6 +289,17 @@ static const struct kprobes_step *plant(struct kunit *test, const struct way *wa
 	probe->kp.post_handler = way->post ? look_after : NULL;
 	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
 	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, kprobe_ftrace(&probe->kp), way->leads == BY_FTRACE);
+	return step;
+}
+
+/* The same, for cases that are about this way to the handlers and no other */
+static const struct kprobes_step *plant_just_so(struct kunit *test, const struct way *way)
+{
+	const struct kprobes_step *step = plant(test, way);
+
+	if (way->leads == BY_JUMP)
+		need_jump(test, step->addr);
 	return step;
 }
 
@@ -253,15 +308,136 @@ static const struct kprobes_step *plant(struct kunit *test, const struct way *wa
 static void registers_have_the_mode_of_the_kernel(struct kunit *test)
 {
 	const struct way *way = test->param_value;
-	const struct kprobes_step *step = plant(test, way);
+	const struct kprobes_step *step = plant_just_so(test, way);
 
-	if (way->step)
-		need_jump(test, step->addr);
-	memset(&found, 0, sizeof(found));
 	KUNIT_EXPECT_EQ(test, step->call(1), kprobes_expected(1));
 	KUNIT_EXPECT_GT(test, found.handlers, 0);
-	KUNIT_EXPECT_FALSE(test, found.trapped);
+	KUNIT_EXPECT_EQ(test, found.trapped, way->leads == BY_BREAKPOINT);
 	KUNIT_EXPECT_FALSE(test, found.other_mode);
+}
+
+/* --- PSTATE --- */
+
+/**
+ * struct part - bits of PSTATE that an instruction can change
+ * @name: their name
+ * @bits: where they are
+ * @here: has the processor got them, and does the kernel know?
+ */
+struct part {
+	const char *name;
+	u64 bits;
+	bool (*here)(void);
+};
+
+static bool has_dit(void)
+{
+	return cpus_have_final_cap(ARM64_HAS_DIT);
+}
+
+static bool has_ssbs(void)
+{
+	return cpus_have_final_cap(ARM64_SSBS);
+}
+
+static bool has_masks(void)
+{
+	return true;
+}
+
+static const struct part parts[] = {
+	{ "DIT", PSR_DIT_BIT, has_dit },
+	{ "SSBS", PSR_SSBS_BIT, has_ssbs },
+	{ "PAN", PSR_PAN_BIT, system_uses_hw_pan },
+	{ "TCO", PSR_TCO_BIT, system_supports_mte },
+	{ "A", PSR_A_BIT, has_masks },
+};
+
+/* All but the flags */
+static u64 pstate_here(void)
+{
+	u64 pstate = kprobes_mode_here() | read_sysreg(daif);
+
+	if (has_dit())
+		pstate |= read_sysreg_s(SYS_PSTATE_DIT);
+	if (has_ssbs())
+		pstate |= read_sysreg_s(SYS_PSTATE_SSBS);
+	if (system_uses_hw_pan())
+		pstate |= read_sysreg_s(SYS_PSTATE_PAN);
+	else if (system_uses_ttbr0_pan() && !user_access())
+		pstate |= PSR_PAN_BIT;
+	if (system_supports_mte())
+		pstate |= read_sysreg_s(SYS_PSTATE_TCO);
+	return pstate;
+}
+
+static void pstate_set(u64 pstate)
+{
+	if (has_dit())
+		write_sysreg_s(pstate, SYS_PSTATE_DIT);
+	if (has_ssbs())
+		write_sysreg_s(pstate, SYS_PSTATE_SSBS);
+	if (system_uses_hw_pan())
+		write_sysreg_s(pstate, SYS_PSTATE_PAN);
+	if (system_supports_mte())
+		write_sysreg_s(pstate, SYS_PSTATE_TCO);
+	write_sysreg(pstate & DAIF_MASK, daif);
+}
+
+/*
+ * Flips some bits in the probed code, and has the handler flip others. Both must see what the
+ * other one has made of them, and this by each way.
+ */
+static void flip(struct kunit *test, const struct kprobes_step *step, const struct part *part,
+		 u64 by_code, u64 by_handler)
+{
+	u64 was, before, after;
+	u32 result;
+
+	memset(&found, 0, sizeof(found));
+	to_do.change_pstate = by_handler;
+	preempt_disable();
+	was = pstate_here();
+	pstate_set((was | PSR_I_BIT) ^ by_code);
+	before = pstate_here();
+	result = step->call(1);
+	after = pstate_here();
+	pstate_set(was);
+	preempt_enable();
+	to_do.change_pstate = 0;
+
+	KUNIT_EXPECT_EQ(test, result, kprobes_expected(1));
+	KUNIT_EXPECT_GT(test, found.handlers, 0);
+	KUNIT_EXPECT_EQ_MSG(test, before, (was | PSR_I_BIT) ^ by_code, "%s", part->name);
+	KUNIT_EXPECT_EQ_MSG(test, found.pstate, before, "%s", part->name);
+	KUNIT_EXPECT_EQ_MSG(test, after, before ^ by_handler, "%s", part->name);
+}
+
+static void registers_have_the_pstate_of_the_probed_code(struct kunit *test)
+{
+	const struct kprobes_step *step = plant_just_so(test, test->param_value);
+	const struct part *part;
+
+	for (part = parts; part < parts + ARRAY_SIZE(parts); part++) {
+		if (!part->here())
+			continue;
+		kunit_info(test, "%s", part->name);
+		flip(test, step, part, 0, 0);
+		flip(test, step, part, part->bits, 0);
+	}
+}
+
+static void changes_of_pstate_take_effect(struct kunit *test)
+{
+	const struct kprobes_step *step = plant_just_so(test, test->param_value);
+	const struct part *part;
+
+	for (part = parts; part < parts + ARRAY_SIZE(parts); part++) {
+		if (!part->here())
+			continue;
+		flip(test, step, part, 0, part->bits);
+		flip(test, step, part, part->bits, part->bits);
+	}
 }
 
 /* --- flags at a return --- */
@@ -356,7 +532,6 @@ static void destination_outlasts_a_hit(struct kunit *test, unsigned int nmis)
 	u32 result;
 
 	need_jump(test, step->addr);
-	memset(&found, 0, sizeof(found));
 	local_irq_save(flags);
 	all = this_cpu_ptr(&kprobe_detour_to);
 	last = all->last;
@@ -480,11 +655,16 @@ static struct task_struct *new_other(void)
 
 static void need_user_access(struct kunit *test)
 {
+	unsigned long word;
+
 	if (!system_uses_ttbr0_pan() && !system_uses_hw_pan())
 		kunit_skip(test, "the kernel can always access user memory");
 	/* Map some user memory, for a page table that is not the empty one. */
-	KUNIT_ASSERT_NE(test, 0, kunit_vm_mmap(test, NULL, 0, PAGE_SIZE, PROT_READ | PROT_WRITE,
-					       MAP_PRIVATE | MAP_ANONYMOUS, 0));
+	word = kunit_vm_mmap(test, NULL, 0, PAGE_SIZE, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, 0);
+	KUNIT_ASSERT_NE(test, word, 0);
+	KUNIT_ASSERT_EQ(test, 0, put_user(1, (u32 __user *)word));
+	to_do.read = (u32 __user *)word;
 }
 
 /* What was seen without access to user memory, and with access before and after the call */
@@ -497,23 +677,20 @@ struct around {
 /* Calls the probed function with access to user memory, which switches tag checks off, too. */
 static struct around call_with_user_access(struct kunit *test, bool (*look)(void))
 {
-	const struct way *way = test->param_value;
-	const struct kprobes_step *step = plant(test, way);
+	const struct kprobes_step *step = plant_just_so(test, test->param_value);
+	struct task_struct *other;
 	struct around around;
 	bool other_ran;
 	u32 result;
 
-	if (way->step)
-		need_jump(test, step->addr);
-	memset(&found, 0, sizeof(found));
 	migrate_disable();
 	other = new_other();
 	if (IS_ERR(other)) {
-		other = NULL;
 		migrate_enable();
 		KUNIT_FAIL_AND_ABORT(test, "no other task");
 	}
 
+	to_do.wake = other;
 	around.outside = look();
 	uaccess_enable_privileged();
 	around.before = look();
@@ -522,7 +699,6 @@ static struct around call_with_user_access(struct kunit *test, bool (*look)(void
 	uaccess_disable_privileged();
 	other_ran = READ_ONCE(found.other_ran);
 	kthread_stop_put(other);
-	other = NULL;
 	migrate_enable();
 
 	KUNIT_EXPECT_EQ(test, result, kprobes_expected(1));
@@ -542,6 +718,7 @@ static void user_access_ends_with_the_probed_code(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, around.before);
 	KUNIT_EXPECT_TRUE(test, around.after);
 	KUNIT_EXPECT_FALSE(test, found.user_access);
+	KUNIT_EXPECT_FALSE(test, found.unread);
 	KUNIT_EXPECT_FALSE(test, found.other_user_access);
 }
 
@@ -561,15 +738,14 @@ static void tags_are_ignored_by_the_probed_code_only(struct kunit *test)
 
 /* --- where RCU takes the CPU for idle --- */
 
-static void call_as_idle(struct kunit *test, const struct way *way)
+static void rcu_watches_handlers(struct kunit *test)
 {
-	const struct kprobes_step *step = plant(test, way);
+	const struct kprobes_step *step = plant(test, test->param_value);
 	struct arm_cpuidle_irq_context context;
 	unsigned long flags;
 	bool watching;
 	u32 result;
 
-	memset(&found, 0, sizeof(found));
 	/* As in the idle loop, where PSTATE masks interrupts even if the priority did before. */
 	local_irq_save(flags);
 	arm_cpuidle_save_irq_context(&context);
@@ -586,22 +762,18 @@ static void call_as_idle(struct kunit *test, const struct way *way)
 	KUNIT_EXPECT_FALSE(test, found.unwatched);
 }
 
-static void rcu_watches_handlers(struct kunit *test)
+static int hit_init(struct kunit *test)
 {
-	call_as_idle(test, test->param_value);
-}
-
-static void rcu_watches_handlers_at_an_entry(struct kunit *test)
-{
-	static const struct way entry = { "entry", "function entry" };
-
-	call_as_idle(test, &entry);
+	memset(&to_do, 0, sizeof(to_do));
+	return switch_init(test);
 }
 
 static struct kunit_case hit_cases[] = {
 	KUNIT_CASE(unwinder_stays_on_the_stack),
 	KUNIT_CASE_PARAM(frame_record_is_whole_before_it_is_the_last, entry_gen_params),
-	KUNIT_CASE_PARAM(registers_have_the_mode_of_the_kernel, way_gen_params),
+	KUNIT_CASE_PARAM(registers_have_the_mode_of_the_kernel, any_way_gen_params),
+	KUNIT_CASE_PARAM(registers_have_the_pstate_of_the_probed_code, any_way_gen_params),
+	KUNIT_CASE_PARAM(changes_of_pstate_take_effect, any_way_gen_params),
 	KUNIT_CASE(flags_are_kept_at_a_return),
 	KUNIT_CASE(call_of_null_is_one),
 	KUNIT_CASE(event_of_the_firmware_leaves_where_to_go_on),
@@ -612,13 +784,16 @@ static struct kunit_case hit_cases[] = {
 #endif
 	KUNIT_CASE_PARAM(user_access_ends_with_the_probed_code, way_gen_params),
 	KUNIT_CASE_PARAM(tags_are_ignored_by_the_probed_code_only, way_gen_params),
-	KUNIT_CASE_PARAM(rcu_watches_handlers, way_gen_params),
-	KUNIT_CASE(rcu_watches_handlers_at_an_entry),
+	KUNIT_CASE_PARAM(rcu_watches_handlers, any_way_gen_params),
 	{ }
 };
 
 static struct kunit_suite hit_suite = {
 	.name		= "kprobes_arm64_hit",
+	.suite_init	= switch_suite_init,
+	.suite_exit	= switch_suite_exit,
+	.init		= hit_init,
+	.exit		= switch_exit,
 	.test_cases	= hit_cases,
 };
 
