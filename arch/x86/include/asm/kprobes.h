@@ -75,9 +75,10 @@ typedef bool (*kprobe_emulate_fn)(const struct kprobe_emulation *em,
  * @index:	offset in pt_regs of a memory operand's index, or KPROBE_NO_REG
  * @scale:	log2 of the factor that the index is multiplied by
  * @size:	of the operands, in bytes; for loop and jcxz, of the counter
- * @memory:	an indirect call or jump whose operand is in memory. The slot's copy
- *		of it is a push of that operand, so that a bad pointer faults there
- *		as it would have in place
+ * @copied:	of the slot's copy, in bytes
+ * @memory:	a return, or an indirect call or jump by memory. The slot's copy of
+ *		it is a push of the target, so that a bad pointer faults there as it
+ *		would have in place
  * @direct:	a jump, conditional or not, or a call, by @disp
  * @thunk:	carries the instruction out for post handlers, see thunk.c. Only
  *		where @fn is NULL; NULL if there is none
@@ -89,6 +90,7 @@ struct kprobe_emulation {
 	unsigned long		(*thunk)(struct pt_regs *regs, unsigned long flags);
 	s32			disp;
 	u8			length;
+	u8			copied;
 	u8			op;
 	u8			reg;
 	u8			base;

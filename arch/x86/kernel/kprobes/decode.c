@@ -665,23 +665,12 @@ bool kprobe_can_boost(struct insn *insn)
 	return kprobe_branch_of(insn) == KPROBE_NO_BRANCH;
 }
 
-static bool is_indirect_branch(struct insn *insn)
-{
-	enum kprobe_branch branch = kprobe_branch_of(insn);
-
-	return branch == KPROBE_INDIRECT_CALL || branch == KPROBE_INDIRECT_JUMP;
-}
-
 /**
- * kprobe_relocate() - write the copy of an instruction
+ * kprobe_relocate() - write an instruction as it has to be elsewhere
  * @copy:	where to write it, @insn->length bytes
  * @insn:	the instruction
  * @from:	its address
  * @to:		where the copy is going to run
- *
- * An indirect branch through memory becomes a push of the same operand; see
- * struct kprobe_emulation. The operand may be relative to the stack pointer: push computes the
- * address before it changes that.
  *
  * Context: at registration; @copy is not executed yet.
  * Return: 0, or -ERANGE if a rip-relative operand is out of reach from @to.
@@ -692,17 +681,48 @@ int kprobe_relocate(u8 *copy, struct insn *insn, unsigned long from,
 	long disp = insn->displacement.value + (long)(from - to);
 
 	memcpy(copy, insn->kaddr, insn->length);
-
-	if (is_indirect_branch(insn) &&
-	    X86_MODRM_MOD(insn->modrm.bytes[0]) != 3)
-		copy[insn_offset_modrm(insn)] = (insn->modrm.bytes[0] & 0xc7) | 6 << 3;
-
 	if (!insn_rip_relative(insn))
 		return 0;
 	if (disp != (s32)disp)
 		return -ERANGE;
 	put_unaligned((s32)disp, (s32 *)(copy + insn_offset_displacement(insn)));
 	return 0;
+}
+
+/* push (%rsp): reads what a return reads */
+static const u8 push_return_address[] = { 0xff, 0x34, 0x24 };
+
+/**
+ * kprobe_copy() - write the copy of an instruction that is going to be in a slot
+ * @copy:	where to write it, up to MAX_INSN_SIZE bytes
+ * @insn:	the instruction
+ * @from:	its address
+ * @to:		where the copy is going to run
+ *
+ * A branch that reads its target from memory becomes a push of the same operand; see
+ * struct kprobe_emulation. The operand may be relative to the stack pointer: push computes the
+ * address before it changes that.
+ *
+ * Context: at registration; @copy is not executed yet.
+ * Return: the length of the copy, or -ERANGE if a rip-relative operand is out of reach from @to.
+ */
+int kprobe_copy(u8 *copy, struct insn *insn, unsigned long from, unsigned long to)
+{
+	enum kprobe_branch branch = kprobe_branch_of(insn);
+	int err;
+
+	/* Nothing of the return is written: it may be longer. */
+	if (branch == KPROBE_RETURN || branch == KPROBE_RETURN_BY_THUNK) {
+		memcpy(copy, push_return_address, sizeof(push_return_address));
+		return sizeof(push_return_address);
+	}
+	err = kprobe_relocate(copy, insn, from, to);
+	if (err)
+		return err;
+	if ((branch == KPROBE_INDIRECT_CALL || branch == KPROBE_INDIRECT_JUMP) &&
+	    X86_MODRM_MOD(insn->modrm.bytes[0]) != 3)
+		copy[insn_offset_modrm(insn)] = (insn->modrm.bytes[0] & 0xc7) | 6 << 3;
+	return insn->length;
 }
 
 /*

@@ -8,9 +8,12 @@
  * in the slot.
  *
  * The emulators run at a hit, in whatever context was probed. They take no lock and call
- * nothing. They access only the registers, the stack, and the memory operand of an indirect
- * branch. A trap leaves room on the stack for one word to be pushed, and no emulator pushes
- * more.
+ * nothing. They access only the registers, one word that is pushed, for which a trap leaves room
+ * on the stack, and the word that a branch reads its target from.
+ *
+ * What reads memory may fault, and its fault is the instruction's. So nothing but such branches
+ * is emulated if it reads memory, and they not inside of the mark, where a fault looks like a
+ * handler's. If the word cannot be read, the copy reads it again, and faults.
  *
  * The processor's checks on the target of an indirect branch (IBT) are not
  * repeated.
@@ -246,7 +249,7 @@ emulate_by_push(const struct kprobe_emulation *em, struct pt_regs *regs)
 }
 
 /**
- * kprobe_emulate_pushed() - complete an indirect branch whose target was pushed
+ * kprobe_emulate_pushed() - complete a branch whose target was read from memory, and pushed
  * @em:		its emulation, with @memory set
  * @regs:	registers after the slot's push, except that ip is the probed address
  *
@@ -257,7 +260,9 @@ kprobe_emulate_pushed(const struct kprobe_emulation *em, struct pt_regs *regs)
 {
 	unsigned long target = int3_emulate_pop(regs);
 
-	if (X86_MODRM_REG(em->op) == 2)
+	if (em->fn == emulate_ret)
+		regs->sp += sizeof(target) + em->disp;
+	else if (X86_MODRM_REG(em->op) == 2)
 		int3_emulate_push(regs, next_ip(em, regs));
 	regs->ip = target;
 }
@@ -279,63 +284,11 @@ emulate_push_imm(const struct kprobe_emulation *em, struct pt_regs *regs)
 	return true;
 }
 
-/* pop %rsp sets rsp to the popped word. */
-static bool __kprobes
-emulate_pop_reg(const struct kprobe_emulation *em, struct pt_regs *regs)
-{
-	unsigned long word;
-
-	if (!read_word(regs->sp, &word) || !may_set_reg(em, regs, word))
-		return false;
-	regs->sp += sizeof(word);
-	*reg_at(regs, em->reg) = word;
-	regs->ip = next_ip(em, regs);
-	return true;
-}
-
-static bool __kprobes
-emulate_leave(const struct kprobe_emulation *em, struct pt_regs *regs)
-{
-	unsigned long word;
-
-	if (!sp_may_become(regs, regs->bp + sizeof(word)) || !read_word(regs->bp, &word))
-		return false;
-	regs->sp = regs->bp + sizeof(word);
-	regs->bp = word;
-	regs->ip = next_ip(em, regs);
-	return true;
-}
-
 /* VM and RF are clear in the word that is pushed (SDM vol. 2B, PUSHF). */
 static bool __kprobes
 emulate_pushf(const struct kprobe_emulation *em, struct pt_regs *regs)
 {
 	int3_emulate_push(regs, regs->flags & ~(X86_EFLAGS_VM | X86_EFLAGS_RF));
-	regs->ip = next_ip(em, regs);
-	return true;
-}
-
-/*
- * The flags that popf loads at CPL 0 (SDM vol. 2B, POPF). It keeps VM, VIF and VIP, and clears
- * RF. If it sets TF, there is a trap after the next instruction; the same holds for the iret
- * that ends the breakpoint's trap.
- */
-#define POPF_CHANGES	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF |	\
-			 X86_EFLAGS_ZF | X86_EFLAGS_SF | X86_EFLAGS_TF |	\
-			 X86_EFLAGS_IF | X86_EFLAGS_DF | X86_EFLAGS_OF |	\
-			 X86_EFLAGS_IOPL | X86_EFLAGS_NT | X86_EFLAGS_AC |	\
-			 X86_EFLAGS_ID)
-
-static bool __kprobes
-emulate_popf(const struct kprobe_emulation *em, struct pt_regs *regs)
-{
-	unsigned long word;
-
-	if (!read_word(regs->sp, &word))
-		return false;
-	regs->sp += sizeof(word);
-	regs->flags &= ~(POPF_CHANGES | X86_EFLAGS_RF);
-	regs->flags |= word & POPF_CHANGES;
 	regs->ip = next_ip(em, regs);
 	return true;
 }
@@ -471,8 +424,10 @@ static bool operands_immediate(struct kprobe_emulation *em, struct insn *insn)
 	return true;
 }
 
-static bool operands_imm16(struct kprobe_emulation *em, struct insn *insn)
+/* How many bytes it pops, besides the address. */
+static bool operands_return(struct kprobe_emulation *em, struct insn *insn)
 {
+	em->memory = true;
 	em->disp = (u16)insn->immediate.value;
 	return true;
 }
@@ -589,8 +544,8 @@ struct emulator {
 static const struct emulator emulators[] = {
 	{ 0x70, 0x7f, ANY_EXT, WITH_BRANCH, operands_immediate, emulate_jcc },
 	{ 0x0f80, 0x0f8f, ANY_EXT, WITH_BRANCH, operands_immediate, emulate_jcc },
-	{ 0xc2, 0xc2, ANY_EXT, WITH_BRANCH, operands_imm16, emulate_ret },
-	{ 0xc3, 0xc3, ANY_EXT, WITH_BRANCH, operands_none, emulate_ret },
+	{ 0xc2, 0xc2, ANY_EXT, WITH_BRANCH, operands_return, emulate_ret },
+	{ 0xc3, 0xc3, ANY_EXT, WITH_BRANCH, operands_return, emulate_ret },
 	{ 0xe0, 0xe2, ANY_EXT, WITH_BRANCH, operands_count, emulate_loop },
 	{ 0xe3, 0xe3, ANY_EXT, WITH_BRANCH, operands_count, emulate_jcxz },
 	{ 0xe8, 0xe8, ANY_EXT, WITH_BRANCH, operands_immediate, emulate_call },
@@ -603,17 +558,14 @@ static const struct emulator emulators[] = {
 	{ 0xff, 0xff, BIT(2) | BIT(4), WITH_MEMORY, operands_memory, emulate_by_push },
 
 	{ 0x50, 0x57, ANY_EXT, 0, operands_opcode_register, emulate_push_reg },
-	{ 0x58, 0x5f, ANY_EXT, 0, operands_opcode_register, emulate_pop_reg },
 	{ 0x68, 0x68, ANY_EXT, 0, operands_immediate, emulate_push_imm },
 	{ 0x6a, 0x6a, ANY_EXT, 0, operands_immediate, emulate_push_imm },
 	{ 0x89, 0x89, ANY_EXT, 0, operands_to_rm, emulate_mov_reg },
 	{ 0x8b, 0x8b, ANY_EXT, 0, operands_from_rm, emulate_mov_reg },
 	{ 0x8d, 0x8d, ANY_EXT, 0, operands_lea, emulate_lea },
 	{ 0x9c, 0x9c, ANY_EXT, 0, operands_none, emulate_pushf },
-	{ 0x9d, 0x9d, ANY_EXT, 0, operands_none, emulate_popf },
 	{ 0xb8, 0xbf, ANY_EXT, 0, operands_opcode_imm32, emulate_mov_imm },
 	{ 0xc7, 0xc7, BIT(0), 0, operands_rm_imm, emulate_mov_imm },
-	{ 0xc9, 0xc9, ANY_EXT, 0, operands_none, emulate_leave },
 
 	{ 0xf5, 0xf5, ANY_EXT, 0, operands_carry, emulate_flip_flag },
 	{ 0xf8, 0xf8, ANY_EXT, 0, operands_carry, emulate_clear_flag },

@@ -40,7 +40,7 @@ void *alloc_insn_page(void)
 static __always_inline unsigned long copy_end(const struct kprobe *kp,
 					      unsigned long copy)
 {
-	return copy + kp->ainsn.emulation.length;
+	return copy + kp->ainsn.emulation.copied;
 }
 
 /* What follows a copy in a slot: where it is written now, and where it will run. */
@@ -63,16 +63,19 @@ static void run_post_handlers(struct tail tail, const struct kprobe *kp)
 }
 
 /* Writes a copy of the instruction, and sets where its tail is to be written. */
-static int write_copy(u8 *image, struct insn *insn, const struct kprobe *kp,
+static int write_copy(u8 *image, struct insn *insn, struct kprobe *kp,
 		      size_t offset, struct tail *tail)
 {
 	unsigned long slot = (unsigned long)kp->ainsn.insn;
-	int err;
+	int length;
 
-	tail->image = image + offset + insn->length;
-	tail->run_at = (void *)slot + offset + insn->length;
-	err = kprobe_relocate(image + offset, insn, (unsigned long)kp->addr, slot + offset);
-	return err ? kprobe_refuse_insn(err, "its operand is out of a copy's reach") : 0;
+	length = kprobe_copy(image + offset, insn, (unsigned long)kp->addr, slot + offset);
+	if (length < 0)
+		return kprobe_refuse_insn(length, "its operand is out of a copy's reach");
+	kp->ainsn.emulation.copied = length;
+	tail->image = image + offset + length;
+	tail->run_at = (void *)slot + offset + length;
+	return 0;
 }
 
 static int fill_slot(struct kprobe *kp, struct insn *insn)
@@ -396,12 +399,12 @@ NOKPROBE_SYMBOL(kprobe_fault_handler);
 static __always_inline unsigned long copied_into_slot(struct kprobe *kp, unsigned long ip)
 {
 	unsigned long offset = ip - (unsigned long)kp->ainsn.insn;
-	unsigned long length = kp->ainsn.emulation.length;
+	const struct kprobe_emulation *em = &kp->ainsn.emulation;
 
 	if (offset >= KPROBE_SLOT_THUNK_OFFSET)
 		return ip;
 	offset %= KPROBE_SLOT_LAST_OFFSET;
-	return (unsigned long)kp->addr + (offset < length ? 0 : length);
+	return (unsigned long)kp->addr + (offset < em->copied ? 0 : em->length);
 }
 
 /**

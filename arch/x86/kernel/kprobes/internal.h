@@ -38,6 +38,7 @@ int kprobe_check_insn(struct insn *insn, unsigned long addr, const char **kind);
 bool kprobe_can_boost(struct insn *insn);
 int kprobe_relocate(u8 *copy, struct insn *insn,
 		    unsigned long from, unsigned long to);
+int kprobe_copy(u8 *copy, struct insn *insn, unsigned long from, unsigned long to);
 
 /* emulate.c: emulating an instruction on saved registers */
 int kprobe_emulation_init(struct kprobe_emulation *em, struct insn *insn);
@@ -92,7 +93,7 @@ static __always_inline bool kprobe_run_thunk(const struct kprobe_emulation *em,
 
 /*
  * The @carry_out of kprobe_hit_site(). It runs inside of the mark, where a fault looks like a
- * handler's. So a branch through memory is not emulated here, but outside of the mark.
+ * handler's. So a branch that reads its target from memory is emulated outside of the mark.
  */
 static __always_inline __kprobes bool kprobe_emulate(struct kprobe *kp, struct pt_regs *regs)
 {

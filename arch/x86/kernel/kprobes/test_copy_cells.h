@@ -312,6 +312,19 @@ static bool is_division(const struct cell *c)
 	return (c->opcode == 0xf6 || c->opcode == 0xf7) && c->ext >= 6;
 }
 
+/* Is there an operand in memory without a ModRM byte, at an address in a register? */
+static bool reads_implied(const struct cell *c)
+{
+	switch (c->opcode) {
+	case 0x58 ... 0x5f:	/* pop */
+	case 0x9d:		/* popf */
+	case 0xc9:		/* leave */
+	case 0xd7:		/* xlat */
+		return true;
+	}
+	return is_string(c->opcode);
+}
+
 /*
  * lea, prefetches and other hints do not access their operand, nor need those that flush caches
  * where they are emulated; and a mask may be empty.

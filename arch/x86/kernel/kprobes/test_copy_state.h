@@ -9,7 +9,6 @@
 #include <linux/ptrace.h>
 #include <linux/string.h>
 #include <linux/unaligned.h>
-#include <linux/vmalloc.h>
 
 #include "test_copy_draw.h"
 #include "test_copy_fpu.h"
@@ -222,33 +221,30 @@ static void set_up(const struct subject *s, int state, struct pt_regs *regs)
 
 /* --- operands that are not there --- */
 
-/* Followed by an address at which nothing is mapped */
-static void *edge;
-
-static int find_bad_address(void)
-{
-	edge = vmalloc(PAGE_SIZE);
-	return edge ? 0 : -ENOMEM;
-}
-
-static void free_bad_address(void)
-{
-	vfree(edge);
-	edge = NULL;
-}
-
-/* Of some instructions no address at all, which is another exception */
-static unsigned long bad_address(const struct subject *s)
-{
-	if (IS_ENABLED(CONFIG_X86_64) && s->seed & 1)
-		return BIT(BITS_PER_LONG - 1);
-	return (unsigned long)edge + PAGE_SIZE + MEMORY_SIZE;
-}
-
 static bool can_fail(const struct subject *s)
 {
-	return s->cell.form == MEMORY && s->base != NO_REG && s->base != SP &&
-	       !never_fails(&s->cell);
+	if (s->cell.form != MEMORY)
+		return reads_implied(&s->cell);
+	return s->base != NO_REG && s->base != SP && !never_fails(&s->cell);
+}
+
+/* Has an operand in memory be at @at, or if that is on the stack, at @sp. */
+static void break_operand_at(const struct subject *s, struct pt_regs *regs, unsigned long at,
+			     unsigned long sp)
+{
+	if (s->cell.form == MEMORY) {
+		set_operand(s, regs, at);
+	} else if (is_string(s->cell.opcode)) {
+		regs->si = at;
+		regs->di = at;
+		regs->cx |= 1;
+	} else if (s->cell.opcode == 0xc9) {
+		regs->bp = at;
+	} else if (s->cell.opcode == 0xd7) {
+		regs->bx = at - (u8)regs->ax;
+	} else {
+		regs->sp = sp;
+	}
 }
 
 #endif /* __X86_KERNEL_KPROBES_TEST_COPY_STATE_H */

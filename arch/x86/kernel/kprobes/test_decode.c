@@ -292,11 +292,12 @@ struct relocated {
 	u8	code[15];
 	u8	length;
 	u8	copy[15];
+	int	copied;
 	long	distance;
 	int	err;
 };
 
-#define COPY(...)	.copy = { __VA_ARGS__ }
+#define COPY(...)	.copy = { __VA_ARGS__ }, .copied = sizeof((u8 []) { __VA_ARGS__ })
 
 /* The displacement of a rip-relative operand has to shrink by the distance to the copy. */
 static const struct relocated relocated[] = {
@@ -323,6 +324,9 @@ static const struct relocated relocated[] = {
 	{ CODE(0x65, 0xff, 0x14, 0x25, 1, 0, 0, 0), COPY(0x65, 0xff, 0x34, 0x25, 1, 0, 0, 0), 1 },
 	{ CODE(0xff, 0x15, 1, 0, 0, 0), COPY(0xff, 0x35, 0, 0, 0, 0), 1 },
 	{ CODE(0xff, 0x25, 1, 0, 0, 0), COPY(0xff, 0x35, 2, 0, 0, 0), -1 },
+	/* So does a return */
+	{ CODE(0xc3), COPY(0xff, 0x34, 0x24), 1 },
+	{ CODE(0xf3, 0xc2, 8, 0), COPY(0xff, 0x34, 0x24), 1 },
 	/* An indirect branch through a register does not */
 	{ CODE(0xff, 0xd0), COPY(0xff, 0xd0), 1 },
 	{ CODE(0xff, 0xe4), COPY(0xff, 0xe4), 1 },
@@ -333,7 +337,7 @@ static void test_relocate(struct kunit *test)
 	const unsigned long from = (unsigned long)_stext;
 	u8 copy[MAX_INSN_SIZE];
 	struct insn insn;
-	int err, i;
+	int ret, i;
 
 	if (!IS_ENABLED(CONFIG_X86_64))
 		kunit_skip(test, "nothing is relative to the instruction pointer");
@@ -343,11 +347,11 @@ static void test_relocate(struct kunit *test)
 
 		KUNIT_ASSERT_EQ(test, 0, insn_decode_kernel(&insn, r->code));
 		KUNIT_ASSERT_EQ(test, r->length, insn.length);
-		err = kprobe_relocate(copy, &insn, from, from + r->distance);
-		KUNIT_EXPECT_EQ_MSG(test, r->err, err, "%*ph", r->length, r->code);
+		ret = kprobe_copy(copy, &insn, from, from + r->distance);
+		KUNIT_EXPECT_EQ_MSG(test, r->err ?: r->copied, ret, "%*ph", r->length, r->code);
 		if (!r->err)
-			KUNIT_EXPECT_MEMEQ_MSG(test, r->copy, copy, r->length, "%*ph: %*ph",
-					       r->length, r->code, r->length, copy);
+			KUNIT_EXPECT_MEMEQ_MSG(test, r->copy, copy, r->copied, "%*ph: %*ph",
+					       r->length, r->code, r->copied, copy);
 	}
 }
 

@@ -4,7 +4,8 @@
  *
  * test_emulate.c calls the emulators. Here the same forms are in a function's text, and have a
  * probe each: what leads to the emulators, and away from them, is tested too, and so are the
- * copies of branches in detours. Forms that are no branches are drawn by test_copy.c as well.
+ * copies of branches in detours. Forms that are no branches are drawn by test_copy.c as well. Those
+ * that read memory run with a bad address, too: the fault is the instruction's, as with a copy.
  */
 
 #include <kunit/test.h>
@@ -129,12 +130,33 @@ static struct run run_of(int i, const struct way *way)
 	return (struct run) { way->name, lab.form[i]->length, lab.code[i] };
 }
 
+/* Does it read memory at an address that is in a register? */
+static bool can_fail(const struct form *form)
+{
+	return form->words == LANDINGS || (form->regs == DATA && form->displaced == AS_IS);
+}
+
+/* Has that be an address at which nothing is. The index stays. */
+static void break_operand(const struct form *form, struct pt_regs *regs, unsigned long bad)
+{
+	int i;
+
+	if (form->words == LANDINGS) {
+		regs->sp = edge_end();
+		return;
+	}
+	for (i = 0; i < NR_REGS; i++) {
+		if (i != REG_CX && i != REG_SP && i != REG_R9)
+			*reg(regs, i) = bad;
+	}
+}
+
 /* The same registers and stack each time */
-static void run_one(int i, int flags, struct pt_regs *in, struct outcome *out)
+static void run_one(int i, int flags, struct pt_regs *in, struct outcome *out, enum trial trial)
 {
 	const struct form *form = lab.form[i];
 	unsigned long words[STACK_SEEN];
-	struct pt_regs regs;
+	struct pt_regs regs, good;
 
 	prandom_seed_state(&random, i * NR_FLAGS + flags);
 	memset(in, 0, sizeof(*in));
@@ -143,7 +165,12 @@ static void run_one(int i, int flags, struct pt_regs *in, struct outcome *out)
 	fill_regs(in, form->regs);
 	in->ip = planted.at[i];
 	in->flags = kprobe_test_flags(flags);
+	good = *in;
+	if (trial != GOOD)
+		break_operand(form, in, bad_address(flags & 1));
 	memset(&hit, 0, sizeof(hit));
+	hit.next = planted.at[i] + form->length;
+	hit.repaired = trial == REPAIRED ? &good : NULL;
 	regs = *in;
 	kprobe_test_run_natively(&regs);
 	see(out, &regs);
@@ -168,7 +195,7 @@ static void expect_outcome(struct kunit *test, const struct run *run, struct out
 }
 
 static void expect_hit(struct kunit *test, int i, const struct run *run, const struct way *way,
-		       struct pt_regs *in, struct outcome *native)
+		       struct pt_regs *in, struct outcome *native, unsigned int faults)
 {
 	unsigned long next = planted.at[i] + run->length;
 	struct registers before, after;
@@ -178,7 +205,7 @@ static void expect_hit(struct kunit *test, int i, const struct run *run, const s
 	/* The native run has gone on, through the padding. */
 	if (after.ip == next + PADDING_SIZE)
 		after.ip = next;
-	expect_handlers(test, run, way, &before, &after);
+	expect_handlers(test, run, way, &before, &after, faults);
 }
 
 static void run_natively(void)
@@ -187,21 +214,48 @@ static void run_natively(void)
 	int i;
 
 	for (i = 0; i < lab.nr * NR_FLAGS; i++)
-		run_one(i / NR_FLAGS, i % NR_FLAGS, &in, &lab.outcomes[i]);
+		run_one(i / NR_FLAGS, i % NR_FLAGS, &in, &lab.outcomes[i], GOOD);
+}
+
+static void run_and_compare(struct kunit *test, const struct way *way, int i, enum trial trial)
+{
+	struct run run = run_of(i / NR_FLAGS, way);
+	static struct outcome ours;
+	struct pt_regs in;
+
+	run_one(i / NR_FLAGS, i % NR_FLAGS, &in, &ours, trial);
+	expect_outcome(test, &run, &lab.outcomes[i], &ours);
+	expect_hit(test, i / NR_FLAGS, &run, way, &in, &lab.outcomes[i], trial == REPAIRED);
+}
+
+/* Nothing has been done when the fault handler is called, which leaves the instruction out. */
+static void expect_left_out(struct kunit *test, const struct way *way, int i)
+{
+	struct run run = run_of(i / NR_FLAGS, way);
+	struct registers before, seen;
+	static struct outcome ours;
+	struct pt_regs in;
+
+	run_one(i / NR_FLAGS, i % NR_FLAGS, &in, &ours, LEFT_OUT);
+	expect_calls(test, &run, way, 0, 1);
+	see_registers(&before, &in);
+	see_registers(&seen, &hit.fault);
+	expect_registers(test, &run, "fault handler", &before, &seen);
+	before.ip += run.length + PADDING_SIZE;
+	see_registers(&seen, &ours.regs);
+	expect_registers(test, &run, "afterwards", &before, &seen);
 }
 
 static void run_probed(struct kunit *test, const struct way *way)
 {
-	static struct outcome ours;
-	struct pt_regs in;
-	struct run run;
 	int i;
 
 	for (i = 0; i < lab.nr * NR_FLAGS; i++) {
-		run = run_of(i / NR_FLAGS, way);
-		run_one(i / NR_FLAGS, i % NR_FLAGS, &in, &ours);
-		expect_outcome(test, &run, &lab.outcomes[i], &ours);
-		expect_hit(test, i / NR_FLAGS, &run, way, &in, &lab.outcomes[i]);
+		run_and_compare(test, way, i, GOOD);
+		if (can_fail(lab.form[i / NR_FLAGS])) {
+			expect_left_out(test, way, i);
+			run_and_compare(test, way, i, REPAIRED);
+		}
 		if (i % NR_FLAGS == NR_FLAGS - 1)
 			KUNIT_ASSERT_EQ(test, test->status, KUNIT_SUCCESS);
 		cond_resched();
@@ -236,6 +290,7 @@ static void branches_without_a_jump_do_as_in_place(struct kunit *test)
 static void forms_suite_exit(struct kunit_suite *suite)
 {
 	planted_exit();
+	free_bad_address();
 	kvfree(lab.outcomes);
 	memset(&lab, 0, sizeof(lab));
 	switch_suite_exit(suite);
@@ -245,7 +300,7 @@ static void forms_suite_exit(struct kunit_suite *suite)
 static int forms_suite_init(struct kunit_suite *suite)
 {
 	int err = kprobe_test_native_init() ?: switch_suite_init(suite) ?:
-		  planted_init(MAX_FORMS);
+		  planted_init(MAX_FORMS) ?: find_bad_address();
 
 	lab.outcomes = kvcalloc(MAX_FORMS * NR_FLAGS, sizeof(*lab.outcomes), GFP_KERNEL);
 	if (!err && !lab.outcomes)

@@ -13,6 +13,7 @@
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/string.h>
+#include <linux/vmalloc.h>
 #include <asm/nops.h>
 #include <asm/text-patching.h>
 
@@ -107,7 +108,10 @@ static void write_text(void (*function)(void), const u8 *image, int size)
 
 /* --- hits --- */
 
-/* What the handlers have seen, and where the fault handler goes on */
+/*
+ * What the handlers have seen, and what the fault handler does: it goes on at @next, or has the
+ * instruction tried again with @repaired
+ */
 static struct {
 	struct pt_regs	pre;
 	struct pt_regs	post;
@@ -116,6 +120,7 @@ static struct {
 	unsigned int	posts;
 	unsigned int	faults;
 	unsigned long	next;
+	struct pt_regs	*repaired;
 	bool		trapped;
 } hit;
 
@@ -135,10 +140,16 @@ static void see_after(struct kprobe *p, struct pt_regs *regs, unsigned long flag
 
 static int see_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
 {
+	int i;
+
 	hit.fault = *regs;
 	hit.faults++;
-	regs->ip = hit.next;
-	return 1;
+	for (i = 0; hit.repaired && i < NR_REGS; i++)
+		*reg(regs, i) = *reg(hit.repaired, i);
+	if (!hit.repaired)
+		regs->ip = hit.next;
+	/* Not again and again */
+	return hit.faults == 1;
 }
 
 /* --- probes --- */
@@ -167,17 +178,24 @@ static void expect_calls(struct kunit *test, const struct run *run, const struct
 			    run->way);
 }
 
-/* One hit without a fault: handlers saw @before, and @after if one of them is a post handler. */
+/* One hit: handlers saw @before, and @after if one of them is a post handler. */
 static void expect_handlers(struct kunit *test, const struct run *run, const struct way *way,
-			    struct registers *before, const struct registers *after)
+			    struct registers *before, const struct registers *after,
+			    unsigned int faults)
 {
+	const unsigned long at = before->ip;
 	struct registers seen;
 
-	expect_calls(test, run, way, way->post, 0);
+	expect_calls(test, run, way, way->post, faults);
 	see_registers(&seen, &hit.pre);
 	/* Another test checks the instruction pointer at a hit. */
 	before->ip = seen.ip;
 	expect_registers(test, run, "pre handler", before, &seen);
+	if (faults) {
+		before->ip = at;
+		see_registers(&seen, &hit.fault);
+		expect_registers(test, run, "fault handler", before, &seen);
+	}
 	if (!way->post)
 		return;
 	see_registers(&seen, &hit.post);
@@ -292,6 +310,40 @@ static void run_in_all_ways(struct kunit *test, bool jumps,
 	allow_jumps(test, false);
 	run(test, &by_breakpoint_post);
 	drop_all(NULL);
+}
+
+/* --- operands that are not there --- */
+
+#define EDGE_SIZE	(4 * PAGE_SIZE)
+
+/* Memory that may be a stack, up to an address at which nothing is mapped */
+static void *edge;
+
+static int find_bad_address(void)
+{
+	edge = vmalloc(EDGE_SIZE);
+	return edge ? 0 : -ENOMEM;
+}
+
+static void free_bad_address(void)
+{
+	vfree(edge);
+	edge = NULL;
+}
+
+static unsigned long edge_end(void)
+{
+	return (unsigned long)edge + EDGE_SIZE;
+}
+
+/* With which registers an instruction runs, and what the fault handler does about a bad operand */
+enum trial { GOOD, LEFT_OUT, REPAIRED };
+
+/* In @half of the cases no address at all, which is another exception */
+static unsigned long bad_address(bool half)
+{
+	return IS_ENABLED(CONFIG_X86_64) && half ? BIT(BITS_PER_LONG - 1) :
+						   edge_end() + PAGE_SIZE / 2;
 }
 
 /* --- for the suites --- */
