@@ -82,9 +82,10 @@ static __always_inline unsigned long to_copy(struct kprobe *kp, struct pt_regs *
 	return slot_word(kp, post ? SLOT_LAST_OUT : SLOT_COPY_OUT);
 }
 
-static unsigned long simulate_hit(struct kprobe *kp, struct pt_regs *regs)
+static unsigned long simulate_hit(struct kprobe *kp, struct pt_regs *regs,
+				  enum kprobe_result what)
 {
-	kprobe_simulate(kp, regs);
+	kprobe_simulate(kp, regs, what);
 	return after_carried_out(kp, regs);
 }
 
@@ -110,7 +111,7 @@ static __always_inline unsigned long hit(struct pt_regs *regs, struct kprobe *kp
 	if (unlikely(what == KPROBE_RESULT_REDIRECTED))
 		return after_rare_hit(kp, regs, what);
 	if (kp->ainsn.simulate)
-		return simulate_hit(kp, regs);
+		return simulate_hit(kp, regs, what);
 	if (likely(what != KPROBE_RESULT_POST && !sp_changed(regs)))
 		return slot_word(kp, SLOT_COPY_OUT);
 	return after_rare_hit(kp, regs, what);

@@ -76,7 +76,7 @@ struct kprobe_destinations {
 DECLARE_PER_CPU(struct kprobe_destinations, kprobe_detour_to);
 
 bool kprobe_detour_left(struct pt_regs *regs);
-void kprobe_simulate(struct kprobe *kp, struct pt_regs *regs);
+void kprobe_simulate(struct kprobe *kp, struct pt_regs *regs, enum kprobe_result what);
 
 /*
  * Simulates the instruction at its own address, as a handler may have changed pc. Returns false

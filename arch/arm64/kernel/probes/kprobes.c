@@ -372,14 +372,25 @@ void arch_disarm_kprobes(struct list_head *sites)
 	change_text(sites, false);
 }
 
-/* A simulated load could not read its operand: do as for a fault in place. */
-static void operand_fault(struct kprobe *kp, struct pt_regs *regs)
+/*
+ * The operand of a simulated load cannot be read: do as if a copy had faulted. Returns true if the
+ * load is to be tried again.
+ */
+static bool operand_fault(struct kprobe *kp, struct pt_regs *regs)
 {
-	regs->pc = (unsigned long)kp->addr;
-	if (fixup_exception(regs))
-		return;
-	kprobe_explain_oops(regs);
-	die("Oops - operand of a probed instruction", regs, 0);
+	unsigned long copy = (unsigned long)(kp->ainsn.insn + SLOT_LAST);
+	u32 esr = probe_literal_fault(kp->opcode, (unsigned long)kp->addr);
+
+	if (!esr)
+		return true;
+	regs->pc = copy;
+	if (kprobe_fault(regs, esr))
+		return regs->pc == copy;
+	if (!fixup_exception(regs)) {
+		kprobe_explain_oops(regs);
+		die("Oops - operand of a probed instruction", regs, 0);
+	}
+	return false;
 }
 
 NOKPROBE_SYMBOL(operand_fault);
@@ -388,13 +399,19 @@ NOKPROBE_SYMBOL(operand_fault);
  * kprobe_simulate() - carry the probed instruction out on saved registers
  * @kp: a site with an instruction that is simulated
  * @regs: the registers
+ * @what: what is left to do. If post handlers are, the instruction has failed inside of the mark
  *
  * Context: any, NMI included, preemption off.
  */
-void kprobe_simulate(struct kprobe *kp, struct pt_regs *regs)
+void kprobe_simulate(struct kprobe *kp, struct pt_regs *regs, enum kprobe_result what)
 {
-	if (!kprobe_try_simulate(kp, regs))
-		operand_fault(kp, regs);
+	do {
+		if (!kprobe_try_simulate(kp, regs))
+			continue;
+		if (what == KPROBE_RESULT_POST)
+			kprobe_hit_post(kp, regs);
+		return;
+	} while (operand_fault(kp, regs));
 }
 
 NOKPROBE_SYMBOL(kprobe_simulate);
@@ -404,7 +421,7 @@ static __always_inline void carry_out(struct kprobe *kp, struct pt_regs *regs,
 				      enum kprobe_result what)
 {
 	if (kp->ainsn.simulate)
-		kprobe_simulate(kp, regs);
+		kprobe_simulate(kp, regs, what);
 	else if (kp->ainsn.boosted && what != KPROBE_RESULT_POST)
 		regs->pc = (unsigned long)(kp->ainsn.insn + SLOT_COPY);
 	else
@@ -501,7 +518,7 @@ int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr)
 	struct kprobe *kp = kprobe_slot_owner(regs->pc);
 	kprobe_opcode_t *copy = (kprobe_opcode_t *)regs->pc;
 
-	if (!kp || kp->ainsn.simulate)
+	if (!kp)
 		return 0;
 	if (copy != kp->ainsn.insn + SLOT_COPY && copy != kp->ainsn.insn + SLOT_LAST)
 		return 0;

@@ -10,15 +10,22 @@
  * asm/insn.h which are not inline: a hit of a probe on one of them would call it again.
  */
 
+#include <linux/bitfield.h>
 #include <linux/bitops.h>
 #include <linux/cpufeature.h>
+#include <linux/irqflags.h>
 #include <linux/kprobes.h>
+#include <linux/mm.h>
 #include <linux/ptrace.h>
 #include <linux/sizes.h>
-#include <linux/uaccess.h>
+#include <linux/unaligned.h>
+#include <asm/barrier.h>
 #include <asm/debug-monitors.h>
+#include <asm/esr.h>
 #include <asm/insn.h>
+#include <asm/processor.h>
 #include <asm/ptrace.h>
+#include <asm/sysreg.h>
 
 #include "simulate-insn.h"
 
@@ -220,25 +227,51 @@ probe_simulate_adr(u32 insn, unsigned long addr, struct pt_regs *regs)
 	return true;
 }
 
-/* A literal has the byte order of data, and need not be aligned to more than four bytes. */
-static __always_inline bool read_literal(unsigned long addr, bool word, u64 *value)
+/*
+ * How would a read end? Returns the syndrome of its exception, or 0. The MMU answers in PAR_EL1,
+ * which is left as it was: somebody may have asked, and be about to read the answer.
+ */
+static __always_inline u32 syndrome_of_read(unsigned long addr)
 {
-	u32 half;
+	u64 fault = ESR_ELx_FSC_FAULT, par, before;
+	unsigned long flags;
 
-	if (!is_ttbr1_addr(addr))
-		return false;
-	if (word) {
-		__get_kernel_nofault(&half, (u32 *)addr, u32, fault);
-		*value = half;
-	} else {
-		__get_kernel_nofault(value, (u64 *)addr, u64, fault);
+	if (is_ttbr1_addr(addr)) {
+		raw_local_irq_save(flags);
+		before = read_sysreg_par();
+		asm volatile("at s1e1r, %0" : : "r" (addr));
+		isb();
+		par = read_sysreg_par();
+		write_sysreg(before, par_el1);
+		raw_local_irq_restore(flags);
+		if (!(par & SYS_PAR_EL1_F))
+			return 0;
+		fault = FIELD_GET(SYS_PAR_EL1_FST, par);
 	}
-	return true;
-fault:
-	return false;
+	return (ESR_ELx_EC_DABT_CUR << ESR_ELx_EC_SHIFT) | ESR_ELx_IL | fault;
 }
 
 enum { LDR_W, LDR_X, LDRSW };
+
+/**
+ * probe_literal_fault() - can the literal of a load be read?
+ * @insn:	an LDR or LDRSW of a literal, in the kernel's own text
+ * @addr:	its address
+ *
+ * A literal in user space is not read.
+ *
+ * Return: 0 if so; else the syndrome of the exception that the load would raise.
+ */
+u32 __kprobes probe_literal_fault(u32 insn, unsigned long addr)
+{
+	unsigned long literal = addr + distance(insn, 5, 19);
+	u32 fault = syndrome_of_read(literal);
+
+	/* The second half may be in the next page. */
+	if (!fault && insn >> 30 == LDR_X && PAGE_ALIGNED(literal + sizeof(u32)))
+		fault = syndrome_of_read(literal + sizeof(u32));
+	return fault;
+}
 
 /**
  * probe_simulate_load_literal() - LDR and LDRSW of a literal
@@ -246,18 +279,22 @@ enum { LDR_W, LDR_X, LDRSW };
  * @addr:	its address
  * @regs:	the registers to work on
  *
- * For the kernel's own text only: a literal in user space is not read.
+ * For the kernel's own text only. Causes no fault: in here, it would be taken for one of whoever
+ * runs the simulation. A literal has the byte order of data, and need not be aligned to more than
+ * four bytes.
  *
- * Return: true, or false when the literal cannot be read.
+ * Return: true, or false if probe_literal_fault() says that the literal cannot be read.
  */
 bool __kprobes
 probe_simulate_load_literal(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
+	const void *literal = (void *)addr + distance(insn, 5, 19);
 	int opc = insn >> 30;
 	u64 value;
 
-	if (!read_literal(addr + distance(insn, 5, 19), opc != LDR_X, &value))
+	if (probe_literal_fault(insn, addr))
 		return false;
+	value = opc == LDR_X ? get_unaligned((u64 *)literal) : *(u32 *)literal;
 	if (opc == LDRSW)
 		value = sign_extend64(value, 31);
 	pt_regs_write_reg(regs, reg_at(insn, 0), value);

@@ -19,6 +19,7 @@ bool probe_simulate_test_branch(u32 insn, unsigned long addr, struct pt_regs *re
 bool probe_simulate_branch_reg(u32 insn, unsigned long addr, struct pt_regs *regs);
 bool probe_simulate_adr(u32 insn, unsigned long addr, struct pt_regs *regs);
 bool probe_simulate_load_literal(u32 insn, unsigned long addr, struct pt_regs *regs);
+u32 probe_literal_fault(u32 insn, unsigned long addr);
 bool probe_simulate_nop(u32 insn, unsigned long addr, struct pt_regs *regs);
 
 #endif /* __ARM64_KERNEL_PROBES_SIMULATE_INSN_H */

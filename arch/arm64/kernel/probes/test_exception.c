@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * KUnit tests: exceptions other than those of memory accesses get to fault handlers. Nothing
- * fixes them up, so one that does not is an oops. A BUG() is told of before they are asked.
+ * fixes them up, so one that does not is an oops. A BUG() is told of before they are asked. And
+ * faults of simulated loads, which are raised in software.
  */
 #include <kunit/test.h>
 #include <linux/cpufeature.h>
@@ -9,6 +10,7 @@
 #include <linux/ptrace.h>
 #include <linux/string.h>
 #include <linux/types.h>
+#include <linux/uaccess.h>
 #include <asm/esr.h>
 #include <asm/insn.h>
 #include <asm/sysreg.h>
@@ -124,15 +126,124 @@ static void undefined_copy_is_offered_at_its_place(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, told.at, (unsigned long)raises_register);
 }
 
+/* What the fault handler does when it is asked for the first time; later it skips the load. */
+enum answer { PASS_ON, SKIP, TRY_AGAIN };
+
+static enum answer first_answer;
+
+#define ARGUMENT	7
+
+static int answer_for_load(struct kprobe *kp, struct pt_regs *regs, int esr)
+{
+	const bool unchanged = regs->regs[0] == ARGUMENT;
+
+	if (told.times || first_answer == SKIP) {
+		skip_instruction(kp, regs, esr);
+	} else {
+		told.times = 1;
+		told.class = ESR_ELx_EC((u32)esr);
+		told.at = regs->pc;
+	}
+	told.result = unchanged;
+	return told.times > 1 || first_answer != PASS_ON;
+}
+
+static void expect_no_literal(struct kunit *test, enum answer answer, const char *how)
+{
+	unsigned long result;
+
+	memset(&told, 0, sizeof(told));
+	first_answer = answer;
+	result = loads_nothing(ARGUMENT);
+	KUNIT_EXPECT_EQ_MSG(test, result, answer == PASS_ON ? -EFAULT : SKIPPED, "%s", how);
+	KUNIT_EXPECT_EQ_MSG(test, told.times, answer == TRY_AGAIN ? 2 : 1, "%s", how);
+	KUNIT_EXPECT_EQ_MSG(test, told.class, ESR_ELx_EC_DABT_CUR, "%s", how);
+	KUNIT_EXPECT_EQ_MSG(test, told.at, (unsigned long)loads_literal, "%s", how);
+	KUNIT_EXPECT_TRUE_MSG(test, told.result, "%s", how);
+}
+
+static void expect_all_answers(struct kunit *test, const char *how)
+{
+	expect_no_literal(test, PASS_ON, how);
+	expect_no_literal(test, SKIP, how);
+	expect_no_literal(test, TRY_AGAIN, how);
+}
+
+static struct probe *probe_literal(struct kunit *test, kprobe_post_handler_t post_handler)
+{
+	struct probe *probe = probe_new(test, loads_literal);
+
+	probe->kp.fault_handler = answer_for_load;
+	probe->kp.post_handler = post_handler;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	return probe;
+}
+
+static void need_no_literal(struct kunit *test)
+{
+	u64 literal, *at = (void *)loads_literal - LITERAL_DISTANCE;
+
+	KUNIT_ASSERT_NE_MSG(test, 0, get_kernel_nofault(literal, at),
+			    "there is something at %pS", at);
+}
+
+static void literal_that_is_not_there_is_a_fault_of_the_load(struct kunit *test)
+{
+	struct probe *probe;
+
+	need_no_literal(test);
+	probe = probe_literal(test, probe_post_handler);
+	expect_all_answers(test, "breakpoint, post handler");
+	wait_for_kprobe_optimizer();
+	expect_all_answers(test, "jump, post handler");
+	KUNIT_EXPECT_EQ(test, probe->hits, 6);
+	KUNIT_EXPECT_EQ(test, probe->posts, 0);
+	probe_unregister(probe);
+	probe_literal(test, NULL);
+	expect_all_answers(test, "breakpoint");
+	wait_for_kprobe_optimizer();
+	need_jump(test, loads_literal);
+	expect_all_answers(test, "jump");
+}
+
+static int load_nothing(struct probe *probe, struct pt_regs *regs)
+{
+	loads_nothing(ARGUMENT);
+	return 0;
+}
+
+/* Then it is a fault of the handler that caused the hit. */
+static void literal_that_is_not_there_at_a_missed_hit(struct kunit *test)
+{
+	struct probe *outer = probe_new(test, kprobes_untraced), *missed;
+
+	need_no_literal(test);
+	missed = probe_literal(test, probe_post_handler);
+	outer->kp.fault_handler = answer_for_load;
+	outer->on_hit = load_nothing;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(outer));
+	memset(&told, 0, sizeof(told));
+	first_answer = TRY_AGAIN;
+	KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));
+	KUNIT_EXPECT_EQ(test, told.times, 2);
+	KUNIT_EXPECT_EQ(test, told.at, (unsigned long)loads_literal);
+	KUNIT_EXPECT_TRUE(test, told.result);
+	KUNIT_EXPECT_EQ(test, missed->hits, 0);
+	KUNIT_EXPECT_EQ(test, missed->posts, 0);
+}
+
 static int exception_init(struct kunit *test)
 {
 	kprobes_text_watch(test, raises_undefined);
+	kprobes_text_watch(test, loads_nothing);
 	return kprobes_watch_targets(test);
 }
 
 static struct kunit_case exception_cases[] = {
 	KUNIT_CASE_PARAM(exception_of_a_handler_is_offered, exception_gen_params),
 	KUNIT_CASE(undefined_copy_is_offered_at_its_place),
+	KUNIT_CASE(literal_that_is_not_there_is_a_fault_of_the_load),
+	KUNIT_CASE(literal_that_is_not_there_at_a_missed_hit),
 	{ }
 };
 
