@@ -4,6 +4,8 @@
  * parameters:
  *
  * - calls: a write of N calls each of the functions above it N times
+ * - interrupted: a write of N has a function called N times, and by interrupts meanwhile; a read
+ *   says how often it was called in all, and how often by interrupts
  * - middle: where there is an instruction in the middle of a function
  * - way: a read goes one of two ways
  * - ways: where these are
@@ -25,6 +27,7 @@
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/errno.h>
+#include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/jump_label.h>
 #include <linux/kprobes.h>
@@ -138,6 +141,52 @@ static const struct kernel_param_ops calls_ops = {
 
 module_param_cb(calls, &calls_ops, &calls, 0600);
 MODULE_PARM_DESC(calls, "write N to have each function called N times");
+
+/* The same function, in a task and in interrupts on top of it */
+static unsigned int calls_by_task, calls_by_timer;
+static struct hrtimer calling_timer;
+
+#define TICK	ns_to_ktime(700 * NSEC_PER_USEC)
+
+static enum hrtimer_restart call_in_interrupt(struct hrtimer *timer)
+{
+	calls_by_timer++;
+	kprobes_victim(0);
+	hrtimer_forward_now(timer, TICK);
+	return HRTIMER_RESTART;
+}
+
+static int call_interrupted(const char *value, const struct kernel_param *kp)
+{
+	unsigned int number;
+	int ret = kstrtouint(value, 0, &number);
+
+	if (ret)
+		return ret;
+	calls_by_timer = 0;
+	migrate_disable();
+	hrtimer_init(&calling_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	calling_timer.function = call_in_interrupt;
+	hrtimer_start(&calling_timer, TICK, HRTIMER_MODE_REL_PINNED_HARD);
+	for (calls_by_task = 0; calls_by_task < number; calls_by_task++)
+		kprobes_victim(calls_by_task);
+	hrtimer_cancel(&calling_timer);
+	migrate_enable();
+	return 0;
+}
+
+static int show_interrupted(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "%u %u\n", calls_by_task + calls_by_timer, calls_by_timer);
+}
+
+static const struct kernel_param_ops interrupted_ops = {
+	.set = call_interrupted,
+	.get = show_interrupted,
+};
+
+module_param_cb(interrupted, &interrupted_ops, NULL, 0600);
+MODULE_PARM_DESC(interrupted, "write N to have a function called N times, and by interrupts");
 
 PLACE(middle, kprobes_victim, kprobes_victim_middle);
 MODULE_PARM_DESC(middle, "symbol and offset of an instruction in the middle of a function");

@@ -5,20 +5,21 @@
 
 . ./functions
 need_debugfs
+need_tracefs
 need_victim
 [ -x ./bpf_probe ] || skip "no program bpf_probe, which make builds here"
 jumps=/proc/sys/debug/kprobes-optimization
 work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
 
-# with KIND PLACE VALUE COMMAND...: run bpf_probe, and set $hits, $function and $status
+# with KIND PLACE VALUE COMMAND...: run bpf_probe, and set $hits, $missed, $function and $status
 with()
 {
 	./bpf_probe "$@" >"$work/told"
 	code=$?
 	[ $code != 4 ] || skip "no BPF programs on probes in this kernel"
 	check "a program comes to $2" [ $code = 0 ]
-	hits='' function='' status=''
+	hits='' missed='' function='' status=''
 	eval "$(grep '^hits=' "$work/told")"
 }
 
@@ -50,6 +51,53 @@ if jumps_are_on; then
 	echo 1 >$jumps
 	with p "$middle" - sh -c ". ./functions; jumps_settle; by_jump $middle && $calls"
 	check_is "by a jump too" "$hits $status" "5 0"
+fi
+
+# none_lost KIND PLACE HOW [COMMAND]: the program runs in interrupts on top of it, too
+none_lost()
+{
+	with "$1" "$2" - sh -c "${4:+$4 && }echo 1000 >$victim/interrupted"
+	read -r all by_interrupts <$victim/interrupted
+	check_is "$3, no run is lost to another one" "$hits $missed $status" "$all 0 0"
+	check "$3, there were interrupts" [ "$by_interrupts" -gt 0 ]
+}
+
+# skip_is_counted KIND FUNCTION WHERE: programs do not run while a map is updated from user space
+skip_is_counted()
+{
+	with "$1" "$2" - ./bpf_probe update 7
+	check_is "$3, what is skipped is counted" "$hits $missed $status" "0 7 0"
+}
+
+needs=". ./functions"
+none_lost p kprobes_victim "at the entry"
+none_lost r kprobes_victim "at the return"
+if jumps_are_on; then
+	none_lost p "$middle" "by a jump" "$needs; jumps_settle; by_jump $middle"
+	echo 0 >$jumps
+fi
+none_lost p "$middle" "by a breakpoint" "$needs; ! by_jump $middle"
+[ ! -f "$jumps" ] || echo 1 >$jumps
+skip_is_counted p htab_map_update_elem "at an entry"
+skip_is_counted r htab_map_update_elem "at a return"
+
+if can_define "p:kprobes_bpf/skips htab_map_update_elem"; then
+	skip_is_counted e "$(cat $tracefs/events/kprobes_bpf/skips/id)" "by an event"
+	check_is "and in the event's profile" "$(awk '$1 == "skips" { print $3 }' \
+		$tracefs/kprobe_profile)" 7
+	echo "-:kprobes_bpf/skips" >>$tracefs/kprobe_events
+else
+	check "a function has an event" false
+fi
+
+./bpf_probe m kprobes_victim - true >/dev/null
+if [ $? != 4 ]; then
+	none_lost m kprobes_victim "by a link for many"
+	none_lost s kprobes_victim "by a link for many returns"
+	skip_is_counted m htab_map_update_elem "by a link for many"
+	skip_is_counted s htab_map_update_elem "by a link for many returns"
+else
+	skip_check "a link for many functions loses no run" "no such links here"
 fi
 
 function=$(sed -n 's/^\(__[a-z0-9]*_sys_sethostname\)[[:space:]].*/\1/p' \

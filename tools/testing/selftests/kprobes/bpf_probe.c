@@ -2,12 +2,21 @@
 /*
  * Attaches a BPF program to a kprobe, without any library:
  *
- *	bpf_probe p|r FUNCTION[+OFFSET] VALUE|- COMMAND [ARGUMENT...]
+ *	bpf_probe KIND PLACE VALUE|- COMMAND [ARGUMENT...]
  *
- * runs the command meanwhile, and prints how often the program ran, which function
- * it was in as BPF tells it, and how the command ended. With r, the program runs when
- * the function returns. Unless VALUE is -, the function only returns that value. Exits
- * with 4 if the kernel cannot do this.
+ * runs the command meanwhile, and prints how often the program ran, how often the kernel says that
+ * it was missed, which function it was in as BPF tells it, and how the command ended. Unless VALUE
+ * is -, the function only returns that value. Exits with 4 if the kernel cannot do this. Kinds are
+ *
+ *	p	a probe at PLACE, which is FUNCTION[+OFFSET]
+ *	r	a return probe of FUNCTION
+ *	e	the probe event of tracefs whose number is PLACE
+ *	m	a link for many functions, with one
+ *	s	the same for their returns
+ *
+ *	bpf_probe update NUMBER
+ *
+ * updates a map so often from user space, during which no program runs.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -65,37 +74,57 @@ static int create_map(void)
 	return fd;
 }
 
-static int load_program(int map, int overrides, int value)
+static struct bpf_insn program[1024];
+static unsigned int length;
+
+static void add(struct bpf_insn insn)
 {
-	struct bpf_insn program[] = {
-		MOVE(BPF_REG_6, BPF_REG_1),
-		CALL(BPF_FUNC_get_func_ip),
-		MOVE(BPF_REG_7, BPF_REG_0),
-		/* r0 = the only element of the map */
-		INSN(BPF_ST | BPF_MEM | BPF_W, BPF_REG_10, 0, -4, 0),
-		MOVE(BPF_REG_2, BPF_REG_10),
-		INSN(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_2, 0, 0, -4),
-		INSN(BPF_LD | BPF_DW | BPF_IMM, BPF_REG_1, BPF_PSEUDO_MAP_FD, 0, map),
-		INSN(0, 0, 0, 0, 0),
-		CALL(BPF_FUNC_map_lookup_elem),
-		INSN(BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_0, 0, 3, 0),
-		/* hits++, function = r7 */
-		SET(BPF_REG_1, 1),
-		INSN(BPF_STX | BPF_ATOMIC | BPF_DW, BPF_REG_0, BPF_REG_1, 0, BPF_ADD),
-		INSN(BPF_STX | BPF_MEM | BPF_DW, BPF_REG_0, BPF_REG_7, 8, 0),
-		SET(BPF_REG_0, 0),
-		EXIT(),
-		/* In place of the last two, to override the function */
-		SET(BPF_REG_2, value),
-		CALL(BPF_FUNC_override_return),
-		SET(BPF_REG_0, 0),
-		EXIT(),
-	};
-	static char log[4096];
+	program[length++] = insn;
+}
+
+/* So often it asks for the time, for interrupts to come on top. */
+#define DALLIES	400
+
+static void write_program(int map, int overrides, int value)
+{
+	unsigned int jump, i;
+
+	length = 0;
+	add(MOVE(BPF_REG_6, BPF_REG_1));
+	add(CALL(BPF_FUNC_get_func_ip));
+	add(MOVE(BPF_REG_7, BPF_REG_0));
+	/* r0 = the only element of the map */
+	add(INSN(BPF_ST | BPF_MEM | BPF_W, BPF_REG_10, 0, -4, 0));
+	add(MOVE(BPF_REG_2, BPF_REG_10));
+	add(INSN(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_2, 0, 0, -4));
+	add(INSN(BPF_LD | BPF_DW | BPF_IMM, BPF_REG_1, BPF_PSEUDO_MAP_FD, 0, map));
+	add(INSN(0, 0, 0, 0, 0));
+	add(CALL(BPF_FUNC_map_lookup_elem));
+	jump = length;
+	add(INSN(BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_0, 0, 0, 0));
+	/* hits++, function = r7 */
+	add(SET(BPF_REG_1, 1));
+	add(INSN(BPF_STX | BPF_ATOMIC | BPF_DW, BPF_REG_0, BPF_REG_1, 0, BPF_ADD));
+	add(INSN(BPF_STX | BPF_MEM | BPF_DW, BPF_REG_0, BPF_REG_7, 8, 0));
+	for (i = 0; i < DALLIES; i++)
+		add(CALL(BPF_FUNC_ktime_get_ns));
+	if (overrides) {
+		add(MOVE(BPF_REG_1, BPF_REG_6));
+		add(SET(BPF_REG_2, value));
+		add(CALL(BPF_FUNC_override_return));
+	}
+	program[jump].off = length - jump - 1;
+	add(SET(BPF_REG_0, 0));
+	add(EXIT());
+}
+
+static int load_program(int map, int for_many, const char *value)
+{
+	static char log[1 << 18];
 	union bpf_attr attr = {
 		.prog_type = BPF_PROG_TYPE_KPROBE,
+		.expected_attach_type = for_many ? BPF_TRACE_KPROBE_MULTI : 0,
 		.insns = (uintptr_t)program,
-		.insn_cnt = sizeof(program) / sizeof(*program),
 		.license = (uintptr_t)"GPL",
 		.log_buf = (uintptr_t)log,
 		.log_size = sizeof(log),
@@ -103,11 +132,8 @@ static int load_program(int map, int overrides, int value)
 	};
 	int fd;
 
-	if (overrides)
-		memmove(&program[14], &program[15], 4 * sizeof(*program));
-	if (overrides)
-		program[13] = MOVE(BPF_REG_1, BPF_REG_6);
-	attr.insn_cnt -= overrides ? 1 : 4;
+	write_program(map, strcmp(value, "-"), atoi(value));
+	attr.insn_cnt = length;
 	fd = bpf(BPF_PROG_LOAD, &attr);
 	if (fd < 0)
 		fprintf(stderr, "%s", log);
@@ -128,27 +154,140 @@ static int number_of(const char *path, const char *format)
 	return number;
 }
 
-static int attach(int program, char *place, int at_return)
+/* Returns a link of the program to an event of perf's. */
+static int link_to(struct perf_event_attr *event, int program)
 {
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = number_of(PMU "type", "%d"),
-	};
+	union bpf_attr attr = { };
+	int fd, link;
+
+	event->size = sizeof(*event);
+	fd = syscall(__NR_perf_event_open, event, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		fail("probe");
+	attr.link_create.prog_fd = program;
+	attr.link_create.target_fd = fd;
+	attr.link_create.attach_type = BPF_PERF_EVENT;
+	link = bpf(BPF_LINK_CREATE, &attr);
+	if (link < 0 || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
+		fail("program on probe");
+	return link;
+}
+
+static int attach_to_probe(int program, char *place, int at_return)
+{
+	struct perf_event_attr event = { .type = number_of(PMU "type", "%d") };
 	char *offset = strchr(place, '+');
-	int fd;
 
 	if (offset)
 		*offset++ = 0;
 	if (at_return)
-		attr.config = 1ULL << number_of(PMU "format/retprobe", "config:%d");
-	attr.config1 = (uintptr_t)place;
-	attr.config2 = offset ? strtoul(offset, NULL, 0) : 0;
-	fd = syscall(__NR_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+		event.config = 1ULL << number_of(PMU "format/retprobe", "config:%d");
+	event.config1 = (uintptr_t)place;
+	event.config2 = offset ? strtoul(offset, NULL, 0) : 0;
+	return link_to(&event, program);
+}
+
+static int attach_to_event(int program, const char *number)
+{
+	struct perf_event_attr event = {
+		.type = PERF_TYPE_TRACEPOINT,
+		.config = strtoul(number, NULL, 0),
+		.sample_period = 1,
+	};
+
+	return link_to(&event, program);
+}
+
+static int attach_to_many(int program, const char *function, int at_return)
+{
+	union bpf_attr attr = { };
+	int link;
+
+	attr.link_create.prog_fd = program;
+	attr.link_create.attach_type = BPF_TRACE_KPROBE_MULTI;
+	attr.link_create.kprobe_multi.flags = at_return ? BPF_F_KPROBE_MULTI_RETURN : 0;
+	attr.link_create.kprobe_multi.cnt = 1;
+	attr.link_create.kprobe_multi.syms = (uintptr_t)&function;
+	link = bpf(BPF_LINK_CREATE, &attr);
+	if (link >= 0)
+		return link;
+	if (errno != EOPNOTSUPP)
+		fail("link for many");
+	perror("bpf_probe: no links for many here");
+	exit(4);
+}
+
+static int attach(int program, char kind, char *place)
+{
+	switch (kind) {
+	case 'p':
+	case 'r':
+		return attach_to_probe(program, place, kind == 'r');
+	case 'e':
+		return attach_to_event(program, place);
+	case 'm':
+	case 's':
+		return attach_to_many(program, place, kind == 's');
+	}
+	errno = EINVAL;
+	return fail("kind");
+}
+
+/* What is looked at of struct bpf_link_info, which ends earlier in older headers */
+struct link_info {
+	uint32_t type, id, program, pad;
+	union {
+		struct {
+			uint64_t addresses;
+			uint32_t count, flags;
+			uint64_t missed;
+		} many;
+		struct {
+			uint32_t type, pad;
+			uint64_t name;
+			uint32_t name_length, offset;
+			uint64_t address, missed;
+		} event;
+	};
+};
+
+static uint64_t missed_by(int link, char kind)
+{
+	struct link_info info = { };
+	union bpf_attr attr = { };
+
+	attr.info.bpf_fd = link;
+	attr.info.info = (uintptr_t)&info;
+	attr.info.info_len = sizeof(info);
+	if (bpf(BPF_OBJ_GET_INFO_BY_FD, &attr))
+		fail("link");
+	return kind == 'm' || kind == 's' ? info.many.missed : info.event.missed;
+}
+
+/* Only of some kinds of maps; an array is none of them. */
+static int update(int times)
+{
+	uint64_t value = 0;
+	uint32_t key = 0;
+	union bpf_attr attr = {
+		.map_type = BPF_MAP_TYPE_HASH,
+		.key_size = sizeof(key),
+		.value_size = sizeof(value),
+		.max_entries = 1,
+	};
+	int fd = bpf(BPF_MAP_CREATE, &attr);
+
 	if (fd < 0)
-		fail("probe");
-	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, program) || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
-		fail("program on probe");
-	return fd;
+		fail("map");
+	attr = (union bpf_attr) {
+		.map_fd = fd,
+		.key = (uintptr_t)&key,
+		.value = (uintptr_t)&value,
+	};
+	while (times-- > 0)
+		if (bpf(BPF_MAP_UPDATE_ELEM, &attr))
+			fail("update");
+	return 0;
 }
 
 static int run(char **command)
@@ -184,20 +323,25 @@ static struct told ask(int map)
 
 int main(int argc, char **argv)
 {
+	int map, program, link, status;
 	struct told told;
-	int map, program, probe, status;
+	char kind;
 
+	if (argc == 3 && !strcmp(argv[1], "update"))
+		return update(atoi(argv[2]));
 	if (argc < 5) {
-		fprintf(stderr, "bpf_probe p|r FUNCTION[+OFFSET] VALUE|- COMMAND...\n");
+		fprintf(stderr, "bpf_probe p|r|e|m|s PLACE VALUE|- COMMAND...\n");
 		return 2;
 	}
+	kind = *argv[1];
 	map = create_map();
-	program = load_program(map, strcmp(argv[3], "-"), atoi(argv[3]));
-	probe = attach(program, argv[2], *argv[1] == 'r');
+	program = load_program(map, kind == 'm' || kind == 's', argv[3]);
+	link = attach(program, kind, argv[2]);
 	status = run(argv + 4);
 	told = ask(map);
-	close(probe);
-	printf("hits=%llu function=%llx status=%d\n", (unsigned long long)told.hits,
-	       (unsigned long long)told.function, status);
+	printf("hits=%llu missed=%llu function=%llx status=%d\n", (unsigned long long)told.hits,
+	       (unsigned long long)missed_by(link, kind), (unsigned long long)told.function,
+	       status);
+	close(link);
 	return 0;
 }
