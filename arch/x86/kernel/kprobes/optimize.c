@@ -71,36 +71,77 @@ static int note_function(void *f, unsigned long addr)
 	       !kprobe_note_branches(f, addr - offset, addr - offset + size);
 }
 
-/* A search in a module for all functions of a name, with any suffix */
-struct wanted {
-	struct kprobe_function	*function;
-	const char		*name;
-};
-
-static int note_if_wanted(void *data, const char *name, unsigned long addr)
+#ifdef CONFIG_MODULES
+/* Is it the name of a function, with any suffix? Variables have names, too. */
+static bool is_named(const struct mod_kallsyms *all, const Elf_Sym *symbol, const char *wanted)
 {
-	struct wanted *wanted = data;
-	size_t length = str_has_prefix(name, wanted->name);
+	const char *name = all->strtab + symbol->st_name;
+	size_t length = str_has_prefix(name, wanted);
 
-	if (!length || (name[length] && name[length] != '.'))
-		return 0;
-	/* A static variable that has the function's name can match, too. */
-	if (!is_module_text_address(addr))
-		return 0;
-	return note_function(wanted->function, addr);
+	return length && (!name[length] || name[length] == '.') &&
+	       symbol->st_shndx != SHN_UNDEF && is_module_text_address(symbol->st_value);
 }
 
 /*
- * The same for all functions of a name in f's module: static functions of several files may
- * share one. Returns false if not all of them can be found: GCC 8 appends a number to .cold, and
- * in the kernel itself functions are only found by their full name.
+ * Returns the next function of a name, or 0. When the module has been initialized, its table of
+ * symbols is replaced, and this begins again.
+ */
+static unsigned long next_named(struct module *mod, const char *name,
+				struct mod_kallsyms **table, unsigned int *i)
+{
+	struct mod_kallsyms *all;
+	const Elf_Sym *symbol;
+
+	guard(preempt)();
+	all = rcu_dereference_sched(mod->kallsyms);
+	if (all != *table)
+		*i = 0;
+	*table = all;
+	while (*i < all->num_symtab) {
+		symbol = &all->symtab[(*i)++];
+		if (is_named(all, symbol, name))
+			return symbol->st_value;
+	}
+	return 0;
+}
+
+/*
+ * Not module_kallsyms_on_each_symbol(): it takes module_mutex, which others hold while they wait
+ * for a grace period.
+ */
+static bool note_in_module(struct kprobe_function *f, const char *name)
+{
+	struct mod_kallsyms *table = NULL;
+	struct module *mod;
+	unsigned long addr;
+	unsigned int i;
+
+	scoped_guard(preempt)
+		mod = __module_text_address(f->start);
+	if (!mod)
+		return false;
+	while ((addr = next_named(mod, name, &table, &i))) {
+		if (note_function(f, addr))
+			return false;
+	}
+	return true;
+}
+#else
+static bool note_in_module(struct kprobe_function *f, const char *name)
+{
+	return false;
+}
+#endif
+
+/*
+ * The same for all functions of a name in f's module, with any suffix: static functions of several
+ * files may share one. Returns false if not all of them can be found: GCC 8 appends a number to
+ * .cold, and in the kernel itself functions are only found by their full name.
  */
 static bool note_named(struct kprobe_function *f, const char *name)
 {
-	struct wanted wanted = { .function = f, .name = name };
-
 	if (f->module)
-		return !module_kallsyms_on_each_symbol(f->module, note_if_wanted, &wanted);
+		return note_in_module(f, name);
 	return CONFIG_GCC_VERSION / 10000 != 8 &&
 	       !kallsyms_on_each_match_symbol(note_function, name, f);
 }
