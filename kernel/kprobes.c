@@ -9,6 +9,7 @@
 
 #include <linux/align.h>
 #include <linux/cleanup.h>
+#include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/export.h>
 #include <linux/hashtable.h>
@@ -17,6 +18,7 @@
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/preempt.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
 #include <asm/sections.h>
@@ -77,21 +79,23 @@ static bool in_handler(void)
 	return kprobe_mark_entered(kprobe_own_mark(arch_kprobe_level()));
 }
 
+/* Would who waits for handlers perhaps wait for himself, or for what he holds up? */
+static bool cannot_wait(void)
+{
+	return !in_task() || irqs_disabled() || in_handler();
+}
+
 /**
- * kprobe_cannot_wait() - warn about a caller that must not wait for handlers
- *
- * If the caller is itself a handler, it would wait for its own end. Leaving the probe
- * registered is the lesser evil.
+ * kprobe_cannot_sleep() - check for a caller that must not wait for handlers as others do
  *
  * Context: any.
- * Return: true after a warning; false if the caller may wait.
+ * Return: true if it must not, as far as can be told.
  */
-bool kprobe_cannot_wait(void)
+bool kprobe_cannot_sleep(void)
 {
-	return WARN(in_interrupt() || irqs_disabled() || in_handler() ||
-		    /* parisc's hooks leave preemption off after a step. */
-		    (ARCH_KPROBE_STATELESS && IS_ENABLED(CONFIG_PREEMPT_COUNT) && in_atomic()),
-		    "kprobes: a probe is unregistered where nobody can sleep\n");
+	/* parisc's hooks leave preemption off after a step. */
+	return cannot_wait() || rcu_preempt_depth() ||
+	       (ARCH_KPROBE_STATELESS && IS_ENABLED(CONFIG_PREEMPT_COUNT) && in_atomic());
 }
 
 /* The kernel's own init text is about to be freed. */
@@ -243,10 +247,8 @@ struct wanted {
 
 static void join_site(struct kprobe_site *site, struct wanted *w)
 {
-	struct kprobe_plan plan;
 	struct kprobe *p = w->p;
 
-	kprobe_plan_init(&plan);
 	kprobe_save(&w->before, p);
 	p->addr = site->kp.addr;
 	/* powerpc's hooks look at the copy of what is running, in handlers of returns, too. */
@@ -255,8 +257,7 @@ static void join_site(struct kprobe_site *site, struct wanted *w)
 	p->nmissed = 0;
 	p->flags = KPROBE_FLAG_DISABLED;
 	p->flags |= site->kp.flags & (KPROBE_FLAG_FTRACE | KPROBE_FLAG_ON_FUNC_ENTRY);
-	kprobe_site_attach(site, p, &plan);
-	kprobe_plan_apply(&plan);
+	kprobe_site_attach(site, p);
 	w->placed = true;
 }
 
@@ -271,6 +272,22 @@ static int place_probe(struct wanted *w)
 	join_site(site, w);
 	module_put(mod);
 	return 0;
+}
+
+/* What is placed by register_kprobe(), and by whom. Protected by kprobe_mutex. */
+static struct wanted *placing;
+static struct task_struct *placer;
+
+/* Monitors look at register_kprobe() for what is registered, so each probe of an array goes there. */
+static int place_next(struct wanted *w)
+{
+	int err;
+
+	placing = w;
+	WRITE_ONCE(placer, current);
+	err = register_kprobe(w->p);
+	WRITE_ONCE(placer, NULL);
+	return err;
 }
 
 /**
@@ -297,19 +314,19 @@ static void note_failure(struct failure *failure, struct wanted *w, int err)
  * order is reported. So after a failure, only those before it in that order are still
  * tried.
  */
-static int place_all(struct wanted *wanted, int num, struct failure *failure)
+static int place_all(struct wanted *wanted, int num, bool array, struct failure *failure)
 {
 	struct wanted *w;
 	int i, end, err;
 
 	for (i = 0; i < num;) {
 		end = kprobe_next_chunk(i, num, KPROBE_BATCH);
-		guard(mutex)(&kprobe_mutex);
+		guard(kprobe_lock)();
 		for (; i < end; i++) {
 			w = &wanted[i];
 			if (failure->err && failure->w->index < w->index)
 				continue;
-			err = place_probe(w);
+			err = array ? place_next(w) : place_probe(w);
 			if (err)
 				note_failure(failure, w, err);
 		}
@@ -319,38 +336,40 @@ static int place_all(struct wanted *wanted, int num, struct failure *failure)
 
 /*
  * If the text has been freed meanwhile, there is nothing to arm. That is no failure: it
- * could just as well have happened right after the registration.
+ * could just as well have happened right after the registration. If @w is not to be enabled, others
+ * at its site that could not be armed before are tried once more, because livepatch may have left.
  */
-static int enable_placed(struct wanted *w, struct kprobe_plan *plan)
+static void enable_placed(struct wanted *w, struct kprobe_plan *plan)
 {
 	struct kprobe_site *site = kprobe_site_holding(w->p);
 	struct kprobe *p = w->p;
-	int err;
 
-	if (!site || w->before.flags & KPROBE_FLAG_DISABLED)
-		return 0;
-	WRITE_ONCE(p->flags, p->flags & ~KPROBE_FLAG_DISABLED);
-	err = kprobe_site_refresh(site, plan);
-	if (err) {
-		WRITE_ONCE(p->flags, p->flags | KPROBE_FLAG_DISABLED);
-		kprobe_site_refresh(site, plan);
-	}
-	return err;
+	if (!site)
+		return;
+	if (!(w->before.flags & KPROBE_FLAG_DISABLED))
+		WRITE_ONCE(p->flags, p->flags & ~KPROBE_FLAG_DISABLED);
+	kprobe_site_refresh(site, plan);
+}
+
+/* Is a probe not hit that should be, or hit where others redirect its function as well? */
+static bool not_served(struct kprobe *p)
+{
+	struct kprobe_site *site = kprobe_disabled(p) ? NULL : kprobe_site_holding(p);
+
+	return site && (kprobe_site_arming_failed(site) ||
+			(p->post_handler && kprobe_ftrace_unclaimed(site)));
 }
 
 /*
- * Finds the first probe, in the caller's order, that should be hit and is not: if ftrace
- * was told of many sites at once, its error does not name one of them.
+ * Finds the first probe, in the caller's order, that is not served: ftrace was told of many sites
+ * at once, and its error does not name one of them.
  */
-static struct wanted *first_not_armed(struct wanted *wanted, int num)
+static struct wanted *first_not_served(struct wanted *wanted, int num)
 {
 	struct wanted *first = NULL, *w;
-	struct kprobe_site *site;
 
 	for (w = wanted; w < wanted + num; w++) {
-		site = kprobe_disabled(w->p) ? NULL : kprobe_site_holding(w->p);
-		if (site && kprobe_site_arming_failed(site) &&
-		    (!first || w->index < first->index))
+		if (not_served(w->p) && (!first || w->index < first->index))
 			first = w;
 	}
 	return first;
@@ -360,18 +379,16 @@ static struct wanted *first_not_armed(struct wanted *wanted, int num)
 static int enable_chunk(struct wanted *wanted, int num, struct wanted **failed)
 {
 	struct kprobe_plan plan;
-	int i, late, err = 0;
+	int i, err;
 
 	kprobe_plan_init(&plan);
-	guard(mutex)(&kprobe_mutex);
-	for (i = 0; i < num && !err; i++) {
-		*failed = &wanted[i];
-		err = enable_placed(&wanted[i], &plan);
-	}
-	late = kprobe_plan_apply(&plan);
-	if (late && !err)
-		*failed = first_not_armed(wanted, num) ?: *failed;
-	return err ?: late;
+	guard(kprobe_lock)();
+	for (i = 0; i < num; i++)
+		enable_placed(&wanted[i], &plan);
+	err = kprobe_plan_apply(&plan);
+	*failed = err ? first_not_served(wanted, num) : NULL;
+	/* If all of them are served, others at their sites are not, and were not before either. */
+	return *failed ? err : 0;
 }
 
 static int enable_all(struct wanted *wanted, int num, struct failure *failure)
@@ -399,7 +416,7 @@ static void take_back(struct wanted *wanted, int num)
 	for (i = 0; i < num;) {
 		end = kprobe_next_chunk(i, num, KPROBE_PATCH_BATCH);
 		kprobe_plan_init(&plan);
-		guard(mutex)(&kprobe_mutex);
+		guard(kprobe_lock)();
 		for (; i < end; i++) {
 			if (wanted[i].placed) {
 				kprobe_remove(wanted[i].p, &plan);
@@ -426,11 +443,11 @@ static int report_failure(const struct failure *failure)
 }
 
 /* Registers all of the probes, or none. */
-static int add_probes(struct wanted *wanted, int num)
+static int add_probes(struct wanted *wanted, int num, bool array)
 {
 	struct failure failure = {};
 
-	if (!place_all(wanted, num, &failure) && !enable_all(wanted, num, &failure))
+	if (!place_all(wanted, num, array, &failure) && !enable_all(wanted, num, &failure))
 		return 0;
 	take_back(wanted, num);
 	return report_failure(&failure);
@@ -501,12 +518,14 @@ static void fill_wanted(struct wanted *wanted, struct kprobe **kps, int num)
  * * -EAGAIN - kprobes are not set up yet, which an early_initcall() does; or BPF is just
  *   changing its program at this function
  */
-int register_kprobe(struct kprobe *p)
+noinline __noclone int register_kprobe(struct kprobe *p)
 {
 	struct wanted wanted;
 
+	if (READ_ONCE(placer) == current)
+		return place_probe(placing);
 	fill_wanted(&wanted, &p, 1);
-	return add_probes(&wanted, 1);
+	return add_probes(&wanted, 1, false);
 }
 EXPORT_SYMBOL_GPL(register_kprobe);
 
@@ -515,8 +534,9 @@ EXPORT_SYMBOL_GPL(register_kprobe);
  * @kps: the probes
  * @num: how many
  *
- * All addresses are checked first; then the text is patched, for many probes at once.
- * Others can register and unregister in between. See register_kprobe().
+ * All addresses are checked first, by a call of register_kprobe() for each, which others may look
+ * at; then the text is patched, for many probes at once. Others can register and unregister in
+ * between. See register_kprobe().
  *
  * Context: may sleep.
  * Return: 0; -EINVAL unless @num is positive; -ENOMEM; the error of the first probe in
@@ -534,7 +554,7 @@ int register_kprobes(struct kprobe **kps, int num)
 	if (!wanted)
 		return kprobe_refuse_early(NULL, -ENOMEM, NULL);
 	fill_wanted(wanted, kps, num);
-	err = add_probes(wanted, num);
+	err = add_probes(wanted, num, true);
 	kvfree(wanted);
 	return err;
 }
@@ -598,12 +618,106 @@ static void remove_chunk(struct kprobe **kps, int num)
 	int i;
 
 	kprobe_plan_init(&plan);
-	guard(mutex)(&kprobe_mutex);
+	guard(kprobe_lock)();
 	for (i = 0; i < num; i++) {
 		if (!kprobe_remove(kps[i], &plan))
 			kps[i]->addr = NULL;
 	}
 	kprobe_plan_apply(&plan);
+}
+
+/* For so long, in steps of 10 us, a mutex is waited for where nobody can sleep. */
+#define SPIN_TRIES	10000
+
+/* Who holds the mutex may need this CPU to go on, so this gives up after a while. */
+static bool spin_for_mutex(struct mutex *lock)
+{
+	unsigned int tries = 0;
+
+	while (!mutex_trylock(lock)) {
+		if (++tries > SPIN_TRIES)
+			return false;
+		udelay(10);
+	}
+	return true;
+}
+
+/* Removes probes as far as hits are concerned. The text is left to a worker. */
+static bool remove_late(struct kprobe **kps, int num, const struct kprobe_leaving *kind)
+{
+	struct kprobe_site *site;
+	int i;
+
+	if (!spin_for_mutex(&kprobe_mutex))
+		return false;
+	for (i = 0; i < num; i++) {
+		site = kprobe_site_holding(kps[i]);
+		if (!site) {
+			kps[i]->addr = NULL;
+			continue;
+		}
+		kprobe_site_detach_late(site, kps[i]);
+		if (kind)
+			kind->stop(kps[i]);
+	}
+	mutex_unlock(&kprobe_mutex);
+	return kprobe_spin_for_handlers();
+}
+
+/* Disables a probe without a lock. Hits that are under way may still find it. */
+static void silence(struct kprobe *p)
+{
+	struct kprobe_site *site;
+
+	guard(preempt_notrace)();
+	if (!p->list.next || list_empty(&p->list))
+		return;
+	WRITE_ONCE(p->flags, p->flags | KPROBE_FLAG_DISABLED);
+	site = kprobe_find_site((unsigned long)p->addr);
+	/* So that hits look at the list, and there at the flag. */
+	if (site && READ_ONCE(site->first) == p)
+		WRITE_ONCE(site->first, &site->kp);
+}
+
+/* Returns whether the probes were removed, and none of their handlers is running. */
+static bool leave_spinning(struct kprobe **kps, int num, const struct kprobe_leaving *kind)
+{
+	bool gone;
+	int i;
+
+	if (cannot_wait() || (kind && !spin_for_mutex(kind->lock)))
+		return false;
+	gone = remove_late(kps, num, kind);
+	for (i = 0; gone && i < num; i++) {
+		INIT_LIST_HEAD(&kps[i]->list);
+		if (kind)
+			kind->release(kps[i]);
+	}
+	if (kind)
+		mutex_unlock(kind->lock);
+	return gone;
+}
+
+/**
+ * kprobe_leave_at_once() - remove probes where nobody can sleep
+ * @kps: the probes
+ * @num: how many
+ * @kind: what else is to be done; NULL for nothing
+ *
+ * With preemption off, the probes are removed, and their handlers waited for. Elsewhere, or if
+ * somebody holds that up, they are disabled, but still registered. The caller is told.
+ *
+ * Context: any.
+ */
+void kprobe_leave_at_once(struct kprobe **kps, int num, const struct kprobe_leaving *kind)
+{
+	bool gone = leave_spinning(kps, num, kind);
+	int i;
+
+	for (i = 0; !gone && i < num; i++)
+		silence(kps[i]);
+	WARN(1, "kprobes: a probe is unregistered where nobody can sleep%s\n",
+	     gone ? "" : ": its struct and its handlers must not be freed");
 }
 
 /*
@@ -625,8 +739,10 @@ static bool is_representative(struct kprobe *p)
  * belong to the caller again. The text is patched for many probes at once, and all of
  * them share one wait.
  *
- * Context: may sleep; not from a handler. Anywhere else this warns, and removes nothing; that
- * only preemption is off is noticed with CONFIG_PREEMPT_COUNT, on x86 and arm64.
+ * Context: may sleep; not from a handler. Anywhere else this warns. If only preemption is off, or
+ * RCU is held, the probes are removed all the same, and the wait is a busy one; that is noticed
+ * with CONFIG_PREEMPT_COUNT, on x86 and arm64. In handlers, in interrupts, with interrupts off, or
+ * if somebody else holds up the removal, they are disabled, but stay registered.
  */
 void unregister_kprobes(struct kprobe **kps, int num)
 {
@@ -636,8 +752,12 @@ void unregister_kprobes(struct kprobe **kps, int num)
 		remove_chunk(kps, 1);
 		return;
 	}
-	if (num <= 0 || kprobe_cannot_wait())
+	if (num <= 0)
 		return;
+	if (kprobe_cannot_sleep()) {
+		kprobe_leave_at_once(kps, num, NULL);
+		return;
+	}
 	for (i = 0; i < num; i = end) {
 		end = kprobe_next_chunk(i, num, KPROBE_PATCH_BATCH);
 		remove_chunk(kps + i, end - i);
@@ -664,8 +784,8 @@ static int set_probe_disabled(struct kprobe *p, bool disabled)
 	kprobe_plan_init(&plan);
 	WRITE_ONCE(p->flags, disabled ? before | KPROBE_FLAG_DISABLED
 				      : before & ~KPROBE_FLAG_DISABLED);
-	err = kprobe_site_refresh(site, &plan);
-	err = kprobe_plan_apply(&plan) ?: err;
+	kprobe_site_refresh(site, &plan);
+	err = kprobe_plan_apply(&plan);
 	/* Only other probes here can fail to be armed, and they were not armed before either. */
 	if (disabled)
 		return 0;
@@ -687,7 +807,7 @@ static int set_probe_disabled(struct kprobe *p, bool disabled)
  */
 int enable_kprobe(struct kprobe *p)
 {
-	guard(mutex)(&kprobe_mutex);
+	guard(kprobe_lock)();
 	return set_probe_disabled(p, false);
 }
 EXPORT_SYMBOL_GPL(enable_kprobe);
@@ -703,7 +823,7 @@ EXPORT_SYMBOL_GPL(enable_kprobe);
  */
 int disable_kprobe(struct kprobe *p)
 {
-	guard(mutex)(&kprobe_mutex);
+	guard(kprobe_lock)();
 	return set_probe_disabled(p, true);
 }
 EXPORT_SYMBOL_GPL(disable_kprobe);
@@ -740,16 +860,16 @@ int kprobe_set_all_armed(bool armed)
 {
 	struct kprobe_plan plan;
 	struct kprobe_site *site;
-	int ret = 0;
+	int ret;
 
 	kprobe_plan_init(&plan);
-	guard(mutex)(&kprobe_mutex);
+	guard(kprobe_lock)();
 	if (armed != kprobes_all_disarmed)
 		return 0;
 	WRITE_ONCE(kprobes_all_disarmed, !armed);
 	list_for_each_entry(site, &kprobe_sites, all)
-		ret = kprobe_site_refresh(site, &plan) ?: ret;
-	ret = kprobe_plan_apply(&plan) ?: ret;
+		kprobe_site_refresh(site, &plan);
+	ret = kprobe_plan_apply(&plan);
 	if (ret)
 		warn_of_failures(ret);
 	pr_info("all probes are switched %s\n", armed ? "on" : "off");

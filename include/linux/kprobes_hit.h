@@ -76,7 +76,8 @@ struct ftrace_ops;
  *		under RCU, after they have entered a mark
  * @all:	member of kprobe_sites, which is sorted by @serial
  * @serial:	how many sites had been created before
- * @leaving:	member of a list of retire.c in DYING, of a plan while the last probe leaves
+ * @leaving:	member of a list of retire.c in DYING, of a plan while the last probe leaves, or of
+ *		site.c's list of sites that a probe has left with preemption off
  * @gone:	member of kprobe_gone_sites, in GONE and as long as there are probes
  * @rcu:	takes their place when the site is freed, after the last lookup
  * @ops:	how an ARMED site was hooked: the ftrace ops that it was added to, or NULL

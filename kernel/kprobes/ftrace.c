@@ -23,12 +23,12 @@ bool kprobe_ftrace_disabled __read_mostly;
  * site becomes exclusive, a third ops, which does nothing, claims the function; and a
  * site that was exclusive from the start remains so.
  */
-static struct ftrace_ops shared_ops __read_mostly = {
+static struct ftrace_ops kprobe_ftrace_ops __read_mostly = {
 	.func	= kprobe_ftrace_handler,
 	.flags	= FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_GUARDED,
 };
 
-static struct ftrace_ops exclusive_ops __read_mostly = {
+static struct ftrace_ops kprobe_ipmodify_ops __read_mostly = {
 	.func	= kprobe_ftrace_handler,
 	.flags	= FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_GUARDED | FTRACE_OPS_FL_IPMODIFY,
 };
@@ -62,7 +62,7 @@ static unsigned int *nr_sites(struct ftrace_ops *ops)
 {
 	if (ops == &claim_ops)
 		return &nr_claimed;
-	return ops == &exclusive_ops ? &nr_exclusive : &nr_shared;
+	return ops == &kprobe_ipmodify_ops ? &nr_exclusive : &nr_shared;
 }
 
 /*
@@ -86,8 +86,10 @@ static int filter_remove(struct ftrace_ops *ops, unsigned long *ips, unsigned in
 static int ops_add(struct ftrace_ops *ops, unsigned long *ips, unsigned int nr)
 {
 	bool first = !*nr_sites(ops);
-	int err = ftrace_set_filter_ips(ops, ips, nr, 0, first);
+	int err;
 
+	kprobe_unlock_cpus();
+	err = ftrace_set_filter_ips(ops, ips, nr, 0, first);
 	if (!err && first)
 		err = register_ftrace_function(ops);
 	/* ftrace may have found something unexpected, shut itself down, and returned 0. */
@@ -107,6 +109,7 @@ static void ops_remove(struct ftrace_ops *ops, unsigned long *ips, unsigned int 
 
 	if (kprobe_ftrace_dead())
 		return;
+	kprobe_unlock_cpus();
 	*nr_sites(ops) -= nr;
 	if (*nr_sites(ops))
 		err = filter_remove(ops, ips, nr);
@@ -190,6 +193,19 @@ int kprobe_ftrace_settle(void)
 	return err;
 }
 
+/**
+ * kprobe_ftrace_unclaimed() - check for a post handler at a function that others redirect
+ * @site: the site
+ *
+ * Context: kprobe_mutex is held.
+ * Return: true if the function could not be claimed.
+ */
+bool kprobe_ftrace_unclaimed(struct kprobe_site *site)
+{
+	lockdep_assert_held(&kprobe_mutex);
+	return site->ops == &kprobe_ftrace_ops && site->has_post_handler && !site->claimed;
+}
+
 /* Makes a shared site exclusive. */
 static int claim_function(struct kprobe_site *site)
 {
@@ -218,10 +234,24 @@ static int hook_exclusively(struct kprobe_site *site)
 	int err;
 
 	settle_pending();
-	err = ops_add(&exclusive_ops, &site->ftrace_ip, 1);
+	err = ops_add(&kprobe_ipmodify_ops, &site->ftrace_ip, 1);
 	if (!err)
-		site->ops = &exclusive_ops;
+		site->ops = &kprobe_ipmodify_ops;
 	return err;
+}
+
+/**
+ * kprobe_ftrace_fits() - check whether ftrace calls for a site as its probes require it
+ * @site: the site
+ *
+ * Context: kprobe_mutex is held.
+ * Return: true if there is nothing to do for kprobe_ftrace_arm().
+ */
+bool kprobe_ftrace_fits(struct kprobe_site *site)
+{
+	lockdep_assert_held(&kprobe_mutex);
+	return site->ops == &kprobe_ipmodify_ops ||
+	       (site->ops && site->claimed == site->has_post_handler);
 }
 
 /**
@@ -235,8 +265,7 @@ int kprobe_ftrace_arm(struct kprobe_site *site)
 {
 	bool exclusive = site->has_post_handler;
 
-	lockdep_assert_held(&kprobe_mutex);
-	if (site->ops == &exclusive_ops || (site->ops && site->claimed == exclusive))
+	if (kprobe_ftrace_fits(site))
 		return 0;
 	/* ftrace cannot change anything now. A claim that is not needed any more does no harm. */
 	if (kprobe_ftrace_dead())
@@ -249,7 +278,7 @@ int kprobe_ftrace_arm(struct kprobe_site *site)
 	}
 	if (exclusive)
 		return hook_exclusively(site);
-	site->ops = &shared_ops;
+	site->ops = &kprobe_ftrace_ops;
 	postpone(site, true);
 	return 0;
 }

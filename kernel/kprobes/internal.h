@@ -2,6 +2,7 @@
 #ifndef _KERNEL_KPROBES_INTERNAL_H
 #define _KERNEL_KPROBES_INTERNAL_H
 
+#include <linux/cleanup.h>
 #include <linux/hashtable.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_function.h>
@@ -17,23 +18,28 @@
  *
  * Outermost first::
  *
- *	kretprobe_mutex		instances of return probes, return stacks of tasks
- *	  left_mutex		holders that wait for their last call; a leaf
- *	  tasklist_lock		to give all tasks a return stack; a leaf
- *	jprobe_mutex		jprobes being registered; never with kretprobe_mutex
- *	kprobe_mutex		sites, their states, the table, plans, what is known of
+ *	register_mutex		return probes being registered
+ *	jprobe_mutex		jprobes being registered; never with register_mutex
+ *	cpu_hotplug_lock	taken by kprobe_lock(), with kprobe_mutex; for reading
+ *	  kprobe_mutex		sites, their states, the table, plans, what is known of
  *				a function, the blacklist, refusals
- *	  ftrace's locks	held while a site is prepared; never inside of the text lock
- *	  cpus_read_lock	\
- *	    jump_label_lock	 } the text lock, taken by kprobe_text_lock()
+ *	    jump_label_mutex	\ the text lock, taken by kprobe_text_lock()
  *	      text_mutex	/
  *		slot mutex	one for each cache of slots; a leaf
- *		module_mutex	x86: to find the parts of a module's function; a leaf
+ *	    direct_mutex	\ ftrace's, last of all, and without
+ *	      ftrace_lock	/ cpu_hotplug_lock; never inside of the text lock
+ *	kretprobe_mutex		instances of return probes, return stacks of tasks
+ *	  left_lock		holders that wait for their last call; a leaf
+ *	  tasklist_lock		to give all tasks a return stack; a leaf
  *
- * kprobe_mutex nests in kretprobe_mutex and in jprobe_mutex. With any of these held, kprobes
- * do not wait for an RCU grace period; except, without ARCH_KPROBE_STATELESS, for hits in a
- * module that goes. (ftrace may, with its own locks held, if it has no memory to defer what it
- * wants to free.)
+ * In a callback of CPU hotplug, hotplug holds cpu_hotplug_lock already. So nobody else waits for it
+ * with a lock that a callback waits for: not with kprobe_mutex, nor with kretprobe_mutex, in which
+ * only unregistering with preemption off takes kprobe_mutex, without sleeping. With
+ * register_mutex or jprobe_mutex others do wait, so a callback only tries to take these.
+ *
+ * With any of these held, nobody waits for a grace period: not kprobes; except, without
+ * ARCH_KPROBE_STATELESS, for hits in a module that goes; and not others, see the chapter on locks
+ * in Documentation/kprobes-design.rst.
  */
 
 /*
@@ -105,6 +111,8 @@ static inline void kprobe_restore(struct kprobe *p, const struct kprobe_before *
  * struct kprobe_plan - changes to the text of many sites, to be made at once
  * @arm:	sites that get a breakpoint, linked by kp.list
  * @disarm:	sites that lose their breakpoint, linked by kp.list
+ * @hook:	sites that ftrace is to call for, or already does, linked by kp.list
+ * @unhook:	sites that ftrace is to call for no more, linked by kp.list
  * @left:	sites that have lost their last probe, linked by leaving
  *
  * Patching text means interrupting or stopping every CPU. With a plan this happens once
@@ -113,6 +121,8 @@ static inline void kprobe_restore(struct kprobe *p, const struct kprobe_before *
 struct kprobe_plan {
 	struct list_head	arm;
 	struct list_head	disarm;
+	struct list_head	hook;
+	struct list_head	unhook;
 	struct list_head	left;
 };
 
@@ -120,8 +130,22 @@ static inline void kprobe_plan_init(struct kprobe_plan *plan)
 {
 	INIT_LIST_HEAD(&plan->arm);
 	INIT_LIST_HEAD(&plan->disarm);
+	INIT_LIST_HEAD(&plan->hook);
+	INIT_LIST_HEAD(&plan->unhook);
 	INIT_LIST_HEAD(&plan->left);
 }
+
+/**
+ * struct kprobe_leaving - what else there is to do for some kind of probes where nobody can sleep
+ * @lock:	held during all that; outside of kprobe_mutex
+ * @stop:	called for each probe that was removed, with kprobe_mutex held
+ * @release:	called for each probe when no handler is running any more
+ */
+struct kprobe_leaving {
+	struct mutex	*lock;
+	void		(*stop)(struct kprobe *p);
+	void		(*release)(struct kprobe *p);
+};
 
 /* kernel/kprobes.c */
 extern struct list_head kprobe_sites;
@@ -131,7 +155,8 @@ int kprobe_set_all_armed(bool armed);
 struct kprobe_site *kprobe_site_holding(struct kprobe *p);
 kprobe_opcode_t *kprobe_find_entry(struct kprobe *p);
 bool kprobe_remove(struct kprobe *p, struct kprobe_plan *plan);
-bool kprobe_cannot_wait(void);
+bool kprobe_cannot_sleep(void);
+void kprobe_leave_at_once(struct kprobe **kps, int num, const struct kprobe_leaving *kind);
 
 /* Is the text of a site about to change, to the opposite of what it is now? */
 static inline bool kprobe_site_planned(const struct kprobe_site *site)
@@ -165,6 +190,7 @@ void kprobe_site_post(struct kprobe *kp, struct pt_regs *regs, unsigned long fla
 extern unsigned int kprobe_patience;
 void kprobe_tell_of_handler(unsigned int cpu);
 void kprobe_wait_for_handlers(void);
+bool kprobe_spin_for_handlers(void);
 void kprobe_wait_for_tasks(void);
 
 /* stats.c */
@@ -172,15 +198,31 @@ void kprobe_stats_enable(bool enabled);
 void kprobe_stats_reset(struct kprobe_site *site);
 void kretprobe_count_miss(struct kretprobe *rp, enum kprobe_miss cause);
 
+/**
+ * struct kprobe_cursor - where somebody stopped who goes through all sites
+ * @all:	links open cursors
+ * @next:	the site to go on with, or NULL at the end; changes if that site is freed
+ * @pos:	what that place is called; -1 if there is none
+ */
+struct kprobe_cursor {
+	struct list_head	all;
+	struct kprobe_site	*next;
+	loff_t			pos;
+};
+
 /* site.c */
 void kprobe_sites_init(void);
+void kprobe_cursor_open(struct kprobe_cursor *cursor);
+void kprobe_cursor_close(struct kprobe_cursor *cursor);
+struct kprobe_site *kprobe_site_after(struct kprobe_site *site);
 struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry);
 void kprobe_site_destroy(struct kprobe_site *site);
-void kprobe_site_attach(struct kprobe_site *site, struct kprobe *p,
-			struct kprobe_plan *plan);
+void kprobe_site_attach(struct kprobe_site *site, struct kprobe *p);
 void kprobe_site_detach(struct kprobe_site *site, struct kprobe *p,
 			struct kprobe_plan *plan);
-int kprobe_site_refresh(struct kprobe_site *site, struct kprobe_plan *plan);
+void kprobe_site_detach_late(struct kprobe_site *site, struct kprobe *p);
+void kprobe_site_set_disabled(struct kprobe_site *site, bool disabled);
+void kprobe_site_refresh(struct kprobe_site *site, struct kprobe_plan *plan);
 bool kprobe_site_arming_failed(struct kprobe_site *site);
 void kprobe_site_kill(struct kprobe_site *site);
 void kprobe_site_settle(struct kprobe_site *site);
@@ -194,12 +236,20 @@ void kprobe_retire_gone(struct kprobe_site *site);
 
 /* arm.c */
 void kprobe_take_batch(struct list_head *from, struct list_head *batch, unsigned int n);
+#define KPROBE_REGISTERING	"others register, and wait for the CPU hotplug that calls back"
+
+bool kprobe_lock_cpus(void);
+bool kprobe_lock_registering(struct mutex *lock);
+void kprobe_lock(void);
+void kprobe_unlock(void);
+void kprobe_unlock_cpus(void);
 void kprobe_text_lock(void);
 void kprobe_text_unlock(void);
 int kprobe_prepare(struct kprobe_site *site);
-int kprobe_plan_arming(struct kprobe_site *site, bool armed, struct kprobe_plan *plan);
+void kprobe_plan_arming(struct kprobe_site *site, bool armed, struct kprobe_plan *plan);
 int kprobe_plan_apply(struct kprobe_plan *plan);
 void kprobe_disarm_entry(struct kprobe_site *site);
+DEFINE_LOCK_GUARD_0(kprobe_lock, kprobe_lock(), kprobe_unlock())
 
 /* optimize.c */
 #ifdef CONFIG_OPTPROBES
@@ -262,6 +312,8 @@ static inline void kprobe_optimize_forget(struct kprobe_site *site)
 int kprobe_ftrace_arm(struct kprobe_site *site);
 void kprobe_ftrace_disarm(struct kprobe_site *site);
 int kprobe_ftrace_settle(void);
+bool kprobe_ftrace_unclaimed(struct kprobe_site *site);
+bool kprobe_ftrace_fits(struct kprobe_site *site);
 
 static inline bool kprobe_ftrace_dead(void)
 {
@@ -288,6 +340,16 @@ static inline void kprobe_ftrace_disarm(struct kprobe_site *site)
 static inline int kprobe_ftrace_settle(void)
 {
 	return 0;
+}
+
+static inline bool kprobe_ftrace_unclaimed(struct kprobe_site *site)
+{
+	return false;
+}
+
+static inline bool kprobe_ftrace_fits(struct kprobe_site *site)
+{
+	return false;
 }
 
 static inline bool kprobe_ftrace_dead(void)

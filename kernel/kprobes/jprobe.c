@@ -151,6 +151,31 @@ static struct kprobe **kprobes_of(struct jprobe **jps)
 	return (struct kprobe **)jps;
 }
 
+static int register_all(struct jprobe **jps, int num)
+{
+	struct kprobe_before *before;
+	int i, err = 0;
+
+	for (i = 0; i < num && !err; i++) {
+		cond_resched();
+		err = check_jprobe(jps[i]);
+	}
+	if (err)
+		return err;
+	before = kvmalloc_array(num, sizeof(*before), GFP_KERNEL);
+	if (!before)
+		return kprobe_refuse_early(NULL, -ENOMEM, NULL);
+	for (i = 0; i < num; i++) {
+		kprobe_save(&before[i], &jps[i]->kp);
+		jps[i]->kp.pre_handler = jprobe_entry;
+	}
+	err = register_kprobes(kprobes_of(jps), num);
+	while (err && i--)
+		kprobe_restore(&jps[i]->kp, &before[i]);
+	kvfree(before);
+	return err;
+}
+
 /**
  * register_jprobe() - plant a jprobe
  * @jp: what to probe and what to call; belongs to the core until it is unregistered
@@ -172,34 +197,20 @@ EXPORT_SYMBOL_GPL(register_jprobe);
  * @num: how many
  *
  * Context: may sleep.
- * Return: 0; -EINVAL unless @num is positive; -ENOMEM; or an error of register_jprobe()
- * for one of them. After an error, none is left planted.
+ * Return: 0; -EINVAL unless @num is positive; -ENOMEM; -EBUSY in a callback of CPU hotplug, if
+ * another registration waits for that; or an error of register_jprobe() for one of them. After an
+ * error, none is left planted.
  */
 int register_jprobes(struct jprobe **jps, int num)
 {
-	struct kprobe_before *before;
-	int i, err = 0;
+	int err;
 
 	if (num <= 0)
 		return kprobe_refuse_number();
-	guard(mutex)(&jprobe_mutex);
-	for (i = 0; i < num && !err; i++) {
-		cond_resched();
-		err = check_jprobe(jps[i]);
-	}
-	if (err)
-		return err;
-	before = kvmalloc_array(num, sizeof(*before), GFP_KERNEL);
-	if (!before)
-		return kprobe_refuse_early(NULL, -ENOMEM, NULL);
-	for (i = 0; i < num; i++) {
-		kprobe_save(&before[i], &jps[i]->kp);
-		jps[i]->kp.pre_handler = jprobe_entry;
-	}
-	err = register_kprobes(kprobes_of(jps), num);
-	while (err && i--)
-		kprobe_restore(&jps[i]->kp, &before[i]);
-	kvfree(before);
+	if (!kprobe_lock_registering(&jprobe_mutex))
+		return kprobe_refuse_early(&jps[0]->kp, -EBUSY, KPROBE_REGISTERING);
+	err = register_all(jps, num);
+	mutex_unlock(&jprobe_mutex);
 	return err;
 }
 EXPORT_SYMBOL_GPL(register_jprobes);

@@ -27,6 +27,9 @@
  */
 DEFINE_MUTEX(kretprobe_mutex);
 
+/* Held from the check of return probes to the end of their registration. */
+static DEFINE_MUTEX(register_mutex);
+
 /**
  * kretprobe_blacklist_init() - resolve the functions that must have no return probe
  *
@@ -160,7 +163,8 @@ static int make_ready(struct kretprobe *rp)
 
 	if (rp->kp.pre_handler)
 		return kprobe_refuse_early(&rp->kp, -EINVAL, "registered already");
-	err = pool_too_large(rp) ? -ENOMEM : kretprobe_pool_create(rp);
+	scoped_guard(mutex, &kretprobe_mutex)
+		err = pool_too_large(rp) ? -ENOMEM : kretprobe_pool_create(rp);
 	if (err)
 		return kprobe_refuse_early(&rp->kp, err, NULL);
 	rp->kp.pre_handler = kretprobe_entry;
@@ -173,10 +177,13 @@ static void stop_all(struct kretprobe **rps, int num)
 {
 	int i;
 
-	for (i = 0; i < num; i++)
-		kretprobe_pool_stop(rps[i]);
+	scoped_guard(mutex, &kretprobe_mutex) {
+		for (i = 0; i < num; i++)
+			kretprobe_pool_stop(rps[i]);
+	}
 	/* A call that was followed meanwhile may be returning. */
 	kprobe_wait_for_handlers();
+	guard(mutex)(&kretprobe_mutex);
 	for (i = 0; i < num; i++)
 		kretprobe_pool_release(rps[i]);
 }
@@ -197,12 +204,10 @@ static int make_all_ready(struct kretprobe **rps, int num)
 	return 0;
 }
 
-/* Registers all of a chunk, or none. */
-static int register_chunk(struct kretprobe **rps, struct kretprobe_before *before, int num)
+static int register_locked(struct kretprobe **rps, struct kretprobe_before *before, int num)
 {
 	int err;
 
-	guard(mutex)(&kretprobe_mutex);
 	err = check_all(rps, num);
 	if (err)
 		return err;
@@ -220,6 +225,18 @@ static int register_chunk(struct kretprobe **rps, struct kretprobe_before *befor
 	return err;
 }
 
+/* Registers all of a chunk, or none. */
+static int register_chunk(struct kretprobe **rps, struct kretprobe_before *before, int num)
+{
+	int err;
+
+	if (!kprobe_lock_registering(&register_mutex))
+		return kprobe_refuse_early(&rps[0]->kp, -EBUSY, KPROBE_REGISTERING);
+	err = register_locked(rps, before, num);
+	mutex_unlock(&register_mutex);
+	return err;
+}
+
 /**
  * register_kretprobe() - plant a return probe
  * @rp: what to probe and what to run; belongs to the core until it is unregistered
@@ -229,7 +246,8 @@ static int register_chunk(struct kretprobe **rps, struct kretprobe_before *befor
  * Context: may sleep.
  * Return: 0, or with nothing changed: -EINVAL if the address is not a function's entry,
  * the function's return must not be diverted, or @rp is registered already; -E2BIG if
- * data_size is too large; -ENOMEM; or an error of register_kprobe().
+ * data_size is too large; -ENOMEM; -EBUSY in a callback of CPU hotplug, if another registration
+ * waits for that; or an error of register_kprobe().
  */
 int register_kretprobe(struct kretprobe *rp)
 {
@@ -296,7 +314,7 @@ static void remove_chunk(struct kretprobe **rps, int num, unsigned long *removed
 	int i;
 
 	kprobe_plan_init(&plan);
-	guard(mutex)(&kprobe_mutex);
+	guard(kprobe_lock)();
 	for (i = 0; i < num; i++) {
 		if (kprobe_remove(&rps[i]->kp, &plan)) {
 			kretprobe_pool_stop(rps[i]);
@@ -323,6 +341,22 @@ static void unregister_chunk(struct kretprobe **rps, int num)
 	}
 }
 
+static void stop_returns(struct kprobe *p)
+{
+	kretprobe_pool_stop(container_of(p, struct kretprobe, kp));
+}
+
+static void release_returns(struct kprobe *p)
+{
+	kretprobe_pool_release(container_of(p, struct kretprobe, kp));
+}
+
+static const struct kprobe_leaving leaving = {
+	.lock		= &kretprobe_mutex,
+	.stop		= stop_returns,
+	.release	= release_returns,
+};
+
 /**
  * unregister_kretprobes() - remove return probes
  * @rps: the return probes. If one is not registered, its address is set to NULL
@@ -337,8 +371,12 @@ void unregister_kretprobes(struct kretprobe **rps, int num)
 {
 	int i, end;
 
-	if (num <= 0 || kprobe_cannot_wait())
+	if (num <= 0)
 		return;
+	if (kprobe_cannot_sleep()) {
+		kprobe_leave_at_once(kprobes_of(rps), num, &leaving);
+		return;
+	}
 	for (i = 0; i < num; i = end) {
 		end = kprobe_next_chunk(i, num, KPROBE_PATCH_BATCH);
 		unregister_chunk(rps + i, end - i);

@@ -14,6 +14,7 @@
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
 #include "internal.h"
@@ -24,7 +25,7 @@
 
 /* Holders of unregistered return probes, to be freed when no call is inside any more */
 static LIST_HEAD(left_holders);
-static DEFINE_MUTEX(left_mutex);
+static DEFINE_RAW_SPINLOCK(left_lock);
 
 static void reap_holders(struct work_struct *work);
 static DECLARE_WORK(reap_work, reap_holders);
@@ -145,7 +146,7 @@ void kretprobe_pool_stop(struct kretprobe *rp)
  * @rp: the return probe. It was stopped, and its handlers have been waited for, so no
  *	more instances are taken
  *
- * Context: kretprobe_mutex is held; may sleep.
+ * Context: kretprobe_mutex is held; does not sleep.
  */
 void kretprobe_pool_release(struct kretprobe *rp)
 {
@@ -160,9 +161,9 @@ void kretprobe_pool_release(struct kretprobe *rp)
 		kretprobe_stacks_put();
 	RCU_INIT_POINTER(rph->rp, NULL);
 	WRITE_ONCE(rph->handler, kretprobe_left_handler);
-	mutex_lock(&left_mutex);
+	raw_spin_lock(&left_lock);
 	list_add_tail(&rph->leaving, &left_holders);
-	mutex_unlock(&left_mutex);
+	raw_spin_unlock(&left_lock);
 	schedule_work(&reap_work);
 }
 
@@ -187,12 +188,12 @@ static void reap_holders(struct work_struct *work)
 	LIST_HEAD(empty);
 
 	synchronize_rcu();
-	mutex_lock(&left_mutex);
+	raw_spin_lock(&left_lock);
 	list_for_each_entry_safe(rph, next, &left_holders, leaving) {
 		if (!anybody_inside(rph))
 			list_move(&rph->leaving, &empty);
 	}
-	mutex_unlock(&left_mutex);
+	raw_spin_unlock(&left_lock);
 	if (list_empty(&empty))
 		return;
 	synchronize_rcu();
@@ -231,6 +232,6 @@ NOKPROBE_SYMBOL(kretprobe_reap_holders);
  */
 bool kretprobe_holders_left(void)
 {
-	guard(mutex)(&left_mutex);
+	guard(raw_spinlock)(&left_lock);
 	return !list_empty(&left_holders);
 }

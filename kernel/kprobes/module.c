@@ -60,8 +60,10 @@ static void kill_sites(struct module *mod, unsigned long event)
 	 * restored. In a detour, and on s390 in the exception, too, a task can be preempted before
 	 * the site has been looked up.
 	 */
-	if (!ARCH_KPROBE_STATELESS)
+	if (!ARCH_KPROBE_STATELESS) {
+		kprobe_unlock_cpus();
 		kprobe_wait_for_tasks();
+	}
 	list_for_each_entry_safe(site, next, &kprobe_sites, all) {
 		if (goes(site, mod, event))
 			kprobe_site_kill(site);
@@ -135,7 +137,7 @@ static int module_event(struct notifier_block *nb, unsigned long event, void *da
 {
 	struct module *mod = data;
 
-	guard(mutex)(&kprobe_mutex);
+	guard(kprobe_lock)();
 	kprobe_function_forget();
 	switch (event) {
 	case MODULE_STATE_COMING:

@@ -142,7 +142,7 @@ void __weak arch_kprobe_detours_made(void)
  * kprobe_optimize_sites() - begin to optimize sites, where that is possible
  * @sites: linked by kp.list; all are ARMED by a breakpoint
  *
- * Context: kprobe_mutex is held.
+ * Context: between kprobe_lock() and kprobe_unlock().
  */
 void kprobe_optimize_sites(struct list_head *sites)
 {
@@ -365,7 +365,7 @@ static bool put_some_jumps_in(void)
 {
 	LIST_HEAD(ops);
 
-	guard(mutex)(&kprobe_mutex);
+	guard(kprobe_lock)();
 	kprobe_take_batch(&optimize_now, &ops, KPROBE_BATCH);
 	if (!list_empty(&ops))
 		put_jumps_in(&ops);
@@ -447,9 +447,8 @@ static int optimization_sysctl(const struct ctl_table *table, int write,
 	err = proc_douintvec_minmax(&copy, write, buffer, length, ppos);
 	if (err || !write)
 		return err;
-	mutex_lock(&kprobe_mutex);
+	guard(kprobe_lock)();
 	switch_optimization(on);
-	mutex_unlock(&kprobe_mutex);
 	return 0;
 }
 

@@ -53,7 +53,7 @@ void kprobe_retire(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
 	kprobe_site_set_state(site, SITE_DYING);
-	list_add_tail(&site->leaving, &retire_next);
+	list_move_tail(&site->leaving, &retire_next);
 	nr_retiring++;
 	queue_work(system_unbound_wq, &retire_work);
 }
@@ -117,7 +117,7 @@ static bool end_some(void)
 {
 	int left = KPROBE_BATCH;
 
-	guard(mutex)(&kprobe_mutex);
+	guard(kprobe_lock)();
 	while (left && end_one()) {
 		nr_retiring--;
 		left--;

@@ -7,6 +7,7 @@
 #include <linux/kprobes.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 
 #include "internal.h"
 
@@ -114,6 +115,61 @@ struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry)
 	return site;
 }
 
+/* Open cursors, linked by all */
+static LIST_HEAD(cursors);
+
+/**
+ * kprobe_cursor_open() - begin to go through all sites, with pauses
+ * @cursor: where this is kept; what it has had does not matter
+ *
+ * Context: may sleep; kprobe_mutex is not held.
+ */
+void kprobe_cursor_open(struct kprobe_cursor *cursor)
+{
+	guard(mutex)(&kprobe_mutex);
+	cursor->next = NULL;
+	cursor->pos = -1;
+	list_add(&cursor->all, &cursors);
+}
+
+/**
+ * kprobe_cursor_close() - end kprobe_cursor_open()
+ * @cursor: the cursor
+ *
+ * Context: may sleep; kprobe_mutex is not held.
+ */
+void kprobe_cursor_close(struct kprobe_cursor *cursor)
+{
+	guard(mutex)(&kprobe_mutex);
+	list_del(&cursor->all);
+}
+
+/**
+ * kprobe_site_after() - find the next of all sites
+ * @site: a site, or NULL for the first one
+ *
+ * Context: kprobe_mutex is held.
+ * Return: the site, or NULL if there is none.
+ */
+noinline struct kprobe_site *kprobe_site_after(struct kprobe_site *site)
+{
+	lockdep_assert_held(&kprobe_mutex);
+	if (!site)
+		return list_first_entry_or_null(&kprobe_sites, struct kprobe_site, all);
+	return list_is_last(&site->all, &kprobe_sites) ? NULL : list_next_entry(site, all);
+}
+
+/* A site goes; cursors that have stopped there stop at the next one. */
+static void pass_cursors(struct kprobe_site *site)
+{
+	struct kprobe_cursor *cursor;
+
+	list_for_each_entry(cursor, &cursors, all) {
+		if (cursor->next == site)
+			cursor->next = kprobe_site_after(site);
+	}
+}
+
 /* Frees the slot and the detour of a site. */
 static void release_copies(struct kprobe_site *site)
 {
@@ -136,6 +192,7 @@ void kprobe_site_destroy(struct kprobe_site *site)
 		release_copies(site);
 		kprobe_optimize_around((unsigned long)site->kp.addr);
 	}
+	pass_cursors(site);
 	list_del(&site->all);
 	if (list_empty(&kprobe_sites))
 		kprobe_function_forget();
@@ -233,10 +290,18 @@ static void set_handlers(struct kprobe_site *site)
 	set_post_handler(site, none);
 }
 
-static void set_site_disabled(struct kprobe_site *site, bool disabled)
+/**
+ * kprobe_site_set_disabled() - set what hits are told of a site
+ * @site: the site
+ * @disabled: none of its probes is enabled, or it could not be armed
+ *
+ * Context: kprobe_mutex is held.
+ */
+void kprobe_site_set_disabled(struct kprobe_site *site, bool disabled)
 {
 	u32 flags = site->kp.flags & ~KPROBE_FLAG_DISABLED;
 
+	lockdep_assert_held(&kprobe_mutex);
 	WRITE_ONCE(site->kp.flags,
 		   disabled ? flags | KPROBE_FLAG_DISABLED : flags);
 }
@@ -249,44 +314,33 @@ static void set_site_disabled(struct kprobe_site *site, bool disabled)
  * The handlers that arch code gets are set before the site is armed: the first hit has to
  * find all of them.
  *
- * Context: kprobe_mutex is held, until the plan is applied.
- * Return: 0, or an errno if the site could not be armed. The text is unchanged then, and
- * a caller that has enabled a probe must disable it again.
+ * Context: between kprobe_lock() and kprobe_unlock(); kprobe_mutex is held until the plan is
+ * applied. If that fails, a caller that has enabled a probe must disable it again.
  */
-int kprobe_site_refresh(struct kprobe_site *site, struct kprobe_plan *plan)
+void kprobe_site_refresh(struct kprobe_site *site, struct kprobe_plan *plan)
 {
 	bool enabled;
-	int err;
 
 	lockdep_assert_held(&kprobe_mutex);
 	/* GONE sites need this, too: a hit may be on its way to their handlers. */
 	set_handlers(site);
 	if (site->state == SITE_GONE)
-		return 0;
+		return;
 
 	enabled = any_enabled(site);
 	kprobe_optimize_refresh(site);
-	if (enabled)
-		set_site_disabled(site, false);
-	err = kprobe_plan_arming(site, enabled && !switched_off(site), plan);
-	set_site_disabled(site, err ? !kprobe_site_armed(site) : !enabled);
-	return err;
+	kprobe_site_set_disabled(site, !enabled);
+	kprobe_plan_arming(site, enabled && !switched_off(site), plan);
 }
 
 /**
  * kprobe_site_attach() - add a probe to a site
  * @site: neither NEW nor GONE
- * @p: not on any list
- * @plan: collects changes to the text
+ * @p: not on any list; disabled, so the text can stay as it is
  *
- * If the site's probes could not be armed before, for instance because livepatch has the
- * function, that is tried once more. If it fails again, the site remains as it was: this
- * is no error, because @p is disabled and does not need it.
- *
- * Context: kprobe_mutex is held, until the plan is applied.
+ * Context: kprobe_mutex is held.
  */
-void kprobe_site_attach(struct kprobe_site *site, struct kprobe *p,
-			struct kprobe_plan *plan)
+void kprobe_site_attach(struct kprobe_site *site, struct kprobe *p)
 {
 	lockdep_assert_held(&kprobe_mutex);
 	if (site->state == SITE_DYING)
@@ -294,7 +348,70 @@ void kprobe_site_attach(struct kprobe_site *site, struct kprobe *p,
 	if (list_empty(&site->probes))
 		kprobe_stats_reset(site);
 	list_add_rcu(&p->list, &site->probes);
+	set_handlers(site);
+}
+
+/* Has a site be as its probes want it, after some of them have left. */
+static void tidy(struct kprobe_site *site, struct kprobe_plan *plan)
+{
 	kprobe_site_refresh(site, plan);
+	if (!list_empty(&site->probes))
+		return;
+	if (site->state != SITE_GONE) {
+		list_move_tail(&site->leaving, &plan->left);
+		return;
+	}
+	hash_del(&site->gone);
+	if (!kprobe_site_settling(site))
+		kprobe_site_destroy(site);
+}
+
+/* Sites that probes have left without that, linked by leaving; and GONE sites, by kp.list */
+static LIST_HEAD(untidy);
+static LIST_HEAD(untidy_gone);
+
+static void tidy_up(struct work_struct *work)
+{
+	struct kprobe_site *site, *next;
+	struct kprobe_plan plan;
+
+	kprobe_plan_init(&plan);
+	guard(kprobe_lock)();
+	list_for_each_entry_safe(site, next, &untidy, leaving) {
+		list_del_init(&site->leaving);
+		tidy(site, &plan);
+	}
+	list_for_each_entry_safe(site, next, &untidy_gone, kp.list) {
+		list_del_init(&site->kp.list);
+		kprobe_site_destroy(site);
+	}
+	kprobe_plan_apply(&plan);
+}
+
+static DECLARE_WORK(tidy_work, tidy_up);
+
+/**
+ * kprobe_site_detach_late() - take a probe off its site, and leave the rest to a worker
+ * @site: the site of @p
+ * @p: as for kprobe_site_detach()
+ *
+ * Hits do not find @p any more. If it was the last probe, they carry out the instruction.
+ *
+ * Context: kprobe_mutex is held; does not sleep.
+ */
+void kprobe_site_detach_late(struct kprobe_site *site, struct kprobe *p)
+{
+	lockdep_assert_held(&kprobe_mutex);
+	list_del_rcu(&p->list);
+	set_handlers(site);
+	if (site->state != SITE_GONE) {
+		list_move_tail(&site->leaving, &untidy);
+	} else if (list_empty(&site->probes)) {
+		hash_del(&site->gone);
+		if (!kprobe_site_settling(site))
+			list_add_tail(&site->kp.list, &untidy_gone);
+	}
+	queue_work(system_unbound_wq, &tidy_work);
 }
 
 /**
@@ -313,17 +430,7 @@ void kprobe_site_detach(struct kprobe_site *site, struct kprobe *p,
 {
 	lockdep_assert_held(&kprobe_mutex);
 	list_del_rcu(&p->list);
-	/* Only the other probes can fail to be armed, and they were not armed before either. */
-	kprobe_site_refresh(site, plan);
-	if (!list_empty(&site->probes))
-		return;
-	if (site->state != SITE_GONE) {
-		list_add_tail(&site->leaving, &plan->left);
-		return;
-	}
-	hash_del(&site->gone);
-	if (!kprobe_site_settling(site))
-		kprobe_site_destroy(site);
+	tidy(site, plan);
 }
 
 /**
@@ -345,6 +452,9 @@ void kprobe_site_kill(struct kprobe_site *site)
 	kprobe_ftrace_settle();
 	if (site->state == SITE_DYING)
 		kprobe_unretire(site);
+
+	/* It may be untidy; the same memory has its place among the GONE ones. */
+	list_del_init(&site->leaving);
 
 	kprobe_table_remove(&kprobe_site_table, &site->by_addr);
 	kprobe_optimize_stop(site);

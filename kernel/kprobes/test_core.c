@@ -10,16 +10,14 @@
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
-#include <linux/mount.h>
-#include <linux/seq_file.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include <linux/uio.h>
 #ifdef CONFIG_X86_64
 #include <asm/vsyscall.h>
 #endif
 
+#include "../../lib/test_kprobes/report.h"
 #include "internal.h"
 #include "slots.h"
 #include "test_reader.h"
@@ -448,7 +446,7 @@ static void dying_site_is_revived(struct kunit *test)
 
 	kprobe_plan_init(&plan);
 	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&p));
-	mutex_lock(&kprobe_mutex);
+	kprobe_lock();
 	retiring = kprobe_sites_retiring();
 	site = kprobe_find_site((unsigned long)p.addr);
 	KUNIT_EXPECT_TRUE(test, kprobe_remove(&p, &plan));
@@ -457,11 +455,12 @@ static void dying_site_is_revived(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, retiring + 1, kprobe_sites_retiring());
 	KUNIT_EXPECT_PTR_EQ(test, site, kprobe_find_site((unsigned long)p.addr));
 	INIT_LIST_HEAD(&p.list);
-	kprobe_site_attach(site, &p, &plan);
+	kprobe_site_attach(site, &p);
+	kprobe_site_refresh(site, &plan);
 	kprobe_plan_apply(&plan);
 	KUNIT_EXPECT_TRUE(test, kprobe_site_armed(site));
 	KUNIT_EXPECT_EQ(test, retiring, kprobe_sites_retiring());
-	mutex_unlock(&kprobe_mutex);
+	kprobe_unlock();
 	KUNIT_EXPECT_EQ(test, 1, hits_of_a_call());
 	unregister_kprobe(&p);
 	KUNIT_EXPECT_EQ(test, 0, hits_of_a_call());
@@ -474,8 +473,8 @@ static void lose_text(struct kunit *test, struct kprobe_site *site)
 
 	lockdep_assert_held(&kprobe_mutex);
 	kprobe_plan_init(&plan);
-	KUNIT_EXPECT_EQ(test, 0, kprobe_plan_arming(site, false, &plan));
-	kprobe_plan_apply(&plan);
+	kprobe_plan_arming(site, false, &plan);
+	KUNIT_EXPECT_EQ(test, 0, kprobe_plan_apply(&plan));
 	kprobe_site_kill(site);
 }
 
@@ -485,7 +484,7 @@ static void site_of_gone_text_keeps_its_probes(struct kunit *test)
 	struct kprobe_site *site = planted_site(p);
 	unsigned long addr = (unsigned long)p->addr;
 
-	scoped_guard(mutex, &kprobe_mutex) {
+	scoped_guard(kprobe_lock) {
 		lose_text(test, site);
 		KUNIT_EXPECT_EQ(test, SITE_GONE, site->state);
 		KUNIT_EXPECT_NULL(test, kprobe_find_site(addr));
@@ -499,6 +498,46 @@ static void site_of_gone_text_keeps_its_probes(struct kunit *test)
 	/* By now, another probe can be registered there. */
 	KUNIT_EXPECT_PTR_NE(test, site, planted_site(plant(test)));
 	KUNIT_EXPECT_EQ(test, 1, hits_of_a_call());
+}
+
+static bool any_gone_site(void)
+{
+	struct kprobe_site *site;
+
+	guard(mutex)(&kprobe_mutex);
+	list_for_each_entry(site, &kprobe_sites, all) {
+		if (site->state == SITE_GONE)
+			return true;
+	}
+	return false;
+}
+
+/* Its place on the list of those that are left late is in use for something else. */
+static void gone_text_is_left_with_preemption_off(struct kunit *test)
+{
+	struct kprobe kp = { .addr = (void *)site_target, .pre_handler = count_hit };
+	unsigned int settled, tries = 0;
+
+	need_warnings(test);
+	if (!ARCH_KPROBE_STATELESS || !IS_ENABLED(CONFIG_PREEMPT_COUNT))
+		kunit_skip(test, "nobody knows that preemption is off");
+	for (settled = 0; settled < 2; settled++) {
+		kp.flags = 0;
+		KUNIT_ASSERT_EQ(test, 0, register_kprobe(&kp));
+		scoped_guard(kprobe_lock)
+			lose_text(test, kprobe_find_site((unsigned long)site_target));
+		if (settled)
+			wait_for_dying_sites(test);
+		expect_report_begin();
+		scoped_guard(preempt)
+			unregister_kprobe(&kp);
+		expect_report_end();
+		KUNIT_EXPECT_TRUE(test, list_empty(&kp.list));
+		KUNIT_EXPECT_FALSE(test, is_registered(&kp));
+	}
+	while (any_gone_site() && ++tries < DYING_SITES_TRIES)
+		msleep(50);
+	KUNIT_EXPECT_FALSE(test, any_gone_site());
 }
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
@@ -532,7 +571,7 @@ static void miss_of_gone_text_is_not_its_successors(struct kunit *test)
 	rp->kp.addr = (kprobe_opcode_t *)site_target;
 	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(rp));
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_return_probe, rp));
-	scoped_guard(mutex, &kprobe_mutex)
+	scoped_guard(kprobe_lock)
 		lose_text(test, kprobe_find_site((unsigned long)rp->kp.addr));
 	next = planted_site(plant(test));
 	scoped_guard(preempt)
@@ -545,27 +584,12 @@ static void miss_of_gone_text_is_not_its_successors(struct kunit *test)
 #ifdef CONFIG_DEBUG_FS
 #define LIST_SIZE	SZ_64K
 
-static void drop_mount(void *mnt)
-{
-	kern_unmount(mnt);
-}
-
-/*
- * debugfs' kprobes/list: nothing is mounted yet when suites run at boot, and kernel_read() does
- * not read from debugfs.
- */
 static ssize_t read_list(struct kunit *test, struct vfsmount *mnt, char *text)
 {
-	struct file *list = file_open_root_mnt(mnt, "kprobes/list", O_RDONLY, 0);
-	struct kvec vec = { .iov_base = text, .iov_len = LIST_SIZE - 1 };
-	struct iov_iter iter;
-	struct kiocb kiocb;
-	ssize_t size;
+	struct file *list = open_list(test, mnt);
+	loff_t pos = 0;
+	ssize_t size = read_piece(list, text, LIST_SIZE - 1, &pos);
 
-	KUNIT_ASSERT_FALSE(test, IS_ERR(list));
-	init_sync_kiocb(&kiocb, list);
-	iov_iter_kvec(&iter, ITER_DEST, &vec, 1, vec.iov_len);
-	size = seq_read_iter(&kiocb, &iter);
 	text[max(size, 0)] = 0;
 	filp_close(list, NULL);
 	return size;
@@ -574,20 +598,14 @@ static ssize_t read_list(struct kunit *test, struct vfsmount *mnt, char *text)
 /* What is there by now, if anything, is not what was probed. */
 static void gone_text_is_listed_without_a_name(struct kunit *test)
 {
-	struct file_system_type *type = get_fs_type("debugfs");
+	struct vfsmount *mnt = mount_debugfs(test);
 	char *text = kunit_kzalloc(test, LIST_SIZE, GFP_KERNEL);
 	struct kprobe_site *site = planted_site(plant(test));
-	struct vfsmount *mnt;
 
 	KUNIT_ASSERT_NOT_NULL(test, text);
-	KUNIT_ASSERT_NOT_NULL(test, type);
-	mnt = kern_mount(type);
-	put_filesystem(type);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(mnt));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_mount, mnt));
 	KUNIT_EXPECT_GT(test, read_list(test, mnt, text), 0);
 	KUNIT_EXPECT_NOT_NULL(test, strstr(text, "  site_target+0x"));
-	scoped_guard(mutex, &kprobe_mutex)
+	scoped_guard(kprobe_lock)
 		lose_text(test, site);
 	KUNIT_EXPECT_GT(test, read_list(test, mnt, text), 0);
 	KUNIT_EXPECT_NULL(test, strstr(text, "  site_target+0x"));
@@ -622,14 +640,14 @@ static void slot_stays_with_gone_text_for_a_while(struct kunit *test)
 	slot = (unsigned long)site->kp.ainsn.insn;
 	KUNIT_ASSERT_NE(test, slot, 0);
 	kprobe_plan_init(&plan);
-	mutex_lock(&kprobe_mutex);
+	kprobe_lock();
 	lose_text(test, site);
 	/* The site stays when its last probe leaves, but a hit must not find that probe. */
 	KUNIT_EXPECT_TRUE(test, kprobe_remove(p, &plan));
 	KUNIT_EXPECT_PTR_EQ(test, &site->kp, site->first);
 	KUNIT_EXPECT_PTR_EQ(test, &site->kp, owner_of(slot));
 	KUNIT_EXPECT_FALSE(test, hash_hashed(&site->gone));
-	mutex_unlock(&kprobe_mutex);
+	kprobe_unlock();
 	while (owner_of(slot) && ++tries < DYING_SITES_TRIES)
 		msleep(50);
 	KUNIT_EXPECT_NULL(test, owner_of(slot));
@@ -883,7 +901,91 @@ static void entry_without_a_symbol_does_not_spoil_the_list(struct kunit *test)
 }
 #endif
 
+static unsigned long registrations[8];
+static int nr_registrations, results;
+
+static int note_registration(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	if (nr_registrations < ARRAY_SIZE(registrations))
+		registrations[nr_registrations++] = regs_get_kernel_argument(regs, 0);
+	return 0;
+}
+
+static int note_result(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	results += regs_return_value(regs) ? 100 : 1;
+	return 0;
+}
+
+static void expect_registrations(struct kunit *test, const void *array, size_t size)
+{
+	unsigned long addr = (unsigned long)array;
+	int i;
+
+	KUNIT_EXPECT_EQ(test, 3, nr_registrations);
+	KUNIT_EXPECT_EQ(test, 3, results);
+	for (i = 0; i < 3; i++, addr += size) {
+		KUNIT_EXPECT_TRUE(test, registrations[0] == addr || registrations[1] == addr ||
+				  registrations[2] == addr);
+	}
+	nr_registrations = 0;
+	results = 0;
+}
+
+/* A monitor sees each probe of an array as it sees single ones, and what has become of it. */
+static void monitor_sees_arrays(struct kunit *test)
+{
+	struct kretprobe monitor = {
+		.kp.symbol_name = "register_kprobe",
+		.entry_handler = note_registration,
+		.handler = note_result,
+	};
+	static struct kprobe kps[3];
+	static struct kretprobe rps[3];
+	struct kprobe *kp_list[] = { &kps[0], &kps[1], &kps[2] };
+	struct kretprobe *rp_list[] = { &rps[0], &rps[1], &rps[2] };
+	int i;
+
+	if (!IS_ENABLED(CONFIG_KRETPROBES) || !IS_ENABLED(CONFIG_HAVE_REGS_AND_STACK_ACCESS_API))
+		kunit_skip(test, "nobody can look at calls and returns");
+	for (i = 0; i < 3; i++) {
+		kps[i] = (struct kprobe) { .addr = (void *)site_target, .pre_handler = count_hit };
+		rps[i] = (struct kretprobe) { .kp.addr = (void *)site_target };
+	}
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&monitor));
+	nr_registrations = 0;
+	results = 0;
+	KUNIT_EXPECT_EQ(test, 0, register_kprobes(kp_list, 3));
+	unregister_kprobes(kp_list, 3);
+	expect_registrations(test, kps, sizeof(kps[0]));
+	KUNIT_EXPECT_EQ(test, 0, register_kretprobes(rp_list, 3));
+	unregister_kretprobes(rp_list, 3);
+	expect_registrations(test, rps, sizeof(rps[0]));
+	unregister_kretprobe(&monitor);
+}
+
+/* What monitors, and other parts of the kernel, look for */
+static void names_that_are_looked_for_are_there(struct kunit *test)
+{
+	static const char * const names[] = {
+		"register_kprobe", "unregister_kprobe", "enable_kprobe", "disable_kprobe",
+		"arm_kprobe", "disarm_kprobe",
+#ifdef CONFIG_KPROBES_ON_FTRACE
+		"kprobe_ftrace_handler",
+#ifdef CONFIG_KALLSYMS_ALL
+		"kprobe_ftrace_ops", "kprobe_ipmodify_ops",
+#endif
+#endif
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		KUNIT_EXPECT_NE_MSG(test, 0, kallsyms_lookup_name(names[i]), "%s", names[i]);
+}
+
 static struct kunit_case core_cases[] = {
+	KUNIT_CASE(monitor_sees_arrays),
+	KUNIT_CASE(names_that_are_looked_for_are_there),
 	KUNIT_CASE(table_finds_all_while_and_after_it_grows),
 	KUNIT_CASE(table_keeps_its_chains_short),
 	KUNIT_CASE(table_shrinks_when_nodes_leave),
@@ -904,6 +1006,7 @@ static struct kunit_case core_cases[] = {
 #endif
 	KUNIT_CASE(dying_site_is_revived),
 	KUNIT_CASE(site_of_gone_text_keeps_its_probes),
+	KUNIT_CASE(gone_text_is_left_with_preemption_off),
 #ifdef CONFIG_KPROBES_ON_FTRACE
 	KUNIT_CASE(entry_of_gone_text_is_unhooked),
 #endif

@@ -116,12 +116,12 @@ static void breakpoint_that_waits_for_its_jump_works(struct kunit *test)
 		probe->kp.post_handler = post ? look_after : NULL;
 		plant(test, probe);
 		site = site_at(probe->kp.addr);
-		mutex_lock(&kprobe_mutex);
+		kprobe_lock();
 		make_pending(site);
 		KUNIT_EXPECT_EQ(test, site->state, SITE_OPTIMIZING);
 		expect_breakpoint(test, probe->kp.addr);
 		run_variations(jump, pending);
-		mutex_unlock(&kprobe_mutex);
+		kprobe_unlock();
 		for (i = 0; i < VARIATIONS; i++) {
 			expect_same_outcome(test, &plain[i], &pending[i]);
 			KUNIT_EXPECT_EQ(test, pending[i].pre_trapped, !!pending[i].pres);
@@ -389,7 +389,7 @@ static void handlers_go_to_any_instruction(struct kunit *test)
 	plant(test, probe);
 	expect_ways(test, v, "jump");
 	KUNIT_EXPECT_FALSE(test, v->pre_trapped);
-	scoped_guard(mutex, &kprobe_mutex) {
+	scoped_guard(kprobe_lock) {
 		make_pending(kprobe_find_site((unsigned long)bits_at[0]));
 		expect_ways(test, v, "pending");
 	}

@@ -240,7 +240,7 @@ static bool is_patched(void *addr)
 {
 	bool patched;
 
-	guard(mutex)(&kprobe_mutex);
+	guard(kprobe_lock)();
 	kprobe_text_lock();
 	patched = kprobes_is_patched(addr);
 	kprobe_text_unlock();
@@ -630,7 +630,7 @@ static void site_that_was_left_waits_for_a_task_that_does_not_sleep(struct kunit
  */
 static bool kill_site(struct kprobe_site *site, struct kprobes_text *text, u8 *left, bool pending)
 {
-	guard(mutex)(&kprobe_mutex);
+	guard(kprobe_lock)();
 	if (pending)
 		make_pending(site);
 	memcpy(left, text->start, text->size);
@@ -640,7 +640,7 @@ static bool kill_site(struct kprobe_site *site, struct kprobes_text *text, u8 *l
 
 static void put_text_back(struct kprobes_text *text)
 {
-	guard(mutex)(&kprobe_mutex);
+	guard(kprobe_lock)();
 	kprobe_text_lock();
 	kprobes_put_text(text->start, text->copy, text->size);
 	kprobe_text_unlock();

@@ -7,8 +7,12 @@
 #include <kunit/test.h>
 #include <linux/cleanup.h>
 #include <linux/delay.h>
+#include <linux/fs.h>
 #include <linux/list.h>
+#include <linux/mount.h>
 #include <linux/mutex.h>
+#include <linux/seq_file.h>
+#include <linux/uio.h>
 
 #include "internal.h"
 
@@ -56,5 +60,50 @@ static inline bool trampoline_is_probed(void)
 			return true;
 	return false;
 }
+
+#ifdef CONFIG_DEBUG_FS
+static inline void drop_mount(void *mnt)
+{
+	kern_unmount(mnt);
+}
+
+/* Nothing is mounted yet when suites run at boot. */
+static inline struct vfsmount *mount_debugfs(struct kunit *test)
+{
+	struct file_system_type *type = get_fs_type("debugfs");
+	struct vfsmount *mnt;
+
+	KUNIT_ASSERT_NOT_NULL(test, type);
+	mnt = kern_mount(type);
+	put_filesystem(type);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(mnt));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_mount, mnt));
+	return mnt;
+}
+
+static inline struct file *open_list(struct kunit *test, struct vfsmount *mnt)
+{
+	struct file *list = file_open_root_mnt(mnt, "kprobes/list", O_RDONLY, 0);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(list));
+	return list;
+}
+
+/* kernel_read() does not read from debugfs. */
+static inline ssize_t read_piece(struct file *file, char *text, size_t size, loff_t *pos)
+{
+	struct kvec vec = { .iov_base = text, .iov_len = size };
+	struct iov_iter iter;
+	struct kiocb kiocb;
+	ssize_t done;
+
+	init_sync_kiocb(&kiocb, file);
+	kiocb.ki_pos = *pos;
+	iov_iter_kvec(&iter, ITER_DEST, &vec, 1, size);
+	done = seq_read_iter(&kiocb, &iter);
+	*pos = kiocb.ki_pos;
+	return done;
+}
+#endif
 
 #endif /* _KERNEL_KPROBES_TEST_SITES_H */

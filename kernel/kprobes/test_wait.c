@@ -551,8 +551,10 @@ static void expect_stays(struct kunit *test, u32 (*function)(u32 x), void *addr)
 	function(1);
 	function(1);
 	expect_report_end();
+	/* Though it stays registered, it is not hit any more. */
+	KUNIT_EXPECT_EQ_MSG(test, tries, 1, "at %pS", addr);
+	KUNIT_EXPECT_EQ_MSG(test, 0, enable_kprobe(&kp), "at %pS", addr);
 	unregister_kprobe(&kp);
-	KUNIT_EXPECT_EQ_MSG(test, tries, 2, "at %pS", addr);
 }
 
 /* By any way to the handler: if it waited for itself, that would never end. */
@@ -588,8 +590,9 @@ static void return_probe_cannot_leave_in_its_own_handler(struct kunit *test)
 	kprobes_traced(1);
 	kprobes_traced(1);
 	expect_report_end();
+	KUNIT_EXPECT_EQ(test, tries, 1);
+	KUNIT_EXPECT_EQ(test, 0, enable_kretprobe(&rp));
 	unregister_kretprobe(&rp);
-	KUNIT_EXPECT_EQ(test, tries, 2);
 }
 #endif
 
@@ -603,22 +606,105 @@ static void probe_cannot_leave_with_interrupts_off(struct kunit *test)
 		unregister_kprobe(&probe->kp);
 	expect_report_end();
 	kprobes_untraced(1);
+	KUNIT_EXPECT_EQ(test, probe->hits, 0);
+	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&probe->kp));
+	kprobes_untraced(1);
 	KUNIT_EXPECT_EQ(test, probe->hits, 1);
 }
 
-static void probe_cannot_leave_with_preemption_off(struct kunit *test)
+static void need_counted_preemption(struct kunit *test)
 {
-	struct probe *probe = probe_registered(test, kprobes_untraced);
-
 	need_warnings(test);
 	if (!ARCH_KPROBE_STATELESS || !IS_ENABLED(CONFIG_PREEMPT_COUNT))
 		kunit_skip(test, "nobody knows that it is off");
+}
+
+static void leave_with_preemption_off(struct planted *planted)
+{
 	expect_report_begin();
 	scoped_guard(preempt)
+		planted->kind->remove(&planted->probe);
+	expect_report_end();
+}
+
+/* It is gone, and its struct is free for something else. Whether it was alone does not matter. */
+static void expect_gone(struct kunit *test, const struct kind *kind, u32 (*function)(u32 x),
+			void *addr, bool alone)
+{
+	struct probe *other = alone ? NULL : probe_registered(test, addr);
+	struct planted *planted = plant(test, kind, addr);
+	unsigned int times;
+
+	for (times = 0; times < 2; times++) {
+		leave_with_preemption_off(planted);
+		KUNIT_EXPECT_TRUE(test, list_empty(&planted->probe.kp.list));
+		memset(&planted->probe, 0xff, sizeof(planted->probe));
+		KUNIT_EXPECT_EQ(test, kprobes_expected(5), function(5));
+		memset(&planted->probe, 0, sizeof(planted->probe));
+		planted->probe.kp.addr = addr;
+		KUNIT_EXPECT_EQ(test, 0, kind->add(&planted->probe));
+	}
+	kunit_release_action(test, planted_drop, planted);
+	if (other) {
+		KUNIT_EXPECT_EQ(test, other->hits, 2);
+		probe_unregister(other);
+	}
+}
+
+static void probe_leaves_with_preemption_off(struct kunit *test)
+{
+	const struct kprobes_step *step = kprobes_find_step("plain instruction");
+	const struct kind *kind = test->param_value;
+	unsigned int alone;
+
+	need_counted_preemption(test);
+	for (alone = 0; alone < 2; alone++) {
+		expect_gone(test, kind, kprobes_traced, kprobes_traced, alone);
+		expect_gone(test, kind, kprobes_untraced, kprobes_untraced, alone);
+		if (kind->anywhere && step)
+			expect_gone(test, kind, step->call, step->addr, alone);
+	}
+}
+
+/* Preemption is on there, but nobody may sleep. */
+static void probe_leaves_while_rcu_is_held(struct kunit *test)
+{
+	struct probe *probe = probe_registered(test, kprobes_untraced);
+
+	need_counted_preemption(test);
+	if (!IS_ENABLED(CONFIG_PREEMPT_RCU))
+		kunit_skip(test, "that is to have preemption off");
+	expect_report_begin();
+	scoped_guard(rcu)
 		unregister_kprobe(&probe->kp);
 	expect_report_end();
+	KUNIT_EXPECT_TRUE(test, list_empty(&probe->kp.list));
+	probe->live = false;
 	kprobes_untraced(1);
-	KUNIT_EXPECT_EQ(test, probe->hits, 1);
+	KUNIT_EXPECT_EQ(test, probe->hits, 0);
+}
+
+/* The site goes as others do, once a worker has had its turn. */
+static void site_goes_that_was_left_with_preemption_off(struct kunit *test)
+{
+	struct kprobe kp = { .addr = (void *)kprobes_untraced };
+	struct kprobe_site *site;
+	unsigned int tries = 0;
+
+	need_counted_preemption(test);
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&kp));
+	expect_report_begin();
+	scoped_guard(preempt)
+		unregister_kprobe(&kp);
+	expect_report_end();
+	do {
+		msleep(20);
+		guard(mutex)(&kprobe_mutex);
+		site = kprobe_find_site((unsigned long)kprobes_untraced);
+		if (!site || site->state == SITE_DYING)
+			return;
+	} while (++tries < 500);
+	KUNIT_FAIL(test, "its state is %d", site->state);
 }
 
 /* --- a handler that sleeps: its mark stays --- */
@@ -713,7 +799,9 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(return_probe_cannot_leave_in_its_own_handler),
 #endif
 	KUNIT_CASE(probe_cannot_leave_with_interrupts_off),
-	KUNIT_CASE(probe_cannot_leave_with_preemption_off),
+	KUNIT_CASE_PARAM(probe_leaves_with_preemption_off, kind_gen_params),
+	KUNIT_CASE(probe_leaves_while_rcu_is_held),
+	KUNIT_CASE(site_goes_that_was_left_with_preemption_off),
 	KUNIT_CASE(handler_that_does_not_end_is_told_of),
 	KUNIT_CASE(probes_are_looked_at_inside_of_a_mark_only),
 	{}

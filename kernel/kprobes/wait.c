@@ -58,7 +58,7 @@ static unsigned int read_mark(struct kprobe_mark *mark)
  * No handler may sleep. Where marks are per-CPU operands, one that does ends the mark of another
  * CPU, if it wakes up there, and the wait may never end.
  *
- * Context: may sleep.
+ * Context: a task.
  */
 void kprobe_tell_of_handler(unsigned int cpu)
 {
@@ -69,9 +69,10 @@ void kprobe_tell_of_handler(unsigned int cpu)
 /*
  * The mark may be odd because of a later hit. There is no need to wait for that one, but
  * it cannot be told from others. Any change ends the wait: if the mark is odd again, the
- * CPU has made it even in between.
+ * CPU has made it even in between. Who cannot sleep gives up when the handler takes too long: it
+ * may want a lock of his. Returns false then.
  */
-static void wait_for_mark(struct kprobe_mark *mark, unsigned int cpu)
+static bool wait_for_mark(struct kprobe_mark *mark, unsigned int cpu, bool may_sleep)
 {
 	unsigned long overdue = jiffies + kprobe_patience;
 	unsigned int seq = read_mark(mark);
@@ -79,18 +80,33 @@ static void wait_for_mark(struct kprobe_mark *mark, unsigned int cpu)
 	bool told = false;
 
 	if (!(seq & 1))
-		return;
+		return true;
 	while (read_mark(mark) == seq) {
-		if (spins++ < WAIT_SPINS) {
+		if (!may_sleep || spins++ < WAIT_SPINS)
 			cpu_relax();
+		else
+			usleep_range(20, 100);
+		if (told || !time_after(jiffies, overdue))
 			continue;
-		}
-		usleep_range(20, 100);
-		if (!told && time_after(jiffies, overdue)) {
-			kprobe_tell_of_handler(cpu);
-			told = true;
-		}
+		kprobe_tell_of_handler(cpu);
+		told = true;
+		if (!may_sleep)
+			return false;
 	}
+	return true;
+}
+
+static bool wait_for_marks(bool may_sleep)
+{
+	unsigned int cpu, level;
+	bool ended = true;
+
+	for_each_possible_cpu(cpu) {
+		for (level = 0; level < KPROBE_LEVELS; level++)
+			ended &= wait_for_mark(per_cpu_ptr(&kprobe_marks[level], cpu), cpu,
+					       may_sleep);
+	}
+	return ended;
 }
 
 /**
@@ -107,15 +123,30 @@ static void wait_for_mark(struct kprobe_mark *mark, unsigned int cpu)
  */
 void kprobe_wait_for_handlers(void)
 {
-	unsigned int cpu, level;
+	bool locked = kprobe_lock_cpus();
 
-	cpus_read_lock();
 	on_each_cpu(barrier_for_hits, NULL, 1);
-	cpus_read_unlock();
-	for_each_possible_cpu(cpu) {
-		for (level = 0; level < KPROBE_LEVELS; level++)
-			wait_for_mark(per_cpu_ptr(&kprobe_marks[level], cpu), cpu);
-	}
+	if (locked)
+		cpus_read_unlock();
+	wait_for_marks(true);
+}
+
+/**
+ * kprobe_spin_for_handlers() - the same where nobody can sleep
+ *
+ * If a CPU just comes, it may not have been waited for.
+ *
+ * Context: a task with preemption off; not from a handler.
+ * Return: false if some have not ended.
+ */
+bool kprobe_spin_for_handlers(void)
+{
+	bool locked = cpus_read_trylock();
+
+	on_each_cpu(barrier_for_hits, NULL, 1);
+	if (locked)
+		cpus_read_unlock();
+	return wait_for_marks(false);
 }
 
 /**
