@@ -77,32 +77,47 @@ static void show_probe(struct seq_file *m, struct kprobe *p, struct kprobe_site 
 
 /*
  * The position is the serial number of the site that is next: between two reads sites may be freed,
- * so that a count of sites would leave out as many.
+ * so that a count of sites would leave out as many. Who reads on does so at his cursor.
  */
 static void *list_start(struct seq_file *m, loff_t *pos)
 {
+	struct kprobe_cursor *cursor = m->private;
 	struct kprobe_site *site;
 
 	mutex_lock(&kprobe_mutex);
-	list_for_each_entry(site, &kprobe_sites, all) {
-		if (site->serial >= *pos) {
-			*pos = site->serial;
-			return site;
-		}
+	site = cursor->next;
+	if (!*pos || *pos != cursor->pos) {
+		site = kprobe_site_after(NULL);
+		while (site && site->serial < *pos)
+			site = kprobe_site_after(site);
 	}
-	return NULL;
+	if (site)
+		*pos = site->serial;
+	cursor->next = site;
+	cursor->pos = *pos;
+	return site;
+}
+
+/* Sites that wait to be freed are not shown, and there may be many. */
+static void give_way(void)
+{
+	mutex_unlock(&kprobe_mutex);
+	cond_resched();
+	mutex_lock(&kprobe_mutex);
 }
 
 static void *list_next(struct seq_file *m, void *v, loff_t *pos)
 {
+	struct kprobe_cursor *cursor = m->private;
 	struct kprobe_site *site = v;
+	u64 serial = site->serial;
 
-	*pos = site->serial + 1;
-	if (list_is_last(&site->all, &kprobe_sites))
-		return NULL;
-	site = list_next_entry(site, all);
-	*pos = site->serial;
-	return site;
+	cursor->next = kprobe_site_after(site);
+	if (!(serial % KPROBE_BATCH))
+		give_way();
+	*pos = cursor->next ? cursor->next->serial : serial + 1;
+	cursor->pos = *pos;
+	return cursor->next;
 }
 
 static void list_stop(struct seq_file *m, void *v)
@@ -126,7 +141,36 @@ static const struct seq_operations list_sops = {
 	.stop	= list_stop,
 	.show	= list_show,
 };
-DEFINE_SEQ_ATTRIBUTE(list);
+
+static int open_sites(struct file *file, const struct seq_operations *ops)
+{
+	struct kprobe_cursor *cursor = __seq_open_private(file, ops, sizeof(*cursor));
+
+	if (!cursor)
+		return -ENOMEM;
+	kprobe_cursor_open(cursor);
+	return 0;
+}
+
+static int release_sites(struct inode *inode, struct file *file)
+{
+	struct seq_file *m = file->private_data;
+
+	kprobe_cursor_close(m->private);
+	return seq_release_private(inode, file);
+}
+
+static int list_open(struct inode *inode, struct file *file)
+{
+	return open_sites(file, &list_sops);
+}
+
+static const struct file_operations list_fops = {
+	.open		= list_open,
+	.read		= seq_read,
+	.llseek		= seq_lseek,
+	.release	= release_sites,
+};
 
 static void show_symbol(struct seq_file *m, struct kprobe_site *site)
 {
@@ -173,7 +217,18 @@ static const struct seq_operations sites_sops = {
 	.stop	= list_stop,
 	.show	= sites_show,
 };
-DEFINE_SEQ_ATTRIBUTE(sites);
+
+static int sites_open(struct inode *inode, struct file *file)
+{
+	return open_sites(file, &sites_sops);
+}
+
+static const struct file_operations sites_fops = {
+	.open		= sites_open,
+	.read		= seq_read,
+	.llseek		= seq_lseek,
+	.release	= release_sites,
+};
 
 static int errors_show(struct seq_file *m, void *v)
 {

@@ -18,6 +18,7 @@
 #include <linux/mm.h>
 #include <linux/objtool.h>
 #include <linux/sched.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/workqueue.h>
@@ -158,7 +159,7 @@ static bool marked(void *addr)
 {
 	struct kprobe_function *f;
 
-	guard(mutex)(&kprobe_mutex);
+	guard(kprobe_lock)();
 	f = survey(addr);
 	return f && kprobe_byte_is(f, f->start, KPROBE_BYTE_FIXUP);
 }
@@ -167,7 +168,7 @@ static void mark(void *addr)
 {
 	struct kprobe_function *f;
 
-	guard(mutex)(&kprobe_mutex);
+	guard(kprobe_lock)();
 	f = survey(addr);
 	if (f)
 		kprobe_byte_set(f, f->start, KPROBE_BYTE_FIXUP);
@@ -218,7 +219,7 @@ static void label_is_known_while_it_does_nothing(struct kunit *test)
 	unsigned long size;
 
 	KUNIT_EXPECT_EQ(test, 5, labelled(5));
-	guard(mutex)(&kprobe_mutex);
+	guard(kprobe_lock)();
 	kprobe_function_forget();
 	f = survey(labelled);
 	/* An assertion would end the thread with the mutex held. */
@@ -427,6 +428,83 @@ static void batch_gives_others_their_turn(struct kunit *test)
 	KUNIT_EXPECT_GE(test, turns.nr, DIV_ROUND_UP(NR_SPOTS, KPROBE_PATCH_BATCH));
 	unregister_kprobe(&turn);
 }
+
+#ifdef CONFIG_DEBUG_FS
+static unsigned int steps;
+
+static int count_step(struct kprobe *p, struct pt_regs *regs)
+{
+	steps += current == turns.task;
+	return 0;
+}
+
+static unsigned int count_lines(const char *text, ssize_t size)
+{
+	unsigned int nr = 0;
+	ssize_t i;
+
+	for (i = 0; i < size; i++)
+		nr += text[i] == '\n';
+	return nr;
+}
+
+/* In pieces, each of which begins where the one before has ended */
+static void list_is_read_in_one_go(struct kunit *test)
+{
+	struct kprobe step = { .symbol_name = "kprobe_site_after", .pre_handler = count_step };
+	char *piece = kunit_kzalloc(test, 512, GFP_KERNEL);
+	struct file *list = open_list(test, mount_debugfs(test));
+	unsigned int lines = 0, pieces = 0;
+	loff_t pos = 0;
+	ssize_t size;
+
+	KUNIT_EXPECT_NOT_NULL(test, piece);
+	KUNIT_EXPECT_EQ(test, 0, register_kprobes(crowd->list, NR_SPOTS));
+	KUNIT_EXPECT_EQ(test, 0, register_kprobe(&step));
+	turns.task = current;
+	steps = 0;
+	while (piece && (size = read_piece(list, piece, 512, &pos)) > 0) {
+		lines += count_lines(piece, size);
+		pieces++;
+	}
+	unregister_kprobe(&step);
+	unregister_kprobes(crowd->list, NR_SPOTS);
+	filp_close(list, NULL);
+	KUNIT_EXPECT_GT(test, pieces, 20);
+	KUNIT_EXPECT_GT(test, lines, NR_SPOTS);
+	KUNIT_EXPECT_GE(test, steps, NR_SPOTS);
+	/* Who comes to the end looks once more whether there is anything behind it. */
+	KUNIT_EXPECT_LT(test, steps, 2 * lines + 2 * pieces);
+}
+
+/* The site where the reader has stopped is freed meanwhile, and all that follow. */
+static void reader_goes_on_behind_sites_that_have_gone(struct kunit *test)
+{
+	struct kprobe last = { .addr = (void *)call_all_spots, .pre_handler = count_step };
+	char *piece = kunit_kzalloc(test, SZ_64K, GFP_KERNEL);
+	struct file *list = open_list(test, mount_debugfs(test));
+	loff_t pos = 0;
+	ssize_t size;
+
+	KUNIT_ASSERT_NOT_NULL(test, piece);
+	wait_for_dying_sites(test);
+	KUNIT_EXPECT_EQ(test, 0, register_kprobes(crowd->list, NR_SPOTS));
+	KUNIT_EXPECT_EQ(test, 0, register_kprobe(&last));
+	KUNIT_EXPECT_GT(test, read_piece(list, piece, 512, &pos), 0);
+	KUNIT_EXPECT_GT(test, read_piece(list, piece, 512, &pos), 0);
+	unregister_kprobes(crowd->list, NR_SPOTS);
+	wait_for_dying_sites(test);
+	/* What is in the reader's buffer comes first. */
+	while ((size = read_piece(list, piece, SZ_64K - 1, &pos)) > 0) {
+		piece[size] = 0;
+		if (strstr(piece, "  call_all_spots+0x"))
+			break;
+	}
+	KUNIT_EXPECT_GT(test, size, 0);
+	unregister_kprobe(&last);
+	filp_close(list, NULL);
+}
+#endif
 
 static unsigned int single_hits;
 
@@ -641,6 +719,10 @@ static struct kunit_case scale_cases[] = {
 	KUNIT_CASE(disabled_members_of_a_batch_stay_so),
 	KUNIT_CASE(failing_batch_is_never_hit),
 	KUNIT_CASE(batch_gives_others_their_turn),
+#ifdef CONFIG_DEBUG_FS
+	KUNIT_CASE(list_is_read_in_one_go),
+	KUNIT_CASE_SLOW(reader_goes_on_behind_sites_that_have_gone),
+#endif
 	KUNIT_CASE_SLOW(single_is_not_confused_by_a_batch),
 	KUNIT_CASE_SLOW(jumps_that_wait_are_in_nobodys_way),
 	{}
