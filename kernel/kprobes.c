@@ -278,7 +278,7 @@ static int place_probe(struct wanted *w)
 static struct wanted *placing;
 static struct task_struct *placer;
 
-/* Monitors look at register_kprobe() for what is registered, so each probe of an array goes there. */
+/* Monitors look at register_kprobe() for what is registered. So all of an array go there. */
 static int place_next(struct wanted *w)
 {
 	int err;
@@ -626,8 +626,8 @@ static void remove_chunk(struct kprobe **kps, int num)
 	kprobe_plan_apply(&plan);
 }
 
-/* For so long, in steps of 10 us, a mutex is waited for where nobody can sleep. */
-#define SPIN_TRIES	10000
+/* For so long, in steps of 5 us, a mutex is waited for where nobody can sleep. */
+#define SPIN_TRIES	20000
 
 /* Who holds the mutex may need this CPU to go on, so this gives up after a while. */
 static bool spin_for_mutex(struct mutex *lock)
@@ -637,7 +637,7 @@ static bool spin_for_mutex(struct mutex *lock)
 	while (!mutex_trylock(lock)) {
 		if (++tries > SPIN_TRIES)
 			return false;
-		udelay(10);
+		udelay(5);
 	}
 	return true;
 }

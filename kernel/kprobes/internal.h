@@ -137,12 +137,12 @@ static inline void kprobe_plan_init(struct kprobe_plan *plan)
 
 /**
  * struct kprobe_leaving - what else there is to do for some kind of probes where nobody can sleep
- * @lock:	held during all that; outside of kprobe_mutex
+ * @lock:	held during all that
  * @stop:	called for each probe that was removed, with kprobe_mutex held
  * @release:	called for each probe when no handler is running any more
  */
 struct kprobe_leaving {
-	struct mutex	*lock;
+	struct mutex	*lock;	/* outside of kprobe_mutex */
 	void		(*stop)(struct kprobe *p);
 	void		(*release)(struct kprobe *p);
 };

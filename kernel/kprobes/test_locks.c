@@ -282,7 +282,8 @@ static void nobody_waits_for_an_ops_that_leaves(struct kunit *test)
 	/* It is stopped first, and lets the other one go. */
 	busy = new_thread(test, never_sleep, NULL);
 	KUNIT_ASSERT_EQ(test, 0, plant_kprobes(before, 0));
-	is_leaving = has_left = 0;
+	is_leaving = 0;
+	has_left = 0;
 	start(test, busy);
 	wake_up_process(leaver);
 	while (!READ_ONCE(is_leaving))
@@ -386,7 +387,11 @@ static void probes_come_and_go_in_callbacks_of_hotplug(struct kunit *test)
 	int before, state;
 
 	in_callback = new_kinds(test);
-	callbacks = callback_err = disable_err = missing = registrations = 0;
+	callbacks = 0;
+	callback_err = 0;
+	disable_err = 0;
+	missing = 0;
+	registrations = 0;
 	KUNIT_ASSERT_EQ(test, 0, plant_all(in_callback));
 	wait_for_kprobe_optimizer();
 	wake_up_process(other);

@@ -72,14 +72,15 @@ static int note_function(void *f, unsigned long addr)
 }
 
 #ifdef CONFIG_MODULES
-/* Is it the name of a function, with any suffix? Variables have names, too. */
-static bool is_named(const struct mod_kallsyms *all, const Elf_Sym *symbol, const char *wanted)
+/* Is the symbol a function of that name, with any suffix? Variables have names, too. */
+static bool is_named(const struct mod_kallsyms *all, unsigned int i, const char *wanted)
 {
-	const char *name = all->strtab + symbol->st_name;
+	const char *name = all->strtab + all->symtab[i].st_name;
 	size_t length = str_has_prefix(name, wanted);
 
 	return length && (!name[length] || name[length] == '.') &&
-	       symbol->st_shndx != SHN_UNDEF && is_module_text_address(symbol->st_value);
+	       all->symtab[i].st_shndx != SHN_UNDEF &&
+	       is_module_text_address(all->symtab[i].st_value);
 }
 
 /*
@@ -90,17 +91,15 @@ static unsigned long next_named(struct module *mod, const char *name,
 				struct mod_kallsyms **table, unsigned int *i)
 {
 	struct mod_kallsyms *all;
-	const Elf_Sym *symbol;
 
 	guard(preempt)();
 	all = rcu_dereference_sched(mod->kallsyms);
 	if (all != *table)
 		*i = 0;
 	*table = all;
-	while (*i < all->num_symtab) {
-		symbol = &all->symtab[(*i)++];
-		if (is_named(all, symbol, name))
-			return symbol->st_value;
+	for (; *i < all->num_symtab; (*i)++) {
+		if (is_named(all, *i, name))
+			return all->symtab[(*i)++].st_value;
 	}
 	return 0;
 }
@@ -114,7 +113,7 @@ static bool note_in_module(struct kprobe_function *f, const char *name)
 	struct mod_kallsyms *table = NULL;
 	struct module *mod;
 	unsigned long addr;
-	unsigned int i;
+	unsigned int i = 0;
 
 	scoped_guard(preempt)
 		mod = __module_text_address(f->start);
