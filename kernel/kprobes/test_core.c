@@ -17,6 +17,7 @@
 #include <asm/vsyscall.h>
 #endif
 
+#include "../../lib/test_kprobes/regs.h"
 #include "../../lib/test_kprobes/report.h"
 #include "internal.h"
 #include "slots.h"
@@ -907,7 +908,7 @@ static int nr_registrations, results;
 static int note_registration(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	if (nr_registrations < ARRAY_SIZE(registrations))
-		registrations[nr_registrations++] = regs_get_kernel_argument(regs, 0);
+		registrations[nr_registrations++] = kprobes_argument(regs);
 	return 0;
 }
 
@@ -946,8 +947,9 @@ static void monitor_sees_arrays(struct kunit *test)
 	struct kretprobe *rp_list[] = { &rps[0], &rps[1], &rps[2] };
 	int i;
 
-	if (!IS_ENABLED(CONFIG_KRETPROBES) || !IS_ENABLED(CONFIG_HAVE_REGS_AND_STACK_ACCESS_API))
-		kunit_skip(test, "nobody can look at calls and returns");
+	kprobes_need_arguments(test);
+	if (!IS_ENABLED(CONFIG_KRETPROBES))
+		kunit_skip(test, "no return probes");
 	for (i = 0; i < 3; i++) {
 		kps[i] = (struct kprobe) { .addr = (void *)site_target, .pre_handler = count_hit };
 		rps[i] = (struct kretprobe) { .kp.addr = (void *)site_target };
