@@ -516,7 +516,7 @@ static bool any_gone_site(void)
 /* Its place on the list of those that are left late is in use for something else. */
 static void gone_text_is_left_with_preemption_off(struct kunit *test)
 {
-	struct kprobe kp = { .addr = (void *)site_target, .pre_handler = count_hit };
+	struct kprobe kp = { .pre_handler = count_hit };
 	unsigned int settled, tries = 0;
 
 	need_warnings(test);
@@ -524,9 +524,10 @@ static void gone_text_is_left_with_preemption_off(struct kunit *test)
 		kunit_skip(test, "nobody knows that preemption is off");
 	for (settled = 0; settled < 2; settled++) {
 		kp.flags = 0;
+		kp.addr = (kprobe_opcode_t *)site_target;
 		KUNIT_ASSERT_EQ(test, 0, register_kprobe(&kp));
 		scoped_guard(kprobe_lock)
-			lose_text(test, kprobe_find_site((unsigned long)site_target));
+			lose_text(test, kprobe_find_site((unsigned long)kp.addr));
 		if (settled)
 			wait_for_dying_sites(test);
 		expect_report_begin();
