@@ -331,6 +331,21 @@ static void handler_is_left_after_one_in_an_interrupt_was(struct kunit *test)
 	KUNIT_EXPECT_EQ_MSG(test, seen[2].calls, 1, "the interrupt came too late");
 }
 
+/* Its owner must not do that, but survives. */
+static void function_may_be_set_to_null_in_use(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct jprobe *jp = jprobe_registered(test, step->call, handler_0);
+
+	kprobes_call_step(test, step);
+	WRITE_ONCE(jp->entry, NULL);
+	kprobes_call_step(test, step);
+	WRITE_ONCE(jp->entry, handler_0);
+	WRITE_ONCE(jp->kp.pre_handler, NULL);
+	kprobes_call_step(test, step);
+	KUNIT_EXPECT_EQ(test, seen[0].calls, KPROBES_CALLS);
+}
+
 /* Stack traces */
 
 static struct trace trace;
@@ -563,6 +578,7 @@ static struct kunit_case jprobes_test_cases[] = {
 			      { .speed = KUNIT_SPEED_SLOW }),
 	KUNIT_CASE_PARAM(call_inside_a_handler_is_missed_and_counted, entry_gen_params),
 	KUNIT_CASE_PARAM(handler_is_left_after_one_in_an_interrupt_was, entry_gen_params),
+	KUNIT_CASE_PARAM(function_may_be_set_to_null_in_use, entry_gen_params),
 	KUNIT_CASE_PARAM(stack_trace_shows_the_function_and_its_caller, entry_gen_params),
 	KUNIT_CASE_PARAM(disabled_jprobe_is_silent, entry_gen_params),
 	KUNIT_CASE(function_of_the_kernel_is_found_by_its_name),

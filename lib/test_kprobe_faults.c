@@ -617,6 +617,20 @@ static void fault_in_an_interrupt_of_a_handler_is_left_alone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, nr_offers, 0);
 }
 
+/* Its owner must not do that, but survives. */
+static void fault_handler_may_be_set_to_null_in_use(struct kunit *test)
+{
+	struct probe *probe;
+
+	choose(test, kprobes_faults_table);
+	probe = probe_subject(test, skip, NULL);
+	KUNIT_EXPECT_EQ(test, subject->call(bad), SKIPPED);
+	WRITE_ONCE(probe->kp.fault_handler, NULL);
+	KUNIT_EXPECT_EQ(test, subject->call(bad), kprobes_fixed(subject));
+	KUNIT_EXPECT_EQ(test, probe->hits, 2);
+	KUNIT_EXPECT_EQ(test, nr_offers, 1);
+}
+
 static int faults_init(struct kunit *test)
 {
 	unsigned int i;
@@ -652,6 +666,7 @@ static struct kunit_case kprobes_fault_test_cases[] = {
 	KUNIT_CASE_PARAM(fault_at_a_missed_hit_is_not_the_missed_probes, fault_gen_params),
 	KUNIT_CASE_PARAM(fault_outside_of_handlers_is_left_alone, step_gen_params),
 	KUNIT_CASE_PARAM(fault_in_an_interrupt_of_a_handler_is_left_alone, step_gen_params),
+	KUNIT_CASE(fault_handler_may_be_set_to_null_in_use),
 	{}
 };
 

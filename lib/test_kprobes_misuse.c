@@ -261,6 +261,61 @@ static void only_the_disabled_flag_is_taken_from_the_user(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->hits, 1);
 }
 
+/* What an owner must not do, but survives */
+static void expect_runs(struct kunit *test, const struct kprobes_step *step,
+			struct probe *probe, unsigned int hits, unsigned int posts)
+{
+	probe->hits = 0;
+	probe->posts = 0;
+	kprobes_call_step(test, step);
+	KUNIT_EXPECT_EQ_MSG(test, probe->hits, hits, "%s", step->name);
+	KUNIT_EXPECT_EQ_MSG(test, probe->posts, posts, "%s", step->name);
+}
+
+/* First at a breakpoint, and again when there may be a jump */
+static void handlers_may_be_set_to_null_in_use(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct probe *probe = probe_new(test, step->addr);
+	unsigned int post, i;
+
+	for (post = 0; post < 2; post++) {
+		probe_reset(probe, step->addr);
+		probe->kp.post_handler = post ? probe_post_handler : NULL;
+		KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+		for (i = 0; i < 2; i++) {
+			WRITE_ONCE(probe->kp.pre_handler, probe_pre_handler);
+			WRITE_ONCE(probe->kp.post_handler, post ? probe_post_handler : NULL);
+			expect_runs(test, step, probe, KPROBES_CALLS, post * KPROBES_CALLS);
+			WRITE_ONCE(probe->kp.pre_handler, NULL);
+			expect_runs(test, step, probe, 0, post * KPROBES_CALLS);
+			WRITE_ONCE(probe->kp.post_handler, NULL);
+			expect_runs(test, step, probe, 0, 0);
+			wait_for_kprobe_optimizer();
+		}
+		probe_unregister(probe);
+	}
+}
+
+static void handlers_of_one_of_two_may_be_set_to_null_in_use(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct probe *older = probe_new(test, step->addr);
+	struct probe *newer = probe_new(test, step->addr);
+
+	older->kp.post_handler = probe_post_handler;
+	newer->kp.post_handler = probe_post_handler;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(older));
+	KUNIT_ASSERT_EQ(test, 0, probe_register(newer));
+	WRITE_ONCE(newer->kp.pre_handler, NULL);
+	expect_runs(test, step, older, KPROBES_CALLS, KPROBES_CALLS);
+	KUNIT_EXPECT_EQ(test, newer->hits, 0);
+	KUNIT_EXPECT_EQ(test, newer->posts, KPROBES_CALLS);
+	WRITE_ONCE(newer->kp.post_handler, NULL);
+	expect_runs(test, step, older, KPROBES_CALLS, KPROBES_CALLS);
+	KUNIT_EXPECT_EQ(test, newer->posts, KPROBES_CALLS);
+}
+
 static struct kunit_case kprobes_misuse_cases[] = {
 	KUNIT_CASE_PARAM(bad_target_is_refused, refusal_gen_params),
 	KUNIT_CASE_PARAM(same_struct_is_refused_twice, step_gen_params),
@@ -268,6 +323,8 @@ static struct kunit_case kprobes_misuse_cases[] = {
 	KUNIT_CASE(unregistered_probe_cannot_be_switched),
 	KUNIT_CASE(probe_that_was_never_registered_is_left_out),
 	KUNIT_CASE(only_the_disabled_flag_is_taken_from_the_user),
+	KUNIT_CASE_PARAM(handlers_may_be_set_to_null_in_use, step_gen_params),
+	KUNIT_CASE_PARAM(handlers_of_one_of_two_may_be_set_to_null_in_use, step_gen_params),
 	{}
 };
 

@@ -182,6 +182,34 @@ static void any_handler_may_be_null(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->entries, KPROBES_CALLS);
 }
 
+/* Its owner must not do that, but survives. Without a pre handler no more calls are followed. */
+static void any_handler_may_be_set_to_null_in_use(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct return_probe *probe = return_probe_new(test, step->call);
+	int maxactive;
+
+	for (maxactive = 0; maxactive < 2; maxactive++) {
+		return_probe_reset(probe, step->call);
+		probe->rp.entry_handler = note_entry;
+		probe->rp.maxactive = maxactive;
+		KUNIT_ASSERT_EQ(test, 0, return_probe_register(probe));
+		kprobes_call_step(test, step);
+		WRITE_ONCE(probe->rp.entry_handler, NULL);
+		kprobes_call_step(test, step);
+		KUNIT_EXPECT_EQ(test, probe->entries, KPROBES_CALLS);
+		KUNIT_EXPECT_EQ(test, probe->returns, 2 * KPROBES_CALLS);
+		WRITE_ONCE(probe->rp.handler, NULL);
+		kprobes_call_step(test, step);
+		WRITE_ONCE(probe->rp.handler, note_return);
+		WRITE_ONCE(probe->rp.kp.pre_handler, NULL);
+		kprobes_call_step(test, step);
+		KUNIT_EXPECT_EQ(test, probe->returns, 2 * KPROBES_CALLS);
+		KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
+		return_probe_unregister(probe);
+	}
+}
+
 static void return_handler_changes_the_value(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
@@ -712,6 +740,7 @@ static void return_probe_is_refused_twice_in_a_batch(struct kunit *test)
 static struct kunit_case kretprobes_test_cases[] = {
 	KUNIT_CASE_PARAM(handlers_run_at_entry_and_return, entry_gen_params),
 	KUNIT_CASE_PARAM(any_handler_may_be_null, entry_gen_params),
+	KUNIT_CASE_PARAM(any_handler_may_be_set_to_null_in_use, entry_gen_params),
 	KUNIT_CASE_PARAM(return_handler_changes_the_value, entry_gen_params),
 	KUNIT_CASE_PARAM(entry_handler_skips_the_return, entry_gen_params),
 	KUNIT_CASE(recursive_function_returns_on_every_level),

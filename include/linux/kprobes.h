@@ -230,7 +230,7 @@ struct kretprobe_instance {
  */
 struct kretprobe_holder {
 	struct kretprobe __rcu	*rp;		/* NULL once unregistered */
-	kretprobe_handler_t	handler;	/* the user's, or a replacement */
+	struct kretprobe	*told;		/* whose handler runs: @rp, or a replacement */
 	unsigned int		size;		/* of an instance on a return stack */
 	unsigned long __percpu	*inside;	/* calls made, less those that returned */
 	atomic_t		dropped;	/* calls that will never return */

@@ -338,14 +338,23 @@ enum kprobe_result kprobe_hit_above_task(unsigned long level, struct kprobe *kp,
 					 struct pt_regs *regs, kprobe_carry_out_fn carry_out);
 unsigned long kprobe_reschedule(unsigned long result);
 
+/* A careless owner may have set the handler to NULL since the caller has looked. */
+static __always_inline int kprobe_call_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	kprobe_pre_handler_t pre_handler = READ_ONCE(p->pre_handler);
+
+	if (unlikely(!pre_handler))
+		return 0;
+	return pre_handler(p, regs);
+}
+
 /*
  * Here and in the rest of the code that runs at hits, flags and a site's post_handler are
  * read plainly, although WRITE_ONCE() may change them at the same time. Each is one word,
  * and a hit only tests one bit of it, or whether it is 0. So it sees the value from just
  * before the change or just after it, and either will do. READ_ONCE() keeps gcc from
  * using the word as a memory operand, which would cost every hit on x86 an instruction.
- * Handlers to be called are read by READ_ONCE(), or belong to a user's probe, whose
- * handlers do not change as long as hits can find it.
+ * Handlers to be called are read once, by READ_ONCE().
  */
 
 /*
@@ -362,7 +371,7 @@ static __always_inline int kprobe_run_pre(union kprobe_own_mark mark,
 	if (!ARCH_KPROBE_STATELESS && first == kp)
 		return kprobe_run_many(kp, regs);
 	kprobe_runs(mark, first);
-	return first->pre_handler(first, regs);
+	return kprobe_call_pre(first, regs);
 }
 
 static __always_inline void kprobe_run_post(union kprobe_own_mark mark,

@@ -97,10 +97,10 @@ int kprobe_run_many(struct kprobe *kp, struct pt_regs *regs)
 	/* No handler of this hit has run yet: a fault now must not be blamed on an earlier hit. */
 	kprobe_runs(mark, NULL);
 	list_for_each_entry_lockless(p, &site_of(kp)->probes, list) {
-		if (!p->pre_handler || kprobe_disabled(p))
+		if (kprobe_disabled(p))
 			continue;
 		kprobe_runs(mark, p);
-		if (p->pre_handler(p, regs))
+		if (kprobe_call_pre(p, regs))
 			return 1;
 	}
 	return 0;
@@ -119,13 +119,15 @@ NOKPROBE_SYMBOL(kprobe_run_many);
 void kprobe_run_many_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	union kprobe_own_mark mark = kprobe_own_mark(arch_kprobe_level());
+	kprobe_post_handler_t post_handler;
 	struct kprobe *p;
 
 	list_for_each_entry_lockless(p, &site_of(kp)->probes, list) {
-		if (!p->post_handler || kprobe_disabled(p))
+		post_handler = READ_ONCE(p->post_handler);
+		if (!post_handler || kprobe_disabled(p))
 			continue;
 		kprobe_runs(mark, p);
-		p->post_handler(p, regs, 0);
+		post_handler(p, regs, 0);
 	}
 }
 
@@ -178,13 +180,14 @@ NOKPROBE_SYMBOL(kprobe_hit_post);
 static bool run_fault(struct kprobe_mark *mark, struct kprobe *p,
 		      struct pt_regs *regs, int trapnr)
 {
+	kprobe_fault_handler_t fault_handler = p ? READ_ONCE(p->fault_handler) : NULL;
 	bool done;
 
-	if (!p || !p->fault_handler)
+	if (!fault_handler)
 		return false;
 	mark->faulting = true;
 	barrier();
-	done = p->fault_handler(p, regs, trapnr);
+	done = fault_handler(p, regs, trapnr);
 	barrier();
 	mark->faulting = false;
 	return done;
@@ -490,10 +493,10 @@ void opt_pre_handler(struct kprobe *kp, struct pt_regs *regs)
 	if (static_branch_unlikely(&kprobe_stats))
 		kprobe_count_hit(kp);
 	list_for_each_entry_lockless(p, &site_of(kp)->probes, list) {
-		if (!p->pre_handler || kprobe_disabled(p))
+		if (kprobe_disabled(p))
 			continue;
 		kprobe_runs(frame.mark, p);
-		p->pre_handler(p, regs);
+		kprobe_call_pre(p, regs);
 	}
 	kprobe_leave(&frame);
 }

@@ -80,11 +80,15 @@ int jprobe_entry(struct kprobe *p, struct pt_regs *regs)
 	struct jprobe *jp = container_of(p, struct jprobe, kp);
 	unsigned long *frame = raw_cpu_ptr(jprobe_frames) + arch_kprobe_level();
 	struct llist_node *rethooks = first_rethook();
+	void *entry = READ_ONCE(jp->entry);
 	unsigned long args, end;
 
+	/* A careless owner has set it to NULL. */
+	if (!entry)
+		return 0;
 	args = arch_jprobe_args(regs, &end);
 	pause_graph_tracing();
-	arch_jprobe_call(jp->entry, regs, (void *)args, args_size(args, end), frame);
+	arch_jprobe_call(entry, regs, (void *)args, args_size(args, end), frame);
 	*frame = 0;
 	kasan_unpoison_task_stack_below(__builtin_frame_address(0));
 	drop_rethooks(rethooks);

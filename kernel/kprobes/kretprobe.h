@@ -61,8 +61,7 @@ void kretprobe_stacks_trim(void);
 void kretprobe_stack_free(struct task_struct *tsk);
 
 /* kretprobe_holder.c */
-int kretprobe_no_handler(struct kretprobe_instance *ri, struct pt_regs *regs);
-int kretprobe_left_handler(struct kretprobe_instance *ri, struct pt_regs *regs);
+extern struct kretprobe kretprobe_stopped, kretprobe_left;
 void kretprobe_reap_holders(void);
 bool kretprobe_holders_left(void);
 

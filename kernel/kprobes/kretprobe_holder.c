@@ -59,38 +59,24 @@ static struct kretprobe_holder *alloc_holder(int num, size_t size)
 	return rph;
 }
 
-/**
- * kretprobe_no_handler() - handler of a return probe that has none
- * @ri: the call
- * @regs: registers at its return
- *
- * It also replaces a handler that must not be called any more.
- *
- * Context: any, preemption off.
- * Return: 0.
- */
-int kretprobe_no_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	return 0;
-}
-
-NOKPROBE_SYMBOL(kretprobe_no_handler);
-
-/**
- * kretprobe_left_handler() - handler of a return probe that was unregistered
- * @ri: the call, which may have been the last one inside
- * @regs: registers at its return
- *
- * Context: any, preemption off.
- * Return: 0.
- */
-int kretprobe_left_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
+/* The call may have been the last one inside. */
+static int left_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	kretprobe_reap_holders();
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kretprobe_left_handler);
+NOKPROBE_SYMBOL(left_handler);
+
+/*
+ * Who is told of returns in place of a return probe that must not be called any more, or was
+ * unregistered.
+ */
+struct kretprobe kretprobe_stopped;
+
+struct kretprobe kretprobe_left = {
+	.handler = left_handler,
+};
 
 /**
  * kretprobe_pool_create() - create the holder of a return probe
@@ -120,7 +106,7 @@ int kretprobe_pool_create(struct kretprobe *rp)
 		free_holder(rph);
 		return err;
 	}
-	rph->handler = rp->handler ?: kretprobe_no_handler;
+	rph->told = rp;
 	rcu_assign_pointer(rph->rp, rp);
 	rp->rph = rph;
 	return 0;
@@ -138,7 +124,7 @@ int kretprobe_pool_create(struct kretprobe *rp)
 void kretprobe_pool_stop(struct kretprobe *rp)
 {
 	lockdep_assert(lockdep_is_held(&kretprobe_mutex) || lockdep_is_held(&kprobe_mutex));
-	WRITE_ONCE(rp->rph->handler, kretprobe_no_handler);
+	WRITE_ONCE(rp->rph->told, &kretprobe_stopped);
 }
 
 /**
@@ -160,7 +146,7 @@ void kretprobe_pool_release(struct kretprobe *rp)
 	if (uses_stacks(rph))
 		kretprobe_stacks_put();
 	RCU_INIT_POINTER(rph->rp, NULL);
-	WRITE_ONCE(rph->handler, kretprobe_left_handler);
+	WRITE_ONCE(rph->told, &kretprobe_left);
 	raw_spin_lock(&left_lock);
 	list_add_tail(&rph->leaving, &left_holders);
 	raw_spin_unlock(&left_lock);

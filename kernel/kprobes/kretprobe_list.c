@@ -216,22 +216,25 @@ static struct kretprobe_instance *take_instance(struct kretprobe_holder *rph, st
 NOKPROBE_SYMBOL(take_instance);
 
 /*
- * Calls the entry handler, and returns its answer. It may ask for the return address already. What
- * the memory of a return stack was last used for, by another return probe perhaps, is not for it to
- * see.
+ * Calls the entry handler, if there is one, and returns its answer. It may ask for the return
+ * address already. What the memory of a return stack was last used for, by another return probe
+ * perhaps, is not for it to see.
  */
 static int ask_entry_handler(struct kretprobe *rp, struct kretprobe_instance *ri,
 			     struct pt_regs *regs)
 {
+	kretprobe_handler_t entry_handler = READ_ONCE(rp->entry_handler);
 	void *frame = arch_kretprobe_frame(regs);
 	unsigned long addr = arch_kretprobe_ret_addr(regs, frame);
 
+	if (!entry_handler)
+		return 0;
 	if (!call_is_fresh(addr))
 		addr = kretprobe_caller(addr, frame, NULL, NULL);
 	ri->ret_addr = (kprobe_opcode_t *)addr;
 	if (kretprobe_same_stack((unsigned long)ri, current->kretprobe_top))
 		memset(ri->data, 0, rp->data_size);
-	return rp->entry_handler(ri, regs);
+	return entry_handler(ri, regs);
 }
 
 NOKPROBE_SYMBOL(ask_entry_handler);
@@ -268,7 +271,7 @@ static noinline int kretprobe_entry_slow(struct kretprobe *rp, struct pt_regs *r
 		return 0;
 	}
 	ri->rph = rph;
-	if (rp->entry_handler && ask_entry_handler(rp, ri, regs))
+	if (ask_entry_handler(rp, ri, regs))
 		put_instance(ri);
 	else
 		follow_call(rph, ri, regs);
@@ -438,24 +441,32 @@ unsigned long kretprobe_caller(unsigned long addr, void *fp, struct llist_node *
 
 NOKPROBE_SYMBOL(kretprobe_caller);
 
+/* A careless owner may have set the handler to NULL. */
+static __always_inline void call_handler(struct kretprobe *told, struct kretprobe_instance *ri,
+					 struct pt_regs *regs)
+{
+	kretprobe_handler_t handler = READ_ONCE(told->handler);
+
+	if (likely(handler))
+		handler(ri, regs);
+}
+
 /* Runs the handlers of a row, inside of a mark. */
 static void run_handlers(struct llist_node *node, struct llist_node *end,
 			 struct kprobe_frame *frame, struct pt_regs *regs,
 			 kprobe_opcode_t *ret_addr)
 {
 	struct kretprobe_instance *ri;
-	kretprobe_handler_t handler;
-	struct kprobe *kp;
+	struct kretprobe *told;
 
 	kmsan_unpoison_entry_regs(regs);
 	for (; node != end; node = node->next) {
 		ri = instance_of(node);
-		handler = READ_ONCE(ri->rph->handler);
-		kp = &user_of(ri->rph)->kp;
+		told = READ_ONCE(ri->rph->told);
 		ri->ret_addr = ret_addr;
-		kprobe_set_running(kp);
-		kprobe_runs(frame->mark, kp);
-		handler(ri, regs);
+		kprobe_set_running(&told->kp);
+		kprobe_runs(frame->mark, &told->kp);
+		call_handler(told, ri, regs);
 	}
 }
 
@@ -468,16 +479,14 @@ NOKPROBE_SYMBOL(run_handlers);
  */
 static void count_missed_returns(struct llist_node *node, struct llist_node *end)
 {
-	struct kretprobe_holder *rph;
-	kretprobe_handler_t handler;
+	struct kretprobe *told;
 
 	for (; node != end; node = node->next) {
-		rph = instance_of(node)->rph;
-		handler = READ_ONCE(rph->handler);
-		if (handler == kretprobe_left_handler)
+		told = READ_ONCE(instance_of(node)->rph->told);
+		if (told == &kretprobe_left)
 			kretprobe_reap_holders();
-		else if (handler != kretprobe_no_handler)
-			kretprobe_count_miss(user_of(rph), KPROBE_MISS_RECURSION);
+		else if (READ_ONCE(told->handler))
+			kretprobe_count_miss(told, KPROBE_MISS_RECURSION);
 	}
 }
 
@@ -629,14 +638,14 @@ static __always_inline void simple_handler(union kprobe_own_mark mark,
 {
 	unsigned long ret_addr = (unsigned long)ri->ret_addr;
 	struct kretprobe_holder *rph = ri->rph;
-	kretprobe_handler_t handler;
+	struct kretprobe *told;
 
 	kprobe_mark_begin(mark);
 	kmsan_unpoison_entry_regs(regs);
-	handler = READ_ONCE(rph->handler);
-	kprobe_runs(mark, &user_of(rph)->kp);
+	told = READ_ONCE(rph->told);
+	kprobe_runs(mark, &told->kp);
 	show_return(regs, fp, ret_addr, ret_addr);
-	handler(ri, regs);
+	call_handler(told, ri, regs);
 }
 
 /* Out of line, with its own @rph: the caller's would have to be in a register that is saved. */

@@ -22,6 +22,7 @@
 int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct kretprobe *rp = container_of(kp, struct kretprobe, kp);
+	kretprobe_handler_t entry_handler;
 	struct kretprobe_instance *ri;
 	struct rethook_node *node;
 
@@ -31,7 +32,8 @@ int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs)
 		return 0;
 	}
 	ri = container_of(node, struct kretprobe_instance, node);
-	if (rp->entry_handler && rp->entry_handler(ri, regs))
+	entry_handler = READ_ONCE(rp->entry_handler);
+	if (entry_handler && entry_handler(ri, regs))
 		rethook_recycle(node);
 	else
 		rethook_hook(node, regs, kprobe_ftrace(kp));
@@ -65,10 +67,14 @@ NOKPROBE_SYMBOL(in_trampoline);
 static void run_handler(struct kretprobe *rp, struct kprobe_frame *frame,
 			struct rethook_node *node, struct pt_regs *regs)
 {
+	kretprobe_handler_t handler = READ_ONCE(rp->handler);
+
+	if (!handler)
+		return;
 	kprobe_mark_active();
 	kprobe_set_running(&rp->kp);
 	kprobe_runs(frame->mark, &rp->kp);
-	rp->handler(container_of(node, struct kretprobe_instance, node), regs);
+	handler(container_of(node, struct kretprobe_instance, node), regs);
 }
 
 NOKPROBE_SYMBOL(run_handler);

@@ -783,7 +783,7 @@ static int look_at_handler(struct kprobe *p, struct pt_regs *regs)
 	struct kretprobe *rp = (struct kretprobe *)kprobes_argument(regs);
 
 	if (current == moves_for)
-		stopped_before_release = rp->rph->handler == kretprobe_no_handler;
+		stopped_before_release = rp->rph->told == &kretprobe_stopped;
 	return 0;
 }
 
