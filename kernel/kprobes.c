@@ -255,7 +255,7 @@ static void join_site(struct kprobe_site *site, struct wanted *w)
 	if (!ARCH_KPROBE_STATELESS)
 		p->ainsn = site->kp.ainsn;
 	p->nmissed = 0;
-	p->flags = KPROBE_FLAG_DISABLED;
+	p->flags = KPROBE_FLAG_DISABLED | (p->flags & KPROBE_FLAG_NESTS);
 	p->flags |= site->kp.flags & (KPROBE_FLAG_FTRACE | KPROBE_FLAG_ON_FUNC_ENTRY);
 	kprobe_site_attach(site, p);
 	w->placed = true;
@@ -500,7 +500,8 @@ static void fill_wanted(struct wanted *wanted, struct kprobe **kps, int num)
  * @p: what to probe and what to run; belongs to the core until it is unregistered
  *
  * If KPROBE_FLAG_DISABLED is set in its flags, the probe is planted, but its handlers do
- * not run before enable_kprobe() is called.
+ * not run before enable_kprobe() is called. If KPROBE_FLAG_NESTS is set, they may run on top
+ * of other handlers.
  *
  * Context: may sleep.
  * Return:

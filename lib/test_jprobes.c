@@ -317,10 +317,13 @@ static u32 is_interrupted(u32 x)
 static void handler_is_left_after_one_in_an_interrupt_was(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
+	struct jprobe *nested;
 
 	interrupted = false;
 	nested_call = other_entry(step)->call;
-	jprobe_registered(test, nested_call, handler_1);
+	nested = jprobe_new(test, nested_call, handler_1);
+	nested->kp.flags = KPROBE_FLAG_NESTS;
+	KUNIT_ASSERT_EQ(test, 0, register_jprobe(nested));
 	jprobe_registered(test, step->call, is_interrupted);
 	KUNIT_EXPECT_EQ(test, step->call(1), kprobes_expected(1));
 	irq_work_sync(&interrupt);

@@ -617,6 +617,36 @@ static void fault_in_an_interrupt_of_a_handler_is_left_alone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, nr_offers, 0);
 }
 
+/* A probe that is not called for the hit is not asked about its fault either. */
+static void fault_handler_is_left_out_with_its_probe(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct probe *below = probe_new(test, step->addr), *above;
+	bool plain;
+
+	choose(test, kprobes_faults_table);
+	below->on_hit = be_interrupted;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(below));
+	for (plain = false;; plain = true) {
+		interrupts = 0;
+		nr_offers = 0;
+		above = probe_with(test, subject->insn, skip);
+		above->kp.flags = plain ? 0 : KPROBE_FLAG_NESTS;
+		KUNIT_ASSERT_EQ(test, 0, probe_register(above));
+		step->call(1);
+		irq_work_sync(&faulting_work);
+		if (!READ_ONCE(interrupts))
+			kunit_skip(test, "no interrupt can come while a handler runs here");
+		KUNIT_EXPECT_EQ(test, above->hits, !plain);
+		KUNIT_EXPECT_EQ(test, above->kp.nmissed, plain);
+		KUNIT_EXPECT_EQ(test, nr_offers, !plain);
+		KUNIT_EXPECT_EQ(test, interrupt_value, plain ? kprobes_fixed(subject) : SKIPPED);
+		probe_unregister(above);
+		if (plain)
+			break;
+	}
+}
+
 /* Its owner must not do that, but survives. */
 static void fault_handler_may_be_set_to_null_in_use(struct kunit *test)
 {
@@ -666,6 +696,7 @@ static struct kunit_case kprobes_fault_test_cases[] = {
 	KUNIT_CASE_PARAM(fault_at_a_missed_hit_is_not_the_missed_probes, fault_gen_params),
 	KUNIT_CASE_PARAM(fault_outside_of_handlers_is_left_alone, step_gen_params),
 	KUNIT_CASE_PARAM(fault_in_an_interrupt_of_a_handler_is_left_alone, step_gen_params),
+	KUNIT_CASE_PARAM(fault_handler_is_left_out_with_its_probe, step_gen_params),
 	KUNIT_CASE(fault_handler_may_be_set_to_null_in_use),
 	{}
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit tests of the guard against recursion: a hit by a handler is missed, a hit
- * in an interrupt on top of the handler is not.
+ * in an interrupt on top of the handler is not, unless both probes are plain: without
+ * KPROBE_FLAG_NESTS.
  *
  * Most cases run a chain: a place is called in a context, the handler of its probe
  * has the next place called, in the same context or in a new one on top, and so
@@ -49,13 +50,14 @@ static const char * const way_names[] = { "trap", "jump", "ftrace", "the same pl
  * @probe: the probe
  * @way: how a hit gets to the handlers
  * @post: the post handler does what the case is about
+ * @plain: its handlers do not run on top of those of others that are plain
  * @call: a function that hits it once
  * @result: what @call returns for 1
  */
 struct place {
 	struct probe *probe;
 	enum way way;
-	bool post;
+	bool post, plain;
 	u32 (*call)(u32 x);
 	u32 result;
 };
@@ -150,9 +152,19 @@ static void keep_jump_away(struct kunit *test, unsigned int number)
 		probe_registered(test, neighbour);
 }
 
+/* Each hit looks at the flag. To register the probe anew would mean to wait for its jump. */
+static void place_set_plain(struct place *place, bool plain)
+{
+	u32 flags = place->probe->kp.flags & ~KPROBE_FLAG_NESTS;
+
+	place->plain = plain;
+	WRITE_ONCE(place->probe->kp.flags, plain ? flags : flags | KPROBE_FLAG_NESTS);
+}
+
 static void place_register(struct kunit *test, struct place *place, void *addr)
 {
 	place->probe = probe_new(test, addr);
+	place_set_plain(place, false);
 	if (place->post)
 		place->probe->kp.post_handler = chain_post;
 	else
@@ -234,7 +246,7 @@ struct link {
 static struct {
 	struct link links[LEVELS];
 	unsigned int nr, depth;
-	char name[32];
+	char name[40];
 } chain;
 
 static void chain_call(void)
@@ -309,9 +321,18 @@ static void chain_add(struct place *place, enum level level)
 	chain.links[chain.nr++] = (struct link) { .place = place, .level = level };
 }
 
+/* The handlers of all links before have run: one that is missed is the last. */
 static bool link_runs(unsigned int i)
 {
-	return !i || chain.links[i].level != chain.links[i - 1].level;
+	unsigned int below;
+
+	if (i && chain.links[i].level == chain.links[i - 1].level)
+		return false;
+	for (below = 0; below < i; below++) {
+		if (chain.links[i].place->plain && chain.links[below].place->plain)
+			return false;
+	}
+	return true;
 }
 
 static void chain_expect_hits(struct kunit *test, struct place *place)
@@ -353,8 +374,12 @@ static void chain_run(struct kunit *test)
 {
 	unsigned int i;
 
-	for (i = 0; i < chain.nr; i++)
-		place_forget_hits(chain.links[i].place);
+	for (i = 0; i < chain.nr; i++) {
+		struct link *link = &chain.links[i];
+
+		*link = (struct link) { .place = link->place, .level = link->level };
+		place_forget_hits(link->place);
+	}
 	KUNIT_EXPECT_TRUE_MSG(test, level_run(chain.links[0].level, chain_call), "%s", chain.name);
 	for (i = 0; i < chain.nr; i++) {
 		chain_expect_link(test, i);
@@ -406,13 +431,22 @@ static const void *two_ways_gen_params(const void *prev, char *desc)
 static bool run_pair(struct kunit *test, struct place *below, enum level from,
 		     struct place *above, enum level to)
 {
+	unsigned int plain;
+
 	if (!can_come(below, from, to))
 		return false;
 	chain_start();
 	chain_add(below, from);
 	chain_add(above, to);
-	snprintf(chain.name, sizeof(chain.name), "%s over %s", level_names[to], level_names[from]);
-	chain_run(test);
+	for (plain = 0; plain < 4; plain++) {
+		/* They may be the same. */
+		place_set_plain(below, plain & 1);
+		place_set_plain(above, plain & 2);
+		snprintf(chain.name, sizeof(chain.name), "%s%s over %s%s",
+			 above->plain ? "plain " : "", level_names[to],
+			 below->plain ? "plain " : "", level_names[from]);
+		chain_run(test);
+	}
 	return true;
 }
 
@@ -487,18 +521,17 @@ static void way_desc(const enum way *way, char *desc)
 
 KUNIT_ARRAY_PARAM(way, ways, way_desc);
 
-/* A chain through as many contexts as can come on top of each other */
-static void innermost_handler_is_the_running_one(struct kunit *test)
+/* Makes a chain through as many contexts as can come on top of each other. */
+static void chain_through_all(struct kunit *test, enum way way)
 {
-	const enum way *way = test->param_value;
 	struct place *places[LEVELS];
 	enum level level, from = TASK;
 
-	if (*way == TRAP && !KPROBES_TRAP_INTERRUPTIBLE &&
+	if (way == TRAP && !KPROBES_TRAP_INTERRUPTIBLE &&
 	    (!level_exists(NMI) || KPROBES_TRAP_MASKS_NMI))
 		kunit_skip(test, "nothing comes in a handler here");
 	for (level = TASK; level < LEVELS; level++)
-		places[level] = place_new(test, *way, false, level);
+		places[level] = place_new(test, way, false, level);
 	chain_start();
 	for (level = TASK; level < LEVELS; level++) {
 		if (!can_come(places[from], from, level))
@@ -508,7 +541,41 @@ static void innermost_handler_is_the_running_one(struct kunit *test)
 	}
 	strscpy(chain.name, "all", sizeof(chain.name));
 	KUNIT_EXPECT_GT(test, chain.nr, 1);
+}
+
+static void innermost_handler_is_the_running_one(struct kunit *test)
+{
+	const enum way *way = test->param_value;
+
+	chain_through_all(test, *way);
 	chain_run(test);
+}
+
+/* The first and the last one are plain, and there are others in between, if there are enough. */
+static void plain_handler_is_not_on_top_of_others_over_a_plain_one(struct kunit *test)
+{
+	const enum way *way = test->param_value;
+
+	chain_through_all(test, *way);
+	place_set_plain(chain.links[0].place, true);
+	for (; chain.nr > 1; chain.nr--) {
+		place_set_plain(chain.links[chain.nr - 1].place, true);
+		chain_run(test);
+		place_set_plain(chain.links[chain.nr - 1].place, false);
+	}
+}
+
+/* At an instruction that a copy executes, so that the post handlers run some time later. */
+static void left_out_probe_gets_no_post_handler_behind_a_copy(struct kunit *test)
+{
+	struct place *above = place_new_stepped(test);
+	struct place *below = place_new(test, FTRACE, false, 0);
+	unsigned int rows = 0;
+	enum level level;
+
+	for (level = SOFTIRQ; level < LEVELS; level++)
+		rows += run_pair(test, below, TASK, above, level);
+	KUNIT_EXPECT_EQ(test, rows, levels_from(SOFTIRQ));
 }
 
 /* Busy without a handler */
@@ -554,12 +621,14 @@ static void expect_busy(struct kunit *test, struct place *place, enum level leve
 	KUNIT_EXPECT_NULL_MSG(test, busy.afterwards, "%s", level_names[level]);
 }
 
+/* It is no handler, on top of which plain ones would not run. */
 static void busy_section_occupies_its_own_context_only(struct kunit *test)
 {
 	const enum way *way = test->param_value;
 	struct place *place = place_new(test, *way, false, 0);
 	enum level level;
 
+	place_set_plain(place, true);
 	for (level = TASK; level < LEVELS; level++) {
 		if (level_exists(level))
 			expect_busy(test, place, level);
@@ -688,6 +757,9 @@ static void hit_in_the_middle_of_a_step_runs(struct kunit *test)
 	enum level level;
 
 	need_interrupts_of_our_own(test);
+	/* No handler is running in between. */
+	place_set_plain(stepped, true);
+	place_set_plain(above, true);
 	stepped->probe->on_hit = leave_an_interrupt_pending;
 	meanwhile.place = above;
 	meanwhile.unmapped = kprobes_unmapped(test);
@@ -720,6 +792,7 @@ static struct {
 	unsigned int rounds;	/* of spinning */
 	unsigned int ticks;	/* of the timer */
 	unsigned int over;	/* ticks on top of the spinning handler */
+	unsigned int handled;	/* those among them that were not missed */
 	unsigned int nmis;
 	u64 nmi_due;		/* U64_MAX if none can come in these handlers */
 } storm;
@@ -752,8 +825,10 @@ static enum hrtimer_restart storm_tick(struct hrtimer *timer)
 /* If the tick came on top of the spinning handler, an NMI on top of both may be due. */
 static int storm_tick_handler(struct probe *probe, struct pt_regs *regs)
 {
-	if (READ_ONCE(storm.spinning))
+	if (READ_ONCE(storm.spinning)) {
+		storm.handled++;
 		storm_nmi_if_due();
+	}
 	return 0;
 }
 
@@ -816,26 +891,48 @@ static void expect_no_miss(struct kunit *test, struct place *place, unsigned int
 	KUNIT_EXPECT_EQ(test, place->probe->kp.nmissed, 0);
 }
 
-static void storm_of_interrupts_is_counted_to_the_last(struct kunit *test)
+static void storm_of(struct kunit *test, const struct pair *pair, bool plain)
 {
-	const struct pair *pair = test->param_value;
-
 	need_way(test, pair->above);
 	if (hrtimer_resolution > STORM_TICK)
 		kunit_skip(test, "the timer is too coarse");
 	storm_prepare(test, pair);
+	place_set_plain(storm.spinner, plain);
+	place_set_plain(storm.in_tick, plain);
+	place_set_plain(storm.in_nmi, plain);
 	storm_run();
 	kunit_info(test, "%u rounds, %u ticks, %u on top, %u NMIs", storm.rounds, storm.ticks,
 		   storm.over, storm.nmis);
 	expect_no_miss(test, storm.spinner, storm.rounds);
-	expect_no_miss(test, storm.in_tick, storm.ticks);
-	expect_no_miss(test, storm.in_nmi, storm.nmis);
 	if (pair->below == TRAP)
 		KUNIT_EXPECT_GT(test, storm.ticks, 0);
 	else
 		KUNIT_EXPECT_GE(test, storm.over, STORM_TICKS);
-	if (level_exists(NMI) && storm.nmi_due != U64_MAX)
+	if (level_exists(NMI) && storm.nmi_due != U64_MAX && (!plain || pair->below == TRAP))
 		KUNIT_EXPECT_GT(test, storm.nmis, 0);
+}
+
+static void storm_of_interrupts_is_counted_to_the_last(struct kunit *test)
+{
+	storm_of(test, test->param_value, false);
+	expect_no_miss(test, storm.in_tick, storm.ticks);
+	expect_no_miss(test, storm.in_nmi, storm.nmis);
+	KUNIT_EXPECT_EQ(test, storm.handled, storm.over);
+}
+
+/* A tick may also come right before the handler begins to spin, or after it has ended that. */
+static void storm_of_interrupts_does_not_come_through_to_plain_handlers(struct kunit *test)
+{
+	struct probe *tick, *nmi;
+
+	storm_of(test, test->param_value, true);
+	tick = storm.in_tick->probe;
+	nmi = storm.in_nmi->probe;
+	KUNIT_EXPECT_EQ(test, storm.handled, 0);
+	KUNIT_EXPECT_EQ(test, tick->hits + tick->kp.nmissed, storm.ticks);
+	KUNIT_EXPECT_GE(test, tick->kp.nmissed, storm.over);
+	KUNIT_EXPECT_EQ(test, nmi->hits, 0);
+	KUNIT_EXPECT_EQ(test, nmi->kp.nmissed, storm.nmis);
 }
 
 static int contexts_init(struct kunit *test)
@@ -854,10 +951,14 @@ static struct kunit_case kprobes_contexts_cases[] = {
 	KUNIT_CASE_PARAM(hit_in_a_new_context_on_top_runs, pair_gen_params),
 	KUNIT_CASE_PARAM(handler_that_enabled_interrupts_is_interrupted, way_gen_params),
 	KUNIT_CASE_PARAM(innermost_handler_is_the_running_one, way_gen_params),
+	KUNIT_CASE_PARAM(plain_handler_is_not_on_top_of_others_over_a_plain_one, way_gen_params),
+	KUNIT_CASE(left_out_probe_gets_no_post_handler_behind_a_copy),
 	KUNIT_CASE_PARAM(busy_section_occupies_its_own_context_only, way_gen_params),
 	KUNIT_CASE_PARAM(busy_section_in_a_handler_does_not_free_its_context, way_gen_params),
 	KUNIT_CASE_PARAM(hit_in_the_middle_of_a_step_runs, way_gen_params),
 	KUNIT_CASE_PARAM(storm_of_interrupts_is_counted_to_the_last, two_ways_gen_params),
+	KUNIT_CASE_PARAM(storm_of_interrupts_does_not_come_through_to_plain_handlers,
+			 two_ways_gen_params),
 	{}
 };
 

@@ -247,7 +247,7 @@ static void probe_that_was_never_registered_is_left_out(struct kunit *test)
 	probe_expect_reusable(test, never);
 }
 
-static void only_the_disabled_flag_is_taken_from_the_user(struct kunit *test)
+static void only_two_flags_are_taken_from_the_user(struct kunit *test)
 {
 	struct probe *probe = probe_new(test, kprobes_untraced);
 
@@ -256,9 +256,21 @@ static void only_the_disabled_flag_is_taken_from_the_user(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
 	KUNIT_EXPECT_FALSE(test, kprobe_gone(&probe->kp));
 	KUNIT_EXPECT_FALSE(test, kprobe_disabled(&probe->kp));
+	KUNIT_EXPECT_FALSE(test, probe->kp.flags & KPROBE_FLAG_NESTS);
 	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 0);
 	kprobes_untraced(1);
 	KUNIT_EXPECT_EQ(test, probe->hits, 1);
+
+	probe_unregister(probe);
+	probe_reset(probe, kprobes_untraced);
+	probe->kp.flags = KPROBE_FLAG_NESTS | KPROBE_FLAG_DISABLED;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	KUNIT_EXPECT_TRUE(test, kprobe_disabled(&probe->kp));
+	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&probe->kp));
+	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&probe->kp));
+	KUNIT_EXPECT_TRUE(test, probe->kp.flags & KPROBE_FLAG_NESTS);
+	probe_unregister(probe);
+	KUNIT_EXPECT_TRUE(test, probe->kp.flags & KPROBE_FLAG_NESTS);
 }
 
 /* What an owner must not do, but survives */
@@ -322,7 +334,7 @@ static struct kunit_case kprobes_misuse_cases[] = {
 	KUNIT_CASE(one_of_two_threads_registers_a_probe),
 	KUNIT_CASE(unregistered_probe_cannot_be_switched),
 	KUNIT_CASE(probe_that_was_never_registered_is_left_out),
-	KUNIT_CASE(only_the_disabled_flag_is_taken_from_the_user),
+	KUNIT_CASE(only_two_flags_are_taken_from_the_user),
 	KUNIT_CASE_PARAM(handlers_may_be_set_to_null_in_use, step_gen_params),
 	KUNIT_CASE_PARAM(handlers_of_one_of_two_may_be_set_to_null_in_use, step_gen_params),
 	{}

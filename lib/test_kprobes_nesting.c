@@ -2,8 +2,9 @@
 /*
  * KUnit tests of nested hits, for the kinds of instruction that every architecture
  * has: it is known whose handler runs; a hit by a handler is missed, one in an
- * interrupt of the handler is not; and a hit leaves interrupts masked or not, as
- * the probed code had them. Built-in only.
+ * interrupt of the handler is not, unless both probes are plain: without
+ * KPROBE_FLAG_NESTS; and a hit leaves interrupts masked or not, as the probed code had
+ * them. Built-in only.
  *
  * test_kprobes_contexts.c has such tests for each way to the handlers.
  */
@@ -286,20 +287,65 @@ static void interrupts_are_as_before_the_hit(struct kunit *test)
 
 /* Interrupts of handlers */
 
-static const struct nesting {
+/* The flags are those of the probes that are hit. */
+struct nesting {
 	enum level outer, inner;
-} nestings[] = {
+	u32 flags_below, flags_above;
+};
+
+static const enum level nested_levels[][2] = {
 	{ TASK, SOFTIRQ }, { TASK, HARDIRQ }, { TASK, NMI },
 	{ SOFTIRQ, HARDIRQ }, { SOFTIRQ, NMI }, { HARDIRQ, NMI },
 };
 
-static void nesting_desc(const struct nesting *nesting, char *desc)
+/* Of the two flags, the bits of a number choose those that are set. */
+#define FLAGS_OF_TWO	4
+
+static u32 flag_of(unsigned int number, unsigned int which)
 {
-	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s over %s", level_names[nesting->inner],
-		 level_names[nesting->outer]);
+	return number & BIT(which) ? KPROBE_FLAG_NESTS : 0;
 }
 
-KUNIT_ARRAY_PARAM(nesting, nestings, nesting_desc);
+static const char *plain_word(u32 flags)
+{
+	return flags & KPROBE_FLAG_NESTS ? "" : "plain ";
+}
+
+static const void *next_nesting(const void *prev, char *desc, bool one_probe)
+{
+	static struct nesting nesting;
+	static unsigned int n;
+
+	for (n = prev ? n + 1 : 0; n < FLAGS_OF_TWO * ARRAY_SIZE(nested_levels); n++) {
+		nesting.outer = nested_levels[n / FLAGS_OF_TWO][0];
+		nesting.inner = nested_levels[n / FLAGS_OF_TWO][1];
+		nesting.flags_below = flag_of(n, 0);
+		nesting.flags_above = flag_of(n, 1);
+		if (one_probe && nesting.flags_below != nesting.flags_above)
+			continue;
+		snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s%s over %s%s",
+			 plain_word(nesting.flags_above), level_names[nesting.inner],
+			 plain_word(nesting.flags_below), level_names[nesting.outer]);
+		return &nesting;
+	}
+	return NULL;
+}
+
+static const void *nesting_gen_params(const void *prev, char *desc)
+{
+	return next_nesting(prev, desc, false);
+}
+
+static const void *one_probe_gen_params(const void *prev, char *desc)
+{
+	return next_nesting(prev, desc, true);
+}
+
+/* Is a hit of the one missed on top of a handler of the other? */
+static bool exclude_each_other(u32 flags_below, u32 flags_above)
+{
+	return !((flags_below | flags_above) & KPROBE_FLAG_NESTS);
+}
 
 static const struct nesting *need_nesting(struct kunit *test)
 {
@@ -349,7 +395,9 @@ static bool interrupt_handler(struct kunit *test, const struct nesting *nesting,
 	inner_level = nesting->inner;
 	inner_reached = false;
 	below->on_hit = interrupt_this_handler;
+	below->kp.flags = nesting->flags_below;
 	KUNIT_ASSERT_EQ(test, 0, probe_register(below));
+	KUNIT_EXPECT_EQ(test, nesting->flags_below, below->kp.flags & KPROBE_FLAG_NESTS);
 	KUNIT_EXPECT_TRUE(test, level_run(nesting->outer, call_outer));
 	if (is_interruptible(below, inner_level))
 		KUNIT_EXPECT_TRUE_MSG(test, inner_reached, "over %s", outer->name);
@@ -361,13 +409,18 @@ static bool expect_hit_over_handler(struct kunit *test, const struct nesting *ne
 				    const struct kprobes_step *outer,
 				    const struct kprobes_step *inner)
 {
-	struct probe *above = probe_registered(test, inner->addr);
+	bool lost = exclude_each_other(nesting->flags_below, nesting->flags_above);
+	struct probe *above = probe_new(test, inner->addr);
 	struct probe *below = probe_new(test, outer->addr);
 	bool reached;
 
 	above->on_hit = hit_itself;
+	above->kp.flags = nesting->flags_above;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(above));
 	reached = interrupt_handler(test, nesting, below, outer, inner);
-	KUNIT_EXPECT_EQ_MSG(test, above->hits, reached, "%s over %s", inner->name, outer->name);
+	KUNIT_EXPECT_EQ_MSG(test, above->hits, reached && !lost, "%s over %s", inner->name,
+			    outer->name);
+	/* If the hit is not, then that by its own handler. */
 	KUNIT_EXPECT_EQ_MSG(test, above->kp.nmissed, reached, "%s over %s", inner->name,
 			    outer->name);
 	KUNIT_EXPECT_EQ(test, below->hits, 1);
@@ -378,7 +431,7 @@ static bool expect_hit_over_handler(struct kunit *test, const struct nesting *ne
 	return reached;
 }
 
-static void hit_in_an_interrupt_of_a_handler_is_not_lost(struct kunit *test)
+static void hit_in_an_interrupt_of_a_handler_is_lost_if_both_are_plain(struct kunit *test)
 {
 	const struct nesting *nesting = need_nesting(test);
 	const struct kprobes_step *outer, *inner;
@@ -403,13 +456,15 @@ static bool expect_hit_over_itself(struct kunit *test, const struct nesting *nes
 	struct probe *probe = probe_new(test, step->addr);
 	bool reached = interrupt_handler(test, nesting, probe, step, step);
 
-	KUNIT_EXPECT_EQ_MSG(test, probe->hits, 1 + reached, "%s", step->name);
-	KUNIT_EXPECT_EQ_MSG(test, probe->kp.nmissed, 0, "%s", step->name);
+	bool plain = !(nesting->flags_below & KPROBE_FLAG_NESTS);
+
+	KUNIT_EXPECT_EQ_MSG(test, probe->hits, 1 + (reached && !plain), "%s", step->name);
+	KUNIT_EXPECT_EQ_MSG(test, probe->kp.nmissed, reached && plain, "%s", step->name);
 	probe_unregister(probe);
 	return reached;
 }
 
-static void probe_itself_is_hit_again_in_an_interrupt_of_its_handler(struct kunit *test)
+static void probe_itself_is_hit_in_an_interrupt_of_its_handler(struct kunit *test)
 {
 	const struct nesting *nesting = need_nesting(test);
 	const struct kprobes_step *step;
@@ -422,6 +477,267 @@ static void probe_itself_is_hit_again_in_an_interrupt_of_its_handler(struct kuni
 	}
 	if (!arranged)
 		kunit_skip(test, "no such interrupt can come while a handler runs");
+}
+
+/* Kinds of handlers. Where ftrace or a jump leads to them, interrupts are on. */
+
+union any_probe {
+	struct kprobe kp;
+	struct kretprobe rp;
+#ifdef CONFIG_JPROBES
+	struct jprobe jp;
+#endif
+};
+
+/* Runs of the handlers below and above */
+static unsigned int runs_below, runs_above;
+
+static void interrupt_once(void)
+{
+	if (!runs_below++)
+		inner_reached = run_over_this_handler(HARDIRQ, call_inner);
+}
+
+static int pre_below(struct kprobe *p, struct pt_regs *regs)
+{
+	interrupt_once();
+	return 0;
+}
+
+static void post_below(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	interrupt_once();
+}
+
+static int return_below(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	interrupt_once();
+	return 0;
+}
+
+static int pre_above(struct kprobe *p, struct pt_regs *regs)
+{
+	runs_above++;
+	return 0;
+}
+
+static void post_above(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	runs_above++;
+}
+
+static int return_above(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	runs_above++;
+	return 0;
+}
+
+static int add_kprobe(union any_probe *probe)
+{
+	return register_kprobe(&probe->kp);
+}
+
+static void remove_kprobe(union any_probe *probe)
+{
+	unregister_kprobe(&probe->kp);
+}
+
+static int add_kretprobe(union any_probe *probe)
+{
+	return register_kretprobe(&probe->rp);
+}
+
+static void remove_kretprobe(union any_probe *probe)
+{
+	unregister_kretprobe(&probe->rp);
+}
+
+#ifdef CONFIG_JPROBES
+static u32 jprobe_below(u32 x)
+{
+	interrupt_once();
+	jprobe_return();
+	return x;
+}
+
+static u32 jprobe_above(u32 x)
+{
+	runs_above++;
+	return x;
+}
+
+static int add_jprobe(union any_probe *probe)
+{
+	return register_jprobe(&probe->jp);
+}
+
+static void remove_jprobe(union any_probe *probe)
+{
+	unregister_jprobe(&probe->jp);
+}
+#endif
+
+/**
+ * struct kind - a kind of handler
+ * @name: its name
+ * @below: a probe with one that is interrupted
+ * @above: a probe with one that runs in the interrupt, or with two
+ * @runs: how many there are in @above
+ * @add: registers a probe
+ * @remove: unregisters it
+ */
+static const struct kind {
+	const char *name;
+	union any_probe below, above;
+	unsigned int runs;
+	int (*add)(union any_probe *probe);
+	void (*remove)(union any_probe *probe);
+} kinds[] = {
+	{ "pre handler", { .kp.pre_handler = pre_below }, { .kp.pre_handler = pre_above }, 1,
+	  add_kprobe, remove_kprobe },
+	{ "post handler", { .kp.post_handler = post_below },
+	  { .kp = { .pre_handler = pre_above, .post_handler = post_above } }, 2,
+	  add_kprobe, remove_kprobe },
+#ifdef CONFIG_KRETPROBES
+	{ "entry handler", { .rp.entry_handler = return_below },
+	  { .rp.entry_handler = return_above }, 1, add_kretprobe, remove_kretprobe },
+	{ "return handler", { .rp.handler = return_below },
+	  { .rp = { .entry_handler = return_above, .handler = return_above } }, 2,
+	  add_kretprobe, remove_kretprobe },
+#endif
+#ifdef CONFIG_JPROBES
+	{ "jprobe", { .jp.entry = jprobe_below }, { .jp.entry = jprobe_above }, 1,
+	  add_jprobe, remove_jprobe },
+#endif
+};
+
+static void kind_desc(const struct kind *kind, char *desc)
+{
+	strscpy(desc, kind->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(kind, kinds, kind_desc);
+
+static void stop_counting(void *unused)
+{
+	static_branch_disable(&kprobe_stats);
+}
+
+static void expect_counts(struct kunit *test, void *addr, long hits, int nested)
+{
+	struct kprobe_site *site;
+
+	guard(preempt)();
+	site = site_of(get_kprobe(addr));
+	KUNIT_EXPECT_EQ(test, hits, atomic_long_read(&site->hits));
+	KUNIT_EXPECT_EQ(test, nested, atomic_read(&site->missed[KPROBE_MISS_NESTED]));
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&site->missed[KPROBE_MISS_RECURSION]));
+}
+
+static void expect_excluded(struct kunit *test, const struct kind *above, union any_probe *probe,
+			    bool lost)
+{
+	runs_below = 0;
+	runs_above = 0;
+	inner_reached = false;
+	kprobes_traced(1);
+	KUNIT_EXPECT_EQ_MSG(test, runs_below, 1, "%s", above->name);
+	KUNIT_EXPECT_TRUE_MSG(test, inner_reached, "%s", above->name);
+	KUNIT_EXPECT_EQ_MSG(test, runs_above, lost ? 0 : above->runs, "%s, lost: %d", above->name,
+			    lost);
+	KUNIT_EXPECT_EQ_MSG(test, probe->kp.nmissed, lost, "%s", above->name);
+	expect_counts(test, probe->kp.addr, !lost, lost);
+}
+
+static void need_contexts(struct kunit *test)
+{
+	if (!ARCH_KPROBE_STATELESS)
+		kunit_skip(test, "these hooks know one hit on a processor, whatever its context");
+	inner_call = kprobes_untraced;
+}
+
+static void need_interrupts_in_handlers_of(struct kprobe *below)
+{
+	if (!kprobe_ftrace(below))
+		wait_for_kprobe_optimizer();
+}
+
+static void kinds_meet(struct kunit *test, const struct kind *below, const struct kind *above,
+		       u32 flags_below, u32 flags_above)
+{
+	static union any_probe under, over;
+	int ret;
+
+	under = below->below;
+	under.kp.addr = (kprobe_opcode_t *)kprobes_traced;
+	under.kp.flags = flags_below;
+	over = above->above;
+	over.kp.addr = (kprobe_opcode_t *)kprobes_untraced;
+	over.kp.flags = flags_above;
+	KUNIT_ASSERT_EQ(test, 0, below->add(&under));
+	need_interrupts_in_handlers_of(&under.kp);
+	ret = above->add(&over);
+	KUNIT_EXPECT_EQ(test, 0, ret);
+	if (!ret) {
+		expect_excluded(test, above, &over, exclude_each_other(flags_below, flags_above));
+		above->remove(&over);
+	}
+	below->remove(&under);
+}
+
+static void handlers_of_all_kinds_exclude_each_other_if_plain(struct kunit *test)
+{
+	unsigned int i, n;
+
+	need_contexts(test);
+	static_branch_enable(&kprobe_stats);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, stop_counting, NULL));
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		for (n = 0; n < FLAGS_OF_TWO; n++)
+			kinds_meet(test, test->param_value, &kinds[i], flag_of(n, 0),
+				   flag_of(n, 1));
+	}
+}
+
+static int interrupt_in_a_handler(struct probe *probe, struct pt_regs *regs)
+{
+	interrupt_once();
+	return 0;
+}
+
+static void each_probe_of_a_site_is_left_out_or_not(struct kunit *test)
+{
+	struct probe *below = probe_new(test, kprobes_traced), *above[3];
+	unsigned int i;
+
+	need_contexts(test);
+	static_branch_enable(&kprobe_stats);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, stop_counting, NULL));
+	below->on_hit = interrupt_in_a_handler;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(below));
+	need_interrupts_in_handlers_of(&below->kp);
+	for (i = 0; i < ARRAY_SIZE(above); i++) {
+		above[i] = probe_new(test, kprobes_untraced);
+		above[i]->kp.post_handler = probe_post_handler;
+		above[i]->kp.flags = i == 1 ? KPROBE_FLAG_NESTS : 0;
+		KUNIT_ASSERT_EQ(test, 0, probe_register(above[i]));
+	}
+	runs_below = 0;
+	inner_reached = false;
+	kprobes_traced(1);
+	KUNIT_EXPECT_TRUE(test, inner_reached);
+	for (i = 0; i < ARRAY_SIZE(above); i++) {
+		KUNIT_EXPECT_EQ(test, above[i]->hits, i == 1);
+		KUNIT_EXPECT_EQ(test, above[i]->posts, i == 1);
+		KUNIT_EXPECT_EQ(test, above[i]->kp.nmissed, i != 1);
+	}
+	/* Once for the hit, which has called one of them */
+	expect_counts(test, above[0]->kp.addr, 1, 1);
+	kprobes_untraced(1);
+	for (i = 0; i < ARRAY_SIZE(above); i++) {
+		KUNIT_EXPECT_EQ(test, above[i]->hits, 1 + (i == 1));
+		KUNIT_EXPECT_EQ(test, above[i]->posts, 1 + (i == 1));
+	}
 }
 
 static int nesting_init(struct kunit *test)
@@ -446,9 +762,11 @@ static struct kunit_case kprobes_nesting_cases[] = {
 	KUNIT_CASE(masking_interrupts_can_be_probed),
 	KUNIT_CASE_PARAM_ATTR(interrupts_are_as_before_the_hit, step_gen_params,
 			      { .speed = KUNIT_SPEED_SLOW }),
-	KUNIT_CASE_PARAM(hit_in_an_interrupt_of_a_handler_is_not_lost, nesting_gen_params),
-	KUNIT_CASE_PARAM(probe_itself_is_hit_again_in_an_interrupt_of_its_handler,
+	KUNIT_CASE_PARAM(hit_in_an_interrupt_of_a_handler_is_lost_if_both_are_plain,
 			 nesting_gen_params),
+	KUNIT_CASE_PARAM(probe_itself_is_hit_in_an_interrupt_of_its_handler, one_probe_gen_params),
+	KUNIT_CASE_PARAM(handlers_of_all_kinds_exclude_each_other_if_plain, kind_gen_params),
+	KUNIT_CASE(each_probe_of_a_site_is_left_out_or_not),
 	{}
 };
 

@@ -15,6 +15,8 @@
  * - no handler may have run after its probe was unregistered, although tasks slept
  *   in the function, and nobody may have used the probe's struct, which is
  *   overwritten at once;
+ * - those that stayed and have no KPROBE_FLAG_NESTS may not have run their handlers on top of
+ *   each other;
  * - the text of the functions must be what it was;
  * - and all that was to be done must have been done at least once.
  *
@@ -92,19 +94,38 @@ struct resident {
 
 static struct resident residents[STEPS];
 
+/* Handlers that run on this processor, of residents whose handlers exclude each other */
+static DEFINE_PER_CPU(unsigned int, plain_handlers);
+
+static void plain_begin(struct kprobe *kp)
+{
+	if (!(kp->flags & KPROBE_FLAG_NESTS) && this_cpu_inc_return(plain_handlers) != 1)
+		atomic64_inc(&overlaps);
+}
+
+static void plain_end(struct kprobe *kp)
+{
+	if (!(kp->flags & KPROBE_FLAG_NESTS))
+		this_cpu_dec(plain_handlers);
+}
+
 static int resident_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct resident *resident = container_of(kp, struct resident, kp);
 
+	plain_begin(kp);
 	/* Now and then, make hits that have to be missed. */
 	if (!(atomic64_inc_return(&resident->hits) & 31))
 		call_entry((resident - residents) % ENTRIES, 1);
+	plain_end(kp);
 	return 0;
 }
 
 static void resident_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
+	plain_begin(kp);
 	atomic64_inc(&container_of(kp, struct resident, kp)->posts);
+	plain_end(kp);
 }
 
 static void residents_leave(unsigned int num)
@@ -142,6 +163,8 @@ static int residents_come(void)
 		residents[i].kp.pre_handler = resident_pre;
 		if (i & 1)
 			residents[i].kp.post_handler = resident_post;
+		if (i & 2)
+			residents[i].kp.flags = KPROBE_FLAG_NESTS;
 		ret = register_kprobe(&residents[i].kp);
 		if (ret) {
 			pr_err("fail: %s: %d\n", kprobes_steps_table[i].name, ret);
@@ -495,6 +518,7 @@ static const struct count wrongs[] = {
 	{ "functions changed", &functions_changed },
 	{ "wrong results", &wrong_results },
 	{ "late handlers", &late_handlers },
+	{ "handlers on top of each other", &overlaps },
 	{ "wrong answers", &wrong_answers },
 	{ "instances lost", &instances_lost },
 };

@@ -32,7 +32,7 @@ struct worker {
 };
 
 /* What went wrong while threads were running */
-static atomic64_t wrong_results, late_handlers, wrong_answers;
+static atomic64_t wrong_results, late_handlers, wrong_answers, overlaps;
 
 /* The switch for all probes, kprobes/enabled in debugfs */
 

@@ -181,6 +181,8 @@ static struct temporary *temporary_new(struct rnd_state *rnd)
 		probe->kp.post_handler = temporary_post;
 	if (bits & 4)
 		probe->kp.flags = KPROBE_FLAG_DISABLED;
+	if (bits & 8)
+		probe->kp.flags |= KPROBE_FLAG_NESTS;
 	return probe;
 }
 

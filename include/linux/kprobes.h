@@ -56,8 +56,8 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri,
  *		that cannot be probed
  * @symbol_name: name of a kernel symbol, instead of @addr
  * @offset:	bytes to add to @addr or to the symbol's address
- * @flags:	KPROBE_FLAG_DISABLED may be set before registration. All other flags are
- *		set by the core, and may be read by anybody
+ * @flags:	KPROBE_FLAG_DISABLED and KPROBE_FLAG_NESTS may be set before registration. All
+ *		other flags are set by the core, and may be read by anybody
  * @pre_handler: runs before the instruction, with preemption off; may be NULL. Returns 0;
  *		or non-zero if it has set the instruction pointer in its registers. In
  *		that case execution continues there: the instruction is not executed, and
@@ -71,10 +71,12 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri,
  *		registers is @addr. A handler that leaves it there and returns 1 has the
  *		instruction tried again; that is not another hit
  * @nmissed:	hits for which the handlers could not run because a handler was already
- *		running in the same context. Set to 0 by registration
+ *		running in the same context, or in one below: see KPROBE_FLAG_NESTS. Set to 0
+ *		by registration
  *
  * After unregistration the struct can be registered again, once @addr has been set to what
- * it was before (NULL if @symbol_name is given), and @flags have been cleared.
+ * it was before (NULL if @symbol_name is given), and @flags have been cleared, but for
+ * KPROBE_FLAG_NESTS.
  */
 struct kprobe {
 	/* private: not used, but some users still initialize and test it */
@@ -101,6 +103,17 @@ struct kprobe {
 #define KPROBE_FLAG_OPTIMIZED	4	/* hit through a jump, or about to be */
 #define KPROBE_FLAG_FTRACE	8	/* hit through ftrace */
 #define KPROBE_FLAG_ON_FUNC_ENTRY 16	/* on a function's first instruction */
+
+/**
+ * define KPROBE_FLAG_NESTS - the handlers of a probe may run on top of others
+ *
+ * Without this flag, handlers do not run in an interrupt, softirq or NMI that came while a
+ * handler of a probe without it, of the same or of another, runs on this CPU. Such a hit is a
+ * miss. So handlers without it exclude each other on a CPU, and may share spinlocks and per-CPU
+ * data. With it, they miss nothing in interrupts. Set by the user, in the kprobe of return
+ * probes and jprobes, too; stays set when the probe is unregistered.
+ */
+#define KPROBE_FLAG_NESTS	32
 
 /**
  * kprobe_ftrace() - check whether a probe is hit through ftrace
@@ -182,9 +195,8 @@ struct jprobe {
  *		of possible CPUs.)
  * @nmissed:	calls whose return was not seen, because too many calls were followed
  *		already, or because they returned while a handler was already running in
- *		the same context. Calls that were made while a handler was already
- *		running in the same context are counted in the nmissed of @kp. Both are set
- *		to 0 by registration
+ *		the same context. Calls whose entry was missed are counted in the nmissed of
+ *		@kp. Both are set to 0 by registration
  * @data_size:	bytes of private data per call, carried from @entry_handler to @handler;
  *		at most KRETPROBE_MAX_DATA_SIZE
  */

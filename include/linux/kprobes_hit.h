@@ -50,9 +50,10 @@ enum kprobe_site_state {
 	SITE_GONE,
 };
 
-/* Why no handler has run for a hit, or for a return. */
+/* Why a handler has not run for a hit, or for a return. */
 enum kprobe_miss {
 	KPROBE_MISS_RECURSION,	/* a handler was running in the same context */
+	KPROBE_MISS_NESTED,	/* one was in a context below, both without KPROBE_FLAG_NESTS */
 	KPROBE_MISS_POOL,	/* a return probe had no instance left for a call */
 	KPROBE_NR_MISSES,
 };
@@ -87,8 +88,8 @@ struct ftrace_ops;
  * @has_post_handler: an enabled probe has a post handler. If the architecture calls these by
  *		@kp, its post_handler does not say so: it is not cleared when the last one leaves
  * @state:	changed by kprobe_site_set_state() only
+ * @missed:	hits and returns for which not all handlers have run, by cause
  * @hits:	hits that were not missed, counted while kprobe_stats is on
- * @missed:	hits and returns for which no handler has run, by cause
  */
 struct kprobe_site {
 	struct kprobe_node	by_addr;
@@ -109,9 +110,9 @@ struct kprobe_site {
 	unsigned long		ftrace_ip;
 	bool			claimed;
 	bool			has_post_handler;
-	enum kprobe_site_state	state;
-	atomic_long_t		hits;
+	enum kprobe_site_state	state : 8;
 	atomic_t		missed[KPROBE_NR_MISSES];
+	atomic_long_t		hits;
 };
 
 extern struct kprobe_table kprobe_site_table;
@@ -162,11 +163,13 @@ static __always_inline struct kprobe *kprobe_of(struct kprobe_site *site)
  * @seq:	odd while they do. Plain increments are enough: only this CPU changes it,
  *		and code that interrupts an increment leaves it even, as it was
  * @faulting:	a fault handler is running
- * @running:	the probe whose handler was called last in this hit, or NULL
+ * @running:	the probe whose handler was called last in this hit; NULL if none was, and
+ *		while @seq is even
  *
  * A nested hit checks @seq. A hit at the level of a running handler is caused by that
  * handler, and is a miss. A hit at a higher level comes from an interrupt or NMI on top
- * of the handler, and is not a miss.
+ * of the handler. It is a miss for probes without KPROBE_FLAG_NESTS if @running has not got
+ * the flag either: see kprobe_left_out().
  *
  * @seq also protects the memory of probes, see wait.c: it is odd while a user's code is
  * called, and everything that leads to a user's memory is read after the odd value was
@@ -236,9 +239,20 @@ static __always_inline void kprobe_mark_begin(union kprobe_own_mark mark)
 	barrier();
 }
 
+/* Records whose handler is called next. */
+static __always_inline void kprobe_runs(union kprobe_own_mark mark, struct kprobe *p)
+{
+	if (ARCH_KPROBE_PERCPU_OPERANDS)
+		raw_cpu_write(mark.percpu->running, p);
+	else
+		WRITE_ONCE(mark.at->running, p);
+}
+
 /* Another CPU that sees the even value also sees everything that the handlers did. */
 static __always_inline void kprobe_mark_end(union kprobe_own_mark mark)
 {
+	/* It may be freed as soon as the mark is even, and an interrupt may look at it. */
+	kprobe_runs(mark, NULL);
 	if (!ARCH_KPROBE_ORDERED_STORES) {
 		struct kprobe_mark *at = kprobe_mark_at(mark);
 
@@ -253,16 +267,7 @@ static __always_inline void kprobe_mark_end(union kprobe_own_mark mark)
 		mark.at->seq++;
 }
 
-/* Records whose handler is called next. */
-static __always_inline void kprobe_runs(union kprobe_own_mark mark, struct kprobe *p)
-{
-	if (ARCH_KPROBE_PERCPU_OPERANDS)
-		raw_cpu_write(mark.percpu->running, p);
-	else
-		WRITE_ONCE(mark.at->running, p);
-}
-
-/* See kprobe_enter(). Who calls this says itself whose handler runs. */
+/* See kprobe_enter(). */
 static __always_inline bool kprobe_enter_level(struct kprobe_frame *frame,
 					       struct kprobe *kp, unsigned long level)
 {
@@ -288,11 +293,7 @@ static __always_inline bool kprobe_enter_level(struct kprobe_frame *frame,
 static __always_inline bool kprobe_enter(struct kprobe_frame *frame,
 					 struct kprobe *kp)
 {
-	if (!kprobe_enter_level(frame, kp, arch_kprobe_level()))
-		return false;
-	/* No handler has run yet: a fault is not one of an earlier hit's. */
-	kprobe_runs(frame->mark, NULL);
-	return true;
+	return kprobe_enter_level(frame, kp, arch_kprobe_level());
 }
 
 /**
@@ -337,6 +338,24 @@ void kprobe_run_many_post(struct kprobe *kp, struct pt_regs *regs, unsigned long
 enum kprobe_result kprobe_hit_above_task(unsigned long level, struct kprobe *kp,
 					 struct pt_regs *regs, kprobe_carry_out_fn carry_out);
 unsigned long kprobe_reschedule(unsigned long result);
+bool kprobe_over_plain(unsigned long level);
+
+/**
+ * kprobe_left_out() - check whether the handlers of a probe must not run at a level now
+ * @p: the probe
+ * @level: the caller's level, whose mark was entered
+ *
+ * The answer is the same at all times of a hit, even if the probed instruction runs in
+ * between: Documentation/kprobes-design.rst says why.
+ *
+ * Context: any, preemption off.
+ * Return: true if it may not run on top of a handler that is running below.
+ */
+static __always_inline bool kprobe_left_out(struct kprobe *p, unsigned long level)
+{
+	/* No handler is below a task's. */
+	return level && !(p->flags & KPROBE_FLAG_NESTS) && kprobe_over_plain(level);
+}
 
 /* A careless owner may have set the handler to NULL since the caller has looked. */
 static __always_inline int kprobe_call_pre(struct kprobe *p, struct pt_regs *regs)
@@ -361,27 +380,29 @@ static __always_inline int kprobe_call_pre(struct kprobe *p, struct pt_regs *reg
  * The site's first is read inside of the mark, as its list would be. If it is @kp, the
  * handlers of all probes on the list are to be called. With ARCH_KPROBE_STATELESS the
  * handlers of @kp do that. Without it they are kprobe_site_pre() and kprobe_site_post(),
- * which lead here when the architecture calls them; so the list is run directly.
+ * which lead here when the architecture calls them; so the list is run directly. So it is if
+ * the only probe is left out, which is counted there.
  */
-static __always_inline int kprobe_run_pre(union kprobe_own_mark mark,
+static __always_inline int kprobe_run_pre(union kprobe_own_mark mark, unsigned long level,
 					  struct kprobe *kp, struct pt_regs *regs)
 {
 	struct kprobe *first = READ_ONCE(site_of(kp)->first);
 
-	if (!ARCH_KPROBE_STATELESS && first == kp)
+	if ((!ARCH_KPROBE_STATELESS && first == kp) || unlikely(kprobe_left_out(first, level)))
 		return kprobe_run_many(kp, regs);
 	kprobe_runs(mark, first);
 	return kprobe_call_pre(first, regs);
 }
 
-static __always_inline void kprobe_run_post(union kprobe_own_mark mark,
+static __always_inline void kprobe_run_post(union kprobe_own_mark mark, unsigned long level,
 					    struct kprobe *kp, struct pt_regs *regs)
 {
 	struct kprobe *first = READ_ONCE(site_of(kp)->first);
 	kprobe_post_handler_t post_handler = READ_ONCE(first->post_handler);
 
 	/* The probes may have changed since the caller looked at the post handler. */
-	if (unlikely(!post_handler || (!ARCH_KPROBE_STATELESS && first == kp))) {
+	if (unlikely(!post_handler || (!ARCH_KPROBE_STATELESS && first == kp) ||
+		     kprobe_left_out(first, level))) {
 		kprobe_run_many_post(kp, regs, 0);
 		return;
 	}
@@ -405,12 +426,12 @@ kprobe_hit_at_level(unsigned long level, struct kprobe *kp, struct pt_regs *regs
 	kmsan_unpoison_entry_regs(regs);
 	if (static_branch_unlikely(&kprobe_stats))
 		kprobe_count_hit(kp);
-	if (unlikely(kprobe_run_pre(frame.mark, kp, regs))) {
+	if (unlikely(kprobe_run_pre(frame.mark, level, kp, regs))) {
 		what = KPROBE_RESULT_REDIRECTED;
 	} else if (unlikely(kp->post_handler)) {
 		what = KPROBE_RESULT_POST;
 		if (carry_out(kp, regs)) {
-			kprobe_run_post(frame.mark, kp, regs);
+			kprobe_run_post(frame.mark, level, kp, regs);
 			what = KPROBE_RESULT_DONE;
 		}
 	}

@@ -189,11 +189,12 @@ static void show_symbol(struct seq_file *m, struct kprobe_site *site)
 static void show_counts(struct seq_file *m, struct kprobe_site *site)
 {
 	unsigned int recursion = atomic_read(&site->missed[KPROBE_MISS_RECURSION]);
+	unsigned int nested = atomic_read(&site->missed[KPROBE_MISS_NESTED]);
 	unsigned int pool = atomic_read(&site->missed[KPROBE_MISS_POOL]);
 
-	seq_printf(m, "probes=%zu hits=%lu missed=%u (recursion=%u pool=%u)",
+	seq_printf(m, "probes=%zu hits=%lu missed=%u (recursion=%u nested=%u pool=%u)",
 		   list_count_nodes(&site->probes), atomic_long_read(&site->hits),
-		   recursion + pool, recursion, pool);
+		   recursion + nested + pool, recursion, nested, pool);
 }
 
 static int sites_show(struct seq_file *m, void *v)

@@ -79,11 +79,65 @@ void kprobes_inc_nmissed_count(struct kprobe *kp)
 NOKPROBE_SYMBOL(kprobes_inc_nmissed_count);
 
 /**
+ * kprobe_over_plain() - check whether a handler of a probe without KPROBE_FLAG_NESTS is below
+ * @level: the caller's level
+ *
+ * Whoever is running below cannot go on before the caller has ended. So the probe is there.
+ *
+ * Context: any, NMI included, preemption off.
+ * Return: true if this context came on top of such a handler.
+ */
+bool kprobe_over_plain(unsigned long level)
+{
+	struct kprobe_mark *marks = raw_cpu_ptr(kprobe_marks);
+	struct kprobe *p;
+
+	while (level--) {
+		p = READ_ONCE(marks[level].running);
+		if (p && !(p->flags & KPROBE_FLAG_NESTS))
+			return true;
+	}
+	return false;
+}
+
+NOKPROBE_SYMBOL(kprobe_over_plain);
+
+/*
+ * Runs the pre handlers of all probes of a site, but counts a miss for those that are left out.
+ * The list is walked without RCU's checks, which can be probed. Returns 1 if a handler has set
+ * where to continue, which may be the end of it, else 0.
+ */
+static __always_inline int run_pre_handlers(struct kprobe *kp, struct pt_regs *regs, bool may_end)
+{
+	unsigned long level = arch_kprobe_level();
+	union kprobe_own_mark mark = kprobe_own_mark(level);
+	bool redirected = false, missed = false;
+	struct kprobe *p;
+
+	/* The caller may have named the site's own kprobe. */
+	kprobe_runs(mark, NULL);
+	list_for_each_entry_lockless(p, &site_of(kp)->probes, list) {
+		if (kprobe_disabled(p))
+			continue;
+		if (kprobe_left_out(p, level)) {
+			kprobe_count_miss(p);
+			missed = true;
+			continue;
+		}
+		kprobe_runs(mark, p);
+		redirected = kprobe_call_pre(p, regs);
+		if (redirected && may_end)
+			break;
+	}
+	if (missed)
+		raw_atomic_inc(&site_of(kp)->missed[KPROBE_MISS_NESTED]);
+	return redirected;
+}
+
+/**
  * kprobe_run_many() - run the pre handlers of all probes of a site
  * @kp: the site's own kprobe
  * @regs: passed to the handlers
- *
- * The list is walked without RCU's checks, which can be probed.
  *
  * Context: any, NMI included, preemption off; the level's mark was entered.
  * Return: 1 if a handler has set where to continue, and those after it were left out;
@@ -91,19 +145,7 @@ NOKPROBE_SYMBOL(kprobes_inc_nmissed_count);
  */
 int kprobe_run_many(struct kprobe *kp, struct pt_regs *regs)
 {
-	union kprobe_own_mark mark = kprobe_own_mark(arch_kprobe_level());
-	struct kprobe *p;
-
-	/* No handler of this hit has run yet: a fault now must not be blamed on an earlier hit. */
-	kprobe_runs(mark, NULL);
-	list_for_each_entry_lockless(p, &site_of(kp)->probes, list) {
-		if (kprobe_disabled(p))
-			continue;
-		kprobe_runs(mark, p);
-		if (kprobe_call_pre(p, regs))
-			return 1;
-	}
-	return 0;
+	return run_pre_handlers(kp, regs, true);
 }
 
 NOKPROBE_SYMBOL(kprobe_run_many);
@@ -118,13 +160,14 @@ NOKPROBE_SYMBOL(kprobe_run_many);
  */
 void kprobe_run_many_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
-	union kprobe_own_mark mark = kprobe_own_mark(arch_kprobe_level());
+	unsigned long level = arch_kprobe_level();
+	union kprobe_own_mark mark = kprobe_own_mark(level);
 	kprobe_post_handler_t post_handler;
 	struct kprobe *p;
 
 	list_for_each_entry_lockless(p, &site_of(kp)->probes, list) {
 		post_handler = READ_ONCE(p->post_handler);
-		if (!post_handler || kprobe_disabled(p))
+		if (!post_handler || kprobe_disabled(p) || kprobe_left_out(p, level))
 			continue;
 		kprobe_runs(mark, p);
 		post_handler(p, regs, 0);
@@ -165,12 +208,13 @@ NOKPROBE_SYMBOL(kprobe_reschedule);
  */
 void kprobe_hit_post(struct kprobe *kp, struct pt_regs *regs)
 {
+	unsigned long level = arch_kprobe_level();
 	struct kprobe_frame frame = {};
 
-	if (!kprobe_enter(&frame, kp))
+	if (!kprobe_enter_level(&frame, kp, level))
 		return;
 	kmsan_unpoison_entry_regs(regs);
-	kprobe_run_post(frame.mark, kp, regs);
+	kprobe_run_post(frame.mark, level, kp, regs);
 	kprobe_leave(&frame);
 }
 
@@ -208,16 +252,16 @@ NOKPROBE_SYMBOL(run_fault);
  */
 bool kprobe_hit_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 {
-	unsigned long copy = instruction_pointer(regs);
+	unsigned long copy = instruction_pointer(regs), level = arch_kprobe_level();
 	struct kprobe_frame frame = {};
 	struct kprobe *p;
 	bool done = false;
 
 	instruction_pointer_set(regs, (unsigned long)kp->addr);
-	if (!kprobe_enter(&frame, kp))
+	if (!kprobe_enter_level(&frame, kp, level))
 		return false;
 	list_for_each_entry_lockless(p, &site_of(kp)->probes, list) {
-		if (kprobe_disabled(p))
+		if (kprobe_disabled(p) || kprobe_left_out(p, level))
 			continue;
 		kprobe_runs(frame.mark, p);
 		done = run_fault(kprobe_mark_at(frame.mark), p, regs, trapnr);
@@ -303,10 +347,11 @@ NOKPROBE_SYMBOL(kprobe_fault);
 
 /*
  * What kprobe_running() returns while kprobe_busy_begin() is in effect. The address is in
- * text, in case somebody prints it.
+ * text, in case somebody prints it. It has no handler that others must not run on top of.
  */
 static struct kprobe kprobe_busy = {
 	.addr = (kprobe_opcode_t *)get_kprobe,
+	.flags = KPROBE_FLAG_NESTS,
 };
 
 /**
@@ -484,7 +529,6 @@ NOKPROBE_SYMBOL(kprobe_task_dies);
 void opt_pre_handler(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct kprobe_frame frame = {};
-	struct kprobe *p;
 
 	if (!kprobe_enter(&frame, kp)) {
 		kprobes_inc_nmissed_count(kp);
@@ -492,12 +536,7 @@ void opt_pre_handler(struct kprobe *kp, struct pt_regs *regs)
 	}
 	if (static_branch_unlikely(&kprobe_stats))
 		kprobe_count_hit(kp);
-	list_for_each_entry_lockless(p, &site_of(kp)->probes, list) {
-		if (kprobe_disabled(p))
-			continue;
-		kprobe_runs(frame.mark, p);
-		kprobe_call_pre(p, regs);
-	}
+	run_pre_handlers(kp, regs, false);
 	kprobe_leave(&frame);
 }
 

@@ -70,11 +70,14 @@ NOKPROBE_SYMBOL(left_handler);
 
 /*
  * Who is told of returns in place of a return probe that must not be called any more, or was
- * unregistered.
+ * unregistered. Others may run on top of what they do.
  */
-struct kretprobe kretprobe_stopped;
+struct kretprobe kretprobe_stopped = {
+	.kp.flags = KPROBE_FLAG_NESTS,
+};
 
 struct kretprobe kretprobe_left = {
+	.kp.flags = KPROBE_FLAG_NESTS,
 	.handler = left_handler,
 };
 

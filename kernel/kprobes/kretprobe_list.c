@@ -451,7 +451,10 @@ static __always_inline void call_handler(struct kretprobe *told, struct kretprob
 		handler(ri, regs);
 }
 
-/* Runs the handlers of a row, inside of a mark. */
+/*
+ * Runs the handlers of a row, inside of a mark. None of them has to be left out because a handler
+ * is running below: if it is at the return, it was at the entry, and this call is not followed.
+ */
 static void run_handlers(struct llist_node *node, struct llist_node *end,
 			 struct kprobe_frame *frame, struct pt_regs *regs,
 			 kprobe_opcode_t *ret_addr)

@@ -98,7 +98,8 @@ struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry)
 	site->kp.addr = (kprobe_opcode_t *)addr;
 	site->kp.pre_handler = kprobe_site_pre;
 	site->first = &site->kp;
-	site->kp.flags = KPROBE_FLAG_DISABLED;
+	/* Whether a probe may nest is decided for each of them. */
+	site->kp.flags = KPROBE_FLAG_DISABLED | KPROBE_FLAG_NESTS;
 	if (on_entry)
 		site->kp.flags |= KPROBE_FLAG_ON_FUNC_ENTRY;
 

@@ -11,17 +11,39 @@
 /* Off by default, because all CPUs count a site's hits in the same place. */
 DEFINE_STATIC_KEY_FALSE(kprobe_stats);
 
+/* If all probes of a site are left out, the hit only counts as missed. */
+static bool all_left_out(struct kprobe_site *site)
+{
+	unsigned long level = arch_kprobe_level();
+	struct kprobe *p;
+	bool any = false;
+
+	list_for_each_entry_lockless(p, &site->probes, list) {
+		if (kprobe_disabled(p))
+			continue;
+		if (!kprobe_left_out(p, level))
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+NOKPROBE_SYMBOL(all_left_out);
+
 /**
  * kprobe_count_hit() - count a hit
  * @kp: the site's own kprobe
  *
  * Out of line: it is seldom switched on, and must not take registers from a hit.
  *
- * Context: any, NMI included, preemption off.
+ * Context: any, NMI included, preemption off; the level's mark was entered.
  */
 noinline void kprobe_count_hit(struct kprobe *kp)
 {
-	raw_atomic_long_inc(&site_of(kp)->hits);
+	struct kprobe_site *site = site_of(kp);
+
+	if (!all_left_out(site))
+		raw_atomic_long_inc(&site->hits);
 }
 
 NOKPROBE_SYMBOL(kprobe_count_hit);

@@ -21,7 +21,7 @@ restore()
 trap restore EXIT
 
 place='^[0-9a-f]{8,16} (-|[^ ]+\+0x[0-9a-f]+( \[[^] ]+\])?)'
-counts='probes=[1-9][0-9]* hits=[0-9]+ missed=[0-9]+ \(recursion=[0-9]+ pool=[0-9]+\)'
+counts='probes=[1-9][0-9]* hits=[0-9]+ missed=[0-9]+ \(recursion=[0-9]+ nested=[0-9]+ pool=[0-9]+\)'
 form="$place path=(-|step|emulate|boost|jump|ftrace) $counts why=[a-z_-]+\$"
 
 # site PLACE: the line of a symbol with its offset, or of a symbol
