@@ -10,9 +10,15 @@
  * depend on the contexts only, not on the way to the handlers. Built-in only.
  */
 #include <linux/delay.h>
+#include <linux/err.h>
 #include <linux/hrtimer.h>
 #include <linux/jiffies.h>
+#include <linux/kthread.h>
+#include <linux/percpu.h>
+#include <linux/sched.h>
 #include <linux/uaccess.h>
+
+#include "../samples/kprobes/carry.h"
 
 #include "test_kprobes/levels.h"
 #include "test_kprobes/probe.h"
@@ -773,6 +779,118 @@ static void hit_in_the_middle_of_a_step_runs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stepped->probe->kp.nmissed, 0);
 }
 
+/*
+ * What is carried from the one to the other: each hit of the preempted task is interrupted at
+ * the copy by an interrupt, which is hit there too, and then by a task that is.
+ */
+
+static DEFINE_PER_CPU(struct task_struct *, last_pre);
+
+static struct {
+	struct task_struct *preempted, *intruder;
+	unsigned int found, lost, wrong;
+	unsigned int foreign;	/* post handlers that found another's task in per-CPU data */
+} carrying;
+
+static u64 who_is_hit(void)
+{
+	return (unsigned long)current + kprobe_level();
+}
+
+static void let_in_others(void)
+{
+	kprobes_copied_call(1);
+	wake_up_process(carrying.intruder);
+}
+
+static int carry_pre(struct probe *probe, struct pt_regs *regs)
+{
+	carry_leave(who_is_hit());
+	__this_cpu_write(last_pre, current);
+	if (current == carrying.preempted && kprobe_level() == TASK) {
+		visit_expect(HARDIRQ, let_in_others);
+		visit_raise(HARDIRQ);
+		udelay(RAISE_US);
+	}
+	return 0;
+}
+
+static void carry_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	u64 who;
+
+	probe_post_handler(kp, regs, flags);
+	if (!carry_take(&who))
+		carrying.lost++;
+	else if (who == who_is_hit())
+		carrying.found++;
+	else
+		carrying.wrong++;
+	carrying.foreign += __this_cpu_read(last_pre) != current;
+}
+
+static int intrude(void *unused)
+{
+	while (!kthread_should_stop()) {
+		set_current_state(TASK_INTERRUPTIBLE);
+		if (!kthread_should_stop())
+			schedule();
+		__set_current_state(TASK_RUNNING);
+		kprobes_copied_call(1);
+	}
+	return 0;
+}
+
+static void stop_intruder(void *task)
+{
+	kthread_stop(task);
+}
+
+static void start_intruder(struct kunit *test)
+{
+	struct task_struct *task = kthread_create(intrude, NULL, "kprobes_intruder");
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, stop_intruder, task));
+	carrying.intruder = task;
+	kthread_bind(task, raw_smp_processor_id());
+	sched_set_fifo(task);
+	wake_up_process(task);
+}
+
+static void data_is_carried_to_the_post_handler_of_the_same_hit(struct kunit *test)
+{
+	struct probe *probe = probe_new(test, kprobes_copied_place());
+	void *neighbour = kprobes_copied_neighbour();
+	unsigned int i;
+
+	need_interrupts_of_our_own(test);
+	if (!preempt_model_preemptible())
+		kunit_skip(test, "no task is preempted in the kernel");
+	if (neighbour && IS_ENABLED(CONFIG_OPTPROBES))
+		probe_registered(test, neighbour);
+	memset(&carrying, 0, sizeof(carrying));
+	probe->on_hit = carry_pre;
+	probe->kp.post_handler = carry_post;
+	migrate_disable();
+	start_intruder(test);
+	KUNIT_EXPECT_EQ(test, 0, probe_register(probe));
+	carrying.preempted = current;
+	for (i = 0; probe->live && i < STEPS; i++) {
+		kprobes_copied_call(1);
+		KUNIT_EXPECT_TRUE(test, visit_wait(HARDIRQ));
+	}
+	kunit_release_action(test, stop_intruder, carrying.intruder);
+	migrate_enable();
+	KUNIT_EXPECT_GE(test, probe->hits, 3 * STEPS);
+	KUNIT_EXPECT_EQ(test, probe->posts, probe->hits);
+	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 0);
+	KUNIT_EXPECT_EQ(test, carrying.found, probe->hits);
+	KUNIT_EXPECT_EQ(test, carrying.lost, 0);
+	KUNIT_EXPECT_EQ(test, carrying.wrong, 0);
+	KUNIT_EXPECT_GT_MSG(test, carrying.foreign, 0, "no task was preempted in between");
+}
+
 /* A storm of interrupts */
 
 #define STORM_TICK	(200 * NSEC_PER_USEC)
@@ -956,6 +1074,7 @@ static struct kunit_case kprobes_contexts_cases[] = {
 	KUNIT_CASE_PARAM(busy_section_occupies_its_own_context_only, way_gen_params),
 	KUNIT_CASE_PARAM(busy_section_in_a_handler_does_not_free_its_context, way_gen_params),
 	KUNIT_CASE_PARAM(hit_in_the_middle_of_a_step_runs, way_gen_params),
+	KUNIT_CASE(data_is_carried_to_the_post_handler_of_the_same_hit),
 	KUNIT_CASE_PARAM(storm_of_interrupts_is_counted_to_the_last, two_ways_gen_params),
 	KUNIT_CASE_PARAM(storm_of_interrupts_does_not_come_through_to_plain_handlers,
 			 two_ways_gen_params),

@@ -266,6 +266,7 @@ int register_kprobes(struct kprobe **kps, int num);
 void unregister_kprobes(struct kprobe **kps, int num);
 int enable_kprobe(struct kprobe *p);
 int disable_kprobe(struct kprobe *p);
+unsigned int kprobe_level(void);
 
 int register_kretprobe(struct kretprobe *rp);
 void unregister_kretprobe(struct kretprobe *rp);
@@ -385,6 +386,11 @@ static inline void unregister_kretprobe(struct kretprobe *rp)
 static inline struct kprobe *get_kprobe(void *addr)
 {
 	return NULL;
+}
+
+static inline unsigned int kprobe_level(void)
+{
+	return 0;
 }
 
 static inline bool within_kprobe_blacklist(unsigned long addr)

@@ -8,6 +8,7 @@
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
+#include <linux/export.h>
 #include <linux/kprobes.h>
 #include <linux/percpu.h>
 #include <linux/printk.h>
@@ -41,6 +42,23 @@ int __weak arch_trampoline_kprobe(struct kprobe *kp)
 }
 
 NOKPROBE_SYMBOL(arch_trampoline_kprobe);
+
+/**
+ * kprobe_level() - find the context of the probed code
+ *
+ * For handlers, which in_nmi() and the like would tell of their own context, that of a
+ * breakpoint perhaps. A hit's pre handler and post handler get the same answer, and no other hit
+ * of the same task and level comes in between, unless the instruction has not completed.
+ *
+ * Context: any, preemption off.
+ * Return: 0 for a task, 1 for a softirq, 2 for an interrupt, 3 for an NMI.
+ */
+unsigned int kprobe_level(void)
+{
+	return arch_kprobe_level();
+}
+EXPORT_SYMBOL_GPL(kprobe_level);
+NOKPROBE_SYMBOL(kprobe_level);
 
 /* Called inside of a mark, because it looks at the users' probes. */
 static void count_misses(struct kprobe_site *site)

@@ -12,7 +12,7 @@ restore()
 {
 	rm -f "$versions" "$versions.go"
 	for sample in kprobe_example kprobe_offset kretprobe_example jprobe_example \
-			kretprobe_open kprobe_replace kprobe_fault; do
+			kretprobe_open kprobe_replace kprobe_fault kprobe_duration; do
 		unload $sample
 	done
 }
@@ -92,6 +92,12 @@ check_is "kprobe_offset shows a value in the middle of a function" \
 [ -z "$first" ] || check_is "which is what the register has there" \
 	"$(log | sed -n "s/.*at $place: $first = //p" | tr '\n' ' ')" "0x0 0x1 "
 unload kprobe_offset
+mark_log
+load kprobe_duration "symbol=${place%+*}" "offset=${place#*+}"
+call_victim 3
+unload kprobe_duration
+check "kprobe_duration measures each execution of an instruction" \
+	logged "kprobe_duration: 3 times at $place, [0-9]* ns at the most\$"
 
 if load kretprobe_example || promised; then
 	check "kretprobe_example was loaded" unload kretprobe_example
