@@ -48,7 +48,7 @@ enum kprobe_site_state {
 	SITE_OPTIMIZED,
 	SITE_DYING,
 	SITE_GONE,
-};
+} __packed;
 
 /* Why a handler has not run for a hit, or for a return. */
 enum kprobe_miss {
@@ -110,7 +110,7 @@ struct kprobe_site {
 	unsigned long		ftrace_ip;
 	bool			claimed;
 	bool			has_post_handler;
-	enum kprobe_site_state	state : 8;
+	enum kprobe_site_state	state;
 	atomic_t		missed[KPROBE_NR_MISSES];
 	atomic_long_t		hits;
 };
