@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Kprobes: build it, see it, test it. Everything is done by the scripts in harness/.
 #
-#   make [TARGET] [ARCH=x86_64|i386|arm64|riscv64|...] [VARIANT=plain|debug|...] [ACCEL=tcg|kvm] [JOBS=n]
+#   make [TARGET] [ARCH=x86_64|i386|arm64|riscv64|...] [VARIANT=plain|debug|...] [ACCEL=tcg|kvm]
+#	  [EMULATOR=bochs] [QEMU=program] [JOBS=n]
 
 ARCH ?= x86_64
 VARIANT ?=
@@ -46,7 +47,7 @@ build-all: ## a small kernel for each of the other architectures that have kprob
 test-all: ## boot those that QEMU boots, ours and the pristine kernel beside it; ends with a table
 	@$(H)/all.sh test
 
-boot: image ## boot that kernel, run KUnit, print the results
+boot: image ## boot that kernel, run KUnit, print the results (EMULATOR=bochs: not in QEMU)
 	@$(H)/boot.sh boot kunit kunit.enable=1 && $(H)/console.py kunit out/logs/boot.log
 
 shell: image ## an interactive busybox shell in the guest, modules at hand

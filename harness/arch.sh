@@ -96,6 +96,14 @@ loongarch64)
 *)
 	die "ARCH=$ARCH is not known here: see harness/arch.sh" ;;
 esac
+case ${EMULATOR:-qemu}/$ARCH in
+qemu/*)	;;
+bochs/x86_64 | bochs/i386)
+	emulator="bochs bochs-term bochsbios isolinux syslinux-common xorriso" disk='' memory=768M cpus=1
+	# What ends it; and what its CPUID is wrong about: Linux would warn, and do without AVX.
+	arguments="${arguments:+$arguments }reboot=triple clearcpuid=ht,xsavec,xsaves" ;;
+*)	die "EMULATOR=$EMULATOR: not for $ARCH" ;;
+esac
 case $VARIANT in
 clang)	compiler="clang lld llvm" llvm=1 ;;
 kcfi)	compiler="clang-19 lld-19 llvm-19" llvm=-19 ;;

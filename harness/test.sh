@@ -15,7 +15,9 @@
 #	leaks	  KUnit and some selftests lose no memory
 #	matrix	  the short rows of make matrix: other configurations compile, too
 #	decode	  the decoder does as the manual says, and as objdump does
-#	clang	  KUnit on a kernel that clang built, with what gcc cannot build (arm64 only)
+#	clang	  KUnit on a kernel that clang built, with what gcc cannot build (arm64 only), and that
+#		  in the newest QEMU that Debian's backports have
+#	bochs	  KUnit and the demo in Bochs, whose processor has IBT and EVEX (x86_64 and i386)
 #	sweep	  probes on all of the kernel's text under a workload
 #	series	  the patches give exactly our tree
 #	mutants-check	each breakage of harness/mutants changes the sources as they are
@@ -30,7 +32,7 @@
 #	mutants	  make mutants: the tests notice each of these breakages (x86_64, arm64 and i386)
 # arm64/SECTION and i386/SECTION are that section there. Without arguments: what fits into less
 # than 40 minutes; i386, clang, debug, leaks, sweep, kselftest, ftrace, kexec and upstream on arm64,
-# and all from compare on, are left to "full", which is everything. Those of arm64, and debug, run
+# bochs, and all from compare on, are left to "full", which is everything. Those of arm64, and debug, run
 # beside the others, as matrix, series, docs and decode do: a guest keeps one processor busy.
 # Results go to out/test/results (section, verdict, name, detail; tabs between). A boot whose
 # console shows an oops or a warning is a failure. What is skipped but not in harness/skips is
@@ -380,6 +382,18 @@ run_clang()
 {
 	build_image
 	guest kunit kunit kunit.enable=1
+	PART=newer QEMU=$("$harness/backports.sh") guest kunit kunit kunit.enable=1
+	demand "a wrong signature raises an exception in the newer one" 'ok [0-9]* signature$' "$log-newer"
+}
+
+run_bochs()
+{
+	build_image
+	export EMULATOR=bochs TIMEOUT="${TIMEOUT:-14400}"
+	guest kunit kunit kunit.enable=1
+	[ "$ARCH" != x86_64 ] ||
+		demand "the processor looks for landing pads" 'CET detected: Indirect Branch Tracking enabled' "$log"
+	say_of "the demo shows all that it promises" demo.sh
 }
 
 run_series()
@@ -448,7 +462,7 @@ case ${1:-} in
 full)	full="kselftest arm64/kselftest arm64/ftrace arm64/kexec arm64/upstream arm64/clang
 		debug arm64/debug leaks arm64/leaks sweep arm64/sweep compare arm64/compare
 		i386/kunit i386/ftrace i386/selftests i386/decode i386/stress i386/demo
-		i386/upstream i386/compare configurations architectures check arm64/check
+		i386/upstream bochs i386/bochs i386/compare configurations architectures check arm64/check
 		series-check arm64/series-check base-check deb mutants arm64/mutants i386/mutants"
 	export STRESS_SECONDS="${STRESS_SECONDS:-300}" SLOW_CASES=
 	shift ;;

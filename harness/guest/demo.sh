@@ -132,7 +132,7 @@ if [ -e /modules/kretprobe_open.ko ]; then
 	unload kretprobe_open
 fi
 
-if [ -e /modules/kprobe_block.ko ]; then
+if [ -e /modules/kprobe_block.ko ] && [ -n "${kpdisks:-}" ]; then
 	disk=${kpdisks%%,*}
 	explain "This module counts what each disk is asked, by a kprobe on submit_bio_noacct(), and then by" \
 		"a jprobe. Three blocks of eight sectors are written and five are read:"
