@@ -69,7 +69,7 @@ asm("	.pushsection .text, \"ax\"\n"
 static noinline __noclone notrace void raise_astray(void)
 {
 	asm volatile(ANNOTATE_RETPOLINE_SAFE
-		     "call *%0" : ASM_CALL_CONSTRAINT : "r" (raises_astray));
+		     "call *%[to]" : ASM_CALL_CONSTRAINT : [to] "r" (raises_astray));
 }
 
 #endif /* _X86_KPROBES_TEST_EXCEPTION_H */
