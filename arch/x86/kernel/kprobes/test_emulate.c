@@ -486,6 +486,7 @@ static int emulate_suite_init(struct kunit_suite *suite)
 
 	if (err)
 		return err;
+	kprobe_test_astray = true;
 	bitmap_zero(rows_seen, 64);
 	forms_init(suite);
 	return 0;

@@ -47,6 +47,7 @@ struct form {
 	enum displaced	displaced;
 	bool		only_64;
 	bool		only_32;
+	bool		is_pad;		/* refused where the processor looks for it */
 };
 
 static unsigned long content(enum contents what, unsigned int i)
@@ -147,8 +148,8 @@ static const struct form forms[] = {
 	{ "data16 nop", CODE(0x66, 0x90) },
 	{ "nopl (%rax)", CODE(0x0f, 0x1f, 0x00) },
 	{ "nopw 0(%rax,%rax,1)", CODE(0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0) },
-	{ "endbr64", CODE(0xf3, 0x0f, 0x1e, 0xfa) },
-	{ "endbr32", CODE(0xf3, 0x0f, 0x1e, 0xfb) },
+	{ "endbr64", CODE(0xf3, 0x0f, 0x1e, 0xfa), .is_pad = true },
+	{ "endbr32", CODE(0xf3, 0x0f, 0x1e, 0xfb), .is_pad = true },
 
 	{ "cmc", CODE(0xf5) },
 	{ "clc", CODE(0xf8) },

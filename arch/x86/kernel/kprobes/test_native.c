@@ -18,6 +18,7 @@
 #include "test_native.h"
 
 u8 *kprobe_test_page;
+bool kprobe_test_astray;
 unsigned long kprobe_test_stack[STACK_SIZE] __aligned(16);
 
 /* Before such a text is overwritten, it is a function like any other, for tests that walk text. */
@@ -104,8 +105,7 @@ static noinline void travel(struct pt_regs *regs)
 
 	trip.regs = *regs;
 	trip.traveller = current;
-	/* An indirect branch under test leads to where there is no landing pad. */
-	ibt = ibt_save(true);
+	ibt = ibt_save(kprobe_test_astray);
 	asm volatile("int3" : ASM_CALL_CONSTRAINT : : "memory");
 	ibt_restore(ibt);
 	*regs = trip.regs;
@@ -162,6 +162,7 @@ int kprobe_test_native_init(void)
 
 void kprobe_test_native_exit(void)
 {
+	kprobe_test_astray = false;
 	if (!kprobe_test_page)
 		return;
 	unregister_die_notifier(&trap_notifier);

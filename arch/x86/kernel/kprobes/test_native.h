@@ -29,10 +29,13 @@
 #define NR_FLAGS	32
 
 extern u8 *kprobe_test_page;
+
+/* Indirect branches are under test, and lead to where there is no landing pad. */
+extern bool kprobe_test_astray;
 extern unsigned long kprobe_test_stack[STACK_SIZE];
 
 /* Kernel text that can be probed, for one test each to overwrite. Nobody else calls it. */
-#define TEXT_SIZE	98304
+#define TEXT_SIZE	163840
 #define TEXT_SIZE_FORMS	12288
 void kprobe_test_text(void);
 void kprobe_test_forms(void);
