@@ -171,9 +171,13 @@ static kprobe_opcode_t *wanted_addr(struct kprobe *p, bool *on_entry)
 	return addr;
 }
 
-static int check_entry(bool on_entry)
+/* For jprobes, too: where no call leaves the return address, none leaves the arguments. */
+static int check_entry(kprobe_opcode_t *addr, bool on_entry)
 {
-	return on_entry ? 0 : kprobe_refuse(-EINVAL, "not a function's entry");
+	const char *why = on_entry ? kprobe_not_called((unsigned long)addr)
+				   : "not a function's entry";
+
+	return why ? kprobe_refuse(-EINVAL, why) : 0;
 }
 
 /**
@@ -192,7 +196,7 @@ kprobe_opcode_t *kprobe_find_entry(struct kprobe *p)
 	addr = wanted_addr(p, &on_entry);
 	if (IS_ERR(addr))
 		return addr;
-	err = check_entry(on_entry);
+	err = check_entry(addr, on_entry);
 	return err ? ERR_PTR(err) : addr;
 }
 
@@ -203,9 +207,9 @@ kprobe_opcode_t *kprobe_find_entry(struct kprobe *p)
 static int check_function(struct kprobe *p, kprobe_opcode_t *addr, bool on_entry)
 {
 	if (kprobe_is_jprobe(p))
-		return check_entry(on_entry);
+		return check_entry(addr, on_entry);
 	if (kprobe_is_kretprobe(p))
-		return check_entry(on_entry) ?: kretprobe_check_function(addr);
+		return check_entry(addr, on_entry) ?: kretprobe_check_function(addr);
 	return 0;
 }
 

@@ -305,6 +305,20 @@ int arch_prepare_kprobe_ftrace(struct kprobe *kp);
 int arch_trampoline_kprobe(struct kprobe *kp);
 
 /**
+ * arch_kprobe_not_called() - check whether calls arrive at a symbol
+ * @addr: the address of a probe on the symbol's first instruction; ftrace knows of no function
+ *	there
+ *
+ * A symbol may be a label in the middle of a function, where the return address and the arguments
+ * are not as a call leaves them.
+ *
+ * Context: may sleep.
+ * Return: why they do not, in words; NULL if they do, or nothing says that they do not. That is
+ * the default.
+ */
+const char *arch_kprobe_not_called(unsigned long addr);
+
+/**
  * kprobe_lookup_name() - find the address of a symbol
  * @name: the symbol's name
  * @offset: what the caller is going to add to the address

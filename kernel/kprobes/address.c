@@ -14,6 +14,7 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/static_call.h>
+#include <linux/string.h>
 
 #include "internal.h"
 
@@ -116,6 +117,38 @@ kprobe_opcode_t *kprobe_resolve(kprobe_opcode_t *addr, const char *symbol,
 	return IS_ERR(addr) ? addr : kprobe_instruction_at(addr, NULL, on_entry, why);
 }
 
+const char * __weak arch_kprobe_not_called(unsigned long addr)
+{
+	return NULL;
+}
+
+/* The compiler gives a symbol to code that it moves out of a function: NAME.cold, NAME.cold.1 */
+static bool is_moved_code(const char *name)
+{
+	const char *suffix = strstr(name, ".cold");
+
+	return suffix && (!suffix[5] || suffix[5] == '.');
+}
+
+/**
+ * kprobe_not_called() - check whether calls arrive at a symbol
+ * @addr: the address of a probe on the symbol's first instruction
+ *
+ * Only then is the return address where a return probe diverts it, and arguments are where a
+ * jprobe looks for them. See "Functions and parts of functions" in Documentation/kprobes.rst.
+ *
+ * Context: may sleep.
+ * Return: why not, in words; NULL if they do, or nothing says that they do not.
+ */
+const char *kprobe_not_called(unsigned long addr)
+{
+	char name[KSYM_NAME_LEN];
+
+	if (!lookup_symbol_name(addr, name) && is_moved_code(name))
+		return "a part of a function, which is jumped to";
+	return ftrace_location(addr) ? NULL : arch_kprobe_not_called(addr);
+}
+
 /**
  * kprobe_on_func_entry() - check whether a probe would be on a function's entry
  * @addr: an address, or NULL
@@ -123,8 +156,9 @@ kprobe_opcode_t *kprobe_resolve(kprobe_opcode_t *addr, const char *symbol,
  * @offset: bytes to add to either
  *
  * Context: may sleep.
- * Return: 0 if it would; -EINVAL if not, if neither or both of @addr and @sym are given, or
- * if the text cannot be read; -ENOENT if there is no such symbol or address.
+ * Return: 0 if it would; -EINVAL if not, if no calls arrive there, if neither or both of @addr
+ * and @sym are given, or if the text cannot be read; -ENOENT if there is no such symbol or
+ * address.
  */
 int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 			 unsigned long offset)
@@ -135,7 +169,7 @@ int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 	addr = kprobe_resolve(addr, sym, offset, &on_entry, &why);
 	if (IS_ERR(addr))
 		return PTR_ERR(addr);
-	return on_entry ? 0 : -EINVAL;
+	return on_entry && !kprobe_not_called((unsigned long)addr) ? 0 : -EINVAL;
 }
 
 /* Returns why the text of a module must not be probed now, or NULL. */

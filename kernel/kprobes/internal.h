@@ -381,6 +381,7 @@ kprobe_opcode_t *kprobe_instruction_at(kprobe_opcode_t *addr,
 				       bool *on_entry, const char **why);
 kprobe_opcode_t *kprobe_resolve(kprobe_opcode_t *addr, const char *symbol,
 				unsigned long offset, bool *on_entry, const char **why);
+const char *kprobe_not_called(unsigned long addr);
 int kprobe_check_text(unsigned long addr);
 bool kprobe_debugger_stops_there(struct kprobe_site *site);
 int kprobe_get_module(unsigned long addr, struct module **mod);

@@ -4,10 +4,14 @@
  * was missed, and why a registration was refused.
  */
 #include <kunit/test.h>
+#include <linux/err.h>
+#include <linux/ftrace.h>
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
+#include <linux/kernel.h>
 #include <linux/kprobes.h>
 #include <linux/objtool.h>
+#include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
@@ -97,6 +101,45 @@ static noinline __noclone unsigned int listed_part(unsigned int n)
 	barrier_data(&n);
 	return n + 2;
 }
+
+/*
+ * As the compiler names functions and what it has moved out of them. Objtool has to find the function
+ * of each part, and a way to it.
+ */
+#define NAMED(function, name, sum)					\
+static noinline __noclone unsigned int function(unsigned int n) asm(name);	\
+									\
+static noinline __noclone unsigned int function(unsigned int n)	\
+{									\
+	barrier_data(&n);						\
+	return n + (sum);						\
+}									\
+									\
+STACK_FRAME_NON_STANDARD(function)
+
+NAMED(whole, "kprobes_why", 10);
+NAMED(whole_clone, "kprobes_why.constprop.0", 20);
+NAMED(cold_part, "kprobes_why.cold", 30);
+NAMED(numbered_part, "kprobes_why.constprop.0.cold.12", 40);
+NAMED(inner_part, "kprobes_why.part.0.isra.0", 50);
+NAMED(colder, "kprobes_why.colder", 60);
+
+/* A label of assembly, before which the code is not at its end, or has moved the stack pointer */
+#if defined(CONFIG_UNWINDER_ORC)
+#define LABEL_WORDS	"the return address is not where a call leaves it"
+#define LABEL		"push %%rbx\nkprobes_why_label: nop\npop %%rbx"
+#elif defined(CONFIG_ARM64) && !defined(CONFIG_CFI_CLANG)
+#define LABEL_WORDS	"a label that the code in front of it runs into"
+#define LABEL		"mov %w0, %w0\nkprobes_why_label: nop"
+#endif
+
+#ifdef LABEL_WORDS
+static noinline __noclone unsigned int has_label(unsigned int n)
+{
+	asm volatile(LABEL : "+r" (n) : : "memory");
+	return n + 1;
+}
+#endif
 
 #ifdef CONFIG_JUMP_LABEL
 static DEFINE_STATIC_KEY_FALSE(key_in_text);
@@ -623,6 +666,124 @@ static void return_probe_that_is_refused_says_why(struct kunit *test)
 }
 #endif
 
+/* --- functions and parts of functions --- */
+
+static const char jumped_to[] = "a part of a function, which is jumped to";
+
+/* The words for why calls do not arrive there, or NULL */
+static const char *words_for_entry(void *addr, const char *symbol)
+{
+	bool on_entry;
+	const char *why;
+
+	addr = kprobe_resolve(addr, symbol, 0, &on_entry, &why);
+	if (IS_ERR(addr) || !on_entry)
+		return "no entry";
+	return kprobe_not_called((unsigned long)addr);
+}
+
+#ifdef CONFIG_KRETPROBES
+static void expect_return_refused(struct kunit *test, void *addr, const char *words)
+{
+	struct kretprobe *rp = new_return_probe(test, addr);
+
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kretprobe(rp));
+	expect_refusal_at(test, -EINVAL, addr, words);
+}
+
+static void return_probe_of_a_part_is_refused(struct kunit *test)
+{
+	struct kretprobe *rp = new_return_probe(test, inner_part);
+
+	KUNIT_EXPECT_EQ(test, 216, call(whole, 1) + call(whole_clone, 1) + call(cold_part, 1) +
+				   call(numbered_part, 1) + call(inner_part, 1) + call(colder, 1));
+	expect_return_refused(test, cold_part, jumped_to);
+	expect_return_refused(test, numbered_part, jumped_to);
+	KUNIT_EXPECT_EQ(test, -EINVAL, kprobe_on_func_entry((void *)cold_part, NULL, 0));
+	KUNIT_EXPECT_EQ(test, 0, register_kretprobe(rp));
+	unregister_kretprobe(rp);
+	rp = new_return_probe(test, colder);
+	KUNIT_EXPECT_EQ(test, 0, register_kretprobe(rp));
+	unregister_kretprobe(rp);
+	KUNIT_EXPECT_EQ(test, 0, kprobe_on_func_entry((void *)colder, NULL, 0));
+}
+
+static void return_probe_of_a_label_is_refused(struct kunit *test)
+{
+#ifdef LABEL_WORDS
+	struct kretprobe *rp = new_return_probe(test, NULL);
+
+	KUNIT_EXPECT_EQ(test, 2, call(has_label, 1));
+	rp->kp.symbol_name = "kprobes_why_label";
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kretprobe(rp));
+	expect_refusal(test, -EINVAL, "kprobes_why_label+0x0", LABEL_WORDS);
+	KUNIT_EXPECT_EQ(test, -EINVAL, kprobe_on_func_entry(NULL, "kprobes_why_label", 0));
+#else
+	kunit_skip(test, "not known where the return address is");
+#endif
+}
+#endif
+
+/* A sweep over the kernel's symbols, and what it has found */
+static struct symbols {
+	unsigned int traced, untraced, parts, labels;
+	struct kunit *test;
+} symbols;
+
+static int look_at_symbol(void *unused, const char *name, unsigned long addr)
+{
+	const char *words;
+	bool traced;
+
+	if (!core_kernel_text(addr))
+		return 0;
+	cond_resched();
+	traced = ftrace_location(addr);
+	words = words_for_entry((void *)addr, NULL);
+	symbols.traced += traced;
+	symbols.untraced += !traced;
+	if (!words || !strcmp(words, "no entry"))
+		return 0;
+	if (!strcmp(words, jumped_to)) {
+		symbols.parts++;
+		return 0;
+	}
+	symbols.labels++;
+	kunit_info(symbols.test, "%s: %s\n", name, words);
+	KUNIT_EXPECT_FALSE_MSG(symbols.test, traced, "%s", name);
+	return 0;
+}
+
+/* Nothing that ftrace calls from is refused. What else is refused is for people to look at. */
+static void functions_have_return_probes(struct kunit *test)
+{
+	symbols = (struct symbols){ .test = test };
+	kallsyms_on_each_symbol(look_at_symbol, NULL);
+	kunit_info(test, "%u traced and %u other symbols; refused: %u parts, %u labels\n",
+		   symbols.traced, symbols.untraced, symbols.parts, symbols.labels);
+	KUNIT_EXPECT_GT(test, symbols.traced + symbols.untraced, 1000);
+}
+
+/* Most are of assembly, which ftrace does not call from. */
+static void functions_of_assembly_have_return_probes(struct kunit *test)
+{
+	static const char * const names[] = {
+		"memcpy", "__memcpy", "__pi_memcpy", "memset", "__memset", "memmove", "__memmove",
+		"strlen", "strncmp", "memcmp", "copy_page", "clear_page", "clear_page_rep",
+		"csum_partial", "__arch_copy_from_user", "rep_movs_alternative", "__switch_to_asm",
+	};
+	unsigned int i, found = 0;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!kallsyms_lookup_name(names[i]))
+			continue;
+		found++;
+		KUNIT_EXPECT_STREQ_MSG(test, "", words_for_entry(NULL, names[i]) ?: "", "%s",
+				       names[i]);
+	}
+	KUNIT_EXPECT_GT(test, found, 0);
+}
+
 #ifdef CONFIG_JPROBES
 static void jprobe_that_is_refused_says_why(struct kunit *test)
 {
@@ -637,6 +798,9 @@ static void jprobe_that_is_refused_says_why(struct kunit *test)
 	jp->kp.addr = (kprobe_opcode_t *)why_nop;
 	KUNIT_EXPECT_EQ(test, -EINVAL, register_jprobe(jp));
 	expect_refusal_at(test, -EINVAL, why_nop, "not a function's entry");
+	jp->kp.addr = (kprobe_opcode_t *)cold_part;
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_jprobe(jp));
+	expect_refusal_at(test, -EINVAL, cold_part, jumped_to);
 }
 #endif
 
@@ -789,7 +953,11 @@ static struct kunit_case why_cases[] = {
 	KUNIT_CASE(call_beyond_maxactive_is_a_miss_of_the_pool),
 	KUNIT_CASE(return_into_a_handler_is_a_miss_of_recursion),
 	KUNIT_CASE(return_probe_that_is_refused_says_why),
+	KUNIT_CASE(return_probe_of_a_part_is_refused),
+	KUNIT_CASE(return_probe_of_a_label_is_refused),
 #endif
+	KUNIT_CASE(functions_have_return_probes),
+	KUNIT_CASE(functions_of_assembly_have_return_probes),
 #ifdef CONFIG_JPROBES
 	KUNIT_CASE(jprobe_that_is_refused_says_why),
 #endif

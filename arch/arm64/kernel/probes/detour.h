@@ -27,6 +27,7 @@ extern const char kprobe_veneers[VENEERS_SIZE];
 enum kprobe_veneer { VENEER_DETOUR, VENEER_TAIL };
 
 bool kprobe_in_reach(unsigned long from, unsigned long to);
+bool kprobe_is_landing_pad(u32 insn);
 
 #ifdef CONFIG_OPTPROBES
 kprobe_opcode_t *kprobe_get_slot(unsigned long addr);

@@ -265,6 +265,60 @@ static int check_place(unsigned long addr)
 	return 0;
 }
 
+#define HINT_NUMBER	GENMASK(11, 5)
+
+/**
+ * kprobe_is_landing_pad() - is an instruction one that indirect branches may go to?
+ * @insn: the instruction
+ *
+ * With BTI, an indirect branch has to find its landing pad in the text.
+ *
+ * Context: any.
+ * Return: true if it is.
+ */
+bool kprobe_is_landing_pad(u32 insn)
+{
+	if (!aarch64_insn_is_hint(insn))
+		return false;
+	switch (insn & HINT_NUMBER) {
+	case AARCH64_INSN_HINT_PACIASP:
+	case AARCH64_INSN_HINT_PACIBSP:
+	case AARCH64_INSN_HINT_BTIC:
+	case AARCH64_INSN_HINT_BTIJ:
+	case AARCH64_INSN_HINT_BTIJC:
+		return true;
+	}
+	return false;
+}
+
+/*
+ * Does execution continue behind an instruction? A call may be of a function that does not return,
+ * a hint may be padding, and what cannot be probed may be no instruction at all.
+ */
+static bool continues(u32 insn)
+{
+	const struct probe_class *class = probe_classify(insn);
+
+	return class && class->kprobe != PROBE_REJECT && !aarch64_insn_is_hint(insn) &&
+	       class->simulate != probe_simulate_branch &&
+	       class->simulate != probe_simulate_branch_reg;
+}
+
+/* A function has a landing pad, or code does not run into it. */
+const char *arch_kprobe_not_called(unsigned long addr)
+{
+	unsigned long before = addr - AARCH64_INSN_SIZE;
+	u32 insn;
+
+	/* There are the types of functions, which look like any instruction. */
+	if (IS_ENABLED(CONFIG_CFI_CLANG))
+		return NULL;
+	if (aarch64_insn_read((void *)addr, &insn) || kprobe_is_landing_pad(insn) ||
+	    !kernel_text_address(before) || aarch64_insn_read((void *)before, &insn))
+		return NULL;
+	return continues(insn) ? "a label that the code in front of it runs into" : NULL;
+}
+
 bool arch_kprobe_may_be_bug(unsigned long addr)
 {
 	u32 insn;

@@ -101,27 +101,9 @@ void kprobe_free_slot(kprobe_opcode_t *slot, int dirty)
 		free_insn_slot(slot, dirty);
 }
 
-#define HINT_NUMBER	GENMASK(11, 5)
-
-/* With BTI, an indirect branch has to find its landing pad in the text. */
-static bool is_landing_pad(u32 insn)
-{
-	if (!aarch64_insn_is_hint(insn))
-		return false;
-	switch (insn & HINT_NUMBER) {
-	case AARCH64_INSN_HINT_PACIASP:
-	case AARCH64_INSN_HINT_PACIBSP:
-	case AARCH64_INSN_HINT_BTIC:
-	case AARCH64_INSN_HINT_BTIJ:
-	case AARCH64_INSN_HINT_BTIJC:
-		return true;
-	}
-	return false;
-}
-
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig)
 {
-	if (is_landing_pad(orig->opcode)) {
+	if (kprobe_is_landing_pad(orig->opcode)) {
 		op->why = "pad";
 		return -EINVAL;
 	}

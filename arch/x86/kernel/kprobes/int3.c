@@ -20,6 +20,7 @@
 #include <linux/unaligned.h>
 #include <asm/alternative.h>
 #include <asm/extable.h>
+#include <asm/orc_lookup.h>
 #include <asm/sections.h>
 #include <asm/text-patching.h>
 
@@ -428,6 +429,14 @@ unsigned long kprobe_original_ip(unsigned long ip)
 }
 
 NOKPROBE_SYMBOL(kprobe_original_ip);
+
+/* Without ORC, nobody knows where the return address is. */
+const char *arch_kprobe_not_called(unsigned long addr)
+{
+	if (!IS_ENABLED(CONFIG_UNWINDER_ORC) || orc_may_be_called(addr))
+		return NULL;
+	return "the return address is not where a call leaves it";
+}
 
 /*
  * In the order of the linker script: the compiler's thunks for branches, which the int3 handler
