@@ -610,11 +610,8 @@ static __always_inline unsigned long get_kretprobe_retaddr(struct kretprobe_inst
 
 /* For fork(), idle tasks that start again, tasks that have ended, and the handlers of rethook */
 #ifdef CONFIG_KRETPROBE_RETURN_STACK
-/* Size and alignment of a task's return stack. Its last byte is never used. */
-#define KRETPROBE_STACK_SIZE	4096UL
-
-/* task_struct::kretprobe_top of a task without a return stack. It looks like a full one. */
-#define KRETPROBE_NO_STACK	(KRETPROBE_STACK_SIZE - 1)
+/* task_struct::kretprobe_start of a task without a return stack, which then ends at 0 */
+#define KRETPROBE_NO_STACK	(~0UL)
 
 void kretprobe_init_task(struct task_struct *tsk);
 void kretprobe_reset_task(struct task_struct *tsk);

@@ -4,64 +4,61 @@
 /*
  * Shared by the files of return probes.
  */
-#include <linux/build_bug.h>
 #include <linux/kprobes.h>
+#include <linux/llist.h>
 #include <linux/mutex.h>
-#include <linux/rcupdate.h>
+#include <linux/sizes.h>
 #include <linux/types.h>
 
 /* In kretprobe.c: taken before kprobe_mutex. */
 extern struct mutex kretprobe_mutex;
 
 /*
- * A task's return stack is a block of KRETPROBE_STACK_SIZE bytes, aligned to its size. It
+ * A task's return stack is the memory from task_struct::kretprobe_start to kretprobe_end. It
  * is filled from the bottom with instances of various sizes, that of the innermost call
- * last; the used part ends at task_struct::kretprobe_top. Only the task itself changes
- * it, or an interrupt on top of the task, which ends before the task continues. So no
+ * last; the used part ends at kretprobe_top. Only the task itself changes
+ * that, or an interrupt on top of the task, which ends before the task continues. So no
  * lock is needed, and instances are given back in the order in which their calls return.
  */
 
 /* Instances with more private data than this are not kept on return stacks. */
 #define KRETPROBE_STACK_DATA	512
 
-#ifdef CONFIG_KRETPROBE_RETURN_STACK
+/* The size of instances that fit on no return stack */
+#define KRETPROBE_NO_FIT	SZ_16K
+
 /**
- * struct kretprobe_stack - a block that does not belong to a task
- * @rcu:	for the block of a task that has ended
- * @used:	where the instances were
- * @next:	the next free block. It is in the last word, where no instance can be: when
- *		a block is taken away from a task, that may still have to load the link of
- *		its last instance. Nothing orders this load before the store to
- *		kretprobe_top that made the block empty
+ * struct kretprobe_stack - a return stack that no task takes instances from
+ * @node:	member of the list of empty ones, or of task_struct::kretprobe_left
+ * @start:	where it begins
+ *
+ * This is at its end. No call is there when it is left, so the task may still be reading its last
+ * instance.
  */
 struct kretprobe_stack {
-	union {
-		struct rcu_head	rcu;
-		u8		used[KRETPROBE_STACK_SIZE - sizeof(void *)];
-	};
-	struct kretprobe_stack	*next;
+	struct llist_node	node;
+	unsigned long		start;
 };
 
-static_assert(sizeof(struct kretprobe_stack) == KRETPROBE_STACK_SIZE);
-
-/*
- * Are two addresses in the same block? KRETPROBE_NO_STACK is in no block. The last byte
- * of a block is never used, so that kretprobe_top is in its block even if that is full.
- */
-static __always_inline bool kretprobe_same_stack(unsigned long a, unsigned long b)
+static inline struct kretprobe_stack *kretprobe_stack_at(unsigned long end)
 {
-	return !((a ^ b) & ~(KRETPROBE_STACK_SIZE - 1));
+	return (struct kretprobe_stack *)end - 1;
 }
-#endif
 
 /* kretprobe_stack.c */
-int kretprobe_stacks_get(void);
-void kretprobe_stacks_put(void);
+struct kretprobe_stack *kretprobe_stack_alloc(unsigned int size, gfp_t gfp);
+void kretprobe_stacks_get(unsigned int instance);
+void kretprobe_stacks_put(unsigned int instance);
 void kretprobe_stacks_trim(void);
+struct llist_node *kretprobe_stacks_emptied(void);
+void kretprobe_stacks_free(struct llist_node *stacks);
+void kretprobe_stack_empty(struct kretprobe_stack *stack);
+void kretprobe_stack_leave(void);
 void kretprobe_stack_free(struct task_struct *tsk);
 
 /* kretprobe_holder.c */
 extern struct kretprobe kretprobe_stopped, kretprobe_left;
+void kretprobe_call_left(void);
 void kretprobe_reap_holders(void);
 bool kretprobe_holders_left(void);
 

@@ -33,7 +33,7 @@ static DECLARE_WORK(reap_work, reap_holders);
 /* Do instances come from return stacks first? If not, all come from the pool. */
 static bool uses_stacks(struct kretprobe_holder *rph)
 {
-	return rph->size < KRETPROBE_STACK_SIZE;
+	return rph->size < KRETPROBE_NO_FIT;
 }
 
 static void free_holder(struct kretprobe_holder *rph)
@@ -62,7 +62,7 @@ static struct kretprobe_holder *alloc_holder(int num, size_t size)
 /* The call may have been the last one inside. */
 static int left_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	kretprobe_reap_holders();
+	kretprobe_call_left();
 	return 0;
 }
 
@@ -94,21 +94,15 @@ int kretprobe_pool_create(struct kretprobe *rp)
 					  rp->data_size), sizeof(u64));
 	bool capped = rp->maxactive > 0;
 	struct kretprobe_holder *rph;
-	int err = 0;
 
 	lockdep_assert_held(&kretprobe_mutex);
 	rph = alloc_holder(capped ? rp->maxactive : RESERVE, size);
 	if (!rph)
 		return -ENOMEM;
 	/* No instance of this size fits into a return stack, so none is taken from there. */
-	rph->size = capped || rp->data_size > KRETPROBE_STACK_DATA ?
-		    KRETPROBE_STACK_SIZE : size;
+	rph->size = capped || rp->data_size > KRETPROBE_STACK_DATA ? KRETPROBE_NO_FIT : size;
 	if (uses_stacks(rph))
-		err = kretprobe_stacks_get();
-	if (err) {
-		free_holder(rph);
-		return err;
-	}
+		kretprobe_stacks_get(size);
 	rph->told = rp;
 	rcu_assign_pointer(rph->rp, rp);
 	rp->rph = rph;
@@ -147,7 +141,7 @@ void kretprobe_pool_release(struct kretprobe *rp)
 		return;
 	rp->rph = NULL;
 	if (uses_stacks(rph))
-		kretprobe_stacks_put();
+		kretprobe_stacks_put(rph->size);
 	RCU_INIT_POINTER(rph->rp, NULL);
 	WRITE_ONCE(rph->told, &kretprobe_left);
 	raw_spin_lock(&left_lock);
@@ -167,16 +161,18 @@ static bool anybody_inside(struct kretprobe_holder *rph)
 }
 
 /*
- * Frees the holders that no call is inside of. The first grace period is for calls that
+ * Frees return stacks that are empty, and the holders that no call is inside of. The first grace period is for calls that
  * were ending when the handler was replaced, and so do not queue this again. The second
  * is for unwinders that are looking at instances.
  */
 static void reap_holders(struct work_struct *work)
 {
+	struct llist_node *stacks = kretprobe_stacks_emptied();
 	struct kretprobe_holder *rph, *next;
 	LIST_HEAD(empty);
 
 	synchronize_rcu();
+	kretprobe_stacks_free(stacks);
 	raw_spin_lock(&left_lock);
 	list_for_each_entry_safe(rph, next, &left_holders, leaving) {
 		if (!anybody_inside(rph))
@@ -198,9 +194,7 @@ static void queue_reaping(struct irq_work *work)
 static DEFINE_IRQ_WORK(reap_irq_work, queue_reaping);
 
 /**
- * kretprobe_reap_holders() - have holders freed that no call is inside of
- *
- * Called when a call ends whose return probe was unregistered.
+ * kretprobe_reap_holders() - have holders freed that no call is inside of, and empty return stacks
  *
  * Context: any, also with the scheduler's locks held or in an NMI.
  */
@@ -210,6 +204,19 @@ void kretprobe_reap_holders(void)
 }
 
 NOKPROBE_SYMBOL(kretprobe_reap_holders);
+
+/**
+ * kretprobe_call_left() - do what is due when a call ends whose return probe was unregistered
+ *
+ * Context: the end of a call of the current task, before its instance is given back.
+ */
+void kretprobe_call_left(void)
+{
+	kretprobe_stack_leave();
+	kretprobe_reap_holders();
+}
+
+NOKPROBE_SYMBOL(kretprobe_call_left);
 
 /**
  * kretprobe_holders_left() - check for holders of unregistered return probes

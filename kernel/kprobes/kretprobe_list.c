@@ -64,7 +64,7 @@ static __always_inline bool take_from_stack(struct kretprobe_holder *rph,
 	unsigned long top = current->kretprobe_top;
 	unsigned long next = top + rph->size;
 
-	if (unlikely(!kretprobe_same_stack(top, next)))
+	if (unlikely(next > current->kretprobe_end))
 		return false;
 	WRITE_ONCE(current->kretprobe_top, next);
 	barrier();
@@ -83,31 +83,73 @@ static noinline void put_into_pool(struct kretprobe_instance *ri)
 
 NOKPROBE_SYMBOL(put_into_pool);
 
+/* Is an instance from the stack that the task takes from? If it has none, its start is the end. */
+static __always_inline bool is_on_stack(struct task_struct *tsk, struct kretprobe_instance *ri)
+{
+	unsigned long start = tsk->kretprobe_start, end = tsk->kretprobe_end;
+
+	/* Both are read first: what compares two values in one go, like arm64, can do so then. */
+	return (unsigned long)ri >= start && (unsigned long)ri < end;
+}
+
 /*
  * Gives an instance back to the return stack, if it is from there: everything above it has been
  * given back before.
  */
 static __always_inline bool put_on_stack(struct kretprobe_instance *ri)
 {
-	if (unlikely(!kretprobe_same_stack((unsigned long)ri, current->kretprobe_top)))
+	if (unlikely(!is_on_stack(current, ri)))
 		return false;
 	WRITE_ONCE(current->kretprobe_top, (unsigned long)ri);
 	return true;
 }
 
+/*
+ * Finds the stack that an instance is on, of those that the task has left. These become empty in
+ * the order in which they were left, the last one first.
+ */
+static struct kretprobe_stack *left_stack(struct task_struct *tsk, struct kretprobe_instance *ri)
+{
+	struct llist_node *node = tsk->kretprobe_left.first;
+	struct kretprobe_stack *stack;
+
+	for (; node; node = node->next) {
+		stack = container_of(node, struct kretprobe_stack, node);
+		if ((unsigned long)ri >= stack->start && (void *)ri < (void *)stack)
+			return stack;
+	}
+	return NULL;
+}
+
+NOKPROBE_SYMBOL(left_stack);
+
+/* Gives an instance back that is not from the return stack; the last one frees a stack. */
+static void put_elsewhere(struct kretprobe_instance *ri)
+{
+	struct kretprobe_stack *stack = left_stack(current, ri);
+
+	if (!stack) {
+		put_into_pool(ri);
+	} else if ((unsigned long)ri == stack->start) {
+		current->kretprobe_left.first = stack->node.next;
+		kretprobe_stack_empty(stack);
+	}
+}
+
+NOKPROBE_SYMBOL(put_elsewhere);
+
 /* Gives an instance back to where it came from. */
 static __always_inline void put_instance(struct kretprobe_instance *ri)
 {
 	if (!put_on_stack(ri))
-		put_into_pool(ri);
+		put_elsewhere(ri);
 }
 
-/* Counts a call that will not return. */
-static void count_dropped(struct kretprobe_holder *rph)
+/* Counts a call that will not return. Returns whether its return probe was unregistered. */
+static bool count_dropped(struct kretprobe_holder *rph)
 {
 	atomic_inc(&rph->dropped);
-	if (!user_of(rph))
-		kretprobe_reap_holders();
+	return !user_of(rph);
 }
 
 /*
@@ -127,7 +169,8 @@ static void drop_calls(struct llist_node *last)
 		next = node->next;
 		current->kretprobe_instances.first = next;
 		barrier();
-		count_dropped(instance_of(node)->rph);
+		if (count_dropped(instance_of(node)->rph))
+			kretprobe_call_left();
 		put_instance(instance_of(node));
 	}
 }
@@ -232,7 +275,7 @@ static int ask_entry_handler(struct kretprobe *rp, struct kretprobe_instance *ri
 	if (!call_is_fresh(addr))
 		addr = kretprobe_caller(addr, frame, NULL, NULL);
 	ri->ret_addr = (kprobe_opcode_t *)addr;
-	if (kretprobe_same_stack((unsigned long)ri, current->kretprobe_top))
+	if (is_on_stack(current, ri))
 		memset(ri->data, 0, rp->data_size);
 	return entry_handler(ri, regs);
 }
@@ -311,21 +354,25 @@ NOKPROBE_SYMBOL(kretprobe_entry);
  */
 void kretprobe_reset_task(struct task_struct *tsk)
 {
-	const unsigned long top = READ_ONCE(tsk->kretprobe_top);
-	struct kretprobe_instance *ri;
 	struct llist_node *node, *next;
+	struct kretprobe_instance *ri;
 
 	for (node = __llist_del_all(&tsk->kretprobe_instances); node; node = next) {
 		next = node->next;
 		ri = instance_of(node);
 		guard(preempt_notrace)();
-		count_dropped(ri->rph);
-		if (!kretprobe_same_stack((unsigned long)ri, top))
+		if (count_dropped(ri->rph))
+			kretprobe_reap_holders();
+		if (!is_on_stack(tsk, ri) && !left_stack(tsk, ri))
 			put_into_pool(ri);
 	}
+	for (node = __llist_del_all(&tsk->kretprobe_left); node; node = next) {
+		next = node->next;
+		kretprobe_stack_empty(container_of(node, struct kretprobe_stack, node));
+	}
 	/* An empty stack is left alone: it may be taken away at the same time. */
-	if (top != KRETPROBE_NO_STACK && !IS_ALIGNED(top, KRETPROBE_STACK_SIZE))
-		WRITE_ONCE(tsk->kretprobe_top, ALIGN_DOWN(top, KRETPROBE_STACK_SIZE));
+	if (tsk->kretprobe_end && tsk->kretprobe_top != tsk->kretprobe_start)
+		WRITE_ONCE(tsk->kretprobe_top, tsk->kretprobe_start);
 }
 
 /**
@@ -487,7 +534,7 @@ static void count_missed_returns(struct llist_node *node, struct llist_node *end
 	for (; node != end; node = node->next) {
 		told = READ_ONCE(instance_of(node)->rph->told);
 		if (told == &kretprobe_left)
-			kretprobe_reap_holders();
+			kretprobe_call_left();
 		else if (READ_ONCE(told->handler))
 			kretprobe_count_miss(told, KPROBE_MISS_RECURSION);
 	}
@@ -656,7 +703,7 @@ static noinline void end_pool_call(struct kretprobe_instance *ri)
 {
 	struct kretprobe_holder *rph = ri->rph;
 
-	put_into_pool(ri);
+	put_elsewhere(ri);
 	raw_cpu_dec(*rph->inside);
 }
 

@@ -3,7 +3,9 @@
  * KUnit tests that return probes leave nothing behind. lib/test_kretprobes.c and
  * lib/test_kretprobe_tasks.c test what users see.
  */
+#include <kunit/static_stub.h>
 #include <kunit/test.h>
+#include <linux/align.h>
 #include <linux/completion.h>
 #include <linux/cpu.h>
 #include <linux/delay.h>
@@ -13,6 +15,8 @@
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
+#include <linux/limits.h>
+#include <linux/minmax.h>
 #include <linux/objpool.h>
 #include <linux/rcupdate.h>
 #include <linux/rethook.h>
@@ -84,7 +88,8 @@ static void drop(void *rp)
 	unregister_kretprobe(rp);
 }
 
-static struct kretprobe *registered(struct kunit *test, void *addr, int maxactive)
+static struct kretprobe *registered_with(struct kunit *test, void *addr, int maxactive,
+					 size_t data_size)
 {
 	struct kretprobe *rp = kunit_kzalloc(test, sizeof(*rp), GFP_KERNEL);
 
@@ -92,10 +97,16 @@ static struct kretprobe *registered(struct kunit *test, void *addr, int maxactiv
 	rp->kp.addr = addr;
 	rp->handler = count_return;
 	rp->maxactive = maxactive;
+	rp->data_size = data_size;
 	atomic_set(&nr_returns, 0);
 	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(rp));
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop, rp));
 	return rp;
+}
+
+static struct kretprobe *registered(struct kunit *test, void *addr, int maxactive)
+{
+	return registered_with(test, addr, maxactive, 0);
 }
 
 static bool comes_true(bool (*condition)(void))
@@ -432,6 +443,11 @@ static void unwinding_survives_links_to_nowhere(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 1);
 }
 
+static bool has_stack(struct task_struct *tsk)
+{
+	return READ_ONCE(tsk->kretprobe_end) || READ_ONCE(tsk->kretprobe_left.first);
+}
+
 static unsigned int tasks_with_stack(unsigned int *without)
 {
 	struct task_struct *process, *tsk;
@@ -441,13 +457,13 @@ static unsigned int tasks_with_stack(unsigned int *without)
 	*without = 0;
 	guard(rcu)();
 	for_each_process_thread(process, tsk) {
-		if (tsk->kretprobe_top != KRETPROBE_NO_STACK)
+		if (has_stack(tsk))
 			with++;
 		else
 			++*without;
 	}
 	for_each_possible_cpu(cpu) {
-		if (idle_task(cpu)->kretprobe_top != KRETPROBE_NO_STACK)
+		if (has_stack(idle_task(cpu)))
 			with++;
 		else
 			++*without;
@@ -463,11 +479,11 @@ static bool all_tasks_have_a_stack(void)
 	return tasks_with_stack(&without) && !without;
 }
 
-static unsigned long new_task_top;
+static bool new_task_has_stack;
 
 static int look_at_own_stack(void *done)
 {
-	new_task_top = current->kretprobe_top;
+	new_task_has_stack = has_stack(current);
 	returns(1);
 	complete(done);
 	return 0;
@@ -492,7 +508,7 @@ static void every_task_has_a_stack_while_one_is_wanted(struct kunit *test)
 	task = kthread_run(look_at_own_stack, &done, "kprobes_new");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	wait_for_completion(&done);
-	KUNIT_EXPECT_NE(test, new_task_top, KRETPROBE_NO_STACK);
+	KUNIT_EXPECT_TRUE(test, new_task_has_stack);
 	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 1);
 
 	/* As long as return stacks are needed, none is taken away. */
@@ -526,7 +542,10 @@ static void expect_within_a_minute(struct kunit *test, bool (*condition)(void))
 	KUNIT_EXPECT_TRUE(test, condition());
 }
 
-/* Some seconds after the last probe that needs them has left, or after the last call has ended */
+/*
+ * Some seconds after the last probe that needs them has left; or when the last call on one has
+ * ended, for which nobody looks at all tasks again.
+ */
 static void stacks_go_by_themselves(struct kunit *test)
 {
 	struct kretprobe *rp = registered(test, waits, 0);
@@ -536,7 +555,7 @@ static void stacks_go_by_themselves(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, no_task_has_a_stack());
 	expect_within_a_minute(test, one_task_has_a_stack);
 	kunit_release_action(test, stop_waiting, task);
-	expect_within_a_minute(test, no_task_has_a_stack);
+	KUNIT_EXPECT_TRUE(test, comes_true(no_task_has_a_stack));
 }
 
 static void stack_in_use_is_not_taken_away(struct kunit *test)
@@ -549,11 +568,257 @@ static void stack_in_use_is_not_taken_away(struct kunit *test)
 	kunit_release_action(test, drop, rp);
 	kretprobe_stacks_trim();
 	KUNIT_EXPECT_EQ(test, 1, tasks_with_stack(&without));
-	KUNIT_EXPECT_FALSE(test, IS_ALIGNED(task->kretprobe_top, KRETPROBE_STACK_SIZE));
+	KUNIT_EXPECT_GT(test, task->kretprobe_top, task->kretprobe_start);
 	kunit_release_action(test, stop_waiting, task);
+	KUNIT_EXPECT_TRUE(test, comes_true(no_task_has_a_stack));
 }
 
-/* They may be unwinding, or have taken the last instance off its list. */
+/* --- the size of return stacks --- */
+
+static const size_t data_sizes[] = { 0, 1, 32, 96, 97, 256, KRETPROBE_STACK_DATA };
+
+static void data_size_desc(const size_t *size, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%zu bytes", *size);
+}
+
+KUNIT_ARRAY_PARAM(data_size, data_sizes, data_size_desc);
+
+/* What eight calls need */
+static size_t eight_calls(size_t data_size)
+{
+	return 8 * (sizeof(struct kretprobe_instance) + ALIGN(data_size, sizeof(u64)));
+}
+
+/* How large the stacks of all tasks are: the smallest, and the largest */
+static size_t smallest, largest;
+
+static void look_at_size(struct task_struct *tsk)
+{
+	size_t size = READ_ONCE(tsk->kretprobe_end) - READ_ONCE(tsk->kretprobe_start);
+
+	if (!has_stack(tsk))
+		size = 0;
+	smallest = min(smallest, size);
+	largest = max(largest, size);
+}
+
+static void look_at_sizes(void)
+{
+	struct task_struct *process, *tsk;
+	int cpu;
+
+	smallest = SIZE_MAX;
+	largest = 0;
+	guard(rcu)();
+	for_each_process_thread(process, tsk)
+		look_at_size(tsk);
+	for_each_possible_cpu(cpu)
+		look_at_size(idle_task(cpu));
+}
+
+static size_t wanted;
+
+/* A task that is just being made is on the list before it has a stack. */
+static bool all_tasks_have_what_is_wanted(void)
+{
+	look_at_sizes();
+	return smallest >= wanted;
+}
+
+static void task_has_memory_for_eight_calls(struct kunit *test)
+{
+	const size_t *data_size = test->param_value;
+
+	kretprobe_stacks_trim();
+	registered_with(test, returns, 0, *data_size);
+	wanted = eight_calls(*data_size);
+	KUNIT_EXPECT_TRUE(test, comes_true(all_tasks_have_what_is_wanted));
+	kunit_info(test, "%zu to %zu bytes", smallest, largest);
+	KUNIT_EXPECT_LT(test, largest, max(2 * wanted, 513UL));
+	if (*data_size <= 96)
+		KUNIT_EXPECT_LE(test, largest, 1024);
+}
+
+/* How much of its stack this task uses; 0 if the innermost call is not on it */
+static size_t used_of_own_stack(void)
+{
+	unsigned long innermost = (unsigned long)current->kretprobe_instances.first;
+
+	if (innermost < current->kretprobe_start || innermost >= current->kretprobe_end)
+		return 0;
+	return current->kretprobe_top - current->kretprobe_start;
+}
+
+static size_t used_at_the_bottom;
+
+static noinline __noclone u32 deep(u32 depth)
+{
+	u32 below = 0;
+
+	if (depth)
+		below = deep(depth - 1);
+	else
+		used_at_the_bottom = used_of_own_stack();
+	barrier_data(&below);
+	return below + 1;
+}
+
+static void eight_calls_are_on_the_stack(struct kunit *test)
+{
+	const size_t *data_size = test->param_value;
+	struct kretprobe *rp;
+
+	kretprobe_stacks_trim();
+	rp = registered_with(test, deep, 0, *data_size);
+	KUNIT_EXPECT_EQ(test, deep(7), 8);
+	KUNIT_EXPECT_EQ(test, used_at_the_bottom, eight_calls(*data_size));
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 8);
+	KUNIT_EXPECT_EQ(test, rp->nmissed, 0);
+}
+
+static noinline __noclone u32 waits_and_goes_deep(u32 x)
+{
+	wait_for_completion(&go_on);
+	return deep(7) + x;
+}
+
+static int call_waits_and_goes_deep(void *unused)
+{
+	waits_and_goes_deep(1);
+	return 0;
+}
+
+/* Registers a return probe of deep() for which the stacks of before are too small. */
+static void grow(struct kunit *test, struct task_struct *task, size_t data_size)
+{
+	unsigned long start = task->kretprobe_start;
+
+	registered_with(test, deep, 0, data_size);
+	wanted = eight_calls(data_size);
+	KUNIT_EXPECT_TRUE(test, comes_true(all_tasks_have_what_is_wanted));
+	KUNIT_EXPECT_NE(test, task->kretprobe_start, start);
+}
+
+/* One task is in use of its stack, another one is not, and the third is this. */
+static void larger_stack_takes_the_place_of_an_empty_one(struct kunit *test)
+{
+	struct task_struct *task;
+
+	kretprobe_stacks_trim();
+	registered(test, waits_and_goes_deep, 0);
+	task = start_waiting_in(test, call_waits_and_goes_deep);
+	KUNIT_EXPECT_EQ(test, task->kretprobe_end - task->kretprobe_start, 512);
+	grow(test, task, 100);
+	KUNIT_EXPECT_NOT_NULL(test, task->kretprobe_left.first);
+	KUNIT_EXPECT_NULL(test, current->kretprobe_left.first);
+	KUNIT_EXPECT_EQ(test, deep(7), 8);
+	KUNIT_EXPECT_EQ(test, used_at_the_bottom, eight_calls(100));
+
+	/* The one before is empty now, though the first is not. */
+	grow(test, task, 256);
+	KUNIT_EXPECT_NOT_NULL(test, task->kretprobe_left.first);
+	KUNIT_EXPECT_NULL(test, task->kretprobe_left.first->next);
+	used_at_the_bottom = 0;
+	get_task_struct(task);
+	kunit_release_action(test, stop_waiting, task);
+	/* Both return probes follow each of these calls; the stack is for one of them. */
+	KUNIT_EXPECT_GT(test, used_at_the_bottom, 0);
+	KUNIT_EXPECT_NULL(test, task->kretprobe_left.first);
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 17);
+	put_task_struct(task);
+}
+
+static struct task_struct *ended;
+
+static bool it_has_no_stack(void)
+{
+	return !has_stack(ended);
+}
+
+static void stack_that_was_left_is_freed_with_the_task(struct kunit *test)
+{
+	struct task_struct *task;
+
+	kretprobe_stacks_trim();
+	registered(test, waits_and_ends, 0);
+	task = start_waiting_in(test, call_waits_and_ends);
+	grow(test, task, 256);
+	KUNIT_EXPECT_NOT_NULL(test, task->kretprobe_left.first);
+	ended = get_task_struct(task);
+	kunit_release_action(test, stop_waiting, task);
+	KUNIT_EXPECT_TRUE(test, comes_true(it_has_no_stack));
+	put_task_struct(ended);
+}
+
+static struct kretprobe_stack *no_stack(unsigned int size, gfp_t gfp)
+{
+	return NULL;
+}
+
+/* Tasks take from the pool then, until there is memory for them. */
+static void returns_are_seen_without_memory_for_stacks(struct kunit *test)
+{
+	struct kretprobe *rp;
+
+	kretprobe_stacks_trim();
+	kunit_activate_static_stub(test, kretprobe_stack_alloc, no_stack);
+	rp = registered(test, returns, 0);
+	kunit_deactivate_static_stub(test, kretprobe_stack_alloc);
+	KUNIT_EXPECT_FALSE(test, has_stack(current));
+	KUNIT_EXPECT_EQ(test, 2, returns(1));
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 1);
+	KUNIT_EXPECT_EQ(test, rp->nmissed, 0);
+	registered(test, deep, 0);
+	KUNIT_EXPECT_TRUE(test, has_stack(current));
+	KUNIT_EXPECT_TRUE(test, comes_true(all_tasks_have_a_stack));
+}
+
+static atomic_t changing;
+
+static int fork_and_call(void *unused)
+{
+	DECLARE_COMPLETION_ONSTACK(done);
+
+	while (!kthread_should_stop()) {
+		reinit_completion(&done);
+		if (!IS_ERR(kthread_run(look_at_own_stack, &done, "kprobes_new")))
+			wait_for_completion(&done);
+		atomic_inc(&changing);
+	}
+	return 0;
+}
+
+/* Tasks are made and call while stacks become larger and smaller. */
+static void no_return_is_missed_while_stacks_change(struct kunit *test)
+{
+	struct kretprobe *rp = registered(test, returns, 0);
+	struct task_struct *task;
+	unsigned int i;
+
+	atomic_set(&changing, 0);
+	task = kthread_run(fork_and_call, NULL, "kprobes_forks");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	for (i = 0; i < 20; i++) {
+		struct kretprobe large = {
+			.kp.addr = (kprobe_opcode_t *)deep,
+			.handler = count_return,
+			.data_size = data_sizes[i % ARRAY_SIZE(data_sizes)],
+		};
+
+		KUNIT_EXPECT_EQ(test, 0, register_kretprobe(&large));
+		KUNIT_EXPECT_EQ(test, deep(7), 8);
+		msleep(10);
+		KUNIT_EXPECT_EQ(test, large.nmissed, 0);
+		unregister_kretprobe(&large);
+	}
+	kthread_stop(task);
+	KUNIT_EXPECT_GT(test, atomic_read(&changing), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 20 * 8 + atomic_read(&changing));
+	KUNIT_EXPECT_EQ(test, rp->nmissed, 0);
+}
+
+/* They may be calls that are ending, and have seen that somebody needs their stack. */
 static void stacks_wait_for_their_readers(struct kunit *test)
 {
 	struct kretprobe *rp = registered(test, returns, 0);
@@ -597,8 +862,8 @@ static void large_data_is_not_on_the_stacks_of_tasks(struct kunit *test)
 		unregister_kretprobe(&rp);
 		rp.kp.flags = 0;
 	}
-	KUNIT_EXPECT_LT(test, sizes[0], KRETPROBE_STACK_SIZE);
-	KUNIT_EXPECT_GE(test, sizes[1], KRETPROBE_STACK_SIZE);
+	KUNIT_EXPECT_LT(test, sizes[0], KRETPROBE_NO_FIT);
+	KUNIT_EXPECT_EQ(test, sizes[1], KRETPROBE_NO_FIT);
 }
 
 static void return_probe_that_is_unregistered_twice_leaves_nothing(struct kunit *test)
@@ -674,7 +939,7 @@ static void idle_task_of_an_offlined_cpu_starts_anew(struct kunit *test)
 		KUNIT_EXPECT_NOT_NULL(test, idle->kretprobe_instances.first);
 		KUNIT_ASSERT_EQ(test, 0, hotplug_try(add_cpu, cpu));
 		KUNIT_EXPECT_NULL(test, idle->kretprobe_instances.first);
-		KUNIT_EXPECT_TRUE(test, IS_ALIGNED(idle->kretprobe_top, KRETPROBE_STACK_SIZE));
+		KUNIT_EXPECT_EQ(test, idle->kretprobe_top, idle->kretprobe_start);
 	}
 	KUNIT_EXPECT_EQ(test, rp->nmissed, 0);
 	kunit_release_action(test, drop, rp);
@@ -1005,6 +1270,12 @@ static struct kunit_case kretprobe_cases[] = {
 	KUNIT_CASE(every_task_has_a_stack_while_one_is_wanted),
 	KUNIT_CASE_SLOW(stacks_go_by_themselves),
 	KUNIT_CASE(stack_in_use_is_not_taken_away),
+	KUNIT_CASE_PARAM(task_has_memory_for_eight_calls, data_size_gen_params),
+	KUNIT_CASE_PARAM(eight_calls_are_on_the_stack, data_size_gen_params),
+	KUNIT_CASE(larger_stack_takes_the_place_of_an_empty_one),
+	KUNIT_CASE(stack_that_was_left_is_freed_with_the_task),
+	KUNIT_CASE(returns_are_seen_without_memory_for_stacks),
+	KUNIT_CASE(no_return_is_missed_while_stacks_change),
 	KUNIT_CASE(stacks_wait_for_their_readers),
 	KUNIT_CASE(holder_waits_for_readers),
 	KUNIT_CASE(large_data_is_not_on_the_stacks_of_tasks),

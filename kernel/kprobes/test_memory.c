@@ -425,12 +425,19 @@ static void fork_without_memory(struct task_struct *task)
 	no_memory(false);
 }
 
-static void look_without_memory(struct kunit *test)
+/* What registration does for tasks, without memory */
+static void get_without_memory(void)
 {
 	guard(mutex)(&kretprobe_mutex);
 	no_memory(true);
-	KUNIT_EXPECT_EQ(test, -ENOMEM, kretprobe_stacks_get());
+	kretprobe_stacks_get(sizeof(struct kretprobe_instance));
 	no_memory(false);
+}
+
+static void put_stacks(void)
+{
+	guard(mutex)(&kretprobe_mutex);
+	kretprobe_stacks_put(sizeof(struct kretprobe_instance));
 }
 
 /* There may be as many of these as there are tasks. */
@@ -450,15 +457,16 @@ static void tasks_are_gone_through_only_if_one_has_no_stack(struct kunit *test)
 
 	start_anew();
 	KUNIT_ASSERT_EQ(test, 0, return_comes());
-	KUNIT_EXPECT_NE(test, task->kretprobe_top, KRETPROBE_NO_STACK);
+	KUNIT_EXPECT_NE(test, task->kretprobe_end, 0);
 	kretprobe_stack_free(task);
 	register_another_return_probe(test);
-	KUNIT_EXPECT_EQ(test, task->kretprobe_top, KRETPROBE_NO_STACK);
+	KUNIT_EXPECT_EQ(test, task->kretprobe_end, 0);
 	fork_without_memory(task);
-	look_without_memory(test);
-	KUNIT_EXPECT_EQ(test, task->kretprobe_top, KRETPROBE_NO_STACK);
+	get_without_memory();
+	put_stacks();
+	KUNIT_EXPECT_EQ(test, task->kretprobe_end, 0);
 	register_another_return_probe(test);
-	KUNIT_EXPECT_NE(test, task->kretprobe_top, KRETPROBE_NO_STACK);
+	KUNIT_EXPECT_NE(test, task->kretprobe_end, 0);
 	return_goes();
 }
 
