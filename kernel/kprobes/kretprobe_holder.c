@@ -161,9 +161,10 @@ static bool anybody_inside(struct kretprobe_holder *rph)
 }
 
 /*
- * Frees return stacks that are empty, and the holders that no call is inside of. The first grace period is for calls that
- * were ending when the handler was replaced, and so do not queue this again. The second
- * is for unwinders that are looking at instances.
+ * Frees return stacks that are empty, and the holders that no call is inside of. The first grace
+ * period is for calls that were ending when the handler was replaced, and so do not queue this
+ * again, and for unwinders that are looking at stacks. The second is for unwinders that are looking
+ * at instances.
  */
 static void reap_holders(struct work_struct *work)
 {

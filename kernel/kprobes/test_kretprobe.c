@@ -808,7 +808,7 @@ static void no_return_is_missed_while_stacks_change(struct kunit *test)
 
 		KUNIT_EXPECT_EQ(test, 0, register_kretprobe(&large));
 		KUNIT_EXPECT_EQ(test, deep(7), 8);
-		msleep(10);
+		msleep(20);
 		KUNIT_EXPECT_EQ(test, large.nmissed, 0);
 		unregister_kretprobe(&large);
 	}
