@@ -330,6 +330,8 @@ static __always_inline void site_hit(struct kprobe_site *site, struct pt_regs *r
 	enum kprobe_result what;
 
 	regs->orig_ax = KPROBE_HIT_ORIG_AX;
+	/* It was for the int3: a breakpoint of the processor on what follows is to be hit. */
+	regs->flags &= ~X86_EFLAGS_RF;
 	what = kprobe_hit_site(kp, regs, kprobe_emulate);
 	if (what == KPROBE_RESULT_CONTINUE || what == KPROBE_RESULT_DONE)
 		after_hit(kp, regs, what);
