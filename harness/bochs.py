@@ -102,8 +102,10 @@ def main():
     status = bochs.wait()
     if status:
         # Behind what has come through the other descriptor
-        with open(directory + "/log", errors="replace") as log, open("/proc/self/fd/1", "a") as end:
-            end.write("".join(log.readlines()[-20:]))
+        with open("/proc/self/fd/1", "a") as end:
+            for name in ("log", "messages"):
+                with open(f"{directory}/{name}", errors="replace") as file:
+                    end.write("".join(file.readlines()[-20:]))
     shutil.rmtree(directory)
     return status
 
