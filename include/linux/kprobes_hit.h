@@ -357,16 +357,6 @@ static __always_inline bool kprobe_left_out(struct kprobe *p, unsigned long leve
 	return level && !(p->flags & KPROBE_FLAG_NESTS) && kprobe_over_plain(level);
 }
 
-/* A careless owner may have set the handler to NULL since the caller has looked. */
-static __always_inline int kprobe_call_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	kprobe_pre_handler_t pre_handler = READ_ONCE(p->pre_handler);
-
-	if (unlikely(!pre_handler))
-		return 0;
-	return pre_handler(p, regs);
-}
-
 /*
  * Here and in the rest of the code that runs at hits, flags and a site's post_handler are
  * read plainly, although WRITE_ONCE() may change them at the same time. Each is one word,
@@ -387,11 +377,14 @@ static __always_inline int kprobe_run_pre(union kprobe_own_mark mark, unsigned l
 					  struct kprobe *kp, struct pt_regs *regs)
 {
 	struct kprobe *first = READ_ONCE(site_of(kp)->first);
+	kprobe_pre_handler_t pre_handler;
 
 	if ((!ARCH_KPROBE_STATELESS && first == kp) || unlikely(kprobe_left_out(first, level)))
 		return kprobe_run_many(kp, regs);
 	kprobe_runs(mark, first);
-	return kprobe_call_pre(first, regs);
+	pre_handler = READ_ONCE(first->pre_handler);
+	/* A careless owner may have set it to NULL. */
+	return likely(pre_handler) ? pre_handler(first, regs) : 0;
 }
 
 static __always_inline void kprobe_run_post(union kprobe_own_mark mark, unsigned long level,

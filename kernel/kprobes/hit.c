@@ -130,6 +130,7 @@ static __always_inline int run_pre_handlers(struct kprobe *kp, struct pt_regs *r
 	unsigned long level = arch_kprobe_level();
 	union kprobe_own_mark mark = kprobe_own_mark(level);
 	bool redirected = false, missed = false;
+	kprobe_pre_handler_t pre_handler;
 	struct kprobe *p;
 
 	/* The caller may have named the site's own kprobe. */
@@ -142,8 +143,11 @@ static __always_inline int run_pre_handlers(struct kprobe *kp, struct pt_regs *r
 			missed = true;
 			continue;
 		}
+		pre_handler = READ_ONCE(p->pre_handler);
+		if (!pre_handler)
+			continue;
 		kprobe_runs(mark, p);
-		redirected = kprobe_call_pre(p, regs);
+		redirected = pre_handler(p, regs);
 		if (redirected && may_end)
 			break;
 	}
