@@ -261,7 +261,7 @@ static const struct kprobes_jump kprobes_jumps[] = {
 	{ "load and store", kprobes_jump_modify, 0, "boost" },
 	{ "load relative to the pc", kprobes_jump_relative, 0, "boost" },
 	{ "push", kprobes_jump_push, 0, "emulate" },
-	{ "pop", kprobes_jump_pop, 1, "emulate" },
+	{ "pop", kprobes_jump_pop, 1, "boost" },
 	{ "push of the stack pointer", kprobes_jump_push_rsp, 0, "emulate" },
 	{ "stack grown by 40 bytes", kprobes_jump_grow_stack, 0, "emulate" },
 	{ "stack grown by 48 bytes", kprobes_jump_grow_stack_more, 0, "emulate" },
