@@ -577,7 +577,7 @@ static void remove_jprobe(union any_probe *probe)
 }
 #endif
 
-/**
+/*
  * struct kind - a kind of handler
  * @name: its name
  * @below: a probe with one that is interrupted

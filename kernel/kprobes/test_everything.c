@@ -545,6 +545,7 @@ static void want(struct everything *e, void *addr)
 		.addr = addr,
 		.pre_handler = count_before,
 		.post_handler = count_after,
+		.flags = KPROBE_FLAG_NESTS,
 	};
 	INIT_LIST_HEAD(&kp->list);
 }
