@@ -384,7 +384,9 @@ static __always_inline int kprobe_run_pre(union kprobe_own_mark mark, unsigned l
 	kprobe_runs(mark, first);
 	pre_handler = READ_ONCE(first->pre_handler);
 	/* A careless owner may have set it to NULL. */
-	return likely(pre_handler) ? pre_handler(first, regs) : 0;
+	if (unlikely(!pre_handler))
+		return 0;
+	return pre_handler(first, regs);
 }
 
 static __always_inline void kprobe_run_post(union kprobe_own_mark mark, unsigned long level,

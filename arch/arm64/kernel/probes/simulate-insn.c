@@ -16,6 +16,7 @@
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/mm.h>
+#include <linux/processor.h>
 #include <linux/ptrace.h>
 #include <linux/sizes.h>
 #include <linux/unaligned.h>
@@ -23,7 +24,6 @@
 #include <asm/debug-monitors.h>
 #include <asm/esr.h>
 #include <asm/insn.h>
-#include <asm/processor.h>
 #include <asm/ptrace.h>
 #include <asm/sysreg.h>
 
