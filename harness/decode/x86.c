@@ -266,22 +266,28 @@ static bool leads_there(struct judgement *j, unsigned long addr, const char *wor
 	return kprobe_byte_is(&f, f.start, KPROBE_BYTE_TARGET);
 }
 
+/* push (%rsp) */
+static const u8 push_again[] = { 0xff, 0x34, 0x24 };
+
 /* Whether a copy is the same but for such an operand, and what pushes instead of a branch. */
 static bool copies_well(struct judgement *j, unsigned long addr)
 {
-	int modrm = insn_offset_modrm(&j->insn);
+	int length, modrm = insn_offset_modrm(&j->insn);
 	u8 copy[MAX_INSN_SIZE];
 
 	if (insn_rip_relative(&j->insn))
 		return true;
-	if (kprobe_relocate(copy, &j->insn, addr, addr + COPY_DISTANCE))
+	length = kprobe_copy(copy, &j->insn, addr, addr + COPY_DISTANCE);
+	if (j->emulation.fn == emulate_ret)
+		return length == sizeof(push_again) && !memcmp(copy, push_again, length);
+	if (length != j->insn.length)
 		return false;
 	if (j->emulation.memory) {
 		if (copy[modrm - 1] != 0xff || (copy[modrm] & 0x38) != 6 << 3)
 			return false;
 		copy[modrm] = j->bytes[modrm];
 	}
-	return !memcmp(copy, j->bytes, j->insn.length);
+	return !memcmp(copy, j->bytes, length);
 }
 
 /* Returns how many bytes the instruction has for the decoder. */
