@@ -6,7 +6,7 @@
 # CONFIG is a .config file, a distribution's for example; without it they are of a small kernel
 # (configs/deb.config). What is built is kept in build/deb/$ARCH.
 #
-# check	installs these packages in a Debian of its own (build/deb/root), of this one's release,, which boots from its
+# check	installs these packages in a Debian of its own (build/deb/root), of this one's release, which boots from its
 #	disk in QEMU, by its own initrd if the kernel takes one, and with its own init. There
 #	harness/installed/check builds a module against the headers package, and has its probe fire;
 #	and has Debian's tools for probing do their work. Ends with "N passed, N failed". For
