@@ -18,6 +18,10 @@
 #include "internal.h"
 #include "test_hotplug.h"
 
+#ifdef CONFIG_MODULES
+#include "../module/internal.h"
+#endif
+
 /* --- a probe of every kind --- */
 
 static int hits;
@@ -213,14 +217,39 @@ static int hold_mutex(void *data)
 }
 
 #ifdef CONFIG_DYNAMIC_FTRACE
-/* ftrace is only asked for what it calls for. */
-static void breakpoints_do_not_need_ftraces_lock(struct kunit *test)
+/*
+ * struct lock - somebody else's mutex, which is held over grace periods, or was
+ * @name: its name
+ * @mutex: the mutex
+ * @first: the first of all_kinds.kps that does without it
+ */
+static const struct lock {
+	const char *name;
+	struct mutex *mutex;
+	unsigned int first;
+} locks[] = {
+	/* ftrace is only asked for what it calls for. */
+	{ "ftrace_lock",	&ftrace_lock,	2 },
+#ifdef CONFIG_MODULES
+	{ "module_mutex",	&module_mutex,	0 },
+#endif
+};
+
+static void lock_desc(const struct lock *lock, char *desc)
 {
-	struct task_struct *task = new_thread(test, hold_mutex, &ftrace_lock);
+	strscpy(desc, lock->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(lock, locks, lock_desc);
+
+static void locks_of_others_are_not_taken(struct kunit *test)
+{
+	const struct lock *lock = test->param_value;
+	struct task_struct *task = new_thread(test, hold_mutex, lock->mutex);
 	struct all_kinds *all = new_kinds(test);
 
 	start(test, task);
-	KUNIT_EXPECT_EQ(test, 0, plant_kprobes(all, 2));
+	KUNIT_EXPECT_EQ(test, 0, plant_kprobes(all, lock->first));
 	WRITE_ONCE(hits, 0);
 	kprobes_untraced(1);
 	KUNIT_EXPECT_LT(test, 0, READ_ONCE(hits));
@@ -244,48 +273,98 @@ static notrace void do_nothing(unsigned long ip, unsigned long parent_ip,
 {
 }
 
+static noinline __noclone u32 without_probes(u32 x)
+{
+	kprobes_begin(&x);
+	return kprobes_expected(x);
+}
+
+static int enter_ops(struct ftrace_ops *ops)
+{
+	ops->func = do_nothing;
+	return register_ftrace_function(ops);
+}
+
+static void leave_ops(struct ftrace_ops *ops)
+{
+	unregister_ftrace_function(ops);
+}
+
+#ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
+static int enter_direct(struct ftrace_ops *ops)
+{
+	return register_ftrace_direct(ops, (unsigned long)ftrace_stub_direct_tramp);
+}
+
+static void leave_direct(struct ftrace_ops *ops)
+{
+	unregister_ftrace_direct(ops, (unsigned long)ftrace_stub_direct_tramp, false);
+}
+#endif
+
+/* What asks ftrace for a call, and is waited for when it leaves */
+static const struct ftrace_user {
+	const char *name;
+	int (*enter)(struct ftrace_ops *ops);
+	void (*leave)(struct ftrace_ops *ops);
+} users[] = {
+	{ "an ops",		enter_ops,	leave_ops },
+#ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
+	{ "a direct call",	enter_direct,	leave_direct },
+#endif
+};
+
+static void user_desc(const struct ftrace_user *user, char *desc)
+{
+	strscpy(desc, user->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(user, users, user_desc);
+
+static struct ftrace_ops *leaving_ops;
 static int is_leaving, has_left;
 
 /* The ops is in memory that can be freed. So it is waited for. */
 static int leave_ftrace(void *data)
 {
+	const struct ftrace_user *user = data;
+
 	WRITE_ONCE(is_leaving, true);
-	unregister_ftrace_function(data);
+	user->leave(leaving_ops);
 	WRITE_ONCE(has_left, true);
 	return idle();
 }
 
-static struct ftrace_ops *new_ops(struct kunit *test, void *function)
+static void enter_ftrace(struct kunit *test, const struct ftrace_user *user, void *function)
 {
-	struct ftrace_ops *ops = kunit_kzalloc(test, sizeof(*ops), GFP_KERNEL);
+	const unsigned long location = ftrace_location((unsigned long)function);
 
-	KUNIT_ASSERT_NOT_NULL(test, ops);
-	ops->func = do_nothing;
-	KUNIT_ASSERT_EQ(test, 0, ftrace_set_filter_ip(ops, ftrace_location((long)function), 0, 1));
-	KUNIT_ASSERT_EQ(test, 0, register_ftrace_function(ops));
-	return ops;
+	leaving_ops = kunit_kzalloc(test, sizeof(*leaving_ops), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, leaving_ops);
+	KUNIT_ASSERT_EQ(test, 0, ftrace_set_filter_ip(leaving_ops, location, 0, 1));
+	KUNIT_ASSERT_EQ(test, 0, user->enter(leaving_ops));
 }
 
 /* Probes of all kinds come and go while somebody else waits for as long as that takes. */
-static void nobody_waits_for_an_ops_that_leaves(struct kunit *test)
+static void nobody_waits_for_users_of_ftrace_that_leave(struct kunit *test)
 {
 	struct all_kinds *before = new_kinds(test), *after = new_kinds(test);
-	struct task_struct *busy, *leaver;
-	struct ftrace_ops *ops;
+	const struct ftrace_user *user = test->param_value;
+	struct task_struct *busy, *leaves;
 
 	if (!preempt_model_preemptible())
 		kunit_skip(test, "who never sleeps holds up nobody");
 	if (!ftrace_location((unsigned long)kprobes_traced))
 		kunit_skip(test, "ftrace does not call for that function");
-	ops = new_ops(test, claimed);
-	leaver = new_thread(test, leave_ftrace, ops);
+	enter_ftrace(test, user, without_probes);
+	leaves = new_thread(test, leave_ftrace, (void *)user);
 	/* It is stopped first, and lets the other one go. */
 	busy = new_thread(test, never_sleep, NULL);
 	KUNIT_ASSERT_EQ(test, 0, plant_kprobes(before, 0));
 	is_leaving = 0;
 	has_left = 0;
 	start(test, busy);
-	wake_up_process(leaver);
+	wake_up_process(leaves);
 	while (!READ_ONCE(is_leaving))
 		usleep_range(100, 200);
 	msleep(300);
@@ -442,8 +521,8 @@ static void probe_is_silent_if_the_mutex_cannot_be_had(struct kunit *test)
 
 static struct kunit_case lock_cases[] = {
 #ifdef CONFIG_DYNAMIC_FTRACE
-	KUNIT_CASE(breakpoints_do_not_need_ftraces_lock),
-	KUNIT_CASE(nobody_waits_for_an_ops_that_leaves),
+	KUNIT_CASE_PARAM(locks_of_others_are_not_taken, lock_gen_params),
+	KUNIT_CASE_PARAM(nobody_waits_for_users_of_ftrace_that_leave, user_gen_params),
 #endif
 	KUNIT_CASE_PARAM(probes_come_and_go_in_callbacks_of_hotplug, caller_gen_params),
 	KUNIT_CASE(probe_is_silent_if_the_mutex_cannot_be_had),
