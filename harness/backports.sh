@@ -11,20 +11,14 @@ work=$build/backports
 need qemu-system-arm ipxe-qemu >&2
 if [ ! -f "$work/complete" ]; then
 	rm -rf "$work"
-	mkdir -p "$work/lists/partial" "$work/packages"
-	release=$(. /etc/os-release && echo "$VERSION_CODENAME")
-	# shellcheck disable=SC2016
-	archive=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' "Codename: $release" | head -n 1)
-	[ -n "$archive" ] || die "apt knows no archive of $release"
-	echo "deb $archive $release-backports main" >"$work/sources.list"
-	# shellcheck disable=SC2016
-	run_logged backports "fetching QEMU from $release-backports" sh -ec 'cd "$0/packages"
-		set -- -o Dir::Etc::sourcelist="$0/sources.list" -o Dir::Etc::sourceparts=/dev/null \
-			-o Dir::State::lists="$0/lists" -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= \
-			-o APT::Sandbox::User=root -o Acquire::Retries=3
-		apt-get "$@" update
-		apt-get "$@" download qemu-system-arm qemu-system-common qemu-system-data
-		for package in *.deb; do dpkg -x "$package" "$0/root"; done' "$work" >&2
+	mkdir -p "$work/packages"
+	suites "$(codename)" "$(codename)-backports" >"$work/lists.sources"
+	use_lists "$work" >&2
+	(cd "$work/packages" && run_logged backports "fetching QEMU from backports" \
+		apt-get download qemu-system-arm qemu-system-common qemu-system-data) >&2
+	for package in "$work"/packages/*.deb; do
+		dpkg -x "$package" "$work/root"
+	done
 	touch "$work/complete"
 fi
 # Its modules, not those of the host's

@@ -77,37 +77,13 @@ merging()
 		"patches/$patch does not merge: $target error: these are to be adapted to ${release%.*}.999: $patch (1)"
 }
 
-suites()	# SITE SUITE...
-{
-	[ -n "$1" ] || die "apt has no lists of $(codename), and of its security updates, here: apt-get update"
-	echo "URIs: $1"
-	shift
-	cat <<-EOF
-	Suites: $*
-	Types: deb
-	Components: main
-	Architectures: $(dpkg --print-architecture)
-	Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
-
-	EOF
-}
-
 own_lists()
 {
 	{
-		suites "$(site "$(codename)")" bookworm bookworm-backports trixie trixie-backports
-		suites "$(site "$(codename)-security")" bookworm-security trixie-security
+		suites "$(codename)" bookworm bookworm-backports trixie trixie-backports
+		suites "$(codename)-security" bookworm-security trixie-security
 	} >"$base/lists.sources"
-	mkdir -p "$base/lists/partial"
-	cat >"$base/apt.conf" <<-EOF
-	Dir::Etc::sourcelist "$base/lists.sources";
-	Dir::Etc::sourceparts "/dev/null";
-	Dir::State::lists "$base/lists";
-	Dir::Cache::pkgcache "";
-	Dir::Cache::srcpkgcache "";
-	EOF
-	export APT_CONFIG="$base/apt.conf"
-	run_logged base-lists "reading Debian's lists" apt-get -o APT::Update::Error-Mode=any update
+	use_lists "$base"
 }
 
 # What stays in the tree is patched; what does not may have changed, too.

@@ -95,6 +95,40 @@ site()
 	apt-get indextargets --format '$(SITE)' 'Created-By: Packages' "Codename: $1" | head -n 1
 }
 
+# suites ARCHIVE SUITE...: an entry for apt's lists, with the mirror that the host has for the first
+suites()
+{
+	mirror=$(site "$1")
+	[ -n "$mirror" ] || die "apt has no lists of $1 here: apt-get update"
+	shift
+	cat <<-EOF
+	URIs: $mirror
+	Suites: $*
+	Types: deb
+	Components: main
+	Architectures: $(dpkg --print-architecture)
+	Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
+
+	EOF
+}
+
+# use_lists DIRECTORY: read lists of what DIRECTORY/lists.sources names, and have apt use only these
+use_lists()
+{
+	mkdir -p "$1/lists/partial"
+	cat >"$1/apt.conf" <<-EOF
+	APT::Sandbox::User "root";
+	Dir::Etc::sourcelist "$1/lists.sources";
+	Dir::Etc::sourceparts "/dev/null";
+	Dir::State::lists "$1/lists";
+	Dir::Cache::pkgcache "";
+	Dir::Cache::srcpkgcache "";
+	EOF
+	export APT_CONFIG="$1/apt.conf"
+	run_logged "$(basename "$1")-lists" "reading Debian's lists" \
+		apt-get -o APT::Update::Error-Mode=any update
+}
+
 # The version of the sources' package that is installed
 installed()
 {

@@ -382,7 +382,8 @@ run_clang()
 {
 	build_image
 	guest kunit kunit kunit.enable=1
-	PART=newer QEMU=$("$harness/backports.sh") guest kunit kunit kunit.enable=1
+	newer=$("$harness/backports.sh")
+	PART=newer QEMU=$newer guest kunit kunit kunit.enable=1
 	demand "a wrong signature raises an exception in the newer one" 'ok [0-9]* signature$' "$log-newer"
 }
 
