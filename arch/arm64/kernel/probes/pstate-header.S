@@ -13,7 +13,9 @@
  * checked; and a switch to another task clears TCO, so that the probed code would resume
  * without it.
  *
- * DIT and SSBS are the same in all of the kernel, so handlers may have the probed code's.
+ * DIT and SSBS are the same in all of the kernel, so handlers may have the probed code's. Not all
+ * processors that have SSBS have instructions to read and write it: ARM64_SSBS2 says that they are
+ * there. Elsewhere pt_regs do not have it.
  */
 #include <asm/alternative.h>
 #include <asm/asm-uaccess.h>
@@ -45,7 +47,7 @@ alternative_if ARM64_HAS_DIT
 	mrs_s	x3, SYS_PSTATE_DIT
 	orr	x19, x19, x3
 alternative_else_nop_endif
-alternative_if ARM64_SSBS
+alternative_if ARM64_SSBS2
 	mrs_s	x3, SYS_PSTATE_SSBS
 	orr	x19, x19, x3
 alternative_else_nop_endif
@@ -120,7 +122,7 @@ alternative_else_nop_endif
 alternative_if ARM64_HAS_DIT
 	msr_s	SYS_PSTATE_DIT, x1
 alternative_else_nop_endif
-alternative_if ARM64_SSBS
+alternative_if ARM64_SSBS2
 	msr_s	SYS_PSTATE_SSBS, x1
 alternative_else_nop_endif
 	/* Some processors go on speculating with the old SSBS. */

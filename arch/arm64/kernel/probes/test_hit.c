@@ -337,7 +337,7 @@ static bool has_dit(void)
 
 static bool has_ssbs(void)
 {
-	return cpus_have_final_cap(ARM64_SSBS);
+	return cpus_have_final_cap(ARM64_SSBS2);
 }
 
 static bool has_masks(void)
