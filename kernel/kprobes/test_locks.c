@@ -335,28 +335,33 @@ static int leave_ftrace(void *data)
 	return idle();
 }
 
-static void enter_ftrace(struct kunit *test, const struct ftrace_user *user, void *function)
+static struct ftrace_ops *enter_ftrace(struct kunit *test, const struct ftrace_user *user)
 {
-	const unsigned long location = ftrace_location((unsigned long)function);
+	const unsigned long location = ftrace_location((unsigned long)without_probes);
+	struct ftrace_ops *ops = kunit_kzalloc(test, sizeof(*ops), GFP_KERNEL);
 
-	leaving_ops = kunit_kzalloc(test, sizeof(*leaving_ops), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, leaving_ops);
-	KUNIT_ASSERT_EQ(test, 0, ftrace_set_filter_ip(leaving_ops, location, 0, 1));
-	KUNIT_ASSERT_EQ(test, 0, user->enter(leaving_ops));
+	KUNIT_ASSERT_NOT_NULL(test, ops);
+	KUNIT_ASSERT_EQ(test, 0, ftrace_set_filter_ip(ops, location, 0, 1));
+	KUNIT_ASSERT_EQ(test, 0, user->enter(ops));
+	return ops;
 }
 
-/* Probes of all kinds come and go while somebody else waits for as long as that takes. */
+/*
+ * Probes of all kinds come and go while somebody else waits for as long as that takes; and his
+ * function is free for others.
+ */
 static void nobody_waits_for_users_of_ftrace_that_leave(struct kunit *test)
 {
 	struct all_kinds *before = new_kinds(test), *after = new_kinds(test);
 	const struct ftrace_user *user = test->param_value;
 	struct task_struct *busy, *leaves;
+	struct ftrace_ops *other;
 
 	if (!preempt_model_preemptible())
 		kunit_skip(test, "who never sleeps holds up nobody");
 	if (!ftrace_location((unsigned long)kprobes_traced))
 		kunit_skip(test, "ftrace does not call for that function");
-	enter_ftrace(test, user, without_probes);
+	leaving_ops = enter_ftrace(test, user);
 	leaves = new_thread(test, leave_ftrace, (void *)user);
 	/* It is stopped first, and lets the other one go. */
 	busy = new_thread(test, never_sleep, NULL);
@@ -369,12 +374,15 @@ static void nobody_waits_for_users_of_ftrace_that_leave(struct kunit *test)
 		usleep_range(100, 200);
 	msleep(300);
 	drop_all(before);
+	other = enter_ftrace(test, user);
 	KUNIT_EXPECT_EQ(test, 0, plant_all(after));
 	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&after->kps[0]));
 	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&after->kps[0]));
 	drop_all(after);
 	KUNIT_EXPECT_FALSE(test, READ_ONCE(has_left));
 	KUNIT_EXPECT_FALSE(test, READ_ONCE(gave_up));
+	kunit_release_action(test, stop_thread, busy);
+	user->leave(other);
 }
 #endif
 
