@@ -9,6 +9,7 @@
 #define pr_fmt(fmt) "kprobes: " fmt
 
 #include <linux/bitmap.h>
+#include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/export.h>
@@ -153,6 +154,19 @@ static bool pool_too_large(const struct kretprobe *rp)
 	return num * (u64)(sizeof(struct kretprobe_instance) + rp->data_size) > SZ_1G;
 }
 
+/* A CPU that comes or goes runs tasks, and is not among those that are online. */
+static int create_pool(struct kretprobe *rp)
+{
+	bool locked = kprobe_lock_cpus();
+	int err;
+
+	scoped_guard(mutex, &kretprobe_mutex)
+		err = kretprobe_pool_create(rp);
+	if (locked)
+		cpus_read_unlock();
+	return err;
+}
+
 /*
  * Gets one return probe ready for registration. save_and_clear() has removed all
  * handlers, so if this one has a handler again, it is in the array twice.
@@ -163,8 +177,7 @@ static int make_ready(struct kretprobe *rp)
 
 	if (rp->kp.pre_handler)
 		return kprobe_refuse_early(&rp->kp, -EINVAL, "registered already");
-	scoped_guard(mutex, &kretprobe_mutex)
-		err = pool_too_large(rp) ? -ENOMEM : kretprobe_pool_create(rp);
+	err = pool_too_large(rp) ? -ENOMEM : create_pool(rp);
 	if (err)
 		return kprobe_refuse_early(&rp->kp, err, NULL);
 	rp->kp.pre_handler = kretprobe_entry;

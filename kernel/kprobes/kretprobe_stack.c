@@ -171,13 +171,19 @@ NOKPROBE_SYMBOL(leave_stack);
  * kretprobe_stack_leave() - leave the current task's return stack if nobody needs it any more
  *
  * The call that is ending may be on it. An interrupt does not do this: the task that it is on top
- * of may be using the stack.
+ * of may be using the stack. An empty stack is left to trim_stacks(), which may be taking it
+ * right now.
  *
  * Context: the end of a call, preemption off.
  */
 void kretprobe_stack_leave(void)
 {
-	if (!READ_ONCE(stack_size) && current->kretprobe_end && !arch_kprobe_level())
+	/* Read once: until it has gone, and only until then, it is where an empty stack's top is. */
+	unsigned long start = READ_ONCE(current->kretprobe_start);
+
+	if (READ_ONCE(stack_size) || start == KRETPROBE_NO_STACK || arch_kprobe_level())
+		return;
+	if (READ_ONCE(current->kretprobe_top) != start)
 		leave_stack(current);
 }
 

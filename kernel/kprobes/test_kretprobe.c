@@ -573,6 +573,33 @@ static void stack_in_use_is_not_taken_away(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, comes_true(no_task_has_a_stack));
 }
 
+static struct kretprobe *leaving[2];
+
+/* Until the mutex is released, nobody else takes stacks away. */
+static noinline __noclone u32 drops_its_probes(u32 x)
+{
+	unregister_kretprobe(leaving[0]);
+	unregister_kretprobe(leaving[1]);
+	mutex_lock(&kretprobe_mutex);
+	return x + 1;
+}
+
+/* The worker takes it, and may be doing so when this call ends. So the call itself does not. */
+static void empty_stack_is_left_to_the_worker(struct kunit *test)
+{
+	unsigned long end;
+
+	leaving[0] = registered(test, returns, 0);
+	leaving[1] = registered(test, drops_its_probes, 1);
+	KUNIT_EXPECT_NE(test, 0, current->kretprobe_end);
+	drops_its_probes(1);
+	end = READ_ONCE(current->kretprobe_end);
+	mutex_unlock(&kretprobe_mutex);
+	KUNIT_EXPECT_NE(test, 0, end);
+	kretprobe_stacks_trim();
+	KUNIT_EXPECT_TRUE(test, comes_true(no_task_has_a_stack));
+}
+
 /* --- the size of return stacks --- */
 
 static const size_t data_sizes[] = { 0, 1, 32, 96, 97, 256, KRETPROBE_STACK_DATA };
@@ -1270,6 +1297,7 @@ static struct kunit_case kretprobe_cases[] = {
 	KUNIT_CASE(every_task_has_a_stack_while_one_is_wanted),
 	KUNIT_CASE_SLOW(stacks_go_by_themselves),
 	KUNIT_CASE(stack_in_use_is_not_taken_away),
+	KUNIT_CASE(empty_stack_is_left_to_the_worker),
 	KUNIT_CASE_PARAM(task_has_memory_for_eight_calls, data_size_gen_params),
 	KUNIT_CASE_PARAM(eight_calls_are_on_the_stack, data_size_gen_params),
 	KUNIT_CASE(larger_stack_takes_the_place_of_an_empty_one),
