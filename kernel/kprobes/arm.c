@@ -68,9 +68,15 @@ bool kprobe_lock_registering(struct mutex *lock)
  */
 void kprobe_lock(void)
 {
-	bool mine = kprobe_lock_cpus();
+	bool mine = !cpuhp_runs_callback();
 
 	mutex_lock(&kprobe_mutex);
+	while (mine && !cpus_read_trylock()) {
+		mutex_unlock(&kprobe_mutex);
+		cpus_read_lock();
+		cpus_read_unlock();
+		mutex_lock(&kprobe_mutex);
+	}
 	cpus_locked = mine;
 }
 

@@ -20,9 +20,9 @@
  *
  *	register_mutex		return probes being registered
  *	jprobe_mutex		jprobes being registered; never with register_mutex
- *	cpu_hotplug_lock	taken by kprobe_lock(), with kprobe_mutex; for reading
- *	  kprobe_mutex		sites, their states, the table, plans, what is known of
+ *	kprobe_mutex		sites, their states, the table, plans, what is known of
  *				a function, the blacklist, refusals
+ *	  cpu_hotplug_lock	for reading; kprobe_lock() only tries to take it
  *	    jump_label_mutex	\ the text lock, taken by kprobe_text_lock()
  *	      text_mutex	/
  *		slot mutex	one for each cache of slots; a leaf
@@ -33,9 +33,9 @@
  *	  tasklist_lock		to give all tasks a return stack; a leaf
  *
  * In a callback of CPU hotplug, hotplug holds cpu_hotplug_lock already. So nobody else waits for it
- * with a lock that a callback waits for: not with kprobe_mutex, nor with kretprobe_mutex, in which
- * only unregistering with preemption off takes kprobe_mutex, without sleeping. With
- * register_mutex or jprobe_mutex others do wait, so a callback only tries to take these.
+ * with a lock that a callback waits for: not with kprobe_mutex (unless ftrace does so, see
+ * kprobe_lock()), nor with kretprobe_mutex, in which only unregistering with preemption off takes
+ * kprobe_mutex, without sleeping. With register_mutex or jprobe_mutex others do wait, so a callback only tries to take these.
  *
  * With any of these held, nobody waits for a grace period: not kprobes; except, without
  * ARCH_KPROBE_STATELESS, for hits in a module that goes; and not others, see the chapter on locks
