@@ -9,7 +9,6 @@
 
 #include <linux/align.h>
 #include <linux/cleanup.h>
-#include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/export.h>
 #include <linux/hashtable.h>
@@ -67,35 +66,6 @@ struct kprobe_site *kprobe_site_holding(struct kprobe *p)
 		if (site_has(site, p))
 			return site;
 	return NULL;
-}
-
-/*
- * A jump calls handlers in the context of the probed code, and nothing in
- * preempt_count() shows it. Only the mark does.
- */
-static bool in_handler(void)
-{
-	guard(preempt_notrace)();
-	return kprobe_mark_entered(kprobe_own_mark(arch_kprobe_level()));
-}
-
-/* Would who waits for handlers perhaps wait for himself, or for what he holds up? */
-static bool cannot_wait(void)
-{
-	return !in_task() || irqs_disabled() || in_handler();
-}
-
-/**
- * kprobe_cannot_sleep() - check for a caller that must not wait for handlers as others do
- *
- * Context: any.
- * Return: true if it must not, as far as can be told.
- */
-bool kprobe_cannot_sleep(void)
-{
-	/* parisc's hooks leave preemption off after a step. */
-	return cannot_wait() || rcu_preempt_depth() ||
-	       (ARCH_KPROBE_STATELESS && IS_ENABLED(CONFIG_PREEMPT_COUNT) && in_atomic());
 }
 
 /* The kernel's own init text is about to be freed. */
@@ -631,100 +601,6 @@ static void remove_chunk(struct kprobe **kps, int num)
 	kprobe_plan_apply(&plan);
 }
 
-/* For so long, in steps of 5 us, a mutex is waited for where nobody can sleep. */
-#define SPIN_TRIES	20000
-
-/* Who holds the mutex may need this CPU to go on, so this gives up after a while. */
-static bool spin_for_mutex(struct mutex *lock)
-{
-	unsigned int tries = 0;
-
-	while (!mutex_trylock(lock)) {
-		if (++tries > SPIN_TRIES)
-			return false;
-		udelay(5);
-	}
-	return true;
-}
-
-/* Removes probes as far as hits are concerned. The text is left to a worker. */
-static bool remove_late(struct kprobe **kps, int num, const struct kprobe_leaving *kind)
-{
-	struct kprobe_site *site;
-	int i;
-
-	if (!spin_for_mutex(&kprobe_mutex))
-		return false;
-	for (i = 0; i < num; i++) {
-		site = kprobe_site_holding(kps[i]);
-		if (!site) {
-			kps[i]->addr = NULL;
-			continue;
-		}
-		kprobe_site_detach_late(site, kps[i]);
-		if (kind)
-			kind->stop(kps[i]);
-	}
-	mutex_unlock(&kprobe_mutex);
-	return kprobe_spin_for_handlers();
-}
-
-/* Disables a probe without a lock. Hits that are under way may still find it. */
-static void silence(struct kprobe *p)
-{
-	struct kprobe_site *site;
-
-	guard(preempt_notrace)();
-	if (!p->list.next || list_empty(&p->list))
-		return;
-	WRITE_ONCE(p->flags, p->flags | KPROBE_FLAG_DISABLED);
-	site = kprobe_find_site((unsigned long)p->addr);
-	/* So that hits look at the list, and there at the flag. */
-	if (site && READ_ONCE(site->first) == p)
-		WRITE_ONCE(site->first, &site->kp);
-}
-
-/* Returns whether the probes were removed, and none of their handlers is running. */
-static bool leave_spinning(struct kprobe **kps, int num, const struct kprobe_leaving *kind)
-{
-	bool gone;
-	int i;
-
-	if (cannot_wait() || (kind && !spin_for_mutex(kind->lock)))
-		return false;
-	gone = remove_late(kps, num, kind);
-	for (i = 0; gone && i < num; i++) {
-		INIT_LIST_HEAD(&kps[i]->list);
-		if (kind)
-			kind->release(kps[i]);
-	}
-	if (kind)
-		mutex_unlock(kind->lock);
-	return gone;
-}
-
-/**
- * kprobe_leave_at_once() - remove probes where nobody can sleep
- * @kps: the probes
- * @num: how many
- * @kind: what else is to be done; NULL for nothing
- *
- * With preemption off, the probes are removed, and their handlers waited for. Elsewhere, or if
- * somebody holds that up, they are disabled, but still registered. The caller is told.
- *
- * Context: any.
- */
-void kprobe_leave_at_once(struct kprobe **kps, int num, const struct kprobe_leaving *kind)
-{
-	bool gone = leave_spinning(kps, num, kind);
-	int i;
-
-	for (i = 0; !gone && i < num; i++)
-		silence(kps[i]);
-	WARN(1, "kprobes: a probe is unregistered where nobody can sleep%s\n",
-	     gone ? "" : ": its struct and its handlers must not be freed");
-}
-
 /*
  * Is it what get_kprobe() returned? Then it is not the caller's, so nobody waits for its handlers:
  * sh removes it from a trap, see remove_all().
@@ -747,7 +623,7 @@ static bool is_representative(struct kprobe *p)
  * Context: may sleep; not from a handler. Anywhere else this warns. If only preemption is off, or
  * RCU is held, the probes are removed all the same, and the wait is a busy one; that is noticed
  * with CONFIG_PREEMPT_COUNT, on x86 and arm64. In handlers, in interrupts, with interrupts off, or
- * if somebody else holds up the removal, they are disabled, but stay registered.
+ * if somebody else holds up the removal, they are hit no more, but stay registered.
  */
 void unregister_kprobes(struct kprobe **kps, int num)
 {

@@ -98,7 +98,7 @@ struct kprobe {
 };
 
 /* OPTIMIZED is only ever set in what get_kprobe() returns, never in a user's probe. */
-#define KPROBE_FLAG_GONE	1	/* the probed text was freed */
+#define KPROBE_FLAG_GONE	1	/* the probed text was freed, or see unregister_kprobes() */
 #define KPROBE_FLAG_DISABLED	2	/* registered, but its handlers do not run */
 #define KPROBE_FLAG_OPTIMIZED	4	/* hit through a jump, or about to be */
 #define KPROBE_FLAG_FTRACE	8	/* hit through ftrace */
@@ -132,7 +132,8 @@ static inline bool kprobe_ftrace(struct kprobe *p)
  * @p: a registered probe, or what get_kprobe() returns
  *
  * Context: any.
- * Return: true if it was. Such a probe cannot be enabled, but has to be unregistered.
+ * Return: true if it was, or if somebody tried to unregister the probe where nobody can sleep. Such
+ * a probe cannot be enabled, but has to be unregistered.
  */
 static inline bool kprobe_gone(struct kprobe *p)
 {

@@ -62,7 +62,9 @@ bool kprobe_lock_registering(struct mutex *lock)
  * kprobe_lock() - take kprobe_mutex in order to change text
  *
  * No CPU comes or goes until kprobe_unlock(), or until ftrace is told of something. A callback of
- * CPU hotplug may wait for kprobe_mutex, so the lock on CPU hotplug is taken first.
+ * CPU hotplug may wait for kprobe_mutex, so hotplug is waited for without it. And some
+ * architectures' ftrace takes the lock on hotplug once more, with kprobe_mutex held: so
+ * kprobe_mutex is not waited for with that lock either.
  *
  * Context: may sleep.
  */

@@ -28,6 +28,7 @@
  *		slot mutex	one for each cache of slots; a leaf
  *	    direct_mutex	\ ftrace's, last of all, and without
  *	      ftrace_lock	/ cpu_hotplug_lock; never inside of the text lock
+ *	cpu_hotplug_lock	for reading, while all tasks are given a return stack
  *	kretprobe_mutex		instances of return probes, return stacks of tasks
  *	  left_lock		holders that wait for their last call; a leaf
  *	  tasklist_lock		to give all tasks a return stack; a leaf
@@ -138,8 +139,8 @@ static inline void kprobe_plan_init(struct kprobe_plan *plan)
 /**
  * struct kprobe_leaving - what else there is to do for some kind of probes where nobody can sleep
  * @lock:	held during all that
- * @stop:	called for each probe that was removed, with kprobe_mutex held
- * @release:	called for each probe when no handler is running any more
+ * @stop:	called for each probe that hits pass by now, with kprobe_mutex held
+ * @release:	called for each probe that was removed, when no handler is running any more
  */
 struct kprobe_leaving {
 	struct mutex	*lock;	/* outside of kprobe_mutex */
@@ -155,6 +156,8 @@ int kprobe_set_all_armed(bool armed);
 struct kprobe_site *kprobe_site_holding(struct kprobe *p);
 kprobe_opcode_t *kprobe_find_entry(struct kprobe *p);
 bool kprobe_remove(struct kprobe *p, struct kprobe_plan *plan);
+
+/* leave.c */
 bool kprobe_cannot_sleep(void);
 void kprobe_leave_at_once(struct kprobe **kps, int num, const struct kprobe_leaving *kind);
 
@@ -220,6 +223,7 @@ void kprobe_site_destroy(struct kprobe_site *site);
 void kprobe_site_attach(struct kprobe_site *site, struct kprobe *p);
 void kprobe_site_detach(struct kprobe_site *site, struct kprobe *p,
 			struct kprobe_plan *plan);
+void kprobe_site_silence(struct kprobe_site *site, struct kprobe *p);
 void kprobe_site_detach_late(struct kprobe_site *site, struct kprobe *p);
 void kprobe_site_set_disabled(struct kprobe_site *site, bool disabled);
 void kprobe_site_refresh(struct kprobe_site *site, struct kprobe_plan *plan);

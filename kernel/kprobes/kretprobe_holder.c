@@ -111,7 +111,7 @@ int kretprobe_pool_create(struct kretprobe *rp)
 
 /**
  * kretprobe_pool_stop() - stop reporting returns
- * @rp: the return probe
+ * @rp: the return probe. If it was unregistered while its registration failed, nothing is done
  *
  * Handlers that are running can still use get_kretprobe(): the caller has to wait for
  * them.
@@ -121,7 +121,8 @@ int kretprobe_pool_create(struct kretprobe *rp)
 void kretprobe_pool_stop(struct kretprobe *rp)
 {
 	lockdep_assert(lockdep_is_held(&kretprobe_mutex) || lockdep_is_held(&kprobe_mutex));
-	WRITE_ONCE(rp->rph->told, &kretprobe_stopped);
+	if (rp->rph)
+		WRITE_ONCE(rp->rph->told, &kretprobe_stopped);
 }
 
 /**

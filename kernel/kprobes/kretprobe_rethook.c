@@ -131,7 +131,7 @@ int kretprobe_pool_create(struct kretprobe *rp)
 
 /**
  * kretprobe_pool_stop() - stop reporting returns
- * @rp: the return probe
+ * @rp: the return probe. If it was unregistered while its registration failed, nothing is done
  *
  * Handlers that are running go on: the caller has to wait for them.
  *
@@ -140,7 +140,8 @@ int kretprobe_pool_create(struct kretprobe *rp)
 void kretprobe_pool_stop(struct kretprobe *rp)
 {
 	lockdep_assert(lockdep_is_held(&kretprobe_mutex) || lockdep_is_held(&kprobe_mutex));
-	rethook_stop(rp->rh);
+	if (rp->rh)
+		rethook_stop(rp->rh);
 }
 
 /**

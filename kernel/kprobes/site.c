@@ -288,6 +288,10 @@ static void set_handlers(struct kprobe_site *site)
 
 	WRITE_ONCE(site->kp.pre_handler, none ? run_nothing : kprobe_site_pre);
 	WRITE_ONCE(site->first, only && !none ? p : &site->kp);
+	/* Pairs with the barrier where a probe is marked without a lock: see kprobe_leave_at_once(). */
+	smp_mb();
+	if (p && kprobe_disabled(p))
+		WRITE_ONCE(site->first, &site->kp);
 	set_post_handler(site, none);
 }
 
@@ -390,6 +394,20 @@ static void tidy_up(struct work_struct *work)
 }
 
 static DECLARE_WORK(tidy_work, tidy_up);
+
+/**
+ * kprobe_site_silence() - have hits pass a probe by that is about to leave
+ * @site: the site of @p
+ * @p: the probe; it is marked as gone. Its handlers may still be running on other CPUs
+ *
+ * Context: kprobe_mutex is held; does not sleep.
+ */
+void kprobe_site_silence(struct kprobe_site *site, struct kprobe *p)
+{
+	lockdep_assert_held(&kprobe_mutex);
+	WRITE_ONCE(p->flags, p->flags | KPROBE_FLAG_GONE);
+	set_handlers(site);
+}
 
 /**
  * kprobe_site_detach_late() - take a probe off its site, and leave the rest to a worker

@@ -553,7 +553,7 @@ static void expect_stays(struct kunit *test, u32 (*function)(u32 x), void *addr)
 	expect_report_end();
 	/* Though it stays registered, it is not hit any more. */
 	KUNIT_EXPECT_EQ_MSG(test, tries, 1, "at %pS", addr);
-	KUNIT_EXPECT_EQ_MSG(test, 0, enable_kprobe(&kp), "at %pS", addr);
+	KUNIT_EXPECT_TRUE_MSG(test, kprobe_gone(&kp), "at %pS", addr);
 	unregister_kprobe(&kp);
 }
 
@@ -591,7 +591,7 @@ static void return_probe_cannot_leave_in_its_own_handler(struct kunit *test)
 	kprobes_traced(1);
 	expect_report_end();
 	KUNIT_EXPECT_EQ(test, tries, 1);
-	KUNIT_EXPECT_EQ(test, 0, enable_kretprobe(&rp));
+	KUNIT_EXPECT_TRUE(test, kprobe_gone(&rp.kp));
 	unregister_kretprobe(&rp);
 }
 #endif
@@ -607,7 +607,10 @@ static void probe_cannot_leave_with_interrupts_off(struct kunit *test)
 	expect_report_end();
 	kprobes_untraced(1);
 	KUNIT_EXPECT_EQ(test, probe->hits, 0);
-	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&probe->kp));
+	KUNIT_EXPECT_EQ(test, -EINVAL, enable_kprobe(&probe->kp));
+	probe_unregister(probe);
+	/* Registered once more, it is as any other. */
+	KUNIT_EXPECT_EQ(test, 0, probe_register(probe));
 	kprobes_untraced(1);
 	KUNIT_EXPECT_EQ(test, probe->hits, 1);
 }
@@ -761,6 +764,87 @@ static void handler_that_does_not_end_is_told_of(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, told_cpu, cpumask_first(cpu_online_mask));
 }
 
+static bool is_registered(struct kprobe *p)
+{
+	guard(mutex)(&kprobe_mutex);
+	return kprobe_site_holding(p);
+}
+
+/* Then it stays, and can be unregistered as always when the handler has ended. */
+static void probe_stays_if_a_handler_does_not_end(struct kunit *test)
+{
+	void *before = (void *)(unsigned long)kprobe_patience;
+	const struct kind *kind = test->param_value;
+	struct planted *planted;
+
+	need_counted_preemption(test);
+	planted = plant(test, kind, kprobes_untraced);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, be_as_patient, before));
+	kunit_activate_static_stub(test, kprobe_tell_of_handler, note_told);
+	kprobe_patience = msecs_to_jiffies(50);
+	WRITE_ONCE(left_mark()->seq, left_mark()->seq + 1);
+	leave_with_preemption_off(planted);
+	WRITE_ONCE(left_mark()->seq, left_mark()->seq + 1);
+	KUNIT_EXPECT_TRUE(test, is_registered(&planted->probe.kp));
+	KUNIT_EXPECT_TRUE(test, kprobe_gone(&planted->probe.kp));
+	let_it_take_time();
+	kprobes_untraced(1);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(began));
+	planted->kind->remove(&planted->probe);
+	KUNIT_EXPECT_FALSE(test, is_registered(&planted->probe.kp));
+	KUNIT_EXPECT_EQ(test, 0, kind->add(&planted->probe));
+	KUNIT_EXPECT_FALSE(test, kprobe_disabled(&planted->probe.kp));
+}
+
+static int is_waiting, may_go_on, waited_in_vain;
+
+/* For two seconds at most */
+static int wait_with_interrupts_off(void *unused)
+{
+	unsigned int tries = 0;
+
+	scoped_guard(irqsave) {
+		WRITE_ONCE(is_waiting, true);
+		while (!READ_ONCE(may_go_on) && tries++ < 20000)
+			udelay(100);
+		waited_in_vain = !READ_ONCE(may_go_on);
+	}
+	while (!kthread_should_stop())
+		usleep_range(100, 200);
+	return 0;
+}
+
+/* It may wait for a lock of the caller's. */
+static void processor_without_interrupts_is_not_waited_for(struct kunit *test)
+{
+	struct task_struct *task = new_thread(test, wait_with_interrupts_off, 0);
+	void *before = (void *)(unsigned long)kprobe_patience;
+	struct probe *probe = probe_registered(test, kprobes_untraced);
+
+	need_counted_preemption(test);
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "there is one processor");
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, be_as_patient, before));
+	kprobe_patience = msecs_to_jiffies(50);
+	is_waiting = false;
+	may_go_on = false;
+	migrate_disable();
+	kthread_bind(task, cpumask_any_but(cpu_online_mask, raw_smp_processor_id()));
+	wake_up_process(task);
+	while (!READ_ONCE(is_waiting))
+		usleep_range(100, 200);
+	expect_report_begin();
+	scoped_guard(preempt) {
+		unregister_kprobe(&probe->kp);
+		WRITE_ONCE(may_go_on, true);
+	}
+	expect_report_end();
+	migrate_enable();
+	kunit_release_action(test, stop_thread, task);
+	KUNIT_EXPECT_FALSE(test, waited_in_vain);
+	KUNIT_EXPECT_TRUE(test, is_registered(&probe->kp));
+}
+
 /* An architecture that has its own recursion guard calls kprobes_inc_nmissed_count(). */
 static void probes_are_looked_at_inside_of_a_mark_only(struct kunit *test)
 {
@@ -803,6 +887,8 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(probe_leaves_while_rcu_is_held),
 	KUNIT_CASE(site_goes_that_was_left_with_preemption_off),
 	KUNIT_CASE(handler_that_does_not_end_is_told_of),
+	KUNIT_CASE_PARAM(probe_stays_if_a_handler_does_not_end, kind_gen_params),
+	KUNIT_CASE(processor_without_interrupts_is_not_waited_for),
 	KUNIT_CASE(probes_are_looked_at_inside_of_a_mark_only),
 	{}
 };

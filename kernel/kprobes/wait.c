@@ -69,12 +69,12 @@ void kprobe_tell_of_handler(unsigned int cpu)
 /*
  * The mark may be odd because of a later hit. There is no need to wait for that one, but
  * it cannot be told from others. Any change ends the wait: if the mark is odd again, the
- * CPU has made it even in between. Who cannot sleep gives up when the handler takes too long: it
- * may want a lock of his. Returns false then.
+ * CPU has made it even in between. Who cannot sleep gives up at some time: the handler may want a
+ * lock of his. Returns false then.
  */
-static bool wait_for_mark(struct kprobe_mark *mark, unsigned int cpu, bool may_sleep)
+static bool wait_for_mark(struct kprobe_mark *mark, unsigned int cpu, const unsigned long *give_up)
 {
-	unsigned long overdue = jiffies + kprobe_patience;
+	unsigned long overdue = give_up ? *give_up : jiffies + kprobe_patience;
 	unsigned int seq = read_mark(mark);
 	unsigned int spins = 0;
 	bool told = false;
@@ -82,7 +82,7 @@ static bool wait_for_mark(struct kprobe_mark *mark, unsigned int cpu, bool may_s
 	if (!(seq & 1))
 		return true;
 	while (read_mark(mark) == seq) {
-		if (!may_sleep || spins++ < WAIT_SPINS)
+		if (give_up || spins++ < WAIT_SPINS)
 			cpu_relax();
 		else
 			usleep_range(20, 100);
@@ -90,23 +90,23 @@ static bool wait_for_mark(struct kprobe_mark *mark, unsigned int cpu, bool may_s
 			continue;
 		kprobe_tell_of_handler(cpu);
 		told = true;
-		if (!may_sleep)
+		if (give_up)
 			return false;
 	}
 	return true;
 }
 
-static bool wait_for_marks(bool may_sleep)
+static bool wait_for_marks(const unsigned long *give_up)
 {
 	unsigned int cpu, level;
-	bool ended = true;
 
 	for_each_possible_cpu(cpu) {
-		for (level = 0; level < KPROBE_LEVELS; level++)
-			ended &= wait_for_mark(per_cpu_ptr(&kprobe_marks[level], cpu), cpu,
-					       may_sleep);
+		for (level = 0; level < KPROBE_LEVELS; level++) {
+			if (!wait_for_mark(per_cpu_ptr(&kprobe_marks[level], cpu), cpu, give_up))
+				return false;
+		}
 	}
-	return ended;
+	return true;
 }
 
 /**
@@ -128,25 +128,58 @@ void kprobe_wait_for_handlers(void)
 	on_each_cpu(barrier_for_hits, NULL, 1);
 	if (locked)
 		cpus_read_unlock();
-	wait_for_marks(true);
+	wait_for_marks(NULL);
+}
+
+static DEFINE_PER_CPU(bool, had_barrier);
+
+static void barrier_for_spinner(void *unused)
+{
+	barrier_for_hits(NULL);
+	/* Pairs with the acquire in spin_for_barrier(). */
+	smp_store_release(this_cpu_ptr(&had_barrier), true);
+}
+
+static DEFINE_PER_CPU(call_single_data_t, barrier_call) = CSD_INIT(barrier_for_spinner, NULL);
+
+/* A CPU that spins for the caller's lock with interrupts off never executes it. */
+static bool spin_for_barrier(unsigned int cpu, unsigned long give_up)
+{
+	bool *had = per_cpu_ptr(&had_barrier, cpu);
+
+	/* One that was given up, and is still to come, will do as well: then this is -EBUSY. */
+	smp_store_mb(*had, false);
+	smp_call_function_single_async(cpu, per_cpu_ptr(&barrier_call, cpu));
+	/* Pairs with the release in barrier_for_spinner(). */
+	while (!smp_load_acquire(had)) {
+		if (time_after(jiffies, give_up))
+			return false;
+		cpu_relax();
+	}
+	return true;
 }
 
 /**
- * kprobe_spin_for_handlers() - the same where nobody can sleep
+ * kprobe_spin_for_handlers() - kprobe_wait_for_handlers() where nobody can sleep
  *
  * If a CPU just comes, it may not have been waited for.
  *
- * Context: a task with preemption off; not from a handler.
- * Return: false if some have not ended.
+ * Context: a task that must not sleep, interrupts on, kprobe_mutex held; not from a handler.
+ * Return: false if some have not ended, nor will as long as the caller holds what they want.
  */
 bool kprobe_spin_for_handlers(void)
 {
+	unsigned long give_up = jiffies + kprobe_patience;
 	bool locked = cpus_read_trylock();
+	bool ended = true;
+	unsigned int cpu;
 
-	on_each_cpu(barrier_for_hits, NULL, 1);
+	lockdep_assert_held(&kprobe_mutex);
+	for_each_online_cpu(cpu)
+		ended = ended && spin_for_barrier(cpu, give_up);
 	if (locked)
 		cpus_read_unlock();
-	return wait_for_marks(false);
+	return ended && wait_for_marks(&give_up);
 }
 
 /**

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Unregistering where nobody can sleep, which is a mistake of the caller's. With preemption off, the
+ * locks and the handlers are waited for by spinning, and a worker does to the site what takes
+ * longer. Who cannot even spin, or does so in vain, leaves the probe where it is, and hits pass it
+ * by.
+ */
+#include <linux/cleanup.h>
+#include <linux/delay.h>
+#include <linux/kprobes.h>
+#include <linux/list.h>
+#include <linux/preempt.h>
+#include <linux/rcupdate.h>
+
+#include "internal.h"
+
+/*
+ * A jump calls handlers in the context of the probed code, and nothing in
+ * preempt_count() shows it. Only the mark does.
+ */
+static bool in_handler(void)
+{
+	guard(preempt_notrace)();
+	return kprobe_mark_entered(kprobe_own_mark(arch_kprobe_level()));
+}
+
+/* Would who waits for handlers perhaps wait for himself, or for what he holds up? */
+static bool cannot_wait(void)
+{
+	return !in_task() || irqs_disabled() || in_handler();
+}
+
+/**
+ * kprobe_cannot_sleep() - check for a caller that must not wait for handlers as others do
+ *
+ * Context: any.
+ * Return: true if it must not, as far as can be told.
+ */
+bool kprobe_cannot_sleep(void)
+{
+	/* parisc's hooks leave preemption off after a step. */
+	return cannot_wait() || rcu_preempt_depth() ||
+	       (ARCH_KPROBE_STATELESS && IS_ENABLED(CONFIG_PREEMPT_COUNT) && in_atomic());
+}
+
+/* For so long, in steps of 5 us, a mutex is waited for. */
+#define SPIN_TRIES	20000
+
+/* Who holds the mutex may need this CPU to go on, so this gives up after a while. */
+static bool spin_for_mutex(struct mutex *lock)
+{
+	unsigned int tries = 0;
+
+	while (!mutex_trylock(lock)) {
+		if (++tries > SPIN_TRIES)
+			return false;
+		udelay(5);
+	}
+	return true;
+}
+
+/*
+ * First the handlers are waited for, and if that is in vain the probes are still registered. Then
+ * those hits that are just passing a probe.
+ */
+static bool remove_late(struct kprobe **kps, int num, const struct kprobe_leaving *kind)
+{
+	struct kprobe_site *site;
+	int i;
+
+	for (i = 0; i < num; i++) {
+		site = kprobe_site_holding(kps[i]);
+		if (!site)
+			continue;
+		kprobe_site_silence(site, kps[i]);
+		if (kind)
+			kind->stop(kps[i]);
+	}
+	if (!kprobe_spin_for_handlers())
+		return false;
+	for (i = 0; i < num; i++) {
+		site = kprobe_site_holding(kps[i]);
+		if (site)
+			kprobe_site_detach_late(site, kps[i]);
+		else
+			kps[i]->addr = NULL;
+	}
+	return kprobe_spin_for_handlers();
+}
+
+/* Returns whether the probes were removed, and none of their handlers is running. */
+static bool leave_locked(struct kprobe **kps, int num, const struct kprobe_leaving *kind)
+{
+	bool gone;
+	int i;
+
+	if (!spin_for_mutex(&kprobe_mutex))
+		return false;
+	gone = remove_late(kps, num, kind);
+	mutex_unlock(&kprobe_mutex);
+	for (i = 0; gone && i < num; i++) {
+		INIT_LIST_HEAD(&kps[i]->list);
+		/* Without an address, it was not registered. */
+		if (kind && kps[i]->addr)
+			kind->release(kps[i]);
+	}
+	return gone;
+}
+
+static bool leave_spinning(struct kprobe **kps, int num, const struct kprobe_leaving *kind)
+{
+	bool gone;
+
+	if (cannot_wait())
+		return false;
+	if (!kind)
+		return leave_locked(kps, num, NULL);
+	if (!spin_for_mutex(kind->lock))
+		return false;
+	gone = leave_locked(kps, num, kind);
+	mutex_unlock(kind->lock);
+	return gone;
+}
+
+/* Has hits pass a probe by, without a lock. Those that are under way may still run its handlers. */
+static void silence(struct kprobe *p)
+{
+	struct kprobe_site *site;
+
+	guard(preempt_notrace)();
+	if (!p->list.next || list_empty(&p->list))
+		return;
+	WRITE_ONCE(p->flags, p->flags | KPROBE_FLAG_GONE);
+	/* Pairs with the barrier in set_handlers(): one of both sees what the other one wrote. */
+	smp_mb();
+	site = kprobe_find_site((unsigned long)p->addr);
+	/* So that hits look at the list, and there at the flag. */
+	if (site && READ_ONCE(site->first) == p)
+		WRITE_ONCE(site->first, &site->kp);
+}
+
+/**
+ * kprobe_leave_at_once() - remove probes where nobody can sleep
+ * @kps: the probes
+ * @num: how many
+ * @kind: what else is to be done; NULL for nothing
+ *
+ * With preemption off, the probes are removed, and their handlers waited for. Elsewhere, or if
+ * somebody holds that up, they are marked as gone, but still registered. The caller is told.
+ *
+ * Context: any.
+ */
+void kprobe_leave_at_once(struct kprobe **kps, int num, const struct kprobe_leaving *kind)
+{
+	bool gone = leave_spinning(kps, num, kind);
+	int i;
+
+	for (i = 0; !gone && i < num; i++)
+		silence(kps[i]);
+	WARN(1, "kprobes: a probe is unregistered where nobody can sleep%s\n",
+	     gone ? "" : ": its struct and its handlers must not be freed");
+}
