@@ -7,35 +7,54 @@
  * may continue on another CPU. So it is found by the task, and by the context level, because
  * an interrupt on top of the instruction has the same task.
  */
+#include <linux/atomic.h>
 #include <linux/kprobes.h>
 #include <linux/sched.h>
-#include <linux/spinlock.h>
 #include <linux/types.h>
 
 /* There are as many hits under way at a time at the most, or almost. */
 #define CARRIED		64
 
 static struct carried {
-	struct task_struct *task;	/* only compared; NULL if this is free */
+	struct task_struct *task;	/* only compared; NULL if this is free, or CARRY_BUSY */
 	unsigned int level;
 	u64 data;
 } carried[CARRIED];
 
-/*
- * The probe is registered without KPROBE_FLAG_NESTS. So no handler of it interrupts another
- * one that holds the lock, and interrupts need not be disabled.
- */
-static DEFINE_RAW_SPINLOCK(carry_lock);
+/* Somebody is reading or writing it. There is no lock: a hit can come in an NMI. */
+#define CARRY_BUSY	((struct task_struct *)1)
+
+static bool carry_claim(struct carried *c, struct task_struct *task)
+{
+	return task != CARRY_BUSY && cmpxchg(&c->task, task, CARRY_BUSY) == task;
+}
+
+static void carry_release(struct carried *c, struct task_struct *task)
+{
+	/* Pairs with the cmpxchg() of who claims it next. */
+	smp_store_release(&c->task, task);
+}
 
 static struct carried *carry_find(struct task_struct *task, unsigned int level)
 {
-	unsigned int i;
+	struct carried *c;
 
-	for (i = 0; i < CARRIED; i++) {
-		if (carried[i].task == task && carried[i].level == level)
-			return &carried[i];
+	for (c = carried; c < carried + CARRIED; c++) {
+		if (READ_ONCE(c->task) != task || !carry_claim(c, task))
+			continue;
+		if (!task || c->level == level)
+			return c;
+		carry_release(c, task);
 	}
 	return NULL;
+}
+
+static struct carried *carry_overwrite(void)
+{
+	static atomic_t victim;
+	struct carried *c = &carried[(unsigned int)atomic_inc_return(&victim) % CARRIED];
+
+	return carry_claim(c, READ_ONCE(c->task)) ? c : NULL;
 }
 
 /*
@@ -46,28 +65,26 @@ static struct carried *carry_find(struct task_struct *task, unsigned int level)
 static void carry_leave(u64 data)
 {
 	unsigned int level = kprobe_level();
-	static unsigned int victim;
 	struct carried *c;
 
-	raw_spin_lock(&carry_lock);
-	c = carry_find(current, level) ?: carry_find(NULL, 0) ?: &carried[victim++ % CARRIED];
-	*c = (struct carried){ .task = current, .level = level, .data = data };
-	raw_spin_unlock(&carry_lock);
+	c = carry_find(current, level) ?: carry_find(NULL, 0) ?: carry_overwrite();
+	if (!c)
+		return;
+	c->level = level;
+	c->data = data;
+	carry_release(c, current);
 }
 
 /* For the post handler. Returns false if nothing was left for it. */
 static bool carry_take(u64 *data)
 {
-	struct carried *c;
+	struct carried *c = carry_find(current, kprobe_level());
 
-	raw_spin_lock(&carry_lock);
-	c = carry_find(current, kprobe_level());
-	if (c) {
-		*data = c->data;
-		*c = (struct carried){};
-	}
-	raw_spin_unlock(&carry_lock);
-	return c;
+	if (!c)
+		return false;
+	*data = c->data;
+	carry_release(c, NULL);
+	return true;
 }
 
 #endif /* _SAMPLES_KPROBES_CARRY_H */
