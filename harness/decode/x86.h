@@ -207,6 +207,8 @@ static inline bool is_vsyscall_vaddr(unsigned long addr)
 	return false;
 }
 
+#define __VIRTUAL_MASK_SHIFT	47
+
 static inline bool __is_canonical_address(unsigned long addr, int bits)
 {
 	return true;

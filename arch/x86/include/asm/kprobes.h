@@ -36,9 +36,10 @@ typedef u8 kprobe_opcode_t;
  *
  *   offset 0    the copy that a hit runs by default: followed by a jump back when
  *               the instruction can be boosted, else by an int3
- *   offset 32   only where the first is boosted: a copy for hits with a post
- *               handler, followed by a call of kprobe_tail_entry(), which runs it,
- *               and the address of the site
+ *   offset 32   where the first is boosted: a copy for hits with a post handler,
+ *               followed by a call of kprobe_tail_entry(), which runs it, and the
+ *               address of the site. Else, on 64 bits, an instruction that faults
+ *               in place of a branch to what is no address
  *   offset 64   only on 64 bits, if one can be made: a thunk, see thunk.c
  *
  * A copy is at most 15 bytes of instruction and 5 bytes of jump or call.
@@ -57,8 +58,8 @@ struct kprobe_emulation;
  * Carries an instruction out on saved registers. On entry regs->ip is the address of
  * the instruction; on success everything is as the processor would have left it,
  * regs->ip included. Returns false, with @regs untouched, if that cannot be done here: a
- * memory operand cannot be read, or no trap can return with the new stack pointer. Then the
- * slot's copy is executed, so that a fault happens there.
+ * memory operand cannot be read, a branch leads to what is no address, or no trap can return with the
+ * new stack pointer. Then what is in the slot is executed, so that a fault happens there.
  */
 typedef bool (*kprobe_emulate_fn)(const struct kprobe_emulation *em,
 				  struct pt_regs *regs);

@@ -13,7 +13,8 @@
  *
  * What reads memory may fault, and its fault is the instruction's. So nothing but such branches
  * is emulated if it reads memory, and they not inside of the mark, where a fault looks like a
- * handler's. If the word cannot be read, the copy reads it again, and faults.
+ * handler's. If the word cannot be read, the copy reads it again, and faults. A branch to what is no
+ * address faults as well: the slot has an instruction that does so in its place.
  *
  * The processor's checks on the target of an indirect branch (IBT) are not
  * repeated.
@@ -185,12 +186,22 @@ emulate_loop(const struct kprobe_emulation *em, struct pt_regs *regs)
 	return true;
 }
 
+/*
+ * Is it no address at all? Then the branch faults. The return from a trap would fault, too, but as
+ * if it led to user space.
+ */
+static __always_inline bool leads_nowhere(unsigned long target)
+{
+	return IS_ENABLED(CONFIG_X86_64) &&
+	       !__is_canonical_address(target, __VIRTUAL_MASK_SHIFT + 1);
+}
+
 static bool __kprobes
 emulate_ret(const struct kprobe_emulation *em, struct pt_regs *regs)
 {
 	unsigned long target;
 
-	if (!read_word(regs->sp, &target))
+	if (!read_word(regs->sp, &target) || leads_nowhere(target))
 		return false;
 	regs->sp += sizeof(target) + em->disp;
 	regs->ip = target;
@@ -200,7 +211,11 @@ emulate_ret(const struct kprobe_emulation *em, struct pt_regs *regs)
 static bool __kprobes
 emulate_jmp_reg(const struct kprobe_emulation *em, struct pt_regs *regs)
 {
-	regs->ip = *reg_at(regs, em->reg);
+	unsigned long target = *reg_at(regs, em->reg);
+
+	if (leads_nowhere(target))
+		return false;
+	regs->ip = target;
 	return true;
 }
 
@@ -210,6 +225,8 @@ emulate_call_reg(const struct kprobe_emulation *em, struct pt_regs *regs)
 {
 	unsigned long target = *reg_at(regs, em->reg);
 
+	if (leads_nowhere(target))
+		return false;
 	int3_emulate_push(regs, next_ip(em, regs));
 	regs->ip = target;
 	return true;
@@ -220,7 +237,7 @@ emulate_jmp_mem(const struct kprobe_emulation *em, struct pt_regs *regs)
 {
 	unsigned long target;
 
-	if (!read_word(effective_address(em, regs), &target))
+	if (!read_word(effective_address(em, regs), &target) || leads_nowhere(target))
 		return false;
 	regs->ip = target;
 	return true;
@@ -231,7 +248,7 @@ emulate_call_mem(const struct kprobe_emulation *em, struct pt_regs *regs)
 {
 	unsigned long target;
 
-	if (!read_word(effective_address(em, regs), &target))
+	if (!read_word(effective_address(em, regs), &target) || leads_nowhere(target))
 		return false;
 	int3_emulate_push(regs, next_ip(em, regs));
 	regs->ip = target;
@@ -254,17 +271,21 @@ emulate_by_push(const struct kprobe_emulation *em, struct pt_regs *regs)
  * @regs:	registers after the slot's push, except that ip is the probed address
  *
  * Context: any, a hit included.
+ * Return: false, with the registers as before the push, if the target is no address.
  */
-void __kprobes
+bool __kprobes
 kprobe_emulate_pushed(const struct kprobe_emulation *em, struct pt_regs *regs)
 {
 	unsigned long target = int3_emulate_pop(regs);
 
+	if (leads_nowhere(target))
+		return false;
 	if (em->fn == emulate_ret)
 		regs->sp += sizeof(target) + em->disp;
 	else if (X86_MODRM_REG(em->op) == 2)
 		int3_emulate_push(regs, next_ip(em, regs));
 	regs->ip = target;
+	return true;
 }
 
 /* push %rsp pushes the value from before the push. */

@@ -79,6 +79,12 @@ static int write_copy(u8 *image, struct insn *insn, struct kprobe *kp,
 	return 0;
 }
 
+/*
+ * mov 0x8000000000000000, %al: raises the exception of a branch to an address that is none, and
+ * changes nothing
+ */
+static const u8 load_from_nowhere[] = { 0xa0, 0, 0, 0, 0, 0, 0, 0, 0x80 };
+
 static int fill_slot(struct kprobe *kp, struct insn *insn)
 {
 	u8 image[ARCH_KPROBE_SLOT_SIZE];
@@ -93,6 +99,9 @@ static int fill_slot(struct kprobe *kp, struct insn *insn)
 		jump_back(first, kp);
 		run_post_handlers(last, kp);
 	}
+	if (IS_ENABLED(CONFIG_X86_64) && !kp->ainsn.boosted)
+		memcpy(image + KPROBE_SLOT_LAST_OFFSET, load_from_nowhere,
+		       sizeof(load_from_nowhere));
 	if (!err && kp->ainsn.boosted && !kp->ainsn.emulation.fn)
 		kprobe_make_thunk(image + KPROBE_SLOT_THUNK_OFFSET,
 				  sizeof(image) - KPROBE_SLOT_THUNK_OFFSET,
@@ -279,10 +288,12 @@ static bool step_done(unsigned long at, struct pt_regs *regs)
 	if (!kp || at != copy_end(kp, kprobe_last_copy(kp)))
 		return false;
 	regs->ip = (unsigned long)kp->addr;
-	if (kp->ainsn.emulation.memory)
-		kprobe_emulate_pushed(&kp->ainsn.emulation, regs);
-	else
+	if (!kp->ainsn.emulation.memory) {
 		regs->ip += kp->ainsn.emulation.length;
+	} else if (!kprobe_emulate_pushed(&kp->ainsn.emulation, regs)) {
+		regs->ip = (unsigned long)kp->ainsn.insn + KPROBE_SLOT_LAST_OFFSET;
+		return true;
+	}
 	carried_out(kp, regs, kp->post_handler);
 	return true;
 }
@@ -387,8 +398,8 @@ int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 
 	if (!kp)
 		return 0;
-	if (copy != (unsigned long)kp->ainsn.insn && copy != kprobe_last_copy(kp) &&
-	    copy != kprobe_detour_copy(kp))
+	if (copy != (unsigned long)kp->ainsn.insn && copy != kprobe_detour_copy(kp) &&
+	    copy != (unsigned long)kp->ainsn.insn + KPROBE_SLOT_LAST_OFFSET)
 		return 0;
 	return kprobe_hit_fault(kp, regs, trapnr);
 }

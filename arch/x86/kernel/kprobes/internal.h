@@ -44,7 +44,7 @@ int kprobe_copy(u8 *copy, struct insn *insn, unsigned long from, unsigned long t
 int kprobe_emulation_init(struct kprobe_emulation *em, struct insn *insn);
 int kprobe_find_emulator(struct insn *insn);
 bool kprobe_emulates_alone(const struct kprobe_emulation *em);
-void kprobe_emulate_pushed(const struct kprobe_emulation *em, struct pt_regs *regs);
+bool kprobe_emulate_pushed(const struct kprobe_emulation *em, struct pt_regs *regs);
 
 /* thunk.c: executing an instruction on saved registers */
 #ifdef CONFIG_X86_64
@@ -112,12 +112,15 @@ extern char __static_call_text_start[], __static_call_text_end[];
 /* int3.c */
 void kprobe_carry_out_post(struct kprobe *kp, struct pt_regs *regs);
 
-/* Returns the address of the copy for hits with a post handler. */
+/*
+ * Returns the address of the copy for hits with a post handler, and of what cannot be emulated right
+ * now.
+ */
 static __always_inline unsigned long kprobe_last_copy(const struct kprobe *kp)
 {
 	unsigned long slot = (unsigned long)kp->ainsn.insn;
 
-	return kp->ainsn.boosted ? slot + KPROBE_SLOT_LAST_OFFSET : slot;
+	return kp->ainsn.emulation.memory ? slot : slot + KPROBE_SLOT_LAST_OFFSET;
 }
 
 /*

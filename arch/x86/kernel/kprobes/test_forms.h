@@ -257,16 +257,25 @@ static bool form_exists(const struct form *form)
 	return IS_ENABLED(CONFIG_X86_64) ? !form->only_32 : !form->only_64;
 }
 
-/* After kprobe_test_native_init() */
-static void forms_init(struct kunit_suite *suite)
+/* No address at all */
+#define NO_ADDRESS	BIT(BITS_PER_LONG - 1)
+
+/* Where branches by data lead to: to landings, or nowhere */
+static void set_data(bool nowhere)
 {
 	int i;
 
-	seed_random(suite, &random);
 	for (i = 0; i < ARRAY_SIZE(data); i++)
-		data[i] = landing(i);
+		data[i] = nowhere ? NO_ADDRESS : landing(i);
 	for_each_possible_cpu(i)
-		per_cpu(percpu_data, i) = landing(0);
+		per_cpu(percpu_data, i) = nowhere ? NO_ADDRESS : landing(0);
+}
+
+/* After kprobe_test_native_init() */
+static void forms_init(struct kunit_suite *suite)
+{
+	seed_random(suite, &random);
+	set_data(false);
 }
 
 #endif /* __X86_KERNEL_KPROBES_TEST_FORMS_H */

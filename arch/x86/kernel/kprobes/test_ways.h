@@ -336,8 +336,11 @@ static unsigned long edge_end(void)
 	return (unsigned long)edge + EDGE_SIZE;
 }
 
-/* With which registers an instruction runs, and what the fault handler does about a bad operand */
-enum trial { GOOD, LEFT_OUT, REPAIRED };
+/*
+ * With which registers an instruction runs, and what the fault handler does about a bad operand; or
+ * with a bad target, to be left out as well
+ */
+enum trial { GOOD, LEFT_OUT, REPAIRED, NOWHERE };
 
 /* In @half of the cases no address at all, which is another exception */
 static unsigned long bad_address(bool half)

@@ -164,7 +164,7 @@ static bool has_prefix_but_for(struct insn *insn, u16 what)
 	int i;
 
 	for_each_insn_prefix(insn, i, prefix) {
-		if (prefix == 0x67 || prefix == 0xf2 ||
+		if (prefix == 0x67 || prefix == 0xf0 || prefix == 0xf2 ||
 		    (prefix == 0xf3 && !(what & WITH_REP)))
 			return true;
 	}
