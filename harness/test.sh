@@ -391,9 +391,11 @@ run_bochs()
 {
 	build_image
 	export EMULATOR=bochs TIMEOUT="${TIMEOUT:-14400}"
-	guest kunit kunit kunit.enable=1
+	guest kunit kunit kunit.enable=1 "kunit.filter=speed>slow"
 	[ "$ARCH" != x86_64 ] ||
 		demand "the processor looks for landing pads" 'CET detected: Indirect Branch Tracking enabled' "$log"
+	# The slow cases of what is about the processor
+	PART=x86 guest kunit kunit kunit.enable=1 "kunit.filter_glob=kprobes_x86_*"
 	say_of "the demo shows all that it promises" demo.sh
 }
 
