@@ -54,7 +54,7 @@ static void see(const struct subject *s, struct outcome *out, struct pt_regs *re
 
 /* --- places --- */
 
-#define MAX_SUBJECTS	8192
+#define MAX_SUBJECTS	12288
 
 /* The last subjects are vector instructions. Their outcomes have registers of the FPU, too. */
 static struct {
@@ -123,7 +123,7 @@ static int nr_draws(const struct cell *c)
 	struct cell other = *c;
 
 	if (is_vector(c))
-		return is_x87(c) && c->form == REGISTER ? 8 : 2;
+		return is_x87(c) && c->form == REGISTER ? 8 : is_evex(c) ? 3 : 2;
 	if (c->form == PLAIN)
 		return 8;
 	other.form = c->form == MEMORY ? REGISTER : MEMORY;
@@ -170,7 +170,7 @@ static bool draw_vector_insn(struct subject *s, bool *absent)
 		if (trap == X86_TRAP_BP)
 			return true;
 		undefined += trap == X86_TRAP_UD;
-		*absent = undefined == NR_VARIANTS;
+		*absent = undefined == NR_VARIANTS && !is_decorated(s);
 		s->variant++;
 	}
 	return false;

@@ -52,8 +52,6 @@ static const char undefined[] = "is no instruction, or not on every processor";
 static const char loses_stack[] = "without REX it sets the stack pointer";
 static const char whole_state[] = "saves or restores more registers than are known here";
 static const char tiles[] = "the kernel leaves tiles disabled, and their use is an oops";
-static const char masks[] = "mask registers are not saved here";
-static const char avx512[] = "the registers of AVX-512 are not saved here";
 static const char scattered[] = "its operands are at addresses in a vector register";
 static const char elsewhere[] = "its second operand is at an address in a register";
 
@@ -122,17 +120,14 @@ static const struct left_out left_out[] = {
 	{ 0x38f8, 0x38f8, ANY_EXT, ANY_FORM, 0, elsewhere },	/* movdir64b and so on */
 	{ 0x3af0, 0x3af0, ANY_EXT, ANY_FORM, 0, privileged },	/* hreset */
 
-	{ 0xc141, 0xc14b, ANY_EXT, ANY_FORM, 0, masks },
-	{ 0xc190, 0xc193, ANY_EXT, ANY_FORM, 0, masks },
-	{ 0xc198, 0xc199, ANY_EXT, ANY_FORM, 0, masks },
 	{ 0xc249, 0xc24b, ANY_EXT, ANY_FORM, 0, tiles },
 	{ 0xc25c, 0xc25e, ANY_EXT, ANY_FORM, 0, tiles },
 	{ 0xc26c, 0xc26c, ANY_EXT, ANY_FORM, 0, tiles },
 	{ 0xc290, 0xc293, ANY_EXT, ANY_FORM, 0, scattered },
-	{ 0xc330, 0xc333, ANY_EXT, ANY_FORM, 0, masks },
-	{ 0xe100, 0xe3ff, ANY_EXT, ANY_FORM, 0, avx512 },
+	{ 0xe290, 0xe293, ANY_EXT, ANY_FORM, 0, scattered },
+	{ 0xe2a0, 0xe2a3, ANY_EXT, ANY_FORM, 0, scattered },
+	{ 0xe2c6, 0xe2c7, ANY_EXT, ANY_FORM, 0, scattered },
 	{ 0xe400, 0xe4ff, ANY_EXT, ANY_FORM, 0, "may have registers of APX" },
-	{ 0xe500, 0xe6ff, ANY_EXT, ANY_FORM, 0, avx512 },
 };
 
 /*
@@ -156,6 +151,11 @@ static u8 map_of(const struct cell *c)
 static bool is_vex(const struct cell *c)
 {
 	return map_of(c) >= MAP_VEX;
+}
+
+static bool is_evex(const struct cell *c)
+{
+	return map_of(c) > MAP_EVEX;
 }
 
 /* Does it, or might it, use registers of the FPU? */
@@ -268,7 +268,7 @@ static const struct left_out *find_left_out(const struct cell *c)
 /* Of the other vector instructions, it turns out when they are drawn. */
 static bool processor_has(const struct cell *c)
 {
-	if (map_of(c) > MAP_EVEX)
+	if (is_evex(c))
 		return boot_cpu_has(X86_FEATURE_AVX512F);
 	if (is_vector(c))
 		return boot_cpu_has(X86_FEATURE_FXSR);

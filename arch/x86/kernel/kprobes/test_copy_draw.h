@@ -62,6 +62,7 @@ struct subject {
 	u8		length;
 	u8		serial;
 	u8		variant;
+	bool		masked;		/* the bits of a mask register say what is accessed */
 	bool		wide;
 	bool		percpu;
 	u8		reg;
@@ -151,19 +152,31 @@ static bool try_decode(struct subject *s, struct insn *insn, u8 *buf)
 }
 
 /*
- * Appends VEX, or EVEX with nothing that VEX has not. @rex has the bits of REX, @vl the second
- * source and the length as VEX has them.
+ * In the last byte of EVEX: the second source is not above 15; what is in memory is read once, for
+ * all elements; elements that the mask leaves out become zero
  */
+#define EVEX_LOW_SOURCE	0x08
+#define EVEX_BROADCAST	0x10
+#define EVEX_ZEROES	0x80
+
+/*
+ * Appends EVEX. @rex has the bits of REX, and a fifth for registers above 15; @source is the second
+ * source, inverted; and @last is the last byte.
+ */
+static void append_evex(struct subject *s, u8 rex, u8 source, u8 last)
+{
+	append(s, 0x62);
+	append(s, (~rex & 7) << 5 | (~rex & 16) | (map_of(&s->cell) - MAP_EVEX));
+	append(s, (rex & 8) << 4 | source << 3 | 4 | s->cell.prefix);
+	append(s, last);
+}
+
+/* Appends VEX. @rex has the bits of REX, @vl the second source and the length as VEX has them. */
 static void append_vex(struct subject *s, u8 rex, u8 vl, bool is_short)
 {
 	u8 map = map_of(&s->cell), prefix = s->cell.prefix, rxb = ~rex << 5;
 
-	if (map > MAP_EVEX) {
-		append(s, 0x62);
-		append(s, rxb | 0x10 | (map - MAP_EVEX));
-		append(s, (rex & 8) << 4 | vl | 4 | prefix);
-		append(s, 8);
-	} else if (is_short) {
+	if (is_short) {
 		append(s, 0xc5);
 		append(s, (rxb & 0x80) | vl | prefix);
 	} else {
@@ -188,7 +201,9 @@ static bool cell_is_copied(const struct cell *c)
 	u8 buf[MAX_INSN_SIZE];
 	struct insn insn;
 
-	if (is_vex(c))
+	if (is_evex(c))
+		append_evex(&s, 0, 15, EVEX_LOW_SOURCE);
+	else if (is_vex(c))
 		append_vex(&s, 0, 0x78, false);
 	else
 		append_mandatory(&s);
@@ -231,8 +246,62 @@ static void draw_prefixes(struct subject *s)
 		append(s, 0x40 | below(16));
 }
 
-/* Which length, size, and second source an instruction takes is found by trying all of these. */
+/*
+ * Which length, size, and second source an instruction takes is found by trying all of these. The
+ * first instruction of a cell with EVEX has nothing else.
+ */
 #define NR_VARIANTS	8
+
+static bool is_decorated(const struct subject *s)
+{
+	return is_evex(&s->cell) && s->serial;
+}
+
+/* cvt*2si, cvt*2usi and pextrw; those of FP16 are in map 5 */
+static bool sets_general_register(const struct cell *c)
+{
+	if (map_of(c) != MAP_EVEX + 1 && map_of(c) != MAP_EVEX + 5)
+		return false;
+	switch (c->opcode & 0xff) {
+	case 0x2c: case 0x2d: case 0x78: case 0x79: case 0xc5:
+		return true;
+	}
+	return false;
+}
+
+/* The second instruction that has an operand in memory always accesses that: it has no mask. */
+static u8 draw_evex_last(struct subject *s)
+{
+	bool more = IS_ENABLED(CONFIG_X86_64) && !(s->variant & 4) && below(2);
+	u8 last = more ? 0 : EVEX_LOW_SOURCE;
+	bool broadcast = !below(4);
+
+	if (broadcast)
+		last |= EVEX_BROADCAST;
+	/* In registers, that is a way to round, and says the length itself. */
+	last |= below(broadcast && s->cell.form == REGISTER ? 4 : 3) << 5;
+	if ((s->cell.form == MEMORY && s->serial == 1) || below(2))
+		return last;
+	last |= below(8);
+	s->masked = last & 7;
+	return s->masked && below(2) ? last | EVEX_ZEROES : last;
+}
+
+static void draw_evex(struct subject *s)
+{
+	u8 rex = s->variant & 2 ? 8 : 0, source = s->variant & 4 ? 15 : below(16);
+	u8 last = EVEX_LOW_SOURCE | (s->variant & 1) << 6;
+
+	s->masked = false;
+	if (is_decorated(s))
+		last = draw_evex_last(s);
+	if (IS_ENABLED(CONFIG_X86_64))
+		rex |= below(8) | (is_decorated(s) ? below(2) << 4 : 0);
+	/* Bochs 2.7 does not refuse another sixteen of these, and overwrites what is behind them. */
+	if (sets_general_register(&s->cell))
+		rex &= 15;
+	append_evex(s, rex, source, last);
+}
 
 static void draw_vex(struct subject *s)
 {
@@ -266,7 +335,10 @@ static void draw_vector_prefixes(struct subject *s)
 	if (s->percpu)
 		append(s, PERCPU_PREFIX);
 	if (is_vex(&s->cell)) {
-		draw_vex(s);
+		if (is_evex(&s->cell))
+			draw_evex(s);
+		else
+			draw_vex(s);
 		return;
 	}
 	if (crc32 && below(2))
@@ -291,6 +363,9 @@ static void draw_vector(struct subject *s)
 	if (is_x87(&c) && c.form == REGISTER)
 		rm = s->serial;
 	draw_vector_prefixes(s);
+	/* Bochs 2.7 aborts if a broadcast, right or not, has a displacement of one byte. */
+	if (is_evex(&c) && s->code[s->length - 1] & EVEX_BROADCAST && mod == 1)
+		mod = 2;
 	append_opcode(s);
 	if (c.form != PLAIN)
 		append(s, modrm_of(&c, mod, rm));
@@ -470,7 +545,7 @@ static void set_displacement(struct subject *s, struct insn *insn)
 		return;
 	if (s->base == NO_REG)
 		s->disp = (s32)target_of(s);
-	else
+	else if (!is_evex(&s->cell) || s->disp_size > 1)	/* or EVEX would scale it */
 		s->disp = draw_displacement(s);
 	put_displacement(s);
 }

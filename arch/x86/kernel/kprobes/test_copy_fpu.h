@@ -2,7 +2,7 @@
 #ifndef __X86_KERNEL_KPROBES_TEST_COPY_FPU_H
 #define __X86_KERNEL_KPROBES_TEST_COPY_FPU_H
 /*
- * The registers of the FPU: x87, MMX, SSE and AVX. All exceptions are masked.
+ * The registers of the FPU: x87, MMX, SSE, AVX and AVX-512. All exceptions are masked.
  */
 #include <linux/bits.h>
 #include <linux/cpufeature.h>
@@ -17,11 +17,11 @@
 #define X87_STATUS	4
 #define X87_IP		12
 
-/* As fxsave stores it, and then what xsave stores behind that */
+/* As fxsave stores it, and then what xsave stores behind that: no processor puts it farther away */
 struct fpu_image {
 	struct fxregs_state	legacy;
 	struct xstate_header	header;
-	u8			upper_halves[256];
+	u8			extended[2112];
 } __aligned(64);
 
 /* Before and after an instruction */
@@ -32,7 +32,8 @@ static struct {
 
 static u32 fpu_features(void)
 {
-	return XFEATURE_MASK_FPSSE | (boot_cpu_has(X86_FEATURE_AVX) ? XFEATURE_MASK_YMM : 0);
+	return XFEATURE_MASK_FPSSE | (boot_cpu_has(X86_FEATURE_AVX) ? XFEATURE_MASK_YMM : 0) |
+	       (boot_cpu_has(X86_FEATURE_AVX512F) ? XFEATURE_MASK_AVX512 : 0);
 }
 
 static void load_fpu(const struct fpu_image *image)
@@ -56,9 +57,9 @@ static void save_fpu(struct fpu_image *image)
 }
 
 /*
- * Emulators do some things before it is certain that there is no fault. QEMU notes exceptions that
- * a store raises, and turns the stack of the x87 into MMX registers. Bochs notes the opcode of the
- * x87, and where its operand is.
+ * Emulators do some things before it is certain that there is no fault. QEMU notes exceptions that a
+ * store raises, and turns the stack of the x87 into MMX registers. Bochs notes the opcode of the x87,
+ * and where its operand is.
  */
 static void forget_early_effects(struct fpu_image *image, bool is_mmx)
 {

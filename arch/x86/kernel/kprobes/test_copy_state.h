@@ -225,7 +225,7 @@ static bool can_fail(const struct subject *s)
 {
 	if (s->cell.form != MEMORY)
 		return reads_implied(&s->cell);
-	return s->base != NO_REG && s->base != SP && !never_fails(&s->cell);
+	return s->base != NO_REG && s->base != SP && !s->masked && !never_fails(&s->cell);
 }
 
 /* Has an operand in memory be at @at, or if that is on the stack, at @sp. */
