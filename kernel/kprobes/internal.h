@@ -36,7 +36,8 @@
  * In a callback of CPU hotplug, hotplug holds cpu_hotplug_lock already. So nobody else waits for it
  * with a lock that a callback waits for: not with kprobe_mutex (unless ftrace does so, see
  * kprobe_lock()), nor with kretprobe_mutex, in which only unregistering with preemption off takes
- * kprobe_mutex, without sleeping. With register_mutex or jprobe_mutex others do wait, so a callback only tries to take these.
+ * kprobe_mutex, without sleeping. With register_mutex or jprobe_mutex others do wait, so a callback
+ * only tries to take these.
  *
  * With any of these held, nobody waits for a grace period: not kprobes; except, without
  * ARCH_KPROBE_STATELESS, for hits in a module that goes; and not others, see the chapter on locks

@@ -178,7 +178,7 @@ NOKPROBE_SYMBOL(leave_stack);
  */
 void kretprobe_stack_leave(void)
 {
-	/* Read once: until it has gone, and only until then, it is where an empty stack's top is. */
+	/* Read once: until it has gone, and only until then, an empty stack's top is there. */
 	unsigned long start = READ_ONCE(current->kretprobe_start);
 
 	if (READ_ONCE(stack_size) || start == KRETPROBE_NO_STACK || arch_kprobe_level())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Unregistering where nobody can sleep, which is a mistake of the caller's. With preemption off, the
- * locks and the handlers are waited for by spinning, and a worker does to the site what takes
+ * Unregistering where nobody can sleep, which is a mistake of the caller's. With preemption off,
+ * the locks and the handlers are waited for by spinning, and a worker does to the site what takes
  * longer. Who cannot even spin, or does so in vain, leaves the probe where it is, and hits pass it
  * by.
  */

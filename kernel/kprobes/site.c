@@ -288,7 +288,7 @@ static void set_handlers(struct kprobe_site *site)
 
 	WRITE_ONCE(site->kp.pre_handler, none ? run_nothing : kprobe_site_pre);
 	WRITE_ONCE(site->first, only && !none ? p : &site->kp);
-	/* Pairs with the barrier where a probe is marked without a lock: see kprobe_leave_at_once(). */
+	/* Pairs with the barrier of kprobe_leave_at_once(), which marks it without a lock. */
 	smp_mb();
 	if (p && kprobe_disabled(p))
 		WRITE_ONCE(site->first, &site->kp);

@@ -805,8 +805,8 @@ static int wait_with_interrupts_off(void *unused)
 
 	scoped_guard(irqsave) {
 		WRITE_ONCE(is_waiting, true);
-		while (!READ_ONCE(may_go_on) && tries++ < 20000)
-			udelay(100);
+		while (!READ_ONCE(may_go_on) && tries++ < 2000)
+			mdelay(1);
 		waited_in_vain = !READ_ONCE(may_go_on);
 	}
 	while (!kthread_should_stop())

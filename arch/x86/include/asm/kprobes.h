@@ -58,8 +58,8 @@ struct kprobe_emulation;
  * Carries an instruction out on saved registers. On entry regs->ip is the address of
  * the instruction; on success everything is as the processor would have left it,
  * regs->ip included. Returns false, with @regs untouched, if that cannot be done here: a
- * memory operand cannot be read, a branch leads to what is no address, or no trap can return with the
- * new stack pointer. Then what is in the slot is executed, so that a fault happens there.
+ * memory operand cannot be read, a branch leads to what is no address, or no trap can return
+ * with the new stack pointer. Then what is in the slot is executed, so that a fault happens there.
  */
 typedef bool (*kprobe_emulate_fn)(const struct kprobe_emulation *em,
 				  struct pt_regs *regs);

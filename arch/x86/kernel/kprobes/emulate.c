@@ -13,8 +13,8 @@
  *
  * What reads memory may fault, and its fault is the instruction's. So nothing but such branches
  * is emulated if it reads memory, and they not inside of the mark, where a fault looks like a
- * handler's. If the word cannot be read, the copy reads it again, and faults. A branch to what is no
- * address faults as well: the slot has an instruction that does so in its place.
+ * handler's. If the word cannot be read, the copy reads it again, and faults. A branch to what is
+ * no address faults as well: the slot has an instruction that does so in its place.
  *
  * The processor's checks on the target of an indirect branch (IBT) are not
  * repeated.

@@ -113,8 +113,8 @@ extern char __static_call_text_start[], __static_call_text_end[];
 void kprobe_carry_out_post(struct kprobe *kp, struct pt_regs *regs);
 
 /*
- * Returns the address of the copy for hits with a post handler, and of what cannot be emulated right
- * now.
+ * Returns the address of the copy for hits with a post handler, and of what cannot be emulated
+ * right now.
  */
 static __always_inline unsigned long kprobe_last_copy(const struct kprobe *kp)
 {

@@ -297,7 +297,7 @@ static void draw_evex(struct subject *s)
 		last = draw_evex_last(s);
 	if (IS_ENABLED(CONFIG_X86_64))
 		rex |= below(8) | (is_decorated(s) ? below(2) << 4 : 0);
-	/* Bochs 2.7 does not refuse another sixteen of these, and overwrites what is behind them. */
+	/* Bochs 2.7 does not refuse sixteen more of these, and overwrites what is behind. */
 	if (sets_general_register(&s->cell))
 		rex &= 15;
 	append_evex(s, rex, source, last);

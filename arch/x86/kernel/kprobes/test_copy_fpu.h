@@ -57,9 +57,9 @@ static void save_fpu(struct fpu_image *image)
 }
 
 /*
- * Emulators do some things before it is certain that there is no fault. QEMU notes exceptions that a
- * store raises, and turns the stack of the x87 into MMX registers. Bochs notes the opcode of the x87,
- * and where its operand is.
+ * Emulators do some things before it is certain that there is no fault. QEMU notes exceptions that
+ * a store raises, and turns the stack of the x87 into MMX registers. Bochs notes the opcode of the
+ * x87, and where its operand is.
  */
 static void forget_early_effects(struct fpu_image *image, bool is_mmx)
 {
