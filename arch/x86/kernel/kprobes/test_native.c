@@ -70,6 +70,8 @@ static void leave(struct pt_regs *regs)
 static void come_back(struct pt_regs *regs, int trap)
 {
 	set_regs(&trip.regs, regs);
+	/* It is the exception's. QEMU 10 sets it at some. */
+	trip.regs.flags &= ~(unsigned long)X86_EFLAGS_RF;
 	if (trap == X86_TRAP_BP)
 		trip.regs.ip -= INT3_INSN_SIZE;
 	*regs = trip.home;
