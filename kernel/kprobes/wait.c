@@ -69,20 +69,19 @@ void kprobe_tell_of_handler(unsigned int cpu)
 /*
  * The mark may be odd because of a later hit. There is no need to wait for that one, but
  * it cannot be told from others. Any change ends the wait: if the mark is odd again, the
- * CPU has made it even in between. Who cannot sleep gives up at some time: the handler may want a
- * lock of his. Returns false then.
+ * CPU has made it even in between.
  */
-static bool wait_for_mark(struct kprobe_mark *mark, unsigned int cpu, const unsigned long *give_up)
+static void wait_for_mark(struct kprobe_mark *mark, unsigned int cpu)
 {
-	unsigned long overdue = give_up ? *give_up : jiffies + kprobe_patience;
+	unsigned long overdue = jiffies + kprobe_patience;
 	unsigned int seq = read_mark(mark);
 	unsigned int spins = 0;
 	bool told = false;
 
 	if (!(seq & 1))
-		return true;
+		return;
 	while (read_mark(mark) == seq) {
-		if (give_up || spins++ < WAIT_SPINS)
+		if (spins++ < WAIT_SPINS)
 			cpu_relax();
 		else
 			usleep_range(20, 100);
@@ -90,23 +89,7 @@ static bool wait_for_mark(struct kprobe_mark *mark, unsigned int cpu, const unsi
 			continue;
 		kprobe_tell_of_handler(cpu);
 		told = true;
-		if (give_up)
-			return false;
 	}
-	return true;
-}
-
-static bool wait_for_marks(const unsigned long *give_up)
-{
-	unsigned int cpu, level;
-
-	for_each_possible_cpu(cpu) {
-		for (level = 0; level < KPROBE_LEVELS; level++) {
-			if (!wait_for_mark(per_cpu_ptr(&kprobe_marks[level], cpu), cpu, give_up))
-				return false;
-		}
-	}
-	return true;
 }
 
 /**
@@ -124,11 +107,31 @@ static bool wait_for_marks(const unsigned long *give_up)
 void kprobe_wait_for_handlers(void)
 {
 	bool locked = kprobe_lock_cpus();
+	unsigned int cpu, level;
 
 	on_each_cpu(barrier_for_hits, NULL, 1);
 	if (locked)
 		cpus_read_unlock();
-	wait_for_marks(NULL);
+	for_each_possible_cpu(cpu) {
+		for (level = 0; level < KPROBE_LEVELS; level++)
+			wait_for_mark(per_cpu_ptr(&kprobe_marks[level], cpu), cpu);
+	}
+}
+
+/* Who cannot sleep waits in steps of so many microseconds. */
+#define SPIN_US		5
+
+/*
+ * Counts the steps that are left. The clock may have stopped: a CPU that has interrupts off may be
+ * the one that drives it.
+ */
+static bool spin_once(unsigned int *left)
+{
+	if (!*left)
+		return false;
+	--*left;
+	udelay(SPIN_US);
+	return true;
 }
 
 static DEFINE_PER_CPU(bool, had_barrier);
@@ -143,7 +146,7 @@ static void barrier_for_spinner(void *unused)
 static DEFINE_PER_CPU(call_single_data_t, barrier_call) = CSD_INIT(barrier_for_spinner, NULL);
 
 /* A CPU that spins for the caller's lock with interrupts off never executes it. */
-static bool spin_for_barrier(unsigned int cpu, unsigned long give_up)
+static bool spin_for_barrier(unsigned int cpu, unsigned int *left)
 {
 	bool *had = per_cpu_ptr(&had_barrier, cpu);
 
@@ -152,9 +155,35 @@ static bool spin_for_barrier(unsigned int cpu, unsigned long give_up)
 	smp_call_function_single_async(cpu, per_cpu_ptr(&barrier_call, cpu));
 	/* Pairs with the release in barrier_for_spinner(). */
 	while (!smp_load_acquire(had)) {
-		if (time_after(jiffies, give_up))
+		if (!spin_once(left))
 			return false;
-		cpu_relax();
+	}
+	return true;
+}
+
+/* As wait_for_mark(). A handler, too, may want a lock of the caller's. */
+static bool spin_for_mark(struct kprobe_mark *mark, unsigned int cpu, unsigned int *left)
+{
+	unsigned int seq = read_mark(mark);
+
+	while (seq & 1 && read_mark(mark) == seq) {
+		if (!spin_once(left)) {
+			kprobe_tell_of_handler(cpu);
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool spin_for_marks(unsigned int *left)
+{
+	unsigned int cpu, level;
+
+	for_each_possible_cpu(cpu) {
+		for (level = 0; level < KPROBE_LEVELS; level++) {
+			if (!spin_for_mark(per_cpu_ptr(&kprobe_marks[level], cpu), cpu, left))
+				return false;
+		}
 	}
 	return true;
 }
@@ -169,17 +198,17 @@ static bool spin_for_barrier(unsigned int cpu, unsigned long give_up)
  */
 bool kprobe_spin_for_handlers(void)
 {
-	unsigned long give_up = jiffies + kprobe_patience;
+	unsigned int left = jiffies_to_usecs(kprobe_patience) / SPIN_US;
 	bool locked = cpus_read_trylock();
 	bool ended = true;
 	unsigned int cpu;
 
 	lockdep_assert_held(&kprobe_mutex);
 	for_each_online_cpu(cpu)
-		ended = ended && spin_for_barrier(cpu, give_up);
+		ended = ended && spin_for_barrier(cpu, &left);
 	if (locked)
 		cpus_read_unlock();
-	return ended && wait_for_marks(&give_up);
+	return ended && spin_for_marks(&left);
 }
 
 /**
