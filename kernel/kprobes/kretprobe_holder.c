@@ -230,6 +230,10 @@ NOKPROBE_SYMBOL(kretprobe_call_left);
  */
 bool kretprobe_holders_left(void)
 {
-	guard(raw_spinlock)(&left_lock);
-	return !list_empty(&left_holders);
+	bool left;
+
+	raw_spin_lock(&left_lock);
+	left = !list_empty(&left_holders);
+	raw_spin_unlock(&left_lock);
+	return left;
 }

@@ -13,7 +13,6 @@
 
 /* There may be many sites, and kmalloc() would round up the size of each of them. */
 static struct kmem_cache *site_cache;
-static_assert(sizeof(struct kprobe_site) <= 320);
 
 /**
  * kprobe_sites_init() - create the cache that sites are allocated from
@@ -22,6 +21,7 @@ static_assert(sizeof(struct kprobe_site) <= 320);
  */
 void __init kprobe_sites_init(void)
 {
+	BUILD_BUG_ON(sizeof(struct kprobe_site) > 320);
 	site_cache = KMEM_CACHE(kprobe_site, SLAB_PANIC);
 }
 
