@@ -225,7 +225,7 @@ static int hold_mutex(void *data)
  */
 static const struct lock {
 	const char *name;
-	struct mutex *mutex;	/* described above */
+	struct mutex *mutex;	/* the case has a thread hold it */
 	unsigned int first;
 } locks[] = {
 	/* ftrace is only asked for what it calls for. */

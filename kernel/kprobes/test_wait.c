@@ -750,15 +750,21 @@ static void be_as_patient(void *as_before)
 	kprobe_patience = (unsigned long)as_before;
 }
 
-static void handler_that_does_not_end_is_told_of(struct kunit *test)
+/* Until the case ends */
+static void lose_patience(struct kunit *test)
 {
 	void *before = (void *)(unsigned long)kprobe_patience;
 
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, be_as_patient, before));
+	kprobe_patience = msecs_to_jiffies(50);
+}
+
+static void handler_that_does_not_end_is_told_of(struct kunit *test)
+{
 	kunit_activate_static_stub(test, kprobe_tell_of_handler, note_told);
 	unregister_beside_a_mark(test, 100);
 	KUNIT_EXPECT_EQ(test, told_times, 0);
-	kprobe_patience = msecs_to_jiffies(50);
+	lose_patience(test);
 	unregister_beside_a_mark(test, 500);
 	KUNIT_EXPECT_EQ(test, told_times, 1);
 	KUNIT_EXPECT_EQ(test, told_cpu, cpumask_first(cpu_online_mask));
@@ -773,15 +779,13 @@ static bool is_registered(struct kprobe *p)
 /* Then it stays, and can be unregistered as always when the handler has ended. */
 static void probe_stays_if_a_handler_does_not_end(struct kunit *test)
 {
-	void *before = (void *)(unsigned long)kprobe_patience;
 	const struct kind *kind = test->param_value;
 	struct planted *planted;
 
 	need_counted_preemption(test);
 	planted = plant(test, kind, kprobes_untraced);
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, be_as_patient, before));
+	lose_patience(test);
 	kunit_activate_static_stub(test, kprobe_tell_of_handler, note_told);
-	kprobe_patience = msecs_to_jiffies(50);
 	WRITE_ONCE(left_mark()->seq, left_mark()->seq + 1);
 	leave_with_preemption_off(planted);
 	WRITE_ONCE(left_mark()->seq, left_mark()->seq + 1);
@@ -818,14 +822,12 @@ static int wait_with_interrupts_off(void *unused)
 static void processor_without_interrupts_is_not_waited_for(struct kunit *test)
 {
 	struct task_struct *task = new_thread(test, wait_with_interrupts_off, 0);
-	void *before = (void *)(unsigned long)kprobe_patience;
 	struct probe *probe = probe_registered(test, kprobes_untraced);
 
 	need_counted_preemption(test);
 	if (num_online_cpus() < 2)
 		kunit_skip(test, "there is one processor");
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, be_as_patient, before));
-	kprobe_patience = msecs_to_jiffies(50);
+	lose_patience(test);
 	is_waiting = false;
 	may_go_on = false;
 	migrate_disable();
