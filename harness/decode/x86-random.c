@@ -134,16 +134,12 @@ static void cut_off(const struct insn *insn)
 
 static void make_copies(struct judgement *j)
 {
-	const size_t room = ARCH_KPROBE_SLOT_SIZE - KPROBE_SLOT_THUNK_OFFSET;
 	u8 *copy = image_end - j->insn.length;
-	struct kprobe p = { };
 
 	if (!kprobe_relocate(copy, &j->insn, text.addr, text.addr - PAGE_SIZE) &&
 	    !j->emulation.memory && !insn_rip_relative(&j->insn) &&
 	    memcmp(copy, text.bytes, j->insn.length))
 		fail("its copy is another one");
-	if (!j->emulation.fn)
-		kprobe_make_thunk(image_end - room, room, text_end, &j->insn, &p);
 }
 
 static void try_one(void)

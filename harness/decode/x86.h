@@ -80,25 +80,6 @@ static inline bool test_bit(unsigned long nr, const unsigned long *map)
 	return map[nr / BITS_PER_LONG] & BIT(nr % BITS_PER_LONG);
 }
 
-#define __ffs(word)		__builtin_ctzl(word)
-
-struct bits {
-	int			*bit;
-	const unsigned long	*map;
-	int			size, next;
-};
-
-static inline bool next_set_bit(struct bits *bits)
-{
-	while (bits->next < bits->size && !test_bit(bits->next, bits->map))
-		bits->next++;
-	*bits->bit = bits->next;
-	return bits->next++ < bits->size;
-}
-
-#define for_each_set_bit(bit, map, size)				\
-	for (struct bits _bits = { &(bit), (map), (size) }; next_set_bit(&_bits); )
-
 struct mutex;
 
 struct {
@@ -135,7 +116,6 @@ static inline long copy_from_kernel_nofault(void *to, const void *from, size_t s
 }
 
 #define INT3_INSN_OPCODE	0xcc
-#define RET_INSN_OPCODE		0xc3
 #define OPCODE_ESCAPE		0x0f
 #define JMP8_INSN_SIZE		2
 #define JMP32_INSN_SIZE		5
@@ -150,14 +130,9 @@ static inline long copy_from_kernel_nofault(void *to, const void *from, size_t s
 #define cpu_feature_enabled(feature)	(feature)
 #define KUNIT_STATIC_STUB_REDIRECT(...)	do { } while (0)
 
-static inline u32 gen_endbr(void)
-{
-	return 0xfa1e0ff3;
-}
-
 static inline bool is_endbr(u32 word)
 {
-	return word == gen_endbr();
+	return word == 0xfa1e0ff3;
 }
 
 /* Nothing here is compiled with kCFI. */
@@ -182,17 +157,6 @@ static inline bool core_kernel_text(unsigned long addr)
 static inline bool is_module_text_address(unsigned long addr)
 {
 	return false;
-}
-
-static inline void __text_gen_insn(void *buf, u8 opcode, const void *addr, const void *to,
-				   int size)
-{
-	memset(buf, opcode, size);
-}
-
-static inline unsigned long native_save_fl(void)
-{
-	return 0;
 }
 
 /* What emulating takes, which is not done here. */
@@ -279,9 +243,6 @@ static int kprobe_refuse(int err, const char *why)
 #include "inat.c"
 #include "decode.c"
 #include "emulate.c"
-#ifdef CONFIG_X86_64
-#include "thunk.c"
-#endif
 
 static const struct {
 	kprobe_emulate_fn	fn;

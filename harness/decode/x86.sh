@@ -31,7 +31,7 @@ headers()
 	as asm/kprobes.h "$top/arch/x86/include/asm/kprobes.h"
 	as linux/kprobes_function.h "$top/include/linux/kprobes_function.h"
 	stubs "$work"/include/*/*.h "$x86/lib/insn.c" "$x86/lib/inat.c" \
-		"$probes/internal.h" "$probes/decode.c" "$probes/emulate.c" "$probes/thunk.c"
+		"$probes/internal.h" "$probes/decode.c" "$probes/emulate.c"
 	awk -f "$x86/tools/gen-insn-attr-x86.awk" "$x86/lib/x86-opcode-map.txt" >"$work/inat-tables.c"
 }
 

@@ -32,7 +32,7 @@ struct kprobe;
 typedef u8 kprobe_opcode_t;
 
 /*
- * An out-of-line slot holds up to three copies of the probed instruction:
+ * An out-of-line slot holds up to two copies of the probed instruction:
  *
  *   offset 0    the copy that a hit runs by default: followed by a jump back when
  *               the instruction can be boosted, else by an int3
@@ -40,17 +40,11 @@ typedef u8 kprobe_opcode_t;
  *               followed by a call of kprobe_tail_entry(), which runs it, and the
  *               address of the site. Else, on 64 bits, an instruction that faults
  *               in place of a branch to what is no address
- *   offset 64   only on 64 bits, if one can be made: a thunk, see thunk.c
  *
  * A copy is at most 15 bytes of instruction and 5 bytes of jump or call.
  */
 #define KPROBE_SLOT_LAST_OFFSET	32
-#define KPROBE_SLOT_THUNK_OFFSET 64
-#ifdef CONFIG_X86_64
-#define ARCH_KPROBE_SLOT_SIZE	128
-#else
 #define ARCH_KPROBE_SLOT_SIZE	64
-#endif
 
 struct kprobe_emulation;
 
@@ -81,14 +75,9 @@ typedef bool (*kprobe_emulate_fn)(const struct kprobe_emulation *em,
  *		it is a push of the target, so that a bad pointer faults there as it
  *		would have in place
  * @direct:	a jump, conditional or not, or a call, by @disp
- * @thunk:	carries the instruction out for post handlers, see thunk.c. Only
- *		where @fn is NULL; NULL if there is none
- * @uses_flags:	@thunk has to be called with the probed code's flags
- * @sets_flags:	the flags that @thunk returns become the probed code's
  */
 struct kprobe_emulation {
 	kprobe_emulate_fn	fn;
-	unsigned long		(*thunk)(struct pt_regs *regs, unsigned long flags);
 	s32			disp;
 	u8			length;
 	u8			copied;
@@ -100,8 +89,6 @@ struct kprobe_emulation {
 	u8			size;
 	bool			memory;
 	bool			direct;
-	bool			uses_flags;
-	bool			sets_flags;
 };
 
 #define KPROBE_NO_REG		0xff

@@ -5,7 +5,7 @@
  * A probed instruction is carried out in the first of these ways that is possible:
  *
  * - boosted, by a copy that jumps back, unless there is a post handler
- * - emulated on the saved registers, or executed on them by a thunk (see thunk.c)
+ * - emulated on the saved registers
  * - by a copy that is followed by a call of the post handlers (see tail.c)
  * - stepped, by a copy that ends in another int3
  *
@@ -102,10 +102,6 @@ static int fill_slot(struct kprobe *kp, struct insn *insn)
 	if (IS_ENABLED(CONFIG_X86_64) && !kp->ainsn.boosted)
 		memcpy(image + KPROBE_SLOT_LAST_OFFSET, load_from_nowhere,
 		       sizeof(load_from_nowhere));
-	if (!err && kp->ainsn.boosted && !kp->ainsn.emulation.fn)
-		kprobe_make_thunk(image + KPROBE_SLOT_THUNK_OFFSET,
-				  sizeof(image) - KPROBE_SLOT_THUNK_OFFSET,
-				  kp->ainsn.insn + KPROBE_SLOT_THUNK_OFFSET, insn, kp);
 	if (err)
 		return err;
 	perf_event_text_poke(kp->ainsn.insn, NULL, 0, image, sizeof(image));
@@ -408,15 +404,13 @@ NOKPROBE_SYMBOL(kprobe_fault_handler);
 
 /*
  * From an address in a slot to the original: the probed instruction, or the next one if @ip is
- * behind a copy. A thunk is a function of its own, and has no original.
+ * behind a copy.
  */
 static __always_inline unsigned long copied_into_slot(struct kprobe *kp, unsigned long ip)
 {
 	unsigned long offset = ip - (unsigned long)kp->ainsn.insn;
 	const struct kprobe_emulation *em = &kp->ainsn.emulation;
 
-	if (offset >= KPROBE_SLOT_THUNK_OFFSET)
-		return ip;
 	offset %= KPROBE_SLOT_LAST_OFFSET;
 	return (unsigned long)kp->addr + (offset < em->copied ? 0 : em->length);
 }

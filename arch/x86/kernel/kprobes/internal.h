@@ -46,51 +46,6 @@ int kprobe_find_emulator(struct insn *insn);
 bool kprobe_emulates_alone(const struct kprobe_emulation *em);
 bool kprobe_emulate_pushed(const struct kprobe_emulation *em, struct pt_regs *regs);
 
-/* thunk.c: executing an instruction on saved registers */
-#ifdef CONFIG_X86_64
-void kprobe_make_thunk(u8 *image, size_t size, void *at, struct insn *insn,
-		       struct kprobe *kp);
-unsigned long kprobe_thunk_flags(const struct pt_regs *regs);
-
-/* The flags that instructions compute. */
-#define KPROBE_STATUS_FLAGS	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF |	\
-				 X86_EFLAGS_ZF | X86_EFLAGS_SF | X86_EFLAGS_OF)
-
-static __always_inline unsigned long kprobe_status_from(unsigned long flags,
-							unsigned long status)
-{
-	return (flags & ~KPROBE_STATUS_FLAGS) | (status & KPROBE_STATUS_FLAGS);
-}
-
-/* Carries the instruction out by its thunk. Returns false if there is none. */
-static __always_inline bool kprobe_run_thunk(const struct kprobe_emulation *em,
-					     struct pt_regs *regs)
-{
-	unsigned long flags = 0;
-
-	if (!em->thunk)
-		return false;
-	if (em->uses_flags)
-		flags = kprobe_thunk_flags(regs);
-	flags = em->thunk(regs, flags);
-	if (em->sets_flags)
-		regs->flags = kprobe_status_from(regs->flags, flags);
-	regs->ip += em->length;
-	return true;
-}
-#else
-static inline void kprobe_make_thunk(u8 *image, size_t size, void *at, struct insn *insn,
-				     struct kprobe *kp)
-{
-}
-
-static __always_inline bool kprobe_run_thunk(const struct kprobe_emulation *em,
-					     struct pt_regs *regs)
-{
-	return false;
-}
-#endif
-
 /*
  * The @carry_out of kprobe_hit_site(). It runs inside of the mark, where a fault looks like a
  * handler's. So a branch that reads its target from memory is emulated outside of the mark.
@@ -103,7 +58,7 @@ static __always_inline __kprobes bool kprobe_emulate(struct kprobe *kp, struct p
 		return false;
 	regs->ip = (unsigned long)kp->addr;
 	regs->orig_ax = -1;
-	return em->fn ? em->fn(em, regs) : kprobe_run_thunk(em, regs);
+	return em->fn && em->fn(em, regs);
 }
 
 /* Defined by the linker script. */
@@ -234,8 +189,7 @@ static inline void kprobe_recover_covered(struct kprobe *kp, u8 *buf, int at, in
 }
 #endif
 
-/* The tables in emulate.c and thunk.c, for tests to check that they have tried every row. */
-extern const unsigned int kprobe_nr_emulators, kprobe_nr_thunks;
-int kprobe_find_thunk(struct insn *insn);
+/* The table in emulate.c, for tests to check that they have tried every row. */
+extern const unsigned int kprobe_nr_emulators;
 
 #endif /* __X86_KERNEL_KPROBES_INTERNAL_H */

@@ -30,7 +30,7 @@
 asmlinkage void kprobe_detour_entry(void);
 
 /* The most executable memory that a site may take, as it is scarcer than other memory */
-static_assert(ARCH_KPROBE_SLOT_SIZE + MAX_OPTINSN_SIZE <= 192);
+static_assert(ARCH_KPROBE_SLOT_SIZE + MAX_OPTINSN_SIZE <= 128);
 
 /* A detour is written as a whole, into a slot of this size. */
 static_assert(DETOUR_SIZE == MAX_OPTINSN_SIZE);

@@ -146,7 +146,7 @@ unsigned long kprobe_test_flags(unsigned int i)
 
 void kprobe_test_put_code(unsigned int at, const u8 *code, unsigned int length)
 {
-	u8 image[KPROBE_SLOT_THUNK_OFFSET];
+	u8 image[ARCH_KPROBE_SLOT_SIZE];
 
 	memset(image, INT3_INSN_OPCODE, sizeof(image));
 	memcpy(image, code, length);

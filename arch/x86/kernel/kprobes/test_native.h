@@ -16,7 +16,7 @@
 
 #define NR_REGS		(IS_ENABLED(CONFIG_X86_64) ? 16 : 8)
 
-/* Offsets in the page: of the instruction, and of its copy or thunk */
+/* Offsets in the page: of the instruction, and of its copy */
 #define CODE_AT		2048
 #define COPY_AT		3072
 
