@@ -259,17 +259,7 @@ static const struct {
 	{ emulate_call_reg, "call_reg" },
 	{ emulate_jmp_mem, "jmp_mem" },
 	{ emulate_call_mem, "call_mem" },
-	{ emulate_by_push, "by_push" },
-	{ emulate_push_reg, "push_reg" },
-	{ emulate_push_imm, "push_imm" },
-	{ emulate_pushf, "pushf" },
-	{ emulate_set_flag, "set_flag" },
-	{ emulate_clear_flag, "clear_flag" },
-	{ emulate_flip_flag, "flip_flag" },
-	{ emulate_nop, "nop" },
-	{ emulate_mov_reg, "mov_reg" },
-	{ emulate_mov_imm, "mov_imm" },
-	{ emulate_lea, "lea" },
+	{ NULL, "by_push" },
 };
 
 /**
@@ -316,7 +306,7 @@ static bool judge(struct judgement *j, unsigned long addr)
 		j->verdict = ret == -EINVAL ? "trap" : "refused";
 	else if (kprobe_emulation_init(&j->emulation, &j->insn))
 		j->verdict = "refused";
-	else if (j->emulation.fn)
+	else if (j->emulation.fn || j->emulation.memory)
 		name_emulation(j);
 	else
 		j->verdict = "copy";

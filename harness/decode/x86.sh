@@ -65,7 +65,7 @@ kernel_text()
 		"$work/x86" text >"$work/verdicts"
 	compare text "$harness/decode/x86-text.known" \
 		"the text of the kernel and its modules is what objdump says, and classified so" \
-		-v need="copy refused trap call jcc ret call_mem push_reg set_flag"
+		-v need="copy refused trap call jcc ret call_mem"
 }
 
 encodings()

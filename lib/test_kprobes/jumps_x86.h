@@ -193,7 +193,7 @@ asm("	.pushsection .text, \"ax\"\n"					\
 	"lea " #bytes "(%" _ASM_SP "), %" _ASM_SP
 
 KPROBES_JUMP(kprobes_jump_boosted, "lfence; nop; nop");
-KPROBES_JUMP(kprobes_jump_emulated, "nopl 0(%" _ASM_AX ", %" _ASM_AX "); nop");
+KPROBES_JUMP(kprobes_jump_emulated, "jmp 1f; nop; nop; nop; 1: nop");
 KPROBES_JUMP(kprobes_jump_add, "add %" _ASM_DI ", %" _ASM_AX "; nop; nop; nop");
 KPROBES_JUMP(kprobes_jump_move, "mov %" _ASM_DI ", %" _ASM_AX "; nop; nop; nop");
 KPROBES_JUMP(kprobes_jump_load, "mov 8(%" _ASM_SI "), %" _ASM_AX "; nop; nop");
@@ -255,18 +255,18 @@ static const struct kprobes_jump kprobes_jumps[] = {
 	{ "boosted", kprobes_jump_boosted, 0, "boost" },
 	{ "emulated", kprobes_jump_emulated, 0, "emulate" },
 	{ "addition", kprobes_jump_add, 0, "boost" },
-	{ "move", kprobes_jump_move, 0, "emulate" },
+	{ "move", kprobes_jump_move, 0, "boost" },
 	{ "load", kprobes_jump_load, 0, "boost" },
 	{ "store", kprobes_jump_store, 0, "boost" },
 	{ "load and store", kprobes_jump_modify, 0, "boost" },
 	{ "load relative to the pc", kprobes_jump_relative, 0, "boost" },
-	{ "push", kprobes_jump_push, 0, "emulate" },
+	{ "push", kprobes_jump_push, 0, "boost" },
 	{ "pop", kprobes_jump_pop, 1, "boost" },
-	{ "push of the stack pointer", kprobes_jump_push_rsp, 0, "emulate" },
-	{ "stack grown by 40 bytes", kprobes_jump_grow_stack, 0, "emulate" },
-	{ "stack grown by 48 bytes", kprobes_jump_grow_stack_more, 0, "emulate" },
-	{ "stack grown by 96 bytes", kprobes_jump_grow_stack_most, 0, "emulate" },
-	{ "push of the flags", kprobes_jump_push_flags, 0, "emulate" },
+	{ "push of the stack pointer", kprobes_jump_push_rsp, 0, "boost" },
+	{ "stack grown by 40 bytes", kprobes_jump_grow_stack, 0, "boost" },
+	{ "stack grown by 48 bytes", kprobes_jump_grow_stack_more, 0, "boost" },
+	{ "stack grown by 96 bytes", kprobes_jump_grow_stack_most, 0, "boost" },
+	{ "push of the flags", kprobes_jump_push_flags, 0, "boost" },
 	{ "push from memory", kprobes_jump_push_memory, 0, "boost" },
 	{ "pop to memory", kprobes_jump_pop_memory, 1, "boost" },
 	{ "call", kprobes_jump_call, KPROBES_FRAME_INSNS, "emulate" },
@@ -275,16 +275,16 @@ static const struct kprobes_jump kprobes_jumps[] = {
 	{ "short jump", kprobes_jump_short, 1, "emulate" },
 	{ "jump", kprobes_jump_jump, 1, "emulate" },
 	{ "return", kprobes_jump_return, 1, "emulate" },
-	{ KPROBES_UACCESS, kprobes_jump_uaccess, 3, "emulate" },
+	{ KPROBES_UACCESS, kprobes_jump_uaccess, 3, "boost" },
 	{ "indirect call in the function", kprobes_jump_calls_anywhere, KPROBES_FRAME_INSNS,
 	  "boost" },
-	{ "one, one, one and two bytes", kprobes_jump_1112, 0, "emulate" },
-	{ "two, two and two bytes", kprobes_jump_222, 0, "emulate" },
-	{ "four and fifteen bytes", kprobes_jump_4_15, 0, "emulate" },
+	{ "one, one, one and two bytes", kprobes_jump_1112, 0, "boost" },
+	{ "two, two and two bytes", kprobes_jump_222, 0, "boost" },
+	{ "four and fifteen bytes", kprobes_jump_4_15, 0, "boost" },
 	{ "conditional jump covered", kprobes_jump_then_if, 0, "boost" },
-	{ "call covered", kprobes_jump_then_call, KPROBES_FRAME_INSNS, "emulate" },
-	{ "relative operand covered", kprobes_jump_then_relative, 0, "emulate" },
-	{ "return covered", kprobes_jump_then_return, 0, "emulate" },
+	{ "call covered", kprobes_jump_then_call, KPROBES_FRAME_INSNS, "boost" },
+	{ "relative operand covered", kprobes_jump_then_relative, 0, "boost" },
+	{ "return covered", kprobes_jump_then_return, 0, "boost" },
 };
 
 /* Each instruction sets a bit of the result. */

@@ -49,28 +49,28 @@ typedef u8 kprobe_opcode_t;
 struct kprobe_emulation;
 
 /*
- * Carries an instruction out on saved registers. On entry regs->ip is the address of
- * the instruction; on success everything is as the processor would have left it,
- * regs->ip included. Returns false, with @regs untouched, if that cannot be done here: a
- * memory operand cannot be read, a branch leads to what is no address, or no trap can return
- * with the new stack pointer. Then what is in the slot is executed, so that a fault happens there.
+ * Carries a branch out on saved registers. On entry regs->ip is the address of the
+ * instruction; on success everything is as the processor would have left it, regs->ip
+ * included. Returns false, with @regs untouched, if that cannot be done here: its target
+ * cannot be read from memory, or is no address. Then what is in the slot is executed, so that
+ * a fault happens there.
  */
 typedef bool (*kprobe_emulate_fn)(const struct kprobe_emulation *em,
 				  struct pt_regs *regs);
 
 /**
- * struct kprobe_emulation - a decoded instruction that is emulated
- * @fn:		carries the instruction out; NULL when it is not emulated
- * @disp:	branch displacement, memory displacement, immediate, or a mask of flags
- * @length:	of the instruction, in bytes, prefixes included
- * @op:		what @fn needs to know: a condition code, an opcode, the ModRM byte
- * @reg:	offset in pt_regs of the register operand
- * @base:	offset in pt_regs of the source register, or of a memory operand's base,
- *		or KPROBE_NO_REG
+ * struct kprobe_emulation - a decoded branch that is emulated
+ * @fn:		carries the branch out. NULL for any other instruction; and where the slot's
+ *		copy has to find the target first, see @memory
+ * @disp:	branch displacement, memory displacement, or how much a return pops besides
+ * @length:	of the instruction, in bytes, prefixes included; set for all instructions
+ * @op:		what @fn needs to know: an opcode, the ModRM byte
+ * @reg:	offset in pt_regs of the register that holds the target
+ * @base:	offset in pt_regs of a memory operand's base, or KPROBE_NO_REG
  * @index:	offset in pt_regs of a memory operand's index, or KPROBE_NO_REG
  * @scale:	log2 of the factor that the index is multiplied by
- * @size:	of the operands, in bytes; for loop and jcxz, of the counter
- * @copied:	of the slot's copy, in bytes
+ * @size:	of the counter of loop and jcxz, in bytes
+ * @copied:	of the slot's copy, in bytes; set for all instructions
  * @memory:	a return, or an indirect call or jump by memory. The slot's copy of
  *		it is a push of the target, so that a bad pointer faults there as it
  *		would have in place

@@ -602,9 +602,9 @@ static const char *objection(struct insn *insn)
 }
 
 /*
- * After sti, the processor takes no interrupt before the next instruction is done. An emulated
- * sti cannot do that. It matters if the next instruction is hlt, or leaves for another mode. No
- * such instruction can be probed itself.
+ * After sti, the processor takes no interrupt before the next instruction is done, which for a
+ * copy is what follows on that. It matters if the next instruction in the text is hlt, or leaves
+ * for another mode. No such instruction can be probed itself.
  */
 static bool sti_shadow_matters(struct insn *insn, unsigned long addr)
 {

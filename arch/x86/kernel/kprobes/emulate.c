@@ -2,19 +2,17 @@
 /*
  * Emulation of the probed instruction on the saved registers.
  *
- * Two kinds of instructions are emulated: near branches, because a copy of them would lead
- * elsewhere; and instructions that functions commonly begin and end with, to save hits with a
- * post handler the way through a copy. An instruction is emulated exactly, or left to the copy
- * in the slot.
+ * Only near branches are emulated, because a copy of them would lead elsewhere. A branch is
+ * emulated exactly, or left to what is in the slot.
  *
  * The emulators run at a hit, in whatever context was probed. They take no lock and call
  * nothing. They access only the registers, one word that is pushed, for which a trap leaves room
  * on the stack, and the word that a branch reads its target from.
  *
- * What reads memory may fault, and its fault is the instruction's. So nothing but such branches
- * is emulated if it reads memory, and they not inside of the mark, where a fault looks like a
- * handler's. If the word cannot be read, the copy reads it again, and faults. A branch to what is
- * no address faults as well: the slot has an instruction that does so in its place.
+ * What reads memory may fault, and its fault is the instruction's. So a branch that reads its
+ * target from memory is not emulated inside of the mark, where a fault looks like a handler's. If
+ * the word cannot be read, the copy reads it again, and faults. A branch to what is no address
+ * faults as well: the slot has an instruction that does so in its place.
  *
  * The processor's checks on the target of an indirect branch (IBT) are not
  * repeated.
@@ -45,40 +43,6 @@ static __always_inline unsigned long next_ip(const struct kprobe_emulation *em,
 					     const struct pt_regs *regs)
 {
 	return regs->ip + em->length;
-}
-
-/* A 32-bit result clears the upper half of its register (SDM vol. 1, 3.4.1.1). */
-static __always_inline void set_reg(const struct kprobe_emulation *em,
-				    struct pt_regs *regs, unsigned long value)
-{
-	*reg_at(regs, em->reg) = em->size == 4 ? (u32)value : value;
-}
-
-/*
- * Can a trap return with this stack pointer? On 32 bits an iret in the kernel does not load it:
- * entry code builds the iret's frame right below the new stack pointer. If the stack has grown
- * by more than a few words, that is among the saved registers, which entry code still reads.
- */
-static __always_inline bool sp_may_become(const struct pt_regs *regs, unsigned long sp)
-{
-	return IS_ENABLED(CONFIG_X86_64) || sp >= regs->sp;
-}
-
-static __always_inline bool may_set_reg(const struct kprobe_emulation *em,
-					const struct pt_regs *regs, unsigned long value)
-{
-	return em->reg != offsetof(struct pt_regs, sp) || sp_may_become(regs, value);
-}
-
-/* For instructions that only set a register. */
-static __always_inline bool only_set_reg(const struct kprobe_emulation *em,
-					 struct pt_regs *regs, unsigned long value)
-{
-	if (!may_set_reg(em, regs, value))
-		return false;
-	set_reg(em, regs, value);
-	regs->ip = next_ip(em, regs);
-	return true;
 }
 
 /* A fault at any other address is not fixed up by the exception table. */
@@ -143,10 +107,15 @@ emulate_call(const struct kprobe_emulation *em, struct pt_regs *regs)
 static __always_inline void set_count(const struct kprobe_emulation *em,
 				      struct pt_regs *regs, unsigned long count)
 {
-	if (em->size == 2)
+	switch (em->size) {
+	case 2:
 		regs->cx = (regs->cx & ~0xffffUL) | (u16)count;
-	else
-		set_reg(em, regs, count);
+		return;
+	case 4:
+		regs->cx = (u32)count;
+		return;
+	}
+	regs->cx = count;
 }
 
 static __always_inline unsigned long get_count(const struct kprobe_emulation *em,
@@ -255,16 +224,6 @@ emulate_call_mem(const struct kprobe_emulation *em, struct pt_regs *regs)
 	return true;
 }
 
-/*
- * For an operand that is relative to fs or gs, or has an address of 32 bits on 64. It is left to
- * the slot's copy, see kprobe_emulate_pushed().
- */
-static bool __kprobes
-emulate_by_push(const struct kprobe_emulation *em, struct pt_regs *regs)
-{
-	return false;
-}
-
 /**
  * kprobe_emulate_pushed() - complete a branch whose target was read from memory, and pushed
  * @em:		its emulation, with @memory set
@@ -288,81 +247,6 @@ kprobe_emulate_pushed(const struct kprobe_emulation *em, struct pt_regs *regs)
 	return true;
 }
 
-/* push %rsp pushes the value from before the push. */
-static bool __kprobes
-emulate_push_reg(const struct kprobe_emulation *em, struct pt_regs *regs)
-{
-	int3_emulate_push(regs, *reg_at(regs, em->reg));
-	regs->ip = next_ip(em, regs);
-	return true;
-}
-
-static bool __kprobes
-emulate_push_imm(const struct kprobe_emulation *em, struct pt_regs *regs)
-{
-	int3_emulate_push(regs, em->disp);
-	regs->ip = next_ip(em, regs);
-	return true;
-}
-
-/* VM and RF are clear in the word that is pushed (SDM vol. 2B, PUSHF). */
-static bool __kprobes
-emulate_pushf(const struct kprobe_emulation *em, struct pt_regs *regs)
-{
-	int3_emulate_push(regs, regs->flags & ~(X86_EFLAGS_VM | X86_EFLAGS_RF));
-	regs->ip = next_ip(em, regs);
-	return true;
-}
-
-static bool __kprobes
-emulate_set_flag(const struct kprobe_emulation *em, struct pt_regs *regs)
-{
-	regs->flags |= em->disp;
-	regs->ip = next_ip(em, regs);
-	return true;
-}
-
-static bool __kprobes
-emulate_clear_flag(const struct kprobe_emulation *em, struct pt_regs *regs)
-{
-	regs->flags &= ~(unsigned long)em->disp;
-	regs->ip = next_ip(em, regs);
-	return true;
-}
-
-static bool __kprobes
-emulate_flip_flag(const struct kprobe_emulation *em, struct pt_regs *regs)
-{
-	regs->flags ^= em->disp;
-	regs->ip = next_ip(em, regs);
-	return true;
-}
-
-static bool __kprobes
-emulate_nop(const struct kprobe_emulation *em, struct pt_regs *regs)
-{
-	regs->ip = next_ip(em, regs);
-	return true;
-}
-
-static bool __kprobes
-emulate_mov_reg(const struct kprobe_emulation *em, struct pt_regs *regs)
-{
-	return only_set_reg(em, regs, *reg_at(regs, em->base));
-}
-
-static bool __kprobes
-emulate_mov_imm(const struct kprobe_emulation *em, struct pt_regs *regs)
-{
-	return only_set_reg(em, regs, em->disp);
-}
-
-static bool __kprobes
-emulate_lea(const struct kprobe_emulation *em, struct pt_regs *regs)
-{
-	return only_set_reg(em, regs, effective_address(em, regs));
-}
-
 /* The code from here on does not run at a hit, but at registration. */
 
 static u8 reg_offset(int low_bits, bool high)
@@ -370,13 +254,7 @@ static u8 reg_offset(int low_bits, bool high)
 	return pt_regs_offset(NULL, (low_bits & 7) | (high ? 8 : 0));
 }
 
-static u8 modrm_reg(struct insn *insn)
-{
-	return reg_offset(X86_MODRM_REG(insn->modrm.bytes[0]),
-			  X86_REX_R(insn->rex_prefix.value));
-}
-
-/* The register in ModRM.rm, SIB.base or the opcode. */
+/* The register in ModRM.rm or SIB.base. */
 static u8 rex_b_reg(struct insn *insn, u8 low_bits)
 {
 	return reg_offset(low_bits, X86_REX_B(insn->rex_prefix.value));
@@ -416,29 +294,6 @@ static void init_address(struct kprobe_emulation *em, struct insn *insn)
 /* Fills in the operands. Returns false if this form of them is not emulated. */
 typedef bool (*operands_fn)(struct kprobe_emulation *em, struct insn *insn);
 
-static bool operands_none(struct kprobe_emulation *em, struct insn *insn)
-{
-	return true;
-}
-
-static bool operands_carry(struct kprobe_emulation *em, struct insn *insn)
-{
-	em->disp = X86_EFLAGS_CF;
-	return true;
-}
-
-static bool operands_interrupt(struct kprobe_emulation *em, struct insn *insn)
-{
-	em->disp = X86_EFLAGS_IF;
-	return true;
-}
-
-static bool operands_direction(struct kprobe_emulation *em, struct insn *insn)
-{
-	em->disp = X86_EFLAGS_DF;
-	return true;
-}
-
 static bool operands_immediate(struct kprobe_emulation *em, struct insn *insn)
 {
 	em->disp = insn->immediate.value;
@@ -455,7 +310,6 @@ static bool operands_return(struct kprobe_emulation *em, struct insn *insn)
 
 static bool operands_count(struct kprobe_emulation *em, struct insn *insn)
 {
-	em->reg = offsetof(struct pt_regs, cx);
 	em->size = insn->addr_bytes;
 	return operands_immediate(em, insn);
 }
@@ -476,61 +330,10 @@ static bool operands_memory(struct kprobe_emulation *em, struct insn *insn)
 	return true;
 }
 
-static bool operands_opcode_register(struct kprobe_emulation *em, struct insn *insn)
-{
-	em->reg = rex_b_reg(insn, insn->opcode.bytes[0]);
-	return true;
-}
-
-/* Immediates of 64 bits do not fit into disp, and are left to the copy. */
-static bool operands_opcode_imm32(struct kprobe_emulation *em, struct insn *insn)
-{
-	em->reg = rex_b_reg(insn, insn->opcode.bytes[0]);
-	return em->size == 4 && operands_immediate(em, insn);
-}
-
-static bool operands_rm_imm(struct kprobe_emulation *em, struct insn *insn)
-{
-	return operands_rm_register(em, insn) && operands_immediate(em, insn);
-}
-
-static bool operands_to_rm(struct kprobe_emulation *em, struct insn *insn)
-{
-	em->base = modrm_reg(insn);
-	return operands_rm_register(em, insn);
-}
-
-static bool operands_from_rm(struct kprobe_emulation *em, struct insn *insn)
-{
-	em->base = rex_b_reg(insn, X86_MODRM_RM(insn->modrm.bytes[0]));
-	em->reg = modrm_reg(insn);
-	return !has_memory_operand(insn);
-}
-
-static bool operands_lea(struct kprobe_emulation *em, struct insn *insn)
-{
-	em->reg = modrm_reg(insn);
-	init_address(em, insn);
-	return has_memory_operand(insn);
-}
-
-/* With REX.B, 0x90 is xchg %r8, %rax. */
-static bool operands_nop(struct kprobe_emulation *em, struct insn *insn)
-{
-	return !X86_REX_B(insn->rex_prefix.value);
-}
-
-static bool operands_endbr(struct kprobe_emulation *em, struct insn *insn)
-{
-	return insn->prefixes.nbytes == 1 && insn->prefixes.bytes[0] == 0xf3 &&
-	       (insn->modrm.bytes[0] & 0xfe) == 0xfa;
-}
-
-#define PREFIX_OPERAND_SIZE	BIT(0)
-#define PREFIX_ADDRESS_SIZE	BIT(1)
-#define PREFIX_REP		BIT(2)
-#define PREFIX_SEGMENT		BIT(3)
-#define PREFIX_OTHER		BIT(4)
+#define PREFIX_ADDRESS_SIZE	BIT(0)
+#define PREFIX_REP		BIT(1)
+#define PREFIX_SEGMENT		BIT(2)
+#define PREFIX_OTHER		BIT(3)
 
 /*
  * Prefixes that near branches ignore, or that their operands_*() take into account. The
@@ -550,7 +353,8 @@ static bool operands_endbr(struct kprobe_emulation *em, struct insn *insn)
  * @exts:	bitmask: values of the ModRM byte's reg field
  * @prefixes:	the prefixes that are allowed, besides REX and segments without effect
  * @operands:	fills in the operands
- * @fn:		emulates the instruction
+ * @fn:		emulates the instruction. NULL where only the processor finds the operand: relative
+ *		to fs or gs, or at an address of 32 bits on 64. See kprobe_emulate_pushed()
  */
 struct emulator {
 	u16			first;
@@ -576,29 +380,7 @@ static const struct emulator emulators[] = {
 	{ 0xff, 0xff, BIT(4), WITH_BRANCH, operands_rm_register, emulate_jmp_reg },
 	{ 0xff, 0xff, BIT(2), 0, operands_memory, emulate_call_mem },
 	{ 0xff, 0xff, BIT(4), 0, operands_memory, emulate_jmp_mem },
-	{ 0xff, 0xff, BIT(2) | BIT(4), WITH_MEMORY, operands_memory, emulate_by_push },
-
-	{ 0x50, 0x57, ANY_EXT, 0, operands_opcode_register, emulate_push_reg },
-	{ 0x68, 0x68, ANY_EXT, 0, operands_immediate, emulate_push_imm },
-	{ 0x6a, 0x6a, ANY_EXT, 0, operands_immediate, emulate_push_imm },
-	{ 0x89, 0x89, ANY_EXT, 0, operands_to_rm, emulate_mov_reg },
-	{ 0x8b, 0x8b, ANY_EXT, 0, operands_from_rm, emulate_mov_reg },
-	{ 0x8d, 0x8d, ANY_EXT, 0, operands_lea, emulate_lea },
-	{ 0x9c, 0x9c, ANY_EXT, 0, operands_none, emulate_pushf },
-	{ 0xb8, 0xbf, ANY_EXT, 0, operands_opcode_imm32, emulate_mov_imm },
-	{ 0xc7, 0xc7, BIT(0), 0, operands_rm_imm, emulate_mov_imm },
-
-	{ 0xf5, 0xf5, ANY_EXT, 0, operands_carry, emulate_flip_flag },
-	{ 0xf8, 0xf8, ANY_EXT, 0, operands_carry, emulate_clear_flag },
-	{ 0xf9, 0xf9, ANY_EXT, 0, operands_carry, emulate_set_flag },
-	{ 0xfa, 0xfa, ANY_EXT, 0, operands_interrupt, emulate_clear_flag },
-	{ 0xfb, 0xfb, ANY_EXT, 0, operands_interrupt, emulate_set_flag },
-	{ 0xfc, 0xfc, ANY_EXT, 0, operands_direction, emulate_clear_flag },
-	{ 0xfd, 0xfd, ANY_EXT, 0, operands_direction, emulate_set_flag },
-
-	{ 0x90, 0x90, ANY_EXT, PREFIX_OPERAND_SIZE, operands_nop, emulate_nop },
-	{ 0x0f1f, 0x0f1f, BIT(0), PREFIX_OPERAND_SIZE, operands_none, emulate_nop },
-	{ 0x0f1e, 0x0f1e, BIT(7), PREFIX_REP, operands_endbr, emulate_nop },
+	{ 0xff, 0xff, BIT(2) | BIT(4), WITH_MEMORY, operands_memory, NULL },
 };
 
 const unsigned int kprobe_nr_emulators = ARRAY_SIZE(emulators);
@@ -613,14 +395,12 @@ static u8 prefix_kind(u8 prefix)
 		return 0;
 	case 0x64 ... 0x65:
 		return PREFIX_SEGMENT;
-	case 0x66:
-		return PREFIX_OPERAND_SIZE;
 	case 0x67:
 		return PREFIX_ADDRESS_SIZE;
 	case 0xf2 ... 0xf3:
 		return PREFIX_REP;
 	}
-	return PREFIX_OTHER;	/* lock */
+	return PREFIX_OTHER;	/* operand size, lock */
 }
 
 static u8 prefixes_of(struct insn *insn)
@@ -659,10 +439,8 @@ static int find_row(struct kprobe_emulation *em, struct insn *insn)
 			.fn	= emulators[i].fn,
 			.length	= insn->length,
 			.op	= kprobe_opcode(insn),
-			.reg	= KPROBE_NO_REG,
 			.base	= KPROBE_NO_REG,
 			.index	= KPROBE_NO_REG,
-			.size	= insn->opnd_bytes,
 			.direct	= is_direct_branch(emulators[i].fn),
 		};
 		if (matches(&emulators[i], insn) && emulators[i].operands(em, insn))
@@ -687,7 +465,7 @@ int kprobe_find_emulator(struct insn *insn)
 
 /**
  * kprobe_emulation_init() - prepare to emulate an instruction
- * @em:		is filled in; @em->fn is NULL if @insn is not emulated
+ * @em:		is filled in; zeroed if @insn is no branch
  * @insn:	an instruction that kprobe_check_insn() has let pass
  *
  * Context: any.
@@ -699,16 +477,4 @@ int kprobe_emulation_init(struct kprobe_emulation *em, struct insn *insn)
 		return 0;
 	memset(em, 0, sizeof(*em));
 	return kprobe_can_boost(insn) ? 0 : -EOPNOTSUPP;
-}
-
-/**
- * kprobe_emulates_alone() - is an instruction emulated without the help of a copy?
- * @em:		its emulation
- *
- * Context: any.
- * Return: true if so; false if it is not emulated, or if the copy has to push the operand.
- */
-bool kprobe_emulates_alone(const struct kprobe_emulation *em)
-{
-	return em->fn && em->fn != emulate_by_push;
 }

@@ -5,7 +5,7 @@
  * A probed instruction is carried out in the first of these ways that is possible:
  *
  * - boosted, by a copy that jumps back, unless there is a post handler
- * - emulated on the saved registers
+ * - emulated on the saved registers, which is for branches
  * - by a copy that is followed by a call of the post handlers (see tail.c)
  * - stepped, by a copy that ends in another int3
  *
@@ -223,10 +223,7 @@ static __always_inline void carried_out(struct kprobe *kp, struct pt_regs *regs,
 	regs->ip = kprobe_way_after(kp, regs->ip);
 }
 
-/*
- * Carries the instruction out, or lets the probed code continue at a copy of it. The boosted
- * copy is cheaper than an emulation, but runs no post handlers.
- */
+/* Carries the instruction out, or lets the probed code continue at a copy of it. */
 static __always_inline void carry_out(struct kprobe *kp, struct pt_regs *regs,
 				      enum kprobe_result what)
 {
@@ -269,11 +266,9 @@ NOKPROBE_SYMBOL(kprobe_carry_out_post);
 /* Has to agree with what carry_out() does at a hit. */
 const char *arch_kprobe_path(struct kprobe *kp)
 {
-	if (kp->ainsn.boosted && !kp->post_handler)
+	if (kp->ainsn.boosted)
 		return "boost";
-	if (kprobe_emulates_alone(&kp->ainsn.emulation))
-		return "emulate";
-	return kp->ainsn.boosted ? "boost" : "step";
+	return kp->ainsn.emulation.fn ? "emulate" : "step";
 }
 
 /* Is this the int3 behind a copy? Then the instruction has been carried out. */

@@ -40,10 +40,9 @@ int kprobe_relocate(u8 *copy, struct insn *insn,
 		    unsigned long from, unsigned long to);
 int kprobe_copy(u8 *copy, struct insn *insn, unsigned long from, unsigned long to);
 
-/* emulate.c: emulating an instruction on saved registers */
+/* emulate.c: emulating a branch on saved registers */
 int kprobe_emulation_init(struct kprobe_emulation *em, struct insn *insn);
 int kprobe_find_emulator(struct insn *insn);
-bool kprobe_emulates_alone(const struct kprobe_emulation *em);
 bool kprobe_emulate_pushed(const struct kprobe_emulation *em, struct pt_regs *regs);
 
 /*
@@ -68,8 +67,8 @@ extern char __static_call_text_start[], __static_call_text_end[];
 void kprobe_carry_out_post(struct kprobe *kp, struct pt_regs *regs);
 
 /*
- * Returns the address of the copy for hits with a post handler, and of what cannot be emulated
- * right now.
+ * Returns the address of the copy for hits with a post handler, or of what is executed when a
+ * branch cannot be emulated right now.
  */
 static __always_inline unsigned long kprobe_last_copy(const struct kprobe *kp)
 {
@@ -80,7 +79,7 @@ static __always_inline unsigned long kprobe_last_copy(const struct kprobe *kp)
 
 /*
  * On the ways without a trap, registers are saved on the probed code's own stack, right below a
- * word that holds the address to continue at. An emulated push overwrites that word. It is not
+ * word that holds the address to continue at. An emulated call overwrites that word. It is not
  * needed then: the stack pointer has changed, so all registers are loaded from the saved ones.
  */
 static __always_inline bool kprobe_sp_changed(struct pt_regs *regs)

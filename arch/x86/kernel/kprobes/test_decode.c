@@ -67,7 +67,7 @@ static enum verdict judge_and_say(struct insn *insn, u8 *buf, unsigned long addr
 		return INVAL;
 	if (err)
 		return UNSUPP;
-	if (em.fn)
+	if (em.fn || em.memory)
 		return BY_EMULATION;
 	return kprobe_can_boost(insn) ? BY_COPY : BAD;
 }
@@ -154,7 +154,7 @@ static const struct judged judged[] = {
 	{ CODE(0xfb, 0xf4), UNSUPP, ANY, "interrupts off" },
 	{ CODE(0xfb, 0x0f, 0x01, 0xc9), UNSUPP, ANY, "interrupts off" },
 	{ CODE(0xfb, 0x0f, 0x35), UNSUPP, ANY, "interrupts off" },
-	{ CODE(0xfb, 0x90, 0xf4), BY_EMULATION },
+	{ CODE(0xfb, 0x90, 0xf4), BY_COPY },
 	/* Other instructions than insn_decode() takes them for */
 	{ CODE(0x8f, 0xe8, 0x78, 0xc0, 0xc1, 0x01), BAD },
 	{ CODE(0x0f, 0x20, 0x00), BAD },
@@ -196,10 +196,10 @@ static const struct judged judged[] = {
 	{ CODE(0x3e, 0xff, 0xe0), BY_EMULATION },
 	{ CODE(0x65, 0xff, 0x10), BY_EMULATION },
 	{ CODE(0x67, 0xff, 0x10), BY_EMULATION },
-	/* Common instructions that are emulated, and forms of them that are left to the copy */
-	{ CODE(0x55), BY_EMULATION },
+	/* The rest */
+	{ CODE(0x55), BY_COPY },
 	{ CODE(0x66, 0x55), BY_COPY },
-	{ CODE(0x89, 0xe5), BY_EMULATION },
+	{ CODE(0x89, 0xe5), BY_COPY },
 	{ CODE(0x66, 0x89, 0xe5), BY_COPY },
 	{ CODE(0x89, 0x45, 0xfc), BY_COPY },
 	{ CODE(0xc7, 0x00, 0, 0, 0, 0), BY_COPY },
@@ -207,9 +207,8 @@ static const struct judged judged[] = {
 	{ CODE(0x67, 0x8d, 0x45, 0xfc), BY_COPY },
 	{ CODE(0xf3, 0x90), BY_COPY },
 	{ CODE(0x41, 0x90), BY_COPY, ONLY_64 },
-	{ CODE(0x9c), BY_EMULATION },
+	{ CODE(0x9c), BY_COPY },
 	{ CODE(0x66, 0x9d), BY_COPY },
-	/* The rest */
 	{ CODE(0x01, 0xd8), BY_COPY },
 	{ CODE(0xf0, 0x0f, 0xb1, 0x0a), BY_COPY },
 	{ CODE(0xf3, 0xa4), BY_COPY },
@@ -625,14 +624,10 @@ static void test_branches(struct kunit *test)
 	}
 }
 
-static void nothing_after(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-}
-
 /* As registration prepares it */
-static const char *path_of(struct insn *insn, bool post)
+static const char *path_of(struct insn *insn)
 {
-	struct kprobe p = { .post_handler = post ? nothing_after : NULL };
+	struct kprobe p = {};
 
 	kprobe_emulation_init(&p.ainsn.emulation, insn);
 	p.ainsn.boosted = kprobe_can_boost(insn);
@@ -643,29 +638,27 @@ static void test_paths(struct kunit *test)
 {
 	static const struct {
 		u8 code[MAX_INSN_SIZE];
-		const char *path, *with_post;
+		const char *path;
 	} cases[] = {
-		{ { 0x90 }, "boost", "emulate" },
-		{ { 0x0f, 0xae, 0xe8 }, "boost", "boost" },
-		{ { 0xe8 }, "emulate", "emulate" },
-		{ { 0xff, 0x10 }, "emulate", "emulate" },
+		{ { 0x90 }, "boost" },
+		{ { 0x0f, 0xae, 0xe8 }, "boost" },
+		{ { 0xe8 }, "emulate" },
+		{ { 0xff, 0x10 }, "emulate" },
 		/* Only the processor finds these operands. */
-		{ { 0x65, 0xff, 0x10 }, "step", "step" },
-		{ { 0x67, 0xff, 0x10 }, "step", "step" },
+		{ { 0x65, 0xff, 0x10 }, "step" },
+		{ { 0x67, 0xff, 0x10 }, "step" },
 	};
 	struct insn insn;
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		KUNIT_ASSERT_EQ(test, 0, insn_decode_kernel(&insn, cases[i].code));
-		KUNIT_EXPECT_STREQ_MSG(test, cases[i].path, path_of(&insn, false), "%6ph",
-				       cases[i].code);
-		KUNIT_EXPECT_STREQ_MSG(test, cases[i].with_post, path_of(&insn, true), "%6ph",
+		KUNIT_EXPECT_STREQ_MSG(test, cases[i].path, path_of(&insn), "%6ph",
 				       cases[i].code);
 	}
 }
 
-/* How the instruction is carried out at a hit with a post handler; "step" takes a second trap. */
+/* How the instruction is carried out at a hit; "step" takes a second trap. */
 static const char * const paths[] = { "emulate", "boost", "step" };
 
 #define NR_PATHS	ARRAY_SIZE(paths)
@@ -686,7 +679,7 @@ static void count(struct tally *t, struct insn *insn, enum verdict v)
 	t->verdicts[v]++;
 	if (v != BY_EMULATION && v != BY_COPY)
 		return;
-	path = match_string(paths, NR_PATHS, path_of(insn, true));
+	path = match_string(paths, NR_PATHS, path_of(insn));
 	KUNIT_ASSERT_GE(t->test, path, 0);
 	t->paths[path]++;
 }
@@ -722,7 +715,7 @@ static void expect_few_traps(struct kunit *test, struct tally *t)
 		all += t->paths[i];
 	for (i = 0; i < NR_PATHS; i++) {
 		share = div_u64(t->paths[i] * 100000ULL, max(all, 1UL));
-		kunit_info(test, "with a post handler %s: %7lu %3lu.%03lu%%", paths[i],
+		kunit_info(test, "%s: %7lu %3lu.%03lu%%", paths[i],
 			   t->paths[i], share / 1000, share % 1000);
 	}
 	KUNIT_EXPECT_LE(test, t->paths[STEP] * 100, all * 3);

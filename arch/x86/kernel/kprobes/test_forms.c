@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit tests: hits of instructions that are emulated, compared with native execution
+ * KUnit tests: hits of branches, compared with native execution
  *
  * test_emulate.c calls the emulators. Here the same forms are in a function's text, and have a
  * probe each: what leads to the emulators, and away from them, is tested too, and so are the
- * copies of branches in detours. Forms that are no branches are drawn by test_copy.c as well. Those
- * that read memory run with a bad address, too, and branches that do not say their target with one
- * that is no address: the fault is the instruction's, as with a copy.
+ * copies of branches in detours. Those that read memory run with a bad address, too, and branches
+ * that do not say their target with one that is no address: the fault is the instruction's, as with
+ * a copy.
+ *
+ * There are some instructions that are copied, too, which test_copy.c does not draw.
  */
 
 #include <kunit/test.h>
@@ -29,9 +31,28 @@
 #define FIRST_AT	1088
 #define MAX_FORMS	((TEXT_SIZE_FORMS - FIRST_AT - 640) / STRIDE)
 
-/* What is added to forms[]: each condition, and the loops */
+/* Those that set the stack pointer; and landing pads, where the processor does not look for them */
+static const struct form copied_forms[] = {
+	{ "push %rsp", CODE(0x54) },
+	{ "pop %rsp", CODE(0x5c), RANDOM, STACK },
+	{ "mov %ebp, %esp", CODE(0x89, 0xec), STACK, .only_32 = true },
+	{ "mov %rbp, %rsp", CODE(0x48, 0x89, 0xec), STACK, .only_64 = true },
+	{ "mov (%rsp), %rsp", CODE(0x48, 0x8b, 0x24, 0x24), RANDOM, STACK, .only_64 = true },
+	{ "xchg %rbp, %rsp", CODE(0x48, 0x87, 0xec), STACK, .only_64 = true },
+	{ "and $-64, %rsp", CODE(0x48, 0x83, 0xe4, 0xc0), .only_64 = true },
+	{ "lea 8(%esp), %esp", CODE(0x8d, 0x64, 0x24, 0x08), .only_32 = true },
+	{ "lea -36(%esp), %esp", CODE(0x8d, 0x64, 0x24, 0xdc), .only_32 = true },
+	{ "lea 8(%rsp), %rsp", CODE(0x48, 0x8d, 0x64, 0x24, 0x08), .only_64 = true },
+	{ "lea -48(%rsp), %rsp", CODE(0x48, 0x8d, 0x64, 0x24, 0xd0), .only_64 = true },
+	{ "lea -512(%rsp), %rsp", CODE(0x48, 0x8d, 0xa4, 0x24, 0, 0xfe, 0xff, 0xff),
+	  .only_64 = true },
+	{ "endbr64", CODE(0xf3, 0x0f, 0x1e, 0xfa), .is_pad = true },
+	{ "endbr32", CODE(0xf3, 0x0f, 0x1e, 0xfb), .is_pad = true },
+};
+
+/* What is added to these: each condition, and the loops */
 #define NR_MORE		(16 * 2 + 4)
-#define NR_ALL		(ARRAY_SIZE(forms) + NR_MORE)
+#define NR_ALL		(ARRAY_SIZE(forms) + ARRAY_SIZE(copied_forms) + NR_MORE)
 
 /* Does this processor's branch fault if it leads to what is no address? */
 static bool branches_fault;
@@ -57,15 +78,23 @@ static void add_branch(const char *name, u8 first, u8 second, int length)
 	};
 }
 
+static void add_forms(const struct form *from, int nr)
+{
+	int i;
+
+	for (i = 0; i < nr; i++) {
+		if (form_exists(&from[i]) && !(from[i].is_pad && kprobe_need_landing_pads()))
+			all_forms[nr_all++] = from[i];
+	}
+}
+
 static void list_forms(void)
 {
 	int i;
 
 	nr_all = 0;
-	for (i = 0; i < ARRAY_SIZE(forms); i++) {
-		if (form_exists(&forms[i]) && !(forms[i].is_pad && kprobe_need_landing_pads()))
-			all_forms[nr_all++] = forms[i];
-	}
+	add_forms(forms, ARRAY_SIZE(forms));
+	add_forms(copied_forms, ARRAY_SIZE(copied_forms));
 	for (i = 0; i < 16; i++) {
 		add_branch("jcc short", 0x70 + i, 0x7f, 2);
 		add_branch("jcc near", 0x0f, 0x80 + i, 6);
@@ -309,7 +338,7 @@ static void try_text(struct kunit *test, void (*text)(void), bool jumps, bool *i
 	kunit_info(test, "%d instructions", lab.nr);
 }
 
-static void emulated_instructions_do_as_in_place(struct kunit *test)
+static void instructions_with_a_jump_do_as_in_place(struct kunit *test)
 {
 	static bool is_written;
 
@@ -371,7 +400,7 @@ static int forms_suite_init(struct kunit_suite *suite)
 }
 
 static struct kunit_case forms_cases[] = {
-	KUNIT_CASE_SLOW(emulated_instructions_do_as_in_place),
+	KUNIT_CASE_SLOW(instructions_with_a_jump_do_as_in_place),
 	KUNIT_CASE_SLOW(branches_without_a_jump_do_as_in_place),
 	{ }
 };

@@ -2,8 +2,8 @@
 #ifndef __X86_KERNEL_KPROBES_TEST_FORMS_H
 #define __X86_KERNEL_KPROBES_TEST_FORMS_H
 /*
- * Forms of the instructions that are emulated, what registers and stack they need, and where
- * they may lead to.
+ * Forms of the branches that are emulated, what registers and stack they need, and where they may
+ * lead to.
  */
 #include <linux/percpu.h>
 #include <linux/prandom.h>
@@ -144,51 +144,6 @@ static void fill_stack(const unsigned long *words)
 #define CODE(...)	.code = { __VA_ARGS__ }, .length = sizeof((u8 []) { __VA_ARGS__ })
 
 static const struct form forms[] = {
-	{ "nop", CODE(0x90) },
-	{ "data16 nop", CODE(0x66, 0x90) },
-	{ "nopl (%rax)", CODE(0x0f, 0x1f, 0x00) },
-	{ "nopw 0(%rax,%rax,1)", CODE(0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0) },
-	{ "endbr64", CODE(0xf3, 0x0f, 0x1e, 0xfa), .is_pad = true },
-	{ "endbr32", CODE(0xf3, 0x0f, 0x1e, 0xfb), .is_pad = true },
-
-	{ "cmc", CODE(0xf5) },
-	{ "clc", CODE(0xf8) },
-	{ "stc", CODE(0xf9) },
-	{ "cli", CODE(0xfa) },
-	{ "sti", CODE(0xfb) },
-	{ "cld", CODE(0xfc) },
-	{ "std", CODE(0xfd) },
-	{ "pushf", CODE(0x9c) },
-
-	{ "push $-128", CODE(0x6a, 0x80) },
-	{ "push $127", CODE(0x6a, 0x7f) },
-	{ "push $-2147483648", CODE(0x68, 0, 0, 0, 0x80) },
-	{ "push $0x7fffffff", CODE(0x68, 0xff, 0xff, 0xff, 0x7f) },
-	{ "mov $-2, %eax", CODE(0xb8, 0xfe, 0xff, 0xff, 0xff) },
-	{ "mov $-2, %r15d", CODE(0x41, 0xbf, 0xfe, 0xff, 0xff, 0xff), .only_64 = true },
-	{ "movl $-2, %esi", CODE(0xc7, 0xc6, 0xfe, 0xff, 0xff, 0xff) },
-	{ "mov $-2, %rdi", CODE(0x48, 0xc7, 0xc7, 0xfe, 0xff, 0xff, 0xff), .only_64 = true },
-	{ "mov $1, %r12", CODE(0x49, 0xc7, 0xc4, 1, 0, 0, 0), .only_64 = true },
-	{ "mov %ebp, %esp", CODE(0x89, 0xec), STACK, .only_32 = true },
-	{ "lea 8(%esp), %esp", CODE(0x8d, 0x64, 0x24, 0x08), .only_32 = true },
-	{ "lea -36(%esp), %esp", CODE(0x8d, 0x64, 0x24, 0xdc), .only_32 = true },
-	{ "lea -48(%rsp), %rsp", CODE(0x48, 0x8d, 0x64, 0x24, 0xd0), .only_64 = true },
-
-	{ "lea 127(%rax), %ecx", CODE(0x8d, 0x48, 0x7f) },
-	{ "lea 8(%rsp), %rsp", CODE(0x48, 0x8d, 0x64, 0x24, 0x08), .only_64 = true },
-	{ "lea 16(%rsp), %rbp", CODE(0x48, 0x8d, 0x6c, 0x24, 0x10), .only_64 = true },
-	{ "lea (%rax,%rcx,4), %rdx", CODE(0x48, 0x8d, 0x14, 0x88), .only_64 = true },
-	{ "lea -128(%r15,%r15,8), %r15", CODE(0x4f, 0x8d, 0x7c, 0xff, 0x80), .only_64 = true },
-	{ "lea -0x80000000(%rbp,%r12,2), %r13",
-	  CODE(0x4e, 0x8d, 0xac, 0x65, 0, 0, 0, 0x80), .only_64 = true },
-	{ "lea 0x1234(,%rcx,8), %ebx", CODE(0x8d, 0x1c, 0xcd, 0x34, 0x12, 0, 0) },
-	{ "lea 0x7fffffff, %rbx", CODE(0x48, 0x8d, 0x1c, 0x25, 0xff, 0xff, 0xff, 0x7f),
-	  .only_64 = true },
-	{ "lea x(%rip), %rax", CODE(0x48, 0x8d, 0x05, 0, 0, 0, 0), .displaced = RIP_RELATIVE,
-	  .only_64 = true },
-	{ "lea 0x7fffffff(%rip), %r8d", CODE(0x44, 0x8d, 0x05, 0xff, 0xff, 0xff, 0x7f),
-	  .only_64 = true },
-
 	{ "jmp short", CODE(0xeb, 0x7f) },
 	{ "jmp short back", CODE(0xeb, 0x80) },
 	{ "jmp near", CODE(0xe9, 0, 2, 0, 0) },
