@@ -21,9 +21,12 @@ typedef u32 kprobe_opcode_t;
 
 #define kretprobe_blacklist_size	6
 
-/* In instructions; see slot.h. A branch in the text leads to the slot, too. */
-#define ARCH_KPROBE_SLOT_SIZE	24
-#define MAX_OPTINSN_SIZE	ARCH_KPROBE_SLOT_SIZE
+/*
+ * In instructions; see slot.h. A branch in the text leads to the slot, too. Those where modules are
+ * take more, so that a page of any size has room for the veneers behind them.
+ */
+#define ARCH_KPROBE_SLOT_SIZE	18
+#define MAX_OPTINSN_SIZE	24
 #define MAX_OPTIMIZED_LENGTH	sizeof(kprobe_opcode_t)
 
 /* Slots run post handlers, and go where a handler says. */
@@ -37,8 +40,6 @@ typedef u32 kprobe_opcode_t;
  * @taken:	where a simulated branch leads to when it is taken, if a branch in the
  *		slot can go there; else 0
  * @by_register: the slot has a branch by the register that the simulated one goes by
- * @thunk:	carries it out for post handlers, see thunk.c. Only where @simulate is
- *		NULL; NULL if there is none
  * @boosted:	the first copy in the slot branches back by itself
  * @detour:	a branch can reach the slot from the probed instruction, and those in
  *		the slot can reach the handlers and the next instruction
@@ -47,7 +48,6 @@ struct arch_specific_insn {
 	kprobe_opcode_t	*insn;
 	probes_handler_t *simulate;
 	unsigned long	taken;
-	kprobe_opcode_t	*thunk;
 	bool		by_register;
 	bool		boosted;
 	bool		detour;

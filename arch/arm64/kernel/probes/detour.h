@@ -9,7 +9,6 @@
 
 #include "detour_to.h"
 #include "slot.h"
-#include "thunk.h"
 
 /* Not C functions: slots call the first two, which may continue at the third. See slot.h. */
 asmlinkage void kprobe_detour_entry(void);
@@ -96,11 +95,7 @@ static __always_inline bool kprobe_try_simulate(struct kprobe *kp, struct pt_reg
 /* The @carry_out of kprobe_hit_site(). */
 static __always_inline __kprobes bool kprobe_carry_out(struct kprobe *kp, struct pt_regs *regs)
 {
-	if (!kp->ainsn.thunk)
-		return kprobe_try_simulate(kp, regs);
-	regs->pc = (unsigned long)kp->addr;
-	kprobe_run_thunk(kp->ainsn.thunk, regs);
-	return true;
+	return kprobe_try_simulate(kp, regs);
 }
 
 #endif /* __ARM64_KERNEL_PROBES_DETOUR_H */

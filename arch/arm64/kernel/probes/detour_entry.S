@@ -148,8 +148,6 @@ SYM_DATA_START(kprobe_slot_template)
 	to_be_filled_in				/* branch to the next instruction */
 	at_word SLOT_OWNER
 	to_be_filled_in words=2
-	at_word SLOT_THUNK
-	to_be_filled_in words=(SLOT_WORDS-SLOT_THUNK)
 	at_word SLOT_WORDS
 SYM_DATA_END(kprobe_slot_template)
 

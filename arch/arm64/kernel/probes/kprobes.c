@@ -6,7 +6,6 @@
  * instruction is carried out by a copy that
  *
  * - branches back by itself, if there is no post handler
- * - works on the saved registers (see thunk.c)
  * - is followed by a call of the post handlers (see detour.c)
  * - ends in another BRK, if the targets of the slot's branches are out of reach
  *
@@ -78,12 +77,12 @@ void *alloc_insn_page(void)
  * Cache maintenance is done for each word as it is written. Other CPUs synchronize their fetches
  * by the exception that leads them to the slot (Arm ARM, B2.2.5).
  */
-static int write_slot(kprobe_opcode_t *slot, const u32 *words, int nr_words)
+static int write_slot(kprobe_opcode_t *slot, const u32 *words)
 {
 	int i, err = 0;
 
 	BUILD_BUG_ON(SLOT_WORDS != ARCH_KPROBE_SLOT_SIZE);
-	for (i = 0; i < nr_words && !err; i++)
+	for (i = 0; i < SLOT_WORDS && !err; i++)
 		err = aarch64_insn_patch_text_nosync(slot + i, words[i]);
 	return err;
 }
@@ -135,7 +134,7 @@ static bool fill_detour(struct kprobe *kp, u32 *words)
 			 AARCH64_INSN_BRANCH_NOLINK);
 }
 
-/* Fills in the copies of an instruction that is not simulated, and its thunk. */
+/* Fills in the copies of an instruction that is not simulated. */
 static void fill_copies(struct kprobe *kp, u32 *words)
 {
 	words[SLOT_COPY] = kp->opcode;
@@ -144,8 +143,6 @@ static void fill_copies(struct kprobe *kp, u32 *words)
 		words[SLOT_LAST + 1] = BRK64_OPCODE_KPROBES_SS;
 	kp->ainsn.boosted = branch_to(kp, words, SLOT_COPY + 1, (unsigned long)(kp->addr + 1),
 				      AARCH64_INSN_BRANCH_NOLINK);
-	if (kprobe_make_thunk(words + SLOT_THUNK, SLOT_WORDS - SLOT_THUNK, kp->opcode))
-		kp->ainsn.thunk = kp->ainsn.insn + SLOT_THUNK;
 }
 
 /*
@@ -203,7 +200,7 @@ static int fill_slot(struct kprobe *kp)
 	else
 		fill_copies(kp, words);
 	fill_owner(kp, words);
-	return write_slot(kp->ainsn.insn, words, kp->ainsn.thunk ? SLOT_WORDS : SLOT_THUNK);
+	return write_slot(kp->ainsn.insn, words);
 }
 
 static int prepare_slot(struct kprobe *kp)

@@ -25,10 +25,12 @@
 #include "sync.h"
 
 /* The most executable memory that a site may take, as it is scarcer than other memory */
-static_assert(ARCH_KPROBE_SLOT_SIZE * sizeof(kprobe_opcode_t) <= 96);
+static_assert(MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t) <= 96);
+
+static_assert(SLOT_WORDS <= MAX_OPTINSN_SIZE);
 
 /* The slots leave room for the veneers at the end of a page, whatever its size. */
-static_assert(PAGE_SIZE % (SLOT_WORDS * sizeof(kprobe_opcode_t)) >= VENEERS_SIZE);
+static_assert(PAGE_SIZE % (MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t)) >= VENEERS_SIZE);
 
 /**
  * alloc_optinsn_page() - allocate a page of slots where modules are

@@ -114,10 +114,6 @@ alternative_else_nop_endif
 	/* The rare parts of the two above, to be placed behind the code that uses them */
 	.macro	rare_pstate, name:req
 .Lpstate_was_changed_\name:
-	/* A thunk changes the flags. */
-	eor	x2, x1, x19
-	tst	x2, #~(PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT)
-	b.eq	.Lpstate_is_changed_\name
 	msr	daif, x1
 alternative_if ARM64_HAS_DIT
 	msr_s	SYS_PSTATE_DIT, x1

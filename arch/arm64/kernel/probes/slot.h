@@ -17,7 +17,6 @@
  *   SLOT_NEXT_OUT	where both go if the instruction is done: gives back that room,
  *			and branches to the next instruction
  *   SLOT_OWNER		the address of the site's kprobe, two words
- *   SLOT_THUNK		a thunk, if there is one
  *
  * A simulated instruction has no copies. If it is a branch, SLOT_COPY is a branch to its
  * target, or by the register that has its target.
@@ -34,8 +33,7 @@
 #define SLOT_LAST	9
 #define SLOT_NEXT_OUT	13
 #define SLOT_OWNER	16
-#define SLOT_THUNK	18
-#define SLOT_WORDS	24
+#define SLOT_WORDS	18
 
 /*
  * From where modules are, the handlers may be out of a call's reach. Pages of slots there end in

@@ -19,8 +19,8 @@
 
 #include "../../../../kernel/kprobes/test_sites.h"
 #include "../../../../lib/test_kprobes/switch.h"
+#include "pstate.h"
 #include "test_reach.h"
-#include "thunk.h"
 
 static inline bool nothing_in_reach(unsigned long from, unsigned long to)
 {
