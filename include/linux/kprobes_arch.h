@@ -420,15 +420,12 @@ extern struct kretprobe_blackpoint kretprobe_blacklist[];
  * @KPROBE_RESULT_POST: carry out the instruction, then call kprobe_hit_post()
  * @KPROBE_RESULT_REDIRECTED: continue where the registers say, without the instruction
  * @KPROBE_RESULT_MISSED: carry out the instruction; no handler has run
- * @KPROBE_RESULT_DONE: continue where the registers say; the instruction was carried out,
- *	and the post handlers have run
  */
 enum kprobe_result {
 	KPROBE_RESULT_CONTINUE = 1,
 	KPROBE_RESULT_POST,
 	KPROBE_RESULT_REDIRECTED,
 	KPROBE_RESULT_MISSED,
-	KPROBE_RESULT_DONE,
 };
 
 void kprobe_hit_post(struct kprobe *kp, struct pt_regs *regs);

@@ -328,15 +328,12 @@ static __always_inline void kprobe_count_miss(struct kprobe *p)
 
 DECLARE_STATIC_KEY_FALSE(kprobe_stats);
 
-/* See @carry_out of kprobe_hit_site(). */
-typedef bool (*kprobe_carry_out_fn)(struct kprobe *kp, struct pt_regs *regs);
-
 /* stats.c and hit.c */
 void kprobe_count_hit(struct kprobe *kp);
 int kprobe_run_many(struct kprobe *kp, struct pt_regs *regs);
 void kprobe_run_many_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
 enum kprobe_result kprobe_hit_above_task(unsigned long level, struct kprobe *kp,
-					 struct pt_regs *regs, kprobe_carry_out_fn carry_out);
+					 struct pt_regs *regs);
 unsigned long kprobe_reschedule(unsigned long result);
 bool kprobe_over_plain(unsigned long level);
 
@@ -389,26 +386,9 @@ static __always_inline int kprobe_run_pre(union kprobe_own_mark mark, unsigned l
 	return pre_handler(first, regs);
 }
 
-static __always_inline void kprobe_run_post(union kprobe_own_mark mark, unsigned long level,
-					    struct kprobe *kp, struct pt_regs *regs)
-{
-	struct kprobe *first = READ_ONCE(site_of(kp)->first);
-	kprobe_post_handler_t post_handler = READ_ONCE(first->post_handler);
-
-	/* The probes may have changed since the caller looked at the post handler. */
-	if (unlikely(!post_handler || (!ARCH_KPROBE_STATELESS && first == kp) ||
-		     kprobe_left_out(first, level))) {
-		kprobe_run_many_post(kp, regs, 0);
-		return;
-	}
-	kprobe_runs(mark, first);
-	post_handler(first, regs, 0);
-}
-
 /* See kprobe_hit_site(). */
 static __always_inline enum kprobe_result
-kprobe_hit_at_level(unsigned long level, struct kprobe *kp, struct pt_regs *regs,
-		    kprobe_carry_out_fn carry_out)
+kprobe_hit_at_level(unsigned long level, struct kprobe *kp, struct pt_regs *regs)
 {
 	enum kprobe_result what = KPROBE_RESULT_CONTINUE;
 	struct kprobe_frame frame = {};
@@ -421,42 +401,31 @@ kprobe_hit_at_level(unsigned long level, struct kprobe *kp, struct pt_regs *regs
 	kmsan_unpoison_entry_regs(regs);
 	if (static_branch_unlikely(&kprobe_stats))
 		kprobe_count_hit(kp);
-	if (unlikely(kprobe_run_pre(frame.mark, level, kp, regs))) {
+	if (unlikely(kprobe_run_pre(frame.mark, level, kp, regs)))
 		what = KPROBE_RESULT_REDIRECTED;
-	} else if (unlikely(kp->post_handler)) {
+	else if (unlikely(kp->post_handler))
 		what = KPROBE_RESULT_POST;
-		if (carry_out(kp, regs)) {
-			kprobe_run_post(frame.mark, level, kp, regs);
-			what = KPROBE_RESULT_DONE;
-		}
-	}
 	kprobe_leave(&frame);
 	return what;
 }
 
 /**
- * kprobe_hit_site() - run the handlers for a hit
+ * kprobe_hit_site() - run the pre handlers for a hit
  * @kp: the site's own kprobe
  * @regs: registers as the architecture presents them at a breakpoint
- * @carry_out: carries out the instruction on @regs, without causing a fault, and returns
- *	true; or returns false, with nothing in @regs changed but the instruction pointer,
- *	and what marks them as those of a hit. Has to be inlined, and must not be probed
- *
- * If there are post handlers, @carry_out is called. If it returns true they run here as
- * well, inside of the same mark as the pre handlers.
  *
  * Context: any, NMI included, preemption off.
  * Return: what the architecture is to do next.
  */
 static __always_inline enum kprobe_result
-kprobe_hit_site(struct kprobe *kp, struct pt_regs *regs, kprobe_carry_out_fn carry_out)
+kprobe_hit_site(struct kprobe *kp, struct pt_regs *regs)
 {
 	unsigned long level = arch_kprobe_level();
 
 	/* If the level is a constant, so is the address of the mark. */
 	if (likely(!level))
-		return kprobe_hit_at_level(0, kp, regs, carry_out);
-	return kprobe_hit_above_task(level, kp, regs, carry_out);
+		return kprobe_hit_at_level(0, kp, regs);
+	return kprobe_hit_above_task(level, kp, regs);
 }
 
 /**

@@ -200,9 +200,9 @@ NOKPROBE_SYMBOL(kprobe_run_many_post);
 
 /* The rest of kprobe_hit_site(), out of line, for all levels but the task's. */
 enum kprobe_result kprobe_hit_above_task(unsigned long level, struct kprobe *kp,
-					 struct pt_regs *regs, kprobe_carry_out_fn carry_out)
+					 struct pt_regs *regs)
 {
-	return kprobe_hit_at_level(level, kp, regs, carry_out);
+	return kprobe_hit_at_level(level, kp, regs);
 }
 
 NOKPROBE_SYMBOL(kprobe_hit_above_task);
@@ -217,6 +217,22 @@ unsigned long kprobe_reschedule(unsigned long result)
 
 NOKPROBE_SYMBOL(kprobe_reschedule);
 #endif
+
+static __always_inline void run_post(union kprobe_own_mark mark, unsigned long level,
+				     struct kprobe *kp, struct pt_regs *regs)
+{
+	struct kprobe *first = READ_ONCE(site_of(kp)->first);
+	kprobe_post_handler_t post_handler = READ_ONCE(first->post_handler);
+
+	/* The probes may have changed since the caller looked at the post handler. */
+	if (unlikely(!post_handler || (!ARCH_KPROBE_STATELESS && first == kp) ||
+		     kprobe_left_out(first, level))) {
+		kprobe_run_many_post(kp, regs, 0);
+		return;
+	}
+	kprobe_runs(mark, first);
+	post_handler(first, regs, 0);
+}
 
 /**
  * kprobe_hit_post() - run the post handlers, after the instruction was carried out
@@ -236,7 +252,7 @@ void kprobe_hit_post(struct kprobe *kp, struct pt_regs *regs)
 	if (!kprobe_enter_level(&frame, kp, level))
 		return;
 	kmsan_unpoison_entry_regs(regs);
-	kprobe_run_post(frame.mark, level, kp, regs);
+	run_post(frame.mark, level, kp, regs);
 	kprobe_leave(&frame);
 }
 
@@ -402,12 +418,6 @@ void kprobe_explain_oops(struct pt_regs *regs)
 NOKPROBE_SYMBOL(kprobe_explain_oops);
 
 #if !ARCH_KPROBE_STATELESS
-/* Carries out nothing inside of the mark: the architecture does that afterwards. */
-static __always_inline __kprobes bool carry_out_later(struct kprobe *kp, struct pt_regs *regs)
-{
-	return false;
-}
-
 /**
  * kprobe_site_pre() - pre_handler of every site's own kprobe
  * @kp: the site's own kprobe
@@ -421,7 +431,7 @@ static __always_inline __kprobes bool carry_out_later(struct kprobe *kp, struct 
  */
 int kprobe_site_pre(struct kprobe *kp, struct pt_regs *regs)
 {
-	return kprobe_hit_site(kp, regs, carry_out_later) == KPROBE_RESULT_REDIRECTED;
+	return kprobe_hit_site(kp, regs) == KPROBE_RESULT_REDIRECTED;
 }
 
 NOKPROBE_SYMBOL(kprobe_site_pre);

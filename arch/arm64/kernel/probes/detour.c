@@ -104,10 +104,8 @@ NOKPROBE_SYMBOL(after_rare_hit);
 
 static __always_inline unsigned long hit(struct pt_regs *regs, struct kprobe *kp)
 {
-	enum kprobe_result what = kprobe_hit_site(kp, regs, kprobe_carry_out);
+	enum kprobe_result what = kprobe_hit_site(kp, regs);
 
-	if (what == KPROBE_RESULT_DONE)
-		return after_carried_out(kp, regs);
 	if (unlikely(what == KPROBE_RESULT_REDIRECTED))
 		return after_rare_hit(kp, regs, what);
 	if (kp->ainsn.simulate)

@@ -78,24 +78,4 @@ DECLARE_PER_CPU(struct kprobe_destinations, kprobe_detour_to);
 bool kprobe_detour_left(struct pt_regs *regs);
 void kprobe_simulate(struct kprobe *kp, struct pt_regs *regs, enum kprobe_result what);
 
-/*
- * Simulates the instruction at its own address, as a handler may have changed pc. Returns false
- * if it is not to be simulated, or its operand cannot be read.
- */
-static __always_inline bool kprobe_try_simulate(struct kprobe *kp, struct pt_regs *regs)
-{
-	unsigned long addr = (unsigned long)kp->addr;
-
-	if (!kp->ainsn.simulate)
-		return false;
-	regs->pc = addr;
-	return kp->ainsn.simulate(kp->opcode, addr, regs);
-}
-
-/* The @carry_out of kprobe_hit_site(). */
-static __always_inline __kprobes bool kprobe_carry_out(struct kprobe *kp, struct pt_regs *regs)
-{
-	return kprobe_try_simulate(kp, regs);
-}
-
 #endif /* __ARM64_KERNEL_PROBES_DETOUR_H */

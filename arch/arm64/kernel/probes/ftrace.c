@@ -45,13 +45,6 @@ void arch_kprobe_ftrace_armed(void)
 	kprobe_sync_cpus();
 }
 
-/* The @carry_out of kprobe_hit_site(): continues behind ftrace's call. */
-static __always_inline __kprobes bool step_over(struct kprobe *kp, struct pt_regs *regs)
-{
-	regs->pc = site_of(kp)->ftrace_ip + AARCH64_INSN_SIZE;
-	return true;
-}
-
 /*
  * A handler can return for the function, by setting the program counter to the link register.
  * But others are called at this entry after the probe. The graph tracer diverts the return by
@@ -63,16 +56,35 @@ static __always_inline unsigned long after_redirection(const struct pt_regs *reg
 	return regs->pc == regs->regs[30] ? (unsigned long)ftrace_stub : regs->pc;
 }
 
+/* Out of line, so that what is rare takes no registers from the rest. */
+static noinline unsigned long after_rare_hit(struct kprobe *kp, struct pt_regs *regs,
+					     enum kprobe_result what, unsigned long resume)
+{
+	if (what == KPROBE_RESULT_REDIRECTED)
+		return after_redirection(regs);
+	if (what == KPROBE_RESULT_POST) {
+		regs->pc = site_of(kp)->ftrace_ip + AARCH64_INSN_SIZE;
+		kprobe_hit_post(kp, regs);
+	}
+	return resume;
+}
+
+NOKPROBE_SYMBOL(after_rare_hit);
+
 static __always_inline void entry_hit(unsigned long entry, struct pt_regs *regs)
 {
 	struct kprobe_site *site = kprobe_find_site(entry);
 	unsigned long resume = regs->pc;
+	enum kprobe_result what;
+	struct kprobe *kp;
 
 	if (unlikely(!site))
 		return;
+	kp = kprobe_of(site);
 	regs->pc = entry;
-	if (unlikely(kprobe_hit_site(kprobe_of(site), regs, step_over) == KPROBE_RESULT_REDIRECTED))
-		resume = after_redirection(regs);
+	what = kprobe_hit_site(kp, regs);
+	if (unlikely(what != KPROBE_RESULT_CONTINUE))
+		resume = after_rare_hit(kp, regs, what, resume);
 	regs->pc = resume;
 }
 

@@ -449,15 +449,18 @@ NOKPROBE_SYMBOL(operand_fault);
 /**
  * kprobe_simulate() - carry the probed instruction out on saved registers
  * @kp: a site with an instruction that is simulated
- * @regs: the registers
- * @what: what is left to do. If post handlers are, the instruction has failed inside of the mark
+ * @regs: the registers; a handler may have changed pc
+ * @what: what is left to do
  *
  * Context: any, NMI included, preemption off.
  */
 void kprobe_simulate(struct kprobe *kp, struct pt_regs *regs, enum kprobe_result what)
 {
+	unsigned long addr = (unsigned long)kp->addr;
+
 	do {
-		if (!kprobe_try_simulate(kp, regs))
+		regs->pc = addr;
+		if (!kp->ainsn.simulate(kp->opcode, addr, regs))
 			continue;
 		if (what == KPROBE_RESULT_POST)
 			kprobe_hit_post(kp, regs);
@@ -518,11 +521,11 @@ int kprobe_brk_handler(struct pt_regs *regs, unsigned long esr)
 	if (unlikely(!site))
 		return kprobe_detour_left(regs) ? DBG_HOOK_HANDLED : taken_out(regs->pc);
 	kp = kprobe_of(site);
-	what = kprobe_hit_site(kp, regs, kprobe_carry_out);
+	what = kprobe_hit_site(kp, regs);
 	if (what == KPROBE_RESULT_REDIRECTED)
 		/* These are for the probed address, not for the one where execution continues. */
 		regs->pstate &= ~(PSR_BTYPE_MASK | DBG_SPSR_SS);
-	else if (what != KPROBE_RESULT_DONE)
+	else
 		carry_out(kp, regs, what);
 	return DBG_HOOK_HANDLED;
 }

@@ -48,8 +48,6 @@ static unsigned long detour_exit_slow(struct kprobe *kp, struct pt_regs *regs,
 		regs->orig_ax = -1;
 		kprobe_carry_out_post(kp, regs);
 		return kprobe_go_on(regs, regs->ip);
-	case KPROBE_RESULT_DONE:
-		return kprobe_go_on(regs, kprobe_way_to(regs->ip));
 	default:
 		return kprobe_go_on(regs, kprobe_detour_copy(kp));
 	}
@@ -73,10 +71,8 @@ unsigned long __noendbr kprobe_detour_hit(struct pt_regs *regs, struct kprobe *k
 	kprobe_mend_flags(regs);
 	regs->ip = (unsigned long)kp->addr + INT3_INSN_SIZE;
 	preempt_disable_notrace();
-	what = kprobe_hit_site(kp, regs, kprobe_emulate);
-	if (what == KPROBE_RESULT_DONE && likely(kprobe_leads_to(kp, regs->ip)))
-		all = kprobe_go_on(regs, kprobe_way_out(kp, regs->ip));
-	else if (unlikely(what != KPROBE_RESULT_CONTINUE || kprobe_sp_changed(regs)))
+	what = kprobe_hit_site(kp, regs);
+	if (unlikely(what != KPROBE_RESULT_CONTINUE || kprobe_sp_changed(regs)))
 		all = detour_exit_slow(kp, regs, what);
 	return kprobe_preempt_enable(all);
 }

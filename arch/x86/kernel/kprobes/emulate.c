@@ -10,9 +10,9 @@
  * on the stack, and the word that a branch reads its target from.
  *
  * What reads memory may fault, and its fault is the instruction's. So a branch that reads its
- * target from memory is not emulated inside of the mark, where a fault looks like a handler's. If
- * the word cannot be read, the copy reads it again, and faults. A branch to what is no address
- * faults as well: the slot has an instruction that does so in its place.
+ * target from memory is not emulated at a missed hit: inside of another hit's mark, a fault looks
+ * like a handler's. If the word cannot be read, the copy reads it again, and faults. A branch to
+ * what is no address faults as well: the slot has an instruction that does so in its place.
  *
  * The processor's checks on the target of an indirect branch (IBT) are not
  * repeated.

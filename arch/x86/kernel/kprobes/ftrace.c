@@ -14,27 +14,38 @@
 NOKPROBE_SYMBOL(ftrace_call);
 NOKPROBE_SYMBOL(ftrace_regs_call);
 
-/* The @carry_out of kprobe_hit_site(): the probed instruction is a nop. */
-static __always_inline __kprobes bool step_over(struct kprobe *kp, struct pt_regs *regs)
+/* Out of line, so that what is rare takes no registers from the rest. */
+static noinline unsigned long after_rare_hit(struct kprobe *kp, struct pt_regs *regs,
+					     enum kprobe_result what, unsigned long resume)
 {
-	regs->ip = (unsigned long)kp->addr + MCOUNT_INSN_SIZE;
-	return true;
+	if (what == KPROBE_RESULT_REDIRECTED)
+		return arch_kprobe_way_to(regs->ip);
+	if (what == KPROBE_RESULT_POST) {
+		regs->ip = (unsigned long)kp->addr + MCOUNT_INSN_SIZE;
+		kprobe_hit_post(kp, regs);
+	}
+	return resume;
 }
+
+NOKPROBE_SYMBOL(after_rare_hit);
 
 static __always_inline void entry_hit(unsigned long ip, struct pt_regs *regs)
 {
 	struct kprobe_site *site = kprobe_find_site(ip);
 	unsigned long resume = regs->ip;
+	enum kprobe_result what;
+	struct kprobe *kp;
 
 	if (unlikely(!site))
 		return;
+	kp = kprobe_of(site);
 	/* Handlers get the registers as at a breakpoint. */
 	kprobe_mend_flags(regs);
 	regs->ip = ip + INT3_INSN_SIZE;
-	if (likely(kprobe_hit_site(kprobe_of(site), regs, step_over) != KPROBE_RESULT_REDIRECTED))
-		regs->ip = resume;
-	else
-		regs->ip = arch_kprobe_way_to(regs->ip);
+	what = kprobe_hit_site(kp, regs);
+	if (unlikely(what != KPROBE_RESULT_CONTINUE))
+		resume = after_rare_hit(kp, regs, what, resume);
+	regs->ip = resume;
 }
 
 /* As ftrace_get_regs() finds it out, which looks at both here. */

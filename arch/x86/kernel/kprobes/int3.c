@@ -311,7 +311,7 @@ static __always_inline void after_hit(struct kprobe *kp, struct pt_regs *regs,
 				      enum kprobe_result what)
 {
 	regs->orig_ax = -1;
-	if (what == KPROBE_RESULT_REDIRECTED || what == KPROBE_RESULT_DONE)
+	if (what == KPROBE_RESULT_REDIRECTED)
 		regs->ip = kprobe_way_after(kp, regs->ip);
 	else
 		carry_out(kp, regs, what);
@@ -334,8 +334,8 @@ static __always_inline void site_hit(struct kprobe_site *site, struct pt_regs *r
 	regs->orig_ax = KPROBE_HIT_ORIG_AX;
 	/* It was for the int3: a breakpoint of the processor on what follows is to be hit. */
 	regs->flags &= ~X86_EFLAGS_RF;
-	what = kprobe_hit_site(kp, regs, kprobe_emulate);
-	if (what == KPROBE_RESULT_CONTINUE || what == KPROBE_RESULT_DONE)
+	what = kprobe_hit_site(kp, regs);
+	if (likely(what == KPROBE_RESULT_CONTINUE))
 		after_hit(kp, regs, what);
 	else
 		after_rare_hit(kp, regs, what);

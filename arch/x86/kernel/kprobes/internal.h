@@ -45,21 +45,6 @@ int kprobe_emulation_init(struct kprobe_emulation *em, struct insn *insn);
 int kprobe_find_emulator(struct insn *insn);
 bool kprobe_emulate_pushed(const struct kprobe_emulation *em, struct pt_regs *regs);
 
-/*
- * The @carry_out of kprobe_hit_site(). It runs inside of the mark, where a fault looks like a
- * handler's. So a branch that reads its target from memory is emulated outside of the mark.
- */
-static __always_inline __kprobes bool kprobe_emulate(struct kprobe *kp, struct pt_regs *regs)
-{
-	const struct kprobe_emulation *em = &kp->ainsn.emulation;
-
-	if (em->memory)
-		return false;
-	regs->ip = (unsigned long)kp->addr;
-	regs->orig_ax = -1;
-	return em->fn && em->fn(em, regs);
-}
-
 /* Defined by the linker script. */
 extern char __static_call_text_start[], __static_call_text_end[];
 
