@@ -597,6 +597,7 @@ static int be_interrupted(struct probe *probe, struct pt_regs *regs)
 	return 0;
 }
 
+/* A past bug: any fault during a step was taken for the stepped instruction's. */
 static void fault_in_an_interrupt_of_a_handler_is_left_alone(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;

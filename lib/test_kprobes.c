@@ -287,9 +287,9 @@ static void pre_handler_stops_the_older_ones(struct kunit *test)
 }
 
 /*
- * A probe with a post handler and one without are registered in either order,
- * and unregistered in either order. The address must always be armed for the
- * probes that are left.
+ * A probe with a post handler and one without are registered in either order, and unregistered
+ * in either order. The address must always be armed for the probes that are left. A past bug:
+ * when the probe with the post handler left, the wrong ops of ftrace was released.
  */
 static void post_handler_comes_and_goes(struct kunit *test)
 {

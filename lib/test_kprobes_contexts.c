@@ -486,6 +486,7 @@ static void need_interrupts_of_our_own(struct kunit *test)
 		kunit_skip(test, "no processor can interrupt itself");
 }
 
+/* A past bug: handlers ran on top of handlers that had relied on being alone on their CPU. */
 static void hit_in_a_new_context_on_top_runs(struct kunit *test)
 {
 	struct place *below, *above;
@@ -504,6 +505,7 @@ static void hit_in_a_new_context_on_top_runs(struct kunit *test)
 	KUNIT_EXPECT_GE(test, rows, level_exists(SOFTIRQ) ? LEVELS - 1 : levels_from(HARDIRQ));
 }
 
+/* A past bug: an interrupt made kprobes forget the handler below it. */
 static void handler_that_enabled_interrupts_is_interrupted(struct kunit *test)
 {
 	const enum way *way = test->param_value;
@@ -755,6 +757,10 @@ static void expect_interrupted_steps(struct kunit *test, struct place *stepped)
 	KUNIT_EXPECT_GT_MSG(test, halfway, 0, "%s", name);
 }
 
+/*
+ * Past bugs: a hit in the middle of a step was a BUG(); and any fault there was taken for the
+ * stepped instruction's.
+ */
 static void hit_in_the_middle_of_a_step_runs(struct kunit *test)
 {
 	const enum way *way = test->param_value;
@@ -1030,6 +1036,7 @@ static void storm_of(struct kunit *test, const struct pair *pair, bool plain)
 		KUNIT_EXPECT_GT(test, storm.nmis, 0);
 }
 
+/* A past bug: hits were lost, and not counted as missed. */
 static void storm_of_interrupts_is_counted_to_the_last(struct kunit *test)
 {
 	storm_of(test, test->param_value, false);

@@ -72,6 +72,7 @@ static void fault_in_a_handler_is_fixed_up(struct kunit *test)
 
 #define CHANGES	50
 
+/* A past bug: hits were lost, or seen twice, while post handlers came and went. */
 static void no_hit_is_lost_while_others_come_and_go(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
@@ -99,6 +100,7 @@ static void no_hit_is_lost_while_others_come_and_go(struct kunit *test)
 
 /* Slots */
 
+/* A past bug: a slot could be written to at its address in the linear map. */
 static void slot_pages_have_names_and_are_not_writable(struct kunit *test)
 {
 	const struct kprobes_step *step = kprobes_need_step(test, "plain instruction");
@@ -361,6 +363,11 @@ static const struct kprobes_step *return_probe_far(struct kunit *test)
 	return entry;
 }
 
+/*
+ * A past bug: what the path to a handler calls was hit without end. So were here
+ * preempt_schedule_notrace(), __asan_load8(), RCU's read lock and, on sparc64, atomic
+ * operations.
+ */
 static void what_a_hit_may_call_is_probed(struct kunit *test)
 {
 	struct probe *probes[ARRAY_SIZE(kprobes_common_steps)] = { };
@@ -438,6 +445,10 @@ static void drop_early(struct kunit_suite *suite)
 		probe_unregister(&early_probes[i]);
 }
 
+/*
+ * A past bug: a probe of early boot was optimized before RCU-tasks was there. Another, on
+ * arm64: a probe from an early initcall was an oops.
+ */
 static void probes_that_came_early_are_hit(struct kunit *test)
 {
 	unsigned int i;

@@ -151,6 +151,10 @@ static void refusal_desc(const struct refusal *refusal, char *desc)
 
 KUNIT_ARRAY_PARAM(refusal, refusals, refusal_desc);
 
+/*
+ * A past bug: an address was read before it was known to be text. Another: on arm64
+ * rcu_is_watching(), which a debug kernel calls at each BRK, was accepted.
+ */
 static void bad_target_is_refused(struct kunit *test)
 {
 	const struct refusal *refusal = test->param_value;
@@ -176,6 +180,7 @@ static void bad_target_is_refused(struct kunit *test)
 
 /* Structs */
 
+/* A past bug: registering the same struct twice damaged the lists. */
 static void same_struct_is_refused_twice(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
@@ -200,6 +205,7 @@ static int register_contested(void)
 	return register_kprobe(&contested.kp);
 }
 
+/* The same bug, by two threads at the same time. */
 static void one_of_two_threads_registers_a_probe(struct kunit *test)
 {
 	struct contest *contest = contest_start(test, register_contested);

@@ -260,7 +260,10 @@ static unsigned int wrong_rounds(u32 (*call)(u32 x), unsigned int rounds)
 #define ROUNDS		1000
 #define MANY_ROUNDS	5000
 
-/* First with a breakpoint, then with a jump if there can be one, and often with each */
+/*
+ * First with a breakpoint, then with a jump if there can be one, and often with each. A past
+ * bug: a probe that its own handler hit left interrupts masked for ever.
+ */
 static void interrupts_are_as_before_the_hit(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;

@@ -156,7 +156,10 @@ static void expect_types_refused(struct kunit *test)
 	expect_all_refused(&area);
 }
 
-/* On other architectures than arm64, types have symbols. */
+/*
+ * On other architectures than arm64, types have symbols. A past bug: a probe was placed on
+ * what control flow integrity reads as data.
+ */
 static void types_before_functions_are_refused(struct kunit *test)
 {
 	if (IS_ENABLED(CONFIG_CFI_CLANG) && IS_ENABLED(CONFIG_ARM64))
@@ -169,6 +172,7 @@ static void types_before_functions_are_refused(struct kunit *test)
 extern struct bug_entry __start___bug_table[], __stop___bug_table[];
 #endif
 
+/* A past bug: a jump covered a BUG(). */
 static void bug_and_warn_sites_are_refused(struct kunit *test)
 {
 #ifdef CONFIG_GENERIC_BUG
@@ -199,6 +203,7 @@ static unsigned long bad_then_good[] __used __section("_kprobe_blacklist")
 	(unsigned long)&no_function, (unsigned long)listed_behind,
 };
 
+/* A past bug: an entry that is no text spoiled those behind it. This kernel has one. */
 static void blacklisted_functions_are_refused(struct kunit *test)
 {
 	struct refused_area area = { .test = test };
@@ -402,6 +407,7 @@ static void need_decoder(struct kunit *test)
 		kunit_skip(test, "no instruction decoder here");
 }
 
+/* A past bug: a probe was accepted inside of an instruction. */
 static void every_instruction_and_nothing_else_is_accepted(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;

@@ -247,6 +247,7 @@ KUNIT_ARRAY_PARAM(data_size, data_sizes, data_size_desc);
 #define MANY	1000
 #define LEVELS	8
 
+/* A past bug: the pool was too small on small machines. */
 static void thousand_tasks_deep_inside_all_return(struct kunit *test)
 {
 	const size_t *size = test->param_value;
@@ -392,6 +393,7 @@ static void call_from_interrupt(struct irq_work *work)
 	in_an_interrupt = false;
 }
 
+/* A past bug: the stack pointer at a return was not that of the function. */
 static void interrupt_enters_on_top_of_a_task(struct kunit *test)
 {
 	struct irq_work work = IRQ_WORK_INIT_HARD(call_from_interrupt);
@@ -709,6 +711,7 @@ static struct told_fprobe *told_fprobe_registered(struct kunit *test)
 	return fprobe;
 }
 
+/* A past bug: a return probe beside fprobes, before or after it, was shown a trampoline. */
 static void both_are_told_of_callers_not_trampolines(struct kunit *test)
 {
 	struct told_fprobe *before = NULL, *after = NULL;

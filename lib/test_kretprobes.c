@@ -145,6 +145,7 @@ static noinline __noclone void test_caller(struct kunit *test, const struct kpro
 
 /* Handlers */
 
+/* A past bug: return probes were refused in NMIs, and on x86 a breakpoint counts as one. */
 static void handlers_run_at_entry_and_return(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
@@ -223,6 +224,7 @@ static void return_handler_changes_the_value(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, step->call(1), kprobes_expected(1));
 }
 
+/* A past bug: an entry handler saw what another return probe had left in its memory. */
 static void entry_handler_skips_the_return(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
@@ -472,6 +474,7 @@ static bool return_is_seen_soon(struct return_probe *probe)
 	return probe->returns;
 }
 
+/* A past bug: instances of tasks that died inside were lost, or freed too early. */
 static void task_that_exits_inside_gives_its_instance_back(struct kunit *test)
 {
 	struct return_probe *probe;
@@ -512,6 +515,7 @@ static noinline __noclone u32 calls_both(u32 x)
 	return kprobes_one_more(calls_the_tracer(x));
 }
 
+/* A past bug: stack traces ended at a trampoline. */
 static void stack_trace_shows_callers_not_trampolines(struct kunit *test)
 {
 	struct return_probe *inner, *outer;
@@ -584,6 +588,7 @@ static void return_probe_off_the_entry_is_refused(struct kunit *test)
 	expect_refused(test, probe, -EINVAL);
 }
 
+/* A past bug: data_size had no limit. */
 static void private_data_has_a_limit(struct kunit *test)
 {
 	struct return_probe *probe = return_probe_new(test, kprobes_untraced);
@@ -604,6 +609,7 @@ static void private_data_has_a_limit(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, probe->sum, 17);
 }
 
+/* A past bug: with landing pads, a function that switches stacks was not recognized. */
 static void function_with_another_return_is_refused(struct kunit *test)
 {
 	struct return_probe *probe = return_probe_new(test, NULL);

@@ -225,6 +225,7 @@ static void leaves(struct kunit *test, unsigned int i)
 	expect_all_see_calls(test);
 }
 
+/* A past bug: a return probe was told that the graph tracer's trampoline was the caller. */
 static void two_come_and_go_in_any_order(struct kunit *test)
 {
 	const struct party *party = test->param_value;
@@ -455,6 +456,7 @@ static void meet_at(struct kunit *test, const struct kprobes_step *step, bool ju
 	watch_end(watch);
 }
 
+/* A past bug: single-stepping and hardware breakpoints disturbed each other. */
 static void processor_stops_at_the_same_instruction(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
@@ -838,6 +840,7 @@ static void expect_unknown(struct kunit *test, void *trampoline)
 	KUNIT_EXPECT_STREQ(test, "[unknown/kretprobe'd]", s->buffer);
 }
 
+/* A past bug: the trampoline of fprobe was. */
 static void diverted_return_is_not_traced_as_a_caller(struct kunit *test)
 {
 	expect_unknown(test, kretprobe_trampoline_addr());

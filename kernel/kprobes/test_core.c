@@ -414,6 +414,7 @@ static void call_returns_with_the_global_switch_off(struct kunit *test)
 }
 #endif
 
+/* A past bug: this switch and that of each probe got out of step. */
 static void site_follows_the_global_switch(struct kunit *test)
 {
 	struct kprobe *p = plant(test);
@@ -543,7 +544,10 @@ static void gone_text_is_left_with_preemption_off(struct kunit *test)
 }
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
-/* Init text goes without its sites' being disarmed. */
+/*
+ * Init text goes without its sites' being disarmed. A past bug: a probe on text that had gone
+ * stayed hooked in ftrace.
+ */
 static void entry_of_gone_text_is_unhooked(struct kunit *test)
 {
 	struct kprobe *p = plant(test);
@@ -719,6 +723,10 @@ static bool all_is_relocated(unsigned long addr)
 	return true;
 }
 
+/*
+ * A past bug: an instruction of a livepatch was carried out with the operand that it had
+ * before its relocation.
+ */
 static void relocated_text_is_refused(struct kunit *test)
 {
 	struct kprobe p = { .addr = (kprobe_opcode_t *)site_target };
@@ -877,7 +885,10 @@ static noinline unsigned int listed_behind(unsigned int n)
 	return n * 5 + 1;
 }
 
-/* A slot is text, and no symbol covers it. */
+/*
+ * A slot is text, and no symbol covers it. A past bug: such an entry of the blacklist spoiled
+ * those behind it.
+ */
 static void entry_without_a_symbol_does_not_spoil_the_list(struct kunit *test)
 {
 	struct module *mod = kunit_kzalloc(test, sizeof(*mod), GFP_KERNEL);

@@ -3,6 +3,9 @@
  * KUnit test of probes on everything: every instruction of many functions of the
  * running kernel has one, and the kernel must still work. To tell that it does, tasks
  * call functions whose results are known.
+ *
+ * Past bugs that it has found: probes were accepted on the call in ftrace's own trampoline, and on
+ * the profiler of branches, which was hit by its own hits.
  */
 #include <linux/bitmap.h>
 #include <linux/cpumask.h>

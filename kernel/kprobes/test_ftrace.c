@@ -136,6 +136,7 @@ static void starts_of_functions_will_do(struct kunit *test)
 	expect_calls(test);
 }
 
+/* A past bug: ftrace went on saving all registers when the probe had left. */
 static void registers_are_saved_while_somebody_asks(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[PLAIN], 1));

@@ -90,6 +90,7 @@ static void switch_modifier(struct kunit *test, int i)
 		KUNIT_EXPECT_EQ(test, taken ? -EBUSY : 0, join_one(party, i));
 }
 
+/* A past bug: a probe that could not be armed was left marked as enabled. */
 static void probes_come_and_go_among_others(struct kunit *test)
 {
 	int n, i;
@@ -547,6 +548,7 @@ static void drop_calling_ops(void *unused)
 	set_calling_filter(true);
 }
 
+/* A past bug: such hits were lost without being counted. */
 static void probe_is_hit_in_a_callback_of_others(struct kunit *test)
 {
 	int n, i;

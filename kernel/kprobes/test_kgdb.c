@@ -194,6 +194,10 @@ static int prepare_and_stop(struct kprobe_site *site)
 	return err;
 }
 
+/*
+ * A past bug: kgdb stopped the machine while a site was created, set a breakpoint, and later
+ * put the byte that it had saved over the probe.
+ */
 static void breakpoint_may_come_first(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
@@ -270,6 +274,7 @@ static unsigned long ftrace_patches_for(struct kunit *test, void *entry)
 	return ip;
 }
 
+/* A past bug: ftrace met the breakpoint, and shut itself down. */
 static void breakpoint_is_refused_where_ftrace_patches_for_a_probe(struct kunit *test)
 {
 	struct probe *probe = probe_registered(test, kprobes_traced);
@@ -298,6 +303,7 @@ static void probe_is_refused_where_ftrace_meets_a_breakpoint(struct kunit *test)
 }
 
 #ifdef __ARCH_WANT_KPROBES_INSN_SLOT
+/* A past bug: it stayed there when others got the slot. */
 static void breakpoint_is_refused_in_a_slot(struct kunit *test)
 {
 	kprobe_opcode_t *slot = get_insn_slot();
@@ -356,6 +362,7 @@ static void jump_does_not_come_back_over_a_breakpoint(struct kunit *test)
 	probe_unregister(probe);
 }
 
+/* A past bug: in the middle of a step, a breakpoint of somebody else was taken for a probe. */
 static void both_work_in_one_function(struct kunit *test)
 {
 	const struct kprobes_step *here = kprobes_need_step(test, "return");

@@ -224,6 +224,7 @@ static void expect_holder_until_they_leave(struct kunit *test, void *function,
 	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 0);
 }
 
+/* A past bug: the pool of a return probe was freed while a handler used it. */
 static void holder_stays_for_those_inside_and_then_goes(struct kunit *test)
 {
 	expect_holder_until_they_leave(test, waits, call_waits);
@@ -293,6 +294,7 @@ static u32 nmi_in_a_push(struct objpool_head *pool, void *out)
 	return last == tail ? result : 0;
 }
 
+/* A past bug of objpool's: one object became available twice, and another was lost. */
 static void nmi_in_a_push_loses_no_instance(struct kunit *test)
 {
 	struct kretprobe *rp = registered(test, returns, 2);
@@ -381,6 +383,10 @@ static unsigned long missed_masks(void)
 	return missed;
 }
 
+/*
+ * A past bug: with pseudo-NMIs, a return probe on what pools call to mask interrupts was hit
+ * by its own returns.
+ */
 static void pool_is_not_called_by_itself(struct kunit *test)
 {
 	unsigned long before;
@@ -893,6 +899,7 @@ static void large_data_is_not_on_the_stacks_of_tasks(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sizes[1], KRETPROBE_NO_FIT);
 }
 
+/* A past bug: the holder was left behind. */
 static void return_probe_that_is_unregistered_twice_leaves_nothing(struct kunit *test)
 {
 	struct kretprobe *rp = registered(test, returns, 0), *twice[] = { rp, rp };
@@ -1047,6 +1054,10 @@ static int move_inside(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
+/*
+ * A past bug: a module loaded to the same address meanwhile got the probe in the middle of a
+ * function.
+ */
 static void function_is_checked_again_when_it_is_used(struct kunit *test)
 {
 	const struct kprobes_step *step = kprobes_need_step(test, "return");
@@ -1135,6 +1146,7 @@ static noinline __noclone u32 leaves_many_behind(u32 fresh)
 	return fresh + 1;
 }
 
+/* A past bug: calls from one place that never return filled the return stack. */
 static void calls_from_one_place_are_forgotten(struct kunit *test)
 {
 	struct kretprobe *rp = registered(test, leaves_many_behind, 0);
@@ -1208,6 +1220,7 @@ static noinline __noclone unsigned long tail_call_returns(struct kretprobe *oute
 	return READ_ONCE(slot);
 }
 
+/* A past bug: it was told of the trampoline of rethook. */
 static void tail_call_beside_rethook_is_told_of_the_caller(struct kunit *test)
 {
 	struct kretprobe *outer = registered(test, returns, 0);

@@ -368,6 +368,10 @@ static void fail_at_each(struct kunit *test, unsigned int num, bool go_on, unsig
 		nth = next_to_fail(nth, num);
 }
 
+/*
+ * A past bug: a probe that could not be armed was left marked as enabled. Another: a batch
+ * that had failed was tried again to find the reason, and could succeed.
+ */
 static void registration_that_fails_changes_nothing(struct kunit *test)
 {
 	const struct trial *trial = test->param_value;

@@ -91,6 +91,7 @@ static void compare_hits(struct kunit *test, bool post)
 				   arch_kprobe_path(&site_at(probe->kp.addr)->kp));
 }
 
+/* A past bug: functions lost their jumps because of indirect jumps that they did not have. */
 static void hit_by_a_jump_looks_like_one_by_a_breakpoint(struct kunit *test)
 {
 	compare_hits(test, true);
@@ -230,6 +231,7 @@ static void expect_room(struct kunit *test, const struct view *plain,
 	}
 }
 
+/* A past bug: on arm64, a handler that moved it down by 80 bytes overwrote the link register. */
 static void handlers_may_change_the_stack_pointer(struct kunit *test)
 {
 	const struct kprobes_jump *jump = idle_param(test);
@@ -284,6 +286,7 @@ static void expect_replaced(struct kunit *test, struct probe *probe,
 	KUNIT_EXPECT_FALSE(test, v->pre_trapped);
 }
 
+/* A past bug: once there was a jump, a redirection was ignored. */
 static void pre_handler_at_a_jump_replaces_the_function(struct kunit *test)
 {
 	const struct kprobes_jump *jump = idle_param(test);
@@ -521,7 +524,10 @@ static const struct kprobes_jump *uaccess_jump(void)
 	return jump;
 }
 
-/* The cases above check that the probed code has access again. */
+/*
+ * The cases above check that the probed code has access again. A past bug: they had the access
+ * that the probed code had, and so had the next task.
+ */
 static void handlers_have_no_access_to_user_memory(struct kunit *test)
 {
 	const struct kprobes_jump *jump = uaccess_jump();
@@ -586,6 +592,7 @@ static noinline __noclone void trace_both_ways(struct kunit *test, struct trace 
 	}
 }
 
+/* A past bug: with frame pointers, it left the probed function out. */
 static void stack_trace_at_a_jump_is_that_at_a_breakpoint(struct kunit *test)
 {
 	struct trace *traces = kunit_kcalloc(test, 2, sizeof(*traces), GFP_KERNEL);

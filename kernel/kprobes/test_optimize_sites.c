@@ -116,6 +116,10 @@ static void crowd_join(struct kunit *test, struct probe **crowd, unsigned int ne
 	crowd_settle(test, crowd, v);
 }
 
+/*
+ * A past bug: a probe at the end of the covered bytes was overlooked, or had the jump in its
+ * copy.
+ */
 static void jump_makes_room_for_a_probe_in_its_way(struct kunit *test)
 {
 	struct view *v = new_views(test);
@@ -147,6 +151,7 @@ static void expect_no_jump(struct kunit *test, void *addr, const char *why)
 	expect_breakpoint(test, addr);
 }
 
+/* A past bug: the jump was away for a while, and hits were traps. */
 static void refused_neighbour_leaves_the_jump(struct kunit *test)
 {
 	struct probe *probe;
@@ -198,6 +203,7 @@ static void expect_disabled_neighbour(struct kunit *test, struct probe **pair,
 	KUNIT_EXPECT_EQ(test, pair[1]->hits, 2);
 }
 
+/* A past bug: a disabled probe was believed to have a jump in the text. */
 static void disabled_neighbour_has_no_jump(struct kunit *test)
 {
 	struct view *v = new_views(test);
@@ -226,6 +232,10 @@ static void disabled_neighbour_has_no_jump(struct kunit *test)
 
 /* --- where no jump may be --- */
 
+/*
+ * Past bugs: a jump covered the target of a fixup; or, where gcc had merged two functions,
+ * what their cold part comes back to.
+ */
 static void site_without_room_stays_a_breakpoint(struct kunit *test)
 {
 	const struct kprobes_jump *jump = test->param_value;
@@ -532,7 +542,10 @@ static void happen_meanwhile(struct kunit *test, struct planted *all)
 	}
 }
 
-/* The switch takes out jumps, and is then turned off again before new ones have come. */
+/*
+ * The switch takes out jumps, and is then turned off again before new ones have come. A past
+ * bug: this switch and that of each probe got out of step, and a probe was disarmed twice.
+ */
 static void jumps_follow_the_switch_for_all_probes(struct kunit *test)
 {
 	struct planted *all = plant_all(test);

@@ -306,6 +306,7 @@ static void expect_all_goes(struct kunit *test)
 	wait_for_slots_to_go();
 }
 
+/* A past bug: an empty page of slots stayed beside another one with room. */
 static void what_was_taken_is_given_back(struct kunit *test)
 {
 	unsigned int pages;
@@ -678,7 +679,11 @@ static void cpu_goes_and_comes(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, 0, hotplug_try(add_cpu, cpu));
 }
 
-/* Nothing else has to wait for the grace period that the jumps wait for. */
+/*
+ * Nothing else has to wait for the grace period that the jumps wait for. Past bugs: the
+ * optimizer waited for RCU-tasks with a lock that an exiting task needed, and all other text
+ * patching waited for it.
+ */
 static void jumps_that_wait_are_in_nobodys_way(struct kunit *test)
 {
 	struct task_struct *task;

@@ -9,6 +9,8 @@
  * goes through all batches, a larger number N through one batch in N. The write fails
  * if the test does. This is not a KUnit suite, because it takes long, and the kernel
  * needs something to do meanwhile.
+ *
+ * A past bug: a probe on the kernel's entry path, or on what RCU calls there, was hit without end.
  */
 #define pr_fmt(fmt) "kprobes_sweep: " fmt
 

@@ -312,7 +312,10 @@ static int fast_pre(struct kprobe *p, struct pt_regs *regs)
 
 #define ROUNDS	50
 
-/* If they did, this case would never end. */
+/*
+ * If they did, this case would never end. A past bug: one task that never slept stopped all
+ * registrations.
+ */
 static void hits_that_go_on_do_not_hold_it_up(struct kunit *test)
 {
 	struct probe *resident = probe_registered(test, kprobes_traced);
@@ -759,6 +762,7 @@ static void lose_patience(struct kunit *test)
 	kprobe_patience = msecs_to_jiffies(50);
 }
 
+/* A past bug: if a handler slept, unregistering went on for ever, and nothing said why. */
 static void handler_that_does_not_end_is_told_of(struct kunit *test)
 {
 	kunit_activate_static_stub(test, kprobe_tell_of_handler, note_told);

@@ -448,6 +448,7 @@ static void post_handler_does_not_change_the_way(struct kunit *test)
 }
 
 #ifdef CONFIG_OPTPROBES
+/* A past bug: it did not, on architectures whose jumps run none. */
 static void jump_comes_back_when_a_post_handler_leaves(struct kunit *test)
 {
 	struct kprobe *with_post = new_probe(test, why_nop);
@@ -577,6 +578,7 @@ static void address_that_is_refused_is_told_by_its_symbol(struct kunit *test)
 				  "not the start of an instruction");
 }
 
+/* A past bug: addresses were shown to readers who may not see them. */
 static void address_without_a_symbol_is_shown_to_few(struct kunit *test)
 {
 	struct kprobe *p = new_probe(test, NULL);
@@ -712,6 +714,10 @@ static void expect_return_refused(struct kunit *test, void *addr, const char *wo
 	expect_refusal_at(test, -EINVAL, addr, words);
 }
 
+/*
+ * A past bug: a return probe on NAME.cold replaced a word on the stack that is no return
+ * address.
+ */
 static void return_probe_of_a_part_is_refused(struct kunit *test)
 {
 	struct kretprobe *rp = new_return_probe(test, inner_part);

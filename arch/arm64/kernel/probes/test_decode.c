@@ -106,6 +106,7 @@ static void test_samples(struct kunit *test)
 				      probe_classes[i].name, probe_classes[i].value);
 }
 
+/* A past bug: instructions newer than the decoder were taken for harmless. */
 static void test_unknown(struct kunit *test)
 {
 	unsigned int i;
@@ -410,6 +411,10 @@ static void expect_verdicts(struct kunit *test, const void *start, const void *e
 	}
 }
 
+/*
+ * Past bugs: a probe between exclusives kept a loop from ending; LDAR was taken for an
+ * exclusive. Another: without PAN, the writes that open user memory were accepted.
+ */
 static void test_real_sequences(struct kunit *test)
 {
 	static const bool llsc[] = { true, false, false, false, false, true, true };

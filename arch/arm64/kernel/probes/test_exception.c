@@ -187,6 +187,7 @@ static void need_no_literal(struct kunit *test)
 			    "there is something at %pS", at);
 }
 
+/* A past bug: fault handlers were not asked, or with the registers of the simulation. */
 static void literal_that_is_not_there_is_a_fault_of_the_load(struct kunit *test)
 {
 	struct probe *probe;

@@ -535,6 +535,10 @@ static void expect_returned_beside(struct kunit *test, const char *name, struct 
 	KUNIT_EXPECT_EQ(test, *party->calls, before + 1);
 }
 
+/*
+ * A past bug: a handler that returned for a function was a panic if the graph tracer followed
+ * the call.
+ */
 static void graph_tracer_sees_a_return_for_the_function(struct kunit *test)
 {
 	struct call call;
@@ -542,6 +546,7 @@ static void graph_tracer_sees_a_return_for_the_function(struct kunit *test)
 	expect_returned_beside(test, "graph", &call);
 }
 
+/* A past bug: it did, in the middle of the caller, if a handler returned for the function. */
 static void direct_call_never_continues_at_the_caller(struct kunit *test)
 {
 	struct call call;

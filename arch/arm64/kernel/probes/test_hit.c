@@ -416,6 +416,7 @@ static void flip(struct kunit *test, const struct kprobes_step *step, const stru
 	KUNIT_EXPECT_EQ_MSG(test, after, before ^ by_handler, "%s", part->name);
 }
 
+/* A past bug: handlers did not see all of PSTATE at a jump or at ftrace's call. */
 static void registers_have_the_pstate_of_the_probed_code(struct kunit *test)
 {
 	const struct kprobes_step *step = plant_just_so(test, test->param_value);
@@ -476,6 +477,7 @@ static int look_at_flags(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
+/* A past bug: they were lost, and the assembly of GCM keeps them over a call. */
 static void flags_are_kept_at_a_return(struct kunit *test)
 {
 	u64 flags;
@@ -557,6 +559,10 @@ static void destination_outlasts_a_hit(struct kunit *test, unsigned int nmis)
 	KUNIT_EXPECT_EQ(test, left.pstate, mark.pstate);
 }
 
+/*
+ * A past bug: with more NMIs on top of each other than were thought possible, two shared where
+ * a jump keeps its destination.
+ */
 static void event_of_the_firmware_leaves_where_to_go_on(struct kunit *test)
 {
 	destination_outlasts_a_hit(test, NMIS);
@@ -577,7 +583,10 @@ static int return_at_once(struct probe *probe, struct pt_regs *regs)
 	return 1;
 }
 
-/* Where guarded pages are in use: the way here was an indirect call, the way on is none. */
+/*
+ * Where guarded pages are in use: the way here was an indirect call, the way on is none. A
+ * past bug: copies of landing pads did not do what the originals do.
+ */
 static void return_for_a_function_needs_no_landing_pad(struct kunit *test)
 {
 	const struct kprobes_step *step = kprobes_need_step(test, "untraced function entry");
@@ -711,6 +720,10 @@ static struct around call_with_user_access(struct kunit *test, bool (*look)(void
 	return around;
 }
 
+/*
+ * A past bug: handlers that ftrace calls had the access to user memory of the probed code, and
+ * could take it away.
+ */
 static void user_access_ends_with_the_probed_code(struct kunit *test)
 {
 	struct around around;

@@ -86,6 +86,10 @@ static void name_desc(const char * const *name, char *desc)
 
 KUNIT_ARRAY_PARAM(name, names, name_desc);
 
+/*
+ * All of this was accepted once, for instance the loop of a CPU that is not to boot, and
+ * constants of AES.
+ */
 static void all_of_it_is_refused(struct kunit *test)
 {
 	const char *name = *(const char * const *)test->param_value;
@@ -101,6 +105,7 @@ static bool writes_page_table(u32 insn)
 	return (insn & GENMASK(31, 6)) == (0xd5000000 | SYS_TTBR0_EL1);
 }
 
+/* A past bug: a handler that read user memory there left another address space's translations. */
 static void page_tables_are_not_switched_under_probes(struct kunit *test)
 {
 	unsigned long start = kallsyms_lookup_name("cpu_do_switch_mm");
@@ -138,6 +143,7 @@ static const char * const always_inlined[] = {
 	"objpool_push",
 };
 
+/* A past bug: at -Os, helpers on the way to the handlers could be probed. */
 static void what_hits_call_is_no_function(struct kunit *test)
 {
 	static const char * const suffixes[] = { "", ".constprop.0", ".isra.0", ".part.0" };
@@ -178,6 +184,10 @@ static const char * const unreturning[] = {
 
 KUNIT_ARRAY_PARAM(unreturning, unreturning, name_desc);
 
+/*
+ * A past bug: return probes on ftrace's assembly were accepted, which finds its way by return
+ * addresses.
+ */
 static void return_probe_on_it_is_refused(struct kunit *test)
 {
 	struct kretprobe probe = {
@@ -212,6 +222,7 @@ static void constants_are_not_behind_a_function(struct kunit *test)
 }
 #endif
 
+/* A past bug: it was, and some tracers call what can be probed before their guard. */
 static void way_to_the_handlers_is_not_traced(struct kunit *test)
 {
 	kprobes_expect_untraced(test, "do_el1_brk64");

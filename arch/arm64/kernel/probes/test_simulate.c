@@ -361,6 +361,10 @@ static void compare_all(struct kunit *test, const struct site *site, unsigned lo
 	}
 }
 
+/*
+ * Past bugs: loads of literals had the wrong size or sign; a branch read its register after
+ * writing it; the zero register was written to.
+ */
 static void test_native(struct kunit *test)
 {
 	const struct site *sites = ADDRESS_OF(probe_test_sites);
@@ -709,6 +713,7 @@ static void compare_all_probed(struct kunit *test, struct way way)
 	kunit_info(test, "%u instructions by %s", nr_subjects, way.jump ? "jump" : "breakpoint");
 }
 
+/* A past bug: by a jump, ret, br and blr took a trap. */
 static void probed_instructions_do_as_in_place(struct kunit *test)
 {
 	const struct manner *manner = test->param_value;

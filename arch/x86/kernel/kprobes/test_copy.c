@@ -440,6 +440,10 @@ static void run_failing(struct kunit *test, const struct way *way)
 	}
 }
 
+/*
+ * Past bugs: with a jump, an instruction that a fault handler left out went on in the middle
+ * of the jump; with a post handler, leave, pop and ret offered the emulator's registers.
+ */
 static void faults_of_copies_are_those_of_the_instruction(struct kunit *test)
 {
 	const bool jumps = IS_ENABLED(CONFIG_OPTPROBES);

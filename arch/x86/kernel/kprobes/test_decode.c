@@ -232,7 +232,10 @@ static const struct judged judged[] = {
 	{ CODE(0xc5, 0xfd, 0x6f, 0x05, 0, 0, 0, 0), BY_COPY },
 };
 
-/* Nops follow the instruction. It need not be in text here. */
+/*
+ * Nops follow the instruction. It need not be in text here. A past bug: members of a group of
+ * opcodes were confused, and prefixes overlooked.
+ */
 static void test_verdicts(struct kunit *test)
 {
 	static u8 text[2 * MAX_INSN_SIZE];
@@ -462,6 +465,7 @@ struct adjusted {
 	bool	entry;
 };
 
+/* A past bug: a probe missed a function because of the landing pad, or read what is not mapped. */
 static void test_adjust(struct kunit *test)
 {
 	static const struct adjusted cases[] = {
@@ -724,6 +728,7 @@ static void expect_few_traps(struct kunit *test, struct tally *t)
 /* Only one function in so many is looked at, to save time. Every other one is a __pfx_. */
 #define WALK_STRIDE	13
 
+/* A past bug: int3 as padding made functions undecodable. */
 static void test_text(struct kunit *test)
 {
 	struct tally t = { .test = test };

@@ -142,6 +142,7 @@ static void test_forms(struct kunit *test)
 	}
 }
 
+/* A past bug: a conditional jump tested the wrong flags. */
 static void test_conditions(struct kunit *test)
 {
 	static const u8 disps[] = { 0x80, 0x00, 0x7f };
@@ -210,7 +211,10 @@ static void try_register(struct kunit *test, struct form form, int i)
 	try_form(test, &form, 1);
 }
 
-/* Not through the stack pointer: see test_call_sp(). */
+/*
+ * Not through the stack pointer: see test_call_sp(). A past bug: an indirect call pushed a
+ * wrong return address.
+ */
 static void test_indirect(struct kunit *test)
 {
 	const struct form call = { "call *%reg", CODE(0x41, 0xff, 0xd0), LANDINGS };
@@ -250,6 +254,7 @@ static const struct far_case far_cases[] = {
 	{ "ret $0xfff8", { 0xc2, 0xf8, 0xff }, 0, sizeof(long) + 0xfff8 },
 };
 
+/* A past bug: a call with prefixes returned into itself. */
 static void test_far(struct kunit *test)
 {
 	unsigned long *sp = &kprobe_test_stack[STACK_AT], moved;

@@ -93,6 +93,7 @@ static void test_access_to_user_memory(struct kunit *test)
 #define STATUS	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF |	\
 		 X86_EFLAGS_ZF | X86_EFLAGS_SF | X86_EFLAGS_OF)
 
+/* A past bug: a return lost the flags that KVM's functions return in. */
 static void test_status_flags(struct kunit *test)
 {
 	struct kretprobe rp = {

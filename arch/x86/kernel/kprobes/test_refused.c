@@ -184,6 +184,10 @@ static void test_patched(struct kunit *test)
 	expect_all_refused(test, patched, ARRAY_SIZE(patched));
 }
 
+/*
+ * A past bug: writes to MSRs, which are functions at -Os, and more that a CPU calls when it
+ * comes up were accepted.
+ */
 static void test_without_idt(struct kunit *test)
 {
 	expect_all_refused(test, without_idt, ARRAY_SIZE(without_idt));
@@ -203,6 +207,7 @@ static void test_before(struct kunit *test)
 	expect_all_refused(test, before, ARRAY_SIZE(before));
 }
 
+/* A past bug: there a task could be preempted in a slot, which was freed then. */
 static void test_preempted(struct kunit *test)
 {
 	if (!ARRAY_SIZE(preempted))

@@ -181,6 +181,10 @@ static void expect_traces_by_jump(struct kunit *test, kprobe_post_handler_t post
 	KUNIT_EXPECT_EQ(test, probe->posts, !!post_handler);
 }
 
+/*
+ * A past bug: a profiler's trace that began in the core's assembly lacked callers, or named a
+ * wrong one.
+ */
 static void callers_are_found_at_a_jump(struct kunit *test)
 {
 	expect_traces_by_jump(test, NULL);

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # BPF programs on probes: they run at each hit, by any way to the handlers, know the
 # function they are in, and can return in its place.
+# Past bugs: programs did not run at breakpoints; those in an interrupt on top of another program
+# were skipped, and not counted where users look.
 
 . ./functions
 need_debugfs

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # debugfs kprobes/blacklist: it shows what cannot be probed, and such probes are refused.
+# A past bug: a reader found an entry that had been freed with its module.
 
 . ./functions
 need_debugfs

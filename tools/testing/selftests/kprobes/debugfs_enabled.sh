@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # debugfs kprobes/enabled: the switch for all probes, and what a single probe
 # may do while it is off.
+# A past bug: the switch and that of each probe got out of step, and a probe was disarmed twice.
 
 . ./functions
 need_debugfs

@@ -1,6 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # debugfs kprobes/list: one line per probe, in the form tools expect.
+# Past bugs: addresses were shown to readers who may not see them; a read left out as many sites as
+# had been freed since the one before.
 
 . ./functions
 need_debugfs

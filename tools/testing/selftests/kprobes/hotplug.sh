@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # A processor comes and goes while probes are hit, and probes come and go while it is
 # away: no call is lost, by any way to the handlers.
+# A past bug: probes did not survive a CPU that went offline.
 
 . ./functions
 need_debugfs

@@ -3,6 +3,7 @@
 # The KUnit suites, once more after boot: nothing of the first run may be in the way,
 # and probes that it has left on init text must be gone by now. kpagain may have a pattern of those
 # that are wanted. With kpslow=1 suites with slow cases are run, too.
+# A past bug: a test left its structs so that it could not be run twice.
 
 . ./functions
 kunit=/sys/kernel/debug/kunit

@@ -3,6 +3,7 @@
 # A probed instruction that faults without a fixup, in a thread of the victim: what the
 # oops says first. And a handler that faults, or runs into a BUG(): unregistering does not wait for
 # it.
+# A past bug: on arm64, the oops of a BUG() in a handler did not name the probe.
 
 . ./functions
 need_debugfs

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # Processes that sleep in a function with a return probe.
+# A past bug: return probes lost the instances of tasks that were killed inside.
 
 . ./functions
 sleeping=hrtimer_nanosleep

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # The system goes to sleep, as far as it comes back by itself, and for good if a clock can wake it:
 # probes work before, on the way and after, and no call is lost.
+# A past bug: probes did not survive sleep.
 
 . ./functions
 need_tracefs

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # Probes made through tracefs: each call is seen, with its arguments and result.
+# A past bug: in an event at a return, the stack pointer was not the function's.
 
 . ./functions
 need_debugfs

@@ -3,6 +3,8 @@
 # ftrace is switched off, and then shuts itself down, while it serves probes at function
 # entries: where it hooks another one, it finds what it does not expect. It does not work
 # afterwards, so this has to be the last test.
+# Past bugs: disarming still called ftrace; the global switch did not stop handlers at entries;
+# probes that ftrace had not hooked any more were taken for armed.
 
 . ./functions
 need_debugfs
