@@ -3,7 +3,7 @@
 # harness/docs.sh: build our documents as HTML, with the tree's own Sphinx extensions, into
 # out/docs; a warning is an error. Then see that they leave nothing out: that each symbol we
 # export is described; that each file in debugfs, each sysctl and each word in "sites" is in
-# kprobes.rst, each hook of an architecture in kprobes-arch.rst, and each section of make test, KUnit
+# kprobes.rst, each hook of an architecture on the page of kprobes-arch.rst, and each section of make test, KUnit
 # suite and script in kprobes-testing.rst, and each row of make matrix in kprobes-results.rst; and that
 # there are all the tests that these two name, and as many breakages as the latter says.
 #
@@ -52,6 +52,12 @@ described()
 named()
 {
 	grep -qE "\`\`(struct )?$2(\(\))?\`\`" "$top/Documentation/$1"
+}
+
+# Whether the page of a document has it, be it from the sources
+shown()
+{
+	grep -qwF "$2" "$html/$1"
 }
 
 exported()
@@ -130,7 +136,7 @@ run_logged docs "building the documents" build || die "Sphinx complains: see out
 missing exported "exported symbol" "the pages" described
 missing seen_by_users "debugfs file or sysctl" kprobes.rst named kprobes.rst
 missing words "word of sites" kprobes.rst named kprobes.rst
-missing hooks "hook" kprobes-arch.rst named kprobes-arch.rst
+missing hooks "hook" kprobes-arch.html shown kprobes-arch.html
 missing sections "section" kprobes-testing.rst named kprobes-testing.rst
 missing rows "row of the matrix" kprobes-results.rst named kprobes-results.rst
 kunit_cases "$top/lib" "$top/kernel" "$top/arch" >"$build/docs.cases"

@@ -9,24 +9,30 @@
  * the one inside of a site, the core's object for a probed address, and never a user's.
  * It does not move, and lives until arch_remove_kprobe() at least. In this header and in
  * the core such a kprobe is called kp, and a user's p.
- *
- * asm/kprobes.h defines kprobe_opcode_t, struct arch_specific_insn and
- * kretprobe_blacklist_size, and declares arch_remove_kprobe() and kprobe_fault_handler(),
- * whose prototypes differ between architectures. Without ARCH_KPROBE_STATELESS it also
- * defines struct kprobe_ctlblk, with a kprobe_status. It may define
- *
- *   __ARCH_WANT_KPROBES_INSN_SLOT	to have get_insn_slot() and friends
- *   ARCH_KPROBE_SLOT_SIZE		size of a slot, in kprobe_opcode_t;
- *					MAX_INSN_SIZE if it is not defined
- *
- * and any of ARCH_KPROBE_STATELESS, ARCH_KPROBE_ORDERED_STORES,
- * ARCH_KPROBE_PERCPU_OPERANDS, ARCH_OPTPROBE_COMPLETE, arch_kprobe_level,
- * arch_kprobe_path, arch_kprobe_may_be_bug, arch_kprobe_way_to, arch_arm_kprobes,
- * arch_kretprobe_frame and ARCH_KRETPROBE_FRAME_IS_SLOT, which are described below, with
- * their defaults.
  */
 
-/*
+/**
+ * DOC: asm/kprobes.h
+ *
+ * asm/kprobes.h defines ``kprobe_opcode_t``; ``struct arch_specific_insn``, how a site's
+ * instruction is carried out; and ``kretprobe_blacklist_size``, which is 0 or the size of
+ * kretprobe_blacklist[]: the functions that return twice, on another stack, or in a way of
+ * their own, with a NULL name at its end. It declares arch_remove_kprobe() and
+ * kprobe_fault_handler(), whose prototypes differ between architectures. Without
+ * ARCH_KPROBE_STATELESS it also defines ``struct kprobe_ctlblk``, with a ``kprobe_status``.
+ * It may define ``__ARCH_WANT_KPROBES_INSN_SLOT``, to have get_insn_slot() and friends;
+ * ``ARCH_KPROBE_SLOT_SIZE``, the size of a slot in kprobe_opcode_t, which is
+ * ``MAX_INSN_SIZE`` if it is not defined; macros named as some of the functions below, whose
+ * defaults they replace; and the macros that are described here.
+ *
+ * kprobe_fault_handler() is called at a kernel fault, with preemption disabled. If the instruction
+ * pointer is in a copy, it calls kprobe_hit_fault(), which moves it to the probed address and calls
+ * the fault handlers.
+ */
+
+/**
+ * DOC: ARCH_KPROBE_STATELESS
+ *
  * 1 if the architecture keeps no state between the exceptions of a hit. Then the marks of
  * linux/kprobes_hit.h alone say which handlers are running.
  */
@@ -34,7 +40,9 @@
 #define ARCH_KPROBE_STATELESS	0
 #endif
 
-/*
+/**
+ * DOC: ARCH_KPROBE_ORDERED_STORES
+ *
  * 1 if a plain store is ordered after all earlier loads and stores of its CPU. Then a hit
  * can end with a single instruction instead of a store-release.
  */
@@ -42,7 +50,9 @@
 #define ARCH_KPROBE_ORDERED_STORES	0
 #endif
 
-/*
+/**
+ * DOC: ARCH_KPROBE_PERCPU_OPERANDS
+ *
  * 1 if instructions can have operands in per-CPU data. Otherwise the address of that data
  * is computed once, and kept.
  */
@@ -505,15 +515,15 @@ struct optimized_kprobe {
 	const char			*why;
 };
 
-/*
- * asm/kprobes.h defines struct arch_optimized_insn; MAX_OPTIMIZED_LENGTH, the most bytes
- * that the instructions covered by a jump can take; MAX_OPTINSN_SIZE, the size of a
- * detour in kprobe_opcode_t; and
+/**
+ * DOC: Jumps
  *
- *   ARCH_OPTPROBE_COMPLETE	1 if its detours can do all that a breakpoint does:
- *				run post handlers, and continue where a handler
- *				says. Otherwise they call opt_pre_handler(), and
- *				a site with a post handler gets no jump
+ * asm/kprobes.h defines ``struct arch_optimized_insn``; ``MAX_OPTIMIZED_LENGTH``, the most
+ * bytes that the instructions covered by a jump can take; ``MAX_OPTINSN_SIZE``, the size of a
+ * detour in kprobe_opcode_t, which may be known to the linker only; and perhaps
+ * ``ARCH_OPTPROBE_COMPLETE``, which is 1 if its detours can do all that a breakpoint does:
+ * run post handlers, and continue where a handler says. Otherwise they call
+ * opt_pre_handler(), and a site with a post handler gets no jump.
  *
  * All hooks are called with kprobe_mutex held.
  */
@@ -600,7 +610,12 @@ void arch_optimize_kprobes(struct list_head *oplist);
  */
 void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_list);
 
-/* Some architectures implement the above with this. The core does not call it. */
+/**
+ * arch_unoptimize_kprobe() - replace one jump by a breakpoint
+ * @op: the site
+ *
+ * For architectures whose arch_unoptimize_kprobes() only calls this. The core does not.
+ */
 void arch_unoptimize_kprobe(struct optimized_kprobe *op);
 
 void opt_pre_handler(struct kprobe *kp, struct pt_regs *regs);
@@ -651,16 +666,14 @@ void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 extern bool kprobe_ftrace_disabled;
 #endif
 
-/*
- * Return probes without rethook. The architecture diverts the return to a trampoline,
- * which calls
+/**
+ * DOC: Return probes without rethook
  *
- *   kretprobe_returned()		with ARCH_KPROBE_STATELESS, which needs
- *					arch_kretprobe_frame
- *   kretprobe_trampoline_handler()	without it; returns the address to
- *					continue at
- *   __kretprobe_trampoline_handler()	the same, from the pre handler of a probe
- *					on the trampoline itself
+ * The architecture diverts the return to __kretprobe_trampoline(), which saves all registers
+ * and calls kretprobe_returned() with ARCH_KPROBE_STATELESS, which needs
+ * arch_kretprobe_frame. Without it, the trampoline calls kretprobe_trampoline_handler(),
+ * which returns the address to continue at, or, from the pre handler of a probe on the
+ * trampoline itself, __kretprobe_trampoline_handler().
  */
 #ifdef CONFIG_KRETPROBE_RETURN_STACK
 void __kretprobe_trampoline(void);
@@ -677,7 +690,9 @@ void __kretprobe_trampoline(void);
  */
 void arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *correct_ret_addr);
 
-/*
+/**
+ * DOC: ARCH_KRETPROBE_FRAME_IS_SLOT
+ *
  * 1 if arch_kretprobe_frame is the address of the return address on the stack. Then a call that did
  * not return is recognized by the next one with its return address there, and functions may pop
  * their arguments.
@@ -710,6 +725,15 @@ void arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *correct_
  *	stores *addr*, the true return address, where the trampoline continues and where
  *	unwinders look. *regs* are those at the return; it may correct them for the handlers,
  *	which run after that.
+ */
+
+/**
+ * arch_kretprobe_record() - record the return address and the frame of a call
+ * @ri: the instance
+ * @regs: registers at the function's first instruction
+ * @frame: from arch_kretprobe_frame()
+ *
+ * Context: as for these.
  */
 static __always_inline void arch_kretprobe_record(struct kretprobe_instance *ri,
 						  struct pt_regs *regs, void *frame)
