@@ -3,9 +3,10 @@
 # harness/docs.sh: build our documents as HTML, with the tree's own Sphinx extensions, into
 # out/docs; a warning is an error. Then see that they leave nothing out: that each symbol we
 # export is described; that each file in debugfs, each sysctl and each word in "sites" is in
-# kprobes.rst, each hook of an architecture on the page of kprobes-arch.rst, and each section of make test, KUnit
-# suite and script in kprobes-testing.rst, and each row of make matrix in kprobes-results.rst; and that
-# there are all the tests that these two name, and as many breakages as the latter says.
+# kprobes.rst, each hook of an architecture on the page of kprobes-arch.rst, and each KUnit suite and
+# script in kprobes-testing.rst, and each row of make matrix in kprobes-results.rst. Outside of the
+# series, see that each section of make test is in harness/README.md. And see that there are all the
+# tests that these pages name, and as many breakages as two of them say.
 #
 # The others of the tree's documents are left out, and references to them are text.
 
@@ -48,10 +49,13 @@ described()
 	grep -qs "id=\"c\\.$1\"" "$html"/*.html
 }
 
-# Whether a document has it as a literal
+# Whether a document, or a page outside of the series, has it as a literal
 named()
 {
-	grep -qE "\`\`(struct )?$2(\(\))?\`\`" "$top/Documentation/$1"
+	case $1 in
+	*.rst)	grep -qE "\`\`(struct )?$2(\(\))?\`\`" "$top/Documentation/$1" ;;
+	*)	grep -qF "\`$2\`" "$top/$1" ;;
+	esac
 }
 
 # Whether the page of a document has it, be it from the sources
@@ -108,8 +112,9 @@ suites()
 # The tests in the documents: suite.case, perhaps with a * in it, script.sh or case.tc
 tests()
 {
-	sed 's/``/\n/g' "$top/Documentation/kprobes-testing.rst" "$top/Documentation/kprobes-results.rst" |
-		grep -xE '[a-z0-9_]+\.[a-z0-9_*]+' | grep -vE '\.([ch]|pl|py|rst)$'
+	sed 's/``*/\n/g' "$top/Documentation/kprobes-testing.rst" "$top/Documentation/kprobes-results.rst" \
+		"$harness/README.md" |
+		grep -xE '[a-z0-9_]+\.[a-z0-9_*]+' | grep -vE '\.([ch]|pl|py|rst|json|svg|config)$'
 }
 
 is_test()	# NAME
@@ -137,7 +142,7 @@ missing exported "exported symbol" "the pages" described
 missing seen_by_users "debugfs file or sysctl" kprobes.rst named kprobes.rst
 missing words "word of sites" kprobes.rst named kprobes.rst
 missing hooks "hook" kprobes-arch.html shown kprobes-arch.html
-missing sections "section" kprobes-testing.rst named kprobes-testing.rst
+missing sections "section" harness/README.md named harness/README.md
 missing rows "row of the matrix" kprobes-results.rst named kprobes-results.rst
 kunit_cases "$top/lib" "$top/kernel" "$top/arch" >"$build/docs.cases"
 missing suites "KUnit suite" kprobes-testing.rst named kprobes-testing.rst
