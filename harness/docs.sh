@@ -4,9 +4,9 @@
 # out/docs; a warning is an error. Then see that they leave nothing out: that each symbol we
 # export is described; that each file in debugfs, each sysctl and each word in "sites" is in
 # kprobes.rst, each hook of an architecture on the page of kprobes-arch.rst, and each KUnit suite and
-# script in kprobes-testing.rst, and each row of make matrix in kprobes-results.rst. Outside of the
-# series, see that each section of make test is in harness/README.md. And see that there are all the
-# tests that these pages name, and as many breakages as two of them say.
+# script in kprobes-testing.rst. Outside of the series, see that each section of make test is in
+# harness/README.md, and each row of make matrix in RESULTS.md. And see that there are all the tests
+# that these pages name, as many breakages as two of them say, and what they link to.
 #
 # The others of the tree's documents are left out, and references to them are text.
 
@@ -112,9 +112,21 @@ suites()
 # The tests in the documents: suite.case, perhaps with a * in it, script.sh or case.tc
 tests()
 {
-	sed 's/``*/\n/g' "$top/Documentation/kprobes-testing.rst" "$top/Documentation/kprobes-results.rst" \
-		"$harness/README.md" |
+	sed 's/``*/\n/g' "$top/Documentation/kprobes-testing.rst" "$top/RESULTS.md" "$harness/README.md" |
 		grep -xE '[a-z0-9_]+\.[a-z0-9_*]+' | grep -vE '\.([ch]|pl|py|rst|json|svg|config)$'
+}
+
+# The files that the pages outside of the series link to
+links()
+{
+	for page in README.md RESULTS.md harness/README.md; do
+		grep -oE '\]\([^:#)]+' "$top/$page" | sed "s,^](,$(dirname "$page")/,"
+	done
+}
+
+is_file()	# NAME
+{
+	[ -f "$top/$1" ]
 }
 
 is_test()	# NAME
@@ -130,7 +142,7 @@ is_test()	# NAME
 count_mutants()
 {
 	number=$(grep -c '^mutant ' "$harness/mutants")
-	grep -q "has $number breakages" "$top/Documentation/kprobes-results.rst" &&
+	grep -q "has $number breakages" "$top/RESULTS.md" &&
 		grep -q "in $number ways" "$top/README.md" ||
 		{ say "harness/mutants has $number breakages, and the documents say otherwise"; status=1; }
 }
@@ -143,11 +155,12 @@ missing seen_by_users "debugfs file or sysctl" kprobes.rst named kprobes.rst
 missing words "word of sites" kprobes.rst named kprobes.rst
 missing hooks "hook" kprobes-arch.html shown kprobes-arch.html
 missing sections "section" harness/README.md named harness/README.md
-missing rows "row of the matrix" kprobes-results.rst named kprobes-results.rst
+missing rows "row of the matrix" RESULTS.md named RESULTS.md
 kunit_cases "$top/lib" "$top/kernel" "$top/arch" >"$build/docs.cases"
 missing suites "KUnit suite" kprobes-testing.rst named kprobes-testing.rst
 missing scripts "script" kprobes-testing.rst named kprobes-testing.rst
 missing tests "test" "the sources" is_test
+missing links "link" "the repository" is_file
 count_mutants
 [ $status = 0 ] || die "the documents leave something out, or have something that is not there"
 say "out/docs/kprobes.html"
