@@ -141,7 +141,7 @@ static kprobe_opcode_t *wanted_addr(struct kprobe *p, bool *on_entry)
 	return addr;
 }
 
-/* For jprobes, too: where no call leaves the return address, none leaves the arguments. */
+/* Where no call leaves the return address, none leaves the arguments either. */
 static int check_entry(kprobe_opcode_t *addr, bool on_entry)
 {
 	const char *why = on_entry ? kprobe_not_called((unsigned long)addr)
@@ -150,58 +150,49 @@ static int check_entry(kprobe_opcode_t *addr, bool on_entry)
 	return why ? kprobe_refuse(-EINVAL, why) : 0;
 }
 
-/**
- * kprobe_find_entry() - find the function entry that a probe asks for
- * @p: the probe; it is an error if it is registered already
- *
- * Context: kprobe_mutex is held.
- * Return: the address; or an ERR_PTR(), with the reason recorded by kprobe_refuse().
- */
-kprobe_opcode_t *kprobe_find_entry(struct kprobe *p)
-{
-	kprobe_opcode_t *addr;
-	bool on_entry;
-	int err;
-
-	addr = wanted_addr(p, &on_entry);
-	if (IS_ERR(addr))
-		return addr;
-	err = check_entry(addr, on_entry);
-	return err ? ERR_PTR(err) : addr;
-}
-
-/*
- * The function of a return probe or of a jprobe has been checked already. But the mutex was
- * released meanwhile, so there may be another module by now.
- */
-static int check_function(struct kprobe *p, kprobe_opcode_t *addr, bool on_entry)
-{
-	if (kprobe_is_jprobe(p))
-		return check_entry(addr, on_entry);
-	if (kprobe_is_kretprobe(p))
-		return check_entry(addr, on_entry) ?: kretprobe_check_function(addr);
-	return 0;
-}
-
 /* Finds or creates the site for @p, with its module pinned. */
-static struct kprobe_site *find_place(struct kprobe *p, struct module **mod)
+static struct kprobe_site *find_place(struct kprobe *p, const struct kprobe_kind *kind,
+				      struct module **mod)
 {
 	kprobe_opcode_t *addr;
 	bool on_entry;
-	int err;
+	int err = 0;
 
 	addr = wanted_addr(p, &on_entry);
 	if (IS_ERR(addr))
 		return ERR_CAST(addr);
-	err = check_function(p, addr, on_entry);
+	if (kind->check)
+		err = check_entry(addr, on_entry) ?: kind->check(p, addr);
 	if (err)
 		return ERR_PTR(err);
 	return get_site((unsigned long)addr, on_entry, mod);
 }
 
 /**
+ * struct before - what registration changes in a user's probe, as the user passed it
+ * @pre_handler: set for return probes and jprobes
+ * @post_handler: cleared for return probes
+ * @addr:	replaced by the probed address
+ * @ainsn:	replaced by that of the site, for hooks that look at it; there is none otherwise
+ * @nmissed:	reset to 0
+ * @returns:	the other count of a return probe, reset to 0
+ * @flags:	replaced by those of the core
+ */
+struct before {
+	kprobe_pre_handler_t	pre_handler;
+	kprobe_post_handler_t	post_handler;
+	kprobe_opcode_t		*addr;
+	struct arch_specific_insn ainsn[!ARCH_KPROBE_STATELESS];
+	unsigned long		nmissed;
+	int			returns;
+	u32			flags;
+};
+
+/**
  * struct wanted - a probe that is being registered
  * @p:		the probe
+ * @kind:	its kind
+ * @own:	what @kind has created for it, until the probe has got that
  * @hint:	about its address, to sort by; has not been checked. A landing pad has that of the
  *		instruction behind it, because a probe on the pad is put there
  * @index:	its place in the caller's array
@@ -213,17 +204,57 @@ static struct kprobe_site *find_place(struct kprobe *p, struct module **mod)
  */
 struct wanted {
 	struct kprobe	*p;
+	const struct kprobe_kind *kind;
+	void		*own;
 	unsigned long	hint;
 	int		index;
 	bool		placed;
-	struct kprobe_before before;
+	struct before	before;
 };
+
+static bool is_kretprobe(const struct wanted *w)
+{
+	return IS_ENABLED(CONFIG_KRETPROBES) && w->kind == &kretprobe_kind;
+}
+
+static void save(struct wanted *w)
+{
+	struct before *before = &w->before;
+	struct kprobe *p = w->p;
+
+	before->pre_handler = p->pre_handler;
+	before->post_handler = p->post_handler;
+	before->addr = p->addr;
+	if (!ARCH_KPROBE_STATELESS)
+		*before->ainsn = p->ainsn;
+	before->nmissed = p->nmissed;
+	before->flags = p->flags;
+	if (is_kretprobe(w))
+		before->returns = container_of(p, struct kretprobe, kp)->nmissed;
+}
+
+static void restore(struct wanted *w)
+{
+	const struct before *before = &w->before;
+	struct kprobe *p = w->p;
+
+	p->pre_handler = before->pre_handler;
+	p->post_handler = before->post_handler;
+	p->addr = before->addr;
+	if (!ARCH_KPROBE_STATELESS)
+		p->ainsn = *before->ainsn;
+	p->nmissed = before->nmissed;
+	p->flags = before->flags;
+	if (is_kretprobe(w))
+		container_of(p, struct kretprobe, kp)->nmissed = before->returns;
+}
 
 static void join_site(struct kprobe_site *site, struct wanted *w)
 {
+	const struct kprobe_kind *kind = w->kind;
 	struct kprobe *p = w->p;
 
-	kprobe_save(&w->before, p);
+	save(w);
 	p->addr = site->kp.addr;
 	/* powerpc's hooks look at the copy of what is running, in handlers of returns, too. */
 	if (!ARCH_KPROBE_STATELESS)
@@ -231,6 +262,10 @@ static void join_site(struct kprobe_site *site, struct wanted *w)
 	p->nmissed = 0;
 	p->flags = KPROBE_FLAG_DISABLED | (p->flags & KPROBE_FLAG_NESTS);
 	p->flags |= site->kp.flags & (KPROBE_FLAG_FTRACE | KPROBE_FLAG_ON_FUNC_ENTRY);
+	if (kind->pre_handler)
+		p->pre_handler = kind->pre_handler;
+	if (kind->attach)
+		kind->attach(p, w->own);
 	kprobe_site_attach(site, p);
 	w->placed = true;
 }
@@ -239,7 +274,7 @@ static void join_site(struct kprobe_site *site, struct wanted *w)
 static int place_probe(struct wanted *w)
 {
 	struct module *mod;
-	struct kprobe_site *site = find_place(w->p, &mod);
+	struct kprobe_site *site = find_place(w->p, w->kind, &mod);
 
 	if (IS_ERR(site))
 		return PTR_ERR(site);
@@ -283,27 +318,34 @@ static void note_failure(struct failure *failure, struct wanted *w, int err)
 	kprobe_reason_save(&failure->reason);
 }
 
+/* Lets others have the mutex if so many probes have been dealt with, and there are more. */
+static void take_turns(int done, int batch)
+{
+	if (!done || done % batch)
+		return;
+	kprobe_unlock();
+	cond_resched();
+	kprobe_lock();
+}
+
 /*
  * The probes are sorted by address. But if several fail, the first one in the caller's
  * order is reported. So after a failure, only those before it in that order are still
- * tried.
+ * tried. @seen: register_kprobe() was called for it.
  */
-static int place_all(struct wanted *wanted, int num, bool array, struct failure *failure)
+static int place_all(struct wanted *wanted, int num, bool seen, struct failure *failure)
 {
 	struct wanted *w;
-	int i, end, err;
+	int i, err;
 
-	for (i = 0; i < num;) {
-		end = kprobe_next_chunk(i, num, KPROBE_BATCH);
-		guard(kprobe_lock)();
-		for (; i < end; i++) {
-			w = &wanted[i];
-			if (failure->err && failure->w->index < w->index)
-				continue;
-			err = array ? place_next(w) : place_probe(w);
-			if (err)
-				note_failure(failure, w, err);
-		}
+	for (i = 0; i < num; i++) {
+		take_turns(i, KPROBE_BATCH);
+		w = &wanted[i];
+		if (failure->err && failure->w->index < w->index)
+			continue;
+		err = seen ? place_probe(w) : place_next(w);
+		if (err)
+			note_failure(failure, w, err);
 	}
 	return failure->err;
 }
@@ -356,7 +398,6 @@ static int enable_chunk(struct wanted *wanted, int num, struct wanted **failed)
 	int i, err;
 
 	kprobe_plan_init(&plan);
-	guard(kprobe_lock)();
 	for (i = 0; i < num; i++)
 		enable_placed(&wanted[i], &plan);
 	err = kprobe_plan_apply(&plan);
@@ -365,47 +406,59 @@ static int enable_chunk(struct wanted *wanted, int num, struct wanted **failed)
 	return *failed ? err : 0;
 }
 
-static int enable_all(struct wanted *wanted, int num, struct failure *failure)
+static void enable_all(struct wanted *wanted, int num, struct failure *failure)
 {
-	int i, end, err = 0;
+	int i, n, err = 0;
 
-	for (i = 0; i < num && !err; i = end) {
-		end = kprobe_next_chunk(i, num, KPROBE_PATCH_BATCH);
-		err = enable_chunk(wanted + i, end - i, &failure->w);
+	for (i = 0; i < num && !err; i += n) {
+		n = min(num - i, KPROBE_PATCH_BATCH);
+		take_turns(i, KPROBE_PATCH_BATCH);
+		err = enable_chunk(wanted + i, n, &failure->w);
 	}
 	failure->err = err;
-	return err;
 }
 
-/*
- * Takes all placed probes off their sites again. Somebody else may have removed one already, and
- * still wait for hits that are at it.
- */
-static void take_back(struct wanted *wanted, int num)
+/* Takes probes off their sites, unless somebody else has. Returns whether any was placed. */
+static bool remove_placed(struct wanted *wanted, int num, struct llist_head *stopped)
 {
 	struct kprobe_plan plan;
+	struct wanted *w;
 	bool any = false;
+
+	kprobe_plan_init(&plan);
+	guard(kprobe_lock)();
+	for (w = wanted; w < wanted + num; w++) {
+		if (!w->placed)
+			continue;
+		any = true;
+		if (kprobe_remove(w->p, &plan) && w->kind->stop)
+			w->kind->stop(w->p, stopped);
+	}
+	kprobe_plan_apply(&plan);
+	return any;
+}
+
+/* Undoes what add_probes() has done. Whoever removed a probe meanwhile may still wait for hits. */
+static void take_back(struct wanted *wanted, int num)
+{
+	LLIST_HEAD(stopped);
+	bool any = false;
+	struct wanted *w;
 	int i, end;
 
-	for (i = 0; i < num;) {
+	for (i = 0; i < num; i = end) {
 		end = kprobe_next_chunk(i, num, KPROBE_PATCH_BATCH);
-		kprobe_plan_init(&plan);
-		guard(kprobe_lock)();
-		for (; i < end; i++) {
-			if (wanted[i].placed) {
-				kprobe_remove(wanted[i].p, &plan);
-				any = true;
-			}
-		}
-		kprobe_plan_apply(&plan);
+		any |= remove_placed(wanted + i, end - i, &stopped);
 	}
 	if (any)
 		kprobe_wait_for_handlers();
-	for (i = 0; i < num; i++) {
-		if (!wanted[i].placed)
+	if (wanted->kind->release)
+		wanted->kind->release(&stopped);
+	for (w = wanted; w < wanted + num; w++) {
+		if (!w->placed)
 			continue;
-		INIT_LIST_HEAD(&wanted[i].p->list);
-		kprobe_restore(wanted[i].p, &wanted[i].before);
+		INIT_LIST_HEAD(&w->p->list);
+		restore(w);
 	}
 }
 
@@ -417,14 +470,44 @@ static int report_failure(const struct failure *failure)
 }
 
 /* Registers all of the probes, or none. */
-static int add_probes(struct wanted *wanted, int num, bool array)
+static int add_probes(struct wanted *wanted, int num, bool seen)
 {
 	struct failure failure = {};
 
-	if (!place_all(wanted, num, array, &failure) && !enable_all(wanted, num, &failure))
+	scoped_guard(kprobe_lock) {
+		if (!place_all(wanted, num, seen, &failure))
+			enable_all(wanted, num, &failure);
+	}
+	if (!failure.err)
 		return 0;
 	take_back(wanted, num);
 	return report_failure(&failure);
+}
+
+/* Creates what the probes have of their own. */
+static int create_all(struct wanted *wanted, int num)
+{
+	struct wanted *w;
+
+	for (w = wanted; w < wanted + num && w->kind->create; w++) {
+		void *own = w->kind->create(w->p);
+
+		if (IS_ERR(own))
+			return PTR_ERR(own);
+		w->own = own;
+	}
+	return 0;
+}
+
+/* Frees what no probe has got. */
+static void drop_all(struct wanted *wanted, int num)
+{
+	struct wanted *w;
+
+	for (w = wanted; w < wanted + num; w++) {
+		if (w->own && !w->placed)
+			w->kind->drop(w->own);
+	}
 }
 
 static int by_hint(const void *a, const void *b)
@@ -451,7 +534,8 @@ static unsigned long hint_of(struct kprobe *p)
  * Sorts the probes by address: probes in the same function follow each other then, and
  * what is found out about the function serves all of them.
  */
-static void fill_wanted(struct wanted *wanted, struct kprobe **kps, int num)
+static void fill_wanted(struct wanted *wanted, struct kprobe **kps, int num,
+			const struct kprobe_kind *kind)
 {
 	bool sorted = true;
 	int i;
@@ -460,7 +544,7 @@ static void fill_wanted(struct wanted *wanted, struct kprobe **kps, int num)
 		struct kprobe *p = kps[i];
 
 		cond_resched();
-		wanted[i] = (struct wanted){ .p = p, .index = i };
+		wanted[i] = (struct wanted){ .p = p, .kind = kind, .index = i };
 		if (num > 1)
 			wanted[i].hint = hint_of(p);
 		sorted &= !i || wanted[i - 1].hint <= wanted[i].hint;
@@ -468,6 +552,48 @@ static void fill_wanted(struct wanted *wanted, struct kprobe **kps, int num)
 	if (!sorted)
 		sort(wanted, num, sizeof(*wanted), by_hint, NULL);
 }
+
+static int register_wanted(struct wanted *wanted, int num, bool seen)
+{
+	int err;
+
+	err = create_all(wanted, num) ?: add_probes(wanted, num, seen);
+	if (err)
+		drop_all(wanted, num);
+	return err;
+}
+
+/**
+ * kprobe_register() - register probes of any kind
+ * @kps: the probes
+ * @num: how many
+ * @kind: their kind
+ *
+ * All are placed on their sites first, disabled, and then enabled. So if one cannot be placed,
+ * none of the others has been hit. In between, others can register and unregister.
+ *
+ * Context: may sleep.
+ * Return: 0, or the error of the first one that failed, after which none is left planted and all
+ * are as the caller passed them.
+ */
+int kprobe_register(struct kprobe **kps, int num, const struct kprobe_kind *kind)
+{
+	struct wanted *wanted;
+	int err;
+
+	if (num <= 0)
+		return kprobe_refuse_number();
+	wanted = kvmalloc_array(num, sizeof(*wanted), GFP_KERNEL);
+	if (!wanted)
+		return kprobe_refuse_early(NULL, -ENOMEM, NULL);
+	fill_wanted(wanted, kps, num, kind);
+	err = register_wanted(wanted, num, false);
+	kvfree(wanted);
+	return err;
+}
+
+/* Plain probes: each has its own handlers, and nothing else. */
+static const struct kprobe_kind kprobe_kind;
 
 /**
  * register_kprobe() - plant a probe
@@ -499,8 +625,8 @@ noinline __noclone int register_kprobe(struct kprobe *p)
 
 	if (READ_ONCE(placer) == current)
 		return place_probe(placing);
-	fill_wanted(&wanted, &p, 1);
-	return add_probes(&wanted, 1, false);
+	fill_wanted(&wanted, &p, 1, &kprobe_kind);
+	return register_wanted(&wanted, 1, true);
 }
 EXPORT_SYMBOL_GPL(register_kprobe);
 
@@ -520,18 +646,7 @@ EXPORT_SYMBOL_GPL(register_kprobe);
  */
 int register_kprobes(struct kprobe **kps, int num)
 {
-	struct wanted *wanted;
-	int err;
-
-	if (num <= 0)
-		return kprobe_refuse_number();
-	wanted = kvmalloc_array(num, sizeof(*wanted), GFP_KERNEL);
-	if (!wanted)
-		return kprobe_refuse_early(NULL, -ENOMEM, NULL);
-	fill_wanted(wanted, kps, num);
-	err = add_probes(wanted, num, true);
-	kvfree(wanted);
-	return err;
+	return kprobe_register(kps, num, &kprobe_kind);
 }
 EXPORT_SYMBOL_GPL(register_kprobes);
 
@@ -587,7 +702,8 @@ void unregister_kprobe(struct kprobe *p)
 }
 EXPORT_SYMBOL_GPL(unregister_kprobe);
 
-static void remove_chunk(struct kprobe **kps, int num)
+static void remove_chunk(struct kprobe **kps, int num, const struct kprobe_kind *kind,
+			 struct llist_head *stopped)
 {
 	struct kprobe_plan plan;
 	int i;
@@ -597,8 +713,40 @@ static void remove_chunk(struct kprobe **kps, int num)
 	for (i = 0; i < num; i++) {
 		if (!kprobe_remove(kps[i], &plan))
 			kps[i]->addr = NULL;
+		else if (kind->stop)
+			kind->stop(kps[i], stopped);
 	}
 	kprobe_plan_apply(&plan);
+}
+
+/**
+ * kprobe_unregister() - remove probes of any kind
+ * @kps: the probes
+ * @num: how many
+ * @kind: their kind
+ *
+ * Context: as unregister_kprobes().
+ */
+void kprobe_unregister(struct kprobe **kps, int num, const struct kprobe_kind *kind)
+{
+	LLIST_HEAD(stopped);
+	int i, end;
+
+	if (num <= 0)
+		return;
+	if (kprobe_cannot_sleep()) {
+		kprobe_leave_at_once(kps, num, kind);
+		return;
+	}
+	for (i = 0; i < num; i = end) {
+		end = kprobe_next_chunk(i, num, KPROBE_PATCH_BATCH);
+		remove_chunk(kps + i, end - i, kind, &stopped);
+	}
+	kprobe_wait_for_handlers();
+	if (kind->release)
+		kind->release(&stopped);
+	for (i = 0; i < num; i++)
+		INIT_LIST_HEAD(&kps[i]->list);
 }
 
 /*
@@ -627,26 +775,10 @@ static bool is_representative(struct kprobe *p)
  */
 void unregister_kprobes(struct kprobe **kps, int num)
 {
-	int i, end;
-
-	if (num == 1 && is_representative(kps[0])) {
-		remove_chunk(kps, 1);
-		return;
-	}
-	if (num <= 0)
-		return;
-	if (kprobe_cannot_sleep()) {
-		kprobe_leave_at_once(kps, num, NULL);
-		return;
-	}
-	for (i = 0; i < num; i = end) {
-		end = kprobe_next_chunk(i, num, KPROBE_PATCH_BATCH);
-		remove_chunk(kps + i, end - i);
-	}
-
-	kprobe_wait_for_handlers();
-	for (i = 0; i < num; i++)
-		INIT_LIST_HEAD(&kps[i]->list);
+	if (num == 1 && is_representative(kps[0]))
+		remove_chunk(kps, 1, &kprobe_kind, NULL);
+	else
+		kprobe_unregister(kps, num, &kprobe_kind);
 }
 EXPORT_SYMBOL_GPL(unregister_kprobes);
 

@@ -468,15 +468,15 @@ static void *elsewhere;
 static struct task_struct *moves_for;
 
 /*
- * Moves a jprobe after it was checked, and before it is planted: as if there were another
- * module by then, with another function at this place.
+ * Moves a jprobe right before it is planted: as if there were another module by then, with another
+ * function at this place.
  */
 static int move_inside(struct kprobe *p, struct pt_regs *regs)
 {
-	struct kprobe **kps = (struct kprobe **)regs_get_kernel_argument(regs, 0);
+	struct kprobe *kp = (struct kprobe *)regs_get_kernel_argument(regs, 0);
 
 	if (current == moves_for)
-		kps[0]->addr = elsewhere;
+		kp->addr = elsewhere;
 	return 0;
 }
 
@@ -485,14 +485,14 @@ static void function_is_checked_again_when_it_is_used(struct kunit *test)
 	const struct kprobes_step *step = kprobes_need_step(test, "return");
 	struct jprobe *jp = jprobe_new(test, step->call, handler_0);
 	struct kprobe mover = {
-		.symbol_name = "register_kprobes",
+		.symbol_name = "register_kprobe",
 		.pre_handler = move_inside,
 	};
 
 	elsewhere = step->addr;
 	moves_for = current;
 	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&mover));
-	expect_refused(test, jp, -EINVAL);
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_jprobe(jp));
 	unregister_kprobe(&mover);
 }
 

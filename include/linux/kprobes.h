@@ -248,7 +248,7 @@ struct kretprobe_holder {
 	unsigned long __percpu	*inside;	/* calls made, less those that returned */
 	atomic_t		dropped;	/* calls that will never return */
 	struct objpool_head	pool;
-	struct list_head	leaving;
+	struct llist_node	leaving;
 };
 
 /* A function whose return must not be diverted; the list ends with a NULL name. */

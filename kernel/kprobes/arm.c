@@ -42,23 +42,6 @@ bool kprobe_lock_cpus(void)
 }
 
 /**
- * kprobe_lock_registering() - take a mutex that is held while probes are registered
- * @lock: the mutex
- *
- * Who holds it may wait for CPU hotplug to end. So a callback of CPU hotplug must not wait for him.
- *
- * Context: may sleep; kprobe_mutex is not held.
- * Return: false if it could not be taken.
- */
-bool kprobe_lock_registering(struct mutex *lock)
-{
-	if (cpuhp_runs_callback())
-		return mutex_trylock(lock);
-	mutex_lock(lock);
-	return true;
-}
-
-/**
  * kprobe_lock() - take kprobe_mutex in order to change text
  *
  * No CPU comes or goes until kprobe_unlock(), or until ftrace is told of something. A callback of

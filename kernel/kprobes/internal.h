@@ -8,6 +8,7 @@
 #include <linux/kprobes_function.h>
 #include <linux/kprobes_hit.h>
 #include <linux/list.h>
+#include <linux/llist.h>
 #include <linux/minmax.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
@@ -18,8 +19,6 @@
  *
  * Outermost first::
  *
- *	register_mutex		return probes being registered
- *	jprobe_mutex		jprobes being registered; never with register_mutex
  *	kprobe_mutex		sites, their states, the table, plans, what is known of
  *				a function, the blacklist, refusals
  *	  cpu_hotplug_lock	for reading; kprobe_lock() only tries to take it
@@ -29,15 +28,12 @@
  *	    direct_mutex	\ ftrace's, last of all, and without
  *	      ftrace_lock	/ cpu_hotplug_lock; never inside of the text lock
  *	cpu_hotplug_lock	for reading, while all tasks are given a return stack
- *	kretprobe_mutex		instances of return probes, return stacks of tasks
- *	  left_lock		holders that wait for their last call; a leaf
- *	  tasklist_lock		to give all tasks a return stack; a leaf
+ *	  kretprobe_mutex	the return stacks of all tasks, as they get or lose them
+ *	    tasklist_lock	a leaf
  *
  * In a callback of CPU hotplug, hotplug holds cpu_hotplug_lock already. So nobody else waits for it
- * with a lock that a callback waits for: not with kprobe_mutex (unless ftrace does so, see
- * kprobe_lock()), nor with kretprobe_mutex, in which only unregistering with preemption off takes
- * kprobe_mutex, without sleeping. With register_mutex or jprobe_mutex others do wait, so a callback
- * only tries to take these.
+ * with a lock that a callback waits for, which is kprobe_mutex (unless ftrace does so, see
+ * kprobe_lock()) or kretprobe_mutex.
  *
  * With any of these held, nobody waits for a grace period: not kprobes; except, without
  * ARCH_KPROBE_STATELESS, for hits in a module that goes; and not others, see the chapter on locks
@@ -69,47 +65,6 @@ static inline int kprobe_next_chunk(int i, int num, int batch)
 }
 
 /**
- * struct kprobe_before - what registration changes in a user's kprobe, as the user passed
- * it
- * @pre_handler: set for return probes and jprobes
- * @post_handler: cleared for return probes
- * @addr:	replaced by the probed address
- * @ainsn:	replaced by that of the site, for hooks that look at it; there is none otherwise
- * @nmissed:	reset to 0
- * @flags:	replaced by those of the core
- */
-struct kprobe_before {
-	kprobe_pre_handler_t	pre_handler;
-	kprobe_post_handler_t	post_handler;
-	kprobe_opcode_t		*addr;
-	struct arch_specific_insn ainsn[!ARCH_KPROBE_STATELESS];
-	unsigned long		nmissed;
-	u32			flags;
-};
-
-static inline void kprobe_save(struct kprobe_before *before, const struct kprobe *p)
-{
-	before->pre_handler = p->pre_handler;
-	before->post_handler = p->post_handler;
-	before->addr = p->addr;
-	if (!ARCH_KPROBE_STATELESS)
-		*before->ainsn = p->ainsn;
-	before->nmissed = p->nmissed;
-	before->flags = p->flags;
-}
-
-static inline void kprobe_restore(struct kprobe *p, const struct kprobe_before *before)
-{
-	p->pre_handler = before->pre_handler;
-	p->post_handler = before->post_handler;
-	p->addr = before->addr;
-	if (!ARCH_KPROBE_STATELESS)
-		p->ainsn = *before->ainsn;
-	p->nmissed = before->nmissed;
-	p->flags = before->flags;
-}
-
-/**
  * struct kprobe_plan - changes to the text of many sites, to be made at once
  * @arm:	sites that get a breakpoint, linked by kp.list
  * @disarm:	sites that lose their breakpoint, linked by kp.list
@@ -138,15 +93,29 @@ static inline void kprobe_plan_init(struct kprobe_plan *plan)
 }
 
 /**
- * struct kprobe_leaving - what else there is to do for some kind of probes where nobody can sleep
- * @lock:	held during all that
- * @stop:	called for each probe that hits pass by now, with kprobe_mutex held
- * @release:	called for each probe that was removed, when no handler is running any more
+ * struct kprobe_kind - what makes a kind of probes: kprobes, return probes, jprobes
+ * @pre_handler: the same for all of this kind; NULL if each has its own
+ * @check:	checks what a probe on a function's entry asks for; kprobe_mutex is held. NULL if
+ *		probes may be anywhere
+ * @create:	creates what a probe has of its own, before it is on its site; may sleep. On error
+ *		the refusal has been noted
+ * @attach:	gives that to the probe, which is on its site; kprobe_mutex is held
+ * @drop:	frees it, because the probe has not got there
+ * @stop:	called for a probe that hits pass by now, with kprobe_mutex held. Calls that return
+ *		are not reported any more. Adds what the probe has to a list
+ * @release:	takes what is on the list; no handler of these probes is running any more. Does not
+ *		sleep
+ *
+ * The last five are there or not together.
  */
-struct kprobe_leaving {
-	struct mutex	*lock;	/* outside of kprobe_mutex */
-	void		(*stop)(struct kprobe *p);
-	void		(*release)(struct kprobe *p);
+struct kprobe_kind {
+	kprobe_pre_handler_t	pre_handler;
+	int			(*check)(struct kprobe *p, kprobe_opcode_t *addr);
+	void			*(*create)(struct kprobe *p);
+	void			(*attach)(struct kprobe *p, void *own);
+	void			(*drop)(void *own);
+	void			(*stop)(struct kprobe *p, struct llist_head *stopped);
+	void			(*release)(struct llist_head *stopped);
 };
 
 /* kernel/kprobes.c */
@@ -155,12 +124,13 @@ extern DECLARE_HASHTABLE(kprobe_gone_sites, 8);
 extern bool kprobes_all_disarmed;
 int kprobe_set_all_armed(bool armed);
 struct kprobe_site *kprobe_site_holding(struct kprobe *p);
-kprobe_opcode_t *kprobe_find_entry(struct kprobe *p);
+int kprobe_register(struct kprobe **kps, int num, const struct kprobe_kind *kind);
+void kprobe_unregister(struct kprobe **kps, int num, const struct kprobe_kind *kind);
 bool kprobe_remove(struct kprobe *p, struct kprobe_plan *plan);
 
 /* leave.c */
 bool kprobe_cannot_sleep(void);
-void kprobe_leave_at_once(struct kprobe **kps, int num, const struct kprobe_leaving *kind);
+void kprobe_leave_at_once(struct kprobe **kps, int num, const struct kprobe_kind *kind);
 
 /* Is the text of a site about to change, to the opposite of what it is now? */
 static inline bool kprobe_site_planned(const struct kprobe_site *site)
@@ -241,10 +211,7 @@ void kprobe_retire_gone(struct kprobe_site *site);
 
 /* arm.c */
 void kprobe_take_batch(struct list_head *from, struct list_head *batch, unsigned int n);
-#define KPROBE_REGISTERING	"others register, and wait for the CPU hotplug that calls back"
-
 bool kprobe_lock_cpus(void);
-bool kprobe_lock_registering(struct mutex *lock);
 void kprobe_lock(void);
 void kprobe_unlock(void);
 void kprobe_unlock_cpus(void);
@@ -453,17 +420,11 @@ static inline int kprobe_module_init(void)
 }
 #endif
 
-/*
- * kretprobe.c; and kretprobe_list.c with kretprobe_holder.c, or kretprobe_rethook.c. The
- * pool is what a return probe has of its own, for instances that are not on return stacks.
- */
+/* kretprobe.c; and kretprobe_list.c, or kretprobe_rethook.c */
 #ifdef CONFIG_KRETPROBES
+extern const struct kprobe_kind kretprobe_kind;
 void kretprobe_blacklist_init(void);
-int kretprobe_check_function(void *addr);
 int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs);
-int kretprobe_pool_create(struct kretprobe *rp);
-void kretprobe_pool_stop(struct kretprobe *rp);
-void kretprobe_pool_release(struct kretprobe *rp);
 
 static inline bool kprobe_is_kretprobe(struct kprobe *p)
 {
@@ -472,11 +433,6 @@ static inline bool kprobe_is_kretprobe(struct kprobe *p)
 #else
 static inline void kretprobe_blacklist_init(void)
 {
-}
-
-static inline int kretprobe_check_function(void *addr)
-{
-	return 0;
 }
 
 static inline bool kprobe_is_kretprobe(struct kprobe *p)

@@ -5,17 +5,14 @@
  * by jprobe_return() at any depth of calls. Then registers and stack are as if it had not
  * been called.
  */
-#include <linux/cleanup.h>
 #include <linux/export.h>
 #include <linux/ftrace.h>
 #include <linux/kasan.h>
 #include <linux/kprobes.h>
 #include <linux/minmax.h>
-#include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/rethook.h>
 #include <linux/sched.h>
-#include <linux/slab.h>
 
 #include "internal.h"
 
@@ -130,54 +127,23 @@ void jprobe_return(void)
 EXPORT_SYMBOL_GPL(jprobe_return);
 NOKPROBE_SYMBOL(jprobe_return);
 
-/*
- * Held from the check of a jprobe to the end of its registration. Otherwise another
- * thread that fails to register the same one would restore what it had before.
- */
-static DEFINE_MUTEX(jprobe_mutex);
-
-/* Called before registration sets a handler, because @jp may be registered already. */
-static int check_jprobe(struct jprobe *jp)
+static int check_jprobe(struct kprobe *p, kprobe_opcode_t *addr)
 {
-	kprobe_opcode_t *addr;
+	struct jprobe *jp = container_of(p, struct jprobe, kp);
 
-	if (!jp->entry)
-		return kprobe_refuse_early(&jp->kp, -EINVAL, "there is no function to call");
-	guard(mutex)(&kprobe_mutex);
-	addr = kprobe_find_entry(&jp->kp);
-	return kprobe_note_refusal(&jp->kp, PTR_ERR_OR_ZERO(addr));
+	return jp->entry ? 0 : kprobe_refuse(-EINVAL, "there is no function to call");
 }
+
+static const struct kprobe_kind jprobe_kind = {
+	.pre_handler	= jprobe_entry,
+	.check		= check_jprobe,
+};
 
 /* An array of jprobes can be used as one of kprobes, because each begins with its kprobe. */
 static struct kprobe **kprobes_of(struct jprobe **jps)
 {
 	BUILD_BUG_ON(offsetof(struct jprobe, kp));
 	return (struct kprobe **)jps;
-}
-
-static int register_all(struct jprobe **jps, int num)
-{
-	struct kprobe_before *before;
-	int i, err = 0;
-
-	for (i = 0; i < num && !err; i++) {
-		cond_resched();
-		err = check_jprobe(jps[i]);
-	}
-	if (err)
-		return err;
-	before = kvmalloc_array(num, sizeof(*before), GFP_KERNEL);
-	if (!before)
-		return kprobe_refuse_early(NULL, -ENOMEM, NULL);
-	for (i = 0; i < num; i++) {
-		kprobe_save(&before[i], &jps[i]->kp);
-		jps[i]->kp.pre_handler = jprobe_entry;
-	}
-	err = register_kprobes(kprobes_of(jps), num);
-	while (err && i--)
-		kprobe_restore(&jps[i]->kp, &before[i]);
-	kvfree(before);
-	return err;
 }
 
 /**
@@ -201,21 +167,12 @@ EXPORT_SYMBOL_GPL(register_jprobe);
  * @num: how many
  *
  * Context: may sleep.
- * Return: 0; -EINVAL unless @num is positive; -ENOMEM; -EBUSY in a callback of CPU hotplug, if
- * another registration waits for that; or an error of register_jprobe() for one of them. After an
- * error, none is left planted.
+ * Return: 0; -EINVAL unless @num is positive; -ENOMEM; or an error of register_jprobe() for one of
+ * them. After an error, none is left planted.
  */
 int register_jprobes(struct jprobe **jps, int num)
 {
-	int err;
-
-	if (num <= 0)
-		return kprobe_refuse_number();
-	if (!kprobe_lock_registering(&jprobe_mutex))
-		return kprobe_refuse_early(&jps[0]->kp, -EBUSY, KPROBE_REGISTERING);
-	err = register_all(jps, num);
-	mutex_unlock(&jprobe_mutex);
-	return err;
+	return kprobe_register(kprobes_of(jps), num, &jprobe_kind);
 }
 EXPORT_SYMBOL_GPL(register_jprobes);
 
@@ -245,6 +202,6 @@ EXPORT_SYMBOL_GPL(unregister_jprobe);
  */
 void unregister_jprobes(struct jprobe **jps, int num)
 {
-	unregister_kprobes(kprobes_of(jps), num);
+	kprobe_unregister(kprobes_of(jps), num, &jprobe_kind);
 }
 EXPORT_SYMBOL_GPL(unregister_jprobes);

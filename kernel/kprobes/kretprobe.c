@@ -8,28 +8,17 @@
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
-#include <linux/bitmap.h>
-#include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/export.h>
 #include <linux/kprobes.h>
+#include <linux/llist.h>
 #include <linux/math.h>
 #include <linux/minmax.h>
 #include <linux/sizes.h>
-#include <linux/slab.h>
 
 #include "internal.h"
 #include "kretprobe.h"
-
-/*
- * Protects the instances of all return probes, and the return stacks of tasks; internal.h
- * has the order of locks.
- */
-DEFINE_MUTEX(kretprobe_mutex);
-
-/* Held from the check of return probes to the end of their registration. */
-static DEFINE_MUTEX(register_mutex);
 
 /**
  * kretprobe_blacklist_init() - resolve the functions that must have no return probe
@@ -69,78 +58,16 @@ static bool return_blacklisted(void *addr)
 	return false;
 }
 
-/**
- * kretprobe_check_function() - check that the return of a function may be diverted
- * @addr: the function's entry
- *
- * Context: kprobe_mutex is held.
- * Return: 0; or -EINVAL, with the reason recorded by kprobe_refuse().
- */
-int kretprobe_check_function(void *addr)
+static struct kretprobe *kretprobe_of(struct kprobe *p)
+{
+	return container_of(p, struct kretprobe, kp);
+}
+
+static int check_kretprobe(struct kprobe *p, kprobe_opcode_t *addr)
 {
 	if (return_blacklisted(addr))
 		return kprobe_refuse(-EINVAL, "the function does not return as others do");
 	return 0;
-}
-
-static int check_kretprobe(struct kretprobe *rp)
-{
-	kprobe_opcode_t *addr = kprobe_find_entry(&rp->kp);
-	int err;
-
-	if (IS_ERR(addr))
-		return PTR_ERR(addr);
-	err = kretprobe_check_function(addr);
-	if (err)
-		return err;
-	if (rp->data_size > KRETPROBE_MAX_DATA_SIZE)
-		return kprobe_refuse(-E2BIG, "data_size is too large");
-	return 0;
-}
-
-/* What registration changes in a return probe, as the caller passed it */
-struct kretprobe_before {
-	struct kprobe_before	kp;
-	int			nmissed;
-};
-
-/* An array of return probes can be used as one of kprobes: each begins with its kprobe. */
-static struct kprobe **kprobes_of(struct kretprobe **rps)
-{
-	BUILD_BUG_ON(offsetof(struct kretprobe, kp));
-	return (struct kprobe **)rps;
-}
-
-static int check_all(struct kretprobe **rps, int num)
-{
-	int i, err = 0;
-
-	for (i = 0; i < num && !err; i++) {
-		guard(mutex)(&kprobe_mutex);
-		err = kprobe_note_refusal(&rps[i]->kp, check_kretprobe(rps[i]));
-	}
-	return err;
-}
-
-static void save_and_clear(struct kretprobe **rps, struct kretprobe_before *before, int num)
-{
-	int i;
-
-	for (i = 0; i < num; i++) {
-		kprobe_save(&before[i].kp, &rps[i]->kp);
-		before[i].nmissed = rps[i]->nmissed;
-		rps[i]->kp.pre_handler = NULL;
-		rps[i]->kp.post_handler = NULL;
-	}
-}
-
-/* In reverse: if a return probe is in the array twice, what was saved first is restored last. */
-static void restore(struct kretprobe **rps, const struct kretprobe_before *before, int num)
-{
-	while (num--) {
-		kprobe_restore(&rps[num]->kp, &before[num].kp);
-		rps[num]->nmissed = before[num].nmissed;
-	}
 }
 
 /*
@@ -154,100 +81,50 @@ static bool pool_too_large(const struct kretprobe *rp)
 	return num * (u64)(sizeof(struct kretprobe_instance) + rp->data_size) > SZ_1G;
 }
 
-/* A CPU that comes or goes runs tasks, and is not among those that are online. */
-static int create_pool(struct kretprobe *rp)
+static void *create_holder(struct kprobe *p)
 {
-	bool locked = kprobe_lock_cpus();
-	int err;
+	struct kretprobe *rp = kretprobe_of(p);
+	void *holder = ERR_PTR(-ENOMEM);
 
-	scoped_guard(mutex, &kretprobe_mutex)
-		err = kretprobe_pool_create(rp);
-	if (locked)
-		cpus_read_unlock();
-	return err;
+	if (rp->data_size > KRETPROBE_MAX_DATA_SIZE)
+		return ERR_PTR(kprobe_refuse_early(p, -E2BIG, "data_size is too large"));
+	if (!pool_too_large(rp))
+		holder = kretprobe_holder_create(rp);
+	if (IS_ERR(holder))
+		kprobe_refuse_early(p, PTR_ERR(holder), NULL);
+	return holder;
 }
 
-/*
- * Gets one return probe ready for registration. save_and_clear() has removed all
- * handlers, so if this one has a handler again, it is in the array twice.
- */
-static int make_ready(struct kretprobe *rp)
+static void attach_holder(struct kprobe *p, void *holder)
 {
-	int err;
+	struct kretprobe *rp = kretprobe_of(p);
 
-	if (rp->kp.pre_handler)
-		return kprobe_refuse_early(&rp->kp, -EINVAL, "registered already");
-	err = pool_too_large(rp) ? -ENOMEM : create_pool(rp);
-	if (err)
-		return kprobe_refuse_early(&rp->kp, err, NULL);
-	rp->kp.pre_handler = kretprobe_entry;
+	p->post_handler = NULL;
 	rp->nmissed = 0;
-	return 0;
+	kretprobe_holder_attach(rp, holder);
 }
 
-/* Releases the pools of return probes that are not registered. */
-static void stop_all(struct kretprobe **rps, int num)
+static void stop_holder(struct kprobe *p, struct llist_head *stopped)
 {
-	int i;
-
-	scoped_guard(mutex, &kretprobe_mutex) {
-		for (i = 0; i < num; i++)
-			kretprobe_pool_stop(rps[i]);
-	}
-	/* A call that was followed meanwhile may be returning. */
-	kprobe_wait_for_handlers();
-	guard(mutex)(&kretprobe_mutex);
-	for (i = 0; i < num; i++)
-		kretprobe_pool_release(rps[i]);
+	kretprobe_holder_stop(kretprobe_of(p), stopped);
 }
 
-/* Gets all of them ready, or none. */
-static int make_all_ready(struct kretprobe **rps, int num)
+/* Return probes: they divert the return at a function's entry. */
+const struct kprobe_kind kretprobe_kind = {
+	.pre_handler	= kretprobe_entry,
+	.check		= check_kretprobe,
+	.create		= create_holder,
+	.attach		= attach_holder,
+	.drop		= kretprobe_holder_drop,
+	.stop		= stop_holder,
+	.release	= kretprobe_holders_release,
+};
+
+/* An array of return probes can be used as one of kprobes: each begins with its kprobe. */
+static struct kprobe **kprobes_of(struct kretprobe **rps)
 {
-	int i, err;
-
-	for (i = 0; i < num; i++) {
-		err = make_ready(rps[i]);
-		if (!err)
-			continue;
-		if (i)
-			stop_all(rps, i);
-		return err;
-	}
-	return 0;
-}
-
-static int register_locked(struct kretprobe **rps, struct kretprobe_before *before, int num)
-{
-	int err;
-
-	err = check_all(rps, num);
-	if (err)
-		return err;
-	save_and_clear(rps, before, num);
-	err = make_all_ready(rps, num);
-	if (!err) {
-		/* Some monitors have a probe on register_kprobe(). */
-		err = num == 1 ? register_kprobe(&rps[0]->kp)
-			       : register_kprobes(kprobes_of(rps), num);
-		if (err)
-			stop_all(rps, num);
-	}
-	if (err)
-		restore(rps, before, num);
-	return err;
-}
-
-/* Registers all of a chunk, or none. */
-static int register_chunk(struct kretprobe **rps, struct kretprobe_before *before, int num)
-{
-	int err;
-
-	if (!kprobe_lock_registering(&register_mutex))
-		return kprobe_refuse_early(&rps[0]->kp, -EBUSY, KPROBE_REGISTERING);
-	err = register_locked(rps, before, num);
-	mutex_unlock(&register_mutex);
-	return err;
+	BUILD_BUG_ON(offsetof(struct kretprobe, kp));
+	return (struct kprobe **)rps;
 }
 
 /**
@@ -259,14 +136,11 @@ static int register_chunk(struct kretprobe **rps, struct kretprobe_before *befor
  * Context: may sleep.
  * Return: 0, or with nothing changed: -EINVAL if the address is not a function's entry,
  * the function's return must not be diverted, or @rp is registered already; -E2BIG if
- * data_size is too large; -ENOMEM; -EBUSY in a callback of CPU hotplug, if another registration
- * waits for that; or an error of register_kprobe().
+ * data_size is too large; -ENOMEM; or an error of register_kprobe().
  */
 int register_kretprobe(struct kretprobe *rp)
 {
-	struct kretprobe_before before;
-
-	return register_chunk(&rp, &before, 1);
+	return register_kretprobes(&rp, 1);
 }
 EXPORT_SYMBOL_GPL(register_kretprobe);
 
@@ -275,9 +149,7 @@ EXPORT_SYMBOL_GPL(register_kretprobe);
  * @rps: the return probes
  * @num: how many
  *
- * The text is patched for many of them at once. In between, others can register and
- * unregister. Of more than 1,024 return probes, the first may have been hit before a
- * later one is refused. See register_kretprobe().
+ * See register_kretprobe() and register_kprobes().
  *
  * Context: may sleep.
  * Return: 0; -EINVAL unless @num is positive; -ENOMEM; or an error of
@@ -285,24 +157,7 @@ EXPORT_SYMBOL_GPL(register_kretprobe);
  */
 int register_kretprobes(struct kretprobe **rps, int num)
 {
-	struct kretprobe_before *before;
-	int i, end, err = 0;
-
-	if (num <= 0)
-		return kprobe_refuse_number();
-	before = kvmalloc_array(num, sizeof(*before), GFP_KERNEL);
-	if (!before)
-		return kprobe_refuse_early(NULL, -ENOMEM, NULL);
-	for (i = 0; i < num && !err; i = end) {
-		end = kprobe_next_chunk(i, num, KPROBE_PATCH_BATCH);
-		err = register_chunk(rps + i, before + i, end - i);
-		if (err && i) {
-			unregister_kretprobes(rps, i);
-			restore(rps, before, i);
-		}
-	}
-	kvfree(before);
-	return err;
+	return kprobe_register(kprobes_of(rps), num, &kretprobe_kind);
 }
 EXPORT_SYMBOL_GPL(register_kretprobes);
 
@@ -320,56 +175,6 @@ void unregister_kretprobe(struct kretprobe *rp)
 }
 EXPORT_SYMBOL_GPL(unregister_kretprobe);
 
-/* Records which were registered: if one is in the array twice, its pool is released once. */
-static void remove_chunk(struct kretprobe **rps, int num, unsigned long *removed)
-{
-	struct kprobe_plan plan;
-	int i;
-
-	kprobe_plan_init(&plan);
-	guard(kprobe_lock)();
-	for (i = 0; i < num; i++) {
-		if (kprobe_remove(&rps[i]->kp, &plan)) {
-			kretprobe_pool_stop(rps[i]);
-			__set_bit(i, removed);
-		} else {
-			rps[i]->kp.addr = NULL;
-		}
-	}
-	kprobe_plan_apply(&plan);
-}
-
-static void unregister_chunk(struct kretprobe **rps, int num)
-{
-	DECLARE_BITMAP(removed, KPROBE_PATCH_BATCH) = {};
-	int i;
-
-	remove_chunk(rps, num, removed);
-	kprobe_wait_for_handlers();
-	guard(mutex)(&kretprobe_mutex);
-	for (i = 0; i < num; i++) {
-		if (test_bit(i, removed))
-			kretprobe_pool_release(rps[i]);
-		INIT_LIST_HEAD(&rps[i]->kp.list);
-	}
-}
-
-static void stop_returns(struct kprobe *p)
-{
-	kretprobe_pool_stop(container_of(p, struct kretprobe, kp));
-}
-
-static void release_returns(struct kprobe *p)
-{
-	kretprobe_pool_release(container_of(p, struct kretprobe, kp));
-}
-
-static const struct kprobe_leaving leaving = {
-	.lock		= &kretprobe_mutex,
-	.stop		= stop_returns,
-	.release	= release_returns,
-};
-
 /**
  * unregister_kretprobes() - remove return probes
  * @rps: the return probes. If one is not registered, its address is set to NULL
@@ -382,17 +187,6 @@ static const struct kprobe_leaving leaving = {
  */
 void unregister_kretprobes(struct kretprobe **rps, int num)
 {
-	int i, end;
-
-	if (num <= 0)
-		return;
-	if (kprobe_cannot_sleep()) {
-		kprobe_leave_at_once(kprobes_of(rps), num, &leaving);
-		return;
-	}
-	for (i = 0; i < num; i = end) {
-		end = kprobe_next_chunk(i, num, KPROBE_PATCH_BATCH);
-		unregister_chunk(rps + i, end - i);
-	}
+	kprobe_unregister(kprobes_of(rps), num, &kretprobe_kind);
 }
 EXPORT_SYMBOL_GPL(unregister_kretprobes);

@@ -10,7 +10,7 @@
 #include <linux/sizes.h>
 #include <linux/types.h>
 
-/* In kretprobe.c: taken before kprobe_mutex. */
+/* In kretprobe_stack.c: held while tasks are given return stacks, or lose them */
 extern struct mutex kretprobe_mutex;
 
 /*
@@ -55,6 +55,13 @@ void kretprobe_stacks_free(struct llist_node *stacks);
 void kretprobe_stack_empty(struct kretprobe_stack *stack);
 void kretprobe_stack_leave(void);
 void kretprobe_stack_free(struct task_struct *tsk);
+
+/* kretprobe_holder.c, or kretprobe_rethook.c */
+void *kretprobe_holder_create(struct kretprobe *rp);
+void kretprobe_holder_attach(struct kretprobe *rp, void *holder);
+void kretprobe_holder_drop(void *holder);
+void kretprobe_holder_stop(struct kretprobe *rp, struct llist_head *stopped);
+void kretprobe_holders_release(struct llist_head *stopped);
 
 /* kretprobe_holder.c */
 extern struct kretprobe kretprobe_stopped, kretprobe_left;

@@ -9,12 +9,12 @@
  * CPU by CPU. But after the return probe was unregistered no call is added, and a sum of
  * zero is final.
  */
+#include <linux/err.h>
 #include <linux/irq_work.h>
 #include <linux/kprobes.h>
-#include <linux/mutex.h>
+#include <linux/llist.h>
 #include <linux/percpu.h>
 #include <linux/slab.h>
-#include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
 #include "internal.h"
@@ -24,8 +24,7 @@
 #define RESERVE		(2 * num_possible_cpus() + 64)
 
 /* Holders of unregistered return probes, to be freed when no call is inside any more */
-static LIST_HEAD(left_holders);
-static DEFINE_RAW_SPINLOCK(left_lock);
+static LLIST_HEAD(left_holders);
 
 static void reap_holders(struct work_struct *work);
 static DECLARE_WORK(reap_work, reap_holders);
@@ -82,72 +81,98 @@ struct kretprobe kretprobe_left = {
 };
 
 /**
- * kretprobe_pool_create() - create the holder of a return probe
- * @rp: the return probe, not registered yet
+ * kretprobe_holder_create() - create the holder of a return probe
+ * @rp: the return probe
  *
- * Context: kretprobe_mutex is held; may sleep.
- * Return: 0, or -ENOMEM.
+ * Context: may sleep.
+ * Return: the holder, or an ERR_PTR().
  */
-int kretprobe_pool_create(struct kretprobe *rp)
+void *kretprobe_holder_create(struct kretprobe *rp)
 {
 	size_t size = ALIGN(struct_size_t(struct kretprobe_instance, data,
 					  rp->data_size), sizeof(u64));
 	bool capped = rp->maxactive > 0;
 	struct kretprobe_holder *rph;
 
-	lockdep_assert_held(&kretprobe_mutex);
 	rph = alloc_holder(capped ? rp->maxactive : RESERVE, size);
 	if (!rph)
-		return -ENOMEM;
+		return ERR_PTR(-ENOMEM);
 	/* No instance of this size fits into a return stack, so none is taken from there. */
 	rph->size = capped || rp->data_size > KRETPROBE_STACK_DATA ? KRETPROBE_NO_FIT : size;
 	if (uses_stacks(rph))
 		kretprobe_stacks_get(size);
-	rph->told = rp;
-	rcu_assign_pointer(rph->rp, rp);
-	rp->rph = rph;
-	return 0;
+	return rph;
 }
 
 /**
- * kretprobe_pool_stop() - stop reporting returns
- * @rp: the return probe. If it was unregistered while its registration failed, nothing is done
+ * kretprobe_holder_attach() - give a return probe its holder
+ * @rp: the return probe, not hit yet
+ * @holder: from kretprobe_holder_create()
+ *
+ * Context: kprobe_mutex is held.
+ */
+void kretprobe_holder_attach(struct kretprobe *rp, void *holder)
+{
+	struct kretprobe_holder *rph = holder;
+
+	rph->told = rp;
+	rcu_assign_pointer(rph->rp, rp);
+	rp->rph = rph;
+}
+
+/**
+ * kretprobe_holder_drop() - free a holder that no return probe was given
+ * @holder: from kretprobe_holder_create()
+ *
+ * Context: may sleep.
+ */
+void kretprobe_holder_drop(void *holder)
+{
+	struct kretprobe_holder *rph = holder;
+
+	if (uses_stacks(rph))
+		kretprobe_stacks_put(rph->size);
+	free_holder(rph);
+}
+
+/**
+ * kretprobe_holder_stop() - stop reporting returns
+ * @rp: the return probe
+ * @stopped: its holder is added to this
  *
  * Handlers that are running can still use get_kretprobe(): the caller has to wait for
  * them.
  *
- * Context: kretprobe_mutex or kprobe_mutex is held.
+ * Context: kprobe_mutex is held.
  */
-void kretprobe_pool_stop(struct kretprobe *rp)
+void kretprobe_holder_stop(struct kretprobe *rp, struct llist_head *stopped)
 {
-	lockdep_assert(lockdep_is_held(&kretprobe_mutex) || lockdep_is_held(&kprobe_mutex));
-	if (rp->rph)
-		WRITE_ONCE(rp->rph->told, &kretprobe_stopped);
+	WRITE_ONCE(rp->rph->told, &kretprobe_stopped);
+	llist_add(&rp->rph->leaving, stopped);
 }
 
 /**
- * kretprobe_pool_release() - release the holder of a return probe
- * @rp: the return probe. It was stopped, and its handlers have been waited for, so no
- *	more instances are taken
+ * kretprobe_holders_release() - release the holders of return probes
+ * @stopped: from kretprobe_holder_stop(). Handlers have been waited for, so no more instances are
+ *	     taken
  *
- * Context: kretprobe_mutex is held; does not sleep.
+ * Context: does not sleep.
  */
-void kretprobe_pool_release(struct kretprobe *rp)
+void kretprobe_holders_release(struct llist_head *stopped)
 {
-	struct kretprobe_holder *rph = rp->rph;
+	struct llist_node *node = llist_del_all(stopped);
+	struct kretprobe_holder *rph, *next;
 
-	lockdep_assert_held(&kretprobe_mutex);
-	/* It was unregistered while its registration failed. */
-	if (!rph)
+	if (!node)
 		return;
-	rp->rph = NULL;
-	if (uses_stacks(rph))
-		kretprobe_stacks_put(rph->size);
-	RCU_INIT_POINTER(rph->rp, NULL);
-	WRITE_ONCE(rph->told, &kretprobe_left);
-	raw_spin_lock(&left_lock);
-	list_add_tail(&rph->leaving, &left_holders);
-	raw_spin_unlock(&left_lock);
+	llist_for_each_entry_safe(rph, next, node, leaving) {
+		if (uses_stacks(rph))
+			kretprobe_stacks_put(rph->size);
+		rcu_dereference_protected(rph->rp, true)->rph = NULL;
+		RCU_INIT_POINTER(rph->rp, NULL);
+		WRITE_ONCE(rph->told, &kretprobe_left);
+		llist_add(&rph->leaving, &left_holders);
+	}
 	schedule_work(&reap_work);
 }
 
@@ -170,21 +195,18 @@ static bool anybody_inside(struct kretprobe_holder *rph)
 static void reap_holders(struct work_struct *work)
 {
 	struct llist_node *stacks = kretprobe_stacks_emptied();
+	struct llist_node *holders = llist_del_all(&left_holders);
 	struct kretprobe_holder *rph, *next;
-	LIST_HEAD(empty);
+	LLIST_HEAD(empty);
 
 	synchronize_rcu();
 	kretprobe_stacks_free(stacks);
-	raw_spin_lock(&left_lock);
-	list_for_each_entry_safe(rph, next, &left_holders, leaving) {
-		if (!anybody_inside(rph))
-			list_move(&rph->leaving, &empty);
-	}
-	raw_spin_unlock(&left_lock);
-	if (list_empty(&empty))
+	llist_for_each_entry_safe(rph, next, holders, leaving)
+		llist_add(&rph->leaving, anybody_inside(rph) ? &left_holders : &empty);
+	if (llist_empty(&empty))
 		return;
 	synchronize_rcu();
-	list_for_each_entry_safe(rph, next, &empty, leaving)
+	llist_for_each_entry_safe(rph, next, empty.first, leaving)
 		free_holder(rph);
 }
 
@@ -230,10 +252,6 @@ NOKPROBE_SYMBOL(kretprobe_call_left);
  */
 bool kretprobe_holders_left(void)
 {
-	bool left;
-
-	raw_spin_lock(&left_lock);
-	left = !list_empty(&left_holders);
-	raw_spin_unlock(&left_lock);
-	return left;
+	flush_work(&reap_work);
+	return !llist_empty(&left_holders);
 }

@@ -108,56 +108,61 @@ static void kretprobe_return(struct rethook_node *node, void *data,
 NOKPROBE_SYMBOL(kretprobe_return);
 
 /**
- * kretprobe_pool_create() - create the instances of a return probe
- * @rp: the return probe, not registered yet
+ * kretprobe_holder_create() - create the instances of a return probe
+ * @rp: the return probe
  *
- * Context: kretprobe_mutex is held; may sleep.
- * Return: 0, or an errno.
+ * Context: may sleep.
+ * Return: rethook's object with them, or an ERR_PTR().
  */
-int kretprobe_pool_create(struct kretprobe *rp)
+void *kretprobe_holder_create(struct kretprobe *rp)
 {
 	int num = rp->maxactive > 0 ? rp->maxactive : max(10U, 2 * num_possible_cpus());
-	struct rethook *rh;
 
-	lockdep_assert_held(&kretprobe_mutex);
-	rh = rethook_alloc(rp, kretprobe_return,
-			   struct_size_t(struct kretprobe_instance, data, rp->data_size),
-			   num);
-	if (IS_ERR(rh))
-		return PTR_ERR(rh);
-	rp->rh = rh;
-	return 0;
+	return rethook_alloc(rp, kretprobe_return,
+			     struct_size_t(struct kretprobe_instance, data, rp->data_size), num);
 }
 
 /**
- * kretprobe_pool_stop() - stop reporting returns
- * @rp: the return probe. If it was unregistered while its registration failed, nothing is done
+ * kretprobe_holder_attach() - give a return probe its instances
+ * @rp: the return probe, not hit yet
+ * @holder: from kretprobe_holder_create()
  *
- * Handlers that are running go on: the caller has to wait for them.
- *
- * Context: kretprobe_mutex or kprobe_mutex is held.
+ * Context: kprobe_mutex is held.
  */
-void kretprobe_pool_stop(struct kretprobe *rp)
+void kretprobe_holder_attach(struct kretprobe *rp, void *holder)
 {
-	lockdep_assert(lockdep_is_held(&kretprobe_mutex) || lockdep_is_held(&kprobe_mutex));
-	if (rp->rh)
-		rethook_stop(rp->rh);
+	rp->rh = holder;
 }
 
 /**
- * kretprobe_pool_release() - release the instances of a return probe
- * @rp: the return probe. It was stopped, and its handlers have been waited for
+ * kretprobe_holder_drop() - free instances that no return probe was given
+ * @holder: from kretprobe_holder_create()
  *
- * Instances of calls under way are freed when the calls return.
- *
- * Context: kretprobe_mutex is held.
+ * Context: may sleep.
  */
-void kretprobe_pool_release(struct kretprobe *rp)
+void kretprobe_holder_drop(void *holder)
 {
-	lockdep_assert_held(&kretprobe_mutex);
-	/* It was unregistered while its registration failed. */
-	if (!rp->rh)
-		return;
+	rethook_free(holder);
+}
+
+/**
+ * kretprobe_holder_stop() - stop reporting returns, and have the instances freed
+ * @rp: the return probe
+ * @stopped: is not used: rethook waits by itself, for running handlers and for calls under way
+ *
+ * Context: kprobe_mutex is held.
+ */
+void kretprobe_holder_stop(struct kretprobe *rp, struct llist_head *stopped)
+{
 	rethook_free(rp->rh);
-	rp->rh = NULL;
+}
+
+/**
+ * kretprobe_holders_release() - release instances; see kretprobe_holder_stop()
+ * @stopped: is not used
+ *
+ * Context: any.
+ */
+void kretprobe_holders_release(struct llist_head *stopped)
+{
 }

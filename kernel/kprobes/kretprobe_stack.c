@@ -16,6 +16,7 @@
  */
 #include <kunit/static_stub.h>
 #include <linux/cleanup.h>
+#include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/kmsan-checks.h>
 #include <linux/kprobes.h>
@@ -23,16 +24,22 @@
 #include <linux/llist.h>
 #include <linux/log2.h>
 #include <linux/minmax.h>
+#include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
+#include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
+#include "internal.h"
 #include "kretprobe.h"
+
+/* Held while tasks are given stacks, or these are taken away; internal.h has the order of locks. */
+DEFINE_MUTEX(kretprobe_mutex);
 
 /* A stack has room for so many calls. */
 #define STACK_DEPTH	8U
@@ -45,8 +52,9 @@ static_assert((STACK_MIN << (STACK_SIZES - 1)) < KRETPROBE_NO_FIT);
 
 /* The number of return probes that need stacks of each size */
 static unsigned int stack_users[STACK_SIZES];
+static DEFINE_RAW_SPINLOCK(users_lock);
 
-/* The size that new tasks get, 0 if none; fork() and hits read it without a lock. */
+/* The size that new tasks get, 0 if none; only read without the lock. */
 static unsigned int stack_size;
 
 /* The size that all tasks have at least, but those that there was no memory for */
@@ -238,7 +246,7 @@ static bool give_spare(struct task_struct *tsk, struct llist_head *spares)
 	struct kretprobe_stack *stack;
 	int given;
 
-	if (has_room(tsk, stack_size))
+	if (has_room(tsk, READ_ONCE(stack_size)))
 		return false;
 	if (llist_empty(spares))
 		return true;
@@ -286,7 +294,7 @@ static void alloc_spares(unsigned int num, struct llist_head *spares)
 
 	while (num--) {
 		cond_resched();
-		stack = kretprobe_stack_alloc(stack_size, GFP_KERNEL);
+		stack = kretprobe_stack_alloc(READ_ONCE(stack_size), GFP_KERNEL);
 		if (!stack)
 			return;
 		llist_add(&stack->node, spares);
@@ -311,6 +319,8 @@ static void give_to_all(void)
 	if (without)
 		WRITE_ONCE(stack_missing, true);
 	kretprobe_stacks_free(llist_del_all(&spares));
+	/* If it has become smaller meanwhile, some have more. */
+	guard(raw_spinlock)(&users_lock);
 	size_of_all = stack_size;
 }
 
@@ -324,11 +334,18 @@ static void count_user(unsigned int instance, int change)
 {
 	unsigned int i = STACK_SIZES;
 
+	guard(raw_spinlock)(&users_lock);
 	stack_users[users_of(instance)] += change;
 	while (i && !stack_users[i - 1])
 		i--;
 	WRITE_ONCE(stack_size, i ? STACK_MIN << (i - 1) : 0);
 	size_of_all = min(size_of_all, stack_size);
+}
+
+static bool all_have_enough(void)
+{
+	guard(raw_spinlock)(&users_lock);
+	return size_of_all >= stack_size && !READ_ONCE(stack_missing);
 }
 
 /**
@@ -337,17 +354,23 @@ static void count_user(unsigned int instance, int change)
  *
  * Only the first user that needs stacks of a size goes through the tasks, or the next one after a
  * task was left without. There may be many of both. A task that there is no memory for goes
- * without, as after fork().
+ * without, as after fork(). A CPU that comes or goes runs tasks, and is not among those that are
+ * online.
  *
- * Context: kretprobe_mutex is held; may sleep.
+ * Context: may sleep.
  */
 void kretprobe_stacks_get(unsigned int instance)
 {
-	lockdep_assert_held(&kretprobe_mutex);
-	cancel_delayed_work(&trim_work);
-	count_user(instance, 1);
-	if (size_of_all < stack_size || READ_ONCE(stack_missing))
-		give_to_all();
+	bool locked = kprobe_lock_cpus();
+
+	scoped_guard(mutex, &kretprobe_mutex) {
+		cancel_delayed_work(&trim_work);
+		count_user(instance, 1);
+		if (!all_have_enough())
+			give_to_all();
+	}
+	if (locked)
+		cpus_read_unlock();
 }
 
 /**
@@ -356,13 +379,12 @@ void kretprobe_stacks_get(unsigned int instance)
  *
  * The return probe's pre handler must not run any more.
  *
- * Context: kretprobe_mutex is held.
+ * Context: any but interrupts.
  */
 void kretprobe_stacks_put(unsigned int instance)
 {
-	lockdep_assert_held(&kretprobe_mutex);
 	count_user(instance, -1);
-	if (!stack_size)
+	if (!READ_ONCE(stack_size))
 		schedule_delayed_work(&trim_work, TRIM_DELAY);
 }
 
@@ -393,7 +415,7 @@ void kretprobe_stacks_trim(void)
 {
 	synchronize_rcu();
 	guard(mutex)(&kretprobe_mutex);
-	if (!stack_size)
+	if (!READ_ONCE(stack_size))
 		for_all_tasks(take_stack, NULL);
 }
 

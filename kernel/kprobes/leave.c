@@ -9,6 +9,7 @@
 #include <linux/delay.h>
 #include <linux/kprobes.h>
 #include <linux/list.h>
+#include <linux/llist.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
 
@@ -63,63 +64,50 @@ static bool spin_for_mutex(struct mutex *lock)
  * First the handlers are waited for, and if that is in vain the probes are still registered. Then
  * those hits that are just passing a probe.
  */
-static bool remove_late(struct kprobe **kps, int num, const struct kprobe_leaving *kind)
+static bool remove_late(struct kprobe **kps, int num, const struct kprobe_kind *kind,
+			struct llist_head *stopped)
 {
 	struct kprobe_site *site;
 	int i;
 
 	for (i = 0; i < num; i++) {
 		site = kprobe_site_holding(kps[i]);
-		if (!site)
-			continue;
-		kprobe_site_silence(site, kps[i]);
-		if (kind)
-			kind->stop(kps[i]);
+		if (site)
+			kprobe_site_silence(site, kps[i]);
 	}
 	if (!kprobe_spin_for_handlers())
 		return false;
 	for (i = 0; i < num; i++) {
 		site = kprobe_site_holding(kps[i]);
-		if (site)
-			kprobe_site_detach_late(site, kps[i]);
-		else
+		if (!site) {
 			kps[i]->addr = NULL;
+			continue;
+		}
+		kprobe_site_detach_late(site, kps[i]);
+		if (kind->stop)
+			kind->stop(kps[i], stopped);
 	}
 	return kprobe_spin_for_handlers();
 }
 
 /* Returns whether the probes were removed, and none of their handlers is running. */
-static bool leave_locked(struct kprobe **kps, int num, const struct kprobe_leaving *kind)
+static bool leave_spinning(struct kprobe **kps, int num, const struct kprobe_kind *kind)
 {
+	LLIST_HEAD(stopped);
 	bool gone;
 	int i;
 
-	if (!spin_for_mutex(&kprobe_mutex))
+	if (cannot_wait() || !spin_for_mutex(&kprobe_mutex))
 		return false;
-	gone = remove_late(kps, num, kind);
+	gone = remove_late(kps, num, kind, &stopped);
 	mutex_unlock(&kprobe_mutex);
-	for (i = 0; gone && i < num; i++) {
+	if (!gone)
+		return false;
+	if (kind->release)
+		kind->release(&stopped);
+	for (i = 0; i < num; i++)
 		INIT_LIST_HEAD(&kps[i]->list);
-		/* Without an address, it was not registered. */
-		if (kind && kps[i]->addr)
-			kind->release(kps[i]);
-	}
-	return gone;
-}
-
-static bool leave_spinning(struct kprobe **kps, int num, const struct kprobe_leaving *kind)
-{
-	bool gone;
-
-	if (cannot_wait())
-		return false;
-	if (!kind)
-		return leave_locked(kps, num, NULL);
-	if (!spin_for_mutex(kind->lock))
-		return false;
-	gone = leave_locked(kps, num, kind);
-	mutex_unlock(kind->lock);
-	return gone;
+	return true;
 }
 
 /* Has hits pass a probe by, without a lock. Those that are under way may still run its handlers. */
@@ -143,14 +131,14 @@ static void silence(struct kprobe *p)
  * kprobe_leave_at_once() - remove probes where nobody can sleep
  * @kps: the probes
  * @num: how many
- * @kind: what else is to be done; NULL for nothing
+ * @kind: their kind
  *
  * With preemption off, the probes are removed, and their handlers waited for. Elsewhere, or if
  * somebody holds that up, they are marked as gone, but still registered. The caller is told.
  *
  * Context: any.
  */
-void kprobe_leave_at_once(struct kprobe **kps, int num, const struct kprobe_leaving *kind)
+void kprobe_leave_at_once(struct kprobe **kps, int num, const struct kprobe_kind *kind)
 {
 	bool gone = leave_spinning(kps, num, kind);
 	int i;

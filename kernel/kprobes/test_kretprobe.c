@@ -1063,7 +1063,7 @@ static void function_is_checked_again_when_it_is_used(struct kunit *test)
 	const struct kprobes_step *step = kprobes_need_step(test, "return");
 	struct kretprobe rp = { .kp.addr = (kprobe_opcode_t *)step->call };
 	struct kprobe mover = {
-		.addr = (kprobe_opcode_t *)kretprobe_pool_create,
+		.addr = (kprobe_opcode_t *)kretprobe_holder_create,
 		.pre_handler = move_inside,
 	};
 	int err;
@@ -1083,10 +1083,13 @@ static bool stopped_before_release;
 
 static int look_at_handler(struct kprobe *p, struct pt_regs *regs)
 {
-	struct kretprobe *rp = (struct kretprobe *)kprobes_argument(regs);
+	struct llist_head *stopped = (struct llist_head *)kprobes_argument(regs);
+	struct kretprobe_holder *rph;
 
-	if (current == moves_for)
-		stopped_before_release = rp->rph->told == &kretprobe_stopped;
+	if (current != moves_for)
+		return 0;
+	rph = llist_entry(stopped->first, struct kretprobe_holder, leaving);
+	stopped_before_release = rph->told == &kretprobe_stopped;
 	return 0;
 }
 
@@ -1094,7 +1097,7 @@ static int look_at_handler(struct kprobe *p, struct pt_regs *regs)
 static void handlers_are_stopped_before_they_are_waited_for(struct kunit *test)
 {
 	struct kprobe look = {
-		.addr = (kprobe_opcode_t *)kretprobe_pool_release,
+		.addr = (kprobe_opcode_t *)kretprobe_holders_release,
 		.pre_handler = look_at_handler,
 	};
 	struct kretprobe *rp;

@@ -391,20 +391,6 @@ static void nobody_waits_for_users_of_ftrace_that_leave(struct kunit *test)
 static struct all_kinds *in_callback;
 static int callbacks, callback_err, disable_err, missing;
 
-/* Return probes and jprobes may be refused, if another registration waits for this to end. */
-static int plant_in_callback(void)
-{
-	int err = plant_kprobes(in_callback, 0);
-
-	if (!err && plant_kretprobe(in_callback))
-		in_callback->rp.kp.addr = NULL;
-#ifdef CONFIG_JPROBES
-	if (!err && plant_jprobe(in_callback))
-		in_callback->jp.kp.addr = NULL;
-#endif
-	return err;
-}
-
 static int change_probes(unsigned int cpu)
 {
 	unsigned int i;
@@ -414,7 +400,7 @@ static int change_probes(unsigned int cpu)
 		disable_err = disable_err ?: disable_kprobe(&in_callback->kps[i]);
 	WRITE_ONCE(hits, 0);
 	drop_all(in_callback);
-	callback_err = callback_err ?: plant_in_callback();
+	callback_err = callback_err ?: plant_all(in_callback);
 	claimed(1);
 	kprobes_untraced(1);
 	missing += READ_ONCE(hits) < 2;

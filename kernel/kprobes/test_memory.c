@@ -432,7 +432,6 @@ static void fork_without_memory(struct task_struct *task)
 /* What registration does for tasks, without memory */
 static void get_without_memory(void)
 {
-	guard(mutex)(&kretprobe_mutex);
 	no_memory(true);
 	kretprobe_stacks_get(sizeof(struct kretprobe_instance));
 	no_memory(false);
@@ -440,7 +439,6 @@ static void get_without_memory(void)
 
 static void put_stacks(void)
 {
-	guard(mutex)(&kretprobe_mutex);
 	kretprobe_stacks_put(sizeof(struct kretprobe_instance));
 }
 
