@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # harness/check.sh [checkpatch]: checkpatch --strict on out/series, and with the argument no more;
 # then gcc's W=1 warnings, sparse and kernel-doc on the files that are ours, what our assembly must
-# not do, and what W=1 and sparse say of the tree's files that we patch and not of the pristine ones.
+# not do, what W=1 and sparse say of the tree's files that we patch and not of the pristine ones, and
+# how many lines there are.
 # Status 1 when any has something to say.
 #
 # FILE_PATH_CHANGES is left out: the series updates MAINTAINERS in a patch of its own.
@@ -107,4 +108,5 @@ complaints "W=1 and sparse" ours_only "$log"
 complaints "kernel-doc" kernel_doc
 complaints "assembly" assembly
 complaints "W=1 and sparse on the patched files" patched
+"$harness/size.sh"
 exit $status

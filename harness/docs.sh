@@ -81,12 +81,6 @@ words()
 	sources | xargs grep -ohE '(why = |return |: )"[a-z]+"' | sed 's/.*"\(.*\)"/\1/'
 }
 
-hooks()
-{
-	grep -ohE '\b(arch_[a-z]+_[a-z_]*[a-z]|ARCH_(KPROBE|OPTPROBE)_[A-Z_]*[A-Z]|alloc_[a-z]*_page|kprobe_ftrace_handler)\b' \
-		"$top/include/linux/kprobes_arch.h"
-}
-
 # What harness/test.sh can run
 sections()
 {

@@ -3,7 +3,7 @@
 #
 # Sets the paths and defaults below and offers: say, die, need, need_build_tools, run_logged,
 # kernel_make, copy_objects, our_objects, forget_objects, ours_only, upstream_suite, kunit_cases,
-# hold_skips, verdicts; of this Debian, codename, site; and of the package with the kernel's sources,
+# hold_skips, verdicts, hooks; of this Debian, codename, site; and of the package with the kernel's sources,
 # installed, offered, known_version, not_newer, choose_version, fetch_source.
 # Chosen by the user, on the make command line or in the environment:
 #   ARCH      x86_64 (default), i386, arm64 or one of the others in arch.sh
@@ -364,4 +364,11 @@ verdicts()
 			printf "%d passed, %d failed, %d skipped\n", n["pass"], n["fail"], n["skip"]
 			exit n["fail"] > 0
 		}' "$1"
+}
+
+# The names between the core and an architecture
+hooks()
+{
+	grep -ohE '\b(arch_[a-z]+_[a-z_]*[a-z]|ARCH_(KPROBE|OPTPROBE)_[A-Z_]*[A-Z]|alloc_[a-z]*_page|kprobe_ftrace_handler)\b' \
+		"$top/include/linux/kprobes_arch.h"
 }
