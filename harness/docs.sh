@@ -78,7 +78,7 @@ seen_by_users()
 # What "path" and "why" can be
 words()
 {
-	sources | xargs grep -ohE '(why = |return |: )"[a-z]+"' | sed 's/.*"\(.*\)"/\1/'
+	sources | xargs grep -ohE '(\]\s*= |return |: )"[a-z]+"' | sed 's/.*"\(.*\)"/\1/'
 }
 
 # What harness/test.sh can run

@@ -499,20 +499,59 @@ static inline bool is_kprobe_##name##_slot(unsigned long addr)		\
 
 DEFINE_INSN_CACHE_OPS(insn);
 
+/**
+ * enum kprobe_obstacle - what keeps a site from having a jump
+ * @KPROBE_NO_OBSTACLE:		nothing does
+ * @KPROBE_OBSTACLE_UNSUPPORTED: the kernel or the architecture has no jumps, or gives no reason
+ * @KPROBE_OBSTACLE_OFF:	jumps are switched off
+ * @KPROBE_OBSTACLE_MEMORY:	there was no memory for a detour
+ * @KPROBE_OBSTACLE_FAILED:	the architecture could not write the jump
+ * @KPROBE_OBSTACLE_POST:	there is a post handler, which cannot run behind a jump
+ * @KPROBE_OBSTACLE_NEIGHBOUR:	there is another site among the bytes that the jump would cover
+ * @KPROBE_OBSTACLE_PATCHED:	others patch these bytes, or their module is going
+ * @KPROBE_OBSTACLE_TARGET:	a branch leads in between, or may do so
+ * @KPROBE_OBSTACLE_FIXUP:	the exception table leads in between
+ * @KPROBE_OBSTACLE_END:	they reach beyond the function's end
+ * @KPROBE_OBSTACLE_SYMBOL:	the function is not known
+ * @KPROBE_OBSTACLE_INSN:	there is an instruction among them that cannot be moved
+ * @KPROBE_OBSTACLE_REACH:	something is out of a branch's reach
+ * @KPROBE_OBSTACLE_PAD:	it is a landing pad, which has to stay
+ * @NR_KPROBE_OBSTACLES:	how many there are
+ *
+ * debugfs has a word for each.
+ */
+enum kprobe_obstacle {
+	KPROBE_NO_OBSTACLE,
+	KPROBE_OBSTACLE_UNSUPPORTED,
+	KPROBE_OBSTACLE_OFF,
+	KPROBE_OBSTACLE_MEMORY,
+	KPROBE_OBSTACLE_FAILED,
+	KPROBE_OBSTACLE_POST,
+	KPROBE_OBSTACLE_NEIGHBOUR,
+	KPROBE_OBSTACLE_PATCHED,
+	KPROBE_OBSTACLE_TARGET,
+	KPROBE_OBSTACLE_FIXUP,
+	KPROBE_OBSTACLE_END,
+	KPROBE_OBSTACLE_SYMBOL,
+	KPROBE_OBSTACLE_INSN,
+	KPROBE_OBSTACLE_REACH,
+	KPROBE_OBSTACLE_PAD,
+	NR_KPROBE_OBSTACLES
+};
+
 #ifdef CONFIG_OPTPROBES
 /**
  * struct optimized_kprobe - a site that may be hit through a jump to a detour
  * @kp:		the site's kprobe
  * @list:	member of lists that hooks are called with
  * @optinsn:	the architecture's part; zeroed until arch_prepare_optimized_kprobe()
- * @why:	in a word, why the site has no jump; set by hooks that refuse one. NULL if
- *		nothing prevents it
+ * @obstacle:	why the site has no jump; set by hooks that refuse one
  */
 struct optimized_kprobe {
 	struct kprobe			kp;
 	struct list_head		list;
 	struct arch_optimized_insn	optinsn;
-	const char			*why;
+	enum kprobe_obstacle		obstacle;
 };
 
 /**
@@ -546,8 +585,8 @@ int arch_prepared_optinsn(struct arch_optimized_insn *optinsn);
  * @orig: the kprobe in @op
  *
  * Context: the text lock is held.
- * Return: 0, or an errno if the site cannot have a jump. In that case @op->why is a word
- * for the reason; it is "unsupported" unless this function sets it.
+ * Return: 0, or an errno if the site cannot have a jump. In that case @op->obstacle is the
+ * reason; it is KPROBE_OBSTACLE_UNSUPPORTED unless this function sets it.
  */
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig);
 
@@ -642,7 +681,7 @@ DEFINE_INSN_CACHE_OPS(optinsn);
 #else
 struct optimized_kprobe {
 	struct kprobe	kp;
-	const char	*why;
+	enum kprobe_obstacle obstacle;
 };
 #endif /* CONFIG_OPTPROBES */
 

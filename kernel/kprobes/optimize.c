@@ -46,38 +46,35 @@ static void set_optimized(struct kprobe_site *site, enum kprobe_site_state state
 	kprobe_site_set_state(site, state);
 }
 
-/* Allocates the detour of a site that has none. Returns, in a word, what prevents that; or NULL. */
-static const char *allocate_detour(struct kprobe_site *site)
+/* Allocates the detour of a site that has none. Returns what prevents that. */
+static enum kprobe_obstacle allocate_detour(struct kprobe_site *site)
 {
 	struct optimized_kprobe *op = &site->op;
 	struct module *mod;
 	int err;
 
 	if (arch_prepared_optinsn(&op->optinsn))
-		return NULL;
+		return KPROBE_NO_OBSTACLE;
 	/* static_call_text_reserved() knows of no static calls in a module that is going. */
 	if (kprobe_get_module((unsigned long)site->kp.addr, &mod))
-		return "patched";
+		return KPROBE_OBSTACLE_PATCHED;
 	/* The hooks of other architectures set no reason. */
-	op->why = "unsupported";
+	op->obstacle = KPROBE_OBSTACLE_UNSUPPORTED;
 	err = arch_prepare_optimized_kprobe(op, &site->kp);
 	module_put(mod);
-	return err ? op->why : NULL;
+	return err ? op->obstacle : KPROBE_NO_OBSTACLE;
 }
 
-/* What prevents one until the last post handler leaves */
-static const char why_post[] = "post";
-
-/* Returns, in a word, what prevents a detour; NULL if the site has one. The text lock is held. */
-static const char *make_detour(struct kprobe_site *site)
+/* Returns what prevents a detour; nothing does if the site has one. The text lock is held. */
+static enum kprobe_obstacle make_detour(struct kprobe_site *site)
 {
 	if (!optimization_on)
-		return "off";
+		return KPROBE_OBSTACLE_OFF;
 	if (!ARCH_OPTPROBE_COMPLETE && site->has_post_handler)
-		return why_post;
+		return KPROBE_OBSTACLE_POST;
 	/* A fault in such a detour is not moved back to where there is a fixup. */
 	if (!ARCH_OPTPROBE_COMPLETE && search_exception_tables((unsigned long)site->kp.addr))
-		return "insn";
+		return KPROBE_OBSTACLE_INSN;
 	return allocate_detour(site);
 }
 
@@ -99,8 +96,8 @@ bool kprobe_make_detours(struct list_head *sites)
 	list_for_each_entry(kp, sites, list) {
 		site = site_of(kp);
 		old = arch_prepared_optinsn(&site->op.optinsn);
-		site->op.why = make_detour(site);
-		made |= !old && !site->op.why;
+		site->op.obstacle = make_detour(site);
+		made |= !old && !site->op.obstacle;
 	}
 	return made;
 }
@@ -109,9 +106,9 @@ bool kprobe_make_detours(struct list_head *sites)
 static void optimize(struct kprobe_site *site)
 {
 	lockdep_assert_held(&text_mutex);
-	if (!site->op.why && arch_check_optimized_kprobe(&site->op))
-		site->op.why = "neighbour";
-	if (site->op.why)
+	if (!site->op.obstacle && arch_check_optimized_kprobe(&site->op))
+		site->op.obstacle = KPROBE_OBSTACLE_NEIGHBOUR;
+	if (site->op.obstacle)
 		return;
 	set_optimized(site, SITE_OPTIMIZING);
 	list_add_tail(&site->op.list, &optimize_next);
@@ -257,7 +254,7 @@ void kprobe_unoptimize_around(unsigned long addr)
 		if (!covers(site, addr))
 			continue;
 		collect(site, &ops);
-		site->op.why = "neighbour";
+		site->op.obstacle = KPROBE_OBSTACLE_NEIGHBOUR;
 	}
 	unoptimize(&ops);
 }
@@ -303,11 +300,11 @@ void kprobe_optimize_refresh(struct kprobe_site *site)
 	if (site->has_post_handler && optimized(site)) {
 		collect(site, &ops);
 		unoptimize(&ops);
-		site->op.why = why_post;
+		site->op.obstacle = KPROBE_OBSTACLE_POST;
 	} else if (!site->has_post_handler && site->state == SITE_ARMED &&
-		   site->op.why == why_post) {
+		   site->op.obstacle == KPROBE_OBSTACLE_POST) {
 		kprobe_text_lock();
-		site->op.why = make_detour(site);
+		site->op.obstacle = make_detour(site);
 		optimize(site);
 		kprobe_text_unlock();
 	}
@@ -355,7 +352,7 @@ static void put_jumps_in(struct list_head *ops)
 	kprobe_text_unlock();
 	list_for_each_entry_safe(op, next, ops, list) {
 		list_del_init(&op->list);
-		op->why = "failed";
+		op->obstacle = KPROBE_OBSTACLE_FAILED;
 		set_optimized(site_of(&op->kp), SITE_ARMED);
 	}
 }
@@ -423,7 +420,7 @@ static void forbid(struct list_head *sites)
 
 	kprobe_unoptimize_sites(sites);
 	list_for_each_entry(kp, sites, list)
-		site_of(kp)->op.why = "off";
+		site_of(kp)->op.obstacle = KPROBE_OBSTACLE_OFF;
 }
 
 static void switch_optimization(unsigned int on)

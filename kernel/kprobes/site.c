@@ -94,7 +94,7 @@ struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry)
 	INIT_LIST_HEAD(&site->probes);
 	INIT_LIST_HEAD(&site->leaving);
 	INIT_LIST_HEAD(&site->kp.list);
-	site->op.why = "unsupported";
+	site->op.obstacle = KPROBE_OBSTACLE_UNSUPPORTED;
 	site->kp.addr = (kprobe_opcode_t *)addr;
 	site->kp.pre_handler = kprobe_site_pre;
 	site->first = &site->kp;

@@ -39,7 +39,7 @@ static void site_gets_a_jump_and_loses_it(struct kunit *test)
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_EQ(test, state_at(addr), SITE_OPTIMIZED);
 	expect_jump(test, addr);
-	KUNIT_EXPECT_NULL(test, site_at(addr)->op.why);
+	KUNIT_EXPECT_EQ(test, site_at(addr)->op.obstacle, KPROBE_NO_OBSTACLE);
 
 	probe_unregister(probe);
 	expect_no_trace(test, text);
@@ -91,12 +91,13 @@ static void crowd_settle(struct kunit *test, struct probe **crowd, struct view *
 		if (!crowd[i]->live)
 			continue;
 		KUNIT_ASSERT_TRUE_MSG(test, comes_to(bits_at[i], state),
-				      "probe %u of %u%u%u is in state %u: %s", i,
+				      "probe %u of %u%u%u is in state %u: %u", i,
 				      crowd[0]->live, crowd[1]->live, crowd[2]->live,
-				      state_at(bits_at[i]), site_at(bits_at[i])->op.why);
+				      state_at(bits_at[i]), site_at(bits_at[i])->op.obstacle);
 		KUNIT_EXPECT_EQ(test, !kprobes_jump_at(bits_at[i]), state == SITE_ARMED);
 		if (state == SITE_ARMED)
-			KUNIT_EXPECT_STREQ(test, site_at(bits_at[i])->op.why, "neighbour");
+			KUNIT_EXPECT_EQ(test, site_at(bits_at[i])->op.obstacle,
+					KPROBE_OBSTACLE_NEIGHBOUR);
 	}
 	crowd_expect(test, crowd, v);
 }
@@ -142,11 +143,17 @@ static void jump_makes_room_for_a_probe_in_its_way(struct kunit *test)
 	}
 }
 
+static const char *why_of(void *addr)
+{
+	guard(mutex)(&kprobe_mutex);
+	return kprobe_site_why(kprobe_find_site((unsigned long)addr));
+}
+
 static void expect_no_jump(struct kunit *test, void *addr, const char *why)
 {
 	KUNIT_EXPECT_FALSE_MSG(test, kprobe_optimized(&site_at(addr)->kp), "at %pS", addr);
 	KUNIT_EXPECT_EQ_MSG(test, state_at(addr), SITE_ARMED, "at %pS", addr);
-	KUNIT_EXPECT_STREQ_MSG(test, site_at(addr)->op.why, why, "at %pS", addr);
+	KUNIT_EXPECT_STREQ_MSG(test, why_of(addr), why, "at %pS", addr);
 	wait_for_kprobe_optimizer();
 	expect_breakpoint(test, addr);
 }

@@ -419,8 +419,8 @@ static void way_of_a_jump_and_its_obstacle_are_the_sites(struct kunit *test)
 	site.state = SITE_IDLE;
 	expect_why(test, &site, "disarmed");
 	site.state = SITE_ARMED;
-	site.op.why = "short";
-	expect_why(test, &site, "short");
+	site.op.obstacle = KPROBE_OBSTACLE_REACH;
+	expect_why(test, &site, "reach");
 	site.state = SITE_OPTIMIZING;
 	expect_why(test, &site, "pending");
 	scoped_guard(mutex, &kprobe_mutex)

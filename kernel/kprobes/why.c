@@ -228,6 +228,24 @@ void kprobe_refusals_show(struct seq_file *m, bool show_addresses)
 		show_refusal(m, &refusals[i % KPROBE_REFUSALS], show_addresses);
 }
 
+static const char *const obstacle_words[NR_KPROBE_OBSTACLES] = {
+	[KPROBE_NO_OBSTACLE]		= "-",
+	[KPROBE_OBSTACLE_UNSUPPORTED]	= "unsupported",
+	[KPROBE_OBSTACLE_OFF]		= "off",
+	[KPROBE_OBSTACLE_MEMORY]	= "memory",
+	[KPROBE_OBSTACLE_FAILED]	= "failed",
+	[KPROBE_OBSTACLE_POST]		= "post",
+	[KPROBE_OBSTACLE_NEIGHBOUR]	= "neighbour",
+	[KPROBE_OBSTACLE_PATCHED]	= "patched",
+	[KPROBE_OBSTACLE_TARGET]	= "target",
+	[KPROBE_OBSTACLE_FIXUP]		= "fixup",
+	[KPROBE_OBSTACLE_END]		= "end",
+	[KPROBE_OBSTACLE_SYMBOL]	= "symbol",
+	[KPROBE_OBSTACLE_INSN]		= "insn",
+	[KPROBE_OBSTACLE_REACH]		= "reach",
+	[KPROBE_OBSTACLE_PAD]		= "pad",
+};
+
 /**
  * kprobe_site_path() - name the path that hits of a site take
  * @site: the site
@@ -265,5 +283,5 @@ const char *kprobe_site_why(struct kprobe_site *site)
 		return kprobe_ftrace_why();
 	if (site->state == SITE_OPTIMIZED)
 		return "-";
-	return site->state == SITE_OPTIMIZING ? "pending" : site->op.why;
+	return site->state == SITE_OPTIMIZING ? "pending" : obstacle_words[site->op.obstacle];
 }

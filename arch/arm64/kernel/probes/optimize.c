@@ -106,11 +106,11 @@ void kprobe_free_slot(kprobe_opcode_t *slot, int dirty)
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig)
 {
 	if (kprobe_is_landing_pad(orig->opcode)) {
-		op->why = "pad";
+		op->obstacle = KPROBE_OBSTACLE_PAD;
 		return -EINVAL;
 	}
 	if (!orig->ainsn.detour) {
-		op->why = "reach";
+		op->obstacle = KPROBE_OBSTACLE_REACH;
 		return -ERANGE;
 	}
 	op->optinsn.branch = aarch64_insn_gen_branch_imm((unsigned long)orig->addr,

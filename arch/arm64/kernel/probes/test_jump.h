@@ -7,25 +7,24 @@
 #include <kunit/test.h>
 #include <linux/kprobes.h>
 #include <linux/preempt.h>
-#include <linux/string.h>
 #include <asm/insn.h>
 
 /* Expects hits there to come by a branch. The case is skipped if these are switched off. */
 static inline void need_jump(struct kunit *test, void *addr)
 {
+	enum kprobe_obstacle obstacle;
 	struct kprobe *site;
-	const char *why;
 
 	if (!IS_ENABLED(CONFIG_OPTPROBES))
 		kunit_skip(test, "there are no jumps");
 	preempt_disable();
 	site = get_kprobe(addr);
-	why = container_of(site, struct optimized_kprobe, kp)->why;
+	obstacle = container_of(site, struct optimized_kprobe, kp)->obstacle;
 	preempt_enable();
 
-	if (why && !strcmp(why, "off"))
+	if (obstacle == KPROBE_OBSTACLE_OFF)
 		kunit_skip(test, "jumps are switched off");
-	KUNIT_ASSERT_NULL_MSG(test, why, "%s", why);
+	KUNIT_ASSERT_EQ(test, obstacle, KPROBE_NO_OBSTACLE);
 	KUNIT_ASSERT_TRUE(test, aarch64_insn_is_b(le32_to_cpup(addr)));
 }
 

@@ -337,10 +337,10 @@ static int add_copy(struct detour *d, struct insn *insn, unsigned long addr)
 
 /*
  * Copies all instructions that the jump covers. A call among them is at least as long as the
- * jump, so it returns to an address behind the jump. Returns what is in the way, in a word, or
- * NULL; so do the functions below.
+ * jump, so it returns to an address behind the jump. Returns what is in the way, as do the
+ * functions below.
  */
-static const char *add_copies(struct detour *d, struct covered *c)
+static enum kprobe_obstacle add_copies(struct detour *d, struct covered *c)
 {
 	struct arch_optimized_insn *optinsn = &d->op->optinsn;
 	u8 buf[MAX_INSN_SIZE];
@@ -350,20 +350,20 @@ static const char *add_copies(struct detour *d, struct covered *c)
 	for (c->end = c->begin; c->end < c->begin + JMP32_INSN_SIZE; c->end += insn.length) {
 		offset = c->end - c->begin;
 		if (kprobe_decode(&insn, buf, c->end) || c->end + insn.length > c->function->end)
-			return "end";
+			return KPROBE_OBSTACLE_END;
 		if (offset && get_kprobe((void *)c->end))
-			return "neighbour";
+			return KPROBE_OBSTACLE_NEIGHBOUR;
 		if (!can_copy(c, &insn))
-			return "insn";
+			return KPROBE_OBSTACLE_INSN;
 		optinsn->copy[offset] = d->used;
 		if (add_copy(d, &insn, c->end))
-			return "reach";
+			return KPROBE_OBSTACLE_REACH;
 		if (kprobe_branch_of(&insn) == KPROBE_CALL)
 			optinsn->call = d->used - JMP32_INSN_SIZE;
 	}
 	optinsn->end = d->used;
 	optinsn->size = c->end - c->begin;
-	return NULL;
+	return KPROBE_NO_OBSTACLE;
 }
 
 /* Writes a jump or a call. Returns false if the target is out of reach. */
@@ -375,10 +375,10 @@ static bool add_jump(u8 *image, unsigned long run_at, u8 opcode, unsigned long t
 	return distance == (s32)distance;
 }
 
-static const char *fill_detour(struct detour *d, struct covered *c)
+static enum kprobe_obstacle fill_detour(struct detour *d, struct covered *c)
 {
 	unsigned long entry = (unsigned long)kprobe_detour_entry;
-	const char *why;
+	enum kprobe_obstacle obstacle;
 
 	/*
 	 * Otherwise the compiler folds add_jump()'s subtraction into the relocation, which then
@@ -388,58 +388,58 @@ static const char *fill_detour(struct detour *d, struct covered *c)
 	memset(d->image, INT3_INSN_OPCODE, sizeof(d->image));
 	put_unaligned((unsigned long)&d->op->kp, (unsigned long *)(d->image + DETOUR_OWNER));
 	d->used = DETOUR_COPY;
-	why = add_copies(d, c);
-	if (why)
-		return why;
+	obstacle = add_copies(d, c);
+	if (obstacle)
+		return obstacle;
 	if (!add_jump(d->image + DETOUR_ENTRY, d->slot + DETOUR_ENTRY, CALL_INSN_OPCODE,
 		      entry) ||
 	    !add_jump(d->image + d->used, d->slot + d->used, JMP32_INSN_OPCODE, c->end))
-		return "reach";
-	return NULL;
+		return KPROBE_OBSTACLE_REACH;
+	return KPROBE_NO_OBSTACLE;
 }
 
-static const char *check_covered(struct covered *c)
+static enum kprobe_obstacle check_covered(struct covered *c)
 {
 	if (others_need(c))
-		return "patched";
+		return KPROBE_OBSTACLE_PATCHED;
 	if (inside(c, KPROBE_BYTE_FIXUP))
-		return "fixup";
+		return KPROBE_OBSTACLE_FIXUP;
 	if (c->function->unknown || inside(c, KPROBE_BYTE_TARGET))
-		return "target";
-	return NULL;
+		return KPROBE_OBSTACLE_TARGET;
+	return KPROBE_NO_OBSTACLE;
 }
 
 /* Sets optinsn.insn last: from then on optinsn.original has to hold the covered bytes. */
-static const char *make_detour(struct optimized_kprobe *op, u8 *slot)
+static enum kprobe_obstacle make_detour(struct optimized_kprobe *op, u8 *slot)
 {
 	struct detour d = { .op = op, .slot = (unsigned long)slot };
 	struct covered c = { .begin = (unsigned long)op->kp.addr };
-	const char *why;
+	enum kprobe_obstacle obstacle;
 
 	c.function = complete_function(c.begin);
 	if (!c.function)
-		return "symbol";
-	why = fill_detour(&d, &c) ?: check_covered(&c);
-	if (why)
-		return why;
+		return KPROBE_OBSTACLE_SYMBOL;
+	obstacle = fill_detour(&d, &c) ?: check_covered(&c);
+	if (obstacle)
+		return obstacle;
 	memcpy(op->optinsn.original, (void *)c.begin + 1, sizeof(op->optinsn.original));
 	perf_event_text_poke(slot, NULL, 0, d.image, sizeof(d.image));
 	text_poke(slot, d.image, sizeof(d.image));
 	kprobe_slot_set_owner(slot, &op->kp);
 	op->optinsn.insn = slot;
-	return NULL;
+	return KPROBE_NO_OBSTACLE;
 }
 
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig)
 {
 	u8 *slot = get_optinsn_slot();
 
-	op->why = "memory";
+	op->obstacle = KPROBE_OBSTACLE_MEMORY;
 	if (!slot)
 		return -ENOMEM;
 	memset(&op->optinsn, 0, sizeof(op->optinsn));
-	op->why = make_detour(op, slot);
-	if (!op->why)
+	op->obstacle = make_detour(op, slot);
+	if (!op->obstacle)
 		return 0;
 	free_optinsn_slot(slot, 0);
 	return -EINVAL;
