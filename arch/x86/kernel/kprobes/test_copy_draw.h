@@ -257,14 +257,20 @@ static bool is_decorated(const struct subject *s)
 	return is_evex(&s->cell) && s->serial;
 }
 
-/* cvt*2si, cvt*2usi and pextrw; those of FP16 are in map 5 */
-static bool sets_general_register(const struct cell *c)
+/* cvt* from and to integers, vmovd, vpinsr*, vpextr*, vpbroadcast*; those of FP16 are in map 5 */
+static bool has_general_register(const struct cell *c)
 {
-	if (map_of(c) != MAP_EVEX + 1 && map_of(c) != MAP_EVEX + 5)
-		return false;
-	switch (c->opcode & 0xff) {
-	case 0x2c: case 0x2d: case 0x78: case 0x79: case 0xc5:
-		return true;
+	u8 opcode = c->opcode & 0xff;
+
+	switch (map_of(c) - MAP_EVEX) {
+	case 1: case 5:
+		return opcode == 0x2a || opcode == 0x2c || opcode == 0x2d || opcode == 0x6e ||
+		       opcode == 0x78 || opcode == 0x79 || opcode == 0x7b || opcode == 0x7e ||
+		       opcode == 0xc4 || opcode == 0xc5;
+	case 2:
+		return opcode >= 0x7a && opcode <= 0x7c;
+	case 3:
+		return (opcode >= 0x14 && opcode <= 0x17) || opcode == 0x20 || opcode == 0x22;
 	}
 	return false;
 }
@@ -297,9 +303,9 @@ static void draw_evex(struct subject *s)
 		last = draw_evex_last(s);
 	if (IS_ENABLED(CONFIG_X86_64))
 		rex |= below(8) | (is_decorated(s) ? below(2) << 4 : 0);
-	/* Bochs 2.7 does not refuse sixteen more of these, and overwrites what is behind. */
-	if (sets_general_register(&s->cell))
-		rex &= 15;
+	/* Of these registers, Bochs 2.7 has sixteen more: what is behind the real ones. */
+	if (has_general_register(&s->cell))
+		rex &= s->cell.form == REGISTER ? 13 : 15;
 	append_evex(s, rex, source, last);
 }
 
