@@ -16,8 +16,7 @@
 #include <asm/insn.h>
 #include <asm/ptrace.h>
 
-#include "detour.h"
-#include "idle.h"
+#include "internal.h"
 #include "simulate-insn.h"
 
 /* The address of a word in the slot. */

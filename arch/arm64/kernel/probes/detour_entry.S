@@ -8,10 +8,9 @@
 #include <asm/brk-imm.h>
 #include <asm/ptrace.h>
 
-#include "detour_to.h"
+#include "internal.h"
 #include "pstate-header.S"
 #include "regs.h"
-#include "slot.h"
 
 /*
  * Called from a slot, with a pt_regs at the stack pointer, in which the slot has saved x29 and
@@ -119,16 +118,16 @@ NOKPROBE(kprobe_detour_leave)
 	.endr
 	.endm
 
-	/* Fails to assemble unless this is where slot.h says that @word is. */
+	/* Fails to assemble unless this is where internal.h says that @word is. */
 	.macro	at_word, word:req
 	.if	. - kprobe_slot_template - 4 * (\word)
-	.error	"kprobe_slot_template is not laid out as in slot.h"
+	.error	"kprobe_slot_template is not laid out as in internal.h"
 	.endif
 	.endm
 
 	.section .rodata, "a"
 
-/* See slot.h. */
+/* See internal.h. */
 SYM_DATA_START(kprobe_slot_template)
 	at_word SLOT_ENTRY
 	make_room
@@ -164,11 +163,11 @@ SYM_DATA_END(kprobe_slot_template)
 	.endm
 
 	.balign	8
-/* See slot.h. In the order of enum kprobe_veneer. */
+/* See internal.h. In the order of enum kprobe_veneer. */
 SYM_DATA_START(kprobe_veneers)
 	veneer	far_detour_entry
 	veneer	far_tail_entry
 	.if	. - kprobe_veneers - VENEERS_SIZE
-	.error	"kprobe_veneers is not laid out as in slot.h"
+	.error	"kprobe_veneers is not laid out as in internal.h"
 	.endif
 SYM_DATA_END(kprobe_veneers)

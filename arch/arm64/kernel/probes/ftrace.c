@@ -15,8 +15,7 @@
 #include <linux/preempt.h>
 #include <asm/insn.h>
 
-#include "idle.h"
-#include "sync.h"
+#include "internal.h"
 
 /*
  * From ftrace's location to the function. A pointer to ftrace's ops is in front of functions, so

@@ -33,7 +33,7 @@
 #include <asm/virt.h>
 
 #include "decode-insn.h"
-#include "detour.h"
+#include "internal.h"
 #include "simulate-insn.h"
 
 /* The list ends with the first NULL name, so functions that this kernel lacks have no row. */

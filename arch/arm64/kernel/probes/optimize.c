@@ -21,8 +21,7 @@
 #include <asm/insn.h>
 #include <asm/patching.h>
 
-#include "detour.h"
-#include "sync.h"
+#include "internal.h"
 
 /* The most executable memory that a site may take, as it is scarcer than other memory */
 static_assert(MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t) <= 96);

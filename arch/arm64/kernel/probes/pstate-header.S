@@ -24,7 +24,7 @@
 #include <asm/ptrace.h>
 #include <asm/sysreg.h>
 
-#include "pstate.h"
+#include "internal.h"
 #include "regs.h"
 
 #define PAN_SHIFT	22	/* of PSR_PAN_BIT */

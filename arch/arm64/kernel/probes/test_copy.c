@@ -24,7 +24,7 @@
 #include "../../../../lib/test_kprobes/seed.h"
 #include "../../../../lib/test_kprobes/switch.h"
 #include "decode-insn.h"
-#include "sync.h"
+#include "internal.h"
 #include "test_native.h"
 #include "test_plant.h"
 

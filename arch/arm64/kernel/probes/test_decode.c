@@ -18,7 +18,7 @@
 
 #include "../../../../lib/test_kprobes/text.h"
 #include "decode-insn.h"
-#include "slot.h"
+#include "internal.h"
 #include "test_decode_samples.h"
 #include "test_native.h"
 

@@ -36,8 +36,7 @@
 #include "../../../../lib/test_kprobes/probe.h"
 #include "../../../../lib/test_kprobes/switch.h"
 #include "../../../../lib/test_kprobes/trace.h"
-#include "detour.h"
-#include "pstate.h"
+#include "internal.h"
 #include "test_jump.h"
 #include "test_reach.h"
 

@@ -19,7 +19,7 @@
 
 #include "../../../../kernel/kprobes/test_sites.h"
 #include "../../../../lib/test_kprobes/switch.h"
-#include "pstate.h"
+#include "internal.h"
 #include "test_reach.h"
 
 static inline bool nothing_in_reach(unsigned long from, unsigned long to)

@@ -10,7 +10,7 @@
 #include <linux/sizes.h>
 #include <asm/sections.h>
 
-#include "detour.h"
+#include "internal.h"
 
 /* For kprobe_in_reach(): as if slots near the kernel's text, and the handlers, were too far away */
 static inline bool only_modules_in_reach(unsigned long from, unsigned long to)

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef __ARM64_KERNEL_PROBES_INTERNAL_H
+#define __ARM64_KERNEL_PROBES_INTERNAL_H
+/*
+ * Shared by the files of kprobes. The first part is for assembly, too.
+ */
+#include <asm/ptrace.h>
+#include <asm/sysreg.h>
+
+/* Parts of PSTATE, for MRS and for MSR from a register; PAN is in asm/sysreg.h */
+#define SYS_PSTATE_DIT	sys_reg(3, 3, 4, 2, 5)
+#define SYS_PSTATE_SSBS	sys_reg(3, 3, 4, 2, 6)
+#define SYS_PSTATE_TCO	sys_reg(3, 3, 4, 2, 7)
+
+#define PSR_STATUS_BITS	(PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT)
+
+/*
+ * A slot, in words:
+ *
+ *   SLOT_ENTRY		the target of the branch in the text: makes room for a pt_regs,
+ *			and calls kprobe_detour_entry()
+ *   SLOT_COPY_OUT	where kprobe_detour_entry() goes to get to SLOT_COPY: gives back
+ *			that room
+ *   SLOT_COPY		the copy, and a branch to the next instruction
+ *   SLOT_LAST_OUT	where kprobe_detour_entry() goes to get to SLOT_LAST: gives back
+ *			that room
+ *   SLOT_LAST		the copy for hits with a post handler; then as SLOT_ENTRY, but
+ *			calls kprobe_tail_entry()
+ *   SLOT_NEXT_OUT	where both go if the instruction is done: gives back that room,
+ *			and branches to the next instruction
+ *   SLOT_OWNER		the address of the site's kprobe, two words
+ *
+ * A simulated instruction has no copies. If it is a branch, SLOT_COPY is a branch to its
+ * target, or by the register that has its target.
+ *
+ * If a branch cannot get there from the text, or from there to the handlers or the next
+ * instruction, the copy for hits with a post handler is followed by a BRK, which ends a
+ * step. If it is the next instruction that is out of reach, there is one behind the other
+ * copy, too. That copy is not used then, and its BRK reports a fault.
+ */
+#define SLOT_ENTRY	0
+#define SLOT_COPY_OUT	3
+#define SLOT_COPY	5
+#define SLOT_LAST_OUT	7
+#define SLOT_LAST	9
+#define SLOT_NEXT_OUT	13
+#define SLOT_OWNER	16
+#define SLOT_WORDS	18
+
+/*
+ * From where modules are, the handlers may be out of a call's reach. Pages of slots there end in
+ * veneers: each goes to the handler at any distance, and is called in its place.
+ */
+#define VENEER_SIZE	24
+#define VENEERS_SIZE	(2 * VENEER_SIZE)
+
+/*
+ * log2 of how many calls of kprobe_detour_leave() can be under way on a CPU. Before the handler of
+ * its BRK is called, tracers may be told of the exception, and that interrupts are masked; and each
+ * of two events of the firmware may come on top of that.
+ */
+#define DETOUR_LEAVES_SHIFT	4
+
+/* log2 of the size of a struct kprobe_destination */
+#define DETOUR_TO_SHIFT		5
+
+/* Where struct kprobe_destinations has @last */
+#define DETOUR_TO_LAST		(1 << (DETOUR_LEAVES_SHIFT + DETOUR_TO_SHIFT))
+
+#ifndef __ASSEMBLY__
+#include <linux/compiler.h>
+#include <linux/context_tracking.h>
+#include <linux/context_tracking_irq.h>
+#include <linux/kprobes.h>
+#include <linux/linkage.h>
+#include <linux/percpu.h>
+#include <linux/smp.h>
+#include <linux/types.h>
+#include <asm/barrier.h>
+
+/* Not C functions: slots call the first two, which may continue at the third. */
+asmlinkage void kprobe_detour_entry(void);
+asmlinkage void kprobe_tail_entry(void);
+asmlinkage void kprobe_detour_leave(void);
+extern const char kprobe_detour_left_at[];
+
+/* A slot before it is filled in; little-endian, as instructions in memory are. */
+extern const __le32 kprobe_slot_template[SLOT_WORDS];
+
+/* What a page of slots ends with, where modules are */
+extern const char kprobe_veneers[VENEERS_SIZE];
+
+/* What a slot calls if kprobe_detour_entry() and kprobe_tail_entry() are out of its reach */
+enum kprobe_veneer { VENEER_DETOUR, VENEER_TAIL };
+
+bool kprobe_in_reach(unsigned long from, unsigned long to);
+bool kprobe_is_landing_pad(u32 insn);
+
+#ifdef CONFIG_OPTPROBES
+kprobe_opcode_t *kprobe_get_slot(unsigned long addr);
+void kprobe_free_slot(kprobe_opcode_t *slot, int dirty);
+unsigned long kprobe_veneer(kprobe_opcode_t *slot, enum kprobe_veneer which);
+#else
+static inline kprobe_opcode_t *kprobe_get_slot(unsigned long addr)
+{
+	return get_insn_slot();
+}
+
+static inline void kprobe_free_slot(kprobe_opcode_t *slot, int dirty)
+{
+	free_insn_slot(slot, dirty);
+}
+
+static inline unsigned long kprobe_veneer(kprobe_opcode_t *slot, enum kprobe_veneer which)
+{
+	return 0;
+}
+#endif
+
+asmlinkage unsigned long kprobe_detour_hit(struct pt_regs *regs, struct kprobe *kp);
+asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe *kp);
+asmlinkage void kprobe_masked_return(struct pt_regs *regs, void *frame);
+
+/*
+ * Where kprobe_detour_leave() goes, and x29, which it cannot load: it stores this for the handler
+ * of its BRK.
+ */
+struct kprobe_destination {
+	unsigned long pc, pstate, fp, unused;
+};
+
+/**
+ * struct kprobe_destinations - those of a CPU, a stack of them
+ * @to:		used as a ring: what a task has left there that died on its way is overwritten
+ *		in time
+ * @last:	the index of the one that was pushed last. What is pushed in the middle of a push or
+ *		a pop is popped before that goes on
+ */
+struct kprobe_destinations {
+	struct kprobe_destination to[1 << DETOUR_LEAVES_SHIFT];
+	unsigned long last;
+};
+
+DECLARE_PER_CPU(struct kprobe_destinations, kprobe_detour_to);
+
+bool kprobe_detour_left(struct pt_regs *regs);
+void kprobe_simulate(struct kprobe *kp, struct pt_regs *regs, enum kprobe_result what);
+
+/*
+ * Hits on a CPU that RCU takes for idle. cpu_suspend() and PSCI run code there that can be probed
+ * like any other. The entry code of an exception lets RCU watch. Where handlers are called
+ * without an exception, their callers have to do so.
+ *
+ * Call with preemption off. Interrupts are masked wherever RCU does not watch, so few hits have
+ * to look any further.
+ */
+static __always_inline bool kprobe_on_idle_cpu(struct pt_regs *regs)
+{
+	return unlikely(!interrupts_enabled(regs)) && unlikely(!rcu_is_watching_curr_cpu());
+}
+
+/*
+ * What a CPU has fetched, it may execute until it synchronizes its context, although the text has
+ * changed (Arm ARM B2.2.5, concurrent modification and execution of instructions).
+ */
+static inline void kprobe_sync_cpu(void *unused)
+{
+	isb();
+}
+
+/*
+ * On return all CPUs have fetched anew what they execute. An interrupt alone would not do: one that
+ * was under way before the text changed may serve this call, too.
+ */
+static inline void kprobe_sync_cpus(void)
+{
+	on_each_cpu(kprobe_sync_cpu, NULL, 1);
+}
+#endif /* __ASSEMBLY__ */
+
+#endif /* __ARM64_KERNEL_PROBES_INTERNAL_H */
