@@ -59,11 +59,11 @@ static void save_fpu(struct fpu_image *image)
 /*
  * Emulators do some things before it is certain that there is no fault. QEMU notes exceptions that
  * a store raises, and turns the stack of the x87 into MMX registers. Bochs notes the opcode of the
- * x87, and where its operand is.
+ * x87, and where its operand is, and clears the flag C1.
  */
 static void forget_early_effects(struct fpu_image *image, bool is_mmx)
 {
-	image->legacy.swd &= ~0x7f;
+	image->legacy.swd &= ~0x27f;
 	image->legacy.mxcsr &= ~0x3f;
 	image->legacy.fop = 0;
 	image->legacy.rdp = 0;
