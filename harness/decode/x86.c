@@ -244,7 +244,7 @@ static bool refers_to(struct judgement *j, unsigned long addr, unsigned long *to
 
 static bool has_address(struct judgement *j, unsigned long addr, const char *words)
 {
-	unsigned long ours, theirs;
+	unsigned long ours, theirs = 0;
 	bool has = operand_in(words, &theirs) || target_in(words, &theirs);
 
 	if (is_refused(j))
