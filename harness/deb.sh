@@ -31,7 +31,7 @@ packages()
 build_packages()
 {
 	need_build_tools
-	need dpkg-dev debhelper rsync
+	need build-essential dpkg-dev debhelper rsync
 	mkdir -p "$OBJ"
 	if [ -n "$config" ]; then
 		[ -f "$config" ] || die "no file $config"

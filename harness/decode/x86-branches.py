@@ -4,7 +4,8 @@
 
 A jump in the place of a breakpoint must not cover what is branched to. The kernel looks for that in the
 function itself and in its .cold parts, so what else leads into one has to be a symbol of its own. What
-cannot be probed does not matter, nor do functions in KNOWN.
+cannot be probed does not matter, nor do functions in KNOWN; nor weak functions whose name has been taken
+by another one: the code is there, but nobody calls it.
 """
 import bisect
 import re
@@ -69,6 +70,11 @@ def limits(path):
     return found
 
 
+def lost_its_name(symbol, names_there):
+    """Is it the cold part of a weak function?"""
+    return ".cold" in symbol and base(symbol) not in names_there
+
+
 def crossing(path):
     sections, names = symbols(path)
     later = relocated(path)
@@ -86,7 +92,9 @@ def crossing(path):
         if nth < 0 or addresses[nth] == start or any(first <= to < end for first, end in barred):
             continue
         target = sections[section][addresses[nth]]
-        if not target.startswith("__pfx_") and target not in KNOWN and base(target) != base(symbol):
+        if target.startswith("__pfx_") or target in KNOWN or base(target) == base(symbol):
+            continue
+        if not lost_its_name(symbol, sections[section].values()):
             yield symbol, addr - start, f"{target}+{to - addresses[nth]:#x}"
 
 
