@@ -22,8 +22,8 @@ typedef u32 kprobe_opcode_t;
 #define kretprobe_blacklist_size	6
 
 /*
- * In instructions; see internal.h. A branch in the text leads to the slot, too. Those where modules are
- * take more, so that a page of any size has room for the veneers behind them.
+ * In instructions; see internal.h. A branch in the text leads to the slot, too. Those where modules
+ * are take more, so that a page of any size has room for the veneers behind them.
  */
 #define ARCH_KPROBE_SLOT_SIZE	18
 #define MAX_OPTINSN_SIZE	24

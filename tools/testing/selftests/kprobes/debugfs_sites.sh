@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # debugfs kprobes/sites and kprobes/stats_enabled: the way of each site's hits, their
 # number if counting is switched on, and what was missed.
-# Past bugs: functions in modules lost their jumps, or jumps covered what other functions jump to; with
-# KASLR on arm64, probes in modules took two exceptions.
+# Past bugs: functions in modules lost their jumps, or jumps covered what other functions jump to;
+# with KASLR on arm64, probes in modules took two exceptions.
 
 . ./functions
 need_debugfs

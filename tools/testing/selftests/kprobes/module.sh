@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # Probes in a module that goes and comes back.
-# Past bugs: a breakpoint was written to freed text of a module; a probe stayed hooked in ftrace when
-# its module had gone; a slot had a copy of a jump label from before it was patched; an event past the
-# end of a module that is coming was kept; breakpoints stayed in text that runs until it is freed.
+# Past bugs: a breakpoint was written to freed text of a module; a probe stayed hooked in ftrace
+# when its module had gone; a slot had a copy of a jump label from before it was patched; an event
+# past the end of a module that is coming was kept; breakpoints stayed in text that runs until it
+# is freed.
 
 . ./functions
 need_debugfs
