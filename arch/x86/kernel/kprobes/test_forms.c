@@ -12,11 +12,11 @@
  */
 
 #include <kunit/test.h>
+#include <linux/cpufeature.h>
 #include <linux/kprobes.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/string.h>
-#include <asm/cpufeature.h>
 #include <asm/insn.h>
 #include <asm/trapnr.h>
 
