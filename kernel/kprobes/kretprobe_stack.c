@@ -320,8 +320,9 @@ static void give_to_all(void)
 		WRITE_ONCE(stack_missing, true);
 	kretprobe_stacks_free(llist_del_all(&spares));
 	/* If it has become smaller meanwhile, some have more. */
-	guard(raw_spinlock)(&users_lock);
+	raw_spin_lock(&users_lock);
 	size_of_all = stack_size;
+	raw_spin_unlock(&users_lock);
 }
 
 /* Which size do instances of so many bytes need? */
@@ -334,18 +335,23 @@ static void count_user(unsigned int instance, int change)
 {
 	unsigned int i = STACK_SIZES;
 
-	guard(raw_spinlock)(&users_lock);
+	raw_spin_lock(&users_lock);
 	stack_users[users_of(instance)] += change;
 	while (i && !stack_users[i - 1])
 		i--;
 	WRITE_ONCE(stack_size, i ? STACK_MIN << (i - 1) : 0);
 	size_of_all = min(size_of_all, stack_size);
+	raw_spin_unlock(&users_lock);
 }
 
 static bool all_have_enough(void)
 {
-	guard(raw_spinlock)(&users_lock);
-	return size_of_all >= stack_size && !READ_ONCE(stack_missing);
+	bool enough;
+
+	raw_spin_lock(&users_lock);
+	enough = size_of_all >= stack_size && !READ_ONCE(stack_missing);
+	raw_spin_unlock(&users_lock);
+	return enough;
 }
 
 /**
