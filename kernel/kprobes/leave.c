@@ -44,15 +44,15 @@ bool kprobe_cannot_sleep(void)
 	       (ARCH_KPROBE_STATELESS && IS_ENABLED(CONFIG_PREEMPT_COUNT) && in_atomic());
 }
 
-/* For so long, in steps of 5 us, a mutex is waited for. */
+/* For so long, in steps of 5 us, kprobe_mutex is waited for. */
 #define SPIN_TRIES	20000
 
-/* Who holds the mutex may need this CPU to go on, so this gives up after a while. */
-static bool spin_for_mutex(struct mutex *lock)
+/* Whoever holds it may need this CPU to go on, so this gives up after a while. */
+static bool spin_for_mutex(void)
 {
 	unsigned int tries = 0;
 
-	while (!mutex_trylock(lock)) {
+	while (!mutex_trylock(&kprobe_mutex)) {
 		if (++tries > SPIN_TRIES)
 			return false;
 		udelay(5);
@@ -97,7 +97,7 @@ static bool leave_spinning(struct kprobe **kps, int num, const struct kprobe_kin
 	bool gone;
 	int i;
 
-	if (cannot_wait() || !spin_for_mutex(&kprobe_mutex))
+	if (cannot_wait() || !spin_for_mutex())
 		return false;
 	gone = remove_late(kps, num, kind, &stopped);
 	mutex_unlock(&kprobe_mutex);
