@@ -57,21 +57,6 @@ static noinline unsigned long after_branch(struct kprobe *kp, struct pt_regs *re
 
 NOKPROBE_SYMBOL(after_branch);
 
-/*
- * Returns where to go when the instruction has been carried out on @regs: to a branch in the
- * slot, if one leads to regs->pc.
- */
-static unsigned long after_carried_out(struct kprobe *kp, struct pt_regs *regs)
-{
-	if (unlikely(sp_changed(regs)))
-		return leave_to(regs, regs->pc);
-	if (regs->pc == (unsigned long)(kp->addr + 1))
-		return slot_word(kp, SLOT_NEXT_OUT);
-	return after_branch(kp, regs);
-}
-
-NOKPROBE_SYMBOL(after_carried_out);
-
 /* Returns where to go to have the instruction carried out by a copy. */
 static __always_inline unsigned long to_copy(struct kprobe *kp, struct pt_regs *regs,
 					     bool post)
@@ -81,11 +66,16 @@ static __always_inline unsigned long to_copy(struct kprobe *kp, struct pt_regs *
 	return slot_word(kp, post ? SLOT_LAST_OUT : SLOT_COPY_OUT);
 }
 
+/* Carries the instruction out, and goes on to a branch in the slot, if one leads to regs->pc. */
 static unsigned long simulate_hit(struct kprobe *kp, struct pt_regs *regs,
 				  enum kprobe_result what)
 {
 	kprobe_simulate(kp, regs, what);
-	return after_carried_out(kp, regs);
+	if (unlikely(sp_changed(regs)))
+		return leave_to(regs, regs->pc);
+	if (regs->pc == (unsigned long)(kp->addr + 1))
+		return slot_word(kp, SLOT_NEXT_OUT);
+	return after_branch(kp, regs);
 }
 
 NOKPROBE_SYMBOL(simulate_hit);
