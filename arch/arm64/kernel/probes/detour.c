@@ -196,8 +196,7 @@ static_assert(1 << DETOUR_TO_SHIFT == sizeof(struct kprobe_destination));
 static_assert(offsetof(struct kprobe_destinations, last) == DETOUR_TO_LAST);
 
 /* The bits that are taken from the saved PSTATE: handlers or a simulation may change them. */
-#define PSTATE_FROM_REGS	(PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT | \
-				 PSR_D_BIT | PSR_A_BIT | PSR_I_BIT | PSR_F_BIT | \
+#define PSTATE_FROM_REGS	(PSR_STATUS_BITS | PSR_D_BIT | PSR_A_BIT | PSR_I_BIT | PSR_F_BIT | \
 				 PSR_BTYPE_MASK | DBG_SPSR_SS)
 
 /**

@@ -20,6 +20,7 @@
 #include "../../../../lib/test_kprobes/parties.h"
 #include "../../../../lib/test_kprobes/targets.h"
 #include "../../../../lib/test_kprobes/trace.h"
+#include "internal.h"
 #include "test_ftrace.h"
 
 unsigned long probe_test_directs, probe_test_direct_next;
@@ -78,7 +79,7 @@ static struct rnd_state random;
 static void image_fill(struct image *image)
 {
 	prandom_bytes_state(&random, image, sizeof(*image));
-	image->nzcv &= PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT;
+	image->nzcv &= PSR_STATUS_BITS;
 }
 
 static noinline void call_target(struct call *call)
@@ -119,7 +120,7 @@ static void expect_image(struct kunit *test, const struct image *want,
 static void image_of(struct image *image, const struct pt_regs *regs)
 {
 	memcpy(image->x, regs->regs, sizeof(image->x));
-	image->nzcv = regs->pstate & (PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT);
+	image->nzcv = regs->pstate & PSR_STATUS_BITS;
 	image->daif = regs->pstate & (PSR_D_BIT | PSR_A_BIT | PSR_I_BIT | PSR_F_BIT);
 	image->sp = regs->sp;
 }
@@ -161,9 +162,9 @@ static void change_registers(struct pt_regs *regs, u32 but)
 		if (!(but & BIT(i)))
 			changed.x[i] = ~regs->regs[i];
 	}
-	changed.nzcv ^= PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT;
+	changed.nzcv ^= PSR_STATUS_BITS;
 	memcpy(regs->regs, changed.x, sizeof(changed.x));
-	regs->pstate ^= PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT;
+	regs->pstate ^= PSR_STATUS_BITS;
 }
 
 static int change_all(struct pt_regs *regs)

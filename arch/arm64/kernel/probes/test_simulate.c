@@ -304,7 +304,7 @@ static void expect_same(struct kunit *test, const struct subject *s,
 			in->regs[i] = native->regs[i];
 	}
 	in->pc = s->site->landings[native->landed];
-	in->pstate &= ~(PSR_BTYPE_MASK | PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT);
+	in->pstate &= ~(PSR_BTYPE_MASK | PSR_STATUS_BITS);
 	in->pstate |= native->nzcv | expected_btype(s->insn);
 
 	for (i = 0; i < ARRAY_SIZE(native->regs); i++)
