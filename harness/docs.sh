@@ -27,7 +27,7 @@ build()
 # Our C files, but those that are tests
 sources()
 {
-	find "$top/kernel" "$top/arch" -name '*.c' ! -name 'test_*'
+	find "$top/kernel" "$top/arch" -name '*.c' ! -path '*/tests/*'
 }
 
 # missing LIST WHAT WHERE COMMAND...: complain of each of the names that LIST prints for which

@@ -18,7 +18,7 @@ row()	# WHAT NUMBER [AIM]
 	printf '%-36s %7s %7s\n' "$1" "$2" "${3:--}"
 }
 
-tests='/test_|/tests/|^lib/test_|^tools/testing/'
+tests='/tests/|^lib/test_|^tools/testing/'
 core=$(lines '^(kernel|include)/.*\.[chS]$' "$tests")
 x86=$(lines '^arch/x86/.*\.[chS]$' "$tests")
 arm64=$(lines '^arch/arm64/.*\.[chS]$' "$tests")

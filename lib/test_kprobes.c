@@ -8,8 +8,8 @@
  */
 #include <linux/errno.h>
 
-#include "test_kprobes/probe.h"
-#include "test_kprobes/trace.h"
+#include "support/probe.h"
+#include "support/trace.h"
 
 KUNIT_ARRAY_PARAM(step, kprobes_steps_table, kprobes_step_desc);
 KUNIT_ARRAY_PARAM(entry, kprobes_entries, kprobes_step_desc);

@@ -1,0 +1,686 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests: probes on function entries by means of ftrace, alone and with all others that
+ * can be called at an entry
+ *
+ * A function in assembly is called with random values in every register, and records the
+ * values that arrive. The probe's handlers run in between: they record them, too, and may
+ * change them.
+ */
+
+#include <kunit/test.h>
+#include <linux/ftrace.h>
+#include <linux/kprobes.h>
+#include <linux/prandom.h>
+#include <linux/ptrace.h>
+#include <linux/string.h>
+#include <asm/insn.h>
+#include <asm/sysreg.h>
+
+#include "support/parties.h"
+#include "support/targets.h"
+#include "support/trace.h"
+#include "../internal.h"
+#include "test_ftrace.h"
+
+unsigned long probe_test_directs, probe_test_direct_next;
+
+static unsigned long location_of(void *function)
+{
+	return ftrace_location((unsigned long)function);
+}
+
+/* What the probe's handlers saw, and what they are to do. */
+
+static struct {
+	struct kprobe	kp;
+	unsigned int	hits, posts;
+	struct pt_regs	pre, post;
+	int		(*action)(struct pt_regs *regs);
+} probe;
+
+static struct image changed;
+
+static int pre_handler(struct kprobe *kp, struct pt_regs *regs)
+{
+	probe.hits++;
+	probe.pre = *regs;
+	return probe.action ? probe.action(regs) : 0;
+}
+
+static void post_handler(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	probe.posts++;
+	probe.post = *regs;
+}
+
+static void probe_reset(void)
+{
+	memset(&probe, 0, sizeof(probe));
+	probe.kp.addr = (kprobe_opcode_t *)probe_test_target;
+	probe.kp.pre_handler = pre_handler;
+}
+
+static void probe_drop(void *unused)
+{
+	unregister_kprobe(&probe.kp);
+}
+
+static void probe_add(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&probe.kp));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, probe_drop, NULL));
+	KUNIT_EXPECT_TRUE(test, kprobe_ftrace(&probe.kp));
+	KUNIT_EXPECT_PTR_EQ(test, (void *)probe.kp.addr, (void *)probe_test_target);
+}
+
+static struct rnd_state random;
+
+static void image_fill(struct image *image)
+{
+	prandom_bytes_state(&random, image, sizeof(*image));
+	image->nzcv &= PSR_STATUS_BITS;
+}
+
+static noinline void call_target(struct call *call)
+{
+	unsigned long flags;
+
+	memset(call, 0, sizeof(*call));
+	image_fill(&call->in);
+	/* All of DAIF: with pseudo-NMIs, local_irq_save() saves the priority instead. */
+	flags = read_sysreg(daif);
+	probe_test_call(call);
+	write_sysreg(flags, daif);
+}
+
+/* x9 is a copy of the link register when ftrace is called, and is changed after that. */
+#define X9	BIT(9)
+#define X17	BIT(17)
+#define X18	BIT(18)
+#define X29	BIT(29)
+#define X30	BIT(30)
+#define NZCV	BIT(31)
+
+static void expect_image(struct kunit *test, const struct image *want,
+			 const struct image *got, u32 but)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(want->x); i++) {
+		if (!(but & BIT(i)))
+			KUNIT_EXPECT_EQ_MSG(test, want->x[i], got->x[i], "x%d", i);
+	}
+	if (!(but & NZCV))
+		KUNIT_EXPECT_EQ(test, want->nzcv, got->nzcv);
+	KUNIT_EXPECT_EQ(test, want->sp, got->sp);
+	KUNIT_EXPECT_EQ(test, want->daif, got->daif);
+}
+
+static void image_of(struct image *image, const struct pt_regs *regs)
+{
+	memcpy(image->x, regs->regs, sizeof(image->x));
+	image->nzcv = regs->pstate & PSR_STATUS_BITS;
+	image->daif = regs->pstate & (PSR_D_BIT | PSR_A_BIT | PSR_I_BIT | PSR_F_BIT);
+	image->sp = regs->sp;
+}
+
+static void handlers_see_every_register(struct kunit *test)
+{
+	struct image seen;
+	struct call call;
+
+	probe.kp.post_handler = post_handler;
+	probe_add(test);
+	call_target(&call);
+
+	KUNIT_EXPECT_EQ(test, probe.hits, 1);
+	image_of(&seen, &probe.pre);
+	expect_image(test, &call.in, &seen, X9);
+	KUNIT_EXPECT_EQ(test, probe.pre.pc, (unsigned long)probe_test_target);
+	KUNIT_EXPECT_EQ(test, probe.pre.regs[9], call.in.x[30]);
+	KUNIT_EXPECT_TRUE(test, interrupts_enabled(&probe.pre));
+	KUNIT_EXPECT_EQ(test, probe.pre.pstate & PSR_MODE_MASK, kprobes_mode_here());
+
+	KUNIT_EXPECT_EQ(test, probe.posts, 1);
+	image_of(&seen, &probe.post);
+	expect_image(test, &call.in, &seen, X9);
+	KUNIT_EXPECT_EQ(test, probe.post.pc, location_of(probe_test_target) + AARCH64_INSN_SIZE);
+
+	expect_image(test, &call.in, &call.out, X9);
+	KUNIT_EXPECT_EQ(test, call.body, TARGET);
+	KUNIT_EXPECT_EQ(test, call.landed, CALLER);
+}
+
+/* Changes x0 to x29, except for those in @but, and the flags. */
+static void change_registers(struct pt_regs *regs, u32 but)
+{
+	int i;
+
+	image_of(&changed, regs);
+	for (i = 0; i < 30; i++) {
+		if (!(but & BIT(i)))
+			changed.x[i] = ~regs->regs[i];
+	}
+	changed.nzcv ^= PSR_STATUS_BITS;
+	memcpy(regs->regs, changed.x, sizeof(changed.x));
+	regs->pstate ^= PSR_STATUS_BITS;
+}
+
+static int change_all(struct pt_regs *regs)
+{
+	change_registers(regs, X18);
+	return 0;
+}
+
+static void changes_of_every_register_hold(struct kunit *test)
+{
+	struct call call;
+
+	probe.action = change_all;
+	probe_add(test);
+	call_target(&call);
+	KUNIT_EXPECT_EQ(test, probe.hits, 1);
+	expect_image(test, &changed, &call.out, X9);
+	KUNIT_EXPECT_EQ(test, call.body, TARGET);
+	KUNIT_EXPECT_EQ(test, call.landed, CALLER);
+}
+
+static int return_elsewhere(struct pt_regs *regs)
+{
+	procedure_link_pointer_set(regs, (unsigned long)probe_test_elsewhere);
+	return 0;
+}
+
+static void changed_link_register_holds(struct kunit *test)
+{
+	struct call call;
+
+	probe.action = return_elsewhere;
+	probe_add(test);
+	call_target(&call);
+	call.in.x[30] = (unsigned long)probe_test_elsewhere;
+	expect_image(test, &call.in, &call.out, X9);
+	KUNIT_EXPECT_EQ(test, call.body, TARGET);
+	KUNIT_EXPECT_EQ(test, call.landed, ELSEWHERE);
+}
+
+static int redirect(struct pt_regs *regs)
+{
+	change_registers(regs, X18);
+	instruction_pointer_set(regs, (unsigned long)probe_test_replacement);
+	return 1;
+}
+
+static void redirected_call_goes_elsewhere(struct kunit *test)
+{
+	struct call call;
+
+	probe.kp.post_handler = post_handler;
+	probe.action = redirect;
+	probe_add(test);
+	call_target(&call);
+	KUNIT_EXPECT_EQ(test, probe.hits, 1);
+	KUNIT_EXPECT_EQ(test, probe.posts, 0);
+	expect_image(test, &changed, &call.out, X9);
+	KUNIT_EXPECT_EQ(test, call.body, REPLACEMENT);
+	KUNIT_EXPECT_EQ(test, call.landed, CALLER);
+}
+
+static int mask_interrupts(struct pt_regs *regs)
+{
+	regs->pstate |= PSR_I_BIT;
+	return 0;
+}
+
+static void changed_interrupt_mask_holds(struct kunit *test)
+{
+	struct call call;
+
+	probe.action = mask_interrupts;
+	probe_add(test);
+	call_target(&call);
+	call.in.daif |= PSR_I_BIT;
+	expect_image(test, &call.in, &call.out, X9);
+}
+
+static struct trace trace;
+
+static int note_trace(struct pt_regs *regs)
+{
+	trace_take(&trace);
+	return 0;
+}
+
+static int note_trace_by_registers(struct pt_regs *regs)
+{
+	trace_take_regs(&trace, regs);
+	return 0;
+}
+
+static void expect_target_in_trace(struct kunit *test, const struct call *call)
+{
+	unsigned int target = trace_find(&trace, probe_test_target);
+
+	KUNIT_ASSERT_LT(test, target + 2, trace.length);
+	KUNIT_EXPECT_EQ(test, trace.entries[target + 1], call->in.x[30]);
+	KUNIT_EXPECT_EQ(test, trace_find(&trace, probe_test_call), target + 1);
+	KUNIT_EXPECT_EQ(test, trace_find(&trace, call_target), target + 2);
+}
+
+static void stack_trace_names_function_and_caller(struct kunit *test)
+{
+	struct call call;
+
+	probe.action = note_trace;
+	probe_add(test);
+	call_target(&call);
+	expect_target_in_trace(test, &call);
+	probe.action = note_trace_by_registers;
+	call_target(&call);
+	expect_target_in_trace(test, &call);
+	KUNIT_EXPECT_EQ(test, trace.entries[0], (unsigned long)probe_test_target);
+}
+
+static int try_probe(unsigned long addr)
+{
+	struct kprobe kp = { .addr = (kprobe_opcode_t *)addr, .pre_handler = pre_handler };
+	int err = register_kprobe(&kp);
+
+	if (!err)
+		unregister_kprobe(&kp);
+	return err;
+}
+
+/* The pointer to ftrace's ops, the copy of the link register behind a landing pad, the call */
+static void words_of_ftrace_are_refused(struct kunit *test)
+{
+	unsigned long entry = (unsigned long)probe_test_target, addr;
+	unsigned long call = location_of(probe_test_target);
+
+	KUNIT_EXPECT_EQ(test, call - entry,
+			IS_ENABLED(CONFIG_ARM64_BTI_KERNEL) ? 8 : 4);
+	KUNIT_EXPECT_EQ(test, try_probe(entry - 8), -EINVAL);
+	KUNIT_EXPECT_EQ(test, try_probe(entry - 4), -EINVAL);
+	for (addr = entry + 4; addr <= call; addr += 4)
+		KUNIT_EXPECT_EQ_MSG(test, try_probe(addr), -EINVAL, "+%#lx", addr - entry);
+	KUNIT_EXPECT_EQ(test, try_probe(entry), 0);
+	KUNIT_EXPECT_EQ(test, try_probe(call + 4), 0);
+}
+
+/* The other parties that can be called at a function's entry */
+
+static unsigned long tracer_calls, tracer_argument;
+static bool tracer_got_regs;
+
+static void tracer_func(unsigned long ip, unsigned long parent_ip,
+			struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	tracer_calls++;
+	tracer_argument = ftrace_regs_get_argument(fregs, 7);
+	tracer_got_regs = ftrace_get_regs(fregs);
+}
+
+static struct ftrace_ops tracer_ops = { .func = tracer_func };
+
+static int tracer_join(void)
+{
+	return ops_join(&tracer_ops, probe_test_target);
+}
+
+static void tracer_leave(void)
+{
+	unregister_ftrace_function(&tracer_ops);
+}
+
+static unsigned long probe_calls;
+
+static int count_and_change(struct pt_regs *regs)
+{
+	probe_calls++;
+	change_registers(regs, X18 | X29);
+	return 0;
+}
+
+static int probe_join(void)
+{
+	probe_reset();
+	probe.action = count_and_change;
+	return register_kprobe(&probe.kp);
+}
+
+static void probe_leave(void)
+{
+	unregister_kprobe(&probe.kp);
+}
+
+#ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
+static struct ftrace_ops direct_ops;
+
+static int direct_join(void)
+{
+	int err = ops_filter(&direct_ops, probe_test_target);
+
+	return err ?: register_ftrace_direct(&direct_ops, (unsigned long)probe_test_direct);
+}
+
+static void direct_leave(void)
+{
+	unregister_ftrace_direct(&direct_ops, (unsigned long)probe_test_direct, false);
+}
+#endif
+
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+static int graph_join(void)
+{
+	return graph_join_at(probe_test_target);
+}
+#endif
+
+static int return_join(void)
+{
+	return return_join_at(probe_test_target);
+}
+
+static const struct party parties[] = {
+	{ "probe", probe_join, probe_leave, &probe_calls, true },
+	{ "return probe", return_join, return_leave, &return_calls, true },
+	{ "tracer", tracer_join, tracer_leave, &tracer_calls },
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+	{ "graph", graph_join, graph_leave, &graph_calls },
+#endif
+#ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
+	{ "direct call", direct_join, direct_leave, &probe_test_directs },
+#endif
+};
+
+#define NR_PARTIES	ARRAY_SIZE(parties)
+#define PROBE		BIT(0)
+#define RETURN_PROBE	BIT(1)
+#define TRACER		BIT(2)
+
+/* Registers that a direct call may change, and ftrace, if nobody asks for all of them */
+static u32 lost_registers(void)
+{
+	u32 scratch = X9 | X17 | X30;
+
+	if (present && !(present & (PROBE | RETURN_PROBE)))
+		scratch |= GENMASK(18, 9) | NZCV;
+	return scratch;
+}
+
+static void expect_calls(struct kunit *test, const char *order)
+{
+	unsigned long before[NR_PARTIES];
+	const struct image *want;
+	struct image seen;
+	struct call call;
+	int i;
+
+	for (i = 0; i < NR_PARTIES; i++)
+		before[i] = *parties[i].calls;
+	call_target(&call);
+	for (i = 0; i < NR_PARTIES; i++)
+		KUNIT_EXPECT_EQ_MSG(test, *parties[i].calls - before[i], test_bit(i, &present),
+				    "%s, of %s", parties[i].name, order);
+
+	image_of(&seen, &probe.pre);
+	if (present & PROBE)
+		expect_image(test, &call.in, &seen, X9 | X30);
+	want = present & PROBE ? &changed : &call.in;
+	expect_image(test, want, &call.out, lost_registers());
+	KUNIT_EXPECT_EQ_MSG(test, call.body, TARGET, "%s", order);
+	KUNIT_EXPECT_EQ_MSG(test, call.landed, CALLER, "%s", order);
+	if (present & RETURN_PROBE) {
+		KUNIT_EXPECT_EQ_MSG(test, return_addr, call.in.x[30], "%s", order);
+		KUNIT_EXPECT_EQ_MSG(test, return_ip, call.in.x[30], "%s", order);
+	}
+	if (!(present & TRACER))
+		return;
+	KUNIT_EXPECT_TRUE(test, tracer_argument == call.in.x[7] ||
+			  (present & PROBE && tracer_argument == changed.x[7]));
+	KUNIT_EXPECT_EQ_MSG(test, tracer_got_regs, !!(present & (PROBE | RETURN_PROBE)),
+			    "%s", order);
+}
+
+/* The parties join in this order, and leave in the same order, or in reverse. */
+static void try_order(struct kunit *test, const u8 *order, bool reverse)
+{
+	unsigned int i;
+	char names[NR_PARTIES + 1] = { };
+
+	for (i = 0; i < NR_PARTIES; i++)
+		names[i] = parties[order[i]].name[0];
+	for (i = 0; i < NR_PARTIES; i++) {
+		KUNIT_ASSERT_EQ_MSG(test, parties[order[i]].join(), 0, "%s", names);
+		__set_bit(order[i], &present);
+		expect_calls(test, names);
+	}
+	for (i = 0; i < NR_PARTIES; i++) {
+		u8 leaves = order[reverse ? NR_PARTIES - 1 - i : i];
+
+		parties[leaves].leave();
+		__clear_bit(leaves, &present);
+		expect_calls(test, names);
+	}
+}
+
+static void try_orders(struct kunit *test, u8 *order, unsigned int n, unsigned int *tried)
+{
+	unsigned int i;
+
+	if (n == 1) {
+		try_order(test, order, *tried & 1);
+		++*tried;
+		return;
+	}
+	for (i = 0; i < n; i++) {
+		try_orders(test, order, n - 1, tried);
+		swap(order[n & 1 ? 0 : i], order[n - 1]);
+	}
+}
+
+static void everybody_is_called_in_every_order_of_attach(struct kunit *test)
+{
+	unsigned int i, tried = 0;
+	u8 order[NR_PARTIES];
+
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, parties_leave, (void *)parties));
+	for (i = 0; i < NR_PARTIES; i++)
+		order[i] = i;
+	try_orders(test, order, NR_PARTIES, &tried);
+	kunit_info(test, "%u orders", tried);
+}
+
+static int return_at_once(struct pt_regs *regs)
+{
+	instruction_pointer_set(regs, procedure_link_pointer(regs));
+	return 1;
+}
+
+/* Calls the target, with a probe on it that returns for it. */
+static void expect_returned_for(struct kunit *test, struct call *call)
+{
+	probe.action = return_at_once;
+	probe_add(test);
+	call_target(call);
+	KUNIT_EXPECT_EQ(test, probe.hits, 1);
+	KUNIT_EXPECT_EQ(test, call->body, NONE);
+	KUNIT_EXPECT_EQ(test, call->landed, CALLER);
+	kunit_release_action(test, probe_drop, NULL);
+}
+
+static void handler_can_return_for_the_function(struct kunit *test)
+{
+	struct call call;
+
+	expect_returned_for(test, &call);
+}
+
+/* The same beside another party. Who has joined last is called first: here, that is the probe. */
+static void expect_returned_beside(struct kunit *test, const char *name, struct call *call)
+{
+	const struct party *party = parties;
+	unsigned long before;
+
+	while (party < parties + NR_PARTIES && strcmp(party->name, name))
+		party++;
+	if (party == parties + NR_PARTIES)
+		kunit_skip(test, "there is no %s", name);
+	before = *party->calls;
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, parties_leave, (void *)parties));
+	KUNIT_ASSERT_EQ(test, party->join(), 0);
+	__set_bit(party - parties, &present);
+	expect_returned_for(test, call);
+	kunit_release_action(test, parties_leave, (void *)parties);
+	KUNIT_EXPECT_EQ(test, *party->calls, before + 1);
+}
+
+/*
+ * A past bug: a handler that returned for a function was a panic if the graph tracer followed
+ * the call.
+ */
+static void graph_tracer_sees_a_return_for_the_function(struct kunit *test)
+{
+	struct call call;
+
+	expect_returned_beside(test, "graph", &call);
+}
+
+/* A past bug: it did, in the middle of the caller, if a handler returned for the function. */
+static void direct_call_never_continues_at_the_caller(struct kunit *test)
+{
+	struct call call;
+
+	expect_returned_beside(test, "direct call", &call);
+	KUNIT_EXPECT_NE(test, probe_test_direct_next, call.in.x[30]);
+}
+
+noinline void probe_test_traced(void)
+{
+	trace_take(&trace);
+	barrier();
+}
+
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+static noinline void calls_traced(void)
+{
+	probe_test_traced();
+	barrier();
+}
+
+static noinline void calls_jump(void)
+{
+	probe_test_jump();
+	barrier();
+}
+
+static void expect_caller_in_trace(struct kunit *test, void (*caller)(void),
+				   unsigned int diversions)
+{
+	unsigned long returns = graph_calls + return_calls;
+	unsigned int traced;
+
+	caller();
+	KUNIT_EXPECT_EQ(test, graph_calls + return_calls, returns + diversions);
+	traced = trace_find(&trace, probe_test_traced);
+	KUNIT_EXPECT_LT(test, traced + 1, trace.length);
+	KUNIT_EXPECT_EQ(test, trace_find(&trace, caller), traced + 1);
+}
+
+static void stack_trace_sees_through_two_diversions(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, return_join_at(probe_test_traced), 0);
+	KUNIT_ASSERT_EQ(test, graph_join_at(probe_test_traced), 0);
+	expect_caller_in_trace(test, calls_traced, 2);
+	return_leave();
+	KUNIT_ASSERT_EQ(test, return_join_at(probe_test_traced), 0);
+	expect_caller_in_trace(test, calls_traced, 2);
+	graph_leave();
+	return_leave();
+}
+
+/* A tail call's return is diverted again, before the first two diversions are undone. */
+static void stack_trace_sees_through_those_of_a_tail_call(struct kunit *test)
+{
+	unsigned long jump = ftrace_location((unsigned long)probe_test_jump);
+	static struct kretprobe jump_probe;
+
+	jump_probe = (struct kretprobe) {
+		.kp.addr = (kprobe_opcode_t *)probe_test_jump,
+		.handler = count_return,
+	};
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&jump_probe), 0);
+	KUNIT_ASSERT_EQ(test, return_join_at(probe_test_traced), 0);
+	KUNIT_ASSERT_EQ(test, ops_filter(&graph.ops, probe_test_traced), 0);
+	KUNIT_ASSERT_EQ(test, ftrace_set_filter_ip(&graph.ops, jump, 0, 0), 0);
+	KUNIT_ASSERT_EQ(test, register_ftrace_graph(&graph), 0);
+	expect_caller_in_trace(test, calls_jump, 4);
+	graph_leave();
+	return_leave();
+	unregister_kretprobe(&jump_probe);
+}
+#else
+static void stack_trace_sees_through_two_diversions(struct kunit *test)
+{
+	kunit_skip(test, "there is no function graph tracer");
+}
+
+static void stack_trace_sees_through_those_of_a_tail_call(struct kunit *test)
+{
+	kunit_skip(test, "there is no function graph tracer");
+}
+#endif
+
+static struct ftrace_ops regs_ops = {
+	.func	= tracer_func,
+	.flags	= FTRACE_OPS_FL_SAVE_REGS,
+};
+
+static void only_who_asks_gets_every_register(struct kunit *test)
+{
+	struct call call;
+
+	KUNIT_ASSERT_EQ(test, ops_join(&regs_ops, probe_test_target), 0);
+	call_target(&call);
+	KUNIT_EXPECT_TRUE(test, tracer_got_regs);
+	unregister_ftrace_function(&regs_ops);
+
+	KUNIT_ASSERT_EQ(test, tracer_join(), 0);
+	call_target(&call);
+	KUNIT_EXPECT_FALSE(test, tracer_got_regs);
+	tracer_leave();
+}
+
+static int ftrace_test_init(struct kunit *test)
+{
+	prandom_seed_state(&random, 612);
+	probe_reset();
+	return 0;
+}
+
+static struct kunit_case ftrace_cases[] = {
+	KUNIT_CASE(handlers_see_every_register),
+	KUNIT_CASE(changes_of_every_register_hold),
+	KUNIT_CASE(changed_link_register_holds),
+	KUNIT_CASE(redirected_call_goes_elsewhere),
+	KUNIT_CASE(changed_interrupt_mask_holds),
+	KUNIT_CASE(stack_trace_names_function_and_caller),
+	KUNIT_CASE(words_of_ftrace_are_refused),
+	KUNIT_CASE(stack_trace_sees_through_two_diversions),
+	KUNIT_CASE(stack_trace_sees_through_those_of_a_tail_call),
+	KUNIT_CASE(handler_can_return_for_the_function),
+	KUNIT_CASE(graph_tracer_sees_a_return_for_the_function),
+	KUNIT_CASE(direct_call_never_continues_at_the_caller),
+	KUNIT_CASE(only_who_asks_gets_every_register),
+	KUNIT_CASE_SLOW(everybody_is_called_in_every_order_of_attach),
+	{ }
+};
+
+static struct kunit_suite ftrace_suite = {
+	.name		= "kprobes_arm64_ftrace",
+	.init		= ftrace_test_init,
+	.test_cases	= ftrace_cases,
+};
+
+kunit_test_suite(ftrace_suite);

@@ -1,0 +1,618 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef __X86_KERNEL_KPROBES_TEST_COPY_DRAW_H
+#define __X86_KERNEL_KPROBES_TEST_COPY_DRAW_H
+/*
+ * Draws instructions for the cells of test_copy_cells.h.
+ */
+#include <linux/cpufeature.h>
+#include <linux/kprobes.h>
+#include <linux/percpu.h>
+#include <linux/prandom.h>
+#include <linux/preempt.h>
+#include <linux/ptrace.h>
+#include <linux/string.h>
+#include <linux/unaligned.h>
+#include <asm/insn.h>
+#include <asm/msr.h>
+
+#include "../internal.h"
+#include "test_copy_cells.h"
+#include "test_native.h"
+
+enum { AX, CX, DX, BX, SP, BP, SI, DI, NO_REG = 16 };
+
+/* Sizes of the memory in whose middle operands are, and of the part of the stack to compare */
+#define MEMORY_SIZE	320
+#define STACK_BELOW	(10 * sizeof(long))
+#define STACK_ABOVE	192
+
+/* Vector instructions have theirs here, or in one of the lines beside: some must be aligned. */
+#define VECTOR_AT	128
+#define VECTOR_ALIGN	64
+
+/* What target() leads to must not cross a cache line: see set_address(). */
+static u8 memory[MEMORY_SIZE] __aligned(64);
+static struct rnd_state random;
+
+static u32 below(u32 n)
+{
+	return prandom_u32_state(&random) % n;
+}
+
+static unsigned long random_word(void)
+{
+	return prandom_u32_state(&random) | (u64)prandom_u32_state(&random) << 32;
+}
+
+static unsigned long target(void)
+{
+	return (unsigned long)memory + MEMORY_SIZE / 2;
+}
+
+static unsigned long stack_start(void)
+{
+	return (unsigned long)&kprobe_test_stack[STACK_AT];
+}
+
+/* An instruction, and what has to be known to set its operands */
+struct subject {
+	struct cell	cell;
+	int		outcome;	/* the number of its first one */
+	u8		code[MAX_INSN_SIZE];
+	u8		length;
+	u8		serial;
+	u8		variant;
+	bool		masked;		/* the bits of a mask register say what is accessed */
+	bool		wide;
+	bool		percpu;
+	u8		reg;
+	u8		base;
+	u8		index;
+	u8		scale;
+	u8		disp_at;
+	u8		disp_size;
+	s32		disp;
+	bool		relative;
+	u32		seed;
+	unsigned long	at;
+};
+
+static unsigned long target_of(const struct subject *s)
+{
+	return is_vector(&s->cell) ? (unsigned long)memory + VECTOR_AT : target();
+}
+
+/* Would a probe use a copy of the instruction at @code? Another one has to fit behind it. */
+static bool is_copied(struct insn *insn, u8 *buf, const u8 *code)
+{
+	unsigned long addr = (unsigned long)code;
+	const char *kind;
+	bool copied;
+
+	preempt_disable();
+	copied = !kprobe_decode(insn, buf, addr) && !kprobe_check_insn(insn, addr, &kind) &&
+		 kprobe_can_boost(insn);
+	preempt_enable();
+	return copied;
+}
+
+static void append(struct subject *s, u8 byte)
+{
+	s->code[s->length++] = byte;
+}
+
+static void append_opcode(struct subject *s)
+{
+	u8 map = map_of(&s->cell);
+
+	if (map == MAP_38 || map == MAP_3A)
+		append(s, MAP_0F);
+	if (map && map < MAP_VEX)
+		append(s, map);
+	append(s, s->cell.opcode);
+}
+
+/* The opcode byte, and the map in the byte above */
+static int opcode_of(struct insn *insn)
+{
+	int map = 0;
+
+	if (insn->vex_prefix.nbytes)
+		map = (insn_is_evex(insn) ? MAP_EVEX : MAP_VEX) + insn_vex_m_bits(insn);
+	else if (insn->opcode.nbytes > 1)
+		map = insn->opcode.bytes[insn->opcode.nbytes - 2];
+	return map << 8 | insn->opcode.bytes[insn->opcode.nbytes - 1];
+}
+
+/* REX, or the bits of VEX as they would be there */
+static u8 rex_of(struct insn *insn)
+{
+	u8 *vex = insn->vex_prefix.bytes;
+
+	if (!IS_ENABLED(CONFIG_X86_64) || !insn->vex_prefix.nbytes)
+		return insn->rex_prefix.value;
+	if (insn->vex_prefix.nbytes == 2)
+		return X86_VEX_R(vex[1]) ? 0 : 4;
+	return (~vex[1] >> 5 & 7) | (X86_VEX_W(vex[2]) ? 8 : 0);
+}
+
+static u8 modrm_of(const struct cell *c, u8 mod, u8 rm)
+{
+	return (c->form == REGISTER ? 3 : mod) << 6 | c->ext << 3 | rm;
+}
+
+static bool try_decode(struct subject *s, struct insn *insn, u8 *buf)
+{
+	u8 code[2 * MAX_INSN_SIZE];
+
+	memset(code, 0x90, sizeof(code));
+	memcpy(code, s->code, sizeof(s->code));
+	return is_copied(insn, buf, code) && opcode_of(insn) == s->cell.opcode &&
+	       !!insn->modrm.nbytes == (s->cell.form != PLAIN);
+}
+
+/*
+ * In the last byte of EVEX: the second source is not above 15; what is in memory is read once, for
+ * all elements; elements that the mask leaves out become zero
+ */
+#define EVEX_LOW_SOURCE	0x08
+#define EVEX_BROADCAST	0x10
+#define EVEX_ZEROES	0x80
+
+/*
+ * Appends EVEX. @rex has the bits of REX, and a fifth for registers above 15; @source is the second
+ * source, inverted; and @last is the last byte.
+ */
+static void append_evex(struct subject *s, u8 rex, u8 source, u8 last)
+{
+	append(s, 0x62);
+	append(s, (~rex & 7) << 5 | (~rex & 16) | (map_of(&s->cell) - MAP_EVEX));
+	append(s, (rex & 8) << 4 | source << 3 | 4 | s->cell.prefix);
+	append(s, last);
+}
+
+/* Appends VEX. @rex has the bits of REX, @vl the second source and the length as VEX has them. */
+static void append_vex(struct subject *s, u8 rex, u8 vl, bool is_short)
+{
+	u8 map = map_of(&s->cell), prefix = s->cell.prefix, rxb = ~rex << 5;
+
+	if (is_short) {
+		append(s, 0xc5);
+		append(s, (rxb & 0x80) | vl | prefix);
+	} else {
+		append(s, 0xc4);
+		append(s, rxb | (map - MAP_VEX));
+		append(s, (rex & 8) << 4 | vl | prefix);
+	}
+}
+
+static void append_mandatory(struct subject *s)
+{
+	static const u8 prefixes[] = { 0, 0x66, 0xf3, 0xf2 };
+
+	if (is_vector(&s->cell) && s->cell.prefix != NO_PREFIX)
+		append(s, prefixes[s->cell.prefix]);
+}
+
+/* Are the instructions of this cell carried out by a copy? */
+static bool cell_is_copied(const struct cell *c)
+{
+	struct subject s = { .cell = *c };
+	u8 buf[MAX_INSN_SIZE];
+	struct insn insn;
+
+	if (is_evex(c))
+		append_evex(&s, 0, 15, EVEX_LOW_SOURCE);
+	else if (is_vex(c))
+		append_vex(&s, 0, 0x78, false);
+	else
+		append_mandatory(&s);
+	append_opcode(&s);
+	append(&s, modrm_of(c, 1, 0));
+	return try_decode(&s, &insn, buf);
+}
+
+/* The segment whose base is that of the CPU's data */
+#define PERCPU_PREFIX	(IS_ENABLED(CONFIG_X86_64) ? 0x65 : 0x64)
+
+static unsigned long percpu_base(void)
+{
+	unsigned long base;
+
+	if (IS_ENABLED(CONFIG_X86_64))
+		rdmsrl(MSR_GS_BASE, base);
+	else
+		base = (unsigned long)raw_cpu_ptr(&kprobe_int3_count) -
+		       (__force unsigned long)&kprobe_int3_count;
+	return base;
+}
+
+static void draw_prefixes(struct subject *s)
+{
+	const struct cell *c = &s->cell;
+
+	s->percpu = c->form == MEMORY && !below(4);
+	if (s->percpu)
+		append(s, PERCPU_PREFIX);
+	if (may_have_operand_size(c) && !below(4))
+		append(s, 0x66);
+	if (may_have_lock(c) && !below(3))
+		append(s, 0xf0);
+	if (c->opcode == 0x0fb8 || (may_have_rep(c) && below(2)))
+		append(s, 0xf3);
+	else if (is_comparison_of_strings(c->opcode) && below(2))
+		append(s, 0xf2);
+	if (IS_ENABLED(CONFIG_X86_64) && below(2))
+		append(s, 0x40 | below(16));
+}
+
+/*
+ * Which length, size, and second source an instruction takes is found by trying all of these. The
+ * first instruction of a cell with EVEX has nothing else.
+ */
+#define NR_VARIANTS	8
+
+static bool is_decorated(const struct subject *s)
+{
+	return is_evex(&s->cell) && s->serial;
+}
+
+/* cvt* from and to integers, vmovd, vpinsr*, vpextr*, vpbroadcast*; those of FP16 are in map 5 */
+static bool has_general_register(const struct cell *c)
+{
+	u8 opcode = c->opcode & 0xff;
+
+	switch (map_of(c) - MAP_EVEX) {
+	case 1: case 5:
+		return opcode == 0x2a || opcode == 0x2c || opcode == 0x2d || opcode == 0x6e ||
+		       opcode == 0x78 || opcode == 0x79 || opcode == 0x7b || opcode == 0x7e ||
+		       opcode == 0xc4 || opcode == 0xc5;
+	case 2:
+		return opcode >= 0x7a && opcode <= 0x7c;
+	case 3:
+		return (opcode >= 0x14 && opcode <= 0x17) || opcode == 0x20 || opcode == 0x22;
+	}
+	return false;
+}
+
+/* The second instruction that has an operand in memory always accesses that: it has no mask. */
+static u8 draw_evex_last(struct subject *s)
+{
+	bool more = IS_ENABLED(CONFIG_X86_64) && !(s->variant & 4) && below(2);
+	u8 last = more ? 0 : EVEX_LOW_SOURCE;
+	bool broadcast = !below(4);
+
+	if (broadcast)
+		last |= EVEX_BROADCAST;
+	/* In registers, that is a way to round, and says the length itself. */
+	last |= below(broadcast && s->cell.form == REGISTER ? 4 : 3) << 5;
+	if ((s->cell.form == MEMORY && s->serial == 1) || below(2))
+		return last;
+	last |= below(8);
+	s->masked = last & 7;
+	return s->masked && below(2) ? last | EVEX_ZEROES : last;
+}
+
+static void draw_evex(struct subject *s)
+{
+	u8 rex = s->variant & 2 ? 8 : 0, source = s->variant & 4 ? 15 : below(16);
+	u8 last = EVEX_LOW_SOURCE | (s->variant & 1) << 6;
+
+	s->masked = false;
+	if (is_decorated(s))
+		last = draw_evex_last(s);
+	if (IS_ENABLED(CONFIG_X86_64))
+		rex |= below(8) | (is_decorated(s) ? below(2) << 4 : 0);
+	/* Of these registers, Bochs 2.7 has sixteen more: what is behind the real ones. */
+	if (has_general_register(&s->cell))
+		rex &= s->cell.form == REGISTER ? 13 : 15;
+	append_evex(s, rex, source, last);
+}
+
+static void draw_vex(struct subject *s)
+{
+	u8 rex = s->variant & 2 ? 8 : 0, v = s->variant & 4 ? 15 : below(16);
+	bool is_long = s->variant & 1 && !has_short_vectors(&s->cell);
+
+	if (IS_ENABLED(CONFIG_X86_64))
+		rex |= below(8);
+	else
+		v |= 8;		/* or it would be les or lds */
+	append_vex(s, rex, v << 3 | is_long << 2,
+		   map_of(&s->cell) == MAP_VEX + 1 && !(rex & ~4) && below(2));
+}
+
+static u8 draw_rex(const struct cell *c)
+{
+	u8 rex = 0x40 | below(16);
+
+	if (needs_64_bits(c))
+		rex |= 8;
+	if (is_mmx(c))
+		rex &= c->form == REGISTER ? ~5 : ~4;
+	return rex;
+}
+
+static void draw_vector_prefixes(struct subject *s)
+{
+	bool crc32 = s->cell.prefix == PREFIX_F2 && (s->cell.opcode & ~1) == 0x38f0;
+
+	s->percpu = s->cell.form == MEMORY && s->serial && !below(4);
+	if (s->percpu)
+		append(s, PERCPU_PREFIX);
+	if (is_vex(&s->cell)) {
+		if (is_evex(&s->cell))
+			draw_evex(s);
+		else
+			draw_vex(s);
+		return;
+	}
+	if (crc32 && below(2))
+		append(s, 0x66);
+	append_mandatory(s);
+	if (IS_ENABLED(CONFIG_X86_64) && (needs_64_bits(&s->cell) || below(2)))
+		append(s, draw_rex(&s->cell));
+}
+
+/* The first operand in memory of a cell is at a relative or absolute address. */
+static void draw_vector(struct subject *s)
+{
+	struct cell c = s->cell;
+	u8 mod = below(3), rm = below(8);
+
+	if (!is_group(&c))
+		c.ext = below(8);
+	if (c.form == MEMORY && !s->serial) {
+		mod = 0;
+		rm = BP;
+	}
+	if (is_x87(&c) && c.form == REGISTER)
+		rm = s->serial;
+	draw_vector_prefixes(s);
+	/* Bochs 2.7 aborts if a broadcast, right or not, has a displacement of one byte. */
+	if (is_evex(&c) && s->code[s->length - 1] & EVEX_BROADCAST && mod == 1)
+		mod = 2;
+	append_opcode(s);
+	if (c.form != PLAIN)
+		append(s, modrm_of(&c, mod, rm));
+}
+
+static void draw(struct subject *s)
+{
+	s->length = 0;
+	s->seed = prandom_u32_state(&random);
+	if (is_vector(&s->cell)) {
+		draw_vector(s);
+	} else if (is_stack_room(&s->cell) && !s->serial) {
+		if (IS_ENABLED(CONFIG_X86_64))
+			append(s, 0x48);
+		append_opcode(s);
+		append(s, modrm_of(&s->cell, 3, SP));
+	} else {
+		draw_prefixes(s);
+		append_opcode(s);
+		if (s->cell.form != PLAIN)
+			append(s, modrm_of(&s->cell, below(3), below(8)));
+	}
+	prandom_bytes_state(&random, s->code + s->length, sizeof(s->code) - s->length);
+}
+
+/* Are the registers bytes, without a REX prefix? Then register 4 is ah, not the stack pointer. */
+static bool has_byte_registers(const struct subject *s, struct insn *insn)
+{
+	if (insn->rex_prefix.nbytes)
+		return false;
+	switch (s->cell.opcode) {
+	case 0x00 ... 0x3f:
+	case 0x80:
+	case 0x82:
+	case 0x84 ... 0x8a:
+	case 0xc0 ... 0xc1:
+	case 0xc6 ... 0xc7:
+	case 0xd0 ... 0xd3:
+	case 0xf6 ... 0xff:
+	case 0x0fb0 ... 0x0fb1:
+	case 0x0fc0 ... 0x0fc1:
+		return !(s->cell.opcode & 1);
+	case 0xb0 ... 0xb7:
+	case 0x0f90 ... 0x0f9f:
+		return true;
+	}
+	return false;
+}
+
+static u8 rm_register(struct insn *insn)
+{
+	return X86_MODRM_RM(insn->modrm.bytes[0]) | X86_REX_B(rex_of(insn)) << 3;
+}
+
+/* Vector instructions may have operands in other registers, too: any will do. */
+static bool vector_names_sp(const struct subject *s, struct insn *insn)
+{
+	if (is_x87(&s->cell))
+		return false;
+	if (is_vex(&s->cell) && X86_VEX_V(insn->vex_prefix.bytes[2]) == (~SP & 15))
+		return true;
+	if (s->cell.form == PLAIN)
+		return false;
+	return (!is_group(&s->cell) && s->reg == SP) ||
+	       (s->cell.form == REGISTER && rm_register(insn) == SP);
+}
+
+/* Would the instruction lose the stack? */
+static bool sets_sp(const struct subject *s, struct insn *insn)
+{
+	int opcode = s->cell.opcode;
+
+	if (is_vector(&s->cell))
+		return vector_names_sp(s, insn);
+	if (is_stack_room(&s->cell) && !s->serial)
+		return false;
+	if (has_byte_registers(s, insn))
+		return false;
+	if (s->cell.form == PLAIN)
+		return sets_opcode_register(opcode) &&
+		       ((opcode & 7) | X86_REX_B(insn->rex_prefix.value) << 3) == SP;
+	if (!is_group(&s->cell) && s->reg == SP && !only_reads_reg(opcode))
+		return true;
+	return s->cell.form == REGISTER && rm_register(insn) == SP && !only_reads_rm(opcode);
+}
+
+/* A divisor must be known not to be zero: see set_dividend(). */
+static bool may_fault(const struct subject *s, struct insn *insn)
+{
+	u8 rm = X86_MODRM_RM(insn->modrm.bytes[0]);
+
+	if (s->cell.opcode == 0x0fc7 && s->wide && !boot_cpu_has(X86_FEATURE_CX16))
+		return true;
+	if (!is_division(&s->cell))
+		return false;
+	if (s->cell.form == REGISTER)
+		return rm == DX || rm == SP || (has_byte_registers(s, insn) && rm > SP);
+	return s->base == AX || s->base == DX || s->index == AX || s->index == DX;
+}
+
+static void find_operand(struct subject *s, struct insn *insn)
+{
+	u8 rex = rex_of(insn), sib = insn->sib.bytes[0];
+	u8 mod = X86_MODRM_MOD(insn->modrm.bytes[0]);
+
+	s->wide = X86_REX_W(rex);
+	s->reg = X86_MODRM_REG(insn->modrm.bytes[0]) | (X86_REX_R(rex) ? 8 : 0);
+	s->base = NO_REG;
+	s->index = NO_REG;
+	s->scale = 0;
+	if (s->cell.form != MEMORY)
+		return;
+	if (!insn->sib.nbytes) {
+		if (rm_register(insn) % 8 != BP || mod)
+			s->base = rm_register(insn);
+		return;
+	}
+	s->scale = X86_SIB_SCALE(sib);
+	if (X86_SIB_INDEX(sib) != SP || X86_REX_X(rex))
+		s->index = X86_SIB_INDEX(sib) | (X86_REX_X(rex) ? 8 : 0);
+	if (X86_SIB_BASE(sib) != BP || mod)
+		s->base = X86_SIB_BASE(sib) | X86_REX_B(rex) << 3;
+}
+
+/* The stack is not aligned as these need it. */
+static bool vector_fits(const struct subject *s)
+{
+	if (s->cell.form != MEMORY)
+		return true;
+	if (!s->serial)
+		return s->base == NO_REG && s->index == NO_REG;
+	return s->base != NO_REG && s->base != SP && s->base != s->index;
+}
+
+/* Can registers be set so that the operand is where it has to be? */
+static bool operand_fits(const struct subject *s)
+{
+	if (is_vector(&s->cell))
+		return vector_fits(s);
+	if (s->base != NO_REG && s->base == s->index)
+		return false;
+	if (s->percpu && (s->base == NO_REG || s->base == SP))
+		return false;
+	if (s->cell.opcode == 0x0fc7 && s->index != NO_REG)
+		return false;	/* has to be aligned */
+	return !is_bit_at_offset(s->cell.opcode) || s->cell.form != MEMORY ||
+	       (s->reg != SP && s->base != s->reg);
+}
+
+static s32 draw_displacement(const struct subject *s)
+{
+	static const s32 extremes[] = { S32_MIN, S32_MAX, S32_MIN + 1, -1, 0 };
+
+	if (s->base == SP)
+		return 16 * below(8);
+	if (s->disp_size == 1)
+		return below(2) ? (s8)below(256) : below(2) ? S8_MIN : S8_MAX;
+	return below(2) ? (s32)prandom_u32_state(&random) : extremes[below(5)];
+}
+
+static void put_displacement(struct subject *s)
+{
+	if (s->disp_size == 1)
+		s->code[s->disp_at] = s->disp;
+	else if (s->disp_size)
+		put_unaligned(s->disp, (s32 *)(s->code + s->disp_at));
+}
+
+static void set_displacement(struct subject *s, struct insn *insn)
+{
+	s->disp = 0;
+	s->disp_at = insn_offset_displacement(insn);
+	s->disp_size = insn->displacement.nbytes;
+	s->relative = IS_ENABLED(CONFIG_X86_64) && s->cell.form == MEMORY &&
+		      insn_rip_relative(insn);
+	if (!s->disp_size || s->relative)
+		return;
+	if (s->base == NO_REG)
+		s->disp = (s32)target_of(s);
+	else if (!is_evex(&s->cell) || s->disp_size > 1)	/* or EVEX would scale it */
+		s->disp = draw_displacement(s);
+	put_displacement(s);
+}
+
+/* Sets immediates that cannot have just any value. */
+static void set_immediate(struct subject *s)
+{
+	static const u8 of_3dnow[] = {
+		0x0c, 0x0d, 0x1c, 0x1d, 0x8a, 0x8e, 0x90, 0x94, 0x96, 0x97, 0x9a, 0x9e,
+		0xa0, 0xa4, 0xa6, 0xa7, 0xaa, 0xae, 0xb0, 0xb4, 0xb6, 0xb7, 0xbb, 0xbf,
+	};
+	u8 *end = s->code + s->length;
+
+	switch (s->cell.opcode) {
+	case 0x83:		/* room on the stack */
+		if (is_stack_room(&s->cell) && !s->serial)
+			end[-1] = 16 * (1 + below(4));
+		break;
+	case 0xa0 ... 0xa3:	/* mov with an absolute address */
+		put_unaligned(target(), (unsigned long *)(end - sizeof(long)));
+		break;
+	case 0xc8:		/* enter: no room, and so many frames above */
+		end[-3] = 0;
+		end[-2] = 0;
+		end[-1] &= 3;
+		break;
+	case 0xd4 ... 0xd5:	/* aam, aad: a divisor */
+		end[-1] |= 1;
+		break;
+	case 0x0f0f:		/* 3DNow!: the second part of the opcode */
+		end[-1] = of_3dnow[below(ARRAY_SIZE(of_3dnow))];
+		break;
+	}
+}
+
+/* Draws an instruction for a cell. Returns false if it cannot be executed. */
+static bool draw_one(struct subject *s)
+{
+	u8 buf[MAX_INSN_SIZE];
+	struct insn insn;
+
+	draw(s);
+	if (!try_decode(s, &insn, buf))
+		return false;
+	s->length = insn.length;
+	find_operand(s, &insn);
+	if (!operand_fits(s) || sets_sp(s, &insn) || may_fault(s, &insn))
+		return false;
+	set_displacement(s, &insn);
+	set_immediate(s);
+	return true;
+}
+
+/* Sets the address at which the instruction is going to run. */
+static void relocate(struct subject *s, unsigned long at)
+{
+	s->at = at;
+	if (!s->relative)
+		return;
+	s->disp = target_of(s) - (at + s->length);
+	put_displacement(s);
+}
+
+#endif /* __X86_KERNEL_KPROBES_TEST_COPY_DRAW_H */

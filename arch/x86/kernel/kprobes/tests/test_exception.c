@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests: exceptions that no fixup is looked for get to fault handlers. One that does not is
+ * an oops, or a warning.
+ */
+#include <kunit/test.h>
+#include <linux/cpufeature.h>
+#include <linux/kprobes.h>
+#include <linux/ptrace.h>
+#include <linux/string.h>
+#include <linux/types.h>
+#include <asm/trapnr.h>
+
+#include "support/probe.h"
+#include "test_exception.h"
+
+static bool landing_pads_matter(void)
+{
+	return cpu_feature_enabled(X86_FEATURE_IBT);
+}
+
+static const struct exception {
+	const char *name;
+	void (*raise)(void);
+	kprobe_opcode_t *at, *behind;
+	int trap;
+	bool (*is_there)(void);		/* NULL: everywhere */
+	bool before;			/* the branch to that instruction raises it */
+} exceptions[] = {
+#ifdef CONFIG_X86_32
+	{ "bounds", raise_bounds, raises_bounds, behind_bounds, X86_TRAP_BR },
+#endif
+	{ "no coprocessor", raise_not_available, raises_not_available, behind_not_available,
+	  X86_TRAP_NM },
+	{ "no landing pad", raise_astray, raises_astray, behind_astray, X86_TRAP_CP,
+	  landing_pads_matter, .before = true },
+};
+
+KUNIT_ARRAY_PARAM_DESC(exception, exceptions, name);
+
+static const struct exception *raised;
+
+/* What the fault handler was told, and how often */
+static struct {
+	unsigned int times;
+	int trap;
+	unsigned long at;
+} told;
+
+static int leave_out(struct kprobe *kp, struct pt_regs *regs, int trap)
+{
+	told.times++;
+	told.trap = trap;
+	told.at = regs->ip;
+	if (trap == X86_TRAP_NM)
+		switch_coprocessor(true);
+	instruction_pointer_set(regs, (unsigned long)raised->behind);
+	return 1;
+}
+
+static void expect_told(struct kunit *test, unsigned int times)
+{
+	KUNIT_EXPECT_EQ(test, told.times, times);
+	KUNIT_EXPECT_EQ(test, told.trap, raised->trap);
+	KUNIT_EXPECT_EQ(test, told.at, (unsigned long)raised->at);
+}
+
+static int raise_exception(struct probe *probe, struct pt_regs *regs)
+{
+	raised->raise();
+	return 0;
+}
+
+static void exception_of_a_handler_is_offered(struct kunit *test)
+{
+	struct probe *probe = probe_new(test, kprobes_untraced);
+
+	raised = test->param_value;
+	if (raised->is_there && !raised->is_there())
+		kunit_skip(test, "this processor raises none");
+	probe->kp.fault_handler = leave_out;
+	probe->on_hit = raise_exception;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));
+	expect_told(test, 1);
+}
+
+static struct probe *probe_raised(struct kunit *test, kprobe_post_handler_t post_handler)
+{
+	struct probe *probe = probe_new(test, raised->at);
+
+	probe->kp.fault_handler = leave_out;
+	probe->kp.post_handler = post_handler;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	return probe;
+}
+
+static void exception_of_a_copy_is_offered_at_its_place(struct kunit *test)
+{
+	struct probe *probe;
+
+	raised = test->param_value;
+	if (raised->before)
+		kunit_skip(test, "the branch raises it");
+	probe = probe_raised(test, probe_post_handler);
+	raised->raise();
+	expect_told(test, 1);
+	probe_unregister(probe);
+	probe_raised(test, NULL);
+	raised->raise();
+	expect_told(test, 2);
+	/* Perhaps in the copy of a detour */
+	wait_for_kprobe_optimizer();
+	raised->raise();
+	expect_told(test, 3);
+}
+
+static int exception_init(struct kunit *test)
+{
+	int i;
+
+	memset(&told, 0, sizeof(told));
+	for (i = 0; i < ARRAY_SIZE(exceptions); i++)
+		kprobes_text_watch(test, exceptions[i].raise);
+	return kprobes_watch_targets(test);
+}
+
+static struct kunit_case exception_cases[] = {
+	KUNIT_CASE_PARAM(exception_of_a_handler_is_offered, exception_gen_params),
+	KUNIT_CASE_PARAM(exception_of_a_copy_is_offered_at_its_place, exception_gen_params),
+	{ }
+};
+
+static struct kunit_suite exception_suite = {
+	.name		= "kprobes_x86_exception",
+	.init		= exception_init,
+	.test_cases	= exception_cases,
+};
+
+kunit_test_suite(exception_suite);

@@ -1,0 +1,589 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests: jumps in the kernel's own assembly, which branches in ways that compilers do not
+ */
+
+#include <kunit/test.h>
+#include <linux/cleanup.h>
+#include <linux/cpufeature.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes_function.h>
+#include <linux/linkage.h>
+#include <linux/memory.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <net/checksum.h>
+#include <asm/ibt.h>
+#include <asm/insn.h>
+#include <asm/nospec-branch.h>
+#include <asm/text-patching.h>
+#include <asm/unwind.h>
+
+#include "support/sites.h"
+#include "support/switch.h"
+#include "../internal.h"
+
+#define MAX_PROBES	256
+
+static struct kprobe probes[MAX_PROBES];
+static int nr_probes;
+
+static int see(struct kprobe *p, struct pt_regs *regs)
+{
+	return 0;
+}
+
+static void drop(void *unused)
+{
+	while (nr_probes)
+		unregister_kprobe(&probes[--nr_probes]);
+}
+
+/* Fills @at with each @step-th instruction of a function that has no probes yet. */
+static int instructions(struct kunit *test, const char *name, int first, int step,
+			kprobe_opcode_t **at)
+{
+	unsigned long addr = kallsyms_lookup_name(name), size, offset, end;
+	struct insn insn;
+	int i, n = 0;
+
+	KUNIT_ASSERT_NE_MSG(test, 0, addr, "%s", name);
+	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(addr, &size, &offset));
+	for (i = 0, end = addr + size; addr < end && n < MAX_PROBES; i++, addr += insn.length) {
+		KUNIT_ASSERT_EQ(test, 0, insn_decode_kernel(&insn, (void *)addr));
+		if (i % step == first)
+			at[n++] = (kprobe_opcode_t *)addr;
+	}
+	return n;
+}
+
+/* Probes each @step-th instruction, unless it is refused, and waits until there are jumps. */
+static void plant(struct kunit *test, const char *name, int first, int step)
+{
+	static kprobe_opcode_t *at[MAX_PROBES];
+	struct kprobe *p;
+	int i, n;
+
+	n = instructions(test, name, first, step, at);
+	for (i = 0; i < n; i++) {
+		p = &probes[nr_probes];
+		*p = (struct kprobe){ .addr = at[i], .pre_handler = see };
+		if (!register_kprobe(p))
+			nr_probes++;
+	}
+	KUNIT_EXPECT_GT(test, nr_probes, 0);
+	wait_for_kprobe_optimizer();
+}
+
+/* On 32 bits, the checks of these addresses jump into the function that the fixups lead to. */
+static void test_bad_user_addresses(struct kunit *test)
+{
+	static const char * const names[] = {
+		"__get_user_handle_exception", "__put_user_handle_exception",
+	};
+	const unsigned long bad = -4;
+	int i, value = 0;
+
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop, NULL));
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		plant(test, names[i], 0, SZ_64);
+		KUNIT_EXPECT_EQ(test, -EFAULT, get_user(value, (int __user *)bad));
+		KUNIT_EXPECT_EQ(test, -EFAULT, get_user(value, (char __user *)bad));
+		KUNIT_EXPECT_EQ(test, -EFAULT, put_user(value, (int __user *)bad));
+		KUNIT_EXPECT_EQ(test, -EFAULT, put_user(value, (char __user *)bad));
+		drop(NULL);
+	}
+}
+
+static u16 sum_up(const u8 *bytes, int length)
+{
+	u32 sum = 0;
+	int i;
+
+	for (i = 0; i < length; i++)
+		sum += i & 1 ? bytes[i] << 8 : bytes[i];
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return sum;
+}
+
+/* A jump covers no more instructions than it has bytes, so none covers another probe. */
+static void test_csum_partial(struct kunit *test)
+{
+	u8 *bytes = kunit_kmalloc(test, SZ_512, GFP_KERNEL);
+	int first, i;
+
+	KUNIT_ASSERT_NOT_NULL(test, bytes);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop, NULL));
+	for (i = 0; i < SZ_512; i++)
+		bytes[i] = 37 * i + 11;
+	for (first = 0; first < JMP32_INSN_SIZE; first++) {
+		plant(test, "csum_partial", first, JMP32_INSN_SIZE);
+		for (i = 0; i <= SZ_512; i++)
+			KUNIT_EXPECT_EQ_MSG(test, sum_up(bytes, i),
+					    (__force u16)~csum_fold(csum_partial(bytes, i, 0)),
+					    "%d bytes", i);
+		drop(NULL);
+	}
+}
+
+/* A return that is marked as safe, so the kernel does not patch it to a jump to the thunk */
+void kprobe_test_returns(void);
+
+asm("	.pushsection .text, \"ax\"\n"
+	ASM_FUNC_ALIGN "\n"
+"	.globl kprobe_test_returns\n"
+"	.type kprobe_test_returns, @function\n"
+"kprobe_test_returns:\n"
+	ASM_ENDBR
+"	nop; nop; nop\n"
+	ANNOTATE_RETPOLINE_SAFE
+"	ret\n"
+"	nop\n"
+"	.size kprobe_test_returns, . - kprobe_test_returns\n"
+"	.popsection\n"
+);
+
+#define RETURN_AT	3
+
+/* The first instruction that can be probed, behind a landing pad */
+static kprobe_opcode_t *entry_of(const char *function)
+{
+	bool on_entry;
+
+	return arch_adjust_kprobe_addr(kallsyms_lookup_name(function), 0, &on_entry);
+}
+
+/* With a return thunk that leaves the flags alone, the copy of a return has to jump to it. */
+static void test_copied_return(struct kunit *test)
+{
+	bool by_thunk = cpu_feature_enabled(X86_FEATURE_RETHUNK) &&
+			!cpu_feature_enabled(X86_FEATURE_CALL_DEPTH);
+	struct kprobe p = { .addr = entry_of("kprobe_test_returns"), .pre_handler = see };
+	struct arch_optimized_insn *optinsn;
+	u8 *copy;
+
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&p));
+	wait_for_kprobe_optimizer();
+	kprobe_test_returns();
+	scoped_guard(mutex, &kprobe_mutex) {
+		optinsn = kprobe_optinsn(get_kprobe(p.addr));
+		copy = optinsn->insn ? optinsn->insn + optinsn->copy[RETURN_AT] : NULL;
+		KUNIT_EXPECT_NOT_NULL(test, copy);
+		if (copy)
+			KUNIT_EXPECT_EQ(test, by_thunk ? JMP32_INSN_OPCODE : RET_INSN_OPCODE,
+					*copy);
+	}
+	unregister_kprobe(&p);
+}
+
+/*
+ * Never called. A jump on the first of its instructions covers the second one's first bytes. The
+ * last byte of a jump there is in place of the first byte of seto, and whatever that is then, it
+ * begins an instruction of another length.
+ */
+void kprobe_test_two_jumps(void);
+
+asm("	.pushsection .text, \"ax\"\n"
+	ASM_FUNC_ALIGN "\n"
+"	.globl kprobe_test_two_jumps\n"
+"	.type kprobe_test_two_jumps, @function\n"
+"kprobe_test_two_jumps:\n"
+	ASM_ENDBR
+"	push %" _ASM_BX "\n"
+"	sub $16, %" _ASM_SP "\n"
+#ifdef CONFIG_X86_32
+"	nop\n"
+#endif
+"	seto %al\n"
+"	add $16, %" _ASM_SP "\n"
+"	pop %" _ASM_BX "\n"
+	ASM_RET
+"	.size kprobe_test_two_jumps, . - kprobe_test_two_jumps\n"
+"	.popsection\n"
+);
+
+#define TWO_JUMPS_SIZE	12
+
+static bool begins_at(unsigned long addr)
+{
+	guard(mutex)(&kprobe_mutex);
+	guard(mutex)(&text_mutex);
+	return !kprobe_check_boundary(addr);
+}
+
+/*
+ * The first site keeps its detour when it has lost its jump to the second one. What it has of the
+ * text does not hide the second one's jump.
+ */
+static void test_two_jumps(struct kunit *test)
+{
+	unsigned long addr = (unsigned long)entry_of("kprobe_test_two_jumps");
+	bool begins[TWO_JUMPS_SIZE];
+	int i;
+
+	for (i = 0; i < TWO_JUMPS_SIZE; i++)
+		begins[i] = begins_at(addr + i);
+	KUNIT_ASSERT_TRUE(test, begins[1]);
+
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop, NULL));
+	for (i = 0; i < 2; i++) {
+		probes[i] = (struct kprobe){
+			.addr		= (kprobe_opcode_t *)addr + i,
+			.pre_handler	= see,
+		};
+		KUNIT_ASSERT_EQ(test, 0, register_kprobe(&probes[i]));
+		nr_probes++;
+		wait_for_kprobe_optimizer();
+		KUNIT_ASSERT_EQ(test, JMP32_INSN_OPCODE, *(u8 *)probes[i].addr);
+	}
+	scoped_guard(mutex, &kprobe_mutex)
+		kprobe_function_forget();
+	/* From the end, so that all of the text is decoded at once */
+	for (i = TWO_JUMPS_SIZE - 1; i >= 0; i--)
+		KUNIT_EXPECT_EQ_MSG(test, begins[i], begins_at(addr + i), "%d", i);
+}
+
+static int go_elsewhere(struct kprobe *p, struct pt_regs *regs)
+{
+	regs->ip = (unsigned long)kprobe_test_two_jumps;
+	return 1;
+}
+
+/*
+ * After a handler has said where to go, the task may be preempted, and be unwound by others. Its
+ * registers must not look like those of a hit any more: the instruction before a function's first
+ * one has nothing to do with it.
+ */
+static void test_registers_after_redirection(struct kunit *test)
+{
+	/* The word above the registers holds the address to continue at. */
+	struct {
+		struct pt_regs	regs;
+		unsigned long	ret_addr;
+	} stack = { .regs.orig_ax = KPROBE_HIT_ORIG_AX };
+	struct kprobe p = { .addr = entry_of("kprobe_test_returns"), .pre_handler = go_elsewhere };
+	bool all = false;
+
+	stack.regs.sp = (unsigned long)(&stack + 1);
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&p));
+	scoped_guard(preempt)
+		all = kprobe_detour_hit(&stack.regs, get_kprobe(p.addr));
+	KUNIT_EXPECT_TRUE(test, all);
+	KUNIT_EXPECT_EQ(test, (unsigned long)kprobe_test_two_jumps, stack.regs.ip);
+	KUNIT_EXPECT_FALSE(test, kprobe_regs_of_hit(&stack.regs));
+	unregister_kprobe(&p);
+}
+
+/* Adds one to the word at @from. A jump on the load covers a part of the addition. */
+unsigned long kprobe_test_loads(const unsigned long *from);
+
+asm("	.pushsection .text, \"ax\"\n"
+	ASM_FUNC_ALIGN "\n"
+"	.globl kprobe_test_loads\n"
+"	.type kprobe_test_loads, @function\n"
+"kprobe_test_loads:\n"
+	ASM_ENDBR
+"	mov (%" _ASM_ARG1 "), %" _ASM_AX "\n"
+"	add $1, %" _ASM_AX "\n"
+	ASM_RET
+"	.size kprobe_test_loads, . - kprobe_test_loads\n"
+"	.popsection\n"
+);
+
+#define LOAD_SIZE	(IS_ENABLED(CONFIG_X86_64) ? 3 : 2)
+
+static struct kprobe missed;
+static unsigned long loaded;
+
+static int load_nowhere(struct kprobe *p, struct pt_regs *regs)
+{
+	loaded = kprobe_test_loads((unsigned long *)8);
+	return 0;
+}
+
+static int leave_load_out(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	if (regs->ip != (unsigned long)missed.addr)
+		return 0;
+	regs->ax = 1;
+	regs->ip += LOAD_SIZE;
+	return 1;
+}
+
+/*
+ * A handler faults where a hit of another probe was missed, and its fault handler leaves the
+ * instruction out. The next one is covered by the other probe's jump.
+ */
+static void test_fault_of_a_handler_at_a_jump(struct kunit *test)
+{
+	struct kprobe p = {
+		.addr		= entry_of("kprobe_test_returns"),
+		.pre_handler	= load_nowhere,
+		.fault_handler	= leave_load_out,
+	};
+	int i;
+
+	missed = (struct kprobe){ .addr = entry_of("kprobe_test_loads"), .pre_handler = see };
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&missed));
+	KUNIT_EXPECT_EQ(test, 0, register_kprobe(&p));
+	for (i = 1; i <= 2; i++) {
+		/* First by a breakpoint that waits for its jump, if not by that already */
+		loaded = 0;
+		kprobe_test_returns();
+		KUNIT_EXPECT_EQ(test, 2, loaded);
+		KUNIT_EXPECT_EQ(test, i, missed.nmissed);
+		wait_for_kprobe_optimizer();
+	}
+	KUNIT_EXPECT_EQ(test, JMP32_INSN_OPCODE, *(u8 *)missed.addr);
+	unregister_kprobe(&p);
+	unregister_kprobe(&missed);
+}
+
+static noinline __noclone int called(int i)
+{
+	OPTIMIZER_HIDE_VAR(i);
+	return i + 1;
+}
+
+static noinline __noclone int calls(int i)
+{
+	return 2 * called(i);
+}
+
+/* Finds the call of called(), which may lead to code in front of that, or behind a landing pad. */
+static unsigned long find_call(struct kunit *test, unsigned long *target)
+{
+	unsigned long addr = (unsigned long)calls, size, offset, end;
+	struct insn insn;
+
+	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(addr, &size, &offset));
+	for (end = addr + size; addr < end; addr += insn.length) {
+		KUNIT_ASSERT_EQ(test, 0, insn_decode_kernel(&insn, (void *)addr));
+		*target = addr + insn.length + insn.immediate.value;
+		if (insn.opcode.bytes[0] == CALL_INSN_OPCODE &&
+		    *target - (unsigned long)called + SZ_16 <= SZ_32)
+			return addr;
+	}
+	return 0;
+}
+
+/*
+ * Where an unwinder finds itself when it comes to the copy of a call. When that has pushed the
+ * return address, the stack is no more as at the call, but as at the beginning of what is called.
+ */
+static void test_original_of_a_call(struct kunit *test)
+{
+	struct kprobe p = { .pre_handler = see };
+	struct arch_optimized_insn *optinsn;
+	unsigned long target, copy;
+
+	p.addr = (kprobe_opcode_t *)find_call(test, &target);
+	KUNIT_ASSERT_NOT_NULL(test, p.addr);
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&p));
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, 4, calls(1));
+	scoped_guard(mutex, &kprobe_mutex) {
+		optinsn = kprobe_optinsn(get_kprobe(p.addr));
+		KUNIT_EXPECT_NOT_NULL(test, optinsn->insn);
+		if (!optinsn->insn)
+			break;
+		copy = (unsigned long)optinsn->insn + optinsn->copy[0];
+		KUNIT_EXPECT_EQ(test, (unsigned long)p.addr, kprobe_original_ip(copy));
+		KUNIT_EXPECT_EQ(test, target, kprobe_original_ip(copy + CALL_INSN_SIZE));
+		KUNIT_EXPECT_EQ(test, (unsigned long)p.addr + CALL_INSN_SIZE,
+				kprobe_original_ip(copy + CALL_INSN_SIZE + JMP32_INSN_SIZE));
+	}
+	unregister_kprobe(&p);
+}
+
+static noinline __noclone notrace int boosted(int i)
+{
+	asm volatile("lea 1(%0), %0" : "+r" (i));
+	return i;
+}
+
+/* A slot has two copies of an instruction that is boosted. */
+static void test_original_in_a_slot(struct kunit *test)
+{
+	struct kprobe p = {
+		.addr = (kprobe_opcode_t *)boosted,
+		.pre_handler = see,
+	}, *kp;
+	unsigned long addr, copy, length;
+
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&p));
+	KUNIT_EXPECT_EQ(test, 2, boosted(1));
+	scoped_guard(mutex, &kprobe_mutex) {
+		kp = get_kprobe(p.addr);
+		addr = (unsigned long)p.addr;
+		copy = (unsigned long)kp->ainsn.insn;
+		length = kp->ainsn.emulation.length;
+		KUNIT_EXPECT_TRUE(test, kp->ainsn.boosted);
+		KUNIT_EXPECT_EQ(test, addr, kprobe_original_ip(copy));
+		KUNIT_EXPECT_EQ(test, addr + length, kprobe_original_ip(copy + length));
+		copy += KPROBE_SLOT_LAST_OFFSET;
+		KUNIT_EXPECT_EQ(test, addr, kprobe_original_ip(copy));
+		KUNIT_EXPECT_EQ(test, addr + length, kprobe_original_ip(copy + length));
+	}
+	unregister_kprobe(&p);
+}
+
+/* How often text was synchronized: by this task, and by workers, which write jumps */
+static struct task_struct *syncing_task;
+static unsigned int own_syncs;
+static atomic_t worker_syncs;
+
+/* Was that so between when the detour of a jump was made and when hits go there? */
+static kprobe_opcode_t *jump_at;
+static bool detour_told;
+
+static bool has_unused_detour(struct kprobe *kp)
+{
+	return kp && !kprobe_optimized(kp) &&
+	       container_of(kp, struct optimized_kprobe, kp)->optinsn.insn;
+}
+
+static int note_sync(struct kprobe *p, struct pt_regs *regs)
+{
+	if (current == syncing_task) {
+		own_syncs++;
+		detour_told |= has_unused_detour(get_kprobe(jump_at));
+	}
+	if (current->flags & PF_WQ_WORKER)
+		atomic_inc(&worker_syncs);
+	return 0;
+}
+
+/*
+ * No processor may combine a part of the old text with a part of the new. A jump is written in two
+ * steps, and taken out in two before the breakpoint is; nobody has old text where the detour is.
+ */
+static void test_steps_of_a_jump(struct kunit *test)
+{
+	struct kprobe sync = { .symbol_name = "text_poke_sync", .pre_handler = note_sync };
+	struct kprobe p = { .addr = entry_of("kprobe_test_returns"), .pre_handler = see };
+
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&sync));
+	wait_for_kprobe_optimizer();
+	atomic_set(&worker_syncs, 0);
+	syncing_task = current;
+	jump_at = p.addr;
+	detour_told = false;
+	KUNIT_EXPECT_EQ(test, 0, register_kprobe(&p));
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, JMP32_INSN_OPCODE, *(u8 *)p.addr);
+	KUNIT_EXPECT_GE(test, atomic_read(&worker_syncs), 2);
+	KUNIT_EXPECT_TRUE(test, detour_told);
+
+	/* With a breakpoint that is there before */
+	unregister_kprobe(&p);
+	if (switch_mount) {
+		wait_for_dying_sites(test);
+		KUNIT_EXPECT_EQ(test, 0, switch_set(false));
+		KUNIT_EXPECT_EQ(test, 0, register_kprobe(&p));
+		detour_told = false;
+		KUNIT_EXPECT_EQ(test, 0, switch_set(true));
+		KUNIT_EXPECT_TRUE(test, detour_told);
+	} else {
+		KUNIT_EXPECT_EQ(test, 0, register_kprobe(&p));
+	}
+	wait_for_kprobe_optimizer();
+	own_syncs = 0;
+	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&p));
+	KUNIT_EXPECT_EQ(test, own_syncs, 3);
+	unregister_kprobe(&p);
+	unregister_kprobe(&sync);
+}
+
+#ifdef CONFIG_UNWINDER_ORC
+static noinline __noclone int calls_boosted(int i)
+{
+	return 2 * boosted(i);
+}
+
+/* Does a trace get to the caller, and is it a reliable one? */
+static bool gets_on, is_reliable;
+
+static int unwind_from(struct pt_regs *regs, unsigned long ip)
+{
+	struct pt_regs at = *regs;
+	struct unwind_state state;
+	unsigned long offset;
+
+	at.ip = ip;
+	at.orig_ax = -1;
+	gets_on = false;
+	for (unwind_start(&state, current, &at, NULL); !unwind_done(&state);
+	     unwind_next_frame(&state)) {
+		offset = unwind_get_return_address(&state) - (unsigned long)calls_boosted;
+		gets_on |= offset < SZ_64;
+	}
+	is_reliable = !unwind_error(&state);
+	return 0;
+}
+
+static int unwind_from_original(struct kprobe *p, struct pt_regs *regs)
+{
+	return unwind_from(regs, (unsigned long)p->addr);
+}
+
+static int unwind_from_copy(struct kprobe *p, struct pt_regs *regs)
+{
+	return unwind_from(regs, (unsigned long)get_kprobe(p->addr)->ainsn.insn);
+}
+
+/* As if an interrupt had come there. Livepatch must not take the function for one that is left. */
+static void test_trace_from_a_slot(struct kunit *test)
+{
+	struct kprobe p = {
+		.addr = (kprobe_opcode_t *)boosted,
+		.pre_handler = unwind_from_original,
+	};
+
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&p));
+	KUNIT_EXPECT_EQ(test, 4, calls_boosted(1));
+	KUNIT_EXPECT_TRUE(test, gets_on);
+	KUNIT_EXPECT_TRUE(test, is_reliable);
+	unregister_kprobe(&p);
+
+	p.pre_handler = unwind_from_copy;
+	p.flags = 0;
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&p));
+	KUNIT_EXPECT_EQ(test, 4, calls_boosted(1));
+	KUNIT_EXPECT_TRUE(test, gets_on);
+	KUNIT_EXPECT_FALSE(test, is_reliable);
+	unregister_kprobe(&p);
+}
+#endif
+
+static struct kunit_case jump_cases[] = {
+	KUNIT_CASE(test_bad_user_addresses),
+	KUNIT_CASE(test_csum_partial),
+	KUNIT_CASE(test_copied_return),
+	KUNIT_CASE(test_two_jumps),
+	KUNIT_CASE(test_registers_after_redirection),
+	KUNIT_CASE(test_fault_of_a_handler_at_a_jump),
+	KUNIT_CASE(test_original_of_a_call),
+	KUNIT_CASE(test_original_in_a_slot),
+	KUNIT_CASE(test_steps_of_a_jump),
+#ifdef CONFIG_UNWINDER_ORC
+	KUNIT_CASE(test_trace_from_a_slot),
+#endif
+	{ }
+};
+
+static struct kunit_suite jump_suite = {
+	.name		= "kprobes_x86_jump",
+	.suite_init	= switch_suite_init,
+	.suite_exit	= switch_suite_exit,
+	.init		= switch_init,
+	.exit		= switch_exit,
+	.test_cases	= jump_cases,
+};
+
+kunit_test_suite(jump_suite);

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests: at each instruction of the core's assembly, of slots and of detours, a stack trace
+ * has the callers. A step trap comes before each of them, and overwrites what is below the stack
+ * pointer, as an interrupt would do that has been there.
+ */
+#include <kunit/test.h>
+#include <linux/cpufeature.h>
+#include <linux/kdebug.h>
+#include <linux/kprobes.h>
+#include <linux/linkage.h>
+#include <linux/notifier.h>
+#include <linux/preempt.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+#include <asm/debugreg.h>
+#include <asm/ibt.h>
+#include <asm/processor-flags.h>
+#include <asm/ptrace.h>
+#include <asm/unwind.h>
+
+#include "support/probe.h"
+#include "support/switch.h"
+#include "../internal.h"
+
+asmlinkage void kprobe_detour_entry(void);
+asmlinkage void kprobe_tail_entry(void);
+
+/*
+ * Returns the argument plus 1. The first instruction has an operand in memory: it is copied, with a
+ * post handler as well. There is room for a jump.
+ */
+unsigned long kprobe_test_unwound(unsigned long x);
+
+asm("	.pushsection .text, \"ax\"\n"
+	ASM_FUNC_ALIGN "\n"
+"	.type kprobe_test_unwound, @function\n"
+"kprobe_test_unwound:\n"
+	ASM_ENDBR
+"	movq	(%rsp), %rax\n"
+"	leaq	1(%rdi), %rax\n"
+"	nopl	0(%rax)\n"
+	ASM_RET
+"	.size kprobe_test_unwound, . - kprobe_test_unwound\n"
+"	.popsection\n");
+
+static noinline __noclone notrace long steps_into(long x)
+{
+	unsigned long flags;
+
+	asm volatile("pushf; pop %0" : "=r" (flags) : : "memory");
+	asm volatile("push %0; popf" : : "r" (flags | X86_EFLAGS_TF) : "memory", "cc");
+	x = kprobe_test_unwound(x);
+	asm volatile("push %0; popf" : : "r" (flags) : "memory", "cc");
+	return x + 1;
+}
+
+/* The room is of a size that is not known. So the frame is found by the frame pointer. */
+static noinline __noclone notrace long calls_with_a_frame(long x)
+{
+	u8 *room = __builtin_alloca(16 + (x & 15));
+
+	OPTIMIZER_HIDE_VAR(room);
+	room[0] = 0;
+	barrier_data(room);
+	return steps_into(x) + 1 + room[0];
+}
+
+/* Where the core's own instructions are */
+static struct place {
+	unsigned long start, size;
+} places[3], callers[3];
+
+/* How many traces were made there, how many of these missed a caller, and the first that did */
+static struct {
+	struct task_struct *task;
+	unsigned int traces, bad;
+	unsigned long first_bad;
+} walk;
+
+static struct place place_of(void *function)
+{
+	struct place place;
+
+	place.start = (unsigned long)kprobes_function(function, &place.size);
+	return place;
+}
+
+static notrace bool is_in(unsigned long addr, const struct place *place)
+{
+	return addr - place->start < place->size;
+}
+
+static notrace bool is_of_the_core(unsigned long ip)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(places); i++)
+		if (is_in(ip, &places[i]))
+			return true;
+	return is_kprobe_insn_slot(ip) || is_kprobe_optinsn_slot(ip);
+}
+
+static notrace bool has_callers(struct pt_regs *regs)
+{
+	struct unwind_state state;
+	unsigned int found = 0;
+	unsigned long addr;
+
+	for (unwind_start(&state, current, regs, NULL); !unwind_done(&state);
+	     unwind_next_frame(&state)) {
+		addr = unwind_get_return_address(&state);
+		if (!addr)
+			return false;
+		if (is_in(addr, &callers[found]))
+			found++;
+		else if (found)
+			return false;
+		if (found == ARRAY_SIZE(callers))
+			return true;
+	}
+	return false;
+}
+
+#define BELOW	256
+
+static int step(struct notifier_block *nb, unsigned long what, void *data)
+{
+	struct die_args *args = data;
+	struct pt_regs *regs = args->regs;
+	unsigned long *dr6 = ERR_PTR(args->err);
+
+	if (what != DIE_DEBUG || current != walk.task || user_mode(regs) || !(*dr6 & DR_STEP))
+		return NOTIFY_DONE;
+	*dr6 &= ~DR_STEP;
+	if (!is_of_the_core(regs->ip))
+		return NOTIFY_STOP;
+	memset((void *)regs->sp - BELOW, 0x5a, BELOW);
+	walk.traces++;
+	if (!has_callers(regs) && !walk.bad++)
+		walk.first_bad = regs->ip;
+	return NOTIFY_STOP;
+}
+
+static struct notifier_block step_notifier = { .notifier_call = step };
+
+static noinline __noclone void expect_traces(struct kunit *test, unsigned int at_least)
+{
+	long result;
+
+	walk.traces = 0;
+	walk.bad = 0;
+	/* A task that is switched to would be stepped, too. */
+	preempt_disable();
+	walk.task = current;
+	result = calls_with_a_frame(1);
+	walk.task = NULL;
+	preempt_enable();
+	KUNIT_EXPECT_EQ(test, result, 4);
+	KUNIT_EXPECT_GE(test, walk.traces, at_least);
+	KUNIT_EXPECT_EQ_MSG(test, walk.bad, 0, "of %u, the first at %pS", walk.traces,
+			    (void *)walk.first_bad);
+}
+
+/* No less than what saves and loads the general registers */
+#define MANY	30
+
+static void expect_traces_by_jump(struct kunit *test, kprobe_post_handler_t post_handler)
+{
+	struct probe *probe = probe_new(test, kprobe_test_unwound);
+
+	switch_need(test);
+	probe->kp.post_handler = post_handler;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	wait_for_kprobe_optimizer();
+	preempt_disable();
+	KUNIT_EXPECT_TRUE(test, kprobe_optimized(get_kprobe(probe->kp.addr)));
+	preempt_enable();
+	expect_traces(test, MANY);
+	KUNIT_EXPECT_EQ(test, probe->hits, 1);
+	KUNIT_EXPECT_EQ(test, probe->posts, !!post_handler);
+}
+
+/*
+ * A past bug: a profiler's trace that began in the core's assembly lacked callers, or named a
+ * wrong one.
+ */
+static void callers_are_found_at_a_jump(struct kunit *test)
+{
+	expect_traces_by_jump(test, NULL);
+}
+
+static void callers_are_found_at_a_jump_with_a_post_handler(struct kunit *test)
+{
+	expect_traces_by_jump(test, probe_post_handler);
+}
+
+static void callers_are_found_behind_a_copy(struct kunit *test)
+{
+	struct probe *probe = probe_new(test, kprobe_test_unwound);
+
+	probe->kp.post_handler = probe_post_handler;
+	if (switch_mount)
+		KUNIT_ASSERT_EQ(test, 0, switch_set(false));
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	expect_traces(test, MANY);
+	KUNIT_EXPECT_EQ(test, probe->posts, 1);
+}
+
+#ifdef CONFIG_KRETPROBE_RETURN_STACK
+static unsigned int returns;
+
+static int see_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	returns++;
+	return 0;
+}
+
+static void callers_are_found_at_a_return(struct kunit *test)
+{
+	static struct kretprobe rp;
+
+	memset(&rp, 0, sizeof(rp));
+	rp.kp.addr = (kprobe_opcode_t *)kprobe_test_unwound;
+	rp.handler = see_return;
+	returns = 0;
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&rp));
+	expect_traces(test, MANY);
+	unregister_kretprobe(&rp);
+	KUNIT_EXPECT_EQ(test, returns, 1);
+}
+#endif
+
+static void stop_steps(void *unused)
+{
+	unregister_die_notifier(&step_notifier);
+}
+
+static int traces_init(struct kunit *test)
+{
+	if (!IS_ENABLED(CONFIG_UNWINDER_ORC))
+		kunit_skip(test, "by frame pointers, not all are found");
+	if (cpu_feature_enabled(X86_FEATURE_XENPV))
+		kunit_skip(test, "a step's registers are below the stack");
+	places[0] = place_of(kprobe_tail_entry);
+#ifdef CONFIG_OPTPROBES
+	places[1] = place_of(kprobe_detour_entry);
+#endif
+#ifdef CONFIG_KRETPROBE_RETURN_STACK
+	places[2] = place_of(__kretprobe_trampoline);
+#endif
+	callers[0] = place_of(steps_into);
+	callers[1] = place_of(calls_with_a_frame);
+	callers[2] = place_of(expect_traces);
+	kprobes_text_watch(test, kprobe_test_unwound);
+	return register_die_notifier(&step_notifier) ?:
+	       kunit_add_action_or_reset(test, stop_steps, NULL) ?: switch_init(test);
+}
+
+static struct kunit_case unwind_cases[] = {
+	KUNIT_CASE(callers_are_found_at_a_jump),
+	KUNIT_CASE(callers_are_found_at_a_jump_with_a_post_handler),
+	KUNIT_CASE(callers_are_found_behind_a_copy),
+#ifdef CONFIG_KRETPROBE_RETURN_STACK
+	KUNIT_CASE(callers_are_found_at_a_return),
+#endif
+	{ }
+};
+
+static struct kunit_suite unwind_suite = {
+	.name		= "kprobes_x86_unwind",
+	.suite_init	= switch_suite_init,
+	.suite_exit	= switch_suite_exit,
+	.init		= traces_init,
+	.exit		= switch_exit,
+	.test_cases	= unwind_cases,
+};
+
+kunit_test_suite(unwind_suite);

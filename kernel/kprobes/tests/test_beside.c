@@ -1,0 +1,905 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests of probes beside others that hook the same function, watch the same
+ * instruction or patch the text around it. They come and go in any order, and each
+ * must be served as if it were alone.
+ */
+#include <linux/fprobe.h>
+#include <linux/ftrace.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/kprobes.h>
+#include <linux/moduleparam.h>
+#include <linux/perf_event.h>
+#include <linux/slab.h>
+#include <linux/static_call.h>
+
+#include "../../trace/trace_output.h"
+#include "support/parties.h"
+#include "support/probe.h"
+#include "support/switch.h"
+#include "../internal.h"
+#include "support/sites.h"
+
+KUNIT_ARRAY_PARAM(step, kprobes_steps_table, kprobes_step_desc);
+
+static void let_jumps(struct kunit *test, bool come)
+{
+	switch_need(test);
+	KUNIT_ASSERT_EQ(test, 0, switch_set(come));
+	wait_for_kprobe_optimizer();
+}
+
+/* --- at one function: kprobes_traced() --- */
+
+static unsigned long entry_calls, middle_calls, tracer_calls;
+
+static int count_entry(struct kprobe *kp, struct pt_regs *regs)
+{
+	entry_calls++;
+	return 0;
+}
+
+static struct kprobe entry_probe;
+
+static int entry_join(void)
+{
+	entry_probe = (struct kprobe) {
+		.addr = (kprobe_opcode_t *)kprobes_traced,
+		.pre_handler = count_entry,
+	};
+	return register_kprobe(&entry_probe);
+}
+
+static void entry_leave(void)
+{
+	unregister_kprobe(&entry_probe);
+}
+
+static int count_middle(struct kprobe *kp, struct pt_regs *regs)
+{
+	middle_calls++;
+	return 0;
+}
+
+static struct kprobe middle_probe;
+
+/* Behind the instruction that ftrace patches */
+static int middle_join(void)
+{
+	unsigned long hook = ftrace_location((unsigned long)kprobes_traced);
+
+	middle_probe = (struct kprobe) {
+		.addr = (kprobe_opcode_t *)(hook + MCOUNT_INSN_SIZE),
+		.pre_handler = count_middle,
+	};
+	return hook ? register_kprobe(&middle_probe) : -ENOENT;
+}
+
+static void middle_leave(void)
+{
+	unregister_kprobe(&middle_probe);
+}
+
+#ifdef CONFIG_KRETPROBES
+static int return_join(void)
+{
+	return return_join_at(kprobes_traced);
+}
+#endif
+
+static notrace void count_traced(unsigned long ip, unsigned long parent_ip,
+				 struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	tracer_calls++;
+}
+
+NOKPROBE_SYMBOL(count_traced);
+
+static struct ftrace_ops tracer = { .func = count_traced };
+
+static int tracer_join(void)
+{
+	return ops_join(&tracer, kprobes_traced);
+}
+
+static void tracer_leave(void)
+{
+	unregister_ftrace_function(&tracer);
+}
+
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+static int graph_join(void)
+{
+	return graph_join_at(kprobes_traced);
+}
+#endif
+
+#ifdef CONFIG_FPROBE
+static unsigned long fprobe_calls;
+
+static void fprobe_returns(struct fprobe *fp, unsigned long entry_ip, unsigned long ret_ip,
+			   struct pt_regs *regs, void *data)
+{
+	fprobe_calls++;
+}
+
+static struct fprobe *fprobe;
+
+/* Not static: ftrace never frees what it has made for a static ops. */
+static int fprobe_join(void)
+{
+	unsigned long hook = (unsigned long)kprobes_traced;
+	int err;
+
+	fprobe = kzalloc(sizeof(*fprobe), GFP_KERNEL);
+	if (!fprobe)
+		return -ENOMEM;
+	fprobe->exit_handler = fprobe_returns;
+	err = register_fprobe_ips(fprobe, &hook, 1);
+	if (err)
+		kfree(fprobe);
+	return err;
+}
+
+static void fprobe_leave(void)
+{
+	unregister_fprobe(fprobe);
+	kfree(fprobe);
+}
+#endif
+
+static const struct party parties[] = {
+	{ "probe on the entry", entry_join, entry_leave, &entry_calls, true },
+	{ "probe in the middle", middle_join, middle_leave, &middle_calls, true },
+#ifdef CONFIG_KRETPROBES
+	{ "return probe", return_join, return_leave, &return_calls, true },
+#endif
+	{ "function tracer", tracer_join, tracer_leave, &tracer_calls },
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+	{ "function graph tracer", graph_join, graph_leave, &graph_calls },
+#endif
+#ifdef CONFIG_FPROBE
+	{ "fprobe", fprobe_join, fprobe_leave, &fprobe_calls },
+#endif
+};
+
+#define NR_PARTIES	ARRAY_SIZE(parties)
+
+static void party_desc(const struct party *party, char *desc)
+{
+	strscpy(desc, party->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(party, parties, party_desc);
+
+static noinline __noclone u32 calls_traced(u32 x)
+{
+	return kprobes_one_more(kprobes_traced(x));
+}
+
+#ifdef CONFIG_KRETPROBES
+/* Of the caller, and not of a trampoline, whoever else has diverted the return. */
+static void expect_told_of_caller(struct kunit *test)
+{
+	/* Without a return probe, nobody was told. */
+	if (!return_addr)
+		return;
+	KUNIT_EXPECT_TRUE_MSG(test, kprobes_within(calls_traced, return_addr),
+			      "%pS, beside %lx", (void *)return_addr, present);
+	KUNIT_EXPECT_EQ(test, return_ip, return_addr);
+	return_addr = 0;
+}
+#else
+static void expect_told_of_caller(struct kunit *test)
+{
+}
+#endif
+
+static void expect_all_see_calls(struct kunit *test)
+{
+	unsigned long before[NR_PARTIES];
+	unsigned int i;
+
+	for (i = 0; i < NR_PARTIES; i++)
+		before[i] = *parties[i].calls;
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_EQ(test, calls_traced(i), kprobes_expected(i) + 1);
+	for (i = 0; i < NR_PARTIES; i++)
+		KUNIT_EXPECT_EQ_MSG(test, *parties[i].calls - before[i],
+				    test_bit(i, &present) ? 3 : 0, "%s, of %lx",
+				    parties[i].name, present);
+	expect_told_of_caller(test);
+}
+
+static void joins(struct kunit *test, unsigned int i)
+{
+	KUNIT_ASSERT_EQ_MSG(test, parties[i].join(), 0, "%s", parties[i].name);
+	__set_bit(i, &present);
+	expect_all_see_calls(test);
+}
+
+static void leaves(struct kunit *test, unsigned int i)
+{
+	parties[i].leave();
+	__clear_bit(i, &present);
+	expect_all_see_calls(test);
+}
+
+/* A past bug: a return probe was told that the graph tracer's trampoline was the caller. */
+static void two_come_and_go_in_any_order(struct kunit *test)
+{
+	const struct party *party = test->param_value;
+	unsigned int one = party - parties, other;
+
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, parties_leave, (void *)parties));
+	for (other = 0; other < NR_PARTIES; other++) {
+		if (other == one || !(party->probe || parties[other].probe))
+			continue;
+		joins(test, one);
+		joins(test, other);
+		leaves(test, one);
+		leaves(test, other);
+
+		joins(test, one);
+		joins(test, other);
+		leaves(test, other);
+		leaves(test, one);
+	}
+}
+
+static void all_come_and_go_in_turn(struct kunit *test)
+{
+	const struct party *party = test->param_value;
+	unsigned int first = party - parties, i;
+
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, parties_leave, (void *)parties));
+	for (i = 0; i < NR_PARTIES; i++)
+		joins(test, (first + i) % NR_PARTIES);
+	wait_for_kprobe_optimizer();
+	expect_all_see_calls(test);
+	for (i = 0; i < NR_PARTIES; i++)
+		leaves(test, (first + i) % NR_PARTIES);
+}
+
+/* --- calls that a jprobe's function leaves --- */
+
+#if defined(CONFIG_FUNCTION_GRAPH_TRACER) && defined(CONFIG_JPROBES)
+static noinline __noclone u32 leaves_jprobe(u32 x)
+{
+	if (!x)
+		jprobe_return();
+	kprobes_begin(&x);
+	return x + 1;
+}
+
+static u32 calls_leaver(u32 x)
+{
+	return leaves_jprobe(0);
+}
+
+static void drop_jprobe(void *jp)
+{
+	unregister_jprobe(jp);
+}
+
+static void drop_graph(void *unused)
+{
+	graph_leave();
+}
+
+static void graph_tracer_does_not_follow_what_a_jprobe_leaves(struct kunit *test)
+{
+	static struct jprobe jp;
+	unsigned long calls;
+	int depth;
+
+	jp = (struct jprobe){
+		.kp.addr = (kprobe_opcode_t *)kprobes_untraced,
+		.entry = JPROBE_ENTRY(calls_leaver),
+	};
+	KUNIT_ASSERT_EQ(test, 0, register_jprobe(&jp));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_jprobe, &jp));
+	KUNIT_ASSERT_EQ(test, 0, graph_join_at(leaves_jprobe));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_graph, NULL));
+	calls = graph_calls;
+	depth = current->curr_ret_stack;
+	KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));
+	KUNIT_EXPECT_EQ(test, current->curr_ret_stack, depth);
+	KUNIT_EXPECT_EQ(test, graph_calls, calls);
+	/* And it goes on. */
+	KUNIT_EXPECT_EQ(test, leaves_jprobe(1), 2);
+	KUNIT_EXPECT_EQ(test, graph_calls, calls + 1);
+}
+#endif
+
+/* --- breakpoints of the processor --- */
+
+#ifdef CONFIG_HAVE_HW_BREAKPOINT
+struct watch {
+	struct perf_event * __percpu *events;
+};
+
+static void watch_end(struct watch *watch)
+{
+	if (watch->events)
+		unregister_wide_hw_breakpoint(watch->events);
+	watch->events = NULL;
+}
+
+static void watch_drop(void *watch)
+{
+	watch_end(watch);
+}
+
+static struct watch *watch_new(struct kunit *test)
+{
+	struct watch *watch = kunit_kzalloc(test, sizeof(*watch), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, watch);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, watch_drop, watch));
+	return watch;
+}
+
+/* Without an overflow handler, so that arm64 gets past the breakpoint by itself. */
+static int watch_begin(struct watch *watch, void *addr, int type, int length)
+{
+	struct perf_event * __percpu *events;
+	struct perf_event_attr attr;
+
+	hw_breakpoint_init(&attr);
+	attr.bp_addr = (unsigned long)addr;
+	attr.bp_type = type;
+	attr.bp_len = length;
+	events = register_wide_hw_breakpoint(&attr, NULL, NULL);
+	if (IS_ERR((void __force *)events))
+		return PTR_ERR((void __force *)events);
+	watch->events = events;
+	return 0;
+}
+
+#ifdef CONFIG_X86
+#define EXECUTED_LENGTH	sizeof(long)
+#else
+#define EXECUTED_LENGTH	HW_BREAKPOINT_LEN_4
+#endif
+
+static int watch_executed(struct watch *watch, void *addr)
+{
+	return watch_begin(watch, addr, HW_BREAKPOINT_X, EXECUTED_LENGTH);
+}
+
+static u64 watch_count(struct watch *watch)
+{
+	u64 enabled, running, sum = 0;
+	unsigned int cpu;
+
+	for_each_online_cpu(cpu)
+		sum += perf_event_read_value(per_cpu(*watch->events, cpu), &enabled, &running);
+	return sum;
+}
+
+/*
+ * x86 gets past a breakpoint by a flag that interrupts save. arm64 takes a step. If an
+ * interrupt comes in that step, it stops at the breakpoint once more.
+ */
+static void expect_stops(struct kunit *test, u64 stops, u64 expected)
+{
+	if (IS_ENABLED(CONFIG_X86))
+		KUNIT_EXPECT_EQ(test, stops, expected);
+	else
+		KUNIT_EXPECT_GE(test, stops, expected);
+}
+
+/* The address that a probe at @addr gets: a landing pad there is not probed. */
+static void *place_of(struct kunit *test, void *addr)
+{
+	struct probe *probe = probe_registered(test, addr);
+	void *place = probe->kp.addr;
+
+	probe_unregister(probe);
+	return place;
+}
+
+static void expect_both_see_calls(struct kunit *test, const struct kprobes_step *step,
+				  struct probe *probe, struct watch *watch)
+{
+	unsigned int hits = probe->hits;
+	u64 count = watch_count(watch);
+
+	kprobes_call_step(test, step);
+	KUNIT_EXPECT_EQ(test, probe->hits - hits, probe->live ? KPROBES_CALLS : 0);
+	expect_stops(test, watch_count(watch) - count, KPROBES_CALLS);
+}
+
+static bool has_jump(struct probe *probe)
+{
+	struct kprobe_site *site;
+
+	guard(mutex)(&kprobe_mutex);
+	site = kprobe_find_site((unsigned long)probe->kp.addr);
+	return site && site->state == SITE_OPTIMIZED;
+}
+
+/* There is room for a jump, unless a site behind it waits to be freed. */
+static bool must_have_jump(const struct kprobes_step *step)
+{
+	return !strcmp(step->name, "nop");
+}
+
+static void meet_at(struct kunit *test, const struct kprobes_step *step, bool jump,
+		    bool watch_first)
+{
+	void *place = place_of(test, step->addr);
+	struct probe *probe = probe_new(test, place);
+	struct watch *watch = watch_new(test);
+
+	let_jumps(test, jump);
+	if (watch_first)
+		KUNIT_ASSERT_EQ(test, 0, watch_executed(watch, place));
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	wait_for_kprobe_optimizer();
+	if (!jump || must_have_jump(step))
+		KUNIT_EXPECT_EQ(test, jump, has_jump(probe));
+	if (!watch_first)
+		KUNIT_ASSERT_EQ(test, 0, watch_executed(watch, place));
+	expect_both_see_calls(test, step, probe, watch);
+
+	/* The first to come is the first to leave. */
+	if (watch_first) {
+		watch_end(watch);
+		kprobes_call_step(test, step);
+		KUNIT_EXPECT_EQ(test, probe->hits, 2 * KPROBES_CALLS);
+	}
+	probe_unregister(probe);
+	if (!watch_first)
+		expect_both_see_calls(test, step, probe, watch);
+	watch_end(watch);
+}
+
+/* A past bug: single-stepping and hardware breakpoints disturbed each other. */
+static void processor_stops_at_the_same_instruction(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+
+	if (must_have_jump(step))
+		wait_for_dying_sites(test);
+	meet_at(test, step, false, false);
+	meet_at(test, step, false, true);
+	meet_at(test, step, true, false);
+	meet_at(test, step, true, true);
+}
+
+/* In one place, where the probed function returns to */
+static noinline void call_step(struct kunit *test, const struct kprobes_step *step)
+{
+	kprobes_call_step(test, step);
+}
+
+static void meet_behind(struct kunit *test, const struct kprobes_step *step,
+			struct probe *probe, void *next)
+{
+	struct watch *here = watch_new(test), *behind = watch_new(test);
+	u64 count_here, count_behind;
+
+	KUNIT_ASSERT_EQ(test, 0, watch_executed(here, probe->kp.addr));
+	KUNIT_ASSERT_EQ(test, 0, watch_executed(behind, next));
+	count_here = watch_count(here);
+	count_behind = watch_count(behind);
+	call_step(test, step);
+	expect_stops(test, watch_count(here) - count_here, KPROBES_CALLS);
+	expect_stops(test, watch_count(behind) - count_behind, KPROBES_CALLS);
+	watch_end(here);
+	watch_end(behind);
+}
+
+/* Whoever carries the probed instruction out, its step is no longer than the instruction. */
+static void processor_stops_at_the_next_instruction(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	void *place = place_of(test, step->addr), *next;
+	struct probe *probe = probe_new(test, place);
+
+	let_jumps(test, false);
+	probe->kp.post_handler = probe_post_handler;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	call_step(test, step);
+	KUNIT_ASSERT_EQ(test, probe->posts, KPROBES_CALLS);
+	next = (void *)probe->post_ip;
+	meet_behind(test, step, probe, next);
+	probe_unregister(probe);
+	probe->kp.post_handler = NULL;
+	KUNIT_ASSERT_EQ(test, 0, probe_register_again(probe, place));
+	meet_behind(test, step, probe, next);
+}
+
+/* Do hits by a jump execute the beginning of a slot? If not, hits by a breakpoint do. */
+#define TO_SLOT_BY_JUMP	IS_ENABLED(CONFIG_ARM64)
+
+/* Returns NULL if hits do not execute the beginning of the slot. */
+static void *slot_of(struct probe *probe)
+{
+	struct kprobe_site *site;
+	bool by_jump;
+
+	guard(mutex)(&kprobe_mutex);
+	site = kprobe_find_site((unsigned long)probe->kp.addr);
+	by_jump = site->state == SITE_OPTIMIZED;
+	if (kprobe_ftrace(&site->kp) || by_jump != TO_SLOT_BY_JUMP)
+		return NULL;
+	if (!TO_SLOT_BY_JUMP && !strcmp(arch_kprobe_path(&site->kp), "emulate"))
+		return NULL;
+	return site->kp.ainsn.insn;
+}
+
+static void processor_stops_in_a_slot(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct watch *watch = watch_new(test);
+	struct probe *probe;
+	void *slot;
+
+	let_jumps(test, TO_SLOT_BY_JUMP);
+	probe = probe_registered(test, step->addr);
+	wait_for_kprobe_optimizer();
+	slot = slot_of(probe);
+	if (!slot)
+		kunit_skip(test, "hits do not come by the beginning of the slot");
+	KUNIT_ASSERT_EQ(test, 0, watch_executed(watch, slot));
+	expect_both_see_calls(test, step, probe, watch);
+	watch_end(watch);
+	kprobes_call_step(test, step);
+	KUNIT_EXPECT_EQ(test, probe->hits, 2 * KPROBES_CALLS);
+}
+
+static void processor_does_not_stop_where_no_probe_may_be(struct kunit *test)
+{
+	struct watch *watch = watch_new(test);
+
+	if (!IS_ENABLED(CONFIG_X86))
+		kunit_skip(test, "other architectures do not ask");
+	KUNIT_EXPECT_EQ(test, -EINVAL, watch_executed(watch, get_kprobe));
+}
+
+/* Instructions to probe: one writes a word, and one reads it. On x86, a jump covers more. */
+extern u8 beside_load[] asm(".Lbeside_load"), beside_store[] asm(".Lbeside_store");
+
+static u32 watched;
+
+static noinline __noclone notrace u32 access_watched(u32 x)
+{
+	u32 value;
+
+#if defined(CONFIG_X86)
+	asm volatile(".Lbeside_store: " ANNOTATE_NOENDBR "movl %2, (%1)\n"
+		     ".Lbeside_load: " ANNOTATE_NOENDBR "movl (%1), %0\n"
+		     "nop\n"
+		     "nop\n"
+		     "nop"
+		     : "=&r" (value) : "r" (&watched), "r" (x) : "memory");
+#elif defined(CONFIG_ARM64)
+	asm volatile(".Lbeside_store: str %w2, [%1]\n"
+		     ".Lbeside_load: ldr %w0, [%1]"
+		     : "=&r" (value) : "r" (&watched), "r" (x) : "memory");
+#endif
+	return value;
+}
+
+#define ACCESSES	3
+
+static void access_watched_often(struct kunit *test)
+{
+	u32 x;
+
+	for (x = 1; x <= ACCESSES; x++)
+		KUNIT_EXPECT_EQ(test, access_watched(x), x);
+}
+
+static void expect_accesses(struct kunit *test, struct watch *watch, u64 each)
+{
+	u64 count = watch_count(watch);
+
+	access_watched_often(test);
+	expect_stops(test, watch_count(watch) - count, ACCESSES * each);
+}
+
+static int watch_accessed(struct watch *watch)
+{
+	return watch_begin(watch, &watched, HW_BREAKPOINT_RW, sizeof(watched));
+}
+
+/*
+ * Each instruction must access the word once, by whatever way it is carried out. The watch comes
+ * and leaves before the probe, and then both do so in the other order.
+ */
+static void watch_and_probe(struct kunit *test, void *insn, bool jump, bool post)
+{
+	struct watch *watch = watch_new(test);
+	struct probe *probe = probe_new(test, insn);
+
+	let_jumps(test, jump);
+	probe->kp.post_handler = post ? probe_post_handler : NULL;
+	KUNIT_ASSERT_EQ(test, 0, watch_accessed(watch));
+	expect_accesses(test, watch, 2);
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, jump, has_jump(probe));
+	expect_accesses(test, watch, 2);
+	watch_end(watch);
+	access_watched_often(test);
+	KUNIT_ASSERT_EQ(test, 0, watch_accessed(watch));
+	expect_accesses(test, watch, 2);
+	KUNIT_EXPECT_EQ(test, jump, has_jump(probe));
+	KUNIT_EXPECT_EQ(test, probe->hits, 3 * ACCESSES);
+	KUNIT_EXPECT_EQ(test, probe->posts, post ? 3 * ACCESSES : 0);
+	probe_unregister(probe);
+	expect_accesses(test, watch, 2);
+	watch_end(watch);
+}
+
+static void processor_stops_at_what_is_accessed(struct kunit *test)
+{
+	void *insns[] = { beside_load, beside_store };
+	unsigned int i, way;
+
+	kprobes_text_watch(test, access_watched);
+	for (i = 0; i < ARRAY_SIZE(insns); i++) {
+		/* The other one may be in the way of a jump. */
+		wait_for_dying_sites(test);
+		for (way = 0; way < 4; way++)
+			watch_and_probe(test, insns[i], way & 1, way & 2);
+	}
+}
+#endif
+
+/* --- text that others patch --- */
+
+/* Probes on all instructions of a function that can have one */
+struct crowd {
+	struct probe *probes[64];
+	unsigned int number, refused;
+};
+
+/* On arm64, ftrace's pointer in front of the next function is not a part of this one. */
+static size_t size_of(struct kprobes_text *text)
+{
+	unsigned long next = (unsigned long)text->start + text->size;
+	size_t size = text->size;
+
+	if (IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS) &&
+	    ftrace_location_range(next, next + 2 * sizeof(u32)))
+		size -= sizeof(u64);
+	return kprobes_trim(text->copy, size);
+}
+
+static struct crowd *crowd_on(struct kunit *test, void *function)
+{
+	struct crowd *crowd = kunit_kzalloc(test, sizeof(*crowd), GFP_KERNEL);
+	struct kprobes_text *text;
+	unsigned long at, end;
+	struct probe *probe;
+	int ret;
+
+	KUNIT_ASSERT_NOT_NULL(test, crowd);
+	text = kprobes_text_watch(test, function);
+	end = size_of(text);
+	for (at = 0; at < end; at += kprobes_insn_length(text->copy + at, end - at)) {
+		KUNIT_ASSERT_LT(test, crowd->number, ARRAY_SIZE(crowd->probes));
+		probe = probe_new(test, text->start + at);
+		ret = probe_register(probe);
+		if (ret)
+			crowd->refused++;
+		else
+			crowd->probes[crowd->number++] = probe;
+	}
+	KUNIT_EXPECT_GT(test, crowd->number, 1);
+	return crowd;
+}
+
+static bool may_be_hits(unsigned int hits, unsigned int calls, unsigned int rare)
+{
+	return hits == calls || (rare && (hits == rare || hits == calls - rare));
+}
+
+/* @rare of the @calls take another way through the function, if there is one. */
+static void crowd_expect(struct kunit *test, struct crowd *crowd, unsigned int calls,
+			 unsigned int rare)
+{
+	unsigned int i, hits;
+
+	/* Each call goes past the first one. */
+	KUNIT_EXPECT_EQ(test, crowd->probes[0]->hits, calls);
+	for (i = 0; i < crowd->number; i++) {
+		hits = crowd->probes[i]->hits;
+		KUNIT_EXPECT_TRUE_MSG(test, may_be_hits(hits, calls, rare),
+				      "%u hits of %u calls at %pS", hits, calls,
+				      crowd->probes[i]->kp.addr);
+		crowd->probes[i]->hits = 0;
+	}
+}
+
+#ifdef CONFIG_JUMP_LABEL
+static DEFINE_STATIC_KEY_FALSE(beside_key);
+
+static noinline __noclone notrace u32 has_label(u32 x)
+{
+	asm volatile("nop" : "+r" (x) : : "memory");
+	if (static_branch_unlikely(&beside_key)) {
+		asm volatile("nop" : "+r" (x) : : "memory");
+		x += 100;
+	}
+	asm volatile("nop" : "+r" (x) : : "memory");
+	return x + 1;
+}
+
+static void flip_and_call(struct kunit *test, unsigned int times)
+{
+	while (times--) {
+		static_branch_enable(&beside_key);
+		KUNIT_EXPECT_EQ(test, has_label(times), times + 101);
+		static_branch_disable(&beside_key);
+		KUNIT_EXPECT_EQ(test, has_label(times), times + 1);
+		KUNIT_EXPECT_EQ(test, has_label(times), times + 1);
+	}
+}
+
+static void keep_off(void *unused)
+{
+	static_branch_disable(&beside_key);
+}
+
+static void label_is_flipped_among_probes(struct kunit *test)
+{
+	struct crowd *crowd;
+
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, keep_off, NULL));
+	crowd = crowd_on(test, has_label);
+	KUNIT_EXPECT_EQ(test, crowd->refused, 1);
+	flip_and_call(test, 5);
+	crowd_expect(test, crowd, 15, 5);
+	wait_for_kprobe_optimizer();
+	flip_and_call(test, 5);
+	crowd_expect(test, crowd, 15, 5);
+}
+
+static void label_is_flipped_beside_a_lonely_probe(struct kunit *test)
+{
+	struct probe *probe;
+
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, keep_off, NULL));
+	kprobes_text_watch(test, has_label);
+	probe = probe_registered(test, has_label);
+	wait_for_kprobe_optimizer();
+	flip_and_call(test, 5);
+	KUNIT_EXPECT_EQ(test, probe->hits, 15);
+	probe_unregister(probe);
+	flip_and_call(test, 1);
+	KUNIT_EXPECT_EQ(test, probe->hits, 15);
+}
+#endif
+
+static noinline __noclone notrace u32 called_first(u32 x)
+{
+	asm volatile("nop" : "+r" (x) : : "memory");
+	return x + 1;
+}
+
+static noinline __noclone notrace u32 called_then(u32 x)
+{
+	asm volatile("nop" : "+r" (x) : : "memory");
+	return x + 2;
+}
+
+DEFINE_STATIC_CALL(beside_call, called_first);
+
+static noinline __noclone notrace u32 has_static_call(u32 x)
+{
+	asm volatile("nop" : "+r" (x) : : "memory");
+	return static_call(beside_call)(x) + 10;
+}
+
+static void update_and_call(struct kunit *test, unsigned int times)
+{
+	while (times--) {
+		static_call_update(beside_call, called_then);
+		KUNIT_EXPECT_EQ(test, has_static_call(times), times + 12);
+		static_call_update(beside_call, called_first);
+		KUNIT_EXPECT_EQ(test, has_static_call(times), times + 11);
+	}
+}
+
+static void first_again(void *unused)
+{
+	static_call_update(beside_call, called_first);
+}
+
+static void static_call_is_updated_among_probes(struct kunit *test)
+{
+	struct crowd *caller, *first, *then;
+
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, first_again, NULL));
+	caller = crowd_on(test, has_static_call);
+	first = crowd_on(test, called_first);
+	then = crowd_on(test, called_then);
+	KUNIT_EXPECT_EQ(test, caller->refused, IS_ENABLED(CONFIG_HAVE_STATIC_CALL_INLINE));
+	update_and_call(test, 5);
+	wait_for_kprobe_optimizer();
+	update_and_call(test, 5);
+	crowd_expect(test, caller, 20, 0);
+	crowd_expect(test, first, 10, 0);
+	crowd_expect(test, then, 10, 0);
+}
+
+/* A function that was called by a tail call has a trampoline for its caller. */
+static void expect_unknown(struct kunit *test, void *trampoline)
+{
+	struct trace_seq *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, s);
+	trace_seq_init(s);
+	trace_seq_print_sym(s, (unsigned long)trampoline, false);
+	KUNIT_EXPECT_STREQ(test, "[unknown/kretprobe'd]", s->buffer);
+}
+
+/* A past bug: the trampoline of fprobe was. */
+static void diverted_return_is_not_traced_as_a_caller(struct kunit *test)
+{
+	expect_unknown(test, kretprobe_trampoline_addr());
+#ifdef CONFIG_FPROBE
+	expect_unknown(test, arch_rethook_trampoline);
+#endif
+}
+
+static struct kunit_case beside_cases[] = {
+	KUNIT_CASE_PARAM(two_come_and_go_in_any_order, party_gen_params),
+	KUNIT_CASE_PARAM(all_come_and_go_in_turn, party_gen_params),
+#if defined(CONFIG_FUNCTION_GRAPH_TRACER) && defined(CONFIG_JPROBES)
+	KUNIT_CASE(graph_tracer_does_not_follow_what_a_jprobe_leaves),
+#endif
+#ifdef CONFIG_HAVE_HW_BREAKPOINT
+	KUNIT_CASE_PARAM(processor_stops_at_the_same_instruction, step_gen_params),
+	KUNIT_CASE_PARAM(processor_stops_at_the_next_instruction, step_gen_params),
+	KUNIT_CASE_PARAM(processor_stops_in_a_slot, step_gen_params),
+	KUNIT_CASE(processor_does_not_stop_where_no_probe_may_be),
+	KUNIT_CASE(processor_stops_at_what_is_accessed),
+#endif
+#ifdef CONFIG_JUMP_LABEL
+	KUNIT_CASE(label_is_flipped_among_probes),
+	KUNIT_CASE(label_is_flipped_beside_a_lonely_probe),
+#endif
+	KUNIT_CASE(static_call_is_updated_among_probes),
+	KUNIT_CASE(diverted_return_is_not_traced_as_a_caller),
+	{}
+};
+
+static int beside_init(struct kunit *test)
+{
+	return switch_init(test) ?: kprobes_watch_targets(test);
+}
+
+static struct kunit_suite beside_suite = {
+	.name = "kprobes_beside",
+	.suite_init = switch_suite_init,
+	.suite_exit = switch_suite_exit,
+	.init = beside_init,
+	.exit = switch_exit,
+	.test_cases = beside_cases,
+};
+
+kunit_test_suite(beside_suite);
+
+/* For a shell test, because this cannot be undone. */
+static int set_kill_ftrace(const char *value, const struct kernel_param *kp)
+{
+	ftrace_kill();
+	return 0;
+}
+
+static const struct kernel_param_ops kill_ftrace_ops = {
+	.set = set_kill_ftrace,
+};
+
+module_param_cb(kill_ftrace, &kill_ftrace_ops, NULL, 0200);
+MODULE_PARM_DESC(kill_ftrace, "write to it to have ftrace shut itself down for good");
+
+MODULE_DESCRIPTION("KUnit tests of probes beside others");
+MODULE_LICENSE("GPL");

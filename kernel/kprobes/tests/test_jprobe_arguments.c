@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of the arguments of jprobes, through what modules can call: for
+ * functions of many prototypes, a handler sees the arguments of the call, and can
+ * change them without effect on the function.
+ */
+#include <linux/cpumask.h>
+#include <linux/jiffies.h>
+#include <linux/kthread.h>
+
+#include "support/jprobe.h"
+
+#define CALLERS	2
+
+/* The arguments of a call, as the function and the handler see them, and its result */
+struct view {
+	u64 values[2][16], result[4] __aligned(16);
+	unsigned int runs[2], preemptible;
+};
+
+enum { FUNCTION, HANDLER };
+
+/* The first is for the test itself, the others are for threads that call at the same time. */
+static struct view views[1 + CALLERS];
+static struct task_struct *viewers[1 + CALLERS];
+
+/* Notes the arguments of a call, and returns a hash of them. */
+static u64 note(unsigned int who, const u64 *values)
+{
+	unsigned int i = CALLERS;
+	struct view *view;
+	u64 sum = 0;
+
+	while (i && viewers[i] != current)
+		i--;
+	view = &views[i];
+	view->runs[who]++;
+	view->preemptible |= who == HANDLER && probe_may_be_preempted();
+	memcpy(view->values[who], values, sizeof(view->values[who]));
+	for (i = 0; i < ARRAY_SIZE(view->values[who]); i++)
+		sum = sum * 31 + values[i];
+	return sum;
+}
+
+static enum { JPROBE_RETURN, PLAIN_RETURN, DEEP_RETURN } ending;
+static bool changing;
+
+static noinline void change_all(u8 **places)
+{
+	for (; *places; places++)
+		**places ^= 0xff;
+	barrier();
+}
+
+static __always_inline void end_handler(void)
+{
+	if (ending == JPROBE_RETURN)
+		leave();
+	else if (ending == DEEP_RETURN)
+		leave_from_deep(2);
+}
+
+/*
+ * arm64 passes a larger struct as the address of a copy. The handler gets the same
+ * address, so it must not change the copy.
+ */
+#define BY_VALUE_MAX	(IS_ENABLED(CONFIG_ARM64) ? 16 : SIZE_MAX)
+
+static u8 nowhere;
+
+#define VALUES(...)	((const u64[16]) { __VA_ARGS__ })
+#define PLACE(x)	(sizeof(x) > BY_VALUE_MAX ? &nowhere : (u8 *)&(x))
+#define change(...)	change_all((u8 *[]) { __VA_ARGS__, NULL })
+
+/* On 32-bit x86, this passes arguments in other registers than usual, and asmlinkage in none. */
+#ifdef CONFIG_X86_32
+#define fastcall	__attribute__((fastcall))
+#else
+#define fastcall
+#endif
+
+/*
+ * Makes, for a prototype: a function that ftrace can trace and one that it cannot; a
+ * handler, whose result is wrong; and a function that calls with given @arguments. The
+ * handler can change what is at @places. Last come the arguments as numbers.
+ */
+#define PATTERN_AS(convention, name, type, params, arguments, places, ...)	\
+static noinline __noclone convention type name##_traced params		\
+{									\
+	return (type) { note(FUNCTION, VALUES(__VA_ARGS__)) };		\
+}									\
+									\
+static noinline __noclone notrace convention type name##_untraced params	\
+{									\
+	return (type) { note(FUNCTION, VALUES(__VA_ARGS__)) };		\
+}									\
+									\
+static convention type name##_handler params				\
+{									\
+	u64 sum = note(HANDLER, VALUES(__VA_ARGS__));			\
+									\
+	if (changing)							\
+		change places;						\
+	end_handler();							\
+	return (type) { ~sum };						\
+}									\
+									\
+static noinline void name##_call(void *function, void *result)		\
+{									\
+	type (convention *call) params = function;			\
+									\
+	*(type *)result = call arguments;				\
+}
+
+#define PATTERN(...)	PATTERN_AS(, __VA_ARGS__)
+
+PATTERN(registers, long, (long a, long b, long c, long d, long e, long f),
+	(11, -12, 13, -14, 15, -16),
+	(PLACE(a), PLACE(b), PLACE(c), PLACE(d), PLACE(e), PLACE(f)), a, b, c, d, e, f)
+
+PATTERN(ten_longs, u32,
+	(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j),
+	(-21, 22, -23, 24, -25, 26, -27, 28, -29, 30),
+	(PLACE(a), PLACE(b), PLACE(c), PLACE(d), PLACE(e), PLACE(f), PLACE(g), PLACE(h),
+	 PLACE(i), PLACE(j)), a, b, c, d, e, f, g, h, i, j)
+
+PATTERN(mixed, u16,
+	(u8 a, u16 b, u32 c, u64 d, bool e, const void *f, s8 g, s16 h, s32 i, u64 j, bool k,
+	 const char *l),
+	(0xf1, 0xf234, 0xf3456789, 0xf4567890abcdef12, true, views, -7, -808, -9090909,
+	 0xfa12345678901234, true, "twelve"),
+	(PLACE(a), PLACE(b), PLACE(c), PLACE(d), PLACE(e), PLACE(f), PLACE(g), PLACE(h),
+	 PLACE(i), PLACE(j), PLACE(k), PLACE(l)),
+	a, b, c, d, e, (uintptr_t)f, g, h, i, j, k, (uintptr_t)l)
+
+struct small {
+	u64 a;
+	u32 b;
+};
+
+struct large {
+	u64 a, b, c;
+};
+
+/* The result is returned in memory, so there is a hidden argument, too. */
+PATTERN(structs, struct large,
+	(struct small s, u32 t, struct large u, struct small v, long w, struct small x, long y),
+	((struct small) { 31, 32 }, 33, (struct large) { 34, 35, 36 }, (struct small) { 37, 38 },
+	 39, (struct small) { 40, 41 }, 42),
+	(PLACE(s), PLACE(t), PLACE(u), PLACE(v), PLACE(w), PLACE(x), PLACE(y)),
+	s.a, s.b, t, u.a, u.b, u.c, v.a, v.b, w, x.a, x.b, y)
+
+/* The widest integer type */
+#ifdef CONFIG_ARCH_SUPPORTS_INT128
+#define WIDE		u128
+#else
+#define WIDE		u64
+#endif
+
+#define HALF_BITS	(BITS_PER_BYTE / 2 * sizeof(WIDE))
+#define HALVES(high, low)	((WIDE)(high) << HALF_BITS | (low))
+
+/* Where an argument of two words has to be aligned to two words, there are holes before it. */
+PATTERN(holes, WIDE,
+	(long a, long b, long c, long d, long e, WIDE f, long g, long h, WIDE i, long j, WIDE k,
+	 long l),
+	(51, 52, 53, 54, 55, HALVES(56, 57), 58, 59, HALVES(60, 61), 62, HALVES(63, 64), 65),
+	(PLACE(a), PLACE(b), PLACE(c), PLACE(d), PLACE(e), PLACE(f), PLACE(g), PLACE(h),
+	 PLACE(i), PLACE(j), PLACE(k), PLACE(l)),
+	a, b, c, d, e, f, f >> HALF_BITS, g, h, i, i >> HALF_BITS, j, k, k >> HALF_BITS, l)
+
+/* On the stack, this is as large as the part that is copied for a handler. */
+struct block {
+	u64 word[32];
+};
+
+PATTERN(block, u8, (long a, struct block b),
+	(71, (struct block) { { [0] = 72, [1] = 73, [15] = 74, [30] = 75, [31] = 76 } }),
+	(PLACE(a), PLACE(b)), a, b.word[0], b.word[1], b.word[15], b.word[30], b.word[31])
+
+PATTERN_AS(asmlinkage, asmlinkage, u32, (u32 a, u64 b, s16 c, long d),
+	   (81, 82ULL << 40, -83, 84), (PLACE(a), PLACE(b), PLACE(c), PLACE(d)), a, b, c, d)
+
+/* The callee pops the arguments on the stack. */
+PATTERN_AS(fastcall, fastcall, u64, (u32 a, u32 b, u32 c, u64 d, u32 e),
+	   (91, 92, 93, 94ULL << 40, 95),
+	   (PLACE(a), PLACE(b), PLACE(c), PLACE(d), PLACE(e)), a, b, c, d, e)
+
+struct pattern {
+	const char *name;
+	bool traced;
+	void (*call)(void *function, void *result);
+	void *function, *handler;
+};
+
+#define PATTERN_OF(name, kind, traced) \
+	{ #name ", " #kind, traced, name##_call, name##_##kind, name##_handler }
+
+static const struct pattern patterns[] = {
+	PATTERN_OF(registers, traced, true), PATTERN_OF(registers, untraced, false),
+	PATTERN_OF(ten_longs, traced, true), PATTERN_OF(ten_longs, untraced, false),
+	PATTERN_OF(mixed, traced, true), PATTERN_OF(mixed, untraced, false),
+	PATTERN_OF(structs, traced, true), PATTERN_OF(structs, untraced, false),
+	PATTERN_OF(holes, traced, true), PATTERN_OF(holes, untraced, false),
+	PATTERN_OF(block, traced, true), PATTERN_OF(block, untraced, false),
+	PATTERN_OF(asmlinkage, traced, true), PATTERN_OF(asmlinkage, untraced, false),
+	PATTERN_OF(fastcall, traced, true), PATTERN_OF(fastcall, untraced, false),
+};
+
+KUNIT_ARRAY_PARAM_DESC(pattern, patterns, name);
+
+/* The expected view of a call of each pattern, without a jprobe and with one */
+static struct view unprobed[ARRAY_SIZE(patterns)], probed[ARRAY_SIZE(patterns)];
+
+static void call_pattern(const struct pattern *pattern, struct view *view)
+{
+	memset(view, 0, sizeof(*view));
+	pattern->call(pattern->function, view->result);
+}
+
+/* Called without a jprobe: what the function sees then, it must always see. */
+static void learn_pattern(struct kunit *test, const struct pattern *pattern)
+{
+	struct view *with = &probed[pattern - patterns];
+
+	kprobes_text_watch(test, pattern->function);
+	call_pattern(pattern, &views[0]);
+	KUNIT_ASSERT_EQ(test, views[0].runs[FUNCTION], 1);
+	unprobed[pattern - patterns] = views[0];
+	*with = views[0];
+	memcpy(with->values[HANDLER], with->values[FUNCTION], sizeof(with->values[HANDLER]));
+	with->runs[HANDLER] = 1;
+}
+
+static void expect_views(struct kunit *test, const struct pattern *pattern)
+{
+	unsigned int i, number = pattern - patterns;
+	struct jprobe *jp;
+
+	jp = jprobe_registered(test, pattern->function, pattern->handler);
+	KUNIT_EXPECT_EQ_MSG(test, kprobe_ftrace(&jp->kp),
+			    pattern->traced && IS_ENABLED(CONFIG_KPROBES_ON_FTRACE),
+			    "not the kind of entry it is meant to be");
+	for (i = 0; i < KPROBES_CALLS; i++) {
+		call_pattern(pattern, &views[0]);
+		KUNIT_EXPECT_MEMEQ(test, &views[0], &probed[number], sizeof(views[0]));
+	}
+	unregister_jprobe(jp);
+	call_pattern(pattern, &views[0]);
+	KUNIT_EXPECT_MEMEQ(test, &views[0], &unprobed[number], sizeof(views[0]));
+}
+
+static void try_pattern(struct kunit *test, const struct pattern *pattern)
+{
+	learn_pattern(test, pattern);
+	expect_views(test, pattern);
+}
+
+#ifdef CONFIG_KRETPROBES
+static unsigned int returned;
+
+static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	returned++;
+	return 0;
+}
+
+KUNIT_DEFINE_ACTION_WRAPPER(drop_return_probe, unregister_kretprobe, struct kretprobe *);
+
+static void add_return_probe(struct kunit *test, const struct pattern *pattern)
+{
+	struct kretprobe *rp = kunit_kzalloc(test, sizeof(*rp), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, rp);
+	rp->kp.addr = (kprobe_opcode_t *)pattern->function;
+	rp->handler = count_return;
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(rp));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_return_probe, rp));
+}
+
+/* A function may pop its arguments when it returns. Two probes follow it. */
+static void function_that_is_followed_gets_the_same_arguments(struct kunit *test)
+{
+	const struct pattern *pattern = test->param_value;
+
+	learn_pattern(test, pattern);
+	add_return_probe(test, pattern);
+	add_return_probe(test, pattern);
+	returned = 0;
+	call_pattern(pattern, &views[0]);
+	KUNIT_EXPECT_EQ(test, returned, 2);
+	expect_views(test, pattern);
+}
+#endif
+
+static void handler_sees_the_arguments_with_preemption_off(struct kunit *test)
+{
+	try_pattern(test, test->param_value);
+}
+
+static void function_does_not_see_what_the_handler_changes(struct kunit *test)
+{
+	changing = true;
+	try_pattern(test, test->param_value);
+}
+
+static void plain_return_ends_a_handler_and_has_no_result(struct kunit *test)
+{
+	ending = PLAIN_RETURN;
+	changing = true;
+	try_pattern(test, test->param_value);
+}
+
+static void jprobe_return_ends_a_handler_from_three_calls_deep(struct kunit *test)
+{
+	ending = DEEP_RETURN;
+	changing = true;
+	try_pattern(test, test->param_value);
+}
+
+/* Calls on several processors, while jprobes come and go */
+
+#define CHANGES	200
+
+static atomic_t handled, wrong;
+
+static int caller_run(void *data)
+{
+	unsigned int number = (unsigned long)data, i;
+	struct view *view = &views[number];
+
+	viewers[number] = current;
+	while (!kthread_should_stop()) {
+		for (i = 0; i < ARRAY_SIZE(patterns); i++) {
+			call_pattern(&patterns[i], view);
+			atomic_add(view->runs[HANDLER], &handled);
+			if (memcmp(view, &probed[i], sizeof(*view)) &&
+			    memcmp(view, &unprobed[i], sizeof(*view)))
+				atomic_inc(&wrong);
+		}
+		/* There may be one processor only, which the test needs, too. */
+		cond_resched();
+	}
+	return 0;
+}
+
+KUNIT_DEFINE_ACTION_WRAPPER(caller_stop, kthread_stop, struct task_struct *);
+
+static void caller_start(struct kunit *test, unsigned long number)
+{
+	struct task_struct *task = kthread_create(caller_run, (void *)number, "jprobes_caller");
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	kthread_bind(task, cpumask_nth(number % num_online_cpus(), cpu_online_mask));
+	wake_up_process(task);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, caller_stop, task));
+}
+
+static bool handled_soon(void)
+{
+	unsigned long end = jiffies + 10 * HZ;
+	int before = atomic_read(&handled);
+
+	while (atomic_read(&handled) == before && time_before(jiffies, end))
+		cond_resched();
+	return atomic_read(&handled) != before;
+}
+
+static void jprobe_comes_and_goes_while_others_call(struct kunit *test)
+{
+	struct jprobe *jp;
+	unsigned int i;
+
+	atomic_set(&wrong, 0);
+	changing = true;
+	for (i = 0; i < ARRAY_SIZE(patterns); i++)
+		learn_pattern(test, &patterns[i]);
+	jp = jprobe_new(test, NULL, NULL);
+	for (i = 1; i <= CALLERS; i++)
+		caller_start(test, i);
+	for (i = 0; i < CHANGES; i++) {
+		const struct pattern *pattern = &patterns[i % ARRAY_SIZE(patterns)];
+
+		jp->kp.addr = pattern->function;
+		jp->kp.flags = 0;
+		jp->entry = pattern->handler;
+		KUNIT_ASSERT_EQ(test, 0, register_jprobe(jp));
+		KUNIT_ASSERT_TRUE(test, handled_soon());
+		unregister_jprobe(jp);
+		KUNIT_EXPECT_EQ(test, jp->kp.nmissed, 0);
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&wrong), 0);
+}
+
+static int arguments_init(struct kunit *test)
+{
+	ending = JPROBE_RETURN;
+	changing = false;
+	memset(viewers, 0, sizeof(viewers));
+	return 0;
+}
+
+static struct kunit_case jprobe_arguments_cases[] = {
+	KUNIT_CASE_PARAM(handler_sees_the_arguments_with_preemption_off, pattern_gen_params),
+#ifdef CONFIG_KRETPROBES
+	KUNIT_CASE_PARAM(function_that_is_followed_gets_the_same_arguments, pattern_gen_params),
+#endif
+	KUNIT_CASE_PARAM(function_does_not_see_what_the_handler_changes, pattern_gen_params),
+	KUNIT_CASE_PARAM(plain_return_ends_a_handler_and_has_no_result, pattern_gen_params),
+	KUNIT_CASE_PARAM(jprobe_return_ends_a_handler_from_three_calls_deep, pattern_gen_params),
+	KUNIT_CASE_SLOW(jprobe_comes_and_goes_while_others_call),
+	{}
+};
+
+static struct kunit_suite jprobe_arguments_suite = {
+	.name = "kprobes_jprobe_arguments",
+	.init = arguments_init,
+	.exit = expect_none_came_back,
+	.test_cases = jprobe_arguments_cases,
+};
+
+kunit_test_suite(jprobe_arguments_suite);
+
+MODULE_DESCRIPTION("KUnit tests of the arguments of jprobes");
+MODULE_LICENSE("GPL");

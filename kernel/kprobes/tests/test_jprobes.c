@@ -1,0 +1,626 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of jprobes, through what modules can call.
+ */
+#include <linux/delay.h>
+#include <linux/fprobe.h>
+#include <linux/irq_work.h>
+#include <linux/math.h>
+#include <linux/sched.h>
+
+#include "support/contest.h"
+#include "support/jprobe.h"
+#include "support/trace.h"
+
+#ifdef CONFIG_JPROBES
+
+KUNIT_ARRAY_PARAM(entry, kprobes_entries, kprobes_step_desc);
+
+/* Handlers for the targets, each of which has its own element of seen[] */
+
+#define CROWD	3
+
+static struct {
+	unsigned int calls, turn;
+	u32 x;
+} seen[CROWD];
+
+static void note_seen(unsigned int number, u32 x)
+{
+	seen[number].calls++;
+	seen[number].turn = ++probe_turns;
+	seen[number].x = x;
+}
+
+#define CROWD_HANDLER(number)					\
+static u32 handler_##number(u32 x)			\
+{							\
+	note_seen(number, x);				\
+	leave();					\
+	return 0;					\
+}
+
+CROWD_HANDLER(0)
+CROWD_HANDLER(1)
+CROWD_HANDLER(2)
+
+static u32 (* const handlers[CROWD])(u32 x) = { handler_0, handler_1, handler_2 };
+
+/* A return probe that counts entries and returns together */
+struct return_probe {
+	struct kretprobe rp;
+	unsigned int runs;
+};
+
+static int count_run(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	container_of(get_kretprobe(ri), struct return_probe, rp)->runs++;
+	return 0;
+}
+
+KUNIT_DEFINE_ACTION_WRAPPER(return_probe_drop, unregister_kretprobe, struct kretprobe *);
+
+/* It has one instance. If that is not given back, the next call is missed. */
+static struct return_probe *return_probe_registered(struct kunit *test, void *addr)
+{
+	struct return_probe *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, probe);
+	probe->rp.kp.addr = addr;
+	probe->rp.entry_handler = count_run;
+	probe->rp.handler = count_run;
+	probe->rp.maxactive = 1;
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->rp));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, return_probe_drop, &probe->rp));
+	return probe;
+}
+
+static void handlers_of_one_function_run_newest_first(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	unsigned int i;
+
+	for (i = 0; i < CROWD; i++)
+		jprobe_registered(test, step->call, handlers[i]);
+	kprobes_call_step(test, step);
+	for (i = 0; i < CROWD; i++) {
+		KUNIT_EXPECT_EQ(test, seen[i].calls, KPROBES_CALLS);
+		KUNIT_EXPECT_EQ(test, seen[i].x, (u32)-15);
+		KUNIT_EXPECT_EQ(test, seen[i].turn, seen[0].turn - i);
+	}
+}
+
+static void jprobes_kprobes_and_return_probes_share_a_function(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct probe *probe = probe_new(test, step->call);
+	struct return_probe *returns;
+
+	jprobe_registered(test, step->call, handler_0);
+	probe->kp.post_handler = probe_post_handler;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	returns = return_probe_registered(test, step->call);
+	jprobe_registered(test, step->call, handler_1);
+	KUNIT_EXPECT_EQ(test, step->call(5), kprobes_expected(5));
+	KUNIT_EXPECT_EQ(test, seen[0].calls, 1);
+	KUNIT_EXPECT_EQ(test, seen[1].calls, 1);
+	KUNIT_EXPECT_EQ(test, probe->hits, 1);
+	KUNIT_EXPECT_EQ(test, probe->turn, seen[1].turn + 1);
+	KUNIT_EXPECT_EQ(test, seen[0].turn, probe->turn + 1);
+	KUNIT_EXPECT_EQ(test, probe->posts, 1);
+	KUNIT_EXPECT_EQ(test, returns->runs, 2);
+}
+
+/* Handlers that are left by jprobe_return() */
+
+/* Has enough values to fill all registers that a call preserves. */
+static noinline __noclone u64 values_across(const u64 *in, u32 (*call)(u32 x))
+{
+	u64 a = READ_ONCE(in[0]), b = READ_ONCE(in[1]), c = READ_ONCE(in[2]);
+	u64 d = READ_ONCE(in[3]), e = READ_ONCE(in[4]), f = READ_ONCE(in[5]);
+	u64 g = READ_ONCE(in[6]), h = READ_ONCE(in[7]), i = READ_ONCE(in[8]);
+	u64 j = READ_ONCE(in[9]), k = READ_ONCE(in[10]), l = READ_ONCE(in[11]);
+
+	call(2);
+	/* Keeps them from being added up before the call. */
+	asm volatile("" : "+rm" (a), "+rm" (b), "+rm" (c), "+rm" (d), "+rm" (e), "+rm" (f),
+			  "+rm" (g), "+rm" (h), "+rm" (i), "+rm" (j), "+rm" (k), "+rm" (l));
+	return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h + 9 * i + 10 * j +
+	       11 * k + 12 * l;
+}
+
+static u64 live[2][12];
+
+static u32 leaves_with_other_values(u32 x)
+{
+	note_seen(0, x);
+	return values_across(live[1], leave_from_deep);
+}
+
+static void caller_keeps_its_registers_when_a_handler_is_left(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	unsigned int i;
+	u64 sum;
+
+	for (i = 0; i < ARRAY_SIZE(live[0]); i++) {
+		live[0][i] = (i + 1) * 0x9e3779b97f4a7c15;
+		live[1][i] = ~live[0][i];
+	}
+	sum = values_across(live[0], step->call);
+	jprobe_registered(test, step->call, leaves_with_other_values);
+	KUNIT_EXPECT_EQ(test, values_across(live[0], step->call), sum);
+	KUNIT_EXPECT_EQ(test, seen[0].calls, 1);
+}
+
+static unsigned int wrong_calls(const struct kprobes_step *step, unsigned int calls)
+{
+	unsigned int i, wrong_ones = 0;
+
+	for (i = 0; i < calls; i++)
+		wrong_ones += step->call(i) != kprobes_expected(i) || seen[0].x != i;
+	return wrong_ones;
+}
+
+#define MANY	10000
+#define LEAVE	4711
+
+/* A handler calls this with LEAVE, and it does not return then. */
+static noinline __noclone u32 kprobes_test_leaver(u32 x)
+{
+	if (x == LEAVE)
+		leave();
+	kprobes_begin(&x);
+	return x + 1;
+}
+
+static u32 leaves_in_another_function(u32 x)
+{
+	note_seen(0, x);
+	return kprobes_test_leaver(LEAVE);
+}
+
+static void return_probes_lose_nothing_in_what_is_left(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct return_probe *outside = return_probe_registered(test, step->call);
+	struct return_probe *handler = return_probe_registered(test, leaves_in_another_function);
+	struct return_probe *left = return_probe_registered(test, kprobes_test_leaver);
+
+	jprobe_registered(test, step->call, leaves_in_another_function);
+	KUNIT_EXPECT_EQ(test, wrong_calls(step, MANY), 0);
+	KUNIT_EXPECT_EQ(test, kprobes_test_leaver(1), 2);
+	KUNIT_EXPECT_EQ(test, seen[0].calls, MANY);
+	KUNIT_EXPECT_EQ(test, outside->runs, 2 * MANY);
+	/* Entries in a handler count as missed hits, and not as missed returns. */
+	KUNIT_EXPECT_EQ(test, handler->runs, 0);
+	KUNIT_EXPECT_EQ(test, handler->rp.kp.nmissed, MANY);
+	KUNIT_EXPECT_EQ(test, left->runs, 2);
+	KUNIT_EXPECT_EQ(test, left->rp.kp.nmissed, MANY);
+	KUNIT_EXPECT_EQ(test, outside->rp.nmissed + handler->rp.nmissed + left->rp.nmissed, 0);
+}
+
+/* An fprobe sees calls by handlers, too, and diverts their returns. */
+static unsigned int traced_entries, traced_exits;
+
+static int note_traced_entry(struct fprobe *fp, unsigned long entry_ip, unsigned long ret_ip,
+			     struct pt_regs *regs, void *data)
+{
+	traced_entries++;
+	return 0;
+}
+
+static void note_traced_exit(struct fprobe *fp, unsigned long entry_ip, unsigned long ret_ip,
+			     struct pt_regs *regs, void *data)
+{
+	traced_exits++;
+}
+
+KUNIT_DEFINE_ACTION_WRAPPER(fprobe_drop, unregister_fprobe, struct fprobe *);
+
+static void fprobes_lose_nothing_in_what_is_left(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	const char *symbol = "kprobes_test_leaver";
+	struct fprobe *fp = kunit_kzalloc(test, sizeof(*fp), GFP_KERNEL);
+
+	if (!IS_ENABLED(CONFIG_FPROBE))
+		kunit_skip(test, "no fprobe in this kernel");
+	KUNIT_ASSERT_NOT_NULL(test, fp);
+	fp->entry_handler = note_traced_entry;
+	fp->exit_handler = note_traced_exit;
+	fp->nr_maxactive = 1;
+	KUNIT_ASSERT_EQ(test, 0, register_fprobe_syms(fp, &symbol, 1));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, fprobe_drop, fp));
+	traced_entries = 0;
+	traced_exits = 0;
+	jprobe_registered(test, step->call, leaves_in_another_function);
+	KUNIT_EXPECT_EQ(test, wrong_calls(step, MANY), 0);
+	KUNIT_EXPECT_EQ(test, traced_entries, MANY);
+	KUNIT_EXPECT_EQ(test, traced_exits, 0);
+	KUNIT_EXPECT_EQ(test, kprobes_test_leaver(1), 2);
+	KUNIT_EXPECT_EQ(test, traced_exits, 1);
+	KUNIT_EXPECT_EQ(test, fp->nmissed, 0);
+}
+
+static void none_of_very_many_calls_is_lost(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct jprobe *jp = jprobe_registered(test, step->call, handler_0);
+
+	KUNIT_EXPECT_EQ(test, wrong_calls(step, 10 * MANY), 0);
+	KUNIT_EXPECT_EQ(test, seen[0].calls, 10 * MANY);
+	KUNIT_EXPECT_EQ(test, jp->kp.nmissed, 0);
+}
+
+/* Handlers inside handlers */
+
+static const struct kprobes_step *other_entry(const struct kprobes_step *step)
+{
+	return &kprobes_entries[step->call == kprobes_traced];
+}
+
+static u32 (*nested_call)(u32 x);
+
+static u32 calls_another(u32 x)
+{
+	note_seen(0, x);
+	nested_call(x);
+	leave();
+	return 0;
+}
+
+static void call_inside_a_handler_is_missed_and_counted(struct kunit *test)
+{
+	const struct kprobes_step *outer = test->param_value, *inner = other_entry(outer);
+	struct jprobe *jp = jprobe_registered(test, inner->call, handler_1);
+
+	nested_call = inner->call;
+	jprobe_registered(test, outer->call, calls_another);
+	kprobes_call_step(test, outer);
+	KUNIT_EXPECT_EQ(test, seen[0].calls, KPROBES_CALLS);
+	KUNIT_EXPECT_EQ(test, seen[1].calls, 0);
+	KUNIT_EXPECT_EQ(test, jp->kp.nmissed, KPROBES_CALLS);
+	kprobes_call_step(test, inner);
+	KUNIT_EXPECT_EQ(test, seen[1].calls, KPROBES_CALLS);
+}
+
+static bool interruptible, interrupted;
+
+static void interrupt_run(struct irq_work *unused)
+{
+	nested_call(2);
+	WRITE_ONCE(interrupted, true);
+}
+
+static struct irq_work interrupt = IRQ_WORK_INIT_HARD(interrupt_run);
+
+static u32 is_interrupted(u32 x)
+{
+	bool unmask = irqs_disabled() && KPROBES_HANDLER_MAY_UNMASK;
+	unsigned int us;
+
+	note_seen(0, x);
+	interruptible = unmask || !irqs_disabled();
+	irq_work_queue(&interrupt);
+	if (unmask)
+		local_irq_enable();
+	for (us = 0; us < 100000 && interruptible && !READ_ONCE(interrupted); us++)
+		udelay(1);
+	if (unmask)
+		local_irq_disable();
+	seen[2].calls += READ_ONCE(interrupted);
+	leave();
+	return 0;
+}
+
+static void handler_is_left_after_one_in_an_interrupt_was(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct jprobe *nested;
+
+	interrupted = false;
+	nested_call = other_entry(step)->call;
+	nested = jprobe_new(test, nested_call, handler_1);
+	nested->kp.flags = KPROBE_FLAG_NESTS;
+	KUNIT_ASSERT_EQ(test, 0, register_jprobe(nested));
+	jprobe_registered(test, step->call, is_interrupted);
+	KUNIT_EXPECT_EQ(test, step->call(1), kprobes_expected(1));
+	irq_work_sync(&interrupt);
+	KUNIT_EXPECT_EQ(test, seen[0].calls, 1);
+	KUNIT_EXPECT_EQ(test, seen[1].calls, 1);
+	if (!interruptible)
+		kunit_skip(test, "the handler has interrupts off");
+	KUNIT_EXPECT_EQ_MSG(test, seen[2].calls, 1, "the interrupt came too late");
+}
+
+/* Its owner must not do that, but survives. */
+static void function_may_be_set_to_null_in_use(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct jprobe *jp = jprobe_registered(test, step->call, handler_0);
+
+	kprobes_call_step(test, step);
+	WRITE_ONCE(jp->entry, NULL);
+	kprobes_call_step(test, step);
+	WRITE_ONCE(jp->entry, handler_0);
+	WRITE_ONCE(jp->kp.pre_handler, NULL);
+	kprobes_call_step(test, step);
+	KUNIT_EXPECT_EQ(test, seen[0].calls, KPROBES_CALLS);
+}
+
+/* Stack traces */
+
+static struct trace trace;
+
+static u32 takes_a_trace(u32 x)
+{
+	trace_take(&trace);
+	leave();
+	return 0;
+}
+
+static noinline __noclone u32 trace_caller(u32 (*call)(u32 x))
+{
+	u32 value = call(1);
+
+	barrier();
+	return value;
+}
+
+static void stack_trace_shows_the_function_and_its_caller(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	unsigned int at;
+
+	if (!IS_ENABLED(CONFIG_ARCH_CORRECT_STACKTRACE_ON_KRETPROBE))
+		kunit_skip(test, "not promised by this architecture");
+	jprobe_registered(test, step->call, takes_a_trace);
+	trace.length = 0;
+	trace_caller(step->call);
+	at = trace_find(&trace, step->call);
+	KUNIT_ASSERT_LT_MSG(test, at + 1, trace.length, "the function is not in the trace");
+	if (!KPROBES_TRACE_AT_ENTRY)
+		return;
+	KUNIT_EXPECT_TRUE_MSG(test, kprobes_within(trace_caller, trace.entries[at + 1]),
+			      "%pS follows on the function", (void *)trace.entries[at + 1]);
+}
+
+/* Registration */
+
+static void disabled_jprobe_is_silent(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct jprobe *jp = jprobe_new(test, step->call, handler_0);
+
+	jp->kp.flags = KPROBE_FLAG_DISABLED;
+	KUNIT_ASSERT_EQ(test, 0, register_jprobe(jp));
+	kprobes_call_step(test, step);
+	KUNIT_EXPECT_EQ(test, seen[0].calls, 0);
+	KUNIT_EXPECT_EQ(test, 0, enable_jprobe(jp));
+	kprobes_call_step(test, step);
+	KUNIT_EXPECT_EQ(test, seen[0].calls, KPROBES_CALLS);
+	KUNIT_EXPECT_EQ(test, 0, disable_jprobe(jp));
+	kprobes_call_step(test, step);
+	KUNIT_EXPECT_EQ(test, seen[0].calls, KPROBES_CALLS);
+}
+
+static u64 int_pow_handler(u64 base, unsigned int exp)
+{
+	note_seen(0, base * 100 + exp);
+	leave();
+	return 0;
+}
+
+static void function_of_the_kernel_is_found_by_its_name(struct kunit *test)
+{
+	struct jprobe *jp;
+
+	kprobes_text_watch(test, int_pow);
+	jp = jprobe_new(test, NULL, int_pow_handler);
+	jp->kp.symbol_name = "int_pow";
+	KUNIT_ASSERT_EQ(test, 0, register_jprobe(jp));
+	KUNIT_EXPECT_TRUE(test, kprobes_within(int_pow, (unsigned long)jp->kp.addr));
+	KUNIT_EXPECT_EQ(test, int_pow(7, 5), 16807);
+	KUNIT_EXPECT_EQ(test, seen[0].calls, 1);
+	KUNIT_EXPECT_EQ(test, seen[0].x, 705);
+}
+
+static void expect_refused(struct kunit *test, struct jprobe *jp, int errno)
+{
+	struct jprobe before;
+
+	memcpy(&before, jp, sizeof(before));
+	KUNIT_EXPECT_EQ(test, errno, register_jprobe(jp));
+	KUNIT_EXPECT_MEMEQ_MSG(test, jp, &before, sizeof(before), "it was changed");
+}
+
+static void bad_jprobe_is_refused_and_not_changed(struct kunit *test)
+{
+	struct jprobe *jp = jprobe_new(test, NULL, handler_0);
+
+	expect_refused(test, jp, -EINVAL);
+	jp->kp.symbol_name = "no_such_function_anywhere";
+	expect_refused(test, jp, -ENOENT);
+	expect_refused(test, jprobe_new(test, kprobes_untraced, NULL), -EINVAL);
+	expect_refused(test, jprobe_new(test, (void *)1, handler_0), -ENOENT);
+	jp = jprobe_new(test, kprobes_untraced, handler_0);
+	unregister_jprobe(jp);
+	KUNIT_EXPECT_NULL(test, jp->kp.addr);
+}
+
+static void jprobe_off_the_entry_is_refused_and_not_changed(struct kunit *test)
+{
+	const struct kprobes_step *step = kprobes_need_step(test, "return");
+	struct jprobe *jp = jprobe_new(test, step->call, handler_0);
+
+	jp->kp.offset = step->addr - (void *)step->call;
+	expect_refused(test, jp, -EINVAL);
+	/* Other suites have functions of the same name, but they are all alike. */
+	jp->kp.addr = NULL;
+	jp->kp.symbol_name = "kprobes_steps";
+	expect_refused(test, jp, -EINVAL);
+	expect_refused(test, jprobe_new(test, step->addr, handler_0), -EINVAL);
+}
+
+static void *elsewhere;
+/* Others may register probes meanwhile. */
+static struct task_struct *moves_for;
+
+/*
+ * Moves a jprobe right before it is planted: as if there were another module by then, with another
+ * function at this place.
+ */
+static int move_inside(struct kprobe *p, struct pt_regs *regs)
+{
+	struct kprobe *kp = (struct kprobe *)regs_get_kernel_argument(regs, 0);
+
+	if (current == moves_for)
+		kp->addr = elsewhere;
+	return 0;
+}
+
+static void function_is_checked_again_when_it_is_used(struct kunit *test)
+{
+	const struct kprobes_step *step = kprobes_need_step(test, "return");
+	struct jprobe *jp = jprobe_new(test, step->call, handler_0);
+	struct kprobe mover = {
+		.symbol_name = "register_kprobe",
+		.pre_handler = move_inside,
+	};
+
+	elsewhere = step->addr;
+	moves_for = current;
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&mover));
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_jprobe(jp));
+	unregister_kprobe(&mover);
+}
+
+static void function_not_for_probes_is_refused_and_nothing_changed(struct kunit *test)
+{
+	kprobes_text_watch(test, kprobes_forbidden);
+	expect_refused(test, jprobe_new(test, kprobes_forbidden, handler_0), -EINVAL);
+}
+
+static void same_jprobe_is_refused_twice(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+
+	expect_refused(test, jprobe_registered(test, step->call, handler_0), -EINVAL);
+	kprobes_call_step(test, step);
+	KUNIT_EXPECT_EQ(test, seen[0].calls, KPROBES_CALLS);
+}
+
+static struct jprobe contested;
+
+static int register_contested(void)
+{
+	return register_jprobe(&contested);
+}
+
+static void one_of_two_threads_registers_a_jprobe(struct kunit *test)
+{
+	struct contest *contest = contest_start(test, register_contested);
+	unsigned int i;
+
+	for (i = 0; i < CONTESTS; i++) {
+		contested = (struct jprobe){
+			.kp.addr = (kprobe_opcode_t *)kprobes_untraced,
+			.entry = handler_0,
+		};
+		seen[0].calls = 0;
+		contest_hold(test, contest);
+		KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));
+		KUNIT_EXPECT_EQ(test, seen[0].calls, 1);
+		unregister_jprobe(&contested);
+		KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));
+		KUNIT_EXPECT_EQ(test, seen[0].calls, 1);
+	}
+}
+
+static void batch_is_registered_as_a_whole_or_not_at_all(struct kunit *test)
+{
+	void *const bad[] = { (void *)1, kprobes_forbidden };
+	struct jprobe *jps[CROWD];
+	unsigned int i;
+
+	for (i = 0; i < CROWD; i++)
+		jps[i] = jprobe_new(test, kprobes_traced, handlers[i]);
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_jprobes(jps, 0));
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_jprobes(jps, -1));
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		jps[1]->kp.addr = bad[i];
+		KUNIT_EXPECT_EQ(test, i ? -EINVAL : -ENOENT, register_jprobes(jps, CROWD));
+	}
+	kprobes_traced(1);
+	KUNIT_EXPECT_EQ(test, seen[0].calls + seen[1].calls + seen[2].calls, 0);
+
+	jps[1]->kp.addr = (void *)kprobes_untraced;
+	KUNIT_ASSERT_EQ(test, 0, register_jprobes(jps, CROWD));
+	kprobes_traced(1);
+	kprobes_untraced(1);
+	unregister_jprobes(jps, CROWD);
+	kprobes_traced(1);
+	for (i = 0; i < CROWD; i++)
+		KUNIT_EXPECT_EQ(test, seen[i].calls, 1);
+}
+
+static int jprobes_test_init(struct kunit *test)
+{
+	memset(seen, 0, sizeof(seen));
+	return kprobes_watch_targets(test);
+}
+
+static struct kunit_case jprobes_test_cases[] = {
+	KUNIT_CASE_PARAM(handlers_of_one_function_run_newest_first, entry_gen_params),
+	KUNIT_CASE_PARAM(jprobes_kprobes_and_return_probes_share_a_function, entry_gen_params),
+	KUNIT_CASE_PARAM(caller_keeps_its_registers_when_a_handler_is_left, entry_gen_params),
+	KUNIT_CASE_PARAM(return_probes_lose_nothing_in_what_is_left, entry_gen_params),
+	KUNIT_CASE_PARAM(fprobes_lose_nothing_in_what_is_left, entry_gen_params),
+	KUNIT_CASE_PARAM_ATTR(none_of_very_many_calls_is_lost, entry_gen_params,
+			      { .speed = KUNIT_SPEED_SLOW }),
+	KUNIT_CASE_PARAM(call_inside_a_handler_is_missed_and_counted, entry_gen_params),
+	KUNIT_CASE_PARAM(handler_is_left_after_one_in_an_interrupt_was, entry_gen_params),
+	KUNIT_CASE_PARAM(function_may_be_set_to_null_in_use, entry_gen_params),
+	KUNIT_CASE_PARAM(stack_trace_shows_the_function_and_its_caller, entry_gen_params),
+	KUNIT_CASE_PARAM(disabled_jprobe_is_silent, entry_gen_params),
+	KUNIT_CASE(function_of_the_kernel_is_found_by_its_name),
+	KUNIT_CASE(bad_jprobe_is_refused_and_not_changed),
+	KUNIT_CASE(jprobe_off_the_entry_is_refused_and_not_changed),
+	KUNIT_CASE(function_is_checked_again_when_it_is_used),
+	KUNIT_CASE(function_not_for_probes_is_refused_and_nothing_changed),
+	KUNIT_CASE_PARAM(same_jprobe_is_refused_twice, entry_gen_params),
+	KUNIT_CASE(one_of_two_threads_registers_a_jprobe),
+	KUNIT_CASE(batch_is_registered_as_a_whole_or_not_at_all),
+	{}
+};
+
+#else
+
+static void jprobe_is_refused_where_there_are_none(struct kunit *test)
+{
+	struct jprobe jp = { .kp.addr = (void *)kprobes_traced, .entry = kprobes_untraced };
+
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, register_jprobe(&jp));
+}
+
+static struct kunit_case jprobes_test_cases[] = {
+	KUNIT_CASE(jprobe_is_refused_where_there_are_none),
+	{}
+};
+
+#define jprobes_test_init	NULL
+
+#endif
+
+static struct kunit_suite jprobes_test_suite = {
+	.name = "kprobes_jprobe_test",
+	.init = jprobes_test_init,
+	.exit = expect_none_came_back,
+	.test_cases = jprobes_test_cases,
+};
+
+kunit_test_suite(jprobes_test_suite);
+
+MODULE_DESCRIPTION("KUnit tests of jprobes");
+MODULE_LICENSE("GPL");

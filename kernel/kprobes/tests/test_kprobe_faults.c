@@ -1,0 +1,714 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of fault handlers, through what modules can call.
+ *
+ * Fault handlers note each fault that they are called for. Other handlers note
+ * each fault that they cause, before they do, so that the two can be compared.
+ */
+#include <linux/delay.h>
+#include <linux/irq_work.h>
+#include <linux/uaccess.h>
+
+#include "support/faults.h"
+#include "support/probe.h"
+
+KUNIT_ARRAY_PARAM(step, kprobes_steps_table, kprobes_step_desc);
+KUNIT_ARRAY_PARAM(entry, kprobes_entries, kprobes_step_desc);
+KUNIT_ARRAY_PARAM_DESC(fault, kprobes_faults_table, name);
+
+#define NOTES	16
+
+/* The calls of fault handlers */
+static struct offer {
+	struct kprobe *to;
+	int trapnr;
+	struct pt_regs regs;
+} offers[NOTES];
+
+static unsigned int nr_offers;
+
+/* Faults that handlers have caused: the handler's probe, and the value that was read */
+static struct peek {
+	struct kprobe *by;
+	unsigned long value;
+} peeks[NOTES];
+
+static unsigned int nr_peeks;
+
+/* The instruction that faults in a test case, and arguments for which it does and does not */
+static const struct kprobes_fault *subject;
+static unsigned long bad, good;
+
+/* An unmapped address */
+static unsigned long unmapped;
+
+/* The result of an instruction that a fault handler skips */
+#define SKIPPED		0xdead
+
+/* Fault handlers */
+
+/* Returns false when there are so many faults that they must be endless. */
+static bool note_offer(struct kprobe *kp, struct pt_regs *regs, int trapnr)
+{
+	struct offer *offer;
+
+	if (nr_offers == NOTES)
+		return false;
+	offer = &offers[nr_offers++];
+	offer->to = kp;
+	offer->trapnr = trapnr;
+	offer->regs = *regs;
+	return true;
+}
+
+static int decline(struct kprobe *kp, struct pt_regs *regs, int trapnr)
+{
+	note_offer(kp, regs, trapnr);
+	return 0;
+}
+
+static int go_past(struct pt_regs *regs)
+{
+	regs_set_return_value(regs, SKIPPED);
+	instruction_pointer_set(regs, (unsigned long)subject->next);
+	return 1;
+}
+
+static int skip(struct kprobe *kp, struct pt_regs *regs, int trapnr)
+{
+	return note_offer(kp, regs, trapnr) ? go_past(regs) : 0;
+}
+
+static int try_again(struct kprobe *kp, struct pt_regs *regs, int trapnr)
+{
+	if (!note_offer(kp, regs, trapnr))
+		return 0;
+	*(unsigned long *)((void *)regs + subject->reg) = good;
+	return 1;
+}
+
+static long nofault_result;
+
+static void read_unmapped(void)
+{
+	unsigned long value;
+
+	nofault_result = copy_from_kernel_nofault(&value, (void *)unmapped, sizeof(value));
+}
+
+static int fault_and_skip(struct kprobe *kp, struct pt_regs *regs, int trapnr)
+{
+	if (!note_offer(kp, regs, trapnr))
+		return 0;
+	read_unmapped();
+	return go_past(regs);
+}
+
+/* Handlers that fault */
+
+static void peek(struct kprobe *kp)
+{
+	struct peek *note;
+
+	if (nr_peeks == NOTES)
+		return;
+	note = &peeks[nr_peeks++];
+	note->by = kp;
+	note->value = subject->call(bad);
+}
+
+static int peek_before(struct probe *probe, struct pt_regs *regs)
+{
+	peek(&probe->kp);
+	return 0;
+}
+
+static void peek_after(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	probe_post_handler(kp, regs, flags);
+	peek(kp);
+}
+
+static noinline __noclone void peek_below(struct kprobe *kp, unsigned int depth)
+{
+	if (depth)
+		peek_below(kp, depth - 1);
+	else
+		peek(kp);
+	/* Keeps the calls above from becoming tail calls. */
+	barrier();
+}
+
+static int peek_from_below(struct probe *probe, struct pt_regs *regs)
+{
+	peek_below(&probe->kp, 3);
+	return 0;
+}
+
+/* What test cases begin with */
+
+/* Chooses the subject, and checks that it faults and is fixed up without a hit. */
+static void choose(struct kunit *test, const struct kprobes_fault *fault)
+{
+	unsigned long value;
+
+	nr_offers = 0;
+	nr_peeks = 0;
+	nofault_result = 0;
+	subject = fault;
+	bad = fault->bad == KPROBES_UNMAPPED ? unmapped : fault->bad;
+	good = fault->good;
+	value = fault->call(bad);
+	if (fault->optional && value != kprobes_fixed(fault))
+		kunit_skip(test, "this processor has no such fault");
+	KUNIT_ASSERT_EQ(test, value, kprobes_fixed(fault));
+	if (fault->value)
+		KUNIT_ASSERT_EQ(test, fault->call(good), fault->value);
+}
+
+static void choose_curable(struct kunit *test)
+{
+	choose(test, test->param_value);
+	if (!subject->value)
+		kunit_skip(test, "nothing makes that one better");
+}
+
+static struct probe *probe_with(struct kunit *test, void *addr, kprobe_fault_handler_t handler)
+{
+	struct probe *probe = probe_new(test, addr);
+
+	probe->kp.fault_handler = handler;
+	return probe;
+}
+
+/* What test cases end with */
+
+static void expect_offer(struct kunit *test, unsigned int i, struct kprobe *to)
+{
+	KUNIT_ASSERT_LT(test, i, nr_offers);
+	KUNIT_EXPECT_PTR_EQ(test, offers[i].to, to);
+	KUNIT_EXPECT_EQ(test, kprobes_trap(offers[i].trapnr), subject->trap);
+	KUNIT_EXPECT_EQ(test, instruction_pointer(&offers[i].regs), (unsigned long)subject->insn);
+}
+
+/* Handlers must have faulted, and each fault must have gone to the handler's own probe. */
+static void expect_own_offers(struct kunit *test, unsigned int num, unsigned long value)
+{
+	unsigned int i;
+
+	/* The compiler does not see that probed code calls handlers. */
+	barrier();
+	KUNIT_EXPECT_EQ(test, nr_peeks, num);
+	KUNIT_ASSERT_EQ(test, nr_offers, nr_peeks);
+	for (i = 0; i < nr_offers; i++) {
+		expect_offer(test, i, peeks[i].by);
+		KUNIT_EXPECT_EQ(test, peeks[i].value, value);
+	}
+}
+
+/* Faults in handlers */
+
+static void expect_dealt_with(struct kunit *test, struct probe *probe)
+{
+	choose(test, kprobes_faults_table);
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	kprobes_call_step(test, test->param_value);
+	expect_own_offers(test, KPROBES_CALLS, SKIPPED);
+	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
+	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 0);
+}
+
+static void fault_in_a_pre_handler_is_dealt_with(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct probe *probe = probe_with(test, step->addr, skip);
+
+	probe->on_hit = peek_before;
+	expect_dealt_with(test, probe);
+}
+
+static void fault_below_a_pre_handler_is_dealt_with(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct probe *probe = probe_with(test, step->addr, skip);
+
+	probe->on_hit = peek_from_below;
+	expect_dealt_with(test, probe);
+}
+
+static void fault_in_a_post_handler_is_dealt_with(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct probe *probe = probe_with(test, step->addr, skip);
+
+	probe->kp.post_handler = peek_after;
+	expect_dealt_with(test, probe);
+	KUNIT_EXPECT_EQ(test, probe->posts, KPROBES_CALLS);
+}
+
+/* Has a pre handler fault. With @handler as the fault handler, it must read @value. */
+static void expect_in_handler(struct kunit *test, kprobe_fault_handler_t handler,
+			      unsigned long value)
+{
+	struct probe *probe = probe_with(test, kprobes_untraced, handler);
+
+	probe->on_hit = peek_before;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));
+	KUNIT_EXPECT_EQ(test, probe->hits, 1);
+	expect_own_offers(test, 1, value);
+}
+
+static void any_kind_of_fault_in_a_handler_is_dealt_with(struct kunit *test)
+{
+	choose(test, test->param_value);
+	expect_in_handler(test, skip, SKIPPED);
+}
+
+static void instruction_of_a_handler_is_tried_again(struct kunit *test)
+{
+	choose_curable(test);
+	expect_in_handler(test, try_again, subject->value);
+}
+
+static int read_unmapped_at_hit(struct probe *probe, struct pt_regs *regs)
+{
+	read_unmapped();
+	return 0;
+}
+
+static void fault_handler_of_a_handler_may_leave_it_to_the_fixup(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct probe *probe = probe_with(test, step->addr, decline);
+	unsigned int i;
+
+	choose(test, kprobes_faults_table);
+	probe->on_hit = read_unmapped_at_hit;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	kprobes_call_step(test, step);
+	KUNIT_EXPECT_EQ(test, nofault_result, -EFAULT);
+	KUNIT_ASSERT_EQ(test, nr_offers, KPROBES_CALLS);
+	for (i = 0; i < nr_offers; i++)
+		KUNIT_EXPECT_TRUE(test, kprobes_within(copy_from_kernel_nofault,
+						       instruction_pointer(&offers[i].regs)));
+}
+
+static void fault_in_a_handler_is_offered_to_its_own_probe_only(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct probe *older = probe_with(test, step->addr, skip);
+	struct probe *newer = probe_with(test, step->addr, skip);
+
+	choose(test, kprobes_faults_table);
+	older->kp.post_handler = peek_after;
+	newer->on_hit = peek_before;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(older));
+	KUNIT_ASSERT_EQ(test, 0, probe_register(newer));
+	kprobes_call_step(test, step);
+	expect_own_offers(test, 2 * KPROBES_CALLS, SKIPPED);
+}
+
+/* Faults in the handlers of return probes */
+
+static int peek_at_return_probe(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	peek(&get_kretprobe(ri)->kp);
+	return 0;
+}
+
+KUNIT_DEFINE_ACTION_WRAPPER(drop_return_probe, unregister_kretprobe, struct kretprobe *);
+
+static struct kretprobe *return_probe_registered(struct kunit *test, void *addr)
+{
+	struct kretprobe *rp = kunit_kzalloc(test, sizeof(*rp), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, rp);
+	rp->kp.addr = addr;
+	rp->kp.fault_handler = skip;
+	rp->entry_handler = peek_at_return_probe;
+	rp->handler = peek_at_return_probe;
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(rp));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_return_probe, rp));
+	return rp;
+}
+
+static void faults_in_handlers_of_return_probes_are_dealt_with(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	unsigned int probes;
+
+	for (probes = 1; probes <= 2; probes++) {
+		choose(test, kprobes_faults_table);
+		return_probe_registered(test, step->call);
+		kprobes_call_step(test, step);
+		expect_own_offers(test, 2 * probes * KPROBES_CALLS, SKIPPED);
+	}
+}
+
+static struct kretprobe *disabled_inside;
+
+static noinline __noclone int disables_its_own_probe(int x)
+{
+	int ret = disable_kretprobe(disabled_inside);
+
+	return ret ? ret : x + 1;
+}
+
+/* The call began while the probe was enabled, so its return handler runs, and may fault. */
+static void fault_in_a_return_handler_is_dealt_with_after_disabling(struct kunit *test)
+{
+	kprobes_text_watch(test, disables_its_own_probe);
+	choose(test, kprobes_faults_table);
+	disabled_inside = return_probe_registered(test, disables_its_own_probe);
+	KUNIT_EXPECT_EQ(test, disables_its_own_probe(1), 2);
+	expect_own_offers(test, 2, SKIPPED);
+}
+
+/* Faults in the functions of jprobes */
+
+#ifdef CONFIG_JPROBES
+static struct jprobe *peeking_jprobe;
+
+static u32 peek_at_jprobe(u32 x)
+{
+	peek(&peeking_jprobe->kp);
+	jprobe_return();
+	return 0;
+}
+
+KUNIT_DEFINE_ACTION_WRAPPER(drop_jprobe, unregister_jprobe, struct jprobe *);
+#endif
+
+static void fault_in_the_function_of_a_jprobe_is_dealt_with(struct kunit *test)
+{
+#ifdef CONFIG_JPROBES
+	const struct kprobes_step *step = test->param_value;
+	struct jprobe *jp = kunit_kzalloc(test, sizeof(*jp), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, jp);
+	choose(test, kprobes_faults_table);
+	peeking_jprobe = jp;
+	jp->kp.addr = (kprobe_opcode_t *)step->call;
+	jp->kp.fault_handler = skip;
+	jp->entry = JPROBE_ENTRY(peek_at_jprobe);
+	KUNIT_ASSERT_EQ(test, 0, register_jprobe(jp));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_jprobe, jp));
+	kprobes_call_step(test, step);
+	expect_own_offers(test, KPROBES_CALLS, SKIPPED);
+#else
+	kunit_skip(test, "no jprobes");
+#endif
+}
+
+/* Faults in the probed instruction */
+
+static struct pt_regs regs_at_hit;
+
+static int note_registers(struct probe *probe, struct pt_regs *regs)
+{
+	regs_at_hit = *regs;
+	return 0;
+}
+
+/* A probe on the instruction that faults */
+static struct probe *probe_subject(struct kunit *test, kprobe_fault_handler_t handler,
+				   kprobe_post_handler_t post_handler)
+{
+	struct probe *probe = probe_with(test, subject->insn, handler);
+
+	probe->on_hit = note_registers;
+	probe->kp.post_handler = post_handler;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	return probe;
+}
+
+/* Expects one hit, and one fault, which has the registers of the hit. */
+static void expect_one_fault(struct kunit *test, struct probe *probe)
+{
+	KUNIT_EXPECT_EQ(test, probe->hits, 1);
+	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 0);
+	KUNIT_ASSERT_EQ(test, nr_offers, 1);
+	expect_offer(test, 0, &probe->kp);
+	KUNIT_EXPECT_TRUE(test, kprobes_same_registers(&offers[0].regs, &regs_at_hit));
+}
+
+/*
+ * Has the copy fault that jumps back, and then the one that is stepped for a post
+ * handler. Returns how often the post handler ran.
+ */
+static unsigned int expect_in_copies(struct kunit *test, kprobe_fault_handler_t handler,
+				     unsigned long value)
+{
+	unsigned int posts = 0, stepped;
+
+	for (stepped = 0; stepped <= 1; stepped++) {
+		struct probe *probe = probe_subject(test, handler,
+						    stepped ? probe_post_handler : NULL);
+
+		nr_offers = 0;
+		KUNIT_EXPECT_EQ_MSG(test, subject->call(bad), value, "stepped: %u", stepped);
+		if (handler)
+			expect_one_fault(test, probe);
+		KUNIT_EXPECT_EQ(test, probe->hits, 1);
+		posts += probe->posts;
+		probe_unregister(probe);
+	}
+	return posts;
+}
+
+static void probed_instruction_is_tried_again(struct kunit *test)
+{
+	choose_curable(test);
+	KUNIT_EXPECT_EQ(test, expect_in_copies(test, try_again, subject->value), 1);
+}
+
+/* It is left open whether a post handler runs for an instruction that is skipped. */
+static void probed_instruction_is_skipped(struct kunit *test)
+{
+	choose(test, test->param_value);
+	KUNIT_EXPECT_LE(test, expect_in_copies(test, skip, SKIPPED), 1);
+}
+
+static void fault_handler_of_an_instruction_may_leave_it_to_the_fixup(struct kunit *test)
+{
+	choose(test, test->param_value);
+	KUNIT_EXPECT_LE(test, expect_in_copies(test, decline, kprobes_fixed(subject)), 1);
+}
+
+static void probed_instruction_is_fixed_up_without_a_fault_handler(struct kunit *test)
+{
+	choose(test, test->param_value);
+	KUNIT_EXPECT_LE(test, expect_in_copies(test, NULL, kprobes_fixed(subject)), 1);
+}
+
+static void fault_at_a_user_address_is_dealt_with_too(struct kunit *test)
+{
+	choose(test, kprobes_faults_table);
+	bad = 8;
+	expect_in_handler(test, skip, SKIPPED);
+	KUNIT_EXPECT_EQ(test, expect_in_copies(test, try_again, subject->value), 1);
+}
+
+#define CROWD	3
+
+static void fault_handlers_are_asked_newest_first_until_one_says_yes(struct kunit *test)
+{
+	struct probe *crowd[CROWD];
+	unsigned int i;
+
+	choose(test, test->param_value);
+	for (i = 0; i < CROWD; i++)
+		crowd[i] = probe_subject(test, i == CROWD - 1 ? decline : skip, NULL);
+	KUNIT_EXPECT_EQ(test, subject->call(bad), SKIPPED);
+	KUNIT_ASSERT_EQ(test, nr_offers, 2);
+	expect_offer(test, 0, &crowd[2]->kp);
+	expect_offer(test, 1, &crowd[1]->kp);
+}
+
+static void fault_handler_of_a_disabled_probe_is_not_asked(struct kunit *test)
+{
+	struct probe *sleeper, *probe;
+
+	choose(test, test->param_value);
+	probe = probe_subject(test, decline, NULL);
+	sleeper = probe_subject(test, skip, NULL);
+	KUNIT_ASSERT_EQ(test, 0, disable_kprobe(&sleeper->kp));
+	KUNIT_EXPECT_EQ(test, subject->call(bad), kprobes_fixed(subject));
+	expect_one_fault(test, probe);
+
+	nr_offers = 0;
+	KUNIT_ASSERT_EQ(test, 0, enable_kprobe(&sleeper->kp));
+	KUNIT_EXPECT_EQ(test, subject->call(bad), SKIPPED);
+	expect_one_fault(test, sleeper);
+}
+
+/* Faults that must not go to a fault handler */
+
+static void fault_of_a_fault_handler_is_not_given_to_it(struct kunit *test)
+{
+	choose(test, test->param_value);
+	expect_in_handler(test, fault_and_skip, SKIPPED);
+	KUNIT_EXPECT_EQ(test, nofault_result, -EFAULT);
+
+	nofault_result = 0;
+	expect_in_copies(test, fault_and_skip, SKIPPED);
+	KUNIT_EXPECT_EQ(test, nofault_result, -EFAULT);
+}
+
+/* It is a fault of the handler that has caused the miss, whose fault handler gets it once. */
+static void fault_at_a_missed_hit_is_not_the_missed_probes(struct kunit *test)
+{
+	struct probe *missed;
+
+	choose(test, test->param_value);
+	missed = probe_subject(test, skip, NULL);
+	expect_in_handler(test, decline, kprobes_fixed(subject));
+	KUNIT_EXPECT_EQ(test, missed->hits, 0);
+	KUNIT_EXPECT_EQ(test, missed->kp.nmissed, 1);
+}
+
+static void fault_outside_of_handlers_is_left_alone(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct probe *probe = probe_with(test, step->addr, skip);
+
+	choose(test, kprobes_faults_table);
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	kprobes_call_step(test, step);
+	KUNIT_EXPECT_EQ(test, subject->call(bad), kprobes_fixed(subject));
+	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
+	KUNIT_EXPECT_EQ(test, nr_offers, 0);
+}
+
+/* How often an interrupt has faulted, and what it has read last */
+static unsigned int interrupts;
+static unsigned long interrupt_value;
+
+static void fault_in_interrupt(struct irq_work *unused)
+{
+	interrupt_value = subject->call(bad);
+	WRITE_ONCE(interrupts, interrupts + 1);
+}
+
+static struct irq_work faulting_work = IRQ_WORK_INIT_HARD(fault_in_interrupt);
+
+static void wait_for_interrupt(void)
+{
+	unsigned int before = READ_ONCE(interrupts);
+	unsigned int us;
+
+	irq_work_queue(&faulting_work);
+	for (us = 0; us < 100000 && READ_ONCE(interrupts) == before; us++)
+		udelay(1);
+}
+
+static int be_interrupted(struct probe *probe, struct pt_regs *regs)
+{
+	bool off = irqs_disabled();
+
+	if (off && !KPROBES_HANDLER_MAY_UNMASK)
+		return 0;
+	if (off)
+		local_irq_enable();
+	wait_for_interrupt();
+	if (off)
+		local_irq_disable();
+	return 0;
+}
+
+/* A past bug: any fault during a step was taken for the stepped instruction's. */
+static void fault_in_an_interrupt_of_a_handler_is_left_alone(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct probe *probe = probe_with(test, step->addr, skip);
+	unsigned int came;
+
+	choose(test, kprobes_faults_table);
+	interrupts = 0;
+	probe->on_hit = be_interrupted;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	kprobes_call_step(test, step);
+	came = READ_ONCE(interrupts);
+	irq_work_sync(&faulting_work);
+	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
+	if (!came)
+		kunit_skip(test, "no interrupt can come while a handler runs here");
+	KUNIT_EXPECT_EQ(test, interrupt_value, kprobes_fixed(subject));
+	KUNIT_EXPECT_EQ(test, nr_offers, 0);
+}
+
+/* A probe that is not called for the hit is not asked about its fault either. */
+static void fault_handler_is_left_out_with_its_probe(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct probe *below = probe_new(test, step->addr), *above;
+	bool plain;
+
+	choose(test, kprobes_faults_table);
+	below->on_hit = be_interrupted;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(below));
+	for (plain = false;; plain = true) {
+		interrupts = 0;
+		nr_offers = 0;
+		above = probe_with(test, subject->insn, skip);
+		above->kp.flags = plain ? 0 : KPROBE_FLAG_NESTS;
+		KUNIT_ASSERT_EQ(test, 0, probe_register(above));
+		step->call(1);
+		irq_work_sync(&faulting_work);
+		if (!READ_ONCE(interrupts))
+			kunit_skip(test, "no interrupt can come while a handler runs here");
+		KUNIT_EXPECT_EQ(test, above->hits, !plain);
+		KUNIT_EXPECT_EQ(test, above->kp.nmissed, plain);
+		KUNIT_EXPECT_EQ(test, nr_offers, !plain);
+		KUNIT_EXPECT_EQ(test, interrupt_value, plain ? kprobes_fixed(subject) : SKIPPED);
+		probe_unregister(above);
+		if (plain)
+			break;
+	}
+}
+
+/* Its owner must not do that, but survives. */
+static void fault_handler_may_be_set_to_null_in_use(struct kunit *test)
+{
+	struct probe *probe;
+
+	choose(test, kprobes_faults_table);
+	probe = probe_subject(test, skip, NULL);
+	KUNIT_EXPECT_EQ(test, subject->call(bad), SKIPPED);
+	WRITE_ONCE(probe->kp.fault_handler, NULL);
+	KUNIT_EXPECT_EQ(test, subject->call(bad), kprobes_fixed(subject));
+	KUNIT_EXPECT_EQ(test, probe->hits, 2);
+	KUNIT_EXPECT_EQ(test, nr_offers, 1);
+}
+
+static int faults_init(struct kunit *test)
+{
+	unsigned int i;
+
+	unmapped = (unsigned long)kprobes_unmapped(test);
+	for (i = 0; i < ARRAY_SIZE(kprobes_faults_table); i++)
+		kprobes_text_watch(test, kprobes_faults_table[i].insn);
+	return kprobes_watch_targets(test);
+}
+
+static struct kunit_case kprobes_fault_test_cases[] = {
+	KUNIT_CASE_PARAM(fault_in_a_pre_handler_is_dealt_with, step_gen_params),
+	KUNIT_CASE_PARAM(fault_in_a_post_handler_is_dealt_with, step_gen_params),
+	KUNIT_CASE_PARAM(fault_below_a_pre_handler_is_dealt_with, step_gen_params),
+	KUNIT_CASE_PARAM(any_kind_of_fault_in_a_handler_is_dealt_with, fault_gen_params),
+	KUNIT_CASE_PARAM(instruction_of_a_handler_is_tried_again, fault_gen_params),
+	KUNIT_CASE_PARAM(fault_handler_of_a_handler_may_leave_it_to_the_fixup, step_gen_params),
+	KUNIT_CASE_PARAM(fault_in_a_handler_is_offered_to_its_own_probe_only, step_gen_params),
+	KUNIT_CASE_PARAM(faults_in_handlers_of_return_probes_are_dealt_with, entry_gen_params),
+	KUNIT_CASE(fault_in_a_return_handler_is_dealt_with_after_disabling),
+	KUNIT_CASE_PARAM(fault_in_the_function_of_a_jprobe_is_dealt_with, entry_gen_params),
+	KUNIT_CASE_PARAM(probed_instruction_is_tried_again, fault_gen_params),
+	KUNIT_CASE_PARAM(probed_instruction_is_skipped, fault_gen_params),
+	KUNIT_CASE_PARAM(fault_handler_of_an_instruction_may_leave_it_to_the_fixup,
+			 fault_gen_params),
+	KUNIT_CASE_PARAM(probed_instruction_is_fixed_up_without_a_fault_handler,
+			 fault_gen_params),
+	KUNIT_CASE(fault_at_a_user_address_is_dealt_with_too),
+	KUNIT_CASE_PARAM(fault_handlers_are_asked_newest_first_until_one_says_yes,
+			 fault_gen_params),
+	KUNIT_CASE_PARAM(fault_handler_of_a_disabled_probe_is_not_asked, fault_gen_params),
+	KUNIT_CASE_PARAM(fault_of_a_fault_handler_is_not_given_to_it, fault_gen_params),
+	KUNIT_CASE_PARAM(fault_at_a_missed_hit_is_not_the_missed_probes, fault_gen_params),
+	KUNIT_CASE_PARAM(fault_outside_of_handlers_is_left_alone, step_gen_params),
+	KUNIT_CASE_PARAM(fault_in_an_interrupt_of_a_handler_is_left_alone, step_gen_params),
+	KUNIT_CASE_PARAM(fault_handler_is_left_out_with_its_probe, step_gen_params),
+	KUNIT_CASE(fault_handler_may_be_set_to_null_in_use),
+	{}
+};
+
+static struct kunit_suite kprobes_fault_test_suite = {
+	.name = "kprobes_fault_test",
+	.init = faults_init,
+	.test_cases = kprobes_fault_test_cases,
+};
+
+kunit_test_suite(kprobes_fault_test_suite);
+
+MODULE_DESCRIPTION("KUnit tests of fault handlers of kprobes");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,791 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of nested hits, for the kinds of instruction that every architecture
+ * has: it is known whose handler runs; a hit by a handler is missed, one in an
+ * interrupt of the handler is not, unless both probes are plain: without
+ * KPROBE_FLAG_NESTS; and a hit leaves interrupts masked or not, as the probed code had
+ * them. Built-in only.
+ *
+ * test_kprobes_contexts.c has such tests for each way to the handlers.
+ */
+#include <linux/cleanup.h>
+#include <linux/irqflags.h>
+#include <linux/kprobes_hit.h>
+
+#include "support/levels.h"
+#include "support/probe.h"
+#include "support/switch.h"
+
+KUNIT_ARRAY_PARAM(step, kprobes_steps_table, kprobes_step_desc);
+
+/* The running probe */
+
+static kprobe_opcode_t *seen_running;
+static u32 seen_flags;
+
+/* WRITE_ONCE(): the compiler does not see that a call of probed code runs a handler. */
+static void note_running(void)
+{
+	WRITE_ONCE(seen_running, running_addr());
+}
+
+static int note_running_probe(struct probe *probe, struct pt_regs *regs)
+{
+	struct kprobe *running = kprobe_running();
+
+	note_running();
+	WRITE_ONCE(seen_flags, running ? running->flags : 0);
+	return 0;
+}
+
+static void running_probe_is_named_in_its_handler_only(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct probe *probe = probe_new(test, step->addr);
+
+	probe->on_hit = note_running_probe;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	WRITE_ONCE(seen_running, NULL);
+	kprobes_call_step(test, step);
+	KUNIT_EXPECT_PTR_EQ(test, READ_ONCE(seen_running), probe->kp.addr);
+	KUNIT_EXPECT_EQ(test, !!(READ_ONCE(seen_flags) & KPROBE_FLAG_ON_FUNC_ENTRY),
+			step->addr == step->call);
+	KUNIT_EXPECT_NULL(test, running_addr());
+}
+
+/* Called by handlers, and called to have handlers run */
+static u32 (*inner_call)(u32 x), (*outer_call)(u32 x);
+
+static void call_inner(void)
+{
+	inner_call(1);
+}
+
+static void call_outer(void)
+{
+	outer_call(1);
+}
+
+static noinline __noclone u32 handler_place(u32 x)
+{
+	kprobes_begin(&x);
+	return x + 1;
+}
+
+static int note_running_after_a_miss(struct probe *probe, struct pt_regs *regs)
+{
+	call_inner();
+	note_running();
+	return 0;
+}
+
+static void running_probe_is_still_named_after_a_miss(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct probe *missed = probe_registered(test, step->addr);
+	struct probe *probe = probe_new(test, handler_place);
+
+	inner_call = step->call;
+	probe->on_hit = note_running_after_a_miss;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	WRITE_ONCE(seen_running, NULL);
+	handler_place(1);
+	KUNIT_EXPECT_EQ(test, missed->kp.nmissed, 1);
+	KUNIT_EXPECT_PTR_EQ(test, READ_ONCE(seen_running), probe->kp.addr);
+	KUNIT_EXPECT_NULL(test, running_addr());
+}
+
+static void busy_processor_misses_and_counts_hits(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct probe *probe = probe_registered(test, step->addr);
+	kprobe_opcode_t *running;
+
+	kprobe_busy_begin();
+	running = running_addr();
+	step->call(1);
+	kprobe_busy_end();
+	KUNIT_EXPECT_NOT_NULL(test, running);
+	KUNIT_EXPECT_EQ(test, probe->hits, 0);
+	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 1);
+	KUNIT_EXPECT_NULL(test, running_addr());
+	kprobes_call_step(test, step);
+	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
+}
+
+/* Where softirqs are off is no softirq. */
+static void busy_task_misses_hits_with_softirqs_off(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct probe *probe = probe_registered(test, step->addr);
+
+	if (!level_exists(SOFTIRQ))
+		kunit_skip(test, "softirqs run in tasks");
+	kprobe_busy_begin();
+	local_bh_disable();
+	step->call(1);
+	local_bh_enable();
+	kprobe_busy_end();
+	KUNIT_EXPECT_EQ(test, probe->hits, 0);
+	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 1);
+}
+
+static struct kprobe nobody;
+
+/* What look() has found in an interrupt */
+static struct {
+	unsigned long level;
+	bool entered;
+	struct kprobe *inside;
+} seen;
+
+static void look(void)
+{
+	struct kprobe_frame frame;
+
+	seen.level = arch_kprobe_level();
+	seen.entered = kprobe_enter(&frame, &nobody);
+	if (!seen.entered)
+		return;
+	kprobe_runs(frame.mark, &nobody);
+	seen.inside = kprobe_running();
+	kprobe_leave(&frame);
+}
+
+/* A busy context keeps out hits in the same context only. */
+static void busy_task_does_not_keep_an_interrupt_out(struct kunit *test)
+{
+	struct kprobe_frame frame;
+	bool interrupted;
+
+	memset(&seen, 0, sizeof(seen));
+	kprobe_busy_begin();
+	KUNIT_EXPECT_EQ(test, TASK, arch_kprobe_level());
+	KUNIT_EXPECT_FALSE(test, kprobe_enter(&frame, &nobody));
+	interrupted = level_run(HARDIRQ, look);
+	KUNIT_EXPECT_NOT_NULL(test, kprobe_running());
+	kprobe_busy_begin();
+	kprobe_busy_end();
+	KUNIT_EXPECT_FALSE(test, kprobe_enter(&frame, &nobody));
+	kprobe_busy_end();
+
+	KUNIT_EXPECT_TRUE(test, interrupted);
+	KUNIT_EXPECT_TRUE(test, seen.entered);
+	KUNIT_EXPECT_EQ(test, HARDIRQ, seen.level);
+	KUNIT_EXPECT_PTR_EQ(test, &nobody, seen.inside);
+	scoped_guard(preempt) {
+		KUNIT_EXPECT_NULL(test, kprobe_running());
+		KUNIT_EXPECT_TRUE(test, kprobe_enter(&frame, &nobody));
+		kprobe_leave(&frame);
+	}
+}
+
+/* Masking of interrupts */
+
+#ifdef KPROBES_HAVE_MASKING
+static void expect_masking(struct kunit *test)
+{
+	bool masked;
+	u32 flags;
+
+	KUNIT_ASSERT_FALSE(test, irqs_disabled());
+	flags = kprobes_masking(0);
+	masked = irqs_disabled();
+	if (masked)
+		local_irq_enable();
+	KUNIT_EXPECT_TRUE(test, kprobes_masked(flags));
+	KUNIT_EXPECT_FALSE(test, masked);
+}
+#endif
+
+static void masking_interrupts_can_be_probed(struct kunit *test)
+{
+#ifdef KPROBES_HAVE_MASKING
+	struct probe *mask = probe_new(test, kprobes_step_mask);
+	struct probe *unmask = probe_new(test, kprobes_step_unmask);
+	unsigned int i;
+
+	expect_masking(test);
+	KUNIT_ASSERT_EQ(test, 0, probe_register(mask));
+	KUNIT_ASSERT_EQ(test, 0, probe_register(unmask));
+	for (i = 0; i < 1000; i++)
+		expect_masking(test);
+	probe_unregister(mask);
+	probe_unregister(unmask);
+	mask->kp.post_handler = probe_post_handler;
+	unmask->kp.post_handler = probe_post_handler;
+	KUNIT_ASSERT_EQ(test, 0, probe_register_again(mask, kprobes_step_mask));
+	KUNIT_ASSERT_EQ(test, 0, probe_register_again(unmask, kprobes_step_unmask));
+	expect_masking(test);
+	KUNIT_EXPECT_EQ(test, mask->hits, 1001);
+	KUNIT_EXPECT_EQ(test, unmask->hits, 1001);
+	KUNIT_EXPECT_EQ(test, mask->posts, 1);
+	KUNIT_EXPECT_EQ(test, unmask->posts, 1);
+#else
+	kunit_skip(test, "no function that does that");
+#endif
+}
+
+static int hit_itself(struct probe *probe, struct pt_regs *regs)
+{
+	call_inner();
+	return 0;
+}
+
+static bool keeps_masks(u32 (*call)(u32 x))
+{
+	unsigned long before = kprobes_masks();
+
+	call(1);
+	return kprobes_masks() == before;
+}
+
+/* Each round is two calls, with interrupts on and off. */
+static unsigned int wrong_rounds(u32 (*call)(u32 x), unsigned int rounds)
+{
+	bool on, off = false;
+	unsigned int wrong = 0;
+
+	while (rounds--) {
+		on = keeps_masks(call);
+		scoped_guard(irqsave)
+			off = keeps_masks(call);
+		wrong += !on || !off;
+		cond_resched();
+	}
+	return wrong;
+}
+
+/* Some rounds, and enough of them for interrupts to come at any point */
+#define ROUNDS		1000
+#define MANY_ROUNDS	5000
+
+/*
+ * First with a breakpoint, then with a jump if there can be one, and often with each. A past
+ * bug: a probe that its own handler hit left interrupts masked for ever.
+ */
+static void interrupts_are_as_before_the_hit(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct probe *probe = probe_registered(test, step->addr);
+	unsigned int many = MANY_ROUNDS;
+
+	inner_call = step->call;
+	KUNIT_EXPECT_EQ(test, wrong_rounds(step->call, ROUNDS), 0);
+	probe->on_hit = hit_itself;
+	KUNIT_EXPECT_EQ(test, wrong_rounds(step->call, ROUNDS), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, wrong_rounds(step->call, ROUNDS), 0);
+	probe->on_hit = NULL;
+	KUNIT_EXPECT_EQ(test, wrong_rounds(step->call, MANY_ROUNDS), 0);
+	if (switch_mount) {
+		KUNIT_EXPECT_EQ(test, switch_set(false), 0);
+		many *= 2;
+		KUNIT_EXPECT_EQ(test, wrong_rounds(step->call, MANY_ROUNDS), 0);
+	}
+	KUNIT_EXPECT_EQ(test, probe->hits, 2 * (3 * ROUNDS + many));
+	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 2 * 2 * ROUNDS);
+	KUNIT_EXPECT_FALSE(test, irqs_disabled());
+}
+
+/* Interrupts of handlers */
+
+/* The flags are those of the probes that are hit. */
+struct nesting {
+	enum level outer, inner;
+	u32 flags_below, flags_above;
+};
+
+static const enum level nested_levels[][2] = {
+	{ TASK, SOFTIRQ }, { TASK, HARDIRQ }, { TASK, NMI },
+	{ SOFTIRQ, HARDIRQ }, { SOFTIRQ, NMI }, { HARDIRQ, NMI },
+};
+
+/* Of the two flags, the bits of a number choose those that are set. */
+#define FLAGS_OF_TWO	4
+
+static u32 flag_of(unsigned int number, unsigned int which)
+{
+	return number & BIT(which) ? KPROBE_FLAG_NESTS : 0;
+}
+
+static const char *plain_word(u32 flags)
+{
+	return flags & KPROBE_FLAG_NESTS ? "" : "plain ";
+}
+
+static const void *next_nesting(const void *prev, char *desc, bool one_probe)
+{
+	static struct nesting nesting;
+	static unsigned int n;
+
+	for (n = prev ? n + 1 : 0; n < FLAGS_OF_TWO * ARRAY_SIZE(nested_levels); n++) {
+		nesting.outer = nested_levels[n / FLAGS_OF_TWO][0];
+		nesting.inner = nested_levels[n / FLAGS_OF_TWO][1];
+		nesting.flags_below = flag_of(n, 0);
+		nesting.flags_above = flag_of(n, 1);
+		if (one_probe && nesting.flags_below != nesting.flags_above)
+			continue;
+		snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s%s over %s%s",
+			 plain_word(nesting.flags_above), level_names[nesting.inner],
+			 plain_word(nesting.flags_below), level_names[nesting.outer]);
+		return &nesting;
+	}
+	return NULL;
+}
+
+static const void *nesting_gen_params(const void *prev, char *desc)
+{
+	return next_nesting(prev, desc, false);
+}
+
+static const void *one_probe_gen_params(const void *prev, char *desc)
+{
+	return next_nesting(prev, desc, true);
+}
+
+/* Is a hit of the one missed on top of a handler of the other? */
+static bool exclude_each_other(u32 flags_below, u32 flags_above)
+{
+	return !((flags_below | flags_above) & KPROBE_FLAG_NESTS);
+}
+
+static const struct nesting *need_nesting(struct kunit *test)
+{
+	const struct nesting *nesting = test->param_value;
+
+	if (!ARCH_KPROBE_STATELESS)
+		kunit_skip(test, "these hooks know one hit on a processor, whatever its context");
+	if (!level_exists(nesting->outer) || !level_exists(nesting->inner))
+		kunit_skip(test, "there is no such context here");
+	return nesting;
+}
+
+static enum level inner_level;
+static bool inner_reached;
+
+/* A breakpoint masks interrupts, and its handler may not unmask them everywhere. */
+static bool run_over_this_handler(enum level level, kprobes_work_t work)
+{
+	if (level == NMI || !irqs_disabled())
+		return level_run(level, work);
+	return KPROBES_HANDLER_MAY_UNMASK && level_run_unmasked(level, work);
+}
+
+static int interrupt_this_handler(struct probe *probe, struct pt_regs *regs)
+{
+	if (probe->hits > 1)
+		return 0;
+	inner_reached = run_over_this_handler(inner_level, call_inner);
+	note_running();
+	return 0;
+}
+
+/* ftrace calls handlers with interrupts as the probed code has them. */
+static bool is_interruptible(struct probe *probe, enum level level)
+{
+	return (level == NMI && !KPROBES_TRAP_MASKS_NMI) || KPROBES_HANDLER_MAY_UNMASK ||
+	       kprobe_ftrace(&probe->kp);
+}
+
+/* Hits @below, and calls @inner in an interrupt of its handler. Returns whether one came. */
+static bool interrupt_handler(struct kunit *test, const struct nesting *nesting,
+			      struct probe *below, const struct kprobes_step *outer,
+			      const struct kprobes_step *inner)
+{
+	outer_call = outer->call;
+	inner_call = inner->call;
+	inner_level = nesting->inner;
+	inner_reached = false;
+	below->on_hit = interrupt_this_handler;
+	below->kp.flags = nesting->flags_below;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(below));
+	KUNIT_EXPECT_EQ(test, nesting->flags_below, below->kp.flags & KPROBE_FLAG_NESTS);
+	KUNIT_EXPECT_TRUE(test, level_run(nesting->outer, call_outer));
+	if (is_interruptible(below, inner_level))
+		KUNIT_EXPECT_TRUE_MSG(test, inner_reached, "over %s", outer->name);
+	KUNIT_EXPECT_NULL(test, running_addr());
+	return inner_reached;
+}
+
+static bool expect_hit_over_handler(struct kunit *test, const struct nesting *nesting,
+				    const struct kprobes_step *outer,
+				    const struct kprobes_step *inner)
+{
+	bool lost = exclude_each_other(nesting->flags_below, nesting->flags_above);
+	struct probe *above = probe_new(test, inner->addr);
+	struct probe *below = probe_new(test, outer->addr);
+	bool reached;
+
+	above->on_hit = hit_itself;
+	above->kp.flags = nesting->flags_above;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(above));
+	reached = interrupt_handler(test, nesting, below, outer, inner);
+	KUNIT_EXPECT_EQ_MSG(test, above->hits, reached && !lost, "%s over %s", inner->name,
+			    outer->name);
+	/* If the hit is not, then that by its own handler. */
+	KUNIT_EXPECT_EQ_MSG(test, above->kp.nmissed, reached, "%s over %s", inner->name,
+			    outer->name);
+	KUNIT_EXPECT_EQ(test, below->hits, 1);
+	KUNIT_EXPECT_EQ(test, below->kp.nmissed, 0);
+	KUNIT_EXPECT_PTR_EQ(test, READ_ONCE(seen_running), below->kp.addr);
+	probe_unregister(above);
+	probe_unregister(below);
+	return reached;
+}
+
+static void hit_in_an_interrupt_of_a_handler_is_lost_if_both_are_plain(struct kunit *test)
+{
+	const struct nesting *nesting = need_nesting(test);
+	const struct kprobes_step *outer, *inner;
+	unsigned int i, j, arranged = 0;
+
+	for (i = 0; i < ARRAY_SIZE(kprobes_common_steps); i++) {
+		outer = kprobes_find_step(kprobes_common_steps[i]);
+		for (j = 0; j < ARRAY_SIZE(kprobes_common_steps); j++) {
+			inner = kprobes_find_step(kprobes_common_steps[j]);
+			if (outer && inner && outer->call != inner->call)
+				arranged += expect_hit_over_handler(test, nesting, outer, inner);
+		}
+	}
+	kunit_info(test, "%u combinations", arranged);
+	if (!arranged)
+		kunit_skip(test, "no such interrupt can come while a handler runs");
+}
+
+static bool expect_hit_over_itself(struct kunit *test, const struct nesting *nesting,
+				   const struct kprobes_step *step)
+{
+	struct probe *probe = probe_new(test, step->addr);
+	bool reached = interrupt_handler(test, nesting, probe, step, step);
+
+	bool plain = !(nesting->flags_below & KPROBE_FLAG_NESTS);
+
+	KUNIT_EXPECT_EQ_MSG(test, probe->hits, 1 + (reached && !plain), "%s", step->name);
+	KUNIT_EXPECT_EQ_MSG(test, probe->kp.nmissed, reached && plain, "%s", step->name);
+	probe_unregister(probe);
+	return reached;
+}
+
+static void probe_itself_is_hit_in_an_interrupt_of_its_handler(struct kunit *test)
+{
+	const struct nesting *nesting = need_nesting(test);
+	const struct kprobes_step *step;
+	unsigned int i, arranged = 0;
+
+	for (i = 0; i < ARRAY_SIZE(kprobes_common_steps); i++) {
+		step = kprobes_find_step(kprobes_common_steps[i]);
+		if (step)
+			arranged += expect_hit_over_itself(test, nesting, step);
+	}
+	if (!arranged)
+		kunit_skip(test, "no such interrupt can come while a handler runs");
+}
+
+/* Kinds of handlers. Where ftrace or a jump leads to them, interrupts are on. */
+
+union any_probe {
+	struct kprobe kp;
+	struct kretprobe rp;
+#ifdef CONFIG_JPROBES
+	struct jprobe jp;
+#endif
+};
+
+/* Runs of the handlers below and above */
+static unsigned int runs_below, runs_above;
+
+static void interrupt_once(void)
+{
+	if (!runs_below++)
+		inner_reached = run_over_this_handler(HARDIRQ, call_inner);
+}
+
+static int pre_below(struct kprobe *p, struct pt_regs *regs)
+{
+	interrupt_once();
+	return 0;
+}
+
+static void post_below(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	interrupt_once();
+}
+
+static int return_below(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	interrupt_once();
+	return 0;
+}
+
+static int pre_above(struct kprobe *p, struct pt_regs *regs)
+{
+	runs_above++;
+	return 0;
+}
+
+static void post_above(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	runs_above++;
+}
+
+static int return_above(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	runs_above++;
+	return 0;
+}
+
+static int add_kprobe(union any_probe *probe)
+{
+	return register_kprobe(&probe->kp);
+}
+
+static void remove_kprobe(union any_probe *probe)
+{
+	unregister_kprobe(&probe->kp);
+}
+
+static int add_kretprobe(union any_probe *probe)
+{
+	return register_kretprobe(&probe->rp);
+}
+
+static void remove_kretprobe(union any_probe *probe)
+{
+	unregister_kretprobe(&probe->rp);
+}
+
+#ifdef CONFIG_JPROBES
+static u32 jprobe_below(u32 x)
+{
+	interrupt_once();
+	jprobe_return();
+	return x;
+}
+
+static u32 jprobe_above(u32 x)
+{
+	runs_above++;
+	return x;
+}
+
+static int add_jprobe(union any_probe *probe)
+{
+	return register_jprobe(&probe->jp);
+}
+
+static void remove_jprobe(union any_probe *probe)
+{
+	unregister_jprobe(&probe->jp);
+}
+#endif
+
+/*
+ * struct kind - a kind of handler
+ * @name: its name
+ * @below: a probe with one that is interrupted
+ * @above: a probe with one that runs in the interrupt, or with two
+ * @runs: how many there are in @above
+ * @add: registers a probe
+ * @remove: unregisters it
+ */
+static const struct kind {
+	const char *name;
+	union any_probe below, above;
+	unsigned int runs;
+	int (*add)(union any_probe *probe);
+	void (*remove)(union any_probe *probe);
+} kinds[] = {
+	{ "pre handler", { .kp.pre_handler = pre_below }, { .kp.pre_handler = pre_above }, 1,
+	  add_kprobe, remove_kprobe },
+	{ "post handler", { .kp.post_handler = post_below },
+	  { .kp = { .pre_handler = pre_above, .post_handler = post_above } }, 2,
+	  add_kprobe, remove_kprobe },
+#ifdef CONFIG_KRETPROBES
+	{ "entry handler", { .rp.entry_handler = return_below },
+	  { .rp.entry_handler = return_above }, 1, add_kretprobe, remove_kretprobe },
+	{ "return handler", { .rp.handler = return_below },
+	  { .rp = { .entry_handler = return_above, .handler = return_above } }, 2,
+	  add_kretprobe, remove_kretprobe },
+#endif
+#ifdef CONFIG_JPROBES
+	{ "jprobe", { .jp.entry = jprobe_below }, { .jp.entry = jprobe_above }, 1,
+	  add_jprobe, remove_jprobe },
+#endif
+};
+
+static void kind_desc(const struct kind *kind, char *desc)
+{
+	strscpy(desc, kind->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(kind, kinds, kind_desc);
+
+static void stop_counting(void *unused)
+{
+	static_branch_disable(&kprobe_stats);
+}
+
+static void expect_counts(struct kunit *test, void *addr, long hits, int nested)
+{
+	struct kprobe_site *site;
+
+	guard(preempt)();
+	site = site_of(get_kprobe(addr));
+	KUNIT_EXPECT_EQ(test, hits, atomic_long_read(&site->hits));
+	KUNIT_EXPECT_EQ(test, nested, atomic_read(&site->missed[KPROBE_MISS_NESTED]));
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&site->missed[KPROBE_MISS_RECURSION]));
+}
+
+/* The compiler knows that function, and what it does not change. */
+static void hit_below(void)
+{
+	runs_below = 0;
+	runs_above = 0;
+	inner_reached = false;
+	barrier();
+	kprobes_traced(1);
+	barrier();
+}
+
+static void expect_excluded(struct kunit *test, const struct kind *above, union any_probe *probe,
+			    bool lost)
+{
+	hit_below();
+	KUNIT_EXPECT_EQ_MSG(test, runs_below, 1, "%s", above->name);
+	KUNIT_EXPECT_TRUE_MSG(test, inner_reached, "%s", above->name);
+	KUNIT_EXPECT_EQ_MSG(test, runs_above, lost ? 0 : above->runs, "%s, lost: %d", above->name,
+			    lost);
+	KUNIT_EXPECT_EQ_MSG(test, probe->kp.nmissed, lost, "%s", above->name);
+	expect_counts(test, probe->kp.addr, !lost, lost);
+}
+
+static void need_contexts(struct kunit *test)
+{
+	if (!ARCH_KPROBE_STATELESS)
+		kunit_skip(test, "these hooks know one hit on a processor, whatever its context");
+	inner_call = kprobes_untraced;
+}
+
+static void need_interrupts_in_handlers_of(struct kprobe *below)
+{
+	if (!kprobe_ftrace(below))
+		wait_for_kprobe_optimizer();
+}
+
+static void kinds_meet(struct kunit *test, const struct kind *below, const struct kind *above,
+		       u32 flags_below, u32 flags_above)
+{
+	static union any_probe under, over;
+	int ret;
+
+	under = below->below;
+	under.kp.addr = (kprobe_opcode_t *)kprobes_traced;
+	under.kp.flags = flags_below;
+	over = above->above;
+	over.kp.addr = (kprobe_opcode_t *)kprobes_untraced;
+	over.kp.flags = flags_above;
+	KUNIT_ASSERT_EQ(test, 0, below->add(&under));
+	need_interrupts_in_handlers_of(&under.kp);
+	ret = above->add(&over);
+	KUNIT_EXPECT_EQ(test, 0, ret);
+	if (!ret) {
+		expect_excluded(test, above, &over, exclude_each_other(flags_below, flags_above));
+		above->remove(&over);
+	}
+	below->remove(&under);
+}
+
+static void handlers_of_all_kinds_exclude_each_other_if_plain(struct kunit *test)
+{
+	unsigned int i, n;
+
+	need_contexts(test);
+	static_branch_enable(&kprobe_stats);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, stop_counting, NULL));
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		for (n = 0; n < FLAGS_OF_TWO; n++)
+			kinds_meet(test, test->param_value, &kinds[i], flag_of(n, 0),
+				   flag_of(n, 1));
+	}
+}
+
+static int interrupt_in_a_handler(struct probe *probe, struct pt_regs *regs)
+{
+	interrupt_once();
+	return 0;
+}
+
+static void each_probe_of_a_site_is_left_out_or_not(struct kunit *test)
+{
+	struct probe *below = probe_new(test, kprobes_traced), *above[3];
+	unsigned int i;
+
+	need_contexts(test);
+	static_branch_enable(&kprobe_stats);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, stop_counting, NULL));
+	below->on_hit = interrupt_in_a_handler;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(below));
+	need_interrupts_in_handlers_of(&below->kp);
+	for (i = 0; i < ARRAY_SIZE(above); i++) {
+		above[i] = probe_new(test, kprobes_untraced);
+		above[i]->kp.post_handler = probe_post_handler;
+		above[i]->kp.flags = i == 1 ? KPROBE_FLAG_NESTS : 0;
+		KUNIT_ASSERT_EQ(test, 0, probe_register(above[i]));
+	}
+	hit_below();
+	KUNIT_EXPECT_TRUE(test, inner_reached);
+	for (i = 0; i < ARRAY_SIZE(above); i++) {
+		KUNIT_EXPECT_EQ(test, above[i]->hits, i == 1);
+		KUNIT_EXPECT_EQ(test, above[i]->posts, i == 1);
+		KUNIT_EXPECT_EQ(test, above[i]->kp.nmissed, i != 1);
+	}
+	/* Once for the hit, which has called one of them */
+	expect_counts(test, above[0]->kp.addr, 1, 1);
+	kprobes_untraced(1);
+	for (i = 0; i < ARRAY_SIZE(above); i++) {
+		KUNIT_EXPECT_EQ(test, above[i]->hits, 1 + (i == 1));
+		KUNIT_EXPECT_EQ(test, above[i]->posts, 1 + (i == 1));
+	}
+}
+
+static int nesting_init(struct kunit *test)
+{
+	kprobes_watch_targets(test);
+	kprobes_text_watch(test, handler_place);
+	return switch_init(test) ?: levels_init();
+}
+
+static void nesting_exit(struct kunit *test)
+{
+	levels_exit();
+	switch_exit(test);
+}
+
+static struct kunit_case kprobes_nesting_cases[] = {
+	KUNIT_CASE_PARAM(running_probe_is_named_in_its_handler_only, step_gen_params),
+	KUNIT_CASE_PARAM(running_probe_is_still_named_after_a_miss, step_gen_params),
+	KUNIT_CASE_PARAM(busy_processor_misses_and_counts_hits, step_gen_params),
+	KUNIT_CASE_PARAM(busy_task_misses_hits_with_softirqs_off, step_gen_params),
+	KUNIT_CASE(busy_task_does_not_keep_an_interrupt_out),
+	KUNIT_CASE(masking_interrupts_can_be_probed),
+	KUNIT_CASE_PARAM_ATTR(interrupts_are_as_before_the_hit, step_gen_params,
+			      { .speed = KUNIT_SPEED_SLOW }),
+	KUNIT_CASE_PARAM(hit_in_an_interrupt_of_a_handler_is_lost_if_both_are_plain,
+			 nesting_gen_params),
+	KUNIT_CASE_PARAM(probe_itself_is_hit_in_an_interrupt_of_its_handler, one_probe_gen_params),
+	KUNIT_CASE_PARAM(handlers_of_all_kinds_exclude_each_other_if_plain, kind_gen_params),
+	KUNIT_CASE(each_probe_of_a_site_is_left_out_or_not),
+	{}
+};
+
+static struct kunit_suite kprobes_nesting_suite = {
+	.name = "kprobes_nesting",
+	.suite_init = switch_suite_init,
+	.suite_exit = switch_suite_exit,
+	.init = nesting_init,
+	.exit = nesting_exit,
+	.test_cases = kprobes_nesting_cases,
+};
+
+kunit_test_suite(kprobes_nesting_suite);

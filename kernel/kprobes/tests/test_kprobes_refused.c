@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of what can be probed. Addresses that must not be, by the kernel's
+ * own tables, are refused. In a function, only instructions are accepted, and it
+ * works with a probe on each of them. Built-in only.
+ */
+#include <linux/bug.h>
+#include <linux/ftrace.h>
+#include <linux/uaccess.h>
+#include <asm/sections.h>
+
+#include "support/patched.h"
+#include "support/probe.h"
+
+KUNIT_ARRAY_PARAM(entry, kprobes_entries, kprobes_step_desc);
+
+/* Text that is patched by others */
+
+/**
+ * struct refused_area - a count of addresses that must be refused
+ * @test: the test case
+ * @tried: how many were tried
+ * @accepted: how many were not refused
+ */
+struct refused_area {
+	struct kunit *test;
+	unsigned int tried, accepted;
+};
+
+static bool is_refusal(int ret)
+{
+	return ret == -EINVAL || ret == -EOPNOTSUPP || ret == -ENOENT || ret == -EILSEQ;
+}
+
+static void expect_refused(struct refused_area *area, unsigned long addr)
+{
+	int ret = kprobes_try(addr);
+
+	area->tried++;
+	if (!is_refusal(ret) && area->accepted++ < 10)
+		kunit_err(area->test, "%pS: answer %d", (void *)addr, ret);
+	cond_resched();
+}
+
+static void expect_all_refused(struct refused_area *area)
+{
+	kunit_info(area->test, "%u addresses tried", area->tried);
+	KUNIT_EXPECT_GT(area->test, area->tried, 0);
+	KUNIT_EXPECT_EQ(area->test, area->accepted, 0);
+}
+
+static void need_init_data(struct kunit *test)
+{
+	if (system_state >= SYSTEM_FREEING_INITMEM)
+		kunit_skip(test, "the list was in init data");
+}
+
+static void jump_labels_are_refused(struct kunit *test)
+{
+#ifdef CONFIG_JUMP_LABEL
+	struct refused_area area = { .test = test };
+	struct jump_entry *entry;
+
+	for (entry = __start___jump_table; entry < __stop___jump_table; entry++)
+		expect_refused(&area, jump_entry_code(entry));
+	expect_all_refused(&area);
+#else
+	kunit_skip(test, "no jump labels");
+#endif
+}
+
+#ifdef CONFIG_HAVE_STATIC_CALL_INLINE
+extern struct static_call_site __start_static_call_sites[], __stop_static_call_sites[];
+#endif
+
+static void static_calls_are_refused(struct kunit *test)
+{
+#ifdef CONFIG_HAVE_STATIC_CALL_INLINE
+	struct refused_area area = { .test = test };
+	struct static_call_site *site;
+
+	for (site = __start_static_call_sites; site < __stop_static_call_sites; site++)
+		expect_refused(&area, (unsigned long)kprobes_static_call_site(site));
+	expect_all_refused(&area);
+#else
+	kunit_skip(test, "no inline static calls");
+#endif
+}
+
+/* Addresses by the prefix of their symbol */
+
+struct refused_names {
+	struct refused_area area;
+	const char *prefix;
+	unsigned int seen, every;
+};
+
+/* The first address of a section is always tried: the section's own symbol is there, too. */
+static int expect_name_refused(void *data, const char *name, unsigned long addr)
+{
+	struct refused_names *names = data;
+
+	if (!str_has_prefix(name, names->prefix))
+		return 0;
+	if (!(names->seen++ % names->every) || addr == (unsigned long)_sinittext)
+		expect_refused(&names->area, addr);
+	return 0;
+}
+
+static void expect_names_refused(struct kunit *test, const char *prefix, unsigned int every)
+{
+	struct refused_names names = {
+		.area.test = test, .prefix = prefix, .every = every,
+	};
+
+	kallsyms_on_each_symbol(expect_name_refused, &names);
+	if (!names.seen)
+		kunit_skip(test, "no symbol begins with %s", prefix);
+	expect_all_refused(&names.area);
+}
+
+static void trampolines_of_static_calls_are_refused(struct kunit *test)
+{
+	expect_names_refused(test, STATIC_CALL_TRAMP_PREFIX_STR, 1);
+}
+
+/* There is one for each function, so not all are tried. */
+static void padding_before_functions_is_refused(struct kunit *test)
+{
+	expect_names_refused(test, "__pfx_", 16);
+}
+
+static u32 type_before(u32 (*function)(u32 x))
+{
+	return *((u32 *)function - 1);
+}
+
+static void expect_type_refused(void *area, unsigned long start, unsigned long end)
+{
+	if (end < (unsigned long)_etext)
+		expect_refused(area, end - sizeof(u32));
+}
+
+/* A type is a word among the instructions. Those before the targets are all the same. */
+static void expect_types_refused(struct kunit *test)
+{
+	struct refused_area area = { .test = test };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(kprobes_entries); i++) {
+		KUNIT_EXPECT_EQ(test, type_before(kprobes_entries[i].call),
+				type_before(kprobes_traced));
+		expect_refused(&area, (unsigned long)kprobes_entries[i].call - sizeof(u32));
+	}
+	kprobes_walk_text(16, expect_type_refused, &area);
+	expect_all_refused(&area);
+}
+
+/*
+ * On other architectures than arm64, types have symbols. A past bug: a probe was placed on
+ * what control flow integrity reads as data.
+ */
+static void types_before_functions_are_refused(struct kunit *test)
+{
+	if (IS_ENABLED(CONFIG_CFI_CLANG) && IS_ENABLED(CONFIG_ARM64))
+		expect_types_refused(test);
+	else
+		expect_names_refused(test, "__cfi_", 16);
+}
+
+#ifdef CONFIG_GENERIC_BUG
+extern struct bug_entry __start___bug_table[], __stop___bug_table[];
+#endif
+
+/* A past bug: a jump covered a BUG(). */
+static void bug_and_warn_sites_are_refused(struct kunit *test)
+{
+#ifdef CONFIG_GENERIC_BUG
+	struct refused_area area = { .test = test };
+	struct bug_entry *bug;
+
+	for (bug = __start___bug_table; bug < __stop___bug_table; bug++)
+		expect_refused(&area, (unsigned long)kprobes_bug_site(bug));
+	expect_all_refused(&area);
+#else
+	kunit_skip(test, "no table of BUG() sites");
+#endif
+}
+
+static noinline __noclone u32 listed_behind(u32 x)
+{
+	kprobes_begin(&x);
+	return x + 301;
+}
+
+/*
+ * A bad entry of the list, and a good one right behind it, which must take effect all the same.
+ * Aligned, or the compiler may align an array more than the list is.
+ */
+static unsigned long no_function;
+static unsigned long bad_then_good[] __used __section("_kprobe_blacklist")
+	__aligned(sizeof(unsigned long)) = {
+	(unsigned long)&no_function, (unsigned long)listed_behind,
+};
+
+/* A past bug: an entry that is no text spoiled those behind it. This kernel has one. */
+static void blacklisted_functions_are_refused(struct kunit *test)
+{
+	struct refused_area area = { .test = test };
+	bool bad = false, good_behind = false;
+	unsigned long *entry;
+
+	need_init_data(test);
+	for (entry = __start_kprobe_blacklist; entry < __stop_kprobe_blacklist; entry++) {
+		void *function = dereference_function_descriptor((void *)*entry);
+
+		if (*entry == (unsigned long)&no_function) {
+			KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist(*entry));
+			bad = true;
+			continue;
+		}
+		good_behind |= bad && function == dereference_function_descriptor(listed_behind);
+		KUNIT_EXPECT_TRUE_MSG(test, within_kprobe_blacklist((unsigned long)function),
+				      "%pS", function);
+		expect_refused(&area, (unsigned long)function);
+	}
+	expect_all_refused(&area);
+	KUNIT_EXPECT_TRUE(test, good_behind);
+}
+
+/* Some architectures have no such section. */
+extern char __entry_text_start[] __weak, __entry_text_end[] __weak;
+
+static void code_below_the_probes_is_refused(struct kunit *test)
+{
+	const struct {
+		const char *start, *end;
+	} sections[] = {
+		{ __entry_text_start, __entry_text_end },
+		{ __kprobes_text_start, __kprobes_text_end },
+		{ __noinstr_text_start, __noinstr_text_end },
+	};
+	struct refused_area area = { .test = test };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(sections); i++) {
+		const char *addr;
+
+		for (addr = sections[i].start; addr < sections[i].end; addr += 8)
+			expect_refused(&area, (unsigned long)addr);
+	}
+	expect_all_refused(&area);
+}
+
+#ifdef CONFIG_FTRACE_MCOUNT_RECORD
+extern unsigned long __start_mcount_loc[], __stop_mcount_loc[];
+
+/* Some entries of the list are empty, or are not patched any more. */
+static unsigned long ftrace_site(unsigned long entry)
+{
+	return entry ? ftrace_location(ftrace_call_adjust(entry)) : 0;
+}
+#endif
+
+static void inside_of_an_ftrace_site_is_refused(struct kunit *test)
+{
+#ifdef CONFIG_FTRACE_MCOUNT_RECORD
+	struct refused_area area = { .test = test };
+	unsigned long *entry;
+
+	need_init_data(test);
+	for (entry = __start_mcount_loc; entry < __stop_mcount_loc; entry++) {
+		unsigned long site = ftrace_site(*entry);
+
+		if (site)
+			expect_refused(&area, site + 1 + area.tried % (MCOUNT_INSN_SIZE - 1));
+	}
+	expect_all_refused(&area);
+#else
+	kunit_skip(test, "the kernel does not trace functions");
+#endif
+}
+
+/* The pointer before a function, by which ftrace finds its ops */
+static void ops_before_an_ftrace_site_are_refused(struct kunit *test)
+{
+#ifdef CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS
+	struct refused_area area = { .test = test };
+	unsigned long *entry;
+
+	need_init_data(test);
+	for (entry = __start_mcount_loc; entry < __stop_mcount_loc; entry++) {
+		unsigned long site = ftrace_site(*entry);
+		unsigned long offset, size;
+
+		if (!site || !kallsyms_lookup_size_offset(site, &size, &offset))
+			continue;
+		expect_refused(&area, site - offset - 4);
+		expect_refused(&area, site - offset - 8);
+	}
+	expect_all_refused(&area);
+#else
+	kunit_skip(test, "there is none");
+#endif
+}
+
+static void entry_of_an_ftrace_site_needs_ftrace(struct kunit *test)
+{
+	struct refused_area area = { .test = test };
+	unsigned long site = ftrace_location((unsigned long)kprobes_traced);
+
+	if (IS_ENABLED(CONFIG_KPROBES_ON_FTRACE) || !site)
+		kunit_skip(test, "ftrace calls the probes, or there is none");
+	expect_refused(&area, site);
+	expect_all_refused(&area);
+}
+
+/* Every instruction of a function */
+
+/**
+ * struct boundaries - probes at all addresses of a function that are accepted
+ * @test: the test case
+ * @text: the function
+ * @probes: a probe for each address
+ * @registered: the probes that are registered
+ * @num: how many are registered
+ * @insns: how many instructions the function has
+ * @refused: how many instructions are refused that nobody else patches
+ */
+struct boundaries {
+	struct kunit *test;
+	struct kprobes_text *text;
+	struct kprobe *probes;
+	struct kprobe **registered;
+	unsigned int num, insns, refused;
+};
+
+static void boundaries_drop(void *data)
+{
+	struct boundaries *all = data;
+
+	if (all->num)
+		unregister_kprobes(all->registered, all->num);
+	all->num = 0;
+}
+
+static bool others_need(void *addr)
+{
+	return kprobes_is_patched(addr) || find_bug((unsigned long)addr);
+}
+
+static void boundaries_try(struct boundaries *all, unsigned long offset, bool boundary)
+{
+	struct kprobe *probe = &all->probes[offset];
+	void *addr = all->text->start + offset;
+	int ret;
+
+	probe->addr = addr;
+	ret = register_kprobe(probe);
+	if (!ret)
+		all->registered[all->num++] = probe;
+	if (others_need(addr))
+		KUNIT_EXPECT_LT_MSG(all->test, ret, 0, "%pS", addr);
+	else if (!boundary)
+		KUNIT_EXPECT_TRUE_MSG(all->test, ret == -EILSEQ || ret == KPROBES_OFF_BOUNDARY,
+				      "%pS: %d", addr, ret);
+	else if (ret == KPROBES_REFUSED)
+		all->refused++;
+	else
+		KUNIT_EXPECT_EQ_MSG(all->test, ret, 0, "%pS", addr);
+	cond_resched();
+}
+
+/* Tries all addresses of a function. Probes stay registered until the case ends. */
+static struct boundaries *boundaries_register(struct kunit *test, void *function)
+{
+	struct boundaries *all = kunit_kzalloc(test, sizeof(*all), GFP_KERNEL);
+	unsigned long offset = 0, next = 0, size;
+
+	KUNIT_ASSERT_NOT_NULL(test, all);
+	all->test = test;
+	all->text = kprobes_text_watch(test, function);
+	size = kprobes_trim(all->text->copy, all->text->size);
+	all->probes = kunit_kcalloc(test, size, sizeof(*all->probes), GFP_KERNEL);
+	all->registered = kunit_kcalloc(test, size, sizeof(*all->registered), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, all->probes);
+	KUNIT_ASSERT_NOT_NULL(test, all->registered);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, boundaries_drop, all));
+
+	for (offset = 0; offset < size; offset++) {
+		int length;
+
+		boundaries_try(all, offset, offset == next);
+		if (offset != next)
+			continue;
+		all->insns++;
+		length = kprobes_insn_length(all->text->copy + offset, size - offset);
+		KUNIT_ASSERT_GT_MSG(test, length, 0, "no instruction at %pS", function + offset);
+		next += length;
+	}
+	return all;
+}
+
+static void need_decoder(struct kunit *test)
+{
+	if (!kprobes_insn_length((u8 *)kprobes_traced, 16))
+		kunit_skip(test, "no instruction decoder here");
+}
+
+/* A past bug: a probe was accepted inside of an instruction. */
+static void every_instruction_and_nothing_else_is_accepted(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct boundaries *all;
+
+	need_decoder(test);
+	all = boundaries_register(test, step->call);
+	KUNIT_EXPECT_GT(test, all->num, 1);
+	KUNIT_EXPECT_LE(test, all->refused, KPROBES_OWN_REFUSED);
+	kprobes_call_step(test, step);
+}
+
+static void big_function_works_with_all_its_instructions_probed(struct kunit *test)
+{
+	struct boundaries *all;
+	char buffer[64];
+
+	need_decoder(test);
+	all = boundaries_register(test, (void *)vsnprintf);
+	/* Few instructions are patched by others, or are traps. */
+	KUNIT_EXPECT_GT(test, all->num * 10, all->insns * 9);
+	snprintf(buffer, sizeof(buffer), "%d %5.2s|%-5x|%c%%", -17, "abc", 0xbeef, 'z');
+	KUNIT_EXPECT_STREQ(test, buffer, "-17    ab|beef |z%");
+}
+
+static void fault_in_a_probed_instruction_is_fixed_up(struct kunit *test)
+{
+	void *bad = kprobes_unmapped(test);
+	struct boundaries *all;
+	unsigned long value = 5;
+
+	need_decoder(test);
+	all = boundaries_register(test, copy_from_kernel_nofault);
+	KUNIT_EXPECT_GT(test, all->num * 2, all->insns);
+	KUNIT_EXPECT_EQ(test, -EFAULT, copy_from_kernel_nofault(&value, bad, sizeof(value)));
+	KUNIT_EXPECT_EQ(test, 0, copy_from_kernel_nofault(&value, &bad, sizeof(value)));
+	KUNIT_EXPECT_EQ(test, value, (unsigned long)bad);
+}
+
+static struct kunit_case kprobes_refused_cases[] = {
+	KUNIT_CASE_SLOW(jump_labels_are_refused),
+	KUNIT_CASE_SLOW(static_calls_are_refused),
+	KUNIT_CASE(trampolines_of_static_calls_are_refused),
+	KUNIT_CASE_SLOW(padding_before_functions_is_refused),
+	KUNIT_CASE_SLOW(types_before_functions_are_refused),
+	KUNIT_CASE_SLOW(bug_and_warn_sites_are_refused),
+	KUNIT_CASE(blacklisted_functions_are_refused),
+	KUNIT_CASE_SLOW(code_below_the_probes_is_refused),
+	KUNIT_CASE_SLOW(inside_of_an_ftrace_site_is_refused),
+	KUNIT_CASE_SLOW(ops_before_an_ftrace_site_are_refused),
+	KUNIT_CASE(entry_of_an_ftrace_site_needs_ftrace),
+	KUNIT_CASE_PARAM(every_instruction_and_nothing_else_is_accepted, entry_gen_params),
+	KUNIT_CASE_SLOW(big_function_works_with_all_its_instructions_probed),
+	KUNIT_CASE(fault_in_a_probed_instruction_is_fixed_up),
+	{}
+};
+
+static struct kunit_suite kprobes_refused_suite = {
+	.name = "kprobes_refused",
+	.init = kprobes_watch_targets,
+	.test_cases = kprobes_refused_cases,
+};
+
+kunit_test_suite(kprobes_refused_suite);

@@ -1,0 +1,672 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A module for the kprobes selftests to put probes on, from outside. These are its
+ * parameters:
+ *
+ * - calls: a write of N calls each of the functions above it N times
+ * - interrupted: a write of N has a function called N times, and by interrupts meanwhile; a read
+ *   says how often it was called in all, and how often by interrupts
+ * - middle: where there is an instruction in the middle of a function
+ * - way: a read goes one of two ways
+ * - ways: where these are
+ * - joint: where one part of a function joins another
+ * - leaves: where there is room for a jump in a function that ends in one to another function
+ * - fixed: where there is an instruction before one whose fault is fixed up
+ * - oops: a write causes a fault in a probed instruction
+ * - handler_oops: a write causes a fault in a handler; "bug" has it run into a BUG()
+ * - patched: where there is what others patch, or know by its address
+ * - late: did init text run on when the module was live already?
+ * - late_middle: where there is an instruction in that text
+ * - late_probe: what the registration of a probe there has returned then
+ * - leaving: a read runs on until the module is going
+ * - tasklets: a write of N has N tasklets run, one after the other
+ */
+#include <linux/async.h>
+#include <linux/bug.h>
+#include <linux/completion.h>
+#include <linux/delay.h>
+#include <linux/err.h>
+#include <linux/errno.h>
+#include <linux/hrtimer.h>
+#include <linux/interrupt.h>
+#include <linux/jump_label.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/notifier.h>
+#include <linux/objtool.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
+#include <linux/static_call.h>
+#include <linux/tracepoint-defs.h>
+#ifdef CONFIG_X86
+#include <asm/asm.h>
+#include <asm/ibt.h>
+#endif
+
+#include "support/patched.h"
+
+/* Places in functions, as those who define events name them */
+struct place {
+	const char *function;
+	const void *start, *at;
+};
+
+static int show_place(char *buffer, const struct kernel_param *kp)
+{
+	const struct place *place = kp->arg;
+
+	return sysfs_emit(buffer, "%s+0x%tx\n", place->function, place->at - place->start);
+}
+
+static const struct kernel_param_ops place_ops = {
+	.get = show_place,
+};
+
+#define PLACE(name, function, at)						\
+	static struct place place_##name = { #function, function, at };		\
+	module_param_cb(name, &place_ops, &place_##name, 0400)
+
+/* Its address is used as data: objtool has to be told that no indirect branch goes there. */
+extern u8 kprobes_victim_middle[] asm(".Lkprobes_victim_middle");
+
+/* There is room for a jump of five bytes in the middle of it. */
+static noinline __noclone u32 kprobes_victim(u32 x)
+{
+	asm volatile(".Lkprobes_victim_middle: " ANNOTATE_NOENDBR "nop\n"
+		     "nop\n"
+		     "nop\n"
+		     "nop\n"
+		     "nop"
+		     : "+r" (x) : : "memory");
+	return x + 1;
+}
+
+/* The functions must differ, or the compiler may fold them. */
+static noinline __noclone notrace u32 kprobes_victim_untraced(u32 x)
+{
+	asm volatile("" : "+r" (x) : : "memory");
+	return x + 2;
+}
+
+/* Only here to be on the blacklist, and to be refused. */
+static noinline __noclone u32 kprobes_victim_nokprobe(u32 x)
+{
+	asm volatile("" : "+r" (x) : : "memory");
+	return x + 1;
+}
+
+NOKPROBE_SYMBOL(kprobes_victim_nokprobe);
+
+/* The same: the idle loop may call such a function while RCU is not watching. */
+static __noclone __cpuidle u32 kprobes_victim_idle(u32 x)
+{
+	asm volatile("" : "+r" (x) : : "memory");
+	return x + 3;
+}
+
+/* The same, by their sections */
+static noinline __noclone __kprobes u32 kprobes_victim_section(u32 x)
+{
+	asm volatile("" : "+r" (x) : : "memory");
+	return x + 4;
+}
+
+static noinstr u32 kprobes_victim_noinstr(u32 x)
+{
+	asm volatile("" : "+r" (x) : : "memory");
+	return x + 5;
+}
+
+static unsigned int calls;
+
+static int call_victims(const char *value, const struct kernel_param *kp)
+{
+	int ret = param_set_uint(value, kp);
+	unsigned int i;
+
+	for (i = 0; !ret && i < calls; i++) {
+		if (kprobes_victim(i) != i + 1 || kprobes_victim_untraced(i) != i + 2 ||
+		    kprobes_victim_nokprobe(i) != i + 1 || kprobes_victim_idle(i) != i + 3 ||
+		    kprobes_victim_section(i) != i + 4 || kprobes_victim_noinstr(i) != i + 5)
+			ret = -EIO;
+	}
+	return ret;
+}
+
+static const struct kernel_param_ops calls_ops = {
+	.set = call_victims,
+	.get = param_get_uint,
+};
+
+module_param_cb(calls, &calls_ops, &calls, 0600);
+MODULE_PARM_DESC(calls, "write N to have each function called N times");
+
+/* The same function, in a task and in interrupts on top of it */
+static unsigned int calls_by_task, calls_by_timer;
+static struct hrtimer calling_timer;
+
+#define TICK	ns_to_ktime(700 * NSEC_PER_USEC)
+
+static enum hrtimer_restart call_in_interrupt(struct hrtimer *timer)
+{
+	calls_by_timer++;
+	kprobes_victim(0);
+	hrtimer_forward_now(timer, TICK);
+	return HRTIMER_RESTART;
+}
+
+static int call_interrupted(const char *value, const struct kernel_param *kp)
+{
+	unsigned int number;
+	int ret = kstrtouint(value, 0, &number);
+
+	if (ret)
+		return ret;
+	calls_by_timer = 0;
+	migrate_disable();
+	hrtimer_init(&calling_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	calling_timer.function = call_in_interrupt;
+	hrtimer_start(&calling_timer, TICK, HRTIMER_MODE_REL_PINNED_HARD);
+	for (calls_by_task = 0; calls_by_task < number; calls_by_task++)
+		kprobes_victim(calls_by_task);
+	hrtimer_cancel(&calling_timer);
+	migrate_enable();
+	return 0;
+}
+
+static int show_interrupted(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "%u %u\n", calls_by_task + calls_by_timer, calls_by_timer);
+}
+
+static const struct kernel_param_ops interrupted_ops = {
+	.set = call_interrupted,
+	.get = show_interrupted,
+};
+
+module_param_cb(interrupted, &interrupted_ops, NULL, 0600);
+MODULE_PARM_DESC(interrupted, "write N to have a function called N times, and by interrupts");
+
+PLACE(middle, kprobes_victim, kprobes_victim_middle);
+MODULE_PARM_DESC(middle, "symbol and offset of an instruction in the middle of a function");
+
+/*
+ * A jump label whose key is that of one of the kernel's tracepoints: if the key is
+ * on, the label has to be patched when the module comes. The tracepoint is only
+ * passed when the system goes to sleep.
+ */
+#if defined(CONFIG_JUMP_LABEL) && defined(CONFIG_TRACEPOINTS)
+extern u8 kprobes_victim_before[] asm(".Lkprobes_victim_before"),
+	  kprobes_victim_on[] asm(".Lkprobes_victim_on"),
+	  kprobes_victim_off[] asm(".Lkprobes_victim_off");
+
+DECLARE_TRACEPOINT(suspend_resume);
+
+/* If the ways met again, the compiler might emit a part twice, and its label with it. */
+static noinline __noclone u32 kprobes_victim_forks(u32 x)
+{
+	asm volatile(".Lkprobes_victim_before: " ANNOTATE_NOENDBR "nop"
+		     : "+r" (x) : : "memory");
+	if (tracepoint_enabled(suspend_resume)) {
+		asm volatile(".Lkprobes_victim_on: " ANNOTATE_NOENDBR "nop"
+			     : "+r" (x) : : "memory");
+		return x + 2;
+	}
+	asm volatile(".Lkprobes_victim_off: " ANNOTATE_NOENDBR "nop"
+		     : "+r" (x) : : "memory");
+	return x + 1;
+}
+
+static int show_way(char *buffer, const struct kernel_param *kp)
+{
+	switch (kprobes_victim_forks(40)) {
+	case 41:
+		return sysfs_emit(buffer, "off\n");
+	case 42:
+		return sysfs_emit(buffer, "on\n");
+	default:
+		return -EIO;
+	}
+}
+
+static const struct kernel_param_ops way_ops = {
+	.get = show_way,
+};
+
+module_param_cb(way, &way_ops, NULL, 0400);
+MODULE_PARM_DESC(way, "read it to go a way: on if the tracepoint suspend_resume is, or off");
+
+/* In this module, only the code above uses that key. */
+static void *label(void)
+{
+	struct jump_entry *entry = THIS_MODULE->jump_entries;
+	unsigned int i;
+
+	for (i = 0; i < THIS_MODULE->num_jump_entries; i++, entry++) {
+		if (jump_entry_key(entry) == &__tracepoint_suspend_resume.key)
+			return (void *)jump_entry_code(entry);
+	}
+	return NULL;
+}
+
+static int show_ways(char *buffer, const struct kernel_param *kp)
+{
+	void *places[] = { kprobes_victim_before, label(), kprobes_victim_on, kprobes_victim_off };
+	int length = 0;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(places); i++)
+		length += sysfs_emit_at(buffer, length, "kprobes_victim_forks+0x%tx\n",
+					places[i] - (void *)kprobes_victim_forks);
+	return length;
+}
+
+static const struct kernel_param_ops ways_ops = {
+	.get = show_ways,
+};
+
+module_param_cb(ways, &ways_ops, NULL, 0400);
+MODULE_PARM_DESC(ways, "where it says whence it goes, the label, and the ways on and off");
+#endif
+
+/* What is patched, or known by its address, in a function that nobody calls */
+DEFINE_STATIC_CALL(kprobes_victim_call, kprobes_victim);
+
+static noinline __noclone __used u32 kprobes_victim_warns(u32 x)
+{
+	WARN_ON(x);
+	return static_call(kprobes_victim_call)(x) + 1;
+}
+
+static int show_patched(char *buffer, const struct kernel_param *kp)
+{
+	const struct module *mod = THIS_MODULE;
+	int length = 0;
+
+#ifdef CONFIG_GENERIC_BUG
+	for (int i = 0; i < mod->num_bugs; i++)
+		length += sysfs_emit_at(buffer, length, "WARN() %pS\n",
+					kprobes_bug_site(&mod->bug_table[i]));
+#endif
+#ifdef CONFIG_HAVE_STATIC_CALL_INLINE
+	for (int i = 0; i < mod->num_static_call_sites; i++)
+		length += sysfs_emit_at(buffer, length, "call %pS\n",
+					kprobes_static_call_site(&mod->static_call_sites[i]));
+#endif
+	return length;
+}
+
+static const struct kernel_param_ops patched_ops = {
+	.get = show_patched,
+};
+
+module_param_cb(patched, &patched_ops, NULL, 0400);
+MODULE_PARM_DESC(patched, "each WARN() and each static call of this module, one in a line");
+
+/*
+ * A function in three parts, with the names that GCC 8 gives them, which nobody calls. Its
+ * last part branches back to the first of the two additions.
+ */
+#ifdef CONFIG_X86
+extern u8 kprobes_victim_parted[] asm(".Lkprobes_victim_parted"),
+	  kprobes_victim_joint[] asm(".Lkprobes_victim_joint");
+
+asm("	.pushsection .text, \"ax\"\n"
+	ASM_FUNC_ALIGN "\n"
+"	.type kprobes_victim_parted, @function\n"
+"kprobes_victim_parted:\n"
+".Lkprobes_victim_parted:\n"
+	ASM_ENDBR
+"	je kprobes_victim_parted.cold.1\n"
+"	js kprobes_victim_parted.cold.2\n"
+".Lkprobes_victim_joint: " ANNOTATE_NOENDBR "nop\n"
+"1:	add $1, %eax\n"
+"	add $1, %eax\n"
+"2:\n"
+	ASM_RET
+"	.size kprobes_victim_parted, . - kprobes_victim_parted\n"
+"	.type kprobes_victim_parted.cold.1, @function\n"
+"kprobes_victim_parted.cold.1:\n"
+"	add $2, %eax\n"
+"	jmp 2b\n"
+"	.size kprobes_victim_parted.cold.1, . - kprobes_victim_parted.cold.1\n"
+"	.type kprobes_victim_parted.cold.2, @function\n"
+"kprobes_victim_parted.cold.2:\n"
+"	add $3, %eax\n"
+"	jmp 1b\n"
+"	.size kprobes_victim_parted.cold.2, . - kprobes_victim_parted.cold.2\n"
+"	.popsection\n"
+);
+
+PLACE(joint, kprobes_victim_parted, kprobes_victim_joint);
+MODULE_PARM_DESC(joint, "symbol and offset of an instruction before one that is branched to");
+
+/* The last instruction is a branch to another function, as for a tail call. Nobody calls this. */
+extern u8 kprobes_victim_leaves[] asm(".Lkprobes_victim_leaves"),
+	  kprobes_victim_room[] asm(".Lkprobes_victim_room");
+
+asm("	.pushsection .text, \"ax\"\n"
+	ASM_FUNC_ALIGN "\n"
+"	.type kprobes_victim_leaves, @function\n"
+"kprobes_victim_leaves:\n"
+".Lkprobes_victim_leaves:\n"
+	ASM_ENDBR
+".Lkprobes_victim_room: " ANNOTATE_NOENDBR "nop\n"
+"	nop\n"
+"	nop\n"
+"	nop\n"
+"	nop\n"
+"	jmp kprobes_victim_parted\n"
+"	.size kprobes_victim_leaves, . - kprobes_victim_leaves\n"
+"	.popsection\n"
+);
+
+PLACE(leaves, kprobes_victim_leaves, kprobes_victim_room);
+MODULE_PARM_DESC(leaves, "symbol and offset of an instruction that a jump can replace");
+
+/* Nobody calls this either. */
+extern u8 kprobes_victim_fixed[] asm(".Lkprobes_victim_fixed"),
+	  kprobes_victim_before_fixed[] asm(".Lkprobes_victim_before_fixed");
+
+asm("	.pushsection .text, \"ax\"\n"
+	ASM_FUNC_ALIGN "\n"
+"	.type kprobes_victim_fixed, @function\n"
+"kprobes_victim_fixed:\n"
+".Lkprobes_victim_fixed:\n"
+	ASM_ENDBR
+".Lkprobes_victim_before_fixed: " ANNOTATE_NOENDBR "nop\n"
+"1:	mov (%" _ASM_AX "), %eax\n"
+"	nop\n"
+"	nop\n"
+"2:\n"
+	ASM_RET
+"	.size kprobes_victim_fixed, . - kprobes_victim_fixed\n"
+"	.popsection\n"
+	_ASM_EXTABLE(1b, 2b)
+);
+
+PLACE(fixed, kprobes_victim_fixed, kprobes_victim_before_fixed);
+MODULE_PARM_DESC(fixed, "symbol and offset of an instruction before one that may fault");
+#endif
+
+/* A probed instruction that faults, in a thread that does not survive */
+#if defined(CONFIG_X86)
+#define LOAD	"movl (%1), %0"
+#elif defined(CONFIG_ARM64)
+#define LOAD	"ldr %w0, [%1]"
+#endif
+
+#ifdef LOAD
+extern u8 kprobes_victim_load[] asm(".Lkprobes_victim_load");
+
+static noinline __noclone u32 kprobes_victim_reads(const u32 *from)
+{
+	u32 value;
+
+	asm volatile(".Lkprobes_victim_load: " ANNOTATE_NOENDBR LOAD
+		     : "=r" (value) : "r" (from));
+	return value;
+}
+
+static int looks_on(struct kprobe *p, struct pt_regs *regs)
+{
+	return 0;
+}
+
+static struct kprobe load_probe = {
+	.pre_handler = looks_on,
+};
+
+static int read_null(void *unused)
+{
+	return kprobes_victim_reads(NULL);
+}
+
+/* Returns 0 when the thread has died. It cannot be stopped: it does not get to its end. */
+static int let_die(struct task_struct *thread)
+{
+	unsigned int tries;
+	bool dead;
+
+	get_task_struct(thread);
+	wake_up_process(thread);
+	for (tries = 0; tries < 3000 && !READ_ONCE(thread->exit_state); tries++)
+		msleep(20);
+	dead = READ_ONCE(thread->exit_state);
+	put_task_struct(thread);
+	return dead ? 0 : -ETIMEDOUT;
+}
+
+static int lose_thread(struct kprobe *p, void *addr, int (*run)(void *unused))
+{
+	struct task_struct *thread;
+	int ret;
+
+	p->addr = addr;
+	p->flags = 0;
+	ret = register_kprobe(p);
+	if (ret)
+		return ret;
+	thread = kthread_create(run, NULL, "kprobes_victim");
+	ret = IS_ERR(thread) ? PTR_ERR(thread) : let_die(thread);
+	unregister_kprobe(p);
+	return ret;
+}
+
+static int lose_to_instruction(const char *value, const struct kernel_param *kp)
+{
+	return lose_thread(&load_probe, kprobes_victim_load, read_null);
+}
+
+static const struct kernel_param_ops oops_ops = {
+	.set = lose_to_instruction,
+};
+
+module_param_cb(oops, &oops_ops, NULL, 0200);
+MODULE_PARM_DESC(oops, "write to it to have a thread end in a fault of a probed instruction");
+
+/* ftrace calls this handler. In one that a trap calls as an NMI, the fault would be a panic. */
+#ifdef CONFIG_KPROBES_ON_FTRACE
+static bool runs_into_bug;
+
+static int loses_its_task(struct kprobe *p, struct pt_regs *regs)
+{
+	BUG_ON(runs_into_bug);
+	return kprobes_victim_reads(NULL);
+}
+
+static struct kprobe entry_probe = {
+	.pre_handler = loses_its_task,
+};
+
+static int call_victim(void *unused)
+{
+	return kprobes_victim(0);
+}
+
+static int lose_to_handler(const char *value, const struct kernel_param *kp)
+{
+	runs_into_bug = sysfs_streq(value, "bug");
+	return lose_thread(&entry_probe, kprobes_victim, call_victim);
+}
+
+static const struct kernel_param_ops handler_oops_ops = {
+	.set = lose_to_handler,
+};
+
+module_param_cb(handler_oops, &handler_oops_ops, NULL, 0200);
+MODULE_PARM_DESC(handler_oops, "write to it to have a thread end in a fault of a handler");
+#endif
+#endif
+
+/*
+ * Text that runs when all other notifiers have been told that the module is live, or is
+ * going. This one is told last.
+ */
+static DECLARE_COMPLETION(said);
+
+static int note_event(struct notifier_block *nb, unsigned long event, void *module)
+{
+	if (module == THIS_MODULE)
+		complete(&said);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block event_nb = {
+	.notifier_call	= note_event,
+	.priority	= INT_MIN,
+};
+
+static bool wait_until_said(void)
+{
+	return wait_for_completion_timeout(&said, 60 * HZ);
+}
+
+static int ask_for_probe(void *addr)
+{
+	struct kprobe p = { .addr = addr };
+	int err = register_kprobe(&p);
+
+	if (!err)
+		unregister_kprobe(&p);
+	return err;
+}
+
+/* The module's text is not freed before this returns. */
+static int show_leaving(char *buffer, const struct kernel_param *kp)
+{
+	int answer = 0, ret;
+
+	reinit_completion(&said);
+	ret = register_module_notifier(&event_nb);
+	if (ret)
+		return ret;
+	kprobes_victim(0);
+	if (!wait_until_said())
+		ret = -ETIMEDOUT;
+	else if (kprobes_victim(40) != 41)
+		ret = -EIO;
+	else
+		answer = ask_for_probe(kprobes_victim_untraced);
+	unregister_module_notifier(&event_nb);
+	return ret ?: sysfs_emit(buffer, "going %d\n", answer);
+}
+
+static const struct kernel_param_ops leaving_ops = {
+	.get = show_leaving,
+};
+
+module_param_cb(leaving, &leaving_ops, NULL, 0400);
+MODULE_PARM_DESC(leaving, "read it to call a function twice: now, and when the module is going");
+
+static void tasklet_runs(struct tasklet_struct *tasklet)
+{
+}
+
+static DECLARE_TASKLET(victim_tasklet, tasklet_runs);
+
+static int run_tasklets(const char *value, const struct kernel_param *kp)
+{
+	unsigned int i, number;
+	int ret = kstrtouint(value, 0, &number);
+
+	if (ret)
+		return ret;
+	for (i = 0; i < number; i++) {
+		tasklet_schedule(&victim_tasklet);
+		/* Waits until it has run. */
+		tasklet_kill(&victim_tasklet);
+	}
+	return 0;
+}
+
+static const struct kernel_param_ops tasklets_ops = {
+	.set = run_tasklets,
+};
+
+module_param_cb(tasklets, &tasklets_ops, NULL, 0200);
+MODULE_PARM_DESC(tasklets, "write N to have so many tasklets run, one after the other");
+
+static unsigned int late;
+
+module_param(late, uint, 0400);
+MODULE_PARM_DESC(late, "1 if the init text went on when the module was live");
+
+/* An offset, not an address, because it is asked for when the function has been freed */
+extern const u32 kprobes_victim_late_at asm(".Lkprobes_victim_late_at");
+
+static noinline __noclone unsigned int __init kprobes_victim_late(unsigned int x)
+{
+	asm volatile(".Lkprobes_victim_late_middle: nop\n"
+		     ".pushsection .ref.data, \"aw\"\n"
+		     ".balign 4\n"
+		     ".Lkprobes_victim_late_at: .long .Lkprobes_victim_late_middle - kprobes_victim_late\n"
+		     ".popsection"
+		     : "+r" (x) : : "memory");
+	return x + 1;
+}
+
+static int show_late_middle(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "kprobes_victim_late+%#x\n", kprobes_victim_late_at);
+}
+
+static const struct kernel_param_ops late_middle_ops = {
+	.get = show_late_middle,
+};
+
+module_param_cb(late_middle, &late_middle_ops, NULL, 0400);
+MODULE_PARM_DESC(late_middle, "symbol and offset of an instruction in the middle of that text");
+
+static int late_probe = 1;
+
+module_param(late_probe, int, 0400);
+MODULE_PARM_DESC(late_probe, "what a probe on that text was answered then; 1 before");
+
+/*
+ * Init text is freed after this has ended. It is still there, and has its symbols; but nobody will
+ * tell when it is freed.
+ */
+static void __init go_on_late(void *unused, async_cookie_t cookie)
+{
+	if (wait_until_said()) {
+		late_probe = ask_for_probe(kprobes_victim_late);
+		late = kprobes_victim_late(0);
+	}
+	unregister_module_notifier(&event_nb);
+}
+
+static noinline __noclone int __init kprobes_victim_starts(int x)
+{
+	asm volatile("" : "+r" (x) : : "memory");
+	return x;
+}
+
+/* Only here to be on the blacklist until the module has started. */
+static noinline __noclone int __init kprobes_victim_starts_nokprobe(int x)
+{
+	asm volatile("" : "+r" (x) : : "memory");
+	return -x;
+}
+
+NOKPROBE_SYMBOL(kprobes_victim_starts_nokprobe);
+
+static int __init kprobes_victim_init(void)
+{
+	int ret = register_module_notifier(&event_nb);
+
+	if (ret)
+		return ret;
+	async_schedule(go_on_late, NULL);
+	return kprobes_victim_starts(0) + kprobes_victim_starts_nokprobe(0);
+}
+
+static void __exit kprobes_victim_exit(void)
+{
+}
+
+module_init(kprobes_victim_init)
+module_exit(kprobes_victim_exit)
+MODULE_DESCRIPTION("functions for the kprobes selftests to probe");
+MODULE_LICENSE("GPL");

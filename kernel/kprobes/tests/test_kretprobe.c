@@ -1,0 +1,1356 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests that return probes leave nothing behind. lib/test_kretprobes.c and
+ * lib/test_kretprobe_tasks.c test what users see.
+ */
+#include <kunit/static_stub.h>
+#include <kunit/test.h>
+#include <linux/align.h>
+#include <linux/completion.h>
+#include <linux/cpu.h>
+#include <linux/delay.h>
+#include <linux/err.h>
+#include <linux/hardirq.h>
+#include <linux/irqflags.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/limits.h>
+#include <linux/minmax.h>
+#include <linux/objpool.h>
+#include <linux/rcupdate.h>
+#include <linux/rethook.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
+#include <linux/stacktrace.h>
+#include <linux/string.h>
+
+#include "support/probe.h"
+#include "support/regs.h"
+#include "../internal.h"
+#include "../kretprobe.h"
+#include "support/hotplug.h"
+#include "support/reader.h"
+#include "support/sites.h"
+
+static noinline __noclone u32 returns(u32 x)
+{
+	asm volatile("" : "+r" (x) : : "memory");
+	return x + 1;
+}
+
+static DECLARE_COMPLETION(go_on);
+
+static noinline __noclone u32 waits(u32 x)
+{
+	wait_for_completion(&go_on);
+	return x + 1;
+}
+
+/* Returns to where handlers cannot run. */
+static noinline __noclone u32 waits_until_busy(u32 x)
+{
+	wait_for_completion(&go_on);
+	kprobe_busy_begin();
+	return x + 1;
+}
+
+static noinline __noclone u32 waits_and_ends(u32 x)
+{
+	wait_for_completion(&go_on);
+	if (x)
+		kthread_exit(0);
+	return x;
+}
+
+/* Tasks that have entered ends() */
+static atomic_t nr_ending;
+
+static noinline __noclone u32 ends(u32 x)
+{
+	if (x) {
+		atomic_inc(&nr_ending);
+		kthread_exit(0);
+	}
+	return x;
+}
+
+static atomic_t nr_returns;
+
+static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	atomic_inc(&nr_returns);
+	return 0;
+}
+
+static void drop(void *rp)
+{
+	unregister_kretprobe(rp);
+}
+
+static struct kretprobe *registered_with(struct kunit *test, void *addr, int maxactive,
+					 size_t data_size)
+{
+	struct kretprobe *rp = kunit_kzalloc(test, sizeof(*rp), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, rp);
+	rp->kp.addr = addr;
+	rp->handler = count_return;
+	rp->maxactive = maxactive;
+	rp->data_size = data_size;
+	atomic_set(&nr_returns, 0);
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(rp));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop, rp));
+	return rp;
+}
+
+static struct kretprobe *registered(struct kunit *test, void *addr, int maxactive)
+{
+	return registered_with(test, addr, maxactive, 0);
+}
+
+static bool comes_true(bool (*condition)(void))
+{
+	unsigned int tries;
+
+	for (tries = 0; tries < 250 && !condition(); tries++) {
+		rcu_barrier();
+		msleep(20);
+	}
+	return condition();
+}
+
+/* For much longer than it takes to free those that no call is inside of: two grace periods */
+static void let_holders_be_freed(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 10; i++) {
+		synchronize_rcu();
+		msleep(20);
+	}
+}
+
+static bool no_holder_left(void)
+{
+	return !kretprobe_holders_left();
+}
+
+static int call_waits(void *arg)
+{
+	waits(1);
+	return 0;
+}
+
+static int call_waits_until_busy(void *arg)
+{
+	waits_until_busy(1);
+	kprobe_busy_end();
+	return 0;
+}
+
+static int call_waits_and_ends(void *arg)
+{
+	return waits_and_ends(1);
+}
+
+/* When this returns, the thread has left the function, and has ended. */
+static void stop_waiting(void *task)
+{
+	complete(&go_on);
+	kthread_stop_put(task);
+}
+
+/* Returns a thread that is in a function, which @call calls, until stop_waiting() is released. */
+static struct task_struct *start_waiting_in(struct kunit *test, int (*call)(void *arg))
+{
+	struct task_struct *task;
+	unsigned int tries;
+
+	reinit_completion(&go_on);
+	task = kthread_create(call, NULL, "kprobes_waits");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	get_task_struct(task);
+	wake_up_process(task);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, stop_waiting, task));
+	for (tries = 0; tries < 3000 && !READ_ONCE(task->kretprobe_instances.first); tries++)
+		msleep(20);
+	KUNIT_ASSERT_NOT_NULL(test, READ_ONCE(task->kretprobe_instances.first));
+	return task;
+}
+
+static struct task_struct *start_waiting(struct kunit *test)
+{
+	return start_waiting_in(test, call_waits);
+}
+
+static int call_ends(void *arg)
+{
+	ends(1);
+	return 0;
+}
+
+#define ENDING	5
+
+static bool all_are_ending(void)
+{
+	return atomic_read(&nr_ending) == ENDING;
+}
+
+static const int maxactives[] = { 0, ENDING };
+
+static void maxactive_desc(const int *maxactive, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "maxactive %d", *maxactive);
+}
+
+KUNIT_ARRAY_PARAM(maxactive, maxactives, maxactive_desc);
+
+static void expect_holder_until_they_leave(struct kunit *test, void *function,
+					   int (*call)(void *arg))
+{
+	const int *maxactive = test->param_value;
+	struct kretprobe *rp;
+	struct task_struct *task;
+
+	KUNIT_ASSERT_TRUE(test, comes_true(no_holder_left));
+	rp = registered(test, function, *maxactive);
+	task = start_waiting_in(test, call);
+	kunit_release_action(test, drop, rp);
+	let_holders_be_freed();
+	KUNIT_EXPECT_TRUE(test, kretprobe_holders_left());
+	kunit_release_action(test, stop_waiting, task);
+	KUNIT_EXPECT_TRUE(test, comes_true(no_holder_left));
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 0);
+}
+
+/* A past bug: the pool of a return probe was freed while a handler used it. */
+static void holder_stays_for_those_inside_and_then_goes(struct kunit *test)
+{
+	expect_holder_until_they_leave(test, waits, call_waits);
+}
+
+static void holder_goes_with_a_return_that_is_missed(struct kunit *test)
+{
+	if (trampoline_is_probed())
+		kunit_skip(test, "the trampoline itself would be missed");
+	expect_holder_until_they_leave(test, waits_until_busy, call_waits_until_busy);
+}
+
+static void holder_goes_with_the_last_task_that_ends_inside(struct kunit *test)
+{
+	expect_holder_until_they_leave(test, waits_and_ends, call_waits_and_ends);
+}
+
+static void holder_goes_although_tasks_ended_inside(struct kunit *test)
+{
+	const int *maxactive = test->param_value;
+	struct kretprobe *rp = registered(test, ends, *maxactive);
+	struct task_struct *task;
+	unsigned int i;
+
+	atomic_set(&nr_ending, 0);
+	for (i = 0; i < ENDING; i++) {
+		task = kthread_run(call_ends, NULL, "kprobes_ends");
+		KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	}
+	KUNIT_EXPECT_TRUE(test, comes_true(all_are_ending));
+	/* Most of them end before the probe leaves. */
+	msleep(100);
+	KUNIT_EXPECT_EQ(test, rp->nmissed, 0);
+	kunit_release_action(test, drop, rp);
+	KUNIT_EXPECT_TRUE(test, comes_true(no_holder_left));
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 0);
+}
+
+#if defined(CONFIG_X86) || defined(CONFIG_ARM64)
+static u32 call_as_an_nmi(void)
+{
+	u32 result;
+
+	guard(irqsave)();
+	nmi_enter();
+	result = returns(1);
+	nmi_exit();
+	return result;
+}
+
+/*
+ * As if the NMI had come when objpool_push() has reserved an entry of the ring for the instance
+ * @out, and not filled it in. Returns 0 if the NMI has made that entry available.
+ */
+static u32 nmi_in_a_push(struct objpool_head *pool, void *out)
+{
+	struct objpool_slot *slot;
+	u32 tail, last, result;
+
+	guard(irqsave)();
+	slot = pool->cpu_slots[smp_processor_id()];
+	tail = slot->tail++;
+	result = call_as_an_nmi();
+	last = slot->last;
+	slot->entries[tail & slot->mask] = out;
+	__objpool_make_available(slot, tail);
+	return last == tail ? result : 0;
+}
+
+/* A past bug of objpool's: one object became available twice, and another was lost. */
+static void nmi_in_a_push_loses_no_instance(struct kunit *test)
+{
+	struct kretprobe *rp = registered(test, returns, 2);
+	struct objpool_head *pool = &rp->rph->pool;
+	void *out = objpool_pop(pool);
+
+	KUNIT_ASSERT_NOT_NULL(test, out);
+	KUNIT_EXPECT_EQ(test, 2, nmi_in_a_push(pool, out));
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 1);
+
+	/* The one that is left is the one that the NMI has used. */
+	KUNIT_EXPECT_PTR_EQ(test, objpool_pop(pool), out);
+	KUNIT_EXPECT_EQ(test, 2, returns(1));
+	KUNIT_EXPECT_EQ(test, 2, call_as_an_nmi());
+	KUNIT_EXPECT_EQ(test, 2, call_as_an_nmi());
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 4);
+	KUNIT_EXPECT_EQ(test, rp->nmissed, 0);
+	objpool_push(out, pool);
+}
+#endif
+
+/* An object that another CPU's ring has is better than none. */
+static void pool_gives_all_it_has(struct kunit *test)
+{
+	struct kretprobe *rp = registered(test, returns, 8);
+	struct objpool_head *pool = &rp->rph->pool;
+	void *objects[8];
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(objects); i++) {
+		objects[i] = objpool_pop(pool);
+		KUNIT_EXPECT_NOT_NULL(test, objects[i]);
+	}
+	KUNIT_EXPECT_NULL(test, objpool_pop(pool));
+	while (i--) {
+		if (objects[i])
+			objpool_push(objects[i], pool);
+	}
+}
+
+#ifdef CONFIG_ARM64_PSEUDO_NMI
+/* A copy of it is there in each object that does not have it inlined, that of pools among them. */
+static struct kretprobe masks[64];
+static unsigned int nr_masks;
+
+static bool within_put_into_pool(unsigned long addr)
+{
+	char name[KSYM_SYMBOL_LEN];
+
+	sprint_symbol_no_offset(name, addr);
+	return !strcmp(name, "put_into_pool");
+}
+
+static int note_mask(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	return !within_put_into_pool(get_kretprobe_retaddr(ri));
+}
+
+static int probe_mask(void *unused, unsigned long addr)
+{
+	if (nr_masks == ARRAY_SIZE(masks))
+		return 1;
+	masks[nr_masks].kp.addr = (kprobe_opcode_t *)addr;
+	masks[nr_masks].entry_handler = note_mask;
+	masks[nr_masks].handler = count_return;
+	masks[nr_masks].maxactive = 8;
+	nr_masks += !register_kretprobe(&masks[nr_masks]);
+	return 0;
+}
+
+static void drop_masks(void *unused)
+{
+	while (nr_masks)
+		unregister_kretprobe(&masks[--nr_masks]);
+	memset(masks, 0, sizeof(masks));
+}
+
+/* What the pool calls is hit where no handler can run. */
+static unsigned long missed_masks(void)
+{
+	unsigned long missed = 0;
+	unsigned int i;
+
+	for (i = 0; i < nr_masks; i++)
+		missed += masks[i].kp.nmissed;
+	return missed;
+}
+
+/*
+ * A past bug: with pseudo-NMIs, a return probe on what pools call to mask interrupts was hit
+ * by its own returns.
+ */
+static void pool_is_not_called_by_itself(struct kunit *test)
+{
+	unsigned long before;
+
+	registered(test, returns, 2);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_masks, NULL));
+	kallsyms_on_each_match_symbol(probe_mask, "arch_local_irq_save", NULL);
+	if (!nr_masks)
+		kunit_skip(test, "it is inlined everywhere");
+	atomic_set(&nr_returns, 0);
+	before = missed_masks();
+	KUNIT_EXPECT_EQ(test, 2, returns(1));
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 1);
+	if (missed_masks() == before)
+		kunit_skip(test, "the pool has it inlined");
+}
+#endif
+
+#if defined(CONFIG_STACKTRACE) && (defined(CONFIG_X86) || defined(CONFIG_ARM64))
+/* A return address that is not found ends a trace. It is none of the callers, and no address. */
+static void expect_no_caller_at_0(struct kunit *test, struct task_struct *task)
+{
+	unsigned long entries[16];
+	unsigned int i, nr = stack_trace_save_tsk(task, entries, ARRAY_SIZE(entries), 0);
+
+	for (i = 0; i < nr; i++)
+		KUNIT_EXPECT_NE_MSG(test, 0, entries[i], "entry %u of %u", i, nr);
+}
+#else
+static void expect_no_caller_at_0(struct kunit *test, struct task_struct *task)
+{
+}
+#endif
+
+/*
+ * If the task runs meanwhile, a link may be anything: a user's address, no address at all, or
+ * one that leads in a circle. Here the task sleeps, so its list can be tampered with.
+ */
+static void unwinding_survives_links_to_nowhere(struct kunit *test)
+{
+	struct kretprobe_instance *fake = kunit_kzalloc(test, sizeof(*fake), GFP_KERNEL);
+	const unsigned long links[] = { 16, ULONG_MAX / 3 & -sizeof(long), (unsigned long)fake };
+	struct llist_node *first, *cur = NULL;
+	struct task_struct *task;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, fake);
+	registered(test, waits, 0);
+	task = start_waiting(test);
+	first = task->kretprobe_instances.first;
+	task->kretprobe_instances.first = &fake->llist;
+	for (i = 0; i < ARRAY_SIZE(links); i++) {
+		fake->llist.next = (struct llist_node *)links[i];
+		KUNIT_EXPECT_EQ(test, 0, kretprobe_find_ret_addr(task, test, &cur));
+		KUNIT_EXPECT_NULL(test, cur);
+		expect_no_caller_at_0(test, task);
+	}
+	task->kretprobe_instances.first = first;
+	kunit_release_action(test, stop_waiting, task);
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 1);
+}
+
+static bool has_stack(struct task_struct *tsk)
+{
+	return READ_ONCE(tsk->kretprobe_end) || READ_ONCE(tsk->kretprobe_left.first);
+}
+
+static unsigned int tasks_with_stack(unsigned int *without)
+{
+	struct task_struct *process, *tsk;
+	unsigned int with = 0;
+	int cpu;
+
+	*without = 0;
+	guard(rcu)();
+	for_each_process_thread(process, tsk) {
+		if (has_stack(tsk))
+			with++;
+		else
+			++*without;
+	}
+	for_each_possible_cpu(cpu) {
+		if (has_stack(idle_task(cpu)))
+			with++;
+		else
+			++*without;
+	}
+	return with;
+}
+
+/* A task that is just being made is on the list before it has one. */
+static bool all_tasks_have_a_stack(void)
+{
+	unsigned int without;
+
+	return tasks_with_stack(&without) && !without;
+}
+
+static bool new_task_has_stack;
+
+static int look_at_own_stack(void *done)
+{
+	new_task_has_stack = has_stack(current);
+	returns(1);
+	complete(done);
+	return 0;
+}
+
+static void every_task_has_a_stack_while_one_is_wanted(struct kunit *test)
+{
+	DECLARE_COMPLETION_ONSTACK(done);
+	struct task_struct *task;
+	struct kretprobe *rp;
+	unsigned int without;
+
+	kretprobe_stacks_trim();
+	KUNIT_EXPECT_EQ(test, 0, tasks_with_stack(&without));
+	/* A return probe with a cap does not need return stacks. */
+	rp = registered(test, returns, 1);
+	KUNIT_EXPECT_EQ(test, 0, tasks_with_stack(&without));
+	kunit_release_action(test, drop, rp);
+
+	rp = registered(test, returns, 0);
+	KUNIT_EXPECT_TRUE(test, comes_true(all_tasks_have_a_stack));
+	task = kthread_run(look_at_own_stack, &done, "kprobes_new");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	wait_for_completion(&done);
+	KUNIT_EXPECT_TRUE(test, new_task_has_stack);
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 1);
+
+	/* As long as return stacks are needed, none is taken away. */
+	kretprobe_stacks_trim();
+	KUNIT_EXPECT_GT(test, tasks_with_stack(&without), 0);
+	kunit_release_action(test, drop, rp);
+	kretprobe_stacks_trim();
+	KUNIT_EXPECT_EQ(test, 0, tasks_with_stack(&without));
+}
+
+static bool no_task_has_a_stack(void)
+{
+	unsigned int without;
+
+	return !tasks_with_stack(&without);
+}
+
+static bool one_task_has_a_stack(void)
+{
+	unsigned int without;
+
+	return tasks_with_stack(&without) == 1;
+}
+
+static void expect_within_a_minute(struct kunit *test, bool (*condition)(void))
+{
+	unsigned int tries;
+
+	for (tries = 0; tries < 60 && !condition(); tries++)
+		msleep(1000);
+	KUNIT_EXPECT_TRUE(test, condition());
+}
+
+/*
+ * Some seconds after the last probe that needs them has left; or when the last call on one has
+ * ended, for which nobody looks at all tasks again.
+ */
+static void stacks_go_by_themselves(struct kunit *test)
+{
+	struct kretprobe *rp = registered(test, waits, 0);
+	struct task_struct *task = start_waiting(test);
+
+	kunit_release_action(test, drop, rp);
+	KUNIT_EXPECT_FALSE(test, no_task_has_a_stack());
+	expect_within_a_minute(test, one_task_has_a_stack);
+	kunit_release_action(test, stop_waiting, task);
+	KUNIT_EXPECT_TRUE(test, comes_true(no_task_has_a_stack));
+}
+
+static void stack_in_use_is_not_taken_away(struct kunit *test)
+{
+	struct kretprobe *rp = registered(test, waits, 0);
+	struct task_struct *task;
+	unsigned int without;
+
+	task = start_waiting(test);
+	kunit_release_action(test, drop, rp);
+	kretprobe_stacks_trim();
+	KUNIT_EXPECT_EQ(test, 1, tasks_with_stack(&without));
+	KUNIT_EXPECT_GT(test, task->kretprobe_top, task->kretprobe_start);
+	kunit_release_action(test, stop_waiting, task);
+	KUNIT_EXPECT_TRUE(test, comes_true(no_task_has_a_stack));
+}
+
+static struct kretprobe *leaving[2];
+
+/* Until the mutex is released, nobody else takes stacks away. */
+static noinline __noclone u32 drops_its_probes(u32 x)
+{
+	unregister_kretprobe(leaving[0]);
+	unregister_kretprobe(leaving[1]);
+	mutex_lock(&kretprobe_mutex);
+	return x + 1;
+}
+
+/* The worker takes it, and may be doing so when this call ends. So the call itself does not. */
+static void empty_stack_is_left_to_the_worker(struct kunit *test)
+{
+	unsigned long end;
+
+	leaving[0] = registered(test, returns, 0);
+	leaving[1] = registered(test, drops_its_probes, 1);
+	KUNIT_EXPECT_NE(test, 0, current->kretprobe_end);
+	drops_its_probes(1);
+	end = READ_ONCE(current->kretprobe_end);
+	mutex_unlock(&kretprobe_mutex);
+	KUNIT_EXPECT_NE(test, 0, end);
+	kretprobe_stacks_trim();
+	KUNIT_EXPECT_TRUE(test, comes_true(no_task_has_a_stack));
+}
+
+/* --- the size of return stacks --- */
+
+static const size_t data_sizes[] = { 0, 1, 32, 96, 97, 256, KRETPROBE_STACK_DATA };
+
+static void data_size_desc(const size_t *size, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%zu bytes", *size);
+}
+
+KUNIT_ARRAY_PARAM(data_size, data_sizes, data_size_desc);
+
+/* What eight calls need */
+static size_t eight_calls(size_t data_size)
+{
+	return 8 * (sizeof(struct kretprobe_instance) + ALIGN(data_size, sizeof(u64)));
+}
+
+/* How large the stacks of all tasks are: the smallest, and the largest */
+static size_t smallest, largest;
+
+static void look_at_size(struct task_struct *tsk)
+{
+	size_t size = READ_ONCE(tsk->kretprobe_end) - READ_ONCE(tsk->kretprobe_start);
+
+	if (!has_stack(tsk))
+		size = 0;
+	smallest = min(smallest, size);
+	largest = max(largest, size);
+}
+
+static void look_at_sizes(void)
+{
+	struct task_struct *process, *tsk;
+	int cpu;
+
+	smallest = SIZE_MAX;
+	largest = 0;
+	guard(rcu)();
+	for_each_process_thread(process, tsk)
+		look_at_size(tsk);
+	for_each_possible_cpu(cpu)
+		look_at_size(idle_task(cpu));
+}
+
+static size_t wanted;
+
+/* A task that is just being made is on the list before it has a stack. */
+static bool all_tasks_have_what_is_wanted(void)
+{
+	look_at_sizes();
+	return smallest >= wanted;
+}
+
+static void task_has_memory_for_eight_calls(struct kunit *test)
+{
+	const size_t *data_size = test->param_value;
+
+	kretprobe_stacks_trim();
+	registered_with(test, returns, 0, *data_size);
+	wanted = eight_calls(*data_size);
+	KUNIT_EXPECT_TRUE(test, comes_true(all_tasks_have_what_is_wanted));
+	kunit_info(test, "%zu to %zu bytes", smallest, largest);
+	KUNIT_EXPECT_LT(test, largest, max(2 * wanted, 513UL));
+	if (*data_size <= 96)
+		KUNIT_EXPECT_LE(test, largest, 1024);
+}
+
+/* How much of its stack this task uses; 0 if the innermost call is not on it */
+static size_t used_of_own_stack(void)
+{
+	unsigned long innermost = (unsigned long)current->kretprobe_instances.first;
+
+	if (innermost < current->kretprobe_start || innermost >= current->kretprobe_end)
+		return 0;
+	return current->kretprobe_top - current->kretprobe_start;
+}
+
+static size_t used_at_the_bottom;
+
+static noinline __noclone u32 deep(u32 depth)
+{
+	u32 below = 0;
+
+	if (depth)
+		below = deep(depth - 1);
+	else
+		used_at_the_bottom = used_of_own_stack();
+	barrier_data(&below);
+	return below + 1;
+}
+
+static void eight_calls_are_on_the_stack(struct kunit *test)
+{
+	const size_t *data_size = test->param_value;
+	struct kretprobe *rp;
+
+	kretprobe_stacks_trim();
+	rp = registered_with(test, deep, 0, *data_size);
+	KUNIT_EXPECT_EQ(test, deep(7), 8);
+	KUNIT_EXPECT_EQ(test, used_at_the_bottom, eight_calls(*data_size));
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 8);
+	KUNIT_EXPECT_EQ(test, rp->nmissed, 0);
+}
+
+static noinline __noclone u32 waits_and_goes_deep(u32 x)
+{
+	wait_for_completion(&go_on);
+	return deep(7) + x;
+}
+
+static int call_waits_and_goes_deep(void *unused)
+{
+	waits_and_goes_deep(1);
+	return 0;
+}
+
+/* Registers a return probe of deep() for which the stacks of before are too small. */
+static void grow(struct kunit *test, struct task_struct *task, size_t data_size)
+{
+	unsigned long start = task->kretprobe_start;
+
+	registered_with(test, deep, 0, data_size);
+	wanted = eight_calls(data_size);
+	KUNIT_EXPECT_TRUE(test, comes_true(all_tasks_have_what_is_wanted));
+	KUNIT_EXPECT_NE(test, task->kretprobe_start, start);
+}
+
+/* One task is in use of its stack, another one is not, and the third is this. */
+static void larger_stack_takes_the_place_of_an_empty_one(struct kunit *test)
+{
+	struct task_struct *task;
+
+	kretprobe_stacks_trim();
+	registered(test, waits_and_goes_deep, 0);
+	task = start_waiting_in(test, call_waits_and_goes_deep);
+	KUNIT_EXPECT_EQ(test, task->kretprobe_end - task->kretprobe_start, 512);
+	grow(test, task, 100);
+	KUNIT_EXPECT_NOT_NULL(test, task->kretprobe_left.first);
+	KUNIT_EXPECT_NULL(test, current->kretprobe_left.first);
+	KUNIT_EXPECT_EQ(test, deep(7), 8);
+	KUNIT_EXPECT_EQ(test, used_at_the_bottom, eight_calls(100));
+
+	/* The one before is empty now, though the first is not. */
+	grow(test, task, 256);
+	KUNIT_EXPECT_NOT_NULL(test, task->kretprobe_left.first);
+	KUNIT_EXPECT_NULL(test, task->kretprobe_left.first->next);
+	used_at_the_bottom = 0;
+	get_task_struct(task);
+	kunit_release_action(test, stop_waiting, task);
+	/* Both return probes follow each of these calls; the stack is for one of them. */
+	KUNIT_EXPECT_GT(test, used_at_the_bottom, 0);
+	KUNIT_EXPECT_NULL(test, task->kretprobe_left.first);
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 17);
+	put_task_struct(task);
+}
+
+static struct task_struct *ended;
+
+static bool it_has_no_stack(void)
+{
+	return !has_stack(ended);
+}
+
+static void stack_that_was_left_is_freed_with_the_task(struct kunit *test)
+{
+	struct task_struct *task;
+
+	kretprobe_stacks_trim();
+	registered(test, waits_and_ends, 0);
+	task = start_waiting_in(test, call_waits_and_ends);
+	grow(test, task, 256);
+	KUNIT_EXPECT_NOT_NULL(test, task->kretprobe_left.first);
+	ended = get_task_struct(task);
+	kunit_release_action(test, stop_waiting, task);
+	KUNIT_EXPECT_TRUE(test, comes_true(it_has_no_stack));
+	put_task_struct(ended);
+}
+
+static struct kretprobe_stack *no_stack(unsigned int size, gfp_t gfp)
+{
+	return NULL;
+}
+
+/* Tasks take from the pool then, until there is memory for them. */
+static void returns_are_seen_without_memory_for_stacks(struct kunit *test)
+{
+	struct kretprobe *rp;
+
+	kretprobe_stacks_trim();
+	kunit_activate_static_stub(test, kretprobe_stack_alloc, no_stack);
+	rp = registered(test, returns, 0);
+	kunit_deactivate_static_stub(test, kretprobe_stack_alloc);
+	KUNIT_EXPECT_FALSE(test, has_stack(current));
+	KUNIT_EXPECT_EQ(test, 2, returns(1));
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 1);
+	KUNIT_EXPECT_EQ(test, rp->nmissed, 0);
+	registered(test, deep, 0);
+	KUNIT_EXPECT_TRUE(test, has_stack(current));
+	KUNIT_EXPECT_TRUE(test, comes_true(all_tasks_have_a_stack));
+}
+
+static atomic_t changing;
+
+static int fork_and_call(void *unused)
+{
+	DECLARE_COMPLETION_ONSTACK(done);
+
+	while (!kthread_should_stop()) {
+		reinit_completion(&done);
+		if (!IS_ERR(kthread_run(look_at_own_stack, &done, "kprobes_new")))
+			wait_for_completion(&done);
+		atomic_inc(&changing);
+	}
+	return 0;
+}
+
+/* Tasks are made and call while stacks become larger and smaller. */
+static void no_return_is_missed_while_stacks_change(struct kunit *test)
+{
+	struct kretprobe *rp = registered(test, returns, 0);
+	struct task_struct *task;
+	unsigned int i;
+
+	atomic_set(&changing, 0);
+	task = kthread_run(fork_and_call, NULL, "kprobes_forks");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	for (i = 0; i < 20; i++) {
+		struct kretprobe large = {
+			.kp.addr = (kprobe_opcode_t *)deep,
+			.handler = count_return,
+			.data_size = data_sizes[i % ARRAY_SIZE(data_sizes)],
+		};
+
+		KUNIT_EXPECT_EQ(test, 0, register_kretprobe(&large));
+		KUNIT_EXPECT_EQ(test, deep(7), 8);
+		msleep(20);
+		KUNIT_EXPECT_EQ(test, large.nmissed, 0);
+		unregister_kretprobe(&large);
+	}
+	kthread_stop(task);
+	KUNIT_EXPECT_GT(test, atomic_read(&changing), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 20 * 8 + atomic_read(&changing));
+	KUNIT_EXPECT_EQ(test, rp->nmissed, 0);
+}
+
+/* They may be calls that are ending, and have seen that somebody needs their stack. */
+static void stacks_wait_for_their_readers(struct kunit *test)
+{
+	struct kretprobe *rp = registered(test, returns, 0);
+	unsigned int without;
+
+	kunit_release_action(test, drop, rp);
+	KUNIT_EXPECT_GT(test, tasks_with_stack(&without), 0);
+	reader_start(test);
+	reader_ends_soon();
+	kretprobe_stacks_trim();
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(reader_ended));
+}
+
+/* They may be calls that are ending, which do not ask once more for the holder to be freed. */
+static void holder_waits_for_readers(struct kunit *test)
+{
+	unsigned int tries = 0;
+	struct kretprobe *rp;
+
+	KUNIT_ASSERT_TRUE(test, comes_true(no_holder_left));
+	rp = registered(test, returns, 0);
+	reader_start(test);
+	kunit_release_action(test, drop, rp);
+	reader_ends_soon();
+	while (kretprobe_holders_left() && ++tries < 3000)
+		msleep(20);
+	KUNIT_EXPECT_FALSE(test, kretprobe_holders_left());
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(reader_ended));
+}
+
+static void large_data_is_not_on_the_stacks_of_tasks(struct kunit *test)
+{
+	struct kretprobe rp = { .kp.addr = (kprobe_opcode_t *)returns };
+	size_t sizes[2];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		rp.data_size = KRETPROBE_STACK_DATA + i;
+		KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&rp));
+		sizes[i] = rp.rph->size;
+		unregister_kretprobe(&rp);
+		rp.kp.flags = 0;
+	}
+	KUNIT_EXPECT_LT(test, sizes[0], KRETPROBE_NO_FIT);
+	KUNIT_EXPECT_EQ(test, sizes[1], KRETPROBE_NO_FIT);
+}
+
+/* A past bug: the holder was left behind. */
+static void return_probe_that_is_unregistered_twice_leaves_nothing(struct kunit *test)
+{
+	struct kretprobe *rp = registered(test, returns, 0), *twice[] = { rp, rp };
+	unsigned int without;
+
+	kunit_remove_action(test, drop, rp);
+	unregister_kretprobes(twice, ARRAY_SIZE(twice));
+	KUNIT_EXPECT_NULL(test, rp->rph);
+	KUNIT_EXPECT_TRUE(test, comes_true(no_holder_left));
+	kretprobe_stacks_trim();
+	KUNIT_EXPECT_EQ(test, 0, tasks_with_stack(&without));
+	KUNIT_EXPECT_EQ(test, 2, returns(1));
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 0);
+}
+
+#if defined(CONFIG_X86) || defined(CONFIG_ARM64)
+/* There the stack pointer tells where the frame of a call is. */
+static struct kretprobe *left_behind;
+
+/* Enters another call, which never returns. */
+static noinline __noclone u32 leaves_call_behind(u32 x)
+{
+	unsigned long slot = 0;
+	struct pt_regs regs = { .sp = (unsigned long)&slot };
+	struct kprobe_frame frame = {};
+
+	preempt_disable_notrace();
+	if (kprobe_enter(&frame, &left_behind->kp)) {
+		kretprobe_entry(&left_behind->kp, &regs);
+		kprobe_leave(&frame);
+	}
+	preempt_enable_notrace();
+	return x + 1;
+}
+
+/* Who left the calls behind is followed by @rp. Nothing of either probe stays. */
+static void drop_both(struct kunit *test, struct kretprobe *rp)
+{
+	kunit_release_action(test, drop, left_behind);
+	kunit_release_action(test, drop, rp);
+	KUNIT_EXPECT_TRUE(test, comes_true(no_holder_left));
+}
+
+static void call_that_is_left_behind_is_forgotten(struct kunit *test)
+{
+	struct kretprobe *rp = registered(test, leaves_call_behind, 0);
+
+	left_behind = registered(test, returns, 0);
+	KUNIT_EXPECT_EQ(test, 2, leaves_call_behind(1));
+	KUNIT_EXPECT_EQ(test, 1, atomic_read(&nr_returns));
+	drop_both(test, rp);
+}
+#endif
+
+/* The idle task of a CPU that goes offline never returns from arch_cpu_idle_dead(). */
+static void idle_task_of_an_offlined_cpu_starts_anew(struct kunit *test)
+{
+	unsigned int cpu = hotplug_candidate(), i;
+	struct task_struct *idle;
+	struct kretprobe *rp;
+	int err;
+
+	if (cpu >= nr_cpu_ids)
+		kunit_skip(test, "no CPU to take offline");
+	rp = registered(test, arch_cpu_idle_dead, 0);
+	idle = idle_task(cpu);
+	for (i = 0; i < 3; i++) {
+		err = hotplug_try(remove_cpu, cpu);
+		if (err)
+			kunit_skip(test, "CPU %u cannot go offline: %d", cpu, err);
+		KUNIT_EXPECT_NOT_NULL(test, idle->kretprobe_instances.first);
+		KUNIT_ASSERT_EQ(test, 0, hotplug_try(add_cpu, cpu));
+		KUNIT_EXPECT_NULL(test, idle->kretprobe_instances.first);
+		KUNIT_EXPECT_EQ(test, idle->kretprobe_top, idle->kretprobe_start);
+	}
+	KUNIT_EXPECT_EQ(test, rp->nmissed, 0);
+	kunit_release_action(test, drop, rp);
+	KUNIT_EXPECT_TRUE(test, comes_true(no_holder_left));
+}
+
+static noinline __noclone u32 kretprobe_test_named(u32 x)
+{
+	asm volatile("" : "+r" (x) : : "memory");
+	return x + 2;
+}
+
+/* A batch is planted, others can take the mutex, and then one more probe fails. */
+static void failure_after_others_had_a_turn_changes_nothing(struct kunit *test)
+{
+	unsigned int i, num = KPROBE_PATCH_BATCH + 1;
+	struct kretprobe *all = kunit_kcalloc(test, num, sizeof(*all), GFP_KERNEL);
+	struct kretprobe **rps = kunit_kcalloc(test, num, sizeof(*rps), GFP_KERNEL);
+
+	KUNIT_ASSERT_EQ(test, 2, kretprobe_test_named(0));
+	KUNIT_ASSERT_NOT_NULL(test, all);
+	KUNIT_ASSERT_NOT_NULL(test, rps);
+	for (i = 0; i < num; i++) {
+		all[i].kp.symbol_name = "kretprobe_test_named";
+		all[i].handler = count_return;
+		all[i].nmissed = 7;
+		rps[i] = &all[i];
+	}
+	all[num - 1].kp.symbol_name = "there_is_no_such_symbol";
+	KUNIT_EXPECT_EQ(test, -ENOENT, register_kretprobes(rps, num));
+	KUNIT_EXPECT_NULL(test, all[0].kp.addr);
+	KUNIT_EXPECT_EQ(test, all[0].kp.flags, 0);
+	KUNIT_EXPECT_EQ(test, all[0].nmissed, 7);
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobes(rps, num - 1));
+	unregister_kretprobes(rps, num - 1);
+}
+
+static unsigned int nr_posts;
+
+static void count_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	nr_posts++;
+}
+
+static void what_was_in_the_struct_does_not_count(struct kunit *test)
+{
+	struct kretprobe rp = {
+		.kp.addr = (kprobe_opcode_t *)returns,
+		.kp.post_handler = count_post,
+		.handler = count_return,
+		.nmissed = 7,
+	};
+
+	nr_posts = 0;
+	atomic_set(&nr_returns, 0);
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&rp));
+	KUNIT_EXPECT_EQ(test, 2, returns(1));
+	unregister_kretprobe(&rp);
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 1);
+	KUNIT_EXPECT_EQ(test, rp.nmissed, 0);
+	KUNIT_EXPECT_EQ(test, nr_posts, 0);
+}
+
+static void *elsewhere;
+/* Others may register return probes meanwhile. */
+static struct task_struct *moves_for;
+
+/*
+ * Moves a return probe while its instances are allocated: as if there were another module by
+ * then, with another function at this place.
+ */
+static int move_inside(struct kprobe *p, struct pt_regs *regs)
+{
+	struct kretprobe *rp = (struct kretprobe *)kprobes_argument(regs);
+
+	if (current == moves_for)
+		rp->kp.addr = elsewhere;
+	return 0;
+}
+
+/*
+ * A past bug: a module loaded to the same address meanwhile got the probe in the middle of a
+ * function.
+ */
+static void function_is_checked_again_when_it_is_used(struct kunit *test)
+{
+	const struct kprobes_step *step = kprobes_need_step(test, "return");
+	struct kretprobe rp = { .kp.addr = (kprobe_opcode_t *)step->call };
+	struct kprobe mover = {
+		.addr = (kprobe_opcode_t *)kretprobe_holder_create,
+		.pre_handler = move_inside,
+	};
+	int err;
+
+	kprobes_need_arguments(test);
+	elsewhere = step->addr;
+	moves_for = current;
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&mover));
+	err = register_kretprobe(&rp);
+	unregister_kprobe(&mover);
+	KUNIT_EXPECT_EQ(test, -EINVAL, err);
+	if (!err)
+		unregister_kretprobe(&rp);
+}
+
+static bool stopped_before_release;
+
+static int look_at_handler(struct kprobe *p, struct pt_regs *regs)
+{
+	struct llist_head *stopped = (struct llist_head *)kprobes_argument(regs);
+	struct kretprobe_holder *rph;
+
+	if (current != moves_for)
+		return 0;
+	rph = llist_entry(stopped->first, struct kretprobe_holder, leaving);
+	stopped_before_release = rph->told == &kretprobe_stopped;
+	return 0;
+}
+
+/* A call that returns after handlers were waited for must not run one any more. */
+static void handlers_are_stopped_before_they_are_waited_for(struct kunit *test)
+{
+	struct kprobe look = {
+		.addr = (kprobe_opcode_t *)kretprobe_holders_release,
+		.pre_handler = look_at_handler,
+	};
+	struct kretprobe *rp;
+
+	kprobes_need_arguments(test);
+	rp = registered(test, returns, 0);
+	moves_for = current;
+	stopped_before_release = false;
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&look));
+	kunit_release_action(test, drop, rp);
+	unregister_kprobe(&look);
+	KUNIT_EXPECT_TRUE(test, stopped_before_release);
+}
+
+#if defined(CONFIG_X86) || defined(CONFIG_ARM64)
+/* More than there is memory for on a return stack and in a pool */
+#define MANY_CALLS	1000
+
+/* As if a function whose frame has that word had called another one, to return to @addr. */
+static void make_call(struct pt_regs *regs, unsigned long *word, unsigned long addr)
+{
+#if ARCH_KRETPROBE_FRAME_IS_SLOT
+	regs->sp = (unsigned long)word;
+	WRITE_ONCE(*word, addr);
+#else
+	regs->regs[29] = (unsigned long)word;
+	procedure_link_pointer_set(regs, addr);
+#endif
+}
+
+/* Makes calls from one place that do not return; or one, and then tail calls of that. */
+static noinline __noclone u32 leaves_many_behind(u32 fresh)
+{
+	unsigned long word = 0;
+	struct pt_regs regs = {};
+	struct kprobe_frame frame = {};
+	unsigned int i;
+
+	preempt_disable_notrace();
+	if (kprobe_enter(&frame, &left_behind->kp)) {
+		for (i = 0; i < MANY_CALLS; i++) {
+			if (fresh || !i)
+				make_call(&regs, &word, (unsigned long)leaves_many_behind);
+			kretprobe_entry(&left_behind->kp, &regs);
+		}
+		kprobe_leave(&frame);
+	}
+	preempt_enable_notrace();
+	return fresh + 1;
+}
+
+/* A past bug: calls from one place that never return filled the return stack. */
+static void calls_from_one_place_are_forgotten(struct kunit *test)
+{
+	struct kretprobe *rp = registered(test, leaves_many_behind, 0);
+
+	left_behind = registered(test, returns, 0);
+	KUNIT_EXPECT_EQ(test, 2, leaves_many_behind(1));
+	KUNIT_EXPECT_EQ(test, 0, left_behind->nmissed);
+	KUNIT_EXPECT_EQ(test, 1, atomic_read(&nr_returns));
+	drop_both(test, rp);
+}
+
+/* None of these is dropped in favour of the next one, but when the function returns. */
+static void tail_calls_are_not_forgotten(struct kunit *test)
+{
+	struct kretprobe *rp = registered(test, leaves_many_behind, 0);
+	unsigned int followed;
+
+	left_behind = registered(test, returns, 0);
+	KUNIT_EXPECT_EQ(test, 1, leaves_many_behind(0));
+	followed = atomic_read(&left_behind->rph->dropped);
+	KUNIT_EXPECT_EQ(test, MANY_CALLS, followed + left_behind->nmissed);
+	KUNIT_EXPECT_GT(test, left_behind->nmissed, 0);
+	drop_both(test, rp);
+}
+#endif
+
+#if ARCH_KRETPROBE_FRAME_IS_SLOT && defined(CONFIG_RETHOOK)
+static unsigned long told_ip, told_ret_addr;
+
+static int note_caller(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	told_ip = instruction_pointer(regs);
+	told_ret_addr = get_kretprobe_retaddr(ri);
+	return 0;
+}
+
+static void return_to_rethook(struct rethook_node *node, void *data, unsigned long ret_addr,
+			      struct pt_regs *regs)
+{
+}
+
+static void drop_rethook(void *rh)
+{
+	rethook_free(rh);
+}
+
+/*
+ * A return probe and then rethook follow a function, and another return probe follows a tail
+ * call of that. The trampolines get the return in the reverse order. Returns where it leads to.
+ */
+static noinline __noclone unsigned long tail_call_returns(struct kretprobe *outer,
+							  struct rethook_node *node,
+							  struct kretprobe *inner)
+{
+	unsigned long slot = (unsigned long)leaves_call_behind;
+	struct pt_regs regs = { .sp = (unsigned long)&slot };
+	struct kprobe_frame frame = {};
+
+	if (!kprobe_enter(&frame, &outer->kp))
+		return 0;
+	kretprobe_entry(&outer->kp, &regs);
+	rethook_hook(node, &regs, true);
+	kretprobe_entry(&inner->kp, &regs);
+	kprobe_leave(&frame);
+
+	kretprobe_returned(&regs, &slot);
+	/* What rethook's own trampoline does takes more registers than there are here. */
+	current->rethooks.first = node->llist.next;
+	WRITE_ONCE(slot, node->ret_addr);
+	kretprobe_returned(&regs, &slot);
+	return READ_ONCE(slot);
+}
+
+/* A past bug: it was told of the trampoline of rethook. */
+static void tail_call_beside_rethook_is_told_of_the_caller(struct kunit *test)
+{
+	struct kretprobe *outer = registered(test, returns, 0);
+	struct kretprobe inner = {
+		.kp.addr = (kprobe_opcode_t *)waits,
+		.handler = note_caller,
+	};
+	unsigned long leads_to = 0;
+	struct rethook_node *node;
+	struct rethook *rh;
+
+	rh = rethook_alloc(test, return_to_rethook, sizeof(*node), 1);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(rh));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_rethook, rh));
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&inner));
+	scoped_guard(preempt_notrace) {
+		node = rethook_try_get(rh);
+		if (node) {
+			leads_to = tail_call_returns(outer, node, &inner);
+			rethook_recycle(node);
+		}
+	}
+	unregister_kretprobe(&inner);
+	KUNIT_EXPECT_EQ(test, leads_to, (unsigned long)leaves_call_behind);
+	KUNIT_EXPECT_EQ(test, told_ip, (unsigned long)leaves_call_behind);
+	KUNIT_EXPECT_EQ(test, told_ret_addr, (unsigned long)leaves_call_behind);
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 1);
+}
+#endif
+
+#if defined(CONFIG_X86) && defined(CONFIG_STACKTRACE)
+static unsigned long taken[16];
+static unsigned int nr_taken;
+
+/* Takes a trace from registers as an interrupt has them that comes right after the return. */
+static int look_from_trampoline(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct pt_regs at_trampoline = *regs;
+
+	instruction_pointer_set(&at_trampoline, (unsigned long)kretprobe_trampoline_addr());
+	nr_taken = stack_trace_save_regs(&at_trampoline, taken, ARRAY_SIZE(taken), 0);
+	return 0;
+}
+
+static noinline __noclone u32 calls_returns(u32 x)
+{
+	return kprobes_one_more(returns(x));
+}
+
+static noinline __noclone u32 calls_that(u32 x)
+{
+	return kprobes_one_more(calls_returns(x));
+}
+
+/* The first entry is the registers' own. It has taken the place of calls_returns(). */
+static void trace_from_the_trampoline_goes_on_to_callers(struct kunit *test)
+{
+	struct kretprobe rp = {
+		.kp.addr = (kprobe_opcode_t *)returns,
+		.handler = look_from_trampoline,
+	};
+	unsigned int i;
+
+	nr_taken = 0;
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&rp));
+	KUNIT_EXPECT_EQ(test, 4, calls_that(1));
+	unregister_kretprobe(&rp);
+	for (i = 0; i < nr_taken && !kprobes_within(calls_that, taken[i]); i++)
+		;
+	KUNIT_EXPECT_LT(test, i, nr_taken);
+}
+#endif
+
+static struct kunit_case kretprobe_cases[] = {
+	KUNIT_CASE_PARAM(holder_stays_for_those_inside_and_then_goes, maxactive_gen_params),
+	KUNIT_CASE_PARAM(holder_goes_with_a_return_that_is_missed, maxactive_gen_params),
+	KUNIT_CASE_PARAM(holder_goes_with_the_last_task_that_ends_inside, maxactive_gen_params),
+	KUNIT_CASE_PARAM(holder_goes_although_tasks_ended_inside, maxactive_gen_params),
+#if defined(CONFIG_X86) || defined(CONFIG_ARM64)
+	KUNIT_CASE(nmi_in_a_push_loses_no_instance),
+#endif
+	KUNIT_CASE(pool_gives_all_it_has),
+#ifdef CONFIG_ARM64_PSEUDO_NMI
+	KUNIT_CASE(pool_is_not_called_by_itself),
+#endif
+	KUNIT_CASE(unwinding_survives_links_to_nowhere),
+	KUNIT_CASE(every_task_has_a_stack_while_one_is_wanted),
+	KUNIT_CASE_SLOW(stacks_go_by_themselves),
+	KUNIT_CASE(stack_in_use_is_not_taken_away),
+	KUNIT_CASE(empty_stack_is_left_to_the_worker),
+	KUNIT_CASE_PARAM(task_has_memory_for_eight_calls, data_size_gen_params),
+	KUNIT_CASE_PARAM(eight_calls_are_on_the_stack, data_size_gen_params),
+	KUNIT_CASE(larger_stack_takes_the_place_of_an_empty_one),
+	KUNIT_CASE(stack_that_was_left_is_freed_with_the_task),
+	KUNIT_CASE(returns_are_seen_without_memory_for_stacks),
+	KUNIT_CASE(no_return_is_missed_while_stacks_change),
+	KUNIT_CASE(stacks_wait_for_their_readers),
+	KUNIT_CASE(holder_waits_for_readers),
+	KUNIT_CASE(large_data_is_not_on_the_stacks_of_tasks),
+	KUNIT_CASE(return_probe_that_is_unregistered_twice_leaves_nothing),
+#if defined(CONFIG_X86) || defined(CONFIG_ARM64)
+	KUNIT_CASE(call_that_is_left_behind_is_forgotten),
+#endif
+	KUNIT_CASE(idle_task_of_an_offlined_cpu_starts_anew),
+	KUNIT_CASE(failure_after_others_had_a_turn_changes_nothing),
+	KUNIT_CASE(what_was_in_the_struct_does_not_count),
+	KUNIT_CASE(function_is_checked_again_when_it_is_used),
+	KUNIT_CASE(handlers_are_stopped_before_they_are_waited_for),
+#if defined(CONFIG_X86) || defined(CONFIG_ARM64)
+	KUNIT_CASE(calls_from_one_place_are_forgotten),
+	KUNIT_CASE(tail_calls_are_not_forgotten),
+#endif
+#if ARCH_KRETPROBE_FRAME_IS_SLOT && defined(CONFIG_RETHOOK)
+	KUNIT_CASE(tail_call_beside_rethook_is_told_of_the_caller),
+#endif
+#if defined(CONFIG_X86) && defined(CONFIG_STACKTRACE)
+	KUNIT_CASE(trace_from_the_trampoline_goes_on_to_callers),
+#endif
+	{}
+};
+
+static struct kunit_suite kretprobe_suite = {
+	.name = "kretprobe_core",
+	.test_cases = kretprobe_cases,
+};
+
+kunit_test_suite(kretprobe_suite);
+
+MODULE_DESCRIPTION("KUnit tests of what return probes leave behind");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,531 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests of what registering and unregistering do not wait for: grace periods that others
+ * wait for with a lock held, and CPU hotplug in one of its own callbacks.
+ */
+#include <linux/cpuhotplug.h>
+#include <linux/delay.h>
+#include <linux/ftrace.h>
+#include <linux/jiffies.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/preempt.h>
+#include <linux/slab.h>
+
+#include "support/probe.h"
+#include "support/report.h"
+#include "../../trace/ftrace_internal.h"
+#include "../internal.h"
+#include "support/hotplug.h"
+
+#ifdef CONFIG_MODULES
+#include "../../module/internal.h"
+#endif
+
+/* --- a probe of every kind --- */
+
+static int hits;
+
+static int count_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	hits++;
+	return 0;
+}
+
+static void ignore_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+static noinline __noclone u32 claimed(u32 x)
+{
+	kprobes_begin(&x);
+	return kprobes_expected(x);
+}
+
+#define NR_KPROBES	4
+
+struct all_kinds {
+	struct kprobe kps[NR_KPROBES];
+	struct kretprobe rp;
+#ifdef CONFIG_JPROBES
+	struct jprobe jp;
+#endif
+};
+
+#ifdef CONFIG_JPROBES
+static u32 count_jprobe(u32 x)
+{
+	hits++;
+	jprobe_return();
+	return x;
+}
+
+static int plant_jprobe(struct all_kinds *all)
+{
+	all->jp = (struct jprobe) { .kp.addr = (void *)kprobes_traced, .entry = count_jprobe };
+	return register_jprobe(&all->jp);
+}
+
+static void drop_jprobe(struct all_kinds *all)
+{
+	if (all->jp.kp.addr)
+		unregister_jprobe(&all->jp);
+	all->jp.kp.addr = NULL;
+}
+#else
+static int plant_jprobe(struct all_kinds *all)
+{
+	return 0;
+}
+
+static void drop_jprobe(struct all_kinds *all)
+{
+}
+#endif
+
+static int count_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	hits++;
+	return 0;
+}
+
+static int plant_kretprobe(struct all_kinds *all)
+{
+	if (!IS_ENABLED(CONFIG_KRETPROBES))
+		return 0;
+	all->rp = (struct kretprobe) {
+		.kp.addr = (void *)kprobes_traced,
+		.entry_handler = count_entry,
+	};
+	return register_kretprobe(&all->rp);
+}
+
+/* By ftrace, shared and not; by a breakpoint or jump, at an entry and elsewhere */
+static int plant_kprobe(struct all_kinds *all, unsigned int i)
+{
+	const struct kprobes_step *step = kprobes_find_step("plain instruction");
+	void *const addrs[NR_KPROBES] = {
+		kprobes_traced, claimed, kprobes_untraced, step ? step->addr : kprobes_untraced,
+	};
+
+	all->kps[i] = (struct kprobe) { .addr = addrs[i], .pre_handler = count_pre };
+	if (addrs[i] == claimed)
+		all->kps[i].post_handler = ignore_post;
+	return register_kprobe(&all->kps[i]);
+}
+
+static int plant_kprobes(struct all_kinds *all, unsigned int first)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = first; i < NR_KPROBES && !err; i++)
+		err = plant_kprobe(all, i);
+	return err;
+}
+
+static int plant_all(struct all_kinds *all)
+{
+	return plant_kprobes(all, 0) ?: plant_kretprobe(all) ?: plant_jprobe(all);
+}
+
+static void drop_all(void *data)
+{
+	struct all_kinds *all = data;
+	unsigned int i;
+
+	for (i = 0; i < NR_KPROBES; i++) {
+		if (all->kps[i].addr)
+			unregister_kprobe(&all->kps[i]);
+		all->kps[i].addr = NULL;
+	}
+	if (all->rp.kp.addr)
+		unregister_kretprobe(&all->rp);
+	all->rp.kp.addr = NULL;
+	drop_jprobe(all);
+}
+
+static struct all_kinds *new_kinds(struct kunit *test)
+{
+	struct all_kinds *all = kunit_kzalloc(test, sizeof(*all), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, all);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_all, all));
+	return all;
+}
+
+/* --- somebody who holds a lock, or a grace period up --- */
+
+/* Then who waits fails. It must be long against what a slow machine needs. */
+#define HOLD_SECONDS	20
+
+static int holds, gave_up;
+
+static void stop_thread(void *task)
+{
+	kthread_stop(task);
+}
+
+static struct task_struct *new_thread(struct kunit *test, int (*function)(void *data), void *data)
+{
+	struct task_struct *task = kthread_create(function, data, "kprobes_test");
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, stop_thread, task));
+	return task;
+}
+
+static bool go_on(unsigned long end)
+{
+	if (kthread_should_stop())
+		return false;
+	if (time_before(jiffies, end))
+		return true;
+	WRITE_ONCE(gave_up, true);
+	return false;
+}
+
+static int idle(void)
+{
+	while (!kthread_should_stop())
+		usleep_range(100, 200);
+	return 0;
+}
+
+static void start(struct kunit *test, struct task_struct *task)
+{
+	unsigned long end = jiffies + HOLD_SECONDS * HZ;
+
+	WRITE_ONCE(holds, false);
+	WRITE_ONCE(gave_up, false);
+	wake_up_process(task);
+	while (!READ_ONCE(holds) && time_before(jiffies, end))
+		usleep_range(100, 200);
+	KUNIT_ASSERT_TRUE(test, READ_ONCE(holds));
+}
+
+static int hold_mutex(void *data)
+{
+	unsigned long end = jiffies + HOLD_SECONDS * HZ;
+
+	mutex_lock(data);
+	WRITE_ONCE(holds, true);
+	while (go_on(end))
+		usleep_range(100, 200);
+	mutex_unlock(data);
+	return idle();
+}
+
+#ifdef CONFIG_DYNAMIC_FTRACE
+/*
+ * struct lock - somebody else's mutex, which is held over grace periods, or was
+ * @name: its name
+ * @mutex: the mutex
+ * @first: the first of all_kinds.kps that does without it
+ */
+static const struct lock {
+	const char *name;
+	struct mutex *mutex;	/* the case has a thread hold it */
+	unsigned int first;
+} locks[] = {
+	/* ftrace is only asked for what it calls for. */
+	{ "ftrace_lock",	&ftrace_lock,	2 },
+#ifdef CONFIG_MODULES
+	{ "module_mutex",	&module_mutex,	0 },
+#endif
+};
+
+static void lock_desc(const struct lock *lock, char *desc)
+{
+	strscpy(desc, lock->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(lock, locks, lock_desc);
+
+static void locks_of_others_are_not_taken(struct kunit *test)
+{
+	const struct lock *lock = test->param_value;
+	struct task_struct *task = new_thread(test, hold_mutex, lock->mutex);
+	struct all_kinds *all = new_kinds(test);
+
+	start(test, task);
+	KUNIT_EXPECT_EQ(test, 0, plant_kprobes(all, lock->first));
+	WRITE_ONCE(hits, 0);
+	kprobes_untraced(1);
+	KUNIT_EXPECT_LT(test, 0, READ_ONCE(hits));
+	drop_all(all);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(gave_up));
+}
+
+/* RCU-tasks waits until each task has slept. */
+static int never_sleep(void *data)
+{
+	unsigned long end = jiffies + HOLD_SECONDS * HZ;
+
+	WRITE_ONCE(holds, true);
+	while (go_on(end))
+		cond_resched();
+	return idle();
+}
+
+static notrace void do_nothing(unsigned long ip, unsigned long parent_ip,
+			       struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+}
+
+static noinline __noclone u32 without_probes(u32 x)
+{
+	kprobes_begin(&x);
+	return kprobes_expected(x);
+}
+
+static int enter_ops(struct ftrace_ops *ops)
+{
+	ops->func = do_nothing;
+	return register_ftrace_function(ops);
+}
+
+static void leave_ops(struct ftrace_ops *ops)
+{
+	unregister_ftrace_function(ops);
+}
+
+#ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
+static int enter_direct(struct ftrace_ops *ops)
+{
+	return register_ftrace_direct(ops, (unsigned long)ftrace_stub_direct_tramp);
+}
+
+static void leave_direct(struct ftrace_ops *ops)
+{
+	unregister_ftrace_direct(ops, (unsigned long)ftrace_stub_direct_tramp, false);
+}
+#endif
+
+/* What asks ftrace for a call, and is waited for when it leaves */
+static const struct ftrace_user {
+	const char *name;
+	int (*enter)(struct ftrace_ops *ops);
+	void (*leave)(struct ftrace_ops *ops);
+} users[] = {
+	{ "an ops",		enter_ops,	leave_ops },
+#ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
+	{ "a direct call",	enter_direct,	leave_direct },
+#endif
+};
+
+static void user_desc(const struct ftrace_user *user, char *desc)
+{
+	strscpy(desc, user->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(user, users, user_desc);
+
+static struct ftrace_ops *leaving_ops;
+static int is_leaving, has_left;
+
+/* The ops is in memory that can be freed. So it is waited for. */
+static int leave_ftrace(void *data)
+{
+	const struct ftrace_user *user = data;
+
+	WRITE_ONCE(is_leaving, true);
+	user->leave(leaving_ops);
+	WRITE_ONCE(has_left, true);
+	return idle();
+}
+
+static struct ftrace_ops *enter_ftrace(struct kunit *test, const struct ftrace_user *user)
+{
+	const unsigned long location = ftrace_location((unsigned long)without_probes);
+	struct ftrace_ops *ops = kunit_kzalloc(test, sizeof(*ops), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, ops);
+	KUNIT_ASSERT_EQ(test, 0, ftrace_set_filter_ip(ops, location, 0, 1));
+	KUNIT_ASSERT_EQ(test, 0, user->enter(ops));
+	return ops;
+}
+
+/*
+ * Probes of all kinds come and go while somebody else waits for as long as that takes; and his
+ * function is free for others.
+ */
+static void nobody_waits_for_users_of_ftrace_that_leave(struct kunit *test)
+{
+	struct all_kinds *before = new_kinds(test), *after = new_kinds(test);
+	const struct ftrace_user *user = test->param_value;
+	struct task_struct *busy, *leaves;
+	struct ftrace_ops *other;
+
+	if (!preempt_model_preemptible())
+		kunit_skip(test, "who never sleeps holds up nobody");
+	if (!ftrace_location((unsigned long)kprobes_traced))
+		kunit_skip(test, "ftrace does not call for that function");
+	leaving_ops = enter_ftrace(test, user);
+	leaves = new_thread(test, leave_ftrace, (void *)user);
+	/* It is stopped first, and lets the other one go. */
+	busy = new_thread(test, never_sleep, NULL);
+	KUNIT_ASSERT_EQ(test, 0, plant_kprobes(before, 0));
+	is_leaving = 0;
+	has_left = 0;
+	start(test, busy);
+	wake_up_process(leaves);
+	while (!READ_ONCE(is_leaving))
+		usleep_range(100, 200);
+	msleep(300);
+	drop_all(before);
+	other = enter_ftrace(test, user);
+	KUNIT_EXPECT_EQ(test, 0, plant_all(after));
+	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&after->kps[0]));
+	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&after->kps[0]));
+	drop_all(after);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(has_left));
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(gave_up));
+	kunit_release_action(test, stop_thread, busy);
+	user->leave(other);
+}
+#endif
+
+/* --- CPU hotplug --- */
+
+static struct all_kinds *in_callback;
+static int callbacks, callback_err, disable_err, missing;
+
+static int change_probes(unsigned int cpu)
+{
+	unsigned int i;
+
+	callbacks++;
+	for (i = 0; i < NR_KPROBES; i++)
+		disable_err = disable_err ?: disable_kprobe(&in_callback->kps[i]);
+	WRITE_ONCE(hits, 0);
+	drop_all(in_callback);
+	callback_err = callback_err ?: plant_all(in_callback);
+	claimed(1);
+	kprobes_untraced(1);
+	missing += READ_ONCE(hits) < 2;
+	return 0;
+}
+
+static noinline __noclone u32 meanwhile(u32 x)
+{
+	kprobes_begin(&x);
+	return kprobes_expected(x);
+}
+
+static int registrations;
+
+/* Another task registers and unregisters, and waits for CPU hotplug with its locks. */
+static int register_meanwhile(void *unused)
+{
+	while (!kthread_should_stop()) {
+		struct kprobe kp = { .addr = (void *)meanwhile, .pre_handler = count_pre };
+		struct kretprobe rp = { .kp.addr = (void *)meanwhile };
+
+		if (!register_kprobe(&kp))
+			unregister_kprobe(&kp);
+		if (IS_ENABLED(CONFIG_KRETPROBES) && !register_kretprobe(&rp))
+			unregister_kretprobe(&rp);
+		WRITE_ONCE(registrations, registrations + 1);
+		cond_resched();
+	}
+	return 0;
+}
+
+static const struct caller {
+	const char *name;
+	enum cpuhp_state state;
+} callers[] = {
+	{ "the task that changes the CPU", CPUHP_BP_PREPARE_DYN },
+	{ "the CPU's own thread", CPUHP_AP_ONLINE_DYN },
+};
+
+static void caller_desc(const struct caller *caller, char *desc)
+{
+	strscpy(desc, caller->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(caller, callers, caller_desc);
+
+static void remove_state(void *state)
+{
+	cpuhp_remove_state((long)state);
+}
+
+static void probes_come_and_go_in_callbacks_of_hotplug(struct kunit *test)
+{
+	const struct caller *caller = test->param_value;
+	unsigned int cpu = hotplug_candidate();
+	struct task_struct *other = new_thread(test, register_meanwhile, NULL);
+	int before, state;
+
+	in_callback = new_kinds(test);
+	callbacks = 0;
+	callback_err = 0;
+	disable_err = 0;
+	missing = 0;
+	registrations = 0;
+	KUNIT_ASSERT_EQ(test, 0, plant_all(in_callback));
+	wait_for_kprobe_optimizer();
+	wake_up_process(other);
+	state = cpuhp_setup_state(caller->state, "kprobes/test:locks", change_probes,
+				  change_probes);
+	KUNIT_ASSERT_GE(test, state, 0);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, remove_state, (void *)(long)state));
+	KUNIT_EXPECT_GT(test, callbacks, 0);
+	if (cpu < nr_cpu_ids && !hotplug_try(remove_cpu, cpu)) {
+		before = callbacks;
+		KUNIT_EXPECT_EQ(test, 0, hotplug_try(add_cpu, cpu));
+		KUNIT_EXPECT_GT(test, callbacks, before);
+	}
+	kunit_release_action(test, remove_state, (void *)(long)state);
+	KUNIT_EXPECT_EQ(test, 0, callback_err);
+	KUNIT_EXPECT_EQ(test, 0, disable_err);
+	KUNIT_EXPECT_EQ(test, 0, missing);
+	before = READ_ONCE(registrations);
+	while (READ_ONCE(registrations) == before)
+		usleep_range(100, 200);
+}
+
+/* --- where nobody can sleep --- */
+
+/* The one who holds the mutex may need this CPU. So the probe stays, and is not hit any more. */
+static void probe_is_silent_if_the_mutex_cannot_be_had(struct kunit *test)
+{
+	struct task_struct *task = new_thread(test, hold_mutex, &kprobe_mutex);
+	struct probe *probe = probe_registered(test, kprobes_untraced);
+
+	need_warnings(test);
+	if (!ARCH_KPROBE_STATELESS || !IS_ENABLED(CONFIG_PREEMPT_COUNT))
+		kunit_skip(test, "nobody knows that preemption is off");
+	start(test, task);
+	expect_report_begin();
+	scoped_guard(preempt)
+		unregister_kprobe(&probe->kp);
+	expect_report_end();
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(gave_up));
+	kunit_release_action(test, stop_thread, task);
+	kprobes_untraced(1);
+	KUNIT_EXPECT_EQ(test, probe->hits, 0);
+	KUNIT_EXPECT_TRUE(test, kprobe_gone(&probe->kp));
+}
+
+static struct kunit_case lock_cases[] = {
+#ifdef CONFIG_DYNAMIC_FTRACE
+	KUNIT_CASE_PARAM(locks_of_others_are_not_taken, lock_gen_params),
+	KUNIT_CASE_PARAM(nobody_waits_for_users_of_ftrace_that_leave, user_gen_params),
+#endif
+	KUNIT_CASE_PARAM(probes_come_and_go_in_callbacks_of_hotplug, caller_gen_params),
+	KUNIT_CASE(probe_is_silent_if_the_mutex_cannot_be_had),
+	{}
+};
+
+static struct kunit_suite lock_suite = {
+	.name = "kprobes_locks",
+	.test_cases = lock_cases,
+};
+
+kunit_test_suite(lock_suite);
+
+MODULE_DESCRIPTION("KUnit tests of what registering does not wait for");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,771 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests of jump optimization: a site gets a jump where there can be one, loses it
+ * when it is in the way of others, and gets it back. test_optimize.c tests hits by a jump.
+ */
+#include <kunit/static_stub.h>
+
+#include "support/caller.h"
+#include "support/switch.h"
+#include "support/text.h"
+#include "../slots.h"
+#include "test_optimize.h"
+#include "support/sites.h"
+
+/*
+ * An architecture has kprobes_no_jumps[], and how much text and memory a jump takes.
+ * Where a jump covers more than the probed instruction, it also has functions with text
+ * that others patch.
+ */
+#if defined(CONFIG_X86)
+#include "support/jump_sites_x86.h"
+#elif defined(CONFIG_ARM64)
+#include "support/jump_sites_arm64.h"
+#endif
+
+KUNIT_ARRAY_PARAM(jump, kprobes_jumps, jump_desc);
+KUNIT_ARRAY_PARAM(no_jump, kprobes_no_jumps, jump_desc);
+KUNIT_ARRAY_PARAM(idle, idle_jumps, idle_desc);
+
+static void site_gets_a_jump_and_loses_it(struct kunit *test)
+{
+	const struct kprobes_jump *jump = test->param_value;
+	void *addr = insn_at(jump->call, jump->insn);
+	struct kprobes_text *text = kprobes_text_watch(test, addr);
+	struct probe *probe = probe_registered(test, addr);
+
+	KUNIT_EXPECT_TRUE(test, kprobe_optimized(&site_at(addr)->kp));
+	KUNIT_EXPECT_NE(test, state_at(addr), SITE_ARMED);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, state_at(addr), SITE_OPTIMIZED);
+	expect_jump(test, addr);
+	KUNIT_EXPECT_EQ(test, site_at(addr)->op.obstacle, KPROBE_NO_OBSTACLE);
+
+	probe_unregister(probe);
+	expect_no_trace(test, text);
+}
+
+/* --- neighbours --- */
+
+#define CROWD	3
+
+static const u8 orders[][CROWD] = {
+	{ 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 },
+};
+
+/* Does a jump at the first of these instructions cover the other one? */
+static bool covers(unsigned int i, unsigned int other)
+{
+	return other > i && bits_at[other] - bits_at[i] < KPROBES_JUMP_LENGTH;
+}
+
+static bool covers_any(struct probe **crowd, unsigned int i)
+{
+	unsigned int j;
+
+	for (j = 0; j < CROWD; j++) {
+		if (crowd[j]->live && covers(i, j))
+			return true;
+	}
+	return false;
+}
+
+static void crowd_expect(struct kunit *test, struct probe **crowd, struct view *v)
+{
+	unsigned int i;
+
+	for (i = 0; i < CROWD; i++)
+		crowd[i]->hits = 0;
+	KUNIT_EXPECT_EQ(test, run_bits(v), ALL_BITS);
+	for (i = 0; i < CROWD; i++)
+		KUNIT_EXPECT_EQ(test, crowd[i]->hits, crowd[i]->live);
+}
+
+static void crowd_settle(struct kunit *test, struct probe **crowd, struct view *v)
+{
+	enum kprobe_site_state state;
+	unsigned int i;
+
+	for (i = 0; i < CROWD; i++) {
+		state = covers_any(crowd, i) ? SITE_ARMED : SITE_OPTIMIZED;
+		if (!crowd[i]->live)
+			continue;
+		KUNIT_ASSERT_TRUE_MSG(test, comes_to(bits_at[i], state),
+				      "probe %u of %u%u%u is in state %u: %u", i,
+				      crowd[0]->live, crowd[1]->live, crowd[2]->live,
+				      state_at(bits_at[i]), site_at(bits_at[i])->op.obstacle);
+		KUNIT_EXPECT_EQ(test, !kprobes_jump_at(bits_at[i]), state == SITE_ARMED);
+		if (state == SITE_ARMED)
+			KUNIT_EXPECT_EQ(test, site_at(bits_at[i])->op.obstacle,
+					KPROBE_OBSTACLE_NEIGHBOUR);
+	}
+	crowd_expect(test, crowd, v);
+}
+
+static void crowd_join(struct kunit *test, struct probe **crowd, unsigned int newcomer,
+		       struct view *v)
+{
+	unsigned int i;
+
+	probe_reset(crowd[newcomer], bits_at[newcomer]);
+	KUNIT_ASSERT_EQ(test, 0, probe_register(crowd[newcomer]));
+	for (i = 0; i < CROWD; i++) {
+		if (covers(i, newcomer) && crowd[i]->live)
+			KUNIT_EXPECT_EQ(test, state_at(bits_at[i]), SITE_ARMED);
+	}
+	crowd_expect(test, crowd, v);
+	crowd_settle(test, crowd, v);
+}
+
+/*
+ * A past bug: a probe at the end of the covered bytes was overlooked, or had the jump in its
+ * copy.
+ */
+static void jump_makes_room_for_a_probe_in_its_way(struct kunit *test)
+{
+	struct view *v = new_views(test);
+	struct probe *crowd[CROWD];
+	struct kprobes_text *text;
+	unsigned int order, i;
+
+	text = kprobes_text_watch(test, kprobes_jump_bits);
+	find_bits(test);
+	for (i = 0; i < CROWD; i++)
+		crowd[i] = probe_new(test, bits_at[i]);
+	for (order = 0; order < ARRAY_SIZE(orders); order++) {
+		for (i = 0; i < CROWD; i++)
+			crowd_join(test, crowd, orders[order][i], v);
+		for (i = 0; i < CROWD; i++) {
+			probe_unregister(crowd[orders[ARRAY_SIZE(orders) - 1 - order][i]]);
+			crowd_settle(test, crowd, v);
+		}
+		expect_no_trace(test, text);
+	}
+}
+
+static const char *why_of(void *addr)
+{
+	guard(mutex)(&kprobe_mutex);
+	return kprobe_site_why(kprobe_find_site((unsigned long)addr));
+}
+
+static void expect_no_jump(struct kunit *test, void *addr, const char *why)
+{
+	KUNIT_EXPECT_FALSE_MSG(test, kprobe_optimized(&site_at(addr)->kp), "at %pS", addr);
+	KUNIT_EXPECT_EQ_MSG(test, state_at(addr), SITE_ARMED, "at %pS", addr);
+	KUNIT_EXPECT_STREQ_MSG(test, why_of(addr), why, "at %pS", addr);
+	wait_for_kprobe_optimizer();
+	expect_breakpoint(test, addr);
+}
+
+/* A past bug: the jump was away for a while, and hits were traps. */
+static void refused_neighbour_leaves_the_jump(struct kunit *test)
+{
+	struct probe *probe;
+
+	find_bits(test);
+	probe = probe_new(test, bits_at[0]);
+	plant(test, probe);
+	KUNIT_EXPECT_NE(test, 0, kprobes_try((unsigned long)bits_at[0] + 1));
+	KUNIT_EXPECT_EQ(test, state_at(bits_at[0]), SITE_OPTIMIZED);
+	expect_jump(test, bits_at[0]);
+}
+
+/* It is on the first instruction that the jump does not cover. */
+static void neighbour_behind_the_jump_leaves_it(struct kunit *test)
+{
+	struct probe *probe, *behind;
+	unsigned int next = 1;
+
+	find_bits(test);
+	while (covers(0, next))
+		next++;
+	probe = probe_new(test, bits_at[0]);
+	plant(test, probe);
+	behind = probe_registered(test, bits_at[next]);
+	KUNIT_EXPECT_EQ(test, state_at(bits_at[0]), SITE_OPTIMIZED);
+	expect_jump(test, bits_at[0]);
+	KUNIT_EXPECT_EQ(test, run_bits(new_views(test)), ALL_BITS);
+	KUNIT_EXPECT_EQ(test, probe->hits, 1);
+	KUNIT_EXPECT_EQ(test, behind->hits, 1);
+}
+
+/* A probe that is disabled loses its jump, and does not get one over its neighbour again. */
+static void expect_disabled_neighbour(struct kunit *test, struct probe **pair,
+				      unsigned int i, unsigned int other, struct view *v)
+{
+	probe_reset(pair[0], bits_at[i]);
+	probe_reset(pair[1], bits_at[other]);
+	plant(test, pair[0]);
+	KUNIT_ASSERT_EQ(test, 0, disable_kprobe(&pair[0]->kp));
+	KUNIT_ASSERT_EQ(test, 0, probe_register(pair[1]));
+	KUNIT_EXPECT_EQ(test, state_at(bits_at[i]), SITE_IDLE);
+	KUNIT_EXPECT_EQ(test, run_bits(v), ALL_BITS);
+	KUNIT_EXPECT_EQ(test, pair[0]->hits, 0);
+	KUNIT_EXPECT_EQ(test, pair[1]->hits, 1);
+	KUNIT_ASSERT_EQ(test, 0, enable_kprobe(&pair[0]->kp));
+	expect_no_jump(test, bits_at[i], "neighbour");
+	KUNIT_EXPECT_EQ(test, run_bits(v), ALL_BITS);
+	KUNIT_EXPECT_EQ(test, pair[0]->hits, 1);
+	KUNIT_EXPECT_EQ(test, pair[1]->hits, 2);
+}
+
+/* A past bug: a disabled probe was believed to have a jump in the text. */
+static void disabled_neighbour_has_no_jump(struct kunit *test)
+{
+	struct view *v = new_views(test);
+	unsigned int i, other, first, tried = 0;
+	struct kprobes_text *text;
+	struct probe *pair[2];
+
+	text = kprobes_text_watch(test, kprobes_jump_bits);
+	find_bits(test);
+	pair[0] = probe_new(test, bits_at[0]);
+	pair[1] = probe_new(test, bits_at[1]);
+	for (i = 0; i < CROWD; i++) {
+		for (other = i + 1; other < CROWD; other++) {
+			for (first = 0; covers(i, other) && first < 2; first++, tried++) {
+				expect_disabled_neighbour(test, pair, i, other, v);
+				probe_unregister(pair[first]);
+				KUNIT_EXPECT_EQ(test, run_bits(v), ALL_BITS);
+				probe_unregister(pair[!first]);
+				expect_no_trace(test, text);
+			}
+		}
+	}
+	if (!tried)
+		kunit_skip(test, "a jump covers one instruction");
+}
+
+/* --- where no jump may be --- */
+
+/*
+ * Past bugs: a jump covered the target of a fixup; or, where gcc had merged two functions,
+ * what their cold part comes back to.
+ */
+static void site_without_room_stays_a_breakpoint(struct kunit *test)
+{
+	const struct kprobes_jump *jump = test->param_value;
+	struct probe *probe = new_probe(test, jump);
+
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	expect_no_jump(test, probe->kp.addr, jump->word);
+}
+
+#ifdef KPROBES_JUMP_COVERS
+static bool is_patched(void *addr)
+{
+	bool patched;
+
+	guard(kprobe_lock)();
+	kprobe_text_lock();
+	patched = kprobes_is_patched(addr);
+	kprobe_text_unlock();
+	return patched;
+}
+
+/* Returns the instruction in front of one that is patched, or NULL. */
+static void *before_patched(void *function)
+{
+	unsigned long size;
+	void *at = kprobes_function(function, &size), *end = at + size, *before = NULL;
+
+	for (; at < end && !is_patched(at); at += kprobes_insn_length(at, LONGEST_INSN))
+		before = at;
+	return at < end ? before : NULL;
+}
+
+static void jump_does_not_cover_what_is_patched(struct kunit *test)
+{
+	struct probe *probe;
+	unsigned int i;
+	void *addr;
+
+	for (i = 0; i < ARRAY_SIZE(kprobes_patched); i++) {
+		kprobes_text_watch(test, kprobes_patched[i]);
+		addr = before_patched(kprobes_patched[i]);
+		KUNIT_ASSERT_NOT_NULL(test, addr);
+		probe = probe_registered(test, addr);
+		expect_no_jump(test, addr, "patched");
+		kprobes_patched[i](1);
+		KUNIT_EXPECT_EQ(test, probe->hits, 1);
+	}
+}
+#endif
+
+/* --- probes that come and go --- */
+
+static void expect_hits(struct kunit *test, struct probe *probe, unsigned int hits)
+{
+	KUNIT_EXPECT_EQ(test, probe->hits, hits);
+	probe->hits = 0;
+}
+
+static void several_probes_share_a_jump(struct kunit *test)
+{
+	const struct kprobes_jump *jump = idle_param(test);
+	struct probe *first = new_probe(test, jump), *second = probe_new(test, first->kp.addr);
+	struct view *v = new_views(test);
+	void *addr = first->kp.addr;
+
+	plant(test, first);
+	KUNIT_ASSERT_EQ(test, 0, probe_register(second));
+	KUNIT_EXPECT_EQ(test, state_at(addr), SITE_OPTIMIZED);
+	run(jump->call, 0, v);
+	expect_hits(test, first, 1);
+	expect_hits(test, second, 1);
+
+	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&first->kp));
+	KUNIT_EXPECT_EQ(test, state_at(addr), SITE_OPTIMIZED);
+	run(jump->call, 0, v);
+	expect_hits(test, first, 0);
+	expect_hits(test, second, 1);
+
+	probe_unregister(second);
+	KUNIT_EXPECT_EQ(test, state_at(addr), SITE_IDLE);
+	run(jump->call, 0, v);
+	expect_hits(test, first, 0);
+	expect_hits(test, second, 0);
+}
+
+static void disabled_site_has_its_text_and_its_jump_again(struct kunit *test)
+{
+	const struct kprobes_jump *jump = idle_param(test);
+	void *addr = insn_at(jump->call, jump->insn);
+	struct kprobes_text *text = kprobes_text_watch(test, addr);
+	struct probe *probe = probe_new(test, addr);
+	struct view *v = new_views(test);
+	unsigned int i;
+
+	plant(test, probe);
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&probe->kp));
+		expect_no_trace(test, text);
+		run(jump->call, 0, v);
+		expect_hits(test, probe, 0);
+		KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&probe->kp));
+		KUNIT_ASSERT_TRUE(test, comes_to(addr, SITE_OPTIMIZED));
+		expect_jump(test, addr);
+		run(jump->call, 0, v);
+		expect_hits(test, probe, 1);
+	}
+}
+
+static void post_handler_comes_and_goes_by_a_jump(struct kunit *test)
+{
+	const struct kprobes_jump *jump = idle_param(test);
+	struct probe *probe = new_probe(test, jump), *with_post = probe_new(test, probe->kp.addr);
+	struct view *v = new_views(test);
+	unsigned int i;
+
+	plant(test, probe);
+	for (i = 0; i < 2; i++) {
+		probe_reset(with_post, probe->kp.addr);
+		with_post->kp.post_handler = look_after;
+		KUNIT_ASSERT_EQ(test, 0, probe_register(with_post));
+		KUNIT_EXPECT_EQ(test, state_at(probe->kp.addr), SITE_OPTIMIZED);
+		run(jump->call, 0, v);
+		KUNIT_EXPECT_EQ(test, v->posts, 1);
+		probe_unregister(with_post);
+		KUNIT_EXPECT_EQ(test, state_at(probe->kp.addr), SITE_OPTIMIZED);
+		run(jump->call, 0, v);
+		KUNIT_EXPECT_EQ(test, v->posts, 0);
+		expect_hits(test, probe, 2);
+	}
+}
+
+/* --- on and off --- */
+
+#define NR_JUMPS	ARRAY_SIZE(kprobes_jumps)
+
+/**
+ * struct planted - one of many places that have a jump
+ * @jump: the instruction
+ * @text: its function, and the text without probes
+ * @addr: its address
+ * @probe: the probe there
+ */
+struct planted {
+	const struct kprobes_jump *jump;
+	struct kprobes_text *text;
+	void *addr;
+	struct probe *probe;
+};
+
+static struct planted *plant_all(struct kunit *test)
+{
+	struct planted *all = kunit_kcalloc(test, NR_JUMPS, sizeof(*all), GFP_KERNEL);
+	const struct kprobes_jump *jump;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, all);
+	/* Some share a function: its text is compared when all probes have left. */
+	for (i = 0; i < NR_JUMPS; i++)
+		all[i].text = kprobes_text_watch(test, kprobes_jumps[i].call);
+	for (i = 0; i < NR_JUMPS; i++) {
+		jump = &kprobes_jumps[i];
+		all[i].jump = jump;
+		all[i].addr = insn_at(jump->call, jump->insn);
+		all[i].probe = probe_new(test, all[i].addr);
+	}
+	for (i = 0; i < NR_JUMPS; i++)
+		plant(test, all[i].probe);
+	return all;
+}
+
+static void switch_takes_out_all_jumps_and_puts_them_in_again(struct kunit *test)
+{
+	struct planted *all;
+	unsigned int i;
+
+	switch_need(test);
+	all = plant_all(test);
+	KUNIT_EXPECT_EQ(test, 0, switch_set(false));
+	for (i = 0; i < NR_JUMPS; i++)
+		expect_no_jump(test, all[i].addr, "off");
+	KUNIT_EXPECT_EQ(test, 0, switch_set(true));
+	wait_for_kprobe_optimizer();
+	for (i = 0; i < NR_JUMPS; i++) {
+		KUNIT_EXPECT_EQ(test, state_at(all[i].addr), SITE_OPTIMIZED);
+		expect_jump(test, all[i].addr);
+	}
+}
+
+static void no_jump_comes_while_the_switch_is_off(struct kunit *test)
+{
+	const struct kprobes_jump *jump = idle_param(test);
+	struct probe *probe = new_probe(test, jump);
+	void *addr = probe->kp.addr;
+
+	switch_need(test);
+	KUNIT_ASSERT_EQ(test, 0, switch_set(false));
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	expect_no_jump(test, addr, "off");
+	KUNIT_EXPECT_EQ(test, 0, switch_set(true));
+	KUNIT_EXPECT_TRUE(test, kprobe_optimized(&site_at(addr)->kp));
+	/* A jump that has not come yet does not come any more. */
+	KUNIT_EXPECT_EQ(test, 0, switch_set(false));
+	expect_no_jump(test, addr, "off");
+}
+
+static int module_is_going(unsigned long addr, struct module **mod)
+{
+	return -ENOENT;
+}
+
+/* What is patched there is not known any more. */
+static void probe_in_a_module_that_is_going_gets_no_jump(struct kunit *test)
+{
+	const struct kprobes_jump *jump = idle_param(test);
+	struct probe *probe = new_probe(test, jump);
+	void *addr = probe->kp.addr;
+
+	/* A site that is revived has its detour. */
+	KUNIT_ASSERT_TRUE(test, comes_to(addr, SITE_NEW));
+	probe->kp.flags = KPROBE_FLAG_DISABLED;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	kunit_activate_static_stub(test, kprobe_get_module, module_is_going);
+	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&probe->kp));
+	kunit_deactivate_static_stub(test, kprobe_get_module);
+	expect_no_jump(test, addr, "patched");
+	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&probe->kp));
+	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&probe->kp));
+	KUNIT_EXPECT_TRUE(test, kprobe_optimized(&site_at(addr)->kp));
+}
+
+/* --- the switch for all probes --- */
+
+/* What happens to a probe while the switch is off, which depends on its index */
+enum meanwhile { NOTHING, DISABLED, ENABLED, UNREGISTERED, MEANWHILES };
+
+static enum meanwhile meanwhile(unsigned int i)
+{
+	return i % MEANWHILES;
+}
+
+static void switch_on_again(void *unused)
+{
+	kprobe_set_all_armed(true);
+}
+
+/* Counts hits in calls that go both ways, where there are two. */
+static unsigned int hits_of_calls(const struct planted *p, struct view *v)
+{
+	unsigned int i;
+
+	p->probe->hits = 0;
+	for (i = 0; i < VARIATIONS; i++)
+		run(p->jump->call, i, v);
+	return p->probe->hits;
+}
+
+static void expect_out(struct kunit *test, const struct planted *p, struct view *v)
+{
+	enum kprobe_site_state state = state_at(p->addr);
+
+	if (p->probe->live)
+		KUNIT_EXPECT_EQ_MSG(test, state, SITE_IDLE, "%s", p->jump->name);
+	else
+		KUNIT_EXPECT_TRUE_MSG(test, state == SITE_DYING || state == SITE_NEW, "%s",
+				      p->jump->name);
+	KUNIT_EXPECT_MEMEQ_MSG(test, p->addr, p->text->copy + (p->addr - p->text->start),
+			       KPROBES_JUMP_LENGTH, "%s", p->jump->name);
+	KUNIT_EXPECT_EQ_MSG(test, hits_of_calls(p, v), 0, "%s", p->jump->name);
+}
+
+static void expect_in(struct kunit *test, const struct planted *p, struct view *v)
+{
+	KUNIT_ASSERT_TRUE_MSG(test, comes_to(p->addr, SITE_OPTIMIZED), "%s", p->jump->name);
+	expect_jump(test, p->addr);
+	KUNIT_EXPECT_GT_MSG(test, hits_of_calls(p, v), 0, "%s", p->jump->name);
+}
+
+static void expect_all_out(struct kunit *test, struct planted *all, struct view *v)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_JUMPS; i++)
+		expect_out(test, &all[i], v);
+}
+
+static void happen_meanwhile(struct kunit *test, struct planted *all)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_JUMPS; i++) {
+		switch (meanwhile(i)) {
+		case DISABLED:
+			KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&all[i].probe->kp));
+			break;
+		case ENABLED:
+			KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&all[i].probe->kp));
+			break;
+		case UNREGISTERED:
+			probe_unregister(all[i].probe);
+			break;
+		default:
+			break;
+		}
+	}
+}
+
+/*
+ * The switch takes out jumps, and is then turned off again before new ones have come. A past
+ * bug: this switch and that of each probe got out of step, and a probe was disarmed twice.
+ */
+static void jumps_follow_the_switch_for_all_probes(struct kunit *test)
+{
+	struct planted *all = plant_all(test);
+	struct view *v = new_views(test);
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, switch_on_again, NULL));
+	for (i = 0; i < NR_JUMPS; i++) {
+		if (meanwhile(i) == ENABLED)
+			KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&all[i].probe->kp));
+	}
+	KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(false));
+	expect_all_out(test, all, v);
+	happen_meanwhile(test, all);
+	expect_all_out(test, all, v);
+	KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(true));
+	KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(false));
+	wait_for_kprobe_optimizer();
+	expect_all_out(test, all, v);
+
+	KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(true));
+	for (i = 0; i < NR_JUMPS; i++) {
+		if (meanwhile(i) == NOTHING || meanwhile(i) == ENABLED)
+			expect_in(test, &all[i], v);
+		else
+			expect_out(test, &all[i], v);
+	}
+}
+
+/* --- tasks that do not sleep --- */
+
+/* Where no task is preempted in the kernel, none can be between two instructions. */
+static struct caller *start_awake(struct kunit *test)
+{
+	struct caller *caller;
+
+	if (!IS_ENABLED(CONFIG_TASKS_RCU))
+		kunit_skip(test, "no task is preempted in the kernel's text");
+	caller = caller_start(test, kprobes_untraced);
+	caller_wait(test, caller);
+	return caller;
+}
+
+/* Watches for much longer than it takes to wait for anything but tasks. */
+static bool stays(void *addr, enum kprobe_site_state state)
+{
+	unsigned int tries;
+
+	for (tries = 0; tries < 25 && state_at(addr) == state; tries++) {
+		synchronize_rcu();
+		msleep(20);
+	}
+	return state_at(addr) == state;
+}
+
+static void jump_waits_for_a_task_that_does_not_sleep(struct kunit *test)
+{
+	struct probe *probe = new_probe(test, idle_param(test));
+	void *addr = probe->kp.addr;
+	struct caller *caller;
+
+	/* With a jump before, nothing else is in its way. */
+	plant(test, probe);
+	KUNIT_ASSERT_EQ(test, 0, disable_kprobe(&probe->kp));
+	caller = start_awake(test);
+	KUNIT_ASSERT_EQ(test, 0, enable_kprobe(&probe->kp));
+	KUNIT_EXPECT_TRUE(test, stays(addr, SITE_OPTIMIZING));
+	expect_breakpoint(test, addr);
+	caller_stop(caller);
+	KUNIT_EXPECT_TRUE(test, comes_to(addr, SITE_OPTIMIZED));
+	expect_jump(test, addr);
+}
+
+/* The task may be in the slot, which has to stay until it has left. */
+static void site_that_was_left_waits_for_a_task_that_does_not_sleep(struct kunit *test)
+{
+	struct probe *probe = new_probe(test, idle_param(test));
+	void *addr = probe->kp.addr;
+	struct caller *caller;
+
+	plant(test, probe);
+	caller = start_awake(test);
+	probe_unregister(probe);
+	KUNIT_EXPECT_TRUE(test, stays(addr, SITE_DYING));
+	caller_stop(caller);
+	wait_for_dying_sites(test);
+	KUNIT_EXPECT_NULL(test, site_at(addr));
+}
+
+/* --- text that goes --- */
+
+/*
+ * The text does not really go, and keeps what is in it: nobody may call it meanwhile.
+ * Returns whether the detour is still there for tasks in it.
+ */
+static bool kill_site(struct kprobe_site *site, struct kprobes_text *text, u8 *left, bool pending)
+{
+	guard(kprobe_lock)();
+	if (pending)
+		make_pending(site);
+	memcpy(left, text->start, text->size);
+	kprobe_site_kill(site);
+	return arch_prepared_optinsn(&site->op.optinsn);
+}
+
+static void put_text_back(struct kprobes_text *text)
+{
+	guard(kprobe_lock)();
+	kprobe_text_lock();
+	kprobes_put_text(text->start, text->copy, text->size);
+	kprobe_text_unlock();
+}
+
+static void expect_dead(struct kunit *test, struct probe *probe, struct kprobe_site *site)
+{
+	KUNIT_EXPECT_EQ(test, site->state, SITE_GONE);
+	KUNIT_EXPECT_FALSE(test, kprobe_optimized(&site->kp));
+	KUNIT_EXPECT_NULL(test, site_at(probe->kp.addr));
+	KUNIT_EXPECT_TRUE(test, kprobe_gone(&probe->kp));
+	guard(mutex)(&kprobe_mutex);
+	KUNIT_EXPECT_STREQ(test, kprobe_site_why(site), "gone");
+}
+
+static void jump_goes_with_its_text(struct kunit *test)
+{
+	const struct kprobes_jump *jump = idle_param(test);
+	void *addr = insn_at(jump->call, jump->insn);
+	struct kprobes_text *text = kprobes_text_watch(test, addr);
+	u8 *left = kunit_kzalloc(test, text->size, GFP_KERNEL);
+	struct view *v = new_views(test);
+	struct probe *probe, *next;
+	struct kprobe_site *site;
+	unsigned int pending;
+
+	KUNIT_ASSERT_NOT_NULL(test, left);
+	for (pending = 0; pending < 2; pending++) {
+		probe = probe_new(test, addr);
+		next = probe_new(test, addr);
+		plant(test, probe);
+		site = site_at(addr);
+		KUNIT_EXPECT_TRUE(test, kill_site(site, text, left, pending));
+		wait_for_kprobe_optimizer();
+		KUNIT_EXPECT_MEMEQ(test, text->start, left, text->size);
+		put_text_back(text);
+		expect_dead(test, probe, site);
+
+		plant(test, next);
+		run(jump->call, 0, v);
+		expect_hits(test, probe, 0);
+		expect_hits(test, next, 1);
+		/* In one round, the probe stays until the detour has gone. */
+		if (!pending) {
+			wait_for_dying_sites(test);
+			KUNIT_EXPECT_FALSE(test, arch_prepared_optinsn(&site->op.optinsn));
+		}
+		probe_unregister(probe);
+		run(jump->call, 0, v);
+		expect_hits(test, next, 1);
+		probe_unregister(next);
+	}
+}
+
+/* --- memory --- */
+
+static void jump_takes_little_executable_memory(struct kunit *test)
+{
+	size_t used = kprobe_insn_slots.slot_size;
+	struct probe *probe = new_probe(test, &kprobes_jumps[0]);
+
+	plant(test, probe);
+	if (is_kprobe_optinsn_slot((unsigned long)kprobes_jump_at(probe->kp.addr)))
+		used += kprobe_optinsn_slots.slot_size;
+	used *= sizeof(kprobe_opcode_t);
+	kunit_info(test, "%zu bytes", used);
+	KUNIT_EXPECT_LE(test, used, KPROBES_JUMP_MEMORY);
+}
+
+static struct kunit_case optimize_sites_cases[] = {
+	KUNIT_CASE_PARAM(site_gets_a_jump_and_loses_it, jump_gen_params),
+	KUNIT_CASE_SLOW(jump_makes_room_for_a_probe_in_its_way),
+	KUNIT_CASE(refused_neighbour_leaves_the_jump),
+	KUNIT_CASE(neighbour_behind_the_jump_leaves_it),
+	KUNIT_CASE_SLOW(disabled_neighbour_has_no_jump),
+	KUNIT_CASE_PARAM(site_without_room_stays_a_breakpoint, no_jump_gen_params),
+#ifdef KPROBES_JUMP_COVERS
+	KUNIT_CASE(jump_does_not_cover_what_is_patched),
+#endif
+	KUNIT_CASE_PARAM(several_probes_share_a_jump, idle_gen_params),
+	KUNIT_CASE_PARAM(disabled_site_has_its_text_and_its_jump_again, idle_gen_params),
+	KUNIT_CASE_PARAM(post_handler_comes_and_goes_by_a_jump, idle_gen_params),
+	KUNIT_CASE_SLOW(switch_takes_out_all_jumps_and_puts_them_in_again),
+	KUNIT_CASE_PARAM(no_jump_comes_while_the_switch_is_off, idle_gen_params),
+	KUNIT_CASE_PARAM(probe_in_a_module_that_is_going_gets_no_jump, idle_gen_params),
+	KUNIT_CASE_SLOW(jumps_follow_the_switch_for_all_probes),
+	KUNIT_CASE_PARAM_ATTR(jump_waits_for_a_task_that_does_not_sleep, idle_gen_params,
+			      { .speed = KUNIT_SPEED_SLOW }),
+	KUNIT_CASE_PARAM_ATTR(site_that_was_left_waits_for_a_task_that_does_not_sleep,
+			      idle_gen_params, { .speed = KUNIT_SPEED_SLOW }),
+	KUNIT_CASE_PARAM(jump_goes_with_its_text, idle_gen_params),
+	KUNIT_CASE(jump_takes_little_executable_memory),
+	{}
+};
+
+static struct kunit_suite optimize_sites_suite = {
+	.name = "kprobes_optimize_sites",
+	.suite_init = switch_suite_init,
+	.suite_exit = switch_suite_exit,
+	.init = switch_init,
+	.exit = switch_exit,
+	.test_cases = optimize_sites_cases,
+};
+
+kunit_test_suite(optimize_sites_suite);
+
+MODULE_DESCRIPTION("KUnit tests of the sites of kprobes that have jumps");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,746 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests of many probes at once: a function is looked at once for all of them,
+ * others can change probes in between, and nothing is left afterwards.
+ */
+#include <kunit/test.h>
+#include <linux/cleanup.h>
+#include <linux/cpu.h>
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/jump_label.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes_function.h>
+#include <linux/kthread.h>
+#include <linux/math.h>
+#include <linux/mm.h>
+#include <linux/objtool.h>
+#include <linux/sched.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/workqueue.h>
+
+#include "support/caller.h"
+#include "support/regs.h"
+#include "../internal.h"
+#include "../slots.h"
+#include "support/hotplug.h"
+#include "support/sites.h"
+
+/* --- text with room for many --- */
+
+#define NR_SPOTS	1000
+#define SPOT_INSNS	8	/* at least as long as a jump */
+
+asmlinkage void scale_text(void);
+asmlinkage void scale_text_end(void);
+
+#define TEXT		((char *)scale_text)
+#define TEXT_SIZE	((size_t)((char *)scale_text_end - TEXT))
+
+static noinline __noclone void call_all_spots(void)
+{
+	asm volatile(ANNOTATE_NOENDBR
+		     "scale_text:\n"
+		     ".rept " __stringify(NR_SPOTS) " * " __stringify(SPOT_INSNS) "\n"
+		     "	nop\n"
+		     ".endr\n"
+		     ANNOTATE_NOENDBR
+		     "scale_text_end:\n" : : : "memory");
+}
+
+static kprobe_opcode_t *spot(unsigned int i)
+{
+	return (kprobe_opcode_t *)(TEXT + i * (TEXT_SIZE / NR_SPOTS));
+}
+
+/* OPTIMIZER_HIDE_VAR() keeps the compiler from knowing which function is called. */
+static void call_spots(void)
+{
+	void (*call)(void) = call_all_spots;
+
+	OPTIMIZER_HIDE_VAR(call);
+	call();
+}
+
+struct crowd {
+	char		*before;
+	atomic_t	hits[NR_SPOTS];
+	struct kprobe	*list[NR_SPOTS];
+	struct kprobe	probes[NR_SPOTS];
+};
+
+static struct crowd *crowd;
+
+static int count_crowd(struct kprobe *p, struct pt_regs *regs)
+{
+	atomic_inc(&crowd->hits[p - crowd->probes]);
+	return 0;
+}
+
+/* From the last address to the first, which is not the order in which they are planted. */
+static void init_crowd(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_SPOTS; i++) {
+		crowd->probes[i] = (struct kprobe){
+			.addr = spot(NR_SPOTS - 1 - i),
+			.pre_handler = count_crowd,
+		};
+		crowd->list[i] = &crowd->probes[i];
+	}
+}
+
+static int scale_init(struct kunit *test)
+{
+	crowd = kvzalloc(sizeof(*crowd), GFP_KERNEL);
+	if (!crowd)
+		return -ENOMEM;
+	crowd->before = kvmalloc(TEXT_SIZE, GFP_KERNEL);
+	if (!crowd->before)
+		return -ENOMEM;
+	memcpy(crowd->before, TEXT, TEXT_SIZE);
+	init_crowd();
+	return 0;
+}
+
+static void scale_exit(struct kunit *test)
+{
+	if (crowd && crowd->before)
+		KUNIT_EXPECT_EQ(test, 0, memcmp(crowd->before, TEXT, TEXT_SIZE));
+	if (crowd)
+		kvfree(crowd->before);
+	kvfree(crowd);
+	crowd = NULL;
+}
+
+static void forget_hits(void)
+{
+	memset(crowd->hits, 0, sizeof(crowd->hits));
+}
+
+/* Returns how many probes were hit; more than there are if one was hit more than once. */
+static int count_hit(void)
+{
+	int i, hits, all = 0;
+
+	for (i = 0; i < NR_SPOTS; i++) {
+		hits = atomic_read(&crowd->hits[i]);
+		all += hits > 1 ? NR_SPOTS + 1 : hits;
+	}
+	return all;
+}
+
+static int hits_of_a_call(void)
+{
+	forget_hits();
+	call_spots();
+	return count_hit();
+}
+
+/* --- the function that was probed last --- */
+
+static struct kprobe_function *survey(void *addr)
+{
+	struct kprobe_function *f;
+
+	kprobe_text_lock();
+	f = kprobe_survey((unsigned long)addr);
+	kprobe_text_unlock();
+	return f;
+}
+
+/* Has mark() marked the function? A survey does not, because there are no fixups here. */
+static bool marked(void *addr)
+{
+	struct kprobe_function *f;
+
+	guard(kprobe_lock)();
+	f = survey(addr);
+	return f && kprobe_byte_is(f, f->start, KPROBE_BYTE_FIXUP);
+}
+
+static void mark(void *addr)
+{
+	struct kprobe_function *f;
+
+	guard(kprobe_lock)();
+	f = survey(addr);
+	if (f)
+		kprobe_byte_set(f, f->start, KPROBE_BYTE_FIXUP);
+}
+
+static void function_is_looked_at_once(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(crowd->list[0]));
+	KUNIT_EXPECT_FALSE(test, marked(spot(1)));
+	mark(spot(1));
+	KUNIT_EXPECT_EQ(test, 0, register_kprobes(crowd->list + 1, NR_SPOTS - 1));
+	KUNIT_EXPECT_TRUE(test, marked(spot(2)));
+	KUNIT_EXPECT_EQ(test, NR_SPOTS, hits_of_a_call());
+	unregister_kprobes(crowd->list, NR_SPOTS);
+	scoped_guard(mutex, &kprobe_mutex)
+		kprobe_function_forget();
+	KUNIT_EXPECT_FALSE(test, marked(spot(2)));
+}
+
+static void functions_are_told_apart(struct kunit *test)
+{
+	void *other = (void *)survey;
+
+	mark(spot(0));
+	KUNIT_EXPECT_FALSE(test, marked(other));
+	KUNIT_EXPECT_FALSE(test, marked(spot(0)));
+	scoped_guard(mutex, &kprobe_mutex) {
+		KUNIT_EXPECT_NULL(test, kprobe_function_at(0));
+		KUNIT_EXPECT_NULL(test, kprobe_function_at((unsigned long)crowd));
+	}
+}
+
+#ifdef CONFIG_JUMP_LABEL
+static DEFINE_STATIC_KEY_FALSE(scale_key);
+
+static noinline __noclone int labelled(int n)
+{
+	if (static_branch_unlikely(&scale_key))
+		n *= 3;
+	barrier_data(&n);
+	return n;
+}
+
+/* Its target is known, too, although the text does not branch there now. */
+static void label_is_known_while_it_does_nothing(struct kunit *test)
+{
+	struct kprobe_function *f;
+	unsigned long size;
+
+	KUNIT_EXPECT_EQ(test, 5, labelled(5));
+	guard(kprobe_lock)();
+	kprobe_function_forget();
+	f = survey(labelled);
+	/* An assertion would end the thread with the mutex held. */
+	KUNIT_EXPECT_NOT_NULL(test, f);
+	if (!f)
+		return;
+	size = f->end - f->start;
+	KUNIT_EXPECT_LT(test, find_first_bit(kprobe_byte_map(f, KPROBE_BYTE_LABEL), size), size);
+	KUNIT_EXPECT_LT(test, find_first_bit(kprobe_byte_map(f, KPROBE_BYTE_TARGET), size), size);
+}
+
+static void flip_a_key(void)
+{
+	static_branch_enable(&scale_key);
+	static_branch_disable(&scale_key);
+}
+#else
+static void flip_a_key(void)
+{
+}
+#endif
+
+/* --- all of a batch, or none --- */
+
+static void batch_is_planted_and_taken_out(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, 0, register_kprobes(crowd->list, NR_SPOTS));
+	KUNIT_EXPECT_EQ(test, NR_SPOTS, hits_of_a_call());
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, NR_SPOTS, hits_of_a_call());
+	unregister_kprobes(crowd->list, NR_SPOTS);
+	KUNIT_EXPECT_EQ(test, 0, hits_of_a_call());
+}
+
+static unsigned int count_slot_pages(void)
+{
+	char name[KSYM_NAME_LEN], type;
+	unsigned long value;
+	unsigned int nr = 0;
+
+	while (!kprobe_get_kallsym(nr, &value, &type, name))
+		nr++;
+	return nr;
+}
+
+static unsigned int count_sites_in_text(void)
+{
+	struct kprobe_site *site;
+	unsigned int nr = 0;
+
+	guard(mutex)(&kprobe_mutex);
+	list_for_each_entry(site, &kprobe_sites, all)
+		nr += (unsigned long)site->kp.addr - (unsigned long)TEXT < TEXT_SIZE;
+	return nr;
+}
+
+/* Slots are freed after their sites, and pages after their last slot. */
+#ifdef __ARCH_WANT_KPROBES_INSN_SLOT
+#define HAVE_SLOTS	true
+
+static void wait_for_slots_to_go(void)
+{
+	flush_work(&kprobe_insn_slots.collect);
+#ifdef CONFIG_OPTPROBES
+	flush_work(&kprobe_optinsn_slots.collect);
+#endif
+}
+#else
+#define HAVE_SLOTS	false
+
+static void wait_for_slots_to_go(void)
+{
+}
+#endif
+
+/*
+ * Sites of earlier cases have to go as well: otherwise, their pages would be counted
+ * before, and used again.
+ */
+static void expect_all_goes(struct kunit *test)
+{
+	wait_for_dying_sites(test);
+	KUNIT_EXPECT_EQ(test, 0, count_dying_sites());
+	wait_for_slots_to_go();
+}
+
+/* A past bug: an empty page of slots stayed beside another one with room. */
+static void what_was_taken_is_given_back(struct kunit *test)
+{
+	unsigned int pages;
+
+	if (IS_ENABLED(CONFIG_RISCV))
+		kunit_skip(test, "arch_remove_kprobe() gives no slot back there");
+	expect_all_goes(test);
+	pages = count_slot_pages();
+	KUNIT_ASSERT_EQ(test, 0, register_kprobes(crowd->list, NR_SPOTS));
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, NR_SPOTS, count_sites_in_text());
+	if (HAVE_SLOTS)
+		KUNIT_EXPECT_GT(test, count_slot_pages(), pages);
+	unregister_kprobes(crowd->list, NR_SPOTS);
+	expect_all_goes(test);
+	KUNIT_EXPECT_EQ(test, 0, count_sites_in_text());
+	scoped_guard(mutex, &kprobe_mutex)
+		KUNIT_EXPECT_EQ(test, 0, kprobe_sites_retiring());
+	KUNIT_EXPECT_LE(test, count_slot_pages(), pages);
+}
+
+/* Two probes fail, and the error is that of the first one in the array. */
+static void batch_fails_with_its_first_error(struct kunit *test)
+{
+	struct kprobe unknown = { .symbol_name = "there_is_no_such_symbol" };
+	struct kprobe nowhere = { };
+
+	crowd->list[NR_SPOTS / 4] = &unknown;
+	crowd->list[NR_SPOTS / 2] = &nowhere;
+	KUNIT_EXPECT_EQ(test, -ENOENT, register_kprobes(crowd->list, NR_SPOTS));
+	crowd->list[NR_SPOTS / 4] = &nowhere;
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(crowd->list, NR_SPOTS));
+	KUNIT_EXPECT_EQ(test, 0, hits_of_a_call());
+	KUNIT_EXPECT_EQ(test, 0, crowd->probes[0].flags);
+	KUNIT_EXPECT_PTR_EQ(test, spot(NR_SPOTS - 1), crowd->probes[0].addr);
+	init_crowd();
+	KUNIT_EXPECT_EQ(test, 0, register_kprobes(crowd->list, NR_SPOTS));
+	unregister_kprobes(crowd->list, NR_SPOTS);
+}
+
+static void probe_is_refused_a_second_time_in_a_batch(struct kunit *test)
+{
+	crowd->list[NR_SPOTS - 1] = &crowd->probes[0];
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(crowd->list, NR_SPOTS));
+	KUNIT_EXPECT_EQ(test, 0, hits_of_a_call());
+	KUNIT_EXPECT_EQ(test, 0, register_kprobe(&crowd->probes[0]));
+	/* The batch must not take out what was registered before. */
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(crowd->list, NR_SPOTS - 1));
+	KUNIT_EXPECT_EQ(test, 1, hits_of_a_call());
+	unregister_kprobe(&crowd->probes[0]);
+}
+
+static void disabled_members_of_a_batch_stay_so(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_SPOTS; i += 2)
+		crowd->probes[i].flags = KPROBE_FLAG_DISABLED;
+	KUNIT_ASSERT_EQ(test, 0, register_kprobes(crowd->list, NR_SPOTS));
+	KUNIT_EXPECT_EQ(test, NR_SPOTS / 2, hits_of_a_call());
+	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&crowd->probes[0]));
+	KUNIT_EXPECT_EQ(test, NR_SPOTS / 2 + 1, hits_of_a_call());
+	unregister_kprobes(crowd->list, NR_SPOTS);
+}
+
+/* --- while others want the same --- */
+
+static u32 call_all(u32 x)
+{
+	call_spots();
+	return x;
+}
+
+static void failing_batch_is_never_hit(struct kunit *test)
+{
+	struct kprobe nowhere = { };
+	struct caller *caller;
+	unsigned int i;
+
+	crowd->list[NR_SPOTS - 1] = &nowhere;
+	caller = caller_start(test, call_all);
+	for (i = 0; i < 10; i++) {
+		KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(crowd->list, NR_SPOTS));
+		caller_wait(test, caller);
+	}
+	caller_stop(caller);
+	KUNIT_EXPECT_EQ(test, 0, count_hit());
+}
+
+static struct {
+	struct task_struct	*task;
+	unsigned int		nr;
+} turns;
+
+static int count_turn(struct kprobe *p, struct pt_regs *regs)
+{
+	if (current == turns.task &&
+	    kprobes_argument(regs) == (unsigned long)&kprobe_mutex)
+		turns.nr++;
+	return 0;
+}
+
+/* A task that waits for the mutex gets it at the second release, if not at the first. */
+static void batch_gives_others_their_turn(struct kunit *test)
+{
+	struct kprobe turn = { .symbol_name = "mutex_unlock", .pre_handler = count_turn };
+	int err;
+
+	kprobes_need_arguments(test);
+	turns.task = current;
+	err = register_kprobe(&turn);
+	if (err == -EINVAL && !ARCH_KPROBE_STATELESS)
+		kunit_skip(test, "mutex_unlock() begins with what cannot be probed here");
+	KUNIT_ASSERT_EQ(test, 0, err);
+	turns.nr = 0;
+	KUNIT_EXPECT_EQ(test, 0, register_kprobes(crowd->list, NR_SPOTS));
+	KUNIT_EXPECT_GE(test, turns.nr, NR_SPOTS / KPROBE_BATCH);
+	turns.nr = 0;
+	unregister_kprobes(crowd->list, NR_SPOTS);
+	KUNIT_EXPECT_GE(test, turns.nr, DIV_ROUND_UP(NR_SPOTS, KPROBE_PATCH_BATCH));
+	unregister_kprobe(&turn);
+}
+
+#ifdef CONFIG_DEBUG_FS
+static unsigned int steps;
+
+static int count_step(struct kprobe *p, struct pt_regs *regs)
+{
+	steps += current == turns.task;
+	return 0;
+}
+
+static unsigned int count_lines(const char *text, ssize_t size)
+{
+	unsigned int nr = 0;
+	ssize_t i;
+
+	for (i = 0; i < size; i++)
+		nr += text[i] == '\n';
+	return nr;
+}
+
+/* In pieces, each of which begins where the one before has ended */
+static void list_is_read_in_one_go(struct kunit *test)
+{
+	struct kprobe step = { .symbol_name = "kprobe_site_after", .pre_handler = count_step };
+	char *piece = kunit_kzalloc(test, 512, GFP_KERNEL);
+	struct file *list = open_list(test, mount_debugfs(test));
+	unsigned int lines = 0, pieces = 0;
+	loff_t pos = 0;
+	ssize_t size;
+
+	KUNIT_EXPECT_NOT_NULL(test, piece);
+	KUNIT_EXPECT_EQ(test, 0, register_kprobes(crowd->list, NR_SPOTS));
+	KUNIT_EXPECT_EQ(test, 0, register_kprobe(&step));
+	turns.task = current;
+	steps = 0;
+	while (piece && (size = read_piece(list, piece, 512, &pos)) > 0) {
+		lines += count_lines(piece, size);
+		pieces++;
+	}
+	unregister_kprobe(&step);
+	unregister_kprobes(crowd->list, NR_SPOTS);
+	filp_close(list, NULL);
+	KUNIT_EXPECT_GT(test, pieces, 20);
+	KUNIT_EXPECT_GT(test, lines, NR_SPOTS);
+	KUNIT_EXPECT_GE(test, steps, NR_SPOTS);
+	/* Who comes to the end looks once more whether there is anything behind it. */
+	KUNIT_EXPECT_LT(test, steps, 2 * lines + 2 * pieces);
+}
+
+/* The site where the reader has stopped is freed meanwhile, and all that follow. */
+static void reader_goes_on_behind_sites_that_have_gone(struct kunit *test)
+{
+	struct kprobe last = { .addr = (void *)call_all_spots, .pre_handler = count_step };
+	char *piece = kunit_kzalloc(test, SZ_64K, GFP_KERNEL);
+	struct file *list = open_list(test, mount_debugfs(test));
+	loff_t pos = 0;
+	ssize_t size;
+
+	KUNIT_ASSERT_NOT_NULL(test, piece);
+	wait_for_dying_sites(test);
+	KUNIT_EXPECT_EQ(test, 0, register_kprobes(crowd->list, NR_SPOTS));
+	KUNIT_EXPECT_EQ(test, 0, register_kprobe(&last));
+	KUNIT_EXPECT_GT(test, read_piece(list, piece, 512, &pos), 0);
+	KUNIT_EXPECT_GT(test, read_piece(list, piece, 512, &pos), 0);
+	unregister_kprobes(crowd->list, NR_SPOTS);
+	wait_for_dying_sites(test);
+	/* What is in the reader's buffer comes first. */
+	while ((size = read_piece(list, piece, SZ_64K - 1, &pos)) > 0) {
+		piece[size] = 0;
+		if (strstr(piece, "  call_all_spots+0x"))
+			break;
+	}
+	KUNIT_EXPECT_GT(test, size, 0);
+	unregister_kprobe(&last);
+	filp_close(list, NULL);
+}
+#endif
+
+static unsigned int single_hits;
+
+static int count_single(struct kprobe *p, struct pt_regs *regs)
+{
+	single_hits++;
+	return 0;
+}
+
+static unsigned int single_hits_of_a_call(void)
+{
+	single_hits = 0;
+	call_spots();
+	return single_hits;
+}
+
+static struct {
+	unsigned int errors, rounds;
+} others;
+
+static int register_until_stopped(void *unused)
+{
+	while (!kthread_should_stop()) {
+		if (register_kprobes(crowd->list, NR_SPOTS))
+			others.errors++;
+		else
+			unregister_kprobes(crowd->list, NR_SPOTS);
+		WRITE_ONCE(others.rounds, others.rounds + 1);
+		cond_resched();
+	}
+	return 0;
+}
+
+static struct task_struct *start_others(struct kunit *test)
+{
+	struct task_struct *task;
+	unsigned int tries;
+
+	memset(&others, 0, sizeof(others));
+	task = kthread_run(register_until_stopped, NULL, "kprobes_scale");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	for (tries = 0; tries < 1000 && !READ_ONCE(others.rounds); tries++)
+		msleep(20);
+	return task;
+}
+
+/* It is at the same addresses as a batch that comes and goes. */
+static void single_is_not_confused_by_a_batch(struct kunit *test)
+{
+	struct kprobe single;
+	struct task_struct *task;
+	unsigned int i;
+
+	task = start_others(test);
+	for (i = 0; i < 50; i++) {
+		single = (struct kprobe){
+			.addr = spot(i * 19 % NR_SPOTS),
+			.pre_handler = count_single,
+		};
+		KUNIT_EXPECT_EQ(test, 0, register_kprobe(&single));
+		KUNIT_EXPECT_EQ(test, 1, single_hits_of_a_call());
+		flip_a_key();
+		KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&single));
+		KUNIT_EXPECT_EQ(test, 0, single_hits_of_a_call());
+		KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&single));
+		KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(false));
+		KUNIT_EXPECT_EQ(test, 0, single_hits_of_a_call());
+		KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(true));
+		KUNIT_EXPECT_EQ(test, 1, single_hits_of_a_call());
+		unregister_kprobe(&single);
+	}
+	kthread_stop(task);
+	KUNIT_EXPECT_EQ(test, 0, others.errors);
+	KUNIT_EXPECT_GT(test, others.rounds, 0);
+	KUNIT_ASSERT_EQ(test, 0, register_kprobes(crowd->list, NR_SPOTS));
+	KUNIT_EXPECT_EQ(test, NR_SPOTS, hits_of_a_call());
+	unregister_kprobes(crowd->list, NR_SPOTS);
+}
+
+/* --- while jumps wait for a task --- */
+
+/*
+ * Then the task gives up, so that a test that waits for it fails instead of hanging. A slow machine
+ * takes a minute for this test without any such wait, and KUnit gives a case five.
+ */
+#define AWAKE_SECONDS	200
+
+static bool is_awake, gave_up;
+
+static int stay_awake(void *unused)
+{
+	unsigned long end = jiffies + AWAKE_SECONDS * HZ;
+
+	WRITE_ONCE(is_awake, true);
+	while (!kthread_should_stop() && time_before(jiffies, end))
+		cond_resched();
+	WRITE_ONCE(gave_up, !kthread_should_stop());
+	while (!kthread_should_stop())
+		msleep(20);
+	return 0;
+}
+
+/*
+ * Everything runs on one processor. In an emulator that executes one processor at a time,
+ * a message to all of them, such as each unmapping of text sends, would wait for the end
+ * of this one's turn.
+ */
+static struct task_struct *start_awake(struct kunit *test)
+{
+	unsigned int cpu = hotplug_first();
+	struct task_struct *task;
+
+	is_awake = false;
+	gave_up = false;
+	KUNIT_ASSERT_EQ(test, 0, set_cpus_allowed_ptr(current, cpumask_of(cpu)));
+	task = kthread_create(stay_awake, NULL, "kprobes_awake");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	kthread_bind(task, cpu);
+	wake_up_process(task);
+	while (!READ_ONCE(is_awake))
+		msleep(20);
+	return task;
+}
+
+static unsigned int count_pending_jumps(void)
+{
+	struct kprobe_site *site;
+	unsigned int nr = 0;
+
+	guard(mutex)(&kprobe_mutex);
+	list_for_each_entry(site, &kprobe_sites, all)
+		nr += site->state == SITE_OPTIMIZING;
+	return nr;
+}
+
+static noinline __noclone unsigned int elsewhere(unsigned int n)
+{
+	barrier_data(&n);
+	return n + 1;
+}
+
+static unsigned int single_hits_elsewhere(void)
+{
+	unsigned int (*call)(unsigned int n) = elsewhere;
+
+	/* Keeps the compiler from knowing which function is called. */
+	OPTIMIZER_HIDE_VAR(call);
+	single_hits = 0;
+	call(1);
+	return single_hits;
+}
+
+static void one_comes_and_goes(struct kunit *test)
+{
+	struct kprobe single = {
+		.addr = (kprobe_opcode_t *)elsewhere,
+		.pre_handler = count_single,
+	};
+
+	KUNIT_EXPECT_EQ(test, 0, register_kprobe(&single));
+	KUNIT_EXPECT_EQ(test, 1, single_hits_elsewhere());
+	unregister_kprobe(&single);
+}
+
+/* If one can. If what it had to wait for were the jumps, this would take until a task gives up. */
+static void cpu_goes_and_comes(struct kunit *test)
+{
+	unsigned int cpu = hotplug_candidate();
+
+	if (cpu < nr_cpu_ids && !hotplug_try(remove_cpu, cpu))
+		KUNIT_EXPECT_EQ(test, 0, hotplug_try(add_cpu, cpu));
+}
+
+/*
+ * Nothing else has to wait for the grace period that the jumps wait for. Past bugs: the
+ * optimizer waited for RCU-tasks with a lock that an exiting task needed, and all other text
+ * patching waited for it.
+ */
+static void jumps_that_wait_are_in_nobodys_way(struct kunit *test)
+{
+	struct task_struct *task;
+	unsigned int pending;
+
+	if (!IS_ENABLED(CONFIG_OPTPROBES) || !IS_ENABLED(CONFIG_TASKS_RCU))
+		kunit_skip(test, "no jump waits for a task");
+	wait_for_kprobe_optimizer();
+	task = start_awake(test);
+	KUNIT_EXPECT_EQ(test, 0, register_kprobes(crowd->list, NR_SPOTS));
+	pending = count_pending_jumps();
+	flip_a_key();
+	one_comes_and_goes(test);
+	cpu_goes_and_comes(test);
+	KUNIT_EXPECT_EQ(test, pending, count_pending_jumps());
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(gave_up));
+	kthread_stop(task);
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, 0, count_pending_jumps());
+	KUNIT_EXPECT_EQ(test, NR_SPOTS, hits_of_a_call());
+	unregister_kprobes(crowd->list, NR_SPOTS);
+	if (!pending && !ARCH_KPROBE_STATELESS)
+		kunit_skip(test, "no jump can be there");
+	KUNIT_EXPECT_GT(test, pending, 0);
+}
+
+static struct kunit_case scale_cases[] = {
+	KUNIT_CASE(function_is_looked_at_once),
+	KUNIT_CASE(functions_are_told_apart),
+#ifdef CONFIG_JUMP_LABEL
+	KUNIT_CASE(label_is_known_while_it_does_nothing),
+#endif
+	KUNIT_CASE(batch_is_planted_and_taken_out),
+	KUNIT_CASE_SLOW(what_was_taken_is_given_back),
+	KUNIT_CASE(batch_fails_with_its_first_error),
+	KUNIT_CASE(probe_is_refused_a_second_time_in_a_batch),
+	KUNIT_CASE(disabled_members_of_a_batch_stay_so),
+	KUNIT_CASE(failing_batch_is_never_hit),
+	KUNIT_CASE(batch_gives_others_their_turn),
+#ifdef CONFIG_DEBUG_FS
+	KUNIT_CASE(list_is_read_in_one_go),
+	KUNIT_CASE_SLOW(reader_goes_on_behind_sites_that_have_gone),
+#endif
+	KUNIT_CASE_SLOW(single_is_not_confused_by_a_batch),
+	KUNIT_CASE_SLOW(jumps_that_wait_are_in_nobodys_way),
+	{}
+};
+
+static struct kunit_suite scale_suite = {
+	.name = "kprobes_scale",
+	.init = scale_init,
+	.exit = scale_exit,
+	.test_cases = scale_cases,
+};
+
+kunit_test_suite(scale_suite);
+
+MODULE_DESCRIPTION("KUnit tests of many probes at once");
+MODULE_LICENSE("GPL");

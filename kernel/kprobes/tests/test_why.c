@@ -1,0 +1,1030 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests of what users are told: in which way a site is hit, how often, what
+ * was missed, and why a registration was refused.
+ */
+#include <kunit/test.h>
+#include <linux/err.h>
+#include <linux/ftrace.h>
+#include <linux/jump_label.h>
+#include <linux/kallsyms.h>
+#include <linux/kernel.h>
+#include <linux/kprobes.h>
+#include <linux/objtool.h>
+#include <linux/sched.h>
+#include <linux/seq_file.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "../internal.h"
+#include "support/log.h"
+#include "support/sites.h"
+#if defined(CONFIG_KPROBES_ON_FTRACE) && defined(CONFIG_FUNCTION_ERROR_INJECTION)
+#define CAN_FAIL_FTRACE
+#include "support/fail_ftrace.h"
+#endif
+
+/* --- functions to probe --- */
+
+/* Their addresses are used as data: objtool has to be told that no indirect branch goes there. */
+extern u8 why_nop[] asm(".Lkprobes_why_nop"), why_refused[] asm(".Lkprobes_why_refused");
+
+static noinline __noclone unsigned int target(unsigned int n)
+{
+	/* Far enough inside to be no entry, however much an architecture takes for one. */
+	asm volatile(".rept 8\n"
+		     "	nop\n"
+		     ".endr\n"
+		     ".Lkprobes_why_nop: " ANNOTATE_NOENDBR "nop"
+		     : "+r" (n) : : "memory");
+	return n + 1;
+}
+
+/* An instruction that cannot be probed, and is never executed */
+#if defined(CONFIG_X86)
+#define REFUSED_INSN	"hlt"
+#define REFUSED_ERR	(-EOPNOTSUPP)
+#define REFUSED_WORDS	"the instruction cannot be probed: its interrupt "
+#elif defined(CONFIG_ARM64)
+#define REFUSED_INSN	"brk #1"
+#define REFUSED_ERR	(-EINVAL)
+#define REFUSED_WORDS	"the instruction cannot be probed: Exception generation"
+#else
+#define REFUSED_INSN	"nop"
+#endif
+
+static noinline __noclone void has_refused(bool run)
+{
+	if (run)
+		asm volatile(".Lkprobes_why_refused: " ANNOTATE_NOENDBR REFUSED_INSN
+			     : : : "memory");
+}
+
+/* Called through a pointer that the compiler does not see through. */
+static unsigned int call(unsigned int (*function)(unsigned int), unsigned int n)
+{
+	OPTIMIZER_HIDE_VAR(function);
+	return function(n);
+}
+
+/* Calls itself by its address: on powerpc, a direct call goes to another entry. */
+static noinline __noclone unsigned int recursive(unsigned int depth)
+{
+	unsigned int below = depth ? call(recursive, depth - 1) : 0;
+
+	barrier_data(&below);
+	return below + 1;
+}
+
+/* Returns in a busy section, where handlers cannot run. */
+static noinline __noclone unsigned int returns_busy(unsigned int n)
+{
+	kprobe_busy_begin();
+	barrier_data(&n);
+	return n;
+}
+
+static noinline __noclone unsigned int kprobes_why_listed(unsigned int n)
+{
+	barrier_data(&n);
+	return n + 1;
+}
+
+NOKPROBE_SYMBOL(kprobes_why_listed);
+
+/* As the compiler names what it has taken out of that */
+static noinline __noclone unsigned int listed_part(unsigned int n) asm("kprobes_why_listed.part.7");
+
+static noinline __noclone unsigned int listed_part(unsigned int n)
+{
+	barrier_data(&n);
+	return n + 2;
+}
+
+/*
+ * As the compiler names functions, and what it has moved out of them. Objtool has to find the
+ * function of each part, and a way to it.
+ */
+static noinline __noclone unsigned int whole(unsigned int n) asm("kprobes_why");
+static noinline __noclone unsigned int inner_part(unsigned int n) asm("kprobes_why.part.0.isra.0");
+static noinline __noclone unsigned int colder(unsigned int n) asm("kprobes_why.colder");
+static noinline __noclone unsigned int cold_part(unsigned int n) asm("kprobes_why.cold");
+static noinline __noclone unsigned int numbered_part(unsigned int n) asm("kprobes_why.cold.12");
+
+static noinline __noclone unsigned int whole(unsigned int n)
+{
+	barrier_data(&n);
+	return n + 10;
+}
+
+static noinline __noclone unsigned int inner_part(unsigned int n)
+{
+	barrier_data(&n);
+	return n + 20;
+}
+
+static noinline __noclone unsigned int colder(unsigned int n)
+{
+	barrier_data(&n);
+	return n + 30;
+}
+
+static noinline __noclone unsigned int cold_part(unsigned int n)
+{
+	barrier_data(&n);
+	return n + 40;
+}
+
+static noinline __noclone unsigned int numbered_part(unsigned int n)
+{
+	barrier_data(&n);
+	return n + 50;
+}
+
+STACK_FRAME_NON_STANDARD(colder);
+STACK_FRAME_NON_STANDARD(cold_part);
+STACK_FRAME_NON_STANDARD(numbered_part);
+
+/* A label of assembly, before which the code is not at its end, or has moved the stack pointer */
+#if defined(CONFIG_UNWINDER_ORC)
+#define LABEL_WORDS	"the return address is not where a call leaves it"
+#define LABEL		"push %%rbx\nkprobes_why_label: nop\npop %%rbx"
+#elif defined(CONFIG_ARM64) && !defined(CONFIG_CFI_CLANG)
+#define LABEL_WORDS	"a label that the code in front of it runs into"
+#define LABEL		"mov %w0, %w0\nkprobes_why_label: nop"
+#endif
+
+#ifdef LABEL_WORDS
+static noinline __noclone unsigned int has_label(unsigned int n)
+{
+	asm volatile(LABEL : "+r" (n) : : "memory");
+	return n + 1;
+}
+#endif
+
+#ifdef CONFIG_JUMP_LABEL
+static DEFINE_STATIC_KEY_FALSE(key_in_text);
+
+static noinline __noclone unsigned int has_jump_label(unsigned int n)
+{
+	if (static_branch_unlikely(&key_in_text))
+		n++;
+	barrier_data(&n);
+	return n;
+}
+#endif
+
+/* --- probes on them --- */
+
+static int see(struct kprobe *p, struct pt_regs *regs)
+{
+	return 0;
+}
+
+static int see_and_hit_again(struct kprobe *p, struct pt_regs *regs)
+{
+	target(1);
+	return 0;
+}
+
+static void see_after(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+static void drop_probe(void *p)
+{
+	unregister_kprobe(p);
+}
+
+static struct kprobe *new_probe(struct kunit *test, void *addr)
+{
+	struct kprobe *p = kunit_kzalloc(test, sizeof(*p), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, p);
+	p->addr = addr;
+	p->pre_handler = see;
+	return p;
+}
+
+static struct kprobe_site *plant(struct kunit *test, struct kprobe *p)
+{
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(p));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_probe, p));
+	guard(mutex)(&kprobe_mutex);
+	return kprobe_find_site((unsigned long)p->addr);
+}
+
+static void expect_missed(struct kunit *test, struct kprobe_site *site,
+			  long recursion, long pool)
+{
+	KUNIT_EXPECT_EQ(test, recursion,
+			atomic_read(&site->missed[KPROBE_MISS_RECURSION]));
+	KUNIT_EXPECT_EQ(test, pool, atomic_read(&site->missed[KPROBE_MISS_POOL]));
+}
+
+/* --- hits --- */
+
+static void hits_are_counted_only_when_asked_for(struct kunit *test)
+{
+	struct kprobe_site *site = plant(test, new_probe(test, why_nop));
+
+	call(target, 1);
+	KUNIT_EXPECT_EQ(test, 0, atomic_long_read(&site->hits));
+	kprobe_stats_enable(true);
+	call(target, 1);
+	call(target, 1);
+	KUNIT_EXPECT_EQ(test, 2, atomic_long_read(&site->hits));
+	kprobe_stats_enable(false);
+	call(target, 1);
+	KUNIT_EXPECT_EQ(test, 2, atomic_long_read(&site->hits));
+	expect_missed(test, site, 0, 0);
+}
+
+static void counting_is_on_or_off_however_often_it_is_said(struct kunit *test)
+{
+	struct kprobe_site *site = plant(test, new_probe(test, why_nop));
+
+	kprobe_stats_enable(true);
+	kprobe_stats_enable(true);
+	call(target, 1);
+	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&site->hits));
+	kprobe_stats_enable(false);
+	call(target, 1);
+	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&site->hits));
+	kprobe_stats_enable(false);
+	kprobe_stats_enable(true);
+	call(target, 1);
+	KUNIT_EXPECT_EQ(test, 2, atomic_long_read(&site->hits));
+}
+
+/* Its site may be the old one, which was revived. */
+static void probe_that_comes_back_counts_anew(struct kunit *test)
+{
+	struct kprobe *p = new_probe(test, why_nop);
+	struct kprobe_site *site;
+
+	p->pre_handler = see_and_hit_again;
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(p));
+	kprobe_stats_enable(true);
+	call(target, 1);
+	unregister_kprobe(p);
+	p->flags = 0;
+	site = plant(test, p);
+	KUNIT_EXPECT_EQ(test, 0, atomic_long_read(&site->hits));
+	expect_missed(test, site, 0, 0);
+}
+
+static void counts_go_on_when_others_come_and_go(struct kunit *test)
+{
+	struct kprobe_site *site = plant(test, new_probe(test, why_nop));
+	struct kprobe *other = new_probe(test, why_nop);
+
+	kprobe_stats_enable(true);
+	call(target, 1);
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(other));
+	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&site->hits));
+	call(target, 1);
+	unregister_kprobe(other);
+	KUNIT_EXPECT_EQ(test, 2, atomic_long_read(&site->hits));
+}
+
+/* --- misses --- */
+
+/* It is one miss of the site, not one for each of its probes. */
+static void hit_by_a_handler_is_a_miss_of_recursion(struct kunit *test)
+{
+	struct kprobe *p = new_probe(test, why_nop);
+	struct kprobe_site *site;
+
+	p->pre_handler = see_and_hit_again;
+	plant(test, new_probe(test, why_nop));
+	site = plant(test, p);
+	kprobe_stats_enable(true);
+	call(target, 1);
+	expect_missed(test, site, 1, 0);
+	KUNIT_EXPECT_EQ(test, 1, p->nmissed);
+	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&site->hits));
+}
+
+#ifdef CONFIG_KRETPROBES
+static int see_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	return 0;
+}
+
+static void drop_return_probe(void *rp)
+{
+	unregister_kretprobe(rp);
+}
+
+static struct kprobe_site *plant_return(struct kunit *test, struct kretprobe *rp)
+{
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(rp));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_return_probe, rp));
+	guard(mutex)(&kprobe_mutex);
+	return kprobe_find_site((unsigned long)rp->kp.addr);
+}
+
+static struct kretprobe *new_return_probe(struct kunit *test, void *addr)
+{
+	struct kretprobe *rp = kunit_kzalloc(test, sizeof(*rp), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, rp);
+	rp->kp.addr = addr;
+	return rp;
+}
+
+static void call_beyond_maxactive_is_a_miss_of_the_pool(struct kunit *test)
+{
+	struct kretprobe *rp = new_return_probe(test, recursive);
+	struct kprobe_site *site;
+
+	rp->maxactive = 1;
+	site = plant_return(test, rp);
+	call(recursive, 3);
+	expect_missed(test, site, 0, 3);
+	KUNIT_EXPECT_EQ(test, 3, rp->nmissed);
+}
+
+static void return_into_a_handler_is_a_miss_of_recursion(struct kunit *test)
+{
+	struct kretprobe *rp = new_return_probe(test, returns_busy);
+	struct kprobe_site *site;
+
+	if (trampoline_is_probed())
+		kunit_skip(test, "nothing returns there from where handlers cannot run");
+	rp->handler = see_return;
+	site = plant_return(test, rp);
+	call(returns_busy, 1);
+	kprobe_busy_end();
+	expect_missed(test, site, 1, 0);
+	KUNIT_EXPECT_EQ(test, 1, rp->nmissed);
+}
+#endif
+
+/* --- ways --- */
+
+static const char *why_of(struct kprobe_site *site)
+{
+	guard(mutex)(&kprobe_mutex);
+	return kprobe_site_why(site);
+}
+
+static void expect_why(struct kunit *test, struct kprobe_site *site, const char *expected)
+{
+	KUNIT_EXPECT_STREQ(test, expected, why_of(site));
+}
+
+static void expect_way(struct kunit *test, struct kprobe_site *site, const char *path,
+		       const char *obstacle)
+{
+	guard(mutex)(&kprobe_mutex);
+	KUNIT_EXPECT_STREQ(test, path, kprobe_site_path(site));
+	KUNIT_EXPECT_STREQ(test, obstacle, kprobe_site_why(site));
+}
+
+static void entry_hooked_by_ftrace_is_fast(struct kunit *test)
+{
+	struct kprobe *p = new_probe(test, target);
+	struct kprobe_site *site = plant(test, p);
+
+	if (!kprobe_ftrace(&site->kp))
+		kunit_skip(test, "ftrace does not hook functions for kprobes here");
+	expect_way(test, site, "ftrace", "-");
+	KUNIT_ASSERT_EQ(test, 0, disable_kprobe(p));
+	expect_way(test, site, "ftrace", "disarmed");
+}
+
+static void breakpoint_says_what_keeps_it_slow(struct kunit *test)
+{
+	struct kprobe_site *site = plant(test, new_probe(test, why_nop));
+	bool jump;
+
+	wait_for_kprobe_optimizer();
+	guard(mutex)(&kprobe_mutex);
+	jump = site->state == SITE_OPTIMIZED;
+	KUNIT_EXPECT_STRNEQ(test, "-", kprobe_site_path(site));
+	KUNIT_EXPECT_STRNEQ(test, "ftrace", kprobe_site_path(site));
+	KUNIT_EXPECT_EQ(test, jump, !strcmp("jump", kprobe_site_path(site)));
+	KUNIT_EXPECT_EQ(test, jump, !strcmp("-", kprobe_site_why(site)));
+}
+
+/* A site that is nowhere goes through the states that matter here. */
+static void way_of_a_jump_and_its_obstacle_are_the_sites(struct kunit *test)
+{
+	static struct kprobe_site site;
+
+	memset(&site, 0, sizeof(site));
+	site.state = SITE_IDLE;
+	expect_why(test, &site, "disarmed");
+	site.state = SITE_ARMED;
+	site.op.obstacle = KPROBE_OBSTACLE_REACH;
+	expect_why(test, &site, "reach");
+	site.state = SITE_OPTIMIZING;
+	expect_why(test, &site, "pending");
+	scoped_guard(mutex, &kprobe_mutex)
+		KUNIT_EXPECT_STRNEQ(test, "jump", kprobe_site_path(&site));
+	site.state = SITE_OPTIMIZED;
+	expect_way(test, &site, "jump", "-");
+	site.state = SITE_GONE;
+	expect_way(test, &site, "-", "gone");
+}
+
+static void post_handler_does_not_change_the_way(struct kunit *test)
+{
+	struct kprobe *with_post = new_probe(test, why_nop);
+	struct kprobe_site *site;
+
+	if (!IS_ENABLED(CONFIG_X86) && !IS_ENABLED(CONFIG_ARM64))
+		kunit_skip(test, "not known what is boosted here");
+	with_post->post_handler = see_after;
+	site = plant(test, new_probe(test, why_nop));
+	KUNIT_EXPECT_STREQ(test, "boost", arch_kprobe_path(&site->kp));
+	plant(test, with_post);
+	KUNIT_EXPECT_STREQ(test, "boost", arch_kprobe_path(&site->kp));
+	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(with_post));
+	KUNIT_EXPECT_STREQ(test, "boost", arch_kprobe_path(&site->kp));
+}
+
+#ifdef CONFIG_OPTPROBES
+/* A past bug: it did not, on architectures whose jumps run none. */
+static void jump_comes_back_when_a_post_handler_leaves(struct kunit *test)
+{
+	struct kprobe *with_post = new_probe(test, why_nop);
+	struct kprobe_site *site;
+
+	site = plant(test, new_probe(test, why_nop));
+	wait_for_kprobe_optimizer();
+	if (site->state != SITE_OPTIMIZED)
+		kunit_skip(test, "no jump here: %s", why_of(site));
+	with_post->post_handler = see_after;
+	plant(test, with_post);
+	wait_for_kprobe_optimizer();
+	expect_why(test, site, ARCH_OPTPROBE_COMPLETE ? "-" : "post");
+	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(with_post));
+	wait_for_kprobe_optimizer();
+	expect_why(test, site, "-");
+}
+#endif
+
+/* --- refusals --- */
+
+static void new_seq_file(struct kunit *test, struct seq_file *m, size_t size)
+{
+	*m = (struct seq_file){ .size = size };
+	m->buf = kunit_kzalloc(test, size, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, m->buf);
+}
+
+static void show_refusals(struct kunit *test, struct seq_file *m, bool show_addresses)
+{
+	new_seq_file(test, m, 4 * PAGE_SIZE);
+	mutex_lock(&kprobe_mutex);
+	kprobe_refusals_show(m, show_addresses);
+	mutex_unlock(&kprobe_mutex);
+	KUNIT_ASSERT_LT(test, m->count, m->size);
+}
+
+/* Returns the line of the last refusal. */
+static char *last_refusal(struct kunit *test, bool show_addresses)
+{
+	struct seq_file m;
+	char *end, *line;
+
+	show_refusals(test, &m, show_addresses);
+	KUNIT_ASSERT_GT(test, m.count, 0);
+	end = m.buf + m.count - 1;
+	KUNIT_EXPECT_EQ(test, '\n', *end);
+	*end = '\0';
+	line = strrchr(m.buf, '\n');
+	return line ? line + 1 : m.buf;
+}
+
+/* Expects the last refusal to be @err, for @place, with words that begin with @words. */
+static void expect_refusal(struct kunit *test, int err, const char *place,
+			   const char *words)
+{
+	char *line = last_refusal(test, true);
+	char *expected = kunit_kzalloc(test, 256, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, expected);
+	snprintf(expected, 256, "%pe %s: %s", ERR_PTR(err), place, words);
+	KUNIT_EXPECT_TRUE_MSG(test, str_has_prefix(line, expected),
+			      "it is '%s', expected '%s'", line, expected);
+}
+
+static const struct refused_name {
+	const char	*symbol;
+	unsigned int	offset;
+	int		err;
+	const char	*place;
+	const char	*words;
+} refused_names[] = {
+	{ "no_such_function_anywhere", 0, -ENOENT, "no_such_function_anywhere+0x0",
+	  "no such symbol" },
+	{ "no_such_function_anywhere", 16, -ENOENT, "no_such_function_anywhere+0x10",
+	  "no such symbol" },
+	{ "no\nsuch\\function", 0, -ENOENT, "no\\012such\\134function+0x0", "no such symbol" },
+	{ "no\r\033[such", 0, -ENOENT, "no\\015\\033[such+0x0", "no such symbol" },
+	{ "no such caf\303\251", 0, -ENOENT, "no such caf\\303\\251+0x0", "no such symbol" },
+	{ "notify_die", 0, -EINVAL, "notify_die+0x0", "on the blacklist" },
+	{ NULL, 0, -EINVAL, "-", "neither an address nor a symbol is given" },
+};
+
+static void name_that_is_refused_is_told_with_the_reason(struct kunit *test)
+{
+	const struct refused_name *name;
+	struct kprobe *p;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(refused_names); i++) {
+		name = &refused_names[i];
+		p = new_probe(test, NULL);
+		p->symbol_name = name->symbol;
+		p->offset = name->offset;
+		KUNIT_EXPECT_EQ(test, name->err, register_kprobe(p));
+		expect_refusal(test, name->err, name->place, name->words);
+	}
+}
+
+static void expect_refusal_at(struct kunit *test, int err, void *addr, const char *words)
+{
+	char *place = kunit_kzalloc(test, KSYM_SYMBOL_LEN, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, place);
+	snprintf(place, KSYM_SYMBOL_LEN, "%pS", addr);
+	expect_refusal(test, err, place, words);
+}
+
+static void expect_refused_at(struct kunit *test, void *addr, int err, const char *words)
+{
+	KUNIT_EXPECT_EQ(test, err, register_kprobe(new_probe(test, addr)));
+	expect_refusal_at(test, err, addr, words);
+}
+
+static void address_that_is_refused_is_told_by_its_symbol(struct kunit *test)
+{
+	void *padding = (void *)kallsyms_lookup_name("__pfx_vsnprintf");
+
+	if (padding)
+		expect_refused_at(test, padding, -EINVAL, "padding before a function");
+	if (IS_ENABLED(CONFIG_KALLSYMS_ALL))
+		expect_refused_at(test, &kprobe_mutex, -EINVAL, "not kernel text");
+	/* Where the first instruction has more than one byte, as ftrace's nop has. */
+	if (IS_ENABLED(CONFIG_ARM64) ||
+	    (IS_ENABLED(CONFIG_X86) && IS_ENABLED(CONFIG_FUNCTION_TRACER)))
+		expect_refused_at(test, (void *)target + 1, -EILSEQ,
+				  "not the start of an instruction");
+}
+
+/* A past bug: addresses were shown to readers who may not see them. */
+static void address_without_a_symbol_is_shown_to_few(struct kunit *test)
+{
+	struct kprobe *p = new_probe(test, NULL);
+	char line[80];
+
+	p->addr = (kprobe_opcode_t *)p;
+	KUNIT_EXPECT_EQ(test, -ENOENT, register_kprobe(p));
+	snprintf(line, sizeof(line), "0x%0*lx", KPROBE_ADDRESS_WIDTH, (unsigned long)p);
+	expect_refusal(test, -ENOENT, line, "no symbol covers the address");
+	KUNIT_EXPECT_NULL(test, strstr(last_refusal(test, false), line));
+}
+
+static void part_of_a_blacklisted_function_is_refused(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 5, call(kprobes_why_listed, 1) + call(listed_part, 1));
+	expect_refused_at(test, listed_part, -EINVAL, "on the blacklist");
+}
+
+static void blacklist_shows_whole_functions(struct kunit *test)
+{
+	unsigned long start = kallsyms_lookup_name("kprobes_why_listed"), size, offset;
+	struct seq_file m;
+	char line[80];
+
+	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(start, &size, &offset));
+	new_seq_file(test, &m, SZ_1M);
+	scoped_guard(mutex, &kprobe_mutex)
+		kprobe_blacklist_show(&m, true);
+	KUNIT_ASSERT_LT(test, m.count, m.size);
+	snprintf(line, sizeof(line), "0x%0*lx-0x%0*lx\tkprobes_why_listed\n",
+		 KPROBE_ADDRESS_WIDTH, start, KPROBE_ADDRESS_WIDTH, start + size);
+	KUNIT_EXPECT_NOT_NULL(test, strstr(m.buf, line));
+}
+
+static void text_patched_by_others_is_named(struct kunit *test)
+{
+#ifdef CONFIG_JUMP_LABEL
+	struct jump_entry *entry;
+	unsigned int found = 0;
+
+	call(has_jump_label, 1);
+	for (entry = __start___jump_table; entry < __stop___jump_table; entry++) {
+		if (jump_entry_key(entry) != &key_in_text.key)
+			continue;
+		found++;
+		expect_refused_at(test, (void *)jump_entry_code(entry), -EINVAL,
+				  "a jump label");
+	}
+	KUNIT_EXPECT_GT(test, found, 0);
+#else
+	kunit_skip(test, "no jump labels");
+#endif
+}
+
+static void instruction_that_is_refused_is_named(struct kunit *test)
+{
+	bool run = false;
+
+	OPTIMIZER_HIDE_VAR(run);
+	has_refused(run);
+#ifdef REFUSED_WORDS
+	expect_refused_at(test, why_refused, REFUSED_ERR, REFUSED_WORDS);
+#else
+	kunit_skip(test, "not known what is refused here");
+#endif
+}
+
+static void struct_that_is_used_already_is_refused_as_that(struct kunit *test)
+{
+	struct kprobe *p = new_probe(test, NULL);
+	char place[80];
+
+	p->symbol_name = "vsnprintf";
+	plant(test, p);
+	snprintf(place, sizeof(place), "%s+0x0", p->symbol_name);
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobe(p));
+	expect_refusal(test, -EINVAL, place, "registered already");
+	/* The struct above had a name and an address, too, but that was not the reason. */
+	p = new_probe(test, target);
+	p->symbol_name = "vsnprintf";
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobe(p));
+	expect_refusal(test, -EINVAL, place, "both an address and a symbol are given");
+}
+
+#ifdef CONFIG_KRETPROBES
+static void return_probe_that_is_refused_says_why(struct kunit *test)
+{
+	struct kretprobe *rp = new_return_probe(test, why_nop);
+
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kretprobe(rp));
+	expect_refusal_at(test, -EINVAL, why_nop, "not a function's entry");
+
+	rp = new_return_probe(test, NULL);
+	rp->kp.symbol_name = "vsnprintf";
+	rp->data_size = KRETPROBE_MAX_DATA_SIZE + 1;
+	KUNIT_EXPECT_EQ(test, -E2BIG, register_kretprobe(rp));
+	expect_refusal(test, -E2BIG, "vsnprintf+0x0", "data_size is too large");
+
+	rp->kp.symbol_name = "__switch_to";
+	rp->data_size = 0;
+	if (IS_ENABLED(CONFIG_X86)) {
+		KUNIT_EXPECT_EQ(test, -EINVAL, register_kretprobe(rp));
+		expect_refusal(test, -EINVAL, "__switch_to+0x0",
+			       "the function does not return as others do");
+	}
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kretprobes(&rp, 0));
+	expect_refusal(test, -EINVAL, "-", "the number of probes is not positive");
+}
+#endif
+
+/* --- functions and parts of functions --- */
+
+static const char jumped_to[] = "a part of a function, which is jumped to";
+
+/* The words for why calls do not arrive there, or NULL */
+static const char *words_for_entry(void *addr, const char *symbol)
+{
+	bool on_entry;
+	const char *why;
+
+	addr = kprobe_resolve(addr, symbol, 0, &on_entry, &why);
+	if (IS_ERR(addr) || !on_entry)
+		return "no entry";
+	return kprobe_not_called((unsigned long)addr);
+}
+
+#ifdef CONFIG_KRETPROBES
+static void expect_return_refused(struct kunit *test, void *addr, const char *words)
+{
+	struct kretprobe *rp = new_return_probe(test, addr);
+
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kretprobe(rp));
+	expect_refusal_at(test, -EINVAL, addr, words);
+}
+
+/*
+ * A past bug: a return probe on NAME.cold replaced a word on the stack that is no return
+ * address.
+ */
+static void return_probe_of_a_part_is_refused(struct kunit *test)
+{
+	struct kretprobe *rp = new_return_probe(test, inner_part);
+
+	KUNIT_EXPECT_EQ(test, 155, call(whole, 1) + call(inner_part, 1) + call(colder, 1) +
+				   call(cold_part, 1) + call(numbered_part, 1));
+	expect_return_refused(test, cold_part, jumped_to);
+	expect_return_refused(test, numbered_part, jumped_to);
+	KUNIT_EXPECT_EQ(test, -EINVAL, kprobe_on_func_entry((void *)cold_part, NULL, 0));
+	KUNIT_EXPECT_EQ(test, 0, register_kretprobe(rp));
+	unregister_kretprobe(rp);
+	rp = new_return_probe(test, colder);
+	KUNIT_EXPECT_EQ(test, 0, register_kretprobe(rp));
+	unregister_kretprobe(rp);
+	KUNIT_EXPECT_EQ(test, 0, kprobe_on_func_entry((void *)colder, NULL, 0));
+}
+
+static void return_probe_of_a_label_is_refused(struct kunit *test)
+{
+#ifdef LABEL_WORDS
+	struct kretprobe *rp = new_return_probe(test, NULL);
+
+	KUNIT_EXPECT_EQ(test, 2, call(has_label, 1));
+	rp->kp.symbol_name = "kprobes_why_label";
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kretprobe(rp));
+	expect_refusal(test, -EINVAL, "kprobes_why_label+0x0", LABEL_WORDS);
+	KUNIT_EXPECT_EQ(test, -EINVAL, kprobe_on_func_entry(NULL, "kprobes_why_label", 0));
+#else
+	kunit_skip(test, "not known where the return address is");
+#endif
+}
+#endif
+
+/* A sweep over the kernel's symbols, and what it has found */
+static struct symbols {
+	unsigned int traced, untraced, parts, labels;
+	struct kunit *test;
+} symbols;
+
+static int look_at_symbol(void *unused, const char *name, unsigned long addr)
+{
+	const char *words;
+	bool traced;
+
+	if (!core_kernel_text(addr))
+		return 0;
+	cond_resched();
+	traced = ftrace_location(addr);
+	words = words_for_entry((void *)addr, NULL);
+	symbols.traced += traced;
+	symbols.untraced += !traced;
+	if (!words || !strcmp(words, "no entry"))
+		return 0;
+	kunit_info(symbols.test, "%s: %s\n", name, words);
+	if (!strcmp(words, jumped_to)) {
+		symbols.parts++;
+	} else {
+		symbols.labels++;
+		KUNIT_EXPECT_FALSE_MSG(symbols.test, traced, "%s", name);
+	}
+	return 0;
+}
+
+/* Nothing that ftrace calls from is refused. What else is refused is for people to look at. */
+static void functions_have_return_probes(struct kunit *test)
+{
+	symbols = (struct symbols){ .test = test };
+	kallsyms_on_each_symbol(look_at_symbol, NULL);
+	kunit_info(test, "%u traced and %u other symbols; refused: %u parts, %u labels\n",
+		   symbols.traced, symbols.untraced, symbols.parts, symbols.labels);
+	KUNIT_EXPECT_GT(test, symbols.traced + symbols.untraced, 1000);
+}
+
+/* Most are of assembly, which ftrace does not call from. */
+static void functions_of_assembly_have_return_probes(struct kunit *test)
+{
+	static const char * const names[] = {
+		"memcpy", "__memcpy", "__pi_memcpy", "memset", "__memset", "memmove", "__memmove",
+		"strlen", "strncmp", "memcmp", "copy_page", "clear_page", "clear_page_rep",
+		"csum_partial", "__arch_copy_from_user", "rep_movs_alternative", "__switch_to_asm",
+	};
+	unsigned int i, found = 0;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!kallsyms_lookup_name(names[i]))
+			continue;
+		found++;
+		KUNIT_EXPECT_STREQ_MSG(test, "", words_for_entry(NULL, names[i]) ?: "", "%s",
+				       names[i]);
+	}
+	KUNIT_EXPECT_GT(test, found, 0);
+}
+
+#ifdef CONFIG_JPROBES
+static void jprobe_that_is_refused_says_why(struct kunit *test)
+{
+	struct jprobe *jp = kunit_kzalloc(test, sizeof(*jp), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, jp);
+	jp->kp.symbol_name = "vsnprintf";
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_jprobe(jp));
+	expect_refusal(test, -EINVAL, "vsnprintf+0x0", "there is no function to call");
+	jp->entry = target;
+	jp->kp.symbol_name = NULL;
+	jp->kp.addr = (kprobe_opcode_t *)why_nop;
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_jprobe(jp));
+	expect_refusal_at(test, -EINVAL, why_nop, "not a function's entry");
+	jp->kp.addr = (kprobe_opcode_t *)cold_part;
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_jprobe(jp));
+	expect_refusal_at(test, -EINVAL, cold_part, jumped_to);
+}
+#endif
+
+/* A batch has one reason, that of the probe which was refused. */
+static void batch_is_refused_for_one_of_its_probes(struct kunit *test)
+{
+	struct kprobe *probes[] = {
+		new_probe(test, why_nop), new_probe(test, NULL), new_probe(test, NULL),
+	};
+
+	probes[1]->symbol_name = "no_such_second";
+	probes[2]->symbol_name = "no_such_third";
+	KUNIT_EXPECT_EQ(test, -ENOENT, register_kprobes(probes, ARRAY_SIZE(probes)));
+	expect_refusal(test, -ENOENT, "no_such_second+0x0", "no such symbol");
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(probes, 0));
+	expect_refusal(test, -EINVAL, "-", "the number of probes is not positive");
+}
+
+#ifdef CAN_FAIL_FTRACE
+/* ftrace is told of the entry when all have been enabled, of which the entry is not the last. */
+static void failure_of_ftrace_is_told_of_the_entry(struct kunit *test)
+{
+	struct kprobe *probes[] = { new_probe(test, why_nop), new_probe(test, target) };
+	int err;
+
+	have_ftrace_fail(test);
+	ftrace_failures = 1;
+	err = register_kprobes(probes, ARRAY_SIZE(probes));
+	if (!err)
+		unregister_kprobes(probes, ARRAY_SIZE(probes));
+	KUNIT_ASSERT_EQ(test, -ENOMEM, err);
+	expect_refusal_at(test, -ENOMEM, target, "no memory");
+}
+#endif
+
+static void what_is_registered_leaves_no_line(struct kunit *test)
+{
+	struct seq_file before, after;
+
+	show_refusals(test, &before, true);
+	plant(test, new_probe(test, target));
+	show_refusals(test, &after, true);
+	KUNIT_EXPECT_STREQ(test, before.buf, after.buf);
+}
+
+static void the_last_refusals_are_kept(struct kunit *test)
+{
+	struct kprobe *p = new_probe(test, NULL);
+	unsigned int i, lines = 0;
+	struct seq_file m;
+	char name[32];
+	char *at;
+
+	p->symbol_name = name;
+	for (i = 0; i < KPROBE_REFUSALS + 3; i++) {
+		snprintf(name, sizeof(name), "no_such_%u_", i);
+		KUNIT_EXPECT_EQ(test, -ENOENT, register_kprobe(p));
+	}
+	/* The lines must have copies of names. */
+	memset(name, 0, sizeof(name));
+	show_refusals(test, &m, true);
+	for (at = m.buf; *at; at = strchr(at, '\n') + 1)
+		lines++;
+	KUNIT_EXPECT_EQ(test, KPROBE_REFUSALS, lines);
+	KUNIT_EXPECT_NULL(test, strstr(m.buf, "no_such_2_"));
+	for (i = 3, at = m.buf; i < KPROBE_REFUSALS + 3; i++) {
+		snprintf(name, sizeof(name), " no_such_%u_+0x0: ", i);
+		at = strstr(at, name);
+		KUNIT_ASSERT_NOT_NULL_MSG(test, at, "%s is not there in its turn", name);
+	}
+}
+
+/* --- oopses --- */
+
+#ifdef CONFIG_TRACEPOINTS
+/* As if there were an oops, in code that is not probed. */
+static void explain(void)
+{
+	struct pt_regs regs = {};
+
+	instruction_pointer_set(&regs, (unsigned long)log_read);
+	kprobe_explain_oops(&regs);
+}
+
+static int see_and_explain(struct kprobe *p, struct pt_regs *regs)
+{
+	explain();
+	return 0;
+}
+
+static void oops_is_blamed_on_handlers_only(struct kunit *test)
+{
+	struct kprobe *p = new_probe(test, why_nop);
+
+	p->pre_handler = see_and_explain;
+	plant(test, p);
+	log_watch(test, "a handler of the probe at");
+	explain();
+	kprobe_busy_begin();
+	explain();
+	kprobe_busy_end();
+	KUNIT_EXPECT_EQ(test, 0, log_times());
+	call(target, 1);
+	KUNIT_EXPECT_EQ(test, 1, log_times());
+}
+
+static void oops_is_blamed_on_enabled_probes_only(struct kunit *test)
+{
+	struct kprobe *p = new_probe(test, why_nop);
+	struct pt_regs regs = {};
+
+	plant(test, p);
+	instruction_pointer_set(&regs, (unsigned long)p->addr);
+	KUNIT_ASSERT_EQ(test, 0, disable_kprobe(p));
+	log_watch(test, "the probed instruction at");
+	kprobe_explain_oops(&regs);
+	KUNIT_EXPECT_EQ(test, 0, log_times());
+	KUNIT_ASSERT_EQ(test, 0, enable_kprobe(p));
+	kprobe_explain_oops(&regs);
+	KUNIT_EXPECT_EQ(test, 1, log_times());
+}
+#endif
+
+static bool stats_were_on;
+
+static int remember_switch(struct kunit_suite *suite)
+{
+	stats_were_on = static_key_enabled(&kprobe_stats);
+	return 0;
+}
+
+static void restore_switch(struct kunit_suite *suite)
+{
+	kprobe_stats_enable(stats_were_on);
+}
+
+static int switch_off(struct kunit *test)
+{
+	kprobe_stats_enable(false);
+	return 0;
+}
+
+static struct kunit_case why_cases[] = {
+	KUNIT_CASE(hits_are_counted_only_when_asked_for),
+	KUNIT_CASE(counting_is_on_or_off_however_often_it_is_said),
+	KUNIT_CASE(probe_that_comes_back_counts_anew),
+	KUNIT_CASE(counts_go_on_when_others_come_and_go),
+	KUNIT_CASE(hit_by_a_handler_is_a_miss_of_recursion),
+#ifdef CONFIG_KRETPROBES
+	KUNIT_CASE(call_beyond_maxactive_is_a_miss_of_the_pool),
+	KUNIT_CASE(return_into_a_handler_is_a_miss_of_recursion),
+	KUNIT_CASE(return_probe_that_is_refused_says_why),
+	KUNIT_CASE(return_probe_of_a_part_is_refused),
+	KUNIT_CASE(return_probe_of_a_label_is_refused),
+#endif
+	KUNIT_CASE_SLOW(functions_have_return_probes),
+	KUNIT_CASE(functions_of_assembly_have_return_probes),
+#ifdef CONFIG_JPROBES
+	KUNIT_CASE(jprobe_that_is_refused_says_why),
+#endif
+	KUNIT_CASE(entry_hooked_by_ftrace_is_fast),
+	KUNIT_CASE(breakpoint_says_what_keeps_it_slow),
+	KUNIT_CASE(way_of_a_jump_and_its_obstacle_are_the_sites),
+	KUNIT_CASE(post_handler_does_not_change_the_way),
+#ifdef CONFIG_OPTPROBES
+	KUNIT_CASE(jump_comes_back_when_a_post_handler_leaves),
+#endif
+	KUNIT_CASE(name_that_is_refused_is_told_with_the_reason),
+	KUNIT_CASE(address_that_is_refused_is_told_by_its_symbol),
+	KUNIT_CASE(address_without_a_symbol_is_shown_to_few),
+	KUNIT_CASE(part_of_a_blacklisted_function_is_refused),
+	KUNIT_CASE(blacklist_shows_whole_functions),
+	KUNIT_CASE(text_patched_by_others_is_named),
+	KUNIT_CASE(instruction_that_is_refused_is_named),
+	KUNIT_CASE(struct_that_is_used_already_is_refused_as_that),
+	KUNIT_CASE(batch_is_refused_for_one_of_its_probes),
+#ifdef CAN_FAIL_FTRACE
+	KUNIT_CASE(failure_of_ftrace_is_told_of_the_entry),
+#endif
+	KUNIT_CASE(what_is_registered_leaves_no_line),
+	KUNIT_CASE(the_last_refusals_are_kept),
+#ifdef CONFIG_TRACEPOINTS
+	KUNIT_CASE(oops_is_blamed_on_handlers_only),
+	KUNIT_CASE(oops_is_blamed_on_enabled_probes_only),
+#endif
+	{}
+};
+
+static struct kunit_suite why_suite = {
+	.name = "kprobes_why",
+	.suite_init = remember_switch,
+	.suite_exit = restore_switch,
+	.init = switch_off,
+	.test_cases = why_cases,
+};
+
+kunit_test_suite(why_suite);
+
+MODULE_DESCRIPTION("KUnit tests of what kprobes tells its users");
+MODULE_LICENSE("GPL");
