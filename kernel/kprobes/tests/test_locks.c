@@ -5,12 +5,18 @@
  */
 #include <linux/cpuhotplug.h>
 #include <linux/delay.h>
+#include <linux/file.h>
+#include <linux/fs.h>
 #include <linux/ftrace.h>
 #include <linux/jiffies.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
+#include <linux/mman.h>
+#include <linux/mount.h>
 #include <linux/preempt.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
+#include <linux/uaccess.h>
 
 #include "support/probe.h"
 #include "support/report.h"
@@ -335,6 +341,24 @@ static int leave_ftrace(void *data)
 	return idle();
 }
 
+/* @leaves runs up to its wait, which @busy makes a long one. */
+static void start_leaving(struct kunit *test, struct task_struct *busy, struct task_struct *leaves)
+{
+	is_leaving = 0;
+	has_left = 0;
+	start(test, busy);
+	wake_up_process(leaves);
+	while (!READ_ONCE(is_leaving))
+		usleep_range(100, 200);
+	msleep(300);
+}
+
+static void expect_still_leaving(struct kunit *test)
+{
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(has_left));
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(gave_up));
+}
+
 static struct ftrace_ops *enter_ftrace(struct kunit *test, const struct ftrace_user *user)
 {
 	const unsigned long location = ftrace_location((unsigned long)without_probes);
@@ -366,23 +390,107 @@ static void nobody_waits_for_users_of_ftrace_that_leave(struct kunit *test)
 	/* It is stopped first, and lets the other one go. */
 	busy = new_thread(test, never_sleep, NULL);
 	KUNIT_ASSERT_EQ(test, 0, plant_kprobes(before, 0));
-	is_leaving = 0;
-	has_left = 0;
-	start(test, busy);
-	wake_up_process(leaves);
-	while (!READ_ONCE(is_leaving))
-		usleep_range(100, 200);
-	msleep(300);
+	start_leaving(test, busy, leaves);
 	drop_all(before);
 	other = enter_ftrace(test, user);
 	KUNIT_EXPECT_EQ(test, 0, plant_all(after));
 	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&after->kps[0]));
 	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&after->kps[0]));
 	drop_all(after);
-	KUNIT_EXPECT_FALSE(test, READ_ONCE(has_left));
-	KUNIT_EXPECT_FALSE(test, READ_ONCE(gave_up));
+	expect_still_leaving(test);
 	kunit_release_action(test, stop_thread, busy);
 	user->leave(other);
+}
+
+static void drop_mount(void *mnt)
+{
+	kern_unmount(mnt);
+}
+
+static struct vfsmount *mount_tracefs(struct kunit *test)
+{
+	struct file_system_type *type = get_fs_type("tracefs");
+	struct vfsmount *mnt;
+
+	if (!type)
+		kunit_skip(test, "there is no tracefs");
+	mnt = kern_mount(type);
+	put_filesystem(type);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(mnt));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_mount, mnt));
+	return mnt;
+}
+
+/* Opening it clears it. */
+static struct file *open_pids(struct vfsmount *mnt)
+{
+	return file_open_root_mnt(mnt, "set_ftrace_pid", O_WRONLY | O_TRUNC, 0);
+}
+
+/* As a shell does; the file reads user memory. */
+static void trace_first_task_only(struct kunit *test, struct vfsmount *mnt)
+{
+	unsigned long buf = kunit_vm_mmap(test, NULL, 0, PAGE_SIZE, PROT_READ | PROT_WRITE,
+					  MAP_ANONYMOUS | MAP_PRIVATE, 0);
+	struct file *file = open_pids(mnt);
+	loff_t pos = 0;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(file));
+	KUNIT_ASSERT_NE(test, 0, buf);
+	KUNIT_ASSERT_EQ(test, 0, copy_to_user((void __user *)buf, "1\n", 2));
+	KUNIT_EXPECT_EQ(test, 2, vfs_write(file, (void __user *)buf, 2, &pos));
+	fput(file);
+}
+
+static int clear_err;
+
+static int clear_pids(void *mnt)
+{
+	struct file *file;
+
+	WRITE_ONCE(is_leaving, true);
+	file = open_pids(mnt);
+	WRITE_ONCE(clear_err, PTR_ERR_OR_ZERO(file));
+	if (!IS_ERR(file))
+		fput(file);
+	WRITE_ONCE(has_left, true);
+	return idle();
+}
+
+static int hold_rcu(void *data)
+{
+	unsigned long end = jiffies + HOLD_SECONDS * HZ;
+
+	scoped_guard(rcu) {
+		WRITE_ONCE(holds, true);
+		while (go_on(end))
+			cpu_relax();
+	}
+	return idle();
+}
+
+/* Whoever clears the list of the tasks that are traced waits for its readers. */
+static void nobody_waits_for_lists_of_pids_that_leave(struct kunit *test)
+{
+	struct all_kinds *before = new_kinds(test), *after = new_kinds(test);
+	struct vfsmount *mnt = mount_tracefs(test);
+	struct task_struct *busy, *clears;
+
+	if (!preempt_model_preemptible())
+		kunit_skip(test, "who never sleeps holds up nobody");
+	trace_first_task_only(test, mnt);
+	clears = new_thread(test, clear_pids, mnt);
+	/* It is stopped first, and lets the other one go. */
+	busy = new_thread(test, hold_rcu, NULL);
+	KUNIT_ASSERT_EQ(test, 0, plant_all(before));
+	start_leaving(test, busy, clears);
+	drop_all(before);
+	KUNIT_EXPECT_EQ(test, 0, plant_all(after));
+	drop_all(after);
+	expect_still_leaving(test);
+	kunit_release_action(test, stop_thread, busy);
+	kunit_release_action(test, stop_thread, clears);
+	KUNIT_EXPECT_EQ(test, 0, READ_ONCE(clear_err));
 }
 #endif
 
@@ -514,6 +622,7 @@ static struct kunit_case lock_cases[] = {
 #ifdef CONFIG_DYNAMIC_FTRACE
 	KUNIT_CASE_PARAM(locks_of_others_are_not_taken, lock_gen_params),
 	KUNIT_CASE_PARAM(nobody_waits_for_users_of_ftrace_that_leave, user_gen_params),
+	KUNIT_CASE(nobody_waits_for_lists_of_pids_that_leave),
 #endif
 	KUNIT_CASE_PARAM(probes_come_and_go_in_callbacks_of_hotplug, caller_gen_params),
 	KUNIT_CASE(probe_is_silent_if_the_mutex_cannot_be_had),
