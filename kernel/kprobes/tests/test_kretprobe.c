@@ -142,6 +142,14 @@ static int call_waits(void *arg)
 	return 0;
 }
 
+static int call_waits_and_live_on(void *arg)
+{
+	waits(1);
+	while (!kthread_should_stop())
+		msleep(20);
+	return 0;
+}
+
 static int call_waits_until_busy(void *arg)
 {
 	waits_until_busy(1);
@@ -555,12 +563,12 @@ static void expect_within_a_minute(struct kunit *test, bool (*condition)(void))
 static void stacks_go_by_themselves(struct kunit *test)
 {
 	struct kretprobe *rp = registered(test, waits, 0);
-	struct task_struct *task = start_waiting(test);
 
+	start_waiting_in(test, call_waits_and_live_on);
 	kunit_release_action(test, drop, rp);
 	KUNIT_EXPECT_FALSE(test, no_task_has_a_stack());
 	expect_within_a_minute(test, one_task_has_a_stack);
-	kunit_release_action(test, stop_waiting, task);
+	complete(&go_on);
 	KUNIT_EXPECT_TRUE(test, comes_true(no_task_has_a_stack));
 }
 
@@ -570,12 +578,12 @@ static void stack_in_use_is_not_taken_away(struct kunit *test)
 	struct task_struct *task;
 	unsigned int without;
 
-	task = start_waiting(test);
+	task = start_waiting_in(test, call_waits_and_live_on);
 	kunit_release_action(test, drop, rp);
 	kretprobe_stacks_trim();
 	KUNIT_EXPECT_EQ(test, 1, tasks_with_stack(&without));
 	KUNIT_EXPECT_GT(test, task->kretprobe_top, task->kretprobe_start);
-	kunit_release_action(test, stop_waiting, task);
+	complete(&go_on);
 	KUNIT_EXPECT_TRUE(test, comes_true(no_task_has_a_stack));
 }
 
