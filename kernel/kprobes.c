@@ -72,124 +72,66 @@ struct kprobe_site *kprobe_site_holding(struct kprobe *p)
 static bool init_text_goes;
 
 /*
- * kgdb looks for a site where it sets a breakpoint. But it can have done that after the address was
- * checked, before the new site was in the table. Then the site is freed again, and until it is,
- * those who come next find it.
- */
-static struct kprobe_site *unless_debugger_stops_at(struct kprobe_site *site)
-{
-	if (!list_empty(&site->probes) || !kprobe_debugger_stops_there(site))
-		return site;
-	if (site->state == SITE_IDLE)
-		kprobe_retire(site);
-	return ERR_PTR(kprobe_refuse(-EINVAL, KPROBE_DEBUGGER_STOPS));
-}
-
-/*
  * Finds or creates the site of an address, and pins its module. That does not pin the
  * module's init text; but init text cannot be freed while the mutex is held, because its
  * sites are killed under the mutex first.
  */
-static struct kprobe_site *get_site(unsigned long addr, bool on_entry,
-				    struct module **mod)
+static struct kprobe_site *get_site(unsigned long addr, bool on_entry, struct module **mod,
+				    struct kprobe_reason *reason)
 {
 	struct kprobe_site *site;
 	int err;
 
 	lockdep_assert_held(&kprobe_mutex);
-	if (init_text_goes && is_kernel_inittext(addr))
-		return ERR_PTR(kprobe_refuse(-EINVAL, "not kernel text"));
-	err = kprobe_get_module(addr, mod);
+	if (init_text_goes && is_kernel_inittext(addr)) {
+		reason->why = "not kernel text";
+		return ERR_PTR(-EINVAL);
+	}
+	err = kprobe_get_module(addr, mod, &reason->why);
 	if (err) {
 		/* Nobody may tell the core when the text of this function goes. */
 		kprobe_function_forget();
 		return ERR_PTR(err);
 	}
-	site = kprobe_find_site(addr) ?: kprobe_site_create(addr, on_entry);
-	if (!IS_ERR(site))
-		site = unless_debugger_stops_at(site);
+	site = kprobe_find_site(addr) ?: kprobe_site_create(addr, on_entry, reason);
+	/*
+	 * kgdb may have set a breakpoint between the check of the address and the insertion of
+	 * the site. Then the site is of no use. Others find it in the table until it is freed.
+	 */
+	if (!IS_ERR(site) && list_empty(&site->probes) && kprobe_debugger_stops_there(site)) {
+		if (site->state == SITE_IDLE)
+			kprobe_retire(site);
+		reason->why = KPROBE_DEBUGGER_STOPS;
+		site = ERR_PTR(-EINVAL);
+	}
 	if (IS_ERR(site))
 		module_put(*mod);
 	return site;
 }
 
-/*
- * Starts a registration: finds the address of the instruction to be probed. On error,
- * kprobe_refuse() has recorded the reason.
- */
-static kprobe_opcode_t *wanted_addr(struct kprobe *p, bool *on_entry)
+/* Finds the address of the instruction that @p asks for. */
+static kprobe_opcode_t *wanted_addr(struct kprobe *p, bool *on_entry, const char **why)
 {
 	kprobe_opcode_t *addr;
-	const char *why;
 
 	lockdep_assert_held(&kprobe_mutex);
-	/* Reasons of earlier registrations are forgotten. */
-	kprobe_refuse(0, NULL);
 	if (kprobe_site_holding(p)) {
 		pr_warn("the probe at %pS is registered a second time\n", p->addr);
-		return ERR_PTR(kprobe_refuse(-EINVAL, "registered already"));
+		*why = "registered already";
+		return ERR_PTR(-EINVAL);
 	}
-	addr = kprobe_named(p->addr, p->symbol_name, p->offset, &why);
+	addr = kprobe_named(p->addr, p->symbol_name, p->offset, why);
 	if (!IS_ERR(addr))
 		addr = kprobe_instruction_at(addr, kprobe_function_at((unsigned long)addr),
-					     on_entry, &why);
-	if (IS_ERR(addr)) {
+					     on_entry, why);
+	if (IS_ERR(addr))
 		/* As in get_site(). */
 		kprobe_function_forget();
-		kprobe_refuse(PTR_ERR(addr), why);
-	}
 	return addr;
 }
 
-/* Where no call leaves the return address, none leaves the arguments either. */
-static int check_entry(kprobe_opcode_t *addr, bool on_entry)
-{
-	const char *why = on_entry ? kprobe_not_called((unsigned long)addr)
-				   : "not a function's entry";
-
-	return why ? kprobe_refuse(-EINVAL, why) : 0;
-}
-
-/* Finds or creates the site for @p, with its module pinned. */
-static struct kprobe_site *find_place(struct kprobe *p, const struct kprobe_kind *kind,
-				      struct module **mod)
-{
-	kprobe_opcode_t *addr;
-	bool on_entry;
-	int err = 0;
-
-	addr = wanted_addr(p, &on_entry);
-	if (IS_ERR(addr))
-		return ERR_CAST(addr);
-	if (kind->check)
-		err = check_entry(addr, on_entry) ?: kind->check(p, addr);
-	if (err)
-		return ERR_PTR(err);
-	return get_site((unsigned long)addr, on_entry, mod);
-}
-
 /**
- * struct before - what registration changes in a user's probe, as the user passed it
- * @pre_handler: set for return probes and jprobes
- * @post_handler: cleared for return probes
- * @addr:	replaced by the probed address
- * @ainsn:	replaced by that of the site, for hooks that look at it; there is none otherwise
- * @nmissed:	reset to 0
- * @returns:	the other count of a return probe, reset to 0
- * @flags:	replaced by those of the core
- */
-struct before {
-	kprobe_pre_handler_t	pre_handler;
-	kprobe_post_handler_t	post_handler;
-	kprobe_opcode_t		*addr;
-	struct arch_specific_insn ainsn[!ARCH_KPROBE_STATELESS];
-	unsigned long		nmissed;
-	int			returns;
-	u32			flags;
-};
-
-/**
- * struct wanted - a probe that is being registered
+ * struct request - a probe that is being registered
  * @p:		the probe
  * @kind:	its kind
  * @own:	what @kind has created for it, until the probe has got that
@@ -198,63 +140,54 @@ struct before {
  * @index:	its place in the caller's array
  * @placed:	it is on its site
  * @before:	@p as the caller passed it
+ * @misses:	the other count of misses that its kind has, as the caller passed it
+ * @err:	why it is refused
+ * @reason:	the words for @err
  *
  * All probes of an array are first placed, disabled, and then enabled. So if one cannot
  * be placed, none of the others has been hit.
  */
-struct wanted {
+struct request {
 	struct kprobe	*p;
 	const struct kprobe_kind *kind;
 	void		*own;
 	unsigned long	hint;
 	int		index;
 	bool		placed;
-	struct before	before;
+	struct kprobe	before;
+	int		misses;
+	int		err;
+	struct kprobe_reason reason;
 };
 
-static bool is_kretprobe(const struct wanted *w)
+/* Finds or creates the site that a probe asks for, with its module pinned. */
+static struct kprobe_site *find_or_create(struct request *r, struct module **mod)
 {
-	return IS_ENABLED(CONFIG_KRETPROBES) && w->kind == &kretprobe_kind;
+	const struct kprobe_kind *kind = r->kind;
+	const char **why = &r->reason.why;
+	kprobe_opcode_t *addr;
+	bool on_entry;
+
+	addr = wanted_addr(r->p, &on_entry, why);
+	if (IS_ERR(addr))
+		return ERR_CAST(addr);
+	if (kind->check) {
+		/* Where no call leaves the return address, none leaves the arguments either. */
+		*why = on_entry ? kprobe_not_called((unsigned long)addr) :
+				  "not a function's entry";
+		*why = *why ?: kind->check(r->p, addr);
+		if (*why)
+			return ERR_PTR(-EINVAL);
+	}
+	return get_site((unsigned long)addr, on_entry, mod, &r->reason);
 }
 
-static void save(struct wanted *w)
+static void join_site(struct kprobe_site *site, struct request *r)
 {
-	struct before *before = &w->before;
-	struct kprobe *p = w->p;
+	const struct kprobe_kind *kind = r->kind;
+	struct kprobe *p = r->p;
 
-	before->pre_handler = p->pre_handler;
-	before->post_handler = p->post_handler;
-	before->addr = p->addr;
-	if (!ARCH_KPROBE_STATELESS)
-		*before->ainsn = p->ainsn;
-	before->nmissed = p->nmissed;
-	before->flags = p->flags;
-	if (is_kretprobe(w))
-		before->returns = container_of(p, struct kretprobe, kp)->nmissed;
-}
-
-static void restore(struct wanted *w)
-{
-	const struct before *before = &w->before;
-	struct kprobe *p = w->p;
-
-	p->pre_handler = before->pre_handler;
-	p->post_handler = before->post_handler;
-	p->addr = before->addr;
-	if (!ARCH_KPROBE_STATELESS)
-		p->ainsn = *before->ainsn;
-	p->nmissed = before->nmissed;
-	p->flags = before->flags;
-	if (is_kretprobe(w))
-		container_of(p, struct kretprobe, kp)->nmissed = before->returns;
-}
-
-static void join_site(struct kprobe_site *site, struct wanted *w)
-{
-	const struct kprobe_kind *kind = w->kind;
-	struct kprobe *p = w->p;
-
-	save(w);
+	r->before = *p;
 	p->addr = site->kp.addr;
 	/* powerpc's hooks look at the copy of what is running, in handlers of returns, too. */
 	if (!ARCH_KPROBE_STATELESS)
@@ -264,58 +197,43 @@ static void join_site(struct kprobe_site *site, struct wanted *w)
 	p->flags |= site->kp.flags & (KPROBE_FLAG_FTRACE | KPROBE_FLAG_ON_FUNC_ENTRY);
 	if (kind->pre_handler)
 		p->pre_handler = kind->pre_handler;
+	if (kind->misses) {
+		r->misses = *kind->misses(p);
+		*kind->misses(p) = 0;
+	}
 	if (kind->attach)
-		kind->attach(p, w->own);
+		kind->attach(p, r->own);
 	kprobe_site_attach(site, p);
-	w->placed = true;
+	r->placed = true;
 }
 
 /* Puts a probe on its site. On failure the probe is as the caller passed it. */
-static int place_probe(struct wanted *w)
+static int place_probe(struct request *r)
 {
 	struct module *mod;
-	struct kprobe_site *site = find_place(w->p, w->kind, &mod);
+	struct kprobe_site *site = find_or_create(r, &mod);
 
 	if (IS_ERR(site))
 		return PTR_ERR(site);
-	join_site(site, w);
+	join_site(site, r);
 	module_put(mod);
 	return 0;
 }
 
 /* What is placed by register_kprobe(), and by whom. Protected by kprobe_mutex. */
-static struct wanted *placing;
+static struct request *placing;
 static struct task_struct *placer;
 
 /* Monitors look at register_kprobe() for what is registered. So all of an array go there. */
-static int place_next(struct wanted *w)
+static int place_next(struct request *r)
 {
 	int err;
 
-	placing = w;
+	placing = r;
 	WRITE_ONCE(placer, current);
-	err = register_kprobe(w->p);
+	err = register_kprobe(r->p);
 	WRITE_ONCE(placer, NULL);
 	return err;
-}
-
-/**
- * struct failure - why an array of probes was not registered
- * @w:		the probe that failed
- * @err:	what the registration returns; 0 while nothing has failed
- * @reason:	the words for @err; kept here because other probes are tried after @w
- */
-struct failure {
-	struct wanted		*w;
-	int			err;
-	struct kprobe_reason	reason;
-};
-
-static void note_failure(struct failure *failure, struct wanted *w, int err)
-{
-	failure->w = w;
-	failure->err = err;
-	kprobe_reason_save(&failure->reason);
 }
 
 /* Lets others have the mutex if so many probes have been dealt with, and there are more. */
@@ -330,39 +248,37 @@ static void take_turns(int done, int batch)
 
 /*
  * The probes are sorted by address. But if several fail, the first one in the caller's
- * order is reported. So after a failure, only those before it in that order are still
+ * order is returned. So after a failure, only those before it in that order are still
  * tried. @seen: register_kprobe() was called for it.
  */
-static int place_all(struct wanted *wanted, int num, bool seen, struct failure *failure)
+static struct request *place_all(struct request *requests, int num, bool seen)
 {
-	struct wanted *w;
-	int i, err;
+	struct request *failed = NULL, *r;
 
-	for (i = 0; i < num; i++) {
-		take_turns(i, KPROBE_BATCH);
-		w = &wanted[i];
-		if (failure->err && failure->w->index < w->index)
+	for (r = requests; r < requests + num; r++) {
+		take_turns(r - requests, KPROBE_BATCH);
+		if (failed && failed->index < r->index)
 			continue;
-		err = seen ? place_probe(w) : place_next(w);
-		if (err)
-			note_failure(failure, w, err);
+		r->err = seen ? place_probe(r) : place_next(r);
+		if (r->err)
+			failed = r;
 	}
-	return failure->err;
+	return failed;
 }
 
 /*
  * If the text has been freed meanwhile, there is nothing to arm. That is no failure: it
- * could just as well have happened right after the registration. If @w is not to be enabled, others
+ * could just as well have happened right after the registration. If @r is not to be enabled, others
  * at its site that could not be armed before are tried once more, because livepatch may have left.
  */
-static void enable_placed(struct wanted *w, struct kprobe_plan *plan)
+static void enable_placed(struct request *r, struct kprobe_plan *plan)
 {
-	struct kprobe_site *site = kprobe_site_holding(w->p);
-	struct kprobe *p = w->p;
+	struct kprobe_site *site = kprobe_site_holding(r->p);
+	struct kprobe *p = r->p;
 
 	if (!site)
 		return;
-	if (!(w->before.flags & KPROBE_FLAG_DISABLED))
+	if (!(r->before.flags & KPROBE_FLAG_DISABLED))
 		WRITE_ONCE(p->flags, p->flags & ~KPROBE_FLAG_DISABLED);
 	kprobe_site_refresh(site, plan);
 }
@@ -380,139 +296,119 @@ static bool not_served(struct kprobe *p)
  * Finds the first probe, in the caller's order, that is not served: ftrace was told of many sites
  * at once, and its error does not name one of them.
  */
-static struct wanted *first_not_served(struct wanted *wanted, int num)
+static struct request *first_not_served(struct request *requests, int num)
 {
-	struct wanted *first = NULL, *w;
+	struct request *first = NULL, *r;
 
-	for (w = wanted; w < wanted + num; w++) {
-		if (not_served(w->p) && (!first || w->index < first->index))
-			first = w;
+	for (r = requests; r < requests + num; r++) {
+		if (not_served(r->p) && (!first || r->index < first->index))
+			first = r;
 	}
 	return first;
 }
 
-/* On error, @failed is set to the probe that could not be enabled. */
-static int enable_chunk(struct wanted *wanted, int num, struct wanted **failed)
+/* Returns the first probe, in the caller's order, that could not be enabled. */
+static struct request *enable_chunk(struct request *requests, int num)
 {
+	struct request *failed;
 	struct kprobe_plan plan;
 	int i, err;
 
 	kprobe_plan_init(&plan);
 	for (i = 0; i < num; i++)
-		enable_placed(&wanted[i], &plan);
+		enable_placed(&requests[i], &plan);
 	err = kprobe_plan_apply(&plan);
-	*failed = err ? first_not_served(wanted, num) : NULL;
+	if (!err)
+		return NULL;
+	failed = first_not_served(requests, num);
 	/* If all of them are served, others at their sites are not, and were not before either. */
-	return *failed ? err : 0;
+	if (failed)
+		failed->err = err;
+	return failed;
 }
 
-static void enable_all(struct wanted *wanted, int num, struct failure *failure)
+static struct request *enable_all(struct request *requests, int num)
 {
-	int i, n, err = 0;
+	struct request *failed = NULL;
+	int i, n;
 
-	for (i = 0; i < num && !err; i += n) {
+	for (i = 0; i < num && !failed; i += n) {
 		n = min(num - i, KPROBE_PATCH_BATCH);
 		take_turns(i, KPROBE_PATCH_BATCH);
-		err = enable_chunk(wanted + i, n, &failure->w);
+		failed = enable_chunk(requests + i, n);
 	}
-	failure->err = err;
+	return failed;
 }
 
 /* Takes probes off their sites, unless somebody else has. Returns whether any was placed. */
-static bool remove_placed(struct wanted *wanted, int num, struct llist_head *stopped)
+static bool remove_placed(struct request *requests, int num, struct llist_head *stopped)
 {
 	struct kprobe_plan plan;
-	struct wanted *w;
+	struct request *r;
 	bool any = false;
 
 	kprobe_plan_init(&plan);
 	guard(kprobe_lock)();
-	for (w = wanted; w < wanted + num; w++) {
-		if (!w->placed)
+	for (r = requests; r < requests + num; r++) {
+		if (!r->placed)
 			continue;
 		any = true;
-		if (kprobe_remove(w->p, &plan) && w->kind->stop)
-			w->kind->stop(w->p, stopped);
+		if (kprobe_remove(r->p, &plan) && r->kind->stop)
+			r->kind->stop(r->p, stopped);
 	}
 	kprobe_plan_apply(&plan);
 	return any;
 }
 
-/* Undoes what add_probes() has done. Whoever removed a probe meanwhile may still wait for hits. */
-static void take_back(struct wanted *wanted, int num)
+/* Undoes all that was done. Whoever removed a probe meanwhile may still wait for hits. */
+static void take_back(struct request *requests, int num)
 {
+	const struct kprobe_kind *kind = requests->kind;
 	LLIST_HEAD(stopped);
+	struct request *r;
 	bool any = false;
-	struct wanted *w;
 	int i, end;
 
 	for (i = 0; i < num; i = end) {
 		end = kprobe_next_chunk(i, num, KPROBE_PATCH_BATCH);
-		any |= remove_placed(wanted + i, end - i, &stopped);
+		any |= remove_placed(requests + i, end - i, &stopped);
 	}
 	if (any)
 		kprobe_wait_for_handlers();
-	if (wanted->kind->release)
-		wanted->kind->release(&stopped);
-	for (w = wanted; w < wanted + num; w++) {
-		if (!w->placed)
-			continue;
-		INIT_LIST_HEAD(&w->p->list);
-		restore(w);
+	if (kind->release)
+		kind->release(&stopped);
+	for (r = requests; r < requests + num; r++) {
+		if (r->placed) {
+			*r->p = r->before;
+			INIT_LIST_HEAD(&r->p->list);
+			if (kind->misses)
+				*kind->misses(r->p) = r->misses;
+		} else if (r->own) {
+			kind->drop(r->own);
+		}
 	}
 }
 
-static int report_failure(const struct failure *failure)
+/* Creates what the probes have of their own. Returns the first one for which that failed. */
+static struct request *create_all(struct request *requests, int num)
 {
-	guard(mutex)(&kprobe_mutex);
-	kprobe_reason_restore(&failure->reason);
-	return kprobe_note_refusal(failure->w->p, failure->err);
-}
+	struct request *r;
 
-/* Registers all of the probes, or none. */
-static int add_probes(struct wanted *wanted, int num, bool seen)
-{
-	struct failure failure = {};
+	for (r = requests; r < requests + num && r->kind->create; r++) {
+		void *own = r->kind->create(r->p, &r->reason.why);
 
-	scoped_guard(kprobe_lock) {
-		if (!place_all(wanted, num, seen, &failure))
-			enable_all(wanted, num, &failure);
+		if (IS_ERR(own)) {
+			r->err = PTR_ERR(own);
+			return r;
+		}
+		r->own = own;
 	}
-	if (!failure.err)
-		return 0;
-	take_back(wanted, num);
-	return report_failure(&failure);
-}
-
-/* Creates what the probes have of their own. */
-static int create_all(struct wanted *wanted, int num)
-{
-	struct wanted *w;
-
-	for (w = wanted; w < wanted + num && w->kind->create; w++) {
-		void *own = w->kind->create(w->p);
-
-		if (IS_ERR(own))
-			return PTR_ERR(own);
-		w->own = own;
-	}
-	return 0;
-}
-
-/* Frees what no probe has got. */
-static void drop_all(struct wanted *wanted, int num)
-{
-	struct wanted *w;
-
-	for (w = wanted; w < wanted + num; w++) {
-		if (w->own && !w->placed)
-			w->kind->drop(w->own);
-	}
+	return NULL;
 }
 
 static int by_hint(const void *a, const void *b)
 {
-	const struct wanted *v = a, *w = b;
+	const struct request *v = a, *w = b;
 
 	if (v->hint != w->hint)
 		return v->hint < w->hint ? -1 : 1;
@@ -534,8 +430,8 @@ static unsigned long hint_of(struct kprobe *p)
  * Sorts the probes by address: probes in the same function follow each other then, and
  * what is found out about the function serves all of them.
  */
-static void fill_wanted(struct wanted *wanted, struct kprobe **kps, int num,
-			const struct kprobe_kind *kind)
+static void fill_requests(struct request *requests, struct kprobe **kps, int num,
+			  const struct kprobe_kind *kind)
 {
 	bool sorted = true;
 	int i;
@@ -544,23 +440,28 @@ static void fill_wanted(struct wanted *wanted, struct kprobe **kps, int num,
 		struct kprobe *p = kps[i];
 
 		cond_resched();
-		wanted[i] = (struct wanted){ .p = p, .kind = kind, .index = i };
+		requests[i] = (struct request){ .p = p, .kind = kind, .index = i };
 		if (num > 1)
-			wanted[i].hint = hint_of(p);
-		sorted &= !i || wanted[i - 1].hint <= wanted[i].hint;
+			requests[i].hint = hint_of(p);
+		sorted &= !i || requests[i - 1].hint <= requests[i].hint;
 	}
 	if (!sorted)
-		sort(wanted, num, sizeof(*wanted), by_hint, NULL);
+		sort(requests, num, sizeof(*requests), by_hint, NULL);
 }
 
-static int register_wanted(struct wanted *wanted, int num, bool seen)
+/* Registers all of the probes, or none. */
+static int register_all(struct request *requests, int num, bool seen)
 {
-	int err;
+	struct request *failed = create_all(requests, num);
 
-	err = create_all(wanted, num) ?: add_probes(wanted, num, seen);
-	if (err)
-		drop_all(wanted, num);
-	return err;
+	if (!failed) {
+		guard(kprobe_lock)();
+		failed = place_all(requests, num, seen) ?: enable_all(requests, num);
+	}
+	if (!failed)
+		return 0;
+	take_back(requests, num);
+	return kprobe_note_refusal(failed->p, failed->err, failed->reason);
 }
 
 /**
@@ -578,17 +479,20 @@ static int register_wanted(struct wanted *wanted, int num, bool seen)
  */
 int kprobe_register(struct kprobe **kps, int num, const struct kprobe_kind *kind)
 {
-	struct wanted *wanted;
+	struct kprobe_reason reason = {};
+	struct request *requests;
 	int err;
 
-	if (num <= 0)
-		return kprobe_refuse_number();
-	wanted = kvmalloc_array(num, sizeof(*wanted), GFP_KERNEL);
-	if (!wanted)
-		return kprobe_refuse_early(NULL, -ENOMEM, NULL);
-	fill_wanted(wanted, kps, num, kind);
-	err = register_wanted(wanted, num, false);
-	kvfree(wanted);
+	if (num <= 0) {
+		reason.why = "the number of probes is not positive";
+		return kprobe_note_refusal(NULL, -EINVAL, reason);
+	}
+	requests = kvmalloc_array(num, sizeof(*requests), GFP_KERNEL);
+	if (!requests)
+		return kprobe_note_refusal(NULL, -ENOMEM, reason);
+	fill_requests(requests, kps, num, kind);
+	err = register_all(requests, num, false);
+	kvfree(requests);
 	return err;
 }
 
@@ -621,12 +525,12 @@ static const struct kprobe_kind kprobe_kind;
  */
 noinline __noclone int register_kprobe(struct kprobe *p)
 {
-	struct wanted wanted;
+	struct request request;
 
 	if (READ_ONCE(placer) == current)
 		return place_probe(placing);
-	fill_wanted(&wanted, &p, 1, &kprobe_kind);
-	return register_wanted(&wanted, 1, true);
+	fill_requests(&request, &p, 1, &kprobe_kind);
+	return register_all(&request, 1, true);
 }
 EXPORT_SYMBOL_GPL(register_kprobe);
 

@@ -234,11 +234,6 @@ struct kprobe_function *kprobe_survey(unsigned long addr)
 	return NULL;
 }
 
-static int kprobe_refuse(int err, const char *why)
-{
-	return err;
-}
-
 #include "insn.c"
 #include "inat.c"
 #include "decode.c"

@@ -202,8 +202,8 @@ static inline bool arch_kprobe_may_be_bug(unsigned long addr)
  */
 int arch_prepare_kprobe(struct kprobe *kp);
 
-int kprobe_refuse(int err, const char *why);
-int kprobe_refuse_insn(int err, const char *kind);
+int kprobe_refuse(struct kprobe *kp, int err, const char *why);
+int kprobe_refuse_insn(struct kprobe *kp, int err, const char *kind);
 
 /**
  * arch_arm_kprobe() - write the breakpoint into the text

@@ -61,6 +61,16 @@ enum kprobe_miss {
 struct ftrace_ops;
 
 /**
+ * struct kprobe_reason - why a probe cannot be registered
+ * @why:	the reason in words, a string that stays valid; NULL if the errno says it all
+ * @kind:	the kind of instruction, if that is the reason
+ */
+struct kprobe_reason {
+	const char	*why;
+	const char	*kind;
+};
+
+/**
  * struct kprobe_site - one probed address
  * @by_addr:	member of the table, except in NEW and GONE. It comes first, so that a
  *		lookup returns the site's address
@@ -77,6 +87,7 @@ struct ftrace_ops;
  *		under RCU, after they have entered a mark
  * @all:	member of kprobe_sites, which is sorted by @serial
  * @serial:	how many sites had been created before
+ * @reason:	in NEW, where whoever refuses the site says why; see kprobe_refuse()
  * @leaving:	member of a list of retire.c in DYING, of a plan while the last probe leaves, or of
  *		site.c's list of sites that a probe has left with preemption off
  * @gone:	member of kprobe_gone_sites, in GONE and as long as there are probes
@@ -102,6 +113,7 @@ struct kprobe_site {
 	struct list_head	all;
 	u64			serial;
 	union {
+		struct kprobe_reason	*reason;
 		struct list_head	leaving;
 		struct hlist_node	gone;
 		struct rcu_head		rcu;

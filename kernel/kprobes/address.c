@@ -186,6 +186,7 @@ static const char *module_text_unsafe(struct module *mod, unsigned long addr)
  * kprobe_get_module() - pin the module of an address
  * @addr: any address
  * @mod: set to the module, with a reference on it; NULL for the kernel's own text
+ * @why: on error, set to the reason in words
  *
  * Lookup and pinning are in one RCU section, so the module cannot be freed, or be
  * replaced by another one, in between.
@@ -194,33 +195,36 @@ static const char *module_text_unsafe(struct module *mod, unsigned long addr)
  * Return: 0; -EINVAL if @addr is not in kernel text; -ENOENT if the module is going away,
  * has not been announced yet, or is about to free this init text.
  */
-int kprobe_get_module(unsigned long addr, struct module **mod)
+int kprobe_get_module(unsigned long addr, struct module **mod, const char **why)
 {
-	const char *why;
-
-	KUNIT_STATIC_STUB_REDIRECT(kprobe_get_module, addr, mod);
+	KUNIT_STATIC_STUB_REDIRECT(kprobe_get_module, addr, mod, why);
 	lockdep_assert_held(&kprobe_mutex);
 	*mod = NULL;
 	/* It counts as kernel text, but no symbol really covers it. */
-	if (in_gate_area_no_mm(addr))
-		return kprobe_refuse(-EINVAL, "in the gate area, which user space executes");
+	if (in_gate_area_no_mm(addr)) {
+		*why = "in the gate area, which user space executes";
+		return -EINVAL;
+	}
 	if (core_kernel_text(addr))
 		return 0;
 
 	guard(preempt)();
 	*mod = __module_text_address(addr);
-	if (!*mod)
-		return kprobe_refuse(-EINVAL, "not kernel text");
-	if (!try_module_get(*mod)) {
-		*mod = NULL;
-		return kprobe_refuse(-ENOENT, "its module is going");
+	if (!*mod) {
+		*why = "not kernel text";
+		return -EINVAL;
 	}
-	why = module_text_unsafe(*mod, addr);
-	if (!why)
+	if (!try_module_get(*mod)) {
+		*why = "its module is going";
+		*mod = NULL;
+		return -ENOENT;
+	}
+	*why = module_text_unsafe(*mod, addr);
+	if (!*why)
 		return 0;
 	module_put(*mod);
 	*mod = NULL;
-	return kprobe_refuse(-ENOENT, why);
+	return -ENOENT;
 }
 
 /*
@@ -290,7 +294,8 @@ static const char *objection_to(struct kprobe_function *f, unsigned long addr)
 
 /**
  * kprobe_check_text() - check whether a probe may be placed in text
- * @addr: an address in kernel text that a symbol covers; its module cannot go away
+ * @kp: the kprobe of a site that is being created, in kernel text that a symbol covers; its module
+ *	cannot go away
  *
  * It is for the architecture to say whether an instruction begins there, and whether it
  * can be carried out elsewhere.
@@ -298,8 +303,9 @@ static const char *objection_to(struct kprobe_function *f, unsigned long addr)
  * Context: the text lock is held; may sleep.
  * Return: 0, -EINVAL or -ENOMEM.
  */
-int kprobe_check_text(unsigned long addr)
+int kprobe_check_text(struct kprobe *kp)
 {
+	unsigned long addr = (unsigned long)kp->addr;
 	struct kprobe_function *f = kprobe_survey(addr);
 	const char *why;
 
@@ -307,7 +313,7 @@ int kprobe_check_text(unsigned long addr)
 	if (!f)
 		return -ENOMEM;
 	why = objection_to(f, addr);
-	return why ? kprobe_refuse(-EINVAL, why) : 0;
+	return why ? kprobe_refuse(kp, -EINVAL, why) : 0;
 }
 
 /**

@@ -141,14 +141,14 @@ int kprobe_prepare(struct kprobe_site *site)
 	site->ftrace_ip = arch_kprobe_ftrace_location(addr);
 	if (site->ftrace_ip) {
 		if (!IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
-			return kprobe_refuse(-EINVAL, "ftrace patches it");
+			return kprobe_refuse(&site->kp, -EINVAL, "ftrace patches it");
 		site->kp.flags |= KPROBE_FLAG_FTRACE;
 	}
 
 	kprobe_text_lock();
-	err = kprobe_check_text(addr);
+	err = kprobe_check_text(&site->kp);
 	if (!err && kprobe_debugger_stops_there(site))
-		err = kprobe_refuse(-EINVAL, KPROBE_DEBUGGER_STOPS);
+		err = kprobe_refuse(&site->kp, -EINVAL, KPROBE_DEBUGGER_STOPS);
 	if (!err)
 		err = kprobe_ftrace(&site->kp) ? arch_prepare_kprobe_ftrace(&site->kp)
 					       : arch_prepare_kprobe(&site->kp);

@@ -95,10 +95,12 @@ static inline void kprobe_plan_init(struct kprobe_plan *plan)
 /**
  * struct kprobe_kind - what makes a kind of probes: kprobes, return probes, jprobes
  * @pre_handler: the same for all of this kind; NULL if each has its own
- * @check:	checks what a probe on a function's entry asks for; kprobe_mutex is held. NULL if
- *		probes may be anywhere
+ * @check:	returns why a probe on a function's entry is refused, or NULL; kprobe_mutex is
+ *		held. NULL if probes may be anywhere
+ * @misses:	finds the other count of misses, besides nmissed of the kprobe. NULL if there is
+ *		none
  * @create:	creates what a probe has of its own, before it is on its site; may sleep. On error
- *		the refusal has been noted
+ *		why is set to the reason, unless the errno says it all
  * @attach:	gives that to the probe, which is on its site; kprobe_mutex is held
  * @drop:	frees it, because the probe has not got there
  * @stop:	called for a probe that hits pass by now, with kprobe_mutex held. Calls that return
@@ -110,8 +112,9 @@ static inline void kprobe_plan_init(struct kprobe_plan *plan)
  */
 struct kprobe_kind {
 	kprobe_pre_handler_t	pre_handler;
-	int			(*check)(struct kprobe *p, kprobe_opcode_t *addr);
-	void			*(*create)(struct kprobe *p);
+	const char		*(*check)(struct kprobe *p, kprobe_opcode_t *addr);
+	int			*(*misses)(struct kprobe *p);
+	void			*(*create)(struct kprobe *p, const char **why);
 	void			(*attach)(struct kprobe *p, void *own);
 	void			(*drop)(void *own);
 	void			(*stop)(struct kprobe *p, struct llist_head *stopped);
@@ -189,7 +192,8 @@ void kprobe_sites_init(void);
 void kprobe_cursor_open(struct kprobe_cursor *cursor);
 void kprobe_cursor_close(struct kprobe_cursor *cursor);
 struct kprobe_site *kprobe_site_after(struct kprobe_site *site);
-struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry);
+struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry,
+				       struct kprobe_reason *reason);
 void kprobe_site_destroy(struct kprobe_site *site);
 void kprobe_site_attach(struct kprobe_site *site, struct kprobe *p);
 void kprobe_site_detach(struct kprobe_site *site, struct kprobe *p,
@@ -354,9 +358,9 @@ kprobe_opcode_t *kprobe_instruction_at(kprobe_opcode_t *addr,
 kprobe_opcode_t *kprobe_resolve(kprobe_opcode_t *addr, const char *symbol,
 				unsigned long offset, bool *on_entry, const char **why);
 const char *kprobe_not_called(unsigned long addr);
-int kprobe_check_text(unsigned long addr);
+int kprobe_check_text(struct kprobe *kp);
 bool kprobe_debugger_stops_there(struct kprobe_site *site);
-int kprobe_get_module(unsigned long addr, struct module **mod);
+int kprobe_get_module(unsigned long addr, struct module **mod, const char **why);
 
 /* Addresses are shown with all digits, and as 0 to users who must not see them. */
 #define KPROBE_ADDRESS_WIDTH	((int)(2 * sizeof(long)))
@@ -366,22 +370,7 @@ struct seq_file;
 /* why.c */
 #define KPROBE_REFUSALS		32U
 
-/**
- * struct kprobe_reason - why a registration fails
- * @why:	the reason in words, a string that stays valid; NULL if the errno says it
- *		all
- * @kind:	the kind of instruction, if that is the reason
- */
-struct kprobe_reason {
-	const char	*why;
-	const char	*kind;
-};
-
-void kprobe_reason_save(struct kprobe_reason *saved);
-void kprobe_reason_restore(const struct kprobe_reason *saved);
-int kprobe_note_refusal(struct kprobe *p, int err);
-int kprobe_refuse_early(struct kprobe *p, int err, const char *why);
-int kprobe_refuse_number(void);
+int kprobe_note_refusal(struct kprobe *p, int err, struct kprobe_reason reason);
 const char *kprobe_last_refusal(void);
 void kprobe_refusals_show(struct seq_file *m, bool show_addresses);
 const char *kprobe_site_path(struct kprobe_site *site);

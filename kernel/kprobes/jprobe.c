@@ -127,11 +127,11 @@ void jprobe_return(void)
 EXPORT_SYMBOL_GPL(jprobe_return);
 NOKPROBE_SYMBOL(jprobe_return);
 
-static int check_jprobe(struct kprobe *p, kprobe_opcode_t *addr)
+static const char *check_jprobe(struct kprobe *p, kprobe_opcode_t *addr)
 {
 	struct jprobe *jp = container_of(p, struct jprobe, kp);
 
-	return jp->entry ? 0 : kprobe_refuse(-EINVAL, "there is no function to call");
+	return jp->entry ? NULL : "there is no function to call";
 }
 
 static const struct kprobe_kind jprobe_kind = {

@@ -63,11 +63,14 @@ static struct kretprobe *kretprobe_of(struct kprobe *p)
 	return container_of(p, struct kretprobe, kp);
 }
 
-static int check_kretprobe(struct kprobe *p, kprobe_opcode_t *addr)
+static const char *check_kretprobe(struct kprobe *p, kprobe_opcode_t *addr)
 {
-	if (return_blacklisted(addr))
-		return kprobe_refuse(-EINVAL, "the function does not return as others do");
-	return 0;
+	return return_blacklisted(addr) ? "the function does not return as others do" : NULL;
+}
+
+static int *missed_returns(struct kprobe *p)
+{
+	return &kretprobe_of(p)->nmissed;
 }
 
 /*
@@ -81,27 +84,21 @@ static bool pool_too_large(const struct kretprobe *rp)
 	return num * (u64)(sizeof(struct kretprobe_instance) + rp->data_size) > SZ_1G;
 }
 
-static void *create_holder(struct kprobe *p)
+static void *create_holder(struct kprobe *p, const char **why)
 {
 	struct kretprobe *rp = kretprobe_of(p);
-	void *holder = ERR_PTR(-ENOMEM);
 
-	if (rp->data_size > KRETPROBE_MAX_DATA_SIZE)
-		return ERR_PTR(kprobe_refuse_early(p, -E2BIG, "data_size is too large"));
-	if (!pool_too_large(rp))
-		holder = kretprobe_holder_create(rp);
-	if (IS_ERR(holder))
-		kprobe_refuse_early(p, PTR_ERR(holder), NULL);
-	return holder;
+	if (rp->data_size > KRETPROBE_MAX_DATA_SIZE) {
+		*why = "data_size is too large";
+		return ERR_PTR(-E2BIG);
+	}
+	return pool_too_large(rp) ? ERR_PTR(-ENOMEM) : kretprobe_holder_create(rp);
 }
 
 static void attach_holder(struct kprobe *p, void *holder)
 {
-	struct kretprobe *rp = kretprobe_of(p);
-
 	p->post_handler = NULL;
-	rp->nmissed = 0;
-	kretprobe_holder_attach(rp, holder);
+	kretprobe_holder_attach(kretprobe_of(p), holder);
 }
 
 static void stop_holder(struct kprobe *p, struct llist_head *stopped)
@@ -113,6 +110,7 @@ static void stop_holder(struct kprobe *p, struct llist_head *stopped)
 const struct kprobe_kind kretprobe_kind = {
 	.pre_handler	= kretprobe_entry,
 	.check		= check_kretprobe,
+	.misses		= missed_returns,
 	.create		= create_holder,
 	.attach		= attach_holder,
 	.drop		= kretprobe_holder_drop,

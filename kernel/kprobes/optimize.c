@@ -51,12 +51,13 @@ static enum kprobe_obstacle allocate_detour(struct kprobe_site *site)
 {
 	struct optimized_kprobe *op = &site->op;
 	struct module *mod;
+	const char *why;
 	int err;
 
 	if (arch_prepared_optinsn(&op->optinsn))
 		return KPROBE_NO_OBSTACLE;
 	/* static_call_text_reserved() knows of no static calls in a module that is going. */
-	if (kprobe_get_module((unsigned long)site->kp.addr, &mod))
+	if (kprobe_get_module((unsigned long)site->kp.addr, &mod, &why))
 		return KPROBE_OBSTACLE_PATCHED;
 	/* The hooks of other architectures set no reason. */
 	op->obstacle = KPROBE_OBSTACLE_UNSUPPORTED;

@@ -74,25 +74,31 @@ void kprobe_site_set_state(struct kprobe_site *site, enum kprobe_site_state stat
  * kprobe_site_create() - create a site for an address that has none
  * @addr: where the probe is to be, in kernel text
  * @on_entry: it is a function's entry
+ * @reason: where to say why it cannot be created
  *
  * Context: kprobe_mutex is held, and a reference on the module of @addr, if it is in one.
  * Return: the site, IDLE and in the table, without probes; or an ERR_PTR().
  */
-struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry)
+struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry,
+				       struct kprobe_reason *reason)
 {
 	static u64 serial;
 	struct kprobe_site *site;
 	int err;
 
-	if (kprobe_sites_retiring() >= RETIRE_LIMIT)
-		return ERR_PTR(kprobe_refuse(-ENOMEM, "too many sites wait to be freed"));
-	if (!site_cache)
-		return ERR_PTR(kprobe_refuse(-EAGAIN, "it is too early in boot"));
+	if (kprobe_sites_retiring() >= RETIRE_LIMIT) {
+		reason->why = "too many sites wait to be freed";
+		return ERR_PTR(-ENOMEM);
+	}
+	if (!site_cache) {
+		reason->why = "it is too early in boot";
+		return ERR_PTR(-EAGAIN);
+	}
 	site = kmem_cache_zalloc(site_cache, GFP_KERNEL);
 	if (!site)
 		return ERR_PTR(-ENOMEM);
+	site->reason = reason;
 	INIT_LIST_HEAD(&site->probes);
-	INIT_LIST_HEAD(&site->leaving);
 	INIT_LIST_HEAD(&site->kp.list);
 	site->op.obstacle = KPROBE_OBSTACLE_UNSUPPORTED;
 	site->kp.addr = (kprobe_opcode_t *)addr;
@@ -108,6 +114,7 @@ struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry)
 		kmem_cache_free(site_cache, site);
 		return ERR_PTR(err);
 	}
+	INIT_LIST_HEAD(&site->leaving);
 	kprobe_unoptimize_around(addr);
 	kprobe_table_insert(&kprobe_site_table, &site->by_addr, addr);
 	site->serial = serial++;

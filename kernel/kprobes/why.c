@@ -3,11 +3,9 @@
  * The words for why a registration is refused, and for why a site is not on a faster
  * path.
  *
- * The function that finds an obstacle passes the reason to kprobe_refuse(), and returns
- * an errno as usual. The function that was called to register knows what was asked for,
- * and adds both to the list of refusals by kprobe_note_refusal(). kprobe_mutex is held in
- * between, so that the reason belongs to this registration. Before the mutex is released,
- * the reason is saved.
+ * A registration carries a struct kprobe_reason down to what may refuse it. Whoever does so
+ * sets that, and returns an errno as usual. When the registration has failed, both are added to the
+ * list of refusals.
  */
 #include <linux/errno.h>
 #include <linux/kallsyms.h>
@@ -38,43 +36,39 @@ struct refusal {
 static struct refusal refusals[KPROBE_REFUSALS];
 static unsigned int nr_refusals;
 
-/* Why the registration in progress fails, as recorded by kprobe_refuse() */
-static struct kprobe_reason reason;
-
 static const char cannot_be_probed[] = "the instruction cannot be probed";
 
 /**
- * kprobe_refuse() - record why a registration fails
+ * kprobe_refuse() - say in words why a site cannot be
+ * @kp: the kprobe of a site that is being created
  * @err: the errno for it
- * @why: the reason in words, a string that stays valid
+ * @why: the reason, a string that stays valid
  *
  * Context: kprobe_mutex is held.
  * Return: @err.
  */
-int kprobe_refuse(int err, const char *why)
+int kprobe_refuse(struct kprobe *kp, int err, const char *why)
 {
-	lockdep_assert_held(&kprobe_mutex);
-	reason = (struct kprobe_reason){ .why = why };
+	site_of(kp)->reason->why = why;
 	return err;
 }
 
 /**
- * kprobe_refuse_insn() - record that a registration fails because of the instruction
+ * kprobe_refuse_insn() - say in words that a site cannot be because of the instruction
+ * @kp: the kprobe of a site that is being created
  * @err: the errno for it
- * @kind: the kind of instruction in words, a string that stays valid
+ * @kind: the kind of instruction, a string that stays valid
  *
  * Context: kprobe_mutex is held.
  * Return: @err.
  */
-int kprobe_refuse_insn(int err, const char *kind)
+int kprobe_refuse_insn(struct kprobe *kp, int err, const char *kind)
 {
-	lockdep_assert_held(&kprobe_mutex);
-	kprobe_refuse(err, cannot_be_probed);
-	reason.kind = kind;
-	return err;
+	site_of(kp)->reason->kind = kind;
+	return kprobe_refuse(kp, err, cannot_be_probed);
 }
 
-/* Returns the reason if kprobe_refuse() was not called: not all architectures use it. */
+/* Returns the reason if there are no words: not all architectures give them. */
 static const char *words_for(int err)
 {
 	switch (err) {
@@ -110,30 +104,6 @@ static void describe(struct refusal *r, struct kprobe *p)
 }
 
 /**
- * kprobe_reason_save() - keep the reason of a failure while other probes are tried
- * @saved: where to keep it
- *
- * Context: kprobe_mutex is held, and has been since the failure.
- */
-void kprobe_reason_save(struct kprobe_reason *saved)
-{
-	lockdep_assert_held(&kprobe_mutex);
-	*saved = reason;
-}
-
-/**
- * kprobe_reason_restore() - restore the reason of a failure, to note it
- * @saved: from kprobe_reason_save(); all 0 if the errno says it all
- *
- * Context: kprobe_mutex is held, until kprobe_note_refusal() was called.
- */
-void kprobe_reason_restore(const struct kprobe_reason *saved)
-{
-	lockdep_assert_held(&kprobe_mutex);
-	reason = *saved;
-}
-
-/**
  * kprobe_last_refusal() - get the reason of the last refusal
  *
  * For tests.
@@ -150,52 +120,25 @@ const char *kprobe_last_refusal(void)
 }
 
 /**
- * kprobe_note_refusal() - add a registration to the list of refusals, if it failed
+ * kprobe_note_refusal() - add a registration that has failed to the list of refusals
  * @p: what was to be registered, as the user passed it; NULL if there is no probe
- * @err: what the registration returns; if that is 0, nothing is added
+ * @err: what the registration returns
+ * @reason: why it failed
  *
- * Context: kprobe_mutex is held.
+ * Context: may sleep; kprobe_mutex is not held.
  * Return: @err.
  */
-int kprobe_note_refusal(struct kprobe *p, int err)
+int kprobe_note_refusal(struct kprobe *p, int err, struct kprobe_reason reason)
 {
 	struct refusal *r;
 
-	lockdep_assert_held(&kprobe_mutex);
-	if (!err)
-		return 0;
+	guard(mutex)(&kprobe_mutex);
 	r = &refusals[nr_refusals++ % KPROBE_REFUSALS];
 	r->err = err;
 	r->why = reason.why ?: words_for(err);
 	r->kind = reason.kind;
 	describe(r, p);
 	return err;
-}
-
-/**
- * kprobe_refuse_early() - record why a registration fails, and note it at once
- * @p: what was to be registered; NULL if there is no probe
- * @err: the errno for it
- * @why: the reason in words, or NULL if @err says it all
- *
- * Context: may sleep; kprobe_mutex is not held.
- * Return: @err.
- */
-int kprobe_refuse_early(struct kprobe *p, int err, const char *why)
-{
-	guard(mutex)(&kprobe_mutex);
-	return kprobe_note_refusal(p, kprobe_refuse(err, why));
-}
-
-/**
- * kprobe_refuse_number() - refuse to register an array of 0 or fewer probes
- *
- * Context: may sleep; kprobe_mutex is not held.
- * Return: -EINVAL.
- */
-int kprobe_refuse_number(void)
-{
-	return kprobe_refuse_early(NULL, -EINVAL, "the number of probes is not positive");
 }
 
 static void show_refusal(struct seq_file *m, const struct refusal *r, bool show_address)

@@ -448,7 +448,7 @@ static void no_jump_comes_while_the_switch_is_off(struct kunit *test)
 	expect_no_jump(test, addr, "off");
 }
 
-static int module_is_going(unsigned long addr, struct module **mod)
+static int module_is_going(unsigned long addr, struct module **mod, const char **why)
 {
 	return -ENOENT;
 }

@@ -245,20 +245,21 @@ static bool in_ftrace_call(unsigned long addr, unsigned long offset)
 }
 
 /* Checks the place of an instruction, not the instruction itself. */
-static int check_place(unsigned long addr)
+static int check_place(struct kprobe *kp)
 {
+	unsigned long addr = (unsigned long)kp->addr;
 	const struct kprobe_function *f = kprobe_function_at(addr);
 
 	if (!f)
 		return -EINVAL;
 	if (before_function(addr, f->end))
-		return kprobe_refuse(-EINVAL, "a word before a function, which is data");
+		return kprobe_refuse(kp, -EINVAL, "a word before a function, which is data");
 	if (in_ftrace_call(addr, addr - f->start))
-		return kprobe_refuse(-EINVAL, "it is part of the call of ftrace");
+		return kprobe_refuse(kp, -EINVAL, "it is part of the call of ftrace");
 	if (probe_in_exclusive(addr, f->start, f->end))
-		return kprobe_refuse_insn(-EINVAL, "it is in a sequence of exclusives");
+		return kprobe_refuse_insn(kp, -EINVAL, "it is in a sequence of exclusives");
 	if (probe_in_switch(addr, f->start))
-		return kprobe_refuse_insn(-EINVAL, "it is in a switch of page tables");
+		return kprobe_refuse_insn(kp, -EINVAL, "it is in a switch of page tables");
 	return 0;
 }
 
@@ -332,13 +333,13 @@ int arch_prepare_kprobe(struct kprobe *kp)
 	if (!IS_ALIGNED(addr, AARCH64_INSN_SIZE))
 		return -EILSEQ;
 	if (aarch64_insn_read(kp->addr, &kp->opcode))
-		return kprobe_refuse(-EINVAL, "no instruction can be read there");
+		return kprobe_refuse(kp, -EINVAL, "no instruction can be read there");
 	class = probe_classify(kp->opcode);
 	if (!class)
-		return kprobe_refuse_insn(-EINVAL, "it is not on the list of those that can");
+		return kprobe_refuse_insn(kp, -EINVAL, "it is not on the list of those that can");
 	if (class->kprobe == PROBE_REJECT)
-		return kprobe_refuse_insn(-EINVAL, class->name);
-	err = check_place(addr);
+		return kprobe_refuse_insn(kp, -EINVAL, class->name);
+	err = check_place(kp);
 	if (err)
 		return err;
 	if (class->kprobe == PROBE_SIMULATE)

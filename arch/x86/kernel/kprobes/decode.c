@@ -408,18 +408,21 @@ bool kprobe_decode_until(struct kprobe_function *f, unsigned long end)
 /**
  * kprobe_check_boundary() - does an instruction begin at an address?
  * @addr:	any address
+ * @why:	set to the reason in words, unless the errno says it all
  *
  * Context: kprobe_mutex and text_mutex held; may sleep.
  * Return: 0 if so; -EILSEQ if not, or if @addr is in no function; -ENOMEM.
  */
-int kprobe_check_boundary(unsigned long addr)
+int kprobe_check_boundary(unsigned long addr, const char **why)
 {
 	struct kprobe_function *f = kprobe_survey(addr);
 
 	if (!f)
 		return kprobe_function_at(addr) ? -ENOMEM : -EILSEQ;
-	if (!kprobe_decode_until(f, addr))
-		return kprobe_refuse(-EILSEQ, "an instruction in front of it cannot be decoded");
+	if (!kprobe_decode_until(f, addr)) {
+		*why = "an instruction in front of it cannot be decoded";
+		return -EILSEQ;
+	}
 	return kprobe_byte_is(f, addr, KPROBE_BYTE_INSN) ? 0 : -EILSEQ;
 }
 

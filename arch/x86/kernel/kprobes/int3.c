@@ -72,7 +72,7 @@ static int write_copy(u8 *image, struct insn *insn, struct kprobe *kp,
 
 	length = kprobe_copy(image + offset, insn, (unsigned long)kp->addr, slot + offset);
 	if (length < 0)
-		return kprobe_refuse_insn(length, "its operand is out of a copy's reach");
+		return kprobe_refuse_insn(kp, length, "its operand is out of a copy's reach");
 	kp->ainsn.emulation.copied = length;
 	tail->image = image + offset + length;
 	tail->run_at = (void *)slot + offset + length;
@@ -127,22 +127,21 @@ static int prepare_slot(struct kprobe *kp, struct insn *insn)
 	return 0;
 }
 
-/* Decodes the instruction at @addr, and checks that it can be probed. */
-static int get_insn(struct insn *insn, u8 *buf, unsigned long addr)
+/* Decodes the instruction of a site, and checks that it can be probed. */
+static int get_insn(struct insn *insn, u8 *buf, struct kprobe *kp)
 {
-	const char *kind;
+	unsigned long addr = (unsigned long)kp->addr;
+	const char *words = NULL;
 	int err;
 
-	err = kprobe_check_boundary(addr);
+	err = kprobe_check_boundary(addr, &words);
 	if (err)
-		return err;
+		return kprobe_refuse(kp, err, words);
 	err = kprobe_decode(insn, buf, addr);
 	if (err)
-		return kprobe_refuse(err, "no instruction can be read there");
-	err = kprobe_check_insn(insn, addr, &kind);
-	if (err)
-		return kprobe_refuse_insn(err, kind);
-	return 0;
+		return kprobe_refuse(kp, err, "no instruction can be read there");
+	err = kprobe_check_insn(insn, addr, &words);
+	return err ? kprobe_refuse_insn(kp, err, words) : 0;
 }
 
 int arch_prepare_kprobe(struct kprobe *kp)
@@ -152,17 +151,17 @@ int arch_prepare_kprobe(struct kprobe *kp)
 	struct insn insn;
 	int err;
 
-	err = get_insn(&insn, buf, addr);
+	err = get_insn(&insn, buf, kp);
 	if (err)
 		return err;
 	err = kprobe_emulation_init(&kp->ainsn.emulation, &insn);
 	if (err)
-		return kprobe_refuse_insn(err, "it is a branch in a form that is not emulated");
+		return kprobe_refuse_insn(kp, err, "it is a branch in a form that is not emulated");
 	if (alternatives_text_reserved(kp->addr, kp->addr + insn.length))
-		return kprobe_refuse(-EINVAL, "a lock prefix, patched with the second CPU");
+		return kprobe_refuse(kp, -EINVAL, "a lock prefix, patched with the second CPU");
 	/* Only this kind of fixup looks at the text. It would find the breakpoint. */
 	if (ex_get_fixup_type(addr) == EX_TYPE_ZEROPAD)
-		return kprobe_refuse(-EINVAL, "a load that is decoded when it faults");
+		return kprobe_refuse(kp, -EINVAL, "a load that is decoded when it faults");
 	kp->ainsn.emulation.length = insn.length;
 	kp->opcode = buf[0];
 	/* Emulated instructions need a slot, too: the copy runs if an operand cannot be read. */

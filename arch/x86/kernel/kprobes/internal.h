@@ -32,7 +32,7 @@ bool kprobe_decode_until(struct kprobe_function *f, unsigned long end);
 bool kprobe_note_branches(struct kprobe_function *f, unsigned long from, unsigned long to);
 int kprobe_opcode(struct insn *insn);
 enum kprobe_branch kprobe_branch_of(struct insn *insn);
-int kprobe_check_boundary(unsigned long addr);
+int kprobe_check_boundary(unsigned long addr, const char **why);
 bool kprobe_need_landing_pads(void);
 int kprobe_check_insn(struct insn *insn, unsigned long addr, const char **kind);
 bool kprobe_can_boost(struct insn *insn);

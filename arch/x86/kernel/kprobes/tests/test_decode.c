@@ -381,11 +381,12 @@ static void test_mapping_end(struct kunit *test)
 
 static int locked_boundary(unsigned long addr)
 {
+	const char *why;
 	int err;
 
 	mutex_lock(&kprobe_mutex);
 	mutex_lock(&text_mutex);
-	err = kprobe_check_boundary(addr);
+	err = kprobe_check_boundary(addr, &why);
 	mutex_unlock(&text_mutex);
 	mutex_unlock(&kprobe_mutex);
 	return err;

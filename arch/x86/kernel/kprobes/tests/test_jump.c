@@ -211,9 +211,11 @@ asm("	.pushsection .text, \"ax\"\n"
 
 static bool begins_at(unsigned long addr)
 {
+	const char *why;
+
 	guard(mutex)(&kprobe_mutex);
 	guard(mutex)(&text_mutex);
-	return !kprobe_check_boundary(addr);
+	return !kprobe_check_boundary(addr, &why);
 }
 
 /*
