@@ -30,23 +30,6 @@
 
 #include "internal.h"
 
-/*
- * Functions that return on another stack than the one they were called on, that return a second
- * time with another kernel's per-CPU data, or that are returned to: these have no return address.
- */
-struct kretprobe_blackpoint kretprobe_blacklist[] = {
-	{ .name = "__switch_to" },
-#ifdef CONFIG_HIBERNATION
-	{ .name = "swsusp_arch_suspend" },
-#endif
-#ifdef CONFIG_FUNCTION_GRAPH_TRACER
-	{ .name = "return_to_handler" },
-#endif
-	{ }
-};
-
-const int kretprobe_blacklist_size = ARRAY_SIZE(kretprobe_blacklist);
-
 /* Returns how many bytes were read, less than @len if the mapping ends before, or -EFAULT. */
 static int read_text(u8 *buf, unsigned long addr, int len)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Breakpoints on x86: how they are written, and what happens at a hit.
+ * Breakpoints on x86: what happens at a hit. They are written by slot.c.
  *
  * A probed instruction is carried out in the first of these ways that is possible:
  *
@@ -13,202 +13,21 @@
  * of the slot. So the copy runs with interrupts and preemption as in the probed code, can be
  * interrupted by anything, and can fault.
  */
-#include <linux/execmem.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_hit.h>
-#include <linux/perf_event.h>
-#include <linux/unaligned.h>
-#include <asm/alternative.h>
-#include <asm/extable.h>
-#include <asm/orc_lookup.h>
-#include <asm/sections.h>
 #include <asm/text-patching.h>
 
 #include "internal.h"
 
-asmlinkage void kprobe_tail_entry(void);
-
 /* See arch_kprobe_level(). */
 DEFINE_PER_CPU(unsigned int, kprobe_int3_count);
 #define INT3_COUNT	(NMI_OFFSET + HARDIRQ_OFFSET)
-
-void *alloc_insn_page(void)
-{
-	return kprobe_seal_page(execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE));
-}
 
 /* The address behind a copy, where its int3 or its jump back is. */
 static __always_inline unsigned long copy_end(const struct kprobe *kp,
 					      unsigned long copy)
 {
 	return copy + kp->ainsn.emulation.copied;
-}
-
-/* What follows a copy in a slot: where it is written now, and where it will run. */
-struct tail {
-	u8	*image;
-	void	*run_at;
-};
-
-static void jump_back(struct tail tail, const struct kprobe *kp)
-{
-	__text_gen_insn(tail.image, JMP32_INSN_OPCODE, tail.run_at,
-			kp->addr + kp->ainsn.emulation.length, JMP32_INSN_SIZE);
-}
-
-static void run_post_handlers(struct tail tail, const struct kprobe *kp)
-{
-	__text_gen_insn(tail.image, CALL_INSN_OPCODE, tail.run_at, kprobe_tail_entry,
-			CALL_INSN_SIZE);
-	put_unaligned((unsigned long)kp, (unsigned long *)(tail.image + CALL_INSN_SIZE));
-}
-
-/* Writes a copy of the instruction, and sets where its tail is to be written. */
-static int write_copy(u8 *image, struct insn *insn, struct kprobe *kp,
-		      size_t offset, struct tail *tail)
-{
-	unsigned long slot = (unsigned long)kp->ainsn.insn;
-	int length;
-
-	length = kprobe_copy(image + offset, insn, (unsigned long)kp->addr, slot + offset);
-	if (length < 0)
-		return kprobe_refuse_insn(kp, length, "its operand is out of a copy's reach");
-	kp->ainsn.emulation.copied = length;
-	tail->image = image + offset + length;
-	tail->run_at = (void *)slot + offset + length;
-	return 0;
-}
-
-/*
- * mov 0x8000000000000000, %al: raises the exception of a branch to an address that is none, and
- * changes nothing
- */
-static const u8 load_from_nowhere[] = { 0xa0, 0, 0, 0, 0, 0, 0, 0, 0x80 };
-
-static int fill_slot(struct kprobe *kp, struct insn *insn)
-{
-	u8 image[ARCH_KPROBE_SLOT_SIZE];
-	struct tail first, last;
-	int err;
-
-	/* Fill with int3: a copy without a tail ends in one, and unused bytes trap. */
-	memset(image, INT3_INSN_OPCODE, sizeof(image));
-	err = write_copy(image, insn, kp, 0, &first);
-	if (!err && kp->ainsn.boosted) {
-		err = write_copy(image, insn, kp, KPROBE_SLOT_LAST_OFFSET, &last);
-		jump_back(first, kp);
-		run_post_handlers(last, kp);
-	}
-	if (IS_ENABLED(CONFIG_X86_64) && !kp->ainsn.boosted)
-		memcpy(image + KPROBE_SLOT_LAST_OFFSET, load_from_nowhere,
-		       sizeof(load_from_nowhere));
-	if (err)
-		return err;
-	perf_event_text_poke(kp->ainsn.insn, NULL, 0, image, sizeof(image));
-	text_poke(kp->ainsn.insn, image, sizeof(image));
-	return 0;
-}
-
-static int prepare_slot(struct kprobe *kp, struct insn *insn)
-{
-	int err;
-
-	kp->ainsn.insn = get_insn_slot();
-	if (!kp->ainsn.insn)
-		return -ENOMEM;
-	kp->ainsn.boosted = kprobe_can_boost(insn);
-	err = fill_slot(kp, insn);
-	if (err) {
-		free_insn_slot(kp->ainsn.insn, 0);
-		kp->ainsn.insn = NULL;
-		return err;
-	}
-	kprobe_slot_set_owner(kp->ainsn.insn, kp);
-	return 0;
-}
-
-/* Decodes the instruction of a site, and checks that it can be probed. */
-static int get_insn(struct insn *insn, u8 *buf, struct kprobe *kp)
-{
-	unsigned long addr = (unsigned long)kp->addr;
-	const char *words = NULL;
-	int err;
-
-	err = kprobe_check_boundary(addr, &words);
-	if (err)
-		return kprobe_refuse(kp, err, words);
-	err = kprobe_decode(insn, buf, addr);
-	if (err)
-		return kprobe_refuse(kp, err, "no instruction can be read there");
-	err = kprobe_check_insn(insn, addr, &words);
-	return err ? kprobe_refuse_insn(kp, err, words) : 0;
-}
-
-int arch_prepare_kprobe(struct kprobe *kp)
-{
-	unsigned long addr = (unsigned long)kp->addr;
-	u8 buf[MAX_INSN_SIZE];
-	struct insn insn;
-	int err;
-
-	err = get_insn(&insn, buf, kp);
-	if (err)
-		return err;
-	err = kprobe_emulation_init(&kp->ainsn.emulation, &insn);
-	if (err)
-		return kprobe_refuse_insn(kp, err, "it is a branch in a form that is not emulated");
-	if (alternatives_text_reserved(kp->addr, kp->addr + insn.length))
-		return kprobe_refuse(kp, -EINVAL, "a lock prefix, patched with the second CPU");
-	/* Only this kind of fixup looks at the text. It would find the breakpoint. */
-	if (ex_get_fixup_type(addr) == EX_TYPE_ZEROPAD)
-		return kprobe_refuse(kp, -EINVAL, "a load that is decoded when it faults");
-	kp->ainsn.emulation.length = insn.length;
-	kp->opcode = buf[0];
-	/* Emulated instructions need a slot, too: the copy runs if an operand cannot be read. */
-	return prepare_slot(kp, &insn);
-}
-
-/*
- * No task is in the slot. It is freed as dirty nevertheless, to be released together with
- * those of other sites.
- */
-void arch_remove_kprobe(struct kprobe *kp)
-{
-	kprobe_opcode_t *slot = kp->ainsn.insn;
-
-	if (!slot)
-		return;
-	perf_event_text_poke(slot, slot, ARCH_KPROBE_SLOT_SIZE, NULL, 0);
-	free_insn_slot(slot, 1);
-	kp->ainsn.insn = NULL;
-}
-
-/* Only one byte is changed, so that a CPU sees either the old or the new instruction. */
-static void change_text(struct list_head *sites, bool armed)
-{
-	const u8 int3 = INT3_INSN_OPCODE;
-	struct kprobe *kp;
-
-	list_for_each_entry(kp, sites, list)
-		text_poke(kp->addr, armed ? &int3 : &kp->opcode, 1);
-	text_poke_sync();
-	list_for_each_entry(kp, sites, list)
-		perf_event_text_poke(kp->addr, armed ? &kp->opcode : &int3, 1,
-				     armed ? &int3 : &kp->opcode, 1);
-}
-
-void arch_arm_kprobes(struct list_head *sites)
-{
-	change_text(sites, true);
-}
-
-/*
- * int3 is handled with interrupts off. So when a CPU answers the IPI of text_poke_sync(), it
- * has looked up the site of every breakpoint that it had hit before.
- */
-void arch_disarm_kprobes(struct list_head *sites)
-{
-	change_text(sites, false);
 }
 
 /* Goes on after the instruction, with the post handlers first if there are any. */
@@ -430,26 +249,3 @@ unsigned long kprobe_original_ip(unsigned long ip)
 }
 
 NOKPROBE_SYMBOL(kprobe_original_ip);
-
-/* Without ORC, nobody knows where the return address is. */
-const char *arch_kprobe_not_called(unsigned long addr)
-{
-	if (!IS_ENABLED(CONFIG_UNWINDER_ORC) || orc_may_be_called(addr))
-		return NULL;
-	return "the return address is not where a call leaves it";
-}
-
-/*
- * In the order of the linker script: the compiler's thunks for branches, which the int3 handler
- * itself uses, are between the softirq entry text and the static calls. Behind the static calls
- * is code that untrains branch predictors, which depends on its exact bytes; then entry code,
- * where the stack and the registers are not yet what an int3 handler needs; then more thunks, up
- * to the end of the text.
- */
-int __init arch_populate_kprobe_blacklist(void)
-{
-	kprobe_add_area_blacklist((unsigned long)__softirqentry_text_end,
-				  (unsigned long)__static_call_text_start);
-	return kprobe_add_area_blacklist((unsigned long)__static_call_text_end,
-					 (unsigned long)_etext);
-}
