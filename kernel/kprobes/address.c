@@ -15,6 +15,7 @@
 #include <linux/module.h>
 #include <linux/static_call.h>
 #include <linux/string.h>
+#include <asm/sections.h>
 
 #include "internal.h"
 
@@ -64,9 +65,8 @@ kprobe_opcode_t *kprobe_named(kprobe_opcode_t *addr, const char *symbol,
 	if (!addr)
 		return unresolved(-ENOENT, "no such symbol", why);
 	addr = (void *)addr + offset;
-	/* arm looks for a site with bit 0 set first, which a pointer to a Thumb function has. */
-	if (IS_ENABLED(CONFIG_THUMB2_KERNEL))
-		addr = (void *)((unsigned long)addr & ~1UL);
+	if (!ARCH_KPROBE_STATELESS)
+		addr = (void *)kprobe_legacy_addr((unsigned long)addr);
 	return IS_ERR(addr) ? unresolved(-ENOENT, not_covered, why) : addr;
 }
 
@@ -205,7 +205,7 @@ int kprobe_get_module(unsigned long addr, struct module **mod, const char **why)
 		*why = "in the gate area, which user space executes";
 		return -EINVAL;
 	}
-	if (core_kernel_text(addr))
+	if (core_kernel_text(addr) && !(kprobe_init_text_goes && is_kernel_inittext(addr)))
 		return 0;
 
 	guard(preempt)();
@@ -225,18 +225,6 @@ int kprobe_get_module(unsigned long addr, struct module **mod, const char **why)
 	module_put(*mod);
 	*mod = NULL;
 	return -ENOENT;
-}
-
-/*
- * Is it in a call of ftrace, behind its first instruction? x86 and arm64 find that out themselves.
- * There is no probe by ftrace at such an address, so nobody would keep the two apart.
- */
-static bool in_ftrace_call(unsigned long addr)
-{
-	void *at = (void *)addr;
-
-	return !ARCH_KPROBE_STATELESS && ftrace_text_reserved(at, at) &&
-	       ftrace_location(addr) != addr;
 }
 
 /**
@@ -273,7 +261,7 @@ static const char *patched_by_others(struct kprobe_function *f, unsigned long ad
 
 	if (kprobe_byte_is(f, addr, KPROBE_BYTE_LABEL))
 		return "a jump label, patched while the kernel runs";
-	if (in_ftrace_call(addr))
+	if (!ARCH_KPROBE_STATELESS && kprobe_legacy_in_ftrace_call(addr))
 		return "part of a call of ftrace, patched while the kernel runs";
 	if (f->static_calls && static_call_text_reserved(at, at))
 		return "a static call, patched while the kernel runs";
@@ -317,13 +305,13 @@ int kprobe_check_text(struct kprobe *kp)
 }
 
 /**
- * kprobe_debugger_stops_there() - check for a breakpoint of kgdb's where a site is hit
+ * kprobe_debugger_stops_at_site() - check for a breakpoint of kgdb's where a site is hit
  * @site: the site; its location of ftrace is known
  *
  * Context: the text lock is held, or the site is in the table.
  * Return: true if there is one, at its address or where ftrace patches for it.
  */
-bool kprobe_debugger_stops_there(struct kprobe_site *site)
+bool kprobe_debugger_stops_at_site(struct kprobe_site *site)
 {
 	return kprobe_debugger_stops_at((unsigned long)site->kp.addr) ||
 	       (site->ftrace_ip && kprobe_debugger_stops_at(site->ftrace_ip));

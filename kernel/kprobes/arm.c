@@ -147,7 +147,7 @@ int kprobe_prepare(struct kprobe_site *site)
 
 	kprobe_text_lock();
 	err = kprobe_check_text(&site->kp);
-	if (!err && kprobe_debugger_stops_there(site))
+	if (!err && kprobe_debugger_stops_at_site(site))
 		err = kprobe_refuse(&site->kp, -EINVAL, KPROBE_DEBUGGER_STOPS);
 	if (!err)
 		err = kprobe_ftrace(&site->kp) ? arch_prepare_kprobe_ftrace(&site->kp)

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Text that must never be probed: what runs between a breakpoint and its handlers, what
- * cannot take an exception where it runs, and what runs while RCU is not watching.
+ * cannot take an exception where it runs, and what runs while RCU is not watching. Most of it is
+ * on a list of ranges, some is known by the names of functions.
  */
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_function.h>
 #include <linux/maple_tree.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
+#include <linux/static_call.h>
 #include <linux/string.h>
 #include <linux/xarray.h>
 #include <asm/sections.h>
@@ -117,14 +120,8 @@ bool kprobe_blacklisted(unsigned long addr)
 	return arch_within_kprobe_blacklist(addr) || mtree_load(&blacklist, addr);
 }
 
-/**
- * kprobe_parent_blacklisted() - check for a part of a function on the blacklist
- * @name: the name of the part's symbol: the function's, with the compiler's suffix
- *
- * Context: any in which RCU is watching.
- * Return: true if the function is on the blacklist.
- */
-bool kprobe_parent_blacklisted(const char *name)
+/* Checks whether a symbol is part of a function on the blacklist: NAME with the compiler's suffix */
+static bool parent_blacklisted(const char *name)
 {
 	const char *dot = strchr(name, '.');
 	char parent_name[KSYM_NAME_LEN];
@@ -138,13 +135,6 @@ bool kprobe_parent_blacklisted(const char *name)
 	return parent && kprobe_blacklisted(parent);
 }
 
-static bool parent_listed(unsigned long addr)
-{
-	char name[KSYM_NAME_LEN];
-
-	return !lookup_symbol_name(addr, name) && kprobe_parent_blacklisted(name);
-}
-
 /**
  * within_kprobe_blacklist() - check whether an address must never be probed
  * @addr: any address
@@ -154,7 +144,112 @@ static bool parent_listed(unsigned long addr)
  */
 bool within_kprobe_blacklist(unsigned long addr)
 {
-	return kprobe_blacklisted(addr) || parent_listed(addr);
+	char name[KSYM_NAME_LEN];
+
+	return kprobe_blacklisted(addr) ||
+	       (!lookup_symbol_name(addr, name) && parent_blacklisted(name));
+}
+
+/* What KMSAN's functions for memory accesses and for the registers of an exception call */
+static const char * const called_by_kmsan[] = {
+	"arch_kmsan_get_meta_or_null",
+	"get_shadow_origin_ptr",
+	"origin_ptr_for",
+	"page_has_metadata",
+	"pfn_valid",
+	"shadow_ptr_for",
+	"virt_to_page_or_null",
+	"vmalloc_meta",
+};
+
+static bool is_of_kmsan(const char *name)
+{
+	return str_has_prefix(name, "__msan_") || str_has_prefix(name, "kmsan_") ||
+	       match_string(called_by_kmsan, ARRAY_SIZE(called_by_kmsan), name) >= 0;
+}
+
+/* Called by code that runs on a CPU before it can take a breakpoint */
+static bool is_of_kcov(const char *name)
+{
+	return str_has_prefix(name, "__sanitizer_cov_") ||
+	       str_has_prefix(name, "check_kcov_mode") || str_has_prefix(name, "write_comp_data");
+}
+
+/*
+ * Functions that sanitizers make code call for its memory accesses, and profilers for its
+ * branches. Code between a hit and its handlers, such as exception entry, may call them, too.
+ */
+static bool is_compilers_check(const char *name)
+{
+	return str_has_prefix(name, "__asan_") || str_has_prefix(name, "__hwasan_") ||
+	       str_has_prefix(name, "__tsan_") || str_has_prefix(name, "__kasan_check_") ||
+	       !strcmp(name, "kasan_check_range") || !strcmp(name, "ftrace_likely_update") ||
+	       (IS_ENABLED(CONFIG_KMSAN) && is_of_kmsan(name)) ||
+	       (IS_ENABLED(CONFIG_KCOV) && is_of_kcov(name));
+}
+
+#define HAS_COMPILERS_CHECKS							\
+	(IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_KCSAN) ||		\
+	 IS_ENABLED(CONFIG_KMSAN) || IS_ENABLED(CONFIG_KCOV) ||			\
+	 IS_ENABLED(CONFIG_TRACE_BRANCH_PROFILING))
+
+/* How many bytes of padding the compiler leaves before each function */
+#ifdef CONFIG_FUNCTION_PADDING_BYTES
+#define PADDING	CONFIG_FUNCTION_PADDING_BYTES
+#else
+#define PADDING	0
+#endif
+
+/* With kCFI on x86, the instruction that has the type is there, too. */
+#define MOST_BEFORE	(PADDING + 5)
+
+/*
+ * Checks for what is no function, but what the compiler puts before one. @prefix is what the
+ * symbols of that begin with. At the start of a section, kallsyms finds the section's symbol
+ * instead.
+ */
+static bool is_before_function(const struct kprobe_function *f, const char *prefix)
+{
+	static char name[8 + KSYM_NAME_LEN];
+	char *module;
+	int length;
+
+	if (str_has_prefix(f->name, prefix))
+		return true;
+	if (!PADDING || f->end - f->start > MOST_BEFORE || f->module)
+		return false;
+	length = strscpy(name, prefix, 8);
+	return kallsyms_lookup(f->end, NULL, NULL, &module, name + length) &&
+	       kallsyms_lookup_name(name) == f->start;
+}
+
+/**
+ * kprobe_objection_to_function() - check whether nothing in a function may be probed
+ * @f: the function
+ *
+ * The type hash before a function is read as data by checks of control flow integrity. The
+ * padding there may be read as well, or be patched for these checks or for mitigations. The
+ * trampoline of a static call is patched, though it is in no table.
+ *
+ * Context: kprobe_mutex is held.
+ * Return: why not, in words; NULL if something may be.
+ */
+const char *kprobe_objection_to_function(const struct kprobe_function *f)
+{
+	const char *name = f->name;
+
+	if (HAS_COMPILERS_CHECKS && is_compilers_check(name))
+		return "a check of the compiler's, on the way to the handlers";
+	if (!ARCH_KPROBE_STATELESS && kprobe_legacy_counts(f))
+		return "called to count hits";
+	if (IS_ENABLED(CONFIG_CFI_CLANG) && is_before_function(f, "__cfi_"))
+		return "data of control flow integrity before a function";
+	if (is_before_function(f, "__pfx_"))
+		return "padding before a function";
+	if (IS_ENABLED(CONFIG_HAVE_STATIC_CALL) &&
+	    str_has_prefix(name, STATIC_CALL_TRAMP_PREFIX_STR))
+		return "a static call, patched while the kernel runs";
+	return parent_blacklisted(name) ? "on the blacklist" : NULL;
 }
 
 /* Without a symbol %ps prints the address, which not everybody may see. */

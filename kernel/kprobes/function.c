@@ -34,122 +34,6 @@ void kprobe_function_forget(void)
 	memset(&last_function, 0, sizeof(last_function));
 }
 
-/* What KMSAN's functions for memory accesses and for the registers of an exception call */
-static const char * const called_by_kmsan[] = {
-	"arch_kmsan_get_meta_or_null",
-	"get_shadow_origin_ptr",
-	"origin_ptr_for",
-	"page_has_metadata",
-	"pfn_valid",
-	"shadow_ptr_for",
-	"virt_to_page_or_null",
-	"vmalloc_meta",
-};
-
-static bool is_of_kmsan(const char *name)
-{
-	return str_has_prefix(name, "__msan_") || str_has_prefix(name, "kmsan_") ||
-	       match_string(called_by_kmsan, ARRAY_SIZE(called_by_kmsan), name) >= 0;
-}
-
-/* Called by code that runs on a CPU before it can take a breakpoint */
-static bool is_of_kcov(const char *name)
-{
-	return str_has_prefix(name, "__sanitizer_cov_") ||
-	       str_has_prefix(name, "check_kcov_mode") || str_has_prefix(name, "write_comp_data");
-}
-
-/*
- * Functions that sanitizers make code call for its memory accesses, and profilers for its
- * branches. Code between a hit and its handlers, such as exception entry, may call them, too.
- */
-static bool is_compilers_check(const char *name)
-{
-	return str_has_prefix(name, "__asan_") || str_has_prefix(name, "__hwasan_") ||
-	       str_has_prefix(name, "__tsan_") || str_has_prefix(name, "__kasan_check_") ||
-	       !strcmp(name, "kasan_check_range") || !strcmp(name, "ftrace_likely_update") ||
-	       (IS_ENABLED(CONFIG_KMSAN) && is_of_kmsan(name)) ||
-	       (IS_ENABLED(CONFIG_KCOV) && is_of_kcov(name));
-}
-
-/* Where atomic operations mask interrupts on some processors, and do that by functions */
-#define COUNTS_WITH_IRQS_OFF	(IS_ENABLED(CONFIG_SUPERH) || IS_ENABLED(CONFIG_MIPS))
-
-/*
- * Is it what counts hits and misses? On sparc64 all atomic operations are functions. Hits are
- * known to be nested only after that.
- */
-static bool is_called_to_count(const struct kprobe_function *f)
-{
-	if (f->module)
-		return false;
-	return (IS_ENABLED(CONFIG_SPARC64) && str_has_prefix(f->name, "arch_atomic")) ||
-	       (COUNTS_WITH_IRQS_OFF && str_has_prefix(f->name, "arch_local_"));
-}
-
-#define HAS_COMPILERS_CHECKS							\
-	(IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_KCSAN) ||		\
-	 IS_ENABLED(CONFIG_KMSAN) || IS_ENABLED(CONFIG_KCOV) ||			\
-	 IS_ENABLED(CONFIG_TRACE_BRANCH_PROFILING))
-
-/* How many bytes of padding the compiler leaves before each function */
-#ifdef CONFIG_FUNCTION_PADDING_BYTES
-#define PADDING	CONFIG_FUNCTION_PADDING_BYTES
-#else
-#define PADDING	0
-#endif
-
-/* With kCFI on x86, the instruction that has the type is there, too. */
-#define MOST_BEFORE	(PADDING + 5)
-
-/*
- * Is it no function, but what the compiler puts before one? @prefix is what the symbols of that
- * begin with. At the start of a section, kallsyms finds the section's symbol instead.
- */
-static bool is_before_function(const struct kprobe_function *f, const char *prefix)
-{
-	static char name[8 + KSYM_NAME_LEN];
-	char *module;
-	int length;
-
-	if (str_has_prefix(f->name, prefix))
-		return true;
-	if (!PADDING || f->end - f->start > MOST_BEFORE || f->module)
-		return false;
-	length = strscpy(name, prefix, 8);
-	return kallsyms_lookup(f->end, NULL, NULL, &module, name + length) &&
-	       kallsyms_lookup_name(name) == f->start;
-}
-
-/*
- * Returns why nothing in a function may be probed, or NULL. The type hash before a
- * function is read as data by checks of control flow integrity. The padding there may be
- * read as well, or be patched for these checks or for mitigations. The trampoline of a
- * static call is patched, though it is in no table.
- */
-static const char *objection_to_all_of(const struct kprobe_function *f)
-{
-	const char *name = f->name;
-
-	if (HAS_COMPILERS_CHECKS && is_compilers_check(name))
-		return "a check of the compiler's, on the way to the handlers";
-	if (is_called_to_count(f))
-		return "called to count hits";
-	if (IS_ENABLED(CONFIG_CFI_CLANG) && is_before_function(f, "__cfi_"))
-		return "data of control flow integrity before a function";
-	if (is_before_function(f, "__pfx_"))
-		return "padding before a function";
-	if (IS_ENABLED(CONFIG_HAVE_STATIC_CALL) &&
-	    str_has_prefix(name, STATIC_CALL_TRAMP_PREFIX_STR))
-		return "a static call, patched while the kernel runs";
-	return kprobe_parent_blacklisted(name) ? "on the blacklist" : NULL;
-}
-
-static bool is_text(unsigned long addr)
-{
-	return core_kernel_text(addr) || is_module_text_address(addr);
-}
-
 /**
  * kprobe_function_at() - find the function that covers an address
  * @addr: any address
@@ -160,20 +44,21 @@ static bool is_text(unsigned long addr)
  */
 struct kprobe_function *kprobe_function_at(unsigned long addr)
 {
+	bool is_text = core_kernel_text(addr) || is_module_text_address(addr);
 	unsigned long size, offset;
 
 	lockdep_assert_held(&kprobe_mutex);
 	/* If it was looked at before its module was announced, nobody tells when it goes. */
-	if (kprobe_function_covers(&last_function, addr) && is_text(addr))
+	if (is_text && kprobe_function_covers(&last_function, addr))
 		return &last_function;
 	kprobe_function_forget();
-	if (!is_text(addr) ||
+	if (!is_text ||
 	    !kallsyms_lookup(addr, &size, &offset, &last_function.module, last_function.name))
 		return NULL;
 	last_function.start = addr - offset;
 	last_function.end = last_function.start + size;
 	last_function.decoded = last_function.start;
-	last_function.why = objection_to_all_of(&last_function);
+	last_function.why = kprobe_objection_to_function(&last_function);
 	return &last_function;
 }
 

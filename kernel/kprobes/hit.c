@@ -417,40 +417,7 @@ void kprobe_explain_oops(struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_explain_oops);
 
-#if !ARCH_KPROBE_STATELESS
-/**
- * kprobe_site_pre() - pre_handler of every site's own kprobe
- * @kp: the site's own kprobe
- * @regs: registers at the hit
- *
- * For architectures that have their own guard against recursion, and call this with
- * current_kprobe set.
- *
- * Context: any, NMI included, preemption off.
- * Return: 1 if a handler has set where to continue, else 0.
- */
-int kprobe_site_pre(struct kprobe *kp, struct pt_regs *regs)
-{
-	return kprobe_hit_site(kp, regs) == KPROBE_RESULT_REDIRECTED;
-}
-
-NOKPROBE_SYMBOL(kprobe_site_pre);
-
-/**
- * kprobe_site_post() - post_handler of every site's own kprobe
- * @kp: the site's own kprobe
- * @regs: registers as the instruction left them
- * @flags: not used
- *
- * Context: as kprobe_site_pre().
- */
-void kprobe_site_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
-{
-	kprobe_hit_post(kp, regs);
-}
-
-NOKPROBE_SYMBOL(kprobe_site_post);
-#else
+#if ARCH_KPROBE_STATELESS
 /* See linux/kprobes_arch.h. */
 struct kprobe *kprobe_running(void)
 {

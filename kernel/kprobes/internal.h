@@ -125,11 +125,23 @@ struct kprobe_kind {
 extern struct list_head kprobe_sites;
 extern DECLARE_HASHTABLE(kprobe_gone_sites, 8);
 extern bool kprobes_all_disarmed;
+extern bool kprobe_init_text_goes;
 int kprobe_set_all_armed(bool armed);
 struct kprobe_site *kprobe_site_holding(struct kprobe *p);
-int kprobe_register(struct kprobe **kps, int num, const struct kprobe_kind *kind);
 void kprobe_unregister(struct kprobe **kps, int num, const struct kprobe_kind *kind);
 bool kprobe_remove(struct kprobe *p, struct kprobe_plan *plan);
+
+/* register.c */
+int kprobe_register(struct kprobe **kps, int num, const struct kprobe_kind *kind);
+int kprobe_register_one(struct kprobe *p, const struct kprobe_kind *kind);
+
+/* legacy.c; all but the first only without ARCH_KPROBE_STATELESS */
+bool kprobe_legacy_unregister(struct kprobe *kp);
+unsigned long kprobe_legacy_addr(unsigned long addr);
+bool kprobe_legacy_in_ftrace_call(unsigned long addr);
+bool kprobe_legacy_counts(const struct kprobe_function *f);
+void kprobe_legacy_join(struct kprobe_site *site, struct kprobe *p);
+void kprobe_legacy_wait(void);
 
 /* leave.c */
 bool kprobe_cannot_sleep(void);
@@ -154,7 +166,7 @@ static inline bool kprobe_site_armed(const struct kprobe_site *site)
 	       site->state == SITE_OPTIMIZED;
 }
 
-/* hit.c: the pre_handler and post_handler of every site's own kprobe */
+/* hit.c, legacy.c: the pre_handler and post_handler of every site's own kprobe */
 #if ARCH_KPROBE_STATELESS
 #define kprobe_site_pre		kprobe_run_many
 #define kprobe_site_post	kprobe_run_many_post
@@ -359,7 +371,7 @@ kprobe_opcode_t *kprobe_resolve(kprobe_opcode_t *addr, const char *symbol,
 				unsigned long offset, bool *on_entry, const char **why);
 const char *kprobe_not_called(unsigned long addr);
 int kprobe_check_text(struct kprobe *kp);
-bool kprobe_debugger_stops_there(struct kprobe_site *site);
+bool kprobe_debugger_stops_at_site(struct kprobe_site *site);
 int kprobe_get_module(unsigned long addr, struct module **mod, const char **why);
 
 /* Addresses are shown with all digits, and as 0 to users who must not see them. */
@@ -378,7 +390,7 @@ const char *kprobe_site_why(struct kprobe_site *site);
 
 /* blacklist.c */
 void kprobe_blacklist_init(void);
-bool kprobe_parent_blacklisted(const char *name);
+const char *kprobe_objection_to_function(const struct kprobe_function *f);
 void kprobe_blacklist_show(struct seq_file *m, bool show_addresses);
 void kprobe_blacklist_add_module(struct module *mod);
 void kprobe_blacklist_remove_module(struct module *mod);

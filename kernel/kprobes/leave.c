@@ -39,7 +39,7 @@ static bool cannot_wait(void)
  */
 bool kprobe_cannot_sleep(void)
 {
-	/* parisc's hooks leave preemption off after a step. */
+	/* Without that, architectures may leave preemption off after a step. */
 	return cannot_wait() || rcu_preempt_depth() ||
 	       (ARCH_KPROBE_STATELESS && IS_ENABLED(CONFIG_PREEMPT_COUNT) && in_atomic());
 }

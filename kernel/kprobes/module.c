@@ -55,15 +55,8 @@ static void kill_sites(struct module *mod, unsigned long event)
 
 	if (!disarm_sites(mod, event))
 		return;
-	/*
-	 * There the sites are settled at once. Hits may be under way since before the text was
-	 * restored. In a detour, and on s390 in the exception, too, a task can be preempted before
-	 * the site has been looked up.
-	 */
-	if (!ARCH_KPROBE_STATELESS) {
-		kprobe_unlock_cpus();
-		kprobe_wait_for_tasks();
-	}
+	if (!ARCH_KPROBE_STATELESS)
+		kprobe_legacy_wait();
 	list_for_each_entry_safe(site, next, &kprobe_sites, all) {
 		if (goes(site, mod, event))
 			kprobe_site_kill(site);
