@@ -11,7 +11,6 @@
 #include <linux/export.h>
 #include <linux/hashtable.h>
 #include <linux/init.h>
-#include <linux/kdebug.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <asm/sections.h>
@@ -362,36 +361,16 @@ void dump_kprobe(struct kprobe *kp)
 
 NOKPROBE_SYMBOL(dump_kprobe);
 
-int __weak kprobe_exceptions_notify(struct notifier_block *self,
-				    unsigned long val, void *data)
-{
-	return NOTIFY_DONE;
-}
-
-NOKPROBE_SYMBOL(kprobe_exceptions_notify);
-
-/* Called before all others, which must not take a probe's breakpoint for their own. */
-static struct notifier_block kprobe_die_nb = {
-	.notifier_call	= kprobe_exceptions_notify,
-	.priority	= INT_MAX,
-};
-
-int __init __weak arch_init_kprobes(void)
-{
-	return 0;
-}
-
 static int __init kprobe_init(void)
 {
-	int err;
+	int err = 0;
 
 	kprobe_sites_init();
 	kprobe_slots_init();
 	kprobe_blacklist_init();
 	kretprobe_blacklist_init();
-	err = arch_init_kprobes();
-	if (!err)
-		err = register_die_notifier(&kprobe_die_nb);
+	if (!ARCH_KPROBE_STATELESS)
+		err = kprobe_legacy_init();
 	if (!err)
 		err = kprobe_module_init();
 	if (err)

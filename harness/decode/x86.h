@@ -201,11 +201,6 @@ static inline void int3_emulate_jcc(struct pt_regs *regs, u8 condition, unsigned
 #include <asm/kprobes.h>
 #include <linux/kprobes_function.h>
 
-struct kretprobe_blackpoint {
-	const char	*name;
-	void		*addr;
-};
-
 /* There are no probes. */
 struct kprobe {
 	kprobe_opcode_t			*addr;

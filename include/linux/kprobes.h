@@ -6,8 +6,8 @@
  *
  * A user fills in a struct kprobe or a struct kretprobe, and registers it. What is in the
  * text at the probed address belongs to the core: a site, which all probes at the address
- * share. Documentation/kprobes.rst describes how to use probes, linux/kprobes_arch.h what
- * an architecture provides.
+ * share. Documentation/kprobes.rst describes how to use probes. What an architecture provides is in
+ * linux/kprobes_arch.h.
  *
  * This includes more headers than it needs, because its users have come to rely on them.
  */
@@ -259,7 +259,31 @@ struct kretprobe_blackpoint {
 
 #ifdef CONFIG_KPROBES
 
-#include <linux/kprobes_arch.h>
+#ifdef CONFIG_KRETPROBE_RETURN_STACK
+void __kretprobe_trampoline(void);
+
+/* Function pointers are descriptors on some architectures. */
+static nokprobe_inline void *kretprobe_trampoline_addr(void)
+{
+	return dereference_kernel_function_descriptor(__kretprobe_trampoline);
+}
+#endif
+
+#ifdef __ARCH_WANT_KPROBES_INSN_SLOT
+bool is_kprobe_insn_slot(unsigned long addr);
+#else
+static inline bool is_kprobe_insn_slot(unsigned long addr)
+{
+	return false;
+}
+#endif
+
+/* The files of architectures that keep state between exceptions expect all of it here. */
+#ifdef ARCH_KPROBE_STATELESS
+struct kprobe *kprobe_running(void);
+#else
+#include <linux/kprobes_legacy.h>
+#endif
 
 int register_kprobe(struct kprobe *p);
 void unregister_kprobe(struct kprobe *p);
@@ -282,6 +306,18 @@ void unregister_jprobes(struct jprobe **jps, int num);
 void jprobe_return(void);
 #endif
 
+/**
+ * kprobe_lookup_name() - find the address of a symbol
+ * @name: the symbol's name
+ * @offset: what the caller is going to add to the address
+ *
+ * Has a weak default, for architectures whose symbols are where their functions start.
+ *
+ * Context: may sleep.
+ * Return: the address, without @offset; NULL if there is no such symbol.
+ */
+kprobe_opcode_t *kprobe_lookup_name(const char *name, unsigned int offset);
+
 /* For the rest of the kernel. */
 struct kprobe *get_kprobe(void *addr);
 int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
@@ -295,7 +331,12 @@ void kprobe_free_init_mem(void);
 int kprobe_get_kallsym(unsigned int symnum, unsigned long *value, char *type,
 		       char *sym);
 
+bool kprobe_fault(struct pt_regs *regs, unsigned int trap);
+void kprobe_explain_oops(struct pt_regs *regs);
+void dump_kprobe(struct kprobe *kp);
+
 #ifdef CONFIG_OPTPROBES
+bool is_kprobe_optinsn_slot(unsigned long addr);
 void wait_for_kprobe_optimizer(void);
 #else
 static inline void wait_for_kprobe_optimizer(void)

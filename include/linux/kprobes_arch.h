@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include <linux/kprobes.h>
+
 #ifndef _LINUX_KPROBES_ARCH_H
 #define _LINUX_KPROBES_ARCH_H
 /*
- * The interface between the generic core and the architectures. Included by
- * linux/kprobes.h, with asm/kprobes.h before it.
+ * The interface between the generic core and the architectures, for these two alone. What only
+ * architectures without ARCH_KPROBE_STATELESS have is in linux/kprobes_legacy.h.
  *
  * A struct kprobe that an architecture is passed, or gets from get_kprobe(), is always
  * the one inside of a site, the core's object for a probed address, and never a user's.
@@ -16,14 +18,12 @@
  *
  * asm/kprobes.h defines ``kprobe_opcode_t``; ``struct arch_specific_insn``, how a site's
  * instruction is carried out; and ``kretprobe_blacklist_size``, which is 0 or the size of
- * kretprobe_blacklist[]: the functions that return twice, on another stack, or in a way of
- * their own, with a NULL name at its end. It declares arch_remove_kprobe() and
- * kprobe_fault_handler(), whose prototypes differ between architectures. Without
- * ARCH_KPROBE_STATELESS it also defines ``struct kprobe_ctlblk``, with a ``kprobe_status``.
- * It may define ``__ARCH_WANT_KPROBES_INSN_SLOT``, to have get_insn_slot() and friends;
- * ``ARCH_KPROBE_SLOT_SIZE``, the size of a slot in kprobe_opcode_t, which is
- * ``MAX_INSN_SIZE`` if it is not defined; macros named as some of the functions below, whose
- * defaults they replace; and the macros that are described here.
+ * kretprobe_blacklist[]: the functions that return twice, on another stack, or in a way of their
+ * own, with a NULL name at its end. It declares arch_remove_kprobe() and kprobe_fault_handler(),
+ * whose prototypes differ between architectures. It may define ``__ARCH_WANT_KPROBES_INSN_SLOT``,
+ * to have get_insn_slot() and friends; ``ARCH_KPROBE_SLOT_SIZE``, the size of a slot in
+ * kprobe_opcode_t, which is ``MAX_INSN_SIZE`` if it is not defined; macros named as some of the
+ * functions below, whose defaults they replace; and the macros that are described here.
  *
  * kprobe_fault_handler() is called at a kernel fault, with preemption disabled. If the instruction
  * pointer is in a copy, it calls kprobe_hit_fault(), which moves it to the probed address and calls
@@ -61,62 +61,10 @@
 #endif
 
 #if ARCH_KPROBE_STATELESS
-struct kprobe *kprobe_running(void);
-
 /* Not needed: the marks record it. */
 static inline struct kprobe *kprobe_set_running(struct kprobe *p)
 {
 	return NULL;
-}
-#else
-/* Defined by the architecture. */
-DECLARE_PER_CPU(struct kprobe *, current_kprobe);
-DECLARE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
-
-/*
- * Values of kprobe_status, for architectures that follow a hit step by step. The core
- * only sets KPROBE_HIT_ACTIVE, for handlers that it runs without an exception.
- */
-#define KPROBE_HIT_ACTIVE	1
-#define KPROBE_HIT_SS		2
-#define KPROBE_REENTER		4
-#define KPROBE_HIT_SSDONE	8
-
-static inline struct kprobe_ctlblk *get_kprobe_ctlblk(void)
-{
-	return this_cpu_ptr(&kprobe_ctlblk);
-}
-
-static inline void reset_current_kprobe(void)
-{
-	__this_cpu_write(current_kprobe, NULL);
-}
-
-/**
- * kprobe_running() - find the probe whose handler is running on this CPU
- *
- * Context: any; the answer is only meaningful with preemption off.
- * Return: a probe at the address whose handlers are running, or the kprobe of a return
- * probe; if handlers are nested, that of the innermost. NULL if no handler is running.
- */
-static inline struct kprobe *kprobe_running(void)
-{
-	return __this_cpu_read(current_kprobe);
-}
-
-/**
- * kprobe_set_running() - record whose handlers run on this CPU
- * @p: the probe, or NULL
- *
- * Context: any, preemption off.
- * Return: the previous value, which the caller restores afterwards.
- */
-static inline struct kprobe *kprobe_set_running(struct kprobe *p)
-{
-	struct kprobe *outer = __this_cpu_read(current_kprobe);
-
-	__this_cpu_write(current_kprobe, p);
-	return outer;
 }
 #endif
 
@@ -152,22 +100,6 @@ static __always_inline unsigned long arch_kprobe_level(void)
 static inline const char *arch_kprobe_path(struct kprobe *kp)
 {
 	return "step";
-}
-#endif
-
-#ifndef arch_kprobe_may_be_bug
-/**
- * arch_kprobe_may_be_bug() - check whether an instruction may be a BUG() or WARN()
- * @addr: its address, in text
- *
- * This looks at the instruction only, to avoid a search of the long table of bugs.
- *
- * Context: the text lock is held.
- * Return: false if neither BUG() nor WARN() is made of that instruction.
- */
-static inline bool arch_kprobe_may_be_bug(unsigned long addr)
-{
-	return true;
 }
 #endif
 
@@ -281,38 +213,7 @@ static inline void arch_disarm_kprobes(struct list_head *sites)
  * is still mapped, and hits that were under way when it was restored have ended.
  */
 
-/* The hooks from here to kprobe_exceptions_notify() have weak defaults. */
-
-/**
- * arch_init_kprobes() - initialize the architecture's part
- *
- * Context: once, at early_initcall; it may register probes.
- * Return: 0, or an errno. After an errno the core does not register its notifiers.
- */
-int arch_init_kprobes(void);
-
-/**
- * arch_prepare_kprobe_ftrace() - prepare a site at an entry that ftrace hooks
- * @kp: the site's kprobe, as for arch_prepare_kprobe(), which is not called then
- *
- * Such a site needs no slot: what is probed is ftrace's own call.
- *
- * Context: as arch_prepare_kprobe().
- * Return: 0, or an errno that registration passes on.
- */
-int arch_prepare_kprobe_ftrace(struct kprobe *kp);
-
-/**
- * arch_trampoline_kprobe() - check whether a site is the trampoline of return probes
- * @kp: the site's kprobe
- *
- * The handler of such a site may be what reports a return. The default is for trampolines that
- * are not entered through a probe.
- *
- * Context: any.
- * Return: non-zero if it is.
- */
-int arch_trampoline_kprobe(struct kprobe *kp);
+/* The hooks from here to arch_populate_kprobe_blacklist() have weak defaults. */
 
 /**
  * arch_kprobe_not_called() - check whether calls arrive at a symbol
@@ -327,18 +228,6 @@ int arch_trampoline_kprobe(struct kprobe *kp);
  * the default.
  */
 const char *arch_kprobe_not_called(unsigned long addr);
-
-/**
- * kprobe_lookup_name() - find the address of a symbol
- * @name: the symbol's name
- * @offset: what the caller is going to add to the address
- *
- * For architectures whose symbols are not where their functions start.
- *
- * Context: may sleep.
- * Return: the address, without @offset; NULL if there is no such symbol.
- */
-kprobe_opcode_t *kprobe_lookup_name(const char *name, unsigned int offset);
 
 /**
  * arch_adjust_kprobe_addr() - find the address to probe from a symbol and an offset
@@ -365,22 +254,15 @@ kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr,
 unsigned long arch_kprobe_ftrace_location(unsigned long addr);
 
 /**
- * arch_kprobe_ftrace_armed() - have all CPUs execute the calls that ftrace has just written
+ * arch_kprobe_sync() - have all CPUs execute what has just been written
  *
- * By default nothing is done: ftrace has seen to it.
+ * That is calls which ftrace has written, or detours of sites that were armed before: for others
+ * arch_arm_kprobes() does it. By default nothing is done. That will do where ftrace has seen to it,
+ * and where a hit gets to a detour by an exception, or by a jump that is written later.
  *
  * Context: kprobe_mutex is held; may sleep.
  */
-void arch_kprobe_ftrace_armed(void);
-
-/**
- * arch_within_kprobe_blacklist() - check whether an address can never be probed
- * @addr: any address
- *
- * Context: any.
- * Return: true if it cannot.
- */
-bool arch_within_kprobe_blacklist(unsigned long addr);
+void arch_kprobe_sync(void);
 
 /**
  * arch_populate_kprobe_blacklist() - add the architecture's ranges to the blacklist
@@ -396,20 +278,6 @@ int kprobe_add_area_blacklist(unsigned long start, unsigned long end);
 /* The section that NOKPROBE_SYMBOL() fills. */
 extern unsigned long __start_kprobe_blacklist[];
 extern unsigned long __stop_kprobe_blacklist[];
-
-/**
- * kprobe_exceptions_notify() - handle a die notification, before all other notifiers
- * @self: the notifier
- * @val: what has happened, an enum die_val
- * @data: its struct die_args
- *
- * For architectures whose breakpoints reach kprobes through the die chain.
- *
- * Context: that of notify_die().
- * Return: NOTIFY_STOP if it was for kprobes, else NOTIFY_DONE.
- */
-int kprobe_exceptions_notify(struct notifier_block *self, unsigned long val,
-			     void *data);
 
 extern struct kretprobe_blackpoint kretprobe_blacklist[];
 
@@ -440,10 +308,7 @@ enum kprobe_result {
 
 void kprobe_hit_post(struct kprobe *kp, struct pt_regs *regs);
 bool kprobe_hit_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr);
-bool kprobe_fault(struct pt_regs *regs, unsigned int trap);
-void kprobe_explain_oops(struct pt_regs *regs);
 void kprobes_inc_nmissed_count(struct kprobe *kp);
-void dump_kprobe(struct kprobe *kp);
 
 /**
  * alloc_insn_page() - allocate a page of executable memory for slots
@@ -463,14 +328,12 @@ struct kprobe_insn_cache;
 
 kprobe_opcode_t *__get_insn_slot(struct kprobe_insn_cache *c);
 void __free_insn_slot(struct kprobe_insn_cache *c, kprobe_opcode_t *slot, int dirty);
-bool __is_insn_slot_addr(struct kprobe_insn_cache *c, unsigned long addr);
 void kprobe_slot_set_owner(kprobe_opcode_t *slot, struct kprobe *kp);
 struct kprobe *kprobe_slot_owner(unsigned long addr);
 
 /*
- * Defines get_insn_slot(), free_insn_slot() and is_kprobe_insn_slot(), and the same three
- * for optinsn. If a slot is freed as dirty, tasks may still be executing in it, and it is
- * not reused before all of them have left it.
+ * Defines get_insn_slot() and free_insn_slot(), and the same two for optinsn. If a slot is freed as
+ * dirty, tasks may still be executing in it, and it is not reused before all of them have left it.
  */
 #define DEFINE_INSN_CACHE_OPS(name)					\
 extern struct kprobe_insn_cache kprobe_##name##_slots;			\
@@ -483,21 +346,10 @@ static inline kprobe_opcode_t *get_##name##_slot(void)			\
 static inline void free_##name##_slot(kprobe_opcode_t *slot, int dirty)	\
 {									\
 	__free_insn_slot(&kprobe_##name##_slots, slot, dirty);		\
-}									\
-									\
-static inline bool is_kprobe_##name##_slot(unsigned long addr)		\
-{									\
-	return __is_insn_slot_addr(&kprobe_##name##_slots, addr);	\
 }
-#else
-#define DEFINE_INSN_CACHE_OPS(name)					\
-static inline bool is_kprobe_##name##_slot(unsigned long addr)		\
-{									\
-	return false;							\
-}
-#endif
 
 DEFINE_INSN_CACHE_OPS(insn);
+#endif
 
 /**
  * enum kprobe_obstacle - what keeps a site from having a jump
@@ -545,12 +397,17 @@ enum kprobe_obstacle {
  * @kp:		the site's kprobe
  * @list:	member of lists that hooks are called with
  * @optinsn:	the architecture's part; zeroed until arch_prepare_optimized_kprobe()
+ * @made:	it has a detour
+ * @covered:	how many bytes the jump covers: MAX_OPTIMIZED_LENGTH, unless
+ *		arch_prepare_optimized_kprobe() sets it
  * @obstacle:	why the site has no jump; set by hooks that refuse one
  */
 struct optimized_kprobe {
 	struct kprobe			kp;
 	struct list_head		list;
 	struct arch_optimized_insn	optinsn;
+	bool				made;
+	u8				covered;
 	enum kprobe_obstacle		obstacle;
 };
 
@@ -562,22 +419,13 @@ struct optimized_kprobe {
  * detour in kprobe_opcode_t, which may be known to the linker only; and perhaps
  * ``ARCH_OPTPROBE_COMPLETE``, which is 1 if its detours can do all that a breakpoint does:
  * run post handlers, and continue where a handler says. Otherwise they call
- * opt_pre_handler(), and a site with a post handler gets no jump.
+ * opt_pre_handler() of linux/kprobes_legacy.h, and a site with a post handler gets no jump.
  *
  * All hooks are called with kprobe_mutex held.
  */
 #ifndef ARCH_OPTPROBE_COMPLETE
 #define ARCH_OPTPROBE_COMPLETE	0
 #endif
-
-/**
- * arch_prepared_optinsn() - check whether a site has a detour
- * @optinsn: the architecture's part of the site
- *
- * Context: kprobe_mutex is held.
- * Return: non-zero if it has.
- */
-int arch_prepared_optinsn(struct arch_optimized_insn *optinsn);
 
 /**
  * arch_prepare_optimized_kprobe() - make a detour for a site
@@ -589,17 +437,6 @@ int arch_prepared_optinsn(struct arch_optimized_insn *optinsn);
  * reason; it is KPROBE_OBSTACLE_UNSUPPORTED unless this function sets it.
  */
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig);
-
-/**
- * arch_kprobe_detours_made() - have all CPUs execute detours that have just been written
- *
- * From then on a hit of such a site may go on in its detour. This is for sites that were armed
- * before: else it is done by arch_arm_kprobes(). By default nothing is done, because a hit gets
- * there by an exception, or by a jump that is written later.
- *
- * Context: the text lock is held.
- */
-void arch_kprobe_detours_made(void);
 
 /**
  * arch_remove_optimized_kprobe() - free a site's detour
@@ -618,16 +455,6 @@ void arch_remove_optimized_kprobe(struct optimized_kprobe *op);
  * is to cover, behind the first; see kprobe_debugger_stops_at().
  */
 int arch_check_optimized_kprobe(struct optimized_kprobe *op);
-
-/**
- * arch_within_optimized_kprobe() - check whether a jump covers an address
- * @op: the site of the jump
- * @addr: any address
- *
- * Context: kprobe_mutex is held, or all other CPUs are stopped.
- * Return: non-zero if it does.
- */
-int arch_within_optimized_kprobe(struct optimized_kprobe *op, kprobe_opcode_t *addr);
 
 /**
  * arch_optimize_kprobes() - replace breakpoints by jumps, all at once
@@ -650,16 +477,6 @@ void arch_optimize_kprobes(struct list_head *oplist);
 void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_list);
 
 /**
- * arch_unoptimize_kprobe() - replace one jump by a breakpoint
- * @op: the site
- *
- * For architectures whose arch_unoptimize_kprobes() only calls this. The core does not.
- */
-void arch_unoptimize_kprobe(struct optimized_kprobe *op);
-
-void opt_pre_handler(struct kprobe *kp, struct pt_regs *regs);
-
-/**
  * alloc_optinsn_page() - allocate a page of executable memory for detours
  *
  * The weak default takes one from alloc_insn_page().
@@ -668,14 +485,6 @@ void opt_pre_handler(struct kprobe *kp, struct pt_regs *regs);
  * Return: the page, or NULL.
  */
 void *alloc_optinsn_page(void);
-
-/**
- * free_optinsn_page() - free a page of detours
- * @page: from alloc_optinsn_page(); nothing can be executing in it
- *
- * Context: may sleep; no lock is held.
- */
-void free_optinsn_page(void *page);
 
 DEFINE_INSN_CACHE_OPS(optinsn);
 #else
@@ -710,25 +519,9 @@ extern bool kprobe_ftrace_disabled;
  *
  * The architecture diverts the return to __kretprobe_trampoline(), which saves all registers
  * and calls kretprobe_returned() with ARCH_KPROBE_STATELESS, which needs
- * arch_kretprobe_frame. Without it, the trampoline calls kretprobe_trampoline_handler(),
- * which returns the address to continue at, or, from the pre handler of a probe on the
- * trampoline itself, __kretprobe_trampoline_handler().
+ * arch_kretprobe_frame.
  */
 #ifdef CONFIG_KRETPROBE_RETURN_STACK
-void __kretprobe_trampoline(void);
-
-/**
- * arch_kretprobe_fixup_return() - correct other copies of a diverted return address
- * @regs: registers at the return
- * @correct_ret_addr: the address that is returned to
- *
- * For architectures without arch_kretprobe_frame that keep the address in more than one
- * place. The weak default does nothing.
- *
- * Context: any in which a function returns, preemption off.
- */
-void arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *correct_ret_addr);
-
 /**
  * DOC: ARCH_KRETPROBE_FRAME_IS_SLOT
  *
@@ -766,67 +559,15 @@ void arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *correct_
  *	which run after that.
  */
 
-/**
- * arch_kretprobe_record() - record the return address and the frame of a call
- * @ri: the instance
- * @regs: registers at the function's first instruction
- * @frame: from arch_kretprobe_frame()
- *
- * Context: as for these.
- */
-static __always_inline void arch_kretprobe_record(struct kretprobe_instance *ri,
-						  struct pt_regs *regs, void *frame)
+static __always_inline void kretprobe_record(struct kretprobe_instance *ri,
+					     struct pt_regs *regs, void *frame)
 {
 	ri->ret_addr = (kprobe_opcode_t *)arch_kretprobe_ret_addr(regs, frame);
 	ri->fp = frame;
 }
-#else
-/**
- * arch_prepare_kretprobe() - record a call and divert its return
- * @ri: the instance; its ret_addr and fp are filled in
- * @regs: registers at the function's first instruction
- *
- * For architectures without arch_kretprobe_frame.
- *
- * Context: a pre handler.
- */
-void arch_prepare_kretprobe(struct kretprobe_instance *ri, struct pt_regs *regs);
-
-#define arch_kretprobe_frame(regs)	((void *)NULL)
-
-/* Not known before arch_prepare_kretprobe(): entry handlers are shown 0. */
-static inline unsigned long arch_kretprobe_ret_addr(struct pt_regs *regs, void *frame)
-{
-	return 0;
-}
-
-static inline void arch_kretprobe_record(struct kretprobe_instance *ri,
-					 struct pt_regs *regs, void *frame)
-{
-	arch_prepare_kretprobe(ri, regs);
-}
-
-static inline void arch_kretprobe_divert(struct pt_regs *regs, void *frame,
-					 unsigned long to)
-{
-}
-
-static inline void arch_kretprobe_undivert(struct pt_regs *regs, void *frame,
-					   unsigned long addr)
-{
-	arch_kretprobe_fixup_return(regs, (kprobe_opcode_t *)addr);
-}
 #endif
 
 void kretprobe_returned(struct pt_regs *regs, void *frame);
-unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_pointer);
-unsigned long kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_pointer);
-
-/* Function pointers are descriptors on some architectures. */
-static nokprobe_inline void *kretprobe_trampoline_addr(void)
-{
-	return dereference_kernel_function_descriptor(__kretprobe_trampoline);
-}
 #endif
 
 #ifdef CONFIG_JPROBES

@@ -141,8 +141,9 @@ static inline bool kprobe_byte_among(struct kprobe_function *f, unsigned long ad
 	return false;
 }
 
-/* Why a probe is refused there */
+/* Why a probe is refused there, and at what find_bug() knows */
 #define KPROBE_DEBUGGER_STOPS	"a breakpoint of the debugger"
+#define KPROBE_IS_BUG		"a BUG() or WARN(), known by its address"
 
 /**
  * kprobe_debugger_stops_at() - check for a breakpoint of kgdb's

@@ -10,7 +10,7 @@
 #include <linux/atomic.h>
 #include <linux/jump_label.h>
 #include <linux/kmsan.h>
-#include <linux/kprobes.h>
+#include <linux/kprobes_arch.h>
 #include <linux/kprobes_table.h>
 #include <linux/list.h>
 #include <linux/percpu.h>

@@ -265,8 +265,9 @@ static const char *patched_by_others(struct kprobe_function *f, unsigned long ad
 		return "part of a call of ftrace, patched while the kernel runs";
 	if (f->static_calls && static_call_text_reserved(at, at))
 		return "a static call, patched while the kernel runs";
-	if (arch_kprobe_may_be_bug(addr) && find_bug(addr))
-		return "a BUG() or WARN(), known by its address";
+	/* Others find that out when they come across a trap. */
+	if (!ARCH_KPROBE_STATELESS && find_bug(addr))
+		return KPROBE_IS_BUG;
 	if (kprobe_is_relocated(addr))
 		return "a livepatch's, relocated while the kernel runs";
 	return NULL;

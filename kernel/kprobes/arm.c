@@ -119,9 +119,9 @@ void kprobe_text_unlock(void)
 	jump_label_unlock();
 }
 
-int __weak arch_prepare_kprobe_ftrace(struct kprobe *kp)
+/* Overridden where CPUs have to be told of what they are going to execute */
+void __weak arch_kprobe_sync(void)
 {
-	return 0;
 }
 
 /**
@@ -149,9 +149,10 @@ int kprobe_prepare(struct kprobe_site *site)
 	err = kprobe_check_text(&site->kp);
 	if (!err && kprobe_debugger_stops_at_site(site))
 		err = kprobe_refuse(&site->kp, -EINVAL, KPROBE_DEBUGGER_STOPS);
-	if (!err)
-		err = kprobe_ftrace(&site->kp) ? arch_prepare_kprobe_ftrace(&site->kp)
-					       : arch_prepare_kprobe(&site->kp);
+	if (!err && !kprobe_ftrace(&site->kp))
+		err = arch_prepare_kprobe(&site->kp);
+	else if (!err && !ARCH_KPROBE_STATELESS)
+		err = arch_prepare_kprobe_ftrace(&site->kp);
 	kprobe_text_unlock();
 	return err;
 }

@@ -95,12 +95,6 @@ static void add_recorded(const unsigned long *from, const unsigned long *to)
 	}
 }
 
-bool __weak arch_within_kprobe_blacklist(unsigned long addr)
-{
-	return addr >= (unsigned long)__kprobes_text_start &&
-	       addr < (unsigned long)__kprobes_text_end;
-}
-
 int __init __weak arch_populate_kprobe_blacklist(void)
 {
 	return 0;
@@ -117,7 +111,8 @@ int __init __weak arch_populate_kprobe_blacklist(void)
  */
 bool kprobe_blacklisted(unsigned long addr)
 {
-	return arch_within_kprobe_blacklist(addr) || mtree_load(&blacklist, addr);
+	return (!ARCH_KPROBE_STATELESS && arch_within_kprobe_blacklist(addr)) ||
+	       mtree_load(&blacklist, addr);
 }
 
 /* Checks whether a symbol is part of a function on the blacklist: NAME with the compiler's suffix */

@@ -46,11 +46,6 @@ static struct ftrace_ops claim_ops __read_mostly = {
 	.flags	= FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY,
 };
 
-/* Overridden where ftrace changes text and leaves it to the CPUs when they see that. */
-void __weak arch_kprobe_ftrace_armed(void)
-{
-}
-
 /*
  * An ops with an empty filter hooks every function, so it is unregistered when its count is 0.
  * The filter is left as it was then: who calls the hooks of a function may have found the ops just
@@ -98,7 +93,7 @@ static int ops_add(struct ftrace_ops *ops, unsigned long *ips, unsigned int nr)
 	if (err)
 		return err;
 	*nr_sites(ops) += nr;
-	arch_kprobe_ftrace_armed();
+	arch_kprobe_sync();
 	return 0;
 }
 

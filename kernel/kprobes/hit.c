@@ -36,13 +36,6 @@ struct kprobe *get_kprobe(void *addr)
 
 NOKPROBE_SYMBOL(get_kprobe);
 
-int __weak arch_trampoline_kprobe(struct kprobe *kp)
-{
-	return 0;
-}
-
-NOKPROBE_SYMBOL(arch_trampoline_kprobe);
-
 /**
  * kprobe_level() - find the context of the probed code
  *
@@ -418,7 +411,13 @@ void kprobe_explain_oops(struct pt_regs *regs)
 NOKPROBE_SYMBOL(kprobe_explain_oops);
 
 #if ARCH_KPROBE_STATELESS
-/* See linux/kprobes_arch.h. */
+/**
+ * kprobe_running() - find the probe whose handler is running on this CPU
+ *
+ * Context: any; the answer is only meaningful with preemption off.
+ * Return: a probe at the address whose handlers are running, or the kprobe of a return
+ * probe; if handlers are nested, that of the innermost. NULL if no handler is running.
+ */
 struct kprobe *kprobe_running(void)
 {
 	struct kprobe_mark *marks = raw_cpu_ptr(kprobe_marks);

@@ -4,9 +4,10 @@
 
 #include <linux/cleanup.h>
 #include <linux/hashtable.h>
-#include <linux/kprobes.h>
+#include <linux/kprobes_arch.h>
 #include <linux/kprobes_function.h>
 #include <linux/kprobes_hit.h>
+#include <linux/kprobes_legacy.h>
 #include <linux/list.h>
 #include <linux/llist.h>
 #include <linux/minmax.h>
@@ -137,6 +138,7 @@ int kprobe_register_one(struct kprobe *p, const struct kprobe_kind *kind);
 
 /* legacy.c; all but the first only without ARCH_KPROBE_STATELESS */
 bool kprobe_legacy_unregister(struct kprobe *kp);
+int kprobe_legacy_init(void);
 unsigned long kprobe_legacy_addr(unsigned long addr);
 bool kprobe_legacy_in_ftrace_call(unsigned long addr);
 bool kprobe_legacy_counts(const struct kprobe_function *f);

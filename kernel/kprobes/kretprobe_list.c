@@ -292,7 +292,7 @@ static __always_inline void follow_call(struct kretprobe_holder *rph,
 	void *frame = arch_kretprobe_frame(regs);
 
 	raw_cpu_inc(*rph->inside);
-	arch_kretprobe_record(ri, regs, frame);
+	kretprobe_record(ri, regs, frame);
 	ri->llist.next = current->kretprobe_instances.first;
 	barrier();
 	current->kretprobe_instances.first = &ri->llist;

@@ -5,12 +5,17 @@
  */
 #include <linux/cleanup.h>
 #include <linux/ftrace.h>
+#include <linux/init.h>
+#include <linux/kdebug.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_function.h>
 #include <linux/kprobes_hit.h>
+#include <linux/limits.h>
 #include <linux/list.h>
+#include <linux/notifier.h>
 #include <linux/preempt.h>
 #include <linux/string.h>
+#include <asm/sections.h>
 
 #include "internal.h"
 
@@ -44,6 +49,53 @@ bool kprobe_legacy_unregister(struct kprobe *kp)
 }
 
 #if !ARCH_KPROBE_STATELESS
+int __init __weak arch_init_kprobes(void)
+{
+	return 0;
+}
+
+int __weak arch_prepare_kprobe_ftrace(struct kprobe *kp)
+{
+	return 0;
+}
+
+bool __weak arch_within_kprobe_blacklist(unsigned long addr)
+{
+	return addr >= (unsigned long)__kprobes_text_start &&
+	       addr < (unsigned long)__kprobes_text_end;
+}
+
+int __weak arch_trampoline_kprobe(struct kprobe *kp)
+{
+	return 0;
+}
+
+NOKPROBE_SYMBOL(arch_trampoline_kprobe);
+
+int __weak kprobe_exceptions_notify(struct notifier_block *self, unsigned long val, void *data)
+{
+	return NOTIFY_DONE;
+}
+
+NOKPROBE_SYMBOL(kprobe_exceptions_notify);
+
+/* Called before all others, which must not take a probe's breakpoint for their own. */
+static struct notifier_block kprobe_die_nb = {
+	.notifier_call	= kprobe_exceptions_notify,
+	.priority	= INT_MAX,
+};
+
+/**
+ * kprobe_legacy_init() - initialize the architecture's part
+ *
+ * Context: once, at boot.
+ * Return: 0, or an errno.
+ */
+int __init kprobe_legacy_init(void)
+{
+	return arch_init_kprobes() ?: register_die_notifier(&kprobe_die_nb);
+}
+
 /**
  * kprobe_legacy_addr() - get the address that a user means
  * @addr: the address that was asked for

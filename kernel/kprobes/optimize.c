@@ -54,14 +54,16 @@ static enum kprobe_obstacle allocate_detour(struct kprobe_site *site)
 	const char *why;
 	int err;
 
-	if (arch_prepared_optinsn(&op->optinsn))
+	if (op->made)
 		return KPROBE_NO_OBSTACLE;
 	/* static_call_text_reserved() knows of no static calls in a module that is going. */
 	if (kprobe_get_module((unsigned long)site->kp.addr, &mod, &why))
 		return KPROBE_OBSTACLE_PATCHED;
 	/* The hooks of other architectures set no reason. */
 	op->obstacle = KPROBE_OBSTACLE_UNSUPPORTED;
+	op->covered = MAX_OPTIMIZED_LENGTH;
 	err = arch_prepare_optimized_kprobe(op, &site->kp);
+	op->made = !err;
 	module_put(mod);
 	return err ? op->obstacle : KPROBE_NO_OBSTACLE;
 }
@@ -96,7 +98,7 @@ bool kprobe_make_detours(struct list_head *sites)
 	lockdep_assert_held(&text_mutex);
 	list_for_each_entry(kp, sites, list) {
 		site = site_of(kp);
-		old = arch_prepared_optinsn(&site->op.optinsn);
+		old = site->op.made;
 		site->op.obstacle = make_detour(site);
 		made |= !old && !site->op.obstacle;
 	}
@@ -131,11 +133,6 @@ void kprobe_optimize_armed(struct list_head *sites)
 		optimize(site_of(kp));
 }
 
-/* Overridden where a hit may get to a detour without an instruction that synchronizes */
-void __weak arch_kprobe_detours_made(void)
-{
-}
-
 /**
  * kprobe_optimize_sites() - begin to optimize sites, where that is possible
  * @sites: linked by kp.list; all are ARMED by a breakpoint
@@ -149,7 +146,7 @@ void kprobe_optimize_sites(struct list_head *sites)
 		return;
 	kprobe_text_lock();
 	if (kprobe_make_detours(sites))
-		arch_kprobe_detours_made();
+		arch_kprobe_sync();
 	kprobe_optimize_armed(sites);
 	kprobe_text_unlock();
 }
@@ -212,11 +209,11 @@ static void use_list(struct list_head *sites, void (*fn)(struct list_head *sites
 		list_del_init(sites->next);
 }
 
-/* Is an address among the bytes that a site's jump covers, or is going to cover? */
+/* Checks whether a site's jump covers an address behind it, or is going to. */
 static bool covers(struct kprobe_site *site, unsigned long addr)
 {
 	return site && optimized(site) &&
-	       arch_within_optimized_kprobe(&site->op, (kprobe_opcode_t *)addr);
+	       addr - (unsigned long)site->kp.addr < site->op.covered;
 }
 
 /**
@@ -334,8 +331,9 @@ void kprobe_optimize_stop(struct kprobe_site *site)
 void kprobe_optimize_forget(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	if (arch_prepared_optinsn(&site->op.optinsn))
+	if (site->op.made)
 		arch_remove_optimized_kprobe(&site->op);
+	site->op.made = false;
 }
 
 /*

@@ -314,15 +314,7 @@ static void collect_slots(struct work_struct *work)
 	}
 }
 
-/**
- * __is_insn_slot_addr() - check whether an address is in a page of slots
- * @c: the cache
- * @addr: any address
- *
- * Context: any, NMI included.
- * Return: true if it is in one of the cache's pages.
- */
-bool __is_insn_slot_addr(struct kprobe_insn_cache *c, unsigned long addr)
+static bool in_pages(struct kprobe_insn_cache *c, unsigned long addr)
 {
 	bool found;
 
@@ -332,7 +324,21 @@ bool __is_insn_slot_addr(struct kprobe_insn_cache *c, unsigned long addr)
 	return found;
 }
 
-NOKPROBE_SYMBOL(__is_insn_slot_addr);
+NOKPROBE_SYMBOL(in_pages);
+
+/**
+ * is_kprobe_insn_slot() - check whether an address is in a page of slots
+ * @addr: any address
+ *
+ * Context: any, NMI included.
+ * Return: true if it is.
+ */
+bool is_kprobe_insn_slot(unsigned long addr)
+{
+	return in_pages(&kprobe_insn_slots, addr);
+}
+
+NOKPROBE_SYMBOL(is_kprobe_insn_slot);
 
 /*
  * Names the n-th page of a cache for /proc/kallsyms. If there are fewer pages, subtracts
@@ -421,6 +427,20 @@ void __init kprobe_slots_init(void)
 {
 	kprobe_optinsn_slots.slot_size = MAX_OPTINSN_SIZE;
 }
+
+/**
+ * is_kprobe_optinsn_slot() - check whether an address is in a page of detours
+ * @addr: any address
+ *
+ * Context: any, NMI included.
+ * Return: true if it is.
+ */
+bool is_kprobe_optinsn_slot(unsigned long addr)
+{
+	return in_pages(&kprobe_optinsn_slots, addr);
+}
+
+NOKPROBE_SYMBOL(is_kprobe_optinsn_slot);
 
 static void set_owner_of_detour(unsigned long slot, struct kprobe *kp)
 {

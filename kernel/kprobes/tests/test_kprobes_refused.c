@@ -6,6 +6,7 @@
  */
 #include <linux/bug.h>
 #include <linux/ftrace.h>
+#include <linux/kprobes_arch.h>
 #include <linux/uaccess.h>
 #include <asm/sections.h>
 

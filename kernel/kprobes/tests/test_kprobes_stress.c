@@ -41,7 +41,7 @@
 #include <linux/cpu.h>
 #include <linux/delay.h>
 #include <linux/err.h>
-#include <linux/kprobes.h>
+#include <linux/kprobes_arch.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/prandom.h>

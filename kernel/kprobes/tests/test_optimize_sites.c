@@ -655,7 +655,7 @@ static bool kill_site(struct kprobe_site *site, struct kprobes_text *text, u8 *l
 		make_pending(site);
 	memcpy(left, text->start, text->size);
 	kprobe_site_kill(site);
-	return arch_prepared_optinsn(&site->op.optinsn);
+	return site->op.made;
 }
 
 static void put_text_back(struct kprobes_text *text)
@@ -706,7 +706,7 @@ static void jump_goes_with_its_text(struct kunit *test)
 		/* In one round, the probe stays until the detour has gone. */
 		if (!pending) {
 			wait_for_dying_sites(test);
-			KUNIT_EXPECT_FALSE(test, arch_prepared_optinsn(&site->op.optinsn));
+			KUNIT_EXPECT_FALSE(test, site->op.made);
 		}
 		probe_unregister(probe);
 		run(jump->call, 0, v);

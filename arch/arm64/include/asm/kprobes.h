@@ -96,9 +96,6 @@ static __always_inline void arch_kretprobe_undivert(struct pt_regs *regs, void *
 const char *arch_kprobe_path(struct kprobe *kp);
 #define arch_kprobe_path	arch_kprobe_path
 
-bool arch_kprobe_may_be_bug(unsigned long addr);
-#define arch_kprobe_may_be_bug	arch_kprobe_may_be_bug
-
 void arch_remove_kprobe(struct kprobe *kp);
 int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr);
 

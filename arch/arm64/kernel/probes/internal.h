@@ -71,7 +71,7 @@
 #include <linux/compiler.h>
 #include <linux/context_tracking.h>
 #include <linux/context_tracking_irq.h>
-#include <linux/kprobes.h>
+#include <linux/kprobes_arch.h>
 #include <linux/linkage.h>
 #include <linux/percpu.h>
 #include <linux/smp.h>

@@ -3,7 +3,7 @@
  * Jprobes on arm64: where the arguments of a function are on the stack. The assembly that calls
  * a jprobe's function is in jprobe_call.S.
  */
-#include <linux/kprobes.h>
+#include <linux/kprobes_arch.h>
 #include <linux/sched.h>
 #include <asm/ptrace.h>
 #include <asm/stacktrace.h>

@@ -317,13 +317,6 @@ const char *arch_kprobe_not_called(unsigned long addr)
 	return continues(insn) ? "a label that the code in front of it runs into" : NULL;
 }
 
-bool arch_kprobe_may_be_bug(unsigned long addr)
-{
-	u32 insn;
-
-	return !aarch64_insn_read((void *)addr, &insn) && aarch64_insn_is_brk(insn);
-}
-
 int arch_prepare_kprobe(struct kprobe *kp)
 {
 	unsigned long addr = (unsigned long)kp->addr;
@@ -334,6 +327,9 @@ int arch_prepare_kprobe(struct kprobe *kp)
 		return -EILSEQ;
 	if (aarch64_insn_read(kp->addr, &kp->opcode))
 		return kprobe_refuse(kp, -EINVAL, "no instruction can be read there");
+	/* A long table is searched, so only for what BUG() and WARN() are made of. */
+	if (aarch64_insn_is_brk(kp->opcode) && find_bug(addr))
+		return kprobe_refuse(kp, -EINVAL, KPROBE_IS_BUG);
 	class = probe_classify(kp->opcode);
 	if (!class)
 		return kprobe_refuse_insn(kp, -EINVAL, "it is not on the list of those that can");

@@ -121,22 +121,11 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 /* The detour is a part of the slot, which arch_remove_kprobe() gives back. */
 void arch_remove_optimized_kprobe(struct optimized_kprobe *op)
 {
-	op->optinsn.branch = 0;
-}
-
-int arch_prepared_optinsn(struct arch_optimized_insn *optinsn)
-{
-	return optinsn->branch;
 }
 
 int arch_check_optimized_kprobe(struct optimized_kprobe *op)
 {
 	return 0;
-}
-
-int arch_within_optimized_kprobe(struct optimized_kprobe *op, kprobe_opcode_t *addr)
-{
-	return addr == op->kp.addr;
 }
 
 /*

@@ -172,9 +172,6 @@ static __always_inline unsigned long arch_kprobe_level(void)
 const char *arch_kprobe_path(struct kprobe *kp);
 #define arch_kprobe_path	arch_kprobe_path
 
-bool arch_kprobe_may_be_bug(unsigned long addr);
-#define arch_kprobe_may_be_bug	arch_kprobe_may_be_bug
-
 /*
  * Corrects flags that were saved by pushf. In a guest of Xen that is not virtualized by
  * hardware, that has seen another interrupt flag than the guest's own, which an exception's

@@ -409,15 +409,6 @@ int kprobe_check_boundary(unsigned long addr, const char **why)
 	return kprobe_byte_is(f, addr, KPROBE_BYTE_INSN) ? 0 : -EILSEQ;
 }
 
-/* BUG() and WARN() are made of instructions that raise #UD: all begin with an escape byte. */
-bool arch_kprobe_may_be_bug(unsigned long addr)
-{
-	u8 opcode;
-
-	return !copy_from_kernel_nofault(&opcode, (void *)addr, sizeof(opcode)) &&
-	       opcode == OPCODE_ESCAPE;
-}
-
 /* The handlers of these traps would find a breakpoint instead of the instruction. */
 static bool is_software_trap(struct insn *insn)
 {

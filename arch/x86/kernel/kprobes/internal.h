@@ -2,7 +2,7 @@
 #ifndef __X86_KERNEL_KPROBES_INTERNAL_H
 #define __X86_KERNEL_KPROBES_INTERNAL_H
 
-#include <linux/kprobes.h>
+#include <linux/kprobes_arch.h>
 #include <linux/types.h>
 #include <asm/ibt.h>
 #include <asm/insn.h>

@@ -4,7 +4,7 @@
  * a jprobe's function is in jprobe_call_{32,64}.S.
  */
 #include <linux/align.h>
-#include <linux/kprobes.h>
+#include <linux/kprobes_arch.h>
 #include <linux/sched.h>
 #include <asm/ptrace.h>
 #include <asm/stacktrace.h>

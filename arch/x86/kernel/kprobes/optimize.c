@@ -363,6 +363,7 @@ static enum kprobe_obstacle add_copies(struct detour *d, struct covered *c)
 	}
 	optinsn->end = d->used;
 	optinsn->size = c->end - c->begin;
+	d->op->covered = optinsn->size;
 	return KPROBE_NO_OBSTACLE;
 }
 
@@ -449,7 +450,7 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
  * Behind a copy, and behind another detour, a hit goes on by a plain return: no processor may have
  * fetched there what was there before (SDM vol. 3A, 9.1.3).
  */
-void arch_kprobe_detours_made(void)
+void arch_kprobe_sync(void)
 {
 	text_poke_sync();
 }
@@ -463,11 +464,6 @@ void arch_remove_optimized_kprobe(struct optimized_kprobe *op)
 	op->optinsn.insn = NULL;
 }
 
-int arch_prepared_optinsn(struct arch_optimized_insn *optinsn)
-{
-	return !!optinsn->insn;
-}
-
 int arch_check_optimized_kprobe(struct optimized_kprobe *op)
 {
 	int i;
@@ -479,11 +475,6 @@ int arch_check_optimized_kprobe(struct optimized_kprobe *op)
 			return -EEXIST;
 	}
 	return 0;
-}
-
-int arch_within_optimized_kprobe(struct optimized_kprobe *op, kprobe_opcode_t *addr)
-{
-	return addr >= op->kp.addr && addr < op->kp.addr + op->optinsn.size;
 }
 
 /* Writes the first byte of all sites, and syncs all CPUs. */

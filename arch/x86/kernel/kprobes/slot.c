@@ -2,8 +2,10 @@
 /*
  * Slots and breakpoints on x86: how they are written. int3.c has what happens at a hit.
  */
+#include <linux/bug.h>
 #include <linux/execmem.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_function.h>
 #include <linux/perf_event.h>
 #include <linux/unaligned.h>
 #include <asm/alternative.h>
@@ -116,6 +118,9 @@ static int get_insn(struct insn *insn, u8 *buf, struct kprobe *kp)
 	if (err)
 		return kprobe_refuse(kp, err, "no instruction can be read there");
 	err = kprobe_check_insn(insn, addr, &words);
+	/* A long table is searched, so only for what somebody knows by its address. */
+	if (err == -EINVAL && find_bug(addr))
+		return kprobe_refuse(kp, err, KPROBE_IS_BUG);
 	return err ? kprobe_refuse_insn(kp, err, words) : 0;
 }
 

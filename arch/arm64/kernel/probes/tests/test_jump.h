@@ -5,7 +5,7 @@
  * For tests that want hits by a jump
  */
 #include <kunit/test.h>
-#include <linux/kprobes.h>
+#include <linux/kprobes_arch.h>
 #include <linux/preempt.h>
 #include <asm/insn.h>
 

@@ -8,7 +8,7 @@
 #include <linux/bits.h>
 #include <linux/cpufeature.h>
 #include <linux/kallsyms.h>
-#include <linux/kprobes.h>
+#include <linux/kprobes_arch.h>
 #include <linux/sizes.h>
 #include <linux/string.h>
 #include <asm/alternative.h>

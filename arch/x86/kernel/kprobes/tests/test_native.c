@@ -4,7 +4,7 @@
  */
 #include <linux/execmem.h>
 #include <linux/kdebug.h>
-#include <linux/kprobes.h>
+#include <linux/kprobes_arch.h>
 #include <linux/linkage.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
