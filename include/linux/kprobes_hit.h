@@ -61,6 +61,19 @@ enum kprobe_miss {
 struct ftrace_ops;
 
 /**
+ * enum kprobe_queue - which list a site is on
+ * @KPROBE_QUEUE_NONE: none; for a moment perhaps a local one, that is passed to
+ *	kprobe_optimize_sites() or kprobe_unoptimize_sites()
+ * @KPROBE_QUEUE_PLAN: one of a struct kprobe_plan
+ * @KPROBE_QUEUE_RETIRE: one of retire.c, in DYING and GONE
+ */
+enum kprobe_queue {
+	KPROBE_QUEUE_NONE,
+	KPROBE_QUEUE_PLAN,
+	KPROBE_QUEUE_RETIRE,
+} __packed;
+
+/**
  * struct kprobe_reason - why a probe cannot be registered
  * @why:	the reason in words, a string that stays valid; NULL if the errno says it all
  * @kind:	the kind of instruction, if that is the reason
@@ -79,17 +92,12 @@ struct kprobe_reason {
  *		handlers call those of all probes. Beside @by_addr, which a lookup has just read
  * @op:		what arch code gets of a site that may be hit through a jump
  * @kp:		the site's own kprobe, which is what arch code gets of any site. Its flags
- *		are those of the address. Its list is used under kprobe_mutex, in one of
- *		three ways: on a struct kprobe_plan (kprobe_site_planned()); in GONE, on a
- *		list of retire.c (kprobe_site_settling()); for a moment, on a local list
- *		that is passed to kprobe_optimize_sites() or kprobe_unoptimize_sites()
+ *		are those of the address. Its list is used under kprobe_mutex, see @queued_on
  * @probes:	the users' probes, newest first. Changed under kprobe_mutex; hits read it
  *		under RCU, after they have entered a mark
  * @all:	member of kprobe_sites, which is sorted by @serial
  * @serial:	how many sites had been created before
  * @reason:	in NEW, where whoever refuses the site says why; see kprobe_refuse()
- * @leaving:	member of a list of retire.c in DYING, of a plan while the last probe leaves, or of
- *		site.c's list of sites that a probe has left with preemption off
  * @gone:	member of kprobe_gone_sites, in GONE and as long as there are probes
  * @rcu:	takes their place when the site is freed, after the last lookup
  * @ops:	how an ARMED site was hooked: the ftrace ops that it was added to, or NULL
@@ -98,6 +106,8 @@ struct kprobe_reason {
  * @claimed:	the function is also hooked by an ops that keeps others off
  * @has_post_handler: an enabled probe has a post handler. If the architecture calls these by
  *		@kp, its post_handler does not say so: it is not cleared when the last one leaves
+ * @untidy:	a probe has left with preemption off, and the rest is left to a worker
+ * @queued_on:	which list kp.list is on
  * @state:	changed by kprobe_site_set_state() only
  * @missed:	hits and returns for which not all handlers have run, by cause
  * @hits:	hits that were not missed, counted while kprobe_stats is on
@@ -114,7 +124,6 @@ struct kprobe_site {
 	u64			serial;
 	union {
 		struct kprobe_reason	*reason;
-		struct list_head	leaving;
 		struct hlist_node	gone;
 		struct rcu_head		rcu;
 	};
@@ -122,6 +131,8 @@ struct kprobe_site {
 	unsigned long		ftrace_ip;
 	bool			claimed;
 	bool			has_post_handler;
+	bool			untidy;
+	enum kprobe_queue	queued_on;
 	enum kprobe_site_state	state;
 	atomic_t		missed[KPROBE_NR_MISSES];
 	atomic_long_t		hits;

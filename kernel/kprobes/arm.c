@@ -160,7 +160,7 @@ int kprobe_prepare(struct kprobe_site *site)
 /**
  * kprobe_take_batch() - move the first entries of a list to another one
  * @from: the list
- * @batch: where they go; what it has had is forgotten
+ * @batch: where they go; what it has had is dropped
  * @n: how many, at most
  *
  * Context: the lists are the caller's.
@@ -174,66 +174,79 @@ void kprobe_take_batch(struct list_head *from, struct list_head *batch, unsigned
 	list_cut_position(batch, from, last);
 }
 
-/* Monitors look at this for what is armed, with the site's kprobe, and at its result. */
-static noinline __noclone int arm_kprobe(struct kprobe *kp)
+/**
+ * arm_kprobe() - record that a site was armed, or could not be
+ * @kp: the site's kprobe; it may have been armed before
+ * @err: 0, or ftrace's error
+ *
+ * Monitors look at this for what is armed, and at its result.
+ *
+ * Context: kprobe_mutex is held.
+ * Return: @err.
+ */
+noinline __noclone int arm_kprobe(struct kprobe *kp, int err)
 {
 	struct kprobe_site *site = site_of(kp);
-	int err = kprobe_ftrace(kp) ? kprobe_ftrace_arm(site) : 0;
 
-	if (!err && !kprobe_site_armed(site))
-		kprobe_site_set_state(site, SITE_ARMED);
 	if (err)
 		kprobe_site_set_disabled(site, !kprobe_site_armed(site));
+	else if (!kprobe_site_armed(site))
+		kprobe_site_set_state(site, SITE_ARMED);
 	return err;
 }
 
-/* And at this for what is disarmed */
-static noinline __noclone void disarm_kprobe(struct kprobe *kp)
+/**
+ * disarm_kprobe() - record that a site was disarmed
+ * @kp: the site's kprobe
+ *
+ * Monitors look at this for what is disarmed.
+ *
+ * Context: kprobe_mutex is held.
+ */
+noinline __noclone void disarm_kprobe(struct kprobe *kp)
 {
-	struct kprobe_site *site = site_of(kp);
-
-	if (kprobe_ftrace(kp))
-		kprobe_ftrace_disarm(site);
-	if (site->state != SITE_IDLE)
-		kprobe_site_set_state(site, SITE_IDLE);
+	if (kprobe_site_armed(site_of(kp)))
+		kprobe_site_set_state(site_of(kp), SITE_IDLE);
 }
 
-/* Patches the text of all sites of @from, and then sets their state to @state. */
-static void patch_text(struct list_head *from, enum kprobe_site_state state)
+static void put_breakpoints(struct list_head *sites)
 {
 	struct kprobe *kp, *next;
 	LIST_HEAD(batch);
 
-	while (!list_empty(from)) {
-		kprobe_take_batch(from, &batch, KPROBE_TEXT_BATCH);
-		if (state == SITE_IDLE)
-			kprobe_unoptimize_sites(&batch);
+	while (!list_empty(sites)) {
+		kprobe_take_batch(sites, &batch, KPROBE_TEXT_BATCH);
 		kprobe_text_lock();
-		if (state == SITE_ARMED) {
-			/* CPUs are told of these with the breakpoints. */
-			kprobe_make_detours(&batch);
-			arch_arm_kprobes(&batch);
-		} else {
-			arch_disarm_kprobes(&batch);
-		}
-		list_for_each_entry(kp, &batch, list) {
-			if (state == SITE_ARMED)
-				arm_kprobe(kp);
-			else
-				disarm_kprobe(kp);
-		}
-		if (state == SITE_ARMED)
-			kprobe_optimize_armed(&batch);
+		/* CPUs are told of these with the breakpoints. */
+		kprobe_make_detours(&batch);
+		arch_arm_kprobes(&batch);
+		list_for_each_entry(kp, &batch, list)
+			arm_kprobe(kp, 0);
+		kprobe_optimize_armed(&batch);
 		kprobe_text_unlock();
 		list_for_each_entry_safe(kp, next, &batch, list)
-			list_del_init(&kp->list);
+			kprobe_site_unqueue(site_of(kp));
 	}
 }
 
-/*
- * Plans to write a breakpoint, or to remove it. A plan is made by those who register probes or
- * by those who unregister some, so nobody wants the opposite of what is planned.
- */
+static void remove_breakpoints(struct list_head *sites, struct list_head *done)
+{
+	struct kprobe *kp;
+	LIST_HEAD(batch);
+
+	while (!list_empty(sites)) {
+		kprobe_take_batch(sites, &batch, KPROBE_TEXT_BATCH);
+		kprobe_unoptimize_sites(&batch);
+		kprobe_text_lock();
+		arch_disarm_kprobes(&batch);
+		list_for_each_entry(kp, &batch, list)
+			disarm_kprobe(kp);
+		kprobe_text_unlock();
+		list_splice_tail_init(&batch, done);
+	}
+}
+
+/* Plans to write a breakpoint, or to remove it. A plan either only arms or only disarms. */
 static void plan_text(struct kprobe_site *site, bool armed, struct kprobe_plan *plan)
 {
 	bool done = armed == kprobe_site_armed(site);
@@ -241,34 +254,21 @@ static void plan_text(struct kprobe_site *site, bool armed, struct kprobe_plan *
 	if (WARN_ON_ONCE(done && kprobe_site_planned(site)))
 		return;
 	if (!done && !kprobe_site_planned(site))
-		list_add_tail(&site->kp.list, armed ? &plan->arm : &plan->disarm);
+		kprobe_site_queue(site, armed ? &plan->arm : &plan->disarm, KPROBE_QUEUE_PLAN);
 }
 
 /*
- * Plans to have ftrace call for a site, as its probes need it by then, or to stop that. Somebody
- * who unregisters several probes of a site may first leave some of them, and then none.
+ * Plans to have ftrace call for a site, as its probes need it by then, or to stop that. When
+ * several probes of a site are unregistered, first some may be left, and then none.
  */
 static void plan_entry(struct kprobe_site *site, bool armed, struct kprobe_plan *plan)
 {
 	bool done = armed ? kprobe_ftrace_fits(site) : !site->ops;
 
-	if (done)
-		list_del_init(&site->kp.list);
-	else
-		list_move_tail(&site->kp.list, armed ? &plan->hook : &plan->unhook);
-}
-
-/**
- * kprobe_disarm_entry() - stop ftrace from calling for a site
- * @site: the site; nothing is done if ftrace does not call for it
- *
- * Context: kprobe_mutex is held, until kprobe_ftrace_settle().
- */
-void kprobe_disarm_entry(struct kprobe_site *site)
-{
-	lockdep_assert_held(&kprobe_mutex);
-	if (site->ops)
-		disarm_kprobe(&site->kp);
+	if (!done)
+		kprobe_site_queue(site, armed ? &plan->hook : &plan->unhook, KPROBE_QUEUE_PLAN);
+	else if (kprobe_site_planned(site))
+		kprobe_site_unqueue(site);
 }
 
 /**
@@ -288,25 +288,6 @@ void kprobe_plan_arming(struct kprobe_site *site, bool armed, struct kprobe_plan
 		plan_text(site, armed, plan);
 }
 
-/* Tells ftrace of all entries. Returns an error if some that were to be armed are not. */
-static int hook_entries(struct kprobe_plan *plan)
-{
-	struct kprobe *kp, *next;
-	int err = 0, last;
-
-	list_for_each_entry_safe(kp, next, &plan->unhook, list) {
-		list_del_init(&kp->list);
-		kprobe_disarm_entry(site_of(kp));
-	}
-	list_for_each_entry_safe(kp, next, &plan->hook, list) {
-		list_del_init(&kp->list);
-		last = arm_kprobe(kp);
-		err = err ?: last;
-	}
-	last = kprobe_ftrace_settle();
-	return err ?: last;
-}
-
 /**
  * kprobe_plan_apply() - make the changes that were planned
  * @plan: is empty afterwards
@@ -319,16 +300,17 @@ static int hook_entries(struct kprobe_plan *plan)
  */
 int kprobe_plan_apply(struct kprobe_plan *plan)
 {
-	struct kprobe_site *site, *next;
+	struct kprobe *kp, *next;
 	int err;
 
 	lockdep_assert_held(&kprobe_mutex);
-	patch_text(&plan->disarm, SITE_IDLE);
-	patch_text(&plan->arm, SITE_ARMED);
-	err = hook_entries(plan);
-	list_for_each_entry_safe(site, next, &plan->left, leaving) {
-		list_del_init(&site->leaving);
-		kprobe_retire(site);
+	remove_breakpoints(&plan->disarm, &plan->left);
+	put_breakpoints(&plan->arm);
+	err = kprobe_ftrace_apply(plan);
+	list_for_each_entry_safe(kp, next, &plan->left, list) {
+		kprobe_site_unqueue(site_of(kp));
+		if (list_empty(&site_of(kp)->probes))
+			kprobe_retire(site_of(kp));
 	}
 	return err;
 }

@@ -48,8 +48,8 @@ static struct ftrace_ops claim_ops __read_mostly = {
 
 /*
  * An ops with an empty filter hooks every function, so it is unregistered when its count is 0.
- * The filter is left as it was then: who calls the hooks of a function may have found the ops just
- * before, and looks at the filter now.
+ * The filter is left as it was then: a CPU that calls the hooks of a function may have found the
+ * ops just before, and looks at the filter now.
  */
 static unsigned int nr_shared, nr_exclusive, nr_claimed;
 
@@ -61,9 +61,8 @@ static unsigned int *nr_sites(struct ftrace_ops *ops)
 }
 
 /*
- * Removes functions from a filter. That takes memory, but who unregisters a probe cannot be told
- * that there was none; and a function that stayed would be hit twice once it is probed again. So
- * this waits for memory.
+ * Removes functions from a filter. That takes memory. But unregistering must not fail, and a
+ * function that stayed would be hit twice once it is probed again. So this waits for memory.
  */
 static int filter_remove(struct ftrace_ops *ops, unsigned long *ips, unsigned int nr)
 {
@@ -115,79 +114,6 @@ static void ops_remove(struct ftrace_ops *ops, unsigned long *ips, unsigned int 
 		  "kprobes: ftrace does not let go of %pS (%d)\n", (void *)ips[0], err);
 }
 
-/*
- * Sites to be added to an ops, or to be removed from it, all at once. Until ftrace is
- * told, their state is ahead of what ftrace knows, and kprobe_mutex must not be released.
- * If they could not be added, @err is ftrace's error.
- */
-#define MAX_PENDING	256
-
-static struct {
-	struct ftrace_ops	*ops;
-	bool			add;
-	unsigned int		nr;
-	int			err;
-	struct kprobe_site	*sites[MAX_PENDING];
-	unsigned long		ips[MAX_PENDING];
-} pending;
-
-/* ftrace has refused a site that is marked as ARMED and enabled already: take that back. */
-static void set_unhooked(struct kprobe_site *site)
-{
-	site->ops = NULL;
-	kprobe_site_set_state(site, SITE_IDLE);
-	WRITE_ONCE(site->kp.flags, site->kp.flags | KPROBE_FLAG_DISABLED);
-}
-
-/* Tells ftrace about all pending sites. */
-static void settle_pending(void)
-{
-	unsigned int i, nr = pending.nr;
-	int err = 0;
-
-	pending.nr = 0;
-	if (!nr)
-		return;
-	if (pending.add)
-		err = ops_add(pending.ops, pending.ips, nr);
-	else
-		ops_remove(pending.ops, pending.ips, nr);
-	if (!err)
-		return;
-	for (i = 0; i < nr; i++)
-		set_unhooked(pending.sites[i]);
-	pending.err = err;
-}
-
-/* Queues a site to be added to its ops, or removed; settle_pending() tells ftrace. */
-static void postpone(struct kprobe_site *site, bool add)
-{
-	if (pending.nr == MAX_PENDING || pending.ops != site->ops || pending.add != add)
-		settle_pending();
-	pending.ops = site->ops;
-	pending.add = add;
-	pending.sites[pending.nr] = site;
-	pending.ips[pending.nr++] = site->ftrace_ip;
-}
-
-/**
- * kprobe_ftrace_settle() - tell ftrace about all sites that were postponed
- *
- * Context: kprobe_mutex is held, and has been since the first of them.
- * Return: 0; or an error of ftrace's, if some sites are not armed although
- * kprobe_ftrace_arm() has succeeded.
- */
-int kprobe_ftrace_settle(void)
-{
-	int err;
-
-	lockdep_assert_held(&kprobe_mutex);
-	settle_pending();
-	err = pending.err;
-	pending.err = 0;
-	return err;
-}
-
 /**
  * kprobe_ftrace_unclaimed() - check for a post handler at a function that others redirect
  * @site: the site
@@ -201,46 +127,12 @@ bool kprobe_ftrace_unclaimed(struct kprobe_site *site)
 	return site->ops == &kprobe_ftrace_ops && site->has_post_handler && !site->claimed;
 }
 
-/* Makes a shared site exclusive. */
-static int claim_function(struct kprobe_site *site)
-{
-	int err;
-
-	settle_pending();
-	/* If the site itself was pending, and ftrace has refused it, there is nothing to claim. */
-	if (!site->ops)
-		return pending.err;
-	err = ops_add(&claim_ops, &site->ftrace_ip, 1);
-	if (!err)
-		site->claimed = true;
-	return err;
-}
-
-static void unclaim_function(struct kprobe_site *site)
-{
-	settle_pending();
-	ops_remove(&claim_ops, &site->ftrace_ip, 1);
-	site->claimed = false;
-}
-
-/* Not postponed: unlike a shared site, an exclusive one may be refused because of others. */
-static int hook_exclusively(struct kprobe_site *site)
-{
-	int err;
-
-	settle_pending();
-	err = ops_add(&kprobe_ipmodify_ops, &site->ftrace_ip, 1);
-	if (!err)
-		site->ops = &kprobe_ipmodify_ops;
-	return err;
-}
-
 /**
  * kprobe_ftrace_fits() - check whether ftrace calls for a site as its probes require it
  * @site: the site
  *
  * Context: kprobe_mutex is held.
- * Return: true if there is nothing to do for kprobe_ftrace_arm().
+ * Return: true if there is nothing to change.
  */
 bool kprobe_ftrace_fits(struct kprobe_site *site)
 {
@@ -249,55 +141,129 @@ bool kprobe_ftrace_fits(struct kprobe_site *site)
 	       (site->ops && site->claimed == site->has_post_handler);
 }
 
-/**
- * kprobe_ftrace_arm() - hook a function entry as its probes require
- * @site: not armed, or armed already and its probes have changed
- *
- * Context: kprobe_mutex is held, until kprobe_ftrace_settle().
- * Return: 0; or an error of ftrace's, with the site as it was.
+/* How many sites ftrace is told of at once. Their locations; protected by kprobe_mutex */
+#define BATCH	256
+static unsigned long ips[BATCH];
+
+/* Adds those of some sites that are to share their function, and do not yet. */
+static int hook_shared(struct list_head *sites)
+{
+	struct kprobe *kp;
+	unsigned int nr = 0;
+	int err;
+
+	list_for_each_entry(kp, sites, list) {
+		if (!site_of(kp)->ops && !site_of(kp)->has_post_handler)
+			ips[nr++] = site_of(kp)->ftrace_ip;
+	}
+	if (!nr)
+		return 0;
+	err = kprobe_ftrace_dead() ? -ENODEV : ops_add(&kprobe_ftrace_ops, ips, nr);
+	if (err)
+		return err;
+	list_for_each_entry(kp, sites, list) {
+		if (!site_of(kp)->ops && !site_of(kp)->has_post_handler)
+			site_of(kp)->ops = &kprobe_ftrace_ops;
+	}
+	return 0;
+}
+
+/*
+ * Hooks a function exclusively, makes a shared site exclusive, or lets others share it again. Not
+ * for many at once: unlike a shared site, an exclusive one may be refused because of others.
  */
-int kprobe_ftrace_arm(struct kprobe_site *site)
+static int hook_exclusive(struct kprobe_site *site)
 {
 	bool exclusive = site->has_post_handler;
+	int err;
 
 	if (kprobe_ftrace_fits(site))
 		return 0;
 	/* ftrace cannot change anything now. A claim that is not needed any more does no harm. */
 	if (kprobe_ftrace_dead())
-		return site->ops && !exclusive ? 0 : -ENODEV;
-	if (site->ops && exclusive)
-		return claim_function(site);
-	if (site->ops) {
-		unclaim_function(site);
+		return exclusive ? -ENODEV : 0;
+	if (!exclusive) {
+		ops_remove(&claim_ops, &site->ftrace_ip, 1);
+		site->claimed = false;
 		return 0;
 	}
-	if (exclusive)
-		return hook_exclusively(site);
-	site->ops = &kprobe_ftrace_ops;
-	postpone(site, true);
+	err = ops_add(site->ops ? &claim_ops : &kprobe_ipmodify_ops, &site->ftrace_ip, 1);
+	if (err)
+		return err;
+	site->claimed = site->ops;
+	if (!site->ops)
+		site->ops = &kprobe_ipmodify_ops;
 	return 0;
 }
 
+static int hook(struct list_head *sites)
+{
+	struct kprobe *kp, *next;
+	int err = 0, shared, last;
+	struct kprobe_site *site;
+	LIST_HEAD(batch);
+
+	while (!list_empty(sites)) {
+		kprobe_take_batch(sites, &batch, BATCH);
+		shared = hook_shared(&batch);
+		list_for_each_entry_safe(kp, next, &batch, list) {
+			site = site_of(kp);
+			kprobe_site_unqueue(site);
+			last = shared;
+			if (site->ops || site->has_post_handler)
+				last = hook_exclusive(site);
+			arm_kprobe(kp, last);
+			err = err ?: last;
+		}
+	}
+	return err;
+}
+
+/* Takes those of some sites off an ops that are on it. */
+static void unhook_from(struct ftrace_ops *ops, struct list_head *sites)
+{
+	struct kprobe *kp;
+	unsigned int nr = 0;
+
+	list_for_each_entry(kp, sites, list) {
+		if (ops == &claim_ops ? site_of(kp)->claimed : site_of(kp)->ops == ops)
+			ips[nr++] = site_of(kp)->ftrace_ip;
+	}
+	if (nr)
+		ops_remove(ops, ips, nr);
+}
+
+static void unhook(struct list_head *sites, struct list_head *done)
+{
+	struct kprobe *kp, *next;
+	LIST_HEAD(batch);
+
+	while (!list_empty(sites)) {
+		kprobe_take_batch(sites, &batch, BATCH);
+		unhook_from(&kprobe_ftrace_ops, &batch);
+		unhook_from(&kprobe_ipmodify_ops, &batch);
+		unhook_from(&claim_ops, &batch);
+		list_for_each_entry_safe(kp, next, &batch, list) {
+			site_of(kp)->ops = NULL;
+			site_of(kp)->claimed = false;
+			disarm_kprobe(kp);
+			list_move_tail(&kp->list, done);
+		}
+	}
+}
+
 /**
- * kprobe_ftrace_disarm() - undo kprobe_ftrace_arm()
- * @site: armed through ftrace
+ * kprobe_ftrace_apply() - have ftrace call for sites, or stop it from doing so
+ * @plan: what was planned; the sites that ftrace calls for no more are then those that are left
  *
- * If ftrace has not been told about the site yet, it is told now. If that fails, there is
- * nothing left to undo, and the site is IDLE.
- *
- * Context: kprobe_mutex is held, until kprobe_ftrace_settle().
+ * Context: kprobe_mutex is held.
+ * Return: 0; or an error of ftrace's, if some sites are not armed as they were to be.
  */
-void kprobe_ftrace_disarm(struct kprobe_site *site)
+int kprobe_ftrace_apply(struct kprobe_plan *plan)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	if (pending.add)
-		settle_pending();
-	if (!site->ops)
-		return;
-	postpone(site, false);
-	if (site->claimed)
-		unclaim_function(site);
-	site->ops = NULL;
+	unhook(&plan->unhook, &plan->left);
+	return hook(&plan->hook);
 }
 
 /**

@@ -67,11 +67,14 @@ static inline int kprobe_next_chunk(int i, int num, int batch)
 
 /**
  * struct kprobe_plan - changes to the text of many sites, to be made at once
- * @arm:	sites that get a breakpoint, linked by kp.list
- * @disarm:	sites that lose their breakpoint, linked by kp.list
- * @hook:	sites that ftrace is to call for, or already does, linked by kp.list
- * @unhook:	sites that ftrace is to call for no more, linked by kp.list
- * @left:	sites that have lost their last probe, linked by leaving
+ * @arm:	sites that get a breakpoint
+ * @disarm:	sites that lose their breakpoint
+ * @hook:	sites that ftrace is to call for, or already does
+ * @unhook:	sites that ftrace is to call for no more
+ * @left:	sites that are not armed, to be retired if they have no probes
+ *
+ * A site is on one of these lists at most, linked by kp.list. Its state is changed when the text
+ * was.
  *
  * Patching text means interrupting or stopping every CPU. With a plan this happens once
  * for all the sites of a call, and not for each of them.
@@ -149,19 +152,32 @@ void kprobe_legacy_wait(void);
 bool kprobe_cannot_sleep(void);
 void kprobe_leave_at_once(struct kprobe **kps, int num, const struct kprobe_kind *kind);
 
-/* Is the text of a site about to change, to the opposite of what it is now? */
+static inline void kprobe_site_queue(struct kprobe_site *site, struct list_head *list,
+				     enum kprobe_queue queue)
+{
+	list_move_tail(&site->kp.list, list);
+	site->queued_on = queue;
+}
+
+static inline void kprobe_site_unqueue(struct kprobe_site *site)
+{
+	list_del_init(&site->kp.list);
+	site->queued_on = KPROBE_QUEUE_NONE;
+}
+
+/* The text of the site is about to change, to the opposite of what it is now. */
 static inline bool kprobe_site_planned(const struct kprobe_site *site)
 {
-	return site->state != SITE_GONE && !list_empty(&site->kp.list);
+	return site->queued_on == KPROBE_QUEUE_PLAN;
 }
 
-/* May a task still be in the slot or the detour of a site whose text is gone? */
+/* A task may still be in the slot or the detour of the site, whose text is gone. */
 static inline bool kprobe_site_settling(const struct kprobe_site *site)
 {
-	return site->state == SITE_GONE && !list_empty(&site->kp.list);
+	return site->state == SITE_GONE && site->queued_on == KPROBE_QUEUE_RETIRE;
 }
 
-/* Do hits run handlers, by way of a breakpoint, a jump or ftrace? */
+/* Hits run handlers, by way of a breakpoint, a jump or ftrace. */
 static inline bool kprobe_site_armed(const struct kprobe_site *site)
 {
 	return site->state == SITE_ARMED || site->state == SITE_OPTIMIZING ||
@@ -225,7 +241,6 @@ void kprobe_site_set_state(struct kprobe_site *site, enum kprobe_site_state stat
 unsigned int kprobe_sites_retiring(void);
 void kprobe_retire(struct kprobe_site *site);
 void kprobe_unretire(struct kprobe_site *site);
-void kprobe_retire_gone(struct kprobe_site *site);
 
 /* arm.c */
 void kprobe_take_batch(struct list_head *from, struct list_head *batch, unsigned int n);
@@ -238,7 +253,8 @@ void kprobe_text_unlock(void);
 int kprobe_prepare(struct kprobe_site *site);
 void kprobe_plan_arming(struct kprobe_site *site, bool armed, struct kprobe_plan *plan);
 int kprobe_plan_apply(struct kprobe_plan *plan);
-void kprobe_disarm_entry(struct kprobe_site *site);
+int arm_kprobe(struct kprobe *kp, int err);
+void disarm_kprobe(struct kprobe *kp);
 DEFINE_LOCK_GUARD_0(kprobe_lock, kprobe_lock(), kprobe_unlock())
 
 /* optimize.c */
@@ -299,9 +315,7 @@ static inline void kprobe_optimize_forget(struct kprobe_site *site)
 
 /* ftrace.c */
 #ifdef CONFIG_KPROBES_ON_FTRACE
-int kprobe_ftrace_arm(struct kprobe_site *site);
-void kprobe_ftrace_disarm(struct kprobe_site *site);
-int kprobe_ftrace_settle(void);
+int kprobe_ftrace_apply(struct kprobe_plan *plan);
 bool kprobe_ftrace_unclaimed(struct kprobe_site *site);
 bool kprobe_ftrace_fits(struct kprobe_site *site);
 
@@ -318,16 +332,7 @@ static inline const char *kprobe_ftrace_why(void)
 	return READ_ONCE(ftrace_enabled) ? "-" : "ftrace-off";
 }
 #else
-static inline int kprobe_ftrace_arm(struct kprobe_site *site)
-{
-	return -ENODEV;
-}
-
-static inline void kprobe_ftrace_disarm(struct kprobe_site *site)
-{
-}
-
-static inline int kprobe_ftrace_settle(void)
+static inline int kprobe_ftrace_apply(struct kprobe_plan *plan)
 {
 	return 0;
 }

@@ -17,13 +17,9 @@
 
 #include "internal.h"
 
-/* Sites for the next grace period, and those whose grace period is running. */
+/* Sites for the next grace period, and those whose grace period is running, by kp.list */
 static LIST_HEAD(retire_next);
 static LIST_HEAD(retire_now);
-
-/* The same for GONE sites, linked by kp.list: they may be on kprobe_gone_sites, too. */
-static LIST_HEAD(gone_next);
-static LIST_HEAD(gone_now);
 
 /* Sites on any of these lists */
 static unsigned int nr_retiring;
@@ -44,16 +40,19 @@ unsigned int kprobe_sites_retiring(void)
 }
 
 /**
- * kprobe_retire() - free a site once nothing can be executing in its slot
- * @site: IDLE, without probes
+ * kprobe_retire() - free a site, or its slot, once nothing can be executing there
+ * @site: IDLE, without probes: it is going to be freed. Or GONE, not in the table any more: it is
+ *	going to be settled; it must not be used after this if it has no probes
  *
  * Context: kprobe_mutex is held.
  */
 void kprobe_retire(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	kprobe_site_set_state(site, SITE_DYING);
-	list_move_tail(&site->leaving, &retire_next);
+	if (site->state != SITE_GONE)
+		kprobe_site_set_state(site, SITE_DYING);
+	site->untidy = false;
+	kprobe_site_queue(site, &retire_next, KPROBE_QUEUE_RETIRE);
 	nr_retiring++;
 	queue_work(system_unbound_wq, &retire_work);
 }
@@ -67,49 +66,25 @@ void kprobe_retire(struct kprobe_site *site)
 void kprobe_unretire(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	list_del_init(&site->leaving);
+	kprobe_site_unqueue(site);
 	nr_retiring--;
 	kprobe_site_set_state(site, SITE_IDLE);
-}
-
-/**
- * kprobe_retire_gone() - settle a site once nothing can be executing in its slot
- * @site: GONE, not in the table any more; must not be used after this if it has no probes
- *
- * An architecture that keeps state between exceptions may write to the text when it frees
- * a slot. There the site is settled at once, while the text is still mapped.
- *
- * Context: kprobe_mutex is held.
- */
-void kprobe_retire_gone(struct kprobe_site *site)
-{
-	lockdep_assert_held(&kprobe_mutex);
-	if (!ARCH_KPROBE_STATELESS) {
-		kprobe_site_settle(site);
-		return;
-	}
-	list_add_tail(&site->kp.list, &gone_next);
-	nr_retiring++;
-	queue_work(system_unbound_wq, &retire_work);
 }
 
 /* Ends the wait of one site. Returns false if there is none. */
 static bool end_one(void)
 {
-	struct kprobe_site *retired, *gone;
+	struct kprobe_site *site;
 
-	retired = list_first_entry_or_null(&retire_now, struct kprobe_site, leaving);
-	if (retired) {
-		list_del(&retired->leaving);
-		kprobe_site_destroy(retired);
-		return true;
-	}
-	gone = list_first_entry_or_null(&gone_now, struct kprobe_site, kp.list);
-	if (gone) {
-		list_del_init(&gone->kp.list);
-		kprobe_site_settle(gone);
-	}
-	return gone;
+	site = list_first_entry_or_null(&retire_now, struct kprobe_site, kp.list);
+	if (!site)
+		return false;
+	kprobe_site_unqueue(site);
+	if (site->state == SITE_GONE)
+		kprobe_site_settle(site);
+	else
+		kprobe_site_destroy(site);
+	return true;
 }
 
 /* Returns whether there may be more. */
@@ -133,7 +108,6 @@ static void retire_sites(struct work_struct *work)
 {
 	mutex_lock(&kprobe_mutex);
 	list_splice_init(&retire_next, &retire_now);
-	list_splice_init(&gone_next, &gone_now);
 	mutex_unlock(&kprobe_mutex);
 
 	kprobe_wait_for_tasks();

@@ -114,7 +114,6 @@ struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry,
 		kmem_cache_free(site_cache, site);
 		return ERR_PTR(err);
 	}
-	INIT_LIST_HEAD(&site->leaving);
 	kprobe_unoptimize_around(addr);
 	kprobe_table_insert(&kprobe_site_table, &site->by_addr, addr);
 	site->serial = serial++;
@@ -366,21 +365,19 @@ void kprobe_site_attach(struct kprobe_site *site, struct kprobe *p)
 /* Has a site be as its probes want it, after some of them have left. */
 static void tidy(struct kprobe_site *site, struct kprobe_plan *plan)
 {
+	site->untidy = false;
 	kprobe_site_refresh(site, plan);
 	if (!list_empty(&site->probes))
 		return;
 	if (site->state != SITE_GONE) {
-		list_move_tail(&site->leaving, &plan->left);
+		if (!kprobe_site_planned(site))
+			kprobe_site_queue(site, &plan->left, KPROBE_QUEUE_PLAN);
 		return;
 	}
 	hash_del(&site->gone);
 	if (!kprobe_site_settling(site))
 		kprobe_site_destroy(site);
 }
-
-/* Sites that probes have left without that, linked by leaving; and GONE sites, by kp.list */
-static LIST_HEAD(untidy);
-static LIST_HEAD(untidy_gone);
 
 static void tidy_up(struct work_struct *work)
 {
@@ -389,13 +386,9 @@ static void tidy_up(struct work_struct *work)
 
 	kprobe_plan_init(&plan);
 	guard(kprobe_lock)();
-	list_for_each_entry_safe(site, next, &untidy, leaving) {
-		list_del_init(&site->leaving);
-		tidy(site, &plan);
-	}
-	list_for_each_entry_safe(site, next, &untidy_gone, kp.list) {
-		list_del_init(&site->kp.list);
-		kprobe_site_destroy(site);
+	list_for_each_entry_safe(site, next, &kprobe_sites, all) {
+		if (site->untidy)
+			tidy(site, &plan);
 	}
 	kprobe_plan_apply(&plan);
 }
@@ -403,7 +396,7 @@ static void tidy_up(struct work_struct *work)
 static DECLARE_WORK(tidy_work, tidy_up);
 
 /**
- * kprobe_site_silence() - have hits pass a probe by that is about to leave
+ * kprobe_site_silence() - make hits pass by a probe that is about to leave
  * @site: the site of @p
  * @p: the probe; it is marked as gone. Its handlers may still be running on other CPUs
  *
@@ -430,13 +423,9 @@ void kprobe_site_detach_late(struct kprobe_site *site, struct kprobe *p)
 	lockdep_assert_held(&kprobe_mutex);
 	list_del_rcu(&p->list);
 	set_handlers(site);
-	if (site->state != SITE_GONE) {
-		list_move_tail(&site->leaving, &untidy);
-	} else if (list_empty(&site->probes)) {
+	if (site->state == SITE_GONE && list_empty(&site->probes))
 		hash_del(&site->gone);
-		if (!kprobe_site_settling(site))
-			list_add_tail(&site->kp.list, &untidy_gone);
-	}
+	site->untidy = true;
 	queue_work(system_unbound_wq, &tidy_work);
 }
 
@@ -471,28 +460,35 @@ void kprobe_site_detach(struct kprobe_site *site, struct kprobe *p,
  */
 void kprobe_site_kill(struct kprobe_site *site)
 {
+	struct kprobe_plan plan;
 	struct kprobe *p;
 
 	lockdep_assert_held(&kprobe_mutex);
-	kprobe_disarm_entry(site);
-	kprobe_ftrace_settle();
+	kprobe_plan_init(&plan);
+	if (site->ops)
+		kprobe_plan_arming(site, false, &plan);
+	kprobe_plan_apply(&plan);
 	if (site->state == SITE_DYING)
 		kprobe_unretire(site);
-
-	/* It may be untidy; the same memory has its place among the GONE ones. */
-	list_del_init(&site->leaving);
 
 	kprobe_table_remove(&kprobe_site_table, &site->by_addr);
 	kprobe_optimize_stop(site);
 	kprobe_site_set_state(site, SITE_GONE);
-	/* Who registers a probe asks those of its address whether they have it already. */
+	/* kprobe_site_holding() looks there. */
 	INIT_HLIST_NODE(&site->gone);
 	if (!list_empty(&site->probes))
 		hash_add(kprobe_gone_sites, &site->gone, (unsigned long)site->kp.addr);
 	WRITE_ONCE(site->kp.flags, site->kp.flags | KPROBE_FLAG_GONE);
 	list_for_each_entry(p, &site->probes, list)
 		WRITE_ONCE(p->flags, p->flags | KPROBE_FLAG_GONE);
-	kprobe_retire_gone(site);
+	/*
+	 * An architecture that keeps state may write to the text when it frees a slot. There the
+	 * site is settled while the text is still mapped.
+	 */
+	if (ARCH_KPROBE_STATELESS)
+		kprobe_retire(site);
+	else
+		kprobe_site_settle(site);
 }
 
 /**
