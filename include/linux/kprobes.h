@@ -293,11 +293,6 @@ int enable_kprobe(struct kprobe *p);
 int disable_kprobe(struct kprobe *p);
 unsigned int kprobe_level(void);
 
-int register_kretprobe(struct kretprobe *rp);
-void unregister_kretprobe(struct kretprobe *rp);
-int register_kretprobes(struct kretprobe **rps, int num);
-void unregister_kretprobes(struct kretprobe **rps, int num);
-
 #ifdef CONFIG_JPROBES
 int register_jprobe(struct jprobe *jp);
 void unregister_jprobe(struct jprobe *jp);
@@ -379,16 +374,6 @@ static inline struct kprobe *kprobe_running(void)
 	return NULL;
 }
 
-static inline int register_kretprobes(struct kretprobe **rps, int num)
-{
-	return -EOPNOTSUPP;
-}
-
-static inline int register_kretprobe(struct kretprobe *rp)
-{
-	return -EOPNOTSUPP;
-}
-
 static inline int register_kprobes(struct kprobe **kps, int num)
 {
 	return -EOPNOTSUPP;
@@ -409,19 +394,11 @@ static inline int disable_kprobe(struct kprobe *p)
 	return -EOPNOTSUPP;
 }
 
-static inline void unregister_kretprobes(struct kretprobe **rps, int num)
-{
-}
-
 static inline void unregister_kprobes(struct kprobe **kps, int num)
 {
 }
 
 static inline void unregister_kprobe(struct kprobe *p)
-{
-}
-
-static inline void unregister_kretprobe(struct kretprobe *rp)
 {
 }
 
@@ -563,10 +540,28 @@ static inline int disable_kretprobe(struct kretprobe *rp)
 }
 
 /*
- * For the handlers of return probes, and for unwinders. An unwinder's cursor for
+ * Return probes, and what their handlers and unwinders ask for. An unwinder's cursor for
  * kretprobe_find_ret_addr() starts as NULL.
  */
-#if !defined(CONFIG_KRETPROBES)
+#ifndef CONFIG_KRETPROBES
+/* Modules for which return probes are optional can be loaded all the same. */
+static inline int register_kretprobes(struct kretprobe **rps, int num)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int register_kretprobe(struct kretprobe *rp)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void unregister_kretprobes(struct kretprobe **rps, int num)
+{
+}
+
+static inline void unregister_kretprobe(struct kretprobe *rp)
+{
+}
 
 static nokprobe_inline bool is_kretprobe_trampoline(unsigned long addr)
 {
@@ -590,7 +585,13 @@ static inline unsigned long get_kretprobe_retaddr(struct kretprobe_instance *ri)
 	return 0;
 }
 
-#elif defined(CONFIG_KRETPROBE_ON_RETHOOK)
+#else
+int register_kretprobe(struct kretprobe *rp);
+void unregister_kretprobe(struct kretprobe *rp);
+int register_kretprobes(struct kretprobe **rps, int num);
+void unregister_kretprobes(struct kretprobe **rps, int num);
+
+#ifdef CONFIG_KRETPROBE_ON_RETHOOK
 
 static nokprobe_inline bool is_kretprobe_trampoline(unsigned long addr)
 {
@@ -648,6 +649,7 @@ static __always_inline unsigned long get_kretprobe_retaddr(struct kretprobe_inst
 {
 	return (unsigned long)ri->ret_addr;
 }
+#endif
 #endif
 
 /* For fork(), idle tasks that start again, tasks that have ended, and the handlers of rethook */
