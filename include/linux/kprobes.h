@@ -22,7 +22,6 @@
 #include <linux/rcupdate.h>
 #include <linux/mutex.h>
 #include <linux/ftrace.h>
-#include <linux/objpool.h>
 #include <linux/rethook.h>
 #include <asm/kprobes.h>
 
@@ -189,9 +188,9 @@ struct jprobe {
  *		value is ignored
  * @entry_handler: runs when the function is entered; may be NULL. If it returns non-zero,
  *		@handler does not run for this call
- * @maxactive:	the most calls that are followed at the same time. If it is 0 or less,
- *		each task has memory for its own calls; a small pool is used when that is
- *		full, and for all calls if @data_size is above 512. (Where return probes
+ * @maxactive:	the most calls that are followed at the same time; 0 or less for no limit.
+ *		Each task has memory for its own calls; a small reserve is used when that
+ *		is full, and for all calls if @data_size is above 512. (Where return probes
  *		are made of rethook, 0 or less means the larger of 10 and twice the number
  *		of possible CPUs.)
  * @nmissed:	calls whose return was not seen, because too many calls were followed
@@ -244,10 +243,14 @@ struct kretprobe_instance {
 struct kretprobe_holder {
 	struct kretprobe __rcu	*rp;		/* NULL once unregistered */
 	struct kretprobe	*told;		/* whose handler runs: @rp, or a replacement */
-	unsigned int		size;		/* of an instance on a return stack */
-	unsigned long __percpu	*inside;	/* calls made, less those that returned */
-	atomic_t		dropped;	/* calls that will never return */
-	struct objpool_head	pool;
+	unsigned int		plain_size;	/* @size, or KRETPROBE_NO_FIT with a cap or without a stack */
+	unsigned int		size;		/* of an instance */
+	int			cap;		/* the most calls under way, or 0 */
+	atomic_t		calls;		/* with a cap: calls under way */
+	unsigned long __percpu	*inside;	/* without: calls made, less those that returned */
+	unsigned int		num_reserve;
+	void			*reserve;	/* instances beside those on return stacks */
+	unsigned long		*taken;		/* which of them are in use */
 	struct llist_node	leaving;
 };
 

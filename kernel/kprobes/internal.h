@@ -433,10 +433,13 @@ static inline int kprobe_module_init(void)
 extern const struct kprobe_kind kretprobe_kind;
 void kretprobe_blacklist_init(void);
 int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs);
+int kretprobe_entry_capped(struct kprobe *kp, struct pt_regs *regs);
 
 static inline bool kprobe_is_kretprobe(struct kprobe *p)
 {
-	return p->pre_handler == kretprobe_entry;
+	return p->pre_handler == kretprobe_entry ||
+	       (IS_ENABLED(CONFIG_KRETPROBE_RETURN_STACK) &&
+		p->pre_handler == kretprobe_entry_capped);
 }
 #else
 static inline void kretprobe_blacklist_init(void)

@@ -8,14 +8,10 @@
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
-#include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/export.h>
 #include <linux/kprobes.h>
 #include <linux/llist.h>
-#include <linux/math.h>
-#include <linux/minmax.h>
-#include <linux/sizes.h>
 
 #include "internal.h"
 #include "kretprobe.h"
@@ -73,17 +69,6 @@ static int *missed_returns(struct kprobe *p)
 	return &kretprobe_of(p)->nmissed;
 }
 
-/*
- * objpool computes as an int how many bytes it needs for a CPU: for the instances, and for a ring
- * of pointers to them, which is much smaller. It does not notice if that overflows.
- */
-static bool pool_too_large(const struct kretprobe *rp)
-{
-	unsigned int num = DIV_ROUND_UP(max(rp->maxactive, 0), num_possible_cpus());
-
-	return num * (u64)(sizeof(struct kretprobe_instance) + rp->data_size) > SZ_1G;
-}
-
 static void *create_holder(struct kprobe *p, const char **why)
 {
 	struct kretprobe *rp = kretprobe_of(p);
@@ -92,7 +77,7 @@ static void *create_holder(struct kprobe *p, const char **why)
 		*why = "data_size is too large";
 		return ERR_PTR(-E2BIG);
 	}
-	return pool_too_large(rp) ? ERR_PTR(-ENOMEM) : kretprobe_holder_create(rp);
+	return kretprobe_holder_create(rp);
 }
 
 static void attach_holder(struct kprobe *p, void *holder)

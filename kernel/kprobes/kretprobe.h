@@ -24,8 +24,11 @@ extern struct mutex kretprobe_mutex;
 /* Instances with more private data than this are not kept on return stacks. */
 #define KRETPROBE_STACK_DATA	512
 
-/* The size of instances that fit on no return stack */
-#define KRETPROBE_NO_FIT	SZ_16K
+/*
+ * A size that fits on no return stack. No instance whose size is taken for this ends at a stack's
+ * top: that is aligned.
+ */
+#define KRETPROBE_NO_FIT	(SZ_16K + 1)
 
 /**
  * struct kretprobe_stack - a return stack that no task takes instances from
@@ -43,6 +46,11 @@ struct kretprobe_stack {
 static inline struct kretprobe_stack *kretprobe_stack_at(unsigned long end)
 {
 	return (struct kretprobe_stack *)end - 1;
+}
+
+static inline bool kretprobe_uses_stacks(const struct kretprobe_holder *rph)
+{
+	return rph->size <= sizeof(struct kretprobe_instance) + KRETPROBE_STACK_DATA;
 }
 
 /* kretprobe_stack.c */

@@ -3,16 +3,20 @@
  * Holders: what the instances of a return probe refer to. A holder outlives its return
  * probe for as long as tasks are inside the probed function.
  *
- * The number of calls inside is the sum of one count per CPU. A single count says
- * nothing, and may even be negative, because a call may return on another CPU than it was
- * made on. While calls are being made, the sum says nothing either, because it is read
- * CPU by CPU. But after the return probe was unregistered no call is added, and a sum of
- * zero is final.
+ * With a cap, the calls under way are counted. Without, their number is the sum of one count per
+ * CPU, which takes no atomic operation. A single count says nothing, and may even be negative,
+ * because a call may return on another CPU than it was made on. While calls are being made, the sum
+ * says nothing either, because it is read CPU by CPU. But after the return probe was unregistered no
+ * call is added, and a sum of zero is final.
  */
+#include <linux/bitops.h>
+#include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/irq_work.h>
 #include <linux/kprobes.h>
 #include <linux/llist.h>
+#include <linux/minmax.h>
+#include <linux/overflow.h>
 #include <linux/percpu.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
@@ -20,7 +24,7 @@
 #include "internal.h"
 #include "kretprobe.h"
 
-/* Instances in the pool without maxactive, for calls that get none from a return stack */
+/* Instances in the reserve without a cap, for calls that get none from a return stack */
 #define RESERVE		(2 * num_possible_cpus() + 64)
 
 /* Holders of unregistered return probes, to be freed when no call is inside any more */
@@ -29,33 +33,35 @@ static LLIST_HEAD(left_holders);
 static void reap_holders(struct work_struct *work);
 static DECLARE_WORK(reap_work, reap_holders);
 
-/* Do instances come from return stacks first? If not, all come from the pool. */
-static bool uses_stacks(struct kretprobe_holder *rph)
-{
-	return rph->size < KRETPROBE_NO_FIT;
-}
-
 static void free_holder(struct kretprobe_holder *rph)
 {
-	objpool_free(&rph->pool);
+	kvfree(rph->reserve);
 	free_percpu(rph->inside);
 	kfree(rph);
 }
 
-static struct kretprobe_holder *alloc_holder(int num, size_t size)
+/* With a cap, there is an instance for each call up to that, whatever is on return stacks. */
+static void size_holder(struct kretprobe_holder *rph, const struct kretprobe *rp)
 {
-	struct kretprobe_holder *rph = kzalloc(sizeof(*rph), GFP_KERNEL);
+	rph->size = ALIGN(struct_size_t(struct kretprobe_instance, data, rp->data_size),
+			  sizeof(u64));
+	rph->cap = max(rp->maxactive, 0);
+	rph->num_reserve = rph->cap ?: RESERVE;
+	rph->plain_size = !rph->cap && kretprobe_uses_stacks(rph) ? rph->size : KRETPROBE_NO_FIT;
+}
 
-	if (!rph)
-		return NULL;
-	rph->inside = alloc_percpu(unsigned long);
-	if (!rph->inside ||
-	    objpool_init(&rph->pool, num, size, GFP_KERNEL, NULL, NULL, NULL)) {
-		free_percpu(rph->inside);
-		kfree(rph);
-		return NULL;
-	}
-	return rph;
+/*
+ * What tells which instances of the reserve are in use is behind them. So no instance ends where
+ * another allocation begins, which might be a return stack.
+ */
+static bool alloc_reserve(struct kretprobe_holder *rph)
+{
+	size_t size = size_mul(rph->num_reserve, rph->size);
+
+	rph->reserve = kvzalloc(size_add(size, BITS_TO_LONGS(rph->num_reserve) * sizeof(long)),
+				GFP_KERNEL | __GFP_NOWARN);
+	rph->taken = rph->reserve + size;
+	return rph->reserve;
 }
 
 /* The call may have been the last one inside. */
@@ -89,18 +95,18 @@ struct kretprobe kretprobe_left = {
  */
 void *kretprobe_holder_create(struct kretprobe *rp)
 {
-	size_t size = ALIGN(struct_size_t(struct kretprobe_instance, data,
-					  rp->data_size), sizeof(u64));
-	bool capped = rp->maxactive > 0;
-	struct kretprobe_holder *rph;
+	struct kretprobe_holder *rph = kzalloc(sizeof(*rph), GFP_KERNEL);
 
-	rph = alloc_holder(capped ? rp->maxactive : RESERVE, size);
 	if (!rph)
 		return ERR_PTR(-ENOMEM);
-	/* No instance of this size fits into a return stack, so none is taken from there. */
-	rph->size = capped || rp->data_size > KRETPROBE_STACK_DATA ? KRETPROBE_NO_FIT : size;
-	if (uses_stacks(rph))
-		kretprobe_stacks_get(size);
+	size_holder(rph, rp);
+	rph->inside = alloc_percpu(unsigned long);
+	if (!rph->inside || !alloc_reserve(rph)) {
+		free_holder(rph);
+		return ERR_PTR(-ENOMEM);
+	}
+	if (kretprobe_uses_stacks(rph))
+		kretprobe_stacks_get(rph->size);
 	return rph;
 }
 
@@ -115,6 +121,8 @@ void kretprobe_holder_attach(struct kretprobe *rp, void *holder)
 {
 	struct kretprobe_holder *rph = holder;
 
+	if (rph->cap && kretprobe_uses_stacks(rph))
+		rp->kp.pre_handler = kretprobe_entry_capped;
 	rph->told = rp;
 	rcu_assign_pointer(rph->rp, rp);
 	rp->rph = rph;
@@ -130,7 +138,7 @@ void kretprobe_holder_drop(void *holder)
 {
 	struct kretprobe_holder *rph = holder;
 
-	if (uses_stacks(rph))
+	if (kretprobe_uses_stacks(rph))
 		kretprobe_stacks_put(rph->size);
 	free_holder(rph);
 }
@@ -166,7 +174,7 @@ void kretprobe_holders_release(struct llist_head *stopped)
 	if (!node)
 		return;
 	llist_for_each_entry_safe(rph, next, node, leaving) {
-		if (uses_stacks(rph))
+		if (kretprobe_uses_stacks(rph))
 			kretprobe_stacks_put(rph->size);
 		rcu_dereference_protected(rph->rp, true)->rph = NULL;
 		RCU_INIT_POINTER(rph->rp, NULL);
@@ -178,12 +186,12 @@ void kretprobe_holders_release(struct llist_head *stopped)
 
 static bool anybody_inside(struct kretprobe_holder *rph)
 {
-	unsigned int inside = 0;
+	unsigned int inside = atomic_read(&rph->calls);
 	int cpu;
 
 	for_each_possible_cpu(cpu)
 		inside += READ_ONCE(*per_cpu_ptr(rph->inside, cpu));
-	return inside != (unsigned int)atomic_read(&rph->dropped);
+	return inside;
 }
 
 /*

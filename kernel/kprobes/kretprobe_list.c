@@ -6,12 +6,13 @@
  * they end.
  *
  * The list is made of instances. They come from the task's return stack (see
- * kretprobe_stack.c), or from the pool of the return probe.
+ * kretprobe_stack.c), or from the reserve of the return probe.
  */
+#include <linux/atomic.h>
+#include <linux/bitops.h>
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
 #include <linux/llist.h>
-#include <linux/objpool.h>
 #include <linux/panic.h>
 #include <linux/rethook.h>
 #include <linux/sched.h>
@@ -54,15 +55,47 @@ static __always_inline struct kretprobe *user_of(struct kretprobe_holder *rph)
 	return rcu_dereference_raw(rph->rp);
 }
 
+/* Counts a call that is made, unless there are as many under way as the cap allows. */
+static __always_inline bool count_below_cap(struct kretprobe_holder *rph)
+{
+	int calls = atomic_read(&rph->calls);
+
+	do {
+		if (unlikely(calls >= rph->cap))
+			return false;
+	} while (unlikely(!atomic_try_cmpxchg(&rph->calls, &calls, calls + 1)));
+	return true;
+}
+
+static bool count_call(struct kretprobe_holder *rph)
+{
+	if (rph->cap)
+		return count_below_cap(rph);
+	raw_cpu_inc(*rph->inside);
+	return true;
+}
+
+NOKPROBE_SYMBOL(count_call);
+
+/* Undoes that, when the call has returned, or is not followed. */
+static void uncount_call(struct kretprobe_holder *rph)
+{
+	if (rph->cap)
+		atomic_dec(&rph->calls);
+	else
+		raw_cpu_dec(*rph->inside);
+}
+
+NOKPROBE_SYMBOL(uncount_call);
+
 /*
  * Raises the return stack's top before anything is written there, so that an interrupt or
  * NMI takes its own instances from above. Returns false if there is no room.
  */
-static __always_inline bool take_from_stack(struct kretprobe_holder *rph,
-					    struct kretprobe_instance **ri)
+static __always_inline bool take_from_stack(unsigned int size, struct kretprobe_instance **ri)
 {
 	unsigned long top = current->kretprobe_top;
-	unsigned long next = top + rph->size;
+	unsigned long next = top + size;
 
 	if (unlikely(next > current->kretprobe_end))
 		return false;
@@ -72,16 +105,31 @@ static __always_inline bool take_from_stack(struct kretprobe_holder *rph,
 	return true;
 }
 
-/*
- * Out of line, because objpool_push() is much code. What that calls may be probed, unless it is
- * inlined: on arm64 with pseudo-NMIs, what masks interrupts is not.
- */
-static noinline void put_into_pool(struct kretprobe_instance *ri)
+/* Nothing in here is a call, which could be probed. */
+static struct kretprobe_instance *take_from_reserve(struct kretprobe_holder *rph)
 {
-	objpool_push(ri, &ri->rph->pool);
+	unsigned long taken, i;
+
+	for (i = 0; i < rph->num_reserve; i++) {
+		taken = READ_ONCE(rph->taken[BIT_WORD(i)]);
+		if (taken == ~0UL)
+			i |= BITS_PER_LONG - 1;
+		else if (!(taken & BIT_MASK(i)) && !test_and_set_bit_lock(i, rph->taken))
+			return rph->reserve + i * rph->size;
+	}
+	return NULL;
 }
 
-NOKPROBE_SYMBOL(put_into_pool);
+NOKPROBE_SYMBOL(take_from_reserve);
+
+static void put_into_reserve(struct kretprobe_instance *ri)
+{
+	struct kretprobe_holder *rph = ri->rph;
+
+	clear_bit_unlock((unsigned long)((void *)ri - rph->reserve) / rph->size, rph->taken);
+}
+
+NOKPROBE_SYMBOL(put_into_reserve);
 
 /* Is an instance from the stack that the task takes from? If it has none, its start is the end. */
 static __always_inline bool is_on_stack(struct task_struct *tsk, struct kretprobe_instance *ri)
@@ -93,12 +141,12 @@ static __always_inline bool is_on_stack(struct task_struct *tsk, struct kretprob
 }
 
 /*
- * Gives an instance back to the return stack, if it is from there: everything above it has been
- * given back before.
+ * Gives an instance back to the return stack, if it is the last there: everything above it has been
+ * given back before, unless a handler has left calls behind. No other instance ends at the top.
  */
-static __always_inline bool put_on_stack(struct kretprobe_instance *ri)
+static __always_inline bool put_on_top(struct kretprobe_instance *ri, unsigned int size)
 {
-	if (unlikely(!is_on_stack(current, ri)))
+	if (unlikely((unsigned long)ri + size != current->kretprobe_top))
 		return false;
 	WRITE_ONCE(current->kretprobe_top, (unsigned long)ri);
 	return true;
@@ -123,55 +171,59 @@ static struct kretprobe_stack *left_stack(struct task_struct *tsk, struct kretpr
 
 NOKPROBE_SYMBOL(left_stack);
 
-/* Gives an instance back that is not from the return stack; the last one frees a stack. */
-static void put_elsewhere(struct kretprobe_instance *ri)
+/* Gives an instance back to where it came from. The last one on a stack that was left frees that. */
+static void put_instance(struct kretprobe_instance *ri)
 {
-	struct kretprobe_stack *stack = left_stack(current, ri);
+	struct kretprobe_stack *stack;
 
+	if (is_on_stack(current, ri)) {
+		WRITE_ONCE(current->kretprobe_top, (unsigned long)ri);
+		return;
+	}
+	stack = left_stack(current, ri);
 	if (!stack) {
-		put_into_pool(ri);
+		put_into_reserve(ri);
 	} else if ((unsigned long)ri == stack->start) {
 		current->kretprobe_left.first = stack->node.next;
 		kretprobe_stack_empty(stack);
 	}
 }
 
-NOKPROBE_SYMBOL(put_elsewhere);
+NOKPROBE_SYMBOL(put_instance);
 
-/* Gives an instance back to where it came from. */
-static __always_inline void put_instance(struct kretprobe_instance *ri)
+/*
+ * Takes a call that will not return off the count.
+ *
+ * Also without a cap, @calls is changed, which is below 0 then, and atomic. @inside is changed by
+ * plain per-CPU operations, so an interrupt in the middle of one must leave the counter as it was. A
+ * call in the interrupt that returns there does so. What drops the calls of a dead task, in a
+ * softirq, would not.
+ */
+static void uncount_dropped(struct kretprobe_holder *rph)
 {
-	if (!put_on_stack(ri))
-		put_elsewhere(ri);
+	atomic_dec(&rph->calls);
 }
 
-/* Counts a call that will not return. Returns whether its return probe was unregistered. */
-static bool count_dropped(struct kretprobe_holder *rph)
-{
-	atomic_inc(&rph->dropped);
-	return !user_of(rph);
-}
+NOKPROBE_SYMBOL(uncount_dropped);
 
 /*
  * Gives up calls of the current task that will never return: those inside of @last, the innermost
  * one that still will, or all if @last is NULL.
- *
- * They are not taken off the holder's @inside, but counted in @dropped, atomically.
- * @inside is changed by plain per-CPU operations, so an interrupt in the middle of one
- * must leave the counter as it was. A call in the interrupt that returns there does so.
- * What drops the calls of a dead task, in a softirq, would not.
  */
 static void drop_calls(struct llist_node *last)
 {
+	struct kretprobe_holder *rph;
 	struct llist_node *node, *next;
 
 	for (node = current->kretprobe_instances.first; node != last; node = next) {
 		next = node->next;
+		rph = instance_of(node)->rph;
 		current->kretprobe_instances.first = next;
 		barrier();
-		if (count_dropped(instance_of(node)->rph))
+		if (!user_of(rph))
 			kretprobe_call_left();
 		put_instance(instance_of(node));
+		uncount_dropped(rph);
 	}
 }
 
@@ -245,23 +297,24 @@ static void drop_stale(struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(drop_stale);
 
-/* Takes an instance: from the pool if the return stack is full or is not to be used. */
+/* Takes an instance: from the reserve if the return stack is full or is not to be used. */
 static struct kretprobe_instance *take_instance(struct kretprobe_holder *rph, struct pt_regs *regs)
 {
+	unsigned int size = kretprobe_uses_stacks(rph) ? rph->size : KRETPROBE_NO_FIT;
 	struct kretprobe_instance *ri;
 
-	if (take_from_stack(rph, &ri))
+	if (take_from_stack(size, &ri))
 		return ri;
 	drop_stale(regs);
-	return take_from_stack(rph, &ri) ? ri : objpool_pop(&rph->pool);
+	return take_from_stack(size, &ri) ? ri : take_from_reserve(rph);
 }
 
 NOKPROBE_SYMBOL(take_instance);
 
 /*
  * Calls the entry handler, if there is one, and returns its answer. It may ask for the return
- * address already. What the memory of a return stack was last used for, by another return probe
- * perhaps, is not for it to see.
+ * address already. What the memory was last used for, by another return probe perhaps, is not for
+ * it to see.
  */
 static int ask_entry_handler(struct kretprobe *rp, struct kretprobe_instance *ri,
 			     struct pt_regs *regs)
@@ -275,8 +328,7 @@ static int ask_entry_handler(struct kretprobe *rp, struct kretprobe_instance *ri
 	if (!call_is_fresh(addr))
 		addr = kretprobe_caller(addr, frame, NULL, NULL);
 	ri->ret_addr = (kprobe_opcode_t *)addr;
-	if (is_on_stack(current, ri))
-		memset(ri->data, 0, rp->data_size);
+	memset(ri->data, 0, rp->data_size);
 	return entry_handler(ri, regs);
 }
 
@@ -286,12 +338,10 @@ NOKPROBE_SYMBOL(ask_entry_handler);
  * Adds a call to the list. An NMI may unwind this task at any point. So the instance is
  * complete before it is on the list, and on the list before the return is diverted.
  */
-static __always_inline void follow_call(struct kretprobe_holder *rph,
-					struct kretprobe_instance *ri, struct pt_regs *regs)
+static __always_inline void follow_call(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	void *frame = arch_kretprobe_frame(regs);
 
-	raw_cpu_inc(*rph->inside);
 	kretprobe_record(ri, regs, frame);
 	ri->llist.next = current->kretprobe_instances.first;
 	barrier();
@@ -300,31 +350,47 @@ static __always_inline void follow_call(struct kretprobe_holder *rph,
 	arch_kretprobe_divert(regs, frame, (unsigned long)kretprobe_trampoline_addr());
 }
 
+/* Takes an instance, asks the entry handler, and follows the call. Returns false if it did not. */
+static bool ask_and_follow(struct kretprobe *rp, struct pt_regs *regs)
+{
+	struct kretprobe_instance *ri = take_instance(rp->rph, regs);
+
+	if (!ri) {
+		kretprobe_count_miss(rp, KPROBE_MISS_POOL);
+		return false;
+	}
+	ri->rph = rp->rph;
+	if (ask_entry_handler(rp, ri, regs)) {
+		put_instance(ri);
+		return false;
+	}
+	follow_call(ri, regs);
+	return true;
+}
+
+NOKPROBE_SYMBOL(ask_and_follow);
+
 /*
  * Out of line, because the calls in here would make the compiler save registers that the
- * fast path of an entry does not use.
+ * fast path of an entry does not use. Calls that are over do not count for a cap.
  */
 static noinline int kretprobe_entry_slow(struct kretprobe *rp, struct pt_regs *regs)
 {
 	struct kretprobe_holder *rph = rp->rph;
-	struct kretprobe_instance *ri = take_instance(rph, regs);
 
-	if (!ri) {
+	if (rph->cap)
+		drop_stale(regs);
+	if (!count_call(rph))
 		kretprobe_count_miss(rp, KPROBE_MISS_POOL);
-		return 0;
-	}
-	ri->rph = rph;
-	if (ask_entry_handler(rp, ri, regs))
-		put_instance(ri);
-	else
-		follow_call(rph, ri, regs);
+	else if (!ask_and_follow(rp, regs))
+		uncount_call(rph);
 	return 0;
 }
 
 NOKPROBE_SYMBOL(kretprobe_entry_slow);
 
 /**
- * kretprobe_entry() - pre handler of every return probe
+ * kretprobe_entry() - pre handler of return probes
  * @kp: the return probe's kprobe
  * @regs: registers at the entry of the probed function
  *
@@ -337,14 +403,46 @@ int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs)
 	struct kretprobe_holder *rph = rp->rph;
 	struct kretprobe_instance *ri;
 
-	if (rp->entry_handler || unlikely(!take_from_stack(rph, &ri)))
+	if (rp->entry_handler || unlikely(!take_from_stack(rph->plain_size, &ri)))
 		return kretprobe_entry_slow(rp, regs);
+	raw_cpu_inc(*rph->inside);
 	ri->rph = rph;
-	follow_call(rph, ri, regs);
+	follow_call(ri, regs);
 	return 0;
 }
 
 NOKPROBE_SYMBOL(kretprobe_entry);
+
+/**
+ * kretprobe_entry_capped() - pre handler of return probes with a cap, and instances on stacks
+ * @kp: the return probe's kprobe
+ * @regs: registers at the entry of the probed function
+ *
+ * A call that is first on the list, and was not made from a frame above the present one, may be
+ * over.
+ *
+ * Context: a pre handler.
+ * Return: 0.
+ */
+int kretprobe_entry_capped(struct kprobe *kp, struct pt_regs *regs)
+{
+	struct kretprobe_instance *ri = instance_of(current->kretprobe_instances.first);
+	struct kretprobe *rp = container_of(kp, struct kretprobe, kp);
+	struct kretprobe_holder *rph = rp->rph;
+
+	if (rp->entry_handler || (ri && ri->fp <= arch_kretprobe_frame(regs)) ||
+	    unlikely(!count_below_cap(rph)))
+		return kretprobe_entry_slow(rp, regs);
+	if (unlikely(!take_from_stack(rph->size, &ri))) {
+		atomic_dec(&rph->calls);
+		return kretprobe_entry_slow(rp, regs);
+	}
+	ri->rph = rph;
+	follow_call(ri, regs);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kretprobe_entry_capped);
 
 /**
  * kretprobe_reset_task() - give back the instances of a task that starts again
@@ -356,23 +454,29 @@ void kretprobe_reset_task(struct task_struct *tsk)
 {
 	struct llist_node *node, *next;
 	struct kretprobe_instance *ri;
+	struct kretprobe_holder *rph;
+	unsigned long top, start;
 
 	for (node = __llist_del_all(&tsk->kretprobe_instances); node; node = next) {
 		next = node->next;
 		ri = instance_of(node);
+		rph = ri->rph;
 		guard(preempt_notrace)();
-		if (count_dropped(ri->rph))
+		if (!user_of(rph))
 			kretprobe_reap_holders();
 		if (!is_on_stack(tsk, ri) && !left_stack(tsk, ri))
-			put_into_pool(ri);
+			put_into_reserve(ri);
+		uncount_dropped(rph);
 	}
 	for (node = __llist_del_all(&tsk->kretprobe_left); node; node = next) {
 		next = node->next;
 		kretprobe_stack_empty(container_of(node, struct kretprobe_stack, node));
 	}
 	/* An empty stack is left alone: it may be taken away at the same time. */
-	if (tsk->kretprobe_end && tsk->kretprobe_top != tsk->kretprobe_start)
-		WRITE_ONCE(tsk->kretprobe_top, tsk->kretprobe_start);
+	top = READ_ONCE(tsk->kretprobe_top);
+	start = READ_ONCE(tsk->kretprobe_start);
+	if (top && start != KRETPROBE_NO_STACK && top != start)
+		WRITE_ONCE(tsk->kretprobe_top, start);
 }
 
 /**
@@ -542,19 +646,43 @@ static void count_missed_returns(struct llist_node *node, struct llist_node *end
 
 NOKPROBE_SYMBOL(count_missed_returns);
 
-/* Takes a row off the list, and gives its instances back. */
+/* Out of line, with its own @rph: the caller's would have to be in a register that is saved. */
+static noinline void end_other_call(struct kretprobe_instance *ri)
+{
+	struct kretprobe_holder *rph = ri->rph;
+
+	put_instance(ri);
+	uncount_call(rph);
+}
+
+NOKPROBE_SYMBOL(end_other_call);
+
+/*
+ * Gives back the instance of a call that returns, and takes the call off the count. Only with a cap,
+ * an instance of @size ends at the top, and one of @plain_size does not.
+ */
+static __always_inline void end_call(struct kretprobe_instance *ri)
+{
+	struct kretprobe_holder *rph = ri->rph;
+
+	if (likely(put_on_top(ri, rph->plain_size)))
+		raw_cpu_dec(*rph->inside);
+	else if (likely(put_on_top(ri, rph->size)))
+		atomic_dec(&rph->calls);
+	else
+		end_other_call(ri);
+}
+
+/* Takes a row off the list, and ends its calls. */
 static void end_calls(struct llist_node *node, struct llist_node *end)
 {
-	struct kretprobe_holder *rph;
 	struct llist_node *next;
 
 	current->kretprobe_instances.first = end;
 	barrier();
 	for (; node != end; node = next) {
 		next = node->next;
-		rph = instance_of(node)->rph;
-		put_instance(instance_of(node));
-		raw_cpu_dec(*rph->inside);
+		end_call(instance_of(node));
 	}
 }
 
@@ -698,29 +826,6 @@ static __always_inline void simple_handler(union kprobe_own_mark mark,
 	call_handler(told, ri, regs);
 }
 
-/* Out of line, with its own @rph: the caller's would have to be in a register that is saved. */
-static noinline void end_pool_call(struct kretprobe_instance *ri)
-{
-	struct kretprobe_holder *rph = ri->rph;
-
-	put_elsewhere(ri);
-	raw_cpu_dec(*rph->inside);
-}
-
-NOKPROBE_SYMBOL(end_pool_call);
-
-static __always_inline void end_simple_call(struct kretprobe_instance *ri)
-{
-	struct kretprobe_holder *rph = ri->rph;
-
-	current->kretprobe_instances.first = ri->llist.next;
-	barrier();
-	if (put_on_stack(ri))
-		raw_cpu_dec(*rph->inside);
-	else
-		end_pool_call(ri);
-}
-
 /**
  * kretprobe_returned() - handle a diverted return
  * @regs: registers at the return
@@ -740,8 +845,9 @@ void kretprobe_returned(struct pt_regs *regs, void *frame)
 	ri = instance_of(current->kretprobe_instances.first);
 	if (likely(is_simple(ri, frame, mark))) {
 		simple_handler(mark, ri, regs, frame);
-		end_simple_call(ri);
-		/* Only now: what puts an instance into a pool may call what can be probed. */
+		current->kretprobe_instances.first = ri->llist.next;
+		barrier();
+		end_call(ri);
 		kprobe_mark_end(mark);
 	} else {
 		kretprobe_returned_slow(regs, frame);

@@ -6,7 +6,10 @@
 #include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/kprobes.h>
+#include <linux/math.h>
+#include <linux/minmax.h>
 #include <linux/rethook.h>
+#include <linux/sizes.h>
 
 #include "internal.h"
 #include "kretprobe.h"
@@ -107,6 +110,16 @@ static void kretprobe_return(struct rethook_node *node, void *data,
 
 NOKPROBE_SYMBOL(kretprobe_return);
 
+/*
+ * objpool computes as an int how many bytes it needs for a CPU: for the instances, and for a ring
+ * of pointers to them, which is much smaller. It does not notice if that overflows.
+ */
+static bool pool_too_large(const struct kretprobe *rp, unsigned int num)
+{
+	num = DIV_ROUND_UP(num, num_possible_cpus());
+	return num * (u64)(sizeof(struct kretprobe_instance) + rp->data_size) > SZ_1G;
+}
+
 /**
  * kretprobe_holder_create() - create the instances of a return probe
  * @rp: the return probe
@@ -118,6 +131,8 @@ void *kretprobe_holder_create(struct kretprobe *rp)
 {
 	int num = rp->maxactive > 0 ? rp->maxactive : max(10U, 2 * num_possible_cpus());
 
+	if (pool_too_large(rp, num))
+		return ERR_PTR(-ENOMEM);
 	return rethook_alloc(rp, kretprobe_return,
 			     struct_size_t(struct kretprobe_instance, data, rp->data_size), num);
 }

@@ -6,7 +6,7 @@
  * Tasks have return stacks while a return probe that uses them is registered, as large as the
  * largest of these needs. Existing tasks get theirs before the registration returns, new tasks at
  * fork. A task that could get none, because there was no memory, takes instances from the return
- * probes' pools.
+ * probes' reserves.
  *
  * Nobody but the task itself takes from its stack, in handlers. So another one is put in its place
  * while the task is not running; or in an interrupt on its CPU that has not arrived in a handler.
@@ -163,6 +163,7 @@ static bool leave_stack(struct task_struct *tsk)
 	WRITE_ONCE(tsk->kretprobe_end, 0);
 	barrier();
 	WRITE_ONCE(tsk->kretprobe_start, KRETPROBE_NO_STACK);
+	WRITE_ONCE(tsk->kretprobe_top, 0);
 	stack->start = start;
 	if (empty) {
 		kretprobe_stack_empty(stack);
@@ -186,12 +187,13 @@ NOKPROBE_SYMBOL(leave_stack);
  */
 void kretprobe_stack_leave(void)
 {
-	/* Read once: until it has gone, and only until then, an empty stack's top is there. */
+	/* Read once: an empty stack may be taken, and these change, at any time. */
+	unsigned long top = READ_ONCE(current->kretprobe_top);
 	unsigned long start = READ_ONCE(current->kretprobe_start);
 
-	if (READ_ONCE(stack_size) || start == KRETPROBE_NO_STACK || arch_kprobe_level())
+	if (READ_ONCE(stack_size) || !top || start == KRETPROBE_NO_STACK || arch_kprobe_level())
 		return;
-	if (READ_ONCE(current->kretprobe_top) != start)
+	if (top != start)
 		leave_stack(current);
 }
 

@@ -6,13 +6,13 @@
 #include <kunit/static_stub.h>
 #include <kunit/test.h>
 #include <linux/align.h>
+#include <linux/binfmts.h>
 #include <linux/completion.h>
 #include <linux/cpu.h>
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/hardirq.h>
 #include <linux/irqflags.h>
-#include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/limits.h>
@@ -24,6 +24,7 @@
 #include <linux/sched/task.h>
 #include <linux/stacktrace.h>
 #include <linux/string.h>
+#include <linux/umh.h>
 
 #include "support/probe.h"
 #include "support/regs.h"
@@ -214,6 +215,11 @@ static void maxactive_desc(const int *maxactive, char *desc)
 
 KUNIT_ARRAY_PARAM(maxactive, maxactives, maxactive_desc);
 
+/* Room for one call, or for any number */
+static const int caps[] = { 0, 1 };
+
+KUNIT_ARRAY_PARAM(cap, caps, maxactive_desc);
+
 static void expect_holder_until_they_leave(struct kunit *test, void *function,
 					   int (*call)(void *arg))
 {
@@ -232,7 +238,7 @@ static void expect_holder_until_they_leave(struct kunit *test, void *function,
 	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 0);
 }
 
-/* A past bug: the pool of a return probe was freed while a handler used it. */
+/* A past bug: the instances of a return probe were freed while a handler used one. */
 static void holder_stays_for_those_inside_and_then_goes(struct kunit *test)
 {
 	expect_holder_until_they_leave(test, waits, call_waits);
@@ -272,144 +278,56 @@ static void holder_goes_although_tasks_ended_inside(struct kunit *test)
 }
 
 #if defined(CONFIG_X86) || defined(CONFIG_ARM64)
-static u32 call_as_an_nmi(void)
+static bool use_in_an_nmi(struct objpool_head *pool)
 {
-	u32 result;
+	void *object;
 
-	guard(irqsave)();
 	nmi_enter();
-	result = returns(1);
+	object = objpool_pop(pool);
+	if (object)
+		objpool_push(object, pool);
 	nmi_exit();
-	return result;
+	return object;
 }
 
 /*
- * As if the NMI had come when objpool_push() has reserved an entry of the ring for the instance
- * @out, and not filled it in. Returns 0 if the NMI has made that entry available.
+ * As if an NMI had come when objpool_push() has reserved an entry of the ring for the object @out,
+ * and not filled it in. Returns whether the NMI has got an object, and not made that entry available.
  */
-static u32 nmi_in_a_push(struct objpool_head *pool, void *out)
+static bool nmi_in_a_push(struct objpool_head *pool, void *out)
 {
 	struct objpool_slot *slot;
-	u32 tail, last, result;
+	u32 tail, last;
+	bool used;
 
 	guard(irqsave)();
 	slot = pool->cpu_slots[smp_processor_id()];
 	tail = slot->tail++;
-	result = call_as_an_nmi();
+	used = use_in_an_nmi(pool);
 	last = slot->last;
 	slot->entries[tail & slot->mask] = out;
 	__objpool_make_available(slot, tail);
-	return last == tail ? result : 0;
+	return used && last == tail;
 }
 
-/* A past bug of objpool's: one object became available twice, and another was lost. */
-static void nmi_in_a_push_loses_no_instance(struct kunit *test)
+/* A past bug of objpool's, on which rethook is built: one object became two, and another was lost. */
+static void nmi_in_a_push_loses_no_object(struct kunit *test)
 {
-	struct kretprobe *rp = registered(test, returns, 2);
-	struct objpool_head *pool = &rp->rph->pool;
-	void *out = objpool_pop(pool);
+	struct objpool_head pool;
+	void *objects[2];
+	bool fine;
 
-	KUNIT_ASSERT_NOT_NULL(test, out);
-	KUNIT_EXPECT_EQ(test, 2, nmi_in_a_push(pool, out));
-	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 1);
-
-	/* The one that is left is the one that the NMI has used. */
-	KUNIT_EXPECT_PTR_EQ(test, objpool_pop(pool), out);
-	KUNIT_EXPECT_EQ(test, 2, returns(1));
-	KUNIT_EXPECT_EQ(test, 2, call_as_an_nmi());
-	KUNIT_EXPECT_EQ(test, 2, call_as_an_nmi());
-	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 4);
-	KUNIT_EXPECT_EQ(test, rp->nmissed, 0);
-	objpool_push(out, pool);
-}
-#endif
-
-/* An object that another CPU's ring has is better than none. */
-static void pool_gives_all_it_has(struct kunit *test)
-{
-	struct kretprobe *rp = registered(test, returns, 8);
-	struct objpool_head *pool = &rp->rph->pool;
-	void *objects[8];
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(objects); i++) {
-		objects[i] = objpool_pop(pool);
-		KUNIT_EXPECT_NOT_NULL(test, objects[i]);
-	}
-	KUNIT_EXPECT_NULL(test, objpool_pop(pool));
-	while (i--) {
-		if (objects[i])
-			objpool_push(objects[i], pool);
-	}
-}
-
-#ifdef CONFIG_ARM64_PSEUDO_NMI
-/* A copy of it is there in each object that does not have it inlined, that of pools among them. */
-static struct kretprobe masks[64];
-static unsigned int nr_masks;
-
-static bool within_put_into_pool(unsigned long addr)
-{
-	char name[KSYM_SYMBOL_LEN];
-
-	sprint_symbol_no_offset(name, addr);
-	return !strcmp(name, "put_into_pool");
-}
-
-static int note_mask(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	return !within_put_into_pool(get_kretprobe_retaddr(ri));
-}
-
-static int probe_mask(void *unused, unsigned long addr)
-{
-	if (nr_masks == ARRAY_SIZE(masks))
-		return 1;
-	masks[nr_masks].kp.addr = (kprobe_opcode_t *)addr;
-	masks[nr_masks].entry_handler = note_mask;
-	masks[nr_masks].handler = count_return;
-	masks[nr_masks].maxactive = 8;
-	nr_masks += !register_kretprobe(&masks[nr_masks]);
-	return 0;
-}
-
-static void drop_masks(void *unused)
-{
-	while (nr_masks)
-		unregister_kretprobe(&masks[--nr_masks]);
-	memset(masks, 0, sizeof(masks));
-}
-
-/* What the pool calls is hit where no handler can run. */
-static unsigned long missed_masks(void)
-{
-	unsigned long missed = 0;
-	unsigned int i;
-
-	for (i = 0; i < nr_masks; i++)
-		missed += masks[i].kp.nmissed;
-	return missed;
-}
-
-/*
- * A past bug: with pseudo-NMIs, a return probe on what pools call to mask interrupts was hit
- * by its own returns.
- */
-static void pool_is_not_called_by_itself(struct kunit *test)
-{
-	unsigned long before;
-
-	registered(test, returns, 2);
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_masks, NULL));
-	kallsyms_on_each_match_symbol(probe_mask, "arch_local_irq_save", NULL);
-	if (!nr_masks)
-		kunit_skip(test, "it is inlined everywhere");
-	atomic_set(&nr_returns, 0);
-	before = missed_masks();
-	KUNIT_EXPECT_EQ(test, 2, returns(1));
-	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 1);
-	if (missed_masks() == before)
-		kunit_skip(test, "the pool has it inlined");
+	KUNIT_ASSERT_EQ(test, 0, objpool_init(&pool, 2, 64, GFP_KERNEL, NULL, NULL, NULL));
+	objects[0] = objpool_pop(&pool);
+	fine = objects[0] && nmi_in_a_push(&pool, objects[0]);
+	objects[0] = objpool_pop(&pool);
+	objects[1] = objpool_pop(&pool);
+	KUNIT_EXPECT_TRUE(test, fine);
+	KUNIT_EXPECT_NOT_NULL(test, objects[0]);
+	KUNIT_EXPECT_NOT_NULL(test, objects[1]);
+	KUNIT_EXPECT_PTR_NE(test, objects[0], objects[1]);
+	KUNIT_EXPECT_NULL(test, objpool_pop(&pool));
+	objpool_free(&pool);
 }
 #endif
 
@@ -512,8 +430,8 @@ static void every_task_has_a_stack_while_one_is_wanted(struct kunit *test)
 
 	kretprobe_stacks_trim();
 	KUNIT_EXPECT_EQ(test, 0, tasks_with_stack(&without));
-	/* A return probe with a cap does not need return stacks. */
-	rp = registered(test, returns, 1);
+	/* A return probe with much data does not need return stacks. */
+	rp = registered_with(test, returns, 0, KRETPROBE_STACK_DATA + 1);
 	KUNIT_EXPECT_EQ(test, 0, tasks_with_stack(&without));
 	kunit_release_action(test, drop, rp);
 
@@ -604,7 +522,7 @@ static void empty_stack_is_left_to_the_worker(struct kunit *test)
 	unsigned long end;
 
 	leaving[0] = registered(test, returns, 0);
-	leaving[1] = registered(test, drops_its_probes, 1);
+	leaving[1] = registered_with(test, drops_its_probes, 0, KRETPROBE_STACK_DATA + 1);
 	KUNIT_EXPECT_NE(test, 0, current->kretprobe_end);
 	drops_its_probes(1);
 	end = READ_ONCE(current->kretprobe_end);
@@ -770,6 +688,152 @@ static void larger_stack_takes_the_place_of_an_empty_one(struct kunit *test)
 	put_task_struct(task);
 }
 
+/* --- with a cap, the count of calls under way, in each way that a call can end --- */
+
+static int under_way(struct kretprobe *rp)
+{
+	return atomic_read(&rp->rph->calls);
+}
+
+static void calls_below_the_cap_are_all_followed(struct kunit *test)
+{
+	const unsigned int depth = 100;
+	struct kretprobe *rp = registered(test, deep, depth);
+
+	KUNIT_EXPECT_EQ(test, deep(depth - 1), depth);
+	KUNIT_EXPECT_EQ(test, rp->nmissed, 0);
+	KUNIT_EXPECT_EQ(test, deep(depth), depth + 1);
+	KUNIT_EXPECT_EQ(test, rp->nmissed, 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 2 * depth);
+	KUNIT_EXPECT_EQ(test, under_way(rp), 0);
+}
+
+/* Both follow each call, and only one of them has a cap. */
+static void caps_are_counted_beside_other_return_probes(struct kunit *test)
+{
+	struct kretprobe *rp = registered(test, deep, 3), *other = registered(test, deep, 0);
+
+	KUNIT_EXPECT_EQ(test, deep(7), 8);
+	KUNIT_EXPECT_EQ(test, deep(7), 8);
+	KUNIT_EXPECT_EQ(test, rp->nmissed, 10);
+	KUNIT_EXPECT_EQ(test, other->nmissed, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 6 + 16);
+	KUNIT_EXPECT_EQ(test, under_way(rp), 0);
+}
+
+static int skip_call(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	return 1;
+}
+
+static void skipped_calls_are_not_under_way(struct kunit *test)
+{
+	struct kretprobe rp = {
+		.kp.addr = (kprobe_opcode_t *)returns,
+		.entry_handler = skip_call,
+		.maxactive = 1,
+	};
+
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&rp));
+	KUNIT_EXPECT_EQ(test, 2, returns(1));
+	KUNIT_EXPECT_EQ(test, 2, returns(1));
+	KUNIT_EXPECT_EQ(test, under_way(&rp), 0);
+	KUNIT_EXPECT_EQ(test, rp.nmissed, 0);
+	unregister_kretprobe(&rp);
+}
+
+static void missed_returns_are_not_under_way(struct kunit *test)
+{
+	struct kretprobe *rp = registered(test, waits_until_busy, 1);
+	struct task_struct *task = start_waiting_in(test, call_waits_until_busy);
+
+	KUNIT_EXPECT_EQ(test, under_way(rp), 1);
+	kunit_release_action(test, stop_waiting, task);
+	KUNIT_EXPECT_EQ(test, under_way(rp), 0);
+	if (!trampoline_is_probed())
+		KUNIT_EXPECT_EQ(test, rp->nmissed, 1);
+}
+
+static struct kretprobe *with_cap;
+
+static bool none_is_under_way(void)
+{
+	return !under_way(with_cap);
+}
+
+static const size_t places[] = { 0, KRETPROBE_STACK_DATA + 1 };
+
+KUNIT_ARRAY_PARAM(place, places, data_size_desc);
+
+/* Be their instances on the stack or not */
+static void calls_of_the_dead_are_not_under_way(struct kunit *test)
+{
+	const size_t *data_size = test->param_value;
+	unsigned int i;
+
+	with_cap = registered_with(test, ends, 1, *data_size);
+	atomic_set(&nr_ending, 0);
+	for (i = 0; i < 3; i++) {
+		KUNIT_ASSERT_FALSE(test, IS_ERR(kthread_run(call_ends, NULL, "kprobes_ends")));
+		while (atomic_read(&nr_ending) <= i)
+			msleep(20);
+		KUNIT_EXPECT_TRUE(test, comes_true(none_is_under_way));
+	}
+	KUNIT_EXPECT_EQ(test, with_cap->nmissed, 0);
+}
+
+/* The stack that the call is on is replaced meanwhile. */
+static void calls_on_a_stack_that_was_left_are_counted(struct kunit *test)
+{
+	struct task_struct *task;
+	struct kretprobe *rp;
+
+	kretprobe_stacks_trim();
+	rp = registered(test, waits, 1);
+	task = start_waiting(test);
+	grow(test, task, 256);
+	KUNIT_EXPECT_NOT_NULL(test, task->kretprobe_left.first);
+	KUNIT_EXPECT_EQ(test, under_way(rp), 1);
+	kunit_release_action(test, stop_waiting, task);
+	KUNIT_EXPECT_EQ(test, under_way(rp), 0);
+}
+
+static void execve_leaves_no_call_behind(struct kunit *test)
+{
+	char *argv[] = { "/bin/true", NULL }, *envp[] = { NULL };
+	struct kretprobe *rp;
+	unsigned int i;
+
+	rp = registered(test, kernel_execve, 1);
+	for (i = 0; i < 3; i++)
+		call_usermodehelper(argv[0], argv, envp, UMH_WAIT_PROC);
+	/* Others may execute something meanwhile. */
+	KUNIT_EXPECT_EQ(test, under_way(rp), 0);
+	KUNIT_EXPECT_GE(test, atomic_read(&nr_returns) + rp->nmissed, 3);
+	KUNIT_EXPECT_GT(test, atomic_read(&nr_returns), 0);
+}
+
+/* Calls from before do not count for a return probe that is registered again. */
+static void registering_again_begins_at_none(struct kunit *test)
+{
+	struct kretprobe *rp = registered(test, waits, 1);
+	struct task_struct *before = start_waiting(test), *task;
+
+	kunit_release_action(test, drop, rp);
+	rp->kp.flags = 0;
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(rp));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop, rp));
+	KUNIT_EXPECT_EQ(test, under_way(rp), 0);
+	task = start_waiting(test);
+	KUNIT_EXPECT_EQ(test, under_way(rp), 1);
+	kunit_release_action(test, stop_waiting, before);
+	KUNIT_EXPECT_EQ(test, under_way(rp), 1);
+	kunit_release_action(test, stop_waiting, task);
+	KUNIT_EXPECT_EQ(test, under_way(rp), 0);
+	KUNIT_EXPECT_EQ(test, rp->nmissed, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 1);
+}
+
 static struct task_struct *ended;
 
 static bool it_has_no_stack(void)
@@ -797,7 +861,7 @@ static struct kretprobe_stack *no_stack(unsigned int size, gfp_t gfp)
 	return NULL;
 }
 
-/* Tasks take from the pool then, until there is memory for them. */
+/* Tasks take from the reserve then, until there is memory for them. */
 static void returns_are_seen_without_memory_for_stacks(struct kunit *test)
 {
 	struct kretprobe *rp;
@@ -892,19 +956,20 @@ static void holder_waits_for_readers(struct kunit *test)
 
 static void large_data_is_not_on_the_stacks_of_tasks(struct kunit *test)
 {
-	struct kretprobe rp = { .kp.addr = (kprobe_opcode_t *)returns };
-	size_t sizes[2];
+	const int *maxactive = test->param_value;
+	struct kretprobe *rp;
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		rp.data_size = KRETPROBE_STACK_DATA + i;
-		KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&rp));
-		sizes[i] = rp.rph->size;
-		unregister_kretprobe(&rp);
-		rp.kp.flags = 0;
+	kretprobe_stacks_trim();
+	for (i = 0; i < 2; i++) {
+		rp = registered_with(test, deep, *maxactive, KRETPROBE_STACK_DATA + i);
+		/* Another return probe has stacks where the data would have room. */
+		registered_with(test, returns, 0, KRETPROBE_STACK_DATA);
+		KUNIT_EXPECT_EQ(test, deep(0), 1);
+		KUNIT_EXPECT_EQ(test, used_at_the_bottom > 0, !i);
+		KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 1);
+		kunit_release_action(test, drop, rp);
 	}
-	KUNIT_EXPECT_LT(test, sizes[0], KRETPROBE_NO_FIT);
-	KUNIT_EXPECT_EQ(test, sizes[1], KRETPROBE_NO_FIT);
 }
 
 /* A past bug: the holder was left behind. */
@@ -936,7 +1001,7 @@ static noinline __noclone u32 leaves_call_behind(u32 x)
 
 	preempt_disable_notrace();
 	if (kprobe_enter(&frame, &left_behind->kp)) {
-		kretprobe_entry(&left_behind->kp, &regs);
+		left_behind->kp.pre_handler(&left_behind->kp, &regs);
 		kprobe_leave(&frame);
 	}
 	preempt_enable_notrace();
@@ -954,10 +1019,15 @@ static void drop_both(struct kunit *test, struct kretprobe *rp)
 static void call_that_is_left_behind_is_forgotten(struct kunit *test)
 {
 	struct kretprobe *rp = registered(test, leaves_call_behind, 0);
+	const int *cap = test->param_value;
 
-	left_behind = registered(test, returns, 0);
+	left_behind = registered(test, returns, *cap);
 	KUNIT_EXPECT_EQ(test, 2, leaves_call_behind(1));
-	KUNIT_EXPECT_EQ(test, 1, atomic_read(&nr_returns));
+	KUNIT_EXPECT_EQ(test, 2, leaves_call_behind(1));
+	KUNIT_EXPECT_EQ(test, 0, left_behind->nmissed);
+	KUNIT_EXPECT_EQ(test, 2, atomic_read(&nr_returns));
+	if (*cap)
+		KUNIT_EXPECT_EQ(test, 0, under_way(left_behind));
 	drop_both(test, rp);
 }
 #endif
@@ -966,13 +1036,14 @@ static void call_that_is_left_behind_is_forgotten(struct kunit *test)
 static void idle_task_of_an_offlined_cpu_starts_anew(struct kunit *test)
 {
 	unsigned int cpu = hotplug_candidate(), i;
+	const int *cap = test->param_value;
 	struct task_struct *idle;
 	struct kretprobe *rp;
 	int err;
 
 	if (cpu >= nr_cpu_ids)
 		kunit_skip(test, "no CPU to take offline");
-	rp = registered(test, arch_cpu_idle_dead, 0);
+	rp = registered(test, arch_cpu_idle_dead, *cap);
 	idle = idle_task(cpu);
 	for (i = 0; i < 3; i++) {
 		err = hotplug_try(remove_cpu, cpu);
@@ -1121,7 +1192,7 @@ static void handlers_are_stopped_before_they_are_waited_for(struct kunit *test)
 }
 
 #if defined(CONFIG_X86) || defined(CONFIG_ARM64)
-/* More than there is memory for on a return stack and in a pool */
+/* More than there is memory for on a return stack and in the reserve */
 #define MANY_CALLS	1000
 
 /* As if a function whose frame has that word had called another one, to return to @addr. */
@@ -1149,7 +1220,7 @@ static noinline __noclone u32 leaves_many_behind(u32 fresh)
 		for (i = 0; i < MANY_CALLS; i++) {
 			if (fresh || !i)
 				make_call(&regs, &word, (unsigned long)leaves_many_behind);
-			kretprobe_entry(&left_behind->kp, &regs);
+			left_behind->kp.pre_handler(&left_behind->kp, &regs);
 		}
 		kprobe_leave(&frame);
 	}
@@ -1161,8 +1232,9 @@ static noinline __noclone u32 leaves_many_behind(u32 fresh)
 static void calls_from_one_place_are_forgotten(struct kunit *test)
 {
 	struct kretprobe *rp = registered(test, leaves_many_behind, 0);
+	const int *cap = test->param_value;
 
-	left_behind = registered(test, returns, 0);
+	left_behind = registered(test, returns, *cap);
 	KUNIT_EXPECT_EQ(test, 2, leaves_many_behind(1));
 	KUNIT_EXPECT_EQ(test, 0, left_behind->nmissed);
 	KUNIT_EXPECT_EQ(test, 1, atomic_read(&nr_returns));
@@ -1177,7 +1249,7 @@ static void tail_calls_are_not_forgotten(struct kunit *test)
 
 	left_behind = registered(test, returns, 0);
 	KUNIT_EXPECT_EQ(test, 1, leaves_many_behind(0));
-	followed = atomic_read(&left_behind->rph->dropped);
+	followed = -atomic_read(&left_behind->rph->calls);
 	KUNIT_EXPECT_EQ(test, MANY_CALLS, followed + left_behind->nmissed);
 	KUNIT_EXPECT_GT(test, left_behind->nmissed, 0);
 	drop_both(test, rp);
@@ -1311,11 +1383,7 @@ static struct kunit_case kretprobe_cases[] = {
 	KUNIT_CASE_PARAM(holder_goes_with_the_last_task_that_ends_inside, maxactive_gen_params),
 	KUNIT_CASE_PARAM(holder_goes_although_tasks_ended_inside, maxactive_gen_params),
 #if defined(CONFIG_X86) || defined(CONFIG_ARM64)
-	KUNIT_CASE(nmi_in_a_push_loses_no_instance),
-#endif
-	KUNIT_CASE(pool_gives_all_it_has),
-#ifdef CONFIG_ARM64_PSEUDO_NMI
-	KUNIT_CASE(pool_is_not_called_by_itself),
+	KUNIT_CASE(nmi_in_a_push_loses_no_object),
 #endif
 	KUNIT_CASE(unwinding_survives_links_to_nowhere),
 	KUNIT_CASE(every_task_has_a_stack_while_one_is_wanted),
@@ -1325,23 +1393,31 @@ static struct kunit_case kretprobe_cases[] = {
 	KUNIT_CASE_PARAM(task_has_memory_for_eight_calls, data_size_gen_params),
 	KUNIT_CASE_PARAM(eight_calls_are_on_the_stack, data_size_gen_params),
 	KUNIT_CASE(larger_stack_takes_the_place_of_an_empty_one),
+	KUNIT_CASE(calls_below_the_cap_are_all_followed),
+	KUNIT_CASE(caps_are_counted_beside_other_return_probes),
+	KUNIT_CASE(skipped_calls_are_not_under_way),
+	KUNIT_CASE(missed_returns_are_not_under_way),
+	KUNIT_CASE_PARAM(calls_of_the_dead_are_not_under_way, place_gen_params),
+	KUNIT_CASE(calls_on_a_stack_that_was_left_are_counted),
+	KUNIT_CASE(execve_leaves_no_call_behind),
+	KUNIT_CASE(registering_again_begins_at_none),
 	KUNIT_CASE(stack_that_was_left_is_freed_with_the_task),
 	KUNIT_CASE(returns_are_seen_without_memory_for_stacks),
 	KUNIT_CASE(no_return_is_missed_while_stacks_change),
 	KUNIT_CASE(stacks_wait_for_their_readers),
 	KUNIT_CASE(holder_waits_for_readers),
-	KUNIT_CASE(large_data_is_not_on_the_stacks_of_tasks),
+	KUNIT_CASE_PARAM(large_data_is_not_on_the_stacks_of_tasks, maxactive_gen_params),
 	KUNIT_CASE(return_probe_that_is_unregistered_twice_leaves_nothing),
 #if defined(CONFIG_X86) || defined(CONFIG_ARM64)
-	KUNIT_CASE(call_that_is_left_behind_is_forgotten),
+	KUNIT_CASE_PARAM(call_that_is_left_behind_is_forgotten, cap_gen_params),
 #endif
-	KUNIT_CASE(idle_task_of_an_offlined_cpu_starts_anew),
+	KUNIT_CASE_PARAM(idle_task_of_an_offlined_cpu_starts_anew, cap_gen_params),
 	KUNIT_CASE(failure_after_others_had_a_turn_changes_nothing),
 	KUNIT_CASE(what_was_in_the_struct_does_not_count),
 	KUNIT_CASE(function_is_checked_again_when_it_is_used),
 	KUNIT_CASE(handlers_are_stopped_before_they_are_waited_for),
 #if defined(CONFIG_X86) || defined(CONFIG_ARM64)
-	KUNIT_CASE(calls_from_one_place_are_forgotten),
+	KUNIT_CASE_PARAM(calls_from_one_place_are_forgotten, cap_gen_params),
 	KUNIT_CASE(tail_calls_are_not_forgotten),
 #endif
 #if ARCH_KRETPROBE_FRAME_IS_SLOT && defined(CONFIG_RETHOOK)
