@@ -238,12 +238,12 @@ struct kretprobe_instance {
 /*
  * What the instances of a return probe point to. It belongs to the core, and outlives the
  * user's struct: when that is unregistered, tasks may still be inside the probed
- * function. See kernel/kprobes/kretprobe_holder.c.
+ * function. See kernel/kprobes/kretprobe_stack.c.
  */
 struct kretprobe_holder {
 	struct kretprobe __rcu	*rp;		/* NULL once unregistered */
 	struct kretprobe	*told;		/* whose handler runs: @rp, or a replacement */
-	unsigned int		plain_size;	/* @size, or KRETPROBE_NO_FIT with a cap or without a stack */
+	unsigned int		plain_size;	/* @size, if stacks are used and there is no cap */
 	unsigned int		size;		/* of an instance */
 	int			cap;		/* the most calls under way, or 0 */
 	atomic_t		calls;		/* with a cap: calls under way */

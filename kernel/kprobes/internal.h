@@ -428,7 +428,7 @@ static inline int kprobe_module_init(void)
 }
 #endif
 
-/* kretprobe.c; and kretprobe_list.c, or kretprobe_rethook.c */
+/* kretprobe.c; and kretprobe_call.c, or kretprobe_rethook.c */
 #ifdef CONFIG_KRETPROBES
 extern const struct kprobe_kind kretprobe_kind;
 void kretprobe_blacklist_init(void);

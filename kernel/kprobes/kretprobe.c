@@ -3,8 +3,8 @@
  * Return probes: registering them, in whatever way calls are followed to their return.
  *
  * A return probe is a probe on the function's entry whose pre handler diverts the return.
- * How that is done, and where the calls under way are kept, is in kretprobe_list.c, or in
- * kretprobe_rethook.c for architectures that have only rethook.
+ * How that is done is in kretprobe_call.c, and where the calls under way are kept, in
+ * kretprobe_stack.c; or both in kretprobe_rethook.c, for architectures that have only rethook.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 

@@ -2,11 +2,21 @@
 #ifndef _KERNEL_KPROBES_KRETPROBE_H
 #define _KERNEL_KPROBES_KRETPROBE_H
 /*
- * Shared by the files of return probes.
+ * Shared by the files of return probes. These words are used in all of them:
+ *
+ * call		of a probed function, from its entry to its return
+ * instance	the record of a call that a return probe follows
+ * return stack	a task's own memory for instances
+ * reserve	a return probe's memory for instances that are on no return stack
+ * holder	what a return probe's instances refer to, and has its reserve
+ * orphan	a call whose return probe was unregistered
  */
+#include <linux/ftrace.h>
 #include <linux/kprobes.h>
 #include <linux/llist.h>
 #include <linux/mutex.h>
+#include <linux/rethook.h>
+#include <linux/sched.h>
 #include <linux/sizes.h>
 #include <linux/types.h>
 
@@ -48,33 +58,92 @@ static inline struct kretprobe_stack *kretprobe_stack_at(unsigned long end)
 	return (struct kretprobe_stack *)end - 1;
 }
 
+#ifdef CONFIG_KRETPROBE_RETURN_STACK
 static inline bool kretprobe_uses_stacks(const struct kretprobe_holder *rph)
 {
 	return rph->size <= sizeof(struct kretprobe_instance) + KRETPROBE_STACK_DATA;
 }
 
+/* NULL becomes NULL, because the list node comes first. */
+static __always_inline struct kretprobe_instance *kretprobe_instance_of(struct llist_node *node)
+{
+	BUILD_BUG_ON(offsetof(struct kretprobe_instance, llist));
+	return container_of(node, struct kretprobe_instance, llist);
+}
+
+/*
+ * Is it the trampoline of rethook, which fprobe diverts returns to? Its own function for that may
+ * be called out of line, and be probed then.
+ */
+static __always_inline bool kretprobe_is_rethook(unsigned long addr)
+{
+	return IS_ENABLED(CONFIG_RETHOOK) &&
+	       addr == (unsigned long)
+		       dereference_kernel_function_descriptor(arch_rethook_trampoline);
+}
+
+static __always_inline bool kretprobe_is_graph(unsigned long addr)
+{
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+	return addr == (unsigned long)dereference_kernel_function_descriptor(return_to_handler);
+#else
+	return false;
+#endif
+}
+
+/* Is a return address a trampoline of one of the three that divert returns? */
+static __always_inline bool kretprobe_is_diverted(unsigned long addr)
+{
+	return addr == (unsigned long)kretprobe_trampoline_addr() ||
+	       kretprobe_is_rethook(addr) || kretprobe_is_graph(addr);
+}
+
+/*
+ * Each return probe on a call has an instance of its own. The first one that diverted the return is
+ * the last of them on the list, and has the return address. All others found it diverted already,
+ * so they have the trampoline's address.
+ */
+static __always_inline struct llist_node *kretprobe_last_of_call(struct llist_node *node)
+{
+	while (node && kretprobe_instance_of(node)->ret_addr == kretprobe_trampoline_addr())
+		node = node->next;
+	return node;
+}
+
+/*
+ * Gives an instance back to the return stack, if it is the last there: everything above it has been
+ * given back before, unless a handler has left calls behind. No other instance ends at the top.
+ */
+static __always_inline bool kretprobe_put_on_top(struct kretprobe_instance *ri, unsigned int size)
+{
+	if (unlikely((unsigned long)ri + size != current->kretprobe_top))
+		return false;
+	WRITE_ONCE(current->kretprobe_top, (unsigned long)ri);
+	return true;
+}
+#endif
+
 /* kretprobe_stack.c */
+extern struct kretprobe kretprobe_stopped, kretprobe_orphaned;
 struct kretprobe_stack *kretprobe_stack_alloc(unsigned int size, gfp_t gfp);
 void kretprobe_stacks_get(unsigned int instance);
 void kretprobe_stacks_put(unsigned int instance);
 void kretprobe_stacks_trim(void);
-struct llist_node *kretprobe_stacks_emptied(void);
-void kretprobe_stacks_free(struct llist_node *stacks);
 void kretprobe_stack_empty(struct kretprobe_stack *stack);
-void kretprobe_stack_leave(void);
 void kretprobe_stack_free(struct task_struct *tsk);
+void kretprobe_orphan_ended(void);
+void kretprobe_reap_holders(void);
+bool kretprobe_holders_left(void);
 
-/* kretprobe_holder.c, or kretprobe_rethook.c */
+/* kretprobe_stack.c, or kretprobe_rethook.c */
 void *kretprobe_holder_create(struct kretprobe *rp);
 void kretprobe_holder_attach(struct kretprobe *rp, void *holder);
 void kretprobe_holder_drop(void *holder);
 void kretprobe_holder_stop(struct kretprobe *rp, struct llist_head *stopped);
 void kretprobe_holders_release(struct llist_head *stopped);
 
-/* kretprobe_holder.c */
-extern struct kretprobe kretprobe_stopped, kretprobe_left;
-void kretprobe_call_left(void);
-void kretprobe_reap_holders(void);
-bool kretprobe_holders_left(void);
+/* kretprobe_call.c */
+void kretprobe_call_ended(struct kretprobe_instance *ri);
+void kretprobe_drop_calls(struct llist_node *last);
 
 #endif /* _KERNEL_KPROBES_KRETPROBE_H */

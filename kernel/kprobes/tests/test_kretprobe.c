@@ -292,7 +292,8 @@ static bool use_in_an_nmi(struct objpool_head *pool)
 
 /*
  * As if an NMI had come when objpool_push() has reserved an entry of the ring for the object @out,
- * and not filled it in. Returns whether the NMI has got an object, and not made that entry available.
+ * and not filled it in. Returns whether the NMI has got an object, without making that entry
+ * available.
  */
 static bool nmi_in_a_push(struct objpool_head *pool, void *out)
 {
@@ -310,7 +311,7 @@ static bool nmi_in_a_push(struct objpool_head *pool, void *out)
 	return used && last == tail;
 }
 
-/* A past bug of objpool's, on which rethook is built: one object became two, and another was lost. */
+/* A past bug of objpool, on which rethook is built: one object became two, another was lost. */
 static void nmi_in_a_push_loses_no_object(struct kunit *test)
 {
 	struct objpool_head pool;

@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The calls that return probes follow, from their entry until they end, for architectures that
+ * divert returns by themselves. Their memory is from kretprobe_stack.c; kretprobe_return.c has the
+ * way back.
+ *
+ * Each task has a list of its calls under way, as instances, innermost first. While the task lives,
+ * the list is only changed by the task, and by interrupts on top of it, which remove what they have
+ * added before they end.
+ */
+#include <linux/atomic.h>
+#include <linux/bitops.h>
+#include <linux/kprobes.h>
+#include <linux/llist.h>
+#include <linux/sched.h>
+#include <linux/sched/task_stack.h>
+
+#include "internal.h"
+#include "kretprobe.h"
+
+/* NULL if the return probe was unregistered. Goes without RCU's checks, which can be probed. */
+static __always_inline struct kretprobe *user_of(struct kretprobe_holder *rph)
+{
+	return rcu_dereference_raw(rph->rp);
+}
+
+/* Counts a call that is made, unless there are as many under way as the cap allows. */
+static __always_inline bool count_below_cap(struct kretprobe_holder *rph)
+{
+	int calls = atomic_read(&rph->calls);
+
+	do {
+		if (unlikely(calls >= rph->cap))
+			return false;
+	} while (unlikely(!atomic_try_cmpxchg(&rph->calls, &calls, calls + 1)));
+	return true;
+}
+
+static bool count_call(struct kretprobe_holder *rph)
+{
+	if (rph->cap)
+		return count_below_cap(rph);
+	raw_cpu_inc(*rph->inside);
+	return true;
+}
+
+NOKPROBE_SYMBOL(count_call);
+
+/* Undoes that, when the call has returned, or is not followed. */
+static void uncount_call(struct kretprobe_holder *rph)
+{
+	if (rph->cap)
+		atomic_dec(&rph->calls);
+	else
+		raw_cpu_dec(*rph->inside);
+}
+
+NOKPROBE_SYMBOL(uncount_call);
+
+/*
+ * Raises the return stack's top before anything is written there, so that an interrupt or
+ * NMI takes its own instances from above. Returns false if there is no room.
+ */
+static __always_inline bool take_from_stack(unsigned int size, struct kretprobe_instance **ri)
+{
+	unsigned long top = current->kretprobe_top;
+	unsigned long next = top + size;
+
+	if (unlikely(next > current->kretprobe_end))
+		return false;
+	WRITE_ONCE(current->kretprobe_top, next);
+	barrier();
+	*ri = (void *)top;
+	return true;
+}
+
+/* Nothing in here is a call, which could be probed. */
+static struct kretprobe_instance *take_from_reserve(struct kretprobe_holder *rph)
+{
+	unsigned long taken, i;
+
+	for (i = 0; i < rph->num_reserve; i++) {
+		taken = READ_ONCE(rph->taken[BIT_WORD(i)]);
+		if (taken == ~0UL)
+			i |= BITS_PER_LONG - 1;
+		else if (!(taken & BIT_MASK(i)) && !test_and_set_bit_lock(i, rph->taken))
+			return rph->reserve + i * rph->size;
+	}
+	return NULL;
+}
+
+NOKPROBE_SYMBOL(take_from_reserve);
+
+static void put_into_reserve(struct kretprobe_instance *ri)
+{
+	struct kretprobe_holder *rph = ri->rph;
+
+	clear_bit_unlock((unsigned long)((void *)ri - rph->reserve) / rph->size, rph->taken);
+}
+
+NOKPROBE_SYMBOL(put_into_reserve);
+
+/* Is an instance from the stack that the task takes from? If it has none, its start is the end. */
+static __always_inline bool is_on_stack(struct task_struct *tsk, struct kretprobe_instance *ri)
+{
+	unsigned long start = tsk->kretprobe_start, end = tsk->kretprobe_end;
+
+	/* Both are read first: what compares two values in one go, like arm64, can do so then. */
+	return (unsigned long)ri >= start && (unsigned long)ri < end;
+}
+
+/*
+ * Finds the stack that an instance is on, of those that the task has left. These become empty in
+ * the order in which they were left, the last one first.
+ */
+static struct kretprobe_stack *left_stack(struct task_struct *tsk, struct kretprobe_instance *ri)
+{
+	struct llist_node *node = tsk->kretprobe_left.first;
+	struct kretprobe_stack *stack;
+
+	for (; node; node = node->next) {
+		stack = container_of(node, struct kretprobe_stack, node);
+		if ((unsigned long)ri >= stack->start && (void *)ri < (void *)stack)
+			return stack;
+	}
+	return NULL;
+}
+
+NOKPROBE_SYMBOL(left_stack);
+
+/* Gives an instance back to where it came from. The last one frees a stack that was left. */
+static void put_instance(struct kretprobe_instance *ri)
+{
+	struct kretprobe_stack *stack;
+
+	if (is_on_stack(current, ri)) {
+		WRITE_ONCE(current->kretprobe_top, (unsigned long)ri);
+		return;
+	}
+	stack = left_stack(current, ri);
+	if (!stack) {
+		put_into_reserve(ri);
+	} else if ((unsigned long)ri == stack->start) {
+		current->kretprobe_left.first = stack->node.next;
+		kretprobe_stack_empty(stack);
+	}
+}
+
+NOKPROBE_SYMBOL(put_instance);
+
+/**
+ * kretprobe_call_ended() - take a call off the count, and give its instance back
+ * @ri: the instance, from wherever, which is on the list no more
+ *
+ * Context: the end of a call of the current task, preemption off.
+ */
+void kretprobe_call_ended(struct kretprobe_instance *ri)
+{
+	struct kretprobe_holder *rph = ri->rph;
+
+	put_instance(ri);
+	uncount_call(rph);
+}
+
+NOKPROBE_SYMBOL(kretprobe_call_ended);
+
+/*
+ * Takes a call that will not return off the count.
+ *
+ * Also without a cap, @calls is changed, which is below 0 then, and atomic. @inside is changed by
+ * plain per-CPU operations, so an interrupt in the middle of one must leave the counter as it was.
+ * A call in the interrupt that returns there does so. What drops the calls of a dead task, in a
+ * softirq, would not.
+ */
+static void uncount_dropped(struct kretprobe_holder *rph)
+{
+	atomic_dec(&rph->calls);
+}
+
+NOKPROBE_SYMBOL(uncount_dropped);
+
+/**
+ * kretprobe_drop_calls() - give up calls of the current task that will never return
+ * @last: the innermost call that still will; NULL if none will
+ *
+ * Context: a handler, or the end of a call; preemption off.
+ */
+void kretprobe_drop_calls(struct llist_node *last)
+{
+	struct kretprobe_holder *rph;
+	struct llist_node *node, *next;
+
+	for (node = current->kretprobe_instances.first; node != last; node = next) {
+		next = node->next;
+		rph = kretprobe_instance_of(node)->rph;
+		current->kretprobe_instances.first = next;
+		barrier();
+		if (!user_of(rph))
+			kretprobe_orphan_ended();
+		put_instance(kretprobe_instance_of(node));
+		uncount_dropped(rph);
+	}
+}
+
+NOKPROBE_SYMBOL(kretprobe_drop_calls);
+
+/*
+ * Was an earlier call, whose frame is on the task's own stack, made from the same place as the
+ * present one, which returns to @ret_addr? Then the earlier one is over. A slot has one return
+ * address at a time. Without slots, a function may call another before it has made a frame, so that
+ * both calls have the same one; but they do not return to the same place.
+ */
+static bool same_place(struct llist_node *node, unsigned long ret_addr)
+{
+	/* This may be a tail call, of a function that was followed, and is to return to that. */
+	if (kretprobe_is_diverted(ret_addr))
+		return false;
+	if (ARCH_KRETPROBE_FRAME_IS_SLOT)
+		return true;
+	node = kretprobe_last_of_call(node);
+	return node && (unsigned long)kretprobe_instance_of(node)->ret_addr == ret_addr;
+}
+
+NOKPROBE_SYMBOL(same_place);
+
+/*
+ * Drops calls that are over. As the stack grows down, these are the calls that were made
+ * from below the frame that makes one now, or from the same place. This only holds for frames
+ * on the task's own stack; those on others cannot be compared with it.
+ */
+static void drop_stale(struct pt_regs *regs)
+{
+	struct llist_node *node = current->kretprobe_instances.first;
+	void *frame = arch_kretprobe_frame(regs), *other;
+	unsigned long ret_addr;
+
+	/* An interrupt may be on top of an entry whose instance is not on the list yet. */
+	if (arch_kprobe_level() || !object_is_on_stack(frame))
+		return;
+	ret_addr = arch_kretprobe_ret_addr(regs, frame);
+	for (; node; node = node->next) {
+		other = kretprobe_instance_of(node)->fp;
+		if (!object_is_on_stack(other) || other > frame ||
+		    (other == frame && !same_place(node, ret_addr)))
+			break;
+	}
+	kretprobe_drop_calls(node);
+}
+
+NOKPROBE_SYMBOL(drop_stale);
+
+/* Takes an instance: from the reserve if the return stack is full or is not to be used. */
+static struct kretprobe_instance *take_instance(struct kretprobe_holder *rph, struct pt_regs *regs)
+{
+	unsigned int size = kretprobe_uses_stacks(rph) ? rph->size : KRETPROBE_NO_FIT;
+	struct kretprobe_instance *ri;
+
+	if (take_from_stack(size, &ri))
+		return ri;
+	drop_stale(regs);
+	return take_from_stack(size, &ri) ? ri : take_from_reserve(rph);
+}
+
+NOKPROBE_SYMBOL(take_instance);
+
+/*
+ * Calls the entry handler, if there is one, and returns its answer. It may ask for the return
+ * address already. What the memory was last used for, by another return probe perhaps, is not for
+ * it to see.
+ */
+static int ask_entry_handler(struct kretprobe *rp, struct kretprobe_instance *ri,
+			     struct pt_regs *regs)
+{
+	kretprobe_handler_t entry_handler = READ_ONCE(rp->entry_handler);
+	void *frame = arch_kretprobe_frame(regs);
+	unsigned long addr = arch_kretprobe_ret_addr(regs, frame);
+
+	if (!entry_handler)
+		return 0;
+	if (kretprobe_is_diverted(addr))
+		addr = kretprobe_caller(addr, frame, NULL, NULL);
+	ri->ret_addr = (kprobe_opcode_t *)addr;
+	memset(ri->data, 0, rp->data_size);
+	return entry_handler(ri, regs);
+}
+
+NOKPROBE_SYMBOL(ask_entry_handler);
+
+/*
+ * Adds a call to the list. An NMI may unwind this task at any point. So the instance is
+ * complete before it is on the list, and on the list before the return is diverted.
+ */
+static __always_inline void follow_call(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	void *frame = arch_kretprobe_frame(regs);
+
+	kretprobe_record(ri, regs, frame);
+	ri->llist.next = current->kretprobe_instances.first;
+	barrier();
+	current->kretprobe_instances.first = &ri->llist;
+	barrier();
+	arch_kretprobe_divert(regs, frame, (unsigned long)kretprobe_trampoline_addr());
+}
+
+/* Takes an instance, asks the entry handler, and follows the call. Returns false if it did not. */
+static bool ask_and_follow(struct kretprobe *rp, struct pt_regs *regs)
+{
+	struct kretprobe_instance *ri = take_instance(rp->rph, regs);
+
+	if (!ri) {
+		kretprobe_count_miss(rp, KPROBE_MISS_POOL);
+		return false;
+	}
+	ri->rph = rp->rph;
+	if (ask_entry_handler(rp, ri, regs)) {
+		put_instance(ri);
+		return false;
+	}
+	follow_call(ri, regs);
+	return true;
+}
+
+NOKPROBE_SYMBOL(ask_and_follow);
+
+/*
+ * Out of line, because the calls in here would make the compiler save registers that the
+ * fast path of an entry does not use. Calls that are over do not count for a cap.
+ */
+static noinline int kretprobe_entry_slow(struct kretprobe *rp, struct pt_regs *regs)
+{
+	struct kretprobe_holder *rph = rp->rph;
+
+	if (rph->cap)
+		drop_stale(regs);
+	if (!count_call(rph))
+		kretprobe_count_miss(rp, KPROBE_MISS_POOL);
+	else if (!ask_and_follow(rp, regs))
+		uncount_call(rph);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kretprobe_entry_slow);
+
+/**
+ * kretprobe_entry() - pre handler of return probes
+ * @kp: the return probe's kprobe
+ * @regs: registers at the entry of the probed function
+ *
+ * Context: a pre handler.
+ * Return: 0.
+ */
+int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs)
+{
+	struct kretprobe *rp = container_of(kp, struct kretprobe, kp);
+	struct kretprobe_holder *rph = rp->rph;
+	struct kretprobe_instance *ri;
+
+	if (rp->entry_handler || unlikely(!take_from_stack(rph->plain_size, &ri)))
+		return kretprobe_entry_slow(rp, regs);
+	raw_cpu_inc(*rph->inside);
+	ri->rph = rph;
+	follow_call(ri, regs);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kretprobe_entry);
+
+/**
+ * kretprobe_entry_capped() - pre handler of return probes with a cap, and instances on stacks
+ * @kp: the return probe's kprobe
+ * @regs: registers at the entry of the probed function
+ *
+ * A call that is first on the list, and was not made from a frame above the present one, may be
+ * over.
+ *
+ * Context: a pre handler.
+ * Return: 0.
+ */
+int kretprobe_entry_capped(struct kprobe *kp, struct pt_regs *regs)
+{
+	struct kretprobe_instance *ri = kretprobe_instance_of(current->kretprobe_instances.first);
+	struct kretprobe *rp = container_of(kp, struct kretprobe, kp);
+	struct kretprobe_holder *rph = rp->rph;
+
+	if (rp->entry_handler || (ri && ri->fp <= arch_kretprobe_frame(regs)) ||
+	    unlikely(!count_below_cap(rph)))
+		return kretprobe_entry_slow(rp, regs);
+	if (unlikely(!take_from_stack(rph->size, &ri))) {
+		atomic_dec(&rph->calls);
+		return kretprobe_entry_slow(rp, regs);
+	}
+	ri->rph = rph;
+	follow_call(ri, regs);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kretprobe_entry_capped);
+
+/**
+ * kretprobe_reset_task() - give back the instances of a task that starts again
+ * @tsk: does not run; the calls it was in never return
+ *
+ * Context: any.
+ */
+void kretprobe_reset_task(struct task_struct *tsk)
+{
+	struct llist_node *node, *next;
+	struct kretprobe_instance *ri;
+	struct kretprobe_holder *rph;
+	unsigned long top, start;
+
+	for (node = __llist_del_all(&tsk->kretprobe_instances); node; node = next) {
+		next = node->next;
+		ri = kretprobe_instance_of(node);
+		rph = ri->rph;
+		guard(preempt_notrace)();
+		if (!user_of(rph))
+			kretprobe_reap_holders();
+		if (!is_on_stack(tsk, ri) && !left_stack(tsk, ri))
+			put_into_reserve(ri);
+		uncount_dropped(rph);
+	}
+	for (node = __llist_del_all(&tsk->kretprobe_left); node; node = next) {
+		next = node->next;
+		kretprobe_stack_empty(container_of(node, struct kretprobe_stack, node));
+	}
+	/* An empty stack is left alone: it may be taken away at the same time. */
+	top = READ_ONCE(tsk->kretprobe_top);
+	start = READ_ONCE(tsk->kretprobe_start);
+	if (top && start != KRETPROBE_NO_STACK && top != start)
+		WRITE_ONCE(tsk->kretprobe_top, start);
+}
+
+/**
+ * kprobe_flush_task() - give back the instances and the return stack of a dead task
+ * @tsk: will not run again; the calls it was in never return
+ *
+ * Context: any; called a grace period after @tsk has left the list of tasks, so only those
+ * still look at it who hold a reference.
+ */
+void kprobe_flush_task(struct task_struct *tsk)
+{
+	kretprobe_reset_task(tsk);
+	kretprobe_stack_free(tsk);
+}

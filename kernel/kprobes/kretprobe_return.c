@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The way back of calls that return probes follow: what the trampoline calls, the handlers, and
+ * what unwinders ask. kretprobe_call.c has the way there.
+ */
+#include <linux/atomic.h>
+#include <linux/ftrace.h>
+#include <linux/kprobes.h>
+#include <linux/llist.h>
+#include <linux/panic.h>
+#include <linux/rethook.h>
+#include <linux/sched.h>
+#include <linux/uaccess.h>
+
+#include "internal.h"
+#include "kretprobe.h"
+
+/*
+ * A running task changes its list while others walk it, which may lead them anywhere,
+ * even in circles. So a walk ends after this many instances.
+ */
+#define WALK_LIMIT	1024
+
+/*
+ * Copies an instance, without its data. Instances on a return stack have different sizes,
+ * so the link of one may be overwritten by the data of another, of any value. Therefore
+ * instances of other tasks are read in a way that survives any address.
+ */
+static bool read_instance(struct task_struct *tsk, struct llist_node *node,
+			  struct kretprobe_instance *ri)
+{
+	if (tsk == current) {
+		*ri = *kretprobe_instance_of(node);
+		return true;
+	}
+	return !copy_from_kernel_nofault(ri, kretprobe_instance_of(node), sizeof(*ri));
+}
+
+NOKPROBE_SYMBOL(read_instance);
+
+/**
+ * kretprobe_find_ret_addr() - find the address that a diverted return goes to
+ * @tsk: the task that is unwound
+ * @fp: what the architecture has recorded of the frame
+ * @cur: NULL before the first call for a trace, then left alone by the caller
+ *
+ * For unwinders, which go from the innermost frame outwards. If @tsk is another task that
+ * is running, the result may be wrong.
+ *
+ * Context: any.
+ * Return: the address, or 0 if no more frame of @tsk matches.
+ */
+unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
+				      struct llist_node **cur)
+{
+	struct llist_node *node, *passed = *cur;
+	struct kretprobe_instance ri;
+	unsigned long addr = 0;
+	unsigned int walked = 0;
+
+	/* An RCU section: instances are not freed before it ends. */
+	preempt_disable_notrace();
+	node = READ_ONCE(tsk->kretprobe_instances.first);
+	for (; node && walked < WALK_LIMIT && read_instance(tsk, node, &ri);
+	     node = ri.llist.next, walked++) {
+		/* @passed is only compared: its call may have returned. */
+		if (passed) {
+			if (node == passed)
+				passed = NULL;
+			continue;
+		}
+		if (ri.ret_addr == kretprobe_trampoline_addr() || ri.fp != fp)
+			continue;
+		addr = (unsigned long)ri.ret_addr;
+		*cur = node;
+		break;
+	}
+	preempt_enable_notrace();
+	return addr;
+}
+
+NOKPROBE_SYMBOL(kretprobe_find_ret_addr);
+
+/**
+ * kretprobe_caller() - follow a diverted return of the current task to the caller
+ * @addr: where the return goes to
+ * @fp: what the architecture has recorded of the frame
+ * @kretprobe: the last instance of the call that @addr was in, or NULL
+ * @rethook: the node of rethook's that @addr was in, or NULL
+ *
+ * If rethook, return probes and the graph tracer have diverted it in turn, one has saved the
+ * trampoline of another. Handlers are to see the caller. What each has saved is there until the
+ * return has come to its own trampoline.
+ *
+ * Context: any, as long as the calls are on the task's lists.
+ * Return: the first address that is no trampoline, or the last that is known.
+ */
+unsigned long kretprobe_caller(unsigned long addr, void *fp, struct llist_node *kretprobe,
+			       struct llist_node *rethook)
+{
+	unsigned long next;
+	int graph = 0;
+
+	for (;; addr = next) {
+		if (is_kretprobe_trampoline(addr))
+			next = kretprobe_find_ret_addr(current, fp, &kretprobe);
+		else if (kretprobe_is_rethook(addr))
+			next = rethook_find_ret_addr(current, (unsigned long)fp, &rethook);
+		else
+			next = ftrace_graph_ret_addr(current, &graph, addr, fp);
+		if (!next || next == addr)
+			return addr;
+	}
+}
+
+NOKPROBE_SYMBOL(kretprobe_caller);
+
+/* A careless owner may have set the handler to NULL. */
+static __always_inline void call_handler(struct kretprobe *told, struct kretprobe_instance *ri,
+					 struct pt_regs *regs)
+{
+	kretprobe_handler_t handler = READ_ONCE(told->handler);
+
+	if (likely(handler))
+		handler(ri, regs);
+}
+
+/*
+ * Runs the handlers of a call, inside of a mark. None of them has to be left out because a handler
+ * is running below: if it is at the return, it was at the entry, and this call is not followed.
+ */
+static void run_handlers(struct llist_node *node, struct llist_node *end,
+			 struct kprobe_frame *frame, struct pt_regs *regs,
+			 kprobe_opcode_t *ret_addr)
+{
+	struct kretprobe_instance *ri;
+	struct kretprobe *told;
+
+	kmsan_unpoison_entry_regs(regs);
+	for (; node != end; node = node->next) {
+		ri = kretprobe_instance_of(node);
+		told = READ_ONCE(ri->rph->told);
+		ri->ret_addr = ret_addr;
+		kprobe_set_running(&told->kp);
+		kprobe_runs(frame->mark, &told->kp);
+		call_handler(told, ri, regs);
+	}
+}
+
+NOKPROBE_SYMBOL(run_handlers);
+
+/*
+ * Counts the misses of a call that returns while a handler is running. This is inside of that
+ * handler's mark, which keeps return probes from being freed; but only those whose holder still has
+ * their handler.
+ */
+static void count_missed_returns(struct llist_node *node, struct llist_node *end)
+{
+	struct kretprobe *told;
+
+	for (; node != end; node = node->next) {
+		told = READ_ONCE(kretprobe_instance_of(node)->rph->told);
+		if (told == &kretprobe_orphaned)
+			kretprobe_orphan_ended();
+		else if (READ_ONCE(told->handler))
+			kretprobe_count_miss(told, KPROBE_MISS_RECURSION);
+	}
+}
+
+NOKPROBE_SYMBOL(count_missed_returns);
+
+/*
+ * Gives back the instance of a call that returns, and takes the call off the count. Only with a
+ * cap, an instance of @size ends at the top, and one of @plain_size does not.
+ */
+static __always_inline void end_call(struct kretprobe_instance *ri)
+{
+	struct kretprobe_holder *rph = ri->rph;
+
+	if (likely(kretprobe_put_on_top(ri, rph->plain_size)))
+		raw_cpu_dec(*rph->inside);
+	else if (likely(kretprobe_put_on_top(ri, rph->size)))
+		atomic_dec(&rph->calls);
+	else
+		kretprobe_call_ended(ri);
+}
+
+/* Takes the instances of a call off the list, and ends it for their return probes. */
+static void end_calls(struct llist_node *node, struct llist_node *end)
+{
+	struct llist_node *next;
+
+	current->kretprobe_instances.first = end;
+	barrier();
+	for (; node != end; node = next) {
+		next = node->next;
+		end_call(kretprobe_instance_of(node));
+	}
+}
+
+NOKPROBE_SYMBOL(end_calls);
+
+/*
+ * Finds the first instance of a call that has popped its arguments when it returns, as with
+ * fastcall on i386: then the stack pointer, and so @fp, is above them. It is the outermost of the
+ * calls below. The others are over, and the call of its caller is above the arguments. Stacks are
+ * aligned.
+ */
+static struct llist_node *first_that_popped(void *fp)
+{
+	struct llist_node *node = current->kretprobe_instances.first, *found = NULL;
+	void *other;
+
+	for (; node; node = node->next) {
+		other = kretprobe_instance_of(node)->fp;
+		if (((unsigned long)other ^ (unsigned long)fp) >= THREAD_SIZE)
+			continue;
+		if (other > fp)
+			break;
+		if (!found || kretprobe_instance_of(found)->fp != other)
+			found = node;
+	}
+	return found;
+}
+
+NOKPROBE_SYMBOL(first_that_popped);
+
+/*
+ * Finds the first instance of the call that returns to @fp, and drops those before it,
+ * whose calls will not return.
+ */
+static struct llist_node *first_of_call(void *fp)
+{
+	struct llist_node *node = current->kretprobe_instances.first;
+
+	while (node && kretprobe_instance_of(node)->fp != fp)
+		node = node->next;
+	if (!node && ARCH_KRETPROBE_FRAME_IS_SLOT)
+		node = first_that_popped(fp);
+	kretprobe_drop_calls(node);
+	return node;
+}
+
+NOKPROBE_SYMBOL(first_of_call);
+
+void __weak arch_kretprobe_fixup_return(struct pt_regs *regs,
+					kprobe_opcode_t *correct_ret_addr)
+{
+}
+
+NOKPROBE_SYMBOL(arch_kretprobe_fixup_return);
+
+/*
+ * Puts the return address into the registers, and back to where it was diverted, so that
+ * a stack trace from a handler continues with the caller.
+ */
+static __always_inline void show_return(struct pt_regs *regs, void *fp, unsigned long addr,
+					unsigned long caller)
+{
+	instruction_pointer_set(regs, caller);
+	arch_kretprobe_undivert(regs, fp, addr);
+}
+
+/*
+ * Ends a call that returns. @frame is NULL if no handler may run. Returns the address to
+ * continue at.
+ */
+static unsigned long end_of_call(struct kprobe_frame *frame, struct pt_regs *regs, void *fp)
+{
+	struct llist_node *first = first_of_call(fp);
+	struct llist_node *last = kretprobe_last_of_call(first);
+	unsigned long ret_addr, caller;
+
+	if (!last)
+		panic("kprobes: a diverted return has no record of where it goes\n");
+	ret_addr = (unsigned long)kretprobe_instance_of(last)->ret_addr;
+	caller = kretprobe_caller(ret_addr, kretprobe_instance_of(first)->fp, last, NULL);
+	show_return(regs, fp, ret_addr, caller);
+	if (frame)
+		run_handlers(first, last->next, frame, regs, (kprobe_opcode_t *)caller);
+	else
+		count_missed_returns(first, last->next);
+	end_calls(first, last->next);
+	return ret_addr;
+}
+
+NOKPROBE_SYMBOL(end_of_call);
+
+/* Handles any return: in any context, with several return probes, with calls to be dropped. */
+static unsigned long kretprobe_returned_slow(struct pt_regs *regs, void *fp)
+{
+	struct kprobe_frame frame = {};
+	unsigned long addr;
+
+	if (!kprobe_enter(&frame, NULL))
+		return end_of_call(NULL, regs, fp);
+	kprobe_mark_active();
+	addr = end_of_call(&frame, regs, fp);
+	kprobe_leave(&frame);
+	return addr;
+}
+
+NOKPROBE_SYMBOL(kretprobe_returned_slow);
+
+#if ARCH_KPROBE_STATELESS
+/*
+ * Is this the common return: of a task, outside of handlers, from a call that one return
+ * probe follows, and that neither rethook nor the graph tracer had diverted before? @ri is not
+ * compared with NULL: without an instance the return address is lost, and the kernel could not
+ * go on anyway.
+ */
+static __always_inline bool is_simple(struct kretprobe_instance *ri, void *fp,
+				      union kprobe_own_mark mark)
+{
+	return ri->fp == fp && !kretprobe_is_diverted((unsigned long)ri->ret_addr) &&
+	       !arch_kprobe_level() && !kprobe_mark_entered(mark);
+}
+
+/*
+ * Two functions with few arguments, so that little is saved while the handler runs. The first one
+ * begins the mark.
+ */
+static __always_inline void simple_handler(union kprobe_own_mark mark,
+					   struct kretprobe_instance *ri,
+					   struct pt_regs *regs, void *fp)
+{
+	unsigned long ret_addr = (unsigned long)ri->ret_addr;
+	struct kretprobe_holder *rph = ri->rph;
+	struct kretprobe *told;
+
+	kprobe_mark_begin(mark);
+	kmsan_unpoison_entry_regs(regs);
+	told = READ_ONCE(rph->told);
+	kprobe_runs(mark, &told->kp);
+	show_return(regs, fp, ret_addr, ret_addr);
+	call_handler(told, ri, regs);
+}
+
+/**
+ * kretprobe_returned() - handle a diverted return
+ * @regs: registers at the return
+ * @frame: what arch_kretprobe_frame() was at the call
+ *
+ * The trampoline then continues where arch_kretprobe_undivert() has put the address.
+ *
+ * Context: any in which a function returns.
+ */
+void kretprobe_returned(struct pt_regs *regs, void *frame)
+{
+	struct kretprobe_instance *ri;
+	union kprobe_own_mark mark;
+
+	preempt_disable_notrace();
+	mark = kprobe_own_mark(0);
+	ri = kretprobe_instance_of(current->kretprobe_instances.first);
+	if (likely(is_simple(ri, frame, mark))) {
+		simple_handler(mark, ri, regs, frame);
+		current->kretprobe_instances.first = ri->llist.next;
+		barrier();
+		end_call(ri);
+		kprobe_mark_end(mark);
+	} else {
+		kretprobe_returned_slow(regs, frame);
+	}
+	preempt_enable_notrace();
+}
+
+NOKPROBE_SYMBOL(kretprobe_returned);
+#else
+/**
+ * kretprobe_trampoline_handler() - handle a diverted return
+ * @regs: registers at the return
+ * @frame_pointer: what was recorded of this frame at the call
+ *
+ * Context: any in which a function returns.
+ * Return: the address to continue at.
+ */
+unsigned long kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_pointer)
+{
+	unsigned long addr;
+
+	preempt_disable_notrace();
+	addr = kretprobe_returned_slow(regs, frame_pointer);
+	preempt_enable_notrace();
+	return addr;
+}
+
+NOKPROBE_SYMBOL(kretprobe_trampoline_handler);
+
+/**
+ * __kretprobe_trampoline_handler() - handle a diverted return, from a probed trampoline
+ * @regs: registers at the return
+ * @frame_pointer: what was recorded of this frame at the call
+ *
+ * Context: preemption off, inside a pre handler.
+ * Return: the address to continue at.
+ */
+unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs,
+					     void *frame_pointer)
+{
+	struct kprobe *outer = kprobe_running();
+	struct kprobe_frame frame = {
+		.mark = kprobe_own_mark(arch_kprobe_level()),
+	};
+	unsigned long addr;
+
+	addr = end_of_call(&frame, regs, frame_pointer);
+	kprobe_set_running(outer);
+	return addr;
+}
+
+NOKPROBE_SYMBOL(__kretprobe_trampoline_handler);
+#endif
