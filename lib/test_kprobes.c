@@ -11,8 +11,8 @@
 #include "support/probe.h"
 #include "support/trace.h"
 
-KUNIT_ARRAY_PARAM(step, kprobes_steps_table, kprobes_step_desc);
-KUNIT_ARRAY_PARAM(entry, kprobes_entries, kprobes_step_desc);
+KUNIT_ARRAY_PARAM_DESC(step, kprobes_steps_table, name);
+KUNIT_ARRAY_PARAM_DESC(entry, kprobes_entries, name);
 
 /* Handlers */
 

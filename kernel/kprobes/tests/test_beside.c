@@ -4,6 +4,7 @@
  * instruction or patch the text around it. They come and go in any order, and each
  * must be served as if it were alone.
  */
+#include <linux/err.h>
 #include <linux/fprobe.h>
 #include <linux/ftrace.h>
 #include <linux/hw_breakpoint.h>
@@ -20,7 +21,7 @@
 #include "../internal.h"
 #include "support/sites.h"
 
-KUNIT_ARRAY_PARAM(step, kprobes_steps_table, kprobes_step_desc);
+KUNIT_ARRAY_PARAM_DESC(step, kprobes_steps_table, name);
 
 static void let_jumps(struct kunit *test, bool come)
 {
@@ -165,12 +166,7 @@ static const struct party parties[] = {
 
 #define NR_PARTIES	ARRAY_SIZE(parties)
 
-static void party_desc(const struct party *party, char *desc)
-{
-	strscpy(desc, party->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(party, parties, party_desc);
+KUNIT_ARRAY_PARAM_DESC(party, parties, name);
 
 static noinline __noclone u32 calls_traced(u32 x)
 {

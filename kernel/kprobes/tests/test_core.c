@@ -5,6 +5,7 @@
  */
 #include <kunit/static_stub.h>
 #include <kunit/test.h>
+#include <linux/delay.h>
 #include <linux/elf.h>
 #include <linux/fs.h>
 #include <linux/kallsyms.h>
@@ -17,11 +18,12 @@
 #include <asm/vsyscall.h>
 #endif
 
+#include "support/core.h"
+#include "support/kinds.h"
 #include "support/regs.h"
 #include "support/report.h"
 #include "../internal.h"
 #include "../slots.h"
-#include "support/reader.h"
 #include "support/sites.h"
 
 /* --- the table --- */
@@ -330,18 +332,11 @@ static int count_hit(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-KUNIT_DEFINE_ACTION_WRAPPER(drop_probe, unregister_kprobe, struct kprobe *);
-
 static struct kprobe *plant_at(struct kunit *test, void *addr)
 {
-	struct kprobe *p = kunit_kzalloc(test, sizeof(*p), GFP_KERNEL);
+	const union any_probe like = { .kp.pre_handler = count_hit };
 
-	KUNIT_ASSERT_NOT_NULL(test, p);
-	p->addr = addr;
-	p->pre_handler = count_hit;
-	KUNIT_ASSERT_EQ(test, 0, register_kprobe(p));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_probe, p));
-	return p;
+	return &any_registered(test, KPROBE, &like, addr)->probe.kp;
 }
 
 static struct kprobe *plant(struct kunit *test)
@@ -351,8 +346,7 @@ static struct kprobe *plant(struct kunit *test)
 
 static struct kprobe_site *planted_site(struct kprobe *p)
 {
-	guard(mutex)(&kprobe_mutex);
-	return kprobe_find_site((unsigned long)p->addr);
+	return site_at(p->addr);
 }
 
 static bool is_registered(struct kprobe *p)
@@ -566,17 +560,12 @@ static void entry_of_gone_text_is_unhooked(struct kunit *test)
 #endif
 
 #ifdef CONFIG_KRETPROBES
-KUNIT_DEFINE_ACTION_WRAPPER(drop_return_probe, unregister_kretprobe, struct kretprobe *);
-
 static void miss_of_gone_text_is_not_its_successors(struct kunit *test)
 {
-	struct kretprobe *rp = kunit_kzalloc(test, sizeof(*rp), GFP_KERNEL);
+	const union any_probe none = {};
+	struct kretprobe *rp = &any_registered(test, RETURN_PROBE, &none, site_target)->probe.rp;
 	struct kprobe_site *next;
 
-	KUNIT_ASSERT_NOT_NULL(test, rp);
-	rp->kp.addr = (kprobe_opcode_t *)site_target;
-	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(rp));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_return_probe, rp));
 	scoped_guard(kprobe_lock)
 		lose_text(test, kprobe_find_site((unsigned long)rp->kp.addr));
 	next = planted_site(plant(test));
@@ -685,7 +674,7 @@ static void gone_site_without_probes_is_not_asked(struct kunit *test)
 
 	for (tries = 0; tries < 50 && !dying; tries++) {
 		p = plant_at(test, slot_target);
-		kunit_release_action(test, drop_probe, p);
+		kunit_release_action(test, any_drop, p);
 		dying = kill_dying_site((unsigned long)p->addr, &asked);
 	}
 	KUNIT_EXPECT_TRUE(test, dying);

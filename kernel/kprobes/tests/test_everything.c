@@ -11,6 +11,7 @@
 #include <linux/cpumask.h>
 #include <linux/crc32.h>
 #include <linux/delay.h>
+#include <linux/err.h>
 #include <linux/hex.h>
 #include <linux/idr.h>
 #include <linux/kallsyms.h>
@@ -630,12 +631,7 @@ static const struct manner manners[] = {
 	{ "one instruction in six", 6, 3, MANY_JUMPS },
 };
 
-static void manner_desc(const struct manner *manner, char *desc)
-{
-	strscpy(desc, manner->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(manner, manners, manner_desc);
+KUNIT_ARRAY_PARAM_DESC(manner, manners, name);
 
 static void go_round(struct kunit *test, struct everything *e, const struct manner *manner,
 		     unsigned int first)

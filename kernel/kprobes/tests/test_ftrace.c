@@ -7,7 +7,7 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
-#include "support/caller.h"
+#include "support/threads.h"
 #include "support/report.h"
 #include "test_ftrace.h"
 

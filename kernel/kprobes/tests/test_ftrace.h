@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef _KERNEL_KPROBES_TEST_FTRACE_H
-#define _KERNEL_KPROBES_TEST_FTRACE_H
+#ifndef _KPROBES_TESTS_FTRACE_H
+#define _KPROBES_TESTS_FTRACE_H
 /*
  * A few parties of different kinds hook some of many functions. At any time, a call
  * must reach just the parties that hook the function, the text of a function that
@@ -311,4 +311,4 @@ static void step(struct kunit *test, struct party *party, unsigned int n)
 	KUNIT_EXPECT_EQ(test, err, conflict(party, which) ? -EBUSY : 0);
 }
 
-#endif /* _KERNEL_KPROBES_TEST_FTRACE_H */
+#endif /* _KPROBES_TESTS_FTRACE_H */

@@ -6,13 +6,12 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
-#include "support/caller.h"
+#include "support/threads.h"
 #include "support/slow.h"
 #include "../internal.h"
 #include "test_ftrace.h"
-#include "support/log.h"
+#include "support/core.h"
 #ifdef CONFIG_FUNCTION_ERROR_INJECTION
-#include "support/fail_ftrace.h"
 #endif
 
 struct probes {
@@ -392,12 +391,7 @@ static const struct failure {
 	{ "one with a post handler, always", true, UINT_MAX },
 };
 
-static void failure_desc(const struct failure *failure, char *desc)
-{
-	strscpy(desc, failure->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(failure, failures, failure_desc);
+KUNIT_ARRAY_PARAM_DESC(failure, failures, name);
 
 /*
  * ftrace is told of the first probe when the second one asks for more, when both have

@@ -9,6 +9,7 @@
 #include <linux/kthread.h>
 
 #include "support/jprobe.h"
+#include "support/threads.h"
 
 #define CALLERS	2
 
@@ -35,7 +36,7 @@ static u64 note(unsigned int who, const u64 *values)
 		i--;
 	view = &views[i];
 	view->runs[who]++;
-	view->preemptible |= who == HANDLER && probe_may_be_preempted();
+	view->preemptible |= who == HANDLER && preemptible();
 	memcpy(view->values[who], values, sizeof(view->values[who]));
 	for (i = 0; i < ARRAY_SIZE(view->values[who]); i++)
 		sum = sum * 31 + values[i];
@@ -265,17 +266,11 @@ static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-KUNIT_DEFINE_ACTION_WRAPPER(drop_return_probe, unregister_kretprobe, struct kretprobe *);
-
 static void add_return_probe(struct kunit *test, const struct pattern *pattern)
 {
-	struct kretprobe *rp = kunit_kzalloc(test, sizeof(*rp), GFP_KERNEL);
+	const union any_probe like = { .rp.handler = count_return };
 
-	KUNIT_ASSERT_NOT_NULL(test, rp);
-	rp->kp.addr = (kprobe_opcode_t *)pattern->function;
-	rp->handler = count_return;
-	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(rp));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_return_probe, rp));
+	any_registered(test, RETURN_PROBE, &like, pattern->function);
 }
 
 /* A function may pop its arguments when it returns. Two probes follow it. */
@@ -324,7 +319,7 @@ static void jprobe_return_ends_a_handler_from_three_calls_deep(struct kunit *tes
 
 static atomic_t handled, wrong;
 
-static int caller_run(void *data)
+static int call_patterns(void *data)
 {
 	unsigned int number = (unsigned long)data, i;
 	struct view *view = &views[number];
@@ -344,18 +339,6 @@ static int caller_run(void *data)
 	return 0;
 }
 
-KUNIT_DEFINE_ACTION_WRAPPER(caller_stop, kthread_stop, struct task_struct *);
-
-static void caller_start(struct kunit *test, unsigned long number)
-{
-	struct task_struct *task = kthread_create(caller_run, (void *)number, "jprobes_caller");
-
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	kthread_bind(task, cpumask_nth(number % num_online_cpus(), cpu_online_mask));
-	wake_up_process(task);
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, caller_stop, task));
-}
-
 static bool handled_soon(void)
 {
 	unsigned long end = jiffies + 10 * HZ;
@@ -368,16 +351,20 @@ static bool handled_soon(void)
 
 static void jprobe_comes_and_goes_while_others_call(struct kunit *test)
 {
+	struct task_struct *task;
 	struct jprobe *jp;
-	unsigned int i;
+	unsigned long i;
 
 	atomic_set(&wrong, 0);
 	changing = true;
 	for (i = 0; i < ARRAY_SIZE(patterns); i++)
 		learn_pattern(test, &patterns[i]);
 	jp = jprobe_new(test, NULL, NULL);
-	for (i = 1; i <= CALLERS; i++)
-		caller_start(test, i);
+	for (i = 1; i <= CALLERS; i++) {
+		task = thread_new(test, call_patterns, (void *)i);
+		kthread_bind(task, cpumask_nth(i % num_online_cpus(), cpu_online_mask));
+		wake_up_process(task);
+	}
 	for (i = 0; i < CHANGES; i++) {
 		const struct pattern *pattern = &patterns[i % ARRAY_SIZE(patterns)];
 

@@ -16,7 +16,7 @@
 #include "../internal.h"
 #include "support/sites.h"
 
-KUNIT_ARRAY_PARAM(step, kprobes_steps_table, kprobes_step_desc);
+KUNIT_ARRAY_PARAM_DESC(step, kprobes_steps_table, name);
 
 /* --- the line, as the kernel sees it --- */
 

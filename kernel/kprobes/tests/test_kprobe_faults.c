@@ -12,8 +12,8 @@
 #include "support/faults.h"
 #include "support/probe.h"
 
-KUNIT_ARRAY_PARAM(step, kprobes_steps_table, kprobes_step_desc);
-KUNIT_ARRAY_PARAM(entry, kprobes_entries, kprobes_step_desc);
+KUNIT_ARRAY_PARAM_DESC(step, kprobes_steps_table, name);
+KUNIT_ARRAY_PARAM_DESC(entry, kprobes_entries, name);
 KUNIT_ARRAY_PARAM_DESC(fault, kprobes_faults_table, name);
 
 #define NOTES	16
@@ -317,20 +317,15 @@ static int peek_at_return_probe(struct kretprobe_instance *ri, struct pt_regs *r
 	return 0;
 }
 
-KUNIT_DEFINE_ACTION_WRAPPER(drop_return_probe, unregister_kretprobe, struct kretprobe *);
-
 static struct kretprobe *return_probe_registered(struct kunit *test, void *addr)
 {
-	struct kretprobe *rp = kunit_kzalloc(test, sizeof(*rp), GFP_KERNEL);
+	const union any_probe like = {
+		.rp.kp.fault_handler = skip,
+		.rp.entry_handler = peek_at_return_probe,
+		.rp.handler = peek_at_return_probe,
+	};
 
-	KUNIT_ASSERT_NOT_NULL(test, rp);
-	rp->kp.addr = addr;
-	rp->kp.fault_handler = skip;
-	rp->entry_handler = peek_at_return_probe;
-	rp->handler = peek_at_return_probe;
-	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(rp));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_return_probe, rp));
-	return rp;
+	return &any_registered(test, RETURN_PROBE, &like, addr)->probe.rp;
 }
 
 static void faults_in_handlers_of_return_probes_are_dealt_with(struct kunit *test)
@@ -367,38 +362,31 @@ static void fault_in_a_return_handler_is_dealt_with_after_disabling(struct kunit
 
 /* Faults in the functions of jprobes */
 
-#ifdef CONFIG_JPROBES
-static struct jprobe *peeking_jprobe;
+static struct kprobe *peeking;
 
 static u32 peek_at_jprobe(u32 x)
 {
-	peek(&peeking_jprobe->kp);
+	peek(peeking);
 	jprobe_return();
 	return 0;
 }
 
-KUNIT_DEFINE_ACTION_WRAPPER(drop_jprobe, unregister_jprobe, struct jprobe *);
-#endif
-
 static void fault_in_the_function_of_a_jprobe_is_dealt_with(struct kunit *test)
 {
-#ifdef CONFIG_JPROBES
 	const struct kprobes_step *step = test->param_value;
-	struct jprobe *jp = kunit_kzalloc(test, sizeof(*jp), GFP_KERNEL);
+	const union any_probe like = {
+		.jp.kp.fault_handler = skip,
+		.jp.entry = JPROBE_ENTRY(peek_at_jprobe),
+	};
+	struct any *any = any_new(test, JPROBE, &like, step->call);
 
-	KUNIT_ASSERT_NOT_NULL(test, jp);
+	if (!IS_ENABLED(CONFIG_JPROBES))
+		kunit_skip(test, "no jprobes");
 	choose(test, kprobes_faults_table);
-	peeking_jprobe = jp;
-	jp->kp.addr = (kprobe_opcode_t *)step->call;
-	jp->kp.fault_handler = skip;
-	jp->entry = JPROBE_ENTRY(peek_at_jprobe);
-	KUNIT_ASSERT_EQ(test, 0, register_jprobe(jp));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_jprobe, jp));
+	peeking = &any->probe.kp;
+	KUNIT_ASSERT_EQ(test, 0, any_register(JPROBE, &any->probe));
 	kprobes_call_step(test, step);
 	expect_own_offers(test, KPROBES_CALLS, SKIPPED);
-#else
-	kunit_skip(test, "no jprobes");
-#endif
 }
 
 /* Faults in the probed instruction */

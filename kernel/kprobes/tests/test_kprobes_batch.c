@@ -100,91 +100,6 @@ static void batch_of_any_size_is_registered(struct kunit *test)
 	}
 }
 
-static void failure_in_a_batch_undoes_it_all(struct kunit *test)
-{
-	struct batch *batch = batch_new(test, STEPS);
-	unsigned int bad;
-
-	for (bad = 0; bad < STEPS; bad++) {
-		unsigned int i;
-
-		batch_reset(batch);
-		batch->kps[bad]->addr = bad & 1 ? NULL : (void *)kprobes_forbidden;
-		batch->kps[bad]->symbol_name = bad & 1 ? "no_such_function_anywhere" : NULL;
-		KUNIT_EXPECT_EQ(test, bad & 1 ? -ENOENT : -EINVAL, batch_register(batch, STEPS));
-		batch_call(test, batch);
-		batch_drop(batch);
-
-		batch_reset(batch);
-		KUNIT_ASSERT_EQ(test, 0, batch_register(batch, STEPS));
-		for (i = 0; i < STEPS; i++)
-			KUNIT_EXPECT_FALSE(test, kprobe_disabled(batch->kps[i]));
-		batch_drop(batch);
-	}
-}
-
-/* A batch without probes that ftrace serves: what ftrace patches is not counted. */
-static unsigned int batch_of_breakpoints(struct batch *batch)
-{
-	unsigned int i, num = 0;
-
-	for (i = 0; i < STEPS; i++) {
-		if (kprobes_steps_table[i].addr == kprobes_traced)
-			continue;
-		probe_reset(&batch->probes[num], kprobes_steps_table[i].addr);
-		num++;
-	}
-	return num;
-}
-
-static void batch_patches_the_text_once(struct kunit *test)
-{
-	struct batch *batch = batch_new(test, STEPS);
-	unsigned int num = batch_of_breakpoints(batch), before;
-
-	syncs_count(test);
-	KUNIT_ASSERT_GT(test, num, 3);
-	KUNIT_ASSERT_EQ(test, 0, batch_register(batch, num));
-	KUNIT_EXPECT_EQ(test, syncs, 1);
-	batch_drop(batch);
-	/* Jumps may have been put in meanwhile by one more patch, and taken out by another. */
-	KUNIT_EXPECT_GE(test, syncs, 2);
-	KUNIT_EXPECT_LE(test, syncs, 4);
-
-	/* A batch that fails at its last probe has not touched the text at all. */
-	before = syncs;
-	batch_of_breakpoints(batch);
-	batch->kps[num - 1]->addr = (void *)kprobes_forbidden;
-	KUNIT_EXPECT_EQ(test, -EINVAL, batch_register(batch, num));
-	KUNIT_EXPECT_EQ(test, syncs, before);
-}
-
-static void empty_batch_is_refused(struct kunit *test)
-{
-	struct batch *batch = batch_new(test, STEPS);
-
-	batch_reset(batch);
-	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(batch->kps, 0));
-	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(batch->kps, -1));
-	unregister_kprobes(batch->kps, 0);
-	unregister_kprobes(batch->kps, -1);
-	batch_call(test, batch);
-}
-
-static void one_struct_twice_in_a_batch_is_refused(struct kunit *test)
-{
-	struct probe *probe = probe_new(test, kprobes_untraced);
-	struct kprobe *twice[] = { &probe->kp, &probe->kp };
-	int ret = register_kprobes(twice, 2);
-
-	probe->live = !ret;
-	KUNIT_EXPECT_EQ(test, -EINVAL, ret);
-	kprobes_untraced(1);
-	KUNIT_EXPECT_EQ(test, probe->hits, 0);
-	probe_unregister(probe);
-	probe_expect_reusable(test, probe);
-}
-
 #define CROWD	5
 
 /* Most are at one address. With the two at the other one, they are not sorted by address. */
@@ -258,7 +173,7 @@ static void thousands_of_probes_take_few_patches(struct kunit *test)
 {
 	struct batch *batch = batch_of_many(test);
 
-	syncs_count(test);
+	syncs_count(test, KPROBES_SYNC_SYMBOL);
 	KUNIT_ASSERT_EQ(test, 0, batch_register(batch, MANY));
 	KUNIT_EXPECT_GT(test, syncs, 0);
 	KUNIT_EXPECT_LE(test, syncs, MANY / 32);
@@ -293,10 +208,6 @@ static void later_of_two_at_a_landing_pad_runs_first(struct kunit *test)
 
 static struct kunit_case kprobes_batch_test_cases[] = {
 	KUNIT_CASE(batch_of_any_size_is_registered),
-	KUNIT_CASE(failure_in_a_batch_undoes_it_all),
-	KUNIT_CASE(batch_patches_the_text_once),
-	KUNIT_CASE(empty_batch_is_refused),
-	KUNIT_CASE(one_struct_twice_in_a_batch_is_refused),
 	KUNIT_CASE(handlers_of_a_batch_run_newest_first),
 #ifdef CONFIG_X86_KERNEL_IBT
 	KUNIT_CASE(later_of_two_at_a_landing_pad_runs_first),

@@ -22,6 +22,7 @@
 
 #include "support/levels.h"
 #include "support/probe.h"
+#include "support/threads.h"
 
 /*
  * An architecture has kprobes_trap_place(), an address in a block where a probe
@@ -847,17 +848,10 @@ static int intrude(void *unused)
 	return 0;
 }
 
-static void stop_intruder(void *task)
-{
-	kthread_stop(task);
-}
-
 static void start_intruder(struct kunit *test)
 {
-	struct task_struct *task = kthread_create(intrude, NULL, "kprobes_intruder");
+	struct task_struct *task = thread_new(test, intrude, NULL);
 
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, stop_intruder, task));
 	carrying.intruder = task;
 	kthread_bind(task, raw_smp_processor_id());
 	sched_set_fifo(task);
@@ -886,7 +880,7 @@ static void data_is_carried_to_the_post_handler_of_the_same_hit(struct kunit *te
 		kprobes_copied_call(1);
 		KUNIT_EXPECT_TRUE(test, visit_wait(HARDIRQ));
 	}
-	kunit_release_action(test, stop_intruder, carrying.intruder);
+	kunit_release_action(test, thread_stop, carrying.intruder);
 	migrate_enable();
 	KUNIT_EXPECT_GE(test, probe->hits, 3 * STEPS);
 	KUNIT_EXPECT_EQ(test, probe->posts, probe->hits);

@@ -6,10 +6,10 @@
  */
 #include <linux/uaccess.h>
 
-#include "support/caller.h"
+#include "support/threads.h"
 #include "support/probe.h"
 
-KUNIT_ARRAY_PARAM(step, kprobes_steps_table, kprobes_step_desc);
+KUNIT_ARRAY_PARAM_DESC(step, kprobes_steps_table, name);
 
 /* Places */
 

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of what kprobes must not take from their users: targets that are none,
- * structs that are registered twice or not at all, flags that are not theirs. What can
- * be probed by the kernel's own tables is in test_kprobes_refused.c.
+ * KUnit tests of what kprobes must not take from their users: targets that are none, flags
+ * that are not theirs, handlers that go. What holds for other probes, too, is in
+ * test_kprobes_kinds.c; what can be probed by the kernel's own tables, in
+ * test_kprobes_refused.c.
  */
 #include <linux/errno.h>
 #include <linux/io.h>
 #include <linux/mm.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
+#include <linux/vmalloc.h>
 
-#include "support/contest.h"
 #include "support/probe.h"
 
-KUNIT_ARRAY_PARAM(step, kprobes_steps_table, kprobes_step_desc);
+KUNIT_ARRAY_PARAM_DESC(step, kprobes_steps_table, name);
 
 /* Targets */
 
@@ -144,12 +145,7 @@ static const struct refusal refusals[] = {
 	{ "entry code", -EINVAL, -ENOENT, .symbol = KPROBES_ENTRY_SYMBOL },
 };
 
-static void refusal_desc(const struct refusal *refusal, char *desc)
-{
-	strscpy(desc, refusal->what, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(refusal, refusals, refusal_desc);
+KUNIT_ARRAY_PARAM_DESC(refusal, refusals, what);
 
 /*
  * A past bug: an address was read before it was known to be text. Another: on arm64
@@ -180,48 +176,6 @@ static void bad_target_is_refused(struct kunit *test)
 
 /* Structs */
 
-/* A past bug: registering the same struct twice damaged the lists. */
-static void same_struct_is_refused_twice(struct kunit *test)
-{
-	const struct kprobes_step *step = test->param_value;
-	struct probe *probe = probe_registered(test, step->addr);
-	struct probe *neighbour = probe_registered(test, step->addr);
-
-	/* The struct has the address that the first registration has left in it. */
-	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobe(&probe->kp));
-	kprobes_call_step(test, step);
-	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
-	KUNIT_EXPECT_EQ(test, neighbour->hits, KPROBES_CALLS);
-	probe_unregister(probe);
-	kprobes_call_step(test, step);
-	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
-	KUNIT_EXPECT_EQ(test, neighbour->hits, 2 * KPROBES_CALLS);
-}
-
-static struct probe contested;
-
-static int register_contested(void)
-{
-	return register_kprobe(&contested.kp);
-}
-
-/* The same bug, by two threads at the same time. */
-static void one_of_two_threads_registers_a_probe(struct kunit *test)
-{
-	struct contest *contest = contest_start(test, register_contested);
-	unsigned int i;
-
-	for (i = 0; i < CONTESTS; i++) {
-		probe_reset(&contested, kprobes_untraced);
-		contest_hold(test, contest);
-		KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));
-		KUNIT_EXPECT_EQ(test, contested.hits, 1);
-		unregister_kprobe(&contested.kp);
-		KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));
-		KUNIT_EXPECT_EQ(test, contested.hits, 1);
-	}
-}
-
 static void unregistered_probe_cannot_be_switched(struct kunit *test)
 {
 	struct probe *probe = probe_new(test, kprobes_untraced);
@@ -229,28 +183,6 @@ static void unregistered_probe_cannot_be_switched(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL, enable_kprobe(&probe->kp));
 	KUNIT_EXPECT_EQ(test, -EINVAL, disable_kprobe(&probe->kp));
 	probe_expect_reusable(test, probe);
-}
-
-/* A caller may not have looked at what registering returned. */
-static void probe_that_was_never_registered_is_left_out(struct kunit *test)
-{
-	struct probe *never = probe_new(test, kprobes_untraced);
-	struct probe *probe = probe_registered(test, kprobes_untraced);
-	struct kprobe *kps[] = { &never->kp, &probe->kp };
-
-	unregister_kprobe(&never->kp);
-	KUNIT_EXPECT_NULL(test, never->kp.addr);
-	kprobes_untraced(1);
-	KUNIT_EXPECT_EQ(test, probe->hits, 1);
-
-	probe_reset(never, kprobes_untraced);
-	unregister_kprobes(kps, ARRAY_SIZE(kps));
-	probe->live = false;
-	KUNIT_EXPECT_NULL(test, never->kp.addr);
-	kprobes_untraced(1);
-	KUNIT_EXPECT_EQ(test, probe->hits, 1);
-	KUNIT_EXPECT_EQ(test, never->hits, 0);
-	probe_expect_reusable(test, never);
 }
 
 static void only_two_flags_are_taken_from_the_user(struct kunit *test)
@@ -336,10 +268,7 @@ static void handlers_of_one_of_two_may_be_set_to_null_in_use(struct kunit *test)
 
 static struct kunit_case kprobes_misuse_cases[] = {
 	KUNIT_CASE_PARAM(bad_target_is_refused, refusal_gen_params),
-	KUNIT_CASE_PARAM(same_struct_is_refused_twice, step_gen_params),
-	KUNIT_CASE(one_of_two_threads_registers_a_probe),
 	KUNIT_CASE(unregistered_probe_cannot_be_switched),
-	KUNIT_CASE(probe_that_was_never_registered_is_left_out),
 	KUNIT_CASE(only_two_flags_are_taken_from_the_user),
 	KUNIT_CASE_PARAM(handlers_may_be_set_to_null_in_use, step_gen_params),
 	KUNIT_CASE_PARAM(handlers_of_one_of_two_may_be_set_to_null_in_use, step_gen_params),

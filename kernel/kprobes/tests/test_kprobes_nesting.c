@@ -16,7 +16,7 @@
 #include "support/probe.h"
 #include "support/switch.h"
 
-KUNIT_ARRAY_PARAM(step, kprobes_steps_table, kprobes_step_desc);
+KUNIT_ARRAY_PARAM_DESC(step, kprobes_steps_table, name);
 
 /* The running probe */
 
@@ -484,14 +484,6 @@ static void probe_itself_is_hit_in_an_interrupt_of_its_handler(struct kunit *tes
 
 /* Kinds of handlers. Where ftrace or a jump leads to them, interrupts are on. */
 
-union any_probe {
-	struct kprobe kp;
-	struct kretprobe rp;
-#ifdef CONFIG_JPROBES
-	struct jprobe jp;
-#endif
-};
-
 /* Runs of the handlers below and above */
 static unsigned int runs_below, runs_above;
 
@@ -501,125 +493,10 @@ static void interrupt_once(void)
 		inner_reached = run_over_this_handler(HARDIRQ, call_inner);
 }
 
-static int pre_below(struct kprobe *p, struct pt_regs *regs)
-{
-	interrupt_once();
-	return 0;
-}
+KIND_HANDLERS(below, interrupt_once());
+KIND_HANDLERS(above, runs_above++);
 
-static void post_below(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-	interrupt_once();
-}
-
-static int return_below(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	interrupt_once();
-	return 0;
-}
-
-static int pre_above(struct kprobe *p, struct pt_regs *regs)
-{
-	runs_above++;
-	return 0;
-}
-
-static void post_above(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-	runs_above++;
-}
-
-static int return_above(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	runs_above++;
-	return 0;
-}
-
-static int add_kprobe(union any_probe *probe)
-{
-	return register_kprobe(&probe->kp);
-}
-
-static void remove_kprobe(union any_probe *probe)
-{
-	unregister_kprobe(&probe->kp);
-}
-
-static int add_kretprobe(union any_probe *probe)
-{
-	return register_kretprobe(&probe->rp);
-}
-
-static void remove_kretprobe(union any_probe *probe)
-{
-	unregister_kretprobe(&probe->rp);
-}
-
-#ifdef CONFIG_JPROBES
-static u32 jprobe_below(u32 x)
-{
-	interrupt_once();
-	jprobe_return();
-	return x;
-}
-
-static u32 jprobe_above(u32 x)
-{
-	runs_above++;
-	return x;
-}
-
-static int add_jprobe(union any_probe *probe)
-{
-	return register_jprobe(&probe->jp);
-}
-
-static void remove_jprobe(union any_probe *probe)
-{
-	unregister_jprobe(&probe->jp);
-}
-#endif
-
-/*
- * struct kind - a kind of handler
- * @name: its name
- * @below: a probe with one that is interrupted
- * @above: a probe with one that runs in the interrupt, or with two
- * @runs: how many there are in @above
- * @add: registers a probe
- * @remove: unregisters it
- */
-static const struct kind {
-	const char *name;
-	union any_probe below, above;
-	unsigned int runs;
-	int (*add)(union any_probe *probe);
-	void (*remove)(union any_probe *probe);
-} kinds[] = {
-	{ "pre handler", { .kp.pre_handler = pre_below }, { .kp.pre_handler = pre_above }, 1,
-	  add_kprobe, remove_kprobe },
-	{ "post handler", { .kp.post_handler = post_below },
-	  { .kp = { .pre_handler = pre_above, .post_handler = post_above } }, 2,
-	  add_kprobe, remove_kprobe },
-#ifdef CONFIG_KRETPROBES
-	{ "entry handler", { .rp.entry_handler = return_below },
-	  { .rp.entry_handler = return_above }, 1, add_kretprobe, remove_kretprobe },
-	{ "return handler", { .rp.handler = return_below },
-	  { .rp = { .entry_handler = return_above, .handler = return_above } }, 2,
-	  add_kretprobe, remove_kretprobe },
-#endif
-#ifdef CONFIG_JPROBES
-	{ "jprobe", { .jp.entry = jprobe_below }, { .jp.entry = jprobe_above }, 1,
-	  add_jprobe, remove_jprobe },
-#endif
-};
-
-static void kind_desc(const struct kind *kind, char *desc)
-{
-	strscpy(desc, kind->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(kind, kinds, kind_desc);
+KUNIT_ARRAY_PARAM_DESC(kind, probe_kinds, name);
 
 static void stop_counting(void *unused)
 {
@@ -648,15 +525,14 @@ static void hit_below(void)
 	barrier();
 }
 
-static void expect_excluded(struct kunit *test, const struct kind *above, union any_probe *probe,
-			    bool lost)
+static void expect_excluded(struct kunit *test, const struct probe_kind *kind,
+			    union any_probe *probe, unsigned int runs, bool lost)
 {
 	hit_below();
-	KUNIT_EXPECT_EQ_MSG(test, runs_below, 1, "%s", above->name);
-	KUNIT_EXPECT_TRUE_MSG(test, inner_reached, "%s", above->name);
-	KUNIT_EXPECT_EQ_MSG(test, runs_above, lost ? 0 : above->runs, "%s, lost: %d", above->name,
-			    lost);
-	KUNIT_EXPECT_EQ_MSG(test, probe->kp.nmissed, lost, "%s", above->name);
+	KUNIT_EXPECT_EQ_MSG(test, runs_below, 1, "%s", kind->name);
+	KUNIT_EXPECT_TRUE_MSG(test, inner_reached, "%s", kind->name);
+	KUNIT_EXPECT_EQ_MSG(test, runs_above, lost ? 0 : runs, "%s, lost: %d", kind->name, lost);
+	KUNIT_EXPECT_EQ_MSG(test, probe->kp.nmissed, lost, "%s", kind->name);
 	expect_counts(test, probe->kp.addr, !lost, lost);
 }
 
@@ -673,27 +549,40 @@ static void need_interrupts_in_handlers_of(struct kprobe *below)
 		wait_for_kprobe_optimizer();
 }
 
-static void kinds_meet(struct kunit *test, const struct kind *below, const struct kind *above,
-		       u32 flags_below, u32 flags_above)
+/* A probe with two handlers in the interrupt, where there can be two; returns how many there are. */
+static unsigned int add_handler(union any_probe *over, enum kind_id id)
+{
+	if (id == POST_HANDLER)
+		over->kp.pre_handler = above_pre;
+	else if (id == RETURN_HANDLER)
+		over->rp.entry_handler = above_return;
+	else
+		return 1;
+	return 2;
+}
+
+static void kinds_meet(struct kunit *test, const struct probe_kind *kind_below,
+		       const struct probe_kind *kind_above, u32 flags_below, u32 flags_above)
 {
 	static union any_probe under, over;
+	unsigned int runs;
 	int ret;
 
-	under = below->below;
-	under.kp.addr = (kprobe_opcode_t *)kprobes_traced;
+	any_reset(&under, &below[kind_below->id], kprobes_traced);
 	under.kp.flags = flags_below;
-	over = above->above;
-	over.kp.addr = (kprobe_opcode_t *)kprobes_untraced;
+	any_reset(&over, &above[kind_above->id], kprobes_untraced);
 	over.kp.flags = flags_above;
-	KUNIT_ASSERT_EQ(test, 0, below->add(&under));
+	runs = add_handler(&over, kind_above->id);
+	KUNIT_ASSERT_EQ(test, 0, any_register(kind_below->type, &under));
 	need_interrupts_in_handlers_of(&under.kp);
-	ret = above->add(&over);
+	ret = any_register(kind_above->type, &over);
 	KUNIT_EXPECT_EQ(test, 0, ret);
 	if (!ret) {
-		expect_excluded(test, above, &over, exclude_each_other(flags_below, flags_above));
-		above->remove(&over);
+		expect_excluded(test, kind_above, &over, runs,
+				exclude_each_other(flags_below, flags_above));
+		any_unregister(kind_above->type, &over);
 	}
-	below->remove(&under);
+	any_unregister(kind_below->type, &under);
 }
 
 static void handlers_of_all_kinds_exclude_each_other_if_plain(struct kunit *test)
@@ -703,9 +592,9 @@ static void handlers_of_all_kinds_exclude_each_other_if_plain(struct kunit *test
 	need_contexts(test);
 	static_branch_enable(&kprobe_stats);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, stop_counting, NULL));
-	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+	for (i = 0; i < ARRAY_SIZE(probe_kinds); i++) {
 		for (n = 0; n < FLAGS_OF_TWO; n++)
-			kinds_meet(test, test->param_value, &kinds[i], flag_of(n, 0),
+			kinds_meet(test, test->param_value, &probe_kinds[i], flag_of(n, 0),
 				   flag_of(n, 1));
 	}
 }

@@ -13,7 +13,7 @@
 #include "support/patched.h"
 #include "support/probe.h"
 
-KUNIT_ARRAY_PARAM(entry, kprobes_entries, kprobes_step_desc);
+KUNIT_ARRAY_PARAM_DESC(entry, kprobes_entries, name);
 
 /* Text that is patched by others */
 

@@ -3,8 +3,8 @@
  * Shared by the parts of test_kprobes_stress.c: the functions that are called, and how
  * their calls are counted.
  */
-#ifndef _LIB_TEST_KPROBES_STRESS_H
-#define _LIB_TEST_KPROBES_STRESS_H
+#ifndef _KPROBES_TESTS_STRESS_H
+#define _KPROBES_TESTS_STRESS_H
 
 #include <linux/atomic.h>
 #include <linux/delay.h>
@@ -215,4 +215,4 @@ static noinline __noclone u32 kprobes_sleeps(u32 depth, u32 us, unsigned int bef
 	return kprobes_one_more(below);
 }
 
-#endif /* _LIB_TEST_KPROBES_STRESS_H */
+#endif /* _KPROBES_TESTS_STRESS_H */

@@ -3,8 +3,8 @@
  * Probes that come and go, one by one and in batches, on functions of this module and of
  * test_kprobes_victim. With failures=1 registrations run out of memory at times.
  */
-#ifndef _LIB_TEST_KPROBES_STRESS_CHANGES_H
-#define _LIB_TEST_KPROBES_STRESS_CHANGES_H
+#ifndef _KPROBES_TESTS_STRESS_CHANGES_H
+#define _KPROBES_TESTS_STRESS_CHANGES_H
 
 #include <linux/errno.h>
 #include <linux/poison.h>
@@ -459,4 +459,4 @@ static void change_jprobe(struct rnd_state *rnd)
 }
 #endif
 
-#endif /* _LIB_TEST_KPROBES_STRESS_CHANGES_H */
+#endif /* _KPROBES_TESTS_STRESS_CHANGES_H */

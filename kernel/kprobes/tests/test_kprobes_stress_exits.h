@@ -3,8 +3,8 @@
  * Tasks that end inside of a function with a return probe, on several levels. What the
  * return probe has to follow their calls is given back when they are reaped.
  */
-#ifndef _LIB_TEST_KPROBES_STRESS_EXITS_H
-#define _LIB_TEST_KPROBES_STRESS_EXITS_H
+#ifndef _KPROBES_TESTS_STRESS_EXITS_H
+#define _KPROBES_TESTS_STRESS_EXITS_H
 
 #include <linux/completion.h>
 #include <linux/err.h>
@@ -148,4 +148,4 @@ static unsigned int exits_check(void)
 	return 1;
 }
 
-#endif /* _LIB_TEST_KPROBES_STRESS_EXITS_H */
+#endif /* _KPROBES_TESTS_STRESS_EXITS_H */

@@ -3,8 +3,8 @@
  * NMIs that call the functions, too. A thread sees to it that there are some, on one processor
  * after the other. They are counted like all other calls: each is a hit or a miss.
  */
-#ifndef _LIB_TEST_KPROBES_STRESS_NMI_H
-#define _LIB_TEST_KPROBES_STRESS_NMI_H
+#ifndef _KPROBES_TESTS_STRESS_NMI_H
+#define _KPROBES_TESTS_STRESS_NMI_H
 
 #include <linux/cpu.h>
 #include <linux/cpufeature.h>
@@ -144,4 +144,4 @@ static int nmi_run(void *data)
 	return 0;
 }
 
-#endif /* _LIB_TEST_KPROBES_STRESS_NMI_H */
+#endif /* _KPROBES_TESTS_STRESS_NMI_H */

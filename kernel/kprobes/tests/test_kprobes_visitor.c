@@ -10,6 +10,8 @@
 #include <linux/module.h>
 #include <linux/poison.h>
 
+#include "support/kinds.h"
+
 static char *target = "";
 module_param(target, charp, 0444);
 MODULE_PARM_DESC(target, "the function, which takes a number and returns one");
@@ -24,113 +26,44 @@ static void visit(void)
 	WARN_ON_ONCE(!READ_ONCE(here));
 }
 
-static int visit_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	visit();
-	return 0;
-}
+KIND_HANDLERS(visitors, visit());
 
-static void visit_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-	visit();
-}
-
-static int visit_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	visit();
-	return 0;
-}
-
-static struct kprobe kprobe = {
-	.pre_handler = visit_pre,
-	.post_handler = visit_post,
+/* One of each type, which has all handlers there are */
+static union any_probe probes[] = {
+	[KPROBE] = { .kp = { .pre_handler = visitors_pre, .post_handler = visitors_post } },
+	[RETURN_PROBE] = { .rp = { .handler = visitors_return,
+				   .entry_handler = visitors_return } },
+	[JPROBE] = { .jp.entry = visitors_jprobe },
 };
 
-static struct kretprobe kretprobe = {
-	.handler = visit_return,
-	.entry_handler = visit_return,
-};
-
-static void forget(void *probe, size_t size)
+/* The first @num go, the last one first. */
+static void visitors_go(unsigned int num)
 {
-	memset(probe, POISON_FREE, size);
-}
-
-#ifdef CONFIG_JPROBES
-static u32 visit_jprobe(u32 x)
-{
-	visit();
-	jprobe_return();
-	return x;
-}
-
-static struct jprobe jprobe = {
-	.entry = JPROBE_ENTRY(visit_jprobe),
-};
-
-static int jprobe_comes(void)
-{
-	jprobe.kp.symbol_name = target;
-	return register_jprobe(&jprobe);
-}
-
-static void jprobe_goes(void)
-{
-	unregister_jprobe(&jprobe);
-	forget(&jprobe, sizeof(jprobe));
-}
-#else
-static int jprobe_comes(void)
-{
-	return 0;
-}
-
-static void jprobe_goes(void)
-{
-}
-#endif
-
-static void kprobe_goes(void)
-{
-	unregister_kprobe(&kprobe);
-	forget(&kprobe, sizeof(kprobe));
-}
-
-static void kretprobe_goes(void)
-{
-	unregister_kretprobe(&kretprobe);
-	forget(&kretprobe, sizeof(kretprobe));
+	while (num--) {
+		any_unregister(probe_types[num].type, &probes[num]);
+		memset(&probes[num], POISON_FREE, sizeof(probes[num]));
+	}
 }
 
 static int __init kprobes_visitor_init(void)
 {
+	unsigned int i;
 	int ret;
 
-	kprobe.symbol_name = target;
-	kretprobe.kp.symbol_name = target;
-	ret = register_kprobe(&kprobe);
-	if (ret)
-		return ret;
-	ret = register_kretprobe(&kretprobe);
-	if (ret)
-		goto out_kprobe;
-	ret = jprobe_comes();
-	if (ret)
-		goto out_kretprobe;
+	for (i = 0; i < ARRAY_SIZE(probe_types); i++) {
+		probes[i].kp.symbol_name = target;
+		ret = any_register(probe_types[i].type, &probes[i]);
+		if (ret) {
+			visitors_go(i);
+			return ret;
+		}
+	}
 	return 0;
-
-out_kretprobe:
-	kretprobe_goes();
-out_kprobe:
-	kprobe_goes();
-	return ret;
 }
 
 static void __exit kprobes_visitor_exit(void)
 {
-	jprobe_goes();
-	kretprobe_goes();
-	kprobe_goes();
+	visitors_go(ARRAY_SIZE(probe_types));
 	WRITE_ONCE(here, false);
 }
 

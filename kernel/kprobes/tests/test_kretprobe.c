@@ -30,8 +30,7 @@
 #include "support/regs.h"
 #include "../internal.h"
 #include "../kretprobe.h"
-#include "support/hotplug.h"
-#include "support/reader.h"
+#include "support/core.h"
 #include "support/sites.h"
 
 static noinline __noclone u32 returns(u32 x)
@@ -84,25 +83,15 @@ static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-static void drop(void *rp)
-{
-	unregister_kretprobe(rp);
-}
-
 static struct kretprobe *registered_with(struct kunit *test, void *addr, int maxactive,
 					 size_t data_size)
 {
-	struct kretprobe *rp = kunit_kzalloc(test, sizeof(*rp), GFP_KERNEL);
+	const union any_probe like = {
+		.rp = { .handler = count_return, .maxactive = maxactive, .data_size = data_size },
+	};
 
-	KUNIT_ASSERT_NOT_NULL(test, rp);
-	rp->kp.addr = addr;
-	rp->handler = count_return;
-	rp->maxactive = maxactive;
-	rp->data_size = data_size;
 	atomic_set(&nr_returns, 0);
-	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(rp));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop, rp));
-	return rp;
+	return &any_registered(test, RETURN_PROBE, &like, addr)->probe.rp;
 }
 
 static struct kretprobe *registered(struct kunit *test, void *addr, int maxactive)
@@ -230,7 +219,7 @@ static void expect_holder_until_they_leave(struct kunit *test, void *function,
 	KUNIT_ASSERT_TRUE(test, comes_true(no_holder_left));
 	rp = registered(test, function, *maxactive);
 	task = start_waiting_in(test, call);
-	kunit_release_action(test, drop, rp);
+	kunit_release_action(test, any_drop, rp);
 	let_holders_be_freed();
 	KUNIT_EXPECT_TRUE(test, kretprobe_holders_left());
 	kunit_release_action(test, stop_waiting, task);
@@ -272,7 +261,7 @@ static void holder_goes_although_tasks_ended_inside(struct kunit *test)
 	/* Most of them end before the probe leaves. */
 	msleep(100);
 	KUNIT_EXPECT_EQ(test, rp->nmissed, 0);
-	kunit_release_action(test, drop, rp);
+	kunit_release_action(test, any_drop, rp);
 	KUNIT_EXPECT_TRUE(test, comes_true(no_holder_left));
 	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 0);
 }
@@ -434,7 +423,7 @@ static void every_task_has_a_stack_while_one_is_wanted(struct kunit *test)
 	/* A return probe with much data does not need return stacks. */
 	rp = registered_with(test, returns, 0, KRETPROBE_STACK_DATA + 1);
 	KUNIT_EXPECT_EQ(test, 0, tasks_with_stack(&without));
-	kunit_release_action(test, drop, rp);
+	kunit_release_action(test, any_drop, rp);
 
 	rp = registered(test, returns, 0);
 	KUNIT_EXPECT_TRUE(test, comes_true(all_tasks_have_a_stack));
@@ -447,7 +436,7 @@ static void every_task_has_a_stack_while_one_is_wanted(struct kunit *test)
 	/* As long as return stacks are needed, none is taken away. */
 	kretprobe_stacks_trim();
 	KUNIT_EXPECT_GT(test, tasks_with_stack(&without), 0);
-	kunit_release_action(test, drop, rp);
+	kunit_release_action(test, any_drop, rp);
 	kretprobe_stacks_trim();
 	KUNIT_EXPECT_EQ(test, 0, tasks_with_stack(&without));
 }
@@ -484,7 +473,7 @@ static void stacks_go_by_themselves(struct kunit *test)
 	struct kretprobe *rp = registered(test, waits, 0);
 
 	start_waiting_in(test, call_waits_and_live_on);
-	kunit_release_action(test, drop, rp);
+	kunit_release_action(test, any_drop, rp);
 	KUNIT_EXPECT_FALSE(test, no_task_has_a_stack());
 	expect_within_a_minute(test, one_task_has_a_stack);
 	complete(&go_on);
@@ -498,7 +487,7 @@ static void stack_in_use_is_not_taken_away(struct kunit *test)
 	unsigned int without;
 
 	task = start_waiting_in(test, call_waits_and_live_on);
-	kunit_release_action(test, drop, rp);
+	kunit_release_action(test, any_drop, rp);
 	kretprobe_stacks_trim();
 	KUNIT_EXPECT_EQ(test, 1, tasks_with_stack(&without));
 	KUNIT_EXPECT_GT(test, task->kretprobe_top, task->kretprobe_start);
@@ -820,10 +809,10 @@ static void registering_again_begins_at_none(struct kunit *test)
 	struct kretprobe *rp = registered(test, waits, 1);
 	struct task_struct *before = start_waiting(test), *task;
 
-	kunit_release_action(test, drop, rp);
+	kunit_release_action(test, any_drop, rp);
 	rp->kp.flags = 0;
 	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(rp));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop, rp));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, any_drop, rp));
 	KUNIT_EXPECT_EQ(test, under_way(rp), 0);
 	task = start_waiting(test);
 	KUNIT_EXPECT_EQ(test, under_way(rp), 1);
@@ -930,7 +919,7 @@ static void stacks_wait_for_their_readers(struct kunit *test)
 	struct kretprobe *rp = registered(test, returns, 0);
 	unsigned int without;
 
-	kunit_release_action(test, drop, rp);
+	kunit_release_action(test, any_drop, rp);
 	KUNIT_EXPECT_GT(test, tasks_with_stack(&without), 0);
 	reader_start(test);
 	reader_ends_soon();
@@ -947,7 +936,7 @@ static void holder_waits_for_readers(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, comes_true(no_holder_left));
 	rp = registered(test, returns, 0);
 	reader_start(test);
-	kunit_release_action(test, drop, rp);
+	kunit_release_action(test, any_drop, rp);
 	reader_ends_soon();
 	while (kretprobe_holders_left() && ++tries < 3000)
 		msleep(20);
@@ -969,7 +958,7 @@ static void large_data_is_not_on_the_stacks_of_tasks(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, deep(0), 1);
 		KUNIT_EXPECT_EQ(test, used_at_the_bottom > 0, !i);
 		KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 1);
-		kunit_release_action(test, drop, rp);
+		kunit_release_action(test, any_drop, rp);
 	}
 }
 
@@ -979,7 +968,7 @@ static void return_probe_that_is_unregistered_twice_leaves_nothing(struct kunit 
 	struct kretprobe *rp = registered(test, returns, 0), *twice[] = { rp, rp };
 	unsigned int without;
 
-	kunit_remove_action(test, drop, rp);
+	kunit_remove_action(test, any_drop, rp);
 	unregister_kretprobes(twice, ARRAY_SIZE(twice));
 	KUNIT_EXPECT_NULL(test, rp->rph);
 	KUNIT_EXPECT_TRUE(test, comes_true(no_holder_left));
@@ -1012,8 +1001,8 @@ static noinline __noclone u32 leaves_call_behind(u32 x)
 /* Who left the calls behind is followed by @rp. Nothing of either probe stays. */
 static void drop_both(struct kunit *test, struct kretprobe *rp)
 {
-	kunit_release_action(test, drop, left_behind);
-	kunit_release_action(test, drop, rp);
+	kunit_release_action(test, any_drop, left_behind);
+	kunit_release_action(test, any_drop, rp);
 	KUNIT_EXPECT_TRUE(test, comes_true(no_holder_left));
 }
 
@@ -1056,7 +1045,7 @@ static void idle_task_of_an_offlined_cpu_starts_anew(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, idle->kretprobe_top, idle->kretprobe_start);
 	}
 	KUNIT_EXPECT_EQ(test, rp->nmissed, 0);
-	kunit_release_action(test, drop, rp);
+	kunit_release_action(test, any_drop, rp);
 	KUNIT_EXPECT_TRUE(test, comes_true(no_holder_left));
 }
 
@@ -1187,7 +1176,7 @@ static void handlers_are_stopped_before_they_are_waited_for(struct kunit *test)
 	moves_for = current;
 	stopped_before_release = false;
 	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&look));
-	kunit_release_action(test, drop, rp);
+	kunit_release_action(test, any_drop, rp);
 	unregister_kprobe(&look);
 	KUNIT_EXPECT_TRUE(test, stopped_before_release);
 }

@@ -29,8 +29,8 @@ static void need_return_stacks(struct kunit *test)
 
 /**
  * struct counted - a return probe that counts, and checks what it was given
+ * @any: for any_drop()
  * @rp: the probe itself
- * @live: it is registered, so it has to be unregistered when the case ends
  * @entries: how often the entry handler ran
  * @returns: how often the return handler ran
  * @in_interrupt: how many of @entries were not in a task
@@ -39,8 +39,10 @@ static void need_return_stacks(struct kunit *test)
  * @last: the instance of the last entry
  */
 struct counted {
-	struct kretprobe rp;
-	bool live;
+	union {
+		struct any any;
+		struct kretprobe rp;
+	};
 	atomic_t entries, returns, in_interrupt, in_idle, mixed_up;
 	struct kretprobe_instance *last;
 };
@@ -89,37 +91,20 @@ static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-static void counted_unregister(struct counted *probe)
-{
-	if (probe->live)
-		unregister_kretprobe(&probe->rp);
-	probe->live = false;
-}
-
-static void counted_drop(void *probe)
-{
-	counted_unregister(probe);
-}
-
 static struct counted *counted_new(struct kunit *test, void *addr,
 				   size_t data_size, int maxactive)
 {
 	struct counted *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, probe);
+	probe->any.type = RETURN_PROBE;
 	probe->rp.kp.addr = kprobes_entry(addr);
 	probe->rp.entry_handler = count_entry;
 	probe->rp.handler = count_return;
 	probe->rp.data_size = data_size;
 	probe->rp.maxactive = maxactive;
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, counted_drop, probe));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, any_drop, probe));
 	return probe;
-}
-
-static void counted_register(struct kunit *test, struct counted *probe)
-{
-	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->rp));
-	probe->live = true;
 }
 
 static struct counted *counted_registered(struct kunit *test, void *addr,
@@ -127,7 +112,7 @@ static struct counted *counted_registered(struct kunit *test, void *addr,
 {
 	struct counted *probe = counted_new(test, addr, data_size, maxactive);
 
-	counted_register(test, probe);
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->rp));
 	return probe;
 }
 
@@ -356,7 +341,7 @@ static void tasks_inside_return_unseen_when_the_probe_has_left(struct kunit *tes
 	struct crowd *crowd = crowd_enter(test, tasks, 2);
 	struct kretprobe_instance *ri = probe->last;
 
-	counted_unregister(probe);
+	kunit_release_action(test, any_drop, probe);
 	if (LOSES_NOTHING) {
 		guard(rcu)();
 		KUNIT_EXPECT_NULL(test, get_kretprobe(ri));
@@ -366,7 +351,7 @@ static void tasks_inside_return_unseen_when_the_probe_has_left(struct kunit *tes
 	KUNIT_EXPECT_EQ(test, atomic_read(&probe->entries), calls);
 
 	if (LOSES_NOTHING)
-		counted_unregister(stays);
+		kunit_release_action(test, any_drop, stays);
 	crowd_leave(crowd);
 	KUNIT_EXPECT_EQ(test, atomic_read(&probe->returns), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&wrong), 0);
@@ -586,7 +571,7 @@ static void handlers_see_callers_not_trampolines(struct kunit *test)
 	probe = counted_new(test, kprobes_traced, 0, 0);
 	probe->rp.entry_handler = trace_entry;
 	probe->rp.handler = trace_return;
-	counted_register(test, probe);
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->rp));
 	level_three(1);
 	expect_trace(test, &entry_trace, callers + unseen, ARRAY_SIZE(callers) - unseen);
 	expect_trace(test, &return_trace, callers, ARRAY_SIZE(callers));
@@ -692,12 +677,7 @@ static const struct order orders[] = {
 	{ "return probe comes between fprobes", true, true },
 };
 
-static void order_desc(const struct order *order, char *desc)
-{
-	strscpy(desc, order->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(order, orders, order_desc);
+KUNIT_ARRAY_PARAM_DESC(order, orders, name);
 
 static struct told_fprobe *told_fprobe_registered(struct kunit *test)
 {
@@ -725,7 +705,7 @@ static void both_are_told_of_callers_not_trampolines(struct kunit *test)
 	probe->rp.handler = note_probe;
 	if (order->before)
 		before = told_fprobe_registered(test);
-	counted_register(test, probe);
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->rp));
 	if (order->after)
 		after = told_fprobe_registered(test);
 	level_three(1);

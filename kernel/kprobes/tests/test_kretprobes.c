@@ -8,19 +8,18 @@
 #include <linux/kthread.h>
 #include <linux/rcupdate.h>
 
-#include "support/contest.h"
 #include "support/probe.h"
 #include "support/trace.h"
 
 /* Are entry handlers told where the call returns to? */
 #define KPROBES_KNOWS_CALLERS	(IS_ENABLED(CONFIG_X86) || IS_ENABLED(CONFIG_ARM64))
 
-KUNIT_ARRAY_PARAM(entry, kprobes_entries, kprobes_step_desc);
+KUNIT_ARRAY_PARAM_DESC(entry, kprobes_entries, name);
 
 /**
  * struct return_probe - a return probe that takes notes
+ * @any: for any_drop()
  * @rp: the probe itself
- * @live: it is registered, so it has to be unregistered when the case ends
  * @entries: how often the entry handler ran
  * @returns: how often the return handler ran
  * @value: the value returned last
@@ -36,8 +35,10 @@ KUNIT_ARRAY_PARAM(entry, kprobes_entries, kprobes_step_desc);
  * @trace: where the return handler stores a stack trace, or NULL
  */
 struct return_probe {
-	struct kretprobe rp;
-	bool live;
+	union {
+		struct any any;
+		struct kretprobe rp;
+	};
 	unsigned int entries, returns;
 	unsigned long value, sum, retaddr, from, left;
 	struct kretprobe *owner;
@@ -52,7 +53,7 @@ static int note_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 	struct return_probe *probe = container_of(get_kretprobe(ri), struct return_probe, rp);
 
 	probe->entries++;
-	probe->preemptible |= probe_may_be_preempted();
+	probe->preemptible |= preemptible();
 	probe->masked |= !kprobes_interruptible(regs);
 	probe->from = get_kretprobe_retaddr(ri);
 	if (probe->rp.data_size >= sizeof(u32)) {
@@ -70,7 +71,7 @@ static int note_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	probe->value = regs_return_value(regs);
 	probe->retaddr = get_kretprobe_retaddr(ri);
 	probe->owner = get_kretprobe(ri);
-	probe->preemptible |= probe_may_be_preempted();
+	probe->preemptible |= preemptible();
 	probe->masked |= !kprobes_interruptible(regs);
 	if (probe->rp.data_size >= sizeof(u32))
 		probe->sum += *(u32 *)ri->data;
@@ -83,57 +84,29 @@ static int note_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 
 static void return_probe_reset(struct return_probe *probe, void *addr)
 {
+	const union any_probe like = { .rp.handler = note_return };
+
 	memset(probe, 0, sizeof(*probe));
-	INIT_LIST_HEAD(&probe->rp.kp.list);
-	probe->rp.kp.addr = addr;
-	probe->rp.handler = note_return;
+	probe->any.type = RETURN_PROBE;
+	any_reset(&probe->any.probe, &like, addr);
 }
 
-static void return_probe_unregister(struct return_probe *probe)
-{
-	if (probe->live)
-		unregister_kretprobe(&probe->rp);
-	probe->live = false;
-}
-
-static void return_probe_drop(void *probe)
-{
-	return_probe_unregister(probe);
-}
-
+/* It is unregistered when the case ends, if not before. */
 static struct return_probe *return_probe_new(struct kunit *test, void *addr)
 {
 	struct return_probe *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, probe);
 	return_probe_reset(probe, addr);
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, return_probe_drop, probe));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, any_drop, probe));
 	return probe;
-}
-
-static int return_probe_register(struct return_probe *probe)
-{
-	int ret = register_kretprobe(&probe->rp);
-
-	probe->live = !ret;
-	return ret;
-}
-
-/* The first two of @num that are registered together, or not */
-static int return_probes_register(struct return_probe **probe, struct kretprobe **rps, int num)
-{
-	int ret = register_kretprobes(rps, num);
-
-	probe[0]->live = !ret;
-	probe[1]->live = !ret;
-	return ret;
 }
 
 static struct return_probe *return_probe_registered(struct kunit *test, void *addr)
 {
 	struct return_probe *probe = return_probe_new(test, addr);
 
-	KUNIT_ASSERT_EQ(test, 0, return_probe_register(probe));
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->rp));
 	return probe;
 }
 
@@ -152,7 +125,7 @@ static void handlers_run_at_entry_and_return(struct kunit *test)
 	struct return_probe *probe = return_probe_new(test, step->call);
 
 	probe->rp.entry_handler = note_entry;
-	KUNIT_ASSERT_EQ(test, 0, return_probe_register(probe));
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->rp));
 	test_caller(test, step);
 	KUNIT_EXPECT_EQ(test, probe->entries, KPROBES_CALLS);
 	KUNIT_EXPECT_EQ(test, probe->returns, KPROBES_CALLS);
@@ -165,7 +138,7 @@ static void handlers_run_at_entry_and_return(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, kprobes_within(test_caller, probe->retaddr));
 	KUNIT_EXPECT_TRUE(test, probe->rp.kp.flags & KPROBE_FLAG_ON_FUNC_ENTRY);
 
-	return_probe_unregister(probe);
+	unregister_kretprobe(&probe->rp);
 	test_caller(test, step);
 	KUNIT_EXPECT_EQ(test, probe->entries, KPROBES_CALLS);
 	KUNIT_EXPECT_EQ(test, probe->returns, KPROBES_CALLS);
@@ -178,7 +151,7 @@ static void any_handler_may_be_null(struct kunit *test)
 
 	probe->rp.handler = NULL;
 	probe->rp.entry_handler = note_entry;
-	KUNIT_ASSERT_EQ(test, 0, return_probe_register(probe));
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->rp));
 	kprobes_call_step(test, step);
 	KUNIT_EXPECT_EQ(test, probe->entries, KPROBES_CALLS);
 }
@@ -194,7 +167,7 @@ static void any_handler_may_be_set_to_null_in_use(struct kunit *test)
 		return_probe_reset(probe, step->call);
 		probe->rp.entry_handler = note_entry;
 		probe->rp.maxactive = maxactive;
-		KUNIT_ASSERT_EQ(test, 0, return_probe_register(probe));
+		KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->rp));
 		kprobes_call_step(test, step);
 		WRITE_ONCE(probe->rp.entry_handler, NULL);
 		kprobes_call_step(test, step);
@@ -207,7 +180,7 @@ static void any_handler_may_be_set_to_null_in_use(struct kunit *test)
 		kprobes_call_step(test, step);
 		KUNIT_EXPECT_EQ(test, probe->returns, 2 * KPROBES_CALLS);
 		KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
-		return_probe_unregister(probe);
+		unregister_kretprobe(&probe->rp);
 	}
 }
 
@@ -233,7 +206,7 @@ static void entry_handler_skips_the_return(struct kunit *test)
 	probe->rp.entry_handler = note_entry;
 	probe->rp.maxactive = 1;
 	probe->skip = 1;
-	KUNIT_ASSERT_EQ(test, 0, return_probe_register(probe));
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->rp));
 	kprobes_call_step(test, step);
 	KUNIT_EXPECT_EQ(test, probe->entries, KPROBES_CALLS);
 	KUNIT_EXPECT_EQ(test, probe->returns, 0);
@@ -272,7 +245,7 @@ static void recursive_function_returns_on_every_level(struct kunit *test)
 	probe = return_probe_new(test, kprobes_entry(recursive));
 	probe->rp.entry_handler = note_entry;
 	probe->rp.data_size = sizeof(u32);
-	KUNIT_ASSERT_EQ(test, 0, return_probe_register(probe));
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->rp));
 	KUNIT_EXPECT_EQ(test, recursive(DEPTH), DEPTH + 1);
 	KUNIT_EXPECT_EQ(test, probe->returns, DEPTH + 1);
 	KUNIT_EXPECT_EQ(test, probe->value, DEPTH + 1);
@@ -298,14 +271,14 @@ static void maxactive_is_a_cap_and_misses_are_counted(struct kunit *test)
 		int seen = min(maxactive, DEPTH + 1);
 
 		probe->rp.maxactive = maxactive;
-		KUNIT_ASSERT_EQ(test, 0, return_probe_register(probe));
+		KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->rp));
 		KUNIT_EXPECT_EQ(test, recursive(DEPTH), DEPTH + 1);
 		KUNIT_EXPECT_EQ(test, probe->returns, seen);
 		KUNIT_EXPECT_EQ(test, probe->rp.nmissed, DEPTH + 1 - seen);
 		KUNIT_EXPECT_EQ(test, recursive(0), 1);
 		KUNIT_EXPECT_EQ_MSG(test, probe->returns, seen + 1,
 				    "the instances did not all come back");
-		return_probe_unregister(probe);
+		unregister_kretprobe(&probe->rp);
 	}
 }
 
@@ -322,7 +295,7 @@ static void maxactive_beyond_all_memory_is_refused(struct kunit *test)
 		kunit_skip(test, "no pool is that large for one of so many CPUs");
 	probe->rp.data_size = KRETPROBE_MAX_DATA_SIZE;
 	probe->rp.maxactive = num_possible_cpus() << 20;
-	KUNIT_EXPECT_EQ(test, return_probe_register(probe), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, register_kretprobe(&probe->rp), -ENOMEM);
 }
 
 /* Nesting, and several probes on one function */
@@ -377,7 +350,7 @@ static void several_return_probes_share_a_function(struct kunit *test)
 			KUNIT_EXPECT_TRUE(test, knows_caller(crowd[i]));
 		}
 		if (gone < CROWD)
-			return_probe_unregister(crowd[gone]);
+			unregister_kretprobe(&crowd[gone]->rp);
 	}
 }
 
@@ -403,23 +376,6 @@ static void return_probes_and_kprobes_share_a_function(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, last->hits, KPROBES_CALLS);
 }
 
-static void disabled_return_probe_is_silent(struct kunit *test)
-{
-	const struct kprobes_step *step = test->param_value;
-	struct return_probe *probe = return_probe_new(test, step->call);
-
-	probe->rp.kp.flags = KPROBE_FLAG_DISABLED;
-	KUNIT_ASSERT_EQ(test, 0, return_probe_register(probe));
-	kprobes_call_step(test, step);
-	KUNIT_EXPECT_EQ(test, probe->returns, 0);
-	KUNIT_EXPECT_EQ(test, 0, enable_kretprobe(&probe->rp));
-	kprobes_call_step(test, step);
-	KUNIT_EXPECT_EQ(test, probe->returns, KPROBES_CALLS);
-	KUNIT_EXPECT_EQ(test, 0, disable_kretprobe(&probe->rp));
-	kprobes_call_step(test, step);
-	KUNIT_EXPECT_EQ(test, probe->returns, KPROBES_CALLS);
-}
-
 /* Leaving while the function runs */
 
 static struct return_probe *leaving;
@@ -427,7 +383,7 @@ static struct return_probe *leaving;
 static noinline __noclone u32 unregisters_its_own_probe(u32 x)
 {
 	if (leaving)
-		return_probe_unregister(leaving);
+		unregister_kretprobe(&leaving->rp);
 	return x + 1;
 }
 
@@ -483,7 +439,7 @@ static void task_that_exits_inside_gives_its_instance_back(struct kunit *test)
 	kprobes_text_watch(test, never_returns);
 	probe = return_probe_new(test, kprobes_entry(never_returns));
 	probe->rp.maxactive = 1;
-	KUNIT_ASSERT_EQ(test, 0, return_probe_register(probe));
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->rp));
 	reinit_completion(&inside);
 	task = kthread_run(thread_never_returns, NULL, "kprobes_exit");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
@@ -541,51 +497,16 @@ static void stack_trace_shows_callers_not_trampolines(struct kunit *test)
 
 /* Refusals */
 
+/* After this, it can be used again. */
 static void expect_refused(struct kunit *test, struct return_probe *probe, int errno)
 {
 	struct kretprobe before;
 
 	memcpy(&before, &probe->rp, sizeof(before));
-	KUNIT_EXPECT_EQ(test, errno, return_probe_register(probe));
-	if (!probe->live)
-		KUNIT_EXPECT_MEMEQ_MSG(test, &probe->rp, &before, sizeof(before),
-				       "it was changed");
-	return_probe_unregister(probe);
-
+	KUNIT_EXPECT_EQ(test, errno, register_kretprobe(&probe->rp));
+	KUNIT_EXPECT_MEMEQ_MSG(test, &probe->rp, &before, sizeof(before), "it was changed");
+	unregister_kretprobe(&probe->rp);
 	return_probe_reset(probe, kprobes_untraced);
-	KUNIT_EXPECT_EQ(test, 0, return_probe_register(probe));
-	kprobes_untraced(1);
-	KUNIT_EXPECT_EQ(test, probe->returns, 1);
-	return_probe_unregister(probe);
-}
-
-static void bad_return_probe_is_refused(struct kunit *test)
-{
-	struct return_probe *probe = return_probe_new(test, NULL);
-
-	expect_refused(test, probe, -EINVAL);
-
-	return_probe_reset(probe, kprobes_untraced);
-	probe->rp.kp.symbol_name = "kprobes_untraced";
-	expect_refused(test, probe, -EINVAL);
-
-	return_probe_reset(probe, NULL);
-	probe->rp.kp.symbol_name = "no_such_function_anywhere";
-	expect_refused(test, probe, -ENOENT);
-
-	return_probe_reset(probe, (void *)1);
-	expect_refused(test, probe, -ENOENT);
-}
-
-static void return_probe_off_the_entry_is_refused(struct kunit *test)
-{
-	const struct kprobes_step *step = kprobes_need_step(test, "return");
-	struct return_probe *probe = return_probe_new(test, step->addr);
-
-	expect_refused(test, probe, -EINVAL);
-	return_probe_reset(probe, step->call);
-	probe->rp.kp.offset = step->addr - (void *)step->call;
-	expect_refused(test, probe, -EINVAL);
 }
 
 /* A past bug: data_size had no limit. */
@@ -595,14 +516,11 @@ static void private_data_has_a_limit(struct kunit *test)
 
 	probe->rp.data_size = KRETPROBE_MAX_DATA_SIZE + 1;
 	expect_refused(test, probe, -E2BIG);
-	return_probe_reset(probe, kprobes_untraced);
 	probe->rp.data_size = SIZE_MAX;
 	expect_refused(test, probe, -E2BIG);
-
-	return_probe_reset(probe, kprobes_untraced);
 	probe->rp.data_size = KRETPROBE_MAX_DATA_SIZE;
 	probe->rp.entry_handler = note_entry;
-	KUNIT_ASSERT_EQ(test, 0, return_probe_register(probe));
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->rp));
 	kprobes_untraced(17);
 	KUNIT_EXPECT_EQ(test, probe->returns, 1);
 	if (KPROBES_TELLS_ARGUMENTS)
@@ -620,127 +538,9 @@ static void function_with_another_return_is_refused(struct kunit *test)
 	if (!probe->rp.kp.symbol_name)
 		kunit_skip(test, "no such function on this architecture");
 	expect_refused(test, probe, -EINVAL);
-}
-
-static void same_return_probe_is_refused_twice(struct kunit *test)
-{
-	struct return_probe *probe = return_probe_registered(test, kprobes_untraced);
-
-	KUNIT_EXPECT_EQ(test, -EINVAL, register_kretprobe(&probe->rp));
+	KUNIT_EXPECT_EQ(test, 0, register_kretprobe(&probe->rp));
 	kprobes_untraced(1);
 	KUNIT_EXPECT_EQ(test, probe->returns, 1);
-}
-
-/* It looks as if neither had ever been registered. */
-static void return_probe_that_was_never_registered_is_left_out(struct kunit *test)
-{
-	struct return_probe *never = return_probe_new(test, kprobes_untraced);
-	struct return_probe *probe = return_probe_registered(test, kprobes_untraced);
-	struct kretprobe *rps[] = { &never->rp, &probe->rp };
-
-	unregister_kretprobes(rps, ARRAY_SIZE(rps));
-	probe->live = false;
-	KUNIT_EXPECT_NULL(test, never->rp.kp.addr);
-	KUNIT_EXPECT_TRUE(test, list_empty(&never->rp.kp.list));
-	KUNIT_EXPECT_TRUE(test, list_empty(&probe->rp.kp.list));
-	kprobes_untraced(1);
-	KUNIT_EXPECT_EQ(test, probe->returns, 0);
-	KUNIT_EXPECT_EQ(test, never->returns, 0);
-}
-
-static struct return_probe contested;
-
-static int register_contested(void)
-{
-	return register_kretprobe(&contested.rp);
-}
-
-static void one_of_two_threads_registers_a_return_probe(struct kunit *test)
-{
-	struct contest *contest = contest_start(test, register_contested);
-	unsigned int i;
-
-	for (i = 0; i < CONTESTS; i++) {
-		return_probe_reset(&contested, kprobes_untraced);
-		contest_hold(test, contest);
-		KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));
-		KUNIT_EXPECT_EQ(test, contested.returns, 1);
-		unregister_kretprobe(&contested.rp);
-		KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));
-		KUNIT_EXPECT_EQ(test, contested.returns, 1);
-	}
-}
-
-static void failure_in_a_batch_undoes_it_all(struct kunit *test)
-{
-	struct return_probe *probe[2] = {
-		return_probe_new(test, kprobes_traced), return_probe_new(test, NULL),
-	};
-	struct kretprobe *rps[2] = { &probe[0]->rp, &probe[1]->rp };
-
-	KUNIT_EXPECT_EQ(test, -EINVAL, register_kretprobes(rps, 0));
-	KUNIT_EXPECT_EQ(test, -EINVAL, return_probes_register(probe, rps, 2));
-	kprobes_traced(1);
-	KUNIT_EXPECT_EQ(test, probe[0]->returns, 0);
-	return_probe_unregister(probe[0]);
-	return_probe_unregister(probe[1]);
-
-	return_probe_reset(probe[0], kprobes_traced);
-	return_probe_reset(probe[1], kprobes_untraced);
-	KUNIT_ASSERT_EQ(test, 0, register_kretprobes(rps, 2));
-	kprobes_traced(1);
-	kprobes_untraced(1);
-	unregister_kretprobes(rps, 2);
-	KUNIT_EXPECT_EQ(test, probe[0]->returns, 1);
-	KUNIT_EXPECT_EQ(test, probe[1]->returns, 1);
-}
-
-#define BATCH	16
-
-static void batch_patches_the_text_once(struct kunit *test)
-{
-	struct return_probe *probe[BATCH];
-	struct kretprobe *rps[BATCH];
-	unsigned int i;
-
-	if (KPROBES_BLOCKS < BATCH)
-		kunit_skip(test, "no blocks among the targets");
-	for (i = 0; i < BATCH; i++) {
-		probe[i] = return_probe_new(test, kprobes_blocks[i].call);
-		rps[i] = &probe[i]->rp;
-	}
-	syncs_count(test);
-	KUNIT_ASSERT_EQ(test, 0, register_kretprobes(rps, BATCH));
-	KUNIT_EXPECT_EQ(test, syncs, 1);
-	for (i = 0; i < BATCH; i++)
-		kprobes_blocks[i].call(1);
-	syncs = 0;
-	unregister_kretprobes(rps, BATCH);
-	/* Jumps may have been put in meanwhile, and taking them out needs more. */
-	KUNIT_EXPECT_LE(test, syncs, BATCH / 4);
-	for (i = 0; i < BATCH; i++)
-		KUNIT_EXPECT_EQ(test, probe[i]->returns, 1);
-}
-
-static void return_probe_is_refused_twice_in_a_batch(struct kunit *test)
-{
-	struct return_probe *probe[2] = {
-		return_probe_new(test, kprobes_traced), return_probe_new(test, kprobes_untraced),
-	};
-	struct kretprobe *rps[3] = { &probe[0]->rp, &probe[1]->rp, &probe[0]->rp };
-
-	KUNIT_EXPECT_EQ(test, -EINVAL, return_probes_register(probe, rps, 3));
-	KUNIT_EXPECT_NULL(test, probe[0]->rp.kp.pre_handler);
-	KUNIT_EXPECT_NULL(test, probe[1]->rp.kp.pre_handler);
-	kprobes_traced(1);
-	KUNIT_EXPECT_EQ(test, probe[0]->returns, 0);
-	KUNIT_ASSERT_EQ(test, 0, register_kretprobes(rps, 2));
-	KUNIT_EXPECT_EQ(test, -EINVAL, register_kretprobes(rps + 2, 1));
-	kprobes_traced(1);
-	kprobes_untraced(1);
-	KUNIT_EXPECT_EQ(test, probe[0]->returns, 1);
-	KUNIT_EXPECT_EQ(test, probe[1]->returns, 1);
-	unregister_kretprobes(rps, 2);
 }
 
 static struct kunit_case kretprobes_test_cases[] = {
@@ -755,20 +555,11 @@ static struct kunit_case kretprobes_test_cases[] = {
 	KUNIT_CASE_PARAM(nested_functions_return_through_their_own_probes, entry_gen_params),
 	KUNIT_CASE_PARAM(several_return_probes_share_a_function, entry_gen_params),
 	KUNIT_CASE_PARAM(return_probes_and_kprobes_share_a_function, entry_gen_params),
-	KUNIT_CASE_PARAM(disabled_return_probe_is_silent, entry_gen_params),
 	KUNIT_CASE(probe_may_leave_before_the_function_returns),
 	KUNIT_CASE(task_that_exits_inside_gives_its_instance_back),
 	KUNIT_CASE(stack_trace_shows_callers_not_trampolines),
-	KUNIT_CASE(bad_return_probe_is_refused),
-	KUNIT_CASE(return_probe_off_the_entry_is_refused),
 	KUNIT_CASE(private_data_has_a_limit),
 	KUNIT_CASE(function_with_another_return_is_refused),
-	KUNIT_CASE(same_return_probe_is_refused_twice),
-	KUNIT_CASE(return_probe_that_was_never_registered_is_left_out),
-	KUNIT_CASE(one_of_two_threads_registers_a_return_probe),
-	KUNIT_CASE(failure_in_a_batch_undoes_it_all),
-	KUNIT_CASE(batch_patches_the_text_once),
-	KUNIT_CASE(return_probe_is_refused_twice_in_a_batch),
 	{}
 };
 

@@ -20,9 +20,10 @@
 
 #include "support/probe.h"
 #include "support/report.h"
+#include "support/threads.h"
 #include "../../trace/ftrace_internal.h"
 #include "../internal.h"
-#include "support/hotplug.h"
+#include "support/core.h"
 
 #ifdef CONFIG_MODULES
 #include "../../module/internal.h"
@@ -32,15 +33,7 @@
 
 static int hits;
 
-static int count_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	hits++;
-	return 0;
-}
-
-static void ignore_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-}
+KIND_HANDLERS(count, hits++);
 
 static noinline __noclone u32 claimed(u32 x)
 {
@@ -48,91 +41,52 @@ static noinline __noclone u32 claimed(u32 x)
 	return kprobes_expected(x);
 }
 
+/* By ftrace, shared and not; by a breakpoint or jump, at an entry and elsewhere; other types */
+static const struct {
+	enum any_type type;
+	enum kind_id kind;
+	void *addr;
+} wanted[] = {
+	{ KPROBE,	PRE_HANDLER,	kprobes_traced },
+	{ KPROBE,	POST_HANDLER,	claimed },
+	{ KPROBE,	PRE_HANDLER,	kprobes_untraced },
+	{ KPROBE,	PRE_HANDLER,	NULL },
 #define NR_KPROBES	4
-
-struct all_kinds {
-	struct kprobe kps[NR_KPROBES];
-	struct kretprobe rp;
+#ifdef CONFIG_KRETPROBES
+	{ RETURN_PROBE,	ENTRY_HANDLER,	kprobes_traced },
+#endif
 #ifdef CONFIG_JPROBES
-	struct jprobe jp;
+	{ JPROBE,	JPROBE_HANDLER,	kprobes_traced },
 #endif
 };
 
-#ifdef CONFIG_JPROBES
-static u32 count_jprobe(u32 x)
-{
-	hits++;
-	jprobe_return();
-	return x;
-}
+#define NR_ALL		ARRAY_SIZE(wanted)
 
-static int plant_jprobe(struct all_kinds *all)
-{
-	all->jp = (struct jprobe) { .kp.addr = (void *)kprobes_traced, .entry = count_jprobe };
-	return register_jprobe(&all->jp);
-}
+struct all_kinds {
+	union any_probe probes[NR_ALL];
+};
 
-static void drop_jprobe(struct all_kinds *all)
-{
-	if (all->jp.kp.addr)
-		unregister_jprobe(&all->jp);
-	all->jp.kp.addr = NULL;
-}
-#else
-static int plant_jprobe(struct all_kinds *all)
-{
-	return 0;
-}
-
-static void drop_jprobe(struct all_kinds *all)
-{
-}
-#endif
-
-static int count_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	hits++;
-	return 0;
-}
-
-static int plant_kretprobe(struct all_kinds *all)
-{
-	if (!IS_ENABLED(CONFIG_KRETPROBES))
-		return 0;
-	all->rp = (struct kretprobe) {
-		.kp.addr = (void *)kprobes_traced,
-		.entry_handler = count_entry,
-	};
-	return register_kretprobe(&all->rp);
-}
-
-/* By ftrace, shared and not; by a breakpoint or jump, at an entry and elsewhere */
-static int plant_kprobe(struct all_kinds *all, unsigned int i)
+static int plant(struct all_kinds *all, unsigned int i)
 {
 	const struct kprobes_step *step = kprobes_find_step("plain instruction");
-	void *const addrs[NR_KPROBES] = {
-		kprobes_traced, claimed, kprobes_untraced, step ? step->addr : kprobes_untraced,
-	};
+	union any_probe *probe = &all->probes[i];
 
-	all->kps[i] = (struct kprobe) { .addr = addrs[i], .pre_handler = count_pre };
-	if (addrs[i] == claimed)
-		all->kps[i].post_handler = ignore_post;
-	return register_kprobe(&all->kps[i]);
+	any_reset(probe, &count[wanted[i].kind], wanted[i].addr);
+	if (wanted[i].addr == claimed)
+		probe->kp.pre_handler = count_pre;
+	if (!wanted[i].addr)
+		probe->kp.addr = step ? step->addr : (void *)kprobes_untraced;
+	return any_register(wanted[i].type, probe);
 }
 
-static int plant_kprobes(struct all_kinds *all, unsigned int first)
+static int plant_some(struct all_kinds *all, unsigned int first, unsigned int end)
 {
 	unsigned int i;
 	int err = 0;
 
-	for (i = first; i < NR_KPROBES && !err; i++)
-		err = plant_kprobe(all, i);
+	for (i = first; i < end && !err; i++)
+		err = plant(all, i);
 	return err;
-}
-
-static int plant_all(struct all_kinds *all)
-{
-	return plant_kprobes(all, 0) ?: plant_kretprobe(all) ?: plant_jprobe(all);
 }
 
 static void drop_all(void *data)
@@ -140,15 +94,11 @@ static void drop_all(void *data)
 	struct all_kinds *all = data;
 	unsigned int i;
 
-	for (i = 0; i < NR_KPROBES; i++) {
-		if (all->kps[i].addr)
-			unregister_kprobe(&all->kps[i]);
-		all->kps[i].addr = NULL;
+	for (i = 0; i < NR_ALL; i++) {
+		if (all->probes[i].kp.addr)
+			any_unregister(wanted[i].type, &all->probes[i]);
+		all->probes[i].kp.addr = NULL;
 	}
-	if (all->rp.kp.addr)
-		unregister_kretprobe(&all->rp);
-	all->rp.kp.addr = NULL;
-	drop_jprobe(all);
 }
 
 static struct all_kinds *new_kinds(struct kunit *test)
@@ -167,20 +117,6 @@ static struct all_kinds *new_kinds(struct kunit *test)
 
 static int holds, gave_up;
 
-static void stop_thread(void *task)
-{
-	kthread_stop(task);
-}
-
-static struct task_struct *new_thread(struct kunit *test, int (*function)(void *data), void *data)
-{
-	struct task_struct *task = kthread_create(function, data, "kprobes_test");
-
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, stop_thread, task));
-	return task;
-}
-
 static bool go_on(unsigned long end)
 {
 	if (kthread_should_stop())
@@ -191,23 +127,11 @@ static bool go_on(unsigned long end)
 	return false;
 }
 
-static int idle(void)
-{
-	while (!kthread_should_stop())
-		usleep_range(100, 200);
-	return 0;
-}
-
 static void start(struct kunit *test, struct task_struct *task)
 {
-	unsigned long end = jiffies + HOLD_SECONDS * HZ;
-
-	WRITE_ONCE(holds, false);
-	WRITE_ONCE(gave_up, false);
-	wake_up_process(task);
-	while (!READ_ONCE(holds) && time_before(jiffies, end))
-		usleep_range(100, 200);
-	KUNIT_ASSERT_TRUE(test, READ_ONCE(holds));
+	holds = false;
+	gave_up = false;
+	thread_begin(test, task, &holds, HOLD_SECONDS);
 }
 
 static int hold_mutex(void *data)
@@ -219,7 +143,7 @@ static int hold_mutex(void *data)
 	while (go_on(end))
 		usleep_range(100, 200);
 	mutex_unlock(data);
-	return idle();
+	return thread_idle();
 }
 
 #ifdef CONFIG_DYNAMIC_FTRACE
@@ -227,7 +151,7 @@ static int hold_mutex(void *data)
  * struct lock - somebody else's mutex, which is held over grace periods, or was
  * @name: its name
  * @mutex: the mutex
- * @first: the first of all_kinds.kps that does without it
+ * @first: the first of wanted[] that does without it
  */
 static const struct lock {
 	const char *name;
@@ -241,21 +165,16 @@ static const struct lock {
 #endif
 };
 
-static void lock_desc(const struct lock *lock, char *desc)
-{
-	strscpy(desc, lock->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(lock, locks, lock_desc);
+KUNIT_ARRAY_PARAM_DESC(lock, locks, name);
 
 static void locks_of_others_are_not_taken(struct kunit *test)
 {
 	const struct lock *lock = test->param_value;
-	struct task_struct *task = new_thread(test, hold_mutex, lock->mutex);
+	struct task_struct *task = thread_new(test, hold_mutex, lock->mutex);
 	struct all_kinds *all = new_kinds(test);
 
 	start(test, task);
-	KUNIT_EXPECT_EQ(test, 0, plant_kprobes(all, lock->first));
+	KUNIT_EXPECT_EQ(test, 0, plant_some(all, lock->first, NR_KPROBES));
 	WRITE_ONCE(hits, 0);
 	kprobes_untraced(1);
 	KUNIT_EXPECT_LT(test, 0, READ_ONCE(hits));
@@ -271,7 +190,7 @@ static int never_sleep(void *data)
 	WRITE_ONCE(holds, true);
 	while (go_on(end))
 		cond_resched();
-	return idle();
+	return thread_idle();
 }
 
 static notrace void do_nothing(unsigned long ip, unsigned long parent_ip,
@@ -320,12 +239,7 @@ static const struct ftrace_user {
 #endif
 };
 
-static void user_desc(const struct ftrace_user *user, char *desc)
-{
-	strscpy(desc, user->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(user, users, user_desc);
+KUNIT_ARRAY_PARAM_DESC(user, users, name);
 
 static struct ftrace_ops *leaving_ops;
 static int is_leaving, has_left;
@@ -338,7 +252,7 @@ static int leave_ftrace(void *data)
 	WRITE_ONCE(is_leaving, true);
 	user->leave(leaving_ops);
 	WRITE_ONCE(has_left, true);
-	return idle();
+	return thread_idle();
 }
 
 /* @leaves runs up to its wait, which @busy makes a long one. */
@@ -347,9 +261,7 @@ static void start_leaving(struct kunit *test, struct task_struct *busy, struct t
 	is_leaving = 0;
 	has_left = 0;
 	start(test, busy);
-	wake_up_process(leaves);
-	while (!READ_ONCE(is_leaving))
-		usleep_range(100, 200);
+	thread_begin(test, leaves, &is_leaving, HOLD_SECONDS);
 	msleep(300);
 }
 
@@ -386,19 +298,19 @@ static void nobody_waits_for_users_of_ftrace_that_leave(struct kunit *test)
 	if (!ftrace_location((unsigned long)kprobes_traced))
 		kunit_skip(test, "ftrace does not call for that function");
 	leaving_ops = enter_ftrace(test, user);
-	leaves = new_thread(test, leave_ftrace, (void *)user);
+	leaves = thread_new(test, leave_ftrace, (void *)user);
 	/* It is stopped first, and lets the other one go. */
-	busy = new_thread(test, never_sleep, NULL);
-	KUNIT_ASSERT_EQ(test, 0, plant_kprobes(before, 0));
+	busy = thread_new(test, never_sleep, NULL);
+	KUNIT_ASSERT_EQ(test, 0, plant_some(before, 0, NR_KPROBES));
 	start_leaving(test, busy, leaves);
 	drop_all(before);
 	other = enter_ftrace(test, user);
-	KUNIT_EXPECT_EQ(test, 0, plant_all(after));
-	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&after->kps[0]));
-	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&after->kps[0]));
+	KUNIT_EXPECT_EQ(test, 0, plant_some(after, 0, NR_ALL));
+	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&after->probes[0].kp));
+	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&after->probes[0].kp));
 	drop_all(after);
 	expect_still_leaving(test);
-	kunit_release_action(test, stop_thread, busy);
+	kunit_release_action(test, thread_stop, busy);
 	user->leave(other);
 }
 
@@ -454,7 +366,7 @@ static int clear_pids(void *mnt)
 	if (!IS_ERR(file))
 		fput(file);
 	WRITE_ONCE(has_left, true);
-	return idle();
+	return thread_idle();
 }
 
 static int hold_rcu(void *data)
@@ -466,7 +378,7 @@ static int hold_rcu(void *data)
 		while (go_on(end))
 			cpu_relax();
 	}
-	return idle();
+	return thread_idle();
 }
 
 /* Whoever clears the list of the tasks that are traced waits for its readers. */
@@ -479,17 +391,17 @@ static void nobody_waits_for_lists_of_pids_that_leave(struct kunit *test)
 	if (!preempt_model_preemptible())
 		kunit_skip(test, "who never sleeps holds up nobody");
 	trace_first_task_only(test, mnt);
-	clears = new_thread(test, clear_pids, mnt);
+	clears = thread_new(test, clear_pids, mnt);
 	/* It is stopped first, and lets the other one go. */
-	busy = new_thread(test, hold_rcu, NULL);
-	KUNIT_ASSERT_EQ(test, 0, plant_all(before));
+	busy = thread_new(test, hold_rcu, NULL);
+	KUNIT_ASSERT_EQ(test, 0, plant_some(before, 0, NR_ALL));
 	start_leaving(test, busy, clears);
 	drop_all(before);
-	KUNIT_EXPECT_EQ(test, 0, plant_all(after));
+	KUNIT_EXPECT_EQ(test, 0, plant_some(after, 0, NR_ALL));
 	drop_all(after);
 	expect_still_leaving(test);
-	kunit_release_action(test, stop_thread, busy);
-	kunit_release_action(test, stop_thread, clears);
+	kunit_release_action(test, thread_stop, busy);
+	kunit_release_action(test, thread_stop, clears);
 	KUNIT_EXPECT_EQ(test, 0, READ_ONCE(clear_err));
 }
 #endif
@@ -505,10 +417,10 @@ static int change_probes(unsigned int cpu)
 
 	callbacks++;
 	for (i = 0; i < NR_KPROBES; i++)
-		disable_err = disable_err ?: disable_kprobe(&in_callback->kps[i]);
+		disable_err = disable_err ?: disable_kprobe(&in_callback->probes[i].kp);
 	WRITE_ONCE(hits, 0);
 	drop_all(in_callback);
-	callback_err = callback_err ?: plant_all(in_callback);
+	callback_err = callback_err ?: plant_some(in_callback, 0, NR_ALL);
 	claimed(1);
 	kprobes_untraced(1);
 	missing += READ_ONCE(hits) < 2;
@@ -540,20 +452,15 @@ static int register_meanwhile(void *unused)
 	return 0;
 }
 
-static const struct caller {
+static const struct callback {
 	const char *name;
 	enum cpuhp_state state;
-} callers[] = {
+} callback_kinds[] = {
 	{ "the task that changes the CPU", CPUHP_BP_PREPARE_DYN },
 	{ "the CPU's own thread", CPUHP_AP_ONLINE_DYN },
 };
 
-static void caller_desc(const struct caller *caller, char *desc)
-{
-	strscpy(desc, caller->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(caller, callers, caller_desc);
+KUNIT_ARRAY_PARAM_DESC(callback, callback_kinds, name);
 
 static void remove_state(void *state)
 {
@@ -562,9 +469,9 @@ static void remove_state(void *state)
 
 static void probes_come_and_go_in_callbacks_of_hotplug(struct kunit *test)
 {
-	const struct caller *caller = test->param_value;
+	const struct callback *callback = test->param_value;
 	unsigned int cpu = hotplug_candidate();
-	struct task_struct *other = new_thread(test, register_meanwhile, NULL);
+	struct task_struct *other = thread_new(test, register_meanwhile, NULL);
 	int before, state;
 
 	in_callback = new_kinds(test);
@@ -573,10 +480,10 @@ static void probes_come_and_go_in_callbacks_of_hotplug(struct kunit *test)
 	disable_err = 0;
 	missing = 0;
 	registrations = 0;
-	KUNIT_ASSERT_EQ(test, 0, plant_all(in_callback));
+	KUNIT_ASSERT_EQ(test, 0, plant_some(in_callback, 0, NR_ALL));
 	wait_for_kprobe_optimizer();
 	wake_up_process(other);
-	state = cpuhp_setup_state(caller->state, "kprobes/test:locks", change_probes,
+	state = cpuhp_setup_state(callback->state, "kprobes/test:locks", change_probes,
 				  change_probes);
 	KUNIT_ASSERT_GE(test, state, 0);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, remove_state, (void *)(long)state));
@@ -600,7 +507,7 @@ static void probes_come_and_go_in_callbacks_of_hotplug(struct kunit *test)
 /* The one who holds the mutex may need this CPU. So the probe stays, and is not hit any more. */
 static void probe_is_silent_if_the_mutex_cannot_be_had(struct kunit *test)
 {
-	struct task_struct *task = new_thread(test, hold_mutex, &kprobe_mutex);
+	struct task_struct *task = thread_new(test, hold_mutex, &kprobe_mutex);
 	struct probe *probe = probe_registered(test, kprobes_untraced);
 
 	need_warnings(test);
@@ -612,7 +519,7 @@ static void probe_is_silent_if_the_mutex_cannot_be_had(struct kunit *test)
 		unregister_kprobe(&probe->kp);
 	expect_report_end();
 	KUNIT_EXPECT_FALSE(test, READ_ONCE(gave_up));
-	kunit_release_action(test, stop_thread, task);
+	kunit_release_action(test, thread_stop, task);
 	kprobes_untraced(1);
 	KUNIT_EXPECT_EQ(test, probe->hits, 0);
 	KUNIT_EXPECT_TRUE(test, kprobe_gone(&probe->kp));
@@ -624,7 +531,7 @@ static struct kunit_case lock_cases[] = {
 	KUNIT_CASE_PARAM(nobody_waits_for_users_of_ftrace_that_leave, user_gen_params),
 	KUNIT_CASE(nobody_waits_for_lists_of_pids_that_leave),
 #endif
-	KUNIT_CASE_PARAM(probes_come_and_go_in_callbacks_of_hotplug, caller_gen_params),
+	KUNIT_CASE_PARAM(probes_come_and_go_in_callbacks_of_hotplug, callback_gen_params),
 	KUNIT_CASE(probe_is_silent_if_the_mutex_cannot_be_had),
 	{}
 };

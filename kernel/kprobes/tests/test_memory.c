@@ -17,6 +17,7 @@
 #include <linux/string.h>
 
 #include "support/probe.h"
+#include "support/threads.h"
 #include "../internal.h"
 #include "../kretprobe.h"
 #include "support/sites.h"
@@ -26,222 +27,120 @@
 /* More than arm64 arms at a time without memory */
 #define NR_MORE		24
 
-/* Probes as they were before a registration, to compare with, and as they are now */
-static struct subject {
-	struct kprobe kps[NR_STEPS];
-	struct kprobe block[NR_MORE];
-	struct kretprobe rps[2];
-	struct jprobe jps[2];
-} before, now;
-
-static struct kprobe *kps[NR_STEPS], *block[NR_MORE];
-static struct kretprobe *rps[] = { &now.rps[0], &now.rps[1] };
-static struct jprobe *jps[] = { &now.jps[0], &now.jps[1] };
-
 /* How often handlers ran */
 static unsigned int runs;
 
-static int note_hit(struct kprobe *p, struct pt_regs *regs)
-{
-	runs++;
-	return 0;
-}
+KIND_HANDLERS(note, runs++);
 
 static void nothing_after(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
 }
 
-static int note_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	runs++;
-	return 0;
-}
-
-static u32 note_call(u32 x)
-{
-	runs++;
-	jprobe_return();
-	return x;
-}
-
-/* The core may initialize a list that is empty, or leave it as it is. */
-static void empty_list(struct kprobe *p, struct kprobe *p_before)
-{
-	INIT_LIST_HEAD(&p->list);
-	p_before->list = p->list;
-}
-
-/* Fields that must not change have other values than a registration would set. */
-static void start_anew(void)
-{
-	unsigned int i;
-
-	memset(&before, 0, sizeof(before));
-	for (i = 0; i < NR_STEPS; i++) {
-		before.kps[i].addr = kprobes_steps_table[i].addr;
-		before.kps[i].pre_handler = note_hit;
-		before.kps[i].nmissed = 7;
-		kps[i] = &now.kps[i];
-	}
-	for (i = 0; i < NR_MORE; i++) {
-		before.block[i].addr = kprobes_blocks[0].first + i * KPROBES_BLOCK_INSN_SIZE;
-		before.block[i].pre_handler = note_hit;
-		block[i] = &now.block[i];
-	}
-	for (i = 0; i < 2; i++) {
-		before.rps[i].kp.addr = (kprobe_opcode_t *)(i ? kprobes_traced : kprobes_untraced);
-		before.rps[i].kp.pre_handler = note_hit;
-		before.rps[i].kp.post_handler = nothing_after;
-		before.rps[i].handler = note_return;
-		before.rps[i].nmissed = 7;
-		before.jps[i].kp.addr = (kprobe_opcode_t *)(i ? kprobes_untraced : kprobes_traced);
-		before.jps[i].kp.pre_handler = note_hit;
-		before.jps[i].entry = JPROBE_ENTRY(note_call);
-	}
-	memcpy(&now, &before, sizeof(now));
-	for (i = 0; i < NR_STEPS; i++)
-		empty_list(&now.kps[i], &before.kps[i]);
-	for (i = 0; i < NR_MORE; i++)
-		empty_list(&now.block[i], &before.block[i]);
-	for (i = 0; i < 2; i++) {
-		empty_list(&now.rps[i].kp, &before.rps[i].kp);
-		empty_list(&now.jps[i].kp, &before.jps[i].kp);
-	}
-}
+enum place { STEPS, BLOCK, TRACED, UNTRACED };
 
 /**
  * struct trial - a kind of registration
  * @name: what is registered
- * @come: registers it in @now
- * @go: undoes that
- * @warns: an allocation is so large that the kernel tells with a trace if it fails
- * @before: what precedes @come, with memory, or NULL; @go undoes it, too
+ * @type: the type of the probes
+ * @num: how many there are
+ * @place: where the first one is; others are at the next step, the other entry, and so on
+ * @maxactive: of return probes
+ * @enables: what can fail is to enable the one probe, which is registered disabled
  */
 struct trial {
 	const char *name;
-	int (*come)(void);
-	void (*go)(void);
-	bool warns;
-	int (*before)(void);
+	enum any_type type;
+	unsigned int num;
+	enum place place;
+	int maxactive;
+	bool enables;
 };
 
-static int one_comes(void)
+#define NR_PROBES	MAX(NR_STEPS, NR_MORE)
+
+/* Probes as they were before a registration, to compare with, and as they are now */
+static union any_probe before[NR_PROBES], now[NR_PROBES], *list[NR_PROBES];
+
+static void *place_of(const struct trial *trial, unsigned int i)
 {
-	return register_kprobe(&now.kps[0]);
+	if (trial->place == STEPS)
+		return kprobes_steps_table[i].addr;
+	if (trial->place == BLOCK)
+		return kprobes_blocks[0].first + i * KPROBES_BLOCK_INSN_SIZE;
+	return (trial->place == TRACED) ^ i ? kprobes_traced : kprobes_untraced;
 }
 
-static void one_goes(void)
+/* Fields that must not change have other values than a registration would set. */
+static void start_anew(const struct trial *trial)
 {
-	unregister_kprobe(&now.kps[0]);
+	static const enum kind_id kinds[] = { PRE_HANDLER, RETURN_HANDLER, JPROBE_HANDLER };
+	unsigned int i;
+
+	memset(now, 0, sizeof(now));
+	for (i = 0; i < trial->num; i++) {
+		/* The core may initialize a list that is empty, or leave it as it is. */
+		any_reset(&now[i], &note[kinds[trial->type]], place_of(trial, i));
+		now[i].kp.pre_handler = note_pre;
+		if (trial->type == RETURN_PROBE) {
+			now[i].kp.post_handler = nothing_after;
+			now[i].rp.nmissed = 7;
+			now[i].rp.maxactive = trial->maxactive;
+		} else if (trial->type == KPROBE) {
+			now[i].kp.nmissed = 7;
+		}
+		list[i] = &now[i];
+	}
+	if (trial->enables)
+		now[0].kp.flags = KPROBE_FLAG_DISABLED;
+	memcpy(before, now, sizeof(now));
 }
 
-static int one_at_an_entry_comes(void)
+static int comes(const struct trial *trial)
 {
-	now.kps[0].addr = (kprobe_opcode_t *)kprobes_traced;
-	before.kps[0].addr = now.kps[0].addr;
-	return register_kprobe(&now.kps[0]);
+	if (trial->num > 1)
+		return any_register_many(trial->type, list, trial->num);
+	return any_register(trial->type, &now[0]);
 }
 
-static int disabled_one_comes(void)
+/* With memory, what precedes what may fail; goes() undoes it, too. */
+static int prepare(const struct trial *trial)
 {
-	now.kps[0].flags = KPROBE_FLAG_DISABLED;
-	return one_at_an_entry_comes();
+	int err = trial->enables ? comes(trial) : 0;
+
+	memcpy(before, now, sizeof(now));
+	return err;
 }
 
-static int one_is_enabled(void)
+static int may_fail(const struct trial *trial)
 {
-	return enable_kprobe(&now.kps[0]);
+	return trial->enables ? enable_kprobe(&now[0].kp) : comes(trial);
 }
 
-static int all_come(void)
+static void goes(const struct trial *trial)
 {
-	return register_kprobes(kps, NR_STEPS);
-}
-
-static void all_go(void)
-{
-	unregister_kprobes(kps, NR_STEPS);
-}
-
-static int block_comes(void)
-{
-	return register_kprobes(block, NR_MORE);
-}
-
-static void block_goes(void)
-{
-	unregister_kprobes(block, NR_MORE);
-}
-
-static int return_comes(void)
-{
-	return register_kretprobe(&now.rps[0]);
-}
-
-static int capped_return_comes(void)
-{
-	now.rps[0].maxactive = 5;
-	before.rps[0].maxactive = 5;
-	return register_kretprobe(&now.rps[0]);
-}
-
-static void return_goes(void)
-{
-	unregister_kretprobe(&now.rps[0]);
+	if (trial->num > 1)
+		any_unregister_many(trial->type, list, trial->num);
+	else
+		any_unregister(trial->type, &now[0]);
 	/* The next registration has to allocate the return stacks again. */
-	kretprobe_stacks_trim();
-}
-
-static int two_returns_come(void)
-{
-	return register_kretprobes(rps, ARRAY_SIZE(rps));
-}
-
-static void two_returns_go(void)
-{
-	unregister_kretprobes(rps, ARRAY_SIZE(rps));
-	kretprobe_stacks_trim();
-}
-
-static int jprobe_comes(void)
-{
-	return register_jprobe(&now.jps[0]);
-}
-
-static void jprobe_goes(void)
-{
-	unregister_jprobe(&now.jps[0]);
-}
-
-static int two_jprobes_come(void)
-{
-	return register_jprobes(jps, ARRAY_SIZE(jps));
-}
-
-static void two_jprobes_go(void)
-{
-	unregister_jprobes(jps, ARRAY_SIZE(jps));
+	if (trial->type == RETURN_PROBE)
+		kretprobe_stacks_trim();
 }
 
 static const struct trial trials[] = {
-	{ "a kprobe", one_comes, one_goes },
-	{ "a kprobe at an entry", one_at_an_entry_comes, one_goes },
-	{ "many kprobes", all_come, all_go },
-	{ "more kprobes", block_comes, block_goes },
-	{ "a return probe", return_comes, return_goes, true },
-	{ "a return probe with a cap", capped_return_comes, return_goes, true },
-	{ "return probes", two_returns_come, two_returns_go, true },
-	{ "a jprobe", jprobe_comes, jprobe_goes },
-	{ "jprobes", two_jprobes_come, two_jprobes_go },
-	{ "a kprobe that is there", one_is_enabled, one_goes, false, disabled_one_comes },
+	{ "a kprobe",			KPROBE, 1, STEPS },
+	{ "a kprobe at an entry",	KPROBE, 1, TRACED },
+	{ "many kprobes",		KPROBE, NR_STEPS, STEPS },
+	{ "more kprobes",		KPROBE, NR_MORE, BLOCK },
+	{ "a return probe",		RETURN_PROBE, 1, UNTRACED },
+	{ "a return probe with a cap",	RETURN_PROBE, 1, UNTRACED, .maxactive = 5 },
+	{ "return probes",		RETURN_PROBE, 2, UNTRACED },
+	{ "a jprobe",			JPROBE, 1, TRACED },
+	{ "jprobes",			JPROBE, 2, TRACED },
+	{ "a kprobe that is there",	KPROBE, 1, TRACED, .enables = true },
 };
 
-static void trial_desc(const struct trial *trial, char *desc)
-{
-	strscpy(desc, trial->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(trial, trials, trial_desc);
+KUNIT_ARRAY_PARAM_DESC(trial, trials, name);
 
 /* None fails. */
 #define NEVER		UINT_MAX
@@ -314,15 +213,12 @@ static bool fail_at(struct kunit *test, unsigned int nth, bool go_on, unsigned i
 	int err;
 
 	forget_the_last(test);
-	start_anew();
-	if (trial->before) {
-		KUNIT_ASSERT_EQ(test, 0, trial->before());
-		memcpy(&before, &now, sizeof(now));
-	}
+	start_anew(trial);
+	KUNIT_ASSERT_EQ(test, 0, prepare(trial));
 	failing.left = nth;
 	failing.go_on = go_on;
 	failing.task = current;
-	err = trial->come();
+	err = may_fail(trial);
 	failing.task = NULL;
 	so_many = !failing.left;
 	if (!err) {
@@ -330,10 +226,10 @@ static bool fail_at(struct kunit *test, unsigned int nth, bool go_on, unsigned i
 	} else {
 		(*failures)++;
 		KUNIT_EXPECT_EQ_MSG(test, err, -ENOMEM, "allocation %u", nth);
-		KUNIT_EXPECT_MEMEQ_MSG(test, &now, &before, sizeof(now), "allocation %u", nth);
+		KUNIT_EXPECT_MEMEQ_MSG(test, now, before, sizeof(now), "allocation %u", nth);
 	}
-	if (!err || trial->before)
-		trial->go();
+	if (!err || trial->enables)
+		goes(trial);
 	return so_many;
 }
 
@@ -377,14 +273,14 @@ static void registration_that_fails_changes_nothing(struct kunit *test)
 	const struct trial *trial = test->param_value;
 	unsigned int once = 0, for_good = 0, num;
 
-	if (trial->warns)
+	if (trial->type == RETURN_PROBE)
 		expect_lines_begin("vmalloc error|percpu: allocation failed");
 	num = count_allocations(test);
-	if (!num && trial->before && !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
+	if (!num && trial->enables && !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
 		kunit_skip(test, "only ftrace takes memory for that");
 	fail_at_each(test, num, false, &once);
 	fail_at_each(test, num, true, &for_good);
-	if (trial->warns)
+	if (trial->type == RETURN_PROBE)
 		expect_report_end();
 	kunit_info(test, "%u allocations; %u failed alone, %u with all others",
 		   num, once, for_good);
@@ -397,21 +293,6 @@ static void registration_that_fails_changes_nothing(struct kunit *test)
 static int sleep_on(void *unused)
 {
 	return 0;
-}
-
-/* The task runs only now, to its end. */
-static void run_it(void *task)
-{
-	kthread_stop(task);
-}
-
-static struct task_struct *task_to_run(struct kunit *test)
-{
-	struct task_struct *task = kthread_create(sleep_on, NULL, "kprobes_test");
-
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, run_it, task));
-	return task;
 }
 
 static void no_memory(bool none)
@@ -455,10 +336,11 @@ static void register_another_return_probe(struct kunit *test)
 
 static void tasks_are_gone_through_only_if_one_has_no_stack(struct kunit *test)
 {
-	struct task_struct *task = task_to_run(test);
+	const struct trial trial = { .type = RETURN_PROBE, .num = 1, .place = UNTRACED };
+	struct task_struct *task = thread_new(test, sleep_on, NULL);
 
-	start_anew();
-	KUNIT_ASSERT_EQ(test, 0, return_comes());
+	start_anew(&trial);
+	KUNIT_ASSERT_EQ(test, 0, comes(&trial));
 	KUNIT_EXPECT_NE(test, task->kretprobe_end, 0);
 	kretprobe_stack_free(task);
 	register_another_return_probe(test);
@@ -469,7 +351,7 @@ static void tasks_are_gone_through_only_if_one_has_no_stack(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, task->kretprobe_end, 0);
 	register_another_return_probe(test);
 	KUNIT_EXPECT_NE(test, task->kretprobe_end, 0);
-	return_goes();
+	goes(&trial);
 }
 
 /* --- hits --- */
@@ -556,16 +438,15 @@ static void hit_takes_neither_memory_nor_a_mutex(struct kunit *test)
 
 	register_witnesses(test);
 	for (post = 0; post < 2; post++) {
-		start_anew();
-		for (i = 0; i < NR_STEPS; i++)
-			now.kps[i].post_handler = post ? nothing_after : NULL;
-		if (trial->before)
-			KUNIT_ASSERT_EQ(test, 0, trial->before());
-		KUNIT_ASSERT_EQ(test, 0, trial->come());
+		start_anew(trial);
+		for (i = 0; i < trial->num && trial->type == KPROBE; i++)
+			now[i].kp.post_handler = post ? nothing_after : NULL;
+		KUNIT_ASSERT_EQ(test, 0, prepare(trial));
+		KUNIT_ASSERT_EQ(test, 0, may_fail(trial));
 		expect_hits_without_calls(test);
 		wait_for_kprobe_optimizer();
 		expect_hits_without_calls(test);
-		trial->go();
+		goes(trial);
 	}
 }
 
@@ -577,12 +458,14 @@ static int allocate_or_so(struct kprobe *p, struct pt_regs *regs)
 
 static void hit_that_takes_memory_is_noticed(struct kunit *test)
 {
+	const struct trial trial = { .type = KPROBE, .num = 1, .place = STEPS };
+
 	register_witnesses(test);
-	start_anew();
-	now.kps[0].pre_handler = allocate_or_so;
-	KUNIT_ASSERT_EQ(test, 0, one_comes());
+	start_anew(&trial);
+	now[0].kp.pre_handler = allocate_or_so;
+	KUNIT_ASSERT_EQ(test, 0, comes(&trial));
 	KUNIT_EXPECT_GT(test, calls_for_hits(), 0);
-	one_goes();
+	goes(&trial);
 }
 
 static int memory_init(struct kunit *test)

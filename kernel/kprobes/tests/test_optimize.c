@@ -12,7 +12,7 @@
 #include "support/trace.h"
 #include "test_optimize.h"
 
-KUNIT_ARRAY_PARAM(jump, kprobes_jumps, jump_desc);
+KUNIT_ARRAY_PARAM_DESC(jump, kprobes_jumps, name);
 KUNIT_ARRAY_PARAM(idle, idle_jumps, idle_desc);
 
 /* --- by the jump as by the breakpoint --- */

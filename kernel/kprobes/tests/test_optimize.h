@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef _KERNEL_KPROBES_TEST_OPTIMIZE_H
-#define _KERNEL_KPROBES_TEST_OPTIMIZE_H
+#ifndef _KPROBES_TESTS_OPTIMIZE_H
+#define _KPROBES_TESTS_OPTIMIZE_H
 /*
  * Shared by the suites of jump optimization: functions in assembly that are called with
  * known values in all registers, and compared by the values that they leave there; and
  * the states of sites.
  */
+#include <linux/delay.h>
 #include <linux/kprobes.h>
 #include <linux/mutex.h>
 
@@ -41,17 +42,12 @@ struct kprobes_jump {
 #error "no places for jumps here"
 #endif
 
-static inline void jump_desc(const struct kprobes_jump *jump, char *desc)
-{
-	strscpy(desc, jump->name, KUNIT_PARAM_DESC_SIZE);
-}
-
 /* The instructions without an effect */
 static const struct kprobes_jump * const idle_jumps[] = { &kprobes_jumps[0], &kprobes_jumps[1] };
 
 static inline void idle_desc(const struct kprobes_jump * const *jump, char *desc)
 {
-	jump_desc(*jump, desc);
+	strscpy(desc, (*jump)->name, KUNIT_PARAM_DESC_SIZE);
 }
 
 static inline const struct kprobes_jump *idle_param(struct kunit *test)
@@ -75,12 +71,6 @@ static inline void *insn_at(void (*call)(void), unsigned int n)
 }
 
 /* --- sites --- */
-
-static inline struct kprobe_site *site_at(void *addr)
-{
-	guard(mutex)(&kprobe_mutex);
-	return kprobe_find_site((unsigned long)addr);
-}
 
 static inline enum kprobe_site_state state_at(void *addr)
 {
@@ -254,4 +244,4 @@ static inline unsigned long run_bits(struct view *v)
 	return v->out.reg[KPROBES_REG_RESULT];
 }
 
-#endif /* _KERNEL_KPROBES_TEST_OPTIMIZE_H */
+#endif /* _KPROBES_TESTS_OPTIMIZE_H */

@@ -5,7 +5,7 @@
  */
 #include <kunit/static_stub.h>
 
-#include "support/caller.h"
+#include "support/threads.h"
 #include "support/switch.h"
 #include "support/text.h"
 #include "../slots.h"
@@ -23,8 +23,8 @@
 #include "support/jump_sites_arm64.h"
 #endif
 
-KUNIT_ARRAY_PARAM(jump, kprobes_jumps, jump_desc);
-KUNIT_ARRAY_PARAM(no_jump, kprobes_no_jumps, jump_desc);
+KUNIT_ARRAY_PARAM_DESC(jump, kprobes_jumps, name);
+KUNIT_ARRAY_PARAM_DESC(no_jump, kprobes_no_jumps, name);
 KUNIT_ARRAY_PARAM(idle, idle_jumps, idle_desc);
 
 static void site_gets_a_jump_and_loses_it(struct kunit *test)

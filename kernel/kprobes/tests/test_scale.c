@@ -23,11 +23,11 @@
 #include <linux/string.h>
 #include <linux/workqueue.h>
 
-#include "support/caller.h"
+#include "support/threads.h"
 #include "support/regs.h"
 #include "../internal.h"
 #include "../slots.h"
-#include "support/hotplug.h"
+#include "support/core.h"
 #include "support/sites.h"
 
 /* --- text with room for many --- */
@@ -545,8 +545,8 @@ static struct task_struct *start_others(struct kunit *test)
 	unsigned int tries;
 
 	memset(&others, 0, sizeof(others));
-	task = kthread_run(register_until_stopped, NULL, "kprobes_scale");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	task = thread_new(test, register_until_stopped, NULL);
+	wake_up_process(task);
 	for (tries = 0; tries < 1000 && !READ_ONCE(others.rounds); tries++)
 		msleep(20);
 	return task;
@@ -577,7 +577,7 @@ static void single_is_not_confused_by_a_batch(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, 1, single_hits_of_a_call());
 		unregister_kprobe(&single);
 	}
-	kthread_stop(task);
+	kunit_release_action(test, thread_stop, task);
 	KUNIT_EXPECT_EQ(test, 0, others.errors);
 	KUNIT_EXPECT_GT(test, others.rounds, 0);
 	KUNIT_ASSERT_EQ(test, 0, register_kprobes(crowd->list, NR_SPOTS));
@@ -593,7 +593,7 @@ static void single_is_not_confused_by_a_batch(struct kunit *test)
  */
 #define AWAKE_SECONDS	200
 
-static bool is_awake, gave_up;
+static int is_awake, gave_up;
 
 static int stay_awake(void *unused)
 {
@@ -603,9 +603,7 @@ static int stay_awake(void *unused)
 	while (!kthread_should_stop() && time_before(jiffies, end))
 		cond_resched();
 	WRITE_ONCE(gave_up, !kthread_should_stop());
-	while (!kthread_should_stop())
-		msleep(20);
-	return 0;
+	return thread_idle();
 }
 
 /*
@@ -621,12 +619,9 @@ static struct task_struct *start_awake(struct kunit *test)
 	is_awake = false;
 	gave_up = false;
 	KUNIT_ASSERT_EQ(test, 0, set_cpus_allowed_ptr(current, cpumask_of(cpu)));
-	task = kthread_create(stay_awake, NULL, "kprobes_awake");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	task = thread_new(test, stay_awake, NULL);
 	kthread_bind(task, cpu);
-	wake_up_process(task);
-	while (!READ_ONCE(is_awake))
-		msleep(20);
+	thread_begin(test, task, &is_awake, AWAKE_SECONDS);
 	return task;
 }
 
@@ -700,7 +695,7 @@ static void jumps_that_wait_are_in_nobodys_way(struct kunit *test)
 	cpu_goes_and_comes(test);
 	KUNIT_EXPECT_EQ(test, pending, count_pending_jumps());
 	KUNIT_EXPECT_FALSE(test, READ_ONCE(gave_up));
-	kthread_stop(task);
+	kunit_release_action(test, thread_stop, task);
 	set_cpus_allowed_ptr(current, cpu_possible_mask);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_EQ(test, 0, count_pending_jumps());

@@ -15,7 +15,7 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
-#include "support/caller.h"
+#include "support/threads.h"
 #include "support/levels.h"
 #include "support/probe.h"
 #include "support/slow.h"
@@ -23,131 +23,15 @@
 
 /* --- a handler that takes its time --- */
 
-static int slow_pre(struct kprobe *p, struct pt_regs *regs)
+KIND_HANDLERS(slow, take_time());
+
+KUNIT_ARRAY_PARAM_DESC(kind, probe_kinds, name);
+
+/* The end of the case takes it out if nobody has before. */
+static struct any *plant(struct kunit *test, const struct probe_kind *kind, void *addr)
 {
-	take_time();
-	return 0;
-}
+	struct any *planted = any_registered(test, kind->type, &slow[kind->id], addr);
 
-static void slow_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-	take_time();
-}
-
-static int slow_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	take_time();
-	return 0;
-}
-
-/* --- the kinds of probes --- */
-
-union any_probe {
-	struct kprobe kp;
-	struct kretprobe rp;
-#ifdef CONFIG_JPROBES
-	struct jprobe jp;
-#endif
-};
-
-static void remove_kprobe(union any_probe *probe)
-{
-	unregister_kprobe(&probe->kp);
-}
-
-static int add_pre(union any_probe *probe)
-{
-	probe->kp.pre_handler = slow_pre;
-	return register_kprobe(&probe->kp);
-}
-
-static int add_post(union any_probe *probe)
-{
-	probe->kp.post_handler = slow_post;
-	return register_kprobe(&probe->kp);
-}
-
-static void remove_kretprobe(union any_probe *probe)
-{
-	unregister_kretprobe(&probe->rp);
-}
-
-static int add_entry(union any_probe *probe)
-{
-	probe->rp.entry_handler = slow_return;
-	return register_kretprobe(&probe->rp);
-}
-
-static int add_return(union any_probe *probe)
-{
-	probe->rp.handler = slow_return;
-	return register_kretprobe(&probe->rp);
-}
-
-#ifdef CONFIG_JPROBES
-static void remove_jprobe(union any_probe *probe)
-{
-	unregister_jprobe(&probe->jp);
-}
-
-static u32 slow_jprobe(u32 x)
-{
-	take_time();
-	jprobe_return();
-	return x;
-}
-
-static int add_jprobe(union any_probe *probe)
-{
-	probe->jp.entry = slow_jprobe;
-	return register_jprobe(&probe->jp);
-}
-#endif
-
-static const struct kind {
-	const char *name;
-	int (*add)(union any_probe *probe);
-	void (*remove)(union any_probe *probe);
-	bool anywhere;
-} kinds[] = {
-	{ "pre handler",	add_pre,	remove_kprobe,	true },
-	{ "post handler",	add_post,	remove_kprobe,	true },
-	{ "entry handler",	add_entry,	remove_kretprobe },
-	{ "return handler",	add_return,	remove_kretprobe },
-#ifdef CONFIG_JPROBES
-	{ "jprobe",		add_jprobe,	remove_jprobe },
-#endif
-};
-
-static void kind_desc(const struct kind *kind, char *desc)
-{
-	strscpy(desc, kind->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(kind, kinds, kind_desc);
-
-/* A probe of any kind, which the end of the case takes out if nobody has before */
-struct planted {
-	union any_probe probe;
-	const struct kind *kind;
-};
-
-static void planted_drop(void *data)
-{
-	struct planted *planted = data;
-
-	planted->kind->remove(&planted->probe);
-}
-
-static struct planted *plant(struct kunit *test, const struct kind *kind, void *addr)
-{
-	struct planted *planted = kunit_kzalloc(test, sizeof(*planted), GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, planted);
-	planted->kind = kind;
-	planted->probe.kp.addr = addr;
-	KUNIT_ASSERT_EQ(test, 0, kind->add(&planted->probe));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, planted_drop, planted));
 	wait_for_kprobe_optimizer();
 	return planted;
 }
@@ -170,29 +54,13 @@ static int call_in(void *data)
 	visit_expect(level, call);
 	if (!visit_raise(level))
 		WRITE_ONCE(cannot_call, true);
-	while (!kthread_should_stop())
-		usleep_range(100, 200);
+	thread_idle();
 	/* If it comes too late, it finds no work. */
 	WRITE_ONCE(visits[level].work, NULL);
 	return 0;
 }
 
-static void stop_thread(void *task)
-{
-	kthread_stop(task);
-}
-
 /* Threads are made before the probe: there is an end to the test if one cannot be had. */
-static struct task_struct *new_thread(struct kunit *test, int (*function)(void *data),
-				      unsigned long data)
-{
-	struct task_struct *task = kthread_create(function, (void *)data, "kprobes_test");
-
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, stop_thread, task));
-	return task;
-}
-
 static void start_call(struct task_struct *task)
 {
 	WRITE_ONCE(was_called, false);
@@ -217,20 +85,20 @@ static void wait_for(struct kunit *test, int *flag)
 }
 
 /* The probe is overwritten as soon as it is unregistered. */
-static void expect_wait(struct kunit *test, const struct kind *kind, void *addr,
+static void expect_wait(struct kunit *test, const struct probe_kind *kind, void *addr,
 			enum level level)
 {
-	struct task_struct *task = new_thread(test, call_in, level);
-	struct planted *planted = plant(test, kind, addr);
+	struct task_struct *task = thread_new(test, call_in, (void *)(unsigned long)level);
+	struct any *planted = plant(test, kind, addr);
 
 	start_call(task);
 	wait_for(test, &began);
-	kunit_release_action(test, planted_drop, planted);
+	kunit_release_action(test, any_drop, planted);
 	KUNIT_EXPECT_TRUE_MSG(test, READ_ONCE(ended), "%s at %pS in %s context",
 			      kind->name, addr, level_names[level]);
 	memset(planted, 0x6b, sizeof(*planted));
 	wait_for(test, &was_called);
-	kunit_release_action(test, stop_thread, task);
+	kunit_release_action(test, thread_stop, task);
 }
 
 static void expect_waits(struct kunit *test, u32 (*function)(u32 x), void *addr)
@@ -263,11 +131,11 @@ static void unregistering_waits_at_an_entry(struct kunit *test)
 
 static void unregistering_waits_in_the_middle(struct kunit *test)
 {
-	const struct kind *kind = test->param_value;
+	const struct probe_kind *kind = test->param_value;
 	const struct kprobes_step *step = kprobes_need_step(test, "plain instruction");
 
 	need_two_cpus(test);
-	if (!kind->anywhere)
+	if (kind->type != KPROBE)
 		kunit_skip(test, "for entries only");
 	expect_waits(test, step->call, step->addr);
 }
@@ -289,7 +157,7 @@ static void one_wait_serves_a_batch(struct kunit *test)
 
 	need_two_cpus(test);
 	KUNIT_ASSERT_NOT_NULL(test, kps);
-	task = new_thread(test, call_in, TASK);
+	task = thread_new(test, call_in, (void *)TASK);
 	kps[0].addr = (void *)kprobes_untraced;
 	kps[1].addr = (void *)kprobes_traced;
 	kps[1].pre_handler = slow_pre;
@@ -302,7 +170,7 @@ static void one_wait_serves_a_batch(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(ended));
 	memset(kps, 0x6b, 2 * sizeof(*kps));
 	wait_for(test, &was_called);
-	kunit_release_action(test, stop_thread, task);
+	kunit_release_action(test, thread_stop, task);
 }
 
 static int fast_pre(struct kprobe *p, struct pt_regs *regs)
@@ -371,7 +239,7 @@ static void every_processor_has_a_barrier(struct kunit *test)
 /* A reader gives up before RCU complains: a test that waits for it must fail, and not hang. */
 #define READER_SECONDS	10
 
-static bool reads, gave_up;
+static int reads, gave_up;
 
 static int read_on(void *unused)
 {
@@ -384,33 +252,21 @@ static int read_on(void *unused)
 		cpu_relax();
 	WRITE_ONCE(gave_up, !kthread_should_stop());
 	rcu_read_unlock();
-	while (!kthread_should_stop())
-		usleep_range(100, 200);
-	return 0;
+	return thread_idle();
 }
 
-static void start_reader(struct kunit *test, struct task_struct *task)
+static void expect_no_wait(struct kunit *test, const struct probe_kind *kind, void *addr)
 {
-	unsigned long end = jiffies + CALL_SECONDS * HZ;
-
-	WRITE_ONCE(reads, false);
-	WRITE_ONCE(gave_up, false);
-	wake_up_process(task);
-	while (!READ_ONCE(reads) && time_before(jiffies, end))
-		usleep_range(100, 200);
-	KUNIT_ASSERT_TRUE(test, READ_ONCE(reads));
-}
-
-static void expect_no_wait(struct kunit *test, const struct kind *kind, void *addr)
-{
-	struct task_struct *task = new_thread(test, read_on, 0);
-	struct planted *planted = plant(test, kind, addr);
+	struct task_struct *task = thread_new(test, read_on, NULL);
+	struct any *planted = plant(test, kind, addr);
 	bool waited;
 
-	start_reader(test, task);
-	kunit_release_action(test, planted_drop, planted);
+	reads = false;
+	gave_up = false;
+	thread_begin(test, task, &reads, CALL_SECONDS);
+	kunit_release_action(test, any_drop, planted);
 	waited = READ_ONCE(gave_up);
-	kunit_release_action(test, stop_thread, task);
+	kunit_release_action(test, thread_stop, task);
 	KUNIT_ASSERT_FALSE_MSG(test, waited, "%s at %pS", kind->name, addr);
 }
 
@@ -418,7 +274,7 @@ static void expect_no_wait(struct kunit *test, const struct kind *kind, void *ad
 static void unregistering_does_not_wait_for_readers(struct kunit *test)
 {
 	const struct kprobes_step *step = kprobes_find_step("plain instruction");
-	const struct kind *kind = test->param_value;
+	const struct probe_kind *kind = test->param_value;
 
 	/* To change text, some architectures stop all processors. */
 	if (!preempt_model_preemptible())
@@ -426,7 +282,7 @@ static void unregistering_does_not_wait_for_readers(struct kunit *test)
 	called = kprobes_untraced;
 	expect_no_wait(test, kind, kprobes_untraced);
 	expect_no_wait(test, kind, kprobes_traced);
-	if (kind->anywhere && step)
+	if (kind->type == KPROBE && step)
 		expect_no_wait(test, kind, step->addr);
 }
 
@@ -625,20 +481,20 @@ static void need_counted_preemption(struct kunit *test)
 		kunit_skip(test, "nobody knows that it is off");
 }
 
-static void leave_with_preemption_off(struct planted *planted)
+static void leave_with_preemption_off(struct any *planted)
 {
 	expect_report_begin();
 	scoped_guard(preempt)
-		planted->kind->remove(&planted->probe);
+		any_unregister(planted->type, &planted->probe);
 	expect_report_end();
 }
 
 /* It is gone, and its struct is free for something else. Whether it was alone does not matter. */
-static void expect_gone(struct kunit *test, const struct kind *kind, u32 (*function)(u32 x),
+static void expect_gone(struct kunit *test, const struct probe_kind *kind, u32 (*function)(u32 x),
 			void *addr, bool alone)
 {
 	struct probe *other = alone ? NULL : probe_registered(test, addr);
-	struct planted *planted = plant(test, kind, addr);
+	struct any *planted = plant(test, kind, addr);
 	unsigned int times;
 
 	for (times = 0; times < 2; times++) {
@@ -646,11 +502,10 @@ static void expect_gone(struct kunit *test, const struct kind *kind, u32 (*funct
 		KUNIT_EXPECT_TRUE(test, list_empty(&planted->probe.kp.list));
 		memset(&planted->probe, 0xff, sizeof(planted->probe));
 		KUNIT_EXPECT_EQ(test, kprobes_expected(5), function(5));
-		memset(&planted->probe, 0, sizeof(planted->probe));
-		planted->probe.kp.addr = addr;
-		KUNIT_EXPECT_EQ(test, 0, kind->add(&planted->probe));
+		any_reset(&planted->probe, &slow[kind->id], addr);
+		KUNIT_EXPECT_EQ(test, 0, any_register(kind->type, &planted->probe));
 	}
-	kunit_release_action(test, planted_drop, planted);
+	kunit_release_action(test, any_drop, planted);
 	if (other) {
 		KUNIT_EXPECT_EQ(test, other->hits, 2);
 		probe_unregister(other);
@@ -660,14 +515,14 @@ static void expect_gone(struct kunit *test, const struct kind *kind, u32 (*funct
 static void probe_leaves_with_preemption_off(struct kunit *test)
 {
 	const struct kprobes_step *step = kprobes_find_step("plain instruction");
-	const struct kind *kind = test->param_value;
+	const struct probe_kind *kind = test->param_value;
 	unsigned int alone;
 
 	need_counted_preemption(test);
 	for (alone = 0; alone < 2; alone++) {
 		expect_gone(test, kind, kprobes_traced, kprobes_traced, alone);
 		expect_gone(test, kind, kprobes_untraced, kprobes_untraced, alone);
-		if (kind->anywhere && step)
+		if (kind->type == KPROBE && step)
 			expect_gone(test, kind, step->call, step->addr, alone);
 	}
 }
@@ -783,8 +638,8 @@ static bool is_registered(struct kprobe *p)
 /* Then it stays, and can be unregistered as always when the handler has ended. */
 static void probe_stays_if_a_handler_does_not_end(struct kunit *test)
 {
-	const struct kind *kind = test->param_value;
-	struct planted *planted;
+	const struct probe_kind *kind = test->param_value;
+	struct any *planted;
 
 	need_counted_preemption(test);
 	planted = plant(test, kind, kprobes_untraced);
@@ -798,9 +653,9 @@ static void probe_stays_if_a_handler_does_not_end(struct kunit *test)
 	let_it_take_time();
 	kprobes_untraced(1);
 	KUNIT_EXPECT_FALSE(test, READ_ONCE(began));
-	planted->kind->remove(&planted->probe);
+	any_unregister(planted->type, &planted->probe);
 	KUNIT_EXPECT_FALSE(test, is_registered(&planted->probe.kp));
-	KUNIT_EXPECT_EQ(test, 0, kind->add(&planted->probe));
+	KUNIT_EXPECT_EQ(test, 0, any_register(kind->type, &planted->probe));
 	KUNIT_EXPECT_FALSE(test, kprobe_disabled(&planted->probe.kp));
 }
 
@@ -817,15 +672,13 @@ static int wait_with_interrupts_off(void *unused)
 			mdelay(1);
 		waited_in_vain = !READ_ONCE(may_go_on);
 	}
-	while (!kthread_should_stop())
-		usleep_range(100, 200);
-	return 0;
+	return thread_idle();
 }
 
 /* It may wait for a lock of the caller's. */
 static void processor_without_interrupts_is_not_waited_for(struct kunit *test)
 {
-	struct task_struct *task = new_thread(test, wait_with_interrupts_off, 0);
+	struct task_struct *task = thread_new(test, wait_with_interrupts_off, NULL);
 	struct probe *probe = probe_registered(test, kprobes_untraced);
 
 	need_counted_preemption(test);
@@ -836,9 +689,7 @@ static void processor_without_interrupts_is_not_waited_for(struct kunit *test)
 	may_go_on = false;
 	migrate_disable();
 	kthread_bind(task, cpumask_any_but(cpu_online_mask, raw_smp_processor_id()));
-	wake_up_process(task);
-	while (!READ_ONCE(is_waiting))
-		usleep_range(100, 200);
+	thread_begin(test, task, &is_waiting, CALL_SECONDS);
 	expect_report_begin();
 	scoped_guard(preempt) {
 		unregister_kprobe(&probe->kp);
@@ -846,7 +697,7 @@ static void processor_without_interrupts_is_not_waited_for(struct kunit *test)
 	}
 	expect_report_end();
 	migrate_enable();
-	kunit_release_action(test, stop_thread, task);
+	kunit_release_action(test, thread_stop, task);
 	KUNIT_EXPECT_FALSE(test, waited_in_vain);
 	KUNIT_EXPECT_TRUE(test, is_registered(&probe->kp));
 }

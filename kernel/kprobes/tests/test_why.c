@@ -18,12 +18,9 @@
 #include <linux/string.h>
 
 #include "../internal.h"
-#include "support/log.h"
+#include "support/core.h"
+#include "support/kinds.h"
 #include "support/sites.h"
-#if defined(CONFIG_KPROBES_ON_FTRACE) && defined(CONFIG_FUNCTION_ERROR_INJECTION)
-#define CAN_FAIL_FTRACE
-#include "support/fail_ftrace.h"
-#endif
 
 /* --- functions to probe --- */
 
@@ -192,27 +189,18 @@ static void see_after(struct kprobe *p, struct pt_regs *regs, unsigned long flag
 {
 }
 
-static void drop_probe(void *p)
-{
-	unregister_kprobe(p);
-}
-
+/* It is unregistered when the case ends, if it has been registered. */
 static struct kprobe *new_probe(struct kunit *test, void *addr)
 {
-	struct kprobe *p = kunit_kzalloc(test, sizeof(*p), GFP_KERNEL);
+	const union any_probe like = { .kp.pre_handler = see };
 
-	KUNIT_ASSERT_NOT_NULL(test, p);
-	p->addr = addr;
-	p->pre_handler = see;
-	return p;
+	return &any_new(test, KPROBE, &like, addr)->probe.kp;
 }
 
 static struct kprobe_site *plant(struct kunit *test, struct kprobe *p)
 {
 	KUNIT_ASSERT_EQ(test, 0, register_kprobe(p));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_probe, p));
-	guard(mutex)(&kprobe_mutex);
-	return kprobe_find_site((unsigned long)p->addr);
+	return site_at(p->addr);
 }
 
 static void expect_missed(struct kunit *test, struct kprobe_site *site,
@@ -313,26 +301,17 @@ static int see_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-static void drop_return_probe(void *rp)
-{
-	unregister_kretprobe(rp);
-}
-
 static struct kprobe_site *plant_return(struct kunit *test, struct kretprobe *rp)
 {
 	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(rp));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_return_probe, rp));
-	guard(mutex)(&kprobe_mutex);
-	return kprobe_find_site((unsigned long)rp->kp.addr);
+	return site_at(rp->kp.addr);
 }
 
 static struct kretprobe *new_return_probe(struct kunit *test, void *addr)
 {
-	struct kretprobe *rp = kunit_kzalloc(test, sizeof(*rp), GFP_KERNEL);
+	const union any_probe none = {};
 
-	KUNIT_ASSERT_NOT_NULL(test, rp);
-	rp->kp.addr = addr;
-	return rp;
+	return &any_new(test, RETURN_PROBE, &none, addr)->probe.rp;
 }
 
 static void call_beyond_maxactive_is_a_miss_of_the_pool(struct kunit *test)
@@ -908,7 +887,7 @@ static void explain(void)
 {
 	struct pt_regs regs = {};
 
-	instruction_pointer_set(&regs, (unsigned long)log_read);
+	instruction_pointer_set(&regs, (unsigned long)log_times);
 	kprobe_explain_oops(&regs);
 }
 

@@ -3,8 +3,8 @@
  * For functions in assembly that call another one with known registers. x0 points
  * to the values, the first of which is for x0 itself.
  */
-#ifndef _LIB_TEST_KPROBES_ASM_ARM64_H
-#define _LIB_TEST_KPROBES_ASM_ARM64_H
+#ifndef _KPROBES_TESTS_ASM_ARM64_H
+#define _KPROBES_TESTS_ASM_ARM64_H
 
 /* Callee-saved registers, for which the frame has room from offset 16 on */
 #define KPROBES_SAVE_CALLERS						\
@@ -52,4 +52,4 @@
 "	stp	x24, x25, [x0, #192]\n"					\
 "	stp	x26, x27, [x0, #208]\n"
 
-#endif /* _LIB_TEST_KPROBES_ASM_ARM64_H */
+#endif /* _KPROBES_TESTS_ASM_ARM64_H */

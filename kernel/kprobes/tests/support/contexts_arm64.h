@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* arm64 half of test_kprobes_contexts.c: a place that stays a breakpoint */
-#ifndef _LIB_TEST_KPROBES_CONTEXTS_ARM64_H
-#define _LIB_TEST_KPROBES_CONTEXTS_ARM64_H
+#ifndef _KPROBES_TESTS_CONTEXTS_ARM64_H
+#define _KPROBES_TESTS_CONTEXTS_ARM64_H
 
 #define KPROBES_TRAP_INTERRUPTIBLE	KPROBES_HANDLER_MAY_UNMASK
 
@@ -32,4 +32,4 @@ static inline void *kprobes_copied_neighbour(void)
 	return NULL;
 }
 
-#endif /* _LIB_TEST_KPROBES_CONTEXTS_ARM64_H */
+#endif /* _KPROBES_TESTS_CONTEXTS_ARM64_H */

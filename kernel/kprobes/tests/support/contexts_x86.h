@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* x86 half of test_kprobes_contexts.c: a place that stays a breakpoint */
-#ifndef _LIB_TEST_KPROBES_CONTEXTS_X86_H
-#define _LIB_TEST_KPROBES_CONTEXTS_X86_H
+#ifndef _KPROBES_TESTS_CONTEXTS_X86_H
+#define _KPROBES_TESTS_CONTEXTS_X86_H
 
 /* A breakpoint's handler can be interrupted if it enables interrupts. */
 #define KPROBES_TRAP_INTERRUPTIBLE	true
@@ -40,4 +40,4 @@ static inline void *kprobes_copied_neighbour(void)
 	return kprobes_copied_next;
 }
 
-#endif /* _LIB_TEST_KPROBES_CONTEXTS_X86_H */
+#endif /* _KPROBES_TESTS_CONTEXTS_X86_H */

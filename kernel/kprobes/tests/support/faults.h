@@ -6,8 +6,8 @@
  * All of these instructions have a fixup. So if a fault does not get to the fault
  * handler that should see it, there is a wrong value instead of an oops.
  */
-#ifndef _LIB_TEST_KPROBES_FAULTS_H
-#define _LIB_TEST_KPROBES_FAULTS_H
+#ifndef _KPROBES_TESTS_FAULTS_H
+#define _KPROBES_TESTS_FAULTS_H
 
 #include <linux/stddef.h>
 #include <linux/types.h>
@@ -63,4 +63,4 @@ struct kprobes_fault {
 #error "no instructions that fault here"
 #endif
 
-#endif /* _LIB_TEST_KPROBES_FAULTS_H */
+#endif /* _KPROBES_TESTS_FAULTS_H */

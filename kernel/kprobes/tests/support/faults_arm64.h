@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* arm64 half of faults.h: see there */
-#ifndef _LIB_TEST_KPROBES_FAULTS_ARM64_H
-#define _LIB_TEST_KPROBES_FAULTS_ARM64_H
+#ifndef _KPROBES_TESTS_FAULTS_ARM64_H
+#define _KPROBES_TESTS_FAULTS_ARM64_H
 
 #include <linux/errno.h>
 #include <linux/string.h>
@@ -88,4 +88,4 @@ static const struct kprobes_fault kprobes_faults_table[] = {
 	},
 };
 
-#endif /* _LIB_TEST_KPROBES_FAULTS_ARM64_H */
+#endif /* _KPROBES_TESTS_FAULTS_ARM64_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* x86 half of faults.h: see there */
-#ifndef _LIB_TEST_KPROBES_FAULTS_X86_H
-#define _LIB_TEST_KPROBES_FAULTS_X86_H
+#ifndef _KPROBES_TESTS_FAULTS_X86_H
+#define _KPROBES_TESTS_FAULTS_X86_H
 
 #include <linux/preempt.h>
 #include <linux/string.h>
@@ -174,4 +174,4 @@ static const struct kprobes_fault kprobes_faults_table[] = {
 	},
 };
 
-#endif /* _LIB_TEST_KPROBES_FAULTS_X86_H */
+#endif /* _KPROBES_TESTS_FAULTS_X86_H */

@@ -1,25 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Shared by the KUnit suites of jprobes: jprobes, and ways to leave their handlers. */
-#ifndef _LIB_TEST_KPROBES_JPROBE_H
-#define _LIB_TEST_KPROBES_JPROBE_H
+#ifndef _KPROBES_TESTS_JPROBE_H
+#define _KPROBES_TESTS_JPROBE_H
 
+#include "kinds.h"
 #include "probe.h"
-
-static inline void jprobe_drop(void *jp)
-{
-	unregister_jprobe(jp);
-}
 
 /* It is unregistered when the test case ends; doing that before is fine, too. */
 static inline struct jprobe *jprobe_new(struct kunit *test, void *addr, void *entry)
 {
-	struct jprobe *jp = kunit_kzalloc(test, sizeof(*jp), GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, jp);
-	jp->kp.addr = addr;
-	jp->entry = entry;
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, jprobe_drop, jp));
-	return jp;
+	return &any_new(test, JPROBE, &(union any_probe) { .jp.entry = entry }, addr)->probe.jp;
 }
 
 static inline struct jprobe *jprobe_registered(struct kunit *test, void *addr, void *entry)
@@ -56,4 +46,4 @@ static inline void expect_none_came_back(struct kunit *test)
 	came_back = 0;
 }
 
-#endif /* _LIB_TEST_KPROBES_JPROBE_H */
+#endif /* _KPROBES_TESTS_JPROBE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* arm64 half of kernel/kprobes/test_optimize_sites.c: see there */
-#ifndef _LIB_TEST_KPROBES_JUMP_SITES_ARM64_H
-#define _LIB_TEST_KPROBES_JUMP_SITES_ARM64_H
+#ifndef _KPROBES_TESTS_JUMP_SITES_ARM64_H
+#define _KPROBES_TESTS_JUMP_SITES_ARM64_H
 
 #include <asm/insn.h>
 
@@ -28,4 +28,4 @@ static const struct kprobes_jump kprobes_no_jumps[] = {
 	{ "pacibsp", kprobes_jump_pacibsp, 0, "pad" },
 };
 
-#endif /* _LIB_TEST_KPROBES_JUMP_SITES_ARM64_H */
+#endif /* _KPROBES_TESTS_JUMP_SITES_ARM64_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* x86 half of kernel/kprobes/test_optimize_sites.c: see there */
-#ifndef _LIB_TEST_KPROBES_JUMP_SITES_X86_H
-#define _LIB_TEST_KPROBES_JUMP_SITES_X86_H
+#ifndef _KPROBES_TESTS_JUMP_SITES_X86_H
+#define _KPROBES_TESTS_JUMP_SITES_X86_H
 
 #include <linux/jump_label.h>
 #include <linux/objtool.h>
@@ -151,4 +151,4 @@ static unsigned long (*const kprobes_patched[])(unsigned long x) = {
 #endif
 };
 
-#endif /* _LIB_TEST_KPROBES_JUMP_SITES_X86_H */
+#endif /* _KPROBES_TESTS_JUMP_SITES_X86_H */

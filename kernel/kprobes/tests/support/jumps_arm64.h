@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* arm64 half of kernel/kprobes/test_optimize.h: see there */
-#ifndef _LIB_TEST_KPROBES_JUMPS_ARM64_H
-#define _LIB_TEST_KPROBES_JUMPS_ARM64_H
+#ifndef _KPROBES_TESTS_JUMPS_ARM64_H
+#define _KPROBES_TESTS_JUMPS_ARM64_H
 
 #include <linux/irqflags.h>
 #include <asm/debug-monitors.h>
@@ -196,4 +196,4 @@ static const struct kprobes_jump kprobes_jumps[] = {
 KPROBES_JUMP(kprobes_jump_bits,
 	     "add x0, x0, #1; add x0, x0, #2; add x0, x0, #4; add x0, x0, #8; add x0, x0, #16");
 
-#endif /* _LIB_TEST_KPROBES_JUMPS_ARM64_H */
+#endif /* _KPROBES_TESTS_JUMPS_ARM64_H */

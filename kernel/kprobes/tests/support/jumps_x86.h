@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* x86 half of kernel/kprobes/test_optimize.h: see there */
-#ifndef _LIB_TEST_KPROBES_JUMPS_X86_H
-#define _LIB_TEST_KPROBES_JUMPS_X86_H
+#ifndef _KPROBES_TESTS_JUMPS_X86_H
+#define _KPROBES_TESTS_JUMPS_X86_H
 
 #include <linux/cpufeature.h>
 #include <linux/stringify.h>
@@ -291,4 +291,4 @@ static const struct kprobes_jump kprobes_jumps[] = {
 KPROBES_JUMP(kprobes_jump_bits,
 	     "add $1, %al; add $2, %al; add $4, %al; add $8, %al; add $16, %al");
 
-#endif /* _LIB_TEST_KPROBES_JUMPS_X86_H */
+#endif /* _KPROBES_TESTS_JUMPS_X86_H */

@@ -3,8 +3,8 @@
  * For suites that are built in: run a function in another context, on top of this
  * one, and tell which probe's handler runs in a context.
  */
-#ifndef _LIB_TEST_KPROBES_LEVELS_H
-#define _LIB_TEST_KPROBES_LEVELS_H
+#ifndef _KPROBES_TESTS_LEVELS_H
+#define _KPROBES_TESTS_LEVELS_H
 
 #include <linux/delay.h>
 #include <linux/interrupt.h>
@@ -155,4 +155,4 @@ static inline kprobe_opcode_t *running_addr(void)
 	return addr;
 }
 
-#endif /* _LIB_TEST_KPROBES_LEVELS_H */
+#endif /* _KPROBES_TESTS_LEVELS_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef _KERNEL_KPROBES_TEST_MANY_H
-#define _KERNEL_KPROBES_TEST_MANY_H
+#ifndef _KPROBES_TESTS_MANY_H
+#define _KPROBES_TESTS_MANY_H
 /*
  * For tests that put probes on everything that can have one.
  */
@@ -73,4 +73,4 @@ static inline unsigned int register_what_can_be(struct kprobe *probes, unsigned 
 	return live;
 }
 
-#endif /* _KERNEL_KPROBES_TEST_MANY_H */
+#endif /* _KPROBES_TESTS_MANY_H */

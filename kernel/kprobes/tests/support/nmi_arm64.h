@@ -4,8 +4,8 @@
  * device has, and which the interrupt controller does not mask. There are none without
  * irqchip.gicv3_pseudo_nmi=1.
  */
-#ifndef _LIB_TEST_KPROBES_NMI_ARM64_H
-#define _LIB_TEST_KPROBES_NMI_ARM64_H
+#ifndef _KPROBES_TESTS_NMI_ARM64_H
+#define _KPROBES_TESTS_NMI_ARM64_H
 
 #include <linux/compiler.h>
 #include <linux/cpufeature.h>
@@ -105,4 +105,4 @@ static inline bool kprobes_raise_nmi(kprobes_work_t work)
 	return !irq_set_irqchip_state(kprobes_nmi_irq, IRQCHIP_STATE_PENDING, true);
 }
 
-#endif /* _LIB_TEST_KPROBES_NMI_ARM64_H */
+#endif /* _KPROBES_TESTS_NMI_ARM64_H */

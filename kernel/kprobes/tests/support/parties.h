@@ -3,8 +3,8 @@
  * Users of ftrace, and probes, that can hook a function. Each counts the calls that
  * it sees. For suites that are built in.
  */
-#ifndef _LIB_TEST_KPROBES_PARTIES_H
-#define _LIB_TEST_KPROBES_PARTIES_H
+#ifndef _KPROBES_TESTS_PARTIES_H
+#define _KPROBES_TESTS_PARTIES_H
 
 #include <linux/bitops.h>
 #include <linux/ftrace.h>
@@ -109,4 +109,4 @@ static inline void return_leave(void)
 }
 #endif
 
-#endif /* _LIB_TEST_KPROBES_PARTIES_H */
+#endif /* _KPROBES_TESTS_PARTIES_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Text that is patched, or known by its address, by the tables of the kernel or of a module. */
-#ifndef _LIB_TEST_KPROBES_PATCHED_H
-#define _LIB_TEST_KPROBES_PATCHED_H
+#ifndef _KPROBES_TESTS_PATCHED_H
+#define _KPROBES_TESTS_PATCHED_H
 
 #include <linux/bug.h>
 #include <linux/static_call.h>

@@ -3,8 +3,8 @@
  * A function's first argument and its result, on architectures that tell in which
  * registers these are.
  */
-#ifndef _LIB_TEST_KPROBES_REGS_H
-#define _LIB_TEST_KPROBES_REGS_H
+#ifndef _KPROBES_TESTS_REGS_H
+#define _KPROBES_TESTS_REGS_H
 
 #include <kunit/test.h>
 #include <linux/ptrace.h>
@@ -41,4 +41,4 @@ static inline void kprobes_need_results(struct kunit *test)
 		kunit_skip(test, "no way to set a function's result here");
 }
 
-#endif /* _LIB_TEST_KPROBES_REGS_H */
+#endif /* _KPROBES_TESTS_REGS_H */

@@ -2,8 +2,8 @@
 /*
  * For test cases in which the kernel has to report something.
  */
-#ifndef _LIB_TEST_KPROBES_REPORT_H
-#define _LIB_TEST_KPROBES_REPORT_H
+#ifndef _KPROBES_TESTS_REPORT_H
+#define _KPROBES_TESTS_REPORT_H
 
 #include <kunit/test.h>
 #include <linux/panic.h>
@@ -33,4 +33,4 @@ static inline void expect_report_end(void)
 	pr_info("kprobes_test: expected report ends\n");
 }
 
-#endif /* _LIB_TEST_KPROBES_REPORT_H */
+#endif /* _KPROBES_TESTS_REPORT_H */

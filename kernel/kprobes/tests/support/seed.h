@@ -3,8 +3,8 @@
  * Random numbers that are the same at each boot, unless the parameter "seed" of the file is set;
  * and the same whenever a suite is run again, as what it has written into text stays there.
  */
-#ifndef _LIB_TEST_KPROBES_SEED_H
-#define _LIB_TEST_KPROBES_SEED_H
+#ifndef _KPROBES_TESTS_SEED_H
+#define _KPROBES_TESTS_SEED_H
 
 #include <kunit/test.h>
 #include <linux/moduleparam.h>
@@ -20,4 +20,4 @@ static inline void seed_random(struct kunit_suite *suite, struct rnd_state *rand
 	kunit_info(suite, "seed %u", test_seed);
 }
 
-#endif /* _LIB_TEST_KPROBES_SEED_H */
+#endif /* _KPROBES_TESTS_SEED_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* A handler that takes its time, so that somebody can be seen to wait for it. */
-#ifndef _LIB_TEST_KPROBES_SLOW_H
-#define _LIB_TEST_KPROBES_SLOW_H
+#ifndef _KPROBES_TESTS_SLOW_H
+#define _KPROBES_TESTS_SLOW_H
 
 #include <linux/compiler.h>
 #include <linux/delay.h>
@@ -29,4 +29,4 @@ static inline void take_time(void)
 	WRITE_ONCE(ended, true);
 }
 
-#endif /* _LIB_TEST_KPROBES_SLOW_H */
+#endif /* _KPROBES_TESTS_SLOW_H */

@@ -8,8 +8,8 @@
  * of them once per call. A file that includes this one gets its own copy of all
  * functions, and must be built with CC_FLAGS_FTRACE.
  */
-#ifndef _LIB_TEST_KPROBES_TARGETS_H
-#define _LIB_TEST_KPROBES_TARGETS_H
+#ifndef _KPROBES_TESTS_TARGETS_H
+#define _KPROBES_TESTS_TARGETS_H
 
 #include <linux/compiler.h>
 #include <linux/irqflags.h>
@@ -166,4 +166,4 @@ static inline bool kprobes_raise_nmi(kprobes_work_t work)
 }
 #endif
 
-#endif /* _LIB_TEST_KPROBES_TARGETS_H */
+#endif /* _KPROBES_TESTS_TARGETS_H */

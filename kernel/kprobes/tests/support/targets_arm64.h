@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* arm64 half of targets.h: see there */
-#ifndef _LIB_TEST_KPROBES_TARGETS_ARM64_H
-#define _LIB_TEST_KPROBES_TARGETS_ARM64_H
+#ifndef _KPROBES_TESTS_TARGETS_ARM64_H
+#define _KPROBES_TESTS_TARGETS_ARM64_H
 
 #include <linux/cpufeature.h>
 #include <linux/irqflags.h>
@@ -273,4 +273,4 @@ static inline bool kprobes_writable(unsigned long addr)
 #include "nmi_arm64.h"
 #endif
 
-#endif /* _LIB_TEST_KPROBES_TARGETS_ARM64_H */
+#endif /* _KPROBES_TESTS_TARGETS_ARM64_H */

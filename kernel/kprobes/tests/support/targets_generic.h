@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* targets.h for architectures without assembly of their own: entries only */
-#ifndef _LIB_TEST_KPROBES_TARGETS_GENERIC_H
-#define _LIB_TEST_KPROBES_TARGETS_GENERIC_H
+#ifndef _KPROBES_TESTS_TARGETS_GENERIC_H
+#define _KPROBES_TESTS_TARGETS_GENERIC_H
 
 /* Where a trap leaves the instruction pointer is not known */
 #define KPROBES_TRAP_LENGTH	-1
@@ -61,4 +61,4 @@ static inline bool kprobes_writable(unsigned long addr)
 	return false;
 }
 
-#endif /* _LIB_TEST_KPROBES_TARGETS_GENERIC_H */
+#endif /* _KPROBES_TESTS_TARGETS_GENERIC_H */

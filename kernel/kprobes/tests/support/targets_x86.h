@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* x86 half of targets.h: see there */
-#ifndef _LIB_TEST_KPROBES_TARGETS_X86_H
-#define _LIB_TEST_KPROBES_TARGETS_X86_H
+#ifndef _KPROBES_TESTS_TARGETS_X86_H
+#define _KPROBES_TESTS_TARGETS_X86_H
 
 #include <linux/cpumask.h>
 #include <linux/linkage.h>
@@ -325,4 +325,4 @@ static inline bool kprobes_raise_nmi(kprobes_work_t work)
 }
 #endif
 
-#endif /* _LIB_TEST_KPROBES_TARGETS_X86_H */
+#endif /* _KPROBES_TESTS_TARGETS_X86_H */

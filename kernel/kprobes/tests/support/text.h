@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Kernel text: functions around addresses, who else patches them, and trial probes. */
-#ifndef _LIB_TEST_KPROBES_TEXT_H
-#define _LIB_TEST_KPROBES_TEXT_H
+#ifndef _KPROBES_TESTS_TEXT_H
+#define _KPROBES_TESTS_TEXT_H
 
 #include <kunit/test.h>
 #include <linux/errno.h>
@@ -118,4 +118,30 @@ static inline void kprobes_expect_untraced(struct kunit *test, const char *name)
 		KUNIT_EXPECT_EQ_MSG(test, ftrace_location(addr), 0, "%s", name);
 }
 
-#endif /* _LIB_TEST_KPROBES_TEXT_H */
+/**
+ * struct kprobes_text - a function, and its text without probes
+ * @test: the test case
+ * @start: address of the function
+ * @size: its size
+ * @copy: a copy of its text
+ */
+struct kprobes_text {
+	struct kunit *test;
+	void *start;
+	unsigned long size;
+	u8 copy[];
+};
+
+/* Whoever takes a probe out has restored the text, jumps included, when that returns. */
+void kprobes_text_compare(void *data);
+
+/* The function around @addr as it is now. The copy is freed when the test case ends. */
+struct kprobes_text *kprobes_text_copy(struct kunit *test, void *addr);
+
+/*
+ * When the test case ends, the function around @addr must be what it is now. Has
+ * to be called before the first probe is made: actions run in reverse order.
+ */
+struct kprobes_text *kprobes_text_watch(struct kunit *test, void *addr);
+
+#endif /* _KPROBES_TESTS_TEXT_H */

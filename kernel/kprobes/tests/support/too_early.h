@@ -3,8 +3,8 @@
  * A probe that is registered before kprobes are set up. Initcalls of one level are called in the
  * order of linking, and an architecture's objects come before the core.
  */
-#ifndef _LIB_TEST_KPROBES_TOO_EARLY_H
-#define _LIB_TEST_KPROBES_TOO_EARLY_H
+#ifndef _KPROBES_TESTS_TOO_EARLY_H
+#define _KPROBES_TESTS_TOO_EARLY_H
 
 #include <kunit/test.h>
 #include <linux/errno.h>
@@ -27,4 +27,4 @@ static inline void too_early_in_boot_is_refused(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, too_early.addr);
 }
 
-#endif /* _LIB_TEST_KPROBES_TOO_EARLY_H */
+#endif /* _KPROBES_TESTS_TOO_EARLY_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Stack traces, and which functions are in them. */
-#ifndef _LIB_TEST_KPROBES_TRACE_H
-#define _LIB_TEST_KPROBES_TRACE_H
+#ifndef _KPROBES_TESTS_TRACE_H
+#define _KPROBES_TESTS_TRACE_H
 
 #include <linux/kernel.h>
 #include <linux/stacktrace.h>
@@ -51,4 +51,4 @@ static inline unsigned int trace_count(const struct trace *trace, void *function
 	return found;
 }
 
-#endif /* _LIB_TEST_KPROBES_TRACE_H */
+#endif /* _KPROBES_TESTS_TRACE_H */

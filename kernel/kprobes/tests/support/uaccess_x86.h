@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-#ifndef _LIB_TEST_KPROBES_UACCESS_X86_H
-#define _LIB_TEST_KPROBES_UACCESS_X86_H
+#ifndef _KPROBES_TESTS_UACCESS_X86_H
+#define _KPROBES_TESTS_UACCESS_X86_H
 
 #include <linux/cpufeature.h>
 #include <linux/stringify.h>
@@ -16,4 +16,4 @@ static inline bool kprobes_uaccess(void)
 	return boot_cpu_has(X86_FEATURE_SMAP) && native_save_fl() & X86_EFLAGS_AC;
 }
 
-#endif /* _LIB_TEST_KPROBES_UACCESS_X86_H */
+#endif /* _KPROBES_TESTS_UACCESS_X86_H */

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the KUnit suites share: probes that take notes, probes of any kind, text that is
+ * compared, and threads. See the headers of the same names in support/.
+ */
+#include <kunit/visibility.h>
+#include <linux/delay.h>
+#include <linux/err.h>
+#include <linux/jiffies.h>
+#include <linux/preempt.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include <asm/barrier.h>
+
+#include "support/kinds.h"
+#include "support/text.h"
+#include "support/threads.h"
+
+/* --- kinds.h --- */
+
+/* How many handlers have run */
+static unsigned int turns;
+
+unsigned int probe_turn(void)
+{
+	return ++turns;
+}
+EXPORT_SYMBOL_IF_KUNIT(probe_turn);
+
+int probe_pre_handler(struct kprobe *kp, struct pt_regs *regs)
+{
+	struct probe *probe = container_of(kp, struct probe, kp);
+
+	probe->hits++;
+	probe->turn = probe_turn();
+	probe->ip = instruction_pointer(regs);
+	probe->preemptible |= preemptible();
+	return probe->on_hit ? probe->on_hit(probe, regs) : 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(probe_pre_handler);
+
+void probe_post_handler(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	struct probe *probe = container_of(kp, struct probe, kp);
+
+	probe->posts++;
+	probe->post_turn = probe_turn();
+	probe->post_ip = instruction_pointer(regs);
+	probe->post_flags |= flags;
+	probe->preemptible |= preemptible();
+}
+EXPORT_SYMBOL_IF_KUNIT(probe_post_handler);
+
+void probe_reset(struct probe *probe, void *addr)
+{
+	memset(probe, 0, sizeof(*probe));
+	INIT_LIST_HEAD(&probe->kp.list);
+	probe->kp.addr = addr;
+	probe->kp.pre_handler = probe_pre_handler;
+}
+EXPORT_SYMBOL_IF_KUNIT(probe_reset);
+
+void probe_unregister(struct probe *probe)
+{
+	if (probe->live)
+		unregister_kprobe(&probe->kp);
+	probe->live = false;
+}
+EXPORT_SYMBOL_IF_KUNIT(probe_unregister);
+
+static void probe_drop(void *probe)
+{
+	probe_unregister(probe);
+}
+
+struct probe *probe_new(struct kunit *test, void *addr)
+{
+	struct probe *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, probe);
+	probe_reset(probe, addr);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, probe_drop, probe));
+	return probe;
+}
+EXPORT_SYMBOL_IF_KUNIT(probe_new);
+
+int probe_register(struct probe *probe)
+{
+	int ret = register_kprobe(&probe->kp);
+
+	probe->live = !ret;
+	return ret;
+}
+EXPORT_SYMBOL_IF_KUNIT(probe_register);
+
+int probe_register_again(struct probe *probe, void *addr)
+{
+	probe->kp.addr = addr;
+	probe->kp.flags = 0;
+	return probe_register(probe);
+}
+EXPORT_SYMBOL_IF_KUNIT(probe_register_again);
+
+struct probe *probe_registered(struct kunit *test, void *addr)
+{
+	struct probe *probe = probe_new(test, addr);
+
+	KUNIT_ASSERT_EQ_MSG(test, 0, probe_register(probe), "at %pS", addr);
+	return probe;
+}
+EXPORT_SYMBOL_IF_KUNIT(probe_registered);
+
+static void kprobes_vfree(void *area)
+{
+	vfree(area);
+}
+
+void *kprobes_vmalloc(struct kunit *test, size_t size)
+{
+	void *area = vmalloc(size);
+
+	KUNIT_ASSERT_NOT_NULL(test, area);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, kprobes_vfree, area));
+	return area;
+}
+EXPORT_SYMBOL_IF_KUNIT(kprobes_vmalloc);
+
+void *kprobes_unmapped(struct kunit *test)
+{
+	return kprobes_vmalloc(test, PAGE_SIZE) + PAGE_SIZE;
+}
+EXPORT_SYMBOL_IF_KUNIT(kprobes_unmapped);
+
+unsigned int syncs;
+EXPORT_SYMBOL_IF_KUNIT(syncs);
+
+static struct task_struct *syncs_of;
+
+static int note_sync(struct probe *probe, struct pt_regs *regs)
+{
+	if (current == syncs_of)
+		syncs++;
+	return 0;
+}
+
+void syncs_count(struct kunit *test, const char *symbol)
+{
+	struct probe *probe;
+
+	if (!symbol)
+		kunit_skip(test, "not known to patch many places at once");
+	probe = probe_new(test, NULL);
+	probe->kp.symbol_name = symbol;
+	probe->on_hit = note_sync;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	syncs_of = current;
+	syncs = 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(syncs_count);
+
+void any_drop(void *data)
+{
+	struct any *any = data;
+
+	any_unregister(any->type, &any->probe);
+}
+EXPORT_SYMBOL_IF_KUNIT(any_drop);
+
+struct any *any_new(struct kunit *test, enum any_type type, const union any_probe *like,
+		    void *addr)
+{
+	struct any *any = kunit_kzalloc(test, sizeof(*any), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, any);
+	any->type = type;
+	any_reset(&any->probe, like, addr);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, any_drop, any));
+	return any;
+}
+EXPORT_SYMBOL_IF_KUNIT(any_new);
+
+struct any *any_registered(struct kunit *test, enum any_type type, const union any_probe *like,
+			   void *addr)
+{
+	struct any *any = any_new(test, type, like, addr);
+
+	KUNIT_ASSERT_EQ_MSG(test, 0, any_register(type, &any->probe), "at %pS", addr);
+	return any;
+}
+EXPORT_SYMBOL_IF_KUNIT(any_registered);
+
+/* --- text.h --- */
+
+void kprobes_text_compare(void *data)
+{
+	struct kprobes_text *text = data;
+
+	KUNIT_EXPECT_MEMEQ_MSG(text->test, text->start, text->copy, text->size,
+			       "the text of %pS was left changed", text->start);
+}
+EXPORT_SYMBOL_IF_KUNIT(kprobes_text_compare);
+
+struct kprobes_text *kprobes_text_copy(struct kunit *test, void *addr)
+{
+	struct kprobes_text *text;
+	unsigned long size;
+	void *start = kprobes_function(addr, &size);
+
+	KUNIT_ASSERT_NOT_NULL(test, start);
+	text = kunit_kzalloc(test, struct_size(text, copy, size), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, text);
+	text->test = test;
+	text->start = start;
+	text->size = size;
+	memcpy(text->copy, start, size);
+	return text;
+}
+EXPORT_SYMBOL_IF_KUNIT(kprobes_text_copy);
+
+struct kprobes_text *kprobes_text_watch(struct kunit *test, void *addr)
+{
+	struct kprobes_text *text = kprobes_text_copy(test, addr);
+
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, kprobes_text_compare, text));
+	return text;
+}
+EXPORT_SYMBOL_IF_KUNIT(kprobes_text_watch);
+
+/* --- threads.h --- */
+
+void thread_stop(void *task)
+{
+	kthread_stop(task);
+}
+EXPORT_SYMBOL_IF_KUNIT(thread_stop);
+
+struct task_struct *thread_new(struct kunit *test, int (*run)(void *data), void *data)
+{
+	struct task_struct *task = kthread_create(run, data, "kprobes_test");
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, thread_stop, task));
+	return task;
+}
+EXPORT_SYMBOL_IF_KUNIT(thread_new);
+
+void thread_begin(struct kunit *test, struct task_struct *task, int *flag, unsigned int seconds)
+{
+	unsigned long end = jiffies + seconds * HZ;
+
+	wake_up_process(task);
+	while (!READ_ONCE(*flag) && time_before(jiffies, end))
+		usleep_range(100, 200);
+	KUNIT_ASSERT_TRUE(test, READ_ONCE(*flag));
+}
+EXPORT_SYMBOL_IF_KUNIT(thread_begin);
+
+int thread_idle(void)
+{
+	while (!kthread_should_stop())
+		usleep_range(100, 200);
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(thread_idle);
+
+static int caller_run(void *data)
+{
+	struct caller *caller = data;
+
+	while (!kthread_should_stop()) {
+		caller->call(1);
+		WRITE_ONCE(caller->calls, caller->calls + 1);
+		/* There may be one processor only, which the test needs, too. */
+		cond_resched();
+	}
+	return 0;
+}
+
+struct caller *caller_start(struct kunit *test, u32 (*call)(u32 x))
+{
+	struct caller *caller = kunit_kzalloc(test, sizeof(*caller), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, caller);
+	caller->test = test;
+	caller->call = call;
+	caller->task = thread_new(test, caller_run, caller);
+	wake_up_process(caller->task);
+	return caller;
+}
+EXPORT_SYMBOL_IF_KUNIT(caller_start);
+
+void caller_stop(struct caller *caller)
+{
+	kunit_release_action(caller->test, thread_stop, caller->task);
+}
+EXPORT_SYMBOL_IF_KUNIT(caller_stop);
+
+void caller_wait(struct kunit *test, struct caller *caller)
+{
+	unsigned int seen = READ_ONCE(caller->calls);
+	unsigned long end = jiffies + 10 * HZ;
+
+	while (READ_ONCE(caller->calls) == seen && time_before(jiffies, end))
+		cond_resched();
+	KUNIT_ASSERT_NE(test, READ_ONCE(caller->calls), seen);
+}
+EXPORT_SYMBOL_IF_KUNIT(caller_wait);
+
+static int contest_run(void *data)
+{
+	struct contest *contest = data;
+	int round = 0;
+
+	while (!kthread_should_stop()) {
+		/* Pairs with the release in contest_hold(). */
+		if (smp_load_acquire(&contest->begun) == round) {
+			cond_resched();
+			continue;
+		}
+		round++;
+		contest->err = contest->enter();
+		/* Pairs with the acquire in contest_hold(): err is there. */
+		smp_store_release(&contest->ended, round);
+	}
+	return 0;
+}
+
+struct contest *contest_start(struct kunit *test, int (*enter)(void))
+{
+	struct contest *contest = kunit_kzalloc(test, sizeof(*contest), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, contest);
+	contest->enter = enter;
+	wake_up_process(thread_new(test, contest_run, contest));
+	return contest;
+}
+EXPORT_SYMBOL_IF_KUNIT(contest_start);
+
+void contest_hold(struct kunit *test, struct contest *contest)
+{
+	int round = contest->begun + 1;
+	int err;
+
+	/* Pairs with the acquire in contest_run(): the struct is ready. */
+	smp_store_release(&contest->begun, round);
+	err = contest->enter();
+	/* Pairs with the release in contest_run(). */
+	while (smp_load_acquire(&contest->ended) != round)
+		cond_resched();
+	KUNIT_EXPECT_EQ(test, err + contest->err, -EINVAL);
+	KUNIT_EXPECT_EQ(test, err * contest->err, 0);
+}
+EXPORT_SYMBOL_IF_KUNIT(contest_hold);
+
+MODULE_DESCRIPTION("What the KUnit tests of kprobes share");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Threads beside the test's own */
+#ifndef _KPROBES_TESTS_THREADS_H
+#define _KPROBES_TESTS_THREADS_H
+
+#include <kunit/test.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+
+MODULE_IMPORT_NS(EXPORTED_FOR_KUNIT_TESTING);
+
+/* For kunit_release_action() */
+void thread_stop(void *task);
+
+/* It has not begun yet, and stops when the test case ends, if not before. */
+struct task_struct *thread_new(struct kunit *test, int (*run)(void *data), void *data);
+
+/* Has it begin, and waits for it to say so by @flag. Without that the case is over. */
+void thread_begin(struct kunit *test, struct task_struct *task, int *flag, unsigned int seconds);
+
+/* What a thread has left to do when it must not end before it is told to */
+int thread_idle(void);
+
+/**
+ * struct caller - a thread that keeps calling a function
+ * @test: the test case
+ * @call: the function
+ * @task: the thread
+ * @calls: how many calls have returned
+ */
+struct caller {
+	struct kunit *test;
+	u32 (*call)(u32 x);
+	struct task_struct *task;
+	unsigned int calls;
+};
+
+struct caller *caller_start(struct kunit *test, u32 (*call)(u32 x));
+
+/* After this, all calls have returned and are counted. */
+void caller_stop(struct caller *caller);
+
+/* Waits until at least one more call has returned. */
+void caller_wait(struct kunit *test, struct caller *caller);
+
+/* How often a test case has two threads register the same struct at the same time */
+#define CONTESTS	100
+
+/**
+ * struct contest - two threads that call a function at the same time
+ * @enter: the function, which registers the struct
+ * @begun: the last round that has begun
+ * @ended: the last round in which the other thread has called the function
+ * @err: what the function returned to the other thread then
+ */
+struct contest {
+	int (*enter)(void);
+	int begun, ended;
+	int err;
+};
+
+struct contest *contest_start(struct kunit *test, int (*enter)(void));
+
+/* Holds a round, for which the struct is ready: one of the threads is refused. */
+void contest_hold(struct kunit *test, struct contest *contest);
+
+#endif /* _KPROBES_TESTS_THREADS_H */
