@@ -1,25 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A module for the kprobes selftests to put probes on, from outside. These are its
- * parameters:
- *
- * - calls: a write of N calls each of the functions above it N times
- * - interrupted: a write of N has a function called N times, and by interrupts meanwhile; a read
- *   says how often it was called in all, and how often by interrupts
- * - middle: where there is an instruction in the middle of a function
- * - way: a read goes one of two ways
- * - ways: where these are
- * - joint: where one part of a function joins another
- * - leaves: where there is room for a jump in a function that ends in one to another function
- * - fixed: where there is an instruction before one whose fault is fixed up
- * - oops: a write causes a fault in a probed instruction
- * - handler_oops: a write causes a fault in a handler; "bug" has it run into a BUG()
- * - patched: where there is what others patch, or know by its address
- * - late: did init text run on when the module was live already?
- * - late_middle: where there is an instruction in that text
- * - late_probe: what the registration of a probe there has returned then
- * - leaving: a read runs on until the module is going
- * - tasklets: a write of N has N tasklets run, one after the other
+ * A module for the kprobes selftests to put probes on, from outside. What its parameters are
+ * for is said where they are.
  */
 #include <linux/async.h>
 #include <linux/bug.h>
@@ -46,6 +28,11 @@
 
 #include "support/patched.h"
 
+/* A parameter that does something when it is written to, or read */
+#define PARAM(name, setter, getter, arg, mode)					\
+	static const struct kernel_param_ops name##_ops = { .set = setter, .get = getter }; \
+	module_param_cb(name, &name##_ops, arg, mode)
+
 /* Places in functions, as those who define events name them */
 struct place {
 	const char *function;
@@ -59,13 +46,9 @@ static int show_place(char *buffer, const struct kernel_param *kp)
 	return sysfs_emit(buffer, "%s+0x%tx\n", place->function, place->at - place->start);
 }
 
-static const struct kernel_param_ops place_ops = {
-	.get = show_place,
-};
-
 #define PLACE(name, function, at)						\
 	static struct place place_##name = { #function, function, at };		\
-	module_param_cb(name, &place_ops, &place_##name, 0400)
+	PARAM(name, NULL, show_place, &place_##name, 0400)
 
 /* Its address is used as data: objtool has to be told that no indirect branch goes there. */
 extern u8 kprobes_victim_middle[] asm(".Lkprobes_victim_middle");
@@ -134,12 +117,7 @@ static int call_victims(const char *value, const struct kernel_param *kp)
 	return ret;
 }
 
-static const struct kernel_param_ops calls_ops = {
-	.set = call_victims,
-	.get = param_get_uint,
-};
-
-module_param_cb(calls, &calls_ops, &calls, 0600);
+PARAM(calls, call_victims, param_get_uint, &calls, 0600);
 MODULE_PARM_DESC(calls, "write N to have each function called N times");
 
 /* The same function, in a task and in interrupts on top of it */
@@ -180,13 +158,8 @@ static int show_interrupted(char *buffer, const struct kernel_param *kp)
 	return sysfs_emit(buffer, "%u %u\n", calls_by_task + calls_by_timer, calls_by_timer);
 }
 
-static const struct kernel_param_ops interrupted_ops = {
-	.set = call_interrupted,
-	.get = show_interrupted,
-};
-
-module_param_cb(interrupted, &interrupted_ops, NULL, 0600);
-MODULE_PARM_DESC(interrupted, "write N to have a function called N times, and by interrupts");
+PARAM(interrupted, call_interrupted, show_interrupted, NULL, 0600);
+MODULE_PARM_DESC(interrupted, "write N to call a function N times, and by interrupts; read how often that was");
 
 PLACE(middle, kprobes_victim, kprobes_victim_middle);
 MODULE_PARM_DESC(middle, "symbol and offset of an instruction in the middle of a function");
@@ -230,11 +203,7 @@ static int show_way(char *buffer, const struct kernel_param *kp)
 	}
 }
 
-static const struct kernel_param_ops way_ops = {
-	.get = show_way,
-};
-
-module_param_cb(way, &way_ops, NULL, 0400);
+PARAM(way, NULL, show_way, NULL, 0400);
 MODULE_PARM_DESC(way, "read it to go a way: on if the tracepoint suspend_resume is, or off");
 
 /* In this module, only the code above uses that key. */
@@ -262,11 +231,7 @@ static int show_ways(char *buffer, const struct kernel_param *kp)
 	return length;
 }
 
-static const struct kernel_param_ops ways_ops = {
-	.get = show_ways,
-};
-
-module_param_cb(ways, &ways_ops, NULL, 0400);
+PARAM(ways, NULL, show_ways, NULL, 0400);
 MODULE_PARM_DESC(ways, "where it says whence it goes, the label, and the ways on and off");
 #endif
 
@@ -297,11 +262,7 @@ static int show_patched(char *buffer, const struct kernel_param *kp)
 	return length;
 }
 
-static const struct kernel_param_ops patched_ops = {
-	.get = show_patched,
-};
-
-module_param_cb(patched, &patched_ops, NULL, 0400);
+PARAM(patched, NULL, show_patched, NULL, 0400);
 MODULE_PARM_DESC(patched, "each WARN() and each static call of this module, one in a line");
 
 /*
@@ -309,15 +270,19 @@ MODULE_PARM_DESC(patched, "each WARN() and each static call of this module, one 
  * last part branches back to the first of the two additions.
  */
 #ifdef CONFIG_X86
+#define ENTER_TEXT	"	.pushsection .text, \"ax\"\n"
+#define LEAVE_TEXT	"	.popsection\n"
+
+#define BEGIN_PART(name)	ASM_FUNC_ALIGN "\n	.type " name ", @function\n" name ":\n"
+/* C knows its address by a label, which objtool takes for no function. */
+#define BEGIN(name)		BEGIN_PART(name) ".L" name ":\n" ASM_ENDBR
+#define END(name)		"	.size " name ", . - " name "\n"
+
 extern u8 kprobes_victim_parted[] asm(".Lkprobes_victim_parted"),
 	  kprobes_victim_joint[] asm(".Lkprobes_victim_joint");
 
-asm("	.pushsection .text, \"ax\"\n"
-	ASM_FUNC_ALIGN "\n"
-"	.type kprobes_victim_parted, @function\n"
-"kprobes_victim_parted:\n"
-".Lkprobes_victim_parted:\n"
-	ASM_ENDBR
+asm(ENTER_TEXT
+	BEGIN("kprobes_victim_parted")
 "	je kprobes_victim_parted.cold.1\n"
 "	js kprobes_victim_parted.cold.2\n"
 ".Lkprobes_victim_joint: " ANNOTATE_NOENDBR "nop\n"
@@ -325,19 +290,16 @@ asm("	.pushsection .text, \"ax\"\n"
 "	add $1, %eax\n"
 "2:\n"
 	ASM_RET
-"	.size kprobes_victim_parted, . - kprobes_victim_parted\n"
-"	.type kprobes_victim_parted.cold.1, @function\n"
-"kprobes_victim_parted.cold.1:\n"
+	END("kprobes_victim_parted")
+	BEGIN_PART("kprobes_victim_parted.cold.1")
 "	add $2, %eax\n"
 "	jmp 2b\n"
-"	.size kprobes_victim_parted.cold.1, . - kprobes_victim_parted.cold.1\n"
-"	.type kprobes_victim_parted.cold.2, @function\n"
-"kprobes_victim_parted.cold.2:\n"
+	END("kprobes_victim_parted.cold.1")
+	BEGIN_PART("kprobes_victim_parted.cold.2")
 "	add $3, %eax\n"
 "	jmp 1b\n"
-"	.size kprobes_victim_parted.cold.2, . - kprobes_victim_parted.cold.2\n"
-"	.popsection\n"
-);
+	END("kprobes_victim_parted.cold.2")
+	LEAVE_TEXT);
 
 PLACE(joint, kprobes_victim_parted, kprobes_victim_joint);
 MODULE_PARM_DESC(joint, "symbol and offset of an instruction before one that is branched to");
@@ -346,21 +308,16 @@ MODULE_PARM_DESC(joint, "symbol and offset of an instruction before one that is 
 extern u8 kprobes_victim_leaves[] asm(".Lkprobes_victim_leaves"),
 	  kprobes_victim_room[] asm(".Lkprobes_victim_room");
 
-asm("	.pushsection .text, \"ax\"\n"
-	ASM_FUNC_ALIGN "\n"
-"	.type kprobes_victim_leaves, @function\n"
-"kprobes_victim_leaves:\n"
-".Lkprobes_victim_leaves:\n"
-	ASM_ENDBR
+asm(ENTER_TEXT
+	BEGIN("kprobes_victim_leaves")
 ".Lkprobes_victim_room: " ANNOTATE_NOENDBR "nop\n"
 "	nop\n"
 "	nop\n"
 "	nop\n"
 "	nop\n"
 "	jmp kprobes_victim_parted\n"
-"	.size kprobes_victim_leaves, . - kprobes_victim_leaves\n"
-"	.popsection\n"
-);
+	END("kprobes_victim_leaves")
+	LEAVE_TEXT);
 
 PLACE(leaves, kprobes_victim_leaves, kprobes_victim_room);
 MODULE_PARM_DESC(leaves, "symbol and offset of an instruction that a jump can replace");
@@ -369,22 +326,17 @@ MODULE_PARM_DESC(leaves, "symbol and offset of an instruction that a jump can re
 extern u8 kprobes_victim_fixed[] asm(".Lkprobes_victim_fixed"),
 	  kprobes_victim_before_fixed[] asm(".Lkprobes_victim_before_fixed");
 
-asm("	.pushsection .text, \"ax\"\n"
-	ASM_FUNC_ALIGN "\n"
-"	.type kprobes_victim_fixed, @function\n"
-"kprobes_victim_fixed:\n"
-".Lkprobes_victim_fixed:\n"
-	ASM_ENDBR
+asm(ENTER_TEXT
+	BEGIN("kprobes_victim_fixed")
 ".Lkprobes_victim_before_fixed: " ANNOTATE_NOENDBR "nop\n"
 "1:	mov (%" _ASM_AX "), %eax\n"
 "	nop\n"
 "	nop\n"
 "2:\n"
 	ASM_RET
-"	.size kprobes_victim_fixed, . - kprobes_victim_fixed\n"
-"	.popsection\n"
-	_ASM_EXTABLE(1b, 2b)
-);
+	END("kprobes_victim_fixed")
+	LEAVE_TEXT
+	_ASM_EXTABLE(1b, 2b));
 
 PLACE(fixed, kprobes_victim_fixed, kprobes_victim_before_fixed);
 MODULE_PARM_DESC(fixed, "symbol and offset of an instruction before one that may fault");
@@ -459,11 +411,7 @@ static int lose_to_instruction(const char *value, const struct kernel_param *kp)
 	return lose_thread(&load_probe, kprobes_victim_load, read_null);
 }
 
-static const struct kernel_param_ops oops_ops = {
-	.set = lose_to_instruction,
-};
-
-module_param_cb(oops, &oops_ops, NULL, 0200);
+PARAM(oops, lose_to_instruction, NULL, NULL, 0200);
 MODULE_PARM_DESC(oops, "write to it to have a thread end in a fault of a probed instruction");
 
 /* ftrace calls this handler. In one that a trap calls as an NMI, the fault would be a panic. */
@@ -491,12 +439,8 @@ static int lose_to_handler(const char *value, const struct kernel_param *kp)
 	return lose_thread(&entry_probe, kprobes_victim, call_victim);
 }
 
-static const struct kernel_param_ops handler_oops_ops = {
-	.set = lose_to_handler,
-};
-
-module_param_cb(handler_oops, &handler_oops_ops, NULL, 0200);
-MODULE_PARM_DESC(handler_oops, "write to it to have a thread end in a fault of a handler");
+PARAM(handler_oops, lose_to_handler, NULL, NULL, 0200);
+MODULE_PARM_DESC(handler_oops, "write to it to have a thread end in a fault of a handler, or in a BUG() for \"bug\"");
 #endif
 #endif
 
@@ -553,11 +497,7 @@ static int show_leaving(char *buffer, const struct kernel_param *kp)
 	return ret ?: sysfs_emit(buffer, "going %d\n", answer);
 }
 
-static const struct kernel_param_ops leaving_ops = {
-	.get = show_leaving,
-};
-
-module_param_cb(leaving, &leaving_ops, NULL, 0400);
+PARAM(leaving, NULL, show_leaving, NULL, 0400);
 MODULE_PARM_DESC(leaving, "read it to call a function twice: now, and when the module is going");
 
 static void tasklet_runs(struct tasklet_struct *tasklet)
@@ -581,11 +521,7 @@ static int run_tasklets(const char *value, const struct kernel_param *kp)
 	return 0;
 }
 
-static const struct kernel_param_ops tasklets_ops = {
-	.set = run_tasklets,
-};
-
-module_param_cb(tasklets, &tasklets_ops, NULL, 0200);
+PARAM(tasklets, run_tasklets, NULL, NULL, 0200);
 MODULE_PARM_DESC(tasklets, "write N to have so many tasklets run, one after the other");
 
 static unsigned int late;
@@ -612,11 +548,7 @@ static int show_late_middle(char *buffer, const struct kernel_param *kp)
 	return sysfs_emit(buffer, "kprobes_victim_late+%#x\n", kprobes_victim_late_at);
 }
 
-static const struct kernel_param_ops late_middle_ops = {
-	.get = show_late_middle,
-};
-
-module_param_cb(late_middle, &late_middle_ops, NULL, 0400);
+PARAM(late_middle, NULL, show_late_middle, NULL, 0400);
 MODULE_PARM_DESC(late_middle, "symbol and offset of an instruction in the middle of that text");
 
 static int late_probe = 1;
