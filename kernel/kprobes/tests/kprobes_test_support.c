@@ -18,6 +18,15 @@
 
 /* --- kinds.h --- */
 
+void *test_alloc(struct kunit *test, size_t size)
+{
+	void *area = kunit_kzalloc(test, size, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, area);
+	return area;
+}
+EXPORT_SYMBOL_IF_KUNIT(test_alloc);
+
 /* How many handlers have run */
 static unsigned int turns;
 
@@ -75,9 +84,8 @@ static void probe_drop(void *probe)
 
 struct probe *probe_new(struct kunit *test, void *addr)
 {
-	struct probe *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
+	struct probe *probe = test_alloc(test, sizeof(*probe));
 
-	KUNIT_ASSERT_NOT_NULL(test, probe);
 	probe_reset(probe, addr);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, probe_drop, probe));
 	return probe;
@@ -169,9 +177,8 @@ EXPORT_SYMBOL_IF_KUNIT(any_drop);
 struct any *any_new(struct kunit *test, enum any_type type, const union any_probe *like,
 		    void *addr)
 {
-	struct any *any = kunit_kzalloc(test, sizeof(*any), GFP_KERNEL);
+	struct any *any = test_alloc(test, sizeof(*any));
 
-	KUNIT_ASSERT_NOT_NULL(test, any);
 	any->type = type;
 	any_reset(&any->probe, like, addr);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, any_drop, any));
@@ -207,8 +214,7 @@ struct kprobes_text *kprobes_text_copy(struct kunit *test, void *addr)
 	void *start = kprobes_function(addr, &size);
 
 	KUNIT_ASSERT_NOT_NULL(test, start);
-	text = kunit_kzalloc(test, struct_size(text, copy, size), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, text);
+	text = test_alloc(test, struct_size(text, copy, size));
 	text->test = test;
 	text->start = start;
 	text->size = size;
@@ -278,9 +284,8 @@ static int caller_run(void *data)
 
 struct caller *caller_start(struct kunit *test, u32 (*call)(u32 x))
 {
-	struct caller *caller = kunit_kzalloc(test, sizeof(*caller), GFP_KERNEL);
+	struct caller *caller = test_alloc(test, sizeof(*caller));
 
-	KUNIT_ASSERT_NOT_NULL(test, caller);
 	caller->test = test;
 	caller->call = call;
 	caller->task = thread_new(test, caller_run, caller);
@@ -327,9 +332,8 @@ static int contest_run(void *data)
 
 struct contest *contest_start(struct kunit *test, int (*enter)(void))
 {
-	struct contest *contest = kunit_kzalloc(test, sizeof(*contest), GFP_KERNEL);
+	struct contest *contest = test_alloc(test, sizeof(*contest));
 
-	KUNIT_ASSERT_NOT_NULL(test, contest);
 	contest->enter = enter;
 	wake_up_process(thread_new(test, contest_run, contest));
 	return contest;

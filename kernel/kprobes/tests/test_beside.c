@@ -15,11 +15,11 @@
 #include <linux/static_call.h>
 
 #include "../../trace/trace_output.h"
+#include "../internal.h"
 #include "support/parties.h"
 #include "support/probe.h"
-#include "support/switch.h"
-#include "../internal.h"
 #include "support/sites.h"
+#include "support/switch.h"
 
 KUNIT_ARRAY_PARAM_DESC(step, kprobes_steps_table, name);
 
@@ -329,9 +329,8 @@ static void watch_drop(void *watch)
 
 static struct watch *watch_new(struct kunit *test)
 {
-	struct watch *watch = kunit_kzalloc(test, sizeof(*watch), GFP_KERNEL);
+	struct watch *watch = test_alloc(test, sizeof(*watch));
 
-	KUNIT_ASSERT_NOT_NULL(test, watch);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, watch_drop, watch));
 	return watch;
 }
@@ -669,13 +668,12 @@ static size_t size_of(struct kprobes_text *text)
 
 static struct crowd *crowd_on(struct kunit *test, void *function)
 {
-	struct crowd *crowd = kunit_kzalloc(test, sizeof(*crowd), GFP_KERNEL);
+	struct crowd *crowd = test_alloc(test, sizeof(*crowd));
 	struct kprobes_text *text;
 	unsigned long at, end;
 	struct probe *probe;
 	int ret;
 
-	KUNIT_ASSERT_NOT_NULL(test, crowd);
 	text = kprobes_text_watch(test, function);
 	end = size_of(text);
 	for (at = 0; at < end; at += kprobes_insn_length(text->copy + at, end - at)) {
@@ -828,9 +826,8 @@ static void static_call_is_updated_among_probes(struct kunit *test)
 /* A function that was called by a tail call has a trampoline for its caller. */
 static void expect_unknown(struct kunit *test, void *trampoline)
 {
-	struct trace_seq *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
+	struct trace_seq *s = test_alloc(test, sizeof(*s));
 
-	KUNIT_ASSERT_NOT_NULL(test, s);
 	trace_seq_init(s);
 	trace_seq_print_sym(s, (unsigned long)trampoline, false);
 	KUNIT_EXPECT_STREQ(test, "[unknown/kretprobe'd]", s->buffer);

@@ -18,12 +18,12 @@
 #include <asm/vsyscall.h>
 #endif
 
+#include "../internal.h"
+#include "../slots.h"
 #include "support/core.h"
 #include "support/kinds.h"
 #include "support/regs.h"
 #include "support/report.h"
-#include "../internal.h"
-#include "../slots.h"
 #include "support/sites.h"
 
 /* --- the table --- */
@@ -594,10 +594,9 @@ static ssize_t read_list(struct kunit *test, struct vfsmount *mnt, char *text)
 static void gone_text_is_listed_without_a_name(struct kunit *test)
 {
 	struct vfsmount *mnt = mount_debugfs(test);
-	char *text = kunit_kzalloc(test, LIST_SIZE, GFP_KERNEL);
+	char *text = test_alloc(test, LIST_SIZE);
 	struct kprobe_site *site = planted_site(plant(test));
 
-	KUNIT_ASSERT_NOT_NULL(test, text);
 	KUNIT_EXPECT_GT(test, read_list(test, mnt, text), 0);
 	KUNIT_EXPECT_NOT_NULL(test, strstr(text, "  site_target+0x"));
 	scoped_guard(kprobe_lock)
@@ -685,11 +684,10 @@ static void gone_site_without_probes_is_not_asked(struct kunit *test)
 #ifdef CONFIG_LIVEPATCH
 static void livepatch_with_relocations_is_known(struct kunit *test)
 {
-	struct module *mod = kunit_kzalloc(test, sizeof(*mod), GFP_KERNEL);
+	struct module *mod = test_alloc(test, sizeof(*mod));
 	struct klp_modinfo info = { .hdr.e_shnum = 2 };
 	char name[] = ".klp.rela.a_module..text";
 
-	KUNIT_ASSERT_NOT_NULL(test, mod);
 	info.sechdrs = kunit_kcalloc(test, info.hdr.e_shnum, sizeof(*info.sechdrs), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, info.sechdrs);
 	mod->state = MODULE_STATE_COMING;
@@ -854,9 +852,8 @@ static void post_handler_of_an_armed_site_is_not_taken_away(struct kunit *test)
 /* In another state than LIVE it may be freed without a word to the core. */
 static void only_live_modules_are_known_unannounced(struct kunit *test)
 {
-	struct module *mod = kunit_kzalloc(test, sizeof(*mod), GFP_KERNEL);
+	struct module *mod = test_alloc(test, sizeof(*mod));
 
-	KUNIT_ASSERT_NOT_NULL(test, mod);
 	guard(mutex)(&kprobe_mutex);
 	mod->state = MODULE_STATE_COMING;
 	KUNIT_EXPECT_FALSE(test, kprobe_module_is_known(mod));
@@ -880,12 +877,11 @@ static noinline unsigned int listed_behind(unsigned int n)
  */
 static void entry_without_a_symbol_does_not_spoil_the_list(struct kunit *test)
 {
-	struct module *mod = kunit_kzalloc(test, sizeof(*mod), GFP_KERNEL);
+	struct module *mod = test_alloc(test, sizeof(*mod));
 	kprobe_opcode_t *slot = get_insn_slot();
 	unsigned long list[] = { (unsigned long)slot, (unsigned long)listed_behind };
 	unsigned long size, offset;
 
-	KUNIT_ASSERT_NOT_NULL(test, mod);
 	KUNIT_ASSERT_NOT_NULL(test, slot);
 	mod->kprobe_blacklist = list;
 	mod->num_kprobe_blacklist = ARRAY_SIZE(list);

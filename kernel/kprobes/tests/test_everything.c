@@ -29,11 +29,11 @@
 #include <linux/xarray.h>
 #include <asm/sections.h>
 
-#include "support/probe.h"
-#include "support/switch.h"
 #include "../internal.h"
 #include "support/many.h"
+#include "support/probe.h"
 #include "support/sites.h"
+#include "support/switch.h"
 
 /* --- the work --- */
 
@@ -330,9 +330,8 @@ static const char *work_for(struct work *w)
 
 static struct work *new_work(struct kunit *test)
 {
-	struct work *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+	struct work *w = test_alloc(test, sizeof(*w));
 
-	KUNIT_ASSERT_NOT_NULL(test, w);
 	return w;
 }
 
@@ -526,10 +525,9 @@ static void free_everything(void *data)
 
 static struct everything *new_everything(struct kunit *test)
 {
-	struct everything *e = kunit_kzalloc(test, sizeof(*e), GFP_KERNEL);
+	struct everything *e = test_alloc(test, sizeof(*e));
 	unsigned int room;
 
-	KUNIT_ASSERT_NOT_NULL(test, e);
 	e->test = test;
 	take_functions(e);
 	room = bytes_of(e);

@@ -4,11 +4,11 @@
  * entries make them
  */
 #include <linux/completion.h>
-#include <linux/slab.h>
 #include <linux/workqueue.h>
 
-#include "support/threads.h"
+#include "support/kinds.h"
 #include "support/report.h"
+#include "support/threads.h"
 #include "test_ftrace.h"
 
 #define MAX_BATCH	12
@@ -218,10 +218,9 @@ static void one_who_traces_all_is_not_disturbed(struct kunit *test)
 /* ftrace calls an ops in memory that can be freed in another way. */
 static void ops_on_the_heap_can_change_too(struct kunit *test)
 {
-	struct party *party = kunit_kzalloc(test, sizeof(*party), GFP_KERNEL);
+	struct party *party = test_alloc(test, sizeof(*party));
 	int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, party);
 	party->ops.func = party_func;
 	KUNIT_ASSERT_EQ(test, 0, join_one(party, 0));
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_ops, &party->ops));

@@ -4,13 +4,13 @@
  */
 #include <linux/cpumask.h>
 #include <linux/sched.h>
-#include <linux/slab.h>
 
-#include "support/threads.h"
-#include "support/slow.h"
 #include "../internal.h"
-#include "test_ftrace.h"
 #include "support/core.h"
+#include "support/kinds.h"
+#include "support/slow.h"
+#include "support/threads.h"
+#include "test_ftrace.h"
 #ifdef CONFIG_FUNCTION_ERROR_INJECTION
 #endif
 
@@ -51,8 +51,7 @@ static void new_probes(struct kunit *test)
 	struct kprobe *kp;
 	int i;
 
-	probes = kunit_kzalloc(test, sizeof(*probes), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, probes);
+	probes = test_alloc(test, sizeof(*probes));
 	for (i = 0; i < NR_TARGETS; i++) {
 		kp = &probes->kps[i];
 		kp->addr = entry_of(targets[i]);

@@ -63,9 +63,8 @@ static int count_run(struct kretprobe_instance *ri, struct pt_regs *regs)
 /* It has one instance. If that is not given back, the next call is missed. */
 static struct return_probe *return_probe_registered(struct kunit *test, void *addr)
 {
-	struct return_probe *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
+	struct return_probe *probe = test_alloc(test, sizeof(*probe));
 
-	KUNIT_ASSERT_NOT_NULL(test, probe);
 	probe->any.type = RETURN_PROBE;
 	probe->rp.kp.addr = addr;
 	probe->rp.entry_handler = count_run;
@@ -223,11 +222,10 @@ static void fprobes_lose_nothing_in_what_is_left(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
 	const char *symbol = "kprobes_test_leaver";
-	struct fprobe *fp = kunit_kzalloc(test, sizeof(*fp), GFP_KERNEL);
+	struct fprobe *fp = test_alloc(test, sizeof(*fp));
 
 	if (!IS_ENABLED(CONFIG_FPROBE))
 		kunit_skip(test, "no fprobe in this kernel");
-	KUNIT_ASSERT_NOT_NULL(test, fp);
 	fp->entry_handler = note_traced_entry;
 	fp->exit_handler = note_traced_exit;
 	fp->nr_maxactive = 1;

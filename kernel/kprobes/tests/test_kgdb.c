@@ -12,8 +12,8 @@
 #include <linux/kprobes.h>
 #include <linux/security.h>
 
-#include "support/probe.h"
 #include "../internal.h"
+#include "support/probe.h"
 #include "support/sites.h"
 
 KUNIT_ARRAY_PARAM_DESC(step, kprobes_steps_table, name);

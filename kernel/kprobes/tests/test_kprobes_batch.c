@@ -38,10 +38,9 @@ static void batch_free(void *data)
 
 static struct batch *batch_new(struct kunit *test, unsigned int size)
 {
-	struct batch *batch = kunit_kzalloc(test, sizeof(*batch), GFP_KERNEL);
+	struct batch *batch = test_alloc(test, sizeof(*batch));
 	unsigned int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, batch);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, batch_free, batch));
 	batch->probes = kvcalloc(size, sizeof(*batch->probes), GFP_KERNEL);
 	batch->kps = kvcalloc(size, sizeof(*batch->kps), GFP_KERNEL);

@@ -10,7 +10,6 @@
  * depend on the contexts only, not on the way to the handlers. Built-in only.
  */
 #include <linux/delay.h>
-#include <linux/err.h>
 #include <linux/hrtimer.h>
 #include <linux/jiffies.h>
 #include <linux/kthread.h>
@@ -198,8 +197,7 @@ static struct place *place_new(struct kunit *test, enum way way, bool post,
 	void *addr;
 
 	need_way(test, way);
-	place = kunit_kzalloc(test, sizeof(*place), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, place);
+	place = test_alloc(test, sizeof(*place));
 	place->way = way;
 	place->post = post;
 	addr = place_choose(place, number);
@@ -214,10 +212,9 @@ static struct place *place_new(struct kunit *test, enum way way, bool post,
 /* At an instruction whose copy has to run before the post handler does */
 static struct place *place_new_stepped(struct kunit *test)
 {
-	struct place *place = kunit_kzalloc(test, sizeof(*place), GFP_KERNEL);
+	struct place *place = test_alloc(test, sizeof(*place));
 	void *neighbour = kprobes_copied_neighbour();
 
-	KUNIT_ASSERT_NOT_NULL(test, place);
 	place->way = TRAP;
 	place->post = true;
 	place->call = kprobes_copied_call;

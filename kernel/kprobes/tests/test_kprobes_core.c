@@ -6,8 +6,8 @@
  */
 #include <linux/uaccess.h>
 
-#include "support/threads.h"
 #include "support/probe.h"
+#include "support/threads.h"
 
 KUNIT_ARRAY_PARAM_DESC(step, kprobes_steps_table, name);
 

@@ -5,8 +5,8 @@
  */
 #include <linux/errno.h>
 
-#include "support/threads.h"
 #include "support/probe.h"
+#include "support/threads.h"
 
 KUNIT_ARRAY_PARAM_DESC(type, probe_types, name);
 

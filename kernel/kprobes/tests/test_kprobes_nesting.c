@@ -549,7 +549,7 @@ static void need_interrupts_in_handlers_of(struct kprobe *below)
 		wait_for_kprobe_optimizer();
 }
 
-/* A probe with two handlers in the interrupt, where there can be two; returns how many there are. */
+/* Adds the other handler that a probe can have. Returns how many there are then. */
 static unsigned int add_handler(union any_probe *over, enum kind_id id)
 {
 	if (id == POST_HANDLER)

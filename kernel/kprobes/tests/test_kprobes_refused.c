@@ -375,10 +375,9 @@ static void boundaries_try(struct boundaries *all, unsigned long offset, bool bo
 /* Tries all addresses of a function. Probes stay registered until the case ends. */
 static struct boundaries *boundaries_register(struct kunit *test, void *function)
 {
-	struct boundaries *all = kunit_kzalloc(test, sizeof(*all), GFP_KERNEL);
+	struct boundaries *all = test_alloc(test, sizeof(*all));
 	unsigned long offset = 0, next = 0, size;
 
-	KUNIT_ASSERT_NOT_NULL(test, all);
 	all->test = test;
 	all->text = kprobes_text_watch(test, function);
 	size = kprobes_trim(all->text->copy, all->text->size);

@@ -36,23 +36,27 @@ static union any_probe probes[] = {
 	[JPROBE] = { .jp.entry = visitors_jprobe },
 };
 
-/* The first @num go, the last one first. */
+/* The first @num types go, the last one first. */
 static void visitors_go(unsigned int num)
 {
 	while (num--) {
-		any_unregister(probe_types[num].type, &probes[num]);
-		memset(&probes[num], POISON_FREE, sizeof(probes[num]));
+		enum any_type type = probe_types[num].type;
+
+		any_unregister(type, &probes[type]);
+		memset(&probes[type], POISON_FREE, sizeof(probes[type]));
 	}
 }
 
 static int __init kprobes_visitor_init(void)
 {
 	unsigned int i;
-	int ret;
 
 	for (i = 0; i < ARRAY_SIZE(probe_types); i++) {
-		probes[i].kp.symbol_name = target;
-		ret = any_register(probe_types[i].type, &probes[i]);
+		enum any_type type = probe_types[i].type;
+		int ret;
+
+		probes[type].kp.symbol_name = target;
+		ret = any_register(type, &probes[type]);
 		if (ret) {
 			visitors_go(i);
 			return ret;

@@ -26,11 +26,11 @@
 #include <linux/string.h>
 #include <linux/umh.h>
 
-#include "support/probe.h"
-#include "support/regs.h"
 #include "../internal.h"
 #include "../kretprobe.h"
 #include "support/core.h"
+#include "support/probe.h"
+#include "support/regs.h"
 #include "support/sites.h"
 
 static noinline __noclone u32 returns(u32 x)
@@ -343,13 +343,12 @@ static void expect_no_caller_at_0(struct kunit *test, struct task_struct *task)
  */
 static void unwinding_survives_links_to_nowhere(struct kunit *test)
 {
-	struct kretprobe_instance *fake = kunit_kzalloc(test, sizeof(*fake), GFP_KERNEL);
+	struct kretprobe_instance *fake = test_alloc(test, sizeof(*fake));
 	const unsigned long links[] = { 16, ULONG_MAX / 3 & -sizeof(long), (unsigned long)fake };
 	struct llist_node *first, *cur = NULL;
 	struct task_struct *task;
 	unsigned int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, fake);
 	registered(test, waits, 0);
 	task = start_waiting(test);
 	first = task->kretprobe_instances.first;

@@ -94,9 +94,8 @@ static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 static struct counted *counted_new(struct kunit *test, void *addr,
 				   size_t data_size, int maxactive)
 {
-	struct counted *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
+	struct counted *probe = test_alloc(test, sizeof(*probe));
 
-	KUNIT_ASSERT_NOT_NULL(test, probe);
 	probe->any.type = RETURN_PROBE;
 	probe->rp.kp.addr = kprobes_entry(addr);
 	probe->rp.entry_handler = count_entry;
@@ -200,11 +199,10 @@ static void crowd_leave(void *data)
 /* When this returns, all threads sleep in the function. */
 static struct crowd *crowd_enter(struct kunit *test, unsigned int num, unsigned long depth)
 {
-	struct crowd *crowd = kunit_kzalloc(test, sizeof(*crowd), GFP_KERNEL);
+	struct crowd *crowd = test_alloc(test, sizeof(*crowd));
 	struct task_struct *task;
 	unsigned int tries;
 
-	KUNIT_ASSERT_NOT_NULL(test, crowd);
 	crowd->task = kunit_kcalloc(test, num, sizeof(*crowd->task), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, crowd->task);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, crowd_leave, crowd));
@@ -603,8 +601,7 @@ static void fprobe_exits_beside_return_probes(struct kunit *test)
 
 	need_return_stacks(test);
 	/* A static one could be registered only once: ftrace keeps something of it. */
-	fp = kunit_kzalloc(test, sizeof(*fp), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, fp);
+	fp = test_alloc(test, sizeof(*fp));
 	fp->exit_handler = count_exit;
 	atomic_set(&fprobe_exits, 0);
 	first = counted_registered(test, sleeps, 8, 0);
@@ -681,10 +678,9 @@ KUNIT_ARRAY_PARAM_DESC(order, orders, name);
 
 static struct told_fprobe *told_fprobe_registered(struct kunit *test)
 {
-	struct told_fprobe *fprobe = kunit_kzalloc(test, sizeof(*fprobe), GFP_KERNEL);
+	struct told_fprobe *fprobe = test_alloc(test, sizeof(*fprobe));
 	unsigned long ip = (unsigned long)kprobes_traced;
 
-	KUNIT_ASSERT_NOT_NULL(test, fprobe);
 	fprobe->fp.exit_handler = note_fprobe;
 	KUNIT_ASSERT_EQ(test, 0, register_fprobe_ips(&fprobe->fp, &ip, 1));
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_fprobe, &fprobe->fp));

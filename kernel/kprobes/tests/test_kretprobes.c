@@ -94,9 +94,8 @@ static void return_probe_reset(struct return_probe *probe, void *addr)
 /* It is unregistered when the case ends, if not before. */
 static struct return_probe *return_probe_new(struct kunit *test, void *addr)
 {
-	struct return_probe *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
+	struct return_probe *probe = test_alloc(test, sizeof(*probe));
 
-	KUNIT_ASSERT_NOT_NULL(test, probe);
 	return_probe_reset(probe, addr);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, any_drop, probe));
 	return probe;

@@ -10,17 +10,16 @@
 #include <linux/fault-inject.h>
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
-#include <linux/kthread.h>
 #include <linux/limits.h>
 #include <linux/minmax.h>
 #include <linux/sched.h>
 #include <linux/string.h>
 
-#include "support/probe.h"
-#include "support/threads.h"
 #include "../internal.h"
 #include "../kretprobe.h"
+#include "support/probe.h"
 #include "support/sites.h"
+#include "support/threads.h"
 
 #define NR_STEPS	ARRAY_SIZE(kprobes_steps_table)
 

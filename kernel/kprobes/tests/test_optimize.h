@@ -10,8 +10,8 @@
 #include <linux/kprobes.h>
 #include <linux/mutex.h>
 
-#include "support/probe.h"
 #include "../internal.h"
+#include "support/probe.h"
 #include "support/sites.h"
 
 /**

@@ -5,12 +5,12 @@
  */
 #include <kunit/static_stub.h>
 
-#include "support/threads.h"
+#include "../slots.h"
+#include "support/sites.h"
 #include "support/switch.h"
 #include "support/text.h"
-#include "../slots.h"
+#include "support/threads.h"
 #include "test_optimize.h"
-#include "support/sites.h"
 
 /*
  * An architecture has kprobes_no_jumps[], and how much text and memory a jump takes.
@@ -681,13 +681,12 @@ static void jump_goes_with_its_text(struct kunit *test)
 	const struct kprobes_jump *jump = idle_param(test);
 	void *addr = insn_at(jump->call, jump->insn);
 	struct kprobes_text *text = kprobes_text_watch(test, addr);
-	u8 *left = kunit_kzalloc(test, text->size, GFP_KERNEL);
+	u8 *left = test_alloc(test, text->size);
 	struct view *v = new_views(test);
 	struct probe *probe, *next;
 	struct kprobe_site *site;
 	unsigned int pending;
 
-	KUNIT_ASSERT_NOT_NULL(test, left);
 	for (pending = 0; pending < 2; pending++) {
 		probe = probe_new(test, addr);
 		next = probe_new(test, addr);

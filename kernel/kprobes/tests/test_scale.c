@@ -23,12 +23,13 @@
 #include <linux/string.h>
 #include <linux/workqueue.h>
 
-#include "support/threads.h"
-#include "support/regs.h"
 #include "../internal.h"
 #include "../slots.h"
 #include "support/core.h"
+#include "support/kinds.h"
+#include "support/regs.h"
 #include "support/sites.h"
+#include "support/threads.h"
 
 /* --- text with room for many --- */
 
@@ -482,12 +483,11 @@ static void list_is_read_in_one_go(struct kunit *test)
 static void reader_goes_on_behind_sites_that_have_gone(struct kunit *test)
 {
 	struct kprobe last = { .addr = (void *)call_all_spots, .pre_handler = count_step };
-	char *piece = kunit_kzalloc(test, SZ_64K, GFP_KERNEL);
+	char *piece = test_alloc(test, SZ_64K);
 	struct file *list = open_list(test, mount_debugfs(test));
 	loff_t pos = 0;
 	ssize_t size;
 
-	KUNIT_ASSERT_NOT_NULL(test, piece);
 	wait_for_dying_sites(test);
 	KUNIT_EXPECT_EQ(test, 0, register_kprobes(crowd->list, NR_SPOTS));
 	KUNIT_EXPECT_EQ(test, 0, register_kprobe(&last));

@@ -25,9 +25,9 @@
 #include <linux/suspend.h>
 #include <asm/sections.h>
 
-#include "support/probe.h"
 #include "../internal.h"
 #include "support/many.h"
+#include "support/probe.h"
 
 #define BATCH_BYTES	SZ_16K
 #define MAX_PROBES	BATCH_BYTES

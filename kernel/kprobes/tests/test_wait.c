@@ -15,11 +15,11 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
-#include "support/threads.h"
+#include "../internal.h"
 #include "support/levels.h"
 #include "support/probe.h"
 #include "support/slow.h"
-#include "../internal.h"
+#include "support/threads.h"
 
 /* --- a handler that takes its time --- */
 

@@ -11,7 +11,6 @@
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
 #include <linux/objtool.h>
-#include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
@@ -485,9 +484,8 @@ static void expect_refusal(struct kunit *test, int err, const char *place,
 			   const char *words)
 {
 	char *line = last_refusal(test, true);
-	char *expected = kunit_kzalloc(test, 256, GFP_KERNEL);
+	char *expected = test_alloc(test, 256);
 
-	KUNIT_ASSERT_NOT_NULL(test, expected);
 	snprintf(expected, 256, "%pe %s: %s", ERR_PTR(err), place, words);
 	KUNIT_EXPECT_TRUE_MSG(test, str_has_prefix(line, expected),
 			      "it is '%s', expected '%s'", line, expected);
@@ -529,9 +527,8 @@ static void name_that_is_refused_is_told_with_the_reason(struct kunit *test)
 
 static void expect_refusal_at(struct kunit *test, int err, void *addr, const char *words)
 {
-	char *place = kunit_kzalloc(test, KSYM_SYMBOL_LEN, GFP_KERNEL);
+	char *place = test_alloc(test, KSYM_SYMBOL_LEN);
 
-	KUNIT_ASSERT_NOT_NULL(test, place);
 	snprintf(place, KSYM_SYMBOL_LEN, "%pS", addr);
 	expect_refusal(test, err, place, words);
 }
@@ -793,9 +790,8 @@ static void functions_of_assembly_have_return_probes(struct kunit *test)
 #ifdef CONFIG_JPROBES
 static void jprobe_that_is_refused_says_why(struct kunit *test)
 {
-	struct jprobe *jp = kunit_kzalloc(test, sizeof(*jp), GFP_KERNEL);
+	struct jprobe *jp = test_alloc(test, sizeof(*jp));
 
-	KUNIT_ASSERT_NOT_NULL(test, jp);
 	jp->kp.symbol_name = "vsnprintf";
 	KUNIT_EXPECT_EQ(test, -EINVAL, register_jprobe(jp));
 	expect_refusal(test, -EINVAL, "vsnprintf+0x0", "there is no function to call");

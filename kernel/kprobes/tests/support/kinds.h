@@ -11,6 +11,9 @@
 
 MODULE_IMPORT_NS(EXPORTED_FOR_KUNIT_TESTING);
 
+/* Returns zeroed memory, which is freed when the test case ends. */
+void *test_alloc(struct kunit *test, size_t size);
+
 /**
  * struct probe - a kprobe that takes notes
  * @kp: the probe itself
@@ -183,7 +186,7 @@ static u32 name##_jprobe(u32 x)							\
 	jprobe_return();							\
 	return x;								\
 }										\
-static const union any_probe name[KINDS] = {					\
+static const union any_probe name[KINDS] __maybe_unused = {			\
 	[PRE_HANDLER] = { .kp.pre_handler = name##_pre },			\
 	[POST_HANDLER] = { .kp.post_handler = name##_post },			\
 	[RETURN_HANDLER] = { .rp.handler = name##_return },			\
