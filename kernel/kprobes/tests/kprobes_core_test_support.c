@@ -199,25 +199,34 @@ bool reader_ended;
 static bool reader_began;
 static unsigned long reader_stays_until;
 
-static int reader_run(void *unused)
+static int reader_run(void *calls)
 {
 	rcu_read_lock();
 	WRITE_ONCE(reader_began, true);
 	while (time_before(jiffies, READ_ONCE(reader_stays_until)))
 		cpu_relax();
 	WRITE_ONCE(reader_ended, true);
+	if (calls)
+		atomic_dec((atomic_t *)calls);
 	rcu_read_unlock();
 	return 0;
 }
 
-void reader_start(struct kunit *test)
+void reader_start_in_call(struct kunit *test, atomic_t *calls)
 {
+	if (calls)
+		atomic_inc(calls);
 	WRITE_ONCE(reader_began, false);
 	WRITE_ONCE(reader_ended, false);
 	WRITE_ONCE(reader_stays_until, jiffies + 10 * HZ);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(kthread_run(reader_run, NULL, "kprobes_reader")));
+	KUNIT_ASSERT_FALSE(test, IS_ERR(kthread_run(reader_run, calls, "kprobes_reader")));
 	while (!READ_ONCE(reader_began))
 		cond_resched();
+}
+
+void reader_start(struct kunit *test)
+{
+	reader_start_in_call(test, NULL);
 }
 
 void reader_ends_soon(void)

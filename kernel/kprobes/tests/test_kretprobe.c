@@ -933,8 +933,10 @@ static void holder_waits_for_readers(struct kunit *test)
 	struct kretprobe *rp;
 
 	KUNIT_ASSERT_TRUE(test, comes_true(no_holder_left));
+	/* While it is there no stack is taken away, after which holders are looked at, too. */
+	registered(test, deep, 0);
 	rp = registered(test, returns, 0);
-	reader_start(test);
+	reader_start_in_call(test, &rp->rph->calls);
 	kunit_release_action(test, any_drop, rp);
 	reader_ends_soon();
 	while (kretprobe_holders_left() && ++tries < 3000)
