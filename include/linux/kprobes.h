@@ -11,6 +11,7 @@
  *
  * This includes more headers than it needs, because its users have come to rely on them.
  */
+#include <linux/atomic.h>
 #include <linux/compiler.h>
 #include <linux/linkage.h>
 #include <linux/list.h>
@@ -83,7 +84,12 @@ struct kprobe {
 	/* private: member of its site's list while registered, else empty */
 	struct list_head	list;
 	/* public: */
-	unsigned long		nmissed;
+	union {
+		unsigned long	nmissed;
+		/* private: the same, for who counts */
+		atomic_long_t	missed;
+		/* public: */
+	};
 	kprobe_opcode_t		*addr;
 	const char		*symbol_name;
 	unsigned int		offset;
@@ -123,7 +129,7 @@ struct kprobe {
  */
 static inline bool kprobe_ftrace(struct kprobe *p)
 {
-	return p->flags & KPROBE_FLAG_FTRACE;
+	return READ_ONCE(p->flags) & KPROBE_FLAG_FTRACE;
 }
 
 /**
@@ -136,7 +142,7 @@ static inline bool kprobe_ftrace(struct kprobe *p)
  */
 static inline bool kprobe_gone(struct kprobe *p)
 {
-	return p->flags & KPROBE_FLAG_GONE;
+	return READ_ONCE(p->flags) & KPROBE_FLAG_GONE;
 }
 
 /**
@@ -148,7 +154,7 @@ static inline bool kprobe_gone(struct kprobe *p)
  */
 static inline bool kprobe_optimized(struct kprobe *p)
 {
-	return p->flags & KPROBE_FLAG_OPTIMIZED;
+	return READ_ONCE(p->flags) & KPROBE_FLAG_OPTIMIZED;
 }
 
 /**
@@ -160,7 +166,7 @@ static inline bool kprobe_optimized(struct kprobe *p)
  */
 static inline bool kprobe_disabled(struct kprobe *p)
 {
-	return p->flags & (KPROBE_FLAG_GONE | KPROBE_FLAG_DISABLED);
+	return READ_ONCE(p->flags) & (KPROBE_FLAG_GONE | KPROBE_FLAG_DISABLED);
 }
 
 /**
@@ -205,7 +211,12 @@ struct kretprobe {
 	kretprobe_handler_t	handler;
 	kretprobe_handler_t	entry_handler;
 	int			maxactive;
-	int			nmissed;
+	union {
+		int		nmissed;
+		/* private: the same, for who counts */
+		atomic_t	missed;
+		/* public: */
+	};
 	size_t			data_size;
 	/* private: the instances */
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK

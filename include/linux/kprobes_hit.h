@@ -339,14 +339,10 @@ static __always_inline void kprobe_mark_active(void)
 #endif
 }
 
-/*
- * Atomic, because several CPUs can miss hits of a probe at once, and all have to be
- * counted. With a cast, because nmissed is a plain number for users, who print and
- * compare it.
- */
+/* Atomic, because several CPUs can miss hits of a probe at once. */
 static __always_inline void kprobe_count_miss(struct kprobe *p)
 {
-	raw_atomic_long_inc((atomic_long_t *)&p->nmissed);
+	raw_atomic_long_inc(&p->missed);
 }
 
 DECLARE_STATIC_KEY_FALSE(kprobe_stats);
@@ -374,17 +370,8 @@ bool kprobe_over_plain(unsigned long level);
 static __always_inline bool kprobe_left_out(struct kprobe *p, unsigned long level)
 {
 	/* No handler is below a task's. */
-	return level && !(p->flags & KPROBE_FLAG_NESTS) && kprobe_over_plain(level);
+	return level && !(READ_ONCE(p->flags) & KPROBE_FLAG_NESTS) && kprobe_over_plain(level);
 }
-
-/*
- * Here and in the rest of the code that runs at hits, flags and a site's post_handler are
- * read plainly, although WRITE_ONCE() may change them at the same time. Each is one word,
- * and a hit only tests one bit of it, or whether it is 0. So it sees the value from just
- * before the change or just after it, and either will do. READ_ONCE() keeps gcc from
- * using the word as a memory operand, which would cost every hit on x86 an instruction.
- * Handlers to be called are read once, by READ_ONCE().
- */
 
 /*
  * The site's first is read inside of the mark, as its list would be. If it is @kp, the
@@ -426,7 +413,7 @@ kprobe_hit_at_level(unsigned long level, struct kprobe *kp, struct pt_regs *regs
 		kprobe_count_hit(kp);
 	if (unlikely(kprobe_run_pre(frame.mark, level, kp, regs)))
 		what = KPROBE_RESULT_REDIRECTED;
-	else if (unlikely(kp->post_handler))
+	else if (unlikely(READ_ONCE(kp->post_handler)))
 		what = KPROBE_RESULT_POST;
 	kprobe_leave(&frame);
 	return what;

@@ -105,7 +105,7 @@ bool kprobe_over_plain(unsigned long level)
 
 	while (level--) {
 		p = READ_ONCE(marks[level].running);
-		if (p && !(p->flags & KPROBE_FLAG_NESTS))
+		if (p && !(READ_ONCE(p->flags) & KPROBE_FLAG_NESTS))
 			return true;
 	}
 	return false;

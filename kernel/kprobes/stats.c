@@ -53,15 +53,13 @@ NOKPROBE_SYMBOL(kprobe_count_hit);
  * @rp: the return probe
  * @cause: for the site's count
  *
- * Atomic, with a cast, for the reasons at kprobe_count_miss().
- *
  * Context: any, NMI included, preemption off.
  */
 void kretprobe_count_miss(struct kretprobe *rp, enum kprobe_miss cause)
 {
 	struct kprobe *kp = get_kprobe(rp->kp.addr);
 
-	raw_atomic_inc((atomic_t *)&rp->nmissed);
+	raw_atomic_inc(&rp->missed);
 	/* If the text is gone, the site at that address may belong to other text by now. */
 	if (kp && !kprobe_gone(&rp->kp))
 		raw_atomic_inc(&site_of(kp)->missed[cause]);

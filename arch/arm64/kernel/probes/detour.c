@@ -159,7 +159,7 @@ asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe *kp
 	idle = kprobe_on_idle_cpu(regs);
 	if (idle)
 		ct_nmi_enter();
-	if (likely(kp->post_handler))
+	if (likely(READ_ONCE(kp->post_handler)))
 		kprobe_hit_post(kp, regs);
 	if (idle)
 		ct_nmi_exit();

@@ -546,7 +546,7 @@ int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr)
 		return DBG_HOOK_ERROR;
 	regs->pc = (unsigned long)(kp->addr + 1);
 	regs->pstate &= ~DBG_SPSR_SS;
-	if (kp->post_handler)
+	if (READ_ONCE(kp->post_handler))
 		kprobe_hit_post(kp, regs);
 	return DBG_HOOK_HANDLED;
 }

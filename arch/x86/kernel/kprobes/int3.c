@@ -103,7 +103,7 @@ static bool step_done(unsigned long at, struct pt_regs *regs)
 		regs->ip = (unsigned long)kp->ainsn.insn + KPROBE_SLOT_LAST_OFFSET;
 		return true;
 	}
-	carried_out(kp, regs, kp->post_handler);
+	carried_out(kp, regs, READ_ONCE(kp->post_handler));
 	return true;
 }
 

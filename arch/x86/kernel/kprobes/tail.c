@@ -26,7 +26,7 @@ unsigned long __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe *kp)
 	regs->ip = (unsigned long)kp->addr + kp->ainsn.emulation.length;
 	regs->orig_ax = -1;
 	preempt_disable_notrace();
-	if (likely(kp->post_handler))
+	if (likely(READ_ONCE(kp->post_handler)))
 		kprobe_hit_post(kp, regs);
 	all = kprobe_go_on(regs, kprobe_way_after(kp, regs->ip));
 	return kprobe_preempt_enable(all);
