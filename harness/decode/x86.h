@@ -81,6 +81,7 @@ static inline bool test_bit(unsigned long nr, const unsigned long *map)
 }
 
 struct mutex;
+struct kprobe_site;
 
 struct {
 	unsigned int	preempt_count;

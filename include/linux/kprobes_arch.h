@@ -17,17 +17,14 @@
  * DOC: asm/kprobes.h
  *
  * asm/kprobes.h defines ``kprobe_opcode_t``; ``struct arch_specific_insn``, how a site's
- * instruction is carried out; and ``kretprobe_blacklist_size``, which is 0 or the size of
+ * instruction is executed; and ``kretprobe_blacklist_size``, which is 0 or the size of
  * kretprobe_blacklist[]: the functions that return twice, on another stack, or in a way of their
- * own, with a NULL name at its end. It declares arch_remove_kprobe() and kprobe_fault_handler(),
- * whose prototypes differ between architectures. It may define ``__ARCH_WANT_KPROBES_INSN_SLOT``,
- * to have get_insn_slot() and friends; ``ARCH_KPROBE_SLOT_SIZE``, the size of a slot in
- * kprobe_opcode_t, which is ``MAX_INSN_SIZE`` if it is not defined; macros named as some of the
- * functions below, whose defaults they replace; and the macros that are described here.
- *
- * kprobe_fault_handler() is called at a kernel fault, with preemption disabled. If the instruction
- * pointer is in a copy, it calls kprobe_hit_fault(), which moves it to the probed address and calls
- * the fault handlers.
+ * own, with a NULL name at its end. It declares arch_remove_kprobe() and, without
+ * ARCH_KPROBE_STATELESS, kprobe_fault_handler(), whose prototypes differ between architectures. It
+ * may define ``__ARCH_WANT_KPROBES_INSN_SLOT``, to have get_insn_slot() and friends;
+ * ``ARCH_KPROBE_SLOT_SIZE``, the size of a slot in kprobe_opcode_t, which is ``MAX_INSN_SIZE`` if
+ * it is not defined; macros named as some of the functions below, whose defaults they replace; and
+ * the macros that are described here.
  */
 
 /**
@@ -40,27 +37,35 @@
 #define ARCH_KPROBE_STATELESS	0
 #endif
 
-/**
- * DOC: ARCH_KPROBE_ORDERED_STORES
- *
- * 1 if a plain store is ordered after all earlier loads and stores of its CPU. Then a hit
- * can end with a single instruction instead of a store-release.
- */
-#ifndef ARCH_KPROBE_ORDERED_STORES
-#define ARCH_KPROBE_ORDERED_STORES	0
-#endif
+#ifndef arch_kprobe_own_mark
+typedef struct kprobe_mark kprobe_own_mark_t;
 
 /**
- * DOC: ARCH_KPROBE_PERCPU_OPERANDS
+ * arch_kprobe_own_mark() - find a mark of this CPU
+ * @level: its level
  *
- * 1 if instructions can have operands in per-CPU data. Otherwise the address of that data
- * is computed once, and kept.
+ * Where per-CPU data have an address space of their own, an architecture may replace this and the
+ * type: then a mark is an operand of instructions.
+ *
+ * Context: any, preemption off for as long as the result is used.
+ * Return: a pointer to it.
  */
-#ifndef ARCH_KPROBE_PERCPU_OPERANDS
-#define ARCH_KPROBE_PERCPU_OPERANDS	0
+#define arch_kprobe_own_mark(level)	(raw_cpu_ptr(kprobe_marks) + (level))
 #endif
 
 #if ARCH_KPROBE_STATELESS
+/**
+ * arch_kprobe_copy_owner() - find whose instruction has faulted
+ * @ip: the address of the fault
+ *
+ * The fault of a copy becomes one of the probed instruction: the instruction pointer is set to its
+ * address, which fault handlers and the exception table know.
+ *
+ * Context: any, preemption off.
+ * Return: the site's kprobe, if a copy of the probed instruction is at @ip; else NULL.
+ */
+struct kprobe *arch_kprobe_copy_owner(unsigned long ip);
+
 /* Not needed: the marks record it. */
 static inline struct kprobe *kprobe_set_running(struct kprobe *p)
 {
@@ -89,7 +94,7 @@ static __always_inline unsigned long arch_kprobe_level(void)
 
 #ifndef arch_kprobe_path
 /**
- * arch_kprobe_path() - name the way an instruction is carried out after a breakpoint
+ * arch_kprobe_path() - name the way an instruction is executed after a breakpoint
  * @kp: the kprobe of a prepared site, with or without a post handler
  *
  * Shown to users in debugfs.
@@ -103,9 +108,9 @@ static inline const char *arch_kprobe_path(struct kprobe *kp)
 }
 #endif
 
-#ifndef arch_kprobe_way_to
+#ifndef arch_kprobe_resume_ip
 /**
- * arch_kprobe_way_to() - find where to continue, if a fault handler has chosen that
+ * arch_kprobe_resume_ip() - find where to resume, if a handler has chosen that
  * @ip: the address it has chosen, of any instruction
  *
  * By default, there. But the jump of a site may cover more than one instruction.
@@ -113,7 +118,7 @@ static inline const char *arch_kprobe_path(struct kprobe *kp)
  * Context: any, preemption off.
  * Return: @ip, or the address of a copy of the instruction there.
  */
-#define arch_kprobe_way_to(ip)	(ip)
+#define arch_kprobe_resume_ip(ip)	(ip)
 #endif
 
 /**
@@ -288,16 +293,15 @@ extern struct kretprobe_blackpoint kretprobe_blacklist[];
  * pre_handler of the site's kprobe, and the post_handler unless that is NULL. It may do so by
  * several loads of the pointer, which is not cleared any more once it is set. If a handler
  * is already running, it calls kprobes_inc_nmissed_count() instead. An architecture that
- * leaves the guard to the core calls kprobe_hit_site() of linux/kprobes_hit.h, and
- * kprobe_hit_post().
+ * leaves the guard to the core calls what is in linux/kprobes_hit.h.
  */
 
 /**
- * enum kprobe_result - what is left to do after kprobe_hit_site()
- * @KPROBE_RESULT_CONTINUE: carry out the instruction
- * @KPROBE_RESULT_POST: carry out the instruction, then call kprobe_hit_post()
- * @KPROBE_RESULT_REDIRECTED: continue where the registers say, without the instruction
- * @KPROBE_RESULT_MISSED: carry out the instruction; no handler has run
+ * enum kprobe_result - what is left to do after kprobe_hit_pre()
+ * @KPROBE_RESULT_CONTINUE: execute the instruction
+ * @KPROBE_RESULT_POST: execute the instruction, then call kprobe_hit_post()
+ * @KPROBE_RESULT_REDIRECTED: resume where the registers say, without the instruction
+ * @KPROBE_RESULT_MISSED: execute the instruction; no handler has run
  */
 enum kprobe_result {
 	KPROBE_RESULT_CONTINUE = 1,
@@ -306,8 +310,6 @@ enum kprobe_result {
 	KPROBE_RESULT_MISSED,
 };
 
-void kprobe_hit_post(struct kprobe *kp, struct pt_regs *regs);
-bool kprobe_hit_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr);
 void kprobes_inc_nmissed_count(struct kprobe *kp);
 
 /**

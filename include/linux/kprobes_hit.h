@@ -129,9 +129,9 @@ struct kprobe_site {
 	};
 	struct ftrace_ops	*ops;
 	unsigned long		ftrace_ip;
-	bool			claimed;
+	bool			claimed : 1;
+	bool			untidy : 1;
 	bool			has_post_handler;
-	bool			untidy;
 	enum kprobe_queue	queued_on;
 	enum kprobe_site_state	state;
 	atomic_t		missed[KPROBE_NR_MISSES];
@@ -161,24 +161,6 @@ static __always_inline struct kprobe_site *kprobe_find_site(unsigned long addr)
 	return node ? container_of(node, struct kprobe_site, by_addr) : NULL;
 }
 
-/**
- * kprobe_of() - get a site's own kprobe, at a hit
- * @site: the site
- *
- * Hide from the compiler that one pointer is derived from the other. Otherwise it keeps
- * both in registers throughout the hit.
- *
- * Context: any.
- * Return: the site's own kprobe.
- */
-static __always_inline struct kprobe *kprobe_of(struct kprobe_site *site)
-{
-	struct kprobe *kp = &site->kp;
-
-	OPTIMIZER_HIDE_VAR(kp);
-	return kp;
-}
-
 #define KPROBE_LEVELS	4
 
 /**
@@ -204,131 +186,91 @@ struct kprobe_mark {
 	struct kprobe	*running;
 };
 
-/*
- * One of this CPU's marks: its per-CPU address if instructions can have operands there
- * (ARCH_KPROBE_PERCPU_OPERANDS), else its plain address.
- */
-union kprobe_own_mark {
-	struct kprobe_mark __percpu	*percpu;
-	struct kprobe_mark		*at;
-};
-
-/**
- * struct kprobe_frame - what kprobe_leave() has to undo
- * @outer:	what kprobe_running() was before
- * @mark:	the mark that was entered
- */
-struct kprobe_frame {
-	struct kprobe		*outer;
-	union kprobe_own_mark	mark;
-};
-
 DECLARE_PER_CPU(struct kprobe_mark, kprobe_marks[KPROBE_LEVELS]);
 
-static __always_inline union kprobe_own_mark kprobe_own_mark(unsigned long level)
-{
-	union kprobe_own_mark mark;
+/**
+ * struct kprobe_hit - a hit, or something else that runs handlers
+ * @site:	the site that was hit
+ * @regs:	what handlers are passed
+ * @level:	the level of the probed code
+ * @mark:	the mark of that level, this CPU's
+ * @outer:	what kprobe_running() was before
+ *
+ * Functions out of line do not get its address, so that it need not be in memory.
+ */
+struct kprobe_hit {
+	struct kprobe_site	*site;
+	struct pt_regs		*regs;
+	unsigned long		level;
+	kprobe_own_mark_t	*mark;
+	struct kprobe		*outer;
+};
 
-	if (ARCH_KPROBE_PERCPU_OPERANDS) {
-		mark.percpu = kprobe_marks + level;
-		return mark;
-	}
-	mark.at = raw_cpu_ptr(kprobe_marks) + level;
-	/* Keep the sum in a register, not both of its parts. */
-	OPTIMIZER_HIDE_VAR(mark.at);
-	return mark;
+static __always_inline bool kprobe_mark_entered(const kprobe_own_mark_t *mark)
+{
+	return mark->seq & 1;
 }
 
-/* Returns the mark's plain address, for what is not done at most hits. */
-static __always_inline struct kprobe_mark *kprobe_mark_at(union kprobe_own_mark mark)
+/* See wait.c for why compiler barriers are enough. */
+static __always_inline void kprobe_mark_begin(kprobe_own_mark_t *mark)
 {
-	return ARCH_KPROBE_PERCPU_OPERANDS ? raw_cpu_ptr(mark.percpu) : mark.at;
-}
-
-static __always_inline bool kprobe_mark_entered(union kprobe_own_mark mark)
-{
-	if (ARCH_KPROBE_PERCPU_OPERANDS)
-		return raw_cpu_read(mark.percpu->seq) & 1;
-	return mark.at->seq & 1;
-}
-
-/* See wait.c for why a plain store and a compiler barrier are enough. */
-static __always_inline void kprobe_mark_begin(union kprobe_own_mark mark)
-{
-	if (ARCH_KPROBE_PERCPU_OPERANDS)
-		raw_cpu_inc(mark.percpu->seq);
-	else
-		mark.at->seq++;
+	barrier();
+	/* Others only look whether it is odd, and then for any change. */
+	data_race(mark->seq++);
 	barrier();
 }
 
 /* Records whose handler is called next. */
-static __always_inline void kprobe_runs(union kprobe_own_mark mark, struct kprobe *p)
+static __always_inline void kprobe_runs(kprobe_own_mark_t *mark, struct kprobe *p)
 {
-	if (ARCH_KPROBE_PERCPU_OPERANDS)
-		raw_cpu_write(mark.percpu->running, p);
-	else
-		WRITE_ONCE(mark.at->running, p);
+	WRITE_ONCE(mark->running, p);
 }
 
 /* Another CPU that sees the even value also sees everything that the handlers did. */
-static __always_inline void kprobe_mark_end(union kprobe_own_mark mark)
+static __always_inline void kprobe_mark_end(kprobe_own_mark_t *mark)
 {
 	/* It may be freed as soon as the mark is even, and an interrupt may look at it. */
 	kprobe_runs(mark, NULL);
-	if (!ARCH_KPROBE_ORDERED_STORES) {
-		struct kprobe_mark *at = kprobe_mark_at(mark);
-
-		/* Pairs with the acquire in wait.c. */
-		smp_store_release(&at->seq, at->seq + 1);
-		return;
-	}
-	barrier();
-	if (ARCH_KPROBE_PERCPU_OPERANDS)
-		raw_cpu_inc(mark.percpu->seq);
-	else
-		mark.at->seq++;
+	/* Pairs with the acquire in wait.c. */
+	smp_store_release(&mark->seq, mark->seq + 1);
 }
 
-/* See kprobe_enter(). */
-static __always_inline bool kprobe_enter_level(struct kprobe_frame *frame,
-					       struct kprobe *kp, unsigned long level)
+/* Enters the mark of hit->level. See kprobe_enter(). */
+static __always_inline bool kprobe_enter_level(struct kprobe_hit *hit, struct kprobe *kp)
 {
-	union kprobe_own_mark mark = kprobe_own_mark(level);
-
-	if (kprobe_mark_entered(mark))
+	hit->mark = arch_kprobe_own_mark(hit->level);
+	if (kprobe_mark_entered(hit->mark))
 		return false;
-	kprobe_mark_begin(mark);
-	frame->mark = mark;
-	frame->outer = kprobe_set_running(kp);
+	kprobe_mark_begin(hit->mark);
+	hit->outer = kprobe_set_running(kp);
 	return true;
 }
 
 /**
  * kprobe_enter() - enter the mark of the caller's level, to run handlers
- * @frame: filled in for kprobe_leave()
+ * @hit: filled in for kprobe_leave()
  * @kp: what kprobe_running() is to return, or NULL
  *
  * Context: any, preemption off until kprobe_leave().
  * Return: false if a handler is running at this level already. Then the caller must not
  * run any, but counts a miss.
  */
-static __always_inline bool kprobe_enter(struct kprobe_frame *frame,
-					 struct kprobe *kp)
+static __always_inline bool kprobe_enter(struct kprobe_hit *hit, struct kprobe *kp)
 {
-	return kprobe_enter_level(frame, kp, arch_kprobe_level());
+	hit->level = arch_kprobe_level();
+	return kprobe_enter_level(hit, kp);
 }
 
 /**
  * kprobe_leave() - leave a mark after handlers have run
- * @frame: from kprobe_enter()
+ * @hit: from kprobe_enter()
  *
  * Context: that of kprobe_enter().
  */
-static __always_inline void kprobe_leave(struct kprobe_frame *frame)
+static __always_inline void kprobe_leave(struct kprobe_hit *hit)
 {
-	kprobe_set_running(frame->outer);
-	kprobe_mark_end(frame->mark);
+	kprobe_set_running(hit->outer);
+	kprobe_mark_end(hit->mark);
 }
 
 /* For handlers that the core runs without an exception: see KPROBE_HIT_ACTIVE. */
@@ -348,12 +290,14 @@ static __always_inline void kprobe_count_miss(struct kprobe *p)
 DECLARE_STATIC_KEY_FALSE(kprobe_stats);
 
 /* stats.c and hit.c */
-void kprobe_count_hit(struct kprobe *kp);
+void kprobe_count_hit(struct kprobe_site *site);
 int kprobe_run_many(struct kprobe *kp, struct pt_regs *regs);
 void kprobe_run_many_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
-enum kprobe_result kprobe_hit_above_task(unsigned long level, struct kprobe *kp,
-					 struct pt_regs *regs);
-unsigned long kprobe_reschedule(unsigned long result);
+enum kprobe_result kprobe_hit_above_task(struct kprobe_site *site, struct pt_regs *regs,
+					 unsigned long level);
+void kprobe_post_above_task(struct kprobe_site *site, struct pt_regs *regs, unsigned long level);
+void kprobe_entry_post(struct kprobe_site *site, struct pt_regs *regs, unsigned long next);
+void kprobe_resume_elsewhere(struct pt_regs *regs);
 bool kprobe_over_plain(unsigned long level);
 
 /**
@@ -374,91 +318,142 @@ static __always_inline bool kprobe_left_out(struct kprobe *p, unsigned long leve
 }
 
 /*
- * The site's first is read inside of the mark, as its list would be. If it is @kp, the
- * handlers of all probes on the list are to be called. With ARCH_KPROBE_STATELESS the
- * handlers of @kp do that. Without it they are kprobe_site_pre() and kprobe_site_post(),
- * which lead here when the architecture calls them; so the list is run directly. So it is if
- * the only probe is left out, which is counted there.
+ * The site's first is read inside of the mark, as its list would be. If it is the site's own
+ * kprobe, the handlers of all probes on the list are to be called. With ARCH_KPROBE_STATELESS
+ * the handlers of that kprobe do so. Without it they are kprobe_site_pre() and
+ * kprobe_site_post(), which lead here when the architecture calls them; so the list is run
+ * directly. So it is if the only probe is left out, which is counted there.
  */
-static __always_inline int kprobe_run_pre(union kprobe_own_mark mark, unsigned long level,
-					  struct kprobe *kp, struct pt_regs *regs)
+static __always_inline int kprobe_run_pre(struct kprobe_hit *hit)
 {
-	struct kprobe *first = READ_ONCE(site_of(kp)->first);
+	struct kprobe *first = READ_ONCE(hit->site->first);
 	kprobe_pre_handler_t pre_handler;
 
-	if ((!ARCH_KPROBE_STATELESS && first == kp) || unlikely(kprobe_left_out(first, level)))
-		return kprobe_run_many(kp, regs);
-	kprobe_runs(mark, first);
+	if ((!ARCH_KPROBE_STATELESS && first == &hit->site->kp) ||
+	    unlikely(kprobe_left_out(first, hit->level)))
+		return kprobe_run_many(&hit->site->kp, hit->regs);
+	kprobe_runs(hit->mark, first);
 	pre_handler = READ_ONCE(first->pre_handler);
 	/* A careless owner may have set it to NULL. */
 	if (unlikely(!pre_handler))
 		return 0;
-	return pre_handler(first, regs);
+	return pre_handler(first, hit->regs);
 }
 
-/* See kprobe_hit_site(). */
-static __always_inline enum kprobe_result
-kprobe_hit_at_level(unsigned long level, struct kprobe *kp, struct pt_regs *regs)
+/* As kprobe_hit_pre(), at hit->level. */
+static __always_inline enum kprobe_result kprobe_hit_at_level(struct kprobe_hit *hit)
 {
-	enum kprobe_result what = KPROBE_RESULT_CONTINUE;
-	struct kprobe_frame frame = {};
-
-	if (unlikely(!kprobe_enter_level(&frame, kp, level))) {
-		kprobes_inc_nmissed_count(kp);
+	if (unlikely(!kprobe_enter_level(hit, &hit->site->kp))) {
+		kprobes_inc_nmissed_count(&hit->site->kp);
 		return KPROBE_RESULT_MISSED;
 	}
 	/* Assembly may have saved them. In here, because what this calls may be probed. */
-	kmsan_unpoison_entry_regs(regs);
+	kmsan_unpoison_entry_regs(hit->regs);
 	if (static_branch_unlikely(&kprobe_stats))
-		kprobe_count_hit(kp);
-	if (unlikely(kprobe_run_pre(frame.mark, level, kp, regs)))
-		what = KPROBE_RESULT_REDIRECTED;
-	else if (unlikely(READ_ONCE(kp->post_handler)))
-		what = KPROBE_RESULT_POST;
-	kprobe_leave(&frame);
-	return what;
+		kprobe_count_hit(hit->site);
+	if (unlikely(kprobe_run_pre(hit))) {
+		kprobe_leave(hit);
+		kprobe_resume_elsewhere(hit->regs);
+		return KPROBE_RESULT_REDIRECTED;
+	}
+	if (unlikely(READ_ONCE(hit->site->kp.post_handler))) {
+		kprobe_leave(hit);
+		return KPROBE_RESULT_POST;
+	}
+	kprobe_leave(hit);
+	return KPROBE_RESULT_CONTINUE;
 }
 
 /**
- * kprobe_hit_site() - run the pre handlers for a hit
- * @kp: the site's own kprobe
+ * kprobe_hit_pre() - run the pre handlers for a hit
+ * @site: the site
  * @regs: registers as the architecture presents them at a breakpoint
  *
  * Context: any, NMI included, preemption off.
  * Return: what the architecture is to do next.
  */
-static __always_inline enum kprobe_result
-kprobe_hit_site(struct kprobe *kp, struct pt_regs *regs)
+static __always_inline enum kprobe_result kprobe_hit_pre(struct kprobe_site *site,
+							 struct pt_regs *regs)
 {
-	unsigned long level = arch_kprobe_level();
+	struct kprobe_hit hit = { .site = site, .regs = regs, .level = arch_kprobe_level() };
 
 	/* If the level is a constant, so is the address of the mark. */
-	if (likely(!level))
-		return kprobe_hit_at_level(0, kp, regs);
-	return kprobe_hit_above_task(level, kp, regs);
+	if (likely(!hit.level))
+		return kprobe_hit_at_level(&hit);
+	return kprobe_hit_above_task(site, regs, hit.level);
+}
+
+static __always_inline void kprobe_run_post(struct kprobe_hit *hit)
+{
+	struct kprobe *first = READ_ONCE(hit->site->first);
+	kprobe_post_handler_t post_handler = READ_ONCE(first->post_handler);
+
+	/* The probes may have changed since somebody looked at the post handler. */
+	if (unlikely(!post_handler || (!ARCH_KPROBE_STATELESS && first == &hit->site->kp) ||
+		     kprobe_left_out(first, hit->level))) {
+		kprobe_run_many_post(&hit->site->kp, hit->regs, 0);
+		return;
+	}
+	kprobe_runs(hit->mark, first);
+	post_handler(first, hit->regs, 0);
+}
+
+/* As kprobe_hit_post(), at hit->level. */
+static __always_inline void kprobe_post_at_level(struct kprobe_hit *hit)
+{
+	if (unlikely(!kprobe_enter_level(hit, &hit->site->kp)))
+		return;
+	kmsan_unpoison_entry_regs(hit->regs);
+	kprobe_run_post(hit);
+	kprobe_leave(hit);
 }
 
 /**
- * kprobe_preempt_enable() - enable preemption at the end of a hit
- * @result: what the caller is about to return
+ * kprobe_hit_post() - run the post handlers, after the instruction was executed
+ * @site: the site
+ * @regs: registers as the instruction left them
  *
- * If this were preempt_enable_notrace(), the call in there would make the compiler set up
- * a frame in every function that inlines it. Here the call is out of line, and is passed
- * @result, so that the caller does not have to save that.
+ * Not to be called for a missed hit. If a handler is running at this level, the post
+ * handlers are left out.
  *
- * Context: any, preemption off.
- * Return: @result.
+ * Context: any, NMI included, preemption off.
  */
-static __always_inline unsigned long kprobe_preempt_enable(unsigned long result)
+static __always_inline void kprobe_hit_post(struct kprobe_site *site, struct pt_regs *regs)
 {
-#ifdef CONFIG_PREEMPTION
-	barrier();
-	if (unlikely(__preempt_count_dec_and_test()))
-		return kprobe_reschedule(result);
-#else
-	preempt_enable_notrace();
-#endif
-	return result;
+	struct kprobe_hit hit = { .site = site, .regs = regs, .level = arch_kprobe_level() };
+
+	if (likely(!hit.level))
+		kprobe_post_at_level(&hit);
+	else
+		kprobe_post_above_task(site, regs, hit.level);
+}
+
+/**
+ * kprobe_hit_entry() - run the handlers for a hit through ftrace
+ * @site: the site, whose instruction does nothing
+ * @regs: the registers
+ * @at: the instruction pointer for the pre handlers
+ * @next: and for the post handlers
+ *
+ * Unless a pre handler has chosen where to resume, the instruction pointer is as before.
+ *
+ * Context: any, NMI included, preemption off.
+ * Return: true if a pre handler has done that.
+ */
+static __always_inline bool kprobe_hit_entry(struct kprobe_site *site, struct pt_regs *regs,
+					     unsigned long at, unsigned long next)
+{
+	unsigned long resume = instruction_pointer(regs);
+	enum kprobe_result what;
+
+	instruction_pointer_set(regs, at);
+	what = kprobe_hit_pre(site, regs);
+	if (unlikely(what == KPROBE_RESULT_REDIRECTED))
+		return true;
+	if (unlikely(what == KPROBE_RESULT_POST))
+		kprobe_entry_post(site, regs, next);
+	instruction_pointer_set(regs, resume);
+	return false;
 }
 
 #endif /* _LINUX_KPROBES_HIT_H */

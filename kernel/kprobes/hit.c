@@ -78,13 +78,13 @@ NOKPROBE_SYMBOL(count_misses);
  */
 void kprobes_inc_nmissed_count(struct kprobe *kp)
 {
-	struct kprobe_frame frame = {};
-	bool entered = kprobe_enter(&frame, kp);
+	struct kprobe_hit hit;
+	bool entered = kprobe_enter(&hit, kp);
 
 	raw_atomic_inc(&site_of(kp)->missed[KPROBE_MISS_RECURSION]);
 	count_misses(site_of(kp));
 	if (entered)
-		kprobe_leave(&frame);
+		kprobe_leave(&hit);
 }
 
 NOKPROBE_SYMBOL(kprobes_inc_nmissed_count);
@@ -121,7 +121,7 @@ NOKPROBE_SYMBOL(kprobe_over_plain);
 static __always_inline int run_pre_handlers(struct kprobe *kp, struct pt_regs *regs, bool may_end)
 {
 	unsigned long level = arch_kprobe_level();
-	union kprobe_own_mark mark = kprobe_own_mark(level);
+	kprobe_own_mark_t *mark = arch_kprobe_own_mark(level);
 	bool redirected = false, missed = false;
 	kprobe_pre_handler_t pre_handler;
 	struct kprobe *p;
@@ -176,7 +176,7 @@ NOKPROBE_SYMBOL(kprobe_run_many);
 void kprobe_run_many_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	unsigned long level = arch_kprobe_level();
-	union kprobe_own_mark mark = kprobe_own_mark(level);
+	kprobe_own_mark_t *mark = arch_kprobe_own_mark(level);
 	kprobe_post_handler_t post_handler;
 	struct kprobe *p;
 
@@ -191,68 +191,54 @@ void kprobe_run_many_post(struct kprobe *kp, struct pt_regs *regs, unsigned long
 
 NOKPROBE_SYMBOL(kprobe_run_many_post);
 
-/* The rest of kprobe_hit_site(), out of line, for all levels but the task's. */
-enum kprobe_result kprobe_hit_above_task(unsigned long level, struct kprobe *kp,
-					 struct pt_regs *regs)
+/* The rest of kprobe_hit_pre(), out of line, for all levels but the task's. */
+enum kprobe_result kprobe_hit_above_task(struct kprobe_site *site, struct pt_regs *regs,
+					 unsigned long level)
 {
-	return kprobe_hit_at_level(level, kp, regs);
+	struct kprobe_hit hit = { .site = site, .regs = regs, .level = level };
+
+	return kprobe_hit_at_level(&hit);
 }
 
 NOKPROBE_SYMBOL(kprobe_hit_above_task);
 
-#ifdef CONFIG_PREEMPTION
-/* See kprobe_preempt_enable(). */
-unsigned long kprobe_reschedule(unsigned long result)
+/* The same of kprobe_hit_post(). */
+void kprobe_post_above_task(struct kprobe_site *site, struct pt_regs *regs, unsigned long level)
 {
-	__preempt_schedule_notrace();
-	return result;
+	struct kprobe_hit hit = { .site = site, .regs = regs, .level = level };
+
+	kprobe_post_at_level(&hit);
 }
 
-NOKPROBE_SYMBOL(kprobe_reschedule);
-#endif
+NOKPROBE_SYMBOL(kprobe_post_above_task);
 
-static __always_inline void run_post(union kprobe_own_mark mark, unsigned long level,
-				     struct kprobe *kp, struct pt_regs *regs)
+/* The rest of kprobe_hit_entry(), out of line, for sites with a post handler. */
+void kprobe_entry_post(struct kprobe_site *site, struct pt_regs *regs, unsigned long next)
 {
-	struct kprobe *first = READ_ONCE(site_of(kp)->first);
-	kprobe_post_handler_t post_handler = READ_ONCE(first->post_handler);
-
-	/* The probes may have changed since the caller looked at the post handler. */
-	if (unlikely(!post_handler || (!ARCH_KPROBE_STATELESS && first == kp) ||
-		     kprobe_left_out(first, level))) {
-		kprobe_run_many_post(kp, regs, 0);
-		return;
-	}
-	kprobe_runs(mark, first);
-	post_handler(first, regs, 0);
+	instruction_pointer_set(regs, next);
+	kprobe_hit_post(site, regs);
 }
+
+NOKPROBE_SYMBOL(kprobe_entry_post);
 
 /**
- * kprobe_hit_post() - run the post handlers, after the instruction was carried out
- * @kp: the site's own kprobe
- * @regs: registers as the instruction left them
- *
- * Not to be called for a missed hit. If a handler is running at this level, the post
- * handlers are left out.
+ * kprobe_resume_elsewhere() - correct where to resume, after a handler has chosen that
+ * @regs: the registers; the instruction pointer may be that of any instruction
  *
  * Context: any, NMI included, preemption off.
  */
-void kprobe_hit_post(struct kprobe *kp, struct pt_regs *regs)
+void kprobe_resume_elsewhere(struct pt_regs *regs)
 {
-	unsigned long level = arch_kprobe_level();
-	struct kprobe_frame frame = {};
+	unsigned long chosen = instruction_pointer(regs), ip = arch_kprobe_resume_ip(chosen);
 
-	if (!kprobe_enter_level(&frame, kp, level))
-		return;
-	kmsan_unpoison_entry_regs(regs);
-	run_post(frame.mark, level, kp, regs);
-	kprobe_leave(&frame);
+	if (ip != chosen)
+		instruction_pointer_set(regs, ip);
 }
 
-NOKPROBE_SYMBOL(kprobe_hit_post);
+NOKPROBE_SYMBOL(kprobe_resume_elsewhere);
 
 /* Records that a fault handler is running: it is not offered its own faults. */
-static bool run_fault(struct kprobe_mark *mark, struct kprobe *p,
+static bool run_fault(kprobe_own_mark_t *mark, struct kprobe *p,
 		      struct pt_regs *regs, int trapnr)
 {
 	kprobe_fault_handler_t fault_handler = p ? READ_ONCE(p->fault_handler) : NULL;
@@ -270,50 +256,44 @@ static bool run_fault(struct kprobe_mark *mark, struct kprobe *p,
 
 NOKPROBE_SYMBOL(run_fault);
 
-/**
- * kprobe_hit_fault() - handle a fault of a probed instruction
- * @kp: the site's own kprobe
- * @regs: registers as before the instruction, but the instruction pointer is at the copy
- *	that faulted. It is set to the probed address, or by a handler to anything else;
- *	if a handler has the instruction tried again, it is at the copy again
- * @trapnr: the architecture's number or code for the fault
- *
- * Context: any, NMI included, preemption off.
- * Return: true if a fault handler has dealt with it.
+/*
+ * Handles a fault of a site's instruction, whose copy is at the instruction pointer. That is set to
+ * the probed address, or by a handler to anything else; if a handler has the instruction tried
+ * again, it is at the copy again.
  */
-bool kprobe_hit_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
+static bool insn_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 {
-	unsigned long copy = instruction_pointer(regs), level = arch_kprobe_level();
-	struct kprobe_frame frame = {};
+	unsigned long copy = instruction_pointer(regs);
+	struct kprobe_hit hit;
 	struct kprobe *p;
 	bool done = false;
 
 	instruction_pointer_set(regs, (unsigned long)kp->addr);
-	if (!kprobe_enter_level(&frame, kp, level))
+	if (!kprobe_enter(&hit, kp))
 		return false;
 	list_for_each_entry_lockless(p, &site_of(kp)->probes, list) {
-		if (kprobe_disabled(p) || kprobe_left_out(p, level))
+		if (kprobe_disabled(p) || kprobe_left_out(p, hit.level))
 			continue;
-		kprobe_runs(frame.mark, p);
-		done = run_fault(kprobe_mark_at(frame.mark), p, regs, trapnr);
+		kprobe_runs(hit.mark, p);
+		done = run_fault(hit.mark, p, regs, trapnr);
 		if (done)
 			break;
 	}
-	kprobe_leave(&frame);
+	kprobe_leave(&hit);
 	/* Try again in the copy: at the probed address it would be another hit. */
 	if (done && instruction_pointer(regs) == (unsigned long)kp->addr)
 		instruction_pointer_set(regs, copy);
 	return done;
 }
 
-NOKPROBE_SYMBOL(kprobe_hit_fault);
+NOKPROBE_SYMBOL(insn_fault);
 
 /* The mark of the caller's level if a handler is running there. Preemption off. */
-static struct kprobe_mark *mark_in_use(void)
+static kprobe_own_mark_t *mark_in_use(void)
 {
-	union kprobe_own_mark mark = kprobe_own_mark(arch_kprobe_level());
+	kprobe_own_mark_t *mark = arch_kprobe_own_mark(arch_kprobe_level());
 
-	return kprobe_mark_entered(mark) ? kprobe_mark_at(mark) : NULL;
+	return kprobe_mark_entered(mark) ? mark : NULL;
 }
 
 NOKPROBE_SYMBOL(mark_in_use);
@@ -327,7 +307,7 @@ NOKPROBE_SYMBOL(mark_in_use);
 static bool handler_fault(struct pt_regs *regs, int trapnr, unsigned long at)
 {
 	unsigned long told = instruction_pointer(regs);
-	struct kprobe_mark *mark = mark_in_use();
+	kprobe_own_mark_t *mark = mark_in_use();
 
 	if (!mark || mark->faulting || !run_fault(mark, mark->running, regs, trapnr))
 		return false;
@@ -338,16 +318,22 @@ static bool handler_fault(struct pt_regs *regs, int trapnr, unsigned long at)
 
 NOKPROBE_SYMBOL(handler_fault);
 
-/* A fault handler may have chosen an instruction that a jump covers. */
-static void go_on_after_fault(struct pt_regs *regs)
+#if ARCH_KPROBE_STATELESS
+/* The address alone tells whether a copy has faulted. */
+static bool copy_fault(struct pt_regs *regs, int trapnr)
 {
-	unsigned long chosen = instruction_pointer(regs), to = arch_kprobe_way_to(chosen);
+	struct kprobe *kp = arch_kprobe_copy_owner(instruction_pointer(regs));
 
-	if (to != chosen)
-		instruction_pointer_set(regs, to);
+	return kp && insn_fault(kp, regs, trapnr);
 }
+#else
+static bool copy_fault(struct pt_regs *regs, int trapnr)
+{
+	return kprobe_running() && kprobe_fault_handler(regs, trapnr);
+}
+#endif
 
-NOKPROBE_SYMBOL(go_on_after_fault);
+NOKPROBE_SYMBOL(copy_fault);
 
 /**
  * kprobe_fault() - do the work of kprobe_page_fault()
@@ -360,16 +346,12 @@ NOKPROBE_SYMBOL(go_on_after_fault);
 bool kprobe_fault(struct pt_regs *regs, unsigned int trap)
 {
 	unsigned long at = instruction_pointer(regs);
-	bool done = false;
+	bool done;
 
 	preempt_disable_notrace();
-	/* Without state, the address alone tells whether a copy has faulted. */
-	if (ARCH_KPROBE_STATELESS || kprobe_running())
-		done = kprobe_fault_handler(regs, trap);
-	if (!done)
-		done = handler_fault(regs, trap, at);
+	done = copy_fault(regs, trap) || handler_fault(regs, trap, at);
 	if (done)
-		go_on_after_fault(regs);
+		kprobe_resume_elsewhere(regs);
 	preempt_enable_notrace();
 	return done;
 }
@@ -393,7 +375,7 @@ static struct kprobe kprobe_busy = {
  */
 void kprobe_explain_oops(struct pt_regs *regs)
 {
-	struct kprobe_mark *mark;
+	kprobe_own_mark_t *mark;
 	kprobe_opcode_t *addr;
 	struct kprobe *kp;
 
@@ -434,7 +416,7 @@ NOKPROBE_SYMBOL(kprobe_running);
 
 /* For each level: what kprobe_busy_end() restores, and how many more calls are nested. */
 struct kprobe_busy_state {
-	struct kprobe_frame	frame[KPROBE_LEVELS];
+	struct kprobe_hit	hit[KPROBE_LEVELS];
 	unsigned int		depth[KPROBE_LEVELS];
 };
 
@@ -457,11 +439,11 @@ void kprobe_busy_begin(void)
 	preempt_disable_notrace();
 	busy = this_cpu_ptr(&kprobe_busy_state);
 	level = arch_kprobe_level();
-	if (busy->depth[level] || !kprobe_enter(&busy->frame[level], &kprobe_busy)) {
+	if (busy->depth[level] || !kprobe_enter(&busy->hit[level], &kprobe_busy)) {
 		busy->depth[level]++;
 		return;
 	}
-	kprobe_runs(busy->frame[level].mark, &kprobe_busy);
+	kprobe_runs(busy->hit[level].mark, &kprobe_busy);
 	kprobe_mark_active();
 }
 
@@ -480,7 +462,7 @@ void kprobe_busy_end(void)
 	if (busy->depth[level])
 		busy->depth[level]--;
 	else
-		kprobe_leave(&busy->frame[level]);
+		kprobe_leave(&busy->hit[level]);
 	preempt_enable_notrace();
 }
 
@@ -497,12 +479,12 @@ NOKPROBE_SYMBOL(kprobe_busy_end);
  */
 void kprobe_task_dies(void)
 {
-	union kprobe_own_mark mark;
+	kprobe_own_mark_t *mark;
 
 	preempt_disable_notrace();
-	mark = kprobe_own_mark(0);
+	mark = arch_kprobe_own_mark(0);
 	if (kprobe_mark_entered(mark)) {
-		kprobe_mark_at(mark)->faulting = false;
+		mark->faulting = false;
 		jprobe_forget();
 		kprobe_set_running(NULL);
 		kprobe_mark_end(mark);
@@ -526,16 +508,16 @@ NOKPROBE_SYMBOL(kprobe_task_dies);
  */
 void opt_pre_handler(struct kprobe *kp, struct pt_regs *regs)
 {
-	struct kprobe_frame frame = {};
+	struct kprobe_hit hit;
 
-	if (!kprobe_enter(&frame, kp)) {
+	if (!kprobe_enter(&hit, kp)) {
 		kprobes_inc_nmissed_count(kp);
 		return;
 	}
 	if (static_branch_unlikely(&kprobe_stats))
-		kprobe_count_hit(kp);
+		kprobe_count_hit(site_of(kp));
 	run_pre_handlers(kp, regs, false);
-	kprobe_leave(&frame);
+	kprobe_leave(&hit);
 }
 
 NOKPROBE_SYMBOL(opt_pre_handler);

@@ -67,7 +67,7 @@ static bool in_trampoline(struct kprobe *running)
 
 NOKPROBE_SYMBOL(in_trampoline);
 
-static void run_handler(struct kretprobe *rp, struct kprobe_frame *frame,
+static void run_handler(struct kretprobe *rp, struct kprobe_hit *frame,
 			struct rethook_node *node, struct pt_regs *regs)
 {
 	kretprobe_handler_t handler = READ_ONCE(rp->handler);
@@ -91,8 +91,8 @@ static void kretprobe_return(struct rethook_node *node, void *data,
 {
 	struct kretprobe *rp = data;
 	struct kprobe *outer = kprobe_running();
-	struct kprobe_frame frame = {
-		.mark = kprobe_own_mark(arch_kprobe_level()),
+	struct kprobe_hit frame = {
+		.mark = arch_kprobe_own_mark(arch_kprobe_level()),
 	};
 	bool entered = kprobe_enter(&frame, NULL);
 

@@ -130,7 +130,7 @@ static __always_inline void call_handler(struct kretprobe *told, struct kretprob
  * is running below: if it is at the return, it was at the entry, and this call is not followed.
  */
 static void run_handlers(struct llist_node *node, struct llist_node *end,
-			 struct kprobe_frame *frame, struct pt_regs *regs,
+			 struct kprobe_hit *frame, struct pt_regs *regs,
 			 kprobe_opcode_t *ret_addr)
 {
 	struct kretprobe_instance *ri;
@@ -265,7 +265,7 @@ static __always_inline void show_return(struct pt_regs *regs, void *fp, unsigned
  * Ends a call that returns. @frame is NULL if no handler may run. Returns the address to
  * continue at.
  */
-static unsigned long end_of_call(struct kprobe_frame *frame, struct pt_regs *regs, void *fp)
+static unsigned long end_of_call(struct kprobe_hit *frame, struct pt_regs *regs, void *fp)
 {
 	struct llist_node *first = first_of_call(fp);
 	struct llist_node *last = kretprobe_last_of_call(first);
@@ -289,7 +289,7 @@ NOKPROBE_SYMBOL(end_of_call);
 /* Handles any return: in any context, with several return probes, with calls to be dropped. */
 static unsigned long kretprobe_returned_slow(struct pt_regs *regs, void *fp)
 {
-	struct kprobe_frame frame = {};
+	struct kprobe_hit frame = {};
 	unsigned long addr;
 
 	if (!kprobe_enter(&frame, NULL))
@@ -310,7 +310,7 @@ NOKPROBE_SYMBOL(kretprobe_returned_slow);
  * go on anyway.
  */
 static __always_inline bool is_simple(struct kretprobe_instance *ri, void *fp,
-				      union kprobe_own_mark mark)
+				      kprobe_own_mark_t *mark)
 {
 	return ri->fp == fp && !kretprobe_is_diverted((unsigned long)ri->ret_addr) &&
 	       !arch_kprobe_level() && !kprobe_mark_entered(mark);
@@ -320,7 +320,7 @@ static __always_inline bool is_simple(struct kretprobe_instance *ri, void *fp,
  * Two functions with few arguments, so that little is saved while the handler runs. The first one
  * begins the mark.
  */
-static __always_inline void simple_handler(union kprobe_own_mark mark,
+static __always_inline void simple_handler(kprobe_own_mark_t *mark,
 					   struct kretprobe_instance *ri,
 					   struct pt_regs *regs, void *fp)
 {
@@ -348,10 +348,10 @@ static __always_inline void simple_handler(union kprobe_own_mark mark,
 void kretprobe_returned(struct pt_regs *regs, void *frame)
 {
 	struct kretprobe_instance *ri;
-	union kprobe_own_mark mark;
+	kprobe_own_mark_t *mark;
 
 	preempt_disable_notrace();
-	mark = kprobe_own_mark(0);
+	mark = arch_kprobe_own_mark(0);
 	ri = kretprobe_instance_of(current->kretprobe_instances.first);
 	if (likely(is_simple(ri, frame, mark))) {
 		simple_handler(mark, ri, regs, frame);
@@ -399,8 +399,8 @@ unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs,
 					     void *frame_pointer)
 {
 	struct kprobe *outer = kprobe_running();
-	struct kprobe_frame frame = {
-		.mark = kprobe_own_mark(arch_kprobe_level()),
+	struct kprobe_hit frame = {
+		.mark = arch_kprobe_own_mark(arch_kprobe_level()),
 	};
 	unsigned long addr;
 

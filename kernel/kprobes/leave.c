@@ -22,7 +22,7 @@
 static bool in_handler(void)
 {
 	guard(preempt_notrace)();
-	return kprobe_mark_entered(kprobe_own_mark(arch_kprobe_level()));
+	return kprobe_mark_entered(arch_kprobe_own_mark(arch_kprobe_level()));
 }
 
 /* Would who waits for handlers perhaps wait for himself, or for what he holds up? */

@@ -187,7 +187,7 @@ void kprobe_legacy_wait(void)
  */
 int kprobe_site_pre(struct kprobe *kp, struct pt_regs *regs)
 {
-	return kprobe_hit_site(kp, regs) == KPROBE_RESULT_REDIRECTED;
+	return kprobe_hit_pre(site_of(kp), regs) == KPROBE_RESULT_REDIRECTED;
 }
 
 NOKPROBE_SYMBOL(kprobe_site_pre);
@@ -202,7 +202,7 @@ NOKPROBE_SYMBOL(kprobe_site_pre);
  */
 void kprobe_site_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
-	kprobe_hit_post(kp, regs);
+	kprobe_hit_post(site_of(kp), regs);
 }
 
 NOKPROBE_SYMBOL(kprobe_site_post);

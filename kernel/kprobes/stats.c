@@ -32,16 +32,14 @@ NOKPROBE_SYMBOL(all_left_out);
 
 /**
  * kprobe_count_hit() - count a hit
- * @kp: the site's own kprobe
+ * @site: the site
  *
  * Out of line: it is seldom switched on, and must not take registers from a hit.
  *
  * Context: any, NMI included, preemption off; the level's mark was entered.
  */
-noinline void kprobe_count_hit(struct kprobe *kp)
+noinline void kprobe_count_hit(struct kprobe_site *site)
 {
-	struct kprobe_site *site = site_of(kp);
-
 	if (!all_left_out(site))
 		raw_atomic_long_inc(&site->hits);
 }

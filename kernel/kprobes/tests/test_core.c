@@ -739,7 +739,7 @@ static void no_probe_of_an_earlier_hit_is_blamed(struct kunit *test)
 		.addr = (kprobe_opcode_t *)site_target,
 		.post_handler = after_hit,
 	}, earlier = {};
-	struct kprobe_frame frame = {};
+	struct kprobe_hit frame = {};
 	struct kprobe *running = &earlier;
 	struct kprobe_site *site;
 	struct pt_regs regs = {};
@@ -750,7 +750,7 @@ static void no_probe_of_an_earlier_hit_is_blamed(struct kunit *test)
 	if (kprobe_enter(&frame, &site->kp)) {
 		kprobe_runs(frame.mark, &earlier);
 		kprobe_run_many(&site->kp, &regs);
-		running = kprobe_mark_at(frame.mark)->running;
+		running = frame.mark->running;
 		kprobe_leave(&frame);
 	}
 	preempt_enable_notrace();
@@ -767,7 +767,7 @@ static void post_handler_may_leave_during_a_hit(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, site);
 	hits = 0;
 	scoped_guard(preempt)
-		kprobe_hit_post(&site->kp, &regs);
+		kprobe_hit_post(site, &regs);
 	KUNIT_EXPECT_EQ(test, 0, hits);
 }
 

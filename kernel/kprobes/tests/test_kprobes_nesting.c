@@ -141,7 +141,7 @@ static struct {
 
 static void look(void)
 {
-	struct kprobe_frame frame;
+	struct kprobe_hit frame;
 
 	seen.level = arch_kprobe_level();
 	seen.entered = kprobe_enter(&frame, &nobody);
@@ -155,7 +155,7 @@ static void look(void)
 /* A busy context keeps out hits in the same context only. */
 static void busy_task_does_not_keep_an_interrupt_out(struct kunit *test)
 {
-	struct kprobe_frame frame;
+	struct kprobe_hit frame;
 	bool interrupted;
 
 	memset(&seen, 0, sizeof(seen));

@@ -988,7 +988,7 @@ static noinline __noclone u32 leaves_call_behind(u32 x)
 {
 	unsigned long slot = 0;
 	struct pt_regs regs = { .sp = (unsigned long)&slot };
-	struct kprobe_frame frame = {};
+	struct kprobe_hit frame = {};
 
 	preempt_disable_notrace();
 	if (kprobe_enter(&frame, &left_behind->kp)) {
@@ -1203,7 +1203,7 @@ static noinline __noclone u32 leaves_many_behind(u32 fresh)
 {
 	unsigned long word = 0;
 	struct pt_regs regs = {};
-	struct kprobe_frame frame = {};
+	struct kprobe_hit frame = {};
 	unsigned int i;
 
 	preempt_disable_notrace();
@@ -1277,7 +1277,7 @@ static noinline __noclone unsigned long tail_call_returns(struct kretprobe *oute
 {
 	unsigned long slot = (unsigned long)leaves_call_behind;
 	struct pt_regs regs = { .sp = (unsigned long)&slot };
-	struct kprobe_frame frame = {};
+	struct kprobe_hit frame = {};
 
 	if (!kprobe_enter(&frame, &outer->kp))
 		return 0;

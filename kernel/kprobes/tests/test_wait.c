@@ -293,7 +293,7 @@ static struct kprobe nobody;
 static void mark_of_a_task_that_dies_is_ended(struct kunit *test)
 {
 	bool inside, entered, faulting;
-	struct kprobe_frame frame, another;
+	struct kprobe_hit frame, another;
 	struct kprobe *running;
 	struct kprobe_mark *mark;
 
@@ -320,7 +320,7 @@ static void mark_of_a_task_that_dies_is_ended(struct kunit *test)
 /* A section that nests leaves with the task, too: the next one is to keep hits out by itself. */
 static void busy_sections_of_a_task_that_dies_are_forgotten(struct kunit *test)
 {
-	struct kprobe_frame frame;
+	struct kprobe_hit frame;
 	bool kept_out;
 
 	preempt_disable();
@@ -344,7 +344,7 @@ static bool went_on;
 /* The task does not really die, so the mark is entered again for what follows. */
 static u32 dying_jprobe(u32 x)
 {
-	struct kprobe_frame frame;
+	struct kprobe_hit frame;
 
 	kprobe_task_dies();
 	kprobe_enter(&frame, &nobody);

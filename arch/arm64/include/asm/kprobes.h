@@ -33,7 +33,7 @@ typedef u32 kprobe_opcode_t;
 #define ARCH_OPTPROBE_COMPLETE	1
 
 /**
- * struct arch_specific_insn - how the probed instruction is carried out
+ * struct arch_specific_insn - how the probed instruction is executed
  * @insn:	the out-of-line slot, NULL for an entry hooked through ftrace
  * @simulate:	carries it out on saved registers, or returns false when its operand
  *		in memory could not be read. NULL for an instruction that is copied
@@ -97,7 +97,6 @@ const char *arch_kprobe_path(struct kprobe *kp);
 #define arch_kprobe_path	arch_kprobe_path
 
 void arch_remove_kprobe(struct kprobe *kp);
-int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr);
 
 #endif /* CONFIG_KPROBES */
 

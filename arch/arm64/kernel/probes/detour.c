@@ -31,14 +31,17 @@ static __always_inline bool sp_changed(struct pt_regs *regs)
 	return regs->sp != (unsigned long)(regs + 1);
 }
 
-/* Continues at any address, with all registers loaded from @regs. */
-static unsigned long leave_to(struct pt_regs *regs, unsigned long pc)
+/*
+ * Returns how to resume at regs->pc: by the slot if @word, which leads there, is not 0, and the
+ * stack pointer has not changed; else with all registers loaded from @regs.
+ */
+static __always_inline unsigned long resume(struct kprobe *kp, struct pt_regs *regs,
+					    unsigned int word)
 {
-	regs->pc = pc;
-	return (unsigned long)kprobe_detour_leave;
+	if (unlikely(!word || sp_changed(regs)))
+		return (unsigned long)kprobe_detour_leave;
+	return slot_word(kp, word);
 }
-
-NOKPROBE_SYMBOL(leave_to);
 
 /* Does the branch at SLOT_COPY lead to regs->pc? "blr x30" has overwritten its register. */
 static __always_inline bool is_taken(struct kprobe *kp, struct pt_regs *regs)
@@ -52,65 +55,52 @@ static __always_inline bool is_taken(struct kprobe *kp, struct pt_regs *regs)
 /* Out of line, so that it takes no registers from instructions that are no branches. */
 static noinline unsigned long after_branch(struct kprobe *kp, struct pt_regs *regs)
 {
-	return is_taken(kp, regs) ? slot_word(kp, SLOT_COPY_OUT) : leave_to(regs, regs->pc);
+	return resume(kp, regs, is_taken(kp, regs) ? SLOT_COPY_OUT : 0);
 }
 
 NOKPROBE_SYMBOL(after_branch);
 
-/* Returns where to go to have the instruction carried out by a copy. */
-static __always_inline unsigned long to_copy(struct kprobe *kp, struct pt_regs *regs,
-					     bool post)
-{
-	if (unlikely(sp_changed(regs)))
-		return leave_to(regs, slot_word(kp, post ? SLOT_LAST : SLOT_COPY));
-	return slot_word(kp, post ? SLOT_LAST_OUT : SLOT_COPY_OUT);
-}
-
-/* Carries the instruction out, and goes on to a branch in the slot, if one leads to regs->pc. */
+/* Executes the instruction, and resumes by a branch in the slot, if one leads to regs->pc. */
 static unsigned long simulate_hit(struct kprobe *kp, struct pt_regs *regs,
 				  enum kprobe_result what)
 {
 	kprobe_simulate(kp, regs, what);
-	if (unlikely(sp_changed(regs)))
-		return leave_to(regs, regs->pc);
 	if (regs->pc == (unsigned long)(kp->addr + 1))
-		return slot_word(kp, SLOT_NEXT_OUT);
+		return resume(kp, regs, SLOT_NEXT_OUT);
 	return after_branch(kp, regs);
 }
 
 NOKPROBE_SYMBOL(simulate_hit);
 
-/* Out of line, so that what is rare takes no registers from the rest. */
-static noinline unsigned long after_rare_hit(struct kprobe *kp, struct pt_regs *regs,
-					     enum kprobe_result what)
+/* Has a copy execute the instruction. */
+static __always_inline unsigned long copy_hit(struct kprobe *kp, struct pt_regs *regs, bool post)
 {
-	if (what == KPROBE_RESULT_REDIRECTED)
-		return leave_to(regs, regs->pc);
-	return to_copy(kp, regs, what == KPROBE_RESULT_POST);
+	if (unlikely(sp_changed(regs))) {
+		regs->pc = slot_word(kp, post ? SLOT_LAST : SLOT_COPY);
+		return (unsigned long)kprobe_detour_leave;
+	}
+	return slot_word(kp, post ? SLOT_LAST_OUT : SLOT_COPY_OUT);
 }
 
-NOKPROBE_SYMBOL(after_rare_hit);
-
-static __always_inline unsigned long hit(struct pt_regs *regs, struct kprobe *kp)
+static __always_inline unsigned long jump_hit(struct pt_regs *regs, struct kprobe_site *site)
 {
-	enum kprobe_result what = kprobe_hit_site(kp, regs);
+	enum kprobe_result what = kprobe_hit_pre(site, regs);
+	struct kprobe *kp = &site->kp;
 
 	if (unlikely(what == KPROBE_RESULT_REDIRECTED))
-		return after_rare_hit(kp, regs, what);
+		return resume(kp, regs, 0);
 	if (kp->ainsn.simulate)
 		return simulate_hit(kp, regs, what);
-	if (likely(what != KPROBE_RESULT_POST && !sp_changed(regs)))
-		return slot_word(kp, SLOT_COPY_OUT);
-	return after_rare_hit(kp, regs, what);
+	return copy_hit(kp, regs, what == KPROBE_RESULT_POST);
 }
 
 /* The same on a CPU that RCU takes for idle. Out of line, as there are hardly any such hits. */
-static noinline unsigned long idle_hit(struct pt_regs *regs, struct kprobe *kp)
+static noinline unsigned long idle_hit(struct pt_regs *regs, struct kprobe_site *site)
 {
 	unsigned long to;
 
 	ct_nmi_enter();
-	to = hit(regs, kp);
+	to = jump_hit(regs, site);
 	ct_nmi_exit();
 	return to;
 }
@@ -120,21 +110,22 @@ NOKPROBE_SYMBOL(idle_hit);
 /**
  * kprobe_detour_hit() - a branch in the text was taken
  * @regs: the probed code's registers, except for pc and the frame record
- * @kp: the site
+ * @site: the site
  *
  * Context: any; preemption as in the probed code.
  * Return: where to continue.
  */
-asmlinkage unsigned long kprobe_detour_hit(struct pt_regs *regs, struct kprobe *kp)
+asmlinkage unsigned long kprobe_detour_hit(struct pt_regs *regs, struct kprobe_site *site)
 {
-	unsigned long addr = (unsigned long)kp->addr;
+	unsigned long addr = (unsigned long)site->kp.addr;
+	unsigned long to;
 
 	regs->pc = addr;
 	regs->stackframe[1] = addr;
 	preempt_disable_notrace();
-	if (kprobe_on_idle_cpu(regs))
-		return kprobe_preempt_enable(idle_hit(regs, kp));
-	return kprobe_preempt_enable(hit(regs, kp));
+	to = kprobe_on_idle_cpu(regs) ? idle_hit(regs, site) : jump_hit(regs, site);
+	preempt_enable_notrace();
+	return to;
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_hit);
@@ -142,15 +133,15 @@ NOKPROBE_SYMBOL(kprobe_detour_hit);
 /**
  * kprobe_tail_hit() - the copy for hits with a post handler was executed
  * @regs: the registers as the copy left them, except for pc and the frame record
- * @kp: the site
+ * @site: the site
  *
  * Context: any; preemption as in the probed code.
  * Return: where to continue.
  */
-asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe *kp)
+asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe_site *site)
 {
-	unsigned long next = (unsigned long)(kp->addr + 1);
-	unsigned long to = slot_word(kp, SLOT_NEXT_OUT);
+	unsigned long next = (unsigned long)(site->kp.addr + 1);
+	unsigned long to;
 	bool idle;
 
 	regs->pc = next;
@@ -159,13 +150,12 @@ asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe *kp
 	idle = kprobe_on_idle_cpu(regs);
 	if (idle)
 		ct_nmi_enter();
-	if (likely(READ_ONCE(kp->post_handler)))
-		kprobe_hit_post(kp, regs);
+	kprobe_hit_post(site, regs);
 	if (idle)
 		ct_nmi_exit();
-	if (unlikely(regs->pc != next || sp_changed(regs)))
-		to = leave_to(regs, regs->pc);
-	return kprobe_preempt_enable(to);
+	to = resume(&site->kp, regs, regs->pc == next ? SLOT_NEXT_OUT : 0);
+	preempt_enable_notrace();
+	return to;
 }
 
 NOKPROBE_SYMBOL(kprobe_tail_hit);

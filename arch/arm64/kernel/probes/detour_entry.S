@@ -14,7 +14,7 @@
 
 /*
  * Called from a slot, with a pt_regs at the stack pointer, in which the slot has saved x29 and
- * x30. The address of the site's kprobe is in the slot, @owner words behind the return address.
+ * x30. The address of the site is in the slot, @owner words behind the return address.
  * Continues where @handler says: in the slot, which restores x29 and x30, or at
  * kprobe_detour_leave.
  *

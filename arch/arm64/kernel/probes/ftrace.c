@@ -2,7 +2,7 @@
 /*
  * Function entries on arm64: at the beginning of a function, behind its landing pad if
  * it has one, the compiler leaves room for two instructions. These copy the link register
- * to x9, and call ftrace. Nothing has to be carried out for a probe.
+ * to x9, and call ftrace. Nothing has to be executed for a probe.
  *
  * The probe is on the function's first word. Its handlers get the registers as at a
  * breakpoint there, except that x9 is the link register already.
@@ -55,36 +55,14 @@ static __always_inline unsigned long after_redirection(const struct pt_regs *reg
 	return regs->pc == regs->regs[30] ? (unsigned long)ftrace_stub : regs->pc;
 }
 
-/* Out of line, so that what is rare takes no registers from the rest. */
-static noinline unsigned long after_rare_hit(struct kprobe *kp, struct pt_regs *regs,
-					     enum kprobe_result what, unsigned long resume)
-{
-	if (what == KPROBE_RESULT_REDIRECTED)
-		return after_redirection(regs);
-	if (what == KPROBE_RESULT_POST) {
-		regs->pc = site_of(kp)->ftrace_ip + AARCH64_INSN_SIZE;
-		kprobe_hit_post(kp, regs);
-	}
-	return resume;
-}
-
-NOKPROBE_SYMBOL(after_rare_hit);
-
 static __always_inline void entry_hit(unsigned long entry, struct pt_regs *regs)
 {
 	struct kprobe_site *site = kprobe_find_site(entry);
-	unsigned long resume = regs->pc;
-	enum kprobe_result what;
-	struct kprobe *kp;
 
 	if (unlikely(!site))
 		return;
-	kp = kprobe_of(site);
-	regs->pc = entry;
-	what = kprobe_hit_site(kp, regs);
-	if (unlikely(what != KPROBE_RESULT_CONTINUE))
-		resume = after_rare_hit(kp, regs, what, resume);
-	regs->pc = resume;
+	if (unlikely(kprobe_hit_entry(site, regs, entry, site->ftrace_ip + AARCH64_INSN_SIZE)))
+		regs->pc = after_redirection(regs);
 }
 
 /* The same on a CPU that RCU takes for idle. Out of line, as there are hardly any such hits. */
@@ -111,7 +89,7 @@ void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 		idle_entry_hit(entry_of(ip), regs);
 	else
 		entry_hit(entry_of(ip), regs);
-	kprobe_preempt_enable(0);
+	preempt_enable_notrace();
 }
 
 NOKPROBE_SYMBOL(kprobe_ftrace_handler);

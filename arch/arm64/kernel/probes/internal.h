@@ -28,7 +28,7 @@
  *			calls kprobe_tail_entry()
  *   SLOT_NEXT_OUT	where both go if the instruction is done: gives back that room,
  *			and branches to the next instruction
- *   SLOT_OWNER		the address of the site's kprobe, two words
+ *   SLOT_OWNER		the address of the site, two words
  *
  * A simulated instruction has no copies. If it is a branch, SLOT_COPY is a branch to its
  * target, or by the register that has its target.
@@ -72,6 +72,7 @@
 #include <linux/context_tracking.h>
 #include <linux/context_tracking_irq.h>
 #include <linux/kprobes_arch.h>
+#include <linux/kprobes_hit.h>
 #include <linux/linkage.h>
 #include <linux/percpu.h>
 #include <linux/smp.h>
@@ -117,8 +118,8 @@ static inline unsigned long kprobe_veneer(kprobe_opcode_t *slot, enum kprobe_ven
 }
 #endif
 
-asmlinkage unsigned long kprobe_detour_hit(struct pt_regs *regs, struct kprobe *kp);
-asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe *kp);
+asmlinkage unsigned long kprobe_detour_hit(struct pt_regs *regs, struct kprobe_site *site);
+asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe_site *site);
 asmlinkage void kprobe_masked_return(struct pt_regs *regs, void *frame);
 
 /*

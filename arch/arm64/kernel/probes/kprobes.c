@@ -3,7 +3,7 @@
  * Breakpoints on arm64: how they are written, and what happens at a hit.
  *
  * An instruction that depends on its address is simulated on the saved registers. Any other
- * instruction is carried out by a copy that
+ * instruction is executed by a copy that
  *
  * - branches back by itself, if there is no post handler
  * - is followed by a call of the post handlers (see detour.c)
@@ -176,13 +176,13 @@ static void fill_taken(struct kprobe *kp, u32 *words)
 		kp->ainsn.taken = taken;
 }
 
-/* Fills in the address of the site's kprobe, in the byte order of data: it is read as data. */
-static void fill_owner(struct kprobe *kp, u32 *words)
+/* Fills in the address of the site, in the byte order of data: it is read as data. */
+static void fill_owner(struct kprobe_site *site, u32 *words)
 {
 	__le32 owner[2];
 
-	BUILD_BUG_ON(sizeof(owner) != sizeof(kp));
-	memcpy(owner, &kp, sizeof(owner));
+	BUILD_BUG_ON(sizeof(owner) != sizeof(site));
+	memcpy(owner, &site, sizeof(owner));
 	words[SLOT_OWNER] = le32_to_cpu(owner[0]);
 	words[SLOT_OWNER + 1] = le32_to_cpu(owner[1]);
 }
@@ -199,7 +199,7 @@ static int fill_slot(struct kprobe *kp)
 		fill_taken(kp, words);
 	else
 		fill_copies(kp, words);
-	fill_owner(kp, words);
+	fill_owner(site_of(kp), words);
 	return write_slot(kp->ainsn.insn, words);
 }
 
@@ -444,7 +444,7 @@ static bool operand_fault(struct kprobe *kp, struct pt_regs *regs)
 NOKPROBE_SYMBOL(operand_fault);
 
 /**
- * kprobe_simulate() - carry the probed instruction out on saved registers
+ * kprobe_simulate() - execute the probed instruction on saved registers
  * @kp: a site with an instruction that is simulated
  * @regs: the registers; a handler may have changed pc
  * @what: what is left to do
@@ -460,16 +460,16 @@ void kprobe_simulate(struct kprobe *kp, struct pt_regs *regs, enum kprobe_result
 		if (!kp->ainsn.simulate(kp->opcode, addr, regs))
 			continue;
 		if (what == KPROBE_RESULT_POST)
-			kprobe_hit_post(kp, regs);
+			kprobe_hit_post(site_of(kp), regs);
 		return;
 	} while (operand_fault(kp, regs));
 }
 
 NOKPROBE_SYMBOL(kprobe_simulate);
 
-/* Carries the instruction out, or lets the probed code continue at a copy of it. */
-static __always_inline void carry_out(struct kprobe *kp, struct pt_regs *regs,
-				      enum kprobe_result what)
+/* Executes the instruction, or has the probed code resume at a copy of it. */
+static __always_inline void execute(struct kprobe *kp, struct pt_regs *regs,
+				    enum kprobe_result what)
 {
 	if (kp->ainsn.simulate)
 		kprobe_simulate(kp, regs, what);
@@ -479,7 +479,7 @@ static __always_inline void carry_out(struct kprobe *kp, struct pt_regs *regs,
 		regs->pc = (unsigned long)(kp->ainsn.insn + SLOT_LAST);
 }
 
-/* Has to agree with what carry_out() does at a hit. */
+/* Has to agree with what execute() does at a hit. */
 const char *arch_kprobe_path(struct kprobe *kp)
 {
 	if (kp->ainsn.simulate)
@@ -513,17 +513,15 @@ int kprobe_brk_handler(struct pt_regs *regs, unsigned long esr)
 {
 	struct kprobe_site *site = kprobe_find_site(regs->pc);
 	enum kprobe_result what;
-	struct kprobe *kp;
 
 	if (unlikely(!site))
 		return kprobe_detour_left(regs) ? DBG_HOOK_HANDLED : taken_out(regs->pc);
-	kp = kprobe_of(site);
-	what = kprobe_hit_site(kp, regs);
-	if (what == KPROBE_RESULT_REDIRECTED)
-		/* These are for the probed address, not for the one where execution continues. */
+	what = kprobe_hit_pre(site, regs);
+	if (unlikely(what == KPROBE_RESULT_REDIRECTED))
+		/* These are for the probed address, not for the one where it resumes. */
 		regs->pstate &= ~(PSR_BTYPE_MASK | DBG_SPSR_SS);
 	else
-		carry_out(kp, regs, what);
+		execute(&site->kp, regs, what);
 	return DBG_HOOK_HANDLED;
 }
 
@@ -547,36 +545,23 @@ int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr)
 	regs->pc = (unsigned long)(kp->addr + 1);
 	regs->pstate &= ~DBG_SPSR_SS;
 	if (READ_ONCE(kp->post_handler))
-		kprobe_hit_post(kp, regs);
+		kprobe_hit_post(site_of(kp), regs);
 	return DBG_HOOK_HANDLED;
 }
 
 NOKPROBE_SYMBOL(kprobe_ss_brk_handler);
 
-/**
- * kprobe_fault_handler() - handle a kernel fault, before a fixup is looked for
- * @regs: registers at the fault
- * @esr: the syndrome
- *
- * A fault in a copy of the probed instruction becomes a fault of the original: the program
- * counter is set to its address, which fault handlers and the exception table know.
- *
- * Context: any, preemption off.
- * Return: 1 if a probe's fault handler has handled it, else 0.
- */
-int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr)
+struct kprobe *arch_kprobe_copy_owner(unsigned long ip)
 {
-	struct kprobe *kp = kprobe_slot_owner(regs->pc);
-	kprobe_opcode_t *copy = (kprobe_opcode_t *)regs->pc;
+	struct kprobe *kp = kprobe_slot_owner(ip);
+	kprobe_opcode_t *copy = (kprobe_opcode_t *)ip;
 
-	if (!kp)
-		return 0;
-	if (copy != kp->ainsn.insn + SLOT_COPY && copy != kp->ainsn.insn + SLOT_LAST)
-		return 0;
-	return kprobe_hit_fault(kp, regs, esr);
+	if (!kp || (copy != kp->ainsn.insn + SLOT_COPY && copy != kp->ainsn.insn + SLOT_LAST))
+		return NULL;
+	return kp;
 }
 
-NOKPROBE_SYMBOL(kprobe_fault_handler);
+NOKPROBE_SYMBOL(arch_kprobe_copy_owner);
 
 /* On the way to another kernel, vectors of EL2 are copied from the text, with breakpoints in it. */
 static int __init blacklist_copied_vectors(void)

@@ -7,7 +7,7 @@
 
 /*
  * While the pre handlers of a hit run, the instruction pointer in its registers is one
- * byte behind the start of an instruction that was not carried out yet. If that is one
+ * byte behind the start of an instruction that was not executed yet. If that is one
  * byte long, it is the address of the next instruction, where the stack layout can be
  * another one. To tell the unwinder, orig_ax has this value, where it is -1 for all
  * exceptions of the kernel.
@@ -74,7 +74,6 @@ typedef bool (*kprobe_emulate_fn)(const struct kprobe_emulation *em,
  * @memory:	a return, or an indirect call or jump by memory. The slot's copy of
  *		it is a push of the target, so that a bad pointer faults there as it
  *		would have in place
- * @direct:	a jump, conditional or not, or a call, by @disp
  */
 struct kprobe_emulation {
 	kprobe_emulate_fn	fn;
@@ -88,7 +87,6 @@ struct kprobe_emulation {
 	u8			scale;
 	u8			size;
 	bool			memory;
-	bool			direct;
 };
 
 #define KPROBE_NO_REG		0xff
@@ -105,6 +103,7 @@ struct kprobe_emulation {
 /**
  * struct arch_optimized_insn - what a jump covers
  * @insn:	the detour, NULL for none
+ * @next:	where hits resume behind the probed instruction: there, or at a copy
  * @original:	the bytes that the jump changes, but the first
  * @copy:	by the offset of an instruction: where in the detour its copy is
  * @end:	where in the detour the last copy ends
@@ -113,6 +112,7 @@ struct kprobe_emulation {
  */
 struct arch_optimized_insn {
 	kprobe_opcode_t		*insn;
+	unsigned long		next;
 	u8			original[JMP32_INSN_SIZE - 1];
 	u8			copy[JMP32_INSN_SIZE];
 	u8			end;
@@ -121,7 +121,7 @@ struct arch_optimized_insn {
 };
 
 /**
- * struct arch_specific_insn - how the probed instruction is carried out
+ * struct arch_specific_insn - how the probed instruction is executed
  * @insn:	the out-of-line slot, NULL for an entry hooked through ftrace
  * @emulation:	how it is emulated, if it is; its length in any case
  * @boosted:	the first copy in the slot jumps back by itself
@@ -139,7 +139,6 @@ extern const int kretprobe_blacklist_size;
 
 void arch_remove_kprobe(struct kprobe *kp);
 int kprobe_int3_handler(struct pt_regs *regs);
-int kprobe_fault_handler(struct pt_regs *regs, int trapnr);
 unsigned long kprobe_original_ip(unsigned long ip);
 
 /*
@@ -212,18 +211,18 @@ static __always_inline void arch_kretprobe_undivert(struct pt_regs *regs, void *
 }
 
 #ifdef CONFIG_OPTPROBES
-unsigned long kprobe_way_to(unsigned long ip);
-#define arch_kprobe_way_to	kprobe_way_to
+unsigned long arch_kprobe_resume_ip(unsigned long ip);
+#define arch_kprobe_resume_ip	arch_kprobe_resume_ip
 #endif
 
 /* Nothing is remembered between a hit and what follows on it. */
 #define ARCH_KPROBE_STATELESS	1
 
-/* Stores are not reordered with earlier loads, or with other stores. */
-#define ARCH_KPROBE_ORDERED_STORES	1
-
-/* Relative to the segment register gs, or fs on 32 bits. */
-#define ARCH_KPROBE_PERCPU_OPERANDS	1
+#ifdef CONFIG_USE_X86_SEG_SUPPORT
+struct kprobe_mark;
+typedef struct kprobe_mark __percpu_seg_override kprobe_own_mark_t;
+#define arch_kprobe_own_mark(level)	__my_cpu_ptr(kprobe_marks + (level))
+#endif
 
 static __always_inline bool kprobe_regs_of_hit(const struct pt_regs *regs)
 {

@@ -11,70 +11,63 @@
 
 #include "internal.h"
 
-/**
- * kprobe_way_to() - find where to continue, if a handler has chosen that
- * @ip: the address it has chosen, of any instruction
- *
- * A jump may cover that instruction: the jump of the site that was hit, or of another one.
- *
- * Context: any, NMI included, preemption off.
- * Return: the address of its copy in a detour; @ip if no jump covers it, or is going to.
- */
-unsigned long kprobe_way_to(unsigned long ip)
+unsigned long arch_kprobe_resume_ip(unsigned long ip)
 {
+	struct arch_optimized_insn *optinsn;
 	struct kprobe_site *site;
 	unsigned long i;
 
 	for (i = 1; i < JMP32_INSN_SIZE; i++) {
 		site = kprobe_find_site(ip - i);
-		if (site && kprobe_covers(&site->kp, i))
-			return kprobe_copy_of(&site->kp, i);
+		if (!site || !kprobe_optimized(&site->kp))
+			continue;
+		optinsn = kprobe_optinsn(&site->kp);
+		return (unsigned long)optinsn->insn + optinsn->copy[i];
 	}
 	return ip;
 }
 
-NOKPROBE_SYMBOL(kprobe_way_to);
+NOKPROBE_SYMBOL(arch_kprobe_resume_ip);
 
-static unsigned long detour_exit_slow(struct kprobe *kp, struct pt_regs *regs,
-				      enum kprobe_result what)
+/* Prepares to resume after a hit. Returns true if all of the registers have to be loaded. */
+static __always_inline bool detour_exit(struct kprobe *kp, struct pt_regs *regs,
+					enum kprobe_result what)
 {
-	switch (what) {
-	case KPROBE_RESULT_REDIRECTED:
+	if (unlikely(what == KPROBE_RESULT_REDIRECTED)) {
 		/* A trace that begins here must not look for the instruction before. */
 		regs->orig_ax = -1;
-		regs->ip = kprobe_way_to(regs->ip);
 		return true;
-	case KPROBE_RESULT_POST:
-		regs->orig_ax = -1;
-		kprobe_carry_out_post(kp, regs);
-		return kprobe_go_on(regs, regs->ip);
-	default:
-		return kprobe_go_on(regs, kprobe_detour_copy(kp));
 	}
+	if (unlikely(what == KPROBE_RESULT_POST)) {
+		return kprobe_resume(regs, kp->ainsn.boosted ? kprobe_post_copy(kp)
+						 : kprobe_execute_post(site_of(kp), regs));
+	}
+	if (likely(!kprobe_sp_changed(regs)))
+		return false;
+	regs->ip = kprobe_detour_copy(kp);
+	return true;
 }
-
-NOKPROBE_SYMBOL(detour_exit_slow);
 
 /**
  * kprobe_detour_hit() - a jump in the text was taken
- * @regs: the probed code's registers, except for ip and orig_ax
- * @kp: the site
+ * @regs: the probed code's registers, except for ip
+ * @site: the site
  *
  * Context: any; preemption as in the probed code.
- * Return: true if all of @regs has to be loaded to continue.
+ * Return: true if all of @regs has to be loaded to resume.
  */
-unsigned long __noendbr kprobe_detour_hit(struct pt_regs *regs, struct kprobe *kp)
+bool __noendbr kprobe_detour_hit(struct pt_regs *regs, struct kprobe_site *site)
 {
-	unsigned long all = false;
 	enum kprobe_result what;
+	bool all;
 
 	kprobe_mend_flags(regs);
-	regs->ip = (unsigned long)kp->addr + INT3_INSN_SIZE;
+	regs->ip = (unsigned long)site->kp.addr + INT3_INSN_SIZE;
 	preempt_disable_notrace();
-	what = kprobe_hit_site(kp, regs);
-	if (unlikely(what != KPROBE_RESULT_CONTINUE || kprobe_sp_changed(regs)))
-		all = detour_exit_slow(kp, regs, what);
-	return kprobe_preempt_enable(all);
+	what = kprobe_hit_pre(site, regs);
+	all = detour_exit(&site->kp, regs, what);
+	preempt_enable_notrace();
+	return all;
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_hit);
@@ -88,7 +81,7 @@ static __always_inline unsigned long called_by_copy(const struct arch_optimized_
 }
 
 /**
- * kprobe_covered_by_copy() - from an address in a detour to the original
+ * kprobe_original_in_detour() - from an address in a detour to the original
  * @kp:	the site
  * @ip:	any address
  *
@@ -97,7 +90,7 @@ static __always_inline unsigned long called_by_copy(const struct arch_optimized_
  * next one; 0 if @ip is not in the detour of @kp. If a call's copy has pushed the return address,
  * it is the address of what is called: the stack is as there.
  */
-unsigned long kprobe_covered_by_copy(struct kprobe *kp, unsigned long ip)
+unsigned long kprobe_original_in_detour(struct kprobe *kp, unsigned long ip)
 {
 	struct arch_optimized_insn *optinsn = kprobe_optinsn(kp);
 	unsigned long offset = ip - (unsigned long)optinsn->insn;
@@ -116,4 +109,4 @@ unsigned long kprobe_covered_by_copy(struct kprobe *kp, unsigned long ip)
 	return (unsigned long)kp->addr + i;
 }
 
-NOKPROBE_SYMBOL(kprobe_covered_by_copy);
+NOKPROBE_SYMBOL(kprobe_original_in_detour);

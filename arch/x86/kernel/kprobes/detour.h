@@ -5,7 +5,7 @@
 /*
  * Layout of a detour:
  *
- *   DETOUR_OWNER	the address of the site's kprobe
+ *   DETOUR_OWNER	the address of the site
  *   DETOUR_ENTRY	the target of the jump: a call of kprobe_detour_entry()
  *   DETOUR_COPY	copies of the instructions that the jump covers, and a jump
  *			back

@@ -20,7 +20,7 @@
 
 /*
  * Called from a detour or a slot: the return address identifies it, and a return continues
- * there. @owner is the offset from the return address to the pointer to the site's kprobe. No
+ * there. @owner is the offset from the return address to the pointer to the site. No
  * instruction changes the flags before they are saved. The registers are saved as at a trap in
  * the kernel, with the stack pointer and its segment. Handlers run without access to user
  * memory, as in an exception.
@@ -30,7 +30,7 @@
  * segment registers are the kernel's all the time: what has others, around calls of the BIOS,
  * cannot be probed.
  */
-	.macro	from_copy name:req handler:req owner:req
+	.macro	from_copy name:req handler:req owner:req orig_ax:req
 SYM_CODE_START(\name)
 	pushl	$__KERNEL_DS
 	pushl	%esp
@@ -38,7 +38,7 @@ SYM_CODE_START(\name)
 	addl	$8, 4(%esp)
 	pushl	$__KERNEL_CS
 	pushl	16(%esp)	/* for who looks before @handler has set ip */
-	pushl	$KPROBE_HIT_ORIG_AX
+	pushl	$\orig_ax
 	pushl	$0
 	pushl	%fs
 	pushl	%es
@@ -76,11 +76,12 @@ _ASM_NOKPROBE(\name)
 
 #ifdef CONFIG_OPTPROBES
 /* From a detour, before the probed instruction */
-	from_copy kprobe_detour_entry, kprobe_detour_hit, (DETOUR_OWNER-DETOUR_COPY)
+	from_copy kprobe_detour_entry, kprobe_detour_hit, (DETOUR_OWNER-DETOUR_COPY), \
+		  KPROBE_HIT_ORIG_AX
 #endif
 
 /* From a slot, after the copy for hits with a post handler */
-	from_copy kprobe_tail_entry, kprobe_tail_hit, 0
+	from_copy kprobe_tail_entry, kprobe_tail_hit, 0, -1
 
 /*
  * An iret in the kernel does not load the stack pointer. So the block that the iret and the pops

@@ -22,7 +22,7 @@
 
 /*
  * Called from a detour or a slot: the return address identifies it, and a return continues
- * there. @owner is the offset from the return address to the pointer to the site's kprobe. No
+ * there. @owner is the offset from the return address to the pointer to the site. No
  * instruction changes the flags before they are saved. Handlers run without access to user
  * memory, as in an exception, because a task switch does not save EFLAGS.AC.
  *
@@ -31,7 +31,7 @@
  * call depth tracking that is left by an iret, too: the thunk that counts a return changes the
  * flags.
  */
-	.macro	from_copy name:req handler:req owner:req
+	.macro	from_copy name:req handler:req owner:req orig_ax:req
 SYM_CODE_START(\name)
 	UNWIND_HINT_FUNC
 	ANNOTATE_NOENDBR
@@ -41,7 +41,7 @@ SYM_CODE_START(\name)
 	addq	$16, 8(%rsp)
 	pushq	$__KERNEL_CS
 	pushq	32(%rsp)	/* for who looks before @handler has set ip */
-	pushq	$KPROBE_HIT_ORIG_AX
+	pushq	$\orig_ax
 	PUSH_REGS
 	ENCODE_FRAME_POINTER
 	movq	PTREGS_SIZE(%rsp), %rsi
@@ -81,8 +81,9 @@ _ASM_NOKPROBE(\name)
 
 #ifdef CONFIG_OPTPROBES
 /* From a detour, before the probed instruction */
-	from_copy kprobe_detour_entry, kprobe_detour_hit, (DETOUR_OWNER-DETOUR_COPY)
+	from_copy kprobe_detour_entry, kprobe_detour_hit, (DETOUR_OWNER-DETOUR_COPY), \
+		  KPROBE_HIT_ORIG_AX
 #endif
 
 /* From a slot, after the copy for hits with a post handler */
-	from_copy kprobe_tail_entry, kprobe_tail_hit, 0
+	from_copy kprobe_tail_entry, kprobe_tail_hit, 0, -1

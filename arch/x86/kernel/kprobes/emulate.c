@@ -425,11 +425,6 @@ static bool matches(const struct emulator *row, struct insn *insn)
 	       row->exts & BIT(ext) && !(prefixes_of(insn) & ~row->prefixes);
 }
 
-static bool is_direct_branch(kprobe_emulate_fn fn)
-{
-	return fn == emulate_call || fn == emulate_jmp || fn == emulate_jcc;
-}
-
 static int find_row(struct kprobe_emulation *em, struct insn *insn)
 {
 	int i;
@@ -441,7 +436,6 @@ static int find_row(struct kprobe_emulation *em, struct insn *insn)
 			.op	= kprobe_opcode(insn),
 			.base	= KPROBE_NO_REG,
 			.index	= KPROBE_NO_REG,
-			.direct	= is_direct_branch(emulators[i].fn),
 		};
 		if (matches(&emulators[i], insn) && emulators[i].operands(em, insn))
 			return i;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Function entries on x86: ftrace calls the handler. Nothing has to be carried out, because
+ * Function entries on x86: ftrace calls the handler. Nothing has to be executed, because
  * the probed instruction is ftrace's own nop.
  */
 #include <linux/ftrace.h>
@@ -13,40 +13,6 @@
 /* ftrace patches the calls at these labels, but has them in no table. */
 NOKPROBE_SYMBOL(ftrace_call);
 NOKPROBE_SYMBOL(ftrace_regs_call);
-
-/* Out of line, so that what is rare takes no registers from the rest. */
-static noinline unsigned long after_rare_hit(struct kprobe *kp, struct pt_regs *regs,
-					     enum kprobe_result what, unsigned long resume)
-{
-	if (what == KPROBE_RESULT_REDIRECTED)
-		return arch_kprobe_way_to(regs->ip);
-	if (what == KPROBE_RESULT_POST) {
-		regs->ip = (unsigned long)kp->addr + MCOUNT_INSN_SIZE;
-		kprobe_hit_post(kp, regs);
-	}
-	return resume;
-}
-
-NOKPROBE_SYMBOL(after_rare_hit);
-
-static __always_inline void entry_hit(unsigned long ip, struct pt_regs *regs)
-{
-	struct kprobe_site *site = kprobe_find_site(ip);
-	unsigned long resume = regs->ip;
-	enum kprobe_result what;
-	struct kprobe *kp;
-
-	if (unlikely(!site))
-		return;
-	kp = kprobe_of(site);
-	/* Handlers get the registers as at a breakpoint. */
-	kprobe_mend_flags(regs);
-	regs->ip = ip + INT3_INSN_SIZE;
-	what = kprobe_hit_site(kp, regs);
-	if (unlikely(what != KPROBE_RESULT_CONTINUE))
-		resume = after_rare_hit(kp, regs, what, resume);
-	regs->ip = resume;
-}
 
 /* As ftrace_get_regs() finds it out, which looks at both here. */
 static __always_inline bool has_all_registers(struct ftrace_regs *fregs)
@@ -70,11 +36,19 @@ static __always_inline bool has_all_registers(struct ftrace_regs *fregs)
 void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 			   struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
+	struct pt_regs *regs = &arch_ftrace_regs(fregs)->regs;
+	struct kprobe_site *site;
+
 	if (unlikely(!has_all_registers(fregs)))
 		return;
 	preempt_disable_notrace();
-	entry_hit(ip, &arch_ftrace_regs(fregs)->regs);
-	kprobe_preempt_enable(0);
+	site = kprobe_find_site(ip);
+	if (likely(site)) {
+		kprobe_mend_flags(regs);
+		/* Handlers get the registers as at a breakpoint. */
+		kprobe_hit_entry(site, regs, ip + INT3_INSN_SIZE, ip + MCOUNT_INSN_SIZE);
+	}
+	preempt_enable_notrace();
 }
 
 NOKPROBE_SYMBOL(kprobe_ftrace_handler);

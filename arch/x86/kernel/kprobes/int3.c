@@ -2,11 +2,11 @@
 /*
  * Breakpoints on x86: what happens at a hit. They are written by slot.c.
  *
- * A probed instruction is carried out in the first of these ways that is possible:
+ * A probed instruction is executed in the first of these ways that is possible:
  *
  * - boosted, by a copy that jumps back, unless there is a post handler
  * - emulated on the saved registers, which is for branches
- * - by a copy that is followed by a call of the post handlers (see tail.c)
+ * - by a copy that is followed by a call of the post handlers (see kprobe_tail_hit())
  * - stepped, by a copy that ends in another int3
  *
  * No state is kept between the hit and that second int3: the site is found from the address
@@ -15,6 +15,8 @@
  */
 #include <linux/kprobes.h>
 #include <linux/kprobes_hit.h>
+#include <linux/preempt.h>
+#include <asm/ibt.h>
 #include <asm/text-patching.h>
 
 #include "internal.h"
@@ -30,58 +32,53 @@ static __always_inline unsigned long copy_end(const struct kprobe *kp,
 	return copy + kp->ainsn.emulation.copied;
 }
 
-/* Goes on after the instruction, with the post handlers first if there are any. */
-static __always_inline void carried_out(struct kprobe *kp, struct pt_regs *regs, bool post)
+/* Returns the address of what is executed when a branch cannot be emulated right now. */
+static __always_inline unsigned long branch_copy(const struct kprobe *kp)
 {
-	if (!post) {
-		regs->ip = kprobe_way_out(kp, regs->ip);
-		return;
-	}
-	kprobe_hit_post(kp, regs);
-	regs->ip = kprobe_way_after(kp, regs->ip);
+	unsigned long slot = (unsigned long)kp->ainsn.insn;
+
+	return kp->ainsn.emulation.memory ? slot : slot + KPROBE_SLOT_LAST_OFFSET;
 }
 
-/* Carries the instruction out, or lets the probed code continue at a copy of it. */
-static __always_inline void carry_out(struct kprobe *kp, struct pt_regs *regs,
-				      enum kprobe_result what)
+static __always_inline bool emulate(struct kprobe *kp, struct pt_regs *regs)
 {
 	const struct kprobe_emulation *em = &kp->ainsn.emulation;
-	bool post = what == KPROBE_RESULT_POST;
 
-	if (kp->ainsn.boosted && !post) {
-		regs->ip = kprobe_optimized(kp) ? kprobe_detour_copy(kp)
-						: (unsigned long)kp->ainsn.insn;
-		return;
-	}
-	/* A missed hit is inside of another hit's mark: a fault would look like a handler's. */
-	if (em->fn && !(what == KPROBE_RESULT_MISSED && em->memory)) {
-		regs->ip = (unsigned long)kp->addr;
-		if (em->fn(em, regs)) {
-			carried_out(kp, regs, post);
-			return;
-		}
-	}
-	regs->ip = kprobe_last_copy(kp);
+	regs->ip = (unsigned long)kp->addr;
+	return em->fn && em->fn(em, regs);
+}
+
+/* Executes the instruction, and runs the post handlers if they wait for that. */
+static __always_inline unsigned long execute(struct kprobe *kp, struct pt_regs *regs, bool post)
+{
+	unsigned long led;
+
+	if (!emulate(kp, regs))
+		return branch_copy(kp);
+	led = regs->ip;
+	if (post)
+		kprobe_hit_post(site_of(kp), regs);
+	return kprobe_resume_ip(kp, regs->ip, led);
 }
 
 /**
- * kprobe_carry_out_post() - carry the instruction out, then run the post handlers
- * @kp: a site whose pre handlers have run
- * @regs: the registers; the instruction pointer is set to where to continue
- *
- * If the instruction cannot be emulated, execution continues at a copy, and the post handlers
- * run behind that.
+ * kprobe_execute_post() - execute a branch, then run the post handlers
+ * @site: a site whose pre handlers have run; its instruction is not boosted
+ * @regs: the registers
  *
  * Context: any, NMI included, preemption off.
+ * Return: where to resume. If the branch cannot be emulated, that is at its copy, and the post
+ * handlers run behind that.
  */
-void kprobe_carry_out_post(struct kprobe *kp, struct pt_regs *regs)
+unsigned long kprobe_execute_post(struct kprobe_site *site, struct pt_regs *regs)
 {
-	carry_out(kp, regs, KPROBE_RESULT_POST);
+	regs->orig_ax = -1;
+	return execute(&site->kp, regs, true);
 }
 
-NOKPROBE_SYMBOL(kprobe_carry_out_post);
+NOKPROBE_SYMBOL(kprobe_execute_post);
 
-/* Has to agree with what carry_out() does at a hit. */
+/* Has to agree with what after_hit() does. */
 const char *arch_kprobe_path(struct kprobe *kp)
 {
 	if (kp->ainsn.boosted)
@@ -89,12 +86,13 @@ const char *arch_kprobe_path(struct kprobe *kp)
 	return kp->ainsn.emulation.fn ? "emulate" : "step";
 }
 
-/* Is this the int3 behind a copy? Then the instruction has been carried out. */
+/* Is this the int3 behind a copy? Then the instruction has been executed. */
 static bool step_done(unsigned long at, struct pt_regs *regs)
 {
 	struct kprobe *kp = kprobe_slot_owner(at);
+	unsigned long led;
 
-	if (!kp || at != copy_end(kp, kprobe_last_copy(kp)))
+	if (!kp || at != copy_end(kp, branch_copy(kp)))
 		return false;
 	regs->ip = (unsigned long)kp->addr;
 	if (!kp->ainsn.emulation.memory) {
@@ -103,7 +101,10 @@ static bool step_done(unsigned long at, struct pt_regs *regs)
 		regs->ip = (unsigned long)kp->ainsn.insn + KPROBE_SLOT_LAST_OFFSET;
 		return true;
 	}
-	carried_out(kp, regs, READ_ONCE(kp->post_handler));
+	led = regs->ip;
+	if (READ_ONCE(kp->post_handler))
+		kprobe_hit_post(site_of(kp), regs);
+	regs->ip = kprobe_resume_ip(kp, regs->ip, led);
 	return true;
 }
 
@@ -125,39 +126,55 @@ unreadable:
 
 NOKPROBE_SYMBOL(taken_out);
 
-static __always_inline void after_hit(struct kprobe *kp, struct pt_regs *regs,
-				      enum kprobe_result what)
+/* Returns where to resume. */
+static __always_inline unsigned long after_hit(struct kprobe *kp, struct pt_regs *regs,
+					       enum kprobe_result what)
 {
 	regs->orig_ax = -1;
-	if (what == KPROBE_RESULT_REDIRECTED)
-		regs->ip = kprobe_way_after(kp, regs->ip);
-	else
-		carry_out(kp, regs, what);
+	if (unlikely(what == KPROBE_RESULT_REDIRECTED))
+		return regs->ip;
+	if (unlikely(what == KPROBE_RESULT_POST))
+		return kp->ainsn.boosted ? kprobe_post_copy(kp) : execute(kp, regs, true);
+	if (kp->ainsn.boosted)
+		return kprobe_optimized(kp) ? kprobe_detour_copy(kp)
+					    : (unsigned long)kp->ainsn.insn;
+	/* It is inside of another hit's mark: a fault would look like a handler's. */
+	if (unlikely(what == KPROBE_RESULT_MISSED) && kp->ainsn.emulation.memory)
+		return branch_copy(kp);
+	return execute(kp, regs, false);
 }
-
-/* Out of line, so that what is rare takes no registers from the rest. */
-static noinline void after_rare_hit(struct kprobe *kp, struct pt_regs *regs,
-				    enum kprobe_result what)
-{
-	after_hit(kp, regs, what);
-}
-
-NOKPROBE_SYMBOL(after_rare_hit);
 
 static __always_inline void site_hit(struct kprobe_site *site, struct pt_regs *regs)
 {
-	struct kprobe *kp = kprobe_of(site);
-	enum kprobe_result what;
-
 	regs->orig_ax = KPROBE_HIT_ORIG_AX;
 	/* It was for the int3: a breakpoint of the processor on what follows is to be hit. */
 	regs->flags &= ~X86_EFLAGS_RF;
-	what = kprobe_hit_site(kp, regs);
-	if (likely(what == KPROBE_RESULT_CONTINUE))
-		after_hit(kp, regs, what);
-	else
-		after_rare_hit(kp, regs, what);
+	regs->ip = after_hit(&site->kp, regs, kprobe_hit_pre(site, regs));
 }
+
+/**
+ * kprobe_tail_hit() - the copy for hits with a post handler was executed
+ * @regs: the registers as the copy left them, except for ip
+ * @site: the site
+ *
+ * Context: any; preemption as in the probed code.
+ * Return: true if all of @regs has to be loaded to resume.
+ */
+bool __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe_site *site)
+{
+	struct kprobe *kp = &site->kp;
+	bool all;
+
+	kprobe_mend_flags(regs);
+	regs->ip = kprobe_next_ip(kp);
+	preempt_disable_notrace();
+	kprobe_hit_post(site, regs);
+	all = kprobe_resume(regs, kprobe_resume_ip(kp, regs->ip, kprobe_next_ip(kp)));
+	preempt_enable_notrace();
+	return all;
+}
+
+NOKPROBE_SYMBOL(kprobe_tail_hit);
 
 /**
  * kprobe_int3_handler() - handle an int3, if it is ours
@@ -187,39 +204,29 @@ int kprobe_int3_handler(struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_int3_handler);
 
-/**
- * kprobe_fault_handler() - handle a kernel fault, before a fixup is looked for
- * @regs: registers at the fault
- * @trapnr: the exception's vector
- *
- * A fault in a copy of the probed instruction becomes a fault of the original: the instruction
- * pointer is set to its address, which fault handlers and the exception table know. Faults in
- * the other copies of a detour stay where they are: these instructions have no fixups, and can
- * only continue in the detour.
- *
- * Context: any, preemption off.
- * Return: 1 if a probe's fault handler has handled it, else 0.
+/*
+ * The other copies of a detour are not meant: these instructions have no fixups, and can only
+ * continue in the detour, so their faults stay where they are.
  */
-int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
+struct kprobe *arch_kprobe_copy_owner(unsigned long ip)
 {
-	struct kprobe *kp = kprobe_slot_owner(regs->ip);
-	unsigned long copy = regs->ip;
+	struct kprobe *kp = kprobe_slot_owner(ip);
 
 	if (!kp)
-		return 0;
-	if (copy != (unsigned long)kp->ainsn.insn && copy != kprobe_detour_copy(kp) &&
-	    copy != (unsigned long)kp->ainsn.insn + KPROBE_SLOT_LAST_OFFSET)
-		return 0;
-	return kprobe_hit_fault(kp, regs, trapnr);
+		return NULL;
+	if (ip != (unsigned long)kp->ainsn.insn && ip != kprobe_detour_copy(kp) &&
+	    ip != (unsigned long)kp->ainsn.insn + KPROBE_SLOT_LAST_OFFSET)
+		return NULL;
+	return kp;
 }
 
-NOKPROBE_SYMBOL(kprobe_fault_handler);
+NOKPROBE_SYMBOL(arch_kprobe_copy_owner);
 
 /*
  * From an address in a slot to the original: the probed instruction, or the next one if @ip is
  * behind a copy.
  */
-static __always_inline unsigned long copied_into_slot(struct kprobe *kp, unsigned long ip)
+static __always_inline unsigned long original_in_slot(struct kprobe *kp, unsigned long ip)
 {
 	unsigned long offset = ip - (unsigned long)kp->ainsn.insn;
 	const struct kprobe_emulation *em = &kp->ainsn.emulation;
@@ -243,7 +250,7 @@ unsigned long kprobe_original_ip(unsigned long ip)
 	preempt_disable_notrace();
 	kp = kprobe_slot_owner(ip);
 	if (kp)
-		ip = kprobe_covered_by_copy(kp, ip) ?: copied_into_slot(kp, ip);
+		ip = kprobe_original_in_detour(kp, ip) ?: original_in_slot(kp, ip);
 	preempt_enable_notrace();
 	return ip;
 }

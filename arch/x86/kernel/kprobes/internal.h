@@ -3,6 +3,7 @@
 #define __X86_KERNEL_KPROBES_INTERNAL_H
 
 #include <linux/kprobes_arch.h>
+#include <linux/kprobes_hit.h>
 #include <linux/types.h>
 #include <asm/ibt.h>
 #include <asm/insn.h>
@@ -49,17 +50,12 @@ bool kprobe_emulate_pushed(const struct kprobe_emulation *em, struct pt_regs *re
 extern char __static_call_text_start[], __static_call_text_end[];
 
 /* int3.c */
-void kprobe_carry_out_post(struct kprobe *kp, struct pt_regs *regs);
+unsigned long kprobe_execute_post(struct kprobe_site *site, struct pt_regs *regs);
 
-/*
- * Returns the address of the copy for hits with a post handler, or of what is executed when a
- * branch cannot be emulated right now.
- */
-static __always_inline unsigned long kprobe_last_copy(const struct kprobe *kp)
+/* Returns the address of the copy for hits with a post handler, if the instruction is boosted. */
+static __always_inline unsigned long kprobe_post_copy(const struct kprobe *kp)
 {
-	unsigned long slot = (unsigned long)kp->ainsn.insn;
-
-	return kp->ainsn.emulation.memory ? slot : slot + KPROBE_SLOT_LAST_OFFSET;
+	return (unsigned long)kp->ainsn.insn + KPROBE_SLOT_LAST_OFFSET;
 }
 
 /*
@@ -72,11 +68,8 @@ static __always_inline bool kprobe_sp_changed(struct pt_regs *regs)
 	return regs->sp != (unsigned long)(regs + 1) + sizeof(long);
 }
 
-/*
- * Prepares to continue at @to. Returns true if all registers have to be loaded from @regs to
- * get there.
- */
-static __always_inline unsigned long kprobe_go_on(struct pt_regs *regs, unsigned long to)
+/* Prepares to resume at @to. Returns true if all of @regs has to be loaded to get there. */
+static __always_inline bool kprobe_resume(struct pt_regs *regs, unsigned long to)
 {
 	if (unlikely(kprobe_sp_changed(regs))) {
 		regs->ip = to;
@@ -86,9 +79,15 @@ static __always_inline unsigned long kprobe_go_on(struct pt_regs *regs, unsigned
 	return false;
 }
 
-/* detour.c and tail.c, called from assembly; arguments are in registers, on 32 bits too */
-unsigned long __noendbr kprobe_detour_hit(struct pt_regs *regs, struct kprobe *kp);
-unsigned long __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe *kp);
+/* Returns the address behind the probed instruction. */
+static __always_inline unsigned long kprobe_next_ip(const struct kprobe *kp)
+{
+	return (unsigned long)kp->addr + kp->ainsn.emulation.length;
+}
+
+/* detour.c and int3.c, called from assembly; arguments are in registers, on 32 bits too */
+bool __noendbr kprobe_detour_hit(struct pt_regs *regs, struct kprobe_site *site);
+bool __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe_site *site);
 
 #ifdef CONFIG_OPTPROBES
 static __always_inline struct arch_optimized_insn *kprobe_optinsn(struct kprobe *kp)
@@ -102,50 +101,24 @@ static __always_inline unsigned long kprobe_detour_copy(struct kprobe *kp)
 	return (unsigned long)kprobe_optinsn(kp)->insn + DETOUR_COPY;
 }
 
-/* Is the byte at this offset from a site covered by the site's jump, or is going to be? */
-static __always_inline bool kprobe_covers(struct kprobe *kp, unsigned long offset)
-{
-	return unlikely(offset - 1 < JMP32_INSN_SIZE - 1 && kprobe_optimized(kp));
-}
-
-static __always_inline unsigned long kprobe_copy_of(struct kprobe *kp, unsigned long offset)
-{
-	struct arch_optimized_insn *optinsn = kprobe_optinsn(kp);
-
-	return (unsigned long)optinsn->insn + optinsn->copy[offset];
-}
-
 /*
- * Returns where a hit continues that would otherwise continue at @ip, where the probed
- * instruction leads to: if the site's jump covers @ip, or is going to, at the copy in the detour.
+ * Returns where to resume a hit that goes on at @ip: there; or if a jump covers @ip, or is going
+ * to, at the copy in the detour. If the instruction itself leads there, to @led, a jump can only
+ * cover the next one, and is the site's own. Otherwise a handler has chosen @ip.
  */
-static __always_inline unsigned long kprobe_way_out(struct kprobe *kp, unsigned long ip)
+static __always_inline unsigned long kprobe_resume_ip(struct kprobe *kp, unsigned long ip,
+						      unsigned long led)
 {
-	unsigned long offset = ip - (unsigned long)kp->addr;
-
-	return kprobe_covers(kp, offset) ? kprobe_copy_of(kp, offset) : ip;
-}
-
-/* Is this where the probed instruction leads to? Only handlers lead to anywhere else. */
-static __always_inline bool kprobe_leads_to(struct kprobe *kp, unsigned long ip)
-{
-	const struct kprobe_emulation *em = &kp->ainsn.emulation;
-	unsigned long distance = ip - (unsigned long)kp->addr - em->length;
-
-	return likely(!distance) || (em->direct && distance == (unsigned long)em->disp);
-}
-
-/* The same after handlers, which may have chosen @ip. */
-static __always_inline unsigned long kprobe_way_after(struct kprobe *kp, unsigned long ip)
-{
-	return kprobe_leads_to(kp, ip) ? kprobe_way_out(kp, ip) : kprobe_way_to(ip);
+	if (unlikely(ip != led))
+		return arch_kprobe_resume_ip(ip);
+	return led == kprobe_next_ip(kp) && kprobe_optimized(kp) ? kprobe_optinsn(kp)->next : ip;
 }
 
 /* Defined by the linker script. */
 extern struct exception_table_entry __start___ex_table[];
 extern struct exception_table_entry __stop___ex_table[];
 
-unsigned long kprobe_covered_by_copy(struct kprobe *kp, unsigned long ip);
+unsigned long kprobe_original_in_detour(struct kprobe *kp, unsigned long ip);
 void kprobe_recover_covered(struct kprobe *kp, u8 *buf, int at, int len);
 #else
 static __always_inline unsigned long kprobe_detour_copy(struct kprobe *kp)
@@ -153,17 +126,13 @@ static __always_inline unsigned long kprobe_detour_copy(struct kprobe *kp)
 	return (unsigned long)kp->ainsn.insn;
 }
 
-static __always_inline unsigned long kprobe_way_out(struct kprobe *kp, unsigned long ip)
+static __always_inline unsigned long kprobe_resume_ip(struct kprobe *kp, unsigned long ip,
+						      unsigned long led)
 {
 	return ip;
 }
 
-static __always_inline unsigned long kprobe_way_after(struct kprobe *kp, unsigned long ip)
-{
-	return ip;
-}
-
-static inline unsigned long kprobe_covered_by_copy(struct kprobe *kp, unsigned long ip)
+static inline unsigned long kprobe_original_in_detour(struct kprobe *kp, unsigned long ip)
 {
 	return 0;
 }

@@ -242,7 +242,7 @@ static bool others_need(const struct covered *c)
 }
 
 /*
- * Can a copy in a detour carry out the instruction at c->end? Only the probed instruction may
+ * Can a copy in a detour execute the instruction at c->end? Only the probed instruction may
  * fault. Nothing moves a fault in another copy back to the text, where its handler could sleep,
  * or find a fixup.
  */
@@ -387,7 +387,8 @@ static enum kprobe_obstacle fill_detour(struct detour *d, struct covered *c)
 	 */
 	OPTIMIZER_HIDE_VAR(entry);
 	memset(d->image, INT3_INSN_OPCODE, sizeof(d->image));
-	put_unaligned((unsigned long)&d->op->kp, (unsigned long *)(d->image + DETOUR_OWNER));
+	put_unaligned((unsigned long)site_of(&d->op->kp),
+		      (unsigned long *)(d->image + DETOUR_OWNER));
 	d->used = DETOUR_COPY;
 	obstacle = add_copies(d, c);
 	if (obstacle)
@@ -415,6 +416,7 @@ static enum kprobe_obstacle make_detour(struct optimized_kprobe *op, u8 *slot)
 {
 	struct detour d = { .op = op, .slot = (unsigned long)slot };
 	struct covered c = { .begin = (unsigned long)op->kp.addr };
+	unsigned int length = op->kp.ainsn.emulation.length;
 	enum kprobe_obstacle obstacle;
 
 	c.function = complete_function(c.begin);
@@ -423,6 +425,8 @@ static enum kprobe_obstacle make_detour(struct optimized_kprobe *op, u8 *slot)
 	obstacle = fill_detour(&d, &c) ?: check_covered(&c);
 	if (obstacle)
 		return obstacle;
+	op->optinsn.next = length < JMP32_INSN_SIZE ? d.slot + op->optinsn.copy[length]
+						    : c.begin + length;
 	memcpy(op->optinsn.original, (void *)c.begin + 1, sizeof(op->optinsn.original));
 	perf_event_text_poke(slot, NULL, 0, d.image, sizeof(d.image));
 	text_poke(slot, d.image, sizeof(d.image));
@@ -543,7 +547,7 @@ void arch_optimize_kprobes(struct list_head *oplist)
  * 1. Write an int3 over the first byte, and sync: from here on no CPU executes the jump.
  * 2. Restore the four bytes behind it, and sync. Hits do not go there before the core has
  *    cleared KPROBE_FLAG_OPTIMIZED, after this has returned: until then they continue in the
- *    copies of the detour, see kprobe_way_out().
+ *    copies of the detour, see kprobe_resume_ip().
  */
 void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_list)
 {

@@ -33,11 +33,11 @@ static void jump_back(struct tail tail, const struct kprobe *kp)
 			kp->addr + kp->ainsn.emulation.length, JMP32_INSN_SIZE);
 }
 
-static void run_post_handlers(struct tail tail, const struct kprobe *kp)
+static void run_post_handlers(struct tail tail, struct kprobe *kp)
 {
 	__text_gen_insn(tail.image, CALL_INSN_OPCODE, tail.run_at, kprobe_tail_entry,
 			CALL_INSN_SIZE);
-	put_unaligned((unsigned long)kp, (unsigned long *)(tail.image + CALL_INSN_SIZE));
+	put_unaligned((unsigned long)site_of(kp), (unsigned long *)(tail.image + CALL_INSN_SIZE));
 }
 
 /* Writes a copy of the instruction, and sets where its tail is to be written. */

@@ -510,7 +510,7 @@ static void call_of_null_is_one(struct kunit *test)
 	};
 
 	preempt_disable();
-	to = kprobe_detour_hit(&regs, kp);
+	to = kprobe_detour_hit(&regs, site_of(kp));
 	preempt_enable();
 
 	KUNIT_EXPECT_EQ(test, probe->hits, 1);

@@ -274,7 +274,7 @@ static void test_registers_after_redirection(struct kunit *test)
 	stack.regs.sp = (unsigned long)(&stack + 1);
 	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&p));
 	scoped_guard(preempt)
-		all = kprobe_detour_hit(&stack.regs, get_kprobe(p.addr));
+		all = kprobe_detour_hit(&stack.regs, site_of(get_kprobe(p.addr)));
 	KUNIT_EXPECT_TRUE(test, all);
 	KUNIT_EXPECT_EQ(test, (unsigned long)kprobe_test_two_jumps, stack.regs.ip);
 	KUNIT_EXPECT_FALSE(test, kprobe_regs_of_hit(&stack.regs));
