@@ -417,17 +417,14 @@ struct optimized_kprobe {
  * DOC: Jumps
  *
  * asm/kprobes.h defines ``struct arch_optimized_insn``; ``MAX_OPTIMIZED_LENGTH``, the most
- * bytes that the instructions covered by a jump can take; ``MAX_OPTINSN_SIZE``, the size of a
- * detour in kprobe_opcode_t, which may be known to the linker only; and perhaps
- * ``ARCH_OPTPROBE_COMPLETE``, which is 1 if its detours can do all that a breakpoint does:
- * run post handlers, and continue where a handler says. Otherwise they call
- * opt_pre_handler() of linux/kprobes_legacy.h, and a site with a post handler gets no jump.
+ * bytes that the instructions covered by a jump can take; and ``MAX_OPTINSN_SIZE``, the size of a
+ * detour in kprobe_opcode_t, which may be known to the linker only. A detour does all that a
+ * breakpoint does: it runs post handlers, and continues where a handler says. (Without
+ * ARCH_KPROBE_STATELESS it only calls opt_pre_handler(), and a site with a post handler gets no
+ * jump.)
  *
  * All hooks are called with kprobe_mutex held.
  */
-#ifndef ARCH_OPTPROBE_COMPLETE
-#define ARCH_OPTPROBE_COMPLETE	0
-#endif
 
 /**
  * arch_prepare_optimized_kprobe() - make a detour for a site

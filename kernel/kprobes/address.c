@@ -273,14 +273,6 @@ static const char *patched_by_others(struct kprobe_function *f, unsigned long ad
 	return NULL;
 }
 
-/* Returns why no probe may be placed at an address, or NULL. */
-static const char *objection_to(struct kprobe_function *f, unsigned long addr)
-{
-	if (kprobe_blacklisted(addr))
-		return "on the blacklist";
-	return f->why ?: patched_by_others(f, addr);
-}
-
 /**
  * kprobe_check_text() - check whether a probe may be placed in text
  * @kp: the kprobe of a site that is being created, in kernel text that a symbol covers; its module
@@ -301,7 +293,10 @@ int kprobe_check_text(struct kprobe *kp)
 	lockdep_assert_held(&text_mutex);
 	if (!f)
 		return -ENOMEM;
-	why = objection_to(f, addr);
+	if (kprobe_blacklisted(addr))
+		why = "on the blacklist";
+	else
+		why = f->why ?: patched_by_others(f, addr);
 	return why ? kprobe_refuse(kp, -EINVAL, why) : 0;
 }
 
@@ -318,7 +313,7 @@ bool kprobe_debugger_stops_at_site(struct kprobe_site *site)
 	       (site->ftrace_ip && kprobe_debugger_stops_at(site->ftrace_ip));
 }
 
-/* Does ftrace patch there for a site at the beginning of that function? */
+/* Checks whether ftrace patches there for a site at the beginning of that function. */
 static bool is_called_at(unsigned long addr)
 {
 	unsigned long size, offset;

@@ -22,13 +22,13 @@ unsigned long __weak arch_kprobe_ftrace_location(unsigned long addr)
 	return ftrace_text_reserved(at, at) && ftrace_location(addr) == addr ? addr : 0;
 }
 
-/* Was the lock on CPU hotplug taken with kprobe_mutex, and not released since? */
+/* The lock on CPU hotplug was taken with kprobe_mutex, and has not been released since. */
 static bool cpus_locked;
 
 /**
  * kprobe_lock_cpus() - keep CPUs from coming and going
  *
- * In a callback of CPU hotplug, nothing is done: hotplug has locked out all others.
+ * In a callback of CPU hotplug nothing is done: hotplug has locked out all others.
  *
  * Context: may sleep; kprobe_mutex is not held.
  * Return: true if cpus_read_unlock() is to be called.

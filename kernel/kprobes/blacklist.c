@@ -23,18 +23,16 @@
  */
 static struct maple_tree blacklist = MTREE_INIT(blacklist, MT_FLAGS_USE_RCU);
 
-/* The tree joins adjacent ranges of the same value, so each range has its own. */
-static void *next_entry(void)
+/*
+ * What is not on the list can be probed, and crash the kernel. So this waits for memory. The tree
+ * joins adjacent ranges of the same value, so each range has its own.
+ */
+static void blacklist_range(unsigned long start, unsigned long end)
 {
 	static unsigned long serial;
 
-	return xa_mk_value(++serial & LONG_MAX);
-}
-
-/* What is not on the list can be probed, and crash the kernel. So this waits for memory. */
-static void blacklist_range(unsigned long start, unsigned long end)
-{
-	mtree_store_range(&blacklist, start, end - 1, next_entry(), GFP_KERNEL | __GFP_NOFAIL);
+	mtree_store_range(&blacklist, start, end - 1, xa_mk_value(++serial & LONG_MAX),
+			  GFP_KERNEL | __GFP_NOFAIL);
 }
 
 /*
@@ -115,7 +113,7 @@ bool kprobe_blacklisted(unsigned long addr)
 	       mtree_load(&blacklist, addr);
 }
 
-/* Checks whether a symbol is part of a function on the blacklist: NAME with the compiler's suffix */
+/* Checks for a part of a function on the blacklist: its name, with a suffix of the compiler's */
 static bool parent_blacklisted(const char *name)
 {
 	const char *dot = strchr(name, '.');
@@ -247,15 +245,6 @@ const char *kprobe_objection_to_function(const struct kprobe_function *f)
 	return parent_blacklisted(name) ? "on the blacklist" : NULL;
 }
 
-/* Without a symbol %ps prints the address, which not everybody may see. */
-static void show_name(struct seq_file *m, unsigned long addr, bool show_address)
-{
-	if (show_address || kallsyms_lookup_size_offset(addr, NULL, NULL))
-		seq_printf(m, "%ps\n", (void *)addr);
-	else
-		seq_puts(m, "0x0\n");
-}
-
 /**
  * kprobe_blacklist_show() - show the blacklist, for debugfs
  * @m: where to
@@ -276,7 +265,11 @@ void kprobe_blacklist_show(struct seq_file *m, bool show_addresses)
 
 		seq_printf(m, "0x%0*lx-0x%0*lx\t", KPROBE_ADDRESS_WIDTH, start,
 			   KPROBE_ADDRESS_WIDTH, end);
-		show_name(m, mas.index, show_addresses);
+		/* Without a symbol %ps prints the address, which not everybody may see. */
+		if (show_addresses || kallsyms_lookup_size_offset(mas.index, NULL, NULL))
+			seq_printf(m, "%ps\n", (void *)mas.index);
+		else
+			seq_puts(m, "0x0\n");
 	}
 	rcu_read_unlock();
 }
@@ -315,38 +308,24 @@ void kprobe_blacklist_add_module(struct module *mod)
 	add_area(mod->cpuidle_text_start, mod->cpuidle_text_size);
 }
 
-static void forget_memory(const struct module_memory *memory)
-{
-	unsigned long base = (unsigned long)memory->base;
-
-	if (memory->size)
-		mtree_store_range(&blacklist, base, base + memory->size - 1, NULL,
-				  GFP_KERNEL | __GFP_NOFAIL);
-}
-
 /**
- * kprobe_blacklist_remove_module() - remove all ranges in a module's text
- * @mod: the module, which is going
+ * kprobe_blacklist_remove_module() - remove all ranges in a module's text that goes
+ * @mod: the module
+ * @init_only: only its init text goes; @mod still records where that is
  *
  * Context: kprobe_mutex is held; may sleep.
  */
-void kprobe_blacklist_remove_module(struct module *mod)
+void kprobe_blacklist_remove_module(struct module *mod, bool init_only)
 {
-	lockdep_assert_held(&kprobe_mutex);
-	for_each_mod_mem_type(type)
-		forget_memory(&mod->mem[type]);
-}
+	unsigned long base, size;
 
-/**
- * kprobe_blacklist_remove_init() - remove all ranges in a module's init text
- * @mod: the module, which is live, and still records where that text is
- *
- * Context: kprobe_mutex is held; may sleep.
- */
-void kprobe_blacklist_remove_init(struct module *mod)
-{
 	lockdep_assert_held(&kprobe_mutex);
-	for_class_mod_mem_type(type, init)
-		forget_memory(&mod->mem[type]);
+	for_each_mod_mem_type(type) {
+		base = (unsigned long)mod->mem[type].base;
+		size = mod->mem[type].size;
+		if (size && (!init_only || mod_mem_type_is_init(type)))
+			mtree_store_range(&blacklist, base, base + size - 1, NULL,
+					  GFP_KERNEL | __GFP_NOFAIL);
+	}
 }
 #endif

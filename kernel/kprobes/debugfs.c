@@ -47,7 +47,7 @@ struct place {
  * Returns whether there is a symbol. Where a module was, another one may be by now, about to
  * leave as well: the caller keeps the names with RCU.
  */
-static bool find_place(struct kprobe_site *site, struct place *place)
+static bool look_up(struct kprobe_site *site, struct place *place)
 {
 	unsigned long addr = (unsigned long)site->kp.addr;
 
@@ -66,7 +66,7 @@ static void show_probe(struct seq_file *m, struct kprobe *p, struct kprobe_site 
 
 	seq_printf(m, "%0*lx  %c  ", KPROBE_ADDRESS_WIDTH, addr, kind_of(p));
 	scoped_guard(rcu) {
-		if (find_place(site, &place))
+		if (look_up(site, &place))
 			seq_printf(m, "%s+0x%lx  %s ", place.symbol, place.offset,
 				   place.module ?: " ");
 		else
@@ -77,7 +77,7 @@ static void show_probe(struct seq_file *m, struct kprobe *p, struct kprobe_site 
 
 /*
  * The position is the serial number of the site that is next: between two reads sites may be freed,
- * so that a count of sites would leave out as many. Who reads on does so at his cursor.
+ * so that a count of sites would leave out as many. A reader goes on at its cursor.
  */
 static void *list_start(struct seq_file *m, loff_t *pos)
 {
@@ -98,14 +98,6 @@ static void *list_start(struct seq_file *m, loff_t *pos)
 	return site;
 }
 
-/* Sites that wait to be freed are not shown, and there may be many. */
-static void give_way(void)
-{
-	mutex_unlock(&kprobe_mutex);
-	cond_resched();
-	mutex_lock(&kprobe_mutex);
-}
-
 static void *list_next(struct seq_file *m, void *v, loff_t *pos)
 {
 	struct kprobe_cursor *cursor = m->private;
@@ -113,8 +105,12 @@ static void *list_next(struct seq_file *m, void *v, loff_t *pos)
 	u64 serial = site->serial;
 
 	cursor->next = kprobe_site_after(site);
-	if (!(serial % KPROBE_BATCH))
-		give_way();
+	/* Sites that wait to be freed are not shown, and there may be many. */
+	if (!(serial % KPROBE_BATCH)) {
+		mutex_unlock(&kprobe_mutex);
+		cond_resched();
+		mutex_lock(&kprobe_mutex);
+	}
 	*pos = cursor->next ? cursor->next->serial : serial + 1;
 	cursor->pos = *pos;
 	return cursor->next;
@@ -177,7 +173,7 @@ static void show_symbol(struct seq_file *m, struct kprobe_site *site)
 	struct place place;
 
 	guard(rcu)();
-	if (!find_place(site, &place)) {
+	if (!look_up(site, &place)) {
 		seq_putc(m, '-');
 		return;
 	}

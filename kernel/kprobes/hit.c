@@ -495,13 +495,13 @@ void kprobe_task_dies(void)
 
 NOKPROBE_SYMBOL(kprobe_task_dies);
 
-#ifdef CONFIG_OPTPROBES
+#if defined(CONFIG_OPTPROBES) && !ARCH_KPROBE_STATELESS
 /**
  * opt_pre_handler() - run the pre handlers of all probes for a hit through a jump
  * @kp: the site's own kprobe
  * @regs: the registers
  *
- * For architectures without ARCH_OPTPROBE_COMPLETE. Their detours cannot continue
+ * For architectures without ARCH_KPROBE_STATELESS. Their detours cannot continue
  * anywhere else, so what the handlers return has no effect.
  *
  * Context: any, NMI included, preemption off.

@@ -400,8 +400,7 @@ void kprobe_blacklist_init(void);
 const char *kprobe_objection_to_function(const struct kprobe_function *f);
 void kprobe_blacklist_show(struct seq_file *m, bool show_addresses);
 void kprobe_blacklist_add_module(struct module *mod);
-void kprobe_blacklist_remove_module(struct module *mod);
-void kprobe_blacklist_remove_init(struct module *mod);
+void kprobe_blacklist_remove_module(struct module *mod, bool init_only);
 
 /* module.c */
 #ifdef CONFIG_LIVEPATCH

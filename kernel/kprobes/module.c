@@ -12,19 +12,18 @@
 #include "internal.h"
 
 /*
- * Does the text at an address go away? When a module becomes live, that is its init text;
- * when it goes, all of its text.
+ * Checks for a site in text that goes: when a module becomes live, that is its init text; when it
+ * goes, all of its text.
  */
-static bool text_goes(struct module *mod, unsigned long addr, unsigned long event)
+static bool goes(struct kprobe_site *site, struct module *mod, unsigned long event)
 {
+	unsigned long addr = (unsigned long)site->kp.addr;
+
+	if (site->state == SITE_GONE)
+		return false;
 	if (event == MODULE_STATE_GOING)
 		return within_module(addr, mod);
 	return within_module_init(addr, mod);
-}
-
-static bool goes(struct kprobe_site *site, struct module *mod, unsigned long event)
-{
-	return site->state != SITE_GONE && text_goes(mod, (unsigned long)site->kp.addr, event);
 }
 
 /*
@@ -119,13 +118,6 @@ bool kprobe_module_is_relocated(struct module *mod)
 }
 #endif
 
-static void announce(struct module *mod)
-{
-	kprobe_blacklist_add_module(mod);
-	/* Without memory for this, the module can only be probed when it is live. */
-	xa_store(&announced, (unsigned long)mod, xa_mk_value(1), GFP_KERNEL);
-}
-
 static int module_event(struct notifier_block *nb, unsigned long event, void *data)
 {
 	struct module *mod = data;
@@ -134,17 +126,19 @@ static int module_event(struct notifier_block *nb, unsigned long event, void *da
 	kprobe_function_forget();
 	switch (event) {
 	case MODULE_STATE_COMING:
-		announce(mod);
+		kprobe_blacklist_add_module(mod);
+		/* Without memory for this, the module can only be probed when it is live. */
+		xa_store(&announced, (unsigned long)mod, xa_mk_value(1), GFP_KERNEL);
 		break;
 	case MODULE_STATE_LIVE:
 		xa_erase(&announced, (unsigned long)mod);
 		kill_sites(mod, event);
-		kprobe_blacklist_remove_init(mod);
+		kprobe_blacklist_remove_module(mod, true);
 		break;
 	case MODULE_STATE_GOING:
 		xa_erase(&announced, (unsigned long)mod);
 		kill_sites(mod, event);
-		kprobe_blacklist_remove_module(mod);
+		kprobe_blacklist_remove_module(mod, false);
 		break;
 	}
 	return NOTIFY_DONE;

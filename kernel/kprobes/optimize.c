@@ -73,10 +73,10 @@ static enum kprobe_obstacle make_detour(struct kprobe_site *site)
 {
 	if (!optimization_on)
 		return KPROBE_OBSTACLE_OFF;
-	if (!ARCH_OPTPROBE_COMPLETE && site->has_post_handler)
+	if (!ARCH_KPROBE_STATELESS && site->has_post_handler)
 		return KPROBE_OBSTACLE_POST;
 	/* A fault in such a detour is not moved back to where there is a fixup. */
-	if (!ARCH_OPTPROBE_COMPLETE && search_exception_tables((unsigned long)site->kp.addr))
+	if (!ARCH_KPROBE_STATELESS && search_exception_tables((unsigned long)site->kp.addr))
 		return KPROBE_OBSTACLE_INSN;
 	return allocate_detour(site);
 }
@@ -293,7 +293,7 @@ void kprobe_optimize_refresh(struct kprobe_site *site)
 	LIST_HEAD(ops);
 
 	lockdep_assert_held(&kprobe_mutex);
-	if (ARCH_OPTPROBE_COMPLETE)
+	if (ARCH_KPROBE_STATELESS)
 		return;
 	if (site->has_post_handler && optimized(site)) {
 		collect(site, &ops);

@@ -224,7 +224,7 @@ static void enable_placed(struct request *r, struct kprobe_plan *plan)
 	kprobe_site_refresh(site, plan);
 }
 
-/* Is a probe not hit that should be, or hit where others redirect its function as well? */
+/* Finds out a probe that is not hit, or is hit where others redirect its function as well. */
 static bool not_served(struct kprobe *p)
 {
 	struct kprobe_site *site = kprobe_disabled(p) ? NULL : kprobe_site_holding(p);
@@ -359,14 +359,6 @@ static int by_hint(const void *a, const void *b)
 /* Functions with a landing pad are aligned to this at least, and it is no longer. */
 #define HINT_GRAIN	8
 
-static unsigned long hint_of(struct kprobe *p)
-{
-	const char *why;
-	void *addr = kprobe_named(p->addr, p->symbol_name, p->offset, &why);
-
-	return ALIGN_DOWN((unsigned long)addr, HINT_GRAIN);
-}
-
 /*
  * Sorts the probes by address: probes in the same function follow each other then, and
  * what is found out about the function serves all of them.
@@ -375,6 +367,8 @@ static void fill_requests(struct request *requests, struct kprobe **kps, int num
 			  const struct kprobe_kind *kind)
 {
 	bool sorted = true;
+	const char *why;
+	void *addr;
 	int i;
 
 	for (i = 0; i < num; i++) {
@@ -382,8 +376,10 @@ static void fill_requests(struct request *requests, struct kprobe **kps, int num
 
 		cond_resched();
 		requests[i] = (struct request){ .p = p, .kind = kind, .index = i };
-		if (num > 1)
-			requests[i].hint = hint_of(p);
+		if (num > 1) {
+			addr = kprobe_named(p->addr, p->symbol_name, p->offset, &why);
+			requests[i].hint = ALIGN_DOWN((unsigned long)addr, HINT_GRAIN);
+		}
 		sorted &= !i || requests[i - 1].hint <= requests[i].hint;
 	}
 	if (!sorted)

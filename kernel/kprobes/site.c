@@ -206,29 +206,19 @@ void kprobe_site_destroy(struct kprobe_site *site)
 	kfree_rcu(site, rcu);
 }
 
-static bool any_enabled(struct kprobe_site *site)
+static bool any_enabled(struct kprobe_site *site, bool with_post_handler)
 {
 	struct kprobe *p;
 
 	list_for_each_entry(p, &site->probes, list)
-		if (!kprobe_disabled(p))
-			return true;
-	return false;
-}
-
-static bool any_post_handler(struct kprobe_site *site)
-{
-	struct kprobe *p;
-
-	list_for_each_entry(p, &site->probes, list)
-		if (p->post_handler && !kprobe_disabled(p))
+		if (!kprobe_disabled(p) && (p->post_handler || !with_post_handler))
 			return true;
 	return false;
 }
 
 /*
- * Does the global switch keep a site disarmed? Not if it is a return trampoline: on some
- * architectures these are probes.
+ * Checks whether the global switch keeps a site disarmed. It does not if that is a return
+ * trampoline: on some architectures these are probes.
  */
 static bool switched_off(struct kprobe_site *site)
 {
@@ -250,21 +240,7 @@ bool kprobe_site_arming_failed(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
 	return site->state != SITE_GONE && !kprobe_site_armed(site) &&
-	       any_enabled(site) && !switched_off(site);
-}
-
-/*
- * An architecture that calls the post handler itself may load the pointer once more after it
- * has found that it is not NULL. So there the pointer stays once it is set, and leads to the
- * post handlers of all probes, of which there may be none.
- */
-static void set_post_handler(struct kprobe_site *site, bool none)
-{
-	site->has_post_handler = !none && any_post_handler(site);
-	if (site->has_post_handler)
-		WRITE_ONCE(site->kp.post_handler, kprobe_site_post);
-	else if (ARCH_KPROBE_STATELESS)
-		WRITE_ONCE(site->kp.post_handler, NULL);
+	       any_enabled(site, false) && !switched_off(site);
 }
 
 static int run_nothing(struct kprobe *kp, struct pt_regs *regs)
@@ -274,21 +250,13 @@ static int run_nothing(struct kprobe *kp, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(run_nothing);
 
-/*
- * Is the site still hit although the global switch is off, because ftrace has shut itself down,
- * and cannot take its call away?
- */
-static bool hit_although_switched_off(struct kprobe_site *site)
-{
-	return ARCH_KPROBE_STATELESS && kprobe_ftrace_dead() && kprobe_ftrace(&site->kp) &&
-	       switched_off(site);
-}
-
 /* Sets what most hits look at instead of the list. */
 static void set_handlers(struct kprobe_site *site)
 {
 	struct kprobe *p = list_first_entry_or_null(&site->probes, struct kprobe, list);
-	bool none = hit_although_switched_off(site);
+	/* If ftrace has shut itself down, it calls although the global switch is off. */
+	bool none = ARCH_KPROBE_STATELESS && kprobe_ftrace_dead() && kprobe_ftrace(&site->kp) &&
+		    switched_off(site);
 	bool only = p && list_is_last(&p->list, &site->probes) &&
 		    !kprobe_disabled(p) && p->pre_handler;
 
@@ -298,7 +266,16 @@ static void set_handlers(struct kprobe_site *site)
 	smp_mb();
 	if (p && kprobe_disabled(p))
 		WRITE_ONCE(site->first, &site->kp);
-	set_post_handler(site, none);
+	site->has_post_handler = !none && any_enabled(site, true);
+	/*
+	 * An architecture that calls the post handler itself may load the pointer once more after
+	 * it has found that it is not NULL. So there the pointer stays once it is set, and leads to
+	 * the post handlers of all probes, of which there may be none.
+	 */
+	if (site->has_post_handler)
+		WRITE_ONCE(site->kp.post_handler, kprobe_site_post);
+	else if (ARCH_KPROBE_STATELESS)
+		WRITE_ONCE(site->kp.post_handler, NULL);
 }
 
 /**
@@ -338,7 +315,7 @@ void kprobe_site_refresh(struct kprobe_site *site, struct kprobe_plan *plan)
 	if (site->state == SITE_GONE)
 		return;
 
-	enabled = any_enabled(site);
+	enabled = any_enabled(site, false);
 	kprobe_optimize_refresh(site);
 	kprobe_site_set_disabled(site, !enabled);
 	kprobe_plan_arming(site, enabled && !switched_off(site), plan);

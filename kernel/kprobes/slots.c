@@ -372,29 +372,6 @@ struct kprobe_insn_cache kprobe_insn_slots = {
 	.table		= KPROBE_TABLE_INIT(kprobe_insn_slots.table, &kprobe_insn_slots.mutex),
 };
 
-static bool set_owner(struct kprobe_insn_cache *c, unsigned long slot, struct kprobe *kp)
-{
-	struct slot_page *page;
-
-	guard(mutex)(&c->mutex);
-	page = find_page(c, slot);
-	if (page)
-		WRITE_ONCE(page->owner[slot_index(c, page, slot)], kp);
-	return page;
-}
-
-static __always_inline struct kprobe *owner_in(struct kprobe_insn_cache *c, unsigned long addr)
-{
-	struct slot_page *page = find_page(c, addr);
-	unsigned int i;
-
-	if (!page)
-		return NULL;
-	i = slot_index(c, page, addr);
-	/* If the slots do not fill the page, there is no owner behind the last one. */
-	return i < slots_per_page(c) ? READ_ONCE(page->owner[i]) : NULL;
-}
-
 #ifdef CONFIG_OPTPROBES
 void __weak *alloc_optinsn_page(void)
 {
@@ -441,36 +418,27 @@ bool is_kprobe_optinsn_slot(unsigned long addr)
 }
 
 NOKPROBE_SYMBOL(is_kprobe_optinsn_slot);
-
-static void set_owner_of_detour(unsigned long slot, struct kprobe *kp)
-{
-	set_owner(&kprobe_optinsn_slots, slot, kp);
-}
-
-static __always_inline struct kprobe *owner_of_detour(unsigned long addr)
-{
-	return owner_in(&kprobe_optinsn_slots, addr);
-}
-
-static bool detour_page_symbol(unsigned int *n, unsigned long *value, char *type, char *sym)
-{
-	return page_symbol(&kprobe_optinsn_slots, n, value, type, sym);
-}
-#else
-static void set_owner_of_detour(unsigned long slot, struct kprobe *kp)
-{
-}
-
-static inline struct kprobe *owner_of_detour(unsigned long addr)
-{
-	return NULL;
-}
-
-static bool detour_page_symbol(unsigned int *n, unsigned long *value, char *type, char *sym)
-{
-	return false;
-}
 #endif
+
+static struct kprobe_insn_cache *const caches[] = {
+	&kprobe_insn_slots,
+#ifdef CONFIG_OPTPROBES
+	&kprobe_optinsn_slots,
+#endif
+};
+
+/* Returns where the owner of a slot is recorded, or NULL if @addr is not in a slot. */
+static __always_inline struct kprobe **owner_at(struct kprobe_insn_cache *c, unsigned long addr)
+{
+	struct slot_page *page = find_page(c, addr);
+	unsigned int i;
+
+	if (!page)
+		return NULL;
+	i = slot_index(c, page, addr);
+	/* If the slots do not fill the page, there is no owner behind the last one. */
+	return i < slots_per_page(c) ? &page->owner[i] : NULL;
+}
 
 /**
  * kprobe_slot_set_owner() - record which site a slot serves, until the slot is freed
@@ -481,8 +449,15 @@ static bool detour_page_symbol(unsigned int *n, unsigned long *value, char *type
  */
 void kprobe_slot_set_owner(kprobe_opcode_t *slot, struct kprobe *kp)
 {
-	if (!set_owner(&kprobe_insn_slots, (unsigned long)slot, kp))
-		set_owner_of_detour((unsigned long)slot, kp);
+	struct kprobe **owner;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(caches); i++) {
+		guard(mutex)(&caches[i]->mutex);
+		owner = owner_at(caches[i], (unsigned long)slot);
+		if (owner)
+			WRITE_ONCE(*owner, kp);
+	}
 }
 
 /**
@@ -494,7 +469,15 @@ void kprobe_slot_set_owner(kprobe_opcode_t *slot, struct kprobe *kp)
  */
 struct kprobe *kprobe_slot_owner(unsigned long addr)
 {
-	return owner_in(&kprobe_insn_slots, addr) ?: owner_of_detour(addr);
+	struct kprobe **owner;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(caches); i++) {
+		owner = owner_at(caches[i], addr);
+		if (owner)
+			return READ_ONCE(*owner);
+	}
+	return NULL;
 }
 
 NOKPROBE_SYMBOL(kprobe_slot_owner);
@@ -502,8 +485,13 @@ NOKPROBE_SYMBOL(kprobe_slot_owner);
 static bool slot_page_symbol(unsigned int *n, unsigned long *value,
 			     char *type, char *sym)
 {
-	return page_symbol(&kprobe_insn_slots, n, value, type, sym) ||
-	       detour_page_symbol(n, value, type, sym);
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(caches); i++) {
+		if (page_symbol(caches[i], n, value, type, sym))
+			return true;
+	}
+	return false;
 }
 
 #else /* copies are kept elsewhere, if there are any */

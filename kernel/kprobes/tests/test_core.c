@@ -893,7 +893,7 @@ static void entry_without_a_symbol_does_not_spoil_the_list(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, kprobe_blacklisted((unsigned long)listed_behind));
 	KUNIT_EXPECT_FALSE(test, kprobe_blacklisted((unsigned long)slot));
 	scoped_guard(mutex, &kprobe_mutex)
-		kprobe_blacklist_remove_module(mod);
+		kprobe_blacklist_remove_module(mod, false);
 	KUNIT_EXPECT_FALSE(test, kprobe_blacklisted((unsigned long)listed_behind));
 	free_insn_slot(slot, 0);
 }

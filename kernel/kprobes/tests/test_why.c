@@ -439,7 +439,7 @@ static void jump_comes_back_when_a_post_handler_leaves(struct kunit *test)
 	with_post->post_handler = see_after;
 	plant(test, with_post);
 	wait_for_kprobe_optimizer();
-	expect_why(test, site, ARCH_OPTPROBE_COMPLETE ? "-" : "post");
+	expect_why(test, site, ARCH_KPROBE_STATELESS ? "-" : "post");
 	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(with_post));
 	wait_for_kprobe_optimizer();
 	expect_why(test, site, "-");

@@ -29,9 +29,6 @@ typedef u32 kprobe_opcode_t;
 #define MAX_OPTINSN_SIZE	24
 #define MAX_OPTIMIZED_LENGTH	sizeof(kprobe_opcode_t)
 
-/* Slots run post handlers, and go where a handler says. */
-#define ARCH_OPTPROBE_COMPLETE	1
-
 /**
  * struct arch_specific_insn - how the probed instruction is executed
  * @insn:	the out-of-line slot, NULL for an entry hooked through ftrace

@@ -505,7 +505,7 @@ static enum exclusive exclusive_from(unsigned long addr, unsigned long end)
 }
 
 /**
- * probe_in_exclusive() - is an address in a sequence of exclusives?
+ * probe_in_exclusive() - check whether an address is in a sequence of exclusives
  * @addr:	the address of an instruction
  * @start:	where its function begins
  * @end:	where its function ends
@@ -539,7 +539,7 @@ bool probe_in_exclusive(unsigned long addr, unsigned long start, unsigned long e
 }
 
 /**
- * probe_in_switch() - is an address in a switch of page tables?
+ * probe_in_switch() - check whether an address is in a switch of page tables
  * @addr:	the address of an instruction
  * @start:	where its function begins
  *
@@ -570,7 +570,7 @@ bool probe_in_switch(unsigned long addr, unsigned long start)
 }
 
 /**
- * arm_probe_decode_insn() - how does a uprobe carry an instruction out?
+ * arm_probe_decode_insn() - find out how a uprobe carries an instruction out
  * @insn:	the instruction
  * @asi:	its handler is set if the instruction is simulated
  *

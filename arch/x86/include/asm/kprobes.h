@@ -97,9 +97,6 @@ struct kprobe_emulation {
 /* A jump covers whole instructions, the last of which begins inside of the jump. */
 #define MAX_OPTIMIZED_LENGTH	(JMP32_INSN_SIZE - 1 + MAX_INSN_SIZE)
 
-/* Detours run post handlers, and go where a handler says. */
-#define ARCH_OPTPROBE_COMPLETE	1
-
 /**
  * struct arch_optimized_insn - what a jump covers
  * @insn:	the detour, NULL for none
@@ -132,7 +129,7 @@ struct arch_specific_insn {
 	bool			boosted;
 };
 
-/* Once for many sites, because it is all CPUs taking notice that costs. */
+/* Once for many sites: the IPIs are the cost, not the writes. */
 #define arch_arm_kprobes	arch_arm_kprobes
 
 extern const int kretprobe_blacklist_size;

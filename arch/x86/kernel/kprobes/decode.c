@@ -126,7 +126,7 @@ static bool returns_by_thunk(void)
 }
 
 /**
- * kprobe_branch_of() - what kind of branch is an instruction?
+ * kprobe_branch_of() - find out what kind of branch an instruction is
  * @insn:	the instruction
  *
  * Context: any.
@@ -160,8 +160,8 @@ enum kprobe_branch kprobe_branch_of(struct insn *insn)
 }
 
 /*
- * Has insn_decode() missed a ModRM byte? Nearly all opcodes behind an escape byte have one (SDM
- * vol. 2D, table A-3).
+ * Checks whether insn_decode() has missed a ModRM byte. Nearly all opcodes behind an escape byte
+ * have one (SDM vol. 2D, table A-3).
  */
 static bool lacks_modrm(struct insn *insn)
 {
@@ -187,8 +187,8 @@ static bool lacks_modrm(struct insn *insn)
 }
 
 /*
- * Has insn_decode() taken a prefix for the opcode? It does so behind REX, and behind four other
- * prefixes. On 32 bits, the bytes of REX, VEX and EVEX can be opcodes.
+ * Checks whether insn_decode() has taken a prefix for the opcode. It does so behind REX, and behind
+ * four other prefixes. On 32 bits, the bytes of REX, VEX and EVEX can be opcodes.
  */
 static bool is_prefix_as_opcode(struct insn *insn)
 {
@@ -289,8 +289,8 @@ static int decode_next(struct insn *insn, struct piece *piece, unsigned long add
 }
 
 /*
- * Is an address outside of a function that of a compiler's thunk, which jumps to where a register
- * points? Thunks are among the kernel's text, or in memory of their own. The thunk for returns
+ * Checks an address outside of a function for a compiler's thunk, which jumps to where a register
+ * points. Thunks are among the kernel's text, or in memory of their own. The thunk for returns
  * does not count: it can only lead to a caller.
  */
 static bool is_jump_thunk(unsigned long addr)
@@ -389,7 +389,7 @@ bool kprobe_decode_until(struct kprobe_function *f, unsigned long end)
 }
 
 /**
- * kprobe_check_boundary() - does an instruction begin at an address?
+ * kprobe_check_boundary() - check whether an instruction begins at an address
  * @addr:	any address
  * @why:	set to the reason in words, unless the errno says it all
  *
@@ -445,7 +445,7 @@ static bool is_cfi_check(struct insn *insn, unsigned long addr)
 }
 
 /**
- * kprobe_need_landing_pads() - does the processor look for landing pads?
+ * kprobe_need_landing_pads() - check whether the processor looks for landing pads
  *
  * With IBT, an indirect branch has to find one in the text (SDM vol. 1, "Indirect Branch
  * Tracking").
@@ -520,8 +520,8 @@ static const char *two_byte_objection(struct insn *insn)
 }
 
 /*
- * Is a mov to this segment register refused? After a mov to ss, traps are held off for an
- * instruction. A mov to gs on 64 bits changes the base of gs, and a trap would not find the
+ * Checks whether a mov to this segment register is refused. After a mov to ss, traps are held off
+ * for an instruction. A mov to gs on 64 bits changes the base of gs, and a trap would not find the
  * per-CPU data.
  */
 static bool segment_refused(struct insn *insn)
@@ -607,7 +607,7 @@ static const char *known_as(struct insn *insn, unsigned long addr)
 }
 
 /**
- * kprobe_check_insn() - can an instruction be probed?
+ * kprobe_check_insn() - check whether an instruction can be probed
  * @insn:	the instruction
  * @addr:	its address
  * @kind:	set to why it cannot be probed, in words, or to NULL if it can
@@ -630,7 +630,7 @@ int kprobe_check_insn(struct insn *insn, unsigned long addr, const char **kind)
 }
 
 /**
- * kprobe_can_boost() - may a copy be followed by a jump back?
+ * kprobe_can_boost() - check whether a copy may be followed by a jump back
  * @insn:	an instruction that kprobe_check_insn() has let pass
  *
  * Context: any.

@@ -156,8 +156,8 @@ emulate_loop(const struct kprobe_emulation *em, struct pt_regs *regs)
 }
 
 /*
- * Is it no address at all? Then the branch faults. The return from a trap would fault, too, but as
- * if it led to user space.
+ * Checks for what is no address at all. A branch there faults. The return from a trap would fault,
+ * too, but as if it led to user space.
  */
 static __always_inline bool leads_nowhere(unsigned long target)
 {

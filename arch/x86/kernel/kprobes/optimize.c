@@ -72,7 +72,7 @@ static int note_function(void *f, unsigned long addr)
 }
 
 #ifdef CONFIG_MODULES
-/* Is the symbol a function of that name, with any suffix? Variables have names, too. */
+/* Checks for a function of that name, with any suffix. Variables have names, too. */
 static bool is_named(const struct mod_kallsyms *all, unsigned int i, const char *wanted)
 {
 	const char *name = all->strtab + all->symtab[i].st_name;
@@ -145,7 +145,7 @@ static bool note_named(struct kprobe_function *f, const char *name)
 	       !kallsyms_on_each_match_symbol(note_function, name, f);
 }
 
-/* Is f's name the first @length characters of @name, with any suffix? */
+/* Checks whether f's name is the first @length characters of @name, with any suffix. */
 static bool is_part_of(const struct kprobe_function *f, const char *name, size_t length)
 {
 	return !strncmp(f->name, name, length) && (!f->name[length] || f->name[length] == '.');
@@ -221,14 +221,14 @@ static struct kprobe_function *complete_function(unsigned long addr)
 	return f;
 }
 
-/* Has @what been noted of a covered byte behind the first? */
+/* Checks whether @what was noted of a covered byte behind the first. */
 static bool inside(const struct covered *c, enum kprobe_byte what)
 {
 	return kprobe_byte_among(c->function, c->begin + 1, c->end, what);
 }
 
 /*
- * Does somebody else patch one of the covered bytes? static_call_text_reserved() and
+ * Checks whether somebody else patches one of the covered bytes. static_call_text_reserved() and
  * ftrace_text_reserved() take the last address, alternatives_text_reserved() the one after it.
  */
 static bool others_need(const struct covered *c)
@@ -242,9 +242,9 @@ static bool others_need(const struct covered *c)
 }
 
 /*
- * Can a copy in a detour execute the instruction at c->end? Only the probed instruction may
- * fault. Nothing moves a fault in another copy back to the text, where its handler could sleep,
- * or find a fixup.
+ * Checks whether a copy in a detour can execute the instruction at c->end. Only the probed
+ * instruction may fault. Nothing moves a fault in another copy back to the text, where its handler
+ * could sleep, or find a fixup.
  */
 static bool can_copy(const struct covered *c, struct insn *insn)
 {

@@ -27,19 +27,6 @@ struct tail {
 	void	*run_at;
 };
 
-static void jump_back(struct tail tail, const struct kprobe *kp)
-{
-	__text_gen_insn(tail.image, JMP32_INSN_OPCODE, tail.run_at,
-			kp->addr + kp->ainsn.emulation.length, JMP32_INSN_SIZE);
-}
-
-static void run_post_handlers(struct tail tail, struct kprobe *kp)
-{
-	__text_gen_insn(tail.image, CALL_INSN_OPCODE, tail.run_at, kprobe_tail_entry,
-			CALL_INSN_SIZE);
-	put_unaligned((unsigned long)site_of(kp), (unsigned long *)(tail.image + CALL_INSN_SIZE));
-}
-
 /* Writes a copy of the instruction, and sets where its tail is to be written. */
 static int write_copy(u8 *image, struct insn *insn, struct kprobe *kp,
 		      size_t offset, struct tail *tail)
@@ -71,16 +58,22 @@ static int fill_slot(struct kprobe *kp, struct insn *insn)
 	/* Fill with int3: a copy without a tail ends in one, and unused bytes trap. */
 	memset(image, INT3_INSN_OPCODE, sizeof(image));
 	err = write_copy(image, insn, kp, 0, &first);
-	if (!err && kp->ainsn.boosted) {
+	if (!err && kp->ainsn.boosted)
 		err = write_copy(image, insn, kp, KPROBE_SLOT_LAST_OFFSET, &last);
-		jump_back(first, kp);
-		run_post_handlers(last, kp);
-	}
-	if (IS_ENABLED(CONFIG_X86_64) && !kp->ainsn.boosted)
-		memcpy(image + KPROBE_SLOT_LAST_OFFSET, load_from_nowhere,
-		       sizeof(load_from_nowhere));
 	if (err)
 		return err;
+	if (kp->ainsn.boosted) {
+		__text_gen_insn(first.image, JMP32_INSN_OPCODE, first.run_at,
+				kp->addr + kp->ainsn.emulation.length, JMP32_INSN_SIZE);
+		__text_gen_insn(last.image, CALL_INSN_OPCODE, last.run_at, kprobe_tail_entry,
+				CALL_INSN_SIZE);
+		/* kprobe_tail_entry() finds it behind its return address. */
+		put_unaligned((unsigned long)site_of(kp),
+			      (unsigned long *)(last.image + CALL_INSN_SIZE));
+	} else if (IS_ENABLED(CONFIG_X86_64)) {
+		memcpy(image + KPROBE_SLOT_LAST_OFFSET, load_from_nowhere,
+		       sizeof(load_from_nowhere));
+	}
 	perf_event_text_poke(kp->ainsn.insn, NULL, 0, image, sizeof(image));
 	text_poke(kp->ainsn.insn, image, sizeof(image));
 	return 0;
