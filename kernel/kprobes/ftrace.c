@@ -190,7 +190,7 @@ static int hook_exclusive(struct kprobe_site *site)
 	err = ops_add(site->ops ? &claim_ops : &kprobe_ipmodify_ops, &site->ftrace_ip, 1);
 	if (err)
 		return err;
-	site->claimed = site->ops;
+	site->claimed = !!site->ops;
 	if (!site->ops)
 		site->ops = &kprobe_ipmodify_ops;
 	return 0;
