@@ -259,15 +259,13 @@ kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr,
 unsigned long arch_kprobe_ftrace_location(unsigned long addr);
 
 /**
- * arch_kprobe_sync() - have all CPUs execute what has just been written
+ * arch_kprobe_ftrace_armed() - have all CPUs execute calls that ftrace has just written
  *
- * That is calls which ftrace has written, or detours of sites that were armed before: for others
- * arch_arm_kprobes() does it. By default nothing is done. That will do where ftrace has seen to it,
- * and where a hit gets to a detour by an exception, or by a jump that is written later.
+ * By default nothing is done: ftrace has seen to it.
  *
  * Context: kprobe_mutex is held; may sleep.
  */
-void arch_kprobe_sync(void);
+void arch_kprobe_ftrace_armed(void);
 
 /**
  * arch_populate_kprobe_blacklist() - add the architecture's ranges to the blacklist
@@ -436,6 +434,17 @@ struct optimized_kprobe {
  * reason; it is KPROBE_OBSTACLE_UNSUPPORTED unless this function sets it.
  */
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig);
+
+/**
+ * arch_kprobe_detours_made() - have all CPUs execute detours that have just been written
+ *
+ * They are those of sites that were armed before: for others arch_arm_kprobes() does it. By default
+ * nothing is done, which will do where a hit gets to a detour by an exception, or by a jump that is
+ * written later.
+ *
+ * Context: the text lock is held.
+ */
+void arch_kprobe_detours_made(void);
 
 /**
  * arch_remove_optimized_kprobe() - free a site's detour

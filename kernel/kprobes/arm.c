@@ -119,11 +119,6 @@ void kprobe_text_unlock(void)
 	jump_label_unlock();
 }
 
-/* Overridden where CPUs have to be told of what they are going to execute */
-void __weak arch_kprobe_sync(void)
-{
-}
-
 /**
  * kprobe_prepare() - check a new site, and decide how it is going to be hit
  * @site: NEW; its address and flags are set

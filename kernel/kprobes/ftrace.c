@@ -76,6 +76,11 @@ static int filter_remove(struct ftrace_ops *ops, unsigned long *ips, unsigned in
 	}
 }
 
+/* Overridden where ftrace leaves it to time that CPUs see the calls it writes. */
+void __weak arch_kprobe_ftrace_armed(void)
+{
+}
+
 /* Adds functions to an ops. After an error they are not hooked. */
 static int ops_add(struct ftrace_ops *ops, unsigned long *ips, unsigned int nr)
 {
@@ -92,7 +97,7 @@ static int ops_add(struct ftrace_ops *ops, unsigned long *ips, unsigned int nr)
 	if (err)
 		return err;
 	*nr_sites(ops) += nr;
-	arch_kprobe_sync();
+	arch_kprobe_ftrace_armed();
 	return 0;
 }
 

@@ -133,6 +133,11 @@ void kprobe_optimize_armed(struct list_head *sites)
 		optimize(site_of(kp));
 }
 
+/* Overridden where a hit gets to a detour by an instruction that does not synchronize. */
+void __weak arch_kprobe_detours_made(void)
+{
+}
+
 /**
  * kprobe_optimize_sites() - begin to optimize sites, where that is possible
  * @sites: linked by kp.list; all are ARMED by a breakpoint
@@ -146,7 +151,7 @@ void kprobe_optimize_sites(struct list_head *sites)
 		return;
 	kprobe_text_lock();
 	if (kprobe_make_detours(sites))
-		arch_kprobe_sync();
+		arch_kprobe_detours_made();
 	kprobe_optimize_armed(sites);
 	kprobe_text_unlock();
 }

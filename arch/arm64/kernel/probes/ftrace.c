@@ -39,7 +39,7 @@ unsigned long arch_kprobe_ftrace_location(unsigned long addr)
 }
 
 /* ftrace writes a branch in place of a nop, which is all that the CPUs need, but for when. */
-void arch_kprobe_sync(void)
+void arch_kprobe_ftrace_armed(void)
 {
 	kprobe_sync_cpus();
 }

@@ -454,7 +454,7 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
  * Behind a copy, and behind another detour, a hit goes on by a plain return: no processor may have
  * fetched there what was there before (SDM vol. 3A, 9.1.3).
  */
-void arch_kprobe_sync(void)
+void arch_kprobe_detours_made(void)
 {
 	text_poke_sync();
 }
