@@ -59,6 +59,18 @@ static inline struct kretprobe_stack *kretprobe_stack_at(unsigned long end)
 }
 
 #ifdef CONFIG_KRETPROBE_RETURN_STACK
+/*
+ * Is a call on the stack that a task takes instances from? Each field is read once: an empty stack
+ * may be taken away, and these change, at any time. @tsk does not run, or is the current task.
+ */
+static __always_inline bool kretprobe_stack_in_use(const struct task_struct *tsk)
+{
+	unsigned long top = READ_ONCE(tsk->kretprobe_top);
+	unsigned long start = READ_ONCE(tsk->kretprobe_start);
+
+	return top && start != KRETPROBE_NO_STACK && top != start;
+}
+
 static inline bool kretprobe_uses_stacks(const struct kretprobe_holder *rph)
 {
 	return rph->size <= sizeof(struct kretprobe_instance) + KRETPROBE_STACK_DATA;

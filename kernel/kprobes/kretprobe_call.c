@@ -407,7 +407,6 @@ void kretprobe_reset_task(struct task_struct *tsk)
 	struct llist_node *node, *next;
 	struct kretprobe_instance *ri;
 	struct kretprobe_holder *rph;
-	unsigned long top, start;
 
 	for (node = __llist_del_all(&tsk->kretprobe_instances); node; node = next) {
 		next = node->next;
@@ -425,10 +424,8 @@ void kretprobe_reset_task(struct task_struct *tsk)
 		kretprobe_stack_empty(container_of(node, struct kretprobe_stack, node));
 	}
 	/* An empty stack is left alone: it may be taken away at the same time. */
-	top = READ_ONCE(tsk->kretprobe_top);
-	start = READ_ONCE(tsk->kretprobe_start);
-	if (top && start != KRETPROBE_NO_STACK && top != start)
-		WRITE_ONCE(tsk->kretprobe_top, start);
+	if (kretprobe_stack_in_use(tsk))
+		WRITE_ONCE(tsk->kretprobe_top, tsk->kretprobe_start);
 }
 
 /**

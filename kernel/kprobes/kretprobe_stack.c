@@ -200,12 +200,7 @@ NOKPROBE_SYMBOL(leave_stack);
  */
 void kretprobe_orphan_ended(void)
 {
-	/* Read once: an empty stack may be taken, and these change, at any time. */
-	unsigned long top = READ_ONCE(current->kretprobe_top);
-	unsigned long start = READ_ONCE(current->kretprobe_start);
-
-	if (!READ_ONCE(stack_size) && top && start != KRETPROBE_NO_STACK && top != start &&
-	    !arch_kprobe_level())
+	if (!READ_ONCE(stack_size) && kretprobe_stack_in_use(current) && !arch_kprobe_level())
 		leave_stack(current);
 	kretprobe_reap_holders();
 }
