@@ -130,7 +130,7 @@ static __always_inline void call_handler(struct kretprobe *told, struct kretprob
  * is running below: if it is at the return, it was at the entry, and this call is not followed.
  */
 static void run_handlers(struct llist_node *node, struct llist_node *end,
-			 struct kprobe_hit *frame, struct pt_regs *regs,
+			 struct kprobe_hit *hit, struct pt_regs *regs,
 			 kprobe_opcode_t *ret_addr)
 {
 	struct kretprobe_instance *ri;
@@ -142,7 +142,7 @@ static void run_handlers(struct llist_node *node, struct llist_node *end,
 		told = READ_ONCE(ri->rph->told);
 		ri->ret_addr = ret_addr;
 		kprobe_set_running(&told->kp);
-		kprobe_runs(frame->mark, &told->kp);
+		kprobe_runs(hit->mark, &told->kp);
 		call_handler(told, ri, regs);
 	}
 }
@@ -262,10 +262,10 @@ static __always_inline void show_return(struct pt_regs *regs, void *fp, unsigned
 }
 
 /*
- * Ends a call that returns. @frame is NULL if no handler may run. Returns the address to
+ * Ends a call that returns. @hit is NULL if no handler may run. Returns the address to
  * continue at.
  */
-static unsigned long end_of_call(struct kprobe_hit *frame, struct pt_regs *regs, void *fp)
+static unsigned long end_of_call(struct kprobe_hit *hit, struct pt_regs *regs, void *fp)
 {
 	struct llist_node *first = first_of_call(fp);
 	struct llist_node *last = kretprobe_last_of_call(first);
@@ -276,8 +276,8 @@ static unsigned long end_of_call(struct kprobe_hit *frame, struct pt_regs *regs,
 	ret_addr = (unsigned long)kretprobe_instance_of(last)->ret_addr;
 	caller = kretprobe_caller(ret_addr, kretprobe_instance_of(first)->fp, last, NULL);
 	show_return(regs, fp, ret_addr, caller);
-	if (frame)
-		run_handlers(first, last->next, frame, regs, (kprobe_opcode_t *)caller);
+	if (hit)
+		run_handlers(first, last->next, hit, regs, (kprobe_opcode_t *)caller);
 	else
 		count_missed_returns(first, last->next);
 	end_calls(first, last->next);
@@ -289,14 +289,14 @@ NOKPROBE_SYMBOL(end_of_call);
 /* Handles any return: in any context, with several return probes, with calls to be dropped. */
 static unsigned long kretprobe_returned_slow(struct pt_regs *regs, void *fp)
 {
-	struct kprobe_hit frame = {};
+	struct kprobe_hit hit = {};
 	unsigned long addr;
 
-	if (!kprobe_enter(&frame, NULL))
+	if (!kprobe_enter(&hit, NULL))
 		return end_of_call(NULL, regs, fp);
 	kprobe_mark_active();
-	addr = end_of_call(&frame, regs, fp);
-	kprobe_leave(&frame);
+	addr = end_of_call(&hit, regs, fp);
+	kprobe_leave(&hit);
 	return addr;
 }
 
@@ -399,12 +399,12 @@ unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs,
 					     void *frame_pointer)
 {
 	struct kprobe *outer = kprobe_running();
-	struct kprobe_hit frame = {
+	struct kprobe_hit hit = {
 		.mark = arch_kprobe_own_mark(arch_kprobe_level()),
 	};
 	unsigned long addr;
 
-	addr = end_of_call(&frame, regs, frame_pointer);
+	addr = end_of_call(&hit, regs, frame_pointer);
 	kprobe_set_running(outer);
 	return addr;
 }
