@@ -150,7 +150,13 @@ bool kprobe_ftrace_fits(struct kprobe_site *site)
 #define BATCH	256
 static unsigned long ips[BATCH];
 
-/* Adds those of some sites that are to share their function, and do not yet. */
+/* Is a site to share its function, and does not yet? */
+static bool comes_to_share(const struct kprobe_site *site)
+{
+	return !site->ops && !site->has_post_handler;
+}
+
+/* Adds those of some sites that come to share their function. */
 static int hook_shared(struct list_head *sites)
 {
 	struct kprobe *kp;
@@ -158,7 +164,7 @@ static int hook_shared(struct list_head *sites)
 	int err;
 
 	list_for_each_entry(kp, sites, list) {
-		if (!site_of(kp)->ops && !site_of(kp)->has_post_handler)
+		if (comes_to_share(site_of(kp)))
 			ips[nr++] = site_of(kp)->ftrace_ip;
 	}
 	if (!nr)
@@ -167,7 +173,7 @@ static int hook_shared(struct list_head *sites)
 	if (err)
 		return err;
 	list_for_each_entry(kp, sites, list) {
-		if (!site_of(kp)->ops && !site_of(kp)->has_post_handler)
+		if (comes_to_share(site_of(kp)))
 			site_of(kp)->ops = &kprobe_ftrace_ops;
 	}
 	return 0;
@@ -215,7 +221,7 @@ static int hook(struct list_head *sites)
 			site = site_of(kp);
 			kprobe_site_unqueue(site);
 			last = shared;
-			if (site->ops || site->has_post_handler)
+			if (!comes_to_share(site))
 				last = hook_exclusive(site);
 			arm_kprobe(kp, last);
 			err = err ?: last;
