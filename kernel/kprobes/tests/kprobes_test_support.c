@@ -77,10 +77,7 @@ void probe_unregister(struct probe *probe)
 }
 EXPORT_SYMBOL_IF_KUNIT(probe_unregister);
 
-static void probe_drop(void *probe)
-{
-	probe_unregister(probe);
-}
+KUNIT_DEFINE_ACTION_WRAPPER(probe_drop, probe_unregister, struct probe *);
 
 struct probe *probe_new(struct kunit *test, void *addr)
 {
@@ -118,10 +115,30 @@ struct probe *probe_registered(struct kunit *test, void *addr)
 }
 EXPORT_SYMBOL_IF_KUNIT(probe_registered);
 
-static void kprobes_vfree(void *area)
+struct probe *probe_registered_like(struct kunit *test, void *addr, const struct probe *like)
 {
-	vfree(area);
+	struct probe *probe = probe_new(test, NULL);
+
+	*probe = *like;
+	INIT_LIST_HEAD(&probe->kp.list);
+	probe->kp.addr = addr;
+	if (!probe->kp.pre_handler)
+		probe->kp.pre_handler = probe_pre_handler;
+	KUNIT_ASSERT_EQ_MSG(test, 0, probe_register(probe), "at %pS", addr);
+	return probe;
 }
+EXPORT_SYMBOL_IF_KUNIT(probe_registered_like);
+
+void probe_expect_at(unsigned int line, struct kunit *test, const struct probe *probe,
+		     unsigned int hits, unsigned int posts, unsigned int missed)
+{
+	KUNIT_EXPECT_EQ_MSG(test, probe->hits, hits, "line %u, %pS", line, probe->kp.addr);
+	KUNIT_EXPECT_EQ_MSG(test, probe->posts, posts, "line %u, %pS", line, probe->kp.addr);
+	KUNIT_EXPECT_EQ_MSG(test, probe->kp.nmissed, missed, "line %u, %pS", line, probe->kp.addr);
+}
+EXPORT_SYMBOL_IF_KUNIT(probe_expect_at);
+
+KUNIT_DEFINE_ACTION_WRAPPER(kprobes_vfree, vfree, const void *);
 
 void *kprobes_vmalloc(struct kunit *test, size_t size)
 {
@@ -195,6 +212,72 @@ struct any *any_registered(struct kunit *test, enum any_type type, const union a
 	return any;
 }
 EXPORT_SYMBOL_IF_KUNIT(any_registered);
+
+void any_expect_refused_by(struct kunit *test, struct any *any, int errno, int or_errno)
+{
+	union any_probe before;
+	int err;
+
+	memcpy(&before, &any->probe, sizeof(before));
+	err = any_register(any->type, &any->probe);
+	if (err != or_errno)
+		KUNIT_EXPECT_EQ_MSG(test, err, errno, "type %d", any->type);
+	if (err)
+		KUNIT_EXPECT_MEMEQ_MSG(test, &any->probe, &before, sizeof(before),
+				       "it was changed");
+	any_drop(any);
+}
+EXPORT_SYMBOL_IF_KUNIT(any_expect_refused_by);
+
+static struct return_probe *return_probe_of(struct kretprobe_instance *ri)
+{
+	return container_of(get_kretprobe(ri), struct return_probe, rp);
+}
+
+int return_probe_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct return_probe *probe = return_probe_of(ri);
+
+	atomic_inc(&probe->entries);
+	return probe->on_entry ? probe->on_entry(probe, ri, regs) : 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(return_probe_entry);
+
+int return_probe_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct return_probe *probe = return_probe_of(ri);
+
+	atomic_inc(&probe->returns);
+	if (probe->on_return)
+		probe->on_return(probe, ri, regs);
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(return_probe_return);
+
+void return_probe_init(struct kunit *test, struct return_probe *probe, void *addr)
+{
+	INIT_LIST_HEAD(&probe->rp.kp.list);
+	probe->any.type = RETURN_PROBE;
+	probe->rp.kp.addr = addr;
+	if (probe->on_entry)
+		probe->rp.entry_handler = return_probe_entry;
+	if (!probe->rp.handler)
+		probe->rp.handler = return_probe_return;
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, any_drop, probe));
+}
+EXPORT_SYMBOL_IF_KUNIT(return_probe_init);
+
+struct return_probe *return_probe_registered_like(struct kunit *test, void *addr,
+						  const struct return_probe *like)
+{
+	struct return_probe *probe = test_alloc(test, sizeof(*probe));
+
+	*probe = *like;
+	return_probe_init(test, probe, addr);
+	KUNIT_ASSERT_EQ_MSG(test, 0, register_kretprobe(&probe->rp), "at %pS", addr);
+	return probe;
+}
+EXPORT_SYMBOL_IF_KUNIT(return_probe_registered_like);
 
 /* --- text.h --- */
 

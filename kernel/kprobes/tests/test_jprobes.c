@@ -6,7 +6,6 @@
 #include <linux/fprobe.h>
 #include <linux/irq_work.h>
 #include <linux/math.h>
-#include <linux/sched.h>
 
 #include "support/jprobe.h"
 #include "support/trace.h"
@@ -45,34 +44,20 @@ CROWD_HANDLER(2)
 
 static u32 (* const handlers[CROWD])(u32 x) = { handler_0, handler_1, handler_2 };
 
-/* A return probe that counts entries and returns together */
-struct return_probe {
-	union {
-		struct any any;
-		struct kretprobe rp;
-	};
-	unsigned int runs;
-};
-
-static int count_run(struct kretprobe_instance *ri, struct pt_regs *regs)
+/* It has one instance. If that is not given back, the next call is missed. */
+static struct return_probe *plant_return_probe(struct kunit *test, void *addr)
 {
-	container_of(get_kretprobe(ri), struct return_probe, rp)->runs++;
-	return 0;
+	return return_probe_with(test, addr, .rp.entry_handler = return_probe_entry,
+				 .rp.maxactive = 1);
 }
 
-/* It has one instance. If that is not given back, the next call is missed. */
-static struct return_probe *return_probe_registered(struct kunit *test, void *addr)
+static void expect_returns(struct kunit *test, struct return_probe *probe, int returns, int missed)
 {
-	struct return_probe *probe = test_alloc(test, sizeof(*probe));
-
-	probe->any.type = RETURN_PROBE;
-	probe->rp.kp.addr = addr;
-	probe->rp.entry_handler = count_run;
-	probe->rp.handler = count_run;
-	probe->rp.maxactive = 1;
-	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->rp));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, any_drop, probe));
-	return probe;
+	KUNIT_EXPECT_EQ(test, atomic_read(&probe->entries), returns);
+	KUNIT_EXPECT_EQ(test, atomic_read(&probe->returns), returns);
+	/* Entries in a handler count as missed hits, and not as missed returns. */
+	KUNIT_EXPECT_EQ(test, probe->rp.kp.nmissed, missed);
+	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
 }
 
 static void handlers_of_one_function_run_newest_first(struct kunit *test)
@@ -93,22 +78,20 @@ static void handlers_of_one_function_run_newest_first(struct kunit *test)
 static void jprobes_kprobes_and_return_probes_share_a_function(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
-	struct probe *probe = probe_new(test, step->call);
 	struct return_probe *returns;
+	struct probe *probe;
 
 	jprobe_registered(test, step->call, handler_0);
-	probe->kp.post_handler = probe_post_handler;
-	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
-	returns = return_probe_registered(test, step->call);
+	probe = probe_with(test, step->call, .kp.post_handler = probe_post_handler);
+	returns = plant_return_probe(test, step->call);
 	jprobe_registered(test, step->call, handler_1);
 	KUNIT_EXPECT_EQ(test, step->call(5), kprobes_expected(5));
 	KUNIT_EXPECT_EQ(test, seen[0].calls, 1);
 	KUNIT_EXPECT_EQ(test, seen[1].calls, 1);
-	KUNIT_EXPECT_EQ(test, probe->hits, 1);
+	probe_expect(test, probe, 1, 1, 0);
 	KUNIT_EXPECT_EQ(test, probe->turn, seen[1].turn + 1);
 	KUNIT_EXPECT_EQ(test, seen[0].turn, probe->turn + 1);
-	KUNIT_EXPECT_EQ(test, probe->posts, 1);
-	KUNIT_EXPECT_EQ(test, returns->runs, 2);
+	expect_returns(test, returns, 1, 0);
 }
 
 /* Handlers that are left by jprobe_return() */
@@ -183,21 +166,17 @@ static u32 leaves_in_another_function(u32 x)
 static void return_probes_lose_nothing_in_what_is_left(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
-	struct return_probe *outside = return_probe_registered(test, step->call);
-	struct return_probe *handler = return_probe_registered(test, leaves_in_another_function);
-	struct return_probe *left = return_probe_registered(test, kprobes_test_leaver);
+	struct return_probe *outside = plant_return_probe(test, step->call);
+	struct return_probe *handler = plant_return_probe(test, leaves_in_another_function);
+	struct return_probe *left = plant_return_probe(test, kprobes_test_leaver);
 
 	jprobe_registered(test, step->call, leaves_in_another_function);
 	KUNIT_EXPECT_EQ(test, wrong_calls(step, MANY), 0);
 	KUNIT_EXPECT_EQ(test, kprobes_test_leaver(1), 2);
 	KUNIT_EXPECT_EQ(test, seen[0].calls, MANY);
-	KUNIT_EXPECT_EQ(test, outside->runs, 2 * MANY);
-	/* Entries in a handler count as missed hits, and not as missed returns. */
-	KUNIT_EXPECT_EQ(test, handler->runs, 0);
-	KUNIT_EXPECT_EQ(test, handler->rp.kp.nmissed, MANY);
-	KUNIT_EXPECT_EQ(test, left->runs, 2);
-	KUNIT_EXPECT_EQ(test, left->rp.kp.nmissed, MANY);
-	KUNIT_EXPECT_EQ(test, outside->rp.nmissed + handler->rp.nmissed + left->rp.nmissed, 0);
+	expect_returns(test, outside, MANY, 0);
+	expect_returns(test, handler, 0, MANY);
+	expect_returns(test, left, 1, MANY);
 }
 
 /* An fprobe sees calls by handlers, too, and diverts their returns. */
@@ -333,21 +312,6 @@ static void handler_is_left_after_one_in_an_interrupt_was(struct kunit *test)
 	KUNIT_EXPECT_EQ_MSG(test, seen[2].calls, 1, "the interrupt came too late");
 }
 
-/* Its owner must not do that, but survives. */
-static void function_may_be_set_to_null_in_use(struct kunit *test)
-{
-	const struct kprobes_step *step = test->param_value;
-	struct jprobe *jp = jprobe_registered(test, step->call, handler_0);
-
-	kprobes_call_step(test, step);
-	WRITE_ONCE(jp->entry, NULL);
-	kprobes_call_step(test, step);
-	WRITE_ONCE(jp->entry, handler_0);
-	WRITE_ONCE(jp->kp.pre_handler, NULL);
-	kprobes_call_step(test, step);
-	KUNIT_EXPECT_EQ(test, seen[0].calls, KPROBES_CALLS);
-}
-
 /* Stack traces */
 
 static struct trace trace;
@@ -410,44 +374,9 @@ static void function_of_the_kernel_is_found_by_its_name(struct kunit *test)
 
 static void jprobe_without_a_function_is_refused_and_not_changed(struct kunit *test)
 {
-	struct jprobe *jp = jprobe_new(test, kprobes_untraced, NULL), before;
+	const union any_probe none = {};
 
-	memcpy(&before, jp, sizeof(before));
-	KUNIT_EXPECT_EQ(test, -EINVAL, register_jprobe(jp));
-	KUNIT_EXPECT_MEMEQ_MSG(test, jp, &before, sizeof(before), "it was changed");
-}
-
-static void *elsewhere;
-/* Others may register probes meanwhile. */
-static struct task_struct *moves_for;
-
-/*
- * Moves a jprobe right before it is planted: as if there were another module by then, with another
- * function at this place.
- */
-static int move_inside(struct kprobe *p, struct pt_regs *regs)
-{
-	struct kprobe *kp = (struct kprobe *)regs_get_kernel_argument(regs, 0);
-
-	if (current == moves_for)
-		kp->addr = elsewhere;
-	return 0;
-}
-
-static void function_is_checked_again_when_it_is_used(struct kunit *test)
-{
-	const struct kprobes_step *step = kprobes_need_step(test, "return");
-	struct jprobe *jp = jprobe_new(test, step->call, handler_0);
-	struct kprobe mover = {
-		.symbol_name = "register_kprobe",
-		.pre_handler = move_inside,
-	};
-
-	elsewhere = step->addr;
-	moves_for = current;
-	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&mover));
-	KUNIT_EXPECT_EQ(test, -EINVAL, register_jprobe(jp));
-	unregister_kprobe(&mover);
+	any_expect_refused(test, any_new(test, JPROBE, &none, kprobes_untraced), -EINVAL);
 }
 
 static int jprobes_test_init(struct kunit *test)
@@ -466,11 +395,9 @@ static struct kunit_case jprobes_test_cases[] = {
 			      { .speed = KUNIT_SPEED_SLOW }),
 	KUNIT_CASE_PARAM(call_inside_a_handler_is_missed_and_counted, entry_gen_params),
 	KUNIT_CASE_PARAM(handler_is_left_after_one_in_an_interrupt_was, entry_gen_params),
-	KUNIT_CASE_PARAM(function_may_be_set_to_null_in_use, entry_gen_params),
 	KUNIT_CASE_PARAM(stack_trace_shows_the_function_and_its_caller, entry_gen_params),
 	KUNIT_CASE(function_of_the_kernel_is_found_by_its_name),
 	KUNIT_CASE(jprobe_without_a_function_is_refused_and_not_changed),
-	KUNIT_CASE(function_is_checked_again_when_it_is_used),
 	{}
 };
 

@@ -13,8 +13,8 @@
 #include "support/probe.h"
 
 KUNIT_ARRAY_PARAM_DESC(step, kprobes_steps_table, name);
-KUNIT_ARRAY_PARAM_DESC(entry, kprobes_entries, name);
 KUNIT_ARRAY_PARAM_DESC(fault, kprobes_faults_table, name);
+KUNIT_ARRAY_PARAM_DESC(kind, probe_kinds, name);
 
 #define NOTES	16
 
@@ -106,6 +106,17 @@ static int fault_and_skip(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 
 /* Handlers that fault */
 
+static noinline __noclone void peek_below(struct peek *note, unsigned int depth)
+{
+	if (depth)
+		peek_below(note, depth - 1);
+	else
+		note->value = subject->call(bad);
+	/* Keeps the calls above from becoming tail calls. */
+	barrier();
+}
+
+/* Faults in the handler itself, and then in what it calls, by turns. */
 static void peek(struct kprobe *kp)
 {
 	struct peek *note;
@@ -114,36 +125,44 @@ static void peek(struct kprobe *kp)
 		return;
 	note = &peeks[nr_peeks++];
 	note->by = kp;
-	note->value = subject->call(bad);
+	peek_below(note, nr_peeks & 1 ? 0 : 3);
 }
 
-static int peek_before(struct probe *probe, struct pt_regs *regs)
+static int peek_before(struct kprobe *kp, struct pt_regs *regs)
 {
-	peek(&probe->kp);
+	peek(kp);
 	return 0;
 }
 
 static void peek_after(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
-	probe_post_handler(kp, regs, flags);
 	peek(kp);
 }
 
-static noinline __noclone void peek_below(struct kprobe *kp, unsigned int depth)
+static int peek_at_return_probe(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	if (depth)
-		peek_below(kp, depth - 1);
-	else
-		peek(kp);
-	/* Keeps the calls above from becoming tail calls. */
-	barrier();
-}
-
-static int peek_from_below(struct probe *probe, struct pt_regs *regs)
-{
-	peek_below(&probe->kp, 3);
+	peek(&get_kretprobe(ri)->kp);
 	return 0;
 }
+
+static struct kprobe *peeking_jprobe;
+
+static u32 peek_at_jprobe(u32 x)
+{
+	peek(peeking_jprobe);
+	jprobe_return();
+	return 0;
+}
+
+static const union any_probe peekers[KINDS] = {
+	[PRE_HANDLER] = { .kp.fault_handler = skip, .kp.pre_handler = peek_before },
+	[POST_HANDLER] = { .kp.fault_handler = skip, .kp.post_handler = peek_after },
+	[RETURN_HANDLER] = { .rp.kp.fault_handler = skip, .rp.handler = peek_at_return_probe },
+	[ENTRY_HANDLER] = {
+		.rp.kp.fault_handler = skip, .rp.entry_handler = peek_at_return_probe,
+	},
+	[JPROBE_HANDLER] = { .jp.kp.fault_handler = skip, .jp.entry = peek_at_jprobe },
+};
 
 /* What test cases begin with */
 
@@ -173,14 +192,6 @@ static void choose_curable(struct kunit *test)
 		kunit_skip(test, "nothing makes that one better");
 }
 
-static struct probe *probe_with(struct kunit *test, void *addr, kprobe_fault_handler_t handler)
-{
-	struct probe *probe = probe_new(test, addr);
-
-	probe->kp.fault_handler = handler;
-	return probe;
-}
-
 /* What test cases end with */
 
 static void expect_offer(struct kunit *test, unsigned int i, struct kprobe *to)
@@ -208,54 +219,46 @@ static void expect_own_offers(struct kunit *test, unsigned int num, unsigned lon
 
 /* Faults in handlers */
 
-static void expect_dealt_with(struct kunit *test, struct probe *probe)
+/* Alone, and with another probe of this kind: the fault is offered to the handler's own one. */
+static void fault_in_a_handler_is_dealt_with(struct kunit *test)
 {
-	choose(test, kprobes_faults_table);
-	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
-	kprobes_call_step(test, test->param_value);
-	expect_own_offers(test, KPROBES_CALLS, SKIPPED);
-	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
-	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 0);
-}
+	const struct probe_kind *kind = test->param_value;
+	bool anywhere = kind->type == KPROBE;
+	unsigned int i, num = anywhere ? ARRAY_SIZE(kprobes_steps_table) :
+					 ARRAY_SIZE(kprobes_entries);
+	const struct kprobes_step *place = anywhere ? kprobes_steps_table : kprobes_entries;
+	struct any *first, *second;
 
-static void fault_in_a_pre_handler_is_dealt_with(struct kunit *test)
-{
-	const struct kprobes_step *step = test->param_value;
-	struct probe *probe = probe_with(test, step->addr, skip);
-
-	probe->on_hit = peek_before;
-	expect_dealt_with(test, probe);
-}
-
-static void fault_below_a_pre_handler_is_dealt_with(struct kunit *test)
-{
-	const struct kprobes_step *step = test->param_value;
-	struct probe *probe = probe_with(test, step->addr, skip);
-
-	probe->on_hit = peek_from_below;
-	expect_dealt_with(test, probe);
-}
-
-static void fault_in_a_post_handler_is_dealt_with(struct kunit *test)
-{
-	const struct kprobes_step *step = test->param_value;
-	struct probe *probe = probe_with(test, step->addr, skip);
-
-	probe->kp.post_handler = peek_after;
-	expect_dealt_with(test, probe);
-	KUNIT_EXPECT_EQ(test, probe->posts, KPROBES_CALLS);
+	for (i = 0; i < num; i++, place++) {
+		choose(test, kprobes_faults_table);
+		first = any_registered(test, kind->type, &peekers[kind->id], place->addr);
+		peeking_jprobe = &first->probe.kp;
+		kprobes_call_step(test, place);
+		expect_own_offers(test, KPROBES_CALLS, SKIPPED);
+		if (kind->type != JPROBE) {
+			nr_offers = 0;
+			nr_peeks = 0;
+			second = any_registered(test, kind->type, &peekers[kind->id],
+						place->addr);
+			kprobes_call_step(test, place);
+			expect_own_offers(test, 2 * KPROBES_CALLS, SKIPPED);
+			any_drop(second);
+		}
+		KUNIT_EXPECT_EQ(test, first->probe.kp.nmissed, 0);
+		any_drop(first);
+	}
 }
 
 /* Has a pre handler fault. With @handler as the fault handler, it must read @value. */
 static void expect_in_handler(struct kunit *test, kprobe_fault_handler_t handler,
 			      unsigned long value)
 {
-	struct probe *probe = probe_with(test, kprobes_untraced, handler);
+	const union any_probe like = {
+		.kp.pre_handler = peek_before, .kp.fault_handler = handler,
+	};
 
-	probe->on_hit = peek_before;
-	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	any_registered(test, KPROBE, &like, kprobes_untraced);
 	KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));
-	KUNIT_EXPECT_EQ(test, probe->hits, 1);
 	expect_own_offers(test, 1, value);
 }
 
@@ -280,65 +283,16 @@ static int read_unmapped_at_hit(struct probe *probe, struct pt_regs *regs)
 static void fault_handler_of_a_handler_may_leave_it_to_the_fixup(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
-	struct probe *probe = probe_with(test, step->addr, decline);
 	unsigned int i;
 
 	choose(test, kprobes_faults_table);
-	probe->on_hit = read_unmapped_at_hit;
-	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	probe_with(test, step->addr, .on_hit = read_unmapped_at_hit, .kp.fault_handler = decline);
 	kprobes_call_step(test, step);
 	KUNIT_EXPECT_EQ(test, nofault_result, -EFAULT);
 	KUNIT_ASSERT_EQ(test, nr_offers, KPROBES_CALLS);
 	for (i = 0; i < nr_offers; i++)
 		KUNIT_EXPECT_TRUE(test, kprobes_within(copy_from_kernel_nofault,
 						       instruction_pointer(&offers[i].regs)));
-}
-
-static void fault_in_a_handler_is_offered_to_its_own_probe_only(struct kunit *test)
-{
-	const struct kprobes_step *step = test->param_value;
-	struct probe *older = probe_with(test, step->addr, skip);
-	struct probe *newer = probe_with(test, step->addr, skip);
-
-	choose(test, kprobes_faults_table);
-	older->kp.post_handler = peek_after;
-	newer->on_hit = peek_before;
-	KUNIT_ASSERT_EQ(test, 0, probe_register(older));
-	KUNIT_ASSERT_EQ(test, 0, probe_register(newer));
-	kprobes_call_step(test, step);
-	expect_own_offers(test, 2 * KPROBES_CALLS, SKIPPED);
-}
-
-/* Faults in the handlers of return probes */
-
-static int peek_at_return_probe(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	peek(&get_kretprobe(ri)->kp);
-	return 0;
-}
-
-static struct kretprobe *return_probe_registered(struct kunit *test, void *addr)
-{
-	const union any_probe like = {
-		.rp.kp.fault_handler = skip,
-		.rp.entry_handler = peek_at_return_probe,
-		.rp.handler = peek_at_return_probe,
-	};
-
-	return &any_registered(test, RETURN_PROBE, &like, addr)->probe.rp;
-}
-
-static void faults_in_handlers_of_return_probes_are_dealt_with(struct kunit *test)
-{
-	const struct kprobes_step *step = test->param_value;
-	unsigned int probes;
-
-	for (probes = 1; probes <= 2; probes++) {
-		choose(test, kprobes_faults_table);
-		return_probe_registered(test, step->call);
-		kprobes_call_step(test, step);
-		expect_own_offers(test, 2 * probes * KPROBES_CALLS, SKIPPED);
-	}
 }
 
 static struct kretprobe *disabled_inside;
@@ -353,40 +307,15 @@ static noinline __noclone int disables_its_own_probe(int x)
 /* The call began while the probe was enabled, so its return handler runs, and may fault. */
 static void fault_in_a_return_handler_is_dealt_with_after_disabling(struct kunit *test)
 {
+	struct any *any;
+
 	kprobes_text_watch(test, disables_its_own_probe);
 	choose(test, kprobes_faults_table);
-	disabled_inside = return_probe_registered(test, disables_its_own_probe);
+	any = any_registered(test, RETURN_PROBE, &peekers[RETURN_HANDLER],
+			     disables_its_own_probe);
+	disabled_inside = &any->probe.rp;
 	KUNIT_EXPECT_EQ(test, disables_its_own_probe(1), 2);
-	expect_own_offers(test, 2, SKIPPED);
-}
-
-/* Faults in the functions of jprobes */
-
-static struct kprobe *peeking;
-
-static u32 peek_at_jprobe(u32 x)
-{
-	peek(peeking);
-	jprobe_return();
-	return 0;
-}
-
-static void fault_in_the_function_of_a_jprobe_is_dealt_with(struct kunit *test)
-{
-	const struct kprobes_step *step = test->param_value;
-	const union any_probe like = {
-		.jp.kp.fault_handler = skip,
-		.jp.entry = JPROBE_ENTRY(peek_at_jprobe),
-	};
-	struct any *any = any_new(test, JPROBE, &like, step->call);
-
-	if (!IS_ENABLED(CONFIG_JPROBES))
-		kunit_skip(test, "no jprobes");
-	choose(test, kprobes_faults_table);
-	peeking = &any->probe.kp;
-	KUNIT_ASSERT_EQ(test, 0, any_register(JPROBE, &any->probe));
-	kprobes_call_step(test, step);
-	expect_own_offers(test, KPROBES_CALLS, SKIPPED);
+	expect_own_offers(test, 1, SKIPPED);
 }
 
 /* Faults in the probed instruction */
@@ -403,12 +332,8 @@ static int note_registers(struct probe *probe, struct pt_regs *regs)
 static struct probe *probe_subject(struct kunit *test, kprobe_fault_handler_t handler,
 				   kprobe_post_handler_t post_handler)
 {
-	struct probe *probe = probe_with(test, subject->insn, handler);
-
-	probe->on_hit = note_registers;
-	probe->kp.post_handler = post_handler;
-	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
-	return probe;
+	return probe_with(test, subject->insn, .on_hit = note_registers,
+			  .kp.fault_handler = handler, .kp.post_handler = post_handler);
 }
 
 /* Expects one hit, and one fault, which has the registers of the hit. */
@@ -451,22 +376,12 @@ static void probed_instruction_is_tried_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, expect_in_copies(test, try_again, subject->value), 1);
 }
 
-/* It is left open whether a post handler runs for an instruction that is skipped. */
-static void probed_instruction_is_skipped(struct kunit *test)
+/* It is left open whether a post handler runs for an instruction that is not executed. */
+static void probed_instruction_is_skipped_or_fixed_up(struct kunit *test)
 {
 	choose(test, test->param_value);
 	KUNIT_EXPECT_LE(test, expect_in_copies(test, skip, SKIPPED), 1);
-}
-
-static void fault_handler_of_an_instruction_may_leave_it_to_the_fixup(struct kunit *test)
-{
-	choose(test, test->param_value);
 	KUNIT_EXPECT_LE(test, expect_in_copies(test, decline, kprobes_fixed(subject)), 1);
-}
-
-static void probed_instruction_is_fixed_up_without_a_fault_handler(struct kunit *test)
-{
-	choose(test, test->param_value);
 	KUNIT_EXPECT_LE(test, expect_in_copies(test, NULL, kprobes_fixed(subject)), 1);
 }
 
@@ -539,10 +454,9 @@ static void fault_at_a_missed_hit_is_not_the_missed_probes(struct kunit *test)
 static void fault_outside_of_handlers_is_left_alone(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
-	struct probe *probe = probe_with(test, step->addr, skip);
+	struct probe *probe = probe_with(test, step->addr, .kp.fault_handler = skip);
 
 	choose(test, kprobes_faults_table);
-	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
 	kprobes_call_step(test, step);
 	KUNIT_EXPECT_EQ(test, subject->call(bad), kprobes_fixed(subject));
 	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
@@ -589,13 +503,12 @@ static int be_interrupted(struct probe *probe, struct pt_regs *regs)
 static void fault_in_an_interrupt_of_a_handler_is_left_alone(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
-	struct probe *probe = probe_with(test, step->addr, skip);
+	struct probe *probe;
 	unsigned int came;
 
 	choose(test, kprobes_faults_table);
 	interrupts = 0;
-	probe->on_hit = be_interrupted;
-	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	probe = probe_with(test, step->addr, .on_hit = be_interrupted, .kp.fault_handler = skip);
 	kprobes_call_step(test, step);
 	came = READ_ONCE(interrupts);
 	irq_work_sync(&faulting_work);
@@ -610,29 +523,24 @@ static void fault_in_an_interrupt_of_a_handler_is_left_alone(struct kunit *test)
 static void fault_handler_is_left_out_with_its_probe(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
-	struct probe *below = probe_new(test, step->addr), *above;
-	bool plain;
+	struct probe *above;
+	unsigned int plain;
 
 	choose(test, kprobes_faults_table);
-	below->on_hit = be_interrupted;
-	KUNIT_ASSERT_EQ(test, 0, probe_register(below));
-	for (plain = false;; plain = true) {
+	probe_with(test, step->addr, .on_hit = be_interrupted);
+	for (plain = 0; plain < 2; plain++) {
 		interrupts = 0;
 		nr_offers = 0;
-		above = probe_with(test, subject->insn, skip);
-		above->kp.flags = plain ? 0 : KPROBE_FLAG_NESTS;
-		KUNIT_ASSERT_EQ(test, 0, probe_register(above));
+		above = probe_with(test, subject->insn, .kp.fault_handler = skip,
+				   .kp.flags = plain ? 0 : KPROBE_FLAG_NESTS);
 		step->call(1);
 		irq_work_sync(&faulting_work);
 		if (!READ_ONCE(interrupts))
 			kunit_skip(test, "no interrupt can come while a handler runs here");
-		KUNIT_EXPECT_EQ(test, above->hits, !plain);
-		KUNIT_EXPECT_EQ(test, above->kp.nmissed, plain);
+		probe_expect(test, above, !plain, 0, plain);
 		KUNIT_EXPECT_EQ(test, nr_offers, !plain);
 		KUNIT_EXPECT_EQ(test, interrupt_value, plain ? kprobes_fixed(subject) : SKIPPED);
 		probe_unregister(above);
-		if (plain)
-			break;
 	}
 }
 
@@ -661,22 +569,13 @@ static int faults_init(struct kunit *test)
 }
 
 static struct kunit_case kprobes_fault_test_cases[] = {
-	KUNIT_CASE_PARAM(fault_in_a_pre_handler_is_dealt_with, step_gen_params),
-	KUNIT_CASE_PARAM(fault_in_a_post_handler_is_dealt_with, step_gen_params),
-	KUNIT_CASE_PARAM(fault_below_a_pre_handler_is_dealt_with, step_gen_params),
+	KUNIT_CASE_PARAM(fault_in_a_handler_is_dealt_with, kind_gen_params),
 	KUNIT_CASE_PARAM(any_kind_of_fault_in_a_handler_is_dealt_with, fault_gen_params),
 	KUNIT_CASE_PARAM(instruction_of_a_handler_is_tried_again, fault_gen_params),
 	KUNIT_CASE_PARAM(fault_handler_of_a_handler_may_leave_it_to_the_fixup, step_gen_params),
-	KUNIT_CASE_PARAM(fault_in_a_handler_is_offered_to_its_own_probe_only, step_gen_params),
-	KUNIT_CASE_PARAM(faults_in_handlers_of_return_probes_are_dealt_with, entry_gen_params),
 	KUNIT_CASE(fault_in_a_return_handler_is_dealt_with_after_disabling),
-	KUNIT_CASE_PARAM(fault_in_the_function_of_a_jprobe_is_dealt_with, entry_gen_params),
 	KUNIT_CASE_PARAM(probed_instruction_is_tried_again, fault_gen_params),
-	KUNIT_CASE_PARAM(probed_instruction_is_skipped, fault_gen_params),
-	KUNIT_CASE_PARAM(fault_handler_of_an_instruction_may_leave_it_to_the_fixup,
-			 fault_gen_params),
-	KUNIT_CASE_PARAM(probed_instruction_is_fixed_up_without_a_fault_handler,
-			 fault_gen_params),
+	KUNIT_CASE_PARAM(probed_instruction_is_skipped_or_fixed_up, fault_gen_params),
 	KUNIT_CASE(fault_at_a_user_address_is_dealt_with_too),
 	KUNIT_CASE_PARAM(fault_handlers_are_asked_newest_first_until_one_says_yes,
 			 fault_gen_params),

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of what holds for kprobes, return probes and jprobes alike, through what
- * modules can call: how they are registered alone and together, and what is refused.
+ * KUnit tests of what holds for kprobes, return probes and jprobes alike, through what modules
+ * can call: how they are registered alone and together, what is refused, and what the core does
+ * not take from an owner who does what he must not. What can be probed by the kernel's own tables
+ * is in test_kprobes_refused.c.
  */
 #include <linux/errno.h>
+#include <linux/io.h>
+#include <linux/mm.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
 
 #include "support/probe.h"
 #include "support/threads.h"
@@ -81,66 +88,6 @@ static void disabled_probe_is_silent(struct kunit *test)
 	}
 }
 
-/* What is refused is not changed, and can be used again. */
-static void expect_refused(struct kunit *test, struct any *any, int errno)
-{
-	union any_probe before;
-
-	memcpy(&before, &any->probe, sizeof(before));
-	KUNIT_EXPECT_EQ(test, errno, add(any));
-	KUNIT_EXPECT_MEMEQ_MSG(test, &any->probe, &before, sizeof(before), "it was changed");
-	any_drop(any);
-	any_reset(&any->probe, like(test), kprobes_entries[1].addr);
-	KUNIT_EXPECT_EQ(test, 0, add(any));
-	expect_hits(test, &kprobes_entries[1], 1);
-	any_drop(any);
-}
-
-static void bad_probe_is_refused_and_not_changed(struct kunit *test)
-{
-	static const struct {
-		void *addr;
-		const char *symbol;
-		int errno;
-	} bad[] = {
-		{ NULL, NULL, -EINVAL },
-		{ kprobes_untraced, "kprobes_untraced", -EINVAL },
-		{ NULL, "no_such_function_anywhere", -ENOENT },
-		{ (void *)1, NULL, -ENOENT },
-		{ kprobes_forbidden, NULL, -EINVAL },
-	};
-	struct any *any;
-	unsigned int i;
-
-	kprobes_text_watch(test, kprobes_forbidden);
-	any = new_probe(test, NULL);
-	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		any_reset(&any->probe, like(test), bad[i].addr);
-		any->probe.kp.symbol_name = bad[i].symbol;
-		expect_refused(test, any, bad[i].errno);
-	}
-}
-
-static void probe_off_the_entry_is_refused_and_not_changed(struct kunit *test)
-{
-	const struct kprobes_step *step = kprobes_need_step(test, "return");
-	struct any *any = new_probe(test, step->addr);
-
-	if (any->type == KPROBE) {
-		KUNIT_EXPECT_EQ_MSG(test, 0, add(any), "they can be anywhere");
-		return;
-	}
-	expect_refused(test, any, -EINVAL);
-	any_reset(&any->probe, like(test), step->call);
-	any->probe.kp.offset = step->addr - (void *)step->call;
-	expect_refused(test, any, -EINVAL);
-	/* Other suites have functions of the same name, but they are all alike. */
-	any_reset(&any->probe, like(test), NULL);
-	any->probe.kp.symbol_name = "kprobes_steps";
-	any->probe.kp.offset = step->addr - (void *)step->call;
-	expect_refused(test, any, -EINVAL);
-}
-
 /* A past bug: registering the same struct twice damaged the lists. */
 static void same_struct_is_refused_twice(struct kunit *test)
 {
@@ -193,6 +140,8 @@ static void probe_that_was_never_registered_is_left_out(struct kunit *test)
 	struct any *never = new_probe(test, entry->addr), *any = registered(test, entry->addr);
 	union any_probe *both[] = { &never->probe, &any->probe };
 
+	KUNIT_EXPECT_EQ(test, -EINVAL, enable_kprobe(&never->probe.kp));
+	KUNIT_EXPECT_EQ(test, -EINVAL, disable_kprobe(&never->probe.kp));
 	any_drop(never);
 	KUNIT_EXPECT_NULL(test, never->probe.kp.addr);
 	expect_hits(test, entry, 1);
@@ -207,6 +156,348 @@ static void probe_that_was_never_registered_is_left_out(struct kunit *test)
 	any_reset(&never->probe, like(test), entry->addr);
 	KUNIT_EXPECT_EQ(test, 0, add(never));
 	expect_hits(test, entry, 1);
+}
+
+/* --- targets that are none --- */
+
+static void expect_reusable(struct kunit *test, struct any *any, const union any_probe *like)
+{
+	any_reset(&any->probe, like, kprobes_entries[1].addr);
+	KUNIT_EXPECT_EQ(test, 0, add(any));
+	expect_hits(test, &kprobes_entries[1], 1);
+	any_drop(any);
+}
+
+static noinline __noclone u32 kprobes_misuse_named(u32 x)
+{
+	kprobes_begin(&x);
+	return x + 303;
+}
+
+static noinline u32 __kprobes in_the_kprobes_section(u32 x)
+{
+	kprobes_begin(&x);
+	return x;
+}
+
+static noinstr u32 not_for_instrumentation(u32 x)
+{
+	return x + 1;
+}
+
+static const u32 constant_data[4] = { 1, 2, 3, 4 };
+static u32 writable_data[4];
+
+static void *address_constant(struct kunit *test, unsigned long where)
+{
+	return (void *)where;
+}
+
+static void *address_on_the_stack(struct kunit *test, unsigned long where)
+{
+	return __builtin_frame_address(0);
+}
+
+static void *address_on_the_heap(struct kunit *test, unsigned long where)
+{
+	return kunit_kzalloc(test, 64, GFP_KERNEL);
+}
+
+static void *address_in_vmalloc(struct kunit *test, unsigned long where)
+{
+	return kprobes_vmalloc(test, 64);
+}
+
+static void *address_freed_from_vmalloc(struct kunit *test, unsigned long where)
+{
+	void *p = vmalloc(64);
+
+	vfree(p);
+	return p;
+}
+
+#if defined(CONFIG_HAS_IOMEM) && defined(CONFIG_64BIT)
+static void device_unmap(void *area)
+{
+	iounmap((void __iomem __force *)area);
+}
+
+/* Far above all memory, where no device answers: a read there may abort. */
+static void *address_of_a_device(struct kunit *test, unsigned long where)
+{
+	phys_addr_t end = __pa(high_memory - 1) + 1;
+	void *area = (void __force *)ioremap(end + SZ_512M, PAGE_SIZE);
+
+	if (!area)
+		kunit_skip(test, "no device can be mapped there");
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, device_unmap, area));
+	return area;
+}
+#endif
+
+/**
+ * struct refusal - a target that must be refused
+ * @what: its name
+ * @errno: the expected error
+ * @or_errno: another error that will do, 0 if none
+ * @symbol: the probe's symbol_name
+ * @make: returns the probe's address; NULL if it has none
+ * @where: argument of @make
+ * @offset: the probe's offset
+ * @is_text: @where is a function, whose text must not change
+ */
+struct refusal {
+	const char *what;
+	int errno, or_errno;
+	const char *symbol;
+	void *(*make)(struct kunit *test, unsigned long where);
+	unsigned long where;
+	unsigned int offset;
+	bool is_text;
+};
+
+#define AT(address)		.make = address_constant, .where = (unsigned long)(address)
+#define TEXT(function)		AT(function), .is_text = true
+
+static const struct refusal refusals[] = {
+	{ "neither address nor symbol", -EINVAL },
+	{ "neither, with an offset", -EINVAL, .offset = 16 },
+	{ "both address and symbol", -EINVAL, .symbol = "kprobes_misuse_named",
+	  TEXT(kprobes_misuse_named) },
+	{ "unknown symbol", -ENOENT, .symbol = "no_such_function_anywhere" },
+	{ "empty symbol", -ENOENT, .symbol = "" },
+	{ "symbol with a far too large offset", -ENOENT, -EINVAL,
+	  .symbol = "kprobes_misuse_named", .offset = 0x7fffffff },
+	{ "address 1", -ENOENT, AT(1) },
+	{ "user address", -ENOENT, AT(0x400000) },
+	{ "last address", -ENOENT, -EINVAL, AT(-1UL) },
+	{ "address between user and kernel", -ENOENT, AT(1UL << (BITS_PER_LONG - 2)) },
+	{ "stack", -ENOENT, .make = address_on_the_stack },
+	/* It may be in a part of the kernel's image that was freed. */
+	{ "heap", -ENOENT, -EINVAL, .make = address_on_the_heap },
+	{ "vmalloc", -ENOENT, .make = address_in_vmalloc },
+	{ "freed vmalloc", -ENOENT, .make = address_freed_from_vmalloc },
+#if defined(CONFIG_HAS_IOMEM) && defined(CONFIG_64BIT)
+	{ "device", -ENOENT, .make = address_of_a_device },
+#endif
+#ifdef KPROBES_GATE_AREA
+	{ "gate area", -EINVAL, -ENOENT, AT(KPROBES_GATE_AREA) },
+#endif
+	{ "constant data", -EINVAL, -ENOENT, AT(constant_data) },
+	{ "writable data", -EINVAL, -ENOENT, AT(writable_data) },
+	{ "NOKPROBE_SYMBOL() function", -EINVAL, TEXT(kprobes_forbidden) },
+	{ "function in __kprobes", -EINVAL, TEXT(in_the_kprobes_section) },
+	{ "noinstr function", -EINVAL, TEXT(not_for_instrumentation) },
+	{ "blacklisted name", -EINVAL, .symbol = "kprobes_forbidden" },
+	{ "way of a trap to its probe", -EINVAL, .symbol = "get_kprobe" },
+	/* With one CPU it is a constant. */
+	{ "what a trap asks RCU", -EINVAL, -ENOENT, .symbol = "rcu_is_watching" },
+	{ "entry code", -EINVAL, -ENOENT, .symbol = KPROBES_ENTRY_SYMBOL },
+};
+
+KUNIT_ARRAY_PARAM_DESC(refusal, refusals, what);
+
+/*
+ * A past bug: an address was read before it was known to be text. Another: on arm64
+ * rcu_is_watching(), which a debug kernel calls at each BRK, was accepted.
+ */
+static void bad_target_is_refused(struct kunit *test)
+{
+	const struct refusal *refusal = test->param_value;
+	void *addr = refusal->make ? refusal->make(test, refusal->where) : NULL;
+	unsigned int i;
+
+	if (refusal->is_text)
+		kprobes_text_watch(test, addr);
+	for (i = 0; i < ARRAY_SIZE(probe_types); i++) {
+		const union any_probe *like = &count[probe_types[i].id];
+		struct any *any = any_new(test, probe_types[i].type, like, addr);
+
+		any->probe.kp.symbol_name = refusal->symbol;
+		any->probe.kp.offset = refusal->offset;
+		any_expect_refused_by(test, any, refusal->errno,
+				      refusal->or_errno ?: refusal->errno);
+		expect_reusable(test, any, like);
+	}
+}
+
+static void probe_off_the_entry_is_refused_and_not_changed(struct kunit *test)
+{
+	const struct kprobes_step *step = kprobes_need_step(test, "return");
+	struct any *any = new_probe(test, step->addr);
+
+	if (any->type == KPROBE) {
+		KUNIT_EXPECT_EQ_MSG(test, 0, add(any), "they can be anywhere");
+		return;
+	}
+	any_expect_refused(test, any, -EINVAL);
+	any_reset(&any->probe, like(test), step->call);
+	any->probe.kp.offset = step->addr - (void *)step->call;
+	any_expect_refused(test, any, -EINVAL);
+	/* Other suites have functions of the same name, but they are all alike. */
+	any_reset(&any->probe, like(test), NULL);
+	any->probe.kp.symbol_name = "kprobes_steps";
+	any->probe.kp.offset = step->addr - (void *)step->call;
+	any_expect_refused(test, any, -EINVAL);
+	expect_reusable(test, any, like(test));
+}
+
+static struct kprobe *moved;
+static void *elsewhere;
+
+/*
+ * Moves a probe right before it is planted: as if there were another module by then, with another
+ * function at this place.
+ */
+static int move_inside(struct probe *probe, struct pt_regs *regs)
+{
+	if (kprobes_argument(regs) == (unsigned long)moved)
+		moved->addr = elsewhere;
+	return 0;
+}
+
+/*
+ * A past bug: a module loaded to the same address meanwhile got the probe in the middle of a
+ * function.
+ */
+static void function_is_checked_again_when_it_is_used(struct kunit *test)
+{
+	const struct kprobes_step *step = kprobes_need_step(test, "return");
+	struct any *any = new_probe(test, step->call);
+	struct probe *mover;
+
+	kprobes_need_arguments(test);
+	moved = &any->probe.kp;
+	elsewhere = step->addr;
+	mover = probe_with(test, NULL, .kp.symbol_name = "register_kprobe",
+			   .on_hit = move_inside);
+	KUNIT_EXPECT_EQ(test, any->type == KPROBE ? 0 : -EINVAL, add(any));
+	probe_unregister(mover);
+}
+
+/* --- what the core does not take from an owner --- */
+
+/* Whoever has return probes counts their misses elsewhere, and they have no post handler. */
+static void only_two_flags_are_taken_from_the_user(struct kunit *test)
+{
+	struct any *any = new_probe(test, kprobes_untraced);
+	struct kprobe *kp = &any->probe.kp;
+
+	kp->flags = KPROBE_FLAG_GONE | KPROBE_FLAG_OPTIMIZED | KPROBE_FLAG_FTRACE;
+	kp->nmissed = 99;
+	if (any->type == RETURN_PROBE) {
+		kp->post_handler = count_post;
+		any->probe.rp.nmissed = 7;
+	}
+	KUNIT_ASSERT_EQ(test, 0, add(any));
+	KUNIT_EXPECT_FALSE(test, kprobe_gone(kp));
+	KUNIT_EXPECT_FALSE(test, kprobe_disabled(kp));
+	KUNIT_EXPECT_FALSE(test, kp->flags & KPROBE_FLAG_NESTS);
+	KUNIT_EXPECT_EQ(test, kp->nmissed, 0);
+	expect_hits(test, &kprobes_entries[1], 1);
+	if (any->type == RETURN_PROBE)
+		KUNIT_EXPECT_EQ(test, any->probe.rp.nmissed, 0);
+
+	any_drop(any);
+	any_reset(&any->probe, like(test), kprobes_untraced);
+	kp->flags = KPROBE_FLAG_NESTS | KPROBE_FLAG_DISABLED;
+	KUNIT_ASSERT_EQ(test, 0, add(any));
+	KUNIT_EXPECT_TRUE(test, kprobe_disabled(kp));
+	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(kp));
+	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(kp));
+	KUNIT_EXPECT_TRUE(test, kp->flags & KPROBE_FLAG_NESTS);
+	any_drop(any);
+	KUNIT_EXPECT_TRUE(test, kp->flags & KPROBE_FLAG_NESTS);
+}
+
+/* A module cannot wait for jumps. */
+static void let_jumps_come(void)
+{
+	if (!IS_MODULE(CONFIG_KPROBES_SANITY_TEST))
+		wait_for_kprobe_optimizer();
+}
+
+/* Where a probe has pointers to the handlers that it has, and to the functions that count */
+struct pointers {
+	void **to[2], *from[2];
+	unsigned int num;
+};
+
+/* One of two variants: without or with a post handler, or a cap */
+static struct pointers set_handlers(struct any *any, bool second)
+{
+	union any_probe *probe = &any->probe;
+
+	switch (any->type) {
+	case KPROBE:
+		probe->kp.post_handler = second ? count_post : NULL;
+		return (struct pointers) {
+			{ (void **)&probe->kp.pre_handler, (void **)&probe->kp.post_handler },
+			{ count_pre, count_post }, 1 + second,
+		};
+	case RETURN_PROBE:
+		probe->rp.entry_handler = count_return;
+		probe->rp.maxactive = second;
+		return (struct pointers) {
+			{ (void **)&probe->rp.entry_handler, (void **)&probe->rp.handler },
+			{ count_return, count_return }, 2,
+		};
+	default:
+		return (struct pointers) { { &probe->jp.entry }, { count_jprobe }, 1 };
+	}
+}
+
+/* First at a breakpoint, and again when there may be a jump */
+static void take_handlers(struct kunit *test, const struct kprobes_step *step, struct any *any,
+			  struct pointers all, unsigned int others)
+{
+	unsigned int i, round;
+
+	for (round = 0; round < 2; round++) {
+		for (i = 0; i < all.num; i++)
+			WRITE_ONCE(*all.to[i], all.from[i]);
+		expect_hits(test, step, others + all.num);
+		for (i = 0; i < all.num; i++) {
+			WRITE_ONCE(*all.to[i], NULL);
+			expect_hits(test, step, others + all.num - i - 1);
+		}
+		if (!others)
+			let_jumps_come();
+	}
+	if (any->type == KPROBE)
+		return;
+	/* Without its own pre handler no more calls are followed. */
+	for (i = 0; i < all.num; i++)
+		WRITE_ONCE(*all.to[i], all.from[i]);
+	WRITE_ONCE(any->probe.kp.pre_handler, NULL);
+	expect_hits(test, step, others);
+}
+
+/* Their owner must not do that, but survives; alone, and beside another probe. */
+static void handlers_may_be_set_to_null_in_use(struct kunit *test)
+{
+	unsigned int num, i, variant, others;
+	const struct kprobes_step *places = places_of(test, &num);
+	struct any *any = new_probe(test, NULL), *other = new_probe(test, NULL);
+	struct pointers all;
+
+	for (i = 0; i < num; i++) {
+		for (variant = 0; variant < 4; variant++) {
+			any_reset(&other->probe, like(test), places[i].addr);
+			others = variant & 2 ? set_handlers(other, true).num : 0;
+			if (others)
+				KUNIT_ASSERT_EQ(test, 0, add(other));
+			any_reset(&any->probe, like(test), places[i].addr);
+			all = set_handlers(any, variant & 1);
+			KUNIT_ASSERT_EQ(test, 0, add(any));
+			take_handlers(test, &places[i], any, all, others);
+			if (any->type == RETURN_PROBE)
+				KUNIT_EXPECT_EQ(test, any->probe.rp.nmissed, 0);
+			any_drop(any);
+			if (others)
+				any_drop(other);
+		}
+	}
 }
 
 /* --- together --- */
@@ -231,19 +522,20 @@ static void reset_batch(struct kunit *test, union any_probe **batch)
 		any_reset(batch[i], like(test), places[i].addr);
 }
 
-/* Several places may be in the same function. */
+/* There is a probe at each of so many places. Several places may be in the same function. */
 static void expect_hits_of_batch(struct kunit *test, unsigned int probes)
 {
 	unsigned int num, i, k, same;
 	const struct kprobes_step *places = places_of(test, &num);
 
 	for (i = 0; i < num; i++) {
-		for (same = k = 0; k < num; k++)
+		for (same = k = 0; k < probes; k++)
 			same += places[k].call == places[i].call;
-		expect_hits(test, &places[i], probes * same);
+		expect_hits(test, &places[i], same);
 	}
 }
 
+/* The batches that do not fail are of any size. */
 static void failure_in_a_batch_undoes_it_all(struct kunit *test)
 {
 	enum any_type type = type_of(test);
@@ -261,11 +553,11 @@ static void failure_in_a_batch_undoes_it_all(struct kunit *test)
 		expect_hits_of_batch(test, 0);
 
 		reset_batch(test, batch);
-		KUNIT_ASSERT_EQ(test, 0, any_register_many(type, batch, num));
-		for (i = 0; i < num; i++)
+		KUNIT_ASSERT_EQ(test, 0, any_register_many(type, batch, bad + 1));
+		for (i = 0; i <= bad; i++)
 			KUNIT_EXPECT_FALSE(test, kprobe_disabled(&batch[i]->kp));
-		expect_hits_of_batch(test, 1);
-		any_unregister_many(type, batch, num);
+		expect_hits_of_batch(test, bad + 1);
+		any_unregister_many(type, batch, bad + 1);
 		expect_hits_of_batch(test, 0);
 	}
 }
@@ -341,17 +633,131 @@ static void batch_patches_the_text_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, syncs, before);
 }
 
+/* --- many kprobes together --- */
+
+struct many {
+	struct probe *probes;
+	struct kprobe **kps;
+};
+
+/* The memory goes with the case, which has to unregister them. */
+static struct many many_new(struct kunit *test, unsigned int num)
+{
+	struct many many = {
+		kprobes_vmalloc(test, num * sizeof(*many.probes)),
+		kprobes_vmalloc(test, num * sizeof(*many.kps)),
+	};
+	unsigned int i;
+
+	for (i = 0; i < num; i++) {
+		probe_reset(&many.probes[i], kprobes_untraced);
+		many.kps[i] = &many.probes[i].kp;
+	}
+	return many;
+}
+
+#define CROWD	5
+
+/* Most are at one address. With the two at the other one, they are not sorted by address. */
+static void handlers_of_a_batch_run_newest_first(struct kunit *test)
+{
+	struct many many = many_new(test, CROWD + 2);
+	unsigned int i;
+
+	many.kps[0]->addr = (void *)kprobes_traced;
+	many.kps[CROWD + 1]->addr = (void *)kprobes_traced;
+	KUNIT_ASSERT_EQ(test, 0, register_kprobes(many.kps, CROWD + 2));
+	kprobes_untraced(1);
+	for (i = 2; i <= CROWD; i++)
+		KUNIT_EXPECT_EQ(test, many.probes[i].turn + 1, many.probes[i - 1].turn);
+	unregister_kprobes(many.kps, CROWD + 2);
+}
+
+#ifdef CONFIG_X86_KERNEL_IBT
+/* A probe on a landing pad is put behind it, where the other one is. */
+static void later_of_two_at_a_landing_pad_runs_first(struct kunit *test)
+{
+	struct many two = many_new(test, 2);
+	void *entry = kprobes_entry(kprobes_traced);
+	unsigned int on_pad;
+
+	/* objtool would object to a constant that points behind a landing pad. */
+	OPTIMIZER_HIDE_VAR(entry);
+	for (on_pad = 0; on_pad < 2; on_pad++) {
+		probe_reset(&two.probes[on_pad], entry);
+		probe_reset(&two.probes[!on_pad], entry + ENDBR_INSN_SIZE);
+		KUNIT_ASSERT_EQ(test, 0, register_kprobes(two.kps, 2));
+		KUNIT_EXPECT_PTR_EQ(test, two.kps[0]->addr, two.kps[1]->addr);
+		kprobes_traced(1);
+		KUNIT_EXPECT_EQ(test, two.probes[1].turn + 1, two.probes[0].turn);
+		unregister_kprobes(two.kps, 2);
+	}
+}
+#endif
+
+/* A probe on each instruction of the blocks */
+#define MANY	(KPROBES_BLOCKS * KPROBES_BLOCK_INSNS)
+
+/* Returns how many have not been hit exactly once. */
+static unsigned int call_blocks(struct kunit *test, struct many many)
+{
+	unsigned int i, wrong = 0;
+
+	for (i = 0; i < KPROBES_BLOCKS; i++)
+		KUNIT_EXPECT_EQ(test, kprobes_blocks[i].call(i), i + KPROBES_BLOCK_INSNS);
+	for (i = 0; i < MANY; i++)
+		wrong += many.probes[i].hits != 1 || many.probes[i].kp.nmissed;
+	return wrong;
+}
+
+static void thousands_of_probes_are_each_hit_once_and_take_few_patches(struct kunit *test)
+{
+	struct many many;
+	unsigned int i;
+
+	if (!MANY)
+		kunit_skip(test, "no blocks among the targets");
+	for (i = 0; i < KPROBES_BLOCKS; i++)
+		kprobes_text_watch(test, kprobes_blocks[i].first);
+	many = many_new(test, MANY);
+	for (i = 0; i < MANY; i++)
+		many.kps[i]->addr = kprobes_blocks[i / KPROBES_BLOCK_INSNS].first +
+				    i % KPROBES_BLOCK_INSNS * KPROBES_BLOCK_INSN_SIZE;
+	syncs_count(test, KPROBES_SYNC_SYMBOL);
+	KUNIT_ASSERT_EQ(test, 0, register_kprobes(many.kps, MANY));
+	KUNIT_EXPECT_GT(test, syncs, 0);
+	KUNIT_EXPECT_LE(test, syncs, MANY / 32);
+	syncs = 0;
+	unregister_kprobes(many.kps, MANY);
+	KUNIT_EXPECT_GT(test, syncs, 0);
+	KUNIT_EXPECT_LE(test, syncs, MANY / 32);
+	kunit_info(test, "%u probes registered, %u interruptions to unregister", MANY, syncs);
+
+	KUNIT_ASSERT_EQ(test, 0, register_kprobes(many.kps, MANY));
+	KUNIT_EXPECT_EQ(test, call_blocks(test, many), 0);
+	unregister_kprobes(many.kps, MANY);
+	KUNIT_EXPECT_EQ(test, call_blocks(test, many), 0);
+}
+
 static struct kunit_case kprobes_kinds_cases[] = {
 	KUNIT_CASE_PARAM(disabled_probe_is_silent, type_gen_params),
-	KUNIT_CASE_PARAM(bad_probe_is_refused_and_not_changed, type_gen_params),
-	KUNIT_CASE_PARAM(probe_off_the_entry_is_refused_and_not_changed, type_gen_params),
 	KUNIT_CASE_PARAM(same_struct_is_refused_twice, type_gen_params),
 	KUNIT_CASE_PARAM(one_of_two_threads_registers_a_probe, type_gen_params),
 	KUNIT_CASE_PARAM(probe_that_was_never_registered_is_left_out, type_gen_params),
+	KUNIT_CASE_PARAM(bad_target_is_refused, refusal_gen_params),
+	KUNIT_CASE_PARAM(probe_off_the_entry_is_refused_and_not_changed, type_gen_params),
+	KUNIT_CASE_PARAM(function_is_checked_again_when_it_is_used, type_gen_params),
+	KUNIT_CASE_PARAM(only_two_flags_are_taken_from_the_user, type_gen_params),
+	KUNIT_CASE_PARAM(handlers_may_be_set_to_null_in_use, type_gen_params),
 	KUNIT_CASE_PARAM(failure_in_a_batch_undoes_it_all, type_gen_params),
 	KUNIT_CASE_PARAM(empty_batch_is_refused, type_gen_params),
 	KUNIT_CASE_PARAM(one_struct_twice_in_a_batch_is_refused, type_gen_params),
 	KUNIT_CASE_PARAM(batch_patches_the_text_once, type_gen_params),
+	KUNIT_CASE(handlers_of_a_batch_run_newest_first),
+#ifdef CONFIG_X86_KERNEL_IBT
+	KUNIT_CASE(later_of_two_at_a_landing_pad_runs_first),
+#endif
+	KUNIT_CASE_SLOW(thousands_of_probes_are_each_hit_once_and_take_few_patches),
 	{}
 };
 

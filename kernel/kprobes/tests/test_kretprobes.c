@@ -1,112 +1,183 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of return probes, through what modules can call.
+ * KUnit tests of return probes, through what modules can call: the interface; functions that many
+ * tasks have entered at the same time, or that interrupts call, too; and stack traces.
  */
+#include <linux/atomic.h>
 #include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/err.h>
+#include <linux/fprobe.h>
+#include <linux/irq_work.h>
+#include <linux/kallsyms.h>
 #include <linux/kthread.h>
 #include <linux/rcupdate.h>
+#include <linux/sched/signal.h>
+#include <linux/smp.h>
+#include <linux/wait.h>
 
 #include "support/probe.h"
+#include "support/threads.h"
 #include "support/trace.h"
 
 /* Are entry handlers told where the call returns to? */
 #define KPROBES_KNOWS_CALLERS	(IS_ENABLED(CONFIG_X86) || IS_ENABLED(CONFIG_ARM64))
 
+/* There are return stacks where return probes are not based on rethook. */
+#define LOSES_NOTHING	IS_ENABLED(CONFIG_KRETPROBE_RETURN_STACK)
+
 KUNIT_ARRAY_PARAM_DESC(entry, kprobes_entries, name);
 
+static void need_return_stacks(struct kunit *test)
+{
+	if (!LOSES_NOTHING)
+		kunit_skip(test, "not promised by this architecture");
+}
+
+static void need_stack_traces(struct kunit *test)
+{
+	if (!IS_ENABLED(CONFIG_STACKTRACE) ||
+	    !IS_ENABLED(CONFIG_ARCH_CORRECT_STACKTRACE_ON_KRETPROBE))
+		kunit_skip(test, "not promised by this architecture");
+}
+
 /**
- * struct return_probe - a return probe that takes notes
- * @any: for any_drop()
- * @rp: the probe itself
- * @entries: how often the entry handler ran
- * @returns: how often the return handler ran
+ * struct noted - a return probe that notes what its handlers were given, and checks it
+ * @p: the probe
+ * @in_interrupt: how many of the entries were not in a task
+ * @in_idle: how many of the entries were in an idle task, or interrupted one
+ * @left: words of private data that were there before the entry handler
+ * @mixed_up: words of private data that were not this call's when it returned
+ * @last: the instance of the last entry
  * @value: the value returned last
- * @sum: all private data that reached the return handler, added up
  * @retaddr: where the probed function was going to return to
  * @from: the same, as the entry handler was told
- * @left: private data that was there before the entry handler
  * @owner: what get_kretprobe() returned
  * @preemptible: some handler could have been preempted
  * @masked: the saved registers said to some handler that interrupts were off
  * @skip: result of the entry handler
  * @force: the value that the caller gets, if not 0
- * @trace: where the return handler stores a stack trace, or NULL
+ * @entry_trace: where the entry handler stores a stack trace, or NULL
+ * @return_trace: the same for the return handler
  */
-struct return_probe {
-	union {
-		struct any any;
-		struct kretprobe rp;
-	};
-	unsigned int entries, returns;
-	unsigned long value, sum, retaddr, from, left;
+struct noted {
+	struct return_probe p;
+	atomic_t in_interrupt, in_idle, left, mixed_up;
+	struct kretprobe_instance *last;
+	unsigned long value, retaddr, from;
 	struct kretprobe *owner;
 	bool preemptible, masked;
 	int skip;
 	unsigned long force;
-	struct trace *trace;
+	struct trace *entry_trace, *return_trace;
 };
 
-static int note_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	struct return_probe *probe = container_of(get_kretprobe(ri), struct return_probe, rp);
+/* Set by the interrupt itself: a hit's exception may count as an interrupt, too. */
+static bool in_an_interrupt;
 
-	probe->entries++;
+/* Unique to a call: its stack pointer or, where that is not known at a return, its instance */
+static unsigned long token_of(struct kretprobe_instance *ri, unsigned long sp)
+{
+	return KPROBES_RETURN_POPS < 0 ? (unsigned long)ri : sp;
+}
+
+/* Fills all private data with the token of the call. */
+static int note_entry(struct return_probe *p, struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct noted *probe = container_of(p, struct noted, p);
+	unsigned long token = token_of(ri, kernel_stack_pointer(regs));
+	unsigned long *data = (unsigned long *)ri->data;
+	size_t i;
+
+	if (in_an_interrupt)
+		atomic_inc(&probe->in_interrupt);
+	if (is_idle_task(current))
+		atomic_inc(&probe->in_idle);
 	probe->preemptible |= preemptible();
 	probe->masked |= !kprobes_interruptible(regs);
 	probe->from = get_kretprobe_retaddr(ri);
-	if (probe->rp.data_size >= sizeof(u32)) {
-		probe->left |= *(u32 *)ri->data;
-		*(u32 *)ri->data = kprobes_argument(regs);
+	probe->last = ri;
+	for (i = 0; i < p->rp.data_size / sizeof(*data); i++) {
+		if (data[i])
+			atomic_inc(&probe->left);
+		data[i] = token + i;
 	}
+	if (probe->entry_trace)
+		trace_take(probe->entry_trace);
 	return probe->skip;
 }
 
-static int note_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+/* The stack pointer is past the return address by now, if that was on the stack. */
+static void note_return(struct return_probe *p, struct kretprobe_instance *ri,
+			struct pt_regs *regs)
 {
-	struct return_probe *probe = container_of(get_kretprobe(ri), struct return_probe, rp);
+	struct noted *probe = container_of(p, struct noted, p);
+	unsigned long token = token_of(ri, kernel_stack_pointer(regs) - KPROBES_RETURN_POPS);
+	unsigned long *data = (unsigned long *)ri->data;
+	size_t i;
 
-	probe->returns++;
 	probe->value = regs_return_value(regs);
 	probe->retaddr = get_kretprobe_retaddr(ri);
 	probe->owner = get_kretprobe(ri);
 	probe->preemptible |= preemptible();
 	probe->masked |= !kprobes_interruptible(regs);
-	if (probe->rp.data_size >= sizeof(u32))
-		probe->sum += *(u32 *)ri->data;
+	for (i = 0; p->on_entry && i < p->rp.data_size / sizeof(*data); i++) {
+		if (data[i] != token + i)
+			atomic_inc(&probe->mixed_up);
+	}
 	if (probe->force)
 		kprobes_set_result(regs, probe->force);
-	if (probe->trace)
-		trace_take(probe->trace);
-	return 0;
+	if (probe->return_trace)
+		trace_take(probe->return_trace);
 }
 
-static void return_probe_reset(struct return_probe *probe, void *addr)
+static struct noted *noted_like(struct kunit *test, void *addr, const struct noted *like)
 {
-	const union any_probe like = { .rp.handler = note_return };
+	struct noted *probe = test_alloc(test, sizeof(*probe));
 
-	memset(probe, 0, sizeof(*probe));
-	probe->any.type = RETURN_PROBE;
-	any_reset(&probe->any.probe, &like, addr);
-}
-
-/* It is unregistered when the case ends, if not before. */
-static struct return_probe *return_probe_new(struct kunit *test, void *addr)
-{
-	struct return_probe *probe = test_alloc(test, sizeof(*probe));
-
-	return_probe_reset(probe, addr);
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, any_drop, probe));
+	*probe = *like;
+	probe->p.on_return = note_return;
+	return_probe_init(test, &probe->p, addr ? kprobes_entry(addr) : NULL);
 	return probe;
 }
 
-static struct return_probe *return_probe_registered(struct kunit *test, void *addr)
+static struct noted *noted_registered(struct kunit *test, struct noted *probe)
 {
-	struct return_probe *probe = return_probe_new(test, addr);
-
-	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->rp));
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->p.rp));
 	return probe;
+}
+
+/* With fields as given; without .p.on_entry = note_entry it has no entry handler. */
+#define noted_new(test, addr, ...) \
+	noted_like(test, addr, &(const struct noted) { __VA_ARGS__ })
+#define noted_with(test, addr, ...) \
+	noted_registered(test, noted_new(test, addr, __VA_ARGS__))
+
+/* One that counts entries, too, and has data for which it has to be told calls apart */
+static struct noted *counted(struct kunit *test, void *addr, size_t data_size, int maxactive)
+{
+	return noted_with(test, addr, .p.on_entry = note_entry, .p.rp.data_size = data_size,
+			  .p.rp.maxactive = maxactive);
+}
+
+static int entries_of(struct noted *probe)
+{
+	return atomic_read(&probe->p.entries);
+}
+
+static int returns_of(struct noted *probe)
+{
+	return atomic_read(&probe->p.returns);
+}
+
+/* Each call must have returned, with its own private data, or count as missed. */
+static void expect_counts(struct kunit *test, struct noted *probe, int calls, int missed)
+{
+	KUNIT_EXPECT_EQ(test, returns_of(probe), calls - missed);
+	KUNIT_EXPECT_EQ(test, entries_of(probe), probe->p.on_entry ? calls - missed : 0);
+	KUNIT_EXPECT_EQ(test, probe->p.rp.nmissed, missed);
+	KUNIT_EXPECT_EQ(test, probe->p.rp.kp.nmissed, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&probe->mixed_up), 0);
 }
 
 static noinline __noclone void test_caller(struct kunit *test, const struct kprobes_step *step)
@@ -121,76 +192,40 @@ static noinline __noclone void test_caller(struct kunit *test, const struct kpro
 static void handlers_run_at_entry_and_return(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
-	struct return_probe *probe = return_probe_new(test, step->call);
+	struct noted *probe = counted(test, step->call, 0, 0);
 
-	probe->rp.entry_handler = note_entry;
-	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->rp));
 	test_caller(test, step);
-	KUNIT_EXPECT_EQ(test, probe->entries, KPROBES_CALLS);
-	KUNIT_EXPECT_EQ(test, probe->returns, KPROBES_CALLS);
+	expect_counts(test, probe, KPROBES_CALLS, 0);
 	KUNIT_EXPECT_EQ(test, probe->value, kprobes_expected(-15));
-	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
-	KUNIT_EXPECT_EQ(test, probe->rp.kp.nmissed, 0);
-	KUNIT_EXPECT_PTR_EQ(test, probe->owner, &probe->rp);
+	KUNIT_EXPECT_PTR_EQ(test, probe->owner, &probe->p.rp);
 	KUNIT_EXPECT_FALSE(test, probe->preemptible);
 	KUNIT_EXPECT_FALSE(test, probe->masked);
 	KUNIT_EXPECT_TRUE(test, kprobes_within(test_caller, probe->retaddr));
-	KUNIT_EXPECT_TRUE(test, probe->rp.kp.flags & KPROBE_FLAG_ON_FUNC_ENTRY);
+	KUNIT_EXPECT_TRUE(test, probe->p.rp.kp.flags & KPROBE_FLAG_ON_FUNC_ENTRY);
 
-	unregister_kretprobe(&probe->rp);
+	unregister_kretprobe(&probe->p.rp);
 	test_caller(test, step);
-	KUNIT_EXPECT_EQ(test, probe->entries, KPROBES_CALLS);
-	KUNIT_EXPECT_EQ(test, probe->returns, KPROBES_CALLS);
+	expect_counts(test, probe, KPROBES_CALLS, 0);
 }
 
 static void any_handler_may_be_null(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
-	struct return_probe *probe = return_probe_new(test, step->call);
+	struct noted *probe = noted_new(test, step->call, .p.on_entry = note_entry);
 
-	probe->rp.handler = NULL;
-	probe->rp.entry_handler = note_entry;
-	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->rp));
+	probe->p.rp.handler = NULL;
+	noted_registered(test, probe);
 	kprobes_call_step(test, step);
-	KUNIT_EXPECT_EQ(test, probe->entries, KPROBES_CALLS);
-}
-
-/* Its owner must not do that, but survives. Without a pre handler no more calls are followed. */
-static void any_handler_may_be_set_to_null_in_use(struct kunit *test)
-{
-	const struct kprobes_step *step = test->param_value;
-	struct return_probe *probe = return_probe_new(test, step->call);
-	int maxactive;
-
-	for (maxactive = 0; maxactive < 2; maxactive++) {
-		return_probe_reset(probe, step->call);
-		probe->rp.entry_handler = note_entry;
-		probe->rp.maxactive = maxactive;
-		KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->rp));
-		kprobes_call_step(test, step);
-		WRITE_ONCE(probe->rp.entry_handler, NULL);
-		kprobes_call_step(test, step);
-		KUNIT_EXPECT_EQ(test, probe->entries, KPROBES_CALLS);
-		KUNIT_EXPECT_EQ(test, probe->returns, 2 * KPROBES_CALLS);
-		WRITE_ONCE(probe->rp.handler, NULL);
-		kprobes_call_step(test, step);
-		WRITE_ONCE(probe->rp.handler, note_return);
-		WRITE_ONCE(probe->rp.kp.pre_handler, NULL);
-		kprobes_call_step(test, step);
-		KUNIT_EXPECT_EQ(test, probe->returns, 2 * KPROBES_CALLS);
-		KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
-		unregister_kretprobe(&probe->rp);
-	}
+	KUNIT_EXPECT_EQ(test, entries_of(probe), KPROBES_CALLS);
 }
 
 static void return_handler_changes_the_value(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
-	struct return_probe *probe;
+	struct noted *probe;
 
 	kprobes_need_results(test);
-	probe = return_probe_registered(test, step->call);
-	probe->force = 4711;
+	probe = noted_with(test, step->call, .force = 4711);
 	KUNIT_EXPECT_EQ(test, step->call(1), 4711);
 	probe->force = 0;
 	KUNIT_EXPECT_EQ(test, step->call(1), kprobes_expected(1));
@@ -200,16 +235,13 @@ static void return_handler_changes_the_value(struct kunit *test)
 static void entry_handler_skips_the_return(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
-	struct return_probe *probe = return_probe_new(test, step->call);
+	struct noted *probe = noted_with(test, step->call, .p.on_entry = note_entry,
+					 .p.rp.maxactive = 1, .skip = 1);
 
-	probe->rp.entry_handler = note_entry;
-	probe->rp.maxactive = 1;
-	probe->skip = 1;
-	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->rp));
 	kprobes_call_step(test, step);
-	KUNIT_EXPECT_EQ(test, probe->entries, KPROBES_CALLS);
-	KUNIT_EXPECT_EQ(test, probe->returns, 0);
-	KUNIT_EXPECT_EQ_MSG(test, probe->rp.nmissed, 0, "what is skipped is not missed");
+	KUNIT_EXPECT_EQ(test, entries_of(probe), KPROBES_CALLS);
+	KUNIT_EXPECT_EQ(test, returns_of(probe), 0);
+	KUNIT_EXPECT_EQ_MSG(test, probe->p.rp.nmissed, 0, "what is skipped is not missed");
 
 	/* Nothing was recorded in this pool, so it can only be known from the call itself. */
 	if (KPROBES_KNOWS_CALLERS)
@@ -217,8 +249,8 @@ static void entry_handler_skips_the_return(struct kunit *test)
 
 	probe->skip = 0;
 	kprobes_call_step(test, step);
-	KUNIT_EXPECT_EQ(test, probe->returns, KPROBES_CALLS);
-	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
+	KUNIT_EXPECT_EQ(test, returns_of(probe), KPROBES_CALLS);
+	KUNIT_EXPECT_EQ(test, probe->p.rp.nmissed, 0);
 }
 
 /* Recursion */
@@ -238,25 +270,18 @@ static noinline __noclone u32 recursive(u32 depth)
 
 static void recursive_function_returns_on_every_level(struct kunit *test)
 {
-	struct return_probe *probe;
+	struct noted *probe;
 
 	kprobes_text_watch(test, recursive);
-	probe = return_probe_new(test, kprobes_entry(recursive));
-	probe->rp.entry_handler = note_entry;
-	probe->rp.data_size = sizeof(u32);
-	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->rp));
+	probe = counted(test, recursive, sizeof(long), 0);
 	KUNIT_EXPECT_EQ(test, recursive(DEPTH), DEPTH + 1);
-	KUNIT_EXPECT_EQ(test, probe->returns, DEPTH + 1);
+	expect_counts(test, probe, DEPTH + 1, 0);
 	KUNIT_EXPECT_EQ(test, probe->value, DEPTH + 1);
-	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
-	if (KPROBES_TELLS_ARGUMENTS)
-		KUNIT_EXPECT_EQ_MSG(test, probe->sum, DEPTH * (DEPTH + 1) / 2,
-				    "private data of the levels got mixed up");
 	if (!KPROBES_KNOWS_CALLERS)
 		return;
 	/* These calls have the memory of the ones before, in which the data were. */
 	KUNIT_EXPECT_EQ(test, recursive(DEPTH), DEPTH + 1);
-	KUNIT_EXPECT_EQ_MSG(test, probe->left, 0, "private data of an earlier call");
+	KUNIT_EXPECT_EQ(test, atomic_read(&probe->left), 0);
 	KUNIT_EXPECT_TRUE(test, kprobes_within(recursive, probe->from));
 }
 
@@ -266,18 +291,15 @@ static void maxactive_is_a_cap_and_misses_are_counted(struct kunit *test)
 
 	kprobes_text_watch(test, recursive);
 	for (maxactive = 1; maxactive <= DEPTH + 2; maxactive++) {
-		struct return_probe *probe = return_probe_new(test, kprobes_entry(recursive));
-		int seen = min(maxactive, DEPTH + 1);
+		struct noted *probe = noted_with(test, recursive, .p.rp.maxactive = maxactive);
+		int missed = max(DEPTH + 1 - maxactive, 0);
 
-		probe->rp.maxactive = maxactive;
-		KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->rp));
 		KUNIT_EXPECT_EQ(test, recursive(DEPTH), DEPTH + 1);
-		KUNIT_EXPECT_EQ(test, probe->returns, seen);
-		KUNIT_EXPECT_EQ(test, probe->rp.nmissed, DEPTH + 1 - seen);
+		expect_counts(test, probe, DEPTH + 1, missed);
+		/* The instances have all come back. */
 		KUNIT_EXPECT_EQ(test, recursive(0), 1);
-		KUNIT_EXPECT_EQ_MSG(test, probe->returns, seen + 1,
-				    "the instances did not all come back");
-		unregister_kretprobe(&probe->rp);
+		expect_counts(test, probe, DEPTH + 2, missed);
+		unregister_kretprobe(&probe->p.rp);
 	}
 }
 
@@ -288,13 +310,13 @@ static void maxactive_is_a_cap_and_misses_are_counted(struct kunit *test)
  */
 static void maxactive_beyond_all_memory_is_refused(struct kunit *test)
 {
-	struct return_probe *probe = return_probe_new(test, kprobes_entry(recursive));
+	struct noted *probe = noted_new(test, recursive,
+					.p.rp.data_size = KRETPROBE_MAX_DATA_SIZE);
 
 	if (num_possible_cpus() > 16)
 		kunit_skip(test, "no pool is that large for one of so many CPUs");
-	probe->rp.data_size = KRETPROBE_MAX_DATA_SIZE;
-	probe->rp.maxactive = num_possible_cpus() << 20;
-	KUNIT_EXPECT_EQ(test, register_kretprobe(&probe->rp), -ENOMEM);
+	probe->p.rp.maxactive = num_possible_cpus() << 20;
+	KUNIT_EXPECT_EQ(test, register_kretprobe(&probe->p.rp), -ENOMEM);
 }
 
 /* Nesting, and several probes on one function */
@@ -310,23 +332,23 @@ static noinline __noclone u32 nesting(const struct kprobes_step *step, u32 x)
 static void nested_functions_return_through_their_own_probes(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
-	struct return_probe *outer, *inner;
+	struct noted *outer, *inner;
 
 	kprobes_text_watch(test, nesting);
-	outer = return_probe_registered(test, kprobes_entry(nesting));
-	inner = return_probe_registered(test, step->call);
+	outer = noted_with(test, nesting);
+	inner = noted_with(test, step->call);
 	KUNIT_EXPECT_EQ(test, nesting(step, 5), kprobes_expected(5) + 1000);
-	KUNIT_EXPECT_EQ(test, inner->returns, 1);
+	expect_counts(test, inner, 1, 0);
 	KUNIT_EXPECT_EQ(test, inner->value, kprobes_expected(5));
 	KUNIT_EXPECT_TRUE(test, kprobes_within(nesting, inner->retaddr));
-	KUNIT_EXPECT_EQ(test, outer->returns, 1);
+	expect_counts(test, outer, 1, 0);
 	KUNIT_EXPECT_EQ(test, outer->value, kprobes_expected(5) + 1000);
 }
 
 #define CROWD	3
 
 /* Rethook tells only the first one that was planted. */
-static bool knows_caller(struct return_probe *probe)
+static bool knows_caller(struct noted *probe)
 {
 	return IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK) ||
 	       kprobes_within(test_caller, probe->retaddr);
@@ -335,21 +357,19 @@ static bool knows_caller(struct return_probe *probe)
 static void several_return_probes_share_a_function(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
-	struct return_probe *crowd[CROWD];
+	struct noted *probes[CROWD];
 	unsigned int gone, i;
 
 	for (i = 0; i < CROWD; i++)
-		crowd[i] = return_probe_registered(test, step->call);
+		probes[i] = noted_with(test, step->call);
 	for (gone = 0; gone <= CROWD; gone++) {
 		test_caller(test, step);
 		for (i = 0; i < CROWD; i++) {
-			unsigned int calls = min(gone, i) + 1;
-
-			KUNIT_EXPECT_EQ(test, crowd[i]->returns, calls * KPROBES_CALLS);
-			KUNIT_EXPECT_TRUE(test, knows_caller(crowd[i]));
+			expect_counts(test, probes[i], (min(gone, i) + 1) * KPROBES_CALLS, 0);
+			KUNIT_EXPECT_TRUE(test, knows_caller(probes[i]));
 		}
 		if (gone < CROWD)
-			unregister_kretprobe(&crowd[gone]->rp);
+			unregister_kretprobe(&probes[gone]->p.rp);
 	}
 }
 
@@ -358,46 +378,44 @@ static void return_probes_and_kprobes_share_a_function(struct kunit *test)
 	const struct kprobes_step *step = test->param_value;
 	const struct kprobes_step *leave = kprobes_find_step("return");
 	struct probe *before = probe_registered(test, step->call);
-	struct return_probe *probe = return_probe_registered(test, step->call);
-	struct probe *after = probe_new(test, step->call);
+	struct noted *probe = noted_with(test, step->call);
+	struct probe *after = probe_with(test, step->call,
+					 .kp.post_handler = probe_post_handler);
 	struct probe *last = NULL;
 
-	after->kp.post_handler = probe_post_handler;
-	KUNIT_ASSERT_EQ(test, 0, probe_register(after));
 	if (leave && leave->call == step->call)
 		last = probe_registered(test, leave->addr);
 	kprobes_call_step(test, step);
-	KUNIT_EXPECT_EQ(test, before->hits, KPROBES_CALLS);
-	KUNIT_EXPECT_EQ(test, after->hits, KPROBES_CALLS);
-	KUNIT_EXPECT_EQ(test, after->posts, KPROBES_CALLS);
-	KUNIT_EXPECT_EQ(test, probe->returns, KPROBES_CALLS);
+	probe_expect(test, before, KPROBES_CALLS, 0, 0);
+	probe_expect(test, after, KPROBES_CALLS, KPROBES_CALLS, 0);
+	expect_counts(test, probe, KPROBES_CALLS, 0);
 	if (last)
-		KUNIT_EXPECT_EQ(test, last->hits, KPROBES_CALLS);
+		probe_expect(test, last, KPROBES_CALLS, 0, 0);
 }
 
 /* Leaving while the function runs */
 
-static struct return_probe *leaving;
+static struct noted *leaving;
 
 static noinline __noclone u32 unregisters_its_own_probe(u32 x)
 {
 	if (leaving)
-		unregister_kretprobe(&leaving->rp);
+		unregister_kretprobe(&leaving->p.rp);
 	return x + 1;
 }
 
 static void probe_may_leave_before_the_function_returns(struct kunit *test)
 {
-	struct return_probe *probe;
+	struct noted *probe;
 	u32 value;
 
 	kprobes_text_watch(test, unregisters_its_own_probe);
-	probe = return_probe_registered(test, kprobes_entry(unregisters_its_own_probe));
+	probe = noted_with(test, unregisters_its_own_probe);
 	leaving = probe;
 	value = unregisters_its_own_probe(41);
 	leaving = NULL;
 	KUNIT_EXPECT_EQ(test, value, 42);
-	KUNIT_EXPECT_EQ(test, probe->returns, 0);
+	KUNIT_EXPECT_EQ(test, returns_of(probe), 0);
 }
 
 static DECLARE_COMPLETION(inside);
@@ -416,136 +434,591 @@ static int thread_never_returns(void *unused)
 	return never_returns(1);
 }
 
-/* When the dead task has been reaped, another call can have its instance. */
-static bool return_is_seen_soon(struct return_probe *probe)
+/*
+ * When the dead task has been reaped, another call can have its instance. A past bug: instances of
+ * tasks that died inside were lost, or freed too early.
+ */
+static void task_that_exits_inside_gives_its_instance_back(struct kunit *test)
 {
 	unsigned int tries;
+	struct noted *probe;
 
-	for (tries = 0; tries < 100 && !probe->returns; tries++) {
+	kprobes_text_watch(test, never_returns);
+	probe = noted_with(test, never_returns, .p.rp.maxactive = 1);
+	reinit_completion(&inside);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(kthread_run(thread_never_returns, NULL, "kprobes_exit")));
+	wait_for_completion(&inside);
+	for (tries = 0; tries < 100 && !returns_of(probe); tries++) {
 		rcu_barrier();
 		never_returns(0);
 		msleep(20);
 	}
-	return probe->returns;
-}
-
-/* A past bug: instances of tasks that died inside were lost, or freed too early. */
-static void task_that_exits_inside_gives_its_instance_back(struct kunit *test)
-{
-	struct return_probe *probe;
-	struct task_struct *task;
-
-	kprobes_text_watch(test, never_returns);
-	probe = return_probe_new(test, kprobes_entry(never_returns));
-	probe->rp.maxactive = 1;
-	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->rp));
-	reinit_completion(&inside);
-	task = kthread_run(thread_never_returns, NULL, "kprobes_exit");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	wait_for_completion(&inside);
-	KUNIT_EXPECT_TRUE(test, return_is_seen_soon(probe));
-}
-
-/* Stack traces */
-
-static struct trace traces[3];
-
-static noinline __noclone u32 traces_itself(u32 x)
-{
-	trace_take(&traces[0]);
-	barrier();
-	return x + 1;
-}
-
-static noinline __noclone u32 calls_the_tracer(u32 x)
-{
-	u32 value = traces_itself(x);
-
-	trace_take(&traces[1]);
-	return value + 1;
-}
-
-static noinline __noclone u32 calls_both(u32 x)
-{
-	return kprobes_one_more(calls_the_tracer(x));
-}
-
-/* A past bug: stack traces ended at a trampoline. */
-static void stack_trace_shows_callers_not_trampolines(struct kunit *test)
-{
-	struct return_probe *inner, *outer;
-
-	if (!IS_ENABLED(CONFIG_ARCH_CORRECT_STACKTRACE_ON_KRETPROBE))
-		kunit_skip(test, "not promised by this architecture");
-	inner = return_probe_registered(test, kprobes_entry(traces_itself));
-	outer = return_probe_registered(test, kprobes_entry(calls_the_tracer));
-	inner->trace = &traces[2];
-
-	KUNIT_EXPECT_EQ(test, calls_both(1), 4);
-	KUNIT_EXPECT_EQ(test, inner->returns, 1);
-	KUNIT_EXPECT_EQ(test, outer->returns, 1);
-	/* Inside the inner function, after its return, and in its return handler */
-	KUNIT_EXPECT_EQ(test, trace_count(&traces[0], traces_itself), 1);
-	KUNIT_EXPECT_EQ(test, trace_count(&traces[0], calls_the_tracer), 1);
-	KUNIT_EXPECT_EQ(test, trace_count(&traces[0], calls_both), 1);
-	KUNIT_EXPECT_EQ(test, trace_count(&traces[1], calls_the_tracer), 1);
-	KUNIT_EXPECT_EQ(test, trace_count(&traces[1], calls_both), 1);
-	KUNIT_EXPECT_EQ(test, trace_count(&traces[2], calls_the_tracer), 1);
-	KUNIT_EXPECT_EQ(test, trace_count(&traces[2], calls_both), 1);
+	KUNIT_EXPECT_GT(test, returns_of(probe), 0);
 }
 
 /* Refusals */
 
-/* After this, it can be used again. */
-static void expect_refused(struct kunit *test, struct return_probe *probe, int errno)
+static void expect_refused(struct kunit *test, struct noted *probe, int errno)
 {
-	struct kretprobe before;
-
-	memcpy(&before, &probe->rp, sizeof(before));
-	KUNIT_EXPECT_EQ(test, errno, register_kretprobe(&probe->rp));
-	KUNIT_EXPECT_MEMEQ_MSG(test, &probe->rp, &before, sizeof(before), "it was changed");
-	unregister_kretprobe(&probe->rp);
-	return_probe_reset(probe, kprobes_untraced);
+	any_expect_refused(test, &probe->p.any, errno);
+	/* After this, it can be used again. */
+	probe->p.rp.kp.addr = (void *)kprobes_untraced;
+	probe->p.rp.kp.symbol_name = NULL;
+	probe->p.rp.kp.flags = 0;
 }
 
 /* A past bug: data_size had no limit. */
 static void private_data_has_a_limit(struct kunit *test)
 {
-	struct return_probe *probe = return_probe_new(test, kprobes_untraced);
+	struct noted *probe = noted_new(test, kprobes_untraced, .p.on_entry = note_entry);
 
-	probe->rp.data_size = KRETPROBE_MAX_DATA_SIZE + 1;
+	probe->p.rp.data_size = KRETPROBE_MAX_DATA_SIZE + 1;
 	expect_refused(test, probe, -E2BIG);
-	probe->rp.data_size = SIZE_MAX;
+	probe->p.rp.data_size = SIZE_MAX;
 	expect_refused(test, probe, -E2BIG);
-	probe->rp.data_size = KRETPROBE_MAX_DATA_SIZE;
-	probe->rp.entry_handler = note_entry;
-	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->rp));
+	probe->p.rp.data_size = KRETPROBE_MAX_DATA_SIZE;
+	noted_registered(test, probe);
 	kprobes_untraced(17);
-	KUNIT_EXPECT_EQ(test, probe->returns, 1);
-	if (KPROBES_TELLS_ARGUMENTS)
-		KUNIT_EXPECT_EQ(test, probe->sum, 17);
+	expect_counts(test, probe, 1, 0);
 }
 
 /* A past bug: with landing pads, a function that switches stacks was not recognized. */
 static void function_with_another_return_is_refused(struct kunit *test)
 {
-	struct return_probe *probe = return_probe_new(test, NULL);
-
-	probe->rp.kp.symbol_name = KPROBES_NO_RETURN_SYMBOL;
 	/* Disabled: if it is accepted, the kernel must live long enough to report that. */
-	probe->rp.kp.flags = KPROBE_FLAG_DISABLED;
-	if (!probe->rp.kp.symbol_name)
+	struct noted *probe = noted_new(test, NULL, .p.rp.kp.flags = KPROBE_FLAG_DISABLED);
+
+	probe->p.rp.kp.symbol_name = KPROBES_NO_RETURN_SYMBOL;
+	if (!probe->p.rp.kp.symbol_name)
 		kunit_skip(test, "no such function on this architecture");
 	expect_refused(test, probe, -EINVAL);
-	KUNIT_EXPECT_EQ(test, 0, register_kretprobe(&probe->rp));
+	noted_registered(test, probe);
 	kprobes_untraced(1);
-	KUNIT_EXPECT_EQ(test, probe->returns, 1);
+	expect_counts(test, probe, 1, 0);
 }
+
+/* Threads that sleep in a function until they are stopped */
+
+static DECLARE_WAIT_QUEUE_HEAD(bed);
+static atomic_t sleepers, wrong;
+
+static noinline __noclone u32 sleeps(u32 depth)
+{
+	u32 below = 0;
+
+	if (depth) {
+		below = sleeps(depth - 1);
+	} else {
+		atomic_inc(&sleepers);
+		wait_event_interruptible(bed, kthread_should_stop());
+	}
+	return kprobes_one_more(below);
+}
+
+static noinline __noclone u32 sleeps_deeper(u32 depth)
+{
+	return kprobes_one_more(sleeps(depth));
+}
+
+static noinline __noclone u32 sleeps_deepest(u32 depth)
+{
+	return kprobes_one_more(sleeps_deeper(depth));
+}
+
+static int sleeper_run(void *depth)
+{
+	allow_signal(SIGINT);
+	if (sleeps_deepest((unsigned long)depth) != (unsigned long)depth + 3)
+		atomic_inc(&wrong);
+	return thread_idle();
+}
+
+/* How often to look whether threads have come where they are to sleep, once in 20 ms */
+#define SLEEP_TRIES	6000
+
+struct crowd {
+	unsigned int num;
+	struct task_struct *task[] __counted_by(num);
+};
+
+/* When this returns, all threads sleep in the function. */
+static struct crowd *crowd_enter(struct kunit *test, unsigned int num, unsigned long depth)
+{
+	struct crowd *crowd = test_alloc(test, struct_size(crowd, task, num));
+	unsigned int i, tries;
+
+	crowd->num = num;
+	atomic_set(&sleepers, 0);
+	atomic_set(&wrong, 0);
+	for (i = 0; i < num; i++) {
+		crowd->task[i] = thread_new(test, sleeper_run, (void *)depth);
+		wake_up_process(crowd->task[i]);
+	}
+	for (tries = 0; tries < SLEEP_TRIES && atomic_read(&sleepers) < num; tries++)
+		msleep(20);
+	KUNIT_ASSERT_EQ(test, atomic_read(&sleepers), num);
+	return crowd;
+}
+
+/* When this returns, all threads have left the function. */
+static void crowd_leave(struct kunit *test, struct crowd *crowd)
+{
+	unsigned int i;
+
+	for (i = crowd->num; i--; )
+		kunit_release_action(test, thread_stop, crowd->task[i]);
+	KUNIT_EXPECT_EQ(test, atomic_read(&wrong), 0);
+}
+
+static const size_t data_sizes[] = { 0, 8, 256 };
+
+static void data_size_desc(const size_t *size, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%zu bytes of data", *size);
+}
+
+KUNIT_ARRAY_PARAM(data_size, data_sizes, data_size_desc);
+
+#define MANY	1000
+#define LEVELS	8
+
+/* A past bug: the pool was too small on small machines. */
+static void thousand_tasks_deep_inside_all_return(struct kunit *test)
+{
+	const size_t *size = test->param_value;
+	struct noted *probe;
+	struct crowd *crowd;
+
+	need_return_stacks(test);
+	kprobes_text_watch(test, sleeps);
+	probe = counted(test, sleeps, *size, 0);
+	crowd = crowd_enter(test, MANY, LEVELS - 1);
+	KUNIT_EXPECT_EQ(test, entries_of(probe), MANY * LEVELS);
+	KUNIT_EXPECT_EQ(test, returns_of(probe), 0);
+	crowd_leave(test, crowd);
+	expect_counts(test, probe, MANY * LEVELS, 0);
+}
+
+static void cap_is_kept_whoever_is_inside(struct kunit *test)
+{
+	const int cap = 7, tasks = 20, calls = 2 * tasks;
+	const size_t *size = test->param_value;
+	struct noted *probe = counted(test, sleeps, *size, cap);
+	struct crowd *crowd = crowd_enter(test, tasks, 1);
+
+	KUNIT_EXPECT_EQ(test, probe->p.rp.nmissed, calls - cap);
+	crowd_leave(test, crowd);
+	expect_counts(test, probe, calls, calls - cap);
+	KUNIT_EXPECT_EQ_MSG(test, probe->p.rp.maxactive, cap, "what the user wrote was changed");
+}
+
+/* How many calls there is memory for beside return stacks */
+static int reserve_of_calls(void)
+{
+	return 2 * num_possible_cpus() + 64;
+}
+
+/* The data is too large for return stacks. Calls beyond the reserve are missed, and counted. */
+static void large_data_has_a_reserve(struct kunit *test)
+{
+	const int reserve = reserve_of_calls();
+	struct noted *probe;
+
+	need_return_stacks(test);
+	probe = counted(test, sleeps, KRETPROBE_MAX_DATA_SIZE, 0);
+	crowd_leave(test, crowd_enter(test, reserve + 10, 0));
+	expect_counts(test, probe, reserve + 10, 10);
+}
+
+/*
+ * Twice as many calls with 256 bytes of data as a return stack has room for. They have to fit on
+ * the kernel's stack, too: on sparc64 a call takes 224 bytes of that, and there are 13 KiB.
+ */
+#define DEEP	30
+
+/* When the return stacks are full, and then the reserve, calls are missed. */
+static void deep_recursion_is_counted_to_the_end(struct kunit *test)
+{
+	const int reserve = reserve_of_calls(), tasks = 1 + reserve / 10, calls = tasks * DEEP;
+	struct noted *probe;
+	struct crowd *crowd;
+	int missed;
+
+	need_return_stacks(test);
+	probe = counted(test, sleeps, 256, 0);
+	crowd = crowd_enter(test, tasks, DEEP - 1);
+	missed = probe->p.rp.nmissed;
+	KUNIT_EXPECT_GT(test, missed, 0);
+	KUNIT_EXPECT_LE(test, missed, calls - tasks * LEVELS - reserve);
+	crowd_leave(test, crowd);
+	expect_counts(test, probe, calls, missed);
+
+	/* All of that memory is free again. */
+	crowd_leave(test, crowd_enter(test, 1, LEVELS - 1));
+	expect_counts(test, probe, calls + LEVELS, missed);
+}
+
+static void signalled_task_returns_like_any_other(struct kunit *test)
+{
+	struct noted *probe = counted(test, sleeps, 8, 0);
+	struct crowd *crowd = crowd_enter(test, 1, 2);
+	unsigned int tries;
+
+	KUNIT_EXPECT_EQ(test, returns_of(probe), 0);
+	send_sig(SIGINT, crowd->task[0], 1);
+	for (tries = 0; tries < 200 && returns_of(probe) < 3; tries++)
+		msleep(20);
+	expect_counts(test, probe, 3, 0);
+	crowd_leave(test, crowd);
+}
+
+/* Unregistering while tasks are inside */
+
+static void tasks_inside_return_unseen_when_the_probe_has_left(struct kunit *test)
+{
+	const size_t *size = test->param_value;
+	const int tasks = 20, calls = 3 * tasks;
+	struct noted *probe = counted(test, sleeps, *size, calls);
+	struct noted *stays = counted(test, sleeps, 8, 0);
+	struct crowd *crowd = crowd_enter(test, tasks, 2);
+	struct kretprobe_instance *ri = probe->last;
+
+	kunit_release_action(test, any_drop, probe);
+	if (LOSES_NOTHING) {
+		guard(rcu)();
+		KUNIT_EXPECT_NULL(test, get_kretprobe(ri));
+	}
+	/* The core must not use the struct any more. */
+	memset(&probe->p.rp, 0x5a, sizeof(probe->p.rp));
+	KUNIT_EXPECT_EQ(test, entries_of(probe), calls);
+
+	if (LOSES_NOTHING)
+		kunit_release_action(test, any_drop, stays);
+	crowd_leave(test, crowd);
+	KUNIT_EXPECT_EQ(test, returns_of(probe), 0);
+}
+
+/* Interrupts and idle tasks */
+
+static noinline __noclone u32 meets_interrupts(u32 x, struct irq_work *work)
+{
+	if (work) {
+		irq_work_queue(work);
+		irq_work_sync(work);
+	}
+	kprobes_begin(&x);
+	return x + 1;
+}
+
+static u32 interrupt_saw;
+
+static void call_from_interrupt(struct irq_work *work)
+{
+	in_an_interrupt = in_hardirq();
+	interrupt_saw = meets_interrupts(41, NULL);
+	in_an_interrupt = false;
+}
+
+/* A past bug: the stack pointer at a return was not that of the function. */
+static void interrupt_enters_on_top_of_a_task(struct kunit *test)
+{
+	struct irq_work work = IRQ_WORK_INIT_HARD(call_from_interrupt);
+	struct noted *probe;
+	unsigned int i;
+
+	kprobes_text_watch(test, meets_interrupts);
+	probe = counted(test, meets_interrupts, 64, 0);
+	for (i = 0; i < 100; i++) {
+		interrupt_saw = 0;
+		KUNIT_ASSERT_EQ(test, meets_interrupts(i, &work), i + 1);
+		KUNIT_ASSERT_EQ(test, interrupt_saw, 42);
+	}
+	expect_counts(test, probe, 200, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&probe->in_interrupt), 100);
+}
+
+static void call_on_cpu(void *unused)
+{
+	interrupt_saw = meets_interrupts(41, NULL);
+}
+
+static void idle_task_has_a_return_stack(struct kunit *test)
+{
+	struct noted *probe = counted(test, meets_interrupts, 64, 0);
+	unsigned int cpu, tries, most = max(100U, 2 * num_online_cpus());
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "there is one CPU only");
+	for (tries = 0; tries < most && !atomic_read(&probe->in_idle); tries++) {
+		msleep(20);
+		/* One after the other, as some may never be idle. Not this thread's own. */
+		cpu = cpumask_nth(tries % num_online_cpus(), cpu_online_mask);
+		if (cpu == raw_smp_processor_id())
+			cpu = cpumask_any_but(cpu_online_mask, cpu);
+		KUNIT_ASSERT_EQ(test, 0, smp_call_function_single(cpu, call_on_cpu, NULL, true));
+	}
+	KUNIT_EXPECT_GT(test, atomic_read(&probe->in_idle), 0);
+	expect_counts(test, probe, tries, 0);
+}
+
+/* Stack traces */
+
+/* Are the functions in the trace, in this order, perhaps with others in between? */
+static bool trace_has(struct trace *trace, void *const *function, unsigned int num)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < trace->length && n < num; i++)
+		n += kprobes_within(function[n], trace->entries[i]);
+	return n == num;
+}
+
+static const char *const trampolines[] = {
+	"__kretprobe_trampoline+0x0/", "arch_rethook_trampoline+0x0/", "return_to_handler+0x0/",
+};
+
+/* Diverted returns lead to a trampoline's first byte. Functions that it calls return elsewhere. */
+static bool trace_names_a_trampoline(struct trace *trace)
+{
+	char name[KSYM_SYMBOL_LEN];
+	unsigned int i, k;
+
+	for (i = 0; i < trace->length; i++) {
+		sprint_symbol(name, trace->entries[i]);
+		for (k = 0; k < ARRAY_SIZE(trampolines); k++) {
+			if (str_has_prefix(name, trampolines[k]))
+				return true;
+		}
+	}
+	return false;
+}
+
+static void expect_trace(struct kunit *test, struct trace *trace,
+			 void *const *function, unsigned int num)
+{
+	KUNIT_EXPECT_TRUE(test, trace_has(trace, function, num));
+	KUNIT_EXPECT_FALSE(test, trace_names_a_trampoline(trace));
+}
+
+/* The thread counts itself before it sleeps, and says so before it leaves its processor. */
+static bool is_asleep(struct task_struct *task)
+{
+	if (task_is_running(task))
+		return false;
+#ifdef CONFIG_SMP
+	return !READ_ONCE(task->on_cpu);
+#else
+	return true;
+#endif
+}
+
+/* Takes the trace of a thread that sleeps in @depth recursions, below two other functions. */
+static void trace_deep_sleeper(struct kunit *test, unsigned long depth, struct trace *trace)
+{
+	struct crowd *one = crowd_enter(test, 1, depth);
+	struct task_struct *task = one->task[0];
+	unsigned int tries;
+
+	for (tries = 0; tries < SLEEP_TRIES && !is_asleep(task); tries++)
+		msleep(20);
+	KUNIT_EXPECT_TRUE(test, is_asleep(task));
+	trace->length = stack_trace_save_tsk(task, trace->entries, ARRAY_SIZE(trace->entries), 0);
+	crowd_leave(test, one);
+}
+
+/* A recursion of three levels, below two other functions; all have return probes. */
+static void another_task_sees_callers_not_trampolines(struct kunit *test)
+{
+	void *const callers[] = {
+		sleeps, sleeps, sleeps, sleeps_deeper, sleeps_deepest, sleeper_run,
+	};
+	struct trace trace = { };
+
+	need_stack_traces(test);
+	counted(test, sleeps, 8, 0);
+	counted(test, sleeps, 0, 0);
+	counted(test, sleeps_deeper, 8, 0);
+	counted(test, sleeps_deepest, 8, 10);
+	trace_deep_sleeper(test, 2, &trace);
+	expect_trace(test, &trace, callers, ARRAY_SIZE(callers));
+}
+
+/* Taken in the function, after it has returned, and by its handlers */
+static struct trace inside_trace, after_trace, entry_trace, return_trace;
+
+static noinline __noclone u32 traces_itself(u32 x)
+{
+	trace_take(&inside_trace);
+	kprobes_begin(&x);
+	return x + 1;
+}
+
+static noinline __noclone u32 level_one(u32 (*call)(u32 x))
+{
+	u32 value = call(1);
+
+	trace_take(&after_trace);
+	return value + 1;
+}
+
+static noinline __noclone u32 level_two(u32 (*call)(u32 x))
+{
+	return kprobes_one_more(level_one(call));
+}
+
+static noinline __noclone u32 level_three(u32 (*call)(u32 x))
+{
+	return kprobes_one_more(level_two(call));
+}
+
+/* A past bug: stack traces ended at a trampoline. */
+static void handlers_see_callers_not_trampolines(struct kunit *test)
+{
+	void *const callers[] = { traces_itself, level_one, level_two, level_three };
+	unsigned int unseen = KPROBES_TRACE_AT_ENTRY ? 1 : 2;
+	struct noted *probe;
+
+	need_stack_traces(test);
+	counted(test, level_one, 0, 0);
+	counted(test, level_two, 0, 0);
+	probe = noted_with(test, traces_itself, .p.on_entry = note_entry,
+			   .entry_trace = &entry_trace, .return_trace = &return_trace);
+	KUNIT_EXPECT_EQ(test, level_three(traces_itself), 5);
+	expect_counts(test, probe, 1, 0);
+	expect_trace(test, &inside_trace, callers, 4);
+	KUNIT_EXPECT_EQ(test, trace_count(&inside_trace, traces_itself), 1);
+	KUNIT_EXPECT_EQ(test, trace_count(&inside_trace, level_one), 1);
+	expect_trace(test, &entry_trace, callers + unseen, 4 - unseen);
+	expect_trace(test, &return_trace, callers + 1, 3);
+	expect_trace(test, &after_trace, callers + 1, 3);
+}
+
+/* Beside others that divert returns */
+
+#ifdef CONFIG_FPROBE
+/* What a handler was told of the caller: by its registers, and as an address */
+struct told {
+	unsigned int calls;
+	unsigned long ip, ret_addr;
+	struct trace trace;
+};
+
+static struct told told_by_probe;
+
+struct told_fprobe {
+	struct fprobe fp;
+	struct told told;
+};
+
+static void note_what_is_told(struct told *told, struct pt_regs *regs, unsigned long ret_addr)
+{
+	told->calls++;
+	told->ip = instruction_pointer(regs);
+	told->ret_addr = ret_addr;
+	/* trace_take_regs() is not for modules. */
+#ifndef MODULE
+	trace_take_regs(&told->trace, regs);
+#endif
+}
+
+static void note_fprobe(struct fprobe *fp, unsigned long entry_ip, unsigned long ret_ip,
+			struct pt_regs *regs, void *data)
+{
+	note_what_is_told(&container_of(fp, struct told_fprobe, fp)->told, regs, ret_ip);
+}
+
+KUNIT_DEFINE_ACTION_WRAPPER(drop_fprobe, unregister_fprobe, struct fprobe *);
+
+/* A static one could be registered only once: ftrace keeps something of it. */
+static struct told_fprobe *told_fprobe_registered(struct kunit *test, void *first, void *second)
+{
+	struct told_fprobe *fprobe = test_alloc(test, sizeof(*fprobe));
+	unsigned long ips[] = { (unsigned long)first, (unsigned long)second };
+
+	fprobe->fp.exit_handler = note_fprobe;
+	KUNIT_ASSERT_EQ(test, 0, register_fprobe_ips(&fprobe->fp, ips, 1 + !!second));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_fprobe, &fprobe->fp));
+	return fprobe;
+}
+
+static void fprobe_exits_beside_return_probes(struct kunit *test)
+{
+	void *const callers[] = { sleeps, sleeps, sleeps_deeper, sleeps_deepest };
+	struct trace trace = { };
+	struct told_fprobe *fprobe;
+	struct noted *first, *second;
+
+	need_return_stacks(test);
+	first = counted(test, sleeps, 8, 0);
+	fprobe = told_fprobe_registered(test, sleeps, sleeps_deeper);
+	second = counted(test, sleeps_deeper, 8, 0);
+	trace_deep_sleeper(test, 1, &trace);
+	KUNIT_EXPECT_EQ(test, fprobe->told.calls, 3);
+	expect_counts(test, first, 2, 0);
+	expect_counts(test, second, 1, 0);
+	expect_trace(test, &trace, callers, ARRAY_SIZE(callers));
+}
+#endif
+
+#if defined(CONFIG_FPROBE) && !defined(MODULE)
+static void note_probe(struct return_probe *p, struct kretprobe_instance *ri,
+		       struct pt_regs *regs)
+{
+	note_what_is_told(&told_by_probe, regs, get_kretprobe_retaddr(ri));
+}
+
+static void expect_told_of_callers(struct kunit *test, struct told *told)
+{
+	void *const callers[] = { level_one, level_two, level_three };
+
+	KUNIT_EXPECT_TRUE_MSG(test, kprobes_within(level_one, told->ip), "%pS", (void *)told->ip);
+	KUNIT_EXPECT_EQ(test, told->ip, told->ret_addr);
+	expect_trace(test, &told->trace, callers, ARRAY_SIZE(callers));
+}
+
+/*
+ * Which fprobes there are, and whether they come before the return probe. Who comes later is
+ * called first at the entry, and last at the return.
+ */
+struct order {
+	const char *name;
+	bool before, after;
+};
+
+static const struct order orders[] = {
+	{ "return probe comes first", false, true },
+	{ "fprobe comes first", true, false },
+	{ "return probe comes between fprobes", true, true },
+};
+
+KUNIT_ARRAY_PARAM_DESC(order, orders, name);
+
+/* A past bug: a return probe beside fprobes, before or after it, was shown a trampoline. */
+static void both_are_told_of_callers_not_trampolines(struct kunit *test)
+{
+	struct told_fprobe *before = NULL, *after = NULL;
+	const struct order *order = test->param_value;
+
+	need_return_stacks(test);
+	need_stack_traces(test);
+	memset(&told_by_probe, 0, sizeof(told_by_probe));
+	if (order->before)
+		before = told_fprobe_registered(test, kprobes_traced, NULL);
+	return_probe_with(test, kprobes_traced, .on_return = note_probe);
+	if (order->after)
+		after = told_fprobe_registered(test, kprobes_traced, NULL);
+	level_three(kprobes_traced);
+	expect_told_of_callers(test, &told_by_probe);
+	if (before)
+		expect_told_of_callers(test, &before->told);
+	if (after)
+		expect_told_of_callers(test, &after->told);
+}
+#endif
 
 static struct kunit_case kretprobes_test_cases[] = {
 	KUNIT_CASE_PARAM(handlers_run_at_entry_and_return, entry_gen_params),
 	KUNIT_CASE_PARAM(any_handler_may_be_null, entry_gen_params),
-	KUNIT_CASE_PARAM(any_handler_may_be_set_to_null_in_use, entry_gen_params),
 	KUNIT_CASE_PARAM(return_handler_changes_the_value, entry_gen_params),
 	KUNIT_CASE_PARAM(entry_handler_skips_the_return, entry_gen_params),
 	KUNIT_CASE(recursive_function_returns_on_every_level),
@@ -556,9 +1029,25 @@ static struct kunit_case kretprobes_test_cases[] = {
 	KUNIT_CASE_PARAM(return_probes_and_kprobes_share_a_function, entry_gen_params),
 	KUNIT_CASE(probe_may_leave_before_the_function_returns),
 	KUNIT_CASE(task_that_exits_inside_gives_its_instance_back),
-	KUNIT_CASE(stack_trace_shows_callers_not_trampolines),
 	KUNIT_CASE(private_data_has_a_limit),
 	KUNIT_CASE(function_with_another_return_is_refused),
+	KUNIT_CASE_PARAM(thousand_tasks_deep_inside_all_return, data_size_gen_params),
+	KUNIT_CASE_PARAM(cap_is_kept_whoever_is_inside, data_size_gen_params),
+	KUNIT_CASE(large_data_has_a_reserve),
+	KUNIT_CASE(deep_recursion_is_counted_to_the_end),
+	KUNIT_CASE(signalled_task_returns_like_any_other),
+	KUNIT_CASE_PARAM(tasks_inside_return_unseen_when_the_probe_has_left,
+			 data_size_gen_params),
+	KUNIT_CASE(interrupt_enters_on_top_of_a_task),
+	KUNIT_CASE(idle_task_has_a_return_stack),
+	KUNIT_CASE(another_task_sees_callers_not_trampolines),
+	KUNIT_CASE(handlers_see_callers_not_trampolines),
+#ifdef CONFIG_FPROBE
+	KUNIT_CASE(fprobe_exits_beside_return_probes),
+#endif
+#if defined(CONFIG_FPROBE) && !defined(MODULE)
+	KUNIT_CASE_PARAM(both_are_told_of_callers_not_trampolines, order_gen_params),
+#endif
 	{}
 };
 

@@ -4,6 +4,7 @@
 #define _KPROBES_TESTS_KINDS_H
 
 #include <kunit/test.h>
+#include <linux/atomic.h>
 #include <linux/kprobes.h>
 #include <linux/list.h>
 #include <linux/module.h>
@@ -51,6 +52,20 @@ void probe_reset(struct probe *probe, void *addr);
 struct probe *probe_new(struct kunit *test, void *addr);
 struct probe *probe_registered(struct kunit *test, void *addr);
 int probe_register(struct probe *probe);
+
+/*
+ * A registered probe with some fields set: .on_hit = hit, .kp.post_handler = post. Without a pre
+ * handler among them it has probe_pre_handler().
+ */
+#define probe_with(test, addr, ...) \
+	probe_registered_like(test, addr, &(const struct probe) { __VA_ARGS__ })
+struct probe *probe_registered_like(struct kunit *test, void *addr, const struct probe *like);
+
+/* Checks how often the pre handler and the post handler have run, and how many hits were missed. */
+#define probe_expect(test, probe, hits, posts, missed) \
+	probe_expect_at(__LINE__, test, probe, hits, posts, missed)
+void probe_expect_at(unsigned int line, struct kunit *test, const struct probe *probe,
+		     unsigned int hits, unsigned int posts, unsigned int missed);
 
 /* Registers a probe that was registered before, at @addr. Its notes are kept. */
 int probe_register_again(struct probe *probe, void *addr);
@@ -217,5 +232,49 @@ struct any *any_new(struct kunit *test, enum any_type type, const union any_prob
 		    void *addr);
 struct any *any_registered(struct kunit *test, enum any_type type, const union any_probe *like,
 			   void *addr);
+
+/* Registering it fails by one of two errors, and leaves it as it is. Dropping it does no harm. */
+void any_expect_refused_by(struct kunit *test, struct any *any, int errno, int or_errno);
+
+static inline void any_expect_refused(struct kunit *test, struct any *any, int errno)
+{
+	any_expect_refused_by(test, any, errno, errno);
+}
+
+/**
+ * struct return_probe - a return probe that takes notes
+ * @any: for any_drop()
+ * @rp: the probe itself
+ * @entries: how often the entry handler ran, if it has return_probe_entry()
+ * @returns: how often the return handler ran
+ * @on_entry: called by the entry handler, which returns its result
+ * @on_return: called by the return handler
+ */
+struct return_probe {
+	union {
+		struct any any;
+		struct kretprobe rp;
+	};
+	atomic_t entries, returns;
+	int (*on_entry)(struct return_probe *probe, struct kretprobe_instance *ri,
+			struct pt_regs *regs);
+	void (*on_return)(struct return_probe *probe, struct kretprobe_instance *ri,
+			  struct pt_regs *regs);
+};
+
+int return_probe_entry(struct kretprobe_instance *ri, struct pt_regs *regs);
+int return_probe_return(struct kretprobe_instance *ri, struct pt_regs *regs);
+
+/*
+ * Fields are set as by probe_with(). There is an entry handler if it, or @on_entry, is given. The
+ * probe is unregistered when the case ends, if not before.
+ */
+#define return_probe_with(test, addr, ...)					\
+	return_probe_registered_like(test, addr, &(const struct return_probe) { __VA_ARGS__ })
+struct return_probe *return_probe_registered_like(struct kunit *test, void *addr,
+						  const struct return_probe *like);
+
+/* Completes one whose fields are set, for what it is a part of. It has to be registered. */
+void return_probe_init(struct kunit *test, struct return_probe *probe, void *addr);
 
 #endif /* _KPROBES_TESTS_KINDS_H */

@@ -17,7 +17,9 @@
 
 enum level { TASK, SOFTIRQ, HARDIRQ, NMI, LEVELS };
 
-static const char * const level_names[LEVELS] = { "task", "softirq", "interrupt", "NMI" };
+static const char * const level_names[LEVELS] __maybe_unused = {
+	"task", "softirq", "interrupt", "NMI",
+};
 
 /* Does the kernel have this context? With PREEMPT_RT, softirqs run in tasks. */
 static inline bool level_exists(enum level level)

@@ -69,15 +69,4 @@ static inline int kprobes_watch_targets(struct kunit *test)
 	return 0;
 }
 
-/* For a probe that was refused or unregistered */
-static inline void probe_expect_reusable(struct kunit *test, struct probe *probe)
-{
-	KUNIT_EXPECT_TRUE(test, list_empty(&probe->kp.list));
-	probe_reset(probe, kprobes_untraced);
-	KUNIT_EXPECT_EQ(test, 0, probe_register(probe));
-	kprobes_untraced(1);
-	KUNIT_EXPECT_EQ(test, probe->hits, 1);
-	probe_unregister(probe);
-}
-
 #endif /* _KPROBES_TESTS_PROBE_H */
