@@ -68,31 +68,17 @@ struct place {
 	u32 result;
 };
 
-static __always_inline u32 plus(u32 x, u32 number)
-{
-	kprobes_begin(&x);
-	return x + number;
+#define TRACED(name, number)				\
+static noinline __noclone u32 name(u32 x)		\
+{							\
+	kprobes_begin(&x);				\
+	return x + (number);				\
 }
 
-static noinline __noclone u32 traced_first(u32 x)
-{
-	return plus(x, 101);
-}
-
-static noinline __noclone u32 traced_second(u32 x)
-{
-	return plus(x, 102);
-}
-
-static noinline __noclone u32 traced_third(u32 x)
-{
-	return plus(x, 103);
-}
-
-static noinline __noclone u32 traced_fourth(u32 x)
-{
-	return plus(x, 104);
-}
+TRACED(traced_first, 101)
+TRACED(traced_second, 102)
+TRACED(traced_third, 103)
+TRACED(traced_fourth, 104)
 
 static u32 (*const traced[LEVELS])(u32 x) = {
 	traced_first, traced_second, traced_third, traced_fourth,
@@ -150,10 +136,8 @@ static void *place_choose(struct place *place, unsigned int number)
 	return place->way == TRAP ? kprobes_trap_place(block) : block->first;
 }
 
-static void keep_jump_away(struct kunit *test, unsigned int number)
+static void keep_jump_away(struct kunit *test, void *neighbour)
 {
-	void *neighbour = kprobes_trap_neighbour(&kprobes_blocks[number]);
-
 	if (neighbour && IS_ENABLED(CONFIG_OPTPROBES))
 		probe_registered(test, neighbour);
 }
@@ -204,7 +188,7 @@ static struct place *place_new(struct kunit *test, enum way way, bool post,
 	kprobes_text_watch(test, addr);
 	place->result = place->call(1);
 	if (way == TRAP)
-		keep_jump_away(test, number);
+		keep_jump_away(test, kprobes_trap_neighbour(&kprobes_blocks[number]));
 	place_register(test, place, addr);
 	return place;
 }
@@ -213,15 +197,13 @@ static struct place *place_new(struct kunit *test, enum way way, bool post,
 static struct place *place_new_stepped(struct kunit *test)
 {
 	struct place *place = test_alloc(test, sizeof(*place));
-	void *neighbour = kprobes_copied_neighbour();
 
 	place->way = TRAP;
 	place->post = true;
 	place->call = kprobes_copied_call;
 	kprobes_text_watch(test, kprobes_copied_place());
 	place->result = place->call(1);
-	if (neighbour && IS_ENABLED(CONFIG_OPTPROBES))
-		probe_registered(test, neighbour);
+	keep_jump_away(test, kprobes_copied_neighbour());
 	place_register(test, place, kprobes_copied_place());
 	return place;
 }
@@ -350,8 +332,7 @@ static void chain_expect_hits(struct kunit *test, struct place *place)
 			hits++;
 		else
 			missed++;
-		if (link_runs(i) && i == chain.nr - 1)
-			missed++;
+		missed += link_runs(i) && i == chain.nr - 1;
 	}
 	KUNIT_EXPECT_EQ_MSG(test, place->probe->hits, hits, "%s", chain.name);
 	KUNIT_EXPECT_EQ_MSG(test, place->probe->posts, place->post ? hits : 0, "%s", chain.name);
@@ -660,8 +641,7 @@ static void busy_section_in_a_handler_does_not_free_its_context(struct kunit *te
 	handler->probe->on_hit = be_busy_in_a_handler;
 	KUNIT_EXPECT_EQ(test, handler->call(1), handler->result);
 	KUNIT_EXPECT_EQ(test, handler->probe->hits, 1);
-	KUNIT_EXPECT_EQ(test, busy.place->probe->hits, 0);
-	KUNIT_EXPECT_EQ(test, busy.place->probe->kp.nmissed, 2);
+	probe_expect(test, busy.place->probe, 0, 0, 2);
 	KUNIT_EXPECT_PTR_EQ(test, busy.running, handler->probe->kp.addr);
 	KUNIT_EXPECT_NULL(test, running_addr());
 }
@@ -858,14 +838,12 @@ static void start_intruder(struct kunit *test)
 static void data_is_carried_to_the_post_handler_of_the_same_hit(struct kunit *test)
 {
 	struct probe *probe = probe_new(test, kprobes_copied_place());
-	void *neighbour = kprobes_copied_neighbour();
 	unsigned int i;
 
 	need_interrupts_of_our_own(test);
 	if (!preempt_model_preemptible())
 		kunit_skip(test, "no task is preempted in the kernel");
-	if (neighbour && IS_ENABLED(CONFIG_OPTPROBES))
-		probe_registered(test, neighbour);
+	keep_jump_away(test, kprobes_copied_neighbour());
 	memset(&carrying, 0, sizeof(carrying));
 	probe->on_hit = carry_pre;
 	probe->kp.post_handler = carry_post;
@@ -1000,12 +978,6 @@ static void storm_prepare(struct kunit *test, const struct pair *pair)
 		storm.nmi_due = U64_MAX;
 }
 
-static void expect_no_miss(struct kunit *test, struct place *place, unsigned int calls)
-{
-	KUNIT_EXPECT_EQ(test, place->probe->hits, calls);
-	KUNIT_EXPECT_EQ(test, place->probe->kp.nmissed, 0);
-}
-
 static void storm_of(struct kunit *test, const struct pair *pair, bool plain)
 {
 	need_way(test, pair->above);
@@ -1018,7 +990,7 @@ static void storm_of(struct kunit *test, const struct pair *pair, bool plain)
 	storm_run();
 	kunit_info(test, "%u rounds, %u ticks, %u on top, %u NMIs", storm.rounds, storm.ticks,
 		   storm.over, storm.nmis);
-	expect_no_miss(test, storm.spinner, storm.rounds);
+	probe_expect(test, storm.spinner->probe, storm.rounds, 0, 0);
 	if (pair->below == TRAP)
 		KUNIT_EXPECT_GT(test, storm.ticks, 0);
 	else
@@ -1031,8 +1003,8 @@ static void storm_of(struct kunit *test, const struct pair *pair, bool plain)
 static void storm_of_interrupts_is_counted_to_the_last(struct kunit *test)
 {
 	storm_of(test, test->param_value, false);
-	expect_no_miss(test, storm.in_tick, storm.ticks);
-	expect_no_miss(test, storm.in_nmi, storm.nmis);
+	probe_expect(test, storm.in_tick->probe, storm.ticks, 0, 0);
+	probe_expect(test, storm.in_nmi->probe, storm.nmis, 0, 0);
 	KUNIT_EXPECT_EQ(test, storm.handled, storm.over);
 }
 
@@ -1047,8 +1019,7 @@ static void storm_of_interrupts_does_not_come_through_to_plain_handlers(struct k
 	KUNIT_EXPECT_EQ(test, storm.handled, 0);
 	KUNIT_EXPECT_EQ(test, tick->hits + tick->kp.nmissed, storm.ticks);
 	KUNIT_EXPECT_GE(test, tick->kp.nmissed, storm.over);
-	KUNIT_EXPECT_EQ(test, nmi->hits, 0);
-	KUNIT_EXPECT_EQ(test, nmi->kp.nmissed, storm.nmis);
+	probe_expect(test, nmi, 0, 0, storm.nmis);
 }
 
 static int contexts_init(struct kunit *test)

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of nested hits, for the kinds of instruction that every architecture
- * has: it is known whose handler runs; a hit by a handler is missed, one in an
- * interrupt of the handler is not, unless both probes are plain: without
- * KPROBE_FLAG_NESTS; and a hit leaves interrupts masked or not, as the probed code had
- * them. Built-in only.
+ * KUnit tests of the running probe and of nested hits, for the kinds of instruction that every
+ * architecture has: a hit by a handler is missed, one in an interrupt of the handler is not,
+ * unless both probes are plain: without KPROBE_FLAG_NESTS; and a hit leaves interrupts masked or
+ * not, as the probed code had them. Built-in only.
  *
- * test_kprobes_contexts.c has such tests for each way to the handlers.
+ * test_kprobes_contexts.c has each context on top of each other, for each way to the handlers.
  */
 #include <linux/cleanup.h>
 #include <linux/irqflags.h>
@@ -41,10 +40,8 @@ static int note_running_probe(struct probe *probe, struct pt_regs *regs)
 static void running_probe_is_named_in_its_handler_only(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
-	struct probe *probe = probe_new(test, step->addr);
+	struct probe *probe = probe_with(test, step->addr, .on_hit = note_running_probe);
 
-	probe->on_hit = note_running_probe;
-	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
 	WRITE_ONCE(seen_running, NULL);
 	kprobes_call_step(test, step);
 	KUNIT_EXPECT_PTR_EQ(test, READ_ONCE(seen_running), probe->kp.addr);
@@ -53,17 +50,12 @@ static void running_probe_is_named_in_its_handler_only(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, running_addr());
 }
 
-/* Called by handlers, and called to have handlers run */
-static u32 (*inner_call)(u32 x), (*outer_call)(u32 x);
+/* Called by handlers */
+static u32 (*inner_call)(u32 x);
 
 static void call_inner(void)
 {
 	inner_call(1);
-}
-
-static void call_outer(void)
-{
-	outer_call(1);
 }
 
 static noinline __noclone u32 handler_place(u32 x)
@@ -83,14 +75,12 @@ static void running_probe_is_still_named_after_a_miss(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
 	struct probe *missed = probe_registered(test, step->addr);
-	struct probe *probe = probe_new(test, handler_place);
+	struct probe *probe = probe_with(test, handler_place, .on_hit = note_running_after_a_miss);
 
 	inner_call = step->call;
-	probe->on_hit = note_running_after_a_miss;
-	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
 	WRITE_ONCE(seen_running, NULL);
 	handler_place(1);
-	KUNIT_EXPECT_EQ(test, missed->kp.nmissed, 1);
+	probe_expect(test, missed, 0, 0, 1);
 	KUNIT_EXPECT_PTR_EQ(test, READ_ONCE(seen_running), probe->kp.addr);
 	KUNIT_EXPECT_NULL(test, running_addr());
 }
@@ -106,28 +96,20 @@ static void busy_processor_misses_and_counts_hits(struct kunit *test)
 	step->call(1);
 	kprobe_busy_end();
 	KUNIT_EXPECT_NOT_NULL(test, running);
-	KUNIT_EXPECT_EQ(test, probe->hits, 0);
-	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 1);
+	probe_expect(test, probe, 0, 0, 1);
 	KUNIT_EXPECT_NULL(test, running_addr());
 	kprobes_call_step(test, step);
 	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
-}
-
-/* Where softirqs are off is no softirq. */
-static void busy_task_misses_hits_with_softirqs_off(struct kunit *test)
-{
-	const struct kprobes_step *step = test->param_value;
-	struct probe *probe = probe_registered(test, step->addr);
-
 	if (!level_exists(SOFTIRQ))
-		kunit_skip(test, "softirqs run in tasks");
+		return;
+
+	/* Where softirqs are off is no softirq. */
 	kprobe_busy_begin();
 	local_bh_disable();
 	step->call(1);
 	local_bh_enable();
 	kprobe_busy_end();
-	KUNIT_EXPECT_EQ(test, probe->hits, 0);
-	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 1);
+	probe_expect(test, probe, KPROBES_CALLS, 0, 2);
 }
 
 static struct kprobe nobody;
@@ -201,26 +183,23 @@ static void expect_masking(struct kunit *test)
 static void masking_interrupts_can_be_probed(struct kunit *test)
 {
 #ifdef KPROBES_HAVE_MASKING
-	struct probe *mask = probe_new(test, kprobes_step_mask);
-	struct probe *unmask = probe_new(test, kprobes_step_unmask);
-	unsigned int i;
+	struct probe *mask, *unmask;
+	unsigned int post, i, rounds;
 
 	expect_masking(test);
-	KUNIT_ASSERT_EQ(test, 0, probe_register(mask));
-	KUNIT_ASSERT_EQ(test, 0, probe_register(unmask));
-	for (i = 0; i < 1000; i++)
-		expect_masking(test);
-	probe_unregister(mask);
-	probe_unregister(unmask);
-	mask->kp.post_handler = probe_post_handler;
-	unmask->kp.post_handler = probe_post_handler;
-	KUNIT_ASSERT_EQ(test, 0, probe_register_again(mask, kprobes_step_mask));
-	KUNIT_ASSERT_EQ(test, 0, probe_register_again(unmask, kprobes_step_unmask));
-	expect_masking(test);
-	KUNIT_EXPECT_EQ(test, mask->hits, 1001);
-	KUNIT_EXPECT_EQ(test, unmask->hits, 1001);
-	KUNIT_EXPECT_EQ(test, mask->posts, 1);
-	KUNIT_EXPECT_EQ(test, unmask->posts, 1);
+	for (post = 0; post < 2; post++) {
+		kprobe_post_handler_t handler = post ? probe_post_handler : NULL;
+
+		mask = probe_with(test, kprobes_step_mask, .kp.post_handler = handler);
+		unmask = probe_with(test, kprobes_step_unmask, .kp.post_handler = handler);
+		rounds = post ? 1 : 1000;
+		for (i = 0; i < rounds; i++)
+			expect_masking(test);
+		probe_expect(test, mask, rounds, post, 0);
+		probe_expect(test, unmask, rounds, post, 0);
+		probe_unregister(mask);
+		probe_unregister(unmask);
+	}
 #else
 	kunit_skip(test, "no function that does that");
 #endif
@@ -288,20 +267,9 @@ static void interrupts_are_as_before_the_hit(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, irqs_disabled());
 }
 
-/* Interrupts of handlers */
+/* Interrupts of handlers. Where ftrace or a jump leads to them, interrupts are on. */
 
-/* The flags are those of the probes that are hit. */
-struct nesting {
-	enum level outer, inner;
-	u32 flags_below, flags_above;
-};
-
-static const enum level nested_levels[][2] = {
-	{ TASK, SOFTIRQ }, { TASK, HARDIRQ }, { TASK, NMI },
-	{ SOFTIRQ, HARDIRQ }, { SOFTIRQ, NMI }, { HARDIRQ, NMI },
-};
-
-/* Of the two flags, the bits of a number choose those that are set. */
+/* Of the two flags, below and above, the bits of a number choose those that are set. */
 #define FLAGS_OF_TWO	4
 
 static u32 flag_of(unsigned int number, unsigned int which)
@@ -309,180 +277,7 @@ static u32 flag_of(unsigned int number, unsigned int which)
 	return number & BIT(which) ? KPROBE_FLAG_NESTS : 0;
 }
 
-static const char *plain_word(u32 flags)
-{
-	return flags & KPROBE_FLAG_NESTS ? "" : "plain ";
-}
-
-static const void *next_nesting(const void *prev, char *desc, bool one_probe)
-{
-	static struct nesting nesting;
-	static unsigned int n;
-
-	for (n = prev ? n + 1 : 0; n < FLAGS_OF_TWO * ARRAY_SIZE(nested_levels); n++) {
-		nesting.outer = nested_levels[n / FLAGS_OF_TWO][0];
-		nesting.inner = nested_levels[n / FLAGS_OF_TWO][1];
-		nesting.flags_below = flag_of(n, 0);
-		nesting.flags_above = flag_of(n, 1);
-		if (one_probe && nesting.flags_below != nesting.flags_above)
-			continue;
-		snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s%s over %s%s",
-			 plain_word(nesting.flags_above), level_names[nesting.inner],
-			 plain_word(nesting.flags_below), level_names[nesting.outer]);
-		return &nesting;
-	}
-	return NULL;
-}
-
-static const void *nesting_gen_params(const void *prev, char *desc)
-{
-	return next_nesting(prev, desc, false);
-}
-
-static const void *one_probe_gen_params(const void *prev, char *desc)
-{
-	return next_nesting(prev, desc, true);
-}
-
-/* Is a hit of the one missed on top of a handler of the other? */
-static bool exclude_each_other(u32 flags_below, u32 flags_above)
-{
-	return !((flags_below | flags_above) & KPROBE_FLAG_NESTS);
-}
-
-static const struct nesting *need_nesting(struct kunit *test)
-{
-	const struct nesting *nesting = test->param_value;
-
-	if (!ARCH_KPROBE_STATELESS)
-		kunit_skip(test, "these hooks know one hit on a processor, whatever its context");
-	if (!level_exists(nesting->outer) || !level_exists(nesting->inner))
-		kunit_skip(test, "there is no such context here");
-	return nesting;
-}
-
-static enum level inner_level;
 static bool inner_reached;
-
-/* A breakpoint masks interrupts, and its handler may not unmask them everywhere. */
-static bool run_over_this_handler(enum level level, kprobes_work_t work)
-{
-	if (level == NMI || !irqs_disabled())
-		return level_run(level, work);
-	return KPROBES_HANDLER_MAY_UNMASK && level_run_unmasked(level, work);
-}
-
-static int interrupt_this_handler(struct probe *probe, struct pt_regs *regs)
-{
-	if (probe->hits > 1)
-		return 0;
-	inner_reached = run_over_this_handler(inner_level, call_inner);
-	note_running();
-	return 0;
-}
-
-/* ftrace calls handlers with interrupts as the probed code has them. */
-static bool is_interruptible(struct probe *probe, enum level level)
-{
-	return (level == NMI && !KPROBES_TRAP_MASKS_NMI) || KPROBES_HANDLER_MAY_UNMASK ||
-	       kprobe_ftrace(&probe->kp);
-}
-
-/* Hits @below, and calls @inner in an interrupt of its handler. Returns whether one came. */
-static bool interrupt_handler(struct kunit *test, const struct nesting *nesting,
-			      struct probe *below, const struct kprobes_step *outer,
-			      const struct kprobes_step *inner)
-{
-	outer_call = outer->call;
-	inner_call = inner->call;
-	inner_level = nesting->inner;
-	inner_reached = false;
-	below->on_hit = interrupt_this_handler;
-	below->kp.flags = nesting->flags_below;
-	KUNIT_ASSERT_EQ(test, 0, probe_register(below));
-	KUNIT_EXPECT_EQ(test, nesting->flags_below, below->kp.flags & KPROBE_FLAG_NESTS);
-	KUNIT_EXPECT_TRUE(test, level_run(nesting->outer, call_outer));
-	if (is_interruptible(below, inner_level))
-		KUNIT_EXPECT_TRUE_MSG(test, inner_reached, "over %s", outer->name);
-	KUNIT_EXPECT_NULL(test, running_addr());
-	return inner_reached;
-}
-
-static bool expect_hit_over_handler(struct kunit *test, const struct nesting *nesting,
-				    const struct kprobes_step *outer,
-				    const struct kprobes_step *inner)
-{
-	bool lost = exclude_each_other(nesting->flags_below, nesting->flags_above);
-	struct probe *above = probe_new(test, inner->addr);
-	struct probe *below = probe_new(test, outer->addr);
-	bool reached;
-
-	above->on_hit = hit_itself;
-	above->kp.flags = nesting->flags_above;
-	KUNIT_ASSERT_EQ(test, 0, probe_register(above));
-	reached = interrupt_handler(test, nesting, below, outer, inner);
-	KUNIT_EXPECT_EQ_MSG(test, above->hits, reached && !lost, "%s over %s", inner->name,
-			    outer->name);
-	/* If the hit is not, then that by its own handler. */
-	KUNIT_EXPECT_EQ_MSG(test, above->kp.nmissed, reached, "%s over %s", inner->name,
-			    outer->name);
-	KUNIT_EXPECT_EQ(test, below->hits, 1);
-	KUNIT_EXPECT_EQ(test, below->kp.nmissed, 0);
-	KUNIT_EXPECT_PTR_EQ(test, READ_ONCE(seen_running), below->kp.addr);
-	probe_unregister(above);
-	probe_unregister(below);
-	return reached;
-}
-
-static void hit_in_an_interrupt_of_a_handler_is_lost_if_both_are_plain(struct kunit *test)
-{
-	const struct nesting *nesting = need_nesting(test);
-	const struct kprobes_step *outer, *inner;
-	unsigned int i, j, arranged = 0;
-
-	for (i = 0; i < ARRAY_SIZE(kprobes_common_steps); i++) {
-		outer = kprobes_find_step(kprobes_common_steps[i]);
-		for (j = 0; j < ARRAY_SIZE(kprobes_common_steps); j++) {
-			inner = kprobes_find_step(kprobes_common_steps[j]);
-			if (outer && inner && outer->call != inner->call)
-				arranged += expect_hit_over_handler(test, nesting, outer, inner);
-		}
-	}
-	kunit_info(test, "%u combinations", arranged);
-	if (!arranged)
-		kunit_skip(test, "no such interrupt can come while a handler runs");
-}
-
-static bool expect_hit_over_itself(struct kunit *test, const struct nesting *nesting,
-				   const struct kprobes_step *step)
-{
-	struct probe *probe = probe_new(test, step->addr);
-	bool reached = interrupt_handler(test, nesting, probe, step, step);
-
-	bool plain = !(nesting->flags_below & KPROBE_FLAG_NESTS);
-
-	KUNIT_EXPECT_EQ_MSG(test, probe->hits, 1 + (reached && !plain), "%s", step->name);
-	KUNIT_EXPECT_EQ_MSG(test, probe->kp.nmissed, reached && plain, "%s", step->name);
-	probe_unregister(probe);
-	return reached;
-}
-
-static void probe_itself_is_hit_in_an_interrupt_of_its_handler(struct kunit *test)
-{
-	const struct nesting *nesting = need_nesting(test);
-	const struct kprobes_step *step;
-	unsigned int i, arranged = 0;
-
-	for (i = 0; i < ARRAY_SIZE(kprobes_common_steps); i++) {
-		step = kprobes_find_step(kprobes_common_steps[i]);
-		if (step)
-			arranged += expect_hit_over_itself(test, nesting, step);
-	}
-	if (!arranged)
-		kunit_skip(test, "no such interrupt can come while a handler runs");
-}
-
-/* Kinds of handlers. Where ftrace or a jump leads to them, interrupts are on. */
 
 /* Runs of the handlers below and above */
 static unsigned int runs_below, runs_above;
@@ -490,18 +285,15 @@ static unsigned int runs_below, runs_above;
 static void interrupt_once(void)
 {
 	if (!runs_below++)
-		inner_reached = run_over_this_handler(HARDIRQ, call_inner);
+		inner_reached = irqs_disabled() ? KPROBES_HANDLER_MAY_UNMASK &&
+				level_run_unmasked(HARDIRQ, call_inner) :
+				level_run(HARDIRQ, call_inner);
 }
 
 KIND_HANDLERS(below, interrupt_once());
 KIND_HANDLERS(above, runs_above++);
 
 KUNIT_ARRAY_PARAM_DESC(kind, probe_kinds, name);
-
-static void stop_counting(void *unused)
-{
-	static_branch_disable(&kprobe_stats);
-}
 
 static void expect_counts(struct kunit *test, void *addr, long hits, int nested)
 {
@@ -536,11 +328,18 @@ static void expect_excluded(struct kunit *test, const struct probe_kind *kind,
 	expect_counts(test, probe->kp.addr, !lost, lost);
 }
 
-static void need_contexts(struct kunit *test)
+static void stop_counting(void *unused)
+{
+	static_branch_disable(&kprobe_stats);
+}
+
+static void count_in_contexts(struct kunit *test)
 {
 	if (!ARCH_KPROBE_STATELESS)
 		kunit_skip(test, "these hooks know one hit on a processor, whatever its context");
 	inner_call = kprobes_untraced;
+	static_branch_enable(&kprobe_stats);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, stop_counting, NULL));
 }
 
 static void need_interrupts_in_handlers_of(struct kprobe *below)
@@ -562,40 +361,32 @@ static unsigned int add_handler(union any_probe *over, enum kind_id id)
 }
 
 static void kinds_meet(struct kunit *test, const struct probe_kind *kind_below,
-		       const struct probe_kind *kind_above, u32 flags_below, u32 flags_above)
+		       const struct probe_kind *kind_above, unsigned int flags)
 {
-	static union any_probe under, over;
-	unsigned int runs;
-	int ret;
+	struct any *under = any_new(test, kind_below->type, &below[kind_below->id],
+				    kprobes_traced);
+	struct any *over = any_new(test, kind_above->type, &above[kind_above->id],
+				   kprobes_untraced);
+	unsigned int runs = add_handler(&over->probe, kind_above->id);
 
-	any_reset(&under, &below[kind_below->id], kprobes_traced);
-	under.kp.flags = flags_below;
-	any_reset(&over, &above[kind_above->id], kprobes_untraced);
-	over.kp.flags = flags_above;
-	runs = add_handler(&over, kind_above->id);
-	KUNIT_ASSERT_EQ(test, 0, any_register(kind_below->type, &under));
-	need_interrupts_in_handlers_of(&under.kp);
-	ret = any_register(kind_above->type, &over);
-	KUNIT_EXPECT_EQ(test, 0, ret);
-	if (!ret) {
-		expect_excluded(test, kind_above, &over, runs,
-				exclude_each_other(flags_below, flags_above));
-		any_unregister(kind_above->type, &over);
-	}
-	any_unregister(kind_below->type, &under);
+	under->probe.kp.flags = flag_of(flags, 0);
+	over->probe.kp.flags = flag_of(flags, 1);
+	KUNIT_ASSERT_EQ(test, 0, any_register(under->type, &under->probe));
+	need_interrupts_in_handlers_of(&under->probe.kp);
+	KUNIT_ASSERT_EQ(test, 0, any_register(over->type, &over->probe));
+	expect_excluded(test, kind_above, &over->probe, runs, !flags);
+	any_drop(over);
+	any_drop(under);
 }
 
 static void handlers_of_all_kinds_exclude_each_other_if_plain(struct kunit *test)
 {
-	unsigned int i, n;
+	unsigned int i, flags;
 
-	need_contexts(test);
-	static_branch_enable(&kprobe_stats);
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, stop_counting, NULL));
+	count_in_contexts(test);
 	for (i = 0; i < ARRAY_SIZE(probe_kinds); i++) {
-		for (n = 0; n < FLAGS_OF_TWO; n++)
-			kinds_meet(test, test->param_value, &probe_kinds[i], flag_of(n, 0),
-				   flag_of(n, 1));
+		for (flags = 0; flags < FLAGS_OF_TWO; flags++)
+			kinds_meet(test, test->param_value, &probe_kinds[i], flags);
 	}
 }
 
@@ -607,35 +398,25 @@ static int interrupt_in_a_handler(struct probe *probe, struct pt_regs *regs)
 
 static void each_probe_of_a_site_is_left_out_or_not(struct kunit *test)
 {
-	struct probe *below = probe_new(test, kprobes_traced), *above[3];
+	struct probe *below, *above[3];
 	unsigned int i;
 
-	need_contexts(test);
-	static_branch_enable(&kprobe_stats);
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, stop_counting, NULL));
-	below->on_hit = interrupt_in_a_handler;
-	KUNIT_ASSERT_EQ(test, 0, probe_register(below));
+	count_in_contexts(test);
+	below = probe_with(test, kprobes_traced, .on_hit = interrupt_in_a_handler);
 	need_interrupts_in_handlers_of(&below->kp);
-	for (i = 0; i < ARRAY_SIZE(above); i++) {
-		above[i] = probe_new(test, kprobes_untraced);
-		above[i]->kp.post_handler = probe_post_handler;
-		above[i]->kp.flags = i == 1 ? KPROBE_FLAG_NESTS : 0;
-		KUNIT_ASSERT_EQ(test, 0, probe_register(above[i]));
-	}
+	for (i = 0; i < ARRAY_SIZE(above); i++)
+		above[i] = probe_with(test, kprobes_untraced,
+				      .kp.post_handler = probe_post_handler,
+				      .kp.flags = i == 1 ? KPROBE_FLAG_NESTS : 0);
 	hit_below();
 	KUNIT_EXPECT_TRUE(test, inner_reached);
-	for (i = 0; i < ARRAY_SIZE(above); i++) {
-		KUNIT_EXPECT_EQ(test, above[i]->hits, i == 1);
-		KUNIT_EXPECT_EQ(test, above[i]->posts, i == 1);
-		KUNIT_EXPECT_EQ(test, above[i]->kp.nmissed, i != 1);
-	}
+	for (i = 0; i < ARRAY_SIZE(above); i++)
+		probe_expect(test, above[i], i == 1, i == 1, i != 1);
 	/* Once for the hit, which has called one of them */
 	expect_counts(test, above[0]->kp.addr, 1, 1);
 	kprobes_untraced(1);
-	for (i = 0; i < ARRAY_SIZE(above); i++) {
-		KUNIT_EXPECT_EQ(test, above[i]->hits, 1 + (i == 1));
-		KUNIT_EXPECT_EQ(test, above[i]->posts, 1 + (i == 1));
-	}
+	for (i = 0; i < ARRAY_SIZE(above); i++)
+		probe_expect(test, above[i], 1 + (i == 1), 1 + (i == 1), i != 1);
 }
 
 static int nesting_init(struct kunit *test)
@@ -655,14 +436,10 @@ static struct kunit_case kprobes_nesting_cases[] = {
 	KUNIT_CASE_PARAM(running_probe_is_named_in_its_handler_only, step_gen_params),
 	KUNIT_CASE_PARAM(running_probe_is_still_named_after_a_miss, step_gen_params),
 	KUNIT_CASE_PARAM(busy_processor_misses_and_counts_hits, step_gen_params),
-	KUNIT_CASE_PARAM(busy_task_misses_hits_with_softirqs_off, step_gen_params),
 	KUNIT_CASE(busy_task_does_not_keep_an_interrupt_out),
 	KUNIT_CASE(masking_interrupts_can_be_probed),
 	KUNIT_CASE_PARAM_ATTR(interrupts_are_as_before_the_hit, step_gen_params,
 			      { .speed = KUNIT_SPEED_SLOW }),
-	KUNIT_CASE_PARAM(hit_in_an_interrupt_of_a_handler_is_lost_if_both_are_plain,
-			 nesting_gen_params),
-	KUNIT_CASE_PARAM(probe_itself_is_hit_in_an_interrupt_of_its_handler, one_probe_gen_params),
 	KUNIT_CASE_PARAM(handlers_of_all_kinds_exclude_each_other_if_plain, kind_gen_params),
 	KUNIT_CASE(each_probe_of_a_site_is_left_out_or_not),
 	{}
