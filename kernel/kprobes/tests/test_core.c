@@ -41,10 +41,22 @@ static unsigned long key_of(unsigned int i)
 	return 0xffffffff81000000UL + i * 16UL;
 }
 
-static struct kprobe_node *find_key(struct table_fixture *f, unsigned int i)
+static bool finds(struct table_fixture *f, unsigned int i)
 {
 	guard(preempt)();
-	return kprobe_table_find(&f->table, key_of(i));
+	return kprobe_table_find(&f->table, key_of(i)) == &f->nodes[i];
+}
+
+static void add_node(struct table_fixture *f, unsigned int i)
+{
+	guard(mutex)(&f->lock);
+	kprobe_table_insert(&f->table, &f->nodes[i], key_of(i));
+}
+
+static void remove_node(struct table_fixture *f, unsigned int i)
+{
+	guard(mutex)(&f->lock);
+	kprobe_table_remove(&f->table, &f->nodes[i]);
 }
 
 static void drop_table(void *data)
@@ -72,14 +84,14 @@ static struct table_fixture *new_table(struct kunit *test)
 	return f;
 }
 
-static void fill_table(struct table_fixture *f)
+static struct table_fixture *new_full_table(struct kunit *test)
 {
+	struct table_fixture *f = new_table(test);
 	unsigned int i;
 
-	for (i = 0; i < NR_NODES; i++) {
-		guard(mutex)(&f->lock);
-		kprobe_table_insert(&f->table, &f->nodes[i], key_of(i));
-	}
+	for (i = 0; i < NR_NODES; i++)
+		add_node(f, i);
+	return f;
 }
 
 static void table_finds_all_while_and_after_it_grows(struct kunit *test)
@@ -88,29 +100,29 @@ static void table_finds_all_while_and_after_it_grows(struct kunit *test)
 	unsigned int i, wrong = 0;
 
 	for (i = 0; i < NR_NODES; i++) {
-		mutex_lock(&f->lock);
-		kprobe_table_insert(&f->table, &f->nodes[i], key_of(i));
-		mutex_unlock(&f->lock);
-		wrong += find_key(f, i) != &f->nodes[i];
-		wrong += find_key(f, i / 2) != &f->nodes[i / 2];
-		wrong += !!find_key(f, i + 1);
+		add_node(f, i);
+		wrong += !finds(f, i) + !finds(f, i / 2);
+		wrong += i + 1 < NR_NODES && finds(f, i + 1);
 	}
-	KUNIT_EXPECT_EQ(test, 0, wrong);
 	flush_work(&f->table.resize);
 	for (i = 0; i < NR_NODES; i++)
-		wrong += find_key(f, i) != &f->nodes[i];
+		wrong += !finds(f, i);
+	/* It forgets what is removed. */
+	for (i = 0; i < NR_NODES; i += 2)
+		remove_node(f, i);
+	for (i = 0; i < NR_NODES; i++)
+		wrong += finds(f, i) != i % 2;
 	KUNIT_EXPECT_EQ(test, 0, wrong);
 }
 
 /* With short chains, a lookup costs the same with any number of sites. */
 static void table_keeps_its_chains_short(struct kunit *test)
 {
-	struct table_fixture *f = new_table(test);
+	struct table_fixture *f = new_full_table(test);
 	unsigned int i, longest = 0, n;
 	struct kprobe_buckets *b;
 	struct kprobe_node *node;
 
-	fill_table(f);
 	flush_work(&f->table.resize);
 	b = rcu_dereference_protected(f->table.buckets, true);
 	KUNIT_EXPECT_GE(test, 1UL << b->hdr.bits, (unsigned long)NR_NODES);
@@ -138,38 +150,21 @@ static void table_shrinks_when_nodes_leave(struct kunit *test)
 	unsigned int i, round, wrong = 0;
 
 	for (round = 0; round < 2; round++) {
-		fill_table(f);
+		for (i = 0; i < NR_NODES; i++)
+			add_node(f, i);
 		most = buckets_in(f);
 		KUNIT_EXPECT_GE(test, most, (unsigned long)NR_NODES);
 		for (i = 0; i < NR_NODES - 1; i++) {
-			scoped_guard(mutex, &f->lock)
-				kprobe_table_remove(&f->table, &f->nodes[i]);
-			wrong += !!find_key(f, i);
-			wrong += find_key(f, NR_NODES - 1) != &f->nodes[NR_NODES - 1];
+			remove_node(f, i);
+			wrong += finds(f, i) + !finds(f, NR_NODES - 1);
 			if (i == NR_NODES / 2)
 				KUNIT_EXPECT_EQ(test, most, buckets_in(f));
 		}
 		KUNIT_EXPECT_EQ(test, least, buckets_in(f));
-		wrong += find_key(f, NR_NODES - 1) != &f->nodes[NR_NODES - 1];
-		scoped_guard(mutex, &f->lock)
-			kprobe_table_remove(&f->table, &f->nodes[NR_NODES - 1]);
+		wrong += !finds(f, NR_NODES - 1);
+		remove_node(f, NR_NODES - 1);
 		synchronize_rcu();
 	}
-	KUNIT_EXPECT_EQ(test, 0, wrong);
-}
-
-static void table_forgets_what_is_removed(struct kunit *test)
-{
-	struct table_fixture *f = new_table(test);
-	unsigned int i, wrong = 0;
-
-	fill_table(f);
-	for (i = 0; i < NR_NODES; i += 2) {
-		guard(mutex)(&f->lock);
-		kprobe_table_remove(&f->table, &f->nodes[i]);
-	}
-	for (i = 0; i < NR_NODES; i++)
-		wrong += find_key(f, i) != (i % 2 ? &f->nodes[i] : NULL);
 	KUNIT_EXPECT_EQ(test, 0, wrong);
 }
 
@@ -177,9 +172,11 @@ static void table_forgets_what_is_removed(struct kunit *test)
 static void table_waits_for_its_readers(struct kunit *test)
 {
 	struct table_fixture *f = new_table(test);
+	unsigned int i;
 
 	reader_start(test);
-	fill_table(f);
+	for (i = 0; i < NR_NODES; i++)
+		add_node(f, i);
 	reader_ends_soon();
 	flush_work(&f->table.resize);
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(reader_ended));
@@ -188,24 +185,39 @@ static void table_waits_for_its_readers(struct kunit *test)
 /* --- slots --- */
 
 #ifdef __ARCH_WANT_KPROBES_INSN_SLOT
+static kprobe_opcode_t **take_slots(struct kunit *test, unsigned int num)
+{
+	kprobe_opcode_t **slots = test_alloc(test, num * sizeof(*slots));
+	unsigned int i;
+
+	for (i = 0; i < num; i++) {
+		slots[i] = get_insn_slot();
+		KUNIT_EXPECT_NOT_NULL(test, slots[i]);
+	}
+	return slots;
+}
+
+/* The last ones first, so that their page is empty while others are full */
+static void give_slots_back(kprobe_opcode_t **slots, unsigned int num)
+{
+	while (num--)
+		if (slots[num])
+			free_insn_slot(slots[num], 0);
+}
+
 #define NR_SLOTS	300
 
 static void slots_are_distinct_and_known(struct kunit *test)
 {
-	kprobe_opcode_t **slots = kunit_kcalloc(test, NR_SLOTS, sizeof(*slots), GFP_KERNEL);
+	kprobe_opcode_t **slots = take_slots(test, NR_SLOTS);
 	unsigned int i, j, same = 0, unknown = 0;
 
-	KUNIT_ASSERT_NOT_NULL(test, slots);
 	for (i = 0; i < NR_SLOTS; i++) {
-		slots[i] = get_insn_slot();
-		KUNIT_EXPECT_NOT_NULL(test, slots[i]);
 		unknown += !is_kprobe_insn_slot((unsigned long)slots[i]);
 		for (j = 0; j < i; j++)
 			same += slots[i] == slots[j];
 	}
-	for (i = 0; i < NR_SLOTS; i++)
-		if (slots[i])
-			free_insn_slot(slots[i], 0);
+	give_slots_back(slots, NR_SLOTS);
 	KUNIT_EXPECT_EQ(test, 0, same);
 	KUNIT_EXPECT_EQ(test, 0, unknown);
 	KUNIT_EXPECT_FALSE(test, is_kprobe_insn_slot((unsigned long)slots));
@@ -270,25 +282,20 @@ static unsigned int count_insn_pages(void)
 	return pages;
 }
 
-/* The last slots are freed first, so that their page is empty while others are full. */
+static unsigned int slots_of_two_pages(void)
+{
+	return 2 * PAGE_SIZE / (kprobe_insn_slots.slot_size * sizeof(kprobe_opcode_t));
+}
+
 static void empty_page_goes_when_others_have_room(struct kunit *test)
 {
-	unsigned int num = 2 * PAGE_SIZE / (kprobe_insn_slots.slot_size * sizeof(kprobe_opcode_t));
-	kprobe_opcode_t **slots = kunit_kcalloc(test, num, sizeof(*slots), GFP_KERNEL);
+	unsigned int pages, num = slots_of_two_pages();
 	kprobe_opcode_t *kept = get_insn_slot();
-	unsigned int i, pages;
 
-	KUNIT_ASSERT_NOT_NULL(test, slots);
 	KUNIT_ASSERT_NOT_NULL(test, kept);
 	flush_work(&kprobe_insn_slots.collect);
 	pages = count_insn_pages();
-	for (i = 0; i < num; i++) {
-		slots[i] = get_insn_slot();
-		KUNIT_EXPECT_NOT_NULL(test, slots[i]);
-	}
-	while (i--)
-		if (slots[i])
-			free_insn_slot(slots[i], 0);
+	give_slots_back(take_slots(test, num), num);
 	flush_work(&kprobe_insn_slots.collect);
 	KUNIT_EXPECT_LE(test, count_insn_pages(), pages);
 	free_insn_slot(kept, 0);
@@ -297,18 +304,12 @@ static void empty_page_goes_when_others_have_room(struct kunit *test)
 /* Who has looked up an address in the page may still read what is known of it. */
 static void empty_page_waits_for_its_readers(struct kunit *test)
 {
-	unsigned int num = 2 * PAGE_SIZE / (kprobe_insn_slots.slot_size * sizeof(kprobe_opcode_t));
-	kprobe_opcode_t **slots = kunit_kcalloc(test, num, sizeof(*slots), GFP_KERNEL);
-	unsigned int i, pages;
+	unsigned int pages, num = slots_of_two_pages();
+	kprobe_opcode_t **slots = take_slots(test, num);
 
-	KUNIT_ASSERT_NOT_NULL(test, slots);
-	for (i = 0; i < num; i++)
-		slots[i] = get_insn_slot();
 	pages = count_insn_pages();
 	reader_start(test);
-	while (i--)
-		if (slots[i])
-			free_insn_slot(slots[i], 0);
+	give_slots_back(slots, num);
 	reader_ends_soon();
 	flush_work(&kprobe_insn_slots.collect);
 	KUNIT_EXPECT_LT(test, count_insn_pages(), pages);
@@ -398,13 +399,10 @@ static noinline __noclone u32 switches_off(u32 x)
 /* On some architectures it returns by a probe. */
 static void call_returns_with_the_global_switch_off(struct kunit *test)
 {
-	struct kretprobe rp = { .kp.symbol_name = __stringify(switches_off) };
-
-	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&rp));
+	return_probe_with(test, NULL, .rp.kp.symbol_name = __stringify(switches_off));
 	KUNIT_EXPECT_EQ(test, 2, switches_off(1));
 	KUNIT_EXPECT_EQ(test, 0, switched_off);
 	KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(true));
-	unregister_kretprobe(&rp);
 }
 #endif
 
@@ -432,33 +430,29 @@ static void site_follows_the_global_switch(struct kunit *test)
  */
 static void dying_site_is_revived(struct kunit *test)
 {
-	struct kprobe p = {
-		.addr = (kprobe_opcode_t *)site_target,
-		.pre_handler = count_hit,
-	};
+	struct kprobe *p = plant(test);
 	struct kprobe_site *site;
 	struct kprobe_plan plan;
 	unsigned int retiring;
 
 	kprobe_plan_init(&plan);
-	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&p));
-	kprobe_lock();
-	retiring = kprobe_sites_retiring();
-	site = kprobe_find_site((unsigned long)p.addr);
-	KUNIT_EXPECT_TRUE(test, kprobe_remove(&p, &plan));
-	kprobe_plan_apply(&plan);
-	KUNIT_EXPECT_EQ(test, SITE_DYING, site->state);
-	KUNIT_EXPECT_EQ(test, retiring + 1, kprobe_sites_retiring());
-	KUNIT_EXPECT_PTR_EQ(test, site, kprobe_find_site((unsigned long)p.addr));
-	INIT_LIST_HEAD(&p.list);
-	kprobe_site_attach(site, &p);
-	kprobe_site_refresh(site, &plan);
-	kprobe_plan_apply(&plan);
-	KUNIT_EXPECT_TRUE(test, kprobe_site_armed(site));
-	KUNIT_EXPECT_EQ(test, retiring, kprobe_sites_retiring());
-	kprobe_unlock();
+	scoped_guard(kprobe_lock) {
+		retiring = kprobe_sites_retiring();
+		site = kprobe_find_site((unsigned long)p->addr);
+		KUNIT_EXPECT_TRUE(test, kprobe_remove(p, &plan));
+		kprobe_plan_apply(&plan);
+		KUNIT_EXPECT_EQ(test, SITE_DYING, site->state);
+		KUNIT_EXPECT_EQ(test, retiring + 1, kprobe_sites_retiring());
+		KUNIT_EXPECT_PTR_EQ(test, site, kprobe_find_site((unsigned long)p->addr));
+		INIT_LIST_HEAD(&p->list);
+		kprobe_site_attach(site, p);
+		kprobe_site_refresh(site, &plan);
+		kprobe_plan_apply(&plan);
+		KUNIT_EXPECT_TRUE(test, kprobe_site_armed(site));
+		KUNIT_EXPECT_EQ(test, retiring, kprobe_sites_retiring());
+	}
 	KUNIT_EXPECT_EQ(test, 1, hits_of_a_call());
-	unregister_kprobe(&p);
+	unregister_kprobe(p);
 	KUNIT_EXPECT_EQ(test, 0, hits_of_a_call());
 }
 
@@ -511,26 +505,24 @@ static bool any_gone_site(void)
 /* Its place on the list of those that are left late is in use for something else. */
 static void gone_text_is_left_with_preemption_off(struct kunit *test)
 {
-	struct kprobe kp = { .pre_handler = count_hit };
 	unsigned int settled, tries = 0;
+	struct kprobe *p;
 
 	need_warnings(test);
 	if (!ARCH_KPROBE_STATELESS || !IS_ENABLED(CONFIG_PREEMPT_COUNT))
 		kunit_skip(test, "nobody knows that preemption is off");
 	for (settled = 0; settled < 2; settled++) {
-		kp.flags = 0;
-		kp.addr = (kprobe_opcode_t *)site_target;
-		KUNIT_ASSERT_EQ(test, 0, register_kprobe(&kp));
+		p = plant(test);
 		scoped_guard(kprobe_lock)
-			lose_text(test, kprobe_find_site((unsigned long)kp.addr));
+			lose_text(test, kprobe_find_site((unsigned long)p->addr));
 		if (settled)
 			wait_for_dying_sites(test);
 		expect_report_begin();
 		scoped_guard(preempt)
-			unregister_kprobe(&kp);
+			unregister_kprobe(p);
 		expect_report_end();
-		KUNIT_EXPECT_TRUE(test, list_empty(&kp.list));
-		KUNIT_EXPECT_FALSE(test, is_registered(&kp));
+		KUNIT_EXPECT_TRUE(test, list_empty(&p->list));
+		KUNIT_EXPECT_FALSE(test, is_registered(p));
 	}
 	while (any_gone_site() && ++tries < DYING_SITES_TRIES)
 		msleep(50);
@@ -716,16 +708,12 @@ static bool all_is_relocated(unsigned long addr)
  */
 static void relocated_text_is_refused(struct kunit *test)
 {
-	struct kprobe p = { .addr = (kprobe_opcode_t *)site_target };
-	int err;
+	const union any_probe none = {};
 
 	wait_for_dying_sites(test);
 	kunit_activate_static_stub(test, kprobe_is_relocated, all_is_relocated);
-	err = register_kprobe(&p);
+	any_expect_refused(test, any_new(test, KPROBE, &none, site_target), -EINVAL);
 	kunit_deactivate_static_stub(test, kprobe_is_relocated);
-	KUNIT_EXPECT_EQ(test, -EINVAL, err);
-	if (!err)
-		unregister_kprobe(&p);
 }
 
 static void after_hit(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
@@ -735,17 +723,13 @@ static void after_hit(struct kprobe *p, struct pt_regs *regs, unsigned long flag
 /* There is no pre handler: if the instruction faults, no handler of this hit has run. */
 static void no_probe_of_an_earlier_hit_is_blamed(struct kunit *test)
 {
-	struct kprobe p = {
-		.addr = (kprobe_opcode_t *)site_target,
-		.post_handler = after_hit,
-	}, earlier = {};
+	const union any_probe like = { .kp.post_handler = after_hit };
+	struct kprobe *p = &any_registered(test, KPROBE, &like, site_target)->probe.kp;
+	struct kprobe_site *site = planted_site(p);
+	struct kprobe earlier = {}, *running = &earlier;
 	struct kprobe_hit frame = {};
-	struct kprobe *running = &earlier;
-	struct kprobe_site *site;
 	struct pt_regs regs = {};
 
-	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&p));
-	site = planted_site(&p);
 	preempt_disable_notrace();
 	if (kprobe_enter(&frame, &site->kp)) {
 		kprobe_runs(frame.mark, &earlier);
@@ -754,7 +738,6 @@ static void no_probe_of_an_earlier_hit_is_blamed(struct kunit *test)
 		kprobe_leave(&frame);
 	}
 	preempt_enable_notrace();
-	unregister_kprobe(&p);
 	KUNIT_EXPECT_NULL(test, running);
 }
 
@@ -773,19 +756,11 @@ static void post_handler_may_leave_during_a_hit(struct kunit *test)
 
 static void representative_stands_for_all_probes(struct kunit *test)
 {
-	struct kprobe p = {
-		.addr = (kprobe_opcode_t *)site_target,
-		.pre_handler = count_hit,
-	}, q = p;
-	struct kprobe_site *site;
+	struct kprobe *p = plant(test), *q = plant(test);
 
-	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&p));
-	/* Not an assertion: the first probe must not stay when this stack has gone. */
-	KUNIT_EXPECT_EQ(test, 0, register_kprobe(&q));
-	site = planted_site(&p);
-	unregister_kprobe(&site->kp);
-	KUNIT_EXPECT_FALSE(test, is_registered(&p));
-	KUNIT_EXPECT_FALSE(test, is_registered(&q));
+	unregister_kprobe(&planted_site(p)->kp);
+	KUNIT_EXPECT_FALSE(test, is_registered(p));
+	KUNIT_EXPECT_FALSE(test, is_registered(q));
 	KUNIT_EXPECT_EQ(test, 0, hits_of_a_call());
 }
 
@@ -902,65 +877,50 @@ static void entry_without_a_symbol_does_not_spoil_the_list(struct kunit *test)
 static unsigned long registrations[8];
 static int nr_registrations, results;
 
-static int note_registration(struct kretprobe_instance *ri, struct pt_regs *regs)
+static int note_registration(struct return_probe *probe, struct kretprobe_instance *ri,
+			     struct pt_regs *regs)
 {
 	if (nr_registrations < ARRAY_SIZE(registrations))
 		registrations[nr_registrations++] = kprobes_argument(regs);
 	return 0;
 }
 
-static int note_result(struct kretprobe_instance *ri, struct pt_regs *regs)
+static void note_result(struct return_probe *probe, struct kretprobe_instance *ri,
+			struct pt_regs *regs)
 {
 	results += regs_return_value(regs) ? 100 : 1;
-	return 0;
-}
-
-static void expect_registrations(struct kunit *test, const void *array, size_t size)
-{
-	unsigned long addr = (unsigned long)array;
-	int i;
-
-	KUNIT_EXPECT_EQ(test, 3, nr_registrations);
-	KUNIT_EXPECT_EQ(test, 3, results);
-	for (i = 0; i < 3; i++, addr += size) {
-		KUNIT_EXPECT_TRUE(test, registrations[0] == addr || registrations[1] == addr ||
-				  registrations[2] == addr);
-	}
-	nr_registrations = 0;
-	results = 0;
 }
 
 /* A monitor sees each probe of an array as it sees single ones, and what has become of it. */
 static void monitor_sees_arrays(struct kunit *test)
 {
-	struct kretprobe monitor = {
-		.kp.symbol_name = "register_kprobe",
-		.entry_handler = note_registration,
-		.handler = note_result,
-	};
-	static struct kprobe kps[3];
-	static struct kretprobe rps[3];
-	struct kprobe *kp_list[] = { &kps[0], &kps[1], &kps[2] };
-	struct kretprobe *rp_list[] = { &rps[0], &rps[1], &rps[2] };
+	static union any_probe probes[3];
+	union any_probe *list[] = { &probes[0], &probes[1], &probes[2] };
+	const union any_probe like = { .kp.pre_handler = count_hit };
+	enum any_type type;
+	unsigned long addr;
 	int i;
 
 	kprobes_need_arguments(test);
 	if (!IS_ENABLED(CONFIG_KRETPROBES))
 		kunit_skip(test, "no return probes");
-	for (i = 0; i < 3; i++) {
-		kps[i] = (struct kprobe) { .addr = (void *)site_target, .pre_handler = count_hit };
-		rps[i] = (struct kretprobe) { .kp.addr = (void *)site_target };
+	return_probe_with(test, NULL, .rp.kp.symbol_name = "register_kprobe",
+			  .on_entry = note_registration, .on_return = note_result);
+	for (type = KPROBE; type <= RETURN_PROBE; type++) {
+		for (i = 0; i < 3; i++)
+			any_reset(&probes[i], &like, site_target);
+		nr_registrations = 0;
+		results = 0;
+		KUNIT_EXPECT_EQ(test, 0, any_register_many(type, list, 3));
+		any_unregister_many(type, list, 3);
+		KUNIT_EXPECT_EQ(test, 3, nr_registrations);
+		KUNIT_EXPECT_EQ(test, 3, results);
+		for (i = 0; i < 3; i++) {
+			addr = (unsigned long)&probes[i];
+			KUNIT_EXPECT_TRUE(test, registrations[0] == addr ||
+					  registrations[1] == addr || registrations[2] == addr);
+		}
 	}
-	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&monitor));
-	nr_registrations = 0;
-	results = 0;
-	KUNIT_EXPECT_EQ(test, 0, register_kprobes(kp_list, 3));
-	unregister_kprobes(kp_list, 3);
-	expect_registrations(test, kps, sizeof(kps[0]));
-	KUNIT_EXPECT_EQ(test, 0, register_kretprobes(rp_list, 3));
-	unregister_kretprobes(rp_list, 3);
-	expect_registrations(test, rps, sizeof(rps[0]));
-	unregister_kretprobe(&monitor);
 }
 
 /* What monitors, and other parts of the kernel, look for */
@@ -988,7 +948,6 @@ static struct kunit_case core_cases[] = {
 	KUNIT_CASE(table_finds_all_while_and_after_it_grows),
 	KUNIT_CASE(table_keeps_its_chains_short),
 	KUNIT_CASE(table_shrinks_when_nodes_leave),
-	KUNIT_CASE(table_forgets_what_is_removed),
 	KUNIT_CASE(table_waits_for_its_readers),
 #ifdef __ARCH_WANT_KPROBES_INSN_SLOT
 	KUNIT_CASE(slots_are_distinct_and_known),

@@ -57,12 +57,11 @@ static int fault_in_handler(struct probe *probe, struct pt_regs *regs)
 static void fault_in_a_handler_is_fixed_up(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
-	struct probe *probe = probe_new(test, step->addr);
+	struct probe *probe;
 
 	bad_address = kprobes_unmapped(test);
 	fault_result = 0;
-	probe->on_hit = fault_in_handler;
-	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	probe = probe_with(test, step->addr, .on_hit = fault_in_handler);
 	kprobes_call_step(test, step);
 	KUNIT_EXPECT_EQ(test, fault_result, -EFAULT);
 	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
@@ -77,13 +76,11 @@ static void no_hit_is_lost_while_others_come_and_go(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
 	struct probe *resident = probe_registered(test, step->addr);
-	struct probe *visitor = probe_new(test, step->addr);
+	struct probe *visitor = probe_with(test, step->addr, .kp.flags = KPROBE_FLAG_DISABLED,
+					   .kp.post_handler = probe_post_handler);
 	struct caller *caller;
 	unsigned int i;
 
-	visitor->kp.post_handler = probe_post_handler;
-	visitor->kp.flags = KPROBE_FLAG_DISABLED;
-	KUNIT_ASSERT_EQ(test, 0, probe_register(visitor));
 	caller = caller_start(test, step->call);
 	/* At least one call falls between two changes. */
 	for (i = 0; i < CHANGES; i++) {
@@ -93,8 +90,7 @@ static void no_hit_is_lost_while_others_come_and_go(struct kunit *test)
 		caller_wait(test, caller);
 	}
 	caller_stop(caller);
-	KUNIT_EXPECT_EQ(test, resident->hits, caller->calls);
-	KUNIT_EXPECT_EQ(test, resident->kp.nmissed, 0);
+	probe_expect(test, resident, caller->calls, 0, 0);
 	KUNIT_EXPECT_GT(test, visitor->hits, 0);
 }
 
@@ -144,21 +140,11 @@ static noinline int __ref call_init_text(int x)
 
 static struct probe init_probe;
 
-static void init_text_can_be_probed_while_it_lasts(struct kunit *test)
+static int register_init_probe(void)
 {
 	probe_reset(&init_probe, NULL);
 	init_probe.kp.symbol_name = "kprobes_test_init_text";
-	KUNIT_ASSERT_EQ(test, 0, probe_register(&init_probe));
-	KUNIT_EXPECT_EQ(test, call_init_text(1), 2);
-	KUNIT_EXPECT_EQ(test, init_probe.hits, 1);
-}
-
-static void probe_on_freed_init_text_is_gone(struct kunit *test)
-{
-	KUNIT_EXPECT_TRUE(test, kprobe_gone(&init_probe.kp));
-	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&init_probe.kp));
-	KUNIT_EXPECT_EQ(test, -EINVAL, enable_kprobe(&init_probe.kp));
-	probe_unregister(&init_probe);
+	return probe_register(&init_probe);
 }
 
 /*
@@ -171,14 +157,18 @@ static void init_text_is_probed_until_it_is_freed(struct kunit *test)
 	int ret;
 
 	if (system_state < SYSTEM_FREEING_INITMEM) {
-		init_text_can_be_probed_while_it_lasts(test);
+		KUNIT_ASSERT_EQ(test, 0, register_init_probe());
+		KUNIT_EXPECT_EQ(test, call_init_text(1), 2);
+		KUNIT_EXPECT_EQ(test, init_probe.hits, 1);
 		return;
 	}
-	if (init_probe.live)
-		probe_on_freed_init_text_is_gone(test);
-	probe_reset(&init_probe, NULL);
-	init_probe.kp.symbol_name = "kprobes_test_init_text";
-	ret = probe_register(&init_probe);
+	if (init_probe.live) {
+		KUNIT_EXPECT_TRUE(test, kprobe_gone(&init_probe.kp));
+		KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&init_probe.kp));
+		KUNIT_EXPECT_EQ(test, -EINVAL, enable_kprobe(&init_probe.kp));
+		probe_unregister(&init_probe);
+	}
+	ret = register_init_probe();
 	KUNIT_EXPECT_TRUE_MSG(test, ret == -EINVAL || ret == -ENOENT, "answer %d", ret);
 	probe_unregister(&init_probe);
 }
@@ -226,11 +216,7 @@ static const char * const near_the_way[] = {
 /* Where this is a function, and probed, it is hit by its own hits. */
 static atomic_t hits_near;
 
-static int count_atomically(struct kprobe *p, struct pt_regs *regs)
-{
-	atomic_inc(&hits_near);
-	return 0;
-}
+KIND_HANDLERS(near, atomic_inc(&hits_near));
 
 /* Returns how many calls of each step there were. */
 static unsigned int call_common_steps(struct kunit *test)
@@ -269,46 +255,33 @@ static unsigned int call_in_both_ways(struct kunit *test)
 }
 
 /* Calls them with a probe on a function. Many are refused, or do not exist in this kernel. */
-static unsigned int call_with_probe_at(struct kunit *test, const char *name)
+static unsigned int call_with_probe_at(struct kunit *test, const char *name, enum any_type type,
+				       int maxactive)
 {
-	struct kprobe near = { .symbol_name = name, .pre_handler = count_atomically };
+	union any_probe probe = near[type == KPROBE ? PRE_HANDLER : RETURN_HANDLER];
 	unsigned int calls;
 
-	if (register_kprobe(&near))
+	probe.kp.symbol_name = name;
+	if (type == RETURN_PROBE)
+		probe.rp.maxactive = maxactive;
+	if (any_register(type, &probe))
 		return 0;
 	calls = call_in_both_ways(test);
-	unregister_kprobe(&near);
+	any_unregister(type, &probe);
 	return calls;
 }
 
-/* Rethook, which others have, calls functions that must not have one. */
+/* Rethook, which others have, calls functions that must not have a return probe. */
 #define RETURNS_ARE_OURS	(IS_ENABLED(CONFIG_X86) || IS_ENABLED(CONFIG_ARM64))
-
-static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	atomic_inc(&hits_near);
-	return 0;
-}
-
-/* The same with a return probe there */
-static unsigned int call_with_return_probe_at(struct kunit *test, const char *name, int maxactive)
-{
-	struct kretprobe near = {
-		.kp.symbol_name = name, .handler = count_return, .maxactive = maxactive,
-	};
-	unsigned int calls;
-
-	if (!RETURNS_ARE_OURS || register_kretprobe(&near))
-		return 0;
-	calls = call_in_both_ways(test);
-	unregister_kretprobe(&near);
-	return calls;
-}
 
 static unsigned int call_with_probes_at(struct kunit *test, const char *name)
 {
-	return call_with_probe_at(test, name) + call_with_return_probe_at(test, name, 0) +
-	       call_with_return_probe_at(test, name, 1);
+	unsigned int calls = call_with_probe_at(test, name, KPROBE, 0);
+
+	if (RETURNS_ARE_OURS)
+		calls += call_with_probe_at(test, name, RETURN_PROBE, 0) +
+			 call_with_probe_at(test, name, RETURN_PROBE, 1);
+	return calls;
 }
 
 static unsigned int call_with_probes_near(struct kunit *test)
@@ -326,43 +299,6 @@ static unsigned int call_with_probes_near(struct kunit *test)
 	return calls;
 }
 
-static struct probe *probe_with_post_handler(struct kunit *test, const struct kprobes_step *step)
-{
-	struct probe *probe = probe_new(test, step->addr);
-
-	probe->kp.post_handler = probe_post_handler;
-	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
-	return probe;
-}
-
-static unsigned int returns_far;
-
-static int count_return_far(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	returns_far++;
-	return 0;
-}
-
-static struct kretprobe far = { .handler = count_return_far };
-
-static void drop_far(void *unused)
-{
-	unregister_kretprobe(&far);
-}
-
-/* What a hit with a post handler, and a return, may call as well */
-static const struct kprobes_step *return_probe_far(struct kunit *test)
-{
-	const struct kprobes_step *entry = kprobes_need_step(test, "function entry");
-
-	memset(&far.kp, 0, sizeof(far.kp));
-	far.kp.addr = entry->addr;
-	returns_far = 0;
-	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&far));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_far, NULL));
-	return entry;
-}
-
 /*
  * A past bug: what the path to a handler calls was hit without end. So were here
  * preempt_schedule_notrace(), __asan_load8(), RCU's read lock and, on sparc64, atomic
@@ -371,7 +307,8 @@ static const struct kprobes_step *return_probe_far(struct kunit *test)
 static void what_a_hit_may_call_is_probed(struct kunit *test)
 {
 	struct probe *probes[ARRAY_SIZE(kprobes_common_steps)] = { };
-	const struct kprobes_step *step, *entry;
+	const struct kprobes_step *step, *entry = kprobes_need_step(test, "function entry");
+	struct return_probe *far;
 	unsigned int i, calls;
 
 	if (IS_ENABLED(CONFIG_MIPS))
@@ -379,14 +316,14 @@ static void what_a_hit_may_call_is_probed(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(kprobes_common_steps); i++) {
 		step = kprobes_find_step(kprobes_common_steps[i]);
 		if (step)
-			probes[i] = i & 1 ? probe_with_post_handler(test, step) :
-					    probe_registered(test, step->addr);
+			probes[i] = probe_with(test, step->addr, .kp.post_handler =
+					       i & 1 ? probe_post_handler : NULL);
 	}
-	entry = return_probe_far(test);
+	far = return_probe_with(test, entry->addr);
 	wait_for_kprobe_optimizer();
 	calls = call_with_probes_near(test);
 	KUNIT_EXPECT_GT(test, calls, 0);
-	KUNIT_EXPECT_EQ(test, returns_far, calls * steps_called_by(entry));
+	KUNIT_EXPECT_EQ(test, atomic_read(&far->returns), calls * steps_called_by(entry));
 	for (i = 0; i < ARRAY_SIZE(kprobes_common_steps); i++) {
 		step = kprobes_find_step(kprobes_common_steps[i]);
 		if (!step)
