@@ -68,17 +68,31 @@ struct place {
 	u32 result;
 };
 
-#define TRACED(name, number)				\
-static noinline __noclone u32 name(u32 x)		\
-{							\
-	kprobes_begin(&x);				\
-	return x + (number);				\
+static __always_inline u32 plus(u32 x, u32 number)
+{
+	kprobes_begin(&x);
+	return x + number;
 }
 
-TRACED(traced_first, 101)
-TRACED(traced_second, 102)
-TRACED(traced_third, 103)
-TRACED(traced_fourth, 104)
+static noinline __noclone u32 traced_first(u32 x)
+{
+	return plus(x, 101);
+}
+
+static noinline __noclone u32 traced_second(u32 x)
+{
+	return plus(x, 102);
+}
+
+static noinline __noclone u32 traced_third(u32 x)
+{
+	return plus(x, 103);
+}
+
+static noinline __noclone u32 traced_fourth(u32 x)
+{
+	return plus(x, 104);
+}
 
 static u32 (*const traced[LEVELS])(u32 x) = {
 	traced_first, traced_second, traced_third, traced_fourth,

@@ -141,8 +141,10 @@ static struct noted *noted_like(struct kunit *test, void *addr, const struct not
 	return probe;
 }
 
-static struct noted *noted_registered(struct kunit *test, struct noted *probe)
+static struct noted *noted_registered(struct kunit *test, void *addr, const struct noted *like)
 {
+	struct noted *probe = noted_like(test, addr, like);
+
 	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->p.rp));
 	return probe;
 }
@@ -151,9 +153,9 @@ static struct noted *noted_registered(struct kunit *test, struct noted *probe)
 #define noted_new(test, addr, ...) \
 	noted_like(test, addr, &(const struct noted) { __VA_ARGS__ })
 #define noted_with(test, addr, ...) \
-	noted_registered(test, noted_new(test, addr, __VA_ARGS__))
+	noted_registered(test, addr, &(const struct noted) { __VA_ARGS__ })
 
-/* One that counts entries, too, and has data for which it has to be told calls apart */
+/* One that counts entries, too, and checks that calls do not get each other's data */
 static struct noted *counted(struct kunit *test, void *addr, size_t data_size, int maxactive)
 {
 	return noted_with(test, addr, .p.on_entry = note_entry, .p.rp.data_size = data_size,
@@ -214,7 +216,7 @@ static void any_handler_may_be_null(struct kunit *test)
 	struct noted *probe = noted_new(test, step->call, .p.on_entry = note_entry);
 
 	probe->p.rp.handler = NULL;
-	noted_registered(test, probe);
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->p.rp));
 	kprobes_call_step(test, step);
 	KUNIT_EXPECT_EQ(test, entries_of(probe), KPROBES_CALLS);
 }
@@ -477,7 +479,7 @@ static void private_data_has_a_limit(struct kunit *test)
 	probe->p.rp.data_size = SIZE_MAX;
 	expect_refused(test, probe, -E2BIG);
 	probe->p.rp.data_size = KRETPROBE_MAX_DATA_SIZE;
-	noted_registered(test, probe);
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->p.rp));
 	kprobes_untraced(17);
 	expect_counts(test, probe, 1, 0);
 }
@@ -492,7 +494,7 @@ static void function_with_another_return_is_refused(struct kunit *test)
 	if (!probe->p.rp.kp.symbol_name)
 		kunit_skip(test, "no such function on this architecture");
 	expect_refused(test, probe, -EINVAL);
-	noted_registered(test, probe);
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->p.rp));
 	kprobes_untraced(1);
 	expect_counts(test, probe, 1, 0);
 }
