@@ -58,7 +58,7 @@ struct kprobe_site *kprobe_site_holding(struct kprobe *p)
 	site = kprobe_find_site((unsigned long)p->addr);
 	if (site && site_has(site, p))
 		return site;
-	hash_for_each_possible(kprobe_gone_sites, site, gone, (unsigned long)p->addr)
+	hash_for_each_possible(kprobe_gone_sites, site, kp.hlist, (unsigned long)p->addr)
 		if (site_has(site, p))
 			return site;
 	return NULL;

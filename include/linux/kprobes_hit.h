@@ -74,6 +74,20 @@ enum kprobe_queue {
 } __packed;
 
 /**
+ * enum kprobe_hook - which of ftrace's ops call for an ARMED site
+ * @KPROBE_HOOK_NONE: none: it is hit by a breakpoint or jump, or not ARMED
+ * @KPROBE_HOOK_SHARED: one that shares the function with others that redirect it
+ * @KPROBE_HOOK_CLAIMED: the same, and another one keeps others off
+ * @KPROBE_HOOK_EXCLUSIVE: one that keeps others off
+ */
+enum kprobe_hook {
+	KPROBE_HOOK_NONE,
+	KPROBE_HOOK_SHARED,
+	KPROBE_HOOK_CLAIMED,
+	KPROBE_HOOK_EXCLUSIVE,
+} __packed;
+
+/**
  * struct kprobe_reason - why a probe cannot be registered
  * @why:	the reason in words, a string that stays valid; NULL if the errno says it all
  * @kind:	the kind of instruction, if that is the reason
@@ -90,20 +104,14 @@ struct kprobe_reason {
  * @first:	the kprobe whose handlers a hit calls: the only probe here, if there is
  *		only one, it is enabled, and it has a pre handler; else @kp, whose
  *		handlers call those of all probes. Beside @by_addr, which a lookup has just read
- * @op:		what arch code gets of a site that may be hit through a jump
- * @kp:		the site's own kprobe, which is what arch code gets of any site. Its flags
- *		are those of the address. Its list is used under kprobe_mutex, see @queued_on
  * @probes:	the users' probes, newest first. Changed under kprobe_mutex; hits read it
  *		under RCU, after they have entered a mark
- * @all:	member of kprobe_sites, which is sorted by @serial
- * @serial:	how many sites had been created before
  * @reason:	in NEW, where whoever refuses the site says why; see kprobe_refuse()
- * @gone:	member of kprobe_gone_sites, in GONE and as long as there are probes
- * @rcu:	takes their place when the site is freed, after the last lookup
- * @ops:	how an ARMED site was hooked: the ftrace ops that it was added to, or NULL
- *		for a breakpoint
+ * @all:	member of kprobe_sites, which is sorted by @serial
+ * @rcu:	takes its place when the site is freed, after the last lookup
+ * @serial:	how many sites had been created before
  * @ftrace_ip:	where ftrace calls for the site; 0 if it does not
- * @claimed:	the function is also hooked by an ops that keeps others off
+ * @hook:	how it was told to
  * @has_post_handler: an enabled probe has a post handler. If the architecture calls these by
  *		@kp, its post_handler does not say so: it is not cleared when the last one leaves
  * @untidy:	a probe has left with preemption off, and the rest is left to a worker
@@ -111,31 +119,34 @@ struct kprobe_reason {
  * @state:	changed by kprobe_site_set_state() only
  * @missed:	hits and returns for which not all handlers have run, by cause
  * @hits:	hits that were not missed, counted while kprobe_stats is on
+ * @kp:		the site's own kprobe, which is what arch code gets of any site. Its flags
+ *		are those of the address. Its list is used under kprobe_mutex, see @queued_on;
+ *		its hlist in GONE, as a member of kprobe_gone_sites, while there are probes
+ * @op:		what arch code gets of a site that may be hit through a jump. A site that
+ *		ftrace calls for ends behind @kp
  */
 struct kprobe_site {
 	struct kprobe_node	by_addr;
 	struct kprobe		*first;
-	union {
-		struct optimized_kprobe	op;
-		struct kprobe		kp;
-	};
 	struct list_head	probes;
-	struct list_head	all;
-	u64			serial;
 	union {
 		struct kprobe_reason	*reason;
-		struct hlist_node	gone;
+		struct list_head	all;
 		struct rcu_head		rcu;
 	};
-	struct ftrace_ops	*ops;
+	u64			serial;
 	unsigned long		ftrace_ip;
-	bool			claimed : 1;
+	enum kprobe_hook	hook : 2;
 	bool			untidy : 1;
 	bool			has_post_handler;
 	enum kprobe_queue	queued_on;
 	enum kprobe_site_state	state;
 	atomic_t		missed[KPROBE_NR_MISSES];
 	atomic_long_t		hits;
+	union {
+		struct kprobe		kp;
+		struct optimized_kprobe	op;
+	};
 };
 
 extern struct kprobe_table kprobe_site_table;

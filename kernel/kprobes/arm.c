@@ -121,19 +121,17 @@ void kprobe_text_unlock(void)
 
 /**
  * kprobe_prepare() - check a new site, and decide how it is going to be hit
- * @site: NEW; its address and flags are set
+ * @site: NEW; its address and flags are set, and where ftrace would call
  *
  * Context: between kprobe_lock() and kprobe_unlock().
  * Return: 0, or an errno if the address cannot be probed.
  */
 int kprobe_prepare(struct kprobe_site *site)
 {
-	unsigned long addr = (unsigned long)site->kp.addr;
 	int err;
 
 	KUNIT_STATIC_STUB_REDIRECT(kprobe_prepare, site);
 	lockdep_assert_held(&kprobe_mutex);
-	site->ftrace_ip = arch_kprobe_ftrace_location(addr);
 	if (site->ftrace_ip) {
 		if (!IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
 			return kprobe_refuse(&site->kp, -EINVAL, "ftrace patches it");
@@ -258,7 +256,7 @@ static void plan_text(struct kprobe_site *site, bool armed, struct kprobe_plan *
  */
 static void plan_entry(struct kprobe_site *site, bool armed, struct kprobe_plan *plan)
 {
-	bool done = armed ? kprobe_ftrace_fits(site) : !site->ops;
+	bool done = armed ? kprobe_ftrace_fits(site) : !site->hook;
 
 	if (!done)
 		kprobe_site_queue(site, armed ? &plan->hook : &plan->unhook, KPROBE_QUEUE_PLAN);

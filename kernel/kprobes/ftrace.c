@@ -129,7 +129,7 @@ static void ops_remove(struct ftrace_ops *ops, unsigned long *ips, unsigned int 
 bool kprobe_ftrace_unclaimed(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	return site->ops == &kprobe_ftrace_ops && site->has_post_handler && !site->claimed;
+	return site->hook == KPROBE_HOOK_SHARED && site->has_post_handler;
 }
 
 /**
@@ -142,8 +142,17 @@ bool kprobe_ftrace_unclaimed(struct kprobe_site *site)
 bool kprobe_ftrace_fits(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	return site->ops == &kprobe_ipmodify_ops ||
-	       (site->ops && site->claimed == site->has_post_handler);
+	switch (site->hook) {
+	case KPROBE_HOOK_NONE:
+		return false;
+	case KPROBE_HOOK_SHARED:
+		return !site->has_post_handler;
+	case KPROBE_HOOK_CLAIMED:
+		return site->has_post_handler;
+	case KPROBE_HOOK_EXCLUSIVE:
+		return true;
+	}
+	return false;
 }
 
 /* How many sites ftrace is told of at once. Their locations; protected by kprobe_mutex */
@@ -153,7 +162,7 @@ static unsigned long ips[BATCH];
 /* Is a site to share its function, and does not yet? */
 static bool comes_to_share(const struct kprobe_site *site)
 {
-	return !site->ops && !site->has_post_handler;
+	return !site->hook && !site->has_post_handler;
 }
 
 /* Adds those of some sites that come to share their function. */
@@ -174,7 +183,7 @@ static int hook_shared(struct list_head *sites)
 		return err;
 	list_for_each_entry(kp, sites, list) {
 		if (comes_to_share(site_of(kp)))
-			site_of(kp)->ops = &kprobe_ftrace_ops;
+			site_of(kp)->hook = KPROBE_HOOK_SHARED;
 	}
 	return 0;
 }
@@ -185,26 +194,23 @@ static int hook_shared(struct list_head *sites)
  */
 static int hook_exclusive(struct kprobe_site *site)
 {
-	bool exclusive = site->has_post_handler;
+	bool shared = site->hook;
 	int err;
 
 	if (kprobe_ftrace_fits(site))
 		return 0;
 	/* ftrace cannot change anything now. A claim that is not needed any more does no harm. */
 	if (kprobe_ftrace_dead())
-		return exclusive ? -ENODEV : 0;
-	if (!exclusive) {
+		return site->has_post_handler ? -ENODEV : 0;
+	if (!site->has_post_handler) {
 		ops_remove(&claim_ops, &site->ftrace_ip, 1);
-		site->claimed = false;
+		site->hook = KPROBE_HOOK_SHARED;
 		return 0;
 	}
-	err = ops_add(site->ops ? &claim_ops : &kprobe_ipmodify_ops, &site->ftrace_ip, 1);
-	if (err)
-		return err;
-	site->claimed = !!site->ops;
-	if (!site->ops)
-		site->ops = &kprobe_ipmodify_ops;
-	return 0;
+	err = ops_add(shared ? &claim_ops : &kprobe_ipmodify_ops, &site->ftrace_ip, 1);
+	if (!err)
+		site->hook = shared ? KPROBE_HOOK_CLAIMED : KPROBE_HOOK_EXCLUSIVE;
+	return err;
 }
 
 static int hook(struct list_head *sites)
@@ -230,6 +236,16 @@ static int hook(struct list_head *sites)
 	return err;
 }
 
+/* Checks whether a site is hooked by an ops. */
+static bool is_on(const struct kprobe_site *site, struct ftrace_ops *ops)
+{
+	if (ops == &claim_ops)
+		return site->hook == KPROBE_HOOK_CLAIMED;
+	if (ops == &kprobe_ipmodify_ops)
+		return site->hook == KPROBE_HOOK_EXCLUSIVE;
+	return site->hook == KPROBE_HOOK_SHARED || site->hook == KPROBE_HOOK_CLAIMED;
+}
+
 /* Takes those of some sites off an ops that are on it. */
 static void unhook_from(struct ftrace_ops *ops, struct list_head *sites)
 {
@@ -237,7 +253,7 @@ static void unhook_from(struct ftrace_ops *ops, struct list_head *sites)
 	unsigned int nr = 0;
 
 	list_for_each_entry(kp, sites, list) {
-		if (ops == &claim_ops ? site_of(kp)->claimed : site_of(kp)->ops == ops)
+		if (is_on(site_of(kp), ops))
 			ips[nr++] = site_of(kp)->ftrace_ip;
 	}
 	if (nr)
@@ -255,8 +271,7 @@ static void unhook(struct list_head *sites, struct list_head *done)
 		unhook_from(&kprobe_ipmodify_ops, &batch);
 		unhook_from(&claim_ops, &batch);
 		list_for_each_entry_safe(kp, next, &batch, list) {
-			site_of(kp)->ops = NULL;
-			site_of(kp)->claimed = false;
+			site_of(kp)->hook = KPROBE_HOOK_NONE;
 			disarm_kprobe(kp);
 			list_move_tail(&kp->list, done);
 		}

@@ -12,17 +12,21 @@
 #include "internal.h"
 
 /* There may be many sites, and kmalloc() would round up the size of each of them. */
-static struct kmem_cache *site_cache;
+static struct kmem_cache *site_cache, *entry_cache;
+
+/* A site that ftrace calls for has no jump. */
+#define ENTRY_SIZE	(offsetof(struct kprobe_site, kp) + sizeof(struct kprobe))
 
 /**
- * kprobe_sites_init() - create the cache that sites are allocated from
+ * kprobe_sites_init() - create the caches that sites are allocated from
  *
  * Context: once, at boot.
  */
 void __init kprobe_sites_init(void)
 {
-	BUILD_BUG_ON(sizeof(struct kprobe_site) > 320);
+	BUILD_BUG_ON(sizeof(struct kprobe_site) > 288);
 	site_cache = KMEM_CACHE(kprobe_site, SLAB_PANIC);
+	entry_cache = kmem_cache_create("kprobe_entry", ENTRY_SIZE, 0, SLAB_PANIC, NULL);
 }
 
 /* Which states may follow a state; the table in linux/kprobes_hit.h says why. */
@@ -82,6 +86,7 @@ void kprobe_site_set_state(struct kprobe_site *site, enum kprobe_site_state stat
 struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry,
 				       struct kprobe_reason *reason)
 {
+	unsigned long ftrace_ip = arch_kprobe_ftrace_location(addr);
 	static u64 serial;
 	struct kprobe_site *site;
 	int err;
@@ -94,13 +99,15 @@ struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry,
 		reason->why = "it is too early in boot";
 		return ERR_PTR(-EAGAIN);
 	}
-	site = kmem_cache_zalloc(site_cache, GFP_KERNEL);
+	site = kmem_cache_zalloc(ftrace_ip ? entry_cache : site_cache, GFP_KERNEL);
 	if (!site)
 		return ERR_PTR(-ENOMEM);
 	site->reason = reason;
+	site->ftrace_ip = ftrace_ip;
 	INIT_LIST_HEAD(&site->probes);
 	INIT_LIST_HEAD(&site->kp.list);
-	site->op.obstacle = KPROBE_OBSTACLE_UNSUPPORTED;
+	if (!ftrace_ip)
+		site->op.obstacle = KPROBE_OBSTACLE_UNSUPPORTED;
 	site->kp.addr = (kprobe_opcode_t *)addr;
 	site->kp.pre_handler = kprobe_site_pre;
 	site->first = &site->kp;
@@ -111,7 +118,7 @@ struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry,
 
 	err = kprobe_prepare(site);
 	if (err) {
-		kmem_cache_free(site_cache, site);
+		kfree(site);
 		return ERR_PTR(err);
 	}
 	kprobe_unoptimize_around(addr);
@@ -180,7 +187,8 @@ static void pass_cursors(struct kprobe_site *site)
 /* Frees the slot and the detour of a site. */
 static void release_copies(struct kprobe_site *site)
 {
-	kprobe_optimize_forget(site);
+	if (!site->ftrace_ip)
+		kprobe_optimize_forget(site);
 	arch_remove_kprobe(&site->kp);
 }
 
@@ -351,7 +359,7 @@ static void tidy(struct kprobe_site *site, struct kprobe_plan *plan)
 			kprobe_site_queue(site, &plan->left, KPROBE_QUEUE_PLAN);
 		return;
 	}
-	hash_del(&site->gone);
+	hash_del(&site->kp.hlist);
 	if (!kprobe_site_settling(site))
 		kprobe_site_destroy(site);
 }
@@ -401,7 +409,7 @@ void kprobe_site_detach_late(struct kprobe_site *site, struct kprobe *p)
 	list_del_rcu(&p->list);
 	set_handlers(site);
 	if (site->state == SITE_GONE && list_empty(&site->probes))
-		hash_del(&site->gone);
+		hash_del(&site->kp.hlist);
 	site->untidy = true;
 	queue_work(system_unbound_wq, &tidy_work);
 }
@@ -442,7 +450,7 @@ void kprobe_site_kill(struct kprobe_site *site)
 
 	lockdep_assert_held(&kprobe_mutex);
 	kprobe_plan_init(&plan);
-	if (site->ops)
+	if (site->hook)
 		kprobe_plan_arming(site, false, &plan);
 	kprobe_plan_apply(&plan);
 	if (site->state == SITE_DYING)
@@ -452,9 +460,8 @@ void kprobe_site_kill(struct kprobe_site *site)
 	kprobe_optimize_stop(site);
 	kprobe_site_set_state(site, SITE_GONE);
 	/* kprobe_site_holding() looks there. */
-	INIT_HLIST_NODE(&site->gone);
 	if (!list_empty(&site->probes))
-		hash_add(kprobe_gone_sites, &site->gone, (unsigned long)site->kp.addr);
+		hash_add(kprobe_gone_sites, &site->kp.hlist, (unsigned long)site->kp.addr);
 	WRITE_ONCE(site->kp.flags, site->kp.flags | KPROBE_FLAG_GONE);
 	list_for_each_entry(p, &site->probes, list)
 		WRITE_ONCE(p->flags, p->flags | KPROBE_FLAG_GONE);

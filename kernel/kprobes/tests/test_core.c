@@ -541,10 +541,10 @@ static void entry_of_gone_text_is_unhooked(struct kunit *test)
 
 	if (!kprobe_ftrace(p))
 		kunit_skip(test, "ftrace does not call for that function");
-	KUNIT_EXPECT_NOT_NULL(test, site->ops);
+	KUNIT_EXPECT_EQ(test, site->hook, KPROBE_HOOK_SHARED);
 	scoped_guard(mutex, &kprobe_mutex)
 		kprobe_site_kill(site);
-	KUNIT_EXPECT_NULL(test, site->ops);
+	KUNIT_EXPECT_EQ(test, site->hook, KPROBE_HOOK_NONE);
 	KUNIT_EXPECT_EQ(test, 0, hits_of_a_call());
 	KUNIT_EXPECT_PTR_NE(test, site, planted_site(plant(test)));
 	KUNIT_EXPECT_EQ(test, 1, hits_of_a_call());
@@ -632,7 +632,7 @@ static void slot_stays_with_gone_text_for_a_while(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, kprobe_remove(p, &plan));
 	KUNIT_EXPECT_PTR_EQ(test, &site->kp, site->first);
 	KUNIT_EXPECT_PTR_EQ(test, &site->kp, owner_of(slot));
-	KUNIT_EXPECT_FALSE(test, hash_hashed(&site->gone));
+	KUNIT_EXPECT_FALSE(test, hash_hashed(&site->kp.hlist));
 	kprobe_unlock();
 	while (owner_of(slot) && ++tries < DYING_SITES_TRIES)
 		msleep(50);
@@ -649,7 +649,7 @@ static bool kill_dying_site(unsigned long addr, bool *asked)
 	if (!site || site->state != SITE_DYING)
 		return false;
 	kprobe_site_kill(site);
-	*asked = hash_hashed(&site->gone);
+	*asked = hash_hashed(&site->kp.hlist);
 	return true;
 }
 

@@ -74,6 +74,7 @@ typedef bool (*kprobe_emulate_fn)(const struct kprobe_emulation *em,
  * @memory:	a return, or an indirect call or jump by memory. The slot's copy of
  *		it is a push of the target, so that a bad pointer faults there as it
  *		would have in place
+ * @boosted:	it is not emulated: the first copy in the slot jumps back by itself
  */
 struct kprobe_emulation {
 	kprobe_emulate_fn	fn;
@@ -87,6 +88,7 @@ struct kprobe_emulation {
 	u8			scale;
 	u8			size;
 	bool			memory;
+	bool			boosted;
 };
 
 #define KPROBE_NO_REG		0xff
@@ -121,12 +123,10 @@ struct arch_optimized_insn {
  * struct arch_specific_insn - how the probed instruction is executed
  * @insn:	the out-of-line slot, NULL for an entry hooked through ftrace
  * @emulation:	how it is emulated, if it is; its length in any case
- * @boosted:	the first copy in the slot jumps back by itself
  */
 struct arch_specific_insn {
 	kprobe_opcode_t		*insn;
 	struct kprobe_emulation	emulation;
-	bool			boosted;
 };
 
 /* Once for many sites: the IPIs are the cost, not the writes. */

@@ -81,7 +81,7 @@ NOKPROBE_SYMBOL(kprobe_execute_post);
 /* Has to agree with what after_hit() does. */
 const char *arch_kprobe_path(struct kprobe *kp)
 {
-	if (kp->ainsn.boosted)
+	if (kp->ainsn.emulation.boosted)
 		return "boost";
 	return kp->ainsn.emulation.fn ? "emulate" : "step";
 }
@@ -134,8 +134,8 @@ static __always_inline unsigned long after_hit(struct kprobe *kp, struct pt_regs
 	if (unlikely(what == KPROBE_RESULT_REDIRECTED))
 		return regs->ip;
 	if (unlikely(what == KPROBE_RESULT_POST))
-		return kp->ainsn.boosted ? kprobe_post_copy(kp) : execute(kp, regs, true);
-	if (kp->ainsn.boosted)
+		return kp->ainsn.emulation.boosted ? kprobe_post_copy(kp) : execute(kp, regs, true);
+	if (kp->ainsn.emulation.boosted)
 		return kprobe_optimized(kp) ? kprobe_detour_copy(kp)
 					    : (unsigned long)kp->ainsn.insn;
 	/* It is inside of another hit's mark: a fault would look like a handler's. */

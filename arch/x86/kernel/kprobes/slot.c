@@ -58,11 +58,11 @@ static int fill_slot(struct kprobe *kp, struct insn *insn)
 	/* Fill with int3: a copy without a tail ends in one, and unused bytes trap. */
 	memset(image, INT3_INSN_OPCODE, sizeof(image));
 	err = write_copy(image, insn, kp, 0, &first);
-	if (!err && kp->ainsn.boosted)
+	if (!err && kp->ainsn.emulation.boosted)
 		err = write_copy(image, insn, kp, KPROBE_SLOT_LAST_OFFSET, &last);
 	if (err)
 		return err;
-	if (kp->ainsn.boosted) {
+	if (kp->ainsn.emulation.boosted) {
 		__text_gen_insn(first.image, JMP32_INSN_OPCODE, first.run_at,
 				kp->addr + kp->ainsn.emulation.length, JMP32_INSN_SIZE);
 		__text_gen_insn(last.image, CALL_INSN_OPCODE, last.run_at, kprobe_tail_entry,
@@ -86,7 +86,7 @@ static int prepare_slot(struct kprobe *kp, struct insn *insn)
 	kp->ainsn.insn = get_insn_slot();
 	if (!kp->ainsn.insn)
 		return -ENOMEM;
-	kp->ainsn.boosted = kprobe_can_boost(insn);
+	kp->ainsn.emulation.boosted = kprobe_can_boost(insn);
 	err = fill_slot(kp, insn);
 	if (err) {
 		free_insn_slot(kp->ainsn.insn, 0);

@@ -635,7 +635,7 @@ static const char *path_of(struct insn *insn)
 	struct kprobe p = {};
 
 	kprobe_emulation_init(&p.ainsn.emulation, insn);
-	p.ainsn.boosted = kprobe_can_boost(insn);
+	p.ainsn.emulation.boosted = kprobe_can_boost(insn);
 	return arch_kprobe_path(&p);
 }
 

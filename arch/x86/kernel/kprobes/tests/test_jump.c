@@ -425,7 +425,7 @@ static void test_original_in_a_slot(struct kunit *test)
 		addr = (unsigned long)p.addr;
 		copy = (unsigned long)kp->ainsn.insn;
 		length = kp->ainsn.emulation.length;
-		KUNIT_EXPECT_TRUE(test, kp->ainsn.boosted);
+		KUNIT_EXPECT_TRUE(test, kp->ainsn.emulation.boosted);
 		KUNIT_EXPECT_EQ(test, addr, kprobe_original_ip(copy));
 		KUNIT_EXPECT_EQ(test, addr + length, kprobe_original_ip(copy + length));
 		copy += KPROBE_SLOT_LAST_OFFSET;
