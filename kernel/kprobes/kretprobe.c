@@ -54,11 +54,6 @@ static bool return_blacklisted(void *addr)
 	return false;
 }
 
-static struct kretprobe *kretprobe_of(struct kprobe *p)
-{
-	return container_of(p, struct kretprobe, kp);
-}
-
 static const char *check_kretprobe(struct kprobe *p, kprobe_opcode_t *addr)
 {
 	return return_blacklisted(addr) ? "the function does not return as others do" : NULL;
@@ -80,26 +75,15 @@ static void *create_holder(struct kprobe *p, const char **why)
 	return kretprobe_holder_create(rp);
 }
 
-static void attach_holder(struct kprobe *p, void *holder)
-{
-	p->post_handler = NULL;
-	kretprobe_holder_attach(kretprobe_of(p), holder);
-}
-
-static void stop_holder(struct kprobe *p, struct llist_head *stopped)
-{
-	kretprobe_holder_stop(kretprobe_of(p), stopped);
-}
-
 /* Return probes: they divert the return at a function's entry. */
 const struct kprobe_kind kretprobe_kind = {
 	.pre_handler	= kretprobe_entry,
 	.check		= check_kretprobe,
 	.misses		= missed_returns,
 	.create		= create_holder,
-	.attach		= attach_holder,
+	.attach		= kretprobe_holder_attach,
 	.drop		= kretprobe_holder_drop,
-	.stop		= stop_holder,
+	.stop		= kretprobe_holder_stop,
 	.release	= kretprobe_holders_release,
 };
 

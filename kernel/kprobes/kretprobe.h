@@ -58,6 +58,11 @@ static inline struct kretprobe_stack *kretprobe_stack_at(unsigned long end)
 	return (struct kretprobe_stack *)end - 1;
 }
 
+static __always_inline struct kretprobe *kretprobe_of(struct kprobe *p)
+{
+	return container_of(p, struct kretprobe, kp);
+}
+
 #ifdef CONFIG_KRETPROBE_RETURN_STACK
 /*
  * Is a call on the stack that a task takes instances from? Each field is read once: an empty stack
@@ -143,19 +148,19 @@ void kretprobe_stacks_put(unsigned int instance);
 void kretprobe_stacks_trim(void);
 void kretprobe_stack_empty(struct kretprobe_stack *stack);
 void kretprobe_stack_free(struct task_struct *tsk);
-void kretprobe_orphan_ended(void);
+void kretprobe_orphan_ended(struct task_struct *tsk);
 void kretprobe_reap_holders(void);
 bool kretprobe_holders_left(void);
 
 /* kretprobe_stack.c, or kretprobe_rethook.c */
 void *kretprobe_holder_create(struct kretprobe *rp);
-void kretprobe_holder_attach(struct kretprobe *rp, void *holder);
+void kretprobe_holder_attach(struct kprobe *p, void *holder);
 void kretprobe_holder_drop(void *holder);
-void kretprobe_holder_stop(struct kretprobe *rp, struct llist_head *stopped);
+void kretprobe_holder_stop(struct kprobe *p, struct llist_head *stopped);
 void kretprobe_holders_release(struct llist_head *stopped);
 
 /* kretprobe_call.c */
 void kretprobe_call_ended(struct kretprobe_instance *ri);
-void kretprobe_drop_calls(struct llist_node *last);
+void kretprobe_drop_calls(struct task_struct *tsk, struct llist_node *last);
 
 #endif /* _KERNEL_KPROBES_KRETPROBE_H */

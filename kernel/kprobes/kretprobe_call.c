@@ -129,19 +129,19 @@ static struct kretprobe_stack *left_stack(struct task_struct *tsk, struct kretpr
 NOKPROBE_SYMBOL(left_stack);
 
 /* Gives an instance back to where it came from. The last one frees a stack that was left. */
-static void put_instance(struct kretprobe_instance *ri)
+static void put_instance(struct task_struct *tsk, struct kretprobe_instance *ri)
 {
 	struct kretprobe_stack *stack;
 
-	if (is_on_stack(current, ri)) {
-		WRITE_ONCE(current->kretprobe_top, (unsigned long)ri);
+	if (is_on_stack(tsk, ri)) {
+		WRITE_ONCE(tsk->kretprobe_top, (unsigned long)ri);
 		return;
 	}
-	stack = left_stack(current, ri);
+	stack = left_stack(tsk, ri);
 	if (!stack) {
 		put_into_reserve(ri);
 	} else if ((unsigned long)ri == stack->start) {
-		current->kretprobe_left.first = stack->node.next;
+		tsk->kretprobe_left.first = stack->node.next;
 		kretprobe_stack_empty(stack);
 	}
 }
@@ -158,7 +158,7 @@ void kretprobe_call_ended(struct kretprobe_instance *ri)
 {
 	struct kretprobe_holder *rph = ri->rph;
 
-	put_instance(ri);
+	put_instance(current, ri);
 	uncount_call(rph);
 }
 
@@ -180,24 +180,25 @@ static void uncount_dropped(struct kretprobe_holder *rph)
 NOKPROBE_SYMBOL(uncount_dropped);
 
 /**
- * kretprobe_drop_calls() - give up calls of the current task that will never return
- * @last: the innermost call that still will; NULL if none will
+ * kretprobe_drop_calls() - give up calls that will never return
+ * @tsk: whose calls: the current task, or one that does not run
+ * @last: the innermost call that still will return; NULL if none will
  *
- * Context: a handler, or the end of a call; preemption off.
+ * Context: any, preemption off.
  */
-void kretprobe_drop_calls(struct llist_node *last)
+void kretprobe_drop_calls(struct task_struct *tsk, struct llist_node *last)
 {
 	struct kretprobe_holder *rph;
 	struct llist_node *node, *next;
 
-	for (node = current->kretprobe_instances.first; node != last; node = next) {
+	for (node = tsk->kretprobe_instances.first; node != last; node = next) {
 		next = node->next;
 		rph = kretprobe_instance_of(node)->rph;
-		current->kretprobe_instances.first = next;
+		tsk->kretprobe_instances.first = next;
 		barrier();
 		if (!user_of(rph))
-			kretprobe_orphan_ended();
-		put_instance(kretprobe_instance_of(node));
+			kretprobe_orphan_ended(tsk);
+		put_instance(tsk, kretprobe_instance_of(node));
 		uncount_dropped(rph);
 	}
 }
@@ -244,7 +245,7 @@ static void drop_stale(struct pt_regs *regs)
 		    (other == frame && !same_place(node, ret_addr)))
 			break;
 	}
-	kretprobe_drop_calls(node);
+	kretprobe_drop_calls(current, node);
 }
 
 NOKPROBE_SYMBOL(drop_stale);
@@ -313,7 +314,7 @@ static bool ask_and_follow(struct kretprobe *rp, struct pt_regs *regs)
 	}
 	ri->rph = rp->rph;
 	if (ask_entry_handler(rp, ri, regs)) {
-		put_instance(ri);
+		put_instance(current, ri);
 		return false;
 	}
 	follow_call(ri, regs);
@@ -351,7 +352,7 @@ NOKPROBE_SYMBOL(kretprobe_entry_slow);
  */
 int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs)
 {
-	struct kretprobe *rp = container_of(kp, struct kretprobe, kp);
+	struct kretprobe *rp = kretprobe_of(kp);
 	struct kretprobe_holder *rph = rp->rph;
 	struct kretprobe_instance *ri;
 
@@ -379,7 +380,7 @@ NOKPROBE_SYMBOL(kretprobe_entry);
 int kretprobe_entry_capped(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct kretprobe_instance *ri = kretprobe_instance_of(current->kretprobe_instances.first);
-	struct kretprobe *rp = container_of(kp, struct kretprobe, kp);
+	struct kretprobe *rp = kretprobe_of(kp);
 	struct kretprobe_holder *rph = rp->rph;
 
 	if (rp->entry_handler || (ri && ri->fp <= arch_kretprobe_frame(regs)) ||
@@ -405,20 +406,10 @@ NOKPROBE_SYMBOL(kretprobe_entry_capped);
 void kretprobe_reset_task(struct task_struct *tsk)
 {
 	struct llist_node *node, *next;
-	struct kretprobe_instance *ri;
-	struct kretprobe_holder *rph;
 
-	for (node = __llist_del_all(&tsk->kretprobe_instances); node; node = next) {
-		next = node->next;
-		ri = kretprobe_instance_of(node);
-		rph = ri->rph;
-		guard(preempt_notrace)();
-		if (!user_of(rph))
-			kretprobe_reap_holders();
-		if (!is_on_stack(tsk, ri) && !left_stack(tsk, ri))
-			put_into_reserve(ri);
-		uncount_dropped(rph);
-	}
+	scoped_guard(preempt_notrace)
+		kretprobe_drop_calls(tsk, NULL);
+	/* What is left is that of handlers that have not come to their end. */
 	for (node = __llist_del_all(&tsk->kretprobe_left); node; node = next) {
 		next = node->next;
 		kretprobe_stack_empty(container_of(node, struct kretprobe_stack, node));

@@ -24,7 +24,7 @@
  */
 int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs)
 {
-	struct kretprobe *rp = container_of(kp, struct kretprobe, kp);
+	struct kretprobe *rp = kretprobe_of(kp);
 	kretprobe_handler_t entry_handler;
 	struct kretprobe_instance *ri;
 	struct rethook_node *node;
@@ -139,14 +139,15 @@ void *kretprobe_holder_create(struct kretprobe *rp)
 
 /**
  * kretprobe_holder_attach() - give a return probe its instances
- * @rp: the return probe, not hit yet
+ * @p: the return probe's kprobe, not hit yet
  * @holder: from kretprobe_holder_create()
  *
  * Context: kprobe_mutex is held.
  */
-void kretprobe_holder_attach(struct kretprobe *rp, void *holder)
+void kretprobe_holder_attach(struct kprobe *p, void *holder)
 {
-	rp->rh = holder;
+	p->post_handler = NULL;
+	kretprobe_of(p)->rh = holder;
 }
 
 /**
@@ -162,14 +163,14 @@ void kretprobe_holder_drop(void *holder)
 
 /**
  * kretprobe_holder_stop() - stop reporting returns, and have the instances freed
- * @rp: the return probe
+ * @p: the return probe's kprobe
  * @stopped: is not used: rethook waits by itself, for running handlers and for calls under way
  *
  * Context: kprobe_mutex is held.
  */
-void kretprobe_holder_stop(struct kretprobe *rp, struct llist_head *stopped)
+void kretprobe_holder_stop(struct kprobe *p, struct llist_head *stopped)
 {
-	rethook_free(rp->rh);
+	rethook_free(kretprobe_of(p)->rh);
 }
 
 /**

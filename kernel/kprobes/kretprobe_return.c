@@ -161,7 +161,7 @@ static void count_missed_returns(struct llist_node *node, struct llist_node *end
 	for (; node != end; node = node->next) {
 		told = READ_ONCE(kretprobe_instance_of(node)->rph->told);
 		if (told == &kretprobe_orphaned)
-			kretprobe_orphan_ended();
+			kretprobe_orphan_ended(current);
 		else if (READ_ONCE(told->handler))
 			kretprobe_count_miss(told, KPROBE_MISS_RECURSION);
 	}
@@ -237,7 +237,7 @@ static struct llist_node *first_of_call(void *fp)
 		node = node->next;
 	if (!node && ARCH_KRETPROBE_FRAME_IS_SLOT)
 		node = first_that_popped(fp);
-	kretprobe_drop_calls(node);
+	kretprobe_drop_calls(current, node);
 	return node;
 }
 

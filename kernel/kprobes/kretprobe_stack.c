@@ -47,14 +47,13 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
-#include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include "internal.h"
 #include "kretprobe.h"
 
-/* Held while tasks are given stacks, or these are taken away; internal.h has the order of locks. */
+/* For all below, and while stacks are given or taken away; internal.h has the order of locks. */
 DEFINE_MUTEX(kretprobe_mutex);
 
 /* A stack has room for so many calls. */
@@ -68,15 +67,14 @@ static_assert((STACK_MIN << (STACK_SIZES - 1)) < KRETPROBE_NO_FIT);
 
 /* The number of return probes that need stacks of each size */
 static unsigned int stack_users[STACK_SIZES];
-static DEFINE_RAW_SPINLOCK(users_lock);
 
-/* The size that new tasks get, 0 if none; only read without the lock. */
+/* The size that new tasks get, 0 if none; only read without the mutex. */
 static unsigned int stack_size;
 
 /* The size that all tasks have at least, but those that there was no memory for */
 static unsigned int size_of_all;
 
-/* Has a task been left with less? fork() says so without a lock. */
+/* Has a task been left with less? fork() says so without the mutex. */
 static bool stack_missing;
 
 /* Stacks that no call is on any more */
@@ -190,18 +188,19 @@ NOKPROBE_SYMBOL(leave_stack);
 
 /**
  * kretprobe_orphan_ended() - do what is due when a call ends whose return probe was unregistered
+ * @tsk: whose call it was: the current task, or one that does not run
  *
  * The current task leaves its return stack if nobody needs it any more. An interrupt does not do
  * this: the task that it is on top of may be using the stack. An empty stack is left to
  * trim_stacks(), which may be taking it right now.
  *
- * Context: the end of a call of the current task, before its instance is given back. Preemption is
- * off.
+ * Context: the end of a call, before its instance is given back. Preemption is off.
  */
-void kretprobe_orphan_ended(void)
+void kretprobe_orphan_ended(struct task_struct *tsk)
 {
-	if (!READ_ONCE(stack_size) && kretprobe_stack_in_use(current) && !arch_kprobe_level())
-		leave_stack(current);
+	if (tsk == current && !READ_ONCE(stack_size) && kretprobe_stack_in_use(tsk) &&
+	    !arch_kprobe_level())
+		leave_stack(tsk);
 	kretprobe_reap_holders();
 }
 
@@ -339,10 +338,7 @@ static void give_to_all(void)
 	if (without)
 		WRITE_ONCE(stack_missing, true);
 	free_stacks(llist_del_all(&spares));
-	/* If it has become smaller meanwhile, some have more. */
-	raw_spin_lock(&users_lock);
 	size_of_all = stack_size;
-	raw_spin_unlock(&users_lock);
 }
 
 /* Which size do instances of so many bytes need? */
@@ -355,23 +351,12 @@ static void count_user(unsigned int instance, int change)
 {
 	unsigned int i = STACK_SIZES;
 
-	raw_spin_lock(&users_lock);
+	lockdep_assert_held(&kretprobe_mutex);
 	stack_users[users_of(instance)] += change;
 	while (i && !stack_users[i - 1])
 		i--;
 	WRITE_ONCE(stack_size, i ? STACK_MIN << (i - 1) : 0);
 	size_of_all = min(size_of_all, stack_size);
-	raw_spin_unlock(&users_lock);
-}
-
-static bool all_have_enough(void)
-{
-	bool enough;
-
-	raw_spin_lock(&users_lock);
-	enough = size_of_all >= stack_size && !READ_ONCE(stack_missing);
-	raw_spin_unlock(&users_lock);
-	return enough;
 }
 
 /**
@@ -392,7 +377,7 @@ void kretprobe_stacks_get(unsigned int instance)
 	scoped_guard(mutex, &kretprobe_mutex) {
 		cancel_delayed_work(&trim_work);
 		count_user(instance, 1);
-		if (!all_have_enough())
+		if (size_of_all < stack_size || READ_ONCE(stack_missing))
 			give_to_all();
 	}
 	if (locked)
@@ -405,10 +390,11 @@ void kretprobe_stacks_get(unsigned int instance)
  *
  * The return probe's pre handler must not run any more.
  *
- * Context: any but interrupts.
+ * Context: may sleep.
  */
 void kretprobe_stacks_put(unsigned int instance)
 {
+	guard(mutex)(&kretprobe_mutex);
 	count_user(instance, -1);
 	if (!READ_ONCE(stack_size))
 		schedule_delayed_work(&trim_work, TRIM_DELAY);
@@ -432,14 +418,14 @@ static bool take_stack(struct task_struct *tsk, struct llist_head *unused)
  * kretprobe_stacks_trim() - free the return stacks if no return probe uses them
  *
  * A task keeps its stack while it is inside of a function whose return probe was
- * unregistered, and leaves it when the next one of these calls ends. The grace period is for
+ * unregistered, and leaves it when the next one of these calls ends. The worker has waited for
  * calls that were ending when there still was a return probe. Not static, for tests.
  *
  * Context: may sleep.
  */
 void kretprobe_stacks_trim(void)
 {
-	synchronize_rcu();
+	flush_work(&reap_work);
 	guard(mutex)(&kretprobe_mutex);
 	if (!READ_ONCE(stack_size))
 		for_all_tasks(take_stack, NULL);
@@ -526,7 +512,7 @@ static bool alloc_reserve(struct kretprobe_holder *rph)
 /* The call may have been the last one inside. */
 static int orphan_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	kretprobe_orphan_ended();
+	kretprobe_orphan_ended(current);
 	return 0;
 }
 
@@ -571,17 +557,19 @@ void *kretprobe_holder_create(struct kretprobe *rp)
 
 /**
  * kretprobe_holder_attach() - give a return probe its holder
- * @rp: the return probe, not hit yet
+ * @p: the return probe's kprobe, not hit yet
  * @holder: from kretprobe_holder_create()
  *
  * Context: kprobe_mutex is held.
  */
-void kretprobe_holder_attach(struct kretprobe *rp, void *holder)
+void kretprobe_holder_attach(struct kprobe *p, void *holder)
 {
+	struct kretprobe *rp = kretprobe_of(p);
 	struct kretprobe_holder *rph = holder;
 
+	p->post_handler = NULL;
 	if (rph->cap && kretprobe_uses_stacks(rph))
-		rp->kp.pre_handler = kretprobe_entry_capped;
+		p->pre_handler = kretprobe_entry_capped;
 	rph->told = rp;
 	rcu_assign_pointer(rph->rp, rp);
 	rp->rph = rph;
@@ -604,7 +592,7 @@ void kretprobe_holder_drop(void *holder)
 
 /**
  * kretprobe_holder_stop() - stop reporting returns
- * @rp: the return probe
+ * @p: the return probe's kprobe
  * @stopped: its holder is added to this
  *
  * Handlers that are running can still use get_kretprobe(): the caller has to wait for
@@ -612,10 +600,12 @@ void kretprobe_holder_drop(void *holder)
  *
  * Context: kprobe_mutex is held.
  */
-void kretprobe_holder_stop(struct kretprobe *rp, struct llist_head *stopped)
+void kretprobe_holder_stop(struct kprobe *p, struct llist_head *stopped)
 {
-	WRITE_ONCE(rp->rph->told, &kretprobe_stopped);
-	llist_add(&rp->rph->leaving, stopped);
+	struct kretprobe_holder *rph = kretprobe_of(p)->rph;
+
+	WRITE_ONCE(rph->told, &kretprobe_stopped);
+	llist_add(&rph->leaving, stopped);
 }
 
 /**
@@ -633,14 +623,21 @@ void kretprobe_holders_release(struct llist_head *stopped)
 	if (!node)
 		return;
 	llist_for_each_entry_safe(rph, next, node, leaving) {
-		if (kretprobe_uses_stacks(rph))
-			kretprobe_stacks_put(rph->size);
 		rcu_dereference_protected(rph->rp, true)->rph = NULL;
 		RCU_INIT_POINTER(rph->rp, NULL);
-		WRITE_ONCE(rph->told, &kretprobe_orphaned);
 		llist_add(&rph->leaving, &left_holders);
 	}
 	schedule_work(&reap_work);
+}
+
+/* No call is added any more, so each that ends may be the last one. */
+static void orphan(struct kretprobe_holder *rph)
+{
+	if (rph->told == &kretprobe_orphaned)
+		return;
+	if (kretprobe_uses_stacks(rph))
+		kretprobe_stacks_put(rph->size);
+	WRITE_ONCE(rph->told, &kretprobe_orphaned);
 }
 
 static bool anybody_inside(struct kretprobe_holder *rph)
@@ -666,6 +663,8 @@ static void reap_holders(struct work_struct *work)
 	struct kretprobe_holder *rph, *next;
 	LLIST_HEAD(empty);
 
+	llist_for_each_entry(rph, holders, leaving)
+		orphan(rph);
 	synchronize_rcu();
 	free_stacks(stacks);
 	llist_for_each_entry_safe(rph, next, holders, leaving)

@@ -825,9 +825,9 @@ static void stacks_wait_for_their_readers(struct kunit *test)
 {
 	struct kretprobe *rp = registered(test, returns, 0);
 
+	reader_start(test);
 	kunit_release_action(test, any_drop, rp);
 	KUNIT_EXPECT_GT(test, tasks_with_stack(), 0);
-	reader_start(test);
 	reader_ends_soon();
 	kretprobe_stacks_trim();
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(reader_ended));
