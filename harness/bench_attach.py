@@ -15,7 +15,8 @@ import statistics
 import sys
 
 KERNELS = ("pristine", "ours")
-WHAT = {"attached": "register", "own": "(itself)", "first": "first hit", "again": "hit", "detached": "unregister"}
+WHAT = {"attached": "register", "own": "(itself)", "first": "first hit", "again": "hit", "detached": "unregister",
+        "memory": "bytes"}
 KINDS = {("site", "off"): "trap", ("site", "on"): "jump", ("entry", "few"): "ftrace, few", ("entry", "off"): "ftrace"}
 
 

@@ -4,16 +4,20 @@
  * first time and once more, and unregistered, one by one and as a batch. The sums
  * are printed, in ticks of the clock. Interrupts are on, and what a kernel puts off
  * to a worker counts if it runs meanwhile; but not in what the task alone took,
- * which is printed for registering as well, in nanoseconds.
+ * which is printed for registering as well, in nanoseconds. So are the bytes that the
+ * kernel has more while all are registered, as it tells users.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/delay.h>
+#include <linux/fs.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/vmalloc.h>
 
 #include "bench.h"
@@ -143,9 +147,38 @@ static void settle(void)
 	msleep(MSEC_PER_SEC);
 }
 
+/* In kilobytes */
+static long meminfo(const char *text, const char *what)
+{
+	const char *line = strnstr(text, what, strlen(text));
+	long size = 0;
+
+	if (line)
+		sscanf(line + strlen(what), "%ld", &size);
+	return size;
+}
+
+/* Bytes of small objects, and of mappings that are the kernel's own. Each CPU tells once a second. */
+static long memory_used(void)
+{
+	struct file *file = filp_open("/proc/meminfo", O_RDONLY, 0);
+	char *text = kzalloc(PAGE_SIZE, GFP_KERNEL);
+	long size = 0;
+	loff_t pos = 0;
+
+	msleep(3 * MSEC_PER_SEC);
+	if (!IS_ERR(file) && text && kernel_read(file, text, PAGE_SIZE - 1, &pos) > 0)
+		size = (meminfo(text, "Slab:") + meminfo(text, "VmallocUsed:")) * SZ_1K;
+	kfree(text);
+	if (!IS_ERR(file))
+		filp_close(file, NULL);
+	return size;
+}
+
 static int measure(struct run *r)
 {
 	u64 begin, own, attached, first, again, detached;
+	long memory;
 	int i, ret;
 
 	settle();
@@ -154,6 +187,7 @@ static int measure(struct run *r)
 		r->list[i] = &r->probes[i];
 	}
 	bench_hits = 0;
+	memory = memory_used();
 	own = own_time();
 	begin = bench_clock();
 	ret = attach_all(r);
@@ -167,12 +201,13 @@ static int measure(struct run *r)
 		wait_optimized(r->addrs, r->num);
 	first = call_places(r);
 	again = call_places(r);
+	memory = memory_used() - memory;
 	begin = bench_clock();
 	detach_all(r);
 	detached = bench_clock() - begin;
-	pr_info("scale=%s set=%s probes=%d batch=%d hits=%lu attached=%llu own=%llu first=%llu again=%llu detached=%llu\n",
+	pr_info("scale=%s set=%s probes=%d batch=%d hits=%lu attached=%llu own=%llu first=%llu again=%llu detached=%llu memory=%ld\n",
 		r->places->kind, bench_set, r->num, r->batch, bench_hits, attached, own, first,
-		again, detached);
+		again, detached, memory);
 	return 0;
 }
 
