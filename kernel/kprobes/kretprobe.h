@@ -65,8 +65,8 @@ static __always_inline struct kretprobe *kretprobe_of(struct kprobe *p)
 
 #ifdef CONFIG_KRETPROBE_RETURN_STACK
 /*
- * Is a call on the stack that a task takes instances from? Each field is read once: an empty stack
- * may be taken away, and these change, at any time. @tsk does not run, or is the current task.
+ * Checks whether a call is on the stack that a task takes instances from: of the current task, or
+ * one that does not run. Each field is read once, because an empty stack may be taken away.
  */
 static __always_inline bool kretprobe_stack_in_use(const struct task_struct *tsk)
 {
@@ -89,7 +89,7 @@ static __always_inline struct kretprobe_instance *kretprobe_instance_of(struct l
 }
 
 /*
- * Is it the trampoline of rethook, which fprobe diverts returns to? Its own function for that may
+ * Checks for the trampoline of rethook, which fprobe diverts returns to. Rethook's own function may
  * be called out of line, and be probed then.
  */
 static __always_inline bool kretprobe_is_rethook(unsigned long addr)
@@ -108,7 +108,7 @@ static __always_inline bool kretprobe_is_graph(unsigned long addr)
 #endif
 }
 
-/* Is a return address a trampoline of one of the three that divert returns? */
+/* Checks whether a return address is a trampoline of one of the three that divert returns. */
 static __always_inline bool kretprobe_is_diverted(unsigned long addr)
 {
 	return addr == (unsigned long)kretprobe_trampoline_addr() ||
@@ -149,7 +149,6 @@ void kretprobe_stacks_trim(void);
 void kretprobe_stack_empty(struct kretprobe_stack *stack);
 void kretprobe_stack_free(struct task_struct *tsk);
 void kretprobe_orphan_ended(struct task_struct *tsk);
-void kretprobe_reap_holders(void);
 bool kretprobe_holders_left(void);
 
 /* kretprobe_stack.c, or kretprobe_rethook.c */

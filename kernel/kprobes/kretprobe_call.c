@@ -100,7 +100,7 @@ static void put_into_reserve(struct kretprobe_instance *ri)
 
 NOKPROBE_SYMBOL(put_into_reserve);
 
-/* Is an instance from the stack that the task takes from? If it has none, its start is the end. */
+/* Checks whether an instance is on the task's stack. If it has none, start and end are the same. */
 static __always_inline bool is_on_stack(struct task_struct *tsk, struct kretprobe_instance *ri)
 {
 	unsigned long start = tsk->kretprobe_start, end = tsk->kretprobe_end;
@@ -149,10 +149,10 @@ static void put_instance(struct task_struct *tsk, struct kretprobe_instance *ri)
 NOKPROBE_SYMBOL(put_instance);
 
 /**
- * kretprobe_call_ended() - take a call off the count, and give its instance back
- * @ri: the instance, from wherever, which is on the list no more
+ * kretprobe_call_ended() - take a call of the current task off the count, and give its instance back
+ * @ri: the instance, which is not on the list any more
  *
- * Context: the end of a call of the current task, preemption off.
+ * Context: preemption off.
  */
 void kretprobe_call_ended(struct kretprobe_instance *ri)
 {
@@ -165,12 +165,10 @@ void kretprobe_call_ended(struct kretprobe_instance *ri)
 NOKPROBE_SYMBOL(kretprobe_call_ended);
 
 /*
- * Takes a call that will not return off the count.
- *
- * Also without a cap, @calls is changed, which is below 0 then, and atomic. @inside is changed by
- * plain per-CPU operations, so an interrupt in the middle of one must leave the counter as it was.
- * A call in the interrupt that returns there does so. What drops the calls of a dead task, in a
- * softirq, would not.
+ * Takes a call that will not return off the count: off @calls, also without a cap. Plain per-CPU
+ * operations change @inside, so an interrupt in the middle of one must leave it as it was. A call
+ * that the interrupt makes and returns from does so; dropping another's, as a softirq does those of
+ * a dead task, does not.
  */
 static void uncount_dropped(struct kretprobe_holder *rph)
 {
@@ -206,10 +204,10 @@ void kretprobe_drop_calls(struct task_struct *tsk, struct llist_node *last)
 NOKPROBE_SYMBOL(kretprobe_drop_calls);
 
 /*
- * Was an earlier call, whose frame is on the task's own stack, made from the same place as the
- * present one, which returns to @ret_addr? Then the earlier one is over. A slot has one return
- * address at a time. Without slots, a function may call another before it has made a frame, so that
- * both calls have the same one; but they do not return to the same place.
+ * Checks whether an earlier call, whose frame is that of the present one, was made from the same
+ * place. Then it is over. A slot has one return address at a time. Without slots, a function may
+ * call another before it has made a frame, so that both calls have the same one; but they do not
+ * return to the same place.
  */
 static bool same_place(struct llist_node *node, unsigned long ret_addr)
 {
@@ -266,8 +264,7 @@ NOKPROBE_SYMBOL(take_instance);
 
 /*
  * Calls the entry handler, if there is one, and returns its answer. It may ask for the return
- * address already. What the memory was last used for, by another return probe perhaps, is not for
- * it to see.
+ * address already, and is not to see what another return probe has left in the memory.
  */
 static int ask_entry_handler(struct kretprobe *rp, struct kretprobe_instance *ri,
 			     struct pt_regs *regs)
@@ -398,8 +395,8 @@ int kretprobe_entry_capped(struct kprobe *kp, struct pt_regs *regs)
 NOKPROBE_SYMBOL(kretprobe_entry_capped);
 
 /**
- * kretprobe_reset_task() - give back the instances of a task that starts again
- * @tsk: does not run; the calls it was in never return
+ * kretprobe_reset_task() - give back the instances of a task whose calls never return
+ * @tsk: does not run
  *
  * Context: any.
  */
@@ -421,10 +418,9 @@ void kretprobe_reset_task(struct task_struct *tsk)
 
 /**
  * kprobe_flush_task() - give back the instances and the return stack of a dead task
- * @tsk: will not run again; the calls it was in never return
+ * @tsk: left the list of tasks a grace period ago; those that hold a reference may look at it
  *
- * Context: any; called a grace period after @tsk has left the list of tasks, so only those
- * still look at it who hold a reference.
+ * Context: any.
  */
 void kprobe_flush_task(struct task_struct *tsk)
 {

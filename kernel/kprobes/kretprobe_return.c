@@ -201,10 +201,9 @@ static void end_calls(struct llist_node *node, struct llist_node *end)
 NOKPROBE_SYMBOL(end_calls);
 
 /*
- * Finds the first instance of a call that has popped its arguments when it returns, as with
- * fastcall on i386: then the stack pointer, and so @fp, is above them. It is the outermost of the
- * calls below. The others are over, and the call of its caller is above the arguments. Stacks are
- * aligned.
+ * Finds the first instance of a call that has popped its arguments, as with fastcall on i386: then
+ * the stack pointer, and so @fp, is above them. It is the outermost of the calls below. The others
+ * are over, and the call of its caller is above the arguments. Stacks are aligned.
  */
 static struct llist_node *first_that_popped(void *fp)
 {
@@ -250,10 +249,7 @@ void __weak arch_kretprobe_fixup_return(struct pt_regs *regs,
 
 NOKPROBE_SYMBOL(arch_kretprobe_fixup_return);
 
-/*
- * Puts the return address into the registers, and back to where it was diverted, so that
- * a stack trace from a handler continues with the caller.
- */
+/* Puts the return address into the registers, and back on the stack for traces from handlers. */
 static __always_inline void show_return(struct pt_regs *regs, void *fp, unsigned long addr,
 					unsigned long caller)
 {
@@ -304,10 +300,9 @@ NOKPROBE_SYMBOL(kretprobe_returned_slow);
 
 #if ARCH_KPROBE_STATELESS
 /*
- * Is this the common return: of a task, outside of handlers, from a call that one return
- * probe follows, and that neither rethook nor the graph tracer had diverted before? @ri is not
- * compared with NULL: without an instance the return address is lost, and the kernel could not
- * go on anyway.
+ * Checks for the common return: of a task, outside of handlers, from a call that one return probe
+ * follows, and that neither rethook nor the graph tracer had diverted before. @ri is not compared
+ * with NULL: without an instance the return address is lost anyway.
  */
 static __always_inline bool is_simple(struct kretprobe_instance *ri, void *fp,
 				      kprobe_own_mark_t *mark)

@@ -74,7 +74,7 @@ static unsigned int stack_size;
 /* The size that all tasks have at least, but those that there was no memory for */
 static unsigned int size_of_all;
 
-/* Has a task been left with less? fork() says so without the mutex. */
+/* A task was left with less. fork() says so without the mutex. */
 static bool stack_missing;
 
 /* Stacks that no call is on any more */
@@ -98,16 +98,7 @@ static DECLARE_WORK(reap_work, reap_holders);
 static void trim_stacks(struct work_struct *work);
 static DECLARE_DELAYED_WORK(trim_work, trim_stacks);
 
-/**
- * kretprobe_stack_alloc() - allocate a return stack
- * @size: its size
- * @gfp: how
- *
- * Not static, for tests.
- *
- * Context: may sleep.
- * Return: the stack, or NULL.
- */
+/* Allocates a return stack. Not static, for tests. */
 struct kretprobe_stack *kretprobe_stack_alloc(unsigned int size, gfp_t gfp)
 {
 	struct kretprobe_stack *stack;
@@ -132,27 +123,15 @@ static void queue_reaping(struct irq_work *work)
 static DEFINE_IRQ_WORK(reap_irq_work, queue_reaping);
 
 /**
- * kretprobe_reap_holders() - have holders freed that no call is inside of, and empty return stacks
- *
- * Context: any, also with the scheduler's locks held or in an NMI.
- */
-void kretprobe_reap_holders(void)
-{
-	irq_work_queue(&reap_irq_work);
-}
-
-NOKPROBE_SYMBOL(kretprobe_reap_holders);
-
-/**
  * kretprobe_stack_empty() - have a return stack freed
  * @stack: is no task's any more, and no call is on it
  *
- * Context: any, as kretprobe_reap_holders().
+ * Context: any, also with the scheduler's locks held or in an NMI.
  */
 void kretprobe_stack_empty(struct kretprobe_stack *stack)
 {
 	llist_add(&stack->node, &empty_stacks);
-	kretprobe_reap_holders();
+	irq_work_queue(&reap_irq_work);
 }
 
 NOKPROBE_SYMBOL(kretprobe_stack_empty);
@@ -201,7 +180,7 @@ void kretprobe_orphan_ended(struct task_struct *tsk)
 	if (tsk == current && !READ_ONCE(stack_size) && kretprobe_stack_in_use(tsk) &&
 	    !arch_kprobe_level())
 		leave_stack(tsk);
-	kretprobe_reap_holders();
+	irq_work_queue(&reap_irq_work);
 }
 
 NOKPROBE_SYMBOL(kretprobe_orphan_ended);
@@ -213,7 +192,7 @@ static bool has_room(struct task_struct *tsk, unsigned int size)
 	return end && end - READ_ONCE(tsk->kretprobe_start) >= size;
 }
 
-/* May this CPU be where a handler runs, be it an interrupted one? */
+/* Checks whether a handler runs on this CPU, be it an interrupted one. */
 static bool in_handlers(void)
 {
 	unsigned long level;
@@ -341,7 +320,7 @@ static void give_to_all(void)
 	size_of_all = stack_size;
 }
 
-/* Which size do instances of so many bytes need? */
+/* Finds the index of the size that instances of so many bytes need. */
 static unsigned int users_of(unsigned int instance)
 {
 	return order_base_2(max(STACK_DEPTH * instance, STACK_MIN)) - ilog2(STACK_MIN);
@@ -363,10 +342,9 @@ static void count_user(unsigned int instance, int change)
  * kretprobe_stacks_get() - give all tasks a return stack
  * @instance: the size of an instance
  *
- * Only the first user that needs stacks of a size goes through the tasks, or the next one after a
- * task was left without. There may be many of both. A task that there is no memory for goes
- * without, as after fork(). A CPU that comes or goes runs tasks, and is not among those that are
- * online.
+ * Only the first user of a size goes through the tasks, or the next one after a task was left
+ * without, for lack of memory. No CPU comes or goes meanwhile: it would run tasks without being
+ * among those that are online.
  *
  * Context: may sleep.
  */
@@ -400,6 +378,7 @@ void kretprobe_stacks_put(unsigned int instance)
 		schedule_delayed_work(&trim_work, TRIM_DELAY);
 }
 
+/* There is no return probe left that would use the stack again. */
 static int leave_if_empty(struct task_struct *tsk, void *unused)
 {
 	if (tsk->kretprobe_end && READ_ONCE(tsk->kretprobe_top) == tsk->kretprobe_start)
@@ -407,7 +386,6 @@ static int leave_if_empty(struct task_struct *tsk, void *unused)
 	return 0;
 }
 
-/* There is no return probe left that would use it again. */
 static bool take_stack(struct task_struct *tsk, struct llist_head *unused)
 {
 	task_call_func(tsk, leave_if_empty, NULL);
@@ -457,8 +435,8 @@ void kretprobe_init_task(struct task_struct *tsk)
 }
 
 /**
- * kretprobe_stack_free() - free a task's return stack
- * @tsk: will not run again, but may still be unwound; no call is on the stack
+ * kretprobe_stack_free() - free a dead task's return stack
+ * @tsk: may still be unwound; no call is on the stack
  *
  * Context: any.
  */
@@ -519,8 +497,8 @@ static int orphan_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
 NOKPROBE_SYMBOL(orphan_handler);
 
 /*
- * Who is told of returns in place of a return probe that must not be called any more, or was
- * unregistered. Others may run on top of what they do.
+ * What is told of returns in place of a return probe that must not be called any more, or was
+ * unregistered. Other handlers may run on top.
  */
 struct kretprobe kretprobe_stopped = {
 	.kp.flags = KPROBE_FLAG_NESTS,
@@ -676,14 +654,7 @@ static void reap_holders(struct work_struct *work)
 		free_holder(rph);
 }
 
-/**
- * kretprobe_holders_left() - check for holders of unregistered return probes
- *
- * For tests.
- *
- * Context: may sleep.
- * Return: true if there are any.
- */
+/* Checks for holders of unregistered return probes, for tests. */
 bool kretprobe_holders_left(void)
 {
 	flush_work(&reap_work);
