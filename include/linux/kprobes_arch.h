@@ -53,6 +53,18 @@ typedef struct kprobe_mark kprobe_own_mark_t;
 #define arch_kprobe_own_mark(level)	(raw_cpu_ptr(kprobe_marks) + (level))
 #endif
 
+#ifndef arch_kprobe_mark_release
+/**
+ * arch_kprobe_mark_release() - make the counter of a mark even
+ * @mark: from arch_kprobe_own_mark()
+ *
+ * An architecture whose stores are seen in order may replace this by a plain increment.
+ *
+ * Context: any. What went before is ordered before it.
+ */
+#define arch_kprobe_mark_release(mark)	smp_store_release(&(mark)->seq, (mark)->seq + 1)
+#endif
+
 #if ARCH_KPROBE_STATELESS
 /**
  * arch_kprobe_copy_owner() - find whose instruction has faulted

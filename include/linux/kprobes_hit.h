@@ -243,7 +243,7 @@ static __always_inline void kprobe_mark_end(kprobe_own_mark_t *mark)
 	/* It may be freed as soon as the mark is even, and an interrupt may look at it. */
 	kprobe_runs(mark, NULL);
 	/* Pairs with the acquire in wait.c. */
-	smp_store_release(&mark->seq, mark->seq + 1);
+	arch_kprobe_mark_release(mark);
 }
 
 /* Enters the mark of hit->level. See kprobe_enter(). */

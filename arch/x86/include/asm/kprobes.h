@@ -221,6 +221,13 @@ typedef struct kprobe_mark __percpu_seg_override kprobe_own_mark_t;
 #define arch_kprobe_own_mark(level)	__my_cpu_ptr(kprobe_marks + (level))
 #endif
 
+/* One instruction, where a store with release would be three. */
+#define arch_kprobe_mark_release(mark)		\
+	do {					\
+		barrier();			\
+		data_race((mark)->seq++);	\
+	} while (0)
+
 static __always_inline bool kprobe_regs_of_hit(const struct pt_regs *regs)
 {
 	return (long)regs->orig_ax == KPROBE_HIT_ORIG_AX;
