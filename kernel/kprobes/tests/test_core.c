@@ -541,10 +541,10 @@ static void entry_of_gone_text_is_unhooked(struct kunit *test)
 
 	if (!kprobe_ftrace(p))
 		kunit_skip(test, "ftrace does not call for that function");
-	KUNIT_EXPECT_EQ(test, site->hook, KPROBE_HOOK_SHARED);
+	KUNIT_EXPECT_TRUE(test, site->hook == KPROBE_HOOK_SHARED);
 	scoped_guard(mutex, &kprobe_mutex)
 		kprobe_site_kill(site);
-	KUNIT_EXPECT_EQ(test, site->hook, KPROBE_HOOK_NONE);
+	KUNIT_EXPECT_TRUE(test, site->hook == KPROBE_HOOK_NONE);
 	KUNIT_EXPECT_EQ(test, 0, hits_of_a_call());
 	KUNIT_EXPECT_PTR_NE(test, site, planted_site(plant(test)));
 	KUNIT_EXPECT_EQ(test, 1, hits_of_a_call());

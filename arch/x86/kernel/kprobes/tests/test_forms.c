@@ -234,7 +234,7 @@ static void run_one(int i, int flags, struct pt_regs *in, struct outcome *out, e
 		set_data(false);
 	see(out, &regs);
 	/* Room on the stack that has not been written to */
-	if (regs.sp < in->sp - sizeof(long))
+	if (regs.sp < good.sp - sizeof(long))
 		memset(out->words, 0, sizeof(*out->words));
 }
 
