@@ -86,9 +86,9 @@ void kprobe_site_set_state(struct kprobe_site *site, enum kprobe_site_state stat
 struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry,
 				       struct kprobe_reason *reason)
 {
-	unsigned long ftrace_ip = arch_kprobe_ftrace_location(addr);
 	static u64 serial;
 	struct kprobe_site *site;
+	unsigned long ftrace_ip;
 	int err;
 
 	if (kprobe_sites_retiring() >= RETIRE_LIMIT) {
@@ -99,6 +99,7 @@ struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry,
 		reason->why = "it is too early in boot";
 		return ERR_PTR(-EAGAIN);
 	}
+	ftrace_ip = arch_kprobe_ftrace_location(addr);
 	site = kmem_cache_zalloc(ftrace_ip ? entry_cache : site_cache, GFP_KERNEL);
 	if (!site)
 		return ERR_PTR(-ENOMEM);
