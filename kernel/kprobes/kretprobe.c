@@ -75,13 +75,19 @@ static void *create_holder(struct kprobe *p, const char **why)
 	return kretprobe_holder_create(rp);
 }
 
+static void attach_holder(struct kprobe *p, void *holder)
+{
+	p->post_handler = NULL;
+	kretprobe_holder_attach(p, holder);
+}
+
 /* Return probes: they divert the return at a function's entry. */
 const struct kprobe_kind kretprobe_kind = {
 	.pre_handler	= kretprobe_entry,
 	.check		= check_kretprobe,
 	.misses		= missed_returns,
 	.create		= create_holder,
-	.attach		= kretprobe_holder_attach,
+	.attach		= attach_holder,
 	.drop		= kretprobe_holder_drop,
 	.stop		= kretprobe_holder_stop,
 	.release	= kretprobe_holders_release,

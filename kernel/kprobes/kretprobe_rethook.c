@@ -146,7 +146,6 @@ void *kretprobe_holder_create(struct kretprobe *rp)
  */
 void kretprobe_holder_attach(struct kprobe *p, void *holder)
 {
-	p->post_handler = NULL;
 	kretprobe_of(p)->rh = holder;
 }
 

@@ -53,7 +53,10 @@
 #include "internal.h"
 #include "kretprobe.h"
 
-/* For all below, and while stacks are given or taken away; internal.h has the order of locks. */
+/*
+ * Protects stack_users, stack_size and size_of_all. Held while tasks are given stacks, or these are
+ * taken away; internal.h has the order of locks.
+ */
 DEFINE_MUTEX(kretprobe_mutex);
 
 /* A stack has room for so many calls. */
@@ -545,7 +548,6 @@ void kretprobe_holder_attach(struct kprobe *p, void *holder)
 	struct kretprobe *rp = kretprobe_of(p);
 	struct kretprobe_holder *rph = holder;
 
-	p->post_handler = NULL;
 	if (rph->cap && kretprobe_uses_stacks(rph))
 		p->pre_handler = kretprobe_entry_capped;
 	rph->told = rp;
