@@ -219,7 +219,13 @@ static void expect_own_offers(struct kunit *test, unsigned int num, unsigned lon
 
 /* Faults in handlers */
 
-/* Alone, and with another probe of this kind: the fault is offered to the handler's own one. */
+/* The handler of a second probe that faults at the same place */
+static const enum kind_id others[KINDS] = {
+	[PRE_HANDLER] = POST_HANDLER, [POST_HANDLER] = PRE_HANDLER,
+	[RETURN_HANDLER] = ENTRY_HANDLER, [ENTRY_HANDLER] = RETURN_HANDLER,
+};
+
+/* Alone, and beside another probe: the fault is offered to that whose handler it is. */
 static void fault_in_a_handler_is_dealt_with(struct kunit *test)
 {
 	const struct probe_kind *kind = test->param_value;
@@ -238,7 +244,7 @@ static void fault_in_a_handler_is_dealt_with(struct kunit *test)
 		if (kind->type != JPROBE) {
 			nr_offers = 0;
 			nr_peeks = 0;
-			second = any_registered(test, kind->type, &peekers[kind->id],
+			second = any_registered(test, kind->type, &peekers[others[kind->id]],
 						place->addr);
 			kprobes_call_step(test, place);
 			expect_own_offers(test, 2 * KPROBES_CALLS, SKIPPED);
