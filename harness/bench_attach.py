@@ -142,7 +142,7 @@ def print_table(title, both):
         for what in WHAT:
             for which in KERNELS:
                 got = both[which].get(key)
-                row.append(f"{got[what] / probes:,.0f}" if got else "-")
+                row.append(f"{got[what] / probes:,.0f}" if got and got[what] else "-")
         rows.append(row)
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
     print(f"\n{title}")

@@ -4,8 +4,8 @@
  * first time and once more, and unregistered, one by one and as a batch. The sums
  * are printed, in ticks of the clock. Interrupts are on, and what a kernel puts off
  * to a worker counts if it runs meanwhile; but not in what the task alone took,
- * which is printed for registering as well, in nanoseconds. So are the bytes that the
- * kernel has more while all are registered, as it tells users.
+ * which is printed for registering as well, in nanoseconds. So are, where they are many,
+ * the bytes that the kernel has more while all are registered, as it tells users.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -158,15 +158,22 @@ static long meminfo(const char *text, const char *what)
 	return size;
 }
 
-/* Bytes of small objects, and of mappings that are the kernel's own. Each CPU tells once a second. */
-static long memory_used(void)
-{
-	struct file *file = filp_open("/proc/meminfo", O_RDONLY, 0);
-	char *text = kzalloc(PAGE_SIZE, GFP_KERNEL);
-	long size = 0;
-	loff_t pos = 0;
+/* Among the memory of so many, what others do with theirs is little. */
+#define MANY	10000
 
+/* Bytes of small objects, and of mappings that are the kernel's own. Each CPU tells once a second. */
+static long memory_used(int num)
+{
+	loff_t pos = 0;
+	struct file *file;
+	long size = 0;
+	char *text;
+
+	if (num < MANY)
+		return 0;
 	msleep(3 * MSEC_PER_SEC);
+	file = filp_open("/proc/meminfo", O_RDONLY, 0);
+	text = kzalloc(PAGE_SIZE, GFP_KERNEL);
 	if (!IS_ERR(file) && text && kernel_read(file, text, PAGE_SIZE - 1, &pos) > 0)
 		size = (meminfo(text, "Slab:") + meminfo(text, "VmallocUsed:")) * SZ_1K;
 	kfree(text);
@@ -187,7 +194,7 @@ static int measure(struct run *r)
 		r->list[i] = &r->probes[i];
 	}
 	bench_hits = 0;
-	memory = memory_used();
+	memory = memory_used(r->num);
 	own = own_time();
 	begin = bench_clock();
 	ret = attach_all(r);
@@ -201,7 +208,7 @@ static int measure(struct run *r)
 		wait_optimized(r->addrs, r->num);
 	first = call_places(r);
 	again = call_places(r);
-	memory = memory_used() - memory;
+	memory = memory_used(r->num) - memory;
 	begin = bench_clock();
 	detach_all(r);
 	detached = bench_clock() - begin;
