@@ -24,6 +24,11 @@ complaints()	# WHAT COMMAND...: what the command prints is complaints
 	cat "$out/complaints"
 }
 
+unknown()
+{
+	grep -v -E -f "$build/check-known" || :
+}
+
 checkpatch()
 {
 	cd "$tree"
@@ -33,13 +38,18 @@ checkpatch()
 		esac
 		perl scripts/checkpatch.pl --strict --terse --showfile --quiet --no-summary \
 			--ignore FILE_PATH_CHANGES "$patch" 2>&1 || :
-	done | grep -v -E -f "$build/check-known" || :
+	done | unknown
 }
 
 # harness/check-known as expressions that match a complaint, wherever in the file it stands.
 known()
 {
-	sed '/^#/d; /^$/d; s/[][().*^$+?{}|\\]/\\&/g; s/: /:[0-9]+: /' "$harness/check-known" >"$build/check-known"
+	sed '/^#/d; /^$/d; s/[][().*^$+?{}|\\]/\\&/g; s/: /:[0-9:]+: /' "$harness/check-known" >"$build/check-known"
+}
+
+sparse()
+{
+	ours_only "$log" | unknown
 }
 
 kernel_doc()
@@ -104,7 +114,7 @@ forget_objects "$obj" $objects
 # shellcheck disable=SC2086
 run_logged check-build "compiling with W=1 and sparse" \
 	kernel_make "$tree" "$obj" W=1 C=2 -k $objects || status=1
-complaints "W=1 and sparse" ours_only "$log"
+complaints "W=1 and sparse" sparse
 complaints "kernel-doc" kernel_doc
 complaints "assembly" assembly
 complaints "W=1 and sparse on the patched files" patched
