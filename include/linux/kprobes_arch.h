@@ -62,7 +62,13 @@ typedef struct kprobe_mark kprobe_own_mark_t;
  *
  * Context: any. What went before is ordered before it.
  */
-#define arch_kprobe_mark_release(mark)	smp_store_release(&(mark)->seq, (mark)->seq + 1)
+#define arch_kprobe_mark_release(mark)					\
+	do {								\
+		typeof(mark) _mark = (mark);				\
+									\
+		/* Pairs with the acquire in wait.c. */			\
+		smp_store_release(&_mark->seq, _mark->seq + 1);		\
+	} while (0)
 #endif
 
 #if ARCH_KPROBE_STATELESS

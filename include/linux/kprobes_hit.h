@@ -242,7 +242,6 @@ static __always_inline void kprobe_mark_end(kprobe_own_mark_t *mark)
 {
 	/* It may be freed as soon as the mark is even, and an interrupt may look at it. */
 	kprobe_runs(mark, NULL);
-	/* Pairs with the acquire in wait.c. */
 	arch_kprobe_mark_release(mark);
 }
 

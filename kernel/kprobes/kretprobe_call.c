@@ -149,8 +149,8 @@ static void put_instance(struct task_struct *tsk, struct kretprobe_instance *ri)
 NOKPROBE_SYMBOL(put_instance);
 
 /**
- * kretprobe_call_ended() - take a call of the current task off the count, and give its instance back
- * @ri: the instance, which is not on the list any more
+ * kretprobe_call_ended() - take a call off the count, and give its instance back
+ * @ri: the instance, which is not on the current task's list any more
  *
  * Context: preemption off.
  */

@@ -225,6 +225,7 @@ typedef struct kprobe_mark __percpu_seg_override kprobe_own_mark_t;
 #define arch_kprobe_mark_release(mark)		\
 	do {					\
 		barrier();			\
+		/* As in kprobe_mark_begin() */	\
 		data_race((mark)->seq++);	\
 	} while (0)
 
