@@ -19,79 +19,42 @@
 #include <asm/trapnr.h>
 
 #include "support/seed.h"
+#include "support/switch.h"
 #include "../internal.h"
 #include "test_copy_cells.h"
 #include "test_copy_draw.h"
 #include "test_copy_fpu.h"
 #include "test_copy_state.h"
 #include "test_native.h"
-#include "test_ways.h"
-
-/* --- outcomes --- */
-
-struct outcome {
-	struct registers registers;
-	u8		memory[MEMORY_SIZE];
-	u8		stack[STACK_BELOW + STACK_ABOVE];
-};
-
-/* Leaves out the unused part of the stack, where traps have left their remains. */
-static void see(const struct subject *s, struct outcome *out, struct pt_regs *regs)
-{
-	unsigned long bottom = stack_start() - STACK_BELOW, in_use = regs->sp;
-
-	if (!uses_stack(&s->cell))
-		in_use = max(in_use, stack_start());
-	memset(out, 0, sizeof(*out));
-	see_registers(&out->registers, regs);
-	memcpy(out->memory, memory, sizeof(memory));
-	if (stores_ip(&s->cell))
-		forget_ip(out->memory);
-	in_use = clamp(in_use, bottom, bottom + sizeof(out->stack));
-	memcpy(out->stack + (in_use - bottom), (void *)in_use,
-	       bottom + sizeof(out->stack) - in_use);
-}
 
 /* --- places --- */
 
 #define MAX_SUBJECTS	12288
 
-/* The last subjects are vector instructions. Their outcomes have registers of the FPU, too. */
-static struct {
-	struct subject		*subjects;
-	struct outcome		*outcomes;
-	struct fpu_image	*fpus;
-	int			nr;
-	int			nr_outcomes;
-	int			nr_plain;
-} lab;
+static struct subject *subjects;
 
-static struct fpu_image *fpu_of(const struct subject *s, int state)
+static struct diff_insn *subject_insn(int i)
 {
-	return &lab.fpus[s->outcome + state - lab.nr_plain];
+	return &subjects[i].text;
 }
 
-static bool is_written;
-
-static int write_subjects(void)
+static int subject_states(int i)
 {
-	u8 *image = new_image(TEXT_SIZE);
-	int i, at = MAX_INSN_SIZE;
+	return nr_states(&subjects[i]);
+}
 
-	if (!image)
-		return -ENOMEM;
-	for (i = 0; i < lab.nr && at + 2 * MAX_INSN_SIZE < TEXT_SIZE; i++) {
-		struct subject *s = &lab.subjects[i];
+/* What is left of a run besides registers; only vector instructions have those of the FPU. */
+struct seen {
+	u8			memory[MEMORY_SIZE];
+	u8			stack[STACK_BELOW + STACK_ABOVE];
+	u8			fpu[sizeof(struct fpu_image)];
+};
 
-		relocate(s, (unsigned long)kprobe_test_text + at);
-		planted.at[i] = s->at;
-		at = put_insn(image, at, s->code, s->length);
-	}
-	if (!is_written)
-		write_text(kprobe_test_text, image, TEXT_SIZE);
-	is_written = true;
-	kvfree(image);
-	return i < lab.nr ? -ENOSPC : 0;
+static_assert(sizeof(struct seen) <= DIFF_SEEN_SIZE);
+
+static size_t seen_size(int i)
+{
+	return is_vector(&subjects[i].cell) ? sizeof(struct seen) : offsetof(struct seen, fpu);
 }
 
 /* --- drawing all --- */
@@ -136,16 +99,16 @@ static int nr_draws(const struct cell *c)
 static int try_vector(struct subject *s)
 {
 	struct rnd_state was = random;
-	struct pt_regs regs;
+	struct pt_regs regs = {};
 	int trap;
 
 	relocate(s, (unsigned long)kprobe_test_page + CODE_AT);
-	kprobe_test_put_code(CODE_AT, s->code, s->length);
-	set_up(s, 0, &regs);
-	regs.ip = s->at;
-	trap = run_with_fpu(&regs, true);
+	kprobe_test_put_code(CODE_AT, s->text.code, s->text.length);
+	set_up_subject(s, 0, &regs);
+	regs.ip = s->text.at;
+	trap = trip_with_fpu(&regs, true);
 	random = was;
-	if (trap == X86_TRAP_BP && regs.ip != s->at + s->length) {
+	if (trap == X86_TRAP_BP && regs.ip != s->text.at + s->text.length) {
 		nr_misread++;
 		misread = *s;
 	}
@@ -233,132 +196,77 @@ static int draw_all(struct subject *subjects, int room)
 	return n;
 }
 
-/* Numbers the outcomes. */
-static void count_outcomes(void)
-{
-	int i, n = 0;
-
-	for (i = 0; i < lab.nr; i++) {
-		lab.subjects[i].outcome = n;
-		n += nr_states(&lab.subjects[i]);
-		if (!is_vector(&lab.subjects[i].cell))
-			lab.nr_plain = n;
-	}
-	lab.nr_outcomes = n;
-}
-
 /* --- runs --- */
 
-static struct run run_of(const struct subject *s, const struct way *way)
+static DECLARE_BITMAP(cells_failed, NR_CELLS);
+
+static const struct subject *running;
+
+static void set_up(const struct diff_run *run, struct pt_regs *regs)
 {
-	return (struct run) { way->name, s->length, s->code };
+	running = &subjects[run->i];
+	set_up_subject(running, run->state, regs);
 }
 
-/* Sets everything up, and has the instruction executed. */
-static void run_one(const struct subject *s, int state, struct registers *in,
-		    struct outcome *out, enum trial trial)
+static void spoil(const struct diff_run *run, struct pt_regs *regs)
 {
-	struct pt_regs regs, good;
+	const struct subject *s = &subjects[run->i];
 
-	set_up(s, state, &regs);
-	good = regs;
-	if (trial != GOOD)
-		break_operand_at(s, &regs, bad_address(s->seed & 1), edge_end());
-	regs.ip = s->at;
-	see_registers(in, &regs);
-	memset(&hit, 0, sizeof(hit));
-	hit.next = s->at + s->length;
-	hit.repaired = trial == REPAIRED ? &good : NULL;
-	if (is_vector(&s->cell))
-		run_with_fpu(&regs, false);
+	break_operand_at(s, regs, kprobe_test_bad_address(s->seed & 1), kprobe_test_edge);
+	__set_bit(cell_index(&s->cell), cells_failed);
+}
+
+static void trip(struct pt_regs *regs)
+{
+	if (is_vector(&running->cell))
+		trip_with_fpu(regs, false);
 	else
-		kprobe_test_run_natively(&regs);
-	see(s, out, &regs);
+		diff_trip(regs);
 }
 
-static void expect_outcome(struct kunit *test, const struct run *run,
-			   const struct outcome *native, const struct outcome *ours)
+/* Leaves out the unused part of the stack, where traps have left their remains. */
+static void see(const struct diff_run *run, const struct pt_regs *regs, void *to)
 {
-	if (!memcmp(native, ours, sizeof(*native)))
+	unsigned long bottom = stack_start() - STACK_BELOW, in_use = regs->sp;
+	const struct subject *s = &subjects[run->i];
+	struct seen *seen = to;
+
+	memcpy(seen->memory, memory, sizeof(memory));
+	if (has_trait(&s->cell, STORES_IP))
+		forget_ip(seen->memory);
+	if (!has_trait(&s->cell, USES_STACK))
+		in_use = max(in_use, stack_start());
+	in_use = clamp(in_use, bottom, bottom + sizeof(seen->stack));
+	memcpy(seen->stack + (in_use - bottom), (void *)in_use,
+	       bottom + sizeof(seen->stack) - in_use);
+	if (!is_vector(&s->cell))
 		return;
-	expect_registers(test, run, "afterwards", &native->registers, &ours->registers);
-	KUNIT_EXPECT_MEMEQ_MSG(test, native->memory, ours->memory, sizeof(native->memory),
-			       "%*ph, %s: memory", run->length, run->code, run->way);
-	KUNIT_EXPECT_MEMEQ_MSG(test, native->stack, ours->stack, sizeof(native->stack),
-			       "%*ph, %s: stack", run->length, run->code, run->way);
+	if (run->trial == DIFF_LEFT_OUT)
+		forget_early_effects(&fpu.after, has_trait(&s->cell, IN_MMX));
+	memcpy(seen->fpu, &fpu.after, sizeof(fpu.after));
 }
 
-#define FPU_ROW		16
-
-static void expect_fpu(struct kunit *test, const struct run *run, const struct fpu_image *native)
+/* An operand in memory that is repaired is like another. */
+static bool tries(const struct diff_run *run)
 {
-	const u8 *theirs = (u8 *)native, *ours = (u8 *)&fpu.after;
-	int i;
+	const struct subject *s = &subjects[run->i];
 
-	if (!memcmp(theirs, ours, sizeof(*native)))
-		return;
-	for (i = 0; i < sizeof(*native); i += FPU_ROW)
-		KUNIT_EXPECT_MEMEQ_MSG(test, theirs + i, ours + i, FPU_ROW,
-				       "%*ph, %s: registers of the FPU, at %#x",
-				       run->length, run->code, run->way, i);
+	return run->trial == DIFF_GOOD ||
+	       (run->state == run->way.post && can_fail(s) &&
+		(run->trial == DIFF_LEFT_OUT || s->cell.form != MEMORY));
 }
 
-static void expect_hit(struct kunit *test, const struct subject *s, const struct run *run,
-		       const struct way *way, struct registers *in, const struct outcome *native,
-		       unsigned int faults)
-{
-	struct registers after = native->registers;
-
-	/* The native run has gone on, through the padding. */
-	after.ip = s->at + s->length;
-	expect_handlers(test, run, way, in, &after, faults);
-}
-
-static void run_natively(void)
-{
-	const struct subject *s;
-	struct registers in;
-	int i, state;
-
-	for (i = 0; i < lab.nr; i++) {
-		s = &lab.subjects[i];
-		for (state = 0; state < nr_states(s); state++) {
-			run_one(s, state, &in, &lab.outcomes[s->outcome + state], GOOD);
-			if (is_vector(&s->cell))
-				*fpu_of(s, state) = fpu.after;
-		}
-		cond_resched();
-	}
-}
-
-static void run_state(struct kunit *test, const struct way *way, const struct subject *s, int state)
-{
-	static struct outcome ours;
-	const struct outcome *native = &lab.outcomes[s->outcome + state];
-	const struct run run = run_of(s, way);
-	struct registers in;
-
-	run_one(s, state, &in, &ours, GOOD);
-	expect_outcome(test, &run, native, &ours);
-	if (is_vector(&s->cell))
-		expect_fpu(test, &run, fpu_of(s, state));
-	expect_hit(test, s, &run, way, &in, native, 0);
-}
-
-/* Stops after the first instruction whose outcome differs. */
-static void run_probed(struct kunit *test, const struct way *way)
-{
-	const struct subject *s;
-	int i, state;
-
-	for (i = 0; i < lab.nr; i++) {
-		s = &lab.subjects[i];
-		for (state = 0; state < nr_states(s); state++)
-			run_state(test, way, s, state);
-		KUNIT_ASSERT_EQ(test, test->status, KUNIT_SUCCESS);
-		cond_resched();
-	}
-}
+static struct diff_lab lab = {
+	.padding	= PADDING_SIZE,
+	.insn		= subject_insn,
+	.nr_states	= subject_states,
+	.size		= seen_size,
+	.tries		= tries,
+	.set_up		= set_up,
+	.spoil		= spoil,
+	.run		= trip,
+	.see		= see,
+};
 
 /* Per-CPU operands are those of one CPU, as the registers that lead to them are compared. */
 static void stay(struct kunit *test)
@@ -368,76 +276,16 @@ static void stay(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, set_cpus_allowed_ptr(current, here));
 }
 
+static void run_all(struct kunit *test, unsigned long trials)
+{
+	stay(test);
+	diff_run_natively(test, &lab);
+	kprobe_test_in_all_ways(test, &lab, trials, true);
+}
+
 static void copies_do_as_in_place(struct kunit *test)
 {
-	const bool jumps = IS_ENABLED(CONFIG_OPTPROBES);
-
-	ways_need(test);
-	stay(test);
-	run_natively();
-	run_in_all_ways(test, jumps, run_probed);
-	kunit_info(test, "%d instructions, %d times in each of %d ways\n", lab.nr, lab.nr_outcomes,
-		   jumps ? 4 : 2);
-}
-
-/* --- faults --- */
-
-static DECLARE_BITMAP(cells_failed, NR_CELLS);
-
-/* Nothing has been done when the fault handler is called, which leaves the instruction out. */
-static void expect_fault(struct kunit *test, const struct subject *s, const struct way *way,
-			 struct registers *in, const struct outcome *ours)
-{
-	struct run run = run_of(s, way);
-	struct registers seen;
-
-	expect_calls(test, &run, way, 0, 1);
-	see_registers(&seen, &hit.fault);
-	expect_registers(test, &run, "fault handler", in, &seen);
-	in->ip = s->at + s->length + PADDING_SIZE;
-	expect_registers(test, &run, "afterwards", in, &ours->registers);
-	KUNIT_EXPECT_MEMEQ_MSG(test, contents.memory, ours->memory, sizeof(ours->memory),
-			       "%*ph, %s: memory", run.length, run.code, run.way);
-	if (is_vector(&s->cell)) {
-		forget_early_effects(&fpu.before, is_mmx(&s->cell));
-		forget_early_effects(&fpu.after, is_mmx(&s->cell));
-		expect_fpu(test, &run, &fpu.before);
-	}
-}
-
-/* The same with an instruction that is tried again. One operand in memory is like another. */
-static void run_repaired(struct kunit *test, const struct way *way, const struct subject *s)
-{
-	const struct outcome *native = &lab.outcomes[s->outcome + way->post];
-	const struct run run = run_of(s, way);
-	static struct outcome ours;
-	struct registers in;
-
-	if (s->cell.form == MEMORY)
-		return;
-	run_one(s, way->post, &in, &ours, REPAIRED);
-	expect_outcome(test, &run, native, &ours);
-	expect_hit(test, s, &run, way, &in, native, 1);
-}
-
-static void run_failing(struct kunit *test, const struct way *way)
-{
-	static struct outcome ours;
-	const struct subject *s;
-	struct registers in;
-	int i;
-
-	for (i = 0; i < lab.nr; i++) {
-		s = &lab.subjects[i];
-		if (!can_fail(s))
-			continue;
-		run_one(s, way->post, &in, &ours, LEFT_OUT);
-		expect_fault(test, s, way, &in, &ours);
-		run_repaired(test, way, s);
-		KUNIT_ASSERT_EQ(test, test->status, KUNIT_SUCCESS);
-		__set_bit(cell_index(&s->cell), cells_failed);
-		cond_resched();
-	}
+	run_all(test, BIT(DIFF_GOOD));
 }
 
 /*
@@ -446,18 +294,14 @@ static void run_failing(struct kunit *test, const struct way *way)
  */
 static void faults_of_copies_are_those_of_the_instruction(struct kunit *test)
 {
-	const bool jumps = IS_ENABLED(CONFIG_OPTPROBES);
 	struct cell c;
 	int i;
 
-	ways_need(test);
-	stay(test);
 	bitmap_zero(cells_failed, NR_CELLS);
-	run_natively();
-	run_in_all_ways(test, jumps, run_failing);
+	run_all(test, BIT(DIFF_LEFT_OUT) | BIT(DIFF_REPAIRED));
 	for_each_set_bit(i, cells_copied, NR_CELLS) {
 		c = cell_at(i);
-		if (c.form == MEMORY ? never_fails(&c) : !reads_implied(&c))
+		if (c.form == MEMORY ? has_trait(&c, NEVER_FAILS) : !has_trait(&c, READS_IMPLIED))
 			continue;
 		if (!test_bit(cell_index(&c), cells_tried))
 			continue;
@@ -523,14 +367,14 @@ static void whatever_is_copied_was_drawn_or_left_out(struct kunit *test)
 
 static void processor_and_decoder_agree_on_lengths(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ_MSG(test, nr_misread, 0, "%*ph", misread.length, misread.code);
+	KUNIT_EXPECT_EQ_MSG(test, nr_misread, 0, "%*ph", misread.text.length, misread.text.code);
 }
 
 /* A row of the list that leaves out nothing has to be removed. */
 static void whatever_is_left_out_would_be_copied(struct kunit *test)
 {
 	DECLARE_BITMAP(used, ARRAY_SIZE(left_out)) = {};
-	const struct left_out *row;
+	const struct rule *row;
 	struct cell c;
 	int i;
 
@@ -548,34 +392,35 @@ static void whatever_is_left_out_would_be_copied(struct kunit *test)
 	}
 }
 
-static void free_lab(void)
+/* Gives each a place, and writes all into the text. */
+static int write_subjects(void)
 {
-	kvfree(lab.subjects);
-	kvfree(lab.outcomes);
-	kvfree(lab.fpus);
-	memset(&lab, 0, sizeof(lab));
-	planted_exit();
-	free_bad_address();
+	unsigned long at = (unsigned long)kprobe_test_text + MAX_INSN_SIZE;
+	int i;
+
+	for (i = 0; i < lab.nr; i++) {
+		relocate(&subjects[i], at);
+		at += subjects[i].text.length + PADDING_SIZE + INT3_INSN_SIZE;
+		if (at + MAX_INSN_SIZE > (unsigned long)kprobe_test_text + TEXT_SIZE)
+			return -ENOSPC;
+	}
+	return kprobe_test_write(kprobe_test_text, TEXT_SIZE, &lab);
 }
 
 static int make_lab(void)
 {
-	lab.subjects = kvcalloc(MAX_SUBJECTS, sizeof(*lab.subjects), GFP_KERNEL);
-	if (!lab.subjects)
+	subjects = kvcalloc(MAX_SUBJECTS, sizeof(*subjects), GFP_KERNEL);
+	if (!subjects)
 		return -ENOMEM;
 	find_cells();
-	lab.nr = draw_all(lab.subjects, MAX_SUBJECTS);
-	count_outcomes();
-	lab.outcomes = kvcalloc(lab.nr_outcomes, sizeof(*lab.outcomes), GFP_KERNEL);
-	lab.fpus = kvcalloc(lab.nr_outcomes - lab.nr_plain + 1, sizeof(*lab.fpus), GFP_KERNEL);
-	if (!lab.outcomes || !lab.fpus)
-		return -ENOMEM;
-	return planted_init(lab.nr) ?: find_bad_address() ?: write_subjects();
+	lab.nr = draw_all(subjects, MAX_SUBJECTS);
+	return write_subjects();
 }
 
 static void copy_suite_exit(struct kunit_suite *suite)
 {
-	free_lab();
+	kvfree(subjects);
+	subjects = NULL;
 	switch_suite_exit(suite);
 	kprobe_test_native_exit();
 }

@@ -57,9 +57,7 @@ static unsigned long stack_start(void)
 /* An instruction, and what has to be known to set its operands */
 struct subject {
 	struct cell	cell;
-	int		outcome;	/* the number of its first one */
-	u8		code[MAX_INSN_SIZE];
-	u8		length;
+	struct diff_insn text;
 	u8		serial;
 	u8		variant;
 	bool		masked;		/* the bits of a mask register say what is accessed */
@@ -74,7 +72,6 @@ struct subject {
 	s32		disp;
 	bool		relative;
 	u32		seed;
-	unsigned long	at;
 };
 
 static unsigned long target_of(const struct subject *s)
@@ -98,7 +95,7 @@ static bool is_copied(struct insn *insn, u8 *buf, const u8 *code)
 
 static void append(struct subject *s, u8 byte)
 {
-	s->code[s->length++] = byte;
+	s->text.code[s->text.length++] = byte;
 }
 
 static void append_opcode(struct subject *s)
@@ -146,7 +143,7 @@ static bool try_decode(struct subject *s, struct insn *insn, u8 *buf)
 	u8 code[2 * MAX_INSN_SIZE];
 
 	memset(code, 0x90, sizeof(code));
-	memcpy(code, s->code, sizeof(s->code));
+	memcpy(code, s->text.code, MAX_INSN_SIZE);
 	return is_copied(insn, buf, code) && opcode_of(insn) == s->cell.opcode &&
 	       !!insn->modrm.nbytes == (s->cell.form != PLAIN);
 }
@@ -234,13 +231,13 @@ static void draw_prefixes(struct subject *s)
 	s->percpu = c->form == MEMORY && !below(4);
 	if (s->percpu)
 		append(s, PERCPU_PREFIX);
-	if (may_have_operand_size(c) && !below(4))
+	if (!has_trait(c, NO_SIZE | USES_STACK) && !below(4))
 		append(s, 0x66);
-	if (may_have_lock(c) && !below(3))
+	if (has_trait(c, MAY_LOCK) && !below(3))
 		append(s, 0xf0);
-	if (c->opcode == 0x0fb8 || (may_have_rep(c) && below(2)))
+	if (c->opcode == 0x0fb8 || (has_trait(c, MAY_REP) && below(2)))
 		append(s, 0xf3);
-	else if (is_comparison_of_strings(c->opcode) && below(2))
+	else if (has_trait(c, COMPARES_STRING) && below(2))
 		append(s, 0xf2);
 	if (IS_ENABLED(CONFIG_X86_64) && below(2))
 		append(s, 0x40 | below(16));
@@ -312,7 +309,7 @@ static void draw_evex(struct subject *s)
 static void draw_vex(struct subject *s)
 {
 	u8 rex = s->variant & 2 ? 8 : 0, v = s->variant & 4 ? 15 : below(16);
-	bool is_long = s->variant & 1 && !has_short_vectors(&s->cell);
+	bool is_long = s->variant & 1 && !has_trait(&s->cell, SHORT_VECTORS);
 
 	if (IS_ENABLED(CONFIG_X86_64))
 		rex |= below(8);
@@ -326,9 +323,9 @@ static u8 draw_rex(const struct cell *c)
 {
 	u8 rex = 0x40 | below(16);
 
-	if (needs_64_bits(c))
+	if (has_trait(c, NEEDS_64_BITS))
 		rex |= 8;
-	if (is_mmx(c))
+	if (has_trait(c, IN_MMX))
 		rex &= c->form == REGISTER ? ~5 : ~4;
 	return rex;
 }
@@ -350,7 +347,7 @@ static void draw_vector_prefixes(struct subject *s)
 	if (crc32 && below(2))
 		append(s, 0x66);
 	append_mandatory(s);
-	if (IS_ENABLED(CONFIG_X86_64) && (needs_64_bits(&s->cell) || below(2)))
+	if (IS_ENABLED(CONFIG_X86_64) && (has_trait(&s->cell, NEEDS_64_BITS) || below(2)))
 		append(s, draw_rex(&s->cell));
 }
 
@@ -370,7 +367,7 @@ static void draw_vector(struct subject *s)
 		rm = s->serial;
 	draw_vector_prefixes(s);
 	/* Bochs 2.7 aborts if a broadcast, right or not, has a displacement of one byte. */
-	if (is_evex(&c) && s->code[s->length - 1] & EVEX_BROADCAST && mod == 1)
+	if (is_evex(&c) && s->text.code[s->text.length - 1] & EVEX_BROADCAST && mod == 1)
 		mod = 2;
 	append_opcode(s);
 	if (c.form != PLAIN)
@@ -379,11 +376,11 @@ static void draw_vector(struct subject *s)
 
 static void draw(struct subject *s)
 {
-	s->length = 0;
+	s->text.length = 0;
 	s->seed = prandom_u32_state(&random);
 	if (is_vector(&s->cell)) {
 		draw_vector(s);
-	} else if (is_stack_room(&s->cell) && !s->serial) {
+	} else if (has_trait(&s->cell, STACK_ROOM) && !s->serial) {
 		if (IS_ENABLED(CONFIG_X86_64))
 			append(s, 0x48);
 		append_opcode(s);
@@ -394,31 +391,12 @@ static void draw(struct subject *s)
 		if (s->cell.form != PLAIN)
 			append(s, modrm_of(&s->cell, below(3), below(8)));
 	}
-	prandom_bytes_state(&random, s->code + s->length, sizeof(s->code) - s->length);
+	prandom_bytes_state(&random, s->text.code + s->text.length, MAX_INSN_SIZE - s->text.length);
 }
 
-/* Are the registers bytes, without a REX prefix? Then register 4 is ah, not the stack pointer. */
 static bool has_byte_registers(const struct subject *s, struct insn *insn)
 {
-	if (insn->rex_prefix.nbytes)
-		return false;
-	switch (s->cell.opcode) {
-	case 0x00 ... 0x3f:
-	case 0x80:
-	case 0x82:
-	case 0x84 ... 0x8a:
-	case 0xc0 ... 0xc1:
-	case 0xc6 ... 0xc7:
-	case 0xd0 ... 0xd3:
-	case 0xf6 ... 0xff:
-	case 0x0fb0 ... 0x0fb1:
-	case 0x0fc0 ... 0x0fc1:
-		return !(s->cell.opcode & 1);
-	case 0xb0 ... 0xb7:
-	case 0x0f90 ... 0x0f9f:
-		return true;
-	}
-	return false;
+	return !insn->rex_prefix.nbytes && has_trait(&s->cell, BYTES);
 }
 
 static u8 rm_register(struct insn *insn)
@@ -442,20 +420,20 @@ static bool vector_names_sp(const struct subject *s, struct insn *insn)
 /* Would the instruction lose the stack? */
 static bool sets_sp(const struct subject *s, struct insn *insn)
 {
-	int opcode = s->cell.opcode;
+	const struct cell *c = &s->cell;
 
-	if (is_vector(&s->cell))
+	if (is_vector(c))
 		return vector_names_sp(s, insn);
-	if (is_stack_room(&s->cell) && !s->serial)
+	if (has_trait(&s->cell, STACK_ROOM) && !s->serial)
 		return false;
 	if (has_byte_registers(s, insn))
 		return false;
 	if (s->cell.form == PLAIN)
-		return sets_opcode_register(opcode) &&
-		       ((opcode & 7) | X86_REX_B(insn->rex_prefix.value) << 3) == SP;
-	if (!is_group(&s->cell) && s->reg == SP && !only_reads_reg(opcode))
+		return has_trait(c, SETS_REG) &&
+		       ((c->opcode & 7) | X86_REX_B(insn->rex_prefix.value) << 3) == SP;
+	if (!is_group(&s->cell) && s->reg == SP && !has_trait(c, READS_REG))
 		return true;
-	return s->cell.form == REGISTER && rm_register(insn) == SP && !only_reads_rm(opcode);
+	return s->cell.form == REGISTER && rm_register(insn) == SP && !has_trait(c, READS_RM);
 }
 
 /* A divisor must be known not to be zero: see set_dividend(). */
@@ -465,7 +443,7 @@ static bool may_fault(const struct subject *s, struct insn *insn)
 
 	if (s->cell.opcode == 0x0fc7 && s->wide && !boot_cpu_has(X86_FEATURE_CX16))
 		return true;
-	if (!is_division(&s->cell))
+	if (!has_trait(&s->cell, DIVIDES))
 		return false;
 	if (s->cell.form == REGISTER)
 		return rm == DX || rm == SP || (has_byte_registers(s, insn) && rm > SP);
@@ -517,7 +495,7 @@ static bool operand_fits(const struct subject *s)
 		return false;
 	if (s->cell.opcode == 0x0fc7 && s->index != NO_REG)
 		return false;	/* has to be aligned */
-	return !is_bit_at_offset(s->cell.opcode) || s->cell.form != MEMORY ||
+	return !has_trait(&s->cell, BIT_AT_OFFSET) || s->cell.form != MEMORY ||
 	       (s->reg != SP && s->base != s->reg);
 }
 
@@ -535,9 +513,9 @@ static s32 draw_displacement(const struct subject *s)
 static void put_displacement(struct subject *s)
 {
 	if (s->disp_size == 1)
-		s->code[s->disp_at] = s->disp;
+		s->text.code[s->disp_at] = s->disp;
 	else if (s->disp_size)
-		put_unaligned(s->disp, (s32 *)(s->code + s->disp_at));
+		put_unaligned(s->disp, (s32 *)(s->text.code + s->disp_at));
 }
 
 static void set_displacement(struct subject *s, struct insn *insn)
@@ -563,11 +541,11 @@ static void set_immediate(struct subject *s)
 		0x0c, 0x0d, 0x1c, 0x1d, 0x8a, 0x8e, 0x90, 0x94, 0x96, 0x97, 0x9a, 0x9e,
 		0xa0, 0xa4, 0xa6, 0xa7, 0xaa, 0xae, 0xb0, 0xb4, 0xb6, 0xb7, 0xbb, 0xbf,
 	};
-	u8 *end = s->code + s->length;
+	u8 *end = s->text.code + s->text.length;
 
 	switch (s->cell.opcode) {
 	case 0x83:		/* room on the stack */
-		if (is_stack_room(&s->cell) && !s->serial)
+		if (has_trait(&s->cell, STACK_ROOM) && !s->serial)
 			end[-1] = 16 * (1 + below(4));
 		break;
 	case 0xa0 ... 0xa3:	/* mov with an absolute address */
@@ -596,7 +574,7 @@ static bool draw_one(struct subject *s)
 	draw(s);
 	if (!try_decode(s, &insn, buf))
 		return false;
-	s->length = insn.length;
+	s->text.length = insn.length;
 	find_operand(s, &insn);
 	if (!operand_fits(s) || sets_sp(s, &insn) || may_fault(s, &insn))
 		return false;
@@ -608,10 +586,10 @@ static bool draw_one(struct subject *s)
 /* Sets the address at which the instruction is going to run. */
 static void relocate(struct subject *s, unsigned long at)
 {
-	s->at = at;
+	s->text.at = at;
 	if (!s->relative)
 		return;
-	s->disp = target_of(s) - (at + s->length);
+	s->disp = target_of(s) - (at + s->text.length);
 	put_displacement(s);
 }
 

@@ -44,7 +44,7 @@ static void load_fpu(const struct fpu_image *image)
 		asm volatile("fxrstor %0" : : "m" (image->legacy));
 }
 
-/* Leaves out the address of the instruction, and which registers have ever been used. */
+/* Leaves out the address of the instruction. All registers count as used: they can be loaded. */
 static void save_fpu(struct fpu_image *image)
 {
 	memset(image, 0, sizeof(*image));
@@ -54,6 +54,7 @@ static void save_fpu(struct fpu_image *image)
 		asm volatile("fxsave %0" : "+m" (image->legacy));
 	image->legacy.rip = 0;
 	memset(&image->header, 0, sizeof(image->header));
+	image->header.xfeatures = fpu_features();
 }
 
 /*
@@ -122,21 +123,29 @@ static void draw_fpu(struct rnd_state *random)
 	fpu.before.header.xfeatures = fpu_features();
 }
 
-/*
- * As kprobe_test_run_natively() or kprobe_test_try_natively(). What is loaded is saved again, as
- * the processor does not know all bits.
- */
-static int run_with_fpu(struct pt_regs *regs, bool may_trap)
+/* Draws what is in the registers, as far as the processor knows these bits. */
+static void set_up_fpu(struct rnd_state *random)
+{
+	draw_fpu(random);
+	kernel_fpu_begin_mask(KFPU_387 | KFPU_MXCSR);
+	load_fpu(&fpu.before);
+	save_fpu(&fpu.before);
+	asm volatile("fninit");
+	kernel_fpu_end();
+	fpu.after = fpu.before;
+}
+
+/* As diff_trip() or kprobe_test_try_natively() */
+static int trip_with_fpu(struct pt_regs *regs, bool may_trap)
 {
 	int trap = 0;
 
 	kernel_fpu_begin_mask(KFPU_387 | KFPU_MXCSR);
 	load_fpu(&fpu.before);
-	save_fpu(&fpu.before);
 	if (may_trap)
 		trap = kprobe_test_try_natively(regs);
 	else
-		kprobe_test_run_natively(regs);
+		diff_trip(regs);
 	save_fpu(&fpu.after);
 	asm volatile("fninit");
 	kernel_fpu_end();

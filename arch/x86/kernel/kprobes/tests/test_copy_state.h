@@ -53,11 +53,11 @@ static void set_implied(const struct subject *s, struct pt_regs *regs)
 {
 	int opcode = s->cell.opcode;
 
-	if (is_string(opcode))
+	if (has_trait(&s->cell, STRING))
 		set_string(regs);
-	if (is_division(&s->cell))
+	if (has_trait(&s->cell, DIVIDES))
 		set_dividend(s, regs);
-	if (is_bit_at_offset(opcode) && s->cell.form == MEMORY)
+	if (has_trait(&s->cell, BIT_AT_OFFSET) && s->cell.form == MEMORY)
 		*reg(regs, s->reg) = (long)below(256) - (s->base == SP ? 0 : 128);
 
 	switch (opcode) {
@@ -95,7 +95,7 @@ static void set_operand(const struct subject *s, struct pt_regs *regs, unsigned 
 
 static void set_vector_address(const struct subject *s, struct pt_regs *regs)
 {
-	long step = loads_control(&s->cell) || stores_ip(&s->cell) ? 0 : (long)below(3) - 1;
+	long step = has_trait(&s->cell, LOADS_CONTROL | STORES_IP) ? 0 : (long)below(3) - 1;
 
 	if (s->index != NO_REG)
 		*reg(regs, s->index) = step * (VECTOR_ALIGN >> s->scale);
@@ -115,7 +115,7 @@ static void set_address(const struct subject *s, struct pt_regs *regs)
 	}
 	if (s->index != NO_REG)
 		*reg(regs, s->index) = (long)below(4) - (s->base == SP ? 0 : 2);
-	if (s->index != NO_REG && s->base == SP && may_have_lock(&s->cell))
+	if (s->index != NO_REG && s->base == SP && has_trait(&s->cell, MAY_LOCK))
 		*reg(regs, s->index) = 0;
 	if (s->base != NO_REG && s->base != SP)
 		set_operand(s, regs, target());
@@ -180,18 +180,10 @@ static void draw_contents(const struct subject *s)
 	prandom_bytes_state(&random, contents.memory, sizeof(contents.memory));
 	for (i = 0; i < sizeof(contents.memory); i++)
 		contents.memory[i] = contents.memory[i] & 3 ? COMMON_BYTE : contents.memory[i] | 1;
-	if (loads_control(&s->cell))
+	if (has_trait(&s->cell, LOADS_CONTROL))
 		draw_control(s);
-	if (stores_ip(&s->cell))
+	if (has_trait(&s->cell, STORES_IP))
 		forget_ip(contents.memory);
-}
-
-static void fill_memory(const struct subject *s)
-{
-	if (contents.seed != s->seed)
-		draw_contents(s);
-	memcpy(memory, contents.memory, sizeof(memory));
-	memcpy((void *)stack_start() - STACK_BELOW, contents.stack, sizeof(contents.stack));
 }
 
 /* A cell with fewer runs than there are flags has others than its neighbours. */
@@ -201,13 +193,15 @@ static unsigned int nth_flags(const struct subject *s, int state)
 }
 
 /* Sets registers, memory and stack, the same for each run of an instruction in this state. */
-static void set_up(const struct subject *s, int state, struct pt_regs *regs)
+static void set_up_subject(const struct subject *s, int state, struct pt_regs *regs)
 {
 	int i;
 
-	fill_memory(s);
+	if (contents.seed != s->seed)
+		draw_contents(s);
+	memcpy(memory, contents.memory, sizeof(memory));
+	memcpy((void *)stack_start() - STACK_BELOW, contents.stack, sizeof(contents.stack));
 	prandom_seed_state(&random, s->seed + state);
-	memset(regs, 0, sizeof(*regs));
 	for (i = 0; i < NR_REGS; i++)
 		*reg(regs, i) = random_word() | 1;
 	regs->sp = stack_start();
@@ -216,7 +210,7 @@ static void set_up(const struct subject *s, int state, struct pt_regs *regs)
 	set_address(s, regs);
 	set_expected(s, regs);
 	if (is_vector(&s->cell))
-		draw_fpu(&random);
+		set_up_fpu(&random);
 }
 
 /* --- operands that are not there --- */
@@ -224,8 +218,9 @@ static void set_up(const struct subject *s, int state, struct pt_regs *regs)
 static bool can_fail(const struct subject *s)
 {
 	if (s->cell.form != MEMORY)
-		return reads_implied(&s->cell);
-	return s->base != NO_REG && s->base != SP && !s->masked && !never_fails(&s->cell);
+		return has_trait(&s->cell, READS_IMPLIED);
+	return s->base != NO_REG && s->base != SP && !s->masked &&
+	       !has_trait(&s->cell, NEVER_FAILS);
 }
 
 /* Has an operand in memory be at @at, or if that is on the stack, at @sp. */
@@ -234,7 +229,7 @@ static void break_operand_at(const struct subject *s, struct pt_regs *regs, unsi
 {
 	if (s->cell.form == MEMORY) {
 		set_operand(s, regs, at);
-	} else if (is_string(s->cell.opcode)) {
+	} else if (has_trait(&s->cell, STRING)) {
 		regs->si = at;
 		regs->di = at;
 		regs->cx |= 1;

@@ -9,7 +9,6 @@
 #include <linux/kprobes.h>
 #include <linux/objtool.h>
 #include <linux/percpu.h>
-#include <linux/prandom.h>
 #include <asm/frame.h>
 #include <asm/ibt.h>
 #include <asm/insn.h>
@@ -23,113 +22,98 @@
 
 static DECLARE_BITMAP(rows_seen, 64);
 
-struct subject {
+/* The form that is tried, and how it is emulated */
+static struct {
 	const struct form	*form;
+	const u64		*counts;	/* for loops, each with all flags */
 	struct insn		insn;
 	struct kprobe_emulation	em;
-	u8			code[16];
+	struct diff_insn	at;
+} tried;
+
+static struct diff_insn *tried_insn(int i)
+{
+	return &tried.at;
+}
+
+static void set_up(const struct diff_run *run, struct pt_regs *regs)
+{
+	set_up_form(tried.form, run, regs);
+	if (tried.counts)
+		regs->cx = tried.counts[run->state / NR_FLAGS];
+}
+
+static const struct diff_lab lab = {
+	.insn	= tried_insn,
+	.size	= words_size,
+	.set_up	= set_up,
+	.see	= see_words,
 };
 
-static void prepare(struct kunit *test, struct subject *s, const struct form *form)
+static void prepare(struct kunit *test, const struct form *form)
 {
 	int row;
 
-	s->form = form;
-	memcpy(s->code, form->code, sizeof(s->code));
-	set_displacement(s->code, form, (unsigned long)kprobe_test_page + CODE_AT);
+	tried.form = form;
+	tried.counts = NULL;
+	tried.at.at = (unsigned long)kprobe_test_page + CODE_AT;
+	tried.at.length = form->length;
+	memcpy(tried.at.code, form->code, sizeof(form->code));
+	set_displacement(tried.at.code, form, tried.at.at);
 
-	KUNIT_ASSERT_EQ_MSG(test, 0, insn_decode_kernel(&s->insn, s->code),
-			    "%s", form->name);
-	KUNIT_ASSERT_EQ_MSG(test, form->length, s->insn.length, "%s", form->name);
-	KUNIT_ASSERT_EQ_MSG(test, 0, kprobe_emulation_init(&s->em, &s->insn),
-			    "%s", form->name);
-	KUNIT_ASSERT_TRUE_MSG(test, s->em.fn || s->em.memory, "%s", form->name);
-	KUNIT_ASSERT_EQ(test, form->length, s->em.length);
+	KUNIT_ASSERT_EQ_MSG(test, 0, insn_decode_kernel(&tried.insn, tried.at.code), "%s",
+			    form->name);
+	KUNIT_ASSERT_EQ_MSG(test, form->length, tried.insn.length, "%s", form->name);
+	KUNIT_ASSERT_EQ_MSG(test, 0, kprobe_emulation_init(&tried.em, &tried.insn), "%s",
+			    form->name);
+	KUNIT_ASSERT_TRUE_MSG(test, tried.em.fn || tried.em.memory, "%s", form->name);
+	KUNIT_ASSERT_EQ(test, form->length, tried.em.length);
 
-	row = kprobe_find_emulator(&s->insn);
+	row = kprobe_find_emulator(&tried.insn);
 	KUNIT_ASSERT_TRUE(test, row >= 0 && row < kprobe_nr_emulators);
 	__set_bit(row, rows_seen);
-	kprobe_test_put_code(CODE_AT, s->code, form->length);
+	kprobe_test_put_code(CODE_AT, tried.at.code, form->length);
 }
 
-static void expect_same(struct kunit *test, struct subject *s, const char *how,
-			struct outcome *native, struct outcome *ours)
+static void emulate(struct kunit *test, const struct diff_run *run, struct pt_regs *regs)
 {
-	const char *name = s->form->name;
-	int i;
-
-	for (i = 0; i < NR_REGS; i++)
-		KUNIT_ASSERT_EQ_MSG(test, *reg(&native->regs, i), *reg(&ours->regs, i),
-				    "%s, %s: register %d", name, how, i);
-	KUNIT_ASSERT_EQ_MSG(test, native->regs.flags, ours->regs.flags,
-			    "%s, %s: flags", name, how);
-	KUNIT_ASSERT_EQ_MSG(test, native->regs.ip, ours->regs.ip,
-			    "%s, %s: ip", name, how);
-	for (i = 0; i < STACK_SEEN; i++)
-		KUNIT_ASSERT_EQ_MSG(test, native->words[i], ours->words[i],
-				    "%s, %s: stack word %d", name, how, i - 1);
+	KUNIT_ASSERT_TRUE_MSG(test, tried.em.fn(&tried.em, regs), "%s", tried.form->name);
 }
 
 /* Does the same as a hit if the operand is left to the slot's copy. */
-static void run_pushed(struct kunit *test, struct subject *s, struct pt_regs *regs)
+static void emulate_pushed(struct kunit *test, const struct diff_run *run, struct pt_regs *regs)
 {
-	unsigned long from = (unsigned long)kprobe_test_page + CODE_AT;
 	unsigned long to = (unsigned long)kprobe_test_page + COPY_AT;
 	u8 copy[16];
 	int length;
 
-	length = kprobe_copy(copy, &s->insn, from, to);
+	length = kprobe_copy(copy, &tried.insn, tried.at.at, to);
 	KUNIT_ASSERT_GT(test, length, 0);
 	kprobe_test_put_code(COPY_AT, copy, length);
 	regs->ip = to;
-	kprobe_test_run_natively(regs);
+	diff_trip(regs);
 	KUNIT_ASSERT_EQ(test, to + length, regs->ip);
-	regs->ip = from;
-	kprobe_emulate_pushed(&s->em, regs);
+	regs->ip = tried.at.at;
+	kprobe_emulate_pushed(&tried.em, regs);
 }
 
-static void compare(struct kunit *test, struct subject *s, struct pt_regs *in,
-		    const unsigned long *words)
+static void compare(struct kunit *test, int state)
 {
-	static struct outcome native, ours;
-	struct pt_regs regs = *in;
+	struct diff_run run = { .state = state };
 
-	fill_stack(words);
-	kprobe_test_run_natively(&regs);
-	see(&native, &regs);
-
-	if (s->em.fn) {
-		regs = *in;
-		fill_stack(words);
-		KUNIT_ASSERT_TRUE_MSG(test, s->em.fn(&s->em, &regs), "%s", s->form->name);
-		see(&ours, &regs);
-		expect_same(test, s, "emulated", &native, &ours);
-	}
-	if (!s->em.memory)
-		return;
-
-	regs = *in;
-	fill_stack(words);
-	run_pushed(test, s, &regs);
-	see(&ours, &regs);
-	expect_same(test, s, "pushed", &native, &ours);
+	if (tried.em.fn)
+		diff_expect_same(test, &lab, &run, emulate);
+	if (tried.em.memory)
+		diff_expect_same(test, &lab, &run, emulate_pushed);
 }
 
-static void try_form(struct kunit *test, const struct form *form, int nr_flags)
+static void try_form(struct kunit *test, const struct form *form)
 {
-	unsigned long words[STACK_SEEN];
-	struct pt_regs regs = {};
-	struct subject s;
-	int i;
+	int state;
 
-	prepare(test, &s, form);
-	for (i = 0; i < nr_flags; i++) {
-		fill_words(words, form->words);
-		fill_regs(&regs, form->regs);
-		regs.ip = (unsigned long)kprobe_test_page + CODE_AT;
-		regs.flags = kprobe_test_flags(nr_flags == 1 ? prandom_u32_state(&random) : i);
-		compare(test, &s, &regs, words);
-	}
+	prepare(test, form);
+	for (state = 0; state < NR_FLAGS; state++)
+		compare(test, state);
 }
 
 static void test_forms(struct kunit *test)
@@ -138,7 +122,7 @@ static void test_forms(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(forms); i++) {
 		if (form_exists(&forms[i]))
-			try_form(test, &forms[i], NR_FLAGS);
+			try_form(test, &forms[i]);
 	}
 }
 
@@ -152,11 +136,11 @@ static void test_conditions(struct kunit *test)
 
 	for (cc = 0; cc < 16; cc++) {
 		near.code[1] = 0x80 + cc;
-		try_form(test, &near, NR_FLAGS);
+		try_form(test, &near);
 		brief.code[0] = 0x70 + cc;
 		for (i = 0; i < ARRAY_SIZE(disps); i++) {
 			brief.code[1] = disps[i];
-			try_form(test, &brief, NR_FLAGS);
+			try_form(test, &brief);
 		}
 	}
 }
@@ -168,19 +152,12 @@ static void try_counts(struct kunit *test, const struct form *form)
 		0xffffffff, 0x100000000, 0x100000001, 0xffffffff00000001,
 		U64_MAX,
 	};
-	unsigned long words[STACK_SEEN] = {};
-	struct pt_regs regs = {};
-	struct subject s;
-	int i;
+	int state;
 
-	prepare(test, &s, form);
-	for (i = 0; i < ARRAY_SIZE(counts) * NR_FLAGS; i++) {
-		fill_regs(&regs, RANDOM);
-		regs.ip = (unsigned long)kprobe_test_page + CODE_AT;
-		regs.cx = counts[i / NR_FLAGS];
-		regs.flags = kprobe_test_flags(i % NR_FLAGS);
-		compare(test, &s, &regs, words);
-	}
+	prepare(test, form);
+	tried.counts = counts;
+	for (state = 0; state < ARRAY_SIZE(counts) * NR_FLAGS; state++)
+		compare(test, state);
 }
 
 static void test_loops(struct kunit *test)
@@ -197,18 +174,14 @@ static void test_loops(struct kunit *test)
 	}
 }
 
-static void drop_rex(struct form *form)
-{
-	memmove(form->code, form->code + 1, --form->length);
-}
-
 /* A form that begins with REX.B and ends with the low bits of register 0. */
 static void try_register(struct kunit *test, struct form form, int i)
 {
 	form.code[form.length - 1] |= i & 7;
 	if (i < 8)
-		drop_rex(&form);
-	try_form(test, &form, 1);
+		memmove(form.code, form.code + 1, --form.length);
+	prepare(test, &form);
+	compare(test, i);
 }
 
 /*
@@ -232,7 +205,7 @@ static void test_indirect(struct kunit *test)
 /* Cases whose result has no code or no stack, so they cannot run: expect what the manual says. */
 struct far_case {
 	const char	*name;
-	u8		code[8];
+	u8		code[MAX_INSN_SIZE];
 	u64		ip;
 	u64		sp;
 	u64		pushed;
@@ -254,26 +227,31 @@ static const struct far_case far_cases[] = {
 	{ "ret $0xfff8", { 0xc2, 0xf8, 0xff }, 0, sizeof(long) + 0xfff8 },
 };
 
+static bool emulate_code(struct kunit *test, const u8 *code, struct pt_regs *regs)
+{
+	struct kprobe_emulation em;
+	struct insn insn;
+
+	KUNIT_ASSERT_EQ(test, 0, insn_decode_kernel(&insn, code));
+	KUNIT_ASSERT_EQ(test, 0, kprobe_emulation_init(&em, &insn));
+	return em.fn(&em, regs);
+}
+
 /* A past bug: a call with prefixes returned into itself. */
 static void test_far(struct kunit *test)
 {
 	unsigned long *sp = &kprobe_test_stack[STACK_AT], moved;
-	struct kprobe_emulation em;
+	const struct far_case *c;
 	struct pt_regs regs = {};
-	struct insn insn;
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(far_cases); i++) {
-		const struct far_case *c = &far_cases[i];
-
+		c = &far_cases[i];
 		memset(kprobe_test_stack, 0, sizeof(kprobe_test_stack));
 		regs.ip = (unsigned long)FAR_IP;
 		regs.sp = (unsigned long)sp;
 		regs.cx = FAR_CX;
-		KUNIT_ASSERT_EQ(test, 0, insn_decode(&insn, c->code, sizeof(c->code),
-						     INSN_MODE_KERN));
-		KUNIT_ASSERT_EQ(test, 0, kprobe_emulation_init(&em, &insn));
-		KUNIT_ASSERT_TRUE(test, em.fn(&em, &regs));
+		KUNIT_ASSERT_TRUE(test, emulate_code(test, c->code, &regs));
 		moved = c->sp == -1 ? -sizeof(long) : c->sp;
 		KUNIT_EXPECT_EQ_MSG(test, (unsigned long)c->ip, regs.ip, "%s", c->name);
 		KUNIT_EXPECT_EQ_MSG(test, (unsigned long)sp + moved, regs.sp, "%s", c->name);
@@ -284,15 +262,11 @@ static void test_far(struct kunit *test)
 /* The target is the stack pointer from before the push; nothing can run there. */
 static void test_call_sp(struct kunit *test)
 {
-	const u8 code[] = { 0xff, 0xd4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
+	const u8 code[MAX_INSN_SIZE] = { 0xff, 0xd4 };
 	unsigned long *sp = &kprobe_test_stack[STACK_AT];
-	struct kprobe_emulation em;
 	struct pt_regs regs = { .sp = (unsigned long)sp, .ip = (unsigned long)FAR_IP };
-	struct insn insn;
 
-	KUNIT_ASSERT_EQ(test, 0, insn_decode_kernel(&insn, code));
-	KUNIT_ASSERT_EQ(test, 0, kprobe_emulation_init(&em, &insn));
-	KUNIT_ASSERT_TRUE(test, em.fn(&em, &regs));
+	KUNIT_ASSERT_TRUE(test, emulate_code(test, code, &regs));
 	KUNIT_EXPECT_EQ(test, (unsigned long)sp, regs.ip);
 	KUNIT_EXPECT_EQ(test, (unsigned long)(sp - 1), regs.sp);
 	KUNIT_EXPECT_EQ(test, (unsigned long)FAR_IP + 2, sp[-1]);
@@ -301,7 +275,7 @@ static void test_call_sp(struct kunit *test)
 /* An instruction that would fault is left to the copy, with unchanged registers. */
 static void test_faults(struct kunit *test)
 {
-	static const u8 codes[][15] = {
+	static const u8 codes[][MAX_INSN_SIZE] = {
 		{ 0xc3 }, { 0xc2, 8, 0 }, { 0xff, 0x10 }, { 0xff, 0x20 },
 	};
 	const unsigned long addresses[] = {
@@ -311,22 +285,17 @@ static void test_faults(struct kunit *test)
 		IS_ENABLED(CONFIG_X86_64) ? BIT_ULL(63) : 0,
 		IS_ENABLED(CONFIG_X86_64) ? -10UL << 20 : 0,
 	};
-	struct kprobe_emulation em;
 	struct pt_regs before = {}, regs;
-	struct insn insn;
-	const u8 *code;
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(codes) * ARRAY_SIZE(addresses); i++) {
-		code = codes[i / ARRAY_SIZE(addresses)];
 		fill_regs(&before, RANDOM);
 		before.ax = addresses[i % ARRAY_SIZE(addresses)];
 		before.bp = before.ax;
 		before.sp = before.ax;
 		regs = before;
-		KUNIT_ASSERT_EQ(test, 0, insn_decode_kernel(&insn, code));
-		KUNIT_ASSERT_EQ(test, 0, kprobe_emulation_init(&em, &insn));
-		KUNIT_EXPECT_FALSE(test, em.fn(&em, &regs));
+		KUNIT_EXPECT_FALSE(test, emulate_code(test, codes[i / ARRAY_SIZE(addresses)],
+						      &regs));
 		KUNIT_EXPECT_MEMEQ(test, &before, &regs, sizeof(regs));
 	}
 }

@@ -14,15 +14,13 @@
 #include <kunit/test.h>
 #include <linux/cpufeature.h>
 #include <linux/kprobes.h>
-#include <linux/preempt.h>
-#include <linux/sched.h>
 #include <linux/string.h>
 #include <asm/insn.h>
 #include <asm/trapnr.h>
 
 #include "../internal.h"
+#include "support/switch.h"
 #include "test_forms.h"
-#include "test_ways.h"
 
 /*
  * Short branches, and near ones by 512 bytes forth or 1024 back, lead between two forms. The
@@ -62,12 +60,10 @@ static struct form all_forms[NR_ALL];
 static int nr_all;
 
 /* Those in one of the two texts */
-static struct {
-	const struct form	*form[MAX_FORMS];
-	u8			code[MAX_FORMS][16];
-	int			nr;
-	struct outcome		*outcomes;	/* NR_FLAGS for each form */
-} lab;
+static struct form_at {
+	const struct form	*form;
+	struct diff_insn	insn;
+} there[MAX_FORMS];
 
 static void add_branch(const char *name, u8 first, u8 second, int length)
 {
@@ -119,71 +115,40 @@ static bool has_no_jump(struct insn *insn)
 	}
 }
 
-static int fill_image(u8 *image, void (*text)(void), bool jumps)
+static struct diff_insn *form_insn(int i)
 {
-	unsigned long at = (unsigned long)text + FIRST_AT;
+	return &there[i].insn;
+}
+
+/* Returns how many of the forms belong into that text. */
+static int lay_out(unsigned long at, bool jumps)
+{
 	struct insn insn;
-	int i;
+	int i, nr = 0;
 
-	lab.nr = 0;
-	for (i = 0; i < nr_all; i++) {
+	for (i = 0; i < nr_all && nr < MAX_FORMS; i++) {
 		const struct form *form = &all_forms[i];
-		u8 *code = lab.code[lab.nr];
+		struct form_at *to = &there[nr];
 
-		memcpy(code, form->code, sizeof(form->code));
-		set_displacement(code, form, at);
-		if (insn_decode_kernel(&insn, code))
+		to->form = form;
+		to->insn.at = at;
+		to->insn.length = form->length;
+		memcpy(to->insn.code, form->code, sizeof(form->code));
+		set_displacement(to->insn.code, form, at);
+		if (insn_decode_kernel(&insn, to->insn.code))
 			return -EINVAL;
 		if (has_no_jump(&insn) == jumps)
 			continue;
-		if (lab.nr == MAX_FORMS - 1)
-			return -ENOSPC;
-		put_insn(image, at - (unsigned long)text, code, form->length);
-		planted.at[lab.nr] = at;
-		lab.form[lab.nr++] = form;
 		at += STRIDE;
+		nr++;
 	}
-	planted.nr = lab.nr;
-	return 0;
-}
-
-static int make_lab(void (*text)(void), bool jumps, bool *is_written)
-{
-	u8 *image = new_image(TEXT_SIZE_FORMS);
-	int err = image ? fill_image(image, text, jumps) : -ENOMEM;
-
-	if (!err && !*is_written) {
-		write_text(text, image, TEXT_SIZE_FORMS);
-		*is_written = true;
-	}
-	kvfree(image);
-	return err;
-}
-
-static struct run run_of(int i, const struct way *way)
-{
-	return (struct run) { way->name, lab.form[i]->length, lab.code[i] };
+	return nr < MAX_FORMS ? nr : -ENOSPC;
 }
 
 /* Does it read memory at an address that is in a register? */
 static bool can_fail(const struct form *form)
 {
 	return form->words == LANDINGS || (form->regs == DATA && form->displaced == AS_IS);
-}
-
-/* Has that be an address at which nothing is. The index stays. */
-static void break_operand(const struct form *form, struct pt_regs *regs, unsigned long bad)
-{
-	int i;
-
-	if (form->words == LANDINGS) {
-		regs->sp = edge_end();
-		return;
-	}
-	for (i = 0; i < NR_REGS; i++) {
-		if (i != REG_CX && i != REG_SP && i != REG_R9)
-			*reg(regs, i) = bad;
-	}
 }
 
 /* Does a branch lead to where a register, the stack, or data say? */
@@ -193,184 +158,98 @@ static bool can_go_astray(const struct form *form)
 	       (form->regs == LANDINGS || form->words == LANDINGS || form->regs == DATA);
 }
 
-static void break_target(const struct form *form, struct pt_regs *regs, unsigned long *words)
+static int nr_form_states(int i)
 {
+	return NR_FLAGS;
+}
+
+static void set_up(const struct diff_run *run, struct pt_regs *regs)
+{
+	set_up_form(there[run->i].form, run, regs);
+}
+
+/* Has registers and the stack hold a bad address. An index stays. */
+static void spoil(const struct diff_run *run, struct pt_regs *regs)
+{
+	const bool nowhere = run->trial == DIFF_NOWHERE;
+	const struct form *form = there[run->i].form;
+	unsigned long bad = nowhere ? NO_ADDRESS : kprobe_test_bad_address(run->state & 1);
 	int i;
 
-	for (i = 0; form->regs == LANDINGS && i < NR_REGS; i++) {
-		if (i != REG_SP)
-			*reg(regs, i) = NO_ADDRESS;
+	if (form->words == LANDINGS && !nowhere) {
+		regs->sp = kprobe_test_edge;
+		return;
 	}
-	for (i = 0; form->words == LANDINGS && i < STACK_SEEN; i++)
-		words[i] = NO_ADDRESS;
-	set_data(true);
-}
-
-/* The same registers and stack each time */
-static void run_one(int i, int flags, struct pt_regs *in, struct outcome *out, enum trial trial)
-{
-	const struct form *form = lab.form[i];
-	unsigned long words[STACK_SEEN];
-	struct pt_regs regs, good;
-
-	prandom_seed_state(&random, i * NR_FLAGS + flags);
-	memset(in, 0, sizeof(*in));
-	fill_words(words, form->words);
-	fill_regs(in, form->regs);
-	if (trial == NOWHERE)
-		break_target(form, in, words);
-	fill_stack(words);
-	in->ip = planted.at[i];
-	in->flags = kprobe_test_flags(flags);
-	good = *in;
-	if (trial == LEFT_OUT || trial == REPAIRED)
-		break_operand(form, in, bad_address(flags & 1));
-	memset(&hit, 0, sizeof(hit));
-	hit.next = planted.at[i] + form->length;
-	hit.repaired = trial == REPAIRED ? &good : NULL;
-	regs = *in;
-	kprobe_test_run_natively(&regs);
-	if (trial == NOWHERE)
-		set_data(false);
-	see(out, &regs);
-	/* Room on the stack that has not been written to */
-	if (regs.sp < good.sp - sizeof(long))
-		memset(out->words, 0, sizeof(*out->words));
-}
-
-static void expect_outcome(struct kunit *test, const struct run *run, struct outcome *native,
-			   struct outcome *ours)
-{
-	struct registers a, b;
-	int i;
-
-	see_registers(&a, &native->regs);
-	see_registers(&b, &ours->regs);
-	expect_registers(test, run, "afterwards", &a, &b);
-	for (i = 0; i < STACK_SEEN; i++)
-		KUNIT_EXPECT_EQ_MSG(test, native->words[i], ours->words[i],
-				    "%*ph, %s: stack word %d", run->length, run->code, run->way,
-				    i - 1);
-}
-
-static void expect_hit(struct kunit *test, int i, const struct run *run, const struct way *way,
-		       struct pt_regs *in, struct outcome *native, unsigned int faults)
-{
-	unsigned long next = planted.at[i] + run->length;
-	struct registers before, after;
-
-	see_registers(&before, in);
-	see_registers(&after, &native->regs);
-	/* The native run has gone on, through the padding. */
-	if (after.ip == next + PADDING_SIZE)
-		after.ip = next;
-	expect_handlers(test, run, way, &before, &after, faults);
-}
-
-static void run_natively(void)
-{
-	struct pt_regs in;
-	int i;
-
-	for (i = 0; i < lab.nr * NR_FLAGS; i++)
-		run_one(i / NR_FLAGS, i % NR_FLAGS, &in, &lab.outcomes[i], GOOD);
-}
-
-static void run_and_compare(struct kunit *test, const struct way *way, int i, enum trial trial)
-{
-	struct run run = run_of(i / NR_FLAGS, way);
-	static struct outcome ours;
-	struct pt_regs in;
-
-	run_one(i / NR_FLAGS, i % NR_FLAGS, &in, &ours, trial);
-	expect_outcome(test, &run, &lab.outcomes[i], &ours);
-	expect_hit(test, i / NR_FLAGS, &run, way, &in, &lab.outcomes[i], trial == REPAIRED);
-}
-
-/* Nothing has been done when the fault handler is called, which leaves the instruction out. */
-static void expect_left_out(struct kunit *test, const struct way *way, int i, enum trial trial)
-{
-	struct run run = run_of(i / NR_FLAGS, way);
-	struct registers before, seen;
-	static struct outcome ours;
-	struct pt_regs in;
-
-	run_one(i / NR_FLAGS, i % NR_FLAGS, &in, &ours, trial);
-	expect_calls(test, &run, way, 0, 1);
-	see_registers(&before, &in);
-	see_registers(&seen, &hit.fault);
-	expect_registers(test, &run, "fault handler", &before, &seen);
-	before.ip += run.length + PADDING_SIZE;
-	see_registers(&seen, &ours.regs);
-	expect_registers(test, &run, "afterwards", &before, &seen);
+	for (i = 0; (!nowhere || form->regs == LANDINGS) && i < NR_REGS; i++) {
+		if (i != REG_SP && (nowhere || (i != REG_CX && i != REG_R9)))
+			*reg(regs, i) = bad;
+	}
+	for (i = 0; form->words == LANDINGS && i < STACK_SEEN - 1; i++)
+		kprobe_test_stack[STACK_AT + i] = NO_ADDRESS;
+	if (nowhere)
+		set_data(true);
 }
 
 /* By a jump alone, the branch itself is executed, which QEMU lets go there first. */
-static bool kprobes_raise_it(const struct way *way)
+static bool kprobes_raise_it(struct diff_way way)
 {
-	return !way->jump || way->post || branches_fault;
+	return !way.jump || way.post || branches_fault;
 }
 
 /* Does it fault in the kernel's return thunk, and not where it is? */
-static bool faults_elsewhere(const struct form *form, const struct way *way)
+static bool faults_elsewhere(const struct form *form, struct diff_way way)
 {
-	return way->jump && !way->post && form->words == LANDINGS &&
+	return way.jump && !way.post && form->words == LANDINGS &&
 	       cpu_feature_enabled(X86_FEATURE_RETHUNK);
 }
 
-static void run_probed(struct kunit *test, const struct way *way)
+static bool tries(const struct diff_run *run)
 {
-	const struct form *form;
-	int i;
+	const struct form *form = there[run->i].form;
 
-	for (i = 0; i < lab.nr * NR_FLAGS; i++) {
-		form = lab.form[i / NR_FLAGS];
-		run_and_compare(test, way, i, GOOD);
-		if (can_fail(form) && !faults_elsewhere(form, way)) {
-			expect_left_out(test, way, i, LEFT_OUT);
-			run_and_compare(test, way, i, REPAIRED);
-		}
-		if (can_go_astray(form) && kprobes_raise_it(way) && !faults_elsewhere(form, way))
-			expect_left_out(test, way, i, NOWHERE);
-		if (i % NR_FLAGS == NR_FLAGS - 1)
-			KUNIT_ASSERT_EQ(test, test->status, KUNIT_SUCCESS);
-		cond_resched();
-	}
+	if (run->trial == DIFF_GOOD)
+		return true;
+	if (faults_elsewhere(form, run->way))
+		return false;
+	if (run->trial == DIFF_NOWHERE)
+		return can_go_astray(form) && kprobes_raise_it(run->way);
+	return can_fail(form);
 }
 
-static void try_text(struct kunit *test, void (*text)(void), bool jumps, bool *is_written)
+static struct diff_lab lab = {
+	.padding	= PADDING_SIZE,
+	.insn		= form_insn,
+	.nr_states	= nr_form_states,
+	.size		= words_size,
+	.tries		= tries,
+	.set_up		= set_up,
+	.spoil		= spoil,
+	.see		= see_words,
+};
+
+static void try_text(struct kunit *test, void (*text)(void), bool jumps)
 {
-	ways_need(test);
-	KUNIT_ASSERT_EQ(test, 0, make_lab(text, jumps, is_written));
+	lab.nr = lay_out((unsigned long)text + FIRST_AT, jumps);
 	KUNIT_ASSERT_GT(test, lab.nr, 0);
-	run_natively();
-	run_in_all_ways(test, jumps && IS_ENABLED(CONFIG_OPTPROBES), run_probed);
-	kunit_info(test, "%d instructions", lab.nr);
+	KUNIT_ASSERT_EQ(test, 0, kprobe_test_write(text, TEXT_SIZE_FORMS, &lab));
+	kprobe_test_astray = !jumps;
+	diff_run_natively(test, &lab);
+	kprobe_test_in_all_ways(test, &lab, GENMASK(DIFF_TRIALS - 1, 0), jumps);
 }
 
 static void instructions_with_a_jump_do_as_in_place(struct kunit *test)
 {
-	static bool is_written;
-
-	kprobe_test_astray = false;
-	try_text(test, kprobe_test_forms, true, &is_written);
+	try_text(test, kprobe_test_forms, true);
 }
 
 /* Indirect branches, and loops: because of them the whole function has no jumps. */
 static void branches_without_a_jump_do_as_in_place(struct kunit *test)
 {
-	static bool is_written;
-
-	kprobe_test_astray = true;
-	try_text(test, kprobe_test_branches, false, &is_written);
+	try_text(test, kprobe_test_branches, false);
 }
 
 static void forms_suite_exit(struct kunit_suite *suite)
 {
-	planted_exit();
-	free_bad_address();
-	kvfree(lab.outcomes);
-	memset(&lab, 0, sizeof(lab));
 	switch_suite_exit(suite);
 	kprobe_test_native_exit();
 }
@@ -393,16 +272,10 @@ static void see_whether_branches_fault(void)
 
 static int forms_suite_init(struct kunit_suite *suite)
 {
-	int err = kprobe_test_native_init() ?: switch_suite_init(suite) ?:
-		  planted_init(MAX_FORMS) ?: find_bad_address();
+	int err = kprobe_test_native_init() ?: switch_suite_init(suite);
 
-	lab.outcomes = kvcalloc(MAX_FORMS * NR_FLAGS, sizeof(*lab.outcomes), GFP_KERNEL);
-	if (!err && !lab.outcomes)
-		err = -ENOMEM;
-	if (err) {
-		forms_suite_exit(suite);
+	if (err)
 		return err;
-	}
 	forms_init(suite);
 	list_forms();
 	see_whether_branches_fault();

@@ -111,34 +111,23 @@ static void set_displacement(u8 *code, const struct form *form, unsigned long at
 	put_unaligned((s32)to, (s32 *)(code + form->length - sizeof(s32)));
 }
 
-static void fill_words(unsigned long *words, enum contents what)
+/* The words of the stack that are compared. One of them is below the stack pointer. */
+static size_t words_size(int i)
 {
+	return STACK_SEEN * sizeof(long);
+}
+
+/* Leaves out what is below the stack pointer, or was only made room for: traps write there. */
+static void see_words(const struct diff_run *run, const struct pt_regs *regs, void *seen)
+{
+	const unsigned long *word = &kprobe_test_stack[STACK_AT - 1];
+	unsigned long *to = seen;
 	int i;
 
 	for (i = 0; i < STACK_SEEN; i++)
-		words[i] = content(what, i);
-}
-
-struct outcome {
-	struct pt_regs	regs;
-	unsigned long	words[STACK_SEEN];
-};
-
-/* Leaves out the unused part of the stack, where the int3 that ends a trip has left its remains. */
-static void see(struct outcome *out, struct pt_regs *regs)
-{
-	unsigned long *word = &kprobe_test_stack[STACK_AT - 1];
-	int i;
-
-	out->regs = *regs;
-	for (i = 0; i < STACK_SEEN; i++, word++)
-		out->words[i] = (unsigned long)word < regs->sp ? 0 : *word;
-}
-
-static void fill_stack(const unsigned long *words)
-{
-	memset(kprobe_test_stack, 0, sizeof(kprobe_test_stack));
-	memcpy(&kprobe_test_stack[STACK_AT], words, (STACK_SEEN - 1) * sizeof(*words));
+		to[i] = (unsigned long)&word[i] < regs->sp ? 0 : word[i];
+	if (regs->sp < run->good.sp - sizeof(long))
+		to[0] = 0;
 }
 
 #define CODE(...)	.code = { __VA_ARGS__ }, .length = sizeof((u8 []) { __VA_ARGS__ })
@@ -212,10 +201,7 @@ static bool form_exists(const struct form *form)
 	return IS_ENABLED(CONFIG_X86_64) ? !form->only_32 : !form->only_64;
 }
 
-/* No address at all */
-#define NO_ADDRESS	BIT(BITS_PER_LONG - 1)
-
-/* Where branches by data lead to: to landings, or nowhere */
+/* Do branches by data lead nowhere, and not to landings? */
 static void set_data(bool nowhere)
 {
 	int i;
@@ -224,6 +210,21 @@ static void set_data(bool nowhere)
 		data[i] = nowhere ? NO_ADDRESS : landing(i);
 	for_each_possible_cpu(i)
 		per_cpu(percpu_data, i) = nowhere ? NO_ADDRESS : landing(0);
+}
+
+/* Sets registers and the stack, with the flags of that state. */
+static void set_up_form(const struct form *form, const struct diff_run *run, struct pt_regs *regs)
+{
+	int i;
+
+	prandom_seed_state(&random, test_seed + run->i * NR_FLAGS + run->state);
+	if (data[0] == NO_ADDRESS)
+		set_data(false);
+	memset(kprobe_test_stack, 0, sizeof(kprobe_test_stack));
+	for (i = 0; i < STACK_SEEN - 1; i++)
+		kprobe_test_stack[STACK_AT + i] = content(form->words, i);
+	fill_regs(regs, form->regs);
+	regs->flags = kprobe_test_flags(run->state % NR_FLAGS);
 }
 
 /* After kprobe_test_native_init() */

@@ -2,22 +2,33 @@
 /*
  * Native execution of an instruction; see test_native.h.
  */
+#include <linux/cleanup.h>
 #include <linux/execmem.h>
 #include <linux/kdebug.h>
 #include <linux/kprobes_arch.h>
+#include <linux/kprobes_function.h>
 #include <linux/linkage.h>
+#include <linux/memory.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/string.h>
 #include <linux/stringify.h>
+#include <linux/vmalloc.h>
 #include <asm/ibt.h>
 #include <asm/nops.h>
 #include <asm/text-patching.h>
 #include <asm/trapnr.h>
 
+#include "../internal.h"
 #include "test_native.h"
 
+#define EDGE_SIZE	(4 * PAGE_SIZE)
+
 u8 *kprobe_test_page;
+unsigned long kprobe_test_edge;
 bool kprobe_test_astray;
 unsigned long kprobe_test_stack[STACK_SIZE] __aligned(16);
 
@@ -50,28 +61,44 @@ static struct {
 	struct pt_regs		home;
 } trip;
 
-static void set_regs(struct pt_regs *to, struct pt_regs *from)
+void diff_load(struct pt_regs *to, const struct pt_regs *from)
 {
 	int i;
 
 	for (i = 0; i < NR_REGS; i++)
-		*reg(to, i) = *reg(from, i);
+		*reg(to, i) = *reg((void *)from, i);
 	to->flags = from->flags;
 	to->ip = from->ip;
+}
+
+/* RF is the exception's. QEMU 10 sets it at some. */
+void diff_regs(struct pt_regs *to, const struct pt_regs *from)
+{
+	memset(to, 0, sizeof(*to));
+	diff_load(to, from);
+	to->flags &= ~(unsigned long)X86_EFLAGS_RF;
+}
+
+bool diff_is_jump(const struct diff_insn *insn)
+{
+	return *(u8 *)insn->at == JMP32_INSN_OPCODE;
+}
+
+bool diff_by_trap(void)
+{
+	return this_cpu_read(kprobe_int3_count);
 }
 
 static void leave(struct pt_regs *regs)
 {
 	trip.home = *regs;
-	set_regs(regs, &trip.regs);
+	diff_load(regs, &trip.regs);
 	trip.under_way = true;
 }
 
 static void come_back(struct pt_regs *regs, int trap)
 {
-	set_regs(&trip.regs, regs);
-	/* It is the exception's. QEMU 10 sets it at some. */
-	trip.regs.flags &= ~(unsigned long)X86_EFLAGS_RF;
+	diff_regs(&trip.regs, regs);
 	if (trap == X86_TRAP_BP)
 		trip.regs.ip -= INT3_INSN_SIZE;
 	*regs = trip.home;
@@ -113,7 +140,7 @@ static noinline void travel(struct pt_regs *regs)
 	*regs = trip.regs;
 }
 
-void kprobe_test_run_natively(struct pt_regs *regs)
+void diff_trip(struct pt_regs *regs)
 {
 	preempt_disable();
 	travel(regs);
@@ -153,11 +180,78 @@ void kprobe_test_put_code(unsigned int at, const u8 *code, unsigned int length)
 	text_poke_copy(kprobe_test_page + at, image, sizeof(image));
 }
 
+/*
+ * Behind each instruction are as many bytes as a jump may cover, and an int3, where its run ends.
+ * Only once for each text: later there may be jumps in it.
+ */
+int kprobe_test_write(void (*function)(void), int size, const struct diff_lab *lab)
+{
+	static const u8 padding[] = { BYTES_NOP4 };
+	u8 *text = (u8 *)function, *image, *at;
+	int i;
+
+	static_assert(sizeof(padding) == PADDING_SIZE);
+	static_assert(1 + PADDING_SIZE >= JMP32_INSN_SIZE);
+	OPTIMIZER_HIDE_VAR(text);
+	if (text[size - 1] == INT3_INSN_OPCODE)
+		return 0;
+	image = kvmalloc(size, GFP_KERNEL);
+	if (!image)
+		return -ENOMEM;
+	memset(image, INT3_INSN_OPCODE, size);
+	for (i = 0; i < lab->nr; i++) {
+		at = image + (lab->insn(i)->at - (unsigned long)text);
+		memcpy(at, lab->insn(i)->code, lab->insn(i)->length);
+		memcpy(at + lab->insn(i)->length, padding, PADDING_SIZE);
+	}
+	scoped_guard(mutex, &text_mutex) {
+		for (i = 0; i < size; i += PAGE_SIZE)
+			text_poke(text + i, image + i, PAGE_SIZE);
+		text_poke_sync();
+	}
+	scoped_guard(mutex, &kprobe_mutex)
+		kprobe_function_forget();
+	kvfree(image);
+	return 0;
+}
+
+/*
+ * The probes with a post handler are registered before those without are removed. @jumps says
+ * whether the instructions get jumps.
+ */
+void kprobe_test_in_all_ways(struct kunit *test, const struct diff_lab *lab, unsigned long trials,
+			     bool jumps)
+{
+	jumps &= IS_ENABLED(CONFIG_OPTPROBES);
+	diff_allow_jumps(test, false);
+	diff_plant(test, lab, false);
+	diff_run_probed(test, lab, trials, false, false);
+	if (jumps)
+		diff_run_probed(test, lab, trials, true, false);
+	diff_allow_jumps(test, true);
+	diff_plant(test, lab, true);
+	diff_drop(false);
+	if (jumps)
+		diff_run_probed(test, lab, trials, true, true);
+	diff_run_probed(test, lab, trials, false, true);
+}
+
+/* In @half of the cases no address at all, which is another exception */
+unsigned long kprobe_test_bad_address(bool half)
+{
+	return IS_ENABLED(CONFIG_X86_64) && half ? NO_ADDRESS : kprobe_test_edge + PAGE_SIZE / 2;
+}
+
 int kprobe_test_native_init(void)
 {
+	void *edge = vmalloc(EDGE_SIZE);
+
 	kprobe_test_page = alloc_insn_page();
-	if (!kprobe_test_page)
+	kprobe_test_edge = (unsigned long)edge + EDGE_SIZE;
+	if (!kprobe_test_page || !edge) {
+		kprobe_test_native_exit();
 		return -ENOMEM;
+	}
 	text_poke_set(kprobe_test_page, INT3_INSN_OPCODE, PAGE_SIZE);
 	return register_die_notifier(&trap_notifier);
 }
@@ -165,9 +259,11 @@ int kprobe_test_native_init(void)
 void kprobe_test_native_exit(void)
 {
 	kprobe_test_astray = false;
-	if (!kprobe_test_page)
+	if (!kprobe_test_edge)
 		return;
 	unregister_die_notifier(&trap_notifier);
-	execmem_free(kprobe_test_page);
-	kprobe_test_page = NULL;
+	if (kprobe_test_page)
+		execmem_free(kprobe_test_page);
+	vfree((void *)kprobe_test_edge - EDGE_SIZE);
+	kprobe_test_edge = 0;
 }

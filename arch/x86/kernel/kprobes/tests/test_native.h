@@ -14,6 +14,8 @@
 #include <linux/types.h>
 #include <asm/insn-eval.h>
 
+#include "support/diff.h"
+
 #define NR_REGS		(IS_ENABLED(CONFIG_X86_64) ? 16 : 8)
 
 /* Offsets in the page: of the instruction, and of its copy */
@@ -28,7 +30,16 @@
 /* The flags that conditions test, in all combinations, and some others. */
 #define NR_FLAGS	32
 
+/* What follows an instruction in text that can be probed */
+#define PADDING_SIZE	4
+
+/* No address at all */
+#define NO_ADDRESS	BIT(BITS_PER_LONG - 1)
+
 extern u8 *kprobe_test_page;
+
+/* The end of memory that may be a stack: nothing is mapped there. */
+extern unsigned long kprobe_test_edge;
 
 /* Indirect branches are under test, and lead to where there is no landing pad. */
 extern bool kprobe_test_astray;
@@ -49,7 +60,10 @@ static inline unsigned long *reg(struct pt_regs *regs, int i)
 int kprobe_test_native_init(void);
 void kprobe_test_native_exit(void);
 void kprobe_test_put_code(unsigned int at, const u8 *code, unsigned int length);
-void kprobe_test_run_natively(struct pt_regs *regs);
+int kprobe_test_write(void (*function)(void), int size, const struct diff_lab *lab);
+void kprobe_test_in_all_ways(struct kunit *test, const struct diff_lab *lab, unsigned long trials,
+			     bool jumps);
+unsigned long kprobe_test_bad_address(bool half);
 int kprobe_test_try_natively(struct pt_regs *regs);
 unsigned long kprobe_test_flags(unsigned int i);
 
