@@ -39,6 +39,13 @@ void *diff_array(struct kunit *test, size_t n, size_t size)
 	return array;
 }
 
+void diff_stay(struct kunit *test)
+{
+	const struct cpumask *here = cpumask_of(raw_smp_processor_id());
+
+	KUNIT_ASSERT_EQ(test, 0, set_cpus_allowed_ptr(current, here));
+}
+
 static size_t seen_size(const struct diff_lab *lab, int i)
 {
 	size_t size = lab->size ? lab->size(i) : 0;

@@ -110,6 +110,9 @@ extern struct diff_hit diff_hit;
 /* An array for a case. It is zeroed. */
 void *diff_array(struct kunit *test, size_t n, size_t size);
 
+/* Keeps the case on one CPU, as what instructions use may be the CPU's. */
+void diff_stay(struct kunit *test);
+
 /* Has all instructions run natively, which have no twin. Before diff_plant() */
 void diff_run_natively(struct kunit *test, const struct diff_lab *lab);
 

@@ -10,9 +10,6 @@
 
 #include "test_copy_forms.h"
 
-/* Never an operand: it holds the address of the instruction. */
-#define COPY_WAY_IN	17
-
 /* How far the stack pointer may move, or memory be from it, in either direction */
 #define COPY_STACK	256
 
@@ -189,7 +186,7 @@ static bool memory_usable(const struct copy_form *form, u32 insn)
 
 static bool pairs_usable(u32 insn)
 {
-	return (reg_of(insn, D) & ~3) != 16 && (reg_of(insn, M) & ~3) != 16;
+	return (reg_of(insn, D) & ~1) != 18 && (reg_of(insn, M) & ~1) != 18;
 }
 
 static bool both_usable(u32 insn)
@@ -203,12 +200,10 @@ static bool both_usable(u32 insn)
 /* x18 is not loaded, and may be the shadow call stack's. */
 static bool registers_usable(const struct copy_form *form, u32 insn)
 {
-	unsigned int reg;
 	u32 field;
 
 	for (field = D; field <= A; field <<= 1) {
-		reg = reg_of(insn, field);
-		if (form->what & field && (reg == COPY_WAY_IN || reg == 18))
+		if (form->what & field && reg_of(insn, field) == 18)
 			return false;
 	}
 	return true;

@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef __ARM64_KERNEL_PROBES_TEST_NATIVE_H
 #define __ARM64_KERNEL_PROBES_TEST_NATIVE_H
-
+/*
+ * For suites that run many instructions, natively and with a probe on each: how diff_trip() gets to
+ * an instruction and back, and the manners of planting probes.
+ */
+#include <kunit/test.h>
+#include <linux/string.h>
+#include <linux/thread_info.h>
 #include <linux/types.h>
+#include <linux/unaligned.h>
+
+#include "support/diff.h"
 
 /* The address of a symbol in assembly that is not declared in C */
 #define ADDRESS_OF(symbol) ({						\
@@ -13,20 +22,32 @@
 	(void *)__addr;							\
 })
 
-/**
- * struct probe_trip - registers before an instruction, and after it
- * @regs:	x0 to x30; x18 is not loaded
- * @nzcv:	the flags, in their bits of PSTATE
- * @landed:	where the instruction led to, see test_simulate.c
- *
- * Assembly knows the layout.
- */
-struct probe_trip {
-	u64		regs[31];
-	u64		nzcv;
-	u64		landed;
-};
+/* The word in front of an instruction: diff_trip() comes there by way of x17. */
+#define TRIP_ENTRY							\
+"	ldp	x16, x17, [sp], #16\n"
 
-void probe_test_run(struct probe_trip *trip, u32 insn);
+/* Wherever an instruction leads. The first word, the place of which is noted, is BTI JC. */
+#define TRIP_LANDING							\
+"	hint	#38\n"							\
+"	stp	x0, x30, [sp, #-16]!\n"					\
+"	bl	probe_test_trip_end\n"
+
+#define TRIP_LANDING_SIZE	12
+
+/* Where instructions have their stack; exceptions and interrupts, too, need room below. */
+#define STACK_AT	(THREAD_SIZE - 1024)
+
+extern u8 probe_test_stack[THREAD_SIZE];
+
+static inline u32 word_of(const struct diff_insn *insn)
+{
+	return get_unaligned_le32(insn->code);
+}
+
+/* The manners of planting probes, as parameters of a case: with what in reach of a branch */
+const void *probe_test_manners(const void *prev, char *desc);
+
+/* Has all run in the case's manner: by jump, if there are any, and by breakpoint. */
+void probe_test_in_manner(struct kunit *test, const struct diff_lab *lab, unsigned long trials);
 
 #endif /* __ARM64_KERNEL_PROBES_TEST_NATIVE_H */

@@ -2,108 +2,43 @@
 /*
  * KUnit tests: simulated instructions, compared with native execution
  *
- * Each instruction is in a function of its own, which loads all registers before it and stores
- * them after it, wherever it led to. The same instruction is then simulated on the same
- * registers and at the same address; and the function is run with a probe on it, by breakpoint
- * and by jump, with and without a post handler.
+ * Each instruction has places before and behind it to which it may lead. It is executed; then it is
+ * simulated on the same registers and at the same address; and it is executed with a probe on it,
+ * by breakpoint and by jump, with and without a post handler.
  */
 
 #include <kunit/test.h>
 #include <linux/bitmap.h>
+#include <linux/cleanup.h>
 #include <linux/cpufeature.h>
-#include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/prandom.h>
+#include <linux/preempt.h>
 #include <linux/ptrace.h>
-#include <linux/sched.h>
 #include <linux/sizes.h>
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 #include <asm/insn.h>
 #include <asm/patching.h>
-#include <asm/sysreg.h>
 
-#include "support/asm_arm64.h"
 #include "support/switch.h"
 #include "../decode-insn.h"
+#include "../internal.h"
 #include "../simulate-insn.h"
 #include "test_native.h"
-#include "test_plant.h"
 
-/* Where an instruction led to. */
-enum landing { NEXT, AFTER, BEFORE, NR_LANDINGS };
-
-struct site {
-	void		(*run)(struct probe_trip *trip);
-	unsigned long	landings[NR_LANDINGS];
-	const char	*text;
-};
-
-static_assert(offsetof(struct probe_trip, nzcv) == 248);
-static_assert(offsetof(struct probe_trip, landed) == 256);
-
-/*
- * The frame of a site: 0 to 95, registers to be restored for the caller; 96, the trip; 104, x0
- * after the instruction; 112, where it landed. All registers are loaded except x18, which may be
- * the shadow call stack's. Labels for instructions: 8 is before them, 9 after.
- */
-asm("	.macro probe_test_land where\n"
-"	hint	#38\n"				/* bti jc */
-"	str	x0, [sp, #104]\n"
-"	mov	x0, #\\where\n"
-"	b	probe_test_leave\n"
-"	.endm\n"
-
-"	.macro probe_test_site insn:vararg\n"
-"8:	probe_test_land 2\n"
-".Lprobe_test_run\\@:\n"
-"	hint	#34\n"				/* bti c */
-"	stp	x29, x30, [sp, #-128]!\n"
-	KPROBES_SAVE_CALLERS
-"	str	x0, [sp, #96]\n"
-"	ldr	x1, [x0, #248]\n"
-"	msr	nzcv, x1\n"
-	KPROBES_LOAD_MOST
-"	ldp	x28, x29, [x0, #224]\n"
-"	ldr	x30, [x0, #240]\n"
-"	ldp	x0, x1, [x0]\n"
+/* Labels for instructions: 8 is before them, 9 after. */
+asm("	.macro probe_test_site insn:vararg\n"
+"8:\n"
+	TRIP_LANDING
+	TRIP_ENTRY
 "	\\insn\n"
-".Lprobe_test_next\\@:\n"
-"	probe_test_land 0\n"
-"9:	probe_test_land 1\n"
-"	.pushsection .rodata.probe_test, \"a\"\n"
-"	.quad	.Lprobe_test_run\\@, .Lprobe_test_next\\@, 9b, 8b, .Lprobe_test_text\\@\n"
-"	.popsection\n"
-"	.pushsection .rodata.probe_test_text, \"a\"\n"
-".Lprobe_test_text\\@:\n"
-"	.asciz	\"\\insn\"\n"
-"	.popsection\n"
+	TRIP_LANDING
+"9:\n"
+	TRIP_LANDING
 "	.endm\n"
-
-"	.pushsection .rodata.probe_test, \"a\"\n"
-"	.balign	8\n"
-"probe_test_sites:\n"
-"	.popsection\n"
 
 "	.pushsection .text, \"ax\"\n"
-"	.balign	4\n"
-"probe_test_leave:\n"
-"	str	x0, [sp, #112]\n"
-"	ldr	x0, [sp, #96]\n"
-"	str	x1, [x0, #8]\n"
-	KPROBES_STORE_MOST
-"	stp	x28, x29, [x0, #224]\n"
-"	str	x30, [x0, #240]\n"
-"	ldr	x1, [sp, #104]\n"
-"	str	x1, [x0]\n"
-"	mrs	x1, nzcv\n"
-"	str	x1, [x0, #248]\n"
-"	ldr	x1, [sp, #112]\n"
-"	str	x1, [x0, #256]\n"
-	KPROBES_RESTORE_CALLERS
-"	ldp	x29, x30, [sp], #128\n"
-"	ret\n"
-
 /* Off by four bytes, so that literals of eight bytes are not aligned. */
 "	.balign	8\n"
 "	.long	0x7fffffff\n"
@@ -111,6 +46,7 @@ asm("	.macro probe_test_land where\n"
 "	.quad	0x8000000176543210\n"
 "	.quad	0x76543210fedcba98\n"
 
+"probe_test_sites:\n"
 "	probe_test_site b 9f\n"
 "	probe_test_site b 8b\n"
 "	probe_test_site bl 9f\n"
@@ -162,71 +98,28 @@ asm("	.macro probe_test_land where\n"
 "	probe_test_site ldr \\reg, 9f\n"
 "	.endr\n"
 "	probe_test_site prfm pldl1keep, probe_test_literal\n"
-"	.popsection\n"
-
-"	.pushsection .rodata.probe_test, \"a\"\n"
 "probe_test_sites_end:\n"
 "	.popsection\n"
-
-/* A site to put other instructions into */
-"	.pushsection .text, \"ax\"\n"
-"	.balign	4\n"
-"	probe_test_site nop\n"
-"	.popsection\n"
 "	.purgem probe_test_site\n"
-"	.purgem probe_test_land\n"
 );
 
-static struct rnd_state random;
+/* Relative to an instruction: the places to which it may lead. The last one ends its site. */
+#define BEFORE		(-TRIP_LANDING_SIZE - AARCH64_INSN_SIZE)
+#define AFTER		(AARCH64_INSN_SIZE + TRIP_LANDING_SIZE)
+#define SITE_SIZE	(AFTER + TRIP_LANDING_SIZE - BEFORE)
 
-static u64 random_u64(void)
-{
-	return prandom_u32_state(&random) | (u64)prandom_u32_state(&random) << 32;
-}
+#define NR_FLAGS	16
+#define NR_FILLS	8
 
-/* Interrupts are masked, because the frame pointer has a value of ours. */
-static noinline __nocfi void run_natively(const struct site *s, struct probe_trip *trip)
-{
-	unsigned long flags;
+/* With a probe, only the first fills are tried. */
+#define NR_FILLS_PROBED	3
 
-	local_irq_save(flags);
-	s->run(trip);
-	local_irq_restore(flags);
-}
-
-/**
- * probe_test_run - let the processor execute an instruction
- * @trip:	the registers before it, and then those after it
- * @insn:	the instruction; not a branch, and does not use the stack pointer
- *
- * Context: may sleep; one at a time.
- */
-void probe_test_run(struct probe_trip *trip, u32 insn)
-{
-	const struct site *any = ADDRESS_OF(probe_test_sites_end);
-	void *at = (void *)any->landings[NEXT] - AARCH64_INSN_SIZE;
-
-	WARN_ON_ONCE(aarch64_insn_patch_text_nosync(at, insn));
-	isb();
-	run_natively(any, trip);
-}
-
-struct subject {
-	const struct site		*site;
+static struct subject {
 	const struct probe_class	*class;
-	unsigned long			addr;
-	u32				insn;
-};
+	struct diff_insn		insn;
+} *subjects;
 
-static void prepare(struct kunit *test, struct subject *s, const struct site *site)
-{
-	s->site = site;
-	s->addr = site->landings[NEXT] - AARCH64_INSN_SIZE;
-	KUNIT_ASSERT_EQ(test, 0, aarch64_insn_read((void *)s->addr, &s->insn));
-	s->class = probe_classify(s->insn);
-	KUNIT_ASSERT_NOT_NULL_MSG(test, s->class, "%s", site->text);
-	KUNIT_ASSERT_EQ_MSG(test, PROBE_SIMULATE, s->class->kprobe, "%s", site->text);
-}
+static struct rnd_state random;
 
 static bool is_branch_reg(u32 insn)
 {
@@ -235,38 +128,103 @@ static bool is_branch_reg(u32 insn)
 }
 
 /* What all registers hold. Two of the fills have just the bit set, or clear, that is tested. */
-#define NR_FILLS	8
 static u64 content(u32 insn, int fill)
 {
 	unsigned int bit = (insn >> 31) << 5 | (insn >> 19 & 31);
+	const u64 contents[] = {
+		0, BIT_ULL(bit), ~BIT_ULL(bit), U64_MAX, (u64)U32_MAX << 32, U32_MAX,
+	};
 
-	switch (fill) {
-	case 0:
-		return 0;
-	case 1:
-		return U64_MAX;
-	case 2:
-		return BIT_ULL(bit);
-	case 3:
-		return ~BIT_ULL(bit);
-	case 4:
-		return (u64)U32_MAX << 32;
-	case 5:
-		return U32_MAX;
-	}
-	return random_u64();
+	if (fill < ARRAY_SIZE(contents))
+		return contents[fill];
+	return prandom_u32_state(&random) | (u64)prandom_u32_state(&random) << 32;
 }
 
-static void fill_trip(const struct subject *s, struct probe_trip *trip, int fill, u64 nzcv)
+static struct diff_insn *subject_insn(int i)
 {
-	int i;
+	return &subjects[i].insn;
+}
 
-	for (i = 0; i < ARRAY_SIZE(trip->regs); i++)
-		trip->regs[i] = content(s->insn, fill);
-	if (is_branch_reg(s->insn))
-		trip->regs[s->insn >> 5 & 31] = s->site->landings[fill & 1 ? AFTER : BEFORE];
-	trip->nzcv = nzcv;
-	trip->landed = NR_LANDINGS;
+static int nr_states_probed(int i)
+{
+	return NR_FLAGS * NR_FILLS_PROBED;
+}
+
+static void set_up(const struct diff_run *run, struct pt_regs *regs)
+{
+	const struct diff_insn *at = subject_insn(run->i);
+	int i, fill = run->state / NR_FLAGS;
+	u32 insn = word_of(at);
+
+	prandom_seed_state(&random, run->state);
+	for (i = 0; i < ARRAY_SIZE(regs->regs); i++)
+		regs->regs[i] = content(insn, fill);
+	if (is_branch_reg(insn))
+		regs->regs[insn >> 5 & 31] = at->at + (fill & 1 ? AFTER : BEFORE);
+	regs->sp = (unsigned long)probe_test_stack + STACK_AT;
+	regs->pstate = (u64)(run->state % NR_FLAGS) << 28;
+}
+
+/* Where kprobe_detour_leave() will say where to go, on this CPU */
+static unsigned long *next_destination(void)
+{
+	struct kprobe_destinations *all = this_cpu_ptr(&kprobe_detour_to);
+
+	return &all->to[(all->last + 1) % ARRAY_SIZE(all->to)].pc;
+}
+
+static bool left_by_trap;
+
+static void trip(struct pt_regs *regs)
+{
+	guard(preempt)();
+	*next_destination() = 0;
+	diff_trip(regs);
+	left_by_trap = *next_destination();
+}
+
+/* A call by its own link register; and one by another, where it must be told from a jump */
+static bool leaves_by_trap(u32 insn)
+{
+	return aarch64_insn_is_blr(insn) &&
+	       (probe_target_register(insn) == AARCH64_INSN_REG_LR || system_supports_bti_kernel());
+}
+
+static void expect_way_out(struct kunit *test, const struct diff_run *run)
+{
+	u32 insn = word_of(subject_insn(run->i));
+
+	KUNIT_EXPECT_EQ_MSG(test, run->way.jump && leaves_by_trap(insn), left_by_trap, "%08x",
+			    insn);
+}
+
+static struct diff_lab lab = {
+	.insn		= subject_insn,
+	.nr_states	= nr_states_probed,
+	.set_up		= set_up,
+	.run		= trip,
+	.check		= expect_way_out,
+};
+
+/* Has to be done before there are probes, because it reads the text. */
+static void prepare(struct kunit *test)
+{
+	unsigned long first = (unsigned long)ADDRESS_OF(probe_test_sites);
+	unsigned long end = (unsigned long)ADDRESS_OF(probe_test_sites_end);
+	struct subject *s;
+	u32 insn;
+
+	lab.nr = (end - first) / SITE_SIZE;
+	subjects = diff_array(test, lab.nr, sizeof(*subjects));
+	for (s = subjects; s < subjects + lab.nr; s++) {
+		s->insn.at = first + (s - subjects) * SITE_SIZE - BEFORE;
+		s->insn.length = AARCH64_INSN_SIZE;
+		KUNIT_ASSERT_EQ(test, 0, aarch64_insn_read((void *)s->insn.at, &insn));
+		put_unaligned_le32(insn, s->insn.code);
+		s->class = probe_classify(insn);
+		KUNIT_ASSERT_NOT_NULL_MSG(test, s->class, "%08x", insn);
+		KUNIT_ASSERT_EQ_MSG(test, PROBE_SIMULATE, s->class->kprobe, "%08x", insn);
+	}
 }
 
 /* Whatever a simulation should leave alone gets an odd value. */
@@ -292,73 +250,39 @@ static u64 expected_btype(u32 insn)
 	return PSR_BTYPE_NONE;
 }
 
-static void expect_same(struct kunit *test, const struct subject *s,
-			const struct probe_trip *native, struct pt_regs *in, struct pt_regs *ours)
+/* What is in @regs afterwards is compared with the native run; the rest stays, except for BTYPE. */
+static void simulate_subject(struct kunit *test, const struct diff_run *run, struct pt_regs *regs)
 {
-	const char *text = s->site->text;
-	int i;
+	const struct subject *s = &subjects[run->i];
+	u32 insn = word_of(&s->insn);
+	struct pt_regs odd, ours;
 
-	KUNIT_ASSERT_LT_MSG(test, native->landed, NR_LANDINGS, "%s", text);
-	for (i = 0; i < ARRAY_SIZE(native->regs); i++) {
-		if (i != 18)
-			in->regs[i] = native->regs[i];
-	}
-	in->pc = s->site->landings[native->landed];
-	in->pstate &= ~(PSR_BTYPE_MASK | PSR_STATUS_BITS);
-	in->pstate |= native->nzcv | expected_btype(s->insn);
-
-	for (i = 0; i < ARRAY_SIZE(native->regs); i++)
-		KUNIT_ASSERT_EQ_MSG(test, in->regs[i], ours->regs[i], "%s: x%d", text, i);
-	KUNIT_ASSERT_EQ_MSG(test, in->pc, ours->pc, "%s: pc", text);
-	KUNIT_ASSERT_EQ_MSG(test, in->pstate, ours->pstate, "%s: pstate", text);
-	KUNIT_ASSERT_MEMEQ_MSG(test, in, ours, sizeof(*in), "%s: the rest", text);
-}
-
-static void compare(struct kunit *test, const struct subject *s, int fill, u64 nzcv)
-{
-	struct pt_regs in, ours;
-	struct probe_trip trip;
-
-	fill_trip(s, &trip, fill, nzcv);
-	fill_regs(&in, trip.regs, nzcv, s->addr);
-	ours = in;
-	run_natively(s->site, &trip);
-	KUNIT_ASSERT_TRUE_MSG(test, s->class->simulate(s->insn, s->addr, &ours),
-			      "%s", s->site->text);
-	expect_same(test, s, &trip, &in, &ours);
+	fill_regs(&odd, regs->regs, regs->pstate, regs->pc);
+	ours = odd;
+	KUNIT_ASSERT_TRUE_MSG(test, s->class->simulate(insn, s->insn.at, &ours), "%08x", insn);
+	diff_load(regs, &ours);
+	diff_load(&odd, &ours);
+	odd.pstate = (odd.pstate & ~PSR_BTYPE_MASK) | expected_btype(insn);
+	KUNIT_ASSERT_EQ_MSG(test, odd.pstate, ours.pstate, "%08x: pstate", insn);
+	KUNIT_ASSERT_MEMEQ_MSG(test, &odd, &ours, sizeof(odd), "%08x: the rest", insn);
 }
 
 /* BC.cond is B.cond with a hint. Not every processor can run it, so it is only simulated. */
 static void compare_with_hinted(struct kunit *test, const struct subject *s, u64 nzcv,
 				unsigned long *rows_seen)
 {
-	const struct probe_class *class = probe_classify(s->insn | BIT(4));
+	u32 insn = word_of(&s->insn);
+	const struct probe_class *class = probe_classify(insn | BIT(4));
 	struct pt_regs plain, hinted;
 	u64 regs[31] = {};
 
 	KUNIT_ASSERT_NOT_NULL(test, class);
 	__set_bit(class - probe_classes, rows_seen);
-	fill_regs(&plain, regs, nzcv, s->addr);
+	fill_regs(&plain, regs, nzcv, s->insn.at);
 	hinted = plain;
-	KUNIT_EXPECT_TRUE(test, s->class->simulate(s->insn, s->addr, &plain));
-	KUNIT_EXPECT_TRUE(test, class->simulate(s->insn | BIT(4), s->addr, &hinted));
+	KUNIT_EXPECT_TRUE(test, s->class->simulate(insn, s->insn.at, &plain));
+	KUNIT_EXPECT_TRUE(test, class->simulate(insn | BIT(4), s->insn.at, &hinted));
 	KUNIT_EXPECT_MEMEQ(test, &plain, &hinted, sizeof(plain));
-}
-
-static void compare_all(struct kunit *test, const struct site *site, unsigned long *rows_seen)
-{
-	struct subject s;
-	u64 nzcv;
-	int fill;
-
-	prepare(test, &s, site);
-	__set_bit(s.class - probe_classes, rows_seen);
-	for (nzcv = 0; nzcv < 16; nzcv++) {
-		for (fill = 0; fill < NR_FILLS; fill++)
-			compare(test, &s, fill, nzcv << 28);
-		if (aarch64_insn_is_bcond(s.insn))
-			compare_with_hinted(test, &s, nzcv << 28, rows_seen);
-	}
 }
 
 /*
@@ -367,23 +291,37 @@ static void compare_all(struct kunit *test, const struct site *site, unsigned lo
  */
 static void test_native(struct kunit *test)
 {
-	const struct site *sites = ADDRESS_OF(probe_test_sites);
-	const struct site *end = ADDRESS_OF(probe_test_sites_end);
 	unsigned long *rows_seen = kunit_kcalloc(test, BITS_TO_LONGS(probe_nr_classes),
 						 sizeof(long), GFP_KERNEL);
-	const struct site *site;
+	struct diff_run run = {};
+	const struct subject *s;
 	unsigned int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, rows_seen);
-	prandom_seed_state(&random, 6);
-	for (site = sites; site < end; site++)
-		compare_all(test, site, rows_seen);
-
-	kunit_info(test, "%td instructions", end - sites);
+	prepare(test);
+	for (run.i = 0; run.i < lab.nr; run.i++) {
+		s = &subjects[run.i];
+		__set_bit(s->class - probe_classes, rows_seen);
+		for (run.state = 0; run.state < NR_FLAGS * NR_FILLS; run.state++)
+			diff_expect_same(test, &lab, &run, simulate_subject);
+		for (i = 0; i < NR_FLAGS && aarch64_insn_is_bcond(word_of(&s->insn)); i++)
+			compare_with_hinted(test, s, (u64)i << 28, rows_seen);
+	}
+	kunit_info(test, "%d instructions", lab.nr);
 	for (i = 0; i < probe_nr_classes; i++)
 		KUNIT_EXPECT_EQ_MSG(test, probe_classes[i].kprobe == PROBE_SIMULATE,
 				    test_bit(i, rows_seen), "%s", probe_classes[i].name);
 }
+
+/* A past bug: by a jump, ret, br and blr took a trap. */
+static void probed_instructions_do_as_in_place(struct kunit *test)
+{
+	prepare(test);
+	diff_run_natively(test, &lab);
+	probe_test_in_manner(test, &lab, BIT(DIFF_GOOD));
+}
+
+#define FAR_PC		0xffff800080123454UL
 
 /* Instructions that reach as far as possible, and expected distances */
 struct far {
@@ -422,23 +360,6 @@ static bool simulate(struct kunit *test, u32 insn, struct pt_regs *regs)
 	return class->simulate(insn, regs->pc, regs);
 }
 
-static void test_far_branches(struct kunit *test)
-{
-	const unsigned long addr = 0xffff800080123454;
-	const u64 zeroes[31] = {};
-	struct pt_regs regs;
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(branches); i++) {
-		const struct far *f = &branches[i];
-
-		fill_regs(&regs, zeroes, 0, addr);
-		KUNIT_EXPECT_TRUE(test, simulate(test, f->insn, &regs));
-		KUNIT_EXPECT_EQ_MSG(test, addr + f->distance, regs.pc, "%s", f->text);
-		KUNIT_EXPECT_EQ_MSG(test, f->link ? addr + 4 : 0, regs.regs[30], "%s", f->text);
-	}
-}
-
 static const struct far addresses[] = {
 	{ "adr", 0x707fffe0, 0xfffff },
 	{ "adr", 0x10800000, -0x100000 },
@@ -450,20 +371,37 @@ static const struct far addresses[] = {
 	{ "adrp .", 0x90000000, -0x454 },
 };
 
-static void test_far_addresses(struct kunit *test)
+static struct pt_regs simulate_far(struct kunit *test, const struct far *f)
 {
-	const unsigned long addr = 0xffff800080123454;
 	const u64 zeroes[31] = {};
 	struct pt_regs regs;
-	int i;
 
-	for (i = 0; i < ARRAY_SIZE(addresses); i++) {
-		const struct far *f = &addresses[i];
+	fill_regs(&regs, zeroes, 0, FAR_PC);
+	KUNIT_EXPECT_TRUE(test, simulate(test, f->insn, &regs));
+	return regs;
+}
 
-		fill_regs(&regs, zeroes, 0, addr);
-		KUNIT_EXPECT_TRUE(test, simulate(test, f->insn, &regs));
-		KUNIT_EXPECT_EQ_MSG(test, addr + f->distance, regs.regs[0], "%s", f->text);
-		KUNIT_EXPECT_EQ_MSG(test, addr + 4, regs.pc, "%s", f->text);
+static void test_far_branches(struct kunit *test)
+{
+	const struct far *f;
+	struct pt_regs regs;
+
+	for (f = branches; f < branches + ARRAY_SIZE(branches); f++) {
+		regs = simulate_far(test, f);
+		KUNIT_EXPECT_EQ_MSG(test, FAR_PC + f->distance, regs.pc, "%s", f->text);
+		KUNIT_EXPECT_EQ_MSG(test, f->link ? FAR_PC + 4 : 0, regs.regs[30], "%s", f->text);
+	}
+}
+
+static void test_far_addresses(struct kunit *test)
+{
+	const struct far *f;
+	struct pt_regs regs;
+
+	for (f = addresses; f < addresses + ARRAY_SIZE(addresses); f++) {
+		regs = simulate_far(test, f);
+		KUNIT_EXPECT_EQ_MSG(test, FAR_PC + f->distance, regs.regs[0], "%s", f->text);
+		KUNIT_EXPECT_EQ_MSG(test, FAR_PC + 4, regs.pc, "%s", f->text);
 	}
 }
 
@@ -535,205 +473,13 @@ static void test_no_literal(struct kunit *test)
 	vfree(page);
 }
 
-/* --- with a probe --- */
-
-#define NR_FLAGS	16
-
-/* All bits are clear; or only the bit that is tested is set, or is clear. */
-static const u8 probed_fills[] = { 0, 2, 3 };
-
-#define NR_TRIPS	(NR_FLAGS * ARRAY_SIZE(probed_fills))
-
-/* All sites, and NR_TRIPS for each of them, as they are natively */
-static struct subject *subjects;
-static struct probe_trip *native_trips;
-static unsigned int nr_subjects;
-
-static void fill_nth(const struct subject *s, struct probe_trip *trip, unsigned int n)
-{
-	fill_trip(s, trip, probed_fills[n / NR_FLAGS], (u64)(n % NR_FLAGS) << 28);
-}
-
-static struct probe_trip *native_trip(const struct subject *s, unsigned int n)
-{
-	return &native_trips[(s - subjects) * NR_TRIPS + n];
-}
-
-static void run_all_natively(struct kunit *test, const struct subject *s)
-{
-	struct probe_trip *trip;
-	unsigned int n;
-
-	for (n = 0; n < NR_TRIPS; n++) {
-		trip = native_trip(s, n);
-		fill_nth(s, trip, n);
-		run_natively(s->site, trip);
-		KUNIT_ASSERT_LT_MSG(test, trip->landed, NR_LANDINGS, "%s", s->site->text);
-	}
-}
-
-/* Has to be done before there are probes, because it reads the text. */
-static void prepare_all(struct kunit *test)
-{
-	const struct site *sites = ADDRESS_OF(probe_test_sites);
-	const struct site *end = ADDRESS_OF(probe_test_sites_end);
-	unsigned int i;
-
-	nr_subjects = end - sites;
-	subjects = new_array(test, nr_subjects, sizeof(*subjects));
-	native_trips = new_array(test, nr_subjects * NR_TRIPS, sizeof(*native_trips));
-	for (i = 0; i < nr_subjects; i++) {
-		prepare(test, &subjects[i], &sites[i]);
-		run_all_natively(test, &subjects[i]);
-	}
-}
-
-static void *subject_at(unsigned int i)
-{
-	return (void *)subjects[i].addr;
-}
-
-/* What the handlers have seen of a trip */
-static struct {
-	unsigned int	pres, posts, traps;
-	struct pt_regs	before, after;
-	bool		left_by_trap;
-} seen;
-
-/* Where kprobe_detour_leave() will say where to go, on this CPU */
-static unsigned long *next_destination(void)
-{
-	struct kprobe_destinations *all = this_cpu_ptr(&kprobe_detour_to);
-
-	return &all->to[(all->last + 1) % ARRAY_SIZE(all->to)].pc;
-}
-
-static void run_probed(const struct subject *s, struct probe_trip *trip)
-{
-	memset(&seen, 0, sizeof(seen));
-	guard(preempt)();
-	*next_destination() = 0;
-	run_natively(s->site, trip);
-	seen.left_by_trap = *next_destination();
-}
-
-/* A call by its own link register; and one by another, where it must be told from a jump */
-static bool leaves_by_trap(u32 insn)
-{
-	return aarch64_insn_is_blr(insn) &&
-	       (probe_target_register(insn) == AARCH64_INSN_REG_LR || system_supports_bti_kernel());
-}
-
-static int see_before(struct kprobe *p, struct pt_regs *regs)
-{
-	seen.pres++;
-	/* Interrupts are masked in any case, but debug exceptions only in one. */
-	seen.traps += !!(read_sysreg(daif) & PSR_D_BIT);
-	seen.before = *regs;
-	return 0;
-}
-
-static void see_after(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-	seen.posts++;
-	seen.after = *regs;
-}
-
-static void expect_trip(struct kunit *test, const struct subject *s, unsigned int n,
-			const struct probe_trip *ours)
-{
-	const struct probe_trip *native = native_trip(s, n);
-	const char *text = s->site->text;
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(native->regs); i++)
-		KUNIT_EXPECT_EQ_MSG(test, native->regs[i], ours->regs[i], "%s, trip %u: x%d",
-				    text, n, i);
-	KUNIT_EXPECT_EQ_MSG(test, native->nzcv, ours->nzcv, "%s, trip %u", text, n);
-	KUNIT_EXPECT_EQ_MSG(test, native->landed, ours->landed, "%s, trip %u", text, n);
-}
-
-static void expect_before(struct kunit *test, const struct subject *s, unsigned int n,
-			  struct way way, const struct probe_trip *in)
-{
-	const char *text = s->site->text;
-
-	KUNIT_EXPECT_EQ_MSG(test, 1, seen.pres, "%s, trip %u", text, n);
-	KUNIT_EXPECT_EQ_MSG(test, !way.jump, seen.traps, "%s, trip %u", text, n);
-	KUNIT_EXPECT_EQ_MSG(test, way.jump && leaves_by_trap(s->insn), seen.left_by_trap,
-			    "%s, trip %u", text, n);
-	KUNIT_EXPECT_EQ_MSG(test, s->addr, seen.before.pc, "%s, trip %u", text, n);
-	KUNIT_EXPECT_TRUE_MSG(test, has_seen(&seen.before, in->regs, in->nzcv, 0),
-			      "%s, trip %u", text, n);
-}
-
-/* The post handler gets what the instruction leaves natively. */
-static void expect_after(struct kunit *test, const struct subject *s, unsigned int n,
-			 struct way way)
-{
-	const struct probe_trip *native = native_trip(s, n);
-	const char *text = s->site->text;
-
-	KUNIT_EXPECT_EQ_MSG(test, way.post, seen.posts, "%s, trip %u", text, n);
-	if (!way.post)
-		return;
-	KUNIT_EXPECT_EQ_MSG(test, s->site->landings[native->landed], seen.after.pc,
-			    "%s, trip %u", text, n);
-	KUNIT_EXPECT_EQ_MSG(test, seen.before.sp, seen.after.sp, "%s, trip %u", text, n);
-	KUNIT_EXPECT_TRUE_MSG(test, has_seen(&seen.after, native->regs, native->nzcv, 0),
-			      "%s, trip %u", text, n);
-}
-
-/* Stops after the first instruction that does not do the same. */
-static void compare_probed(struct kunit *test, const struct subject *s, struct way way)
-{
-	struct probe_trip in, ours;
-	unsigned int n;
-
-	expect_text(test, (void *)s->addr, s->insn, way.jump);
-	for (n = 0; n < NR_TRIPS; n++) {
-		fill_nth(s, &in, n);
-		ours = in;
-		run_probed(s, &ours);
-		expect_trip(test, s, n, &ours);
-		expect_before(test, s, n, way, &in);
-		expect_after(test, s, n, way);
-	}
-	KUNIT_ASSERT_EQ(test, test->status, KUNIT_SUCCESS);
-}
-
-static void compare_all_probed(struct kunit *test, struct way way)
-{
-	unsigned int i;
-
-	for (i = 0; i < nr_subjects; i++) {
-		compare_probed(test, &subjects[i], way);
-		cond_resched();
-	}
-	kunit_info(test, "%u instructions by %s", nr_subjects, way.jump ? "jump" : "breakpoint");
-}
-
-/* A past bug: by a jump, ret, br and blr took a trap. */
-static void probed_instructions_do_as_in_place(struct kunit *test)
-{
-	const struct manner *manner = test->param_value;
-	const struct kprobe like = {
-		.pre_handler = see_before,
-		.post_handler = manner->post ? see_after : NULL,
-	};
-
-	prepare_all(test);
-	plant(test, manner, nr_subjects, subject_at, &like);
-	in_both_ways(test, manner, (struct way){ }, compare_all_probed);
-}
-
 static struct kunit_case simulate_cases[] = {
 	KUNIT_CASE(test_native),
 	KUNIT_CASE(test_far_branches),
 	KUNIT_CASE(test_far_addresses),
 	KUNIT_CASE(test_far_literals),
 	KUNIT_CASE(test_no_literal),
-	KUNIT_CASE_PARAM_ATTR(probed_instructions_do_as_in_place, manner_gen_params,
+	KUNIT_CASE_PARAM_ATTR(probed_instructions_do_as_in_place, probe_test_manners,
 			      { .speed = KUNIT_SPEED_SLOW }),
 	{ }
 };

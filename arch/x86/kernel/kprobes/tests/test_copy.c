@@ -12,7 +12,6 @@
 #include <kunit/test.h>
 #include <linux/bitmap.h>
 #include <linux/prandom.h>
-#include <linux/sched.h>
 #include <linux/string.h>
 #include <asm/insn.h>
 #include <asm/text-patching.h>
@@ -269,16 +268,9 @@ static struct diff_lab lab = {
 };
 
 /* Per-CPU operands are those of one CPU, as the registers that lead to them are compared. */
-static void stay(struct kunit *test)
-{
-	const struct cpumask *here = cpumask_of(raw_smp_processor_id());
-
-	KUNIT_ASSERT_EQ(test, 0, set_cpus_allowed_ptr(current, here));
-}
-
 static void run_all(struct kunit *test, unsigned long trials)
 {
-	stay(test);
+	diff_stay(test);
 	diff_run_natively(test, &lab);
 	kprobe_test_in_all_ways(test, &lab, trials, true);
 }
