@@ -150,18 +150,18 @@ bool trampoline_is_probed(void)
 	return false;
 }
 
-#ifdef CONFIG_DEBUG_FS
 static void drop_mount(void *mnt)
 {
 	kern_unmount(mnt);
 }
 
-struct vfsmount *mount_debugfs(struct kunit *test)
+struct vfsmount *mount_fs(struct kunit *test, const char *name)
 {
-	struct file_system_type *type = get_fs_type("debugfs");
+	struct file_system_type *type = get_fs_type(name);
 	struct vfsmount *mnt;
 
-	KUNIT_ASSERT_NOT_NULL(test, type);
+	if (!type)
+		kunit_skip(test, "there is no %s", name);
 	mnt = kern_mount(type);
 	put_filesystem(type);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(mnt));
@@ -169,6 +169,7 @@ struct vfsmount *mount_debugfs(struct kunit *test)
 	return mnt;
 }
 
+#ifdef CONFIG_DEBUG_FS
 struct file *open_list(struct kunit *test, struct vfsmount *mnt)
 {
 	struct file *list = file_open_root_mnt(mnt, "kprobes/list", O_RDONLY, 0);

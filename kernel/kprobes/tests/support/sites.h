@@ -22,9 +22,15 @@ void wait_for_dying_sites(struct kunit *test);
 /* Where there is a probe on the trampoline, returns need a processor that is not busy. */
 bool trampoline_is_probed(void);
 
+/* Until the test case ends: nothing is mounted yet when suites run at boot. */
+struct vfsmount *mount_fs(struct kunit *test, const char *name);
+
 #ifdef CONFIG_DEBUG_FS
-/* Nothing is mounted yet when suites run at boot. */
-struct vfsmount *mount_debugfs(struct kunit *test);
+static inline struct vfsmount *mount_debugfs(struct kunit *test)
+{
+	return mount_fs(test, "debugfs");
+}
+
 struct file *open_list(struct kunit *test, struct vfsmount *mnt);
 
 /* kernel_read() does not read from debugfs. */
