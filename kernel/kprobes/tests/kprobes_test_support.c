@@ -352,6 +352,56 @@ int thread_idle(void)
 }
 EXPORT_SYMBOL_IF_KUNIT(thread_idle);
 
+static int holder_run(void *data)
+{
+	struct holder *holder = data;
+
+	holder->end = jiffies + holder->seconds * HZ;
+	holder->hold(holder);
+	return thread_idle();
+}
+
+struct holder *holder_new(struct kunit *test, void (*hold)(struct holder *holder), void *data,
+			  unsigned int seconds)
+{
+	struct holder *holder = test_alloc(test, sizeof(*holder));
+
+	holder->test = test;
+	holder->hold = hold;
+	holder->data = data;
+	holder->seconds = seconds;
+	holder->task = thread_new(test, holder_run, holder);
+	return holder;
+}
+EXPORT_SYMBOL_IF_KUNIT(holder_new);
+
+void holder_start(struct holder *holder)
+{
+	thread_begin(holder->test, holder->task, &holder->holds, holder->seconds);
+}
+EXPORT_SYMBOL_IF_KUNIT(holder_start);
+
+bool holder_goes_on(struct holder *holder)
+{
+	WRITE_ONCE(holder->holds, true);
+	if (kthread_should_stop())
+		return false;
+	if (time_before(jiffies, holder->end))
+		return true;
+	WRITE_ONCE(holder->gave_up, true);
+	return false;
+}
+EXPORT_SYMBOL_IF_KUNIT(holder_goes_on);
+
+bool holder_stop(struct holder *holder)
+{
+	bool gave_up = READ_ONCE(holder->gave_up);
+
+	kunit_release_action(holder->test, thread_stop, holder->task);
+	return gave_up;
+}
+EXPORT_SYMBOL_IF_KUNIT(holder_stop);
+
 static int caller_run(void *data)
 {
 	struct caller *caller = data;

@@ -8,20 +8,17 @@
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/ftrace.h>
-#include <linux/jiffies.h>
 #include <linux/kprobes.h>
-#include <linux/kthread.h>
 #include <linux/mman.h>
 #include <linux/mount.h>
 #include <linux/preempt.h>
-#include <linux/rcupdate.h>
 #include <linux/uaccess.h>
 
 #include "../../trace/ftrace_internal.h"
 #include "../internal.h"
 #include "support/core.h"
 #include "support/probe.h"
-#include "support/report.h"
+#include "support/sites.h"
 #include "support/threads.h"
 
 #ifdef CONFIG_MODULES
@@ -65,26 +62,20 @@ struct all_kinds {
 	union any_probe probes[NR_ALL];
 };
 
-static int plant(struct all_kinds *all, unsigned int i)
+static int plant(struct all_kinds *all, unsigned int first, unsigned int end)
 {
 	const struct kprobes_step *step = kprobes_find_step("plain instruction");
-	union any_probe *probe = &all->probes[i];
-
-	any_reset(probe, &count[wanted[i].kind], wanted[i].addr);
-	if (wanted[i].addr == claimed)
-		probe->kp.pre_handler = count_pre;
-	if (!wanted[i].addr)
-		probe->kp.addr = step ? step->addr : (void *)kprobes_untraced;
-	return any_register(wanted[i].type, probe);
-}
-
-static int plant_some(struct all_kinds *all, unsigned int first, unsigned int end)
-{
 	unsigned int i;
 	int err = 0;
 
-	for (i = first; i < end && !err; i++)
-		err = plant(all, i);
+	for (i = first; i < end && !err; i++) {
+		any_reset(&all->probes[i], &count[wanted[i].kind], wanted[i].addr);
+		if (wanted[i].addr == claimed)
+			all->probes[i].kp.pre_handler = count_pre;
+		if (!wanted[i].addr)
+			all->probes[i].kp.addr = step ? step->addr : (void *)kprobes_untraced;
+		err = any_register(wanted[i].type, &all->probes[i]);
+	}
 	return err;
 }
 
@@ -110,51 +101,23 @@ static struct all_kinds *new_kinds(struct kunit *test)
 
 /* --- somebody who holds a lock, or a grace period up --- */
 
-/* Then who waits fails. It must be long against what a slow machine needs. */
+/* It must be long against what a slow machine needs. */
 #define HOLD_SECONDS	20
 
-static int holds, gave_up;
-
-static bool go_on(unsigned long end)
+static void hold_mutex(struct holder *holder)
 {
-	if (kthread_should_stop())
-		return false;
-	if (time_before(jiffies, end))
-		return true;
-	WRITE_ONCE(gave_up, true);
-	return false;
-}
-
-static void start(struct kunit *test, struct task_struct *task)
-{
-	holds = false;
-	gave_up = false;
-	thread_begin(test, task, &holds, HOLD_SECONDS);
-}
-
-static int hold_mutex(void *data)
-{
-	unsigned long end = jiffies + HOLD_SECONDS * HZ;
-
-	mutex_lock(data);
-	WRITE_ONCE(holds, true);
-	while (go_on(end))
+	mutex_lock(holder->data);
+	while (holder_goes_on(holder))
 		usleep_range(100, 200);
-	mutex_unlock(data);
-	return thread_idle();
+	mutex_unlock(holder->data);
 }
 
 #ifdef CONFIG_DYNAMIC_FTRACE
-/*
- * struct lock - somebody else's mutex, which is held over grace periods, or was
- * @name: its name
- * @mutex: the mutex
- * @first: the first of wanted[] that does without it
- */
+/* Somebody else's mutex, which is held over grace periods, or was */
 static const struct lock {
 	const char *name;
 	struct mutex *mutex;	/* the case has a thread hold it */
-	unsigned int first;
+	unsigned int first;	/* of wanted[] that does without it */
 } locks[] = {
 	/* ftrace is only asked for what it calls for. */
 	{ "ftrace_lock",	&ftrace_lock,	2 },
@@ -168,27 +131,30 @@ KUNIT_ARRAY_PARAM_DESC(lock, locks, name);
 static void locks_of_others_are_not_taken(struct kunit *test)
 {
 	const struct lock *lock = test->param_value;
-	struct task_struct *task = thread_new(test, hold_mutex, lock->mutex);
+	struct holder *holder = holder_new(test, hold_mutex, lock->mutex, HOLD_SECONDS);
 	struct all_kinds *all = new_kinds(test);
 
-	start(test, task);
-	KUNIT_EXPECT_EQ(test, 0, plant_some(all, lock->first, NR_KPROBES));
+	holder_start(holder);
+	KUNIT_EXPECT_EQ(test, 0, plant(all, lock->first, NR_KPROBES));
 	WRITE_ONCE(hits, 0);
 	kprobes_untraced(1);
 	KUNIT_EXPECT_LT(test, 0, READ_ONCE(hits));
 	drop_all(all);
-	KUNIT_EXPECT_FALSE(test, READ_ONCE(gave_up));
+	KUNIT_EXPECT_FALSE(test, holder_stop(holder));
 }
 
 /* RCU-tasks waits until each task has slept. */
-static int never_sleep(void *data)
+static void never_sleep(struct holder *holder)
 {
-	unsigned long end = jiffies + HOLD_SECONDS * HZ;
-
-	WRITE_ONCE(holds, true);
-	while (go_on(end))
+	while (holder_goes_on(holder))
 		cond_resched();
-	return thread_idle();
+}
+
+static void hold_rcu(struct holder *holder)
+{
+	guard(rcu)();
+	while (holder_goes_on(holder))
+		cpu_relax();
 }
 
 static notrace void do_nothing(unsigned long ip, unsigned long parent_ip,
@@ -202,81 +168,106 @@ static noinline __noclone u32 without_probes(u32 x)
 	return kprobes_expected(x);
 }
 
-static int enter_ops(struct ftrace_ops *ops)
-{
-	ops->func = do_nothing;
-	return register_ftrace_function(ops);
-}
-
-static void leave_ops(struct ftrace_ops *ops)
-{
-	unregister_ftrace_function(ops);
-}
-
-#ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
-static int enter_direct(struct ftrace_ops *ops)
-{
-	return register_ftrace_direct(ops, (unsigned long)ftrace_stub_direct_tramp);
-}
-
-static void leave_direct(struct ftrace_ops *ops)
-{
-	unregister_ftrace_direct(ops, (unsigned long)ftrace_stub_direct_tramp, false);
-}
-#endif
-
-/* What asks ftrace for a call, and is waited for when it leaves */
-static const struct ftrace_user {
-	const char *name;
-	int (*enter)(struct ftrace_ops *ops);
-	void (*leave)(struct ftrace_ops *ops);
-} users[] = {
-	{ "an ops",		enter_ops,	leave_ops },
-#ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
-	{ "a direct call",	enter_direct,	leave_direct },
-#endif
-};
-
-KUNIT_ARRAY_PARAM_DESC(user, users, name);
-
-static struct ftrace_ops *leaving_ops;
-static int is_leaving, has_left;
-
 /* The ops is in memory that can be freed. So it is waited for. */
-static int leave_ftrace(void *data)
-{
-	const struct ftrace_user *user = data;
-
-	WRITE_ONCE(is_leaving, true);
-	user->leave(leaving_ops);
-	WRITE_ONCE(has_left, true);
-	return thread_idle();
-}
-
-/* @leaves runs up to its wait, which @busy makes a long one. */
-static void start_leaving(struct kunit *test, struct task_struct *busy, struct task_struct *leaves)
-{
-	is_leaving = 0;
-	has_left = 0;
-	start(test, busy);
-	thread_begin(test, leaves, &is_leaving, HOLD_SECONDS);
-	msleep(300);
-}
-
-static void expect_still_leaving(struct kunit *test)
-{
-	KUNIT_EXPECT_FALSE(test, READ_ONCE(has_left));
-	KUNIT_EXPECT_FALSE(test, READ_ONCE(gave_up));
-}
-
-static struct ftrace_ops *enter_ftrace(struct kunit *test, const struct ftrace_user *user)
+static struct ftrace_ops *new_ops(struct kunit *test)
 {
 	const unsigned long location = ftrace_location((unsigned long)without_probes);
 	struct ftrace_ops *ops = test_alloc(test, sizeof(*ops));
 
 	KUNIT_ASSERT_EQ(test, 0, ftrace_set_filter_ip(ops, location, 0, 1));
-	KUNIT_ASSERT_EQ(test, 0, user->enter(ops));
 	return ops;
+}
+
+static void *enter_ops(struct kunit *test)
+{
+	struct ftrace_ops *ops = new_ops(test);
+
+	ops->func = do_nothing;
+	KUNIT_ASSERT_EQ(test, 0, register_ftrace_function(ops));
+	return ops;
+}
+
+static int leave_ops(void *ops)
+{
+	return unregister_ftrace_function(ops);
+}
+
+#ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
+static void *enter_direct(struct kunit *test)
+{
+	struct ftrace_ops *ops = new_ops(test);
+
+	KUNIT_ASSERT_EQ(test, 0, register_ftrace_direct(ops,
+							(unsigned long)ftrace_stub_direct_tramp));
+	return ops;
+}
+
+static int leave_direct(void *ops)
+{
+	return unregister_ftrace_direct(ops, (unsigned long)ftrace_stub_direct_tramp, false);
+}
+#endif
+
+/* Opening it clears it. */
+static struct file *open_pids(struct vfsmount *mnt)
+{
+	return file_open_root_mnt(mnt, "set_ftrace_pid", O_WRONLY | O_TRUNC, 0);
+}
+
+/* Has the first task traced only, as a shell does; the file reads user memory. */
+static void *enter_pids(struct kunit *test)
+{
+	unsigned long buf = kunit_vm_mmap(test, NULL, 0, PAGE_SIZE, PROT_READ | PROT_WRITE,
+					  MAP_ANONYMOUS | MAP_PRIVATE, 0);
+	struct vfsmount *mnt = mount_fs(test, "tracefs");
+	struct file *file = open_pids(mnt);
+	loff_t pos = 0;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(file));
+	KUNIT_ASSERT_NE(test, 0, buf);
+	KUNIT_ASSERT_EQ(test, 0, copy_to_user((void __user *)buf, "1\n", 2));
+	KUNIT_EXPECT_EQ(test, 2, vfs_write(file, (void __user *)buf, 2, &pos));
+	fput(file);
+	return mnt;
+}
+
+static int leave_pids(void *mnt)
+{
+	struct file *file = open_pids(mnt);
+
+	if (!IS_ERR(file))
+		fput(file);
+	return PTR_ERR_OR_ZERO(file);
+}
+
+/* What is asked of ftrace, and is waited for when it leaves, for as long as somebody holds it up */
+static const struct ftrace_user {
+	const char *name;
+	void *(*enter)(struct kunit *test);
+	int (*leave)(void *entered);
+	void (*hold)(struct holder *holder);
+	bool hooks;	/* without_probes() */
+} users[] = {
+	{ "an ops",		enter_ops,	leave_ops,	never_sleep, true },
+#ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
+	{ "a direct call",	enter_direct,	leave_direct,	never_sleep, true },
+#endif
+	{ "a list of PIDs",	enter_pids,	leave_pids,	hold_rcu, false },
+};
+
+KUNIT_ARRAY_PARAM_DESC(user, users, name);
+
+static void *entered;
+static int is_leaving, has_left, leave_err;
+
+static int leave_ftrace(void *data)
+{
+	const struct ftrace_user *user = data;
+
+	WRITE_ONCE(is_leaving, true);
+	WRITE_ONCE(leave_err, user->leave(entered));
+	WRITE_ONCE(has_left, true);
+	return thread_idle();
 }
 
 /*
@@ -287,119 +278,38 @@ static void nobody_waits_for_users_of_ftrace_that_leave(struct kunit *test)
 {
 	struct all_kinds *before = new_kinds(test), *after = new_kinds(test);
 	const struct ftrace_user *user = test->param_value;
-	struct task_struct *busy, *leaves;
-	struct ftrace_ops *other;
+	struct task_struct *leaves;
+	struct holder *holder;
+	void *other = NULL;
 
 	if (!preempt_model_preemptible())
 		kunit_skip(test, "who never sleeps holds up nobody");
 	if (!ftrace_location((unsigned long)kprobes_traced))
 		kunit_skip(test, "ftrace does not call for that function");
-	leaving_ops = enter_ftrace(test, user);
+	entered = user->enter(test);
+	is_leaving = 0;
+	has_left = 0;
 	leaves = thread_new(test, leave_ftrace, (void *)user);
 	/* It is stopped first, and lets the other one go. */
-	busy = thread_new(test, never_sleep, NULL);
-	KUNIT_ASSERT_EQ(test, 0, plant_some(before, 0, NR_KPROBES));
-	start_leaving(test, busy, leaves);
+	holder = holder_new(test, user->hold, NULL, HOLD_SECONDS);
+	KUNIT_ASSERT_EQ(test, 0, plant(before, 0, NR_ALL));
+	holder_start(holder);
+	thread_begin(test, leaves, &is_leaving, HOLD_SECONDS);
+	/* It gets to its wait. */
+	msleep(300);
 	drop_all(before);
-	other = enter_ftrace(test, user);
-	KUNIT_EXPECT_EQ(test, 0, plant_some(after, 0, NR_ALL));
+	if (user->hooks)
+		other = user->enter(test);
+	KUNIT_EXPECT_EQ(test, 0, plant(after, 0, NR_ALL));
 	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&after->probes[0].kp));
 	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&after->probes[0].kp));
 	drop_all(after);
-	expect_still_leaving(test);
-	kunit_release_action(test, thread_stop, busy);
-	user->leave(other);
-}
-
-static void drop_mount(void *mnt)
-{
-	kern_unmount(mnt);
-}
-
-static struct vfsmount *mount_tracefs(struct kunit *test)
-{
-	struct file_system_type *type = get_fs_type("tracefs");
-	struct vfsmount *mnt;
-
-	if (!type)
-		kunit_skip(test, "there is no tracefs");
-	mnt = kern_mount(type);
-	put_filesystem(type);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(mnt));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_mount, mnt));
-	return mnt;
-}
-
-/* Opening it clears it. */
-static struct file *open_pids(struct vfsmount *mnt)
-{
-	return file_open_root_mnt(mnt, "set_ftrace_pid", O_WRONLY | O_TRUNC, 0);
-}
-
-/* As a shell does; the file reads user memory. */
-static void trace_first_task_only(struct kunit *test, struct vfsmount *mnt)
-{
-	unsigned long buf = kunit_vm_mmap(test, NULL, 0, PAGE_SIZE, PROT_READ | PROT_WRITE,
-					  MAP_ANONYMOUS | MAP_PRIVATE, 0);
-	struct file *file = open_pids(mnt);
-	loff_t pos = 0;
-
-	KUNIT_ASSERT_FALSE(test, IS_ERR(file));
-	KUNIT_ASSERT_NE(test, 0, buf);
-	KUNIT_ASSERT_EQ(test, 0, copy_to_user((void __user *)buf, "1\n", 2));
-	KUNIT_EXPECT_EQ(test, 2, vfs_write(file, (void __user *)buf, 2, &pos));
-	fput(file);
-}
-
-static int clear_err;
-
-static int clear_pids(void *mnt)
-{
-	struct file *file;
-
-	WRITE_ONCE(is_leaving, true);
-	file = open_pids(mnt);
-	WRITE_ONCE(clear_err, PTR_ERR_OR_ZERO(file));
-	if (!IS_ERR(file))
-		fput(file);
-	WRITE_ONCE(has_left, true);
-	return thread_idle();
-}
-
-static int hold_rcu(void *data)
-{
-	unsigned long end = jiffies + HOLD_SECONDS * HZ;
-
-	scoped_guard(rcu) {
-		WRITE_ONCE(holds, true);
-		while (go_on(end))
-			cpu_relax();
-	}
-	return thread_idle();
-}
-
-/* Whoever clears the list of the tasks that are traced waits for its readers. */
-static void nobody_waits_for_lists_of_pids_that_leave(struct kunit *test)
-{
-	struct all_kinds *before = new_kinds(test), *after = new_kinds(test);
-	struct vfsmount *mnt = mount_tracefs(test);
-	struct task_struct *busy, *clears;
-
-	if (!preempt_model_preemptible())
-		kunit_skip(test, "who never sleeps holds up nobody");
-	trace_first_task_only(test, mnt);
-	clears = thread_new(test, clear_pids, mnt);
-	/* It is stopped first, and lets the other one go. */
-	busy = thread_new(test, hold_rcu, NULL);
-	KUNIT_ASSERT_EQ(test, 0, plant_some(before, 0, NR_ALL));
-	start_leaving(test, busy, clears);
-	drop_all(before);
-	KUNIT_EXPECT_EQ(test, 0, plant_some(after, 0, NR_ALL));
-	drop_all(after);
-	expect_still_leaving(test);
-	kunit_release_action(test, thread_stop, busy);
-	kunit_release_action(test, thread_stop, clears);
-	KUNIT_EXPECT_EQ(test, 0, READ_ONCE(clear_err));
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(has_left));
+	KUNIT_EXPECT_FALSE(test, holder_stop(holder));
+	kunit_release_action(test, thread_stop, leaves);
+	KUNIT_EXPECT_EQ(test, 0, READ_ONCE(leave_err));
+	if (other)
+		user->leave(other);
 }
 #endif
 
@@ -417,7 +327,7 @@ static int change_probes(unsigned int cpu)
 		disable_err = disable_err ?: disable_kprobe(&in_callback->probes[i].kp);
 	WRITE_ONCE(hits, 0);
 	drop_all(in_callback);
-	callback_err = callback_err ?: plant_some(in_callback, 0, NR_ALL);
+	callback_err = callback_err ?: plant(in_callback, 0, NR_ALL);
 	claimed(1);
 	kprobes_untraced(1);
 	/* By both handlers of the one, and by the other */
@@ -431,23 +341,17 @@ static noinline __noclone u32 meanwhile(u32 x)
 	return kprobes_expected(x);
 }
 
-static int registrations;
-
 /* Another task registers and unregisters, and waits for CPU hotplug with its locks. */
-static int register_meanwhile(void *unused)
+static u32 register_meanwhile(u32 x)
 {
-	while (!kthread_should_stop()) {
-		struct kprobe kp = { .addr = (void *)meanwhile, .pre_handler = count_pre };
-		struct kretprobe rp = { .kp.addr = (void *)meanwhile };
+	struct kprobe kp = { .addr = (void *)meanwhile, .pre_handler = count_pre };
+	struct kretprobe rp = { .kp.addr = (void *)meanwhile };
 
-		if (!register_kprobe(&kp))
-			unregister_kprobe(&kp);
-		if (IS_ENABLED(CONFIG_KRETPROBES) && !register_kretprobe(&rp))
-			unregister_kretprobe(&rp);
-		WRITE_ONCE(registrations, registrations + 1);
-		cond_resched();
-	}
-	return 0;
+	if (!register_kprobe(&kp))
+		unregister_kprobe(&kp);
+	if (IS_ENABLED(CONFIG_KRETPROBES) && !register_kretprobe(&rp))
+		unregister_kretprobe(&rp);
+	return x;
 }
 
 static const struct callback {
@@ -469,7 +373,7 @@ static void probes_come_and_go_in_callbacks_of_hotplug(struct kunit *test)
 {
 	const struct callback *callback = test->param_value;
 	unsigned int cpu = hotplug_candidate();
-	struct task_struct *other = thread_new(test, register_meanwhile, NULL);
+	struct caller *other;
 	int before, state;
 
 	in_callback = new_kinds(test);
@@ -477,10 +381,9 @@ static void probes_come_and_go_in_callbacks_of_hotplug(struct kunit *test)
 	callback_err = 0;
 	disable_err = 0;
 	missing = 0;
-	registrations = 0;
-	KUNIT_ASSERT_EQ(test, 0, plant_some(in_callback, 0, NR_ALL));
+	KUNIT_ASSERT_EQ(test, 0, plant(in_callback, 0, NR_ALL));
 	wait_for_kprobe_optimizer();
-	wake_up_process(other);
+	other = caller_start(test, register_meanwhile);
 	state = cpuhp_setup_state(callback->state, "kprobes/test:locks", change_probes,
 				  change_probes);
 	KUNIT_ASSERT_GE(test, state, 0);
@@ -495,9 +398,7 @@ static void probes_come_and_go_in_callbacks_of_hotplug(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, callback_err);
 	KUNIT_EXPECT_EQ(test, 0, disable_err);
 	KUNIT_EXPECT_EQ(test, 0, missing);
-	before = READ_ONCE(registrations);
-	while (READ_ONCE(registrations) == before)
-		usleep_range(100, 200);
+	caller_wait(test, other);
 }
 
 /* --- where nobody can sleep --- */
@@ -505,19 +406,16 @@ static void probes_come_and_go_in_callbacks_of_hotplug(struct kunit *test)
 /* The one who holds the mutex may need this CPU. So the probe stays, and is not hit any more. */
 static void probe_is_silent_if_the_mutex_cannot_be_had(struct kunit *test)
 {
-	struct task_struct *task = thread_new(test, hold_mutex, &kprobe_mutex);
+	struct holder *holder = holder_new(test, hold_mutex, &kprobe_mutex, HOLD_SECONDS);
 	struct probe *probe = probe_registered(test, kprobes_untraced);
 
-	need_warnings(test);
-	if (!ARCH_KPROBE_STATELESS || !IS_ENABLED(CONFIG_PREEMPT_COUNT))
-		kunit_skip(test, "nobody knows that preemption is off");
-	start(test, task);
+	need_counted_preemption(test);
+	holder_start(holder);
 	expect_report_begin();
 	scoped_guard(preempt)
 		unregister_kprobe(&probe->kp);
 	expect_report_end();
-	KUNIT_EXPECT_FALSE(test, READ_ONCE(gave_up));
-	kunit_release_action(test, thread_stop, task);
+	KUNIT_EXPECT_FALSE(test, holder_stop(holder));
 	kprobes_untraced(1);
 	KUNIT_EXPECT_EQ(test, probe->hits, 0);
 	KUNIT_EXPECT_TRUE(test, kprobe_gone(&probe->kp));
@@ -527,7 +425,6 @@ static struct kunit_case lock_cases[] = {
 #ifdef CONFIG_DYNAMIC_FTRACE
 	KUNIT_CASE_PARAM(locks_of_others_are_not_taken, lock_gen_params),
 	KUNIT_CASE_PARAM(nobody_waits_for_users_of_ftrace_that_leave, user_gen_params),
-	KUNIT_CASE(nobody_waits_for_lists_of_pids_that_leave),
 #endif
 	KUNIT_CASE_PARAM(probes_come_and_go_in_callbacks_of_hotplug, callback_gen_params),
 	KUNIT_CASE(probe_is_silent_if_the_mutex_cannot_be_had),
@@ -540,6 +437,3 @@ static struct kunit_suite lock_suite = {
 };
 
 kunit_test_suite(lock_suite);
-
-MODULE_DESCRIPTION("KUnit tests of what registering does not wait for");
-MODULE_LICENSE("GPL");

@@ -6,16 +6,13 @@
 #include <kunit/static_stub.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
-#include <linux/irqflags.h>
 #include <linux/jiffies.h>
-#include <linux/kprobes.h>
-#include <linux/kthread.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
-#include <linux/slab.h>
 #include <linux/workqueue.h>
 
 #include "../internal.h"
+#include "support/core.h"
 #include "support/levels.h"
 #include "support/probe.h"
 #include "support/slow.h"
@@ -26,6 +23,30 @@
 KIND_HANDLERS(slow, take_time());
 
 KUNIT_ARRAY_PARAM_DESC(kind, probe_kinds, name);
+
+/* The ways to handlers. The last is not on every architecture, and for kprobes only. */
+static struct place {
+	u32 (*call)(u32 x);
+	void *addr;
+} places[] = {
+	{ kprobes_traced, kprobes_traced },
+	{ kprobes_untraced, kprobes_untraced },
+	{ NULL, NULL },
+};
+
+static int find_places(struct kunit_suite *suite)
+{
+	const struct kprobes_step *step = kprobes_find_step("plain instruction");
+
+	if (step)
+		places[2] = (struct place){ step->call, step->addr };
+	return 0;
+}
+
+static unsigned int places_for(enum any_type type)
+{
+	return type == KPROBE && places[2].addr ? 3 : 2;
+}
 
 /* The end of the case takes it out if nobody has before. */
 static struct any *plant(struct kunit *test, const struct probe_kind *kind, void *addr)
@@ -60,16 +81,6 @@ static int call_in(void *data)
 	return 0;
 }
 
-/* Threads are made before the probe: there is an end to the test if one cannot be had. */
-static void start_call(struct task_struct *task)
-{
-	WRITE_ONCE(was_called, false);
-	WRITE_ONCE(cannot_call, false);
-	let_it_take_time();
-	kthread_bind(task, cpumask_any_but(cpu_online_mask, raw_smp_processor_id()));
-	wake_up_process(task);
-}
-
 /* Then the case fails. KUnit gives it 300 seconds for several waits. */
 #define CALL_SECONDS	60
 
@@ -84,30 +95,25 @@ static void wait_for(struct kunit *test, int *flag)
 	KUNIT_ASSERT_TRUE(test, READ_ONCE(*flag));
 }
 
-/* The probe is overwritten as soon as it is unregistered. */
-static void expect_wait(struct kunit *test, const struct probe_kind *kind, void *addr,
-			enum level level)
+/*
+ * Another CPU runs the handler meanwhile. Threads are made before the probe: there is an end to the
+ * test if one cannot be had. What was unregistered is overwritten at once.
+ */
+static void expect_wait(struct kunit *test, struct task_struct *task, enum level level,
+			void (*unregister)(void *probe), void *probe, size_t size)
 {
-	struct task_struct *task = thread_new(test, call_in, (void *)(unsigned long)level);
-	struct any *planted = plant(test, kind, addr);
-
-	start_call(task);
+	WRITE_ONCE(was_called, false);
+	WRITE_ONCE(cannot_call, false);
+	let_it_take_time();
+	kthread_bind(task, cpumask_any_but(cpu_online_mask, raw_smp_processor_id()));
+	wake_up_process(task);
 	wait_for(test, &began);
-	kunit_release_action(test, any_drop, planted);
-	KUNIT_EXPECT_TRUE_MSG(test, READ_ONCE(ended), "%s at %pS in %s context",
-			      kind->name, addr, level_names[level]);
-	memset(planted, 0x6b, sizeof(*planted));
+	kunit_release_action(test, unregister, probe);
+	KUNIT_EXPECT_TRUE_MSG(test, READ_ONCE(ended), "in a call of %pS in %s context", called,
+			      level_names[level]);
+	memset(probe, 0x6b, size);
 	wait_for(test, &was_called);
 	kunit_release_action(test, thread_stop, task);
-}
-
-static void expect_waits(struct kunit *test, u32 (*function)(u32 x), void *addr)
-{
-	enum level level;
-
-	called = function;
-	for (level = TASK; level <= HARDIRQ; level++)
-		expect_wait(test, test->param_value, addr, level);
 }
 
 /* The test and the thread whose handler runs need a CPU each. */
@@ -117,30 +123,23 @@ static void need_two_cpus(struct kunit *test)
 		kunit_skip(test, "one CPU cannot run a handler while it unregisters");
 }
 
-static void unregistering_waits_at_an_ftrace_entry(struct kunit *test)
-{
-	need_two_cpus(test);
-	expect_waits(test, kprobes_traced, kprobes_traced);
-}
-
-static void unregistering_waits_at_an_entry(struct kunit *test)
-{
-	need_two_cpus(test);
-	expect_waits(test, kprobes_untraced, kprobes_untraced);
-}
-
-static void unregistering_waits_in_the_middle(struct kunit *test)
+static void unregistering_waits_for_handlers(struct kunit *test)
 {
 	const struct probe_kind *kind = test->param_value;
-	const struct kprobes_step *step = kprobes_need_step(test, "plain instruction");
+	unsigned long level;
+	unsigned int i;
 
 	need_two_cpus(test);
-	if (kind->type != KPROBE)
-		kunit_skip(test, "for entries only");
-	expect_waits(test, step->call, step->addr);
-}
+	for (i = 0; i < places_for(kind->type); i++) {
+		called = places[i].call;
+		for (level = TASK; level <= HARDIRQ; level++) {
+			struct task_struct *task = thread_new(test, call_in, (void *)level);
+			struct any *planted = plant(test, kind, places[i].addr);
 
-/* --- many at a time --- */
+			expect_wait(test, task, level, any_drop, planted, sizeof(*planted));
+		}
+	}
+}
 
 static void drop_both(void *data)
 {
@@ -151,12 +150,11 @@ static void drop_both(void *data)
 
 static void one_wait_serves_a_batch(struct kunit *test)
 {
-	struct kprobe *kps = kunit_kcalloc(test, 2, sizeof(*kps), GFP_KERNEL);
+	struct kprobe *kps = test_alloc(test, 2 * sizeof(*kps));
 	struct kprobe *both[] = { &kps[0], &kps[1] };
 	struct task_struct *task;
 
 	need_two_cpus(test);
-	KUNIT_ASSERT_NOT_NULL(test, kps);
 	task = thread_new(test, call_in, (void *)TASK);
 	kps[0].addr = (void *)kprobes_untraced;
 	kps[1].addr = (void *)kprobes_traced;
@@ -164,18 +162,7 @@ static void one_wait_serves_a_batch(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, register_kprobes(both, 2));
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_both, kps));
 	called = kprobes_traced;
-	start_call(task);
-	wait_for(test, &began);
-	kunit_release_action(test, drop_both, kps);
-	KUNIT_EXPECT_TRUE(test, READ_ONCE(ended));
-	memset(kps, 0x6b, 2 * sizeof(*kps));
-	wait_for(test, &was_called);
-	kunit_release_action(test, thread_stop, task);
-}
-
-static int fast_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	return 0;
+	expect_wait(test, task, TASK, drop_both, kps, 2 * sizeof(*kps));
 }
 
 #define ROUNDS	50
@@ -236,54 +223,39 @@ static void every_processor_has_a_barrier(struct kunit *test)
 
 /* --- readers of RCU --- */
 
-/* A reader gives up before RCU complains: a test that waits for it must fail, and not hang. */
+/* A reader gives up before RCU complains. */
 #define READER_SECONDS	10
 
-static int reads, gave_up;
-
-static int read_on(void *unused)
+static void read_on(struct holder *holder)
 {
-	unsigned long end = jiffies + READER_SECONDS * HZ;
-
-	rcu_read_lock();
+	guard(rcu)();
 	called(1);
-	WRITE_ONCE(reads, true);
-	while (!kthread_should_stop() && time_before(jiffies, end))
+	while (holder_goes_on(holder))
 		cpu_relax();
-	WRITE_ONCE(gave_up, !kthread_should_stop());
-	rcu_read_unlock();
-	return thread_idle();
 }
 
 static void expect_no_wait(struct kunit *test, const struct probe_kind *kind, void *addr)
 {
-	struct task_struct *task = thread_new(test, read_on, NULL);
+	struct holder *holder = holder_new(test, read_on, NULL, READER_SECONDS);
 	struct any *planted = plant(test, kind, addr);
-	bool waited;
 
-	reads = false;
-	gave_up = false;
-	thread_begin(test, task, &reads, CALL_SECONDS);
+	holder_start(holder);
 	kunit_release_action(test, any_drop, planted);
-	waited = READ_ONCE(gave_up);
-	kunit_release_action(test, thread_stop, task);
-	KUNIT_ASSERT_FALSE_MSG(test, waited, "%s at %pS", kind->name, addr);
+	KUNIT_ASSERT_FALSE_MSG(test, holder_stop(holder), "%s at %pS", kind->name, addr);
 }
 
 /* Neither for a reader that has hit the probe, nor for one that has not. */
 static void unregistering_does_not_wait_for_readers(struct kunit *test)
 {
-	const struct kprobes_step *step = kprobes_find_step("plain instruction");
 	const struct probe_kind *kind = test->param_value;
+	unsigned int i;
 
 	/* To change text, some architectures stop all processors. */
 	if (!preempt_model_preemptible())
 		kunit_skip(test, "a reader cannot be preempted, and is in everybody's way");
 	called = kprobes_untraced;
-	expect_no_wait(test, kind, kprobes_untraced);
-	expect_no_wait(test, kind, kprobes_traced);
-	if (kind->type == KPROBE && step)
-		expect_no_wait(test, kind, step->addr);
+	for (i = 0; i < places_for(kind->type); i++)
+		expect_no_wait(test, kind, places[i].addr);
 }
 
 /* --- marks --- */
@@ -339,121 +311,78 @@ static void busy_sections_of_a_task_that_dies_are_forgotten(struct kunit *test)
 }
 
 #ifdef CONFIG_JPROBES
-static bool went_on;
+static bool dies, went_on;
 
 /* The task does not really die, so the mark is entered again for what follows. */
 static u32 dying_jprobe(u32 x)
 {
 	struct kprobe_hit frame;
 
-	kprobe_task_dies();
-	kprobe_enter(&frame, &nobody);
+	if (dies) {
+		kprobe_task_dies();
+		kprobe_enter(&frame, &nobody);
+	}
 	jprobe_return();
 	went_on = true;
 	return x;
 }
 
-static void nothing_returns_to_a_task_that_died_in_a_jprobe(struct kunit *test)
+/* The frame to return to is that of the last jprobe on this CPU, if the task has not died in it. */
+static void jprobe_return_outside_of_a_jprobe_only_warns(struct kunit *test)
 {
 	struct jprobe jp = { .kp.addr = (void *)kprobes_traced, .entry = dying_jprobe };
 
 	need_warnings(test);
+	KUNIT_ASSERT_EQ(test, 0, register_jprobe(&jp));
 	went_on = false;
-	KUNIT_ASSERT_EQ(test, 0, register_jprobe(&jp));
-	expect_report_begin();
-	kprobes_traced(1);
-	expect_report_end();
-	unregister_jprobe(&jp);
-	KUNIT_EXPECT_TRUE(test, went_on);
-}
-
-static u32 quick_jprobe(u32 x)
-{
-	jprobe_return();
-	return x;
-}
-
-/* The frame to return to is this CPU's. */
-static void jprobe_return_after_a_jprobe_only_warns(struct kunit *test)
-{
-	struct jprobe jp = { .kp.addr = (void *)kprobes_traced, .entry = quick_jprobe };
-
-	need_warnings(test);
-	KUNIT_ASSERT_EQ(test, 0, register_jprobe(&jp));
 	migrate_disable();
+	dies = false;
 	kprobes_traced(1);
+	KUNIT_EXPECT_FALSE(test, went_on);
 	expect_report_begin();
 	jprobe_return();
+	expect_report_end();
+	dies = true;
+	expect_report_begin();
+	kprobes_traced(1);
 	expect_report_end();
 	migrate_enable();
 	unregister_jprobe(&jp);
+	KUNIT_EXPECT_TRUE(test, went_on);
 }
 #endif
 
 static unsigned int tries;
+static struct any *leaving;
 
-static int leaves(struct kprobe *p, struct pt_regs *regs)
-{
-	tries++;
-	unregister_kprobe(p);
-	return 0;
-}
+KIND_HANDLERS(leave, tries++; any_unregister(leaving->type, &leaving->probe));
 
-static void expect_stays(struct kunit *test, u32 (*function)(u32 x), void *addr)
-{
-	struct kprobe kp = { .addr = addr, .pre_handler = leaves };
-
-	tries = 0;
-	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&kp));
-	wait_for_kprobe_optimizer();
-	expect_report_begin();
-	function(1);
-	function(1);
-	expect_report_end();
-	/* Though it stays registered, it is not hit any more. */
-	KUNIT_EXPECT_EQ_MSG(test, tries, 1, "at %pS", addr);
-	KUNIT_EXPECT_TRUE_MSG(test, kprobe_gone(&kp), "at %pS", addr);
-	unregister_kprobe(&kp);
-}
+KUNIT_ARRAY_PARAM_DESC(type, probe_types, name);
 
 /* By any way to the handler: if it waited for itself, that would never end. */
 static void probe_cannot_leave_in_its_own_handler(struct kunit *test)
 {
-	const struct kprobes_step *step = kprobes_need_step(test, "plain instruction");
+	const struct probe_kind *kind = test->param_value;
+	unsigned int i;
 
 	need_warnings(test);
-	expect_stays(test, kprobes_traced, kprobes_traced);
-	expect_stays(test, kprobes_untraced, kprobes_untraced);
-	expect_stays(test, step->call, step->addr);
+	if (kind->type == KPROBE)
+		kprobes_need_step(test, "plain instruction");
+	for (i = 0; i < places_for(kind->type); i++) {
+		leaving = any_registered(test, kind->type, &leave[kind->id], places[i].addr);
+		wait_for_kprobe_optimizer();
+		tries = 0;
+		expect_report_begin();
+		places[i].call(1);
+		places[i].call(1);
+		expect_report_end();
+		/* Though it stays registered, it is not hit any more. */
+		KUNIT_EXPECT_EQ_MSG(test, tries, 1, "at %pS", places[i].addr);
+		KUNIT_EXPECT_TRUE_MSG(test, kprobe_gone(&leaving->probe.kp), "at %pS",
+				      places[i].addr);
+		kunit_release_action(test, any_drop, leaving);
+	}
 }
-
-#ifdef CONFIG_KRETPROBES
-static int leaves_at_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	tries++;
-	unregister_kretprobe(get_kretprobe(ri));
-	return 0;
-}
-
-static void return_probe_cannot_leave_in_its_own_handler(struct kunit *test)
-{
-	struct kretprobe rp = {
-		.kp.addr = (void *)kprobes_traced,
-		.handler = leaves_at_return,
-	};
-
-	need_warnings(test);
-	tries = 0;
-	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&rp));
-	expect_report_begin();
-	kprobes_traced(1);
-	kprobes_traced(1);
-	expect_report_end();
-	KUNIT_EXPECT_EQ(test, tries, 1);
-	KUNIT_EXPECT_TRUE(test, kprobe_gone(&rp.kp));
-	unregister_kretprobe(&rp);
-}
-#endif
 
 static void probe_cannot_leave_with_interrupts_off(struct kunit *test)
 {
@@ -474,13 +403,6 @@ static void probe_cannot_leave_with_interrupts_off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->hits, 1);
 }
 
-static void need_counted_preemption(struct kunit *test)
-{
-	need_warnings(test);
-	if (!ARCH_KPROBE_STATELESS || !IS_ENABLED(CONFIG_PREEMPT_COUNT))
-		kunit_skip(test, "nobody knows that it is off");
-}
-
 static void leave_with_preemption_off(struct any *planted)
 {
 	expect_report_begin();
@@ -490,19 +412,19 @@ static void leave_with_preemption_off(struct any *planted)
 }
 
 /* It is gone, and its struct is free for something else. Whether it was alone does not matter. */
-static void expect_gone(struct kunit *test, const struct probe_kind *kind, u32 (*function)(u32 x),
-			void *addr, bool alone)
+static void expect_gone(struct kunit *test, const struct probe_kind *kind,
+			const struct place *place, bool alone)
 {
-	struct probe *other = alone ? NULL : probe_registered(test, addr);
-	struct any *planted = plant(test, kind, addr);
+	struct probe *other = alone ? NULL : probe_registered(test, place->addr);
+	struct any *planted = plant(test, kind, place->addr);
 	unsigned int times;
 
 	for (times = 0; times < 2; times++) {
 		leave_with_preemption_off(planted);
 		KUNIT_EXPECT_TRUE(test, list_empty(&planted->probe.kp.list));
 		memset(&planted->probe, 0xff, sizeof(planted->probe));
-		KUNIT_EXPECT_EQ(test, kprobes_expected(5), function(5));
-		any_reset(&planted->probe, &slow[kind->id], addr);
+		KUNIT_EXPECT_EQ(test, kprobes_expected(5), place->call(5));
+		any_reset(&planted->probe, &slow[kind->id], place->addr);
 		KUNIT_EXPECT_EQ(test, 0, any_register(kind->type, &planted->probe));
 	}
 	kunit_release_action(test, any_drop, planted);
@@ -514,17 +436,12 @@ static void expect_gone(struct kunit *test, const struct probe_kind *kind, u32 (
 
 static void probe_leaves_with_preemption_off(struct kunit *test)
 {
-	const struct kprobes_step *step = kprobes_find_step("plain instruction");
 	const struct probe_kind *kind = test->param_value;
-	unsigned int alone;
+	unsigned int i;
 
 	need_counted_preemption(test);
-	for (alone = 0; alone < 2; alone++) {
-		expect_gone(test, kind, kprobes_traced, kprobes_traced, alone);
-		expect_gone(test, kind, kprobes_untraced, kprobes_untraced, alone);
-		if (kind->type == KPROBE && step)
-			expect_gone(test, kind, step->call, step->addr, alone);
-	}
+	for (i = 0; i < 2 * places_for(kind->type); i++)
+		expect_gone(test, kind, &places[i / 2], i % 2);
 }
 
 /* Preemption is on there, but nobody may sleep. */
@@ -662,37 +579,33 @@ static void probe_stays_if_a_handler_does_not_end(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, kprobe_disabled(&planted->probe.kp));
 }
 
-static int is_waiting, may_go_on, waited_in_vain;
+static int may_go_on, waited_in_vain;
 
 /* For two seconds at most */
-static int wait_with_interrupts_off(void *unused)
+static void wait_with_interrupts_off(struct holder *holder)
 {
 	unsigned int tries = 0;
 
-	scoped_guard(irqsave) {
-		WRITE_ONCE(is_waiting, true);
-		while (!READ_ONCE(may_go_on) && tries++ < 2000)
-			mdelay(1);
-		waited_in_vain = !READ_ONCE(may_go_on);
-	}
-	return thread_idle();
+	guard(irqsave)();
+	while (holder_goes_on(holder) && !READ_ONCE(may_go_on) && tries++ < 2000)
+		mdelay(1);
+	waited_in_vain = !READ_ONCE(may_go_on);
 }
 
 /* It may wait for a lock of the caller's. */
 static void processor_without_interrupts_is_not_waited_for(struct kunit *test)
 {
-	struct task_struct *task = thread_new(test, wait_with_interrupts_off, NULL);
+	struct holder *holder = holder_new(test, wait_with_interrupts_off, NULL, CALL_SECONDS);
 	struct probe *probe = probe_registered(test, kprobes_untraced);
 
 	need_counted_preemption(test);
 	if (num_online_cpus() < 2)
 		kunit_skip(test, "there is one processor");
 	lose_patience(test);
-	is_waiting = false;
 	may_go_on = false;
 	migrate_disable();
-	kthread_bind(task, cpumask_any_but(cpu_online_mask, raw_smp_processor_id()));
-	thread_begin(test, task, &is_waiting, CALL_SECONDS);
+	kthread_bind(holder->task, cpumask_any_but(cpu_online_mask, raw_smp_processor_id()));
+	holder_start(holder);
 	expect_report_begin();
 	scoped_guard(preempt) {
 		unregister_kprobe(&probe->kp);
@@ -700,7 +613,7 @@ static void processor_without_interrupts_is_not_waited_for(struct kunit *test)
 	}
 	expect_report_end();
 	migrate_enable();
-	kunit_release_action(test, thread_stop, task);
+	holder_stop(holder);
 	KUNIT_EXPECT_FALSE(test, waited_in_vain);
 	KUNIT_EXPECT_TRUE(test, is_registered(&probe->kp));
 }
@@ -708,26 +621,22 @@ static void processor_without_interrupts_is_not_waited_for(struct kunit *test)
 /* An architecture that has its own recursion guard calls kprobes_inc_nmissed_count(). */
 static void probes_are_looked_at_inside_of_a_mark_only(struct kunit *test)
 {
-	struct kprobe p = { .addr = (void *)kprobes_untraced, .pre_handler = fast_pre };
+	struct probe *probe = probe_registered(test, kprobes_untraced);
 	unsigned int before, after;
 	struct kprobe_mark *mark;
 
-	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&p));
 	preempt_disable();
 	mark = raw_cpu_ptr(kprobe_marks) + arch_kprobe_level();
 	before = mark->seq;
-	kprobes_inc_nmissed_count(get_kprobe(p.addr));
+	kprobes_inc_nmissed_count(get_kprobe(probe->kp.addr));
 	after = mark->seq;
 	preempt_enable();
 	KUNIT_EXPECT_EQ(test, after, before + 2);
-	KUNIT_EXPECT_EQ(test, p.nmissed, 1);
-	unregister_kprobe(&p);
+	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 1);
 }
 
 static struct kunit_case wait_cases[] = {
-	KUNIT_CASE_PARAM(unregistering_waits_at_an_ftrace_entry, kind_gen_params),
-	KUNIT_CASE_PARAM(unregistering_waits_at_an_entry, kind_gen_params),
-	KUNIT_CASE_PARAM(unregistering_waits_in_the_middle, kind_gen_params),
+	KUNIT_CASE_PARAM(unregistering_waits_for_handlers, kind_gen_params),
 	KUNIT_CASE(one_wait_serves_a_batch),
 	KUNIT_CASE(hits_that_go_on_do_not_hold_it_up),
 	KUNIT_CASE(every_processor_has_a_barrier),
@@ -735,13 +644,9 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(mark_of_a_task_that_dies_is_ended),
 	KUNIT_CASE(busy_sections_of_a_task_that_dies_are_forgotten),
 #ifdef CONFIG_JPROBES
-	KUNIT_CASE(nothing_returns_to_a_task_that_died_in_a_jprobe),
-	KUNIT_CASE(jprobe_return_after_a_jprobe_only_warns),
+	KUNIT_CASE(jprobe_return_outside_of_a_jprobe_only_warns),
 #endif
-	KUNIT_CASE(probe_cannot_leave_in_its_own_handler),
-#ifdef CONFIG_KRETPROBES
-	KUNIT_CASE(return_probe_cannot_leave_in_its_own_handler),
-#endif
+	KUNIT_CASE_PARAM(probe_cannot_leave_in_its_own_handler, type_gen_params),
 	KUNIT_CASE(probe_cannot_leave_with_interrupts_off),
 	KUNIT_CASE_PARAM(probe_leaves_with_preemption_off, kind_gen_params),
 	KUNIT_CASE(probe_leaves_while_rcu_is_held),
@@ -755,10 +660,8 @@ static struct kunit_case wait_cases[] = {
 
 static struct kunit_suite wait_suite = {
 	.name = "kprobes_wait",
+	.suite_init = find_places,
 	.test_cases = wait_cases,
 };
 
 kunit_test_suite(wait_suite);
-
-MODULE_DESCRIPTION("KUnit tests of how kprobes wait for handlers");
-MODULE_LICENSE("GPL");

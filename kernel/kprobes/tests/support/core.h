@@ -9,6 +9,17 @@
 #include <linux/delay.h>
 #include <linux/errno.h>
 #include <linux/kconfig.h>
+#include <linux/kprobes.h>
+
+#include "report.h"
+
+/* For cases in which it is told that somebody unregisters where nobody can sleep. */
+static inline void need_counted_preemption(struct kunit *test)
+{
+	need_warnings(test);
+	if (!ARCH_KPROBE_STATELESS || !IS_ENABLED(CONFIG_PREEMPT_COUNT))
+		kunit_skip(test, "nobody knows that preemption is off");
+}
 
 /*
  * A task that reads under RCU until a moment after it was told to end. Who waits for a grace period

@@ -23,6 +23,37 @@ void thread_begin(struct kunit *test, struct task_struct *task, int *flag, unsig
 int thread_idle(void);
 
 /**
+ * struct holder - a thread that holds something, or a grace period up, until it is stopped
+ * @hold: takes it, keeps it while holder_goes_on(), and gives it back
+ * @data: for @hold
+ * @seconds: then it gives up: a test that waits for it must fail, and not hang
+ * @end: when that is
+ * @task: the thread
+ * @test: the test case
+ * @holds: it has it, or had
+ * @gave_up: it gave up
+ */
+struct holder {
+	void (*hold)(struct holder *holder);
+	void *data;
+	unsigned int seconds;
+	unsigned long end;
+	struct task_struct *task;
+	struct kunit *test;
+	int holds, gave_up;
+};
+
+struct holder *holder_new(struct kunit *test, void (*hold)(struct holder *holder), void *data,
+			  unsigned int seconds);
+
+/* Returns when the thread has it. */
+void holder_start(struct holder *holder);
+bool holder_goes_on(struct holder *holder);
+
+/* Returns whether it had given up before it was told to stop. */
+bool holder_stop(struct holder *holder);
+
+/**
  * struct caller - a thread that keeps calling a function
  * @test: the test case
  * @call: the function
