@@ -59,14 +59,26 @@ static void expect_same_views(struct kunit *test, struct view *a, struct view *b
 	KUNIT_EXPECT_EQ(test, a->posts, b->posts);
 }
 
-static void compare_hits(struct kunit *test, bool post)
+/* The pending jump is held up by kprobe_mutex, which a hit does not take. */
+static void run_while_pending(struct kunit *test, struct probe *probe,
+			      const struct kprobes_jump *jump, struct view *views)
+{
+	struct kprobe_site *site = site_at(probe->kp.addr);
+
+	guard(kprobe_lock)();
+	make_pending(site);
+	KUNIT_EXPECT_EQ(test, site->state, SITE_OPTIMIZING);
+	expect_breakpoint(test, probe->kp.addr);
+	run_variations(jump, views);
+}
+
+static void compare_hits(struct kunit *test, const struct kprobes_jump *row, struct probe *probe,
+			 bool post)
 {
 	struct view *plain = new_views(test), *trap = new_views(test), *jump = new_views(test);
-	const struct kprobes_jump *row = test->param_value;
-	struct probe *probe = new_probe(test, row);
+	struct view *pending = new_views(test);
 	unsigned int i, hits = 0;
 
-	switch_need(test);
 	run_variations(row, plain);
 	probe->on_hit = look;
 	probe->kp.post_handler = post ? look_after : NULL;
@@ -76,63 +88,41 @@ static void compare_hits(struct kunit *test, bool post)
 	KUNIT_ASSERT_EQ(test, 0, switch_set(true));
 	KUNIT_ASSERT_TRUE(test, comes_to(probe->kp.addr, SITE_OPTIMIZED));
 	run_variations(row, jump);
+	if (post)
+		KUNIT_EXPECT_STREQ(test, row->word,
+				   arch_kprobe_path(&site_at(probe->kp.addr)->kp));
+	run_while_pending(test, probe, row, pending);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, state_at(probe->kp.addr), SITE_OPTIMIZED);
+	probe_unregister(probe);
+	probe->kp.flags = 0;
 
 	for (i = 0; i < VARIATIONS; i++) {
 		expect_same_outcome(test, &plain[i], &trap[i]);
 		expect_same_views(test, &trap[i], &jump[i]);
+		expect_same_views(test, &trap[i], &pending[i]);
 		KUNIT_EXPECT_EQ(test, trap[i].pre_trapped, !!trap[i].pres);
+		KUNIT_EXPECT_EQ(test, pending[i].pre_trapped, !!pending[i].pres);
 		KUNIT_EXPECT_FALSE(test, jump[i].pre_trapped || jump[i].post_trapped);
+		KUNIT_EXPECT_FALSE(test, trap[i].uaccess || jump[i].uaccess);
 		KUNIT_EXPECT_EQ(test, jump[i].posts, post ? jump[i].pres : 0);
 		hits += jump[i].pres;
 	}
 	KUNIT_EXPECT_GT(test, hits, 0);
-	if (post)
-		KUNIT_EXPECT_STREQ(test, row->word,
-				   arch_kprobe_path(&site_at(probe->kp.addr)->kp));
 }
 
-/* A past bug: functions lost their jumps because of indirect jumps that they did not have. */
+/*
+ * Past bugs: functions lost their jumps because of indirect jumps that they did not have; handlers
+ * had the access to user memory that the probed code had, and so had the next task.
+ */
 static void hit_by_a_jump_looks_like_one_by_a_breakpoint(struct kunit *test)
 {
-	compare_hits(test, true);
-}
-
-static void jump_without_a_post_handler_does_the_same(struct kunit *test)
-{
-	compare_hits(test, false);
-}
-
-/* The jump is held up by kprobe_mutex, which a hit does not take. */
-static void breakpoint_that_waits_for_its_jump_works(struct kunit *test)
-{
 	const struct kprobes_jump *jump = test->param_value;
-	struct view *plain = new_views(test), *pending = new_views(test);
 	struct probe *probe = new_probe(test, jump);
-	struct kprobe_site *site;
-	unsigned int i, post;
 
-	run_variations(jump, plain);
-	probe->on_hit = look;
-	for (post = 0; post < 2; post++) {
-		probe->kp.post_handler = post ? look_after : NULL;
-		plant(test, probe);
-		site = site_at(probe->kp.addr);
-		kprobe_lock();
-		make_pending(site);
-		KUNIT_EXPECT_EQ(test, site->state, SITE_OPTIMIZING);
-		expect_breakpoint(test, probe->kp.addr);
-		run_variations(jump, pending);
-		kprobe_unlock();
-		for (i = 0; i < VARIATIONS; i++) {
-			expect_same_outcome(test, &plain[i], &pending[i]);
-			KUNIT_EXPECT_EQ(test, pending[i].pre_trapped, !!pending[i].pres);
-			KUNIT_EXPECT_EQ(test, pending[i].posts, post ? pending[i].pres : 0);
-		}
-		wait_for_kprobe_optimizer();
-		KUNIT_EXPECT_EQ(test, state_at(probe->kp.addr), SITE_OPTIMIZED);
-		probe_unregister(probe);
-		probe->kp.flags = 0;
-	}
+	switch_need(test);
+	compare_hits(test, jump, probe, true);
+	compare_hits(test, jump, probe, false);
 }
 
 /* --- what handlers change --- */
@@ -360,6 +350,13 @@ static void go_after(struct kprobe *kp, struct pt_regs *regs, unsigned long flag
 		instruction_pointer_set(regs, (unsigned long)way.from_post);
 }
 
+static void reset_to_go(struct probe *probe)
+{
+	probe_reset(probe, bits_at[0]);
+	probe->on_hit = go_before;
+	probe->kp.post_handler = go_after;
+}
+
 /* The first instruction is probed, and handlers go to each of the others. */
 static void expect_ways(struct kunit *test, struct view *v, const char *state)
 {
@@ -380,15 +377,21 @@ static void expect_ways(struct kunit *test, struct view *v, const char *state)
 	KUNIT_EXPECT_EQ_MSG(test, run_bits(v), ALL_BITS, "%s", state);
 }
 
+/*
+ * Where another probe has a jump, instructions that handlers go to may be covered by that. On x86
+ * the first instruction has no jump itself if the other probe is on the next one.
+ */
 static void handlers_go_to_any_instruction(struct kunit *test)
 {
+	static const unsigned int others[] = { 3, 1 };
 	struct view *v = new_views(test);
-	struct probe *probe;
+	struct probe *probe, *other;
+	unsigned int i;
 
 	find_bits(test);
 	probe = probe_new(test, bits_at[0]);
-	probe->on_hit = go_before;
-	probe->kp.post_handler = go_after;
+	other = probe_new(test, bits_at[0]);
+	reset_to_go(probe);
 	plant(test, probe);
 	expect_ways(test, v, "jump");
 	KUNIT_EXPECT_FALSE(test, v->pre_trapped);
@@ -397,40 +400,23 @@ static void handlers_go_to_any_instruction(struct kunit *test)
 		expect_ways(test, v, "pending");
 	}
 	KUNIT_EXPECT_TRUE(test, v->pre_trapped);
-	if (switch_mount && !switch_set(false))
+	if (switch_mount && !switch_set(false)) {
 		expect_ways(test, v, "breakpoint");
-}
-
-static void expect_ways_into(struct kunit *test, struct view *v, struct probe *probe,
-			     struct probe *other, unsigned int insn)
-{
-	probe_reset(other, bits_at[insn]);
-	plant(test, other);
-	probe_reset(probe, bits_at[0]);
-	probe->on_hit = go_before;
-	probe->kp.post_handler = go_after;
-	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, state_at(bits_at[insn]), SITE_OPTIMIZED);
-	expect_ways(test, v, insn == 1 ? "before a jump" : "to a jump");
+		KUNIT_ASSERT_EQ(test, 0, switch_set(true));
+	}
 	probe_unregister(probe);
-	probe_unregister(other);
-}
 
-/*
- * Where another probe has a jump, instructions that handlers go to may be covered by that. On x86
- * the first instruction has no jump itself if the other probe is on the next one.
- */
-static void handlers_go_to_any_instruction_of_another_jump(struct kunit *test)
-{
-	struct view *v = new_views(test);
-	struct probe *probe, *other;
-
-	find_bits(test);
-	probe = probe_new(test, bits_at[0]);
-	other = probe_new(test, bits_at[0]);
-	expect_ways_into(test, v, probe, other, 3);
-	expect_ways_into(test, v, probe, other, 1);
+	for (i = 0; i < ARRAY_SIZE(others); i++) {
+		probe_reset(other, bits_at[others[i]]);
+		plant(test, other);
+		reset_to_go(probe);
+		KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+		wait_for_kprobe_optimizer();
+		KUNIT_EXPECT_EQ(test, state_at(bits_at[others[i]]), SITE_OPTIMIZED);
+		expect_ways(test, v, others[i] == 1 ? "before a jump" : "to a jump");
+		probe_unregister(probe);
+		probe_unregister(other);
+	}
 }
 
 /* --- misses --- */
@@ -497,60 +483,6 @@ static void preemption_that_is_due_comes_when_the_hit_ends(struct kunit *test)
 	KUNIT_EXPECT_LT(test, due, 50);
 }
 
-/* --- access to user memory --- */
-
-#ifdef KPROBES_UACCESS
-static unsigned int with_uaccess;
-
-static int look_for_uaccess(struct probe *probe, struct pt_regs *regs)
-{
-	with_uaccess += kprobes_uaccess();
-	return look(probe, regs);
-}
-
-static void look_for_uaccess_after(struct kprobe *kp, struct pt_regs *regs,
-				   unsigned long flags)
-{
-	with_uaccess += kprobes_uaccess();
-	look_after(kp, regs, flags);
-}
-
-static const struct kprobes_jump *uaccess_jump(void)
-{
-	const struct kprobes_jump *jump = kprobes_jumps;
-
-	while (strcmp(jump->name, KPROBES_UACCESS))
-		jump++;
-	return jump;
-}
-
-/*
- * The cases above check that the probed code has access again. A past bug: they had the access
- * that the probed code had, and so had the next task.
- */
-static void handlers_have_no_access_to_user_memory(struct kunit *test)
-{
-	const struct kprobes_jump *jump = uaccess_jump();
-	struct probe *probe = new_probe(test, jump);
-	struct view *v = new_views(test);
-	unsigned int post;
-
-	for (post = 0; post < 2; post++) {
-		probe_reset(probe, probe->kp.addr);
-		probe->on_hit = look_for_uaccess;
-		probe->kp.post_handler = post ? look_for_uaccess_after : NULL;
-		plant(test, probe);
-		with_uaccess = 0;
-		run(jump->call, 0, v);
-		KUNIT_EXPECT_EQ(test, v->pres, 1);
-		KUNIT_EXPECT_EQ(test, v->posts, post);
-		KUNIT_EXPECT_FALSE(test, v->pre_trapped || v->post_trapped);
-		KUNIT_EXPECT_EQ(test, with_uaccess, 0);
-		probe_unregister(probe);
-	}
-}
-#endif
-
 /* --- the stack --- */
 
 static struct trace *trace;
@@ -595,11 +527,10 @@ static noinline __noclone void trace_both_ways(struct kunit *test, struct trace 
 /* A past bug: with frame pointers, it left the probed function out. */
 static void stack_trace_at_a_jump_is_that_at_a_breakpoint(struct kunit *test)
 {
-	struct trace *traces = kunit_kcalloc(test, 2, sizeof(*traces), GFP_KERNEL);
+	struct trace *traces = test_alloc(test, 2 * sizeof(*traces));
 	struct probe *probe;
 
 	switch_need(test);
-	KUNIT_ASSERT_NOT_NULL(test, traces);
 	kprobes_text_watch(test, kprobes_blocks[0].first);
 	probe = probe_new(test, kprobes_blocks[0].first);
 	probe->on_hit = note_trace;
@@ -616,20 +547,14 @@ static void stack_trace_at_a_jump_is_that_at_a_breakpoint(struct kunit *test)
 
 static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE_PARAM(hit_by_a_jump_looks_like_one_by_a_breakpoint, jump_gen_params),
-	KUNIT_CASE_PARAM(jump_without_a_post_handler_does_the_same, jump_gen_params),
-	KUNIT_CASE_PARAM(breakpoint_that_waits_for_its_jump_works, jump_gen_params),
 	KUNIT_CASE_PARAM(handlers_may_change_every_register, idle_gen_params),
 	KUNIT_CASE_PARAM(handlers_may_change_the_stack_pointer, idle_gen_params),
 	KUNIT_CASE_PARAM(pre_handler_at_a_jump_replaces_the_function, idle_gen_params),
 	KUNIT_CASE_PARAM(pre_handler_at_a_jump_returns_for_the_function, idle_gen_params),
 	KUNIT_CASE_PARAM(hit_may_be_interrupted_where_it_ends, idle_gen_params),
 	KUNIT_CASE(handlers_go_to_any_instruction),
-	KUNIT_CASE(handlers_go_to_any_instruction_of_another_jump),
 	KUNIT_CASE(hit_by_its_own_handler_is_missed_and_carried_out),
 	KUNIT_CASE_PARAM(preemption_that_is_due_comes_when_the_hit_ends, idle_gen_params),
-#ifdef KPROBES_UACCESS
-	KUNIT_CASE(handlers_have_no_access_to_user_memory),
-#endif
 	KUNIT_CASE(stack_trace_at_a_jump_is_that_at_a_breakpoint),
 	{}
 };
@@ -644,6 +569,3 @@ static struct kunit_suite optimize_suite = {
 };
 
 kunit_test_suite(optimize_suite);
-
-MODULE_DESCRIPTION("KUnit tests of hits of kprobes by jumps");
-MODULE_LICENSE("GPL");

@@ -14,18 +14,12 @@
 #include "support/probe.h"
 #include "support/sites.h"
 
-/**
- * struct kprobes_jump - an instruction to probe
- * @name: what it is
- * @call: its function, to be called by kprobes_jump_run() only
- * @insn: how many instructions are before it, not counting a landing pad
- * @word: arch_kprobe_path() of a site with a post handler, if there can be a jump; or
- *	the reason why there cannot
- */
+/* An instruction to probe */
 struct kprobes_jump {
 	const char *name;
-	void (*call)(void);
-	unsigned int insn;
+	void (*call)(void);	/* its function, to be called by kprobes_jump_run() only */
+	unsigned int insn;	/* how many are before it, not counting a landing pad */
+	/* arch_kprobe_path() of a site with a post handler, or why there cannot be a jump */
 	const char *word;
 };
 
@@ -119,6 +113,7 @@ static inline void make_pending(struct kprobe_site *site)
 	list_del_init(&site->kp.list);
 }
 
+/* A probe there, whose function must have its text again when the test case ends */
 static inline struct probe *new_probe(struct kunit *test, const struct kprobes_jump *jump)
 {
 	void *addr = insn_at(jump->call, jump->insn);
@@ -143,21 +138,19 @@ static inline void expect_no_trace(struct kunit *test, struct kprobes_text *text
 
 #define VARIATIONS	2
 
-/**
- * struct view - what handlers have seen of a call, and its results
- * @pre: registers that the pre handler was given
- * @post: registers that the post handler was given
- * @pres: how often the pre handler ran
- * @posts: how often the post handler ran
- * @pre_trapped: the pre handler was called from a trap
- * @post_trapped: the post handler was called from a trap
- * @out: what the call has left in registers
- * @memory: what it has left in memory
- */
+#ifndef KPROBES_UACCESS
+static inline bool kprobes_uaccess(void)
+{
+	return false;
+}
+#endif
+
+/* What handlers have seen of a call, and its results */
 struct view {
 	struct pt_regs pre, post;
 	unsigned int pres, posts;
 	bool pre_trapped, post_trapped;
+	bool uaccess;	/* a handler had access to user memory */
 	struct kprobes_registers out;
 	u64 memory[2];
 };
@@ -172,6 +165,7 @@ static inline int look(struct probe *probe, struct pt_regs *regs)
 	view->pre = *regs;
 	view->pres++;
 	view->pre_trapped |= kprobes_trapped();
+	view->uaccess |= kprobes_uaccess();
 	return 0;
 }
 
@@ -180,6 +174,7 @@ static inline void look_after(struct kprobe *kp, struct pt_regs *regs, unsigned 
 	view->post = *regs;
 	view->posts++;
 	view->post_trapped |= kprobes_trapped();
+	view->uaccess |= kprobes_uaccess();
 }
 
 static inline void set_input(struct kprobes_registers *in, unsigned int variation)
@@ -212,10 +207,7 @@ static inline void run(void (*call)(void), unsigned int variation, struct view *
 
 static inline struct view *new_views(struct kunit *test)
 {
-	struct view *views = kunit_kcalloc(test, VARIATIONS, sizeof(*views), GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, views);
-	return views;
+	return test_alloc(test, VARIATIONS * sizeof(struct view));
 }
 
 /* --- an instruction for each bit --- */

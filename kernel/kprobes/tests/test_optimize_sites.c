@@ -83,19 +83,20 @@ static void crowd_expect(struct kunit *test, struct probe **crowd, struct view *
 
 static void crowd_settle(struct kunit *test, struct probe **crowd, struct view *v)
 {
-	enum kprobe_site_state state;
 	unsigned int i;
 
 	for (i = 0; i < CROWD; i++) {
-		state = covers_any(crowd, i) ? SITE_ARMED : SITE_OPTIMIZED;
+		bool covered = covers_any(crowd, i);
+
 		if (!crowd[i]->live)
 			continue;
-		KUNIT_ASSERT_TRUE_MSG(test, comes_to(bits_at[i], state),
+		KUNIT_ASSERT_TRUE_MSG(test,
+				      comes_to(bits_at[i], covered ? SITE_ARMED : SITE_OPTIMIZED),
 				      "probe %u of %u%u%u is in state %u: %u", i,
 				      crowd[0]->live, crowd[1]->live, crowd[2]->live,
 				      state_at(bits_at[i]), site_at(bits_at[i])->op.obstacle);
-		KUNIT_EXPECT_EQ(test, !kprobes_jump_at(bits_at[i]), state == SITE_ARMED);
-		if (state == SITE_ARMED)
+		KUNIT_EXPECT_EQ(test, !kprobes_jump_at(bits_at[i]), covered);
+		if (covered)
 			KUNIT_EXPECT_EQ(test, site_at(bits_at[i])->op.obstacle,
 					KPROBE_OBSTACLE_NEIGHBOUR);
 	}
@@ -158,21 +159,11 @@ static void expect_no_jump(struct kunit *test, void *addr, const char *why)
 	expect_breakpoint(test, addr);
 }
 
-/* A past bug: the jump was away for a while, and hits were traps. */
-static void refused_neighbour_leaves_the_jump(struct kunit *test)
-{
-	struct probe *probe;
-
-	find_bits(test);
-	probe = probe_new(test, bits_at[0]);
-	plant(test, probe);
-	KUNIT_EXPECT_NE(test, 0, kprobes_try((unsigned long)bits_at[0] + 1));
-	KUNIT_EXPECT_EQ(test, state_at(bits_at[0]), SITE_OPTIMIZED);
-	expect_jump(test, bits_at[0]);
-}
-
-/* It is on the first instruction that the jump does not cover. */
-static void neighbour_behind_the_jump_leaves_it(struct kunit *test)
+/*
+ * Neither a probe that is refused, nor one on the first instruction that the jump does not cover.
+ * A past bug: the jump was away for a while, and hits were traps.
+ */
+static void jump_stays_for_whom_it_is_not_in_the_way(struct kunit *test)
 {
 	struct probe *probe, *behind;
 	unsigned int next = 1;
@@ -182,6 +173,9 @@ static void neighbour_behind_the_jump_leaves_it(struct kunit *test)
 		next++;
 	probe = probe_new(test, bits_at[0]);
 	plant(test, probe);
+	KUNIT_EXPECT_NE(test, 0, kprobes_try((unsigned long)bits_at[0] + 1));
+	KUNIT_EXPECT_EQ(test, state_at(bits_at[0]), SITE_OPTIMIZED);
+	expect_jump(test, bits_at[0]);
 	behind = probe_registered(test, bits_at[next]);
 	KUNIT_EXPECT_EQ(test, state_at(bits_at[0]), SITE_OPTIMIZED);
 	expect_jump(test, bits_at[0]);
@@ -301,28 +295,32 @@ static void expect_hits(struct kunit *test, struct probe *probe, unsigned int hi
 	probe->hits = 0;
 }
 
+static void expect_state(struct kunit *test, struct probe *probe, enum kprobe_site_state state)
+{
+	KUNIT_EXPECT_EQ(test, state_at(probe->kp.addr), state);
+}
+
 static void several_probes_share_a_jump(struct kunit *test)
 {
 	const struct kprobes_jump *jump = idle_param(test);
 	struct probe *first = new_probe(test, jump), *second = probe_new(test, first->kp.addr);
 	struct view *v = new_views(test);
-	void *addr = first->kp.addr;
 
 	plant(test, first);
 	KUNIT_ASSERT_EQ(test, 0, probe_register(second));
-	KUNIT_EXPECT_EQ(test, state_at(addr), SITE_OPTIMIZED);
+	expect_state(test, first, SITE_OPTIMIZED);
 	run(jump->call, 0, v);
 	expect_hits(test, first, 1);
 	expect_hits(test, second, 1);
 
 	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&first->kp));
-	KUNIT_EXPECT_EQ(test, state_at(addr), SITE_OPTIMIZED);
+	expect_state(test, first, SITE_OPTIMIZED);
 	run(jump->call, 0, v);
 	expect_hits(test, first, 0);
 	expect_hits(test, second, 1);
 
 	probe_unregister(second);
-	KUNIT_EXPECT_EQ(test, state_at(addr), SITE_IDLE);
+	expect_state(test, first, SITE_IDLE);
 	run(jump->call, 0, v);
 	expect_hits(test, first, 0);
 	expect_hits(test, second, 0);
@@ -363,11 +361,11 @@ static void post_handler_comes_and_goes_by_a_jump(struct kunit *test)
 		probe_reset(with_post, probe->kp.addr);
 		with_post->kp.post_handler = look_after;
 		KUNIT_ASSERT_EQ(test, 0, probe_register(with_post));
-		KUNIT_EXPECT_EQ(test, state_at(probe->kp.addr), SITE_OPTIMIZED);
+		expect_state(test, probe, SITE_OPTIMIZED);
 		run(jump->call, 0, v);
 		KUNIT_EXPECT_EQ(test, v->posts, 1);
 		probe_unregister(with_post);
-		KUNIT_EXPECT_EQ(test, state_at(probe->kp.addr), SITE_OPTIMIZED);
+		expect_state(test, probe, SITE_OPTIMIZED);
 		run(jump->call, 0, v);
 		KUNIT_EXPECT_EQ(test, v->posts, 0);
 		expect_hits(test, probe, 2);
@@ -378,74 +376,55 @@ static void post_handler_comes_and_goes_by_a_jump(struct kunit *test)
 
 #define NR_JUMPS	ARRAY_SIZE(kprobes_jumps)
 
-/**
- * struct planted - one of many places that have a jump
- * @jump: the instruction
- * @text: its function, and the text without probes
- * @addr: its address
- * @probe: the probe there
- */
+/* The n-th instruction, its function, and a probe there */
 struct planted {
-	const struct kprobes_jump *jump;
 	struct kprobes_text *text;
-	void *addr;
 	struct probe *probe;
 };
 
 static struct planted *plant_all(struct kunit *test)
 {
-	struct planted *all = kunit_kcalloc(test, NR_JUMPS, sizeof(*all), GFP_KERNEL);
-	const struct kprobes_jump *jump;
+	struct planted *all = test_alloc(test, NR_JUMPS * sizeof(*all));
 	unsigned int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, all);
 	/* Some share a function: its text is compared when all probes have left. */
 	for (i = 0; i < NR_JUMPS; i++)
 		all[i].text = kprobes_text_watch(test, kprobes_jumps[i].call);
-	for (i = 0; i < NR_JUMPS; i++) {
-		jump = &kprobes_jumps[i];
-		all[i].jump = jump;
-		all[i].addr = insn_at(jump->call, jump->insn);
-		all[i].probe = probe_new(test, all[i].addr);
-	}
+	for (i = 0; i < NR_JUMPS; i++)
+		all[i].probe = probe_new(test, insn_at(kprobes_jumps[i].call,
+						       kprobes_jumps[i].insn));
 	for (i = 0; i < NR_JUMPS; i++)
 		plant(test, all[i].probe);
 	return all;
 }
 
+/* Jumps that are there, and a jump that has not come yet */
 static void switch_takes_out_all_jumps_and_puts_them_in_again(struct kunit *test)
 {
 	struct planted *all;
+	struct probe *late;
 	unsigned int i;
 
 	switch_need(test);
 	all = plant_all(test);
+	late = all[0].probe;
 	KUNIT_EXPECT_EQ(test, 0, switch_set(false));
 	for (i = 0; i < NR_JUMPS; i++)
-		expect_no_jump(test, all[i].addr, "off");
+		expect_no_jump(test, all[i].probe->kp.addr, "off");
+	/* None comes while it is off. */
+	probe_unregister(late);
+	KUNIT_ASSERT_EQ(test, 0, probe_register_again(late, late->kp.addr));
+	expect_no_jump(test, late->kp.addr, "off");
+	KUNIT_EXPECT_EQ(test, 0, switch_set(true));
+	KUNIT_EXPECT_TRUE(test, kprobe_optimized(&site_at(late->kp.addr)->kp));
+	KUNIT_EXPECT_EQ(test, 0, switch_set(false));
+	expect_no_jump(test, late->kp.addr, "off");
 	KUNIT_EXPECT_EQ(test, 0, switch_set(true));
 	wait_for_kprobe_optimizer();
 	for (i = 0; i < NR_JUMPS; i++) {
-		KUNIT_EXPECT_EQ(test, state_at(all[i].addr), SITE_OPTIMIZED);
-		expect_jump(test, all[i].addr);
+		expect_state(test, all[i].probe, SITE_OPTIMIZED);
+		expect_jump(test, all[i].probe->kp.addr);
 	}
-}
-
-static void no_jump_comes_while_the_switch_is_off(struct kunit *test)
-{
-	const struct kprobes_jump *jump = idle_param(test);
-	struct probe *probe = new_probe(test, jump);
-	void *addr = probe->kp.addr;
-
-	switch_need(test);
-	KUNIT_ASSERT_EQ(test, 0, switch_set(false));
-	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
-	expect_no_jump(test, addr, "off");
-	KUNIT_EXPECT_EQ(test, 0, switch_set(true));
-	KUNIT_EXPECT_TRUE(test, kprobe_optimized(&site_at(addr)->kp));
-	/* A jump that has not come yet does not come any more. */
-	KUNIT_EXPECT_EQ(test, 0, switch_set(false));
-	expect_no_jump(test, addr, "off");
 }
 
 static int module_is_going(unsigned long addr, struct module **mod, const char **why)
@@ -489,63 +468,63 @@ static void switch_on_again(void *unused)
 }
 
 /* Counts hits in calls that go both ways, where there are two. */
-static unsigned int hits_of_calls(const struct planted *p, struct view *v)
+static unsigned int hits_of_calls(struct probe *probe, void (*call)(void), struct view *v)
 {
 	unsigned int i;
 
-	p->probe->hits = 0;
+	probe->hits = 0;
 	for (i = 0; i < VARIATIONS; i++)
-		run(p->jump->call, i, v);
-	return p->probe->hits;
+		run(call, i, v);
+	return probe->hits;
 }
 
-static void expect_out(struct kunit *test, const struct planted *p, struct view *v)
+static void expect_out(struct kunit *test, const struct planted *all, unsigned int i,
+		       struct view *v)
 {
-	enum kprobe_site_state state = state_at(p->addr);
+	void *addr = all[i].probe->kp.addr;
+	enum kprobe_site_state state = state_at(addr);
+	const char *name = kprobes_jumps[i].name;
 
-	if (p->probe->live)
-		KUNIT_EXPECT_EQ_MSG(test, state, SITE_IDLE, "%s", p->jump->name);
+	if (all[i].probe->live)
+		KUNIT_EXPECT_EQ_MSG(test, state, SITE_IDLE, "%s", name);
 	else
-		KUNIT_EXPECT_TRUE_MSG(test, state == SITE_DYING || state == SITE_NEW, "%s",
-				      p->jump->name);
-	KUNIT_EXPECT_MEMEQ_MSG(test, p->addr, p->text->copy + (p->addr - p->text->start),
-			       KPROBES_JUMP_LENGTH, "%s", p->jump->name);
-	KUNIT_EXPECT_EQ_MSG(test, hits_of_calls(p, v), 0, "%s", p->jump->name);
+		KUNIT_EXPECT_TRUE_MSG(test, state == SITE_DYING || state == SITE_NEW, "%s", name);
+	KUNIT_EXPECT_MEMEQ_MSG(test, addr, all[i].text->copy + (addr - all[i].text->start),
+			       KPROBES_JUMP_LENGTH, "%s", name);
+	KUNIT_EXPECT_EQ_MSG(test, hits_of_calls(all[i].probe, kprobes_jumps[i].call, v), 0, "%s",
+			    name);
 }
 
-static void expect_in(struct kunit *test, const struct planted *p, struct view *v)
+static void expect_in(struct kunit *test, const struct planted *all, unsigned int i,
+		      struct view *v)
 {
-	KUNIT_ASSERT_TRUE_MSG(test, comes_to(p->addr, SITE_OPTIMIZED), "%s", p->jump->name);
-	expect_jump(test, p->addr);
-	KUNIT_EXPECT_GT_MSG(test, hits_of_calls(p, v), 0, "%s", p->jump->name);
+	void *addr = all[i].probe->kp.addr;
+
+	KUNIT_ASSERT_TRUE_MSG(test, comes_to(addr, SITE_OPTIMIZED), "%s", kprobes_jumps[i].name);
+	expect_jump(test, addr);
+	KUNIT_EXPECT_GT_MSG(test, hits_of_calls(all[i].probe, kprobes_jumps[i].call, v), 0, "%s",
+			    kprobes_jumps[i].name);
 }
 
-static void expect_all_out(struct kunit *test, struct planted *all, struct view *v)
+static void expect_all_out(struct kunit *test, const struct planted *all, struct view *v)
 {
 	unsigned int i;
 
 	for (i = 0; i < NR_JUMPS; i++)
-		expect_out(test, &all[i], v);
+		expect_out(test, all, i, v);
 }
 
-static void happen_meanwhile(struct kunit *test, struct planted *all)
+static void happen_meanwhile(struct kunit *test, const struct planted *all)
 {
 	unsigned int i;
 
 	for (i = 0; i < NR_JUMPS; i++) {
-		switch (meanwhile(i)) {
-		case DISABLED:
+		if (meanwhile(i) == DISABLED)
 			KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&all[i].probe->kp));
-			break;
-		case ENABLED:
+		else if (meanwhile(i) == ENABLED)
 			KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&all[i].probe->kp));
-			break;
-		case UNREGISTERED:
+		else if (meanwhile(i) == UNREGISTERED)
 			probe_unregister(all[i].probe);
-			break;
-		default:
-			break;
-		}
 	}
 }
 
@@ -576,9 +555,9 @@ static void jumps_follow_the_switch_for_all_probes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(true));
 	for (i = 0; i < NR_JUMPS; i++) {
 		if (meanwhile(i) == NOTHING || meanwhile(i) == ENABLED)
-			expect_in(test, &all[i], v);
+			expect_in(test, all, i, v);
 		else
-			expect_out(test, &all[i], v);
+			expect_out(test, all, i, v);
 	}
 }
 
@@ -732,8 +711,7 @@ static void jump_takes_little_executable_memory(struct kunit *test)
 static struct kunit_case optimize_sites_cases[] = {
 	KUNIT_CASE_PARAM(site_gets_a_jump_and_loses_it, jump_gen_params),
 	KUNIT_CASE_SLOW(jump_makes_room_for_a_probe_in_its_way),
-	KUNIT_CASE(refused_neighbour_leaves_the_jump),
-	KUNIT_CASE(neighbour_behind_the_jump_leaves_it),
+	KUNIT_CASE(jump_stays_for_whom_it_is_not_in_the_way),
 	KUNIT_CASE_SLOW(disabled_neighbour_has_no_jump),
 	KUNIT_CASE_PARAM(site_without_room_stays_a_breakpoint, no_jump_gen_params),
 #ifdef KPROBES_JUMP_COVERS
@@ -743,7 +721,6 @@ static struct kunit_case optimize_sites_cases[] = {
 	KUNIT_CASE_PARAM(disabled_site_has_its_text_and_its_jump_again, idle_gen_params),
 	KUNIT_CASE_PARAM(post_handler_comes_and_goes_by_a_jump, idle_gen_params),
 	KUNIT_CASE_SLOW(switch_takes_out_all_jumps_and_puts_them_in_again),
-	KUNIT_CASE_PARAM(no_jump_comes_while_the_switch_is_off, idle_gen_params),
 	KUNIT_CASE_PARAM(probe_in_a_module_that_is_going_gets_no_jump, idle_gen_params),
 	KUNIT_CASE_SLOW(jumps_follow_the_switch_for_all_probes),
 	KUNIT_CASE_PARAM_ATTR(jump_waits_for_a_task_that_does_not_sleep, idle_gen_params,
@@ -765,6 +742,3 @@ static struct kunit_suite optimize_sites_suite = {
 };
 
 kunit_test_suite(optimize_sites_suite);
-
-MODULE_DESCRIPTION("KUnit tests of the sites of kprobes that have jumps");
-MODULE_LICENSE("GPL");
