@@ -150,36 +150,22 @@ static void expect_refusal(struct kunit *test, const char *why)
 	KUNIT_EXPECT_STREQ(test, kprobe_last_refusal(), why);
 }
 
-/* A probe that has left, and its site with it */
-static struct probe *probe_that_left(struct kunit *test, const struct kprobes_step *step,
-				     void **place)
+static void expect_refused(struct kunit *test, struct probe *probe, void *place)
 {
-	struct probe *probe = probe_registered(test, step->addr);
-
-	*place = probe->kp.addr;
-	probe_unregister(probe);
-	need_no_site(test, *place);
-	return probe;
+	KUNIT_EXPECT_EQ(test, -EINVAL, probe_register_again(probe, place));
+	expect_refusal(test, KPROBE_DEBUGGER_STOPS);
 }
 
+/* When the breakpoint has been removed again */
 static void expect_it_can_come_back(struct kunit *test, struct probe *probe,
 				    const struct kprobes_step *step, void *place)
 {
+	KUNIT_EXPECT_TRUE(test, breakpoint(false, place));
 	KUNIT_ASSERT_EQ(test, 0, probe_register_again(probe, place));
+	probe->hits = 0;
 	kprobes_call_step(test, step);
 	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
-}
-
-static void probe_is_refused_where_a_breakpoint_is(struct kunit *test)
-{
-	const struct kprobes_step *step = test->param_value;
-	void *place;
-	struct probe *probe = probe_that_left(test, step, &place);
-
-	KUNIT_ASSERT_TRUE(test, breakpoint(true, place));
-	KUNIT_EXPECT_EQ(test, -EINVAL, probe_register_again(probe, place));
-	KUNIT_ASSERT_TRUE(test, breakpoint(false, place));
-	expect_it_can_come_back(test, probe, step, place);
+	probe_unregister(probe);
 }
 
 /* All of it but that the site can be found, and then somebody sets a breakpoint. */
@@ -198,19 +184,23 @@ static int prepare_and_stop(struct kprobe_site *site)
  * A past bug: kgdb stopped the machine while a site was created, set a breakpoint, and later
  * put the byte that it had saved over the probe.
  */
-static void breakpoint_may_come_first(struct kunit *test)
+static void probe_is_refused_where_a_breakpoint_is(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
-	void *place;
-	struct probe *probe = probe_that_left(test, step, &place);
+	struct probe *probe = probe_registered(test, step->addr);
+	void *place = probe->kp.addr;
 
+	probe_unregister(probe);
+	need_no_site(test, place);
+	KUNIT_ASSERT_TRUE(test, breakpoint(true, place));
+	expect_refused(test, probe, place);
+	expect_it_can_come_back(test, probe, step, place);
+
+	need_no_site(test, place);
 	kunit_activate_static_stub(test, kprobe_prepare, prepare_and_stop);
-	KUNIT_EXPECT_EQ(test, -EINVAL, probe_register_again(probe, place));
-	expect_refusal(test, KPROBE_DEBUGGER_STOPS);
+	expect_refused(test, probe, place);
 	/* Now there is a site, which waits to be freed. */
-	KUNIT_EXPECT_EQ(test, -EINVAL, probe_register_again(probe, place));
-	expect_refusal(test, KPROBE_DEBUGGER_STOPS);
-	KUNIT_EXPECT_TRUE(test, breakpoint(false, place));
+	expect_refused(test, probe, place);
 	expect_it_can_come_back(test, probe, step, place);
 }
 
@@ -275,31 +265,21 @@ static unsigned long ftrace_patches_for(struct kunit *test, void *entry)
 }
 
 /* A past bug: ftrace met the breakpoint, and shut itself down. */
-static void breakpoint_is_refused_where_ftrace_patches_for_a_probe(struct kunit *test)
-{
-	struct probe *probe = probe_registered(test, kprobes_traced);
-	unsigned long ip = ftrace_patches_for(test, probe->kp.addr);
-
-	KUNIT_EXPECT_FALSE(test, breakpoint(true, (void *)ip));
-	probe_unregister(probe);
-}
-
-static void probe_is_refused_where_ftrace_meets_a_breakpoint(struct kunit *test)
+static void only_one_of_both_is_where_ftrace_patches(struct kunit *test)
 {
 	struct probe *probe = probe_registered(test, kprobes_traced);
 	void *place = probe->kp.addr;
 	unsigned long ip = ftrace_patches_for(test, place);
 
+	KUNIT_EXPECT_FALSE(test, breakpoint(true, (void *)ip));
 	probe_unregister(probe);
 	need_no_site(test, place);
 	KUNIT_ASSERT_TRUE(test, breakpoint(true, (void *)ip));
-	KUNIT_EXPECT_EQ(test, -EINVAL, probe_register_again(probe, place));
-	expect_refusal(test, KPROBE_DEBUGGER_STOPS);
+	expect_refused(test, probe, place);
 	KUNIT_EXPECT_TRUE(test, breakpoint(false, (void *)ip));
 	KUNIT_EXPECT_EQ(test, 0, probe_register_again(probe, place));
 	KUNIT_EXPECT_EQ(test, kprobes_traced(1), kprobes_expected(1));
 	KUNIT_EXPECT_EQ(test, probe->hits, 1);
-	probe_unregister(probe);
 }
 
 #ifdef __ARCH_WANT_KPROBES_INSN_SLOT
@@ -311,23 +291,22 @@ static void breakpoint_is_refused_in_a_slot(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, slot);
 	KUNIT_EXPECT_FALSE(test, breakpoint(true, slot));
 	free_insn_slot(slot, 0);
-}
-#endif
-
 #ifdef CONFIG_OPTPROBES
-static void breakpoint_is_refused_in_a_detour(struct kunit *test)
-{
-	kprobe_opcode_t *detour = get_optinsn_slot();
-
-	KUNIT_ASSERT_NOT_NULL(test, detour);
-	KUNIT_EXPECT_FALSE(test, breakpoint(true, detour));
-	free_optinsn_slot(detour, 0);
+	slot = get_optinsn_slot();
+	KUNIT_ASSERT_NOT_NULL(test, slot);
+	KUNIT_EXPECT_FALSE(test, breakpoint(true, slot));
+	free_optinsn_slot(slot, 0);
+#endif
 }
 #endif
 
-/* A probe whose jump covers more than the nop that is probed */
-static struct probe *probe_under_a_jump(struct kunit *test, const struct kprobes_step *nop)
+/*
+ * A jump that covers more than the nop that is probed, and does not come back over a breakpoint.
+ * The probe keeps its detour while it is disabled, so nothing is decoded again.
+ */
+static void only_one_of_both_is_under_a_jump(struct kunit *test)
 {
+	const struct kprobes_step *nop = kprobes_need_step(test, "nop");
 	struct probe *probe;
 
 	if (!IS_ENABLED(CONFIG_X86))
@@ -335,31 +314,13 @@ static struct probe *probe_under_a_jump(struct kunit *test, const struct kprobes
 	probe = probe_registered(test, nop->addr);
 	wait_for_kprobe_optimizer();
 	KUNIT_ASSERT_TRUE(test, kprobe_optimized(get_kprobe(nop->addr)));
-	return probe;
-}
-
-static void breakpoint_is_refused_under_a_jump(struct kunit *test)
-{
-	const struct kprobes_step *nop = kprobes_need_step(test, "nop");
-	struct probe *probe = probe_under_a_jump(test, nop);
-
 	KUNIT_EXPECT_FALSE(test, breakpoint(true, nop->addr + 1));
-	probe_unregister(probe);
-}
-
-/* The probe keeps its detour while it is disabled, so nothing is decoded again. */
-static void jump_does_not_come_back_over_a_breakpoint(struct kunit *test)
-{
-	const struct kprobes_step *nop = kprobes_need_step(test, "nop");
-	struct probe *probe = probe_under_a_jump(test, nop);
-
 	KUNIT_ASSERT_EQ(test, 0, disable_kprobe(&probe->kp));
 	KUNIT_ASSERT_TRUE(test, breakpoint(true, nop->addr + 1));
 	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&probe->kp));
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_FALSE(test, kprobe_optimized(get_kprobe(nop->addr)));
 	KUNIT_EXPECT_TRUE(test, breakpoint(false, nop->addr + 1));
-	probe_unregister(probe);
 }
 
 /* A past bug: in the middle of a step, a breakpoint of somebody else was taken for a probe. */
@@ -394,21 +355,15 @@ static void breakpoint_is_refused_where_no_probe_may_be(struct kunit *test)
 
 static struct kunit_case kgdb_cases[] = {
 	KUNIT_CASE_PARAM(probe_is_refused_where_a_breakpoint_is, step_gen_params),
-	KUNIT_CASE_PARAM(breakpoint_may_come_first, step_gen_params),
 #ifdef CONFIG_X86
 	KUNIT_CASE(probe_is_refused_behind_a_breakpoint),
 #endif
 	KUNIT_CASE_PARAM(breakpoint_is_refused_where_a_probe_is, step_gen_params),
-	KUNIT_CASE(breakpoint_is_refused_where_ftrace_patches_for_a_probe),
-	KUNIT_CASE(probe_is_refused_where_ftrace_meets_a_breakpoint),
+	KUNIT_CASE(only_one_of_both_is_where_ftrace_patches),
 #ifdef __ARCH_WANT_KPROBES_INSN_SLOT
 	KUNIT_CASE(breakpoint_is_refused_in_a_slot),
 #endif
-#ifdef CONFIG_OPTPROBES
-	KUNIT_CASE(breakpoint_is_refused_in_a_detour),
-#endif
-	KUNIT_CASE(breakpoint_is_refused_under_a_jump),
-	KUNIT_CASE(jump_does_not_come_back_over_a_breakpoint),
+	KUNIT_CASE(only_one_of_both_is_under_a_jump),
 	KUNIT_CASE(both_work_in_one_function),
 	KUNIT_CASE(breakpoint_is_refused_where_no_probe_may_be),
 	{}
@@ -469,6 +424,3 @@ module_param_cb(break_ftrace, &break_ftrace_ops, NULL, 0200);
 MODULE_PARM_DESC(break_ftrace,
 		 "write to it to have ftrace find a breakpoint where it hooks an entry for a probe");
 #endif
-
-MODULE_DESCRIPTION("KUnit tests of probes and the breakpoints of a debugger");
-MODULE_LICENSE("GPL");
