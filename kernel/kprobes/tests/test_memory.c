@@ -5,14 +5,11 @@
  * injection make allocations fail. Other tests are of hits, which must not allocate.
  */
 #include <kunit/test.h>
-#include <linux/cleanup.h>
 #include <linux/error-injection.h>
 #include <linux/fault-inject.h>
 #include <linux/irqflags.h>
-#include <linux/kprobes.h>
 #include <linux/limits.h>
 #include <linux/minmax.h>
-#include <linux/sched.h>
 #include <linux/string.h>
 
 #include "../internal.h"
@@ -37,22 +34,14 @@ static void nothing_after(struct kprobe *p, struct pt_regs *regs, unsigned long 
 
 enum place { STEPS, BLOCK, TRACED, UNTRACED };
 
-/**
- * struct trial - a kind of registration
- * @name: what is registered
- * @type: the type of the probes
- * @num: how many there are
- * @place: where the first one is; others are at the next step, the other entry, and so on
- * @maxactive: of return probes
- * @enables: what can fail is to enable the one probe, which is registered disabled
- */
+/* A kind of registration */
 struct trial {
 	const char *name;
 	enum any_type type;
 	unsigned int num;
-	enum place place;
+	enum place place;	/* of the first; others are at the next step, the other entry ... */
 	int maxactive;
-	bool enables;
+	bool enables;		/* can fail: the one probe is registered disabled */
 };
 
 #define NR_PROBES	MAX(NR_STEPS, NR_MORE)
@@ -180,6 +169,25 @@ static struct kprobe injectors[] = {
 	{ .symbol_name = "should_fail_alloc_page", .pre_handler = at_should_fail_alloc_page },
 };
 
+/* Returns how many of @probes are registered. They may have been before. */
+static unsigned int register_all(struct kprobe *probes, unsigned int num)
+{
+	unsigned int i, live = 0;
+
+	for (i = 0; i < num; i++) {
+		probes[i].addr = NULL;
+		probes[i].flags = 0;
+		live += !register_kprobe(&probes[i]);
+	}
+	return live;
+}
+
+static void unregister_all(struct kprobe *probes, unsigned int num)
+{
+	while (num--)
+		unregister_kprobe(&probes[num]);
+}
+
 /* How often handlers run if no allocation fails */
 static unsigned int all_runs;
 
@@ -232,14 +240,6 @@ static bool fail_at(struct kunit *test, unsigned int nth, bool go_on, unsigned i
 	return so_many;
 }
 
-static unsigned int count_allocations(struct kunit *test)
-{
-	unsigned int none = 0;
-
-	fail_at(test, NEVER, false, &none);
-	return NEVER - failing.left;
-}
-
 /*
  * So many at the beginning and at the end fail in turn. Of those in between, which are alike, as
  * there are some for each CPU and each task, only so many fail.
@@ -274,7 +274,8 @@ static void registration_that_fails_changes_nothing(struct kunit *test)
 
 	if (trial->type == RETURN_PROBE)
 		expect_lines_begin("vmalloc error|percpu: allocation failed");
-	num = count_allocations(test);
+	fail_at(test, NEVER, false, &once);
+	num = NEVER - failing.left;
 	if (!num && trial->enables && !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
 		kunit_skip(test, "only ftrace takes memory for that");
 	fail_at_each(test, num, false, &once);
@@ -301,27 +302,6 @@ static void no_memory(bool none)
 	failing.task = none ? current : NULL;
 }
 
-/* What fork does for a task, without memory */
-static void fork_without_memory(struct task_struct *task)
-{
-	no_memory(true);
-	kretprobe_init_task(task);
-	no_memory(false);
-}
-
-/* What registration does for tasks, without memory */
-static void get_without_memory(void)
-{
-	no_memory(true);
-	kretprobe_stacks_get(sizeof(struct kretprobe_instance));
-	no_memory(false);
-}
-
-static void put_stacks(void)
-{
-	kretprobe_stacks_put(sizeof(struct kretprobe_instance));
-}
-
 /* There may be as many of these as there are tasks. */
 static void register_another_return_probe(struct kunit *test)
 {
@@ -344,9 +324,12 @@ static void tasks_are_gone_through_only_if_one_has_no_stack(struct kunit *test)
 	kretprobe_stack_free(task);
 	register_another_return_probe(test);
 	KUNIT_EXPECT_EQ(test, task->kretprobe_end, 0);
-	fork_without_memory(task);
-	get_without_memory();
-	put_stacks();
+	/* What fork does for a task, and registration for all */
+	no_memory(true);
+	kretprobe_init_task(task);
+	kretprobe_stacks_get(sizeof(struct kretprobe_instance));
+	no_memory(false);
+	kretprobe_stacks_put(sizeof(struct kretprobe_instance));
 	KUNIT_EXPECT_EQ(test, task->kretprobe_end, 0);
 	register_another_return_probe(test);
 	KUNIT_EXPECT_NE(test, task->kretprobe_end, 0);
@@ -376,23 +359,14 @@ static struct kprobe witnesses[] = {
 
 static void drop_witnesses(void *unused)
 {
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(witnesses); i++)
-		unregister_kprobe(&witnesses[i]);
+	unregister_all(witnesses, ARRAY_SIZE(witnesses));
 }
 
 static void register_witnesses(struct kunit *test)
 {
-	unsigned int i, live = 0;
-
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_witnesses, NULL));
-	for (i = 0; i < ARRAY_SIZE(witnesses); i++) {
-		witnesses[i].addr = NULL;
-		witnesses[i].flags = 0;
-		live += !register_kprobe(&witnesses[i]);
-	}
-	KUNIT_ASSERT_EQ(test, live, ARRAY_SIZE(witnesses) - 1);
+	KUNIT_ASSERT_EQ(test, register_all(witnesses, ARRAY_SIZE(witnesses)),
+			ARRAY_SIZE(witnesses) - 1);
 }
 
 /* Counts calls by handlers, in which hits of these probes are missed. */
@@ -467,25 +441,18 @@ static void hit_that_takes_memory_is_noticed(struct kunit *test)
 	goes(&trial);
 }
 
-static int memory_init(struct kunit *test)
+static void drop_injectors(void *unused)
 {
-	unsigned int i;
-	int err = kprobes_watch_targets(test);
-
-	for (i = 0; i < ARRAY_SIZE(injectors) && !err; i++) {
-		injectors[i].addr = NULL;
-		injectors[i].flags = 0;
-		err = register_kprobe(&injectors[i]);
-	}
-	return err;
+	unregister_all(injectors, ARRAY_SIZE(injectors));
 }
 
-static void memory_exit(struct kunit *test)
+static int memory_init(struct kunit *test)
 {
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(injectors); i++)
-		unregister_kprobe(&injectors[i]);
+	KUNIT_ASSERT_EQ(test, 0, kprobes_watch_targets(test));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_injectors, NULL));
+	KUNIT_ASSERT_EQ(test, register_all(injectors, ARRAY_SIZE(injectors)),
+			ARRAY_SIZE(injectors));
+	return 0;
 }
 
 static struct kunit_case memory_cases[] = {
@@ -499,7 +466,6 @@ static struct kunit_case memory_cases[] = {
 static struct kunit_suite memory_suite = {
 	.name = "kprobes_memory",
 	.init = memory_init,
-	.exit = memory_exit,
 	.test_cases = memory_cases,
 };
 
