@@ -32,54 +32,30 @@ static void let_jumps(struct kunit *test, bool come)
 
 /* --- at one function: kprobes_traced() --- */
 
-static unsigned long entry_calls, middle_calls, tracer_calls;
-
-static int count_entry(struct kprobe *kp, struct pt_regs *regs)
-{
-	entry_calls++;
-	return 0;
+/* A probe that counts calls, at an address that is known when it joins */
+#define PROBE_PARTY(name, at)							\
+static unsigned long name##_calls;						\
+static int name##_count(struct kprobe *kp, struct pt_regs *regs)		\
+{										\
+	name##_calls++;								\
+	return 0;								\
+}										\
+static struct kprobe name##_probe;						\
+static int name##_join(void)							\
+{										\
+	name##_probe = (struct kprobe) {					\
+		.addr = (void *)(at), .pre_handler = name##_count,		\
+	};									\
+	return register_kprobe(&name##_probe);					\
+}										\
+static void name##_leave(void)							\
+{										\
+	unregister_kprobe(&name##_probe);					\
 }
 
-static struct kprobe entry_probe;
-
-static int entry_join(void)
-{
-	entry_probe = (struct kprobe) {
-		.addr = (kprobe_opcode_t *)kprobes_traced,
-		.pre_handler = count_entry,
-	};
-	return register_kprobe(&entry_probe);
-}
-
-static void entry_leave(void)
-{
-	unregister_kprobe(&entry_probe);
-}
-
-static int count_middle(struct kprobe *kp, struct pt_regs *regs)
-{
-	middle_calls++;
-	return 0;
-}
-
-static struct kprobe middle_probe;
-
+PROBE_PARTY(entry, kprobes_traced)
 /* Behind the instruction that ftrace patches */
-static int middle_join(void)
-{
-	unsigned long hook = ftrace_location((unsigned long)kprobes_traced);
-
-	middle_probe = (struct kprobe) {
-		.addr = (kprobe_opcode_t *)(hook + MCOUNT_INSN_SIZE),
-		.pre_handler = count_middle,
-	};
-	return hook ? register_kprobe(&middle_probe) : -ENOENT;
-}
-
-static void middle_leave(void)
-{
-	unregister_kprobe(&middle_probe);
-}
+PROBE_PARTY(middle, ftrace_location((unsigned long)kprobes_traced) + MCOUNT_INSN_SIZE)
 
 #ifdef CONFIG_KRETPROBES
 static int return_join(void)
@@ -87,6 +63,8 @@ static int return_join(void)
 	return return_join_at(kprobes_traced);
 }
 #endif
+
+static unsigned long tracer_calls;
 
 static notrace void count_traced(unsigned long ip, unsigned long parent_ip,
 				 struct ftrace_ops *ops, struct ftrace_regs *fregs)
@@ -225,21 +203,18 @@ static void leaves(struct kunit *test, unsigned int i)
 static void two_come_and_go_in_any_order(struct kunit *test)
 {
 	const struct party *party = test->param_value;
-	unsigned int one = party - parties, other;
+	unsigned int one = party - parties, other, first;
 
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, parties_leave, (void *)parties));
 	for (other = 0; other < NR_PARTIES; other++) {
 		if (other == one || !(party->probe || parties[other].probe))
 			continue;
-		joins(test, one);
-		joins(test, other);
-		leaves(test, one);
-		leaves(test, other);
-
-		joins(test, one);
-		joins(test, other);
-		leaves(test, other);
-		leaves(test, one);
+		for (first = 0; first < 2; first++) {
+			joins(test, one);
+			joins(test, other);
+			leaves(test, first ? one : other);
+			leaves(test, first ? other : one);
+		}
 	}
 }
 
@@ -273,11 +248,6 @@ static u32 calls_leaver(u32 x)
 	return leaves_jprobe(0);
 }
 
-static void drop_jprobe(void *jp)
-{
-	unregister_jprobe(jp);
-}
-
 static void drop_graph(void *unused)
 {
 	graph_leave();
@@ -285,16 +255,11 @@ static void drop_graph(void *unused)
 
 static void graph_tracer_does_not_follow_what_a_jprobe_leaves(struct kunit *test)
 {
-	static struct jprobe jp;
+	const union any_probe like = { .jp.entry = JPROBE_ENTRY(calls_leaver) };
 	unsigned long calls;
 	int depth;
 
-	jp = (struct jprobe){
-		.kp.addr = (kprobe_opcode_t *)kprobes_untraced,
-		.entry = JPROBE_ENTRY(calls_leaver),
-	};
-	KUNIT_ASSERT_EQ(test, 0, register_jprobe(&jp));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_jprobe, &jp));
+	any_registered(test, JPROBE, &like, kprobes_untraced);
 	KUNIT_ASSERT_EQ(test, 0, graph_join_at(leaves_jprobe));
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_graph, NULL));
 	calls = graph_calls;
@@ -315,23 +280,20 @@ struct watch {
 	struct perf_event * __percpu *events;
 };
 
-static void watch_end(struct watch *watch)
+static void watch_end(void *data)
 {
+	struct watch *watch = data;
+
 	if (watch->events)
 		unregister_wide_hw_breakpoint(watch->events);
 	watch->events = NULL;
-}
-
-static void watch_drop(void *watch)
-{
-	watch_end(watch);
 }
 
 static struct watch *watch_new(struct kunit *test)
 {
 	struct watch *watch = test_alloc(test, sizeof(*watch));
 
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, watch_drop, watch));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, watch_end, watch));
 	return watch;
 }
 
@@ -444,24 +406,24 @@ static void meet_at(struct kunit *test, const struct kprobes_step *step, bool ju
 		watch_end(watch);
 		kprobes_call_step(test, step);
 		KUNIT_EXPECT_EQ(test, probe->hits, 2 * KPROBES_CALLS);
-	}
-	probe_unregister(probe);
-	if (!watch_first)
+		probe_unregister(probe);
+	} else {
+		probe_unregister(probe);
 		expect_both_see_calls(test, step, probe, watch);
-	watch_end(watch);
+		watch_end(watch);
+	}
 }
 
 /* A past bug: single-stepping and hardware breakpoints disturbed each other. */
 static void processor_stops_at_the_same_instruction(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
+	unsigned int i;
 
 	if (must_have_jump(step))
 		wait_for_dying_sites(test);
-	meet_at(test, step, false, false);
-	meet_at(test, step, false, true);
-	meet_at(test, step, true, false);
-	meet_at(test, step, true, true);
+	for (i = 0; i < 4; i++)
+		meet_at(test, step, i & 2, i & 1);
 }
 
 /* In one place, where the probed function returns to */
@@ -744,44 +706,38 @@ static void keep_off(void *unused)
 static void label_is_flipped_among_probes(struct kunit *test)
 {
 	struct crowd *crowd;
+	unsigned int i;
 
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, keep_off, NULL));
 	crowd = crowd_on(test, has_label);
 	KUNIT_EXPECT_EQ(test, crowd->refused, 1);
-	flip_and_call(test, 5);
-	crowd_expect(test, crowd, 15, 5);
+	for (i = 0; i < 2; i++) {
+		flip_and_call(test, 5);
+		crowd_expect(test, crowd, 15, 5);
+		wait_for_kprobe_optimizer();
+	}
+	/* Then beside a lonely one, and without any */
+	for (i = 1; i < crowd->number; i++)
+		probe_unregister(crowd->probes[i]);
+	wait_for_dying_sites(test);
 	wait_for_kprobe_optimizer();
 	flip_and_call(test, 5);
-	crowd_expect(test, crowd, 15, 5);
-}
-
-static void label_is_flipped_beside_a_lonely_probe(struct kunit *test)
-{
-	struct probe *probe;
-
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, keep_off, NULL));
-	kprobes_text_watch(test, has_label);
-	probe = probe_registered(test, has_label);
-	wait_for_kprobe_optimizer();
-	flip_and_call(test, 5);
-	KUNIT_EXPECT_EQ(test, probe->hits, 15);
-	probe_unregister(probe);
+	KUNIT_EXPECT_EQ(test, crowd->probes[0]->hits, 15);
+	probe_unregister(crowd->probes[0]);
 	flip_and_call(test, 1);
-	KUNIT_EXPECT_EQ(test, probe->hits, 15);
+	KUNIT_EXPECT_EQ(test, crowd->probes[0]->hits, 15);
 }
 #endif
 
-static noinline __noclone notrace u32 called_first(u32 x)
-{
-	asm volatile("nop" : "+r" (x) : : "memory");
-	return x + 1;
+#define CALLED(when, n)						\
+static noinline __noclone notrace u32 called_##when(u32 x)	\
+{								\
+	asm volatile("nop" : "+r" (x) : : "memory");		\
+	return x + (n);						\
 }
 
-static noinline __noclone notrace u32 called_then(u32 x)
-{
-	asm volatile("nop" : "+r" (x) : : "memory");
-	return x + 2;
-}
+CALLED(first, 1)
+CALLED(then, 2)
 
 DEFINE_STATIC_CALL(beside_call, called_first);
 
@@ -857,7 +813,6 @@ static struct kunit_case beside_cases[] = {
 #endif
 #ifdef CONFIG_JUMP_LABEL
 	KUNIT_CASE(label_is_flipped_among_probes),
-	KUNIT_CASE(label_is_flipped_beside_a_lonely_probe),
 #endif
 	KUNIT_CASE(static_call_is_updated_among_probes),
 	KUNIT_CASE(diverted_return_is_not_traced_as_a_caller),
@@ -893,6 +848,3 @@ static const struct kernel_param_ops kill_ftrace_ops = {
 
 module_param_cb(kill_ftrace, &kill_ftrace_ops, NULL, 0200);
 MODULE_PARM_DESC(kill_ftrace, "write to it to have ftrace shut itself down for good");
-
-MODULE_DESCRIPTION("KUnit tests of probes beside others");
-MODULE_LICENSE("GPL");
