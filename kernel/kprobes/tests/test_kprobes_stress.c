@@ -21,40 +21,30 @@
  * - and all that was to be done must have been done at least once.
  *
  * test_kprobes_visitor, loaded and removed meanwhile, does the same with a module.
- * With victim=1, probes are put on functions of test_kprobes_victim, too. It is to
- * be loaded and removed meanwhile, and some probes must find it.
- *
- * With switches=1, all probes are to be switched off and on meanwhile. While they are
- * off, no call may be seen or missed. The parameter switch_is says when that was: it is
- * to be written to before, and after.
- *
- * With ftrace_dies=1, ftrace is to be made to shut itself down meanwhile. Who wants to be
- * called by ftrace then may be told that there is none, and who is already may miss calls.
- *
- * With failures=1, memory allocations of registrations fail. That is only so if failslab
- * in debugfs lets allocations fail that could wait: ignore-gfp-wait has to be 0. With
- * verbose at 0 it is quiet.
  */
 #define pr_fmt(fmt) "kprobes_stress: " fmt
 
 #include <linux/atomic.h>
+#include <linux/completion.h>
 #include <linux/cpu.h>
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/kprobes_arch.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
+#include <linux/perf_event.h>
+#include <linux/poison.h>
 #include <linux/prandom.h>
 #include <linux/random.h>
+#include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/seq_buf.h>
 #include <linux/slab.h>
-#include <linux/sprintf.h>
-#include <linux/string.h>
+#include <linux/smp.h>
 
-#include "test_kprobes_stress.h"
-#include "test_kprobes_stress_changes.h"
-#include "test_kprobes_stress_exits.h"
-#include "test_kprobes_stress_nmi.h"
+#include "support/kinds.h"
+#include "support/targets.h"
 
 static unsigned int seconds = 10;
 module_param(seconds, uint, 0444);
@@ -64,17 +54,219 @@ static unsigned int seed;
 module_param(seed, uint, 0444);
 MODULE_PARM_DESC(seed, "where the random numbers start, 0 for anywhere (default: 0)");
 
+/* Then probes are put on functions of it, too, and some must find it. */
 static bool victim;
 module_param(victim, bool, 0444);
 MODULE_PARM_DESC(victim, "test_kprobes_victim comes and goes meanwhile (default: no)");
 
+/* While all probes are off, no call may be seen or missed. */
 static bool switches;
 module_param(switches, bool, 0444);
 MODULE_PARM_DESC(switches, "kprobes/enabled and switch_is are written to meanwhile (default: no)");
 
-/* Probes that stay from the first call to the last */
+/*
+ * Who wants to be called by ftrace then may be told that there is none, and who is already may miss
+ * calls.
+ */
+static bool ftrace_dies;
+module_param(ftrace_dies, bool, 0444);
+MODULE_PARM_DESC(ftrace_dies, "ftrace shuts itself down meanwhile (default: no)");
 
-static atomic64_t returns;
+/*
+ * That is only so if failslab in debugfs lets allocations fail that could wait: ignore-gfp-wait has
+ * to be 0. With verbose at 0 it is quiet.
+ */
+static bool failures;
+module_param(failures, bool, 0444);
+MODULE_PARM_DESC(failures, "registrations run out of memory, by failslab (default: no)");
+
+#define STEPS		ARRAY_SIZE(kprobes_steps_table)
+#define ENTRIES		ARRAY_SIZE(kprobes_entries)
+
+/* What must not happen */
+static atomic64_t wrong_results, late_handlers, wrong_answers, overlaps;
+static atomic64_t places_miscounted, places_deaf, instances_lost, functions_changed;
+
+/* What must */
+static atomic64_t all_calls, calls_off, nmis, hits, misses, returns, times_off;
+static atomic64_t registrations, temporary_hits, shortages, refusals, victims, absences;
+static atomic64_t exit_entries, exit_returns, instances_dropped, tasks_ended;
+
+static bool has_nmis;
+
+/* --- the switch for all probes, kprobes/enabled in debugfs --- */
+
+enum { SWITCH_OFF, SWITCH_ON, SWITCH_MOVES, SWITCH_POSITIONS };
+
+#define SWITCH_MASK	3
+
+/* Where it is, and above SWITCH_MASK, how often it was turned: no value comes twice. */
+static unsigned int switch_state = SWITCH_ON;
+
+/* Whoever turns the switch writes SWITCH_MOVES before, and afterwards where it is. */
+static int switch_is_set(const char *val, const struct kernel_param *kp)
+{
+	unsigned int position, state = READ_ONCE(switch_state);
+	int ret = kstrtouint(val, 0, &position);
+
+	if (ret)
+		return ret;
+	if (position > SWITCH_MOVES)
+		return -EINVAL;
+	if (position == SWITCH_OFF)
+		atomic64_inc(&times_off);
+	WRITE_ONCE(switch_state, (state | SWITCH_MASK) + 1 + position);
+	return 0;
+}
+
+static const struct kernel_param_ops switch_is_ops = {
+	.set = switch_is_set,
+};
+
+module_param_cb(switch_is, &switch_is_ops, NULL, 0200);
+MODULE_PARM_DESC(switch_is, "2 before kprobes/enabled is written to, and what it is after that");
+
+static unsigned int switch_look(void)
+{
+	unsigned int state;
+
+	/* A call that was made before ends before this. */
+	smp_mb();
+	state = READ_ONCE(switch_state);
+	/* A call that is made now begins after this. */
+	smp_mb();
+	return state;
+}
+
+/* Whoever turns it turns it on in the end. */
+static bool switch_wait_on(void)
+{
+	unsigned int tries;
+
+	for (tries = 0; tries < 600; tries++) {
+		if ((switch_look() & SWITCH_MASK) == SWITCH_ON)
+			return true;
+		msleep(50);
+	}
+	return false;
+}
+
+/* --- the functions that are called, and how often --- */
+
+/*
+ * Calls of a function with the switch in one position from beginning to end: on, each is a hit or
+ * a miss; off, none is. Of those during which it was turned, some are.
+ */
+struct calls {
+	atomic64_t at[SWITCH_POSITIONS];
+};
+
+/* Of each function in kprobes_entries[], and of the two below */
+static struct calls calls[ENTRIES], sleeps, exit_calls;
+
+/* Counts a call. @before is what switch_look() said when it began. */
+static void calls_count(struct calls *calls, unsigned int before)
+{
+	unsigned int position = switch_look() == before ? before & SWITCH_MASK : SWITCH_MOVES;
+
+	atomic64_inc(&calls->at[position]);
+}
+
+static s64 calls_at(struct calls *calls, unsigned int position)
+{
+	return atomic64_read(&calls->at[position]);
+}
+
+static s64 calls_sum(struct calls *calls)
+{
+	return calls_at(calls, SWITCH_ON) + calls_at(calls, SWITCH_OFF) +
+	       calls_at(calls, SWITCH_MOVES);
+}
+
+/* Once it has shut itself down, ftrace may go on calling for who is at an entry, or may not. */
+static bool may_be_deaf(struct kprobe *kp)
+{
+	return ftrace_dies && kprobe_ftrace(kp);
+}
+
+/* Can @kp have as many hits and misses? Unless the switch was turned, it is one number. */
+static bool calls_accounted(struct calls *calls, struct kprobe *kp, s64 accounted)
+{
+	s64 least = calls_at(calls, SWITCH_ON);
+
+	if (may_be_deaf(kp))
+		return accounted > 0 && accounted <= calls_sum(calls);
+	return accounted >= least && accounted <= least + calls_at(calls, SWITCH_MOVES);
+}
+
+static void expect_result(u32 result, u32 expected)
+{
+	if (result != expected)
+		atomic64_inc(&wrong_results);
+}
+
+/*
+ * Functions without a resident probe: a temporary one may be the first to come
+ * and the last to leave. Like the other targets, they are called all the time.
+ */
+static noinline __noclone u32 kprobes_lonely_traced(u32 x)
+{
+	kprobes_begin(&x);
+	return kprobes_expected(x) + 1;
+}
+
+static noinline __noclone notrace u32 kprobes_lonely_untraced(u32 x)
+{
+	kprobes_begin(&x);
+	return kprobes_expected(x) + 2;
+}
+
+static void call_entry(unsigned int entry, u32 x)
+{
+	unsigned int before = switch_look();
+
+	expect_result(kprobes_entries[entry].call(x), kprobes_expected(x));
+	calls_count(&calls[entry], before);
+}
+
+/* Some arguments make the conditional jump go the other way. */
+static void call_some(u32 number, bool other_way)
+{
+	call_entry(number % ENTRIES, other_way ? -15 : number);
+	expect_result(kprobes_lonely_traced(number), kprobes_expected(number) + 1);
+	expect_result(kprobes_lonely_untraced(number), kprobes_expected(number) + 2);
+}
+
+/*
+ * A function that tasks sleep in, on several levels, while probes come and go. It is
+ * entered between switch_look(), which has said @before, and calls_count().
+ */
+static noinline __noclone u32 kprobes_sleeps(u32 depth, u32 us, unsigned int before)
+{
+	u32 below = 0;
+
+	calls_count(&sleeps, before);
+	if (depth)
+		below = kprobes_sleeps(depth - 1, us, switch_look());
+	else
+		usleep_range(us, us + 100);
+	return kprobes_one_more(below);
+}
+
+/* One that tasks end in, and what a return probe has to follow their calls is to be given back. */
+static noinline __noclone u32 kprobes_exits(u32 depth, bool ends, unsigned int before)
+{
+	u32 below = 0;
+
+	calls_count(&exit_calls, before);
+	if (depth)
+		below = kprobes_exits(depth - 1, ends, switch_look());
+	else if (ends)
+		kthread_exit(0);
+	return kprobes_one_more(below);
+}
+
+/* --- probes that stay from the first call to the last --- */
 
 static int resident_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
@@ -87,12 +279,32 @@ static struct kretprobe resident_return_probe = {
 	.handler = resident_return,
 };
 
-struct resident {
-	struct kprobe kp;
-	atomic64_t hits, posts;
+static int exit_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	atomic64_inc(&exit_entries);
+	return 0;
+}
+
+static int exit_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	atomic64_inc(&exit_returns);
+	return 0;
+}
+
+/* Few enough to be all in use at times, while the dead wait for being reaped */
+#define EXIT_INSTANCES	16
+
+static struct kretprobe exit_probe = {
+	.kp.addr = (kprobe_opcode_t *)kprobes_exits,
+	.handler = exit_return,
+	.entry_handler = exit_entry,
+	.maxactive = EXIT_INSTANCES,
 };
 
-static struct resident residents[STEPS];
+static struct resident {
+	struct kprobe kp;
+	atomic64_t hits, posts;
+} residents[STEPS];
 
 /* Handlers that run on this processor, of residents whose handlers exclude each other */
 static DEFINE_PER_CPU(unsigned int, plain_handlers);
@@ -175,74 +387,547 @@ static int residents_come(void)
 	return 0;
 }
 
-/* Threads */
+/* --- allocations that fail --- */
 
-static int caller_run(void *data)
+/* The @nth allocation of this task is to fail from now on, or none. Returns whether it has. */
+static bool memory_fails(unsigned int nth)
 {
-	struct worker *worker = data;
-	unsigned int round = 0;
+#ifdef CONFIG_FAILSLAB
+	unsigned int before = READ_ONCE(current->fail_nth);
 
-	while (!kthread_should_stop()) {
-		u32 bits = prandom_u32_state(&worker->rnd);
+	WRITE_ONCE(current->fail_nth, nth);
+	return !before;
+#else
+	return false;
+#endif
+}
 
-		/* Some arguments make the conditional jump go the other way. */
-		call_entry(bits % ENTRIES, bits & 0x80000000 ? -15 : bits);
-		call_lonely(bits);
-		if (!(++round % 64))
-			usleep_range(50, 200);
-	}
+/*
+ * One registration in four has an allocation that fails. Returns which, 0 for none. There are a
+ * few for a breakpoint, and many for a function entry. For return probes, only the first one may
+ * fail: the next ones are for their instances, in whole pages, and the kernel warns if there are
+ * none. As many numbers are drawn without failures=1.
+ */
+static unsigned int shortage_begin(struct rnd_state *rnd, enum any_type type)
+{
+	u32 bits = prandom_u32_state(rnd);
+	unsigned int most = 4U << ((bits >> 4) % 4);
+	unsigned int nth = type == RETURN_PROBE ? 1 : 1 + (bits >> 8) % most;
+
+	if (!failures || bits % 4)
+		return 0;
+	memory_fails(nth);
+	return nth;
+}
+
+/* Was this the answer because of an allocation that was to fail? */
+static bool shortage_end(unsigned int nth, int answer)
+{
+	if (!nth || !memory_fails(0) || answer != -ENOMEM)
+		return false;
+	atomic64_inc(&shortages);
+	return true;
+}
+
+/* --- probes that come and go --- */
+
+#define ALIVE		0x600dcafe
+#define BATCH		8
+#define LINGER_US	50
+
+struct temporary {
+	union any_probe probe;
+	unsigned int state;
+};
+
+/* Now and then, stay here for so long that the probe is unregistered meanwhile. */
+static void linger(void)
+{
+	if (!(atomic64_inc_return(&temporary_hits) & 15))
+		udelay(LINGER_US);
+}
+
+static void expect_alive(bool alive)
+{
+	if (!alive)
+		atomic64_inc(&late_handlers);
+}
+
+/* @probe is in a struct temporary. */
+static void note_hit(void *probe)
+{
+	struct temporary *temporary = container_of(probe, struct temporary, probe);
+
+	expect_alive(READ_ONCE(temporary->state) == ALIVE);
+	linger();
+	expect_alive(READ_ONCE(temporary->state) == ALIVE);
+}
+
+static int temporary_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	note_hit(kp);
 	return 0;
 }
 
-static int sleeper_run(void *data)
+static void temporary_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
-	struct worker *worker = data;
+	note_hit(kp);
+}
 
-	while (!kthread_should_stop()) {
-		u32 bits = prandom_u32_state(&worker->rnd);
-		u32 depth = bits & 3;
+static int temporary_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct kretprobe *rp = get_kretprobe(ri);
 
-		if (kprobes_sleeps(depth, (bits >> 2) % 2000, switch_look()) != depth + 1)
-			atomic64_inc(&wrong_results);
-	}
+	if (rp)
+		note_hit(rp);
 	return 0;
 }
 
-/* A changer runs one of these at a time, at random, and change_one() twice as often. */
-static void (*const changes[])(struct rnd_state *rnd) = {
-	change_one,
-	change_one,
-	change_many,
-	change_return,
-	change_jprobe,
+static atomic_t jprobes;
+
+/* A handler cannot tell which jprobe it is called for, but there must be one. */
+static void note_jprobe(void)
+{
+	expect_alive(atomic_read(&jprobes));
+	linger();
+	expect_alive(atomic_read(&jprobes));
+}
+
+static u32 jprobe_sleeps(u32 depth, u32 us, unsigned int before)
+{
+	if (depth > 3 || us > 2000 || (before & SWITCH_MASK) > SWITCH_MOVES)
+		atomic64_inc(&wrong_results);
+	depth = 77;
+	us = 0;
+	before = 0;
+	note_jprobe();
+	jprobe_return();
+	return depth + us + before;
+}
+
+static u32 jprobe_lonely(u32 x)
+{
+	note_jprobe();
+	return x;
+}
+
+static void *lonely_function(u32 bits)
+{
+	return bits & 1 ? kprobes_lonely_traced : kprobes_lonely_untraced;
+}
+
+static void *returning_function(u32 bits)
+{
+	switch (bits % 8) {
+	case 0:
+		return kprobes_exits;
+	case 1:
+	case 2:
+		return kprobes_sleeps;
+	case 3:
+	case 4:
+		return lonely_function(bits >> 8);
+	default:
+		return kprobes_entries[(bits >> 8) % ENTRIES].call;
+	}
+}
+
+static void draw_kprobe(struct kprobe *kp, u32 bits, u32 place)
+{
+	kp->addr = kprobes_steps_table[place % STEPS].addr;
+	if (place & BIT(31))
+		kp->addr = lonely_function(place >> 8);
+	if (bits & 1)
+		kp->pre_handler = temporary_pre;
+	if (bits & 2)
+		kp->post_handler = temporary_post;
+	if (bits & 4)
+		kp->flags = KPROBE_FLAG_DISABLED;
+	if (bits & 8)
+		kp->flags |= KPROBE_FLAG_NESTS;
+}
+
+static void draw_return_probe(struct kretprobe *rp, u32 bits, u32 place)
+{
+	rp->kp.addr = returning_function(place);
+	rp->handler = temporary_return;
+	if (bits & 1)
+		rp->entry_handler = temporary_return;
+	rp->maxactive = (bits >> 8) % 4;
+	rp->data_size = (bits >> 16) % 64;
+}
+
+static void draw_jprobe(struct jprobe *jp, u32 bits, u32 place)
+{
+	jp->kp.addr = (kprobe_opcode_t *)kprobes_sleeps;
+	jp->entry = JPROBE_ENTRY(jprobe_sleeps);
+	if (bits & 1) {
+		jp->kp.addr = lonely_function(place);
+		jp->entry = JPROBE_ENTRY(jprobe_lonely);
+	}
+}
+
+static struct temporary *temporary_new(struct rnd_state *rnd, enum any_type type)
+{
+	struct temporary *temporary = kzalloc(sizeof(*temporary), GFP_KERNEL);
+	u32 bits = prandom_u32_state(rnd), place = prandom_u32_state(rnd);
+
+	if (!temporary)
+		return NULL;
+	temporary->state = ALIVE;
+	if (type == KPROBE)
+		draw_kprobe(&temporary->probe.kp, bits, place);
+	else if (type == RETURN_PROBE)
+		draw_return_probe(&temporary->probe.rp, bits, place);
+	else
+		draw_jprobe(&temporary->probe.jp, bits, place);
+	return temporary;
+}
+
+/* The memory is freed at once: nobody may use it any more. */
+static void temporary_free(struct temporary *temporary)
+{
+	if (temporary)
+		memset(temporary, POISON_FREE, sizeof(*temporary));
+	kfree(temporary);
+}
+
+/* ftrace may have shut itself down. */
+static void expect_answer(int answer, int expected)
+{
+	if (answer == expected)
+		return;
+	atomic64_inc(ftrace_dies && answer == -ENODEV ? &refusals : &wrong_answers);
+}
+
+static void pause_a_little(struct rnd_state *rnd)
+{
+	unsigned int us = prandom_u32_state(rnd) % 500;
+
+	/* Sometimes for so long that a breakpoint becomes a jump. */
+	if (us < 10)
+		msleep(100);
+	else
+		usleep_range(us, us + 100);
+}
+
+/* If the module goes after the symbol was found, the address is no kernel text any more. */
+static void note_search(int answer)
+{
+	if (!answer)
+		atomic64_inc(&victims);
+	else if (answer == -ENOENT || answer == -EINVAL)
+		atomic64_inc(&absences);
+	else
+		expect_answer(answer, 0);
+}
+
+/*
+ * @name is a function of another module, which may come and go at any time: before, during and
+ * after the registration.
+ */
+static void change_probe(enum any_type type, const char *name, struct rnd_state *rnd)
+{
+	struct temporary *temporary = temporary_new(rnd, type);
+	union any_probe *probe;
+	unsigned int nth, i;
+	int ret;
+
+	if (!temporary)
+		return;
+	probe = &temporary->probe;
+	if (name) {
+		probe->kp.addr = NULL;
+		probe->kp.symbol_name = name;
+	}
+	nth = shortage_begin(rnd, type);
+	ret = any_register(type, probe);
+	if (!shortage_end(nth, ret)) {
+		if (name)
+			note_search(ret);
+		else
+			expect_answer(ret, 0);
+	}
+	if (!ret) {
+		atomic64_inc(&registrations);
+		pause_a_little(rnd);
+		/* Of one in a module that has gone, nothing can be switched. */
+		for (i = type == KPROBE && !name ? prandom_u32_state(rnd) % 4 : 0; i; i--) {
+			expect_answer(i & 1 ? enable_kprobe(&probe->kp) :
+				      disable_kprobe(&probe->kp), 0);
+			pause_a_little(rnd);
+		}
+		any_unregister(type, probe);
+	}
+	temporary_free(temporary);
+}
+
+static void change_one(struct rnd_state *rnd)
+{
+	change_probe(KPROBE, NULL, rnd);
+}
+
+static void change_return(struct rnd_state *rnd)
+{
+	change_probe(RETURN_PROBE, NULL, rnd);
+}
+
+static void change_jprobe(struct rnd_state *rnd)
+{
+	if (!IS_ENABLED(CONFIG_JPROBES))
+		return;
+	atomic_inc(&jprobes);
+	change_probe(JPROBE, NULL, rnd);
+	atomic_dec(&jprobes);
+}
+
+static void change_victim(struct rnd_state *rnd)
+{
+	u32 bits = prandom_u32_state(rnd);
+
+	change_probe(bits & 1 ? KPROBE : RETURN_PROBE,
+		     bits & 2 ? "kprobes_victim" : "kprobes_victim_untraced", rnd);
+}
+
+/* A batch, sometimes with a probe in it that must be refused. */
+static void change_many(struct rnd_state *rnd)
+{
+	unsigned int num = 1 + prandom_u32_state(rnd) % BATCH;
+	unsigned int spoiled = prandom_u32_state(rnd) % (4 * BATCH);
+	struct temporary *temporaries[BATCH] = {};
+	struct kprobe *kps[BATCH];
+	unsigned int nth, i;
+	int ret;
+
+	for (i = 0; i < num; i++) {
+		temporaries[i] = temporary_new(rnd, KPROBE);
+		if (!temporaries[i])
+			goto out;
+		kps[i] = &temporaries[i]->probe.kp;
+		if (i == spoiled)
+			kps[i]->symbol_name = "no_such_function_anywhere";
+	}
+	nth = shortage_begin(rnd, KPROBE);
+	ret = register_kprobes(kps, num);
+	if (!shortage_end(nth, ret))
+		expect_answer(ret, spoiled < num ? -EINVAL : 0);
+	if (!ret) {
+		atomic64_add(num, &registrations);
+		pause_a_little(rnd);
+		unregister_kprobes(kps, num);
+	}
+out:
+	for (i = 0; i < num; i++)
+		temporary_free(temporaries[i]);
+}
+
+/* --- NMIs, which call the functions, too --- */
+
+static void __maybe_unused call_in_nmi(void)
+{
+	u32 number = atomic64_inc_return(&nmis);
+
+	call_some(number, number & 8);
+}
+
+#if defined(CONFIG_X86)
+/* Processors that were sent one, and have not noticed yet */
+static struct cpumask nmi_wanted;
+
+static int stress_nmi(unsigned int type, struct pt_regs *regs)
+{
+	if (!cpumask_test_and_clear_cpu(smp_processor_id(), &nmi_wanted))
+		return NMI_DONE;
+	call_in_nmi();
+	return NMI_HANDLED;
+}
+
+/* One that nobody expects is reported. So a processor gets the next one when it has noticed. */
+static void nmi_send(unsigned int cpu)
+{
+	unsigned int tries;
+
+	cpumask_set_cpu(cpu, &nmi_wanted);
+	preempt_disable();
+	__apic_send_IPI_mask(cpumask_of(cpu), NMI_VECTOR);
+	preempt_enable();
+	for (tries = 0; tries < 1000 && cpumask_test_cpu(cpu, &nmi_wanted); tries++)
+		usleep_range(50, 100);
+}
+
+/* Has a processor interrupted, and waits for some time that @bits say something of. */
+static void nmi_provoke(unsigned int cpu, u32 bits)
+{
+	cpus_read_lock();
+	if (cpu_online(cpu))
+		nmi_send(cpu);
+	cpus_read_unlock();
+	usleep_range(2000, 2000 + bits % 16384);
+}
+
+static void nmi_start(void)
+{
+	has_nmis = boot_cpu_has(X86_FEATURE_APIC) &&
+		   !register_nmi_handler(NMI_LOCAL, stress_nmi, 0, "kprobes_stress");
+}
+
+/* When this returns, none is under way. */
+static void nmi_stop(void)
+{
+	if (has_nmis)
+		unregister_nmi_handler(NMI_LOCAL, "kprobes_stress");
+}
+#elif defined(CONFIG_ARM64) && defined(CONFIG_ARM_PMUV3)
+/* A counter that has run out interrupts: by an NMI, where interrupts are masked by priority. */
+static void stress_nmi(struct perf_event *event, struct perf_sample_data *data,
+		       struct pt_regs *regs)
+{
+	if (in_nmi())
+		call_in_nmi();
+}
+
+/* The processor may have gone in between, and has no counter then. */
+static void nmi_provoke(unsigned int cpu, u32 bits)
+{
+	struct perf_event_attr attr = {
+		.type		= PERF_TYPE_HARDWARE,
+		.config		= PERF_COUNT_HW_CPU_CYCLES,
+		.size		= sizeof(attr),
+		.sample_period	= 2000000 + (bits & 15) * 500000,
+		.pinned		= 1,
+	};
+	struct perf_event *counter = perf_event_create_kernel_counter(&attr, cpu, NULL, stress_nmi,
+								      NULL);
+
+	usleep_range(20000, 40000);
+	if (!IS_ERR(counter))
+		perf_event_release_kernel(counter);
+}
+
+static void nmi_start(void)
+{
+	has_nmis = system_uses_irq_prio_masking();
+}
+
+/* The thread has released its last counter. */
+static void nmi_stop(void)
+{
+}
+#else
+static inline void nmi_provoke(unsigned int cpu, u32 bits) { }
+static inline void nmi_start(void) { }
+static inline void nmi_stop(void) { }
+#endif
+
+/* --- threads --- */
+
+static void call_round(struct rnd_state *rnd)
+{
+	unsigned int i;
+
+	for (i = 0; i < 64; i++) {
+		u32 bits = prandom_u32_state(rnd);
+
+		call_some(bits, bits & BIT(31));
+	}
+	usleep_range(50, 200);
+}
+
+static void sleep_round(struct rnd_state *rnd)
+{
+	u32 bits = prandom_u32_state(rnd), depth = bits & 3;
+
+	expect_result(kprobes_sleeps(depth, (bits >> 2) % 2000, switch_look()), depth + 1);
+}
+
+static void change_round(struct rnd_state *rnd)
+{
 	/* The last ones are left out without victim=1. */
-	change_victim,
-	change_victim_return,
+	static void (*const changes[])(struct rnd_state *rnd) = {
+		change_one, change_one, change_many, change_return, change_jprobe,
+		change_victim, change_victim,
+	};
+	const unsigned int kinds = ARRAY_SIZE(changes) - (victim ? 0 : 2);
+
+	changes[prandom_u32_state(rnd) % kinds](rnd);
+	cond_resched();
+}
+
+/* A task that ends @depth levels deep in a function, or returns from there */
+struct leaver {
+	struct completion begun;
+	u32 depth;
+	bool ends;
 };
 
-#define VICTIM_CHANGES	2
-
-static int changer_run(void *data)
+static int leaver_run(void *data)
 {
-	const unsigned int kinds = ARRAY_SIZE(changes) - (victim ? 0 : VICTIM_CHANGES);
-	struct worker *worker = data;
+	struct leaver *leaver = data;
 
-	while (!kthread_should_stop()) {
-		changes[prandom_u32_state(&worker->rnd) % kinds](&worker->rnd);
-		cond_resched();
-	}
+	complete(&leaver->begun);
+	expect_result(kprobes_exits(leaver->depth, leaver->ends, switch_look()), leaver->depth + 1);
 	return 0;
 }
 
-/* There is one of each for each CPU. Callers and changers are bound to it. */
-static int (*const roles[])(void *data) = {
-	caller_run, caller_run, sleeper_run, sleeper_run, changer_run, exiter_run,
+static void exit_round(struct rnd_state *rnd)
+{
+	u32 bits = prandom_u32_state(rnd);
+	/* One in four comes back. */
+	struct leaver leaver = { .depth = bits % 4, .ends = (bits >> 8) % 4 };
+	struct task_struct *task = kthread_create(leaver_run, &leaver, "kprobes_leaver");
+
+	if (!IS_ERR(task)) {
+		init_completion(&leaver.begun);
+		get_task_struct(task);
+		wake_up_process(task);
+		/* A thread that was stopped before it has begun would not call the function. */
+		wait_for_completion(&leaver.begun);
+		kthread_stop_put(task);
+		if (leaver.ends)
+			atomic64_inc(&tasks_ended);
+	}
+	usleep_range(2000, 2000 + (bits >> 16) % 16384);
+}
+
+static void nmi_round(struct rnd_state *rnd)
+{
+	u32 bits = prandom_u32_state(rnd);
+	unsigned int cpu;
+
+	cpus_read_lock();
+	cpu = cpumask_nth(bits % num_online_cpus(), cpu_online_mask);
+	cpus_read_unlock();
+	nmi_provoke(cpu, bits >> 16);
+}
+
+/* What a thread does again and again. There is one of each for each processor. */
+static const struct role {
+	void (*round)(struct rnd_state *rnd);
+	bool bound;
+} roles[] = {
+	{ call_round, true }, { call_round, true }, { sleep_round }, { sleep_round },
+	{ change_round, true }, { exit_round },
 };
 
-#define ROLES	ARRAY_SIZE(roles)
+/* And one of these in all */
+static const struct role nmi_role = { nmi_round };
 
-static struct worker *workers;
+static struct worker {
+	struct task_struct *task;
+	const struct role *role;
+	struct rnd_state rnd;
+} *workers;
+
 static unsigned int nr_workers;
+
+static int worker_run(void *data)
+{
+	struct worker *worker = data;
+
+	while (!kthread_should_stop())
+		worker->role->round(&worker->rnd);
+	return 0;
+}
 
 static void workers_stop(void)
 {
@@ -255,15 +940,16 @@ static void workers_stop(void)
 	kfree(workers);
 }
 
-static int worker_start(unsigned int number, int (*run)(void *data), unsigned int cpu)
+static int worker_start(unsigned int number, const struct role *role, unsigned int cpu)
 {
 	struct worker *worker = &workers[number];
 
+	worker->role = role;
 	prandom_seed_state(&worker->rnd, seed + number);
-	worker->task = kthread_create(run, worker, "kprobes_stress/%u", number);
+	worker->task = kthread_create(worker_run, worker, "kprobes_stress/%u", number);
 	if (IS_ERR(worker->task))
 		return PTR_ERR(worker->task);
-	if (run == caller_run || run == changer_run)
+	if (role->bound)
 		kthread_bind(worker->task, cpu);
 	wake_up_process(worker->task);
 	return 0;
@@ -275,25 +961,25 @@ static int workers_start(void)
 	int ret = 0;
 
 	cpus_read_lock();
-	nr_workers = num_online_cpus() * ROLES + has_nmis;
+	nr_workers = num_online_cpus() * ARRAY_SIZE(roles) + has_nmis;
 	workers = kcalloc(nr_workers, sizeof(*workers), GFP_KERNEL);
 	if (!workers) {
 		cpus_read_unlock();
 		return -ENOMEM;
 	}
 	for_each_online_cpu(cpu) {
-		for (i = 0; i < ROLES && !ret; i++)
-			ret = worker_start(number++, roles[i], cpu);
+		for (i = 0; i < ARRAY_SIZE(roles) && !ret; i++)
+			ret = worker_start(number++, &roles[i], cpu);
 	}
 	if (has_nmis && !ret)
-		ret = worker_start(number, nmi_run, 0);
+		ret = worker_start(number, &nmi_role, 0);
 	cpus_read_unlock();
 	if (ret)
 		workers_stop();
 	return ret;
 }
 
-/* Checks at the end */
+/* --- text that has to be as it was --- */
 
 /*
  * As much of a function's entry as ftrace may have changed when it shuts itself down, and of its
@@ -302,33 +988,31 @@ static int workers_start(void)
 #define ENTRY_SIZE	16
 #define NEXT_SIZE	(IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS) ? sizeof(void *) : 0)
 
-/* Functions whose text is compared */
 static void *const others[] = {
 	kprobes_lonely_traced, kprobes_lonely_untraced, kprobes_sleeps, kprobes_exits,
 };
 
-#define TEXTS	(ENTRIES + ARRAY_SIZE(others))
-
-static void *texts[TEXTS];
-static unsigned long text_sizes[TEXTS];
-
-static void *text_of(unsigned int i)
-{
-	if (i < ENTRIES)
-		return kprobes_entries[i].call;
-	return others[i - ENTRIES];
-}
+static struct text {
+	u8 *start, *copy;
+	unsigned long begin, end;
+} texts[ENTRIES + ARRAY_SIZE(others)];
 
 static int texts_save(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < TEXTS; i++) {
-		void *start = kprobes_function(text_of(i), &text_sizes[i]);
+	for (i = 0; i < ARRAY_SIZE(texts); i++) {
+		struct text *text = &texts[i];
 
-		texts[i] = start ? kmemdup(start, text_sizes[i], GFP_KERNEL) : NULL;
-		if (!texts[i])
+		text->start = kprobes_function(i < ENTRIES ? (void *)kprobes_entries[i].call :
+					       others[i - ENTRIES], &text->end);
+		text->copy = text->start ? kmemdup(text->start, text->end, GFP_KERNEL) : NULL;
+		if (!text->copy)
 			return -ENOMEM;
+		if (ftrace_dies) {
+			text->begin = min(ENTRY_SIZE, text->end);
+			text->end = max(text->begin, text->end - NEXT_SIZE);
+		}
 	}
 	return 0;
 }
@@ -337,41 +1021,33 @@ static void texts_free(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < TEXTS; i++)
-		kfree(texts[i]);
+	for (i = 0; i < ARRAY_SIZE(texts); i++)
+		kfree(texts[i].copy);
 }
 
-/* Tells where, with as much as a jump takes */
-static void text_print(unsigned int i, unsigned long at, unsigned long end)
+/* The first byte that has changed, or the end */
+static unsigned long text_differs(const struct text *text)
 {
-	const u8 *now = text_of(i), *then = texts[i];
-	int length;
+	unsigned long at = text->begin;
 
-	while (at < end && now[at] == then[at])
+	while (at < text->end && text->start[at] == text->copy[at])
 		at++;
-	length = min(end - at, 5);
-	pr_err("at %pS is %*ph, and was %*ph\n", now + at, length, now + at, length, then + at);
-}
-
-static bool text_same(unsigned int i, unsigned long begin, unsigned long end)
-{
-	return end <= begin || !memcmp(text_of(i) + begin, texts[i] + begin, end - begin);
+	return at;
 }
 
 static unsigned int texts_changed(bool print)
 {
-	unsigned int i, begin = 0, behind = 0, changed = 0;
+	unsigned int i, changed = 0;
 
-	if (ftrace_dies) {
-		begin = ENTRY_SIZE;
-		behind = NEXT_SIZE;
-	}
-	for (i = 0; i < TEXTS; i++) {
-		if (text_same(i, begin, text_sizes[i] - behind))
-			continue;
-		changed++;
-		if (print)
-			text_print(i, begin, text_sizes[i] - behind);
+	for (i = 0; i < ARRAY_SIZE(texts); i++) {
+		unsigned long at = text_differs(&texts[i]);
+		/* As much as a jump takes */
+		int length = min(texts[i].end - at, 5);
+
+		changed += length > 0;
+		if (print && length)
+			pr_err("at %pS is %*ph, and was %*ph\n", texts[i].start + at, length,
+			       texts[i].start + at, length, texts[i].copy + at);
 	}
 	return changed;
 }
@@ -386,6 +1062,44 @@ static unsigned int texts_left_changed(void)
 	return texts_changed(true);
 }
 
+/* --- checks at the end --- */
+
+/* What is known of a probed place: each of its calls must be a hit or a miss. */
+struct place {
+	const char *name;
+	struct calls *calls;
+	struct kprobe *kp;
+	s64 seen, missed, ends;
+};
+
+static unsigned int place_check(const struct place *place, bool ends_right)
+{
+	struct calls *calls = place->calls;
+
+	if (ends_right && calls_accounted(calls, place->kp, place->seen + place->missed))
+		return 0;
+	pr_err("%s: %lld calls while switched on, %lld while off, %lld in between\n", place->name,
+	       calls_at(calls, SWITCH_ON), calls_at(calls, SWITCH_OFF),
+	       calls_at(calls, SWITCH_MOVES));
+	pr_err("%lld hits, %lld missed, %lld at their end\n", place->seen, place->missed,
+	       place->ends);
+	return 1;
+}
+
+/*
+ * A probe that saw a hit sees its end, too: a handler that runs in the hit's own
+ * context at the end also ran at the hit. That is not known for an architecture with
+ * its own recursion guard, see kprobe_hit_post().
+ */
+static bool posts_right(const struct place *place)
+{
+	if (!place->kp->post_handler)
+		return !place->ends;
+	if (ARCH_KPROBE_STATELESS)
+		return place->ends == place->seen;
+	return place->ends <= place->seen && (place->ends || !place->seen);
+}
+
 static unsigned int entry_of(const struct kprobes_step *step)
 {
 	unsigned int i;
@@ -397,60 +1111,40 @@ static unsigned int entry_of(const struct kprobes_step *step)
 	return i;
 }
 
-/*
- * A probe that saw a hit sees its end, too: a handler that runs in the hit's own
- * context at the end also ran at the hit. That is not known for an architecture with
- * its own recursion guard, see kprobe_hit_post().
- */
-static bool posts_right(struct resident *resident, s64 seen)
+static unsigned int resident_check(unsigned int i)
 {
-	s64 posts = atomic64_read(&resident->posts);
+	const struct kprobes_step *step = &kprobes_steps_table[i];
+	struct resident *resident = &residents[i];
+	struct place place = {
+		step->name, &calls[entry_of(step)], &resident->kp,
+		.seen = atomic64_read(&resident->hits),
+		.missed = resident->kp.nmissed,
+		.ends = atomic64_read(&resident->posts),
+	};
 
-	if (!resident->kp.post_handler)
-		return !posts;
-	if (ARCH_KPROBE_STATELESS)
-		return posts == seen;
-	return posts <= seen && (posts || !seen);
+	atomic64_add(place.seen, &hits);
+	atomic64_add(place.missed, &misses);
+	return place_check(&place, posts_right(&place));
 }
 
-/* All hits and misses of the probes that stayed */
-static atomic64_t hits, misses;
-
-/* Each call of a probed place must be a hit or a miss. */
-static unsigned int residents_check(void)
-{
-	unsigned int i, wrong = 0;
-
-	for (i = 0; i < STEPS; i++) {
-		struct calls *called = &calls[entry_of(&kprobes_steps_table[i])];
-		struct resident *resident = &residents[i];
-		s64 seen = atomic64_read(&resident->hits);
-		s64 missed = resident->kp.nmissed;
-
-		atomic64_add(seen, &hits);
-		atomic64_add(missed, &misses);
-		if (calls_accounted(called, &resident->kp, seen + missed) &&
-		    posts_right(resident, seen))
-			continue;
-		calls_print(kprobes_steps_table[i].name, called);
-		pr_err("%lld hits, %lld missed, %lld post handlers\n", seen, missed,
-		       (s64)atomic64_read(&resident->posts));
-		wrong++;
-	}
-	return wrong;
-}
-
+/* A call that is followed returns, or its task ends. */
 static unsigned int returns_check(void)
 {
-	s64 seen = atomic64_read(&returns);
-	int missed = resident_return_probe.nmissed;
+	struct place sleeping = {
+		"return probe", &sleeps, &resident_return_probe.kp,
+		.seen = atomic64_read(&returns),
+		.missed = resident_return_probe.nmissed,
+	};
+	struct place exits = {
+		"return probe where tasks end", &exit_calls, &exit_probe.kp,
+		.seen = atomic64_read(&exit_entries),
+		.missed = exit_probe.nmissed,
+		.ends = atomic64_read(&exit_returns),
+	};
+	bool may_miss = !IS_ENABLED(CONFIG_KRETPROBE_RETURN_STACK);
 
-	if (calls_accounted(&sleeps, &resident_return_probe.kp, seen + missed) &&
-	    (!missed || !IS_ENABLED(CONFIG_KRETPROBE_RETURN_STACK)))
-		return 0;
-	calls_print("return probe", &sleeps);
-	pr_err("%lld returns, %d missed\n", seen, missed);
-	return 1;
+	return place_check(&sleeping, may_miss || !sleeping.missed) +
+	       place_check(&exits, exits.ends <= exits.seen);
 }
 
 /* How many probes do not see one more call? Nobody else makes any now. */
@@ -470,8 +1164,28 @@ static unsigned int residents_deaf(void)
 	return deaf;
 }
 
-static atomic64_t places_miscounted, places_deaf, instances_lost, functions_changed;
-static atomic64_t all_calls, calls_off, instances_dropped;
+/* Follows as many calls at once as there are instances. Returns how many were not followed. */
+static s64 exit_instances_away(void)
+{
+	s64 before = atomic64_read(&exit_returns);
+
+	expect_result(kprobes_exits(EXIT_INSTANCES - 1, false, switch_look()), EXIT_INSTANCES);
+	return before + EXIT_INSTANCES - atomic64_read(&exit_returns);
+}
+
+/* How many instances do not come back? It may take a while until the dead are reaped. */
+static s64 exit_instances_lost(void)
+{
+	unsigned int tries;
+
+	if (may_be_deaf(&exit_probe.kp))
+		return 0;
+	for (tries = 0; tries < 250 && exit_instances_away(); tries++) {
+		rcu_barrier();
+		msleep(20);
+	}
+	return exit_instances_away();
+}
 
 /* With the probes that stayed still there */
 static int look_before_they_leave(void)
@@ -487,111 +1201,76 @@ static int look_before_they_leave(void)
 
 static void look_afterwards(void)
 {
-	unsigned int i;
+	unsigned int i, miscounted = returns_check();
 
-	atomic64_set(&places_miscounted, residents_check() + returns_check() + exits_check());
+	for (i = 0; i < STEPS; i++)
+		miscounted += resident_check(i);
+	atomic64_set(&places_miscounted, miscounted);
 	atomic64_set(&functions_changed, texts_left_changed());
 	atomic64_set(&instances_dropped,
 		     atomic64_read(&exit_entries) - atomic64_read(&exit_returns));
 	for (i = 0; i < ENTRIES; i++) {
 		atomic64_add(calls_sum(&calls[i]), &all_calls);
-		atomic64_add(atomic64_read(&calls[i].off), &calls_off);
+		atomic64_add(calls_at(&calls[i], SWITCH_OFF), &calls_off);
 	}
 }
 
-/**
- * struct count - something that is counted
- * @what: in words
- * @times: how often
- * @wanted: whether it is there at all; NULL if it always is
+static const bool never, always = true;
+
+/*
+ * How often something was that must never be, or that must be, if it is wanted. stress.sh of the
+ * harness looks for some of the words.
  */
-struct count {
+static const struct count {
 	const char *what;
 	atomic64_t *times;
 	const bool *wanted;
-};
-
-/* What must not have happened */
-static const struct count wrongs[] = {
-	{ "places miscounted", &places_miscounted },
-	{ "places not hit any more", &places_deaf },
-	{ "functions changed", &functions_changed },
-	{ "wrong results", &wrong_results },
-	{ "late handlers", &late_handlers },
-	{ "handlers on top of each other", &overlaps },
-	{ "wrong answers", &wrong_answers },
-	{ "instances lost", &instances_lost },
-};
-
-/* What must have happened. stress.sh of the harness looks for some of these words. */
-static const struct count deeds[] = {
-	{ "calls", &all_calls },
+} counts[] = {
+	{ "places miscounted", &places_miscounted, &never },
+	{ "places not hit any more", &places_deaf, &never },
+	{ "functions changed", &functions_changed, &never },
+	{ "wrong results", &wrong_results, &never },
+	{ "late handlers", &late_handlers, &never },
+	{ "handlers on top of each other", &overlaps, &never },
+	{ "wrong answers", &wrong_answers, &never },
+	{ "instances lost", &instances_lost, &never },
+	{ "calls", &all_calls, &always },
 	{ "calls in NMIs", &nmis, &has_nmis },
-	{ "hits", &hits },
-	{ "missed", &misses },
-	{ "returns", &returns },
-	{ "registrations", &registrations },
-	{ "hits of these", &temporary_hits },
+	{ "hits", &hits, &always },
+	{ "missed", &misses, &always },
+	{ "returns", &returns, &always },
+	{ "registrations", &registrations, &always },
+	{ "hits of these", &temporary_hits, &always },
 	{ "registrations out of memory", &shortages, &failures },
 	{ "refused for want of ftrace", &refusals, &ftrace_dies },
 	{ "times the victim was found", &victims, &victim },
 	{ "times it was not", &absences, &victim },
-	{ "tasks ended inside", &tasks_ended },
-	{ "instances were theirs", &instances_dropped },
+	{ "tasks ended inside", &tasks_ended, &always },
+	{ "instances were theirs", &instances_dropped, &always },
 	{ "times switched off", &times_off, &switches },
 	{ "calls meanwhile", &calls_off, &switches },
 };
 
-static char report[768];
-
-static void report_count(const struct count *count)
+static int verdict(void)
 {
-	size_t len = strlen(report);
-
-	scnprintf(report + len, sizeof(report) - len, ", %lld %s",
-		  (s64)atomic64_read(count->times), count->what);
-}
-
-static bool nothing_wrong(void)
-{
+	DECLARE_SEQ_BUF(report, 768);
 	bool right = true;
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(wrongs); i++) {
-		if (!atomic64_read(wrongs[i].times))
-			continue;
-		report_count(&wrongs[i]);
-		right = false;
-	}
-	return right;
-}
-
-static bool all_done(void)
-{
-	bool done = true;
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(deeds); i++) {
-		if (deeds[i].wanted && !*deeds[i].wanted)
-			continue;
-		report_count(&deeds[i]);
-		done &= atomic64_read(deeds[i].times) > 0;
-	}
-	return done;
-}
-
-static int verdict(void)
-{
-	bool right;
-
 	look_afterwards();
-	right = nothing_wrong();
-	right &= all_done();
+	for (i = 0; i < ARRAY_SIZE(counts); i++) {
+		s64 times = atomic64_read(counts[i].times);
+		bool wanted = *counts[i].wanted;
+
+		if (counts[i].wanted == &never ? times : wanted)
+			seq_buf_printf(&report, ", %lld %s", times, counts[i].what);
+		right &= counts[i].wanted == &never ? !times : times || !wanted;
+	}
 	if (!right) {
-		pr_err("fail: seed %u, %u threads%s\n", seed, nr_workers, report);
+		pr_err("fail: seed %u, %u threads%s\n", seed, nr_workers, seq_buf_str(&report));
 		return -EIO;
 	}
-	pr_info("pass: seed %u, %u threads%s\n", seed, nr_workers, report);
+	pr_info("pass: seed %u, %u threads%s\n", seed, nr_workers, seq_buf_str(&report));
 	return 0;
 }
 

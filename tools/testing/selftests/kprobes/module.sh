@@ -71,14 +71,13 @@ no_events
 check_is "gone probes leave the list when they are removed" "$(gone)" "$gone_before"
 
 # Whoever is told of the module before all others can probe it.
-early=/sys/module/test_kprobes_early/parameters
+early=/sys/module/test_kprobes_visitor/parameters/answers
 early_enable=$tracefs/events/kprobes/kprobes_early/enable
-check "somebody asks when the module comes" load test_kprobes_early
+check "somebody asks when the module comes" load test_kprobes_visitor
 load test_kprobes_victim
-check_is "who can have a probe then" "$(cat $early/probe)" 0
-check_is "and an event" "$(cat $early/event)" 0
-check_is "but not past the end of the module" "$(cat $early/past)" -2
-unload test_kprobes_early
+check_is "who can have a probe and an event then, but not past the end of the module" \
+	"$(cat $early)" 0,0,-2
+unload test_kprobes_visitor
 echo 1 >$early_enable
 call_victim 2
 check_is "the event is hit" "$(profile kprobes_early)" "2 0"
