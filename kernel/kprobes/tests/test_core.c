@@ -1007,6 +1007,3 @@ static struct kunit_suite core_suite = {
 };
 
 kunit_test_suite(core_suite);
-
-MODULE_DESCRIPTION("KUnit tests of the core of kprobes");
-MODULE_LICENSE("GPL");

@@ -1235,6 +1235,3 @@ static struct kunit_suite kretprobe_suite = {
 };
 
 kunit_test_suite(kretprobe_suite);
-
-MODULE_DESCRIPTION("KUnit tests of what return probes leave behind");
-MODULE_LICENSE("GPL");

@@ -813,6 +813,3 @@ static int run_set(const char *text, const struct kernel_param *unused)
 static const struct kernel_param_ops run_ops = { .set = run_set };
 module_param_cb(run, &run_ops, NULL, 0200);
 MODULE_PARM_DESC(run, "go through one batch in so many, 1 for all");
-
-MODULE_DESCRIPTION("Tests of kprobes on every instruction of many functions");
-MODULE_LICENSE("GPL");
