@@ -4,27 +4,12 @@
 # who reads it. (debugfs_list.sh and others test that they can be hidden from root, too.)
 
 . ./functions
-need_debugfs
-need_tracefs
-need_victim
+need debugfs tracefs victim
 can_be_nobody || skip "no su, or no user nobody"
 [ -w $restrict ] || skip "no $restrict"
 root=/sys/kernel/debug
-was=$(cat $restrict)
-mode=$(stat -c %a $root)
-files="list sites blacklist"
-
-restore()
-{
-	echo "$was" >$restrict
-	for file in $files; do
-		chmod 400 "$debugfs/$file"
-	done
-	chmod "$mode" $root
-	no_events
-}
-trap restore EXIT
-no_events
+keep $restrict
+at_end="chmod 400 $debugfs/list $debugfs/sites $debugfs/blacklist; chmod $(stat -c %a $root) $root"
 
 # The addresses, which are the first column
 addresses()
@@ -38,25 +23,21 @@ shown()
 	addresses | grep -v '^\(0x\)\{0,1\}0*\(-0x0*\)\{0,1\}$'
 }
 
-add_event "p:kp/entry test_kprobes_victim:kprobes_victim"
-add_event "p:kp/middle test_kprobes_victim:$middle"
+add_event p entry kprobes_victim
+add_event p middle "$middle"
 # So that only the modes of the files count, and not that of the directory
 chmod 711 $root
-
-for restricted in 0 1; do
-	echo $restricted >$restrict
-	for file in $files; do
-		path=$debugfs/$file what="$file with kptr_restrict=$restricted"
+for file in list sites blacklist; do
+	path=$debugfs/$file
+	for restricted in 0 1; do
+		echo $restricted >$restrict
+		what="$file with kptr_restrict=$restricted"
 		check "$what: root sees addresses" [ -n "$(shown <"$path")" ]
 		check "$what: others cannot open it" fails as_nobody "cat $path" 2>/dev/null
 		check_is "$what: what root opened shows others as much" \
 			"$(as_nobody cat <"$path" | addresses)" "$(addresses <"$path")"
 	done
-done
-
-# As if root had let others open the files
-for file in $files; do
-	path=$debugfs/$file
+	# As if root had let others open the files
 	chmod 444 "$path"
 	check_is "$file: what others opened shows them zeros" \
 		"$(as_nobody "cat $path" | shown)" ""

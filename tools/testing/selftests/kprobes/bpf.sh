@@ -6,13 +6,9 @@
 # were skipped, and not counted where users look.
 
 . ./functions
-need_debugfs
-need_tracefs
-need_victim
+need debugfs tracefs victim
 [ -x ./bpf_probe ] || skip "no program bpf_probe, which make builds here"
 jumps=/proc/sys/debug/kprobes-optimization
-work=$(mktemp -d)
-trap 'rm -r "$work"' EXIT
 
 # with KIND PLACE VALUE COMMAND...: run bpf_probe, and set $hits, $missed, $function and $status
 with()

@@ -18,18 +18,13 @@
  *
  * updates a map so often from user space, during which no program runs.
  */
-#include <errno.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <linux/bpf.h>
-#include <linux/perf_event.h>
+
+#define PROGRAM "bpf_probe"
+#include "command.h"
 
 #define PMU	"/sys/bus/event_source/devices/kprobe/"
 
@@ -46,12 +41,6 @@ struct told {
 	uint64_t function;
 };
 
-static int fail(const char *what)
-{
-	fprintf(stderr, "bpf_probe: %s: %s\n", what, strerror(errno));
-	exit(2);
-}
-
 static int bpf(int command, union bpf_attr *attr)
 {
 	return syscall(__NR_bpf, command, attr, sizeof(*attr));
@@ -67,11 +56,7 @@ static int create_map(void)
 	};
 	int fd = bpf(BPF_MAP_CREATE, &attr);
 
-	if (fd < 0) {
-		perror("bpf_probe: no BPF here");
-		exit(4);
-	}
-	return fd;
+	return fd < 0 ? missing("no BPF here") : fd;
 }
 
 static struct bpf_insn program[1024];
@@ -146,10 +131,8 @@ static int number_of(const char *path, const char *format)
 	FILE *file = fopen(path, "r");
 	int number;
 
-	if (!file || fscanf(file, format, &number) != 1) {
-		fprintf(stderr, "bpf_probe: no %s\n", path);
-		exit(4);
-	}
+	if (!file || fscanf(file, format, &number) != 1)
+		missing(path);
 	fclose(file);
 	return number;
 }
@@ -160,8 +143,7 @@ static int link_to(struct perf_event_attr *event, int program)
 	union bpf_attr attr = { };
 	int fd, link;
 
-	event->size = sizeof(*event);
-	fd = syscall(__NR_perf_event_open, event, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	fd = open_event(event, 0);
 	if (fd < 0)
 		fail("probe");
 	attr.link_create.prog_fd = program;
@@ -211,10 +193,7 @@ static int attach_to_many(int program, const char *function, int at_return)
 	link = bpf(BPF_LINK_CREATE, &attr);
 	if (link >= 0)
 		return link;
-	if (errno != EOPNOTSUPP)
-		fail("link for many");
-	perror("bpf_probe: no links for many here");
-	exit(4);
+	return errno == EOPNOTSUPP ? missing("no links for many here") : fail("link for many");
 }
 
 static int attach(int program, char kind, char *place)
@@ -288,22 +267,6 @@ static int update(int times)
 		if (bpf(BPF_MAP_UPDATE_ELEM, &attr))
 			fail("update");
 	return 0;
-}
-
-static int run(char **command)
-{
-	int status;
-	pid_t pid = fork();
-
-	if (pid < 0)
-		fail("fork");
-	if (!pid) {
-		execvp(*command, command);
-		_exit(127);
-	}
-	if (waitpid(pid, &status, 0) != pid)
-		fail("wait");
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 static struct told ask(int map)

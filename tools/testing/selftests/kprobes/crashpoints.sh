@@ -5,21 +5,18 @@
 # are those of a disk if kpdisks= names one.
 
 . ./functions
-need_debugfs
+need debugfs
 disks=${kpdisks:-}
 disk=${disks%%,*}
 # On arm64, a serial port only interrupts when it gets more than fits into its queue.
-[ "$(uname -m)" != aarch64 ] || [ -b "$disk" ] ||
+[ "$machine" != aarch64 ] || [ -b "$disk" ] ||
 	skip "no disk to have interrupts from, kpdisks=$disks"
 [ "$(cat /proc/sys/kernel/panic_on_warn)" = 0 ] || skip "a warning is a panic here"
 
 # Every third interrupt is going to be reported, with a trace. With many of them, a machine does
 # nothing else any more.
-need_tracefs
-trap no_events EXIT
-no_events
-add_event "p:kp/interrupts handle_irq_event"
-enable_event interrupts 1
+need tracefs
+plant p interrupts handle_irq_event
 sleep 1
 interrupts=$(hits interrupts)
 no_events
@@ -65,7 +62,7 @@ stop()
 
 echo 3 >/sys/module/lkdtm/parameters/cpoint_count
 echo "kprobes_test: expected report begins: at .*lkdtm_WARNING" >/dev/kmsg
-trap stop EXIT
+at_end=stop
 last=
 for other in $others; do
 	point=${other%:*} function=${other#*:}

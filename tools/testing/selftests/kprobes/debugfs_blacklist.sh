@@ -4,9 +4,7 @@
 # A past bug: a reader found an entry that had been freed with its module.
 
 . ./functions
-need_debugfs
-need_tracefs
-trap no_events EXIT
+need debugfs tracefs
 blacklist=$debugfs/blacklist
 
 line='^0x[0-9a-f]\{8,16\}-0x[0-9a-f]\{8,16\}	[^ 	]*\( \[[^ ]*\]\)\{0,1\}$'
@@ -41,7 +39,7 @@ if [ -w $restrict ]; then
 	check_is "and all the names" "$(hidden names)" "$(names)"
 fi
 check "NOKPROBE_SYMBOL() puts functions on it" on_blacklist notify_die
-case $(uname -m) in
+case $machine in
 x86_64)	check "entry code is on it" on_blacklist entry_SYSCALL_64 ;;
 i?86)	check "entry code is on it" on_blacklist entry_INT80_32 ;;
 aarch64) check "entry code is on it" on_blacklist vectors ;;
@@ -49,7 +47,7 @@ esac
 check "what is on it is refused" fails can_define "p:kp/no notify_die"
 check "nothing was made of that" [ ! -d $tracefs/events/kp/no ]
 
-need_victim
+need victim
 check "functions of a module are on it" on_blacklist kprobes_victim_nokprobe
 check "and refused" fails can_define "p:kp/no test_kprobes_victim:kprobes_victim_nokprobe"
 check "what the idle loop calls is on it" on_blacklist kprobes_victim_idle

@@ -5,17 +5,9 @@
 # A past bug: the switch and that of each probe got out of step, and a probe was disarmed twice.
 
 . ./functions
-need_debugfs
-need_tracefs
-need_victim
+need debugfs tracefs victim
 switch=$debugfs/enabled
-
-restore()
-{
-	echo 1 >$switch
-	no_events
-}
-trap restore EXIT
+keep $switch
 
 # count_is WORDS EVENT HITS: three calls make so many hits
 count_is()
@@ -38,8 +30,8 @@ check_switch $switch probes
 
 # All of this, for a probe that ftrace serves and for a breakpoint
 for place in kprobes_victim $middle; do
-	add_event "p:kp/one test_kprobes_victim:$place"
-	add_event "p:kp/two test_kprobes_victim:$place"
+	add_event p one "$place"
+	add_event p two "$place"
 
 	enable_event one 1
 	count_is "$place: an enabled event is hit" one 3
@@ -51,8 +43,7 @@ for place in kprobes_victim $middle; do
 		"$(listed "${place}[+ ].*DISABLED" | wc -l)" 1
 	enable_event two 1
 	count_is "$place: not even what is enabled now" two 0
-	add_event "p:kp/three test_kprobes_victim:$place"
-	enable_event three 1
+	plant p three "$place"
 	count_is "$place: or is new" three 0
 	enable_event one 0
 	echo 1 >$switch
@@ -71,8 +62,7 @@ for place in kprobes_victim $middle; do
 	check "$place: all can leave with the switch off" fails listed "${place}[+ ]"
 	echo 1 >$switch
 	call_victim 3
-	add_event "p:kp/one test_kprobes_victim:$place"
-	enable_event one 1
+	plant p one "$place"
 	count_is "$place: and come back with it on" one 3
 	no_events
 done

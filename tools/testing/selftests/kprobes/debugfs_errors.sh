@@ -3,8 +3,7 @@
 # debugfs kprobes/errors: the last probes that were refused, and the reasons in words.
 
 . ./functions
-need_debugfs
-need_tracefs
+need debugfs tracefs
 load kprobe_example || skip "no samples"
 unload kprobe_example
 errors=$debugfs/errors
@@ -41,7 +40,7 @@ if load kretprobe_example || promised; then
 	check "a return probe was there" unload kretprobe_example
 	refused "a return probe on nothing" '2\|ENOENT' no_such_function+0x0 'no such symbol$' \
 		kretprobe_example func=no_such_function
-	case $(uname -m) in
+	case $machine in
 	x86_64|i?86)
 		refused "one where stacks are switched" '22\|EINVAL' __switch_to+0x0 \
 			'the function does not return as others do$' \
@@ -54,7 +53,7 @@ if promised; then
 		'not the start of an instruction$' kprobe_offset offset=1
 fi
 
-need_victim
+need victim
 check "an event inside an instruction is refused" \
 	fails can_define "p:kp/inside test_kprobes_victim:kprobes_victim+1"
 check "with the place as the event names it" \

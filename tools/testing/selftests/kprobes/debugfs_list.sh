@@ -5,19 +5,9 @@
 # had been freed since the one before.
 
 . ./functions
-need_debugfs
-need_tracefs
-need_victim
-
-shown=$(mktemp)
-
-restore()
-{
-	rm -f "$shown"
-	no_events
-	load test_kprobes_victim
-}
-trap restore EXIT
+need debugfs tracefs victim
+at_end="load test_kprobes_victim"
+shown=$work/shown
 
 place='^[0-9a-f]{8,16}  [jkr]  [^ ]+\+0x[0-9a-f]+'
 tags='(\[GONE\])?(\[DISABLED\])?(\[OPTIMIZED\])?(\[FTRACE\])?$'
@@ -33,8 +23,8 @@ names()
 }
 
 before=$(wc -l <$debugfs/list)
-add_event "p:kp/entry test_kprobes_victim:kprobes_victim"
-add_event "r:kp/back test_kprobes_victim:kprobes_victim"
+add_event p entry kprobes_victim
+add_event r back kprobes_victim
 check_is "two probes on one function are two lines" "$(wc -l <$debugfs/list)" $((before + 2))
 check "one of them is a kprobe" [ "$(listed '  k  kprobes_victim+' | wc -l)" -ge 1 ]
 check "its module is named" listed 'kprobes_victim+0x[0-9a-f]*  test_kprobes_victim '
@@ -47,10 +37,10 @@ enable_event entry 0
 check_is "one of the two can be disabled" "$(listed 'kprobes_victim+.*\[DISABLED\]' | wc -l)" 1
 enable_event entry 1
 
-add_event "p:kp/middle test_kprobes_victim:$middle"
+add_event p middle "$middle"
 check "a probe in the middle of a function has its offset" listed "  k  $middle  "
 check "it does not go through ftrace" fails listed "  k  $middle  .*FTRACE"
-if grep -q ' kprobe_ftrace_handler$' /proc/kallsyms; then
+if serves_ftrace; then
 	check "a probe on a function entry goes through ftrace" \
 		listed 'kprobes_victim+.*\[FTRACE\]'
 	check "and not by a jump" fails listed 'kprobes_victim+.*OPTIMIZED.*FTRACE'
@@ -67,7 +57,7 @@ else
 	skip_check "a probe that is hit by a jump says so" "jumps are off"
 fi
 
-add_event "p:kp/fork kernel_clone"
+add_event p fork kernel_clone
 check "in the kernel itself there is a blank for the module" \
 	grep -E "$place    $tags" $debugfs/list
 check "every line is in the expected form" fails \

@@ -6,43 +6,20 @@
 # with KASLR on arm64, probes in modules took two exceptions.
 
 . ./functions
-need_debugfs
-need_tracefs
-need_victim
+need debugfs tracefs victim
 sites=$debugfs/sites
 switch=$debugfs/stats_enabled
-
-sleeper=
-restore()
-{
-	[ -z "$sleeper" ] || kill "$sleeper"
-	echo 0 >$switch
-	no_events
-	load test_kprobes_victim
-}
-trap restore EXIT
+at_end="echo 0 >$switch; load test_kprobes_victim"
 
 place='^[0-9a-f]{8,16} (-|[^ ]+\+0x[0-9a-f]+( \[[^] ]+\])?)'
 counts='probes=[1-9][0-9]* hits=[0-9]+ missed=[0-9]+ \(recursion=[0-9]+ nested=[0-9]+ pool=[0-9]+\)'
 form="$place path=(-|step|emulate|boost|jump|ftrace) $counts why=[a-z_-]+\$"
 
-# site PLACE: the line of a symbol with its offset, or of a symbol
-site()
-{
-	grep -F " $1 " $sites
-}
-
-# value FIELD PLACE
-value()
-{
-	site "$2" | sed "s/.*[ (]$1=\([^ )]*\).*/\1/"
-}
-
 # hits_are WORDS PLACE HITS: so many are counted after three more calls
 hits_are()
 {
 	call_victim 3
-	check_is "$1" "$(value hits "$2")" "$3"
+	check_is "$1" "$(site_value hits "$2")" "$3"
 }
 
 check_is "sites can be read by root only" "$(stat -c %a $sites)" 400
@@ -51,25 +28,19 @@ check_is "stats_enabled can be written by root only" "$(stat -c %a $switch)" 600
 check_switch $switch counting
 echo 0 >$switch
 
-# has_jump PLACE
-has_jump()
+# sites_gone: how many have lost their text
+sites_gone()
 {
-	[ "$(value path "$1")" = jump ]
+	grep -E -c '^[0-9a-f]{8,16} - path=- probes=1 .* why=gone$' $sites
 }
 
-gone='^[0-9a-f]{8,16} - path=- probes=1 .* why=gone$'
-gone()
-{
-	grep -E -c -e "$gone" $sites
-}
-
-gone_before=$(gone)
+gone_before=$(sites_gone)
 before=$(wc -l <$sites)
 add_victim_events entry back middle
 entry=$(listed 'kprobes_victim+.*test_kprobes_victim' |
 	sed 's/^[0-9a-f]*  [kr]  \([^ ]*\) .*/\1/' | grep -v -x -F "$middle" | head -n 1)
 check_is "two places are two lines" "$(wc -l <$sites)" $((before + 2))
-check_is "two probes on one function are one line" "$(value probes "$entry")" 2
+check_is "two probes on one function are one line" "$(site_value probes "$entry")" 2
 check "the module is named" site "$entry [test_kprobes_victim]"
 check "every line is in the expected form" fails grep -E -v -e "$form" $sites
 check_is "there are lines to tell" "$(grep -E -c -e "$form" $sites)" $((before + 2))
@@ -84,9 +55,9 @@ if [ -w $restrict ]; then
 	check_is "and all the names" "$(hidden names)" "$(names)"
 fi
 
-if grep -q ' kprobe_ftrace_handler$' /proc/kallsyms; then
-	check_is "a function's entry is hit through ftrace" "$(value path "$entry")" ftrace
-	check_is "nothing keeps it from a faster way" "$(value why "$entry")" -
+if serves_ftrace; then
+	check_is "a function's entry is hit through ftrace" "$(site_value path "$entry")" ftrace
+	check_is "nothing keeps it from a faster way" "$(site_value why "$entry")" -
 else
 	skip_check "a function's entry is hit through ftrace" "ftrace serves no probes"
 fi
@@ -98,7 +69,7 @@ case $line in
 *)	check "what is no jump says why" [ "${line##* why=}" != - ] ;;
 esac
 if promised; then
-	case $(value path "$middle") in
+	case $(site_value path "$middle") in
 	boost|jump)	path=fast ;;
 	*)		path=slow ;;
 	esac
@@ -113,35 +84,33 @@ for at in "$entry" "$middle"; do
 	hits_are "$at: asking twice is asking once" "$at" 6
 	echo 0 >$switch
 	hits_are "$at: and no more afterwards" "$at" 6
-	check_is "$at: nothing was missed" "$(value missed "$at")" 0
+	check_is "$at: nothing was missed" "$(site_value missed "$at")" 0
 	echo 0 >$switch
 	# The other place was counted meanwhile, so begin anew.
 	no_events
-	add_event "r:kp/back test_kprobes_victim:kprobes_victim"
-	add_event "p:kp/middle test_kprobes_victim:$middle"
-	enable_event back 1
-	enable_event middle 1
-	check_is "$at: what comes back counts anew" "$(value hits "$at")" 0
+	plant r back kprobes_victim
+	plant p middle "$middle"
+	check_is "$at: what comes back counts anew" "$(site_value hits "$at")" 0
 done
 
 # Who sleeps has the return probe's only instance, until others have slept without one.
+misses_calls()
+{
+	[ "$(site_value pool "$1")" -ge 1 ]
+}
+
 sleeping=hrtimer_nanosleep
-if can_define "r1:kp/naps $sleeping" && enable_event naps 1 || promised; then
+if plant r1 naps $sleeping 2>/dev/null || promised; then
 	at=$(listed "  r  $sleeping+" | sed 's/^[0-9a-f]*  r  \([^ ]*\) .*/\1/')
 	sleep 1000 &
 	sleeper=$!
-	tries=0
-	while [ "$(value pool "$at")" = 0 ] && [ $tries -lt 50 ]; do
-		sleep 0.1
-		tries=$((tries + 1))
-	done
+	within 50 misses_calls "$at"
 	kill $sleeper
 	sleeper=
 	wait
-	check "calls beyond a return probe's maxactive are misses" \
-		[ "$(value pool "$at")" -ge 1 ]
-	check_is "and the only ones" "$(value missed "$at")" "$(value pool "$at")"
-	check_is "not of recursion" "$(value recursion "$at")" 0
+	check "calls beyond a return probe's maxactive are misses" misses_calls "$at"
+	check_is "and the only ones" "$(site_value missed "$at")" "$(site_value pool "$at")"
+	check_is "not of recursion" "$(site_value recursion "$at")" 0
 fi
 
 # Its handler prints, too.
@@ -157,40 +126,42 @@ if load kprobe_example symbol=vprintk_emit || promised; then
 fi
 
 unload test_kprobes_victim
-check_is "sites of text that went say so" "$(gone)" $((gone_before + 2))
+check_is "sites of text that went say so" "$(sites_gone)" $((gone_before + 2))
 check "in the expected form" fails grep -E -v -e "$form" $sites
 no_events
-check_is "and go with their probes" "$(gone)" "$gone_before"
+check_is "and go with their probes" "$(sites_gone)" "$gone_before"
 check_is "without events there are as many lines as before" "$(wc -l <$sites)" "$before"
 
-# Where a jump covers more than one instruction
-covers_more()
+# at NAME COMMAND...: run it with a probe at that place in the victim, which is $at
+at()
 {
-	case $(uname -m) in
-	x86_64|i?86)	true ;;
-	*)		false ;;
-	esac
+	at=$(cat "$victim/$1")
+	load kprobe_offset symbol="${at%+*}" offset="${at#*+}"
+	shift
+	"$@"
+	unload kprobe_offset
+}
+
+why_is()
+{
+	check_is "$2" "$(site_value why "$at")" "$1"
+}
+
+jump_comes()
+{
+	check "who leaves a module's function leads to none of its instructions" \
+		within 300 by_jump "$at"
 }
 
 load test_kprobes_victim
 what="each part of a function counts that leads back"
 if [ ! -e /proc/sys/debug/kprobes-optimization ]; then
 	skip_check "$what" "no jumps"
-elif ! covers_more; then
+elif [ ! -f $victim/joint ]; then
 	skip_check "$what" "a jump covers one instruction"
 else
-	joint=$(cat $victim/joint)
-	load kprobe_offset symbol="${joint%+*}" offset="${joint#*+}"
-	check_is "$what" "$(value why "$joint")" target
-	unload kprobe_offset
-	leaves=$(cat $victim/leaves)
-	load kprobe_offset symbol="${leaves%+*}" offset="${leaves#*+}"
-	check "who leaves a module's function leads to none of its instructions" \
-		within 300 has_jump "$leaves"
-	unload kprobe_offset
-	fixed=$(cat $victim/fixed)
-	load kprobe_offset symbol="${fixed%+*}" offset="${fixed#*+}"
-	check_is "what may fault in a module has to stay in its place" "$(value why "$fixed")" insn
-	unload kprobe_offset
+	at joint why_is target "$what"
+	at leaves jump_comes
+	at fixed why_is insn "what may fault in a module has to stay in its place"
 fi
 finish

@@ -5,9 +5,7 @@
 # A past bug: probes did not survive a CPU that went offline.
 
 . ./functions
-need_debugfs
-need_tracefs
-need_victim
+need debugfs tracefs victim
 # One that is online now, not the first; not each that has such a file can go, or come back
 for processor in /sys/devices/system/cpu/cpu[1-9]*/online none; do
 	[ "$(cat "$processor" 2>/dev/null)" != 1 ] || break
@@ -16,39 +14,28 @@ done
 can_write 0 "$processor" || skip "$processor: it cannot go"
 can_write 1 "$processor" || skip "$processor: it cannot come back"
 
-work=$(mktemp -d)
+keep "$processor"
 rounds=4
 
-restore()
-{
-	echo 1 >"$processor"
-	no_events
-	rm -rf "$work"
-}
-trap restore EXIT
-no_events
-
 add_victim_events entry back middle
-add_event "p:kp/starting notify_cpu_starting"
-enable_event starting 1
+plant p starting notify_cpu_starting
 
 # Through this function, a processor goes to its idle task for good. Compilers may add to
 # its name. Somewhere behind the part that ftrace patches, an instruction begins.
 switch=$(sed -n 's/^[0-9a-f]* [tT] \(finish_task_switch[^[:space:]]*\)$/\1/p' /proc/kallsyms |
 	grep -v cold | head -n 1)
 check "tasks are switched by a function with a name" [ -n "$switch" ]
-add_event "p:kp/switch $switch"
-enable_event switch 1
+plant p switch "$switch"
 for offset in $(seq 12 40); do
 	can_define "p:kp/switching $switch+$offset" && break
 done
 enable_event switching 1
 
-start_callers "$work" 2
+start_callers 2
 changed=0
 for round in $(seq $rounds); do
 	can_write 0 "$processor" || break
-	add_event "p:kp/away$round kernel_clone"
+	add_event p away$round kernel_clone
 	enable_event "away$round" 1
 	can_write 1 "$processor" || break
 	(:)

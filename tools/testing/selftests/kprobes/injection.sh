@@ -3,26 +3,16 @@
 # Functions that fail on demand, by a kprobe that returns in their place.
 
 . ./functions
-need_debugfs
-need_tracefs
+need debugfs tracefs
 fail=/sys/kernel/debug/fail_function
 [ -f $fail/inject ] || skip "no $fail/inject"
 function=$(sed -n 's/^\(__[a-z0-9]*_sys_sethostname\)[[:space:]].*/\1/p' \
 	/sys/kernel/debug/error_injection/list)
 [ -n "$function" ] || skip "no system call among what may fail"
 name=$(hostname)
-
-probability=$(cat $fail/probability) times=$(cat $fail/times) verbose=$(cat $fail/verbose)
-restore()
-{
-	echo >$fail/inject
-	echo "$probability" >$fail/probability
-	echo "$times" >$fail/times
-	echo "$verbose" >$fail/verbose
-	no_events
-}
-trap restore EXIT
-restore
+keep $fail/probability $fail/times $fail/verbose
+at_end="echo >$fail/inject"
+eval "$at_end"
 
 can_set_name()
 {
@@ -41,8 +31,7 @@ check "it fails" fails can_set_name
 check "with what is asked for" [ -n "$(hostname "$name" 2>&1 | grep 'Out of memory\|allocate')" ]
 
 # The newest probe is hit first, so the other one does not keep it from being hit.
-add_event "p:kp/entry $function"
-enable_event entry 1
+plant p entry "$function"
 check "it fails with another probe on it" fails can_set_name
 check_is "which is hit" "$(profile entry)" "1 0"
 can_write "!$function" $fail/inject

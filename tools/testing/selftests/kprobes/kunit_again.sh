@@ -7,7 +7,7 @@
 
 . ./functions
 kunit=/sys/kernel/debug/kunit
-need_debugfs
+need debugfs
 
 # again SUITE
 again()

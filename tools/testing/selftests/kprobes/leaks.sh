@@ -4,9 +4,7 @@
 # has booted or in what happens here.
 
 . ./functions
-need_debugfs
-need_tracefs
-need_victim
+need debugfs tracefs victim
 kmemleak=/sys/kernel/debug/kmemleak
 can_write scan $kmemleak || skip "no leak detector (CONFIG_DEBUG_KMEMLEAK)"
 
@@ -29,12 +27,9 @@ search()
 }
 
 for nth in 1 2 3 4 5; do
-	add_event "p:kp/entry kernel_clone"
-	add_event "p:kp/middle test_kprobes_victim:$middle"
-	add_event "r:kp/back kernel_clone"
-	for event in entry middle back; do
-		enable_event $event 1
-	done
+	plant p entry kernel_clone
+	plant p middle "$middle"
+	plant r back kernel_clone
 	(:)
 	no_events
 done

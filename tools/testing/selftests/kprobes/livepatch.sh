@@ -4,32 +4,17 @@
 # task that sleeps in a function with a return probe does not hold up the patch.
 
 . ./functions
-need_debugfs
-need_tracefs
+need debugfs tracefs
 patch=/sys/kernel/livepatch/livepatch_sample
 [ -d /sys/kernel/livepatch ] || skip "no livepatch"
 find "/lib/modules/$(uname -r)" -name "livepatch-sample.ko*" | grep -q . ||
 	skip "no module livepatch_sample"
-sleeper=
-
-restore()
-{
-	[ -z "$sleeper" ] || kill "$sleeper"
-	no_events
-	[ ! -f $patch/enabled ] || unpatch
-}
-trap restore EXIT
-no_events
+at_end="no_events; [ ! -f $patch/enabled ] || unpatch"
 
 # settles: wait until all tasks use the patch, or none; the kernel wakes the last ones after 15 s
 settles()
 {
-	tries=0
-	while [ -f $patch/transition ] && [ "$(cat $patch/transition)" = 1 ]; do
-		[ $tries -lt 600 ] || return 1
-		tries=$((tries + 1))
-		sleep 0.2
-	done
+	within 1200 fails grep -q 1 $patch/transition 2>/dev/null
 }
 
 is_patched()
@@ -49,12 +34,7 @@ unpatch()
 {
 	echo 0 >$patch/enabled
 	settles
-	tries=0
-	until unload livepatch_sample; do
-		[ $tries -lt 50 ] || return 1
-		tries=$((tries + 1))
-		sleep 0.2
-	done
+	within 100 unload livepatch_sample
 }
 
 # An instruction of the patch's own function can be probed, wherever the first few begin.
@@ -68,11 +48,8 @@ defined_inside()
 
 probe()
 {
-	add_event "p:kp/entry cmdline_proc_show"
-	add_event "r:kp/back cmdline_proc_show"
-	for event in entry back; do
-		enable_event $event 1
-	done
+	plant p entry cmdline_proc_show
+	plant r back cmdline_proc_show
 }
 
 # Loading modules reads the file, too, so the hits of one more call are counted.
@@ -106,7 +83,7 @@ is_seen
 no_events
 
 # A post handler has the entry for itself.
-if grep -q ' kprobe_ftrace_handler$' /proc/kallsyms; then
+if serves_ftrace; then
 	check "it can be put there" load test_kprobes_visitor target=cmdline_proc_show
 	check "a patch is refused beside a post handler" fails load livepatch_sample
 	check "the function is the kernel's own" fails is_patched
@@ -119,8 +96,7 @@ if grep -q ' kprobe_ftrace_handler$' /proc/kallsyms; then
 fi
 
 # Unwinding has to find the return address in place of which the trampoline is.
-add_event "r:kp/slept hrtimer_nanosleep"
-enable_event slept 1
+plant r slept hrtimer_nanosleep
 sleep 1000 &
 sleeper=$!
 check "a task sleeps" within 100 is_asleep $sleeper

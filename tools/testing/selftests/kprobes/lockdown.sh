@@ -4,9 +4,7 @@
 # that exist. It stays so until the next boot, so this is not in the default run.
 
 . ./functions
-need_debugfs
-need_tracefs
-need_victim
+need debugfs tracefs victim
 securityfs=/sys/kernel/security
 lockdown=$securityfs/lockdown
 [ -f $lockdown ] || mount -t securityfs none $securityfs 2>/dev/null
@@ -37,12 +35,6 @@ attach_refused()
 	attaches 2>&1 | grep 'bpf_probe: probe: Operation not permitted'
 }
 
-# hits_of_middle: the hits that sites counts
-hits_of_middle()
-{
-	grep -F " $middle " $debugfs/sites | sed 's/.* hits=\([0-9]*\) .*/\1/'
-}
-
 # The probes and the blacklist, without the ways of hits and their numbers
 what_there_is()
 {
@@ -65,15 +57,14 @@ debugfs_is_read_only()
 # hit_by_three_calls LEVEL
 hit_by_three_calls()
 {
-	before=$(hits_of_middle)
+	before=$(site_value hits "$middle")
 	call_victim 3
-	check_is "$1: the probe that was there is hit" $(($(hits_of_middle) - before)) 3
+	check_is "$1: the probe that was there is hit" $(($(site_value hits "$middle") - before)) 3
 }
 
-no_events
 echo 1 >$debugfs/stats_enabled
-add_event "p:kp/middle test_kprobes_victim:$middle"
-add_event "p:kp/asleep test_kprobes_victim:kprobes_victim"
+add_event p middle "$middle"
+add_event p asleep kprobes_victim
 check "an event can be enabled" can_switch 1 middle
 there_was=$(what_there_is)
 hit_by_three_calls "not locked down"
@@ -111,7 +102,7 @@ hit_by_three_calls confidentiality
 for level in none integrity; do
 	check "there is no way back to $level" fails can_write $level $lockdown
 done
-gone=$(listed '\[GONE\]' | wc -l)
+gone=$(gone)
 check "the probed module can go" unload test_kprobes_victim
-check_is "and its two probes are gone" "$(listed '\[GONE\]' | wc -l)" $((gone + 2))
+check_is "and its two probes are gone" "$(gone)" $((gone + 2))
 finish

@@ -7,21 +7,13 @@
 # is freed.
 
 . ./functions
-need_debugfs
-need_tracefs
-need_victim
+need debugfs tracefs victim
 
 # This turns the key of the victim's jump label.
 key=$tracefs/events/power/suspend_resume/enable
 
-restore()
-{
-	no_events
-	can_define "-:kprobes/kprobes_early"
-	[ ! -f $key ] || echo 0 >$key
-	load test_kprobes_victim
-}
-trap restore EXIT
+at_end='no_events; can_define "-:kprobes/kprobes_early"; load test_kprobes_victim'
+[ ! -f $key ] || at_end="$at_end; echo 0 >$key"
 
 # hooked FUNCTION: does ftrace call a user at its entry?
 hooks=$tracefs/enabled_functions
@@ -30,23 +22,18 @@ hooked()
 	grep -q "^$1 " $hooks
 }
 
-# Counted before, because KUnit may have left one.
-gone()
-{
-	listed '\[GONE\]' | wc -l
-}
-
+# KUnit may have left one.
 gone_before=$(gone)
-add_event "p:kp/entry test_kprobes_victim:kprobes_victim"
-add_event "r:kp/back test_kprobes_victim:kprobes_victim"
-add_event "p:kp/asleep test_kprobes_victim:kprobes_victim"
-add_event "p:kp/middle test_kprobes_victim:$middle"
+add_event p entry kprobes_victim
+add_event r back kprobes_victim
+add_event p asleep kprobes_victim
+add_event p middle "$middle"
 enable_event entry 1
 enable_event back 1
 enable_event middle 1
 call_victim 2
 check_is "the function is hit" "$(hits entry)" 2
-if [ -f $hooks ] && grep -q ' kprobe_ftrace_handler$' /proc/kallsyms; then
+if [ -f $hooks ] && serves_ftrace; then
 	check "ftrace calls at its entry" hooked kprobes_victim
 else
 	skip_check "ftrace calls at its entry" "ftrace serves no probes"
@@ -89,8 +76,7 @@ check "and the module is there to be called" call_victim 3
 
 # The function that runs once, when the module starts
 unload test_kprobes_victim
-add_event "p:kp/start test_kprobes_victim:kprobes_victim_starts"
-enable_event start 1
+plant p start kprobes_victim_starts
 load test_kprobes_victim
 check_is "init text of a module is probed while it runs" "$(hits start)" 1
 check_is "its probe is gone when that text is" $(($(gone) - gone_before)) 1
@@ -100,8 +86,7 @@ check_is "and has left" "$(gone)" "$gone_before"
 # Init text that runs on until it is freed
 late_middle=$(cat $victim/late_middle)
 unload test_kprobes_victim
-add_event "p:kp/late test_kprobes_victim:$late_middle"
-enable_event late 1
+plant p late "$late_middle"
 load test_kprobes_victim
 check_is "init text runs on when the module is live" "$(cat $victim/late)" 1
 check_is "a probe on it has gone by then" $(($(gone) - gone_before)) 1
@@ -110,20 +95,18 @@ check_is "and another one is refused" "$(cat $victim/late_probe)" -2
 no_events
 
 # Text of a module that is going while one of its parameters is read
-add_event "p:kp/going test_kprobes_victim:$middle"
-enable_event going 1
-work=$(mktemp -d)
-cat $victim/leaving >"$work/said" &
-tries=600
-while [ "$(hits going)" = 0 ] && [ $tries -gt 0 ]; do
-	sleep 0.1
-	tries=$((tries - 1))
-done
+plant p going "$middle"
+is_hit()
+{
+	[ "$(hits going)" != 0 ]
+}
+
+cat $victim/leaving >"$work/leaving" &
+within 600 is_hit
 check "it goes under a reader" unload test_kprobes_victim
 wait
-check_is "who can read on, but not probe it" "$(cat "$work/said")" "going -2"
+check_is "who can read on, but not probe it" "$(cat "$work/leaving")" "going -2"
 check_is "its text is not probed then" "$(profile going)" "1 0"
-rm -r "$work"
 no_events
 load test_kprobes_victim
 
@@ -143,7 +126,7 @@ while read -r what place module; do
 		fails can_define "p:kp/no test_kprobes_victim:${place%/*}"
 	check "and is said to be that" last_reason_has "$what"
 done <$victim/patched
-case $(uname -m) in
+case $machine in
 x86_64)	check "the module has both" [ "${tables# WARN() call}" != "$tables" ] ;;
 *)	check_is "the module has one" "$tables" " WARN()" ;;
 esac
@@ -167,7 +150,7 @@ if [ -f $victim/ways ] && [ -f $key ]; then
 	set -- $(cat $victim/ways)
 	unload test_kprobes_victim
 	for event in "before $1" "label $2" "on $3" "off $4"; do
-		add_event "p:kp/${event% *} test_kprobes_victim:${event#* }"
+		add_event p ${event% *} test_kprobes_victim:${event#* }
 		enable_event "${event% *}" 1
 	done
 	echo 1 >$key
@@ -197,7 +180,6 @@ else
 fi
 
 # An event and the module come and go at the same time, and the blacklist is read meanwhile.
-work=$(mktemp -d)
 grep -v kprobes_victim $debugfs/blacklist >"$work/own"
 (
 	while [ ! -f "$work/stop" ]; do
@@ -227,7 +209,6 @@ check "while an event on it did" [ -f "$work/raced" ]
 check "and works" call_victim 2
 check "the blacklist was read" [ -f "$work/missing" ]
 check_is "and had all of the kernel's own each time" "$(sort -u "$work/missing")" ""
-rm -r "$work"
 no_events
 [ ! -f $hooks ] || check "nothing of that is left in ftrace" fails hooked kprobes_victim
 check "the kernel had nothing to say about all that" fails logged 'WARNING\|BUG:\|Oops'

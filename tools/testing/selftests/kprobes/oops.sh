@@ -6,13 +6,12 @@
 # A past bug: on arm64, the oops of a BUG() in a handler did not name the probe.
 
 . ./functions
-need_debugfs
-need_victim
+need debugfs victim
 [ -f "$victim/oops" ] || skip "no instruction that faults on this architecture"
 panic=/proc/sys/kernel/panic_on_oops
-before=$(cat $panic) && can_write 0 $panic || skip "an oops may be a panic here"
-report=$(mktemp)
-trap 'echo "$before" >$panic; rm -f "$report"' EXIT
+keep $panic
+can_write 0 $panic || skip "an oops may be a panic here"
+report=$work/report
 
 mark_log
 # On arm64 a task that ends in a BUG() leaves a CPU that seems to be in an exception still.

@@ -4,22 +4,10 @@
 # copies of instructions and, on x86, of each change of text.
 
 . ./functions
-need_debugfs
-need_tracefs
-need_victim
+need debugfs tracefs victim
 [ -x ./perf_ksymbol ] || skip "no program perf_ksymbol, which make builds here"
 page=kprobe_insn_page
-work=$(mktemp -d)
-
-restore()
-{
-	: >"$work/done"
-	wait
-	no_events
-	rm -rf "$work"
-}
-trap restore EXIT
-no_events
+at_end=": >$work/done; wait"
 
 ./perf_ksymbol $page 0 true >"$work/told"
 code=$?
@@ -47,28 +35,21 @@ without()
 }
 
 # Defines events on instructions to be copied, until there is another page.
-plant()
+plant_pages()
 {
 	offset=16
-	while [ "$(pages | wc -l)" -le "$had" ] && [ $offset -lt 4096 ]; do
+	while no_more_pages && [ $offset -lt 4096 ]; do
 		plant_events $offset $((offset + 256))
 		offset=$((offset + 256))
 	done
 }
 
-# Pages go when no task can be in them any more.
-pages_go()
+no_more_pages()
 {
-	tries=0
-	until [ "$(pages | wc -l)" -le "$had" ]; do
-		[ $tries -lt 40 ] || return 1
-		tries=$((tries + 1))
-		sleep 0.5
-	done
+	[ "$(pages | wc -l)" -le "$had" ]
 }
 
-add_event "p:kp/middle test_kprobes_victim:$middle"
-enable_event middle 1
+plant p middle "$middle"
 enable_event middle 0
 address=$(sed -n "s/^\([0-9a-f]*\)  k  $middle .*/\1/p" $debugfs/list)
 pages >"$work/before"
@@ -77,21 +58,18 @@ had=$(wc -l <"$work/before")
 ./perf_ksymbol $page "$address" \
 	sh -c ": >$work/begun; while [ ! -f $work/done ]; do sleep 0.1; done" >"$work/told" &
 asked=$!
-tries=0
-until [ -f "$work/begun" ] || [ $tries = 100 ]; do
-	tries=$((tries + 1))
-	sleep 0.1
-done
-plant
+within 100 [ -f "$work/begun" ]
+plant_pages
 planted=$(grep -c 'kp/at_' $tracefs/kprobe_events)
 pages >"$work/pages"
 enable_event middle 1
 call_victim 1
 check "jumps settle" jumps_settle
-site=$(grep -F " $middle " $debugfs/sites)
+site=$(site "$middle")
 enable_event middle 0
 no_events
-check "pages go when their probes have left" pages_go
+# When no task can be in them any more
+check "pages go when their probes have left" within 200 no_more_pages
 : >"$work/done"
 wait $asked
 check_is "perf was asked all the time" $? 0
@@ -111,7 +89,7 @@ check_is "none is told without its size" \
 check_is "nothing was lost" "$(told told | sed 's/.*lost //')" 0
 
 # The text changes from the instruction's first byte to a breakpoint, and back at the end.
-case $(uname -m) in
+case $machine in
 x86_64|i?86)
 	first=$(told text | head -n 1)
 	check_is "the breakpoint is told" "${first#* }" cc

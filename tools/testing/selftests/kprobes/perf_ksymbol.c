@@ -15,18 +15,12 @@
  *
  * Exits with 4 if the kernel has no such events.
  */
-#include <errno.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
-#include <linux/perf_event.h>
+#define PROGRAM "perf_ksymbol"
+#include "command.h"
 
 #define RING_PAGES	128
 #define MOST_PROCESSORS	64
@@ -58,16 +52,9 @@ struct lost_record {
 static struct perf_event_header *records[MOST_RECORDS];
 static unsigned int nr_records;
 
-static void fail(const char *what)
-{
-	fprintf(stderr, "perf_ksymbol: %s: %s\n", what, strerror(errno));
-	exit(2);
-}
-
-static int open_event(int processor)
+static int open_dummy(int processor)
 {
 	struct perf_event_attr attr = {
-		.size = sizeof(attr),
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_DUMMY,
 		.sample_type = PERF_SAMPLE_TIME,
@@ -78,7 +65,7 @@ static int open_event(int processor)
 		.clockid = CLOCK_MONOTONIC,
 	};
 
-	return syscall(__NR_perf_event_open, &attr, -1, processor, -1, PERF_FLAG_FD_CLOEXEC);
+	return open_event(&attr, processor);
 }
 
 static struct perf_event_mmap_page *map_ring(int fd)
@@ -101,33 +88,13 @@ static unsigned int open_rings(struct perf_event_mmap_page **rings)
 	int processor, fd;
 
 	for (processor = 0; processor < MOST_PROCESSORS; processor++) {
-		fd = open_event(processor);
+		fd = open_dummy(processor);
 		if (fd >= 0)
 			rings[nr++] = map_ring(fd);
 		else if (errno == EACCES || errno == EPERM)
 			fail("event");
 	}
-	if (!nr) {
-		perror("perf_ksymbol: no such events here");
-		exit(4);
-	}
-	return nr;
-}
-
-static int run(char **command)
-{
-	int status;
-	pid_t pid = fork();
-
-	if (pid < 0)
-		fail("fork");
-	if (!pid) {
-		execvp(*command, command);
-		_exit(127);
-	}
-	if (waitpid(pid, &status, 0) != pid)
-		fail("wait");
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	return nr ? nr : missing("no such events here");
 }
 
 /* Copies from a place in the ring, going on at the beginning after the end. */

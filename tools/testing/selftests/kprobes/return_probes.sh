@@ -6,23 +6,12 @@
 . ./functions
 sleeping=hrtimer_nanosleep
 load kretprobe_example func=$sleeping || skip "no sample, or no $sleeping"
-sleeper=
-
-restore()
-{
-	[ -z "$sleeper" ] || kill "$sleeper"
-	unload kretprobe_example
-}
-trap restore EXIT
+at_end="unload kretprobe_example"
 
 # stack_of PID: the functions that the process is in when it sleeps, innermost first
 stack_of()
 {
-	tries=0
-	while ! grep -q "$sleeping" "/proc/$1/stack" 2>/dev/null && [ $tries -lt 50 ]; do
-		sleep 0.1
-		tries=$((tries + 1))
-	done
+	within 50 grep -q "$sleeping" "/proc/$1/stack" 2>/dev/null
 	sed 's/.*] //; s/+.*//' "/proc/$1/stack"
 }
 

@@ -3,20 +3,19 @@
 # The modules in samples/kprobes do what they say, and refuse what they must.
 
 . ./functions
-need_debugfs
+need debugfs
 load kprobe_example || skip "no samples"
 unload kprobe_example
-versions=$(mktemp)
+versions=$work/versions
 
-restore()
+unload_all()
 {
-	rm -f "$versions" "$versions.go"
 	for sample in kprobe_example kprobe_offset kretprobe_example jprobe_example \
 			kretprobe_open kprobe_replace kprobe_fault kprobe_duration; do
 		unload $sample
 	done
 }
-trap restore EXIT
+at_end=unload_all
 
 # try MODULE PARAMETER...: load it, fork, unload it
 try()
@@ -44,7 +43,7 @@ check_is "kprobe_example has a probe" $was_listed yes
 check "kprobe_example tells where" logged 'kprobe_example: probing kernel_clone at kernel_clone+0x'
 check "kprobe_example shows each fork" \
 	[ "$(log | grep -c 'kprobe_example: kernel_clone entered by')" -ge 2 ]
-case $(uname -m) in
+case $machine in
 x86_64)	check "with its registers" logged 'entered by .* sp=[0-9a-f]* .*rdi=[0-9a-f]*' ;;
 i?86)	check "with its registers" logged 'entered by .* sp=[0-9a-f]* .*eax=[0-9a-f]*' ;;
 aarch64) check "with its registers" logged 'entered by .* sp=[0-9a-f]* .*x0=[0-9a-f]*' ;;
@@ -64,7 +63,7 @@ check "kprobe_offset tells where" logged 'kprobe_offset: probing kernel_clone+0x
 check "kprobe_offset shows a value at the entry" \
 	logged 'at kernel_clone+0x0: [^=]* = 0x'
 check "it tells that its probe has left" logged 'probe at kernel_clone+0x0 removed$'
-case $(uname -m) in
+case $machine in
 x86_64)	first=rdi ;;
 i?86)	first=eax ;;
 aarch64) first=x0 ;;
@@ -115,7 +114,7 @@ if load kretprobe_example || promised; then
 	check "with ENOENT" logged 'no return probe on no_such_function: error -2'
 fi
 
-if promised || grep -q ' register_jprobe$' /proc/kallsyms; then
+if promised || has_jprobes; then
 	mark_log
 	check "jprobe_example can be loaded" load jprobe_example name=/functions
 	check "jprobe_example tells where" \
@@ -200,7 +199,6 @@ survives()
 linux_ve=0x65762078756e694c
 linux=0x756e694c
 
-machine=$(uname -m)
 case $machine in
 x86_64|i?86|aarch64)
 	try kprobe_fault

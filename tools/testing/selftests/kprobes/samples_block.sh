@@ -6,7 +6,7 @@
 #	kpdisks=/dev/vda,/dev/vdb sh ./samples_block.sh
 
 . ./functions
-need_debugfs
+need debugfs
 load kprobe_block || skip "no module kprobe_block"
 unload kprobe_block
 disks=${kpdisks:-}
@@ -16,14 +16,7 @@ if [ ! -b "$one" ] || [ ! -b "$other" ] || [ "$one" = "$other" ]; then
 fi
 
 limit=/sys/block/${one##*/}/queue/max_sectors_kb
-was=$(cat "$limit")
-work=$(mktemp -d)
-restore()
-{
-	echo "$was" >"$limit"
-	rm -rf "$work"
-}
-trap restore EXIT
+keep "$limit"
 
 # reads DISK BLOCKS: so many requests of eight sectors each
 reads()
@@ -99,7 +92,7 @@ counts()
 }
 
 counts k jprobe=0
-if grep -q ' register_jprobe$' /proc/kallsyms; then
+if has_jprobes; then
 	counts j jprobe=1
 else
 	check "there are no jprobes, and so none is taken" refused jprobe=1

@@ -5,30 +5,18 @@
 # A past bug: probes did not survive sleep.
 
 . ./functions
-need_tracefs
-need_victim
+need tracefs victim
 power=/sys/power
 [ -f $power/pm_test ] || skip "no $power/pm_test"
 delay=/sys/module/suspend/parameters/pm_test_delay
-before=$(cat $delay)
+keep $delay
 mode=$(sed -n 's/.*\[\(.*\)\].*/\1/p' $power/mem_sleep 2>/dev/null)
-work=$(mktemp -d)
-
-restore()
-{
-	rm -rf "$work"
-	echo none >$power/pm_test
-	echo "$before" >$delay
-	[ -z "$mode" ] || echo "$mode" >$power/mem_sleep
-	no_events
-}
-trap restore EXIT
-no_events
+at_end="echo none >$power/pm_test${mode:+; echo $mode >$power/mem_sleep}"
 echo 0 >$delay
 
 add_victim_events entry back middle
-add_event "p:kp/sleeps pm_suspend"
-add_event "r:kp/frozen freeze_processes result=\$retval:s32"
+add_event p sleeps pm_suspend
+add_event r frozen freeze_processes result=\$retval:s32
 enable_event sleeps 1
 enable_event frozen 1
 
@@ -55,7 +43,7 @@ tries()
 }
 
 # This one calls whenever it is not frozen.
-start_callers "$work" 1
+start_callers 1
 # Not the levels of freeze behind these: something would have to wake idle processors.
 tries freeze freezer devices platform
 if grep -q deep $power/mem_sleep 2>/dev/null; then

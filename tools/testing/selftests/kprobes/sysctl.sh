@@ -3,25 +3,15 @@
 # The sysctl debug.kprobes-optimization: whether jumps take the place of breakpoints.
 
 . ./functions
-need_debugfs
-need_tracefs
-need_victim
+need debugfs tracefs victim
 switch=/proc/sys/debug/kprobes-optimization
 [ -f $switch ] || skip "no $switch"
-was=$(cat $switch)
-
-restore()
-{
-	echo "$was" >$switch
-	no_events
-}
-trap restore EXIT
-no_events
+keep $switch
 
 # is_said WORD: does sites say it of the site in the middle of the victim?
 is_said()
 {
-	grep -F " $middle " "$debugfs/sites" | grep -q " $1\( \|\$\)"
+	site "$middle" | grep -q " $1\( \|\$\)"
 }
 
 jump_comes()
@@ -32,7 +22,7 @@ jump_comes()
 check_is "it can be read by all, and written to by root" "$(stat -c %a $switch)" 644
 if can_be_nobody; then
 	check "who is not root can read it" as_nobody "cat $switch"
-	check "but not write to it" fails as_nobody "echo $was >$switch" 2>/dev/null
+	check "but not write to it" fails as_nobody "echo 1 >$switch" 2>/dev/null
 else
 	skip_check "who is not root can read it, but not write to it" "no su, or no user nobody"
 fi
@@ -44,8 +34,7 @@ for value in 0 1; do
 	done
 done
 
-add_event "p:kp/middle test_kprobes_victim:$middle"
-enable_event middle 1
+plant p middle "$middle"
 if jump_comes || promised; then
 	check "a jump comes" jump_comes
 	call_victim 2
@@ -61,6 +50,6 @@ if jump_comes || promised; then
 	call_victim 4
 	check_is "each call was seen" "$(profile middle)" "9 0"
 else
-	note "no jump comes here: $(grep -F " $middle " $debugfs/sites)"
+	note "no jump comes here: $(site "$middle")"
 fi
 finish

@@ -4,30 +4,17 @@
 # A past bug: in an event at a return, the stack pointer was not the function's.
 
 . ./functions
-need_debugfs
-need_tracefs
-need_victim
+need debugfs tracefs victim
+at_end="echo >$tracefs/trace"
+eval "$at_end"
 
-restore()
-{
-	echo 0 >$tracefs/tracing_on
-	no_events
-	echo >$tracefs/trace
-	echo 1 >$tracefs/tracing_on
-}
-trap restore EXIT
-restore
-
-add_event "p:kp/entry test_kprobes_victim:kprobes_victim"
-add_event "r:kp/back test_kprobes_victim:kprobes_victim result=\$retval:u32"
-add_event "p:kp/middle test_kprobes_victim:$middle"
-for event in entry back middle; do
-	enable_event $event 1
-done
+plant p entry kprobes_victim
+plant r back kprobes_victim result=\$retval:u32
+plant p middle "$middle"
 call_victim 5
-check_is "the entry is hit by every call" "$(profile entry)" "5 0"
-check_is "so is the return" "$(profile back)" "5 0"
-check_is "so is the middle" "$(profile middle)" "5 0"
+for event in entry back middle; do
+	check_is "the $event is hit by every call" "$(profile $event)" "5 0"
+done
 check_is "the trace has a line for each entry" "$(grep -c ' entry: ' $tracefs/trace)" 5
 for result in 1 2 3 4 5; do
 	check "result $result is in it" grep -q " back: .*result=$result\$" $tracefs/trace
@@ -35,11 +22,11 @@ done
 
 # The stack at the entry and at the return of a call: above the return address, if that
 # is on the stack, nothing may have changed.
-case $(uname -m) in
+case $machine in
 x86_64)	pushed=8 ;;
 i?86)	pushed=4 ;;
 aarch64) pushed=0 ;;
-*)	pushed= ;;
+*)	pushed='' ;;
 esac
 
 # value EVENT NAME: the value of an argument at each hit
@@ -72,10 +59,8 @@ if [ -n "$pushed" ]; then
 	for word in 0 1 2 3 4 5 6 7 8; do
 		arguments="$arguments s$word=\$stack$word"
 	done
-	add_event "p:kp/entry test_kprobes_victim:kprobes_victim $arguments"
-	add_event "r:kp/back test_kprobes_victim:kprobes_victim $arguments"
-	enable_event entry 1
-	enable_event back 1
+	plant p entry kprobes_victim "$arguments"
+	plant r back kprobes_victim "$arguments"
 	call_victim 2
 	check_is "a return has the stack pointer of its caller" \
 		"$(moved | tr '\n' ' ')" "$pushed $pushed "
@@ -92,14 +77,10 @@ if [ -n "$pushed" ]; then
 	no_events
 fi
 
-check "inside an instruction or a patched call there is no probe" \
-	fails can_define "p:kp/inside test_kprobes_victim:kprobes_victim+1"
-check "past the function there is none" \
-	fails can_define "p:kp/past test_kprobes_victim:kprobes_victim+1000000"
-check "on a function that is not there is none" \
-	fails can_define "p:kp/nowhere no_such_function_anywhere"
-check "a return probe off the entry is refused" \
-	fails can_define "r:kp/off test_kprobes_victim:$middle"
+# Inside an instruction or a patched call, past the function, nowhere, and off the entry
+for place in p:kprobes_victim+1 p:kprobes_victim+1000000 p:no_such_function "r:$middle"; do
+	check "$place is refused" fails can_define "${place%%:*}:kp/no test_kprobes_victim:${place#*:}"
+done
 # No call arrives there, but a jump, so that the stack may be anything. (Some are blacklisted.)
 part=
 for symbol in $(sed -n 's/^[0-9a-f]* [tT] \([A-Za-z_0-9]*\.cold\)$/\1/p' /proc/kallsyms |

@@ -4,7 +4,7 @@
 # instructions, and a kprobe on a function that uprobes call, a program runs as before.
 
 . ./functions
-need_tracefs
+need tracefs
 [ -f $tracefs/uprobe_events ] || skip "no $tracefs/uprobe_events"
 for program in /bin/busybox /usr/bin/busybox none; do
 	[ ! -x $program ] || break
@@ -41,21 +41,19 @@ entry()
 	done
 }
 
-restore()
+no_uprobes()
 {
-	for i in $(seq 0 15); do
-		at=$tracefs/events/uprobes/at_$i
-		[ -d $at ] || continue
-		echo 0 >$at/enable
-		echo "-:uprobes/at_$i" >>$tracefs/uprobe_events
+	for at in "$tracefs"/events/uprobes/at_*; do
+		[ -d "$at" ] || continue
+		echo 0 >"$at/enable"
+		echo "-:uprobes/${at##*/}" >>$tracefs/uprobe_events
 	done
-	no_events
 }
-trap restore EXIT
-restore
+at_end=no_uprobes
+no_uprobes
 
 # On other architectures the length of instructions differs, and only the first is known.
-case $(uname -m) in
+case $machine in
 aarch64)	places=16 ;;
 *)		places=1 ;;
 esac
@@ -67,8 +65,7 @@ for i in $(seq 0 $((places - 1))); do
 	(echo 1 >$tracefs/events/uprobes/at_$i/enable) 2>/dev/null || continue
 	accepted=$((accepted + 1))
 done
-add_event "p:kp/notified uprobe_notify_resume"
-enable_event notified 1
+plant p notified uprobe_notify_resume
 check "most instructions are accepted" [ $((accepted * 4)) -ge $((places * 3)) ]
 check_is "the program does what it does" "$("$program" echo some words)" "some words"
 check_is "its exit status too" "$("$program" false; echo $?)" 1

@@ -7,13 +7,10 @@
 # probes that ftrace had not hooked any more were taken for armed.
 
 . ./functions
-need_debugfs
-need_tracefs
-need_victim
+need debugfs tracefs victim
 switch=/proc/sys/kernel/ftrace_enabled
 break=/sys/module/test_kgdb/parameters/break_ftrace
 [ -f $switch ] || skip "no $switch"
-trap no_events EXIT
 no_events
 
 served()
@@ -25,11 +22,6 @@ served()
 why()
 {
 	grep -q "kprobes_victim+0x[0-9a-f]* .* path=ftrace .* why=$1\$" $debugfs/sites
-}
-
-gone()
-{
-	listed '\[GONE\]' | wc -l
 }
 
 # listed_without TAG PATTERN: matching probes without the tag
@@ -62,8 +54,7 @@ no_events
 [ -f $break ] || skip "no $break"
 add_victim_events entry middle
 # At an entry that is hit until then, and stays enabled until the module goes
-add_event "p:kp/stays test_kprobes_victim:call_victims"
-enable_event stays 1
+plant p stays call_victims
 call_victim 1
 check_is "a probe at an entry is hit" "$(profile stays)" "1 0"
 echo "kprobes_test: expected report begins: WARNING: .* ftrace_" >/dev/kmsg
@@ -90,7 +81,7 @@ call_victim 1
 check_is "in the middle they come and go" "$(profile middle)" "5 0"
 
 # ftrace cannot be made to call for an entry any more, and to try that fails.
-add_event "p:kp/late test_kprobes_victim:kprobes_victim"
+add_event p late kprobes_victim
 check "no other can be enabled at an entry" fails can_write 1 $tracefs/events/kp/late/enable
 check_is "the event is not then" "$(cat $tracefs/events/kp/late/enable)" 0
 check "its probe is in the list" listed 'kprobes_victim+.*\[DISABLED\]\[FTRACE\]'
@@ -105,8 +96,7 @@ no_events
 check_is "and leave the list" "$(gone)" "$gone_before"
 check "it can be loaded again" load test_kprobes_victim
 check "and works" call_victim 1
-add_event "p:kp/middle test_kprobes_victim:$middle"
-enable_event middle 1
+plant p middle "$middle"
 call_victim 1
 check_is "so does a probe in the middle" "$(profile middle)" "1 0"
 no_events
