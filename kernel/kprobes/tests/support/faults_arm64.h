@@ -35,21 +35,10 @@ static inline bool kprobes_same_registers(const struct pt_regs *a, const struct 
 
 #define KPROBES_FAULTY(function, insn)					\
 unsigned long function(unsigned long x);				\
-extern u8 function##_insn[] asm(".Lkprobes_step_" #function "_insn");	\
-extern u8 function##_next[] asm(".Lkprobes_step_" #function "_next");	\
-asm("	.pushsection .text, \"ax\"\n"					\
-"	.balign 16\n"							\
-"	.type " #function ", %function\n"				\
-KPROBES_TYPE_OF(#function)						\
-#function ":\n"								\
-"	hint #34\n"							\
-KPROBES_STEP(#function "_insn")						\
-"1:	" insn "\n"							\
-KPROBES_STEP(#function "_next")						\
-"2:	ret\n"								\
-"	.size " #function ", . - " #function "\n"			\
-	_ASM_EXTABLE_KACCESS_ERR(1b, 2b, x0)				\
-"	.popsection\n")
+KPROBES_AT(function##_insn); KPROBES_AT(function##_next);		\
+KPROBES_CALLED(function, KPROBES_STEP(#function "_insn") "1: " insn "\n"	\
+	       KPROBES_STEP(#function "_next") "2: ret\n"			\
+	       _ASM_EXTABLE_KACCESS_ERR(1b, 2b, x0))
 
 KPROBES_FAULTY(kprobes_load, "ldr x0, [x0]");
 
@@ -58,34 +47,18 @@ KPROBES_FAULTY(kprobes_load_ordered, "ldar x0, [x0]");
 
 static const unsigned long kprobes_words[4] __aligned(16) = { KPROBES_VALUE };
 
-#define KPROBES_FAULT(what, function)					\
-	.name = what,							\
-	.insn = function##_insn,					\
-	.next = function##_next,					\
-	.call = function,						\
-	.reg = offsetof(struct pt_regs, regs[0]),			\
-	.good = (unsigned long)kprobes_words,				\
-	.value = KPROBES_VALUE
+#define KPROBES_FAULT(what, function, bad, trap)					\
+	.name = what, kprobes_step_##function##_insn, kprobes_step_##function##_next,		\
+	function, offsetof(struct pt_regs, regs[0]), bad, (unsigned long)kprobes_words,		\
+	KPROBES_VALUE, trap
 
 static const struct kprobes_fault kprobes_faults_table[] = {
-	{
-		KPROBES_FAULT("load", kprobes_load),
-		.bad = KPROBES_UNMAPPED,
-		.trap = ESR_ELx_FSC_FAULT,
-	}, {
-		KPROBES_FAULT("load from a user address", kprobes_load),
-		.bad = 8,
-		.trap = ESR_ELx_FSC_FAULT,
-	}, {
-		KPROBES_FAULT("ordered load", kprobes_load_ordered),
-		.bad = KPROBES_UNMAPPED,
-		.trap = ESR_ELx_FSC_FAULT,
-	}, {
-		KPROBES_FAULT("ordered load across a boundary", kprobes_load_ordered),
-		.bad = (unsigned long)kprobes_words + 12,
-		.trap = KPROBES_ALIGNMENT,
-		.optional = true,
-	},
+	{ KPROBES_FAULT("load", kprobes_load, KPROBES_UNMAPPED, ESR_ELx_FSC_FAULT) },
+	{ KPROBES_FAULT("load from a user address", kprobes_load, 8, ESR_ELx_FSC_FAULT) },
+	{ KPROBES_FAULT("ordered load", kprobes_load_ordered, KPROBES_UNMAPPED,
+			ESR_ELx_FSC_FAULT) },
+	{ KPROBES_FAULT("ordered load across a boundary", kprobes_load_ordered,
+			(unsigned long)kprobes_words + 12, KPROBES_ALIGNMENT), .optional = true },
 };
 
 #endif /* _KPROBES_TESTS_FAULTS_ARM64_H */

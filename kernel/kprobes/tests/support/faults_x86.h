@@ -5,10 +5,6 @@
 
 #include <linux/preempt.h>
 #include <linux/string.h>
-#include <asm/asm.h>
-#include <asm/frame.h>
-#include <asm/ibt.h>
-#include <asm/nospec-branch.h>
 #include <asm/ptrace.h>
 #include <asm/trapnr.h>
 
@@ -37,26 +33,11 @@ static inline bool kprobes_same_registers(const struct pt_regs *a, const struct 
 
 #define KPROBES_FAULTY(function, before, insn, after)			\
 unsigned long function(unsigned long x);				\
-__ADDRESSABLE(function);						\
-extern u8 function##_insn[] asm(".Lkprobes_step_" #function "_insn");	\
-extern u8 function##_next[] asm(".Lkprobes_step_" #function "_next");	\
-asm("	.pushsection .text, \"ax\"\n"					\
-	ASM_FUNC_ALIGN "\n"						\
-"	kprobes_type " #function ", " #function "\n"			\
-"	.type " #function ", @function\n"				\
-#function ":\n"								\
-	ASM_ENDBR							\
-"	nop\n"								\
-	before								\
-KPROBES_STEP(#function "_insn")						\
-"1:	" insn "\n"							\
-KPROBES_STEP(#function "_next")						\
-"2:\n"									\
-	after								\
-	ASM_RET								\
-"	.size " #function ", . - " #function "\n"			\
-	_ASM_EXTABLE_FAULT(1b, 2b)					\
-"	.popsection\n")
+KPROBES_AT(function##_insn); KPROBES_AT(function##_next);		\
+KPROBES_CALLED(function, "nop\n" before				\
+	       KPROBES_STEP(#function "_insn") "1: " insn "\n"		\
+	       KPROBES_STEP(#function "_next") "2:\n" after		\
+	       ASM_RET _ASM_EXTABLE_FAULT(1b, 2b))
 
 KPROBES_FAULTY(kprobes_load, "", "mov (%" _ASM_ARG1 "), %" _ASM_AX, "");
 
@@ -115,63 +96,31 @@ static unsigned long (*const kprobes_pointer)(void) = kprobes_called;
 #endif
 
 #define KPROBES_FAULT_OF(what, function, caller, register)		\
-	.name = what,							\
-	.insn = function##_insn,					\
-	.next = function##_next,					\
-	.call = caller,							\
-	.reg = offsetof(struct pt_regs, register)
+	.name = what, kprobes_step_##function##_insn, kprobes_step_##function##_next,	\
+	caller, offsetof(struct pt_regs, register)
 
 #define KPROBES_FAULT(what, function, register)				\
 	KPROBES_FAULT_OF(what, function, function, register)
 
 static const struct kprobes_fault kprobes_faults_table[] = {
-	{
-		KPROBES_FAULT("load", kprobes_load, KPROBES_ARGUMENT),
-		.bad = KPROBES_UNMAPPED,
-		.good = (unsigned long)&kprobes_word,
-		.value = KPROBES_VALUE,
-		.trap = X86_TRAP_PF,
+	{ KPROBES_FAULT("load", kprobes_load, KPROBES_ARGUMENT),
+	  KPROBES_UNMAPPED, (unsigned long)&kprobes_word, KPROBES_VALUE, X86_TRAP_PF },
 #ifdef CONFIG_X86_64
-	}, {
-		KPROBES_FAULT("load from no address", kprobes_load, KPROBES_ARGUMENT),
-		.bad = KPROBES_NON_CANONICAL,
-		.good = (unsigned long)&kprobes_word,
-		.value = KPROBES_VALUE,
-		.trap = X86_TRAP_GP,
-	}, {
-		KPROBES_FAULT("load by rbp from no address", kprobes_load_by_rbp, bp),
-		.bad = KPROBES_NON_CANONICAL,
-		.good = (unsigned long)&kprobes_word,
-		.value = KPROBES_VALUE,
-		.trap = X86_TRAP_SS,
-		.optional = true,
+	{ KPROBES_FAULT("load from no address", kprobes_load, KPROBES_ARGUMENT),
+	  KPROBES_NON_CANONICAL, (unsigned long)&kprobes_word, KPROBES_VALUE, X86_TRAP_GP },
+	{ KPROBES_FAULT("load by rbp from no address", kprobes_load_by_rbp, bp),
+	  KPROBES_NON_CANONICAL, (unsigned long)&kprobes_word, KPROBES_VALUE, X86_TRAP_SS,
+	  .optional = true },
 #endif
-	}, {
-		KPROBES_FAULT("division", kprobes_divide, cx),
-		.bad = 0,
-		.good = 8,
-		.value = 125,
-		.trap = X86_TRAP_DE,
-	}, {
-		KPROBES_FAULT("undefined instruction", kprobes_undefined, KPROBES_ARGUMENT),
-		.trap = X86_TRAP_UD,
-	}, {
-		KPROBES_FAULT_OF("coprocessor error", kprobes_coprocessor_error,
-				 kprobes_fail_coprocessor, KPROBES_ARGUMENT),
-		.trap = X86_TRAP_MF,
-	}, {
-		KPROBES_FAULT("call by pointer", kprobes_call_by_pointer, KPROBES_ARGUMENT),
-		.bad = KPROBES_UNMAPPED,
-		.good = (unsigned long)&kprobes_pointer,
-		.value = KPROBES_VALUE,
-		.trap = X86_TRAP_PF,
-	}, {
-		KPROBES_FAULT("jump by pointer", kprobes_jump_by_pointer, KPROBES_ARGUMENT),
-		.bad = KPROBES_UNMAPPED,
-		.good = (unsigned long)&kprobes_pointer,
-		.value = KPROBES_VALUE,
-		.trap = X86_TRAP_PF,
-	},
+	{ KPROBES_FAULT("division", kprobes_divide, cx), 0, 8, 125, X86_TRAP_DE },
+	{ KPROBES_FAULT("undefined instruction", kprobes_undefined, KPROBES_ARGUMENT),
+	  .trap = X86_TRAP_UD },
+	{ KPROBES_FAULT_OF("coprocessor error", kprobes_coprocessor_error,
+			   kprobes_fail_coprocessor, KPROBES_ARGUMENT), .trap = X86_TRAP_MF },
+	{ KPROBES_FAULT("call by pointer", kprobes_call_by_pointer, KPROBES_ARGUMENT),
+	  KPROBES_UNMAPPED, (unsigned long)&kprobes_pointer, KPROBES_VALUE, X86_TRAP_PF },
+	{ KPROBES_FAULT("jump by pointer", kprobes_jump_by_pointer, KPROBES_ARGUMENT),
+	  KPROBES_UNMAPPED, (unsigned long)&kprobes_pointer, KPROBES_VALUE, X86_TRAP_PF },
 };
 
 #endif /* _KPROBES_TESTS_FAULTS_X86_H */

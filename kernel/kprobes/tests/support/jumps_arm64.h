@@ -9,8 +9,6 @@
 #include <asm/patching.h>
 #include <asm/ptrace.h>
 
-#include "asm_arm64.h"
-
 #define KPROBES_LANDING_PAD	AARCH64_INSN_SIZE
 
 /* --- registers --- */
@@ -47,37 +45,21 @@ struct kprobes_registers {
 /* Calls a function with the values of @registers, and stores the new ones there. */
 void kprobes_jump_run(struct kprobes_registers *registers, void (*call)(void));
 
-asm("	.pushsection .text, \"ax\"\n"
-"	.balign 16\n"
-"	.type kprobes_jump_run, %function\n"
-"kprobes_jump_run:\n"
-"	hint #34\n"
-"	stp x29, x30, [sp, #-112]!\n"
-"	mov x29, sp\n"
-	KPROBES_SAVE_CALLERS
-"	str x0, [sp, #96]\n"
-"	mov x30, x1\n"
-"	ldr x1, [x0, #30*8]\n"
-"	msr nzcv, x1\n"
-	KPROBES_LOAD_MOST
-	KPROBES_LOAD_X18
-"	ldp x28, x29, [x0, #28*8]; ldp x0, x1, [x0]\n"
-"	blr x30\n"
-"	str x0, [sp, #104]\n"
-"	ldr x0, [sp, #96]\n"
-	KPROBES_STORE_MOST
-	KPROBES_STORE_X18
-"	stp x28, x29, [x0, #28*8]\n"
-"	ldr x2, [sp, #104]\n"
-"	stp x2, x1, [x0]\n"
-"	mrs x1, nzcv\n"
-"	str x1, [x0, #30*8]\n"
-	KPROBES_RESTORE_CALLERS
-"	ldp x29, x30, [sp], #112\n"
-"	ret\n"
-"	.size kprobes_jump_run, . - kprobes_jump_run\n"
-"	.popsection\n"
-);
+KPROBES_FUNCTION(kprobes_jump_run,
+		 "stp x29, x30, [sp, #-112]!; mov x29, sp\n"
+		 KPROBES_SAVE_CALLERS
+		 "str x0, [sp, #96]; mov x30, x1; ldr x1, [x0, #30*8]; msr nzcv, x1\n"
+		 KPROBES_LOAD_MOST
+		 KPROBES_LOAD_X18
+		 "ldp x28, x29, [x0, #28*8]; ldp x0, x1, [x0]\n"
+		 "blr x30\n"
+		 "str x0, [sp, #104]; ldr x0, [sp, #96]\n"
+		 KPROBES_STORE_MOST
+		 KPROBES_STORE_X18
+		 "stp x28, x29, [x0, #28*8]; ldr x2, [sp, #104]; stp x2, x1, [x0]\n"
+		 "mrs x1, nzcv; str x1, [x0, #30*8]\n"
+		 KPROBES_RESTORE_CALLERS
+		 "ldp x29, x30, [sp], #112; ret");
 
 static inline unsigned long *kprobes_reg(struct pt_regs *regs, unsigned int i)
 {
@@ -137,15 +119,7 @@ static inline void kprobes_put_text(void *addr, const void *text, size_t size)
 
 #define KPROBES_JUMP(function, body)					\
 void function(void);							\
-asm("	.pushsection .text, \"ax\"\n"					\
-"	.balign 16\n"							\
-"	.type " #function ", %function\n"				\
-#function ":\n"								\
-"	hint #34\n"							\
-	body "\n"							\
-"	ret\n"								\
-"	.size " #function ", . - " #function "\n"			\
-"	.popsection\n")
+KPROBES_FUNCTION(function, body "\n ret")
 
 #define KPROBES_SAVE		"stp x29, x30, [sp, #-16]!\n"
 #define KPROBES_RESTORE		"ldp x29, x30, [sp], #16\n"

@@ -3,17 +3,8 @@
 #ifndef _KPROBES_TESTS_JUMPS_X86_H
 #define _KPROBES_TESTS_JUMPS_X86_H
 
-#include <linux/cpufeature.h>
-#include <linux/stringify.h>
 #include <linux/unaligned.h>
-#include <asm/asm.h>
-#include <asm/frame.h>
-#include <asm/ibt.h>
-#include <asm/nospec-branch.h>
-#include <asm/processor-flags.h>
 #include <asm/text-patching.h>
-
-#include "uaccess_x86.h"
 
 #define KPROBES_LANDING_PAD	(IS_ENABLED(CONFIG_X86_KERNEL_IBT) ? ENDBR_INSN_SIZE : 0)
 #define KPROBES_FRAME_INSNS	(IS_ENABLED(CONFIG_FRAME_POINTER) ? 2 : 0)
@@ -52,65 +43,39 @@ struct kprobes_registers {
  */
 void kprobes_jump_run(struct kprobes_registers *registers, void (*call)(void));
 
-asm("	.pushsection .text, \"ax\"\n"
-	ASM_FUNC_ALIGN "\n"
-"	.type kprobes_jump_run, @function\n"
-"kprobes_jump_run:\n"
-	ASM_ENDBR
 #ifdef CONFIG_X86_64
-"	push %rbp; push %rbx; push %r12; push %r13; push %r14; push %r15\n"
-"	push %rsi\n"
-"	push %rdi\n"
-"	push 15*8(%rdi)\n"
-"	popfq\n"
-"	mov 0*8(%rdi), %r15; mov 1*8(%rdi), %r14; mov 2*8(%rdi), %r13\n"
-"	mov 3*8(%rdi), %r12; mov 4*8(%rdi), %rbp; mov 5*8(%rdi), %rbx\n"
-"	mov 6*8(%rdi), %r11; mov 7*8(%rdi), %r10; mov 8*8(%rdi), %r9\n"
-"	mov 9*8(%rdi), %r8; mov 10*8(%rdi), %rax; mov 11*8(%rdi), %rcx\n"
-"	mov 12*8(%rdi), %rdx; mov 13*8(%rdi), %rsi; mov 14*8(%rdi), %rdi\n"
-	ANNOTATE_RETPOLINE_SAFE
-"	call *8(%rsp)\n"
-"	xchg %rdi, (%rsp)\n"
-"	mov %r15, 0*8(%rdi); mov %r14, 1*8(%rdi); mov %r13, 2*8(%rdi)\n"
-"	mov %r12, 3*8(%rdi); mov %rbp, 4*8(%rdi); mov %rbx, 5*8(%rdi)\n"
-"	mov %r11, 6*8(%rdi); mov %r10, 7*8(%rdi); mov %r9, 8*8(%rdi)\n"
-"	mov %r8, 9*8(%rdi); mov %rax, 10*8(%rdi); mov %rcx, 11*8(%rdi)\n"
-"	mov %rdx, 12*8(%rdi); mov %rsi, 13*8(%rdi)\n"
-"	pop 14*8(%rdi)\n"
-"	pushfq\n"
-"	pop 15*8(%rdi)\n"
-"	push 15*8(%rdi)\n"
-"	btrq $10, (%rsp)\n"
-"	popfq\n"
-"	add $8, %rsp\n"
-"	pop %r15; pop %r14; pop %r13; pop %r12; pop %rbx; pop %rbp\n"
+KPROBES_FUNCTION(kprobes_jump_run,
+		 "push %rbp; push %rbx; push %r12; push %r13; push %r14; push %r15\n"
+		 "push %rsi; push %rdi; push 15*8(%rdi); popfq\n"
+		 "mov 0*8(%rdi), %r15; mov 1*8(%rdi), %r14; mov 2*8(%rdi), %r13\n"
+		 "mov 3*8(%rdi), %r12; mov 4*8(%rdi), %rbp; mov 5*8(%rdi), %rbx\n"
+		 "mov 6*8(%rdi), %r11; mov 7*8(%rdi), %r10; mov 8*8(%rdi), %r9\n"
+		 "mov 9*8(%rdi), %r8; mov 10*8(%rdi), %rax; mov 11*8(%rdi), %rcx\n"
+		 "mov 12*8(%rdi), %rdx; mov 13*8(%rdi), %rsi; mov 14*8(%rdi), %rdi\n"
+		 ANNOTATE_RETPOLINE_SAFE "call *8(%rsp)\n"
+		 "xchg %rdi, (%rsp)\n"
+		 "mov %r15, 0*8(%rdi); mov %r14, 1*8(%rdi); mov %r13, 2*8(%rdi)\n"
+		 "mov %r12, 3*8(%rdi); mov %rbp, 4*8(%rdi); mov %rbx, 5*8(%rdi)\n"
+		 "mov %r11, 6*8(%rdi); mov %r10, 7*8(%rdi); mov %r9, 8*8(%rdi)\n"
+		 "mov %r8, 9*8(%rdi); mov %rax, 10*8(%rdi); mov %rcx, 11*8(%rdi)\n"
+		 "mov %rdx, 12*8(%rdi); mov %rsi, 13*8(%rdi); pop 14*8(%rdi)\n"
+		 "pushfq; pop 15*8(%rdi); push 15*8(%rdi); btrq $10, (%rsp); popfq\n"
+		 "add $8, %rsp\n"
+		 "pop %r15; pop %r14; pop %r13; pop %r12; pop %rbx; pop %rbp\n" ASM_RET);
 #else
-"	push %ebp; push %ebx; push %esi; push %edi\n"
-"	push %edx\n"
-"	push %eax\n"
-"	push 7*4(%eax)\n"
-"	popf\n"
-"	mov 0*4(%eax), %ebx; mov 1*4(%eax), %ecx; mov 2*4(%eax), %edx\n"
-"	mov 3*4(%eax), %esi; mov 4*4(%eax), %edi; mov 5*4(%eax), %ebp\n"
-"	mov 6*4(%eax), %eax\n"
-	ANNOTATE_RETPOLINE_SAFE
-"	call *4(%esp)\n"
-"	xchg %eax, (%esp)\n"
-"	mov %ebx, 0*4(%eax); mov %ecx, 1*4(%eax); mov %edx, 2*4(%eax)\n"
-"	mov %esi, 3*4(%eax); mov %edi, 4*4(%eax); mov %ebp, 5*4(%eax)\n"
-"	pop 6*4(%eax)\n"
-"	pushf\n"
-"	pop 7*4(%eax)\n"
-"	push 7*4(%eax)\n"
-"	btrl $10, (%esp)\n"
-"	popf\n"
-"	add $4, %esp\n"
-"	pop %edi; pop %esi; pop %ebx; pop %ebp\n"
+KPROBES_FUNCTION(kprobes_jump_run,
+		 "push %ebp; push %ebx; push %esi; push %edi\n"
+		 "push %edx; push %eax; push 7*4(%eax); popf\n"
+		 "mov 0*4(%eax), %ebx; mov 1*4(%eax), %ecx; mov 2*4(%eax), %edx\n"
+		 "mov 3*4(%eax), %esi; mov 4*4(%eax), %edi; mov 5*4(%eax), %ebp\n"
+		 "mov 6*4(%eax), %eax\n"
+		 ANNOTATE_RETPOLINE_SAFE "call *4(%esp)\n"
+		 "xchg %eax, (%esp)\n"
+		 "mov %ebx, 0*4(%eax); mov %ecx, 1*4(%eax); mov %edx, 2*4(%eax)\n"
+		 "mov %esi, 3*4(%eax); mov %edi, 4*4(%eax); mov %ebp, 5*4(%eax); pop 6*4(%eax)\n"
+		 "pushf; pop 7*4(%eax); push 7*4(%eax); btrl $10, (%esp); popf\n"
+		 "add $4, %esp; pop %edi; pop %esi; pop %ebx; pop %ebp\n" ASM_RET);
 #endif
-	ASM_RET
-"	.size kprobes_jump_run, . - kprobes_jump_run\n"
-"	.popsection\n"
-);
 STACK_FRAME_NON_STANDARD_FP(kprobes_jump_run);
 
 static inline unsigned long *kprobes_reg(struct pt_regs *regs, unsigned int i)
@@ -168,15 +133,7 @@ static inline void kprobes_put_text(void *addr, const void *text, size_t size)
 
 #define KPROBES_JUMP(function, body)					\
 void function(void);							\
-asm("	.pushsection .text, \"ax\"\n"					\
-	ASM_FUNC_ALIGN "\n"						\
-"	.type " #function ", @function\n"				\
-#function ":\n"								\
-	ASM_ENDBR							\
-	body "\n"							\
-	KPROBES_RET							\
-"	.size " #function ", . - " #function "\n"			\
-"	.popsection\n")
+KPROBES_FUNCTION(function, body "\n" KPROBES_RET)
 
 /* Where there is no REX prefix, another one without effect takes its place */
 #ifdef CONFIG_X86_64
@@ -222,10 +179,7 @@ KPROBES_JUMP(kprobes_jump_return,
 /* Probed while user memory is accessible; the result tells whether it still is afterwards. */
 #define KPROBES_UACCESS	"access to user memory"
 KPROBES_JUMP(kprobes_jump_uaccess,
-	     "pushf; btsl " KPROBES_AC ", (%" _ASM_SP "); popf\n"
-	     "nopl 0(%" _ASM_AX ", %" _ASM_AX "); nop\n"
-	     "pushf; pop %" _ASM_AX "; push %" _ASM_AX "\n"
-	     "btrl " KPROBES_AC ", (%" _ASM_SP "); popf");
+	     KPROBES_SET_AC "nopl 0(%" _ASM_AX ", %" _ASM_AX "); nop\n" KPROBES_RESULT_AC);
 
 /* Various instructions that a jump covers besides the probed one */
 KPROBES_JUMP(kprobes_jump_1112, "push %" _ASM_DI "; pop %" _ASM_AX "; nop; mov %eax, %edx");

@@ -17,6 +17,7 @@
 #include <linux/linkage.h>
 #include <linux/objtool.h>
 #include <linux/ptrace.h>
+#include <linux/stringify.h>
 #include <linux/types.h>
 
 #include "text.h"
@@ -105,6 +106,16 @@ NOKPROBE_SYMBOL(kprobes_forbidden);
 typedef void (*kprobes_work_t)(void);
 
 /*
+ * Many functions with many instructions each, for tests of large numbers: how many of them an
+ * architecture has, if it has any
+ */
+#define KPROBES_BLOCKS		100
+#define KPROBES_BLOCK_INSNS	50
+
+/* Declares the address of what KPROBES_STEP() is before. */
+#define KPROBES_AT(name)	extern u8 kprobes_step_##name[] asm(".Lkprobes_step_" #name)
+
+/*
  * An architecture has
  *
  * - kprobes_steps_table[], with instructions in kprobes_steps() if it has that;
@@ -121,6 +132,18 @@ typedef void (*kprobes_work_t)(void);
 #include "targets_generic.h"
 #endif
 
+#ifdef KPROBES_HAVE_STEPS
+extern const struct kprobes_block kprobes_blocks[KPROBES_BLOCKS];
+
+asm("	.pushsection .rodata, \"a\"\n"
+"	.balign 8\n"
+"kprobes_blocks:\n"
+"	.rept " __stringify(KPROBES_BLOCKS) "\n"
+"	kprobes_block\n"
+"	.endr\n"
+"	.popsection\n");
+#endif
+
 static const struct kprobes_step kprobes_entries[] __maybe_unused = {
 	{ "function entry", kprobes_traced, NULL, kprobes_traced },
 	{ "untraced function entry", kprobes_untraced, NULL, kprobes_untraced },
@@ -132,8 +155,7 @@ static const struct kprobes_step kprobes_entries[] __maybe_unused = {
 #ifdef KPROBES_HAVE_MASKING
 u32 kprobes_masking(u32 x);
 
-extern u8 kprobes_step_mask[] asm(".Lkprobes_step_mask");
-extern u8 kprobes_step_unmask[] asm(".Lkprobes_step_unmask");
+KPROBES_AT(mask); KPROBES_AT(unmask);
 #endif
 
 #ifndef KPROBES_HAVE_MASKS

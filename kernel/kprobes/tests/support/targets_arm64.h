@@ -10,6 +10,8 @@
 #include <asm/insn.h>
 #include <asm/sysreg.h>
 
+#include "asm_arm64.h"
+
 /* How far behind the probed address a trap leaves the instruction pointer */
 #define KPROBES_TRAP_LENGTH	0
 
@@ -58,110 +60,38 @@ static inline bool kprobes_set_argument(struct pt_regs *regs, u32 x)
 	return true;
 }
 
-/* The type that an indirect call looks for before a function, as for one declared in C */
-#ifdef CONFIG_CFI_CLANG
-#define KPROBES_TYPE_OF(function)	"	.4byte __kcfi_typeid_" function "\n"
-#else
-#define KPROBES_TYPE_OF(function)
-#endif
-
-/* The labels are local: with a symbol, each step would be a function. */
-#define KPROBES_STEP(name)	".Lkprobes_step_" name ":\n"
-
 #define KPROBES_HAVE_STEPS	1
 
 u32 kprobes_steps(u32 x);
-/* The compiler only tells its type if it may be called indirectly. */
-__ADDRESSABLE(kprobes_steps);
 
-extern u8 kprobes_step_nop[] asm(".Lkprobes_step_nop");
-extern u8 kprobes_step_stp[] asm(".Lkprobes_step_stp");
-extern u8 kprobes_step_add[] asm(".Lkprobes_step_add");
-extern u8 kprobes_step_adr[] asm(".Lkprobes_step_adr");
-extern u8 kprobes_step_load[] asm(".Lkprobes_step_load");
-extern u8 kprobes_step_call[] asm(".Lkprobes_step_call");
-extern u8 kprobes_step_blr[] asm(".Lkprobes_step_blr");
-extern u8 kprobes_step_cbz[] asm(".Lkprobes_step_cbz");
-extern u8 kprobes_step_tbz[] asm(".Lkprobes_step_tbz");
-extern u8 kprobes_step_sign[] asm(".Lkprobes_step_sign");
-extern u8 kprobes_step_check[] asm(".Lkprobes_step_check");
-extern u8 kprobes_step_jump[] asm(".Lkprobes_step_jump");
-extern u8 kprobes_step_return[] asm(".Lkprobes_step_return");
+KPROBES_AT(nop); KPROBES_AT(stp); KPROBES_AT(add); KPROBES_AT(adr); KPROBES_AT(load);
+KPROBES_AT(call); KPROBES_AT(blr); KPROBES_AT(cbz); KPROBES_AT(tbz); KPROBES_AT(sign);
+KPROBES_AT(check); KPROBES_AT(jump); KPROBES_AT(return);
 
-asm("	.pushsection .text, \"ax\"\n"
-"	.balign 16\n"
-"	.type kprobes_seven, %function\n"
-"kprobes_seven:\n"
-"	hint #34\n"
-"	add w0, w0, #7\n"
-"	ret\n"
-"	.size kprobes_seven, . - kprobes_seven\n"
+KPROBES_FUNCTION(kprobes_seven, "add w0, w0, #7; ret");
 
-"	.balign 16\n"
-"	.type kprobes_steps, %function\n"
-KPROBES_TYPE_OF("kprobes_steps")
-"kprobes_steps:\n"
-"	hint #34\n"
-KPROBES_STEP("sign")
-"	hint #25\n"
-KPROBES_STEP("nop")
-"	nop\n"
-KPROBES_STEP("stp")
-"	stp x29, x30, [sp, #-16]!\n"
-"	mov x29, sp\n"
-KPROBES_STEP("add")
-"	add w0, w0, #3\n"
-KPROBES_STEP("adr")
-"	adr x1, 2f\n"
-KPROBES_STEP("load")
-"	ldr w2, 3f\n"
-"	ldr w1, [x1]\n"
-"	add w0, w0, w1\n"
-"	add w0, w0, w2\n"
-KPROBES_STEP("call")
-"	bl kprobes_seven\n"
-"	sub w0, w0, #7\n"
-"	adr x1, kprobes_seven\n"
-KPROBES_STEP("blr")
-"	blr x1\n"
-KPROBES_STEP("cbz")
-"	cbz xzr, 4f\n"
-"	add w0, w0, #1\n"
-KPROBES_STEP("tbz")
-"4:	tbz x0, #33, 5f\n"
-"	add w0, w0, #1\n"
-"5:	cmp w0, #0\n"
-KPROBES_STEP("jump")
-"	b.eq 1f\n"
-"	add w0, w0, #1\n"
-"1:	ldp x29, x30, [sp], #16\n"
-KPROBES_STEP("check")
-"	hint #29\n"
-KPROBES_STEP("return")
-"	ret\n"
-"2:	.long 2\n"
-"3:	.long 3\n"
-"	.size kprobes_steps, . - kprobes_steps\n"
-"	.popsection\n"
-);
+KPROBES_CALLED(kprobes_steps,
+	       KPROBES_STEP("sign")	"hint #25\n"
+	       KPROBES_STEP("nop")	"nop\n"
+	       KPROBES_STEP("stp")	"stp x29, x30, [sp, #-16]!; mov x29, sp\n"
+	       KPROBES_STEP("add")	"add w0, w0, #3\n"
+	       KPROBES_STEP("adr")	"adr x1, 2f\n"
+	       KPROBES_STEP("load")	"ldr w2, 3f; ldr w1, [x1]; add w0, w0, w1; add w0, w0, w2\n"
+	       KPROBES_STEP("call")	"bl kprobes_seven; sub w0, w0, #7; adr x1, kprobes_seven\n"
+	       KPROBES_STEP("blr")	"blr x1\n"
+	       KPROBES_STEP("cbz")	"cbz xzr, 4f; add w0, w0, #1; 4:\n"
+	       KPROBES_STEP("tbz")	"tbz x0, #33, 5f; add w0, w0, #1; 5: cmp w0, #0\n"
+	       KPROBES_STEP("jump")	"b.eq 1f; add w0, w0, #1; 1: ldp x29, x30, [sp], #16\n"
+	       KPROBES_STEP("check")	"hint #29\n"
+	       KPROBES_STEP("return")	"ret\n"
+	       "2: .long 2; 3: .long 3");
 
 /* Masks interrupts, reads the mask for its result, and unmasks interrupts. */
 #define KPROBES_HAVE_MASKING	1
 
-asm("	.pushsection .text, \"ax\"\n"
-"	.balign 16\n"
-"	.type kprobes_masking, %function\n"
-"kprobes_masking:\n"
-"	hint #34\n"
-KPROBES_STEP("mask")
-"	msr daifset, #3\n"
-"	mrs x0, daif\n"
-KPROBES_STEP("unmask")
-"	msr daifclr, #3\n"
-"	ret\n"
-"	.size kprobes_masking, . - kprobes_masking\n"
-"	.popsection\n"
-);
+KPROBES_FUNCTION(kprobes_masking,
+		 KPROBES_STEP("mask")	"msr daifset, #3; mrs x0, daif\n"
+		 KPROBES_STEP("unmask")	"msr daifclr, #3; ret");
 
 static inline bool kprobes_masked(u32 flags)
 {
@@ -194,38 +124,14 @@ static const struct kprobes_step kprobes_steps_table[] __maybe_unused = {
 	{ "return", kprobes_step_return, NULL, kprobes_steps, true },
 };
 
-/* Many functions with many instructions each, for tests of large numbers */
-#define KPROBES_BLOCKS		100
-#define KPROBES_BLOCK_INSNS	50
 #define KPROBES_BLOCK_INSN_SIZE	AARCH64_INSN_SIZE
 
-extern const struct kprobes_block kprobes_blocks[KPROBES_BLOCKS];
-
 asm("	.macro kprobes_block\n"
-"	.pushsection .text, \"ax\"\n"
-"	.balign 16\n"
-"	.type kprobes_block_\\@, %function\n"
-	KPROBES_TYPE_OF("kprobes_steps")
-"kprobes_block_\\@:\n"
-"	hint #34\n"
-".Lkprobes_block_\\@:\n"
-"	.rept " __stringify(KPROBES_BLOCK_INSNS) "\n"
-"	add w0, w0, #1\n"
-"	.endr\n"
-"	ret\n"
-"	.size kprobes_block_\\@, . - kprobes_block_\\@\n"
-"	.popsection\n"
+	KPROBES_TEXT(KPROBES_TYPE_OF("kprobes_steps"), "kprobes_block_\\@",
+		     ".Lkprobes_block_\\@:\n"
+		     ".rept " __stringify(KPROBES_BLOCK_INSNS) "; add w0, w0, #1; .endr; ret")
 "	.quad kprobes_block_\\@, .Lkprobes_block_\\@\n"
-"	.endm\n"
-
-"	.pushsection .rodata, \"a\"\n"
-"	.balign 8\n"
-"kprobes_blocks:\n"
-"	.rept " __stringify(KPROBES_BLOCKS) "\n"
-"	kprobes_block\n"
-"	.endr\n"
-"	.popsection\n"
-);
+"	.endm\n");
 
 /* The error for a probe on an instruction that cannot be probed */
 #define KPROBES_REFUSED		(-EINVAL)

@@ -34,9 +34,9 @@ static const struct kprobes_step kprobes_steps_table[] __maybe_unused = {
 	{ "untraced function entry", kprobes_untraced, NULL, kprobes_untraced },
 };
 
-/* There are none. The number of instructions is not 0, because code divides by it. */
+/* There are none. */
+#undef KPROBES_BLOCKS
 #define KPROBES_BLOCKS		0
-#define KPROBES_BLOCK_INSNS	1
 #define KPROBES_BLOCK_INSN_SIZE	0
 
 static const struct kprobes_block kprobes_blocks[1] __maybe_unused;

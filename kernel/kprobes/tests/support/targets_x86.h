@@ -4,18 +4,15 @@
 #define _KPROBES_TESTS_TARGETS_X86_H
 
 #include <linux/cpumask.h>
-#include <linux/linkage.h>
 #include <linux/nmi.h>
 #include <linux/pgtable.h>
-#include <linux/stringify.h>
 #include <asm/apic.h>
-#include <asm/asm.h>
-#include <asm/frame.h>
-#include <asm/ibt.h>
 #include <asm/insn.h>
 #include <asm/nmi.h>
 #include <asm/text-patching.h>
 #include <asm/vsyscall.h>
+
+#include "asm_x86.h"
 
 /* How far behind the probed address a trap leaves the instruction pointer */
 #define KPROBES_TRAP_LENGTH	INT3_INSN_SIZE
@@ -65,114 +62,42 @@ static inline bool kprobes_set_argument(struct pt_regs *regs, u32 x)
 	return true;
 }
 
-/*
- * The type that an indirect call looks for before a function, as for one declared in C. It is the
- * operand of an instruction in a function of its own, by whose name objtool finds it, and it keeps
- * the alignment: see <asm/linkage.h>.
- */
-asm("	.macro kprobes_type function, like\n"
-#ifdef CONFIG_CFI_CLANG
-"	.type __cfi_\\function, @function\n"
-"__cfi_\\function:\n"
-#ifndef CONFIG_CALL_PADDING
-"	.skip " __stringify(CONFIG_FUNCTION_PADDING_BYTES) ", 0x90\n"
-#endif
-"	.byte 0xb8\n"
-"	.long __kcfi_typeid_\\like\n"
-#ifdef CONFIG_CALL_PADDING
-"	.skip " __stringify(CONFIG_FUNCTION_PADDING_BYTES) ", 0x90\n"
-#endif
-"	.size __cfi_\\function, . - __cfi_\\function\n"
-#endif
-"	.endm\n");
-
-/*
- * The labels are local: with a symbol, each step would be a function. Their addresses
- * are used as data: objtool has to be told that no indirect branch goes there.
- */
-#define KPROBES_STEP(name)	".Lkprobes_step_" name ": " ANNOTATE_NOENDBR
-
 #define KPROBES_HAVE_STEPS	1
 
 u32 kprobes_steps(u32 x);
-/* The compiler only tells its type if it may be called indirectly. */
-__ADDRESSABLE(kprobes_steps);
 
-extern u8 kprobes_step_nop[] asm(".Lkprobes_step_nop");
-extern u8 kprobes_step_lea[] asm(".Lkprobes_step_lea");
-extern u8 kprobes_step_load[] asm(".Lkprobes_step_load");
-extern u8 kprobes_step_push[] asm(".Lkprobes_step_push");
-extern u8 kprobes_step_call[] asm(".Lkprobes_step_call");
-extern u8 kprobes_step_pop[] asm(".Lkprobes_step_pop");
-extern u8 kprobes_step_test[] asm(".Lkprobes_step_test");
-extern u8 kprobes_step_jump[] asm(".Lkprobes_step_jump");
-extern u8 kprobes_step_return[] asm(".Lkprobes_step_return");
+KPROBES_AT(nop); KPROBES_AT(lea); KPROBES_AT(load); KPROBES_AT(push); KPROBES_AT(call);
+KPROBES_AT(pop); KPROBES_AT(test); KPROBES_AT(jump); KPROBES_AT(return);
 
 asm("	.pushsection .rodata, \"a\"\n"
 "	.balign 4\n"
 ".Lkprobes_five:\n"
 "	.long 5\n"
-"	.popsection\n"
+"	.popsection\n");
 
-"	.pushsection .text, \"ax\"\n"
-	ASM_FUNC_ALIGN "\n"
-"	.type kprobes_seven, @function\n"
-"kprobes_seven:\n"
-"	add $7, %eax\n"
-	ASM_RET
-"	.size kprobes_seven, . - kprobes_seven\n"
+KPROBES_FUNCTION(kprobes_seven, "add $7, %eax\n" ASM_RET);
 
-	ASM_FUNC_ALIGN "\n"
-"	kprobes_type kprobes_steps, kprobes_steps\n"
-"	.type kprobes_steps, @function\n"
-"kprobes_steps:\n"
-	ASM_ENDBR
-"	nop\n"
-KPROBES_STEP("nop")
-"	nop\n"
-	FRAME_BEGIN
-KPROBES_STEP("lea")
-"	lea 3(%" _ASM_ARG1 "), %eax\n"
-KPROBES_STEP("load")
-"	add " KPROBES_DATA(".Lkprobes_five") ", %eax\n"
-KPROBES_STEP("push")
-"	push %" _ASM_DX "\n"
-KPROBES_STEP("call")
-"	call kprobes_seven\n"
-KPROBES_STEP("pop")
-"	pop %" _ASM_DX "\n"
-KPROBES_STEP("test")
-"	test %eax, %eax\n"
-KPROBES_STEP("jump")
-"	je 1f\n"
-"	inc %eax\n"
-"1:\n"
-	FRAME_END
-KPROBES_STEP("return")
-	ASM_RET
-"	.size kprobes_steps, . - kprobes_steps\n"
-"	.popsection\n"
-);
+KPROBES_CALLED(kprobes_steps,
+	       "nop\n"
+	       KPROBES_STEP("nop")	"nop\n"
+	       FRAME_BEGIN
+	       KPROBES_STEP("lea")	"lea 3(%" _ASM_ARG1 "), %eax\n"
+	       KPROBES_STEP("load")	"add " KPROBES_DATA(".Lkprobes_five") ", %eax\n"
+	       KPROBES_STEP("push")	"push %" _ASM_DX "\n"
+	       KPROBES_STEP("call")	"call kprobes_seven\n"
+	       KPROBES_STEP("pop")	"pop %" _ASM_DX "\n"
+	       KPROBES_STEP("test")	"test %eax, %eax\n"
+	       KPROBES_STEP("jump")	"je 1f; inc %eax; 1:\n"
+	       FRAME_END
+	       KPROBES_STEP("return")	ASM_RET);
 
 /* Masks interrupts, reads the flags for its result, and unmasks interrupts. */
 #define KPROBES_HAVE_MASKING	1
 
-asm("	.pushsection .text, \"ax\"\n"
-	ASM_FUNC_ALIGN "\n"
-"	.type kprobes_masking, @function\n"
-"kprobes_masking:\n"
-	ASM_ENDBR
-"	nop\n"
-KPROBES_STEP("mask")
-"	cli\n"
-"	pushf\n"
-"	pop %" _ASM_AX "\n"
-KPROBES_STEP("unmask")
-"	sti\n"
-	ASM_RET
-"	.size kprobes_masking, . - kprobes_masking\n"
-"	.popsection\n"
-);
+KPROBES_FUNCTION(kprobes_masking,
+		 "nop\n"
+		 KPROBES_STEP("mask")	"cli; pushf; pop %" _ASM_AX "\n"
+		 KPROBES_STEP("unmask")	"sti\n" ASM_RET);
 
 static inline bool kprobes_masked(u32 flags)
 {
@@ -193,39 +118,15 @@ static const struct kprobes_step kprobes_steps_table[] __maybe_unused = {
 	{ "return", kprobes_step_return, NULL, kprobes_steps, true },
 };
 
-/* Many functions with many instructions each, for tests of large numbers */
-#define KPROBES_BLOCKS		100
-#define KPROBES_BLOCK_INSNS	50
 #define KPROBES_BLOCK_INSN_SIZE	3
 
-extern const struct kprobes_block kprobes_blocks[KPROBES_BLOCKS];
-
 asm("	.macro kprobes_block\n"
-"	.pushsection .text, \"ax\"\n"
-	ASM_FUNC_ALIGN "\n"
-"	kprobes_type kprobes_block_\\@, kprobes_steps\n"
-"	.type kprobes_block_\\@, @function\n"
-"kprobes_block_\\@:\n"
-	ASM_ENDBR
-"	mov %" __stringify(_ASM_ARG1L) ", %eax\n"
-".Lkprobes_block_\\@: " ANNOTATE_NOENDBR
-"	.rept " __stringify(KPROBES_BLOCK_INSNS) "\n"
-"	add $1, %eax\n"
-"	.endr\n"
-	ASM_RET
-"	.size kprobes_block_\\@, . - kprobes_block_\\@\n"
-"	.popsection\n"
+	KPROBES_TEXT("kprobes_type kprobes_block_\\@, kprobes_steps\n", "kprobes_block_\\@",
+		     "mov %" __stringify(_ASM_ARG1L) ", %eax\n"
+		     ".Lkprobes_block_\\@: " ANNOTATE_NOENDBR
+		     ".rept " __stringify(KPROBES_BLOCK_INSNS) "; add $1, %eax; .endr\n" ASM_RET)
 	_ASM_PTR " kprobes_block_\\@, .Lkprobes_block_\\@\n"
-"	.endm\n"
-
-"	.pushsection .rodata, \"a\"\n"
-	_ASM_ALIGN "\n"
-"kprobes_blocks:\n"
-"	.rept " __stringify(KPROBES_BLOCKS) "\n"
-"	kprobes_block\n"
-"	.endr\n"
-"	.popsection\n"
-);
+"	.endm\n");
 
 /* The rest needs functions that are not exported to modules. */
 

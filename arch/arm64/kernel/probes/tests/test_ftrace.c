@@ -17,6 +17,7 @@
 #include <asm/insn.h>
 #include <asm/sysreg.h>
 
+#include "support/kinds.h"
 #include "support/parties.h"
 #include "support/targets.h"
 #include "support/trace.h"
@@ -54,44 +55,53 @@ static void post_handler(struct kprobe *kp, struct pt_regs *regs, unsigned long 
 	probe.post = *regs;
 }
 
-static void probe_reset(void)
+static void probe_prepare(void)
 {
 	memset(&probe, 0, sizeof(probe));
 	probe.kp.addr = (kprobe_opcode_t *)probe_test_target;
 	probe.kp.pre_handler = pre_handler;
 }
 
-static void probe_drop(void *unused)
+static int probe_join(void)
+{
+	return register_kprobe(&probe.kp);
+}
+
+static void probe_leave(void)
 {
 	unregister_kprobe(&probe.kp);
 }
 
-static void probe_add(struct kunit *test)
+static void probe_drop(void *unused)
 {
-	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&probe.kp));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, probe_drop, NULL));
-	KUNIT_EXPECT_TRUE(test, kprobe_ftrace(&probe.kp));
-	KUNIT_EXPECT_PTR_EQ(test, (void *)probe.kp.addr, (void *)probe_test_target);
+	probe_leave();
 }
 
 static struct rnd_state random;
-
-static void image_fill(struct image *image)
-{
-	prandom_bytes_state(&random, image, sizeof(*image));
-	image->nzcv &= PSR_STATUS_BITS;
-}
 
 static noinline void call_target(struct call *call)
 {
 	unsigned long flags;
 
 	memset(call, 0, sizeof(*call));
-	image_fill(&call->in);
+	prandom_bytes_state(&random, &call->in, sizeof(call->in));
+	call->in.nzcv &= PSR_STATUS_BITS;
 	/* All of DAIF: with pseudo-NMIs, local_irq_save() saves the priority instead. */
 	flags = read_sysreg(daif);
 	probe_test_call(call);
 	write_sysreg(flags, daif);
+}
+
+/* Calls the target, with a probe on it whose handler does this. */
+static void call_probed(struct kunit *test, struct call *call, int (*action)(struct pt_regs *regs))
+{
+	probe.action = action;
+	KUNIT_ASSERT_EQ(test, 0, probe_join());
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, probe_drop, NULL));
+	KUNIT_EXPECT_TRUE(test, kprobe_ftrace(&probe.kp));
+	KUNIT_EXPECT_PTR_EQ(test, (void *)probe.kp.addr, (void *)probe_test_target);
+	call_target(call);
+	KUNIT_EXPECT_EQ(test, probe.hits, 1);
 }
 
 /* x9 is a copy of the link register when ftrace is called, and is changed after that. */
@@ -117,6 +127,13 @@ static void expect_image(struct kunit *test, const struct image *want,
 	KUNIT_EXPECT_EQ(test, want->daif, got->daif);
 }
 
+static void expect_end(struct kunit *test, const struct call *call, enum body body,
+		       enum landing landed)
+{
+	KUNIT_EXPECT_EQ(test, call->body, body);
+	KUNIT_EXPECT_EQ(test, call->landed, landed);
+}
+
 static void image_of(struct image *image, const struct pt_regs *regs)
 {
 	memcpy(image->x, regs->regs, sizeof(image->x));
@@ -131,10 +148,7 @@ static void handlers_see_every_register(struct kunit *test)
 	struct call call;
 
 	probe.kp.post_handler = post_handler;
-	probe_add(test);
-	call_target(&call);
-
-	KUNIT_EXPECT_EQ(test, probe.hits, 1);
+	call_probed(test, &call, NULL);
 	image_of(&seen, &probe.pre);
 	expect_image(test, &call.in, &seen, X9);
 	KUNIT_EXPECT_EQ(test, probe.pre.pc, (unsigned long)probe_test_target);
@@ -148,8 +162,7 @@ static void handlers_see_every_register(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe.post.pc, location_of(probe_test_target) + AARCH64_INSN_SIZE);
 
 	expect_image(test, &call.in, &call.out, X9);
-	KUNIT_EXPECT_EQ(test, call.body, TARGET);
-	KUNIT_EXPECT_EQ(test, call.landed, CALLER);
+	expect_end(test, &call, TARGET, CALLER);
 }
 
 /* Changes x0 to x29, except for those in @but, and the flags. */
@@ -177,13 +190,9 @@ static void changes_of_every_register_hold(struct kunit *test)
 {
 	struct call call;
 
-	probe.action = change_all;
-	probe_add(test);
-	call_target(&call);
-	KUNIT_EXPECT_EQ(test, probe.hits, 1);
+	call_probed(test, &call, change_all);
 	expect_image(test, &changed, &call.out, X9);
-	KUNIT_EXPECT_EQ(test, call.body, TARGET);
-	KUNIT_EXPECT_EQ(test, call.landed, CALLER);
+	expect_end(test, &call, TARGET, CALLER);
 }
 
 static int return_elsewhere(struct pt_regs *regs)
@@ -196,13 +205,10 @@ static void changed_link_register_holds(struct kunit *test)
 {
 	struct call call;
 
-	probe.action = return_elsewhere;
-	probe_add(test);
-	call_target(&call);
+	call_probed(test, &call, return_elsewhere);
 	call.in.x[30] = (unsigned long)probe_test_elsewhere;
 	expect_image(test, &call.in, &call.out, X9);
-	KUNIT_EXPECT_EQ(test, call.body, TARGET);
-	KUNIT_EXPECT_EQ(test, call.landed, ELSEWHERE);
+	expect_end(test, &call, TARGET, ELSEWHERE);
 }
 
 static int redirect(struct pt_regs *regs)
@@ -217,14 +223,10 @@ static void redirected_call_goes_elsewhere(struct kunit *test)
 	struct call call;
 
 	probe.kp.post_handler = post_handler;
-	probe.action = redirect;
-	probe_add(test);
-	call_target(&call);
-	KUNIT_EXPECT_EQ(test, probe.hits, 1);
+	call_probed(test, &call, redirect);
 	KUNIT_EXPECT_EQ(test, probe.posts, 0);
 	expect_image(test, &changed, &call.out, X9);
-	KUNIT_EXPECT_EQ(test, call.body, REPLACEMENT);
-	KUNIT_EXPECT_EQ(test, call.landed, CALLER);
+	expect_end(test, &call, REPLACEMENT, CALLER);
 }
 
 static int mask_interrupts(struct pt_regs *regs)
@@ -237,9 +239,7 @@ static void changed_interrupt_mask_holds(struct kunit *test)
 {
 	struct call call;
 
-	probe.action = mask_interrupts;
-	probe_add(test);
-	call_target(&call);
+	call_probed(test, &call, mask_interrupts);
 	call.in.daif |= PSR_I_BIT;
 	expect_image(test, &call.in, &call.out, X9);
 }
@@ -272,24 +272,12 @@ static void stack_trace_names_function_and_caller(struct kunit *test)
 {
 	struct call call;
 
-	probe.action = note_trace;
-	probe_add(test);
-	call_target(&call);
+	call_probed(test, &call, note_trace);
 	expect_target_in_trace(test, &call);
 	probe.action = note_trace_by_registers;
 	call_target(&call);
 	expect_target_in_trace(test, &call);
 	KUNIT_EXPECT_EQ(test, trace.entries[0], (unsigned long)probe_test_target);
-}
-
-static int try_probe(unsigned long addr)
-{
-	struct kprobe kp = { .addr = (kprobe_opcode_t *)addr, .pre_handler = pre_handler };
-	int err = register_kprobe(&kp);
-
-	if (!err)
-		unregister_kprobe(&kp);
-	return err;
 }
 
 /* The pointer to ftrace's ops, the copy of the link register behind a landing pad, the call */
@@ -300,12 +288,12 @@ static void words_of_ftrace_are_refused(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, call - entry,
 			IS_ENABLED(CONFIG_ARM64_BTI_KERNEL) ? 8 : 4);
-	KUNIT_EXPECT_EQ(test, try_probe(entry - 8), -EINVAL);
-	KUNIT_EXPECT_EQ(test, try_probe(entry - 4), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kprobes_try(entry - 8), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kprobes_try(entry - 4), -EINVAL);
 	for (addr = entry + 4; addr <= call; addr += 4)
-		KUNIT_EXPECT_EQ_MSG(test, try_probe(addr), -EINVAL, "+%#lx", addr - entry);
-	KUNIT_EXPECT_EQ(test, try_probe(entry), 0);
-	KUNIT_EXPECT_EQ(test, try_probe(call + 4), 0);
+		KUNIT_EXPECT_EQ_MSG(test, kprobes_try(addr), -EINVAL, "+%#lx", addr - entry);
+	KUNIT_EXPECT_EQ(test, kprobes_try(entry), 0);
+	KUNIT_EXPECT_EQ(test, kprobes_try(call + 4), 0);
 }
 
 /* The other parties that can be called at a function's entry */
@@ -342,16 +330,11 @@ static int count_and_change(struct pt_regs *regs)
 	return 0;
 }
 
-static int probe_join(void)
+static int changing_join(void)
 {
-	probe_reset();
+	probe_prepare();
 	probe.action = count_and_change;
-	return register_kprobe(&probe.kp);
-}
-
-static void probe_leave(void)
-{
-	unregister_kprobe(&probe.kp);
+	return probe_join();
 }
 
 #ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
@@ -383,7 +366,7 @@ static int return_join(void)
 }
 
 static const struct party parties[] = {
-	{ "probe", probe_join, probe_leave, &probe_calls, true },
+	{ "probe", changing_join, probe_leave, &probe_calls, true },
 	{ "return probe", return_join, return_leave, &return_calls, true },
 	{ "tracer", tracer_join, tracer_leave, &tracer_calls },
 #ifdef CONFIG_FUNCTION_GRAPH_TRACER
@@ -498,15 +481,10 @@ static int return_at_once(struct pt_regs *regs)
 	return 1;
 }
 
-/* Calls the target, with a probe on it that returns for it. */
 static void expect_returned_for(struct kunit *test, struct call *call)
 {
-	probe.action = return_at_once;
-	probe_add(test);
-	call_target(call);
-	KUNIT_EXPECT_EQ(test, probe.hits, 1);
-	KUNIT_EXPECT_EQ(test, call->body, NONE);
-	KUNIT_EXPECT_EQ(test, call->landed, CALLER);
+	call_probed(test, call, return_at_once);
+	expect_end(test, call, NONE, CALLER);
 	kunit_release_action(test, probe_drop, NULL);
 }
 
@@ -603,14 +581,10 @@ static void stack_trace_sees_through_two_diversions(struct kunit *test)
 /* A tail call's return is diverted again, before the first two diversions are undone. */
 static void stack_trace_sees_through_those_of_a_tail_call(struct kunit *test)
 {
-	unsigned long jump = ftrace_location((unsigned long)probe_test_jump);
-	static struct kretprobe jump_probe;
+	const union any_probe like = { .rp.handler = count_return };
+	unsigned long jump = location_of(probe_test_jump);
 
-	jump_probe = (struct kretprobe) {
-		.kp.addr = (kprobe_opcode_t *)probe_test_jump,
-		.handler = count_return,
-	};
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&jump_probe), 0);
+	any_registered(test, RETURN_PROBE, &like, probe_test_jump);
 	KUNIT_ASSERT_EQ(test, return_join_at(probe_test_traced), 0);
 	KUNIT_ASSERT_EQ(test, ops_filter(&graph.ops, probe_test_traced), 0);
 	KUNIT_ASSERT_EQ(test, ftrace_set_filter_ip(&graph.ops, jump, 0, 0), 0);
@@ -618,17 +592,6 @@ static void stack_trace_sees_through_those_of_a_tail_call(struct kunit *test)
 	expect_caller_in_trace(test, calls_jump, 4);
 	graph_leave();
 	return_leave();
-	unregister_kretprobe(&jump_probe);
-}
-#else
-static void stack_trace_sees_through_two_diversions(struct kunit *test)
-{
-	kunit_skip(test, "there is no function graph tracer");
-}
-
-static void stack_trace_sees_through_those_of_a_tail_call(struct kunit *test)
-{
-	kunit_skip(test, "there is no function graph tracer");
 }
 #endif
 
@@ -655,7 +618,7 @@ static void only_who_asks_gets_every_register(struct kunit *test)
 static int ftrace_test_init(struct kunit *test)
 {
 	prandom_seed_state(&random, 612);
-	probe_reset();
+	probe_prepare();
 	return 0;
 }
 
@@ -667,8 +630,10 @@ static struct kunit_case ftrace_cases[] = {
 	KUNIT_CASE(changed_interrupt_mask_holds),
 	KUNIT_CASE(stack_trace_names_function_and_caller),
 	KUNIT_CASE(words_of_ftrace_are_refused),
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
 	KUNIT_CASE(stack_trace_sees_through_two_diversions),
 	KUNIT_CASE(stack_trace_sees_through_those_of_a_tail_call),
+#endif
 	KUNIT_CASE(handler_can_return_for_the_function),
 	KUNIT_CASE(graph_tracer_sees_a_return_for_the_function),
 	KUNIT_CASE(direct_call_never_continues_at_the_caller),

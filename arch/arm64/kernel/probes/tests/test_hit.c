@@ -133,34 +133,23 @@ struct way {
 	bool redirects;
 };
 
-enum { JUMP, COPY, REDIRECTION, RETURN, ENTRY };
+enum { JUMP, COPY, REDIRECTION, RETURN, ENTRY, BREAKPOINT };
 
-/* Those without an exception */
+/* The last one is the one with an exception. */
 static const struct way ways[] = {
 	[JUMP] = { "jump", "plain instruction" },
 	[COPY] = { "jump and copy", "store with writeback", .post = true },
 	[REDIRECTION] = { "jump to another address", "nop", .redirects = true },
 	[RETURN] = { "return", NULL, BY_RETURN },
 	[ENTRY] = { "ftrace", "function entry", BY_FTRACE },
+	[BREAKPOINT] = { "breakpoint", "plain instruction", BY_BREAKPOINT },
 };
 
-static const struct way breakpoint = { "breakpoint", "plain instruction", BY_BREAKPOINT };
+KUNIT_ARRAY_PARAM_DESC(way, ways, name);
 
-static void way_desc(const struct way *way, char *desc)
+static const void *fast_way_gen_params(const void *prev, char *desc)
 {
-	strscpy(desc, way->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(way, ways, way_desc);
-
-static const void *any_way_gen_params(const void *prev, char *desc)
-{
-	const void *way = prev == &breakpoint ? NULL : way_gen_params(prev, desc);
-
-	if (way || prev == &breakpoint)
-		return way;
-	way_desc(&breakpoint, desc);
-	return &breakpoint;
+	return prev == &ways[BREAKPOINT - 1] ? NULL : way_gen_params(prev, desc);
 }
 
 /* What the handlers have found, and what the first of them does */
@@ -247,20 +236,7 @@ static int look_at_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-static struct kretprobe return_probe;
-
-static void drop_return_probe(void *unused)
-{
-	unregister_kretprobe(&return_probe);
-}
-
-static void let_breakpoints_stay(struct kunit *test)
-{
-	if (!IS_ENABLED(CONFIG_OPTPROBES))
-		return;
-	switch_need(test);
-	KUNIT_ASSERT_EQ(test, 0, switch_set(false));
-}
+static const union any_probe looks_at_return = { .rp.handler = look_at_return };
 
 /* Registers the probe. Returns the function to call for a hit. */
 static const struct kprobes_step *plant(struct kunit *test, const struct way *way)
@@ -271,15 +247,13 @@ static const struct kprobes_step *plant(struct kunit *test, const struct way *wa
 	memset(&found, 0, sizeof(found));
 	if (way->leads == BY_FTRACE && !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
 		kunit_skip(test, "there are no probes by ftrace");
-	if (way->leads == BY_BREAKPOINT)
-		let_breakpoints_stay(test);
+	if (way->leads == BY_BREAKPOINT && IS_ENABLED(CONFIG_OPTPROBES)) {
+		switch_need(test);
+		KUNIT_ASSERT_EQ(test, 0, switch_set(false));
+	}
 	if (way->leads == BY_RETURN) {
 		step = kprobes_need_step(test, "untraced function entry");
-		return_probe = (struct kretprobe){
-			.kp.addr = step->addr, .handler = look_at_return,
-		};
-		KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&return_probe));
-		KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_return_probe, NULL));
+		any_registered(test, RETURN_PROBE, &looks_at_return, step->addr);
 		return step;
 	}
 	step = kprobes_need_step(test, way->step);
@@ -448,16 +422,7 @@ static void changes_of_pstate_take_effect(struct kunit *test)
 /* A function of assembly that leaves the flags alone, as its caller knows */
 void hit_test_keeps_flags(void);
 
-asm("	.pushsection .text, \"ax\"\n"
-"	.balign	8\n"
-"	.type	hit_test_keeps_flags, %function\n"
-"hit_test_keeps_flags:\n"
-"	hint	#34\n"				/* bti c */
-"	nop\n"
-"	ret\n"
-"	.size	hit_test_keeps_flags, . - hit_test_keeps_flags\n"
-"	.popsection\n"
-);
+KPROBES_FUNCTION(hit_test_keeps_flags, "nop; ret");
 
 static u64 flags_over_call(u64 flags)
 {
@@ -479,14 +444,11 @@ static int look_at_flags(struct kretprobe_instance *ri, struct pt_regs *regs)
 /* A past bug: they were lost, and the assembly of GCM keeps them over a call. */
 static void flags_are_kept_at_a_return(struct kunit *test)
 {
+	const union any_probe like = { .rp.handler = look_at_flags };
 	u64 flags;
 	int i;
 
-	return_probe = (struct kretprobe){
-		.kp.addr = (kprobe_opcode_t *)hit_test_keeps_flags, .handler = look_at_flags,
-	};
-	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&return_probe));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_return_probe, NULL));
+	any_registered(test, RETURN_PROBE, &like, hit_test_keeps_flags);
 	for (i = 0; i < 16; i++) {
 		flags = (u64)i << 28;
 		flags_at_return = ~0;
@@ -600,16 +562,6 @@ static void return_for_a_function_needs_no_landing_pad(struct kunit *test)
 #ifdef CONFIG_OPTPROBES
 /* --- slots where modules are --- */
 
-static int register_as_far(struct kunit *test, struct probe *probe)
-{
-	int err;
-
-	kunit_activate_static_stub(test, kprobe_in_reach, only_modules_in_reach);
-	err = probe_register(probe);
-	kunit_deactivate_static_stub(test, kprobe_in_reach);
-	return err;
-}
-
 static unsigned long slot_of(struct probe *probe)
 {
 	guard(preempt)();
@@ -629,7 +581,9 @@ static void slot_where_modules_are_is_like_others(struct kunit *test)
 	flush_work(&kprobe_insn_slots.collect);
 	free_insn_slot(get_insn_slot(), 0);
 	free = READ_ONCE(kprobe_insn_slots.nr_free);
-	KUNIT_ASSERT_EQ(test, 0, register_as_far(test, probe));
+	kunit_activate_static_stub(test, kprobe_in_reach, only_modules_in_reach);
+	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	kunit_deactivate_static_stub(test, kprobe_in_reach);
 	KUNIT_EXPECT_EQ(test, READ_ONCE(kprobe_insn_slots.nr_free), free);
 	slot = slot_of(probe);
 	alias = (unsigned long)page_address(vmalloc_to_page((void *)slot));
@@ -678,20 +632,15 @@ static void need_user_access(struct kunit *test)
 	to_do.read = (u32 __user *)word;
 }
 
-/* What was seen without access to user memory, and with access before and after the call */
-struct around {
-	bool outside;
-	bool before;
-	bool after;
-};
-
-/* Calls the probed function with access to user memory, which switches tag checks off, too. */
-static struct around call_with_user_access(struct kunit *test, bool (*look)(void))
+/*
+ * Calls the probed function with access to user memory, which switches tag checks off, too. What
+ * @look sees is to be so in the probed function, and in what is around it, and nowhere else.
+ */
+static void call_with_user_access(struct kunit *test, bool (*look)(void))
 {
 	const struct kprobes_step *step = plant_just_so(test, test->param_value);
+	bool outside, before, after, other_ran;
 	struct task_struct *other;
-	struct around around;
-	bool other_ran;
 	u32 result;
 
 	migrate_disable();
@@ -702,11 +651,11 @@ static struct around call_with_user_access(struct kunit *test, bool (*look)(void
 	}
 
 	to_do.wake = other;
-	around.outside = look();
+	outside = look();
 	uaccess_enable_privileged();
-	around.before = look();
+	before = look();
 	result = step->call(1);
-	around.after = look();
+	after = look();
 	uaccess_disable_privileged();
 	other_ran = READ_ONCE(found.other_ran);
 	kthread_stop_put(other);
@@ -716,7 +665,9 @@ static struct around call_with_user_access(struct kunit *test, bool (*look)(void
 	KUNIT_EXPECT_GT(test, found.handlers, 0);
 	KUNIT_EXPECT_FALSE(test, found.trapped);
 	KUNIT_EXPECT_EQ(test, other_ran, preempt_model_preemptible());
-	return around;
+	KUNIT_EXPECT_FALSE(test, outside);
+	KUNIT_EXPECT_TRUE(test, before);
+	KUNIT_EXPECT_TRUE(test, after);
 }
 
 /*
@@ -725,13 +676,8 @@ static struct around call_with_user_access(struct kunit *test, bool (*look)(void
  */
 static void user_access_ends_with_the_probed_code(struct kunit *test)
 {
-	struct around around;
-
 	need_user_access(test);
-	around = call_with_user_access(test, user_access);
-	KUNIT_EXPECT_FALSE(test, around.outside);
-	KUNIT_EXPECT_TRUE(test, around.before);
-	KUNIT_EXPECT_TRUE(test, around.after);
+	call_with_user_access(test, user_access);
 	KUNIT_EXPECT_FALSE(test, found.user_access);
 	KUNIT_EXPECT_FALSE(test, found.unread);
 	KUNIT_EXPECT_FALSE(test, found.other_user_access);
@@ -739,14 +685,9 @@ static void user_access_ends_with_the_probed_code(struct kunit *test)
 
 static void tags_are_ignored_by_the_probed_code_only(struct kunit *test)
 {
-	struct around around;
-
 	if (!kasan_hw_tags_enabled())
 		kunit_skip(test, "no memory of the kernel's has tags");
-	around = call_with_user_access(test, tags_ignored);
-	KUNIT_EXPECT_FALSE(test, around.outside);
-	KUNIT_EXPECT_TRUE(test, around.before);
-	KUNIT_EXPECT_TRUE(test, around.after);
+	call_with_user_access(test, tags_ignored);
 	KUNIT_EXPECT_FALSE(test, found.tags_ignored);
 	KUNIT_EXPECT_FALSE(test, found.other_tags_ignored);
 }
@@ -786,9 +727,9 @@ static int hit_init(struct kunit *test)
 static struct kunit_case hit_cases[] = {
 	KUNIT_CASE(unwinder_stays_on_the_stack),
 	KUNIT_CASE_PARAM(frame_record_is_whole_before_it_is_the_last, entry_gen_params),
-	KUNIT_CASE_PARAM(registers_have_the_mode_of_the_kernel, any_way_gen_params),
-	KUNIT_CASE_PARAM(registers_have_the_pstate_of_the_probed_code, any_way_gen_params),
-	KUNIT_CASE_PARAM(changes_of_pstate_take_effect, any_way_gen_params),
+	KUNIT_CASE_PARAM(registers_have_the_mode_of_the_kernel, way_gen_params),
+	KUNIT_CASE_PARAM(registers_have_the_pstate_of_the_probed_code, way_gen_params),
+	KUNIT_CASE_PARAM(changes_of_pstate_take_effect, way_gen_params),
 	KUNIT_CASE(flags_are_kept_at_a_return),
 	KUNIT_CASE(call_of_null_is_one),
 	KUNIT_CASE(event_of_the_firmware_leaves_where_to_go_on),
@@ -797,9 +738,9 @@ static struct kunit_case hit_cases[] = {
 #ifdef CONFIG_OPTPROBES
 	KUNIT_CASE(slot_where_modules_are_is_like_others),
 #endif
-	KUNIT_CASE_PARAM(user_access_ends_with_the_probed_code, way_gen_params),
-	KUNIT_CASE_PARAM(tags_are_ignored_by_the_probed_code_only, way_gen_params),
-	KUNIT_CASE_PARAM(rcu_watches_handlers, any_way_gen_params),
+	KUNIT_CASE_PARAM(user_access_ends_with_the_probed_code, fast_way_gen_params),
+	KUNIT_CASE_PARAM(tags_are_ignored_by_the_probed_code_only, fast_way_gen_params),
+	KUNIT_CASE_PARAM(rcu_watches_handlers, way_gen_params),
 	{ }
 };
 

@@ -5,6 +5,7 @@
 
 #include <kunit/static_stub.h>
 #include <kunit/test.h>
+#include <linux/cleanup.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_function.h>
@@ -38,25 +39,19 @@ static const char * const verdict_names[] = {
 
 static int locked_decode(struct insn *insn, u8 *buf, unsigned long addr)
 {
-	int err;
-
-	mutex_lock(&text_mutex);
-	preempt_disable();
-	err = kprobe_decode(insn, buf, addr);
-	preempt_enable();
-	mutex_unlock(&text_mutex);
-	return err;
+	guard(mutex)(&text_mutex);
+	guard(preempt)();
+	return kprobe_decode(insn, buf, addr);
 }
 
-/*
- * The verdict that registration would come to, and what kprobe_check_insn() says of it. Preemption
- * is off, for get_kprobe().
- */
+/* The verdict that registration would come to, and what kprobe_check_insn() says of it */
 static enum verdict judge_and_say(struct insn *insn, u8 *buf, unsigned long addr, const char **kind)
 {
 	struct kprobe_emulation em;
 	int err;
 
+	/* For get_kprobe() */
+	guard(preempt)();
 	*kind = NULL;
 	if (kprobe_decode(insn, buf, addr))
 		return BAD;
@@ -81,185 +76,138 @@ static enum verdict judge(struct insn *insn, u8 *buf, unsigned long addr)
 
 enum mode { ANY, ONLY_64, ONLY_32 };
 
-struct judged {
-	u8		code[15];
-	u8		length;
-	enum verdict	verdict;
-	enum mode	mode;
-	const char	*words;		/* among the reason; NULL if kprobe_check_insn() has none */
+struct code {
+	u8	length;
+	u8	bytes[15];
 };
 
-#define CODE(...)	.code = { __VA_ARGS__ }, .length = sizeof((u8 []) { __VA_ARGS__ })
+#define C(...)		{ sizeof((u8 []) { __VA_ARGS__ }), { __VA_ARGS__ } }
+
+/**
+ * struct judged - instructions that are judged alike
+ * @verdict:	what registration comes to
+ * @mode:	which kernels have them
+ * @words:	among the reason; NULL if kprobe_check_insn() has none
+ * @codes:	the instructions, up to one without a length
+ */
+struct judged {
+	enum verdict		verdict;
+	enum mode		mode;
+	const char		*words;
+	const struct code	*codes;
+};
+
+#define VERDICT(verdict, mode, words, ...)						\
+	{ verdict, mode, words, (const struct code []) { __VA_ARGS__, {} } }
 
 static const struct judged judged[] = {
 	/* Traps, and instructions that others look for by their address */
-	{ CODE(0xcc), INVAL, ANY, "traps" },
-	{ CODE(0xcd, 0x80), INVAL, ANY, "traps" },
-	{ CODE(0xce), INVAL, ONLY_32, "traps" },
-	{ CODE(0xf1), INVAL, ANY, "traps" },
-	{ CODE(0x0f, 0x0b), INVAL, ANY, "traps" },
-	{ CODE(0x67, 0x0f, 0xb9, 0x40, 0x0c), INVAL, ANY, "traps" },
+	VERDICT(INVAL, ANY, "traps",
+		C(0xcc), C(0xcd, 0x80), C(0xf1), C(0x0f, 0x0b), C(0x67, 0x0f, 0xb9, 0x40, 0x0c)),
+	VERDICT(INVAL, ONLY_32, "traps", C(0xce)),
 	/* ud2 and a name: for an emulator */
-	{ CODE(0x0f, 0x0b, 0x78, 0x65, 0x6e, 0x0f, 0xa2), UNSUPP, ANY, "emulator" },
-	{ CODE(0x0f, 0x0b, 0x6b, 0x76, 0x6d, 0x0f, 0xa2), UNSUPP, ANY, "emulator" },
+	VERDICT(UNSUPP, ANY, "emulator",
+		C(0x0f, 0x0b, 0x78, 0x65, 0x6e, 0x0f, 0xa2),
+		C(0x0f, 0x0b, 0x6b, 0x76, 0x6d, 0x0f, 0xa2)),
 	/* Stack segment, gs base */
-	{ CODE(0x8e, 0xd0), UNSUPP, ANY, "segment" },
-	{ CODE(0x17), UNSUPP, ONLY_32, "segment" },
-	{ CODE(0x1f), BY_COPY, ONLY_32 },
-	{ CODE(0x8e, 0xd8), BY_COPY },
-	{ CODE(0x8e, 0xe8), UNSUPP, ONLY_64, "segment" },
-	{ CODE(0x8e, 0xe8), BY_COPY, ONLY_32 },
-	{ CODE(0x0f, 0xa9), UNSUPP, ONLY_64, "segment" },
-	{ CODE(0x0f, 0xa1), BY_COPY },
-	{ CODE(0x0f, 0xb5, 0x00), UNSUPP, ONLY_64, "segment" },
-	{ CODE(0x0f, 0x01, 0xf8), UNSUPP, ANY, "mode" },
-	{ CODE(0xf3, 0x48, 0x0f, 0xae, 0xd8), UNSUPP, ONLY_64, "segment" },
-	{ CODE(0xf3, 0x48, 0x0f, 0xae, 0xd0), BY_COPY, ONLY_64 },
-	{ CODE(0x0f, 0xae, 0x18), BY_COPY },
+	VERDICT(UNSUPP, ANY, "segment", C(0x8e, 0xd0)),
+	VERDICT(UNSUPP, ONLY_32, "segment", C(0x17)),
+	VERDICT(BY_COPY, ONLY_32, NULL, C(0x1f), C(0x8e, 0xe8)),
+	VERDICT(BY_COPY, ANY, NULL, C(0x8e, 0xd8), C(0x0f, 0xa1), C(0x0f, 0xae, 0x18)),
+	VERDICT(UNSUPP, ONLY_64, "segment",
+		C(0x8e, 0xe8), C(0x0f, 0xa9), C(0x0f, 0xb5, 0x00), C(0xf3, 0x48, 0x0f, 0xae, 0xd8)),
+	VERDICT(UNSUPP, ANY, "mode", C(0x0f, 0x01, 0xf8)),
+	VERDICT(BY_COPY, ONLY_64, NULL, C(0xf3, 0x48, 0x0f, 0xae, 0xd0)),
 	/* Far transfers, other modes */
-	{ CODE(0x9a, 0, 0, 0, 0, 0, 0), UNSUPP, ONLY_32, "far branch" },
-	{ CODE(0xea, 0, 0, 0, 0, 0, 0), UNSUPP, ONLY_32, "far branch" },
-	{ CODE(0xca, 8, 0), UNSUPP, ANY, "far branch" },
-	{ CODE(0xcb), UNSUPP, ANY, "far branch" },
-	{ CODE(0x48, 0xcb), UNSUPP, ONLY_64, "far branch" },
-	{ CODE(0x48, 0xcf), UNSUPP, ONLY_64, "far branch" },
-	{ CODE(0xcf), UNSUPP, ANY, "far branch" },
-	{ CODE(0xff, 0x18), UNSUPP, ANY, "far branch" },
-	{ CODE(0xff, 0x28), UNSUPP, ANY, "far branch" },
-	{ CODE(0xff, 0xf8), UNSUPP, ANY, "not understood" },
-	{ CODE(0xfe, 0xd0), UNSUPP, ANY, "not understood" },
-	{ CODE(0xfe, 0x38), UNSUPP, ANY, "not understood" },
-	{ CODE(0x0f, 0x05), UNSUPP, ANY, "mode" },
-	{ CODE(0x48, 0x0f, 0x07), UNSUPP, ONLY_64, "mode" },
-	{ CODE(0x0f, 0x34), UNSUPP, ANY, "mode" },
-	{ CODE(0x0f, 0x35), UNSUPP, ANY, "mode" },
-	{ CODE(0x0f, 0x37), UNSUPP, ANY, "mode" },
-	{ CODE(0x0f, 0xaa), UNSUPP, ANY, "mode" },
-	{ CODE(0x0f, 0x01, 0xc1), UNSUPP, ANY, "mode" },
-	{ CODE(0x0f, 0x01, 0xc2), UNSUPP, ANY, "mode" },
-	{ CODE(0x0f, 0x01, 0xc3), UNSUPP, ANY, "mode" },
-	{ CODE(0x0f, 0x01, 0xcf), UNSUPP, ANY, "mode" },
-	{ CODE(0x0f, 0x01, 0xd5), UNSUPP, ANY, "mode" },
-	{ CODE(0x0f, 0x01, 0xd8), UNSUPP, ANY, "mode" },
-	{ CODE(0x0f, 0x01, 0xd9), UNSUPP, ANY, "mode" },
-	{ CODE(0xf3, 0x0f, 0x01, 0xec), UNSUPP, ANY, "mode" },
-	{ CODE(0xf2, 0x0f, 0x01, 0xca), UNSUPP, ANY, "mode" },
-	{ CODE(0xf3, 0x0f, 0x01, 0xca), UNSUPP, ANY, "mode" },
-	{ CODE(0xc6, 0xf8, 1), UNSUPP, ANY, "mode" },
-	{ CODE(0xc7, 0xf8, 0, 0, 0, 0), UNSUPP, ANY, "mode" },
+	VERDICT(UNSUPP, ONLY_32, "far branch",
+		C(0x9a, 0, 0, 0, 0, 0, 0), C(0xea, 0, 0, 0, 0, 0, 0)),
+	VERDICT(UNSUPP, ANY, "far branch",
+		C(0xca, 8, 0), C(0xcb), C(0xcf), C(0xff, 0x18), C(0xff, 0x28)),
+	VERDICT(UNSUPP, ONLY_64, "far branch", C(0x48, 0xcb), C(0x48, 0xcf)),
+	VERDICT(UNSUPP, ANY, "not understood", C(0xff, 0xf8), C(0xfe, 0xd0), C(0xfe, 0x38)),
+	VERDICT(UNSUPP, ANY, "mode",
+		C(0x0f, 0x05), C(0x0f, 0x34), C(0x0f, 0x35), C(0x0f, 0x37), C(0x0f, 0xaa),
+		C(0x0f, 0x01, 0xc1), C(0x0f, 0x01, 0xc2), C(0x0f, 0x01, 0xc3), C(0x0f, 0x01, 0xcf),
+		C(0x0f, 0x01, 0xd5), C(0x0f, 0x01, 0xd8), C(0x0f, 0x01, 0xd9),
+		C(0xf3, 0x0f, 0x01, 0xec), C(0xf2, 0x0f, 0x01, 0xca), C(0xf3, 0x0f, 0x01, 0xca),
+		C(0xc6, 0xf8, 1), C(0xc7, 0xf8, 0, 0, 0, 0)),
+	VERDICT(UNSUPP, ONLY_64, "mode", C(0x48, 0x0f, 0x07)),
 	/* Waiting for an interrupt, and sti before it */
-	{ CODE(0xf4), UNSUPP, ANY, "its interrupt" },
-	{ CODE(0x0f, 0x01, 0xc9), UNSUPP, ANY, "mode" },
-	{ CODE(0x0f, 0x01, 0xfb), UNSUPP, ANY, "mode" },
-	{ CODE(0xfb, 0xf4), UNSUPP, ANY, "interrupts off" },
-	{ CODE(0xfb, 0x0f, 0x01, 0xc9), UNSUPP, ANY, "interrupts off" },
-	{ CODE(0xfb, 0x0f, 0x35), UNSUPP, ANY, "interrupts off" },
-	{ CODE(0xfb, 0x90, 0xf4), BY_COPY },
+	VERDICT(UNSUPP, ANY, "its interrupt", C(0xf4)),
+	VERDICT(UNSUPP, ANY, "mode", C(0x0f, 0x01, 0xc9), C(0x0f, 0x01, 0xfb)),
+	VERDICT(UNSUPP, ANY, "interrupts off",
+		C(0xfb, 0xf4), C(0xfb, 0x0f, 0x01, 0xc9), C(0xfb, 0x0f, 0x35)),
+	VERDICT(BY_COPY, ANY, NULL, C(0xfb, 0x90, 0xf4)),
 	/* Other instructions than insn_decode() takes them for */
-	{ CODE(0x8f, 0xe8, 0x78, 0xc0, 0xc1, 0x01), BAD },
-	{ CODE(0x0f, 0x20, 0x00), BAD },
-	{ CODE(0x0f, 0x19, 0x00), BAD },
-	{ CODE(0x0f, 0xff, 0xc0), BAD },
-	{ CODE(0xf3, 0x0f, 0x44, 0xc1), BAD },
-	{ CODE(0x66, 0x67, 0x0f, 0x73, 0xf8, 0x01), BAD },
-	{ CODE(0x66, 0x0f, 0x73, 0xf8, 0x01), BY_COPY },
-	{ CODE(0x48, 0x66, 0x89, 0xc3), BAD, ONLY_64 },
-	{ CODE(0x66, 0x67, 0xf2, 0xf0, 0x2e, 0x89, 0x03), BAD },
-	{ CODE(0xd5, 0x10, 0x50), UNSUPP, ONLY_64, "APX" },
-	{ CODE(0xd5, 0x00, 0xa1, 0, 0, 0, 0, 0, 0, 0, 0), UNSUPP, ONLY_64, "APX" },
-	{ CODE(0x67, 0x8b, 0x05, 0, 0, 0, 0), UNSUPP, ONLY_64, "32 bits" },
-	{ CODE(0xc5, 0xf8, 0x05), BAD },
+	VERDICT(BAD, ANY, NULL,
+		C(0x8f, 0xe8, 0x78, 0xc0, 0xc1, 0x01), C(0x0f, 0x20, 0x00), C(0x0f, 0x19, 0x00),
+		C(0x0f, 0xff, 0xc0), C(0xf3, 0x0f, 0x44, 0xc1),
+		C(0x66, 0x67, 0x0f, 0x73, 0xf8, 0x01), C(0x66, 0x67, 0xf2, 0xf0, 0x2e, 0x89, 0x03),
+		C(0xc5, 0xf8, 0x05)),
+	VERDICT(BY_COPY, ANY, NULL, C(0x66, 0x0f, 0x73, 0xf8, 0x01)),
+	VERDICT(BAD, ONLY_64, NULL, C(0x48, 0x66, 0x89, 0xc3)),
+	VERDICT(UNSUPP, ONLY_64, "APX",
+		C(0xd5, 0x10, 0x50), C(0xd5, 0x00, 0xa1, 0, 0, 0, 0, 0, 0, 0, 0)),
+	VERDICT(UNSUPP, ONLY_64, "32 bits", C(0x67, 0x8b, 0x05, 0, 0, 0, 0)),
 	/* Branches that do not have the same effect on all processors. They are not emulated. */
-	{ CODE(0x66, 0xe8, 0, 0, 0, 0), BAD, ONLY_64 },
-	{ CODE(0x66, 0xe9, 0, 0, 0, 0), BAD, ONLY_64 },
-	{ CODE(0x66, 0x0f, 0x84, 0, 0, 0, 0), BAD, ONLY_64 },
-	{ CODE(0x66, 0xe8, 0, 0), UNSUPP, ONLY_32 },
-	{ CODE(0x66, 0xe9, 0, 0), UNSUPP, ONLY_32 },
-	{ CODE(0x66, 0x0f, 0x84, 0, 0), UNSUPP, ONLY_32 },
-	{ CODE(0x66, 0x48, 0xe8, 0, 0, 0, 0), UNSUPP, ONLY_64 },
-	{ CODE(0x66, 0xeb, 0), UNSUPP },
-	{ CODE(0x66, 0x74, 0), UNSUPP },
-	{ CODE(0x66, 0xe2, 0), UNSUPP },
-	{ CODE(0x66, 0xc3), UNSUPP },
-	{ CODE(0x66, 0xc2, 8, 0), UNSUPP },
-	{ CODE(0x66, 0xff, 0xd0), UNSUPP },
-	{ CODE(0x66, 0xff, 0x20), UNSUPP },
-	{ CODE(0xf0, 0xe8, 0, 0, 0, 0), UNSUPP },
-	{ CODE(0xf0, 0xff, 0x10), UNSUPP },
-	{ CODE(0xf2, 0xff, 0x10), UNSUPP },
+	VERDICT(BAD, ONLY_64, NULL,
+		C(0x66, 0xe8, 0, 0, 0, 0), C(0x66, 0xe9, 0, 0, 0, 0),
+		C(0x66, 0x0f, 0x84, 0, 0, 0, 0)),
+	VERDICT(UNSUPP, ONLY_32, NULL,
+		C(0x66, 0xe8, 0, 0), C(0x66, 0xe9, 0, 0), C(0x66, 0x0f, 0x84, 0, 0)),
+	VERDICT(UNSUPP, ONLY_64, NULL, C(0x66, 0x48, 0xe8, 0, 0, 0, 0)),
+	VERDICT(UNSUPP, ANY, NULL,
+		C(0x66, 0xeb, 0), C(0x66, 0x74, 0), C(0x66, 0xe2, 0), C(0x66, 0xc3),
+		C(0x66, 0xc2, 8, 0), C(0x66, 0xff, 0xd0), C(0x66, 0xff, 0x20),
+		C(0xf0, 0xe8, 0, 0, 0, 0), C(0xf0, 0xff, 0x10), C(0xf2, 0xff, 0x10)),
 	/* Other branches */
-	{ CODE(0x2e, 0xe8, 0, 0, 0, 0), BY_EMULATION },
-	{ CODE(0x3e, 0x74, 0), BY_EMULATION },
-	{ CODE(0xf2, 0xc3), BY_EMULATION },
-	{ CODE(0xe3, 0), BY_EMULATION },
-	{ CODE(0x67, 0xe2, 0), BY_EMULATION },
-	{ CODE(0x3e, 0xff, 0xe0), BY_EMULATION },
-	{ CODE(0x65, 0xff, 0x10), BY_EMULATION },
-	{ CODE(0x67, 0xff, 0x10), BY_EMULATION },
+	VERDICT(BY_EMULATION, ANY, NULL,
+		C(0x2e, 0xe8, 0, 0, 0, 0), C(0x3e, 0x74, 0), C(0xf2, 0xc3), C(0xe3, 0),
+		C(0x67, 0xe2, 0), C(0x3e, 0xff, 0xe0), C(0x65, 0xff, 0x10), C(0x67, 0xff, 0x10)),
 	/* The rest */
-	{ CODE(0x55), BY_COPY },
-	{ CODE(0x66, 0x55), BY_COPY },
-	{ CODE(0x89, 0xe5), BY_COPY },
-	{ CODE(0x66, 0x89, 0xe5), BY_COPY },
-	{ CODE(0x89, 0x45, 0xfc), BY_COPY },
-	{ CODE(0xc7, 0x00, 0, 0, 0, 0), BY_COPY },
-	{ CODE(0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8), BY_COPY, ONLY_64 },
-	{ CODE(0x67, 0x8d, 0x45, 0xfc), BY_COPY },
-	{ CODE(0xf3, 0x90), BY_COPY },
-	{ CODE(0x41, 0x90), BY_COPY, ONLY_64 },
-	{ CODE(0x9c), BY_COPY },
-	{ CODE(0x66, 0x9d), BY_COPY },
-	{ CODE(0x01, 0xd8), BY_COPY },
-	{ CODE(0xf0, 0x0f, 0xb1, 0x0a), BY_COPY },
-	{ CODE(0xf3, 0xa4), BY_COPY },
-	{ CODE(0xff, 0x30), BY_COPY },
-	{ CODE(0xff, 0x00), BY_COPY },
-	{ CODE(0xfe, 0xc8), BY_COPY },
-	{ CODE(0x8f, 0x00), BY_COPY },
-	{ CODE(0x0f, 0x30), BY_COPY },
-	{ CODE(0x0f, 0x31), BY_COPY },
-	{ CODE(0x0f, 0xa2), BY_COPY },
-	{ CODE(0x0f, 0x22, 0xd8), BY_COPY },
-	{ CODE(0x0f, 0x01, 0xca), BY_COPY },
-	{ CODE(0x0f, 0x01, 0x10), BY_COPY },
-	{ CODE(0x0f, 0x01, 0x38), BY_COPY },
-	{ CODE(0x0f, 0xae, 0xe8), BY_COPY },
-	{ CODE(0x0f, 0xc7, 0x08), BY_COPY },
-	{ CODE(0x0f, 0x38, 0xf0, 0x00), BY_COPY },
+	VERDICT(BY_COPY, ANY, NULL,
+		C(0x55), C(0x66, 0x55), C(0x89, 0xe5), C(0x66, 0x89, 0xe5), C(0x89, 0x45, 0xfc),
+		C(0xc7, 0x00, 0, 0, 0, 0), C(0x67, 0x8d, 0x45, 0xfc), C(0xf3, 0x90), C(0x9c),
+		C(0x66, 0x9d), C(0x01, 0xd8), C(0xf0, 0x0f, 0xb1, 0x0a), C(0xf3, 0xa4),
+		C(0xff, 0x30), C(0xff, 0x00), C(0xfe, 0xc8), C(0x8f, 0x00), C(0x0f, 0x30),
+		C(0x0f, 0x31), C(0x0f, 0xa2), C(0x0f, 0x22, 0xd8), C(0x0f, 0x01, 0xca),
+		C(0x0f, 0x01, 0x10), C(0x0f, 0x01, 0x38), C(0x0f, 0xae, 0xe8), C(0x0f, 0xc7, 0x08),
+		C(0x0f, 0x38, 0xf0, 0x00)),
+	VERDICT(BY_COPY, ONLY_64, NULL, C(0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8), C(0x41, 0x90)),
 	/* VEX maps, where the same numbers are other instructions */
-	{ CODE(0xc4, 0xe2, 0x71, 0x8e, 0x10), BY_COPY },
-	{ CODE(0xc5, 0xf8, 0x77), BY_COPY },
-	{ CODE(0xc5, 0xfd, 0x6f, 0x05, 0, 0, 0, 0), BY_COPY },
+	VERDICT(BY_COPY, ANY, NULL,
+		C(0xc4, 0xe2, 0x71, 0x8e, 0x10), C(0xc5, 0xf8, 0x77),
+		C(0xc5, 0xfd, 0x6f, 0x05, 0, 0, 0, 0)),
 };
 
-/*
- * Nops follow the instruction. It need not be in text here. A past bug: members of a group of
- * opcodes were confused, and prefixes overlooked.
- */
+static void expect_verdict(struct kunit *test, const struct judged *j, const struct code *code)
+{
+	/* Nops follow the instruction. It need not be in text here. */
+	static u8 text[2 * MAX_INSN_SIZE];
+	u8 buf[MAX_INSN_SIZE];
+	struct insn insn;
+	const char *kind;
+	enum verdict v;
+
+	memset(text, 0x90, sizeof(text));
+	memcpy(text, code->bytes, code->length);
+	v = judge_and_say(&insn, buf, (unsigned long)text, &kind);
+	KUNIT_EXPECT_EQ_MSG(test, j->verdict, v, "%*ph: %s", code->length, code->bytes,
+			    verdict_names[v]);
+	KUNIT_EXPECT_TRUE_MSG(test, j->words ? kind && strstr(kind, j->words) : !kind, "%*ph: %s",
+			      code->length, code->bytes, kind ?: "-");
+}
+
+/* A past bug: members of a group of opcodes were confused, and prefixes overlooked. */
 static void test_verdicts(struct kunit *test)
 {
-	static u8 text[2 * MAX_INSN_SIZE];
 	enum mode other = IS_ENABLED(CONFIG_X86_64) ? ONLY_32 : ONLY_64;
-	u8 buf[MAX_INSN_SIZE];
-	const char *kind, *words;
-	struct insn insn;
-	enum verdict v;
-	int i;
+	const struct judged *j;
+	const struct code *code;
 
-	for (i = 0; i < ARRAY_SIZE(judged); i++) {
-		if (judged[i].mode == other)
-			continue;
-		memset(text, 0x90, sizeof(text));
-		memcpy(text, judged[i].code, judged[i].length);
-		preempt_disable();
-		v = judge_and_say(&insn, buf, (unsigned long)text, &kind);
-		preempt_enable();
-		KUNIT_EXPECT_EQ_MSG(test, judged[i].verdict, v, "%*ph: %s",
-				    judged[i].length, judged[i].code, verdict_names[v]);
-		words = judged[i].words;
-		KUNIT_EXPECT_TRUE_MSG(test, words ? kind && strstr(kind, words) : !kind, "%*ph: %s",
-				      judged[i].length, judged[i].code, kind ?: "-");
-	}
+	for (j = judged; j < judged + ARRAY_SIZE(judged); j++)
+		for (code = j->codes; code->length && j->mode != other; code++)
+			expect_verdict(test, j, code);
 }
 
 static bool yes(void)
@@ -291,47 +239,41 @@ static void test_landing_pad(struct kunit *test)
 }
 
 struct relocated {
-	u8	code[15];
-	u8	length;
-	u8	copy[15];
-	int	copied;
-	long	distance;
-	int	err;
+	struct code	from, to;
+	long		distance;
+	int		err;
 };
 
-#define COPY(...)	.copy = { __VA_ARGS__ }, .copied = sizeof((u8 []) { __VA_ARGS__ })
-
-/* The displacement of a rip-relative operand has to shrink by the distance to the copy. */
 static const struct relocated relocated[] = {
-	{ CODE(0x48, 0x8b, 0x05, 0, 1, 0, 0), COPY(0x48, 0x8b, 0x05, 0, 0, 0, 0), 0x100 },
-	{ CODE(0x8b, 0x0d, 0, 0, 0, 0), COPY(0x8b, 0x0d, 0, 0, 0, 0x80), 0x80000000 },
-	{ CODE(0x8b, 0x0d, 0, 0, 0, 0), COPY(0), 0x80000001, -ERANGE },
-	{ CODE(0x8b, 0x0d, 0, 0, 0, 0), COPY(0x8b, 0x0d, 0xff, 0xff, 0xff, 0x7f), -0x7fffffff },
-	{ CODE(0x8b, 0x0d, 0, 0, 0, 0), COPY(0), -0x80000000L, -ERANGE },
-	{ CODE(0x8b, 0x0d, 0xff, 0xff, 0xff, 0x7f), COPY(0), -1, -ERANGE },
-	{ CODE(0x8b, 0x0d, 0, 0, 0, 0x80), COPY(0), 1, -ERANGE },
+	{ C(0x48, 0x8b, 0x05, 0, 1, 0, 0), C(0x48, 0x8b, 0x05, 0, 0, 0, 0), 0x100 },
+	{ C(0x8b, 0x0d, 0, 0, 0, 0), C(0x8b, 0x0d, 0, 0, 0, 0x80), 0x80000000 },
+	{ C(0x8b, 0x0d, 0, 0, 0, 0), C(0), 0x80000001, -ERANGE },
+	{ C(0x8b, 0x0d, 0, 0, 0, 0), C(0x8b, 0x0d, 0xff, 0xff, 0xff, 0x7f), -0x7fffffff },
+	{ C(0x8b, 0x0d, 0, 0, 0, 0), C(0), -0x80000000L, -ERANGE },
+	{ C(0x8b, 0x0d, 0xff, 0xff, 0xff, 0x7f), C(0), -1, -ERANGE },
+	{ C(0x8b, 0x0d, 0, 0, 0, 0x80), C(0), 1, -ERANGE },
 	/* Followed by an immediate, or in an instruction with prefixes */
-	{ CODE(0xc7, 0x05, 4, 0, 0, 0, 1, 2, 3, 4), COPY(0xc7, 0x05, 3, 0, 0, 0, 1, 2, 3, 4), 1 },
-	{ CODE(0xc5, 0xfd, 0x6f, 0x05, 0, 0, 0, 0),
-	  COPY(0xc5, 0xfd, 0x6f, 0x05, 0xff, 0xff, 0xff, 0xff), 1 },
-	{ CODE(0xf0, 0x48, 0x0f, 0xb1, 0x0d, 1, 0, 0, 0),
-	  COPY(0xf0, 0x48, 0x0f, 0xb1, 0x0d, 0, 0, 0, 0), 1 },
+	{ C(0xc7, 0x05, 4, 0, 0, 0, 1, 2, 3, 4), C(0xc7, 0x05, 3, 0, 0, 0, 1, 2, 3, 4), 1 },
+	{ C(0xc5, 0xfd, 0x6f, 0x05, 0, 0, 0, 0),
+	  C(0xc5, 0xfd, 0x6f, 0x05, 0xff, 0xff, 0xff, 0xff), 1 },
+	{ C(0xf0, 0x48, 0x0f, 0xb1, 0x0d, 1, 0, 0, 0),
+	  C(0xf0, 0x48, 0x0f, 0xb1, 0x0d, 0, 0, 0, 0), 1 },
 	/* Not relative */
-	{ CODE(0x8b, 0x04, 0x25, 1, 0, 0, 0), COPY(0x8b, 0x04, 0x25, 1, 0, 0, 0), 1 },
-	{ CODE(0x8b, 0x85, 1, 0, 0, 0), COPY(0x8b, 0x85, 1, 0, 0, 0), LONG_MAX },
+	{ C(0x8b, 0x04, 0x25, 1, 0, 0, 0), C(0x8b, 0x04, 0x25, 1, 0, 0, 0), 1 },
+	{ C(0x8b, 0x85, 1, 0, 0, 0), C(0x8b, 0x85, 1, 0, 0, 0), LONG_MAX },
 	/* An indirect branch through memory becomes a push */
-	{ CODE(0xff, 0x10), COPY(0xff, 0x30), 1 },
-	{ CODE(0xff, 0x64, 0x24, 8), COPY(0xff, 0x74, 0x24, 8), 1 },
-	{ CODE(0x41, 0xff, 0x54, 0x24, 8), COPY(0x41, 0xff, 0x74, 0x24, 8), 1 },
-	{ CODE(0x65, 0xff, 0x14, 0x25, 1, 0, 0, 0), COPY(0x65, 0xff, 0x34, 0x25, 1, 0, 0, 0), 1 },
-	{ CODE(0xff, 0x15, 1, 0, 0, 0), COPY(0xff, 0x35, 0, 0, 0, 0), 1 },
-	{ CODE(0xff, 0x25, 1, 0, 0, 0), COPY(0xff, 0x35, 2, 0, 0, 0), -1 },
+	{ C(0xff, 0x10), C(0xff, 0x30), 1 },
+	{ C(0xff, 0x64, 0x24, 8), C(0xff, 0x74, 0x24, 8), 1 },
+	{ C(0x41, 0xff, 0x54, 0x24, 8), C(0x41, 0xff, 0x74, 0x24, 8), 1 },
+	{ C(0x65, 0xff, 0x14, 0x25, 1, 0, 0, 0), C(0x65, 0xff, 0x34, 0x25, 1, 0, 0, 0), 1 },
+	{ C(0xff, 0x15, 1, 0, 0, 0), C(0xff, 0x35, 0, 0, 0, 0), 1 },
+	{ C(0xff, 0x25, 1, 0, 0, 0), C(0xff, 0x35, 2, 0, 0, 0), -1 },
 	/* So does a return */
-	{ CODE(0xc3), COPY(0xff, 0x34, 0x24), 1 },
-	{ CODE(0xf3, 0xc2, 8, 0), COPY(0xff, 0x34, 0x24), 1 },
+	{ C(0xc3), C(0xff, 0x34, 0x24), 1 },
+	{ C(0xf3, 0xc2, 8, 0), C(0xff, 0x34, 0x24), 1 },
 	/* An indirect branch through a register does not */
-	{ CODE(0xff, 0xd0), COPY(0xff, 0xd0), 1 },
-	{ CODE(0xff, 0xe4), COPY(0xff, 0xe4), 1 },
+	{ C(0xff, 0xd0), C(0xff, 0xd0), 1 },
+	{ C(0xff, 0xe4), C(0xff, 0xe4), 1 },
 };
 
 static void test_relocate(struct kunit *test)
@@ -347,13 +289,14 @@ static void test_relocate(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(relocated); i++) {
 		const struct relocated *r = &relocated[i];
 
-		KUNIT_ASSERT_EQ(test, 0, insn_decode_kernel(&insn, r->code));
-		KUNIT_ASSERT_EQ(test, r->length, insn.length);
+		KUNIT_ASSERT_EQ(test, 0, insn_decode_kernel(&insn, r->from.bytes));
+		KUNIT_ASSERT_EQ(test, r->from.length, insn.length);
 		ret = kprobe_copy(copy, &insn, from, from + r->distance);
-		KUNIT_EXPECT_EQ_MSG(test, r->err ?: r->copied, ret, "%*ph", r->length, r->code);
+		KUNIT_EXPECT_EQ_MSG(test, r->err ?: r->to.length, ret, "%*ph", r->from.length,
+				    r->from.bytes);
 		if (!r->err)
-			KUNIT_EXPECT_MEMEQ_MSG(test, r->copy, copy, r->copied, "%*ph: %*ph",
-					       r->length, r->code, r->copied, copy);
+			KUNIT_EXPECT_MEMEQ_MSG(test, r->to.bytes, copy, r->to.length, "%*ph: %*ph",
+					       r->from.length, r->from.bytes, r->to.length, copy);
 	}
 }
 
@@ -382,14 +325,10 @@ static void test_mapping_end(struct kunit *test)
 static int locked_boundary(unsigned long addr)
 {
 	const char *why;
-	int err;
 
-	mutex_lock(&kprobe_mutex);
-	mutex_lock(&text_mutex);
-	err = kprobe_check_boundary(addr, &why);
-	mutex_unlock(&text_mutex);
-	mutex_unlock(&kprobe_mutex);
-	return err;
+	guard(mutex)(&kprobe_mutex);
+	guard(mutex)(&text_mutex);
+	return kprobe_check_boundary(addr, &why);
 }
 
 /* A function to decode */
@@ -495,36 +434,41 @@ static void test_adjust(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, entry);
 }
 
+static u8 opcode_text[2 * MAX_INSN_SIZE];
+
+/* Nops follow it. 0x0f.. is behind an escape byte, and prefix 0 is none. */
+static void put_opcode(u8 prefix, u16 opcode, u8 modrm)
+{
+	u8 *p = opcode_text;
+
+	memset(opcode_text, 0x90, sizeof(opcode_text));
+	if (prefix)
+		*p++ = prefix;
+	if (opcode >> 8)
+		*p++ = opcode >> 8;
+	*p++ = opcode;
+	*p = modrm;
+}
+
 /* All opcodes of two maps: each branch is either emulated or refused. */
 static void test_opcodes(struct kunit *test)
 {
-	static const u8 modrm[] = { 0x00, 0xc0 };
-	static u8 text[2 * MAX_INSN_SIZE];
+	unsigned long addr = (unsigned long)opcode_text;
 	u8 buf[MAX_INSN_SIZE];
 	struct insn insn;
 	int i;
 
 	for (i = 0; i < 2 * 256 * 2 * 8; i++) {
-		u8 opcode = i >> 4;
-		u8 *p = text;
-		bool left;
-
-		if (i >> 12)
-			*p++ = 0x0f;
-		*p++ = opcode;
-		*p++ = modrm[i & 1] | (i >> 1 & 7) << 3;
-		memset(p, 0x90, text + sizeof(text) - p);
-		preempt_disable();
-		left = judge(&insn, buf, (unsigned long)text) == BAD &&
-		       !kprobe_decode(&insn, buf, (unsigned long)text);
-		preempt_enable();
-		KUNIT_EXPECT_FALSE_MSG(test, left, "%6ph", text);
+		put_opcode(0, (i >> 12 ? 0x0f00 : 0) | (i >> 4 & 0xff),
+			   (i & 1 ? 0xc0 : 0) | (i >> 1 & 7) << 3);
+		KUNIT_EXPECT_TRUE_MSG(test, judge(&insn, buf, addr) != BAD ||
+				      locked_decode(&insn, buf, addr), "%6ph", opcode_text);
 	}
 }
 
 /**
  * struct branch - opcodes that may lead elsewhere than to the next instruction
- * @first:	the first of them; 0x0f.. is behind an escape byte
+ * @first:	the first of them, as put_opcode() takes them
  * @last:	the last of them
  * @exts:	bitmask: values of the ModRM byte's reg field
  * @near:	a near branch, which is emulated; all others are refused
@@ -572,42 +516,29 @@ static const u8 branch_prefixes[] = {
 #define NR_BRANCH_PREFIXES	(ARRAY_SIZE(branch_prefixes) - !IS_ENABLED(CONFIG_X86_64))
 
 /* With a prefix, a near branch may be refused as well, but a copy must not run. */
-static void expect_no_copy(struct kunit *test, const struct branch *b, const u8 *text,
-			   u8 prefix)
+static void expect_no_copy(struct kunit *test, const struct branch *b, u8 prefix)
 {
 	u8 buf[MAX_INSN_SIZE];
 	struct insn insn;
-	enum verdict v;
-	bool boosted;
+	enum verdict v = judge(&insn, buf, (unsigned long)opcode_text);
+	bool boosted = v == BY_COPY || (v == BY_EMULATION && kprobe_can_boost(&insn));
 
-	preempt_disable();
-	v = judge(&insn, buf, (unsigned long)text);
-	boosted = v == BY_COPY || (v == BY_EMULATION && kprobe_can_boost(&insn));
-	preempt_enable();
-	KUNIT_EXPECT_FALSE_MSG(test, boosted, "%6ph: %s", text, verdict_names[v]);
+	KUNIT_EXPECT_FALSE_MSG(test, boosted, "%6ph: %s", opcode_text, verdict_names[v]);
 	if (!b->near)
-		KUNIT_EXPECT_NE_MSG(test, BY_EMULATION, v, "%6ph", text);
+		KUNIT_EXPECT_NE_MSG(test, BY_EMULATION, v, "%6ph", opcode_text);
 	else if (!prefix)
-		KUNIT_EXPECT_EQ_MSG(test, BY_EMULATION, v, "%6ph: %s", text, verdict_names[v]);
+		KUNIT_EXPECT_EQ_MSG(test, BY_EMULATION, v, "%6ph: %s", opcode_text,
+				    verdict_names[v]);
 }
 
-/* Tries one opcode with an operand in memory or in a register. Nops follow it. */
+/* Tries one opcode with an operand in memory or in a register. */
 static void try_branch(struct kunit *test, const struct branch *b, u16 opcode, u8 modrm)
 {
-	static u8 text[2 * MAX_INSN_SIZE];
 	unsigned int i;
 
 	for (i = 0; i < NR_BRANCH_PREFIXES; i++) {
-		u8 *p = text;
-
-		memset(text, 0x90, sizeof(text));
-		if (branch_prefixes[i])
-			*p++ = branch_prefixes[i];
-		if (opcode >> 8)
-			*p++ = opcode >> 8;
-		*p++ = opcode;
-		*p++ = modrm;
-		expect_no_copy(test, b, text, branch_prefixes[i]);
+		put_opcode(branch_prefixes[i], opcode, modrm);
+		expect_no_copy(test, b, branch_prefixes[i]);
 	}
 }
 
@@ -697,9 +628,7 @@ static void look_at_function(void *data, unsigned long at, unsigned long end)
 	enum verdict v;
 
 	for (t->functions++; at < end; at += insn.length) {
-		preempt_disable();
 		v = judge(&insn, buf, at);
-		preempt_enable();
 		if (buf[0] == INT3_INSN_OPCODE || buf[0] == BYTES_NOP1)
 			t->padding++;
 		else

@@ -5,24 +5,20 @@
 
 #include <kunit/test.h>
 #include <linux/cleanup.h>
-#include <linux/cpufeature.h>
 #include <linux/kallsyms.h>
-#include <linux/kprobes.h>
 #include <linux/kprobes_function.h>
-#include <linux/linkage.h>
 #include <linux/memory.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/sizes.h>
-#include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <net/checksum.h>
-#include <asm/ibt.h>
 #include <asm/insn.h>
-#include <asm/nospec-branch.h>
 #include <asm/text-patching.h>
 #include <asm/unwind.h>
 
+#include "support/asm_x86.h"
+#include "support/kinds.h"
 #include "support/sites.h"
 #include "support/switch.h"
 #include "../internal.h"
@@ -32,22 +28,20 @@
 static struct kprobe probes[MAX_PROBES];
 static int nr_probes;
 
-static int see(struct kprobe *p, struct pt_regs *regs)
-{
-	return 0;
-}
-
 static void drop(void *unused)
 {
 	while (nr_probes)
 		unregister_kprobe(&probes[--nr_probes]);
 }
 
-/* Fills @at with each @step-th instruction of a function that has no probes yet. */
-static int instructions(struct kunit *test, const char *name, int first, int step,
-			kprobe_opcode_t **at)
+/*
+ * Probes each @step-th instruction of a function that has no probes yet, unless it is refused, and
+ * waits until there are jumps.
+ */
+static void plant(struct kunit *test, const char *name, int first, int step)
 {
 	unsigned long addr = kallsyms_lookup_name(name), size, offset, end;
+	static kprobe_opcode_t *at[MAX_PROBES];
 	struct insn insn;
 	int i, n = 0;
 
@@ -58,22 +52,9 @@ static int instructions(struct kunit *test, const char *name, int first, int ste
 		if (i % step == first)
 			at[n++] = (kprobe_opcode_t *)addr;
 	}
-	return n;
-}
-
-/* Probes each @step-th instruction, unless it is refused, and waits until there are jumps. */
-static void plant(struct kunit *test, const char *name, int first, int step)
-{
-	static kprobe_opcode_t *at[MAX_PROBES];
-	struct kprobe *p;
-	int i, n;
-
-	n = instructions(test, name, first, step, at);
 	for (i = 0; i < n; i++) {
-		p = &probes[nr_probes];
-		*p = (struct kprobe){ .addr = at[i], .pre_handler = see };
-		if (!register_kprobe(p))
-			nr_probes++;
+		probes[nr_probes] = (struct kprobe){ .addr = at[i] };
+		nr_probes += !register_kprobe(&probes[nr_probes]);
 	}
 	KUNIT_EXPECT_GT(test, nr_probes, 0);
 	wait_for_kprobe_optimizer();
@@ -114,10 +95,9 @@ static u16 sum_up(const u8 *bytes, int length)
 /* A jump covers no more instructions than it has bytes, so none covers another probe. */
 static void test_csum_partial(struct kunit *test)
 {
-	u8 *bytes = kunit_kmalloc(test, SZ_512, GFP_KERNEL);
+	u8 *bytes = test_alloc(test, SZ_512);
 	int first, i;
 
-	KUNIT_ASSERT_NOT_NULL(test, bytes);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop, NULL));
 	for (i = 0; i < SZ_512; i++)
 		bytes[i] = 37 * i + 11;
@@ -134,28 +114,16 @@ static void test_csum_partial(struct kunit *test)
 /* A return that is marked as safe, so the kernel does not patch it to a jump to the thunk */
 void kprobe_test_returns(void);
 
-asm("	.pushsection .text, \"ax\"\n"
-	ASM_FUNC_ALIGN "\n"
-"	.globl kprobe_test_returns\n"
-"	.type kprobe_test_returns, @function\n"
-"kprobe_test_returns:\n"
-	ASM_ENDBR
-"	nop; nop; nop\n"
-	ANNOTATE_RETPOLINE_SAFE
-"	ret\n"
-"	nop\n"
-"	.size kprobe_test_returns, . - kprobe_test_returns\n"
-"	.popsection\n"
-);
+KPROBES_FUNCTION(kprobe_test_returns, "nop; nop; nop\n" ANNOTATE_RETPOLINE_SAFE "ret; nop");
 
 #define RETURN_AT	3
 
 /* The first instruction that can be probed, behind a landing pad */
-static kprobe_opcode_t *entry_of(const char *function)
+static void *entry_of(void (*function)(void))
 {
 	bool on_entry;
 
-	return arch_adjust_kprobe_addr(kallsyms_lookup_name(function), 0, &on_entry);
+	return arch_adjust_kprobe_addr((unsigned long)function, 0, &on_entry);
 }
 
 /* With a return thunk that leaves the flags alone, the copy of a return has to jump to it. */
@@ -163,22 +131,18 @@ static void test_copied_return(struct kunit *test)
 {
 	bool by_thunk = cpu_feature_enabled(X86_FEATURE_RETHUNK) &&
 			!cpu_feature_enabled(X86_FEATURE_CALL_DEPTH);
-	struct kprobe p = { .addr = entry_of("kprobe_test_returns"), .pre_handler = see };
+	struct probe *p = probe_registered(test, entry_of(kprobe_test_returns));
 	struct arch_optimized_insn *optinsn;
 	u8 *copy;
 
-	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&p));
 	wait_for_kprobe_optimizer();
 	kprobe_test_returns();
-	scoped_guard(mutex, &kprobe_mutex) {
-		optinsn = kprobe_optinsn(get_kprobe(p.addr));
-		copy = optinsn->insn ? optinsn->insn + optinsn->copy[RETURN_AT] : NULL;
-		KUNIT_EXPECT_NOT_NULL(test, copy);
-		if (copy)
-			KUNIT_EXPECT_EQ(test, by_thunk ? JMP32_INSN_OPCODE : RET_INSN_OPCODE,
-					*copy);
-	}
-	unregister_kprobe(&p);
+	guard(mutex)(&kprobe_mutex);
+	optinsn = kprobe_optinsn(get_kprobe(p->kp.addr));
+	copy = optinsn->insn ? optinsn->insn + optinsn->copy[RETURN_AT] : NULL;
+	KUNIT_EXPECT_NOT_NULL(test, copy);
+	if (copy)
+		KUNIT_EXPECT_EQ(test, by_thunk ? JMP32_INSN_OPCODE : RET_INSN_OPCODE, *copy);
 }
 
 /*
@@ -188,24 +152,14 @@ static void test_copied_return(struct kunit *test)
  */
 void kprobe_test_two_jumps(void);
 
-asm("	.pushsection .text, \"ax\"\n"
-	ASM_FUNC_ALIGN "\n"
-"	.globl kprobe_test_two_jumps\n"
-"	.type kprobe_test_two_jumps, @function\n"
-"kprobe_test_two_jumps:\n"
-	ASM_ENDBR
-"	push %" _ASM_BX "\n"
-"	sub $16, %" _ASM_SP "\n"
 #ifdef CONFIG_X86_32
-"	nop\n"
+#define TWO_JUMPS_PAD	"nop\n"
+#else
+#define TWO_JUMPS_PAD
 #endif
-"	seto %al\n"
-"	add $16, %" _ASM_SP "\n"
-"	pop %" _ASM_BX "\n"
-	ASM_RET
-"	.size kprobe_test_two_jumps, . - kprobe_test_two_jumps\n"
-"	.popsection\n"
-);
+KPROBES_FUNCTION(kprobe_test_two_jumps,
+		 "push %" _ASM_BX "; sub $16, %" _ASM_SP "\n" TWO_JUMPS_PAD
+		 "seto %al; add $16, %" _ASM_SP "; pop %" _ASM_BX "\n" ASM_RET);
 
 #define TWO_JUMPS_SIZE	12
 
@@ -224,24 +178,19 @@ static bool begins_at(unsigned long addr)
  */
 static void test_two_jumps(struct kunit *test)
 {
-	unsigned long addr = (unsigned long)entry_of("kprobe_test_two_jumps");
+	unsigned long addr = (unsigned long)entry_of(kprobe_test_two_jumps);
 	bool begins[TWO_JUMPS_SIZE];
+	struct probe *p;
 	int i;
 
 	for (i = 0; i < TWO_JUMPS_SIZE; i++)
 		begins[i] = begins_at(addr + i);
 	KUNIT_ASSERT_TRUE(test, begins[1]);
 
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop, NULL));
 	for (i = 0; i < 2; i++) {
-		probes[i] = (struct kprobe){
-			.addr		= (kprobe_opcode_t *)addr + i,
-			.pre_handler	= see,
-		};
-		KUNIT_ASSERT_EQ(test, 0, register_kprobe(&probes[i]));
-		nr_probes++;
+		p = probe_registered(test, (void *)addr + i);
 		wait_for_kprobe_optimizer();
-		KUNIT_ASSERT_EQ(test, JMP32_INSN_OPCODE, *(u8 *)probes[i].addr);
+		KUNIT_ASSERT_EQ(test, JMP32_INSN_OPCODE, *(u8 *)p->kp.addr);
 	}
 	scoped_guard(mutex, &kprobe_mutex)
 		kprobe_function_forget();
@@ -250,7 +199,7 @@ static void test_two_jumps(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, begins[i], begins_at(addr + i), "%d", i);
 }
 
-static int go_elsewhere(struct kprobe *p, struct pt_regs *regs)
+static int go_elsewhere(struct probe *p, struct pt_regs *regs)
 {
 	regs->ip = (unsigned long)kprobe_test_two_jumps;
 	return 1;
@@ -268,41 +217,30 @@ static void test_registers_after_redirection(struct kunit *test)
 		struct pt_regs	regs;
 		unsigned long	ret_addr;
 	} stack = { .regs.orig_ax = KPROBE_HIT_ORIG_AX };
-	struct kprobe p = { .addr = entry_of("kprobe_test_returns"), .pre_handler = go_elsewhere };
+	struct probe *p = probe_registered(test, entry_of(kprobe_test_returns));
 	bool all = false;
 
+	p->on_hit = go_elsewhere;
 	stack.regs.sp = (unsigned long)(&stack + 1);
-	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&p));
 	scoped_guard(preempt)
-		all = kprobe_detour_hit(&stack.regs, site_of(get_kprobe(p.addr)));
+		all = kprobe_detour_hit(&stack.regs, site_of(get_kprobe(p->kp.addr)));
 	KUNIT_EXPECT_TRUE(test, all);
 	KUNIT_EXPECT_EQ(test, (unsigned long)kprobe_test_two_jumps, stack.regs.ip);
 	KUNIT_EXPECT_FALSE(test, kprobe_regs_of_hit(&stack.regs));
-	unregister_kprobe(&p);
 }
 
 /* Adds one to the word at @from. A jump on the load covers a part of the addition. */
 unsigned long kprobe_test_loads(const unsigned long *from);
 
-asm("	.pushsection .text, \"ax\"\n"
-	ASM_FUNC_ALIGN "\n"
-"	.globl kprobe_test_loads\n"
-"	.type kprobe_test_loads, @function\n"
-"kprobe_test_loads:\n"
-	ASM_ENDBR
-"	mov (%" _ASM_ARG1 "), %" _ASM_AX "\n"
-"	add $1, %" _ASM_AX "\n"
-	ASM_RET
-"	.size kprobe_test_loads, . - kprobe_test_loads\n"
-"	.popsection\n"
-);
+KPROBES_FUNCTION(kprobe_test_loads,
+		 "mov (%" _ASM_ARG1 "), %" _ASM_AX "; add $1, %" _ASM_AX "\n" ASM_RET);
 
 #define LOAD_SIZE	(IS_ENABLED(CONFIG_X86_64) ? 3 : 2)
 
-static struct kprobe missed;
+static struct probe *missed;
 static unsigned long loaded;
 
-static int load_nowhere(struct kprobe *p, struct pt_regs *regs)
+static int load_nowhere(struct probe *p, struct pt_regs *regs)
 {
 	loaded = kprobe_test_loads((unsigned long *)8);
 	return 0;
@@ -310,7 +248,7 @@ static int load_nowhere(struct kprobe *p, struct pt_regs *regs)
 
 static int leave_load_out(struct kprobe *p, struct pt_regs *regs, int trapnr)
 {
-	if (regs->ip != (unsigned long)missed.addr)
+	if (regs->ip != (unsigned long)missed->kp.addr)
 		return 0;
 	regs->ax = 1;
 	regs->ip += LOAD_SIZE;
@@ -323,27 +261,22 @@ static int leave_load_out(struct kprobe *p, struct pt_regs *regs, int trapnr)
  */
 static void test_fault_of_a_handler_at_a_jump(struct kunit *test)
 {
-	struct kprobe p = {
-		.addr		= entry_of("kprobe_test_returns"),
-		.pre_handler	= load_nowhere,
-		.fault_handler	= leave_load_out,
-	};
+	struct probe *p = probe_new(test, entry_of(kprobe_test_returns));
 	int i;
 
-	missed = (struct kprobe){ .addr = entry_of("kprobe_test_loads"), .pre_handler = see };
-	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&missed));
-	KUNIT_EXPECT_EQ(test, 0, register_kprobe(&p));
+	p->on_hit = load_nowhere;
+	p->kp.fault_handler = leave_load_out;
+	missed = probe_registered(test, entry_of((void (*)(void))kprobe_test_loads));
+	KUNIT_ASSERT_EQ(test, 0, probe_register(p));
 	for (i = 1; i <= 2; i++) {
 		/* First by a breakpoint that waits for its jump, if not by that already */
 		loaded = 0;
 		kprobe_test_returns();
 		KUNIT_EXPECT_EQ(test, 2, loaded);
-		KUNIT_EXPECT_EQ(test, i, missed.nmissed);
+		KUNIT_EXPECT_EQ(test, i, missed->kp.nmissed);
 		wait_for_kprobe_optimizer();
 	}
-	KUNIT_EXPECT_EQ(test, JMP32_INSN_OPCODE, *(u8 *)missed.addr);
-	unregister_kprobe(&p);
-	unregister_kprobe(&missed);
+	KUNIT_EXPECT_EQ(test, JMP32_INSN_OPCODE, *(u8 *)missed->kp.addr);
 }
 
 static noinline __noclone int called(int i)
@@ -380,27 +313,24 @@ static unsigned long find_call(struct kunit *test, unsigned long *target)
  */
 static void test_original_of_a_call(struct kunit *test)
 {
-	struct kprobe p = { .pre_handler = see };
 	struct arch_optimized_insn *optinsn;
-	unsigned long target, copy;
+	unsigned long target, addr, copy;
 
-	p.addr = (kprobe_opcode_t *)find_call(test, &target);
-	KUNIT_ASSERT_NOT_NULL(test, p.addr);
-	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&p));
+	addr = find_call(test, &target);
+	KUNIT_ASSERT_NE(test, addr, 0);
+	probe_registered(test, (void *)addr);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_EQ(test, 4, calls(1));
-	scoped_guard(mutex, &kprobe_mutex) {
-		optinsn = kprobe_optinsn(get_kprobe(p.addr));
-		KUNIT_EXPECT_NOT_NULL(test, optinsn->insn);
-		if (!optinsn->insn)
-			break;
-		copy = (unsigned long)optinsn->insn + optinsn->copy[0];
-		KUNIT_EXPECT_EQ(test, (unsigned long)p.addr, kprobe_original_ip(copy));
-		KUNIT_EXPECT_EQ(test, target, kprobe_original_ip(copy + CALL_INSN_SIZE));
-		KUNIT_EXPECT_EQ(test, (unsigned long)p.addr + CALL_INSN_SIZE,
-				kprobe_original_ip(copy + CALL_INSN_SIZE + JMP32_INSN_SIZE));
-	}
-	unregister_kprobe(&p);
+	guard(mutex)(&kprobe_mutex);
+	optinsn = kprobe_optinsn(get_kprobe((void *)addr));
+	KUNIT_EXPECT_NOT_NULL(test, optinsn->insn);
+	if (!optinsn->insn)
+		return;
+	copy = (unsigned long)optinsn->insn + optinsn->copy[0];
+	KUNIT_EXPECT_EQ(test, addr, kprobe_original_ip(copy));
+	KUNIT_EXPECT_EQ(test, target, kprobe_original_ip(copy + CALL_INSN_SIZE));
+	KUNIT_EXPECT_EQ(test, addr + CALL_INSN_SIZE,
+			kprobe_original_ip(copy + CALL_INSN_SIZE + JMP32_INSN_SIZE));
 }
 
 static noinline __noclone notrace int boosted(int i)
@@ -412,27 +342,21 @@ static noinline __noclone notrace int boosted(int i)
 /* A slot has two copies of an instruction that is boosted. */
 static void test_original_in_a_slot(struct kunit *test)
 {
-	struct kprobe p = {
-		.addr = (kprobe_opcode_t *)boosted,
-		.pre_handler = see,
-	}, *kp;
-	unsigned long addr, copy, length;
+	struct probe *p = probe_registered(test, boosted);
+	unsigned long addr = (unsigned long)p->kp.addr, copy, length;
+	struct kprobe *kp;
 
-	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&p));
 	KUNIT_EXPECT_EQ(test, 2, boosted(1));
-	scoped_guard(mutex, &kprobe_mutex) {
-		kp = get_kprobe(p.addr);
-		addr = (unsigned long)p.addr;
-		copy = (unsigned long)kp->ainsn.insn;
-		length = kp->ainsn.emulation.length;
-		KUNIT_EXPECT_TRUE(test, kp->ainsn.emulation.boosted);
-		KUNIT_EXPECT_EQ(test, addr, kprobe_original_ip(copy));
-		KUNIT_EXPECT_EQ(test, addr + length, kprobe_original_ip(copy + length));
-		copy += KPROBE_SLOT_LAST_OFFSET;
-		KUNIT_EXPECT_EQ(test, addr, kprobe_original_ip(copy));
-		KUNIT_EXPECT_EQ(test, addr + length, kprobe_original_ip(copy + length));
-	}
-	unregister_kprobe(&p);
+	guard(mutex)(&kprobe_mutex);
+	kp = get_kprobe(p->kp.addr);
+	copy = (unsigned long)kp->ainsn.insn;
+	length = kp->ainsn.emulation.length;
+	KUNIT_EXPECT_TRUE(test, kp->ainsn.emulation.boosted);
+	KUNIT_EXPECT_EQ(test, addr, kprobe_original_ip(copy));
+	KUNIT_EXPECT_EQ(test, addr + length, kprobe_original_ip(copy + length));
+	copy += KPROBE_SLOT_LAST_OFFSET;
+	KUNIT_EXPECT_EQ(test, addr, kprobe_original_ip(copy));
+	KUNIT_EXPECT_EQ(test, addr + length, kprobe_original_ip(copy + length));
 }
 
 /* How often text was synchronized: by this task, and by workers, which write jumps */
@@ -450,7 +374,7 @@ static bool has_unused_detour(struct kprobe *kp)
 	       container_of(kp, struct optimized_kprobe, kp)->optinsn.insn;
 }
 
-static int note_sync(struct kprobe *p, struct pt_regs *regs)
+static int note_sync(struct probe *p, struct pt_regs *regs)
 {
 	if (current == syncing_task) {
 		own_syncs++;
@@ -467,39 +391,39 @@ static int note_sync(struct kprobe *p, struct pt_regs *regs)
  */
 static void test_steps_of_a_jump(struct kunit *test)
 {
-	struct kprobe sync = { .symbol_name = "text_poke_sync", .pre_handler = note_sync };
-	struct kprobe p = { .addr = entry_of("kprobe_test_returns"), .pre_handler = see };
+	struct probe *sync = probe_new(test, NULL);
+	struct probe *p = probe_new(test, entry_of(kprobe_test_returns));
 
-	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&sync));
+	sync->kp.symbol_name = "text_poke_sync";
+	sync->on_hit = note_sync;
+	KUNIT_ASSERT_EQ(test, 0, probe_register(sync));
 	wait_for_kprobe_optimizer();
 	atomic_set(&worker_syncs, 0);
 	syncing_task = current;
-	jump_at = p.addr;
+	jump_at = p->kp.addr;
 	detour_told = false;
-	KUNIT_EXPECT_EQ(test, 0, register_kprobe(&p));
+	KUNIT_ASSERT_EQ(test, 0, probe_register(p));
 	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, JMP32_INSN_OPCODE, *(u8 *)p.addr);
+	KUNIT_EXPECT_EQ(test, JMP32_INSN_OPCODE, *(u8 *)p->kp.addr);
 	KUNIT_EXPECT_GE(test, atomic_read(&worker_syncs), 2);
 	KUNIT_EXPECT_TRUE(test, detour_told);
 
 	/* With a breakpoint that is there before */
-	unregister_kprobe(&p);
+	probe_unregister(p);
 	if (switch_mount) {
 		wait_for_dying_sites(test);
 		KUNIT_EXPECT_EQ(test, 0, switch_set(false));
-		KUNIT_EXPECT_EQ(test, 0, register_kprobe(&p));
+	}
+	KUNIT_ASSERT_EQ(test, 0, probe_register(p));
+	if (switch_mount) {
 		detour_told = false;
 		KUNIT_EXPECT_EQ(test, 0, switch_set(true));
 		KUNIT_EXPECT_TRUE(test, detour_told);
-	} else {
-		KUNIT_EXPECT_EQ(test, 0, register_kprobe(&p));
 	}
 	wait_for_kprobe_optimizer();
 	own_syncs = 0;
-	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&p));
+	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&p->kp));
 	KUNIT_EXPECT_EQ(test, own_syncs, 3);
-	unregister_kprobe(&p);
-	unregister_kprobe(&sync);
 }
 
 #ifdef CONFIG_UNWINDER_ORC
@@ -511,13 +435,17 @@ static noinline __noclone int calls_boosted(int i)
 /* Does a trace get to the caller, and is it a reliable one? */
 static bool gets_on, is_reliable;
 
-static int unwind_from(struct pt_regs *regs, unsigned long ip)
+/* Begins the trace at the probed instruction, or at its copy. */
+static bool at_copy;
+
+static int unwind(struct probe *p, struct pt_regs *regs)
 {
 	struct pt_regs at = *regs;
 	struct unwind_state state;
 	unsigned long offset;
 
-	at.ip = ip;
+	at.ip = at_copy ? (unsigned long)get_kprobe(p->kp.addr)->ainsn.insn :
+			  (unsigned long)p->kp.addr;
 	at.orig_ax = -1;
 	gets_on = false;
 	for (unwind_start(&state, current, &at, NULL); !unwind_done(&state);
@@ -529,37 +457,19 @@ static int unwind_from(struct pt_regs *regs, unsigned long ip)
 	return 0;
 }
 
-static int unwind_from_original(struct kprobe *p, struct pt_regs *regs)
-{
-	return unwind_from(regs, (unsigned long)p->addr);
-}
-
-static int unwind_from_copy(struct kprobe *p, struct pt_regs *regs)
-{
-	return unwind_from(regs, (unsigned long)get_kprobe(p->addr)->ainsn.insn);
-}
-
 /* As if an interrupt had come there. Livepatch must not take the function for one that is left. */
 static void test_trace_from_a_slot(struct kunit *test)
 {
-	struct kprobe p = {
-		.addr = (kprobe_opcode_t *)boosted,
-		.pre_handler = unwind_from_original,
-	};
+	struct probe *p = probe_registered(test, boosted);
+	int i;
 
-	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&p));
-	KUNIT_EXPECT_EQ(test, 4, calls_boosted(1));
-	KUNIT_EXPECT_TRUE(test, gets_on);
-	KUNIT_EXPECT_TRUE(test, is_reliable);
-	unregister_kprobe(&p);
-
-	p.pre_handler = unwind_from_copy;
-	p.flags = 0;
-	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&p));
-	KUNIT_EXPECT_EQ(test, 4, calls_boosted(1));
-	KUNIT_EXPECT_TRUE(test, gets_on);
-	KUNIT_EXPECT_FALSE(test, is_reliable);
-	unregister_kprobe(&p);
+	p->on_hit = unwind;
+	for (i = 0; i < 2; i++) {
+		at_copy = i;
+		KUNIT_EXPECT_EQ(test, 4, calls_boosted(1));
+		KUNIT_EXPECT_TRUE(test, gets_on);
+		KUNIT_EXPECT_EQ(test, is_reliable, !at_copy);
+	}
 }
 #endif
 

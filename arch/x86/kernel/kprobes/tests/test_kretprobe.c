@@ -4,64 +4,27 @@
  */
 
 #include <kunit/test.h>
-#include <linux/cpufeature.h>
-#include <linux/kprobes.h>
-#include <linux/linkage.h>
-#include <asm/asm.h>
-#include <asm/frame.h>
-#include <asm/ibt.h>
-#include <asm/irqflags.h>
-#include <asm/processor-flags.h>
 
-#include "support/uaccess_x86.h"
+#include "support/asm_x86.h"
+#include "support/kinds.h"
 
 /* Returns the flags after the return of a function that is called with access to user memory. */
 unsigned long kprobe_test_flags_of_return(void);
 void kprobe_test_returns_with_access(void);
 
+KPROBES_FUNCTION(kprobe_test_returns_with_access, "nop\n" ASM_RET);
+KPROBES_FUNCTION(kprobe_test_flags_of_return,
+		 FRAME_BEGIN KPROBES_SET_AC "call kprobe_test_returns_with_access\n"
+		 KPROBES_RESULT_AC "\n" FRAME_END ASM_RET);
+
 /* Returns the flags after the return of a function that returns with these flags. */
 unsigned long kprobe_test_status_of_return(unsigned long flags);
 void kprobe_test_returns_with_status(void);
 
-asm("	.pushsection .text, \"ax\"\n"
-	ASM_FUNC_ALIGN "\n"
-"	.type kprobe_test_returns_with_access, @function\n"
-"kprobe_test_returns_with_access:\n"
-	ASM_ENDBR
-"	nop\n"
-	ASM_RET
-"	.size kprobe_test_returns_with_access, . - kprobe_test_returns_with_access\n"
-	ASM_FUNC_ALIGN "\n"
-"	.type kprobe_test_flags_of_return, @function\n"
-"kprobe_test_flags_of_return:\n"
-	ASM_ENDBR
-	FRAME_BEGIN
-"	pushf; btsl " KPROBES_AC ", (%" _ASM_SP "); popf\n"
-"	call kprobe_test_returns_with_access\n"
-"	pushf; pop %" _ASM_AX "; push %" _ASM_AX "\n"
-"	btrl " KPROBES_AC ", (%" _ASM_SP "); popf\n"
-	FRAME_END
-	ASM_RET
-"	.size kprobe_test_flags_of_return, . - kprobe_test_flags_of_return\n"
-	ASM_FUNC_ALIGN "\n"
-"	.type kprobe_test_returns_with_status, @function\n"
-"kprobe_test_returns_with_status:\n"
-	ASM_ENDBR
-"	push %" _ASM_ARG1 "; popf\n"
-	ASM_RET
-"	.size kprobe_test_returns_with_status, . - kprobe_test_returns_with_status\n"
-	ASM_FUNC_ALIGN "\n"
-"	.type kprobe_test_status_of_return, @function\n"
-"kprobe_test_status_of_return:\n"
-	ASM_ENDBR
-	FRAME_BEGIN
-"	call kprobe_test_returns_with_status\n"
-"	pushf; pop %" _ASM_AX "\n"
-	FRAME_END
-	ASM_RET
-"	.size kprobe_test_status_of_return, . - kprobe_test_status_of_return\n"
-"	.popsection\n"
-);
+KPROBES_FUNCTION(kprobe_test_returns_with_status, "push %" _ASM_ARG1 "; popf\n" ASM_RET);
+KPROBES_FUNCTION(kprobe_test_status_of_return,
+		 FRAME_BEGIN "call kprobe_test_returns_with_status; pushf; pop %" _ASM_AX "\n"
+		 FRAME_END ASM_RET);
 
 static unsigned int returns, with_access;
 
@@ -72,22 +35,21 @@ static int see_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-static void test_access_to_user_memory(struct kunit *test)
+static void add_return_probe(struct kunit *test, void (*function)(void))
 {
-	struct kretprobe rp = {
-		.kp.addr = (kprobe_opcode_t *)kprobe_test_returns_with_access,
-		.handler = see_return,
-	};
-	unsigned long flags;
+	const union any_probe like = { .rp.handler = see_return };
 
 	returns = 0;
 	with_access = 0;
-	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&rp));
-	flags = kprobe_test_flags_of_return();
-	unregister_kretprobe(&rp);
+	any_registered(test, RETURN_PROBE, &like, function);
+}
+
+static void test_access_to_user_memory(struct kunit *test)
+{
+	add_return_probe(test, kprobe_test_returns_with_access);
+	KUNIT_EXPECT_TRUE(test, kprobe_test_flags_of_return() & X86_EFLAGS_AC);
 	KUNIT_EXPECT_EQ(test, returns, 1);
 	KUNIT_EXPECT_EQ(test, with_access, 0);
-	KUNIT_EXPECT_TRUE(test, flags & X86_EFLAGS_AC);
 }
 
 #define STATUS	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF |	\
@@ -96,22 +58,14 @@ static void test_access_to_user_memory(struct kunit *test)
 /* A past bug: a return lost the flags that KVM's functions return in. */
 static void test_status_flags(struct kunit *test)
 {
-	struct kretprobe rp = {
-		.kp.addr = (kprobe_opcode_t *)kprobe_test_returns_with_status,
-		.handler = see_return,
-	};
-	unsigned long others = native_save_fl() & ~STATUS, none, all;
+	unsigned long others = native_save_fl() & ~STATUS;
 
 	if (cpu_feature_enabled(X86_FEATURE_CALL_DEPTH))
 		kunit_skip(test, "returns change the flags by themselves");
-	returns = 0;
-	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&rp));
-	none = kprobe_test_status_of_return(others);
-	all = kprobe_test_status_of_return(others | STATUS);
-	unregister_kretprobe(&rp);
+	add_return_probe(test, kprobe_test_returns_with_status);
+	KUNIT_EXPECT_EQ(test, kprobe_test_status_of_return(others) & STATUS, 0);
+	KUNIT_EXPECT_EQ(test, kprobe_test_status_of_return(others | STATUS) & STATUS, STATUS);
 	KUNIT_EXPECT_EQ(test, returns, 2);
-	KUNIT_EXPECT_EQ(test, none & STATUS, 0);
-	KUNIT_EXPECT_EQ(test, all & STATUS, STATUS);
 }
 
 static struct kunit_case kretprobe_cases[] = {

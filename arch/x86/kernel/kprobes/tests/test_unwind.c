@@ -5,18 +5,14 @@
  * pointer, as an interrupt would do that has been there.
  */
 #include <kunit/test.h>
+#include <linux/cleanup.h>
 #include <linux/cpufeature.h>
 #include <linux/kdebug.h>
-#include <linux/kprobes.h>
 #include <linux/linkage.h>
 #include <linux/notifier.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
-#include <linux/string.h>
 #include <asm/debugreg.h>
-#include <asm/ibt.h>
-#include <asm/processor-flags.h>
-#include <asm/ptrace.h>
 #include <asm/unwind.h>
 
 #include "support/probe.h"
@@ -32,17 +28,8 @@ asmlinkage void kprobe_tail_entry(void);
  */
 unsigned long kprobe_test_unwound(unsigned long x);
 
-asm("	.pushsection .text, \"ax\"\n"
-	ASM_FUNC_ALIGN "\n"
-"	.type kprobe_test_unwound, @function\n"
-"kprobe_test_unwound:\n"
-	ASM_ENDBR
-"	movq	(%rsp), %rax\n"
-"	leaq	1(%rdi), %rax\n"
-"	nopl	0(%rax)\n"
-	ASM_RET
-"	.size kprobe_test_unwound, . - kprobe_test_unwound\n"
-"	.popsection\n");
+KPROBES_FUNCTION(kprobe_test_unwound,
+		 "movq (%rsp), %rax; leaq 1(%rdi), %rax; nopl 0(%rax)\n" ASM_RET);
 
 static noinline __noclone notrace long steps_into(long x)
 {
@@ -165,17 +152,19 @@ static noinline __noclone void expect_traces(struct kunit *test, unsigned int at
 /* No less than what saves and loads the general registers */
 #define MANY	30
 
-static void expect_traces_by_jump(struct kunit *test, kprobe_post_handler_t post_handler)
+static void expect_traces_at(struct kunit *test, bool jump, kprobe_post_handler_t post_handler)
 {
 	struct probe *probe = probe_new(test, kprobe_test_unwound);
 
-	switch_need(test);
 	probe->kp.post_handler = post_handler;
+	if (jump)
+		switch_need(test);
+	else if (switch_mount)
+		KUNIT_ASSERT_EQ(test, 0, switch_set(false));
 	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
 	wait_for_kprobe_optimizer();
-	preempt_disable();
-	KUNIT_EXPECT_TRUE(test, kprobe_optimized(get_kprobe(probe->kp.addr)));
-	preempt_enable();
+	scoped_guard(preempt)
+		KUNIT_EXPECT_TRUE(test, !jump || kprobe_optimized(get_kprobe(probe->kp.addr)));
 	expect_traces(test, MANY);
 	KUNIT_EXPECT_EQ(test, probe->hits, 1);
 	KUNIT_EXPECT_EQ(test, probe->posts, !!post_handler);
@@ -187,24 +176,17 @@ static void expect_traces_by_jump(struct kunit *test, kprobe_post_handler_t post
  */
 static void callers_are_found_at_a_jump(struct kunit *test)
 {
-	expect_traces_by_jump(test, NULL);
+	expect_traces_at(test, true, NULL);
 }
 
 static void callers_are_found_at_a_jump_with_a_post_handler(struct kunit *test)
 {
-	expect_traces_by_jump(test, probe_post_handler);
+	expect_traces_at(test, true, probe_post_handler);
 }
 
 static void callers_are_found_behind_a_copy(struct kunit *test)
 {
-	struct probe *probe = probe_new(test, kprobe_test_unwound);
-
-	probe->kp.post_handler = probe_post_handler;
-	if (switch_mount)
-		KUNIT_ASSERT_EQ(test, 0, switch_set(false));
-	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
-	expect_traces(test, MANY);
-	KUNIT_EXPECT_EQ(test, probe->posts, 1);
+	expect_traces_at(test, false, probe_post_handler);
 }
 
 #ifdef CONFIG_KRETPROBE_RETURN_STACK
@@ -218,15 +200,10 @@ static int see_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 
 static void callers_are_found_at_a_return(struct kunit *test)
 {
-	static struct kretprobe rp;
-
-	memset(&rp, 0, sizeof(rp));
-	rp.kp.addr = (kprobe_opcode_t *)kprobe_test_unwound;
-	rp.handler = see_return;
 	returns = 0;
-	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&rp));
+	any_registered(test, RETURN_PROBE, &(union any_probe) { .rp.handler = see_return },
+		       kprobe_test_unwound);
 	expect_traces(test, MANY);
-	unregister_kretprobe(&rp);
 	KUNIT_EXPECT_EQ(test, returns, 1);
 }
 #endif
