@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kprobes: what users call, the table of probed addresses, the global switch, and how all of it
- * begins. The rest is in kernel/kprobes/: register.c leads to site.c, which has the code for a
- * single probed address, a site. The order of locks is in internal.h there, the states of a site
- * are in linux/kprobes_hit.h.
+ * Kprobes: what users call, the global switch, and how all of it begins. The rest is in
+ * kernel/kprobes/: register.c leads to site.c, which has the code for a single probed address, a
+ * site. internal.h there has the order of locks, linux/kprobes_hit.h the states of a site.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -23,7 +22,7 @@ DEFINE_MUTEX(kprobe_mutex);
 /* Sites by address, for lookups at hits. */
 struct kprobe_table kprobe_site_table = KPROBE_TABLE_INIT(kprobe_site_table, &kprobe_mutex);
 
-/* All sites; and by address, those among them whose text was freed under their probes. */
+/* All sites; and by address, those whose text was freed under their probes. */
 LIST_HEAD(kprobe_sites);
 DEFINE_HASHTABLE(kprobe_gone_sites, 8);
 
@@ -43,12 +42,9 @@ static bool site_has(struct kprobe_site *site, struct kprobe *p)
 	return false;
 }
 
-/**
- * kprobe_site_holding() - find the site that a probe is registered at
- * @p: the probe, which may be garbage: its contents are not trusted
- *
- * Context: kprobe_mutex is held.
- * Return: the site, or NULL.
+/*
+ * Finds the site that a probe is registered at, or NULL. @p may be garbage: nothing of it is
+ * trusted.
  */
 struct kprobe_site *kprobe_site_holding(struct kprobe *p)
 {
@@ -71,9 +67,8 @@ static const struct kprobe_kind kprobe_kind;
  * register_kprobe() - plant a probe
  * @p: what to probe and what to run; belongs to the core until it is unregistered
  *
- * If KPROBE_FLAG_DISABLED is set in its flags, the probe is planted, but its handlers do
- * not run before enable_kprobe() is called. If KPROBE_FLAG_NESTS is set, they may run on top
- * of other handlers.
+ * With KPROBE_FLAG_DISABLED in its flags, the probe is planted, but its handlers do not run before
+ * enable_kprobe() is called. With KPROBE_FLAG_NESTS, they may run on top of other handlers.
  *
  * Context: may sleep.
  * Return:
@@ -102,9 +97,9 @@ EXPORT_SYMBOL_GPL(register_kprobe);
  * @kps: the probes
  * @num: how many
  *
- * All addresses are checked first, by a call of register_kprobe() for each, which others may look
- * at; then the text is patched, for many probes at once. Others can register and unregister in
- * between. See register_kprobe().
+ * All addresses are checked first, by a call of register_kprobe() for each, so that monitors see
+ * them. Then the text is patched, for many probes at once. Others can register and unregister in
+ * between.
  *
  * Context: may sleep.
  * Return: 0; -EINVAL unless @num is positive; -ENOMEM; the error of the first probe in
@@ -117,16 +112,9 @@ int register_kprobes(struct kprobe **kps, int num)
 }
 EXPORT_SYMBOL_GPL(register_kprobes);
 
-/**
- * kprobe_remove() - take a probe off its site
- * @p: the probe, registered or not
- * @plan: collects changes to the text
- *
- * Its handlers may still run until the plan has been applied, and
- * kprobe_wait_for_handlers() has returned after that.
- *
- * Context: kprobe_mutex is held.
- * Return: false if @p was not registered.
+/*
+ * Takes a probe off its site. Its handlers may run until the plan is applied and, after that,
+ * kprobe_wait_for_handlers() has returned. Returns false if the probe was not registered.
  */
 bool kprobe_remove(struct kprobe *p, struct kprobe_plan *plan)
 {
@@ -142,9 +130,7 @@ bool kprobe_remove(struct kprobe *p, struct kprobe_plan *plan)
  * unregister_kprobe() - remove a probe
  * @p: the probe
  *
- * See unregister_kprobes().
- *
- * Context: may sleep; not from a handler.
+ * Context: as unregister_kprobes().
  */
 void unregister_kprobe(struct kprobe *p)
 {
@@ -169,14 +155,7 @@ static void remove_chunk(struct kprobe **kps, int num, const struct kprobe_kind 
 	kprobe_plan_apply(&plan);
 }
 
-/**
- * kprobe_unregister() - remove probes of any kind
- * @kps: the probes
- * @num: how many
- * @kind: their kind
- *
- * Context: as unregister_kprobes().
- */
+/* Removes probes of any kind, as unregister_kprobes(). */
 void kprobe_unregister(struct kprobe **kps, int num, const struct kprobe_kind *kind)
 {
 	LLIST_HEAD(stopped);
@@ -185,14 +164,15 @@ void kprobe_unregister(struct kprobe **kps, int num, const struct kprobe_kind *k
 	if (num <= 0)
 		return;
 	if (kprobe_cannot_sleep()) {
-		kprobe_leave_at_once(kps, num, kind);
-		return;
+		if (!kprobe_leave_at_once(kps, num, kind, &stopped))
+			return;
+	} else {
+		for (i = 0; i < num; i = end) {
+			end = kprobe_next_chunk(i, num, KPROBE_PATCH_BATCH);
+			remove_chunk(kps + i, end - i, kind, &stopped);
+		}
+		kprobe_wait_for_handlers();
 	}
-	for (i = 0; i < num; i = end) {
-		end = kprobe_next_chunk(i, num, KPROBE_PATCH_BATCH);
-		remove_chunk(kps + i, end - i, kind, &stopped);
-	}
-	kprobe_wait_for_handlers();
 	if (kind->release)
 		kind->release(&stopped);
 	for (i = 0; i < num; i++)
@@ -204,14 +184,13 @@ void kprobe_unregister(struct kprobe **kps, int num, const struct kprobe_kind *k
  * @kps: the probes. If one is not registered, its address is set to NULL
  * @num: how many
  *
- * When this returns, none of their handlers is running or will run, and the structs
- * belong to the caller again. The text is patched for many probes at once, and all of
- * them share one wait.
+ * When this returns, none of their handlers is running or will run, and the structs belong to the
+ * caller again. The text is patched for many probes at once, and all of them share one wait.
  *
  * Context: may sleep; not from a handler. Anywhere else this warns. If only preemption is off, or
- * RCU is held, the probes are removed all the same, and the wait is a busy one; that is noticed
- * with CONFIG_PREEMPT_COUNT, on x86 and arm64. In handlers, in interrupts, with interrupts off, or
- * if somebody else holds up the removal, they are hit no more, but stay registered.
+ * RCU is held, it spins instead of sleeping; it notices that with CONFIG_PREEMPT_COUNT, on x86 and
+ * arm64. In handlers, in interrupts, with interrupts off, or if somebody else holds up the removal,
+ * the probes are hit no more, but stay registered.
  */
 void unregister_kprobes(struct kprobe **kps, int num)
 {
@@ -253,8 +232,8 @@ static int set_probe_disabled(struct kprobe *p, bool disabled)
  * @p: a registered probe
  *
  * Context: may sleep.
- * Return: 0; -EINVAL if @p is not registered or its text is gone; or -EBUSY, -EAGAIN, -ENODEV
- * or -ENOMEM if ftrace cannot serve it, with @p as it was before.
+ * Return: 0; -EINVAL if @p is not registered or its text is gone; or -EBUSY, -EAGAIN, -ENODEV or
+ * -ENOMEM if ftrace cannot serve it, with @p as it was before.
  */
 int enable_kprobe(struct kprobe *p)
 {
@@ -279,10 +258,10 @@ int disable_kprobe(struct kprobe *p)
 }
 EXPORT_SYMBOL_GPL(disable_kprobe);
 
-/* How many sites are named when the global switch fails for some */
+/* How many sites are named if the global switch fails for some */
 #define FAILURES_NAMED	16
 
-/* Called after the plan was applied: only then is it known what ftrace has refused. */
+/* Only after a plan was applied is it known what ftrace has refused. */
 static void warn_of_failures(int err)
 {
 	struct kprobe_site *site;
@@ -296,16 +275,12 @@ static void warn_of_failures(int err)
 		pr_warn("nor could %u others be armed, see debugfs\n", failed - FAILURES_NAMED);
 }
 
-/**
- * kprobe_set_all_armed() - turn the global switch on or off
- * @armed: true for on
+/*
+ * Turns the global switch on or off. While it is off, no probe is in the text; probes that are
+ * registered or enabled meanwhile are armed when it is turned on again. May sleep.
  *
- * While it is off, no probe is in the text; probes that are registered or enabled
- * meanwhile are armed when it is turned on again.
- *
- * Context: may sleep.
- * Return: 0, or the last error when some could not be armed. ftrace is told of many at
- * a time; where it refuses one, none of these is armed. All others are.
+ * Returns 0, or the last error if some could not be armed. ftrace is told of many at a time; if it
+ * refuses one, none of these is armed. All others are.
  */
 int kprobe_set_all_armed(bool armed)
 {
@@ -327,13 +302,9 @@ int kprobe_set_all_armed(bool armed)
 	return ret;
 }
 
-/**
- * kprobe_free_init_mem() - kill the sites in the kernel's init text
- *
- * Called when that text is about to be freed, but still counts as text: ftrace's calls are taken
- * out of it.
- *
- * Context: once, at the end of boot.
+/*
+ * Kills the sites in the kernel's init text, once, at the end of boot. The text is about to be
+ * freed, but still counts as text: ftrace's calls are taken out of it.
  */
 void kprobe_free_init_mem(void)
 {
@@ -348,12 +319,7 @@ void kprobe_free_init_mem(void)
 	}
 }
 
-/**
- * dump_kprobe() - print the probe at which something went wrong
- * @kp: the site's kprobe
- *
- * Context: any.
- */
+/* Prints the probe at which something went wrong. Context: any. */
 void dump_kprobe(struct kprobe *kp)
 {
 	pr_err("at the probe on %pS\n", kp->addr);
@@ -371,8 +337,7 @@ static int __init kprobe_init(void)
 	kretprobe_blacklist_init();
 	if (!ARCH_KPROBE_STATELESS)
 		err = kprobe_legacy_init();
-	if (!err)
-		err = kprobe_module_init();
+	err = err ?: kprobe_module_init();
 	if (err)
 		pr_err("not fully initialized (%d): a probe can crash the kernel\n", err);
 	return err;

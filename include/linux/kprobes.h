@@ -4,9 +4,9 @@
 /*
  * Kprobes: run a handler at (almost) any instruction of the kernel.
  *
- * A user fills in a struct kprobe or a struct kretprobe, and registers it. What is in the
- * text at the probed address belongs to the core: a site, which all probes at the address
- * share. Documentation/kprobes.rst describes how to use probes. What an architecture provides is in
+ * A user fills in a struct kprobe or a struct kretprobe, and registers it. What is in the text at
+ * the probed address belongs to the core: a site, which all probes at the address share.
+ * Documentation/kprobes.rst describes how to use probes. What an architecture provides is in
  * linux/kprobes_arch.h.
  *
  * This includes more headers than it needs, because its users have come to rely on them.
@@ -42,12 +42,9 @@ struct pt_regs;
 struct task_struct;
 
 typedef int (*kprobe_pre_handler_t)(struct kprobe *p, struct pt_regs *regs);
-typedef void (*kprobe_post_handler_t)(struct kprobe *p, struct pt_regs *regs,
-				      unsigned long flags);
-typedef int (*kprobe_fault_handler_t)(struct kprobe *p, struct pt_regs *regs,
-				      int trapnr);
-typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri,
-				   struct pt_regs *regs);
+typedef void (*kprobe_post_handler_t)(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
+typedef int (*kprobe_fault_handler_t)(struct kprobe *p, struct pt_regs *regs, int trapnr);
+typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri, struct pt_regs *regs);
 
 /**
  * struct kprobe - a probe on one instruction
@@ -112,11 +109,11 @@ struct kprobe {
 /**
  * define KPROBE_FLAG_NESTS - the handlers of a probe may run on top of others
  *
- * Without this flag, handlers do not run in an interrupt, softirq or NMI that came while a
- * handler of a probe without it, of the same or of another, runs on this CPU. Such a hit is a
- * miss. So handlers without it exclude each other on a CPU, and may share spinlocks and per-CPU
- * data. With it, they miss nothing in interrupts. Set by the user, in the kprobe of return
- * probes and jprobes, too; stays set when the probe is unregistered.
+ * Without this flag, handlers do not run in an interrupt, softirq or NMI that came while a handler
+ * of a probe without it, of the same or of another, runs on this CPU. Such a hit is a miss. So
+ * handlers without it exclude each other on a CPU, and may share spinlocks and per-CPU data. With
+ * it, they miss nothing in interrupts. Set by the user, in the kprobe of return probes and jprobes,
+ * too; stays set when the probe is unregistered.
  */
 #define KPROBE_FLAG_NESTS	32
 
@@ -247,9 +244,9 @@ struct kretprobe_instance {
 };
 
 /*
- * What the instances of a return probe point to. It belongs to the core, and outlives the
- * user's struct: when that is unregistered, tasks may still be inside the probed
- * function. See kernel/kprobes/kretprobe_stack.c.
+ * What the instances of a return probe point to. It belongs to the core, and outlives the user's
+ * struct: when that is unregistered, tasks may still be inside the probed function. See
+ * kernel/kprobes/kretprobe_stack.c.
  */
 struct kretprobe_holder {
 	struct kretprobe __rcu	*rp;		/* NULL once unregistered */
@@ -286,10 +283,7 @@ static nokprobe_inline void *kretprobe_trampoline_addr(void)
 #ifdef __ARCH_WANT_KPROBES_INSN_SLOT
 bool is_kprobe_insn_slot(unsigned long addr);
 #else
-static inline bool is_kprobe_insn_slot(unsigned long addr)
-{
-	return false;
-}
+static inline bool is_kprobe_insn_slot(unsigned long addr) { return false; }
 #endif
 
 /* The files of architectures that keep state between exceptions expect all of it here. */
@@ -329,16 +323,14 @@ kprobe_opcode_t *kprobe_lookup_name(const char *name, unsigned int offset);
 
 /* For the rest of the kernel. */
 struct kprobe *get_kprobe(void *addr);
-int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
-			 unsigned long offset);
+int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym, unsigned long offset);
 bool within_kprobe_blacklist(unsigned long addr);
 bool kprobe_occupies(unsigned long addr);
 void kprobe_busy_begin(void);
 void kprobe_busy_end(void);
 void kprobe_task_dies(void);
 void kprobe_free_init_mem(void);
-int kprobe_get_kallsym(unsigned int symnum, unsigned long *value, char *type,
-		       char *sym);
+int kprobe_get_kallsym(unsigned int symnum, unsigned long *value, char *type, char *sym);
 
 bool kprobe_fault(struct pt_regs *regs, unsigned int trap);
 void kprobe_explain_oops(struct pt_regs *regs);
@@ -348,17 +340,13 @@ void dump_kprobe(struct kprobe *kp);
 bool is_kprobe_optinsn_slot(unsigned long addr);
 void wait_for_kprobe_optimizer(void);
 #else
-static inline void wait_for_kprobe_optimizer(void)
-{
-}
+static inline void wait_for_kprobe_optimizer(void) { }
 #endif
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
 void kprobe_ftrace_kill(void);
 #else
-static inline void kprobe_ftrace_kill(void)
-{
-}
+static inline void kprobe_ftrace_kill(void) { }
 #endif
 
 /**
@@ -366,94 +354,40 @@ static inline void kprobe_ftrace_kill(void)
  * @regs: registers at the fault
  * @trap: the architecture's number or code for it
  *
- * To be called by the architecture's fault entries before they look for a fixup. A fault
- * in an out-of-line copy of a probed instruction is moved back to the probed address,
- * where the rest of the fault handling expects it, unless one of the fault handlers there
- * deals with it. Fault handlers can also deal with faults in the other handlers of their
- * probes.
+ * To be called by the architecture's fault entries before they look for a fixup. A fault in an
+ * out-of-line copy is moved back to the probed address, where the rest of the fault handling
+ * expects it, unless a fault handler there deals with it. Fault handlers can also deal with faults
+ * in the other handlers of their probes.
  *
  * Context: any.
  * Return: true if the fault was dealt with and nothing is left to do.
  */
-static __always_inline bool kprobe_page_fault(struct pt_regs *regs,
-					      unsigned int trap)
+static __always_inline bool kprobe_page_fault(struct pt_regs *regs, unsigned int trap)
 {
 	return !user_mode(regs) && kprobe_fault(regs, trap);
 }
 
 #else /* !CONFIG_KPROBES */
 
-static inline struct kprobe *kprobe_running(void)
-{
-	return NULL;
-}
-
-static inline int register_kprobes(struct kprobe **kps, int num)
-{
-	return -EOPNOTSUPP;
-}
-
-static inline int register_kprobe(struct kprobe *p)
-{
-	return -EOPNOTSUPP;
-}
-
-static inline int enable_kprobe(struct kprobe *p)
-{
-	return -EOPNOTSUPP;
-}
-
-static inline int disable_kprobe(struct kprobe *p)
-{
-	return -EOPNOTSUPP;
-}
-
-static inline void unregister_kprobes(struct kprobe **kps, int num)
-{
-}
-
-static inline void unregister_kprobe(struct kprobe *p)
-{
-}
-
-static inline struct kprobe *get_kprobe(void *addr)
-{
-	return NULL;
-}
-
-static inline unsigned int kprobe_level(void)
-{
-	return 0;
-}
-
-static inline bool within_kprobe_blacklist(unsigned long addr)
-{
-	return true;
-}
-
-static inline bool kprobe_occupies(unsigned long addr)
-{
-	return false;
-}
+static inline struct kprobe *kprobe_running(void) { return NULL; }
+static inline int register_kprobes(struct kprobe **kps, int num) { return -EOPNOTSUPP; }
+static inline int register_kprobe(struct kprobe *p) { return -EOPNOTSUPP; }
+static inline int enable_kprobe(struct kprobe *p) { return -EOPNOTSUPP; }
+static inline int disable_kprobe(struct kprobe *p) { return -EOPNOTSUPP; }
+static inline void unregister_kprobes(struct kprobe **kps, int num) { }
+static inline void unregister_kprobe(struct kprobe *p) { }
+static inline struct kprobe *get_kprobe(void *addr) { return NULL; }
+static inline unsigned int kprobe_level(void) { return 0; }
+static inline bool within_kprobe_blacklist(unsigned long addr) { return true; }
+static inline bool kprobe_occupies(unsigned long addr) { return false; }
 
 #define kprobe_busy_begin()	do { } while (0)
 #define kprobe_busy_end()	do { } while (0)
 
-static inline void kprobe_task_dies(void)
-{
-}
-
-static inline void kprobe_free_init_mem(void)
-{
-}
-
-static inline void kprobe_ftrace_kill(void)
-{
-}
-
-static inline void kprobe_explain_oops(struct pt_regs *regs)
-{
-}
+static inline void kprobe_task_dies(void) { }
+static inline void kprobe_free_init_mem(void) { }
+static inline void kprobe_ftrace_kill(void) { }
+static inline void kprobe_explain_oops(struct pt_regs *regs) { }
 
 static inline int kprobe_get_kallsym(unsigned int symnum, unsigned long *value,
 				     char *type, char *sym)
@@ -461,10 +395,7 @@ static inline int kprobe_get_kallsym(unsigned int symnum, unsigned long *value,
 	return -ERANGE;
 }
 
-static inline bool is_kprobe_insn_slot(unsigned long addr)
-{
-	return false;
-}
+static inline bool is_kprobe_insn_slot(unsigned long addr) { return false; }
 
 static __always_inline bool kprobe_page_fault(struct pt_regs *regs, unsigned int trap)
 {
@@ -473,34 +404,15 @@ static __always_inline bool kprobe_page_fault(struct pt_regs *regs, unsigned int
 #endif /* CONFIG_KPROBES */
 
 #ifndef CONFIG_OPTPROBES
-static inline bool is_kprobe_optinsn_slot(unsigned long addr)
-{
-	return false;
-}
+static inline bool is_kprobe_optinsn_slot(unsigned long addr) { return false; }
 #endif
 
 #ifndef CONFIG_JPROBES
-static inline int register_jprobes(struct jprobe **jps, int num)
-{
-	return -EOPNOTSUPP;
-}
-
-static inline int register_jprobe(struct jprobe *jp)
-{
-	return -EOPNOTSUPP;
-}
-
-static inline void unregister_jprobes(struct jprobe **jps, int num)
-{
-}
-
-static inline void unregister_jprobe(struct jprobe *jp)
-{
-}
-
-static inline void jprobe_return(void)
-{
-}
+static inline int register_jprobes(struct jprobe **jps, int num) { return -EOPNOTSUPP; }
+static inline int register_jprobe(struct jprobe *jp) { return -EOPNOTSUPP; }
+static inline void unregister_jprobes(struct jprobe **jps, int num) { }
+static inline void unregister_jprobe(struct jprobe *jp) { }
+static inline void jprobe_return(void) { }
 #endif
 
 /**
@@ -541,9 +453,7 @@ static inline int enable_kretprobe(struct kretprobe *rp)
 
 /**
  * disable_kretprobe() - stop following calls of a probed function
- * @rp: a registered return probe
- *
- * @rp->handler still runs when calls return that are already followed.
+ * @rp: a registered return probe. Its handler still runs for calls that are followed already
  *
  * Context: may sleep.
  * Return: as disable_kprobe().
@@ -559,45 +469,20 @@ static inline int disable_kretprobe(struct kretprobe *rp)
  */
 #ifndef CONFIG_KRETPROBES
 /* Modules for which return probes are optional can be loaded all the same. */
-static inline int register_kretprobes(struct kretprobe **rps, int num)
-{
-	return -EOPNOTSUPP;
-}
-
-static inline int register_kretprobe(struct kretprobe *rp)
-{
-	return -EOPNOTSUPP;
-}
-
-static inline void unregister_kretprobes(struct kretprobe **rps, int num)
-{
-}
-
-static inline void unregister_kretprobe(struct kretprobe *rp)
-{
-}
-
-static nokprobe_inline bool is_kretprobe_trampoline(unsigned long addr)
-{
-	return false;
-}
+static inline int register_kretprobes(struct kretprobe **rps, int num) { return -EOPNOTSUPP; }
+static inline int register_kretprobe(struct kretprobe *rp) { return -EOPNOTSUPP; }
+static inline void unregister_kretprobes(struct kretprobe **rps, int num) { }
+static inline void unregister_kretprobe(struct kretprobe *rp) { }
+static nokprobe_inline bool is_kretprobe_trampoline(unsigned long addr) { return false; }
 
 static nokprobe_inline
-unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
-				      struct llist_node **cur)
+unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp, struct llist_node **cur)
 {
 	return 0;
 }
 
-static inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri)
-{
-	return NULL;
-}
-
-static inline unsigned long get_kretprobe_retaddr(struct kretprobe_instance *ri)
-{
-	return 0;
-}
+static inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri) { return NULL; }
+static inline unsigned long get_kretprobe_retaddr(struct kretprobe_instance *ri) { return 0; }
 
 #else
 int register_kretprobe(struct kretprobe *rp);
@@ -613,8 +498,7 @@ static nokprobe_inline bool is_kretprobe_trampoline(unsigned long addr)
 }
 
 static nokprobe_inline
-unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
-				      struct llist_node **cur)
+unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp, struct llist_node **cur)
 {
 	return rethook_find_ret_addr(tsk, (unsigned long)fp, cur);
 }
@@ -636,8 +520,7 @@ static nokprobe_inline bool is_kretprobe_trampoline(unsigned long addr)
 	return addr == (unsigned long)kretprobe_trampoline_addr();
 }
 
-unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
-				      struct llist_node **cur);
+unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp, struct llist_node **cur);
 
 /**
  * get_kretprobe() - find the return probe that follows a call
@@ -677,17 +560,9 @@ void kprobe_flush_task(struct task_struct *tsk);
 unsigned long kretprobe_caller(unsigned long addr, void *fp, struct llist_node *kretprobe,
 			       struct llist_node *rethook);
 #else
-static inline void kretprobe_init_task(struct task_struct *tsk)
-{
-}
-
-static inline void kretprobe_reset_task(struct task_struct *tsk)
-{
-}
-
-static inline void kprobe_flush_task(struct task_struct *tsk)
-{
-}
+static inline void kretprobe_init_task(struct task_struct *tsk) { }
+static inline void kretprobe_reset_task(struct task_struct *tsk) { }
+static inline void kprobe_flush_task(struct task_struct *tsk) { }
 
 static nokprobe_inline
 unsigned long kretprobe_caller(unsigned long addr, void *fp, struct llist_node *kretprobe,

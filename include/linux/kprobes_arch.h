@@ -7,10 +7,10 @@
  * The interface between the generic core and the architectures, for these two alone. What only
  * architectures without ARCH_KPROBE_STATELESS have is in linux/kprobes_legacy.h.
  *
- * A struct kprobe that an architecture is passed, or gets from get_kprobe(), is always
- * the one inside of a site, the core's object for a probed address, and never a user's.
- * It does not move, and lives until arch_remove_kprobe() at least. In this header and in
- * the core such a kprobe is called kp, and a user's p.
+ * A struct kprobe that an architecture is passed, or gets from get_kprobe(), is always the one
+ * inside of a site, the core's object for a probed address, and never a user's. It does not move,
+ * and lives until arch_remove_kprobe() at least. In this header and in the core such a kprobe is
+ * called kp, and a user's p.
  */
 
 /**
@@ -22,9 +22,9 @@
  * own, with a NULL name at its end. It declares arch_remove_kprobe() and, without
  * ARCH_KPROBE_STATELESS, kprobe_fault_handler(), whose prototypes differ between architectures. It
  * may define ``__ARCH_WANT_KPROBES_INSN_SLOT``, to have get_insn_slot() and friends;
- * ``ARCH_KPROBE_SLOT_SIZE``, the size of a slot in kprobe_opcode_t, which is ``MAX_INSN_SIZE`` if
- * it is not defined; macros named as some of the functions below, whose defaults they replace; and
- * the macros that are described here.
+ * ``ARCH_KPROBE_SLOT_SIZE``, the size of a slot in kprobe_opcode_t, by default ``MAX_INSN_SIZE``;
+ * macros named as some of the functions below, whose defaults they replace; and the macros that are
+ * described here.
  */
 
 /**
@@ -76,8 +76,8 @@ typedef struct kprobe_mark kprobe_own_mark_t;
  * arch_kprobe_copy_owner() - find whose instruction has faulted
  * @ip: the address of the fault
  *
- * The fault of a copy becomes one of the probed instruction: the instruction pointer is set to its
- * address, which fault handlers and the exception table know.
+ * Then the fault is one of the probed instruction, at an address that fault handlers and the
+ * exception table know.
  *
  * Context: any, preemption off.
  * Return: the site's kprobe, if a copy of the probed instruction is at @ip; else NULL.
@@ -95,8 +95,8 @@ static inline struct kprobe *kprobe_set_running(struct kprobe *p)
 /**
  * arch_kprobe_level() - find the context level of the probed code
  *
- * If the breakpoint exception itself counts as an interrupt or an NMI, the architecture
- * has to subtract that.
+ * If the breakpoint exception itself counts as an interrupt or an NMI, the architecture subtracts
+ * that.
  *
  * Context: any, preemption off; called at every hit.
  * Return: 0 for a task, 1 for a softirq, 2 for a hardirq, 3 for an NMI.
@@ -115,10 +115,8 @@ static __always_inline unsigned long arch_kprobe_level(void)
  * arch_kprobe_path() - name the way an instruction is executed after a breakpoint
  * @kp: the kprobe of a prepared site, with or without a post handler
  *
- * Shown to users in debugfs.
- *
  * Context: kprobe_mutex is held.
- * Return: "step", "emulate" or "boost".
+ * Return: "step", "emulate" or "boost", for debugfs.
  */
 static inline const char *arch_kprobe_path(struct kprobe *kp)
 {
@@ -143,17 +141,15 @@ static inline const char *arch_kprobe_path(struct kprobe *kp)
  * arch_prepare_kprobe() - prepare to probe an instruction
  * @kp: the site's kprobe; @addr is set, @ainsn is zeroed
  *
- * Reads the instruction, decides whether and how it can be probed, and fills in @opcode
- * and @ainsn. There is no breakpoint at @addr, but the jump of another site may cover it: it
- * is only removed after this has succeeded.
+ * Reads the instruction, decides whether and how it can be probed, and fills in @opcode and @ainsn.
+ * There is no breakpoint at @addr, but the jump of another site may cover it, until this succeeds.
  *
- * Context: kprobe_mutex and the text lock (cpus_read_lock, jump_label_lock and
- * text_mutex) are held; may sleep.
- * Return: 0, or an errno that registration passes on: -EILSEQ if @addr is not the start
- * of an instruction, -EINVAL or -EOPNOTSUPP if the instruction cannot be probed, -ERANGE
- * if its operand is out of reach for a copy, -ENOMEM.
- * After an error there is nothing to undo. If the errno alone does not tell the user enough,
- * kprobe_refuse() or kprobe_refuse_insn() is called with the reason in words.
+ * Context: kprobe_mutex and the text lock (cpus_read_lock, jump_label_lock and text_mutex) are
+ * held; may sleep.
+ * Return: 0, or an errno that registration passes on: -EILSEQ if @addr is not the start of an
+ * instruction, -EINVAL or -EOPNOTSUPP if the instruction cannot be probed, -ERANGE if its operand
+ * is out of reach for a copy, -ENOMEM. Then there is nothing to undo. If the errno does not tell
+ * the user enough, kprobe_refuse() or kprobe_refuse_insn() is called with the reason.
  */
 int arch_prepare_kprobe(struct kprobe *kp);
 
@@ -174,18 +170,15 @@ void arch_arm_kprobe(struct kprobe *kp);
  * arch_disarm_kprobe() - restore the probed instruction in the text
  * @kp: the kprobe of an armed site
  *
- * On return all CPUs see the instruction. With ARCH_KPROBE_STATELESS, the site has also been
- * looked up for every breakpoint that was taken before. Without it that may come later, but
- * within a grace period of RCU-tasks, which the core then waits for itself. Cannot fail.
+ * On return all CPUs see the instruction, and with ARCH_KPROBE_STATELESS they have looked up the
+ * site of every breakpoint that was taken before. Without it that may come later, but within a
+ * grace period of RCU-tasks, which the core then waits for itself. Cannot fail.
  *
  * Context: as arch_arm_kprobe().
  */
 void arch_disarm_kprobe(struct kprobe *kp);
 
-/*
- * KPROBE_TEXT_BATCH is the largest number of sites that are armed or disarmed before the
- * text lock is released for others.
- */
+/* How many sites are armed or disarmed at most before the text lock is released for others */
 #ifdef arch_arm_kprobes
 #define KPROBE_TEXT_BATCH	1024
 
@@ -193,8 +186,8 @@ void arch_disarm_kprobe(struct kprobe *kp);
  * arch_arm_kprobes() - write the breakpoints of many sites into the text
  * @sites: prepared sites, linked by kp.list
  *
- * For an architecture on which all CPUs can be synchronized once for many changes. It
- * defines a macro of this name, and needs no arch_arm_kprobe().
+ * For an architecture that can synchronize all CPUs once for many changes. It defines a macro of
+ * this name, and needs no arch_arm_kprobe().
  *
  * Context: as arch_arm_kprobe().
  */
@@ -230,25 +223,23 @@ static inline void arch_disarm_kprobes(struct list_head *sites)
 /*
  * void arch_remove_kprobe(struct kprobe *kp);
  *
- * Releases what arch_prepare_kprobe() has allocated. Called once after each successful
- * prepare, with kprobe_mutex held. With ARCH_KPROBE_STATELESS, the text may have been
- * freed by then, but nothing can be executing in the slot any more. Without it, the text
- * is still mapped, and hits that were under way when it was restored have ended.
+ * Releases what arch_prepare_kprobe() has allocated. Called once after each successful prepare,
+ * with kprobe_mutex held. With ARCH_KPROBE_STATELESS, the text may have been freed by then, but
+ * nothing can be executing in the slot any more. Without it, the text is still mapped, and hits
+ * that were under way when it was restored have ended.
  */
 
 /* The hooks from here to arch_populate_kprobe_blacklist() have weak defaults. */
 
 /**
  * arch_kprobe_not_called() - check whether calls arrive at a symbol
- * @addr: the address of a probe on the symbol's first instruction; ftrace knows of no function
- *	there
+ * @addr: the address of a probe on its first instruction, where ftrace knows of no function
  *
  * A symbol may be a label in the middle of a function, where the return address and the arguments
  * are not as a call leaves them.
  *
  * Context: may sleep.
- * Return: why they do not, in words; NULL if they do, or nothing says that they do not. That is
- * the default.
+ * Return: why they do not; NULL if they do, or nothing says that they do not, as by default.
  */
 const char *arch_kprobe_not_called(unsigned long addr);
 
@@ -259,11 +250,9 @@ const char *arch_kprobe_not_called(unsigned long addr);
  * @on_func_entry: set to whether that is the function's entry
  *
  * Context: may sleep; kprobe_mutex may be held.
- * Return: the address to probe, past a landing pad that cannot be; NULL if the text
- * cannot be read.
+ * Return: the address to probe, past a landing pad that cannot be; NULL if the text cannot be read.
  */
-kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr,
-					 unsigned long offset,
+kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr, unsigned long offset,
 					 bool *on_func_entry);
 
 /**
@@ -271,8 +260,7 @@ kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr,
  * @addr: address of the probe
  *
  * Context: kprobe_mutex is held; may sleep.
- * Return: ftrace's location, which by default is @addr itself; 0 if ftrace does not serve
- * a probe at @addr.
+ * Return: ftrace's location, by default @addr itself; 0 if ftrace does not serve a probe at @addr.
  */
 unsigned long arch_kprobe_ftrace_location(unsigned long addr);
 
@@ -306,10 +294,10 @@ extern struct kretprobe_blackpoint kretprobe_blacklist[];
  * What an architecture calls at a hit, in any context, with preemption off.
  *
  * An architecture with its own guard against recursion sets current_kprobe, and calls the
- * pre_handler of the site's kprobe, and the post_handler unless that is NULL. It may do so by
- * several loads of the pointer, which is not cleared any more once it is set. If a handler
- * is already running, it calls kprobes_inc_nmissed_count() instead. An architecture that
- * leaves the guard to the core calls what is in linux/kprobes_hit.h.
+ * pre_handler of the site's kprobe, and the post_handler unless that is NULL. It may load that
+ * pointer again: once set, it is not cleared any more. If a handler is already running, it calls
+ * kprobes_inc_nmissed_count() instead. An architecture that leaves the guard to the core calls what
+ * is in linux/kprobes_hit.h.
  */
 
 /**
@@ -331,8 +319,8 @@ void kprobes_inc_nmissed_count(struct kprobe *kp);
 /**
  * alloc_insn_page() - allocate a page of executable memory for slots
  *
- * The page has to be in reach of the text. It is not writable if the architecture can
- * patch read-only text. Has a weak default.
+ * The page has to be in reach of the text. It is not writable if the architecture can patch
+ * read-only text. Has a weak default.
  *
  * Context: the text lock and the mutex of a cache of slots are held; may sleep.
  * Return: the page, or NULL.
@@ -350,8 +338,8 @@ void kprobe_slot_set_owner(kprobe_opcode_t *slot, struct kprobe *kp);
 struct kprobe *kprobe_slot_owner(unsigned long addr);
 
 /*
- * Defines get_insn_slot() and free_insn_slot(), and the same two for optinsn. If a slot is freed as
- * dirty, tasks may still be executing in it, and it is not reused before all of them have left it.
+ * get_insn_slot() and free_insn_slot(), and the same two for optinsn. A slot that is freed as dirty
+ * is not reused before all tasks have left it.
  */
 #define DEFINE_INSN_CACHE_OPS(name)					\
 extern struct kprobe_insn_cache kprobe_##name##_slots;			\
@@ -369,43 +357,23 @@ static inline void free_##name##_slot(kprobe_opcode_t *slot, int dirty)	\
 DEFINE_INSN_CACHE_OPS(insn);
 #endif
 
-/**
- * enum kprobe_obstacle - what keeps a site from having a jump
- * @KPROBE_NO_OBSTACLE:		nothing does
- * @KPROBE_OBSTACLE_UNSUPPORTED: the kernel or the architecture has no jumps, or gives no reason
- * @KPROBE_OBSTACLE_OFF:	jumps are switched off
- * @KPROBE_OBSTACLE_MEMORY:	there was no memory for a detour
- * @KPROBE_OBSTACLE_FAILED:	the architecture could not write the jump
- * @KPROBE_OBSTACLE_POST:	there is a post handler, which cannot run behind a jump
- * @KPROBE_OBSTACLE_NEIGHBOUR:	there is another site among the bytes that the jump would cover
- * @KPROBE_OBSTACLE_PATCHED:	others patch these bytes, or their module is going
- * @KPROBE_OBSTACLE_TARGET:	a branch leads in between, or may do so
- * @KPROBE_OBSTACLE_FIXUP:	the exception table leads in between
- * @KPROBE_OBSTACLE_END:	they reach beyond the function's end
- * @KPROBE_OBSTACLE_SYMBOL:	the function is not known
- * @KPROBE_OBSTACLE_INSN:	there is an instruction among them that cannot be moved
- * @KPROBE_OBSTACLE_REACH:	something is out of a branch's reach
- * @KPROBE_OBSTACLE_PAD:	it is a landing pad, which has to stay
- * @NR_KPROBE_OBSTACLES:	how many there are
- *
- * debugfs has a word for each.
- */
+/* What keeps a site from having a jump. debugfs has a word for each. */
 enum kprobe_obstacle {
 	KPROBE_NO_OBSTACLE,
-	KPROBE_OBSTACLE_UNSUPPORTED,
-	KPROBE_OBSTACLE_OFF,
-	KPROBE_OBSTACLE_MEMORY,
-	KPROBE_OBSTACLE_FAILED,
-	KPROBE_OBSTACLE_POST,
-	KPROBE_OBSTACLE_NEIGHBOUR,
-	KPROBE_OBSTACLE_PATCHED,
-	KPROBE_OBSTACLE_TARGET,
-	KPROBE_OBSTACLE_FIXUP,
-	KPROBE_OBSTACLE_END,
-	KPROBE_OBSTACLE_SYMBOL,
-	KPROBE_OBSTACLE_INSN,
-	KPROBE_OBSTACLE_REACH,
-	KPROBE_OBSTACLE_PAD,
+	KPROBE_OBSTACLE_UNSUPPORTED,	/* there are no jumps here, or no reason given */
+	KPROBE_OBSTACLE_OFF,		/* jumps are switched off */
+	KPROBE_OBSTACLE_MEMORY,		/* there was none for a detour */
+	KPROBE_OBSTACLE_FAILED,		/* the architecture could not write the jump */
+	KPROBE_OBSTACLE_POST,		/* a post handler, which cannot run behind a jump */
+	KPROBE_OBSTACLE_NEIGHBOUR,	/* another site among the bytes that the jump would cover */
+	KPROBE_OBSTACLE_PATCHED,	/* others patch these bytes, or their module is going */
+	KPROBE_OBSTACLE_TARGET,		/* a branch leads in between, or may do so */
+	KPROBE_OBSTACLE_FIXUP,		/* the exception table leads in between */
+	KPROBE_OBSTACLE_END,		/* they reach beyond the function's end */
+	KPROBE_OBSTACLE_SYMBOL,		/* the function is not known */
+	KPROBE_OBSTACLE_INSN,		/* an instruction among them cannot be moved */
+	KPROBE_OBSTACLE_REACH,		/* something is out of a branch's reach */
+	KPROBE_OBSTACLE_PAD,		/* it is a landing pad, which has to stay */
 	NR_KPROBE_OBSTACLES
 };
 
@@ -432,14 +400,14 @@ struct optimized_kprobe {
 /**
  * DOC: Jumps
  *
- * asm/kprobes.h defines ``struct arch_optimized_insn``; ``MAX_OPTIMIZED_LENGTH``, the most
- * bytes that the instructions covered by a jump can take; and ``MAX_OPTINSN_SIZE``, the size of a
- * detour in kprobe_opcode_t, which may be known to the linker only. A detour does all that a
- * breakpoint does: it runs post handlers, and continues where a handler says. (Without
- * ARCH_KPROBE_STATELESS it only calls opt_pre_handler(), and a site with a post handler gets no
- * jump.)
+ * asm/kprobes.h defines ``struct arch_optimized_insn``; ``MAX_OPTIMIZED_LENGTH``, the most bytes
+ * that the instructions covered by a jump can take; and ``MAX_OPTINSN_SIZE``, the size of a detour
+ * in kprobe_opcode_t, which may be known to the linker only. A detour does all that a breakpoint
+ * does: it runs post handlers, and continues where a handler says. (Without ARCH_KPROBE_STATELESS
+ * it only calls opt_pre_handler(), and a site with a post handler gets no jump.)
  *
- * All hooks are called with kprobe_mutex held.
+ * All hooks are called with kprobe_mutex held, and but for arch_remove_optimized_kprobe() with the
+ * text lock.
  */
 
 /**
@@ -447,28 +415,23 @@ struct optimized_kprobe {
  * @op: the site, armed with a breakpoint, or about to be
  * @orig: the kprobe in @op
  *
- * Context: the text lock is held.
- * Return: 0, or an errno if the site cannot have a jump. In that case @op->obstacle is the
- * reason; it is KPROBE_OBSTACLE_UNSUPPORTED unless this function sets it.
+ * Return: 0, or an errno if the site cannot have a jump. @op->obstacle is why then:
+ * KPROBE_OBSTACLE_UNSUPPORTED unless this function sets it.
  */
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig);
 
 /**
  * arch_kprobe_detours_made() - have all CPUs execute detours that have just been written
  *
- * They are those of sites that were armed before: for others arch_arm_kprobes() does it. By default
- * nothing is done, which will do where a hit gets to a detour by an exception, or by a jump that is
- * written later.
- *
- * Context: the text lock is held.
+ * For sites that were armed before: for others arch_arm_kprobes() does it. By default nothing is
+ * done, which will do where a hit gets to a detour by an exception, or by a jump that is written
+ * later.
  */
 void arch_kprobe_detours_made(void);
 
 /**
  * arch_remove_optimized_kprobe() - free a site's detour
- * @op: the site; it has a detour
- *
- * Context: kprobe_mutex is held. Nothing can be executing in the detour any more.
+ * @op: the site; it has a detour, and nothing can be executing there any more
  */
 void arch_remove_optimized_kprobe(struct optimized_kprobe *op);
 
@@ -476,18 +439,16 @@ void arch_remove_optimized_kprobe(struct optimized_kprobe *op);
  * arch_check_optimized_kprobe() - check whether another breakpoint prevents a jump
  * @op: the site, with a detour
  *
- * Context: the text lock is held.
- * Return: 0 if neither another site nor a breakpoint of kgdb is in the bytes that the jump
- * is to cover, behind the first; see kprobe_debugger_stops_at().
+ * Return: 0 if neither another site nor a breakpoint of kgdb is in the bytes that the jump is to
+ * cover, behind the first; see kprobe_debugger_stops_at().
  */
 int arch_check_optimized_kprobe(struct optimized_kprobe *op);
 
 /**
  * arch_optimize_kprobes() - replace breakpoints by jumps, all at once
- * @oplist: sites, linked by list. Those that get a jump are removed from it; those that
- *	have to keep the breakpoint remain
+ * @oplist: sites, linked by list. Those that have to keep the breakpoint remain on it
  *
- * Context: the text lock is held, and no task is in the bytes behind the breakpoints.
+ * No task is in the bytes behind the breakpoints.
  */
 void arch_optimize_kprobes(struct list_head *oplist);
 
@@ -497,8 +458,6 @@ void arch_optimize_kprobes(struct list_head *oplist);
  * @done_list: where all of them are moved to
  *
  * On return the bytes behind the breakpoints are the original ones. Cannot fail.
- *
- * Context: the text lock is held.
  */
 void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_list);
 
@@ -528,8 +487,8 @@ struct optimized_kprobe {
  * @ops: one of the core's
  * @fregs: all registers, because the core's ops ask for them
  *
- * Finds the site, presents the registers as at a breakpoint, and has the handlers run.
- * Needs none of ftrace's guards against recursion.
+ * Finds the site, presents the registers as at a breakpoint, and has the handlers run. Needs none
+ * of ftrace's guards against recursion.
  *
  * Context: any, NMI included.
  */
@@ -543,9 +502,8 @@ extern bool kprobe_ftrace_disabled;
 /**
  * DOC: Return probes without rethook
  *
- * The architecture diverts the return to __kretprobe_trampoline(), which saves all registers
- * and calls kretprobe_returned() with ARCH_KPROBE_STATELESS, which needs
- * arch_kretprobe_frame.
+ * The architecture diverts the return to __kretprobe_trampoline(), which saves all registers. With
+ * ARCH_KPROBE_STATELESS, which needs arch_kretprobe_frame, it calls kretprobe_returned().
  */
 #ifdef CONFIG_KRETPROBE_RETURN_STACK
 /**
@@ -563,21 +521,19 @@ extern bool kprobe_ftrace_disabled;
 /**
  * DOC: Return probes with arch_kretprobe_frame
  *
- * asm/kprobes.h defines all four of these, or none. They are called in any context in which
- * a function is called or returns, with preemption off, and cannot fail.
+ * asm/kprobes.h defines all four of these, or none. They are called in any context in which a
+ * function is called or returns, with preemption off, and cannot fail. *regs* are the registers at
+ * the function's first instruction.
  *
  * ``void *arch_kretprobe_frame(struct pt_regs *regs)``
- *	is a macro. *regs* are the registers at a function's first instruction. Its value
- *	identifies the caller's frame; outer frames have higher values. It is the *frame* of
- *	the other three.
+ *	is a macro. Its value identifies the caller's frame; outer frames have higher values. It is
+ *	the *frame* of the other three.
  *
  * ``unsigned long arch_kretprobe_ret_addr(struct pt_regs *regs, void *frame)``
- *	returns the address that the function will return to. *regs* are those at its first
- *	instruction.
+ *	returns the address that the function will return to.
  *
  * ``void arch_kretprobe_divert(struct pt_regs *regs, void *frame, unsigned long to)``
- *	makes the function return to the address *to* instead. *regs* are those at its first
- *	instruction.
+ *	makes the function return to the address *to* instead.
  *
  * ``void arch_kretprobe_undivert(struct pt_regs *regs, void *frame, unsigned long addr)``
  *	stores *addr*, the true return address, where the trampoline continues and where
@@ -605,8 +561,8 @@ void kretprobe_returned(struct pt_regs *regs, void *frame);
  * @size: how many bytes may be read there, a multiple of 16
  * @frame: filled in with what arch_jprobe_return() needs
  *
- * On return all registers that a call preserves have their old values, whether @entry has
- * returned or arch_jprobe_return() was called.
+ * On return all registers that a call preserves have their old values, whether @entry has returned
+ * or arch_jprobe_return() was called.
  *
  * Context: a pre handler.
  */
@@ -629,8 +585,7 @@ void arch_jprobe_return(unsigned long frame);
  * @end: set to the end of that stack
  *
  * Context: a pre handler.
- * Return: the lowest argument's address. On a stack that is not known, @end is not above
- * it.
+ * Return: the lowest argument's address. On a stack that is not known, @end is not above it.
  */
 unsigned long arch_jprobe_args(struct pt_regs *regs, unsigned long *end);
 #endif

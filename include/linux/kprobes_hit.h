@@ -2,10 +2,9 @@
 #ifndef _LINUX_KPROBES_HIT_H
 #define _LINUX_KPROBES_HIT_H
 /*
- * Sites, and what happens when one is hit: for the core, and for the architecture's code
- * between a hit and the handlers. The functions are inline because a call would be a good
- * part of the cost of a hit. Files that include this for them are built without tracing
- * and without sanitizers.
+ * Sites, and what happens when one is hit: for the core, and for the architecture's code between a
+ * hit and the handlers. The functions are inline because a call would be a good part of the cost of
+ * a hit. Files that include this for them are built without tracing and without sanitizers.
  */
 #include <linux/atomic.h>
 #include <linux/jump_label.h>
@@ -50,7 +49,7 @@ enum kprobe_site_state {
 	SITE_GONE,
 } __packed;
 
-/* Why a handler has not run for a hit, or for a return. */
+/* Why a handler has not run for a hit, or for a return */
 enum kprobe_miss {
 	KPROBE_MISS_RECURSION,	/* a handler was running in the same context */
 	KPROBE_MISS_NESTED,	/* one was in a context below, both without KPROBE_FLAG_NESTS */
@@ -60,70 +59,56 @@ enum kprobe_miss {
 
 struct ftrace_ops;
 
-/**
- * enum kprobe_queue - which list a site is on
- * @KPROBE_QUEUE_NONE: none; for a moment perhaps a local one, that is passed to
- *	kprobe_optimize_sites() or kprobe_unoptimize_sites()
- * @KPROBE_QUEUE_PLAN: one of a struct kprobe_plan
- * @KPROBE_QUEUE_RETIRE: one of retire.c, in DYING and GONE
- */
+/* Which list a site is on */
 enum kprobe_queue {
-	KPROBE_QUEUE_NONE,
-	KPROBE_QUEUE_PLAN,
-	KPROBE_QUEUE_RETIRE,
+	KPROBE_QUEUE_NONE,	/* for a moment perhaps on a local one of optimize.c */
+	KPROBE_QUEUE_PLAN,	/* of a struct kprobe_plan */
+	KPROBE_QUEUE_RETIRE,	/* of retire.c, in DYING and GONE */
 } __packed;
 
-/**
- * enum kprobe_hook - which of ftrace's ops call for an ARMED site
- * @KPROBE_HOOK_NONE: none: it is hit by a breakpoint or jump, or not ARMED
- * @KPROBE_HOOK_SHARED: one that shares the function with others that redirect it
- * @KPROBE_HOOK_CLAIMED: the same, and another one keeps others off
- * @KPROBE_HOOK_EXCLUSIVE: one that keeps others off
- */
+/* How ftrace calls for an ARMED site */
 enum kprobe_hook {
-	KPROBE_HOOK_NONE,
-	KPROBE_HOOK_SHARED,
-	KPROBE_HOOK_CLAIMED,
-	KPROBE_HOOK_EXCLUSIVE,
+	KPROBE_HOOK_NONE,	/* not: a breakpoint or jump is hit, or the site is not ARMED */
+	KPROBE_HOOK_SHARED,	/* by an ops that shares the function with others that redirect it */
+	KPROBE_HOOK_CLAIMED,	/* by the same, and another ops keeps others off */
+	KPROBE_HOOK_EXCLUSIVE,	/* by an ops that keeps others off */
 } __packed;
 
-/**
- * struct kprobe_reason - why a probe cannot be registered
- * @why:	the reason in words, a string that stays valid; NULL if the errno says it all
- * @kind:	the kind of instruction, if that is the reason
- */
+/* Why a probe cannot be registered */
 struct kprobe_reason {
-	const char	*why;
-	const char	*kind;
+	const char	*why;	/* in words that stay valid; NULL if the errno says it all */
+	const char	*kind;	/* of instruction, if that is the reason */
 };
 
 /**
  * struct kprobe_site - one probed address
  * @by_addr:	member of the table, except in NEW and GONE. It comes first, so that a
- *		lookup returns the site's address
+ *	lookup returns the site's address
  * @first:	the kprobe whose handlers a hit calls: the only probe here, if there is
- *		only one, it is enabled, and it has a pre handler; else @kp, whose
- *		handlers call those of all probes. Beside @by_addr, which a lookup has just read
+ *	only one, it is enabled, and it has a pre handler; else @kp, whose
+ *	handlers call those of all probes. Beside @by_addr, which a lookup has just read
  * @probes:	the users' probes, newest first. Changed under kprobe_mutex; hits read it
- *		under RCU, after they have entered a mark
- * @reason:	in NEW, where whoever refuses the site says why; see kprobe_refuse()
+ *	under RCU, after they have entered a mark
+ * @reason:	in NEW, why the site is refused; see kprobe_refuse()
  * @all:	member of kprobe_sites, which is sorted by @serial
  * @rcu:	takes its place when the site is freed, after the last lookup
  * @serial:	how many sites had been created before
  * @ftrace_ip:	where ftrace calls for the site; 0 if it does not
  * @hook:	how it was told to
  * @has_post_handler: an enabled probe has a post handler. If the architecture calls these by
- *		@kp, its post_handler does not say so: it is not cleared when the last one leaves
+ *	@kp, its post_handler does not say so: it is not cleared when the last one leaves
  * @untidy:	a probe has left with preemption off, and the rest is left to a worker
+ * @has_post_handler: an enabled probe has a post handler. If the architecture calls these by
+ *	@kp, its post_handler does not say so: it is not cleared when the last one leaves
  * @queued_on:	which list kp.list is on
  * @state:	changed by kprobe_site_set_state() only
  * @missed:	hits and returns for which not all handlers have run, by cause
  * @hits:	hits that were not missed, counted while kprobe_stats is on
  * @kp:		the site's own kprobe, which is what arch code gets of any site. Its flags
- *		are those of the address. Its list is used under kprobe_mutex, see @queued_on;
- *		its hlist in GONE, as a member of kprobe_gone_sites, while there are probes
+ *	are those of the address. Its list is used under kprobe_mutex, see @queued_on;
+ *	its hlist in GONE, as a member of kprobe_gone_sites, while there are probes
  * @op:		what arch code gets of a site that may be hit through a jump. A site that
- *		ftrace calls for ends behind @kp
+ *	ftrace calls for ends behind @kp
  */
 struct kprobe_site {
 	struct kprobe_node	by_addr;
@@ -151,19 +136,15 @@ struct kprobe_site {
 
 extern struct kprobe_table kprobe_site_table;
 
-/* Returns the site of a kprobe: one that arch code passes, or one on the list of a plan. */
+/* The site of a kprobe: one that the architecture passes, or one on the list of a plan */
 static inline struct kprobe_site *site_of(struct kprobe *kp)
 {
 	return container_of(kp, struct kprobe_site, kp);
 }
 
-/**
- * kprobe_find_site() - find the site at an address
- * @addr: any address
- *
- * Context: any, preemption off for as long as the result is used; or kprobe_mutex is
- * held.
- * Return: the site, or NULL.
+/*
+ * Finds the site at an address, or returns NULL. Preemption is off for as long as the result is
+ * used, or kprobe_mutex is held.
  */
 static __always_inline struct kprobe_site *kprobe_find_site(unsigned long addr)
 {
@@ -174,47 +155,40 @@ static __always_inline struct kprobe_site *kprobe_find_site(unsigned long addr)
 
 #define KPROBE_LEVELS	4
 
-/**
- * struct kprobe_mark - whether handlers run, for a CPU and context level
- * @seq:	odd while they do. Plain increments are enough: only this CPU changes it,
- *		and code that interrupts an increment leaves it even, as it was
- * @faulting:	a fault handler is running
- * @running:	the probe whose handler was called last in this hit; NULL if none was, and
- *		while @seq is even
+/*
+ * Whether handlers run, for a CPU and context level.
  *
- * A nested hit checks @seq. A hit at the level of a running handler is caused by that
- * handler, and is a miss. A hit at a higher level comes from an interrupt or NMI on top
- * of the handler. It is a miss for probes without KPROBE_FLAG_NESTS if @running has not got
- * the flag either: see kprobe_left_out().
+ * A nested hit checks @seq. A hit at the level of a running handler is caused by that handler, and
+ * is a miss. A hit at a higher level comes from an interrupt or NMI on top of the handler. It is a
+ * miss for probes without KPROBE_FLAG_NESTS if @running has not got the flag either: see
+ * kprobe_left_out().
  *
- * @seq also protects the memory of probes, see wait.c: it is odd while a user's code is
- * called, and everything that leads to a user's memory is read after the odd value was
- * stored.
+ * @seq also protects the memory of probes, see wait.c: it is odd while a user's code is called, and
+ * everything that leads to a user's memory is read after the odd value was stored.
  */
 struct kprobe_mark {
+	/*
+	 * Odd while handlers run. Plain increments will do: only this CPU changes it, and code that
+	 * interrupts an increment leaves it even, as it was.
+	 */
 	unsigned int	seq;
-	bool		faulting;
+	bool		faulting;	/* a fault handler is running */
+	/* The probe whose handler was called last in this hit; NULL if none was, or @seq is even */
 	struct kprobe	*running;
 };
 
 DECLARE_PER_CPU(struct kprobe_mark, kprobe_marks[KPROBE_LEVELS]);
 
-/**
- * struct kprobe_hit - a hit, or something else that runs handlers
- * @site:	the site that was hit
- * @regs:	what handlers are passed
- * @level:	the level of the probed code
- * @mark:	the mark of that level, this CPU's
- * @outer:	what kprobe_running() was before
- *
- * Functions out of line do not get its address, so that it need not be in memory.
+/*
+ * A hit, or something else that runs handlers. Functions out of line do not get its address, so
+ * that it need not be in memory.
  */
 struct kprobe_hit {
 	struct kprobe_site	*site;
 	struct pt_regs		*regs;
-	unsigned long		level;
-	kprobe_own_mark_t	*mark;
-	struct kprobe		*outer;
+	unsigned long		level;	/* of the probed code */
+	kprobe_own_mark_t	*mark;	/* of that level, this CPU's */
+	struct kprobe		*outer;	/* what kprobe_running() was before */
 };
 
 static __always_inline bool kprobe_mark_entered(const kprobe_own_mark_t *mark)
@@ -245,7 +219,6 @@ static __always_inline void kprobe_mark_end(kprobe_own_mark_t *mark)
 	arch_kprobe_mark_release(mark);
 }
 
-/* Enters the mark of hit->level. See kprobe_enter(). */
 static __always_inline bool kprobe_enter_level(struct kprobe_hit *hit, struct kprobe *kp)
 {
 	hit->mark = arch_kprobe_own_mark(hit->level);
@@ -256,14 +229,10 @@ static __always_inline bool kprobe_enter_level(struct kprobe_hit *hit, struct kp
 	return true;
 }
 
-/**
- * kprobe_enter() - enter the mark of the caller's level, to run handlers
- * @hit: filled in for kprobe_leave()
- * @kp: what kprobe_running() is to return, or NULL
- *
- * Context: any, preemption off until kprobe_leave().
- * Return: false if a handler is running at this level already. Then the caller must not
- * run any, but counts a miss.
+/*
+ * Enters the mark of the caller's level, to run handlers until kprobe_leave(); kprobe_running()
+ * returns @kp meanwhile. Preemption stays off. Returns false if a handler is running at this level
+ * already. Then the caller must not run any, but counts a miss.
  */
 static __always_inline bool kprobe_enter(struct kprobe_hit *hit, struct kprobe *kp)
 {
@@ -271,12 +240,6 @@ static __always_inline bool kprobe_enter(struct kprobe_hit *hit, struct kprobe *
 	return kprobe_enter_level(hit, kp);
 }
 
-/**
- * kprobe_leave() - leave a mark after handlers have run
- * @hit: from kprobe_enter()
- *
- * Context: that of kprobe_enter().
- */
 static __always_inline void kprobe_leave(struct kprobe_hit *hit)
 {
 	kprobe_set_running(hit->outer);
@@ -310,16 +273,10 @@ void kprobe_entry_post(struct kprobe_site *site, struct pt_regs *regs, unsigned 
 void kprobe_resume_elsewhere(struct pt_regs *regs);
 bool kprobe_over_plain(unsigned long level);
 
-/**
- * kprobe_left_out() - check whether the handlers of a probe must not run at a level now
- * @p: the probe
- * @level: the caller's level, whose mark was entered
- *
- * The answer is the same at all times of a hit, even if the probed instruction runs in
- * between: Documentation/kprobes-design.rst says why.
- *
- * Context: any, preemption off.
- * Return: true if it may not run on top of a handler that is running below.
+/*
+ * Checks whether the handlers of a probe must not run now, on top of one that is running below.
+ * @level is the caller's, whose mark was entered. The answer is the same at all times of a hit,
+ * even if the probed instruction runs in between: Documentation/kprobes-design.rst says why.
  */
 static __always_inline bool kprobe_left_out(struct kprobe *p, unsigned long level)
 {
@@ -329,10 +286,10 @@ static __always_inline bool kprobe_left_out(struct kprobe *p, unsigned long leve
 
 /*
  * The site's first is read inside of the mark, as its list would be. If it is the site's own
- * kprobe, the handlers of all probes on the list are to be called. With ARCH_KPROBE_STATELESS
- * the handlers of that kprobe do so. Without it they are kprobe_site_pre() and
- * kprobe_site_post(), which lead here when the architecture calls them; so the list is run
- * directly. So it is if the only probe is left out, which is counted there.
+ * kprobe, all probes on the list are to be called, which its handlers do. But without
+ * ARCH_KPROBE_STATELESS these are kprobe_site_pre() and kprobe_site_post(), which lead here when
+ * the architecture calls them; so the list is run directly. So it is if the only probe is left out,
+ * which is counted there.
  */
 static __always_inline int kprobe_run_pre(struct kprobe_hit *hit)
 {
@@ -350,7 +307,6 @@ static __always_inline int kprobe_run_pre(struct kprobe_hit *hit)
 	return pre_handler(first, hit->regs);
 }
 
-/* As kprobe_hit_pre(), at hit->level. */
 static __always_inline enum kprobe_result kprobe_hit_at_level(struct kprobe_hit *hit)
 {
 	if (unlikely(!kprobe_enter_level(hit, &hit->site->kp))) {
@@ -408,7 +364,6 @@ static __always_inline void kprobe_run_post(struct kprobe_hit *hit)
 	post_handler(first, hit->regs, 0);
 }
 
-/* As kprobe_hit_post(), at hit->level. */
 static __always_inline void kprobe_post_at_level(struct kprobe_hit *hit)
 {
 	if (unlikely(!kprobe_enter_level(hit, &hit->site->kp)))
@@ -423,8 +378,8 @@ static __always_inline void kprobe_post_at_level(struct kprobe_hit *hit)
  * @site: the site
  * @regs: registers as the instruction left them
  *
- * Not to be called for a missed hit. If a handler is running at this level, the post
- * handlers are left out.
+ * Not to be called for a missed hit. If a handler is running at this level, the post handlers are
+ * left out.
  *
  * Context: any, NMI included, preemption off.
  */

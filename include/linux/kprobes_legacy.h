@@ -10,17 +10,16 @@
 /**
  * DOC: State between exceptions
  *
- * An architecture that keeps state between the exceptions of a hit defines ``struct
- * kprobe_ctlblk`` in asm/kprobes.h, with a ``kprobe_status``, and the two per-CPU variables that
- * are declared here.
+ * An architecture that keeps state between the exceptions of a hit defines ``struct kprobe_ctlblk``
+ * in asm/kprobes.h, with a ``kprobe_status``, and the two per-CPU variables that are declared here.
  */
 #if !ARCH_KPROBE_STATELESS
 DECLARE_PER_CPU(struct kprobe *, current_kprobe);
 DECLARE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
 
 /*
- * Values of kprobe_status, for architectures that follow a hit step by step. The core
- * only sets KPROBE_HIT_ACTIVE, for handlers that it runs without an exception.
+ * Values of kprobe_status, for architectures that follow a hit step by step. The core only sets
+ * KPROBE_HIT_ACTIVE, for handlers that it runs without an exception.
  */
 #define KPROBE_HIT_ACTIVE	1
 #define KPROBE_HIT_SS		2
@@ -37,19 +36,12 @@ static inline void reset_current_kprobe(void)
 	__this_cpu_write(current_kprobe, NULL);
 }
 
-/* See hit.c. */
 static inline struct kprobe *kprobe_running(void)
 {
 	return __this_cpu_read(current_kprobe);
 }
 
-/**
- * kprobe_set_running() - record whose handlers run on this CPU
- * @p: the probe, or NULL
- *
- * Context: any, preemption off.
- * Return: the previous value, which the caller restores afterwards.
- */
+/* Records whose handlers run on this CPU. Returns what was recorded before, for the end. */
 static inline struct kprobe *kprobe_set_running(struct kprobe *p)
 {
 	struct kprobe *outer = __this_cpu_read(current_kprobe);
@@ -58,8 +50,6 @@ static inline struct kprobe *kprobe_set_running(struct kprobe *p)
 	return outer;
 }
 #endif
-
-/* The hooks from here to kprobe_exceptions_notify() have weak defaults. */
 
 /**
  * arch_init_kprobes() - initialize the architecture's part
@@ -73,7 +63,7 @@ int arch_init_kprobes(void);
  * arch_prepare_kprobe_ftrace() - prepare a site at an entry that ftrace hooks
  * @kp: the site's kprobe, as for arch_prepare_kprobe(), which is not called then
  *
- * Such a site needs no slot: what is probed is ftrace's own call.
+ * Such a site needs no slot: what is probed is ftrace's own call. Has a weak default.
  *
  * Context: as arch_prepare_kprobe().
  * Return: 0, or an errno that registration passes on.
@@ -84,8 +74,7 @@ int arch_prepare_kprobe_ftrace(struct kprobe *kp);
  * arch_trampoline_kprobe() - check whether a site is the trampoline of return probes
  * @kp: the site's kprobe
  *
- * The handler of such a site may be what reports a return. The default is for trampolines that
- * are not entered through a probe.
+ * The handler of such a site may be what reports a return.
  *
  * Context: any.
  * Return: non-zero if it is.
@@ -95,6 +84,8 @@ int arch_trampoline_kprobe(struct kprobe *kp);
 /**
  * arch_within_kprobe_blacklist() - check whether an address can never be probed
  * @addr: any address
+ *
+ * Has a weak default.
  *
  * Context: any.
  * Return: true if it cannot.
@@ -107,13 +98,12 @@ bool arch_within_kprobe_blacklist(unsigned long addr);
  * @val: what has happened, an enum die_val
  * @data: its struct die_args
  *
- * For architectures whose breakpoints reach kprobes through the die chain.
+ * For architectures whose breakpoints reach kprobes through the die chain. Has a weak default.
  *
  * Context: that of notify_die().
  * Return: NOTIFY_STOP if it was for kprobes, else NOTIFY_DONE.
  */
-int kprobe_exceptions_notify(struct notifier_block *self, unsigned long val,
-			     void *data);
+int kprobe_exceptions_notify(struct notifier_block *self, unsigned long val, void *data);
 
 #ifdef CONFIG_OPTPROBES
 /* Defined by architectures; the core does not call them. */
@@ -130,7 +120,6 @@ void opt_pre_handler(struct kprobe *kp, struct pt_regs *regs);
  * Context: may sleep; no lock is held.
  */
 void free_optinsn_page(void *page);
-
 #endif
 
 #ifdef CONFIG_KRETPROBE_RETURN_STACK
@@ -148,8 +137,7 @@ unsigned long kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_poi
  * @regs: registers at the return
  * @correct_ret_addr: the address that is returned to
  *
- * For architectures without arch_kretprobe_frame that keep the address in more than one
- * place. The weak default does nothing.
+ * For architectures that keep the address in more than one place. Has a weak default.
  *
  * Context: any in which a function returns, preemption off.
  */
@@ -175,19 +163,15 @@ static inline unsigned long arch_kretprobe_ret_addr(struct pt_regs *regs, void *
 	return 0;
 }
 
-static inline void kretprobe_record(struct kretprobe_instance *ri,
-				    struct pt_regs *regs, void *frame)
+static inline void kretprobe_record(struct kretprobe_instance *ri, struct pt_regs *regs,
+				    void *frame)
 {
 	arch_prepare_kretprobe(ri, regs);
 }
 
-static inline void arch_kretprobe_divert(struct pt_regs *regs, void *frame,
-					 unsigned long to)
-{
-}
+static inline void arch_kretprobe_divert(struct pt_regs *regs, void *frame, unsigned long to) { }
 
-static inline void arch_kretprobe_undivert(struct pt_regs *regs, void *frame,
-					   unsigned long addr)
+static inline void arch_kretprobe_undivert(struct pt_regs *regs, void *frame, unsigned long addr)
 {
 	arch_kretprobe_fixup_return(regs, (kprobe_opcode_t *)addr);
 }

@@ -8,54 +8,38 @@
 #include <linux/workqueue.h>
 
 /*
- * A hash table keyed by address, for lookups at a hit: they run in any context, NMI
- * included, call nothing that could be probed or traced, and cost the same however many
- * nodes there are, because the table grows and shrinks.
+ * A hash table keyed by address, for lookups at a hit: they run in any context, NMI included, call
+ * nothing that could be probed or traced, and cost the same however many nodes there are, because
+ * the table grows and shrinks.
  *
- * A node has a link for each of two sides. All buckets in use belong to one side. To
- * resize the table, a new array is filled by means of the links of the other side, so
- * readers of the old array never follow a link that changes under them. A side is used
- * again only after a grace period.
+ * A node has a link for each of two sides. All buckets in use belong to one side. To resize the
+ * table, a new array is filled by means of the links of the other side, so readers of the old array
+ * never follow a link that changes under them. A side is used again only after a grace period.
  *
- * Links point to nodes, not to the links inside of nodes as those of a list do. So a
- * lookup that ends at the first node of its bucket does not need to know the side.
+ * Links point to nodes, not to the links inside of nodes as those of a list do. So a lookup that
+ * ends at the first node of its bucket does not need to know the side.
  *
- * An rhashtable would not do. Its lookup may call a function that can be probed, and
- * looks into two tables while one is filled from the other. And it has to be set up at
- * run time, but breakpoints and faults use these tables before any initcall.
+ * An rhashtable would not do. Its lookup may call a function that can be probed, and looks into two
+ * tables while one is filled from the other. And it has to be set up at run time, but breakpoints
+ * and faults use these tables before any initcall.
  *
- * Insertion, removal and resizing are serialized by a mutex of the owner's. A node that
- * was removed must not be freed before an RCU grace period has passed; this also covers
- * readers of an array that has been replaced.
+ * Insertion, removal and resizing are serialized by a mutex of the owner's. A node that was removed
+ * must not be freed before an RCU grace period has passed; this also covers readers of an array
+ * that has been replaced.
  */
 
-/**
- * struct kprobe_node - a node of the table, embedded in a larger struct
- * @next:	the next node in the bucket, for each side
- * @key:	the address
- */
+/* A node of the table, embedded in a larger struct */
 struct kprobe_node {
-	struct kprobe_node __rcu *next[2];
+	struct kprobe_node __rcu *next[2];	/* the next node in the bucket, for each side */
 	unsigned long		key;
 };
 
-/**
- * struct kprobe_buckets_hdr - the properties of an array of buckets
- * @bits:	log2 of the number of buckets
- * @side:	which link of a node they use
- * @shift:	how far to shift the hash, so that @bits of it are left
- */
 struct kprobe_buckets_hdr {
-	unsigned int		bits;
-	unsigned int		side;
-	unsigned int		shift;
+	unsigned int		bits;	/* log2 of the number of buckets */
+	unsigned int		side;	/* which link of a node they use */
+	unsigned int		shift;	/* of the hash, so that @bits of it are left */
 };
 
-/**
- * struct kprobe_buckets - an array of buckets
- * @hdr:	its properties
- * @heads:	the first node of each bucket
- */
 struct kprobe_buckets {
 	struct kprobe_buckets_hdr hdr;
 	struct kprobe_node __rcu *heads[];
@@ -63,20 +47,12 @@ struct kprobe_buckets {
 
 #define KPROBE_TABLE_FIRST_BITS	6
 
-/**
- * struct kprobe_table - the table
- * @buckets:	the array that readers use
- * @count:	the number of nodes
- * @lock:	the owner's mutex, held for all changes
- * @resize:	replaces the array; a work item, because it takes @lock itself
- * @first:	the properties of the first array
- * @first_heads: the heads of the first array, where those of a struct kprobe_buckets are
- */
 struct kprobe_table {
-	struct kprobe_buckets __rcu *buckets;
-	unsigned long		count;
-	struct mutex		*lock;	/* the owner's */
-	struct work_struct	resize;
+	struct kprobe_buckets __rcu *buckets;	/* what readers use */
+	unsigned long		count;		/* of nodes */
+	struct mutex		*lock;		/* the owner's, held for all changes */
+	struct work_struct	resize;		/* a work item, because it takes @lock itself */
+	/* The first array: these two are a struct kprobe_buckets. */
 	struct kprobe_buckets_hdr first;
 	struct kprobe_node	*first_heads[1 << KPROBE_TABLE_FIRST_BITS];
 };
@@ -86,10 +62,7 @@ static_assert(offsetof(struct kprobe_table, first_heads) ==
 
 void kprobe_table_resize(struct work_struct *work);
 
-/*
- * Tables are initialized at compile time: breakpoints and faults look into them
- * before any initcall has run.
- */
+/* Breakpoints and faults look into tables before any initcall has run. */
 #define KPROBE_TABLE_INIT(table, mutex)							\
 	{										\
 		.buckets = RCU_INITIALIZER((struct kprobe_buckets *)&(table).first),	\
@@ -101,28 +74,21 @@ void kprobe_table_resize(struct work_struct *work);
 		},									\
 	}
 
-void kprobe_table_insert(struct kprobe_table *t, struct kprobe_node *node,
-			 unsigned long key);
+void kprobe_table_insert(struct kprobe_table *t, struct kprobe_node *node, unsigned long key);
 void kprobe_table_remove(struct kprobe_table *t, struct kprobe_node *node);
 
 /*
- * Multiplicative hashing: the upper bits of the product depend on all bits of the key.
- * The lower half of an address is enough, since addresses of text differ there.
+ * Multiplicative hashing: the upper bits of the product depend on all bits of the key. The lower
+ * half of an address is enough, since addresses of text differ there.
  */
 static __always_inline unsigned long kprobe_hash(struct kprobe_buckets *b, unsigned long key)
 {
 	return (u32)key * GOLDEN_RATIO_32 >> b->hdr.shift;
 }
 
-/**
- * kprobe_table_find() - find a node
- * @t: the table
- * @key: its address
- *
- * This goes without lockdep's checks, which call functions that can be probed.
- *
- * Context: any, preemption off; or the table's mutex is held.
- * Return: the node, or NULL.
+/*
+ * Finds a node, or returns NULL. Preemption is off, or the table's mutex is held. This goes without
+ * lockdep's checks, which call functions that can be probed.
  */
 static __always_inline struct kprobe_node *
 kprobe_table_find(struct kprobe_table *t, unsigned long key)

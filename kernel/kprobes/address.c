@@ -25,8 +25,7 @@ kprobe_opcode_t * __weak kprobe_lookup_name(const char *name, unsigned int offse
 	return (kprobe_opcode_t *)kallsyms_lookup_name(name);
 }
 
-kprobe_opcode_t * __weak arch_adjust_kprobe_addr(unsigned long addr,
-						 unsigned long offset,
+kprobe_opcode_t * __weak arch_adjust_kprobe_addr(unsigned long addr, unsigned long offset,
 						 bool *on_func_entry)
 {
 	*on_func_entry = offset == 0;
@@ -35,26 +34,19 @@ kprobe_opcode_t * __weak arch_adjust_kprobe_addr(unsigned long addr,
 
 static const char not_covered[] = "no symbol covers the address";
 
-/* Sets @why to the reason in words, and returns the errno as a pointer. */
+/* Sets @why to the reason, and returns the errno as a pointer. */
 static kprobe_opcode_t *unresolved(int err, const char *words, const char **why)
 {
 	*why = words;
 	return ERR_PTR(err);
 }
 
-/**
- * kprobe_named() - find the address that a user asks for
- * @addr: an address, or NULL
- * @symbol: the name of a symbol, or NULL; exactly one of the two must be given
- * @offset: bytes to add to either
- * @why: on error, set to the reason in words
- *
- * Context: may sleep.
- * Return: the address, which may be anything; or an ERR_PTR(): -EINVAL if neither or both
- * are given, -ENOENT if there is no such symbol.
+/*
+ * Finds the address that a user asks for, by @addr or @symbol, but not both. It may be anything. On
+ * error returns an ERR_PTR(), and sets @why to the reason, as the next two do.
  */
-kprobe_opcode_t *kprobe_named(kprobe_opcode_t *addr, const char *symbol,
-			      unsigned long offset, const char **why)
+kprobe_opcode_t *kprobe_named(kprobe_opcode_t *addr, const char *symbol, unsigned long offset,
+			      const char **why)
 {
 	if (!addr && !symbol)
 		return unresolved(-EINVAL, "neither an address nor a symbol is given", why);
@@ -65,23 +57,18 @@ kprobe_opcode_t *kprobe_named(kprobe_opcode_t *addr, const char *symbol,
 	if (!addr)
 		return unresolved(-ENOENT, "no such symbol", why);
 	addr = (void *)addr + offset;
-	if (!ARCH_KPROBE_STATELESS)
-		addr = (void *)kprobe_legacy_addr((unsigned long)addr);
+	/* arm sets bit 0 in a pointer to a Thumb function, and looks for a site with that first. */
+	if (IS_ENABLED(CONFIG_THUMB2_KERNEL))
+		addr = (void *)((unsigned long)addr & ~1UL);
 	return IS_ERR(addr) ? unresolved(-ENOENT, not_covered, why) : addr;
 }
 
-/**
- * kprobe_instruction_at() - find the instruction to be probed at an address
- * @addr: any address
- * @f: the function it is in, or NULL to look that up
- * @on_entry: set to whether it is a function's entry
- * @why: on error, set to the reason in words
- *
- * Context: may sleep.
- * Return: as kprobe_resolve().
+/*
+ * Finds the instruction to be probed at an address: past a landing pad at a function's entry. @f is
+ * the function, or NULL to look that up. At most the first bytes of a symbol are read, and in a way
+ * that survives a fault.
  */
-kprobe_opcode_t *kprobe_instruction_at(kprobe_opcode_t *addr,
-				       const struct kprobe_function *f,
+kprobe_opcode_t *kprobe_instruction_at(kprobe_opcode_t *addr, const struct kprobe_function *f,
 				       bool *on_entry, const char **why)
 {
 	unsigned long where = (unsigned long)addr, in_symbol;
@@ -94,21 +81,9 @@ kprobe_opcode_t *kprobe_instruction_at(kprobe_opcode_t *addr,
 	return addr ?: unresolved(-EINVAL, "its function cannot be read", why);
 }
 
-/**
- * kprobe_resolve() - find the instruction that a user asks for
- * @addr: its address, or NULL
- * @symbol: the name of a symbol, or NULL; exactly one of the two must be given
- * @offset: bytes to add to either
- * @on_entry: set to whether it is a function's entry
- * @why: on error, set to the reason in words
- *
- * The address may be anything. So at most the first bytes of a symbol are read, and in a
- * way that survives a fault.
- *
- * Context: may sleep.
- * Return: the address, past a landing pad at a function's entry; or an ERR_PTR(): -EINVAL
- * if neither or both are given, or the text cannot be read; -ENOENT if there is no such
- * symbol, or no symbol covers the address.
+/*
+ * Does both. Returns -EINVAL if neither or both of @addr and @symbol are given, or the text cannot
+ * be read; -ENOENT if there is no such symbol, or no symbol covers the address. May sleep.
  */
 kprobe_opcode_t *kprobe_resolve(kprobe_opcode_t *addr, const char *symbol,
 				unsigned long offset, bool *on_entry, const char **why)
@@ -130,15 +105,11 @@ static bool is_moved_code(const char *name)
 	return suffix && (!suffix[5] || suffix[5] == '.');
 }
 
-/**
- * kprobe_not_called() - check whether calls arrive at a symbol
- * @addr: the address of a probe on the symbol's first instruction
- *
- * Only then is the return address where a return probe diverts it, and arguments are where a
- * jprobe looks for them. See "Functions and parts of functions" in Documentation/kprobes.rst.
- *
- * Context: may sleep.
- * Return: why not, in words; NULL if they do, or nothing says that they do not.
+/*
+ * Returns why calls do not arrive at a symbol; NULL if they do, or nothing says that they do not.
+ * @addr is that of a probe on its first instruction. Only at calls is the return address where a
+ * return probe diverts it, and arguments are where a jprobe looks for them: see "Functions and
+ * parts of functions" in Documentation/kprobes.rst.
  */
 const char *kprobe_not_called(unsigned long addr)
 {
@@ -156,12 +127,10 @@ const char *kprobe_not_called(unsigned long addr)
  * @offset: bytes to add to either
  *
  * Context: may sleep.
- * Return: 0 if it would; -EINVAL if not, if no calls arrive there, if neither or both of @addr
- * and @sym are given, or if the text cannot be read; -ENOENT if there is no such symbol or
- * address.
+ * Return: 0 if it would; -EINVAL if not, if no calls arrive there, if neither or both of @addr and
+ * @sym are given, or if the text cannot be read; -ENOENT if there is no such symbol or address.
  */
-int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
-			 unsigned long offset)
+int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym, unsigned long offset)
 {
 	const char *why;
 	bool on_entry;
@@ -172,28 +141,11 @@ int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 	return on_entry && !kprobe_not_called((unsigned long)addr) ? 0 : -EINVAL;
 }
 
-/* Returns why the text of a module must not be probed now, or NULL. */
-static const char *module_text_unsafe(struct module *mod, unsigned long addr)
-{
-	if (!kprobe_module_is_known(mod))
-		return "its module is not there yet, or failed to load";
-	if (within_module_init(addr, mod) && !module_is_coming(mod))
-		return "the init text of its module has gone";
-	return NULL;
-}
-
-/**
- * kprobe_get_module() - pin the module of an address
- * @addr: any address
- * @mod: set to the module, with a reference on it; NULL for the kernel's own text
- * @why: on error, set to the reason in words
- *
- * Lookup and pinning are in one RCU section, so the module cannot be freed, or be
- * replaced by another one, in between.
- *
- * Context: kprobe_mutex is held.
- * Return: 0; -EINVAL if @addr is not in kernel text; -ENOENT if the module is going away,
- * has not been announced yet, or is about to free this init text.
+/*
+ * Pins the module of an address. Sets @mod to the module, or to NULL for the kernel's own text.
+ * Lookup and pinning are in one RCU section, so the module cannot be freed or replaced in between.
+ * Returns 0; -EINVAL if @addr is not in kernel text; -ENOENT if the module is going away, has not
+ * been announced yet, or is about to free this init text. On error sets @why.
  */
 int kprobe_get_module(unsigned long addr, struct module **mod, const char **why)
 {
@@ -219,22 +171,20 @@ int kprobe_get_module(unsigned long addr, struct module **mod, const char **why)
 		*mod = NULL;
 		return -ENOENT;
 	}
-	*why = module_text_unsafe(*mod, addr);
-	if (!*why)
+	if (!kprobe_module_is_known(*mod))
+		*why = "its module is not there yet, or failed to load";
+	else if (within_module_init(addr, *mod) && !module_is_coming(*mod))
+		*why = "the init text of its module has gone";
+	else
 		return 0;
 	module_put(*mod);
 	*mod = NULL;
 	return -ENOENT;
 }
 
-/**
- * kprobe_is_relocated() - check for an instruction that changes with a livepatch's relocations
- * @addr: an address in kernel text; its module cannot go away
- *
- * Functions that ftrace calls from have none at their entries.
- *
- * Context: may sleep.
- * Return: true if it may.
+/*
+ * Checks for an instruction that may change with a livepatch's relocations. Its module cannot go
+ * away. Functions that ftrace calls from have none at their entries.
  */
 bool kprobe_is_relocated(unsigned long addr)
 {
@@ -249,11 +199,11 @@ bool kprobe_is_relocated(unsigned long addr)
 }
 
 /*
- * Returns, in words, what else changes the bytes at an address while the kernel runs, or
- * reads them in a trap handler; NULL if nothing does. A copy of such bytes could get out
- * of date, and a breakpoint there could be overwritten or misread. Alternatives need no
- * check: they are patched before any probe can be placed. (On arm64 most are patched after
- * the early initcalls, but a slot cannot be had before that: see ARCH_WANTS_EXECMEM_LATE.)
+ * Returns what else changes the bytes at an address while the kernel runs, or reads them in a trap
+ * handler; NULL if nothing does. A copy of such bytes could get out of date, and a breakpoint there
+ * could be overwritten or misread. Alternatives need no check: they are patched before any probe
+ * can be placed. (On arm64 most are patched after the early initcalls, but there is no slot before
+ * that: see ARCH_WANTS_EXECMEM_LATE.)
  */
 static const char *patched_by_others(struct kprobe_function *f, unsigned long addr)
 {
@@ -261,11 +211,14 @@ static const char *patched_by_others(struct kprobe_function *f, unsigned long ad
 
 	if (kprobe_byte_is(f, addr, KPROBE_BYTE_LABEL))
 		return "a jump label, patched while the kernel runs";
-	if (!ARCH_KPROBE_STATELESS && kprobe_legacy_in_ftrace_call(addr))
+	/*
+	 * A probe behind its first instruction is not by ftrace, so nobody would keep the two
+	 * apart. Without state, decoding finds such a call, and a BUG() as well.
+	 */
+	if (!ARCH_KPROBE_STATELESS && ftrace_text_reserved(at, at) && ftrace_location(addr) != addr)
 		return "part of a call of ftrace, patched while the kernel runs";
 	if (f->static_calls && static_call_text_reserved(at, at))
 		return "a static call, patched while the kernel runs";
-	/* Others find that out when they come across a trap. */
 	if (!ARCH_KPROBE_STATELESS && find_bug(addr))
 		return KPROBE_IS_BUG;
 	if (kprobe_is_relocated(addr))
@@ -273,16 +226,10 @@ static const char *patched_by_others(struct kprobe_function *f, unsigned long ad
 	return NULL;
 }
 
-/**
- * kprobe_check_text() - check whether a probe may be placed in text
- * @kp: the kprobe of a site that is being created, in kernel text that a symbol covers; its module
- *	cannot go away
- *
- * It is for the architecture to say whether an instruction begins there, and whether it
- * can be carried out elsewhere.
- *
- * Context: the text lock is held; may sleep.
- * Return: 0, -EINVAL or -ENOMEM.
+/*
+ * Checks whether a new site may be in text that a symbol covers, and whose module cannot go away.
+ * The architecture says whether an instruction begins there, and whether it can be executed
+ * elsewhere.
  */
 int kprobe_check_text(struct kprobe *kp)
 {
@@ -300,12 +247,9 @@ int kprobe_check_text(struct kprobe *kp)
 	return why ? kprobe_refuse(kp, -EINVAL, why) : 0;
 }
 
-/**
- * kprobe_debugger_stops_at_site() - check for a breakpoint of kgdb's where a site is hit
- * @site: the site; its location of ftrace is known
- *
- * Context: the text lock is held, or the site is in the table.
- * Return: true if there is one, at its address or where ftrace patches for it.
+/*
+ * Checks for a breakpoint of kgdb's at a site, or where ftrace patches for it. The text lock is
+ * held, or the site is in the table.
  */
 bool kprobe_debugger_stops_at_site(struct kprobe_site *site)
 {
@@ -329,11 +273,10 @@ static bool is_called_at(unsigned long addr)
  * kprobe_occupies() - check whether an address belongs to a probe
  * @addr: where a debugger wants to set a breakpoint
  *
- * A debugger saves the byte that it replaces. If that were a probe's breakpoint, the
- * debugger would put it back even after the probe has left. A breakpoint inside of a jump
- * would break the jump. And at a site that waits to be freed, the debugger's breakpoint
- * would be taken for the site's. Neither may it be where ftrace patches for a site, which
- * expects its own instructions there; nor in a slot or a detour, which others use later.
+ * A debugger saves the byte that it replaces. If that were a probe's breakpoint, the debugger would
+ * put it back even after the probe has left. A breakpoint inside of a jump would break the jump. At
+ * a site that waits to be freed, it would be taken for the site's. Where ftrace patches for a site,
+ * ftrace expects its own instructions. And others use a slot or a detour later.
  *
  * Context: nothing changes meanwhile, for instance because all other CPUs are stopped.
  * Return: true if there is a site, the jump or call of a site, or a slot or detour.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Preparing, arming and disarming sites. The architecture's hooks that do so are only
- * called from here; those for jumps are called from optimize.c.
+ * Preparing, arming and disarming sites. Only this file calls the architecture's hooks for that;
+ * optimize.c calls those for jumps.
  */
 #include <kunit/static_stub.h>
 #include <linux/cpu.h>
@@ -25,13 +25,9 @@ unsigned long __weak arch_kprobe_ftrace_location(unsigned long addr)
 /* The lock on CPU hotplug was taken with kprobe_mutex, and has not been released since. */
 static bool cpus_locked;
 
-/**
- * kprobe_lock_cpus() - keep CPUs from coming and going
- *
- * In a callback of CPU hotplug nothing is done: hotplug has locked out all others.
- *
- * Context: may sleep; kprobe_mutex is not held.
- * Return: true if cpus_read_unlock() is to be called.
+/*
+ * Keeps CPUs from coming and going. Returns whether cpus_read_unlock() is to be called: not in a
+ * callback of CPU hotplug, which has locked out all others. kprobe_mutex is not held.
  */
 bool kprobe_lock_cpus(void)
 {
@@ -41,15 +37,11 @@ bool kprobe_lock_cpus(void)
 	return true;
 }
 
-/**
- * kprobe_lock() - take kprobe_mutex in order to change text
- *
- * No CPU comes or goes until kprobe_unlock(), or until ftrace is told of something. A callback of
- * CPU hotplug may wait for kprobe_mutex, so hotplug is waited for without it. And some
- * architectures' ftrace takes the lock on hotplug once more, with kprobe_mutex held: so
- * kprobe_mutex is not waited for with that lock either.
- *
- * Context: may sleep.
+/*
+ * Takes kprobe_mutex in order to change text. No CPU comes or goes until kprobe_unlock(), or until
+ * ftrace is told of something. A callback of CPU hotplug may wait for kprobe_mutex, so hotplug is
+ * waited for without it. And some architectures' ftrace takes the lock on hotplug once more, with
+ * kprobe_mutex held: so kprobe_mutex is not waited for with that lock either.
  */
 void kprobe_lock(void)
 {
@@ -65,24 +57,15 @@ void kprobe_lock(void)
 	cpus_locked = mine;
 }
 
-/**
- * kprobe_unlock() - release what kprobe_lock() has taken
- *
- * Context: that of kprobe_lock().
- */
 void kprobe_unlock(void)
 {
 	kprobe_unlock_cpus();
 	mutex_unlock(&kprobe_mutex);
 }
 
-/**
- * kprobe_unlock_cpus() - let CPUs come and go, but keep kprobe_mutex
- *
- * Then the text lock cannot be taken any more. Others take the lock on CPU hotplug with ftrace's
- * locks held.
- *
- * Context: kprobe_mutex is held.
+/*
+ * Lets CPUs come and go, but keeps kprobe_mutex. The text lock cannot be taken after this: others
+ * take the lock on CPU hotplug with ftrace's locks held.
  */
 void kprobe_unlock_cpus(void)
 {
@@ -92,13 +75,9 @@ void kprobe_unlock_cpus(void)
 	cpus_locked = false;
 }
 
-/**
- * kprobe_text_lock() - take the locks for reading and patching text
- *
- * Until kprobe_text_unlock() nobody else patches text.
- *
- * Context: between kprobe_lock() and kprobe_unlock(), and before ftrace is told of something; may
- * sleep.
+/*
+ * Takes the locks for reading and patching text; nobody else patches any until they are released.
+ * Between kprobe_lock() and kprobe_unlock(), and before ftrace is told of something.
  */
 void kprobe_text_lock(void)
 {
@@ -108,24 +87,13 @@ void kprobe_text_lock(void)
 	mutex_lock(&text_mutex);
 }
 
-/**
- * kprobe_text_unlock() - release the locks of kprobe_text_lock()
- *
- * Context: that of kprobe_text_lock().
- */
 void kprobe_text_unlock(void)
 {
 	mutex_unlock(&text_mutex);
 	jump_label_unlock();
 }
 
-/**
- * kprobe_prepare() - check a new site, and decide how it is going to be hit
- * @site: NEW; its address and flags are set, and where ftrace would call
- *
- * Context: between kprobe_lock() and kprobe_unlock().
- * Return: 0, or an errno if the address cannot be probed.
- */
+/* Checks a new site, and decides how it is going to be hit. */
 int kprobe_prepare(struct kprobe_site *site)
 {
 	int err;
@@ -150,14 +118,7 @@ int kprobe_prepare(struct kprobe_site *site)
 	return err;
 }
 
-/**
- * kprobe_take_batch() - move the first entries of a list to another one
- * @from: the list
- * @batch: where they go; what it has had is dropped
- * @n: how many, at most
- *
- * Context: the lists are the caller's.
- */
+/* Moves at most @n entries from the beginning of a list to @batch; what that has had is dropped. */
 void kprobe_take_batch(struct list_head *from, struct list_head *batch, unsigned int n)
 {
 	struct list_head *last = from;
@@ -167,15 +128,9 @@ void kprobe_take_batch(struct list_head *from, struct list_head *batch, unsigned
 	list_cut_position(batch, from, last);
 }
 
-/**
- * arm_kprobe() - record that a site was armed, or could not be
- * @kp: the site's kprobe; it may have been armed before
- * @err: 0, or ftrace's error
- *
- * Monitors look at this for what is armed, and at its result.
- *
- * Context: kprobe_mutex is held.
- * Return: @err.
+/*
+ * Records that a site was armed, perhaps again, or could not be. Monitors look at this for what is
+ * armed, and at its result, which is @err: 0, or ftrace's error.
  */
 noinline __noclone int arm_kprobe(struct kprobe *kp, int err)
 {
@@ -188,14 +143,7 @@ noinline __noclone int arm_kprobe(struct kprobe *kp, int err)
 	return err;
 }
 
-/**
- * disarm_kprobe() - record that a site was disarmed
- * @kp: the site's kprobe
- *
- * Monitors look at this for what is disarmed.
- *
- * Context: kprobe_mutex is held.
- */
+/* Records that a site was disarmed. Monitors look at this, too. */
 noinline __noclone void disarm_kprobe(struct kprobe *kp)
 {
 	if (kprobe_site_armed(site_of(kp)))
@@ -239,57 +187,38 @@ static void remove_breakpoints(struct list_head *sites, struct list_head *done)
 	}
 }
 
-/* Plans to write a breakpoint, or to remove it. A plan either only arms or only disarms. */
-static void plan_text(struct kprobe_site *site, bool armed, struct kprobe_plan *plan)
-{
-	bool done = armed == kprobe_site_armed(site);
-
-	if (WARN_ON_ONCE(done && kprobe_site_planned(site)))
-		return;
-	if (!done && !kprobe_site_planned(site))
-		kprobe_site_queue(site, armed ? &plan->arm : &plan->disarm, KPROBE_QUEUE_PLAN);
-}
-
 /*
- * Plans to have ftrace call for a site, as its probes need it by then, or to stop that. When
- * several probes of a site are unregistered, first some may be left, and then none.
+ * Plans to arm or disarm a site, as its probes need it by then. A DYING site can only be disarmed.
+ * A plan that unregisters several probes of a site comes here for each: some may be left, and then
+ * none. ftrace may have to call for the site in another way first, and then no more. But a plan for
+ * breakpoints either only arms or only disarms.
  */
-static void plan_entry(struct kprobe_site *site, bool armed, struct kprobe_plan *plan)
+void kprobe_plan_arming(struct kprobe_site *site, bool armed, struct kprobe_plan *plan)
 {
-	bool done = armed ? kprobe_ftrace_fits(site) : !site->hook;
+	struct list_head *list;
+	bool done;
 
+	lockdep_assert_held(&kprobe_mutex);
+	if (kprobe_ftrace(&site->kp)) {
+		list = armed ? &plan->hook : &plan->unhook;
+		done = armed ? kprobe_ftrace_fits(site) : !site->hook;
+	} else {
+		list = armed ? &plan->arm : &plan->disarm;
+		done = armed == kprobe_site_armed(site);
+		if (WARN_ON_ONCE(done && kprobe_site_planned(site)))
+			return;
+	}
 	if (!done)
-		kprobe_site_queue(site, armed ? &plan->hook : &plan->unhook, KPROBE_QUEUE_PLAN);
+		kprobe_site_queue(site, list, KPROBE_QUEUE_PLAN);
 	else if (kprobe_site_planned(site))
 		kprobe_site_unqueue(site);
 }
 
-/**
- * kprobe_plan_arming() - plan to arm or disarm a site
- * @site: IDLE or armed; or DYING, if @armed is false
- * @armed: true to arm it
- * @plan: collects the changes
- *
- * Context: kprobe_mutex is held, until the plan is applied.
- */
-void kprobe_plan_arming(struct kprobe_site *site, bool armed, struct kprobe_plan *plan)
-{
-	lockdep_assert_held(&kprobe_mutex);
-	if (kprobe_ftrace(&site->kp))
-		plan_entry(site, armed, plan);
-	else
-		plan_text(site, armed, plan);
-}
-
-/**
- * kprobe_plan_apply() - make the changes that were planned
- * @plan: is empty afterwards
- *
- * All text is patched at once, as far as the architecture can do that. ftrace is told last, because
- * CPUs can come and go then.
- *
- * Context: between kprobe_lock() and kprobe_unlock(). The text lock cannot be taken after this.
- * Return: 0; or an error of ftrace's, if some sites are not armed as they were to be.
+/*
+ * Makes the changes of a plan, which is empty afterwards. All text is patched at once, as far as
+ * the architecture can do that. ftrace is told last, because CPUs can come and go then: the text
+ * lock cannot be taken after this. Returns 0; or an error of ftrace's, if some sites are not armed
+ * as they were to be.
  */
 int kprobe_plan_apply(struct kprobe_plan *plan)
 {

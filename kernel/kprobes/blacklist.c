@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Text that must never be probed: what runs between a breakpoint and its handlers, what
- * cannot take an exception where it runs, and what runs while RCU is not watching. Most of it is
- * on a list of ranges, some is known by the names of functions.
+ * Text that must never be probed: what runs between a breakpoint and its handlers, what cannot take
+ * an exception where it runs, and what runs while RCU is not watching. Most of it is on a list of
+ * ranges, some is known by the names of functions.
  */
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
@@ -18,8 +18,8 @@
 #include "internal.h"
 
 /*
- * Ranges of addresses, one for each symbol. Entries are plain values, so readers do not
- * come across freed memory. Changed under kprobe_mutex, or at boot; read under RCU.
+ * Ranges of addresses, one for each symbol. Entries are plain values, so readers do not come across
+ * freed memory. Changed under kprobe_mutex, or at boot; read under RCU.
  */
 static struct maple_tree blacklist = MTREE_INIT(blacklist, MT_FLAGS_USE_RCU);
 
@@ -36,9 +36,8 @@ static void blacklist_range(unsigned long start, unsigned long end)
 }
 
 /*
- * Adds the rest of the symbol at @addr, up to @limit at most, and returns its end. If no
- * symbol covers @addr, adds all from there to @limit, and returns @limit: text without a
- * name is not any safer to probe.
+ * Adds the rest of the symbol at @addr, up to @limit at most, and returns its end. Without a
+ * symbol, adds all from there to @limit: text without a name is not any safer to probe.
  */
 static unsigned long add_symbol(unsigned long addr, unsigned long limit)
 {
@@ -79,14 +78,13 @@ static void add_whole_symbol(unsigned long addr)
 }
 
 /*
- * Adds what NOKPROBE_SYMBOL() has recorded. An entry may be the address of a function
- * descriptor, or no address of text at all.
+ * Adds what NOKPROBE_SYMBOL() has recorded. An entry may be the address of a function descriptor,
+ * or no address of text at all.
  */
 static void add_recorded(const unsigned long *from, const unsigned long *to)
 {
 	for (; from < to; from++) {
-		unsigned long addr = (unsigned long)
-			dereference_symbol_descriptor((void *)*from);
+		unsigned long addr = (unsigned long)dereference_symbol_descriptor((void *)*from);
 
 		if (kernel_text_address(addr))
 			add_whole_symbol(addr);
@@ -98,14 +96,9 @@ int __init __weak arch_populate_kprobe_blacklist(void)
 	return 0;
 }
 
-/**
- * kprobe_blacklisted() - check whether an address is on the blacklist itself
- * @addr: any address
- *
- * Unlike within_kprobe_blacklist() this does not look at the name of the function.
- *
- * Context: any in which RCU is watching.
- * Return: true if it is.
+/*
+ * Checks whether an address is on the blacklist itself. Unlike within_kprobe_blacklist() this does
+ * not look at the name of the function. Context: any in which RCU is watching.
  */
 bool kprobe_blacklisted(unsigned long addr)
 {
@@ -113,7 +106,7 @@ bool kprobe_blacklisted(unsigned long addr)
 	       mtree_load(&blacklist, addr);
 }
 
-/* Checks for a part of a function on the blacklist: its name, with a suffix of the compiler's */
+/* Checks for a part of a function on the blacklist: the compiler adds a suffix to the name. */
 static bool parent_blacklisted(const char *name)
 {
 	const char *dot = strchr(name, '.');
@@ -143,48 +136,39 @@ bool within_kprobe_blacklist(unsigned long addr)
 	       (!lookup_symbol_name(addr, name) && parent_blacklisted(name));
 }
 
-/* What KMSAN's functions for memory accesses and for the registers of an exception call */
-static const char * const called_by_kmsan[] = {
-	"arch_kmsan_get_meta_or_null",
-	"get_shadow_origin_ptr",
-	"origin_ptr_for",
-	"page_has_metadata",
-	"pfn_valid",
-	"shadow_ptr_for",
-	"virt_to_page_or_null",
+/*
+ * Functions that sanitizers make code call for its memory accesses, and profilers for its branches;
+ * with '*', all whose names begin so. Code between a hit and its handlers, such as exception entry,
+ * may call them, too.
+ */
+static const char * const compilers_checks[] = {
+	"__asan_*", "__hwasan_*", "__tsan_*", "__kasan_check_*", "kasan_check_range",
+	"ftrace_likely_update",
+#ifdef CONFIG_KMSAN
+	"__msan_*", "kmsan_*",
+	/* What these call for memory accesses and for the registers of an exception */
+	"arch_kmsan_get_meta_or_null", "get_shadow_origin_ptr", "origin_ptr_for",
+	"page_has_metadata", "pfn_valid", "shadow_ptr_for", "virt_to_page_or_null",
 	"vmalloc_meta",
+#endif
+#ifdef CONFIG_KCOV
+	/* Called by code that runs on a CPU before it can take a breakpoint */
+	"__sanitizer_cov_*", "check_kcov_mode*", "write_comp_data*",
+#endif
 };
 
-static bool is_of_kmsan(const char *name)
-{
-	return str_has_prefix(name, "__msan_") || str_has_prefix(name, "kmsan_") ||
-	       match_string(called_by_kmsan, ARRAY_SIZE(called_by_kmsan), name) >= 0;
-}
-
-/* Called by code that runs on a CPU before it can take a breakpoint */
-static bool is_of_kcov(const char *name)
-{
-	return str_has_prefix(name, "__sanitizer_cov_") ||
-	       str_has_prefix(name, "check_kcov_mode") || str_has_prefix(name, "write_comp_data");
-}
-
-/*
- * Functions that sanitizers make code call for its memory accesses, and profilers for its
- * branches. Code between a hit and its handlers, such as exception entry, may call them, too.
- */
 static bool is_compilers_check(const char *name)
 {
-	return str_has_prefix(name, "__asan_") || str_has_prefix(name, "__hwasan_") ||
-	       str_has_prefix(name, "__tsan_") || str_has_prefix(name, "__kasan_check_") ||
-	       !strcmp(name, "kasan_check_range") || !strcmp(name, "ftrace_likely_update") ||
-	       (IS_ENABLED(CONFIG_KMSAN) && is_of_kmsan(name)) ||
-	       (IS_ENABLED(CONFIG_KCOV) && is_of_kcov(name));
-}
+	size_t i, length;
 
-#define HAS_COMPILERS_CHECKS							\
-	(IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_KCSAN) ||		\
-	 IS_ENABLED(CONFIG_KMSAN) || IS_ENABLED(CONFIG_KCOV) ||			\
-	 IS_ENABLED(CONFIG_TRACE_BRANCH_PROFILING))
+	for (i = 0; i < ARRAY_SIZE(compilers_checks); i++) {
+		length = strcspn(compilers_checks[i], "*");
+		/* Without a '*', the end of the name is compared as well. */
+		if (!strncmp(name, compilers_checks[i], length + !compilers_checks[i][length]))
+			return true;
+	}
+	return false;
+}
 
 /* How many bytes of padding the compiler leaves before each function */
 #ifdef CONFIG_FUNCTION_PADDING_BYTES
@@ -197,9 +181,8 @@ static bool is_compilers_check(const char *name)
 #define MOST_BEFORE	(PADDING + 5)
 
 /*
- * Checks for what is no function, but what the compiler puts before one. @prefix is what the
- * symbols of that begin with. At the start of a section, kallsyms finds the section's symbol
- * instead.
+ * Checks for what the compiler puts before a function. The symbols of that begin with @prefix. But
+ * at the start of a section, kallsyms finds the section's symbol instead.
  */
 static bool is_before_function(const struct kprobe_function *f, const char *prefix)
 {
@@ -216,22 +199,17 @@ static bool is_before_function(const struct kprobe_function *f, const char *pref
 	       kallsyms_lookup_name(name) == f->start;
 }
 
-/**
- * kprobe_objection_to_function() - check whether nothing in a function may be probed
- * @f: the function
- *
- * The type hash before a function is read as data by checks of control flow integrity. The
- * padding there may be read as well, or be patched for these checks or for mitigations. The
- * trampoline of a static call is patched, though it is in no table.
- *
- * Context: kprobe_mutex is held.
- * Return: why not, in words; NULL if something may be.
+/*
+ * Returns why nothing in a function may be probed, or NULL. The type hash before a function is read
+ * as data by checks of control flow integrity. The padding there may be read as well, or be patched
+ * for these checks or for mitigations. The trampoline of a static call is patched, though it is in
+ * no table.
  */
 const char *kprobe_objection_to_function(const struct kprobe_function *f)
 {
 	const char *name = f->name;
 
-	if (HAS_COMPILERS_CHECKS && is_compilers_check(name))
+	if (is_compilers_check(name))
 		return "a check of the compiler's, on the way to the handlers";
 	if (!ARCH_KPROBE_STATELESS && kprobe_legacy_counts(f))
 		return "called to count hits";
@@ -245,20 +223,14 @@ const char *kprobe_objection_to_function(const struct kprobe_function *f)
 	return parent_blacklisted(name) ? "on the blacklist" : NULL;
 }
 
-/**
- * kprobe_blacklist_show() - show the blacklist, for debugfs
- * @m: where to
- * @show_addresses: whether the reader may see addresses
- *
- * Context: kprobe_mutex is held.
- */
+/* Shows the blacklist, for debugfs. @show_addresses: the reader may see addresses. */
 void kprobe_blacklist_show(struct seq_file *m, bool show_addresses)
 {
 	MA_STATE(mas, &blacklist, 0, 0);
 	void *entry;
 
 	lockdep_assert_held(&kprobe_mutex);
-	rcu_read_lock();
+	guard(rcu)();
 	mas_for_each(&mas, entry, ULONG_MAX) {
 		unsigned long start = show_addresses ? mas.index : 0;
 		unsigned long end = show_addresses ? mas.last + 1 : 0;
@@ -271,7 +243,6 @@ void kprobe_blacklist_show(struct seq_file *m, bool show_addresses)
 		else
 			seq_puts(m, "0x0\n");
 	}
-	rcu_read_unlock();
 }
 
 static void add_area(const void *start, unsigned long size)
@@ -279,11 +250,6 @@ static void add_area(const void *start, unsigned long size)
 	kprobe_add_area_blacklist((unsigned long)start, (unsigned long)start + size);
 }
 
-/**
- * kprobe_blacklist_init() - fill the blacklist for the kernel itself
- *
- * Context: once, at boot.
- */
 void __init kprobe_blacklist_init(void)
 {
 	add_recorded(__start_kprobe_blacklist, __stop_kprobe_blacklist);
@@ -293,12 +259,7 @@ void __init kprobe_blacklist_init(void)
 }
 
 #ifdef CONFIG_MODULES
-/**
- * kprobe_blacklist_add_module() - add what must not be probed in a module
- * @mod: the module, which is coming
- *
- * Context: kprobe_mutex is held; may sleep.
- */
+/* Adds what must not be probed in a module that is coming. */
 void kprobe_blacklist_add_module(struct module *mod)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -308,12 +269,9 @@ void kprobe_blacklist_add_module(struct module *mod)
 	add_area(mod->cpuidle_text_start, mod->cpuidle_text_size);
 }
 
-/**
- * kprobe_blacklist_remove_module() - remove all ranges in a module's text that goes
- * @mod: the module
- * @init_only: only its init text goes; @mod still records where that is
- *
- * Context: kprobe_mutex is held; may sleep.
+/*
+ * Removes all ranges in a module's text that goes; with @init_only, in its init text, while @mod
+ * still records where that is.
  */
 void kprobe_blacklist_remove_module(struct module *mod, bool init_only)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /sys/kernel/debug/kprobes: what is probed and how, what cannot be probed, what was
- * refused, and the switches.
+ * /sys/kernel/debug/kprobes: what is probed and how, what cannot be probed, what was refused, and
+ * the switches.
  */
 #include <linux/debugfs.h>
 #include <linux/kallsyms.h>
@@ -44,8 +44,8 @@ struct place {
 };
 
 /*
- * Returns whether there is a symbol. Where a module was, another one may be by now, about to
- * leave as well: the caller keeps the names with RCU.
+ * Returns whether there is a symbol. By now another module may be where the site's was, and may be
+ * about to leave: the caller keeps the names with RCU.
  */
 static bool look_up(struct kprobe_site *site, struct place *place)
 {
@@ -76,8 +76,8 @@ static void show_probe(struct seq_file *m, struct kprobe *p, struct kprobe_site 
 }
 
 /*
- * The position is the serial number of the site that is next: between two reads sites may be freed,
- * so that a count of sites would leave out as many. A reader goes on at its cursor.
+ * The position is the serial number of the next site: between two reads sites may be freed, so that
+ * a count of sites would leave out as many. A reader goes on at its cursor.
  */
 static void *list_start(struct seq_file *m, loff_t *pos)
 {
@@ -138,36 +138,6 @@ static const struct seq_operations list_sops = {
 	.show	= list_show,
 };
 
-static int open_sites(struct file *file, const struct seq_operations *ops)
-{
-	struct kprobe_cursor *cursor = __seq_open_private(file, ops, sizeof(*cursor));
-
-	if (!cursor)
-		return -ENOMEM;
-	kprobe_cursor_open(cursor);
-	return 0;
-}
-
-static int release_sites(struct inode *inode, struct file *file)
-{
-	struct seq_file *m = file->private_data;
-
-	kprobe_cursor_close(m->private);
-	return seq_release_private(inode, file);
-}
-
-static int list_open(struct inode *inode, struct file *file)
-{
-	return open_sites(file, &list_sops);
-}
-
-static const struct file_operations list_fops = {
-	.open		= list_open,
-	.read		= seq_read,
-	.llseek		= seq_lseek,
-	.release	= release_sites,
-};
-
 static void show_symbol(struct seq_file *m, struct kprobe_site *site)
 {
 	struct place place;
@@ -217,14 +187,33 @@ static const struct seq_operations sites_sops = {
 
 static int sites_open(struct inode *inode, struct file *file)
 {
-	return open_sites(file, &sites_sops);
+	struct kprobe_cursor *cursor;
+
+	cursor = __seq_open_private(file, inode->i_private, sizeof(*cursor));
+	if (!cursor)
+		return -ENOMEM;
+	cursor->pos = -1;
+	guard(mutex)(&kprobe_mutex);
+	list_add(&cursor->all, &kprobe_cursors);
+	return 0;
 }
 
+static int sites_release(struct inode *inode, struct file *file)
+{
+	struct seq_file *m = file->private_data;
+	struct kprobe_cursor *cursor = m->private;
+
+	scoped_guard(mutex, &kprobe_mutex)
+		list_del(&cursor->all);
+	return seq_release_private(inode, file);
+}
+
+/* For "list" and "sites", which differ in how they show a site */
 static const struct file_operations sites_fops = {
 	.open		= sites_open,
 	.read		= seq_read,
 	.llseek		= seq_lseek,
-	.release	= release_sites,
+	.release	= sites_release,
 };
 
 static int errors_show(struct seq_file *m, void *v)
@@ -243,69 +232,55 @@ static int blacklist_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(blacklist);
 
-static ssize_t read_switch(char __user *to, size_t count, loff_t *pos, bool on)
+/* A file with a switch: read, it is 1 or 0; written, it may be any word for yes or no. */
+struct debug_switch {
+	bool	(*is_on)(void);
+	int	(*turn)(bool on);
+};
+
+static ssize_t switch_read(struct file *file, char __user *to, size_t count, loff_t *pos)
 {
-	return simple_read_from_buffer(to, count, pos, on ? "1\n" : "0\n", 2);
+	const struct debug_switch *s = file_inode(file)->i_private;
+
+	return simple_read_from_buffer(to, count, pos, s->is_on() ? "1\n" : "0\n", 2);
 }
 
-static ssize_t enabled_read(struct file *file, char __user *to, size_t count,
-			    loff_t *pos)
+static ssize_t switch_write(struct file *file, const char __user *from, size_t count, loff_t *pos)
 {
-	return read_switch(to, count, pos, !READ_ONCE(kprobes_all_disarmed));
+	const struct debug_switch *s = file_inode(file)->i_private;
+	bool on;
+
+	return kstrtobool_from_user(from, count, &on) ?: s->turn(on) ?: count;
 }
 
-static ssize_t enabled_write(struct file *file, const char __user *from,
-			     size_t count, loff_t *pos)
-{
-	bool armed;
-	int err;
-
-	err = kstrtobool_from_user(from, count, &armed);
-	if (!err)
-		err = kprobe_set_all_armed(armed);
-	return err ?: count;
-}
-
-static const struct file_operations enabled_fops = {
-	.read	= enabled_read,
-	.write	= enabled_write,
+static const struct file_operations switch_fops = {
+	.read	= switch_read,
+	.write	= switch_write,
 	.llseek	= default_llseek,
 };
 
-static ssize_t stats_enabled_read(struct file *file, char __user *to, size_t count,
-				  loff_t *pos)
+static bool probes_armed(void)
 {
-	return read_switch(to, count, pos, static_key_enabled(&kprobe_stats));
+	return !READ_ONCE(kprobes_all_disarmed);
 }
 
-static ssize_t stats_enabled_write(struct file *file, const char __user *from,
-				   size_t count, loff_t *pos)
+static bool hits_counted(void)
 {
-	bool enabled;
-	int err;
-
-	err = kstrtobool_from_user(from, count, &enabled);
-	if (err)
-		return err;
-	kprobe_stats_enable(enabled);
-	return count;
+	return static_key_enabled(&kprobe_stats);
 }
 
-static const struct file_operations stats_enabled_fops = {
-	.read	= stats_enabled_read,
-	.write	= stats_enabled_write,
-	.llseek	= default_llseek,
-};
+static struct debug_switch enabled = { probes_armed, kprobe_set_all_armed };
+static struct debug_switch stats_enabled = { hits_counted, kprobe_stats_enable };
 
 static int __init kprobe_debugfs_init(void)
 {
 	struct dentry *dir = debugfs_create_dir("kprobes", NULL);
 
-	debugfs_create_file("list", 0400, dir, NULL, &list_fops);
-	debugfs_create_file("sites", 0400, dir, NULL, &sites_fops);
+	debugfs_create_file("list", 0400, dir, (void *)&list_sops, &sites_fops);
+	debugfs_create_file("sites", 0400, dir, (void *)&sites_sops, &sites_fops);
 	debugfs_create_file("errors", 0400, dir, NULL, &errors_fops);
-	debugfs_create_file("enabled", 0600, dir, NULL, &enabled_fops);
-	debugfs_create_file("stats_enabled", 0600, dir, NULL, &stats_enabled_fops);
+	debugfs_create_file("enabled", 0600, dir, &enabled, &switch_fops);
+	debugfs_create_file("stats_enabled", 0600, dir, &stats_enabled, &switch_fops);
 	debugfs_create_file("blacklist", 0400, dir, NULL, &blacklist_fops);
 	return 0;
 }

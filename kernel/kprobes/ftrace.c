@@ -8,20 +8,19 @@
 #include "internal.h"
 
 /*
- * Set when ftrace has shut itself down. Its records cannot be changed any more, and
- * functions that were hooked stay hooked.
+ * Set when ftrace has shut itself down. Its records cannot be changed any more, and functions that
+ * were hooked stay hooked.
  */
 bool kprobe_ftrace_disabled __read_mostly;
 
 /*
- * A site with a post handler is exclusive: it does not share its function with others
- * that redirect it, above all livepatch. Whichever comes second is refused.
+ * A site with a post handler is exclusive: it does not share its function with others that redirect
+ * it, above all livepatch. Whichever comes second is refused.
  *
- * The ops that calls for a site is chosen when the site is armed, and stays the same
- * until it is disarmed. To move the site to another ops, both or neither would have to be
- * hooked for a while, and a hit could be handled twice, or not at all. So if a shared
- * site becomes exclusive, a third ops, which does nothing, claims the function; and a
- * site that was exclusive from the start remains so.
+ * The ops that calls for a site is chosen when the site is armed, and stays until it is disarmed.
+ * To move the site to another ops, both or neither would have to be hooked for a while, and a hit
+ * could be handled twice, or not at all. So if a shared site becomes exclusive, a third ops, which
+ * does nothing, claims the function; and a site that was exclusive from the start remains so.
  */
 static struct ftrace_ops kprobe_ftrace_ops __read_mostly = {
 	.func	= kprobe_ftrace_handler,
@@ -47,9 +46,9 @@ static struct ftrace_ops claim_ops __read_mostly = {
 };
 
 /*
- * An ops with an empty filter hooks every function, so it is unregistered when its count is 0.
- * The filter is left as it was then: a CPU that calls the hooks of a function may have found the
- * ops just before, and looks at the filter now.
+ * An ops with an empty filter hooks every function, so it is unregistered when its count is 0. The
+ * filter is left as it was then: a CPU that calls the hooks of a function may have found the ops
+ * just before, and looks at the filter now.
  */
 static unsigned int nr_shared, nr_exclusive, nr_claimed;
 
@@ -61,7 +60,7 @@ static unsigned int *nr_sites(struct ftrace_ops *ops)
 }
 
 /*
- * Removes functions from a filter. That takes memory. But unregistering must not fail, and a
+ * Removes functions from a filter. That takes memory, but unregistering must not fail, and a
  * function that stayed would be hit twice once it is probed again. So this waits for memory.
  */
 static int filter_remove(struct ftrace_ops *ops, unsigned long *ips, unsigned int nr)
@@ -119,12 +118,9 @@ static void ops_remove(struct ftrace_ops *ops, unsigned long *ips, unsigned int 
 		  "kprobes: ftrace does not let go of %pS (%d)\n", (void *)ips[0], err);
 }
 
-/**
- * kprobe_ftrace_unclaimed() - check for a post handler at a function that others redirect
- * @site: the site
- *
- * Context: kprobe_mutex is held.
- * Return: true if the function could not be claimed.
+/*
+ * Checks for a site with a post handler whose function could not be claimed, because others
+ * redirect it.
  */
 bool kprobe_ftrace_unclaimed(struct kprobe_site *site)
 {
@@ -132,13 +128,7 @@ bool kprobe_ftrace_unclaimed(struct kprobe_site *site)
 	return site->hook == KPROBE_HOOK_SHARED && site->has_post_handler;
 }
 
-/**
- * kprobe_ftrace_fits() - check whether ftrace calls for a site as its probes require it
- * @site: the site
- *
- * Context: kprobe_mutex is held.
- * Return: true if there is nothing to change.
- */
+/* Checks whether ftrace calls for a site already as its probes require it. */
 bool kprobe_ftrace_fits(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -155,17 +145,17 @@ bool kprobe_ftrace_fits(struct kprobe_site *site)
 	return false;
 }
 
-/* How many sites ftrace is told of at once. Their locations; protected by kprobe_mutex */
+/* How many sites ftrace is told of at once; their locations, protected by kprobe_mutex */
 #define BATCH	256
 static unsigned long ips[BATCH];
 
-/* Is a site to share its function, and does not yet? */
+/* The site is going to share its function, and does not yet. */
 static bool comes_to_share(const struct kprobe_site *site)
 {
 	return !site->hook && !site->has_post_handler;
 }
 
-/* Adds those of some sites that come to share their function. */
+/* Hooks those of some sites that come to share their function. */
 static int hook_shared(struct list_head *sites)
 {
 	struct kprobe *kp;
@@ -236,8 +226,7 @@ static int hook(struct list_head *sites)
 	return err;
 }
 
-/* Checks whether a site is hooked by an ops. */
-static bool is_on(const struct kprobe_site *site, struct ftrace_ops *ops)
+static bool is_hooked_by(const struct kprobe_site *site, struct ftrace_ops *ops)
 {
 	if (ops == &claim_ops)
 		return site->hook == KPROBE_HOOK_CLAIMED;
@@ -246,14 +235,13 @@ static bool is_on(const struct kprobe_site *site, struct ftrace_ops *ops)
 	return site->hook == KPROBE_HOOK_SHARED || site->hook == KPROBE_HOOK_CLAIMED;
 }
 
-/* Takes those of some sites off an ops that are on it. */
 static void unhook_from(struct ftrace_ops *ops, struct list_head *sites)
 {
 	struct kprobe *kp;
 	unsigned int nr = 0;
 
 	list_for_each_entry(kp, sites, list) {
-		if (is_on(site_of(kp), ops))
+		if (is_hooked_by(site_of(kp), ops))
 			ips[nr++] = site_of(kp)->ftrace_ip;
 	}
 	if (nr)
@@ -278,12 +266,9 @@ static void unhook(struct list_head *sites, struct list_head *done)
 	}
 }
 
-/**
- * kprobe_ftrace_apply() - have ftrace call for sites, or stop it from doing so
- * @plan: what was planned; the sites that ftrace calls for no more are then those that are left
- *
- * Context: kprobe_mutex is held.
- * Return: 0; or an error of ftrace's, if some sites are not armed as they were to be.
+/*
+ * Has ftrace call for sites, or stop that, as planned. Those that it calls for no more are left
+ * then. Returns 0; or an error of ftrace's, if some sites are not armed as they were to be.
  */
 int kprobe_ftrace_apply(struct kprobe_plan *plan)
 {
@@ -292,11 +277,7 @@ int kprobe_ftrace_apply(struct kprobe_plan *plan)
 	return hook(&plan->hook);
 }
 
-/**
- * kprobe_ftrace_kill() - note that ftrace has shut itself down
- *
- * Context: any, panic included.
- */
+/* Notes that ftrace has shut itself down. Context: any, panic included. */
 void kprobe_ftrace_kill(void)
 {
 	WRITE_ONCE(kprobe_ftrace_disabled, true);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The function that was probed last. To find a symbol in a module, all of its symbols are
- * searched; and the tables of what is patched in a function are not sorted by address. So
- * this is done once, and the results are kept for the next probes in the same function.
+ * The function that was probed last. The kernel searches all of a module's symbols to find one, and
+ * the tables of what is patched in a function are not sorted by address. So this is done once, and
+ * the results are kept for the next probes in the same function.
  */
 #include <linux/cleanup.h>
 #include <linux/jump_label.h>
@@ -20,12 +20,9 @@
 /* Protected by kprobe_mutex. If nothing is kept, it is zeroed and covers no address. */
 static struct kprobe_function last_function;
 
-/**
- * kprobe_function_forget() - forget what is known about the last function
- *
- * Called when text comes or goes, because that may not be true any more.
- *
- * Context: kprobe_mutex is held.
+/*
+ * Forgets what is known about the last function. Called when text comes or goes, because that may
+ * not be true any more.
  */
 void kprobe_function_forget(void)
 {
@@ -39,8 +36,8 @@ void kprobe_function_forget(void)
  * @addr: any address
  *
  * Context: kprobe_mutex is held, as long as the result is used. May sleep.
- * Return: the function; NULL if @addr is not in text of the kernel or of a module, or no
- * symbol covers it.
+ * Return: the function; NULL if @addr is not in text of the kernel or of a module, or no symbol
+ * covers it.
  */
 struct kprobe_function *kprobe_function_at(unsigned long addr)
 {
@@ -124,8 +121,7 @@ static void add_labels(void)
  * @addr: an address in text that cannot go away
  *
  * Context: the text lock is held, as long as the result is used. May sleep.
- * Return: the function, with its bitmaps; NULL if no symbol covers @addr, or there is no
- * memory.
+ * Return: the function, with its bitmaps; NULL if no symbol covers @addr, or there is no memory.
  */
 struct kprobe_function *kprobe_survey(unsigned long addr)
 {

@@ -2,9 +2,9 @@
 /*
  * The part of the core that runs at hits.
  *
- * The mark is the guard against recursion. What runs before it is entered must not be
- * probed or traced, or call anything that may be. So the file is built without tracing,
- * and without sanitizers, whose checks are calls.
+ * The mark is the guard against recursion. What runs before it is entered must not be probed or
+ * traced, or call anything that may be. So the file is built without tracing, and without
+ * sanitizers, whose checks are calls.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -22,10 +22,9 @@ DEFINE_PER_CPU(struct kprobe_mark, kprobe_marks[KPROBE_LEVELS]);
  * get_kprobe() - find the site at an address
  * @addr: the probed address
  *
- * Context: any, NMI included, with preemption off for as long as the result is used; or
- * kprobe_mutex is held.
- * Return: the site's own kprobe, the same one for all probes at @addr; NULL if nothing is
- * probed there.
+ * Context: any, with preemption off for as long as the result is used; or kprobe_mutex is held.
+ * Return: the site's own kprobe, the same one for all probes at @addr; NULL if nothing is probed
+ * there.
  */
 struct kprobe *get_kprobe(void *addr)
 {
@@ -39,9 +38,9 @@ NOKPROBE_SYMBOL(get_kprobe);
 /**
  * kprobe_level() - find the context of the probed code
  *
- * For handlers, which in_nmi() and the like would tell of their own context, that of a
- * breakpoint perhaps. A hit's pre handler and post handler get the same answer, and no other hit
- * of the same task and level comes in between, unless the instruction has not completed.
+ * For handlers: in_nmi() and the like would tell of their own context, perhaps that of a
+ * breakpoint. A hit's pre handler and post handler get the same answer, and no other hit of the
+ * same task and level comes in between, unless the instruction has not completed.
  *
  * Context: any, preemption off.
  * Return: 0 for a task, 1 for a softirq, 2 for an interrupt, 3 for an NMI.
@@ -53,7 +52,7 @@ unsigned int kprobe_level(void)
 EXPORT_SYMBOL_GPL(kprobe_level);
 NOKPROBE_SYMBOL(kprobe_level);
 
-/* Called inside of a mark, because it looks at the users' probes. */
+/* It looks at the users' probes, so a mark was entered. */
 static void count_misses(struct kprobe_site *site)
 {
 	struct kprobe *p;
@@ -70,9 +69,8 @@ NOKPROBE_SYMBOL(count_misses);
  * kprobes_inc_nmissed_count() - count a missed hit
  * @kp: the site's own kprobe
  *
- * If the mark of this level is already entered, this is why the hit was missed. But an
- * architecture with a guard of its own may miss hits while no handler runs; then the mark
- * is entered here.
+ * A hit is usually missed because the mark of this level is entered. But an architecture with a
+ * guard of its own may miss hits while no handler runs; then this enters the mark.
  *
  * Context: any, NMI included, preemption off.
  */
@@ -89,14 +87,9 @@ void kprobes_inc_nmissed_count(struct kprobe *kp)
 
 NOKPROBE_SYMBOL(kprobes_inc_nmissed_count);
 
-/**
- * kprobe_over_plain() - check whether a handler of a probe without KPROBE_FLAG_NESTS is below
- * @level: the caller's level
- *
- * Whoever is running below cannot go on before the caller has ended. So the probe is there.
- *
- * Context: any, NMI included, preemption off.
- * Return: true if this context came on top of such a handler.
+/*
+ * Checks whether a handler of a probe without KPROBE_FLAG_NESTS is running below a level. It cannot
+ * go on before the caller has ended, so its probe is there.
  */
 bool kprobe_over_plain(unsigned long level)
 {
@@ -114,9 +107,9 @@ bool kprobe_over_plain(unsigned long level)
 NOKPROBE_SYMBOL(kprobe_over_plain);
 
 /*
- * Runs the pre handlers of all probes of a site, but counts a miss for those that are left out.
- * The list is walked without RCU's checks, which can be probed. Returns 1 if a handler has set
- * where to continue, which may be the end of it, else 0.
+ * Runs the pre handlers of all probes of a site, but counts a miss for those that are left out. The
+ * mark was entered. The list is walked without RCU's checks, which can be probed. Returns 1 if a
+ * handler has set where to continue, which ends the walk with @may_end; else 0.
  */
 static __always_inline int run_pre_handlers(struct kprobe *kp, struct pt_regs *regs, bool may_end)
 {
@@ -149,15 +142,6 @@ static __always_inline int run_pre_handlers(struct kprobe *kp, struct pt_regs *r
 	return redirected;
 }
 
-/**
- * kprobe_run_many() - run the pre handlers of all probes of a site
- * @kp: the site's own kprobe
- * @regs: passed to the handlers
- *
- * Context: any, NMI included, preemption off; the level's mark was entered.
- * Return: 1 if a handler has set where to continue, and those after it were left out;
- * else 0.
- */
 int kprobe_run_many(struct kprobe *kp, struct pt_regs *regs)
 {
 	return run_pre_handlers(kp, regs, true);
@@ -165,14 +149,7 @@ int kprobe_run_many(struct kprobe *kp, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_run_many);
 
-/**
- * kprobe_run_many_post() - run the post handlers of all probes of a site
- * @kp: the site's own kprobe
- * @regs: passed to the handlers
- * @flags: not used; there because this can be a post_handler itself
- *
- * Context: any, NMI included, preemption off; the level's mark was entered.
- */
+/* Runs the post handlers of all probes of a site. This can be a post_handler itself. */
 void kprobe_run_many_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	unsigned long level = arch_kprobe_level();
@@ -191,7 +168,7 @@ void kprobe_run_many_post(struct kprobe *kp, struct pt_regs *regs, unsigned long
 
 NOKPROBE_SYMBOL(kprobe_run_many_post);
 
-/* The rest of kprobe_hit_pre(), out of line, for all levels but the task's. */
+/* The rest of kprobe_hit_pre(), out of line, for all levels but the task's */
 enum kprobe_result kprobe_hit_above_task(struct kprobe_site *site, struct pt_regs *regs,
 					 unsigned long level)
 {
@@ -202,7 +179,7 @@ enum kprobe_result kprobe_hit_above_task(struct kprobe_site *site, struct pt_reg
 
 NOKPROBE_SYMBOL(kprobe_hit_above_task);
 
-/* The same of kprobe_hit_post(). */
+/* The same of kprobe_hit_post() */
 void kprobe_post_above_task(struct kprobe_site *site, struct pt_regs *regs, unsigned long level)
 {
 	struct kprobe_hit hit = { .site = site, .regs = regs, .level = level };
@@ -212,7 +189,7 @@ void kprobe_post_above_task(struct kprobe_site *site, struct pt_regs *regs, unsi
 
 NOKPROBE_SYMBOL(kprobe_post_above_task);
 
-/* The rest of kprobe_hit_entry(), out of line, for sites with a post handler. */
+/* The rest of kprobe_hit_entry(), out of line, for sites with a post handler */
 void kprobe_entry_post(struct kprobe_site *site, struct pt_regs *regs, unsigned long next)
 {
 	instruction_pointer_set(regs, next);
@@ -221,12 +198,7 @@ void kprobe_entry_post(struct kprobe_site *site, struct pt_regs *regs, unsigned 
 
 NOKPROBE_SYMBOL(kprobe_entry_post);
 
-/**
- * kprobe_resume_elsewhere() - correct where to resume, after a handler has chosen that
- * @regs: the registers; the instruction pointer may be that of any instruction
- *
- * Context: any, NMI included, preemption off.
- */
+/* Corrects where to resume, after a handler has chosen that. It may be at any instruction. */
 void kprobe_resume_elsewhere(struct pt_regs *regs)
 {
 	unsigned long chosen = instruction_pointer(regs), ip = arch_kprobe_resume_ip(chosen);
@@ -238,8 +210,7 @@ void kprobe_resume_elsewhere(struct pt_regs *regs)
 NOKPROBE_SYMBOL(kprobe_resume_elsewhere);
 
 /* Records that a fault handler is running: it is not offered its own faults. */
-static bool run_fault(kprobe_own_mark_t *mark, struct kprobe *p,
-		      struct pt_regs *regs, int trapnr)
+static bool run_fault(kprobe_own_mark_t *mark, struct kprobe *p, struct pt_regs *regs, int trapnr)
 {
 	kprobe_fault_handler_t fault_handler = p ? READ_ONCE(p->fault_handler) : NULL;
 	bool done;
@@ -257,9 +228,8 @@ static bool run_fault(kprobe_own_mark_t *mark, struct kprobe *p,
 NOKPROBE_SYMBOL(run_fault);
 
 /*
- * Handles a fault of a site's instruction, whose copy is at the instruction pointer. That is set to
- * the probed address, or by a handler to anything else; if a handler has the instruction tried
- * again, it is at the copy again.
+ * Handles a fault of a site's instruction, whose copy is at the instruction pointer. Handlers see
+ * the probed address there. If one has the instruction tried again, it is at the copy again.
  */
 static bool insn_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 {
@@ -288,7 +258,7 @@ static bool insn_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 
 NOKPROBE_SYMBOL(insn_fault);
 
-/* The mark of the caller's level if a handler is running there. Preemption off. */
+/* The mark of the caller's level, if a handler is running there */
 static kprobe_own_mark_t *mark_in_use(void)
 {
 	kprobe_own_mark_t *mark = arch_kprobe_own_mark(arch_kprobe_level());
@@ -300,7 +270,7 @@ NOKPROBE_SYMBOL(mark_in_use);
 
 /*
  * Handles a fault of the handler that is running at this level, or of what it calls. The fault was
- * at @at, but the architecture may have told it to be elsewhere. If nobody has changed that, try
+ * at @at, but the architecture may have changed that. If no handler chooses another address, try
  * again: in the copy, if a missed hit has faulted there. An architecture that keeps state has given
  * up the step: there it is another hit.
  */
@@ -335,14 +305,7 @@ static bool copy_fault(struct pt_regs *regs, int trapnr)
 
 NOKPROBE_SYMBOL(copy_fault);
 
-/**
- * kprobe_fault() - do the work of kprobe_page_fault()
- * @regs: registers at a fault of the kernel
- * @trap: the architecture's number or code for it
- *
- * Context: any.
- * Return: true if the fault was dealt with and nothing is left to do.
- */
+/* Does the work of kprobe_page_fault(). */
 bool kprobe_fault(struct pt_regs *regs, unsigned int trap)
 {
 	unsigned long at = instruction_pointer(regs);
@@ -359,20 +322,15 @@ bool kprobe_fault(struct pt_regs *regs, unsigned int trap)
 NOKPROBE_SYMBOL(kprobe_fault);
 
 /*
- * What kprobe_running() returns while kprobe_busy_begin() is in effect. The address is in
- * text, in case somebody prints it. It has no handler that others must not run on top of.
+ * What kprobe_running() returns while kprobe_busy_begin() is in effect. Somebody may print the
+ * address, so it is in text. It has no handler that others must not run on top of.
  */
 static struct kprobe kprobe_busy = {
 	.addr = (kprobe_opcode_t *)get_kprobe,
 	.flags = KPROBE_FLAG_NESTS,
 };
 
-/**
- * kprobe_explain_oops() - print which probe an oops is of, if any
- * @regs: registers at the fault
- *
- * Context: any, on the way to an oops.
- */
+/* Prints which probe an oops is of, if any. @regs are the registers at the fault. Context: any. */
 void kprobe_explain_oops(struct pt_regs *regs)
 {
 	kprobe_own_mark_t *mark;
@@ -397,8 +355,8 @@ NOKPROBE_SYMBOL(kprobe_explain_oops);
  * kprobe_running() - find the probe whose handler is running on this CPU
  *
  * Context: any; the answer is only meaningful with preemption off.
- * Return: a probe at the address whose handlers are running, or the kprobe of a return
- * probe; if handlers are nested, that of the innermost. NULL if no handler is running.
+ * Return: a probe at the address whose handlers are running, or the kprobe of a return probe; if
+ * handlers are nested, that of the innermost. NULL if no handler is running.
  */
 struct kprobe *kprobe_running(void)
 {
@@ -425,9 +383,9 @@ static DEFINE_PER_CPU(struct kprobe_busy_state, kprobe_busy_state);
 /**
  * kprobe_busy_begin() - make hits in the caller's context be missed
  *
- * For code that may call probed functions, but must not run into handlers. Only the
- * caller's level is affected: in an interrupt on top of it, handlers still run. Disables
- * preemption. Calls can be nested.
+ * For code that may call probed functions, but must not run into handlers. Only the caller's level
+ * is affected: in an interrupt on top of it, handlers still run. Disables preemption. Can be
+ * nested.
  *
  * Context: any.
  */
@@ -449,11 +407,7 @@ void kprobe_busy_begin(void)
 
 NOKPROBE_SYMBOL(kprobe_busy_begin);
 
-/**
- * kprobe_busy_end() - undo kprobe_busy_begin()
- *
- * Context: that of kprobe_busy_begin().
- */
+/* Undoes kprobe_busy_begin(), in the same context. */
 void kprobe_busy_end(void)
 {
 	struct kprobe_busy_state *busy = this_cpu_ptr(&kprobe_busy_state);
@@ -471,9 +425,8 @@ NOKPROBE_SYMBOL(kprobe_busy_end);
 /**
  * kprobe_task_dies() - clean up for a task that dies, perhaps in a handler
  *
- * If an oops kills the task in a handler, the mark that was entered for the handler is
- * left here. Otherwise all further hits at this level would be missed. The handler can be
- * a jprobe's function, which does not return any more.
+ * If an oops kills the task in a handler, perhaps in a jprobe's function, this leaves the handler's
+ * mark. Otherwise all further hits at this level would be missed.
  *
  * Context: the task's own; if it was in a handler, preemption is still off.
  */
@@ -501,8 +454,8 @@ NOKPROBE_SYMBOL(kprobe_task_dies);
  * @kp: the site's own kprobe
  * @regs: the registers
  *
- * For architectures without ARCH_KPROBE_STATELESS. Their detours cannot continue
- * anywhere else, so what the handlers return has no effect.
+ * For architectures without ARCH_KPROBE_STATELESS. Their detours cannot continue anywhere else, so
+ * what the handlers return has no effect.
  *
  * Context: any, NMI included, preemption off.
  */

@@ -42,49 +42,31 @@
  */
 
 /*
- * How many probes are processed before kprobe_mutex is released for others: 64 where each
- * probe takes its time (it is looked up, decoded, freed), 1024 where it does not, and the
- * text of all is patched at once. For the text lock, which nests in it, there is
- * KPROBE_TEXT_BATCH in linux/kprobes_arch.h.
+ * How many probes are processed before kprobe_mutex is released for others: 64 where each probe
+ * takes its time (it is looked up, decoded, freed), 1024 where it does not, and the text of all is
+ * patched at once. KPROBE_TEXT_BATCH in linux/kprobes_arch.h is for the text lock.
  */
 #define KPROBE_BATCH		64
 #define KPROBE_PATCH_BATCH	1024
 
-/**
- * kprobe_next_chunk() - let others run, and find the end of the next chunk of an array
- * @i: the first probe of the chunk
- * @num: the number of probes in the array
- * @batch: the largest chunk
- *
- * Context: may sleep; kprobe_mutex is not held.
- * Return: the end of the chunk.
- */
+/* Lets others run, and returns the end of the chunk of an array that begins at @i. */
 static inline int kprobe_next_chunk(int i, int num, int batch)
 {
 	cond_resched();
 	return min(num, i + batch);
 }
 
-/**
- * struct kprobe_plan - changes to the text of many sites, to be made at once
- * @arm:	sites that get a breakpoint
- * @disarm:	sites that lose their breakpoint
- * @hook:	sites that ftrace is to call for, or already does
- * @unhook:	sites that ftrace is to call for no more
- * @left:	sites that are not armed, to be retired if they have no probes
- *
- * A site is on one of these lists at most, linked by kp.list. Its state is changed when the text
- * was.
- *
- * Patching text means interrupting or stopping every CPU. With a plan this happens once
- * for all the sites of a call, and not for each of them.
+/*
+ * Changes to the text of many sites, to be made at once: patching text means interrupting or
+ * stopping every CPU. A site is on at most one of these lists, linked by kp.list. Its state changes
+ * after the text has.
  */
 struct kprobe_plan {
-	struct list_head	arm;
-	struct list_head	disarm;
-	struct list_head	hook;
-	struct list_head	unhook;
-	struct list_head	left;
+	struct list_head	arm;	/* get a breakpoint */
+	struct list_head	disarm;	/* lose it */
+	struct list_head	hook;	/* ftrace is to call for them, or already does */
+	struct list_head	unhook;	/* ftrace is to call for them no more */
+	struct list_head	left;	/* are not armed, and retired if they have no probes */
 };
 
 static inline void kprobe_plan_init(struct kprobe_plan *plan)
@@ -96,32 +78,25 @@ static inline void kprobe_plan_init(struct kprobe_plan *plan)
 	INIT_LIST_HEAD(&plan->left);
 }
 
-/**
- * struct kprobe_kind - what makes a kind of probes: kprobes, return probes, jprobes
- * @pre_handler: the same for all of this kind; NULL if each has its own
- * @check:	returns why a probe on a function's entry is refused, or NULL; kprobe_mutex is
- *		held. NULL if probes may be anywhere
- * @misses:	finds the other count of misses, besides nmissed of the kprobe. NULL if there is
- *		none
- * @create:	creates what a probe has of its own, before it is on its site; may sleep. On error
- *		why is set to the reason, unless the errno says it all
- * @attach:	gives that to the probe, which is on its site; kprobe_mutex is held
- * @drop:	frees it, because the probe has not got there
- * @stop:	called for a probe that hits pass by now, with kprobe_mutex held. Calls that return
- *		are not reported any more. Adds what the probe has to a list
- * @release:	takes what is on the list; no handler of these probes is running any more. Does not
- *		sleep
- *
- * The last five are there or not together.
+/*
+ * What makes a kind of probes: kprobes, return probes, jprobes. The last five are there or not
+ * together. check(), attach() and stop() are called with kprobe_mutex held.
  */
 struct kprobe_kind {
+	/* The same for all of this kind; NULL if each has its own */
 	kprobe_pre_handler_t	pre_handler;
+	/* Why a probe on a function's entry is refused, or NULL. NULL if probes may be anywhere */
 	const char		*(*check)(struct kprobe *p, kprobe_opcode_t *addr);
+	/* Another count of misses, besides nmissed of the kprobe */
 	int			*(*misses)(struct kprobe *p);
+	/* Creates what a probe has of its own, before it is on its site. May sleep */
 	void			*(*create)(struct kprobe *p, const char **why);
+	/* Gives it to the probe on its site; or frees it, if the probe did not get there */
 	void			(*attach)(struct kprobe *p, void *own);
 	void			(*drop)(void *own);
+	/* Hits pass the probe by now: stops reporting calls that return, and lists what it has */
 	void			(*stop)(struct kprobe *p, struct llist_head *stopped);
+	/* Takes that list, when no handler of these probes is running any more. Does not sleep */
 	void			(*release)(struct llist_head *stopped);
 };
 
@@ -142,15 +117,12 @@ int kprobe_register_one(struct kprobe *p, const struct kprobe_kind *kind);
 /* legacy.c; all but the first only without ARCH_KPROBE_STATELESS */
 bool kprobe_legacy_unregister(struct kprobe *kp);
 int kprobe_legacy_init(void);
-unsigned long kprobe_legacy_addr(unsigned long addr);
-bool kprobe_legacy_in_ftrace_call(unsigned long addr);
 bool kprobe_legacy_counts(const struct kprobe_function *f);
-void kprobe_legacy_join(struct kprobe_site *site, struct kprobe *p);
-void kprobe_legacy_wait(void);
 
 /* leave.c */
 bool kprobe_cannot_sleep(void);
-void kprobe_leave_at_once(struct kprobe **kps, int num, const struct kprobe_kind *kind);
+bool kprobe_leave_at_once(struct kprobe **kps, int num, const struct kprobe_kind *kind,
+			  struct llist_head *stopped);
 
 static inline void kprobe_site_queue(struct kprobe_site *site, struct list_head *list,
 				     enum kprobe_queue queue)
@@ -171,7 +143,7 @@ static inline bool kprobe_site_planned(const struct kprobe_site *site)
 	return site->queued_on == KPROBE_QUEUE_PLAN;
 }
 
-/* A task may still be in the slot or the detour of the site, whose text is gone. */
+/* The text of the site is gone, but a task may still be in its slot or detour. */
 static inline bool kprobe_site_settling(const struct kprobe_site *site)
 {
 	return site->state == SITE_GONE && site->queued_on == KPROBE_QUEUE_RETIRE;
@@ -201,33 +173,25 @@ bool kprobe_spin_for_handlers(void);
 void kprobe_wait_for_tasks(void);
 
 /* stats.c */
-void kprobe_stats_enable(bool enabled);
-void kprobe_stats_reset(struct kprobe_site *site);
+int kprobe_stats_enable(bool enabled);
 void kretprobe_count_miss(struct kretprobe *rp, enum kprobe_miss cause);
 
-/**
- * struct kprobe_cursor - where somebody stopped who goes through all sites
- * @all:	links open cursors
- * @next:	the site to go on with, or NULL at the end; changes if that site is freed
- * @pos:	what that place is called; -1 if there is none
- */
+/* Where a reader has stopped who goes through all sites with pauses */
 struct kprobe_cursor {
-	struct list_head	all;
-	struct kprobe_site	*next;
-	loff_t			pos;
+	struct list_head	all;	/* member of the list of open cursors */
+	struct kprobe_site	*next;	/* changes if that site is freed; NULL at the end */
+	loff_t			pos;	/* what seq_file calls that place; -1 if there is none */
 };
 
 /* site.c */
 void kprobe_sites_init(void);
-void kprobe_cursor_open(struct kprobe_cursor *cursor);
-void kprobe_cursor_close(struct kprobe_cursor *cursor);
+extern struct list_head kprobe_cursors;
 struct kprobe_site *kprobe_site_after(struct kprobe_site *site);
 struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry,
 				       struct kprobe_reason *reason);
 void kprobe_site_destroy(struct kprobe_site *site);
 void kprobe_site_attach(struct kprobe_site *site, struct kprobe *p);
-void kprobe_site_detach(struct kprobe_site *site, struct kprobe *p,
-			struct kprobe_plan *plan);
+void kprobe_site_detach(struct kprobe_site *site, struct kprobe *p, struct kprobe_plan *plan);
 void kprobe_site_silence(struct kprobe_site *site, struct kprobe *p);
 void kprobe_site_detach_late(struct kprobe_site *site, struct kprobe *p);
 void kprobe_site_set_disabled(struct kprobe_site *site, bool disabled);
@@ -257,8 +221,9 @@ int arm_kprobe(struct kprobe *kp, int err);
 void disarm_kprobe(struct kprobe *kp);
 DEFINE_LOCK_GUARD_0(kprobe_lock, kprobe_lock(), kprobe_unlock())
 
-/* optimize.c */
+/* slots.c, optimize.c */
 #ifdef CONFIG_OPTPROBES
+void kprobe_slots_init(void);
 bool kprobe_make_detours(struct list_head *sites);
 void kprobe_optimize_armed(struct list_head *sites);
 void kprobe_optimize_sites(struct list_head *sites);
@@ -270,47 +235,16 @@ void kprobe_optimize_refresh(struct kprobe_site *site);
 void kprobe_optimize_stop(struct kprobe_site *site);
 void kprobe_optimize_forget(struct kprobe_site *site);
 #else
-static inline bool kprobe_make_detours(struct list_head *sites)
-{
-	return false;
-}
-
-static inline void kprobe_optimize_armed(struct list_head *sites)
-{
-}
-
-static inline void kprobe_optimize_sites(struct list_head *sites)
-{
-}
-
-static inline void kprobe_unoptimize_sites(struct list_head *sites)
-{
-}
-
-static inline void kprobe_unoptimize_around(unsigned long addr)
-{
-}
-
-static inline void kprobe_optimize_around(unsigned long addr)
-{
-}
-
-static inline bool kprobe_jump_covers(unsigned long addr)
-{
-	return false;
-}
-
-static inline void kprobe_optimize_refresh(struct kprobe_site *site)
-{
-}
-
-static inline void kprobe_optimize_stop(struct kprobe_site *site)
-{
-}
-
-static inline void kprobe_optimize_forget(struct kprobe_site *site)
-{
-}
+static inline void kprobe_slots_init(void) { }
+static inline bool kprobe_make_detours(struct list_head *sites) { return false; }
+static inline void kprobe_optimize_armed(struct list_head *sites) { }
+static inline void kprobe_unoptimize_sites(struct list_head *sites) { }
+static inline void kprobe_unoptimize_around(unsigned long addr) { }
+static inline void kprobe_optimize_around(unsigned long addr) { }
+static inline bool kprobe_jump_covers(unsigned long addr) { return false; }
+static inline void kprobe_optimize_refresh(struct kprobe_site *site) { }
+static inline void kprobe_optimize_stop(struct kprobe_site *site) { }
+static inline void kprobe_optimize_forget(struct kprobe_site *site) { }
 #endif
 
 /* ftrace.c */
@@ -332,47 +266,18 @@ static inline const char *kprobe_ftrace_why(void)
 	return READ_ONCE(ftrace_enabled) ? "-" : "ftrace-off";
 }
 #else
-static inline int kprobe_ftrace_apply(struct kprobe_plan *plan)
-{
-	return 0;
-}
-
-static inline bool kprobe_ftrace_unclaimed(struct kprobe_site *site)
-{
-	return false;
-}
-
-static inline bool kprobe_ftrace_fits(struct kprobe_site *site)
-{
-	return false;
-}
-
-static inline bool kprobe_ftrace_dead(void)
-{
-	return false;
-}
-
-static inline const char *kprobe_ftrace_why(void)
-{
-	return "-";
-}
-#endif
-
-/* slots.c */
-#ifdef CONFIG_OPTPROBES
-void kprobe_slots_init(void);
-#else
-static inline void kprobe_slots_init(void)
-{
-}
+static inline int kprobe_ftrace_apply(struct kprobe_plan *plan) { return 0; }
+static inline bool kprobe_ftrace_unclaimed(struct kprobe_site *site) { return false; }
+static inline bool kprobe_ftrace_fits(struct kprobe_site *site) { return false; }
+static inline bool kprobe_ftrace_dead(void) { return false; }
+static inline const char *kprobe_ftrace_why(void) { return "-"; }
 #endif
 
 /* address.c */
 bool kprobe_is_relocated(unsigned long addr);
-kprobe_opcode_t *kprobe_named(kprobe_opcode_t *addr, const char *symbol,
-			      unsigned long offset, const char **why);
-kprobe_opcode_t *kprobe_instruction_at(kprobe_opcode_t *addr,
-				       const struct kprobe_function *f,
+kprobe_opcode_t *kprobe_named(kprobe_opcode_t *addr, const char *symbol, unsigned long offset,
+			      const char **why);
+kprobe_opcode_t *kprobe_instruction_at(kprobe_opcode_t *addr, const struct kprobe_function *f,
 				       bool *on_entry, const char **why);
 kprobe_opcode_t *kprobe_resolve(kprobe_opcode_t *addr, const char *symbol,
 				unsigned long offset, bool *on_entry, const char **why);
@@ -406,25 +311,15 @@ void kprobe_blacklist_remove_module(struct module *mod, bool init_only);
 #ifdef CONFIG_LIVEPATCH
 bool kprobe_module_is_relocated(struct module *mod);
 #else
-static inline bool kprobe_module_is_relocated(struct module *mod)
-{
-	return false;
-}
+static inline bool kprobe_module_is_relocated(struct module *mod) { return false; }
 #endif
 
 #ifdef CONFIG_MODULES
 int kprobe_module_init(void);
 bool kprobe_module_is_known(struct module *mod);
 #else
-static inline bool kprobe_module_is_known(struct module *mod)
-{
-	return true;
-}
-
-static inline int kprobe_module_init(void)
-{
-	return 0;
-}
+static inline bool kprobe_module_is_known(struct module *mod) { return true; }
+static inline int kprobe_module_init(void) { return 0; }
 #endif
 
 /* kretprobe.c; and kretprobe_call.c, or kretprobe_rethook.c */
@@ -441,14 +336,8 @@ static inline bool kprobe_is_kretprobe(struct kprobe *p)
 		p->pre_handler == kretprobe_entry_capped);
 }
 #else
-static inline void kretprobe_blacklist_init(void)
-{
-}
-
-static inline bool kprobe_is_kretprobe(struct kprobe *p)
-{
-	return false;
-}
+static inline void kretprobe_blacklist_init(void) { }
+static inline bool kprobe_is_kretprobe(struct kprobe *p) { return false; }
 #endif
 
 /* jprobe.c */
@@ -461,14 +350,8 @@ static inline bool kprobe_is_jprobe(struct kprobe *p)
 	return p->pre_handler == jprobe_entry;
 }
 #else
-static inline void jprobe_forget(void)
-{
-}
-
-static inline bool kprobe_is_jprobe(struct kprobe *p)
-{
-	return false;
-}
+static inline void jprobe_forget(void) { }
+static inline bool kprobe_is_jprobe(struct kprobe *p) { return false; }
 #endif
 
 #endif /* _KERNEL_KPROBES_INTERNAL_H */

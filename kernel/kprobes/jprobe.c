@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Jprobes: when a function is entered, call a function of the user's with the same
- * arguments, from the pre handler of a probe. The user's function ends by returning, or
- * by jprobe_return() at any depth of calls. Then registers and stack are as if it had not
- * been called.
+ * Jprobes: when a function is entered, call a function of the user's with the same arguments, from
+ * the pre handler of a probe. The user's function ends by returning, or by jprobe_return() at any
+ * depth of calls. Then registers and stack are as if it had not been called.
  */
 #include <linux/export.h>
 #include <linux/ftrace.h>
@@ -20,9 +19,8 @@
 #define JPROBE_ARGS_SIZE	256
 
 /*
- * What arch_jprobe_return() goes back to, for each context level of a CPU; 0 if no
- * jprobe's function is running there. There is at most one at a level, because it runs
- * inside of a pre handler.
+ * What arch_jprobe_return() goes back to, for each level of a CPU; 0 if no jprobe's function is
+ * running there. At a level there is at most one, because it runs inside of a pre handler.
  */
 static DEFINE_PER_CPU(unsigned long, jprobe_frames[KPROBE_LEVELS]);
 
@@ -48,29 +46,16 @@ static void drop_rethooks(struct llist_node *last)
 	}
 }
 #else
-static struct llist_node *first_rethook(void)
-{
-	return NULL;
-}
-
-static void drop_rethooks(struct llist_node *last)
-{
-}
+static struct llist_node *first_rethook(void) { return NULL; }
+static void drop_rethooks(struct llist_node *last) { }
 #endif
 
 NOKPROBE_SYMBOL(drop_rethooks);
 
-/**
- * jprobe_entry() - pre handler of every jprobe
- * @p: the jprobe's kprobe
- * @regs: registers at the entry of the probed function
- *
- * The user's function may have made calls that have not returned when it ends. Rethook and
- * KASAN have to forget about them here; the graph tracer pauses. Return probes are not hit
- * in a handler.
- *
- * Context: a pre handler.
- * Return: 0.
+/*
+ * The pre handler of every jprobe. The user's function may have made calls that have not returned
+ * when it ends. Rethook and KASAN have to forget about them here; the graph tracer pauses. Return
+ * probes are not hit in a handler.
  */
 int jprobe_entry(struct kprobe *p, struct pt_regs *regs)
 {
@@ -95,11 +80,7 @@ int jprobe_entry(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(jprobe_entry);
 
-/**
- * jprobe_forget() - forget a jprobe's function that will not end
- *
- * Context: the task that may run it dies, preemption off.
- */
+/* Forgets a jprobe's function that will not end, because its task dies. Preemption is off. */
 void jprobe_forget(void)
 {
 	raw_cpu_write(jprobe_frames[0], 0);
@@ -151,9 +132,8 @@ static struct kprobe **kprobes_of(struct jprobe **jps)
  * @jp: what to probe and what to call; belongs to the core until it is unregistered
  *
  * Context: may sleep.
- * Return: 0, or with nothing changed: -EINVAL if the address is not a function's entry,
- * there is no function to call, or @jp is registered already; or an error of
- * register_kprobe().
+ * Return: 0; or with nothing changed: -EINVAL if the address is not a function's entry, there is no
+ * function to call, or @jp is registered already; or an error of register_kprobe().
  */
 int register_jprobe(struct jprobe *jp)
 {
@@ -180,9 +160,7 @@ EXPORT_SYMBOL_GPL(register_jprobes);
  * unregister_jprobe() - remove a jprobe
  * @jp: the jprobe
  *
- * See unregister_jprobes().
- *
- * Context: may sleep; not from a handler or a jprobe's function.
+ * Context: as unregister_jprobes().
  */
 void unregister_jprobe(struct jprobe *jp)
 {
@@ -197,8 +175,7 @@ EXPORT_SYMBOL_GPL(unregister_jprobe);
  *
  * When this returns, none of their functions is running for them or will be called.
  *
- * Context: may sleep; not from a handler or a jprobe's function. Otherwise as
- * unregister_kprobes().
+ * Context: as unregister_kprobes(); not from a jprobe's function.
  */
 void unregister_jprobes(struct jprobe **jps, int num)
 {

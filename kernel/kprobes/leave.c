@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Unregistering where nobody can sleep, which is a mistake of the caller's. With preemption off,
- * the locks and the handlers are waited for by spinning, and a worker does to the site what takes
- * longer. Who cannot even spin, or does so in vain, leaves the probe where it is, and hits pass it
+ * the caller spins for the locks and the handlers, and a worker does to the site what takes longer.
+ * If the caller cannot even spin, or does so in vain, the probe stays where it is, and hits pass it
  * by.
  */
 #include <linux/cleanup.h>
@@ -16,8 +16,8 @@
 #include "internal.h"
 
 /*
- * A jump calls handlers in the context of the probed code, and nothing in
- * preempt_count() shows it. Only the mark does.
+ * A jump calls handlers in the context of the probed code, and nothing in preempt_count() shows it.
+ * Only the mark does.
  */
 static bool in_handler(void)
 {
@@ -25,18 +25,13 @@ static bool in_handler(void)
 	return kprobe_mark_entered(arch_kprobe_own_mark(arch_kprobe_level()));
 }
 
-/* Would who waits for handlers perhaps wait for himself, or for what he holds up? */
+/* Waiting for handlers here might be waiting for oneself, or for what one holds up. */
 static bool cannot_wait(void)
 {
 	return !in_task() || irqs_disabled() || in_handler();
 }
 
-/**
- * kprobe_cannot_sleep() - check for a caller that must not wait for handlers as others do
- *
- * Context: any.
- * Return: true if it must not, as far as can be told.
- */
+/* Checks for a caller that must not wait for handlers as others do, as far as can be told. */
 bool kprobe_cannot_sleep(void)
 {
 	/* Without that, architectures may leave preemption off after a step. */
@@ -44,10 +39,10 @@ bool kprobe_cannot_sleep(void)
 	       (ARCH_KPROBE_STATELESS && IS_ENABLED(CONFIG_PREEMPT_COUNT) && in_atomic());
 }
 
-/* For so long, in steps of 5 us, kprobe_mutex is waited for. */
+/* For so long, in steps of 5 us, the caller waits for kprobe_mutex. */
 #define SPIN_TRIES	20000
 
-/* Whoever holds it may need this CPU to go on, so this gives up after a while. */
+/* Its owner may need this CPU to go on, so this gives up after a while. */
 static bool spin_for_mutex(void)
 {
 	unsigned int tries = 0;
@@ -61,8 +56,8 @@ static bool spin_for_mutex(void)
 }
 
 /*
- * First the handlers are waited for, and if that is in vain the probes are still registered. Then
- * those hits that are just passing a probe.
+ * Waits for handlers first: if that is in vain, the probes are still registered. Then for the hits
+ * that are just passing a probe.
  */
 static bool remove_late(struct kprobe **kps, int num, const struct kprobe_kind *kind,
 			struct llist_head *stopped)
@@ -90,27 +85,7 @@ static bool remove_late(struct kprobe **kps, int num, const struct kprobe_kind *
 	return kprobe_spin_for_handlers();
 }
 
-/* Returns whether the probes were removed, and none of their handlers is running. */
-static bool leave_spinning(struct kprobe **kps, int num, const struct kprobe_kind *kind)
-{
-	LLIST_HEAD(stopped);
-	bool gone;
-	int i;
-
-	if (cannot_wait() || !spin_for_mutex())
-		return false;
-	gone = remove_late(kps, num, kind, &stopped);
-	mutex_unlock(&kprobe_mutex);
-	if (!gone)
-		return false;
-	if (kind->release)
-		kind->release(&stopped);
-	for (i = 0; i < num; i++)
-		INIT_LIST_HEAD(&kps[i]->list);
-	return true;
-}
-
-/* Has hits pass a probe by, without a lock. Those that are under way may still run its handlers. */
+/* Has hits pass a probe by, without a lock. Hits that are under way may still run its handlers. */
 static void silence(struct kprobe *p)
 {
 	struct kprobe_site *site;
@@ -127,24 +102,24 @@ static void silence(struct kprobe *p)
 		WRITE_ONCE(site->first, &site->kp);
 }
 
-/**
- * kprobe_leave_at_once() - remove probes where nobody can sleep
- * @kps: the probes
- * @num: how many
- * @kind: their kind
- *
- * With preemption off, the probes are removed, and their handlers waited for. Elsewhere, or if
- * somebody holds that up, they are marked as gone, but still registered. The caller is told.
- *
- * Context: any.
+/*
+ * Removes probes where nobody can sleep, and warns of that. With preemption off, they are removed,
+ * and their handlers waited for. Elsewhere, or if somebody holds that up, they are marked as gone,
+ * but still registered: then this returns false.
  */
-void kprobe_leave_at_once(struct kprobe **kps, int num, const struct kprobe_kind *kind)
+bool kprobe_leave_at_once(struct kprobe **kps, int num, const struct kprobe_kind *kind,
+			  struct llist_head *stopped)
 {
-	bool gone = leave_spinning(kps, num, kind);
+	bool gone = false;
 	int i;
 
+	if (!cannot_wait() && spin_for_mutex()) {
+		gone = remove_late(kps, num, kind, stopped);
+		mutex_unlock(&kprobe_mutex);
+	}
 	for (i = 0; !gone && i < num; i++)
 		silence(kps[i]);
 	WARN(1, "kprobes: a probe is unregistered where nobody can sleep%s\n",
 	     gone ? "" : ": its struct and its handlers must not be freed");
+	return gone;
 }

@@ -12,8 +12,8 @@
 #include "internal.h"
 
 /*
- * Checks for a site in text that goes: when a module becomes live, that is its init text; when it
- * goes, all of its text.
+ * Checks for a site in text that goes: when a module becomes live, its init text; when it goes, all
+ * its text.
  */
 static bool goes(struct kprobe_site *site, struct module *mod, unsigned long event)
 {
@@ -27,9 +27,9 @@ static bool goes(struct kprobe_site *site, struct module *mod, unsigned long eve
 }
 
 /*
- * Some of the text may run until it is freed: asynchronous functions that the module's
- * init has started, and functions of its parameters. So the original text is restored.
- * Returns whether there are any sites.
+ * Some of the text may run until it is freed: asynchronous functions that the module's init has
+ * started, and functions of its parameters. So this restores the text. Returns whether there are
+ * any sites.
  */
 static bool disarm_sites(struct module *mod, unsigned long event)
 {
@@ -54,8 +54,14 @@ static void kill_sites(struct module *mod, unsigned long event)
 
 	if (!disarm_sites(mod, event))
 		return;
-	if (!ARCH_KPROBE_STATELESS)
-		kprobe_legacy_wait();
+	/*
+	 * Their sites are settled at once. In a detour, and on s390 in the exception, too, a task
+	 * can be preempted before it has looked up the site.
+	 */
+	if (!ARCH_KPROBE_STATELESS) {
+		kprobe_unlock_cpus();
+		kprobe_wait_for_tasks();
+	}
 	list_for_each_entry_safe(site, next, &kprobe_sites, all) {
 		if (goes(site, mod, event))
 			kprobe_site_kill(site);
@@ -63,21 +69,15 @@ static void kill_sites(struct module *mod, unsigned long event)
 }
 
 /*
- * Modules that are coming and were announced to the core. The symbols of a module can be
- * found before that; but by then its blacklist has not been read, and ftrace has not
- * enabled its entries.
+ * Modules that are coming and were announced to the core. A module's symbols can be found before
+ * that; but then its blacklist has not been read, and ftrace has not enabled its entries.
  */
 static DEFINE_XARRAY(announced);
 
-/**
- * kprobe_module_is_known() - check whether a module has been announced to the core
- * @mod: the module
- *
- * A module that fails to load becomes GOING at a time when nobody tells the core of it any
- * more, and is freed in spite of references on it. If it is announced, the core will be told.
- *
- * Context: kprobe_mutex is held.
- * Return: true if it is live, or has been announced and not left since.
+/*
+ * Checks whether a module is live, or has been announced to the core and not left since. A module
+ * that fails to load becomes GOING when nobody tells the core of it any more, and is freed in spite
+ * of references on it. If it is announced, the core will be told.
  */
 bool kprobe_module_is_known(struct module *mod)
 {
@@ -87,16 +87,11 @@ bool kprobe_module_is_known(struct module *mod)
 }
 
 #ifdef CONFIG_LIVEPATCH
-/**
- * kprobe_module_is_relocated() - check whether a module's text may change while the kernel runs
- * @mod: the module
- *
- * A livepatch can have relocations for modules that it patches. They are written when it is
- * enabled, or when such a module is loaded, and cleared when that goes. Those for the kernel itself
- * are written before anybody can register a probe. Nothing is known before it is live.
- *
- * Context: any; @mod cannot go away.
- * Return: true if it may.
+/*
+ * Checks whether a module's text may change while the kernel runs. A livepatch can have relocations
+ * for modules that it patches. They are written when it is enabled, or when such a module is
+ * loaded, and cleared when that goes. Those for the kernel itself are written before anybody can
+ * register a probe. Nothing is known before it is live. @mod cannot go away.
  */
 bool kprobe_module_is_relocated(struct module *mod)
 {
@@ -145,21 +140,15 @@ static int module_event(struct notifier_block *nb, unsigned long event, void *da
 }
 
 /*
- * A chain is called from high priority to low, and among equals in the order in which they were
- * registered. On COMING, the blacklist has to be filled before anybody else registers probes in the
- * module. Kprobe events do (trace_kprobe.c, priority 2), and other modules may with any priority.
+ * A chain is called from high priority to low, and among equals in the order of registration. On
+ * COMING, the blacklist has to be filled before anybody else registers probes in the module. Kprobe
+ * events do (trace_kprobe.c, priority 2), and other modules may with any priority.
  */
 static struct notifier_block module_nb = {
 	.notifier_call	= module_event,
 	.priority	= INT_MAX,
 };
 
-/**
- * kprobe_module_init() - follow modules as they come and go
- *
- * Context: once, at boot.
- * Return: 0, or an errno.
- */
 int __init kprobe_module_init(void)
 {
 	return register_module_notifier(&module_nb);

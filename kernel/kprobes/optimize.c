@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Jump optimization: the breakpoint of an armed site is replaced by a jump to code that
- * runs the handlers, so that a hit takes no trap.
+ * Jump optimization: the breakpoint of an armed site is replaced by a jump to code that runs the
+ * handlers, so that a hit takes no trap.
  *
- * The jump may cover more than one instruction. A task that was preempted between two of
- * them must not continue in the middle of the jump. So hits first execute copies of the
- * covered instructions, and continue behind them. Then a worker waits, without any lock,
- * until no task can be left among the covered bytes. Only then is the jump written.
+ * The jump may cover more than one instruction. A task that was preempted between two of them must
+ * not continue in the middle of the jump. So hits first execute copies of the covered instructions,
+ * and continue behind them. Then a worker waits, without any lock, until no task can be left among
+ * the covered bytes. Only then does it write the jump.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -46,14 +46,20 @@ static void set_optimized(struct kprobe_site *site, enum kprobe_site_state state
 	kprobe_site_set_state(site, state);
 }
 
-/* Allocates the detour of a site that has none. Returns what prevents that. */
-static enum kprobe_obstacle allocate_detour(struct kprobe_site *site)
+/* Makes the detour of a site, unless it has one. Returns what prevents that. */
+static enum kprobe_obstacle make_detour(struct kprobe_site *site)
 {
 	struct optimized_kprobe *op = &site->op;
 	struct module *mod;
 	const char *why;
-	int err;
 
+	if (!optimization_on)
+		return KPROBE_OBSTACLE_OFF;
+	if (!ARCH_KPROBE_STATELESS && site->has_post_handler)
+		return KPROBE_OBSTACLE_POST;
+	/* A fault in such a detour is not moved back to where there is a fixup. */
+	if (!ARCH_KPROBE_STATELESS && search_exception_tables((unsigned long)site->kp.addr))
+		return KPROBE_OBSTACLE_INSN;
 	if (op->made)
 		return KPROBE_NO_OBSTACLE;
 	/* static_call_text_reserved() knows of no static calls in a module that is going. */
@@ -62,31 +68,14 @@ static enum kprobe_obstacle allocate_detour(struct kprobe_site *site)
 	/* The hooks of other architectures set no reason. */
 	op->obstacle = KPROBE_OBSTACLE_UNSUPPORTED;
 	op->covered = MAX_OPTIMIZED_LENGTH;
-	err = arch_prepare_optimized_kprobe(op, &site->kp);
-	op->made = !err;
+	op->made = !arch_prepare_optimized_kprobe(op, &site->kp);
 	module_put(mod);
-	return err ? op->obstacle : KPROBE_NO_OBSTACLE;
+	return op->made ? KPROBE_NO_OBSTACLE : op->obstacle;
 }
 
-/* Returns what prevents a detour; nothing does if the site has one. The text lock is held. */
-static enum kprobe_obstacle make_detour(struct kprobe_site *site)
-{
-	if (!optimization_on)
-		return KPROBE_OBSTACLE_OFF;
-	if (!ARCH_KPROBE_STATELESS && site->has_post_handler)
-		return KPROBE_OBSTACLE_POST;
-	/* A fault in such a detour is not moved back to where there is a fixup. */
-	if (!ARCH_KPROBE_STATELESS && search_exception_tables((unsigned long)site->kp.addr))
-		return KPROBE_OBSTACLE_INSN;
-	return allocate_detour(site);
-}
-
-/**
- * kprobe_make_detours() - make detours for sites, where that is possible
- * @sites: linked by kp.list; all are ARMED by a breakpoint, or are going to be
- *
- * Context: kprobe_mutex and the text lock are held.
- * Return: true if there is one that CPUs have not been told of.
+/*
+ * Makes detours for sites, if possible. They are linked by kp.list, and ARMED by a breakpoint, or
+ * going to be. Returns true if CPUs have not been told of one of these detours.
  */
 bool kprobe_make_detours(struct list_head *sites)
 {
@@ -118,12 +107,7 @@ static void optimize(struct kprobe_site *site)
 	queue_work(system_unbound_wq, &optimize_work);
 }
 
-/**
- * kprobe_optimize_armed() - begin to optimize sites that have their detours, if they can
- * @sites: linked by kp.list; all are ARMED by a breakpoint, since kprobe_make_detours()
- *
- * Context: kprobe_mutex and the text lock are held.
- */
+/* Begins to optimize sites that have been ARMED by a breakpoint since kprobe_make_detours() */
 void kprobe_optimize_armed(struct list_head *sites)
 {
 	struct kprobe *kp;
@@ -138,12 +122,7 @@ void __weak arch_kprobe_detours_made(void)
 {
 }
 
-/**
- * kprobe_optimize_sites() - begin to optimize sites, where that is possible
- * @sites: linked by kp.list; all are ARMED by a breakpoint
- *
- * Context: between kprobe_lock() and kprobe_unlock().
- */
+/* Begins to optimize sites that are ARMED by a breakpoint, linked by kp.list. */
 void kprobe_optimize_sites(struct list_head *sites)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -184,13 +163,9 @@ static void collect(struct kprobe_site *site, struct list_head *ops)
 	}
 }
 
-/**
- * kprobe_unoptimize_sites() - replace jumps by breakpoints
- * @sites: linked by kp.list; those that are not OPTIMIZED or OPTIMIZING are left alone
- *
- * On return the text is the original, except for the breakpoints.
- *
- * Context: kprobe_mutex is held.
+/*
+ * Replaces jumps by breakpoints, so that the text is the original but for these. The sites are
+ * linked by kp.list; those without a jump are left alone.
  */
 void kprobe_unoptimize_sites(struct list_head *sites)
 {
@@ -204,8 +179,8 @@ void kprobe_unoptimize_sites(struct list_head *sites)
 }
 
 /*
- * Calls a function with a list that is linked by kp.list, and empties the list
- * afterwards, because plans use kp.list, too.
+ * Calls a function with a list that is linked by kp.list, and empties it afterwards: plans use
+ * kp.list, too.
  */
 static void use_list(struct list_head *sites, void (*fn)(struct list_head *sites))
 {
@@ -214,84 +189,72 @@ static void use_list(struct list_head *sites, void (*fn)(struct list_head *sites
 		list_del_init(sites->next);
 }
 
-/* Checks whether a site's jump covers an address behind it, or is going to. */
-static bool covers(struct kprobe_site *site, unsigned long addr)
+/* Finds the next site before an address that can have a jump to there. @distance begins with 0. */
+static struct kprobe_site *site_before(unsigned long addr, unsigned long *distance)
 {
-	return site && optimized(site) &&
-	       addr - (unsigned long)site->kp.addr < site->op.covered;
+	struct kprobe_site *site = NULL;
+
+	while (!site && ++*distance < MAX_OPTIMIZED_LENGTH)
+		site = kprobe_find_site(addr - *distance);
+	return site;
 }
 
-/**
- * kprobe_jump_covers() - check whether an address is in a jump, behind its first byte
- * @addr: any address
- *
- * Context: kprobe_mutex is held, or all other CPUs are stopped.
- * Return: true if it is, or if a jump is going to be there.
+/* The same, of those whose jump covers the address, or is going to. */
+static struct kprobe_site *site_covering(unsigned long addr, unsigned long *distance)
+{
+	struct kprobe_site *site;
+
+	do {
+		site = site_before(addr, distance);
+	} while (site && !(optimized(site) && *distance < site->op.covered));
+	return site;
+}
+
+/*
+ * Checks whether a jump covers an address behind its first byte, or is going to. kprobe_mutex is
+ * held, or all other CPUs are stopped.
  */
 bool kprobe_jump_covers(unsigned long addr)
 {
-	unsigned long i;
+	unsigned long distance = 0;
 
-	for (i = 1; i < MAX_OPTIMIZED_LENGTH; i++) {
-		if (covers(kprobe_find_site(addr - i), addr))
-			return true;
-	}
-	return false;
+	return site_covering(addr, &distance);
 }
 
-/**
- * kprobe_unoptimize_around() - remove jumps that cover an address
- * @addr: where somebody wants to place a probe
- *
- * Context: kprobe_mutex is held.
- */
+/* Removes jumps that cover an address where somebody wants to place a probe. */
 void kprobe_unoptimize_around(unsigned long addr)
 {
+	unsigned long distance = 0;
 	struct kprobe_site *site;
-	unsigned long i;
 	LIST_HEAD(ops);
 
 	lockdep_assert_held(&kprobe_mutex);
-	for (i = 1; i < MAX_OPTIMIZED_LENGTH; i++) {
-		site = kprobe_find_site(addr - i);
-		if (!covers(site, addr))
-			continue;
+	while ((site = site_covering(addr, &distance))) {
 		collect(site, &ops);
 		site->op.obstacle = KPROBE_OBSTACLE_NEIGHBOUR;
 	}
 	unoptimize(&ops);
 }
 
-/**
- * kprobe_optimize_around() - optimize sites whose jump was prevented by a probe
- * @addr: where the probe was; its site is not in the table any more
- *
- * Context: kprobe_mutex is held.
- */
+/* Optimizes sites whose jump was prevented by a probe. Its site is not in the table any more. */
 void kprobe_optimize_around(unsigned long addr)
 {
+	unsigned long distance = 0;
 	struct kprobe_site *site;
-	unsigned long i;
 	LIST_HEAD(sites);
 
 	lockdep_assert_held(&kprobe_mutex);
-	for (i = 1; i < MAX_OPTIMIZED_LENGTH; i++) {
-		site = kprobe_find_site(addr - i);
+	while ((site = site_before(addr, &distance))) {
 		/* If an armed site is planned, it is about to be disarmed. */
-		if (site && site->state == SITE_ARMED && !kprobe_ftrace(&site->kp) &&
+		if (site->state == SITE_ARMED && !kprobe_ftrace(&site->kp) &&
 		    !kprobe_site_planned(site))
 			list_add_tail(&site->kp.list, &sites);
 	}
 	use_list(&sites, kprobe_optimize_sites);
 }
 
-/**
- * kprobe_optimize_refresh() - add or remove a site's jump after a change of handlers
- * @site: its handlers have changed
- *
- * A site has a jump only if all of its handlers can run there.
- *
- * Context: kprobe_mutex is held.
+/*
+ * Adds or removes a site's jump after a change of handlers: it has one only if all can run there.
  */
 void kprobe_optimize_refresh(struct kprobe_site *site)
 {
@@ -313,12 +276,7 @@ void kprobe_optimize_refresh(struct kprobe_site *site)
 	}
 }
 
-/**
- * kprobe_optimize_stop() - stop the optimization of a site
- * @site: its text is about to be freed; it keeps its detour
- *
- * Context: kprobe_mutex is held.
- */
+/* Stops the optimization of a site whose text is about to be freed. It keeps its detour. */
 void kprobe_optimize_stop(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -327,12 +285,7 @@ void kprobe_optimize_stop(struct kprobe_site *site)
 	WRITE_ONCE(site->kp.flags, site->kp.flags & ~KPROBE_FLAG_OPTIMIZED);
 }
 
-/**
- * kprobe_optimize_forget() - free a site's detour
- * @site: is about to be freed, or its text has been
- *
- * Context: kprobe_mutex is held.
- */
+/* Frees the detour of a site that is about to be freed, or whose text has been. */
 void kprobe_optimize_forget(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -342,35 +295,30 @@ void kprobe_optimize_forget(struct kprobe_site *site)
 }
 
 /*
- * Writes the jumps. State and flag are set first, because hits look at the flag as soon
- * as there is a jump. Sites that the architecture leaves on the list got none.
+ * Writes some of the jumps. State and flag are set first, because hits look at the flag as soon as
+ * there is a jump. Returns whether there may be more.
  */
-static void put_jumps_in(struct list_head *ops)
+static bool put_jumps_in(void)
 {
 	struct optimized_kprobe *op, *next;
-
-	list_for_each_entry(op, ops, list)
-		set_optimized(site_of(&op->kp), SITE_OPTIMIZED);
-	kprobe_text_lock();
-	arch_optimize_kprobes(ops);
-	kprobe_text_unlock();
-	list_for_each_entry_safe(op, next, ops, list) {
-		list_del_init(&op->list);
-		op->obstacle = KPROBE_OBSTACLE_FAILED;
-		set_optimized(site_of(&op->kp), SITE_ARMED);
-	}
-}
-
-/* Returns whether there are more. */
-static bool put_some_jumps_in(void)
-{
 	LIST_HEAD(ops);
 
 	guard(kprobe_lock)();
 	kprobe_take_batch(&optimize_now, &ops, KPROBE_BATCH);
-	if (!list_empty(&ops))
-		put_jumps_in(&ops);
-	return !list_empty(&optimize_now);
+	if (list_empty(&ops))
+		return false;
+	list_for_each_entry(op, &ops, list)
+		set_optimized(site_of(&op->kp), SITE_OPTIMIZED);
+	kprobe_text_lock();
+	arch_optimize_kprobes(&ops);
+	kprobe_text_unlock();
+	/* The architecture has left those on the list that it could not write. */
+	list_for_each_entry_safe(op, next, &ops, list) {
+		list_del_init(&op->list);
+		op->obstacle = KPROBE_OBSTACLE_FAILED;
+		set_optimized(site_of(&op->kp), SITE_ARMED);
+	}
+	return true;
 }
 
 /*
@@ -385,15 +333,11 @@ static void optimize_settled(struct work_struct *work)
 
 	kprobe_wait_for_tasks();
 
-	while (put_some_jumps_in())
+	while (put_jumps_in())
 		cond_resched();
 }
 
-/**
- * wait_for_kprobe_optimizer() - wait until sites that are OPTIMIZING now have their jumps
- *
- * Context: may sleep.
- */
+/* Waits until sites that are OPTIMIZING now have their jumps. May sleep. */
 void wait_for_kprobe_optimizer(void)
 {
 	flush_work(&optimize_work);
@@ -427,15 +371,6 @@ static void forbid(struct list_head *sites)
 		site_of(kp)->op.obstacle = KPROBE_OBSTACLE_OFF;
 }
 
-static void switch_optimization(unsigned int on)
-{
-	if (on == optimization_on)
-		return;
-	WRITE_ONCE(optimization_on, on);
-	for_all_sites(on ? kprobe_optimize_sites : forbid);
-	pr_info("jump optimization is switched %s\n", on ? "on" : "off");
-}
-
 /* debug.kprobes-optimization. When a write of 0 returns, no jump is left. */
 static int optimization_sysctl(const struct ctl_table *table, int write,
 			       void *buffer, size_t *length, loff_t *ppos)
@@ -449,7 +384,11 @@ static int optimization_sysctl(const struct ctl_table *table, int write,
 	if (err || !write)
 		return err;
 	guard(kprobe_lock)();
-	switch_optimization(on);
+	if (on == optimization_on)
+		return 0;
+	WRITE_ONCE(optimization_on, on);
+	for_all_sites(on ? kprobe_optimize_sites : forbid);
+	pr_info("jump optimization is switched %s\n", on ? "on" : "off");
 	return 0;
 }
 

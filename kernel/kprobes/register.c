@@ -18,9 +18,9 @@
 #include "internal.h"
 
 /*
- * Finds or creates the site of an address, and pins its module. That does not pin the
- * module's init text; but init text cannot be freed while the mutex is held, because its
- * sites are killed under the mutex first.
+ * Finds or creates the site of an address, and pins its module. That does not pin the module's init
+ * text; but this cannot be freed while the mutex is held, because its sites are killed under the
+ * mutex first.
  */
 static struct kprobe_site *get_site(unsigned long addr, bool on_entry, struct module **mod,
 				    struct kprobe_reason *reason)
@@ -31,14 +31,14 @@ static struct kprobe_site *get_site(unsigned long addr, bool on_entry, struct mo
 	lockdep_assert_held(&kprobe_mutex);
 	err = kprobe_get_module(addr, mod, &reason->why);
 	if (err) {
-		/* Nobody may tell the core when the text of this function goes. */
+		/* Perhaps nobody tells the core when the text of this function goes. */
 		kprobe_function_forget();
 		return ERR_PTR(err);
 	}
 	site = kprobe_find_site(addr) ?: kprobe_site_create(addr, on_entry, reason);
 	/*
-	 * kgdb may have set a breakpoint between the check of the address and the insertion of
-	 * the site. Then the site is of no use. Others find it in the table until it is freed.
+	 * kgdb may have set a breakpoint between the check of the address and the insertion of the
+	 * site. Then the site is of no use, but stays in the table until it is freed.
 	 */
 	if (!IS_ERR(site) && list_empty(&site->probes) && kprobe_debugger_stops_at_site(site)) {
 		if (site->state == SITE_IDLE)
@@ -56,7 +56,6 @@ static kprobe_opcode_t *wanted_addr(struct kprobe *p, bool *on_entry, const char
 {
 	kprobe_opcode_t *addr;
 
-	lockdep_assert_held(&kprobe_mutex);
 	if (kprobe_site_holding(p)) {
 		pr_warn("the probe at %pS is registered a second time\n", p->addr);
 		*why = "registered already";
@@ -72,33 +71,20 @@ static kprobe_opcode_t *wanted_addr(struct kprobe *p, bool *on_entry, const char
 	return addr;
 }
 
-/**
- * struct request - a probe that is being registered
- * @p:		the probe
- * @kind:	its kind
- * @own:	what @kind has created for it, until the probe has got that
- * @hint:	about its address, to sort by; has not been checked. A landing pad has that of the
- *		instruction behind it, because a probe on the pad is put there
- * @index:	its place in the caller's array
- * @placed:	it is on its site
- * @before:	@p as the caller passed it
- * @misses:	the other count of misses that its kind has, as the caller passed it
- * @err:	why it is refused
- * @reason:	the words for @err
- *
- * All probes of an array are first placed, disabled, and then enabled. So if one cannot
- * be placed, none of the others has been hit.
+/*
+ * A probe that is being registered. All probes of an array are first placed, disabled, and then
+ * enabled. So if one cannot be placed, none of the others has been hit.
  */
 struct request {
 	struct kprobe	*p;
 	const struct kprobe_kind *kind;
-	void		*own;
-	unsigned long	hint;
-	int		index;
-	bool		placed;
-	struct kprobe	before;
-	int		misses;
-	int		err;
+	void		*own;		/* what @kind has created, until the probe has got that */
+	unsigned long	hint;		/* about its address, to sort by; has not been checked */
+	int		index;		/* in the caller's array */
+	bool		placed;		/* it is on its site */
+	struct kprobe	before;		/* @p as the caller passed it */
+	int		misses;		/* and the other count of misses, if its kind has one */
+	int		err;		/* why it is refused, and the words for that */
 	struct kprobe_reason reason;
 };
 
@@ -131,8 +117,9 @@ static void join_site(struct kprobe_site *site, struct request *r)
 
 	r->before = *p;
 	p->addr = site->kp.addr;
+	/* powerpc looks at the copy of what is running, in handlers of returns, too. */
 	if (!ARCH_KPROBE_STATELESS)
-		kprobe_legacy_join(site, p);
+		p->ainsn = site->kp.ainsn;
 	p->nmissed = 0;
 	p->flags = KPROBE_FLAG_DISABLED | (p->flags & KPROBE_FLAG_NESTS);
 	p->flags |= site->kp.flags & (KPROBE_FLAG_FTRACE | KPROBE_FLAG_ON_FUNC_ENTRY);
@@ -165,7 +152,7 @@ static int place_probe(struct request *r)
 static struct request *placing;
 static struct task_struct *placer;
 
-/* Monitors look at register_kprobe() for what is registered. So all of an array go there. */
+/* Monitors look at register_kprobe() for what is registered. So each of an array goes there. */
 static int place_next(struct request *r)
 {
 	int err;
@@ -188,9 +175,9 @@ static void take_turns(int done, int batch)
 }
 
 /*
- * The probes are sorted by address. But if several fail, the first one in the caller's
- * order is returned. So after a failure, only those before it in that order are still
- * tried. @seen: register_kprobe() was called for it.
+ * The probes are sorted by address. But if several fail, the first one in the caller's order
+ * counts. So after a failure, only those before it in that order are still tried. @seen:
+ * register_kprobe() was called for it.
  */
 static struct request *place_all(struct request *requests, int num, bool seen)
 {
@@ -208,9 +195,10 @@ static struct request *place_all(struct request *requests, int num, bool seen)
 }
 
 /*
- * If the text has been freed meanwhile, there is nothing to arm. That is no failure: it
- * could just as well have happened right after the registration. If @r is not to be enabled, others
- * at its site that could not be armed before are tried once more, because livepatch may have left.
+ * If the text has been freed meanwhile, there is nothing to arm. That is no failure: it could just
+ * as well have happened right after the registration. A probe that is registered disabled needs
+ * this, too: others at its site that could not be armed are tried once more, because livepatch may
+ * have left.
  */
 static void enable_placed(struct request *r, struct kprobe_plan *plan)
 {
@@ -234,35 +222,26 @@ static bool not_served(struct kprobe *p)
 }
 
 /*
- * Finds the first probe, in the caller's order, that is not served: ftrace was told of many sites
- * at once, and its error does not name one of them.
+ * Returns the first probe, in the caller's order, that could not be enabled. ftrace was told of
+ * many sites at once, and its error does not name one of them. If the plan fails but all of these
+ * probes are served, others at their sites are not, and were not before either.
  */
-static struct request *first_not_served(struct request *requests, int num)
+static struct request *enable_chunk(struct request *requests, struct request *end)
 {
-	struct request *first = NULL, *r;
-
-	for (r = requests; r < requests + num; r++) {
-		if (not_served(r->p) && (!first || r->index < first->index))
-			first = r;
-	}
-	return first;
-}
-
-/* Returns the first probe, in the caller's order, that could not be enabled. */
-static struct request *enable_chunk(struct request *requests, int num)
-{
-	struct request *failed;
+	struct request *failed = NULL, *r;
 	struct kprobe_plan plan;
-	int i, err;
+	int err;
 
 	kprobe_plan_init(&plan);
-	for (i = 0; i < num; i++)
-		enable_placed(&requests[i], &plan);
+	for (r = requests; r < end; r++)
+		enable_placed(r, &plan);
 	err = kprobe_plan_apply(&plan);
 	if (!err)
 		return NULL;
-	failed = first_not_served(requests, num);
-	/* If all of them are served, others at their sites are not, and were not before either. */
+	for (r = requests; r < end; r++) {
+		if (not_served(r->p) && (!failed || r->index < failed->index))
+			failed = r;
+	}
 	if (failed)
 		failed->err = err;
 	return failed;
@@ -271,12 +250,11 @@ static struct request *enable_chunk(struct request *requests, int num)
 static struct request *enable_all(struct request *requests, int num)
 {
 	struct request *failed = NULL;
-	int i, n;
+	int i;
 
-	for (i = 0; i < num && !failed; i += n) {
-		n = min(num - i, KPROBE_PATCH_BATCH);
+	for (i = 0; i < num && !failed; i += KPROBE_PATCH_BATCH) {
 		take_turns(i, KPROBE_PATCH_BATCH);
-		failed = enable_chunk(requests + i, n);
+		failed = enable_chunk(requests + i, requests + min(num, i + KPROBE_PATCH_BATCH));
 	}
 	return failed;
 }
@@ -301,7 +279,7 @@ static bool remove_placed(struct request *requests, int num, struct llist_head *
 	return any;
 }
 
-/* Undoes all that was done. Whoever removed a probe meanwhile may still wait for hits. */
+/* Undoes all that was done. If somebody else has removed a probe, he may still wait for hits. */
 static void take_back(struct request *requests, int num)
 {
 	const struct kprobe_kind *kind = requests->kind;
@@ -356,12 +334,15 @@ static int by_hint(const void *a, const void *b)
 	return v->index - w->index;
 }
 
-/* Functions with a landing pad are aligned to this at least, and it is no longer. */
+/*
+ * Functions with a landing pad are aligned to this at least, and it is no longer. A probe on the
+ * pad is put on the instruction behind it, and both have the same hint.
+ */
 #define HINT_GRAIN	8
 
 /*
- * Sorts the probes by address: probes in the same function follow each other then, and
- * what is found out about the function serves all of them.
+ * Sorts the probes by address: those in the same function follow each other then, and what is found
+ * out about the function serves all of them.
  */
 static void fill_requests(struct request *requests, struct kprobe **kps, int num,
 			  const struct kprobe_kind *kind)
@@ -401,18 +382,9 @@ static int register_all(struct request *requests, int num, bool seen)
 	return kprobe_note_refusal(failed->p, failed->err, failed->reason);
 }
 
-/**
- * kprobe_register() - register probes of any kind
- * @kps: the probes
- * @num: how many
- * @kind: their kind
- *
- * All are placed on their sites first, disabled, and then enabled. So if one cannot be placed,
- * none of the others has been hit. In between, others can register and unregister.
- *
- * Context: may sleep.
- * Return: 0, or the error of the first one that failed, after which none is left planted and all
- * are as the caller passed them.
+/*
+ * Registers probes of any kind, all or none, and returns the error of the first one that failed.
+ * Then all are as the caller passed them. In between, others can register and unregister.
  */
 int kprobe_register(struct kprobe **kps, int num, const struct kprobe_kind *kind)
 {
@@ -433,19 +405,12 @@ int kprobe_register(struct kprobe **kps, int num, const struct kprobe_kind *kind
 	return err;
 }
 
-/**
- * kprobe_register_one() - do the work of register_kprobe()
- * @p: the probe
- * @kind: its kind
- *
- * Context: may sleep.
- * Return: as register_kprobe().
- */
+/* Does the work of register_kprobe(). */
 int kprobe_register_one(struct kprobe *p, const struct kprobe_kind *kind)
 {
 	struct request request;
 
-	/* It is the next one of an array, see place_next(). */
+	/* It may be the next one of an array: see place_next(). */
 	if (READ_ONCE(placer) == current)
 		return place_probe(placing);
 	fill_requests(&request, &p, 1, kind);

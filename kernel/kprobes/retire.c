@@ -2,13 +2,13 @@
 /*
  * Sites that have lost their last probe, or their text.
  *
- * When a site loses its last probe, the text is restored. But a task may have been
- * preempted in the site's slot, and stays there until it is scheduled again. So the site
- * remains in the table until kprobe_wait_for_tasks() has returned: a task that comes out
- * of the slot finds it there, and it is revived if the address is probed again.
+ * When a site loses its last probe, the text is restored. But a task may have been preempted in the
+ * site's slot, and stays there until it is scheduled again. So the site remains in the table until
+ * kprobe_wait_for_tasks() has returned: a task that comes out of the slot finds it there, and it is
+ * revived if the address is probed again.
  *
- * When its text is about to be freed, a site leaves the table at once. But here, too, a
- * task may be in the slot, and has to come out of it. So the slot is kept for as long.
+ * A site whose text is about to be freed leaves the table at once. But here, too, a task may have
+ * to come out of the slot, which is kept for as long.
  */
 #include <linux/kprobes.h>
 #include <linux/list.h>
@@ -27,24 +27,17 @@ static unsigned int nr_retiring;
 static void retire_sites(struct work_struct *work);
 static DECLARE_WORK(retire_work, retire_sites);
 
-/**
- * kprobe_sites_retiring() - count the sites that wait to be freed or settled
- *
- * Context: kprobe_mutex is held.
- * Return: how many there are.
- */
+/* Counts the sites that wait to be freed or settled. */
 unsigned int kprobe_sites_retiring(void)
 {
 	lockdep_assert_held(&kprobe_mutex);
 	return nr_retiring;
 }
 
-/**
- * kprobe_retire() - free a site, or its slot, once nothing can be executing there
- * @site: IDLE, without probes: it is going to be freed. Or GONE, not in the table any more: it is
- *	going to be settled; it must not be used after this if it has no probes
- *
- * Context: kprobe_mutex is held.
+/*
+ * Frees a site, or its slot, once nothing can be executing there. It is IDLE, without probes, and
+ * is going to be freed; or GONE, not in the table any more, and is going to be settled: then it
+ * must not be used after this if it has no probes.
  */
 void kprobe_retire(struct kprobe_site *site)
 {
@@ -57,12 +50,7 @@ void kprobe_retire(struct kprobe_site *site)
 	queue_work(system_unbound_wq, &retire_work);
 }
 
-/**
- * kprobe_unretire() - revive a site that waits to be freed
- * @site: DYING
- *
- * Context: kprobe_mutex is held.
- */
+/* Revives a DYING site. */
 void kprobe_unretire(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -71,38 +59,29 @@ void kprobe_unretire(struct kprobe_site *site)
 	kprobe_site_set_state(site, SITE_IDLE);
 }
 
-/* Ends the wait of one site. Returns false if there is none. */
-static bool end_one(void)
-{
-	struct kprobe_site *site;
-
-	site = list_first_entry_or_null(&retire_now, struct kprobe_site, kp.list);
-	if (!site)
-		return false;
-	kprobe_site_unqueue(site);
-	if (site->state == SITE_GONE)
-		kprobe_site_settle(site);
-	else
-		kprobe_site_destroy(site);
-	return true;
-}
-
-/* Returns whether there may be more. */
+/* Ends the wait of some sites. Returns whether there may be more. */
 static bool end_some(void)
 {
+	struct kprobe_site *site, *next;
 	int left = KPROBE_BATCH;
 
 	guard(kprobe_lock)();
-	while (left && end_one()) {
+	list_for_each_entry_safe(site, next, &retire_now, kp.list) {
+		if (!left--)
+			return true;
+		kprobe_site_unqueue(site);
 		nr_retiring--;
-		left--;
+		if (site->state == SITE_GONE)
+			kprobe_site_settle(site);
+		else
+			kprobe_site_destroy(site);
 	}
-	return !left;
+	return false;
 }
 
 /*
- * The worker. A site that is revived while this waits, and loses its last probe again,
- * is put on retire_next, for another wait.
+ * The worker. A site that is revived while this waits, and loses its last probe again, is put on
+ * retire_next, for another wait.
  */
 static void retire_sites(struct work_struct *work)
 {

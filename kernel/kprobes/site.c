@@ -17,11 +17,6 @@ static struct kmem_cache *site_cache, *entry_cache;
 /* A site that ftrace calls for has no jump. */
 #define ENTRY_SIZE	(offsetof(struct kprobe_site, kp) + sizeof(struct kprobe))
 
-/**
- * kprobe_sites_init() - create the caches that sites are allocated from
- *
- * Context: once, at boot.
- */
 void __init kprobe_sites_init(void)
 {
 	BUILD_BUG_ON(sizeof(struct kprobe_site) > 288);
@@ -30,58 +25,40 @@ void __init kprobe_sites_init(void)
 }
 
 /* Which states may follow a state; the table in linux/kprobes_hit.h says why. */
-static const u8 next_states[] = {
-	[SITE_NEW]	= BIT(SITE_IDLE),
-	[SITE_IDLE]	= BIT(SITE_ARMED) | BIT(SITE_DYING) | BIT(SITE_GONE),
-	[SITE_ARMED]	= BIT(SITE_IDLE) | BIT(SITE_OPTIMIZING) | BIT(SITE_GONE),
-	[SITE_OPTIMIZING] = BIT(SITE_ARMED) | BIT(SITE_OPTIMIZED) | BIT(SITE_GONE),
-	[SITE_OPTIMIZED] = BIT(SITE_ARMED) | BIT(SITE_GONE),
-	[SITE_DYING]	= BIT(SITE_IDLE),
-	[SITE_GONE]	= 0,
+static const struct {
+	const char *name;
+	u8 next;
+} states[] = {
+	[SITE_NEW]	  = { "NEW", BIT(SITE_IDLE) },
+	[SITE_IDLE]	  = { "IDLE", BIT(SITE_ARMED) | BIT(SITE_DYING) | BIT(SITE_GONE) },
+	[SITE_ARMED]	  = { "ARMED", BIT(SITE_IDLE) | BIT(SITE_OPTIMIZING) | BIT(SITE_GONE) },
+	[SITE_OPTIMIZING] = { "OPTIMIZING",
+			      BIT(SITE_ARMED) | BIT(SITE_OPTIMIZED) | BIT(SITE_GONE) },
+	[SITE_OPTIMIZED]  = { "OPTIMIZED", BIT(SITE_ARMED) | BIT(SITE_GONE) },
+	[SITE_DYING]	  = { "DYING", BIT(SITE_IDLE) },
+	[SITE_GONE]	  = { "GONE", 0 },
 };
 
-static const char * const state_names[] = {
-	[SITE_NEW]	= "NEW",
-	[SITE_IDLE]	= "IDLE",
-	[SITE_ARMED]	= "ARMED",
-	[SITE_OPTIMIZING] = "OPTIMIZING",
-	[SITE_OPTIMIZED] = "OPTIMIZED",
-	[SITE_DYING]	= "DYING",
-	[SITE_GONE]	= "GONE",
-};
-
-/**
- * kprobe_site_set_state() - change the state of a site
- * @site: the site
- * @state: the new state
- *
- * All changes of state are made here, and are checked.
- *
- * Context: kprobe_mutex is held.
- */
+/* Changes the state of a site. All changes are made here, and are checked. */
 void kprobe_site_set_state(struct kprobe_site *site, enum kprobe_site_state state)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	WARN_ONCE(!(next_states[site->state] & BIT(state)),
+	WARN_ONCE(!(states[site->state].next & BIT(state)),
 		  "kprobes: site at %pS goes from %s to %s\n",
-		  site->kp.addr, state_names[site->state], state_names[state]);
+		  site->kp.addr, states[site->state].name, states[state].name);
 	site->state = state;
 }
 
 /*
- * A single task that never sleeps can hold up RCU-tasks for ever. The memory of sites
- * that wait must not grow for ever meanwhile. If there are this many, something is wrong.
+ * A single task that never sleeps can hold up RCU-tasks for ever. Meanwhile the memory of sites
+ * that wait must not grow for ever. If there are this many, something is wrong.
  */
 #define RETIRE_LIMIT	BIT(20)
 
-/**
- * kprobe_site_create() - create a site for an address that has none
- * @addr: where the probe is to be, in kernel text
- * @on_entry: it is a function's entry
- * @reason: where to say why it cannot be created
- *
- * Context: kprobe_mutex is held, and a reference on the module of @addr, if it is in one.
- * Return: the site, IDLE and in the table, without probes; or an ERR_PTR().
+/*
+ * Creates the site of an address in kernel text that has none; the module there is pinned.
+ * @on_entry: it is a function's entry. Returns the site, IDLE and in the table, without probes; or
+ * an ERR_PTR(), and perhaps says in @reason why.
  */
 struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry,
 				       struct kprobe_reason *reason)
@@ -130,42 +107,9 @@ struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry,
 	return site;
 }
 
-/* Open cursors, linked by all */
-static LIST_HEAD(cursors);
+LIST_HEAD(kprobe_cursors);
 
-/**
- * kprobe_cursor_open() - begin to go through all sites, with pauses
- * @cursor: where this is kept; what it has had does not matter
- *
- * Context: may sleep; kprobe_mutex is not held.
- */
-void kprobe_cursor_open(struct kprobe_cursor *cursor)
-{
-	guard(mutex)(&kprobe_mutex);
-	cursor->next = NULL;
-	cursor->pos = -1;
-	list_add(&cursor->all, &cursors);
-}
-
-/**
- * kprobe_cursor_close() - end kprobe_cursor_open()
- * @cursor: the cursor
- *
- * Context: may sleep; kprobe_mutex is not held.
- */
-void kprobe_cursor_close(struct kprobe_cursor *cursor)
-{
-	guard(mutex)(&kprobe_mutex);
-	list_del(&cursor->all);
-}
-
-/**
- * kprobe_site_after() - find the next of all sites
- * @site: a site, or NULL for the first one
- *
- * Context: kprobe_mutex is held.
- * Return: the site, or NULL if there is none.
- */
+/* Returns the next of all sites, or NULL; the first one after NULL. */
 noinline struct kprobe_site *kprobe_site_after(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -174,18 +118,17 @@ noinline struct kprobe_site *kprobe_site_after(struct kprobe_site *site)
 	return list_is_last(&site->all, &kprobe_sites) ? NULL : list_next_entry(site, all);
 }
 
-/* A site goes; cursors that have stopped there stop at the next one. */
+/* A site goes: cursors that have stopped there stop at the next one. */
 static void pass_cursors(struct kprobe_site *site)
 {
 	struct kprobe_cursor *cursor;
 
-	list_for_each_entry(cursor, &cursors, all) {
+	list_for_each_entry(cursor, &kprobe_cursors, all) {
 		if (cursor->next == site)
 			cursor->next = kprobe_site_after(site);
 	}
 }
 
-/* Frees the slot and the detour of a site. */
 static void release_copies(struct kprobe_site *site)
 {
 	if (!site->ftrace_ip)
@@ -193,12 +136,9 @@ static void release_copies(struct kprobe_site *site)
 	arch_remove_kprobe(&site->kp);
 }
 
-/**
- * kprobe_site_destroy() - free a site, with its slot and detour
- * @site: has no probes. It is DYING and in the table, and nothing can be executing in its
- *	slot or detour; or it is GONE, and has no slot and detour any more
- *
- * Context: kprobe_mutex is held.
+/*
+ * Frees a site without probes, with its slot and detour. It is DYING and in the table, and nothing
+ * can be executing in its slot or detour; or it is GONE, and has neither any more.
  */
 void kprobe_site_destroy(struct kprobe_site *site)
 {
@@ -234,16 +174,9 @@ static bool switched_off(struct kprobe_site *site)
 	return kprobes_all_disarmed && !is_kretprobe_trampoline((unsigned long)site->kp.addr);
 }
 
-/**
- * kprobe_site_arming_failed() - check for a site that is not armed, but should be
- * @site: the site
- *
- * This is not the opposite of kprobe_site_armed(). A site whose probes are all disabled,
- * or that the global switch keeps disarmed, is not armed either, but nothing has failed
- * there.
- *
- * Context: kprobe_mutex is held, and nothing is planned for the site.
- * Return: true if an enabled probe at the site is not hit.
+/*
+ * Checks for a site with an enabled probe that is not hit. Nothing has failed if all its probes are
+ * disabled, or if the global switch keeps it disarmed. Nothing is planned for the site.
  */
 bool kprobe_site_arming_failed(struct kprobe_site *site)
 {
@@ -271,15 +204,15 @@ static void set_handlers(struct kprobe_site *site)
 
 	WRITE_ONCE(site->kp.pre_handler, none ? run_nothing : kprobe_site_pre);
 	WRITE_ONCE(site->first, only && !none ? p : &site->kp);
-	/* Pairs with the barrier of kprobe_leave_at_once(), which marks it without a lock. */
+	/* Pairs with the barrier in silence(), which marks a probe without a lock. */
 	smp_mb();
 	if (p && kprobe_disabled(p))
 		WRITE_ONCE(site->first, &site->kp);
 	site->has_post_handler = !none && any_enabled(site, true);
 	/*
-	 * An architecture that calls the post handler itself may load the pointer once more after
-	 * it has found that it is not NULL. So there the pointer stays once it is set, and leads to
-	 * the post handlers of all probes, of which there may be none.
+	 * An architecture that calls the post handler itself may load the pointer again after it
+	 * has found that it is not NULL. So there the pointer stays once it is set. It leads to the
+	 * post handlers of all probes, of which there may be none.
 	 */
 	if (site->has_post_handler)
 		WRITE_ONCE(site->kp.post_handler, kprobe_site_post);
@@ -287,32 +220,22 @@ static void set_handlers(struct kprobe_site *site)
 		WRITE_ONCE(site->kp.post_handler, NULL);
 }
 
-/**
- * kprobe_site_set_disabled() - set what hits are told of a site
- * @site: the site
- * @disabled: none of its probes is enabled, or it could not be armed
- *
- * Context: kprobe_mutex is held.
+/*
+ * Sets what hits are told of a site. @disabled: none of its probes is enabled, or it could not be
+ * armed.
  */
 void kprobe_site_set_disabled(struct kprobe_site *site, bool disabled)
 {
 	u32 flags = site->kp.flags & ~KPROBE_FLAG_DISABLED;
 
 	lockdep_assert_held(&kprobe_mutex);
-	WRITE_ONCE(site->kp.flags,
-		   disabled ? flags | KPROBE_FLAG_DISABLED : flags);
+	WRITE_ONCE(site->kp.flags, disabled ? flags | KPROBE_FLAG_DISABLED : flags);
 }
 
-/**
- * kprobe_site_refresh() - update a site and its text to what its probes want
- * @site: the site; its probes or the global switch have changed
- * @plan: collects changes to the text
- *
- * The handlers that arch code gets are set before the site is armed: the first hit has to
- * find all of them.
- *
- * Context: between kprobe_lock() and kprobe_unlock(); kprobe_mutex is held until the plan is
- * applied. If that fails, a caller that has enabled a probe must disable it again.
+/*
+ * Updates a site and its text to what its probes want, after these or the global switch have
+ * changed. The first hit has to find all handlers, so they are set before the site is armed. If the
+ * plan cannot be applied, a caller that has enabled a probe must disable it again.
  */
 void kprobe_site_refresh(struct kprobe_site *site, struct kprobe_plan *plan)
 {
@@ -330,25 +253,28 @@ void kprobe_site_refresh(struct kprobe_site *site, struct kprobe_plan *plan)
 	kprobe_plan_arming(site, enabled && !switched_off(site), plan);
 }
 
-/**
- * kprobe_site_attach() - add a probe to a site
- * @site: neither NEW nor GONE
- * @p: not on any list; disabled, so the text can stay as it is
- *
- * Context: kprobe_mutex is held.
+/*
+ * Adds a probe to a site that is neither NEW nor GONE. The probe is disabled, so the text can stay
+ * as it is.
  */
 void kprobe_site_attach(struct kprobe_site *site, struct kprobe *p)
 {
+	int cause;
+
 	lockdep_assert_held(&kprobe_mutex);
 	if (site->state == SITE_DYING)
 		kprobe_unretire(site);
-	if (list_empty(&site->probes))
-		kprobe_stats_reset(site);
+	/* Its counts begin anew. A hit that is under way may still be added. */
+	if (list_empty(&site->probes)) {
+		atomic_long_set(&site->hits, 0);
+		for (cause = 0; cause < KPROBE_NR_MISSES; cause++)
+			atomic_set(&site->missed[cause], 0);
+	}
 	list_add_rcu(&p->list, &site->probes);
 	set_handlers(site);
 }
 
-/* Has a site be as its probes want it, after some of them have left. */
+/* Updates a site after some of its probes have left. If all have, the plan retires it. */
 static void tidy(struct kprobe_site *site, struct kprobe_plan *plan)
 {
 	site->untidy = false;
@@ -381,12 +307,9 @@ static void tidy_up(struct work_struct *work)
 
 static DECLARE_WORK(tidy_work, tidy_up);
 
-/**
- * kprobe_site_silence() - make hits pass by a probe that is about to leave
- * @site: the site of @p
- * @p: the probe; it is marked as gone. Its handlers may still be running on other CPUs
- *
- * Context: kprobe_mutex is held; does not sleep.
+/*
+ * Makes hits pass by a probe that is about to leave: it is marked as gone. Its handlers may still
+ * be running on other CPUs. Does not sleep.
  */
 void kprobe_site_silence(struct kprobe_site *site, struct kprobe *p)
 {
@@ -395,14 +318,9 @@ void kprobe_site_silence(struct kprobe_site *site, struct kprobe *p)
 	set_handlers(site);
 }
 
-/**
- * kprobe_site_detach_late() - take a probe off its site, and leave the rest to a worker
- * @site: the site of @p
- * @p: as for kprobe_site_detach()
- *
- * Hits do not find @p any more. If it was the last probe, they carry out the instruction.
- *
- * Context: kprobe_mutex is held; does not sleep.
+/*
+ * Takes a probe off its site, and leaves the rest to a worker. If it was the last probe, hits only
+ * execute the instruction. Does not sleep.
  */
 void kprobe_site_detach_late(struct kprobe_site *site, struct kprobe *p)
 {
@@ -415,34 +333,22 @@ void kprobe_site_detach_late(struct kprobe_site *site, struct kprobe *p)
 	queue_work(system_unbound_wq, &tidy_work);
 }
 
-/**
- * kprobe_site_detach() - take a probe off its site
- * @site: the site of @p
- * @p: its handlers may still be running on other CPUs, and hits that are under way can go
- *	on from it to the next probe. So its list head is left as it is
- * @plan: collects changes to the text
- *
- * If this was the last probe, the plan retires the site.
- *
- * Context: kprobe_mutex is held, until the plan is applied.
+/*
+ * Takes a probe off its site. Its handlers may still be running on other CPUs, and hits that are
+ * under way can go on from it to the next probe. So its list head is left as it is.
  */
-void kprobe_site_detach(struct kprobe_site *site, struct kprobe *p,
-			struct kprobe_plan *plan)
+void kprobe_site_detach(struct kprobe_site *site, struct kprobe *p, struct kprobe_plan *plan)
 {
 	lockdep_assert_held(&kprobe_mutex);
 	list_del_rcu(&p->list);
 	tidy(site, plan);
 }
 
-/**
- * kprobe_site_kill() - give up a site whose text is about to be freed
- * @site: the site. If it is armed, nothing executes the text any more
- *
- * A breakpoint is not removed here, because it goes with the text. But an entry is
- * unhooked, because ftrace still has a record for it. The site leaves the table at once,
- * before its address can belong to other text.
- *
- * Context: kprobe_mutex is held, the text is still mapped.
+/*
+ * Gives up a site whose text is about to be freed, but is still mapped. If the site is armed,
+ * nothing executes the text any more. A breakpoint goes with the text. But an entry is unhooked,
+ * because ftrace still has a record for it. The site leaves the table at once, before its address
+ * can belong to other text.
  */
 void kprobe_site_kill(struct kprobe_site *site)
 {
@@ -467,7 +373,7 @@ void kprobe_site_kill(struct kprobe_site *site)
 	list_for_each_entry(p, &site->probes, list)
 		WRITE_ONCE(p->flags, p->flags | KPROBE_FLAG_GONE);
 	/*
-	 * An architecture that keeps state may write to the text when it frees a slot. There the
+	 * An architecture that keeps state may write to the text when it frees a slot. So there the
 	 * site is settled while the text is still mapped.
 	 */
 	if (ARCH_KPROBE_STATELESS)
@@ -476,12 +382,7 @@ void kprobe_site_kill(struct kprobe_site *site)
 		kprobe_site_settle(site);
 }
 
-/**
- * kprobe_site_settle() - free the slot and the detour of a GONE site
- * @site: the site; if it has no probes, it is freed as well
- *
- * Context: kprobe_mutex is held.
- */
+/* Frees the slot and the detour of a GONE site; and the site as well, if it has no probes. */
 void kprobe_site_settle(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Executable memory for copies of probed instructions, handed out in slots of equal size.
- * If the architecture can patch read-only text, its alloc_insn_page() makes the pages
- * read-only, so that they are never writable and executable at once.
+ * Executable memory for copies of probed instructions, handed out in slots of equal size. If the
+ * architecture can patch read-only text, its alloc_insn_page() makes the pages read-only, so that
+ * they are never writable and executable at once.
  */
 #include <linux/bitmap.h>
 #include <linux/execmem.h>
@@ -23,29 +23,17 @@
 #define ARCH_KPROBE_SLOT_SIZE	MAX_INSN_SIZE
 #endif
 
-/**
- * struct slot_page - a page of slots
- * @by_addr:	member of its cache's table
- * @list:	member of its cache's list of pages
- * @next_removed: the next page that is about to be freed. These are not linked by @list,
- *		because that may still be walked under RCU
- * @insns:	the executable memory
- * @used:	slots that are taken, dirty ones included
- * @dirty:	freed slots that tasks may still be executing in
- * @settled:	dirty slots whose grace period is running
- * @nr_used:	the number of @used slots
- * @owner:	the site that each slot serves; see kprobe_slot_owner()
- */
+/* A page of slots */
 struct slot_page {
-	struct kprobe_node	by_addr;
-	struct list_head	list;
-	struct slot_page	*next_removed;
-	kprobe_opcode_t		*insns;
-	unsigned long		*used;
-	unsigned long		*dirty;
-	unsigned long		*settled;
+	struct kprobe_node	by_addr;	/* member of its cache's table */
+	struct list_head	list;		/* of its list; read under RCU after removal */
+	struct slot_page	*next_removed;	/* the next page to be freed */
+	kprobe_opcode_t		*insns;		/* the executable memory */
+	unsigned long		*used;		/* slots that are taken, dirty ones included */
+	unsigned long		*dirty;		/* freed, but tasks may still be executing there */
+	unsigned long		*settled;	/* dirty ones whose grace period is running */
 	unsigned int		nr_used;
-	struct kprobe		*owner[];
+	struct kprobe		*owner[];	/* see kprobe_slot_owner() */
 };
 
 void __weak *alloc_insn_page(void)
@@ -53,15 +41,11 @@ void __weak *alloc_insn_page(void)
 	return execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
 }
 
-/**
- * kprobe_seal_page() - make a page of slots read-only and executable
- * @page: from execmem_alloc(), or NULL; it is freed on failure
- *
- * From then on it is only written through the patching API, as the kernel's own text is. Its
- * alias in the linear map becomes read-only with it, where there is one that can.
- *
- * Context: may sleep.
- * Return: @page, or NULL.
+/*
+ * Makes a page of slots read-only and executable, if execmem_alloc() has returned one; or frees it
+ * and returns NULL. After that it is only written through the patching API, as the kernel's own
+ * text is. Its alias in the linear map becomes read-only with it, where there is one that can. May
+ * sleep.
  */
 void *kprobe_seal_page(void *page)
 {
@@ -82,8 +66,7 @@ static __always_inline unsigned int slots_per_page(struct kprobe_insn_cache *c)
 	return PAGE_SIZE / slot_bytes(c);
 }
 
-static __always_inline struct slot_page *page_at(struct kprobe_insn_cache *c,
-						 unsigned long addr)
+static __always_inline struct slot_page *page_at(struct kprobe_insn_cache *c, unsigned long addr)
 {
 	struct kprobe_node *node = kprobe_table_find(&c->table, addr & PAGE_MASK);
 
@@ -91,8 +74,7 @@ static __always_inline struct slot_page *page_at(struct kprobe_insn_cache *c,
 }
 
 /* What alloc() returns has the size of a page, but may not be aligned to one. */
-static __always_inline struct slot_page *find_page(struct kprobe_insn_cache *c,
-						   unsigned long addr)
+static __always_inline struct slot_page *find_page(struct kprobe_insn_cache *c, unsigned long addr)
 {
 	struct slot_page *page = page_at(c, addr);
 
@@ -116,40 +98,24 @@ static void page_event(struct kprobe_insn_cache *c, struct slot_page *page, bool
 			   (unsigned long)page->insns, PAGE_SIZE, gone, c->name);
 }
 
-static struct slot_page *alloc_page_struct(unsigned int slots)
-{
-	struct slot_page *page = kzalloc(struct_size(page, owner, slots), GFP_KERNEL);
-
-	if (!page)
-		return NULL;
-	page->used = bitmap_zalloc(slots, GFP_KERNEL);
-	page->dirty = bitmap_zalloc(slots, GFP_KERNEL);
-	page->settled = bitmap_zalloc(slots, GFP_KERNEL);
-	return page;
-}
-
-static void free_page_struct(struct slot_page *page)
-{
-	bitmap_free(page->used);
-	bitmap_free(page->dirty);
-	bitmap_free(page->settled);
-	kfree(page);
-}
-
 static struct slot_page *add_page(struct kprobe_insn_cache *c)
 {
-	struct slot_page *page = alloc_page_struct(slots_per_page(c));
+	const unsigned int longs = BITS_TO_LONGS(slots_per_page(c));
+	struct slot_page *page;
 
+	/* The bitmaps are behind the owners. */
+	page = kzalloc(struct_size(page, owner, slots_per_page(c) + 3 * longs), GFP_KERNEL);
 	if (!page)
 		return NULL;
-	if (page->used && page->dirty && page->settled)
-		page->insns = c->alloc();
+	page->used = (unsigned long *)&page->owner[slots_per_page(c)];
+	page->dirty = page->used + longs;
+	page->settled = page->dirty + longs;
+	page->insns = c->alloc();
 	if (!page->insns) {
-		free_page_struct(page);
+		kfree(page);
 		return NULL;
 	}
-	kprobe_table_insert(&c->table, &page->by_addr,
-			    (unsigned long)page->insns & PAGE_MASK);
+	kprobe_table_insert(&c->table, &page->by_addr, (unsigned long)page->insns & PAGE_MASK);
 	list_add_rcu(&page->list, &c->pages);
 	c->nr_free += slots_per_page(c);
 	c->current_page = page;
@@ -211,8 +177,7 @@ kprobe_opcode_t *__get_insn_slot(struct kprobe_insn_cache *c)
 	return page->insns + i * c->slot_size;
 }
 
-static void release_slot(struct kprobe_insn_cache *c, struct slot_page *page,
-			 unsigned int i)
+static void release_slot(struct kprobe_insn_cache *c, struct slot_page *page, unsigned int i)
 {
 	__clear_bit(i, page->used);
 	page->nr_used--;
@@ -251,6 +216,7 @@ void __free_insn_slot(struct kprobe_insn_cache *c, kprobe_opcode_t *slot, int di
 		queue_work(system_unbound_wq, &c->collect);
 }
 
+/* Begins a wait for the dirty slots. Returns false if there are none. */
 static bool settle_dirty(struct kprobe_insn_cache *c)
 {
 	unsigned int slots = slots_per_page(c);
@@ -266,28 +232,21 @@ static bool settle_dirty(struct kprobe_insn_cache *c)
 	return any;
 }
 
-static void release_settled(struct kprobe_insn_cache *c)
+/*
+ * Releases the settled slots, then removes empty pages. But as many free slots stay as a page has:
+ * a single probe that comes and goes does not need a new page each time.
+ */
+static void free_settled(struct kprobe_insn_cache *c, struct slot_page **removed)
 {
-	struct slot_page *page;
+	struct slot_page *page, *next;
 	unsigned int i;
 
+	guard(mutex)(&c->mutex);
 	list_for_each_entry(page, &c->pages, list) {
 		for_each_set_bit(i, page->settled, slots_per_page(c))
 			release_slot(c, page, i);
 		bitmap_zero(page->settled, slots_per_page(c));
 	}
-}
-
-/*
- * Releases the settled slots, then removes empty pages. But as many free slots stay as a
- * page has: a single probe that comes and goes does not need a new page each time.
- */
-static void free_settled(struct kprobe_insn_cache *c, struct slot_page **removed)
-{
-	struct slot_page *page, *next;
-
-	guard(mutex)(&c->mutex);
-	release_settled(c);
 	list_for_each_entry_safe(page, next, &c->pages, list) {
 		if (!page->nr_used && c->nr_free > slots_per_page(c))
 			remove_page(c, page, removed);
@@ -310,7 +269,7 @@ static void collect_slots(struct work_struct *work)
 		page = removed;
 		removed = page->next_removed;
 		c->free(page->insns);
-		free_page_struct(page);
+		kfree(page);
 	}
 }
 
@@ -326,6 +285,22 @@ static bool in_pages(struct kprobe_insn_cache *c, unsigned long addr)
 
 NOKPROBE_SYMBOL(in_pages);
 
+#define INSN_CACHE_INIT(cache, size, alloc_page, free_page, symbol)			\
+	{										\
+		.mutex		= __MUTEX_INITIALIZER((cache).mutex),			\
+		.pages		= LIST_HEAD_INIT((cache).pages),			\
+		.table		= KPROBE_TABLE_INIT((cache).table, &(cache).mutex),	\
+		.collect	= __WORK_INITIALIZER((cache).collect, collect_slots),	\
+		.slot_size	= (size),						\
+		.alloc		= (alloc_page),						\
+		.free		= (free_page),						\
+		.name		= (symbol),						\
+	}
+
+struct kprobe_insn_cache kprobe_insn_slots =
+	INSN_CACHE_INIT(kprobe_insn_slots, ARCH_KPROBE_SLOT_SIZE, alloc_insn_page, execmem_free,
+			"kprobe_insn_page");
+
 /**
  * is_kprobe_insn_slot() - check whether an address is in a page of slots
  * @addr: any address
@@ -340,38 +315,6 @@ bool is_kprobe_insn_slot(unsigned long addr)
 
 NOKPROBE_SYMBOL(is_kprobe_insn_slot);
 
-/*
- * Names the n-th page of a cache for /proc/kallsyms. If there are fewer pages, subtracts
- * their number from @n, for the next cache.
- */
-static bool page_symbol(struct kprobe_insn_cache *c, unsigned int *n,
-			unsigned long *value, char *type, char *sym)
-{
-	struct slot_page *page;
-
-	guard(rcu)();
-	list_for_each_entry_rcu(page, &c->pages, list) {
-		if ((*n)--)
-			continue;
-		*value = (unsigned long)page->insns;
-		*type = 't';
-		strscpy(sym, c->name, KSYM_NAME_LEN);
-		return true;
-	}
-	return false;
-}
-
-struct kprobe_insn_cache kprobe_insn_slots = {
-	.mutex		= __MUTEX_INITIALIZER(kprobe_insn_slots.mutex),
-	.pages		= LIST_HEAD_INIT(kprobe_insn_slots.pages),
-	.collect	= __WORK_INITIALIZER(kprobe_insn_slots.collect, collect_slots),
-	.alloc		= alloc_insn_page,
-	.free		= execmem_free,
-	.slot_size	= ARCH_KPROBE_SLOT_SIZE,
-	.name		= "kprobe_insn_page",
-	.table		= KPROBE_TABLE_INIT(kprobe_insn_slots.table, &kprobe_insn_slots.mutex),
-};
-
 #ifdef CONFIG_OPTPROBES
 void __weak *alloc_optinsn_page(void)
 {
@@ -383,35 +326,17 @@ void __weak free_optinsn_page(void *page)
 	execmem_free(page);
 }
 
-/* slot_size is set by kprobe_slots_init(), because on some architectures it is not a constant. */
-struct kprobe_insn_cache kprobe_optinsn_slots = {
-	.mutex		= __MUTEX_INITIALIZER(kprobe_optinsn_slots.mutex),
-	.pages		= LIST_HEAD_INIT(kprobe_optinsn_slots.pages),
-	.collect	= __WORK_INITIALIZER(kprobe_optinsn_slots.collect, collect_slots),
-	.alloc		= alloc_optinsn_page,
-	.free		= free_optinsn_page,
-	.name		= "kprobe_optinsn_page",
-	.table		= KPROBE_TABLE_INIT(kprobe_optinsn_slots.table,
-					    &kprobe_optinsn_slots.mutex),
-};
+/* The size of a detour is set at boot: on some architectures only the linker knows it. */
+struct kprobe_insn_cache kprobe_optinsn_slots =
+	INSN_CACHE_INIT(kprobe_optinsn_slots, 0, alloc_optinsn_page, free_optinsn_page,
+			"kprobe_optinsn_page");
 
-/**
- * kprobe_slots_init() - complete the initialization of the cache of detours
- *
- * Context: once, at boot.
- */
 void __init kprobe_slots_init(void)
 {
 	kprobe_optinsn_slots.slot_size = MAX_OPTINSN_SIZE;
 }
 
-/**
- * is_kprobe_optinsn_slot() - check whether an address is in a page of detours
- * @addr: any address
- *
- * Context: any, NMI included.
- * Return: true if it is.
- */
+/* The same as is_kprobe_insn_slot(), for detours */
 bool is_kprobe_optinsn_slot(unsigned long addr)
 {
 	return in_pages(&kprobe_optinsn_slots, addr);
@@ -482,39 +407,26 @@ struct kprobe *kprobe_slot_owner(unsigned long addr)
 
 NOKPROBE_SYMBOL(kprobe_slot_owner);
 
-static bool slot_page_symbol(unsigned int *n, unsigned long *value,
-			     char *type, char *sym)
+#endif /* __ARCH_WANT_KPROBES_INSN_SLOT: without it, copies are elsewhere, if there are any */
+
+/* Names the pages of slots for /proc/kallsyms. Returns -ERANGE past the last page. Context: any. */
+int kprobe_get_kallsym(unsigned int symnum, unsigned long *value, char *type, char *sym)
 {
+#ifdef __ARCH_WANT_KPROBES_INSN_SLOT
+	struct slot_page *page;
 	int i;
 
+	guard(rcu)();
 	for (i = 0; i < ARRAY_SIZE(caches); i++) {
-		if (page_symbol(caches[i], n, value, type, sym))
-			return true;
+		list_for_each_entry_rcu(page, &caches[i]->pages, list) {
+			if (symnum--)
+				continue;
+			*value = (unsigned long)page->insns;
+			*type = 't';
+			strscpy(sym, caches[i]->name, KSYM_NAME_LEN);
+			return 0;
+		}
 	}
-	return false;
-}
-
-#else /* copies are kept elsewhere, if there are any */
-
-static bool slot_page_symbol(unsigned int *n, unsigned long *value,
-			     char *type, char *sym)
-{
-	return false;
-}
-#endif /* __ARCH_WANT_KPROBES_INSN_SLOT */
-
-/**
- * kprobe_get_kallsym() - name the pages of slots for /proc/kallsyms
- * @symnum: which one, from 0
- * @value: its address
- * @type: its type
- * @sym: its name, of KSYM_NAME_LEN bytes
- *
- * Context: any.
- * Return: 0, or -ERANGE past the last page.
- */
-int kprobe_get_kallsym(unsigned int symnum, unsigned long *value, char *type,
-		       char *sym)
-{
-	return slot_page_symbol(&symnum, value, type, sym) ? 0 : -ERANGE;
+#endif
+	return -ERANGE;
 }

@@ -9,30 +9,18 @@
 
 struct slot_page;
 
-/**
- * struct kprobe_insn_cache - slots of one size
- * @mutex:	protects everything below, and the pages
- * @pages:	all pages; also walked under RCU
- * @table:	all pages by address, for lookups from any context
- * @nr_free:	free slots in all pages
- * @current_page: where the next slot is looked for first, or NULL
- * @collect:	makes dirty slots usable again, and frees empty pages
- * @alloc:	allocates a page of executable memory
- * @free:	frees it
- * @slot_size:	the size of a slot, in kprobe_opcode_t
- * @name:	what the pages are called in /proc/kallsyms and perf's records
- */
+/* Slots of one size */
 struct kprobe_insn_cache {
-	struct mutex		mutex;	/* a leaf of the lock order */
-	struct list_head	pages;
-	struct kprobe_table	table;
-	unsigned int		nr_free;
-	struct slot_page	*current_page;
-	struct work_struct	collect;
-	void			*(*alloc)(void);
+	struct mutex		mutex;		/* protects the rest; a leaf of the lock order */
+	struct list_head	pages;		/* also walked under RCU */
+	struct kprobe_table	table;		/* all pages by address, for any context */
+	unsigned int		nr_free;	/* free slots in all pages */
+	struct slot_page	*current_page;	/* where to look for a slot first, or NULL */
+	struct work_struct	collect;	/* frees dirty slots and empty pages */
+	void			*(*alloc)(void);	/* a page of executable memory */
 	void			(*free)(void *page);
-	size_t			slot_size;
-	const char		*name;
+	size_t			slot_size;	/* in kprobe_opcode_t */
+	const char		*name;		/* of the pages in kallsyms and perf's records */
 };
 
 #endif /* _KERNEL_KPROBES_SLOTS_H */

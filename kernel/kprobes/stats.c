@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Counting hits if that is switched on, and misses by their cause. Called at hits, and
- * therefore built like hit.c.
+ * Counting hits if that is switched on, and misses by their cause. This runs at hits, and is built
+ * like hit.c.
  */
 #include <linux/atomic.h>
 #include <linux/kprobes.h>
@@ -30,13 +30,9 @@ static bool all_left_out(struct kprobe_site *site)
 
 NOKPROBE_SYMBOL(all_left_out);
 
-/**
- * kprobe_count_hit() - count a hit
- * @site: the site
- *
- * Out of line: it is seldom switched on, and must not take registers from a hit.
- *
- * Context: any, NMI included, preemption off; the level's mark was entered.
+/*
+ * Out of line: hits are seldom counted, and this must not take registers from a hit. The level's
+ * mark was entered.
  */
 noinline void kprobe_count_hit(struct kprobe_site *site)
 {
@@ -46,13 +42,7 @@ noinline void kprobe_count_hit(struct kprobe_site *site)
 
 NOKPROBE_SYMBOL(kprobe_count_hit);
 
-/**
- * kretprobe_count_miss() - count a call whose return is not seen
- * @rp: the return probe
- * @cause: for the site's count
- *
- * Context: any, NMI included, preemption off.
- */
+/* Counts a call whose return is not seen. Context: any, NMI included, preemption off. */
 void kretprobe_count_miss(struct kretprobe *rp, enum kprobe_miss cause)
 {
 	struct kprobe *kp = get_kprobe(rp->kp.addr);
@@ -65,32 +55,12 @@ void kretprobe_count_miss(struct kretprobe *rp, enum kprobe_miss cause)
 
 NOKPROBE_SYMBOL(kretprobe_count_miss);
 
-/**
- * kprobe_stats_reset() - reset the counts of a site to 0
- * @site: the site; a hit that is under way may still be added
- *
- * Context: kprobe_mutex is held.
- */
-void kprobe_stats_reset(struct kprobe_site *site)
-{
-	int cause;
-
-	lockdep_assert_held(&kprobe_mutex);
-	atomic_long_set(&site->hits, 0);
-	for (cause = 0; cause < KPROBE_NR_MISSES; cause++)
-		atomic_set(&site->missed[cause], 0);
-}
-
-/**
- * kprobe_stats_enable() - start or stop counting hits
- * @enabled: true to count hits; counts from before are kept
- *
- * Context: may sleep.
- */
-void kprobe_stats_enable(bool enabled)
+/* Starts or stops counting hits; counts from before are kept. Returns 0. */
+int kprobe_stats_enable(bool enabled)
 {
 	if (enabled)
 		static_branch_enable(&kprobe_stats);
 	else
 		static_branch_disable(&kprobe_stats);
+	return 0;
 }

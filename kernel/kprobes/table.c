@@ -7,8 +7,8 @@
 #include <linux/slab.h>
 
 /*
- * A table shrinks when it has more than 32 times as many buckets as nodes. A new array
- * has two to four times as many, so a few nodes more or less do not resize it again.
+ * A table shrinks when it has more than 32 times as many buckets as nodes. A new array has two to
+ * four times as many, so a few nodes more or less do not resize it again.
  */
 #define SPARSE_SHIFT	5
 
@@ -48,16 +48,11 @@ static bool sparse(struct kprobe_table *t)
 	return bits > t->first.bits && t->count < 1UL << bits >> SPARSE_SHIFT;
 }
 
-/**
- * kprobe_table_insert() - add a node, visible to readers at once
- * @t: the table
- * @node: in no table; if it was in one, a grace period has passed since
- * @key: not in the table yet
- *
- * Context: the table's mutex is held.
+/*
+ * Adds a node, visible to readers at once. If it was in a table, a grace period has passed since.
+ * @key is not in the table yet.
  */
-void kprobe_table_insert(struct kprobe_table *t, struct kprobe_node *node,
-			 unsigned long key)
+void kprobe_table_insert(struct kprobe_table *t, struct kprobe_node *node, unsigned long key)
 {
 	struct kprobe_buckets *b = buckets_of(t);
 
@@ -68,15 +63,7 @@ void kprobe_table_insert(struct kprobe_table *t, struct kprobe_node *node,
 		queue_work(system_unbound_wq, &t->resize);
 }
 
-/**
- * kprobe_table_remove() - remove a node
- * @t: the table
- * @node: is in @t
- *
- * Readers may look at the node until a grace period has passed.
- *
- * Context: the table's mutex is held.
- */
+/* Removes a node. Readers may look at it until a grace period has passed. */
 void kprobe_table_remove(struct kprobe_table *t, struct kprobe_node *node)
 {
 	struct kprobe_buckets *b = buckets_of(t);
@@ -91,8 +78,8 @@ void kprobe_table_remove(struct kprobe_table *t, struct kprobe_node *node)
 }
 
 /*
- * Gets an empty array for the other side. The first array is part of the table, and is
- * not in use while there is another one.
+ * Gets an empty array for the other side. The first array is part of the table, and is not in use
+ * while there is another one.
  */
 static struct kprobe_buckets *get_buckets(struct kprobe_table *t, unsigned int bits,
 					  unsigned int side)
@@ -118,8 +105,8 @@ static void free_buckets(struct kprobe_table *t, struct kprobe_buckets *b)
 }
 
 /*
- * Replaces the array by one that is complete before any reader can see it. Returns the
- * old array, or NULL if there is no memory.
+ * Replaces the array by one that is complete before any reader can see it. Returns the old array,
+ * or NULL if there is no memory.
  */
 static struct kprobe_buckets *replace_buckets(struct kprobe_table *t)
 {
@@ -140,14 +127,9 @@ static struct kprobe_buckets *replace_buckets(struct kprobe_table *t)
 	return old;
 }
 
-/**
- * kprobe_table_resize() - fit the number of buckets to the number of nodes
- * @work: the table's @resize
- *
- * If there is no memory, the table stays as it is: slower, but correct. The next
- * insertion or removal tries again.
- *
- * Context: a worker.
+/*
+ * Fits the number of buckets to the number of nodes. Without memory, the table stays as it is:
+ * slower, but correct. The next insertion or removal tries again.
  */
 void kprobe_table_resize(struct work_struct *work)
 {

@@ -2,17 +2,16 @@
 /*
  * Waiting until a probe, or text, is not in use any more.
  *
- * kprobe_wait_for_handlers() waits for the handlers of a probe that has been unlinked, so
- * that new hits cannot find it. kprobe_wait_for_tasks() waits for tasks in text that can
- * no longer be entered.
+ * kprobe_wait_for_handlers() waits for the handlers of a probe that has been unlinked, so that new
+ * hits cannot find it. kprobe_wait_for_tasks() waits for tasks in text that can no longer be
+ * entered.
  *
- * A hit makes its mark odd, and then looks for probes. Whoever removes a probe unlinks
- * it, and then looks at the marks. At least one of them must see the other's store, so
- * each needs a full barrier between its store and its load. A barrier at every hit would
- * cost too much. Instead, the remover has every CPU execute one in an interrupt. If the
- * interrupt arrives before the hit has stored its mark, the hit finds the probe gone; if
- * it arrives later, the remover sees the odd mark. Documentation/kprobes-design.rst has
- * this as litmus tests.
+ * A hit makes its mark odd, and then looks for probes. To remove a probe is to unlink it, and then
+ * to look at the marks. At least one of both must see the other's store, so each needs a full
+ * barrier between its store and its load. A barrier at every hit would cost too much. Instead, the
+ * remover has every CPU execute one in an interrupt. If the interrupt arrives before the hit has
+ * stored its mark, the hit finds the probe gone; if it arrives later, the remover sees the odd
+ * mark. Documentation/kprobes-design.rst has this as litmus tests.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -38,9 +37,9 @@ unsigned int kprobe_patience = 10 * HZ;
 static void barrier_for_hits(void *unused)
 {
 	/*
-	 * Orders the hit's store to its mark before its load of the probe. The caller's
-	 * side is ordered, too: it requests this interrupt after the probe was unlinked,
-	 * and reads the marks after the interrupt was handled.
+	 * Orders the hit's store to its mark before its load of the probe. The caller's side is
+	 * ordered, too: it requests this interrupt after the probe was unlinked, and reads the
+	 * marks after the interrupt was handled.
 	 */
 	smp_mb();
 }
@@ -51,14 +50,9 @@ static unsigned int read_mark(struct kprobe_mark *mark)
 	return smp_load_acquire(&mark->seq);
 }
 
-/**
- * kprobe_tell_of_handler() - say that a handler holds up who wants a probe to leave
- * @cpu: where it runs
- *
+/*
  * No handler may sleep. Where marks are per-CPU operands, one that does ends the mark of another
  * CPU, if it wakes up there, and the wait may never end.
- *
- * Context: a task.
  */
 void kprobe_tell_of_handler(unsigned int cpu)
 {
@@ -67,9 +61,9 @@ void kprobe_tell_of_handler(unsigned int cpu)
 }
 
 /*
- * The mark may be odd because of a later hit. There is no need to wait for that one, but
- * it cannot be told from others. Any change ends the wait: if the mark is odd again, the
- * CPU has made it even in between.
+ * The mark may be odd because of a later hit. There is no need to wait for that one, but it cannot
+ * be told from others. Any change ends the wait: if the mark is odd again, the CPU has made it even
+ * in between.
  */
 static void wait_for_mark(struct kprobe_mark *mark, unsigned int cpu)
 {
@@ -92,17 +86,15 @@ static void wait_for_mark(struct kprobe_mark *mark, unsigned int cpu)
 	}
 }
 
-/**
- * kprobe_wait_for_handlers() - wait until all handlers that are running have ended
+/*
+ * Waits until all handlers that are running have ended.
  *
- * The caller has removed pointers to users' probes, from a site's list or from a return
- * probe's holder. When this returns, no CPU uses any of them any more. This waits for all
- * handlers that are running, of whatever probe, but not for hits that come meanwhile.
+ * The caller has removed pointers to users' probes, from a site's list or from a return probe's
+ * holder. When this returns, no CPU uses any of them any more. This waits for all handlers that are
+ * running, of whatever probe, but not for hits that come meanwhile. CPUs that are offline run
+ * nothing, and no CPU comes or goes while the barriers are executed.
  *
- * CPUs that are offline run nothing, and no CPU comes or goes while the barriers are
- * executed.
- *
- * Context: may sleep; not from a handler.
+ * May sleep; not from a handler.
  */
 void kprobe_wait_for_handlers(void)
 {
@@ -118,7 +110,7 @@ void kprobe_wait_for_handlers(void)
 	}
 }
 
-/* Who cannot sleep waits in steps of so many microseconds. */
+/* A caller that cannot sleep waits in steps of so many microseconds. */
 #define SPIN_US		5
 
 /*
@@ -188,13 +180,10 @@ static bool spin_for_marks(unsigned int *left)
 	return true;
 }
 
-/**
- * kprobe_spin_for_handlers() - kprobe_wait_for_handlers() where nobody can sleep
- *
- * If a CPU just comes, it may not have been waited for.
- *
- * Context: a task that must not sleep, interrupts on, kprobe_mutex held; not from a handler.
- * Return: false if some have not ended, nor will as long as the caller holds what they want.
+/*
+ * Does the same where nobody can sleep, with interrupts on. If a CPU just comes, it may not have
+ * been waited for. Returns false if some handlers have not ended, nor will as long as the caller
+ * holds what they want.
  */
 bool kprobe_spin_for_handlers(void)
 {
@@ -211,20 +200,18 @@ bool kprobe_spin_for_handlers(void)
 	return ended && spin_for_marks(&left);
 }
 
-/**
- * kprobe_wait_for_tasks() - wait until no task is in text that cannot be entered any more
+/*
+ * Waits until no task is in text that cannot be entered any more.
  *
- * A task may have been preempted in a slot, in a detour, or between the instructions that
- * a jump is going to cover. RCU-tasks waits until every task has slept or been in user
- * mode, so that it has left such text. It does not watch the idle loop, nor interrupts on
- * top of that; but preemption is off there, so RCU waits for them. Deep in the idle loop,
- * where RCU is not watching either, all text is on the blacklist, except for some of
- * arm64's. But there all CPUs are stopped to restore the text, each by a task of its own;
- * by then the idle task has come back from such text. In kernels without RCU-tasks no
- * task can be preempted in such text.
+ * A task may have been preempted in a slot, in a detour, or between the instructions that a jump is
+ * going to cover. RCU-tasks waits until every task has slept or been in user mode, so that it has
+ * left such text. It does not watch the idle loop, nor interrupts on top of that; but preemption is
+ * off there, so RCU waits for them. Deep in the idle loop, where RCU is not watching either, all
+ * text is on the blacklist, except for some of arm64's. But there all CPUs are stopped to restore
+ * the text, each by a task of its own; by then the idle task has come back from such text. In
+ * kernels without RCU-tasks no task can be preempted in such text.
  *
- * Context: may sleep, for long; so no lock is held that others may want, unless text is about
- * to be freed.
+ * May sleep, for long; so no lock is held that others may want, unless text is about to be freed.
  */
 void kprobe_wait_for_tasks(void)
 {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The words for why a registration is refused, and for why a site is not on a faster
- * path.
+ * The words for why a registration is refused, and for why a site is not on a faster path.
  *
- * A registration carries a struct kprobe_reason down to what may refuse it. Whoever does so
- * sets that, and returns an errno as usual. When the registration has failed, both are added to the
- * list of refusals.
+ * A registration carries a struct kprobe_reason down to all that may refuse it. They set that, and
+ * return an errno as usual. When the registration has failed, both are added to the list of
+ * refusals.
  */
 #include <linux/errno.h>
 #include <linux/kallsyms.h>
@@ -15,21 +14,13 @@
 
 #include "internal.h"
 
-/**
- * struct refusal - a registration that was refused
- * @err:	what it returned
- * @addr:	the address that was asked for, if no symbol covers it
- * @place:	what was asked for, as text, because the symbol may be gone by the time it
- *		is shown; empty if there is only @addr
- * @why:	the reason
- * @kind:	the kind of instruction if that is the reason, or NULL
- */
+/* A registration that was refused */
 struct refusal {
-	int		err;
-	unsigned long	addr;
-	char		place[128];
+	int		err;		/* what it returned */
+	unsigned long	addr;		/* what was asked for, if no symbol covers it */
+	char		place[128];	/* else as text: the symbol may go before it is shown */
 	const char	*why;
-	const char	*kind;
+	const char	*kind;		/* of instruction, if that is the reason */
 };
 
 /* The last refusals, and how many there have been in all. */
@@ -103,14 +94,7 @@ static void describe(struct refusal *r, struct kprobe *p)
 		r->addr = addr;
 }
 
-/**
- * kprobe_last_refusal() - get the reason of the last refusal
- *
- * For tests.
- *
- * Context: kprobe_mutex is held.
- * Return: the kind of instruction if that was the reason, else the reason.
- */
+/* Returns the reason of the last refusal, for tests: the kind of instruction, if that is it. */
 const char *kprobe_last_refusal(void)
 {
 	struct refusal *last = &refusals[(nr_refusals - 1) % KPROBE_REFUSALS];
@@ -119,14 +103,9 @@ const char *kprobe_last_refusal(void)
 	return last->kind ?: last->why;
 }
 
-/**
- * kprobe_note_refusal() - add a registration that has failed to the list of refusals
- * @p: what was to be registered, as the user passed it; NULL if there is no probe
- * @err: what the registration returns
- * @reason: why it failed
- *
- * Context: may sleep; kprobe_mutex is not held.
- * Return: @err.
+/*
+ * Adds a registration that has failed to the list of refusals, and returns @err. @p is what was to
+ * be registered, as the user passed it; NULL if there is no probe.
  */
 int kprobe_note_refusal(struct kprobe *p, int err, struct kprobe_reason reason)
 {
@@ -144,7 +123,7 @@ int kprobe_note_refusal(struct kprobe *p, int err, struct kprobe_reason reason)
 static void show_refusal(struct seq_file *m, const struct refusal *r, bool show_address)
 {
 	seq_printf(m, "%pe ", ERR_PTR(r->err));
-	/* The name comes from a user, and may contain any characters, for a terminal as well. */
+	/* A user has passed the name, and it may contain any characters, for a terminal as well. */
 	if (r->place[0])
 		seq_escape_str(m, r->place, ESCAPE_OCTAL | ESCAPE_NAP | ESCAPE_APPEND, "\\");
 	else
@@ -155,13 +134,7 @@ static void show_refusal(struct seq_file *m, const struct refusal *r, bool show_
 	seq_putc(m, '\n');
 }
 
-/**
- * kprobe_refusals_show() - show the last refusals, oldest first, for debugfs
- * @m: where to
- * @show_addresses: whether the reader may see addresses
- *
- * Context: kprobe_mutex is held.
- */
+/* Shows the last refusals, oldest first, for debugfs. */
 void kprobe_refusals_show(struct seq_file *m, bool show_addresses)
 {
 	unsigned int i = nr_refusals - min(nr_refusals, KPROBE_REFUSALS);
@@ -189,13 +162,7 @@ static const char *const obstacle_words[NR_KPROBE_OBSTACLES] = {
 	[KPROBE_OBSTACLE_PAD]		= "pad",
 };
 
-/**
- * kprobe_site_path() - name the path that hits of a site take
- * @site: the site
- *
- * Context: kprobe_mutex is held.
- * Return: a word that Documentation/kprobes.rst explains; "-" if the text is gone.
- */
+/* Names the path that hits of a site take, by a word that Documentation/kprobes.rst explains. */
 const char *kprobe_site_path(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -208,12 +175,8 @@ const char *kprobe_site_path(struct kprobe_site *site)
 	return arch_kprobe_path(&site->kp);
 }
 
-/**
- * kprobe_site_why() - name what keeps hits of a site away, or from a faster path
- * @site: the site
- *
- * Context: kprobe_mutex is held.
- * Return: a word that Documentation/kprobes.rst explains; "-" if nothing does.
+/*
+ * Names what keeps hits of a site away, or from a faster path, by such a word; "-" if nothing does.
  */
 const char *kprobe_site_why(struct kprobe_site *site)
 {
