@@ -6,7 +6,7 @@ packages=binutils-aarch64-linux-gnu
 
 compile()
 {
-	stubs "$probes/decode-insn.c" "$probes/decode-insn.h" "$probes/simulate-insn.h"
+	stubs "$probes/decode-insn.c" "$probes/decode-insn.h"
 	gcc -O2 -Wall -Werror -I"$work/include" -I"$probes" -o "$work/decode" "$harness/decode/arm64.c"
 }
 

@@ -29,31 +29,19 @@ typedef u32 kprobe_opcode_t;
 #define MAX_OPTINSN_SIZE	24
 #define MAX_OPTIMIZED_LENGTH	sizeof(kprobe_opcode_t)
 
-/**
- * struct arch_specific_insn - how the probed instruction is executed
- * @insn:	the out-of-line slot, NULL for an entry hooked through ftrace
- * @simulate:	carries it out on saved registers, or returns false when its operand
- *		in memory could not be read. NULL for an instruction that is copied
- * @taken:	where a simulated branch leads to when it is taken, if a branch in the
- *		slot can go there; else 0
- * @by_register: the slot has a branch by the register that the simulated one goes by
- * @boosted:	the first copy in the slot branches back by itself
- * @detour:	a branch can reach the slot from the probed instruction, and those in
- *		the slot can reach the handlers and the next instruction
- */
+/* How the probed instruction is executed */
 struct arch_specific_insn {
-	kprobe_opcode_t	*insn;
-	probes_handler_t *simulate;
+	kprobe_opcode_t	*insn;		/* the slot, NULL for an entry that ftrace hooks */
+	probes_handler_t *simulate;	/* NULL for an instruction that is copied */
+	/* Where a simulated branch leads to, if a branch in the slot can go there; else 0 */
 	unsigned long	taken;
-	bool		by_register;
-	bool		boosted;
+	bool		by_register;	/* there is one by the same register as the simulated one */
+	bool		boosted;	/* the first copy in the slot branches back */
+	/* Branches reach from the text to the slot, and from there to the handlers and back. */
 	bool		detour;
 };
 
-/**
- * struct arch_optimized_insn - what a jump needs besides the slot
- * @branch:	the instruction that leads there, 0 for none
- */
+/* What a jump needs besides: the instruction that leads to the slot */
 struct arch_optimized_insn {
 	u32	branch;
 };
@@ -68,8 +56,7 @@ struct arch_optimized_insn {
  * In the link register. The prologue has not signed it yet, nor pushed it to a shadow call
  * stack: both will be done with the trampoline's address.
  */
-static __always_inline unsigned long
-arch_kretprobe_ret_addr(struct pt_regs *regs, void *frame)
+static __always_inline unsigned long arch_kretprobe_ret_addr(struct pt_regs *regs, void *frame)
 {
 	return procedure_link_pointer(regs);
 }

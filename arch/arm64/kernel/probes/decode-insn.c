@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which instructions can be probed, and how they are carried out.
+ * Which instructions can be probed, and how they are executed.
  *
- * There is one table, for kprobes and for uprobes. It lists instructions that have the same
- * effect at any address and between any others, and so can be copied; instructions that have to
- * be simulated instead; and instructions that allow neither, so that they have a name when they
- * are refused. Instructions that are not listed cannot be probed, be they unallocated or too new.
+ * One table for kprobes and uprobes lists instructions that have the same effect at any address and
+ * between any others, and so can be copied; those that have to be simulated instead; and those that
+ * allow neither, so that they have a name when they are refused. Instructions that are not listed
+ * cannot be probed, be they unallocated or too new.
  *
  * A kprobe's copy runs with the PSTATE of the probed code, interrupts and preemption included.
  * The only difference is what the breakpoint's exception has changed before it. So an
@@ -18,10 +18,9 @@
  *   not be handled;
  * - writes a system register that a hit depends on, or changes. Handlers run before the copy, and
  *   an interrupt or another task may run on either side of it, where the register is not yet what
- *   the probed code wants it to be, or is already; and where it comes in two parts, or belongs
- *   together with another one, in between. So all of these must do without it, and leave it alone.
- *   Only what is a part of PSTATE, or stored with the task before it is written, is as it was when
- *   they are through.
+ *   the probed code wants it to be, or is already; or in the middle of two writes that belong
+ *   together. All of these must do without it, and leave it alone. Only what is a part of PSTATE,
+ *   or stored with the task before it is written, is as it was when they are through.
  *
  * A uprobe's copy is stepped by the debug hardware, at EL0.
  */
@@ -34,7 +33,6 @@
 #include <asm/patching.h>
 
 #include "decode-insn.h"
-#include "simulate-insn.h"
 
 #define ROW(n, m, v, k, u, f) \
 	{ .name = n, .mask = m, .value = v, .kprobe = k, .uprobe = u, .simulate = f }
@@ -43,41 +41,27 @@
 #define KERNEL_COPY(n, m, v)	ROW(n, m, v, PROBE_COPY, PROBE_REJECT, NULL)
 #define USER_COPY(n, m, v)	ROW(n, m, v, PROBE_REJECT, PROBE_COPY, NULL)
 #define REJECT(n, m, v)		ROW(n, m, v, PROBE_REJECT, PROBE_REJECT, NULL)
-#define SIMULATE(n, m, v, f)	ROW(n, m, v, PROBE_SIMULATE, PROBE_SIMULATE, f)
+#define SIMULATE(n, m, v, f)	ROW(n, m, v, PROBE_SIMULATE, PROBE_SIMULATE, probe_simulate_##f)
 #define KERNEL_SIMULATE(n, m, v, f) \
-	ROW(n, m, v, PROBE_SIMULATE, PROBE_REJECT, f)
+	ROW(n, m, v, PROBE_SIMULATE, PROBE_REJECT, probe_simulate_##f)
 
 #define MSR_TTBR		0xd5182000
 
 /* No instruction is in two rows, so their order does not matter. */
 const struct probe_class probe_classes[] = {
 	/* Branches that can be simulated */
-	SIMULATE("Unconditional branch (immediate)",
-		 0x7c000000, 0x14000000, probe_simulate_branch),
-	SIMULATE("Compare and branch (immediate)",
-		 0x7e000000, 0x34000000, probe_simulate_compare_branch),
-	SIMULATE("Test and branch (immediate)",
-		 0x7e000000, 0x36000000, probe_simulate_test_branch),
-	SIMULATE("Conditional branch (immediate): B.cond",
-		 0xff000010, 0x54000000, probe_simulate_cond_branch),
-	SIMULATE("Conditional branch (immediate): BC.cond",
-		 0xff000010, 0x54000010, probe_simulate_cond_branch),
-	SIMULATE("Unconditional branch (register): BR",
-		 0xfffffc1f, 0xd61f0000, probe_simulate_branch_reg),
-	SIMULATE("Unconditional branch (register): BLR",
-		 0xfffffc1f, 0xd63f0000, probe_simulate_branch_reg),
-	SIMULATE("Unconditional branch (register): RET",
-		 0xfffffc1f, 0xd65f0000, probe_simulate_branch_reg),
+	SIMULATE("Unconditional branch (immediate)", 0x7c000000, 0x14000000, branch),
+	SIMULATE("Compare and branch (immediate)", 0x7e000000, 0x34000000, compare_branch),
+	SIMULATE("Test and branch (immediate)", 0x7e000000, 0x36000000, test_branch),
+	SIMULATE("Conditional branch (immediate)", 0xff000000, 0x54000000, cond_branch),
+	SIMULATE("Unconditional branch (register): BR, BLR", 0xffdffc1f, 0xd61f0000, branch_reg),
+	SIMULATE("Unconditional branch (register): RET", 0xfffffc1f, 0xd65f0000, branch_reg),
 
 	/* Relative to the instruction's address */
-	SIMULATE("PC-rel. addressing: ADR", 0x9f000000, 0x10000000, probe_simulate_adr),
-	SIMULATE("PC-rel. addressing: ADRP", 0x9f000000, 0x90000000, probe_simulate_adr),
-	KERNEL_SIMULATE("Load register (literal): LDR",
-			0xbf000000, 0x18000000, probe_simulate_load_literal),
-	KERNEL_SIMULATE("Load register (literal): LDRSW",
-			0xff000000, 0x98000000, probe_simulate_load_literal),
-	KERNEL_SIMULATE("Load register (literal): PRFM",
-			0xff000000, 0xd8000000, probe_simulate_nop),
+	SIMULATE("PC-rel. addressing: ADR, ADRP", 0x1f000000, 0x10000000, adr),
+	KERNEL_SIMULATE("Load register (literal): LDR", 0xbf000000, 0x18000000, load_literal),
+	KERNEL_SIMULATE("Load register (literal): LDRSW", 0xff000000, 0x98000000, load_literal),
+	KERNEL_SIMULATE("Load register (literal): PRFM", 0xff000000, 0xd8000000, nop),
 	REJECT("Load register (literal): SIMD&FP", 0x3f000000, 0x1c000000),
 
 	/* Other branches: compare and branch, authenticated, exception return */
@@ -114,8 +98,7 @@ const struct probe_class probe_classes[] = {
 	REJECT("System with result: TSTART, TTEST", 0xfff80000, 0xd5200000),
 
 	/* PSTATE; the D bit of DAIF masks debug exceptions */
-	COPY("PSTATE: CFINV", 0xffffffff, 0xd500401f),
-	COPY("PSTATE: XAFLAG", 0xffffffff, 0xd500403f),
+	COPY("PSTATE: CFINV, XAFLAG", 0xffffffdf, 0xd500401f),
 	COPY("PSTATE: AXFLAG", 0xffffffff, 0xd500405f),
 	KERNEL_COPY("PSTATE: UAO", 0xfffff0ff, 0xd500407f),
 	KERNEL_COPY("PSTATE: PAN", 0xfffff0ff, 0xd500409f),
@@ -170,8 +153,7 @@ const struct probe_class probe_classes[] = {
 	KERNEL_COPY("System register move: ALLINT", 0xffdfffe0, 0xd5184300),
 	KERNEL_COPY("System register move: PMR", 0xffdfffe0, 0xd5184600),
 	KERNEL_COPY("System register move: MRS of DAIF", 0xffffffe0, 0xd53b4220),
-	KERNEL_COPY("System register move: MRS of SPSel", 0xffffffe0, 0xd5384200),
-	KERNEL_COPY("System register move: MRS of CurrentEL", 0xffffffe0, 0xd5384240),
+	KERNEL_COPY("System register move: MRS of SPSel, CurrentEL", 0xffffffa0, 0xd5384200),
 
 	/* The rest can be read, except for implementation-defined registers */
 	COPY("System register move: MRS, CRn 0-3", 0xfff8c000, 0xd5380000),
@@ -225,11 +207,10 @@ const struct probe_class probe_classes[] = {
 
 	/* Data processing -- register */
 	COPY("Data-processing (2 source): UDIV, SDIV", 0x7fe0f800, 0x1ac00800),
-	COPY("Data-processing (2 source): shifts", 0x7fe0f000, 0x1ac02000),
+	COPY("Data-processing (2 source): shifts, min/max", 0x7fe0b000, 0x1ac02000),
 	COPY("Data-processing (2 source): CRC32 of 8, 16", 0xffe0e800, 0x1ac04000),
 	COPY("Data-processing (2 source): CRC32 of 32", 0xffe0ec00, 0x1ac04800),
 	COPY("Data-processing (2 source): CRC32 of 64", 0xffe0ec00, 0x9ac04c00),
-	COPY("Data-processing (2 source): min/max", 0x7fe0f000, 0x1ac06000),
 	COPY("Data-processing (2 source): SUBP, SUBPS", 0xdfe0fc00, 0x9ac00000),
 	COPY("Data-processing (2 source): IRG, GMI", 0xffe0f800, 0x9ac01000),
 	COPY("Data-processing (2 source): PACGA", 0xffe0fc00, 0x9ac03000),
@@ -254,8 +235,7 @@ const struct probe_class probe_classes[] = {
 	COPY("Add/subtract (checked pointer)", 0xbfe0e000, 0x9a002000),
 	COPY("Rotate right into flags", 0xffe07c10, 0xba000400),
 	COPY("Evaluate into flags", 0xffffbc1f, 0x3a00080d),
-	COPY("Conditional compare (register)", 0x3fe00c10, 0x3a400000),
-	COPY("Conditional compare (immediate)", 0x3fe00c10, 0x3a400800),
+	COPY("Conditional compare", 0x3fe00410, 0x3a400000),
 	COPY("Conditional select", 0x3fe00800, 0x1a800000),
 	COPY("Data-processing (3 source): MADD, MSUB", 0x7fe00000, 0x1b000000),
 	COPY("Data-processing (3 source): long", 0xff600000, 0x9b200000),
@@ -275,8 +255,7 @@ const struct probe_class probe_classes[] = {
 	COPY("Advanced SIMD scalar three same", 0xdf200400, 0x5e200400),
 	COPY("Advanced SIMD scalar shift by immediate", 0xdf800400, 0x5f000400),
 	COPY("Advanced SIMD scalar x indexed element", 0xdf000400, 0x5f000000),
-	COPY("Advanced SIMD table lookup, permute", 0xbf208400, 0x0e000000),
-	COPY("Advanced SIMD extract", 0xbf208400, 0x2e000000),
+	COPY("Advanced SIMD table lookup, permute, extract", 0x9f208400, 0x0e000000),
 	COPY("Advanced SIMD copy", 0x9fe08400, 0x0e000400),
 	COPY("Advanced SIMD three same (FP16)", 0x9f60c400, 0x0e400400),
 	COPY("Advanced SIMD two-register miscellaneous (FP16)", 0x9f7e0c00, 0x0e780800),
@@ -296,9 +275,8 @@ const struct probe_class probe_classes[] = {
 	COPY("Floating-point data-processing (1 source)", 0xff207c00, 0x1e204000),
 	COPY("Floating-point compare", 0xff203c00, 0x1e202000),
 	COPY("Floating-point immediate", 0xff201c00, 0x1e201000),
-	COPY("Floating-point conditional compare", 0xff200c00, 0x1e200400),
+	COPY("Floating-point conditional compare, select", 0xff200400, 0x1e200400),
 	COPY("Floating-point data-processing (2 source)", 0xff200c00, 0x1e200800),
-	COPY("Floating-point conditional select", 0xff200c00, 0x1e200c00),
 	COPY("Floating-point data-processing (3 source)", 0xff000000, 0x1f000000),
 
 	/*
@@ -361,40 +339,28 @@ const struct probe_class probe_classes[] = {
 	COPY("Advanced SIMD load/store multiple structures", 0xbfbf9000, 0x0c000000),
 	COPY("Advanced SIMD load/store multiple structures", 0xbfbff000, 0x0c007000),
 	COPY("Advanced SIMD load/store multiple structures", 0xbfbfd000, 0x0c008000),
-	COPY("Advanced SIMD load/store multiple structures (post-indexed)",
-	     0xbfa09000, 0x0c800000),
-	COPY("Advanced SIMD load/store multiple structures (post-indexed)",
-	     0xbfa0f000, 0x0c807000),
-	COPY("Advanced SIMD load/store multiple structures (post-indexed)",
-	     0xbfa0d000, 0x0c808000),
-	COPY("Advanced SIMD load/store single structure: 8 bits", 0xbf9fc000, 0x0d000000),
-	COPY("Advanced SIMD load/store single structure: 16 bits", 0xbf9fc400, 0x0d004000),
-	COPY("Advanced SIMD load/store single structure: 32 bits", 0xbf9fcc00, 0x0d008000),
-	COPY("Advanced SIMD load/store single structure: 64 bits", 0xbf9fdc00, 0x0d008400),
-	COPY("Advanced SIMD load/store single structure: replicate", 0xbfdfd000, 0x0d40c000),
-	COPY("Advanced SIMD load/store single structure: LDAP1, STL1", 0xbfbffc00, 0x0d018400),
-	COPY("Advanced SIMD load/store single structure (post-indexed): 8 bits",
-	     0xbf80c000, 0x0d800000),
-	COPY("Advanced SIMD load/store single structure (post-indexed): 16 bits",
-	     0xbf80c400, 0x0d804000),
-	COPY("Advanced SIMD load/store single structure (post-indexed): 32 bits",
-	     0xbf80cc00, 0x0d808000),
-	COPY("Advanced SIMD load/store single structure (post-indexed): 64 bits",
-	     0xbf80dc00, 0x0d808400),
-	COPY("Advanced SIMD load/store single structure (post-indexed): replicate",
-	     0xbfc0d000, 0x0dc0c000),
+	COPY("Advanced SIMD load/store multiple structures (post-indexed)", 0xbfa09000, 0x0c800000),
+	COPY("Advanced SIMD load/store multiple structures (post-indexed)", 0xbfa0f000, 0x0c807000),
+	COPY("Advanced SIMD load/store multiple structures (post-indexed)", 0xbfa0d000, 0x0c808000),
+	COPY("Advanced SIMD single structure: 8 bits", 0xbf9fc000, 0x0d000000),
+	COPY("Advanced SIMD single structure: 16 bits", 0xbf9fc400, 0x0d004000),
+	COPY("Advanced SIMD single structure: 32 bits", 0xbf9fcc00, 0x0d008000),
+	COPY("Advanced SIMD single structure: 64 bits", 0xbf9fdc00, 0x0d008400),
+	COPY("Advanced SIMD single structure: replicate", 0xbfdfd000, 0x0d40c000),
+	COPY("Advanced SIMD single structure: LDAP1, STL1", 0xbfbffc00, 0x0d018400),
+	COPY("Advanced SIMD single structure (post-indexed): 8 bits", 0xbf80c000, 0x0d800000),
+	COPY("Advanced SIMD single structure (post-indexed): 16 bits", 0xbf80c400, 0x0d804000),
+	COPY("Advanced SIMD single structure (post-indexed): 32 bits", 0xbf80cc00, 0x0d808000),
+	COPY("Advanced SIMD single structure (post-indexed): 64 bits", 0xbf80dc00, 0x0d808400),
+	COPY("Advanced SIMD single structure (post-indexed): replicate", 0xbfc0d000, 0x0dc0c000),
 
 	/* Pairs: of 32 or 64 bits; LDPSW, STGP; then SIMD&FP of 32 or 64, of 128 */
-	COPY("Load/store no-allocate pair", 0x7f800000, 0x28000000),
-	COPY("Load/store no-allocate pair: SIMD&FP", 0xbf800000, 0x2c000000),
-	COPY("Load/store no-allocate pair: SIMD&FP", 0xff800000, 0xac000000),
-	COPY("Load/store register pair (post-indexed)", 0x7f800000, 0x28800000),
+	COPY("Load/store register pair (no-allocate, post-indexed)", 0x7f000000, 0x28000000),
+	COPY("Load/store register pair (no-allocate, post-indexed): SIMD&FP", 0xbf000000, 0x2c000000),
+	COPY("Load/store register pair (no-allocate, post-indexed): SIMD&FP", 0xff000000, 0xac000000),
 	COPY("Load/store register pair (post-indexed): LDPSW, STGP", 0xff800000, 0x68800000),
-	COPY("Load/store register pair (post-indexed): SIMD&FP", 0xbf800000, 0x2c800000),
-	COPY("Load/store register pair (post-indexed): SIMD&FP", 0xff800000, 0xac800000),
 	COPY("Load/store register pair (offset, pre-indexed)", 0x7f000000, 0x29000000),
-	COPY("Load/store register pair (offset, pre-indexed): LDPSW, STGP",
-	     0xff000000, 0x69000000),
+	COPY("Load/store register pair (offset, pre-indexed): LDPSW, STGP", 0xff000000, 0x69000000),
 	COPY("Load/store register pair (offset, pre-indexed): SIMD&FP", 0xbf000000, 0x2d000000),
 	COPY("Load/store register pair (offset, pre-indexed): SIMD&FP", 0xff000000, 0xad000000),
 
@@ -404,8 +370,7 @@ const struct probe_class probe_classes[] = {
 	 */
 	COPY("Load/store register (unscaled immediate)", 0xbf200c00, 0x38000000),
 	COPY("Load/store register (unscaled immediate)", 0xbfa00c00, 0xb8000000),
-	COPY("Load/store register (unscaled immediate): LDURSW", 0xffe00c00, 0xb8800000),
-	COPY("Load/store register (unscaled immediate): PRFUM", 0xffe00c00, 0xf8800000),
+	COPY("Load/store register (unscaled immediate): LDURSW, PRFUM", 0xbfe00c00, 0xb8800000),
 	COPY("Load/store register (unscaled immediate): SIMD&FP", 0x3fa00c00, 0x3c000000),
 	COPY("Load/store register (unscaled immediate): SIMD&FP", 0xffa00c00, 0x3c800000),
 	COPY("Load/store register (immediate, indexed)", 0xbf200400, 0x38000400),
@@ -418,14 +383,12 @@ const struct probe_class probe_classes[] = {
 	COPY("Load/store register (unprivileged): LDTRSW", 0xffe00c00, 0xb8800800),
 	COPY("Load/store register (register offset)", 0xbf204c00, 0x38204800),
 	COPY("Load/store register (register offset)", 0xbfa04c00, 0xb8204800),
-	COPY("Load/store register (register offset): LDRSW", 0xffe04c00, 0xb8a04800),
-	COPY("Load/store register (register offset): PRFM", 0xffe04c00, 0xf8a04800),
+	COPY("Load/store register (register offset): LDRSW, PRFM", 0xbfe04c00, 0xb8a04800),
 	COPY("Load/store register (register offset): SIMD&FP", 0x3fa04c00, 0x3c204800),
 	COPY("Load/store register (register offset): SIMD&FP", 0xffa04c00, 0x3ca04800),
 	COPY("Load/store register (unsigned immediate)", 0xbf000000, 0x39000000),
 	COPY("Load/store register (unsigned immediate)", 0xbf800000, 0xb9000000),
-	COPY("Load/store register (unsigned immediate): LDRSW", 0xffc00000, 0xb9800000),
-	COPY("Load/store register (unsigned immediate): PRFM", 0xffc00000, 0xf9800000),
+	COPY("Load/store register (unsigned immediate): LDRSW, PRFM", 0xbfc00000, 0xb9800000),
 	COPY("Load/store register (unsigned immediate): SIMD&FP", 0x3f800000, 0x3d000000),
 	COPY("Load/store register (unsigned immediate): SIMD&FP", 0xff800000, 0x3d800000),
 	COPY("Load/store register (pac)", 0xff200400, 0xf8200400),
@@ -433,13 +396,7 @@ const struct probe_class probe_classes[] = {
 
 const unsigned int probe_nr_classes = ARRAY_SIZE(probe_classes);
 
-/**
- * probe_classify() - find the row of the table that an instruction is in
- * @insn:	the instruction
- *
- * Context: any, but not at a kprobe's hit.
- * Return: the row; NULL when there is none, and @insn cannot be probed.
- */
+/* Returns the row of the table for an instruction, or NULL. Not for a hit: it takes long. */
 const struct probe_class *probe_classify(u32 insn)
 {
 	const struct probe_class *class;
@@ -480,11 +437,10 @@ static unsigned long read_before(__le32 *words, unsigned long addr, unsigned lon
 /* Returns the last exclusive before @addr, or NONE. */
 static enum exclusive exclusive_before(unsigned long addr, unsigned long start)
 {
-	enum exclusive found = NONE;
 	__le32 words[SEQUENCE_REACH];
-	unsigned long n;
+	unsigned long n = read_before(words, addr, start);
+	enum exclusive found = NONE;
 
-	n = read_before(words, addr, start);
 	while (n-- && found == NONE)
 		found = exclusive_of(le32_to_cpu(words[n]));
 	return found;
@@ -504,61 +460,42 @@ static enum exclusive exclusive_from(unsigned long addr, unsigned long end)
 	return found;
 }
 
-/**
- * probe_in_exclusive() - check whether an address is in a sequence of exclusives
- * @addr:	the address of an instruction
- * @start:	where its function begins
- * @end:	where its function ends
- *
- * An exception clears the exclusive monitor that the load has set. With a breakpoint between
- * load and store, the store would never succeed, and the loop around them would not end. The
- * sequence is assumed to be contiguous, with the load first, as all of the kernel's are. Probes
- * cannot hide it, because none can be on its load or its store. A load exclusive without a
- * store, as before WFE, has nothing that could fail.
- *
- * Context: where text can be read; not at a kprobe's hit.
- * Return: true if an exclusive load or store is at @addr, or @addr is between them.
+/*
+ * Checks whether @addr is at an exclusive load or store, or between them, in the function from
+ * @start to @end. An exception clears the exclusive monitor that the load has set. With a
+ * breakpoint between load and store, the store would never succeed, and the loop around them would
+ * not end. All of the kernel's sequences are contiguous, with the load first. Probes cannot hide
+ * one, because none can be on its load or its store. A load exclusive without a store, as before
+ * WFE, has nothing that could fail.
  */
 bool probe_in_exclusive(unsigned long addr, unsigned long start, unsigned long end)
 {
+	enum exclusive here;
 	u32 insn;
 
 	if (aarch64_insn_read((void *)addr, &insn))
 		return false;
-	switch (exclusive_of(insn)) {
-	case LOAD:
-	case STORE:
-		return true;
-	case CLEAR:
-		return false;
-	case NONE:
-		break;
-	}
+	here = exclusive_of(insn);
+	if (here != NONE)
+		return here != CLEAR;
 	return exclusive_before(addr, start) == LOAD &&
 	       exclusive_from(addr + AARCH64_INSN_SIZE, end) == STORE;
 }
 
-/**
- * probe_in_switch() - check whether an address is in a switch of page tables
- * @addr:	the address of an instruction
- * @start:	where its function begins
- *
- * That is from the first write of TTBR0_EL1 or TTBR1_EL1 to the ISB that completes the switch. In
- * between, one of the two may be the next table's already, with its ASID, and the other one not
- * yet. A handler that reads user memory would leave both as for the last one, or take the next
- * one's translations for those of the last (with CONFIG_ARM64_SW_TTBR0_PAN, the access itself is
- * two such switches). The writes are refused for themselves.
- *
- * Context: where text can be read; not at a kprobe's hit.
- * Return: true if such a write is before @addr, and no ISB behind it.
+/*
+ * Checks whether @addr is in a switch of page tables, in the function at @start. That is from the
+ * first write of TTBR0_EL1 or TTBR1_EL1 to the ISB that completes the switch. In between, one of
+ * the two may be the next table's already, with its ASID, and the other one not yet. A handler
+ * that reads user memory would leave both as for the last one, or take the next one's translations
+ * for those of the last (with CONFIG_ARM64_SW_TTBR0_PAN, the access itself is two such switches).
+ * The writes are refused for themselves.
  */
 bool probe_in_switch(unsigned long addr, unsigned long start)
 {
 	__le32 words[SEQUENCE_REACH];
-	unsigned long n;
+	unsigned long n = read_before(words, addr, start);
 	u32 insn;
 
-	n = read_before(words, addr, start);
 	while (n--) {
 		insn = le32_to_cpu(words[n]);
 		if (aarch64_insn_is_isb(insn))
@@ -569,14 +506,7 @@ bool probe_in_switch(unsigned long addr, unsigned long start)
 	return false;
 }
 
-/**
- * arm_probe_decode_insn() - find out how a uprobe carries an instruction out
- * @insn:	the instruction
- * @asi:	its handler is set if the instruction is simulated
- *
- * Context: any.
- * Return: INSN_REJECTED, INSN_GOOD_NO_SLOT or INSN_GOOD.
- */
+/* Decides for uprobes. Sets the handler in @asi if the instruction is simulated. */
 enum probe_insn arm_probe_decode_insn(u32 insn, struct arch_probe_insn *asi)
 {
 	const struct probe_class *class = probe_classify(insn);

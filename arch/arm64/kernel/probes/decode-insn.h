@@ -5,30 +5,22 @@
 #include <linux/types.h>
 #include <asm/probes.h>
 
-/* How a probed instruction is carried out. */
+/* How a probed instruction is executed */
 enum probe_action {
 	PROBE_REJECT,		/* not at all: it cannot be probed */
 	PROBE_COPY,		/* by the processor, which runs a copy elsewhere */
 	PROBE_SIMULATE,		/* by us, on the saved registers */
 };
 
-/**
- * struct probe_class - instructions that are all treated alike
- * @name:	the class as the Arm ARM names it (C4.1), and which of its
- *		instructions, unless it is all of them
- * @mask:	the bits that are compared
- * @value:	the value of these bits
- * @kprobe:	enum probe_action in the kernel
- * @uprobe:	enum probe_action in user space
- * @simulate:	simulates the instruction; NULL if neither action is PROBE_SIMULATE
- */
+/* Instructions that are all treated alike */
 struct probe_class {
+	/* As the Arm ARM has it (C4.1), and which of its instructions, unless it is all of them */
 	const char		*name;
-	u32			mask;
-	u32			value;
-	u8			kprobe;
-	u8			uprobe;
-	probes_handler_t	*simulate;
+	u32			mask;		/* the bits that are compared */
+	u32			value;		/* of these */
+	u8			kprobe;		/* enum probe_action in the kernel */
+	u8			uprobe;		/* and in user space */
+	probes_handler_t	*simulate;	/* if one of these is PROBE_SIMULATE */
 };
 
 extern const struct probe_class probe_classes[];
@@ -37,6 +29,18 @@ extern const unsigned int probe_nr_classes;
 const struct probe_class *probe_classify(u32 insn);
 bool probe_in_exclusive(unsigned long addr, unsigned long start, unsigned long end);
 bool probe_in_switch(unsigned long addr, unsigned long start);
+
+/* In simulate-insn.c; any may be called at a hit. Only that of a literal can fail. */
+probes_handler_t probe_simulate_branch, probe_simulate_cond_branch, probe_simulate_compare_branch;
+probes_handler_t probe_simulate_test_branch, probe_simulate_branch_reg, probe_simulate_adr;
+probes_handler_t probe_simulate_load_literal, probe_simulate_nop;
+u32 probe_literal_fault(u32 insn, unsigned long addr);
+
+/* Of BR, BLR and RET */
+static __always_inline u32 probe_target_register(u32 insn)
+{
+	return insn >> 5 & 31;
+}
 
 /* The verdict for uprobes. */
 enum probe_insn {

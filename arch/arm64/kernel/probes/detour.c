@@ -1,29 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Hits without an exception: through the branch to a slot, and behind the slot's copy for hits
- * with a post handler. The assembly part is detour_entry.S. Also the part of returns for which
- * kretprobe_trampoline.S needs C.
+ * with a post handler; and returns. The assembly part is entry.S.
  */
 #include <linux/bits.h>
-#include <linux/build_bug.h>
-#include <linux/compiler.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_hit.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
-#include <linux/stddef.h>
 #include <asm/debug-monitors.h>
-#include <asm/insn.h>
-#include <asm/ptrace.h>
 
+#include "decode-insn.h"
 #include "internal.h"
-#include "simulate-insn.h"
-
-/* The address of a word in the slot. */
-static __always_inline unsigned long slot_word(struct kprobe *kp, unsigned int word)
-{
-	return (unsigned long)(kp->ainsn.insn + word);
-}
 
 /* At the entry, the probed code's stack begins right above the saved registers. */
 static __always_inline bool sp_changed(struct pt_regs *regs)
@@ -32,18 +20,18 @@ static __always_inline bool sp_changed(struct pt_regs *regs)
 }
 
 /*
- * Returns how to resume at regs->pc: by the slot if @word, which leads there, is not 0, and the
- * stack pointer has not changed; else with all registers loaded from @regs.
+ * Returns how to resume at regs->pc: by a word of the slot that leads there, unless @word is 0 or
+ * the stack pointer has changed. Then all registers are loaded from @regs.
  */
 static __always_inline unsigned long resume(struct kprobe *kp, struct pt_regs *regs,
 					    unsigned int word)
 {
 	if (unlikely(!word || sp_changed(regs)))
 		return (unsigned long)kprobe_detour_leave;
-	return slot_word(kp, word);
+	return (unsigned long)(kp->ainsn.insn + word);
 }
 
-/* Does the branch at SLOT_COPY lead to regs->pc? "blr x30" has overwritten its register. */
+/* Checks whether the branch at SLOT_COPY leads to regs->pc. "blr x30" has overwritten x30. */
 static __always_inline bool is_taken(struct kprobe *kp, struct pt_regs *regs)
 {
 	if (kp->ainsn.taken)
@@ -53,16 +41,14 @@ static __always_inline bool is_taken(struct kprobe *kp, struct pt_regs *regs)
 }
 
 /* Out of line, so that it takes no registers from instructions that are no branches. */
-static noinline unsigned long after_branch(struct kprobe *kp, struct pt_regs *regs)
+static noinline unsigned long __kprobes after_branch(struct kprobe *kp, struct pt_regs *regs)
 {
 	return resume(kp, regs, is_taken(kp, regs) ? SLOT_COPY_OUT : 0);
 }
 
-NOKPROBE_SYMBOL(after_branch);
-
 /* Executes the instruction, and resumes by a branch in the slot, if one leads to regs->pc. */
-static unsigned long simulate_hit(struct kprobe *kp, struct pt_regs *regs,
-				  enum kprobe_result what)
+static __always_inline unsigned long simulate_hit(struct kprobe *kp, struct pt_regs *regs,
+						  enum kprobe_result what)
 {
 	kprobe_simulate(kp, regs, what);
 	if (regs->pc == (unsigned long)(kp->addr + 1))
@@ -70,16 +56,14 @@ static unsigned long simulate_hit(struct kprobe *kp, struct pt_regs *regs,
 	return after_branch(kp, regs);
 }
 
-NOKPROBE_SYMBOL(simulate_hit);
-
 /* Has a copy execute the instruction. */
 static __always_inline unsigned long copy_hit(struct kprobe *kp, struct pt_regs *regs, bool post)
 {
 	if (unlikely(sp_changed(regs))) {
-		regs->pc = slot_word(kp, post ? SLOT_LAST : SLOT_COPY);
+		regs->pc = (unsigned long)(kp->ainsn.insn + (post ? SLOT_LAST : SLOT_COPY));
 		return (unsigned long)kprobe_detour_leave;
 	}
-	return slot_word(kp, post ? SLOT_LAST_OUT : SLOT_COPY_OUT);
+	return (unsigned long)(kp->ainsn.insn + (post ? SLOT_LAST_OUT : SLOT_COPY_OUT));
 }
 
 static __always_inline unsigned long jump_hit(struct pt_regs *regs, struct kprobe_site *site)
@@ -94,8 +78,8 @@ static __always_inline unsigned long jump_hit(struct pt_regs *regs, struct kprob
 	return copy_hit(kp, regs, what == KPROBE_RESULT_POST);
 }
 
-/* The same on a CPU that RCU takes for idle. Out of line, as there are hardly any such hits. */
-static noinline unsigned long idle_hit(struct pt_regs *regs, struct kprobe_site *site)
+/* The same on a CPU that RCU takes for idle, which is rare. */
+static noinline unsigned long __kprobes idle_hit(struct pt_regs *regs, struct kprobe_site *site)
 {
 	unsigned long to;
 
@@ -105,20 +89,14 @@ static noinline unsigned long idle_hit(struct pt_regs *regs, struct kprobe_site 
 	return to;
 }
 
-NOKPROBE_SYMBOL(idle_hit);
-
-/**
- * kprobe_detour_hit() - a branch in the text was taken
- * @regs: the probed code's registers, except for pc and the frame record
- * @site: the site
- *
- * Context: any; preemption as in the probed code.
- * Return: where to continue.
+/*
+ * Called when the branch in the text was taken. pc and the frame record in @regs are not set yet;
+ * preemption is as in the probed code. Returns where to continue.
  */
-asmlinkage unsigned long kprobe_detour_hit(struct pt_regs *regs, struct kprobe_site *site)
+asmlinkage unsigned long __kprobes
+kprobe_detour_hit(struct pt_regs *regs, struct kprobe_site *site)
 {
-	unsigned long addr = (unsigned long)site->kp.addr;
-	unsigned long to;
+	unsigned long addr = (unsigned long)site->kp.addr, to;
 
 	regs->pc = addr;
 	regs->stackframe[1] = addr;
@@ -128,20 +106,11 @@ asmlinkage unsigned long kprobe_detour_hit(struct pt_regs *regs, struct kprobe_s
 	return to;
 }
 
-NOKPROBE_SYMBOL(kprobe_detour_hit);
-
-/**
- * kprobe_tail_hit() - the copy for hits with a post handler was executed
- * @regs: the registers as the copy left them, except for pc and the frame record
- * @site: the site
- *
- * Context: any; preemption as in the probed code.
- * Return: where to continue.
- */
-asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe_site *site)
+/* The same behind the copy for hits with a post handler */
+asmlinkage unsigned long __kprobes
+kprobe_tail_hit(struct pt_regs *regs, struct kprobe_site *site)
 {
-	unsigned long next = (unsigned long)(site->kp.addr + 1);
-	unsigned long to;
+	unsigned long next = (unsigned long)(site->kp.addr + 1), to;
 	bool idle;
 
 	regs->pc = next;
@@ -158,16 +127,8 @@ asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe_sit
 	return to;
 }
 
-NOKPROBE_SYMBOL(kprobe_tail_hit);
-
-/**
- * kprobe_masked_return() - kretprobe_returned() where interrupts are masked
- * @regs: as for kretprobe_returned()
- * @frame: as for kretprobe_returned()
- *
- * Context: that of a function's return, interrupts masked.
- */
-asmlinkage void kprobe_masked_return(struct pt_regs *regs, void *frame)
+/* As kretprobe_returned(), where interrupts are masked. */
+asmlinkage void __kprobes kprobe_masked_return(struct pt_regs *regs, void *frame)
 {
 	if (likely(rcu_is_watching_curr_cpu())) {
 		kretprobe_returned(regs, frame);
@@ -178,26 +139,20 @@ asmlinkage void kprobe_masked_return(struct pt_regs *regs, void *frame)
 	ct_nmi_exit();
 }
 
-NOKPROBE_SYMBOL(kprobe_masked_return);
-
 DEFINE_PER_CPU(struct kprobe_destinations, kprobe_detour_to);
 
 static_assert(1 << DETOUR_TO_SHIFT == sizeof(struct kprobe_destination));
 static_assert(offsetof(struct kprobe_destinations, last) == DETOUR_TO_LAST);
 
-/* The bits that are taken from the saved PSTATE: handlers or a simulation may change them. */
+/* What is taken from the saved PSTATE, because handlers or a simulation may have changed it */
 #define PSTATE_FROM_REGS	(PSR_STATUS_BITS | PSR_D_BIT | PSR_A_BIT | PSR_I_BIT | PSR_F_BIT | \
 				 PSR_BTYPE_MASK | DBG_SPSR_SS)
 
-/**
- * kprobe_detour_left() - complete kprobe_detour_leave()
- * @regs: registers at a BRK; pc, x29 and PSTATE are set if it is the one in
- *	kprobe_detour_leave()
- *
- * Context: the debug exception of EL1.
- * Return: false if it is another BRK.
+/*
+ * Completes kprobe_detour_leave(), if the BRK is the one there: sets pc, x29 and PSTATE. Returns
+ * false if it is another one.
  */
-bool kprobe_detour_left(struct pt_regs *regs)
+bool __kprobes kprobe_detour_left(struct pt_regs *regs)
 {
 	struct kprobe_destinations *all = raw_cpu_ptr(&kprobe_detour_to);
 	const struct kprobe_destination *to = all->to + all->last;
@@ -213,5 +168,3 @@ bool kprobe_detour_left(struct pt_regs *regs)
 	all->last = (all->last - 1) & (BIT(DETOUR_LEAVES_SHIFT) - 1);
 	return true;
 }
-
-NOKPROBE_SYMBOL(kprobe_detour_left);

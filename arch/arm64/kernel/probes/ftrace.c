@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Function entries on arm64: at the beginning of a function, behind its landing pad if
- * it has one, the compiler leaves room for two instructions. These copy the link register
- * to x9, and call ftrace. Nothing has to be executed for a probe.
- *
- * The probe is on the function's first word. Its handlers get the registers as at a
- * breakpoint there, except that x9 is the link register already.
+ * Function entries on arm64: at the beginning of a function, behind its landing pad if it has one,
+ * the compiler leaves room for two instructions. These copy the link register to x9, and call
+ * ftrace. Nothing has to be executed for a probe on the function's first word. Its handlers get the
+ * registers as at a breakpoint there, except that x9 is the link register already.
  */
 #include <linux/align.h>
 #include <linux/ftrace.h>
@@ -44,43 +42,38 @@ void arch_kprobe_ftrace_armed(void)
 	kprobe_sync_cpus();
 }
 
-/*
- * A handler can return for the function, by setting the program counter to the link register.
- * But others are called at this entry after the probe. The graph tracer diverts the return by
- * the link register, and BPF's trampolines call what the program counter points to, and expect
- * that to return. So go to a function that returns.
- */
-static __always_inline unsigned long after_redirection(const struct pt_regs *regs)
-{
-	return regs->pc == regs->regs[30] ? (unsigned long)ftrace_stub : regs->pc;
-}
-
 static __always_inline void entry_hit(unsigned long entry, struct pt_regs *regs)
 {
 	struct kprobe_site *site = kprobe_find_site(entry);
 
 	if (unlikely(!site))
 		return;
-	if (unlikely(kprobe_hit_entry(site, regs, entry, site->ftrace_ip + AARCH64_INSN_SIZE)))
-		regs->pc = after_redirection(regs);
+	if (likely(!kprobe_hit_entry(site, regs, entry, site->ftrace_ip + AARCH64_INSN_SIZE)))
+		return;
+	/*
+	 * A handler can return for the function, by setting the program counter to the link
+	 * register. But others are called at this entry after the probe. The graph tracer diverts
+	 * the return by the link register, and BPF's trampolines call what the program counter
+	 * points to, and expect that to return. So go to a function that returns.
+	 */
+	if (regs->pc == regs->regs[30])
+		regs->pc = (unsigned long)ftrace_stub;
 }
 
-/* The same on a CPU that RCU takes for idle. Out of line, as there are hardly any such hits. */
-static noinline void idle_entry_hit(unsigned long entry, struct pt_regs *regs)
+/* The same on a CPU that RCU takes for idle, which is rare. */
+static noinline void __kprobes idle_entry_hit(unsigned long entry, struct pt_regs *regs)
 {
 	ct_nmi_enter();
 	entry_hit(entry, regs);
 	ct_nmi_exit();
 }
 
-NOKPROBE_SYMBOL(idle_entry_hit);
-
 /*
  * The core guards against recursion, by context level; ftrace's guard would lose hits.
  * @fregs always has all registers, because the core's ops ask for them.
  */
-void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
-			   struct ftrace_ops *ops, struct ftrace_regs *fregs)
+void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
+				     struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 	struct pt_regs *regs = &arch_ftrace_regs(fregs)->regs;
 
@@ -91,5 +84,3 @@ void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 		entry_hit(entry_of(ip), regs);
 	preempt_enable_notrace();
 }
-
-NOKPROBE_SYMBOL(kprobe_ftrace_handler);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef __ARM64_KERNEL_PROBES_INTERNAL_H
 #define __ARM64_KERNEL_PROBES_INTERNAL_H
-/*
- * Shared by the files of kprobes. The first part is for assembly, too.
- */
+/* The first part is for assembly, too. */
 #include <asm/ptrace.h>
 #include <asm/sysreg.h>
 
@@ -17,26 +15,24 @@
 /*
  * A slot, in words:
  *
- *   SLOT_ENTRY		the target of the branch in the text: makes room for a pt_regs,
- *			and calls kprobe_detour_entry()
- *   SLOT_COPY_OUT	where kprobe_detour_entry() goes to get to SLOT_COPY: gives back
- *			that room
+ *   SLOT_ENTRY		the target of the branch in the text: makes room for a pt_regs, and
+ *			calls kprobe_detour_entry()
+ *   SLOT_COPY_OUT	where that goes to get to SLOT_COPY: gives back the room
  *   SLOT_COPY		the copy, and a branch to the next instruction
- *   SLOT_LAST_OUT	where kprobe_detour_entry() goes to get to SLOT_LAST: gives back
- *			that room
- *   SLOT_LAST		the copy for hits with a post handler; then as SLOT_ENTRY, but
- *			calls kprobe_tail_entry()
- *   SLOT_NEXT_OUT	where both go if the instruction is done: gives back that room,
- *			and branches to the next instruction
+ *   SLOT_LAST_OUT	where that goes to get to SLOT_LAST: gives back the room
+ *   SLOT_LAST		the copy for hits with a post handler; then as SLOT_ENTRY, but calls
+ *			kprobe_tail_entry()
+ *   SLOT_NEXT_OUT	where both go if the instruction is done: gives back the room, and
+ *			branches to the next instruction
  *   SLOT_OWNER		the address of the site, two words
  *
- * A simulated instruction has no copies. If it is a branch, SLOT_COPY is a branch to its
- * target, or by the register that has its target.
+ * A simulated instruction has no copies. If it is a branch, SLOT_COPY is a branch to its target, or
+ * by the same register.
  *
  * If a branch cannot get there from the text, or from there to the handlers or the next
- * instruction, the copy for hits with a post handler is followed by a BRK, which ends a
- * step. If it is the next instruction that is out of reach, there is one behind the other
- * copy, too. That copy is not used then, and its BRK reports a fault.
+ * instruction, the copy for hits with a post handler is followed by a BRK, which ends a step. If it
+ * is the next instruction that is out of reach, there is one behind the other copy, too. That copy
+ * is not used then, and its BRK reports a fault.
  */
 #define SLOT_ENTRY	0
 #define SLOT_COPY_OUT	3
@@ -57,14 +53,11 @@
 /*
  * log2 of how many calls of kprobe_detour_leave() can be under way on a CPU. Before the handler of
  * its BRK is called, tracers may be told of the exception, and that interrupts are masked; and each
- * of two events of the firmware may come on top of that.
+ * of two events of the firmware may come on top of that. Then log2 of the size of a struct
+ * kprobe_destination, and where struct kprobe_destinations has @last.
  */
 #define DETOUR_LEAVES_SHIFT	4
-
-/* log2 of the size of a struct kprobe_destination */
 #define DETOUR_TO_SHIFT		5
-
-/* Where struct kprobe_destinations has @last */
 #define DETOUR_TO_LAST		(1 << (DETOUR_LEAVES_SHIFT + DETOUR_TO_SHIFT))
 
 #ifndef __ASSEMBLY__
@@ -97,43 +90,18 @@ enum kprobe_veneer { VENEER_DETOUR, VENEER_TAIL };
 bool kprobe_in_reach(unsigned long from, unsigned long to);
 bool kprobe_is_landing_pad(u32 insn);
 
-#ifdef CONFIG_OPTPROBES
-kprobe_opcode_t *kprobe_get_slot(unsigned long addr);
-void kprobe_free_slot(kprobe_opcode_t *slot, int dirty);
-unsigned long kprobe_veneer(kprobe_opcode_t *slot, enum kprobe_veneer which);
-#else
-static inline kprobe_opcode_t *kprobe_get_slot(unsigned long addr)
-{
-	return get_insn_slot();
-}
-
-static inline void kprobe_free_slot(kprobe_opcode_t *slot, int dirty)
-{
-	free_insn_slot(slot, dirty);
-}
-
-static inline unsigned long kprobe_veneer(kprobe_opcode_t *slot, enum kprobe_veneer which)
-{
-	return 0;
-}
-#endif
-
 asmlinkage unsigned long kprobe_detour_hit(struct pt_regs *regs, struct kprobe_site *site);
 asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe_site *site);
 asmlinkage void kprobe_masked_return(struct pt_regs *regs, void *frame);
 
-/*
- * Where kprobe_detour_leave() goes, and x29, which it cannot load: it stores this for the handler
- * of its BRK.
- */
+/* What kprobe_detour_leave() cannot load, and stores for the handler of its BRK */
 struct kprobe_destination {
 	unsigned long pc, pstate, fp, unused;
 };
 
 /**
  * struct kprobe_destinations - those of a CPU, a stack of them
- * @to:		used as a ring: what a task has left there that died on its way is overwritten
- *		in time
+ * @to:		a ring: what a task has left there that died on its way is overwritten in time
  * @last:	the index of the one that was pushed last. What is pushed in the middle of a push or
  *		a pop is popped before that goes on
  */
@@ -148,12 +116,9 @@ bool kprobe_detour_left(struct pt_regs *regs);
 void kprobe_simulate(struct kprobe *kp, struct pt_regs *regs, enum kprobe_result what);
 
 /*
- * Hits on a CPU that RCU takes for idle. cpu_suspend() and PSCI run code there that can be probed
- * like any other. The entry code of an exception lets RCU watch. Where handlers are called
- * without an exception, their callers have to do so.
- *
- * Call with preemption off. Interrupts are masked wherever RCU does not watch, so few hits have
- * to look any further.
+ * On a CPU that RCU takes for idle, cpu_suspend() and PSCI run code that can be probed. Where
+ * handlers are called without an exception, whose entry code would do so, let RCU watch. Call with
+ * preemption off. Interrupts are masked wherever RCU does not watch, so few hits look any further.
  */
 static __always_inline bool kprobe_on_idle_cpu(struct pt_regs *regs)
 {
@@ -161,7 +126,7 @@ static __always_inline bool kprobe_on_idle_cpu(struct pt_regs *regs)
 }
 
 /*
- * What a CPU has fetched, it may execute until it synchronizes its context, although the text has
+ * Until it synchronizes its context, a CPU may execute what it has fetched, although the text has
  * changed (Arm ARM B2.2.5, concurrent modification and execution of instructions).
  */
 static inline void kprobe_sync_cpu(void *unused)
@@ -170,8 +135,8 @@ static inline void kprobe_sync_cpu(void *unused)
 }
 
 /*
- * On return all CPUs have fetched anew what they execute. An interrupt alone would not do: one that
- * was under way before the text changed may serve this call, too.
+ * Has all CPUs fetch anew what they execute. An interrupt alone would not do: one that was under
+ * way before the text changed may serve this call, too.
  */
 static inline void kprobe_sync_cpus(void)
 {

@@ -8,7 +8,7 @@
 #include <asm/ptrace.h>
 #include <asm/stacktrace.h>
 
-unsigned long arch_jprobe_args(struct pt_regs *regs, unsigned long *end)
+unsigned long __kprobes arch_jprobe_args(struct pt_regs *regs, unsigned long *end)
 {
 	struct stack_info info = stackinfo_get_task(current);
 
@@ -17,5 +17,3 @@ unsigned long arch_jprobe_args(struct pt_regs *regs, unsigned long *end)
 	*end = stackinfo_on_stack(&info, regs->sp, 1) ? info.high : 0;
 	return regs->sp;
 }
-
-NOKPROBE_SYMBOL(arch_jprobe_args);

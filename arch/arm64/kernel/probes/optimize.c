@@ -10,8 +10,6 @@
  * KASLR, by default they are anywhere within 2 GiB. So there are pages of slots where modules are,
  * too. As the detours are parts of the slots, the core's cache of detours is free for those.
  */
-#include <linux/bits.h>
-#include <linux/build_bug.h>
 #include <linux/cacheflush.h>
 #include <linux/execmem.h>
 #include <linux/kprobes.h>
@@ -25,18 +23,12 @@
 
 /* The most executable memory that a site may take, as it is scarcer than other memory */
 static_assert(MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t) <= 96);
-
 static_assert(SLOT_WORDS <= MAX_OPTINSN_SIZE);
 
 /* The slots leave room for the veneers at the end of a page, whatever its size. */
 static_assert(PAGE_SIZE % (MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t)) >= VENEERS_SIZE);
 
-/**
- * alloc_optinsn_page() - allocate a page of slots where modules are
- *
- * Context: may sleep.
- * Return: the page, read-only, with veneers; NULL if there is no memory.
- */
+/* Allocates a page of slots where modules are, with veneers. */
 void *alloc_optinsn_page(void)
 {
 	void *page = execmem_alloc(EXECMEM_MODULE_TEXT, PAGE_SIZE);
@@ -48,58 +40,6 @@ void *alloc_optinsn_page(void)
 	memcpy(veneers, kprobe_veneers, VENEERS_SIZE);
 	flush_icache_range((unsigned long)veneers, (unsigned long)veneers + VENEERS_SIZE);
 	return kprobe_seal_page(page);
-}
-
-/**
- * kprobe_veneer() - find a veneer for a slot
- * @slot: the slot
- * @which: which one
- *
- * Context: any.
- * Return: its address; 0 if the slot is near the kernel's text.
- */
-unsigned long kprobe_veneer(kprobe_opcode_t *slot, enum kprobe_veneer which)
-{
-	unsigned long page = (unsigned long)slot & PAGE_MASK;
-
-	if (!is_kprobe_optinsn_slot((unsigned long)slot))
-		return 0;
-	return page + PAGE_SIZE - VENEERS_SIZE + which * VENEER_SIZE;
-}
-
-/**
- * kprobe_get_slot() - allocate a slot in reach of an instruction, if possible
- * @addr: the instruction's address
- *
- * Context: may sleep.
- * Return: the slot; NULL if there is no memory.
- */
-kprobe_opcode_t *kprobe_get_slot(unsigned long addr)
-{
-	kprobe_opcode_t *slot = get_insn_slot(), *other;
-
-	if (!slot || kprobe_in_reach(addr, (unsigned long)slot))
-		return slot;
-	other = get_optinsn_slot();
-	if (!other)
-		return slot;
-	free_insn_slot(slot, 0);
-	return other;
-}
-
-/**
- * kprobe_free_slot() - free a slot
- * @slot: from kprobe_get_slot()
- * @dirty: a task may still be executing in it
- *
- * Context: may sleep.
- */
-void kprobe_free_slot(kprobe_opcode_t *slot, int dirty)
-{
-	if (is_kprobe_optinsn_slot((unsigned long)slot))
-		free_optinsn_slot(slot, dirty);
-	else
-		free_insn_slot(slot, dirty);
 }
 
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig)

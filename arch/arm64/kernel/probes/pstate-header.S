@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * PSTATE where handlers are called without an exception: what an exception would save of it, and
- * what its return would load. Of all its bits, these macros have those that this kernel sets.
+ * PSTATE where handlers are called without an exception, from slots, returns and ftrace.
  *
- * The protection against access to user memory, PSTATE.PAN or an empty TTBR0, is not switched
- * with the task. It survives preemption only because an exception saves it, and sets it until
- * the exception returns. So do these macros: if the probed code has access to user memory, neither
- * handlers nor another task have it.
+ * Of PSTATE, these macros save and restore the bits that this kernel sets, as an exception does.
+ *
+ * The protection against access to user memory, PSTATE.PAN or an empty TTBR0, is not switched with
+ * the task. It survives preemption only because an exception saves it, and sets it until it
+ * returns. So do these macros: if the probed code has access to user memory, neither handlers nor
+ * another task have it.
  *
  * If the kernel's memory has tags (MTE), code that accesses user memory also sets PSTATE.TCO, so
- * that tags are not checked. TCO is not switched with the task, either. Handlers have to be
- * checked; and a switch to another task clears TCO, so that the probed code would resume
- * without it.
+ * that tags are not checked. A switch to another task clears TCO, so that the probed code would
+ * resume without it; and handlers have to be checked.
  *
  * DIT and SSBS are the same in all of the kernel, so handlers may have the probed code's. Not all
  * processors that have SSBS have instructions to read and write it: ARM64_SSBS2 says that they are
@@ -25,7 +25,6 @@
 #include <asm/sysreg.h>
 
 #include "internal.h"
-#include "regs.h"
 
 #define PAN_SHIFT	22	/* of PSR_PAN_BIT */
 
@@ -65,7 +64,7 @@ alternative_else_nop_endif
 alternative_if_not ARM64_HAS_PAN
 	mrs	x3, ttbr0_el1
 	orr	x19, x19, #PSR_PAN_BIT
-	tst	x3, #TTBR_ASID_MASK			// Not the reserved one?
+	tst	x3, #TTBR_ASID_MASK			// not the reserved one
 	b.ne	.Ldeny_user_access_\name
 alternative_else
 	mrs_s	x3, SYS_PSTATE_PAN
@@ -82,7 +81,13 @@ alternative_if ARM64_HAS_PAN
 alternative_else_nop_endif
 #endif
 	stp	x19, xzr, [sp, #S_PSTATE]
-	save_priority_mask x3
+	/* With masking by priority, PSTATE does not show whether interrupts are masked. */
+#ifdef CONFIG_ARM64_PSEUDO_NMI
+alternative_if ARM64_HAS_GIC_PRIO_MASKING
+	mrs_s	x3, SYS_ICC_PMR_EL1
+	str	x3, [sp, #S_PMR_SAVE]
+alternative_else_nop_endif
+#endif
 	.endm
 
 	/* The reverse. Most handlers change nothing. Changes x1 to x4. */

@@ -1,43 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Simulation of instructions on the saved registers.
+ * Simulation on the saved registers of instructions that depend on their address: branches, ADR and
+ * ADRP, and loads of literals. They are simulated exactly, or not at all.
  *
- * Instructions are simulated if they depend on their address: branches, ADR and ADRP, and
- * loads of literals. They are simulated exactly, or not at all.
- *
- * This runs at a kprobe's hit, in whatever context was probed. So no lock is taken, and
- * nothing is called that can be probed itself. That excludes those decoding helpers of
- * asm/insn.h which are not inline: a hit of a probe on one of them would call it again.
+ * This runs at a kprobe's hit, in whatever context was probed. So no lock is taken, and nothing is
+ * called that can be probed itself. That excludes those decoding helpers of asm/insn.h which are
+ * not inline: a hit of a probe on one of them would call it again.
  */
 
 #include <linux/bitfield.h>
-#include <linux/bitops.h>
 #include <linux/cpufeature.h>
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/mm.h>
-#include <linux/processor.h>
 #include <linux/ptrace.h>
 #include <linux/sizes.h>
 #include <linux/unaligned.h>
-#include <asm/barrier.h>
 #include <asm/debug-monitors.h>
 #include <asm/esr.h>
 #include <asm/insn.h>
-#include <asm/ptrace.h>
-#include <asm/sysreg.h>
 
-#include "simulate-insn.h"
+#include "decode-insn.h"
 
 /* The register in the bits that begin with @lsb: Rt and Rd at 0, Rn at 5. */
 static __always_inline int reg_at(u32 insn, int lsb)
 {
 	return insn >> lsb & 31;
-}
-
-static __always_inline bool is_64bit(u32 insn)
-{
-	return insn & BIT(31);
 }
 
 /* A signed number of instructions, in @bits bits that begin with @lsb. */
@@ -51,8 +39,7 @@ static __always_inline long distance(u32 insn, int lsb, int bits)
  * after any other instruction. A debugger's step is over with this instruction; if SPSR.SS stayed,
  * it would include the next one (Arm ARM, "Software Step exceptions").
  */
-static __always_inline void go_to(struct pt_regs *regs, unsigned long pc,
-				  unsigned long btype)
+static __always_inline void go_to(struct pt_regs *regs, unsigned long pc, unsigned long btype)
 {
 	regs->pc = pc;
 	regs->pstate = (regs->pstate & ~(PSR_BTYPE_MASK | DBG_SPSR_SS)) | btype;
@@ -69,101 +56,54 @@ static __always_inline void branch_if(bool taken, struct pt_regs *regs,
 	go_to(regs, addr + (taken ? offset : AARCH64_INSN_SIZE), PSR_BTYPE_NONE);
 }
 
-/**
- * probe_simulate_branch() - B, BL
- * @insn:	the instruction
- * @addr:	its address
- * @regs:	the registers to work on
- *
- * Context: any, a kprobe's hit included, as for all functions of this file.
- * Return: true.
- */
-bool __kprobes
-probe_simulate_branch(u32 insn, unsigned long addr, struct pt_regs *regs)
+/* B, BL */
+bool __kprobes probe_simulate_branch(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
-	bool link = insn & BIT(31);
-
-	if (link)
+	if (insn & BIT(31))		/* BL */
 		procedure_link_pointer_set(regs, addr + AARCH64_INSN_SIZE);
 	go_to(regs, addr + distance(insn, 0, 26), PSR_BTYPE_NONE);
 	return true;
 }
 
-/* The lowest bit of a condition inverts it, except that both forms of "always" hold. */
+/*
+ * There are 16 values of NZCV. Each of these has a bit for each value: whether N is set in it, and
+ * so on. The lowest bit of a condition inverts it, except that both forms of "always" hold.
+ */
 static __always_inline bool condition_holds(u32 cond, u64 pstate)
 {
-	bool n = pstate & PSR_N_BIT, z = pstate & PSR_Z_BIT;
-	bool c = pstate & PSR_C_BIT, v = pstate & PSR_V_BIT;
-	bool invert = cond & 1;
+	enum { N = 0xff00, Z = 0xf0f0, C = 0xcccc, V = 0xaaaa, ALWAYS = 0xffff };
+	static const u32 conditions[] = {	/* eq, cs, mi, vs, hi, ge, gt, al */
+		Z, C, N, V, C & ~Z, ~(N ^ V), ~(N ^ V) & ~Z, ALWAYS,
+	};
+	bool holds = conditions[cond >> 1] >> (pstate >> 28 & 15) & 1;
 
-	switch (cond >> 1) {
-	case 0:			/* eq, ne */
-		return z != invert;
-	case 1:			/* cs, cc */
-		return c != invert;
-	case 2:			/* mi, pl */
-		return n != invert;
-	case 3:			/* vs, vc */
-		return v != invert;
-	case 4:			/* hi, ls */
-		return (c && !z) != invert;
-	case 5:			/* ge, lt */
-		return (n == v) != invert;
-	case 6:			/* gt, le */
-		return (n == v && !z) != invert;
-	}
-	return true;
+	return cond == 15 || holds != (cond & 1);
 }
 
-/**
- * probe_simulate_cond_branch() - B.cond, BC.cond
- * @insn:	the instruction
- * @addr:	its address
- * @regs:	the registers to work on
- *
- * Return: true.
- */
-bool __kprobes
-probe_simulate_cond_branch(u32 insn, unsigned long addr, struct pt_regs *regs)
+/* B.cond, BC.cond */
+bool __kprobes probe_simulate_cond_branch(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
-	branch_if(condition_holds(insn & 0xf, regs->pstate), regs, addr,
-		  distance(insn, 5, 19));
+	branch_if(condition_holds(insn & 0xf, regs->pstate), regs, addr, distance(insn, 5, 19));
 	return true;
 }
 
-/**
- * probe_simulate_compare_branch() - CBZ, CBNZ
- * @insn:	the instruction
- * @addr:	its address
- * @regs:	the registers to work on
- *
- * Return: true.
- */
-bool __kprobes
-probe_simulate_compare_branch(u32 insn, unsigned long addr, struct pt_regs *regs)
+/* CBZ, CBNZ */
+bool __kprobes probe_simulate_compare_branch(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
 	u64 value = pt_regs_read_reg(regs, reg_at(insn, 0));
 	bool on_nonzero = insn & BIT(24);
 
-	if (!is_64bit(insn))
+	if (!(insn & BIT(31)))
 		value = (u32)value;
 	branch_if(!!value == on_nonzero, regs, addr, distance(insn, 5, 19));
 	return true;
 }
 
-/**
- * probe_simulate_test_branch() - TBZ, TBNZ
- * @insn:	the instruction
- * @addr:	its address
- * @regs:	the registers to work on
- *
- * Return: true.
- */
-bool __kprobes
-probe_simulate_test_branch(u32 insn, unsigned long addr, struct pt_regs *regs)
+/* TBZ, TBNZ */
+bool __kprobes probe_simulate_test_branch(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
 	u64 value = pt_regs_read_reg(regs, reg_at(insn, 0));
-	int bit = (is_64bit(insn) ? 32 : 0) + (insn >> 19 & 31);
+	int bit = (insn & BIT(31) ? 32 : 0) + (insn >> 19 & 31);
 	bool on_nonzero = insn & BIT(24);
 
 	branch_if((value >> bit & 1) == on_nonzero, regs, addr, distance(insn, 5, 14));
@@ -185,16 +125,8 @@ static __always_inline unsigned long btype_after(int opc, int rn, struct pt_regs
 	return rn == 16 || rn == 17 ? PSR_BTYPE_JC : PSR_BTYPE_J;
 }
 
-/**
- * probe_simulate_branch_reg() - BR, BLR, RET
- * @insn:	the instruction
- * @addr:	its address
- * @regs:	the registers to work on
- *
- * Return: true.
- */
-bool __kprobes
-probe_simulate_branch_reg(u32 insn, unsigned long addr, struct pt_regs *regs)
+/* BR, BLR, RET */
+bool __kprobes probe_simulate_branch_reg(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
 	int opc = insn >> 21 & 3, rn = probe_target_register(insn);
 	unsigned long target = pt_regs_read_reg(regs, rn);
@@ -206,16 +138,8 @@ probe_simulate_branch_reg(u32 insn, unsigned long addr, struct pt_regs *regs)
 	return true;
 }
 
-/**
- * probe_simulate_adr() - ADR, ADRP
- * @insn:	the instruction
- * @addr:	its address
- * @regs:	the registers to work on
- *
- * Return: true.
- */
-bool __kprobes
-probe_simulate_adr(u32 insn, unsigned long addr, struct pt_regs *regs)
+/* ADR, ADRP */
+bool __kprobes probe_simulate_adr(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
 	long imm = sign_extend64((insn >> 5 & 0x7ffff) << 2 | (insn >> 29 & 3), 20);
 	bool page = insn & BIT(31);
@@ -228,7 +152,7 @@ probe_simulate_adr(u32 insn, unsigned long addr, struct pt_regs *regs)
 }
 
 /*
- * How would a read end? Returns the syndrome of its exception, or 0. The MMU answers in PAR_EL1,
+ * Returns the syndrome of the exception that a read would raise, or 0. The MMU answers in PAR_EL1,
  * which is left as it was: somebody may have asked, and be about to read the answer.
  */
 static __always_inline u32 syndrome_of_read(unsigned long addr)
@@ -253,14 +177,9 @@ static __always_inline u32 syndrome_of_read(unsigned long addr)
 
 enum { LDR_W, LDR_X, LDRSW };
 
-/**
- * probe_literal_fault() - can the literal of a load be read?
- * @insn:	an LDR or LDRSW of a literal, in the kernel's own text
- * @addr:	its address
- *
- * A literal in user space is not read.
- *
- * Return: 0 if so; else the syndrome of the exception that the load would raise.
+/*
+ * Returns the syndrome of the exception that an LDR or LDRSW of a literal would raise, or 0. A
+ * literal in user space is not read.
  */
 u32 __kprobes probe_literal_fault(u32 insn, unsigned long addr)
 {
@@ -273,20 +192,12 @@ u32 __kprobes probe_literal_fault(u32 insn, unsigned long addr)
 	return fault;
 }
 
-/**
- * probe_simulate_load_literal() - LDR and LDRSW of a literal
- * @insn:	the instruction
- * @addr:	its address
- * @regs:	the registers to work on
- *
- * For the kernel's own text only. Causes no fault: in here, it would be taken for one of whoever
- * runs the simulation. A literal has the byte order of data, and need not be aligned to more than
- * four bytes.
- *
- * Return: true, or false if probe_literal_fault() says that the literal cannot be read.
+/*
+ * LDR and LDRSW of a literal, in the kernel's own text. Returns false if the literal cannot be
+ * read, see probe_literal_fault(): a fault in here would be taken for one of whoever runs the
+ * simulation. A literal has the byte order of data, and need not be aligned to more than four bytes.
  */
-bool __kprobes
-probe_simulate_load_literal(u32 insn, unsigned long addr, struct pt_regs *regs)
+bool __kprobes probe_simulate_load_literal(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
 	const void *literal = (void *)addr + distance(insn, 5, 19);
 	int opc = insn >> 30;
@@ -302,16 +213,8 @@ probe_simulate_load_literal(u32 insn, unsigned long addr, struct pt_regs *regs)
 	return true;
 }
 
-/**
- * probe_simulate_nop() - PRFM of a literal, which need not have an effect
- * @insn:	the instruction
- * @addr:	its address
- * @regs:	the registers to work on
- *
- * Return: true.
- */
-bool __kprobes
-probe_simulate_nop(u32 insn, unsigned long addr, struct pt_regs *regs)
+/* PRFM of a literal, which need not have an effect */
+bool __kprobes probe_simulate_nop(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
 	go_on(regs, addr);
 	return true;

@@ -6,11 +6,10 @@
 #include <asm/ptrace.h>
 
 /*
- * While the pre handlers of a hit run, the instruction pointer in its registers is one
- * byte behind the start of an instruction that was not executed yet. If that is one
- * byte long, it is the address of the next instruction, where the stack layout can be
- * another one. To tell the unwinder, orig_ax has this value, where it is -1 for all
- * exceptions of the kernel.
+ * While pre handlers run, ip in their registers is one byte behind the start of an instruction that
+ * was not executed yet. If that is one byte long, it is the address of the next instruction, where
+ * the stack layout can be another one. To tell the unwinder, orig_ax has this value, where it is -1
+ * for all exceptions of the kernel.
  */
 #define KPROBE_HIT_ORIG_AX		(-2)
 
@@ -34,12 +33,11 @@ typedef u8 kprobe_opcode_t;
 /*
  * An out-of-line slot holds up to two copies of the probed instruction:
  *
- *   offset 0    the copy that a hit runs by default: followed by a jump back when
- *               the instruction can be boosted, else by an int3
- *   offset 32   where the first is boosted: a copy for hits with a post handler,
- *               followed by a call of kprobe_tail_entry(), which runs it, and the
- *               address of the site. Else, on 64 bits, an instruction that faults
- *               in place of a branch to what is no address
+ *   offset 0    the copy that a hit executes by default: followed by a jump back if the
+ *               instruction can be boosted, else by an int3
+ *   offset 32   if it is boosted: a copy for hits with a post handler, followed by a call of
+ *               kprobe_tail_entry(), which runs that, and the address of the site. Else, on 64
+ *               bits, an instruction that faults in place of a branch to what is no address
  *
  * A copy is at most 15 bytes of instruction and 5 bytes of jump or call.
  */
@@ -49,83 +47,56 @@ typedef u8 kprobe_opcode_t;
 struct kprobe_emulation;
 
 /*
- * Carries a branch out on saved registers. On entry regs->ip is the address of the
- * instruction; on success everything is as the processor would have left it, regs->ip
- * included. Returns false, with @regs untouched, if that cannot be done here: its target
- * cannot be read from memory, or is no address. Then what is in the slot is executed, so that
- * a fault happens there.
+ * Executes a branch on saved registers, in which ip is its address. Returns false, with @regs
+ * untouched, if its target cannot be read from memory, or is no address. Then what is in the slot
+ * is executed, so that a fault happens there.
  */
-typedef bool (*kprobe_emulate_fn)(const struct kprobe_emulation *em,
-				  struct pt_regs *regs);
+typedef bool (*kprobe_emulate_fn)(const struct kprobe_emulation *em, struct pt_regs *regs);
 
-/**
- * struct kprobe_emulation - a decoded branch that is emulated
- * @fn:		carries the branch out. NULL for any other instruction; and where the slot's
- *		copy has to find the target first, see @memory
- * @disp:	branch displacement, memory displacement, or how much a return pops besides
- * @length:	of the instruction, in bytes, prefixes included; set for all instructions
- * @op:		what @fn needs to know: an opcode, the ModRM byte
- * @reg:	offset in pt_regs of the register that holds the target
- * @base:	offset in pt_regs of a memory operand's base, or KPROBE_NO_REG
- * @index:	offset in pt_regs of a memory operand's index, or KPROBE_NO_REG
- * @scale:	log2 of the factor that the index is multiplied by
- * @size:	of the counter of loop and jcxz, in bytes
- * @copied:	of the slot's copy, in bytes; set for all instructions
- * @memory:	a return, or an indirect call or jump by memory. The slot's copy of
- *		it is a push of the target, so that a bad pointer faults there as it
- *		would have in place
- * @boosted:	it is not emulated: the first copy in the slot jumps back by itself
- */
+/* A decoded branch that is emulated. @length, @copied and @boosted are set for all instructions. */
 struct kprobe_emulation {
+	/* NULL for other instructions, and where the slot's copy has to find the target first */
 	kprobe_emulate_fn	fn;
-	s32			disp;
-	u8			length;
-	u8			copied;
-	u8			op;
+	s32			disp;	/* of the branch or of memory; or what a return pops besides */
+	u8			length;	/* of the instruction, in bytes, prefixes included */
+	u8			copied;	/* of the slot's copy, in bytes */
+	u8			op;	/* what @fn needs to know: an opcode, the ModRM byte */
+	/* Offsets in pt_regs, or KPROBE_NO_REG: of the register with the target, and of memory's */
 	u8			reg;
 	u8			base;
 	u8			index;
-	u8			scale;
-	u8			size;
+	u8			scale;	/* log2 of the factor that the index is multiplied by */
+	u8			size;	/* of the counter of loop and jcxz, in bytes */
+	/*
+	 * A return, or an indirect call or jump by memory. The slot's copy of it is a push of the
+	 * target, so that a bad pointer faults there as it would have in place.
+	 */
 	bool			memory;
-	bool			boosted;
+	bool			boosted;	/* not emulated: the first copy in the slot jumps back */
 };
 
 #define KPROBE_NO_REG		0xff
 
-/* See arch/x86/kernel/kprobes/detour.h. */
+/* See DETOUR_SIZE in arch/x86/kernel/kprobes/internal.h. */
 #define MAX_OPTINSN_SIZE	64
 
 /* A jump covers whole instructions, the last of which begins inside of the jump. */
 #define MAX_OPTIMIZED_LENGTH	(JMP32_INSN_SIZE - 1 + MAX_INSN_SIZE)
 
-/**
- * struct arch_optimized_insn - what a jump covers
- * @insn:	the detour, NULL for none
- * @next:	where hits resume behind the probed instruction: there, or at a copy
- * @original:	the bytes that the jump changes, but the first
- * @copy:	by the offset of an instruction: where in the detour its copy is
- * @end:	where in the detour the last copy ends
- * @call:	where in the detour the jump of a call's copy is; 0 for none
- * @size:	of all the instructions, in bytes
- */
+/* What a jump covers */
 struct arch_optimized_insn {
-	kprobe_opcode_t		*insn;
-	unsigned long		next;
-	u8			original[JMP32_INSN_SIZE - 1];
-	u8			copy[JMP32_INSN_SIZE];
-	u8			end;
-	u8			call;
-	u8			size;
+	kprobe_opcode_t		*insn;		/* the detour, NULL for none */
+	unsigned long		next;		/* where hits resume: there, or at a copy */
+	u8			original[JMP32_INSN_SIZE - 1];	/* the bytes but the first */
+	u8			copy[JMP32_INSN_SIZE];	/* by an instruction's offset: its copy's */
+	u8			end;		/* where in the detour the last copy ends */
+	u8			call;		/* and the jump of a call's copy is; 0 for none */
+	u8			size;		/* of all the instructions, in bytes */
 };
 
-/**
- * struct arch_specific_insn - how the probed instruction is executed
- * @insn:	the out-of-line slot, NULL for an entry hooked through ftrace
- * @emulation:	how it is emulated, if it is; its length in any case
- */
+/* How the probed instruction is executed */
 struct arch_specific_insn {
-	kprobe_opcode_t		*insn;
+	kprobe_opcode_t		*insn;		/* the slot, NULL for an entry that ftrace hooks */
 	struct kprobe_emulation	emulation;
 };
 
@@ -139,9 +110,8 @@ int kprobe_int3_handler(struct pt_regs *regs);
 unsigned long kprobe_original_ip(unsigned long ip);
 
 /*
- * exc_int3() accounts every breakpoint as an NMI. What our own entries in
- * progress on this CPU have added to preempt_count() is kept here, so that the
- * level of the probed code can still be told.
+ * exc_int3() counts every breakpoint as an NMI. This is what our own that are under way on this CPU
+ * have added to preempt_count(), so that the level of the probed code can still be told.
  */
 DECLARE_PER_CPU(unsigned int, kprobe_int3_count);
 
@@ -150,7 +120,7 @@ static __always_inline unsigned long arch_kprobe_level(void)
 	/* PREEMPT_NEED_RESCHED is left in it: its bit is above all that are looked at. */
 	unsigned int count = raw_cpu_read_4(pcpu_hot.preempt_count);
 
-	/* The common case without a breakpoint, by a jump or ftrace: a task's hit. */
+	/* The common case by a jump or ftrace: a task's hit. */
 	if (likely(!(count & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET))))
 		return 0;
 	count -= __this_cpu_read(kprobe_int3_count);
@@ -184,8 +154,7 @@ static __always_inline void kprobe_mend_flags(struct pt_regs *regs)
 #define arch_kretprobe_frame(regs)	((void *)(regs)->sp)
 #define ARCH_KRETPROBE_FRAME_IS_SLOT	1
 
-static __always_inline unsigned long
-arch_kretprobe_ret_addr(struct pt_regs *regs, void *frame)
+static __always_inline unsigned long arch_kretprobe_ret_addr(struct pt_regs *regs, void *frame)
 {
 	return *(unsigned long *)frame;
 }

@@ -37,10 +37,9 @@ const char *arch_kprobe_not_called(unsigned long addr)
 
 /*
  * In the order of the linker script: the compiler's thunks for branches, which the int3 handler
- * itself uses, are between the softirq entry text and the static calls. Behind the static calls
- * is code that untrains branch predictors, which depends on its exact bytes; then entry code,
- * where the stack and the registers are not yet what an int3 handler needs; then more thunks, up
- * to the end of the text.
+ * itself uses; static calls, which can be probed; code that untrains branch predictors, which
+ * depends on its exact bytes; entry code, where the stack and the registers are not yet what an
+ * int3 handler needs; and more thunks, up to the end of the text.
  */
 int __init arch_populate_kprobe_blacklist(void)
 {

@@ -9,21 +9,16 @@
  * (x87 instructions leave their own address behind for fnstenv, but nothing in the kernel looks
  * at that.)
  */
-
 #include <kunit/static_stub.h>
 #include <linux/cfi.h>
 #include <linux/cpufeature.h>
-#include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_function.h>
 #include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/string.h>
 #include <linux/uaccess.h>
 #include <linux/unaligned.h>
-#include <asm/ibt.h>
-#include <asm/insn.h>
 #include <asm/nospec-branch.h>
 #include <asm/sections.h>
 #include <asm/text-patching.h>
@@ -85,13 +80,9 @@ static bool is_vector_insn(struct insn *insn)
 	return insn->vex_prefix.nbytes;
 }
 
-/**
- * kprobe_opcode() - the opcode of an instruction as one number
- * @insn:	the instruction
- *
- * Context: any.
- * Return: the opcode byte, or 0x0fXX if it comes after an escape byte; -1 for the maps
- * beyond, which hold only computations.
+/*
+ * Returns the opcode byte, or 0x0fXX if it comes after an escape byte; -1 for the maps beyond,
+ * which hold only computations.
  */
 int kprobe_opcode(struct insn *insn)
 {
@@ -102,59 +93,44 @@ int kprobe_opcode(struct insn *insn)
 	return insn->opcode.bytes[0];
 }
 
-static enum kprobe_branch branch_of_group5(struct insn *insn)
-{
-	switch (X86_MODRM_REG(insn->modrm.bytes[0])) {
-	case 2:
-		return KPROBE_INDIRECT_CALL;
-	case 4:
-		return KPROBE_INDIRECT_JUMP;
-	case 5:
-		return KPROBE_FAR_BRANCH;
-	}
-	return KPROBE_NO_BRANCH;
-}
-
-/*
- * Speculation behind a return may have to be contained. With call depth tracking it is all right
- * where the kernel has a return that is not counted, and what counts it would change the flags.
- */
-static bool returns_by_thunk(void)
-{
-	return cpu_feature_enabled(X86_FEATURE_RETHUNK) &&
-	       !cpu_feature_enabled(X86_FEATURE_CALL_DEPTH);
-}
-
-/**
- * kprobe_branch_of() - find out what kind of branch an instruction is
- * @insn:	the instruction
- *
- * Context: any.
- * Return: the kind, or KPROBE_NO_BRANCH for any other instruction.
- */
+/* Says what kind of branch an instruction is, if it is one. */
 enum kprobe_branch kprobe_branch_of(struct insn *insn)
 {
+	static const u8 group5[8] = {
+		[2] = KPROBE_INDIRECT_CALL, [4] = KPROBE_INDIRECT_JUMP, [5] = KPROBE_FAR_BRANCH,
+	};
+
 	switch (kprobe_opcode(insn)) {
 	case 0x70 ... 0x7f:
 	case 0x0f80 ... 0x0f8f:
 		return KPROBE_CONDITIONAL;
 	case 0xc2 ... 0xc3:
-		return returns_by_thunk() ? KPROBE_RETURN_BY_THUNK : KPROBE_RETURN;
+		/*
+		 * Speculation behind a return may have to be contained. With call depth tracking
+		 * it is all right where the kernel has a return that is not counted, and what
+		 * counts it would change the flags.
+		 */
+		if (cpu_feature_enabled(X86_FEATURE_RETHUNK) &&
+		    !cpu_feature_enabled(X86_FEATURE_CALL_DEPTH))
+			return KPROBE_RETURN_BY_THUNK;
+		return KPROBE_RETURN;
 	case 0xc7:		/* or mov */
 		return insn->modrm.bytes[0] == 0xf8 ? KPROBE_XBEGIN : KPROBE_NO_BRANCH;
 	case 0xca ... 0xcb:	/* lret */
 	case 0xcf:		/* iret */
 	case 0xea:		/* ljmp */
 		return KPROBE_FAR_BRANCH;
-	case 0xe0 ... 0xe3:
+	case 0xe0 ... 0xe2:
 		return KPROBE_LOOP;
+	case 0xe3:
+		return KPROBE_JCXZ;
 	case 0xe8:
 		return KPROBE_CALL;
 	case 0xe9:
 	case 0xeb:
 		return KPROBE_JUMP;
 	case 0xff:
-		return branch_of_group5(insn);
+		return group5[X86_MODRM_REG(insn->modrm.bytes[0])];
 	}
 	return KPROBE_NO_BRANCH;
 }
@@ -187,17 +163,6 @@ static bool lacks_modrm(struct insn *insn)
 }
 
 /*
- * Checks whether insn_decode() has taken a prefix for the opcode. It does so behind REX, and behind
- * four other prefixes. On 32 bits, the bytes of REX, VEX and EVEX can be opcodes.
- */
-static bool is_prefix_as_opcode(struct insn *insn)
-{
-	if (insn->x86_64)
-		return insn->attr & INAT_PFX_MASK;
-	return inat_is_legacy_prefix(insn->attr);
-}
-
-/*
  * insn_decode() returns a length even for bytes that it does not know as an instruction. If
  * that length is wrong, a copy is cut off, and all later instructions of the function seem to
  * begin elsewhere.
@@ -206,7 +171,13 @@ static bool length_is_known(struct insn *insn)
 {
 	if (is_vector_insn(insn))
 		return true;
-	if (is_prefix_as_opcode(insn) || lacks_modrm(insn))
+	/*
+	 * It takes a prefix for the opcode behind REX, and behind four other prefixes. On 32 bits,
+	 * the bytes of REX, VEX and EVEX can be opcodes.
+	 */
+	if (insn->x86_64 ? insn->attr & INAT_PFX_MASK : inat_is_legacy_prefix(insn->attr))
+		return false;
+	if (lacks_modrm(insn))
 		return false;
 
 	switch (kprobe_opcode(insn)) {
@@ -242,23 +213,16 @@ static int decode_read(struct insn *insn, const u8 *buf, int len, unsigned long 
 	return length_is_known(insn) ? 0 : -EILSEQ;
 }
 
-/**
- * kprobe_decode() - decode an instruction as if nothing had been probed
- * @insn:	is filled in, and refers to @buf
- * @buf:	MAX_INSN_SIZE bytes, set to the original text at @addr
- * @addr:	where the instruction begins
- *
- * An int3 that is nobody's breakpoint is decoded as such: it is padding.
- *
- * Context: kprobe_mutex and text_mutex held.
- * Return: 0; -EFAULT if @addr cannot be read; -EILSEQ if it holds no valid instruction, or a
- * breakpoint of kgdb, which hides the instruction.
+/*
+ * Decodes the instruction at @addr as if nothing had been probed. @insn refers to @buf, which is
+ * MAX_INSN_SIZE bytes, and gets the original text. An int3 that is nobody's breakpoint is padding.
+ * Returns -EFAULT if @addr cannot be read; -EILSEQ if it holds no valid instruction, or a
+ * breakpoint of kgdb. For this and what follows, kprobe_mutex and text_mutex are held.
  */
 int kprobe_decode(struct insn *insn, u8 *buf, unsigned long addr)
 {
-	int len;
+	int len = read_text(buf, addr, MAX_INSN_SIZE);
 
-	len = read_text(buf, addr, MAX_INSN_SIZE);
 	if (len < 0)
 		return len;
 	recover(buf, addr, len);
@@ -328,6 +292,7 @@ static void note_branch(struct kprobe_function *f, struct insn *insn, unsigned l
 		note_jump(f, target, branch == KPROBE_CONDITIONAL);
 		break;
 	case KPROBE_LOOP:
+	case KPROBE_JCXZ:
 	case KPROBE_CALL:
 	case KPROBE_XBEGIN:
 		kprobe_byte_set(f, target, KPROBE_BYTE_TARGET);
@@ -341,60 +306,39 @@ static void note_branch(struct kprobe_function *f, struct insn *insn, unsigned l
 	}
 }
 
-/**
- * kprobe_note_branches() - note the targets in a function of other code's branches
- * @f:		the function
- * @from:	where the other code begins
- * @to:		where the other code ends
- *
- * Context: kprobe_mutex and text_mutex held.
- * Return: true, or false if some of the other code cannot be decoded.
+/*
+ * Goes through code from *@at to @end, and notes in @f which instructions begin there, and where
+ * branches lead. Returns false if something cannot be decoded.
  */
-bool kprobe_note_branches(struct kprobe_function *f, unsigned long from, unsigned long to)
+bool kprobe_note_insns(struct kprobe_function *f, unsigned long *at, unsigned long end)
 {
 	struct piece piece = { };
 	struct insn insn;
 
-	for (; from < to; from += insn.length) {
-		if (decode_next(&insn, &piece, from))
+	for (; *at < end; *at += insn.length) {
+		kprobe_byte_set(f, *at, KPROBE_BYTE_INSN);
+		if (decode_next(&insn, &piece, *at))
 			return false;
-		note_branch(f, &insn, from);
+		note_branch(f, &insn, *at);
 	}
 	return true;
 }
 
-/**
- * kprobe_decode_until() - find where a function's instructions begin
- * @f:		the function, from kprobe_survey()
- * @end:	up to where, at least
- *
- * The only way is to decode the function from its first byte on, which is done once.
- *
- * Context: kprobe_mutex and text_mutex held.
- * Return: true, or false if something before @end cannot be decoded.
+/*
+ * Finds where a function's instructions begin, at least up to @end. The only way is to decode the
+ * function from its first byte on, which is done once. Returns false if that cannot be done.
  */
 bool kprobe_decode_until(struct kprobe_function *f, unsigned long end)
 {
-	struct piece piece = { };
-	struct insn insn;
-
-	for (; f->decoded < end; f->decoded += insn.length) {
-		kprobe_byte_set(f, f->decoded, KPROBE_BYTE_INSN);
-		if (decode_next(&insn, &piece, f->decoded))
-			return false;
-		note_branch(f, &insn, f->decoded);
-	}
+	if (!kprobe_note_insns(f, &f->decoded, end))
+		return false;
 	kprobe_byte_set(f, f->decoded, KPROBE_BYTE_INSN);
 	return true;
 }
 
-/**
- * kprobe_check_boundary() - check whether an instruction begins at an address
- * @addr:	any address
- * @why:	set to the reason in words, unless the errno says it all
- *
- * Context: kprobe_mutex and text_mutex held; may sleep.
- * Return: 0 if so; -EILSEQ if not, or if @addr is in no function; -ENOMEM.
+/*
+ * Returns 0 if an instruction begins at @addr; -EILSEQ if not, or if @addr is in no function;
+ * -ENOMEM. Sets *@why to the reason in words, unless the errno says it all.
  */
 int kprobe_check_boundary(unsigned long addr, const char **why)
 {
@@ -407,19 +351,6 @@ int kprobe_check_boundary(unsigned long addr, const char **why)
 		return -EILSEQ;
 	}
 	return kprobe_byte_is(f, addr, KPROBE_BYTE_INSN) ? 0 : -EILSEQ;
-}
-
-/* The handlers of these traps would find a breakpoint instead of the instruction. */
-static bool is_software_trap(struct insn *insn)
-{
-	switch (kprobe_opcode(insn)) {
-	case 0xcc ... 0xce:	/* int3, int, into */
-	case 0xf1:		/* int1 */
-	case 0x0f0b:		/* ud2: WARN(), BUG(), a failed check of kCFI */
-	case 0x0fb9:		/* ud1: UBSAN */
-		return true;
-	}
-	return false;
 }
 
 /*
@@ -444,32 +375,12 @@ static bool is_cfi_check(struct insn *insn, unsigned long addr)
 	return false;
 }
 
-/**
- * kprobe_need_landing_pads() - check whether the processor looks for landing pads
- *
- * With IBT, an indirect branch has to find one in the text (SDM vol. 1, "Indirect Branch
- * Tracking").
- *
- * Context: any.
- * Return: true if it does.
- */
+/* With IBT, indirect branches need landing pads (SDM vol. 1, "Indirect Branch Tracking"). */
 bool kprobe_need_landing_pads(void)
 {
 	KUNIT_STATIC_STUB_REDIRECT(kprobe_need_landing_pads);
 	return cpu_feature_enabled(X86_FEATURE_IBT);
 }
-
-static bool is_landing_pad(struct insn *insn)
-{
-	return kprobe_need_landing_pads() &&
-	       kprobe_opcode(insn) == 0x0f1e && has_prefix(insn, 0xf3) &&
-	       (insn->modrm.bytes[0] & 0xfe) == 0xfa;
-}
-
-static const char changes_mode[] = "it enters or leaves a mode, a machine or a transaction";
-static const char sets_segment[] = "it sets a segment register that traps go by";
-static const char far_branch[] = "it is a far branch";
-static const char not_decoded[] = "it is encoded in a way that is not understood";
 
 /*
  * If the operand of 0f 01 is a register, each value of the ModRM byte is an instruction of its
@@ -497,85 +408,60 @@ static bool group7_refused(struct insn *insn)
 	return true;		/* among them swapgs, mwait, vmcall, xend */
 }
 
-static const char *two_byte_objection(struct insn *insn)
-{
-	u8 modrm = insn->modrm.bytes[0];
+static const char changes_mode[] = "it enters or leaves a mode, a machine or a transaction";
+static const char sets_segment[] = "it sets a segment register that traps go by";
+static const char far_branch[] = "it is a far branch";
+static const char not_decoded[] = "it is encoded in a way that is not understood";
 
-	switch (insn->opcode.bytes[1]) {
-	case 0x01:
-		return group7_refused(insn) ? changes_mode : NULL;
-	case 0x05:		/* syscall */
-	case 0x07:		/* sysret */
-	case 0x34 ... 0x35:	/* sysenter, sysexit */
-	case 0x37:		/* getsec: goes where a register points to */
-	case 0xaa:		/* rsm */
-		return changes_mode;
-	case 0xa9:		/* pop %gs */
-	case 0xb5:		/* lgs */
-		return insn->x86_64 ? sets_segment : NULL;
-	case 0xae:		/* wrgsbase */
-		return has_prefix(insn, 0xf3) && (modrm & 0xf8) == 0xd8 ? sets_segment : NULL;
-	}
-	return NULL;
-}
-
-/*
- * Checks whether a mov to this segment register is refused. After a mov to ss, traps are held off
- * for an instruction. A mov to gs on 64 bits changes the base of gs, and a trap would not find the
- * per-CPU data.
- */
-static bool segment_refused(struct insn *insn)
-{
-	int segment = X86_MODRM_REG(insn->modrm.bytes[0]);
-
-	return segment == 2 || (insn->x86_64 && segment == 5);
-}
-
-static const char *one_byte_objection(struct insn *insn)
+/* Why a copy would not have the same effect, or NULL. */
+static const char *objection(struct insn *insn)
 {
 	int ext = X86_MODRM_REG(insn->modrm.bytes[0]);
 
-	switch (insn->opcode.bytes[0]) {
+	if (insn_has_emulate_prefix(insn))
+		return "it is meant for an emulator, which might not see a copy";
+	if (insn_is_rex2(insn))
+		return "it has registers of APX, which are not saved";
+	if (insn_rip_relative(insn) && insn->addr_bytes != 8)
+		return "it has an operand at an address of 32 bits relative to it";
+
+	switch (kprobe_opcode(insn)) {
 	case 0x17:		/* pop %ss */
 		return sets_segment;
+	case 0x8e:		/* mov to a segment register */
+		/* ss: traps are held off for an instruction. gs: they find no per-CPU data. */
+		return ext == 2 || (insn->x86_64 && ext == 5) ? sets_segment : NULL;
+	case 0x0fa9:		/* pop %gs */
+	case 0x0fb5:		/* lgs */
+		return insn->x86_64 ? sets_segment : NULL;
+	case 0x0fae:		/* wrgsbase */
+		return has_prefix(insn, 0xf3) && (insn->modrm.bytes[0] & 0xf8) == 0xd8 ?
+		       sets_segment : NULL;
 	case 0x9a:		/* lcall */
 	case 0xca ... 0xcb:	/* lret */
 	case 0xcf:		/* iret */
 	case 0xea:		/* ljmp */
 		return far_branch;
-	case 0xf4:		/* hlt */
-		return "its interrupt could come between the trap and a copy of it";
-	case 0x8e:
-		return segment_refused(insn) ? sets_segment : NULL;
-	case 0xc6 ... 0xc7:	/* mov if it is 0; else xabort, xbegin */
-		return ext != 0 ? changes_mode : NULL;
-	case 0xfe:
-		return ext > 1 ? not_decoded : NULL;
 	case 0xff:		/* lcall, ljmp, undefined */
 		if (ext == 3 || ext == 5)
 			return far_branch;
 		return ext == 7 ? not_decoded : NULL;
+	case 0xfe:
+		return ext > 1 ? not_decoded : NULL;
+	case 0xf4:		/* hlt */
+		return "its interrupt could come between the trap and a copy of it";
+	case 0xc6 ... 0xc7:	/* mov if it is 0; else xabort, xbegin */
+		return ext ? changes_mode : NULL;
+	case 0x0f01:
+		return group7_refused(insn) ? changes_mode : NULL;
+	case 0x0f05:		/* syscall */
+	case 0x0f07:		/* sysret */
+	case 0x0f34 ... 0x0f35:	/* sysenter, sysexit */
+	case 0x0f37:		/* getsec: goes where a register points to */
+	case 0x0faa:		/* rsm */
+		return changes_mode;
 	}
 	return NULL;
-}
-
-/* Why a copy would not have the same effect, or NULL. */
-static const char *objection(struct insn *insn)
-{
-	if (insn_has_emulate_prefix(insn))
-		return "it is meant for an emulator, which might not see a copy";
-
-	if (insn_is_rex2(insn))
-		return "it has registers of APX, which are not saved";
-
-	if (insn_rip_relative(insn) && insn->addr_bytes != 8)
-		return "it has an operand at an address of 32 bits relative to it";
-
-	if (is_vector_insn(insn))
-		return NULL;
-	if (insn->opcode.nbytes == 1)
-		return one_byte_objection(insn);
-	return insn->opcode.nbytes == 2 ? two_byte_objection(insn) : NULL;
 }
 
 /*
@@ -597,26 +483,25 @@ static bool sti_shadow_matters(struct insn *insn, unsigned long addr)
 /* Why the text has to keep the instruction at its address, or NULL. */
 static const char *known_as(struct insn *insn, unsigned long addr)
 {
-	if (is_software_trap(insn))
+	switch (kprobe_opcode(insn)) {
+	case 0xcc ... 0xce:	/* int3, int, into */
+	case 0xf1:		/* int1 */
+	case 0x0f0b:		/* ud2: WARN(), BUG(), a failed check of kCFI */
+	case 0x0fb9:		/* ud1: UBSAN */
 		return "it traps, and its address says what for";
+	}
 	if (is_cfi_check(insn, addr))
 		return "it is part of a check of kCFI, which is decoded when that fails";
-	if (is_landing_pad(insn))
+	if (kprobe_need_landing_pads() && kprobe_opcode(insn) == 0x0f1e &&
+	    has_prefix(insn, 0xf3) && (insn->modrm.bytes[0] & 0xfe) == 0xfa)
 		return "it is the landing pad of indirect branches";
 	return NULL;
 }
 
-/**
- * kprobe_check_insn() - check whether an instruction can be probed
- * @insn:	the instruction
- * @addr:	its address
- * @kind:	set to why it cannot be probed, in words, or to NULL if it can
- *
- * Near branches pass: kprobe_emulation_init() checks whether they can be emulated.
- *
- * Context: kprobe_mutex and text_mutex held.
- * Return: 0; -EINVAL if somebody else looks for the instruction at its address; -EOPNOTSUPP
- * if it would not have the same effect elsewhere.
+/*
+ * Returns 0 if an instruction can be probed; -EINVAL if somebody else looks for it at its address;
+ * -EOPNOTSUPP if it would not have the same effect elsewhere. Sets *@kind to why, in words, or to
+ * NULL. Near branches pass: kprobe_emulation_init() checks whether they can be emulated.
  */
 int kprobe_check_insn(struct insn *insn, unsigned long addr, const char **kind)
 {
@@ -629,31 +514,11 @@ int kprobe_check_insn(struct insn *insn, unsigned long addr, const char **kind)
 	return *kind ? -EOPNOTSUPP : 0;
 }
 
-/**
- * kprobe_can_boost() - check whether a copy may be followed by a jump back
- * @insn:	an instruction that kprobe_check_insn() has let pass
- *
- * Context: any.
- * Return: true unless @insn is a near branch. Other instructions that may not continue with
- * the next one have been refused.
+/*
+ * Writes the instruction at @from as it has to be at @to, with the same length. Returns -ERANGE if
+ * a rip-relative operand is out of reach from there.
  */
-bool kprobe_can_boost(struct insn *insn)
-{
-	return kprobe_branch_of(insn) == KPROBE_NO_BRANCH;
-}
-
-/**
- * kprobe_relocate() - write an instruction as it has to be elsewhere
- * @copy:	where to write it, @insn->length bytes
- * @insn:	the instruction
- * @from:	its address
- * @to:		where the copy is going to run
- *
- * Context: at registration; @copy is not executed yet.
- * Return: 0, or -ERANGE if a rip-relative operand is out of reach from @to.
- */
-int kprobe_relocate(u8 *copy, struct insn *insn, unsigned long from,
-		    unsigned long to)
+int kprobe_relocate(u8 *copy, struct insn *insn, unsigned long from, unsigned long to)
 {
 	long disp = insn->displacement.value + (long)(from - to);
 
@@ -669,19 +534,11 @@ int kprobe_relocate(u8 *copy, struct insn *insn, unsigned long from,
 /* push (%rsp): reads what a return reads */
 static const u8 push_return_address[] = { 0xff, 0x34, 0x24 };
 
-/**
- * kprobe_copy() - write the copy of an instruction that is going to be in a slot
- * @copy:	where to write it, up to MAX_INSN_SIZE bytes
- * @insn:	the instruction
- * @from:	its address
- * @to:		where the copy is going to run
- *
- * A branch that reads its target from memory becomes a push of the same operand; see
- * struct kprobe_emulation. The operand may be relative to the stack pointer: push computes the
- * address before it changes that.
- *
- * Context: at registration; @copy is not executed yet.
- * Return: the length of the copy, or -ERANGE if a rip-relative operand is out of reach from @to.
+/*
+ * Writes the copy of an instruction that is going to be in a slot, up to MAX_INSN_SIZE bytes. A
+ * branch that reads its target from memory becomes a push of the same operand, see struct
+ * kprobe_emulation. The operand may be relative to the stack pointer: push computes the address
+ * before it changes that. Returns the length of the copy, or an errno as kprobe_relocate().
  */
 int kprobe_copy(u8 *copy, struct insn *insn, unsigned long from, unsigned long to)
 {
@@ -706,8 +563,7 @@ int kprobe_copy(u8 *copy, struct insn *insn, unsigned long from, unsigned long t
  * A landing pad cannot be probed. A probe on it is put behind it, and that address counts as
  * the function's entry.
  */
-kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr,
-					 unsigned long offset,
+kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr, unsigned long offset,
 					 bool *on_func_entry)
 {
 	u32 first;

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Hits through the jump to a detour. The assembly parts are detour_entry_{32,64}.S.
+ * Hits through the jump to a detour. The assembly parts are entry_{32,64}.S.
  */
 #include <linux/kprobes.h>
 #include <linux/kprobes_hit.h>
 #include <linux/preempt.h>
 #include <linux/unaligned.h>
-#include <asm/ibt.h>
-#include <asm/ptrace.h>
 
 #include "internal.h"
 
-unsigned long arch_kprobe_resume_ip(unsigned long ip)
+unsigned long __kprobes arch_kprobe_resume_ip(unsigned long ip)
 {
 	struct arch_optimized_insn *optinsn;
 	struct kprobe_site *site;
@@ -26,8 +24,6 @@ unsigned long arch_kprobe_resume_ip(unsigned long ip)
 	}
 	return ip;
 }
-
-NOKPROBE_SYMBOL(arch_kprobe_resume_ip);
 
 /* Prepares to resume after a hit. Returns true if all of the registers have to be loaded. */
 static __always_inline bool detour_exit(struct kprobe *kp, struct pt_regs *regs,
@@ -48,52 +44,32 @@ static __always_inline bool detour_exit(struct kprobe *kp, struct pt_regs *regs,
 	return true;
 }
 
-/**
- * kprobe_detour_hit() - a jump in the text was taken
- * @regs: the probed code's registers, except for ip
- * @site: the site
- *
- * Context: any; preemption as in the probed code.
- * Return: true if all of @regs has to be loaded to resume.
+/*
+ * Called when a jump in the text was taken. ip in @regs is not set yet; preemption is as in the
+ * probed code. Returns true if all of @regs has to be loaded to resume.
  */
-bool __noendbr kprobe_detour_hit(struct pt_regs *regs, struct kprobe_site *site)
+bool __kprobes __noendbr kprobe_detour_hit(struct pt_regs *regs, struct kprobe_site *site)
 {
-	enum kprobe_result what;
 	bool all;
 
 	kprobe_mend_flags(regs);
 	regs->ip = (unsigned long)site->kp.addr + INT3_INSN_SIZE;
 	preempt_disable_notrace();
-	what = kprobe_hit_pre(site, regs);
-	all = detour_exit(&site->kp, regs, what);
+	all = detour_exit(&site->kp, regs, kprobe_hit_pre(site, regs));
 	preempt_enable_notrace();
 	return all;
 }
 
-NOKPROBE_SYMBOL(kprobe_detour_hit);
-
-/* The copy of a call is a push of the return address and a jump. Returns what it calls. */
-static __always_inline unsigned long called_by_copy(const struct arch_optimized_insn *optinsn)
-{
-	const u8 *jump = optinsn->insn + optinsn->call;
-
-	return (unsigned long)jump + JMP32_INSN_SIZE + get_unaligned((s32 *)(jump + 1));
-}
-
-/**
- * kprobe_original_in_detour() - from an address in a detour to the original
- * @kp:	the site
- * @ip:	any address
- *
- * Context: any, NMI included.
- * Return: the address of the original instruction, or if @ip is behind all copies, that of the
- * next one; 0 if @ip is not in the detour of @kp. If a call's copy has pushed the return address,
- * it is the address of what is called: the stack is as there.
+/*
+ * Returns the address of the original instruction, or if @ip is behind all copies, that of the next
+ * one; 0 if @ip is not in the detour of @kp. If a call's copy, which is a push and a jump, has
+ * pushed the return address, it is the address of what is called: the stack is as there.
  */
-unsigned long kprobe_original_in_detour(struct kprobe *kp, unsigned long ip)
+unsigned long __kprobes kprobe_original_in_detour(struct kprobe *kp, unsigned long ip)
 {
 	struct arch_optimized_insn *optinsn = kprobe_optinsn(kp);
 	unsigned long offset = ip - (unsigned long)optinsn->insn;
+	const u8 *jump = optinsn->insn + optinsn->call;
 	int i;
 
 	if (!optinsn->insn || offset >= DETOUR_SIZE)
@@ -101,12 +77,10 @@ unsigned long kprobe_original_in_detour(struct kprobe *kp, unsigned long ip)
 	if (offset >= optinsn->end)
 		return (unsigned long)kp->addr + optinsn->size;
 	if (optinsn->call && offset >= optinsn->call)
-		return called_by_copy(optinsn);
+		return (unsigned long)jump + JMP32_INSN_SIZE + get_unaligned((s32 *)(jump + 1));
 	for (i = JMP32_INSN_SIZE - 1; i > 0; i--) {
 		if (optinsn->copy[i] && optinsn->copy[i] <= offset)
 			break;
 	}
 	return (unsigned long)kp->addr + i;
 }
-
-NOKPROBE_SYMBOL(kprobe_original_in_detour);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Function entries on x86: ftrace calls the handler. Nothing has to be executed, because
- * the probed instruction is ftrace's own nop.
+ * Function entries on x86: ftrace calls the handler. Nothing has to be executed, because the probed
+ * instruction is ftrace's own nop.
  */
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
@@ -23,18 +23,17 @@ static __always_inline bool has_all_registers(struct ftrace_regs *fregs)
 }
 
 /*
- * The core guards against recursion, by context level. ftrace's guard is not used: it
- * would take a hit in an interrupt on top of a breakpoint's handler for recursion in the
- * same context.
+ * The core guards against recursion, by context level. ftrace's guard is not used: it would take a
+ * hit in an interrupt on top of a breakpoint's handler for recursion in the same context.
  *
- * ftrace may still call after it has shut itself down. That does no harm: sites that are left
- * are hit, and others are not found.
+ * ftrace may still call after it has shut itself down. Sites that are left are hit then, and others
+ * are not found.
  *
  * @fregs has all registers, because the core's ops ask for them. But a task may have been
  * preempted where ftrace saves them, since before there was a probe. Its call is no hit.
  */
-void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
-			   struct ftrace_ops *ops, struct ftrace_regs *fregs)
+void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
+				     struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 	struct pt_regs *regs = &arch_ftrace_regs(fregs)->regs;
 	struct kprobe_site *site;
@@ -50,5 +49,3 @@ void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 	}
 	preempt_enable_notrace();
 }
-
-NOKPROBE_SYMBOL(kprobe_ftrace_handler);

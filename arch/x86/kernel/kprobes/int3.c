@@ -9,28 +9,19 @@
  * - by a copy that is followed by a call of the post handlers (see kprobe_tail_hit())
  * - stepped, by a copy that ends in another int3
  *
- * No state is kept between the hit and that second int3: the site is found from the address
- * of the slot. So the copy runs with interrupts and preemption as in the probed code, can be
- * interrupted by anything, and can fault.
+ * No state is kept until then: the site is found from the address of the slot. So the copy runs
+ * with interrupts and preemption as in the probed code, can be interrupted by anything, and can
+ * fault.
  */
 #include <linux/kprobes.h>
 #include <linux/kprobes_hit.h>
 #include <linux/preempt.h>
-#include <asm/ibt.h>
 #include <asm/text-patching.h>
 
 #include "internal.h"
 
-/* See arch_kprobe_level(). */
 DEFINE_PER_CPU(unsigned int, kprobe_int3_count);
 #define INT3_COUNT	(NMI_OFFSET + HARDIRQ_OFFSET)
-
-/* The address behind a copy, where its int3 or its jump back is. */
-static __always_inline unsigned long copy_end(const struct kprobe *kp,
-					      unsigned long copy)
-{
-	return copy + kp->ainsn.emulation.copied;
-}
 
 /* Returns the address of what is executed when a branch cannot be emulated right now. */
 static __always_inline unsigned long branch_copy(const struct kprobe *kp)
@@ -40,20 +31,14 @@ static __always_inline unsigned long branch_copy(const struct kprobe *kp)
 	return kp->ainsn.emulation.memory ? slot : slot + KPROBE_SLOT_LAST_OFFSET;
 }
 
-static __always_inline bool emulate(struct kprobe *kp, struct pt_regs *regs)
-{
-	const struct kprobe_emulation *em = &kp->ainsn.emulation;
-
-	regs->ip = (unsigned long)kp->addr;
-	return em->fn && em->fn(em, regs);
-}
-
 /* Executes the instruction, and runs the post handlers if they wait for that. */
 static __always_inline unsigned long execute(struct kprobe *kp, struct pt_regs *regs, bool post)
 {
+	const struct kprobe_emulation *em = &kp->ainsn.emulation;
 	unsigned long led;
 
-	if (!emulate(kp, regs))
+	regs->ip = (unsigned long)kp->addr;
+	if (!em->fn || !em->fn(em, regs))
 		return branch_copy(kp);
 	led = regs->ip;
 	if (post)
@@ -61,22 +46,15 @@ static __always_inline unsigned long execute(struct kprobe *kp, struct pt_regs *
 	return kprobe_resume_ip(kp, regs->ip, led);
 }
 
-/**
- * kprobe_execute_post() - execute a branch, then run the post handlers
- * @site: a site whose pre handlers have run; its instruction is not boosted
- * @regs: the registers
- *
- * Context: any, NMI included, preemption off.
- * Return: where to resume. If the branch cannot be emulated, that is at its copy, and the post
- * handlers run behind that.
+/*
+ * Executes a branch, then runs the post handlers. The pre handlers have run. Returns where to
+ * resume: if the branch cannot be emulated, at its copy, and the post handlers run behind that.
  */
-unsigned long kprobe_execute_post(struct kprobe_site *site, struct pt_regs *regs)
+unsigned long __kprobes kprobe_execute_post(struct kprobe_site *site, struct pt_regs *regs)
 {
 	regs->orig_ax = -1;
 	return execute(&site->kp, regs, true);
 }
-
-NOKPROBE_SYMBOL(kprobe_execute_post);
 
 /* Has to agree with what after_hit() does. */
 const char *arch_kprobe_path(struct kprobe *kp)
@@ -86,13 +64,13 @@ const char *arch_kprobe_path(struct kprobe *kp)
 	return kp->ainsn.emulation.fn ? "emulate" : "step";
 }
 
-/* Is this the int3 behind a copy? Then the instruction has been executed. */
-static bool step_done(unsigned long at, struct pt_regs *regs)
+/* Checks for the int3 behind a copy: the instruction has been executed. */
+static noinline bool __kprobes step_done(unsigned long at, struct pt_regs *regs)
 {
 	struct kprobe *kp = kprobe_slot_owner(at);
 	unsigned long led;
 
-	if (!kp || at != copy_end(kp, branch_copy(kp)))
+	if (!kp || at != branch_copy(kp) + kp->ainsn.emulation.copied)
 		return false;
 	regs->ip = (unsigned long)kp->addr;
 	if (!kp->ainsn.emulation.memory) {
@@ -108,10 +86,8 @@ static bool step_done(unsigned long at, struct pt_regs *regs)
 	return true;
 }
 
-NOKPROBE_SYMBOL(step_done);
-
-/* Was the breakpoint removed after this CPU had hit it? Then the restored text is executed. */
-static bool taken_out(unsigned long at, struct pt_regs *regs)
+/* If the breakpoint was removed after this CPU had hit it, the restored text is executed. */
+static noinline bool __kprobes taken_out(unsigned long at, struct pt_regs *regs)
 {
 	u8 byte;
 
@@ -123,8 +99,6 @@ static bool taken_out(unsigned long at, struct pt_regs *regs)
 unreadable:
 	return false;
 }
-
-NOKPROBE_SYMBOL(taken_out);
 
 /* Returns where to resume. */
 static __always_inline unsigned long after_hit(struct kprobe *kp, struct pt_regs *regs,
@@ -144,23 +118,11 @@ static __always_inline unsigned long after_hit(struct kprobe *kp, struct pt_regs
 	return execute(kp, regs, false);
 }
 
-static __always_inline void site_hit(struct kprobe_site *site, struct pt_regs *regs)
-{
-	regs->orig_ax = KPROBE_HIT_ORIG_AX;
-	/* It was for the int3: a breakpoint of the processor on what follows is to be hit. */
-	regs->flags &= ~X86_EFLAGS_RF;
-	regs->ip = after_hit(&site->kp, regs, kprobe_hit_pre(site, regs));
-}
-
-/**
- * kprobe_tail_hit() - the copy for hits with a post handler was executed
- * @regs: the registers as the copy left them, except for ip
- * @site: the site
- *
- * Context: any; preemption as in the probed code.
- * Return: true if all of @regs has to be loaded to resume.
+/*
+ * Called when the copy for hits with a post handler was executed. ip in @regs is not set yet;
+ * preemption is as in the probed code. Returns true if all of @regs has to be loaded to resume.
  */
-bool __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe_site *site)
+bool __kprobes __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe_site *site)
 {
 	struct kprobe *kp = &site->kp;
 	bool all;
@@ -174,8 +136,6 @@ bool __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe_site *site)
 	return all;
 }
 
-NOKPROBE_SYMBOL(kprobe_tail_hit);
-
 /**
  * kprobe_int3_handler() - handle an int3, if it is ours
  * @regs: registers after the int3
@@ -183,7 +143,7 @@ NOKPROBE_SYMBOL(kprobe_tail_hit);
  * Context: the int3 exception, interrupts off.
  * Return: 1 if the int3 was ours, else 0.
  */
-int kprobe_int3_handler(struct pt_regs *regs)
+int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 {
 	unsigned long at = regs->ip - INT3_INSN_SIZE;
 	struct kprobe_site *site;
@@ -194,21 +154,23 @@ int kprobe_int3_handler(struct pt_regs *regs)
 
 	__this_cpu_add(kprobe_int3_count, INT3_COUNT);
 	site = kprobe_find_site(at);
-	if (likely(site))
-		site_hit(site, regs);
-	else
+	if (likely(site)) {
+		regs->orig_ax = KPROBE_HIT_ORIG_AX;
+		/* It was for the int3: a processor's breakpoint on what follows is to be hit. */
+		regs->flags &= ~X86_EFLAGS_RF;
+		regs->ip = after_hit(&site->kp, regs, kprobe_hit_pre(site, regs));
+	} else {
 		ours = step_done(at, regs) || taken_out(at, regs);
+	}
 	__this_cpu_sub(kprobe_int3_count, INT3_COUNT);
 	return ours;
 }
-
-NOKPROBE_SYMBOL(kprobe_int3_handler);
 
 /*
  * The other copies of a detour are not meant: these instructions have no fixups, and can only
  * continue in the detour, so their faults stay where they are.
  */
-struct kprobe *arch_kprobe_copy_owner(unsigned long ip)
+struct kprobe * __kprobes arch_kprobe_copy_owner(unsigned long ip)
 {
 	struct kprobe *kp = kprobe_slot_owner(ip);
 
@@ -220,39 +182,29 @@ struct kprobe *arch_kprobe_copy_owner(unsigned long ip)
 	return kp;
 }
 
-NOKPROBE_SYMBOL(arch_kprobe_copy_owner);
-
-/*
- * From an address in a slot to the original: the probed instruction, or the next one if @ip is
- * behind a copy.
- */
-static __always_inline unsigned long original_in_slot(struct kprobe *kp, unsigned long ip)
-{
-	unsigned long offset = ip - (unsigned long)kp->ainsn.insn;
-	const struct kprobe_emulation *em = &kp->ainsn.emulation;
-
-	offset %= KPROBE_SLOT_LAST_OFFSET;
-	return (unsigned long)kp->addr + (offset < em->copied ? 0 : em->length);
-}
-
 /**
  * kprobe_original_ip() - from an address in a slot or detour to the original
  * @ip: any address
  *
  * Context: any, NMI included.
- * Return: the address of the instruction whose copy is at @ip, or @ip itself if there is no
- * copy.
+ * Return: the address of the instruction whose copy is at @ip, or @ip itself if there is none.
  */
-unsigned long kprobe_original_ip(unsigned long ip)
+unsigned long __kprobes kprobe_original_ip(unsigned long ip)
 {
+	unsigned long original = ip, offset;
 	struct kprobe *kp;
 
 	preempt_disable_notrace();
 	kp = kprobe_slot_owner(ip);
 	if (kp)
-		ip = kprobe_original_in_detour(kp, ip) ?: original_in_slot(kp, ip);
+		original = kprobe_original_in_detour(kp, ip);
+	if (kp && !original) {
+		/* In a slot, the next instruction is meant behind a copy. */
+		offset = (ip - (unsigned long)kp->ainsn.insn) % KPROBE_SLOT_LAST_OFFSET;
+		original = (unsigned long)kp->addr;
+		if (offset >= kp->ainsn.emulation.copied)
+			original += kp->ainsn.emulation.length;
+	}
 	preempt_enable_notrace();
-	return ip;
+	return original;
 }
-
-NOKPROBE_SYMBOL(kprobe_original_ip);

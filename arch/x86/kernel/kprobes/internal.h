@@ -2,13 +2,27 @@
 #ifndef __X86_KERNEL_KPROBES_INTERNAL_H
 #define __X86_KERNEL_KPROBES_INTERNAL_H
 
+/*
+ * Layout of a detour, for assembly, too:
+ *
+ *   DETOUR_OWNER	the address of the site
+ *   DETOUR_ENTRY	the target of the jump: a call of kprobe_detour_entry()
+ *   DETOUR_COPY	copies of the instructions that the jump covers, and a jump back
+ *
+ * A copy is as long as its original, except for branches: a short branch gets its long form,
+ * of up to six bytes, a call becomes a push and a jump, and a return may become a jump.
+ */
+#define DETOUR_OWNER	0
+#define DETOUR_ENTRY	8
+#define DETOUR_COPY	13
+#define DETOUR_SIZE	64
+
+#ifndef __ASSEMBLY__
 #include <linux/kprobes_arch.h>
 #include <linux/kprobes_hit.h>
 #include <linux/types.h>
 #include <asm/ibt.h>
 #include <asm/insn.h>
-
-#include "detour.h"
 
 /* decode.c: what an instruction is, and where instructions begin */
 struct kprobe_function;
@@ -18,7 +32,8 @@ enum kprobe_branch {
 	KPROBE_NO_BRANCH,
 	KPROBE_JUMP,
 	KPROBE_CONDITIONAL,
-	KPROBE_LOOP,			/* and jcxz: they have no long form */
+	KPROBE_LOOP,			/* it and jcxz have no long form */
+	KPROBE_JCXZ,
 	KPROBE_CALL,
 	KPROBE_RETURN,
 	KPROBE_RETURN_BY_THUNK,		/* a copy has to jump to the return thunk */
@@ -30,20 +45,25 @@ enum kprobe_branch {
 
 int kprobe_decode(struct insn *insn, u8 *buf, unsigned long addr);
 bool kprobe_decode_until(struct kprobe_function *f, unsigned long end);
-bool kprobe_note_branches(struct kprobe_function *f, unsigned long from, unsigned long to);
+bool kprobe_note_insns(struct kprobe_function *f, unsigned long *at, unsigned long end);
 int kprobe_opcode(struct insn *insn);
 enum kprobe_branch kprobe_branch_of(struct insn *insn);
 int kprobe_check_boundary(unsigned long addr, const char **why);
 bool kprobe_need_landing_pads(void);
 int kprobe_check_insn(struct insn *insn, unsigned long addr, const char **kind);
-bool kprobe_can_boost(struct insn *insn);
-int kprobe_relocate(u8 *copy, struct insn *insn,
-		    unsigned long from, unsigned long to);
+int kprobe_relocate(u8 *copy, struct insn *insn, unsigned long from, unsigned long to);
 int kprobe_copy(u8 *copy, struct insn *insn, unsigned long from, unsigned long to);
 
-/* emulate.c: emulating a branch on saved registers */
+/* Others that may not continue with the next instruction, as a jump back does, are refused. */
+static inline bool kprobe_can_boost(struct insn *insn)
+{
+	return kprobe_branch_of(insn) == KPROBE_NO_BRANCH;
+}
+
+/* emulate.c: emulating a branch on saved registers. The table is for tests, to try every row. */
+extern const unsigned int kprobe_nr_emulators;
 int kprobe_emulation_init(struct kprobe_emulation *em, struct insn *insn);
-int kprobe_find_emulator(struct insn *insn);
+int kprobe_find_emulator(struct kprobe_emulation *em, struct insn *insn);
 bool kprobe_emulate_pushed(const struct kprobe_emulation *em, struct pt_regs *regs);
 
 /* Defined by the linker script. */
@@ -85,7 +105,7 @@ static __always_inline unsigned long kprobe_next_ip(const struct kprobe *kp)
 	return (unsigned long)kp->addr + kp->ainsn.emulation.length;
 }
 
-/* detour.c and int3.c, called from assembly; arguments are in registers, on 32 bits too */
+/* detour.c and int3.c: called from assembly, with arguments in registers, on 32 bits too */
 bool __noendbr kprobe_detour_hit(struct pt_regs *regs, struct kprobe_site *site);
 bool __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe_site *site);
 
@@ -142,7 +162,5 @@ static inline void kprobe_recover_covered(struct kprobe *kp, u8 *buf, int at, in
 }
 #endif
 
-/* The table in emulate.c, for tests to check that they have tried every row. */
-extern const unsigned int kprobe_nr_emulators;
-
+#endif /* __ASSEMBLY__ */
 #endif /* __X86_KERNEL_KPROBES_INTERNAL_H */

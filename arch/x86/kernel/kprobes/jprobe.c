@@ -26,11 +26,9 @@ static __always_inline unsigned long stack_end(unsigned long sp)
 }
 #endif
 
-unsigned long arch_jprobe_args(struct pt_regs *regs, unsigned long *end)
+unsigned long __kprobes arch_jprobe_args(struct pt_regs *regs, unsigned long *end)
 {
 	*end = stack_end(regs->sp);
 	/* Above the return address. */
 	return regs->sp + sizeof(long);
 }
-
-NOKPROBE_SYMBOL(arch_jprobe_args);

@@ -8,8 +8,6 @@
  * first, or change them: no branch and no fixup may lead there, nobody may patch them, and no
  * copy may come back there later, as a call does when it returns, or a fault that has slept.
  */
-#include <linux/build_bug.h>
-#include <linux/errno.h>
 #include <linux/ftrace.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
@@ -17,11 +15,9 @@
 #include <linux/module.h>
 #include <linux/perf_event.h>
 #include <linux/static_call.h>
-#include <linux/string.h>
 #include <linux/unaligned.h>
 #include <asm/alternative.h>
 #include <asm/extable.h>
-#include <asm/insn.h>
 #include <asm/nospec-branch.h>
 #include <asm/text-patching.h>
 
@@ -43,32 +39,26 @@ static_assert(DETOUR_ENTRY + CALL_INSN_SIZE == DETOUR_COPY);
 /* The second byte, with the condition in its lower four bits */
 #define JCC32_OPCODE		0x80
 
-/**
- * struct covered - the instructions that a jump covers
- * @begin:	the address of the first one: the site
- * @end:	the address after the last one, which may be behind the end of the jump
- * @function:	the function that they are in
- */
-struct covered {
-	unsigned long		begin;
-	unsigned long		end;
+/* A detour under construction, and the instructions that the jump covers */
+struct detour {
+	struct optimized_kprobe	*op;
+	unsigned long		slot;			/* where it will run */
+	u8			image[DETOUR_SIZE];	/* what is to be written there */
+	unsigned int		used;			/* bytes of that */
+	unsigned long		begin;			/* the site */
+	unsigned long		end;			/* maybe behind the end of the jump */
 	struct kprobe_function	*function;
 };
-
-static unsigned long target_of(struct insn *insn, unsigned long addr)
-{
-	if (kprobe_branch_of(insn) == KPROBE_RETURN_BY_THUNK)
-		return (unsigned long)x86_return_thunk;
-	return addr + insn->length + insn->immediate.value;
-}
 
 /* Notes in @f the targets of branches of the function at @addr. Returns non-zero on failure. */
 static int note_function(void *f, unsigned long addr)
 {
 	unsigned long size, offset;
 
-	return !kallsyms_lookup_size_offset(addr, &size, &offset) ||
-	       !kprobe_note_branches(f, addr - offset, addr - offset + size);
+	if (!kallsyms_lookup_size_offset(addr, &size, &offset))
+		return -ENOENT;
+	addr -= offset;
+	return kprobe_note_insns(f, &addr, addr + size) ? 0 : -EILSEQ;
 }
 
 #ifdef CONFIG_MODULES
@@ -179,16 +169,9 @@ static bool note_other_part(struct kprobe_function *f)
 static void note_fixups_in(struct kprobe_function *f, const struct exception_table_entry *e,
 			   const struct exception_table_entry *end)
 {
-	const unsigned long start = f->start, size = f->end - start;
-	unsigned long insn, fixup;
-
 	for (; e < end; e++) {
-		insn = (unsigned long)&e->insn + e->insn;
-		fixup = (unsigned long)&e->fixup + e->fixup;
-		if (insn - start < size)
-			kprobe_byte_set(f, insn, KPROBE_BYTE_MAY_FAULT);
-		if (fixup - start < size)
-			kprobe_byte_set(f, fixup, KPROBE_BYTE_FIXUP);
+		kprobe_byte_set(f, (unsigned long)&e->insn + e->insn, KPROBE_BYTE_MAY_FAULT);
+		kprobe_byte_set(f, (unsigned long)&e->fixup + e->fixup, KPROBE_BYTE_FIXUP);
 	}
 }
 
@@ -221,44 +204,40 @@ static struct kprobe_function *complete_function(unsigned long addr)
 	return f;
 }
 
-/* Checks whether @what was noted of a covered byte behind the first. */
-static bool inside(const struct covered *c, enum kprobe_byte what)
-{
-	return kprobe_byte_among(c->function, c->begin + 1, c->end, what);
-}
-
 /*
  * Checks whether somebody else patches one of the covered bytes. static_call_text_reserved() and
  * ftrace_text_reserved() take the last address, alternatives_text_reserved() the one after it.
  */
-static bool others_need(const struct covered *c)
+static bool others_need(const struct detour *d)
 {
-	void *begin = (void *)c->begin, *end = (void *)c->end, *last = end - 1;
+	void *begin = (void *)d->begin, *end = (void *)d->end, *last = end - 1;
 
-	return kprobe_byte_among(c->function, c->begin, c->end, KPROBE_BYTE_LABEL) ||
-	       (c->function->static_calls && static_call_text_reserved(begin, last)) ||
+	return kprobe_byte_among(d->function, d->begin, d->end, KPROBE_BYTE_LABEL) ||
+	       (d->function->static_calls && static_call_text_reserved(begin, last)) ||
 	       alternatives_text_reserved(begin, end) ||
 	       ftrace_text_reserved(begin, last);
 }
 
 /*
- * Checks whether a copy in a detour can execute the instruction at c->end. Only the probed
+ * Checks whether a copy in a detour can execute the instruction at d->end. Only the probed
  * instruction may fault. Nothing moves a fault in another copy back to the text, where its handler
  * could sleep, or find a fixup.
  */
-static bool can_copy(const struct covered *c, struct insn *insn)
+static bool can_copy(const struct detour *d, struct insn *insn)
 {
-	unsigned long addr = c->end;
+	unsigned long addr = d->end;
+	struct kprobe_emulation em;
 	const char *kind;
 
-	if (addr != c->begin &&
+	if (addr != d->begin &&
 	    (kprobe_blacklisted(addr) ||
-	     kprobe_byte_is(c->function, addr, KPROBE_BYTE_MAY_FAULT)))
+	     kprobe_byte_is(d->function, addr, KPROBE_BYTE_MAY_FAULT)))
 		return false;
 	if (kprobe_check_insn(insn, addr, &kind))
 		return false;
 	switch (kprobe_branch_of(insn)) {
 	case KPROBE_LOOP:
+	case KPROBE_JCXZ:
 	case KPROBE_INDIRECT_CALL:
 	case KPROBE_INDIRECT_JUMP:
 		return false;
@@ -270,28 +249,39 @@ static bool can_copy(const struct covered *c, struct insn *insn)
 			return false;
 		fallthrough;
 	default:
-		return kprobe_find_emulator(insn) >= 0;
+		return kprobe_find_emulator(&em, insn) >= 0;
 	}
 }
 
 /*
- * Writes the copy of a branch, with the same target. A call becomes a push of its return address
- * and a jump; a return, a jump to the thunk; any other branch gets its long form. Returns the end
- * of the copy.
+ * Writes the copy of the instruction at d->end. A branch has the same target: a call becomes a push
+ * of its return address and a jump; a return, a jump to the thunk; any other branch gets its long
+ * form. Returns an errno if a target is out of reach.
  */
-static u8 *copy_branch(u8 *at, unsigned long run_at, struct insn *insn, unsigned long addr)
+static int add_copy(struct detour *d, struct insn *insn)
 {
-	unsigned long next = addr + insn->length, to = target_of(insn, addr);
-	u8 *start = at;
+	unsigned long next = d->end + insn->length, to = next + insn->immediate.value;
+	u8 *start = d->image + d->used, *at = start;
+	unsigned long run_at = d->slot + d->used;
+	int err;
 
 	switch (kprobe_branch_of(insn)) {
+	case KPROBE_NO_BRANCH:
+	case KPROBE_RETURN:
+		err = kprobe_relocate(at, insn, d->end, run_at);
+		d->used += insn->length;
+		return err;
+	case KPROBE_RETURN_BY_THUNK:
+		to = (unsigned long)x86_return_thunk;
+		*at++ = JMP32_INSN_OPCODE;
+		break;
 	case KPROBE_CALL:
 		*at++ = PUSH_IMM32_OPCODE;
 		put_unaligned((s32)next, (s32 *)at);
 		at += sizeof(s32);
+		d->op->optinsn.call = at - d->image;
 		fallthrough;
 	case KPROBE_JUMP:
-	case KPROBE_RETURN_BY_THUNK:
 		*at++ = JMP32_INSN_OPCODE;
 		break;
 	default:
@@ -300,38 +290,7 @@ static u8 *copy_branch(u8 *at, unsigned long run_at, struct insn *insn, unsigned
 	}
 	at += sizeof(s32);
 	put_unaligned((s32)(to - (run_at + (at - start))), (s32 *)(at - sizeof(s32)));
-	return at;
-}
-
-/**
- * struct detour - a detour under construction
- * @op:		the site
- * @slot:	where the detour will run
- * @image:	the bytes to be written there
- * @used:	how many bytes of @image have been filled in
- */
-struct detour {
-	struct optimized_kprobe	*op;
-	unsigned long		slot;
-	u8			image[DETOUR_SIZE];
-	unsigned int		used;
-};
-
-static int add_copy(struct detour *d, struct insn *insn, unsigned long addr)
-{
-	unsigned long run_at = d->slot + d->used;
-	enum kprobe_branch branch = kprobe_branch_of(insn);
-	u8 *at = d->image + d->used;
-	int err;
-
-	if (branch == KPROBE_NO_BRANCH || branch == KPROBE_RETURN) {
-		err = kprobe_relocate(at, insn, addr, run_at);
-		if (err)
-			return err;
-		d->used += insn->length;
-	} else {
-		d->used = copy_branch(at, run_at, insn, addr) - d->image;
-	}
+	d->used += at - start;
 	return 0;
 }
 
@@ -340,29 +299,27 @@ static int add_copy(struct detour *d, struct insn *insn, unsigned long addr)
  * jump, so it returns to an address behind the jump. Returns what is in the way, as do the
  * functions below.
  */
-static enum kprobe_obstacle add_copies(struct detour *d, struct covered *c)
+static enum kprobe_obstacle add_copies(struct detour *d)
 {
 	struct arch_optimized_insn *optinsn = &d->op->optinsn;
 	u8 buf[MAX_INSN_SIZE];
 	struct insn insn;
 	unsigned int offset;
 
-	for (c->end = c->begin; c->end < c->begin + JMP32_INSN_SIZE; c->end += insn.length) {
-		offset = c->end - c->begin;
-		if (kprobe_decode(&insn, buf, c->end) || c->end + insn.length > c->function->end)
+	for (d->end = d->begin; d->end < d->begin + JMP32_INSN_SIZE; d->end += insn.length) {
+		offset = d->end - d->begin;
+		if (kprobe_decode(&insn, buf, d->end) || d->end + insn.length > d->function->end)
 			return KPROBE_OBSTACLE_END;
-		if (offset && get_kprobe((void *)c->end))
+		if (offset && get_kprobe((void *)d->end))
 			return KPROBE_OBSTACLE_NEIGHBOUR;
-		if (!can_copy(c, &insn))
+		if (!can_copy(d, &insn))
 			return KPROBE_OBSTACLE_INSN;
 		optinsn->copy[offset] = d->used;
-		if (add_copy(d, &insn, c->end))
+		if (add_copy(d, &insn))
 			return KPROBE_OBSTACLE_REACH;
-		if (kprobe_branch_of(&insn) == KPROBE_CALL)
-			optinsn->call = d->used - JMP32_INSN_SIZE;
 	}
 	optinsn->end = d->used;
-	optinsn->size = c->end - c->begin;
+	optinsn->size = d->end - d->begin;
 	d->op->covered = optinsn->size;
 	return KPROBE_NO_OBSTACLE;
 }
@@ -376,7 +333,7 @@ static bool add_jump(u8 *image, unsigned long run_at, u8 opcode, unsigned long t
 	return distance == (s32)distance;
 }
 
-static enum kprobe_obstacle fill_detour(struct detour *d, struct covered *c)
+static enum kprobe_obstacle fill_detour(struct detour *d)
 {
 	unsigned long entry = (unsigned long)kprobe_detour_entry;
 	enum kprobe_obstacle obstacle;
@@ -390,23 +347,26 @@ static enum kprobe_obstacle fill_detour(struct detour *d, struct covered *c)
 	put_unaligned((unsigned long)site_of(&d->op->kp),
 		      (unsigned long *)(d->image + DETOUR_OWNER));
 	d->used = DETOUR_COPY;
-	obstacle = add_copies(d, c);
+	obstacle = add_copies(d);
 	if (obstacle)
 		return obstacle;
 	if (!add_jump(d->image + DETOUR_ENTRY, d->slot + DETOUR_ENTRY, CALL_INSN_OPCODE,
 		      entry) ||
-	    !add_jump(d->image + d->used, d->slot + d->used, JMP32_INSN_OPCODE, c->end))
+	    !add_jump(d->image + d->used, d->slot + d->used, JMP32_INSN_OPCODE, d->end))
 		return KPROBE_OBSTACLE_REACH;
 	return KPROBE_NO_OBSTACLE;
 }
 
-static enum kprobe_obstacle check_covered(struct covered *c)
+static enum kprobe_obstacle check_covered(const struct detour *d)
 {
-	if (others_need(c))
+	const unsigned long second = d->begin + 1;
+
+	if (others_need(d))
 		return KPROBE_OBSTACLE_PATCHED;
-	if (inside(c, KPROBE_BYTE_FIXUP))
+	if (kprobe_byte_among(d->function, second, d->end, KPROBE_BYTE_FIXUP))
 		return KPROBE_OBSTACLE_FIXUP;
-	if (c->function->unknown || inside(c, KPROBE_BYTE_TARGET))
+	if (d->function->unknown ||
+	    kprobe_byte_among(d->function, second, d->end, KPROBE_BYTE_TARGET))
 		return KPROBE_OBSTACLE_TARGET;
 	return KPROBE_NO_OBSTACLE;
 }
@@ -414,20 +374,21 @@ static enum kprobe_obstacle check_covered(struct covered *c)
 /* Sets optinsn.insn last: from then on optinsn.original has to hold the covered bytes. */
 static enum kprobe_obstacle make_detour(struct optimized_kprobe *op, u8 *slot)
 {
-	struct detour d = { .op = op, .slot = (unsigned long)slot };
-	struct covered c = { .begin = (unsigned long)op->kp.addr };
+	struct detour d = {
+		.op = op, .slot = (unsigned long)slot, .begin = (unsigned long)op->kp.addr,
+	};
 	unsigned int length = op->kp.ainsn.emulation.length;
 	enum kprobe_obstacle obstacle;
 
-	c.function = complete_function(c.begin);
-	if (!c.function)
+	d.function = complete_function(d.begin);
+	if (!d.function)
 		return KPROBE_OBSTACLE_SYMBOL;
-	obstacle = fill_detour(&d, &c) ?: check_covered(&c);
+	obstacle = fill_detour(&d) ?: check_covered(&d);
 	if (obstacle)
 		return obstacle;
 	op->optinsn.next = length < JMP32_INSN_SIZE ? d.slot + op->optinsn.copy[length]
-						    : c.begin + length;
-	memcpy(op->optinsn.original, (void *)c.begin + 1, sizeof(op->optinsn.original));
+						    : d.begin + length;
+	memcpy(op->optinsn.original, (void *)d.begin + 1, sizeof(op->optinsn.original));
 	perf_event_text_poke(slot, NULL, 0, d.image, sizeof(d.image));
 	text_poke(slot, d.image, sizeof(d.image));
 	kprobe_slot_set_owner(slot, &op->kp);
@@ -481,6 +442,17 @@ int arch_check_optimized_kprobe(struct optimized_kprobe *op)
 	return 0;
 }
 
+/* Writes what is behind the first byte. @before is that byte of what is there. */
+static void change_rest(struct optimized_kprobe *op, u8 before, const u8 *after)
+{
+	u8 old[JMP32_INSN_SIZE];
+
+	memcpy(old, op->kp.addr, sizeof(old));
+	old[0] = before;
+	text_poke(op->kp.addr + 1, after + 1, sizeof(old) - 1);
+	perf_event_text_poke(op->kp.addr, old, sizeof(old), after, sizeof(old));
+}
+
 /* Writes the first byte of all sites, and syncs all CPUs. */
 static void change_first(struct list_head *oplist, u8 byte)
 {
@@ -491,16 +463,9 @@ static void change_first(struct list_head *oplist, u8 byte)
 	text_poke_sync();
 }
 
-/**
- * kprobe_recover_covered() - undo in a copy of the text what a jump has changed
- * @kp:		a site
- * @buf:	the copy
- * @at:	the offset of the site in @buf; negative if the site is before it
- * @len:	the length of @buf
- *
- * The first byte is left to the caller, who has to undo breakpoints as well.
- *
- * Context: kprobe_mutex held.
+/*
+ * Undoes what the jump of a site has changed in @buf, a copy of @len bytes of the text. @at is the
+ * site's offset in it, negative if the site is before it. The caller restores the first byte.
  */
 void kprobe_recover_covered(struct kprobe *kp, u8 *buf, int at, int len)
 {
@@ -526,14 +491,12 @@ void kprobe_recover_covered(struct kprobe *kp, u8 *buf, int at, int len)
 void arch_optimize_kprobes(struct list_head *oplist)
 {
 	struct optimized_kprobe *op, *next;
-	u8 jump[JMP32_INSN_SIZE], before[JMP32_INSN_SIZE];
+	u8 jump[JMP32_INSN_SIZE];
 
 	list_for_each_entry(op, oplist, list) {
 		add_jump(jump, (unsigned long)op->kp.addr, JMP32_INSN_OPCODE,
 			 (unsigned long)op->optinsn.insn + DETOUR_ENTRY);
-		memcpy(before, op->kp.addr, sizeof(before));
-		text_poke(op->kp.addr + 1, jump + 1, sizeof(jump) - 1);
-		perf_event_text_poke(op->kp.addr, before, sizeof(before), jump, sizeof(jump));
+		change_rest(op, INT3_INSN_OPCODE, jump);
 	}
 	text_poke_sync();
 	change_first(oplist, JMP32_INSN_OPCODE);
@@ -551,17 +514,13 @@ void arch_optimize_kprobes(struct list_head *oplist)
  */
 void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_list)
 {
+	u8 after[JMP32_INSN_SIZE] = { INT3_INSN_OPCODE };
 	struct optimized_kprobe *op;
-	u8 jump[JMP32_INSN_SIZE], after[JMP32_INSN_SIZE];
 
 	change_first(oplist, INT3_INSN_OPCODE);
 	list_for_each_entry(op, oplist, list) {
-		memcpy(jump, op->kp.addr, sizeof(jump));
-		jump[0] = JMP32_INSN_OPCODE;
-		after[0] = INT3_INSN_OPCODE;
 		memcpy(after + 1, op->optinsn.original, sizeof(op->optinsn.original));
-		text_poke(op->kp.addr + 1, after + 1, sizeof(after) - 1);
-		perf_event_text_poke(op->kp.addr, jump, sizeof(jump), after, sizeof(after));
+		change_rest(op, JMP32_INSN_OPCODE, after);
 	}
 	text_poke_sync();
 	list_splice_tail_init(oplist, done_list);

@@ -21,28 +21,6 @@ void *alloc_insn_page(void)
 	return kprobe_seal_page(execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE));
 }
 
-/* What follows a copy in a slot: where it is written now, and where it will run. */
-struct tail {
-	u8	*image;
-	void	*run_at;
-};
-
-/* Writes a copy of the instruction, and sets where its tail is to be written. */
-static int write_copy(u8 *image, struct insn *insn, struct kprobe *kp,
-		      size_t offset, struct tail *tail)
-{
-	unsigned long slot = (unsigned long)kp->ainsn.insn;
-	int length;
-
-	length = kprobe_copy(image + offset, insn, (unsigned long)kp->addr, slot + offset);
-	if (length < 0)
-		return kprobe_refuse_insn(kp, length, "its operand is out of a copy's reach");
-	kp->ainsn.emulation.copied = length;
-	tail->image = image + offset + length;
-	tail->run_at = (void *)slot + offset + length;
-	return 0;
-}
-
 /*
  * mov 0x8000000000000000, %al: raises the exception of a branch to an address that is none, and
  * changes nothing
@@ -51,31 +29,34 @@ static const u8 load_from_nowhere[] = { 0xa0, 0, 0, 0, 0, 0, 0, 0, 0x80 };
 
 static int fill_slot(struct kprobe *kp, struct insn *insn)
 {
-	u8 image[ARCH_KPROBE_SLOT_SIZE];
-	struct tail first, last;
-	int err;
+	u8 image[ARCH_KPROBE_SLOT_SIZE], *last = image + KPROBE_SLOT_LAST_OFFSET;
+	unsigned long addr = (unsigned long)kp->addr;
+	void *slot = kp->ainsn.insn;
+	int length;
 
-	/* Fill with int3: a copy without a tail ends in one, and unused bytes trap. */
+	/* Fill with int3: a copy without a jump or call ends in one, and unused bytes trap. */
 	memset(image, INT3_INSN_OPCODE, sizeof(image));
-	err = write_copy(image, insn, kp, 0, &first);
-	if (!err && kp->ainsn.emulation.boosted)
-		err = write_copy(image, insn, kp, KPROBE_SLOT_LAST_OFFSET, &last);
-	if (err)
-		return err;
+	length = kprobe_copy(image, insn, addr, (unsigned long)slot);
+	if (length >= 0 && kp->ainsn.emulation.boosted)
+		length = kprobe_copy(last, insn, addr,
+				     (unsigned long)slot + KPROBE_SLOT_LAST_OFFSET);
+	if (length < 0)
+		return kprobe_refuse_insn(kp, length, "its operand is out of a copy's reach");
+	kp->ainsn.emulation.copied = length;
 	if (kp->ainsn.emulation.boosted) {
-		__text_gen_insn(first.image, JMP32_INSN_OPCODE, first.run_at,
-				kp->addr + kp->ainsn.emulation.length, JMP32_INSN_SIZE);
-		__text_gen_insn(last.image, CALL_INSN_OPCODE, last.run_at, kprobe_tail_entry,
+		__text_gen_insn(image + length, JMP32_INSN_OPCODE, slot + length,
+				kp->addr + insn->length, JMP32_INSN_SIZE);
+		last += length;
+		__text_gen_insn(last, CALL_INSN_OPCODE, slot + (last - image), kprobe_tail_entry,
 				CALL_INSN_SIZE);
 		/* kprobe_tail_entry() finds it behind its return address. */
 		put_unaligned((unsigned long)site_of(kp),
-			      (unsigned long *)(last.image + CALL_INSN_SIZE));
+			      (unsigned long *)(last + CALL_INSN_SIZE));
 	} else if (IS_ENABLED(CONFIG_X86_64)) {
-		memcpy(image + KPROBE_SLOT_LAST_OFFSET, load_from_nowhere,
-		       sizeof(load_from_nowhere));
+		memcpy(last, load_from_nowhere, sizeof(load_from_nowhere));
 	}
-	perf_event_text_poke(kp->ainsn.insn, NULL, 0, image, sizeof(image));
-	text_poke(kp->ainsn.insn, image, sizeof(image));
+	perf_event_text_poke(slot, NULL, 0, image, sizeof(image));
+	text_poke(slot, image, sizeof(image));
 	return 0;
 }
 
@@ -141,10 +122,7 @@ int arch_prepare_kprobe(struct kprobe *kp)
 	return prepare_slot(kp, &insn);
 }
 
-/*
- * No task is in the slot. It is freed as dirty nevertheless, to be released together with
- * those of other sites.
- */
+/* No task is in the slot. It is freed as dirty, to be released together with others. */
 void arch_remove_kprobe(struct kprobe *kp)
 {
 	kprobe_opcode_t *slot = kp->ainsn.insn;

@@ -24,7 +24,6 @@
 #include "support/switch.h"
 #include "../decode-insn.h"
 #include "../internal.h"
-#include "../simulate-insn.h"
 #include "test_native.h"
 
 /* Labels for instructions: 8 is before them, 9 after. */

@@ -69,7 +69,7 @@ static void prepare(struct kunit *test, const struct form *form)
 	KUNIT_ASSERT_TRUE_MSG(test, tried.em.fn || tried.em.memory, "%s", form->name);
 	KUNIT_ASSERT_EQ(test, form->length, tried.em.length);
 
-	row = kprobe_find_emulator(&tried.insn);
+	row = kprobe_find_emulator(&tried.em, &tried.insn);
 	KUNIT_ASSERT_TRUE(test, row >= 0 && row < kprobe_nr_emulators);
 	__set_bit(row, rows_seen);
 	kprobe_test_put_code(CODE_AT, tried.at.code, form->length);

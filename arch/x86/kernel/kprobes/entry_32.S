@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * From copies of probed instructions to the handlers and back, without a trap.
+ * From copies of probed instructions, and from the returns of functions, to the handlers and back,
+ * without a trap.
  */
 #include <linux/linkage.h>
 #include <asm/asm.h>
@@ -11,7 +12,7 @@
 #include <asm/segment.h>
 #include <asm/smap.h>
 
-#include "detour.h"
+#include "internal.h"
 
 /* The general registers, and what an iret takes */
 #define LOADED_SIZE	(10 * 4)
@@ -19,27 +20,19 @@
 	.text
 
 /*
- * Called from a detour or a slot: the return address identifies it, and a return continues
- * there. @owner is the offset from the return address to the pointer to the site. No
- * instruction changes the flags before they are saved. The registers are saved as at a trap in
- * the kernel, with the stack pointer and its segment. Handlers run without access to user
- * memory, as in an exception.
- *
- * If @handler returns true, all registers are loaded by an iret. Otherwise the stack pointer has
- * not changed, and @handler has replaced the return address by the address to continue at. The
- * segment registers are the kernel's all the time: what has others, around calls of the BIOS,
- * cannot be probed.
+ * Saves the registers as at a trap in the kernel, with the stack pointer and its segment: its value
+ * is the one above the word that is on top of the stack here. No instruction changes the flags
+ * before they are saved. Then denies access to user memory, as an exception does.
  */
-	.macro	from_copy name:req handler:req owner:req orig_ax:req
-SYM_CODE_START(\name)
+	.macro	save_regs ip:req orig_ax:req
 	pushl	$__KERNEL_DS
 	pushl	%esp
 	pushfl
 	addl	$8, 4(%esp)
 	pushl	$__KERNEL_CS
-	pushl	16(%esp)	/* for who looks before @handler has set ip */
-	pushl	$\orig_ax
-	pushl	$0
+	pushl	\ip
+	pushl	\orig_ax
+	pushl	$0		/* gs, which the kernel does not use */
 	pushl	%fs
 	pushl	%es
 	pushl	%ds
@@ -51,14 +44,10 @@ SYM_CODE_START(\name)
 	pushl	%ecx
 	pushl	%ebx
 	ENCODE_FRAME_POINTER
-	movl	PTREGS_SIZE(%esp), %edx
-	movl	\owner(%edx), %edx
-	movl	%esp, %eax
-	cld
 	ASM_CLAC
-	call	\handler
-	testb	%al, %al
-	jnz	kprobe_load_all
+	.endm
+
+	.macro	pop_regs
 	popl	%ebx
 	popl	%ecx
 	popl	%edx
@@ -66,10 +55,37 @@ SYM_CODE_START(\name)
 	popl	%edi
 	popl	%ebp
 	popl	%eax
+	.endm
+
+/* Restores the flags last, and returns by the word on which save_regs was used. */
+	.macro	restore_regs_and_return
+	pop_regs
 	addl	$(PT_EFLAGS-PT_DS), %esp
 	popfl
-	leal	8(%esp), %esp
+	leal	(PTREGS_SIZE-PT_OLDESP)(%esp), %esp
 	RET
+	.endm
+
+/*
+ * Called from a detour or a slot: the return address identifies it, and a return continues
+ * there. @owner is the offset from the return address to the pointer to the site.
+ *
+ * If @handler returns true, all registers are loaded by an iret. Otherwise the stack pointer has
+ * not changed, and @handler has replaced the return address by the address to continue at. The
+ * segment registers are the kernel's all the time: what has others, around calls of the BIOS,
+ * cannot be probed.
+ */
+	.macro	from_copy name:req handler:req owner:req orig_ax:req
+SYM_CODE_START(\name)
+	save_regs 16(%esp), $\orig_ax	/* an unwinder may look before @handler has set ip */
+	movl	PTREGS_SIZE(%esp), %edx
+	movl	\owner(%edx), %edx
+	movl	%esp, %eax
+	cld
+	call	\handler
+	testb	%al, %al
+	jnz	kprobe_load_all
+	restore_regs_and_return
 SYM_CODE_END(\name)
 _ASM_NOKPROBE(\name)
 	.endm
@@ -114,13 +130,20 @@ SYM_CODE_START_LOCAL(kprobe_load_all)
 	.set	at, at + 4
 	.endr
 	movl	%eax, %esp
-	popl	%ebx
-	popl	%ecx
-	popl	%edx
-	popl	%esi
-	popl	%edi
-	popl	%ebp
-	popl	%eax
+	pop_regs
 	iret
 SYM_CODE_END(kprobe_load_all)
 _ASM_NOKPROBE(kprobe_load_all)
+
+#ifdef CONFIG_KRETPROBE_RETURN_STACK
+/* Functions return here, see entry_64.S. */
+SYM_START(__kretprobe_trampoline, SYM_L_GLOBAL, SYM_F_ALIGN)
+	pushl	$__kretprobe_trampoline
+	save_regs $0, $-1	/* C code fills in ip */
+	movl	%esp, %eax
+	leal	PTREGS_SIZE(%esp), %edx
+	call	kretprobe_returned
+	restore_regs_and_return
+SYM_FUNC_END(__kretprobe_trampoline)
+_ASM_NOKPROBE(__kretprobe_trampoline)
+#endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * From slots to the handlers and back, without an exception.
+ * From slots, and from the returns of functions, to the handlers and back, without an exception.
  */
 #include <linux/linkage.h>
 #include <asm/asm-offsets.h>
@@ -10,7 +10,30 @@
 
 #include "internal.h"
 #include "pstate-header.S"
-#include "regs.h"
+
+#define PSR_I_SHIFT	7
+
+	/* To or from a pt_regs at sp: registers that a call may change, and those it preserves */
+	.macro	caller_saved, op
+	\op	x0, x1, [sp, #S_X0]
+	\op	x2, x3, [sp, #S_X2]
+	\op	x4, x5, [sp, #S_X4]
+	\op	x6, x7, [sp, #S_X6]
+	\op	x8, x9, [sp, #S_X8]
+	\op	x10, x11, [sp, #S_X10]
+	\op	x12, x13, [sp, #S_X12]
+	\op	x14, x15, [sp, #S_X14]
+	\op	x16, x17, [sp, #S_X16]
+	.endm
+
+	.macro	callee_saved, op
+	\op	x18, x19, [sp, #S_X18]
+	\op	x20, x21, [sp, #S_X20]
+	\op	x22, x23, [sp, #S_X22]
+	\op	x24, x25, [sp, #S_X24]
+	\op	x26, x27, [sp, #S_X26]
+	\op	x28, x29, [sp, #S_X28]
+	.endm
 
 /*
  * Called from a slot, with a pt_regs at the stack pointer, in which the slot has saved x29 and
@@ -56,7 +79,7 @@ NOKPROBE(\name)
 /* From SLOT_LAST: behind the copy for hits with a post handler */
 	from_slot kprobe_tail_entry, kprobe_tail_hit, (SLOT_OWNER-SLOT_NEXT_OUT)
 
-/* What a veneer goes to: it has left x16 where the handler will save it. */
+/* A veneer goes here. It has left x16 where the handler will save it. */
 	.macro	from_veneer name:req, entry:req
 SYM_CODE_START_LOCAL(\name)
 	bti	c
@@ -101,6 +124,47 @@ SYM_INNER_LABEL(kprobe_detour_left_at, SYM_L_GLOBAL)
 	brk	#KPROBES_BRK_IMM
 SYM_CODE_END(kprobe_detour_leave)
 NOKPROBE(kprobe_detour_leave)
+
+/*
+ * Functions with a return probe return here, with this address in the link register. Registers are
+ * only restored if a handler may want to change them, or C code does not preserve them. So are the
+ * flags: assembly may rely on them, as pmull_gcm_encrypt() does, which keeps them over calls.
+ */
+SYM_CODE_START(__kretprobe_trampoline)
+	sub	sp, sp, #PT_REGS_SIZE
+	callee_saved stp
+
+	/* A frame record with the trampoline's address, which unwinders recognize. */
+	stp	x29, lr, [sp, #S_STACKFRAME]
+	add	x29, sp, #S_STACKFRAME
+
+	caller_saved stp
+	add	x0, sp, #PT_REGS_SIZE
+	stp	lr, x0, [sp, #S_LR]
+	save_pstate __kretprobe_trampoline
+
+	mov	x0, sp
+	ldr	x1, [sp, #S_STACKFRAME]
+	tbnz	x19, #PSR_I_SHIFT, .Lmasked
+	bl	kretprobe_returned
+.Lreturned:
+
+	restore_pstate __kretprobe_trampoline
+
+	/* By now the frame record has the function's own return address. */
+	caller_saved ldp
+	ldr	x19, [sp, #S_X18 + 8]
+	ldp	x29, lr, [sp, #S_STACKFRAME]
+	add	sp, sp, #PT_REGS_SIZE
+	ret
+	rare_pstate __kretprobe_trampoline
+
+	/* RCU may take the CPU for idle. */
+.Lmasked:
+	bl	kprobe_masked_return
+	b	.Lreturned
+SYM_CODE_END(__kretprobe_trampoline)
+NOKPROBE(__kretprobe_trampoline)
 
 	.macro	make_room
 	sub	sp, sp, #PT_REGS_SIZE

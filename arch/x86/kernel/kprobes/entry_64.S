@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * From copies of probed instructions, and from the returns of functions, to the handlers and back,
+ * without a trap.
+ */
+#include <linux/linkage.h>
+#include <linux/objtool.h>
+#include <asm/alternative.h>
+#include <asm/asm.h>
+#include <asm/asm-offsets.h>
+#include <asm/cpufeatures.h>
+#include <asm/frame.h>
+#include <asm/kprobes.h>
+#include <asm/nospec-branch.h>
+#include <asm/segment.h>
+#include <asm/smap.h>
+#include <asm/unwind_hints.h>
+
+#include "../../entry/calling.h"
+#include "internal.h"
+
+	.text
+
+/*
+ * Saves the registers as at a trap. The stack pointer is the one above the word that is on top of
+ * the stack here. No instruction changes the flags before they are saved.
+ *
+ * Handlers run without access to user memory, as in an exception, because a task switch does not
+ * save EFLAGS.AC. A caller between stac and clac has access, and keeps it. Without SMAP there is no
+ * stac, and AC can be set by user space.
+ */
+	.macro	save_regs ip:req orig_ax:req unwind_hint=1
+	pushq	$__KERNEL_DS
+	pushq	%rsp
+	pushfq
+	addq	$16, 8(%rsp)
+	pushq	$__KERNEL_CS
+	pushq	\ip
+	pushq	\orig_ax
+	PUSH_REGS unwind_hint=\unwind_hint
+	ENCODE_FRAME_POINTER
+	.endm
+
+/*
+ * Called from a detour or a slot: the return address identifies it, and a return continues
+ * there. @owner is the offset from the return address to the pointer to the site.
+ *
+ * If @handler returns true, all registers are loaded by an iret. Otherwise the stack pointer has
+ * not changed, and @handler has replaced the return address by the address to continue at. With
+ * call depth tracking that is left by an iret, too: the thunk that counts a return changes the
+ * flags.
+ */
+	.macro	from_copy name:req handler:req owner:req orig_ax:req
+SYM_CODE_START(\name)
+	UNWIND_HINT_FUNC
+	ANNOTATE_NOENDBR
+	save_regs 32(%rsp), $\orig_ax	/* an unwinder may look before @handler has set ip */
+	movq	PTREGS_SIZE(%rsp), %rsi
+	movq	\owner(%rsi), %rsi
+	movq	%rsp, %rdi
+	cld
+	ASM_CLAC
+	call	\handler
+	testb	%al, %al
+	ALTERNATIVE "{disp32} jnz .Lall_of_\name", "jmp .Lcounted_\name", X86_FEATURE_CALL_DEPTH
+	/* As from here: what is saved is soon below the stack, and what returns has not called. */
+	UNWIND_HINT sp_reg=ORC_REG_SP sp_offset=PTREGS_SIZE+8 type=UNWIND_HINT_TYPE_CALL signal=1
+	POP_REGS
+	addq	$24, %rsp
+	popfq
+	leaq	16(%rsp), %rsp
+	RET
+
+.Lcounted_\name:
+	UNWIND_HINT_REGS
+	jnz	.Lall_of_\name
+	movq	PTREGS_SIZE(%rsp), %rax
+	movq	%rax, RIP(%rsp)
+
+.Lall_of_\name:
+	UNWIND_HINT_REGS
+	/*
+	 * An iret of its own would fault in a Xen PV guest. An interrupt at the kernel's would be
+	 * taken for a failed iret to the user, without per-CPU data. In such a guest it is another
+	 * iret, and interrupts are not masked like this.
+	 */
+	ALTERNATIVE "cli", "", X86_FEATURE_XENPV
+	jmp	restore_regs_and_return_to_kernel
+SYM_CODE_END(\name)
+_ASM_NOKPROBE(\name)
+	.endm
+
+#ifdef CONFIG_OPTPROBES
+/* From a detour, before the probed instruction */
+	from_copy kprobe_detour_entry, kprobe_detour_hit, (DETOUR_OWNER-DETOUR_COPY), \
+		  KPROBE_HIT_ORIG_AX
+#endif
+
+/* From a slot, after the copy for hits with a post handler */
+	from_copy kprobe_tail_entry, kprobe_tail_hit, 0, -1
+
+#ifdef CONFIG_KRETPROBE_RETURN_STACK
+/*
+ * The trampoline of return probes: its address takes the place of a function's return address.
+ *
+ * The first push writes to the word that the function has just returned through, so that
+ * unwinders find the trampoline's address where they expect it. C code puts the function's own
+ * return address there, and the trampoline finally returns through it.
+ *
+ * The saved stack pointer is the one after the function's return, two words above its value when
+ * it is pushed. Registers are only restored if a handler may want to change them, or C code does
+ * not preserve them. Flags are restored last, with lea after them: some functions return in flags,
+ * those of KVM for instance that execute an instruction in place of the guest.
+ */
+SYM_START(__kretprobe_trampoline, SYM_L_GLOBAL, SYM_F_ALIGN)
+	ANNOTATE_NOENDBR	/* only ever returned to */
+	pushq	$__kretprobe_trampoline
+	UNWIND_HINT_FUNC
+	save_regs $0, $-1, unwind_hint=0	/* C code fills in ip */
+	ANNOTATE_IGNORE_ALTERNATIVE
+	ASM_CLAC
+	movq	%rsp, %rdi
+	leaq	PTREGS_SIZE(%rsp), %rsi
+	call	kretprobe_returned
+#ifdef CONFIG_FRAME_POINTER
+	movq	RBP(%rsp), %rbp	/* it was encoded */
+#endif
+	/* From here on rbp is the caller's, while the saved one is soon below the stack. */
+	UNWIND_HINT sp_reg=ORC_REG_SP sp_offset=PTREGS_SIZE+8 type=UNWIND_HINT_TYPE_CALL
+	addq	$R11, %rsp
+	popq	%r11
+	popq	%r10
+	popq	%r9
+	popq	%r8
+	popq	%rax
+	popq	%rcx
+	popq	%rdx
+	popq	%rsi
+	popq	%rdi
+	leaq	(EFLAGS-ORIG_RAX)(%rsp), %rsp
+	popfq
+	leaq	(PTREGS_SIZE-RSP)(%rsp), %rsp
+	UNWIND_HINT_FUNC
+	RET
+SYM_FUNC_END(__kretprobe_trampoline)
+_ASM_NOKPROBE(__kretprobe_trampoline)
+
+/* It sets up no frame: the frame pointer remains the caller's. */
+STACK_FRAME_NON_STANDARD_FP __kretprobe_trampoline
+#endif
