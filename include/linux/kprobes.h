@@ -297,6 +297,7 @@ int register_kprobe(struct kprobe *p);
 void unregister_kprobe(struct kprobe *p);
 int register_kprobes(struct kprobe **kps, int num);
 void unregister_kprobes(struct kprobe **kps, int num);
+void kprobe_wait_for_handlers(void);
 int enable_kprobe(struct kprobe *p);
 int disable_kprobe(struct kprobe *p);
 unsigned int kprobe_level(void);
@@ -376,6 +377,7 @@ static inline int enable_kprobe(struct kprobe *p) { return -EOPNOTSUPP; }
 static inline int disable_kprobe(struct kprobe *p) { return -EOPNOTSUPP; }
 static inline void unregister_kprobes(struct kprobe **kps, int num) { }
 static inline void unregister_kprobe(struct kprobe *p) { }
+static inline void kprobe_wait_for_handlers(void) { }
 static inline struct kprobe *get_kprobe(void *addr) { return NULL; }
 static inline unsigned int kprobe_level(void) { return 0; }
 static inline bool within_kprobe_blacklist(unsigned long addr) { return true; }

@@ -168,7 +168,6 @@ void kprobe_site_post(struct kprobe *kp, struct pt_regs *regs, unsigned long fla
 /* wait.c */
 extern unsigned int kprobe_patience;
 void kprobe_tell_of_handler(unsigned int cpu);
-void kprobe_wait_for_handlers(void);
 bool kprobe_spin_for_handlers(void);
 void kprobe_wait_for_tasks(void);
 

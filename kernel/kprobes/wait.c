@@ -86,15 +86,16 @@ static void wait_for_mark(struct kprobe_mark *mark, unsigned int cpu)
 	}
 }
 
-/*
- * Waits until all handlers that are running have ended.
+/**
+ * kprobe_wait_for_handlers() - wait until all handlers that are running have ended
  *
- * The caller has removed pointers to users' probes, from a site's list or from a return probe's
- * holder. When this returns, no CPU uses any of them any more. This waits for all handlers that are
- * running, of whatever probe, but not for hits that come meanwhile. CPUs that are offline run
- * nothing, and no CPU comes or goes while the barriers are executed.
  *
- * May sleep; not from a handler.
+ * The caller has removed pointers that only handlers follow: from a site's list to a user's probe,
+ * or from that to data of its handlers. When this returns, no CPU follows any of them any more. This
+ * waits for all handlers that are running, of whatever probe, but not for hits that come meanwhile.
+ * CPUs that are offline run nothing, and no CPU comes or goes while the barriers are executed.
+ *
+ * Context: may sleep; not from a handler.
  */
 void kprobe_wait_for_handlers(void)
 {

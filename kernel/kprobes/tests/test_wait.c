@@ -4,11 +4,19 @@
  * and in all contexts, and for nothing else.
  */
 #include <kunit/static_stub.h>
+#include <linux/bpf.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
+#include <linux/fdtable.h>
+#include <linux/filter.h>
 #include <linux/jiffies.h>
+#include <linux/perf_event.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
+#include <linux/rcupdate_trace.h>
+#include <linux/srcu.h>
+#include <linux/trace_events.h>
+#include <linux/tracepoint.h>
 #include <linux/workqueue.h>
 
 #include "../internal.h"
@@ -257,6 +265,134 @@ static void unregistering_does_not_wait_for_readers(struct kunit *test)
 	for (i = 0; i < places_for(kind->type); i++)
 		expect_no_wait(test, kind, places[i].addr);
 }
+
+#if defined(CONFIG_KPROBE_EVENTS) && defined(CONFIG_BPF_EVENTS)
+/* --- events --- */
+
+#define EVENT	"kprobes_closed"
+
+static const struct event_user {
+	const char *name;
+	bool program;
+} event_users[] = {
+	{ "a counter", false },
+	{ "a counter and a program", true },
+};
+
+KUNIT_ARRAY_PARAM_DESC(user, event_users, name);
+
+static void delete_event(void *unused)
+{
+	kprobe_event_delete(EVENT);
+}
+
+/* Returns the number of an event; ftrace must know its function. */
+static int make_event(struct kunit *test)
+{
+	char *buf = test_alloc(test, MAX_DYNEVENT_CMD_LEN), location[24];
+	struct trace_event_file *file;
+	struct dynevent_cmd cmd;
+	int number;
+
+	snprintf(location, sizeof(location), "0x%lx", (unsigned long)kprobes_traced);
+	kprobe_event_cmd_init(&cmd, buf, MAX_DYNEVENT_CMD_LEN);
+	KUNIT_ASSERT_EQ(test, 0, kprobe_event_gen_cmd_start(&cmd, EVENT, location));
+	KUNIT_ASSERT_EQ(test, 0, kprobe_event_gen_cmd_end(&cmd));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, delete_event, NULL));
+	file = trace_get_event_file(NULL, "kprobes", EVENT);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(file));
+	number = file->event_call->event.type;
+	trace_put_event_file(file);
+	return number;
+}
+
+/* What a loader of BPF programs calls in the kernel. No header declares it. */
+int kern_sys_bpf(int cmd, union bpf_attr *attr, unsigned int size);
+
+/* A program that has the hit counted */
+static struct bpf_prog *load_program(struct kunit *test)
+{
+	struct bpf_insn insns[] = { BPF_MOV64_IMM(BPF_REG_0, 1), BPF_EXIT_INSN() };
+	union bpf_attr attr = {
+		.prog_type = BPF_PROG_TYPE_KPROBE,
+		.insns = (unsigned long)insns,
+		.insn_cnt = ARRAY_SIZE(insns),
+		.license = (unsigned long)"GPL",
+	};
+	int fd = kern_sys_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
+	struct bpf_prog *program;
+
+	KUNIT_ASSERT_GE(test, fd, 0);
+	program = bpf_prog_get(fd);
+	close_fd(fd);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(program));
+	return program;
+}
+
+static void close_event(void *event)
+{
+	perf_event_release_kernel(event);
+}
+
+/* An event that counts the hits of this task, and has counted one */
+static struct perf_event *open_event(struct kunit *test)
+{
+	const struct event_user *user = test->param_value;
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_TRACEPOINT,
+		.size = sizeof(attr),
+		.config = make_event(test),
+	};
+	struct perf_event *event;
+	u64 enabled, running;
+
+	event = perf_event_create_kernel_counter(&attr, -1, current, NULL, NULL);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(event));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, close_event, event));
+	if (user->program)
+		KUNIT_ASSERT_EQ(test, 0, perf_event_set_bpf_prog(event, load_program(test), 0));
+	kprobes_traced(1);
+	KUNIT_ASSERT_EQ(test, 1, perf_event_read_value(event, &enabled, &running));
+	return event;
+}
+
+/* Any handler can be one that uses the event. */
+static void closing_an_event_waits_for_handlers(struct kunit *test)
+{
+	struct perf_event *event;
+	struct task_struct *task;
+
+	need_two_cpus(test);
+	task = thread_new(test, call_in, (void *)TASK);
+	event = open_event(test);
+	any_registered(test, KPROBE, &slow[PRE_HANDLER], kprobes_untraced);
+	called = kprobes_untraced;
+	expect_wait(test, task, TASK, close_event, event, 0);
+}
+
+/* One of each kind that others' events and programs wait for */
+static void read_all(struct holder *holder)
+{
+	guard(rcu)();
+	guard(srcu)(&tracepoint_srcu);
+	rcu_read_lock_trace();
+	while (holder_goes_on(holder))
+		cpu_relax();
+	rcu_read_unlock_trace();
+}
+
+static void closing_an_event_does_not_wait_for_readers(struct kunit *test)
+{
+	struct perf_event *event = open_event(test);
+	struct holder *holder = holder_new(test, read_all, NULL, READER_SECONDS);
+
+	if (!preempt_model_preemptible())
+		kunit_skip(test, "a reader cannot be preempted, and is in everybody's way");
+	holder_start(holder);
+	kunit_release_action(test, close_event, event);
+	KUNIT_EXPECT_FALSE(test, holder_stop(holder));
+}
+#endif
 
 /* --- marks --- */
 
@@ -641,6 +777,10 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(hits_that_go_on_do_not_hold_it_up),
 	KUNIT_CASE(every_processor_has_a_barrier),
 	KUNIT_CASE_PARAM(unregistering_does_not_wait_for_readers, kind_gen_params),
+#if defined(CONFIG_KPROBE_EVENTS) && defined(CONFIG_BPF_EVENTS)
+	KUNIT_CASE_PARAM(closing_an_event_waits_for_handlers, user_gen_params),
+	KUNIT_CASE_PARAM(closing_an_event_does_not_wait_for_readers, user_gen_params),
+#endif
 	KUNIT_CASE(mark_of_a_task_that_dies_is_ended),
 	KUNIT_CASE(busy_sections_of_a_task_that_dies_are_forgotten),
 #ifdef CONFIG_JPROBES
