@@ -279,6 +279,14 @@ static void fill_words(void *to, size_t size)
 		*word++ = random_u64();
 }
 
+/* Lets the instruction access memory at, or close to, an address. */
+static void aim(const struct word *w, struct pt_regs *regs, unsigned long at)
+{
+	if (!(w->form->what & ALIGNED))
+		at += random_below(64);
+	copy_aim(w->form, word_of(&w->insn), regs->regs, at);
+}
+
 static void set_up(const struct diff_run *run, struct pt_regs *regs)
 {
 	const struct word *w = &words[run->i];
@@ -289,8 +297,7 @@ static void set_up(const struct diff_run *run, struct pt_regs *regs)
 	running = w;
 	prandom_seed_state(&copy_random, test_seed + run->i * NR_FLAGS + run->state);
 	fill_words(regs->regs, sizeof(regs->regs));
-	copy_aim(w->form, insn, regs->regs, (unsigned long)&memory[MIDDLE] +
-		 (what & ALIGNED ? 0 : random_below(64)));
+	aim(w, regs, (unsigned long)&memory[MIDDLE]);
 	if (random_below(2))
 		copy_agree(w->form, insn, regs->regs, &before.memory[MIDDLE]);
 	state_before = w->form->state ? read_state() : 0;
@@ -313,7 +320,7 @@ static void spoil(const struct diff_run *run, struct pt_regs *regs)
 {
 	const struct word *w = &words[run->i];
 
-	copy_aim(w->form, word_of(&w->insn), regs->regs, unmapped);
+	aim(w, regs, unmapped);
 	__set_bit(w->form - copy_forms, forms_faulted);
 }
 

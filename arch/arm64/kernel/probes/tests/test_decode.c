@@ -247,7 +247,8 @@ static void test_exclusive_neighbours(struct kunit *test)
 	/* ldar, stlr and cas do not end it */
 	expect_in(test, inside, "--LlscS--", "--xxxxx--");
 	/* the store is behind the end of the function */
-	expect_in(test, inside, "--Llsc", "--x---");
+	KUNIT_EXPECT_TRUE(test, inside(3, 7));
+	KUNIT_EXPECT_FALSE(test, inside(3, 6));
 }
 
 static void test_exclusive_reach(struct kunit *test)
