@@ -398,7 +398,15 @@ static struct planted *plant_all(struct kunit *test)
 	return all;
 }
 
-/* Jumps that are there, and a jump that has not come yet */
+static void expect_all_off(struct kunit *test, const struct planted *all)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_JUMPS; i++)
+		expect_no_jump(test, all[i].probe->kp.addr, "off");
+}
+
+/* Jumps that are there, and jumps that have not come yet */
 static void switch_takes_out_all_jumps_and_puts_them_in_again(struct kunit *test)
 {
 	struct planted *all;
@@ -407,18 +415,22 @@ static void switch_takes_out_all_jumps_and_puts_them_in_again(struct kunit *test
 
 	switch_need(test);
 	all = plant_all(test);
-	late = all[0].probe;
 	KUNIT_EXPECT_EQ(test, 0, switch_set(false));
-	for (i = 0; i < NR_JUMPS; i++)
-		expect_no_jump(test, all[i].probe->kp.addr, "off");
-	/* None comes while it is off. */
-	probe_unregister(late);
-	KUNIT_ASSERT_EQ(test, 0, probe_register_again(late, late->kp.addr));
-	expect_no_jump(test, late->kp.addr, "off");
+	expect_all_off(test, all);
+	/* None comes while it is off, neither to a new site nor to one that is revived. */
+	for (i = 0; i < ARRAY_SIZE(idle_jumps); i++) {
+		late = all[i].probe;
+		probe_unregister(late);
+		if (!i)
+			KUNIT_ASSERT_TRUE(test, comes_to(late->kp.addr, SITE_NEW));
+		KUNIT_ASSERT_EQ(test, 0, probe_register_again(late, late->kp.addr));
+	}
+	expect_all_off(test, all);
 	KUNIT_EXPECT_EQ(test, 0, switch_set(true));
-	KUNIT_EXPECT_TRUE(test, kprobe_optimized(&site_at(late->kp.addr)->kp));
+	for (i = 0; i < NR_JUMPS; i++)
+		KUNIT_EXPECT_TRUE(test, kprobe_optimized(&site_at(all[i].probe->kp.addr)->kp));
 	KUNIT_EXPECT_EQ(test, 0, switch_set(false));
-	expect_no_jump(test, late->kp.addr, "off");
+	expect_all_off(test, all);
 	KUNIT_EXPECT_EQ(test, 0, switch_set(true));
 	wait_for_kprobe_optimizer();
 	for (i = 0; i < NR_JUMPS; i++) {
