@@ -19,17 +19,23 @@
  */
 #define pr_fmt(fmt) "kprobes_sweep: " fmt
 
+#include <linux/bitmap.h>
+#include <linux/crc32.h>
 #include <linux/delay.h>
 #include <linux/freezer.h>
 #include <linux/fs.h>
 #include <linux/ftrace.h>
+#include <linux/hex.h>
+#include <linux/idr.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/kstrtox.h>
+#include <linux/list_sort.h>
 #include <linux/math.h>
 #include <linux/moduleparam.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
+#include <linux/rbtree.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
@@ -223,9 +229,16 @@ static bool make_probes(struct crowd *c, unsigned int room)
 #define NUMBERS		50
 #define TEXT_BYTES	4096
 
+struct item {
+	struct rb_node node;
+	struct list_head list;
+	u32 key;
+};
+
 struct work {
 	struct vfsmount *proc;
 	u32 numbers[NUMBERS];
+	struct item items[NUMBERS];
 	char text[TEXT_BYTES];
 	u64 sum;
 	int done;
@@ -268,10 +281,96 @@ static void sort_and_store(struct work *w)
 	xa_destroy(&array);
 }
 
+static int compare_items(void *unused, const struct list_head *a, const struct list_head *b)
+{
+	return compare(&list_entry(a, struct item, list)->key,
+		       &list_entry(b, struct item, list)->key);
+}
+
+static bool item_less(struct rb_node *a, const struct rb_node *b)
+{
+	return rb_entry(a, struct item, node)->key < rb_entry(b, struct item, node)->key;
+}
+
+static void list_and_number(struct work *w)
+{
+	struct rb_root tree = RB_ROOT;
+	struct rb_node *node;
+	struct item *item;
+	LIST_HEAD(list);
+	struct idr idr;
+	u32 i;
+
+	idr_init(&idr);
+	for (i = 0; i < NUMBERS; i++) {
+		w->items[i].key = i * 2654435761U;
+		list_add(&w->items[i].list, &list);
+		rb_add(&w->items[i].node, &tree, item_less);
+		note(w, idr_alloc(&idr, &w->items[i], 0, 0, GFP_KERNEL));
+	}
+	list_sort(NULL, &list, compare_items);
+	list_for_each_entry(item, &list, list)
+		note(w, item->key);
+	for (node = rb_first(&tree); node; node = rb_next(node))
+		note(w, rb_entry(node, struct item, node)->key);
+	for (i = 0; i < NUMBERS; i++) {
+		rb_erase(&w->items[i].node, &tree);
+		note(w, idr_find(&idr, i) == &w->items[i]);
+		note(w, idr_remove(&idr, i) == &w->items[i]);
+	}
+	note(w, RB_EMPTY_ROOT(&tree) && idr_is_empty(&idr));
+	idr_destroy(&idr);
+}
+
+static void map_bits(struct work *w)
+{
+	DECLARE_BITMAP(map, 200) = {};
+	DECLARE_BITMAP(other, 200) = {};
+
+	bitmap_set(map, 60, 80);
+	bitmap_clear(map, 100, 10);
+	bitmap_shift_left(other, map, 7, 200);
+	bitmap_and(other, other, map, 200);
+	note(w, bitmap_weight(other, 200));
+	note(w, find_first_bit(other, 200));
+	note(w, find_next_zero_bit(map, 200, 60));
+	note(w, bitmap_find_next_zero_area(map, 200, 60, 8, 0));
+	note(w, bitmap_parselist("60-99,110-139", other, 200));
+	note(w, bitmap_equal(map, other, 200));
+	if (IS_ENABLED(CONFIG_CRC32))
+		note(w, crc32_le(~0, "123456789", 9));
+}
+
+static void look_into_text(struct work *w)
+{
+	static const u8 bytes[] = { 0x00, 0x7f, 0x80, 0xff };
+	char *rest = w->text, *copy;
+	u8 back[sizeof(bytes)];
+
+	*bin2hex(w->text, bytes, sizeof(bytes)) = '\0';
+	note_text(w);
+	note(w, hex2bin(back, w->text, sizeof(back)));
+	note(w, memcmp(back, bytes, sizeof(bytes)) == 0);
+	strscpy(w->text, "  one two,three  ");
+	note(w, strstr(w->text, "two") - w->text);
+	note(w, strrchr(w->text, 'e') - w->text);
+	note(w, (char *)memchr(w->text, ',', 10) - w->text);
+	note(w, strncasecmp(w->text + 2, "ONE", 3));
+	note(w, strcspn(w->text + 2, ","));
+	rest = strim(rest);
+	note(w, strsep(&rest, " ") - w->text);
+	copy = kasprintf(GFP_KERNEL, "%s-%u", rest, 42U);
+	note(w, copy ? strcmp(copy, "two,three-42") : 1);
+	kfree(copy);
+}
+
 static void print_and_parse(struct work *w)
 {
 	static const u8 mac[6] = { 1, 2, 3, 4, 0x80, 0xab };
 	int a = 0, b = 0, c = 0, found;
+	unsigned long long big = 0;
+	bool yes = false;
+	u8 small;
 
 	snprintf(w->text, TEXT_BYTES, "%d|%03u|%x|%-4s|%3s|%pM|%*ph|%llu", -17, 7, 0xbeef, "a",
 		 "b", mac, 2, "li", ~0ULL);
@@ -280,6 +379,9 @@ static void print_and_parse(struct work *w)
 	note(w, found + a + b + c);
 	note(w, kstrtoint("-123", 10, &a) + a);
 	note(w, kstrtoint("12x", 10, &a));
+	note(w, kstrtoull("0xfedcba9876543210", 0, &big) + big);
+	note(w, kstrtou8("256", 10, &small));
+	note(w, kstrtobool("on", &yes) + yes);
 }
 
 /* These are the same each time that they are read. */
@@ -322,6 +424,9 @@ static u64 do_work(struct work *w)
 {
 	w->sum = 0;
 	sort_and_store(w);
+	list_and_number(w);
+	map_bits(w);
+	look_into_text(w);
 	print_and_parse(w);
 	read_files(w);
 	count_preemption(w);
@@ -333,11 +438,21 @@ static u64 do_work(struct work *w)
  * may be inlined, or have another name.
  */
 static const char * const called[] = {
-	"sort", "sort_r", "xa_store", "__xa_store", "xa_load", "xa_erase", "__xa_erase",
-	"xa_destroy", "xas_load", "xas_start", "xas_store", "xas_create", "xas_expand",
-	"xas_alloc", "xas_nomem", "xas_free_nodes", "xas_shrink", "xas_init_marks", "snprintf",
-	"vsnprintf", "format_decode", "number", "put_dec", "put_dec_trunc8", "put_dec_full8",
-	"string", "string_nocheck", "widen_string", "pointer", "hex_string",
+	"list_sort", "merge", "rb_insert_color", "rb_erase", "rb_first", "rb_next", "idr_alloc",
+	"idr_alloc_u32", "idr_find", "idr_remove", "idr_destroy", "idr_get_free",
+	"radix_tree_delete_item", "__radix_tree_delete", "__radix_tree_lookup",
+	"radix_tree_lookup", "radix_tree_node_alloc", "radix_tree_extend", "__bitmap_set",
+	"__bitmap_clear", "__bitmap_and", "__bitmap_equal", "__bitmap_weight",
+	"__bitmap_shift_left", "_find_first_bit", "_find_next_bit", "_find_next_zero_bit",
+	"bitmap_find_next_zero_area_off", "bitmap_parselist", "bitmap_getnum", "crc32_le",
+	"crc32_le_base", "bin2hex", "hex2bin", "strcmp", "strstr", "strrchr", "strncasecmp",
+	"memchr", "strcspn", "strim", "strsep", "strpbrk", "sized_strscpy", "kasprintf",
+	"kvasprintf", "__kmalloc_node_track_caller_noprof", "simple_strtoull", "kstrtouint",
+	"kstrtou8", "kstrtobool", "sort", "sort_r", "xa_store", "__xa_store", "xa_load",
+	"xa_erase", "__xa_erase", "xa_destroy", "xas_load", "xas_start", "xas_store", "xas_create",
+	"xas_expand", "xas_alloc", "xas_nomem", "xas_free_nodes", "xas_shrink", "xas_init_marks",
+	"snprintf", "vsnprintf", "format_decode", "number", "put_dec", "put_dec_trunc8",
+	"put_dec_full8", "string", "string_nocheck", "widen_string", "pointer", "hex_string",
 	"mac_address_string", "sscanf", "vsscanf", "simple_strntoull", "kstrtoint", "kstrtoll",
 	"kstrtoull", "_kstrtoull", "_parse_integer", "_parse_integer_limit",
 	"_parse_integer_fixup_radix", "hex_to_bin", "skip_spaces", "file_open_root",
