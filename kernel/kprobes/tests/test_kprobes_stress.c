@@ -474,6 +474,13 @@ static void temporary_post(struct kprobe *kp, struct pt_regs *regs, unsigned lon
 	note_hit(kp);
 }
 
+/* A call is only followed for a probe that is there. */
+static int temporary_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	note_hit(get_kretprobe(ri));
+	return 0;
+}
+
 static int temporary_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct kretprobe *rp = get_kretprobe(ri);
@@ -552,7 +559,7 @@ static void draw_return_probe(struct kretprobe *rp, u32 bits, u32 place)
 	rp->kp.addr = returning_function(place);
 	rp->handler = temporary_return;
 	if (bits & 1)
-		rp->entry_handler = temporary_return;
+		rp->entry_handler = temporary_entry;
 	rp->maxactive = (bits >> 8) % 4;
 	rp->data_size = (bits >> 16) % 64;
 }
@@ -649,13 +656,17 @@ static void change_probe(enum any_type type, const char *name, struct rnd_state 
 			expect_answer(ret, 0);
 	}
 	if (!ret) {
+		bool switched = type == KPROBE && !name;
+
 		atomic64_inc(&registrations);
-		pause_a_little(rnd);
 		/* Of one in a module that has gone, nothing can be switched. */
-		for (i = type == KPROBE && !name ? prandom_u32_state(rnd) % 4 : 0; i; i--) {
+		if (!switched)
+			pause_a_little(rnd);
+		/* Others leave as soon as they have come, or were switched. */
+		for (i = switched ? prandom_u32_state(rnd) % 4 : 0; i; i--) {
+			pause_a_little(rnd);
 			expect_answer(i & 1 ? enable_kprobe(&probe->kp) :
 				      disable_kprobe(&probe->kp), 0);
-			pause_a_little(rnd);
 		}
 		any_unregister(type, probe);
 	}
