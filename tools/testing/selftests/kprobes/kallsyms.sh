@@ -14,7 +14,7 @@ check "there is a page with a name" grep -q "$page" /proc/kallsyms
 check "its address is shown to root" \
 	[ "$(grep "$page" /proc/kallsyms | grep -v -c '^0* ')" -gt 0 ]
 # On arm64 a detour is a part of the slot.
-if [ $machine = x86_64 ] && jumps_are_on; then
+if [ "$machine" = x86_64 ] && jumps_are_on; then
 	jumps_settle
 	check "a jump comes" by_jump "$middle"
 	check "so there is a page of detours, with a name" grep -q "$detours" /proc/kallsyms

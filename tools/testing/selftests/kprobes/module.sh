@@ -150,7 +150,7 @@ if [ -f $victim/ways ] && [ -f $key ]; then
 	set -- $(cat $victim/ways)
 	unload test_kprobes_victim
 	for event in "before $1" "label $2" "on $3" "off $4"; do
-		add_event p ${event% *} test_kprobes_victim:${event#* }
+		add_event p "${event% *}" "test_kprobes_victim:${event#* }"
 		enable_event "${event% *}" 1
 	done
 	echo 1 >$key

@@ -54,7 +54,7 @@ no_events
 [ -f $break ] || skip "no $break"
 add_victim_events entry middle
 # At an entry that is hit until then, and stays enabled until the module goes
-plant p stays call_victims
+plant p stays test_kprobes_victim:call_victims
 call_victim 1
 check_is "a probe at an entry is hit" "$(profile stays)" "1 0"
 echo "kprobes_test: expected report begins: WARNING: .* ftrace_" >/dev/kmsg
