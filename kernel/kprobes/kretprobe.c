@@ -16,13 +16,9 @@
 #include "internal.h"
 #include "kretprobe.h"
 
-/**
- * kretprobe_blacklist_init() - resolve the functions that must have no return probe
- *
- * The addresses are found in the same way as a probe's, past a landing pad, so that
- * they can be compared.
- *
- * Context: once, at boot.
+/*
+ * Resolves the functions that must have no return probe: in the same way as a probe's, past a
+ * landing pad, so that the addresses can be compared.
  */
 void __init kretprobe_blacklist_init(void)
 {
@@ -35,28 +31,22 @@ void __init kretprobe_blacklist_init(void)
 	for (point = kretprobe_blacklist; point->name; point++) {
 		point->addr = kprobe_resolve(NULL, point->name, 0, &on_entry, &why);
 		if (IS_ERR(point->addr)) {
-			pr_err("%s, which must have no return probe: %s\n",
-			       point->name, why);
+			pr_err("%s, which must have no return probe: %s\n", point->name, why);
 			point->addr = NULL;
 		}
 	}
 }
 
-static bool return_blacklisted(void *addr)
+static const char *check_kretprobe(struct kprobe *p, kprobe_opcode_t *addr)
 {
 	struct kretprobe_blackpoint *point;
 
 	if (!kretprobe_blacklist_size)
-		return false;
+		return NULL;
 	for (point = kretprobe_blacklist; point->name; point++)
 		if (point->addr == addr)
-			return true;
-	return false;
-}
-
-static const char *check_kretprobe(struct kprobe *p, kprobe_opcode_t *addr)
-{
-	return return_blacklisted(addr) ? "the function does not return as others do" : NULL;
+			return "the function does not return as others do";
+	return NULL;
 }
 
 static int *missed_returns(struct kprobe *p)
@@ -81,7 +71,6 @@ static void attach_holder(struct kprobe *p, void *holder)
 	kretprobe_holder_attach(p, holder);
 }
 
-/* Return probes: they divert the return at a function's entry. */
 const struct kprobe_kind kretprobe_kind = {
 	.pre_handler	= kretprobe_entry,
 	.check		= check_kretprobe,

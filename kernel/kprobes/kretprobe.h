@@ -40,16 +40,12 @@ extern struct mutex kretprobe_mutex;
  */
 #define KRETPROBE_NO_FIT	(SZ_16K + 1)
 
-/**
- * struct kretprobe_stack - a return stack that no task takes instances from
- * @node:	member of the list of empty ones, or of task_struct::kretprobe_left
- * @start:	where it begins
- *
- * This is at its end. No call is there when it is left, so the task may still be reading its last
- * instance.
+/*
+ * A return stack that no task takes instances from. This is at its end, where no call is when it is
+ * left; so the task may still be reading its last instance.
  */
 struct kretprobe_stack {
-	struct llist_node	node;
+	struct llist_node	node;	/* of the list of empty ones, or of kretprobe_left */
 	unsigned long		start;
 };
 
@@ -99,20 +95,14 @@ static __always_inline bool kretprobe_is_rethook(unsigned long addr)
 		       dereference_kernel_function_descriptor(arch_rethook_trampoline);
 }
 
-static __always_inline bool kretprobe_is_graph(unsigned long addr)
-{
-#ifdef CONFIG_FUNCTION_GRAPH_TRACER
-	return addr == (unsigned long)dereference_kernel_function_descriptor(return_to_handler);
-#else
-	return false;
-#endif
-}
-
 /* Checks whether a return address is a trampoline of one of the three that divert returns. */
 static __always_inline bool kretprobe_is_diverted(unsigned long addr)
 {
-	return addr == (unsigned long)kretprobe_trampoline_addr() ||
-	       kretprobe_is_rethook(addr) || kretprobe_is_graph(addr);
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+	if (addr == (unsigned long)dereference_kernel_function_descriptor(return_to_handler))
+		return true;
+#endif
+	return is_kretprobe_trampoline(addr) || kretprobe_is_rethook(addr);
 }
 
 /*

@@ -18,12 +18,6 @@
 #include "internal.h"
 #include "kretprobe.h"
 
-/* NULL if the return probe was unregistered. Goes without RCU's checks, which can be probed. */
-static __always_inline struct kretprobe *user_of(struct kretprobe_holder *rph)
-{
-	return rcu_dereference_raw(rph->rp);
-}
-
 /* Counts a call that is made, unless there are as many under way as the cap allows. */
 static __always_inline bool count_below_cap(struct kretprobe_holder *rph)
 {
@@ -36,17 +30,7 @@ static __always_inline bool count_below_cap(struct kretprobe_holder *rph)
 	return true;
 }
 
-static bool count_call(struct kretprobe_holder *rph)
-{
-	if (rph->cap)
-		return count_below_cap(rph);
-	raw_cpu_inc(*rph->inside);
-	return true;
-}
-
-NOKPROBE_SYMBOL(count_call);
-
-/* Undoes that, when the call has returned, or is not followed. */
+/* Takes a call off the count that has returned, or is not followed. */
 static void uncount_call(struct kretprobe_holder *rph)
 {
 	if (rph->cap)
@@ -91,68 +75,41 @@ static struct kretprobe_instance *take_from_reserve(struct kretprobe_holder *rph
 
 NOKPROBE_SYMBOL(take_from_reserve);
 
-static void put_into_reserve(struct kretprobe_instance *ri)
-{
-	struct kretprobe_holder *rph = ri->rph;
-
-	clear_bit_unlock((unsigned long)((void *)ri - rph->reserve) / rph->size, rph->taken);
-}
-
-NOKPROBE_SYMBOL(put_into_reserve);
-
-/* Checks whether an instance is on the task's stack. If it has none, start and end are the same. */
-static __always_inline bool is_on_stack(struct task_struct *tsk, struct kretprobe_instance *ri)
-{
-	unsigned long start = tsk->kretprobe_start, end = tsk->kretprobe_end;
-
-	/* Both are read first: what compares two values in one go, like arm64, can do so then. */
-	return (unsigned long)ri >= start && (unsigned long)ri < end;
-}
-
 /*
- * Finds the stack that an instance is on, of those that the task has left. These become empty in
- * the order in which they were left, the last one first.
+ * Gives an instance back to where it came from. The stacks that the task has left become empty in
+ * the order in which they were left, the last one first; the last instance on one frees it.
  */
-static struct kretprobe_stack *left_stack(struct task_struct *tsk, struct kretprobe_instance *ri)
-{
-	struct llist_node *node = tsk->kretprobe_left.first;
-	struct kretprobe_stack *stack;
-
-	for (; node; node = node->next) {
-		stack = container_of(node, struct kretprobe_stack, node);
-		if ((unsigned long)ri >= stack->start && (void *)ri < (void *)stack)
-			return stack;
-	}
-	return NULL;
-}
-
-NOKPROBE_SYMBOL(left_stack);
-
-/* Gives an instance back to where it came from. The last one frees a stack that was left. */
 static void put_instance(struct task_struct *tsk, struct kretprobe_instance *ri)
 {
+	/* Both are read first: what compares two values in one go, like arm64, can do so then. */
+	unsigned long start = tsk->kretprobe_start, end = tsk->kretprobe_end;
+	unsigned long at = (unsigned long)ri;
+	struct kretprobe_holder *rph;
 	struct kretprobe_stack *stack;
 
-	if (is_on_stack(tsk, ri)) {
-		WRITE_ONCE(tsk->kretprobe_top, (unsigned long)ri);
+	/* Without a stack, start and end are the same. */
+	if (at >= start && at < end) {
+		WRITE_ONCE(tsk->kretprobe_top, at);
 		return;
 	}
-	stack = left_stack(tsk, ri);
-	if (!stack) {
-		put_into_reserve(ri);
-	} else if ((unsigned long)ri == stack->start) {
-		tsk->kretprobe_left.first = stack->node.next;
-		kretprobe_stack_empty(stack);
+	llist_for_each_entry(stack, tsk->kretprobe_left.first, node) {
+		if (at < stack->start || at >= (unsigned long)stack)
+			continue;
+		if (at == stack->start) {
+			tsk->kretprobe_left.first = stack->node.next;
+			kretprobe_stack_empty(stack);
+		}
+		return;
 	}
+	rph = ri->rph;
+	clear_bit_unlock((at - (unsigned long)rph->reserve) / rph->size, rph->taken);
 }
 
 NOKPROBE_SYMBOL(put_instance);
 
-/**
- * kretprobe_call_ended() - take a call off the count, and give its instance back
- * @ri: the instance, which is not on the current task's list any more
- *
- * Context: preemption off.
+/*
+ * Gives an instance back that is not on the current task's list, and takes its call off the count.
+ * Preemption is off.
  */
 void kretprobe_call_ended(struct kretprobe_instance *ri)
 {
@@ -165,39 +122,29 @@ void kretprobe_call_ended(struct kretprobe_instance *ri)
 NOKPROBE_SYMBOL(kretprobe_call_ended);
 
 /*
- * Takes a call that will not return off the count: off @calls, also without a cap. Plain per-CPU
- * operations change @inside, so an interrupt in the middle of one must leave it as it was. A call
- * that the interrupt makes and returns from does so; dropping another's, as a softirq does those of
- * a dead task, does not.
- */
-static void uncount_dropped(struct kretprobe_holder *rph)
-{
-	atomic_dec(&rph->calls);
-}
-
-NOKPROBE_SYMBOL(uncount_dropped);
-
-/**
- * kretprobe_drop_calls() - give up calls that will never return
- * @tsk: whose calls: the current task, or one that does not run
- * @last: the innermost call that still will return; NULL if none will
- *
- * Context: any, preemption off.
+ * Gives up calls that will never return, of the current task, or of one that does not run. @last is
+ * the innermost that still will; NULL if none will. Preemption is off.
  */
 void kretprobe_drop_calls(struct task_struct *tsk, struct llist_node *last)
 {
 	struct kretprobe_holder *rph;
-	struct llist_node *node, *next;
+	struct llist_node *node;
 
-	for (node = tsk->kretprobe_instances.first; node != last; node = next) {
-		next = node->next;
+	while ((node = tsk->kretprobe_instances.first) != last) {
 		rph = kretprobe_instance_of(node)->rph;
-		tsk->kretprobe_instances.first = next;
+		tsk->kretprobe_instances.first = node->next;
 		barrier();
-		if (!user_of(rph))
+		/* Was it unregistered? RCU's checks can be probed, so this goes without. */
+		if (!rcu_dereference_raw(rph->rp))
 			kretprobe_orphan_ended(tsk);
 		put_instance(tsk, kretprobe_instance_of(node));
-		uncount_dropped(rph);
+		/*
+		 * Off @calls, also without a cap. Plain per-CPU operations change @inside, so an
+		 * interrupt in the middle of one must leave it as it was. A call that the interrupt
+		 * makes and returns from does so; dropping another's, as a softirq does those of a
+		 * dead task, does not.
+		 */
+		atomic_dec(&rph->calls);
 	}
 }
 
@@ -248,16 +195,32 @@ static void drop_stale(struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(drop_stale);
 
-/* Takes an instance: from the reserve if the return stack is full or is not to be used. */
+/*
+ * Counts a call, and takes an instance for it: from the reserve if the return stack is full or is
+ * not to be used. Returns NULL if there is none, or the cap is reached. Calls that are over do not
+ * count for that.
+ */
 static struct kretprobe_instance *take_instance(struct kretprobe_holder *rph, struct pt_regs *regs)
 {
 	unsigned int size = kretprobe_uses_stacks(rph) ? rph->size : KRETPROBE_NO_FIT;
 	struct kretprobe_instance *ri;
 
+	if (rph->cap) {
+		drop_stale(regs);
+		if (!count_below_cap(rph))
+			return NULL;
+	} else {
+		raw_cpu_inc(*rph->inside);
+	}
 	if (take_from_stack(size, &ri))
 		return ri;
 	drop_stale(regs);
-	return take_from_stack(size, &ri) ? ri : take_from_reserve(rph);
+	if (take_from_stack(size, &ri))
+		return ri;
+	ri = take_from_reserve(rph);
+	if (!ri)
+		uncount_call(rph);
+	return ri;
 }
 
 NOKPROBE_SYMBOL(take_instance);
@@ -300,53 +263,29 @@ static __always_inline void follow_call(struct kretprobe_instance *ri, struct pt
 	arch_kretprobe_divert(regs, frame, (unsigned long)kretprobe_trampoline_addr());
 }
 
-/* Takes an instance, asks the entry handler, and follows the call. Returns false if it did not. */
-static bool ask_and_follow(struct kretprobe *rp, struct pt_regs *regs)
+/*
+ * Out of line, because the calls in here would make the compiler save registers that the
+ * fast path of an entry does not use.
+ */
+static noinline int kretprobe_entry_slow(struct kretprobe *rp, struct pt_regs *regs)
 {
 	struct kretprobe_instance *ri = take_instance(rp->rph, regs);
 
 	if (!ri) {
 		kretprobe_count_miss(rp, KPROBE_MISS_POOL);
-		return false;
+		return 0;
 	}
 	ri->rph = rp->rph;
-	if (ask_entry_handler(rp, ri, regs)) {
-		put_instance(current, ri);
-		return false;
-	}
-	follow_call(ri, regs);
-	return true;
-}
-
-NOKPROBE_SYMBOL(ask_and_follow);
-
-/*
- * Out of line, because the calls in here would make the compiler save registers that the
- * fast path of an entry does not use. Calls that are over do not count for a cap.
- */
-static noinline int kretprobe_entry_slow(struct kretprobe *rp, struct pt_regs *regs)
-{
-	struct kretprobe_holder *rph = rp->rph;
-
-	if (rph->cap)
-		drop_stale(regs);
-	if (!count_call(rph))
-		kretprobe_count_miss(rp, KPROBE_MISS_POOL);
-	else if (!ask_and_follow(rp, regs))
-		uncount_call(rph);
+	if (ask_entry_handler(rp, ri, regs))
+		kretprobe_call_ended(ri);
+	else
+		follow_call(ri, regs);
 	return 0;
 }
 
 NOKPROBE_SYMBOL(kretprobe_entry_slow);
 
-/**
- * kretprobe_entry() - pre handler of return probes
- * @kp: the return probe's kprobe
- * @regs: registers at the entry of the probed function
- *
- * Context: a pre handler.
- * Return: 0.
- */
+/* The pre handler of return probes */
 int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct kretprobe *rp = kretprobe_of(kp);
@@ -363,16 +302,9 @@ int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kretprobe_entry);
 
-/**
- * kretprobe_entry_capped() - pre handler of return probes with a cap, and instances on stacks
- * @kp: the return probe's kprobe
- * @regs: registers at the entry of the probed function
- *
- * A call that is first on the list, and was not made from a frame above the present one, may be
- * over.
- *
- * Context: a pre handler.
- * Return: 0.
+/*
+ * The same of those with a cap, and instances on stacks. A call that is first on the list, and was
+ * not made from a frame above the present one, may be over.
  */
 int kretprobe_entry_capped(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -402,15 +334,13 @@ NOKPROBE_SYMBOL(kretprobe_entry_capped);
  */
 void kretprobe_reset_task(struct task_struct *tsk)
 {
-	struct llist_node *node, *next;
+	struct kretprobe_stack *stack, *next;
 
 	scoped_guard(preempt_notrace)
 		kretprobe_drop_calls(tsk, NULL);
 	/* What is left is that of handlers that have not come to their end. */
-	for (node = __llist_del_all(&tsk->kretprobe_left); node; node = next) {
-		next = node->next;
-		kretprobe_stack_empty(container_of(node, struct kretprobe_stack, node));
-	}
+	llist_for_each_entry_safe(stack, next, __llist_del_all(&tsk->kretprobe_left), node)
+		kretprobe_stack_empty(stack);
 	/* An empty stack is left alone: it may be taken away at the same time. */
 	if (kretprobe_stack_in_use(tsk))
 		WRITE_ONCE(tsk->kretprobe_top, tsk->kretprobe_start);

@@ -14,14 +14,7 @@
 #include "internal.h"
 #include "kretprobe.h"
 
-/**
- * kretprobe_entry() - pre handler of every return probe
- * @kp: the return probe's kprobe
- * @regs: registers at the entry of the probed function
- *
- * Context: a pre handler.
- * Return: 0.
- */
+/* The pre handler of every return probe */
 int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct kretprobe *rp = kretprobe_of(kp);
@@ -46,43 +39,6 @@ int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs)
 NOKPROBE_SYMBOL(kretprobe_entry);
 
 /*
- * Was the return probe unregistered? rethook has checked this before it called back. That
- * is not enough: only the mark keeps the return probe from being freed meanwhile.
- */
-static bool stopped(struct rethook_node *node)
-{
-	return !rcu_access_pointer(node->rethook->handler);
-}
-
-NOKPROBE_SYMBOL(stopped);
-
-/*
- * If the trampoline itself is probed, the hit there has entered the mark, and rethook
- * calls back from the pre handler.
- */
-static bool in_trampoline(struct kprobe *running)
-{
-	return running && arch_trampoline_kprobe(running);
-}
-
-NOKPROBE_SYMBOL(in_trampoline);
-
-static void run_handler(struct kretprobe *rp, struct kprobe_hit *frame,
-			struct rethook_node *node, struct pt_regs *regs)
-{
-	kretprobe_handler_t handler = READ_ONCE(rp->handler);
-
-	if (!handler)
-		return;
-	kprobe_mark_active();
-	kprobe_set_running(&rp->kp);
-	kprobe_runs(frame->mark, &rp->kp);
-	handler(container_of(node, struct kretprobe_instance, node), regs);
-}
-
-NOKPROBE_SYMBOL(run_handler);
-
-/*
  * Called by rethook at a return, with preemption off, which keeps the memory of instances
  * from being freed.
  */
@@ -95,12 +51,25 @@ static void kretprobe_return(struct rethook_node *node, void *data,
 		.mark = arch_kprobe_own_mark(arch_kprobe_level()),
 	};
 	bool entered = kprobe_enter(&frame, NULL);
+	kretprobe_handler_t handler = NULL;
 
-	if (!stopped(node) && rp->handler) {
-		if (entered || in_trampoline(outer))
-			run_handler(rp, &frame, node, regs);
-		else
-			kretprobe_count_miss(rp, KPROBE_MISS_RECURSION);
+	/*
+	 * Rethook has checked this before it called back. That is not enough: only the mark keeps
+	 * the return probe from being freed meanwhile.
+	 */
+	if (rcu_access_pointer(node->rethook->handler))
+		handler = READ_ONCE(rp->handler);
+	/*
+	 * If the trampoline itself is probed, the hit there has entered the mark, and rethook calls
+	 * back from the pre handler.
+	 */
+	if (handler && (entered || (outer && arch_trampoline_kprobe(outer)))) {
+		kprobe_mark_active();
+		kprobe_set_running(&rp->kp);
+		kprobe_runs(frame.mark, &rp->kp);
+		handler(container_of(node, struct kretprobe_instance, node), regs);
+	} else if (handler) {
+		kretprobe_count_miss(rp, KPROBE_MISS_RECURSION);
 	}
 	if (entered)
 		kprobe_leave(&frame);
@@ -110,74 +79,40 @@ static void kretprobe_return(struct rethook_node *node, void *data,
 
 NOKPROBE_SYMBOL(kretprobe_return);
 
-/*
- * objpool computes as an int how many bytes it needs for a CPU: for the instances, and for a ring
- * of pointers to them, which is much smaller. It does not notice if that overflows.
- */
-static bool pool_too_large(const struct kretprobe *rp, unsigned int num)
-{
-	num = DIV_ROUND_UP(num, num_possible_cpus());
-	return num * (u64)(sizeof(struct kretprobe_instance) + rp->data_size) > SZ_1G;
-}
-
-/**
- * kretprobe_holder_create() - create the instances of a return probe
- * @rp: the return probe
- *
- * Context: may sleep.
- * Return: rethook's object with them, or an ERR_PTR().
- */
+/* Creates the instances of a return probe: rethook's object with them, or an ERR_PTR(). */
 void *kretprobe_holder_create(struct kretprobe *rp)
 {
+	size_t size = struct_size_t(struct kretprobe_instance, data, rp->data_size);
 	int num = rp->maxactive > 0 ? rp->maxactive : max(10U, 2 * num_possible_cpus());
 
-	if (pool_too_large(rp, num))
+	/*
+	 * objpool computes as an int how many bytes it needs for a CPU: for the instances, and for
+	 * a ring of pointers to them, which is much smaller. It does not notice if that overflows.
+	 */
+	if ((u64)DIV_ROUND_UP(num, num_possible_cpus()) * size > SZ_1G)
 		return ERR_PTR(-ENOMEM);
-	return rethook_alloc(rp, kretprobe_return,
-			     struct_size_t(struct kretprobe_instance, data, rp->data_size), num);
+	return rethook_alloc(rp, kretprobe_return, size, num);
 }
 
-/**
- * kretprobe_holder_attach() - give a return probe its instances
- * @p: the return probe's kprobe, not hit yet
- * @holder: from kretprobe_holder_create()
- *
- * Context: kprobe_mutex is held.
- */
+/* Gives a return probe its instances. It is not hit yet. */
 void kretprobe_holder_attach(struct kprobe *p, void *holder)
 {
 	kretprobe_of(p)->rh = holder;
 }
 
-/**
- * kretprobe_holder_drop() - free instances that no return probe was given
- * @holder: from kretprobe_holder_create()
- *
- * Context: may sleep.
- */
+/* Frees instances that no return probe was given. */
 void kretprobe_holder_drop(void *holder)
 {
 	rethook_free(holder);
 }
 
-/**
- * kretprobe_holder_stop() - stop reporting returns, and have the instances freed
- * @p: the return probe's kprobe
- * @stopped: is not used: rethook waits by itself, for running handlers and for calls under way
- *
- * Context: kprobe_mutex is held.
+/*
+ * Stops reporting returns. Rethook waits by itself, for running handlers and for calls under way;
+ * so there is nothing to release later.
  */
 void kretprobe_holder_stop(struct kprobe *p, struct llist_head *stopped)
 {
 	rethook_free(kretprobe_of(p)->rh);
 }
 
-/**
- * kretprobe_holders_release() - release instances; see kretprobe_holder_stop()
- * @stopped: is not used
- *
- * Context: any.
- */
-void kretprobe_holders_release(struct llist_head *stopped)
-{
-}
+void kretprobe_holders_release(struct llist_head *stopped) { }

@@ -4,6 +4,7 @@
  * what unwinders ask. kretprobe_call.c has the way there.
  */
 #include <linux/atomic.h>
+#include <linux/cleanup.h>
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
 #include <linux/llist.h>
@@ -22,18 +23,17 @@
 #define WALK_LIMIT	1024
 
 /*
- * Copies an instance, without its data. Instances on a return stack have different sizes,
- * so the link of one may be overwritten by the data of another, of any value. Therefore
- * instances of other tasks are read in a way that survives any address.
+ * Copies an instance, without its data. Those on a return stack have different sizes, so what is
+ * taken for a link may be data, of any value. So other tasks' are read in a way that survives any
+ * address.
  */
 static bool read_instance(struct task_struct *tsk, struct llist_node *node,
 			  struct kretprobe_instance *ri)
 {
-	if (tsk == current) {
-		*ri = *kretprobe_instance_of(node);
-		return true;
-	}
-	return !copy_from_kernel_nofault(ri, kretprobe_instance_of(node), sizeof(*ri));
+	if (tsk != current)
+		return !copy_from_kernel_nofault(ri, kretprobe_instance_of(node), sizeof(*ri));
+	*ri = *kretprobe_instance_of(node);
+	return true;
 }
 
 NOKPROBE_SYMBOL(read_instance);
@@ -55,11 +55,10 @@ unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
 {
 	struct llist_node *node, *passed = *cur;
 	struct kretprobe_instance ri;
-	unsigned long addr = 0;
 	unsigned int walked = 0;
 
 	/* An RCU section: instances are not freed before it ends. */
-	preempt_disable_notrace();
+	guard(preempt_notrace)();
 	node = READ_ONCE(tsk->kretprobe_instances.first);
 	for (; node && walked < WALK_LIMIT && read_instance(tsk, node, &ri);
 	     node = ri.llist.next, walked++) {
@@ -67,16 +66,12 @@ unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
 		if (passed) {
 			if (node == passed)
 				passed = NULL;
-			continue;
+		} else if (ri.ret_addr != kretprobe_trampoline_addr() && ri.fp == fp) {
+			*cur = node;
+			return (unsigned long)ri.ret_addr;
 		}
-		if (ri.ret_addr == kretprobe_trampoline_addr() || ri.fp != fp)
-			continue;
-		addr = (unsigned long)ri.ret_addr;
-		*cur = node;
-		break;
 	}
-	preempt_enable_notrace();
-	return addr;
+	return 0;
 }
 
 NOKPROBE_SYMBOL(kretprobe_find_ret_addr);
@@ -130,8 +125,7 @@ static __always_inline void call_handler(struct kretprobe *told, struct kretprob
  * is running below: if it is at the return, it was at the entry, and this call is not followed.
  */
 static void run_handlers(struct llist_node *node, struct llist_node *end,
-			 struct kprobe_hit *hit, struct pt_regs *regs,
-			 kprobe_opcode_t *ret_addr)
+			 struct kprobe_hit *hit, struct pt_regs *regs, kprobe_opcode_t *ret_addr)
 {
 	struct kretprobe_instance *ri;
 	struct kretprobe *told;
@@ -185,21 +179,6 @@ static __always_inline void end_call(struct kretprobe_instance *ri)
 		kretprobe_call_ended(ri);
 }
 
-/* Takes the instances of a call off the list, and ends it for their return probes. */
-static void end_calls(struct llist_node *node, struct llist_node *end)
-{
-	struct llist_node *next;
-
-	current->kretprobe_instances.first = end;
-	barrier();
-	for (; node != end; node = next) {
-		next = node->next;
-		end_call(kretprobe_instance_of(node));
-	}
-}
-
-NOKPROBE_SYMBOL(end_calls);
-
 /*
  * Finds the first instance of a call that has popped its arguments, as with fastcall on i386: then
  * the stack pointer, and so @fp, is above them. It is the outermost of the calls below. The others
@@ -224,10 +203,7 @@ static struct llist_node *first_that_popped(void *fp)
 
 NOKPROBE_SYMBOL(first_that_popped);
 
-/*
- * Finds the first instance of the call that returns to @fp, and drops those before it,
- * whose calls will not return.
- */
+/* Finds the first instance of the call that returns to @fp. Calls before it will not return. */
 static struct llist_node *first_of_call(void *fp)
 {
 	struct llist_node *node = current->kretprobe_instances.first;
@@ -242,41 +218,37 @@ static struct llist_node *first_of_call(void *fp)
 
 NOKPROBE_SYMBOL(first_of_call);
 
-void __weak arch_kretprobe_fixup_return(struct pt_regs *regs,
-					kprobe_opcode_t *correct_ret_addr)
+void __weak arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *correct_ret_addr)
 {
 }
 
 NOKPROBE_SYMBOL(arch_kretprobe_fixup_return);
 
-/* Puts the return address into the registers, and back on the stack for traces from handlers. */
-static __always_inline void show_return(struct pt_regs *regs, void *fp, unsigned long addr,
-					unsigned long caller)
-{
-	instruction_pointer_set(regs, caller);
-	arch_kretprobe_undivert(regs, fp, addr);
-}
-
-/*
- * Ends a call that returns. @hit is NULL if no handler may run. Returns the address to
- * continue at.
- */
+/* Ends a call that returns. @hit is NULL if no handler may run. Returns where to continue. */
 static unsigned long end_of_call(struct kprobe_hit *hit, struct pt_regs *regs, void *fp)
 {
-	struct llist_node *first = first_of_call(fp);
-	struct llist_node *last = kretprobe_last_of_call(first);
+	struct llist_node *first = first_of_call(fp), *next;
+	struct llist_node *last = kretprobe_last_of_call(first), *end;
 	unsigned long ret_addr, caller;
 
 	if (!last)
 		panic("kprobes: a diverted return has no record of where it goes\n");
 	ret_addr = (unsigned long)kretprobe_instance_of(last)->ret_addr;
 	caller = kretprobe_caller(ret_addr, kretprobe_instance_of(first)->fp, last, NULL);
-	show_return(regs, fp, ret_addr, caller);
+	/* Into the registers, and back on the stack for traces from handlers */
+	instruction_pointer_set(regs, caller);
+	arch_kretprobe_undivert(regs, fp, ret_addr);
+	end = last->next;
 	if (hit)
-		run_handlers(first, last->next, hit, regs, (kprobe_opcode_t *)caller);
+		run_handlers(first, end, hit, regs, (kprobe_opcode_t *)caller);
 	else
-		count_missed_returns(first, last->next);
-	end_calls(first, last->next);
+		count_missed_returns(first, end);
+	current->kretprobe_instances.first = end;
+	barrier();
+	for (; first != end; first = next) {
+		next = first->next;
+		end_call(kretprobe_instance_of(first));
+	}
 	return ret_addr;
 }
 
@@ -300,23 +272,10 @@ NOKPROBE_SYMBOL(kretprobe_returned_slow);
 
 #if ARCH_KPROBE_STATELESS
 /*
- * Checks for the common return: of a task, outside of handlers, from a call that one return probe
- * follows, and that neither rethook nor the graph tracer had diverted before. @ri is not compared
- * with NULL: without an instance the return address is lost anyway.
+ * A function with few arguments, so that little is saved while the handler runs. It begins the mark,
+ * which the caller ends.
  */
-static __always_inline bool is_simple(struct kretprobe_instance *ri, void *fp,
-				      kprobe_own_mark_t *mark)
-{
-	return ri->fp == fp && !kretprobe_is_diverted((unsigned long)ri->ret_addr) &&
-	       !arch_kprobe_level() && !kprobe_mark_entered(mark);
-}
-
-/*
- * Two functions with few arguments, so that little is saved while the handler runs. The first one
- * begins the mark.
- */
-static __always_inline void simple_handler(kprobe_own_mark_t *mark,
-					   struct kretprobe_instance *ri,
+static __always_inline void simple_handler(kprobe_own_mark_t *mark, struct kretprobe_instance *ri,
 					   struct pt_regs *regs, void *fp)
 {
 	unsigned long ret_addr = (unsigned long)ri->ret_addr;
@@ -327,7 +286,8 @@ static __always_inline void simple_handler(kprobe_own_mark_t *mark,
 	kmsan_unpoison_entry_regs(regs);
 	told = READ_ONCE(rph->told);
 	kprobe_runs(mark, &told->kp);
-	show_return(regs, fp, ret_addr, ret_addr);
+	instruction_pointer_set(regs, ret_addr);
+	arch_kretprobe_undivert(regs, fp, ret_addr);
 	call_handler(told, ri, regs);
 }
 
@@ -348,7 +308,13 @@ void kretprobe_returned(struct pt_regs *regs, void *frame)
 	preempt_disable_notrace();
 	mark = arch_kprobe_own_mark(0);
 	ri = kretprobe_instance_of(current->kretprobe_instances.first);
-	if (likely(is_simple(ri, frame, mark))) {
+	/*
+	 * The common return: of a task, outside of handlers, from a call that one return probe
+	 * follows, and that neither rethook nor the graph tracer had diverted before. There is no
+	 * check for NULL: without an instance the return address is lost anyway.
+	 */
+	if (likely(ri->fp == frame && !kretprobe_is_diverted((unsigned long)ri->ret_addr) &&
+		   !arch_kprobe_level() && !kprobe_mark_entered(mark))) {
 		simple_handler(mark, ri, regs, frame);
 		current->kretprobe_instances.first = ri->llist.next;
 		barrier();
@@ -390,8 +356,7 @@ NOKPROBE_SYMBOL(kretprobe_trampoline_handler);
  * Context: preemption off, inside a pre handler.
  * Return: the address to continue at.
  */
-unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs,
-					     void *frame_pointer)
+unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_pointer)
 {
 	struct kprobe *outer = kprobe_running();
 	struct kprobe_hit hit = {

@@ -34,7 +34,6 @@
 #include <linux/irq_work.h>
 #include <linux/kmsan-checks.h>
 #include <linux/kprobes.h>
-#include <linux/kprobes_hit.h>
 #include <linux/llist.h>
 #include <linux/log2.h>
 #include <linux/minmax.h>
@@ -47,7 +46,6 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
-#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include "internal.h"
@@ -92,14 +90,8 @@ static DECLARE_WORK(reap_work, reap_holders);
 /* There may be very many: fail rather than have a task killed for the memory. */
 #define STACK_GFP	(__GFP_NORETRY | __GFP_NOWARN)
 
-/* Tracers come and go: the next one should find the stacks still there. */
-#define TRIM_DELAY	(5 * HZ)
-
 /* How often tasks that were running are tried once more */
 #define MAX_ROUNDS	8
-
-static void trim_stacks(struct work_struct *work);
-static DECLARE_DELAYED_WORK(trim_work, trim_stacks);
 
 /* Allocates a return stack. Not static, for tests. */
 struct kretprobe_stack *kretprobe_stack_alloc(unsigned int size, gfp_t gfp)
@@ -125,11 +117,9 @@ static void queue_reaping(struct irq_work *work)
 
 static DEFINE_IRQ_WORK(reap_irq_work, queue_reaping);
 
-/**
- * kretprobe_stack_empty() - have a return stack freed
- * @stack: is no task's any more, and no call is on it
- *
- * Context: any, also with the scheduler's locks held or in an NMI.
+/*
+ * Has a return stack freed that is no task's any more, and that no call is on. The scheduler's locks
+ * may be held, or this may be an NMI.
  */
 void kretprobe_stack_empty(struct kretprobe_stack *stack)
 {
@@ -168,15 +158,13 @@ static bool leave_stack(struct task_struct *tsk)
 
 NOKPROBE_SYMBOL(leave_stack);
 
-/**
- * kretprobe_orphan_ended() - do what is due when a call ends whose return probe was unregistered
- * @tsk: whose call it was: the current task, or one that does not run
+/*
+ * Does what is due when a call ends whose return probe was unregistered, before its instance is
+ * given back. It is of the current task, or of one that does not run; preemption is off.
  *
  * The current task leaves its return stack if nobody needs it any more. An interrupt does not do
  * this: the task that it is on top of may be using the stack. An empty stack is left to
- * trim_stacks(), which may be taking it right now.
- *
- * Context: the end of a call, before its instance is given back. Preemption is off.
+ * kretprobe_stacks_trim(), which may be taking it right now.
  */
 void kretprobe_orphan_ended(struct task_struct *tsk)
 {
@@ -323,62 +311,18 @@ static void give_to_all(void)
 	size_of_all = stack_size;
 }
 
-/* Finds the index of the size that instances of so many bytes need. */
-static unsigned int users_of(unsigned int instance)
-{
-	return order_base_2(max(STACK_DEPTH * instance, STACK_MIN)) - ilog2(STACK_MIN);
-}
-
+/* Counts a return probe that comes, or goes, whose instances have so many bytes. */
 static void count_user(unsigned int instance, int change)
 {
+	unsigned int order = order_base_2(max(STACK_DEPTH * instance, STACK_MIN));
 	unsigned int i = STACK_SIZES;
 
 	lockdep_assert_held(&kretprobe_mutex);
-	stack_users[users_of(instance)] += change;
+	stack_users[order - ilog2(STACK_MIN)] += change;
 	while (i && !stack_users[i - 1])
 		i--;
 	WRITE_ONCE(stack_size, i ? STACK_MIN << (i - 1) : 0);
 	size_of_all = min(size_of_all, stack_size);
-}
-
-/**
- * kretprobe_stacks_get() - give all tasks a return stack
- * @instance: the size of an instance
- *
- * Only the first user of a size goes through the tasks, or the next one after a task was left
- * without, for lack of memory. No CPU comes or goes meanwhile: it would run tasks without being
- * among those that are online.
- *
- * Context: may sleep.
- */
-void kretprobe_stacks_get(unsigned int instance)
-{
-	bool locked = kprobe_lock_cpus();
-
-	scoped_guard(mutex, &kretprobe_mutex) {
-		cancel_delayed_work(&trim_work);
-		count_user(instance, 1);
-		if (size_of_all < stack_size || READ_ONCE(stack_missing))
-			give_to_all();
-	}
-	if (locked)
-		cpus_read_unlock();
-}
-
-/**
- * kretprobe_stacks_put() - undo kretprobe_stacks_get()
- * @instance: the size of an instance
- *
- * The return probe's pre handler must not run any more.
- *
- * Context: may sleep.
- */
-void kretprobe_stacks_put(unsigned int instance)
-{
-	guard(mutex)(&kretprobe_mutex);
-	count_user(instance, -1);
-	if (!READ_ONCE(stack_size))
-		schedule_delayed_work(&trim_work, TRIM_DELAY);
 }
 
 /* There is no return probe left that would use the stack again. */
@@ -395,14 +339,11 @@ static bool take_stack(struct task_struct *tsk, struct llist_head *unused)
 	return false;
 }
 
-/**
- * kretprobe_stacks_trim() - free the return stacks if no return probe uses them
- *
- * A task keeps its stack while it is inside of a function whose return probe was
- * unregistered, and leaves it when the next one of these calls ends. The worker has waited for
- * calls that were ending when there still was a return probe. Not static, for tests.
- *
- * Context: may sleep.
+/*
+ * Frees the return stacks if no return probe uses them. A task keeps its stack while it is inside
+ * of a function whose return probe was unregistered, and leaves it when the next one of these calls
+ * ends. The worker has waited for calls that were ending when there still was a return probe. Not
+ * static, for tests.
  */
 void kretprobe_stacks_trim(void)
 {
@@ -415,6 +356,39 @@ void kretprobe_stacks_trim(void)
 static void trim_stacks(struct work_struct *work)
 {
 	kretprobe_stacks_trim();
+}
+
+static DECLARE_DELAYED_WORK(trim_work, trim_stacks);
+
+/* Tracers come and go: the next one should find the stacks still there. */
+#define TRIM_DELAY	(5 * HZ)
+
+/*
+ * Gives all tasks a return stack for instances of so many bytes. Only the first user of a size goes
+ * through the tasks, or the next one after a task was left without, for lack of memory. No CPU
+ * comes or goes meanwhile: it would run tasks without being among those that are online.
+ */
+void kretprobe_stacks_get(unsigned int instance)
+{
+	bool locked = kprobe_lock_cpus();
+
+	scoped_guard(mutex, &kretprobe_mutex) {
+		cancel_delayed_work(&trim_work);
+		count_user(instance, 1);
+		if (size_of_all < stack_size || READ_ONCE(stack_missing))
+			give_to_all();
+	}
+	if (locked)
+		cpus_read_unlock();
+}
+
+/* Undoes that. The return probe's pre handler must not run any more. */
+void kretprobe_stacks_put(unsigned int instance)
+{
+	guard(mutex)(&kretprobe_mutex);
+	count_user(instance, -1);
+	if (!READ_ONCE(stack_size))
+		schedule_delayed_work(&trim_work, TRIM_DELAY);
 }
 
 /**
@@ -437,12 +411,7 @@ void kretprobe_init_task(struct task_struct *tsk)
 		kfree((void *)stack->start);
 }
 
-/**
- * kretprobe_stack_free() - free a dead task's return stack
- * @tsk: may still be unwound; no call is on the stack
- *
- * Context: any.
- */
+/* Frees a dead task's return stack, which no call is on. The task may still be unwound. */
 void kretprobe_stack_free(struct task_struct *tsk)
 {
 	struct {
@@ -464,30 +433,6 @@ static void free_holder(struct kretprobe_holder *rph)
 	kvfree(rph->reserve);
 	free_percpu(rph->inside);
 	kfree(rph);
-}
-
-/* With a cap, there is an instance for each call up to that, whatever is on return stacks. */
-static void size_holder(struct kretprobe_holder *rph, const struct kretprobe *rp)
-{
-	rph->size = ALIGN(struct_size_t(struct kretprobe_instance, data, rp->data_size),
-			  sizeof(u64));
-	rph->cap = max(rp->maxactive, 0);
-	rph->num_reserve = rph->cap ?: RESERVE;
-	rph->plain_size = !rph->cap && kretprobe_uses_stacks(rph) ? rph->size : KRETPROBE_NO_FIT;
-}
-
-/*
- * What tells which instances of the reserve are in use is behind them. So no instance ends where
- * another allocation begins, which might be a return stack.
- */
-static bool alloc_reserve(struct kretprobe_holder *rph)
-{
-	size_t size = size_mul(rph->num_reserve, rph->size);
-
-	rph->reserve = kvzalloc(size_add(size, BITS_TO_LONGS(rph->num_reserve) * sizeof(long)),
-				GFP_KERNEL | __GFP_NOWARN);
-	rph->taken = rph->reserve + size;
-	return rph->reserve;
 }
 
 /* The call may have been the last one inside. */
@@ -512,22 +457,30 @@ struct kretprobe kretprobe_orphaned = {
 	.handler = orphan_handler,
 };
 
-/**
- * kretprobe_holder_create() - create the holder of a return probe
- * @rp: the return probe
- *
- * Context: may sleep.
- * Return: the holder, or an ERR_PTR().
- */
+/* Creates the holder of a return probe; or returns an ERR_PTR(). */
 void *kretprobe_holder_create(struct kretprobe *rp)
 {
 	struct kretprobe_holder *rph = kzalloc(sizeof(*rph), GFP_KERNEL);
+	size_t size;
 
 	if (!rph)
 		return ERR_PTR(-ENOMEM);
-	size_holder(rph, rp);
+	rph->size = ALIGN(struct_size_t(struct kretprobe_instance, data, rp->data_size),
+			  sizeof(u64));
+	rph->cap = max(rp->maxactive, 0);
+	/* With a cap, there is one for each call up to that, whatever is on return stacks. */
+	rph->num_reserve = rph->cap ?: RESERVE;
+	rph->plain_size = !rph->cap && kretprobe_uses_stacks(rph) ? rph->size : KRETPROBE_NO_FIT;
 	rph->inside = alloc_percpu(unsigned long);
-	if (!rph->inside || !alloc_reserve(rph)) {
+	/*
+	 * What tells which instances are in use is behind them. So none of them ends where another
+	 * allocation begins, which might be a return stack.
+	 */
+	size = size_mul(rph->num_reserve, rph->size);
+	rph->reserve = kvzalloc(size_add(size, BITS_TO_LONGS(rph->num_reserve) * sizeof(long)),
+				GFP_KERNEL | __GFP_NOWARN);
+	rph->taken = rph->reserve + size;
+	if (!rph->inside || !rph->reserve) {
 		free_holder(rph);
 		return ERR_PTR(-ENOMEM);
 	}
@@ -536,13 +489,7 @@ void *kretprobe_holder_create(struct kretprobe *rp)
 	return rph;
 }
 
-/**
- * kretprobe_holder_attach() - give a return probe its holder
- * @p: the return probe's kprobe, not hit yet
- * @holder: from kretprobe_holder_create()
- *
- * Context: kprobe_mutex is held.
- */
+/* Gives a return probe its holder. The return probe is not hit yet. */
 void kretprobe_holder_attach(struct kprobe *p, void *holder)
 {
 	struct kretprobe *rp = kretprobe_of(p);
@@ -555,12 +502,7 @@ void kretprobe_holder_attach(struct kprobe *p, void *holder)
 	rp->rph = rph;
 }
 
-/**
- * kretprobe_holder_drop() - free a holder that no return probe was given
- * @holder: from kretprobe_holder_create()
- *
- * Context: may sleep.
- */
+/* Frees a holder that no return probe was given. */
 void kretprobe_holder_drop(void *holder)
 {
 	struct kretprobe_holder *rph = holder;
@@ -570,15 +512,9 @@ void kretprobe_holder_drop(void *holder)
 	free_holder(rph);
 }
 
-/**
- * kretprobe_holder_stop() - stop reporting returns
- * @p: the return probe's kprobe
- * @stopped: its holder is added to this
- *
- * Handlers that are running can still use get_kretprobe(): the caller has to wait for
- * them.
- *
- * Context: kprobe_mutex is held.
+/*
+ * Stops reporting returns, and adds the holder to @stopped. Handlers that are running can still use
+ * get_kretprobe(): the caller has to wait for them.
  */
 void kretprobe_holder_stop(struct kprobe *p, struct llist_head *stopped)
 {
@@ -588,13 +524,7 @@ void kretprobe_holder_stop(struct kprobe *p, struct llist_head *stopped)
 	llist_add(&rph->leaving, stopped);
 }
 
-/**
- * kretprobe_holders_release() - release the holders of return probes
- * @stopped: from kretprobe_holder_stop(). Handlers have been waited for, so no more instances are
- *	     taken
- *
- * Context: does not sleep.
- */
+/* Handlers have been waited for, so no more instances are taken. Does not sleep. */
 void kretprobe_holders_release(struct llist_head *stopped)
 {
 	struct llist_node *node = llist_del_all(stopped);
@@ -608,16 +538,6 @@ void kretprobe_holders_release(struct llist_head *stopped)
 		llist_add(&rph->leaving, &left_holders);
 	}
 	schedule_work(&reap_work);
-}
-
-/* No call is added any more, so each that ends may be the last one. */
-static void orphan(struct kretprobe_holder *rph)
-{
-	if (rph->told == &kretprobe_orphaned)
-		return;
-	if (kretprobe_uses_stacks(rph))
-		kretprobe_stacks_put(rph->size);
-	WRITE_ONCE(rph->told, &kretprobe_orphaned);
 }
 
 static bool anybody_inside(struct kretprobe_holder *rph)
@@ -643,8 +563,14 @@ static void reap_holders(struct work_struct *work)
 	struct kretprobe_holder *rph, *next;
 	LLIST_HEAD(empty);
 
-	llist_for_each_entry(rph, holders, leaving)
-		orphan(rph);
+	llist_for_each_entry(rph, holders, leaving) {
+		if (rph->told == &kretprobe_orphaned)
+			continue;
+		if (kretprobe_uses_stacks(rph))
+			kretprobe_stacks_put(rph->size);
+		/* No call is added any more, so each that ends may be the last one. */
+		WRITE_ONCE(rph->told, &kretprobe_orphaned);
+	}
 	synchronize_rcu();
 	free_stacks(stacks);
 	llist_for_each_entry_safe(rph, next, holders, leaving)
