@@ -107,15 +107,13 @@ int register_kretprobe(struct kretprobe *rp)
 EXPORT_SYMBOL_GPL(register_kretprobe);
 
 /**
- * register_kretprobes() - plant several return probes, or none
+ * register_kretprobes() - plant several return probes, or none; see register_kprobes()
  * @rps: the return probes
  * @num: how many
  *
- * See register_kretprobe() and register_kprobes().
- *
  * Context: may sleep.
- * Return: 0; -EINVAL unless @num is positive; -ENOMEM; or an error of
- * register_kretprobe() for one of them. After an error, none is left planted.
+ * Return: 0; -EINVAL unless @num is positive; -ENOMEM; or an error of register_kretprobe() for one
+ * of them. After an error, none is left planted.
  */
 int register_kretprobes(struct kretprobe **rps, int num)
 {
@@ -127,9 +125,7 @@ EXPORT_SYMBOL_GPL(register_kretprobes);
  * unregister_kretprobe() - remove a return probe
  * @rp: the return probe
  *
- * See unregister_kretprobes().
- *
- * Context: may sleep; not from a handler.
+ * Context: as unregister_kretprobes().
  */
 void unregister_kretprobe(struct kretprobe *rp)
 {

@@ -20,9 +20,6 @@
 #include <linux/sizes.h>
 #include <linux/types.h>
 
-/* In kretprobe_stack.c: held while tasks are given return stacks, or lose them */
-extern struct mutex kretprobe_mutex;
-
 /*
  * A task's return stack is the memory from task_struct::kretprobe_start to kretprobe_end. It
  * is filled from the bottom with instances of various sizes, that of the innermost call
@@ -48,11 +45,6 @@ struct kretprobe_stack {
 	struct llist_node	node;	/* of the list of empty ones, or of kretprobe_left */
 	unsigned long		start;
 };
-
-static inline struct kretprobe_stack *kretprobe_stack_at(unsigned long end)
-{
-	return (struct kretprobe_stack *)end - 1;
-}
 
 static __always_inline struct kretprobe *kretprobe_of(struct kprobe *p)
 {
@@ -116,21 +108,10 @@ static __always_inline struct llist_node *kretprobe_last_of_call(struct llist_no
 		node = node->next;
 	return node;
 }
-
-/*
- * Gives an instance back to the return stack, if it is the last there: everything above it has been
- * given back before, unless a handler has left calls behind. No other instance ends at the top.
- */
-static __always_inline bool kretprobe_put_on_top(struct kretprobe_instance *ri, unsigned int size)
-{
-	if (unlikely((unsigned long)ri + size != current->kretprobe_top))
-		return false;
-	WRITE_ONCE(current->kretprobe_top, (unsigned long)ri);
-	return true;
-}
 #endif
 
 /* kretprobe_stack.c */
+extern struct mutex kretprobe_mutex;
 extern struct kretprobe kretprobe_stopped, kretprobe_orphaned;
 struct kretprobe_stack *kretprobe_stack_alloc(unsigned int size, gfp_t gfp);
 void kretprobe_stacks_get(unsigned int instance);

@@ -18,18 +18,6 @@
 #include "internal.h"
 #include "kretprobe.h"
 
-/* Counts a call that is made, unless there are as many under way as the cap allows. */
-static __always_inline bool count_below_cap(struct kretprobe_holder *rph)
-{
-	int calls = atomic_read(&rph->calls);
-
-	do {
-		if (unlikely(calls >= rph->cap))
-			return false;
-	} while (unlikely(!atomic_try_cmpxchg(&rph->calls, &calls, calls + 1)));
-	return true;
-}
-
 /* Takes a call off the count that has returned, or is not followed. */
 static void uncount_call(struct kretprobe_holder *rph)
 {
@@ -207,7 +195,7 @@ static struct kretprobe_instance *take_instance(struct kretprobe_holder *rph, st
 
 	if (rph->cap) {
 		drop_stale(regs);
-		if (!count_below_cap(rph))
+		if (!atomic_add_unless(&rph->calls, 1, rph->cap))
 			return NULL;
 	} else {
 		raw_cpu_inc(*rph->inside);
@@ -224,28 +212,6 @@ static struct kretprobe_instance *take_instance(struct kretprobe_holder *rph, st
 }
 
 NOKPROBE_SYMBOL(take_instance);
-
-/*
- * Calls the entry handler, if there is one, and returns its answer. It may ask for the return
- * address already, and is not to see what another return probe has left in the memory.
- */
-static int ask_entry_handler(struct kretprobe *rp, struct kretprobe_instance *ri,
-			     struct pt_regs *regs)
-{
-	kretprobe_handler_t entry_handler = READ_ONCE(rp->entry_handler);
-	void *frame = arch_kretprobe_frame(regs);
-	unsigned long addr = arch_kretprobe_ret_addr(regs, frame);
-
-	if (!entry_handler)
-		return 0;
-	if (kretprobe_is_diverted(addr))
-		addr = kretprobe_caller(addr, frame, NULL, NULL);
-	ri->ret_addr = (kprobe_opcode_t *)addr;
-	memset(ri->data, 0, rp->data_size);
-	return entry_handler(ri, regs);
-}
-
-NOKPROBE_SYMBOL(ask_entry_handler);
 
 /*
  * Adds a call to the list. An NMI may unwind this task at any point. So the instance is
@@ -270,16 +236,31 @@ static __always_inline void follow_call(struct kretprobe_instance *ri, struct pt
 static noinline int kretprobe_entry_slow(struct kretprobe *rp, struct pt_regs *regs)
 {
 	struct kretprobe_instance *ri = take_instance(rp->rph, regs);
+	kretprobe_handler_t entry_handler = READ_ONCE(rp->entry_handler);
+	void *frame = arch_kretprobe_frame(regs);
+	unsigned long addr;
 
 	if (!ri) {
 		kretprobe_count_miss(rp, KPROBE_MISS_POOL);
 		return 0;
 	}
 	ri->rph = rp->rph;
-	if (ask_entry_handler(rp, ri, regs))
-		kretprobe_call_ended(ri);
-	else
-		follow_call(ri, regs);
+	if (entry_handler) {
+		/*
+		 * It may ask for the return address already, and is not to see what another return
+		 * probe has left in the memory.
+		 */
+		addr = arch_kretprobe_ret_addr(regs, frame);
+		if (kretprobe_is_diverted(addr))
+			addr = kretprobe_caller(addr, frame, NULL, NULL);
+		ri->ret_addr = (kprobe_opcode_t *)addr;
+		memset(ri->data, 0, rp->data_size);
+		if (entry_handler(ri, regs)) {
+			kretprobe_call_ended(ri);
+			return 0;
+		}
+	}
+	follow_call(ri, regs);
 	return 0;
 }
 
@@ -313,7 +294,7 @@ int kretprobe_entry_capped(struct kprobe *kp, struct pt_regs *regs)
 	struct kretprobe_holder *rph = rp->rph;
 
 	if (rp->entry_handler || (ri && ri->fp <= arch_kretprobe_frame(regs)) ||
-	    unlikely(!count_below_cap(rph)))
+	    unlikely(!atomic_add_unless(&rph->calls, 1, rph->cap)))
 		return kretprobe_entry_slow(rp, regs);
 	if (unlikely(!take_from_stack(rph->size, &ri))) {
 		atomic_dec(&rph->calls);

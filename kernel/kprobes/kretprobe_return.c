@@ -17,26 +17,12 @@
 #include "kretprobe.h"
 
 /*
- * A running task changes its list while others walk it, which may lead them anywhere,
- * even in circles. So a walk ends after this many instances.
+ * A running task changes its list while others walk it, which may lead them anywhere, even in
+ * circles. Instances on a return stack have different sizes, so what is taken for a link may be
+ * data, of any value. So those of other tasks are read in a way that survives any address, and a
+ * walk ends after this many.
  */
 #define WALK_LIMIT	1024
-
-/*
- * Copies an instance, without its data. Those on a return stack have different sizes, so what is
- * taken for a link may be data, of any value. So other tasks' are read in a way that survives any
- * address.
- */
-static bool read_instance(struct task_struct *tsk, struct llist_node *node,
-			  struct kretprobe_instance *ri)
-{
-	if (tsk != current)
-		return !copy_from_kernel_nofault(ri, kretprobe_instance_of(node), sizeof(*ri));
-	*ri = *kretprobe_instance_of(node);
-	return true;
-}
-
-NOKPROBE_SYMBOL(read_instance);
 
 /**
  * kretprobe_find_ret_addr() - find the address that a diverted return goes to
@@ -50,18 +36,20 @@ NOKPROBE_SYMBOL(read_instance);
  * Context: any.
  * Return: the address, or 0 if no more frame of @tsk matches.
  */
-unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
-				      struct llist_node **cur)
+unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp, struct llist_node **cur)
 {
 	struct llist_node *node, *passed = *cur;
 	struct kretprobe_instance ri;
-	unsigned int walked = 0;
+	unsigned int walked;
 
 	/* An RCU section: instances are not freed before it ends. */
 	guard(preempt_notrace)();
 	node = READ_ONCE(tsk->kretprobe_instances.first);
-	for (; node && walked < WALK_LIMIT && read_instance(tsk, node, &ri);
-	     node = ri.llist.next, walked++) {
+	for (walked = 0; node && walked < WALK_LIMIT; node = ri.llist.next, walked++) {
+		if (tsk == current)
+			ri = *kretprobe_instance_of(node);
+		else if (copy_from_kernel_nofault(&ri, kretprobe_instance_of(node), sizeof(ri)))
+			break;
 		/* @passed is only compared: its call may have returned. */
 		if (passed) {
 			if (node == passed)
@@ -164,19 +152,25 @@ static void count_missed_returns(struct llist_node *node, struct llist_node *end
 NOKPROBE_SYMBOL(count_missed_returns);
 
 /*
- * Gives back the instance of a call that returns, and takes the call off the count. Only with a
- * cap, an instance of @size ends at the top, and one of @plain_size does not.
+ * Gives back the instance of a call that returns, and takes the call off the count. If it is on the
+ * return stack, it is the last there: everything above it has been given back before, unless a
+ * handler has left calls behind. No other instance ends at the top; and only with a cap, one of
+ * @size does, and one of @plain_size does not.
  */
 static __always_inline void end_call(struct kretprobe_instance *ri)
 {
+	unsigned long top = current->kretprobe_top, at = (unsigned long)ri;
 	struct kretprobe_holder *rph = ri->rph;
 
-	if (likely(kretprobe_put_on_top(ri, rph->plain_size)))
+	if (likely(at + rph->plain_size == top)) {
+		WRITE_ONCE(current->kretprobe_top, at);
 		raw_cpu_dec(*rph->inside);
-	else if (likely(kretprobe_put_on_top(ri, rph->size)))
+	} else if (likely(at + rph->size == top)) {
+		WRITE_ONCE(current->kretprobe_top, at);
 		atomic_dec(&rph->calls);
-	else
+	} else {
 		kretprobe_call_ended(ri);
+	}
 }
 
 /*
@@ -271,26 +265,6 @@ static unsigned long kretprobe_returned_slow(struct pt_regs *regs, void *fp)
 NOKPROBE_SYMBOL(kretprobe_returned_slow);
 
 #if ARCH_KPROBE_STATELESS
-/*
- * A function with few arguments, so that little is saved while the handler runs. It begins the mark,
- * which the caller ends.
- */
-static __always_inline void simple_handler(kprobe_own_mark_t *mark, struct kretprobe_instance *ri,
-					   struct pt_regs *regs, void *fp)
-{
-	unsigned long ret_addr = (unsigned long)ri->ret_addr;
-	struct kretprobe_holder *rph = ri->rph;
-	struct kretprobe *told;
-
-	kprobe_mark_begin(mark);
-	kmsan_unpoison_entry_regs(regs);
-	told = READ_ONCE(rph->told);
-	kprobe_runs(mark, &told->kp);
-	instruction_pointer_set(regs, ret_addr);
-	arch_kretprobe_undivert(regs, fp, ret_addr);
-	call_handler(told, ri, regs);
-}
-
 /**
  * kretprobe_returned() - handle a diverted return
  * @regs: registers at the return
@@ -303,19 +277,29 @@ static __always_inline void simple_handler(kprobe_own_mark_t *mark, struct kretp
 void kretprobe_returned(struct pt_regs *regs, void *frame)
 {
 	struct kretprobe_instance *ri;
+	struct kretprobe *told;
 	kprobe_own_mark_t *mark;
+	unsigned long ret_addr;
 
 	preempt_disable_notrace();
 	mark = arch_kprobe_own_mark(0);
 	ri = kretprobe_instance_of(current->kretprobe_instances.first);
 	/*
 	 * The common return: of a task, outside of handlers, from a call that one return probe
-	 * follows, and that neither rethook nor the graph tracer had diverted before. There is no
-	 * check for NULL: without an instance the return address is lost anyway.
+	 * follows, and that neither rethook nor the graph tracer had diverted before. Little is
+	 * kept while the handler runs, as that is to be saved. There is no check for NULL: without
+	 * an instance the return address is lost anyway.
 	 */
 	if (likely(ri->fp == frame && !kretprobe_is_diverted((unsigned long)ri->ret_addr) &&
 		   !arch_kprobe_level() && !kprobe_mark_entered(mark))) {
-		simple_handler(mark, ri, regs, frame);
+		ret_addr = (unsigned long)ri->ret_addr;
+		kprobe_mark_begin(mark);
+		kmsan_unpoison_entry_regs(regs);
+		told = READ_ONCE(ri->rph->told);
+		kprobe_runs(mark, &told->kp);
+		instruction_pointer_set(regs, ret_addr);
+		arch_kretprobe_undivert(regs, frame, ret_addr);
+		call_handler(told, ri, regs);
 		current->kretprobe_instances.first = ri->llist.next;
 		barrier();
 		end_call(ri);

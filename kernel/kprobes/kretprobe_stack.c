@@ -2,28 +2,23 @@
 /*
  * The memory of the calls that return probes follow.
  *
- * Return stacks: each task has its own memory for instances. So no return is lost merely because
- * many tasks are inside of a function.
- *
- * Tasks have return stacks while a return probe that uses them is registered, as large as the
- * largest of these needs. Existing tasks get theirs before the registration returns, new tasks at
- * fork. A task that could get none, because there was no memory, takes instances from the return
- * probes' reserves.
+ * Return stacks: each task has its own memory for instances, so no return is lost merely because
+ * many tasks are inside of a function. Tasks have them while a return probe that uses them is
+ * registered, as large as the largest of these needs. Existing tasks get theirs before the
+ * registration returns, new tasks at fork. A task that could get none, because there was no memory,
+ * takes instances from the return probes' reserves.
  *
  * Nobody but the task itself takes from its stack, in handlers. So another one is put in its place
  * while the task is not running; or in an interrupt on its CPU that has not arrived in a handler.
- * A stack that is in use then is left: it is freed by the task that leaves the last call on it.
- * In the same way a task leaves its stack itself when a call ends after the last return probe has
- * gone.
+ * A stack that is in use then is left: it is freed by the task that leaves the last call on it. So
+ * a task does itself when a call ends after the last return probe has gone.
  *
- * Holders: what the instances of a return probe refer to. A holder outlives its return
- * probe for as long as tasks are inside the probed function.
- *
- * With a cap, the calls under way are counted. Without, their number is the sum of one count per
- * CPU, which takes no atomic operation. A single count says nothing, and may even be negative,
- * because a call may return on another CPU than it was made on. While calls are being made, the sum
- * says nothing either, because it is read CPU by CPU. But after the return probe was unregistered
- * no call is added, and a sum of zero is final.
+ * Holders: what the instances of a return probe refer to. A holder outlives its return probe for as
+ * long as tasks are inside the probed function. With a cap, the calls under way are counted.
+ * Without, their number is the sum of one count per CPU, which takes no atomic operation. A single
+ * count may even be negative, because a call may return on another CPU than it was made on; and
+ * while calls are being made, the sum says nothing, because it is read CPU by CPU. But after the
+ * return probe was unregistered no call is added, and a sum of zero is final.
  */
 #include <kunit/static_stub.h>
 #include <linux/bitops.h>
@@ -51,44 +46,26 @@
 #include "internal.h"
 #include "kretprobe.h"
 
-/*
- * Protects stack_users, stack_size and size_of_all. Held while tasks are given stacks, or these are
- * taken away; internal.h has the order of locks.
- */
+/* Protects stack_users, stack_size and size_of_all. Held while tasks get or lose stacks. */
 DEFINE_MUTEX(kretprobe_mutex);
-
-/* A stack has room for so many calls. */
-#define STACK_DEPTH	8U
 
 /* Sizes are powers of two, as those of what kmalloc() has; the smallest is this. */
 #define STACK_MIN	512U
 #define STACK_SIZES	5
+#define STACK_DEPTH	8U	/* a stack has room for so many calls */
 
 static_assert((STACK_MIN << (STACK_SIZES - 1)) < KRETPROBE_NO_FIT);
 
-/* The number of return probes that need stacks of each size */
-static unsigned int stack_users[STACK_SIZES];
+static unsigned int stack_users[STACK_SIZES];	/* how many return probes need each size */
+static unsigned int stack_size;		/* of new tasks, 0 if none; also read without the mutex */
+static unsigned int size_of_all;	/* all tasks have this, but those there was no memory for */
+static bool stack_missing;		/* one has less; fork() says so without the mutex */
 
-/* The size that new tasks get, 0 if none; only read without the mutex. */
-static unsigned int stack_size;
-
-/* The size that all tasks have at least, but those that there was no memory for */
-static unsigned int size_of_all;
-
-/* A task was left with less. fork() says so without the mutex. */
-static bool stack_missing;
-
-/* Stacks that no call is on any more */
-static LLIST_HEAD(empty_stacks);
-
-/* Holders of unregistered return probes, to be freed when no call is inside any more */
-static LLIST_HEAD(left_holders);
+static LLIST_HEAD(empty_stacks);	/* no call is on them any more */
+static LLIST_HEAD(left_holders);	/* of unregistered return probes, until no call is inside */
 
 static void reap_holders(struct work_struct *work);
 static DECLARE_WORK(reap_work, reap_holders);
-
-/* There may be very many: fail rather than have a task killed for the memory. */
-#define STACK_GFP	(__GFP_NORETRY | __GFP_NOWARN)
 
 /* How often tasks that were running are tried once more */
 #define MAX_ROUNDS	8
@@ -100,12 +77,13 @@ struct kretprobe_stack *kretprobe_stack_alloc(unsigned int size, gfp_t gfp)
 	void *start;
 
 	KUNIT_STATIC_STUB_REDIRECT(kretprobe_stack_alloc, size, gfp);
-	start = kmalloc(size, gfp | STACK_GFP);
+	/* There may be very many: fail rather than have a task killed for the memory. */
+	start = kmalloc(size, gfp | __GFP_NORETRY | __GFP_NOWARN);
 	if (!start)
 		return NULL;
 	/* What fills it in is not instrumented, so that KMSAN would take it for uninitialized. */
 	kmsan_unpoison_memory(start, size);
-	stack = kretprobe_stack_at((unsigned long)start + size);
+	stack = start + size - sizeof(*stack);
 	stack->start = (unsigned long)start;
 	return stack;
 }
@@ -117,10 +95,7 @@ static void queue_reaping(struct irq_work *work)
 
 static DEFINE_IRQ_WORK(reap_irq_work, queue_reaping);
 
-/*
- * Has a return stack freed that is no task's any more, and that no call is on. The scheduler's locks
- * may be held, or this may be an NMI.
- */
+/* Has a stack freed that no call is on. In an NMI, or with the scheduler's locks held, too. */
 void kretprobe_stack_empty(struct kretprobe_stack *stack)
 {
 	llist_add(&stack->node, &empty_stacks);
@@ -135,7 +110,7 @@ NOKPROBE_SYMBOL(kretprobe_stack_empty);
  */
 static bool leave_stack(struct task_struct *tsk)
 {
-	struct kretprobe_stack *stack = kretprobe_stack_at(tsk->kretprobe_end);
+	struct kretprobe_stack *stack = (struct kretprobe_stack *)tsk->kretprobe_end - 1;
 	unsigned long start = tsk->kretprobe_start;
 	bool empty = tsk->kretprobe_top == start;
 
@@ -222,17 +197,17 @@ static int give_stack(struct task_struct *tsk, void *arg)
 /* Gives a task a spare stack. Returns true if it still needs one. */
 static bool give_spare(struct task_struct *tsk, struct llist_head *spares)
 {
-	struct kretprobe_stack *stack;
+	struct llist_node *node;
 	int given;
 
 	if (has_room(tsk, READ_ONCE(stack_size)))
 		return false;
-	if (llist_empty(spares))
+	node = llist_del_first(spares);
+	if (!node)
 		return true;
-	stack = llist_entry(llist_del_first(spares), struct kretprobe_stack, node);
-	given = task_call_func(tsk, give_stack, stack);
+	given = task_call_func(tsk, give_stack, llist_entry(node, struct kretprobe_stack, node));
 	if (given <= 0)
-		llist_add(&stack->node, spares);
+		llist_add(node, spares);
 	return given < 0;
 }
 
@@ -250,34 +225,14 @@ static unsigned int for_all_tasks(bool (*fn)(struct task_struct *tsk, struct lli
 	unsigned int n = 0;
 	int cpu;
 
-	for_each_possible_cpu(cpu) {
-		tsk = idle_task(cpu);
-		if (tsk)
-			n += fn(tsk, spares);
-	}
-	/*
-	 * A new task that is not on the list yet will read stack_size when it is; see
-	 * kretprobe_init_task().
-	 */
+	for_each_possible_cpu(cpu)
+		n += idle_task(cpu) && fn(idle_task(cpu), spares);
+	/* A new task that is not there yet reads stack_size when it is: kretprobe_init_task(). */
 	read_lock(&tasklist_lock);
 	for_each_process_thread(process, tsk)
 		n += fn(tsk, spares);
 	read_unlock(&tasklist_lock);
 	return n;
-}
-
-/* Adds @num stacks to @spares, or as many as there is memory for. */
-static void alloc_spares(unsigned int num, struct llist_head *spares)
-{
-	struct kretprobe_stack *stack;
-
-	while (num--) {
-		cond_resched();
-		stack = kretprobe_stack_alloc(READ_ONCE(stack_size), GFP_KERNEL);
-		if (!stack)
-			return;
-		llist_add(&stack->node, spares);
-	}
 }
 
 static void free_stacks(struct llist_node *stacks)
@@ -293,13 +248,17 @@ static void free_stacks(struct llist_node *stacks)
 static void give_to_all(void)
 {
 	LLIST_HEAD(spares);
-	unsigned int without, rounds = 0;
+	unsigned int without, wanted, rounds = 0;
+	struct kretprobe_stack *stack;
 	int cpu;
 
 	WRITE_ONCE(stack_missing, false);
 	while ((without = for_all_tasks(give_spare, &spares)) && rounds++ < MAX_ROUNDS) {
-		if (llist_empty(&spares))
-			alloc_spares(without, &spares);
+		wanted = llist_empty(&spares) ? without : 0;
+		while (wanted-- && (stack = kretprobe_stack_alloc(stack_size, GFP_KERNEL))) {
+			llist_add(&stack->node, &spares);
+			cond_resched();
+		}
 		if (llist_empty(&spares))
 			break;
 		for_each_online_cpu(cpu)
@@ -360,9 +319,6 @@ static void trim_stacks(struct work_struct *work)
 
 static DECLARE_DELAYED_WORK(trim_work, trim_stacks);
 
-/* Tracers come and go: the next one should find the stacks still there. */
-#define TRIM_DELAY	(5 * HZ)
-
 /*
  * Gives all tasks a return stack for instances of so many bytes. Only the first user of a size goes
  * through the tasks, or the next one after a task was left without, for lack of memory. No CPU
@@ -387,8 +343,9 @@ void kretprobe_stacks_put(unsigned int instance)
 {
 	guard(mutex)(&kretprobe_mutex);
 	count_user(instance, -1);
+	/* Tracers come and go: the next one should find the stacks still there. */
 	if (!READ_ONCE(stack_size))
-		schedule_delayed_work(&trim_work, TRIM_DELAY);
+		schedule_delayed_work(&trim_work, 5 * HZ);
 }
 
 /**
@@ -424,9 +381,6 @@ void kretprobe_stack_free(struct task_struct *tsk)
 	tsk->kretprobe_start = KRETPROBE_NO_STACK;
 	kfree_rcu(stack, rcu);
 }
-
-/* Instances in the reserve without a cap, for calls that get none from a return stack */
-#define RESERVE		(2 * num_possible_cpus() + 64)
 
 static void free_holder(struct kretprobe_holder *rph)
 {
@@ -469,7 +423,7 @@ void *kretprobe_holder_create(struct kretprobe *rp)
 			  sizeof(u64));
 	rph->cap = max(rp->maxactive, 0);
 	/* With a cap, there is one for each call up to that, whatever is on return stacks. */
-	rph->num_reserve = rph->cap ?: RESERVE;
+	rph->num_reserve = rph->cap ?: 2 * num_possible_cpus() + 64;
 	rph->plain_size = !rph->cap && kretprobe_uses_stacks(rph) ? rph->size : KRETPROBE_NO_FIT;
 	rph->inside = alloc_percpu(unsigned long);
 	/*
