@@ -52,25 +52,13 @@ unsigned int kprobe_level(void)
 EXPORT_SYMBOL_GPL(kprobe_level);
 NOKPROBE_SYMBOL(kprobe_level);
 
-/* It looks at the users' probes, so a mark was entered. */
-static void count_misses(struct kprobe_site *site)
-{
-	struct kprobe *p;
-
-	list_for_each_entry_lockless(p, &site->probes, list) {
-		if (!kprobe_disabled(p))
-			kprobe_count_miss(p);
-	}
-}
-
-NOKPROBE_SYMBOL(count_misses);
-
 /**
  * kprobes_inc_nmissed_count() - count a missed hit
  * @kp: the site's own kprobe
  *
  * A hit is usually missed because the mark of this level is entered. But an architecture with a
- * guard of its own may miss hits while no handler runs; then this enters the mark.
+ * guard of its own may miss hits while no handler runs; then this enters the mark, to look at the
+ * users' probes.
  *
  * Context: any, NMI included, preemption off.
  */
@@ -78,9 +66,13 @@ void kprobes_inc_nmissed_count(struct kprobe *kp)
 {
 	struct kprobe_hit hit;
 	bool entered = kprobe_enter(&hit, kp);
+	struct kprobe *p;
 
 	raw_atomic_inc(&site_of(kp)->missed[KPROBE_MISS_RECURSION]);
-	count_misses(site_of(kp));
+	list_for_each_entry_lockless(p, &site_of(kp)->probes, list) {
+		if (!kprobe_disabled(p))
+			kprobe_count_miss(p);
+	}
 	if (entered)
 		kprobe_leave(&hit);
 }
@@ -288,20 +280,17 @@ static bool handler_fault(struct pt_regs *regs, int trapnr, unsigned long at)
 
 NOKPROBE_SYMBOL(handler_fault);
 
-#if ARCH_KPROBE_STATELESS
-/* The address alone tells whether a copy has faulted. */
 static bool copy_fault(struct pt_regs *regs, int trapnr)
 {
+#if ARCH_KPROBE_STATELESS
+	/* The address alone tells whether a copy has faulted. */
 	struct kprobe *kp = arch_kprobe_copy_owner(instruction_pointer(regs));
 
 	return kp && insn_fault(kp, regs, trapnr);
-}
 #else
-static bool copy_fault(struct pt_regs *regs, int trapnr)
-{
 	return kprobe_running() && kprobe_fault_handler(regs, trapnr);
-}
 #endif
+}
 
 NOKPROBE_SYMBOL(copy_fault);
 

@@ -286,9 +286,9 @@ void kretprobe_returned(struct pt_regs *regs, void *frame)
 	ri = kretprobe_instance_of(current->kretprobe_instances.first);
 	/*
 	 * The common return: of a task, outside of handlers, from a call that one return probe
-	 * follows, and that neither rethook nor the graph tracer had diverted before. Little is
-	 * kept while the handler runs, as that is to be saved. There is no check for NULL: without
-	 * an instance the return address is lost anyway.
+	 * follows, and that neither rethook nor the graph tracer had diverted before. There is no
+	 * check for NULL: without an instance the return address is lost anyway. Little is in use
+	 * across the call of the handler, because that would have to be saved.
 	 */
 	if (likely(ri->fp == frame && !kretprobe_is_diverted((unsigned long)ri->ret_addr) &&
 		   !arch_kprobe_level() && !kprobe_mark_entered(mark))) {

@@ -95,7 +95,7 @@ static void queue_reaping(struct irq_work *work)
 
 static DEFINE_IRQ_WORK(reap_irq_work, queue_reaping);
 
-/* Has a stack freed that no call is on. In an NMI, or with the scheduler's locks held, too. */
+/* Has a stack freed that no call is on; also in an NMI, or with the scheduler's locks held. */
 void kretprobe_stack_empty(struct kretprobe_stack *stack)
 {
 	llist_add(&stack->node, &empty_stacks);

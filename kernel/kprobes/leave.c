@@ -6,7 +6,7 @@
  * by.
  */
 #include <linux/cleanup.h>
-#include <linux/delay.h>
+#include <linux/iopoll.h>
 #include <linux/kprobes.h>
 #include <linux/list.h>
 #include <linux/llist.h>
@@ -16,19 +16,15 @@
 #include "internal.h"
 
 /*
- * A jump calls handlers in the context of the probed code, and nothing in preempt_count() shows it.
- * Only the mark does.
+ * Waiting for handlers here might be waiting for oneself, or for what one holds up. A jump calls
+ * handlers in the context of the probed code, and nothing in preempt_count() shows it. Only the
+ * mark does.
  */
-static bool in_handler(void)
-{
-	guard(preempt_notrace)();
-	return kprobe_mark_entered(arch_kprobe_own_mark(arch_kprobe_level()));
-}
-
-/* Waiting for handlers here might be waiting for oneself, or for what one holds up. */
 static bool cannot_wait(void)
 {
-	return !in_task() || irqs_disabled() || in_handler();
+	guard(preempt_notrace)();
+	return !in_task() || irqs_disabled() ||
+	       kprobe_mark_entered(arch_kprobe_own_mark(arch_kprobe_level()));
 }
 
 /* Checks for a caller that must not wait for handlers as others do, as far as can be told. */
@@ -39,21 +35,8 @@ bool kprobe_cannot_sleep(void)
 	       (ARCH_KPROBE_STATELESS && IS_ENABLED(CONFIG_PREEMPT_COUNT) && in_atomic());
 }
 
-/* For so long, in steps of 5 us, the caller waits for kprobe_mutex. */
-#define SPIN_TRIES	20000
-
-/* Its owner may need this CPU to go on, so this gives up after a while. */
-static bool spin_for_mutex(void)
-{
-	unsigned int tries = 0;
-
-	while (!mutex_trylock(&kprobe_mutex)) {
-		if (++tries > SPIN_TRIES)
-			return false;
-		udelay(5);
-	}
-	return true;
-}
+/* The owner of kprobe_mutex may need this CPU to go on, so after this the caller gives up. */
+#define SPIN_US		(100 * USEC_PER_MSEC)
 
 /*
  * Waits for handlers first: if that is in vain, the probes are still registered. Then for the hits
@@ -111,9 +94,10 @@ bool kprobe_leave_at_once(struct kprobe **kps, int num, const struct kprobe_kind
 			  struct llist_head *stopped)
 {
 	bool gone = false;
-	int i;
+	int i, got;
 
-	if (!cannot_wait() && spin_for_mutex()) {
+	if (!cannot_wait() && !read_poll_timeout_atomic(mutex_trylock, got, got, 5, SPIN_US, false,
+							&kprobe_mutex)) {
 		gone = remove_late(kps, num, kind, stopped);
 		mutex_unlock(&kprobe_mutex);
 	}

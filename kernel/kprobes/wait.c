@@ -168,19 +168,6 @@ static bool spin_for_mark(struct kprobe_mark *mark, unsigned int cpu, unsigned i
 	return true;
 }
 
-static bool spin_for_marks(unsigned int *left)
-{
-	unsigned int cpu, level;
-
-	for_each_possible_cpu(cpu) {
-		for (level = 0; level < KPROBE_LEVELS; level++) {
-			if (!spin_for_mark(per_cpu_ptr(&kprobe_marks[level], cpu), cpu, left))
-				return false;
-		}
-	}
-	return true;
-}
-
 /*
  * Does the same where nobody can sleep, with interrupts on. If a CPU just comes, it may not have
  * been waited for. Returns false if some handlers have not ended, nor will as long as the caller
@@ -190,15 +177,22 @@ bool kprobe_spin_for_handlers(void)
 {
 	unsigned int left = jiffies_to_usecs(kprobe_patience) / SPIN_US;
 	bool locked = cpus_read_trylock();
+	struct kprobe_mark *mark;
+	unsigned int cpu, level;
 	bool ended = true;
-	unsigned int cpu;
 
 	lockdep_assert_held(&kprobe_mutex);
 	for_each_online_cpu(cpu)
 		ended = ended && spin_for_barrier(cpu, &left);
 	if (locked)
 		cpus_read_unlock();
-	return ended && spin_for_marks(&left);
+	for_each_possible_cpu(cpu) {
+		for (level = 0; level < KPROBE_LEVELS; level++) {
+			mark = per_cpu_ptr(&kprobe_marks[level], cpu);
+			ended = ended && spin_for_mark(mark, cpu, &left);
+		}
+	}
+	return ended;
 }
 
 /*
