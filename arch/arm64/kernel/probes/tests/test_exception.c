@@ -80,15 +80,11 @@ static int raise_exception(struct probe *probe, struct pt_regs *regs)
 
 static void exception_of_a_handler_is_offered(struct kunit *test)
 {
-	struct probe *probe = probe_new(test, kprobes_untraced);
-
 	raised = test->param_value;
 	if (raised->is_there && !raised->is_there())
 		kunit_skip(test, "this processor raises none");
-	memset(&told, 0, sizeof(told));
-	probe->kp.fault_handler = skip_instruction;
-	probe->on_hit = raise_exception;
-	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	probe_with(test, kprobes_untraced, .kp.fault_handler = skip_instruction,
+		   .on_hit = raise_exception);
 	if (raised->reported)
 		expect_lines_begin("kernel BUG at");
 	KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));
@@ -99,31 +95,27 @@ static void exception_of_a_handler_is_offered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, told.result, SKIPPED);
 }
 
-/* Returns the probe on an instruction that no processor has. */
-static struct probe *expect_undefined(struct kunit *test, kprobe_post_handler_t post_handler)
+static void expect_undefined(struct kunit *test, unsigned int times)
 {
-	struct probe *probe = probe_new(test, raises_register);
-
-	memset(&told, 0, sizeof(told));
-	probe->kp.fault_handler = skip_instruction;
-	probe->kp.post_handler = post_handler;
-	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
 	KUNIT_EXPECT_EQ(test, raises_undefined(1), SKIPPED);
-	KUNIT_EXPECT_EQ(test, told.times, 1);
+	KUNIT_EXPECT_EQ(test, told.times, times);
 	KUNIT_EXPECT_EQ(test, told.class, ESR_ELx_EC_UNKNOWN);
-	KUNIT_EXPECT_EQ(test, told.at, (unsigned long)raises_register);
-	return probe;
+	KUNIT_EXPECT_PTR_EQ(test, (void *)told.at, (void *)kprobes_step_no_register);
 }
 
 static void undefined_copy_is_offered_at_its_place(struct kunit *test)
 {
-	probe_unregister(expect_undefined(test, probe_post_handler));
-	expect_undefined(test, NULL);
+	struct probe *probe = probe_with(test, kprobes_step_no_register,
+					 .kp.fault_handler = skip_instruction,
+					 .kp.post_handler = probe_post_handler);
+
+	expect_undefined(test, 1);
+	probe_unregister(probe);
+	probe_with(test, kprobes_step_no_register, .kp.fault_handler = skip_instruction);
+	expect_undefined(test, 2);
 	wait_for_kprobe_optimizer();
-	need_jump(test, raises_register);
-	KUNIT_EXPECT_EQ(test, raises_undefined(1), SKIPPED);
-	KUNIT_EXPECT_EQ(test, told.times, 2);
-	KUNIT_EXPECT_EQ(test, told.at, (unsigned long)raises_register);
+	need_jump(test, kprobes_step_no_register);
+	expect_undefined(test, 3);
 }
 
 /* What the fault handler does when it is asked for the first time; later it skips the load. */
@@ -148,40 +140,34 @@ static int answer_for_load(struct kprobe *kp, struct pt_regs *regs, int esr)
 	return told.times > 1 || first_answer != PASS_ON;
 }
 
-static void expect_no_literal(struct kunit *test, enum answer answer, const char *how)
-{
-	unsigned long result;
-
-	memset(&told, 0, sizeof(told));
-	first_answer = answer;
-	result = loads_nothing(ARGUMENT);
-	KUNIT_EXPECT_EQ_MSG(test, result, answer == PASS_ON ? -EFAULT : SKIPPED, "%s", how);
-	KUNIT_EXPECT_EQ_MSG(test, told.times, answer == TRY_AGAIN ? 2 : 1, "%s", how);
-	KUNIT_EXPECT_EQ_MSG(test, told.class, ESR_ELx_EC_DABT_CUR, "%s", how);
-	KUNIT_EXPECT_EQ_MSG(test, told.at, (unsigned long)loads_literal, "%s", how);
-	KUNIT_EXPECT_TRUE_MSG(test, told.result, "%s", how);
-}
-
 static void expect_all_answers(struct kunit *test, const char *how)
 {
-	expect_no_literal(test, PASS_ON, how);
-	expect_no_literal(test, SKIP, how);
-	expect_no_literal(test, TRY_AGAIN, how);
+	enum answer answer;
+
+	for (answer = PASS_ON; answer <= TRY_AGAIN; answer++) {
+		unsigned long result;
+
+		memset(&told, 0, sizeof(told));
+		first_answer = answer;
+		result = loads_nothing(ARGUMENT);
+		KUNIT_EXPECT_EQ_MSG(test, result, answer == PASS_ON ? -EFAULT : SKIPPED, "%s", how);
+		KUNIT_EXPECT_EQ_MSG(test, told.times, answer == TRY_AGAIN ? 2 : 1, "%s", how);
+		KUNIT_EXPECT_EQ_MSG(test, told.class, ESR_ELx_EC_DABT_CUR, "%s", how);
+		KUNIT_EXPECT_PTR_EQ_MSG(test, (void *)told.at, (void *)kprobes_step_literal, "%s",
+					how);
+		KUNIT_EXPECT_TRUE_MSG(test, told.result, "%s", how);
+	}
 }
 
 static struct probe *probe_literal(struct kunit *test, kprobe_post_handler_t post_handler)
 {
-	struct probe *probe = probe_new(test, loads_literal);
-
-	probe->kp.fault_handler = answer_for_load;
-	probe->kp.post_handler = post_handler;
-	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
-	return probe;
+	return probe_with(test, kprobes_step_literal, .kp.fault_handler = answer_for_load,
+			  .kp.post_handler = post_handler);
 }
 
 static void need_no_literal(struct kunit *test)
 {
-	u64 literal, *at = (void *)loads_literal - LITERAL_DISTANCE;
+	u64 literal, *at = (void *)kprobes_step_literal - LITERAL_DISTANCE;
 
 	KUNIT_ASSERT_NE_MSG(test, 0, get_kernel_nofault(literal, at),
 			    "there is something at %pS", at);
@@ -203,7 +189,7 @@ static void literal_that_is_not_there_is_a_fault_of_the_load(struct kunit *test)
 	probe_literal(test, NULL);
 	expect_all_answers(test, "breakpoint");
 	wait_for_kprobe_optimizer();
-	need_jump(test, loads_literal);
+	need_jump(test, kprobes_step_literal);
 	expect_all_answers(test, "jump");
 }
 
@@ -216,18 +202,16 @@ static int load_nothing(struct probe *probe, struct pt_regs *regs)
 /* Then it is a fault of the handler that caused the hit. */
 static void literal_that_is_not_there_at_a_missed_hit(struct kunit *test)
 {
-	struct probe *outer = probe_new(test, kprobes_untraced), *missed;
+	struct probe *missed;
 
 	need_no_literal(test);
 	missed = probe_literal(test, probe_post_handler);
-	outer->kp.fault_handler = answer_for_load;
-	outer->on_hit = load_nothing;
-	KUNIT_ASSERT_EQ(test, 0, probe_register(outer));
-	memset(&told, 0, sizeof(told));
+	probe_with(test, kprobes_untraced, .kp.fault_handler = answer_for_load,
+		   .on_hit = load_nothing);
 	first_answer = TRY_AGAIN;
 	KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));
 	KUNIT_EXPECT_EQ(test, told.times, 2);
-	KUNIT_EXPECT_EQ(test, told.at, (unsigned long)loads_literal);
+	KUNIT_EXPECT_EQ(test, told.at, (unsigned long)kprobes_step_literal);
 	KUNIT_EXPECT_TRUE(test, told.result);
 	KUNIT_EXPECT_EQ(test, missed->hits, 0);
 	KUNIT_EXPECT_EQ(test, missed->posts, 0);
@@ -235,6 +219,7 @@ static void literal_that_is_not_there_at_a_missed_hit(struct kunit *test)
 
 static int exception_init(struct kunit *test)
 {
+	memset(&told, 0, sizeof(told));
 	kprobes_text_watch(test, raises_undefined);
 	kprobes_text_watch(test, loads_nothing);
 	return kprobes_watch_targets(test);

@@ -38,7 +38,6 @@
 #include "support/trace.h"
 #include "../internal.h"
 #include "test_jump.h"
-#include "test_reach.h"
 
 /* --- the stack --- */
 

@@ -15,8 +15,8 @@
 #include "support/asm_arm64.h"
 #include "support/sites.h"
 #include "../internal.h"
+#include "test_jump.h"
 #include "test_native.h"
-#include "test_reach.h"
 
 /* Exceptions take it for a task's stack that has not overflowed, by a bit of the address. */
 u8 probe_test_stack[THREAD_SIZE] __aligned(2 * THREAD_SIZE);
