@@ -31,50 +31,49 @@ static unsigned long location_of(void *function)
 	return ftrace_location((unsigned long)function);
 }
 
-/* What the probe's handlers saw, and what they are to do. */
+static struct probe probe;
 
-static struct {
-	struct kprobe	kp;
-	unsigned int	hits, posts;
-	struct pt_regs	pre, post;
-	int		(*action)(struct pt_regs *regs);
-} probe;
-
+/* What its handlers have seen, what the first of them does, and what that made of the registers */
+static struct pt_regs pre, post;
+static int (*action)(struct pt_regs *regs);
 static struct image changed;
 
-static int pre_handler(struct kprobe *kp, struct pt_regs *regs)
+static void image_of(struct image *image, const struct pt_regs *regs)
 {
-	probe.hits++;
-	probe.pre = *regs;
-	return probe.action ? probe.action(regs) : 0;
+	memcpy(image->x, regs->regs, sizeof(image->x));
+	image->nzcv = regs->pstate & PSR_STATUS_BITS;
+	image->daif = regs->pstate & (PSR_D_BIT | PSR_A_BIT | PSR_I_BIT | PSR_F_BIT);
+	image->sp = regs->sp;
+}
+
+static int look_and_act(struct probe *unused, struct pt_regs *regs)
+{
+	int result;
+
+	pre = *regs;
+	result = action ? action(regs) : 0;
+	image_of(&changed, regs);
+	return result;
 }
 
 static void post_handler(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
-	probe.posts++;
-	probe.post = *regs;
+	probe_post_handler(kp, regs, flags);
+	post = *regs;
 }
 
-static void probe_prepare(void)
+static int probe_join_with(int (*act)(struct pt_regs *regs), bool with_post)
 {
-	memset(&probe, 0, sizeof(probe));
-	probe.kp.addr = (kprobe_opcode_t *)probe_test_target;
-	probe.kp.pre_handler = pre_handler;
-}
-
-static int probe_join(void)
-{
-	return register_kprobe(&probe.kp);
+	probe_reset(&probe, probe_test_target);
+	probe.on_hit = look_and_act;
+	probe.kp.post_handler = with_post ? post_handler : NULL;
+	action = act;
+	return probe_register(&probe);
 }
 
 static void probe_leave(void)
 {
-	unregister_kprobe(&probe.kp);
-}
-
-static void probe_drop(void *unused)
-{
-	probe_leave();
+	probe_unregister(&probe);
 }
 
 static struct rnd_state random;
@@ -93,11 +92,10 @@ static noinline void call_target(struct call *call)
 }
 
 /* Calls the target, with a probe on it whose handler does this. */
-static void call_probed(struct kunit *test, struct call *call, int (*action)(struct pt_regs *regs))
+static void call_probed(struct kunit *test, struct call *call, int (*act)(struct pt_regs *regs),
+			bool with_post)
 {
-	probe.action = action;
-	KUNIT_ASSERT_EQ(test, 0, probe_join());
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, probe_drop, NULL));
+	KUNIT_ASSERT_EQ(test, 0, probe_join_with(act, with_post));
 	KUNIT_EXPECT_TRUE(test, kprobe_ftrace(&probe.kp));
 	KUNIT_EXPECT_PTR_EQ(test, (void *)probe.kp.addr, (void *)probe_test_target);
 	call_target(call);
@@ -134,32 +132,29 @@ static void expect_end(struct kunit *test, const struct call *call, enum body bo
 	KUNIT_EXPECT_EQ(test, call->landed, landed);
 }
 
-static void image_of(struct image *image, const struct pt_regs *regs)
+/* The handler saw what the target was called with. */
+static void expect_seen(struct kunit *test, const struct call *call, const struct pt_regs *regs)
 {
-	memcpy(image->x, regs->regs, sizeof(image->x));
-	image->nzcv = regs->pstate & PSR_STATUS_BITS;
-	image->daif = regs->pstate & (PSR_D_BIT | PSR_A_BIT | PSR_I_BIT | PSR_F_BIT);
-	image->sp = regs->sp;
+	struct image seen;
+
+	image_of(&seen, regs);
+	expect_image(test, &call->in, &seen, X9);
 }
 
 static void handlers_see_every_register(struct kunit *test)
 {
-	struct image seen;
 	struct call call;
 
-	probe.kp.post_handler = post_handler;
-	call_probed(test, &call, NULL);
-	image_of(&seen, &probe.pre);
-	expect_image(test, &call.in, &seen, X9);
-	KUNIT_EXPECT_EQ(test, probe.pre.pc, (unsigned long)probe_test_target);
-	KUNIT_EXPECT_EQ(test, probe.pre.regs[9], call.in.x[30]);
-	KUNIT_EXPECT_TRUE(test, interrupts_enabled(&probe.pre));
-	KUNIT_EXPECT_EQ(test, probe.pre.pstate & PSR_MODE_MASK, kprobes_mode_here());
+	call_probed(test, &call, NULL, true);
+	expect_seen(test, &call, &pre);
+	KUNIT_EXPECT_EQ(test, pre.pc, (unsigned long)probe_test_target);
+	KUNIT_EXPECT_EQ(test, pre.regs[9], call.in.x[30]);
+	KUNIT_EXPECT_TRUE(test, interrupts_enabled(&pre));
+	KUNIT_EXPECT_EQ(test, pre.pstate & PSR_MODE_MASK, kprobes_mode_here());
 
 	KUNIT_EXPECT_EQ(test, probe.posts, 1);
-	image_of(&seen, &probe.post);
-	expect_image(test, &call.in, &seen, X9);
-	KUNIT_EXPECT_EQ(test, probe.post.pc, location_of(probe_test_target) + AARCH64_INSN_SIZE);
+	expect_seen(test, &call, &post);
+	KUNIT_EXPECT_EQ(test, post.pc, location_of(probe_test_target) + AARCH64_INSN_SIZE);
 
 	expect_image(test, &call.in, &call.out, X9);
 	expect_end(test, &call, TARGET, CALLER);
@@ -170,13 +165,10 @@ static void change_registers(struct pt_regs *regs, u32 but)
 {
 	int i;
 
-	image_of(&changed, regs);
 	for (i = 0; i < 30; i++) {
 		if (!(but & BIT(i)))
-			changed.x[i] = ~regs->regs[i];
+			regs->regs[i] = ~regs->regs[i];
 	}
-	changed.nzcv ^= PSR_STATUS_BITS;
-	memcpy(regs->regs, changed.x, sizeof(changed.x));
 	regs->pstate ^= PSR_STATUS_BITS;
 }
 
@@ -186,29 +178,16 @@ static int change_all(struct pt_regs *regs)
 	return 0;
 }
 
-static void changes_of_every_register_hold(struct kunit *test)
-{
-	struct call call;
-
-	call_probed(test, &call, change_all);
-	expect_image(test, &changed, &call.out, X9);
-	expect_end(test, &call, TARGET, CALLER);
-}
-
 static int return_elsewhere(struct pt_regs *regs)
 {
 	procedure_link_pointer_set(regs, (unsigned long)probe_test_elsewhere);
 	return 0;
 }
 
-static void changed_link_register_holds(struct kunit *test)
+static int mask_interrupts(struct pt_regs *regs)
 {
-	struct call call;
-
-	call_probed(test, &call, return_elsewhere);
-	call.in.x[30] = (unsigned long)probe_test_elsewhere;
-	expect_image(test, &call.in, &call.out, X9);
-	expect_end(test, &call, TARGET, ELSEWHERE);
+	regs->pstate |= PSR_I_BIT;
+	return 0;
 }
 
 static int redirect(struct pt_regs *regs)
@@ -218,30 +197,40 @@ static int redirect(struct pt_regs *regs)
 	return 1;
 }
 
-static void redirected_call_goes_elsewhere(struct kunit *test)
+static int return_at_once(struct pt_regs *regs)
 {
+	instruction_pointer_set(regs, procedure_link_pointer(regs));
+	return 1;
+}
+
+/* What a handler changes, and where the call gets to */
+static const struct change {
+	const char *name;
+	int (*act)(struct pt_regs *regs);
+	enum body body;
+	enum landing landed;
+	bool post;
+} changes[] = {
+	{ "every register", change_all, TARGET, CALLER },
+	{ "link register", return_elsewhere, TARGET, ELSEWHERE },
+	{ "interrupt mask", mask_interrupts, TARGET, CALLER },
+	{ "instruction pointer", redirect, REPLACEMENT, CALLER, .post = true },
+	{ "return for the function", return_at_once, NONE, CALLER },
+};
+
+KUNIT_ARRAY_PARAM_DESC(change, changes, name);
+
+static void changes_hold(struct kunit *test)
+{
+	const struct change *change = test->param_value;
 	struct call call;
 
-	probe.kp.post_handler = post_handler;
-	call_probed(test, &call, redirect);
+	call_probed(test, &call, change->act, change->post);
 	KUNIT_EXPECT_EQ(test, probe.posts, 0);
-	expect_image(test, &changed, &call.out, X9);
-	expect_end(test, &call, REPLACEMENT, CALLER);
-}
-
-static int mask_interrupts(struct pt_regs *regs)
-{
-	regs->pstate |= PSR_I_BIT;
-	return 0;
-}
-
-static void changed_interrupt_mask_holds(struct kunit *test)
-{
-	struct call call;
-
-	call_probed(test, &call, mask_interrupts);
-	call.in.daif |= PSR_I_BIT;
-	expect_image(test, &call.in, &call.out, X9);
+	expect_seen(test, &call, &pre);
+	if (change->body != NONE)
+		expect_image(test, &changed, &call.out, X9);
+	expect_end(test, &call, change->body, change->landed);
 }
 
 static struct trace trace;
@@ -272,9 +261,9 @@ static void stack_trace_names_function_and_caller(struct kunit *test)
 {
 	struct call call;
 
-	call_probed(test, &call, note_trace);
+	call_probed(test, &call, note_trace, false);
 	expect_target_in_trace(test, &call);
-	probe.action = note_trace_by_registers;
+	action = note_trace_by_registers;
 	call_target(&call);
 	expect_target_in_trace(test, &call);
 	KUNIT_EXPECT_EQ(test, trace.entries[0], (unsigned long)probe_test_target);
@@ -288,12 +277,10 @@ static void words_of_ftrace_are_refused(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, call - entry,
 			IS_ENABLED(CONFIG_ARM64_BTI_KERNEL) ? 8 : 4);
-	KUNIT_EXPECT_EQ(test, kprobes_try(entry - 8), -EINVAL);
-	KUNIT_EXPECT_EQ(test, kprobes_try(entry - 4), -EINVAL);
-	for (addr = entry + 4; addr <= call; addr += 4)
-		KUNIT_EXPECT_EQ_MSG(test, kprobes_try(addr), -EINVAL, "+%#lx", addr - entry);
-	KUNIT_EXPECT_EQ(test, kprobes_try(entry), 0);
-	KUNIT_EXPECT_EQ(test, kprobes_try(call + 4), 0);
+	for (addr = entry - 8; addr <= call + 4; addr += 4)
+		KUNIT_EXPECT_EQ_MSG(test, kprobes_try(addr),
+				    addr == entry || addr == call + 4 ? 0 : -EINVAL, "%+ld",
+				    addr - entry);
 }
 
 /* The other parties that can be called at a function's entry */
@@ -332,9 +319,7 @@ static int count_and_change(struct pt_regs *regs)
 
 static int changing_join(void)
 {
-	probe_prepare();
-	probe.action = count_and_change;
-	return probe_join();
+	return probe_join_with(count_and_change, false);
 }
 
 #ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
@@ -407,7 +392,7 @@ static void expect_calls(struct kunit *test, const char *order)
 		KUNIT_EXPECT_EQ_MSG(test, *parties[i].calls - before[i], test_bit(i, &present),
 				    "%s, of %s", parties[i].name, order);
 
-	image_of(&seen, &probe.pre);
+	image_of(&seen, &pre);
 	if (present & PROBE)
 		expect_image(test, &call.in, &seen, X9 | X30);
 	want = present & PROBE ? &changed : &call.in;
@@ -468,69 +453,41 @@ static void everybody_is_called_in_every_order_of_attach(struct kunit *test)
 	unsigned int i, tried = 0;
 	u8 order[NR_PARTIES];
 
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, parties_leave, (void *)parties));
 	for (i = 0; i < NR_PARTIES; i++)
 		order[i] = i;
 	try_orders(test, order, NR_PARTIES, &tried);
 	kunit_info(test, "%u orders", tried);
 }
 
-static int return_at_once(struct pt_regs *regs)
-{
-	instruction_pointer_set(regs, procedure_link_pointer(regs));
-	return 1;
-}
+static const struct beside {
+	const char *name;
+} besides[] = { { "graph" }, { "direct call" } };
 
-static void expect_returned_for(struct kunit *test, struct call *call)
-{
-	call_probed(test, call, return_at_once);
-	expect_end(test, call, NONE, CALLER);
-	kunit_release_action(test, probe_drop, NULL);
-}
-
-static void handler_can_return_for_the_function(struct kunit *test)
-{
-	struct call call;
-
-	expect_returned_for(test, &call);
-}
-
-/* The same beside another party. Who has joined last is called first: here, that is the probe. */
-static void expect_returned_beside(struct kunit *test, const char *name, struct call *call)
-{
-	const struct party *party = parties;
-	unsigned long before;
-
-	while (party < parties + NR_PARTIES && strcmp(party->name, name))
-		party++;
-	if (party == parties + NR_PARTIES)
-		kunit_skip(test, "there is no %s", name);
-	before = *party->calls;
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, parties_leave, (void *)parties));
-	KUNIT_ASSERT_EQ(test, party->join(), 0);
-	__set_bit(party - parties, &present);
-	expect_returned_for(test, call);
-	kunit_release_action(test, parties_leave, (void *)parties);
-	KUNIT_EXPECT_EQ(test, *party->calls, before + 1);
-}
+KUNIT_ARRAY_PARAM_DESC(beside, besides, name);
 
 /*
- * A past bug: a handler that returned for a function was a panic if the graph tracer followed
- * the call.
+ * Who has joined last is called first: here, that is the probe. Past bugs: it was a panic if the
+ * graph tracer followed the call; and a direct call continued in the middle of the caller.
  */
-static void graph_tracer_sees_a_return_for_the_function(struct kunit *test)
+static void handler_can_return_for_the_function_beside(struct kunit *test)
 {
+	const struct beside *beside = test->param_value;
+	const struct party *party = parties;
+	unsigned long before;
 	struct call call;
 
-	expect_returned_beside(test, "graph", &call);
-}
-
-/* A past bug: it did, in the middle of the caller, if a handler returned for the function. */
-static void direct_call_never_continues_at_the_caller(struct kunit *test)
-{
-	struct call call;
-
-	expect_returned_beside(test, "direct call", &call);
+	while (party < parties + NR_PARTIES && strcmp(party->name, beside->name))
+		party++;
+	if (party == parties + NR_PARTIES)
+		kunit_skip(test, "there is no %s", beside->name);
+	before = *party->calls;
+	KUNIT_ASSERT_EQ(test, party->join(), 0);
+	__set_bit(party - parties, &present);
+	call_probed(test, &call, return_at_once, false);
+	expect_end(test, &call, NONE, CALLER);
+	probe_leave();
+	parties_leave((void *)parties);
+	KUNIT_EXPECT_EQ(test, *party->calls, before + 1);
 	KUNIT_EXPECT_NE(test, probe_test_direct_next, call.in.x[30]);
 }
 
@@ -618,25 +575,25 @@ static void only_who_asks_gets_every_register(struct kunit *test)
 static int ftrace_test_init(struct kunit *test)
 {
 	prandom_seed_state(&random, 612);
-	probe_prepare();
 	return 0;
+}
+
+static void ftrace_test_exit(struct kunit *test)
+{
+	parties_leave((void *)parties);
+	probe_leave();
 }
 
 static struct kunit_case ftrace_cases[] = {
 	KUNIT_CASE(handlers_see_every_register),
-	KUNIT_CASE(changes_of_every_register_hold),
-	KUNIT_CASE(changed_link_register_holds),
-	KUNIT_CASE(redirected_call_goes_elsewhere),
-	KUNIT_CASE(changed_interrupt_mask_holds),
+	KUNIT_CASE_PARAM(changes_hold, change_gen_params),
 	KUNIT_CASE(stack_trace_names_function_and_caller),
 	KUNIT_CASE(words_of_ftrace_are_refused),
 #ifdef CONFIG_FUNCTION_GRAPH_TRACER
 	KUNIT_CASE(stack_trace_sees_through_two_diversions),
 	KUNIT_CASE(stack_trace_sees_through_those_of_a_tail_call),
 #endif
-	KUNIT_CASE(handler_can_return_for_the_function),
-	KUNIT_CASE(graph_tracer_sees_a_return_for_the_function),
-	KUNIT_CASE(direct_call_never_continues_at_the_caller),
+	KUNIT_CASE_PARAM(handler_can_return_for_the_function_beside, beside_gen_params),
 	KUNIT_CASE(only_who_asks_gets_every_register),
 	KUNIT_CASE_SLOW(everybody_is_called_in_every_order_of_attach),
 	{ }
@@ -645,6 +602,7 @@ static struct kunit_case ftrace_cases[] = {
 static struct kunit_suite ftrace_suite = {
 	.name		= "kprobes_arm64_ftrace",
 	.init		= ftrace_test_init,
+	.exit		= ftrace_test_exit,
 	.test_cases	= ftrace_cases,
 };
 
