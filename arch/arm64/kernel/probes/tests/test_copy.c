@@ -13,12 +13,12 @@
 #include <linux/kprobes.h>
 #include <linux/string.h>
 #include <linux/stringify.h>
-#include <linux/vmalloc.h>
 #include <asm/esr.h>
 #include <asm/neon.h>
 #include <asm/patching.h>
 #include <asm/sysreg.h>
 
+#include "support/kinds.h"
 #include "support/seed.h"
 #include "support/switch.h"
 #include "../decode-insn.h"
@@ -313,7 +313,7 @@ static void set_up(const struct diff_run *run, struct pt_regs *regs)
 
 static DECLARE_BITMAP(forms_faulted, ARRAY_SIZE(copy_forms));
 
-/* An address with nothing mapped around it; see find_unmapped() */
+/* The middle of a guard page: no instruction accesses more than half a page. */
 static unsigned long unmapped;
 
 static void spoil(const struct diff_run *run, struct pt_regs *regs)
@@ -442,8 +442,6 @@ static void copies_do_as_in_place(struct kunit *test)
 	run_all(test, BIT(DIFF_GOOD));
 }
 
-KUNIT_DEFINE_ACTION_WRAPPER(free_area, vfree, const void *);
-
 static bool is_load_or_store(u32 insn)
 {
 	return (insn & 0x0a000000) == 0x08000000;
@@ -460,21 +458,11 @@ static void expect_form(struct kunit *test, const struct copy_form *form)
 		KUNIT_EXPECT_NE_MSG(test, form->at, NO_MEMORY, "%08x", form->value);
 }
 
-/* In the middle of a guard page. No instruction accesses more than half a page. */
-static unsigned long find_unmapped(struct kunit *test)
-{
-	void *area = vmalloc(PAGE_SIZE);
-
-	KUNIT_ASSERT_NOT_NULL(test, area);
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_area, area));
-	return (unsigned long)area + PAGE_SIZE + PAGE_SIZE / 2;
-}
-
 static void copies_that_fault_have_no_effect(struct kunit *test)
 {
 	unsigned int i;
 
-	unmapped = find_unmapped(test);
+	unmapped = (unsigned long)kprobes_unmapped(test) + PAGE_SIZE / 2;
 	bitmap_zero(forms_faulted, ARRAY_SIZE(copy_forms));
 	run_all(test, BIT(DIFF_LEFT_OUT));
 	for (i = 0; i < ARRAY_SIZE(copy_forms); i++)

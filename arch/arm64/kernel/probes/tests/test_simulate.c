@@ -17,10 +17,10 @@
 #include <linux/ptrace.h>
 #include <linux/sizes.h>
 #include <linux/string.h>
-#include <linux/vmalloc.h>
 #include <asm/insn.h>
 #include <asm/patching.h>
 
+#include "support/kinds.h"
 #include "support/switch.h"
 #include "../decode-insn.h"
 #include "../internal.h"
@@ -226,6 +226,8 @@ static void prepare(struct kunit *test)
 	}
 }
 
+static const u64 zeroes[31];
+
 /* Whatever a simulation should leave alone gets an odd value. */
 static void fill_regs(struct pt_regs *regs, const u64 *from, u64 nzcv, unsigned long pc)
 {
@@ -273,11 +275,10 @@ static void compare_with_hinted(struct kunit *test, const struct subject *s, u64
 	u32 insn = word_of(&s->insn);
 	const struct probe_class *class = probe_classify(insn | BIT(4));
 	struct pt_regs plain, hinted;
-	u64 regs[31] = {};
 
 	KUNIT_ASSERT_NOT_NULL(test, class);
 	__set_bit(class - probe_classes, rows_seen);
-	fill_regs(&plain, regs, nzcv, s->insn.at);
+	fill_regs(&plain, zeroes, nzcv, s->insn.at);
 	hinted = plain;
 	KUNIT_EXPECT_TRUE(test, s->class->simulate(insn, s->insn.at, &plain));
 	KUNIT_EXPECT_TRUE(test, class->simulate(insn | BIT(4), s->insn.at, &hinted));
@@ -290,13 +291,11 @@ static void compare_with_hinted(struct kunit *test, const struct subject *s, u64
  */
 static void test_native(struct kunit *test)
 {
-	unsigned long *rows_seen = kunit_kcalloc(test, BITS_TO_LONGS(probe_nr_classes),
-						 sizeof(long), GFP_KERNEL);
+	unsigned long *rows_seen = diff_array(test, BITS_TO_LONGS(probe_nr_classes), sizeof(long));
 	struct diff_run run = {};
 	const struct subject *s;
 	unsigned int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, rows_seen);
 	prepare(test);
 	for (run.i = 0; run.i < lab.nr; run.i++) {
 		s = &subjects[run.i];
@@ -320,22 +319,29 @@ static void probed_instructions_do_as_in_place(struct kunit *test)
 	probe_test_in_manner(test, &lab, BIT(DIFF_GOOD));
 }
 
+static bool simulate(struct kunit *test, u32 insn, struct pt_regs *regs)
+{
+	const struct probe_class *class = probe_classify(insn);
+
+	KUNIT_ASSERT_NOT_NULL(test, class);
+	KUNIT_ASSERT_NOT_NULL(test, class->simulate);
+	return class->simulate(insn, regs->pc, regs);
+}
+
 #define FAR_PC		0xffff800080123454UL
 
-/* Instructions that reach as far as possible, and expected distances */
-struct far {
+/* Instructions that reach as far as possible, the distance, and what goes there: the PC, or x0 */
+static const struct far {
 	const char	*text;
 	u32		insn;
 	long		distance;
-	bool		link;
-};
-
-static const struct far branches[] = {
+	enum { BRANCH, CALL, ADDRESS } what;
+} fars[] = {
 	{ "b", 0x15ffffff, 0x7fffffc },
 	{ "b", 0x16000000, -0x8000000 },
 	{ "b .", 0x14000000, 0 },
-	{ "bl", 0x95ffffff, 0x7fffffc, true },
-	{ "bl", 0x96000000, -0x8000000, true },
+	{ "bl", 0x95ffffff, 0x7fffffc, CALL },
+	{ "bl", 0x96000000, -0x8000000, CALL },
 	{ "b.al", 0x547fffee, 0xffffc },
 	{ "b.al", 0x5480000e, -0x100000 },
 	{ "b.nv", 0x54ffffef, -4 },
@@ -348,59 +354,32 @@ static const struct far branches[] = {
 	{ "tbz xzr, #63", 0xb6fc001f, -0x8000 },
 	{ "tbnz xzr, #63", 0xb7fc001f, 4 },
 	{ "prfm", 0xd87fffe0, 4 },
+	{ "adr", 0x707fffe0, 0xfffff, ADDRESS },
+	{ "adr", 0x10800000, -0x100000, ADDRESS },
+	{ "adr", 0x70ffffe0, -1, ADDRESS },
+	{ "adr .", 0x10000000, 0, ADDRESS },
+	{ "adrp", 0xf07fffe0, 0xfffff000 - 0x454, ADDRESS },
+	{ "adrp", 0x90800000, -0x100000000 - 0x454, ADDRESS },
+	{ "adrp", 0xf0ffffe0, -0x1000 - 0x454, ADDRESS },
+	{ "adrp .", 0x90000000, -0x454, ADDRESS },
 };
 
-static bool simulate(struct kunit *test, u32 insn, struct pt_regs *regs)
-{
-	const struct probe_class *class = probe_classify(insn);
-
-	KUNIT_ASSERT_NOT_NULL(test, class);
-	KUNIT_ASSERT_NOT_NULL(test, class->simulate);
-	return class->simulate(insn, regs->pc, regs);
-}
-
-static const struct far addresses[] = {
-	{ "adr", 0x707fffe0, 0xfffff },
-	{ "adr", 0x10800000, -0x100000 },
-	{ "adr", 0x70ffffe0, -1 },
-	{ "adr .", 0x10000000, 0 },
-	{ "adrp", 0xf07fffe0, 0xfffff000 - 0x454 },
-	{ "adrp", 0x90800000, -0x100000000 - 0x454 },
-	{ "adrp", 0xf0ffffe0, -0x1000 - 0x454 },
-	{ "adrp .", 0x90000000, -0x454 },
-};
-
-static struct pt_regs simulate_far(struct kunit *test, const struct far *f)
-{
-	const u64 zeroes[31] = {};
-	struct pt_regs regs;
-
-	fill_regs(&regs, zeroes, 0, FAR_PC);
-	KUNIT_EXPECT_TRUE(test, simulate(test, f->insn, &regs));
-	return regs;
-}
-
-static void test_far_branches(struct kunit *test)
+static void test_far(struct kunit *test)
 {
 	const struct far *f;
 	struct pt_regs regs;
 
-	for (f = branches; f < branches + ARRAY_SIZE(branches); f++) {
-		regs = simulate_far(test, f);
-		KUNIT_EXPECT_EQ_MSG(test, FAR_PC + f->distance, regs.pc, "%s", f->text);
-		KUNIT_EXPECT_EQ_MSG(test, f->link ? FAR_PC + 4 : 0, regs.regs[30], "%s", f->text);
-	}
-}
+	for (f = fars; f < fars + ARRAY_SIZE(fars); f++) {
+		u64 there = FAR_PC + f->distance, next = FAR_PC + AARCH64_INSN_SIZE;
 
-static void test_far_addresses(struct kunit *test)
-{
-	const struct far *f;
-	struct pt_regs regs;
-
-	for (f = addresses; f < addresses + ARRAY_SIZE(addresses); f++) {
-		regs = simulate_far(test, f);
-		KUNIT_EXPECT_EQ_MSG(test, FAR_PC + f->distance, regs.regs[0], "%s", f->text);
-		KUNIT_EXPECT_EQ_MSG(test, FAR_PC + 4, regs.pc, "%s", f->text);
+		fill_regs(&regs, zeroes, 0, FAR_PC);
+		KUNIT_EXPECT_TRUE(test, simulate(test, f->insn, &regs));
+		KUNIT_EXPECT_EQ_MSG(test, f->what == ADDRESS ? next : there, regs.pc, "%s",
+				    f->text);
+		KUNIT_EXPECT_EQ_MSG(test, f->what == ADDRESS ? there : 0, regs.regs[0], "%s",
+				    f->text);
+		KUNIT_EXPECT_EQ_MSG(test, f->what == CALL ? next : 0, regs.regs[30], "%s",
+				    f->text);
 	}
 }
 
@@ -412,70 +391,64 @@ static void test_far_addresses(struct kunit *test)
 static void test_far_literals(struct kunit *test)
 {
 	const u32 most = 0x3ffff << 5, least = 0x40000 << 5;
-	void *area = vmalloc(2 * SZ_1M + PAGE_SIZE);
-	unsigned long addr = (unsigned long)area + SZ_1M;
-	u64 regs[31] = {};
-	struct pt_regs in;
+	const struct {
+		u32 insn;
+		u64 value;
+	} loads[] = {
+		{ LDR_X | least, 0x8000000000000001 },
+		{ LDR_W | most, 0x80000002 },
+		{ LDRSW | most, 0xffffffff80000002 },
+	};
+	void *at = kprobes_vmalloc(test, 2 * SZ_1M + PAGE_SIZE) + SZ_1M;
+	struct pt_regs regs;
+	int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, area);
-	*(u64 *)(addr - SZ_1M) = 0x8000000000000001;
-	*(u32 *)(addr + SZ_1M - 4) = 0x80000002;
-
-	fill_regs(&in, regs, 0, addr);
-	KUNIT_EXPECT_TRUE(test, simulate(test, LDR_X | least, &in));
-	KUNIT_EXPECT_EQ(test, 0x8000000000000001, in.regs[0]);
-	in.pc = addr;
-	KUNIT_EXPECT_TRUE(test, simulate(test, LDR_W | most, &in));
-	KUNIT_EXPECT_EQ(test, 0x80000002, in.regs[0]);
-	in.pc = addr;
-	KUNIT_EXPECT_TRUE(test, simulate(test, LDRSW | most, &in));
-	KUNIT_EXPECT_EQ(test, 0xffffffff80000002, in.regs[0]);
-	vfree(area);
+	*(u64 *)(at - SZ_1M) = 0x8000000000000001;
+	*(u32 *)(at + SZ_1M - 4) = 0x80000002;
+	for (i = 0; i < ARRAY_SIZE(loads); i++) {
+		fill_regs(&regs, zeroes, 0, (unsigned long)at);
+		KUNIT_EXPECT_TRUE(test, simulate(test, loads[i].insn, &regs));
+		KUNIT_EXPECT_EQ(test, loads[i].value, regs.regs[0]);
+	}
 }
 
-/* A literal behind the end of a mapping, or in user space, cannot be read. */
+/*
+ * A literal behind the end of a mapping, or in user space, cannot be read. Of one of eight bytes at
+ * the end, only the first four can.
+ */
 static void test_no_literal(struct kunit *test)
 {
 	static const u32 loads[] = { LDR_W, LDR_X, LDRSW };
-	void *page = __vmalloc(PAGE_SIZE, GFP_KERNEL | __GFP_ZERO);
+	void *page = kprobes_vmalloc(test, PAGE_SIZE);
 	unsigned long end = (unsigned long)page + PAGE_SIZE;
+	const unsigned long pcs[] = { end - 4, PAGE_SIZE, end - 8 };
 	struct pt_regs before, after;
+	unsigned int i, pc;
 	u64 regs[31];
-	int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, page);
+	memset(page, 0, PAGE_SIZE);
 	memset(regs, 0xa5, sizeof(regs));
 	for (i = 0; i < ARRAY_SIZE(loads); i++) {
-		/* .+4 */
-		u32 insn = loads[i] | 1 << 5;
+		for (pc = 0; pc < ARRAY_SIZE(pcs); pc++) {
+			/* .+4 */
+			u32 insn = loads[i] | 1 << 5;
+			bool there = pcs[pc] == end - 8 && loads[i] != LDR_X;
 
-		fill_regs(&before, regs, PSR_N_BIT, end - 4);
-		after = before;
-		KUNIT_EXPECT_FALSE_MSG(test, simulate(test, insn, &after), "%08x", insn);
-		KUNIT_EXPECT_MEMEQ(test, &before, &after, sizeof(before));
-
-		before.pc = PAGE_SIZE;
-		after = before;
-		KUNIT_EXPECT_FALSE_MSG(test, simulate(test, insn, &after), "%08x", insn);
-		KUNIT_EXPECT_MEMEQ(test, &before, &after, sizeof(before));
-
-		/* Of a literal of eight bytes, only the first four can be read. */
-		before.pc = end - 8;
-		after = before;
-		KUNIT_EXPECT_EQ_MSG(test, loads[i] != LDR_X, simulate(test, insn, &after),
-				    "%08x", insn);
-		if (loads[i] == LDR_X)
-			KUNIT_EXPECT_MEMEQ(test, &before, &after, sizeof(before));
-		else
-			KUNIT_EXPECT_EQ(test, 0, after.regs[0]);
+			fill_regs(&before, regs, PSR_N_BIT, pcs[pc]);
+			after = before;
+			KUNIT_EXPECT_EQ_MSG(test, there, simulate(test, insn, &after), "%08x",
+					    insn);
+			if (there)
+				KUNIT_EXPECT_EQ(test, 0, after.regs[0]);
+			else
+				KUNIT_EXPECT_MEMEQ(test, &before, &after, sizeof(before));
+		}
 	}
-	vfree(page);
 }
 
 static struct kunit_case simulate_cases[] = {
 	KUNIT_CASE(test_native),
-	KUNIT_CASE(test_far_branches),
-	KUNIT_CASE(test_far_addresses),
+	KUNIT_CASE(test_far),
 	KUNIT_CASE(test_far_literals),
 	KUNIT_CASE(test_no_literal),
 	KUNIT_CASE_PARAM_ATTR(probed_instructions_do_as_in_place, probe_test_manners,
