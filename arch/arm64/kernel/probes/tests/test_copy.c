@@ -177,17 +177,12 @@ static int add_word(const struct copy_form *form)
 	return put(native, nr_words, insn) ?: put(probed, nr_words++, insn);
 }
 
-static bool is_here(const struct copy_form *form)
-{
-	return !form->here || form->here();
-}
-
 static int add_words(const struct copy_form *form)
 {
 	unsigned int draws = form->free ? DRAWS : 1;
 	int err = 0;
 
-	if (!is_here(form)) {
+	if (!copy_is_here(form)) {
 		__set_bit(row_of(form->value), rows_absent);
 		return 0;
 	}
@@ -452,7 +447,7 @@ static void expect_form(struct kunit *test, const struct copy_form *form)
 {
 	bool can_fault = form->at != NO_MEMORY && !(form->what & FAULTLESS);
 
-	KUNIT_EXPECT_EQ_MSG(test, can_fault && is_here(form),
+	KUNIT_EXPECT_EQ_MSG(test, can_fault && copy_is_here(form),
 			    test_bit(form - copy_forms, forms_faulted), "%08x", form->value);
 	if (is_load_or_store(form->value))
 		KUNIT_EXPECT_NE_MSG(test, form->at, NO_MEMORY, "%08x", form->value);

@@ -68,9 +68,9 @@ static unsigned int size_of_access(const struct copy_form *form, u32 insn)
 	return form->at == BY_SIZE && form->what & M ? 2U << (insn >> 30) : 1U << (insn >> 30);
 }
 
-static s64 imm9(u32 insn)
+static s64 imm9(const struct copy_form *form, u32 insn)
 {
-	return sign_extend64(insn >> 12, 8);
+	return sign_extend64(insn >> 12, 8) * (form->what & GRANULES ? 16 : 1);
 }
 
 static s64 imm7(const struct copy_form *form, u32 insn)
@@ -80,13 +80,9 @@ static s64 imm7(const struct copy_form *form, u32 insn)
 
 static u64 extended(u32 insn, u64 value)
 {
-	switch (insn >> 13 & 7) {
-	case 2:
-		return (u32)value;
-	case 6:
-		return (s32)value;
-	}
-	return value;
+	unsigned int option = insn >> 13 & 7;
+
+	return option == 2 ? (u32)value : option == 6 ? (s32)value : value;
 }
 
 /* From the base register to where memory is accessed */
@@ -96,13 +92,9 @@ static s64 offset_of(const struct copy_form *form, u32 insn, const u64 *regs)
 
 	switch (form->at) {
 	case IMM9:
-		return imm9(insn);
+		return imm9(form, insn);
 	case INDEXED:
-		return insn & BIT(11) ? imm9(insn) : 0;
-	case TAGS:
-		return imm9(insn) * 16;
-	case TAGS_INDEXED:
-		return insn & BIT(11) ? imm9(insn) * 16 : 0;
+		return insn & BIT(11) ? imm9(form, insn) : 0;
 	case PAIR:
 		return (insn >> 23 & 3) == 1 ? 0 : imm7(form, insn);
 	case UNSIGNED:
@@ -120,8 +112,7 @@ static bool writes_back(const struct copy_form *form, u32 insn)
 {
 	if (form->at == PAIR)
 		return insn & BIT(23);
-	return form->at == INDEXED || form->at == TAGS_INDEXED || form->at == AND_MOVE ||
-	       form->at == BY_SIZE;
+	return form->at == INDEXED || form->at == AND_MOVE || form->at == BY_SIZE;
 }
 
 /* By how much writeback moves the base register, for forms where that can be sp */
@@ -129,7 +120,7 @@ static s64 move_of(const struct copy_form *form, u32 insn)
 {
 	if (!writes_back(form, insn))
 		return 0;
-	return form->at == PAIR ? imm7(form, insn) : imm9(insn);
+	return form->at == PAIR ? imm7(form, insn) : imm9(form, insn);
 }
 
 /*
@@ -141,7 +132,7 @@ static bool stack_usable(const struct copy_form *form, u32 insn)
 {
 	s64 offset, move;
 
-	if (form->at == AND_MOVE || form->at >= REGISTER)
+	if (form->at == AND_MOVE || form->at >= REGISTER || form->what & GRANULES)
 		return false;
 	/* stgp */
 	if (form->at == PAIR && form->what & ALIGNED)
@@ -232,26 +223,16 @@ static bool is_bitmask(u32 insn)
 	return (imms & ones) != ones;
 }
 
-/**
- * copy_usable() - can an instruction be executed without doing harm?
- * @form:	what it was drawn from
- * @insn:	the instruction
- *
- * Return: true if so.
- */
+/* Can it be executed without doing harm? */
 static bool copy_usable(const struct copy_form *form, u32 insn)
 {
 	if (!registers_usable(form, insn) || moves_stack(form, insn))
 		return false;
-	if (form->what & BITMASK && !is_bitmask(insn))
-		return false;
-	if (form->what & KEEPS && reg_of(insn, D) == 31)
-		return false;
-	if (form->what & PAIRS && !pairs_usable(insn))
-		return false;
-	if (form->what & BOTH && !both_usable(insn))
-		return false;
-	if (form->what & STRUCTURES && (insn >> 10 & 3) == 3 && !(insn & BIT(30)))
+	if ((form->what & BITMASK && !is_bitmask(insn)) ||
+	    (form->what & KEEPS && reg_of(insn, D) == 31) ||
+	    (form->what & PAIRS && !pairs_usable(insn)) ||
+	    (form->what & BOTH && !both_usable(insn)) ||
+	    (form->what & STRUCTURES && (insn >> 10 & 3) == 3 && !(insn & BIT(30))))
 		return false;
 	return form->at == NO_MEMORY || memory_usable(form, insn);
 }
@@ -264,8 +245,6 @@ static u32 immediate_of(const struct copy_form *form)
 	switch (form->at) {
 	case IMM9:
 	case INDEXED:
-	case TAGS:
-	case TAGS_INDEXED:
 		return GENMASK(20, 12);
 	case PAIR:
 		return GENMASK(21, 15);
@@ -282,22 +261,11 @@ static u32 immediate_of(const struct copy_form *form)
 /* In half of all cases, makes the immediate 0, -1, or the smallest or largest signed number. */
 static u32 with_extreme(const struct copy_form *form, u32 insn)
 {
-	u32 imm = immediate_of(form), top;
+	u32 imm = immediate_of(form), top = imm ? BIT(__fls(imm)) : 0;
+	const u32 extremes[] = { 0, imm, top, imm & ~top };
+	u32 choice = imm ? random_below(8) : 8;
 
-	if (!imm)
-		return insn;
-	top = BIT(__fls(imm));
-	switch (random_below(8)) {
-	case 0:
-		return insn & ~imm;
-	case 1:
-		return insn | imm;
-	case 2:
-		return (insn & ~imm) | top;
-	case 3:
-		return (insn | imm) & ~top;
-	}
-	return insn;
+	return choice < ARRAY_SIZE(extremes) ? (insn & ~imm) | extremes[choice] : insn;
 }
 
 static u32 with_alias(const struct copy_form *form, u32 insn)
@@ -339,12 +307,7 @@ static u32 draw(const struct copy_form *form)
 	return insn;
 }
 
-/**
- * copy_draw() - draw an instruction
- * @form:	the form to draw it from
- *
- * Return: the instruction, 0 if none was found that can be used.
- */
+/* Returns 0 if none was found that can be used. */
 static u32 copy_draw(const struct copy_form *form)
 {
 	unsigned int tries;
@@ -360,15 +323,7 @@ static u32 copy_draw(const struct copy_form *form)
 
 /* --- what registers hold --- */
 
-/**
- * copy_aim() - set registers so that memory is accessed at a given address
- * @form:	what the instruction was drawn from
- * @insn:	the instruction
- * @regs:	x0 to x30, which hold anything
- * @at:		the address
- *
- * Nothing is done if the base register is the stack pointer.
- */
+/* Has memory be accessed at that address. Does nothing if the base is the stack pointer. */
 static void copy_aim(const struct copy_form *form, u32 insn, u64 *regs, unsigned long at)
 {
 	unsigned int base = reg_of(insn, form->at == ON_RT ? D : N);
@@ -377,13 +332,7 @@ static void copy_aim(const struct copy_form *form, u32 insn, u64 *regs, unsigned
 		regs[base] = at - offset_of(form, insn, regs);
 }
 
-/**
- * copy_agree() - have a comparison with memory succeed
- * @form:	what the instruction was drawn from
- * @insn:	the instruction
- * @regs:	x0 to x30, after copy_aim()
- * @memory:	the contents of the memory that is accessed
- */
+/* Has a comparison with @memory succeed. After copy_aim() */
 static void copy_agree(const struct copy_form *form, u32 insn, u64 *regs, const u64 *memory)
 {
 	unsigned int base = reg_of(insn, N), first = reg_of(insn, M);

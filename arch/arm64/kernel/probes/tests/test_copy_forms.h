@@ -39,6 +39,8 @@
  * other forms that access memory have to fault there.
  */
 #define FAULTLESS	BIT(13)
+/* Accesses tags: an offset counts in granules */
+#define GRANULES	BIT(14)
 
 /**
  * enum copy_address - where an instruction accesses memory
@@ -51,13 +53,11 @@
  * @PAIR: a pair, in all addressing modes
  * @UNSIGNED: Rn with a scaled offset
  * @REGISTER: Rn with Rm, extended and scaled
- * @TAGS: as IMM9, in granules
- * @TAGS_INDEXED: as INDEXED, in granules
  * @BY_SIZE: Rn with writeback by the size of the access: before a store, after a load
  */
 enum copy_address {
 	NO_MEMORY, ON_RT, ON_BASE, AND_MOVE, IMM9, INDEXED, PAIR, UNSIGNED, REGISTER,
-	TAGS, TAGS_INDEXED, BY_SIZE,
+	BY_SIZE,
 };
 
 /**
@@ -66,7 +66,7 @@ enum copy_address {
  * @free:	a mask of those that may be anything, unless copy_usable() objects
  * @what:	D, N and so on
  * @at:		where memory is accessed
- * @here:	whether this processor has them; NULL if all have
+ * @here:	which processors have them
  * @state:	MRS to x0 of the system register that is written; 1 if the instruction is an
  *		MSR, or an MRS, of that register
  */
@@ -75,70 +75,57 @@ struct copy_form {
 	u32			free;
 	u16			what;
 	u8			at;
-	bool			(*here)(void);
+	u8			here;
 	u32			state;
 };
 
-#define HERE(name, condition)		\
-static bool has_##name(void)		\
-{					\
-	return condition;		\
-}
+/* The number of a hwcap, and of what the kernel knows by other names; 0 if all have it */
+#define has(name)	(KERNEL_HWCAP_##name + 1)
 
-#define HERE_BY_HWCAP(name)			\
-static bool has_##name(void)			\
-{						\
-	return cpu_have_named_feature(name);	\
-}
+enum copy_feature {
+	has_GIC = MAX_CPU_FEATURES + 1, has_GPAC, has_MTE, has_PAC, has_PAN, has_RAS, has_FPSIMD,
+	has_UAO, has_XS, has_PMU, has_ZVA,
+};
 
-HERE_BY_HWCAP(AES)
-HERE_BY_HWCAP(ASIMDDP)
-HERE_BY_HWCAP(ASIMDHP)
-HERE_BY_HWCAP(ASIMDRDM)
-HERE_BY_HWCAP(ATOMICS)
-HERE_BY_HWCAP(CRC32)
-HERE_BY_HWCAP(CSSC)
-HERE_BY_HWCAP(DIT)
-HERE_BY_HWCAP(FLAGM)
-HERE_BY_HWCAP(FLAGM2)
-HERE_BY_HWCAP(ILRCPC)
-HERE_BY_HWCAP(JSCVT)
-HERE_BY_HWCAP(LRCPC)
-HERE_BY_HWCAP(LRCPC3)
-HERE_BY_HWCAP(LSE128)
-HERE_BY_HWCAP(SB)
-HERE_BY_HWCAP(SHA1)
-HERE_BY_HWCAP(SHA2)
-HERE_BY_HWCAP(SHA3)
-HERE_BY_HWCAP(SHA512)
-HERE_BY_HWCAP(SM3)
-HERE_BY_HWCAP(SM4)
-HERE_BY_HWCAP(SSBS)
-HERE(GIC, cpus_have_final_cap(ARM64_HAS_GIC_CPUIF_SYSREGS))
-HERE(GPAC, system_supports_generic_auth())
-HERE(MTE, system_supports_mte())
-HERE(PAC, system_supports_address_auth())
-HERE(PAN, cpus_have_final_cap(ARM64_HAS_PAN))
-HERE(RAS, cpus_have_final_cap(ARM64_HAS_RAS_EXTN))
-HERE(FPSIMD, system_supports_fpsimd())
-HERE(UAO, read_cpuid(ID_AA64MMFR2_EL1) >> ID_AA64MMFR2_EL1_UAO_SHIFT & 15)
-HERE(XS, read_cpuid(ID_AA64ISAR1_EL1) >> ID_AA64ISAR1_EL1_XS_SHIFT & 15)
-
-/* 15 is for PMUs that are not Arm's. */
-static bool has_PMU(void)
+static bool copy_is_here(const struct copy_form *form)
 {
-	unsigned int version = read_cpuid(ID_AA64DFR0_EL1) >> 8 & 15;
-
-	return version && version != 15;
-}
-
-/* Unless DC ZVA is prohibited, or writes more than the memory of the test */
-static bool has_ZVA(void)
-{
+	unsigned int pmu = read_cpuid(ID_AA64DFR0_EL1) >> 8 & 15;
 	u64 dczid = read_cpuid(DCZID_EL0);
 
-	return !(dczid & BIT(4)) && 4 << (dczid & 15) <= 512;
+	switch (form->here) {
+	case 0:
+		return true;
+	case has_GIC:
+		return cpus_have_final_cap(ARM64_HAS_GIC_CPUIF_SYSREGS);
+	case has_GPAC:
+		return system_supports_generic_auth();
+	case has_MTE:
+		return system_supports_mte();
+	case has_PAC:
+		return system_supports_address_auth();
+	case has_PAN:
+		return cpus_have_final_cap(ARM64_HAS_PAN);
+	case has_RAS:
+		return cpus_have_final_cap(ARM64_HAS_RAS_EXTN);
+	case has_FPSIMD:
+		return system_supports_fpsimd();
+	case has_UAO:
+		return read_cpuid(ID_AA64MMFR2_EL1) >> ID_AA64MMFR2_EL1_UAO_SHIFT & 15;
+	case has_XS:
+		return read_cpuid(ID_AA64ISAR1_EL1) >> ID_AA64ISAR1_EL1_XS_SHIFT & 15;
+	case has_PMU:
+		/* 15 is for PMUs that are not Arm's. */
+		return pmu && pmu != 15;
+	case has_ZVA:
+		/* Unless DC ZVA is prohibited, or writes more than the memory of the test */
+		return !(dczid & BIT(4)) && 4 << (dczid & 15) <= 512;
+	}
+	return cpu_have_feature(form->here - 1);
 }
+
+/* An MRS of any register; and SIMD and floating point, without general registers */
+#define MRS(value)	{ value, 0x0000001f, D }
+#define V(value, free)	{ value, free, FP, .here = has_FPSIMD }
 
 static const struct copy_form copy_forms[] = {
 	/* Hints: none that waits, and none that fails without a signed pointer */
@@ -158,17 +145,17 @@ static const struct copy_form copy_forms[] = {
 	/* Barriers */
 	{ 0xd503309f, 0x00000f20 },				/* dsb, dmb */
 	{ 0xd50330df, 0x00000f00 },				/* isb */
-	{ 0xd50330ff, .here = has_SB },
+	{ 0xd50330ff, .here = has(SB) },
 	{ 0xd503323f, 0x00000c00, .here = has_XS },		/* dsb nxs */
 
 	/* PSTATE; interrupts may be masked, as all of DAIF is restored */
-	{ 0xd500401f, .here = has_FLAGM },
-	{ 0xd500403f, .here = has_FLAGM2 },
-	{ 0xd500405f, .here = has_FLAGM2 },
+	{ 0xd500401f, .here = has(FLAGM) },
+	{ 0xd500403f, .here = has(FLAGM2) },
+	{ 0xd500405f, .here = has(FLAGM2) },
 	{ 0xd500407f, 0x00000100, .here = has_UAO, .state = 0xd5384280 },
 	{ 0xd500409f, 0x00000100, .here = has_PAN, .state = 0xd5384260 },
-	{ 0xd503403f, 0x00000100, .here = has_SSBS, .state = 0xd53b42c0 },
-	{ 0xd503405f, 0x00000100, .here = has_DIT, .state = 0xd53b42a0 },
+	{ 0xd503403f, 0x00000100, .here = has(SSBS), .state = 0xd53b42c0 },
+	{ 0xd503405f, 0x00000100, .here = has(DIT), .state = 0xd53b42a0 },
 	{ 0xd503409f, 0x00000100, .here = has_MTE, .state = 0xd53b42e0 },
 	{ 0xd50340df, 0x00000720 },				/* daifset, daifclr */
 
@@ -183,31 +170,23 @@ static const struct copy_form copy_forms[] = {
 
 	/* System registers */
 	{ 0xd51b4200, 0x0020001f, D },				/* nzcv */
-	{ 0xd51b42a0, 0x0020001f, D, .here = has_DIT, .state = 1 },
-	{ 0xd51b42c0, 0x0020001f, D, .here = has_SSBS, .state = 1 },
+	{ 0xd51b42a0, 0x0020001f, D, .here = has(DIT), .state = 1 },
+	{ 0xd51b42c0, 0x0020001f, D, .here = has(SSBS), .state = 1 },
 	{ 0xd51b42e0, 0x0020001f, D, .here = has_MTE, .state = 1 },	/* tco */
 	{ 0xd51b4400, 0x0020003f, D | FP, .here = has_FPSIMD },	/* fpcr, fpsr */
 	{ 0xd5184260, 0x0020001f, D, .here = has_PAN, .state = 1 },
 	{ 0xd5184280, 0x0020001f, D, .here = has_UAO, .state = 1 },
 	{ 0xd5184600, 0x0020001f, D | KEEPS, .here = has_GIC, .state = 1 },	/* pmr */
-	{ 0xd5384100, 0x0000001f, D },				/* sp_el0 */
-	{ 0xd5384240, 0x0000001f, D },				/* currentel */
-	{ 0xd53b4220, 0x0000001f, D },				/* daif */
-	{ 0xd5384200, 0x0000001f, D },				/* spsel */
-	{ 0xd5380400, 0x0000001f, D },				/* id_aa64pfr0_el1 */
-	{ 0xd5380600, 0x0000001f, D },				/* id_aa64isar0_el1 */
-	{ 0xd5381000, 0x0000001f, D },				/* sctlr_el1 */
-	{ 0xd5382040, 0x0000001f, D },				/* tcr_el1 */
-	{ 0xd53b0020, 0x0000001f, D },				/* ctr_el0 */
+	/* sp_el0, currentel, daif, spsel, id_aa64pfr0_el1 */
+	MRS(0xd5384100), MRS(0xd5384240), MRS(0xd53b4220), MRS(0xd5384200), MRS(0xd5380400),
+	/* id_aa64isar0_el1, sctlr_el1, tcr_el1, ctr_el0 */
+	MRS(0xd5380600), MRS(0xd5381000), MRS(0xd5382040), MRS(0xd53b0020),
 	{ 0xd5385300, 0x0000001f, D, .here = has_RAS },		/* erridr_el1 */
 	{ 0xd5385600, 0x0000001f, D, .here = has_MTE },		/* tfsr_el1 */
-	{ 0xd5387400, 0x0000001f, D },				/* par_el1 */
+	MRS(0xd5387400),			/* par_el1 */
 	{ 0xd53b9ca0, 0x0000001f, D, .here = has_PMU },		/* pmselr_el0 */
-	{ 0xd538a200, 0x0000001f, D },				/* mair_el1 */
-	{ 0xd538c000, 0x0000001f, D },				/* vbar_el1 */
-	{ 0xd53bd040, 0x0000001f, D },				/* tpidr_el0 */
-	{ 0xd538e100, 0x0000001f, D },				/* cntkctl_el1 */
-	{ 0xd53be000, 0x0000001f, D },				/* cntfrq_el0 */
+	/* mair_el1, vbar_el1, tpidr_el0, cntkctl_el1, cntfrq_el0 */
+	MRS(0xd538a200), MRS(0xd538c000), MRS(0xd53bd040), MRS(0xd538e100), MRS(0xd53be000),
 	{ 0xd51bd040, 0x0000003f, D, .state = 1 },		/* tpidr_el0, tpidrro_el0 */
 	{ 0xd51b9ca0, 0x0000001f, D | KEEPS, .here = has_PMU, .state = 1 },
 	{ 0xd5189e20, 0x0000001f, D | KEEPS, .here = has_PMU, .state = 1 },
@@ -219,13 +198,13 @@ static const struct copy_form copy_forms[] = {
 	{ 0xd5182200, 0x0000007f, D | KEEPS, .here = has_PAC, .state = 1 },
 	{ 0xd5182300, 0x0000003f, D | KEEPS, .here = has_GPAC, .state = 1 },
 	{ 0xd5185600, 0x0000003f, D | KEEPS, .here = has_MTE, .state = 1 },
-	{ 0xd518cc60, 0x0000001f, D | KEEPS, .here = has_GIC, .state = 1 },	/* icc_bpr1_el1 */
+	{ 0xd518cc60, 0x0000001f, D | KEEPS, .here = has_GIC, .state = 1 }, /* icc_bpr1_el1 */
 
 	/* Data processing -- immediate */
 	{ 0x11000000, 0xe07fffff, D | N | D_SP },		/* add, sub */
 	{ 0x910003ff, 0x4003c000 },				/* the same of sp */
 	{ 0x91800000, 0x403f3fff, D | N | D_SP, .here = has_MTE },
-	{ 0x11c00000, 0x800fffff, D | N, .here = has_CSSC },
+	{ 0x11c00000, 0x800fffff, D | N, .here = has(CSSC) },
 	{ 0x92000000, 0x607fffff, D | N | D_SP | BITMASK },	/* logical */
 	{ 0x12000000, 0x603fffff, D | N | D_SP | BITMASK },
 	{ 0x92800000, 0x007fffff, D },				/* move wide */
@@ -242,10 +221,10 @@ static const struct copy_form copy_forms[] = {
 	/* Data processing -- register */
 	{ 0x1ac00800, 0x801f07ff, D | N | M },			/* division */
 	{ 0x1ac02000, 0x801f0fff, D | N | M },			/* shifts */
-	{ 0x1ac04000, 0x001f17ff, D | N | M, .here = has_CRC32 },
-	{ 0x1ac04800, 0x001f13ff, D | N | M, .here = has_CRC32 },
-	{ 0x9ac04c00, 0x001f13ff, D | N | M, .here = has_CRC32 },
-	{ 0x1ac06000, 0x801f0fff, D | N | M, .here = has_CSSC },
+	{ 0x1ac04000, 0x001f17ff, D | N | M, .here = has(CRC32) },
+	{ 0x1ac04800, 0x001f13ff, D | N | M, .here = has(CRC32) },
+	{ 0x9ac04c00, 0x001f13ff, D | N | M, .here = has(CRC32) },
+	{ 0x1ac06000, 0x801f0fff, D | N | M, .here = has(CSSC) },
 	{ 0x9ac00000, 0x201f03ff, D | N | M, .here = has_MTE },	/* subp */
 	{ 0x9ac01400, 0x001f03ff, D | N | M, .here = has_MTE },	/* gmi */
 	{ 0x9ac03000, 0x001f03ff, D | N | M, .here = has_GPAC },
@@ -253,8 +232,8 @@ static const struct copy_form copy_forms[] = {
 	{ 0x5ac00800, 0x800003ff, D | N },			/* rev, rev32 */
 	{ 0xdac00c00, 0x000003ff, D | N },			/* rev64 */
 	{ 0x5ac01000, 0x800007ff, D | N },			/* clz, cls */
-	{ 0x5ac01800, 0x800007ff, D | N, .here = has_CSSC },
-	{ 0x5ac02000, 0x800003ff, D | N, .here = has_CSSC },
+	{ 0x5ac01800, 0x800007ff, D | N, .here = has(CSSC) },
+	{ 0x5ac02000, 0x800003ff, D | N, .here = has(CSSC) },
 	{ 0xdac10000, 0x00000fff, D | N, .here = has_PAC },	/* no aut*: nothing is signed */
 	{ 0xdac123e0, 0x00000c1f, D, .here = has_PAC },
 	{ 0xdac143e0, 0x0000041f, D, .here = has_PAC },		/* xpac* */
@@ -267,8 +246,8 @@ static const struct copy_form copy_forms[] = {
 	{ 0x0b200000, 0xe01fefff, D | N | M | D_SP },		/* extended */
 	{ 0x0b201000, 0xe01fe3ff, D | N | M | D_SP },
 	{ 0x1a000000, 0xe01f03ff, D | N | M },			/* with carry */
-	{ 0xba000400, 0x001f83ef, N, .here = has_FLAGM },	/* rmif */
-	{ 0x3a00080d, 0x000043e0, N, .here = has_FLAGM },	/* setf */
+	{ 0xba000400, 0x001f83ef, N, .here = has(FLAGM) },	/* rmif */
+	{ 0x3a00080d, 0x000043e0, N, .here = has(FLAGM) },	/* setf */
 	{ 0x3a400000, 0xc01ff3ef, N | M },			/* ccmp, ccmn */
 	{ 0x3a400800, 0xc01ff3ef, N },
 	{ 0x1a800000, 0xc01ff7ff, D | N | M },			/* csel and the like */
@@ -277,89 +256,80 @@ static const struct copy_form copy_forms[] = {
 	{ 0x9b407c00, 0x009f03ff, D | N | M },
 
 	/* SIMD and floating point: some instructions of each class, which take all operands */
-	{ 0x4e284800, 0x000033ff, FP, .here = has_AES },
-	{ 0x5e000000, 0x001f33ff, FP, .here = has_SHA1 },
-	{ 0x5e004000, 0x001f13ff, FP, .here = has_SHA2 },
-	{ 0x5e006000, 0x001f03ff, FP, .here = has_SHA2 },
-	{ 0x5e280800, 0x000013ff, FP, .here = has_SHA1 },
-	{ 0x5e010400, 0x001e03ff, FP, .here = has_FPSIMD },	/* dup */
-	{ 0x5e401c00, 0x001f03ff, FP, .here = has_ASIMDHP },	/* fmulx */
-	{ 0x5e79a800, 0x000003ff, FP, .here = has_ASIMDHP },	/* fcvtns */
-	{ 0x7e408400, 0x001f0bff, FP, .here = has_ASIMDRDM },	/* sqrdmlah, sqrdmlsh */
-	{ 0x5ee0b800, 0x200003ff, FP, .here = has_FPSIMD },	/* abs, neg */
-	{ 0x5ef1b800, 0x000003ff, FP, .here = has_FPSIMD },	/* addp */
-	{ 0x5e21a800, 0x004003ff, FP, .here = has_FPSIMD },	/* fcvtns */
-	{ 0x5e60d000, 0x001f03ff, FP, .here = has_FPSIMD },	/* sqdmull */
-	{ 0x5ee08400, 0x201f03ff, FP, .here = has_FPSIMD },	/* add, sub */
-	{ 0x5ee03400, 0x201f0bff, FP, .here = has_FPSIMD },	/* cmgt, cmge, cmhi, cmhs */
-	{ 0x5f405400, 0x003f03ff, FP, .here = has_FPSIMD },	/* shl */
-	{ 0x5f400400, 0x203f33ff, FP, .here = has_FPSIMD },	/* sshr and the like */
-	{ 0x5f40c000, 0x003f0bff, FP, .here = has_FPSIMD },	/* sqdmulh */
-	{ 0x0e000000, 0x401f73ff, FP, .here = has_FPSIMD },	/* tbl, tbx */
-	{ 0x0e001800, 0x405f43ff, FP, .here = has_FPSIMD },	/* uzp1, uzp2 */
-	{ 0x6e000000, 0x001f7bff, FP, .here = has_FPSIMD },	/* ext */
-	{ 0x4e010400, 0x001e03ff, FP, .here = has_FPSIMD },	/* dup */
+	{ 0x4e284800, 0x000033ff, FP, .here = has(AES) },
+	{ 0x5e000000, 0x001f33ff, FP, .here = has(SHA1) },
+	{ 0x5e004000, 0x001f13ff, FP, .here = has(SHA2) },
+	{ 0x5e006000, 0x001f03ff, FP, .here = has(SHA2) },
+	{ 0x5e280800, 0x000013ff, FP, .here = has(SHA1) },
+	V(0x5e010400, 0x001e03ff),			/* dup */
+	{ 0x5e401c00, 0x001f03ff, FP, .here = has(ASIMDHP) },	/* fmulx */
+	{ 0x5e79a800, 0x000003ff, FP, .here = has(ASIMDHP) },	/* fcvtns */
+	{ 0x7e408400, 0x001f0bff, FP, .here = has(ASIMDRDM) },	/* sqrdmlah, sqrdmlsh */
+	/* abs and neg, addp, fcvtns */
+	V(0x5ee0b800, 0x200003ff), V(0x5ef1b800, 0x000003ff), V(0x5e21a800, 0x004003ff),
+	/* sqdmull; add and sub; cmgt, cmge, cmhi, cmhs */
+	V(0x5e60d000, 0x001f03ff), V(0x5ee08400, 0x201f03ff), V(0x5ee03400, 0x201f0bff),
+	/* shl, sshr and the like, sqdmulh */
+	V(0x5f405400, 0x003f03ff), V(0x5f400400, 0x203f33ff), V(0x5f40c000, 0x003f0bff),
+	/* tbl and tbx, uzp1 and uzp2, ext */
+	V(0x0e000000, 0x401f73ff), V(0x0e001800, 0x405f43ff), V(0x6e000000, 0x001f7bff),
+	V(0x4e010400, 0x001e03ff),			/* dup */
 	{ 0x4e010c00, 0x001e03ff, N | FP, .here = has_FPSIMD },
 	{ 0x4e011c00, 0x001e03ff, N | FP, .here = has_FPSIMD },	/* ins */
 	{ 0x0e013c00, 0x001e03ff, D | FP, .here = has_FPSIMD },	/* umov */
-	{ 0x0e401400, 0x401f03ff, FP, .here = has_ASIMDHP },	/* fadd */
-	{ 0x0e79a800, 0x400003ff, FP, .here = has_ASIMDHP },	/* fcvtns */
-	{ 0x2e408400, 0x401f0bff, FP, .here = has_ASIMDRDM },	/* sqrdmlah, sqrdmlsh */
-	{ 0x0e809400, 0x601f03ff, FP, .here = has_ASIMDDP },	/* sdot, udot */
-	{ 0x0e200800, 0x400003ff, FP, .here = has_FPSIMD },	/* rev64 */
-	{ 0x0e31b800, 0x400003ff, FP, .here = has_FPSIMD },	/* addv */
-	{ 0x0e200000, 0x605f33ff, FP, .here = has_FPSIMD },	/* saddl and the like */
-	{ 0x0e208400, 0x605f03ff, FP, .here = has_FPSIMD },	/* add, sub */
-	{ 0x0e201c00, 0x60df03ff, FP, .here = has_FPSIMD },	/* logical */
-	{ 0x0e20d400, 0x401f03ff, FP, .here = has_FPSIMD },	/* fadd */
-	{ 0x0f000400, 0x600773ff, FP, .here = has_FPSIMD },	/* movi and the like */
-	{ 0x4f400400, 0x203f33ff, FP, .here = has_FPSIMD },	/* sshr and the like */
-	{ 0x0f408000, 0x403f0bff, FP, .here = has_FPSIMD },	/* mul */
-	{ 0xce408000, 0x001f3fff, FP, .here = has_SM3 },
-	{ 0xce608000, 0x001f07ff, FP, .here = has_SHA512 },
-	{ 0xce000000, 0x001f7fff, FP, .here = has_SHA3 },
-	{ 0xce400000, 0x001f7fff, FP, .here = has_SM3 },
-	{ 0xce800000, 0x001fffff, FP, .here = has_SHA3 },
-	{ 0xcec08000, 0x000003ff, FP, .here = has_SHA512 },
-	{ 0xcec08400, 0x000003ff, FP, .here = has_SM4 },
+	{ 0x0e401400, 0x401f03ff, FP, .here = has(ASIMDHP) },	/* fadd */
+	{ 0x0e79a800, 0x400003ff, FP, .here = has(ASIMDHP) },	/* fcvtns */
+	{ 0x2e408400, 0x401f0bff, FP, .here = has(ASIMDRDM) },	/* sqrdmlah, sqrdmlsh */
+	{ 0x0e809400, 0x601f03ff, FP, .here = has(ASIMDDP) },	/* sdot, udot */
+	/* rev64, addv, saddl and the like */
+	V(0x0e200800, 0x400003ff), V(0x0e31b800, 0x400003ff), V(0x0e200000, 0x605f33ff),
+	/* add and sub, logical, fadd */
+	V(0x0e208400, 0x605f03ff), V(0x0e201c00, 0x60df03ff), V(0x0e20d400, 0x401f03ff),
+	/* movi and the like, sshr and the like, mul */
+	V(0x0f000400, 0x600773ff), V(0x4f400400, 0x203f33ff), V(0x0f408000, 0x403f0bff),
+	{ 0xce408000, 0x001f3fff, FP, .here = has(SM3) },
+	{ 0xce608000, 0x001f07ff, FP, .here = has(SHA512) },
+	{ 0xce000000, 0x001f7fff, FP, .here = has(SHA3) },
+	{ 0xce400000, 0x001f7fff, FP, .here = has(SM3) },
+	{ 0xce800000, 0x001fffff, FP, .here = has(SHA3) },
+	{ 0xcec08000, 0x000003ff, FP, .here = has(SHA512) },
+	{ 0xcec08400, 0x000003ff, FP, .here = has(SM4) },
 	{ 0x9e020000, 0x0041ffff, N | FP, .here = has_FPSIMD },	/* scvtf, ucvtf */
 	{ 0x9e180000, 0x0041ffff, D | FP, .here = has_FPSIMD },	/* fcvtzs, fcvtzu */
 	{ 0x1e200000, 0x805903ff, D | FP, .here = has_FPSIMD },	/* fcvt* */
 	{ 0x1e220000, 0x804103ff, N | FP, .here = has_FPSIMD },	/* scvtf, ucvtf */
 	{ 0x9e660000, 0x000003ff, D | FP, .here = has_FPSIMD },	/* fmov */
 	{ 0x9e670000, 0x000003ff, N | FP, .here = has_FPSIMD },
-	{ 0x1e7e0000, 0x000003ff, D | FP, .here = has_JSCVT },	/* fjcvtzs */
-	{ 0x1e204000, 0x004183ff, FP, .here = has_FPSIMD },	/* fmov, fabs, fneg, fsqrt */
-	{ 0x1e202000, 0x005f03f0, FP, .here = has_FPSIMD },	/* fcmp, fcmpe */
-	{ 0x1e202008, 0x004003f0, FP, .here = has_FPSIMD },
-	{ 0x1e201000, 0x005fe01f, FP, .here = has_FPSIMD },	/* fmov */
-	{ 0x1e200400, 0x005ff3ff, FP, .here = has_FPSIMD },	/* fccmp */
-	{ 0x1e200800, 0x005f73ff, FP, .here = has_FPSIMD },	/* fmul, fadd and the like */
-	{ 0x1e200c00, 0x005ff3ff, FP, .here = has_FPSIMD },	/* fcsel */
-	{ 0x1f000000, 0x007fffff, FP, .here = has_FPSIMD },	/* fmadd and the like */
+	{ 0x1e7e0000, 0x000003ff, D | FP, .here = has(JSCVT) },	/* fjcvtzs */
+	/* fmov, fabs, fneg, fsqrt; fcmp and fcmpe */
+	V(0x1e204000, 0x004183ff), V(0x1e202000, 0x005f03f0), V(0x1e202008, 0x004003f0),
+	/* fmov; fccmp; fmul, fadd and the like */
+	V(0x1e201000, 0x005fe01f), V(0x1e200400, 0x005ff3ff), V(0x1e200800, 0x005f73ff),
+	/* fcsel, fmadd and the like */
+	V(0x1e200c00, 0x005ff3ff), V(0x1f000000, 0x007fffff),
 
 	/* Ordered and atomic */
 	{ 0x089ffc00, 0xc04003ff, D | N | ALIGNED, ON_BASE },	/* ldar, stlr */
-	{ 0x08a07c00, 0xc05f83ff, D | N | M | ALIGNED | COMPARES, ON_BASE, has_ATOMICS },
-	{ 0x08207c00, 0x405e83fe, D | N | M | ALIGNED | COMPARES | PAIRS, ON_BASE, has_ATOMICS },
-	{ 0x38200000, 0xc0df73ff, D | N | M | ALIGNED, ON_BASE, has_ATOMICS },	/* ldadd */
-	{ 0x38208000, 0xc0df03ff, D | N | M | ALIGNED, ON_BASE, has_ATOMICS },	/* swp */
-	{ 0x38bfc000, 0xc00003ff, D | N | ALIGNED, ON_BASE, has_LRCPC },	/* ldapr */
-	{ 0x19201000, 0x00df23ff, D | N | M | ALIGNED | BOTH, ON_BASE, has_LSE128 },
-	{ 0x19208000, 0x00df03ff, D | N | M | ALIGNED | BOTH, ON_BASE, has_LSE128 },
-	{ 0x19000000, 0x40dff3ff, D | N | ALIGNED, IMM9, has_ILRCPC },	/* ldapur, stlur */
-	{ 0x99000000, 0x405ff3ff, D | N | ALIGNED, IMM9, has_ILRCPC },
-	{ 0x99800000, 0x001ff3ff, D | N | ALIGNED, IMM9, has_ILRCPC },
-	{ 0x1d000800, 0xc05ff3ff, N | ALIGNED | FP, IMM9, has_LRCPC3 },
-	{ 0x1d800800, 0x005ff3ff, N | ALIGNED | FP, IMM9, has_LRCPC3 },
-	{ 0x99800800, 0x404003ff, D | N | ALIGNED, BY_SIZE, has_LRCPC3 },
-	{ 0x99000800, 0x405f03ff, D | N | M | ALIGNED | BOTH, BY_SIZE, has_LRCPC3 },
-	{ 0x99001800, 0x405f03ff, D | N | M | ALIGNED | BOTH, ON_BASE, has_LRCPC3 },
+	{ 0x08a07c00, 0xc05f83ff, D | N | M | ALIGNED | COMPARES, ON_BASE, has(ATOMICS) },
+	{ 0x08207c00, 0x405e83fe, D | N | M | ALIGNED | COMPARES | PAIRS, ON_BASE, has(ATOMICS) },
+	{ 0x38200000, 0xc0df73ff, D | N | M | ALIGNED, ON_BASE, has(ATOMICS) },	/* ldadd */
+	{ 0x38208000, 0xc0df03ff, D | N | M | ALIGNED, ON_BASE, has(ATOMICS) },	/* swp */
+	{ 0x38bfc000, 0xc00003ff, D | N | ALIGNED, ON_BASE, has(LRCPC) },	/* ldapr */
+	{ 0x19201000, 0x00df23ff, D | N | M | ALIGNED | BOTH, ON_BASE, has(LSE128) },
+	{ 0x19208000, 0x00df03ff, D | N | M | ALIGNED | BOTH, ON_BASE, has(LSE128) },
+	{ 0x19000000, 0x40dff3ff, D | N | ALIGNED, IMM9, has(ILRCPC) },	/* ldapur, stlur */
+	{ 0x99000000, 0x405ff3ff, D | N | ALIGNED, IMM9, has(ILRCPC) },
+	{ 0x99800000, 0x001ff3ff, D | N | ALIGNED, IMM9, has(ILRCPC) },
+	{ 0x1d000800, 0xc05ff3ff, N | ALIGNED | FP, IMM9, has(LRCPC3) },
+	{ 0x1d800800, 0x005ff3ff, N | ALIGNED | FP, IMM9, has(LRCPC3) },
+	{ 0x99800800, 0x404003ff, D | N | ALIGNED, BY_SIZE, has(LRCPC3) },
+	{ 0x99000800, 0x405f03ff, D | N | M | ALIGNED | BOTH, BY_SIZE, has(LRCPC3) },
+	{ 0x99001800, 0x405f03ff, D | N | M | ALIGNED | BOTH, ON_BASE, has(LRCPC3) },
 
 	/* Memory tags */
-	{ 0xd9200400, 0x00dffbff, D | N | ALIGNED, TAGS_INDEXED, has_MTE },
-	{ 0xd9200800, 0x00dff3ff, D | N | ALIGNED, TAGS, has_MTE },
-	{ 0xd9600000, 0x001ff3ff, D | N | ALIGNED, TAGS, has_MTE },	/* ldg */
+	{ 0xd9200400, 0x00dffbff, D | N | ALIGNED | GRANULES, INDEXED, has_MTE },
+	{ 0xd9200800, 0x00dff3ff, D | N | ALIGNED | GRANULES, IMM9, has_MTE },
+	{ 0xd9600000, 0x001ff3ff, D | N | ALIGNED | GRANULES, IMM9, has_MTE },	/* ldg */
 
 	/* Structures */
 	{ 0x0c000000, 0x40406fff, N | FP | STRUCTURES, ON_BASE, has_FPSIMD },
@@ -373,7 +343,7 @@ static const struct copy_form copy_forms[] = {
 	{ 0x0d008000, 0x406033ff, N | FP, ON_BASE, has_FPSIMD },
 	{ 0x0d008400, 0x406023ff, N | FP, ON_BASE, has_FPSIMD },
 	{ 0x0d40c000, 0x40202fff, N | FP, ON_BASE, has_FPSIMD },
-	{ 0x0d018400, 0x404003ff, N | FP | ALIGNED, ON_BASE, has_LRCPC3 },
+	{ 0x0d018400, 0x404003ff, N | FP | ALIGNED, ON_BASE, has(LRCPC3) },
 	{ 0x0d800000, 0x407f3fff, N | M | FP, AND_MOVE, has_FPSIMD },
 	{ 0x0d804000, 0x407f3bff, N | M | FP, AND_MOVE, has_FPSIMD },
 	{ 0x0d808000, 0x407f33ff, N | M | FP, AND_MOVE, has_FPSIMD },
