@@ -18,7 +18,8 @@ KPROBES_CALLED(function, body "\n ret")
 
 /* A read of a system register that no processor has */
 KPROBES_AT(no_register);
-RAISES(raises_undefined, KPROBES_STEP("no_register") ".inst 0xd5383000	// mrs x0, s3_0_c3_c0_0");
+RAISES(raises_undefined, KPROBES_STEP("no_register")
+       ".inst 0xd5383000	// mrs x0, s3_0_c3_c0_0");
 
 /* A branch to what is no landing pad */
 RAISES(raises_astray, "adr x1, 1f; br x1; 1: nop");

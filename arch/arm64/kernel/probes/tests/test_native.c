@@ -39,62 +39,28 @@ asmlinkage void probe_test_trip(struct pt_regs *regs);
  * the instruction is entered by RET, which needs no landing pad. An instruction may move the stack
  * pointer, but not misalign it.
  */
-asm("	.pushsection .text, \"ax\"\n"
-"	.balign	8\n"
-"	.type	probe_test_trip, %function\n"
-"probe_test_trip:\n"
-"	hint	#34\n"				/* bti c */
-"	stp	x29, x30, [sp, #-96]!\n"
-	KPROBES_SAVE_CALLERS
-"	adrp	x1, probe_test_home\n"
-"	add	x1, x1, :lo12:probe_test_home\n"
-"	mov	x2, sp\n"
-"	mrs	x3, daif\n"
-"	stp	x2, x3, [x1]\n"
-"	str	x0, [x1, #16]\n"
-"	ldr	x1, [x0, #264]\n"
-"	msr	nzcv, x1\n"
-"	ldr	x1, [x0, #248]\n"
-"	mov	sp, x1\n"
-	KPROBES_LOAD_MOST
-"	stp	x16, x17, [sp, #-16]!\n"
-"	ldr	x17, [x0, #256]\n"
-"	sub	x17, x17, #4\n"
-"	ldp	x28, x29, [x0, #224]\n"
-"	ldr	x30, [x0, #240]\n"
-"	ldp	x0, x1, [x0]\n"
-"	ret	x17\n"
+KPROBES_FUNCTION(probe_test_trip,
+		 "stp x29, x30, [sp, #-96]!\n"
+		 KPROBES_SAVE_CALLERS
+		 "adrp x1, probe_test_home; add x1, x1, :lo12:probe_test_home\n"
+		 "mov x2, sp; mrs x3, daif; stp x2, x3, [x1]; str x0, [x1, #16]\n"
+		 "ldr x1, [x0, #264]; msr nzcv, x1; ldr x1, [x0, #248]; mov sp, x1\n"
+		 KPROBES_LOAD_MOST
+		 "stp x16, x17, [sp, #-16]!; ldr x17, [x0, #256]; sub x17, x17, #4\n"
+		 "ldp x28, x29, [x0, #224]; ldr x30, [x0, #240]; ldp x0, x1, [x0]; ret x17\n"
 
-"	.globl	probe_test_trip_end\n"
-"probe_test_trip_end:\n"
-"	adrp	x0, probe_test_home\n"
-"	add	x0, x0, :lo12:probe_test_home\n"
-"	ldr	x0, [x0, #16]\n"
-"	str	x1, [x0, #8]\n"
-	KPROBES_STORE_MOST
-"	stp	x28, x29, [x0, #224]\n"
-"	sub	x30, x30, #12\n"
-"	str	x30, [x0, #256]\n"
-"	ldp	x1, x2, [sp], #16\n"
-"	str	x1, [x0]\n"
-"	str	x2, [x0, #240]\n"
-"	mov	x1, sp\n"
-"	str	x1, [x0, #248]\n"
-"	mrs	x1, nzcv\n"
-"	mrs	x2, daif\n"
-"	orr	x1, x1, x2\n"
-"	str	x1, [x0, #264]\n"
-"	adrp	x1, probe_test_home\n"
-"	add	x1, x1, :lo12:probe_test_home\n"
-"	ldp	x2, x3, [x1]\n"
-"	mov	sp, x2\n"
-"	msr	daif, x3\n"
-	KPROBES_RESTORE_CALLERS
-"	ldp	x29, x30, [sp], #96\n"
-"	ret\n"
-"	.size	probe_test_trip, . - probe_test_trip\n"
-"	.popsection\n"
-);
+		 ".globl probe_test_trip_end; probe_test_trip_end:\n"
+		 "adrp x0, probe_test_home; add x0, x0, :lo12:probe_test_home; ldr x0, [x0, #16]\n"
+		 "str x1, [x0, #8]\n"
+		 KPROBES_STORE_MOST
+		 "stp x28, x29, [x0, #224]; sub x30, x30, #12; str x30, [x0, #256]\n"
+		 "ldp x1, x2, [sp], #16; str x1, [x0]; str x2, [x0, #240]\n"
+		 "mov x1, sp; str x1, [x0, #248]\n"
+		 "mrs x1, nzcv; mrs x2, daif; orr x1, x1, x2; str x1, [x0, #264]\n"
+		 "adrp x1, probe_test_home; add x1, x1, :lo12:probe_test_home\n"
+		 "ldp x2, x3, [x1]; mov sp, x2; msr daif, x3\n"
+		 KPROBES_RESTORE_CALLERS
+		 "ldp x29, x30, [sp], #96; ret");
 
 void diff_trip(struct pt_regs *regs)
 {
