@@ -116,20 +116,13 @@ static void frame_record_is_whole_before_it_is_the_last(struct kunit *test)
 
 /* --- ways to a handler --- */
 
-/**
- * struct way - a way to a handler, and on
- * @name: its name
- * @step: where the probe is; NULL for a return probe
- * @leads: what leads to the handler
- * @post: there is a post handler, too
- * @redirects: the handler skips the instruction
- */
+/* A way to a handler, and on; @step is where the probe is, NULL for a return probe */
 struct way {
 	const char *name;
 	const char *step;
 	enum { BY_JUMP, BY_RETURN, BY_FTRACE, BY_BREAKPOINT } leads;
 	bool post;
-	bool redirects;
+	bool redirects;		/* the handler skips the instruction */
 };
 
 enum { JUMP, COPY, REDIRECTION, RETURN, ENTRY, BREAKPOINT };
@@ -155,15 +148,8 @@ static const void *fast_way_gen_params(const void *prev, char *desc)
 static struct {
 	u64 pstate;
 	unsigned int handlers;
-	bool trapped;
-	bool other_mode;
-	bool unwatched;
-	bool user_access;
-	bool unread;
-	bool tags_ignored;
-	bool other_ran;
-	bool other_user_access;
-	bool other_tags_ignored;
+	bool trapped, other_mode, unwatched, user_access, unread, tags_ignored;
+	bool other_ran, other_user_access, other_tags_ignored;
 } found;
 
 static struct {
@@ -235,8 +221,6 @@ static int look_at_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-static const union any_probe looks_at_return = { .rp.handler = look_at_return };
-
 /* Registers the probe. Returns the function to call for a hit. */
 static const struct kprobes_step *plant(struct kunit *test, const struct way *way)
 {
@@ -252,14 +236,14 @@ static const struct kprobes_step *plant(struct kunit *test, const struct way *wa
 	}
 	if (way->leads == BY_RETURN) {
 		step = kprobes_need_step(test, "untraced function entry");
-		any_registered(test, RETURN_PROBE, &looks_at_return, step->addr);
+		any_registered(test, RETURN_PROBE,
+			       &(const union any_probe) { .rp.handler = look_at_return },
+			       step->addr);
 		return step;
 	}
 	step = kprobes_need_step(test, way->step);
-	probe = probe_new(test, step->addr);
-	probe->on_hit = way->redirects ? look_and_skip : look_before;
-	probe->kp.post_handler = way->post ? look_after : NULL;
-	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	probe = probe_with(test, step->addr, .on_hit = way->redirects ? look_and_skip : look_before,
+			   .kp.post_handler = way->post ? look_after : NULL);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_EQ(test, kprobe_ftrace(&probe->kp), way->leads == BY_FTRACE);
 	return step;
@@ -290,12 +274,7 @@ static void registers_have_the_mode_of_the_kernel(struct kunit *test)
 
 /* --- PSTATE --- */
 
-/**
- * struct part - bits of PSTATE that an instruction can change
- * @name: their name
- * @bits: where they are
- * @here: has the processor got them, and does the kernel know?
- */
+/* Bits of PSTATE that an instruction can change; @here where not all processors have them */
 struct part {
 	const char *name;
 	u64 bits;
@@ -312,17 +291,12 @@ static bool has_ssbs(void)
 	return cpus_have_final_cap(ARM64_SSBS2);
 }
 
-static bool has_masks(void)
-{
-	return true;
-}
-
 static const struct part parts[] = {
 	{ "DIT", PSR_DIT_BIT, has_dit },
 	{ "SSBS", PSR_SSBS_BIT, has_ssbs },
 	{ "PAN", PSR_PAN_BIT, system_uses_hw_pan },
 	{ "TCO", PSR_TCO_BIT, system_supports_mte },
-	{ "A", PSR_A_BIT, has_masks },
+	{ "A", PSR_A_BIT },
 };
 
 /* All but the flags */
@@ -359,10 +333,7 @@ static void pstate_set(u64 pstate)
 /* Of FEAT_NMI, which this kernel does not know: it masks nothing, and only exceptions save it. */
 #define PSR_ALLINT	BIT(13)
 
-/*
- * Flips some bits in the probed code, and has the handler flip others. Both must see what the
- * other one has made of them, and this by each way.
- */
+/* Flips some bits in the probed code, and has the handler flip others. */
 static void flip(struct kunit *test, const struct kprobes_step *step, const struct part *part,
 		 u64 by_code, u64 by_handler)
 {
@@ -388,29 +359,21 @@ static void flip(struct kunit *test, const struct kprobes_step *step, const stru
 	KUNIT_EXPECT_EQ_MSG(test, after, before ^ by_handler, "%s", part->name);
 }
 
-/* A past bug: handlers did not see all of PSTATE at a jump or at ftrace's call. */
-static void registers_have_the_pstate_of_the_probed_code(struct kunit *test)
+/*
+ * Each sees what the other one has made of it, if that is anything. A past bug: handlers did not
+ * see all of PSTATE at a jump or at ftrace's call.
+ */
+static void pstate_goes_to_handlers_and_back(struct kunit *test)
 {
 	const struct kprobes_step *step = plant_just_so(test, test->param_value);
 	const struct part *part;
 
 	for (part = parts; part < parts + ARRAY_SIZE(parts); part++) {
-		if (!part->here())
+		if (part->here && !part->here())
 			continue;
 		kunit_info(test, "%s", part->name);
 		flip(test, step, part, 0, 0);
 		flip(test, step, part, part->bits, 0);
-	}
-}
-
-static void changes_of_pstate_take_effect(struct kunit *test)
-{
-	const struct kprobes_step *step = plant_just_so(test, test->param_value);
-	const struct part *part;
-
-	for (part = parts; part < parts + ARRAY_SIZE(parts); part++) {
-		if (!part->here())
-			continue;
 		flip(test, step, part, 0, part->bits);
 		flip(test, step, part, part->bits, part->bits);
 	}
@@ -445,11 +408,9 @@ static void flags_are_kept_at_a_return(struct kunit *test)
 {
 	const union any_probe like = { .rp.handler = look_at_flags };
 	u64 flags;
-	int i;
 
 	any_registered(test, RETURN_PROBE, &like, hit_test_keeps_flags);
-	for (i = 0; i < 16; i++) {
-		flags = (u64)i << 28;
+	for (flags = 0; flags <= PSR_STATUS_BITS; flags += PSR_V_BIT) {
 		flags_at_return = ~0;
 		KUNIT_EXPECT_EQ(test, flags_over_call(flags), flags);
 		KUNIT_EXPECT_EQ(test, flags_at_return, flags);
@@ -482,12 +443,26 @@ static void call_of_null_is_one(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, regs.regs[30], (unsigned long)step->next);
 }
 
-/* More than there can be of pseudo-NMIs and events of the firmware together */
-#define NMIS	4
+/* What comes between the store of a destination, and when that is read */
+static const struct guest {
+	const char *name;
+	unsigned int nmis;
+} guests[] = {
+	/* More than there can be of pseudo-NMIs and events of the firmware together */
+	{ "event of the firmware", 4 },
+	/* Tracers are told of the exception before its handler is called: it is no NMI then. */
+	{ "tracer", 0 },
+};
 
-/* As if it had come between the store of a destination, and when that is read */
-static void destination_outlasts_a_hit(struct kunit *test, unsigned int nmis)
+KUNIT_ARRAY_PARAM_DESC(guest, guests, name);
+
+/*
+ * A past bug: with more NMIs on top of each other than were thought possible, two shared where
+ * a jump keeps its destination.
+ */
+static void destination_outlasts_a_hit(struct kunit *test)
 {
+	const struct guest *guest = test->param_value;
 	static const struct kprobe_destination mark = { 0x1234, 0x5678 };
 	const struct kprobes_step *step = plant(test, &ways[REDIRECTION]);
 	struct kprobe_destination was, left, *to;
@@ -503,10 +478,10 @@ static void destination_outlasts_a_hit(struct kunit *test, unsigned int nmis)
 	to = all->to + last;
 	was = *to;
 	*to = mark;
-	for (i = 0; i < nmis; i++)
+	for (i = 0; i < guest->nmis; i++)
 		nmi_enter();
 	result = step->call(1);
-	for (i = 0; i < nmis; i++)
+	for (i = 0; i < guest->nmis; i++)
 		nmi_exit();
 	left = *to;
 	*to = was;
@@ -517,21 +492,6 @@ static void destination_outlasts_a_hit(struct kunit *test, unsigned int nmis)
 	KUNIT_EXPECT_EQ(test, found.handlers, 1);
 	KUNIT_EXPECT_EQ(test, left.pc, mark.pc);
 	KUNIT_EXPECT_EQ(test, left.pstate, mark.pstate);
-}
-
-/*
- * A past bug: with more NMIs on top of each other than were thought possible, two shared where
- * a jump keeps its destination.
- */
-static void event_of_the_firmware_leaves_where_to_go_on(struct kunit *test)
-{
-	destination_outlasts_a_hit(test, NMIS);
-}
-
-/* They are told of the exception before its handler is called, and it is no NMI then. */
-static void tracers_leave_where_to_go_on(struct kunit *test)
-{
-	destination_outlasts_a_hit(test, 0);
 }
 
 #define RETURNED	77
@@ -550,10 +510,8 @@ static int return_at_once(struct probe *probe, struct pt_regs *regs)
 static void return_for_a_function_needs_no_landing_pad(struct kunit *test)
 {
 	const struct kprobes_step *step = kprobes_need_step(test, "untraced function entry");
-	struct probe *probe = probe_new(test, step->addr);
+	struct probe *probe = probe_with(test, step->addr, .on_hit = return_at_once);
 
-	probe->on_hit = return_at_once;
-	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
 	KUNIT_EXPECT_EQ(test, step->call(1), RETURNED);
 	KUNIT_EXPECT_EQ(test, probe->hits, 1);
 }
@@ -561,18 +519,12 @@ static void return_for_a_function_needs_no_landing_pad(struct kunit *test)
 #ifdef CONFIG_OPTPROBES
 /* --- slots where modules are --- */
 
-static unsigned long slot_of(struct probe *probe)
-{
-	guard(preempt)();
-	return (unsigned long)get_kprobe(probe->kp.addr)->ainsn.insn;
-}
-
 /* It is not writable, at its address in the linear map neither, and the other one is given back. */
 static void slot_where_modules_are_is_like_others(struct kunit *test)
 {
 	const struct kprobes_step *step = kprobes_need_step(test, "plain instruction");
-	struct probe *probe = probe_new(test, step->addr);
 	unsigned long slot, alias;
+	struct probe *probe;
 	unsigned int free;
 
 	need_modules_in_reach(test);
@@ -581,10 +533,11 @@ static void slot_where_modules_are_is_like_others(struct kunit *test)
 	free_insn_slot(get_insn_slot(), 0);
 	free = READ_ONCE(kprobe_insn_slots.nr_free);
 	kunit_activate_static_stub(test, kprobe_in_reach, only_modules_in_reach);
-	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	probe = probe_registered(test, step->addr);
 	kunit_deactivate_static_stub(test, kprobe_in_reach);
 	KUNIT_EXPECT_EQ(test, READ_ONCE(kprobe_insn_slots.nr_free), free);
-	slot = slot_of(probe);
+	scoped_guard(preempt)
+		slot = (unsigned long)get_kprobe(step->addr)->ainsn.insn;
 	alias = (unsigned long)page_address(vmalloc_to_page((void *)slot));
 	KUNIT_EXPECT_TRUE(test, is_kprobe_optinsn_slot(slot));
 	KUNIT_EXPECT_FALSE(test, kprobes_writable(slot));
@@ -727,12 +680,10 @@ static struct kunit_case hit_cases[] = {
 	KUNIT_CASE(unwinder_stays_on_the_stack),
 	KUNIT_CASE_PARAM(frame_record_is_whole_before_it_is_the_last, entry_gen_params),
 	KUNIT_CASE_PARAM(registers_have_the_mode_of_the_kernel, way_gen_params),
-	KUNIT_CASE_PARAM(registers_have_the_pstate_of_the_probed_code, way_gen_params),
-	KUNIT_CASE_PARAM(changes_of_pstate_take_effect, way_gen_params),
+	KUNIT_CASE_PARAM(pstate_goes_to_handlers_and_back, way_gen_params),
 	KUNIT_CASE(flags_are_kept_at_a_return),
 	KUNIT_CASE(call_of_null_is_one),
-	KUNIT_CASE(event_of_the_firmware_leaves_where_to_go_on),
-	KUNIT_CASE(tracers_leave_where_to_go_on),
+	KUNIT_CASE_PARAM(destination_outlasts_a_hit, guest_gen_params),
 	KUNIT_CASE(return_for_a_function_needs_no_landing_pad),
 #ifdef CONFIG_OPTPROBES
 	KUNIT_CASE(slot_where_modules_are_is_like_others),
