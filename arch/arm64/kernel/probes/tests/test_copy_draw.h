@@ -108,11 +108,22 @@ static s64 offset_of(const struct copy_form *form, u32 insn, const u64 *regs)
 	return 0;
 }
 
+/* Where the immediate is, and whether the base register is written to; a pair tells that itself */
+static const struct {
+	u32 immediate;
+	bool writes_back;
+} modes[] = {
+	[IMM9] = { GENMASK(20, 12) },
+	[INDEXED] = { GENMASK(20, 12), true },
+	[PAIR] = { GENMASK(21, 15) },
+	[UNSIGNED] = { GENMASK(21, 10) },
+	[AND_MOVE] = { 0, true },
+	[BY_SIZE] = { 0, true },
+};
+
 static bool writes_back(const struct copy_form *form, u32 insn)
 {
-	if (form->at == PAIR)
-		return insn & BIT(23);
-	return form->at == INDEXED || form->at == AND_MOVE || form->at == BY_SIZE;
+	return form->at == PAIR ? insn & BIT(23) : modes[form->at].writes_back;
 }
 
 /* By how much writeback moves the base register, for forms where that can be sp */
@@ -242,20 +253,10 @@ static bool copy_usable(const struct copy_form *form, u32 insn)
 /* The bits of the immediate, if there is one. If there is none, they do no harm. */
 static u32 immediate_of(const struct copy_form *form)
 {
-	switch (form->at) {
-	case IMM9:
-	case INDEXED:
-		return GENMASK(20, 12);
-	case PAIR:
-		return GENMASK(21, 15);
-	case UNSIGNED:
-		return GENMASK(21, 10);
-	case NO_MEMORY:
-		return form->free & GENMASK(21, 10) &
-		       ~((form->what & M ? GENMASK(20, 16) : 0) |
-			 (form->what & A ? GENMASK(14, 10) : 0));
-	}
-	return 0;
+	if (form->at != NO_MEMORY)
+		return modes[form->at].immediate;
+	return form->free & GENMASK(21, 10) &
+	       ~((form->what & M ? GENMASK(20, 16) : 0) | (form->what & A ? GENMASK(14, 10) : 0));
 }
 
 /* In half of all cases, makes the immediate 0, -1, or the smallest or largest signed number. */

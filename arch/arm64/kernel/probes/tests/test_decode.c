@@ -394,26 +394,23 @@ static unsigned long branches_to(const kprobe_opcode_t *at)
 /* What a hit runs: a copy that branches back, and one that leads to the tail. */
 static void test_slot(struct kunit *test)
 {
-	unsigned long addr = (unsigned long)ADDRESS_OF(probe_test_ordered) + AARCH64_INSN_SIZE;
-	struct kprobe probe = { .addr = (kprobe_opcode_t *)addr };
-	unsigned long next = addr + AARCH64_INSN_SIZE;
-	struct arch_specific_insn *ainsn;
-	kprobe_opcode_t *slot;
-	u32 original = word_at(probe.addr);
+	kprobe_opcode_t *addr = ADDRESS_OF(probe_test_ordered) + AARCH64_INSN_SIZE, *slot;
+	unsigned long next = (unsigned long)(addr + 1);
+	u32 original = word_at(addr);
+	struct probe *probe = probe_registered(test, addr);
+	const struct arch_specific_insn *ainsn;
 
-	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&probe));
-	preempt_disable();
-	ainsn = &get_kprobe(probe.addr)->ainsn;
-	preempt_enable();
+	scoped_guard(preempt)
+		ainsn = &get_kprobe(addr)->ainsn;
 	slot = ainsn->insn;
 	KUNIT_EXPECT_TRUE(test, ainsn->boosted && ainsn->detour);
 	KUNIT_EXPECT_EQ(test, original, word_at(slot + SLOT_COPY));
 	KUNIT_EXPECT_EQ(test, next, branches_to(slot + SLOT_COPY + 1));
 	KUNIT_EXPECT_EQ(test, original, word_at(slot + SLOT_LAST));
 	KUNIT_EXPECT_EQ(test, next, branches_to(slot + SLOT_NEXT_OUT + 2));
-	KUNIT_EXPECT_NE(test, original, word_at((void *)addr));
-	unregister_kprobe(&probe);
-	KUNIT_EXPECT_EQ(test, original, word_at((void *)addr));
+	KUNIT_EXPECT_NE(test, original, word_at(addr));
+	probe_unregister(probe);
+	KUNIT_EXPECT_EQ(test, original, word_at(addr));
 }
 
 struct tally {
