@@ -39,6 +39,18 @@ static u32 with_reg(u32 insn, u32 field, unsigned int reg)
 	return (insn & ~(31U << shift)) | reg << shift;
 }
 
+/* Is the register in one of these fields? */
+static bool reg_in(u32 fields, u32 insn, unsigned int reg)
+{
+	u32 field;
+
+	for (field = D; field <= A; field <<= 1) {
+		if (fields & field && reg_of(insn, field) == reg)
+			return true;
+	}
+	return false;
+}
+
 /* --- memory --- */
 
 static bool is_load(const struct copy_form *form, u32 insn)
@@ -163,9 +175,7 @@ static bool base_is_data(const struct copy_form *form, u32 insn)
 	unsigned int base = reg_of(insn, N);
 	u32 data = form->what & (form->at == BY_SIZE ? D | M : D | A);
 
-	return writes_back(form, insn) && base != 31 &&
-	       ((data & D && reg_of(insn, D) == base) || (data & M && reg_of(insn, M) == base) ||
-		(data & A && reg_of(insn, A) == base));
+	return writes_back(form, insn) && base != 31 && reg_in(data, insn, base);
 }
 
 static bool memory_usable(const struct copy_form *form, u32 insn)
@@ -199,18 +209,6 @@ static bool both_usable(u32 insn)
 	       other != reg_of(insn, N);
 }
 
-/* x18 is not loaded, and may be the shadow call stack's. */
-static bool registers_usable(const struct copy_form *form, u32 insn)
-{
-	u32 field;
-
-	for (field = D; field <= A; field <<= 1) {
-		if (form->what & field && reg_of(insn, field) == 18)
-			return false;
-	}
-	return true;
-}
-
 /* Does it set the stack pointer? That is left to a form of its own, which limits the distance. */
 static bool moves_stack(const struct copy_form *form, u32 insn)
 {
@@ -237,7 +235,8 @@ static bool is_bitmask(u32 insn)
 /* Can it be executed without doing harm? */
 static bool copy_usable(const struct copy_form *form, u32 insn)
 {
-	if (!registers_usable(form, insn) || moves_stack(form, insn))
+	/* x18 is not loaded, and may be the shadow call stack's. */
+	if (reg_in(form->what, insn, 18) || moves_stack(form, insn))
 		return false;
 	if ((form->what & BITMASK && !is_bitmask(insn)) ||
 	    (form->what & KEEPS && reg_of(insn, D) == 31) ||

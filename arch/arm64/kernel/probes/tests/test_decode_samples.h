@@ -209,13 +209,10 @@ static const struct samples known[] = {
 		"042f9420 lsr z0.b, z1.b, #1", "04a2a020 adr z0.s, [z1.s, z2.s]",
 		"0462b020 ftssel z0.h, z1.h, z2.h", "0460b820 fexpa z0.h, z1.h",
 		"c0900000 addha za0.s, p0/m, p0/m, z0.s"),
-	/* Prefixes */
 	REJECTED("MOVPRFX", "0420bc20 movprfx z0, z1", "04112020 movprfx z0.b, p0/m, z1.b",
 		"04d02020 movprfx z0.d, p0/z, z1.d"),
-	/* Literals of SIMD&FP */
 	REJECTED("(literal): SIMD", "1c000040 ldr s0, .+8", "5c000040 ldr d0, .+8",
 		"9c000040 ldr q0, .+8"),
-	/* Branches that are not plain */
 	REJECTED("Compare and branch", "74052005 cbgt w5, w5, .-1024",
 		"f4221fe2 cbge x2, x2, .+1020", "7405e005 cbhgt w5, w5, .-1024",
 		"7405a005 cbbgt w5, w5, .-1024", "f5002005 cbgt x5, #0, .-1024"),
@@ -226,25 +223,20 @@ static const struct samples known[] = {
 		"d63f081f blraaz x0", "d73f0c1f blrab x0, sp", "d63f0c1f blrabz x0",
 		"d69f0bff eretaa", "d69f0fff eretab"),
 	REJECTED("ERET, DRPS", "d69f03e0 eret", "d6bf03e0 drps"),
-	/* Exceptions */
 	REJECTED("UDF", "00000000 udf #0", "0000ffff udf #0xffff"),
 	REJECTED("Exception generation", "d4000001 svc #0", "d4000002 hvc #0", "d4000003 smc #0",
 		"d4200080 brk #4", "d4210000 brk #0x800", "d4400000 hlt #0", "d4a00001 dcps1",
 		"d4600000 tcancel #0"),
-	/* Hints and barriers */
 	REJECTED("PACM", "d50324ff pacm"),
 	REJECTED("TCOMMIT", "d503307f tcommit"),
 	REJECTED("TSTART, TTEST", "d5233060 tstart x0", "d5233160 ttest x0"),
-	/* PSTATE */
 	REJECTED("PSTATE: SPSel", "d50041bf msr spsel, #1"),
 	REJECTED("DAIFClr of D", "d50348df msr daifset, #8", "d5034fdf msr daifset, #15",
 		"d50348ff msr daifclr, #8", "d5034dff msr daifclr, #13"),
-	/* Guarded control stack */
 	REJECTED("GCS", "d50b7719 gcspushm x25", "d50b7755 gcsss1 x21", "d508779f gcspushx"),
 	REJECTED("SYSL", "d52b7739 gcspopm x25", "d528f000 sysl x0, #0, c15, c0, #0"),
 	REJECTED("guarded control stack", "d91f0f7a gcsstr x26, [x27]",
 		"d91f1f7a gcssttr x26, [x27]"),
-	/* System registers */
 	REJECTED("debug", "d5300240 mrs x0, mdscr_el1", "d5100240 msr mdscr_el1, x0",
 		"d5101080 msr oslar_el1, x0", "d5300080 mrs x0, dbgbvr0_el1",
 		"d5330100 mrs x0, mdccsr_el0", "d53b4500 mrs x0, dspsr_el0",
@@ -264,12 +256,10 @@ static const struct samples known[] = {
 	REJECTED("TTBR0_EL1", "d5182000 msr ttbr0_el1, x0"),
 	REJECTED("TTBR1_EL1", "d5182020 msr ttbr1_el1, x0"),
 	REJECTED("key IA", "d5182100 msr apiakeylo_el1, x0", "d5182120 msr apiakeyhi_el1, x0"),
-	/* Signed, or checked, with the PC */
 	REJECTED("AUTI*SPPC", "f380009f autiasppc .-16", "f3bfffff autibsppc .-262140"),
 	REJECTED("PC as modifier", "dac1901e autiasppc x0", "dac1943e autibsppc x1",
 		"dac1a3fe paciasppc", "dac1a7fe pacibsppc", "dac183fe pacnbiasppc",
 		"dac187fe pacnbibsppc"),
-	/* Exclusives */
 	REJECTED("exclusive register", "885f7c20 ldxr w0, [x1]", "085f7c20 ldxrb w0, [x1]",
 		"485ffc20 ldaxrh w0, [x1]", "c85ffc20 ldaxr x0, [x1]", "c8007c41 stxr w0, x1, [x2]",
 		"08007c41 stxrb w0, w1, [x2]", "c800fc41 stlxr w0, x1, [x2]"),
@@ -277,7 +267,6 @@ static const struct samples known[] = {
 		"c8200861 stxp w0, x1, x2, [x3]", "88208861 stlxp w0, w1, w2, [x3]"),
 	REJECTED("(unprivileged)", "c95f7d6a ldtxr x10, [x11]", "c95ffd6a ldatxr x10, [x11]",
 		"c9057ce6 sttxr w5, x6, [x7]", "8902ffe4 stltxr w2, w4, [sp]"),
-	/* Copies and sets in three parts */
 	REJECTED("Memory Copy", "19010440 cpyfp [x0]!, [x1]!, x2!",
 		"19410440 cpyfm [x0]!, [x1]!, x2!", "19810440 cpyfe [x0]!, [x1]!, x2!",
 		"1d010440 cpyp [x0]!, [x1]!, x2!", "1d410440 cpym [x0]!, [x1]!, x2!",

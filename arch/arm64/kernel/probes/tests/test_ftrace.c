@@ -275,8 +275,7 @@ static void words_of_ftrace_are_refused(struct kunit *test)
 	unsigned long entry = (unsigned long)probe_test_target, addr;
 	unsigned long call = location_of(probe_test_target);
 
-	KUNIT_EXPECT_EQ(test, call - entry,
-			IS_ENABLED(CONFIG_ARM64_BTI_KERNEL) ? 8 : 4);
+	KUNIT_EXPECT_EQ(test, call - entry, IS_ENABLED(CONFIG_ARM64_BTI_KERNEL) ? 8 : 4);
 	for (addr = entry - 8; addr <= call + 4; addr += 4)
 		KUNIT_EXPECT_EQ_MSG(test, kprobes_try(addr),
 				    addr == entry || addr == call + 4 ? 0 : -EINVAL, "%+ld",
