@@ -475,18 +475,6 @@ static void print_share(struct tally *t, unsigned long n, const char *what, cons
 		kunit_info(t->test, "%7lu %2lu.%03lu%% %s%s", n, s / 1000, s % 1000, what, why);
 }
 
-static void print_tally(struct tally *t)
-{
-	unsigned int i;
-
-	for (i = 0; i < NR_VERDICTS; i++)
-		print_share(t, t->verdicts[i], verdict_names[i], "");
-	for (i = 0; i < probe_nr_classes; i++) {
-		if (probe_classes[i].kprobe == PROBE_REJECT)
-			print_share(t, t->rows[i], "refused: ", probe_classes[i].name);
-	}
-}
-
 /*
  * Is this a class of refused instructions whose number depends on the compiler: exclusive
  * accesses, or BRK and the like?
@@ -501,16 +489,24 @@ static bool is_frequent(const char *name)
 	return strstarts(name, "Load/store exclusive") || strstarts(name, "Exception generation");
 }
 
-static unsigned long frequently_refused(struct tally *t)
+/* Returns how many are refused by their class, and that is a frequent one. */
+static unsigned long print_tally(struct tally *t)
 {
-	unsigned long n = 0;
+	const struct probe_class *class;
+	unsigned long frequent = 0;
 	unsigned int i;
 
+	for (i = 0; i < NR_VERDICTS; i++)
+		print_share(t, t->verdicts[i], verdict_names[i], "");
 	for (i = 0; i < probe_nr_classes; i++) {
-		if (probe_classes[i].kprobe == PROBE_REJECT && is_frequent(probe_classes[i].name))
-			n += t->rows[i];
+		class = &probe_classes[i];
+		if (class->kprobe != PROBE_REJECT)
+			continue;
+		print_share(t, t->rows[i], "refused: ", class->name);
+		if (is_frequent(class->name))
+			frequent += t->rows[i];
 	}
-	return n;
+	return frequent;
 }
 
 /* Only one function in so many is looked at, to save time. */
@@ -530,12 +526,11 @@ static void test_text(struct kunit *test)
 
 	kunit_info(test, "%lu of %u functions: %lu instructions, %lu of padding",
 		   t.functions, n, t.all, t.padding);
-	print_tally(&t);
+	frequent = print_tally(&t);
 	KUNIT_EXPECT_GT(test, n, 0);
 	KUNIT_EXPECT_GT(test, t.verdicts[COPIED], 0);
 	KUNIT_EXPECT_GT(test, t.verdicts[SIMULATED], 0);
 	refused = t.verdicts[REFUSED] + t.verdicts[UNKNOWN];
-	frequent = frequently_refused(&t);
 	KUNIT_EXPECT_LE(test, (refused - frequent) * 1000, t.all * 2);
 	KUNIT_EXPECT_GT(test, frequent, 0);
 	/* With a post handler, copied and simulated instructions take one trap. */
