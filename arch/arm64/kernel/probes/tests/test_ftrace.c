@@ -362,16 +362,18 @@ static const struct party parties[] = {
 };
 
 #define NR_PARTIES	ARRAY_SIZE(parties)
-#define PROBE		BIT(0)
-#define RETURN_PROBE	BIT(1)
-#define TRACER		BIT(2)
+
+/* Of these, as bits of @present */
+#define WITH_PROBE		BIT(0)
+#define WITH_RETURN_PROBE	BIT(1)
+#define WITH_TRACER		BIT(2)
 
 /* Registers that a direct call may change, and ftrace, if nobody asks for all of them */
 static u32 lost_registers(void)
 {
 	u32 scratch = X9 | X17 | X30;
 
-	if (present && !(present & (PROBE | RETURN_PROBE)))
+	if (present && !(present & (WITH_PROBE | WITH_RETURN_PROBE)))
 		scratch |= GENMASK(18, 9) | NZCV;
 	return scratch;
 }
@@ -392,21 +394,21 @@ static void expect_calls(struct kunit *test, const char *order)
 				    "%s, of %s", parties[i].name, order);
 
 	image_of(&seen, &pre);
-	if (present & PROBE)
+	if (present & WITH_PROBE)
 		expect_image(test, &call.in, &seen, X9 | X30);
-	want = present & PROBE ? &changed : &call.in;
+	want = present & WITH_PROBE ? &changed : &call.in;
 	expect_image(test, want, &call.out, lost_registers());
 	KUNIT_EXPECT_EQ_MSG(test, call.body, TARGET, "%s", order);
 	KUNIT_EXPECT_EQ_MSG(test, call.landed, CALLER, "%s", order);
-	if (present & RETURN_PROBE) {
+	if (present & WITH_RETURN_PROBE) {
 		KUNIT_EXPECT_EQ_MSG(test, return_addr, call.in.x[30], "%s", order);
 		KUNIT_EXPECT_EQ_MSG(test, return_ip, call.in.x[30], "%s", order);
 	}
-	if (!(present & TRACER))
+	if (!(present & WITH_TRACER))
 		return;
 	KUNIT_EXPECT_TRUE(test, tracer_argument == call.in.x[7] ||
-			  (present & PROBE && tracer_argument == changed.x[7]));
-	KUNIT_EXPECT_EQ_MSG(test, tracer_got_regs, !!(present & (PROBE | RETURN_PROBE)),
+			  (present & WITH_PROBE && tracer_argument == changed.x[7]));
+	KUNIT_EXPECT_EQ_MSG(test, tracer_got_regs, !!(present & (WITH_PROBE | WITH_RETURN_PROBE)),
 			    "%s", order);
 }
 
