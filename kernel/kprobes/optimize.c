@@ -261,7 +261,8 @@ void kprobe_optimize_refresh(struct kprobe_site *site)
 	LIST_HEAD(ops);
 
 	lockdep_assert_held(&kprobe_mutex);
-	if (ARCH_KPROBE_STATELESS)
+	/* A site that ftrace calls for has no obstacle either: its memory ends before that. */
+	if (ARCH_KPROBE_STATELESS || site->ftrace_ip)
 		return;
 	if (site->has_post_handler && optimized(site)) {
 		collect(site, &ops);
