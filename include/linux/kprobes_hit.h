@@ -95,8 +95,6 @@ struct kprobe_reason {
  * @serial:	how many sites had been created before
  * @ftrace_ip:	where ftrace calls for the site; 0 if it does not
  * @hook:	how it was told to
- * @has_post_handler: an enabled probe has a post handler. If the architecture calls these by
- *	@kp, its post_handler does not say so: it is not cleared when the last one leaves
  * @untidy:	a probe has left with preemption off, and the rest is left to a worker
  * @has_post_handler: an enabled probe has a post handler. If the architecture calls these by
  *	@kp, its post_handler does not say so: it is not cleared when the last one leaves
