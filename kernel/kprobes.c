@@ -141,10 +141,9 @@ EXPORT_SYMBOL_GPL(unregister_kprobe);
 static void remove_chunk(struct kprobe **kps, int num, const struct kprobe_kind *kind,
 			 struct llist_head *stopped)
 {
-	struct kprobe_plan plan;
+	DEFINE_KPROBE_PLAN(plan);
 	int i;
 
-	kprobe_plan_init(&plan);
 	guard(kprobe_lock)();
 	for (i = 0; i < num; i++) {
 		if (!kprobe_remove(kps[i], &plan))
@@ -203,7 +202,7 @@ static int set_probe_disabled(struct kprobe *p, bool disabled)
 {
 	struct kprobe_site *site = kprobe_site_holding(p);
 	const u32 before = p->flags;
-	struct kprobe_plan plan;
+	DEFINE_KPROBE_PLAN(plan);
 	int err;
 
 	if (!site)
@@ -211,7 +210,6 @@ static int set_probe_disabled(struct kprobe *p, bool disabled)
 	if (kprobe_gone(p))
 		return disabled ? 0 : -EINVAL;
 
-	kprobe_plan_init(&plan);
 	WRITE_ONCE(p->flags, disabled ? before | KPROBE_FLAG_DISABLED
 				      : before & ~KPROBE_FLAG_DISABLED);
 	kprobe_site_refresh(site, &plan);
@@ -284,11 +282,10 @@ static void warn_of_failures(int err)
  */
 int kprobe_set_all_armed(bool armed)
 {
-	struct kprobe_plan plan;
+	DEFINE_KPROBE_PLAN(plan);
 	struct kprobe_site *site;
 	int ret;
 
-	kprobe_plan_init(&plan);
 	guard(kprobe_lock)();
 	if (armed != kprobes_all_disarmed)
 		return 0;

@@ -69,14 +69,14 @@ struct kprobe_plan {
 	struct list_head	left;	/* are not armed, and retired if they have no probes */
 };
 
-static inline void kprobe_plan_init(struct kprobe_plan *plan)
-{
-	INIT_LIST_HEAD(&plan->arm);
-	INIT_LIST_HEAD(&plan->disarm);
-	INIT_LIST_HEAD(&plan->hook);
-	INIT_LIST_HEAD(&plan->unhook);
-	INIT_LIST_HEAD(&plan->left);
-}
+#define DEFINE_KPROBE_PLAN(name)						\
+	struct kprobe_plan name = {					\
+		.arm	= LIST_HEAD_INIT((name).arm),			\
+		.disarm	= LIST_HEAD_INIT((name).disarm),		\
+		.hook	= LIST_HEAD_INIT((name).hook),			\
+		.unhook	= LIST_HEAD_INIT((name).unhook),		\
+		.left	= LIST_HEAD_INIT((name).left),			\
+	}
 
 /*
  * What makes a kind of probes: kprobes, return probes, jprobes. The last five are there or not

@@ -27,12 +27,11 @@ bool kprobe_legacy_unregister(struct kprobe *kp)
 {
 	struct kprobe_site *site;
 	struct kprobe *p, *next;
-	struct kprobe_plan plan;
+	DEFINE_KPROBE_PLAN(plan);
 
 	scoped_guard(preempt)
 		if (kp != get_kprobe(kp->addr))
 			return false;
-	kprobe_plan_init(&plan);
 	guard(kprobe_lock)();
 	site = kprobe_find_site((unsigned long)kp->addr);
 	if (site && &site->kp == kp)

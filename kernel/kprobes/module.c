@@ -34,10 +34,9 @@ static bool goes(struct kprobe_site *site, struct module *mod, unsigned long eve
 static bool disarm_sites(struct module *mod, unsigned long event)
 {
 	struct kprobe_site *site;
-	struct kprobe_plan plan;
+	DEFINE_KPROBE_PLAN(plan);
 	bool any = false;
 
-	kprobe_plan_init(&plan);
 	list_for_each_entry(site, &kprobe_sites, all) {
 		if (!goes(site, mod, event))
 			continue;

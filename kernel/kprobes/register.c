@@ -229,10 +229,9 @@ static bool not_served(struct kprobe *p)
 static struct request *enable_chunk(struct request *requests, struct request *end)
 {
 	struct request *failed = NULL, *r;
-	struct kprobe_plan plan;
+	DEFINE_KPROBE_PLAN(plan);
 	int err;
 
-	kprobe_plan_init(&plan);
 	for (r = requests; r < end; r++)
 		enable_placed(r, &plan);
 	err = kprobe_plan_apply(&plan);
@@ -262,11 +261,10 @@ static struct request *enable_all(struct request *requests, int num)
 /* Takes probes off their sites, unless somebody else has. Returns whether any was placed. */
 static bool remove_placed(struct request *requests, int num, struct llist_head *stopped)
 {
-	struct kprobe_plan plan;
+	DEFINE_KPROBE_PLAN(plan);
 	struct request *r;
 	bool any = false;
 
-	kprobe_plan_init(&plan);
 	guard(kprobe_lock)();
 	for (r = requests; r < requests + num; r++) {
 		if (!r->placed)

@@ -294,9 +294,8 @@ static void tidy(struct kprobe_site *site, struct kprobe_plan *plan)
 static void tidy_up(struct work_struct *work)
 {
 	struct kprobe_site *site, *next;
-	struct kprobe_plan plan;
+	DEFINE_KPROBE_PLAN(plan);
 
-	kprobe_plan_init(&plan);
 	guard(kprobe_lock)();
 	list_for_each_entry_safe(site, next, &kprobe_sites, all) {
 		if (site->untidy)
@@ -352,11 +351,10 @@ void kprobe_site_detach(struct kprobe_site *site, struct kprobe *p, struct kprob
  */
 void kprobe_site_kill(struct kprobe_site *site)
 {
-	struct kprobe_plan plan;
+	DEFINE_KPROBE_PLAN(plan);
 	struct kprobe *p;
 
 	lockdep_assert_held(&kprobe_mutex);
-	kprobe_plan_init(&plan);
 	if (site->hook)
 		kprobe_plan_arming(site, false, &plan);
 	kprobe_plan_apply(&plan);

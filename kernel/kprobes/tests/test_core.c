@@ -432,10 +432,9 @@ static void dying_site_is_revived(struct kunit *test)
 {
 	struct kprobe *p = plant(test);
 	struct kprobe_site *site;
-	struct kprobe_plan plan;
+	DEFINE_KPROBE_PLAN(plan);
 	unsigned int retiring;
 
-	kprobe_plan_init(&plan);
 	scoped_guard(kprobe_lock) {
 		retiring = kprobe_sites_retiring();
 		site = kprobe_find_site((unsigned long)p->addr);
@@ -459,10 +458,9 @@ static void dying_site_is_revived(struct kunit *test)
 /* The text does not really go, so it must be restored for what comes later. */
 static void lose_text(struct kunit *test, struct kprobe_site *site)
 {
-	struct kprobe_plan plan;
+	DEFINE_KPROBE_PLAN(plan);
 
 	lockdep_assert_held(&kprobe_mutex);
-	kprobe_plan_init(&plan);
 	kprobe_plan_arming(site, false, &plan);
 	KUNIT_EXPECT_EQ(test, 0, kprobe_plan_apply(&plan));
 	kprobe_site_kill(site);
@@ -618,14 +616,13 @@ static void slot_stays_with_gone_text_for_a_while(struct kunit *test)
 {
 	struct kprobe *p = plant_at(test, slot_target);
 	struct kprobe_site *site = planted_site(p);
-	struct kprobe_plan plan;
+	DEFINE_KPROBE_PLAN(plan);
 	unsigned int tries = 0;
 	unsigned long slot;
 
 	KUNIT_ASSERT_NOT_NULL(test, site);
 	slot = (unsigned long)site->kp.ainsn.insn;
 	KUNIT_ASSERT_NE(test, slot, 0);
-	kprobe_plan_init(&plan);
 	kprobe_lock();
 	lose_text(test, site);
 	/* The site stays when its last probe leaves, but a hit must not find that probe. */

@@ -1006,9 +1006,8 @@ static void hooks_are_taken_off_when_there_is_memory(struct kunit *test)
 /* Arms a site as the switch does, and has ftrace told of it. kprobe_mutex is held. */
 static int arm_again(struct kprobe_site *site)
 {
-	struct kprobe_plan plan;
+	DEFINE_KPROBE_PLAN(plan);
 
-	kprobe_plan_init(&plan);
 	kprobe_site_refresh(site, &plan);
 	return kprobe_plan_apply(&plan);
 }
@@ -1017,12 +1016,11 @@ static int arm_again(struct kprobe_site *site)
 static void site_that_is_not_hooked_is_known_to_be(struct kunit *test)
 {
 	struct kprobe_site *site;
-	struct kprobe_plan plan;
+	DEFINE_KPROBE_PLAN(plan);
 
 	two_probes(5);
 	register_first(test, 2);
 	have_ftrace_fail(test);
-	kprobe_plan_init(&plan);
 	kprobe_lock();
 	site = kprobe_find_site((unsigned long)kps[0].addr);
 	KUNIT_EXPECT_FALSE(test, kprobe_site_arming_failed(site));
