@@ -299,7 +299,7 @@ static __always_inline int kprobe_run_pre(struct kprobe_hit *hit)
 		return kprobe_run_many(&hit->site->kp, hit->regs);
 	kprobe_runs(hit->mark, first);
 	pre_handler = READ_ONCE(first->pre_handler);
-	/* A careless owner may have set it to NULL. */
+	/* See set_handlers() in site.c; and a careless owner may have cleared it. */
 	if (unlikely(!pre_handler))
 		return 0;
 	return pre_handler(first, hit->regs);

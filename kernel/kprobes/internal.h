@@ -69,7 +69,7 @@ struct kprobe_plan {
 	struct list_head	left;	/* are not armed, and retired if they have no probes */
 };
 
-#define DEFINE_KPROBE_PLAN(name)						\
+#define DEFINE_KPROBE_PLAN(name)					\
 	struct kprobe_plan name = {					\
 		.arm	= LIST_HEAD_INIT((name).arm),			\
 		.disarm	= LIST_HEAD_INIT((name).disarm),		\

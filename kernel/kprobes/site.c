@@ -185,13 +185,6 @@ bool kprobe_site_arming_failed(struct kprobe_site *site)
 	       any_enabled(site, false) && !switched_off(site);
 }
 
-static int run_nothing(struct kprobe *kp, struct pt_regs *regs)
-{
-	return 0;
-}
-
-NOKPROBE_SYMBOL(run_nothing);
-
 /* Sets what most hits look at instead of the list. */
 static void set_handlers(struct kprobe_site *site)
 {
@@ -202,7 +195,7 @@ static void set_handlers(struct kprobe_site *site)
 	bool only = p && list_is_last(&p->list, &site->probes) &&
 		    !kprobe_disabled(p) && p->pre_handler;
 
-	WRITE_ONCE(site->kp.pre_handler, none ? run_nothing : kprobe_site_pre);
+	WRITE_ONCE(site->kp.pre_handler, none ? NULL : kprobe_site_pre);
 	WRITE_ONCE(site->first, only && !none ? p : &site->kp);
 	/* Pairs with the barrier in silence(), which marks a probe without a lock. */
 	smp_mb();
