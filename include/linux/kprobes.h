@@ -126,7 +126,7 @@ struct kprobe {
  */
 static inline bool kprobe_ftrace(struct kprobe *p)
 {
-	return READ_ONCE(p->flags) & KPROBE_FLAG_FTRACE;
+	return IS_ENABLED(CONFIG_KPROBES_ON_FTRACE) && READ_ONCE(p->flags) & KPROBE_FLAG_FTRACE;
 }
 
 /**

@@ -479,7 +479,6 @@ struct optimized_kprobe {
 };
 #endif /* CONFIG_OPTPROBES */
 
-#ifdef CONFIG_KPROBES_ON_FTRACE
 /**
  * kprobe_ftrace_handler() - handle a hit through ftrace
  * @ip: ftrace's location
@@ -497,7 +496,6 @@ void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 
 /* Set when ftrace has shut itself down; then kprobe_ftrace_handler() need not do anything. */
 extern bool kprobe_ftrace_disabled;
-#endif
 
 /**
  * DOC: Return probes without rethook

@@ -223,12 +223,13 @@ void kprobe_plan_arming(struct kprobe_site *site, bool armed, struct kprobe_plan
 int kprobe_plan_apply(struct kprobe_plan *plan)
 {
 	struct kprobe *kp, *next;
-	int err;
+	int err = 0;
 
 	lockdep_assert_held(&kprobe_mutex);
 	remove_breakpoints(&plan->disarm, &plan->left);
 	put_breakpoints(&plan->arm);
-	err = kprobe_ftrace_apply(plan);
+	if (IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
+		err = kprobe_ftrace_apply(plan);
 	list_for_each_entry_safe(kp, next, &plan->left, list) {
 		kprobe_site_unqueue(site_of(kp));
 		if (list_empty(&site_of(kp)->probes))

@@ -118,31 +118,14 @@ static void ops_remove(struct ftrace_ops *ops, unsigned long *ips, unsigned int 
 		  "kprobes: ftrace does not let go of %pS (%d)\n", (void *)ips[0], err);
 }
 
-/*
- * Checks for a site with a post handler whose function could not be claimed, because others
- * redirect it.
- */
-bool kprobe_ftrace_unclaimed(struct kprobe_site *site)
-{
-	lockdep_assert_held(&kprobe_mutex);
-	return site->hook == KPROBE_HOOK_SHARED && site->has_post_handler;
-}
-
 /* Checks whether ftrace calls for a site already as its probes require it. */
 bool kprobe_ftrace_fits(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	switch (site->hook) {
-	case KPROBE_HOOK_NONE:
-		return false;
-	case KPROBE_HOOK_SHARED:
-		return !site->has_post_handler;
-	case KPROBE_HOOK_CLAIMED:
+	if (site->hook == KPROBE_HOOK_CLAIMED)
 		return site->has_post_handler;
-	case KPROBE_HOOK_EXCLUSIVE:
-		return true;
-	}
-	return false;
+	return site->hook == KPROBE_HOOK_EXCLUSIVE ||
+	       (site->hook == KPROBE_HOOK_SHARED && !site->has_post_handler);
 }
 
 /* How many sites ftrace is told of at once; their locations, protected by kprobe_mutex */
@@ -275,6 +258,14 @@ int kprobe_ftrace_apply(struct kprobe_plan *plan)
 	lockdep_assert_held(&kprobe_mutex);
 	unhook(&plan->unhook, &plan->left);
 	return hook(&plan->hook);
+}
+
+/* Names what keeps ftrace from calling for sites, for debugfs; "-" if it does. */
+const char *kprobe_ftrace_why(void)
+{
+	if (kprobe_ftrace_dead())
+		return "ftrace-dead";
+	return READ_ONCE(ftrace_enabled) ? "-" : "ftrace-off";
 }
 
 /* Notes that ftrace has shut itself down. Context: any, panic included. */

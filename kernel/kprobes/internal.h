@@ -246,31 +246,15 @@ static inline void kprobe_optimize_stop(struct kprobe_site *site) { }
 static inline void kprobe_optimize_forget(struct kprobe_site *site) { }
 #endif
 
-/* ftrace.c */
-#ifdef CONFIG_KPROBES_ON_FTRACE
+/* ftrace.c; without CONFIG_KPROBES_ON_FTRACE nothing of it is called */
 int kprobe_ftrace_apply(struct kprobe_plan *plan);
-bool kprobe_ftrace_unclaimed(struct kprobe_site *site);
 bool kprobe_ftrace_fits(struct kprobe_site *site);
+const char *kprobe_ftrace_why(void);
 
 static inline bool kprobe_ftrace_dead(void)
 {
-	return READ_ONCE(kprobe_ftrace_disabled);
+	return IS_ENABLED(CONFIG_KPROBES_ON_FTRACE) && READ_ONCE(kprobe_ftrace_disabled);
 }
-
-/* What keeps ftrace from calling for sites, as a word for debugfs; "-" if it does */
-static inline const char *kprobe_ftrace_why(void)
-{
-	if (kprobe_ftrace_dead())
-		return "ftrace-dead";
-	return READ_ONCE(ftrace_enabled) ? "-" : "ftrace-off";
-}
-#else
-static inline int kprobe_ftrace_apply(struct kprobe_plan *plan) { return 0; }
-static inline bool kprobe_ftrace_unclaimed(struct kprobe_site *site) { return false; }
-static inline bool kprobe_ftrace_fits(struct kprobe_site *site) { return false; }
-static inline bool kprobe_ftrace_dead(void) { return false; }
-static inline const char *kprobe_ftrace_why(void) { return "-"; }
-#endif
 
 /* address.c */
 bool kprobe_is_relocated(unsigned long addr);

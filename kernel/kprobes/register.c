@@ -212,13 +212,17 @@ static void enable_placed(struct request *r, struct kprobe_plan *plan)
 	kprobe_site_refresh(site, plan);
 }
 
-/* Finds out a probe that is not hit, or is hit where others redirect its function as well. */
+/*
+ * Finds out a probe that is not hit; or has a post handler, but others redirect its function, so
+ * that it could not be claimed.
+ */
 static bool not_served(struct kprobe *p)
 {
 	struct kprobe_site *site = kprobe_disabled(p) ? NULL : kprobe_site_holding(p);
 
 	return site && (kprobe_site_arming_failed(site) ||
-			(p->post_handler && kprobe_ftrace_unclaimed(site)));
+			(p->post_handler && site->has_post_handler &&
+			 site->hook == KPROBE_HOOK_SHARED));
 }
 
 /*
