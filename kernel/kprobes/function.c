@@ -77,43 +77,26 @@ static void add_label(struct jump_entry *label)
 	kprobe_byte_set(&last_function, jump_entry_target(label), KPROBE_BYTE_TARGET);
 }
 
-static void add_labels_in(struct jump_entry *label, struct jump_entry *end)
+/* Preemption is off, so that a module stays. */
+static void add_labels(void)
 {
-	const unsigned long size = last_function.end - last_function.start;
+	struct jump_entry *label = __start___jump_table, *end = __stop___jump_table;
+#ifdef CONFIG_MODULES
+	struct module *mod = __module_text_address(last_function.start);
 
+	if (mod) {
+		label = mod->jump_entries;
+		end = label + mod->num_jump_entries;
+	}
+#endif
 	for (; label < end; label++) {
-		if (jump_entry_code(label) - last_function.start < size ||
-		    jump_entry_target(label) - last_function.start < size)
+		if (kprobe_function_covers(&last_function, jump_entry_code(label)) ||
+		    kprobe_function_covers(&last_function, jump_entry_target(label)))
 			add_label(label);
 	}
 }
-
-#ifdef CONFIG_MODULES
-/* Returns whether the function is in a module. Preemption is off, so the module stays. */
-static bool add_labels_of_module(void)
-{
-	struct module *mod = __module_text_address(last_function.start);
-
-	if (mod)
-		add_labels_in(mod->jump_entries, mod->jump_entries + mod->num_jump_entries);
-	return mod;
-}
 #else
-static bool add_labels_of_module(void)
-{
-	return false;
-}
-#endif
-
-static void add_labels(void)
-{
-	if (!add_labels_of_module())
-		add_labels_in(__start___jump_table, __stop___jump_table);
-}
-#else
-static void add_labels(void)
-{
-}
+static void add_labels(void) { }
 #endif
 
 /**

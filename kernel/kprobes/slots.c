@@ -353,16 +353,20 @@ static struct kprobe_insn_cache *const caches[] = {
 };
 
 /* Returns where the owner of a slot is recorded, or NULL if @addr is not in a slot. */
-static __always_inline struct kprobe **owner_at(struct kprobe_insn_cache *c, unsigned long addr)
+static __always_inline struct kprobe **owner_at(unsigned long addr)
 {
-	struct slot_page *page = find_page(c, addr);
-	unsigned int i;
+	struct slot_page *page;
+	unsigned int c, i;
 
-	if (!page)
-		return NULL;
-	i = slot_index(c, page, addr);
-	/* If the slots do not fill the page, there is no owner behind the last one. */
-	return i < slots_per_page(c) ? &page->owner[i] : NULL;
+	for (c = 0; c < ARRAY_SIZE(caches); c++) {
+		page = find_page(caches[c], addr);
+		if (!page)
+			continue;
+		i = slot_index(caches[c], page, addr);
+		/* If the slots do not fill the page, there is no owner behind the last one. */
+		return i < slots_per_page(caches[c]) ? &page->owner[i] : NULL;
+	}
+	return NULL;
 }
 
 /**
@@ -370,19 +374,12 @@ static __always_inline struct kprobe **owner_at(struct kprobe_insn_cache *c, uns
  * @slot: from get_insn_slot() or get_optinsn_slot()
  * @kp: the site's own kprobe
  *
- * Context: may sleep.
+ * Context: any.
  */
 void kprobe_slot_set_owner(kprobe_opcode_t *slot, struct kprobe *kp)
 {
-	struct kprobe **owner;
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(caches); i++) {
-		guard(mutex)(&caches[i]->mutex);
-		owner = owner_at(caches[i], (unsigned long)slot);
-		if (owner)
-			WRITE_ONCE(*owner, kp);
-	}
+	guard(preempt)();
+	WRITE_ONCE(*owner_at((unsigned long)slot), kp);
 }
 
 /**
@@ -394,15 +391,9 @@ void kprobe_slot_set_owner(kprobe_opcode_t *slot, struct kprobe *kp)
  */
 struct kprobe *kprobe_slot_owner(unsigned long addr)
 {
-	struct kprobe **owner;
-	int i;
+	struct kprobe **owner = owner_at(addr);
 
-	for (i = 0; i < ARRAY_SIZE(caches); i++) {
-		owner = owner_at(caches[i], addr);
-		if (owner)
-			return READ_ONCE(*owner);
-	}
-	return NULL;
+	return owner ? READ_ONCE(*owner) : NULL;
 }
 
 NOKPROBE_SYMBOL(kprobe_slot_owner);
