@@ -6,11 +6,8 @@
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
-#include <linux/cleanup.h>
 #include <linux/export.h>
-#include <linux/hashtable.h>
 #include <linux/init.h>
-#include <linux/kprobes.h>
 #include <linux/module.h>
 #include <asm/sections.h>
 

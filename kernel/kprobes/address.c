@@ -4,12 +4,9 @@
  */
 #include <kunit/static_stub.h>
 #include <linux/bug.h>
-#include <linux/cleanup.h>
 #include <linux/err.h>
 #include <linux/ftrace.h>
 #include <linux/kallsyms.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_function.h>
 #include <linux/memory.h>
 #include <linux/mm.h>
 #include <linux/module.h>

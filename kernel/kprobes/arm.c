@@ -7,7 +7,6 @@
 #include <linux/cpu.h>
 #include <linux/ftrace.h>
 #include <linux/jump_label.h>
-#include <linux/kprobes.h>
 #include <linux/memory.h>
 
 #include "../smpboot.h"

@@ -5,8 +5,6 @@
  * ranges, some is known by the names of functions.
  */
 #include <linux/kallsyms.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_function.h>
 #include <linux/maple_tree.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>

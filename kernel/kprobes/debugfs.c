@@ -5,7 +5,6 @@
  */
 #include <linux/debugfs.h>
 #include <linux/kallsyms.h>
-#include <linux/kprobes.h>
 #include <linux/kstrtox.h>
 #include <linux/seq_file.h>
 

@@ -3,7 +3,6 @@
  * Sites at function entries that ftrace hooks.
  */
 #include <linux/ftrace.h>
-#include <linux/kprobes.h>
 
 #include "internal.h"
 

@@ -4,11 +4,8 @@
  * the tables of what is patched in a function are not sorted by address. So this is done once, and
  * the results are kept for the next probes in the same function.
  */
-#include <linux/cleanup.h>
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_function.h>
 #include <linux/memory.h>
 #include <linux/module.h>
 #include <linux/slab.h>

@@ -3,14 +3,9 @@
  * For architectures that keep state between the exceptions of a hit, without ARCH_KPROBE_STATELESS:
  * what the core does for them alone.
  */
-#include <linux/cleanup.h>
 #include <linux/init.h>
 #include <linux/kdebug.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_function.h>
-#include <linux/kprobes_hit.h>
 #include <linux/limits.h>
-#include <linux/list.h>
 #include <linux/notifier.h>
 #include <linux/preempt.h>
 #include <linux/string.h>

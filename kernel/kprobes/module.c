@@ -3,7 +3,6 @@
  * Text that comes and goes with modules.
  */
 #include <linux/elf.h>
-#include <linux/kprobes.h>
 #include <linux/limits.h>
 #include <linux/module.h>
 #include <linux/string.h>

@@ -12,10 +12,8 @@
 
 #include <linux/extable.h>
 #include <linux/init.h>
-#include <linux/kprobes.h>
 #include <linux/memory.h>
 #include <linux/module.h>
-#include <linux/sched.h>
 #include <linux/sysctl.h>
 #include <linux/workqueue.h>
 

@@ -5,13 +5,8 @@
 #define pr_fmt(fmt) "kprobes: " fmt
 
 #include <linux/align.h>
-#include <linux/cleanup.h>
 #include <linux/err.h>
-#include <linux/kprobes.h>
-#include <linux/list.h>
-#include <linux/llist.h>
 #include <linux/module.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
 

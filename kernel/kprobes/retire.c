@@ -10,9 +10,6 @@
  * A site whose text is about to be freed leaves the table at once. But here, too, a task may have
  * to come out of the slot, which is kept for as long.
  */
-#include <linux/kprobes.h>
-#include <linux/list.h>
-#include <linux/sched.h>
 #include <linux/workqueue.h>
 
 #include "internal.h"

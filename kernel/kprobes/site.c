@@ -4,7 +4,6 @@
  */
 #include <linux/build_bug.h>
 #include <linux/init.h>
-#include <linux/kprobes.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>

@@ -7,7 +7,6 @@
 #include <linux/bitmap.h>
 #include <linux/execmem.h>
 #include <linux/kallsyms.h>
-#include <linux/kprobes.h>
 #include <linux/perf_event.h>
 #include <linux/set_memory.h>
 #include <linux/slab.h>

@@ -4,7 +4,6 @@
  * like hit.c.
  */
 #include <linux/atomic.h>
-#include <linux/kprobes.h>
 
 #include "internal.h"
 

@@ -8,7 +8,6 @@
  */
 #include <linux/errno.h>
 #include <linux/kallsyms.h>
-#include <linux/kprobes.h>
 #include <linux/seq_file.h>
 #include <linux/sprintf.h>
 
