@@ -314,12 +314,10 @@ void kprobe_free_init_mem(void)
 }
 
 /* Prints the probe at which something went wrong. Context: any. */
-void dump_kprobe(struct kprobe *kp)
+void __kprobes dump_kprobe(struct kprobe *kp)
 {
 	pr_err("at the probe on %pS\n", kp->addr);
 }
-
-NOKPROBE_SYMBOL(dump_kprobe);
 
 static int __init kprobe_init(void)
 {

@@ -32,12 +32,10 @@ static struct ftrace_ops kprobe_ipmodify_ops __read_mostly = {
 };
 
 /* Does nothing: claim_ops only has to be registered. */
-static void claim_handler(unsigned long ip, unsigned long parent_ip,
+static void __kprobes claim_handler(unsigned long ip, unsigned long parent_ip,
 			  struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 }
-
-NOKPROBE_SYMBOL(claim_handler);
 
 static struct ftrace_ops claim_ops __read_mostly = {
 	.func	= claim_handler,

@@ -85,17 +85,13 @@ bool kprobe_legacy_counts(const struct kprobe_function *f)
  * The pre_handler and post_handler of every site's own kprobe, for architectures with a guard of
  * their own against recursion. They call these with current_kprobe set.
  */
-int kprobe_site_pre(struct kprobe *kp, struct pt_regs *regs)
+int __kprobes kprobe_site_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	return kprobe_hit_pre(site_of(kp), regs) == KPROBE_RESULT_REDIRECTED;
 }
 
-NOKPROBE_SYMBOL(kprobe_site_pre);
-
-void kprobe_site_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+void __kprobes kprobe_site_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	kprobe_hit_post(site_of(kp), regs);
 }
-
-NOKPROBE_SYMBOL(kprobe_site_post);
 #endif

@@ -272,7 +272,7 @@ static void collect_slots(struct work_struct *work)
 	}
 }
 
-static bool in_pages(struct kprobe_insn_cache *c, unsigned long addr)
+static bool __kprobes in_pages(struct kprobe_insn_cache *c, unsigned long addr)
 {
 	bool found;
 
@@ -281,8 +281,6 @@ static bool in_pages(struct kprobe_insn_cache *c, unsigned long addr)
 	preempt_enable_notrace();
 	return found;
 }
-
-NOKPROBE_SYMBOL(in_pages);
 
 #define INSN_CACHE_INIT(cache, size, alloc_page, free_page, symbol)			\
 	{										\
@@ -336,12 +334,10 @@ void __init kprobe_slots_init(void)
 }
 
 /* The same as is_kprobe_insn_slot(), for detours */
-bool is_kprobe_optinsn_slot(unsigned long addr)
+bool __kprobes is_kprobe_optinsn_slot(unsigned long addr)
 {
 	return in_pages(&kprobe_optinsn_slots, addr);
 }
-
-NOKPROBE_SYMBOL(is_kprobe_optinsn_slot);
 #endif
 
 static struct kprobe_insn_cache *const caches[] = {

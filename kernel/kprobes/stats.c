@@ -11,7 +11,7 @@
 DEFINE_STATIC_KEY_FALSE(kprobe_stats);
 
 /* If all probes of a site are left out, the hit only counts as missed. */
-static bool all_left_out(struct kprobe_site *site)
+static bool __kprobes all_left_out(struct kprobe_site *site)
 {
 	unsigned long level = arch_kprobe_level();
 	struct kprobe *p;
@@ -27,22 +27,18 @@ static bool all_left_out(struct kprobe_site *site)
 	return any;
 }
 
-NOKPROBE_SYMBOL(all_left_out);
-
 /*
  * Out of line: hits are seldom counted, and this must not take registers from a hit. The level's
  * mark was entered.
  */
-noinline void kprobe_count_hit(struct kprobe_site *site)
+noinline void __kprobes kprobe_count_hit(struct kprobe_site *site)
 {
 	if (!all_left_out(site))
 		raw_atomic_long_inc(&site->hits);
 }
 
-NOKPROBE_SYMBOL(kprobe_count_hit);
-
 /* Counts a call whose return is not seen. Context: any, NMI included, preemption off. */
-void kretprobe_count_miss(struct kretprobe *rp, enum kprobe_miss cause)
+void __kprobes kretprobe_count_miss(struct kretprobe *rp, enum kprobe_miss cause)
 {
 	struct kprobe *kp = get_kprobe(rp->kp.addr);
 
@@ -51,8 +47,6 @@ void kretprobe_count_miss(struct kretprobe *rp, enum kprobe_miss cause)
 	if (kp && !kprobe_gone(&rp->kp))
 		raw_atomic_inc(&site_of(kp)->missed[cause]);
 }
-
-NOKPROBE_SYMBOL(kretprobe_count_miss);
 
 /* Starts or stops counting hits; counts from before are kept. Returns 0. */
 int kprobe_stats_enable(bool enabled)
