@@ -76,7 +76,7 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri, struct pt_regs
  * KPROBE_FLAG_NESTS.
  */
 struct kprobe {
-	/* private: not used, but some users still initialize and test it */
+	/* private: of no use in a user's probe, but some initialize and test it */
 	struct hlist_node	hlist;
 	/* private: member of its site's list while registered, else empty */
 	struct list_head	list;
@@ -270,22 +270,6 @@ struct kretprobe_blackpoint {
 
 #ifdef CONFIG_KPROBES
 
-#ifdef CONFIG_KRETPROBE_RETURN_STACK
-void __kretprobe_trampoline(void);
-
-/* Function pointers are descriptors on some architectures. */
-static nokprobe_inline void *kretprobe_trampoline_addr(void)
-{
-	return dereference_kernel_function_descriptor(__kretprobe_trampoline);
-}
-#endif
-
-#ifdef __ARCH_WANT_KPROBES_INSN_SLOT
-bool is_kprobe_insn_slot(unsigned long addr);
-#else
-static inline bool is_kprobe_insn_slot(unsigned long addr) { return false; }
-#endif
-
 /* The files of architectures that keep state between exceptions expect all of it here. */
 #ifdef ARCH_KPROBE_STATELESS
 struct kprobe *kprobe_running(void);
@@ -301,14 +285,6 @@ void kprobe_wait_for_handlers(void);
 int enable_kprobe(struct kprobe *p);
 int disable_kprobe(struct kprobe *p);
 unsigned int kprobe_level(void);
-
-#ifdef CONFIG_JPROBES
-int register_jprobe(struct jprobe *jp);
-void unregister_jprobe(struct jprobe *jp);
-int register_jprobes(struct jprobe **jps, int num);
-void unregister_jprobes(struct jprobe **jps, int num);
-void jprobe_return(void);
-#endif
 
 /**
  * kprobe_lookup_name() - find the address of a symbol
@@ -336,19 +312,6 @@ int kprobe_get_kallsym(unsigned int symnum, unsigned long *value, char *type, ch
 bool kprobe_fault(struct pt_regs *regs, unsigned int trap);
 void kprobe_explain_oops(struct pt_regs *regs);
 void dump_kprobe(struct kprobe *kp);
-
-#ifdef CONFIG_OPTPROBES
-bool is_kprobe_optinsn_slot(unsigned long addr);
-void wait_for_kprobe_optimizer(void);
-#else
-static inline void wait_for_kprobe_optimizer(void) { }
-#endif
-
-#ifdef CONFIG_KPROBES_ON_FTRACE
-void kprobe_ftrace_kill(void);
-#else
-static inline void kprobe_ftrace_kill(void) { }
-#endif
 
 /**
  * kprobe_page_fault() - offer a kernel fault to kprobes
@@ -388,7 +351,6 @@ static inline bool kprobe_occupies(unsigned long addr) { return false; }
 
 static inline void kprobe_task_dies(void) { }
 static inline void kprobe_free_init_mem(void) { }
-static inline void kprobe_ftrace_kill(void) { }
 static inline void kprobe_explain_oops(struct pt_regs *regs) { }
 
 static inline int kprobe_get_kallsym(unsigned int symnum, unsigned long *value,
@@ -397,19 +359,39 @@ static inline int kprobe_get_kallsym(unsigned int symnum, unsigned long *value,
 	return -ERANGE;
 }
 
-static inline bool is_kprobe_insn_slot(unsigned long addr) { return false; }
-
 static __always_inline bool kprobe_page_fault(struct pt_regs *regs, unsigned int trap)
 {
 	return false;
 }
 #endif /* CONFIG_KPROBES */
 
-#ifndef CONFIG_OPTPROBES
-static inline bool is_kprobe_optinsn_slot(unsigned long addr) { return false; }
+#if defined(CONFIG_KPROBES) && defined(__ARCH_WANT_KPROBES_INSN_SLOT)
+bool is_kprobe_insn_slot(unsigned long addr);
+#else
+static inline bool is_kprobe_insn_slot(unsigned long addr) { return false; }
 #endif
 
-#ifndef CONFIG_JPROBES
+#ifdef CONFIG_OPTPROBES
+bool is_kprobe_optinsn_slot(unsigned long addr);
+void wait_for_kprobe_optimizer(void);
+#else
+static inline bool is_kprobe_optinsn_slot(unsigned long addr) { return false; }
+static inline void wait_for_kprobe_optimizer(void) { }
+#endif
+
+#ifdef CONFIG_KPROBES_ON_FTRACE
+void kprobe_ftrace_kill(void);
+#else
+static inline void kprobe_ftrace_kill(void) { }
+#endif
+
+#ifdef CONFIG_JPROBES
+int register_jprobe(struct jprobe *jp);
+void unregister_jprobe(struct jprobe *jp);
+int register_jprobes(struct jprobe **jps, int num);
+void unregister_jprobes(struct jprobe **jps, int num);
+void jprobe_return(void);
+#else
 static inline int register_jprobes(struct jprobe **jps, int num) { return -EOPNOTSUPP; }
 static inline int register_jprobe(struct jprobe *jp) { return -EOPNOTSUPP; }
 static inline void unregister_jprobes(struct jprobe **jps, int num) { }
@@ -516,6 +498,13 @@ static nokprobe_inline unsigned long get_kretprobe_retaddr(struct kretprobe_inst
 }
 
 #else /* instances on a list of the task */
+void __kretprobe_trampoline(void);
+
+/* Function pointers are descriptors on some architectures. */
+static nokprobe_inline void *kretprobe_trampoline_addr(void)
+{
+	return dereference_kernel_function_descriptor(__kretprobe_trampoline);
+}
 
 static nokprobe_inline bool is_kretprobe_trampoline(unsigned long addr)
 {

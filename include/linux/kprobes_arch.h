@@ -76,19 +76,13 @@ typedef struct kprobe_mark kprobe_own_mark_t;
  * arch_kprobe_copy_owner() - find whose instruction has faulted
  * @ip: the address of the fault
  *
- * Then the fault is one of the probed instruction, at an address that fault handlers and the
- * exception table know.
- *
  * Context: any, preemption off.
  * Return: the site's kprobe, if a copy of the probed instruction is at @ip; else NULL.
  */
 struct kprobe *arch_kprobe_copy_owner(unsigned long ip);
 
-/* Not needed: the marks record it. */
-static inline struct kprobe *kprobe_set_running(struct kprobe *p)
-{
-	return NULL;
-}
+/* The marks record it. */
+static inline struct kprobe *kprobe_set_running(struct kprobe *p) { return NULL; }
 #endif
 
 #ifndef arch_kprobe_level
@@ -118,10 +112,7 @@ static __always_inline unsigned long arch_kprobe_level(void)
  * Context: kprobe_mutex is held.
  * Return: "step", "emulate" or "boost", for debugfs.
  */
-static inline const char *arch_kprobe_path(struct kprobe *kp)
-{
-	return "step";
-}
+static inline const char *arch_kprobe_path(struct kprobe *kp) { return "step"; }
 #endif
 
 #ifndef arch_kprobe_resume_ip
@@ -157,22 +148,20 @@ int kprobe_refuse(struct kprobe *kp, int err, const char *why);
 int kprobe_refuse_insn(struct kprobe *kp, int err, const char *kind);
 
 /**
- * arch_arm_kprobe() - write the breakpoint into the text
+ * arch_arm_kprobe() - write the breakpoint into the text, so that all CPUs see it
  * @kp: the kprobe of a prepared site
- *
- * On return all CPUs see the breakpoint. Cannot fail.
  *
  * Context: as arch_prepare_kprobe().
  */
 void arch_arm_kprobe(struct kprobe *kp);
 
 /**
- * arch_disarm_kprobe() - restore the probed instruction in the text
+ * arch_disarm_kprobe() - restore the probed instruction in the text, so that all CPUs see it
  * @kp: the kprobe of an armed site
  *
- * On return all CPUs see the instruction, and with ARCH_KPROBE_STATELESS they have looked up the
- * site of every breakpoint that was taken before. Without it that may come later, but within a
- * grace period of RCU-tasks, which the core then waits for itself. Cannot fail.
+ * On return, with ARCH_KPROBE_STATELESS, all CPUs have looked up the site of every breakpoint that
+ * they had met. Without it that may come later, but within a grace period of RCU-tasks, which the
+ * core then waits for itself.
  *
  * Context: as arch_arm_kprobe().
  */
@@ -183,21 +172,17 @@ void arch_disarm_kprobe(struct kprobe *kp);
 #define KPROBE_TEXT_BATCH	1024
 
 /**
- * arch_arm_kprobes() - write the breakpoints of many sites into the text
- * @sites: prepared sites, linked by kp.list
+ * arch_arm_kprobes() - arch_arm_kprobe() for many sites
+ * @sites: linked by kp.list
  *
  * For an architecture that can synchronize all CPUs once for many changes. It defines a macro of
- * this name, and needs no arch_arm_kprobe().
- *
- * Context: as arch_arm_kprobe().
+ * this name, and neither arch_arm_kprobe() nor arch_disarm_kprobe().
  */
 void arch_arm_kprobes(struct list_head *sites);
 
 /**
- * arch_disarm_kprobes() - restore the instructions of many sites in the text
- * @sites: armed sites, linked by kp.list
- *
- * Context: as arch_arm_kprobe().
+ * arch_disarm_kprobes() - arch_disarm_kprobe() for many sites
+ * @sites: linked by kp.list
  */
 void arch_disarm_kprobes(struct list_head *sites);
 #else
@@ -267,7 +252,7 @@ unsigned long arch_kprobe_ftrace_location(unsigned long addr);
 /**
  * arch_kprobe_ftrace_armed() - have all CPUs execute calls that ftrace has just written
  *
- * By default nothing is done: ftrace has seen to it.
+ * By default ftrace has seen to it.
  *
  * Context: kprobe_mutex is held; may sleep.
  */
@@ -343,7 +328,6 @@ struct kprobe *kprobe_slot_owner(unsigned long addr);
  */
 #define DEFINE_INSN_CACHE_OPS(name)					\
 extern struct kprobe_insn_cache kprobe_##name##_slots;			\
-									\
 static inline kprobe_opcode_t *get_##name##_slot(void)			\
 {									\
 	return __get_insn_slot(&kprobe_##name##_slots);			\
@@ -355,6 +339,7 @@ static inline void free_##name##_slot(kprobe_opcode_t *slot, int dirty)	\
 }
 
 DEFINE_INSN_CACHE_OPS(insn);
+DEFINE_INSN_CACHE_OPS(optinsn);
 #endif
 
 /* What keeps a site from having a jump. debugfs has a word for each. */
@@ -377,7 +362,6 @@ enum kprobe_obstacle {
 	NR_KPROBE_OBSTACLES
 };
 
-#ifdef CONFIG_OPTPROBES
 /**
  * struct optimized_kprobe - a site that may be hit through a jump to a detour
  * @kp:		the site's kprobe
@@ -390,10 +374,12 @@ enum kprobe_obstacle {
  */
 struct optimized_kprobe {
 	struct kprobe			kp;
+#ifdef CONFIG_OPTPROBES
 	struct list_head		list;
 	struct arch_optimized_insn	optinsn;
 	bool				made;
 	u8				covered;
+#endif
 	enum kprobe_obstacle		obstacle;
 };
 
@@ -423,9 +409,8 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 /**
  * arch_kprobe_detours_made() - have all CPUs execute detours that have just been written
  *
- * For sites that were armed before: for others arch_arm_kprobes() does it. By default nothing is
- * done, which will do where a hit gets to a detour by an exception, or by a jump that is written
- * later.
+ * For sites that were armed before: for others arch_arm_kprobes() does it. The default does
+ * nothing: a hit gets to a detour by an exception, or by a jump that is written later.
  */
 void arch_kprobe_detours_made(void);
 
@@ -470,14 +455,6 @@ void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_li
  * Return: the page, or NULL.
  */
 void *alloc_optinsn_page(void);
-
-DEFINE_INSN_CACHE_OPS(optinsn);
-#else
-struct optimized_kprobe {
-	struct kprobe	kp;
-	enum kprobe_obstacle obstacle;
-};
-#endif /* CONFIG_OPTPROBES */
 
 /**
  * kprobe_ftrace_handler() - handle a hit through ftrace
@@ -550,7 +527,6 @@ static __always_inline void kretprobe_record(struct kretprobe_instance *ri,
 void kretprobe_returned(struct pt_regs *regs, void *frame);
 #endif
 
-#ifdef CONFIG_JPROBES
 /**
  * arch_jprobe_call() - call a function with the arguments of another
  * @entry: the function
@@ -586,6 +562,5 @@ void arch_jprobe_return(unsigned long frame);
  * Return: the lowest argument's address. On a stack that is not known, @end is not above it.
  */
 unsigned long arch_jprobe_args(struct pt_regs *regs, unsigned long *end);
-#endif
 
 #endif /* _LINUX_KPROBES_ARCH_H */

@@ -98,12 +98,6 @@ static struct kprobe_buckets *get_buckets(struct kprobe_table *t, unsigned int b
 	return b;
 }
 
-static void free_buckets(struct kprobe_table *t, struct kprobe_buckets *b)
-{
-	if (b != first_buckets(t))
-		kvfree(b);
-}
-
 /*
  * Replaces the array by one that is complete before any reader can see it. Returns the old array,
  * or NULL if there is no memory.
@@ -143,7 +137,8 @@ void kprobe_table_resize(struct work_struct *work)
 		if (old) {
 			/* After this, the links of the old array can be used again. */
 			synchronize_rcu();
-			free_buckets(t, old);
+			if (old != first_buckets(t))
+				kvfree(old);
 		}
 	} while (old);
 }
