@@ -326,7 +326,8 @@ static int __init kprobe_init(void)
 	kprobe_sites_init();
 	kprobe_slots_init();
 	kprobe_blacklist_init();
-	kretprobe_blacklist_init();
+	if (IS_ENABLED(CONFIG_KRETPROBES))
+		kretprobe_blacklist_init();
 	if (!ARCH_KPROBE_STATELESS)
 		err = kprobe_legacy_init();
 	err = err ?: kprobe_module_init();

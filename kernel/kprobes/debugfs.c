@@ -30,9 +30,10 @@ static void show_tags(struct seq_file *m, struct kprobe *p, struct kprobe *kp)
 
 static char kind_of(struct kprobe *p)
 {
-	if (kprobe_is_kretprobe(p))
+	if ((IS_ENABLED(CONFIG_KRETPROBES) && p->pre_handler == kretprobe_entry) ||
+	    (IS_ENABLED(CONFIG_KRETPROBE_RETURN_STACK) && p->pre_handler == kretprobe_entry_capped))
 		return 'r';
-	return kprobe_is_jprobe(p) ? 'j' : 'k';
+	return IS_ENABLED(CONFIG_JPROBES) && p->pre_handler == jprobe_entry ? 'j' : 'k';
 }
 
 struct place {

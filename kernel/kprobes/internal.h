@@ -291,11 +291,7 @@ void kprobe_blacklist_add_module(struct module *mod);
 void kprobe_blacklist_remove_module(struct module *mod, bool init_only);
 
 /* module.c */
-#ifdef CONFIG_LIVEPATCH
 bool kprobe_module_is_relocated(struct module *mod);
-#else
-static inline bool kprobe_module_is_relocated(struct module *mod) { return false; }
-#endif
 
 #ifdef CONFIG_MODULES
 int kprobe_module_init(void);
@@ -306,35 +302,17 @@ static inline int kprobe_module_init(void) { return 0; }
 #endif
 
 /* kretprobe.c; and kretprobe_call.c, or kretprobe_rethook.c */
-#ifdef CONFIG_KRETPROBES
 extern const struct kprobe_kind kretprobe_kind;
 void kretprobe_blacklist_init(void);
 int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs);
 int kretprobe_entry_capped(struct kprobe *kp, struct pt_regs *regs);
 
-static inline bool kprobe_is_kretprobe(struct kprobe *p)
-{
-	return p->pre_handler == kretprobe_entry ||
-	       (IS_ENABLED(CONFIG_KRETPROBE_RETURN_STACK) &&
-		p->pre_handler == kretprobe_entry_capped);
-}
-#else
-static inline void kretprobe_blacklist_init(void) { }
-static inline bool kprobe_is_kretprobe(struct kprobe *p) { return false; }
-#endif
-
 /* jprobe.c */
-#ifdef CONFIG_JPROBES
 int jprobe_entry(struct kprobe *p, struct pt_regs *regs);
+#ifdef CONFIG_JPROBES
 void jprobe_forget(void);
-
-static inline bool kprobe_is_jprobe(struct kprobe *p)
-{
-	return p->pre_handler == jprobe_entry;
-}
 #else
 static inline void jprobe_forget(void) { }
-static inline bool kprobe_is_jprobe(struct kprobe *p) { return false; }
 #endif
 
 #endif /* _KERNEL_KPROBES_INTERNAL_H */
