@@ -59,13 +59,6 @@ enum kprobe_miss {
 
 struct ftrace_ops;
 
-/* Which list a site is on */
-enum kprobe_queue {
-	KPROBE_QUEUE_NONE,	/* for a moment perhaps on a local one of optimize.c */
-	KPROBE_QUEUE_PLAN,	/* of a struct kprobe_plan */
-	KPROBE_QUEUE_RETIRE,	/* of retire.c, in DYING and GONE */
-} __packed;
-
 /* How ftrace calls for an ARMED site */
 enum kprobe_hook {
 	KPROBE_HOOK_NONE,	/* not: a breakpoint or jump is hit, or the site is not ARMED */
@@ -98,12 +91,13 @@ struct kprobe_reason {
  * @untidy:	a probe has left with preemption off, and the rest is left to a worker
  * @has_post_handler: an enabled probe has a post handler. If the architecture calls these by
  *	@kp, its post_handler does not say so: it is not cleared when the last one leaves
- * @queued_on:	which list kp.list is on
+ * @planned:	kp.list is on one of a struct kprobe_plan. Else it is on one of retire.c, in
+ *	DYING and GONE; on a local one of optimize.c, for a moment; or on none
  * @state:	changed by kprobe_site_set_state() only
  * @missed:	hits and returns for which not all handlers have run, by cause
  * @hits:	hits that were not missed, counted while kprobe_stats is on
  * @kp:		the site's own kprobe, which is what arch code gets of any site. Its flags
- *	are those of the address. Its list is used under kprobe_mutex, see @queued_on;
+ *	are those of the address. Its list is used under kprobe_mutex, see @planned;
  *	its hlist in GONE, as a member of kprobe_gone_sites, while there are probes
  * @op:		what arch code gets of a site that may be hit through a jump. A site that
  *	ftrace calls for ends behind @kp
@@ -122,7 +116,7 @@ struct kprobe_site {
 	enum kprobe_hook	hook : 2;
 	bool			untidy : 1;
 	bool			has_post_handler;
-	enum kprobe_queue	queued_on;
+	bool			planned;
 	enum kprobe_site_state	state;
 	atomic_t		missed[KPROBE_NR_MISSES];
 	atomic_long_t		hits;

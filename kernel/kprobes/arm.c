@@ -204,12 +204,12 @@ void kprobe_plan_arming(struct kprobe_site *site, bool armed, struct kprobe_plan
 	} else {
 		list = armed ? &plan->arm : &plan->disarm;
 		done = armed == kprobe_site_armed(site);
-		if (WARN_ON_ONCE(done && kprobe_site_planned(site)))
+		if (WARN_ON_ONCE(done && site->planned))
 			return;
 	}
 	if (!done)
-		kprobe_site_queue(site, list, KPROBE_QUEUE_PLAN);
-	else if (kprobe_site_planned(site))
+		kprobe_site_plan(site, list);
+	else if (site->planned)
 		kprobe_site_unqueue(site);
 }
 

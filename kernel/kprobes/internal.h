@@ -124,29 +124,23 @@ bool kprobe_cannot_sleep(void);
 bool kprobe_leave_at_once(struct kprobe **kps, int num, const struct kprobe_kind *kind,
 			  struct llist_head *stopped);
 
-static inline void kprobe_site_queue(struct kprobe_site *site, struct list_head *list,
-				     enum kprobe_queue queue)
+/* The text of the site is about to change: @list is one of a plan. */
+static inline void kprobe_site_plan(struct kprobe_site *site, struct list_head *list)
 {
 	list_move_tail(&site->kp.list, list);
-	site->queued_on = queue;
+	site->planned = true;
 }
 
 static inline void kprobe_site_unqueue(struct kprobe_site *site)
 {
 	list_del_init(&site->kp.list);
-	site->queued_on = KPROBE_QUEUE_NONE;
-}
-
-/* The text of the site is about to change, to the opposite of what it is now. */
-static inline bool kprobe_site_planned(const struct kprobe_site *site)
-{
-	return site->queued_on == KPROBE_QUEUE_PLAN;
+	site->planned = false;
 }
 
 /* The text of the site is gone, but a task may still be in its slot or detour. */
 static inline bool kprobe_site_settling(const struct kprobe_site *site)
 {
-	return site->state == SITE_GONE && site->queued_on == KPROBE_QUEUE_RETIRE;
+	return site->state == SITE_GONE && !list_empty(&site->kp.list);
 }
 
 /* Hits run handlers, by way of a breakpoint, a jump or ftrace. */

@@ -244,8 +244,7 @@ void kprobe_optimize_around(unsigned long addr)
 	lockdep_assert_held(&kprobe_mutex);
 	while ((site = site_before(addr, &distance))) {
 		/* If an armed site is planned, it is about to be disarmed. */
-		if (site->state == SITE_ARMED && !kprobe_ftrace(&site->kp) &&
-		    !kprobe_site_planned(site))
+		if (site->state == SITE_ARMED && !kprobe_ftrace(&site->kp) && !site->planned)
 			list_add_tail(&site->kp.list, &sites);
 	}
 	use_list(&sites, kprobe_optimize_sites);
@@ -259,7 +258,7 @@ void kprobe_optimize_refresh(struct kprobe_site *site)
 	LIST_HEAD(ops);
 
 	lockdep_assert_held(&kprobe_mutex);
-	/* A site that ftrace calls for has no obstacle either: its memory ends before that. */
+	/* The memory of a site that ftrace calls for ends before the obstacle. */
 	if (ARCH_KPROBE_STATELESS || site->ftrace_ip)
 		return;
 	if (site->has_post_handler && optimized(site)) {

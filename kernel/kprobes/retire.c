@@ -42,7 +42,7 @@ void kprobe_retire(struct kprobe_site *site)
 	if (site->state != SITE_GONE)
 		kprobe_site_set_state(site, SITE_DYING);
 	site->untidy = false;
-	kprobe_site_queue(site, &retire_next, KPROBE_QUEUE_RETIRE);
+	list_move_tail(&site->kp.list, &retire_next);
 	nr_retiring++;
 	queue_work(system_unbound_wq, &retire_work);
 }

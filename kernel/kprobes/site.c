@@ -274,8 +274,8 @@ static void tidy(struct kprobe_site *site, struct kprobe_plan *plan)
 	if (!list_empty(&site->probes))
 		return;
 	if (site->state != SITE_GONE) {
-		if (!kprobe_site_planned(site))
-			kprobe_site_queue(site, &plan->left, KPROBE_QUEUE_PLAN);
+		if (!site->planned)
+			kprobe_site_plan(site, &plan->left);
 		return;
 	}
 	hash_del(&site->kp.hlist);
