@@ -43,18 +43,21 @@ static struct ftrace_ops claim_ops __read_mostly = {
 };
 
 /*
- * An ops with an empty filter hooks every function, so it is unregistered when its count is 0. The
- * filter is left as it was then: a CPU that calls the hooks of a function may have found the ops
- * just before, and looks at the filter now.
+ * An ops and its sites. One with an empty filter hooks every function, so it is unregistered when
+ * it has no sites. The filter is left as it was then: a CPU that calls the hooks of a function may
+ * have found the ops just before, and looks at the filter now.
  */
-static unsigned int nr_shared, nr_exclusive, nr_claimed;
+struct hooks {
+	struct ftrace_ops	*ops;
+	unsigned long		of;	/* which of enum kprobe_hook it is part of, as bits */
+	unsigned int		nr;	/* of sites */
+};
 
-static unsigned int *nr_sites(struct ftrace_ops *ops)
-{
-	if (ops == &claim_ops)
-		return &nr_claimed;
-	return ops == &kprobe_ipmodify_ops ? &nr_exclusive : &nr_shared;
-}
+static struct hooks shared = {
+	&kprobe_ftrace_ops, BIT(KPROBE_HOOK_SHARED) | BIT(KPROBE_HOOK_CLAIMED)
+};
+static struct hooks exclusive = { &kprobe_ipmodify_ops, BIT(KPROBE_HOOK_EXCLUSIVE) };
+static struct hooks claims = { &claim_ops, BIT(KPROBE_HOOK_CLAIMED) };
 
 /*
  * Removes functions from a filter. That takes memory, but unregistering must not fail, and a
@@ -78,38 +81,38 @@ void __weak arch_kprobe_ftrace_armed(void)
 }
 
 /* Adds functions to an ops. After an error they are not hooked. */
-static int ops_add(struct ftrace_ops *ops, unsigned long *ips, unsigned int nr)
+static int ops_add(struct hooks *h, unsigned long *ips, unsigned int nr)
 {
-	bool first = !*nr_sites(ops);
+	bool first = !h->nr;
 	int err;
 
 	kprobe_unlock_cpus();
-	err = ftrace_set_filter_ips(ops, ips, nr, 0, first);
+	err = ftrace_set_filter_ips(h->ops, ips, nr, 0, first);
 	if (!err && first)
-		err = register_ftrace_function(ops);
+		err = register_ftrace_function(h->ops);
 	/* ftrace may have found something unexpected, shut itself down, and returned 0. */
 	if (!err && kprobe_ftrace_dead())
 		err = -ENODEV;
 	if (err)
 		return err;
-	*nr_sites(ops) += nr;
+	h->nr += nr;
 	arch_kprobe_ftrace_armed();
 	return 0;
 }
 
 /* Removes functions from an ops, which cannot fail unless ftrace has shut itself down. */
-static void ops_remove(struct ftrace_ops *ops, unsigned long *ips, unsigned int nr)
+static void ops_remove(struct hooks *h, unsigned long *ips, unsigned int nr)
 {
 	int err;
 
 	if (kprobe_ftrace_dead())
 		return;
 	kprobe_unlock_cpus();
-	*nr_sites(ops) -= nr;
-	if (*nr_sites(ops))
-		err = filter_remove(ops, ips, nr);
+	h->nr -= nr;
+	if (h->nr)
+		err = filter_remove(h->ops, ips, nr);
 	else
-		err = unregister_ftrace_function(ops);
+		err = unregister_ftrace_function(h->ops);
 	/* It may have shut itself down just now; -ENODEV, if it has yet to tell us. */
 	WARN_ONCE(err && err != -ENODEV && !kprobe_ftrace_dead(),
 		  "kprobes: ftrace does not let go of %pS (%d)\n", (void *)ips[0], err);
@@ -148,7 +151,7 @@ static int hook_shared(struct list_head *sites)
 	}
 	if (!nr)
 		return 0;
-	err = kprobe_ftrace_dead() ? -ENODEV : ops_add(&kprobe_ftrace_ops, ips, nr);
+	err = kprobe_ftrace_dead() ? -ENODEV : ops_add(&shared, ips, nr);
 	if (err)
 		return err;
 	list_for_each_entry(kp, sites, list) {
@@ -164,7 +167,7 @@ static int hook_shared(struct list_head *sites)
  */
 static int hook_exclusive(struct kprobe_site *site)
 {
-	bool shared = site->hook;
+	bool claim = site->hook;
 	int err;
 
 	if (kprobe_ftrace_fits(site))
@@ -173,30 +176,30 @@ static int hook_exclusive(struct kprobe_site *site)
 	if (kprobe_ftrace_dead())
 		return site->has_post_handler ? -ENODEV : 0;
 	if (!site->has_post_handler) {
-		ops_remove(&claim_ops, &site->ftrace_ip, 1);
+		ops_remove(&claims, &site->ftrace_ip, 1);
 		site->hook = KPROBE_HOOK_SHARED;
 		return 0;
 	}
-	err = ops_add(shared ? &claim_ops : &kprobe_ipmodify_ops, &site->ftrace_ip, 1);
+	err = ops_add(claim ? &claims : &exclusive, &site->ftrace_ip, 1);
 	if (!err)
-		site->hook = shared ? KPROBE_HOOK_CLAIMED : KPROBE_HOOK_EXCLUSIVE;
+		site->hook = claim ? KPROBE_HOOK_CLAIMED : KPROBE_HOOK_EXCLUSIVE;
 	return err;
 }
 
 static int hook(struct list_head *sites)
 {
 	struct kprobe *kp, *next;
-	int err = 0, shared, last;
+	int err = 0, err_shared, last;
 	struct kprobe_site *site;
 	LIST_HEAD(batch);
 
 	while (!list_empty(sites)) {
 		kprobe_take_batch(sites, &batch, BATCH);
-		shared = hook_shared(&batch);
+		err_shared = hook_shared(&batch);
 		list_for_each_entry_safe(kp, next, &batch, list) {
 			site = site_of(kp);
 			kprobe_site_unqueue(site);
-			last = shared;
+			last = err_shared;
 			if (!comes_to_share(site))
 				last = hook_exclusive(site);
 			arm_kprobe(kp, last);
@@ -206,26 +209,17 @@ static int hook(struct list_head *sites)
 	return err;
 }
 
-static bool is_hooked_by(const struct kprobe_site *site, struct ftrace_ops *ops)
-{
-	if (ops == &claim_ops)
-		return site->hook == KPROBE_HOOK_CLAIMED;
-	if (ops == &kprobe_ipmodify_ops)
-		return site->hook == KPROBE_HOOK_EXCLUSIVE;
-	return site->hook == KPROBE_HOOK_SHARED || site->hook == KPROBE_HOOK_CLAIMED;
-}
-
-static void unhook_from(struct ftrace_ops *ops, struct list_head *sites)
+static void unhook_from(struct hooks *h, struct list_head *sites)
 {
 	struct kprobe *kp;
 	unsigned int nr = 0;
 
 	list_for_each_entry(kp, sites, list) {
-		if (is_hooked_by(site_of(kp), ops))
+		if (h->of & BIT(site_of(kp)->hook))
 			ips[nr++] = site_of(kp)->ftrace_ip;
 	}
 	if (nr)
-		ops_remove(ops, ips, nr);
+		ops_remove(h, ips, nr);
 }
 
 static void unhook(struct list_head *sites, struct list_head *done)
@@ -235,9 +229,9 @@ static void unhook(struct list_head *sites, struct list_head *done)
 
 	while (!list_empty(sites)) {
 		kprobe_take_batch(sites, &batch, BATCH);
-		unhook_from(&kprobe_ftrace_ops, &batch);
-		unhook_from(&kprobe_ipmodify_ops, &batch);
-		unhook_from(&claim_ops, &batch);
+		unhook_from(&shared, &batch);
+		unhook_from(&exclusive, &batch);
+		unhook_from(&claims, &batch);
 		list_for_each_entry_safe(kp, next, &batch, list) {
 			site_of(kp)->hook = KPROBE_HOOK_NONE;
 			disarm_kprobe(kp);
