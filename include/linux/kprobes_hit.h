@@ -62,7 +62,7 @@ struct ftrace_ops;
 /* How ftrace calls for an ARMED site */
 enum kprobe_hook {
 	KPROBE_HOOK_NONE,	/* not: a breakpoint or jump is hit, or the site is not ARMED */
-	KPROBE_HOOK_SHARED,	/* by an ops that shares the function with others that redirect it */
+	KPROBE_HOOK_SHARED,	/* by an ops that lets others redirect the function, too */
 	KPROBE_HOOK_CLAIMED,	/* by the same, and another ops keeps others off */
 	KPROBE_HOOK_EXCLUSIVE,	/* by an ops that keeps others off */
 } __packed;

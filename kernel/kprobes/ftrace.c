@@ -33,7 +33,7 @@ static struct ftrace_ops kprobe_ipmodify_ops __read_mostly = {
 
 /* Does nothing: claim_ops only has to be registered. */
 static void __kprobes claim_handler(unsigned long ip, unsigned long parent_ip,
-			  struct ftrace_ops *ops, struct ftrace_regs *fregs)
+				    struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 }
 
@@ -53,11 +53,11 @@ struct hooks {
 	unsigned int		nr;	/* of sites */
 };
 
+static struct hooks claims = { &claim_ops, BIT(KPROBE_HOOK_CLAIMED) };
+static struct hooks exclusive = { &kprobe_ipmodify_ops, BIT(KPROBE_HOOK_EXCLUSIVE) };
 static struct hooks shared = {
 	&kprobe_ftrace_ops, BIT(KPROBE_HOOK_SHARED) | BIT(KPROBE_HOOK_CLAIMED)
 };
-static struct hooks exclusive = { &kprobe_ipmodify_ops, BIT(KPROBE_HOOK_EXCLUSIVE) };
-static struct hooks claims = { &claim_ops, BIT(KPROBE_HOOK_CLAIMED) };
 
 /*
  * Removes functions from a filter. That takes memory, but unregistering must not fail, and a
