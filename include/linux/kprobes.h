@@ -35,8 +35,6 @@ struct arch_specific_insn {
 #endif
 
 struct kprobe;
-struct kretprobe;
-struct kretprobe_holder;
 struct kretprobe_instance;
 struct pt_regs;
 struct task_struct;

@@ -57,8 +57,6 @@ enum kprobe_miss {
 	KPROBE_NR_MISSES,
 };
 
-struct ftrace_ops;
-
 /* How ftrace calls for an ARMED site */
 enum kprobe_hook {
 	KPROBE_HOOK_NONE,	/* not: a breakpoint or jump is hit, or the site is not ARMED */

@@ -105,16 +105,15 @@ int kprobe_prepare(struct kprobe_site *site)
 		site->kp.flags |= KPROBE_FLAG_FTRACE;
 	}
 
-	kprobe_text_lock();
+	guard(kprobe_text)();
 	err = kprobe_check_text(&site->kp);
-	if (!err && kprobe_debugger_stops_at_site(site))
-		err = kprobe_refuse(&site->kp, -EINVAL, KPROBE_DEBUGGER_STOPS);
-	if (!err && !kprobe_ftrace(&site->kp))
-		err = arch_prepare_kprobe(&site->kp);
-	else if (!err && !ARCH_KPROBE_STATELESS)
-		err = arch_prepare_kprobe_ftrace(&site->kp);
-	kprobe_text_unlock();
-	return err;
+	if (err)
+		return err;
+	if (kprobe_debugger_stops_at_site(site))
+		return kprobe_refuse(&site->kp, -EINVAL, KPROBE_DEBUGGER_STOPS);
+	if (!kprobe_ftrace(&site->kp))
+		return arch_prepare_kprobe(&site->kp);
+	return ARCH_KPROBE_STATELESS ? 0 : arch_prepare_kprobe_ftrace(&site->kp);
 }
 
 /* Moves at most @n entries from the beginning of a list to @batch; what that has had is dropped. */

@@ -213,6 +213,7 @@ int kprobe_plan_apply(struct kprobe_plan *plan);
 int arm_kprobe(struct kprobe *kp, int err);
 void disarm_kprobe(struct kprobe *kp);
 DEFINE_LOCK_GUARD_0(kprobe_lock, kprobe_lock(), kprobe_unlock())
+DEFINE_LOCK_GUARD_0(kprobe_text, kprobe_text_lock(), kprobe_text_unlock())
 
 /* slots.c, optimize.c */
 #ifdef CONFIG_OPTPROBES

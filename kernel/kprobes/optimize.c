@@ -126,11 +126,10 @@ void kprobe_optimize_sites(struct list_head *sites)
 	lockdep_assert_held(&kprobe_mutex);
 	if (list_empty(sites))
 		return;
-	kprobe_text_lock();
+	guard(kprobe_text)();
 	if (kprobe_make_detours(sites))
 		arch_kprobe_detours_made();
 	kprobe_optimize_armed(sites);
-	kprobe_text_unlock();
 }
 
 /* Replaces jumps by breakpoints; the list is linked by op.list, and empty afterwards. */
@@ -141,9 +140,8 @@ static void unoptimize(struct list_head *ops)
 
 	if (list_empty(ops))
 		return;
-	kprobe_text_lock();
-	arch_unoptimize_kprobes(ops, &done);
-	kprobe_text_unlock();
+	scoped_guard(kprobe_text)
+		arch_unoptimize_kprobes(ops, &done);
 	list_for_each_entry_safe(op, next, &done, list) {
 		list_del_init(&op->list);
 		set_optimized(site_of(&op->kp), SITE_ARMED);
@@ -267,10 +265,9 @@ void kprobe_optimize_refresh(struct kprobe_site *site)
 		site->op.obstacle = KPROBE_OBSTACLE_POST;
 	} else if (!site->has_post_handler && site->state == SITE_ARMED &&
 		   site->op.obstacle == KPROBE_OBSTACLE_POST) {
-		kprobe_text_lock();
+		guard(kprobe_text)();
 		site->op.obstacle = make_detour(site);
 		optimize(site);
-		kprobe_text_unlock();
 	}
 }
 
@@ -307,9 +304,8 @@ static bool put_jumps_in(void)
 		return false;
 	list_for_each_entry(op, &ops, list)
 		set_optimized(site_of(&op->kp), SITE_OPTIMIZED);
-	kprobe_text_lock();
-	arch_optimize_kprobes(&ops);
-	kprobe_text_unlock();
+	scoped_guard(kprobe_text)
+		arch_optimize_kprobes(&ops);
 	/* The architecture has left those on the list that it could not write. */
 	list_for_each_entry_safe(op, next, &ops, list) {
 		list_del_init(&op->list);

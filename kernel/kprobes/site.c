@@ -202,9 +202,8 @@ static void set_handlers(struct kprobe_site *site)
 		WRITE_ONCE(site->first, &site->kp);
 	site->has_post_handler = !none && any_enabled(site, true);
 	/*
-	 * An architecture that calls the post handler itself may load the pointer again after it
-	 * has found that it is not NULL. So there the pointer stays once it is set. It leads to the
-	 * post handlers of all probes, of which there may be none.
+	 * An architecture that calls it may load the pointer again after it has found that it is
+	 * not NULL. So there it stays, and leads to all post handlers, of which there may be none.
 	 */
 	if (site->has_post_handler)
 		WRITE_ONCE(site->kp.post_handler, kprobe_site_post);

@@ -2,6 +2,7 @@
 /*
  * Changing and resizing the hash table for lookups at hits; see linux/kprobes_table.h.
  */
+#include <linux/cleanup.h>
 #include <linux/kprobes_table.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
@@ -131,9 +132,8 @@ void kprobe_table_resize(struct work_struct *work)
 	struct kprobe_buckets *old = NULL;
 
 	do {
-		mutex_lock(t->lock);
-		old = crowded(t) || sparse(t) ? replace_buckets(t) : NULL;
-		mutex_unlock(t->lock);
+		scoped_guard(mutex, t->lock)
+			old = crowded(t) || sparse(t) ? replace_buckets(t) : NULL;
 		if (old) {
 			/* After this, the links of the old array can be used again. */
 			synchronize_rcu();
