@@ -59,22 +59,6 @@ static struct hooks shared = {
 	&kprobe_ftrace_ops, BIT(KPROBE_HOOK_SHARED) | BIT(KPROBE_HOOK_CLAIMED)
 };
 
-/*
- * Removes functions from a filter. That takes memory, but unregistering must not fail, and a
- * function that stayed would be hit twice once it is probed again. So this waits for memory.
- */
-static int filter_remove(struct ftrace_ops *ops, unsigned long *ips, unsigned int nr)
-{
-	int err;
-
-	for (;;) {
-		err = ftrace_set_filter_ips(ops, ips, nr, 1, 0);
-		if (err != -ENOMEM)
-			return err;
-		schedule_timeout_uninterruptible(1);
-	}
-}
-
 /* Overridden where ftrace leaves it to time that CPUs see the calls it writes. */
 void __weak arch_kprobe_ftrace_armed(void)
 {
@@ -100,7 +84,10 @@ static int ops_add(struct hooks *h, unsigned long *ips, unsigned int nr)
 	return 0;
 }
 
-/* Removes functions from an ops, which cannot fail unless ftrace has shut itself down. */
+/*
+ * Removes functions from an ops. A function that stayed would be hit twice once it is probed again.
+ * So this waits for memory, and cannot fail unless ftrace has shut itself down.
+ */
 static void ops_remove(struct hooks *h, unsigned long *ips, unsigned int nr)
 {
 	int err;
@@ -109,10 +96,12 @@ static void ops_remove(struct hooks *h, unsigned long *ips, unsigned int nr)
 		return;
 	kprobe_unlock_cpus();
 	h->nr -= nr;
-	if (h->nr)
-		err = filter_remove(h->ops, ips, nr);
-	else
+	if (!h->nr) {
 		err = unregister_ftrace_function(h->ops);
+	} else {
+		while ((err = ftrace_set_filter_ips(h->ops, ips, nr, 1, 0)) == -ENOMEM)
+			schedule_timeout_uninterruptible(1);
+	}
 	/* It may have shut itself down just now; -ENODEV, if it has yet to tell us. */
 	WARN_ONCE(err && err != -ENODEV && !kprobe_ftrace_dead(),
 		  "kprobes: ftrace does not let go of %pS (%d)\n", (void *)ips[0], err);

@@ -58,26 +58,15 @@ struct kprobe_function *kprobe_function_at(unsigned long addr)
 
 #ifdef CONFIG_JUMP_LABEL
 /* Architectures that do not say how long a jump label is have one instruction there. */
-#ifdef JUMP_LABEL_NOP_SIZE
-#define LABEL_SIZE	JUMP_LABEL_NOP_SIZE
-#else
-#define LABEL_SIZE	1
+#ifndef JUMP_LABEL_NOP_SIZE
+#define JUMP_LABEL_NOP_SIZE	1
 #endif
-
-/* The target is added even if the label is no jump now: it may become one. */
-static void add_label(struct jump_entry *label)
-{
-	unsigned long i;
-
-	for (i = 0; i < LABEL_SIZE; i++)
-		kprobe_byte_set(&last_function, jump_entry_code(label) + i, KPROBE_BYTE_LABEL);
-	kprobe_byte_set(&last_function, jump_entry_target(label), KPROBE_BYTE_TARGET);
-}
 
 /* Preemption is off, so that a module stays. */
 static void add_labels(void)
 {
 	struct jump_entry *label = __start___jump_table, *end = __stop___jump_table;
+	unsigned long code, i;
 #ifdef CONFIG_MODULES
 	struct module *mod = __module_text_address(last_function.start);
 
@@ -87,9 +76,13 @@ static void add_labels(void)
 	}
 #endif
 	for (; label < end; label++) {
-		if (kprobe_function_covers(&last_function, jump_entry_code(label)) ||
-		    kprobe_function_covers(&last_function, jump_entry_target(label)))
-			add_label(label);
+		/* Even if the label is no jump now: it may become one. */
+		kprobe_byte_set(&last_function, jump_entry_target(label), KPROBE_BYTE_TARGET);
+		code = jump_entry_code(label);
+		if (!kprobe_function_covers(&last_function, code))
+			continue;
+		for (i = 0; i < JUMP_LABEL_NOP_SIZE; i++)
+			kprobe_byte_set(&last_function, code + i, KPROBE_BYTE_LABEL);
 	}
 }
 #else
