@@ -27,12 +27,11 @@ static bool goes(struct kprobe_site *site, struct module *mod, unsigned long eve
 
 /*
  * Some of the text may run until it is freed: asynchronous functions that the module's init has
- * started, and functions of its parameters. So this restores the text. Returns whether there are
- * any sites.
+ * started, and functions of its parameters. So this restores the text first.
  */
-static bool disarm_sites(struct module *mod, unsigned long event)
+static void kill_sites(struct module *mod, unsigned long event)
 {
-	struct kprobe_site *site;
+	struct kprobe_site *site, *next;
 	DEFINE_KPROBE_PLAN(plan);
 	bool any = false;
 
@@ -43,14 +42,7 @@ static bool disarm_sites(struct module *mod, unsigned long event)
 		kprobe_plan_arming(site, false, &plan);
 	}
 	kprobe_plan_apply(&plan);
-	return any;
-}
-
-static void kill_sites(struct module *mod, unsigned long event)
-{
-	struct kprobe_site *site, *next;
-
-	if (!disarm_sites(mod, event))
+	if (!any)
 		return;
 	/*
 	 * Their sites are settled at once. In a detour, and on s390 in the exception, too, a task
