@@ -177,12 +177,16 @@ void arch_disarm_kprobe(struct kprobe *kp);
  *
  * For an architecture that can synchronize all CPUs once for many changes. It defines a macro of
  * this name, and neither arch_arm_kprobe() nor arch_disarm_kprobe().
+ *
+ * Context: as arch_arm_kprobe().
  */
 void arch_arm_kprobes(struct list_head *sites);
 
 /**
  * arch_disarm_kprobes() - arch_disarm_kprobe() for many sites
  * @sites: linked by kp.list
+ *
+ * Context: as arch_arm_kprobe().
  */
 void arch_disarm_kprobes(struct list_head *sites);
 #else
