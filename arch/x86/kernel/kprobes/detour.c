@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Hits through the jump to a detour. The assembly parts are entry_{32,64}.S.
+ * Hits through the jump to a detour. The assembly parts are entry.S.
  */
 #include <linux/kprobes.h>
 #include <linux/kprobes_hit.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Jprobes on x86: where the arguments of a function are on the stack. The assembly that calls
- * a jprobe's function is in jprobe_call_{32,64}.S.
+ * a jprobe's function is in jprobe_call.S.
  */
 #include <linux/align.h>
 #include <linux/kprobes_arch.h>

@@ -16,19 +16,27 @@
 #include <asm/smap.h>
 #include <asm/unwind_hints.h>
 
-#include "../../entry/calling.h"
 #include "internal.h"
 
 	.text
 
 /*
- * Saves the registers as at a trap. The stack pointer is the one above the word that is on top of
- * the stack here. No instruction changes the flags before they are saved.
+ * save_regs saves the registers as at a trap in the kernel. The stack pointer is the one above the
+ * word that is on top of the stack here. No instruction changes the flags before they are saved.
  *
  * Handlers run without access to user memory, as in an exception, because a task switch does not
  * save EFLAGS.AC. A caller between stac and clac has access, and keeps it. Without SMAP there is no
  * stac, and AC can be set by user space.
+ *
+ * from_copy is called from a detour or a slot: the return address identifies it, and a return
+ * continues there. @owner is the offset from the return address to the pointer to the site.
+ *
+ * If @handler returns true, all registers are loaded by an iret. Otherwise the stack pointer has
+ * not changed, and @handler has replaced the return address by the address to continue at.
  */
+#ifdef CONFIG_X86_64
+#include "../../entry/calling.h"
+
 	.macro	save_regs ip:req orig_ax:req unwind_hint=1
 	pushq	$__KERNEL_DS
 	pushq	%rsp
@@ -42,12 +50,7 @@
 	.endm
 
 /*
- * Called from a detour or a slot: the return address identifies it, and a return continues
- * there. @owner is the offset from the return address to the pointer to the site.
- *
- * If @handler returns true, all registers are loaded by an iret. Otherwise the stack pointer has
- * not changed, and @handler has replaced the return address by the address to continue at. With
- * call depth tracking that is left by an iret, too: the thunk that counts a return changes the
+ * With call depth tracking it is always left by an iret: the thunk that counts a return changes the
  * flags.
  */
 	.macro	from_copy name:req handler:req owner:req orig_ax:req
@@ -89,6 +92,57 @@ SYM_CODE_START(\name)
 SYM_CODE_END(\name)
 _ASM_NOKPROBE(\name)
 	.endm
+#else
+	.macro	save_regs ip:req orig_ax:req
+	pushl	$__KERNEL_DS
+	pushl	%esp
+	pushfl
+	addl	$8, 4(%esp)
+	pushl	$__KERNEL_CS
+	pushl	\ip
+	pushl	\orig_ax
+	pushl	$0		/* gs, which the kernel does not use */
+	.irp	reg, fs, es, ds, eax, ebp, edi, esi, edx, ecx, ebx
+	pushl	%\reg
+	.endr
+	ENCODE_FRAME_POINTER
+	ASM_CLAC
+	.endm
+
+	.macro	pop_regs
+	.irp	reg, ebx, ecx, edx, esi, edi, ebp, eax
+	popl	%\reg
+	.endr
+	.endm
+
+/* Restores the flags last, and returns by the word on which save_regs was used. */
+	.macro	restore_regs_and_return
+	pop_regs
+	addl	$(PT_EFLAGS-PT_DS), %esp
+	popfl
+	leal	(PTREGS_SIZE-PT_OLDESP)(%esp), %esp
+	RET
+	.endm
+
+/*
+ * The segment registers are the kernel's all the time: what has others, around calls of the BIOS,
+ * cannot be probed.
+ */
+	.macro	from_copy name:req handler:req owner:req orig_ax:req
+SYM_CODE_START(\name)
+	save_regs 16(%esp), $\orig_ax	/* an unwinder may look before @handler has set ip */
+	movl	PTREGS_SIZE(%esp), %edx
+	movl	\owner(%edx), %edx
+	movl	%esp, %eax
+	cld
+	call	\handler
+	testb	%al, %al
+	jnz	kprobe_load_all
+	restore_regs_and_return
+SYM_CODE_END(\name)
+_ASM_NOKPROBE(\name)
+	.endm
+#endif
 
 #ifdef CONFIG_OPTPROBES
 /* From a detour, before the probed instruction */
@@ -99,6 +153,40 @@ _ASM_NOKPROBE(\name)
 /* From a slot, after the copy for hits with a post handler */
 	from_copy kprobe_tail_entry, kprobe_tail_hit, 0, -1
 
+#ifdef CONFIG_X86_32
+/* The general registers, and what an iret takes */
+#define LOADED_SIZE	(10 * 4)
+
+/*
+ * An iret in the kernel does not load the stack pointer. So the block that the iret and the pops
+ * before it take from the stack has to end at the new stack pointer. That can be anywhere, even
+ * among the saved registers. So these are first copied below both that block and the present
+ * stack pointer, and then moved up into the block. Nothing that is still needed is ever below
+ * the stack pointer, where an interrupt would overwrite it.
+ */
+SYM_CODE_START_LOCAL(kprobe_load_all)
+	movl	%esp, %ebp
+	movl	PT_OLDESP(%ebp), %eax
+	subl	$LOADED_SIZE, %eax
+	cmpl	%esp, %eax
+	jae	1f
+	movl	%eax, %esp
+1:
+	.irp	pt, PT_EFLAGS, PT_CS, PT_EIP, PT_EAX, PT_EBP, PT_EDI, PT_ESI, PT_EDX, PT_ECX, PT_EBX
+	pushl	\pt(%ebp)
+	.endr
+	.set	at, 0
+	.rept	LOADED_SIZE / 4
+	popl	at(%eax)
+	.set	at, at + 4
+	.endr
+	movl	%eax, %esp
+	pop_regs
+	iret
+SYM_CODE_END(kprobe_load_all)
+_ASM_NOKPROBE(kprobe_load_all)
+#endif
+
 #ifdef CONFIG_KRETPROBE_RETURN_STACK
 /*
  * The trampoline of return probes: its address takes the place of a function's return address.
@@ -108,13 +196,14 @@ _ASM_NOKPROBE(\name)
  * return address there, and the trampoline finally returns through it.
  *
  * The saved stack pointer is the one after the function's return, two words above its value when
- * it is pushed. Registers are only restored if a handler may want to change them, or C code does
- * not preserve them. Flags are restored last, with lea after them: some functions return in flags,
- * those of KVM for instance that execute an instruction in place of the guest.
+ * it is pushed. On 64 bits registers are only restored if a handler may want to change them, or C
+ * code does not preserve them. Flags are restored last, with lea after them: some functions return
+ * in flags, those of KVM for instance that execute an instruction in place of the guest.
  */
 SYM_START(__kretprobe_trampoline, SYM_L_GLOBAL, SYM_F_ALIGN)
 	ANNOTATE_NOENDBR	/* only ever returned to */
-	pushq	$__kretprobe_trampoline
+	push	$__kretprobe_trampoline
+#ifdef CONFIG_X86_64
 	UNWIND_HINT_FUNC
 	save_regs $0, $-1, unwind_hint=0	/* C code fills in ip */
 	ANNOTATE_IGNORE_ALTERNATIVE
@@ -128,23 +217,23 @@ SYM_START(__kretprobe_trampoline, SYM_L_GLOBAL, SYM_F_ALIGN)
 	/* From here on rbp is the caller's, while the saved one is soon below the stack. */
 	UNWIND_HINT sp_reg=ORC_REG_SP sp_offset=PTREGS_SIZE+8 type=UNWIND_HINT_TYPE_CALL
 	addq	$R11, %rsp
-	popq	%r11
-	popq	%r10
-	popq	%r9
-	popq	%r8
-	popq	%rax
-	popq	%rcx
-	popq	%rdx
-	popq	%rsi
-	popq	%rdi
+	.irp	reg, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi
+	popq	%\reg
+	.endr
 	leaq	(EFLAGS-ORIG_RAX)(%rsp), %rsp
 	popfq
 	leaq	(PTREGS_SIZE-RSP)(%rsp), %rsp
 	UNWIND_HINT_FUNC
 	RET
+	/* It sets up no frame: the frame pointer remains the caller's. */
+	STACK_FRAME_NON_STANDARD_FP __kretprobe_trampoline
+#else
+	save_regs $0, $-1
+	movl	%esp, %eax
+	leal	PTREGS_SIZE(%esp), %edx
+	call	kretprobe_returned
+	restore_regs_and_return
+#endif
 SYM_FUNC_END(__kretprobe_trampoline)
 _ASM_NOKPROBE(__kretprobe_trampoline)
-
-/* It sets up no frame: the frame pointer remains the caller's. */
-STACK_FRAME_NON_STANDARD_FP __kretprobe_trampoline
 #endif

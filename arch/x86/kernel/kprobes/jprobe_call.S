@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Calls a function with the arguments that another function is about to get.
+ * Calls a function with the arguments that another function is about to get. On 32 bits they are in
+ * up to three registers, which includes fastcall, and on the stack.
  */
 #include <linux/linkage.h>
 #include <linux/objtool.h>
 #include <asm/asm.h>
+#include <asm/asm-offsets.h>
 #include <asm/nospec-branch.h>
 #include <asm/ptrace-abi.h>
 #include <asm/unwind_hints.h>
 
 	.text
 
+#ifdef CONFIG_X86_64
 /* Saved below the frame pointer, in this order */
 #define NR_SAVED	5
 
 	.macro	restore_and_return
 	leaq	-8*NR_SAVED(%rbp), %rsp
-	popq	%r15
-	popq	%r14
-	popq	%r13
-	popq	%r12
-	popq	%rbx
-	popq	%rbp
+	.irp	reg, r15, r14, r13, r12, rbx, rbp
+	popq	%\reg
+	.endr
 	RET
 	.endm
 
@@ -40,21 +40,33 @@ SYM_FUNC_START_LOCAL(jprobe_enter)
 	RET
 SYM_FUNC_END(jprobe_enter)
 _ASM_NOKPROBE(jprobe_enter)
+#else
+#define NR_SAVED	3
+
+	.macro	restore_and_return
+	leal	-4*NR_SAVED(%ebp), %esp
+	popl	%edi
+	popl	%esi
+	popl	%ebx
+	popl	%ebp
+	RET
+	.endm
+#endif
 
 /*
  * void arch_jprobe_call(void *entry, struct pt_regs *regs, const void *args,
  *			 size_t size, unsigned long *frame)
  *
- * The copy of the arguments on the stack is aligned as the original is, up to 64 bytes.
+ * On 64 bits the copy of the arguments on the stack is aligned as the original is, up to 64 bytes.
+ * On 32 bits the function may take its arguments off the stack, or leave them there.
  */
 SYM_FUNC_START(arch_jprobe_call)
+#ifdef CONFIG_X86_64
 	pushq	%rbp
 	movq	%rsp, %rbp
-	pushq	%rbx
-	pushq	%r12
-	pushq	%r13
-	pushq	%r14
-	pushq	%r15
+	.irp	reg, rbx, r12, r13, r14, r15
+	pushq	%\reg
+	.endr
 	movq	%rbp, (%r8)
 
 	movq	%rdi, %r11
@@ -80,13 +92,35 @@ SYM_FUNC_START(arch_jprobe_call)
 	movq	R10(%rbx), %r10
 	movq	RAX(%rbx), %rax
 	call	jprobe_enter
+#else
+	pushl	%ebp
+	movl	%esp, %ebp
+	pushl	%ebx
+	pushl	%esi
+	pushl	%edi
+	movl	12(%ebp), %esi
+	movl	%ebp, (%esi)
+
+	movl	%eax, %ebx
+	movl	%ecx, %esi
+	movl	8(%ebp), %ecx
+	subl	%ecx, %esp
+	movl	%esp, %edi
+	shrl	$2, %ecx
+	rep movsl
+
+	movl	PT_EAX(%edx), %eax
+	movl	PT_ECX(%edx), %ecx
+	movl	PT_EDX(%edx), %edx
+	CALL_NOSPEC ebx
+#endif
 	restore_and_return
 SYM_FUNC_END(arch_jprobe_call)
 _ASM_NOKPROBE(arch_jprobe_call)
 
 /* void arch_jprobe_return(unsigned long frame) */
 SYM_FUNC_START(arch_jprobe_return)
-	movq	%rdi, %rbp
+	mov	%_ASM_ARG1, %_ASM_BP
 	restore_and_return
 SYM_FUNC_END(arch_jprobe_return)
 _ASM_NOKPROBE(arch_jprobe_return)
