@@ -239,6 +239,7 @@ static const struct {
 	kprobe_emulate_fn	fn;
 	const char		*name;
 	bool			relative;
+	const char		*call;	/* its name if it is a call */
 } emulations[] = {
 	{ emulate_jmp, "jmp", true },
 	{ emulate_jcc, "jcc", true },
@@ -246,10 +247,8 @@ static const struct {
 	{ emulate_loop, "loop", true },
 	{ emulate_jcxz, "jcxz", true },
 	{ emulate_ret, "ret" },
-	{ emulate_jmp_reg, "jmp_reg" },
-	{ emulate_call_reg, "call_reg" },
-	{ emulate_jmp_mem, "jmp_mem" },
-	{ emulate_call_mem, "call_mem" },
+	{ emulate_reg, "jmp_reg", .call = "call_reg" },
+	{ emulate_mem, "jmp_mem", .call = "call_mem" },
 	{ NULL, "by_push" },
 };
 
@@ -277,6 +276,8 @@ static void name_emulation(struct judgement *j)
 		if (emulations[i].fn != j->emulation.fn)
 			continue;
 		j->verdict = emulations[i].name;
+		if (emulations[i].call && X86_MODRM_REG(j->emulation.op) == 2)
+			j->verdict = emulations[i].call;
 		j->relative = emulations[i].relative;
 		return;
 	}

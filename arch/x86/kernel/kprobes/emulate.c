@@ -131,51 +131,48 @@ static __always_inline bool leads_nowhere(unsigned long target)
 	       !__is_canonical_address(target, __VIRTUAL_MASK_SHIFT + 1);
 }
 
-static bool __kprobes emulate_ret(const struct kprobe_emulation *em, struct pt_regs *regs)
+static __always_inline bool return_to(const struct kprobe_emulation *em, struct pt_regs *regs,
+				      unsigned long target)
 {
-	unsigned long target;
-
-	if (!read_word(regs->sp, &target) || leads_nowhere(target))
+	if (leads_nowhere(target))
 		return false;
 	regs->sp += sizeof(target) + em->disp;
 	regs->ip = target;
 	return true;
 }
 
-/* @target was read before the push, as it may be from the stack pointer, or relative to it. */
+static bool __kprobes emulate_ret(const struct kprobe_emulation *em, struct pt_regs *regs)
+{
+	unsigned long target;
+
+	return read_word(regs->sp, &target) && return_to(em, regs, target);
+}
+
+/*
+ * An indirect call or jump. @target was read before the push, as it may be from the stack pointer,
+ * or relative to it.
+ */
 static __always_inline bool go_to(const struct kprobe_emulation *em, struct pt_regs *regs,
-				  unsigned long target, bool call)
+				  unsigned long target)
 {
 	if (leads_nowhere(target))
 		return false;
-	if (call)
+	if (X86_MODRM_REG(em->op) == 2)
 		int3_emulate_push(regs, next_ip(em, regs));
 	regs->ip = target;
 	return true;
 }
 
-static bool __kprobes emulate_jmp_reg(const struct kprobe_emulation *em, struct pt_regs *regs)
+static bool __kprobes emulate_reg(const struct kprobe_emulation *em, struct pt_regs *regs)
 {
-	return go_to(em, regs, *reg_at(regs, em->reg), false);
+	return go_to(em, regs, *reg_at(regs, em->reg));
 }
 
-static bool __kprobes emulate_call_reg(const struct kprobe_emulation *em, struct pt_regs *regs)
-{
-	return go_to(em, regs, *reg_at(regs, em->reg), true);
-}
-
-static bool __kprobes emulate_jmp_mem(const struct kprobe_emulation *em, struct pt_regs *regs)
+static bool __kprobes emulate_mem(const struct kprobe_emulation *em, struct pt_regs *regs)
 {
 	unsigned long target;
 
-	return read_word(effective_address(em, regs), &target) && go_to(em, regs, target, false);
-}
-
-static bool __kprobes emulate_call_mem(const struct kprobe_emulation *em, struct pt_regs *regs)
-{
-	unsigned long target;
-
-	return read_word(effective_address(em, regs), &target) && go_to(em, regs, target, true);
+	return read_word(effective_address(em, regs), &target) && go_to(em, regs, target);
 }
 
 /*
@@ -187,14 +184,7 @@ bool __kprobes kprobe_emulate_pushed(const struct kprobe_emulation *em, struct p
 {
 	unsigned long target = int3_emulate_pop(regs);
 
-	if (leads_nowhere(target))
-		return false;
-	if (em->fn == emulate_ret)
-		regs->sp += sizeof(target) + em->disp;
-	else if (X86_MODRM_REG(em->op) == 2)
-		int3_emulate_push(regs, next_ip(em, regs));
-	regs->ip = target;
-	return true;
+	return em->fn == emulate_ret ? return_to(em, regs, target) : go_to(em, regs, target);
 }
 
 /* The code from here on does not run at a hit, but at registration. */
@@ -248,10 +238,9 @@ static bool operands_return(struct kprobe_emulation *em, struct insn *insn)
 
 static bool operands_register(struct kprobe_emulation *em, struct insn *insn)
 {
-	u8 modrm = insn->modrm.bytes[0];
-
-	em->reg = rex_b_reg(insn, X86_MODRM_RM(modrm));
-	return X86_MODRM_MOD(modrm) == 3;
+	em->op = insn->modrm.bytes[0];
+	em->reg = rex_b_reg(insn, X86_MODRM_RM(em->op));
+	return X86_MODRM_MOD(em->op) == 3;
 }
 
 static bool operands_memory(struct kprobe_emulation *em, struct insn *insn)
@@ -264,7 +253,7 @@ static bool operands_memory(struct kprobe_emulation *em, struct insn *insn)
 
 /*
  * Kinds of prefixes: fs, gs or the address size, which change where a memory operand is; rep; and
- * operand size, lock, VEX and so on. With the operand size, some processors truncate the target of
+ * operand size, lock and so on. With the operand size, some processors truncate the target of
  * a branch to 16 bits. Other segments are flat in the kernel, or hints.
  */
 #define PREFIX_ADDRESS		BIT(0)
@@ -294,10 +283,10 @@ static const struct emulator emulators[] = {
 	{ KPROBE_JCXZ, WITH_BRANCH, operands_immediate, emulate_jcxz },
 	{ KPROBE_CALL, WITH_BRANCH, operands_immediate, emulate_call },
 	{ KPROBE_RETURN, WITH_BRANCH, operands_return, emulate_ret },
-	{ KPROBE_INDIRECT_CALL, WITH_BRANCH, operands_register, emulate_call_reg },
-	{ KPROBE_INDIRECT_JUMP, WITH_BRANCH, operands_register, emulate_jmp_reg },
-	{ KPROBE_INDIRECT_CALL, 0, operands_memory, emulate_call_mem },
-	{ KPROBE_INDIRECT_JUMP, 0, operands_memory, emulate_jmp_mem },
+	{ KPROBE_INDIRECT_CALL, WITH_BRANCH, operands_register, emulate_reg },
+	{ KPROBE_INDIRECT_JUMP, WITH_BRANCH, operands_register, emulate_reg },
+	{ KPROBE_INDIRECT_CALL, 0, operands_memory, emulate_mem },
+	{ KPROBE_INDIRECT_JUMP, 0, operands_memory, emulate_mem },
 	{ KPROBE_INDIRECT_CALL, PREFIX_ADDRESS, operands_memory, NULL },
 	{ KPROBE_INDIRECT_JUMP, PREFIX_ADDRESS, operands_memory, NULL },
 };
