@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Jump optimization on x86: which sites can have a jump, their detours, and how jumps are
- * written.
+ * Jump optimization on x86: which sites can have a jump, their detours, and how jumps are written.
  *
  * A jump takes five bytes, so it may cover more than the probed instruction. The detour has
  * copies of all the covered instructions. Nobody else may execute the covered bytes behind the
@@ -74,43 +73,24 @@ static bool is_named(const struct mod_kallsyms *all, unsigned int i, const char 
 }
 
 /*
- * Returns the next function of a name, or 0. When the module has been initialized, its table of
- * symbols is replaced, and this begins again.
- */
-static unsigned long next_named(struct module *mod, const char *name,
-				struct mod_kallsyms **table, unsigned int *i)
-{
-	struct mod_kallsyms *all;
-
-	guard(preempt)();
-	all = rcu_dereference_sched(mod->kallsyms);
-	if (all != *table)
-		*i = 0;
-	*table = all;
-	for (; *i < all->num_symtab; (*i)++) {
-		if (is_named(all, *i, name))
-			return all->symtab[(*i)++].st_value;
-	}
-	return 0;
-}
-
-/*
  * Not module_kallsyms_on_each_symbol(): it takes module_mutex, which others hold while they wait
- * for a grace period.
+ * for a grace period. When the module has been initialized, its table of symbols is replaced; under
+ * RCU the old one stays.
  */
 static bool note_in_module(struct kprobe_function *f, const char *name)
 {
-	struct mod_kallsyms *table = NULL;
+	const struct mod_kallsyms *all;
 	struct module *mod;
-	unsigned long addr;
-	unsigned int i = 0;
+	unsigned int i;
 
 	scoped_guard(preempt)
 		mod = __module_text_address(f->start);
 	if (!mod)
 		return false;
-	while ((addr = next_named(mod, name, &table, &i))) {
-		if (note_function(f, addr))
+	guard(rcu)();
+	all = rcu_dereference(mod->kallsyms);
+	for (i = 0; i < all->num_symtab; i++) {
+		if (is_named(all, i, name) && note_function(f, all->symtab[i].st_value))
 			return false;
 	}
 	return true;
@@ -214,8 +194,7 @@ static bool others_need(const struct detour *d)
 
 	return kprobe_byte_among(d->function, d->begin, d->end, KPROBE_BYTE_LABEL) ||
 	       (d->function->static_calls && static_call_text_reserved(begin, last)) ||
-	       alternatives_text_reserved(begin, end) ||
-	       ftrace_text_reserved(begin, last);
+	       alternatives_text_reserved(begin, end) || ftrace_text_reserved(begin, last);
 }
 
 /*
@@ -350,8 +329,7 @@ static enum kprobe_obstacle fill_detour(struct detour *d)
 	obstacle = add_copies(d);
 	if (obstacle)
 		return obstacle;
-	if (!add_jump(d->image + DETOUR_ENTRY, d->slot + DETOUR_ENTRY, CALL_INSN_OPCODE,
-		      entry) ||
+	if (!add_jump(d->image + DETOUR_ENTRY, d->slot + DETOUR_ENTRY, CALL_INSN_OPCODE, entry) ||
 	    !add_jump(d->image + d->used, d->slot + d->used, JMP32_INSN_OPCODE, d->end))
 		return KPROBE_OBSTACLE_REACH;
 	return KPROBE_NO_OBSTACLE;
