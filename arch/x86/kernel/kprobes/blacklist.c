@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * What must not be probed on x86, whatever the instruction is.
- */
+/* What must not be probed on x86, whatever the instruction is. */
 #include <linux/init.h>
 #include <linux/kernel.h>
 #include <linux/kprobes.h>

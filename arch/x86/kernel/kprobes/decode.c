@@ -25,16 +25,6 @@
 
 #include "internal.h"
 
-/* Returns how many bytes were read, less than @len if the mapping ends before, or -EFAULT. */
-static int read_text(u8 *buf, unsigned long addr, int len)
-{
-	if (!copy_from_kernel_nofault(buf, (void *)addr, len))
-		return len;
-
-	len = min_t(int, len, PAGE_SIZE - offset_in_page(addr));
-	return copy_from_kernel_nofault(buf, (void *)addr, len) ? -EFAULT : len;
-}
-
 /*
  * Restores in a copy of the text what the breakpoints and jumps of sites have overwritten. A site
  * knows the original behind it, also when it has no jump now. So it goes backwards: the jump of a
@@ -55,6 +45,21 @@ static void recover(u8 *buf, unsigned long addr, int len)
 			buf[i] = kp->opcode;
 		kprobe_recover_covered(kp, buf, i, len);
 	}
+}
+
+/*
+ * Reads the text as it was compiled. Returns how many bytes were read, less than @len if the
+ * mapping ends before, or -EFAULT.
+ */
+static int read_text(u8 *buf, unsigned long addr, int len)
+{
+	if (copy_from_kernel_nofault(buf, (void *)addr, len)) {
+		len = min_t(int, len, PAGE_SIZE - offset_in_page(addr));
+		if (copy_from_kernel_nofault(buf, (void *)addr, len))
+			return -EFAULT;
+	}
+	recover(buf, addr, len);
+	return len;
 }
 
 static bool has_prefix(struct insn *insn, u8 wanted)
@@ -223,13 +228,10 @@ int kprobe_decode(struct insn *insn, u8 *buf, unsigned long addr)
 {
 	int len = read_text(buf, addr, MAX_INSN_SIZE);
 
-	if (len < 0)
-		return len;
-	recover(buf, addr, len);
-	return decode_read(insn, buf, len, addr);
+	return len < 0 ? len : decode_read(insn, buf, len, addr);
 }
 
-/* A piece of text as it was compiled. */
+/* A piece of text */
 struct piece {
 	unsigned long	addr;
 	int		len;
@@ -245,7 +247,6 @@ static int decode_next(struct insn *insn, struct piece *piece, unsigned long add
 		piece->len = read_text(piece->bytes, addr, sizeof(piece->bytes));
 		if (piece->len < 0)
 			return -EFAULT;
-		recover(piece->bytes, addr, piece->len);
 		piece->addr = addr;
 		offset = 0;
 	}
@@ -476,8 +477,7 @@ static bool sti_shadow_matters(struct insn *insn, unsigned long addr)
 
 	if (kprobe_opcode(insn) != 0xfb)
 		return false;
-	return kprobe_decode(&next, buf, addr + insn->length) ||
-	       objection(&next);
+	return kprobe_decode(&next, buf, addr + insn->length) || objection(&next);
 }
 
 /* Why the text has to keep the instruction at its address, or NULL. */

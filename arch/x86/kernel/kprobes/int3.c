@@ -136,13 +136,7 @@ bool __kprobes __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe_sit
 	return all;
 }
 
-/**
- * kprobe_int3_handler() - handle an int3, if it is ours
- * @regs: registers after the int3
- *
- * Context: the int3 exception, interrupts off.
- * Return: 1 if the int3 was ours, else 0.
- */
+/* Called by the int3 exception, with interrupts off. Returns 1 if the int3 was ours, else 0. */
 int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 {
 	unsigned long at = regs->ip - INT3_INSN_SIZE;
@@ -182,12 +176,9 @@ struct kprobe * __kprobes arch_kprobe_copy_owner(unsigned long ip)
 	return kp;
 }
 
-/**
- * kprobe_original_ip() - from an address in a slot or detour to the original
- * @ip: any address
- *
- * Context: any, NMI included.
- * Return: the address of the instruction whose copy is at @ip, or @ip itself if there is none.
+/*
+ * Returns the address of the instruction whose copy is at @ip, in a slot or detour, or @ip itself
+ * if there is none. May be called in any context, NMI included.
  */
 unsigned long __kprobes kprobe_original_ip(unsigned long ip)
 {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Slots and breakpoints on x86: how they are written. int3.c has what happens at a hit.
- */
+/* Slots and breakpoints on x86: how they are written. int3.c has what happens at a hit. */
 #include <linux/bug.h>
 #include <linux/execmem.h>
 #include <linux/kprobes.h>
@@ -50,8 +48,7 @@ static int fill_slot(struct kprobe *kp, struct insn *insn)
 		__text_gen_insn(last, CALL_INSN_OPCODE, slot + (last - image), kprobe_tail_entry,
 				CALL_INSN_SIZE);
 		/* kprobe_tail_entry() finds it behind its return address. */
-		put_unaligned((unsigned long)site_of(kp),
-			      (unsigned long *)(last + CALL_INSN_SIZE));
+		put_unaligned((unsigned long)site_of(kp), (unsigned long *)(last + CALL_INSN_SIZE));
 	} else if (IS_ENABLED(CONFIG_X86_64)) {
 		memcpy(last, load_from_nowhere, sizeof(load_from_nowhere));
 	}
