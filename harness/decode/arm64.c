@@ -26,15 +26,8 @@ struct arch_probe_insn {
 #define BIT(n)			(1U << (n))
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 #define AARCH64_INSN_SIZE	4
-#define min(a, b)		((a) < (b) ? (a) : (b))
-#define le32_to_cpu(word)	(word)
 
 static int aarch64_insn_read(void *addr, u32 *insn)
-{
-	return -1;
-}
-
-static long copy_from_kernel_nofault(void *to, const void *from, size_t size)
 {
 	return -1;
 }

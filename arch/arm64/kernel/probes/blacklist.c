@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * What must not be probed on arm64, whatever the instruction is.
- */
+/* What must not be probed on arm64, whatever the instruction is. */
 #include <linux/ftrace.h>
 #include <linux/init.h>
 #include <linux/kernel.h>

@@ -27,8 +27,6 @@
 
 #include <linux/bits.h>
 #include <linux/kernel.h>
-#include <linux/minmax.h>
-#include <linux/uaccess.h>
 #include <asm/insn.h>
 #include <asm/patching.h>
 
@@ -161,9 +159,8 @@ const struct probe_class probe_classes[] = {
 	COPY("System register move: MRS, error records, TFSR", 0xfff8fc00, 0xd5385400),
 	COPY("System register move: MRS, PAR", 0xfff8f000, 0xd5387000),
 	COPY("System register move: MRS, performance", 0xfff8f000, 0xd5389000),
-	COPY("System register move: MRS, memory attributes", 0xfff8f000, 0xd538a000),
+	COPY("System register move: MRS, memory attributes, timers", 0xfff8b000, 0xd538a000),
 	COPY("System register move: MRS, CRn 12-13", 0xfff8e000, 0xd538c000),
-	COPY("System register move: MRS, timers", 0xfff8f000, 0xd538e000),
 
 	/*
 	 * Some can be written, as nothing at a hit depends on them or changes them: what is there
@@ -243,9 +240,8 @@ const struct probe_class probe_classes[] = {
 	COPY("Data-processing (3 source): checked pointer", 0xffe00000, 0x9b600000),
 
 	/* Data processing -- scalar floating-point and Advanced SIMD, by class only */
-	COPY("Cryptographic AES", 0xfffe0c00, 0x4e280800),
+	COPY("Cryptographic AES, two-register SHA", 0xeffe0c00, 0x4e280800),
 	COPY("Cryptographic three-register SHA", 0xffe08c00, 0x5e000000),
-	COPY("Cryptographic two-register SHA", 0xfffe0c00, 0x5e280800),
 	COPY("Advanced SIMD scalar copy", 0xdfe08400, 0x5e000400),
 	COPY("Advanced SIMD scalar three same FP16", 0xdf60c400, 0x5e400400),
 	COPY("Advanced SIMD scalar two-register miscellaneous FP16", 0xdf7e0c00, 0x5e780800),
@@ -283,8 +279,7 @@ const struct probe_class probe_classes[] = {
 	 * Extensions that are listed as a whole, but for MOVPRFX: it makes one instruction with
 	 * the next. What is beside it, in groups that have nothing else, is unallocated.
 	 */
-	USER_COPY("SME", 0x9e000000, 0x80000000),
-	USER_COPY("SVE: bit 31 set", 0x9e000000, 0x84000000),
+	USER_COPY("SME; SVE: bit 31 set", 0x9a000000, 0x80000000),
 	USER_COPY("SVE: bit 30 set", 0xde000000, 0x44000000),
 	USER_COPY("SVE: bit 29 set", 0xfe000000, 0x24000000),
 	USER_COPY("SVE: bit 24 set", 0xff000000, 0x05000000),
@@ -355,14 +350,11 @@ const struct probe_class probe_classes[] = {
 	COPY("Advanced SIMD single structure (post-indexed): replicate", 0xbfc0d000, 0x0dc0c000),
 
 	/* Pairs: of 32 or 64 bits; LDPSW, STGP; then SIMD&FP of 32 or 64, of 128 */
-	COPY("Load/store register pair (no-allocate, post-indexed)", 0x7f000000, 0x28000000),
-	COPY("Load/store register pair (no-allocate, post-indexed): SIMD&FP", 0xbf000000, 0x2c000000),
-	COPY("Load/store register pair (no-allocate, post-indexed): SIMD&FP", 0xff000000, 0xac000000),
+	COPY("Load/store register pair", 0x7e000000, 0x28000000),
 	COPY("Load/store register pair (post-indexed): LDPSW, STGP", 0xff800000, 0x68800000),
-	COPY("Load/store register pair (offset, pre-indexed)", 0x7f000000, 0x29000000),
 	COPY("Load/store register pair (offset, pre-indexed): LDPSW, STGP", 0xff000000, 0x69000000),
-	COPY("Load/store register pair (offset, pre-indexed): SIMD&FP", 0xbf000000, 0x2d000000),
-	COPY("Load/store register pair (offset, pre-indexed): SIMD&FP", 0xff000000, 0xad000000),
+	COPY("Load/store register pair: SIMD&FP", 0xbe000000, 0x2c000000),
+	COPY("Load/store register pair: SIMD&FP", 0xfe000000, 0xac000000),
 
 	/*
 	 * Single registers, by size and opc: of 8 or 16 bits; of 32 or 64; LDRSW;
@@ -423,40 +415,22 @@ static enum exclusive exclusive_of(u32 insn)
 }
 
 /* How far to look for the beginning, and for the end, of a sequence, in instructions */
-#define SEQUENCE_REACH		32UL
+#define SEQUENCE_REACH		32
 
-/* Reads the last words before @addr, but none before @start. Returns how many there are. */
-static unsigned long read_before(__le32 *words, unsigned long addr, unsigned long start)
+/* Returns the first exclusive from @addr on, going by @step, in the function, or NONE. */
+static enum exclusive find_exclusive(unsigned long addr, int step,
+				     unsigned long start, unsigned long end)
 {
-	unsigned long n = min((addr - start) / AARCH64_INSN_SIZE, SEQUENCE_REACH);
-	const void *from = (void *)(addr - n * AARCH64_INSN_SIZE);
-
-	return copy_from_kernel_nofault(words, from, n * AARCH64_INSN_SIZE) ? 0 : n;
-}
-
-/* Returns the last exclusive before @addr, or NONE. */
-static enum exclusive exclusive_before(unsigned long addr, unsigned long start)
-{
-	__le32 words[SEQUENCE_REACH];
-	unsigned long n = read_before(words, addr, start);
 	enum exclusive found = NONE;
+	u32 insn;
+	int i;
 
-	while (n-- && found == NONE)
-		found = exclusive_of(le32_to_cpu(words[n]));
-	return found;
-}
-
-/* Returns the first exclusive from @addr on, or NONE. */
-static enum exclusive exclusive_from(unsigned long addr, unsigned long end)
-{
-	unsigned long i, n = min((end - addr) / AARCH64_INSN_SIZE, SEQUENCE_REACH);
-	enum exclusive found = NONE;
-	__le32 words[SEQUENCE_REACH];
-
-	if (copy_from_kernel_nofault(words, (void *)addr, n * AARCH64_INSN_SIZE))
-		return NONE;
-	for (i = 0; i < n && found == NONE; i++)
-		found = exclusive_of(le32_to_cpu(words[i]));
+	for (i = 0; i < SEQUENCE_REACH && addr >= start && addr < end && found == NONE; i++) {
+		if (aarch64_insn_read((void *)addr, &insn))
+			return NONE;
+		found = exclusive_of(insn);
+		addr += step;
+	}
 	return found;
 }
 
@@ -478,8 +452,8 @@ bool probe_in_exclusive(unsigned long addr, unsigned long start, unsigned long e
 	here = exclusive_of(insn);
 	if (here != NONE)
 		return here != CLEAR;
-	return exclusive_before(addr, start) == LOAD &&
-	       exclusive_from(addr + AARCH64_INSN_SIZE, end) == STORE;
+	return find_exclusive(addr - AARCH64_INSN_SIZE, -AARCH64_INSN_SIZE, start, end) == LOAD &&
+	       find_exclusive(addr + AARCH64_INSN_SIZE, AARCH64_INSN_SIZE, start, end) == STORE;
 }
 
 /*
@@ -492,13 +466,12 @@ bool probe_in_exclusive(unsigned long addr, unsigned long start, unsigned long e
  */
 bool probe_in_switch(unsigned long addr, unsigned long start)
 {
-	__le32 words[SEQUENCE_REACH];
-	unsigned long n = read_before(words, addr, start);
 	u32 insn;
+	int i;
 
-	while (n--) {
-		insn = le32_to_cpu(words[n]);
-		if (aarch64_insn_is_isb(insn))
+	for (i = 0; i < SEQUENCE_REACH && addr > start; i++) {
+		addr -= AARCH64_INSN_SIZE;
+		if (aarch64_insn_read((void *)addr, &insn) || aarch64_insn_is_isb(insn))
 			return false;
 		if ((insn & 0xffffffc0) == MSR_TTBR)
 			return true;

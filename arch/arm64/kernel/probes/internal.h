@@ -99,15 +99,14 @@ struct kprobe_destination {
 	unsigned long pc, pstate, fp, unused;
 };
 
-/**
- * struct kprobe_destinations - those of a CPU, a stack of them
- * @to:		a ring: what a task has left there that died on its way is overwritten in time
- * @last:	the index of the one that was pushed last. What is pushed in the middle of a push or
- *		a pop is popped before that goes on
+/*
+ * Those of a CPU, a stack of them. What is pushed in the middle of a push or a pop is popped before
+ * that goes on. It is a ring: what a task has left there that died on its way is overwritten in
+ * time.
  */
 struct kprobe_destinations {
 	struct kprobe_destination to[1 << DETOUR_LEAVES_SHIFT];
-	unsigned long last;
+	unsigned long last;		/* the index of the one that was pushed last */
 };
 
 DECLARE_PER_CPU(struct kprobe_destinations, kprobe_detour_to);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Calls a function with the arguments that another function is about to get.
- */
+/* Calls a function with the arguments that another function is about to get. */
 #include <linux/linkage.h>
 #include <asm/asm-offsets.h>
 #include <asm/assembler.h>

@@ -90,13 +90,9 @@ unreadable:
 	return DBG_HOOK_ERROR;
 }
 
-/**
- * kprobe_brk_handler() - handle a BRK with the immediate of kprobes
- * @regs: registers at the BRK
- * @esr: the syndrome
- *
- * Context: the debug exception of EL1, all masked, preemption off.
- * Return: DBG_HOOK_HANDLED, or DBG_HOOK_ERROR if it is not ours.
+/*
+ * Called for a BRK with the immediate of kprobes, by the debug exception of EL1, with all masked
+ * and preemption off.
  */
 int __kprobes kprobe_brk_handler(struct pt_regs *regs, unsigned long esr)
 {
@@ -114,14 +110,7 @@ int __kprobes kprobe_brk_handler(struct pt_regs *regs, unsigned long esr)
 	return DBG_HOOK_HANDLED;
 }
 
-/**
- * kprobe_ss_brk_handler() - handle the BRK behind a copy
- * @regs: registers as the instruction left them
- * @esr: the syndrome
- *
- * Context: the debug exception of EL1, all masked, preemption off.
- * Return: DBG_HOOK_HANDLED, or DBG_HOOK_ERROR if it is not ours.
- */
+/* The same for the BRK behind a copy: the instruction has been executed. */
 int __kprobes kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr)
 {
 	unsigned long at = regs->pc;

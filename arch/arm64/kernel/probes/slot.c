@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Slots and breakpoints on arm64: how they are written. kprobes.c has what happens at a hit.
- */
+/* Slots and breakpoints on arm64: how they are written. kprobes.c has what happens at a hit. */
 #include <kunit/static_stub.h>
 #include <linux/bug.h>
 #include <linux/execmem.h>
