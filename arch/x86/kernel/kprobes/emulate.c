@@ -218,37 +218,28 @@ static void init_address(struct kprobe_emulation *em, struct insn *insn)
 		em->base = rex_b_reg(insn, base);
 }
 
-/* Fills in the operands. Returns false if this form of them is not emulated. */
-typedef bool (*operands_fn)(struct kprobe_emulation *em, struct insn *insn);
-
-static bool operands_immediate(struct kprobe_emulation *em, struct insn *insn)
+static void init_operands(struct kprobe_emulation *em, struct insn *insn,
+			  enum kprobe_branch branch)
 {
-	em->disp = insn->immediate.value;
-	em->size = insn->addr_bytes;
-	return true;
-}
-
-/* How many bytes it pops, besides the address. */
-static bool operands_return(struct kprobe_emulation *em, struct insn *insn)
-{
-	em->memory = true;
-	em->disp = (u16)insn->immediate.value;
-	return true;
-}
-
-static bool operands_register(struct kprobe_emulation *em, struct insn *insn)
-{
-	em->op = insn->modrm.bytes[0];
-	em->reg = rex_b_reg(insn, X86_MODRM_RM(em->op));
-	return X86_MODRM_MOD(em->op) == 3;
-}
-
-static bool operands_memory(struct kprobe_emulation *em, struct insn *insn)
-{
-	em->memory = true;
-	em->op = insn->modrm.bytes[0];
-	init_address(em, insn);
-	return X86_MODRM_MOD(em->op) != 3;
+	switch (branch) {
+	case KPROBE_RETURN:
+		em->memory = true;
+		/* How many bytes it pops, besides the address. */
+		em->disp = (u16)insn->immediate.value;
+		break;
+	case KPROBE_INDIRECT_CALL:
+	case KPROBE_INDIRECT_JUMP:
+		em->op = insn->modrm.bytes[0];
+		em->memory = X86_MODRM_MOD(em->op) != 3;
+		if (em->memory)
+			init_address(em, insn);
+		else
+			em->reg = rex_b_reg(insn, X86_MODRM_RM(em->op));
+		break;
+	default:
+		em->disp = insn->immediate.value;
+		em->size = insn->addr_bytes;
+	}
 }
 
 /*
@@ -260,35 +251,32 @@ static bool operands_memory(struct kprobe_emulation *em, struct insn *insn)
 #define PREFIX_REP		BIT(1)
 #define PREFIX_OTHER		BIT(2)
 
-/* Near branches ignore these, or their operands_*() takes them into account. */
+/* Near branches ignore these, or init_operands() takes them into account. */
 #define WITH_BRANCH		(PREFIX_ADDRESS | PREFIX_REP)
 
 /* Branches that are emulated by the same function */
-struct emulator {
+static const struct emulator {
 	enum kprobe_branch	branch;
+	bool			memory;		/* as in struct kprobe_emulation */
 	u8			prefixes;	/* that are allowed, besides REX */
-	operands_fn		operands;
 	/*
 	 * NULL where only the processor finds the operand: relative to fs or gs, or at an address
 	 * of 32 bits on 64. See kprobe_emulate_pushed().
 	 */
 	kprobe_emulate_fn	fn;
-};
-
-/* In the order in which they are tried. */
-static const struct emulator emulators[] = {
-	{ KPROBE_JUMP, WITH_BRANCH, operands_immediate, emulate_jmp },
-	{ KPROBE_CONDITIONAL, WITH_BRANCH, operands_immediate, emulate_jcc },
-	{ KPROBE_LOOP, WITH_BRANCH, operands_immediate, emulate_loop },
-	{ KPROBE_JCXZ, WITH_BRANCH, operands_immediate, emulate_jcxz },
-	{ KPROBE_CALL, WITH_BRANCH, operands_immediate, emulate_call },
-	{ KPROBE_RETURN, WITH_BRANCH, operands_return, emulate_ret },
-	{ KPROBE_INDIRECT_CALL, WITH_BRANCH, operands_register, emulate_reg },
-	{ KPROBE_INDIRECT_JUMP, WITH_BRANCH, operands_register, emulate_reg },
-	{ KPROBE_INDIRECT_CALL, 0, operands_memory, emulate_mem },
-	{ KPROBE_INDIRECT_JUMP, 0, operands_memory, emulate_mem },
-	{ KPROBE_INDIRECT_CALL, PREFIX_ADDRESS, operands_memory, NULL },
-	{ KPROBE_INDIRECT_JUMP, PREFIX_ADDRESS, operands_memory, NULL },
+} emulators[] = {	/* in the order in which they are tried */
+	{ KPROBE_JUMP, false, WITH_BRANCH, emulate_jmp },
+	{ KPROBE_CONDITIONAL, false, WITH_BRANCH, emulate_jcc },
+	{ KPROBE_LOOP, false, WITH_BRANCH, emulate_loop },
+	{ KPROBE_JCXZ, false, WITH_BRANCH, emulate_jcxz },
+	{ KPROBE_CALL, false, WITH_BRANCH, emulate_call },
+	{ KPROBE_RETURN, true, WITH_BRANCH, emulate_ret },
+	{ KPROBE_INDIRECT_CALL, false, WITH_BRANCH, emulate_reg },
+	{ KPROBE_INDIRECT_JUMP, false, WITH_BRANCH, emulate_reg },
+	{ KPROBE_INDIRECT_CALL, true, 0, emulate_mem },
+	{ KPROBE_INDIRECT_JUMP, true, 0, emulate_mem },
+	{ KPROBE_INDIRECT_CALL, true, PREFIX_ADDRESS, NULL },
+	{ KPROBE_INDIRECT_JUMP, true, PREFIX_ADDRESS, NULL },
 };
 
 const unsigned int kprobe_nr_emulators = ARRAY_SIZE(emulators);
@@ -329,16 +317,17 @@ int kprobe_find_emulator(struct kprobe_emulation *em, struct insn *insn)
 
 	if (branch == KPROBE_RETURN_BY_THUNK)
 		branch = KPROBE_RETURN;
+	*em = (struct kprobe_emulation) {
+		.length	= insn->length,
+		.op	= kprobe_opcode(insn),
+		.base	= KPROBE_NO_REG,
+		.index	= KPROBE_NO_REG,
+	};
+	init_operands(em, insn, branch);
 	for (i = 0; i < ARRAY_SIZE(emulators); i++) {
-		*em = (struct kprobe_emulation) {
-			.fn	= emulators[i].fn,
-			.length	= insn->length,
-			.op	= kprobe_opcode(insn),
-			.base	= KPROBE_NO_REG,
-			.index	= KPROBE_NO_REG,
-		};
-		if (emulators[i].branch == branch && !(prefixes & ~emulators[i].prefixes) &&
-		    emulators[i].operands(em, insn))
+		em->fn = emulators[i].fn;
+		if (emulators[i].branch == branch && emulators[i].memory == em->memory &&
+		    !(prefixes & ~emulators[i].prefixes))
 			return i;
 	}
 	return -ENOENT;
