@@ -484,12 +484,10 @@ enum probe_insn arm_probe_decode_insn(u32 insn, struct arch_probe_insn *asi)
 {
 	const struct probe_class *class = probe_classify(insn);
 
-	if (!class || class->uprobe == PROBE_REJECT)
+	if (!class)
 		return INSN_REJECTED;
-	if (class->uprobe == PROBE_COPY)
-		return INSN_GOOD;
-
 	/* What is simulated for uprobes does not read memory, so it cannot fail. */
-	asi->handler = class->simulate;
-	return INSN_GOOD_NO_SLOT;
+	if (class->uprobe == PROBE_SIMULATE)
+		asi->handler = class->simulate;
+	return class->uprobe;
 }

@@ -42,11 +42,11 @@ static __always_inline u32 probe_target_register(u32 insn)
 	return insn >> 5 & 31;
 }
 
-/* The verdict for uprobes. */
+/* The same for uprobes */
 enum probe_insn {
-	INSN_REJECTED,
-	INSN_GOOD_NO_SLOT,	/* simulated by the handler */
-	INSN_GOOD,		/* to be copied */
+	INSN_REJECTED = PROBE_REJECT,
+	INSN_GOOD = PROBE_COPY,
+	INSN_GOOD_NO_SLOT = PROBE_SIMULATE,
 };
 
 enum probe_insn arm_probe_decode_insn(u32 insn, struct arch_probe_insn *asi);

@@ -231,7 +231,6 @@ int kprobe_decode(struct insn *insn, u8 *buf, unsigned long addr)
 	return len < 0 ? len : decode_read(insn, buf, len, addr);
 }
 
-/* A piece of text */
 struct piece {
 	unsigned long	addr;
 	int		len;

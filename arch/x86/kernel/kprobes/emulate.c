@@ -191,13 +191,7 @@ bool __kprobes kprobe_emulate_pushed(const struct kprobe_emulation *em, struct p
 
 static u8 reg_offset(int low_bits, bool high)
 {
-	return pt_regs_offset(NULL, (low_bits & 7) | (high ? 8 : 0));
-}
-
-/* The register in ModRM.rm or SIB.base. */
-static u8 rex_b_reg(struct insn *insn, u8 low_bits)
-{
-	return reg_offset(low_bits, X86_REX_B(insn->rex_prefix.value));
+	return pt_regs_offset(NULL, low_bits | (high ? 8 : 0));
 }
 
 /* A memory operand (SDM vol. 2A, tables 2-2, 2-3 and 2.2.1.6). */
@@ -215,7 +209,7 @@ static void init_address(struct kprobe_emulation *em, struct insn *insn)
 	if (insn_rip_relative(insn))
 		em->base = offsetof(struct pt_regs, ip);
 	else if (base != 5 || X86_MODRM_MOD(modrm))
-		em->base = rex_b_reg(insn, base);
+		em->base = reg_offset(base, X86_REX_B(insn->rex_prefix.value));
 }
 
 static void init_operands(struct kprobe_emulation *em, struct insn *insn,
@@ -234,7 +228,8 @@ static void init_operands(struct kprobe_emulation *em, struct insn *insn,
 		if (em->memory)
 			init_address(em, insn);
 		else
-			em->reg = rex_b_reg(insn, X86_MODRM_RM(em->op));
+			em->reg = reg_offset(X86_MODRM_RM(em->op),
+					     X86_REX_B(insn->rex_prefix.value));
 		break;
 	default:
 		em->disp = insn->immediate.value;

@@ -99,7 +99,6 @@ static __always_inline bool kprobe_resume(struct pt_regs *regs, unsigned long to
 	return false;
 }
 
-/* Returns the address behind the probed instruction. */
 static __always_inline unsigned long kprobe_next_ip(const struct kprobe *kp)
 {
 	return (unsigned long)kp->addr + kp->ainsn.emulation.length;
