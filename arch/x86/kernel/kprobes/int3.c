@@ -7,7 +7,7 @@
  * - boosted, by a copy that jumps back, unless there is a post handler
  * - emulated on the saved registers, which is for branches
  * - by a copy that is followed by a call of the post handlers (see kprobe_tail_hit())
- * - stepped, by a copy that ends in another int3
+ * - stepped, for branches: by a copy that pushes the target, and ends in another int3
  *
  * No state is kept until then: the site is found from the address of the slot. So the copy runs
  * with interrupts and preemption as in the probed code, can be interrupted by anything, and can
@@ -64,18 +64,17 @@ const char *arch_kprobe_path(struct kprobe *kp)
 	return kp->ainsn.emulation.fn ? "emulate" : "step";
 }
 
-/* Checks for the int3 behind a copy: the instruction has been executed. */
+/* Checks for the int3 behind a copy: it has pushed the target of a branch. */
 static noinline bool __kprobes step_done(unsigned long at, struct pt_regs *regs)
 {
 	struct kprobe *kp = kprobe_slot_owner(at);
 	unsigned long led;
 
-	if (!kp || at != branch_copy(kp) + kp->ainsn.emulation.copied)
+	if (!kp || !kp->ainsn.emulation.memory ||
+	    at != branch_copy(kp) + kp->ainsn.emulation.copied)
 		return false;
 	regs->ip = (unsigned long)kp->addr;
-	if (!kp->ainsn.emulation.memory) {
-		regs->ip += kp->ainsn.emulation.length;
-	} else if (!kprobe_emulate_pushed(&kp->ainsn.emulation, regs)) {
+	if (!kprobe_emulate_pushed(&kp->ainsn.emulation, regs)) {
 		regs->ip = (unsigned long)kp->ainsn.insn + KPROBE_SLOT_LAST_OFFSET;
 		return true;
 	}
