@@ -245,7 +245,6 @@ static const struct {
 	{ emulate_jcc, "jcc", true },
 	{ emulate_call, "call", true },
 	{ emulate_loop, "loop", true },
-	{ emulate_jcxz, "jcxz", true },
 	{ emulate_ret, "ret" },
 	{ emulate_reg, "jmp_reg", .call = "call_reg" },
 	{ emulate_mem, "jmp_mem", .call = "call_mem" },
@@ -278,6 +277,8 @@ static void name_emulation(struct judgement *j)
 		j->verdict = emulations[i].name;
 		if (emulations[i].call && X86_MODRM_REG(j->emulation.op) == 2)
 			j->verdict = emulations[i].call;
+		if (j->emulation.fn == emulate_loop && j->emulation.op == 0xe3)
+			j->verdict = "jcxz";
 		j->relative = emulations[i].relative;
 		return;
 	}

@@ -125,10 +125,8 @@ enum kprobe_branch kprobe_branch_of(struct insn *insn)
 	case 0xcf:		/* iret */
 	case 0xea:		/* ljmp */
 		return KPROBE_FAR_BRANCH;
-	case 0xe0 ... 0xe2:
+	case 0xe0 ... 0xe3:
 		return KPROBE_LOOP;
-	case 0xe3:
-		return KPROBE_JCXZ;
 	case 0xe8:
 		return KPROBE_CALL;
 	case 0xe9:
@@ -292,7 +290,6 @@ static void note_branch(struct kprobe_function *f, struct insn *insn, unsigned l
 		note_jump(f, target, branch == KPROBE_CONDITIONAL);
 		break;
 	case KPROBE_LOOP:
-	case KPROBE_JCXZ:
 	case KPROBE_CALL:
 	case KPROBE_XBEGIN:
 		kprobe_byte_set(f, target, KPROBE_BYTE_TARGET);

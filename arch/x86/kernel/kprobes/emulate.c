@@ -92,31 +92,18 @@ static bool __kprobes emulate_call(const struct kprobe_emulation *em, struct pt_
 	return true;
 }
 
-/* The counter is rcx, ecx or cx. */
-static __always_inline unsigned long count_mask(const struct kprobe_emulation *em)
-{
-	return ~0UL >> (BITS_PER_LONG - 8 * em->size);
-}
-
-static bool __kprobes emulate_jcxz(const struct kprobe_emulation *em, struct pt_regs *regs)
-{
-	regs->ip = next_ip(em, regs) + (regs->cx & count_mask(em) ? 0 : em->disp);
-	return true;
-}
-
-/* loop, loope and loopne decrement the counter, and then test it. */
+/* loop, loope and loopne decrement rcx, ecx or cx, and then test it; jcxz only tests it. */
 static bool __kprobes emulate_loop(const struct kprobe_emulation *em, struct pt_regs *regs)
 {
-	unsigned long mask = count_mask(em), count = (regs->cx - 1) & mask;
-	bool zero = regs->flags & X86_EFLAGS_ZF;
-	bool taken = count;
+	unsigned long mask = ~0UL >> (BITS_PER_LONG - 8 * em->size), count = regs->cx & mask;
+	bool zero = regs->flags & X86_EFLAGS_ZF, taken = !count;
 
-	/* A write to ecx clears the rest of rcx. */
-	regs->cx = (em->size == 4 ? 0 : regs->cx & ~mask) | count;
-	if (em->op == 0xe0)
-		taken = taken && !zero;
-	else if (em->op == 0xe1)
-		taken = taken && zero;
+	if (em->op != 0xe3) {
+		count = (count - 1) & mask;
+		/* A write to ecx clears the rest of rcx. */
+		regs->cx = (em->size == 4 ? 0 : regs->cx & ~mask) | count;
+		taken = count && (em->op != 0xe0 || !zero) && (em->op != 0xe1 || zero);
+	}
 	regs->ip = next_ip(em, regs) + (taken ? em->disp : 0);
 	return true;
 }
@@ -263,7 +250,6 @@ static const struct emulator {
 	{ KPROBE_JUMP, false, WITH_BRANCH, emulate_jmp },
 	{ KPROBE_CONDITIONAL, false, WITH_BRANCH, emulate_jcc },
 	{ KPROBE_LOOP, false, WITH_BRANCH, emulate_loop },
-	{ KPROBE_JCXZ, false, WITH_BRANCH, emulate_jcxz },
 	{ KPROBE_CALL, false, WITH_BRANCH, emulate_call },
 	{ KPROBE_RETURN, true, WITH_BRANCH, emulate_ret },
 	{ KPROBE_INDIRECT_CALL, false, WITH_BRANCH, emulate_reg },

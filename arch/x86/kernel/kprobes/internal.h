@@ -32,8 +32,7 @@ enum kprobe_branch {
 	KPROBE_NO_BRANCH,
 	KPROBE_JUMP,
 	KPROBE_CONDITIONAL,
-	KPROBE_LOOP,			/* it and jcxz have no long form */
-	KPROBE_JCXZ,
+	KPROBE_LOOP,			/* and jcxz: they have no long form */
 	KPROBE_CALL,
 	KPROBE_RETURN,
 	KPROBE_RETURN_BY_THUNK,		/* a copy has to jump to the return thunk */

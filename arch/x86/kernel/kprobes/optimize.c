@@ -216,7 +216,6 @@ static bool can_copy(const struct detour *d, struct insn *insn)
 		return false;
 	switch (kprobe_branch_of(insn)) {
 	case KPROBE_LOOP:
-	case KPROBE_JCXZ:
 	case KPROBE_INDIRECT_CALL:
 	case KPROBE_INDIRECT_JUMP:
 		return false;

@@ -105,7 +105,6 @@ static bool has_no_jump(struct insn *insn)
 {
 	switch (kprobe_branch_of(insn)) {
 	case KPROBE_LOOP:
-	case KPROBE_JCXZ:
 	case KPROBE_INDIRECT_CALL:
 	case KPROBE_INDIRECT_JUMP:
 		return true;
