@@ -73,7 +73,6 @@ static const struct verdict verdicts[] = {
 	SIMULATED(branch_reg, PROBE_SIMULATE),
 	SIMULATED(adr, PROBE_SIMULATE),
 	SIMULATED(load_literal, PROBE_REJECT),
-	SIMULATED(nop, PROBE_REJECT),
 };
 
 /* Nothing is simulated here, but the functions are told apart by where they are. */
@@ -91,7 +90,6 @@ SIMULATION(test_branch)
 SIMULATION(branch_reg)
 SIMULATION(adr)
 SIMULATION(load_literal)
-SIMULATION(nop)
 
 struct row {
 	u32			mask, value;

@@ -40,8 +40,7 @@
 #define USER_COPY(n, m, v)	ROW(n, m, v, PROBE_REJECT, PROBE_COPY, NULL)
 #define REJECT(n, m, v)		ROW(n, m, v, PROBE_REJECT, PROBE_REJECT, NULL)
 #define SIMULATE(n, m, v, f)	ROW(n, m, v, PROBE_SIMULATE, PROBE_SIMULATE, probe_simulate_##f)
-#define KERNEL_SIMULATE(n, m, v, f) \
-	ROW(n, m, v, PROBE_SIMULATE, PROBE_REJECT, probe_simulate_##f)
+#define KERNEL_SIMULATE(n, m, v, f) ROW(n, m, v, PROBE_SIMULATE, PROBE_REJECT, probe_simulate_##f)
 
 #define MSR_TTBR		0xd5182000
 
@@ -57,9 +56,7 @@ const struct probe_class probe_classes[] = {
 
 	/* Relative to the instruction's address */
 	SIMULATE("PC-rel. addressing: ADR, ADRP", 0x1f000000, 0x10000000, adr),
-	KERNEL_SIMULATE("Load register (literal): LDR", 0xbf000000, 0x18000000, load_literal),
-	KERNEL_SIMULATE("Load register (literal): LDRSW", 0xff000000, 0x98000000, load_literal),
-	KERNEL_SIMULATE("Load register (literal): PRFM", 0xff000000, 0xd8000000, nop),
+	KERNEL_SIMULATE("Load register (literal)", 0x3f000000, 0x18000000, load_literal),
 	REJECT("Load register (literal): SIMD&FP", 0x3f000000, 0x1c000000),
 
 	/* Other branches: compare and branch, authenticated, exception return */

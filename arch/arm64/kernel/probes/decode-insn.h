@@ -33,7 +33,7 @@ bool probe_in_switch(unsigned long addr, unsigned long start);
 /* In simulate-insn.c; any may be called at a hit. Only that of a literal can fail. */
 probes_handler_t probe_simulate_branch, probe_simulate_cond_branch, probe_simulate_compare_branch;
 probes_handler_t probe_simulate_test_branch, probe_simulate_branch_reg, probe_simulate_adr;
-probes_handler_t probe_simulate_load_literal, probe_simulate_nop;
+probes_handler_t probe_simulate_load_literal;
 u32 probe_literal_fault(u32 insn, unsigned long addr);
 
 /* Of BR, BLR and RET */

@@ -175,7 +175,7 @@ static __always_inline u32 syndrome_of_read(unsigned long addr)
 	return (ESR_ELx_EC_DABT_CUR << ESR_ELx_EC_SHIFT) | ESR_ELx_IL | fault;
 }
 
-enum { LDR_W, LDR_X, LDRSW };
+enum { LDR_W, LDR_X, LDRSW, PRFM };
 
 /*
  * Returns the syndrome of the exception that an LDR or LDRSW of a literal would raise, or 0. A
@@ -193,9 +193,10 @@ u32 __kprobes probe_literal_fault(u32 insn, unsigned long addr)
 }
 
 /*
- * LDR and LDRSW of a literal, in the kernel's own text. Returns false if the literal cannot be
- * read, see probe_literal_fault(): a fault in here would be taken for one of whoever runs the
- * simulation. A literal has the byte order of data, and need not be aligned to more than four bytes.
+ * LDR, LDRSW and PRFM of a literal, in the kernel's own text. Returns false if the literal cannot
+ * be read, see probe_literal_fault(): a fault in here would be taken for one of whoever runs the
+ * simulation. A literal has the byte order of data, and need not be aligned to more than four
+ * bytes. A prefetch need not have an effect.
  */
 bool __kprobes probe_simulate_load_literal(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
@@ -203,19 +204,14 @@ bool __kprobes probe_simulate_load_literal(u32 insn, unsigned long addr, struct 
 	int opc = insn >> 30;
 	u64 value;
 
-	if (probe_literal_fault(insn, addr))
-		return false;
-	value = opc == LDR_X ? get_unaligned((u64 *)literal) : *(u32 *)literal;
-	if (opc == LDRSW)
-		value = sign_extend64(value, 31);
-	pt_regs_write_reg(regs, reg_at(insn, 0), value);
-	go_on(regs, addr);
-	return true;
-}
-
-/* PRFM of a literal, which need not have an effect */
-bool __kprobes probe_simulate_nop(u32 insn, unsigned long addr, struct pt_regs *regs)
-{
+	if (opc != PRFM) {
+		if (probe_literal_fault(insn, addr))
+			return false;
+		value = opc == LDR_X ? get_unaligned((u64 *)literal) : *(u32 *)literal;
+		if (opc == LDRSW)
+			value = sign_extend64(value, 31);
+		pt_regs_write_reg(regs, reg_at(insn, 0), value);
+	}
 	go_on(regs, addr);
 	return true;
 }
