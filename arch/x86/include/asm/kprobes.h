@@ -61,8 +61,7 @@ struct kprobe_emulation {
 	u8			length;	/* of the instruction, in bytes, prefixes included */
 	u8			copied;	/* of the slot's copy, in bytes */
 	u8			op;	/* what @fn needs to know: an opcode, the ModRM byte */
-	/* Offsets in pt_regs, or KPROBE_NO_REG: of the register with the target, and of memory's */
-	u8			reg;
+	/* Offsets in pt_regs, or KPROBE_NO_REG. If the target is in a register, that is @base. */
 	u8			base;
 	u8			index;
 	u8			scale;	/* log2 of the factor that the index is multiplied by */

@@ -152,7 +152,7 @@ static __always_inline bool go_to(const struct kprobe_emulation *em, struct pt_r
 
 static bool __kprobes emulate_reg(const struct kprobe_emulation *em, struct pt_regs *regs)
 {
-	return go_to(em, regs, *reg_at(regs, em->reg));
+	return go_to(em, regs, *reg_at(regs, em->base));
 }
 
 static bool __kprobes emulate_mem(const struct kprobe_emulation *em, struct pt_regs *regs)
@@ -181,7 +181,7 @@ static u8 reg_offset(int low_bits, bool high)
 	return pt_regs_offset(NULL, low_bits | (high ? 8 : 0));
 }
 
-/* A memory operand (SDM vol. 2A, tables 2-2, 2-3 and 2.2.1.6). */
+/* An operand in memory, or in a register: @base (SDM vol. 2A, tables 2-2, 2-3 and 2.2.1.6). */
 static void init_address(struct kprobe_emulation *em, struct insn *insn)
 {
 	bool high_index = X86_REX_X(insn->rex_prefix.value);
@@ -212,11 +212,7 @@ static void init_operands(struct kprobe_emulation *em, struct insn *insn,
 	case KPROBE_INDIRECT_JUMP:
 		em->op = insn->modrm.bytes[0];
 		em->memory = X86_MODRM_MOD(em->op) != 3;
-		if (em->memory)
-			init_address(em, insn);
-		else
-			em->reg = reg_offset(X86_MODRM_RM(em->op),
-					     X86_REX_B(insn->rex_prefix.value));
+		init_address(em, insn);
 		break;
 	default:
 		em->disp = insn->immediate.value;
