@@ -33,7 +33,7 @@ static __always_inline bool detour_exit(struct kprobe *kp, struct pt_regs *regs,
 		return true;
 	}
 	if (unlikely(what == KPROBE_RESULT_POST)) {
-		return kprobe_resume(regs, kp->ainsn.emulation.boosted ? kprobe_post_copy(kp)
+		return kprobe_resume(regs, kp->ainsn.emulation.boosted ? kprobe_slot_last(kp)
 						 : kprobe_execute_post(site_of(kp), regs));
 	}
 	if (likely(!kprobe_sp_changed(regs)))

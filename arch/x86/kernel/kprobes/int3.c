@@ -26,9 +26,7 @@ DEFINE_PER_CPU(unsigned int, kprobe_int3_count);
 /* Returns the address of what is executed when a branch cannot be emulated right now. */
 static __always_inline unsigned long branch_copy(const struct kprobe *kp)
 {
-	unsigned long slot = (unsigned long)kp->ainsn.insn;
-
-	return kp->ainsn.emulation.memory ? slot : slot + KPROBE_SLOT_LAST_OFFSET;
+	return kp->ainsn.emulation.memory ? (unsigned long)kp->ainsn.insn : kprobe_slot_last(kp);
 }
 
 /* Executes the instruction, and runs the post handlers if they wait for that. */
@@ -75,7 +73,7 @@ static noinline bool __kprobes step_done(unsigned long at, struct pt_regs *regs)
 		return false;
 	regs->ip = (unsigned long)kp->addr;
 	if (!kprobe_emulate_pushed(&kp->ainsn.emulation, regs)) {
-		regs->ip = (unsigned long)kp->ainsn.insn + KPROBE_SLOT_LAST_OFFSET;
+		regs->ip = kprobe_slot_last(kp);
 		return true;
 	}
 	led = regs->ip;
@@ -107,7 +105,7 @@ static __always_inline unsigned long after_hit(struct kprobe *kp, struct pt_regs
 	if (unlikely(what == KPROBE_RESULT_REDIRECTED))
 		return regs->ip;
 	if (unlikely(what == KPROBE_RESULT_POST))
-		return kp->ainsn.emulation.boosted ? kprobe_post_copy(kp) : execute(kp, regs, true);
+		return kp->ainsn.emulation.boosted ? kprobe_slot_last(kp) : execute(kp, regs, true);
 	if (kp->ainsn.emulation.boosted)
 		return kprobe_optimized(kp) ? kprobe_detour_copy(kp)
 					    : (unsigned long)kp->ainsn.insn;
@@ -167,12 +165,10 @@ struct kprobe * __kprobes arch_kprobe_copy_owner(unsigned long ip)
 {
 	struct kprobe *kp = kprobe_slot_owner(ip);
 
-	if (!kp)
-		return NULL;
-	if (ip != (unsigned long)kp->ainsn.insn && ip != kprobe_detour_copy(kp) &&
-	    ip != (unsigned long)kp->ainsn.insn + KPROBE_SLOT_LAST_OFFSET)
-		return NULL;
-	return kp;
+	if (kp && (ip == (unsigned long)kp->ainsn.insn || ip == kprobe_detour_copy(kp) ||
+		   ip == kprobe_slot_last(kp)))
+		return kp;
+	return NULL;
 }
 
 /*

@@ -71,8 +71,8 @@ extern char __static_call_text_start[], __static_call_text_end[];
 /* int3.c */
 unsigned long kprobe_execute_post(struct kprobe_site *site, struct pt_regs *regs);
 
-/* Returns the address of the copy for hits with a post handler, if the instruction is boosted. */
-static __always_inline unsigned long kprobe_post_copy(const struct kprobe *kp)
+/* If the instruction is boosted, this is the copy for hits with a post handler. */
+static __always_inline unsigned long kprobe_slot_last(const struct kprobe *kp)
 {
 	return (unsigned long)kp->ainsn.insn + KPROBE_SLOT_LAST_OFFSET;
 }
