@@ -138,20 +138,6 @@ static int redirect(struct probe *probe, struct pt_regs *regs)
 	return 1;
 }
 
-static void pre_handler_replaces_a_function(struct kunit *test)
-{
-	const struct kprobes_step *step = test->param_value;
-	struct probe *probe = probe_with(test, step->call, .on_hit = redirect,
-					 .kp.post_handler = probe_post_handler);
-
-	KUNIT_EXPECT_EQ(test, step->call(7), replacement(7));
-	/* Nothing was executed for the post handler to come after. */
-	probe_expect(test, probe, 1, 0, 0);
-
-	probe_unregister(probe);
-	kprobes_call_step(test, step);
-}
-
 static void *skip_to;
 
 static int skip(struct probe *probe, struct pt_regs *regs)
@@ -208,6 +194,12 @@ static void handlers_at_one_address_run_newest_first(struct kunit *test)
 	}
 }
 
+/* The test by which tracefs tells */
+static bool seen_as_registered(struct kprobe *kp)
+{
+	return !list_empty(&kp->list) || !hlist_unhashed(&kp->hlist);
+}
+
 /* Calls the step. Each probe that is registered must be hit, and no other one. */
 static void crowd_expect_hits(struct kunit *test, struct probe **crowd,
 			      const struct kprobes_step *step)
@@ -218,9 +210,12 @@ static void crowd_expect_hits(struct kunit *test, struct probe **crowd,
 	for (i = 0; i < CROWD; i++)
 		before[i] = crowd[i]->hits;
 	kprobes_call_step(test, step);
-	for (i = 0; i < CROWD; i++)
+	for (i = 0; i < CROWD; i++) {
 		KUNIT_EXPECT_EQ(test, crowd[i]->hits - before[i],
 				crowd[i]->live ? KPROBES_CALLS : 0);
+		if (crowd[i]->live)
+			KUNIT_EXPECT_TRUE(test, seen_as_registered(&crowd[i]->kp));
+	}
 }
 
 static void probes_at_one_address_leave_in_any_order(struct kunit *test)
@@ -234,6 +229,7 @@ static void probes_at_one_address_leave_in_any_order(struct kunit *test)
 
 	for (order = 0; order < ARRAY_SIZE(orders); order++) {
 		crowd_register(test, crowd, step->addr);
+		crowd_expect_hits(test, crowd, step);
 		for (i = 0; i < CROWD; i++) {
 			probe_unregister(crowd[orders[order][i]]);
 			crowd_expect_hits(test, crowd, step);
@@ -241,10 +237,18 @@ static void probes_at_one_address_leave_in_any_order(struct kunit *test)
 	}
 }
 
-static void pre_handler_stops_the_older_ones(struct kunit *test)
+/* Alone, and between others */
+static void pre_handler_replaces_a_function_and_stops_the_older_ones(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
-	struct probe *crowd[CROWD];
+	struct probe *crowd[CROWD], *probe = probe_with(test, step->call, .on_hit = redirect,
+							.kp.post_handler = probe_post_handler);
+
+	KUNIT_EXPECT_EQ(test, step->call(7), replacement(7));
+	/* Nothing was executed for the post handler to come after. */
+	probe_expect(test, probe, 1, 0, 0);
+	probe_unregister(probe);
+	kprobes_call_step(test, step);
 
 	crowd_register(test, crowd, step->call);
 	crowd[1]->on_hit = redirect;
@@ -383,13 +387,21 @@ static void disabled_place_has_its_own_text_again(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
 	struct kprobes_text *text = kprobes_text_watch(test, step->addr);
-	struct probe *probe = probe_registered(test, step->addr);
+	struct probe *probe = probe_registered(test, step->addr), *other;
 
 	KUNIT_EXPECT_NE(test, 0, memcmp(text->start, text->copy, text->size));
 	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&probe->kp));
 	kprobes_text_compare(text);
 	KUNIT_EXPECT_TRUE(test, kprobe_disabled(&probe->kp));
 	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&probe->kp));
+
+	/* Beside another one, it is neither hit nor missed. */
+	other = probe_registered(test, step->addr);
+	kprobes_call_step(test, step);
+	probe_expect(test, other, KPROBES_CALLS, 0, 0);
+	probe_expect(test, probe, 0, 0, 0);
+	probe_unregister(other);
+
 	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&probe->kp));
 	KUNIT_EXPECT_NE(test, 0, memcmp(text->start, text->copy, text->size));
 	KUNIT_EXPECT_FALSE(test, kprobe_disabled(&probe->kp));
@@ -435,22 +447,6 @@ static void offset_counts_from_the_address_too(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, probe->kp.flags & KPROBE_FLAG_ON_FUNC_ENTRY);
 	kprobes_call_step(test, step);
 	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
-}
-
-/* The test by which tracefs tells */
-static bool seen_as_registered(struct kprobe *kp)
-{
-	return !list_empty(&kp->list) || !hlist_unhashed(&kp->hlist);
-}
-
-static void registered_probe_is_on_a_list(struct kunit *test)
-{
-	const struct kprobes_step *step = test->param_value;
-	struct probe *first = probe_registered(test, step->addr);
-	struct probe *second = probe_registered(test, step->addr);
-
-	KUNIT_EXPECT_TRUE(test, seen_as_registered(&first->kp));
-	KUNIT_EXPECT_TRUE(test, seen_as_registered(&second->kp));
 }
 
 /* Hits that are missed */
@@ -522,19 +518,6 @@ static void hit_of_the_probe_by_its_own_handler_is_missed(struct kunit *test)
 	probe_expect(test, probe, KPROBES_CALLS, 0, KPROBES_CALLS);
 }
 
-static void disabled_probe_is_neither_hit_nor_missed(struct kunit *test)
-{
-	const struct kprobes_step *step = test->param_value;
-	struct probe *sleeper = probe_registered(test, step->addr);
-	struct probe *probe;
-
-	KUNIT_ASSERT_EQ(test, 0, disable_kprobe(&sleeper->kp));
-	probe = probe_registered(test, step->addr);
-	kprobes_call_step(test, step);
-	probe_expect(test, probe, KPROBES_CALLS, 0, 0);
-	probe_expect(test, sleeper, 0, 0, 0);
-}
-
 /* Stack traces */
 
 static struct trace trace;
@@ -580,20 +563,18 @@ static struct kunit_case kprobes_test_cases[] = {
 	KUNIT_CASE_PARAM(handler_sees_the_arguments_at_a_function_entry, entry_gen_params),
 	KUNIT_CASE_PARAM(probed_code_sees_a_changed_argument, entry_gen_params),
 	KUNIT_CASE(probed_code_sees_a_register_changed_halfway),
-	KUNIT_CASE_PARAM(pre_handler_replaces_a_function, entry_gen_params),
 	KUNIT_CASE(pre_handler_skips_an_instruction),
 	KUNIT_CASE_PARAM(handlers_at_one_address_run_newest_first, step_gen_params),
 	KUNIT_CASE_PARAM(probes_at_one_address_leave_in_any_order, step_gen_params),
-	KUNIT_CASE_PARAM(pre_handler_stops_the_older_ones, entry_gen_params),
+	KUNIT_CASE_PARAM(pre_handler_replaces_a_function_and_stops_the_older_ones,
+			 entry_gen_params),
 	KUNIT_CASE_PARAM(post_handler_comes_and_goes, step_gen_params),
 	KUNIT_CASE_PARAM(only_enabled_probes_are_hit, entry_gen_params),
 	KUNIT_CASE_PARAM(disabled_place_has_its_own_text_again, step_gen_params),
 	KUNIT_CASE(symbol_is_looked_up_and_the_address_filled_in),
 	KUNIT_CASE(offset_counts_from_the_address_too),
-	KUNIT_CASE_PARAM(registered_probe_is_on_a_list, step_gen_params),
 	KUNIT_CASE_PARAM(hit_inside_a_handler_is_missed_and_counted, step_gen_params),
 	KUNIT_CASE_PARAM(hit_of_the_probe_by_its_own_handler_is_missed, step_gen_params),
-	KUNIT_CASE_PARAM(disabled_probe_is_neither_hit_nor_missed, step_gen_params),
 	KUNIT_CASE_PARAM(stack_trace_in_a_handler_reaches_the_callers, step_gen_params),
 	{}
 };
