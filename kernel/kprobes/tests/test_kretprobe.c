@@ -105,16 +105,17 @@ static void expect_returns(struct kunit *test, struct kretprobe *rp, int returne
 	KUNIT_EXPECT_EQ(test, rp->nmissed, missed);
 }
 
-static bool comes_true(bool (*condition)(void))
-{
-	unsigned int tries;
-
-	for (tries = 0; tries < 250 && !condition(); tries++) {
-		rcu_barrier();
-		msleep(20);
-	}
-	return condition();
-}
+#define expect_soon(test, condition)					\
+do {									\
+	unsigned int tries = 250;					\
+	bool yes;							\
+									\
+	while (!(yes = (condition)) && tries--) {			\
+		rcu_barrier();						\
+		msleep(20);						\
+	}								\
+	KUNIT_EXPECT_TRUE_MSG(test, yes, "%s", #condition);		\
+} while (0)
 
 /* For much longer than it takes to free those that no call is inside of: two grace periods */
 static void let_holders_be_freed(void)
@@ -127,9 +128,9 @@ static void let_holders_be_freed(void)
 	}
 }
 
-static bool no_holder_left(void)
+static void expect_no_holder_soon(struct kunit *test)
 {
-	return !kretprobe_holders_left();
+	expect_soon(test, !kretprobe_holders_left());
 }
 
 static int call_and_live_on(void *function)
@@ -203,14 +204,14 @@ static void holder_stays_for_those_inside_and_then_goes(struct kunit *test)
 		/* Then the trampoline itself would be missed. */
 		if (functions[i] == waits_until_busy && trampoline_is_probed())
 			continue;
-		KUNIT_ASSERT_TRUE(test, comes_true(no_holder_left));
+		expect_no_holder_soon(test);
 		rp = registered(test, functions[i], *maxactive);
 		task = start_waiting_in(test, functions[i]);
 		kunit_release_action(test, any_drop, rp);
 		let_holders_be_freed();
 		KUNIT_EXPECT_TRUE(test, kretprobe_holders_left());
 		kunit_release_action(test, stop_waiting, task);
-		KUNIT_EXPECT_TRUE(test, comes_true(no_holder_left));
+		expect_no_holder_soon(test);
 		KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 0);
 	}
 }
@@ -353,19 +354,14 @@ static unsigned int tasks_with_stack(void)
 }
 
 /* A task that is just being made is on the list before it has one. */
-static bool all_tasks_have_a_stack(void)
+static void expect_stacks_soon(struct kunit *test)
 {
-	return tasks_with_stack() && !stacks.without;
+	expect_soon(test, tasks_with_stack() && !stacks.without);
 }
 
-static bool no_task_has_a_stack(void)
+static void expect_no_stack_soon(struct kunit *test)
 {
-	return !tasks_with_stack();
-}
-
-static bool one_task_has_a_stack(void)
-{
-	return tasks_with_stack() == 1;
+	expect_soon(test, !tasks_with_stack());
 }
 
 static bool new_task_has_stack;
@@ -392,7 +388,7 @@ static void every_task_has_a_stack_while_one_is_wanted(struct kunit *test)
 	kunit_release_action(test, any_drop, rp);
 
 	rp = registered(test, returns, 0);
-	KUNIT_EXPECT_TRUE(test, comes_true(all_tasks_have_a_stack));
+	expect_stacks_soon(test);
 	task = kthread_run(look_at_own_stack, &done, "kprobes_new");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	wait_for_completion(&done);
@@ -418,12 +414,12 @@ static void stacks_go_by_themselves(struct kunit *test)
 
 	start_waiting_in(test, waits);
 	kunit_release_action(test, any_drop, rp);
-	KUNIT_EXPECT_FALSE(test, no_task_has_a_stack());
-	for (tries = 0; tries < 60 && !one_task_has_a_stack(); tries++)
+	KUNIT_EXPECT_GT(test, tasks_with_stack(), 0);
+	for (tries = 0; tries < 60 && tasks_with_stack() != 1; tries++)
 		msleep(1000);
-	KUNIT_EXPECT_TRUE(test, one_task_has_a_stack());
+	KUNIT_EXPECT_EQ(test, tasks_with_stack(), 1);
 	complete(&go_on);
-	KUNIT_EXPECT_TRUE(test, comes_true(no_task_has_a_stack));
+	expect_no_stack_soon(test);
 }
 
 static void stack_in_use_is_not_taken_away(struct kunit *test)
@@ -437,7 +433,7 @@ static void stack_in_use_is_not_taken_away(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, tasks_with_stack());
 	KUNIT_EXPECT_GT(test, task->kretprobe_top, task->kretprobe_start);
 	complete(&go_on);
-	KUNIT_EXPECT_TRUE(test, comes_true(no_task_has_a_stack));
+	expect_no_stack_soon(test);
 }
 
 static struct kretprobe *leaving[2];
@@ -464,7 +460,7 @@ static void empty_stack_is_left_to_the_worker(struct kunit *test)
 	mutex_unlock(&kretprobe_mutex);
 	KUNIT_EXPECT_NE(test, 0, end);
 	kretprobe_stacks_trim();
-	KUNIT_EXPECT_TRUE(test, comes_true(no_task_has_a_stack));
+	expect_no_stack_soon(test);
 }
 
 /* --- the size of return stacks --- */
@@ -484,23 +480,19 @@ static size_t eight_calls(size_t data_size)
 	return 8 * (sizeof(struct kretprobe_instance) + ALIGN(data_size, sizeof(u64)));
 }
 
-static size_t wanted;
-
 /* A task that is just being made is on the list before it has a stack. */
-static bool all_tasks_have_what_is_wanted(void)
+static void expect_stacks_of(struct kunit *test, size_t size)
 {
-	tasks_with_stack();
-	return stacks.smallest >= wanted;
+	expect_soon(test, tasks_with_stack() && stacks.smallest >= size);
 }
 
 static void task_has_memory_for_eight_calls(struct kunit *test)
 {
-	const size_t *data_size = test->param_value;
+	const size_t *data_size = test->param_value, wanted = eight_calls(*data_size);
 
 	kretprobe_stacks_trim();
 	registered_with(test, returns, 0, *data_size);
-	wanted = eight_calls(*data_size);
-	KUNIT_EXPECT_TRUE(test, comes_true(all_tasks_have_what_is_wanted));
+	expect_stacks_of(test, wanted);
 	kunit_info(test, "%zu to %zu bytes", stacks.smallest, stacks.largest);
 	KUNIT_EXPECT_LT(test, stacks.largest, max(2 * wanted, 513UL));
 	if (*data_size <= 96)
@@ -549,17 +541,15 @@ static noinline __noclone u32 waits_and_goes_deep(u32 x)
 	return deep(7) + x;
 }
 
-static struct kretprobe *grown;
-
 /* Registers a return probe of deep() for which the stacks of before are too small. */
-static void grow(struct kunit *test, struct task_struct *task, size_t data_size)
+static struct kretprobe *grow(struct kunit *test, struct task_struct *task, size_t data_size)
 {
 	unsigned long start = task->kretprobe_start;
+	struct kretprobe *rp = registered_with(test, deep, 0, data_size);
 
-	grown = registered_with(test, deep, 0, data_size);
-	wanted = eight_calls(data_size);
-	KUNIT_EXPECT_TRUE(test, comes_true(all_tasks_have_what_is_wanted));
+	expect_stacks_of(test, eight_calls(data_size));
 	KUNIT_EXPECT_NE(test, task->kretprobe_start, start);
+	return rp;
 }
 
 /* One task is in use of its stack, another one is not, and the third is this. */
@@ -651,13 +641,6 @@ static void missed_returns_are_not_under_way(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, rp->nmissed, 1);
 }
 
-static struct kretprobe *with_cap;
-
-static bool none_is_under_way(void)
-{
-	return !under_way(with_cap);
-}
-
 static const size_t places[] = { 0, KRETPROBE_STACK_DATA + 1 };
 
 KUNIT_ARRAY_PARAM(place, places, data_size_desc);
@@ -666,10 +649,11 @@ KUNIT_ARRAY_PARAM(place, places, data_size_desc);
 static void dead_tasks_leave_no_call_behind(struct kunit *test)
 {
 	const size_t *data_size = test->param_value;
+	struct kretprobe *rp;
 	unsigned int cap, i;
 
 	for (cap = 0; cap < 2; cap++) {
-		with_cap = registered_with(test, ends, cap, *data_size);
+		rp = registered_with(test, ends, cap, *data_size);
 		atomic_set(&nr_ending, 0);
 		for (i = 1; i <= 5; i++) {
 			KUNIT_ASSERT_FALSE(test, IS_ERR(kthread_run(call_ends, NULL,
@@ -678,45 +662,39 @@ static void dead_tasks_leave_no_call_behind(struct kunit *test)
 			while (cap && atomic_read(&nr_ending) < i)
 				msleep(20);
 			if (cap)
-				KUNIT_EXPECT_TRUE(test, comes_true(none_is_under_way));
+				expect_soon(test, !under_way(rp));
 		}
 		while (atomic_read(&nr_ending) < 5)
 			msleep(20);
-		KUNIT_EXPECT_EQ(test, with_cap->nmissed, 0);
-		kunit_release_action(test, any_drop, with_cap);
-		KUNIT_EXPECT_TRUE(test, comes_true(no_holder_left));
+		KUNIT_EXPECT_EQ(test, rp->nmissed, 0);
+		kunit_release_action(test, any_drop, rp);
+		expect_no_holder_soon(test);
 		KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 0);
 	}
-}
-
-static struct task_struct *ended;
-
-static bool it_has_no_stack(void)
-{
-	return !has_stack(ended);
 }
 
 /* The stack that the call is on is replaced meanwhile. The call returns, or its task ends. */
 static void stack_that_was_left_goes_with_its_call(struct kunit *test)
 {
 	u32 (* const functions[])(u32 x) = { waits, waits_and_ends };
+	struct kretprobe *rp, *grown;
 	struct task_struct *task;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(functions); i++) {
 		kretprobe_stacks_trim();
-		with_cap = registered(test, functions[i], 1);
+		rp = registered(test, functions[i], 1);
 		task = start_waiting_in(test, functions[i]);
-		grow(test, task, 256);
+		grown = grow(test, task, 256);
 		KUNIT_EXPECT_NOT_NULL(test, task->kretprobe_left.first);
-		KUNIT_EXPECT_EQ(test, under_way(with_cap), 1);
-		ended = get_task_struct(task);
+		KUNIT_EXPECT_EQ(test, under_way(rp), 1);
+		get_task_struct(task);
 		kunit_release_action(test, stop_waiting, task);
-		KUNIT_EXPECT_TRUE(test, comes_true(none_is_under_way));
-		KUNIT_EXPECT_TRUE(test, comes_true(it_has_no_stack));
-		put_task_struct(ended);
+		expect_soon(test, !under_way(rp));
+		expect_soon(test, !has_stack(task));
+		put_task_struct(task);
 		kunit_release_action(test, any_drop, grown);
-		kunit_release_action(test, any_drop, with_cap);
+		kunit_release_action(test, any_drop, rp);
 	}
 }
 
@@ -774,7 +752,7 @@ static void returns_are_seen_without_memory_for_stacks(struct kunit *test)
 	expect_returns(test, rp, 1, 0);
 	registered(test, deep, 0);
 	KUNIT_EXPECT_TRUE(test, has_stack(current));
-	KUNIT_EXPECT_TRUE(test, comes_true(all_tasks_have_a_stack));
+	expect_stacks_soon(test);
 }
 
 static atomic_t changing;
@@ -839,7 +817,7 @@ static void holder_waits_for_readers(struct kunit *test)
 	unsigned int tries = 0;
 	struct kretprobe *rp;
 
-	KUNIT_ASSERT_TRUE(test, comes_true(no_holder_left));
+	expect_no_holder_soon(test);
 	/* While it is there no stack is taken away, after which holders are looked at, too. */
 	registered(test, deep, 0);
 	rp = registered(test, returns, 0);
@@ -878,7 +856,7 @@ static void return_probe_that_is_unregistered_twice_leaves_nothing(struct kunit 
 	kunit_remove_action(test, any_drop, rp);
 	unregister_kretprobes(twice, ARRAY_SIZE(twice));
 	KUNIT_EXPECT_NULL(test, rp->rph);
-	KUNIT_EXPECT_TRUE(test, comes_true(no_holder_left));
+	expect_no_holder_soon(test);
 	kretprobe_stacks_trim();
 	KUNIT_EXPECT_EQ(test, 0, tasks_with_stack());
 	KUNIT_EXPECT_EQ(test, 2, returns(1));
@@ -916,7 +894,7 @@ static void drop_both(struct kunit *test, struct kretprobe *rp)
 {
 	kunit_release_action(test, any_drop, left_behind);
 	kunit_release_action(test, any_drop, rp);
-	KUNIT_EXPECT_TRUE(test, comes_true(no_holder_left));
+	expect_no_holder_soon(test);
 }
 
 static void call_that_is_left_behind_is_forgotten(struct kunit *test)
@@ -1016,7 +994,7 @@ static void idle_task_of_an_offlined_cpu_starts_anew(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, rp->nmissed, 0);
 	kunit_release_action(test, any_drop, rp);
-	KUNIT_EXPECT_TRUE(test, comes_true(no_holder_left));
+	expect_no_holder_soon(test);
 }
 
 static noinline __noclone u32 kretprobe_test_named(u32 x)
