@@ -68,35 +68,19 @@ struct place {
 	u32 result;
 };
 
-static __always_inline u32 plus(u32 x, u32 number)
-{
-	kprobes_begin(&x);
-	return x + number;
+#define TRACED(number)				\
+static noinline __noclone u32 traced_##number(u32 x)	\
+{						\
+	kprobes_begin(&x);			\
+	return x + 100 + (number);		\
 }
 
-static noinline __noclone u32 traced_first(u32 x)
-{
-	return plus(x, 101);
-}
+TRACED(1)
+TRACED(2)
+TRACED(3)
+TRACED(4)
 
-static noinline __noclone u32 traced_second(u32 x)
-{
-	return plus(x, 102);
-}
-
-static noinline __noclone u32 traced_third(u32 x)
-{
-	return plus(x, 103);
-}
-
-static noinline __noclone u32 traced_fourth(u32 x)
-{
-	return plus(x, 104);
-}
-
-static u32 (*const traced[LEVELS])(u32 x) = {
-	traced_first, traced_second, traced_third, traced_fourth,
-};
+static u32 (*const traced[LEVELS])(u32 x) = { traced_1, traced_2, traced_3, traced_4 };
 
 static bool has_jump(struct probe *probe)
 {
@@ -385,6 +369,7 @@ static void chain_run(struct kunit *test)
 		chain_expect_hits(test, chain.links[i].place);
 	}
 	KUNIT_EXPECT_NULL_MSG(test, running_addr(), "%s", chain.name);
+	KUNIT_EXPECT_FALSE_MSG(test, irqs_disabled(), "%s", chain.name);
 }
 
 /**
@@ -479,7 +464,10 @@ static void need_interrupts_of_our_own(struct kunit *test)
 		kunit_skip(test, "no processor can interrupt itself");
 }
 
-/* A past bug: handlers ran on top of handlers that had relied on being alone on their CPU. */
+/*
+ * Past bugs: handlers ran on top of handlers that had relied on being alone on their CPU; and an
+ * interrupt made kprobes forget the handler below it.
+ */
 static void hit_in_a_new_context_on_top_runs(struct kunit *test)
 {
 	struct place *below, *above;
@@ -498,21 +486,6 @@ static void hit_in_a_new_context_on_top_runs(struct kunit *test)
 	KUNIT_EXPECT_GE(test, rows, level_exists(SOFTIRQ) ? LEVELS - 1 : levels_from(HARDIRQ));
 }
 
-/* A past bug: an interrupt made kprobes forget the handler below it. */
-static void handler_that_enabled_interrupts_is_interrupted(struct kunit *test)
-{
-	const enum way *way = test->param_value;
-	struct place *below = place_new(test, TRAP, false, 0);
-	struct place *above = place_new(test, *way, false, 1);
-
-	if (!can_come(below, TASK, HARDIRQ))
-		kunit_skip(test, "no interrupt comes in a handler here");
-	KUNIT_EXPECT_TRUE(test, run_pair(test, below, TASK, above, HARDIRQ));
-	KUNIT_EXPECT_FALSE(test, irqs_disabled());
-	KUNIT_EXPECT_EQ(test, level_exists(SOFTIRQ),
-			run_pair(test, below, SOFTIRQ, above, HARDIRQ));
-}
-
 static const enum way ways[] = { TRAP, JUMP, FTRACE };
 
 static void way_desc(const enum way *way, char *desc)
@@ -522,9 +495,13 @@ static void way_desc(const enum way *way, char *desc)
 
 KUNIT_ARRAY_PARAM(way, ways, way_desc);
 
-/* Makes a chain through as many contexts as can come on top of each other. */
-static void chain_through_all(struct kunit *test, enum way way)
+/*
+ * Through as many contexts as can come on top of each other. Then the first and the last one are
+ * plain, and there are others in between, if there are enough.
+ */
+static void plain_handler_is_not_on_top_of_others_over_a_plain_one(struct kunit *test)
 {
+	enum way way = *(const enum way *)test->param_value;
 	struct place *places[LEVELS];
 	enum level level, from = TASK;
 
@@ -542,22 +519,7 @@ static void chain_through_all(struct kunit *test, enum way way)
 	}
 	strscpy(chain.name, "all", sizeof(chain.name));
 	KUNIT_EXPECT_GT(test, chain.nr, 1);
-}
-
-static void innermost_handler_is_the_running_one(struct kunit *test)
-{
-	const enum way *way = test->param_value;
-
-	chain_through_all(test, *way);
 	chain_run(test);
-}
-
-/* The first and the last one are plain, and there are others in between, if there are enough. */
-static void plain_handler_is_not_on_top_of_others_over_a_plain_one(struct kunit *test)
-{
-	const enum way *way = test->param_value;
-
-	chain_through_all(test, *way);
 	place_set_plain(chain.links[0].place, true);
 	for (; chain.nr > 1; chain.nr--) {
 		place_set_plain(chain.links[chain.nr - 1].place, true);
@@ -1050,8 +1012,6 @@ static void contexts_exit(struct kunit *test)
 static struct kunit_case kprobes_contexts_cases[] = {
 	KUNIT_CASE_PARAM(hit_by_the_handler_itself_is_missed, pair_gen_params),
 	KUNIT_CASE_PARAM(hit_in_a_new_context_on_top_runs, pair_gen_params),
-	KUNIT_CASE_PARAM(handler_that_enabled_interrupts_is_interrupted, way_gen_params),
-	KUNIT_CASE_PARAM(innermost_handler_is_the_running_one, way_gen_params),
 	KUNIT_CASE_PARAM(plain_handler_is_not_on_top_of_others_over_a_plain_one, way_gen_params),
 	KUNIT_CASE(left_out_probe_gets_no_post_handler_behind_a_copy),
 	KUNIT_CASE_PARAM(busy_section_occupies_its_own_context_only, way_gen_params),
