@@ -185,13 +185,6 @@ static void choose(struct kunit *test, const struct kprobes_fault *fault)
 		KUNIT_ASSERT_EQ(test, fault->call(good), fault->value);
 }
 
-static void choose_curable(struct kunit *test)
-{
-	choose(test, test->param_value);
-	if (!subject->value)
-		kunit_skip(test, "nothing makes that one better");
-}
-
 /* What test cases end with */
 
 static void expect_offer(struct kunit *test, unsigned int i, struct kprobe *to)
@@ -266,18 +259,6 @@ static void expect_in_handler(struct kunit *test, kprobe_fault_handler_t handler
 	any_registered(test, KPROBE, &like, kprobes_untraced);
 	KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));
 	expect_own_offers(test, 1, value);
-}
-
-static void any_kind_of_fault_in_a_handler_is_dealt_with(struct kunit *test)
-{
-	choose(test, test->param_value);
-	expect_in_handler(test, skip, SKIPPED);
-}
-
-static void instruction_of_a_handler_is_tried_again(struct kunit *test)
-{
-	choose_curable(test);
-	expect_in_handler(test, try_again, subject->value);
 }
 
 static int read_unmapped_at_hit(struct probe *probe, struct pt_regs *regs)
@@ -376,16 +357,20 @@ static unsigned int expect_in_copies(struct kunit *test, kprobe_fault_handler_t 
 	return posts;
 }
 
-static void probed_instruction_is_tried_again(struct kunit *test)
+static void instruction_is_tried_again(struct kunit *test)
 {
-	choose_curable(test);
+	choose(test, test->param_value);
+	if (!subject->value)
+		kunit_skip(test, "nothing makes that one better");
+	expect_in_handler(test, try_again, subject->value);
 	KUNIT_EXPECT_EQ(test, expect_in_copies(test, try_again, subject->value), 1);
 }
 
 /* It is left open whether a post handler runs for an instruction that is not executed. */
-static void probed_instruction_is_skipped_or_fixed_up(struct kunit *test)
+static void instruction_is_skipped_or_fixed_up(struct kunit *test)
 {
 	choose(test, test->param_value);
+	expect_in_handler(test, skip, SKIPPED);
 	KUNIT_EXPECT_LE(test, expect_in_copies(test, skip, SKIPPED), 1);
 	KUNIT_EXPECT_LE(test, expect_in_copies(test, decline, kprobes_fixed(subject)), 1);
 	KUNIT_EXPECT_LE(test, expect_in_copies(test, NULL, kprobes_fixed(subject)), 1);
@@ -576,12 +561,10 @@ static int faults_init(struct kunit *test)
 
 static struct kunit_case kprobes_fault_test_cases[] = {
 	KUNIT_CASE_PARAM(fault_in_a_handler_is_dealt_with, kind_gen_params),
-	KUNIT_CASE_PARAM(any_kind_of_fault_in_a_handler_is_dealt_with, fault_gen_params),
-	KUNIT_CASE_PARAM(instruction_of_a_handler_is_tried_again, fault_gen_params),
 	KUNIT_CASE_PARAM(fault_handler_of_a_handler_may_leave_it_to_the_fixup, step_gen_params),
 	KUNIT_CASE(fault_in_a_return_handler_is_dealt_with_after_disabling),
-	KUNIT_CASE_PARAM(probed_instruction_is_tried_again, fault_gen_params),
-	KUNIT_CASE_PARAM(probed_instruction_is_skipped_or_fixed_up, fault_gen_params),
+	KUNIT_CASE_PARAM(instruction_is_tried_again, fault_gen_params),
+	KUNIT_CASE_PARAM(instruction_is_skipped_or_fixed_up, fault_gen_params),
 	KUNIT_CASE(fault_at_a_user_address_is_dealt_with_too),
 	KUNIT_CASE_PARAM(fault_handlers_are_asked_newest_first_until_one_says_yes,
 			 fault_gen_params),

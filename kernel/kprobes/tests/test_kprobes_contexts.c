@@ -68,11 +68,11 @@ struct place {
 	u32 result;
 };
 
-#define TRACED(number)				\
-static noinline __noclone u32 traced_##number(u32 x)	\
-{						\
-	kprobes_begin(&x);			\
-	return x + 100 + (number);		\
+#define TRACED(number)						\
+static noinline __noclone u32 traced_##number(u32 x)		\
+{								\
+	kprobes_begin(&x);					\
+	return x + 100 + (number);				\
 }
 
 TRACED(1)
