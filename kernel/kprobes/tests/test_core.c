@@ -84,48 +84,18 @@ static struct table_fixture *new_table(struct kunit *test)
 	return f;
 }
 
-static struct table_fixture *new_full_table(struct kunit *test)
+static unsigned long buckets_in(struct table_fixture *f)
 {
-	struct table_fixture *f = new_table(test);
-	unsigned int i;
-
-	for (i = 0; i < NR_NODES; i++)
-		add_node(f, i);
-	return f;
-}
-
-static void table_finds_all_while_and_after_it_grows(struct kunit *test)
-{
-	struct table_fixture *f = new_table(test);
-	unsigned int i, wrong = 0;
-
-	for (i = 0; i < NR_NODES; i++) {
-		add_node(f, i);
-		wrong += !finds(f, i) + !finds(f, i / 2);
-		wrong += i + 1 < NR_NODES && finds(f, i + 1);
-	}
 	flush_work(&f->table.resize);
-	for (i = 0; i < NR_NODES; i++)
-		wrong += !finds(f, i);
-	/* It forgets what is removed. */
-	for (i = 0; i < NR_NODES; i += 2)
-		remove_node(f, i);
-	for (i = 0; i < NR_NODES; i++)
-		wrong += finds(f, i) != i % 2;
-	KUNIT_EXPECT_EQ(test, 0, wrong);
+	return 1UL << rcu_dereference_protected(f->table.buckets, true)->hdr.bits;
 }
 
-/* With short chains, a lookup costs the same with any number of sites. */
-static void table_keeps_its_chains_short(struct kunit *test)
+static unsigned int longest_chain(struct table_fixture *f)
 {
-	struct table_fixture *f = new_full_table(test);
-	unsigned int i, longest = 0, n;
-	struct kprobe_buckets *b;
+	struct kprobe_buckets *b = rcu_dereference_protected(f->table.buckets, true);
+	unsigned int i, n, longest = 0;
 	struct kprobe_node *node;
 
-	flush_work(&f->table.resize);
-	b = rcu_dereference_protected(f->table.buckets, true);
-	KUNIT_EXPECT_GE(test, 1UL << b->hdr.bits, (unsigned long)NR_NODES);
 	for (i = 0; i < 1U << b->hdr.bits; i++) {
 		n = 0;
 		for (node = rcu_dereference_protected(b->heads[i], true); node;
@@ -133,35 +103,45 @@ static void table_keeps_its_chains_short(struct kunit *test)
 			n++;
 		longest = max(longest, n);
 	}
-	KUNIT_EXPECT_LE(test, longest, 10);
+	return longest;
 }
 
-static unsigned long buckets_in(struct table_fixture *f)
+static void remove_checked(struct kunit *test, struct table_fixture *f, unsigned int i)
 {
-	flush_work(&f->table.resize);
-	return 1UL << rcu_dereference_protected(f->table.buckets, true)->hdr.bits;
+	remove_node(f, i);
+	KUNIT_ASSERT_FALSE(test, finds(f, i));
+	KUNIT_ASSERT_TRUE(test, finds(f, NR_NODES - 1));
 }
 
-/* It shrinks until there is one node left, and then grows again. */
-static void table_shrinks_when_nodes_leave(struct kunit *test)
+/* With short chains, a lookup costs the same with any number of sites. */
+static void table_grows_and_shrinks_with_its_nodes(struct kunit *test)
 {
 	struct table_fixture *f = new_table(test);
 	unsigned long least = buckets_in(f), most;
 	unsigned int i, round, wrong = 0;
 
 	for (round = 0; round < 2; round++) {
-		for (i = 0; i < NR_NODES; i++)
+		for (i = 0; i < NR_NODES; i++) {
 			add_node(f, i);
+			wrong += !finds(f, i) + !finds(f, i / 2);
+			wrong += i + 1 < NR_NODES && finds(f, i + 1);
+		}
 		most = buckets_in(f);
 		KUNIT_EXPECT_GE(test, most, (unsigned long)NR_NODES);
-		for (i = 0; i < NR_NODES - 1; i++) {
-			remove_node(f, i);
-			wrong += finds(f, i) + !finds(f, NR_NODES - 1);
-			if (i == NR_NODES / 2)
-				KUNIT_EXPECT_EQ(test, most, buckets_in(f));
-		}
+		KUNIT_EXPECT_LE(test, longest_chain(f), 10);
+		for (i = 0; i < NR_NODES; i++)
+			wrong += !finds(f, i);
+
+		/* It shrinks until there is one node left, and then grows again. */
+		for (i = 0; i < NR_NODES; i += 2)
+			remove_checked(test, f, i);
+		KUNIT_EXPECT_EQ(test, most, buckets_in(f));
+		for (i = 0; i < NR_NODES; i++)
+			wrong += finds(f, i) != i % 2;
+		for (i = 1; i < NR_NODES - 1; i += 2)
+			remove_checked(test, f, i);
 		KUNIT_EXPECT_EQ(test, least, buckets_in(f));
-		wrong += !finds(f, NR_NODES - 1);
+		KUNIT_EXPECT_TRUE(test, finds(f, NR_NODES - 1));
 		remove_node(f, NR_NODES - 1);
 		synchronize_rcu();
 	}
@@ -506,9 +486,7 @@ static void gone_text_is_left_with_preemption_off(struct kunit *test)
 	unsigned int settled, tries = 0;
 	struct kprobe *p;
 
-	need_warnings(test);
-	if (!ARCH_KPROBE_STATELESS || !IS_ENABLED(CONFIG_PREEMPT_COUNT))
-		kunit_skip(test, "nobody knows that preemption is off");
+	need_counted_preemption(test);
 	for (settled = 0; settled < 2; settled++) {
 		p = plant(test);
 		scoped_guard(kprobe_lock)
@@ -942,9 +920,7 @@ static void names_that_are_looked_for_are_there(struct kunit *test)
 static struct kunit_case core_cases[] = {
 	KUNIT_CASE(monitor_sees_arrays),
 	KUNIT_CASE(names_that_are_looked_for_are_there),
-	KUNIT_CASE(table_finds_all_while_and_after_it_grows),
-	KUNIT_CASE(table_keeps_its_chains_short),
-	KUNIT_CASE(table_shrinks_when_nodes_leave),
+	KUNIT_CASE(table_grows_and_shrinks_with_its_nodes),
 	KUNIT_CASE(table_waits_for_its_readers),
 #ifdef __ARCH_WANT_KPROBES_INSN_SLOT
 	KUNIT_CASE(slots_are_distinct_and_known),
