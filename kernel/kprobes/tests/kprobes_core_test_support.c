@@ -150,10 +150,7 @@ bool trampoline_is_probed(void)
 	return false;
 }
 
-static void drop_mount(void *mnt)
-{
-	kern_unmount(mnt);
-}
+KUNIT_DEFINE_ACTION_WRAPPER(drop_mount, kern_unmount, struct vfsmount *);
 
 struct vfsmount *mount_fs(struct kunit *test, const char *name)
 {

@@ -106,15 +106,6 @@ int probe_register_again(struct probe *probe, void *addr)
 }
 EXPORT_SYMBOL_IF_KUNIT(probe_register_again);
 
-struct probe *probe_registered(struct kunit *test, void *addr)
-{
-	struct probe *probe = probe_new(test, addr);
-
-	KUNIT_ASSERT_EQ_MSG(test, 0, probe_register(probe), "at %pS", addr);
-	return probe;
-}
-EXPORT_SYMBOL_IF_KUNIT(probe_registered);
-
 struct probe *probe_registered_like(struct kunit *test, void *addr, const struct probe *like)
 {
 	struct probe *probe = probe_new(test, NULL);
@@ -170,14 +161,9 @@ static int note_sync(struct probe *probe, struct pt_regs *regs)
 
 void syncs_count(struct kunit *test, const char *symbol)
 {
-	struct probe *probe;
-
 	if (!symbol)
 		kunit_skip(test, "not known to patch many places at once");
-	probe = probe_new(test, NULL);
-	probe->kp.symbol_name = symbol;
-	probe->on_hit = note_sync;
-	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	probe_with(test, NULL, .kp.symbol_name = symbol, .on_hit = note_sync);
 	syncs_of = current;
 	syncs = 0;
 }

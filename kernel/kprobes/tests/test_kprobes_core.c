@@ -13,10 +13,11 @@ KUNIT_ARRAY_PARAM_DESC(step, kprobes_steps_table, name);
 
 /* Places */
 
-static void registered_place_is_found(struct kunit *test)
+static void registered_place_is_found_and_told_from_the_rest(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
 	struct probe *probe = probe_registered(test, step->addr);
+	int answer = step->addr == step->call ? 0 : -EINVAL;
 	struct kprobe *found, *beside;
 
 	preempt_disable();
@@ -26,17 +27,11 @@ static void registered_place_is_found(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, found);
 	KUNIT_EXPECT_PTR_EQ(test, found->addr, probe->kp.addr);
 	KUNIT_EXPECT_PTR_NE(test, beside, found);
-}
 
-static void function_entry_is_told_from_the_rest(struct kunit *test)
-{
-	const struct kprobes_step *step = test->param_value;
-	bool entry = step->addr == step->call;
-
-	KUNIT_EXPECT_EQ(test, entry ? 0 : -EINVAL, kprobe_on_func_entry(step->addr, NULL, 0));
-	KUNIT_EXPECT_EQ(test, entry ? 0 : -EINVAL,
-			kprobe_on_func_entry((void *)step->call, NULL,
-					     step->addr - (void *)step->call));
+	probe_unregister(probe);
+	KUNIT_EXPECT_EQ(test, answer, kprobe_on_func_entry(step->addr, NULL, 0));
+	KUNIT_EXPECT_EQ(test, answer, kprobe_on_func_entry((void *)step->call, NULL,
+							   step->addr - (void *)step->call));
 	KUNIT_EXPECT_EQ(test, 0, kprobe_on_func_entry(NULL, "vsnprintf", 0));
 	KUNIT_EXPECT_EQ(test, -ENOENT, kprobe_on_func_entry(NULL, "no_such_function_anywhere", 0));
 }
@@ -403,8 +398,7 @@ static void probes_that_came_early_are_hit(struct kunit *test)
 }
 
 static struct kunit_case kprobes_core_test_cases[] = {
-	KUNIT_CASE_PARAM(registered_place_is_found, step_gen_params),
-	KUNIT_CASE_PARAM(function_entry_is_told_from_the_rest, step_gen_params),
+	KUNIT_CASE_PARAM(registered_place_is_found_and_told_from_the_rest, step_gen_params),
 	KUNIT_CASE_PARAM(fault_in_a_handler_is_fixed_up, step_gen_params),
 	KUNIT_CASE_PARAM(no_hit_is_lost_while_others_come_and_go, step_gen_params),
 	KUNIT_CASE_SLOW(what_a_hit_may_call_is_probed),

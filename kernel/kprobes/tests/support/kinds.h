@@ -50,7 +50,6 @@ void probe_reset(struct probe *probe, void *addr);
 
 /* A probe for @addr, not registered yet. It is unregistered when the test case ends. */
 struct probe *probe_new(struct kunit *test, void *addr);
-struct probe *probe_registered(struct kunit *test, void *addr);
 int probe_register(struct probe *probe);
 
 /*
@@ -59,6 +58,7 @@ int probe_register(struct probe *probe);
  */
 #define probe_with(test, addr, ...) \
 	probe_registered_like(test, addr, &(const struct probe) { __VA_ARGS__ })
+#define probe_registered(test, addr)	probe_with(test, addr)
 struct probe *probe_registered_like(struct kunit *test, void *addr, const struct probe *like);
 
 /* Checks how often the pre handler and the post handler have run, and how many hits were missed. */
@@ -93,51 +93,39 @@ enum any_type { KPROBE, RETURN_PROBE, JPROBE };
 
 static inline int any_register_many(enum any_type type, union any_probe **probes, int num)
 {
-	switch (type) {
-	case KPROBE:
+	if (type == KPROBE)
 		return register_kprobes((struct kprobe **)probes, num);
-	case RETURN_PROBE:
+	if (type == RETURN_PROBE)
 		return register_kretprobes((struct kretprobe **)probes, num);
-	default:
-		return register_jprobes((struct jprobe **)probes, num);
-	}
+	return register_jprobes((struct jprobe **)probes, num);
 }
 
 static inline void any_unregister_many(enum any_type type, union any_probe **probes, int num)
 {
-	switch (type) {
-	case KPROBE:
+	if (type == KPROBE)
 		return unregister_kprobes((struct kprobe **)probes, num);
-	case RETURN_PROBE:
+	if (type == RETURN_PROBE)
 		return unregister_kretprobes((struct kretprobe **)probes, num);
-	default:
-		return unregister_jprobes((struct jprobe **)probes, num);
-	}
+	return unregister_jprobes((struct jprobe **)probes, num);
 }
 
 static inline int any_register(enum any_type type, union any_probe *probe)
 {
-	switch (type) {
-	case KPROBE:
+	if (type == KPROBE)
 		return register_kprobe(&probe->kp);
-	case RETURN_PROBE:
+	if (type == RETURN_PROBE)
 		return register_kretprobe(&probe->rp);
-	default:
-		return register_jprobe(&probe->jp);
-	}
+	return register_jprobe(&probe->jp);
 }
 
 /* Of one that is not registered, all that is changed is its address. */
 static inline void any_unregister(enum any_type type, union any_probe *probe)
 {
-	switch (type) {
-	case KPROBE:
+	if (type == KPROBE)
 		return unregister_kprobe(&probe->kp);
-	case RETURN_PROBE:
+	if (type == RETURN_PROBE)
 		return unregister_kretprobe(&probe->rp);
-	default:
-		return unregister_jprobe(&probe->jp);
-	}
+	return unregister_jprobe(&probe->jp);
 }
 
 /* Kinds of handlers: each type's usual one is the first. */
