@@ -467,16 +467,14 @@ static void call_nested_afterwards(struct kprobe *kp, struct pt_regs *regs, unsi
 static void expect_missed_inside(struct kunit *test, const struct kprobes_step *outer,
 				 const struct kprobes_step *inner)
 {
-	struct probe *probe = probe_new(test, outer->addr);
-	struct probe *missed[2] = {
+	struct probe *probe, *missed[2] = {
 		probe_registered(test, inner->addr), probe_registered(test, inner->addr),
 	};
 	bool same = inner->call == outer->call;
 	unsigned int i;
 
-	probe->on_hit = call_nested;
 	nested_call = inner->call;
-	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	probe = probe_with(test, outer->addr, .on_hit = call_nested);
 	kprobes_call_step(test, outer);
 	if (!same)
 		kprobes_call_step(test, inner);

@@ -51,21 +51,13 @@ enum way { TRAP, JUMP, FTRACE, WAYS, ITSELF = WAYS };
 
 static const char * const way_names[] = { "trap", "jump", "ftrace", "the same place" };
 
-/**
- * struct place - a place with a probe
- * @probe: the probe
- * @way: how a hit gets to the handlers
- * @post: the post handler does what the case is about
- * @plain: its handlers do not run on top of those of others that are plain
- * @call: a function that hits it once
- * @result: what @call returns for 1
- */
 struct place {
 	struct probe *probe;
-	enum way way;
-	bool post, plain;
-	u32 (*call)(u32 x);
-	u32 result;
+	enum way way;		/* from a hit to the handlers */
+	bool post;		/* the post handler does what the case is about */
+	bool plain;		/* its handlers do not run on top of others that are plain */
+	u32 (*call)(u32 x);	/* hits it once */
+	u32 result;		/* what that returns for 1 */
 };
 
 #define TRACED(number)						\
@@ -85,13 +77,10 @@ static u32 (*const traced[LEVELS])(u32 x) = { traced_1, traced_2, traced_3, trac
 static bool has_jump(struct probe *probe)
 {
 	struct kprobe *site;
-	bool has;
 
-	preempt_disable();
+	guard(preempt)();
 	site = get_kprobe(probe->kp.addr);
-	has = site && kprobe_optimized(site);
-	preempt_enable();
-	return has;
+	return site && kprobe_optimized(site);
 }
 
 /* Jumps are put in by a worker, some time after the probe was registered. */
@@ -208,22 +197,14 @@ static struct place *place_new_stepped(struct kunit *test)
 
 /* Chains */
 
-/**
- * struct link - a call of a place, by the handler of the link before or by the test
- * @place: the place
- * @level: the context of the call
- * @returned: the call has returned
- * @result: its result
- * @before: address of the running probe before the call
- * @inside: the same in the handler
- * @after: the same in the handler, after all links above have returned
- * @masked: the handler was called with interrupts off
- */
+/* A call of a place, by the handler of the link before or by the test */
 struct link {
 	struct place *place;
-	enum level level;
-	bool returned, masked;
+	enum level level;		/* the context of the call */
+	bool returned;
+	bool masked;			/* the handler was called with interrupts off */
 	u32 result;
+	/* Address of the running probe before the call, in the handler, and after what it calls */
 	kprobe_opcode_t *before, *inside, *after;
 };
 
@@ -372,15 +353,10 @@ static void chain_run(struct kunit *test)
 	KUNIT_EXPECT_FALSE_MSG(test, irqs_disabled(), "%s", chain.name);
 }
 
-/**
- * struct pair - a handler, and a hit while it runs
- * @below: the way to the handler
- * @post: it is a post handler
- * @above: the way of the hit
- */
+/* A handler, and a hit while it runs */
 struct pair {
 	enum way below, above;
-	bool post;
+	bool post;	/* it is a post handler */
 };
 
 static const void *next_pair(const void *prev, char *desc, bool all)

@@ -20,10 +20,10 @@ static void registered_place_is_found_and_told_from_the_rest(struct kunit *test)
 	int answer = step->addr == step->call ? 0 : -EINVAL;
 	struct kprobe *found, *beside;
 
-	preempt_disable();
-	found = get_kprobe(probe->kp.addr);
-	beside = get_kprobe((void *)probe->kp.addr + 1);
-	preempt_enable();
+	scoped_guard(preempt) {
+		found = get_kprobe(probe->kp.addr);
+		beside = get_kprobe((void *)probe->kp.addr + 1);
+	}
 	KUNIT_ASSERT_NOT_NULL(test, found);
 	KUNIT_EXPECT_PTR_EQ(test, found->addr, probe->kp.addr);
 	KUNIT_EXPECT_PTR_NE(test, beside, found);

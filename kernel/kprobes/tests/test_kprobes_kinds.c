@@ -235,25 +235,15 @@ static void *address_of_a_device(struct kunit *test, unsigned long where)
 }
 #endif
 
-/**
- * struct refusal - a target that must be refused
- * @what: its name
- * @errno: the expected error
- * @or_errno: another error that will do, 0 if none
- * @symbol: the probe's symbol_name
- * @make: returns the probe's address; NULL if it has none
- * @where: argument of @make
- * @offset: the probe's offset
- * @is_text: @where is a function, whose text must not change
- */
+/* A target that must be refused */
 struct refusal {
 	const char *what;
-	int errno, or_errno;
-	const char *symbol;
-	void *(*make)(struct kunit *test, unsigned long where);
-	unsigned long where;
-	unsigned int offset;
-	bool is_text;
+	int errno, or_errno;		/* the second will do, too, if it is not 0 */
+	const char *symbol;		/* the probe's symbol_name */
+	void *(*make)(struct kunit *test, unsigned long where);	/* returns its address */
+	unsigned long where;		/* argument of that */
+	unsigned int offset;		/* the probe's */
+	bool is_text;			/* @where is a function, whose text must not change */
 };
 
 #define AT(address)		.make = address_constant, .where = (unsigned long)(address)

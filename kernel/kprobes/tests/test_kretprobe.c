@@ -605,22 +605,6 @@ static void caps_are_counted_beside_other_return_probes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, under_way(rp), 0);
 }
 
-static int skip_call(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	return 1;
-}
-
-static void skipped_calls_are_not_under_way(struct kunit *test)
-{
-	struct return_probe *probe = return_probe_with(test, returns, .rp.maxactive = 1,
-						       .rp.entry_handler = skip_call);
-
-	KUNIT_EXPECT_EQ(test, 2, returns(1));
-	KUNIT_EXPECT_EQ(test, 2, returns(1));
-	KUNIT_EXPECT_EQ(test, under_way(&probe->rp), 0);
-	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
-}
-
 static void missed_returns_are_not_under_way(struct kunit *test)
 {
 	struct kretprobe *rp = registered(test, waits_until_busy, 1);
@@ -1166,7 +1150,6 @@ static struct kunit_case kretprobe_cases[] = {
 	KUNIT_CASE(larger_stack_takes_the_place_of_an_empty_one),
 	KUNIT_CASE(calls_below_the_cap_are_all_followed),
 	KUNIT_CASE(caps_are_counted_beside_other_return_probes),
-	KUNIT_CASE(skipped_calls_are_not_under_way),
 	KUNIT_CASE(missed_returns_are_not_under_way),
 	KUNIT_CASE_PARAM(dead_tasks_leave_no_call_behind, place_gen_params),
 	KUNIT_CASE(stack_that_was_left_goes_with_its_call),

@@ -41,35 +41,22 @@ static void need_stack_traces(struct kunit *test)
 		kunit_skip(test, "not promised by this architecture");
 }
 
-/**
- * struct noted - a return probe that notes what its handlers were given, and checks it
- * @p: the probe
- * @in_interrupt: how many of the entries were not in a task
- * @in_idle: how many of the entries were in an idle task, or interrupted one
- * @left: words of private data that were there before the entry handler
- * @mixed_up: words of private data that were not this call's when it returned
- * @last: the instance of the last entry
- * @value: the value returned last
- * @retaddr: where the probed function was going to return to
- * @from: the same, as the entry handler was told
- * @owner: what get_kretprobe() returned
- * @preemptible: some handler could have been preempted
- * @masked: the saved registers said to some handler that interrupts were off
- * @skip: result of the entry handler
- * @force: the value that the caller gets, if not 0
- * @entry_trace: where the entry handler stores a stack trace, or NULL
- * @return_trace: the same for the return handler
- */
+/* A return probe that notes what its handlers were given, and checks it */
 struct noted {
 	struct return_probe p;
-	atomic_t in_interrupt, in_idle, left, mixed_up;
-	struct kretprobe_instance *last;
-	unsigned long value, retaddr, from;
-	struct kretprobe *owner;
-	bool preemptible, masked;
-	int skip;
-	unsigned long force;
-	struct trace *entry_trace, *return_trace;
+	atomic_t in_interrupt;		/* entries that were not in a task */
+	atomic_t in_idle;		/* entries in an idle task, or that interrupted one */
+	atomic_t left;			/* words of data that were there before the entry handler */
+	atomic_t mixed_up;		/* words that were not this call's when it returned */
+	struct kretprobe_instance *last; /* of the last entry */
+	unsigned long value, retaddr;	/* returned last, and to where */
+	unsigned long from;		/* to where, as the entry handler was told */
+	struct kretprobe *owner;	/* what get_kretprobe() returned */
+	bool preemptible;		/* some handler could have been preempted */
+	bool masked;			/* some saved registers said that interrupts were off */
+	int skip;			/* result of the entry handler */
+	unsigned long force;		/* the value that the caller gets, if not 0 */
+	struct trace *entry_trace, *return_trace; /* where to store stack traces, or NULL */
 };
 
 /* Set by the interrupt itself: a hit's exception may count as an interrupt, too. */

@@ -148,13 +148,10 @@ static inline void levels_exit(void)
 static inline kprobe_opcode_t *running_addr(void)
 {
 	struct kprobe *running;
-	kprobe_opcode_t *addr;
 
-	preempt_disable();
+	guard(preempt)();
 	running = kprobe_running();
-	addr = running ? running->addr : NULL;
-	preempt_enable();
-	return addr;
+	return running ? running->addr : NULL;
 }
 
 #endif /* _KPROBES_TESTS_LEVELS_H */
