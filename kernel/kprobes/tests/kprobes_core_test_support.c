@@ -32,37 +32,25 @@
 struct vfsmount *switch_mount;
 static bool switch_was_on;
 
-static struct file *switch_open(int flags)
+static int switch_access(bool write, char *value)
 {
-	return file_open_root_mnt(switch_mount, "sys/debug/kprobes-optimization", flags, 0);
+	struct file *file = file_open_root_mnt(switch_mount, "sys/debug/kprobes-optimization",
+					       write ? O_WRONLY : O_RDONLY, 0);
+	loff_t pos = 0;
+	ssize_t done;
+
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	done = write ? kernel_write(file, value, 1, &pos) : kernel_read(file, value, 1, &pos);
+	filp_close(file, NULL);
+	return done == 1 ? 0 : -EIO;
 }
 
 int switch_set(bool on)
 {
-	struct file *file = switch_open(O_WRONLY);
-	loff_t pos = 0;
-	ssize_t written;
+	char value = on ? '1' : '0';
 
-	if (IS_ERR(file))
-		return PTR_ERR(file);
-	written = kernel_write(file, on ? "1" : "0", 1, &pos);
-	filp_close(file, NULL);
-	return written == 1 ? 0 : -EIO;
-}
-
-static int switch_get(bool *on)
-{
-	struct file *file = switch_open(O_RDONLY);
-	loff_t pos = 0;
-	ssize_t size;
-	char value;
-
-	if (IS_ERR(file))
-		return PTR_ERR(file);
-	size = kernel_read(file, &value, 1, &pos);
-	filp_close(file, NULL);
-	*on = value == '1';
-	return size == 1 ? 0 : -EIO;
+	return switch_access(true, &value);
 }
 
 void switch_need(struct kunit *test)
@@ -93,9 +81,14 @@ void switch_suite_exit(struct kunit_suite *suite)
 
 int switch_init(struct kunit *test)
 {
+	char value = '0';
+	int err;
+
 	if (!switch_mount)
 		return 0;
-	return switch_get(&switch_was_on) ?: switch_set(true);
+	err = switch_access(false, &value);
+	switch_was_on = value == '1';
+	return err ?: switch_set(true);
 }
 
 void switch_exit(struct kunit *test)

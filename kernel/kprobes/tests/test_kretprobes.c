@@ -28,16 +28,12 @@
 
 KUNIT_ARRAY_PARAM_DESC(entry, kprobes_entries, name);
 
-static void need_return_stacks(struct kunit *test)
-{
-	if (!LOSES_NOTHING)
-		kunit_skip(test, "not promised by this architecture");
-}
+#define TRACES_CALLERS	(IS_ENABLED(CONFIG_STACKTRACE) && \
+			 IS_ENABLED(CONFIG_ARCH_CORRECT_STACKTRACE_ON_KRETPROBE))
 
-static void need_stack_traces(struct kunit *test)
+static void need(struct kunit *test, bool promised)
 {
-	if (!IS_ENABLED(CONFIG_STACKTRACE) ||
-	    !IS_ENABLED(CONFIG_ARCH_CORRECT_STACKTRACE_ON_KRETPROBE))
+	if (!promised)
 		kunit_skip(test, "not promised by this architecture");
 }
 
@@ -578,7 +574,7 @@ static void thousand_tasks_deep_inside_all_return(struct kunit *test)
 	struct noted *probe;
 	struct crowd *crowd;
 
-	need_return_stacks(test);
+	need(test, LOSES_NOTHING);
 	kprobes_text_watch(test, sleeps);
 	probe = counted(test, sleeps, *size, 0);
 	crowd = crowd_enter(test, MANY, LEVELS - 1);
@@ -613,7 +609,7 @@ static void large_data_has_a_reserve(struct kunit *test)
 	const int reserve = reserve_of_calls();
 	struct noted *probe;
 
-	need_return_stacks(test);
+	need(test, LOSES_NOTHING);
 	probe = counted(test, sleeps, KRETPROBE_MAX_DATA_SIZE, 0);
 	crowd_leave(test, crowd_enter(test, reserve + 10, 0));
 	expect_counts(test, probe, reserve + 10, 10);
@@ -633,7 +629,7 @@ static void deep_recursion_is_counted_to_the_end(struct kunit *test)
 	struct crowd *crowd;
 	int missed;
 
-	need_return_stacks(test);
+	need(test, LOSES_NOTHING);
 	probe = counted(test, sleeps, 256, 0);
 	crowd = crowd_enter(test, tasks, DEEP - 1);
 	missed = probe->p.rp.nmissed;
@@ -823,7 +819,7 @@ static void another_task_sees_callers_not_trampolines(struct kunit *test)
 	};
 	struct trace trace = { };
 
-	need_stack_traces(test);
+	need(test, TRACES_CALLERS);
 	counted(test, sleeps, 8, 0);
 	counted(test, sleeps, 0, 0);
 	counted(test, sleeps_deeper, 8, 0);
@@ -867,7 +863,7 @@ static void handlers_see_callers_not_trampolines(struct kunit *test)
 	unsigned int unseen = KPROBES_TRACE_AT_ENTRY ? 1 : 2;
 	struct noted *probe;
 
-	need_stack_traces(test);
+	need(test, TRACES_CALLERS);
 	counted(test, level_one, 0, 0);
 	counted(test, level_two, 0, 0);
 	probe = noted_with(test, traces_itself, .p.on_entry = note_entry,
@@ -937,7 +933,7 @@ static void fprobe_exits_beside_return_probes(struct kunit *test)
 	struct told_fprobe *fprobe;
 	struct noted *first, *second;
 
-	need_return_stacks(test);
+	need(test, LOSES_NOTHING);
 	first = counted(test, sleeps, 8, 0);
 	fprobe = told_fprobe_registered(test, sleeps, sleeps_deeper);
 	second = counted(test, sleeps_deeper, 8, 0);
@@ -988,8 +984,7 @@ static void both_are_told_of_callers_not_trampolines(struct kunit *test)
 	struct told_fprobe *before = NULL, *after = NULL;
 	const struct order *order = test->param_value;
 
-	need_return_stacks(test);
-	need_stack_traces(test);
+	need(test, LOSES_NOTHING && TRACES_CALLERS);
 	memset(&told_by_probe, 0, sizeof(told_by_probe));
 	if (order->before)
 		before = told_fprobe_registered(test, kprobes_traced, NULL);
