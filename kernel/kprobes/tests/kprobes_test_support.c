@@ -10,7 +10,6 @@
 #include <linux/preempt.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
-#include <asm/barrier.h>
 
 #include "support/kinds.h"
 #include "support/text.h"
@@ -276,7 +275,7 @@ void kprobes_text_compare(void *data)
 }
 EXPORT_SYMBOL_IF_KUNIT(kprobes_text_compare);
 
-struct kprobes_text *kprobes_text_copy(struct kunit *test, void *addr)
+struct kprobes_text *kprobes_text_watch(struct kunit *test, void *addr)
 {
 	struct kprobes_text *text;
 	unsigned long size;
@@ -288,14 +287,6 @@ struct kprobes_text *kprobes_text_copy(struct kunit *test, void *addr)
 	text->start = start;
 	text->size = size;
 	memcpy(text->copy, start, size);
-	return text;
-}
-EXPORT_SYMBOL_IF_KUNIT(kprobes_text_copy);
-
-struct kprobes_text *kprobes_text_watch(struct kunit *test, void *addr)
-{
-	struct kprobes_text *text = kprobes_text_copy(test, addr);
-
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, kprobes_text_compare, text));
 	return text;
 }
@@ -429,51 +420,6 @@ void caller_wait(struct kunit *test, struct caller *caller)
 	KUNIT_ASSERT_NE(test, READ_ONCE(caller->calls), seen);
 }
 EXPORT_SYMBOL_IF_KUNIT(caller_wait);
-
-static int contest_run(void *data)
-{
-	struct contest *contest = data;
-	int round = 0;
-
-	while (!kthread_should_stop()) {
-		/* Pairs with the release in contest_hold(). */
-		if (smp_load_acquire(&contest->begun) == round) {
-			cond_resched();
-			continue;
-		}
-		round++;
-		contest->err = contest->enter();
-		/* Pairs with the acquire in contest_hold(): err is there. */
-		smp_store_release(&contest->ended, round);
-	}
-	return 0;
-}
-
-struct contest *contest_start(struct kunit *test, int (*enter)(void))
-{
-	struct contest *contest = test_alloc(test, sizeof(*contest));
-
-	contest->enter = enter;
-	wake_up_process(thread_new(test, contest_run, contest));
-	return contest;
-}
-EXPORT_SYMBOL_IF_KUNIT(contest_start);
-
-void contest_hold(struct kunit *test, struct contest *contest)
-{
-	int round = contest->begun + 1;
-	int err;
-
-	/* Pairs with the acquire in contest_run(): the struct is ready. */
-	smp_store_release(&contest->begun, round);
-	err = contest->enter();
-	/* Pairs with the release in contest_run(). */
-	while (smp_load_acquire(&contest->ended) != round)
-		cond_resched();
-	KUNIT_EXPECT_EQ(test, err + contest->err, -EINVAL);
-	KUNIT_EXPECT_EQ(test, err * contest->err, 0);
-}
-EXPORT_SYMBOL_IF_KUNIT(contest_hold);
 
 MODULE_DESCRIPTION("What the KUnit tests of kprobes share");
 MODULE_LICENSE("GPL");

@@ -11,6 +11,7 @@
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
+#include <asm/barrier.h>
 
 #include "support/probe.h"
 #include "support/threads.h"
@@ -110,23 +111,51 @@ static void same_struct_is_refused_twice(struct kunit *test)
 	}
 }
 
+/* Two threads register it at the same time, so often */
+#define CONTESTS	100
+
 static struct any contested;
 
-static int register_contested(void)
+/* The last round that has begun, and the last one in which the other thread has an answer */
+static int begun, ended, other_answer;
+
+static int contest_run(void *unused)
 {
-	return add(&contested);
+	int round = 0;
+
+	while (!kthread_should_stop()) {
+		/* Pairs with the release in one_of_two_threads_registers_a_probe(). */
+		if (smp_load_acquire(&begun) == round) {
+			cond_resched();
+			continue;
+		}
+		round++;
+		other_answer = add(&contested);
+		/* Pairs with the acquire there. */
+		smp_store_release(&ended, round);
+	}
+	return 0;
 }
 
 /* The same bug, by two threads at the same time. */
 static void one_of_two_threads_registers_a_probe(struct kunit *test)
 {
-	struct contest *contest = contest_start(test, register_contested);
-	unsigned int i;
+	int round, answer;
 
+	begun = 0;
+	ended = 0;
 	contested.type = type_of(test);
-	for (i = 0; i < CONTESTS; i++) {
+	wake_up_process(thread_new(test, contest_run, NULL));
+	for (round = 1; round <= CONTESTS; round++) {
 		any_reset(&contested.probe, like(test), kprobes_entries[1].addr);
-		contest_hold(test, contest);
+		/* Pairs with the acquire in contest_run(): the struct is ready. */
+		smp_store_release(&begun, round);
+		answer = add(&contested);
+		/* Pairs with the release there: the other answer is there. */
+		while (smp_load_acquire(&ended) != round)
+			cond_resched();
+		KUNIT_EXPECT_EQ(test, answer + other_answer, -EINVAL);
+		KUNIT_EXPECT_EQ(test, answer * other_answer, 0);
 		expect_hits(test, &kprobes_entries[1], 1);
 		any_drop(&contested);
 		expect_hits(test, &kprobes_entries[1], 0);

@@ -135,9 +135,6 @@ struct kprobes_text {
 /* Whoever takes a probe out has restored the text, jumps included, when that returns. */
 void kprobes_text_compare(void *data);
 
-/* The function around @addr as it is now. The copy is freed when the test case ends. */
-struct kprobes_text *kprobes_text_copy(struct kunit *test, void *addr);
-
 /*
  * When the test case ends, the function around @addr must be what it is now. Has
  * to be called before the first probe is made: actions run in reverse order.

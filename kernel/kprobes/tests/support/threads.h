@@ -75,25 +75,4 @@ void caller_stop(struct caller *caller);
 /* Waits until at least one more call has returned. */
 void caller_wait(struct kunit *test, struct caller *caller);
 
-/* How often a test case has two threads register the same struct at the same time */
-#define CONTESTS	100
-
-/**
- * struct contest - two threads that call a function at the same time
- * @enter: the function, which registers the struct
- * @begun: the last round that has begun
- * @ended: the last round in which the other thread has called the function
- * @err: what the function returned to the other thread then
- */
-struct contest {
-	int (*enter)(void);
-	int begun, ended;
-	int err;
-};
-
-struct contest *contest_start(struct kunit *test, int (*enter)(void));
-
-/* Holds a round, for which the struct is ready: one of the threads is refused. */
-void contest_hold(struct kunit *test, struct contest *contest);
-
 #endif /* _KPROBES_TESTS_THREADS_H */
