@@ -873,21 +873,6 @@ static void drop_both(struct kunit *test, struct kretprobe *rp)
 	expect_no_holder_soon(test);
 }
 
-static void call_that_is_left_behind_is_forgotten(struct kunit *test)
-{
-	struct kretprobe *rp = registered(test, leaves_call_behind, 0);
-	const int *cap = test->param_value;
-
-	left_behind = registered(test, returns, *cap);
-	KUNIT_EXPECT_EQ(test, 2, leaves_call_behind(1));
-	KUNIT_EXPECT_EQ(test, 2, leaves_call_behind(1));
-	KUNIT_EXPECT_EQ(test, 0, left_behind->nmissed);
-	KUNIT_EXPECT_EQ(test, 2, atomic_read(&nr_returns));
-	if (*cap)
-		KUNIT_EXPECT_EQ(test, 0, under_way(left_behind));
-	drop_both(test, rp);
-}
-
 /* More than there is memory for on a return stack and in the reserve */
 #define MANY_CALLS	1000
 
@@ -919,16 +904,24 @@ static noinline __noclone u32 leaves_many_behind(u32 fresh)
 }
 
 /* A past bug: calls from one place that never return filled the return stack. */
-static void calls_from_one_place_are_forgotten(struct kunit *test)
+static void calls_that_are_left_behind_are_forgotten(struct kunit *test)
 {
-	struct kretprobe *rp = registered(test, leaves_many_behind, 0);
+	u32 (* const functions[])(u32 x) = { leaves_call_behind, leaves_many_behind };
 	const int *cap = test->param_value;
+	struct kretprobe *rp;
+	unsigned int i;
 
-	left_behind = registered(test, returns, *cap);
-	KUNIT_EXPECT_EQ(test, 2, leaves_many_behind(1));
-	KUNIT_EXPECT_EQ(test, 0, left_behind->nmissed);
-	KUNIT_EXPECT_EQ(test, 1, atomic_read(&nr_returns));
-	drop_both(test, rp);
+	for (i = 0; i < ARRAY_SIZE(functions); i++) {
+		rp = registered(test, functions[i], 0);
+		left_behind = registered(test, returns, *cap);
+		KUNIT_EXPECT_EQ(test, 2, functions[i](1));
+		KUNIT_EXPECT_EQ(test, 2, functions[i](1));
+		KUNIT_EXPECT_EQ(test, 0, left_behind->nmissed);
+		KUNIT_EXPECT_EQ(test, 2, atomic_read(&nr_returns));
+		if (*cap)
+			KUNIT_EXPECT_EQ(test, 0, under_way(left_behind));
+		drop_both(test, rp);
+	}
 }
 
 /* None of these is dropped in favour of the next one, but when the function returns. */
@@ -1162,8 +1155,7 @@ static struct kunit_case kretprobe_cases[] = {
 	KUNIT_CASE_PARAM(large_data_is_not_on_the_stacks_of_tasks, maxactive_gen_params),
 	KUNIT_CASE(return_probe_that_is_unregistered_twice_leaves_nothing),
 #if defined(CONFIG_X86) || defined(CONFIG_ARM64)
-	KUNIT_CASE_PARAM(call_that_is_left_behind_is_forgotten, cap_gen_params),
-	KUNIT_CASE_PARAM(calls_from_one_place_are_forgotten, cap_gen_params),
+	KUNIT_CASE_PARAM(calls_that_are_left_behind_are_forgotten, cap_gen_params),
 	KUNIT_CASE(tail_calls_are_not_forgotten),
 #endif
 	KUNIT_CASE_PARAM(idle_task_of_an_offlined_cpu_starts_anew, cap_gen_params),
