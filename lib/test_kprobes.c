@@ -14,8 +14,6 @@
 KUNIT_ARRAY_PARAM_DESC(step, kprobes_steps_table, name);
 KUNIT_ARRAY_PARAM_DESC(entry, kprobes_entries, name);
 
-/* Handlers */
-
 static void pre_handler_runs_before_the_instruction(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
@@ -124,8 +122,6 @@ static void probed_code_sees_a_register_changed_halfway(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, step->call(1), 77);
 }
 
-/* Redirection */
-
 static noinline u32 replacement(u32 x)
 {
 	kprobes_begin(&x);
@@ -155,8 +151,6 @@ static void pre_handler_skips_an_instruction(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, step->call(1), kprobes_expected(1) - 7);
 	KUNIT_EXPECT_EQ(test, probe->hits, 1);
 }
-
-/* Several probes at one address */
 
 #define CROWD	3
 
@@ -296,8 +290,6 @@ static void post_handler_comes_and_goes(struct kunit *test)
 	}
 }
 
-/* Enabled and disabled */
-
 enum presence { PROBE_ABSENT, PROBE_OFF, PROBE_ON, PRESENCES };
 
 enum action { REGISTER, REGISTER_DISABLED, ENABLE, DISABLE, UNREGISTER, ACTIONS };
@@ -392,8 +384,6 @@ static void disabled_place_has_its_own_text_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&probe->kp));
 }
 
-/* Addresses and names */
-
 static noinline __noclone u32 kprobes_test_by_name(u32 x)
 {
 	kprobes_begin(&x);
@@ -432,8 +422,6 @@ static void offset_counts_from_the_address_too(struct kunit *test)
 	kprobes_call_step(test, step);
 	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
 }
-
-/* Hits that are missed */
 
 static u32 (*nested_call)(u32 x);
 
@@ -499,8 +487,6 @@ static void hit_of_the_probe_by_its_own_handler_is_missed(struct kunit *test)
 	kprobes_call_step(test, step);
 	probe_expect(test, probe, KPROBES_CALLS, 0, KPROBES_CALLS);
 }
-
-/* Stack traces */
 
 static struct trace trace;
 

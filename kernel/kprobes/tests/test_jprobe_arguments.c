@@ -294,8 +294,6 @@ static void function_that_is_followed_gets_the_same_arguments(struct kunit *test
 }
 #endif
 
-/* Calls on several processors, while jprobes come and go */
-
 #define CHANGES	200
 
 static atomic_t handled, wrong;

@@ -94,8 +94,6 @@ static void jprobes_kprobes_and_return_probes_share_a_function(struct kunit *tes
 	expect_returns(test, returns, 1, 0);
 }
 
-/* Handlers that are left by jprobe_return() */
-
 /* Has enough values to fill all registers that a call preserves. */
 static noinline __noclone u64 values_across(const u64 *in, u32 (*call)(u32 x))
 {
@@ -231,8 +229,6 @@ static void none_of_very_many_calls_is_lost(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, jp->kp.nmissed, 0);
 }
 
-/* Handlers inside handlers */
-
 static const struct kprobes_step *other_entry(const struct kprobes_step *step)
 {
 	return &kprobes_entries[step->call == kprobes_traced];
@@ -312,8 +308,6 @@ static void handler_is_left_after_one_in_an_interrupt_was(struct kunit *test)
 	KUNIT_EXPECT_EQ_MSG(test, seen[2].calls, 1, "the interrupt came too late");
 }
 
-/* Stack traces */
-
 static struct trace trace;
 
 static u32 takes_a_trace(u32 x)
@@ -348,8 +342,6 @@ static void stack_trace_shows_the_function_and_its_caller(struct kunit *test)
 	KUNIT_EXPECT_TRUE_MSG(test, kprobes_within(trace_caller, trace.entries[at + 1]),
 			      "%pS follows on the function", (void *)trace.entries[at + 1]);
 }
-
-/* Registration */
 
 static u64 int_pow_handler(u64 base, unsigned int exp)
 {

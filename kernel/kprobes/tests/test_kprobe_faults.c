@@ -39,13 +39,10 @@ static unsigned int nr_peeks;
 static const struct kprobes_fault *subject;
 static unsigned long bad, good;
 
-/* An unmapped address */
 static unsigned long unmapped;
 
 /* The result of an instruction that a fault handler skips */
 #define SKIPPED		0xdead
-
-/* Fault handlers */
 
 /* Returns false when there are so many faults that they must be endless. */
 static bool note_offer(struct kprobe *kp, struct pt_regs *regs, int trapnr)
@@ -103,8 +100,6 @@ static int fault_and_skip(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 	read_unmapped();
 	return go_past(regs);
 }
-
-/* Handlers that fault */
 
 static noinline __noclone void peek_below(struct peek *note, unsigned int depth)
 {
@@ -164,8 +159,6 @@ static const union any_probe peekers[KINDS] = {
 	[JPROBE_HANDLER] = { .jp.kp.fault_handler = skip, .jp.entry = peek_at_jprobe },
 };
 
-/* What test cases begin with */
-
 /* Chooses the subject, and checks that it faults and is fixed up without a hit. */
 static void choose(struct kunit *test, const struct kprobes_fault *fault)
 {
@@ -184,8 +177,6 @@ static void choose(struct kunit *test, const struct kprobes_fault *fault)
 	if (fault->value)
 		KUNIT_ASSERT_EQ(test, fault->call(good), fault->value);
 }
-
-/* What test cases end with */
 
 static void expect_offer(struct kunit *test, unsigned int i, struct kprobe *to)
 {
@@ -209,8 +200,6 @@ static void expect_own_offers(struct kunit *test, unsigned int num, unsigned lon
 		KUNIT_EXPECT_EQ(test, peeks[i].value, value);
 	}
 }
-
-/* Faults in handlers */
 
 /* The handler of a second probe that faults at the same place */
 static const enum kind_id others[KINDS] = {
@@ -305,8 +294,6 @@ static void fault_in_a_return_handler_is_dealt_with_after_disabling(struct kunit
 	expect_own_offers(test, 1, SKIPPED);
 }
 
-/* Faults in the probed instruction */
-
 static struct pt_regs regs_at_hit;
 
 static int note_registers(struct probe *probe, struct pt_regs *regs)
@@ -315,7 +302,6 @@ static int note_registers(struct probe *probe, struct pt_regs *regs)
 	return 0;
 }
 
-/* A probe on the instruction that faults */
 static struct probe *probe_subject(struct kunit *test, kprobe_fault_handler_t handler,
 				   kprobe_post_handler_t post_handler)
 {
@@ -416,8 +402,6 @@ static void fault_handler_of_a_disabled_probe_is_not_asked(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, subject->call(bad), SKIPPED);
 	expect_one_fault(test, sleeper);
 }
-
-/* Faults that must not go to a fault handler */
 
 static void fault_of_a_fault_handler_is_not_given_to_it(struct kunit *test)
 {

@@ -195,8 +195,6 @@ static struct place *place_new_stepped(struct kunit *test)
 	return place;
 }
 
-/* Chains */
-
 /* A call of a place, by the handler of the link before or by the test */
 struct link {
 	struct place *place;
@@ -258,7 +256,6 @@ static void chain_post(struct kprobe *kp, struct pt_regs *regs, unsigned long fl
 	chain_hit(container_of(kp, struct probe, kp), regs);
 }
 
-/* Can context @to come on top of a handler in context @from? */
 static bool can_come(struct place *place, enum level from, enum level to)
 {
 	if (!level_exists(from) || !level_exists(to))
@@ -517,8 +514,6 @@ static void left_out_probe_gets_no_post_handler_behind_a_copy(struct kunit *test
 	KUNIT_EXPECT_EQ(test, rows, levels_from(SOFTIRQ));
 }
 
-/* Busy without a handler */
-
 static struct {
 	struct place *place;
 	enum level level;
@@ -597,8 +592,6 @@ static void busy_section_in_a_handler_does_not_free_its_context(struct kunit *te
 	KUNIT_EXPECT_PTR_EQ(test, busy.running, handler->probe->kp.addr);
 	KUNIT_EXPECT_NULL(test, running_addr());
 }
-
-/* Between the pre handler and the post handler */
 
 #define STEPS	100
 
@@ -716,8 +709,8 @@ static void hit_in_the_middle_of_a_step_runs(struct kunit *test)
 }
 
 /*
- * What is carried from the one to the other: each hit of the preempted task is interrupted at
- * the copy by an interrupt, which is hit there too, and then by a task that is.
+ * Each hit of the preempted task is interrupted at the copy, between its two handlers, by an
+ * interrupt, which is hit there too, and then by a task that is.
  */
 
 static DEFINE_PER_CPU(struct task_struct *, last_pre);
@@ -817,8 +810,6 @@ static void data_is_carried_to_the_post_handler_of_the_same_hit(struct kunit *te
 	KUNIT_EXPECT_EQ(test, carrying.wrong, 0);
 	KUNIT_EXPECT_GT_MSG(test, carrying.foreign, 0, "no task was preempted in between");
 }
-
-/* A storm of interrupts */
 
 #define STORM_TICK	(200 * NSEC_PER_USEC)
 #define STORM_SPIN	(2 * NSEC_PER_MSEC)

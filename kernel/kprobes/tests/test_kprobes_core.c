@@ -11,8 +11,6 @@
 
 KUNIT_ARRAY_PARAM_DESC(step, kprobes_steps_table, name);
 
-/* Places */
-
 static void registered_place_is_found_and_told_from_the_rest(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
@@ -35,8 +33,6 @@ static void registered_place_is_found_and_told_from_the_rest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, kprobe_on_func_entry(NULL, "vsnprintf", 0));
 	KUNIT_EXPECT_EQ(test, -ENOENT, kprobe_on_func_entry(NULL, "no_such_function_anywhere", 0));
 }
-
-/* Handlers that fault */
 
 static void *bad_address;
 static long fault_result;
@@ -62,8 +58,6 @@ static void fault_in_a_handler_is_fixed_up(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
 }
 
-/* Hits that come while the probes at their place change */
-
 #define CHANGES	50
 
 /* A past bug: hits were lost, or seen twice, while post handlers came and went. */
@@ -88,8 +82,6 @@ static void no_hit_is_lost_while_others_come_and_go(struct kunit *test)
 	probe_expect(test, resident, caller->calls, 0, 0);
 	KUNIT_EXPECT_GT(test, visitor->hits, 0);
 }
-
-/* Slots */
 
 /* A past bug: a slot could be written to at its address in the linear map. */
 static void slot_pages_have_names_and_are_not_writable(struct kunit *test)
@@ -118,8 +110,6 @@ static void slot_pages_have_names_and_are_not_writable(struct kunit *test)
 	KUNIT_EXPECT_GT(test, num, 0);
 	KUNIT_EXPECT_EQ(test, -ERANGE, kprobe_get_kallsym(num, &value, &type, name));
 }
-
-/* Text that goes away */
 
 static noinline __noclone int __init kprobes_test_init_text(int x)
 {
@@ -329,8 +319,6 @@ static void what_a_hit_may_call_is_probed(struct kunit *test)
 				    "%s", step->name);
 	}
 }
-
-/* Probes from before the other processors start */
 
 static noinline __noclone u32 probed_early(u32 x)
 {

@@ -264,7 +264,6 @@ static void *address_of_a_device(struct kunit *test, unsigned long where)
 }
 #endif
 
-/* A target that must be refused */
 struct refusal {
 	const char *what;
 	int errno, or_errno;		/* the second will do, too, if it is not 0 */

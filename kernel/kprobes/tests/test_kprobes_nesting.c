@@ -17,8 +17,6 @@
 
 KUNIT_ARRAY_PARAM_DESC(step, kprobes_steps_table, name);
 
-/* The running probe */
-
 static kprobe_opcode_t *seen_running;
 static u32 seen_flags;
 
@@ -154,8 +152,6 @@ static void busy_task_does_not_keep_an_interrupt_out(struct kunit *test)
 		kprobe_leave(&frame);
 	}
 }
-
-/* Masking of interrupts */
 
 #ifdef KPROBES_HAVE_MASKING
 static void expect_masking(struct kunit *test)

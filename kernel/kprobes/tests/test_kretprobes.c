@@ -171,8 +171,6 @@ static noinline __noclone void test_caller(struct kunit *test, const struct kpro
 	barrier();
 }
 
-/* Handlers */
-
 /* A past bug: return probes were refused in NMIs, and on x86 a breakpoint counts as one. */
 static void handlers_run_at_entry_and_return(struct kunit *test)
 {
@@ -238,8 +236,6 @@ static void entry_handler_skips_the_return(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->p.rp.nmissed, 0);
 }
 
-/* Recursion */
-
 static noinline __noclone u32 recursive(u32 depth)
 {
 	u32 below;
@@ -303,8 +299,6 @@ static void maxactive_beyond_all_memory_is_refused(struct kunit *test)
 	probe->p.rp.maxactive = num_possible_cpus() << 20;
 	KUNIT_EXPECT_EQ(test, register_kretprobe(&probe->p.rp), -ENOMEM);
 }
-
-/* Nesting, and several probes on one function */
 
 static noinline __noclone u32 nesting(const struct kprobes_step *step, u32 x)
 {
@@ -378,8 +372,6 @@ static void return_probes_and_kprobes_share_a_function(struct kunit *test)
 		probe_expect(test, last, KPROBES_CALLS, 0, 0);
 }
 
-/* Leaving while the function runs */
-
 static struct noted *leaving;
 
 static noinline __noclone u32 unregisters_its_own_probe(u32 x)
@@ -440,8 +432,6 @@ static void task_that_exits_inside_gives_its_instance_back(struct kunit *test)
 	}
 	KUNIT_EXPECT_GT(test, returns_of(probe), 0);
 }
-
-/* Refusals */
 
 static void expect_refused(struct kunit *test, struct noted *probe, int errno)
 {
@@ -657,8 +647,6 @@ static void signalled_task_returns_like_any_other(struct kunit *test)
 	crowd_leave(test, crowd);
 }
 
-/* Unregistering while tasks are inside */
-
 static void tasks_inside_return_unseen_when_the_probe_has_left(struct kunit *test)
 {
 	const size_t *size = test->param_value;
@@ -682,8 +670,6 @@ static void tasks_inside_return_unseen_when_the_probe_has_left(struct kunit *tes
 	crowd_leave(test, crowd);
 	KUNIT_EXPECT_EQ(test, returns_of(probe), 0);
 }
-
-/* Interrupts and idle tasks */
 
 static noinline __noclone u32 meets_interrupts(u32 x, struct irq_work *work)
 {
@@ -745,8 +731,6 @@ static void idle_task_has_a_return_stack(struct kunit *test)
 	KUNIT_EXPECT_GT(test, atomic_read(&probe->in_idle), 0);
 	expect_counts(test, probe, tries, 0);
 }
-
-/* Stack traces */
 
 /* Are the functions in the trace, in this order, perhaps with others in between? */
 static bool trace_has(struct trace *trace, void *const *function, unsigned int num)
@@ -877,8 +861,6 @@ static void handlers_see_callers_not_trampolines(struct kunit *test)
 	expect_trace(test, &return_trace, callers + 1, 3);
 	expect_trace(test, &after_trace, callers + 1, 3);
 }
-
-/* Beside others that divert returns */
 
 #ifdef CONFIG_FPROBE
 /* What a handler was told of the caller: by its registers, and as an address */
