@@ -932,9 +932,6 @@ static struct kunit_case core_cases[] = {
 #endif
 	KUNIT_CASE(site_follows_what_its_probes_want),
 	KUNIT_CASE(site_follows_the_global_switch),
-#ifdef CONFIG_KRETPROBES
-	KUNIT_CASE(call_returns_with_the_global_switch_off),
-#endif
 	KUNIT_CASE(dying_site_is_revived),
 	KUNIT_CASE(site_of_gone_text_keeps_its_probes),
 	KUNIT_CASE(gone_text_is_left_with_preemption_off),
@@ -942,6 +939,7 @@ static struct kunit_case core_cases[] = {
 	KUNIT_CASE(entry_of_gone_text_is_unhooked),
 #endif
 #ifdef CONFIG_KRETPROBES
+	KUNIT_CASE(call_returns_with_the_global_switch_off),
 	KUNIT_CASE(miss_of_gone_text_is_not_its_successors),
 #endif
 #ifdef CONFIG_DEBUG_FS

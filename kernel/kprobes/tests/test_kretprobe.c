@@ -1131,9 +1131,6 @@ static void trace_from_the_trampoline_goes_on_to_callers(struct kunit *test)
 
 static struct kunit_case kretprobe_cases[] = {
 	KUNIT_CASE_PARAM(holder_stays_for_those_inside_and_then_goes, maxactive_gen_params),
-#if defined(CONFIG_X86) || defined(CONFIG_ARM64)
-	KUNIT_CASE(nmi_in_a_push_loses_no_object),
-#endif
 	KUNIT_CASE(unwinding_survives_links_to_nowhere),
 	KUNIT_CASE(every_task_has_a_stack_while_one_is_wanted),
 	KUNIT_CASE_SLOW(stacks_go_by_themselves),
@@ -1155,6 +1152,7 @@ static struct kunit_case kretprobe_cases[] = {
 	KUNIT_CASE_PARAM(large_data_is_not_on_the_stacks_of_tasks, maxactive_gen_params),
 	KUNIT_CASE(return_probe_that_is_unregistered_twice_leaves_nothing),
 #if defined(CONFIG_X86) || defined(CONFIG_ARM64)
+	KUNIT_CASE(nmi_in_a_push_loses_no_object),
 	KUNIT_CASE_PARAM(calls_that_are_left_behind_are_forgotten, cap_gen_params),
 	KUNIT_CASE(tail_calls_are_not_forgotten),
 #endif
