@@ -138,8 +138,13 @@ static void place_set_plain(struct place *place, bool plain)
 	WRITE_ONCE(place->probe->kp.flags, plain ? flags : flags | KPROBE_FLAG_NESTS);
 }
 
-static void place_register(struct kunit *test, struct place *place, void *addr)
+static struct place *place_register(struct kunit *test, struct place *place, void *addr,
+				    void *neighbour)
 {
+	kprobes_text_watch(test, addr);
+	place->result = place->call(1);
+	if (place->way == TRAP)
+		keep_jump_away(test, neighbour);
 	place->probe = probe_new(test, addr);
 	place_set_plain(place, false);
 	if (place->post)
@@ -151,6 +156,7 @@ static void place_register(struct kunit *test, struct place *place, void *addr)
 		need_jump(test, place);
 	if (place->way == FTRACE && !kprobe_ftrace(&place->probe->kp))
 		kunit_skip(test, "ftrace does not call this probe");
+	return place;
 }
 
 static void place_forget_hits(struct place *place)
@@ -164,20 +170,13 @@ static void place_forget_hits(struct place *place)
 static struct place *place_new(struct kunit *test, enum way way, bool post,
 			       unsigned int number)
 {
-	struct place *place;
-	void *addr;
+	struct place *place = test_alloc(test, sizeof(*place));
 
 	need_way(test, way);
-	place = test_alloc(test, sizeof(*place));
 	place->way = way;
 	place->post = post;
-	addr = place_choose(place, number);
-	kprobes_text_watch(test, addr);
-	place->result = place->call(1);
-	if (way == TRAP)
-		keep_jump_away(test, kprobes_trap_neighbour(&kprobes_blocks[number]));
-	place_register(test, place, addr);
-	return place;
+	return place_register(test, place, place_choose(place, number),
+			      kprobes_trap_neighbour(&kprobes_blocks[number]));
 }
 
 /* At an instruction whose copy has to run before the post handler does */
@@ -188,11 +187,7 @@ static struct place *place_new_stepped(struct kunit *test)
 	place->way = TRAP;
 	place->post = true;
 	place->call = kprobes_copied_call;
-	kprobes_text_watch(test, kprobes_copied_place());
-	place->result = place->call(1);
-	keep_jump_away(test, kprobes_copied_neighbour());
-	place_register(test, place, kprobes_copied_place());
-	return place;
+	return place_register(test, place, kprobes_copied_place(), kprobes_copied_neighbour());
 }
 
 /* A call of a place, by the handler of the link before or by the test */
