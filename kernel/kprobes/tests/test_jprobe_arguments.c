@@ -252,6 +252,7 @@ static void expect_views(struct kunit *test, const struct pattern *pattern)
 	KUNIT_EXPECT_MEMEQ(test, &views[0], &unprobed[number], sizeof(views[0]));
 }
 
+/* A handler sees the arguments, with preemption off. It changes them, and ends in each way. */
 static void function_sees_nothing_of_the_handler(struct kunit *test)
 {
 	const struct pattern *pattern = test->param_value;
