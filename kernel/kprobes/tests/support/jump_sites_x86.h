@@ -23,94 +23,83 @@
 
 /* Places where no jump may be */
 
-KPROBES_JUMP(kprobes_jump_target, "je 1f; nop; 1: add $1, %eax; add $1, %eax");
-KPROBES_JUMP(kprobes_jump_parted,
-	     "je kprobes_jump_parted.cold; nop; .Lkprobes_jump_back: add $1, %eax; add $1, %eax");
-KPROBES_JUMP(kprobes_jump_fixup,
-	     "1: mov (%" _ASM_SI "), %" _ASM_AX "; nop; 2: add $1, %eax; add $1, %eax\n"
-	     _ASM_EXTABLE(1b, 2b));
-KPROBES_JUMP(kprobes_jump_faulting,
-	     "nop; 1: mov (%" _ASM_SI "), %" _ASM_AX "; nop; nop; nop; nop; 2:\n"
-	     _ASM_EXTABLE(1b, 2b));
-KPROBES_JUMP(kprobes_jump_end, "nop; nop; kprobes_jump_behind: add $1, %eax; add $1, %eax");
-KPROBES_JUMP(kprobes_jump_bug, "nop; je 1f; ud2; 1:");
-KPROBES_JUMP(kprobes_jump_indirect,
-	     "je 1f; nop\n" ANNOTATE_RETPOLINE_SAFE "jmp *%" _ASM_AX "; nop; nop; 1:");
-
 /* A jump to where a register points: directly, or through the compiler's thunk */
 #ifdef CONFIG_MITIGATION_RETPOLINE
 #define KPROBES_JUMP_ANYWHERE	"jmp __x86_indirect_thunk_" _ASM_AX
 #else
 #define KPROBES_JUMP_ANYWHERE	ANNOTATE_RETPOLINE_SAFE "jmp *%" _ASM_AX
 #endif
-KPROBES_JUMP(kprobes_jump_anywhere,
-	     "add $1, %eax; nop; nop; cmp %eax, %eax; je 1f\n" KPROBES_JUMP_ANYWHERE "\n1:");
-KPROBES_JUMP(kprobes_jump_register,
-	     "add $1, %eax; nop; nop; cmp %eax, %eax; je 1f\n"
-	     ANNOTATE_RETPOLINE_SAFE "jmp *%" _ASM_AX "\n1:");
 
-/* Far ones are never executed. objtool does not know them in functions that can be called. */
-#define KPROBES_FAR_JUMP(function, far)						\
-	KPROBES_JUMP(function, "add $1, %eax; nop; nop; cmp %eax, %eax; je 1f\n" far "\n1:");	\
-	STACK_FRAME_NON_STANDARD(function)
+/* An instruction that is never executed */
+#define KPROBES_NEVER(insn)	"add $1, %eax; nop; nop; cmp %eax, %eax; je 1f\n" insn "\n1:"
 
-KPROBES_FAR_JUMP(kprobes_jump_far_memory, "ljmp *(%" _ASM_SI ")");
-KPROBES_FAR_JUMP(kprobes_jump_far_return, "lret");
-KPROBES_FAR_JUMP(kprobes_jump_far_return_drops, "lret $8");
-KPROBES_FAR_JUMP(kprobes_jump_iret, "iret");
+#define KPROBES_NO_JUMPS(J)									\
+	J(target, "jumped to", 1, "target",							\
+	  "je 1f; nop; 1: add $1, %eax; add $1, %eax")						\
+	J(parted, "jumped to by the cold part", 1, "target",					\
+	  "je kprobes_jump_parted.cold; nop; .Lkprobes_parted_back:\n"				\
+	  "add $1, %eax; add $1, %eax")								\
+	/* Merged with another function, whose name comes first */				\
+	J(twin, "jumped to by the cold part of another name", 1, "target",			\
+	  "je kprobes_jump_twin.cold; nop; .Lkprobes_twin_back:\n"				\
+	  "add $1, %eax; add $1, %eax")								\
+	J(anywhere, "jumped to from anywhere", 0, "target",					\
+	  KPROBES_NEVER(KPROBES_JUMP_ANYWHERE))							\
+	J(register, "jumped to by way of a register", 0, "target",				\
+	  KPROBES_NEVER(ANNOTATE_RETPOLINE_SAFE "jmp *%" _ASM_AX))				\
+	J(parted_anywhere, "jumped to from anywhere in the cold part", 0, "target",		\
+	  "add $1, %eax; nop; nop; cmp %eax, %eax; jne kprobes_jump_parted_anywhere.cold")	\
+	J(fixup, "gone on at after a fault", 1, "fixup",					\
+	  "1: mov (%" _ASM_SI "), %" _ASM_AX "; nop; 2: add $1, %eax; add $1, %eax\n"		\
+	  _ASM_EXTABLE(1b, 2b))									\
+	J(faulting, "fixed up when it faults", 0, "insn",					\
+	  "nop; 1: mov (%" _ASM_SI "), %" _ASM_AX "; nop; nop; nop; nop; 2:\n"			\
+	  _ASM_EXTABLE(1b, 2b))									\
+	J(end, "end of the function", 0, "end",							\
+	  "nop; nop; kprobes_jump_behind: add $1, %eax; add $1, %eax")				\
+	J(bug, "trap for a bug", 0, "insn", "nop; je 1f; ud2; 1:")				\
+	J(indirect, "indirect jump", 1, "insn",							\
+	  "je 1f; nop\n" ANNOTATE_RETPOLINE_SAFE "jmp *%" _ASM_AX "; nop; nop; 1:")
+
+#define KPROBES_FAR_JUMPS(J)									\
+	J(far_memory, "jumped to by a far jump through memory", 0, "target",			\
+	  KPROBES_NEVER("ljmp *(%" _ASM_SI ")"))						\
+	J(far_return, "jumped to by a far return", 0, "target", KPROBES_NEVER("lret"))		\
+	J(far_return_drops, "jumped to by a far return that drops arguments", 0, "target",	\
+	  KPROBES_NEVER("lret $8"))								\
+	J(iret, "jumped to by iret", 0, "target", KPROBES_NEVER("iret"))
+
+KPROBES_NO_JUMPS(KPROBES_JUMP_TEXT)
+KPROBES_FAR_JUMPS(KPROBES_JUMP_TEXT)
+
+/* objtool does not know far ones in functions that can be called. */
+#define KPROBES_FAR_JUMP(id, ...)	STACK_FRAME_NON_STANDARD(kprobes_jump_##id);
+KPROBES_FAR_JUMPS(KPROBES_FAR_JUMP)
 #ifdef CONFIG_X86_32
-KPROBES_FAR_JUMP(kprobes_jump_far, "ljmp $" __stringify(__KERNEL_CS) ", $1f");
+KPROBES_JUMP(kprobes_jump_far, KPROBES_NEVER("ljmp $" __stringify(__KERNEL_CS) ", $1f"));
+STACK_FRAME_NON_STANDARD(kprobes_jump_far);
 #endif
 
-/* Merged with another function, whose name comes first */
-KPROBES_JUMP(kprobes_jump_twin,
-	     "je kprobes_jump_twin.cold; nop; .Lkprobes_jump_twin_back: add $1, %eax; add $1, %eax");
-
-KPROBES_JUMP(kprobes_jump_parted_anywhere,
-	     "add $1, %eax; nop; nop; cmp %eax, %eax; jne kprobes_jump_parted_anywhere.cold");
-
-asm("	.pushsection .text, \"ax\"\n"
-"	.type kprobes_jump_parted_anywhere.cold, @function\n"
-"kprobes_jump_parted_anywhere.cold:\n"
-"	inc %ecx\n"
-	KPROBES_JUMP_ANYWHERE "\n"
-"	.size kprobes_jump_parted_anywhere.cold, . - kprobes_jump_parted_anywhere.cold\n"
-"	.type kprobes_jump_parted.cold, @function\n"
-"kprobes_jump_parted.cold:\n"
-"	inc %ecx\n"
-"	jmp .Lkprobes_jump_back\n"
-"	.size kprobes_jump_parted.cold, . - kprobes_jump_parted.cold\n"
-"	.type kprobes_jump_twin.cold, @function\n"
-"kprobes_jump_twin.cold:\n"
-"	inc %ecx\n"
-"	jmp .Lkprobes_jump_twin_back\n"
-"	.size kprobes_jump_twin.cold, . - kprobes_jump_twin.cold\n"
-"	.type kprobes_jump_another, @function\n"
-"	.set kprobes_jump_another, kprobes_jump_twin\n"
-"	.popsection\n"
-);
-
 static const struct kprobes_jump kprobes_no_jumps[] = {
-	{ "jumped to", kprobes_jump_target, 1, "target" },
-	{ "jumped to by the cold part", kprobes_jump_parted, 1, "target" },
-	{ "jumped to by the cold part of another name", kprobes_jump_twin, 1, "target" },
-	{ "jumped to from anywhere", kprobes_jump_anywhere, 0, "target" },
-	{ "jumped to by way of a register", kprobes_jump_register, 0, "target" },
-	{ "jumped to by a far jump through memory", kprobes_jump_far_memory, 0, "target" },
-	{ "jumped to by a far return", kprobes_jump_far_return, 0, "target" },
-	{ "jumped to by a far return that drops arguments", kprobes_jump_far_return_drops, 0,
-	  "target" },
-	{ "jumped to by iret", kprobes_jump_iret, 0, "target" },
+	KPROBES_NO_JUMPS(KPROBES_JUMP_ROW) KPROBES_FAR_JUMPS(KPROBES_JUMP_ROW)
 #ifdef CONFIG_X86_32
 	{ "jumped to by a far jump", kprobes_jump_far, 0, "target" },
 #endif
-	{ "jumped to from anywhere in the cold part", kprobes_jump_parted_anywhere, 0, "target" },
-	{ "gone on at after a fault", kprobes_jump_fixup, 1, "fixup" },
-	{ "fixed up when it faults", kprobes_jump_faulting, 0, "insn" },
-	{ "end of the function", kprobes_jump_end, 0, "end" },
-	{ "trap for a bug", kprobes_jump_bug, 0, "insn" },
-	{ "indirect jump", kprobes_jump_indirect, 1, "insn" },
 };
+
+/* A function's cold part, which ends with a jump elsewhere */
+#define KPROBES_COLD(function, jump)					\
+	"	.type " #function ".cold, @function\n"			\
+	#function ".cold: inc %ecx; " jump "\n"				\
+	"	.size " #function ".cold, . - " #function ".cold\n"
+
+asm("	.pushsection .text, \"ax\"\n"
+	KPROBES_COLD(kprobes_jump_parted_anywhere, KPROBES_JUMP_ANYWHERE)
+	KPROBES_COLD(kprobes_jump_parted, "jmp .Lkprobes_parted_back")
+	KPROBES_COLD(kprobes_jump_twin, "jmp .Lkprobes_twin_back")
+"	.type kprobes_jump_another, @function\n"
+"	.set kprobes_jump_another, kprobes_jump_twin\n"
+"	.popsection\n");
 
 /* A nop in front of a jump label */
 #ifdef CONFIG_JUMP_LABEL

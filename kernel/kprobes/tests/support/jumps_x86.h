@@ -44,38 +44,33 @@ struct kprobes_registers {
 void kprobes_jump_run(struct kprobes_registers *registers, void (*call)(void));
 
 #ifdef CONFIG_X86_64
-KPROBES_FUNCTION(kprobes_jump_run,
-		 "push %rbp; push %rbx; push %r12; push %r13; push %r14; push %r15\n"
-		 "push %rsi; push %rdi; push 15*8(%rdi); popfq\n"
-		 "mov 0*8(%rdi), %r15; mov 1*8(%rdi), %r14; mov 2*8(%rdi), %r13\n"
-		 "mov 3*8(%rdi), %r12; mov 4*8(%rdi), %rbp; mov 5*8(%rdi), %rbx\n"
-		 "mov 6*8(%rdi), %r11; mov 7*8(%rdi), %r10; mov 8*8(%rdi), %r9\n"
-		 "mov 9*8(%rdi), %r8; mov 10*8(%rdi), %rax; mov 11*8(%rdi), %rcx\n"
-		 "mov 12*8(%rdi), %rdx; mov 13*8(%rdi), %rsi; mov 14*8(%rdi), %rdi\n"
-		 ANNOTATE_RETPOLINE_SAFE "call *8(%rsp)\n"
-		 "xchg %rdi, (%rsp)\n"
-		 "mov %r15, 0*8(%rdi); mov %r14, 1*8(%rdi); mov %r13, 2*8(%rdi)\n"
-		 "mov %r12, 3*8(%rdi); mov %rbp, 4*8(%rdi); mov %rbx, 5*8(%rdi)\n"
-		 "mov %r11, 6*8(%rdi); mov %r10, 7*8(%rdi); mov %r9, 8*8(%rdi)\n"
-		 "mov %r8, 9*8(%rdi); mov %rax, 10*8(%rdi); mov %rcx, 11*8(%rdi)\n"
-		 "mov %rdx, 12*8(%rdi); mov %rsi, 13*8(%rdi); pop 14*8(%rdi)\n"
-		 "pushfq; pop 15*8(%rdi); push 15*8(%rdi); btrq $10, (%rsp); popfq\n"
-		 "add $8, %rsp\n"
-		 "pop %r15; pop %r14; pop %r13; pop %r12; pop %rbx; pop %rbp\n" ASM_RET);
+#define KPROBES_RUN_REGS	"r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi"
+#define KPROBES_RUN_SAVE	"push %rbp; push %rbx; push %r12; push %r13; push %r14; push %r15\n"
+#define KPROBES_RUN_RESTORE	"pop %r15; pop %r14; pop %r13; pop %r12; pop %rbx; pop %rbp\n"
 #else
-KPROBES_FUNCTION(kprobes_jump_run,
-		 "push %ebp; push %ebx; push %esi; push %edi\n"
-		 "push %edx; push %eax; push 7*4(%eax); popf\n"
-		 "mov 0*4(%eax), %ebx; mov 1*4(%eax), %ecx; mov 2*4(%eax), %edx\n"
-		 "mov 3*4(%eax), %esi; mov 4*4(%eax), %edi; mov 5*4(%eax), %ebp\n"
-		 "mov 6*4(%eax), %eax\n"
-		 ANNOTATE_RETPOLINE_SAFE "call *4(%esp)\n"
-		 "xchg %eax, (%esp)\n"
-		 "mov %ebx, 0*4(%eax); mov %ecx, 1*4(%eax); mov %edx, 2*4(%eax)\n"
-		 "mov %esi, 3*4(%eax); mov %edi, 4*4(%eax); mov %ebp, 5*4(%eax); pop 6*4(%eax)\n"
-		 "pushf; pop 7*4(%eax); push 7*4(%eax); btrl $10, (%esp); popf\n"
-		 "add $4, %esp; pop %edi; pop %esi; pop %ebx; pop %ebp\n" ASM_RET);
+#define KPROBES_RUN_REGS	"ebx, ecx, edx, esi, edi, ebp"
+#define KPROBES_RUN_SAVE	"push %ebp; push %ebx; push %esi; push %edi\n"
+#define KPROBES_RUN_RESTORE	"pop %edi; pop %esi; pop %ebx; pop %ebp\n"
 #endif
+
+/* Of all registers but the argument's own; then that one's place is at .Lat. */
+#define KPROBES_RUN_EACH(insn)						\
+	".set .Lat, 0\n .irp reg, " KPROBES_RUN_REGS "\n" insn "\n"	\
+	".set .Lat, .Lat + " __ASM_SEL(4, 8) "\n .endr\n"
+#define KPROBES_RUN_REG		".Lat(%" _ASM_ARG1 ")"
+#define KPROBES_RUN_FLAGS	__ASM_SEL(28, 120) "(%" _ASM_ARG1 ")"
+
+KPROBES_FUNCTION(kprobes_jump_run,
+		 KPROBES_RUN_SAVE "push %" _ASM_ARG2 "; push %" _ASM_ARG1 "\n"
+		 "push " KPROBES_RUN_FLAGS "; popf\n"
+		 KPROBES_RUN_EACH("mov " KPROBES_RUN_REG ", %\\reg")
+		 "mov " KPROBES_RUN_REG ", %" _ASM_ARG1 "\n"
+		 ANNOTATE_RETPOLINE_SAFE "call *" __ASM_SEL(4, 8) "(%" _ASM_SP ")\n"
+		 "xchg %" _ASM_ARG1 ", (%" _ASM_SP ")\n"
+		 KPROBES_RUN_EACH("mov %\\reg, " KPROBES_RUN_REG) "pop " KPROBES_RUN_REG "\n"
+		 "pushf; pop " KPROBES_RUN_FLAGS "; push " KPROBES_RUN_FLAGS "\n"
+		 __ASM_SIZE(btr) " $10, (%" _ASM_SP "); popf\n"
+		 "add $" __ASM_SEL(4, 8) ", %" _ASM_SP "\n" KPROBES_RUN_RESTORE ASM_RET);
 STACK_FRAME_NON_STANDARD_FP(kprobes_jump_run);
 
 static inline unsigned long *kprobes_reg(struct pt_regs *regs, unsigned int i)
@@ -135,6 +130,8 @@ static inline void kprobes_put_text(void *addr, const void *text, size_t size)
 void function(void);							\
 KPROBES_FUNCTION(function, body "\n" KPROBES_RET)
 
+#define KPROBES_UACCESS	"access to user memory"
+
 /* Where there is no REX prefix, another one without effect takes its place */
 #ifdef CONFIG_X86_64
 #define KPROBES_REX	""
@@ -149,97 +146,78 @@ KPROBES_FUNCTION(function, body "\n" KPROBES_RET)
 	"lea -" #bytes "(%" _ASM_SP "), %" _ASM_SP "; nop\n"		\
 	"lea " #bytes "(%" _ASM_SP "), %" _ASM_SP
 
-KPROBES_JUMP(kprobes_jump_boosted, "lfence; nop; nop");
-KPROBES_JUMP(kprobes_jump_emulated, "jmp 1f; nop; nop; nop; 1: nop");
-KPROBES_JUMP(kprobes_jump_add, "add %" _ASM_DI ", %" _ASM_AX "; nop; nop; nop");
-KPROBES_JUMP(kprobes_jump_move, "mov %" _ASM_DI ", %" _ASM_AX "; nop; nop; nop");
-KPROBES_JUMP(kprobes_jump_load, "mov 8(%" _ASM_SI "), %" _ASM_AX "; nop; nop");
-KPROBES_JUMP(kprobes_jump_store, "mov %" _ASM_DI ", (%" _ASM_SI "); nop; nop; nop");
-KPROBES_JUMP(kprobes_jump_modify, "add %" _ASM_DI ", (%" _ASM_SI "); nop; nop; nop");
-KPROBES_JUMP(kprobes_jump_relative, "add " KPROBES_DATA(".Lkprobes_five") ", %eax");
-KPROBES_JUMP(kprobes_jump_push, "push %" _ASM_SI "\n" KPROBES_NOP4 "pop %" _ASM_AX);
-KPROBES_JUMP(kprobes_jump_pop, "push %" _ASM_SI "; pop %" _ASM_AX "\n" KPROBES_NOP4);
-KPROBES_JUMP(kprobes_jump_push_rsp, "push %" _ASM_SP "\n" KPROBES_NOP4 "pop %" _ASM_AX);
-KPROBES_JUMP(kprobes_jump_grow_stack, KPROBES_GROW_STACK(40));
-KPROBES_JUMP(kprobes_jump_grow_stack_more, KPROBES_GROW_STACK(48));
-KPROBES_JUMP(kprobes_jump_grow_stack_most, KPROBES_GROW_STACK(96));
-KPROBES_JUMP(kprobes_jump_push_flags, "pushf\n" KPROBES_NOP4 "pop %" _ASM_AX);
-KPROBES_JUMP(kprobes_jump_push_memory,
-	     __ASM_SIZE(push) " 8(%" _ASM_SI ")\n" KPROBES_NOP4 "pop %" _ASM_AX);
-KPROBES_JUMP(kprobes_jump_pop_memory,
-	     "push %" _ASM_DI "; " __ASM_SIZE(pop) " (%" _ASM_SI ")\n" KPROBES_NOP4);
-KPROBES_JUMP(kprobes_jump_call, FRAME_BEGIN "call kprobes_seven\n" FRAME_END);
-KPROBES_JUMP(kprobes_jump_if_short, "je 1f; add $1, %eax; 1:");
-KPROBES_JUMP(kprobes_jump_if, ".byte 0x0f, 0x84; .long 1f - . - 4; add $1, %eax; 1:");
-KPROBES_JUMP(kprobes_jump_short, "je 2f; jmp 1f; nop; nop; nop; 2: add $1, %eax; 1:");
-KPROBES_JUMP(kprobes_jump_jump, "je 2f; .byte 0xe9; .long 1f - . - 4; 2: add $1, %eax; 1:");
-KPROBES_JUMP(kprobes_jump_return,
-	     "je 1f\n" ANNOTATE_RETPOLINE_SAFE "ret; nop; nop; nop; nop; 1: add $1, %eax");
-
-/* Probed while user memory is accessible; the result tells whether it still is afterwards. */
-#define KPROBES_UACCESS	"access to user memory"
-KPROBES_JUMP(kprobes_jump_uaccess,
-	     KPROBES_SET_AC "nopl 0(%" _ASM_AX ", %" _ASM_AX "); nop\n" KPROBES_RESULT_AC);
-
-/* Various instructions that a jump covers besides the probed one */
-KPROBES_JUMP(kprobes_jump_1112, "push %" _ASM_DI "; pop %" _ASM_AX "; nop; mov %eax, %edx");
-KPROBES_JUMP(kprobes_jump_222, "mov %edi, %eax; add %esi, %eax; xor %ecx, %eax");
-KPROBES_JUMP(kprobes_jump_4_15,
-	     KPROBES_REX "lea 3(%" _ASM_DI "), %" _ASM_AX "\n"
-	     ".byte 0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0x2e\n"
-	     KPROBES_REX "lea 0x11223344(%" _ASM_AX ", %" _ASM_DI ", 8), %" _ASM_CX);
-KPROBES_JUMP(kprobes_jump_then_if, "test %edi, %edi; je 1f; add $1, %eax; 1:");
-KPROBES_JUMP(kprobes_jump_then_call,
-	     FRAME_BEGIN "mov %edi, %eax; call kprobes_seven\n" FRAME_END);
-KPROBES_JUMP(kprobes_jump_then_relative,
-	     "mov %edi, %eax; add " KPROBES_DATA(".Lkprobes_five") ", %eax");
-KPROBES_JUMP(kprobes_jump_then_return, KPROBES_REX "lea 8(%" _ASM_DI "), %" _ASM_AX);
-
 /* An indirect call leaves the function, an indirect jump may not. */
 #ifdef CONFIG_MITIGATION_RETPOLINE
 #define KPROBES_CALL_ANYWHERE	"call __x86_indirect_thunk_" _ASM_AX "\n"
 #else
 #define KPROBES_CALL_ANYWHERE	ANNOTATE_RETPOLINE_SAFE "call *%" _ASM_AX "\n"
 #endif
-KPROBES_JUMP(kprobes_jump_calls_anywhere,
-	     FRAME_BEGIN "add $1, %eax; nop; nop; cmp %eax, %eax; je 1f\n"
-	     KPROBES_CALL_ANYWHERE "1:\n" FRAME_END);
 
-static const struct kprobes_jump kprobes_jumps[] = {
-	{ "boosted", kprobes_jump_boosted, 0, "boost" },
-	{ "emulated", kprobes_jump_emulated, 0, "emulate" },
-	{ "addition", kprobes_jump_add, 0, "boost" },
-	{ "move", kprobes_jump_move, 0, "boost" },
-	{ "load", kprobes_jump_load, 0, "boost" },
-	{ "store", kprobes_jump_store, 0, "boost" },
-	{ "load and store", kprobes_jump_modify, 0, "boost" },
-	{ "load relative to the pc", kprobes_jump_relative, 0, "boost" },
-	{ "push", kprobes_jump_push, 0, "boost" },
-	{ "pop", kprobes_jump_pop, 1, "boost" },
-	{ "push of the stack pointer", kprobes_jump_push_rsp, 0, "boost" },
-	{ "stack grown by 40 bytes", kprobes_jump_grow_stack, 0, "boost" },
-	{ "stack grown by 48 bytes", kprobes_jump_grow_stack_more, 0, "boost" },
-	{ "stack grown by 96 bytes", kprobes_jump_grow_stack_most, 0, "boost" },
-	{ "push of the flags", kprobes_jump_push_flags, 0, "boost" },
-	{ "push from memory", kprobes_jump_push_memory, 0, "boost" },
-	{ "pop to memory", kprobes_jump_pop_memory, 1, "boost" },
-	{ "call", kprobes_jump_call, KPROBES_FRAME_INSNS, "emulate" },
-	{ "short conditional jump", kprobes_jump_if_short, 0, "emulate" },
-	{ "conditional jump", kprobes_jump_if, 0, "emulate" },
-	{ "short jump", kprobes_jump_short, 1, "emulate" },
-	{ "jump", kprobes_jump_jump, 1, "emulate" },
-	{ "return", kprobes_jump_return, 1, "emulate" },
-	{ KPROBES_UACCESS, kprobes_jump_uaccess, 3, "boost" },
-	{ "indirect call in the function", kprobes_jump_calls_anywhere, KPROBES_FRAME_INSNS,
-	  "boost" },
-	{ "one, one, one and two bytes", kprobes_jump_1112, 0, "boost" },
-	{ "two, two and two bytes", kprobes_jump_222, 0, "boost" },
-	{ "four and fifteen bytes", kprobes_jump_4_15, 0, "boost" },
-	{ "conditional jump covered", kprobes_jump_then_if, 0, "boost" },
-	{ "call covered", kprobes_jump_then_call, KPROBES_FRAME_INSNS, "boost" },
-	{ "relative operand covered", kprobes_jump_then_relative, 0, "boost" },
-	{ "return covered", kprobes_jump_then_return, 0, "boost" },
-};
+/* What is in struct kprobes_jump, and the function's text */
+#define KPROBES_JUMPS(J)									\
+	J(boosted, "boosted", 0, "boost", "lfence; nop; nop")					\
+	J(emulated, "emulated", 0, "emulate", "jmp 1f; nop; nop; nop; 1: nop")			\
+	J(add, "addition", 0, "boost", "add %" _ASM_DI ", %" _ASM_AX "; nop; nop; nop")		\
+	J(move, "move", 0, "boost", "mov %" _ASM_DI ", %" _ASM_AX "; nop; nop; nop")		\
+	J(load, "load", 0, "boost", "mov 8(%" _ASM_SI "), %" _ASM_AX "; nop; nop")		\
+	J(store, "store", 0, "boost", "mov %" _ASM_DI ", (%" _ASM_SI "); nop; nop; nop")	\
+	J(modify, "load and store", 0, "boost",							\
+	  "add %" _ASM_DI ", (%" _ASM_SI "); nop; nop; nop")					\
+	J(relative, "load relative to the pc", 0, "boost",					\
+	  "add " KPROBES_DATA(".Lkprobes_five") ", %eax")					\
+	J(push, "push", 0, "boost", "push %" _ASM_SI "\n" KPROBES_NOP4 "pop %" _ASM_AX)		\
+	J(pop, "pop", 1, "boost", "push %" _ASM_SI "; pop %" _ASM_AX "\n" KPROBES_NOP4)		\
+	J(push_rsp, "push of the stack pointer", 0, "boost",					\
+	  "push %" _ASM_SP "\n" KPROBES_NOP4 "pop %" _ASM_AX)					\
+	J(grow_stack, "stack grown by 40 bytes", 0, "boost", KPROBES_GROW_STACK(40))		\
+	J(grow_stack_more, "stack grown by 48 bytes", 0, "boost", KPROBES_GROW_STACK(48))	\
+	J(grow_stack_most, "stack grown by 96 bytes", 0, "boost", KPROBES_GROW_STACK(96))	\
+	J(push_flags, "push of the flags", 0, "boost", "pushf\n" KPROBES_NOP4 "pop %" _ASM_AX)	\
+	J(push_memory, "push from memory", 0, "boost",						\
+	  __ASM_SIZE(push) " 8(%" _ASM_SI ")\n" KPROBES_NOP4 "pop %" _ASM_AX)			\
+	J(pop_memory, "pop to memory", 1, "boost",						\
+	  "push %" _ASM_DI "; " __ASM_SIZE(pop) " (%" _ASM_SI ")\n" KPROBES_NOP4)		\
+	J(call, "call", KPROBES_FRAME_INSNS, "emulate",						\
+	  FRAME_BEGIN "call kprobes_seven\n" FRAME_END)						\
+	J(if_short, "short conditional jump", 0, "emulate", "je 1f; add $1, %eax; 1:")		\
+	J(if, "conditional jump", 0, "emulate",							\
+	  ".byte 0x0f, 0x84; .long 1f - . - 4; add $1, %eax; 1:")				\
+	J(short, "short jump", 1, "emulate",							\
+	  "je 2f; jmp 1f; nop; nop; nop; 2: add $1, %eax; 1:")					\
+	J(jump, "jump", 1, "emulate",								\
+	  "je 2f; .byte 0xe9; .long 1f - . - 4; 2: add $1, %eax; 1:")				\
+	J(ret, "return", 1, "emulate",							\
+	  "je 1f\n" ANNOTATE_RETPOLINE_SAFE "ret; nop; nop; nop; nop; 1: add $1, %eax")		\
+	/* Probed while user memory is accessible; the result tells whether it still is. */	\
+	J(uaccess, KPROBES_UACCESS, 3, "boost",							\
+	  KPROBES_SET_AC "nopl 0(%" _ASM_AX ", %" _ASM_AX "); nop\n" KPROBES_RESULT_AC)		\
+	J(calls_anywhere, "indirect call in the function", KPROBES_FRAME_INSNS, "boost",	\
+	  FRAME_BEGIN "add $1, %eax; nop; nop; cmp %eax, %eax; je 1f\n"				\
+	  KPROBES_CALL_ANYWHERE "1:\n" FRAME_END)						\
+	/* Various instructions that a jump covers besides the probed one */			\
+	J(1112, "one, one, one and two bytes", 0, "boost",					\
+	  "push %" _ASM_DI "; pop %" _ASM_AX "; nop; mov %eax, %edx")				\
+	J(222, "two, two and two bytes", 0, "boost",						\
+	  "mov %edi, %eax; add %esi, %eax; xor %ecx, %eax")					\
+	J(4_15, "four and fifteen bytes", 0, "boost",						\
+	  KPROBES_REX "lea 3(%" _ASM_DI "), %" _ASM_AX "\n"					\
+	  ".byte 0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0x2e\n"					\
+	  KPROBES_REX "lea 0x11223344(%" _ASM_AX ", %" _ASM_DI ", 8), %" _ASM_CX)		\
+	J(then_if, "conditional jump covered", 0, "boost",					\
+	  "test %edi, %edi; je 1f; add $1, %eax; 1:")						\
+	J(then_call, "call covered", KPROBES_FRAME_INSNS, "boost",				\
+	  FRAME_BEGIN "mov %edi, %eax; call kprobes_seven\n" FRAME_END)				\
+	J(then_relative, "relative operand covered", 0, "boost",				\
+	  "mov %edi, %eax; add " KPROBES_DATA(".Lkprobes_five") ", %eax")			\
+	J(then_return, "return covered", 0, "boost",						\
+	  KPROBES_REX "lea 8(%" _ASM_DI "), %" _ASM_AX)
+
+#define KPROBES_JUMP_TEXT(id, name, insn, word, body)	KPROBES_JUMP(kprobes_jump_##id, body);
+#define KPROBES_JUMP_ROW(id, name, insn, word, ...)	{ name, kprobes_jump_##id, insn, word },
+
+KPROBES_JUMPS(KPROBES_JUMP_TEXT)
+
+static const struct kprobes_jump kprobes_jumps[] = { KPROBES_JUMPS(KPROBES_JUMP_ROW) };
 
 /* Each instruction sets a bit of the result. */
 KPROBES_JUMP(kprobes_jump_bits,
