@@ -63,74 +63,58 @@ static const char scattered[] = "its operands are at addresses in a vector regis
 static const char elsewhere[] = "its second operand is at an address in a register";
 
 static const struct rule left_out[] = {
-	{ 0x06, 0x07, 0, segments },	/* push, pop %es */
-	{ 0x0e, 0x0e, 0, segments },	/* push %cs */
-	{ 0x16, 0x16, 0, segments },	/* push %ss */
-	{ 0x1e, 0x1f, 0, segments },	/* push, pop %ds */
-	{ 0x27, 0x3f, 0, undefined, .lows = BIT(7), ONLY_64 },	/* daa, das, aaa, aas */
-	{ 0x44, 0x4c, 0, loses_stack, .lows = BIT(4), ONLY_32 },	/* inc, dec */
-	{ 0x5c, 0x5c, 0, loses_stack, ONLY_32 },	/* pop */
-	{ 0x60, 0x61, 0, undefined, ONLY_64 },	/* pusha, popa */
+	/* push, pop and mov of segments, les, lds, lss, lfs, lgs */
+	{ 0x06, 0x07, 0, segments }, { 0x0e, 0x0e, 0, segments }, { 0x16, 0x16, 0, segments },
+	{ 0x1e, 0x1f, 0, segments }, { 0x8c, 0x8c, 0, segments }, { 0x8e, 0x8e, 0, segments },
+	{ 0xc4, 0xc5, 0, segments, ONLY_32 }, { 0x0fa0, 0x0fa1, 0, segments },
+	{ 0x0fa8, 0x0fa8, 0, segments }, { 0x0fa9, 0x0fa9, 0, segments, ONLY_32 },
+	{ 0x0fb2, 0x0fb2, 0, segments }, { 0x0fb4, 0x0fb4, 0, segments },
+	{ 0x0fb5, 0x0fb5, 0, segments, ONLY_32 },
+	/* daa, das, aaa, aas; pusha, popa; as 0x80; aam; salc */
+	{ 0x27, 0x3f, 0, undefined, .lows = BIT(7), ONLY_64 },
+	{ 0x60, 0x61, 0, undefined, ONLY_64 }, { 0x82, 0x82, 0, undefined, ONLY_64 },
+	{ 0xd4, 0xd4, 0, undefined, ONLY_64 }, { 0xd6, 0xd6, 0, undefined, ONLY_64 },
+	/* lea, prefetchw, prefetch, movnti, cmpxchg8b */
+	{ 0x8d, 0x8d, 0, undefined, IN_REGISTER },
+	{ 0x0f0d, 0x0f0d, 0, undefined, IN_REGISTER },
+	{ 0x0f18, 0x0f18, 0, undefined, IN_REGISTER },
+	{ 0x0fc3, 0x0fc3, 0, undefined, IN_REGISTER },
+	{ 0x0fc7, 0x0fc7, 0, undefined, .exts = BIT(1), IN_REGISTER },
+	/* test; bndmov and so on; VIA's; but bt and so on */
+	{ 0xf6, 0xf7, 0, undefined, .exts = BIT(1) }, { 0x0f1a, 0x0f1b, 0, undefined },
+	{ 0x0fa6, 0x0fa7, 0, undefined }, { 0x0fba, 0x0fba, 0, undefined, .exts = 0x0f },
+	/* inc, dec, pop, xchg, mov, bswap */
+	{ 0x44, 0x4c, 0, loses_stack, .lows = BIT(4), ONLY_32 },
+	{ 0x5c, 0x5c, 0, loses_stack, ONLY_32 }, { 0x94, 0x94, 0, loses_stack, ONLY_32 },
+	{ 0xbc, 0xbc, 0, loses_stack, ONLY_32 }, { 0x0fcc, 0x0fcc, 0, loses_stack, ONLY_32 },
 	{ 0x62, 0x62, 0, "traps", ONLY_32 },	/* bound */
-	{ 0x6c, 0x6f, 0, ports },	/* ins, outs */
-	{ 0x82, 0x82, 0, undefined, ONLY_64 },	/* as 0x80 */
-	{ 0x8c, 0x8c, 0, segments },	/* mov from */
-	{ 0x8d, 0x8d, 0, undefined, IN_REGISTER },	/* lea */
-	{ 0x8e, 0x8e, 0, segments },	/* mov to */
-	{ 0x94, 0x94, 0, loses_stack, ONLY_32 },	/* xchg */
-	{ 0xbc, 0xbc, 0, loses_stack, ONLY_32 },	/* mov */
-	{ 0xc4, 0xc5, 0, segments, ONLY_32 },	/* les, lds */
-	{ 0xd4, 0xd4, 0, undefined, ONLY_64 },	/* aam */
-	{ 0xd6, 0xd6, 0, undefined, ONLY_64 },	/* salc */
-	{ 0xe4, 0xef, 0, ports, .lows = 0xf0 },	/* in, out */
-	{ 0xf6, 0xf7, 0, undefined, .exts = BIT(1) },	/* test */
-	{ 0x0f00, 0x0f01, 0, privileged },	/* lldt, lgdt and so on */
-	{ 0x0f02, 0x0f03, 0, differs },	/* lar, lsl */
-	{ 0x0f06, 0x0f06, 0, privileged },	/* clts */
-	{ 0x0f08, 0x0f09, 0, privileged },	/* invd, wbinvd */
-	{ 0x0f0d, 0x0f0d, 0, undefined, IN_REGISTER },	/* prefetchw */
-	{ 0x0f18, 0x0f18, 0, undefined, IN_REGISTER },	/* prefetch */
-	{ 0x0f1a, 0x0f1b, 0, undefined },	/* bndmov and so on */
-	{ 0x0f20, 0x0f23, 0, privileged },	/* mov to and from cr, dr */
-	{ 0x0f30, 0x0f30, 0, privileged },	/* wrmsr */
-	{ 0x0f31, 0x0f33, 0, differs },	/* rdtsc, rdmsr, rdpmc */
-	{ 0x0f78, 0x0f79, 0, privileged, .prefixes = BIT(NO_PREFIX) },	/* vmread */
-	{ 0x0fa0, 0x0fa1, 0, segments },	/* push, pop %fs */
-	{ 0x0fa2, 0x0fa2, 0, differs },	/* cpuid */
-	{ 0x0fa6, 0x0fa7, 0, undefined },	/* VIA's */
-	{ 0x0fa8, 0x0fa8, 0, segments },	/* push %gs */
-	{ 0x0fa9, 0x0fa9, 0, segments, ONLY_32 },	/* pop %gs */
-	{ 0x0fae, 0x0fae, 0, whole_state, .exts = 0x33, IN_MEMORY },	/* fxsave and so on */
+	{ 0x6c, 0x6f, 0, ports }, { 0xe4, 0xef, 0, ports, .lows = 0xf0 },
+	/* lldt, lgdt and so on; clts; invd, wbinvd; mov to and from cr, dr; wrmsr; vmread */
+	{ 0x0f00, 0x0f01, 0, privileged }, { 0x0f06, 0x0f06, 0, privileged },
+	{ 0x0f08, 0x0f09, 0, privileged }, { 0x0f20, 0x0f23, 0, privileged },
+	{ 0x0f30, 0x0f30, 0, privileged },
+	{ 0x0f78, 0x0f79, 0, privileged, .prefixes = BIT(NO_PREFIX) },
+	{ 0x0fc7, 0x0fc7, 0, privileged, .exts = 0xfd },	/* but cmpxchg8b */
+	/* invept, invvpid, invpcid; wruss, wrss; hreset */
+	{ 0x3880, 0x3882, 0, privileged }, { 0x38f5, 0x38f5, 0, privileged },
+	{ 0x38f6, 0x38f6, 0, privileged, .prefixes = BIT(NO_PREFIX) },
+	{ 0x3af0, 0x3af0, 0, privileged },
+	/* lar, lsl; rdtsc, rdmsr, rdpmc; cpuid */
+	{ 0x0f02, 0x0f03, 0, differs }, { 0x0f31, 0x0f33, 0, differs },
+	{ 0x0fa2, 0x0fa2, 0, differs },
+	/* fxsave and so on, but fences; incssp, umwait */
+	{ 0x0fae, 0x0fae, 0, whole_state, .exts = 0x33, IN_MEMORY },
 	{ 0x0fae, 0x0fae, 0, whole_state, .exts = BIT(6), IN_MEMORY, .prefixes = BIT(NO_PREFIX) },
 	{ 0x0fae, 0x0fae, 0, privileged, .exts = BIT(6), IN_MEMORY, .prefixes = BIT(PREFIX_F3) },
-	/* but fences */
 	{ 0x0fae, 0x0fae, 0, undefined, .exts = 0x1f, IN_REGISTER, .prefixes = BIT(ANY_PREFIX) },
 	{ 0x0fae, 0x0fae, 0, segments, .exts = 0x0f, IN_REGISTER, .prefixes = BIT(PREFIX_F3) },
-	/* incssp, umwait */
 	{ 0x0fae, 0x0fae, 0, privileged, .exts = BIT(5), IN_REGISTER, .prefixes = BIT(PREFIX_F3) },
 	{ 0x0fae, 0x0fae, 0, privileged, .exts = BIT(6), IN_REGISTER, .prefixes = WITH_PREFIX },
-	{ 0x0fb2, 0x0fb2, 0, segments },	/* lss */
-	{ 0x0fb4, 0x0fb4, 0, segments },	/* lfs */
-	{ 0x0fb5, 0x0fb5, 0, segments, ONLY_32 },	/* lgs */
-	{ 0x0fba, 0x0fba, 0, undefined, .exts = 0x0f },	/* but bt and so on */
-	{ 0x0fc3, 0x0fc3, 0, undefined, IN_REGISTER },	/* movnti */
-	{ 0x0fc7, 0x0fc7, 0, privileged, .exts = 0xfd },	/* but cmpxchg8b */
-	{ 0x0fc7, 0x0fc7, 0, undefined, .exts = BIT(1), IN_REGISTER },
-	{ 0x0fcc, 0x0fcc, 0, loses_stack, ONLY_32 },	/* bswap */
 
-	{ 0x3880, 0x3882, 0, privileged },	/* invept, invvpid, invpcid */
-	{ 0x38f5, 0x38f5, 0, privileged },	/* wruss */
-	{ 0x38f6, 0x38f6, 0, privileged, .prefixes = BIT(NO_PREFIX) },	/* wrss */
 	{ 0x38f8, 0x38f8, 0, elsewhere },	/* movdir64b and so on */
-	{ 0x3af0, 0x3af0, 0, privileged },	/* hreset */
-
-	{ 0xc249, 0xc24b, 0, tiles },
-	{ 0xc25c, 0xc25e, 0, tiles },
-	{ 0xc26c, 0xc26c, 0, tiles },
-	{ 0xc290, 0xc293, 0, scattered },
-	{ 0xe290, 0xe293, 0, scattered },
-	{ 0xe2a0, 0xe2a3, 0, scattered },
-	{ 0xe2c6, 0xe2c7, 0, scattered },
+	{ 0xc249, 0xc24b, 0, tiles }, { 0xc25c, 0xc25e, 0, tiles }, { 0xc26c, 0xc26c, 0, tiles },
+	{ 0xc290, 0xc293, 0, scattered }, { 0xe290, 0xe293, 0, scattered },
+	{ 0xe2a0, 0xe2a3, 0, scattered }, { 0xe2c6, 0xe2c7, 0, scattered },
 	{ 0xe400, 0xe4ff, 0, "may have registers of APX" },
 };
 
@@ -164,82 +148,65 @@ enum trait {
  * emulated; and a mask may be empty. Of those that write no register, only some are here.
  */
 static const struct rule rules[] = {
-	{ 0x9b, 0x9b, FOR_VECTORS },				/* fwait */
-	{ 0xd8, 0xdf, FOR_VECTORS },
-	{ 0x0f0e, 0x0f17, FOR_VECTORS },
-	{ 0x0f28, 0x0f2f, FOR_VECTORS },
-	{ 0x0f50, 0x0f7f, FOR_VECTORS },
-	{ 0x0fae, 0x0fae, FOR_VECTORS, IN_MEMORY },		/* but fences */
+	/* fwait, the x87; but fences */
+	{ 0x9b, 0x9b, FOR_VECTORS }, { 0xd8, 0xdf, FOR_VECTORS }, { 0x0f0e, 0x0f17, FOR_VECTORS },
+	{ 0x0f28, 0x0f2f, FOR_VECTORS }, { 0x0f50, 0x0f7f, FOR_VECTORS },
+	{ 0x0fae, 0x0fae, FOR_VECTORS, IN_MEMORY },
 	{ 0x0fae, 0x0fae, FOR_VECTORS, .prefixes = WITH_PREFIX },
-	{ 0x0fc2, 0x0fc2, FOR_VECTORS },
-	{ 0x0fc4, 0x0fc6, FOR_VECTORS },
+	{ 0x0fc2, 0x0fc2, FOR_VECTORS }, { 0x0fc4, 0x0fc6, FOR_VECTORS },
 	{ 0x0fd0, 0xffff, FOR_VECTORS },
 
 	{ 0x00, 0x37, MAY_LOCK, .lows = 0x03, IN_MEMORY },
-	{ 0x00, 0x37, READS_REG, .lows = 0x33 },
-	{ 0x00, 0x37, READS_RM, .lows = 0xcc },
-	{ 0x00, 0x3f, BYTES, EVEN },
-	{ 0x38, 0x3b, READS_REG | READS_RM },
-	{ 0x40, 0x4f, SETS_REG },
-	{ 0x50, 0x57, USES_STACK },
-	{ 0x58, 0x5f, USES_STACK | SETS_REG | READS_IMPLIED },	/* pop */
-	{ 0x60, 0x61, USES_STACK, ONLY_32 },
-	{ 0x68, 0x6a, USES_STACK, EVEN },
 	{ 0x80, 0x81, MAY_LOCK, .exts = 0x7f, IN_MEMORY },
-	{ 0x80, 0x8a, BYTES, EVEN },
-	{ 0x83, 0x83, MAY_LOCK, .exts = 0x7f, IN_MEMORY },
-	{ 0x83, 0x83, STACK_ROOM, .exts = BIT(0) | BIT(5), IN_REGISTER },
-	{ 0x84, 0x85, READS_REG | READS_RM },
-	{ 0x86, 0x87, MAY_LOCK, IN_MEMORY },
-	{ 0x88, 0x89, READS_REG },
-	{ 0x8a, 0x8b, READS_RM },
-	{ 0x8d, 0x8d, NEVER_FAILS },				/* lea */
-	{ 0x8f, 0x8f, USES_STACK },
-	{ 0x91, 0x97, SETS_REG },
-	{ 0x9c, 0x9c, USES_STACK },
-	{ 0x9d, 0x9d, USES_STACK | READS_IMPLIED },		/* popf */
-	{ 0xa4, 0xa5, STRING | READS_IMPLIED | MAY_REP },
-	{ 0xa6, 0xa7, STRING | READS_IMPLIED | MAY_REP | COMPARES_STRING },
-	{ 0xaa, 0xad, STRING | READS_IMPLIED | MAY_REP },
-	{ 0xae, 0xaf, STRING | READS_IMPLIED | MAY_REP | COMPARES_STRING },
-	{ 0xb0, 0xb7, BYTES },
-	{ 0xb0, 0xbf, SETS_REG },
-	{ 0xc0, 0xc6, BYTES, .lows = BIT(0) | BIT(6) },
-	{ 0xc8, 0xc8, USES_STACK },
-	{ 0xc9, 0xc9, USES_STACK | READS_IMPLIED },		/* leave */
-	{ 0xd0, 0xd2, BYTES, EVEN },
-	{ 0xd7, 0xd7, READS_IMPLIED },				/* xlat */
-	{ 0xd9, 0xd9, LOADS_CONTROL, .exts = BIT(4) | BIT(5), IN_MEMORY },	/* fldenv, fldcw */
-	{ 0xd9, 0xd9, STORES_IP, .exts = BIT(6), IN_MEMORY },
-	{ 0xdd, 0xdd, LOADS_CONTROL, .exts = BIT(4), IN_MEMORY },	/* frstor */
-	{ 0xdd, 0xdd, STORES_IP, .exts = BIT(6), IN_MEMORY },
+	{ 0x83, 0x83, MAY_LOCK, .exts = 0x7f, IN_MEMORY }, { 0x86, 0x87, MAY_LOCK, IN_MEMORY },
 	{ 0xf6, 0xf7, MAY_LOCK, .exts = BIT(2) | BIT(3), IN_MEMORY },
-	{ 0xf6, 0xf7, DIVIDES, .exts = BIT(6) | BIT(7) },
-	{ 0xf6, 0xff, BYTES, EVEN },
 	{ 0xfe, 0xff, MAY_LOCK, .exts = BIT(0) | BIT(1), IN_MEMORY },
-	{ 0xff, 0xff, USES_STACK, .exts = BIT(6) },
-
-	{ 0x0f0d, 0x0f0d, NEVER_FAILS },
-	{ 0x0f18, 0x0f1f, NEVER_FAILS },
-	{ 0x0f40, 0x0f4f, READS_RM },
-	{ 0x0f90, 0x0f9f, BYTES },
-	{ 0x0fa3, 0x0fbb, BIT_AT_OFFSET, .lows = BIT(3) },	/* bt, bts, btr, btc */
 	{ 0x0fab, 0x0fbb, MAY_LOCK, .lows = BIT(3), IN_MEMORY },
-	{ 0x0fae, 0x0fae, LOADS_CONTROL, .exts = BIT(2), IN_MEMORY },	/* ldmxcsr */
-	{ 0x0fae, 0x0fae, NO_SIZE },
-	{ 0x0fae, 0x0fae, NEVER_FAILS, .exts = BIT(6) | BIT(7) },
-	{ 0x0faf, 0x0faf, READS_RM },
-	{ 0x0fb0, 0x0fb0, BYTES },
 	{ 0x0fb0, 0x0fb1, MAY_LOCK, IN_MEMORY },
-	{ 0x0fb8, 0x0fb8, MAY_REP },				/* popcnt; tzcnt, lzcnt */
 	{ 0x0fba, 0x0fba, MAY_LOCK, .exts = 0xe0, IN_MEMORY },
-	{ 0x0fbc, 0x0fbd, MAY_REP },
+	{ 0x0fc0, 0x0fc1, MAY_LOCK, IN_MEMORY }, { 0x0fc7, 0x0fc7, MAY_LOCK, IN_MEMORY },
+
+	{ 0x00, 0x37, READS_REG, .lows = 0x33 }, { 0x00, 0x37, READS_RM, .lows = 0xcc },
+	{ 0x38, 0x3b, READS_REG | READS_RM }, { 0x84, 0x85, READS_REG | READS_RM },
+	{ 0x88, 0x89, READS_REG }, { 0x8a, 0x8b, READS_RM },
+	{ 0x0f40, 0x0f4f, READS_RM }, { 0x0faf, 0x0faf, READS_RM },
+
+	{ 0x00, 0x3f, BYTES, EVEN }, { 0x80, 0x8a, BYTES, EVEN }, { 0xb0, 0xb7, BYTES },
+	{ 0xc0, 0xc6, BYTES, .lows = BIT(0) | BIT(6) }, { 0xd0, 0xd2, BYTES, EVEN },
+	{ 0xf6, 0xff, BYTES, EVEN }, { 0x0f90, 0x0f9f, BYTES }, { 0x0fb0, 0x0fb0, BYTES },
 	{ 0x0fc0, 0x0fc0, BYTES },
-	{ 0x0fc0, 0x0fc1, MAY_LOCK, IN_MEMORY },
-	{ 0x0fc3, 0x0fc3, NO_SIZE },
-	{ 0x0fc7, 0x0fc7, MAY_LOCK, IN_MEMORY },
-	{ 0x0fc7, 0x0fcf, NO_SIZE },
-	{ 0x0fc8, 0x0fcf, SETS_REG },
+
+	{ 0x40, 0x4f, SETS_REG }, { 0x58, 0x5f, SETS_REG }, { 0x91, 0x97, SETS_REG },
+	{ 0xb0, 0xbf, SETS_REG }, { 0x0fc8, 0x0fcf, SETS_REG },
+
+	/* pop, popf, leave, xlat, strings */
+	{ 0x58, 0x5f, READS_IMPLIED }, { 0x9d, 0x9d, READS_IMPLIED }, { 0xc9, 0xc9, READS_IMPLIED },
+	{ 0xd7, 0xd7, READS_IMPLIED },
+	{ 0xa4, 0xa7, STRING | READS_IMPLIED | MAY_REP },
+	{ 0xaa, 0xaf, STRING | READS_IMPLIED | MAY_REP },
+	{ 0xa6, 0xa7, COMPARES_STRING }, { 0xae, 0xaf, COMPARES_STRING },
+	{ 0x0fb8, 0x0fb8, MAY_REP }, { 0x0fbc, 0x0fbd, MAY_REP },	/* popcnt; tzcnt, lzcnt */
+
+	{ 0x50, 0x5f, USES_STACK }, { 0x60, 0x61, USES_STACK, ONLY_32 },
+	{ 0x68, 0x6a, USES_STACK, EVEN }, { 0x8f, 0x8f, USES_STACK }, { 0x9c, 0x9d, USES_STACK },
+	{ 0xc8, 0xc9, USES_STACK }, { 0xff, 0xff, USES_STACK, .exts = BIT(6) },
+	{ 0x83, 0x83, STACK_ROOM, .exts = BIT(0) | BIT(5), IN_REGISTER },
+
+	{ 0xf6, 0xf7, DIVIDES, .exts = BIT(6) | BIT(7) },
+	{ 0x0fa3, 0x0fbb, BIT_AT_OFFSET, .lows = BIT(3) },	/* bt, bts, btr, btc */
+	{ 0x0fae, 0x0fae, NO_SIZE }, { 0x0fc3, 0x0fc3, NO_SIZE }, { 0x0fc7, 0x0fcf, NO_SIZE },
+	{ 0x8d, 0x8d, NEVER_FAILS }, { 0x0f0d, 0x0f0d, NEVER_FAILS },
+	{ 0x0f18, 0x0f1f, NEVER_FAILS },
+	{ 0x0fae, 0x0fae, NEVER_FAILS, .exts = BIT(6) | BIT(7) },
+	{ 0xc22c, 0xc22f, NEVER_FAILS }, { 0xc28c, 0xc28e, NEVER_FAILS, EVEN },
+
+	/* fldenv, fldcw, frstor, ldmxcsr; fnstenv, fnsave */
+	{ 0xd9, 0xd9, LOADS_CONTROL, .exts = BIT(4) | BIT(5), IN_MEMORY },
+	{ 0xdd, 0xdd, LOADS_CONTROL, .exts = BIT(4), IN_MEMORY },
+	{ 0x0fae, 0x0fae, LOADS_CONTROL, .exts = BIT(2), IN_MEMORY },
+	{ 0xc1ae, 0xc1ae, LOADS_CONTROL, .exts = BIT(2), IN_MEMORY },
+	{ 0xd9, 0xd9, STORES_IP, .exts = BIT(6), IN_MEMORY },
+	{ 0xdd, 0xdd, STORES_IP, .exts = BIT(6), IN_MEMORY },
 
 	{ 0x0f0f, 0x0f0f, IN_MMX, .prefixes = BIT(NO_PREFIX) },
 	{ 0x0f2a, 0x0f2a, IN_MMX, .prefixes = BIT(NO_PREFIX) | BIT(PREFIX_66) },
@@ -249,11 +216,8 @@ static const struct rule rules[] = {
 	{ 0x0fd0, 0x0fff, IN_MMX, .prefixes = BIT(NO_PREFIX) },
 	{ 0x0fd6, 0x0fd6, IN_MMX },				/* movq2dq, movdq2q */
 	{ 0x3800, 0x381e, IN_MMX, .prefixes = BIT(NO_PREFIX) },
-	{ 0x38f6, 0x38f6, NEEDS_64_BITS },			/* adcx, adox */
 	{ 0x3a0f, 0x3a0f, IN_MMX, .prefixes = BIT(NO_PREFIX) },
-	{ 0xc1ae, 0xc1ae, LOADS_CONTROL, .exts = BIT(2), IN_MEMORY },
-	{ 0xc22c, 0xc22f, NEVER_FAILS },
-	{ 0xc28c, 0xc28e, NEVER_FAILS, EVEN },
+	{ 0x38f6, 0x38f6, NEEDS_64_BITS },			/* adcx, adox */
 	{ 0xc30a, 0xc30b, SHORT_VECTORS },			/* vroundss, vroundsd */
 };
 
