@@ -5,14 +5,58 @@
  */
 #include <kunit/test.h>
 #include <linux/cpufeature.h>
+#include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/ptrace.h>
 #include <linux/string.h>
-#include <linux/types.h>
+#include <asm/special_insns.h>
 #include <asm/trapnr.h>
 
 #include "support/probe.h"
-#include "test_exception.h"
+
+#ifdef CONFIG_X86_32
+KPROBES_AT(raises_bounds); KPROBES_AT(behind_bounds);
+
+static noinline __noclone notrace void raise_bounds(void)
+{
+	static const u32 bounds[] = { 1, 4 };
+
+	asm volatile(KPROBES_STEP("raises_bounds") "bound %0, %1\n" KPROBES_STEP("behind_bounds")
+		     : : "r" (5), "m" (bounds));
+}
+#endif
+
+KPROBES_AT(raises_not_available); KPROBES_AT(behind_not_available);
+
+static notrace void switch_coprocessor(bool on)
+{
+	write_cr0(on ? read_cr0() & ~X86_CR0_TS : read_cr0() | X86_CR0_TS);
+}
+
+/* What comes in between might use the coprocessor. */
+static noinline __noclone notrace void raise_not_available(void)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	switch_coprocessor(false);
+	asm volatile(KPROBES_STEP("raises_not_available") "fnop\n"
+		     KPROBES_STEP("behind_not_available"));
+	switch_coprocessor(true);
+	local_irq_restore(flags);
+}
+
+KPROBES_AT(raises_astray); KPROBES_AT(behind_astray);
+
+KPROBES_FUNCTION(called_astray,
+		 KPROBES_STEP("raises_astray") "nop\n" KPROBES_STEP("behind_astray") ASM_RET);
+
+/* Leads behind the landing pad. */
+static noinline __noclone notrace void raise_astray(void)
+{
+	asm volatile(ANNOTATE_RETPOLINE_SAFE
+		     "call *%[to]" : ASM_CALL_CONSTRAINT : [to] "r" (kprobes_step_raises_astray));
+}
 
 static bool landing_pads_matter(void)
 {
@@ -21,19 +65,20 @@ static bool landing_pads_matter(void)
 
 static const struct exception {
 	const char *name;
-	void (*raise)(void);
-	kprobe_opcode_t *at, *behind;
 	int trap;
+	void (*raise)(void);
+	u8 *at, *behind;
 	bool (*is_there)(void);		/* NULL: everywhere */
 	bool before;			/* the branch to that instruction raises it */
 } exceptions[] = {
 #ifdef CONFIG_X86_32
-	{ "bounds", raise_bounds, raises_bounds, behind_bounds, X86_TRAP_BR },
+	{ "bounds", X86_TRAP_BR, raise_bounds, kprobes_step_raises_bounds,
+	  kprobes_step_behind_bounds },
 #endif
-	{ "no coprocessor", raise_not_available, raises_not_available, behind_not_available,
-	  X86_TRAP_NM },
-	{ "no landing pad", raise_astray, raises_astray, behind_astray, X86_TRAP_CP,
-	  landing_pads_matter, .before = true },
+	{ "no coprocessor", X86_TRAP_NM, raise_not_available, kprobes_step_raises_not_available,
+	  kprobes_step_behind_not_available },
+	{ "no landing pad", X86_TRAP_CP, raise_astray, kprobes_step_raises_astray,
+	  kprobes_step_behind_astray, landing_pads_matter, .before = true },
 };
 
 KUNIT_ARRAY_PARAM_DESC(exception, exceptions, name);
