@@ -152,41 +152,38 @@ static noinline __noclone void expect_traces(struct kunit *test, unsigned int at
 /* No less than what saves and loads the general registers */
 #define MANY	30
 
-static void expect_traces_at(struct kunit *test, bool jump, kprobe_post_handler_t post_handler)
+static const struct way {
+	const char *name;
+	bool jump;
+	kprobe_post_handler_t post_handler;
+} ways[] = {
+	{ "jump", true },
+	{ "jump, post handler", true, probe_post_handler },
+	{ "copy", false, probe_post_handler },
+};
+
+KUNIT_ARRAY_PARAM_DESC(way, ways, name);
+
+/*
+ * A past bug: a profiler's trace that began in the core's assembly lacked callers, or named a
+ * wrong one.
+ */
+static void callers_are_found_at_a_hit(struct kunit *test)
 {
 	struct probe *probe = probe_new(test, kprobe_test_unwound);
+	const struct way *way = test->param_value;
 
-	probe->kp.post_handler = post_handler;
-	if (jump)
+	probe->kp.post_handler = way->post_handler;
+	if (way->jump)
 		switch_need(test);
 	else if (switch_mount)
 		KUNIT_ASSERT_EQ(test, 0, switch_set(false));
 	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
 	wait_for_kprobe_optimizer();
 	scoped_guard(preempt)
-		KUNIT_EXPECT_TRUE(test, !jump || kprobe_optimized(get_kprobe(probe->kp.addr)));
+		KUNIT_EXPECT_TRUE(test, !way->jump || kprobe_optimized(get_kprobe(probe->kp.addr)));
 	expect_traces(test, MANY);
-	KUNIT_EXPECT_EQ(test, probe->hits, 1);
-	KUNIT_EXPECT_EQ(test, probe->posts, !!post_handler);
-}
-
-/*
- * A past bug: a profiler's trace that began in the core's assembly lacked callers, or named a
- * wrong one.
- */
-static void callers_are_found_at_a_jump(struct kunit *test)
-{
-	expect_traces_at(test, true, NULL);
-}
-
-static void callers_are_found_at_a_jump_with_a_post_handler(struct kunit *test)
-{
-	expect_traces_at(test, true, probe_post_handler);
-}
-
-static void callers_are_found_behind_a_copy(struct kunit *test)
-{
-	expect_traces_at(test, false, probe_post_handler);
+	probe_expect(test, probe, 1, !!way->post_handler, 0);
 }
 
 #ifdef CONFIG_KRETPROBE_RETURN_STACK
@@ -235,9 +232,7 @@ static int traces_init(struct kunit *test)
 }
 
 static struct kunit_case unwind_cases[] = {
-	KUNIT_CASE(callers_are_found_at_a_jump),
-	KUNIT_CASE(callers_are_found_at_a_jump_with_a_post_handler),
-	KUNIT_CASE(callers_are_found_behind_a_copy),
+	KUNIT_CASE_PARAM(callers_are_found_at_a_hit, way_gen_params),
 #ifdef CONFIG_KRETPROBE_RETURN_STACK
 	KUNIT_CASE(callers_are_found_at_a_return),
 #endif
