@@ -7,12 +7,8 @@
 #include <linux/bitmap.h>
 #include <linux/cleanup.h>
 #include <linux/kprobes.h>
-#include <linux/objtool.h>
 #include <linux/percpu.h>
-#include <asm/frame.h>
-#include <asm/ibt.h>
 #include <asm/insn.h>
-#include <asm/nospec-branch.h>
 #include <asm/text-patching.h>
 
 #include "support/probe.h"
@@ -185,7 +181,7 @@ static void try_register(struct kunit *test, struct form form, int i)
 }
 
 /*
- * Not through the stack pointer: see test_call_sp(). A past bug: an indirect call pushed a
+ * Not through the stack pointer: see far_cases. A past bug: an indirect call pushed a
  * wrong return address.
  */
 static void test_indirect(struct kunit *test)
@@ -206,13 +202,13 @@ static void test_indirect(struct kunit *test)
 struct far_case {
 	const char	*name;
 	u8		code[MAX_INSN_SIZE];
-	u64		ip;
-	u64		sp;
-	u64		pushed;
+	u64		ip, sp, pushed;
 };
 
 #define FAR_IP		0xffffffff81000000
 #define FAR_CX		2
+/* The stack pointer from before the instruction */
+#define FAR_SP		1
 
 static const struct far_case far_cases[] = {
 	{ "jmp +2G", { 0xe9, 0xff, 0xff, 0xff, 0x7f }, FAR_IP + 5 + 0x7fffffff },
@@ -225,6 +221,7 @@ static const struct far_case far_cases[] = {
 	  FAR_IP + 6 + 0x7fffffff, -1, FAR_IP + 6 },
 	{ "loop -128", { 0xe2, 0x80 }, FAR_IP + 2 - 128 },
 	{ "ret $0xfff8", { 0xc2, 0xf8, 0xff }, 0, sizeof(long) + 0xfff8 },
+	{ "call *%sp", { 0xff, 0xd4 }, FAR_SP, -1, FAR_IP + 2 },
 };
 
 static bool emulate_code(struct kunit *test, const u8 *code, struct pt_regs *regs)
@@ -240,7 +237,7 @@ static bool emulate_code(struct kunit *test, const u8 *code, struct pt_regs *reg
 /* A past bug: a call with prefixes returned into itself. */
 static void test_far(struct kunit *test)
 {
-	unsigned long *sp = &kprobe_test_stack[STACK_AT], moved;
+	unsigned long *sp = &kprobe_test_stack[STACK_AT], ip, moved;
 	const struct far_case *c;
 	struct pt_regs regs = {};
 	int i;
@@ -252,24 +249,12 @@ static void test_far(struct kunit *test)
 		regs.sp = (unsigned long)sp;
 		regs.cx = FAR_CX;
 		KUNIT_ASSERT_TRUE(test, emulate_code(test, c->code, &regs));
+		ip = c->ip == FAR_SP ? (unsigned long)sp : c->ip;
 		moved = c->sp == -1 ? -sizeof(long) : c->sp;
-		KUNIT_EXPECT_EQ_MSG(test, (unsigned long)c->ip, regs.ip, "%s", c->name);
+		KUNIT_EXPECT_EQ_MSG(test, ip, regs.ip, "%s", c->name);
 		KUNIT_EXPECT_EQ_MSG(test, (unsigned long)sp + moved, regs.sp, "%s", c->name);
 		KUNIT_EXPECT_EQ_MSG(test, (unsigned long)c->pushed, sp[-1], "%s", c->name);
 	}
-}
-
-/* The target is the stack pointer from before the push; nothing can run there. */
-static void test_call_sp(struct kunit *test)
-{
-	const u8 code[MAX_INSN_SIZE] = { 0xff, 0xd4 };
-	unsigned long *sp = &kprobe_test_stack[STACK_AT];
-	struct pt_regs regs = { .sp = (unsigned long)sp, .ip = (unsigned long)FAR_IP };
-
-	KUNIT_ASSERT_TRUE(test, emulate_code(test, code, &regs));
-	KUNIT_EXPECT_EQ(test, (unsigned long)sp, regs.ip);
-	KUNIT_EXPECT_EQ(test, (unsigned long)(sp - 1), regs.sp);
-	KUNIT_EXPECT_EQ(test, (unsigned long)FAR_IP + 2, sp[-1]);
 }
 
 /* An instruction that would fault is left to the copy, with unchanged registers. */
@@ -301,17 +286,11 @@ static void test_faults(struct kunit *test)
 }
 
 #ifdef CONFIG_SMP
-#ifdef CONFIG_X86_64
-#define STEPPED_OPERAND	"%gs:kprobe_test_target(%rip)"
-#else
-#define STEPPED_OPERAND	"%fs:kprobe_test_target"
-#endif
-
-/* A call by per-CPU memory, the one kind of instruction that is stepped. */
 #define STEPPED_RESULT	7
 
 unsigned long kprobe_test_stepped(void);
-extern u8 kprobe_test_stepped_insn[] asm(".Lkprobe_test_stepped_insn");
+
+KPROBES_AT(stepped);
 
 static unsigned long stepped_target(void)
 {
@@ -320,38 +299,27 @@ static unsigned long stepped_target(void)
 
 static DEFINE_PER_CPU(unsigned long (*)(void), kprobe_test_target) __used = stepped_target;
 
-asm("	.pushsection .text, \"ax\"\n"
-	ASM_FUNC_ALIGN "\n"
-"	.type kprobe_test_stepped, @function\n"
-"kprobe_test_stepped:\n"
-	ASM_ENDBR
-	FRAME_BEGIN
-".Lkprobe_test_stepped_insn:\n"
-	ANNOTATE_NOENDBR
-	ANNOTATE_RETPOLINE_SAFE
-"	call *" STEPPED_OPERAND "\n"
-	FRAME_END
-	ASM_RET
-"	.size kprobe_test_stepped, . - kprobe_test_stepped\n"
-"	.popsection\n");
+/* A call by per-CPU memory, the one kind of instruction that is stepped. */
+KPROBES_FUNCTION(kprobe_test_stepped,
+		 FRAME_BEGIN KPROBES_STEP("stepped") ANNOTATE_RETPOLINE_SAFE
+		 "call *%" __ASM_SEL_RAW(fs, gs) ":" KPROBES_DATA("kprobe_test_target") "\n"
+		 FRAME_END ASM_RET);
 
 /* The second call may be a hit by a jump. */
 static void test_stepped(struct kunit *test)
 {
-	struct probe *probe = probe_new(test, kprobe_test_stepped_insn);
+	struct probe *probe = probe_with(test, kprobes_step_stepped,
+					 .kp.post_handler = probe_post_handler);
 	unsigned int calls;
 	const char *path;
 
-	probe->kp.post_handler = probe_post_handler;
-	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
 	scoped_guard(preempt)
-		path = arch_kprobe_path(get_kprobe(kprobe_test_stepped_insn));
+		path = arch_kprobe_path(get_kprobe(kprobes_step_stepped));
 	KUNIT_EXPECT_STREQ(test, path, "step");
 	for (calls = 1; calls <= 2; calls++) {
 		probe->post_ip = 0;
 		KUNIT_EXPECT_EQ(test, STEPPED_RESULT, kprobe_test_stepped());
-		KUNIT_EXPECT_EQ(test, probe->hits, calls);
-		KUNIT_EXPECT_EQ(test, probe->posts, calls);
+		probe_expect(test, probe, calls, calls, 0);
 		KUNIT_EXPECT_EQ(test, probe->post_ip, (unsigned long)stepped_target);
 		wait_for_kprobe_optimizer();
 	}
@@ -399,7 +367,6 @@ static struct kunit_case emulate_cases[] = {
 	KUNIT_CASE(test_loops),
 	KUNIT_CASE(test_indirect),
 	KUNIT_CASE(test_far),
-	KUNIT_CASE(test_call_sp),
 	KUNIT_CASE(test_faults),
 	KUNIT_CASE(test_stepped),
 	KUNIT_CASE(test_coverage),
