@@ -5,6 +5,7 @@
 
 #include <kunit/static_stub.h>
 #include <kunit/test.h>
+#include <linux/bitops.h>
 #include <linux/cleanup.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
@@ -44,18 +45,21 @@ static int locked_decode(struct insn *insn, u8 *buf, unsigned long addr)
 	return kprobe_decode(insn, buf, addr);
 }
 
-/* The verdict that registration would come to, and what kprobe_check_insn() says of it */
-static enum verdict judge_and_say(struct insn *insn, u8 *buf, unsigned long addr, const char **kind)
+/* What kprobe_check_insn() said of the last instruction that was judged */
+static const char *said;
+
+/* The verdict that registration would come to */
+static enum verdict judge(struct insn *insn, u8 *buf, unsigned long addr)
 {
 	struct kprobe_emulation em;
 	int err;
 
 	/* For get_kprobe() */
 	guard(preempt)();
-	*kind = NULL;
+	said = NULL;
 	if (kprobe_decode(insn, buf, addr))
 		return BAD;
-	err = kprobe_check_insn(insn, addr, kind);
+	err = kprobe_check_insn(insn, addr, &said);
 	if (!err)
 		err = kprobe_emulation_init(&em, insn);
 	if (err == -EINVAL)
@@ -65,13 +69,6 @@ static enum verdict judge_and_say(struct insn *insn, u8 *buf, unsigned long addr
 	if (em.fn || em.memory)
 		return BY_EMULATION;
 	return kprobe_can_boost(insn) ? BY_COPY : BAD;
-}
-
-static enum verdict judge(struct insn *insn, u8 *buf, unsigned long addr)
-{
-	const char *kind;
-
-	return judge_and_say(insn, buf, addr, &kind);
 }
 
 enum mode { ANY, ONLY_64, ONLY_32 };
@@ -186,16 +183,15 @@ static void expect_verdict(struct kunit *test, const struct judged *j, const str
 	static u8 text[2 * MAX_INSN_SIZE];
 	u8 buf[MAX_INSN_SIZE];
 	struct insn insn;
-	const char *kind;
 	enum verdict v;
 
 	memset(text, 0x90, sizeof(text));
 	memcpy(text, code->bytes, code->length);
-	v = judge_and_say(&insn, buf, (unsigned long)text, &kind);
+	v = judge(&insn, buf, (unsigned long)text);
 	KUNIT_EXPECT_EQ_MSG(test, j->verdict, v, "%*ph: %s", code->length, code->bytes,
 			    verdict_names[v]);
-	KUNIT_EXPECT_TRUE_MSG(test, j->words ? kind && strstr(kind, j->words) : !kind, "%*ph: %s",
-			      code->length, code->bytes, kind ?: "-");
+	KUNIT_EXPECT_TRUE_MSG(test, j->words ? said && strstr(said, j->words) : !said, "%*ph: %s",
+			      code->length, code->bytes, said ?: "-");
 }
 
 /* A past bug: members of a group of opcodes were confused, and prefixes overlooked. */
@@ -210,14 +206,11 @@ static void test_verdicts(struct kunit *test)
 			expect_verdict(test, j, code);
 }
 
-static bool yes(void)
-{
-	return true;
-}
+static bool need_pads;
 
-static bool no(void)
+static bool say_need_pads(void)
 {
-	return false;
+	return need_pads;
 }
 
 /* Inside of a function: where one begins, the probe is put behind it. */
@@ -231,10 +224,11 @@ static void test_landing_pad(struct kunit *test)
 	const char *kind;
 
 	KUNIT_ASSERT_EQ(test, 0, insn_decode_kernel(&insn, text));
-	kunit_activate_static_stub(test, kprobe_need_landing_pads, yes);
+	kunit_activate_static_stub(test, kprobe_need_landing_pads, say_need_pads);
+	need_pads = true;
 	KUNIT_EXPECT_EQ(test, -EINVAL, kprobe_check_insn(&insn, addr, &kind));
 	KUNIT_EXPECT_STREQ(test, kind, "it is the landing pad of indirect branches");
-	kunit_activate_static_stub(test, kprobe_need_landing_pads, no);
+	need_pads = false;
 	KUNIT_EXPECT_EQ(test, 0, kprobe_check_insn(&insn, addr, &kind));
 }
 
@@ -474,8 +468,7 @@ static void test_opcodes(struct kunit *test)
  * @near:	a near branch, which is emulated; all others are refused
  */
 struct branch {
-	u16	first;
-	u16	last;
+	u16	first, last;
 	u8	exts;
 	bool	near;
 };
@@ -484,28 +477,20 @@ struct branch {
 
 /* By the SDM, vol. 2D, tables, and not by what the decoder knows. */
 static const struct branch branches[] = {
-	{ 0x70, 0x7f, ANY_EXT, true },		/* jcc */
-	{ 0x9a, 0x9a, ANY_EXT },		/* lcall */
-	{ 0xc2, 0xc3, ANY_EXT, true },		/* ret */
-	{ 0xc6, 0xc7, BIT(7) },			/* xabort, xbegin */
-	{ 0xca, 0xcb, ANY_EXT },		/* lret */
-	{ 0xcc, 0xcf, ANY_EXT },		/* int3, int, into, iret */
-	{ 0xe0, 0xe3, ANY_EXT, true },		/* loop, jcxz */
-	{ 0xe8, 0xe9, ANY_EXT, true },		/* call, jmp */
-	{ 0xea, 0xea, ANY_EXT },		/* ljmp */
-	{ 0xeb, 0xeb, ANY_EXT, true },		/* jmp */
-	{ 0xf1, 0xf1, ANY_EXT },		/* int1 */
-	{ 0xff, 0xff, BIT(2) | BIT(4), true },	/* call, jmp */
-	{ 0xff, 0xff, BIT(3) | BIT(5) },	/* lcall, ljmp */
-	{ 0x0f05, 0x0f05, ANY_EXT },		/* syscall */
-	{ 0x0f07, 0x0f07, ANY_EXT },		/* sysret */
-	{ 0x0f0b, 0x0f0b, ANY_EXT },		/* ud2 */
-	{ 0x0f34, 0x0f35, ANY_EXT },		/* sysenter, sysexit */
-	{ 0x0f37, 0x0f37, ANY_EXT },		/* getsec */
-	{ 0x0f80, 0x0f8f, ANY_EXT, true },	/* jcc */
-	{ 0x0faa, 0x0faa, ANY_EXT },		/* rsm */
-	{ 0x0fb9, 0x0fb9, ANY_EXT },		/* ud1 */
-	{ 0x0fff, 0x0fff, ANY_EXT },		/* ud0 */
+	/* jcc, ret, loop and jcxz, call and jmp */
+	{ 0x70, 0x7f, ANY_EXT, true }, { 0x0f80, 0x0f8f, ANY_EXT, true },
+	{ 0xc2, 0xc3, ANY_EXT, true }, { 0xe0, 0xe3, ANY_EXT, true },
+	{ 0xe8, 0xe9, ANY_EXT, true }, { 0xeb, 0xeb, ANY_EXT, true },
+	{ 0xff, 0xff, BIT(2) | BIT(4), true },
+	/* lcall and ljmp, lret, xabort and xbegin */
+	{ 0x9a, 0x9a, ANY_EXT }, { 0xea, 0xea, ANY_EXT }, { 0xff, 0xff, BIT(3) | BIT(5) },
+	{ 0xca, 0xcb, ANY_EXT }, { 0xc6, 0xc7, BIT(7) },
+	/* int3, int, into, iret; int1; ud2, ud1, ud0 */
+	{ 0xcc, 0xcf, ANY_EXT }, { 0xf1, 0xf1, ANY_EXT },
+	{ 0x0f0b, 0x0f0b, ANY_EXT }, { 0x0fb9, 0x0fb9, ANY_EXT }, { 0x0fff, 0x0fff, ANY_EXT },
+	/* syscall, sysret, sysenter and sysexit, getsec, rsm */
+	{ 0x0f05, 0x0f05, ANY_EXT }, { 0x0f07, 0x0f07, ANY_EXT }, { 0x0f34, 0x0f35, ANY_EXT },
+	{ 0x0f37, 0x0f37, ANY_EXT }, { 0x0faa, 0x0faa, ANY_EXT },
 };
 
 /* None; those of size, repetition, segments and lock; and REX.W, which only 64 bits have */
@@ -531,14 +516,17 @@ static void expect_no_copy(struct kunit *test, const struct branch *b, u8 prefix
 				    verdict_names[v]);
 }
 
-/* Tries one opcode with an operand in memory or in a register. */
-static void try_branch(struct kunit *test, const struct branch *b, u16 opcode, u8 modrm)
+/* Tries one opcode, with each operand in memory or in a register. */
+static void try_branch(struct kunit *test, const struct branch *b, u16 opcode)
 {
-	unsigned int i;
+	const unsigned long exts = b->exts;
+	unsigned int i, ext;
 
-	for (i = 0; i < NR_BRANCH_PREFIXES; i++) {
-		put_opcode(branch_prefixes[i], opcode, modrm);
-		expect_no_copy(test, b, branch_prefixes[i]);
+	for (i = 0; i < 2 * NR_BRANCH_PREFIXES; i++) {
+		for_each_set_bit(ext, &exts, 8) {
+			put_opcode(branch_prefixes[i / 2], opcode, (i & 1 ? 0xc0 : 0) | ext << 3);
+			expect_no_copy(test, b, branch_prefixes[i / 2]);
+		}
 	}
 }
 
@@ -546,17 +534,11 @@ static void try_branch(struct kunit *test, const struct branch *b, u16 opcode, u
 static void test_branches(struct kunit *test)
 {
 	const struct branch *b;
-	unsigned int opcode, ext;
+	unsigned int opcode;
 
 	for (b = branches; b < branches + ARRAY_SIZE(branches); b++) {
-		for (opcode = b->first; opcode <= b->last; opcode++) {
-			for (ext = 0; ext < 8; ext++) {
-				if (!(b->exts & BIT(ext)))
-					continue;
-				try_branch(test, b, opcode, ext << 3);
-				try_branch(test, b, opcode, 0xc0 | ext << 3);
-			}
-		}
+		for (opcode = b->first; opcode <= b->last; opcode++)
+			try_branch(test, b, opcode);
 	}
 }
 
