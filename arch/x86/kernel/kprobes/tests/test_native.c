@@ -7,7 +7,6 @@
 #include <linux/kdebug.h>
 #include <linux/kprobes_arch.h>
 #include <linux/kprobes_function.h>
-#include <linux/linkage.h>
 #include <linux/memory.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
@@ -15,13 +14,12 @@
 #include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/string.h>
-#include <linux/stringify.h>
 #include <linux/vmalloc.h>
-#include <asm/ibt.h>
 #include <asm/nops.h>
 #include <asm/text-patching.h>
 #include <asm/trapnr.h>
 
+#include "support/asm_x86.h"
 #include "../internal.h"
 #include "test_native.h"
 
@@ -34,18 +32,9 @@ unsigned long kprobe_test_stack[STACK_SIZE] __aligned(16);
 
 /* Before such a text is overwritten, it is a function like any other, for tests that walk text. */
 #define KPROBES_TEST_TEXT(function, size)				\
-asm("	.pushsection .text, \"ax\"\n"					\
-	ASM_FUNC_ALIGN "\n"						\
-"	.globl " #function "\n"						\
-"	.type " #function ", @function\n"				\
-#function ":\n"								\
-	ASM_ENDBR							\
-"	.rept " __stringify(size) " / 8\n"				\
-	ASM_NOP8 "\n"							\
-"	.endr\n"							\
-	ASM_RET								\
-"	.size " #function ", . - " #function "\n"			\
-"	.popsection\n")
+	KPROBES_FUNCTION(function, ".globl " #function "\n"		\
+			 ".rept " __stringify(size) " / 8\n"		\
+			 ASM_NOP8 "\n .endr\n" ASM_RET)
 
 KPROBES_TEST_TEXT(kprobe_test_text, TEXT_SIZE);
 KPROBES_TEST_TEXT(kprobe_test_forms, TEXT_SIZE_FORMS);
@@ -54,11 +43,9 @@ KPROBES_TEST_TEXT(kprobe_test_branches, TEXT_SIZE_FORMS);
 /* A trip to an instruction: an int3 to get there, the instruction, an int3 to come back */
 static struct {
 	struct task_struct	*traveller;
-	bool			under_way;
-	bool			may_trap;
+	bool			under_way, may_trap;
 	int			trap;
-	struct pt_regs		regs;
-	struct pt_regs		home;
+	struct pt_regs		regs, home;
 } trip;
 
 void diff_load(struct pt_regs *to, const struct pt_regs *from)
