@@ -22,7 +22,6 @@
 #include "../internal.h"
 #include "test_copy_cells.h"
 #include "test_copy_draw.h"
-#include "test_copy_fpu.h"
 #include "test_copy_state.h"
 #include "test_native.h"
 
@@ -306,9 +305,7 @@ static void faults_of_copies_are_those_of_the_instruction(struct kunit *test)
 /* --- what was drawn --- */
 
 struct share {
-	int	drawn;
-	int	left_out;
-	int	absent;
+	int	drawn, left_out, absent;
 };
 
 /* Counts a cell, unless it has been counted with another register. */

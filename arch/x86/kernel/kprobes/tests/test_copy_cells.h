@@ -33,15 +33,10 @@ enum { MAP_0F = 0x0f, MAP_38 = 0x38, MAP_3A = 0x3a, MAP_VEX = 0xc0, MAP_EVEX = 0
  * @bits:	32 or 64 if the rule only applies to such kernels, else 0
  */
 struct rule {
-	u16		first;
-	u16		last;
+	u16		first, last;
 	u32		traits;
 	const char	*why;
-	u8		exts;
-	u8		forms;
-	u8		prefixes;
-	u8		lows;
-	u8		bits;
+	u8		exts, forms, prefixes, lows, bits;
 };
 
 #define IN_MEMORY	.forms = BIT(MEMORY)
@@ -141,6 +136,7 @@ enum trait {
 	READS_RM	= BIT(18),
 	SETS_REG	= BIT(19),	/* the one that is a part of the opcode */
 	BYTES		= BIT(20),	/* in registers, so that without REX register 4 is ah */
+	GENERAL		= BIT(21),	/* registers, among vectors' with EVEX */
 };
 
 /*
@@ -217,6 +213,15 @@ static const struct rule rules[] = {
 	{ 0x0fd6, 0x0fd6, IN_MMX },				/* movq2dq, movdq2q */
 	{ 0x3800, 0x381e, IN_MMX, .prefixes = BIT(NO_PREFIX) },
 	{ 0x3a0f, 0x3a0f, IN_MMX, .prefixes = BIT(NO_PREFIX) },
+
+	/* cvt* from and to integers, vmovd, vpinsr*, vpextr*, vpbroadcast*; FP16's are in map 5 */
+	{ 0xe12a, 0xe12a, GENERAL }, { 0xe12c, 0xe12d, GENERAL }, { 0xe16e, 0xe16e, GENERAL },
+	{ 0xe178, 0xe179, GENERAL }, { 0xe17b, 0xe17b, GENERAL }, { 0xe17e, 0xe17e, GENERAL },
+	{ 0xe1c4, 0xe1c5, GENERAL }, { 0xe27a, 0xe27c, GENERAL }, { 0xe314, 0xe317, GENERAL },
+	{ 0xe320, 0xe320, GENERAL }, { 0xe322, 0xe322, GENERAL }, { 0xe52a, 0xe52a, GENERAL },
+	{ 0xe52c, 0xe52d, GENERAL }, { 0xe56e, 0xe56e, GENERAL }, { 0xe578, 0xe579, GENERAL },
+	{ 0xe57b, 0xe57b, GENERAL }, { 0xe57e, 0xe57e, GENERAL }, { 0xe5c4, 0xe5c5, GENERAL },
+
 	{ 0x38f6, 0x38f6, NEEDS_64_BITS },			/* adcx, adox */
 	{ 0xc30a, 0xc30b, SHORT_VECTORS },			/* vroundss, vroundsd */
 };
@@ -227,8 +232,7 @@ static const struct rule rules[] = {
  */
 struct cell {
 	u16		opcode;
-	u8		ext;
-	u8		table;
+	u8		ext, table;
 	enum form	form;
 	enum prefix	prefix;
 };

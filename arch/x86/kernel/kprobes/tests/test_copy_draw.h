@@ -58,19 +58,11 @@ static unsigned long stack_start(void)
 struct subject {
 	struct cell	cell;
 	struct diff_insn text;
-	u8		serial;
-	u8		variant;
+	u8		serial, variant;
 	bool		masked;		/* the bits of a mask register say what is accessed */
-	bool		wide;
-	bool		percpu;
-	u8		reg;
-	u8		base;
-	u8		index;
-	u8		scale;
-	u8		disp_at;
-	u8		disp_size;
+	bool		wide, percpu, relative;
+	u8		reg, base, index, scale, disp_at, disp_size;
 	s32		disp;
-	bool		relative;
 	u32		seed;
 };
 
@@ -254,24 +246,6 @@ static bool is_decorated(const struct subject *s)
 	return is_evex(&s->cell) && s->serial;
 }
 
-/* cvt* from and to integers, vmovd, vpinsr*, vpextr*, vpbroadcast*; those of FP16 are in map 5 */
-static bool has_general_register(const struct cell *c)
-{
-	u8 opcode = c->opcode & 0xff;
-
-	switch (map_of(c) - MAP_EVEX) {
-	case 1: case 5:
-		return opcode == 0x2a || opcode == 0x2c || opcode == 0x2d || opcode == 0x6e ||
-		       opcode == 0x78 || opcode == 0x79 || opcode == 0x7b || opcode == 0x7e ||
-		       opcode == 0xc4 || opcode == 0xc5;
-	case 2:
-		return opcode >= 0x7a && opcode <= 0x7c;
-	case 3:
-		return (opcode >= 0x14 && opcode <= 0x17) || opcode == 0x20 || opcode == 0x22;
-	}
-	return false;
-}
-
 /* The second instruction that has an operand in memory always accesses that: it has no mask. */
 static u8 draw_evex_last(struct subject *s)
 {
@@ -301,7 +275,7 @@ static void draw_evex(struct subject *s)
 	if (IS_ENABLED(CONFIG_X86_64))
 		rex |= below(8) | (is_decorated(s) ? below(2) << 4 : 0);
 	/* Of these registers, Bochs 2.7 has sixteen more: what is behind the real ones. */
-	if (has_general_register(&s->cell))
+	if (has_trait(&s->cell, GENERAL))
 		rex &= s->cell.form == REGISTER ? 13 : 15;
 	append_evex(s, rex, source, last);
 }
@@ -321,13 +295,9 @@ static void draw_vex(struct subject *s)
 
 static u8 draw_rex(const struct cell *c)
 {
-	u8 rex = 0x40 | below(16);
+	u8 rex = 0x40 | below(16) | (has_trait(c, NEEDS_64_BITS) ? 8 : 0);
 
-	if (has_trait(c, NEEDS_64_BITS))
-		rex |= 8;
-	if (has_trait(c, IN_MMX))
-		rex &= c->form == REGISTER ? ~5 : ~4;
-	return rex;
+	return has_trait(c, IN_MMX) ? rex & (c->form == REGISTER ? ~5 : ~4) : rex;
 }
 
 static void draw_vector_prefixes(struct subject *s)
@@ -337,13 +307,10 @@ static void draw_vector_prefixes(struct subject *s)
 	s->percpu = s->cell.form == MEMORY && s->serial && !below(4);
 	if (s->percpu)
 		append(s, PERCPU_PREFIX);
-	if (is_vex(&s->cell)) {
-		if (is_evex(&s->cell))
-			draw_evex(s);
-		else
-			draw_vex(s);
-		return;
-	}
+	if (is_evex(&s->cell))
+		return draw_evex(s);
+	if (is_vex(&s->cell))
+		return draw_vex(s);
 	if (crc32 && below(2))
 		append(s, 0x66);
 	append_mandatory(s);
@@ -424,16 +391,14 @@ static bool sets_sp(const struct subject *s, struct insn *insn)
 
 	if (is_vector(c))
 		return vector_names_sp(s, insn);
-	if (has_trait(&s->cell, STACK_ROOM) && !s->serial)
+	if ((has_trait(c, STACK_ROOM) && !s->serial) || has_byte_registers(s, insn))
 		return false;
-	if (has_byte_registers(s, insn))
-		return false;
-	if (s->cell.form == PLAIN)
+	if (c->form == PLAIN)
 		return has_trait(c, SETS_REG) &&
 		       ((c->opcode & 7) | X86_REX_B(insn->rex_prefix.value) << 3) == SP;
-	if (!is_group(&s->cell) && s->reg == SP && !has_trait(c, READS_REG))
+	if (!is_group(c) && s->reg == SP && !has_trait(c, READS_REG))
 		return true;
-	return s->cell.form == REGISTER && rm_register(insn) == SP && !has_trait(c, READS_RM);
+	return c->form == REGISTER && rm_register(insn) == SP && !has_trait(c, READS_RM);
 }
 
 /* A divisor must be known not to be zero: see set_dividend(). */
