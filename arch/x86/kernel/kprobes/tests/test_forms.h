@@ -42,11 +42,9 @@ struct form {
 	const char	*name;
 	u8		code[16];
 	u8		length;
-	enum contents	regs;
-	enum contents	words;
+	enum contents	regs, words;
 	enum displaced	displaced;
-	bool		only_64;
-	bool		only_32;
+	bool		only_64, only_32;
 	bool		is_pad;		/* refused where the processor looks for it */
 };
 
@@ -130,30 +128,24 @@ static void see_words(const struct diff_run *run, const struct pt_regs *regs, vo
 		to[0] = 0;
 }
 
+#define ONLY_64		.only_64 = true
+#define ONLY_32		.only_32 = true
 #define CODE(...)	.code = { __VA_ARGS__ }, .length = sizeof((u8 []) { __VA_ARGS__ })
 
 static const struct form forms[] = {
-	{ "jmp short", CODE(0xeb, 0x7f) },
-	{ "jmp short back", CODE(0xeb, 0x80) },
+	{ "jmp short", CODE(0xeb, 0x7f) }, { "jmp short back", CODE(0xeb, 0x80) },
 	{ "jmp near", CODE(0xe9, 0, 2, 0, 0) },
 	{ "jmp near back", CODE(0xe9, 0, 0xfc, 0xff, 0xff) },
-	{ "bnd jmp near", CODE(0xf2, 0xe9, 0, 2, 0, 0) },
-	{ "call", CODE(0xe8, 0, 2, 0, 0) },
+	{ "bnd jmp near", CODE(0xf2, 0xe9, 0, 2, 0, 0) }, { "call", CODE(0xe8, 0, 2, 0, 0) },
 	{ "call back", CODE(0xe8, 0, 0xfc, 0xff, 0xff) },
-	{ "cs call", CODE(0x2e, 0xe8, 0, 2, 0, 0) },
-	{ "ds call", CODE(0x3e, 0xe8, 0, 2, 0, 0) },
-	{ "es call", CODE(0x26, 0xe8, 0, 2, 0, 0) },
-	{ "ss call", CODE(0x36, 0xe8, 0, 2, 0, 0) },
-	{ "fs call", CODE(0x64, 0xe8, 0, 2, 0, 0) },
-	{ "gs call", CODE(0x65, 0xe8, 0, 2, 0, 0) },
+	{ "cs call", CODE(0x2e, 0xe8, 0, 2, 0, 0) }, { "ds call", CODE(0x3e, 0xe8, 0, 2, 0, 0) },
+	{ "es call", CODE(0x26, 0xe8, 0, 2, 0, 0) }, { "ss call", CODE(0x36, 0xe8, 0, 2, 0, 0) },
+	{ "fs call", CODE(0x64, 0xe8, 0, 2, 0, 0) }, { "gs call", CODE(0x65, 0xe8, 0, 2, 0, 0) },
 	{ "addr32 call", CODE(0x67, 0xe8, 0, 2, 0, 0) },
-	{ "bnd call", CODE(0xf2, 0xe8, 0, 2, 0, 0) },
-	{ "rep call", CODE(0xf3, 0xe8, 0, 2, 0, 0) },
-	{ "rex.w call", CODE(0x48, 0xe8, 0, 2, 0, 0), .only_64 = true },
-	{ "cs addr32 bnd rex call", CODE(0x2e, 0x67, 0xf2, 0x4f, 0xe8, 0, 2, 0, 0),
-	  .only_64 = true },
-	{ "ret", CODE(0xc3), RANDOM, LANDINGS },
-	{ "rep ret", CODE(0xf3, 0xc3), RANDOM, LANDINGS },
+	{ "bnd call", CODE(0xf2, 0xe8, 0, 2, 0, 0) }, { "rep call", CODE(0xf3, 0xe8, 0, 2, 0, 0) },
+	{ "rex.w call", CODE(0x48, 0xe8, 0, 2, 0, 0), ONLY_64 },
+	{ "cs addr32 bnd rex call", CODE(0x2e, 0x67, 0xf2, 0x4f, 0xe8, 0, 2, 0, 0), ONLY_64 },
+	{ "ret", CODE(0xc3), RANDOM, LANDINGS }, { "rep ret", CODE(0xf3, 0xc3), RANDOM, LANDINGS },
 	{ "bnd ret", CODE(0xf2, 0xc3), RANDOM, LANDINGS },
 	{ "ret $0", CODE(0xc2, 0, 0), RANDOM, LANDINGS },
 	{ "ret $24", CODE(0xc2, 24, 0), RANDOM, LANDINGS },
@@ -162,8 +154,8 @@ static const struct form forms[] = {
 	{ "notrack jmp *%rax", CODE(0x3e, 0xff, 0xe0), LANDINGS },
 	{ "notrack call *%rdx", CODE(0x3e, 0xff, 0xd2), LANDINGS },
 	{ "bnd jmp *%rbx", CODE(0xf2, 0xff, 0xe3), LANDINGS },
-	{ "cs call *%r11", CODE(0x2e, 0x41, 0xff, 0xd3), LANDINGS, .only_64 = true },
-	{ "rex.w jmp *%r8", CODE(0x49, 0xff, 0xe0), LANDINGS, .only_64 = true },
+	{ "cs call *%r11", CODE(0x2e, 0x41, 0xff, 0xd3), LANDINGS, ONLY_64 },
+	{ "rex.w jmp *%r8", CODE(0x49, 0xff, 0xe0), LANDINGS, ONLY_64 },
 
 	{ "call *(%rax)", CODE(0xff, 0x10), DATA },
 	{ "notrack jmp *(%rax)", CODE(0x3e, 0xff, 0x20), DATA },
@@ -177,22 +169,20 @@ static const struct form forms[] = {
 	{ "jmp *-16(%rbx,%rcx,4)", CODE(0xff, 0x64, 0x8b, 0xf0), DATA },
 	{ "call *x(,%rcx,8)", CODE(0xff, 0x14, 0xcd, 0, 0, 0, 0), DATA, .displaced = ABSOLUTE },
 	{ "jmp *x", CODE(0xff, 0x24, 0x25, 0, 0, 0, 0), DATA, .displaced = ABSOLUTE },
-	{ "call *x(%rip)", CODE(0xff, 0x15, 0, 0, 0, 0), DATA, .displaced = RIP_RELATIVE,
-	  .only_64 = true },
-	{ "jmp *x(%rip)", CODE(0xff, 0x25, 0, 0, 0, 0), DATA, .displaced = RIP_RELATIVE,
-	  .only_64 = true },
-	{ "call *(%r12)", CODE(0x41, 0xff, 0x14, 0x24), DATA, .only_64 = true },
-	{ "jmp *(%r13)", CODE(0x41, 0xff, 0x65, 0), DATA, .only_64 = true },
-	{ "call *(%r13,%r9,2)", CODE(0x43, 0xff, 0x54, 0x4d, 0), DATA, .only_64 = true },
-	{ "rex.w call *8(%rsi,%r9,1)", CODE(0x4a, 0xff, 0x54, 0x0e, 8), DATA, .only_64 = true },
+	{ "call *x(%rip)", CODE(0xff, 0x15, 0, 0, 0, 0), DATA, .displaced = RIP_RELATIVE, ONLY_64 },
+	{ "jmp *x(%rip)", CODE(0xff, 0x25, 0, 0, 0, 0), DATA, .displaced = RIP_RELATIVE, ONLY_64 },
+	{ "call *(%r12)", CODE(0x41, 0xff, 0x14, 0x24), DATA, ONLY_64 },
+	{ "jmp *(%r13)", CODE(0x41, 0xff, 0x65, 0), DATA, ONLY_64 },
+	{ "call *(%r13,%r9,2)", CODE(0x43, 0xff, 0x54, 0x4d, 0), DATA, ONLY_64 },
+	{ "rex.w call *8(%rsi,%r9,1)", CODE(0x4a, 0xff, 0x54, 0x0e, 8), DATA, ONLY_64 },
 	{ "call *%gs:x", CODE(0x65, 0xff, 0x14, 0x25, 0, 0, 0, 0), DATA, .displaced = PERCPU,
-	  .only_64 = true },
+	  ONLY_64 },
 	{ "jmp *%gs:x", CODE(0x65, 0xff, 0x24, 0x25, 0, 0, 0, 0), DATA, .displaced = PERCPU,
-	  .only_64 = true },
+	  ONLY_64 },
 	{ "addr32 call *%gs:x", CODE(0x65, 0x67, 0xff, 0x14, 0x25, 0, 0, 0, 0), DATA,
-	  .displaced = PERCPU, .only_64 = true },
+	  .displaced = PERCPU, ONLY_64 },
 	{ "call *%fs:x", CODE(0x64, 0xff, 0x14, 0x25, 0, 0, 0, 0), DATA, .displaced = PERCPU,
-	  .only_32 = true },
+	  ONLY_32 },
 };
 
 /* Is it a form of this kernel's instructions? */
