@@ -56,21 +56,21 @@ void kprobes_jump_run(struct kprobes_registers *registers, void (*call)(void));
 /* Of all registers but the argument's own; then that one's place is at .Lat. */
 #define KPROBES_RUN_EACH(insn)						\
 	".set .Lat, 0\n .irp reg, " KPROBES_RUN_REGS "\n" insn "\n"	\
-	".set .Lat, .Lat + " __ASM_SEL(4, 8) "\n .endr\n"
+	".set .Lat, .Lat + " __ASM_SEL_RAW(4, 8) "\n .endr\n"
 #define KPROBES_RUN_REG		".Lat(%" _ASM_ARG1 ")"
-#define KPROBES_RUN_FLAGS	__ASM_SEL(28, 120) "(%" _ASM_ARG1 ")"
+#define KPROBES_RUN_FLAGS	__ASM_SEL_RAW(28, 120) "(%" _ASM_ARG1 ")"
 
 KPROBES_FUNCTION(kprobes_jump_run,
 		 KPROBES_RUN_SAVE "push %" _ASM_ARG2 "; push %" _ASM_ARG1 "\n"
 		 "push " KPROBES_RUN_FLAGS "; popf\n"
 		 KPROBES_RUN_EACH("mov " KPROBES_RUN_REG ", %\\reg")
 		 "mov " KPROBES_RUN_REG ", %" _ASM_ARG1 "\n"
-		 ANNOTATE_RETPOLINE_SAFE "call *" __ASM_SEL(4, 8) "(%" _ASM_SP ")\n"
+		 ANNOTATE_RETPOLINE_SAFE "call *" __ASM_SEL_RAW(4, 8) "(%" _ASM_SP ")\n"
 		 "xchg %" _ASM_ARG1 ", (%" _ASM_SP ")\n"
 		 KPROBES_RUN_EACH("mov %\\reg, " KPROBES_RUN_REG) "pop " KPROBES_RUN_REG "\n"
 		 "pushf; pop " KPROBES_RUN_FLAGS "; push " KPROBES_RUN_FLAGS "\n"
 		 __ASM_SIZE(btr) " $10, (%" _ASM_SP "); popf\n"
-		 "add $" __ASM_SEL(4, 8) ", %" _ASM_SP "\n" KPROBES_RUN_RESTORE ASM_RET);
+		 "add $" __ASM_SEL_RAW(4, 8) ", %" _ASM_SP "\n" KPROBES_RUN_RESTORE ASM_RET);
 STACK_FRAME_NON_STANDARD_FP(kprobes_jump_run);
 
 static inline unsigned long *kprobes_reg(struct pt_regs *regs, unsigned int i)

@@ -152,11 +152,7 @@ static void test_copied_return(struct kunit *test)
  */
 void kprobe_test_two_jumps(void);
 
-#ifdef CONFIG_X86_32
-#define TWO_JUMPS_PAD	"nop\n"
-#else
-#define TWO_JUMPS_PAD
-#endif
+#define TWO_JUMPS_PAD	".rept " __ASM_SEL_RAW(1, 0) "; nop; .endr\n"
 KPROBES_FUNCTION(kprobe_test_two_jumps,
 		 "push %" _ASM_BX "; sub $16, %" _ASM_SP "\n" TWO_JUMPS_PAD
 		 "seto %al; add $16, %" _ASM_SP "; pop %" _ASM_BX "\n" ASM_RET);
@@ -345,6 +341,7 @@ static void test_original_in_a_slot(struct kunit *test)
 	struct probe *p = probe_registered(test, boosted);
 	unsigned long addr = (unsigned long)p->kp.addr, copy, length;
 	struct kprobe *kp;
+	int i;
 
 	KUNIT_EXPECT_EQ(test, 2, boosted(1));
 	guard(mutex)(&kprobe_mutex);
@@ -352,11 +349,10 @@ static void test_original_in_a_slot(struct kunit *test)
 	copy = (unsigned long)kp->ainsn.insn;
 	length = kp->ainsn.emulation.length;
 	KUNIT_EXPECT_TRUE(test, kp->ainsn.emulation.boosted);
-	KUNIT_EXPECT_EQ(test, addr, kprobe_original_ip(copy));
-	KUNIT_EXPECT_EQ(test, addr + length, kprobe_original_ip(copy + length));
-	copy += KPROBE_SLOT_LAST_OFFSET;
-	KUNIT_EXPECT_EQ(test, addr, kprobe_original_ip(copy));
-	KUNIT_EXPECT_EQ(test, addr + length, kprobe_original_ip(copy + length));
+	for (i = 0; i < 2; i++, copy += KPROBE_SLOT_LAST_OFFSET) {
+		KUNIT_EXPECT_EQ(test, addr, kprobe_original_ip(copy));
+		KUNIT_EXPECT_EQ(test, addr + length, kprobe_original_ip(copy + length));
+	}
 }
 
 /* How often text was synchronized: by this task, and by workers, which write jumps */
