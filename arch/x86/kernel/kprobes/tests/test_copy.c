@@ -116,36 +116,24 @@ static int try_vector(struct subject *s)
 #define TRIES		256
 
 /*
- * Sets whether the processor has no such instruction, which ends the search. Returns false for
- * that reason, or if many instructions could not be executed.
+ * Sets whether the processor has no such vector instruction, which ends the search. Returns false
+ * for that reason, or if many instructions could not be executed.
  */
-static bool draw_vector_insn(struct subject *s, bool *absent)
+static bool draw_insn(struct subject *s, bool *absent)
 {
 	int undefined = 0, tries, trap;
 
-	s->variant = below(NR_VARIANTS);
+	if (is_vector(&s->cell))
+		s->variant = below(NR_VARIANTS);
 	for (tries = 0; tries < TRIES && !*absent; tries++) {
 		if (!draw_one(s))
 			continue;
-		trap = try_vector(s);
+		trap = is_vector(&s->cell) ? try_vector(s) : X86_TRAP_BP;
 		if (trap == X86_TRAP_BP)
 			return true;
 		undefined += trap == X86_TRAP_UD;
 		*absent = undefined == NR_VARIANTS && !is_decorated(s);
 		s->variant++;
-	}
-	return false;
-}
-
-static bool draw_insn(struct subject *s, bool *absent)
-{
-	int tries;
-
-	if (is_vector(&s->cell))
-		return draw_vector_insn(s, absent);
-	for (tries = 0; tries < TRIES; tries++) {
-		if (draw_one(s))
-			return true;
 	}
 	return false;
 }

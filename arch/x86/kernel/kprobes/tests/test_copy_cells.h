@@ -20,23 +20,16 @@ enum prefix { NO_PREFIX, PREFIX_66, PREFIX_F3, PREFIX_F2, ANY_PREFIX };
 /* Maps of opcodes: the byte in front of the opcode, or the number that VEX and EVEX have for it */
 enum { MAP_0F = 0x0f, MAP_38 = 0x38, MAP_3A = 0x3a, MAP_VEX = 0xc0, MAP_EVEX = 0xe0 };
 
-/**
- * struct rule - what is to be known of some opcodes
- * @first:	the first opcode, see opcode_of()
- * @last:	the last opcode
- * @traits:	bitmask: of enum trait
- * @why:	the reason why they are copied, but not executed here
- * @exts:	bitmask: values of the ModRM byte's reg field, for groups; or 0 for all
- * @forms:	bitmask: kinds of operands, or 0 for all
- * @prefixes:	bitmask: of enum prefix, or 0 for all
- * @lows:	bitmask: values of the opcode's last three bits, or 0 for all
- * @bits:	32 or 64 if the rule only applies to such kernels, else 0
- */
+/* What is to be known of some opcodes, see opcode_of(). A mask that is 0 has all of them. */
 struct rule {
 	u16		first, last;
-	u32		traits;
-	const char	*why;
-	u8		exts, forms, prefixes, lows, bits;
+	u32		traits;		/* mask: of enum trait */
+	const char	*why;		/* they are copied, but not executed here */
+	u8		exts;		/* mask: values of the ModRM byte's reg field, for groups */
+	u8		forms;		/* mask: kinds of operands */
+	u8		prefixes;	/* mask: of enum prefix */
+	u8		lows;		/* mask: values of the opcode's last three bits */
+	u8		bits;		/* 32 or 64 if it only applies to such kernels, else 0 */
 };
 
 #define IN_MEMORY	.forms = BIT(MEMORY)
@@ -44,6 +37,7 @@ struct rule {
 #define ONLY_32		.bits = 32
 #define ONLY_64		.bits = 64
 #define WITH_PREFIX	(BIT(PREFIX_66) | BIT(PREFIX_F3) | BIT(PREFIX_F2))
+#define ALONE		.prefixes = BIT(NO_PREFIX)
 #define EVEN		.lows = 0x55
 
 static const char segments[] = "the kernel's segment registers are not to be tried out";
@@ -88,18 +82,18 @@ static const struct rule left_out[] = {
 	{ 0x0f00, 0x0f01, 0, privileged }, { 0x0f06, 0x0f06, 0, privileged },
 	{ 0x0f08, 0x0f09, 0, privileged }, { 0x0f20, 0x0f23, 0, privileged },
 	{ 0x0f30, 0x0f30, 0, privileged },
-	{ 0x0f78, 0x0f79, 0, privileged, .prefixes = BIT(NO_PREFIX) },
+	{ 0x0f78, 0x0f79, 0, privileged, ALONE },
 	{ 0x0fc7, 0x0fc7, 0, privileged, .exts = 0xfd },	/* but cmpxchg8b */
 	/* invept, invvpid, invpcid; wruss, wrss; hreset */
 	{ 0x3880, 0x3882, 0, privileged }, { 0x38f5, 0x38f5, 0, privileged },
-	{ 0x38f6, 0x38f6, 0, privileged, .prefixes = BIT(NO_PREFIX) },
+	{ 0x38f6, 0x38f6, 0, privileged, ALONE },
 	{ 0x3af0, 0x3af0, 0, privileged },
 	/* lar, lsl; rdtsc, rdmsr, rdpmc; cpuid */
 	{ 0x0f02, 0x0f03, 0, differs }, { 0x0f31, 0x0f33, 0, differs },
 	{ 0x0fa2, 0x0fa2, 0, differs },
 	/* fxsave and so on, but fences; incssp, umwait */
 	{ 0x0fae, 0x0fae, 0, whole_state, .exts = 0x33, IN_MEMORY },
-	{ 0x0fae, 0x0fae, 0, whole_state, .exts = BIT(6), IN_MEMORY, .prefixes = BIT(NO_PREFIX) },
+	{ 0x0fae, 0x0fae, 0, whole_state, .exts = BIT(6), IN_MEMORY, ALONE },
 	{ 0x0fae, 0x0fae, 0, privileged, .exts = BIT(6), IN_MEMORY, .prefixes = BIT(PREFIX_F3) },
 	{ 0x0fae, 0x0fae, 0, undefined, .exts = 0x1f, IN_REGISTER, .prefixes = BIT(ANY_PREFIX) },
 	{ 0x0fae, 0x0fae, 0, segments, .exts = 0x0f, IN_REGISTER, .prefixes = BIT(PREFIX_F3) },
@@ -204,15 +198,12 @@ static const struct rule rules[] = {
 	{ 0xd9, 0xd9, STORES_IP, .exts = BIT(6), IN_MEMORY },
 	{ 0xdd, 0xdd, STORES_IP, .exts = BIT(6), IN_MEMORY },
 
-	{ 0x0f0f, 0x0f0f, IN_MMX, .prefixes = BIT(NO_PREFIX) },
+	{ 0x0f0f, 0x0f0f, IN_MMX, ALONE }, { 0x0f60, 0x0f7f, IN_MMX, ALONE },
 	{ 0x0f2a, 0x0f2a, IN_MMX, .prefixes = BIT(NO_PREFIX) | BIT(PREFIX_66) },
 	{ 0x0f2c, 0x0f2d, IN_MMX, .prefixes = BIT(NO_PREFIX) | BIT(PREFIX_66) },
-	{ 0x0f60, 0x0f7f, IN_MMX, .prefixes = BIT(NO_PREFIX) },
-	{ 0x0fc4, 0x0fc5, IN_MMX, .prefixes = BIT(NO_PREFIX) },
-	{ 0x0fd0, 0x0fff, IN_MMX, .prefixes = BIT(NO_PREFIX) },
-	{ 0x0fd6, 0x0fd6, IN_MMX },				/* movq2dq, movdq2q */
-	{ 0x3800, 0x381e, IN_MMX, .prefixes = BIT(NO_PREFIX) },
-	{ 0x3a0f, 0x3a0f, IN_MMX, .prefixes = BIT(NO_PREFIX) },
+	{ 0x0fc4, 0x0fc5, IN_MMX, ALONE }, { 0x0fd0, 0x0fff, IN_MMX, ALONE },
+	{ 0x0fd6, 0x0fd6, IN_MMX },	/* movq2dq, movdq2q */
+	{ 0x3800, 0x381e, IN_MMX, ALONE }, { 0x3a0f, 0x3a0f, IN_MMX, ALONE },
 
 	/* cvt* from and to integers, vmovd, vpinsr*, vpextr*, vpbroadcast*; FP16's are in map 5 */
 	{ 0xe12a, 0xe12a, GENERAL }, { 0xe12c, 0xe12d, GENERAL }, { 0xe16e, 0xe16e, GENERAL },
@@ -355,28 +346,31 @@ static const struct rule *find_left_out(const struct cell *c)
 	return NULL;
 }
 
+static const struct {
+	u16	first, last;
+	int	feature;
+} needs[] = {
+#ifdef CONFIG_X86_64
+	{ 0x9e, 0x9f, X86_FEATURE_LAHF_LM },
+#endif
+	{ 0x0f0d, 0x0f0d, X86_FEATURE_3DNOWPREFETCH }, { 0x0f18, 0x0f18, X86_FEATURE_XMM },
+	{ 0x0f40, 0x0f4f, X86_FEATURE_CMOV }, { 0x0fb8, 0x0fb8, X86_FEATURE_POPCNT },
+	{ 0x0fae, 0x0fae, X86_FEATURE_XMM2 }, { 0x0fc3, 0x0fc3, X86_FEATURE_XMM2 },
+};
+
 /* Of the other vector instructions, it turns out when they are drawn. */
 static bool processor_has(const struct cell *c)
 {
+	int i;
+
 	if (is_evex(c))
 		return boot_cpu_has(X86_FEATURE_AVX512F);
 	if (is_vector(c))
 		return boot_cpu_has(X86_FEATURE_FXSR);
 
-	switch (c->opcode) {
-	case 0x9e ... 0x9f:	/* sahf, lahf */
-		return !IS_ENABLED(CONFIG_X86_64) || boot_cpu_has(X86_FEATURE_LAHF_LM);
-	case 0x0f0d:		/* prefetchw */
-		return boot_cpu_has(X86_FEATURE_3DNOWPREFETCH);
-	case 0x0f18:		/* prefetch */
-		return boot_cpu_has(X86_FEATURE_XMM);
-	case 0x0f40 ... 0x0f4f:
-		return boot_cpu_has(X86_FEATURE_CMOV);
-	case 0x0fae:		/* fences, movnti */
-	case 0x0fc3:
-		return boot_cpu_has(X86_FEATURE_XMM2);
-	case 0x0fb8:
-		return boot_cpu_has(X86_FEATURE_POPCNT);
+	for (i = 0; i < ARRAY_SIZE(needs); i++) {
+		if (c->opcode >= needs[i].first && c->opcode <= needs[i].last)
+			return boot_cpu_has(needs[i].feature);
 	}
 	return true;
 }
