@@ -118,26 +118,13 @@ static int raise_exception(struct probe *probe, struct pt_regs *regs)
 
 static void exception_of_a_handler_is_offered(struct kunit *test)
 {
-	struct probe *probe = probe_new(test, kprobes_untraced);
-
 	raised = test->param_value;
 	if (raised->is_there && !raised->is_there())
 		kunit_skip(test, "this processor raises none");
-	probe->kp.fault_handler = leave_out;
-	probe->on_hit = raise_exception;
-	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	probe_with(test, kprobes_untraced, .kp.fault_handler = leave_out,
+		   .on_hit = raise_exception);
 	KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));
 	expect_told(test, 1);
-}
-
-static struct probe *probe_raised(struct kunit *test, kprobe_post_handler_t post_handler)
-{
-	struct probe *probe = probe_new(test, raised->at);
-
-	probe->kp.fault_handler = leave_out;
-	probe->kp.post_handler = post_handler;
-	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
-	return probe;
 }
 
 static void exception_of_a_copy_is_offered_at_its_place(struct kunit *test)
@@ -147,11 +134,12 @@ static void exception_of_a_copy_is_offered_at_its_place(struct kunit *test)
 	raised = test->param_value;
 	if (raised->before)
 		kunit_skip(test, "the branch raises it");
-	probe = probe_raised(test, probe_post_handler);
+	probe = probe_with(test, raised->at, .kp.fault_handler = leave_out,
+			   .kp.post_handler = probe_post_handler);
 	raised->raise();
 	expect_told(test, 1);
 	probe_unregister(probe);
-	probe_raised(test, NULL);
+	probe_with(test, raised->at, .kp.fault_handler = leave_out);
 	raised->raise();
 	expect_told(test, 2);
 	/* Perhaps in the copy of a detour */

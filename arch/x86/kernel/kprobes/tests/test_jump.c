@@ -213,10 +213,9 @@ static void test_registers_after_redirection(struct kunit *test)
 		struct pt_regs	regs;
 		unsigned long	ret_addr;
 	} stack = { .regs.orig_ax = KPROBE_HIT_ORIG_AX };
-	struct probe *p = probe_registered(test, entry_of(kprobe_test_returns));
+	struct probe *p = probe_with(test, entry_of(kprobe_test_returns), .on_hit = go_elsewhere);
 	bool all = false;
 
-	p->on_hit = go_elsewhere;
 	stack.regs.sp = (unsigned long)(&stack + 1);
 	scoped_guard(preempt)
 		all = kprobe_detour_hit(&stack.regs, site_of(get_kprobe(p->kp.addr)));
@@ -257,13 +256,11 @@ static int leave_load_out(struct kprobe *p, struct pt_regs *regs, int trapnr)
  */
 static void test_fault_of_a_handler_at_a_jump(struct kunit *test)
 {
-	struct probe *p = probe_new(test, entry_of(kprobe_test_returns));
 	int i;
 
-	p->on_hit = load_nowhere;
-	p->kp.fault_handler = leave_load_out;
 	missed = probe_registered(test, entry_of((void (*)(void))kprobe_test_loads));
-	KUNIT_ASSERT_EQ(test, 0, probe_register(p));
+	probe_with(test, entry_of(kprobe_test_returns), .on_hit = load_nowhere,
+		   .kp.fault_handler = leave_load_out);
 	for (i = 1; i <= 2; i++) {
 		/* First by a breakpoint that waits for its jump, if not by that already */
 		loaded = 0;
@@ -387,12 +384,9 @@ static int note_sync(struct probe *p, struct pt_regs *regs)
  */
 static void test_steps_of_a_jump(struct kunit *test)
 {
-	struct probe *sync = probe_new(test, NULL);
 	struct probe *p = probe_new(test, entry_of(kprobe_test_returns));
 
-	sync->kp.symbol_name = "text_poke_sync";
-	sync->on_hit = note_sync;
-	KUNIT_ASSERT_EQ(test, 0, probe_register(sync));
+	probe_with(test, NULL, .kp.symbol_name = "text_poke_sync", .on_hit = note_sync);
 	wait_for_kprobe_optimizer();
 	atomic_set(&worker_syncs, 0);
 	syncing_task = current;
@@ -456,10 +450,9 @@ static int unwind(struct probe *p, struct pt_regs *regs)
 /* As if an interrupt had come there. Livepatch must not take the function for one that is left. */
 static void test_trace_from_a_slot(struct kunit *test)
 {
-	struct probe *p = probe_registered(test, boosted);
 	int i;
 
-	p->on_hit = unwind;
+	probe_with(test, boosted, .on_hit = unwind);
 	for (i = 0; i < 2; i++) {
 		at_copy = i;
 		KUNIT_EXPECT_EQ(test, 4, calls_boosted(1));

@@ -170,15 +170,14 @@ KUNIT_ARRAY_PARAM_DESC(way, ways, name);
  */
 static void callers_are_found_at_a_hit(struct kunit *test)
 {
-	struct probe *probe = probe_new(test, kprobe_test_unwound);
 	const struct way *way = test->param_value;
+	struct probe *probe;
 
-	probe->kp.post_handler = way->post_handler;
 	if (way->jump)
 		switch_need(test);
 	else if (switch_mount)
 		KUNIT_ASSERT_EQ(test, 0, switch_set(false));
-	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
+	probe = probe_with(test, kprobe_test_unwound, .kp.post_handler = way->post_handler);
 	wait_for_kprobe_optimizer();
 	scoped_guard(preempt)
 		KUNIT_EXPECT_TRUE(test, !way->jump || kprobe_optimized(get_kprobe(probe->kp.addr)));
