@@ -80,18 +80,12 @@ struct code {
 
 #define C(...)		{ sizeof((u8 []) { __VA_ARGS__ }), { __VA_ARGS__ } }
 
-/**
- * struct judged - instructions that are judged alike
- * @verdict:	what registration comes to
- * @mode:	which kernels have them
- * @words:	among the reason; NULL if kprobe_check_insn() has none
- * @codes:	the instructions, up to one without a length
- */
+/* Instructions that are judged alike */
 struct judged {
 	enum verdict		verdict;
 	enum mode		mode;
-	const char		*words;
-	const struct code	*codes;
+	const char		*words;		/* among the reason; NULL if it has none */
+	const struct code	*codes;		/* up to one without a length */
 };
 
 #define VERDICT(verdict, mode, words, ...)						\
@@ -263,11 +257,9 @@ static const struct relocated relocated[] = {
 	{ C(0xff, 0x15, 1, 0, 0, 0), C(0xff, 0x35, 0, 0, 0, 0), 1 },
 	{ C(0xff, 0x25, 1, 0, 0, 0), C(0xff, 0x35, 2, 0, 0, 0), -1 },
 	/* So does a return */
-	{ C(0xc3), C(0xff, 0x34, 0x24), 1 },
-	{ C(0xf3, 0xc2, 8, 0), C(0xff, 0x34, 0x24), 1 },
+	{ C(0xc3), C(0xff, 0x34, 0x24), 1 }, { C(0xf3, 0xc2, 8, 0), C(0xff, 0x34, 0x24), 1 },
 	/* An indirect branch through a register does not */
-	{ C(0xff, 0xd0), C(0xff, 0xd0), 1 },
-	{ C(0xff, 0xe4), C(0xff, 0xe4), 1 },
+	{ C(0xff, 0xd0), C(0xff, 0xd0), 1 }, { C(0xff, 0xe4), C(0xff, 0xe4), 1 },
 };
 
 static void test_relocate(struct kunit *test)
@@ -392,17 +384,14 @@ static void test_probed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, before[0], *(u8 *)kp.addr);
 }
 
-struct adjusted {
-	u8	text[8];
-	int	offset;
-	int	to;
-	bool	entry;
-};
-
 /* A past bug: a probe missed a function because of the landing pad, or read what is not mapped. */
 static void test_adjust(struct kunit *test)
 {
-	static const struct adjusted cases[] = {
+	static const struct {
+		u8	text[8];
+		int	offset, to;
+		bool	entry;
+	} cases[] = {
 		{ { 0xf3, 0x0f, 0x1e, 0xfa }, 0, 4, true },
 		{ { 0xf3, 0x0f, 0x1e, 0xfa }, 4, 4, true },
 		{ { 0xf3, 0x0f, 0x1e, 0xfb }, 0, 4, true },
@@ -460,17 +449,11 @@ static void test_opcodes(struct kunit *test)
 	}
 }
 
-/**
- * struct branch - opcodes that may lead elsewhere than to the next instruction
- * @first:	the first of them, as put_opcode() takes them
- * @last:	the last of them
- * @exts:	bitmask: values of the ModRM byte's reg field
- * @near:	a near branch, which is emulated; all others are refused
- */
+/* Opcodes that may lead elsewhere than to the next instruction, as put_opcode() takes them */
 struct branch {
 	u16	first, last;
-	u8	exts;
-	bool	near;
+	u8	exts;		/* bitmask: values of the ModRM byte's reg field */
+	bool	near;		/* is emulated; all others are refused */
 };
 
 #define ANY_EXT		0xff
@@ -558,13 +541,10 @@ static void test_paths(struct kunit *test)
 		u8 code[MAX_INSN_SIZE];
 		const char *path;
 	} cases[] = {
-		{ { 0x90 }, "boost" },
-		{ { 0x0f, 0xae, 0xe8 }, "boost" },
-		{ { 0xe8 }, "emulate" },
-		{ { 0xff, 0x10 }, "emulate" },
+		{ { 0x90 }, "boost" }, { { 0x0f, 0xae, 0xe8 }, "boost" },
+		{ { 0xe8 }, "emulate" }, { { 0xff, 0x10 }, "emulate" },
 		/* Only the processor finds these operands. */
-		{ { 0x65, 0xff, 0x10 }, "step" },
-		{ { 0x67, 0xff, 0x10 }, "step" },
+		{ { 0x65, 0xff, 0x10 }, "step" }, { { 0x67, 0xff, 0x10 }, "step" },
 	};
 	struct insn insn;
 	int i;
@@ -584,10 +564,7 @@ static const char * const paths[] = { "emulate", "boost", "step" };
 
 struct tally {
 	struct kunit	*test;
-	unsigned long	functions;
-	unsigned long	verdicts[NR_VERDICTS];
-	unsigned long	paths[NR_PATHS];
-	unsigned long	padding;
+	unsigned long	functions, verdicts[NR_VERDICTS], paths[NR_PATHS];
 };
 
 static void count(struct tally *t, struct insn *insn, enum verdict v)
@@ -611,9 +588,8 @@ static void look_at_function(void *data, unsigned long at, unsigned long end)
 
 	for (t->functions++; at < end; at += insn.length) {
 		v = judge(&insn, buf, at);
-		if (buf[0] == INT3_INSN_OPCODE || buf[0] == BYTES_NOP1)
-			t->padding++;
-		else
+		/* Padding is not counted. */
+		if (buf[0] != INT3_INSN_OPCODE && buf[0] != BYTES_NOP1)
 			count(t, &insn, v);
 		KUNIT_EXPECT_NE_MSG(t->test, BAD, v, "%pS: %15ph", (void *)at, buf);
 		if (v == BAD)
