@@ -17,27 +17,24 @@ static inline void *kprobes_trap_neighbour(const struct kprobes_block *block)
 	return block->first + KPROBES_BLOCK_INSN_SIZE;
 }
 
-extern u8 kprobes_copied_insn[] asm(".Lkprobes_copied_insn");
-extern u8 kprobes_copied_next[] asm(".Lkprobes_copied_next");
+KPROBES_AT(copied); KPROBES_AT(behind_copied);
 
 /* The instruction names the stack pointer: its copy has to run before the post handler does. */
 static noinline __noclone u32 kprobes_copied_call(u32 x)
 {
-	asm volatile(".Lkprobes_copied_insn: " ANNOTATE_NOENDBR
-		     "test %%" _ASM_SP ", %%" _ASM_SP "\n"
-		     ".Lkprobes_copied_next: " ANNOTATE_NOENDBR
-		     "nop\n" : "+r" (x) : : "cc");
+	asm volatile(KPROBES_STEP("copied") "test %%" _ASM_SP ", %%" _ASM_SP "\n"
+		     KPROBES_STEP("behind_copied") "nop\n" : "+r" (x) : : "cc");
 	return x + 1;
 }
 
 static inline void *kprobes_copied_place(void)
 {
-	return kprobes_copied_insn;
+	return kprobes_step_copied;
 }
 
 static inline void *kprobes_copied_neighbour(void)
 {
-	return kprobes_copied_next;
+	return kprobes_step_behind_copied;
 }
 
 #endif /* _KPROBES_TESTS_CONTEXTS_X86_H */

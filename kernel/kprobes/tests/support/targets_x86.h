@@ -46,9 +46,6 @@ static inline bool kprobes_interruptible(struct pt_regs *regs)
 /* Text in the kernel's half of the address space that user space executes */
 #ifdef CONFIG_X86_64
 #define KPROBES_GATE_AREA	VSYSCALL_ADDR
-#endif
-
-#ifdef CONFIG_X86_64
 #define KPROBES_ARGUMENT	di
 #define KPROBES_DATA(label)	label "(%rip)"
 #else

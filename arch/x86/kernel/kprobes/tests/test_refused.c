@@ -73,11 +73,10 @@ static void test_decoded_by_a_failed_check(struct kunit *test)
 
 	KUNIT_ASSERT_PTR_NE(test, &__start___kcfi_traps[0], &__stop___kcfi_traps[0]);
 	for (trap = __start___kcfi_traps; trap < __stop___kcfi_traps; trap += 8) {
-		unsigned long addr = (unsigned long)trap + *trap;
+		unsigned long addr = (unsigned long)trap + *trap, at;
 
-		KUNIT_EXPECT_EQ_MSG(test, -EINVAL, kprobes_try(addr - 12), "%pS", (void *)addr);
-		KUNIT_EXPECT_EQ_MSG(test, -EINVAL, kprobes_try(addr - 6), "%pS", (void *)addr);
-		KUNIT_EXPECT_EQ_MSG(test, -EINVAL, kprobes_try(addr), "%pS", (void *)addr);
+		for (at = addr - 12; at <= addr; at += 6)
+			KUNIT_EXPECT_EQ_MSG(test, -EINVAL, kprobes_try(at), "%pS", (void *)addr);
 	}
 }
 #endif
