@@ -52,10 +52,7 @@ static void prepare(struct kunit *test, const struct form *form)
 
 	tried.form = form;
 	tried.counts = NULL;
-	tried.at.at = (unsigned long)kprobe_test_page + CODE_AT;
-	tried.at.length = form->length;
-	memcpy(tried.at.code, form->code, sizeof(form->code));
-	set_displacement(tried.at.code, form, tried.at.at);
+	place_form(form, (unsigned long)kprobe_test_page + CODE_AT, &tried.at);
 
 	KUNIT_ASSERT_EQ_MSG(test, 0, insn_decode_kernel(&tried.insn, tried.at.code), "%s",
 			    form->name);

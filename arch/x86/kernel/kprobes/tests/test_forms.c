@@ -129,10 +129,7 @@ static int lay_out(unsigned long at, bool jumps)
 		struct form_at *to = &there[nr];
 
 		to->form = form;
-		to->insn.at = at;
-		to->insn.length = form->length;
-		memcpy(to->insn.code, form->code, sizeof(form->code));
-		set_displacement(to->insn.code, form, at);
+		place_form(form, at, &to->insn);
 		if (insn_decode_kernel(&insn, to->insn.code))
 			return -EINVAL;
 		if (has_no_jump(&insn) == jumps)

@@ -88,11 +88,14 @@ static long percpu_displacement(void)
 	return (__force long)&percpu_data - base;
 }
 
-/* Sets the displacement in the code of @form, which is going to be executed at @at. */
-static void set_displacement(u8 *code, const struct form *form, unsigned long at)
+/* Makes an instruction of @form for @at, with its displacement. */
+static void place_form(const struct form *form, unsigned long at, struct diff_insn *insn)
 {
 	long to;
 
+	insn->at = at;
+	insn->length = form->length;
+	memcpy(insn->code, form->code, sizeof(form->code));
 	switch (form->displaced) {
 	case ABSOLUTE:
 		to = (long)&data[40];
@@ -106,7 +109,7 @@ static void set_displacement(u8 *code, const struct form *form, unsigned long at
 	default:
 		return;
 	}
-	put_unaligned((s32)to, (s32 *)(code + form->length - sizeof(s32)));
+	put_unaligned((s32)to, (s32 *)(insn->code + form->length - sizeof(s32)));
 }
 
 /* The words of the stack that are compared. One of them is below the stack pointer. */
