@@ -547,16 +547,25 @@ static void leave_with_preemption_off(struct any *planted)
 	expect_report_end();
 }
 
+/* Preemption is on there, but nobody may sleep. */
+static void leave_while_rcu_is_held(struct any *planted)
+{
+	expect_report_begin();
+	scoped_guard(rcu)
+		any_unregister(planted->type, &planted->probe);
+	expect_report_end();
+}
+
 /* It is gone, and its struct is free for something else. Whether it was alone does not matter. */
 static void expect_gone(struct kunit *test, const struct probe_kind *kind,
-			const struct place *place, bool alone)
+			const struct place *place, bool alone, void (*leave)(struct any *planted))
 {
 	struct probe *other = alone ? NULL : probe_registered(test, place->addr);
 	struct any *planted = plant(test, kind, place->addr);
 	unsigned int times;
 
 	for (times = 0; times < 2; times++) {
-		leave_with_preemption_off(planted);
+		leave(planted);
 		KUNIT_EXPECT_TRUE(test, list_empty(&planted->probe.kp.list));
 		memset(&planted->probe, 0xff, sizeof(planted->probe));
 		KUNIT_EXPECT_EQ(test, kprobes_expected(5), place->call(5));
@@ -570,50 +579,30 @@ static void expect_gone(struct kunit *test, const struct probe_kind *kind,
 	}
 }
 
-static void probe_leaves_with_preemption_off(struct kunit *test)
+/* Without CONFIG_PREEMPT_RCU, to hold RCU is to have preemption off. */
+static void probe_leaves_where_nobody_may_sleep(struct kunit *test)
 {
 	const struct probe_kind *kind = test->param_value;
 	unsigned int i;
 
 	need_counted_preemption(test);
 	for (i = 0; i < 2 * places_for(kind->type); i++)
-		expect_gone(test, kind, &places[i / 2], i % 2);
-}
-
-/* Preemption is on there, but nobody may sleep. */
-static void probe_leaves_while_rcu_is_held(struct kunit *test)
-{
-	struct probe *probe = probe_registered(test, kprobes_untraced);
-
-	need_counted_preemption(test);
-	if (!IS_ENABLED(CONFIG_PREEMPT_RCU))
-		kunit_skip(test, "that is to have preemption off");
-	expect_report_begin();
-	scoped_guard(rcu)
-		unregister_kprobe(&probe->kp);
-	expect_report_end();
-	KUNIT_EXPECT_TRUE(test, list_empty(&probe->kp.list));
-	probe->live = false;
-	kprobes_untraced(1);
-	KUNIT_EXPECT_EQ(test, probe->hits, 0);
+		expect_gone(test, kind, &places[i / 2], i % 2, leave_with_preemption_off);
+	expect_gone(test, kind, &places[1], true, leave_while_rcu_is_held);
 }
 
 /* The site goes as others do, once a worker has had its turn. */
 static void site_goes_that_was_left_with_preemption_off(struct kunit *test)
 {
-	struct kprobe kp = { .addr = (void *)kprobes_untraced };
+	const union any_probe none = {};
+	struct any *planted = any_registered(test, KPROBE, &none, kprobes_untraced);
+	/* A landing pad may be in front of it. */
+	unsigned long addr = (unsigned long)planted->probe.kp.addr;
 	struct kprobe_site *site;
 	unsigned int tries = 0;
-	unsigned long addr;
 
 	need_counted_preemption(test);
-	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&kp));
-	/* A landing pad may be in front of it. */
-	addr = (unsigned long)kp.addr;
-	expect_report_begin();
-	scoped_guard(preempt)
-		unregister_kprobe(&kp);
-	expect_report_end();
+	leave_with_preemption_off(planted);
 	do {
 		msleep(20);
 		guard(mutex)(&kprobe_mutex);
@@ -788,8 +777,7 @@ static struct kunit_case wait_cases[] = {
 #endif
 	KUNIT_CASE_PARAM(probe_cannot_leave_in_its_own_handler, type_gen_params),
 	KUNIT_CASE(probe_cannot_leave_with_interrupts_off),
-	KUNIT_CASE_PARAM(probe_leaves_with_preemption_off, kind_gen_params),
-	KUNIT_CASE(probe_leaves_while_rcu_is_held),
+	KUNIT_CASE_PARAM(probe_leaves_where_nobody_may_sleep, kind_gen_params),
 	KUNIT_CASE(site_goes_that_was_left_with_preemption_off),
 	KUNIT_CASE(handler_that_does_not_end_is_told_of),
 	KUNIT_CASE_PARAM(probe_stays_if_a_handler_does_not_end, kind_gen_params),
