@@ -66,40 +66,22 @@ static noinline __noclone u32 kprobes_victim(u32 x)
 }
 
 /* The functions must differ, or the compiler may fold them. */
-static noinline __noclone notrace u32 kprobes_victim_untraced(u32 x)
-{
-	asm volatile("" : "+r" (x) : : "memory");
-	return x + 2;
+#define VICTIM(name, attributes, add)						\
+static attributes u32 kprobes_victim_##name(u32 x)				\
+{										\
+	asm volatile("" : "+r" (x) : : "memory");				\
+	return x + (add);							\
 }
 
-/* Only here to be on the blacklist, and to be refused. */
-static noinline __noclone u32 kprobes_victim_nokprobe(u32 x)
-{
-	asm volatile("" : "+r" (x) : : "memory");
-	return x + 1;
-}
+VICTIM(untraced, noinline __noclone notrace, 2)
 
+/* Only here to be on the blacklist, and to be refused; the last two are there by their sections. */
+VICTIM(nokprobe, noinline __noclone, 1)
 NOKPROBE_SYMBOL(kprobes_victim_nokprobe);
-
-/* The same: the idle loop may call such a function while RCU is not watching. */
-static __noclone __cpuidle u32 kprobes_victim_idle(u32 x)
-{
-	asm volatile("" : "+r" (x) : : "memory");
-	return x + 3;
-}
-
-/* The same, by their sections */
-static noinline __noclone __kprobes u32 kprobes_victim_section(u32 x)
-{
-	asm volatile("" : "+r" (x) : : "memory");
-	return x + 4;
-}
-
-static noinstr u32 kprobes_victim_noinstr(u32 x)
-{
-	asm volatile("" : "+r" (x) : : "memory");
-	return x + 5;
-}
+/* The idle loop may call such a function while RCU is not watching. */
+VICTIM(idle, __noclone __cpuidle, 3)
+VICTIM(section, noinline __noclone __kprobes, 4)
+VICTIM(noinstr, noinstr, 5)
 
 static unsigned int calls;
 
@@ -176,18 +158,19 @@ extern u8 kprobes_victim_before[] asm(".Lkprobes_victim_before"),
 
 DECLARE_TRACEPOINT(suspend_resume);
 
+#define NOP_AT(label, x)							\
+	asm volatile(".Lkprobes_victim_" label ": " ANNOTATE_NOENDBR "nop"	\
+		     : "+r" (x) : : "memory")
+
 /* If the ways met again, the compiler might emit a part twice, and its label with it. */
 static noinline __noclone u32 kprobes_victim_forks(u32 x)
 {
-	asm volatile(".Lkprobes_victim_before: " ANNOTATE_NOENDBR "nop"
-		     : "+r" (x) : : "memory");
+	NOP_AT("before", x);
 	if (tracepoint_enabled(suspend_resume)) {
-		asm volatile(".Lkprobes_victim_on: " ANNOTATE_NOENDBR "nop"
-			     : "+r" (x) : : "memory");
+		NOP_AT("on", x);
 		return x + 2;
 	}
-	asm volatile(".Lkprobes_victim_off: " ANNOTATE_NOENDBR "nop"
-		     : "+r" (x) : : "memory");
+	NOP_AT("off", x);
 	return x + 1;
 }
 
@@ -366,10 +349,6 @@ static int looks_on(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-static struct kprobe load_probe = {
-	.pre_handler = looks_on,
-};
-
 static int read_null(void *unused)
 {
 	return kprobes_victim_reads(NULL);
@@ -390,25 +369,27 @@ static int let_die(struct task_struct *thread)
 	return dead ? 0 : -ETIMEDOUT;
 }
 
-static int lose_thread(struct kprobe *p, void *addr, int (*run)(void *unused))
+/* Not on the stack: a thread that is slow to die may still be in the handler. */
+static struct kprobe deadly_probe;
+
+static int lose_thread(kprobe_pre_handler_t handler, void *addr, int (*run)(void *unused))
 {
 	struct task_struct *thread;
 	int ret;
 
-	p->addr = addr;
-	p->flags = 0;
-	ret = register_kprobe(p);
+	deadly_probe = (struct kprobe){ .addr = addr, .pre_handler = handler };
+	ret = register_kprobe(&deadly_probe);
 	if (ret)
 		return ret;
 	thread = kthread_create(run, NULL, "kprobes_victim");
 	ret = IS_ERR(thread) ? PTR_ERR(thread) : let_die(thread);
-	unregister_kprobe(p);
+	unregister_kprobe(&deadly_probe);
 	return ret;
 }
 
 static int lose_to_instruction(const char *value, const struct kernel_param *kp)
 {
-	return lose_thread(&load_probe, kprobes_victim_load, read_null);
+	return lose_thread(looks_on, kprobes_victim_load, read_null);
 }
 
 PARAM(oops, lose_to_instruction, NULL, NULL, 0200);
@@ -424,10 +405,6 @@ static int loses_its_task(struct kprobe *p, struct pt_regs *regs)
 	return kprobes_victim_reads(NULL);
 }
 
-static struct kprobe entry_probe = {
-	.pre_handler = loses_its_task,
-};
-
 static int call_victim(void *unused)
 {
 	return kprobes_victim(0);
@@ -436,7 +413,7 @@ static int call_victim(void *unused)
 static int lose_to_handler(const char *value, const struct kernel_param *kp)
 {
 	runs_into_bug = sysfs_streq(value, "bug");
-	return lose_thread(&entry_probe, kprobes_victim, call_victim);
+	return lose_thread(loses_its_task, kprobes_victim, call_victim);
 }
 
 PARAM(handler_oops, lose_to_handler, NULL, NULL, 0200);
