@@ -17,12 +17,7 @@ KUNIT_ARRAY_PARAM_DESC(entry, kprobes_entries, name);
 
 /* Text that is patched by others */
 
-/**
- * struct refused_area - a count of addresses that must be refused
- * @test: the test case
- * @tried: how many were tried
- * @accepted: how many were not refused
- */
+/* Addresses that must be refused: how many were tried, and how many were not refused */
 struct refused_area {
 	struct kunit *test;
 	unsigned int tried, accepted;
@@ -56,37 +51,46 @@ static void need_init_data(struct kunit *test)
 		kunit_skip(test, "the list was in init data");
 }
 
-static void jump_labels_are_refused(struct kunit *test)
-{
-#ifdef CONFIG_JUMP_LABEL
-	struct refused_area area = { .test = test };
-	struct jump_entry *entry;
-
-	for (entry = __start___jump_table; entry < __stop___jump_table; entry++)
-		expect_refused(&area, jump_entry_code(entry));
-	expect_all_refused(&area);
-#else
-	kunit_skip(test, "no jump labels");
-#endif
+/* A case for a table of the kernel's: @at is the address that @entry stands for. */
+#define TABLE_IS_REFUSED(name, table, at)					\
+static void name(struct kunit *test)						\
+{										\
+	struct refused_area area = { .test = test };				\
+	typeof(__start_##table[0]) *entry;					\
+										\
+	for (entry = __start_##table; entry < __stop_##table; entry++)		\
+		expect_refused(&area, (unsigned long)(at));			\
+	expect_all_refused(&area);						\
 }
+
+#define TABLE_IS_MISSING(name, why)						\
+static void name(struct kunit *test)						\
+{										\
+	kunit_skip(test, why);							\
+}
+
+#ifdef CONFIG_JUMP_LABEL
+TABLE_IS_REFUSED(jump_labels_are_refused, __jump_table, jump_entry_code(entry))
+#else
+TABLE_IS_MISSING(jump_labels_are_refused, "no jump labels")
+#endif
 
 #ifdef CONFIG_HAVE_STATIC_CALL_INLINE
 extern struct static_call_site __start_static_call_sites[], __stop_static_call_sites[];
-#endif
 
-static void static_calls_are_refused(struct kunit *test)
-{
-#ifdef CONFIG_HAVE_STATIC_CALL_INLINE
-	struct refused_area area = { .test = test };
-	struct static_call_site *site;
-
-	for (site = __start_static_call_sites; site < __stop_static_call_sites; site++)
-		expect_refused(&area, (unsigned long)kprobes_static_call_site(site));
-	expect_all_refused(&area);
+TABLE_IS_REFUSED(static_calls_are_refused, static_call_sites, kprobes_static_call_site(entry))
 #else
-	kunit_skip(test, "no inline static calls");
+TABLE_IS_MISSING(static_calls_are_refused, "no inline static calls")
 #endif
-}
+
+/* A past bug: a jump covered a BUG(). */
+#ifdef CONFIG_GENERIC_BUG
+extern struct bug_entry __start___bug_table[], __stop___bug_table[];
+
+TABLE_IS_REFUSED(bug_and_warn_sites_are_refused, __bug_table, kprobes_bug_site(entry))
+#else
+TABLE_IS_MISSING(bug_and_warn_sites_are_refused, "no table of BUG() sites")
+#endif
 
 /* Addresses by the prefix of their symbol */
 
@@ -167,25 +171,6 @@ static void types_before_functions_are_refused(struct kunit *test)
 		expect_types_refused(test);
 	else
 		expect_names_refused(test, "__cfi_", 16);
-}
-
-#ifdef CONFIG_GENERIC_BUG
-extern struct bug_entry __start___bug_table[], __stop___bug_table[];
-#endif
-
-/* A past bug: a jump covered a BUG(). */
-static void bug_and_warn_sites_are_refused(struct kunit *test)
-{
-#ifdef CONFIG_GENERIC_BUG
-	struct refused_area area = { .test = test };
-	struct bug_entry *bug;
-
-	for (bug = __start___bug_table; bug < __stop___bug_table; bug++)
-		expect_refused(&area, (unsigned long)kprobes_bug_site(bug));
-	expect_all_refused(&area);
-#else
-	kunit_skip(test, "no table of BUG() sites");
-#endif
 }
 
 static noinline __noclone u32 listed_behind(u32 x)
@@ -318,22 +303,14 @@ static void entry_of_an_ftrace_site_needs_ftrace(struct kunit *test)
 
 /* Every instruction of a function */
 
-/**
- * struct boundaries - probes at all addresses of a function that are accepted
- * @test: the test case
- * @text: the function
- * @probes: a probe for each address
- * @registered: the probes that are registered
- * @num: how many are registered
- * @insns: how many instructions the function has
- * @refused: how many instructions are refused that nobody else patches
- */
+/* Probes at all addresses of a function that are accepted */
 struct boundaries {
 	struct kunit *test;
 	struct kprobes_text *text;
-	struct kprobe *probes;
+	struct kprobe *probes;		/* for each address */
 	struct kprobe **registered;
-	unsigned int num, insns, refused;
+	unsigned int num;		/* of these */
+	unsigned int insns, refused;	/* of the latter, no one that others patch */
 };
 
 static void boundaries_drop(void *data)
