@@ -604,17 +604,12 @@ static void count_paths(struct crowd *c, unsigned int *jumps, unsigned int *step
 	}
 }
 
-/**
- * struct manner - a way to put probes on everything
- * @name: its name
- * @every: of so many instructions, one has a probe; in the next round, another one
- * @rounds: number of rounds
- * @jumps: percentage of probes that must at least be hit by a jump, or 0 if none may be.
- *	A probe in the bytes that a jump would cover is in its way
- */
+/* A way to put probes on everything. One in the bytes that a jump would cover is in its way. */
 struct manner {
 	const char *name;
-	unsigned int every, rounds, jumps;
+	unsigned int every;	/* of so many instructions, one; in the next round, another one */
+	unsigned int rounds;
+	unsigned int jumps;	/* at least so many percent are hit by one; 0 if none may be */
 };
 
 /* On record are 22 % and 85 % on x86, and 98 % on arm64, where a jump covers one instruction. */
@@ -721,24 +716,17 @@ kunit_test_suite(everything_suite);
 /* How long probes stay for the workload to hit them, twice, in milliseconds */
 #define STAY		150
 
-/**
- * struct sweep - a batch of functions, and totals of all batches
- * @crowd: the batch
- * @probed: total of instructions that had a probe
- * @instructions: total of instructions
- * @blacklisted: total of instructions that are on the blacklist
- * @functions: total of functions
- * @large: total of functions that are left out, because they are larger than a batch
- * @changed: total of bytes that were left changed, and that nobody else patches
- * @reasons: why instructions had no probe
- */
+/* A batch of functions, and totals of all batches */
 struct sweep {
 	struct crowd *crowd;
-	unsigned long probed, instructions, blacklisted, functions, large, changed;
+	unsigned long probed, instructions, blacklisted;	/* instructions */
+	unsigned long functions;
+	unsigned long large;	/* functions that are left out: they are larger than a batch */
+	unsigned long changed;	/* bytes that were left so, and that nobody else patches */
 	struct {
 		const char *words;
 		unsigned long times;
-	} reasons[MAX_REASONS];
+	} reasons[MAX_REASONS];	/* why instructions had no probe */
 };
 
 static void note_refusal(void *data)
@@ -797,36 +785,17 @@ static unsigned long take_batch(struct sweep *s, unsigned long addr)
 	return addr;
 }
 
-static void plant_batch(struct sweep *s)
-{
-	register_crowd(s->crowd, note_refusal, s);
-}
-
-static void let_jumps_come(struct sweep *s)
-{
-	wait_for_kprobe_optimizer();
-}
-
-static void drop_batch(struct sweep *s)
-{
-	unregister_crowd(s->crowd);
-}
-
 /*
  * Stops the workload meanwhile, where that is possible. Each change to the text is told to all
  * CPUs. Then an emulator that runs them in turns has another one run, for its whole turn if it
  * has work, thousands of times.
  */
-static void in_silence(struct sweep *s, void (*change)(struct sweep *s))
-{
-	unsigned int flags = lock_system_sleep();
-	int err = freeze_processes();
-
-	change(s);
-	if (!err)
-		thaw_processes();
-	unlock_system_sleep(flags);
-}
+DEFINE_LOCK_GUARD_0(silence,
+		    _T->flags = lock_system_sleep(); _T->err = freeze_processes(),
+		    if (!_T->err)
+			    thaw_processes();
+		    unlock_system_sleep(_T->flags),
+		    unsigned int flags; int err)
 
 static void sweep_batch(struct sweep *s)
 {
@@ -839,12 +808,15 @@ static void sweep_batch(struct sweep *s)
 		s->blacklisted += within_kprobe_blacklist((unsigned long)c->probes[i].addr);
 	for (i = 0; i < c->nr; i++)
 		s->functions += !!c->functions[i].probed;
-	in_silence(s, plant_batch);
+	scoped_guard(silence)
+		register_crowd(c, note_refusal, s);
 	s->probed += c->live;
 	msleep(STAY);
-	in_silence(s, let_jumps_come);
+	scoped_guard(silence)
+		wait_for_kprobe_optimizer();
 	msleep(STAY);
-	in_silence(s, drop_batch);
+	scoped_guard(silence)
+		unregister_crowd(c);
 	s->changed += count_changes(c);
 }
 
