@@ -167,25 +167,29 @@ static int at_should_fail_alloc_page(struct kprobe *p, struct pt_regs *regs)
 static struct kprobe injectors[] = {
 	{ .symbol_name = "should_failslab", .pre_handler = at_should_failslab },
 	{ .symbol_name = "should_fail_alloc_page", .pre_handler = at_should_fail_alloc_page },
+	{},
 };
 
-/* Returns how many of @probes are registered. They may have been before. */
-static unsigned int register_all(struct kprobe *probes, unsigned int num)
+static void unregister_all(void *probes)
 {
-	unsigned int i, live = 0;
+	struct kprobe *p;
 
-	for (i = 0; i < num; i++) {
-		probes[i].addr = NULL;
-		probes[i].flags = 0;
-		live += !register_kprobe(&probes[i]);
-	}
-	return live;
+	for (p = probes; p->symbol_name; p++)
+		unregister_kprobe(p);
 }
 
-static void unregister_all(struct kprobe *probes, unsigned int num)
+/* Until the case ends. They may have been registered before. @live of them can be. */
+static void register_all(struct kunit *test, struct kprobe *probes, unsigned int live)
 {
-	while (num--)
-		unregister_kprobe(&probes[num]);
+	struct kprobe *p;
+
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, unregister_all, probes));
+	for (p = probes; p->symbol_name; p++) {
+		p->addr = NULL;
+		p->flags = 0;
+		live -= !register_kprobe(p);
+	}
+	KUNIT_ASSERT_EQ(test, 0, live);
 }
 
 /* How often handlers run if no allocation fails */
@@ -355,28 +359,19 @@ static struct kprobe witnesses[] = {
 	{ .symbol_name = "should_fail_alloc_page", .pre_handler = note_witness },
 	{ .symbol_name = "mutex_lock", .pre_handler = note_witness },
 	{ .symbol_name = "mutex_lock_nested", .pre_handler = note_witness },
+	{},
 };
 
-static void drop_witnesses(void *unused)
-{
-	unregister_all(witnesses, ARRAY_SIZE(witnesses));
-}
-
-static void register_witnesses(struct kunit *test)
-{
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_witnesses, NULL));
-	KUNIT_ASSERT_EQ(test, register_all(witnesses, ARRAY_SIZE(witnesses)),
-			ARRAY_SIZE(witnesses) - 1);
-}
+#define NR_WITNESSES	3
 
 /* Counts calls by handlers, in which hits of these probes are missed. */
 static unsigned long missed_calls(void)
 {
+	const struct kprobe *p;
 	unsigned long sum = 0;
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(witnesses); i++)
-		sum += READ_ONCE(witnesses[i].nmissed);
+	for (p = witnesses; p->symbol_name; p++)
+		sum += READ_ONCE(p->nmissed);
 	return sum;
 }
 
@@ -409,7 +404,7 @@ static void hit_takes_neither_memory_nor_a_mutex(struct kunit *test)
 	const struct trial *trial = test->param_value;
 	unsigned int i, post;
 
-	register_witnesses(test);
+	register_all(test, witnesses, NR_WITNESSES);
 	for (post = 0; post < 2; post++) {
 		start_anew(trial);
 		for (i = 0; i < trial->num && trial->type == KPROBE; i++)
@@ -433,7 +428,7 @@ static void hit_that_takes_memory_is_noticed(struct kunit *test)
 {
 	const struct trial trial = { .type = KPROBE, .num = 1, .place = STEPS };
 
-	register_witnesses(test);
+	register_all(test, witnesses, NR_WITNESSES);
 	start_anew(&trial);
 	now[0].kp.pre_handler = allocate_or_so;
 	KUNIT_ASSERT_EQ(test, 0, comes(&trial));
@@ -441,17 +436,10 @@ static void hit_that_takes_memory_is_noticed(struct kunit *test)
 	goes(&trial);
 }
 
-static void drop_injectors(void *unused)
-{
-	unregister_all(injectors, ARRAY_SIZE(injectors));
-}
-
 static int memory_init(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, 0, kprobes_watch_targets(test));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_injectors, NULL));
-	KUNIT_ASSERT_EQ(test, register_all(injectors, ARRAY_SIZE(injectors)),
-			ARRAY_SIZE(injectors));
+	register_all(test, injectors, ARRAY_SIZE(injectors) - 1);
 	return 0;
 }
 
