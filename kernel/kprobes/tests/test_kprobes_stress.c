@@ -348,26 +348,15 @@ static void residents_leave(unsigned int num)
 	unregister_kretprobe(&resident_return_probe);
 }
 
-static int return_probes_come(void)
-{
-	int ret = register_kretprobe(&resident_return_probe);
-
-	if (ret)
-		return ret;
-	ret = register_kretprobe(&exit_probe);
-	if (ret)
-		unregister_kretprobe(&resident_return_probe);
-	return ret;
-}
-
 static int residents_come(void)
 {
 	unsigned int i;
-	int ret;
+	int ret = register_kretprobe(&resident_return_probe) ?: register_kretprobe(&exit_probe);
 
-	ret = return_probes_come();
 	if (ret) {
 		pr_err("fail: return probe: %d\n", ret);
+		/* That one was not registered does no harm. */
+		residents_leave(0);
 		return ret;
 	}
 	for (i = 0; i < STEPS; i++) {
@@ -673,16 +662,6 @@ static void change_probe(enum any_type type, const char *name, struct rnd_state 
 	temporary_free(temporary);
 }
 
-static void change_one(struct rnd_state *rnd)
-{
-	change_probe(KPROBE, NULL, rnd);
-}
-
-static void change_return(struct rnd_state *rnd)
-{
-	change_probe(RETURN_PROBE, NULL, rnd);
-}
-
 static void change_jprobe(struct rnd_state *rnd)
 {
 	if (!IS_ENABLED(CONFIG_JPROBES))
@@ -853,14 +832,23 @@ static void sleep_round(struct rnd_state *rnd)
 
 static void change_round(struct rnd_state *rnd)
 {
-	/* The last ones are left out without victim=1. */
-	static void (*const changes[])(struct rnd_state *rnd) = {
-		change_one, change_one, change_many, change_return, change_jprobe,
-		change_victim, change_victim,
-	};
-	const unsigned int kinds = ARRAY_SIZE(changes) - (victim ? 0 : 2);
-
-	changes[prandom_u32_state(rnd) % kinds](rnd);
+	switch (prandom_u32_state(rnd) % (victim ? 7 : 5)) {
+	case 0:
+	case 1:
+		change_probe(KPROBE, NULL, rnd);
+		break;
+	case 2:
+		change_many(rnd);
+		break;
+	case 3:
+		change_probe(RETURN_PROBE, NULL, rnd);
+		break;
+	case 4:
+		change_jprobe(rnd);
+		break;
+	default:
+		change_victim(rnd);
+	}
 	cond_resched();
 }
 
@@ -1302,8 +1290,10 @@ static int run_workers(void)
 
 static int run(void)
 {
-	int ret = residents_come();
+	int ret;
 
+	pr_info("%u seconds, seed %u\n", seconds, seed);
+	ret = residents_come();
 	if (ret)
 		return ret;
 	ret = run_workers() ?: look_before_they_leave();
@@ -1317,11 +1307,7 @@ static int __init kprobes_stress_init(void)
 
 	if (!seed)
 		seed = get_random_u32();
-	ret = texts_save();
-	if (!ret) {
-		pr_info("%u seconds, seed %u\n", seconds, seed);
-		ret = run();
-	}
+	ret = texts_save() ?: run();
 	texts_free();
 	return ret;
 }
