@@ -66,8 +66,7 @@ static notrace int target_at(unsigned long ip)
 
 struct party {
 	struct ftrace_ops	ops;
-	u64			in;	/* functions that it hooks */
-	bool			registered;
+	u64			in;	/* functions that it hooks: with none it is not registered */
 	bool			saw_registers;	/* the last time that it was called */
 	unsigned long		hits[NR_TARGETS];
 };
@@ -89,18 +88,14 @@ NOKPROBE_SYMBOL(party_func);
 
 enum { PLAIN, UNGUARDED, REGISTERS, MODIFIER, OTHER_MODIFIER, NR_PARTIES };
 
+#define PARTY(with)	{ .ops = { .func = party_func, .flags = (with) } }
+
 static struct party parties[NR_PARTIES] = {
-	[PLAIN]		 = { .ops = { .func = party_func } },
-	[UNGUARDED]	 = { .ops = { .func = party_func,
-				      .flags = FTRACE_OPS_FL_RECURSION } },
-	[REGISTERS]	 = { .ops = { .func = party_func,
-				      .flags = FTRACE_OPS_FL_SAVE_REGS } },
-	[MODIFIER]	 = { .ops = { .func = party_func,
-				      .flags = FTRACE_OPS_FL_SAVE_REGS |
-					       FTRACE_OPS_FL_IPMODIFY } },
-	[OTHER_MODIFIER] = { .ops = { .func = party_func,
-				      .flags = FTRACE_OPS_FL_SAVE_REGS |
-					       FTRACE_OPS_FL_IPMODIFY } },
+	[PLAIN]		 = PARTY(0),
+	[UNGUARDED]	 = PARTY(FTRACE_OPS_FL_RECURSION),
+	[REGISTERS]	 = PARTY(FTRACE_OPS_FL_SAVE_REGS),
+	[MODIFIER]	 = PARTY(FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY),
+	[OTHER_MODIFIER] = PARTY(FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY),
 };
 
 static int set_filter(struct party *party, u64 which, bool remove)
@@ -122,13 +117,12 @@ static int join(struct party *party, u64 which)
 
 	if (err)
 		return err;
-	if (!party->registered) {
+	if (!party->in) {
 		err = register_ftrace_function(&party->ops);
 		if (err) {
 			set_filter(party, which, true);
 			return err;
 		}
-		party->registered = true;
 	}
 	party->in |= which;
 	return 0;
@@ -136,13 +130,12 @@ static int join(struct party *party, u64 which)
 
 static int leave(struct party *party, u64 which)
 {
-	int err = 0;
+	int err;
 
-	if (party->in == which && party->registered) {
+	if (party->in == which) {
 		err = unregister_ftrace_function(&party->ops);
 		if (err)
 			return err;
-		party->registered = false;
 	}
 	err = set_filter(party, which, true);
 	if (!err)
@@ -248,7 +241,6 @@ static void expect_nothing_left(void *data)
 	for (party = parties; party < parties + NR_PARTIES; party++) {
 		if (party->in)
 			KUNIT_EXPECT_EQ(test, 0, leave(party, party->in));
-		KUNIT_EXPECT_FALSE(test, party->registered);
 	}
 	expect_calls(test);
 	expect_text(test);
@@ -423,15 +415,16 @@ static void wrong_addresses_change_nothing(struct kunit *test)
 /* The start of a function stands for its call of ftrace, wherever that is. */
 static void starts_of_functions_will_do(struct kunit *test)
 {
-	struct ftrace_ops *ops = &parties[REGISTERS].ops;
+	struct party *party = &parties[REGISTERS];
+	unsigned int remove;
 
-	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[REGISTERS], 1));
-	KUNIT_EXPECT_EQ(test, 0, ftrace_set_filter_ip(ops, (unsigned long)targets[2], 0, 0));
-	parties[REGISTERS].in |= BIT_ULL(2);
-	expect_calls(test);
-	KUNIT_EXPECT_EQ(test, 0, ftrace_set_filter_ip(ops, (unsigned long)targets[2], 1, 0));
-	parties[REGISTERS].in &= ~BIT_ULL(2);
-	expect_calls(test);
+	KUNIT_ASSERT_EQ(test, 0, join_one(party, 1));
+	for (remove = 0; remove < 2; remove++) {
+		KUNIT_EXPECT_EQ(test, 0, ftrace_set_filter_ip(&party->ops, (unsigned long)targets[2],
+							      remove, 0));
+		party->in ^= BIT_ULL(2);
+		expect_calls(test);
+	}
 }
 
 /* A past bug: ftrace went on saving all registers when the probe had left. */
@@ -482,7 +475,7 @@ static void not_traced_stays_not_traced(struct kunit *test)
 	expect_text(test);
 }
 
-static struct party everything = { .ops = { .func = party_func } };
+static struct party everything = PARTY(0);
 
 static void expect_everything_sees(struct kunit *test, u64 which)
 {

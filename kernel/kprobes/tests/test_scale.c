@@ -52,11 +52,9 @@ static kprobe_opcode_t *spot(unsigned int i)
 	return (kprobe_opcode_t *)(TEXT + i * (TEXT_SIZE / NR_SPOTS));
 }
 
-static void call_spots(void)
+/* Keeps the compiler from knowing which function is called. */
+static void call_hidden(void (*call)(void))
 {
-	void (*call)(void) = call_all_spots;
-
-	/* Keeps the compiler from knowing which function is called. */
 	OPTIMIZER_HIDE_VAR(call);
 	call();
 }
@@ -119,7 +117,7 @@ static int count_hit(void)
 static int hits_of_a_call(void)
 {
 	memset(crowd->hits, 0, sizeof(crowd->hits));
-	call_spots();
+	call_hidden(call_all_spots);
 	return count_hit();
 }
 
@@ -347,7 +345,7 @@ static void batch_fails_with_its_first_error(struct kunit *test)
 
 static u32 call_all(u32 x)
 {
-	call_spots();
+	call_hidden(call_all_spots);
 	return x;
 }
 
@@ -487,7 +485,7 @@ static int count_single(struct kprobe *p, struct pt_regs *regs)
 static unsigned int single_hits_of(void (*call)(void))
 {
 	single_hits = 0;
-	call();
+	call_hidden(call);
 	return single_hits;
 }
 
@@ -519,15 +517,15 @@ static void single_is_not_confused_by_a_batch(struct kunit *test)
 			.pre_handler = count_single,
 		};
 		KUNIT_EXPECT_EQ(test, 0, register_kprobe(&single));
-		KUNIT_EXPECT_EQ(test, 1, single_hits_of(call_spots));
+		KUNIT_EXPECT_EQ(test, 1, single_hits_of(call_all_spots));
 		flip_a_key();
 		KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&single));
-		KUNIT_EXPECT_EQ(test, 0, single_hits_of(call_spots));
+		KUNIT_EXPECT_EQ(test, 0, single_hits_of(call_all_spots));
 		KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&single));
 		KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(false));
-		KUNIT_EXPECT_EQ(test, 0, single_hits_of(call_spots));
+		KUNIT_EXPECT_EQ(test, 0, single_hits_of(call_all_spots));
 		KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(true));
-		KUNIT_EXPECT_EQ(test, 1, single_hits_of(call_spots));
+		KUNIT_EXPECT_EQ(test, 1, single_hits_of(call_all_spots));
 		unregister_kprobe(&single);
 	}
 	caller_stop(others);
@@ -580,20 +578,12 @@ static noinline __noclone void elsewhere(void)
 	barrier();
 }
 
-static void call_elsewhere(void)
-{
-	void (*call)(void) = elsewhere;
-
-	OPTIMIZER_HIDE_VAR(call);
-	call();
-}
-
 static void one_comes_and_goes(struct kunit *test)
 {
 	struct kprobe single = { .addr = (void *)elsewhere, .pre_handler = count_single };
 
 	KUNIT_EXPECT_EQ(test, 0, register_kprobe(&single));
-	KUNIT_EXPECT_EQ(test, 1, single_hits_of(call_elsewhere));
+	KUNIT_EXPECT_EQ(test, 1, single_hits_of(elsewhere));
 	unregister_kprobe(&single);
 }
 
