@@ -92,6 +92,7 @@ static inline void expect_jump(struct kunit *test, void *addr)
 {
 	unsigned long to = (unsigned long)kprobes_jump_at(addr);
 
+	KUNIT_EXPECT_EQ_MSG(test, state_at(addr), SITE_OPTIMIZED, "at %pS", addr);
 	KUNIT_EXPECT_TRUE_MSG(test, to && (is_kprobe_insn_slot(to) || is_kprobe_optinsn_slot(to)),
 			      "no jump at %pS", addr);
 }
