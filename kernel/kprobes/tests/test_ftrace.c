@@ -35,7 +35,7 @@
 	EIGHT(what, 04) EIGHT(what, 05) EIGHT(what, 06) EIGHT(what, 07)
 
 #define TARGET(n)							\
-static noinline __noclone int target_##n(int x)				\
+static noinline __noclone u32 target_##n(u32 x)				\
 {									\
 	barrier();							\
 	return x + (n);							\
@@ -44,7 +44,7 @@ static noinline __noclone int target_##n(int x)				\
 ALL_TARGETS(TARGET)
 
 #define TARGET_ENTRY(n)	target_##n,
-static int (*const targets[NR_TARGETS])(int x) = { ALL_TARGETS(TARGET_ENTRY) };
+static u32 (*const targets[NR_TARGETS])(u32 x) = { ALL_TARGETS(TARGET_ENTRY) };
 
 static unsigned long locations[NR_TARGETS];
 static unsigned long lowest, highest;
@@ -522,11 +522,6 @@ static void ops_on_the_heap_can_change_too(struct kunit *test)
 	expect_hits_of(test, party, party->in);
 }
 
-static u32 call_first(u32 x)
-{
-	return targets[0](x);
-}
-
 /*
  * Two parties hook the first function, so that each call looks it up in their filters.
  * Meanwhile, other functions come to these filters, which grow, and leave them.
@@ -541,7 +536,7 @@ static void calls_meanwhile_miss_nobody(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, join_one(two, 0));
 	memset(one->hits, 0, sizeof(one->hits));
 	memset(two->hits, 0, sizeof(two->hits));
-	caller = caller_start(test, call_first);
+	caller = caller_start(test, targets[0]);
 	for (round = 0; round < 10; round++) {
 		for (i = 1; i < NR_TARGETS; i++)
 			KUNIT_EXPECT_EQ(test, 0, join_one(i % 3 ? one : two, i));
@@ -697,13 +692,6 @@ static int probes_init(struct kunit *test)
 static void register_first(struct kunit *test, int num)
 {
 	KUNIT_ASSERT_EQ(test, 0, register_kprobes(kp_list, num));
-}
-
-/* For one function, with pre handlers only, and not registered yet */
-static void two_probes(int target)
-{
-	set_probe(0, target, false);
-	set_probe(1, target, false);
 }
 
 /* The probes from @first to the one before @end are hit, and no others. */
@@ -866,7 +854,7 @@ static void site_is_armed_when_that_is_possible_again(struct kunit *test)
 /* The first probe is none that modifies, and is in nobody's way. */
 static void post_handler_and_modifier_exclude_each_other(struct kunit *test)
 {
-	two_probes(5);
+	set_probe(0, 5, false);
 	register_first(test, 1);
 	set_probe(1, 5, true);
 	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&kps[1]));
@@ -903,11 +891,6 @@ static int slow_pre(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-static u32 call_target_4(u32 x)
-{
-	return targets[4](x);
-}
-
 /*
  * ftrace hooks the first function of a batch before it refuses the second one, so handlers of
  * the first one may be running when the batch fails.
@@ -920,7 +903,7 @@ static void failed_batch_waits_for_its_handlers(struct kunit *test)
 		kunit_skip(test, "one CPU cannot run a handler while it registers");
 	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[MODIFIER], 5));
 	let_it_take_time();
-	caller_start(test, call_target_4);
+	caller_start(test, targets[4]);
 	for (tries = 0; tries < SLOW_TRIES && !READ_ONCE(began); tries++) {
 		set_probe(0, 4, false)->pre_handler = slow_pre;
 		set_probe(1, 5, true);
@@ -1011,7 +994,8 @@ static void site_that_is_not_hooked_is_known_to_be(struct kunit *test)
 	struct kprobe_site *site;
 	DEFINE_KPROBE_PLAN(plan);
 
-	two_probes(5);
+	set_probe(0, 5, false);
+	set_probe(1, 5, false);
 	register_first(test, 2);
 	have_ftrace_fail(test);
 	kprobe_lock();
