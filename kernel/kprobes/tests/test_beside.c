@@ -370,11 +370,7 @@ static void expect_both_see_calls(struct kunit *test, const struct kprobes_step 
 
 static bool has_jump(struct probe *probe)
 {
-	struct kprobe_site *site;
-
-	guard(mutex)(&kprobe_mutex);
-	site = kprobe_find_site((unsigned long)probe->kp.addr);
-	return site && site->state == SITE_OPTIMIZED;
+	return site_at(probe->kp.addr)->state == SITE_OPTIMIZED;
 }
 
 /* There is room for a jump, unless a site behind it waits to be freed. */

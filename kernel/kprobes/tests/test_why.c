@@ -305,11 +305,6 @@ static const char *why_of(struct kprobe_site *site)
 	return kprobe_site_why(site);
 }
 
-static void expect_why(struct kunit *test, struct kprobe_site *site, const char *expected)
-{
-	KUNIT_EXPECT_STREQ(test, expected, why_of(site));
-}
-
 static void expect_way(struct kunit *test, struct kprobe_site *site, const char *path,
 		       const char *obstacle)
 {
@@ -351,12 +346,12 @@ static void way_of_a_jump_and_its_obstacle_are_the_sites(struct kunit *test)
 
 	memset(&site, 0, sizeof(site));
 	site.state = SITE_IDLE;
-	expect_why(test, &site, "disarmed");
+	KUNIT_EXPECT_STREQ(test, "disarmed", why_of(&site));
 	site.state = SITE_ARMED;
 	site.op.obstacle = KPROBE_OBSTACLE_REACH;
-	expect_why(test, &site, "reach");
+	KUNIT_EXPECT_STREQ(test, "reach", why_of(&site));
 	site.state = SITE_OPTIMIZING;
-	expect_why(test, &site, "pending");
+	KUNIT_EXPECT_STREQ(test, "pending", why_of(&site));
 	scoped_guard(mutex, &kprobe_mutex)
 		KUNIT_EXPECT_STRNEQ(test, "jump", kprobe_site_path(&site));
 	site.state = SITE_OPTIMIZED;
@@ -395,10 +390,10 @@ static void jump_comes_back_when_a_post_handler_leaves(struct kunit *test)
 	with_post->post_handler = see_after;
 	plant(test, with_post);
 	wait_for_kprobe_optimizer();
-	expect_why(test, site, ARCH_KPROBE_STATELESS ? "-" : "post");
+	KUNIT_EXPECT_STREQ(test, ARCH_KPROBE_STATELESS ? "-" : "post", why_of(site));
 	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(with_post));
 	wait_for_kprobe_optimizer();
-	expect_why(test, site, "-");
+	KUNIT_EXPECT_STREQ(test, "-", why_of(site));
 }
 #endif
 
