@@ -38,16 +38,21 @@ refused()
 	! try "$@"
 }
 
+# A register that has an argument
+case $machine in
+x86_64)	first=rdi ;;
+i?86)	first=eax ;;
+aarch64) first=x0 ;;
+*)	first= ;;
+esac
+
 try kprobe_example
 check_is "kprobe_example has a probe" $was_listed yes
 check "kprobe_example tells where" logged 'kprobe_example: probing kernel_clone at kernel_clone+0x'
 check "kprobe_example shows each fork" \
 	[ "$(log | grep -c 'kprobe_example: kernel_clone entered by')" -ge 2 ]
-case $machine in
-x86_64)	check "with its registers" logged 'entered by .* sp=[0-9a-f]* .*rdi=[0-9a-f]*' ;;
-i?86)	check "with its registers" logged 'entered by .* sp=[0-9a-f]* .*eax=[0-9a-f]*' ;;
-aarch64) check "with its registers" logged 'entered by .* sp=[0-9a-f]* .*x0=[0-9a-f]*' ;;
-esac
+[ -z "$first" ] ||
+	check "with its registers" logged "entered by .* sp=[0-9a-f]* .*$first=[0-9a-f]*"
 check "it tells that it misses nothing" logged 'probe on kernel_clone removed, 0 hits missed$'
 check "kprobe_example's probe leaves with it" fails listed kernel_clone
 mark_log
@@ -63,12 +68,6 @@ check "kprobe_offset tells where" logged 'kprobe_offset: probing kernel_clone+0x
 check "kprobe_offset shows a value at the entry" \
 	logged 'at kernel_clone+0x0: [^=]* = 0x'
 check "it tells that its probe has left" logged 'probe at kernel_clone+0x0 removed$'
-case $machine in
-x86_64)	first=rdi ;;
-i?86)	first=eax ;;
-aarch64) first=x0 ;;
-*)	first= ;;
-esac
 if [ -n "$first" ]; then
 	try kprobe_offset reg=$first
 	check "or a register by name" logged "kernel_clone+0x0: $first = 0x"
