@@ -71,19 +71,15 @@ unload kprobe_example
 check_is "what is not refused leaves no line" "$(tail -n 1 $errors)" "$last"
 check "every line is in the expected form" fails grep -E -v -e "$form" $errors
 
-extra=5
-number=1
-while [ $number -le $((kept + extra)) ]; do
-	load kprobe_example symbol=no_such_${number}_function
-	number=$((number + 1))
+all=$((kept + 5))
+for number in $(seq $all); do
+	load kprobe_example "symbol=no_such_${number}_function"
 done
 check_is "the last $kept are kept" "$(wc -l <$errors)" $kept
 # Some versions of insmod try twice, so each name can be there once or twice.
 found=$(sed 's/^[^ ]* \([^:]*\):.*/\1/' $errors | uniq)
 wanted=
-number=$((kept + extra - $(echo "$found" | wc -l)))
-while [ $number -lt $((kept + extra)) ]; do
-	number=$((number + 1))
+for number in $(seq $((all + 1 - $(echo "$found" | wc -l))) $all); do
 	wanted="$wanted no_such_${number}_function+0x0"
 done
 check "there are many of them" [ "$(echo "$found" | wc -l)" -ge $((kept / 2)) ]

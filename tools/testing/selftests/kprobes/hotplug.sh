@@ -35,8 +35,7 @@ start_callers 2
 changed=0
 for round in $(seq $rounds); do
 	can_write 0 "$processor" || break
-	add_event p "away$round" kernel_clone
-	enable_event "away$round" 1
+	plant p "away$round" kernel_clone
 	can_write 1 "$processor" || break
 	(:)
 	enable_event "away$round" 0

@@ -24,13 +24,8 @@ hooked()
 
 # KUnit may have left one.
 gone_before=$(gone)
-add_event p entry kprobes_victim
-add_event r back kprobes_victim
+add_victim_events entry back middle
 add_event p asleep kprobes_victim
-add_event p middle "$middle"
-enable_event entry 1
-enable_event back 1
-enable_event middle 1
 call_victim 2
 check_is "the function is hit" "$(hits entry)" 2
 if [ -f $hooks ] && serves_ftrace; then
@@ -136,10 +131,7 @@ went_on=0 went_off=0
 way_is()
 {
 	check_is "$1" "$(cat $victim/way)" "$2"
-	case $2 in
-	on)	went_on=$((went_on + 1)) ;;
-	off)	went_off=$((went_off + 1)) ;;
-	esac
+	eval "went_$2=\$((went_$2 + 1))"
 }
 
 # A jump label that is patched when the module comes, when there are probes around it already
@@ -150,8 +142,7 @@ if [ -f $victim/ways ] && [ -f $key ]; then
 	set -- $(cat $victim/ways)
 	unload test_kprobes_victim
 	for event in "before $1" "label $2" "on $3" "off $4"; do
-		add_event p "${event% *}" "test_kprobes_victim:${event#* }"
-		enable_event "${event% *}" 1
+		plant p "${event% *}" "test_kprobes_victim:${event#* }"
 	done
 	echo 1 >$key
 	load test_kprobes_victim
@@ -195,12 +186,11 @@ grep -v kprobes_victim $debugfs/blacklist >"$work/own"
 		grep -vxFf "$work/now" "$work/own" >>"$work/missing"
 	done
 ) &
-round=0 went=0
-while [ $round -lt 20 ]; do
+went=0
+for round in $(seq 20); do
 	unload test_kprobes_victim && went=$((went + 1))
 	load test_kprobes_victim
 	call_victim 2
-	round=$((round + 1))
 done
 : >"$work/stop"
 wait

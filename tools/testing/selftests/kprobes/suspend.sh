@@ -15,10 +15,8 @@ at_end="echo none >$power/pm_test${mode:+; echo $mode >$power/mem_sleep}"
 echo 0 >$delay
 
 add_victim_events entry back middle
-add_event p sleeps pm_suspend
-add_event r frozen freeze_processes result=\$retval:s32
-enable_event sleeps 1
-enable_event frozen 1
+plant p sleeps pm_suspend
+plant r frozen freeze_processes result=\$retval:s32
 
 # sleeps_in STATE WORDS: the system sleeps once, and there are calls when it is back
 sleeps=0 calls=0
