@@ -66,7 +66,7 @@ static notrace int target_at(unsigned long ip)
 
 struct party {
 	struct ftrace_ops	ops;
-	u64			in;	/* functions that it hooks: with none it is not registered */
+	u64			in;	/* functions that it hooks; it is registered if any */
 	bool			saw_registers;	/* the last time that it was called */
 	unsigned long		hits[NR_TARGETS];
 };
@@ -415,13 +415,13 @@ static void wrong_addresses_change_nothing(struct kunit *test)
 /* The start of a function stands for its call of ftrace, wherever that is. */
 static void starts_of_functions_will_do(struct kunit *test)
 {
+	unsigned long start = (unsigned long)targets[2];
 	struct party *party = &parties[REGISTERS];
 	unsigned int remove;
 
 	KUNIT_ASSERT_EQ(test, 0, join_one(party, 1));
 	for (remove = 0; remove < 2; remove++) {
-		KUNIT_EXPECT_EQ(test, 0, ftrace_set_filter_ip(&party->ops, (unsigned long)targets[2],
-							      remove, 0));
+		KUNIT_EXPECT_EQ(test, 0, ftrace_set_filter_ip(&party->ops, start, remove, 0));
 		party->in ^= BIT_ULL(2);
 		expect_calls(test);
 	}

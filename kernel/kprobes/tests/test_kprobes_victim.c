@@ -158,19 +158,18 @@ extern u8 kprobes_victim_before[] asm(".Lkprobes_victim_before"),
 
 DECLARE_TRACEPOINT(suspend_resume);
 
-#define NOP_AT(label, x)							\
-	asm volatile(".Lkprobes_victim_" label ": " ANNOTATE_NOENDBR "nop"	\
-		     : "+r" (x) : : "memory")
-
 /* If the ways met again, the compiler might emit a part twice, and its label with it. */
 static noinline __noclone u32 kprobes_victim_forks(u32 x)
 {
-	NOP_AT("before", x);
+	asm volatile(".Lkprobes_victim_before: " ANNOTATE_NOENDBR "nop"
+		     : "+r" (x) : : "memory");
 	if (tracepoint_enabled(suspend_resume)) {
-		NOP_AT("on", x);
+		asm volatile(".Lkprobes_victim_on: " ANNOTATE_NOENDBR "nop"
+			     : "+r" (x) : : "memory");
 		return x + 2;
 	}
-	NOP_AT("off", x);
+	asm volatile(".Lkprobes_victim_off: " ANNOTATE_NOENDBR "nop"
+		     : "+r" (x) : : "memory");
 	return x + 1;
 }
 

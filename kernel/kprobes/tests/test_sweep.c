@@ -785,17 +785,20 @@ static unsigned long take_batch(struct sweep *s, unsigned long addr)
 	return addr;
 }
 
+static void silence_end(int err, unsigned int flags)
+{
+	if (!err)
+		thaw_processes();
+	unlock_system_sleep(flags);
+}
+
 /*
  * Stops the workload meanwhile, where that is possible. Each change to the text is told to all
  * CPUs. Then an emulator that runs them in turns has another one run, for its whole turn if it
  * has work, thousands of times.
  */
-DEFINE_LOCK_GUARD_0(silence,
-		    _T->flags = lock_system_sleep(); _T->err = freeze_processes(),
-		    if (!_T->err)
-			    thaw_processes();
-		    unlock_system_sleep(_T->flags),
-		    unsigned int flags; int err)
+DEFINE_LOCK_GUARD_0(silence, _T->flags = lock_system_sleep(); _T->err = freeze_processes(),
+		    silence_end(_T->err, _T->flags), unsigned int flags; int err)
 
 static void sweep_batch(struct sweep *s)
 {
