@@ -830,23 +830,17 @@ static void oops_is_blamed_on_enabled_probes_only(struct kunit *test)
 }
 #endif
 
-static bool stats_were_on;
-
-static int remember_switch(struct kunit_suite *suite)
-{
-	stats_were_on = static_key_enabled(&kprobe_stats);
-	return 0;
-}
-
-static void restore_switch(struct kunit_suite *suite)
+static void restore_switch(void *stats_were_on)
 {
 	kprobe_stats_enable(stats_were_on);
 }
 
 static int switch_off(struct kunit *test)
 {
+	void *stats_were_on = static_key_enabled(&kprobe_stats) ? test : NULL;
+
 	kprobe_stats_enable(false);
-	return 0;
+	return kunit_add_action_or_reset(test, restore_switch, stats_were_on);
 }
 
 static struct kunit_case why_cases[] = {
@@ -888,8 +882,6 @@ static struct kunit_case why_cases[] = {
 
 static struct kunit_suite why_suite = {
 	.name = "kprobes_why",
-	.suite_init = remember_switch,
-	.suite_exit = restore_switch,
 	.init = switch_off,
 	.test_cases = why_cases,
 };
