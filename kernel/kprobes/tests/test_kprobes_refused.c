@@ -355,6 +355,8 @@ static struct boundaries *boundaries_register(struct kunit *test, void *function
 	struct boundaries *all = test_alloc(test, sizeof(*all));
 	unsigned long offset = 0, next = 0, size;
 
+	if (!kprobes_insn_length((u8 *)kprobes_traced, 16))
+		kunit_skip(test, "no instruction decoder here");
 	all->test = test;
 	all->text = kprobes_text_watch(test, function);
 	size = kprobes_trim(all->text->copy, all->text->size);
@@ -378,20 +380,12 @@ static struct boundaries *boundaries_register(struct kunit *test, void *function
 	return all;
 }
 
-static void need_decoder(struct kunit *test)
-{
-	if (!kprobes_insn_length((u8 *)kprobes_traced, 16))
-		kunit_skip(test, "no instruction decoder here");
-}
-
 /* A past bug: a probe was accepted inside of an instruction. */
 static void every_instruction_and_nothing_else_is_accepted(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
-	struct boundaries *all;
+	struct boundaries *all = boundaries_register(test, step->call);
 
-	need_decoder(test);
-	all = boundaries_register(test, step->call);
 	KUNIT_EXPECT_GT(test, all->num, 1);
 	KUNIT_EXPECT_LE(test, all->refused, KPROBES_OWN_REFUSED);
 	kprobes_call_step(test, step);
@@ -399,11 +393,9 @@ static void every_instruction_and_nothing_else_is_accepted(struct kunit *test)
 
 static void big_function_works_with_all_its_instructions_probed(struct kunit *test)
 {
-	struct boundaries *all;
+	struct boundaries *all = boundaries_register(test, (void *)vsnprintf);
 	char buffer[64];
 
-	need_decoder(test);
-	all = boundaries_register(test, (void *)vsnprintf);
 	/* Few instructions are patched by others, or are traps. */
 	KUNIT_EXPECT_GT(test, all->num * 10, all->insns * 9);
 	snprintf(buffer, sizeof(buffer), "%d %5.2s|%-5x|%c%%", -17, "abc", 0xbeef, 'z');
@@ -412,12 +404,10 @@ static void big_function_works_with_all_its_instructions_probed(struct kunit *te
 
 static void fault_in_a_probed_instruction_is_fixed_up(struct kunit *test)
 {
+	struct boundaries *all = boundaries_register(test, copy_from_kernel_nofault);
 	void *bad = kprobes_unmapped(test);
-	struct boundaries *all;
 	unsigned long value = 5;
 
-	need_decoder(test);
-	all = boundaries_register(test, copy_from_kernel_nofault);
 	KUNIT_EXPECT_GT(test, all->num * 2, all->insns);
 	KUNIT_EXPECT_EQ(test, -EFAULT, copy_from_kernel_nofault(&value, bad, sizeof(value)));
 	KUNIT_EXPECT_EQ(test, 0, copy_from_kernel_nofault(&value, &bad, sizeof(value)));
