@@ -266,8 +266,8 @@ static int return_at_once(struct probe *probe, struct pt_regs *regs)
 }
 
 /*
- * It has another function run in its place, or returns at once. A past bug: once there was a jump, a
- * redirection was ignored.
+ * It has another function run in its place, or returns at once. A past bug: once there was a jump,
+ * a redirection was ignored.
  */
 static void pre_handler_at_a_jump_acts_for_the_function(struct kunit *test)
 {
