@@ -186,6 +186,8 @@ static const struct form forms[] = {
 	  .displaced = PERCPU, ONLY_64 },
 	{ "call *%fs:x", CODE(0x64, 0xff, 0x14, 0x25, 0, 0, 0, 0), DATA, .displaced = PERCPU,
 	  ONLY_32 },
+	{ "jmp *%fs:x", CODE(0x64, 0xff, 0x24, 0x25, 0, 0, 0, 0), DATA, .displaced = PERCPU,
+	  ONLY_32 },
 };
 
 /* Is it a form of this kernel's instructions? */
