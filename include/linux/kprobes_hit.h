@@ -81,9 +81,8 @@ struct kprobe_reason {
  * @probes:	the users' probes, newest first. Changed under kprobe_mutex; hits read it
  *	under RCU, after they have entered a mark
  * @reason:	in NEW, why the site is refused; see kprobe_refuse()
- * @all:	member of kprobe_sites, which is sorted by @serial
+ * @all:	member of kprobe_sites, the oldest first
  * @rcu:	takes its place when the site is freed, after the last lookup
- * @serial:	how many sites had been created before
  * @ftrace_ip:	where ftrace calls for the site; 0 if it does not
  * @hook:	how it was told to
  * @untidy:	a probe has left with preemption off, and the rest is left to a worker
@@ -109,7 +108,6 @@ struct kprobe_site {
 		struct list_head	all;
 		struct rcu_head		rcu;
 	};
-	u64			serial;
 	unsigned long		ftrace_ip;
 	enum kprobe_hook	hook : 2;
 	bool			untidy : 1;

@@ -75,44 +75,28 @@ static void show_probe(struct seq_file *m, struct kprobe *p, struct kprobe_site 
 	show_tags(m, p, &site->kp);
 }
 
-/*
- * The position is the serial number of the next site: between two reads sites may be freed, so that
- * a count of sites would leave out as many. A reader goes on at its cursor.
- */
+/* The position only counts. Sites may be freed between two reads: a reader goes on at its cursor. */
 static void *list_start(struct seq_file *m, loff_t *pos)
 {
 	struct kprobe_cursor *cursor = m->private;
-	struct kprobe_site *site;
 
 	mutex_lock(&kprobe_mutex);
-	site = cursor->next;
-	if (!*pos || *pos != cursor->pos) {
-		site = kprobe_site_after(NULL);
-		while (site && site->serial < *pos)
-			site = kprobe_site_after(site);
-	}
-	if (site)
-		*pos = site->serial;
-	cursor->next = site;
-	cursor->pos = *pos;
-	return site;
+	if (!*pos)
+		cursor->next = kprobe_site_after(NULL);
+	return cursor->next;
 }
 
 static void *list_next(struct seq_file *m, void *v, loff_t *pos)
 {
 	struct kprobe_cursor *cursor = m->private;
-	struct kprobe_site *site = v;
-	u64 serial = site->serial;
 
-	cursor->next = kprobe_site_after(site);
+	cursor->next = kprobe_site_after(v);
 	/* Sites that wait to be freed are not shown, and there may be many. */
-	if (!(serial % KPROBE_BATCH)) {
+	if (!(++*pos % KPROBE_BATCH)) {
 		mutex_unlock(&kprobe_mutex);
 		cond_resched();
 		mutex_lock(&kprobe_mutex);
 	}
-	*pos = cursor->next ? cursor->next->serial : serial + 1;
-	cursor->pos = *pos;
 	return cursor->next;
 }
 
@@ -192,7 +176,6 @@ static int sites_open(struct inode *inode, struct file *file)
 	cursor = __seq_open_private(file, inode->i_private, sizeof(*cursor));
 	if (!cursor)
 		return -ENOMEM;
-	cursor->pos = -1;
 	guard(mutex)(&kprobe_mutex);
 	list_add(&cursor->all, &kprobe_cursors);
 	return 0;

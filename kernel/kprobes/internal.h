@@ -173,7 +173,6 @@ void kretprobe_count_miss(struct kretprobe *rp, enum kprobe_miss cause);
 struct kprobe_cursor {
 	struct list_head	all;	/* member of the list of open cursors */
 	struct kprobe_site	*next;	/* changes if that site is freed; NULL at the end */
-	loff_t			pos;	/* what seq_file calls that place; -1 if there is none */
 };
 
 /* site.c */

@@ -62,7 +62,6 @@ void kprobe_site_set_state(struct kprobe_site *site, enum kprobe_site_state stat
 struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry,
 				       struct kprobe_reason *reason)
 {
-	static u64 serial;
 	struct kprobe_site *site;
 	unsigned long ftrace_ip;
 	int err;
@@ -100,7 +99,6 @@ struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry,
 	}
 	kprobe_unoptimize_around(addr);
 	kprobe_table_insert(&kprobe_site_table, &site->by_addr, addr);
-	site->serial = serial++;
 	list_add_tail(&site->all, &kprobe_sites);
 	kprobe_site_set_state(site, SITE_IDLE);
 	return site;
