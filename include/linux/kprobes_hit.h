@@ -83,7 +83,7 @@ struct kprobe_reason {
  * @reason:	in NEW, why the site is refused; see kprobe_refuse()
  * @all:	member of kprobe_sites, the oldest first
  * @rcu:	takes its place when the site is freed, after the last lookup
- * @ftrace_ip:	where ftrace calls for the site; 0 if it does not
+ * @ftrace_offset: where ftrace calls for the site, if it does
  * @hook:	how it was told to
  * @untidy:	a probe has left with preemption off, and the rest is left to a worker
  * @has_post_handler: an enabled probe has a post handler. If the architecture calls these by
@@ -108,11 +108,11 @@ struct kprobe_site {
 		struct list_head	all;
 		struct rcu_head		rcu;
 	};
-	unsigned long		ftrace_ip;
 	enum kprobe_hook	hook : 2;
 	bool			untidy : 1;
-	bool			has_post_handler;
-	bool			planned;
+	bool			has_post_handler : 1;
+	bool			planned : 1;
+	u8			ftrace_offset;
 	enum kprobe_site_state	state;
 	atomic_t		missed[KPROBE_NR_MISSES];
 	atomic_long_t		hits;

@@ -251,7 +251,7 @@ int kprobe_check_text(struct kprobe *kp)
 bool kprobe_debugger_stops_at_site(struct kprobe_site *site)
 {
 	return kprobe_debugger_stops_at((unsigned long)site->kp.addr) ||
-	       (site->ftrace_ip && kprobe_debugger_stops_at(site->ftrace_ip));
+	       kprobe_debugger_stops_at(kprobe_ftrace_ip(site));
 }
 
 /* Checks whether ftrace patches there for a site at the beginning of that function. */
@@ -263,7 +263,7 @@ static bool is_called_at(unsigned long addr)
 	if (!kallsyms_lookup_size_offset(addr, &size, &offset))
 		return false;
 	site = kprobe_find_site(addr - offset);
-	return site && site->ftrace_ip == addr;
+	return site && kprobe_ftrace(&site->kp) && kprobe_ftrace_ip(site) == addr;
 }
 
 /**

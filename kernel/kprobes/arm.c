@@ -99,11 +99,8 @@ int kprobe_prepare(struct kprobe_site *site)
 
 	KUNIT_STATIC_STUB_REDIRECT(kprobe_prepare, site);
 	lockdep_assert_held(&kprobe_mutex);
-	if (site->ftrace_ip) {
-		if (!IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
-			return kprobe_refuse(&site->kp, -EINVAL, "ftrace patches it");
-		site->kp.flags |= KPROBE_FLAG_FTRACE;
-	}
+	if (site->kp.flags & KPROBE_FLAG_FTRACE && !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
+		return kprobe_refuse(&site->kp, -EINVAL, "ftrace patches it");
 
 	guard(kprobe_text)();
 	err = kprobe_check_text(&site->kp);

@@ -136,7 +136,7 @@ static int hook_shared(struct list_head *sites)
 
 	list_for_each_entry(kp, sites, list) {
 		if (comes_to_share(site_of(kp)))
-			ips[nr++] = site_of(kp)->ftrace_ip;
+			ips[nr++] = kprobe_ftrace_ip(site_of(kp));
 	}
 	if (!nr)
 		return 0;
@@ -156,6 +156,7 @@ static int hook_shared(struct list_head *sites)
  */
 static int hook_exclusive(struct kprobe_site *site)
 {
+	unsigned long ip = kprobe_ftrace_ip(site);
 	bool claim = site->hook;
 	int err;
 
@@ -165,11 +166,11 @@ static int hook_exclusive(struct kprobe_site *site)
 	if (kprobe_ftrace_dead())
 		return site->has_post_handler ? -ENODEV : 0;
 	if (!site->has_post_handler) {
-		ops_remove(&claims, &site->ftrace_ip, 1);
+		ops_remove(&claims, &ip, 1);
 		site->hook = KPROBE_HOOK_SHARED;
 		return 0;
 	}
-	err = ops_add(claim ? &claims : &exclusive, &site->ftrace_ip, 1);
+	err = ops_add(claim ? &claims : &exclusive, &ip, 1);
 	if (!err)
 		site->hook = claim ? KPROBE_HOOK_CLAIMED : KPROBE_HOOK_EXCLUSIVE;
 	return err;
@@ -205,7 +206,7 @@ static void unhook_from(struct hooks *h, struct list_head *sites)
 
 	list_for_each_entry(kp, sites, list) {
 		if (h->of & BIT(site_of(kp)->hook))
-			ips[nr++] = site_of(kp)->ftrace_ip;
+			ips[nr++] = kprobe_ftrace_ip(site_of(kp));
 	}
 	if (nr)
 		ops_remove(h, ips, nr);

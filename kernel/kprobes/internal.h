@@ -143,6 +143,12 @@ static inline bool kprobe_site_settling(const struct kprobe_site *site)
 	return site->state == SITE_GONE && !list_empty(&site->kp.list);
 }
 
+/* Where ftrace calls for a site; the site's address, if it does not */
+static inline unsigned long kprobe_ftrace_ip(const struct kprobe_site *site)
+{
+	return (unsigned long)site->kp.addr + site->ftrace_offset;
+}
+
 /* Hits run handlers, by way of a breakpoint, a jump or ftrace. */
 static inline bool kprobe_site_armed(const struct kprobe_site *site)
 {

@@ -257,7 +257,7 @@ void kprobe_optimize_refresh(struct kprobe_site *site)
 
 	lockdep_assert_held(&kprobe_mutex);
 	/* The memory of a site that ftrace calls for ends before the obstacle. */
-	if (ARCH_KPROBE_STATELESS || site->ftrace_ip)
+	if (ARCH_KPROBE_STATELESS || kprobe_ftrace(&site->kp))
 		return;
 	if (site->has_post_handler && optimized(site)) {
 		collect(site, &ops);

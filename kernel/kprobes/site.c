@@ -18,7 +18,7 @@ static struct kmem_cache *site_cache, *entry_cache;
 
 void __init kprobe_sites_init(void)
 {
-	BUILD_BUG_ON(sizeof(struct kprobe_site) > 288);
+	BUILD_BUG_ON(sizeof(struct kprobe_site) > 272);
 	site_cache = KMEM_CACHE(kprobe_site, SLAB_PANIC);
 	entry_cache = kmem_cache_create("kprobe_entry", ENTRY_SIZE, 0, SLAB_PANIC, NULL);
 }
@@ -79,11 +79,8 @@ struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry,
 	if (!site)
 		return ERR_PTR(-ENOMEM);
 	site->reason = reason;
-	site->ftrace_ip = ftrace_ip;
 	INIT_LIST_HEAD(&site->probes);
 	INIT_LIST_HEAD(&site->kp.list);
-	if (!ftrace_ip)
-		site->op.obstacle = KPROBE_OBSTACLE_UNSUPPORTED;
 	site->kp.addr = (kprobe_opcode_t *)addr;
 	site->kp.pre_handler = kprobe_site_pre;
 	site->first = &site->kp;
@@ -91,6 +88,12 @@ struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry,
 	site->kp.flags = KPROBE_FLAG_DISABLED | KPROBE_FLAG_NESTS;
 	if (on_entry)
 		site->kp.flags |= KPROBE_FLAG_ON_FUNC_ENTRY;
+	if (ftrace_ip) {
+		site->kp.flags |= KPROBE_FLAG_FTRACE;
+		site->ftrace_offset = ftrace_ip - addr;
+	} else {
+		site->op.obstacle = KPROBE_OBSTACLE_UNSUPPORTED;
+	}
 
 	err = kprobe_prepare(site);
 	if (err) {
@@ -128,7 +131,7 @@ static void pass_cursors(struct kprobe_site *site)
 
 static void release_copies(struct kprobe_site *site)
 {
-	if (!site->ftrace_ip)
+	if (!kprobe_ftrace(&site->kp))
 		kprobe_optimize_forget(site);
 	arch_remove_kprobe(&site->kp);
 }

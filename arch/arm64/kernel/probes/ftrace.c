@@ -42,13 +42,13 @@ void arch_kprobe_ftrace_armed(void)
 	kprobe_sync_cpus();
 }
 
-static __always_inline void entry_hit(unsigned long entry, struct pt_regs *regs)
+static __always_inline void entry_hit(unsigned long ip, struct pt_regs *regs)
 {
-	struct kprobe_site *site = kprobe_find_site(entry);
+	struct kprobe_site *site = kprobe_find_site(entry_of(ip));
 
 	if (unlikely(!site))
 		return;
-	if (likely(!kprobe_hit_entry(site, regs, entry, site->ftrace_ip + AARCH64_INSN_SIZE)))
+	if (likely(!kprobe_hit_entry(site, regs, entry_of(ip), ip + AARCH64_INSN_SIZE)))
 		return;
 	/*
 	 * A handler can return for the function, by setting the program counter to the link
@@ -61,10 +61,10 @@ static __always_inline void entry_hit(unsigned long entry, struct pt_regs *regs)
 }
 
 /* The same on a CPU that RCU takes for idle, which is rare. */
-static noinline void __kprobes idle_entry_hit(unsigned long entry, struct pt_regs *regs)
+static noinline void __kprobes idle_entry_hit(unsigned long ip, struct pt_regs *regs)
 {
 	ct_nmi_enter();
-	entry_hit(entry, regs);
+	entry_hit(ip, regs);
 	ct_nmi_exit();
 }
 
@@ -79,8 +79,8 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 
 	preempt_disable_notrace();
 	if (kprobe_on_idle_cpu(regs))
-		idle_entry_hit(entry_of(ip), regs);
+		idle_entry_hit(ip, regs);
 	else
-		entry_hit(entry_of(ip), regs);
+		entry_hit(ip, regs);
 	preempt_enable_notrace();
 }
