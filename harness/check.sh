@@ -60,8 +60,10 @@ kernel_doc()
 
 lines()		# PATTERN WHY: of our assembly for x86_64
 {
-	(cd "$tree" && grep -nE "^[[:space:]]*($1)" arch/x86/kernel/kprobes/*_64.S) |
-		sed "s/\$/: WARNING: $2/" || :
+	(cd "$tree" && for file in arch/x86/kernel/kprobes/*.S; do
+		sed '/^#include/d' "$file" | gcc -E -P -DCONFIG_X86_64 -x assembler-with-cpp - |
+			grep -E "^[[:space:]]*($1)" | sed "s,^,$file:,; s/\$/: WARNING: $2/"
+	done) || :
 }
 
 # Xen's PV guests cannot execute the first, and FineIBT moves the landing pads of functions.

@@ -75,7 +75,7 @@ static void show_probe(struct seq_file *m, struct kprobe *p, struct kprobe_site 
 	show_tags(m, p, &site->kp);
 }
 
-/* The position only counts. Sites may be freed between two reads: a reader goes on at its cursor. */
+/* The position only counts. Sites may be freed between reads: a reader goes on at its cursor. */
 static void *list_start(struct seq_file *m, loff_t *pos)
 {
 	struct kprobe_cursor *cursor = m->private;

@@ -91,9 +91,9 @@ static void wait_for_mark(struct kprobe_mark *mark, unsigned int cpu)
  *
  *
  * The caller has removed pointers that only handlers follow: from a site's list to a user's probe,
- * or from that to data of its handlers. When this returns, no CPU follows any of them any more. This
- * waits for all handlers that are running, of whatever probe, but not for hits that come meanwhile.
- * CPUs that are offline run nothing, and no CPU comes or goes while the barriers are executed.
+ * or from that to data of its handlers. When this returns, no CPU follows them any more. This waits
+ * for all handlers that are running, of whatever probe, but not for hits that come meanwhile. CPUs
+ * that are offline run nothing, and no CPU comes or goes while the barriers are executed.
  *
  * Context: may sleep; not from a handler.
  */

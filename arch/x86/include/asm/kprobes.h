@@ -53,11 +53,11 @@ struct kprobe_emulation;
  */
 typedef bool (*kprobe_emulate_fn)(const struct kprobe_emulation *em, struct pt_regs *regs);
 
-/* A decoded branch that is emulated. @length, @copied and @boosted are set for all instructions. */
+/* How a branch is emulated. @length, @copied and @boosted are set for all instructions. */
 struct kprobe_emulation {
 	/* NULL for other instructions, and where the slot's copy has to find the target first */
 	kprobe_emulate_fn	fn;
-	s32			disp;	/* of the branch or of memory; or what a return pops besides */
+	s32			disp;	/* of the branch or of memory; what a return pops */
 	u8			length;	/* of the instruction, in bytes, prefixes included */
 	u8			copied;	/* of the slot's copy, in bytes */
 	u8			op;	/* what @fn needs to know: an opcode, the ModRM byte */
@@ -71,7 +71,7 @@ struct kprobe_emulation {
 	 * target, so that a bad pointer faults there as it would have in place.
 	 */
 	bool			memory;
-	bool			boosted;	/* not emulated: the first copy in the slot jumps back */
+	bool			boosted;	/* not emulated: the slot's first copy jumps back */
 };
 
 #define KPROBE_NO_REG		0xff
