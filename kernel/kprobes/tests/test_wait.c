@@ -360,14 +360,20 @@ static struct perf_event *open_event(struct kunit *test)
 static void closing_an_event_waits_for_handlers(struct kunit *test)
 {
 	struct perf_event *event;
+	unsigned int before;
 	struct task_struct *task;
 
 	need_two_cpus(test);
 	task = thread_new(test, call_in, (void *)TASK);
 	event = open_event(test);
-	any_registered(test, KPROBE, &slow[PRE_HANDLER], kprobes_untraced);
-	called = kprobes_untraced;
+	/* Here it has interrupts on, or who sends one would have waited already. */
+	any_registered(test, KPROBE, &slow[PRE_HANDLER], kprobes_traced);
+	called = kprobes_traced;
+	/* First perf takes the event off its CPU. */
+	before = handler_ms;
+	handler_ms = 500;
 	expect_wait(test, task, TASK, close_event, event, 0);
+	handler_ms = before;
 }
 
 /* One of each kind that others' events and programs wait for */
