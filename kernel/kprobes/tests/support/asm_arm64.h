@@ -3,33 +3,17 @@
 #ifndef _KPROBES_TESTS_ASM_ARM64_H
 #define _KPROBES_TESTS_ASM_ARM64_H
 
-#include <linux/compiler.h>
-
 /* The type that an indirect call looks for before a function, as for one declared in C */
 #ifdef CONFIG_CFI_CLANG
-#define KPROBES_TYPE_OF(function)	"	.4byte __kcfi_typeid_" function "\n"
+#define KPROBES_TYPE_OF(function, like)	"	.4byte __kcfi_typeid_" like "\n"
 #else
-#define KPROBES_TYPE_OF(function)
+#define KPROBES_TYPE_OF(function, like)
 #endif
 
-/* The text of a function; @type comes between its alignment and its name. */
-#define KPROBES_TEXT(type, name, body)					\
-"	.pushsection .text, \"ax\"\n"					\
-"	.balign 16\n"							\
-	type								\
-"	.type " name ", %function\n"					\
-name ":\n"								\
-"	hint #34	// bti c\n"						\
-	body "\n"							\
-"	.size " name ", . - " name "\n"					\
-"	.popsection\n"
+#define KPROBES_ALIGN	"	.balign 16\n"
+#define KPROBES_PAD	"	hint #34	// bti c\n"
 
-#define KPROBES_FUNCTION(name, body)	asm(KPROBES_TEXT("", #name, body))
-
-/* One that is called indirectly. The compiler tells its type because its address is taken. */
-#define KPROBES_CALLED(name, body)					\
-	__ADDRESSABLE(name);						\
-	asm(KPROBES_TEXT(KPROBES_TYPE_OF(#name), #name, body))
+#include "asm.h"
 
 /* The labels are local: with a symbol, each step would be a function. */
 #define KPROBES_STEP(name)	".Lkprobes_step_" name ":\n"

@@ -35,24 +35,11 @@ asm("	.macro kprobes_type function, like\n"
 #endif
 "	.endm\n");
 
-/* The text of a function; @type comes between its alignment and its name. */
-#define KPROBES_TEXT(type, name, body)					\
-"	.pushsection .text, \"ax\"\n"					\
-	ASM_FUNC_ALIGN "\n"						\
-	type								\
-"	.type " name ", @function\n"					\
-name ":\n"								\
-	ASM_ENDBR							\
-	body "\n"							\
-"	.size " name ", . - " name "\n"					\
-"	.popsection\n"
+#define KPROBES_TYPE_OF(function, like)	"	kprobes_type " function ", " like "\n"
+#define KPROBES_ALIGN			ASM_FUNC_ALIGN "\n"
+#define KPROBES_PAD			ASM_ENDBR
 
-#define KPROBES_FUNCTION(name, body)	asm(KPROBES_TEXT("", #name, body))
-
-/* One that is called indirectly. The compiler tells its type because its address is taken. */
-#define KPROBES_CALLED(name, body)					\
-	__ADDRESSABLE(name);						\
-	asm(KPROBES_TEXT("kprobes_type " #name ", " #name "\n", #name, body))
+#include "asm.h"
 
 /*
  * The labels are local: with a symbol, each step would be a function. Their addresses

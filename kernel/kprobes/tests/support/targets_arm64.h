@@ -127,7 +127,7 @@ static const struct kprobes_step kprobes_steps_table[] __maybe_unused = {
 #define KPROBES_BLOCK_INSN_SIZE	AARCH64_INSN_SIZE
 
 asm("	.macro kprobes_block\n"
-	KPROBES_TEXT(KPROBES_TYPE_OF("kprobes_steps"), "kprobes_block_\\@",
+	KPROBES_TEXT(KPROBES_TYPE_OF("kprobes_block_\\@", "kprobes_steps"), "kprobes_block_\\@",
 		     ".Lkprobes_block_\\@:\n"
 		     ".rept " __stringify(KPROBES_BLOCK_INSNS) "; add w0, w0, #1; .endr; ret")
 "	.quad kprobes_block_\\@, .Lkprobes_block_\\@\n"

@@ -118,7 +118,7 @@ static const struct kprobes_step kprobes_steps_table[] __maybe_unused = {
 #define KPROBES_BLOCK_INSN_SIZE	3
 
 asm("	.macro kprobes_block\n"
-	KPROBES_TEXT("kprobes_type kprobes_block_\\@, kprobes_steps\n", "kprobes_block_\\@",
+	KPROBES_TEXT(KPROBES_TYPE_OF("kprobes_block_\\@", "kprobes_steps"), "kprobes_block_\\@",
 		     "mov %" __stringify(_ASM_ARG1L) ", %eax\n"
 		     ".Lkprobes_block_\\@: " ANNOTATE_NOENDBR
 		     ".rept " __stringify(KPROBES_BLOCK_INSNS) "; add $1, %eax; .endr\n" ASM_RET)
