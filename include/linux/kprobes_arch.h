@@ -254,6 +254,16 @@ kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr, unsigned long offse
 unsigned long arch_kprobe_ftrace_location(unsigned long addr);
 
 /**
+ * DOC: ARCH_KPROBE_FTRACE_TRAMPOLINE
+ *
+ * What ftrace calls at entries that only the core's ops has, in place of a trampoline of ftrace's
+ * own that leads to kprobe_ftrace_handler(); 0 for none.
+ */
+#ifndef ARCH_KPROBE_FTRACE_TRAMPOLINE
+#define ARCH_KPROBE_FTRACE_TRAMPOLINE	0
+#endif
+
+/**
  * arch_kprobe_ftrace_armed() - have all CPUs execute calls that ftrace has just written
  *
  * By default ftrace has seen to it.

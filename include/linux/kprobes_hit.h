@@ -256,6 +256,7 @@ int kprobe_run_many(struct kprobe *kp, struct pt_regs *regs);
 void kprobe_run_many_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
 enum kprobe_result kprobe_hit_above_task(struct kprobe_site *site, struct pt_regs *regs,
 					 unsigned long level);
+enum kprobe_result kprobe_hit_called(struct kprobe_site *site, struct pt_regs *regs, int chosen);
 void kprobe_post_above_task(struct kprobe_site *site, struct pt_regs *regs, unsigned long level);
 void kprobe_entry_post(struct kprobe_site *site, struct pt_regs *regs, unsigned long next);
 void kprobe_resume_elsewhere(struct pt_regs *regs);
@@ -295,6 +296,19 @@ static __always_inline int kprobe_run_pre(struct kprobe_hit *hit)
 	return pre_handler(first, hit->regs);
 }
 
+/* What is to be done after the pre handlers. @chosen: one of them has set where to resume. */
+static __always_inline enum kprobe_result kprobe_pre_done(struct kprobe_hit *hit, int chosen)
+{
+	kprobe_leave(hit);
+	if (unlikely(chosen)) {
+		kprobe_resume_elsewhere(hit->regs);
+		return KPROBE_RESULT_REDIRECTED;
+	}
+	if (unlikely(READ_ONCE(hit->site->kp.post_handler)))
+		return KPROBE_RESULT_POST;
+	return KPROBE_RESULT_CONTINUE;
+}
+
 static __always_inline enum kprobe_result kprobe_hit_at_level(struct kprobe_hit *hit)
 {
 	if (unlikely(!kprobe_enter_level(hit, &hit->site->kp))) {
@@ -305,17 +319,7 @@ static __always_inline enum kprobe_result kprobe_hit_at_level(struct kprobe_hit 
 	kmsan_unpoison_entry_regs(hit->regs);
 	if (static_branch_unlikely(&kprobe_stats))
 		kprobe_count_hit(hit->site);
-	if (unlikely(kprobe_run_pre(hit))) {
-		kprobe_leave(hit);
-		kprobe_resume_elsewhere(hit->regs);
-		return KPROBE_RESULT_REDIRECTED;
-	}
-	if (unlikely(READ_ONCE(hit->site->kp.post_handler))) {
-		kprobe_leave(hit);
-		return KPROBE_RESULT_POST;
-	}
-	kprobe_leave(hit);
-	return KPROBE_RESULT_CONTINUE;
+	return kprobe_pre_done(hit, kprobe_run_pre(hit));
 }
 
 /**
@@ -381,6 +385,19 @@ static __always_inline void kprobe_hit_post(struct kprobe_site *site, struct pt_
 		kprobe_post_above_task(site, regs, hit.level);
 }
 
+/* The rest of kprobe_hit_entry(), after the pre handlers */
+static __always_inline bool kprobe_entry_done(struct kprobe_site *site, struct pt_regs *regs,
+					      enum kprobe_result what, unsigned long next,
+					      unsigned long resume)
+{
+	if (unlikely(what == KPROBE_RESULT_REDIRECTED))
+		return true;
+	if (unlikely(what == KPROBE_RESULT_POST))
+		kprobe_entry_post(site, regs, next);
+	instruction_pointer_set(regs, resume);
+	return false;
+}
+
 /**
  * kprobe_hit_entry() - run the handlers for a hit through ftrace
  * @site: the site, whose instruction does nothing
@@ -397,16 +414,9 @@ static __always_inline bool kprobe_hit_entry(struct kprobe_site *site, struct pt
 					     unsigned long at, unsigned long next)
 {
 	unsigned long resume = instruction_pointer(regs);
-	enum kprobe_result what;
 
 	instruction_pointer_set(regs, at);
-	what = kprobe_hit_pre(site, regs);
-	if (unlikely(what == KPROBE_RESULT_REDIRECTED))
-		return true;
-	if (unlikely(what == KPROBE_RESULT_POST))
-		kprobe_entry_post(site, regs, next);
-	instruction_pointer_set(regs, resume);
-	return false;
+	return kprobe_entry_done(site, regs, kprobe_hit_pre(site, regs), next, resume);
 }
 
 #endif /* _LINUX_KPROBES_HIT_H */

@@ -171,6 +171,21 @@ enum kprobe_result kprobe_hit_above_task(struct kprobe_site *site, struct pt_reg
 
 NOKPROBE_SYMBOL(kprobe_hit_above_task);
 
+/*
+ * The end of kprobe_hit_pre(), for assembly that has entered the mark of a task's hit, and called
+ * the handler of its only probe, by itself. @chosen is what that has returned.
+ */
+enum kprobe_result kprobe_hit_called(struct kprobe_site *site, struct pt_regs *regs, int chosen)
+{
+	struct kprobe_hit hit = {
+		.site = site, .regs = regs, .mark = arch_kprobe_own_mark(0),
+	};
+
+	return kprobe_pre_done(&hit, chosen);
+}
+
+NOKPROBE_SYMBOL(kprobe_hit_called);
+
 /* The same of kprobe_hit_post() */
 void kprobe_post_above_task(struct kprobe_site *site, struct pt_regs *regs, unsigned long level)
 {

@@ -175,6 +175,11 @@ static __always_inline void arch_kretprobe_undivert(struct pt_regs *regs, void *
 	*(unsigned long *)frame = addr;
 }
 
+#ifdef CONFIG_X86_64
+void kprobe_ftrace_entry(void);
+#define ARCH_KPROBE_FTRACE_TRAMPOLINE	((unsigned long)kprobe_ftrace_entry)
+#endif
+
 #ifdef CONFIG_OPTPROBES
 unsigned long arch_kprobe_resume_ip(unsigned long ip);
 #define arch_kprobe_resume_ip	arch_kprobe_resume_ip

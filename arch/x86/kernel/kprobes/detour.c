@@ -58,6 +58,16 @@ bool __kprobes __noendbr kprobe_detour_hit(struct pt_regs *regs, struct kprobe_s
 	return all;
 }
 
+/* The end of it, after assembly has disabled preemption and called a handler by itself. */
+bool __kprobes __noendbr kprobe_detour_called(struct pt_regs *regs, struct kprobe_site *site,
+					      int chosen)
+{
+	bool all = detour_exit(&site->kp, regs, kprobe_hit_called(site, regs, chosen));
+
+	preempt_enable_notrace();
+	return all;
+}
+
 /*
  * Returns the address of the original instruction, or if @ip is behind all copies, that of the next
  * one; 0 if @ip is not in the detour of @kp. If a call's copy, which is a push and a jump, has

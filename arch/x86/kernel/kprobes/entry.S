@@ -10,8 +10,10 @@
 #include <asm/asm-offsets.h>
 #include <asm/cpufeatures.h>
 #include <asm/frame.h>
+#include <asm/ftrace.h>
 #include <asm/kprobes.h>
 #include <asm/nospec-branch.h>
+#include <asm/percpu.h>
 #include <asm/segment.h>
 #include <asm/smap.h>
 #include <asm/unwind_hints.h>
@@ -50,29 +52,121 @@
 	.endm
 
 /*
- * With call depth tracking it is always left by an iret: the thunk that counts a return changes the
- * flags.
+ * What is saved is soon below the stack, so unwinders look above it. @signal: what returns there has
+ * not called.
  */
-	.macro	from_copy name:req handler:req owner:req orig_ax:req
-SYM_CODE_START(\name)
-	UNWIND_HINT_FUNC
-	ANNOTATE_NOENDBR
-	save_regs 32(%rsp), $\orig_ax	/* an unwinder may look before @handler has set ip */
-	movq	PTREGS_SIZE(%rsp), %rsi
-	movq	\owner(%rsi), %rsi
-	movq	%rsp, %rdi
-	cld
-	ASM_CLAC
-	call	\handler
-	testb	%al, %al
-	ALTERNATIVE "{disp32} jnz .Lall_of_\name", "jmp .Lcounted_\name", X86_FEATURE_CALL_DEPTH
-	/* As from here: what is saved is soon below the stack, and what returns has not called. */
-	UNWIND_HINT sp_reg=ORC_REG_SP sp_offset=PTREGS_SIZE+8 type=UNWIND_HINT_TYPE_CALL signal=1
+	.macro	restore_regs_and_return signal:req
+	UNWIND_HINT sp_reg=ORC_REG_SP sp_offset=PTREGS_SIZE+8 type=UNWIND_HINT_TYPE_CALL signal=\signal
 	POP_REGS
 	addq	$24, %rsp
 	popfq
 	leaq	16(%rsp), %rsp
 	RET
+	.endm
+
+	.macro	count_preemption op:req
+#ifdef CONFIG_PREEMPT_COUNT
+	\op	PER_CPU_VAR(pcpu_hot + X86_preempt_count)
+#endif
+	.endm
+
+/* Goes to @preempted, which has to call kprobe_preempt_enable(), if the task is to be preempted. */
+	.macro	enable_preemption preempted:req
+#ifdef CONFIG_PREEMPT_COUNT
+	count_preemption decl
+	jz	\preempted
+#endif
+	.endm
+
+/*
+ * The short path: calls the handler of a hit as most are, at which a task runs, there is one probe,
+ * with a pre handler only, and hits are not counted. This is kprobe_hit_at_level(), step by step,
+ * with the site in %rbx, the registers at %rsp, and preemption off. Any other hit goes to @rare,
+ * where nothing has happened yet. If there is a post handler, or the handler has set where to resume,
+ * it goes to @called: the mark is still entered, and what the handler has returned is in %eax. So it
+ * does with @iret_if_moved if the stack pointer was changed, or only an iret preserves the flags.
+ */
+	.macro	run_handler rare:req called:req iret_if_moved=0
+#if defined(CONFIG_CFI_CLANG) || defined(CONFIG_KMSAN)
+	jmp	\rare			/* the call of a handler takes more there */
+#else
+	testl	$KPROBE_ABOVE_TASK, PER_CPU_VAR(pcpu_hot + X86_preempt_count)
+	ALTERNATIVE "{disp32} jnz \rare", "jmp \rare", X86_FEATURE_XENPV	/* see kprobe_mend_flags() */
+	testb	$1, PER_CPU_VAR(kprobe_marks + KPROBE_MARK_seq)
+	jnz	\rare
+	cmpl	$0, kprobe_stats(%rip)
+	jne	\rare
+	incl	PER_CPU_VAR(kprobe_marks + KPROBE_MARK_seq)
+	movq	KPROBE_SITE_first(%rbx), %rdi
+	movq	%rdi, PER_CPU_VAR(kprobe_marks + KPROBE_MARK_running)
+	movq	KPROBE_pre_handler(%rdi), %rax
+	testq	%rax, %rax
+	jz	.Lno_handler\@
+	movq	%rsp, %rsi
+	CALL_NOSPEC rax
+	testl	%eax, %eax
+	jnz	\called
+.Lno_handler\@:
+	cmpq	$0, KPROBE_SITE_post_handler(%rbx)
+	jne	\called
+	.if	\iret_if_moved
+	leaq	PTREGS_SIZE+8(%rsp), %rcx	/* as kprobe_sp_changed() */
+	cmpq	%rcx, RSP(%rsp)
+	ALTERNATIVE "{disp32} jne \called", "jmp \called", X86_FEATURE_CALL_DEPTH
+	.endif
+	movq	$0, PER_CPU_VAR(kprobe_marks + KPROBE_MARK_running)
+	incl	PER_CPU_VAR(kprobe_marks + KPROBE_MARK_seq)
+#endif
+	.endm
+
+/*
+ * With call depth tracking it is always left by an iret: the thunk that counts a return changes the
+ * flags. @called: what goes on after the short path; there is none without it.
+ */
+	.macro	from_copy name:req handler:req owner:req orig_ax:req called
+SYM_CODE_START(\name)
+	UNWIND_HINT_FUNC
+	ANNOTATE_NOENDBR
+	save_regs 32(%rsp), $\orig_ax	/* an unwinder may look before ip is set */
+	movq	PTREGS_SIZE(%rsp), %rax
+	movq	\owner(%rax), %rbx
+	cld
+	ASM_CLAC
+	.ifnb	\called
+	movq	KPROBE_SITE_addr(%rbx), %rax
+	incq	%rax
+	movq	%rax, RIP(%rsp)
+	count_preemption incl
+	run_handler .Lrare_\name, .Lcalled_\name, iret_if_moved=1
+	enable_preemption .Lpreempted_\name
+	jmp	.Lrestore_\name
+
+.Lpreempted_\name:
+	UNWIND_HINT_REGS
+	count_preemption incl
+	call	kprobe_preempt_enable
+	jmp	.Lrestore_\name
+
+.Lcalled_\name:
+	UNWIND_HINT_REGS
+	movq	%rsp, %rdi
+	movq	%rbx, %rsi
+	movl	%eax, %edx
+	call	\called
+	jmp	.Ldone_\name
+
+.Lrare_\name:
+	UNWIND_HINT_REGS
+	count_preemption decl
+	.endif
+	movq	%rsp, %rdi
+	movq	%rbx, %rsi
+	call	\handler
+.Ldone_\name:
+	testb	%al, %al
+	ALTERNATIVE "{disp32} jnz .Lall_of_\name", "jmp .Lcounted_\name", X86_FEATURE_CALL_DEPTH
+.Lrestore_\name:
+	restore_regs_and_return signal=1
 
 .Lcounted_\name:
 	UNWIND_HINT_REGS
@@ -128,7 +222,7 @@ _ASM_NOKPROBE(\name)
  * The segment registers are the kernel's all the time: what has others, around calls of the BIOS,
  * cannot be probed.
  */
-	.macro	from_copy name:req handler:req owner:req orig_ax:req
+	.macro	from_copy name:req handler:req owner:req orig_ax:req called
 SYM_CODE_START(\name)
 	save_regs 16(%esp), $\orig_ax	/* an unwinder may look before @handler has set ip */
 	movl	PTREGS_SIZE(%esp), %edx
@@ -147,11 +241,78 @@ _ASM_NOKPROBE(\name)
 #ifdef CONFIG_OPTPROBES
 /* From a detour, before the probed instruction */
 	from_copy kprobe_detour_entry, kprobe_detour_hit, (DETOUR_OWNER-DETOUR_COPY), \
-		  KPROBE_HIT_ORIG_AX
+		  KPROBE_HIT_ORIG_AX, kprobe_detour_called
 #endif
 
 /* From a slot, after the copy for hits with a post handler */
 	from_copy kprobe_tail_entry, kprobe_tail_hit, 0, -1
+
+#if defined(CONFIG_X86_64) && defined(CONFIG_KPROBES_ON_FTRACE)
+/*
+ * From a function's entry: ftrace's call there leads here, unless others' ops have the function, too.
+ * Then it leads to ftrace's own trampoline, and from there to kprobe_ftrace_handler(), which also
+ * does what the short path does not. The lookup is kprobe_find_site().
+ */
+SYM_CODE_START(kprobe_ftrace_entry)
+	UNWIND_HINT_FUNC
+	ANNOTATE_NOENDBR
+	save_regs 32(%rsp), $-1
+	count_preemption incl
+	movq	RIP(%rsp), %rdx
+	subq	$MCOUNT_INSN_SIZE, %rdx
+	movq	kprobe_site_table + KPROBE_TABLE_buckets(%rip), %rsi
+	imull	$KPROBE_TABLE_FACTOR, %edx, %eax
+	movl	KPROBE_BUCKETS_shift(%rsi), %ecx
+	shrl	%cl, %eax
+	movq	KPROBE_BUCKETS_heads(%rsi, %rax, 8), %rbx
+.Llook:
+	testq	%rbx, %rbx
+	jz	.Lrare_entry
+	cmpq	%rdx, KPROBE_NODE_key(%rbx)
+	jne	.Lnext_node
+	incq	%rdx
+	movq	%rdx, RIP(%rsp)
+	run_handler .Lrare_entry, .Lcalled_entry
+	enable_preemption .Lpreempted_entry
+.Lrestore_entry:
+	restore_regs_and_return signal=0
+
+.Lnext_node:
+	UNWIND_HINT_REGS
+	movl	KPROBE_BUCKETS_side(%rsi), %eax
+	movq	(%rbx, %rax, 8), %rbx
+	jmp	.Llook
+
+.Lpreempted_entry:
+	UNWIND_HINT_REGS
+	count_preemption incl
+	call	kprobe_preempt_enable
+	jmp	.Lrestore_entry
+
+.Lcalled_entry:
+	UNWIND_HINT_REGS
+	movq	%rsp, %rdi
+	movq	%rbx, %rsi
+	movl	%eax, %edx
+	movq	PTREGS_SIZE(%rsp), %rcx
+	call	kprobe_entry_called
+	jmp	.Ldone_entry
+
+.Lrare_entry:
+	UNWIND_HINT_REGS
+	count_preemption decl
+	movq	PTREGS_SIZE(%rsp), %rdi
+	movq	%rdi, RIP(%rsp)
+	subq	$MCOUNT_INSN_SIZE, %rdi
+	movq	%rsp, %rcx
+	call	kprobe_ftrace_handler
+.Ldone_entry:
+	movq	RIP(%rsp), %rax
+	movq	%rax, PTREGS_SIZE(%rsp)
+	jmp	.Lrestore_entry
+SYM_CODE_END(kprobe_ftrace_entry)
+_ASM_NOKPROBE(kprobe_ftrace_entry)
+#endif
 
 #ifdef CONFIG_X86_32
 /* The general registers, and what an iret takes */

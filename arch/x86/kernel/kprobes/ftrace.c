@@ -49,3 +49,11 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 	}
 	preempt_enable_notrace();
 }
+
+/* The end of it, after assembly has disabled preemption and called a handler by itself. */
+void __kprobes __noendbr kprobe_entry_called(struct pt_regs *regs, struct kprobe_site *site,
+					     int chosen, unsigned long resume)
+{
+	kprobe_entry_done(site, regs, kprobe_hit_called(site, regs, chosen), resume, resume);
+	preempt_enable_notrace();
+}

@@ -103,9 +103,13 @@ static __always_inline unsigned long kprobe_next_ip(const struct kprobe *kp)
 	return (unsigned long)kp->addr + kp->ainsn.emulation.length;
 }
 
-/* detour.c and int3.c: called from assembly, with arguments in registers, on 32 bits too */
+/* detour.c, int3.c and ftrace.c: called from assembly, with arguments in registers on 32 bits too */
 bool __noendbr kprobe_detour_hit(struct pt_regs *regs, struct kprobe_site *site);
+bool __noendbr kprobe_detour_called(struct pt_regs *regs, struct kprobe_site *site, int chosen);
 bool __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe_site *site);
+void __noendbr kprobe_entry_called(struct pt_regs *regs, struct kprobe_site *site, int chosen,
+				   unsigned long resume);
+void __noendbr kprobe_preempt_enable(void);
 
 #ifdef CONFIG_OPTPROBES
 static __always_inline struct arch_optimized_insn *kprobe_optinsn(struct kprobe *kp)
