@@ -37,40 +37,6 @@
 #define ARCH_KPROBE_STATELESS	0
 #endif
 
-#ifndef arch_kprobe_own_mark
-typedef struct kprobe_mark kprobe_own_mark_t;
-
-/**
- * arch_kprobe_own_mark() - find a mark of this CPU
- * @level: its level
- *
- * Where per-CPU data have an address space of their own, an architecture may replace this and the
- * type: then a mark is an operand of instructions.
- *
- * Context: any, preemption off for as long as the result is used.
- * Return: a pointer to it.
- */
-#define arch_kprobe_own_mark(level)	(raw_cpu_ptr(kprobe_marks) + (level))
-#endif
-
-#ifndef arch_kprobe_mark_release
-/**
- * arch_kprobe_mark_release() - make the counter of a mark even
- * @mark: from arch_kprobe_own_mark()
- *
- * An architecture whose stores are seen in order may replace this by a plain increment.
- *
- * Context: any. What went before is ordered before it.
- */
-#define arch_kprobe_mark_release(mark)					\
-	do {								\
-		typeof(mark) _mark = (mark);				\
-									\
-		/* Pairs with the acquire in wait.c. */			\
-		smp_store_release(&_mark->seq, _mark->seq + 1);		\
-	} while (0)
-#endif
-
 #if ARCH_KPROBE_STATELESS
 /**
  * arch_kprobe_copy_owner() - find whose instruction has faulted

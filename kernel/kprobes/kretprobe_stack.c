@@ -164,7 +164,7 @@ static bool in_handlers(void)
 	unsigned long level;
 
 	for (level = 0; level < KPROBE_LEVELS; level++) {
-		if (kprobe_mark_entered(arch_kprobe_own_mark(level)))
+		if (kprobe_mark_entered(kprobe_own_mark(level)))
 			return true;
 	}
 	return false;

@@ -24,7 +24,7 @@ static bool cannot_wait(void)
 {
 	guard(preempt_notrace)();
 	return !in_task() || irqs_disabled() ||
-	       kprobe_mark_entered(arch_kprobe_own_mark(arch_kprobe_level()));
+	       kprobe_mark_entered(kprobe_own_mark(arch_kprobe_level()));
 }
 
 /* Checks for a caller that must not wait for handlers as others do, as far as can be told. */

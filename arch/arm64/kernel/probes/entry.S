@@ -48,7 +48,7 @@
 
 /*
  * The short path: calls the handler of a hit as most are, at which a task runs, there is one probe,
- * with a pre handler only, and hits are not counted. This is kprobe_hit_at_level(), step by step,
+ * with a pre handler only, and hits are not counted. This is kprobe_hit_pre(), step by step,
  * with the site in x20, the registers at sp, PSTATE in x19, and preemption off, which it enables.
  * Any other hit goes to @rare, where nothing has happened yet. If there is a post handler, the
  * handler has set where to resume, or with @same_sp it has moved the stack pointer, it goes to

@@ -188,20 +188,6 @@ unsigned long arch_kprobe_resume_ip(unsigned long ip);
 /* Nothing is remembered between a hit and what follows on it. */
 #define ARCH_KPROBE_STATELESS	1
 
-#ifdef CONFIG_USE_X86_SEG_SUPPORT
-struct kprobe_mark;
-typedef struct kprobe_mark __percpu_seg_override kprobe_own_mark_t;
-#define arch_kprobe_own_mark(level)	__my_cpu_ptr(kprobe_marks + (level))
-#endif
-
-/* One instruction, where a store with release would be three. */
-#define arch_kprobe_mark_release(mark)		\
-	do {					\
-		barrier();			\
-		/* As in kprobe_mark_begin() */	\
-		data_race((mark)->seq++);	\
-	} while (0)
-
 static __always_inline bool kprobe_regs_of_hit(const struct pt_regs *regs)
 {
 	return (long)regs->orig_ax == KPROBE_HIT_ORIG_AX;

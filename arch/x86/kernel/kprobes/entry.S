@@ -80,7 +80,7 @@
 
 /*
  * The short path: calls the handler of a hit as most are, at which a task runs, there is one probe,
- * with a pre handler only, and hits are not counted. This is kprobe_hit_at_level(), step by step,
+ * with a pre handler only, and hits are not counted. This is kprobe_hit_pre(), step by step,
  * with the site in %rbx, the registers at %rsp, and preemption off. Any other hit goes to @rare,
  * where nothing has happened yet. If there is a post handler, or the handler has set where to resume,
  * it goes to @called: the mark is still entered, and what the handler has returned is in %eax. So it
