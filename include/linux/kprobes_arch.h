@@ -326,10 +326,7 @@ void __free_insn_slot(struct kprobe_insn_cache *c, kprobe_opcode_t *slot, int di
 void kprobe_slot_set_owner(kprobe_opcode_t *slot, struct kprobe *kp);
 struct kprobe *kprobe_slot_owner(unsigned long addr);
 
-/*
- * get_insn_slot() and free_insn_slot(), and the same two for optinsn. A slot that is freed as dirty
- * is not reused before all tasks have left it.
- */
+/* get_insn_slot() and free_insn_slot(), and the same two for optinsn */
 #define DEFINE_INSN_CACHE_OPS(name)					\
 extern struct kprobe_insn_cache kprobe_##name##_slots;			\
 static inline kprobe_opcode_t *get_##name##_slot(void)			\

@@ -45,12 +45,12 @@ static kprobe_opcode_t *get_slot(unsigned long addr)
 	return other;
 }
 
-static void free_slot(kprobe_opcode_t *slot, int dirty)
+static void free_slot(kprobe_opcode_t *slot)
 {
 	if (is_kprobe_optinsn_slot((unsigned long)slot))
-		free_optinsn_slot(slot, dirty);
+		free_optinsn_slot(slot, 0);
 	else
-		free_insn_slot(slot, dirty);
+		free_insn_slot(slot, 0);
 }
 
 /* Returns the veneer that a slot calls, or NULL for slots near the kernel's text. */
@@ -64,7 +64,7 @@ static void *veneer_of(kprobe_opcode_t *slot, enum kprobe_veneer which)
 }
 #else
 #define get_slot(addr)			get_insn_slot()
-#define free_slot(slot, dirty)		free_insn_slot(slot, dirty)
+#define free_slot(slot)			free_insn_slot(slot, 0)
 #define veneer_of(slot, which)		NULL
 #endif
 
@@ -170,7 +170,7 @@ static int prepare_slot(struct kprobe *kp)
 		return -ENOMEM;
 	err = fill_slot(kp);
 	if (err) {
-		free_slot(kp->ainsn.insn, 0);
+		free_slot(kp->ainsn.insn);
 		kp->ainsn.insn = NULL;
 		return err;
 	}
@@ -238,11 +238,10 @@ int arch_prepare_kprobe(struct kprobe *kp)
 	return prepare_slot(kp);
 }
 
-/* No task is in the slot. It is freed as dirty, to be released together with others. */
 void arch_remove_kprobe(struct kprobe *kp)
 {
 	if (kp->ainsn.insn)
-		free_slot(kp->ainsn.insn, 1);
+		free_slot(kp->ainsn.insn);
 	kp->ainsn.insn = NULL;
 }
 

@@ -402,7 +402,7 @@ void arch_remove_optimized_kprobe(struct optimized_kprobe *op)
 	u8 *slot = op->optinsn.insn;
 
 	perf_event_text_poke(slot, slot, DETOUR_SIZE, NULL, 0);
-	free_optinsn_slot(slot, 1);
+	free_optinsn_slot(slot, 0);
 	op->optinsn.insn = NULL;
 }
 

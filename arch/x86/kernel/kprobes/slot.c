@@ -119,7 +119,6 @@ int arch_prepare_kprobe(struct kprobe *kp)
 	return prepare_slot(kp, &insn);
 }
 
-/* No task is in the slot. It is freed as dirty, to be released together with others. */
 void arch_remove_kprobe(struct kprobe *kp)
 {
 	kprobe_opcode_t *slot = kp->ainsn.insn;
@@ -127,7 +126,7 @@ void arch_remove_kprobe(struct kprobe *kp)
 	if (!slot)
 		return;
 	perf_event_text_poke(slot, slot, ARCH_KPROBE_SLOT_SIZE, NULL, 0);
-	free_insn_slot(slot, 1);
+	free_insn_slot(slot, 0);
 	kp->ainsn.insn = NULL;
 }
 

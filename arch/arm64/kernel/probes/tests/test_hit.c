@@ -529,7 +529,6 @@ static void slot_where_modules_are_is_like_others(struct kunit *test)
 
 	need_modules_in_reach(test);
 	wait_for_dying_sites(test);
-	flush_work(&kprobe_insn_slots.collect);
 	free_insn_slot(get_insn_slot(), 0);
 	free = READ_ONCE(kprobe_insn_slots.nr_free);
 	kunit_activate_static_stub(test, kprobe_in_reach, only_modules_in_reach);
