@@ -30,7 +30,6 @@ bool kprobe_in_reach(unsigned long from, unsigned long to)
 	return distance >= -(long)SZ_128M && distance < SZ_128M;
 }
 
-#ifdef CONFIG_OPTPROBES
 /* Allocates a slot, if possible in reach of the instruction at @addr. */
 static kprobe_opcode_t *get_slot(unsigned long addr)
 {
@@ -62,11 +61,6 @@ static void *veneer_of(kprobe_opcode_t *slot, enum kprobe_veneer which)
 		return NULL;
 	return page + PAGE_SIZE - VENEERS_SIZE + which * VENEER_SIZE;
 }
-#else
-#define get_slot(addr)			get_insn_slot()
-#define free_slot(slot)			free_insn_slot(slot, 0)
-#define veneer_of(slot, which)		NULL
-#endif
 
 /* Puts a branch into a word of a slot. Returns false if its target is out of reach. */
 static bool branch_to(struct kprobe *kp, u32 *words, unsigned int word, const void *to,

@@ -175,10 +175,8 @@ static __always_inline void arch_kretprobe_undivert(struct pt_regs *regs, void *
 	*(unsigned long *)frame = addr;
 }
 
-#ifdef CONFIG_OPTPROBES
 unsigned long arch_kprobe_resume_ip(unsigned long ip);
 #define arch_kprobe_resume_ip	arch_kprobe_resume_ip
-#endif
 
 /* Nothing is remembered between a hit and what follows on it. */
 #define ARCH_KPROBE_STATELESS	1

@@ -107,7 +107,6 @@ static __always_inline unsigned long kprobe_next_ip(const struct kprobe *kp)
 bool __noendbr kprobe_detour_hit(struct pt_regs *regs, struct kprobe_site *site);
 bool __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe_site *site);
 
-#ifdef CONFIG_OPTPROBES
 static __always_inline struct arch_optimized_insn *kprobe_optinsn(struct kprobe *kp)
 {
 	return &container_of(kp, struct optimized_kprobe, kp)->optinsn;
@@ -138,27 +137,6 @@ extern struct exception_table_entry __stop___ex_table[];
 
 unsigned long kprobe_original_in_detour(struct kprobe *kp, unsigned long ip);
 void kprobe_recover_covered(struct kprobe *kp, u8 *buf, int at, int len);
-#else
-static __always_inline unsigned long kprobe_detour_copy(struct kprobe *kp)
-{
-	return (unsigned long)kp->ainsn.insn;
-}
-
-static __always_inline unsigned long kprobe_resume_ip(struct kprobe *kp, unsigned long ip,
-						      unsigned long led)
-{
-	return ip;
-}
-
-static inline unsigned long kprobe_original_in_detour(struct kprobe *kp, unsigned long ip)
-{
-	return 0;
-}
-
-static inline void kprobe_recover_covered(struct kprobe *kp, u8 *buf, int at, int len)
-{
-}
-#endif
 
 #endif /* __ASSEMBLY__ */
 #endif /* __X86_KERNEL_KPROBES_INTERNAL_H */

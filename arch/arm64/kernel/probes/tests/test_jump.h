@@ -22,8 +22,6 @@ static inline void need_jump(struct kunit *test, void *addr)
 	enum kprobe_obstacle obstacle;
 	struct kprobe *site;
 
-	if (!IS_ENABLED(CONFIG_OPTPROBES))
-		kunit_skip(test, "there are no jumps");
 	preempt_disable();
 	site = get_kprobe(addr);
 	obstacle = container_of(site, struct optimized_kprobe, kp)->obstacle;
