@@ -16,12 +16,10 @@
 /**
  * DOC: asm/kprobes.h
  *
- * asm/kprobes.h defines ``kprobe_opcode_t``; ``struct arch_specific_insn``, how a site's
- * instruction is executed; and ``kretprobe_blacklist_size``, which is 0 or the size of
- * kretprobe_blacklist[]: the functions that return twice, on another stack, or in a way of their
- * own, with a NULL name at its end. It declares arch_remove_kprobe() and, without
- * ARCH_KPROBE_STATELESS, kprobe_fault_handler(), whose prototypes differ between architectures. It
- * may define ``__ARCH_WANT_KPROBES_INSN_SLOT``, to have get_insn_slot() and friends;
+ * asm/kprobes.h defines ``kprobe_opcode_t``, and ``struct arch_specific_insn``, how a site's
+ * instruction is executed. It declares arch_remove_kprobe() and, without ARCH_KPROBE_STATELESS,
+ * kprobe_fault_handler(), whose prototypes differ between architectures. It may define
+ * ``__ARCH_WANT_KPROBES_INSN_SLOT``, to have get_insn_slot() and friends;
  * ``ARCH_KPROBE_SLOT_SIZE``, the size of a slot in kprobe_opcode_t, by default ``MAX_INSN_SIZE``;
  * macros named as some of the functions below, whose defaults they replace; and the macros that are
  * described here.
@@ -277,6 +275,7 @@ int kprobe_add_area_blacklist(unsigned long start, unsigned long end);
 extern unsigned long __start_kprobe_blacklist[];
 extern unsigned long __stop_kprobe_blacklist[];
 
+/* Functions that return twice, on another stack, or in a way of their own. Has a weak default. */
 extern struct kretprobe_blackpoint kretprobe_blacklist[];
 
 /*

@@ -102,8 +102,6 @@ struct arch_specific_insn {
 /* Once for many sites: the IPIs are the cost, not the writes. */
 #define arch_arm_kprobes	arch_arm_kprobes
 
-extern const int kretprobe_blacklist_size;
-
 void arch_remove_kprobe(struct kprobe *kp);
 int kprobe_int3_handler(struct pt_regs *regs);
 unsigned long kprobe_original_ip(unsigned long ip);
