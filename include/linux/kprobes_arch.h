@@ -308,7 +308,7 @@ void kprobes_inc_nmissed_count(struct kprobe *kp);
  * alloc_insn_page() - allocate a page of executable memory for slots
  *
  * The page has to be in reach of the text. It is not writable if the architecture can patch
- * read-only text. Has a weak default.
+ * read-only text, which ARCH_KPROBE_STATELESS requires. Has a weak default.
  *
  * Context: the text lock and the mutex of a cache of slots are held; may sleep.
  * Return: the page, or NULL.

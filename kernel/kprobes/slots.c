@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Executable memory for copies of probed instructions, handed out in slots of equal size. If the
- * architecture can patch read-only text, its alloc_insn_page() makes the pages read-only, so that
- * they are never writable and executable at once.
+ * architecture can patch read-only text, alloc_insn_page() makes the pages read-only, so that they
+ * are never writable and executable at once.
  */
 #include <linux/bitops.h>
 #include <linux/execmem.h>
@@ -34,11 +34,6 @@ struct slot_page {
 	struct kprobe		*owner[];	/* see kprobe_slot_owner() */
 };
 
-void __weak *alloc_insn_page(void)
-{
-	return execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
-}
-
 /*
  * Makes a page of slots read-only and executable, if execmem_alloc() has returned one; or frees it
  * and returns NULL. After that it is only written through the patching API, as the kernel's own
@@ -52,6 +47,14 @@ void *kprobe_seal_page(void *page)
 		return NULL;
 	}
 	return page;
+}
+
+/* Some architectures without ARCH_KPROBE_STATELESS write to slots as to other memory. */
+void __weak *alloc_insn_page(void)
+{
+	void *page = execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
+
+	return ARCH_KPROBE_STATELESS ? kprobe_seal_page(page) : page;
 }
 
 static __always_inline size_t slot_bytes(struct kprobe_insn_cache *c)

@@ -2,7 +2,6 @@
 /* Slots and breakpoints on arm64: how they are written. kprobes.c has what happens at a hit. */
 #include <kunit/static_stub.h>
 #include <linux/bug.h>
-#include <linux/execmem.h>
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_function.h>
@@ -15,11 +14,6 @@
 
 #include "decode-insn.h"
 #include "internal.h"
-
-void *alloc_insn_page(void)
-{
-	return kprobe_seal_page(execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE));
-}
 
 /* Checks whether a branch gets that far: 128 MiB (Arm ARM, "B" and "BL"). */
 bool kprobe_in_reach(unsigned long from, unsigned long to)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Slots and breakpoints on x86: how they are written. int3.c has what happens at a hit. */
 #include <linux/bug.h>
-#include <linux/execmem.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_function.h>
 #include <linux/perf_event.h>
@@ -13,11 +12,6 @@
 #include "internal.h"
 
 asmlinkage void kprobe_tail_entry(void);
-
-void *alloc_insn_page(void)
-{
-	return kprobe_seal_page(execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE));
-}
 
 /*
  * mov 0x8000000000000000, %al: raises the exception of a branch to an address that is none, and
