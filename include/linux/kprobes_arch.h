@@ -147,7 +147,8 @@ int kprobe_refuse_insn(struct kprobe *kp, int err, const char *kind);
 
 /**
  * arch_arm_kprobe() - write the breakpoint into the text, so that all CPUs see it
- * @kp: the kprobe of a prepared site
+ * @kp: the kprobe of a prepared site. It may be armed already: then all CPUs have to see what else
+ *	was written, its detour
  *
  * Context: as arch_prepare_kprobe().
  */
@@ -407,27 +408,10 @@ struct optimized_kprobe {
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig);
 
 /**
- * arch_kprobe_detours_made() - have all CPUs execute detours that have just been written
- *
- * For sites that were armed before: for others arch_arm_kprobes() does it. The default does
- * nothing: a hit gets to a detour by an exception, or by a jump that is written later.
- */
-void arch_kprobe_detours_made(void);
-
-/**
  * arch_remove_optimized_kprobe() - free a site's detour
  * @op: the site; it has a detour, and nothing can be executing there any more
  */
 void arch_remove_optimized_kprobe(struct optimized_kprobe *op);
-
-/**
- * arch_check_optimized_kprobe() - check whether another breakpoint prevents a jump
- * @op: the site, with a detour
- *
- * Return: 0 if neither another site nor a breakpoint of kgdb is in the bytes that the jump is to
- * cover, behind the first; see kprobe_debugger_stops_at().
- */
-int arch_check_optimized_kprobe(struct optimized_kprobe *op);
 
 /**
  * arch_optimize_kprobes() - replace breakpoints by jumps, all at once

@@ -92,11 +92,24 @@ bool kprobe_make_detours(struct list_head *sites)
 	return made;
 }
 
+/* Checks for another breakpoint among the bytes that the jump of a site would cover. */
+static bool has_neighbour(struct kprobe_site *site)
+{
+	unsigned long addr = (unsigned long)site->kp.addr, end = addr + site->op.covered;
+
+	/* A debugger may have come since there was a jump here the last time. */
+	while (++addr < end) {
+		if (kprobe_find_site(addr) || kprobe_debugger_stops_at(addr))
+			return true;
+	}
+	return false;
+}
+
 /* Makes an ARMED site with a detour OPTIMIZING, unless something prevents that. */
 static void optimize(struct kprobe_site *site)
 {
 	lockdep_assert_held(&text_mutex);
-	if (!site->op.obstacle && arch_check_optimized_kprobe(&site->op))
+	if (!site->op.obstacle && has_neighbour(site))
 		site->op.obstacle = KPROBE_OBSTACLE_NEIGHBOUR;
 	if (site->op.obstacle)
 		return;
@@ -115,11 +128,6 @@ void kprobe_optimize_armed(struct list_head *sites)
 		optimize(site_of(kp));
 }
 
-/* Overridden where a hit gets to a detour by an instruction that does not synchronize. */
-void __weak arch_kprobe_detours_made(void)
-{
-}
-
 /* Begins to optimize sites that are ARMED by a breakpoint, linked by kp.list. */
 void kprobe_optimize_sites(struct list_head *sites)
 {
@@ -127,8 +135,12 @@ void kprobe_optimize_sites(struct list_head *sites)
 	if (list_empty(sites))
 		return;
 	guard(kprobe_text)();
+	/*
+	 * On x86 a hit may go on there by a plain return, behind a copy or another detour. No CPU
+	 * may have fetched what was there before (SDM vol. 3A, 9.1.3), which arming sees to.
+	 */
 	if (kprobe_make_detours(sites))
-		arch_kprobe_detours_made();
+		arch_arm_kprobes(sites);
 	kprobe_optimize_armed(sites);
 }
 

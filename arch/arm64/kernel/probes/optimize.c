@@ -63,11 +63,6 @@ void arch_remove_optimized_kprobe(struct optimized_kprobe *op)
 {
 }
 
-int arch_check_optimized_kprobe(struct optimized_kprobe *op)
-{
-	return 0;
-}
-
 /*
  * All CPUs were stopped to write the BRK, after the slot was written. So each of them
  * has synchronized what it fetches from the slot.

@@ -90,7 +90,6 @@ struct arch_optimized_insn {
 	u8			copy[JMP32_INSN_SIZE];	/* by an instruction's offset: its copy's */
 	u8			end;		/* where in the detour the last copy ends */
 	u8			call;		/* and the jump of a call's copy is; 0 for none */
-	u8			size;		/* of all the instructions, in bytes */
 };
 
 /* How the probed instruction is executed */
