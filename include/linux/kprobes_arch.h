@@ -368,20 +368,13 @@ enum kprobe_obstacle {
  * @kp:		the site's kprobe
  * @list:	member of lists that hooks are called with
  * @optinsn:	the architecture's part; zeroed until arch_prepare_optimized_kprobe()
- * @made:	it has a detour
- * @covered:	how many bytes the jump covers: MAX_OPTIMIZED_LENGTH, unless
- *		arch_prepare_optimized_kprobe() sets it
- * @obstacle:	why the site has no jump; set by hooks that refuse one
  */
 struct optimized_kprobe {
 	struct kprobe			kp;
 #ifdef CONFIG_OPTPROBES
 	struct list_head		list;
 	struct arch_optimized_insn	optinsn;
-	bool				made;
-	u8				covered;
 #endif
-	enum kprobe_obstacle		obstacle;
 };
 
 /**
@@ -402,7 +395,9 @@ struct optimized_kprobe {
  * @op: the site, armed with a breakpoint, or about to be
  * @orig: the kprobe in @op
  *
- * Return: 0, or an errno if the site cannot have a jump. @op->obstacle is why then:
+ * Sets @orig->covered, unless the jump covers MAX_OPTIMIZED_LENGTH bytes.
+ *
+ * Return: 0, or an errno if the site cannot have a jump. @orig->obstacle is why then:
  * KPROBE_OBSTACLE_UNSUPPORTED unless this function sets it.
  */
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig);

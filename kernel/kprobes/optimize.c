@@ -47,7 +47,6 @@ static void set_optimized(struct kprobe_site *site, enum kprobe_site_state state
 /* Makes the detour of a site, unless it has one. Returns what prevents that. */
 static enum kprobe_obstacle make_detour(struct kprobe_site *site)
 {
-	struct optimized_kprobe *op = &site->op;
 	struct module *mod;
 	const char *why;
 
@@ -58,17 +57,17 @@ static enum kprobe_obstacle make_detour(struct kprobe_site *site)
 	/* A fault in such a detour is not moved back to where there is a fixup. */
 	if (!ARCH_KPROBE_STATELESS && search_exception_tables((unsigned long)site->kp.addr))
 		return KPROBE_OBSTACLE_INSN;
-	if (op->made)
+	if (site->kp.has_detour)
 		return KPROBE_NO_OBSTACLE;
 	/* static_call_text_reserved() knows of no static calls in a module that is going. */
 	if (kprobe_get_module((unsigned long)site->kp.addr, &mod, &why))
 		return KPROBE_OBSTACLE_PATCHED;
 	/* The hooks of other architectures set no reason. */
-	op->obstacle = KPROBE_OBSTACLE_UNSUPPORTED;
-	op->covered = MAX_OPTIMIZED_LENGTH;
-	op->made = !arch_prepare_optimized_kprobe(op, &site->kp);
+	site->kp.obstacle = KPROBE_OBSTACLE_UNSUPPORTED;
+	site->kp.covered = MAX_OPTIMIZED_LENGTH;
+	site->kp.has_detour = !arch_prepare_optimized_kprobe(&site->op, &site->kp);
 	module_put(mod);
-	return op->made ? KPROBE_NO_OBSTACLE : op->obstacle;
+	return site->kp.has_detour ? KPROBE_NO_OBSTACLE : site->kp.obstacle;
 }
 
 /*
@@ -85,9 +84,9 @@ bool kprobe_make_detours(struct list_head *sites)
 	lockdep_assert_held(&text_mutex);
 	list_for_each_entry(kp, sites, list) {
 		site = site_of(kp);
-		old = site->op.made;
-		site->op.obstacle = make_detour(site);
-		made |= !old && !site->op.obstacle;
+		old = site->kp.has_detour;
+		site->kp.obstacle = make_detour(site);
+		made |= !old && !site->kp.obstacle;
 	}
 	return made;
 }
@@ -95,7 +94,7 @@ bool kprobe_make_detours(struct list_head *sites)
 /* Checks for another breakpoint among the bytes that the jump of a site would cover. */
 static bool has_neighbour(struct kprobe_site *site)
 {
-	unsigned long addr = (unsigned long)site->kp.addr, end = addr + site->op.covered;
+	unsigned long addr = (unsigned long)site->kp.addr, end = addr + site->kp.covered;
 
 	/* A debugger may have come since there was a jump here the last time. */
 	while (++addr < end) {
@@ -109,9 +108,9 @@ static bool has_neighbour(struct kprobe_site *site)
 static void optimize(struct kprobe_site *site)
 {
 	lockdep_assert_held(&text_mutex);
-	if (!site->op.obstacle && has_neighbour(site))
-		site->op.obstacle = KPROBE_OBSTACLE_NEIGHBOUR;
-	if (site->op.obstacle)
+	if (!site->kp.obstacle && has_neighbour(site))
+		site->kp.obstacle = KPROBE_OBSTACLE_NEIGHBOUR;
+	if (site->kp.obstacle)
 		return;
 	set_optimized(site, SITE_OPTIMIZING);
 	list_add_tail(&site->op.list, &optimize_next);
@@ -214,7 +213,7 @@ static struct kprobe_site *site_covering(unsigned long addr, unsigned long *dist
 
 	do {
 		site = site_before(addr, distance);
-	} while (site && !(optimized(site) && *distance < site->op.covered));
+	} while (site && !(optimized(site) && *distance < site->kp.covered));
 	return site;
 }
 
@@ -239,7 +238,7 @@ void kprobe_unoptimize_around(unsigned long addr)
 	lockdep_assert_held(&kprobe_mutex);
 	while ((site = site_covering(addr, &distance))) {
 		collect(site, &ops);
-		site->op.obstacle = KPROBE_OBSTACLE_NEIGHBOUR;
+		site->kp.obstacle = KPROBE_OBSTACLE_NEIGHBOUR;
 	}
 	unoptimize(&ops);
 }
@@ -268,17 +267,16 @@ void kprobe_optimize_refresh(struct kprobe_site *site)
 	LIST_HEAD(ops);
 
 	lockdep_assert_held(&kprobe_mutex);
-	/* The memory of a site that ftrace calls for ends before the obstacle. */
 	if (ARCH_KPROBE_STATELESS || kprobe_ftrace(&site->kp))
 		return;
 	if (site->has_post_handler && optimized(site)) {
 		collect(site, &ops);
 		unoptimize(&ops);
-		site->op.obstacle = KPROBE_OBSTACLE_POST;
+		site->kp.obstacle = KPROBE_OBSTACLE_POST;
 	} else if (!site->has_post_handler && site->state == SITE_ARMED &&
-		   site->op.obstacle == KPROBE_OBSTACLE_POST) {
+		   site->kp.obstacle == KPROBE_OBSTACLE_POST) {
 		guard(kprobe_text)();
-		site->op.obstacle = make_detour(site);
+		site->kp.obstacle = make_detour(site);
 		optimize(site);
 	}
 }
@@ -296,9 +294,9 @@ void kprobe_optimize_stop(struct kprobe_site *site)
 void kprobe_optimize_forget(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	if (site->op.made)
+	if (site->kp.has_detour)
 		arch_remove_optimized_kprobe(&site->op);
-	site->op.made = false;
+	site->kp.has_detour = false;
 }
 
 /*
@@ -321,7 +319,7 @@ static bool put_jumps_in(void)
 	/* The architecture has left those on the list that it could not write. */
 	list_for_each_entry_safe(op, next, &ops, list) {
 		list_del_init(&op->list);
-		op->obstacle = KPROBE_OBSTACLE_FAILED;
+		op->kp.obstacle = KPROBE_OBSTACLE_FAILED;
 		set_optimized(site_of(&op->kp), SITE_ARMED);
 	}
 	return true;
@@ -374,7 +372,7 @@ static void forbid(struct list_head *sites)
 
 	kprobe_unoptimize_sites(sites);
 	list_for_each_entry(kp, sites, list)
-		site_of(kp)->op.obstacle = KPROBE_OBSTACLE_OFF;
+		site_of(kp)->kp.obstacle = KPROBE_OBSTACLE_OFF;
 }
 
 /* debug.kprobes-optimization. When a write of 0 returns, no jump is left. */

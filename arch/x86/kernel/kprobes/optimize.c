@@ -297,7 +297,7 @@ static enum kprobe_obstacle add_copies(struct detour *d)
 			return KPROBE_OBSTACLE_REACH;
 	}
 	optinsn->end = d->used;
-	d->op->covered = d->end - d->begin;
+	d->op->kp.covered = d->end - d->begin;
 	return KPROBE_NO_OBSTACLE;
 }
 
@@ -376,12 +376,12 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 {
 	u8 *slot = get_optinsn_slot();
 
-	op->obstacle = KPROBE_OBSTACLE_MEMORY;
+	op->kp.obstacle = KPROBE_OBSTACLE_MEMORY;
 	if (!slot)
 		return -ENOMEM;
 	memset(&op->optinsn, 0, sizeof(op->optinsn));
-	op->obstacle = make_detour(op, slot);
-	if (!op->obstacle)
+	op->kp.obstacle = make_detour(op, slot);
+	if (!op->kp.obstacle)
 		return 0;
 	free_optinsn_slot(slot, 0);
 	return -EINVAL;
