@@ -172,7 +172,7 @@ void arch_disarm_kprobe(struct kprobe *kp);
 
 /**
  * arch_arm_kprobes() - arch_arm_kprobe() for many sites
- * @sites: linked by kp.list
+ * @sites: linked by kp.list, KPROBE_TEXT_BATCH at most
  *
  * For an architecture that can synchronize all CPUs once for many changes. It defines a macro of
  * this name, and neither arch_arm_kprobe() nor arch_disarm_kprobe().
@@ -183,7 +183,7 @@ void arch_arm_kprobes(struct list_head *sites);
 
 /**
  * arch_disarm_kprobes() - arch_disarm_kprobe() for many sites
- * @sites: linked by kp.list
+ * @sites: linked by kp.list, KPROBE_TEXT_BATCH at most
  *
  * Context: as arch_arm_kprobe().
  */

@@ -7,7 +7,6 @@
 #include <linux/kprobes_function.h>
 #include <linux/list.h>
 #include <linux/sizes.h>
-#include <linux/slab.h>
 #include <asm/debug-monitors.h>
 #include <asm/insn.h>
 #include <asm/patching.h>
@@ -233,37 +232,23 @@ void arch_remove_kprobe(struct kprobe *kp)
 	kp->ainsn.insn = NULL;
 }
 
-/* For more changes than this, memory is allocated. */
-#define FEW_CHANGES	16
-
 /*
  * Only few instructions may be replaced by a BRK, or replace one, while other CPUs execute them
  * (Arm ARM, B2.2.5), and most probed instructions are not among these. So all CPUs are stopped,
- * once for the whole list, or more often without memory.
+ * once for the whole list. The text lock protects the arrays.
  */
 static void change_text(struct list_head *sites, bool armed)
 {
-	void *few_addrs[FEW_CHANGES], **addrs = few_addrs, **many = NULL;
-	unsigned int num = list_count_nodes(sites), room = FEW_CHANGES, used = 0;
-	u32 few_insns[FEW_CHANGES], *insns = few_insns;
+	static void *addrs[KPROBE_TEXT_BATCH];
+	static u32 insns[KPROBE_TEXT_BATCH];
 	struct kprobe *kp;
+	int num = 0;
 
-	if (num > room)
-		many = kvmalloc_array(num, sizeof(*addrs) + sizeof(*insns), GFP_KERNEL);
-	if (many) {
-		addrs = many;
-		insns = (u32 *)(many + num);
-		room = num;
-	}
 	list_for_each_entry(kp, sites, list) {
-		addrs[used] = kp->addr;
-		insns[used++] = armed ? BRK64_OPCODE_KPROBES : kp->opcode;
-		if (used == room || list_is_last(&kp->list, sites)) {
-			WARN_ON_ONCE(aarch64_insn_patch_text(addrs, insns, used));
-			used = 0;
-		}
+		addrs[num] = kp->addr;
+		insns[num++] = armed ? BRK64_OPCODE_KPROBES : kp->opcode;
 	}
-	kvfree(many);
+	WARN_ON_ONCE(aarch64_insn_patch_text(addrs, insns, num));
 }
 
 void arch_arm_kprobes(struct list_head *sites)
