@@ -92,7 +92,6 @@ struct kprobe_reason {
  *	DYING and GONE; on a local one of optimize.c, for a moment; or on none
  * @state:	changed by kprobe_site_set_state() only
  * @missed:	hits and returns for which not all handlers have run, by cause
- * @hits:	hits that were not missed, counted while kprobe_stats is on
  * @kp:		the site's own kprobe, which is what arch code gets of any site. Its flags
  *	are those of the address. Its list is used under kprobe_mutex, see @planned;
  *	its hlist in GONE, as a member of kprobe_gone_sites, while there are probes
@@ -115,7 +114,6 @@ struct kprobe_site {
 	u8			ftrace_offset;
 	enum kprobe_site_state	state;
 	atomic_t		missed[KPROBE_NR_MISSES];
-	atomic_long_t		hits;
 	union {
 		struct kprobe		kp;
 		struct optimized_kprobe	op;

@@ -5,8 +5,10 @@
  */
 #include <kunit/static_stub.h>
 #include <kunit/test.h>
+#include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/elf.h>
+#include <linux/execmem.h>
 #include <linux/fs.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
@@ -203,18 +205,6 @@ static void slots_are_distinct_and_known(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, is_kprobe_insn_slot((unsigned long)slots));
 }
 
-/* A task may have been preempted in the slot. */
-static void dirty_slot_is_not_handed_out_at_once(struct kunit *test)
-{
-	kprobe_opcode_t *dirty = get_insn_slot(), *next;
-
-	KUNIT_ASSERT_NOT_NULL(test, dirty);
-	free_insn_slot(dirty, 1);
-	next = get_insn_slot();
-	KUNIT_EXPECT_PTR_NE(test, next, dirty);
-	free_insn_slot(next, 0);
-}
-
 static void slot_knows_its_owner(struct kunit *test)
 {
 	kprobe_opcode_t *slot = get_insn_slot();
@@ -273,12 +263,25 @@ static void empty_page_goes_when_others_have_room(struct kunit *test)
 	kprobe_opcode_t *kept = get_insn_slot();
 
 	KUNIT_ASSERT_NOT_NULL(test, kept);
-	flush_work(&kprobe_insn_slots.collect);
 	pages = count_insn_pages();
 	give_slots_back(take_slots(test, num), num);
-	flush_work(&kprobe_insn_slots.collect);
 	KUNIT_EXPECT_LE(test, count_insn_pages(), pages);
 	free_insn_slot(kept, 0);
+}
+
+static DECLARE_COMPLETION(page_freed);
+static unsigned long page_watched;
+static bool freed_behind_reader;
+
+static void free_and_look(void *page)
+{
+	bool watched = (unsigned long)page == page_watched;
+
+	execmem_free(page);
+	if (!watched)
+		return;
+	freed_behind_reader = READ_ONCE(reader_ended);
+	complete(&page_freed);
 }
 
 /* Who has looked up an address in the page may still read what is known of it. */
@@ -288,12 +291,16 @@ static void empty_page_waits_for_its_readers(struct kunit *test)
 	kprobe_opcode_t **slots = take_slots(test, num);
 
 	pages = count_insn_pages();
+	page_watched = (unsigned long)slots[num - 1] & PAGE_MASK;
+	reinit_completion(&page_freed);
+	kprobe_insn_slots.free = free_and_look;
 	reader_start(test);
 	give_slots_back(slots, num);
-	reader_ends_soon();
-	flush_work(&kprobe_insn_slots.collect);
 	KUNIT_EXPECT_LT(test, count_insn_pages(), pages);
-	KUNIT_EXPECT_TRUE(test, READ_ONCE(reader_ended));
+	reader_ends_soon();
+	KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&page_freed, 10 * HZ), 0);
+	kprobe_insn_slots.free = execmem_free;
+	KUNIT_EXPECT_TRUE(test, freed_behind_reader);
 }
 #endif
 
@@ -924,7 +931,6 @@ static struct kunit_case core_cases[] = {
 	KUNIT_CASE(table_waits_for_its_readers),
 #ifdef __ARCH_WANT_KPROBES_INSN_SLOT
 	KUNIT_CASE(slots_are_distinct_and_known),
-	KUNIT_CASE(dirty_slot_is_not_handed_out_at_once),
 	KUNIT_CASE(slot_knows_its_owner),
 	KUNIT_CASE(rest_of_a_page_has_no_owner),
 	KUNIT_CASE(empty_page_goes_when_others_have_room),

@@ -38,7 +38,7 @@ static void site_gets_a_jump_and_loses_it(struct kunit *test)
 	KUNIT_EXPECT_NE(test, state_at(addr), SITE_ARMED);
 	wait_for_kprobe_optimizer();
 	expect_jump(test, addr);
-	KUNIT_EXPECT_EQ(test, site_at(addr)->op.obstacle, KPROBE_NO_OBSTACLE);
+	KUNIT_EXPECT_EQ(test, site_at(addr)->kp.obstacle, KPROBE_NO_OBSTACLE);
 
 	probe_unregister(probe);
 	expect_no_trace(test, text);
@@ -93,10 +93,10 @@ static void crowd_settle(struct kunit *test, struct probe **crowd, struct view *
 				      comes_to(bits_at[i], covered ? SITE_ARMED : SITE_OPTIMIZED),
 				      "probe %u of %u%u%u is in state %u: %u", i,
 				      crowd[0]->live, crowd[1]->live, crowd[2]->live,
-				      state_at(bits_at[i]), site_at(bits_at[i])->op.obstacle);
+				      state_at(bits_at[i]), site_at(bits_at[i])->kp.obstacle);
 		KUNIT_EXPECT_EQ(test, !kprobes_jump_at(bits_at[i]), covered);
 		if (covered)
-			KUNIT_EXPECT_EQ(test, site_at(bits_at[i])->op.obstacle,
+			KUNIT_EXPECT_EQ(test, site_at(bits_at[i])->kp.obstacle,
 					KPROBE_OBSTACLE_NEIGHBOUR);
 	}
 	crowd_expect(test, crowd, v);
@@ -641,7 +641,7 @@ static bool kill_site(struct kprobe_site *site, struct kprobes_text *text, u8 *l
 		make_pending(site);
 	memcpy(left, text->start, text->size);
 	kprobe_site_kill(site);
-	return site->op.made;
+	return site->kp.has_detour;
 }
 
 static void put_text_back(struct kprobes_text *text)
@@ -691,7 +691,7 @@ static void jump_goes_with_its_text(struct kunit *test)
 		/* In one round, the probe stays until the detour has gone. */
 		if (!pending) {
 			wait_for_dying_sites(test);
-			KUNIT_EXPECT_FALSE(test, site->op.made);
+			KUNIT_EXPECT_FALSE(test, site->kp.has_detour);
 		}
 		probe_unregister(probe);
 		run(jump->call, 0, v);

@@ -272,21 +272,6 @@ static unsigned int count_sites_in_text(void)
 #define HAVE_SLOTS	false
 #endif
 
-/*
- * Sites of earlier cases have to go as well: otherwise, their pages would be counted
- * before, and used again. Slots are freed after their sites, and pages after their last slot.
- */
-static void expect_all_goes(struct kunit *test)
-{
-	wait_for_dying_sites(test);
-#ifdef __ARCH_WANT_KPROBES_INSN_SLOT
-	flush_work(&kprobe_insn_slots.collect);
-#ifdef CONFIG_OPTPROBES
-	flush_work(&kprobe_optinsn_slots.collect);
-#endif
-#endif
-}
-
 /* A past bug: an empty page of slots stayed beside another one with room. */
 static void what_was_taken_is_given_back(struct kunit *test)
 {
@@ -294,7 +279,8 @@ static void what_was_taken_is_given_back(struct kunit *test)
 
 	if (IS_ENABLED(CONFIG_RISCV))
 		kunit_skip(test, "arch_remove_kprobe() gives no slot back there");
-	expect_all_goes(test);
+	/* Otherwise, pages of sites of earlier cases would be counted before, and used again. */
+	wait_for_dying_sites(test);
 	pages = count_slot_pages();
 	KUNIT_ASSERT_EQ(test, 0, register_kprobes(crowd->list, NR_SPOTS));
 	wait_for_kprobe_optimizer();
@@ -302,7 +288,7 @@ static void what_was_taken_is_given_back(struct kunit *test)
 	if (HAVE_SLOTS)
 		KUNIT_EXPECT_GT(test, count_slot_pages(), pages);
 	unregister_kprobes(crowd->list, NR_SPOTS);
-	expect_all_goes(test);
+	wait_for_dying_sites(test);
 	KUNIT_EXPECT_EQ(test, 0, count_sites_in_text());
 	scoped_guard(mutex, &kprobe_mutex)
 		KUNIT_EXPECT_EQ(test, 0, kprobe_sites_retiring());

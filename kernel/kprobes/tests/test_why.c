@@ -348,7 +348,7 @@ static void way_of_a_jump_and_its_obstacle_are_the_sites(struct kunit *test)
 	site.state = SITE_IDLE;
 	KUNIT_EXPECT_STREQ(test, "disarmed", why_of(&site));
 	site.state = SITE_ARMED;
-	site.op.obstacle = KPROBE_OBSTACLE_REACH;
+	site.kp.obstacle = KPROBE_OBSTACLE_REACH;
 	KUNIT_EXPECT_STREQ(test, "reach", why_of(&site));
 	site.state = SITE_OPTIMIZING;
 	KUNIT_EXPECT_STREQ(test, "pending", why_of(&site));

@@ -19,8 +19,6 @@ struct kprobe;
 
 typedef u32 kprobe_opcode_t;
 
-#define kretprobe_blacklist_size	6
-
 /*
  * In instructions; see internal.h. A branch in the text leads to the slot, too. Those where modules
  * are take more, so that a page of any size has room for the veneers behind them.

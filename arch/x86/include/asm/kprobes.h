@@ -90,7 +90,6 @@ struct arch_optimized_insn {
 	u8			copy[JMP32_INSN_SIZE];	/* by an instruction's offset: its copy's */
 	u8			end;		/* where in the detour the last copy ends */
 	u8			call;		/* and the jump of a call's copy is; 0 for none */
-	u8			size;		/* of all the instructions, in bytes */
 };
 
 /* How the probed instruction is executed */
@@ -101,8 +100,6 @@ struct arch_specific_insn {
 
 /* Once for many sites: the IPIs are the cost, not the writes. */
 #define arch_arm_kprobes	arch_arm_kprobes
-
-extern const int kretprobe_blacklist_size;
 
 void arch_remove_kprobe(struct kprobe *kp);
 int kprobe_int3_handler(struct pt_regs *regs);
@@ -180,10 +177,8 @@ void kprobe_ftrace_entry(void);
 #define ARCH_KPROBE_FTRACE_TRAMPOLINE	((unsigned long)kprobe_ftrace_entry)
 #endif
 
-#ifdef CONFIG_OPTPROBES
 unsigned long arch_kprobe_resume_ip(unsigned long ip);
 #define arch_kprobe_resume_ip	arch_kprobe_resume_ip
-#endif
 
 /* Nothing is remembered between a hit and what follows on it. */
 #define ARCH_KPROBE_STATELESS	1

@@ -111,7 +111,6 @@ void __noendbr kprobe_entry_called(struct pt_regs *regs, struct kprobe_site *sit
 				   unsigned long resume);
 void __noendbr kprobe_preempt_enable(void);
 
-#ifdef CONFIG_OPTPROBES
 static __always_inline struct arch_optimized_insn *kprobe_optinsn(struct kprobe *kp)
 {
 	return &container_of(kp, struct optimized_kprobe, kp)->optinsn;
@@ -142,27 +141,6 @@ extern struct exception_table_entry __stop___ex_table[];
 
 unsigned long kprobe_original_in_detour(struct kprobe *kp, unsigned long ip);
 void kprobe_recover_covered(struct kprobe *kp, u8 *buf, int at, int len);
-#else
-static __always_inline unsigned long kprobe_detour_copy(struct kprobe *kp)
-{
-	return (unsigned long)kp->ainsn.insn;
-}
-
-static __always_inline unsigned long kprobe_resume_ip(struct kprobe *kp, unsigned long ip,
-						      unsigned long led)
-{
-	return ip;
-}
-
-static inline unsigned long kprobe_original_in_detour(struct kprobe *kp, unsigned long ip)
-{
-	return 0;
-}
-
-static inline void kprobe_recover_covered(struct kprobe *kp, u8 *buf, int at, int len)
-{
-}
-#endif
 
 #endif /* __ASSEMBLY__ */
 #endif /* __X86_KERNEL_KPROBES_INTERNAL_H */
