@@ -368,29 +368,6 @@ static void return_probes_and_kprobes_share_a_function(struct kunit *test)
 		probe_expect(test, last, KPROBES_CALLS, 0, 0);
 }
 
-static struct noted *leaving;
-
-static noinline __noclone u32 unregisters_its_own_probe(u32 x)
-{
-	if (leaving)
-		unregister_kretprobe(&leaving->p.rp);
-	return x + 1;
-}
-
-static void probe_may_leave_before_the_function_returns(struct kunit *test)
-{
-	struct noted *probe;
-	u32 value;
-
-	kprobes_text_watch(test, unregisters_its_own_probe);
-	probe = noted_with(test, unregisters_its_own_probe);
-	leaving = probe;
-	value = unregisters_its_own_probe(41);
-	leaving = NULL;
-	KUNIT_EXPECT_EQ(test, value, 42);
-	KUNIT_EXPECT_EQ(test, returns_of(probe), 0);
-}
-
 static DECLARE_COMPLETION(inside);
 
 static noinline __noclone u32 never_returns(u32 x)
@@ -988,7 +965,6 @@ static struct kunit_case kretprobes_test_cases[] = {
 	KUNIT_CASE_PARAM(nested_functions_return_through_their_own_probes, entry_gen_params),
 	KUNIT_CASE_PARAM(several_return_probes_share_a_function, entry_gen_params),
 	KUNIT_CASE_PARAM(return_probes_and_kprobes_share_a_function, entry_gen_params),
-	KUNIT_CASE(probe_may_leave_before_the_function_returns),
 	KUNIT_CASE(task_that_exits_inside_gives_its_instance_back),
 	KUNIT_CASE(private_data_has_a_limit),
 	KUNIT_CASE(function_with_another_return_is_refused),
