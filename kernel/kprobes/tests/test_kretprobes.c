@@ -12,7 +12,6 @@
 #include <linux/kallsyms.h>
 #include <linux/kthread.h>
 #include <linux/rcupdate.h>
-#include <linux/sched/signal.h>
 #include <linux/smp.h>
 #include <linux/wait.h>
 
@@ -475,7 +474,6 @@ static noinline __noclone u32 sleeps_deepest(u32 depth)
 
 static int sleeper_run(void *depth)
 {
-	allow_signal(SIGINT);
 	if (sleeps_deepest((unsigned long)depth) != (unsigned long)depth + 3)
 		atomic_inc(&wrong);
 	return thread_idle();
@@ -604,20 +602,6 @@ static void deep_recursion_is_counted_to_the_end(struct kunit *test)
 	/* All of that memory is free again. */
 	crowd_leave(test, crowd_enter(test, 1, LEVELS - 1));
 	expect_counts(test, probe, calls + LEVELS, missed);
-}
-
-static void signalled_task_returns_like_any_other(struct kunit *test)
-{
-	struct noted *probe = counted(test, sleeps, 8, 0);
-	struct crowd *crowd = crowd_enter(test, 1, 2);
-	unsigned int tries;
-
-	KUNIT_EXPECT_EQ(test, returns_of(probe), 0);
-	send_sig(SIGINT, crowd->task[0], 1);
-	for (tries = 0; tries < 200 && returns_of(probe) < 3; tries++)
-		msleep(20);
-	expect_counts(test, probe, 3, 0);
-	crowd_leave(test, crowd);
 }
 
 static void tasks_inside_return_unseen_when_the_probe_has_left(struct kunit *test)
@@ -972,7 +956,6 @@ static struct kunit_case kretprobes_test_cases[] = {
 	KUNIT_CASE_PARAM(cap_is_kept_whoever_is_inside, data_size_gen_params),
 	KUNIT_CASE(large_data_has_a_reserve),
 	KUNIT_CASE(deep_recursion_is_counted_to_the_end),
-	KUNIT_CASE(signalled_task_returns_like_any_other),
 	KUNIT_CASE_PARAM(tasks_inside_return_unseen_when_the_probe_has_left,
 			 data_size_gen_params),
 	KUNIT_CASE(interrupt_enters_on_top_of_a_task),
