@@ -12,7 +12,6 @@
 #include <linux/kallsyms.h>
 #include <linux/kthread.h>
 #include <linux/rcupdate.h>
-#include <linux/smp.h>
 #include <linux/wait.h>
 
 #include "support/probe.h"
@@ -40,7 +39,6 @@ static void need(struct kunit *test, bool promised)
 struct noted {
 	struct return_probe p;
 	atomic_t in_interrupt;		/* entries that were not in a task */
-	atomic_t in_idle;		/* entries in an idle task, or that interrupted one */
 	atomic_t left;			/* words of data that were there before the entry handler */
 	atomic_t mixed_up;		/* words that were not this call's when it returned */
 	struct kretprobe_instance *last; /* of the last entry */
@@ -73,8 +71,6 @@ static int note_entry(struct return_probe *p, struct kretprobe_instance *ri, str
 
 	if (in_an_interrupt)
 		atomic_inc(&probe->in_interrupt);
-	if (is_idle_task(current))
-		atomic_inc(&probe->in_idle);
 	probe->preemptible |= preemptible();
 	probe->masked |= !kprobes_interruptible(regs);
 	probe->from = get_kretprobe_retaddr(ri);
@@ -665,30 +661,6 @@ static void interrupt_enters_on_top_of_a_task(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&probe->in_interrupt), 100);
 }
 
-static void call_on_cpu(void *unused)
-{
-	interrupt_saw = meets_interrupts(41, NULL);
-}
-
-static void idle_task_has_a_return_stack(struct kunit *test)
-{
-	struct noted *probe = counted(test, meets_interrupts, 64, 0);
-	unsigned int cpu, tries, most = max(100U, 2 * num_online_cpus());
-
-	if (num_online_cpus() < 2)
-		kunit_skip(test, "there is one CPU only");
-	for (tries = 0; tries < most && !atomic_read(&probe->in_idle); tries++) {
-		msleep(20);
-		/* One after the other, as some may never be idle. Not this thread's own. */
-		cpu = cpumask_nth(tries % num_online_cpus(), cpu_online_mask);
-		if (cpu == raw_smp_processor_id())
-			cpu = cpumask_any_but(cpu_online_mask, cpu);
-		KUNIT_ASSERT_EQ(test, 0, smp_call_function_single(cpu, call_on_cpu, NULL, true));
-	}
-	KUNIT_EXPECT_GT(test, atomic_read(&probe->in_idle), 0);
-	expect_counts(test, probe, tries, 0);
-}
-
 /* Are the functions in the trace, in this order, perhaps with others in between? */
 static bool trace_has(struct trace *trace, void *const *function, unsigned int num)
 {
@@ -959,7 +931,6 @@ static struct kunit_case kretprobes_test_cases[] = {
 	KUNIT_CASE_PARAM(tasks_inside_return_unseen_when_the_probe_has_left,
 			 data_size_gen_params),
 	KUNIT_CASE(interrupt_enters_on_top_of_a_task),
-	KUNIT_CASE(idle_task_has_a_return_stack),
 	KUNIT_CASE(another_task_sees_callers_not_trampolines),
 	KUNIT_CASE(handlers_see_callers_not_trampolines),
 #ifdef CONFIG_FPROBE
