@@ -550,7 +550,7 @@ static void draw_return_probe(struct kretprobe *rp, u32 bits, u32 place)
 	if (bits & 1)
 		rp->entry_handler = temporary_entry;
 	rp->maxactive = (bits >> 8) % 4;
-	rp->data_size = (bits >> 16) % 64;
+	rp->data_size = (bits >> 16) % 512;
 }
 
 static void draw_jprobe(struct jprobe *jp, u32 bits, u32 place)

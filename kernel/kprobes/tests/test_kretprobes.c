@@ -240,14 +240,17 @@ static noinline __noclone u32 recursive(u32 depth)
 
 #define DEPTH	6
 
+/* The cap of another probe does not count for it. */
 static void recursive_function_returns_on_every_level(struct kunit *test)
 {
-	struct noted *probe;
+	struct noted *probe, *capped;
 
 	kprobes_text_watch(test, recursive);
+	capped = noted_with(test, recursive, .p.rp.maxactive = 3);
 	probe = counted(test, recursive, sizeof(long), 0);
 	KUNIT_EXPECT_EQ(test, recursive(DEPTH), DEPTH + 1);
 	expect_counts(test, probe, DEPTH + 1, 0);
+	expect_counts(test, capped, DEPTH + 1, DEPTH - 2);
 	KUNIT_EXPECT_EQ(test, probe->value, DEPTH + 1);
 	if (!KPROBES_KNOWS_CALLERS)
 		return;
@@ -257,20 +260,21 @@ static void recursive_function_returns_on_every_level(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, kprobes_within(recursive, probe->from));
 }
 
+/* The last cap is more than there is memory for without one, where that is from return stacks. */
 static void maxactive_is_a_cap_and_misses_are_counted(struct kunit *test)
 {
-	int maxactive;
+	static const int caps[] = { 1, 2, DEPTH, LOSES_NOTHING ? 100 : 10 };
+	unsigned int i;
 
 	kprobes_text_watch(test, recursive);
-	for (maxactive = 1; maxactive <= DEPTH + 2; maxactive++) {
-		struct noted *probe = noted_with(test, recursive, .p.rp.maxactive = maxactive);
-		int missed = max(DEPTH + 1 - maxactive, 0);
+	for (i = 0; i < ARRAY_SIZE(caps); i++) {
+		struct noted *probe = noted_with(test, recursive, .p.rp.maxactive = caps[i]);
 
-		KUNIT_EXPECT_EQ(test, recursive(DEPTH), DEPTH + 1);
-		expect_counts(test, probe, DEPTH + 1, missed);
+		KUNIT_EXPECT_EQ(test, recursive(caps[i] - 1), caps[i]);
+		expect_counts(test, probe, caps[i], 0);
 		/* The instances have all come back. */
-		KUNIT_EXPECT_EQ(test, recursive(0), 1);
-		expect_counts(test, probe, DEPTH + 2, missed);
+		KUNIT_EXPECT_EQ(test, recursive(caps[i] + 1), caps[i] + 2);
+		expect_counts(test, probe, 2 * caps[i] + 2, 2);
 		unregister_kretprobe(&probe->p.rp);
 	}
 }
@@ -340,47 +344,45 @@ static int thread_never_returns(void *unused)
 }
 
 /*
- * When the dead task has been reaped, another call can have its instance. A past bug: instances of
- * tasks that died inside were lost, or freed too early.
+ * When the dead task has been reaped, another call can have its instance, whether it was on a
+ * return stack or its data is too large. A past bug: instances of tasks that died inside were lost,
+ * or freed too early.
  */
 static void task_that_exits_inside_gives_its_instance_back(struct kunit *test)
 {
-	unsigned int tries;
+	unsigned int tries, large;
 	struct noted *probe;
 
 	kprobes_text_watch(test, never_returns);
-	probe = noted_with(test, never_returns, .p.rp.maxactive = 1);
-	reinit_completion(&inside);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(kthread_run(thread_never_returns, NULL, "kprobes_exit")));
-	wait_for_completion(&inside);
-	for (tries = 0; tries < 100 && !returns_of(probe); tries++) {
-		rcu_barrier();
-		never_returns(0);
-		msleep(20);
+	for (large = 0; large < 2; large++) {
+		probe = noted_with(test, never_returns, .p.rp.maxactive = 1,
+				   .p.rp.data_size = large * KRETPROBE_MAX_DATA_SIZE);
+		reinit_completion(&inside);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(kthread_run(thread_never_returns, NULL,
+							    "kprobes_exit")));
+		wait_for_completion(&inside);
+		for (tries = 0; tries < 100 && !returns_of(probe); tries++) {
+			rcu_barrier();
+			never_returns(0);
+			msleep(20);
+		}
+		KUNIT_EXPECT_GT(test, returns_of(probe), 0);
+		unregister_kretprobe(&probe->p.rp);
 	}
-	KUNIT_EXPECT_GT(test, returns_of(probe), 0);
-}
-
-static void expect_refused(struct kunit *test, struct noted *probe, int errno)
-{
-	any_expect_refused(test, &probe->p.any, errno);
-	/* After this, it can be used again. */
-	probe->p.rp.kp.addr = (void *)kprobes_untraced;
-	probe->p.rp.kp.symbol_name = NULL;
-	probe->p.rp.kp.flags = 0;
 }
 
 /* A past bug: data_size had no limit. */
 static void private_data_has_a_limit(struct kunit *test)
 {
-	struct noted *probe = noted_new(test, kprobes_untraced, .p.on_entry = note_entry);
+	static const size_t too_large[] = { KRETPROBE_MAX_DATA_SIZE + 1, SIZE_MAX };
+	struct noted *probe;
+	unsigned int i;
 
-	probe->p.rp.data_size = KRETPROBE_MAX_DATA_SIZE + 1;
-	expect_refused(test, probe, -E2BIG);
-	probe->p.rp.data_size = SIZE_MAX;
-	expect_refused(test, probe, -E2BIG);
-	probe->p.rp.data_size = KRETPROBE_MAX_DATA_SIZE;
-	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->p.rp));
+	for (i = 0; i < ARRAY_SIZE(too_large); i++) {
+		probe = noted_new(test, kprobes_untraced, .p.rp.data_size = too_large[i]);
+		any_expect_refused(test, &probe->p.any, -E2BIG);
+	}
+	probe = counted(test, kprobes_untraced, KRETPROBE_MAX_DATA_SIZE, 0);
 	kprobes_untraced(17);
 	expect_counts(test, probe, 1, 0);
 }
@@ -394,10 +396,7 @@ static void function_with_another_return_is_refused(struct kunit *test)
 	probe->p.rp.kp.symbol_name = KPROBES_NO_RETURN_SYMBOL;
 	if (!probe->p.rp.kp.symbol_name)
 		kunit_skip(test, "no such function on this architecture");
-	expect_refused(test, probe, -EINVAL);
-	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&probe->p.rp));
-	kprobes_untraced(1);
-	expect_counts(test, probe, 1, 0);
+	any_expect_refused(test, &probe->p.any, -EINVAL);
 }
 
 /* Threads that sleep in a function until they are stopped */
