@@ -757,37 +757,6 @@ static void idle_task_of_an_offlined_cpu_starts_anew(struct kunit *test)
 	expect_no_holder_soon(test);
 }
 
-static noinline __noclone u32 kretprobe_test_named(u32 x)
-{
-	asm volatile("" : "+r" (x) : : "memory");
-	return x + 2;
-}
-
-/* A batch is planted, others can take the mutex, and then one more probe fails. */
-static void failure_after_others_had_a_turn_changes_nothing(struct kunit *test)
-{
-	unsigned int i, num = KPROBE_PATCH_BATCH + 1;
-	struct kretprobe *all = kunit_kcalloc(test, num, sizeof(*all), GFP_KERNEL);
-	struct kretprobe **rps = kunit_kcalloc(test, num, sizeof(*rps), GFP_KERNEL);
-
-	KUNIT_ASSERT_EQ(test, 2, kretprobe_test_named(0));
-	KUNIT_ASSERT_NOT_NULL(test, all);
-	KUNIT_ASSERT_NOT_NULL(test, rps);
-	for (i = 0; i < num; i++) {
-		all[i].kp.symbol_name = "kretprobe_test_named";
-		all[i].handler = count_return;
-		all[i].nmissed = 7;
-		rps[i] = &all[i];
-	}
-	all[num - 1].kp.symbol_name = "there_is_no_such_symbol";
-	KUNIT_EXPECT_EQ(test, -ENOENT, register_kretprobes(rps, num));
-	KUNIT_EXPECT_NULL(test, all[0].kp.addr);
-	KUNIT_EXPECT_EQ(test, all[0].kp.flags, 0);
-	KUNIT_EXPECT_EQ(test, all[0].nmissed, 7);
-	KUNIT_ASSERT_EQ(test, 0, register_kretprobes(rps, num - 1));
-	unregister_kretprobes(rps, num - 1);
-}
-
 static bool stopped_before_release;
 /* Others may unregister return probes meanwhile. */
 static struct task_struct *stopper;
@@ -938,7 +907,6 @@ static struct kunit_case kretprobe_cases[] = {
 	KUNIT_CASE(tail_calls_are_not_forgotten),
 #endif
 	KUNIT_CASE_PARAM(idle_task_of_an_offlined_cpu_starts_anew, cap_gen_params),
-	KUNIT_CASE(failure_after_others_had_a_turn_changes_nothing),
 	KUNIT_CASE(handlers_are_stopped_before_they_are_waited_for),
 #if ARCH_KRETPROBE_FRAME_IS_SLOT && defined(CONFIG_RETHOOK)
 	KUNIT_CASE(tail_call_beside_rethook_is_told_of_the_caller),
