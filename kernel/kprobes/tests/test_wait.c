@@ -173,28 +173,6 @@ static void one_wait_serves_a_batch(struct kunit *test)
 	expect_wait(test, task, TASK, drop_both, kps, 2 * sizeof(*kps));
 }
 
-#define ROUNDS	50
-
-/*
- * If they did, this case would never end. A past bug: one task that never slept stopped all
- * registrations.
- */
-static void hits_that_go_on_do_not_hold_it_up(struct kunit *test)
-{
-	struct probe *resident = probe_registered(test, kprobes_traced);
-	struct probe *other = probe_new(test, kprobes_untraced);
-	struct caller *caller = caller_start(test, kprobes_traced);
-	unsigned int i;
-
-	for (i = 0; i < ROUNDS; i++) {
-		caller_wait(test, caller);
-		KUNIT_EXPECT_EQ(test, 0, probe_register_again(other, kprobes_untraced));
-		probe_unregister(other);
-	}
-	caller_stop(caller);
-	KUNIT_EXPECT_EQ(test, resident->hits, caller->calls);
-}
-
 static atomic_t nr_barriers;
 
 static int count_barrier(struct kprobe *p, struct pt_regs *regs)
@@ -769,7 +747,6 @@ static void probes_are_looked_at_inside_of_a_mark_only(struct kunit *test)
 static struct kunit_case wait_cases[] = {
 	KUNIT_CASE_PARAM(unregistering_waits_for_handlers, kind_gen_params),
 	KUNIT_CASE(one_wait_serves_a_batch),
-	KUNIT_CASE(hits_that_go_on_do_not_hold_it_up),
 	KUNIT_CASE(every_processor_has_a_barrier),
 	KUNIT_CASE_PARAM(unregistering_does_not_wait_for_readers, kind_gen_params),
 #if defined(CONFIG_KPROBE_EVENTS) && defined(CONFIG_BPF_EVENTS)
