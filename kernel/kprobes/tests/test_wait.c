@@ -149,30 +149,6 @@ static void unregistering_waits_for_handlers(struct kunit *test)
 	}
 }
 
-static void drop_both(void *data)
-{
-	struct kprobe *kps = data, *both[] = { &kps[0], &kps[1] };
-
-	unregister_kprobes(both, 2);
-}
-
-static void one_wait_serves_a_batch(struct kunit *test)
-{
-	struct kprobe *kps = test_alloc(test, 2 * sizeof(*kps));
-	struct kprobe *both[] = { &kps[0], &kps[1] };
-	struct task_struct *task;
-
-	need_two_cpus(test);
-	task = thread_new(test, call_in, (void *)TASK);
-	kps[0].addr = (void *)kprobes_untraced;
-	kps[1].addr = (void *)kprobes_traced;
-	kps[1].pre_handler = slow_pre;
-	KUNIT_ASSERT_EQ(test, 0, register_kprobes(both, 2));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_both, kps));
-	called = kprobes_traced;
-	expect_wait(test, task, TASK, drop_both, kps, 2 * sizeof(*kps));
-}
-
 static atomic_t nr_barriers;
 
 static int count_barrier(struct kprobe *p, struct pt_regs *regs)
@@ -746,7 +722,6 @@ static void probes_are_looked_at_inside_of_a_mark_only(struct kunit *test)
 
 static struct kunit_case wait_cases[] = {
 	KUNIT_CASE_PARAM(unregistering_waits_for_handlers, kind_gen_params),
-	KUNIT_CASE(one_wait_serves_a_batch),
 	KUNIT_CASE(every_processor_has_a_barrier),
 	KUNIT_CASE_PARAM(unregistering_does_not_wait_for_readers, kind_gen_params),
 #if defined(CONFIG_KPROBE_EVENTS) && defined(CONFIG_BPF_EVENTS)
