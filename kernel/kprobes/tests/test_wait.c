@@ -32,28 +32,10 @@ KIND_HANDLERS(slow, take_time());
 
 KUNIT_ARRAY_PARAM_DESC(kind, probe_kinds, name);
 
-/* The ways to handlers. The last is not on every architecture, and for kprobes only. */
-static struct place {
-	u32 (*call)(u32 x);
-	void *addr;
-} places[] = {
-	{ kprobes_traced, kprobes_traced },
-	{ kprobes_untraced, kprobes_untraced },
-	{ NULL, NULL },
-};
-
-static int find_places(struct kunit_suite *suite)
+/* Places with each way to the handlers: two entries and, for kprobes, an instruction */
+static const struct kprobes_step *place_for(enum any_type type, unsigned int i)
 {
-	const struct kprobes_step *step = kprobes_find_step("plain instruction");
-
-	if (step)
-		places[2] = (struct place){ step->call, step->addr };
-	return 0;
-}
-
-static unsigned int places_for(enum any_type type)
-{
-	return type == KPROBE && places[2].addr ? 3 : 2;
+	return i < (type == KPROBE ? 3 : 2) ? kprobes_find_step(kprobes_common_steps[i]) : NULL;
 }
 
 /* The end of the case takes it out if nobody has before. */
@@ -134,15 +116,16 @@ static void need_two_cpus(struct kunit *test)
 static void unregistering_waits_for_handlers(struct kunit *test)
 {
 	const struct probe_kind *kind = test->param_value;
+	const struct kprobes_step *place;
 	unsigned long level;
 	unsigned int i;
 
 	need_two_cpus(test);
-	for (i = 0; i < places_for(kind->type); i++) {
-		called = places[i].call;
+	for (i = 0; (place = place_for(kind->type, i)); i++) {
+		called = place->call;
 		for (level = TASK; level <= HARDIRQ; level++) {
 			struct task_struct *task = thread_new(test, call_in, (void *)level);
-			struct any *planted = plant(test, kind, places[i].addr);
+			struct any *planted = plant(test, kind, place->addr);
 
 			expect_wait(test, task, level, any_drop, planted, sizeof(*planted));
 		}
@@ -210,14 +193,15 @@ static void expect_no_wait(struct kunit *test, const struct probe_kind *kind, vo
 static void unregistering_does_not_wait_for_readers(struct kunit *test)
 {
 	const struct probe_kind *kind = test->param_value;
+	const struct kprobes_step *place;
 	unsigned int i;
 
 	/* To change text, some architectures stop all processors. */
 	if (!preempt_model_preemptible())
 		kunit_skip(test, "a reader cannot be preempted, and is in everybody's way");
 	called = kprobes_untraced;
-	for (i = 0; i < places_for(kind->type); i++)
-		expect_no_wait(test, kind, places[i].addr);
+	for (i = 0; (place = place_for(kind->type, i)); i++)
+		expect_no_wait(test, kind, place->addr);
 }
 
 #if defined(CONFIG_KPROBE_EVENTS) && defined(CONFIG_BPF_EVENTS)
@@ -313,8 +297,8 @@ static struct perf_event *open_event(struct kunit *test)
 /* Any handler can be one that uses the event. */
 static void closing_an_event_waits_for_handlers(struct kunit *test)
 {
+	unsigned int before = handler_ms;
 	struct perf_event *event;
-	unsigned int before;
 	struct task_struct *task;
 
 	need_two_cpus(test);
@@ -324,7 +308,6 @@ static void closing_an_event_waits_for_handlers(struct kunit *test)
 	any_registered(test, KPROBE, &slow[PRE_HANDLER], kprobes_traced);
 	called = kprobes_traced;
 	/* First perf takes the event off its CPU. */
-	before = handler_ms;
 	handler_ms = 500;
 	expect_wait(test, task, TASK, close_event, event, 0);
 	handler_ms = before;
@@ -459,23 +442,23 @@ KUNIT_ARRAY_PARAM_DESC(type, probe_types, name);
 static void probe_cannot_leave_in_its_own_handler(struct kunit *test)
 {
 	const struct probe_kind *kind = test->param_value;
+	const struct kprobes_step *place;
 	unsigned int i;
 
 	need_warnings(test);
 	if (kind->type == KPROBE)
 		kprobes_need_step(test, "plain instruction");
-	for (i = 0; i < places_for(kind->type); i++) {
-		leaving = any_registered(test, kind->type, &leave[kind->id], places[i].addr);
+	for (i = 0; (place = place_for(kind->type, i)); i++) {
+		leaving = any_registered(test, kind->type, &leave[kind->id], place->addr);
 		wait_for_kprobe_optimizer();
 		tries = 0;
 		expect_report_begin();
-		places[i].call(1);
-		places[i].call(1);
+		place->call(1);
+		place->call(1);
 		expect_report_end();
 		/* Though it stays registered, it is not hit any more. */
-		KUNIT_EXPECT_EQ_MSG(test, tries, 1, "at %pS", places[i].addr);
-		KUNIT_EXPECT_TRUE_MSG(test, kprobe_gone(&leaving->probe.kp), "at %pS",
-				      places[i].addr);
+		KUNIT_EXPECT_EQ_MSG(test, tries, 1, "at %pS", place->addr);
+		KUNIT_EXPECT_TRUE_MSG(test, kprobe_gone(&leaving->probe.kp), "at %pS", place->addr);
 		kunit_release_action(test, any_drop, leaving);
 	}
 }
@@ -518,7 +501,7 @@ static void leave_while_rcu_is_held(struct any *planted)
 
 /* It is gone, and its struct is free for something else. Whether it was alone does not matter. */
 static void expect_gone(struct kunit *test, const struct probe_kind *kind,
-			const struct place *place, bool alone, void (*leave)(struct any *planted))
+			const struct kprobes_step *place, bool alone, void (*leave)(struct any *planted))
 {
 	struct probe *other = alone ? NULL : probe_registered(test, place->addr);
 	struct any *planted = plant(test, kind, place->addr);
@@ -543,12 +526,13 @@ static void expect_gone(struct kunit *test, const struct probe_kind *kind,
 static void probe_leaves_where_nobody_may_sleep(struct kunit *test)
 {
 	const struct probe_kind *kind = test->param_value;
+	const struct kprobes_step *place;
 	unsigned int i;
 
 	need_counted_preemption(test);
-	for (i = 0; i < 2 * places_for(kind->type); i++)
-		expect_gone(test, kind, &places[i / 2], i % 2, leave_with_preemption_off);
-	expect_gone(test, kind, &places[1], true, leave_while_rcu_is_held);
+	for (i = 0; (place = place_for(kind->type, i / 2)); i++)
+		expect_gone(test, kind, place, i % 2, leave_with_preemption_off);
+	expect_gone(test, kind, place_for(kind->type, 1), true, leave_while_rcu_is_held);
 }
 
 /* The site goes as others do, once a worker has had its turn. */
@@ -746,7 +730,6 @@ static struct kunit_case wait_cases[] = {
 
 static struct kunit_suite wait_suite = {
 	.name = "kprobes_wait",
-	.suite_init = find_places,
 	.test_cases = wait_cases,
 };
 
