@@ -153,47 +153,6 @@ static void busy_task_does_not_keep_an_interrupt_out(struct kunit *test)
 	}
 }
 
-#ifdef KPROBES_HAVE_MASKING
-static void expect_masking(struct kunit *test)
-{
-	bool masked;
-	u32 flags;
-
-	KUNIT_ASSERT_FALSE(test, irqs_disabled());
-	flags = kprobes_masking(0);
-	masked = irqs_disabled();
-	if (masked)
-		local_irq_enable();
-	KUNIT_EXPECT_TRUE(test, kprobes_masked(flags));
-	KUNIT_EXPECT_FALSE(test, masked);
-}
-#endif
-
-static void masking_interrupts_can_be_probed(struct kunit *test)
-{
-#ifdef KPROBES_HAVE_MASKING
-	struct probe *mask, *unmask;
-	unsigned int post, i, rounds;
-
-	expect_masking(test);
-	for (post = 0; post < 2; post++) {
-		kprobe_post_handler_t handler = post ? probe_post_handler : NULL;
-
-		mask = probe_with(test, kprobes_step_mask, .kp.post_handler = handler);
-		unmask = probe_with(test, kprobes_step_unmask, .kp.post_handler = handler);
-		rounds = post ? 1 : 1000;
-		for (i = 0; i < rounds; i++)
-			expect_masking(test);
-		probe_expect(test, mask, rounds, post, 0);
-		probe_expect(test, unmask, rounds, post, 0);
-		probe_unregister(mask);
-		probe_unregister(unmask);
-	}
-#else
-	kunit_skip(test, "no function that does that");
-#endif
-}
-
 static int hit_itself(struct probe *probe, struct pt_regs *regs)
 {
 	call_inner();
@@ -468,7 +427,6 @@ static struct kunit_case kprobes_nesting_cases[] = {
 	KUNIT_CASE_PARAM(running_probe_is_named_in_its_handler_only, step_gen_params),
 	KUNIT_CASE_PARAM(busy_processor_misses_and_counts_hits, step_gen_params),
 	KUNIT_CASE(busy_task_does_not_keep_an_interrupt_out),
-	KUNIT_CASE(masking_interrupts_can_be_probed),
 	KUNIT_CASE_PARAM_ATTR(interrupts_are_as_before_the_hit, step_gen_params,
 			      { .speed = KUNIT_SPEED_SLOW }),
 	KUNIT_CASE_PARAM(hit_in_an_interrupt_of_a_handler_is_lost_if_both_are_plain,

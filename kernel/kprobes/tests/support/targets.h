@@ -119,7 +119,6 @@ typedef void (*kprobes_work_t)(void);
  * An architecture has
  *
  * - kprobes_steps_table[], with instructions in kprobes_steps() if it has that;
- * - kprobes_masking(), if it can;
  * - kprobes_blocks[], and constants for its size;
  * - kprobes_set_argument(), which returns false if it cannot set an argument;
  * - some more constants.
@@ -151,12 +150,6 @@ static const struct kprobes_step kprobes_entries[] __maybe_unused = {
 	{ "assembly function entry", kprobes_steps, NULL, kprobes_steps },
 #endif
 };
-
-#ifdef KPROBES_HAVE_MASKING
-u32 kprobes_masking(u32 x);
-
-KPROBES_AT(mask); KPROBES_AT(unmask);
-#endif
 
 #ifndef KPROBES_HAVE_MASKS
 static inline unsigned long kprobes_masks(void)
