@@ -103,56 +103,6 @@ static void busy_processor_misses_and_counts_hits(struct kunit *test)
 	probe_expect(test, probe, KPROBES_CALLS, 0, 2);
 }
 
-static struct kprobe nobody;
-
-/* What look() has found in an interrupt */
-static struct {
-	unsigned long level;
-	bool entered;
-	struct kprobe *inside;
-} seen;
-
-static void look(void)
-{
-	struct kprobe_hit frame;
-
-	seen.level = arch_kprobe_level();
-	seen.entered = kprobe_enter(&frame, &nobody);
-	if (!seen.entered)
-		return;
-	kprobe_runs(frame.mark, &nobody);
-	seen.inside = kprobe_running();
-	kprobe_leave(&frame);
-}
-
-/* A busy context keeps out hits in the same context only. */
-static void busy_task_does_not_keep_an_interrupt_out(struct kunit *test)
-{
-	struct kprobe_hit frame;
-	bool interrupted;
-
-	memset(&seen, 0, sizeof(seen));
-	kprobe_busy_begin();
-	KUNIT_EXPECT_EQ(test, TASK, arch_kprobe_level());
-	KUNIT_EXPECT_FALSE(test, kprobe_enter(&frame, &nobody));
-	interrupted = level_run(HARDIRQ, look);
-	KUNIT_EXPECT_NOT_NULL(test, kprobe_running());
-	kprobe_busy_begin();
-	kprobe_busy_end();
-	KUNIT_EXPECT_FALSE(test, kprobe_enter(&frame, &nobody));
-	kprobe_busy_end();
-
-	KUNIT_EXPECT_TRUE(test, interrupted);
-	KUNIT_EXPECT_TRUE(test, seen.entered);
-	KUNIT_EXPECT_EQ(test, HARDIRQ, seen.level);
-	KUNIT_EXPECT_PTR_EQ(test, &nobody, seen.inside);
-	scoped_guard(preempt) {
-		KUNIT_EXPECT_NULL(test, kprobe_running());
-		KUNIT_EXPECT_TRUE(test, kprobe_enter(&frame, &nobody));
-		kprobe_leave(&frame);
-	}
-}
-
 static int hit_itself(struct probe *probe, struct pt_regs *regs)
 {
 	call_inner();
@@ -344,49 +294,6 @@ static int interrupt_in_a_handler(struct probe *probe, struct pt_regs *regs)
 	return 0;
 }
 
-/* Returns whether the interrupt came. */
-static bool expect_hit_over_handler(struct kunit *test, const struct kprobes_step *outer,
-				    const struct kprobes_step *inner, unsigned int flags)
-{
-	struct probe *above = probe_with(test, inner->addr, .on_hit = hit_itself,
-					 .kp.flags = flag_of(flags, 1));
-	struct probe *below = probe_with(test, outer->addr, .on_hit = interrupt_in_a_handler,
-					 .kp.flags = flag_of(flags, 0));
-
-	inner_call = inner->call;
-	inner_reached = false;
-	runs_below = 0;
-	outer->call(1);
-	KUNIT_EXPECT_EQ_MSG(test, above->hits, inner_reached && flags, "%s over %s", inner->name,
-			    outer->name);
-	/* If the hit is not, then that by its own handler. */
-	KUNIT_EXPECT_EQ_MSG(test, above->kp.nmissed, inner_reached, "%s over %s", inner->name,
-			    outer->name);
-	probe_expect(test, below, 1, 0, 0);
-	probe_unregister(above);
-	probe_unregister(below);
-	return inner_reached;
-}
-
-/* Whatever the instructions are, with any flags */
-static void hit_in_an_interrupt_of_a_handler_is_lost_if_both_are_plain(struct kunit *test)
-{
-	const struct kprobes_step *outer = test->param_value, *inner;
-	unsigned int i, flags, arranged = 0;
-
-	if (!ARCH_KPROBE_STATELESS)
-		kunit_skip(test, "these hooks know one hit on a processor, whatever its context");
-	for (i = 0; i < ARRAY_SIZE(kprobes_common_steps); i++) {
-		inner = kprobes_find_step(kprobes_common_steps[i]);
-		if (!inner || inner->call == outer->call)
-			continue;
-		for (flags = 0; flags < FLAGS_OF_TWO; flags++)
-			arranged += expect_hit_over_handler(test, outer, inner, flags);
-	}
-	if (!arranged)
-		kunit_skip(test, "no such interrupt can come while a handler runs");
-}
-
 static void each_probe_of_a_site_is_left_out_or_not(struct kunit *test)
 {
 	struct probe *below, *above[3];
@@ -426,11 +333,8 @@ static void nesting_exit(struct kunit *test)
 static struct kunit_case kprobes_nesting_cases[] = {
 	KUNIT_CASE_PARAM(running_probe_is_named_in_its_handler_only, step_gen_params),
 	KUNIT_CASE_PARAM(busy_processor_misses_and_counts_hits, step_gen_params),
-	KUNIT_CASE(busy_task_does_not_keep_an_interrupt_out),
 	KUNIT_CASE_PARAM_ATTR(interrupts_are_as_before_the_hit, step_gen_params,
 			      { .speed = KUNIT_SPEED_SLOW }),
-	KUNIT_CASE_PARAM(hit_in_an_interrupt_of_a_handler_is_lost_if_both_are_plain,
-			 step_gen_params),
 	KUNIT_CASE_PARAM(handlers_of_all_kinds_exclude_each_other_if_plain, kind_gen_params),
 	KUNIT_CASE(each_probe_of_a_site_is_left_out_or_not),
 	{}
