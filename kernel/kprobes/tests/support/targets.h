@@ -105,11 +105,8 @@ NOKPROBE_SYMBOL(kprobes_forbidden);
 
 typedef void (*kprobes_work_t)(void);
 
-/*
- * Many functions with many instructions each, for tests of large numbers: how many of them an
- * architecture has, if it has any
- */
-#define KPROBES_BLOCKS		100
+/* Functions with many equal instructions: how many of them an architecture has, if it has any */
+#define KPROBES_BLOCKS		16
 #define KPROBES_BLOCK_INSNS	50
 
 /* Declares the address of what KPROBES_STEP() is before. */
