@@ -2,10 +2,7 @@
 /*
  * KUnit tests of jprobes, through what modules can call.
  */
-#include <linux/delay.h>
 #include <linux/fprobe.h>
-#include <linux/irq_work.h>
-#include <linux/math.h>
 
 #include "support/jprobe.h"
 #include "support/trace.h"
@@ -219,95 +216,6 @@ static void fprobes_lose_nothing_in_what_is_left(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fp->nmissed, 0);
 }
 
-static void none_of_very_many_calls_is_lost(struct kunit *test)
-{
-	const struct kprobes_step *step = test->param_value;
-	struct jprobe *jp = jprobe_registered(test, step->call, handler_0);
-
-	KUNIT_EXPECT_EQ(test, wrong_calls(step, 10 * MANY), 0);
-	KUNIT_EXPECT_EQ(test, seen[0].calls, 10 * MANY);
-	KUNIT_EXPECT_EQ(test, jp->kp.nmissed, 0);
-}
-
-static const struct kprobes_step *other_entry(const struct kprobes_step *step)
-{
-	return &kprobes_entries[step->call == kprobes_traced];
-}
-
-static u32 (*nested_call)(u32 x);
-
-static u32 calls_another(u32 x)
-{
-	note_seen(0, x);
-	nested_call(x);
-	leave();
-	return 0;
-}
-
-static void call_inside_a_handler_is_missed_and_counted(struct kunit *test)
-{
-	const struct kprobes_step *outer = test->param_value, *inner = other_entry(outer);
-	struct jprobe *jp = jprobe_registered(test, inner->call, handler_1);
-
-	nested_call = inner->call;
-	jprobe_registered(test, outer->call, calls_another);
-	kprobes_call_step(test, outer);
-	KUNIT_EXPECT_EQ(test, seen[0].calls, KPROBES_CALLS);
-	KUNIT_EXPECT_EQ(test, seen[1].calls, 0);
-	KUNIT_EXPECT_EQ(test, jp->kp.nmissed, KPROBES_CALLS);
-	kprobes_call_step(test, inner);
-	KUNIT_EXPECT_EQ(test, seen[1].calls, KPROBES_CALLS);
-}
-
-static bool interruptible, interrupted;
-
-static void interrupt_run(struct irq_work *unused)
-{
-	nested_call(2);
-	WRITE_ONCE(interrupted, true);
-}
-
-static struct irq_work interrupt = IRQ_WORK_INIT_HARD(interrupt_run);
-
-static u32 is_interrupted(u32 x)
-{
-	bool unmask = irqs_disabled() && KPROBES_HANDLER_MAY_UNMASK;
-	unsigned int us;
-
-	note_seen(0, x);
-	interruptible = unmask || !irqs_disabled();
-	irq_work_queue(&interrupt);
-	if (unmask)
-		local_irq_enable();
-	for (us = 0; us < 100000 && interruptible && !READ_ONCE(interrupted); us++)
-		udelay(1);
-	if (unmask)
-		local_irq_disable();
-	seen[2].calls += READ_ONCE(interrupted);
-	leave();
-	return 0;
-}
-
-static void handler_is_left_after_one_in_an_interrupt_was(struct kunit *test)
-{
-	const struct kprobes_step *step = test->param_value;
-	struct jprobe *nested;
-
-	interrupted = false;
-	nested_call = other_entry(step)->call;
-	nested = jprobe_new(test, nested_call, handler_1);
-	nested->kp.flags = KPROBE_FLAG_NESTS;
-	KUNIT_ASSERT_EQ(test, 0, register_jprobe(nested));
-	jprobe_registered(test, step->call, is_interrupted);
-	KUNIT_EXPECT_EQ(test, step->call(1), kprobes_expected(1));
-	irq_work_sync(&interrupt);
-	KUNIT_EXPECT_EQ(test, seen[0].calls, 1);
-	KUNIT_EXPECT_EQ(test, seen[1].calls, 1);
-	if (!interruptible)
-		kunit_skip(test, "the handler has interrupts off");
-	KUNIT_EXPECT_EQ_MSG(test, seen[2].calls, 1, "the interrupt came too late");
-}
-
 static struct trace trace;
 
 static u32 takes_a_trace(u32 x)
@@ -343,27 +251,6 @@ static void stack_trace_shows_the_function_and_its_caller(struct kunit *test)
 			      "%pS follows on the function", (void *)trace.entries[at + 1]);
 }
 
-static u64 int_pow_handler(u64 base, unsigned int exp)
-{
-	note_seen(0, base * 100 + exp);
-	leave();
-	return 0;
-}
-
-static void function_of_the_kernel_is_found_by_its_name(struct kunit *test)
-{
-	struct jprobe *jp;
-
-	kprobes_text_watch(test, int_pow);
-	jp = jprobe_new(test, NULL, int_pow_handler);
-	jp->kp.symbol_name = "int_pow";
-	KUNIT_ASSERT_EQ(test, 0, register_jprobe(jp));
-	KUNIT_EXPECT_TRUE(test, kprobes_within(int_pow, (unsigned long)jp->kp.addr));
-	KUNIT_EXPECT_EQ(test, int_pow(7, 5), 16807);
-	KUNIT_EXPECT_EQ(test, seen[0].calls, 1);
-	KUNIT_EXPECT_EQ(test, seen[0].x, 705);
-}
-
 static void jprobe_without_a_function_is_refused_and_not_changed(struct kunit *test)
 {
 	const union any_probe none = {};
@@ -383,12 +270,7 @@ static struct kunit_case jprobes_test_cases[] = {
 	KUNIT_CASE_PARAM(caller_keeps_its_registers_when_a_handler_is_left, entry_gen_params),
 	KUNIT_CASE_PARAM(return_probes_lose_nothing_in_what_is_left, entry_gen_params),
 	KUNIT_CASE_PARAM(fprobes_lose_nothing_in_what_is_left, entry_gen_params),
-	KUNIT_CASE_PARAM_ATTR(none_of_very_many_calls_is_lost, entry_gen_params,
-			      { .speed = KUNIT_SPEED_SLOW }),
-	KUNIT_CASE_PARAM(call_inside_a_handler_is_missed_and_counted, entry_gen_params),
-	KUNIT_CASE_PARAM(handler_is_left_after_one_in_an_interrupt_was, entry_gen_params),
 	KUNIT_CASE_PARAM(stack_trace_shows_the_function_and_its_caller, entry_gen_params),
-	KUNIT_CASE(function_of_the_kernel_is_found_by_its_name),
 	KUNIT_CASE(jprobe_without_a_function_is_refused_and_not_changed),
 	{}
 };

@@ -205,20 +205,23 @@ static void expect_counts(struct kunit *test, void *addr, long hits, int nested)
 }
 
 /* The compiler knows that function, and what it does not change. */
-static void hit_below(void)
+static void hit_below(struct kunit *test)
 {
+	u32 result;
+
 	runs_below = 0;
 	runs_above = 0;
 	inner_reached = false;
 	barrier();
-	kprobes_traced(1);
+	result = kprobes_traced(1);
 	barrier();
+	KUNIT_EXPECT_EQ(test, result, kprobes_expected(1));
 }
 
 static void expect_excluded(struct kunit *test, const struct probe_kind *kind,
 			    union any_probe *probe, unsigned int runs, bool lost)
 {
-	hit_below();
+	hit_below(test);
 	KUNIT_EXPECT_EQ_MSG(test, runs_below, 1, "%s", kind->name);
 	KUNIT_EXPECT_TRUE_MSG(test, inner_reached, "%s", kind->name);
 	KUNIT_EXPECT_EQ_MSG(test, runs_above, lost ? 0 : runs, "%s, lost: %d", kind->name, lost);
@@ -306,7 +309,7 @@ static void each_probe_of_a_site_is_left_out_or_not(struct kunit *test)
 		above[i] = probe_with(test, kprobes_untraced,
 				      .kp.post_handler = probe_post_handler,
 				      .kp.flags = i == 1 ? KPROBE_FLAG_NESTS : 0);
-	hit_below();
+	hit_below(test);
 	KUNIT_EXPECT_TRUE(test, inner_reached);
 	for (i = 0; i < ARRAY_SIZE(above); i++)
 		probe_expect(test, above[i], i == 1, i == 1, i != 1);
