@@ -2,7 +2,6 @@
 /*
  * KUnit tests that return probes leave nothing behind. test_kretprobes.c tests what users see.
  */
-#include <kunit/static_stub.h>
 #include <kunit/test.h>
 #include <linux/align.h>
 #include <linux/completion.h>
@@ -83,12 +82,6 @@ static struct kretprobe *registered_with(struct kunit *test, void *addr, int max
 static struct kretprobe *registered(struct kunit *test, void *addr, int maxactive)
 {
 	return registered_with(test, addr, maxactive, 0);
-}
-
-static void expect_returns(struct kunit *test, struct kretprobe *rp, int returned, int missed)
-{
-	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), returned);
-	KUNIT_EXPECT_EQ(test, rp->nmissed, missed);
 }
 
 #define expect_soon(test, condition)					\
@@ -487,7 +480,8 @@ static void task_has_memory_for_eight_calls(struct kunit *test)
 	rp = registered_with(test, deep, 0, *data_size);
 	KUNIT_EXPECT_EQ(test, deep(7), 8);
 	KUNIT_EXPECT_EQ(test, used_at_the_bottom, wanted);
-	expect_returns(test, rp, 8, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 8);
+	KUNIT_EXPECT_EQ(test, rp->nmissed, 0);
 	expect_stacks_of(test, wanted);
 	kunit_info(test, "%zu to %zu bytes", stacks.smallest, stacks.largest);
 	KUNIT_EXPECT_LT(test, stacks.largest, max(2 * wanted, 513UL));
@@ -559,28 +553,6 @@ static void larger_stack_takes_the_place_of_an_empty_one(struct kunit *test)
 		for (k = 0; k < ARRAY_SIZE(rps); k++)
 			kunit_release_action(test, any_drop, rps[k]);
 	}
-}
-
-static struct kretprobe_stack *no_stack(unsigned int size, gfp_t gfp)
-{
-	return NULL;
-}
-
-/* Tasks take from the reserve then, until there is memory for them. */
-static void returns_are_seen_without_memory_for_stacks(struct kunit *test)
-{
-	struct kretprobe *rp;
-
-	kretprobe_stacks_trim();
-	kunit_activate_static_stub(test, kretprobe_stack_alloc, no_stack);
-	rp = registered(test, returns, 0);
-	kunit_deactivate_static_stub(test, kretprobe_stack_alloc);
-	KUNIT_EXPECT_FALSE(test, has_stack(current));
-	KUNIT_EXPECT_EQ(test, 2, returns(1));
-	expect_returns(test, rp, 1, 0);
-	registered(test, deep, 0);
-	KUNIT_EXPECT_TRUE(test, has_stack(current));
-	expect_stacks_soon(test);
 }
 
 /* They may be calls that are ending, and have seen that somebody needs their stack. */
@@ -897,7 +869,6 @@ static struct kunit_case kretprobe_cases[] = {
 	KUNIT_CASE(empty_stack_is_left_to_the_worker),
 	KUNIT_CASE_PARAM(task_has_memory_for_eight_calls, data_size_gen_params),
 	KUNIT_CASE(larger_stack_takes_the_place_of_an_empty_one),
-	KUNIT_CASE(returns_are_seen_without_memory_for_stacks),
 	KUNIT_CASE(stacks_wait_for_their_readers),
 	KUNIT_CASE(holder_waits_for_readers),
 	KUNIT_CASE(return_probe_that_is_unregistered_twice_leaves_nothing),
