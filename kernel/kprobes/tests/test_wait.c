@@ -341,10 +341,20 @@ static void closing_an_event_does_not_wait_for_readers(struct kunit *test)
 
 static struct kprobe nobody;
 
-static void mark_of_a_task_that_dies_is_ended(struct kunit *test)
+static bool can_be_hit(void)
 {
-	bool inside, entered, faulting;
-	struct kprobe_hit frame, another;
+	struct kprobe_hit frame;
+	bool entered = kprobe_enter(&frame, &nobody);
+
+	if (entered)
+		kprobe_leave(&frame);
+	return entered;
+}
+
+static void task_that_dies_leaves_no_mark(struct kunit *test)
+{
+	bool inside, faulting, entered, kept_out;
+	struct kprobe_hit frame;
 	struct kprobe *running;
 	struct kprobe_mark *mark;
 
@@ -357,36 +367,24 @@ static void mark_of_a_task_that_dies_is_ended(struct kunit *test)
 	faulting = mark->faulting;
 	mark->faulting = false;
 	running = kprobe_running();
-	entered = kprobe_enter(&another, &nobody);
-	if (entered)
-		kprobe_leave(&another);
-	preempt_enable();
-	KUNIT_EXPECT_TRUE(test, inside);
-	KUNIT_EXPECT_NULL(test, running);
-	KUNIT_EXPECT_FALSE(test, faulting);
-	KUNIT_EXPECT_TRUE(test, entered);
-	kprobe_wait_for_handlers();
-}
+	entered = can_be_hit();
 
-/* A section that nests leaves with the task, too: the next one is to keep hits out by itself. */
-static void busy_sections_of_a_task_that_dies_are_forgotten(struct kunit *test)
-{
-	struct kprobe_hit frame;
-	bool kept_out;
-
-	preempt_disable();
+	/* Busy sections leave with the task, too: the next one keeps hits out by itself. */
 	kprobe_busy_begin();
 	kprobe_busy_begin();
 	kprobe_task_dies();
 	preempt_enable_notrace();
 	preempt_enable_notrace();
 	kprobe_busy_begin();
-	kept_out = !kprobe_enter(&frame, &nobody);
-	if (!kept_out)
-		kprobe_leave(&frame);
+	kept_out = !can_be_hit();
 	kprobe_busy_end();
 	preempt_enable();
+	KUNIT_EXPECT_TRUE(test, inside);
+	KUNIT_EXPECT_NULL(test, running);
+	KUNIT_EXPECT_FALSE(test, faulting);
+	KUNIT_EXPECT_TRUE(test, entered);
 	KUNIT_EXPECT_TRUE(test, kept_out);
+	kprobe_wait_for_handlers();
 }
 
 #ifdef CONFIG_JPROBES
@@ -712,8 +710,7 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE_PARAM(closing_an_event_waits_for_handlers, user_gen_params),
 	KUNIT_CASE_PARAM(closing_an_event_does_not_wait_for_readers, user_gen_params),
 #endif
-	KUNIT_CASE(mark_of_a_task_that_dies_is_ended),
-	KUNIT_CASE(busy_sections_of_a_task_that_dies_are_forgotten),
+	KUNIT_CASE(task_that_dies_leaves_no_mark),
 #ifdef CONFIG_JPROBES
 	KUNIT_CASE(jprobe_return_outside_of_a_jprobe_only_warns),
 #endif
