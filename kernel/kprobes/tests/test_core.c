@@ -25,6 +25,7 @@
 #include "support/regs.h"
 #include "support/report.h"
 #include "support/sites.h"
+#include "support/threads.h"
 
 /* --- the table --- */
 
@@ -327,6 +328,29 @@ static void call_returns_with_the_global_switch_off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(true));
 }
 #endif
+
+#define TURNS	20
+
+/* Calls that begin when it was turned are all hit, or not at all. */
+static void global_switch_is_turned_under_hits(struct kunit *test)
+{
+	struct probe *probe = probe_registered(test, site_target);
+	struct caller *caller = caller_start(test, site_target);
+	unsigned int i, before;
+	bool on;
+
+	for (i = 0; i < TURNS; i++) {
+		on = i & 1;
+		KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(on));
+		/* One call may have begun before. */
+		caller_wait(test, caller);
+		before = READ_ONCE(probe->hits);
+		caller_wait(test, caller);
+		KUNIT_EXPECT_EQ(test, READ_ONCE(probe->hits) != before, on);
+	}
+	caller_stop(caller);
+	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 0);
+}
 
 /*
  * With kprobe_mutex held, a site that its last probe has left cannot be freed. So
@@ -830,6 +854,7 @@ static struct kunit_case core_cases[] = {
 	KUNIT_CASE(slot_knows_its_owner),
 	KUNIT_CASE(empty_page_waits_for_its_readers),
 #endif
+	KUNIT_CASE(global_switch_is_turned_under_hits),
 	KUNIT_CASE(dying_site_is_revived),
 	KUNIT_CASE(gone_text_is_left_with_preemption_off),
 #ifdef CONFIG_KPROBES_ON_FTRACE
