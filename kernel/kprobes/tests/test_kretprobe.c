@@ -16,7 +16,6 @@
 #include <linux/minmax.h>
 #include <linux/objpool.h>
 #include <linux/rcupdate.h>
-#include <linux/rethook.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
 #include <linux/stacktrace.h>
@@ -759,76 +758,6 @@ static void handlers_are_stopped_before_they_are_waited_for(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, stopped_before_release);
 }
 
-#if ARCH_KRETPROBE_FRAME_IS_SLOT && defined(CONFIG_RETHOOK)
-static unsigned long told_ip, told_ret_addr;
-
-static int note_caller(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	told_ip = instruction_pointer(regs);
-	told_ret_addr = get_kretprobe_retaddr(ri);
-	return 0;
-}
-
-static void return_to_rethook(struct rethook_node *node, void *data, unsigned long ret_addr,
-			      struct pt_regs *regs)
-{
-}
-
-KUNIT_DEFINE_ACTION_WRAPPER(drop_rethook, rethook_free, struct rethook *);
-
-/*
- * A return probe and then rethook follow a function, and another return probe follows a tail
- * call of that. The trampolines get the return in the reverse order. Returns where it leads to.
- */
-static noinline __noclone unsigned long tail_call_returns(struct kretprobe *outer,
-							  struct rethook_node *node,
-							  struct kretprobe *inner)
-{
-	unsigned long slot = (unsigned long)leaves_call_behind;
-	struct pt_regs regs = { .sp = (unsigned long)&slot };
-	struct kprobe_hit frame = {};
-
-	if (!kprobe_enter(&frame, &outer->kp))
-		return 0;
-	kretprobe_entry(&outer->kp, &regs);
-	rethook_hook(node, &regs, true);
-	kretprobe_entry(&inner->kp, &regs);
-	kprobe_leave(&frame);
-
-	kretprobe_returned(&regs, &slot);
-	/* What rethook's own trampoline does takes more registers than there are here. */
-	current->rethooks.first = node->llist.next;
-	WRITE_ONCE(slot, node->ret_addr);
-	kretprobe_returned(&regs, &slot);
-	return READ_ONCE(slot);
-}
-
-/* A past bug: it was told of the trampoline of rethook. */
-static void tail_call_beside_rethook_is_told_of_the_caller(struct kunit *test)
-{
-	struct kretprobe *outer = registered(test, returns, 0);
-	struct return_probe *inner = return_probe_with(test, waits, .rp.handler = note_caller);
-	unsigned long leads_to = 0;
-	struct rethook_node *node;
-	struct rethook *rh;
-
-	rh = rethook_alloc(test, return_to_rethook, sizeof(*node), 1);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(rh));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_rethook, rh));
-	scoped_guard(preempt_notrace) {
-		node = rethook_try_get(rh);
-		if (node) {
-			leads_to = tail_call_returns(outer, node, &inner->rp);
-			rethook_recycle(node);
-		}
-	}
-	KUNIT_EXPECT_EQ(test, leads_to, (unsigned long)leaves_call_behind);
-	KUNIT_EXPECT_EQ(test, told_ip, (unsigned long)leaves_call_behind);
-	KUNIT_EXPECT_EQ(test, told_ret_addr, (unsigned long)leaves_call_behind);
-	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 1);
-}
-#endif
-
 #if defined(CONFIG_X86) && defined(CONFIG_STACKTRACE)
 static struct trace taken;
 
@@ -879,9 +808,6 @@ static struct kunit_case kretprobe_cases[] = {
 #endif
 	KUNIT_CASE_PARAM(idle_task_of_an_offlined_cpu_starts_anew, cap_gen_params),
 	KUNIT_CASE(handlers_are_stopped_before_they_are_waited_for),
-#if ARCH_KRETPROBE_FRAME_IS_SLOT && defined(CONFIG_RETHOOK)
-	KUNIT_CASE(tail_call_beside_rethook_is_told_of_the_caller),
-#endif
 #if defined(CONFIG_X86) && defined(CONFIG_STACKTRACE)
 	KUNIT_CASE(trace_from_the_trampoline_goes_on_to_callers),
 #endif

@@ -808,38 +808,53 @@ static void expect_told_of_callers(struct kunit *test, struct told *told)
 	expect_trace(test, &told->trace, callers, ARRAY_SIZE(callers));
 }
 
+#ifdef CONFIG_X86
+u32 kprobes_tail_calls(u32 x);
+
+KPROBES_CALLED(kprobes_tail_calls, "jmp kprobes_traced\n");
+#endif
+
 /*
  * Which fprobes there are, and whether they come before the return probe. Who comes later is
- * called first at the entry, and last at the return.
+ * called first at the entry, and last at the return. Who has made a tail call is followed, too.
  */
 struct order {
 	const char *name;
 	bool before, after;
+	u32 (*tail_calls)(u32 x);
 };
 
 static const struct order orders[] = {
 	{ "return probe comes first", false, true },
 	{ "fprobe comes first", true, false },
 	{ "return probe comes between fprobes", true, true },
+#ifdef CONFIG_X86
+	{ "fprobe is between return probes of a tail call", false, true, kprobes_tail_calls },
+#endif
 };
 
 KUNIT_ARRAY_PARAM_DESC(order, orders, name);
 
-/* A past bug: a return probe beside fprobes, before or after it, was shown a trampoline. */
+/* Past bugs: a return probe beside fprobes was shown a trampoline; so was that of a tail call. */
 static void both_are_told_of_callers_not_trampolines(struct kunit *test)
 {
 	struct told_fprobe *before = NULL, *after = NULL;
 	const struct order *order = test->param_value;
+	struct return_probe *outer = NULL;
 
 	need(test, LOSES_NOTHING && TRACES_CALLERS);
 	memset(&told_by_probe, 0, sizeof(told_by_probe));
+	if (order->tail_calls)
+		outer = return_probe_with(test, order->tail_calls);
 	if (order->before)
 		before = told_fprobe_registered(test, kprobes_traced, NULL);
 	return_probe_with(test, kprobes_traced, .on_return = note_probe);
 	if (order->after)
 		after = told_fprobe_registered(test, kprobes_traced, NULL);
-	level_three(kprobes_traced);
+	level_three(order->tail_calls ?: kprobes_traced);
 	expect_told_of_callers(test, &told_by_probe);
+	if (outer)
+		KUNIT_EXPECT_EQ(test, atomic_read(&outer->returns), 1);
 	if (before)
 		expect_told_of_callers(test, &before->told);
 	if (after)
