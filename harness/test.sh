@@ -144,7 +144,6 @@ beside_kunit()
 	# run again by a script say it again.
 	sed '/kptest: begin/q; s/\r$//' "$out/logs/$log.log" >"$out/test/$log.boot"
 	sed -n "s/^ *# test_text: /  /p" "$out/test/$log.boot" | tee "$out/test/$log.shares"
-	sed -n "s/^ *# thousands_of_probes_take_few_patches: \([0-9]\)/  \1/p" "$out/test/$log.boot"
 	[ "$ARCH" != arm64 ] || few_refused
 }
 
