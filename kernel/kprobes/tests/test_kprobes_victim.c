@@ -10,7 +10,6 @@
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/hrtimer.h>
-#include <linux/interrupt.h>
 #include <linux/jump_label.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
@@ -475,30 +474,6 @@ static int show_leaving(char *buffer, const struct kernel_param *kp)
 
 PARAM(leaving, NULL, show_leaving, NULL, 0400);
 MODULE_PARM_DESC(leaving, "read it to call a function twice: now, and when the module is going");
-
-static void tasklet_runs(struct tasklet_struct *tasklet)
-{
-}
-
-static DECLARE_TASKLET(victim_tasklet, tasklet_runs);
-
-static int run_tasklets(const char *value, const struct kernel_param *kp)
-{
-	unsigned int i, number;
-	int ret = kstrtouint(value, 0, &number);
-
-	if (ret)
-		return ret;
-	for (i = 0; i < number; i++) {
-		tasklet_schedule(&victim_tasklet);
-		/* Waits until it has run. */
-		tasklet_kill(&victim_tasklet);
-	}
-	return 0;
-}
-
-PARAM(tasklets, run_tasklets, NULL, NULL, 0200);
-MODULE_PARM_DESC(tasklets, "write N to have so many tasklets run, one after the other");
 
 static unsigned int late;
 
