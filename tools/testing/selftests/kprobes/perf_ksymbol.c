@@ -4,14 +4,17 @@
  *
  *	perf_ksymbol NAME ADDRESS COMMAND [ARGUMENT...]
  *
- * runs the command meanwhile, and then prints, in the order of events,
+ * runs the command meanwhile, and then prints, each line with the time before it, and not in order,
  *
  *	came ADDRESS SIZE	a page of instructions of that name is there
  *	went ADDRESS SIZE	it is gone
  *	text OLD NEW		the text at the address has changed: bytes before and after, in
  *				hex; - if there are none
- *	told N, lost N		how many records of text there were, at any address, and how
- *				many more there was no room for
+ *
+ * and, at time 0,
+ *
+ *	told N			how many records of text there were, at any address
+ *	lost N			how many more records there was no room for
  *
  * Exits with 4 if the kernel has no such events.
  */
@@ -24,33 +27,29 @@
 
 #define RING_PAGES	128
 #define MOST_PROCESSORS	64
-#define MOST_RECORDS	65536
 
-struct ksymbol_record {
+struct record {
 	struct perf_event_header header;
-	uint64_t address;
-	uint32_t size;
-	uint16_t type;
-	uint16_t flags;
-	char name[];
+	uint64_t address;	/* of one that is lost: an id */
+	union {
+		struct {
+			uint32_t size;
+			uint16_t type;
+			uint16_t flags;
+			char name[];
+		} ksymbol;
+		struct {
+			uint16_t old_len;
+			uint16_t new_len;
+			uint8_t bytes[];
+		} text;
+		uint64_t lost;
+	};
 };
 
-struct text_record {
-	struct perf_event_header header;
-	uint64_t address;
-	uint16_t old_len;
-	uint16_t new_len;
-	uint8_t bytes[];
-};
-
-struct lost_record {
-	struct perf_event_header header;
-	uint64_t id;
-	uint64_t lost;
-};
-
-static struct perf_event_header *records[MOST_RECORDS];
-static unsigned int nr_records;
+static const char *name;
+static uint64_t address;
+static unsigned long long told, lost;
 
 static int open_dummy(int processor)
 {
@@ -97,51 +96,6 @@ static unsigned int open_rings(struct perf_event_mmap_page **rings)
 	return nr ? nr : missing("no such events here");
 }
 
-/* Copies from a place in the ring, going on at the beginning after the end. */
-static void copy_out(void *to, const struct perf_event_mmap_page *ring, uint64_t at, size_t len)
-{
-	const char *data = (const char *)ring + sysconf(_SC_PAGESIZE);
-	size_t size = RING_PAGES * sysconf(_SC_PAGESIZE), i;
-
-	for (i = 0; i < len; i++)
-		((char *)to)[i] = data[(at + i) % size];
-}
-
-static void collect(const struct perf_event_mmap_page *ring)
-{
-	uint64_t at, head = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE);
-	struct perf_event_header header;
-
-	for (at = 0; at < head; at += header.size) {
-		copy_out(&header, ring, at, sizeof(header));
-		if (header.size < sizeof(header) || nr_records == MOST_RECORDS) {
-			errno = EOVERFLOW;
-			fail("records");
-		}
-		records[nr_records] = malloc(header.size);
-		if (!records[nr_records])
-			fail("memory");
-		copy_out(records[nr_records++], ring, at, header.size);
-	}
-}
-
-/* The time is the last field of a record, because nothing else is sampled. */
-static uint64_t time_of(const struct perf_event_header *header)
-{
-	uint64_t when;
-
-	memcpy(&when, (const char *)header + header->size - sizeof(when), sizeof(when));
-	return when;
-}
-
-static int by_time(const void *a, const void *b)
-{
-	uint64_t first = time_of(*(struct perf_event_header * const *)a);
-	uint64_t second = time_of(*(struct perf_event_header * const *)b);
-
-	return first < second ? -1 : first > second;
-}
-
 static void print_bytes(const uint8_t *bytes, unsigned int len)
 {
 	printf(" ");
@@ -151,46 +105,54 @@ static void print_bytes(const uint8_t *bytes, unsigned int len)
 		printf("%02x", *bytes++);
 }
 
-static void print_ksymbol(const struct ksymbol_record *record, const char *name)
+/* The last field of a record, because nothing else is sampled */
+static void print_time(const struct record *record)
 {
-	if (record->type != PERF_RECORD_KSYMBOL_TYPE_OOL || strcmp(record->name, name))
-		return;
-	printf("%s %llx %u\n",
-	       record->flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER ? "went" : "came",
-	       (unsigned long long)record->address, record->size);
+	uint64_t when;
+
+	memcpy(&when, (const char *)record + record->header.size - sizeof(when), sizeof(when));
+	printf("%llu ", (unsigned long long)when);
 }
 
-static void print_text(const struct text_record *record)
+static void print_ksymbol(const struct record *record)
 {
+	if (record->ksymbol.type != PERF_RECORD_KSYMBOL_TYPE_OOL ||
+	    strcmp(record->ksymbol.name, name))
+		return;
+	print_time(record);
+	printf("%s %llx %u\n",
+	       record->ksymbol.flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER ? "went" : "came",
+	       (unsigned long long)record->address, record->ksymbol.size);
+}
+
+static void print_text(const struct record *record)
+{
+	told++;
+	if (record->address != address)
+		return;
+	print_time(record);
 	printf("text");
-	print_bytes(record->bytes, record->old_len);
-	print_bytes(record->bytes + record->old_len, record->new_len);
+	print_bytes(record->text.bytes, record->text.old_len);
+	print_bytes(record->text.bytes + record->text.old_len, record->text.new_len);
 	printf("\n");
 }
 
-static void print_all(const char *name, uint64_t address)
+/* Nobody has told the kernel that records were read, so it has not begun the ring anew. */
+static void print_ring(const struct perf_event_mmap_page *ring)
 {
-	unsigned long long told = 0, lost = 0;
-	unsigned int i;
+	const char *data = (const char *)ring + sysconf(_SC_PAGESIZE);
+	uint64_t at, head = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE);
+	const struct record *record;
 
-	for (i = 0; i < nr_records; i++) {
-		const void *record = records[i];
-
-		switch (records[i]->type) {
-		case PERF_RECORD_KSYMBOL:
-			print_ksymbol(record, name);
-			break;
-		case PERF_RECORD_TEXT_POKE:
-			told++;
-			if (((const struct text_record *)record)->address == address)
-				print_text(record);
-			break;
-		case PERF_RECORD_LOST:
-			lost += ((const struct lost_record *)record)->lost;
-			break;
-		}
+	for (at = 0; at < head; at += record->header.size) {
+		record = (const struct record *)(data + at);
+		if (record->header.type == PERF_RECORD_KSYMBOL)
+			print_ksymbol(record);
+		else if (record->header.type == PERF_RECORD_TEXT_POKE)
+			print_text(record);
+		else if (record->header.type == PERF_RECORD_LOST)
+			lost += record->lost;
 	}
-	printf("told %llu, lost %llu\n", told, lost);
 }
 
 int main(int argc, char **argv)
@@ -203,11 +165,12 @@ int main(int argc, char **argv)
 		fprintf(stderr, "perf_ksymbol NAME ADDRESS COMMAND...\n");
 		return 2;
 	}
+	name = argv[1];
+	address = strtoull(argv[2], NULL, 16);
 	nr = open_rings(rings);
 	status = run(argv + 3);
 	for (i = 0; i < nr; i++)
-		collect(rings[i]);
-	qsort(records, nr_records, sizeof(*records), by_time);
-	print_all(argv[1], strtoull(argv[2], NULL, 16));
+		print_ring(rings[i]);
+	printf("0 told %llu\n0 lost %llu\n", told, lost);
 	return status;
 }
