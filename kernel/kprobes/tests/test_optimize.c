@@ -412,41 +412,6 @@ static void handlers_go_to_any_instruction(struct kunit *test)
 	}
 }
 
-/* --- misses --- */
-
-static struct kprobes_registers nested;
-
-static int hit_again(struct probe *probe, struct pt_regs *regs)
-{
-	look(probe, regs);
-	set_input(&nested, 0);
-	nested.reg[KPROBES_REG_RESULT] = 0;
-	kprobes_jump_run(&nested, kprobes_jump_bits);
-	return 0;
-}
-
-static void hit_by_its_own_handler_is_missed_and_carried_out(struct kunit *test)
-{
-	struct view *v = new_views(test);
-	struct probe *probe;
-	unsigned int post;
-
-	find_bits(test);
-	probe = probe_new(test, bits_at[0]);
-	for (post = 0; post < 2; post++) {
-		probe_reset(probe, bits_at[0]);
-		probe->on_hit = hit_again;
-		probe->kp.post_handler = post ? look_after : NULL;
-		plant(test, probe);
-		KUNIT_EXPECT_EQ(test, run_bits(v), ALL_BITS);
-		KUNIT_EXPECT_EQ(test, nested.reg[KPROBES_REG_RESULT], ALL_BITS);
-		KUNIT_EXPECT_EQ(test, v->pres, 1);
-		KUNIT_EXPECT_EQ(test, v->posts, post);
-		KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 1);
-		probe_unregister(probe);
-	}
-}
-
 /* --- preemption --- */
 
 static int want_preemption(struct probe *probe, struct pt_regs *regs)
@@ -545,7 +510,6 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE_PARAM(pre_handler_at_a_jump_acts_for_the_function, idle_gen_params),
 	KUNIT_CASE_PARAM(hit_may_be_interrupted_where_it_ends, idle_gen_params),
 	KUNIT_CASE(handlers_go_to_any_instruction),
-	KUNIT_CASE(hit_by_its_own_handler_is_missed_and_carried_out),
 	KUNIT_CASE_PARAM(preemption_that_is_due_comes_when_the_hit_ends, idle_gen_params),
 	KUNIT_CASE(stack_trace_at_a_jump_is_that_at_a_breakpoint),
 	{}
