@@ -247,6 +247,7 @@ static unsigned long ftrace_site(unsigned long entry)
 }
 #endif
 
+/* And the pointer before a function, by which ftrace finds its ops, if there is one */
 static void inside_of_an_ftrace_site_is_refused(struct kunit *test)
 {
 #ifdef CONFIG_FTRACE_MCOUNT_RECORD
@@ -255,37 +256,20 @@ static void inside_of_an_ftrace_site_is_refused(struct kunit *test)
 
 	need_init_data(test);
 	for (entry = __start_mcount_loc; entry < __stop_mcount_loc; entry++) {
-		unsigned long site = ftrace_site(*entry);
+		unsigned long site = ftrace_site(*entry), offset, size;
 
-		if (site)
-			expect_refused(&area, site + 1 + area.tried % (MCOUNT_INSN_SIZE - 1));
+		if (!site)
+			continue;
+		expect_refused(&area, site + 1 + area.tried % (MCOUNT_INSN_SIZE - 1));
+		if (IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS) &&
+		    kallsyms_lookup_size_offset(site, &size, &offset)) {
+			expect_refused(&area, site - offset - 4);
+			expect_refused(&area, site - offset - 8);
+		}
 	}
 	expect_all_refused(&area);
 #else
 	kunit_skip(test, "the kernel does not trace functions");
-#endif
-}
-
-/* The pointer before a function, by which ftrace finds its ops */
-static void ops_before_an_ftrace_site_are_refused(struct kunit *test)
-{
-#ifdef CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS
-	struct refused_area area = { .test = test };
-	unsigned long *entry;
-
-	need_init_data(test);
-	for (entry = __start_mcount_loc; entry < __stop_mcount_loc; entry++) {
-		unsigned long site = ftrace_site(*entry);
-		unsigned long offset, size;
-
-		if (!site || !kallsyms_lookup_size_offset(site, &size, &offset))
-			continue;
-		expect_refused(&area, site - offset - 4);
-		expect_refused(&area, site - offset - 8);
-	}
-	expect_all_refused(&area);
-#else
-	kunit_skip(test, "there is none");
 #endif
 }
 
@@ -348,7 +332,6 @@ static struct kunit_case kprobes_refused_cases[] = {
 	KUNIT_CASE(blacklisted_functions_are_refused),
 	KUNIT_CASE_SLOW(code_below_the_probes_is_refused),
 	KUNIT_CASE_SLOW(inside_of_an_ftrace_site_is_refused),
-	KUNIT_CASE_SLOW(ops_before_an_ftrace_site_are_refused),
 	KUNIT_CASE(entry_of_an_ftrace_site_needs_ftrace),
 	KUNIT_CASE_PARAM(every_instruction_and_nothing_else_is_accepted, entry_gen_params),
 	{}
