@@ -260,7 +260,8 @@ static void inside_of_an_ftrace_site_is_refused(struct kunit *test)
 
 		if (!site)
 			continue;
-		expect_refused(&area, site + 1 + area.tried % (MCOUNT_INSN_SIZE - 1));
+		expect_refused(&area, site + 1 + (entry - __start_mcount_loc) %
+				       (MCOUNT_INSN_SIZE - 1));
 		if (IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS) &&
 		    kallsyms_lookup_size_offset(site, &size, &offset)) {
 			expect_refused(&area, site - offset - 4);
