@@ -904,39 +904,27 @@ static void hooks_are_taken_off_when_there_is_memory(struct kunit *test)
 	expect_text(test);
 }
 
-/* Arms a site as the switch does, and has ftrace told of it. kprobe_mutex is held. */
-static int arm_again(struct kprobe_site *site)
-{
-	DEFINE_KPROBE_PLAN(plan);
-
-	kprobe_site_refresh(site, &plan);
-	return kprobe_plan_apply(&plan);
-}
-
-/* Before ftrace was told of the site, it counted as armed. */
+/*
+ * The switch has counted the site as armed before ftrace was told of it. When another probe comes,
+ * those that wait are hit.
+ */
 static void site_that_is_not_hooked_is_known_to_be(struct kunit *test)
 {
-	struct kprobe_site *site;
-	DEFINE_KPROBE_PLAN(plan);
-
 	set_probe(0, 5, false);
 	set_probe(1, 5, false);
 	register_first(test, 2);
 	have_ftrace_fail(test);
-	kprobe_lock();
-	site = kprobe_find_site((unsigned long)kps[0].addr);
-	KUNIT_EXPECT_FALSE(test, kprobe_site_arming_failed(site));
-	kprobe_plan_arming(site, false, &plan);
-	KUNIT_EXPECT_EQ(test, 0, kprobe_plan_apply(&plan));
-	ftrace_failures = 1;
-	KUNIT_EXPECT_EQ(test, -ENOMEM, arm_again(site));
-	KUNIT_EXPECT_TRUE(test, kprobe_disabled(&site->kp));
-	KUNIT_EXPECT_TRUE(test, kprobe_site_arming_failed(site));
-	KUNIT_EXPECT_EQ(test, 0, arm_again(site));
-	KUNIT_EXPECT_FALSE(test, kprobe_disabled(&site->kp));
-	KUNIT_EXPECT_FALSE(test, kprobe_site_arming_failed(site));
-	kprobe_unlock();
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, switch_on, NULL));
+	KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(false));
+	ftrace_failures = UINT_MAX;
+	KUNIT_EXPECT_EQ(test, -ENOMEM, kprobe_set_all_armed(true));
+	ftrace_failures = 0;
+	expect_hits(test, 0, 0);
+	register_asleep(test);
 	expect_hits(test, 0, 2);
+	/* Others may have probes, too. */
+	KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(false));
+	KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(true));
 }
 #endif
 
