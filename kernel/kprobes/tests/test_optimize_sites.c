@@ -466,78 +466,6 @@ static void jump_waits_for_a_task_that_does_not_sleep(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, site_at(addr));
 }
 
-/* --- text that goes --- */
-
-/*
- * The text does not really go, and keeps what is in it: nobody may call it meanwhile.
- * Returns whether the detour is still there for tasks in it.
- */
-static bool kill_site(struct kprobe_site *site, struct kprobes_text *text, u8 *left, bool pending)
-{
-	guard(kprobe_lock)();
-	if (pending)
-		make_pending(site);
-	memcpy(left, text->start, text->size);
-	kprobe_site_kill(site);
-	return site->op.made;
-}
-
-static void put_text_back(struct kprobes_text *text)
-{
-	guard(kprobe_lock)();
-	kprobe_text_lock();
-	kprobes_put_text(text->start, text->copy, text->size);
-	kprobe_text_unlock();
-}
-
-static void expect_dead(struct kunit *test, struct probe *probe, struct kprobe_site *site)
-{
-	KUNIT_EXPECT_EQ(test, site->state, SITE_GONE);
-	KUNIT_EXPECT_FALSE(test, kprobe_optimized(&site->kp));
-	KUNIT_EXPECT_NULL(test, site_at(probe->kp.addr));
-	KUNIT_EXPECT_TRUE(test, kprobe_gone(&probe->kp));
-	guard(mutex)(&kprobe_mutex);
-	KUNIT_EXPECT_STREQ(test, kprobe_site_why(site), "gone");
-}
-
-static void jump_goes_with_its_text(struct kunit *test)
-{
-	const struct kprobes_jump *jump = idle_param(test);
-	void *addr = insn_at(jump->call, jump->insn);
-	struct kprobes_text *text = kprobes_text_watch(test, addr);
-	u8 *left = test_alloc(test, text->size);
-	struct view *v = new_views(test);
-	struct probe *probe, *next;
-	struct kprobe_site *site;
-	unsigned int pending;
-
-	for (pending = 0; pending < 2; pending++) {
-		probe = probe_new(test, addr);
-		next = probe_new(test, addr);
-		plant(test, probe);
-		site = site_at(addr);
-		KUNIT_EXPECT_TRUE(test, kill_site(site, text, left, pending));
-		wait_for_kprobe_optimizer();
-		KUNIT_EXPECT_MEMEQ(test, text->start, left, text->size);
-		put_text_back(text);
-		expect_dead(test, probe, site);
-
-		plant(test, next);
-		run(jump->call, 0, v);
-		expect_hits(test, probe, 0);
-		expect_hits(test, next, 1);
-		/* In one round, the probe stays until the detour has gone. */
-		if (!pending) {
-			wait_for_dying_sites(test);
-			KUNIT_EXPECT_FALSE(test, site->op.made);
-		}
-		probe_unregister(probe);
-		run(jump->call, 0, v);
-		expect_hits(test, next, 1);
-		probe_unregister(next);
-	}
-}
-
 /* --- memory --- */
 
 static void jump_takes_little_executable_memory(struct kunit *test)
@@ -567,7 +495,6 @@ static struct kunit_case optimize_sites_cases[] = {
 	KUNIT_CASE_PARAM(probe_in_a_module_that_is_going_gets_no_jump, idle_gen_params),
 	KUNIT_CASE_PARAM_ATTR(jump_waits_for_a_task_that_does_not_sleep, idle_gen_params,
 			      { .speed = KUNIT_SPEED_SLOW }),
-	KUNIT_CASE_PARAM(jump_goes_with_its_text, idle_gen_params),
 	KUNIT_CASE(jump_takes_little_executable_memory),
 	{}
 };

@@ -6,7 +6,6 @@
 #include <linux/irqflags.h>
 #include <asm/debug-monitors.h>
 #include <asm/insn.h>
-#include <asm/patching.h>
 #include <asm/ptrace.h>
 
 #define KPROBES_LANDING_PAD	AARCH64_INSN_SIZE
@@ -104,14 +103,6 @@ static inline void *kprobes_jump_at(void *addr)
 	u32 insn = kprobes_insn_at(addr);
 
 	return aarch64_insn_is_b(insn) ? addr + aarch64_get_branch_offset(insn) : NULL;
-}
-
-static inline void kprobes_put_text(void *addr, const void *text, size_t size)
-{
-	size_t at;
-
-	for (at = 0; at < size; at += AARCH64_INSN_SIZE)
-		aarch64_insn_patch_text_nosync(addr + at, kprobes_insn_at(text + at));
 }
 
 /* --- functions with an instruction to probe --- */

@@ -113,12 +113,6 @@ static inline void *kprobes_jump_at(void *addr)
 	return addr + JMP32_INSN_SIZE + get_unaligned((s32 *)(addr + 1));
 }
 
-static inline void kprobes_put_text(void *addr, const void *text, size_t size)
-{
-	text_poke(addr, text, size);
-	text_poke_sync();
-}
-
 /* --- functions with an instruction to probe --- */
 
 /* Not ASM_RET: a thunk that counts returns changes the flags. */
