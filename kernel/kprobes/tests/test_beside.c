@@ -11,7 +11,6 @@
 #include <linux/kprobes.h>
 #include <linux/moduleparam.h>
 #include <linux/perf_event.h>
-#include <linux/slab.h>
 #include <linux/static_call.h>
 
 #include "../../trace/trace_output.h"
@@ -93,40 +92,6 @@ static int graph_join(void)
 }
 #endif
 
-#ifdef CONFIG_FPROBE
-static unsigned long fprobe_calls;
-
-static void fprobe_returns(struct fprobe *fp, unsigned long entry_ip, unsigned long ret_ip,
-			   struct pt_regs *regs, void *data)
-{
-	fprobe_calls++;
-}
-
-static struct fprobe *fprobe;
-
-/* Not static: ftrace never frees what it has made for a static ops. */
-static int fprobe_join(void)
-{
-	unsigned long hook = (unsigned long)kprobes_traced;
-	int err;
-
-	fprobe = kzalloc(sizeof(*fprobe), GFP_KERNEL);
-	if (!fprobe)
-		return -ENOMEM;
-	fprobe->exit_handler = fprobe_returns;
-	err = register_fprobe_ips(fprobe, &hook, 1);
-	if (err)
-		kfree(fprobe);
-	return err;
-}
-
-static void fprobe_leave(void)
-{
-	unregister_fprobe(fprobe);
-	kfree(fprobe);
-}
-#endif
-
 static const struct party parties[] = {
 	{ "probe on the entry", entry_join, entry_leave, &entry_calls },
 	{ "probe in the middle", middle_join, middle_leave, &middle_calls },
@@ -136,9 +101,6 @@ static const struct party parties[] = {
 	{ "function tracer", tracer_join, tracer_leave, &tracer_calls },
 #ifdef CONFIG_FUNCTION_GRAPH_TRACER
 	{ "function graph tracer", graph_join, graph_leave, &graph_calls },
-#endif
-#ifdef CONFIG_FPROBE
-	{ "fprobe", fprobe_join, fprobe_leave, &fprobe_calls },
 #endif
 };
 
