@@ -414,45 +414,6 @@ static void processor_stops_at_the_next_instruction(struct kunit *test)
 	meet_behind(test, step, probe, next);
 }
 
-/* Do hits by a jump execute the beginning of a slot? If not, hits by a breakpoint do. */
-#define TO_SLOT_BY_JUMP	IS_ENABLED(CONFIG_ARM64)
-
-/* Returns NULL if hits do not execute the beginning of the slot. */
-static void *slot_of(struct probe *probe)
-{
-	struct kprobe_site *site;
-	bool by_jump;
-
-	guard(mutex)(&kprobe_mutex);
-	site = kprobe_find_site((unsigned long)probe->kp.addr);
-	by_jump = site->state == SITE_OPTIMIZED;
-	if (kprobe_ftrace(&site->kp) || by_jump != TO_SLOT_BY_JUMP)
-		return NULL;
-	if (!TO_SLOT_BY_JUMP && !strcmp(arch_kprobe_path(&site->kp), "emulate"))
-		return NULL;
-	return site->kp.ainsn.insn;
-}
-
-static void processor_stops_in_a_slot(struct kunit *test)
-{
-	const struct kprobes_step *step = test->param_value;
-	struct watch *watch = watch_new(test);
-	struct probe *probe;
-	void *slot;
-
-	let_jumps(test, TO_SLOT_BY_JUMP);
-	probe = probe_registered(test, step->addr);
-	wait_for_kprobe_optimizer();
-	slot = slot_of(probe);
-	if (!slot)
-		kunit_skip(test, "hits do not come by the beginning of the slot");
-	KUNIT_ASSERT_EQ(test, 0, watch_executed(watch, slot));
-	expect_both_see_calls(test, step, probe, watch);
-	watch_end(watch);
-	kprobes_call_step(test, step);
-	KUNIT_EXPECT_EQ(test, probe->hits, 2 * KPROBES_CALLS);
-}
-
 static void processor_does_not_stop_where_no_probe_may_be(struct kunit *test)
 {
 	struct watch *watch = watch_new(test);
@@ -613,7 +574,6 @@ static struct kunit_case beside_cases[] = {
 #ifdef CONFIG_HAVE_HW_BREAKPOINT
 	KUNIT_CASE_PARAM(processor_stops_at_the_same_instruction, step_gen_params),
 	KUNIT_CASE_PARAM(processor_stops_at_the_next_instruction, step_gen_params),
-	KUNIT_CASE_PARAM(processor_stops_in_a_slot, step_gen_params),
 	KUNIT_CASE(processor_does_not_stop_where_no_probe_may_be),
 	KUNIT_CASE(processor_stops_at_what_is_accessed),
 #endif
