@@ -25,18 +25,6 @@ done
 for place in p:kprobes_victim+1 p:kprobes_victim+1000000 p:no_such_function "r:$middle"; do
 	check "$place is refused" fails add_event "${place%%:*}" no "${place#*:}" 2>/dev/null
 done
-# No call arrives there, but a jump, so that the stack may be anything. (Some are blacklisted.)
-part=
-for symbol in $(sed -n 's/^[0-9a-f]* [tT] \([A-Za-z_0-9]*\.cold\)$/\1/p' /proc/kallsyms |
-		sort | uniq -u | head -n 20); do
-	can_define "p:kp/part $symbol" && part=$symbol && break
-done
-no_events
-if [ -n "$part" ]; then
-	check "so is one on a part of a function" fails can_define "r:kp/part $part"
-else
-	skip_check "so is one on a part of a function" "the compiler has moved none"
-fi
 no_events
 check "no probe of the victim is left" fails listed '  test_kprobes_victim '
 finish
