@@ -323,7 +323,7 @@ run_debug()
 	# Where memory goes, who registers and unregisters, and from where
 	PART=selftests TIMEOUT=${TIMEOUT:-4800} guest guest selftests "kpscripts=$(printf %s.sh, module \
 		samples debugfs_list debugfs_enabled debugfs_blacklist debugfs_sites debugfs_errors \
-		sysctl perf tracefs uprobes livepatch hotplug suspend)"
+		sysctl tracefs uprobes livepatch hotplug suspend)"
 }
 
 # What the suites leave is searched for as well.

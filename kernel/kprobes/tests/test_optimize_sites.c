@@ -466,6 +466,102 @@ static void jump_waits_for_a_task_that_does_not_sleep(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, site_at(addr));
 }
 
+/* --- what perf is told, who follows a processor through text --- */
+
+#ifdef CONFIG_PERF_EVENTS
+static struct {
+	unsigned int came, went, wrong;
+} pages;
+
+static int note_page(struct probe *probe, struct pt_regs *regs)
+{
+	/* The address has 64 bits. */
+	const unsigned int words = 64 / BITS_PER_LONG;
+	u32 size = regs_get_kernel_argument(regs, 1 + words);
+	u8 gone = regs_get_kernel_argument(regs, 2 + words);
+	const char *name = (const char *)regs_get_kernel_argument(regs, 3 + words);
+
+	if (strcmp(name, kprobe_insn_slots.name))
+		return 0;
+	pages.wrong += size != PAGE_SIZE;
+	if (gone)
+		pages.went++;
+	else
+		pages.came++;
+	return 0;
+}
+
+static void perf_is_told_of_pages_of_slots(struct kunit *test)
+{
+	unsigned int num = 2 * PAGE_SIZE / (kprobe_insn_slots.slot_size * sizeof(kprobe_opcode_t));
+	kprobe_opcode_t **slots = test_alloc(test, num * sizeof(*slots));
+	unsigned int i;
+
+	flush_work(&kprobe_insn_slots.collect);
+	probe_with(test, NULL, .kp.symbol_name = "perf_event_ksymbol", .on_hit = note_page);
+	memset(&pages, 0, sizeof(pages));
+	for (i = 0; i < num; i++)
+		slots[i] = get_insn_slot();
+	KUNIT_EXPECT_GT(test, pages.came, 0);
+	for (i = 0; i < num; i++) {
+		KUNIT_EXPECT_NOT_NULL(test, slots[i]);
+		if (slots[i])
+			free_insn_slot(slots[i], 0);
+	}
+	flush_work(&kprobe_insn_slots.collect);
+	KUNIT_EXPECT_GT(test, pages.went, 0);
+	KUNIT_EXPECT_EQ(test, pages.wrong, 0);
+}
+
+#ifdef CONFIG_X86
+/* First bytes of changes at one address, and how many copies were written elsewhere */
+static struct {
+	unsigned long addr;
+	unsigned int nr, copies;
+	u8 before[8], after[8];
+} changes;
+
+static int note_change(struct probe *probe, struct pt_regs *regs)
+{
+	unsigned long addr = regs_get_kernel_argument(regs, 0);
+	const u8 *before = (const u8 *)regs_get_kernel_argument(regs, 1);
+	const u8 *after = (const u8 *)regs_get_kernel_argument(regs, 3);
+
+	if (!before)
+		changes.copies += is_kprobe_insn_slot(addr) || is_kprobe_optinsn_slot(addr);
+	if (addr != changes.addr || changes.nr == ARRAY_SIZE(changes.before))
+		return 0;
+	changes.before[changes.nr] = *before;
+	changes.after[changes.nr++] = *after;
+	return 0;
+}
+
+static void perf_is_told_of_changed_text(struct kunit *test)
+{
+	struct probe *probe = new_probe(test, idle_param(test));
+	const u8 bytes[] = {
+		*(u8 *)probe->kp.addr, INT3_INSN_OPCODE, JMP32_INSN_OPCODE, INT3_INSN_OPCODE,
+		*(u8 *)probe->kp.addr,
+	};
+	unsigned int i;
+
+	/* A site that is revived has its copies. */
+	KUNIT_ASSERT_TRUE(test, comes_to(probe->kp.addr, SITE_NEW));
+	probe_with(test, NULL, .kp.symbol_name = "perf_event_text_poke", .on_hit = note_change);
+	memset(&changes, 0, sizeof(changes));
+	changes.addr = (unsigned long)probe->kp.addr;
+	plant(test, probe);
+	probe_unregister(probe);
+	KUNIT_EXPECT_GT(test, changes.copies, 0);
+	KUNIT_ASSERT_EQ(test, changes.nr, ARRAY_SIZE(bytes) - 1);
+	for (i = 0; i < changes.nr; i++) {
+		KUNIT_EXPECT_EQ(test, changes.before[i], bytes[i]);
+		KUNIT_EXPECT_EQ(test, changes.after[i], bytes[i + 1]);
+	}
+}
+#endif
+#endif
+
 /* --- memory --- */
 
 static void jump_takes_little_executable_memory(struct kunit *test)
@@ -495,6 +591,12 @@ static struct kunit_case optimize_sites_cases[] = {
 	KUNIT_CASE_PARAM(probe_in_a_module_that_is_going_gets_no_jump, idle_gen_params),
 	KUNIT_CASE_PARAM_ATTR(jump_waits_for_a_task_that_does_not_sleep, idle_gen_params,
 			      { .speed = KUNIT_SPEED_SLOW }),
+#ifdef CONFIG_PERF_EVENTS
+	KUNIT_CASE(perf_is_told_of_pages_of_slots),
+#ifdef CONFIG_X86
+	KUNIT_CASE_PARAM(perf_is_told_of_changed_text, idle_gen_params),
+#endif
+#endif
 	KUNIT_CASE(jump_takes_little_executable_memory),
 	{}
 };
