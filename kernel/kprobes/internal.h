@@ -190,7 +190,6 @@ struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry,
 void kprobe_site_destroy(struct kprobe_site *site);
 void kprobe_site_attach(struct kprobe_site *site, struct kprobe *p);
 void kprobe_site_detach(struct kprobe_site *site, struct kprobe *p, struct kprobe_plan *plan);
-void kprobe_site_silence(struct kprobe_site *site, struct kprobe *p);
 void kprobe_site_detach_late(struct kprobe_site *site, struct kprobe *p);
 void kprobe_site_set_disabled(struct kprobe_site *site, bool disabled);
 void kprobe_site_refresh(struct kprobe_site *site, struct kprobe_plan *plan);

@@ -141,7 +141,9 @@ static void release_copies(struct kprobe_site *site)
 void kprobe_site_destroy(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	if (site->state != SITE_GONE) {
+	if (site->state == SITE_GONE) {
+		hash_del(&site->kp.hlist);
+	} else {
 		kprobe_table_remove(&kprobe_site_table, &site->by_addr);
 		release_copies(site);
 		kprobe_optimize_around((unsigned long)site->kp.addr);
@@ -276,7 +278,6 @@ static void tidy(struct kprobe_site *site, struct kprobe_plan *plan)
 			kprobe_site_plan(site, &plan->left);
 		return;
 	}
-	hash_del(&site->kp.hlist);
 	if (!kprobe_site_settling(site))
 		kprobe_site_destroy(site);
 }
@@ -297,17 +298,6 @@ static void tidy_up(struct work_struct *work)
 static DECLARE_WORK(tidy_work, tidy_up);
 
 /*
- * Makes hits pass by a probe that is about to leave: it is marked as gone. Its handlers may still
- * be running on other CPUs. Does not sleep.
- */
-void kprobe_site_silence(struct kprobe_site *site, struct kprobe *p)
-{
-	lockdep_assert_held(&kprobe_mutex);
-	WRITE_ONCE(p->flags, p->flags | KPROBE_FLAG_GONE);
-	set_handlers(site);
-}
-
-/*
  * Takes a probe off its site, and leaves the rest to a worker. If it was the last probe, hits only
  * execute the instruction. Does not sleep.
  */
@@ -316,8 +306,6 @@ void kprobe_site_detach_late(struct kprobe_site *site, struct kprobe *p)
 	lockdep_assert_held(&kprobe_mutex);
 	list_del_rcu(&p->list);
 	set_handlers(site);
-	if (site->state == SITE_GONE && list_empty(&site->probes))
-		hash_del(&site->kp.hlist);
 	site->untidy = true;
 	queue_work(system_unbound_wq, &tidy_work);
 }
@@ -355,8 +343,7 @@ void kprobe_site_kill(struct kprobe_site *site)
 	kprobe_optimize_stop(site);
 	kprobe_site_set_state(site, SITE_GONE);
 	/* kprobe_site_holding() looks there. */
-	if (!list_empty(&site->probes))
-		hash_add(kprobe_gone_sites, &site->kp.hlist, (unsigned long)site->kp.addr);
+	hash_add(kprobe_gone_sites, &site->kp.hlist, (unsigned long)site->kp.addr);
 	WRITE_ONCE(site->kp.flags, site->kp.flags | KPROBE_FLAG_GONE);
 	list_for_each_entry(p, &site->probes, list)
 		WRITE_ONCE(p->flags, p->flags | KPROBE_FLAG_GONE);
