@@ -2,6 +2,7 @@
 #ifndef _KERNEL_KPROBES_INTERNAL_H
 #define _KERNEL_KPROBES_INTERNAL_H
 
+#include <linux/build_bug.h>
 #include <linux/cleanup.h>
 #include <linux/hashtable.h>
 #include <linux/kprobes_arch.h>
@@ -99,6 +100,13 @@ struct kprobe_kind {
 	/* Takes that list, when no handler of these probes is running any more. Does not sleep */
 	void			(*release)(struct llist_head *stopped);
 };
+
+/* An array of return probes or jprobes can be used as one of kprobes: each begins with its kprobe. */
+#define kprobes_of(array)						\
+({									\
+	BUILD_BUG_ON(offsetof(typeof(**(array)), kp));			\
+	(struct kprobe **)(array);					\
+})
 
 /* kernel/kprobes.c */
 extern struct list_head kprobe_sites;
