@@ -94,7 +94,7 @@ struct kprobe_reason {
  * @missed:	hits and returns for which not all handlers have run, by cause
  * @kp:		the site's own kprobe, which is what arch code gets of any site. Its flags
  *	are those of the address. Its list is used under kprobe_mutex, see @planned;
- *	its hlist in GONE, as a member of kprobe_gone_sites
+ *	its hlist in GONE, as a member of kprobe_gone_sites, while there are probes
  * @op:		what arch code gets of a site that may be hit through a jump. A site that
  *	ftrace calls for ends behind @kp
  */

@@ -141,9 +141,7 @@ static void release_copies(struct kprobe_site *site)
 void kprobe_site_destroy(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	if (site->state == SITE_GONE) {
-		hash_del(&site->kp.hlist);
-	} else {
+	if (site->state != SITE_GONE) {
 		kprobe_table_remove(&kprobe_site_table, &site->by_addr);
 		release_copies(site);
 		kprobe_optimize_around((unsigned long)site->kp.addr);
@@ -278,6 +276,7 @@ static void tidy(struct kprobe_site *site, struct kprobe_plan *plan)
 			kprobe_site_plan(site, &plan->left);
 		return;
 	}
+	hash_del(&site->kp.hlist);
 	if (!kprobe_site_settling(site))
 		kprobe_site_destroy(site);
 }
@@ -306,6 +305,8 @@ void kprobe_site_detach_late(struct kprobe_site *site, struct kprobe *p)
 	lockdep_assert_held(&kprobe_mutex);
 	list_del_rcu(&p->list);
 	set_handlers(site);
+	if (site->state == SITE_GONE && list_empty(&site->probes))
+		hash_del(&site->kp.hlist);
 	site->untidy = true;
 	queue_work(system_unbound_wq, &tidy_work);
 }
@@ -343,7 +344,8 @@ void kprobe_site_kill(struct kprobe_site *site)
 	kprobe_optimize_stop(site);
 	kprobe_site_set_state(site, SITE_GONE);
 	/* kprobe_site_holding() looks there. */
-	hash_add(kprobe_gone_sites, &site->kp.hlist, (unsigned long)site->kp.addr);
+	if (!list_empty(&site->probes))
+		hash_add(kprobe_gone_sites, &site->kp.hlist, (unsigned long)site->kp.addr);
 	WRITE_ONCE(site->kp.flags, site->kp.flags | KPROBE_FLAG_GONE);
 	list_for_each_entry(p, &site->probes, list)
 		WRITE_ONCE(p->flags, p->flags | KPROBE_FLAG_GONE);
