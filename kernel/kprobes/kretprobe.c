@@ -78,13 +78,6 @@ const struct kprobe_kind kretprobe_kind = {
 	.release	= kretprobe_holders_release,
 };
 
-/* An array of return probes can be used as one of kprobes: each begins with its kprobe. */
-static struct kprobe **kprobes_of(struct kretprobe **rps)
-{
-	BUILD_BUG_ON(offsetof(struct kretprobe, kp));
-	return (struct kprobe **)rps;
-}
-
 /**
  * register_kretprobe() - plant a return probe
  * @rp: what to probe and what to run; belongs to the core until it is unregistered

@@ -297,17 +297,6 @@ static void tidy_up(struct work_struct *work)
 static DECLARE_WORK(tidy_work, tidy_up);
 
 /*
- * Makes hits pass by a probe that is about to leave: it is marked as gone. Its handlers may still
- * be running on other CPUs. Does not sleep.
- */
-void kprobe_site_silence(struct kprobe_site *site, struct kprobe *p)
-{
-	lockdep_assert_held(&kprobe_mutex);
-	WRITE_ONCE(p->flags, p->flags | KPROBE_FLAG_GONE);
-	set_handlers(site);
-}
-
-/*
  * Takes a probe off its site, and leaves the rest to a worker. If it was the last probe, hits only
  * execute the instruction. Does not sleep.
  */

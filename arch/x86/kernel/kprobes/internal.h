@@ -140,7 +140,6 @@ extern struct exception_table_entry __start___ex_table[];
 extern struct exception_table_entry __stop___ex_table[];
 
 unsigned long kprobe_original_in_detour(struct kprobe *kp, unsigned long ip);
-void kprobe_recover_covered(struct kprobe *kp, u8 *buf, int at, int len);
 
 #endif /* __ASSEMBLY__ */
 #endif /* __X86_KERNEL_KPROBES_INTERNAL_H */

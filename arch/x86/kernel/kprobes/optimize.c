@@ -418,23 +418,6 @@ static void change_first(struct list_head *oplist, u8 byte)
 }
 
 /*
- * Undoes what the jump of a site has changed in @buf, a copy of @len bytes of the text. @at is the
- * site's offset in it, negative if the site is before it. The caller restores the first byte.
- */
-void kprobe_recover_covered(struct kprobe *kp, u8 *buf, int at, int len)
-{
-	struct arch_optimized_insn *optinsn = kprobe_optinsn(kp);
-	int i;
-
-	if (!optinsn->insn)
-		return;
-	for (i = 0; i < sizeof(optinsn->original); i++) {
-		if (at + 1 + i >= 0 && at + 1 + i < len)
-			buf[at + 1 + i] = optinsn->original[i];
-	}
-}
-
-/*
  * Writes the jumps. Each site has an int3 in its first byte, and no task is in the bytes behind.
  *
  * 1. Write the four bytes behind the int3, and sync: a CPU that has fetched the old ones must
