@@ -8,7 +8,6 @@
 # Then it runs once more for a while, in which ftrace shuts itself down: with modules, jumps and the
 # processor, which do without it.
 jumps=/proc/sys/debug/kprobes-optimization
-faults=/sys/kernel/debug
 calls=/sys/module/test_kprobes_victim/parameters/calls
 tracing=/sys/kernel/tracing
 bpf_probe=/selftests/kprobes/bpf_probe
@@ -180,16 +179,7 @@ module_did()
 # Ends with 4 where the kernel has no such programs
 $bpf_probe p kernel_clone - true >/dev/null 2>&1
 has_programs=$?
-others='' wishes=victim=1
-# Allocations that could wait for memory may fail, too, for tasks that have asked for it; and none
-# has a stack trace printed.
-if [ -w $faults/failslab/ignore-gfp-wait ]; then
-	echo 0 >$faults/failslab/ignore-gfp-wait
-	for kind in failslab fail_page_alloc; do
-		[ ! -w $faults/$kind/verbose ] || echo 0 >$faults/$kind/verbose
-	done
-	wishes="$wishes failures=1"
-fi
+others=''
 also visits
 also events
 case $has_programs in
@@ -197,8 +187,7 @@ case $has_programs in
 *)	also programs ;;
 esac
 also_the_rest
-# shellcheck disable=SC2086
-if insmod /modules/test_kprobes_stress.ko "seconds=$seconds" "seed=${kpseed:-0}" $wishes; then
+if insmod /modules/test_kprobes_stress.ko "seconds=$seconds" "seed=${kpseed:-0}" victim=1; then
 	stress=pass
 else
 	stress=fail
@@ -230,7 +219,6 @@ else
 	kptest skip "stress: jumps are switched off and on" "no $jumps"
 fi
 if [ $stress = pass ]; then
-	module_did "stress: registrations run out of memory" "registrations out of memory"
 	module_did "stress: tasks end inside of a function" "tasks ended inside"
 	module_did "stress: functions are called in NMIs" "calls in NMIs"
 fi

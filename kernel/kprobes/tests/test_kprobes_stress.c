@@ -67,14 +67,6 @@ static bool ftrace_dies;
 module_param(ftrace_dies, bool, 0444);
 MODULE_PARM_DESC(ftrace_dies, "ftrace shuts itself down meanwhile (default: no)");
 
-/*
- * That is only so if failslab in debugfs lets allocations fail that could wait: ignore-gfp-wait has
- * to be 0. With verbose at 0 it is quiet.
- */
-static bool failures;
-module_param(failures, bool, 0444);
-MODULE_PARM_DESC(failures, "registrations run out of memory, by failslab (default: no)");
-
 #define STEPS		ARRAY_SIZE(kprobes_steps_table)
 #define ENTRIES		ARRAY_SIZE(kprobes_entries)
 
@@ -84,7 +76,7 @@ static atomic64_t places_miscounted, instances_lost, functions_changed;
 
 /* What must */
 static atomic64_t all_calls, nmis, hits, misses, returns;
-static atomic64_t registrations, temporary_hits, shortages, refusals, victims, absences;
+static atomic64_t registrations, temporary_hits, refusals, victims, absences;
 static atomic64_t exit_entries, exit_returns, instances_dropped, tasks_ended;
 
 static bool has_nmis;
@@ -278,48 +270,6 @@ static int residents_come(void)
 		}
 	}
 	return 0;
-}
-
-/* --- allocations that fail --- */
-
-/* The @nth allocation of this task is to fail from now on, or none. Returns whether it has. */
-static bool memory_fails(unsigned int nth)
-{
-#ifdef CONFIG_FAILSLAB
-	unsigned int before = READ_ONCE(current->fail_nth);
-
-	WRITE_ONCE(current->fail_nth, nth);
-	return !before;
-#else
-	return false;
-#endif
-}
-
-/*
- * One registration in four has an allocation that fails. Returns which, 0 for none. There are a
- * few for a breakpoint, and many for a function entry. For return probes, only the first one may
- * fail: the next ones are for their instances, in whole pages, and the kernel warns if there are
- * none. As many numbers are drawn without failures=1.
- */
-static unsigned int shortage_begin(struct rnd_state *rnd, enum any_type type)
-{
-	u32 bits = prandom_u32_state(rnd);
-	unsigned int most = 4U << ((bits >> 4) % 4);
-	unsigned int nth = type == RETURN_PROBE ? 1 : 1 + (bits >> 8) % most;
-
-	if (!failures || bits % 4)
-		return 0;
-	memory_fails(nth);
-	return nth;
-}
-
-/* Was this the answer because of an allocation that was to fail? */
-static bool shortage_end(unsigned int nth, int answer)
-{
-	if (!nth || !memory_fails(0) || answer != -ENOMEM)
-		return false;
-	atomic64_inc(&shortages);
-	return true;
 }
 
 /* --- probes that come and go --- */
@@ -529,7 +479,7 @@ static void change_probe(enum any_type type, const char *name, struct rnd_state 
 {
 	struct temporary *temporary = temporary_new(rnd, type);
 	union any_probe *probe;
-	unsigned int nth, i;
+	unsigned int i;
 	int ret;
 
 	if (!temporary)
@@ -539,14 +489,11 @@ static void change_probe(enum any_type type, const char *name, struct rnd_state 
 		probe->kp.addr = NULL;
 		probe->kp.symbol_name = name;
 	}
-	nth = shortage_begin(rnd, type);
 	ret = any_register(type, probe);
-	if (!shortage_end(nth, ret)) {
-		if (name)
-			note_search(ret);
-		else
-			expect_answer(ret, 0);
-	}
+	if (name)
+		note_search(ret);
+	else
+		expect_answer(ret, 0);
 	if (!ret) {
 		bool switched = type == KPROBE && !name;
 
@@ -589,7 +536,7 @@ static void change_many(struct rnd_state *rnd)
 	unsigned int spoiled = prandom_u32_state(rnd) % (4 * BATCH);
 	struct temporary *temporaries[BATCH] = {};
 	struct kprobe *kps[BATCH];
-	unsigned int nth, i;
+	unsigned int i;
 	int ret;
 
 	for (i = 0; i < num; i++) {
@@ -600,10 +547,8 @@ static void change_many(struct rnd_state *rnd)
 		if (i == spoiled)
 			kps[i]->symbol_name = "no_such_function_anywhere";
 	}
-	nth = shortage_begin(rnd, KPROBE);
 	ret = register_kprobes(kps, num);
-	if (!shortage_end(nth, ret))
-		expect_answer(ret, spoiled < num ? -EINVAL : 0);
+	expect_answer(ret, spoiled < num ? -EINVAL : 0);
 	if (!ret) {
 		atomic64_add(num, &registrations);
 		pause_a_little(rnd);
@@ -1119,7 +1064,6 @@ static const struct count {
 	{ "returns", &returns, &always },
 	{ "registrations", &registrations, &always },
 	{ "hits of these", &temporary_hits, &always },
-	{ "registrations out of memory", &shortages, &failures },
 	{ "refused for want of ftrace", &refusals, &ftrace_dies },
 	{ "times the victim was found", &victims, &victim },
 	{ "times it was not", &absences, &victim },

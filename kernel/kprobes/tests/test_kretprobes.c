@@ -761,9 +761,9 @@ static void another_task_sees_callers_not_trampolines(struct kunit *test)
 	void *const callers[] = {
 		sleeps, sleeps, sleeps, sleeps_deeper, sleeps_deepest, sleeper_run,
 	};
+	unsigned int tries = TRACES_CALLERS ? 100 : 0;
 	struct noted *inner, *deeper, *deepest;
 	struct trace trace = { };
-	unsigned int tries = 0;
 	struct crowd *one;
 
 	inner = counted(test, sleeps, 8, 0);
@@ -776,7 +776,7 @@ static void another_task_sees_callers_not_trampolines(struct kunit *test)
 	deepest = counted(test, sleeps_deepest, 8, 10);
 	one = crowd_enter(test, 1, 2);
 	/* It may not have left its processor yet, and has no trace then. */
-	while (TRACES_CALLERS && !trace_has(&trace, callers, ARRAY_SIZE(callers)) && tries++ < 100) {
+	while (tries-- && !trace_has(&trace, callers, ARRAY_SIZE(callers))) {
 		msleep(20);
 		trace.length = stack_trace_save_tsk(one->task[0], trace.entries,
 						    ARRAY_SIZE(trace.entries), 0);

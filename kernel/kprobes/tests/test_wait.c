@@ -499,7 +499,8 @@ static void leave_while_rcu_is_held(struct any *planted)
 
 /* It is gone, and its struct is free for something else. Whether it was alone does not matter. */
 static void expect_gone(struct kunit *test, const struct probe_kind *kind,
-			const struct kprobes_step *place, bool alone, void (*leave)(struct any *planted))
+			const struct kprobes_step *place, bool alone,
+			void (*leave)(struct any *planted))
 {
 	struct probe *other = alone ? NULL : probe_registered(test, place->addr);
 	struct any *planted = plant(test, kind, place->addr);
