@@ -18,9 +18,8 @@
 
 #define NR_REGS		(IS_ENABLED(CONFIG_X86_64) ? 16 : 8)
 
-/* Offsets in the page: of the instruction, and of its copy */
+/* Offset in the page: of the instruction */
 #define CODE_AT		2048
-#define COPY_AT		3072
 
 /* In words. Interrupts need room below STACK_AT. */
 #define STACK_SIZE	2048
