@@ -501,7 +501,7 @@ static void see_whether_branches_fault(void)
 		.sp = (unsigned long)&kprobe_test_stack[STACK_AT],
 	};
 
-	kprobe_test_put_code(0, jmp_rax, sizeof(jmp_rax));
+	kprobe_test_put_code(jmp_rax, sizeof(jmp_rax));
 	branches_fault = IS_ENABLED(CONFIG_X86_64) &&
 			 kprobe_test_try_natively(&regs) == X86_TRAP_GP &&
 			 regs.ip == (unsigned long)kprobe_test_page;
