@@ -16,13 +16,17 @@
 #include <linux/ptrace.h>
 #include <linux/sizes.h>
 #include <linux/string.h>
+#include <linux/uaccess.h>
+#include <asm/asm-extable.h>
+#include <asm/esr.h>
 #include <asm/insn.h>
 #include <asm/patching.h>
 
-#include "support/kinds.h"
+#include "support/probe.h"
 #include "support/switch.h"
 #include "../decode-insn.h"
 #include "../internal.h"
+#include "test_jump.h"
 #include "test_native.h"
 
 asm(TRIP_SITES
@@ -369,11 +373,114 @@ static void test_no_literal(struct kunit *test)
 	}
 }
 
+/* As far as a literal can be: before the kernel's image, if this file is linked early enough */
+#define LITERAL_DISTANCE	SZ_1M
+
+unsigned long loads_nothing(unsigned long x);
+KPROBES_AT(literal);
+
+KPROBES_CALLED(loads_nothing, KPROBES_STEP("literal")
+	       "1: .inst 0x58800000	// ldr x0, . - 0x100000\n"
+	       "2: ret\n"
+	       _ASM_EXTABLE_KACCESS_ERR(1b, 2b, x0));
+
+/* What the fault handler does when it is asked for the first time; later it skips the load. */
+static enum answer { PASS_ON, SKIP, TRY_AGAIN } first_answer;
+
+#define ARGUMENT	7
+#define SKIPPED		99
+
+/* How often it was asked, and whether that was for the load, with the registers before it */
+static struct {
+	unsigned int times;
+	bool right;
+} asked;
+
+static int answer_for_load(struct kprobe *kp, struct pt_regs *regs, int esr)
+{
+	asked.right = ESR_ELx_EC((u32)esr) == ESR_ELx_EC_DABT_CUR &&
+		      regs->pc == (unsigned long)kprobes_step_literal &&
+		      regs->regs[0] == ARGUMENT;
+	if (asked.times++ || first_answer == SKIP) {
+		regs->regs[0] = SKIPPED;
+		regs->pc += AARCH64_INSN_SIZE;
+	}
+	return asked.times > 1 || first_answer != PASS_ON;
+}
+
+static void expect_all_answers(struct kunit *test, const char *how)
+{
+	unsigned long result;
+
+	for (first_answer = PASS_ON; first_answer <= TRY_AGAIN; first_answer++) {
+		asked.times = 0;
+		result = loads_nothing(ARGUMENT);
+		KUNIT_EXPECT_EQ_MSG(test, result, first_answer == PASS_ON ? -EFAULT : SKIPPED,
+				    "%s", how);
+		KUNIT_EXPECT_EQ_MSG(test, asked.times, first_answer == TRY_AGAIN ? 2 : 1, "%s",
+				    how);
+		KUNIT_EXPECT_TRUE_MSG(test, asked.right, "%s", how);
+	}
+}
+
+static struct probe *probe_literal(struct kunit *test, kprobe_post_handler_t post_handler)
+{
+	u64 literal, *at = (void *)kprobes_step_literal - LITERAL_DISTANCE;
+
+	KUNIT_ASSERT_NE_MSG(test, 0, get_kernel_nofault(literal, at),
+			    "there is something at %pS", at);
+	return probe_with(test, kprobes_step_literal, .kp.fault_handler = answer_for_load,
+			  .kp.post_handler = post_handler);
+}
+
+/* A past bug: fault handlers were not asked, or with the registers of the simulation. */
+static void literal_that_is_not_there_is_a_fault_of_the_load(struct kunit *test)
+{
+	struct probe *probe;
+
+	probe = probe_literal(test, probe_post_handler);
+	expect_all_answers(test, "breakpoint, post handler");
+	wait_for_kprobe_optimizer();
+	expect_all_answers(test, "jump, post handler");
+	KUNIT_EXPECT_EQ(test, probe->hits, 6);
+	KUNIT_EXPECT_EQ(test, probe->posts, 0);
+	probe_unregister(probe);
+	probe_literal(test, NULL);
+	expect_all_answers(test, "breakpoint");
+	wait_for_kprobe_optimizer();
+	need_jump(test, kprobes_step_literal);
+	expect_all_answers(test, "jump");
+}
+
+static int load_nothing(struct probe *probe, struct pt_regs *regs)
+{
+	loads_nothing(ARGUMENT);
+	return 0;
+}
+
+/* Then it is a fault of the handler that caused the hit. */
+static void literal_that_is_not_there_at_a_missed_hit(struct kunit *test)
+{
+	struct probe *missed = probe_literal(test, probe_post_handler);
+
+	probe_with(test, kprobes_untraced, .kp.fault_handler = answer_for_load,
+		   .on_hit = load_nothing);
+	asked.times = 0;
+	first_answer = TRY_AGAIN;
+	KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));
+	KUNIT_EXPECT_EQ(test, asked.times, 2);
+	KUNIT_EXPECT_TRUE(test, asked.right);
+	KUNIT_EXPECT_EQ(test, missed->hits, 0);
+	KUNIT_EXPECT_EQ(test, missed->posts, 0);
+}
+
 static struct kunit_case simulate_cases[] = {
 	KUNIT_CASE(test_native),
 	KUNIT_CASE(test_far),
 	KUNIT_CASE(test_far_literals),
 	KUNIT_CASE(test_no_literal),
+	KUNIT_CASE(literal_that_is_not_there_is_a_fault_of_the_load),
+	KUNIT_CASE(literal_that_is_not_there_at_a_missed_hit),
 	KUNIT_CASE_PARAM_ATTR(probed_instructions_do_as_in_place, probe_test_manners,
 			      { .speed = KUNIT_SPEED_SLOW }),
 	{ }
