@@ -17,16 +17,12 @@
  * struct diff_insn - an instruction in kernel text
  * @code:	its bytes
  * @length:	how many these are
- * @no_jump:	there is never a jump, though there may be one at its neighbours
- * @at:		where it runs with a probe
- * @twin:	where it runs without; 0 if that is done at @at, before there are probes
+ * @at:		where it runs, at first without a probe and then with one
  */
 struct diff_insn {
 	u8		code[16];
 	u8		length;
-	bool		no_jump;
 	unsigned long	at;
-	unsigned long	twin;
 };
 
 /* How a hit is handled */
@@ -113,7 +109,7 @@ void *diff_array(struct kunit *test, size_t n, size_t size);
 /* Keeps the case on one CPU, as what instructions use may be the CPU's. */
 void diff_stay(struct kunit *test);
 
-/* Has all instructions run natively, which have no twin. Before diff_plant() */
+/* Has all instructions run natively. Before diff_plant() */
 void diff_run_natively(struct kunit *test, const struct diff_lab *lab);
 
 /* Probes on all instructions, with a post handler or without; at the end of a case they go. */

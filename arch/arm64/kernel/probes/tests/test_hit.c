@@ -148,7 +148,7 @@ static const void *fast_way_gen_params(const void *prev, char *desc)
 static struct {
 	u64 pstate;
 	unsigned int handlers;
-	bool trapped, other_mode, unwatched, user_access, unread, tags_ignored;
+	bool trapped, unwatched, user_access, unread, tags_ignored;
 	bool other_ran, other_user_access, other_tags_ignored;
 } found;
 
@@ -174,11 +174,10 @@ static bool tags_ignored(void)
 	return system_supports_mte() && read_sysreg_s(SYS_PSTATE_TCO);
 }
 
-static void look_around(struct pt_regs *regs)
+static void look_around(void)
 {
 	found.handlers++;
 	found.trapped |= irqs_disabled();
-	found.other_mode |= (regs->pstate & PSR_MODE_MASK) != kprobes_mode_here();
 	found.unwatched |= !rcu_is_watching();
 	found.user_access |= user_access();
 	found.tags_ignored |= tags_ignored();
@@ -188,7 +187,7 @@ static void look_and_do(struct pt_regs *regs)
 {
 	u32 word;
 
-	look_around(regs);
+	look_around();
 	found.pstate = regs->pstate & ~(u64)PSR_STATUS_BITS;
 	regs->pstate ^= to_do.change_pstate;
 	if (to_do.read)
@@ -212,7 +211,7 @@ static int look_and_skip(struct probe *probe, struct pt_regs *regs)
 
 static void look_after(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
-	look_around(regs);
+	look_around();
 }
 
 static int look_at_return(struct kretprobe_instance *ri, struct pt_regs *regs)
@@ -257,19 +256,6 @@ static const struct kprobes_step *plant_just_so(struct kunit *test, const struct
 	if (way->leads == BY_JUMP)
 		need_jump(test, step->addr);
 	return step;
-}
-
-/* --- what they see --- */
-
-static void registers_have_the_mode_of_the_kernel(struct kunit *test)
-{
-	const struct way *way = test->param_value;
-	const struct kprobes_step *step = plant_just_so(test, way);
-
-	KUNIT_EXPECT_EQ(test, step->call(1), kprobes_expected(1));
-	KUNIT_EXPECT_GT(test, found.handlers, 0);
-	KUNIT_EXPECT_EQ(test, found.trapped, way->leads == BY_BREAKPOINT);
-	KUNIT_EXPECT_FALSE(test, found.other_mode);
 }
 
 /* --- PSTATE --- */
@@ -676,7 +662,6 @@ static int hit_init(struct kunit *test)
 static struct kunit_case hit_cases[] = {
 	KUNIT_CASE(unwinder_stays_on_the_stack),
 	KUNIT_CASE_PARAM(frame_record_is_whole_before_it_is_the_last, entry_gen_params),
-	KUNIT_CASE_PARAM(registers_have_the_mode_of_the_kernel, way_gen_params),
 	KUNIT_CASE_PARAM(pstate_goes_to_handlers_and_back, way_gen_params),
 	KUNIT_CASE(flags_are_kept_at_a_return),
 	KUNIT_CASE(call_of_null_is_one),

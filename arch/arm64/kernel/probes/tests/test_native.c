@@ -10,6 +10,7 @@
 #include <linux/ptrace.h>
 #include <linux/string.h>
 #include <asm/insn.h>
+#include <asm/patching.h>
 #include <asm/sysreg.h>
 
 #include "support/asm_arm64.h"
@@ -67,6 +68,21 @@ void diff_trip(struct pt_regs *regs)
 	preempt_disable();
 	probe_test_trip(regs);
 	preempt_enable();
+}
+
+int probe_test_sites(struct kunit *test, void *first, void *end, struct diff_insn **insns)
+{
+	int i, nr = (end - first) / SITE_SIZE;
+	u32 insn;
+
+	*insns = diff_array(test, nr, sizeof(**insns));
+	for (i = 0; i < nr; i++) {
+		(*insns)[i].at = (unsigned long)first + i * SITE_SIZE - BEFORE;
+		(*insns)[i].length = AARCH64_INSN_SIZE;
+		KUNIT_ASSERT_EQ(test, 0, aarch64_insn_read((void *)(*insns)[i].at, &insn));
+		put_unaligned_le32(insn, (*insns)[i].code);
+	}
+	return nr;
 }
 
 void diff_load(struct pt_regs *to, const struct pt_regs *from)
@@ -142,7 +158,8 @@ static bool slot_is(unsigned long at, const struct manner *manner)
 	preempt_enable();
 	if (manner->reach == NOTHING)
 		return !ainsn->detour && !ainsn->boosted;
-	return ainsn->detour && modules == (manner->reach == ONLY_MODULES);
+	return ainsn->detour && (ainsn->simulate || ainsn->boosted) &&
+	       modules == (manner->reach == ONLY_MODULES);
 }
 
 void probe_test_in_manner(struct kunit *test, const struct diff_lab *lab, unsigned long trials)

@@ -10,6 +10,7 @@
 #include <linux/thread_info.h>
 #include <linux/types.h>
 #include <linux/unaligned.h>
+#include <asm/insn.h>
 
 #include "support/diff.h"
 
@@ -33,6 +34,32 @@
 "	bl	probe_test_trip_end\n"
 
 #define TRIP_LANDING_SIZE	12
+
+/* Sites of instructions, up to TRIP_SITES_END. Of each, label 8 is before it, and 9 behind. */
+#define TRIP_SITES							\
+"	.macro probe_test_site insn:vararg\n"				\
+"8:\n"									\
+	TRIP_LANDING							\
+	TRIP_ENTRY							\
+"	\\insn\n"							\
+	TRIP_LANDING							\
+"9:\n"									\
+	TRIP_LANDING							\
+"	.endm\n"							\
+"	.pushsection .text, \"ax\"\n"					\
+"	.balign	8\n"
+
+#define TRIP_SITES_END							\
+"	.popsection\n"							\
+"	.purgem probe_test_site\n"
+
+/* Relative to an instruction: the places to which it may lead. The last one ends its site. */
+#define BEFORE		(-TRIP_LANDING_SIZE - AARCH64_INSN_SIZE)
+#define AFTER		(AARCH64_INSN_SIZE + TRIP_LANDING_SIZE)
+#define SITE_SIZE	(AFTER + TRIP_LANDING_SIZE - BEFORE)
+
+/* Lists the sites between these two. Before there are probes, because it reads the text. */
+int probe_test_sites(struct kunit *test, void *first, void *end, struct diff_insn **insns);
 
 /* Where instructions have their stack; exceptions and interrupts, too, need room below. */
 #define STACK_AT	(THREAD_SIZE - 1024)

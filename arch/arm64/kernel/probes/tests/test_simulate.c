@@ -8,7 +8,6 @@
  */
 
 #include <kunit/test.h>
-#include <linux/bitmap.h>
 #include <linux/cleanup.h>
 #include <linux/cpufeature.h>
 #include <linux/kprobes.h>
@@ -17,29 +16,21 @@
 #include <linux/ptrace.h>
 #include <linux/sizes.h>
 #include <linux/string.h>
+#include <linux/uaccess.h>
+#include <asm/asm-extable.h>
+#include <asm/esr.h>
 #include <asm/insn.h>
 #include <asm/patching.h>
 
-#include "support/kinds.h"
+#include "support/probe.h"
 #include "support/switch.h"
 #include "../decode-insn.h"
 #include "../internal.h"
+#include "test_jump.h"
 #include "test_native.h"
 
-/* Labels for instructions: 8 is before them, 9 after. */
-asm("	.macro probe_test_site insn:vararg\n"
-"8:\n"
-	TRIP_LANDING
-	TRIP_ENTRY
-"	\\insn\n"
-	TRIP_LANDING
-"9:\n"
-	TRIP_LANDING
-"	.endm\n"
-
-"	.pushsection .text, \"ax\"\n"
+asm(TRIP_SITES
 /* Off by four bytes, so that literals of eight bytes are not aligned. */
-"	.balign	8\n"
 "	.long	0x7fffffff\n"
 "probe_test_literal:\n"
 "	.quad	0x8000000176543210\n"
@@ -98,14 +89,8 @@ asm("	.macro probe_test_site insn:vararg\n"
 "	.endr\n"
 "	probe_test_site prfm pldl1keep, probe_test_literal\n"
 "probe_test_sites_end:\n"
-"	.popsection\n"
-"	.purgem probe_test_site\n"
+	TRIP_SITES_END
 );
-
-/* Relative to an instruction: the places to which it may lead. The last one ends its site. */
-#define BEFORE		(-TRIP_LANDING_SIZE - AARCH64_INSN_SIZE)
-#define AFTER		(AARCH64_INSN_SIZE + TRIP_LANDING_SIZE)
-#define SITE_SIZE	(AFTER + TRIP_LANDING_SIZE - BEFORE)
 
 #define NR_FLAGS	16
 #define NR_FILLS	8
@@ -113,10 +98,7 @@ asm("	.macro probe_test_site insn:vararg\n"
 /* With a probe, only the first fills are tried. */
 #define NR_FILLS_PROBED	3
 
-static struct subject {
-	const struct probe_class	*class;
-	struct diff_insn		insn;
-} *subjects;
+static struct diff_insn *insns;
 
 static struct rnd_state random;
 
@@ -139,9 +121,9 @@ static u64 content(u32 insn, int fill)
 	return prandom_u32_state(&random) | (u64)prandom_u32_state(&random) << 32;
 }
 
-static struct diff_insn *subject_insn(int i)
+static struct diff_insn *nth_insn(int i)
 {
-	return &subjects[i].insn;
+	return &insns[i];
 }
 
 static int nr_states_probed(int i)
@@ -151,7 +133,7 @@ static int nr_states_probed(int i)
 
 static void set_up(const struct diff_run *run, struct pt_regs *regs)
 {
-	const struct diff_insn *at = subject_insn(run->i);
+	const struct diff_insn *at = nth_insn(run->i);
 	int i, fill = run->state / NR_FLAGS;
 	u32 insn = word_of(at);
 
@@ -191,39 +173,24 @@ static bool leaves_by_trap(u32 insn)
 
 static void expect_way_out(struct kunit *test, const struct diff_run *run)
 {
-	u32 insn = word_of(subject_insn(run->i));
+	u32 insn = word_of(nth_insn(run->i));
 
 	KUNIT_EXPECT_EQ_MSG(test, run->way.jump && leaves_by_trap(insn), left_by_trap, "%08x",
 			    insn);
 }
 
 static struct diff_lab lab = {
-	.insn		= subject_insn,
+	.insn		= nth_insn,
 	.nr_states	= nr_states_probed,
 	.set_up		= set_up,
 	.run		= trip,
 	.check		= expect_way_out,
 };
 
-/* Has to be done before there are probes, because it reads the text. */
 static void prepare(struct kunit *test)
 {
-	unsigned long first = (unsigned long)ADDRESS_OF(probe_test_sites);
-	unsigned long end = (unsigned long)ADDRESS_OF(probe_test_sites_end);
-	struct subject *s;
-	u32 insn;
-
-	lab.nr = (end - first) / SITE_SIZE;
-	subjects = diff_array(test, lab.nr, sizeof(*subjects));
-	for (s = subjects; s < subjects + lab.nr; s++) {
-		s->insn.at = first + (s - subjects) * SITE_SIZE - BEFORE;
-		s->insn.length = AARCH64_INSN_SIZE;
-		KUNIT_ASSERT_EQ(test, 0, aarch64_insn_read((void *)s->insn.at, &insn));
-		put_unaligned_le32(insn, s->insn.code);
-		s->class = probe_classify(insn);
-		KUNIT_ASSERT_NOT_NULL_MSG(test, s->class, "%08x", insn);
-		KUNIT_ASSERT_EQ_MSG(test, PROBE_SIMULATE, s->class->kprobe, "%08x", insn);
-	}
+	lab.nr = probe_test_sites(test, ADDRESS_OF(probe_test_sites),
+				  ADDRESS_OF(probe_test_sites_end), &insns);
 }
 
 static const u64 zeroes[31];
@@ -251,38 +218,29 @@ static u64 expected_btype(u32 insn)
 	return PSR_BTYPE_NONE;
 }
 
-/* What is in @regs afterwards is compared with the native run; the rest stays, except for BTYPE. */
-static void simulate_subject(struct kunit *test, const struct diff_run *run, struct pt_regs *regs)
+static bool simulate(struct kunit *test, u32 insn, struct pt_regs *regs)
 {
-	const struct subject *s = &subjects[run->i];
-	u32 insn = word_of(&s->insn);
+	const struct probe_class *class = probe_classify(insn);
+
+	KUNIT_ASSERT_NOT_NULL(test, class);
+	KUNIT_ASSERT_NOT_NULL_MSG(test, class->simulate, "%08x", insn);
+	return class->simulate(insn, regs->pc, regs);
+}
+
+/* What is in @regs afterwards is compared with the native run; the rest stays, except for BTYPE. */
+static void simulate_insn(struct kunit *test, const struct diff_run *run, struct pt_regs *regs)
+{
+	u32 insn = word_of(nth_insn(run->i));
 	struct pt_regs odd, ours;
 
 	fill_regs(&odd, regs->regs, regs->pstate, regs->pc);
 	ours = odd;
-	KUNIT_ASSERT_TRUE_MSG(test, s->class->simulate(insn, s->insn.at, &ours), "%08x", insn);
+	KUNIT_ASSERT_TRUE_MSG(test, simulate(test, insn, &ours), "%08x", insn);
 	diff_load(regs, &ours);
 	diff_load(&odd, &ours);
 	odd.pstate = (odd.pstate & ~PSR_BTYPE_MASK) | expected_btype(insn);
 	KUNIT_ASSERT_EQ_MSG(test, odd.pstate, ours.pstate, "%08x: pstate", insn);
 	KUNIT_ASSERT_MEMEQ_MSG(test, &odd, &ours, sizeof(odd), "%08x: the rest", insn);
-}
-
-/* BC.cond is B.cond with a hint. Not every processor can run it, so it is only simulated. */
-static void compare_with_hinted(struct kunit *test, const struct subject *s, u64 nzcv,
-				unsigned long *rows_seen)
-{
-	u32 insn = word_of(&s->insn);
-	const struct probe_class *class = probe_classify(insn | BIT(4));
-	struct pt_regs plain, hinted;
-
-	KUNIT_ASSERT_NOT_NULL(test, class);
-	__set_bit(class - probe_classes, rows_seen);
-	fill_regs(&plain, zeroes, nzcv, s->insn.at);
-	hinted = plain;
-	KUNIT_EXPECT_TRUE(test, s->class->simulate(insn, s->insn.at, &plain));
-	KUNIT_EXPECT_TRUE(test, class->simulate(insn | BIT(4), s->insn.at, &hinted));
-	KUNIT_EXPECT_MEMEQ(test, &plain, &hinted, sizeof(plain));
 }
 
 /*
@@ -291,24 +249,13 @@ static void compare_with_hinted(struct kunit *test, const struct subject *s, u64
  */
 static void test_native(struct kunit *test)
 {
-	unsigned long *rows_seen = diff_array(test, BITS_TO_LONGS(probe_nr_classes), sizeof(long));
 	struct diff_run run = {};
-	const struct subject *s;
-	unsigned int i;
 
 	prepare(test);
-	for (run.i = 0; run.i < lab.nr; run.i++) {
-		s = &subjects[run.i];
-		__set_bit(s->class - probe_classes, rows_seen);
+	for (run.i = 0; run.i < lab.nr; run.i++)
 		for (run.state = 0; run.state < NR_FLAGS * NR_FILLS; run.state++)
-			diff_expect_same(test, &lab, &run, simulate_subject);
-		for (i = 0; i < NR_FLAGS && aarch64_insn_is_bcond(word_of(&s->insn)); i++)
-			compare_with_hinted(test, s, (u64)i << 28, rows_seen);
-	}
+			diff_expect_same(test, &lab, &run, simulate_insn);
 	kunit_info(test, "%d instructions", lab.nr);
-	for (i = 0; i < probe_nr_classes; i++)
-		KUNIT_EXPECT_EQ_MSG(test, probe_classes[i].kprobe == PROBE_SIMULATE,
-				    test_bit(i, rows_seen), "%s", probe_classes[i].name);
 }
 
 /* A past bug: by a jump, ret, br and blr took a trap. */
@@ -317,15 +264,6 @@ static void probed_instructions_do_as_in_place(struct kunit *test)
 	prepare(test);
 	diff_run_natively(test, &lab);
 	probe_test_in_manner(test, &lab, BIT(DIFF_GOOD));
-}
-
-static bool simulate(struct kunit *test, u32 insn, struct pt_regs *regs)
-{
-	const struct probe_class *class = probe_classify(insn);
-
-	KUNIT_ASSERT_NOT_NULL(test, class);
-	KUNIT_ASSERT_NOT_NULL(test, class->simulate);
-	return class->simulate(insn, regs->pc, regs);
 }
 
 #define FAR_PC		0xffff800080123454UL
@@ -340,7 +278,8 @@ static const struct far {
 	{ "b", 0x15ffffff, 0x7fffffc }, { "b", 0x16000000, -0x8000000 }, { "b .", 0x14000000, 0 },
 	{ "bl", 0x95ffffff, 0x7fffffc, CALL }, { "bl", 0x96000000, -0x8000000, CALL },
 	{ "b.al", 0x547fffee, 0xffffc }, { "b.al", 0x5480000e, -0x100000 },
-	{ "b.nv", 0x54ffffef, -4 }, { "cbz xzr", 0xb47fffff, 0xffffc },
+	{ "bc.al", 0x547ffffe, 0xffffc }, { "b.nv", 0x54ffffef, -4 },
+	{ "cbz xzr", 0xb47fffff, 0xffffc },
 	{ "cbz xzr", 0xb480001f, -0x100000 }, { "cbz wzr", 0x347fffff, 0xffffc },
 	{ "cbnz wzr", 0x357fffff, 4 }, { "tbz wzr, #0", 0x3603ffff, 0x7ffc },
 	{ "tbz wzr, #31", 0x36fc001f, -0x8000 }, { "tbz xzr, #63", 0xb6fc001f, -0x8000 },
@@ -434,11 +373,114 @@ static void test_no_literal(struct kunit *test)
 	}
 }
 
+/* As far as a literal can be: before the kernel's image, if this file is linked early enough */
+#define LITERAL_DISTANCE	SZ_1M
+
+unsigned long loads_nothing(unsigned long x);
+KPROBES_AT(literal);
+
+KPROBES_CALLED(loads_nothing, KPROBES_STEP("literal")
+	       "1: .inst 0x58800000	// ldr x0, . - 0x100000\n"
+	       "2: ret\n"
+	       _ASM_EXTABLE_KACCESS_ERR(1b, 2b, x0));
+
+/* What the fault handler does when it is asked for the first time; later it skips the load. */
+static enum answer { PASS_ON, SKIP, TRY_AGAIN } first_answer;
+
+#define ARGUMENT	7
+#define SKIPPED		99
+
+/* How often it was asked, and whether that was for the load, with the registers before it */
+static struct {
+	unsigned int times;
+	bool right;
+} asked;
+
+static int answer_for_load(struct kprobe *kp, struct pt_regs *regs, int esr)
+{
+	asked.right = ESR_ELx_EC((u32)esr) == ESR_ELx_EC_DABT_CUR &&
+		      regs->pc == (unsigned long)kprobes_step_literal &&
+		      regs->regs[0] == ARGUMENT;
+	if (asked.times++ || first_answer == SKIP) {
+		regs->regs[0] = SKIPPED;
+		regs->pc += AARCH64_INSN_SIZE;
+	}
+	return asked.times > 1 || first_answer != PASS_ON;
+}
+
+static void expect_all_answers(struct kunit *test, const char *how)
+{
+	unsigned long result;
+
+	for (first_answer = PASS_ON; first_answer <= TRY_AGAIN; first_answer++) {
+		asked.times = 0;
+		result = loads_nothing(ARGUMENT);
+		KUNIT_EXPECT_EQ_MSG(test, result, first_answer == PASS_ON ? -EFAULT : SKIPPED,
+				    "%s", how);
+		KUNIT_EXPECT_EQ_MSG(test, asked.times, first_answer == TRY_AGAIN ? 2 : 1, "%s",
+				    how);
+		KUNIT_EXPECT_TRUE_MSG(test, asked.right, "%s", how);
+	}
+}
+
+static struct probe *probe_literal(struct kunit *test, kprobe_post_handler_t post_handler)
+{
+	u64 literal, *at = (void *)kprobes_step_literal - LITERAL_DISTANCE;
+
+	KUNIT_ASSERT_NE_MSG(test, 0, get_kernel_nofault(literal, at),
+			    "there is something at %pS", at);
+	return probe_with(test, kprobes_step_literal, .kp.fault_handler = answer_for_load,
+			  .kp.post_handler = post_handler);
+}
+
+/* A past bug: fault handlers were not asked, or with the registers of the simulation. */
+static void literal_that_is_not_there_is_a_fault_of_the_load(struct kunit *test)
+{
+	struct probe *probe;
+
+	probe = probe_literal(test, probe_post_handler);
+	expect_all_answers(test, "breakpoint, post handler");
+	wait_for_kprobe_optimizer();
+	expect_all_answers(test, "jump, post handler");
+	KUNIT_EXPECT_EQ(test, probe->hits, 6);
+	KUNIT_EXPECT_EQ(test, probe->posts, 0);
+	probe_unregister(probe);
+	probe_literal(test, NULL);
+	expect_all_answers(test, "breakpoint");
+	wait_for_kprobe_optimizer();
+	need_jump(test, kprobes_step_literal);
+	expect_all_answers(test, "jump");
+}
+
+static int load_nothing(struct probe *probe, struct pt_regs *regs)
+{
+	loads_nothing(ARGUMENT);
+	return 0;
+}
+
+/* Then it is a fault of the handler that caused the hit. */
+static void literal_that_is_not_there_at_a_missed_hit(struct kunit *test)
+{
+	struct probe *missed = probe_literal(test, probe_post_handler);
+
+	probe_with(test, kprobes_untraced, .kp.fault_handler = answer_for_load,
+		   .on_hit = load_nothing);
+	asked.times = 0;
+	first_answer = TRY_AGAIN;
+	KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));
+	KUNIT_EXPECT_EQ(test, asked.times, 2);
+	KUNIT_EXPECT_TRUE(test, asked.right);
+	KUNIT_EXPECT_EQ(test, missed->hits, 0);
+	KUNIT_EXPECT_EQ(test, missed->posts, 0);
+}
+
 static struct kunit_case simulate_cases[] = {
 	KUNIT_CASE(test_native),
 	KUNIT_CASE(test_far),
 	KUNIT_CASE(test_far_literals),
 	KUNIT_CASE(test_no_literal),
+	KUNIT_CASE(literal_that_is_not_there_is_a_fault_of_the_load),
+	KUNIT_CASE(literal_that_is_not_there_at_a_missed_hit),
 	KUNIT_CASE_PARAM_ATTR(probed_instructions_do_as_in_place, probe_test_manners,
 			      { .speed = KUNIT_SPEED_SLOW }),
 	{ }

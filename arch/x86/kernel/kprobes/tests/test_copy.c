@@ -4,18 +4,19 @@
  *
  * Each opcode that is carried out by a copy is drawn several times, with registers, operands in
  * memory and prefixes. The instructions are written into a function's text. Each runs there
- * natively, and then with a probe on it, in all ways in which a hit can be handled.
- *
- * What instructions a processor has beyond the general ones is found out by trying them.
+ * natively, and then with a probe on it, in all ways in which a hit can be handled. Vector
+ * instructions are not drawn: that their copies are right is compared with objdump, and that a hit
+ * leaves their registers alone is seen with all others.
  */
 
 #include <kunit/test.h>
 #include <linux/bitmap.h>
 #include <linux/prandom.h>
 #include <linux/string.h>
+#include <asm/fpu/api.h>
+#include <asm/fpu/types.h>
 #include <asm/insn.h>
 #include <asm/text-patching.h>
-#include <asm/trapnr.h>
 
 #include "support/seed.h"
 #include "support/switch.h"
@@ -38,21 +39,23 @@ static struct diff_insn *subject_insn(int i)
 
 static int subject_states(int i)
 {
-	return nr_states(&subjects[i]);
+	return NR_STATES;
 }
 
-/* What is left of a run besides registers; only vector instructions have those of the FPU. */
+static struct fxregs_state fpu_before __aligned(16), fpu_after __aligned(16);
+
+/* What is left of a run besides general registers */
 struct seen {
 	u8			memory[MEMORY_SIZE];
 	u8			stack[STACK_BELOW + STACK_ABOVE];
-	u8			fpu[sizeof(struct fpu_image)];
+	u8			vectors[sizeof(fpu_after.xmm_space)];
 };
 
 static_assert(sizeof(struct seen) <= DIFF_SEEN_SIZE);
 
 static size_t seen_size(int i)
 {
-	return is_vector(&subjects[i].cell) ? sizeof(struct seen) : offsetof(struct seen, fpu);
+	return sizeof(struct seen);
 }
 
 /* --- drawing all --- */
@@ -60,11 +63,6 @@ static size_t seen_size(int i)
 /* Cells with their extension, even if that is a register; and by cell_index() */
 static DECLARE_BITMAP(cells_copied, NR_CELLS);
 static DECLARE_BITMAP(cells_tried, NR_CELLS);
-static DECLARE_BITMAP(cells_absent, NR_CELLS);
-
-/* Instructions that did not end where the decoder says, and the last one of them */
-static int nr_misread;
-static struct subject misread;
 
 static void find_cells(void)
 {
@@ -73,7 +71,7 @@ static void find_cells(void)
 
 	for (i = 0; i < NR_CELLS; i++) {
 		c = cell_at(i);
-		__assign_bit(i, cells_copied, cell_exists(&c) && cell_is_copied(&c));
+		__assign_bit(i, cells_copied, (!c.ext || c.form != PLAIN) && cell_is_copied(&c));
 		cond_resched();
 	}
 }
@@ -83,8 +81,6 @@ static int nr_draws(const struct cell *c)
 {
 	struct cell other = *c;
 
-	if (is_vector(c))
-		return is_x87(c) && c->form == REGISTER ? 8 : is_evex(c) ? 3 : 2;
 	if (c->form == PLAIN)
 		return 8;
 	other.form = c->form == MEMORY ? REGISTER : MEMORY;
@@ -93,72 +89,21 @@ static int nr_draws(const struct cell *c)
 	return find_left_out(&other) ? 2 : 1;
 }
 
-/* Executes a vector instruction by itself. Returns the vector of the exception that ends it. */
-static int try_vector(struct subject *s)
-{
-	struct rnd_state was = random;
-	struct pt_regs regs = {};
-	int trap;
-
-	relocate(s, (unsigned long)kprobe_test_page + CODE_AT);
-	kprobe_test_put_code(CODE_AT, s->text.code, s->text.length);
-	set_up_subject(s, 0, &regs);
-	regs.ip = s->text.at;
-	trap = trip_with_fpu(&regs, true);
-	random = was;
-	if (trap == X86_TRAP_BP && regs.ip != s->text.at + s->text.length) {
-		nr_misread++;
-		misread = *s;
-	}
-	return trap;
-}
-
 #define TRIES		256
-
-/*
- * Sets whether the processor has no such vector instruction, which ends the search. Returns false
- * for that reason, or if many instructions could not be executed.
- */
-static bool draw_insn(struct subject *s, bool *absent)
-{
-	int undefined = 0, tries, trap;
-
-	if (is_vector(&s->cell))
-		s->variant = below(NR_VARIANTS);
-	for (tries = 0; tries < TRIES && !*absent; tries++) {
-		if (!draw_one(s))
-			continue;
-		trap = is_vector(&s->cell) ? try_vector(s) : X86_TRAP_BP;
-		if (trap == X86_TRAP_BP)
-			return true;
-		undefined += trap == X86_TRAP_UD;
-		*absent = undefined == NR_VARIANTS && !is_decorated(s);
-		s->variant++;
-	}
-	return false;
-}
 
 /* Fills in the subjects of a cell, at most @room. Returns their number. */
 static int draw_cell(struct subject *subjects, int room, const struct cell *c, int serial)
 {
-	bool absent = false;
-	int i, n = 0;
+	int i, n = 0, tries;
 
 	for (i = 0; i < nr_draws(c) && n < room; i++) {
-		/* With each of its registers, the x87 may have another instruction or none. */
-		if (absent && !is_x87(c))
-			break;
-		absent = false;
-		subjects[n] = (struct subject) {
-			.cell = *c,
-			.serial = is_vector(c) ? i : serial + n,
-		};
-		n += draw_insn(&subjects[n], &absent);
+		subjects[n] = (struct subject) { .cell = *c, .serial = serial + n };
+		for (tries = 0; tries < TRIES && !draw_one(&subjects[n]);)
+			tries++;
+		n += tries < TRIES;
 	}
 	if (n)
 		__set_bit(cell_index(c), cells_tried);
-	else if (absent)
-		__set_bit(cell_index(c), cells_absent);
 	return n;
 }
 
@@ -186,12 +131,9 @@ static int draw_all(struct subject *subjects, int room)
 
 static DECLARE_BITMAP(cells_failed, NR_CELLS);
 
-static const struct subject *running;
-
 static void set_up(const struct diff_run *run, struct pt_regs *regs)
 {
-	running = &subjects[run->i];
-	set_up_subject(running, run->state, regs);
+	set_up_subject(&subjects[run->i], run->state, regs);
 }
 
 static void spoil(const struct diff_run *run, struct pt_regs *regs)
@@ -204,10 +146,13 @@ static void spoil(const struct diff_run *run, struct pt_regs *regs)
 
 static void trip(struct pt_regs *regs)
 {
-	if (is_vector(&running->cell))
-		trip_with_fpu(regs, false);
-	else
-		diff_trip(regs);
+	if (!boot_cpu_has(X86_FEATURE_FXSR))
+		return diff_trip(regs);
+	kernel_fpu_begin();
+	asm volatile("fxrstor %0" : : "m" (fpu_before));
+	diff_trip(regs);
+	asm volatile("fxsave %0" : "=m" (fpu_after));
+	kernel_fpu_end();
 }
 
 /* Leaves out the unused part of the stack, where traps have left their remains. */
@@ -218,18 +163,12 @@ static void see(const struct diff_run *run, const struct pt_regs *regs, void *to
 	struct seen *seen = to;
 
 	memcpy(seen->memory, memory, sizeof(memory));
-	if (has_trait(&s->cell, STORES_IP))
-		forget_ip(seen->memory);
 	if (!has_trait(&s->cell, USES_STACK))
 		in_use = max(in_use, stack_start());
 	in_use = clamp(in_use, bottom, bottom + sizeof(seen->stack));
 	memcpy(seen->stack + (in_use - bottom), (void *)in_use,
 	       bottom + sizeof(seen->stack) - in_use);
-	if (!is_vector(&s->cell))
-		return;
-	if (run->trial == DIFF_LEFT_OUT)
-		forget_early_effects(&fpu.after, has_trait(&s->cell, IN_MMX));
-	memcpy(seen->fpu, &fpu.after, sizeof(fpu.after));
+	memcpy(seen->vectors, fpu_after.xmm_space, sizeof(seen->vectors));
 }
 
 /* An operand in memory that is repaired is like another. */
@@ -292,59 +231,27 @@ static void faults_of_copies_are_those_of_the_instruction(struct kunit *test)
 
 /* --- what was drawn --- */
 
-struct share {
-	int	drawn, left_out, absent;
-};
-
-/* Counts a cell, unless it has been counted with another register. */
-static bool count_cell(struct share *share, const struct cell *c, int index)
-{
-	int count = index == cell_index(c);
-
-	if (!processor_has(c))
-		share->absent += count;
-	else if (find_left_out(c))
-		share->left_out += count;
-	else if (test_bit(cell_index(c), cells_tried))
-		share->drawn += count;
-	else if (test_bit(cell_index(c), cells_absent))
-		share->absent += count;
-	else
-		return false;
-	return true;
-}
-
-static void print_share(struct kunit *test, const struct cell *c, const struct share *share)
-{
-	kunit_info(test, "%s %02x: %d drawn, %d left out, %d not on this processor",
-		   is_vector(c) ? "vector map" : "map", map_of(c), share->drawn,
-		   share->left_out, share->absent);
-}
-
 static void whatever_is_copied_was_drawn_or_left_out(struct kunit *test)
 {
-	struct share share = {};
-	struct cell c, last = {};
-	int i;
+	int i, drawn = 0, left_out = 0, absent = 0;
+	struct cell c;
 
-	for (i = 0; i < NR_CELLS; i++) {
+	for_each_set_bit(i, cells_copied, NR_CELLS) {
 		c = cell_at(i);
-		if (i && (map_of(&c) != map_of(&last) || is_vector(&c) != is_vector(&last))) {
-			print_share(test, &last, &share);
-			share = (struct share) {};
-		}
-		last = c;
-		if (test_bit(i, cells_copied))
-			KUNIT_EXPECT_TRUE_MSG(test, count_cell(&share, &c, i),
-					      "%#x /%d, operands %d, prefix %d",
-					      c.opcode, c.ext, c.form, c.prefix);
+		/* Not once more with another register */
+		if (i != cell_index(&c))
+			continue;
+		if (!processor_has(&c))
+			absent++;
+		else if (find_left_out(&c))
+			left_out++;
+		else if (test_bit(i, cells_tried))
+			drawn++;
+		else
+			KUNIT_FAIL(test, "%#x /%d, operands %d", c.opcode, c.ext, c.form);
 	}
-	print_share(test, &last, &share);
-}
-
-static void processor_and_decoder_agree_on_lengths(struct kunit *test)
-{
-	KUNIT_EXPECT_EQ_MSG(test, nr_misread, 0, "%*ph", misread.text.length, misread.text.code);
+	kunit_info(test, "%d drawn, %d left out, %d not on this processor", drawn, left_out,
+		   absent);
 }
 
 /* A row of the list that leaves out nothing has to be removed. */
@@ -407,9 +314,10 @@ static int copy_suite_init(struct kunit_suite *suite)
 	int err;
 
 	bitmap_zero(cells_tried, NR_CELLS);
-	bitmap_zero(cells_absent, NR_CELLS);
-	nr_misread = 0;
 	seed_random(suite, &random);
+	prandom_bytes_state(&random, fpu_before.xmm_space, sizeof(fpu_before.xmm_space));
+	fpu_before.cwd = 0x37f;
+	fpu_before.mxcsr = MXCSR_DEFAULT;
 	err = kprobe_test_native_init() ?: switch_suite_init(suite) ?: make_lab();
 	if (err)
 		copy_suite_exit(suite);
@@ -420,7 +328,6 @@ static struct kunit_case copy_cases[] = {
 	KUNIT_CASE_SLOW(copies_do_as_in_place),
 	KUNIT_CASE_SLOW(faults_of_copies_are_those_of_the_instruction),
 	KUNIT_CASE(whatever_is_copied_was_drawn_or_left_out),
-	KUNIT_CASE(processor_and_decoder_agree_on_lengths),
 	KUNIT_CASE(whatever_is_left_out_would_be_copied),
 	{ }
 };

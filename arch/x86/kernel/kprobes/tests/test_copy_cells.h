@@ -14,20 +14,13 @@
 
 enum form { PLAIN, MEMORY, REGISTER, FORMS };
 
-/* Prefixes that choose an instruction, as VEX numbers them; or those that do not, as they come */
-enum prefix { NO_PREFIX, PREFIX_66, PREFIX_F3, PREFIX_F2, ANY_PREFIX };
-
-/* Maps of opcodes: the byte in front of the opcode, or the number that VEX and EVEX have for it */
-enum { MAP_0F = 0x0f, MAP_38 = 0x38, MAP_3A = 0x3a, MAP_VEX = 0xc0, MAP_EVEX = 0xe0 };
-
-/* What is to be known of some opcodes, see opcode_of(). A mask that is 0 has all of them. */
+/* What is to be known of some opcodes, see kprobe_opcode(). A mask that is 0 has all of them. */
 struct rule {
 	u16		first, last;
 	u32		traits;		/* mask: of enum trait */
 	const char	*why;		/* they are copied, but not executed here */
 	u8		exts;		/* mask: values of the ModRM byte's reg field, for groups */
 	u8		forms;		/* mask: kinds of operands */
-	u8		prefixes;	/* mask: of enum prefix */
 	u8		lows;		/* mask: values of the opcode's last three bits */
 	u8		bits;		/* 32 or 64 if it only applies to such kernels, else 0 */
 };
@@ -36,8 +29,6 @@ struct rule {
 #define IN_REGISTER	.forms = BIT(REGISTER)
 #define ONLY_32		.bits = 32
 #define ONLY_64		.bits = 64
-#define WITH_PREFIX	(BIT(PREFIX_66) | BIT(PREFIX_F3) | BIT(PREFIX_F2))
-#define ALONE		.prefixes = BIT(NO_PREFIX)
 #define EVEN		.lows = 0x55
 
 static const char segments[] = "the kernel's segment registers are not to be tried out";
@@ -46,10 +37,7 @@ static const char privileged[] = "changes the state of the processor";
 static const char differs[] = "its result differs each time, or on each processor";
 static const char undefined[] = "is no instruction, or not on every processor";
 static const char loses_stack[] = "without REX it sets the stack pointer";
-static const char whole_state[] = "saves or restores more registers than are known here";
-static const char tiles[] = "the kernel leaves tiles disabled, and their use is an oops";
-static const char scattered[] = "its operands are at addresses in a vector register";
-static const char elsewhere[] = "its second operand is at an address in a register";
+static const char vectors[] = "is of the FPU: its copy is compared with objdump";
 
 static const struct rule left_out[] = {
 	/* push, pop and mov of segments, les, lds, lss, lfs, lgs */
@@ -82,70 +70,40 @@ static const struct rule left_out[] = {
 	{ 0x0f00, 0x0f01, 0, privileged }, { 0x0f06, 0x0f06, 0, privileged },
 	{ 0x0f08, 0x0f09, 0, privileged }, { 0x0f20, 0x0f23, 0, privileged },
 	{ 0x0f30, 0x0f30, 0, privileged },
-	{ 0x0f78, 0x0f79, 0, privileged, ALONE },
 	{ 0x0fc7, 0x0fc7, 0, privileged, .exts = 0xfd },	/* but cmpxchg8b */
-	/* invept, invvpid, invpcid; wruss, wrss; hreset */
-	{ 0x3880, 0x3882, 0, privileged }, { 0x38f5, 0x38f5, 0, privileged },
-	{ 0x38f6, 0x38f6, 0, privileged, ALONE },
-	{ 0x3af0, 0x3af0, 0, privileged },
 	/* lar, lsl; rdtsc, rdmsr, rdpmc; cpuid */
 	{ 0x0f02, 0x0f03, 0, differs }, { 0x0f31, 0x0f33, 0, differs },
 	{ 0x0fa2, 0x0fa2, 0, differs },
-	/* fxsave and so on, but fences; incssp, umwait */
-	{ 0x0fae, 0x0fae, 0, whole_state, .exts = 0x33, IN_MEMORY },
-	{ 0x0fae, 0x0fae, 0, whole_state, .exts = BIT(6), IN_MEMORY, ALONE },
-	{ 0x0fae, 0x0fae, 0, privileged, .exts = BIT(6), IN_MEMORY, .prefixes = BIT(PREFIX_F3) },
-	{ 0x0fae, 0x0fae, 0, undefined, .exts = 0x1f, IN_REGISTER, .prefixes = BIT(ANY_PREFIX) },
-	{ 0x0fae, 0x0fae, 0, segments, .exts = 0x0f, IN_REGISTER, .prefixes = BIT(PREFIX_F3) },
-	{ 0x0fae, 0x0fae, 0, privileged, .exts = BIT(5), IN_REGISTER, .prefixes = BIT(PREFIX_F3) },
-	{ 0x0fae, 0x0fae, 0, privileged, .exts = BIT(6), IN_REGISTER, .prefixes = WITH_PREFIX },
-
-	{ 0x38f8, 0x38f8, 0, elsewhere },	/* movdir64b and so on */
-	{ 0xc249, 0xc24b, 0, tiles }, { 0xc25c, 0xc25e, 0, tiles }, { 0xc26c, 0xc26c, 0, tiles },
-	{ 0xc290, 0xc293, 0, scattered }, { 0xe290, 0xe293, 0, scattered },
-	{ 0xe2a0, 0xe2a3, 0, scattered }, { 0xe2c6, 0xe2c7, 0, scattered },
-	{ 0xe400, 0xe4ff, 0, "may have registers of APX" },
+	/* fwait, the x87, MMX, SSE; fxsave and so on, but fences */
+	{ 0x9b, 0x9b, 0, vectors }, { 0xd8, 0xdf, 0, vectors }, { 0x0f0e, 0x0f17, 0, vectors },
+	{ 0x0f28, 0x0f2f, 0, vectors }, { 0x0f50, 0x0f7f, 0, vectors },
+	{ 0x0fae, 0x0fae, 0, vectors, IN_MEMORY },
+	{ 0x0fae, 0x0fae, 0, undefined, .exts = 0x1f, IN_REGISTER },
+	{ 0x0fc2, 0x0fc2, 0, vectors }, { 0x0fc4, 0x0fc6, 0, vectors },
+	{ 0x0fd0, 0x0fff, 0, vectors },
 };
 
 /* What drawing has to know of an opcode, too */
 enum trait {
-	FOR_VECTORS	= BIT(0),	/* is in the tables of vectors, not in the first two */
-	STRING		= BIT(1),
-	COMPARES_STRING	= BIT(2),
-	BIT_AT_OFFSET	= BIT(3),	/* that is in a register: it may lead out of the operand */
-	DIVIDES		= BIT(4),
-	READS_IMPLIED	= BIT(5),	/* memory at an address in a register, without ModRM */
-	NEVER_FAILS	= BIT(6),	/* whatever its operand in memory is */
-	LOADS_CONTROL	= BIT(7),	/* what says which exceptions trap: the operand's start */
-	STORES_IP	= BIT(8),
-	SHORT_VECTORS	= BIT(9),	/* its length is ignored, but QEMU 7.2 aborts at others */
-	IN_MMX		= BIT(10),	/* operands: there QEMU 7.2 does not ignore what REX adds */
-	NEEDS_64_BITS	= BIT(11),	/* in 32, QEMU 7.2 sets some flags at random */
-	USES_STACK	= BIT(12),	/* then what is below its start is compared, too */
-	MAY_LOCK	= BIT(13),
-	NO_SIZE		= BIT(14),	/* is another instruction with a prefix for that */
-	MAY_REP		= BIT(15),
-	STACK_ROOM	= BIT(16),	/* makes room on the stack, or undoes that */
-	READS_REG	= BIT(17),	/* and does not write to it: it may be the stack pointer */
-	READS_RM	= BIT(18),
-	SETS_REG	= BIT(19),	/* the one that is a part of the opcode */
-	BYTES		= BIT(20),	/* in registers, so that without REX register 4 is ah */
-	GENERAL		= BIT(21),	/* registers, among vectors' with EVEX */
+	STRING		= BIT(0),
+	COMPARES_STRING	= BIT(1),
+	BIT_AT_OFFSET	= BIT(2),	/* that is in a register: it may lead out of the operand */
+	DIVIDES		= BIT(3),
+	READS_IMPLIED	= BIT(4),	/* memory at an address in a register, without ModRM */
+	NEVER_FAILS	= BIT(5),	/* whatever its operand in memory is */
+	USES_STACK	= BIT(6),	/* then what is below its start is compared, too */
+	MAY_LOCK	= BIT(7),
+	NO_SIZE		= BIT(8),	/* is another instruction with a prefix for that */
+	MAY_REP		= BIT(9),
+	STACK_ROOM	= BIT(10),	/* makes room on the stack, or undoes that */
+	READS_REG	= BIT(11),	/* and does not write to it: it may be the stack pointer */
+	READS_RM	= BIT(12),
+	SETS_REG	= BIT(13),	/* the one that is a part of the opcode */
+	BYTES		= BIT(14),	/* in registers, so that without REX register 4 is ah */
 };
 
-/*
- * Hints and lea do not access their operand, nor need instructions that flush caches where they are
- * emulated; and a mask may be empty. Of those that write no register, only some are here.
- */
+/* Hints and lea access no operand. Of those that write no register, only some are here. */
 static const struct rule rules[] = {
-	/* fwait, the x87; but fences */
-	{ 0x9b, 0x9b, FOR_VECTORS }, { 0xd8, 0xdf, FOR_VECTORS }, { 0x0f0e, 0x0f17, FOR_VECTORS },
-	{ 0x0f28, 0x0f2f, FOR_VECTORS }, { 0x0f50, 0x0f7f, FOR_VECTORS },
-	{ 0x0fae, 0x0fae, FOR_VECTORS, IN_MEMORY },
-	{ 0x0fae, 0x0fae, FOR_VECTORS, .prefixes = WITH_PREFIX },
-	{ 0x0fc2, 0x0fc2, FOR_VECTORS }, { 0x0fc4, 0x0fc6, FOR_VECTORS },
-	{ 0x0fd0, 0xffff, FOR_VECTORS },
-
 	{ 0x00, 0x37, MAY_LOCK, .lows = 0x03, IN_MEMORY },
 	{ 0x80, 0x81, MAY_LOCK, .exts = 0x7f, IN_MEMORY },
 	{ 0x83, 0x83, MAY_LOCK, .exts = 0x7f, IN_MEMORY }, { 0x86, 0x87, MAY_LOCK, IN_MEMORY },
@@ -187,121 +145,45 @@ static const struct rule rules[] = {
 	{ 0x0fae, 0x0fae, NO_SIZE }, { 0x0fc3, 0x0fc3, NO_SIZE }, { 0x0fc7, 0x0fcf, NO_SIZE },
 	{ 0x8d, 0x8d, NEVER_FAILS }, { 0x0f0d, 0x0f0d, NEVER_FAILS },
 	{ 0x0f18, 0x0f1f, NEVER_FAILS },
-	{ 0x0fae, 0x0fae, NEVER_FAILS, .exts = BIT(6) | BIT(7) },
-	{ 0xc22c, 0xc22f, NEVER_FAILS }, { 0xc28c, 0xc28e, NEVER_FAILS, EVEN },
-
-	/* fldenv, fldcw, frstor, ldmxcsr; fnstenv, fnsave */
-	{ 0xd9, 0xd9, LOADS_CONTROL, .exts = BIT(4) | BIT(5), IN_MEMORY },
-	{ 0xdd, 0xdd, LOADS_CONTROL, .exts = BIT(4), IN_MEMORY },
-	{ 0x0fae, 0x0fae, LOADS_CONTROL, .exts = BIT(2), IN_MEMORY },
-	{ 0xc1ae, 0xc1ae, LOADS_CONTROL, .exts = BIT(2), IN_MEMORY },
-	{ 0xd9, 0xd9, STORES_IP, .exts = BIT(6), IN_MEMORY },
-	{ 0xdd, 0xdd, STORES_IP, .exts = BIT(6), IN_MEMORY },
-
-	{ 0x0f0f, 0x0f0f, IN_MMX, ALONE }, { 0x0f60, 0x0f7f, IN_MMX, ALONE },
-	{ 0x0f2a, 0x0f2a, IN_MMX, .prefixes = BIT(NO_PREFIX) | BIT(PREFIX_66) },
-	{ 0x0f2c, 0x0f2d, IN_MMX, .prefixes = BIT(NO_PREFIX) | BIT(PREFIX_66) },
-	{ 0x0fc4, 0x0fc5, IN_MMX, ALONE }, { 0x0fd0, 0x0fff, IN_MMX, ALONE },
-	{ 0x0fd6, 0x0fd6, IN_MMX },	/* movq2dq, movdq2q */
-	{ 0x3800, 0x381e, IN_MMX, ALONE }, { 0x3a0f, 0x3a0f, IN_MMX, ALONE },
-
-	/* cvt* from and to integers, vmovd, vpinsr*, vpextr*, vpbroadcast*; FP16's are in map 5 */
-	{ 0xe12a, 0xe12a, GENERAL }, { 0xe12c, 0xe12d, GENERAL }, { 0xe16e, 0xe16e, GENERAL },
-	{ 0xe178, 0xe179, GENERAL }, { 0xe17b, 0xe17b, GENERAL }, { 0xe17e, 0xe17e, GENERAL },
-	{ 0xe1c4, 0xe1c5, GENERAL }, { 0xe27a, 0xe27c, GENERAL }, { 0xe314, 0xe317, GENERAL },
-	{ 0xe320, 0xe320, GENERAL }, { 0xe322, 0xe322, GENERAL }, { 0xe52a, 0xe52a, GENERAL },
-	{ 0xe52c, 0xe52d, GENERAL }, { 0xe56e, 0xe56e, GENERAL }, { 0xe578, 0xe579, GENERAL },
-	{ 0xe57b, 0xe57b, GENERAL }, { 0xe57e, 0xe57e, GENERAL }, { 0xe5c4, 0xe5c5, GENERAL },
-
-	{ 0x38f6, 0x38f6, NEEDS_64_BITS },			/* adcx, adox */
-	{ 0xc30a, 0xc30b, SHORT_VECTORS },			/* vroundss, vroundsd */
 };
 
-/*
- * A combination to be tried: an opcode, see opcode_of(); the extension if it is a group; the kind
- * of operand; and the prefix
- */
+/* A combination to be tried: an opcode; the extension if it is a group; and the kind of operand */
 struct cell {
 	u16		opcode;
-	u8		ext, table;
+	u8		ext;
 	enum form	form;
-	enum prefix	prefix;
 };
-
-static u8 map_of(const struct cell *c)
-{
-	return c->opcode >> 8;
-}
-
-/* Does it have VEX or EVEX? */
-static bool is_vex(const struct cell *c)
-{
-	return map_of(c) >= MAP_VEX;
-}
-
-static bool is_evex(const struct cell *c)
-{
-	return map_of(c) > MAP_EVEX;
-}
-
-/* Does it, or might it, use registers of the FPU? */
-static bool is_vector(const struct cell *c)
-{
-	return c->prefix != ANY_PREFIX;
-}
-
-static bool is_x87(const struct cell *c)
-{
-	return is_vector(c) && !map_of(c);
-}
 
 static insn_attr_t attr_of(const struct cell *c)
 {
-	insn_attr_t attr;
-
-	if (is_vex(c))
-		return inat_get_avx_attribute(c->opcode & 0xff, map_of(c) & 0x1f, 0);
-	if (!map_of(c))
-		return inat_get_opcode_attribute(c->opcode);
-	attr = inat_get_opcode_attribute(0x0f);
-	if (map_of(c) != MAP_0F)
-		attr = inat_get_escape_attribute(map_of(c), 0, attr);
-	return inat_get_escape_attribute(c->opcode & 0xff, 0, attr);
+	if (c->opcode >> 8)
+		return inat_get_escape_attribute(c->opcode & 0xff, 0,
+						 inat_get_opcode_attribute(0x0f));
+	return inat_get_opcode_attribute(c->opcode);
 }
 
-/* All opcodes of the x87 are groups, though insn_decode() need not know that. */
 static bool is_group(const struct cell *c)
 {
-	return is_x87(c) || inat_is_group(attr_of(c));
+	return inat_is_group(attr_of(c));
 }
 
-/* The first two tables of cells have any prefix. The others are four for each of these maps. */
-static const u8 vector_maps[] = {
-	0, MAP_0F, MAP_38, MAP_3A, MAP_VEX + 1, MAP_VEX + 2, MAP_VEX + 3,
-	MAP_EVEX + 1, MAP_EVEX + 2, MAP_EVEX + 3, MAP_EVEX + 4, MAP_EVEX + 5, MAP_EVEX + 6,
-};
-
-#define TABLE_CELLS	(0x100 * 8 * FORMS)
-#define NR_CELLS	((2 + 4 * ARRAY_SIZE(vector_maps)) * TABLE_CELLS)
+/* Those without an escape byte, and then those behind 0f */
+#define MAP_CELLS	(0x100 * 8 * FORMS)
+#define NR_CELLS	(2 * MAP_CELLS)
 
 static struct cell cell_at(int index)
 {
-	int table = index / TABLE_CELLS, vector = table - 2;
-	u8 map = vector < 0 ? table * MAP_0F : vector_maps[vector / 4];
-
 	return (struct cell) {
-		.opcode	= map << 8 | (index / (8 * FORMS) & 0xff),
+		.opcode	= (index / MAP_CELLS * 0x0f00) | (index / (8 * FORMS) & 0xff),
 		.ext	= index / FORMS % 8,
-		.table	= table,
 		.form	= index % FORMS,
-		.prefix	= vector < 0 ? ANY_PREFIX : vector % 4,
 	};
 }
 
 /* Where @ext is a register, all its values are the same cell. */
 static int cell_index(const struct cell *c)
 {
-	int opcode = c->table * 0x100 + (c->opcode & 0xff);
+	int opcode = (c->opcode >> 8 ? 0x100 : 0) + (c->opcode & 0xff);
 
 	return (opcode * 8 + (is_group(c) ? c->ext : 0)) * FORMS + c->form;
 }
@@ -311,7 +193,6 @@ static bool rule_is_for(const struct rule *rule, const struct cell *c)
 	return c->opcode >= rule->first && c->opcode <= rule->last &&
 	       (!rule->exts || rule->exts & BIT(c->ext)) &&
 	       (!rule->forms || rule->forms & BIT(c->form)) &&
-	       (!rule->prefixes || rule->prefixes & BIT(c->prefix)) &&
 	       (!rule->lows || rule->lows & BIT(c->opcode & 7)) &&
 	       (!rule->bits || rule->bits == BITS_PER_LONG);
 }
@@ -325,14 +206,6 @@ static bool has_trait(const struct cell *c, u32 trait)
 			return true;
 	}
 	return false;
-}
-
-/* Is it in its table? The x87 knows no prefixes, and only groups have extensions in vectors'. */
-static bool cell_exists(const struct cell *c)
-{
-	if (has_trait(c, FOR_VECTORS) != is_vector(c) || (is_x87(c) && c->prefix != NO_PREFIX))
-		return false;
-	return !c->ext || (c->form != PLAIN && (!is_vector(c) || is_group(c)));
 }
 
 static const struct rule *find_left_out(const struct cell *c)
@@ -358,15 +231,9 @@ static const struct {
 	{ 0x0fae, 0x0fae, X86_FEATURE_XMM2 }, { 0x0fc3, 0x0fc3, X86_FEATURE_XMM2 },
 };
 
-/* Of the other vector instructions, it turns out when they are drawn. */
 static bool processor_has(const struct cell *c)
 {
 	int i;
-
-	if (is_evex(c))
-		return boot_cpu_has(X86_FEATURE_AVX512F);
-	if (is_vector(c))
-		return boot_cpu_has(X86_FEATURE_FXSR);
 
 	for (i = 0; i < ARRAY_SIZE(needs); i++) {
 		if (c->opcode >= needs[i].first && c->opcode <= needs[i].last)

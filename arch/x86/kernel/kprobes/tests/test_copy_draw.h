@@ -26,10 +26,6 @@ enum { AX, CX, DX, BX, SP, BP, SI, DI, NO_REG = 16 };
 #define STACK_BELOW	(10 * sizeof(long))
 #define STACK_ABOVE	192
 
-/* Vector instructions have theirs here, or in one of the lines beside: some must be aligned. */
-#define VECTOR_AT	128
-#define VECTOR_ALIGN	64
-
 /* What target() leads to must not cross a cache line: see set_address(). */
 static u8 memory[MEMORY_SIZE] __aligned(64);
 static struct rnd_state random;
@@ -58,18 +54,12 @@ static unsigned long stack_start(void)
 struct subject {
 	struct cell	cell;
 	struct diff_insn text;
-	u8		serial, variant;
-	bool		masked;		/* the bits of a mask register say what is accessed */
+	u8		serial;
 	bool		wide, percpu, relative;
 	u8		reg, base, index, scale, disp_at, disp_size;
 	s32		disp;
 	u32		seed;
 };
-
-static unsigned long target_of(const struct subject *s)
-{
-	return is_vector(&s->cell) ? (unsigned long)memory + VECTOR_AT : target();
-}
 
 /* Would a probe use a copy of the instruction at @code? Another one has to fit behind it. */
 static bool is_copied(struct insn *insn, u8 *buf, const u8 *code)
@@ -92,37 +82,9 @@ static void append(struct subject *s, u8 byte)
 
 static void append_opcode(struct subject *s)
 {
-	u8 map = map_of(&s->cell);
-
-	if (map == MAP_38 || map == MAP_3A)
-		append(s, MAP_0F);
-	if (map && map < MAP_VEX)
-		append(s, map);
+	if (s->cell.opcode >> 8)
+		append(s, 0x0f);
 	append(s, s->cell.opcode);
-}
-
-/* The opcode byte, and the map in the byte above */
-static int opcode_of(struct insn *insn)
-{
-	int map = 0;
-
-	if (insn->vex_prefix.nbytes)
-		map = (insn_is_evex(insn) ? MAP_EVEX : MAP_VEX) + insn_vex_m_bits(insn);
-	else if (insn->opcode.nbytes > 1)
-		map = insn->opcode.bytes[insn->opcode.nbytes - 2];
-	return map << 8 | insn->opcode.bytes[insn->opcode.nbytes - 1];
-}
-
-/* REX, or the bits of VEX as they would be there */
-static u8 rex_of(struct insn *insn)
-{
-	u8 *vex = insn->vex_prefix.bytes;
-
-	if (!IS_ENABLED(CONFIG_X86_64) || !insn->vex_prefix.nbytes)
-		return insn->rex_prefix.value;
-	if (insn->vex_prefix.nbytes == 2)
-		return X86_VEX_R(vex[1]) ? 0 : 4;
-	return (~vex[1] >> 5 & 7) | (X86_VEX_W(vex[2]) ? 8 : 0);
 }
 
 static u8 modrm_of(const struct cell *c, u8 mod, u8 rm)
@@ -136,51 +98,8 @@ static bool try_decode(struct subject *s, struct insn *insn, u8 *buf)
 
 	memset(code, 0x90, sizeof(code));
 	memcpy(code, s->text.code, MAX_INSN_SIZE);
-	return is_copied(insn, buf, code) && opcode_of(insn) == s->cell.opcode &&
+	return is_copied(insn, buf, code) && kprobe_opcode(insn) == s->cell.opcode &&
 	       !!insn->modrm.nbytes == (s->cell.form != PLAIN);
-}
-
-/*
- * In the last byte of EVEX: the second source is not above 15; what is in memory is read once, for
- * all elements; elements that the mask leaves out become zero
- */
-#define EVEX_LOW_SOURCE	0x08
-#define EVEX_BROADCAST	0x10
-#define EVEX_ZEROES	0x80
-
-/*
- * Appends EVEX. @rex has the bits of REX, and a fifth for registers above 15; @source is the second
- * source, inverted; and @last is the last byte.
- */
-static void append_evex(struct subject *s, u8 rex, u8 source, u8 last)
-{
-	append(s, 0x62);
-	append(s, (~rex & 7) << 5 | (~rex & 16) | (map_of(&s->cell) - MAP_EVEX));
-	append(s, (rex & 8) << 4 | source << 3 | 4 | s->cell.prefix);
-	append(s, last);
-}
-
-/* Appends VEX. @rex has the bits of REX, @vl the second source and the length as VEX has them. */
-static void append_vex(struct subject *s, u8 rex, u8 vl, bool is_short)
-{
-	u8 map = map_of(&s->cell), prefix = s->cell.prefix, rxb = ~rex << 5;
-
-	if (is_short) {
-		append(s, 0xc5);
-		append(s, (rxb & 0x80) | vl | prefix);
-	} else {
-		append(s, 0xc4);
-		append(s, rxb | (map - MAP_VEX));
-		append(s, (rex & 8) << 4 | vl | prefix);
-	}
-}
-
-static void append_mandatory(struct subject *s)
-{
-	static const u8 prefixes[] = { 0, 0x66, 0xf3, 0xf2 };
-
-	if (is_vector(&s->cell) && s->cell.prefix != NO_PREFIX)
-		append(s, prefixes[s->cell.prefix]);
 }
 
 /* Are the instructions of this cell carried out by a copy? */
@@ -190,12 +109,6 @@ static bool cell_is_copied(const struct cell *c)
 	u8 buf[MAX_INSN_SIZE];
 	struct insn insn;
 
-	if (is_evex(c))
-		append_evex(&s, 0, 15, EVEX_LOW_SOURCE);
-	else if (is_vex(c))
-		append_vex(&s, 0, 0x78, false);
-	else
-		append_mandatory(&s);
 	append_opcode(&s);
 	append(&s, modrm_of(c, 1, 0));
 	return try_decode(&s, &insn, buf);
@@ -235,119 +148,11 @@ static void draw_prefixes(struct subject *s)
 		append(s, 0x40 | below(16));
 }
 
-/*
- * Which length, size, and second source an instruction takes is found by trying all of these. The
- * first instruction of a cell with EVEX has nothing else.
- */
-#define NR_VARIANTS	8
-
-static bool is_decorated(const struct subject *s)
-{
-	return is_evex(&s->cell) && s->serial;
-}
-
-/* The second instruction that has an operand in memory always accesses that: it has no mask. */
-static u8 draw_evex_last(struct subject *s)
-{
-	bool more = IS_ENABLED(CONFIG_X86_64) && !(s->variant & 4) && below(2);
-	u8 last = more ? 0 : EVEX_LOW_SOURCE;
-	bool broadcast = !below(4);
-
-	if (broadcast)
-		last |= EVEX_BROADCAST;
-	/* In registers, that is a way to round, and says the length itself. */
-	last |= below(broadcast && s->cell.form == REGISTER ? 4 : 3) << 5;
-	if ((s->cell.form == MEMORY && s->serial == 1) || below(2))
-		return last;
-	last |= below(8);
-	s->masked = last & 7;
-	return s->masked && below(2) ? last | EVEX_ZEROES : last;
-}
-
-static void draw_evex(struct subject *s)
-{
-	u8 rex = s->variant & 2 ? 8 : 0, source = s->variant & 4 ? 15 : below(16);
-	u8 last = EVEX_LOW_SOURCE | (s->variant & 1) << 6;
-
-	s->masked = false;
-	if (is_decorated(s))
-		last = draw_evex_last(s);
-	if (IS_ENABLED(CONFIG_X86_64))
-		rex |= below(8) | (is_decorated(s) ? below(2) << 4 : 0);
-	/* Of these registers, Bochs 2.7 has sixteen more: what is behind the real ones. */
-	if (has_trait(&s->cell, GENERAL))
-		rex &= s->cell.form == REGISTER ? 13 : 15;
-	append_evex(s, rex, source, last);
-}
-
-static void draw_vex(struct subject *s)
-{
-	u8 rex = s->variant & 2 ? 8 : 0, v = s->variant & 4 ? 15 : below(16);
-	bool is_long = s->variant & 1 && !has_trait(&s->cell, SHORT_VECTORS);
-
-	if (IS_ENABLED(CONFIG_X86_64))
-		rex |= below(8);
-	else
-		v |= 8;		/* or it would be les or lds */
-	append_vex(s, rex, v << 3 | is_long << 2,
-		   map_of(&s->cell) == MAP_VEX + 1 && !(rex & ~4) && below(2));
-}
-
-static u8 draw_rex(const struct cell *c)
-{
-	u8 rex = 0x40 | below(16) | (has_trait(c, NEEDS_64_BITS) ? 8 : 0);
-
-	return has_trait(c, IN_MMX) ? rex & (c->form == REGISTER ? ~5 : ~4) : rex;
-}
-
-static void draw_vector_prefixes(struct subject *s)
-{
-	bool crc32 = s->cell.prefix == PREFIX_F2 && (s->cell.opcode & ~1) == 0x38f0;
-
-	s->percpu = s->cell.form == MEMORY && s->serial && !below(4);
-	if (s->percpu)
-		append(s, PERCPU_PREFIX);
-	if (is_evex(&s->cell))
-		return draw_evex(s);
-	if (is_vex(&s->cell))
-		return draw_vex(s);
-	if (crc32 && below(2))
-		append(s, 0x66);
-	append_mandatory(s);
-	if (IS_ENABLED(CONFIG_X86_64) && (has_trait(&s->cell, NEEDS_64_BITS) || below(2)))
-		append(s, draw_rex(&s->cell));
-}
-
-/* The first operand in memory of a cell is at a relative or absolute address. */
-static void draw_vector(struct subject *s)
-{
-	struct cell c = s->cell;
-	u8 mod = below(3), rm = below(8);
-
-	if (!is_group(&c))
-		c.ext = below(8);
-	if (c.form == MEMORY && !s->serial) {
-		mod = 0;
-		rm = BP;
-	}
-	if (is_x87(&c) && c.form == REGISTER)
-		rm = s->serial;
-	draw_vector_prefixes(s);
-	/* Bochs 2.7 aborts if a broadcast, right or not, has a displacement of one byte. */
-	if (is_evex(&c) && s->text.code[s->text.length - 1] & EVEX_BROADCAST && mod == 1)
-		mod = 2;
-	append_opcode(s);
-	if (c.form != PLAIN)
-		append(s, modrm_of(&c, mod, rm));
-}
-
 static void draw(struct subject *s)
 {
 	s->text.length = 0;
 	s->seed = prandom_u32_state(&random);
-	if (is_vector(&s->cell)) {
-		draw_vector(s);
-	} else if (has_trait(&s->cell, STACK_ROOM) && !s->serial) {
+	if (has_trait(&s->cell, STACK_ROOM) && !s->serial) {
 		if (IS_ENABLED(CONFIG_X86_64))
 			append(s, 0x48);
 		append_opcode(s);
@@ -368,20 +173,7 @@ static bool has_byte_registers(const struct subject *s, struct insn *insn)
 
 static u8 rm_register(struct insn *insn)
 {
-	return X86_MODRM_RM(insn->modrm.bytes[0]) | X86_REX_B(rex_of(insn)) << 3;
-}
-
-/* Vector instructions may have operands in other registers, too: any will do. */
-static bool vector_names_sp(const struct subject *s, struct insn *insn)
-{
-	if (is_x87(&s->cell))
-		return false;
-	if (is_vex(&s->cell) && X86_VEX_V(insn->vex_prefix.bytes[2]) == (~SP & 15))
-		return true;
-	if (s->cell.form == PLAIN)
-		return false;
-	return (!is_group(&s->cell) && s->reg == SP) ||
-	       (s->cell.form == REGISTER && rm_register(insn) == SP);
+	return X86_MODRM_RM(insn->modrm.bytes[0]) | X86_REX_B(insn->rex_prefix.value) << 3;
 }
 
 /* Would the instruction lose the stack? */
@@ -389,8 +181,6 @@ static bool sets_sp(const struct subject *s, struct insn *insn)
 {
 	const struct cell *c = &s->cell;
 
-	if (is_vector(c))
-		return vector_names_sp(s, insn);
 	if ((has_trait(c, STACK_ROOM) && !s->serial) || has_byte_registers(s, insn))
 		return false;
 	if (c->form == PLAIN)
@@ -417,7 +207,7 @@ static bool may_fault(const struct subject *s, struct insn *insn)
 
 static void find_operand(struct subject *s, struct insn *insn)
 {
-	u8 rex = rex_of(insn), sib = insn->sib.bytes[0];
+	u8 rex = insn->rex_prefix.value, sib = insn->sib.bytes[0];
 	u8 mod = X86_MODRM_MOD(insn->modrm.bytes[0]);
 
 	s->wide = X86_REX_W(rex);
@@ -439,21 +229,9 @@ static void find_operand(struct subject *s, struct insn *insn)
 		s->base = X86_SIB_BASE(sib) | X86_REX_B(rex) << 3;
 }
 
-/* The stack is not aligned as these need it. */
-static bool vector_fits(const struct subject *s)
-{
-	if (s->cell.form != MEMORY)
-		return true;
-	if (!s->serial)
-		return s->base == NO_REG && s->index == NO_REG;
-	return s->base != NO_REG && s->base != SP && s->base != s->index;
-}
-
 /* Can registers be set so that the operand is where it has to be? */
 static bool operand_fits(const struct subject *s)
 {
-	if (is_vector(&s->cell))
-		return vector_fits(s);
 	if (s->base != NO_REG && s->base == s->index)
 		return false;
 	if (s->percpu && (s->base == NO_REG || s->base == SP))
@@ -493,8 +271,8 @@ static void set_displacement(struct subject *s, struct insn *insn)
 	if (!s->disp_size || s->relative)
 		return;
 	if (s->base == NO_REG)
-		s->disp = (s32)target_of(s);
-	else if (!is_evex(&s->cell) || s->disp_size > 1)	/* or EVEX would scale it */
+		s->disp = (s32)target();
+	else
 		s->disp = draw_displacement(s);
 	put_displacement(s);
 }
@@ -502,10 +280,6 @@ static void set_displacement(struct subject *s, struct insn *insn)
 /* Sets immediates that cannot have just any value. */
 static void set_immediate(struct subject *s)
 {
-	static const u8 of_3dnow[] = {
-		0x0c, 0x0d, 0x1c, 0x1d, 0x8a, 0x8e, 0x90, 0x94, 0x96, 0x97, 0x9a, 0x9e,
-		0xa0, 0xa4, 0xa6, 0xa7, 0xaa, 0xae, 0xb0, 0xb4, 0xb6, 0xb7, 0xbb, 0xbf,
-	};
 	u8 *end = s->text.code + s->text.length;
 
 	switch (s->cell.opcode) {
@@ -523,9 +297,6 @@ static void set_immediate(struct subject *s)
 		break;
 	case 0xd4 ... 0xd5:	/* aam, aad: a divisor */
 		end[-1] |= 1;
-		break;
-	case 0x0f0f:		/* 3DNow!: the second part of the opcode */
-		end[-1] = of_3dnow[below(ARRAY_SIZE(of_3dnow))];
 		break;
 	}
 }
@@ -554,7 +325,7 @@ static void relocate(struct subject *s, unsigned long at)
 	s->text.at = at;
 	if (!s->relative)
 		return;
-	s->disp = target_of(s) - (at + s->text.length);
+	s->disp = target() - (at + s->text.length);
 	put_displacement(s);
 }
 

@@ -2,25 +2,233 @@
 /*
  * KUnit tests: hits of branches, compared with native execution
  *
- * test_emulate.c calls the emulators. Here the same forms are in a function's text, and have a
- * probe each: what leads to the emulators, and away from them, is tested too, and so are the
- * copies of branches in detours. Those that read memory run with a bad address, too, and branches
- * that do not say their target with one that is no address: the fault is the instruction's, as with
- * a copy.
+ * All forms of branches are in a function's text, and have a probe each. By a breakpoint they are
+ * emulated, by a jump their copies in detours run. Those that read memory run with a bad address,
+ * too, and branches that do not say their target with one that is no address: the fault is the
+ * instruction's, as with a copy.
  *
  * There are some instructions that are copied, too, which test_copy.c does not draw.
  */
 
 #include <kunit/test.h>
+#include <linux/bitmap.h>
 #include <linux/cpufeature.h>
 #include <linux/kprobes.h>
+#include <linux/percpu.h>
+#include <linux/prandom.h>
 #include <linux/string.h>
+#include <linux/unaligned.h>
 #include <asm/insn.h>
+#include <asm/msr.h>
 #include <asm/trapnr.h>
 
 #include "../internal.h"
+#include "support/seed.h"
 #include "support/switch.h"
-#include "test_forms.h"
+#include "test_native.h"
+
+#define REG_CX		1
+#define REG_SP		4
+#define REG_R9		9
+
+/* Offset in the page: targets of branches */
+#define LANDINGS_AT	64
+#define NR_LANDINGS	1024
+
+static unsigned long data[512];
+static DEFINE_PER_CPU(unsigned long, percpu_data);
+
+static struct rnd_state random;
+
+static unsigned long landing(unsigned int i)
+{
+	return (unsigned long)kprobe_test_page + LANDINGS_AT + i % NR_LANDINGS;
+}
+
+/* What registers, or the words on the stack, hold; and for loops, one that counts */
+enum contents { RANDOM, LANDINGS, DATA, STACK, COUNTS };
+
+/* What a 32-bit displacement has to be set to. */
+enum displaced { AS_IS, ABSOLUTE, RIP_RELATIVE, PERCPU };
+
+struct form {
+	const char	*name;
+	u8		code[16];
+	u8		length;
+	enum contents	regs, words;
+	enum displaced	displaced;
+	bool		only_64, only_32;
+	bool		is_pad;		/* refused where the processor looks for it */
+};
+
+static unsigned long content(enum contents what, unsigned int i)
+{
+	switch (what) {
+	case LANDINGS:
+		return landing(i);
+	case DATA:
+		return (unsigned long)&data[i % 16 * 16];
+	case STACK:
+		return (unsigned long)&kprobe_test_stack[STACK_AT + i % 32];
+	default:
+		return prandom_u32_state(&random) |
+		       (u64)prandom_u32_state(&random) << 32;
+	}
+}
+
+/* Each count comes with and without the zero flag: see kprobe_test_flags(). */
+static u64 nth_count(int state)
+{
+	static const u64 counts[] = {
+		0, 1, 2, 0x10000, 0x10001, 0x100000000, 0x100000001, U64_MAX,
+	};
+
+	return counts[(state & 3) | (state & 8) >> 1];
+}
+
+static void fill_regs(struct pt_regs *regs, enum contents what, int state)
+{
+	int i;
+
+	for (i = 0; i < NR_REGS; i++)
+		*reg(regs, i) = content(what, i);
+	regs->sp = (unsigned long)&kprobe_test_stack[STACK_AT];
+	if (what == COUNTS)
+		regs->cx = nth_count(state);
+	if (what != DATA)
+		return;
+	/* These two serve as an index. */
+	*reg(regs, REG_CX) = 8;
+	if (NR_REGS > REG_R9)
+		*reg(regs, REG_R9) = 16;
+}
+
+/* The displacement of per-CPU data from %gs. Without SMP its address is not relative to %gs. */
+static long percpu_displacement(void)
+{
+	unsigned long base = 0;
+
+	if (IS_ENABLED(CONFIG_X86_64) && !IS_ENABLED(CONFIG_SMP))
+		rdmsrl(MSR_GS_BASE, base);
+	return (__force long)&percpu_data - base;
+}
+
+/* Makes an instruction of @form for @at, with its displacement. */
+static void place_form(const struct form *form, unsigned long at, struct diff_insn *insn)
+{
+	long to;
+
+	insn->at = at;
+	insn->length = form->length;
+	memcpy(insn->code, form->code, sizeof(form->code));
+	switch (form->displaced) {
+	case ABSOLUTE:
+		to = (long)&data[40];
+		break;
+	case RIP_RELATIVE:
+		to = (long)&data[40] - (long)(at + form->length);
+		break;
+	case PERCPU:
+		to = percpu_displacement();
+		break;
+	default:
+		return;
+	}
+	put_unaligned((s32)to, (s32 *)(insn->code + form->length - sizeof(s32)));
+}
+
+/* The words of the stack that are compared. One of them is below the stack pointer. */
+static size_t words_size(int i)
+{
+	return STACK_SEEN * sizeof(long);
+}
+
+/* Leaves out what is below the stack pointer, or was only made room for: traps write there. */
+static void see_words(const struct diff_run *run, const struct pt_regs *regs, void *seen)
+{
+	const unsigned long *word = &kprobe_test_stack[STACK_AT - 1];
+	unsigned long *to = seen;
+	int i;
+
+	for (i = 0; i < STACK_SEEN; i++)
+		to[i] = (unsigned long)&word[i] < regs->sp ? 0 : word[i];
+	if (regs->sp < run->good.sp - sizeof(long))
+		to[0] = 0;
+}
+
+#define ONLY_64		.only_64 = true
+#define ONLY_32		.only_32 = true
+#define CODE(...)	.code = { __VA_ARGS__ }, .length = sizeof((u8 []) { __VA_ARGS__ })
+
+static const struct form forms[] = {
+	{ "jmp short", CODE(0xeb, 0x7f) }, { "jmp short back", CODE(0xeb, 0x80) },
+	{ "jmp near", CODE(0xe9, 0, 2, 0, 0) },
+	{ "jmp near back", CODE(0xe9, 0, 0xfc, 0xff, 0xff) },
+	{ "bnd jmp near", CODE(0xf2, 0xe9, 0, 2, 0, 0) }, { "call", CODE(0xe8, 0, 2, 0, 0) },
+	{ "call back", CODE(0xe8, 0, 0xfc, 0xff, 0xff) },
+	{ "cs call", CODE(0x2e, 0xe8, 0, 2, 0, 0) }, { "gs call", CODE(0x65, 0xe8, 0, 2, 0, 0) },
+	{ "addr32 call", CODE(0x67, 0xe8, 0, 2, 0, 0) },
+	{ "bnd call", CODE(0xf2, 0xe8, 0, 2, 0, 0) }, { "rep call", CODE(0xf3, 0xe8, 0, 2, 0, 0) },
+	{ "rex.w call", CODE(0x48, 0xe8, 0, 2, 0, 0), ONLY_64 },
+	{ "cs addr32 bnd rex call", CODE(0x2e, 0x67, 0xf2, 0x4f, 0xe8, 0, 2, 0, 0), ONLY_64 },
+	{ "ret", CODE(0xc3), RANDOM, LANDINGS }, { "rep ret", CODE(0xf3, 0xc3), RANDOM, LANDINGS },
+	{ "bnd ret", CODE(0xf2, 0xc3), RANDOM, LANDINGS },
+	{ "ret $0", CODE(0xc2, 0, 0), RANDOM, LANDINGS },
+	{ "ret $24", CODE(0xc2, 24, 0), RANDOM, LANDINGS },
+	{ "rep ret $0x100", CODE(0xf3, 0xc2, 0, 1), RANDOM, LANDINGS },
+
+	{ "notrack jmp *%rax", CODE(0x3e, 0xff, 0xe0), LANDINGS },
+	{ "notrack call *%rdx", CODE(0x3e, 0xff, 0xd2), LANDINGS },
+	{ "bnd jmp *%rbx", CODE(0xf2, 0xff, 0xe3), LANDINGS },
+	{ "cs call *%r11", CODE(0x2e, 0x41, 0xff, 0xd3), LANDINGS, ONLY_64 },
+	{ "rex.w jmp *%r8", CODE(0x49, 0xff, 0xe0), LANDINGS, ONLY_64 },
+
+	{ "call *(%rax)", CODE(0xff, 0x10), DATA },
+	{ "notrack jmp *(%rax)", CODE(0x3e, 0xff, 0x20), DATA },
+	{ "call *8(%rbx)", CODE(0xff, 0x53, 8), DATA },
+	{ "call *-0x80(%rbp)", CODE(0xff, 0x95, 0x80, 0xff, 0xff, 0xff), DATA },
+	{ "jmp *(%rsp)", CODE(0xff, 0x24, 0x24), DATA, LANDINGS },
+	{ "call *(%rsp)", CODE(0xff, 0x14, 0x24), DATA, LANDINGS },
+	{ "call *16(%rsp)", CODE(0xff, 0x54, 0x24, 16), DATA, LANDINGS },
+	{ "jmp *8(%rsp,%rcx,2)", CODE(0xff, 0x64, 0x4c, 8), DATA, LANDINGS },
+	{ "call *(%rdx,%rcx,8)", CODE(0xff, 0x14, 0xca), DATA },
+	{ "jmp *-16(%rbx,%rcx,4)", CODE(0xff, 0x64, 0x8b, 0xf0), DATA },
+	{ "call *x(,%rcx,8)", CODE(0xff, 0x14, 0xcd, 0, 0, 0, 0), DATA, .displaced = ABSOLUTE },
+	{ "jmp *x", CODE(0xff, 0x24, 0x25, 0, 0, 0, 0), DATA, .displaced = ABSOLUTE },
+	{ "call *x(%rip)", CODE(0xff, 0x15, 0, 0, 0, 0), DATA, .displaced = RIP_RELATIVE, ONLY_64 },
+	{ "jmp *x(%rip)", CODE(0xff, 0x25, 0, 0, 0, 0), DATA, .displaced = RIP_RELATIVE, ONLY_64 },
+	{ "call *(%r12)", CODE(0x41, 0xff, 0x14, 0x24), DATA, ONLY_64 },
+	{ "jmp *(%r13)", CODE(0x41, 0xff, 0x65, 0), DATA, ONLY_64 },
+	{ "call *(%r13,%r9,2)", CODE(0x43, 0xff, 0x54, 0x4d, 0), DATA, ONLY_64 },
+	{ "rex.w call *8(%rsi,%r9,1)", CODE(0x4a, 0xff, 0x54, 0x0e, 8), DATA, ONLY_64 },
+	{ "call *%gs:x", CODE(0x65, 0xff, 0x14, 0x25, 0, 0, 0, 0), DATA, .displaced = PERCPU,
+	  ONLY_64 },
+	{ "jmp *%gs:x", CODE(0x65, 0xff, 0x24, 0x25, 0, 0, 0, 0), DATA, .displaced = PERCPU,
+	  ONLY_64 },
+	{ "addr32 call *%gs:x", CODE(0x65, 0x67, 0xff, 0x14, 0x25, 0, 0, 0, 0), DATA,
+	  .displaced = PERCPU, ONLY_64 },
+	{ "call *%fs:x", CODE(0x64, 0xff, 0x14, 0x25, 0, 0, 0, 0), DATA, .displaced = PERCPU,
+	  ONLY_32 },
+	{ "jmp *%fs:x", CODE(0x64, 0xff, 0x24, 0x25, 0, 0, 0, 0), DATA, .displaced = PERCPU,
+	  ONLY_32 },
+};
+
+/* Is it a form of this kernel's instructions? */
+static bool form_exists(const struct form *form)
+{
+	return IS_ENABLED(CONFIG_X86_64) ? !form->only_32 : !form->only_64;
+}
+
+/* Do branches by data lead nowhere, and not to landings? */
+static void set_data(bool nowhere)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(data); i++)
+		data[i] = nowhere ? NO_ADDRESS : landing(i);
+	for_each_possible_cpu(i)
+		per_cpu(percpu_data, i) = nowhere ? NO_ADDRESS : landing(0);
+}
 
 /*
  * Short branches, and near ones by 512 bytes forth or 1024 back, lead between two forms. The
@@ -47,8 +255,8 @@ static const struct form copied_forms[] = {
 	{ "endbr32", CODE(0xf3, 0x0f, 0x1e, 0xfb), .is_pad = true },
 };
 
-/* What is added to these: each condition, and the loops */
-#define NR_MORE		(16 * 2 + 4)
+/* What is added to these: each condition, the loops, and calls and jumps by each register */
+#define NR_MORE		(16 * 2 + 4 * 2 + 16 * 2)
 #define NR_ALL		(ARRAY_SIZE(forms) + ARRAY_SIZE(copied_forms) + NR_MORE)
 
 /* Does this processor's branch fault if it leads to what is no address? */
@@ -63,15 +271,7 @@ static struct form_at {
 	struct diff_insn	insn;
 } there[MAX_FORMS];
 
-static void add_branch(const char *name, u8 first, u8 second, int length)
-{
-	all_forms[nr_all++] = (struct form) {
-		.name	= name,
-		/* forth, by 127 or 512 bytes */
-		.code	= { first, second, 0, length > 2 ? 2 : 0 },
-		.length	= length,
-	};
-}
+#define ADD(...)	(all_forms[nr_all++] = (struct form) { __VA_ARGS__ })
 
 static void add_forms(const struct form *from, int nr)
 {
@@ -91,11 +291,24 @@ static void list_forms(void)
 	add_forms(forms, ARRAY_SIZE(forms));
 	add_forms(copied_forms, ARRAY_SIZE(copied_forms));
 	for (i = 0; i < 16; i++) {
-		add_branch("jcc short", 0x70 + i, 0x7f, 2);
-		add_branch("jcc near", 0x0f, 0x80 + i, 6);
+		ADD("jcc short", CODE(0x70 + i, 0x7f));
+		ADD("jcc near", CODE(0x0f, 0x80 + i, 0, 2, 0, 0));
 	}
-	for (i = 0; i < 4; i++)
-		add_branch("loop, jcxz", 0xe0 + i, 0x7f, 2);
+	for (i = 0; i < 4; i++) {
+		ADD("loop, jcxz", CODE(0xe0 + i, 0x7f), COUNTS);
+		ADD("addr32 loop, jcxz", CODE(0x67, 0xe0 + i, 0x80), COUNTS);
+	}
+	/* Not through the stack pointer: see far_cases[] in test_emulate.c. */
+	for (i = 0; i < 8; i++) {
+		if (i != REG_SP) {
+			ADD("call *%reg", CODE(0xff, 0xd0 + i), LANDINGS);
+			ADD("jmp *%reg", CODE(0xff, 0xe0 + i), LANDINGS);
+		}
+		if (IS_ENABLED(CONFIG_X86_64)) {
+			ADD("call *%reg", CODE(0x41, 0xff, 0xd0 + i), LANDINGS);
+			ADD("jmp *%reg", CODE(0x41, 0xff, 0xe0 + i), LANDINGS);
+		}
+	}
 }
 
 /* Is there no jump, because of what the copies in detours cannot do? */
@@ -158,9 +371,20 @@ static int nr_form_states(int i)
 	return NR_FLAGS;
 }
 
+/* Sets registers and the stack, with the flags of that state. */
 static void set_up(const struct diff_run *run, struct pt_regs *regs)
 {
-	set_up_form(there[run->i].form, run, regs);
+	const struct form *form = there[run->i].form;
+	int i;
+
+	prandom_seed_state(&random, test_seed + run->i * NR_FLAGS + run->state);
+	if (data[0] == NO_ADDRESS)
+		set_data(false);
+	memset(kprobe_test_stack, 0, sizeof(kprobe_test_stack));
+	for (i = 0; i < STACK_SEEN - 1; i++)
+		kprobe_test_stack[STACK_AT + i] = content(form->words, i);
+	fill_regs(regs, form->regs, run->state);
+	regs->flags = kprobe_test_flags(run->state);
 }
 
 /* Has registers and the stack hold a bad address. An index stays. */
@@ -243,6 +467,24 @@ static void branches_without_a_jump_do_as_in_place(struct kunit *test)
 	try_text(test, kprobe_test_branches, false);
 }
 
+static void each_emulator_has_a_form(struct kunit *test)
+{
+	DECLARE_BITMAP(rows, 64) = {};
+	struct kprobe_emulation em;
+	struct insn insn;
+	int i, row;
+
+	KUNIT_ASSERT_LE(test, kprobe_nr_emulators, 64);
+	for (i = 0; i < nr_all; i++) {
+		KUNIT_ASSERT_EQ(test, 0, insn_decode_kernel(&insn, all_forms[i].code));
+		row = kprobe_find_emulator(&em, &insn);
+		if (row >= 0)
+			__set_bit(row, rows);
+	}
+	KUNIT_EXPECT_TRUE_MSG(test, bitmap_full(rows, kprobe_nr_emulators), "not %lu",
+			      find_first_zero_bit(rows, 64));
+}
+
 static void forms_suite_exit(struct kunit_suite *suite)
 {
 	switch_suite_exit(suite);
@@ -259,7 +501,7 @@ static void see_whether_branches_fault(void)
 		.sp = (unsigned long)&kprobe_test_stack[STACK_AT],
 	};
 
-	kprobe_test_put_code(0, jmp_rax, sizeof(jmp_rax));
+	kprobe_test_put_code(jmp_rax, sizeof(jmp_rax));
 	branches_fault = IS_ENABLED(CONFIG_X86_64) &&
 			 kprobe_test_try_natively(&regs) == X86_TRAP_GP &&
 			 regs.ip == (unsigned long)kprobe_test_page;
@@ -271,7 +513,8 @@ static int forms_suite_init(struct kunit_suite *suite)
 
 	if (err)
 		return err;
-	forms_init(suite);
+	seed_random(suite, &random);
+	set_data(false);
 	list_forms();
 	see_whether_branches_fault();
 	return 0;
@@ -280,6 +523,7 @@ static int forms_suite_init(struct kunit_suite *suite)
 static struct kunit_case forms_cases[] = {
 	KUNIT_CASE_SLOW(instructions_with_a_jump_do_as_in_place),
 	KUNIT_CASE_SLOW(branches_without_a_jump_do_as_in_place),
+	KUNIT_CASE(each_emulator_has_a_form),
 	{ }
 };
 

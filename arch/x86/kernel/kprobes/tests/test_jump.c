@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit tests: jumps in the kernel's own assembly, which branches in ways that compilers do not
+ * KUnit tests: what is in detours and slots, and how text is told from jumps
  */
 
 #include <kunit/test.h>
@@ -11,8 +11,6 @@
 #include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/sizes.h>
-#include <linux/uaccess.h>
-#include <net/checksum.h>
 #include <asm/insn.h>
 #include <asm/text-patching.h>
 #include <asm/unwind.h>
@@ -22,94 +20,6 @@
 #include "support/sites.h"
 #include "support/switch.h"
 #include "../internal.h"
-
-#define MAX_PROBES	256
-
-static struct kprobe probes[MAX_PROBES];
-static int nr_probes;
-
-static void drop(void *unused)
-{
-	while (nr_probes)
-		unregister_kprobe(&probes[--nr_probes]);
-}
-
-/*
- * Probes each @step-th instruction of a function that has no probes yet, unless it is refused, and
- * waits until there are jumps.
- */
-static void plant(struct kunit *test, const char *name, int first, int step)
-{
-	unsigned long addr = kallsyms_lookup_name(name), size, offset, end;
-	static kprobe_opcode_t *at[MAX_PROBES];
-	struct insn insn;
-	int i, n = 0;
-
-	KUNIT_ASSERT_NE_MSG(test, 0, addr, "%s", name);
-	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(addr, &size, &offset));
-	for (i = 0, end = addr + size; addr < end && n < MAX_PROBES; i++, addr += insn.length) {
-		KUNIT_ASSERT_EQ(test, 0, insn_decode_kernel(&insn, (void *)addr));
-		if (i % step == first)
-			at[n++] = (kprobe_opcode_t *)addr;
-	}
-	for (i = 0; i < n; i++) {
-		probes[nr_probes] = (struct kprobe){ .addr = at[i] };
-		nr_probes += !register_kprobe(&probes[nr_probes]);
-	}
-	KUNIT_EXPECT_GT(test, nr_probes, 0);
-	wait_for_kprobe_optimizer();
-}
-
-/* On 32 bits, the checks of these addresses jump into the function that the fixups lead to. */
-static void test_bad_user_addresses(struct kunit *test)
-{
-	static const char * const names[] = {
-		"__get_user_handle_exception", "__put_user_handle_exception",
-	};
-	const unsigned long bad = -4;
-	int i, value = 0;
-
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop, NULL));
-	for (i = 0; i < ARRAY_SIZE(names); i++) {
-		plant(test, names[i], 0, SZ_64);
-		KUNIT_EXPECT_EQ(test, -EFAULT, get_user(value, (int __user *)bad));
-		KUNIT_EXPECT_EQ(test, -EFAULT, get_user(value, (char __user *)bad));
-		KUNIT_EXPECT_EQ(test, -EFAULT, put_user(value, (int __user *)bad));
-		KUNIT_EXPECT_EQ(test, -EFAULT, put_user(value, (char __user *)bad));
-		drop(NULL);
-	}
-}
-
-static u16 sum_up(const u8 *bytes, int length)
-{
-	u32 sum = 0;
-	int i;
-
-	for (i = 0; i < length; i++)
-		sum += i & 1 ? bytes[i] << 8 : bytes[i];
-	while (sum >> 16)
-		sum = (sum & 0xffff) + (sum >> 16);
-	return sum;
-}
-
-/* A jump covers no more instructions than it has bytes, so none covers another probe. */
-static void test_csum_partial(struct kunit *test)
-{
-	u8 *bytes = test_alloc(test, SZ_512);
-	int first, i;
-
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop, NULL));
-	for (i = 0; i < SZ_512; i++)
-		bytes[i] = 37 * i + 11;
-	for (first = 0; first < JMP32_INSN_SIZE; first++) {
-		plant(test, "csum_partial", first, JMP32_INSN_SIZE);
-		for (i = 0; i <= SZ_512; i++)
-			KUNIT_EXPECT_EQ_MSG(test, sum_up(bytes, i),
-					    (__force u16)~csum_fold(csum_partial(bytes, i, 0)),
-					    "%d bytes", i);
-		drop(NULL);
-	}
-}
 
 /* A return that is marked as safe, so the kernel does not patch it to a jump to the thunk */
 void kprobe_test_returns(void);
@@ -463,8 +373,6 @@ static void test_trace_from_a_slot(struct kunit *test)
 #endif
 
 static struct kunit_case jump_cases[] = {
-	KUNIT_CASE(test_bad_user_addresses),
-	KUNIT_CASE(test_csum_partial),
 	KUNIT_CASE(test_copied_return),
 	KUNIT_CASE(test_two_jumps),
 	KUNIT_CASE(test_registers_after_redirection),

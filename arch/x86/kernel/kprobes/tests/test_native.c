@@ -158,13 +158,9 @@ unsigned long kprobe_test_flags(unsigned int i)
 	       (i & 16 ? X86_EFLAGS_OF : 0);
 }
 
-void kprobe_test_put_code(unsigned int at, const u8 *code, unsigned int length)
+void kprobe_test_put_code(const u8 *code, unsigned int length)
 {
-	u8 image[ARCH_KPROBE_SLOT_SIZE];
-
-	memset(image, INT3_INSN_OPCODE, sizeof(image));
-	memcpy(image, code, length);
-	text_poke_copy(kprobe_test_page + at, image, sizeof(image));
+	text_poke_copy(kprobe_test_page, code, length);
 }
 
 /*

@@ -18,10 +18,6 @@
 
 #define NR_REGS		(IS_ENABLED(CONFIG_X86_64) ? 16 : 8)
 
-/* Offsets in the page: of the instruction, and of its copy */
-#define CODE_AT		2048
-#define COPY_AT		3072
-
 /* In words. Interrupts need room below STACK_AT. */
 #define STACK_SIZE	2048
 #define STACK_AT	1024
@@ -59,7 +55,7 @@ static inline unsigned long *reg(struct pt_regs *regs, int i)
 
 int kprobe_test_native_init(void);
 void kprobe_test_native_exit(void);
-void kprobe_test_put_code(unsigned int at, const u8 *code, unsigned int length);
+void kprobe_test_put_code(const u8 *code, unsigned int length);
 int kprobe_test_write(void (*function)(void), int size, const struct diff_lab *lab);
 void kprobe_test_in_all_ways(struct kunit *test, const struct diff_lab *lab, unsigned long trials,
 			     bool jumps);
