@@ -14,6 +14,9 @@
 
 #define PSR_I_SHIFT	7
 
+/* As in entry-ftrace.S: room for a pt_regs, and above it for the callsite's frame record */
+#define FTRACE_FRAME_SIZE	(PT_REGS_SIZE + 16)
+
 	/* To or from a pt_regs at sp: registers that a call may change, and those it preserves */
 	.macro	caller_saved, op
 	\op	x0, x1, [sp, #S_X0]
@@ -36,28 +39,51 @@
 	\op	x28, x29, [sp, #S_X28]
 	.endm
 
-	/* Changes x1 and x2. */
-	.macro	count_preemption, op:req, task=x2
+	/* Changes x1; leaves the task in x22. */
+	.macro	count_preemption, op:req
 #ifdef CONFIG_PREEMPT_COUNT
-	get_current_task \task
-	ldr	w1, [\task, #TSK_TI_PREEMPT]
+	get_current_task x22
+	ldr	w1, [x22, #TSK_TI_PREEMPT]
 	\op	w1, w1, #1
-	str	w1, [\task, #TSK_TI_PREEMPT]
+	str	w1, [x22, #TSK_TI_PREEMPT]
 #endif
+	.endm
+
+	/* As kprobe_find_site(entry_of()), for where x21 is behind the call */
+	.macro	find_site, missing:req
+	sub	x4, x21, #2 * AARCH64_INSN_SIZE
+	and	x4, x4, #~7
+	ldr_l	x1, kprobe_site_table + KPROBE_TABLE_BUCKETS
+	mov_q	x2, KPROBE_TABLE_FACTOR
+	mul	w2, w4, w2
+	ldr	w3, [x1, #KPROBE_BUCKETS_SHIFT]
+	lsr	w2, w2, w3
+	add	x2, x1, x2, lsl #3
+	ldr	x20, [x2, #KPROBE_BUCKETS_HEADS]
+.Lnode\@:
+	cbz	x20, \missing
+	ldr	x2, [x20, #KPROBE_NODE_KEY]
+	cmp	x2, x4
+	b.eq	.Lfound\@
+	ldr	w2, [x1, #KPROBE_BUCKETS_SIDE]
+	ldr	x20, [x20, x2, lsl #3]
+	b	.Lnode\@
+.Lfound\@:
 	.endm
 
 /*
  * The short path: calls the handler of a hit as most are, at which a task runs, there is one probe,
- * with a pre handler only, and hits are not counted. This is kprobe_hit_pre(), step by step,
- * with the site in x20, the registers at sp, PSTATE in x19, and preemption off, which it enables.
- * Any other hit goes to @rare, where nothing has happened yet. If there is a post handler, the
- * handler has set where to resume, or with @same_sp it has moved the stack pointer, it goes to
- * @called: the mark is still entered, and what the handler has returned is in w0. Changes x22 to x24.
+ * with a pre handler only, and hits are not counted. This is kprobe_hit_pre(), step by step, with
+ * the site in x20, its address in x1, the registers at sp, PSTATE in x19, and preemption off. Any
+ * other hit goes to @rare, where nothing has happened yet. If there is a post handler, the handler
+ * has set where to resume, or with @same_sp it has moved the stack pointer, it goes to @called: the
+ * mark is still entered, and what the handler has returned is in w0. Changes x22 to x24.
  */
-	.macro	run_handler, rare:req, called:req, same_sp=0
+	.macro	run_handler, rare:req, called:req, same_sp
 #ifdef CONFIG_CFI_CLANG
 	b	\rare				// the call of a handler takes more there
 #else
+	str	x1, [sp, #S_PC]
 	tbnz	x19, #PSR_I_SHIFT, \rare	// RCU may take the CPU for idle
 	get_current_task x22
 	ldr	w1, [x22, #TSK_TI_PREEMPT]
@@ -81,7 +107,7 @@
 	mov	w0, #0
 	ldr	x1, [x20, #KPROBE_SITE_POST_HANDLER]
 	cbnz	x1, \called
-	.if	\same_sp
+	.ifnb	\same_sp
 	ldr	x1, [sp, #S_SP]
 	add	x2, sp, #PT_REGS_SIZE
 	cmp	x1, x2
@@ -94,81 +120,105 @@
 #endif
 	.endm
 
-	/* Reads the count anew: an interrupt may have found that the task is to be preempted. */
-	.macro	enable_preemption
-#ifdef CONFIG_PREEMPT_COUNT
-	count_preemption sub, x22
-	ldr	x1, [x22, #TSK_TI_PREEMPT]
-	cbnz	x1, .Lgo_on\@
-	count_preemption add, x22
-	bl	kprobe_preempt_enable
-.Lgo_on\@:
-#endif
-	.endm
-
 /*
  * Called from a slot, with a pt_regs at the stack pointer, in which the slot has saved x29 and
  * x30. The address of the site is in the slot, @owner words behind the return address.
  * Continues where @handler says: in the slot, which restores x29 and x30, or at
- * kprobe_detour_leave. @called goes on after the short path; there is none without it.
+ * kprobe_detour_leave. If the short path has called a probe's handler, @called goes on in place of
+ * @handler.
  *
- * @handler puts the address of the probed code into the frame record. Until then it has that of
- * the slot: an NMI or an interrupt may unwind, and must not find what was on the stack before.
+ * The frame record gets the address of the probed code. Until then it has that of the slot: an NMI
+ * or an interrupt may unwind, and must not find what was on the stack before.
+ *
+ * Without @owner it is called at a function's entry, in place of ftrace_caller, and saves the same
+ * as that: x9 is the function's link register, and x30 is where to resume.
  */
-	.macro	from_slot name:req, handler:req, owner:req, called
+	.macro	from_text name:req, handler:req, called, owner
 SYM_CODE_START(\name)
+	.ifb	\owner
+	sub	sp, sp, #FTRACE_FRAME_SIZE
+	.endif
 	caller_saved stp
 	callee_saved stp
+	.ifnb	\owner
 	add	x1, sp, #PT_REGS_SIZE
 	str	x1, [sp, #S_SP]
+	.else
+	add	x1, sp, #FTRACE_FRAME_SIZE
+	stp	x9, x1, [sp, #S_LR]
+	stp	x29, x9, [sp, #PT_REGS_SIZE]
+	add	x29, sp, #PT_REGS_SIZE
+	.endif
 	save_pstate \name
 	stp	x29, x30, [sp, #S_STACKFRAME]
 	add	x29, sp, #S_STACKFRAME
-	ldr	x20, [x30, #4 * (\owner)]
-	.ifnb	\called
 	mov	x21, x30
-	ldr	x1, [x20, #KPROBE_SITE_SIMULATE]
-	cbnz	x1, .Lsimulated_\name
-	ldr	x1, [x20, #KPROBE_SITE_ADDR]
-	str	x1, [sp, #S_PC]
-	str	x1, [sp, #S_STACKFRAME + 8]
+	.ifnb	\owner
+	ldr	x20, [x30, #4 * (\owner)]
+	.endif
+	.ifnb	\called
 	count_preemption add
-	run_handler .Lrare_\name, .Lcalled_\name, same_sp=1
-	enable_preemption
-	mov	x30, x21
-.Lrestore_\name:
+	.ifb	\owner
+	find_site .Lrare_\name
+	ldr	x1, [x20, #KPROBE_SITE_ADDR]
+	.else
+	ldr	x1, [x20, #KPROBE_SITE_SIMULATE]
+	cbnz	x1, .Lrare_\name
+	ldr	x1, [x20, #KPROBE_SITE_ADDR]
+	str	x1, [sp, #S_STACKFRAME + 8]
+	.endif
+	run_handler .Lrare_\name, .Lcalled_\name, \owner
+#ifdef CONFIG_PREEMPT_COUNT
+	count_preemption sub
+	/* Anew: an interrupt may have found that the task is to be preempted. */
+	ldr	x1, [x22, #TSK_TI_PREEMPT]
+	cbz	x1, .Lpreempted_\name
+#endif
 	.else
 	mov	x0, sp
 	mov	x1, x20
 	bl	\handler
-	mov	x30, x0
+	mov	x21, x0
 	.endif
+.Lgo_on_\name:
+	mov	x30, x21
 	restore_pstate \name
 	callee_saved ldp
 	caller_saved ldp
+	.ifnb	\owner
 	/*
 	 * As the return from an exception does (Arm ARM, "Wait for Event"): the probed code may be
 	 * about to wait for an event, and a handler that waited itself has taken it.
 	 */
 	sevl
 	ret
+	.else
+	mov	x9, x30
+	ldr	x30, [sp, #S_LR]
+	add	sp, sp, #FTRACE_FRAME_SIZE
+	ret	x9
+	.endif
 	rare_pstate \name
+
 	.ifnb	\called
 .Lrare_\name:
 	count_preemption sub
-.Lsimulated_\name:
 	mov	x0, sp
 	mov	x1, x20
 	bl	\handler
-	mov	x30, x0
-	b	.Lrestore_\name
+	mov	x21, x0
+	b	.Lgo_on_\name
 .Lcalled_\name:
 	mov	w2, w0
 	mov	x0, sp
 	mov	x1, x20
 	bl	\called
-	mov	x30, x0
-	b	.Lrestore_\name
+	mov	x21, x0
+	b	.Lgo_on_\name
+.Lpreempted_\name:
+	count_preemption add
+	bl	kprobe_preempt_enable
+	b	.Lgo_on_\name
 	.endif
 SYM_CODE_END(\name)
 NOKPROBE(\name)
@@ -177,11 +227,19 @@ NOKPROBE(\name)
 	.text
 
 /* From SLOT_ENTRY: before the probed instruction */
-	from_slot kprobe_detour_entry, kprobe_detour_hit, (SLOT_OWNER-SLOT_COPY_OUT), \
-		  kprobe_detour_called
+	from_text kprobe_detour_entry, kprobe_detour_hit, kprobe_detour_called, \
+		  (SLOT_OWNER-SLOT_COPY_OUT)
 
 /* From SLOT_LAST: behind the copy for hits with a post handler */
-	from_slot kprobe_tail_entry, kprobe_tail_hit, (SLOT_OWNER-SLOT_NEXT_OUT)
+	from_text kprobe_tail_entry, kprobe_tail_hit, , (SLOT_OWNER-SLOT_NEXT_OUT)
+
+#ifdef CONFIG_KPROBES_ON_FTRACE
+/*
+ * From entries that only the core's ops has, where a branch reaches here. From others, ftrace calls
+ * kprobe_ftrace_handler().
+ */
+	from_text kprobe_ftrace_entry, kprobe_entry_hit, kprobe_entry_called
+#endif
 
 /* A veneer goes here. It has left x16 where the handler will save it. */
 	.macro	from_veneer name:req, entry:req
@@ -228,86 +286,6 @@ SYM_INNER_LABEL(kprobe_detour_left_at, SYM_L_GLOBAL)
 	brk	#KPROBES_BRK_IMM
 SYM_CODE_END(kprobe_detour_leave)
 NOKPROBE(kprobe_detour_leave)
-
-#ifdef CONFIG_KPROBES_ON_FTRACE
-/* As in entry-ftrace.S: room for a pt_regs, and above it for the callsite's frame record */
-#define FRAME_SIZE	(PT_REGS_SIZE + 16)
-
-/*
- * From a function's entry, if a branch reaches here: ftrace's call there leads here, unless others'
- * ops have the function, too. Then it leads to ftrace_caller, and from there to
- * kprobe_ftrace_handler(), which also does what the short path does not. The lookup is
- * kprobe_find_site(), and the key is entry_of(). x9 is the function's link register, and x30 is where
- * to resume, as in the frame record.
- */
-SYM_CODE_START(kprobe_ftrace_entry)
-	bti	c
-	sub	sp, sp, #FRAME_SIZE
-	caller_saved stp
-	callee_saved stp
-	save_pstate kprobe_ftrace_entry
-	add	x1, sp, #FRAME_SIZE
-	str	x9, [sp, #S_LR]
-	stp	x1, x30, [sp, #S_SP]
-	stp	x29, x9, [sp, #PT_REGS_SIZE]
-	add	x29, sp, #PT_REGS_SIZE
-	stp	x29, x30, [sp, #S_STACKFRAME]
-	add	x29, sp, #S_STACKFRAME
-	count_preemption add
-	sub	x21, x30, #2 * AARCH64_INSN_SIZE
-	and	x21, x21, #~7
-	ldr_l	x1, kprobe_site_table + KPROBE_TABLE_BUCKETS
-	mov_q	x2, KPROBE_TABLE_FACTOR
-	mul	w2, w21, w2
-	ldr	w3, [x1, #KPROBE_BUCKETS_SHIFT]
-	lsr	w2, w2, w3
-	add	x2, x1, x2, lsl #3
-	ldr	x20, [x2, #KPROBE_BUCKETS_HEADS]
-.Llook:
-	cbz	x20, .Lrare_entry
-	ldr	x2, [x20, #KPROBE_NODE_KEY]
-	cmp	x2, x21
-	b.ne	.Lnext_node
-	str	x21, [sp, #S_PC]
-	run_handler .Lrare_entry, .Lcalled_entry
-	enable_preemption
-.Lrestore_entry:
-	restore_pstate kprobe_ftrace_entry
-	caller_saved ldp
-	callee_saved ldp
-	ldr	x30, [sp, #S_LR]
-	ldr	x9, [sp, #S_STACKFRAME + 8]
-	add	sp, sp, #FRAME_SIZE
-	ret	x9
-	rare_pstate kprobe_ftrace_entry
-
-.Lnext_node:
-	ldr	w2, [x1, #KPROBE_BUCKETS_SIDE]
-	ldr	x20, [x20, x2, lsl #3]
-	b	.Llook
-
-.Lcalled_entry:
-	mov	w2, w0
-	mov	x0, sp
-	mov	x1, x20
-	ldr	x3, [sp, #S_STACKFRAME + 8]
-	bl	kprobe_entry_called
-	b	.Ldone_entry
-
-.Lrare_entry:
-	count_preemption sub
-	ldr	x0, [sp, #S_STACKFRAME + 8]
-	str	x0, [sp, #S_PC]
-	sub	x0, x0, #AARCH64_INSN_SIZE
-	mov	x3, sp
-	bl	kprobe_ftrace_handler
-.Ldone_entry:
-	ldr	x9, [sp, #S_PC]
-	str	x9, [sp, #S_STACKFRAME + 8]
-	b	.Lrestore_entry
-SYM_CODE_END(kprobe_ftrace_entry)
-NOKPROBE(kprobe_ftrace_entry)
-#endif
 
 /*
  * Functions with a return probe return here, with this address in the link register. Registers are

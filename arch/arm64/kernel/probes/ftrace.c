@@ -64,15 +64,6 @@ static __always_inline void entry_hit(unsigned long ip, struct pt_regs *regs)
 						  ip + AARCH64_INSN_SIZE));
 }
 
-/* The end of a hit, after assembly has disabled preemption and called a handler by itself. */
-asmlinkage void __kprobes kprobe_entry_called(struct pt_regs *regs, struct kprobe_site *site,
-					      int chosen, unsigned long resume)
-{
-	entry_done(regs, kprobe_entry_done(site, regs, kprobe_hit_called(site, regs, chosen),
-					   resume, resume));
-	preempt_enable_notrace();
-}
-
 /* The same on a CPU that RCU takes for idle, which is rare. */
 static noinline void __kprobes idle_entry_hit(unsigned long ip, struct pt_regs *regs)
 {
@@ -96,4 +87,27 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 	else
 		entry_hit(ip, regs);
 	preempt_enable_notrace();
+}
+
+/*
+ * The same by the core's own trampoline, which has put where to resume into the frame record.
+ * Returns that, or where a handler has chosen to.
+ */
+asmlinkage unsigned long __kprobes kprobe_entry_hit(struct pt_regs *regs, struct kprobe_site *site)
+{
+	regs->pc = regs->stackframe[1];
+	kprobe_ftrace_handler(regs->pc - AARCH64_INSN_SIZE, 0, NULL, (struct ftrace_regs *)regs);
+	return regs->pc;
+}
+
+/* The end of it, after assembly has disabled preemption and called a handler by itself. */
+asmlinkage unsigned long __kprobes
+kprobe_entry_called(struct pt_regs *regs, struct kprobe_site *site, int chosen)
+{
+	unsigned long resume = regs->stackframe[1];
+
+	entry_done(regs, kprobe_entry_done(site, regs, kprobe_hit_called(site, regs, chosen),
+					   resume, resume));
+	preempt_enable_notrace();
+	return regs->pc;
 }

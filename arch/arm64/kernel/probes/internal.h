@@ -94,8 +94,9 @@ asmlinkage unsigned long kprobe_detour_hit(struct pt_regs *regs, struct kprobe_s
 asmlinkage unsigned long kprobe_detour_called(struct pt_regs *regs, struct kprobe_site *site,
 					      int chosen);
 asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe_site *site);
-asmlinkage void kprobe_entry_called(struct pt_regs *regs, struct kprobe_site *site, int chosen,
-				    unsigned long resume);
+asmlinkage unsigned long kprobe_entry_hit(struct pt_regs *regs, struct kprobe_site *site);
+asmlinkage unsigned long kprobe_entry_called(struct pt_regs *regs, struct kprobe_site *site,
+					     int chosen);
 asmlinkage void kprobe_preempt_enable(void);
 asmlinkage void kprobe_masked_return(struct pt_regs *regs, void *frame);
 
