@@ -231,16 +231,17 @@ static const char *patched_by_others(struct kprobe_function *f, unsigned long ad
 int kprobe_check_text(struct kprobe *kp)
 {
 	unsigned long addr = (unsigned long)kp->addr;
-	struct kprobe_function *f = kprobe_survey(addr);
+	bool by_ftrace = kprobe_ftrace(kp);
+	struct kprobe_function *f = by_ftrace ? kprobe_function_at(addr) : kprobe_survey(addr);
 	const char *why;
 
 	lockdep_assert_held(&text_mutex);
 	if (!f)
 		return -ENOMEM;
-	if (kprobe_blacklisted(addr))
-		why = "on the blacklist";
-	else
-		why = f->why ?: patched_by_others(f, addr);
+	why = kprobe_blacklisted(addr) ? "on the blacklist" : f->why;
+	/* Nobody else patches where ftrace does, so there is nothing to search for. */
+	if (!why && !by_ftrace)
+		why = patched_by_others(f, addr);
 	return why ? kprobe_refuse(kp, -EINVAL, why) : 0;
 }
 

@@ -986,7 +986,23 @@ static void probe_is_hit_in_a_callback_of_others(struct kunit *test)
 	}
 }
 
+/* What others patch is searched for elsewhere only, also in the same function. */
+static void entry_is_not_searched(struct kunit *test)
+{
+	const struct kprobe_function *f;
+
+	scoped_guard(mutex, &kprobe_mutex)
+		kprobe_function_forget();
+	set_probe(0, 0, false);
+	register_first(test, 1);
+	guard(mutex)(&kprobe_mutex);
+	f = kprobe_function_at((unsigned long)targets[0]);
+	KUNIT_EXPECT_NOT_NULL(test, f);
+	KUNIT_EXPECT_TRUE(test, f && !f->bytes);
+}
+
 static struct kunit_case probe_cases[] = {
+	KUNIT_CASE(entry_is_not_searched),
 	KUNIT_CASE(probes_come_and_go_among_others),
 	KUNIT_CASE(batch_of_probes_is_told_at_once),
 	KUNIT_CASE(batch_may_want_it_both_ways),
