@@ -852,8 +852,39 @@ static void names_that_are_looked_for_are_there(struct kunit *test)
 		KUNIT_EXPECT_NE_MSG(test, 0, kallsyms_lookup_name(names[i]), "%s", names[i]);
 }
 
+static int count_match(void *data, unsigned long addr)
+{
+	unsigned long *count = data;
+
+	*count += addr == (unsigned long)dereference_function_descriptor(register_kprobe);
+	return 0;
+}
+
+/* The search begins with the name that was found last. */
+static void name_is_found_after_any_other(struct kunit *test)
+{
+	static const char * const others[] = {
+		"register_kprobe", "register_kprobes", "vsnprintf", "no_such_function_anywhere",
+		"aaaa", "zzzz", "register_kprob",
+	};
+	unsigned long count;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(others); i++) {
+		kallsyms_lookup_name(others[i]);
+		KUNIT_EXPECT_EQ(test, kallsyms_lookup_name("register_kprobe"),
+				(unsigned long)dereference_function_descriptor(register_kprobe));
+		kallsyms_lookup_name(others[i]);
+		count = 0;
+		kallsyms_on_each_match_symbol(count_match, "register_kprobe", &count);
+		KUNIT_EXPECT_EQ(test, count, 1);
+		KUNIT_EXPECT_EQ(test, kallsyms_lookup_name("no_such_function_anywhere"), 0);
+	}
+}
+
 static struct kunit_case core_cases[] = {
 	KUNIT_CASE(monitor_sees_arrays),
+	KUNIT_CASE(name_is_found_after_any_other),
 	KUNIT_CASE(names_that_are_looked_for_are_there),
 	KUNIT_CASE(table_grows_and_shrinks_with_its_nodes),
 	KUNIT_CASE(table_waits_for_its_readers),
