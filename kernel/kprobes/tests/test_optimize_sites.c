@@ -630,26 +630,14 @@ static void site_that_was_left_waits_for_a_task_that_does_not_sleep(struct kunit
 
 /* --- text that goes --- */
 
-/*
- * The text does not really go, and keeps what is in it: nobody may call it meanwhile.
- * Returns whether the detour is still there for tasks in it.
- */
-static bool kill_site(struct kprobe_site *site, struct kprobes_text *text, u8 *left, bool pending)
+/* Returns whether the detour is still there for tasks in it. */
+static bool kill_site(struct kprobe_site *site, bool pending)
 {
 	guard(kprobe_lock)();
 	if (pending)
 		make_pending(site);
-	memcpy(left, text->start, text->size);
-	kprobe_site_kill(site);
+	lose_text(site);
 	return site->kp.has_detour;
-}
-
-static void put_text_back(struct kprobes_text *text)
-{
-	guard(kprobe_lock)();
-	kprobe_text_lock();
-	kprobes_put_text(text->start, text->copy, text->size);
-	kprobe_text_unlock();
 }
 
 static void expect_dead(struct kunit *test, struct probe *probe, struct kprobe_site *site)
@@ -667,7 +655,6 @@ static void jump_goes_with_its_text(struct kunit *test)
 	const struct kprobes_jump *jump = idle_param(test);
 	void *addr = insn_at(jump->call, jump->insn);
 	struct kprobes_text *text = kprobes_text_watch(test, addr);
-	u8 *left = test_alloc(test, text->size);
 	struct view *v = new_views(test);
 	struct probe *probe, *next;
 	struct kprobe_site *site;
@@ -678,10 +665,9 @@ static void jump_goes_with_its_text(struct kunit *test)
 		next = probe_new(test, addr);
 		plant(test, probe);
 		site = site_at(addr);
-		KUNIT_EXPECT_TRUE(test, kill_site(site, text, left, pending));
+		KUNIT_EXPECT_TRUE(test, kill_site(site, pending));
 		wait_for_kprobe_optimizer();
-		KUNIT_EXPECT_MEMEQ(test, text->start, left, text->size);
-		put_text_back(text);
+		KUNIT_EXPECT_MEMEQ(test, text->start, text->copy, text->size);
 		expect_dead(test, probe, site);
 
 		plant(test, next);
