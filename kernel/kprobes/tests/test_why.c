@@ -183,7 +183,7 @@ static void expect_hits(struct kunit *test, struct kprobe_site *site, const char
 	for (; *switches; switches++)
 		kprobe_stats_enable(*switches == '1');
 	call(target, 1);
-	KUNIT_EXPECT_EQ(test, hits, atomic_long_read(&site->hits));
+	KUNIT_EXPECT_EQ(test, hits, atomic_long_read(&site->kp.hits));
 }
 
 /* However often it is said */
@@ -214,7 +214,7 @@ static void probe_that_comes_back_counts_anew(struct kunit *test)
 	unregister_kprobe(p);
 	p->flags = 0;
 	site = plant(test, p);
-	KUNIT_EXPECT_EQ(test, 0, atomic_long_read(&site->hits));
+	KUNIT_EXPECT_EQ(test, 0, atomic_long_read(&site->kp.hits));
 	expect_missed(test, site, 0, 0);
 }
 
@@ -226,10 +226,10 @@ static void counts_go_on_when_others_come_and_go(struct kunit *test)
 	kprobe_stats_enable(true);
 	call(target, 1);
 	KUNIT_ASSERT_EQ(test, 0, register_kprobe(other));
-	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&site->hits));
+	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&site->kp.hits));
 	call(target, 1);
 	unregister_kprobe(other);
-	KUNIT_EXPECT_EQ(test, 2, atomic_long_read(&site->hits));
+	KUNIT_EXPECT_EQ(test, 2, atomic_long_read(&site->kp.hits));
 }
 
 /* --- misses --- */
@@ -247,7 +247,7 @@ static void hit_by_a_handler_is_a_miss_of_recursion(struct kunit *test)
 	call(target, 1);
 	expect_missed(test, site, 1, 0);
 	KUNIT_EXPECT_EQ(test, 1, p->nmissed);
-	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&site->hits));
+	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&site->kp.hits));
 }
 
 #ifdef CONFIG_KRETPROBES
