@@ -75,9 +75,6 @@ static __always_inline void arch_kretprobe_undivert(struct pt_regs *regs, void *
 /* Nothing is remembered between a hit and what follows on it. */
 #define ARCH_KPROBE_STATELESS	1
 
-const char *arch_kprobe_path(struct kprobe *kp);
-#define arch_kprobe_path	arch_kprobe_path
-
 void arch_remove_kprobe(struct kprobe *kp);
 
 #endif /* CONFIG_KPROBES */
