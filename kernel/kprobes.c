@@ -296,21 +296,21 @@ int kprobe_set_all_armed(bool armed)
 	return ret;
 }
 
+static bool in_init_text(unsigned long addr, const struct module *unused)
+{
+	return init_section_contains((void *)addr, 1);
+}
+
 /*
  * Kills the sites in the kernel's init text, once, at the end of boot. The text is about to be
- * freed, but still counts as text: ftrace's calls are taken out of it.
+ * freed, but still counts as text, and can be patched.
  */
 void kprobe_free_init_mem(void)
 {
-	struct kprobe_site *site, *next;
-
-	guard(mutex)(&kprobe_mutex);
+	guard(kprobe_lock)();
 	kprobe_init_text_goes = true;
 	kprobe_function_forget();
-	list_for_each_entry_safe(site, next, &kprobe_sites, all) {
-		if (init_section_contains(site->kp.addr, 1))
-			kprobe_site_kill(site);
-	}
+	kprobe_kill_sites(in_init_text, NULL);
 }
 
 /* Prints the probe at which something went wrong. Context: any. */

@@ -68,17 +68,6 @@ static __always_inline unsigned long arch_kprobe_level(void)
 }
 #endif
 
-#ifndef arch_kprobe_path
-/**
- * arch_kprobe_path() - name the way an instruction is executed after a breakpoint
- * @kp: the kprobe of a prepared site, with or without a post handler
- *
- * Context: kprobe_mutex is held.
- * Return: "step", "emulate" or "boost", for debugfs.
- */
-static inline const char *arch_kprobe_path(struct kprobe *kp) { return "step"; }
-#endif
-
 #ifndef arch_kprobe_resume_ip
 /**
  * arch_kprobe_resume_ip() - find where to resume, if a handler has chosen that
@@ -184,6 +173,15 @@ static inline void arch_disarm_kprobes(struct list_head *sites)
  */
 
 /* The hooks from here to arch_populate_kprobe_blacklist() have weak defaults. */
+
+/**
+ * arch_kprobe_path() - name the way an instruction is executed after a breakpoint
+ * @kp: the kprobe of a prepared site, with or without a post handler
+ *
+ * Context: kprobe_mutex is held.
+ * Return: "step", as by default, "emulate" or "boost", for debugfs.
+ */
+const char *arch_kprobe_path(struct kprobe *kp);
 
 /**
  * arch_kprobe_not_called() - check whether calls arrive at a symbol

@@ -203,6 +203,8 @@ void kprobe_site_set_disabled(struct kprobe_site *site, bool disabled);
 void kprobe_site_refresh(struct kprobe_site *site, struct kprobe_plan *plan);
 bool kprobe_site_arming_failed(struct kprobe_site *site);
 void kprobe_site_kill(struct kprobe_site *site);
+void kprobe_kill_sites(bool (*goes)(unsigned long addr, const struct module *mod),
+		       const struct module *mod);
 void kprobe_site_settle(struct kprobe_site *site);
 void kprobe_site_set_state(struct kprobe_site *site, enum kprobe_site_state state);
 
@@ -238,7 +240,6 @@ void kprobe_unoptimize_around(unsigned long addr);
 void kprobe_optimize_around(unsigned long addr);
 bool kprobe_jump_covers(unsigned long addr);
 void kprobe_optimize_refresh(struct kprobe_site *site);
-void kprobe_optimize_stop(struct kprobe_site *site);
 void kprobe_optimize_forget(struct kprobe_site *site);
 #else
 static inline void kprobe_slots_init(void) { }
@@ -249,7 +250,6 @@ static inline void kprobe_unoptimize_around(unsigned long addr) { }
 static inline void kprobe_optimize_around(unsigned long addr) { }
 static inline bool kprobe_jump_covers(unsigned long addr) { return false; }
 static inline void kprobe_optimize_refresh(struct kprobe_site *site) { }
-static inline void kprobe_optimize_stop(struct kprobe_site *site) { }
 static inline void kprobe_optimize_forget(struct kprobe_site *site) { }
 #endif
 

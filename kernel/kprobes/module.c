@@ -11,54 +11,6 @@
 #include "internal.h"
 
 /*
- * Checks for a site in text that goes: when a module becomes live, its init text; when it goes, all
- * its text.
- */
-static bool goes(struct kprobe_site *site, struct module *mod, unsigned long event)
-{
-	unsigned long addr = (unsigned long)site->kp.addr;
-
-	if (site->state == SITE_GONE)
-		return false;
-	if (event == MODULE_STATE_GOING)
-		return within_module(addr, mod);
-	return within_module_init(addr, mod);
-}
-
-/*
- * Some of the text may run until it is freed: asynchronous functions that the module's init has
- * started, and functions of its parameters. So this restores the text first.
- */
-static void kill_sites(struct module *mod, unsigned long event)
-{
-	struct kprobe_site *site, *next;
-	DEFINE_KPROBE_PLAN(plan);
-	bool any = false;
-
-	list_for_each_entry(site, &kprobe_sites, all) {
-		if (!goes(site, mod, event))
-			continue;
-		any = true;
-		kprobe_plan_arming(site, false, &plan);
-	}
-	kprobe_plan_apply(&plan);
-	if (!any)
-		return;
-	/*
-	 * Their sites are settled at once. In a detour, and on s390 in the exception, too, a task
-	 * can be preempted before it has looked up the site.
-	 */
-	if (!ARCH_KPROBE_STATELESS) {
-		kprobe_unlock_cpus();
-		kprobe_wait_for_tasks();
-	}
-	list_for_each_entry_safe(site, next, &kprobe_sites, all) {
-		if (goes(site, mod, event))
-			kprobe_site_kill(site);
-	}
-}
-
-/*
  * Modules that are coming and were announced to the core. A module's symbols can be found before
  * that; but then its blacklist has not been read, and ftrace has not enabled its entries.
  */
@@ -117,12 +69,12 @@ static int module_event(struct notifier_block *nb, unsigned long event, void *da
 		break;
 	case MODULE_STATE_LIVE:
 		xa_erase(&announced, (unsigned long)mod);
-		kill_sites(mod, event);
+		kprobe_kill_sites(within_module_init, mod);
 		kprobe_blacklist_remove_module(mod, true);
 		break;
 	case MODULE_STATE_GOING:
 		xa_erase(&announced, (unsigned long)mod);
-		kill_sites(mod, event);
+		kprobe_kill_sites(within_module, mod);
 		kprobe_blacklist_remove_module(mod, false);
 		break;
 	}

@@ -281,15 +281,6 @@ void kprobe_optimize_refresh(struct kprobe_site *site)
 	}
 }
 
-/* Stops the optimization of a site whose text is about to be freed. It keeps its detour. */
-void kprobe_optimize_stop(struct kprobe_site *site)
-{
-	lockdep_assert_held(&kprobe_mutex);
-	if (site->state == SITE_OPTIMIZING)
-		list_del_init(&site->op.list);
-	WRITE_ONCE(site->kp.flags, site->kp.flags & ~KPROBE_FLAG_OPTIMIZED);
-}
-
 /* Frees the detour of a site that is about to be freed, or whose text has been. */
 void kprobe_optimize_forget(struct kprobe_site *site)
 {

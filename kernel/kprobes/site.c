@@ -30,10 +30,9 @@ static const struct {
 } states[] = {
 	[SITE_NEW]	  = { "NEW", BIT(SITE_IDLE) },
 	[SITE_IDLE]	  = { "IDLE", BIT(SITE_ARMED) | BIT(SITE_DYING) | BIT(SITE_GONE) },
-	[SITE_ARMED]	  = { "ARMED", BIT(SITE_IDLE) | BIT(SITE_OPTIMIZING) | BIT(SITE_GONE) },
-	[SITE_OPTIMIZING] = { "OPTIMIZING",
-			      BIT(SITE_ARMED) | BIT(SITE_OPTIMIZED) | BIT(SITE_GONE) },
-	[SITE_OPTIMIZED]  = { "OPTIMIZED", BIT(SITE_ARMED) | BIT(SITE_GONE) },
+	[SITE_ARMED]	  = { "ARMED", BIT(SITE_IDLE) | BIT(SITE_OPTIMIZING) },
+	[SITE_OPTIMIZING] = { "OPTIMIZING", BIT(SITE_ARMED) | BIT(SITE_OPTIMIZED) },
+	[SITE_OPTIMIZED]  = { "OPTIMIZED", BIT(SITE_ARMED) },
 	[SITE_DYING]	  = { "DYING", BIT(SITE_IDLE) },
 	[SITE_GONE]	  = { "GONE", 0 },
 };
@@ -323,25 +322,18 @@ void kprobe_site_detach(struct kprobe_site *site, struct kprobe *p, struct kprob
 }
 
 /*
- * Gives up a site whose text is about to be freed, but is still mapped. If the site is armed,
- * nothing executes the text any more. A breakpoint goes with the text. But an entry is unhooked,
- * because ftrace still has a record for it. The site leaves the table at once, before its address
- * can belong to other text.
+ * Gives up a site whose text was restored, and is about to be freed. The site leaves the table at
+ * once, before its address can belong to other text.
  */
 void kprobe_site_kill(struct kprobe_site *site)
 {
-	DEFINE_KPROBE_PLAN(plan);
 	struct kprobe *p;
 
 	lockdep_assert_held(&kprobe_mutex);
-	if (site->hook)
-		kprobe_plan_arming(site, false, &plan);
-	kprobe_plan_apply(&plan);
 	if (site->state == SITE_DYING)
 		kprobe_unretire(site);
 
 	kprobe_table_remove(&kprobe_site_table, &site->by_addr);
-	kprobe_optimize_stop(site);
 	kprobe_site_set_state(site, SITE_GONE);
 	/* kprobe_site_holding() looks there. */
 	if (!list_empty(&site->probes))
@@ -357,6 +349,48 @@ void kprobe_site_kill(struct kprobe_site *site)
 		kprobe_retire(site);
 	else
 		kprobe_site_settle(site);
+}
+
+static bool is_among(struct kprobe_site *site,
+		     bool (*goes)(unsigned long addr, const struct module *mod),
+		     const struct module *mod)
+{
+	return site->state != SITE_GONE && goes((unsigned long)site->kp.addr, mod);
+}
+
+/*
+ * Gives up all sites in text that is about to be freed, but is still mapped. Some of it may run
+ * until then: asynchronous functions that a module's init has started, and functions of its
+ * parameters. So this restores the text first.
+ */
+void kprobe_kill_sites(bool (*goes)(unsigned long addr, const struct module *mod),
+		       const struct module *mod)
+{
+	struct kprobe_site *site, *next;
+	DEFINE_KPROBE_PLAN(plan);
+	bool any = false;
+
+	list_for_each_entry(site, &kprobe_sites, all) {
+		if (!is_among(site, goes, mod))
+			continue;
+		any = true;
+		kprobe_plan_arming(site, false, &plan);
+	}
+	kprobe_plan_apply(&plan);
+	if (!any)
+		return;
+	/*
+	 * Their sites are settled at once. In a detour, and on s390 in the exception, too, a task
+	 * can be preempted before it has looked up the site.
+	 */
+	if (!ARCH_KPROBE_STATELESS) {
+		kprobe_unlock_cpus();
+		kprobe_wait_for_tasks();
+	}
+	list_for_each_entry_safe(site, next, &kprobe_sites, all) {
+		if (is_among(site, goes, mod))
+			kprobe_site_kill(site);
+	}
 }
 
 /* Frees the slot and the detour of a GONE site; and the site as well, if it has no probes. */

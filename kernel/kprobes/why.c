@@ -161,6 +161,11 @@ static const char *const obstacle_words[NR_KPROBE_OBSTACLES] = {
 	[KPROBE_OBSTACLE_PAD]		= "pad",
 };
 
+const char * __weak arch_kprobe_path(struct kprobe *kp)
+{
+	return "step";
+}
+
 /* Names the path that hits of a site take, by a word that Documentation/kprobes.rst explains. */
 const char *kprobe_site_path(struct kprobe_site *site)
 {

@@ -99,6 +99,19 @@ void switch_exit(struct kunit *test)
 
 /* --- sites.h --- */
 
+static unsigned long lost_text;
+
+static bool is_lost(unsigned long addr, const struct module *unused)
+{
+	return addr == lost_text;
+}
+
+void lose_text(struct kprobe_site *site)
+{
+	lost_text = (unsigned long)site->kp.addr;
+	kprobe_kill_sites(is_lost, NULL);
+}
+
 struct kprobe_site *site_at(void *addr)
 {
 	guard(mutex)(&kprobe_mutex);

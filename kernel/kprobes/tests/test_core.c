@@ -392,17 +392,6 @@ static void dying_site_is_revived(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, hits_of_a_call());
 }
 
-/* The text does not really go, so it must be restored for what comes later. */
-static void lose_text(struct kunit *test, struct kprobe_site *site)
-{
-	DEFINE_KPROBE_PLAN(plan);
-
-	lockdep_assert_held(&kprobe_mutex);
-	kprobe_plan_arming(site, false, &plan);
-	KUNIT_EXPECT_EQ(test, 0, kprobe_plan_apply(&plan));
-	kprobe_site_kill(site);
-}
-
 static bool any_gone_site(void)
 {
 	struct kprobe_site *site;
@@ -425,7 +414,7 @@ static void gone_text_is_left_with_preemption_off(struct kunit *test)
 	for (settled = 0; settled < 2; settled++) {
 		p = plant(test);
 		scoped_guard(kprobe_lock)
-			lose_text(test, kprobe_find_site((unsigned long)p->addr));
+			lose_text(kprobe_find_site((unsigned long)p->addr));
 		if (settled)
 			wait_for_dying_sites(test);
 		expect_report_begin();
@@ -441,10 +430,7 @@ static void gone_text_is_left_with_preemption_off(struct kunit *test)
 }
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
-/*
- * Init text goes without its sites' being disarmed. A past bug: a probe on text that had gone
- * stayed hooked in ftrace.
- */
+/* A past bug: a probe on text that had gone stayed hooked in ftrace. */
 static void entry_of_gone_text_is_unhooked(struct kunit *test)
 {
 	struct kprobe *p = plant(test);
@@ -453,8 +439,8 @@ static void entry_of_gone_text_is_unhooked(struct kunit *test)
 	if (!kprobe_ftrace(p))
 		kunit_skip(test, "ftrace does not call for that function");
 	KUNIT_EXPECT_TRUE(test, site->hook == KPROBE_HOOK_SHARED);
-	scoped_guard(mutex, &kprobe_mutex)
-		kprobe_site_kill(site);
+	scoped_guard(kprobe_lock)
+		lose_text(site);
 	KUNIT_EXPECT_TRUE(test, site->hook == KPROBE_HOOK_NONE);
 	KUNIT_EXPECT_EQ(test, 0, hits_of_a_call());
 	KUNIT_EXPECT_PTR_NE(test, site, planted_site(plant(test)));
@@ -470,7 +456,7 @@ static void miss_of_gone_text_is_not_its_successors(struct kunit *test)
 	struct kprobe_site *next;
 
 	scoped_guard(kprobe_lock)
-		lose_text(test, kprobe_find_site((unsigned long)rp->kp.addr));
+		lose_text(kprobe_find_site((unsigned long)rp->kp.addr));
 	next = planted_site(plant(test));
 	scoped_guard(preempt)
 		kretprobe_count_miss(rp, KPROBE_MISS_POOL);
@@ -503,7 +489,7 @@ static void gone_text_is_listed_without_a_name(struct kunit *test)
 	KUNIT_EXPECT_GT(test, read_list(test, mnt, text), 0);
 	KUNIT_EXPECT_NOT_NULL(test, strstr(text, "  site_target+0x"));
 	scoped_guard(kprobe_lock)
-		lose_text(test, site);
+		lose_text(site);
 	KUNIT_EXPECT_GT(test, read_list(test, mnt, text), 0);
 	KUNIT_EXPECT_NULL(test, strstr(text, "  site_target+0x"));
 	KUNIT_EXPECT_NOT_NULL(test, strstr(text, " [GONE]"));
@@ -537,7 +523,7 @@ static void slot_stays_with_gone_text_for_a_while(struct kunit *test)
 	slot = (unsigned long)site->kp.ainsn.insn;
 	KUNIT_ASSERT_NE(test, slot, 0);
 	kprobe_lock();
-	lose_text(test, site);
+	lose_text(site);
 	/* The site stays when its last probe leaves, but a hit must not find that probe. */
 	KUNIT_EXPECT_TRUE(test, kprobe_remove(p, &plan));
 	KUNIT_EXPECT_PTR_EQ(test, &site->kp, site->first);

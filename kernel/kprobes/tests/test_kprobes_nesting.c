@@ -181,7 +181,7 @@ static void expect_counts(struct kunit *test, void *addr, long hits, int nested)
 
 	guard(preempt)();
 	site = site_of(get_kprobe(addr));
-	KUNIT_EXPECT_EQ(test, hits, atomic_long_read(&site->hits));
+	KUNIT_EXPECT_EQ(test, hits, atomic_long_read(&site->kp.hits));
 	KUNIT_EXPECT_EQ(test, nested, atomic_read(&site->missed[KPROBE_MISS_NESTED]));
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&site->missed[KPROBE_MISS_RECURSION]));
 }

@@ -162,7 +162,7 @@ static struct kprobe_site *plant(struct kunit *test, struct kprobe *p)
 
 static void expect_counts(struct kunit *test, struct kprobe_site *site, long hits, long missed)
 {
-	KUNIT_EXPECT_EQ(test, hits, atomic_long_read(&site->hits));
+	KUNIT_EXPECT_EQ(test, hits, atomic_long_read(&site->kp.hits));
 	KUNIT_EXPECT_EQ(test, missed, atomic_read(&site->missed[KPROBE_MISS_RECURSION]));
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&site->missed[KPROBE_MISS_POOL]));
 }

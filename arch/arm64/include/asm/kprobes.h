@@ -78,9 +78,6 @@ static __always_inline void arch_kretprobe_undivert(struct pt_regs *regs, void *
 void kprobe_ftrace_entry(void);
 #define ARCH_KPROBE_FTRACE_TRAMPOLINE	((unsigned long)kprobe_ftrace_entry)
 
-const char *arch_kprobe_path(struct kprobe *kp);
-#define arch_kprobe_path	arch_kprobe_path
-
 void arch_remove_kprobe(struct kprobe *kp);
 
 #endif /* CONFIG_KPROBES */

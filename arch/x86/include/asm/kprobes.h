@@ -131,9 +131,6 @@ static __always_inline unsigned long arch_kprobe_level(void)
 
 #define arch_kprobe_level	arch_kprobe_level
 
-const char *arch_kprobe_path(struct kprobe *kp);
-#define arch_kprobe_path	arch_kprobe_path
-
 /*
  * Corrects flags that were saved by pushf. In a guest of Xen that is not virtualized by
  * hardware, that has seen another interrupt flag than the guest's own, which an exception's

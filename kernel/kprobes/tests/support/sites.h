@@ -19,6 +19,9 @@ struct kprobe_site *site_at(void *addr);
 unsigned int count_dying_sites(void);
 void wait_for_dying_sites(struct kunit *test);
 
+/* As if the text of a site were about to be freed. Between kprobe_lock() and kprobe_unlock() */
+void lose_text(struct kprobe_site *site);
+
 /* Where there is a probe on the trampoline, returns need a processor that is not busy. */
 bool trampoline_is_probed(void);
 
