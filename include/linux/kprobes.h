@@ -388,38 +388,18 @@ static inline void kprobe_ftrace_kill(void) { }
 #endif
 
 #ifdef CONFIG_JPROBES
+int register_jprobe(struct jprobe *jp);
+void unregister_jprobe(struct jprobe *jp);
 int register_jprobes(struct jprobe **jps, int num);
 void unregister_jprobes(struct jprobe **jps, int num);
 void jprobe_return(void);
 #else
 static inline int register_jprobes(struct jprobe **jps, int num) { return -EOPNOTSUPP; }
+static inline int register_jprobe(struct jprobe *jp) { return -EOPNOTSUPP; }
 static inline void unregister_jprobes(struct jprobe **jps, int num) { }
+static inline void unregister_jprobe(struct jprobe *jp) { }
 static inline void jprobe_return(void) { }
 #endif
-
-/**
- * register_jprobe() - plant a jprobe
- * @jp: what to probe and what to call; belongs to the core until it is unregistered
- *
- * Context: may sleep.
- * Return: 0; or with nothing changed: -EINVAL if the address is not a function's entry, there is no
- * function to call, or @jp is registered already; or an error of register_kprobe().
- */
-static inline int register_jprobe(struct jprobe *jp)
-{
-	return register_jprobes(&jp, 1);
-}
-
-/**
- * unregister_jprobe() - remove a jprobe
- * @jp: the jprobe
- *
- * Context: as unregister_jprobes().
- */
-static inline void unregister_jprobe(struct jprobe *jp)
-{
-	unregister_jprobes(&jp, 1);
-}
 
 /**
  * enable_jprobe() - let the function of a jprobe be called
@@ -445,6 +425,30 @@ static inline int disable_jprobe(struct jprobe *jp)
 	return disable_kprobe(&jp->kp);
 }
 
+/**
+ * enable_kretprobe() - let the handlers of a return probe run
+ * @rp: a registered return probe
+ *
+ * Context: may sleep.
+ * Return: as enable_kprobe().
+ */
+static inline int enable_kretprobe(struct kretprobe *rp)
+{
+	return enable_kprobe(&rp->kp);
+}
+
+/**
+ * disable_kretprobe() - stop following calls of a probed function
+ * @rp: a registered return probe. Its handler still runs for calls that are followed already
+ *
+ * Context: may sleep.
+ * Return: as disable_kprobe().
+ */
+static inline int disable_kretprobe(struct kretprobe *rp)
+{
+	return disable_kprobe(&rp->kp);
+}
+
 /*
  * Return probes, and what their handlers and unwinders ask for. An unwinder's cursor for
  * kretprobe_find_ret_addr() starts as NULL.
@@ -452,7 +456,9 @@ static inline int disable_jprobe(struct jprobe *jp)
 #ifndef CONFIG_KRETPROBES
 /* Modules for which return probes are optional can be loaded all the same. */
 static inline int register_kretprobes(struct kretprobe **rps, int num) { return -EOPNOTSUPP; }
+static inline int register_kretprobe(struct kretprobe *rp) { return -EOPNOTSUPP; }
 static inline void unregister_kretprobes(struct kretprobe **rps, int num) { }
+static inline void unregister_kretprobe(struct kretprobe *rp) { }
 static nokprobe_inline bool is_kretprobe_trampoline(unsigned long addr) { return false; }
 
 static nokprobe_inline
@@ -465,6 +471,8 @@ static inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri) { r
 static inline unsigned long get_kretprobe_retaddr(struct kretprobe_instance *ri) { return 0; }
 
 #else
+int register_kretprobe(struct kretprobe *rp);
+void unregister_kretprobe(struct kretprobe *rp);
 int register_kretprobes(struct kretprobe **rps, int num);
 void unregister_kretprobes(struct kretprobe **rps, int num);
 
@@ -533,57 +541,6 @@ static __always_inline unsigned long get_kretprobe_retaddr(struct kretprobe_inst
 }
 #endif
 #endif
-
-/**
- * register_kretprobe() - plant a return probe
- * @rp: what to probe and what to run; belongs to the core until it is unregistered
- *
- * Sets the pre_handler of its kprobe, and clears the post_handler.
- *
- * Context: may sleep.
- * Return: 0, or with nothing changed: -EINVAL if the address is not a function's entry,
- * the function's return must not be diverted, or @rp is registered already; -E2BIG if
- * data_size is too large; -ENOMEM; or an error of register_kprobe().
- */
-static inline int register_kretprobe(struct kretprobe *rp)
-{
-	return register_kretprobes(&rp, 1);
-}
-
-/**
- * unregister_kretprobe() - remove a return probe
- * @rp: the return probe
- *
- * Context: as unregister_kretprobes().
- */
-static inline void unregister_kretprobe(struct kretprobe *rp)
-{
-	unregister_kretprobes(&rp, 1);
-}
-
-/**
- * enable_kretprobe() - let the handlers of a return probe run
- * @rp: a registered return probe
- *
- * Context: may sleep.
- * Return: as enable_kprobe().
- */
-static inline int enable_kretprobe(struct kretprobe *rp)
-{
-	return enable_kprobe(&rp->kp);
-}
-
-/**
- * disable_kretprobe() - stop following calls of a probed function
- * @rp: a registered return probe. Its handler still runs for calls that are followed already
- *
- * Context: may sleep.
- * Return: as disable_kprobe().
- */
-static inline int disable_kretprobe(struct kretprobe *rp)
-{
-	return disable_kprobe(&rp->kp);
-}
 
 /* For fork(), idle tasks that start again, tasks that have ended, and the handlers of rethook */
 #ifdef CONFIG_KRETPROBE_RETURN_STACK

@@ -121,6 +121,20 @@ static const struct kprobe_kind jprobe_kind = {
 };
 
 /**
+ * register_jprobe() - plant a jprobe
+ * @jp: what to probe and what to call; belongs to the core until it is unregistered
+ *
+ * Context: may sleep.
+ * Return: 0; or with nothing changed: -EINVAL if the address is not a function's entry, there is no
+ * function to call, or @jp is registered already; or an error of register_kprobe().
+ */
+int register_jprobe(struct jprobe *jp)
+{
+	return register_jprobes(&jp, 1);
+}
+EXPORT_SYMBOL_GPL(register_jprobe);
+
+/**
  * register_jprobes() - plant several jprobes, or none
  * @jps: the jprobes
  * @num: how many
@@ -134,6 +148,18 @@ int register_jprobes(struct jprobe **jps, int num)
 	return kprobe_register(kprobes_of(jps), num, &jprobe_kind);
 }
 EXPORT_SYMBOL_GPL(register_jprobes);
+
+/**
+ * unregister_jprobe() - remove a jprobe
+ * @jp: the jprobe
+ *
+ * Context: as unregister_jprobes().
+ */
+void unregister_jprobe(struct jprobe *jp)
+{
+	unregister_jprobes(&jp, 1);
+}
+EXPORT_SYMBOL_GPL(unregister_jprobe);
 
 /**
  * unregister_jprobes() - remove jprobes

@@ -79,6 +79,23 @@ const struct kprobe_kind kretprobe_kind = {
 };
 
 /**
+ * register_kretprobe() - plant a return probe
+ * @rp: what to probe and what to run; belongs to the core until it is unregistered
+ *
+ * Sets the pre_handler of its kprobe, and clears the post_handler.
+ *
+ * Context: may sleep.
+ * Return: 0, or with nothing changed: -EINVAL if the address is not a function's entry,
+ * the function's return must not be diverted, or @rp is registered already; -E2BIG if
+ * data_size is too large; -ENOMEM; or an error of register_kprobe().
+ */
+int register_kretprobe(struct kretprobe *rp)
+{
+	return register_kretprobes(&rp, 1);
+}
+EXPORT_SYMBOL_GPL(register_kretprobe);
+
+/**
  * register_kretprobes() - plant several return probes, or none; see register_kprobes()
  * @rps: the return probes
  * @num: how many
@@ -92,6 +109,18 @@ int register_kretprobes(struct kretprobe **rps, int num)
 	return kprobe_register(kprobes_of(rps), num, &kretprobe_kind);
 }
 EXPORT_SYMBOL_GPL(register_kretprobes);
+
+/**
+ * unregister_kretprobe() - remove a return probe
+ * @rp: the return probe
+ *
+ * Context: as unregister_kretprobes().
+ */
+void unregister_kretprobe(struct kretprobe *rp)
+{
+	unregister_kretprobes(&rp, 1);
+}
+EXPORT_SYMBOL_GPL(unregister_kretprobe);
 
 /**
  * unregister_kretprobes() - remove return probes
