@@ -221,6 +221,47 @@ static void pre_handler_replaces_a_function_and_stops_the_older_ones(struct kuni
 	probe_expect(test, crowd[0], 0, 0, 0);
 }
 
+enum presence { ABSENT, OFF, ON, PRESENCES };
+
+static void bring_to(struct kunit *test, struct probe *probe, void *addr, enum presence wanted)
+{
+	int ret = 0;
+
+	if (wanted == ABSENT) {
+		probe_unregister(probe);
+	} else if (probe->live) {
+		ret = wanted == ON ? enable_kprobe(&probe->kp) : disable_kprobe(&probe->kp);
+	} else {
+		probe->kp.addr = addr;
+		probe->kp.flags = wanted == ON ? 0 : KPROBE_FLAG_DISABLED;
+		ret = probe_register(probe);
+	}
+	KUNIT_ASSERT_EQ(test, ret, 0);
+}
+
+/* One probe makes each move, into the state that it is in as well, beside another in each state. */
+static void only_enabled_probes_are_hit(struct kunit *test)
+{
+	const struct kprobes_step *step = test->param_value;
+	struct probe *mover = probe_new(test, NULL), *other = probe_new(test, NULL);
+	unsigned int n;
+
+	for (n = 0; n < PRESENCES * PRESENCES * PRESENCES; n++) {
+		enum presence from = n % PRESENCES, to = n / PRESENCES % PRESENCES;
+		enum presence beside = n / PRESENCES / PRESENCES;
+
+		bring_to(test, mover, NULL, ABSENT);
+		bring_to(test, mover, step->addr, from);
+		bring_to(test, other, step->addr, beside);
+		mover->hits = 0;
+		other->hits = 0;
+		bring_to(test, mover, step->addr, to);
+		kprobes_call_step(test, step);
+		KUNIT_EXPECT_EQ(test, mover->hits, to == ON ? KPROBES_CALLS : 0);
+		KUNIT_EXPECT_EQ(test, other->hits, beside == ON ? KPROBES_CALLS : 0);
+	}
+}
+
 static void disabled_place_has_its_own_text_again(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
@@ -370,6 +411,7 @@ static struct kunit_case kprobes_test_cases[] = {
 	KUNIT_CASE_PARAM(probes_at_one_address_come_and_go_in_any_order, step_gen_params),
 	KUNIT_CASE_PARAM(pre_handler_replaces_a_function_and_stops_the_older_ones,
 			 entry_gen_params),
+	KUNIT_CASE_PARAM(only_enabled_probes_are_hit, entry_gen_params),
 	KUNIT_CASE_PARAM(disabled_place_has_its_own_text_again, step_gen_params),
 	KUNIT_CASE(symbol_is_looked_up_and_the_address_filled_in),
 	KUNIT_CASE(offset_counts_from_the_address_too),

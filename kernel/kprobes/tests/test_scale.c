@@ -6,6 +6,7 @@
 #include <kunit/test.h>
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes_function.h>
@@ -175,12 +176,20 @@ static void flip_a_key(void)
 }
 #endif
 
-/* --- all of a batch --- */
+/* --- all of a batch, or none --- */
 
-static void what_is_disabled_in_a_batch_stays_so(struct kunit *test)
+static void batch_is_planted_and_taken_out(struct kunit *test)
 {
 	unsigned int i;
 
+	KUNIT_ASSERT_EQ(test, 0, register_kprobes(crowd->list, NR_SPOTS));
+	KUNIT_EXPECT_EQ(test, NR_SPOTS, hits_of_a_call());
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, NR_SPOTS, hits_of_a_call());
+	unregister_kprobes(crowd->list, NR_SPOTS);
+	KUNIT_EXPECT_EQ(test, 0, hits_of_a_call());
+
+	/* What is disabled stays so. */
 	for (i = 0; i < NR_SPOTS; i++)
 		crowd->probes[i].kp.flags = i % 2 ? 0 : KPROBE_FLAG_DISABLED;
 	KUNIT_ASSERT_EQ(test, 0, register_kprobes(crowd->list, NR_SPOTS));
@@ -242,6 +251,37 @@ static void what_was_taken_is_given_back(struct kunit *test)
 }
 
 /* --- while others want the same --- */
+
+static u32 call_all(u32 x)
+{
+	call_hidden(call_all_spots);
+	return x;
+}
+
+/*
+ * Nor is it changed. One probe has no address; or it is there twice, at the last of all addresses,
+ * where the others are planted already, and others have had their turn.
+ */
+static void failing_batch_is_never_hit(struct kunit *test)
+{
+	struct kprobe nowhere = { };
+	unsigned int i, hits = 0;
+	struct caller *caller;
+
+	caller = caller_start(test, call_all);
+	for (i = 0; i < 10; i++) {
+		crowd->list[NR_SPOTS - 1] = i % 2 ? &nowhere : crowd->list[0];
+		KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(crowd->list, NR_SPOTS));
+		caller_wait(test, caller);
+	}
+	caller_stop(caller);
+	for (i = 0; i < NR_SPOTS; i++) {
+		hits += crowd->probes[i].hits;
+		KUNIT_EXPECT_EQ(test, 0, crowd->probes[i].kp.flags);
+		KUNIT_EXPECT_PTR_EQ(test, spot(NR_SPOTS - 1 - i), crowd->probes[i].kp.addr);
+	}
+	KUNIT_EXPECT_EQ(test, 0, hits);
+}
 
 static struct {
 	struct task_struct	*task;
@@ -338,6 +378,53 @@ static void reader_goes_on_behind_sites_that_have_gone(struct kunit *test)
 	filp_close(list, NULL);
 }
 #endif
+
+static unsigned int errors;
+
+static u32 register_all(u32 x)
+{
+	if (register_kprobes(crowd->list, NR_SPOTS))
+		errors++;
+	else
+		unregister_kprobes(crowd->list, NR_SPOTS);
+	return x;
+}
+
+static void expect_single(struct kunit *test, struct probe *single, unsigned int hits)
+{
+	single->hits = 0;
+	call_hidden(call_all_spots);
+	KUNIT_EXPECT_EQ(test, hits, READ_ONCE(single->hits));
+}
+
+/* It is at the same addresses as a batch that comes and goes, while the switch is turned, too. */
+static void single_is_not_confused_by_a_batch(struct kunit *test)
+{
+	struct probe *single = probe_new(test, NULL);
+	struct caller *others;
+	unsigned int i;
+
+	errors = 0;
+	others = caller_start(test, register_all);
+	while (!READ_ONCE(others->calls))
+		msleep(20);
+	for (i = 0; i < 50; i++) {
+		probe_reset(single, spot(i * 19 % NR_SPOTS));
+		KUNIT_EXPECT_EQ(test, 0, probe_register(single));
+		expect_single(test, single, 1);
+		flip_a_key();
+		KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&single->kp));
+		expect_single(test, single, 0);
+		KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&single->kp));
+		KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(false));
+		expect_single(test, single, 0);
+		KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(true));
+		expect_single(test, single, 1);
+		probe_unregister(single);
+	}
+	caller_stop(others);
+	KUNIT_EXPECT_EQ(test, 0, errors);
+}
 
 /* --- while jumps wait for a task --- */
 
@@ -436,13 +523,15 @@ static struct kunit_case scale_cases[] = {
 #ifdef CONFIG_JUMP_LABEL
 	KUNIT_CASE(label_is_known_while_it_does_nothing),
 #endif
-	KUNIT_CASE(what_is_disabled_in_a_batch_stays_so),
+	KUNIT_CASE(batch_is_planted_and_taken_out),
 	KUNIT_CASE_SLOW(what_was_taken_is_given_back),
+	KUNIT_CASE(failing_batch_is_never_hit),
 	KUNIT_CASE(batch_gives_others_their_turn),
 #ifdef CONFIG_DEBUG_FS
 	KUNIT_CASE(list_is_read_in_one_go),
 	KUNIT_CASE_SLOW(reader_goes_on_behind_sites_that_have_gone),
 #endif
+	KUNIT_CASE_SLOW(single_is_not_confused_by_a_batch),
 	KUNIT_CASE_SLOW(jumps_that_wait_are_in_nobodys_way),
 	{}
 };

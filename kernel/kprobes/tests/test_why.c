@@ -140,10 +140,6 @@ static int see_and_hit_again(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-static void see_after(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-}
-
 /* It is unregistered when the case ends, if it has been registered. */
 static struct kprobe *new_probe(struct kunit *test, void *addr)
 {
@@ -247,6 +243,10 @@ static void way_of_a_jump_and_its_obstacle_are_the_sites(struct kunit *test)
 }
 
 #ifdef CONFIG_OPTPROBES
+static void see_after(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+}
+
 /* A past bug: it did not, on architectures whose jumps run none. */
 static void jump_comes_back_when_a_post_handler_leaves(struct kunit *test)
 {

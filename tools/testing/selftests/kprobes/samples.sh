@@ -113,6 +113,21 @@ if load kretprobe_example || promised; then
 	check "with ENOENT" logged 'no return probe on no_such_function: error -2'
 fi
 
+# A task that a signal wakes inside of a probed function returns from it like any other.
+if load kretprobe_example func=hrtimer_nanosleep || promised; then
+	sleep 1000 &
+	sleeper=$!
+	check "a process sleeps" within 100 is_asleep $sleeper
+	mark_log
+	killed=$sleeper sleeper=
+	kill -9 $killed
+	wait $killed
+	check "one that is killed returns" \
+		logged "sleep (pid $killed): hrtimer_nanosleep returned -"
+	check "and kretprobe_example can be unloaded" unload kretprobe_example
+	check "nothing is missed" logged 'removed, 0 calls missed'
+fi
+
 # watches SAMPLE KIND TELLS SHOWN [NOT_THERE]: opened files by the end of their names; SHOWN is what it
 # says of one that is there, and NOT_THERE of one that is not
 watches()
