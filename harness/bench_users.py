@@ -26,11 +26,11 @@ def main():
     arch, directory = sys.argv[1:]
     both = {which: read(os.path.join(directory, which + ".users.log")) for which in KERNELS}
     print(f"\n{arch}: what users of BPF, perf and tracefs pay, in guest instructions")
-    print(f"{'':<56}{'pristine':>12}{'ours':>12}{'ratio':>8}")
+    print(f"{'':<56}{'pristine':>14}{'ours':>14}{'ratio':>8}")
     for what in both["ours"]:
         pristine, ours = (both[which].get(what) for which in KERNELS)
         ratio = f"{ours / pristine:.2f}" if ours and pristine else "-"
-        print(f"{what:<56}" + "".join("-".rjust(12) if n is None else f"{n:,.1f}".rjust(12) for n in (pristine, ours)) +
+        print(f"{what:<56}" + "".join("-".rjust(14) if n is None else f"{n:,.1f}".rjust(14) for n in (pristine, ours)) +
               ratio.rjust(8))
     print("- fentry and fexit are left out: the guest's kernel has no BTF, which they need")
     with open(os.path.join(directory, "users.json"), "w") as file:
