@@ -68,7 +68,7 @@ check: series ## checkpatch --strict on the series, sparse and W=1 on our files
 docs: ## the documents as HTML, in out/docs, and whether they leave something out
 	@$(H)/docs.sh
 
-bench: ## what a hit costs, beside the pristine kernel's: tables, out/bench/$ARCH/bench.{json,svg}
+bench: ## what a hit costs, and what users of BPF, perf and tracefs pay, beside the pristine kernel: tables, out/bench/$ARCH
 	@$(H)/bench.sh
 
 compare: ## the kernel's own tests on the pristine kernel and on this one, side by side

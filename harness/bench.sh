@@ -12,7 +12,9 @@
 # Attaching and detaching has a boot of its own on one CPU, and others on two, by the clock. Its
 # table and out/bench/$ARCH/attach.json come from bench_attach.py.
 #
-# From the environment: ROWS (hits attach), which of the two to measure; OTHERS (100000) and
+# So have users, whose program is bench/users.c; bench_users.py makes the table, and users.json.
+#
+# From the environment: ROWS (hits attach users), which of these to measure; OTHERS (100000) and
 # PRISTINE_OTHERS (6000), the other probes in a crowd. The pristine kernel's hash table does not
 # grow, so that 100,000 would take it hours. ATTACH (1,100,1000,10000) and PRISTINE_ATTACH
 # (1,100,1000), how many to attach at a time, of which no more than SINGLES (10000) and
@@ -70,9 +72,16 @@ attach()	# WHICH OBJ COUNTS SINGLES
 	done
 }
 
-asked_for()	# hits|attach
+users()	# WHICH OBJ
 {
-	case " ${ROWS:-hits attach} " in
+	OBJ=$2 SMP=1 TIMEOUT=${TIMEOUT:-1800} QEMU_ACCEL="-accel tcg -icount shift=0,sleep=off" \
+		"$harness/boot.sh" "bench-users-$1" bench kpusers=1
+	cp "$out/logs/bench-users-$1.log" "$results/$1.users.log"
+}
+
+asked_for()	# hits|attach|users
+{
+	case " ${ROWS:-hits attach users} " in
 	*" $1 "*)	;;
 	*)		return 1 ;;
 	esac
@@ -103,9 +112,18 @@ if asked_for hits && stale pristine.log; then
 fi
 if asked_for attach && stale pristine.attach.log; then
 	[ -n "$prepared" ] || prepare "$pristine" "$base"
+	prepared=yes
 	attach pristine "$base" "${PRISTINE_ATTACH:-1,100,1000}" "${PRISTINE_SINGLES:-100}"
 fi
+if asked_for users && stale pristine.users.log; then
+	[ -n "$prepared" ] || prepare "$pristine" "$base"
+	users pristine "$base"
+fi
 prepare "$tree" "$ours"
+if asked_for users; then
+	users ours "$ours"
+	python3 "$harness/bench_users.py" "$ARCH" "$results"
+fi
 if asked_for attach; then
 	attach ours "$ours" "${ATTACH:-1,100,1000,10000}" "${SINGLES:-10000}"
 	python3 "$harness/bench_attach.py" "$ARCH" "$results"

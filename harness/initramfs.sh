@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # harness/initramfs.sh [SOURCE [OBJ]]: make OBJ's initramfs, build/rootfs-$(basename OBJ).cpio.
 #
-# In it: a static busybox, harness/guest/* (init and the jobs) in /harness, the modules in
+# In it: a static busybox, harness/guest/* (init and the jobs) and bench/users in /harness, the modules in
 # /lib/modules/RELEASE (all of them by name in /modules, with those that EXTRA_MODULES names), the
 # kernel's ftrace selftests and our own in /selftests, with what is to be compiled of them and of
 # /harness, and the directories that EXTRA_DIRECTORIES names. No userland (see arch.sh), no
@@ -105,7 +105,7 @@ add_selftests
 # Tests of tracefs' files look for somebody else to give them to.
 printf '%s\n' root:x:0:0::/root:/bin/sh nobody:x:65534:65534::/:/bin/false >"$root.new/etc/passwd"
 printf '%s\n' root:x:0: nogroup:x:65534: >"$root.new/etc/group"
-cp "$harness"/guest/* "$root.new/harness/"
+cp "$harness"/guest/* "$harness/bench/users.c" "$root.new/harness/"
 check_scripts
 add_programs
 for directory in ${EXTRA_DIRECTORIES:-}; do

@@ -67,6 +67,7 @@ int run_singles(void);
 
 /* attach.c */
 int run_attach(const int *counts, unsigned int nr_counts);
+int run_named(char **names, unsigned int num);
 
 /* wall.c */
 int run_wall(void);

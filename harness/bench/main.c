@@ -5,6 +5,7 @@
  *
  *	insmod kprobe_bench.ko set=NAME [others=N] [optimized=1]
  *	insmod kprobe_bench.ko set=NAME attach=N[,N...] [single_limit=N] [optimized=1]
+ *	insmod kprobe_bench.ko set=NAME named=FUNCTION[,FUNCTION...]
  *	insmod kprobe_bench.ko set=NAME wall=1
  *
  * Each case calls a target without a probe and as many times with one, interrupts
@@ -36,6 +37,11 @@ static int attach[8];
 static unsigned int nr_attach;
 module_param_array(attach, int, &nr_attach, 0444);
 MODULE_PARM_DESC(attach, "attach and detach so many probes, and nothing else");
+
+static char *named[16];
+static unsigned int nr_named;
+module_param_array(named, charp, &nr_named, 0444);
+MODULE_PARM_DESC(named, "attach and detach a probe of each by its name, and nothing else");
 
 static bool wall;
 module_param(wall, bool, 0444);
@@ -144,6 +150,8 @@ static int __init kprobe_bench_init(void)
 	init_targets();
 	if (wall)
 		return run_wall();
+	if (nr_named)
+		return run_named(named, nr_named);
 
 	ret = open_sites();
 	if (!ret)

@@ -4,6 +4,7 @@
 #   kpwall=1	the wall time of two CPUs, and nothing else
 #   kpattach=N,...	attaching and detaching so many probes at a time, and nothing else
 #   kpsingles=N	of which no more than so many one by one
+#   kpusers=1	what users of BPF, perf and tracefs pay, and nothing else
 # Sets of figures: off and on say whether there is jump optimization (where a kernel has no switch
 # for it, there is no set on), crowd-off and crowd-on are the same among the others.
 # The set few has fewer functions that ftrace knows.
@@ -123,7 +124,30 @@ events()	# KIND OFFSET...
 	profile_events "$kind"
 }
 
-if [ "${kpwall:-0}" = 1 ]; then
+# Names from all over the kernel that one function has, which none of what is measured calls: else their
+# hits would count, and more of them with more probes
+quiet_functions()
+{
+	awk 'NR == FNR { number[$3]++; next } number[$1] == 1 && NF == 1 && $1 !~ /[.]/' /proc/kallsyms \
+		$tracing/available_filter_functions >/tmp/functions
+	echo 1 >$tracing/function_profile_enabled
+	/harness/users "$1" /tmp/functions few >/dev/null
+	echo 0 >$tracing/function_profile_enabled
+	cat $tracing/trace_stat/function* | awk 'NR == FNR { called[$1]; next } !($1 in called) && ++n % 4 == 0' \
+		- /tmp/functions >/tmp/quiet
+}
+
+users()
+{
+	function=$(sed -n 's/.* \(__[a-z0-9]*_sys_getppid\)$/\1/p' /proc/kallsyms | head -n 1)
+	quiet_functions "$function"
+	/harness/users "$function" /tmp/quiet || kptest fail "bench users"
+	bench users 1 "named=$(tail -n 16 /tmp/quiet | paste -s -d ,)"
+}
+
+if [ "${kpusers:-0}" = 1 ]; then
+	users
+elif [ "${kpwall:-0}" = 1 ]; then
 	bench wall 0 wall=1
 elif [ -n "${kpattach:-}" ]; then
 	load /modules/bench_sites_*.ko /modules/bench_entries_0.ko
