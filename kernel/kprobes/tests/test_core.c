@@ -605,10 +605,15 @@ static bool all_is_relocated(unsigned long addr)
 static void relocated_text_is_refused(struct kunit *test)
 {
 	const union any_probe none = {};
+	void *addr = site_target;
 
+#ifdef CONFIG_KPROBES_ON_FTRACE
+	/* The call itself is nobody else's. */
+	addr = (void *)ftrace_location((unsigned long)addr) + MCOUNT_INSN_SIZE;
+#endif
 	wait_for_dying_sites(test);
 	kunit_activate_static_stub(test, kprobe_is_relocated, all_is_relocated);
-	any_expect_refused(test, any_new(test, KPROBE, &none, site_target), -EINVAL);
+	any_expect_refused(test, any_new(test, KPROBE, &none, addr), -EINVAL);
 	kunit_deactivate_static_stub(test, kprobe_is_relocated);
 }
 
