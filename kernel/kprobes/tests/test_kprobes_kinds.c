@@ -158,17 +158,6 @@ static noinline __noclone u32 kprobes_misuse_named(u32 x)
 	return x + 303;
 }
 
-static noinline u32 __kprobes in_the_kprobes_section(u32 x)
-{
-	kprobes_begin(&x);
-	return x;
-}
-
-static noinstr u32 not_for_instrumentation(u32 x)
-{
-	return x + 1;
-}
-
 static const u32 constant_data[4] = { 1, 2, 3, 4 };
 static u32 writable_data[4];
 
@@ -203,8 +192,6 @@ static const struct refusal refusals[] = {
 	{ "constant data", -EINVAL, -ENOENT, AT(constant_data) },
 	{ "writable data", -EINVAL, -ENOENT, AT(writable_data) },
 	{ "NOKPROBE_SYMBOL() function", -EINVAL, TEXT(kprobes_forbidden) },
-	{ "function in __kprobes", -EINVAL, TEXT(in_the_kprobes_section) },
-	{ "noinstr function", -EINVAL, TEXT(not_for_instrumentation) },
 	{ "blacklisted name", -EINVAL, .symbol = "kprobes_forbidden" },
 	{ "way of a trap to its probe", -EINVAL, .symbol = "get_kprobe" },
 	/* With one CPU it is a constant. */
