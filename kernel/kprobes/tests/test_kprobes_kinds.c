@@ -186,9 +186,6 @@ static const struct refusal refusals[] = {
 	{ "user address", -ENOENT, AT(0x400000) },
 	{ "last address", -ENOENT, -EINVAL, AT(-1UL) },
 	{ "address between user and kernel", -ENOENT, AT(1UL << (BITS_PER_LONG - 2)) },
-#ifdef KPROBES_GATE_AREA
-	{ "gate area", -EINVAL, -ENOENT, AT(KPROBES_GATE_AREA) },
-#endif
 	{ "constant data", -EINVAL, -ENOENT, AT(constant_data) },
 	{ "writable data", -EINVAL, -ENOENT, AT(writable_data) },
 	{ "NOKPROBE_SYMBOL() function", -EINVAL, TEXT(kprobes_forbidden) },
@@ -196,7 +193,6 @@ static const struct refusal refusals[] = {
 	{ "way of a trap to its probe", -EINVAL, .symbol = "get_kprobe" },
 	/* With one CPU it is a constant. */
 	{ "what a trap asks RCU", -EINVAL, -ENOENT, .symbol = "rcu_is_watching" },
-	{ "entry code", -EINVAL, -ENOENT, .symbol = KPROBES_ENTRY_SYMBOL },
 };
 
 KUNIT_ARRAY_PARAM_DESC(refusal, refusals, what);
