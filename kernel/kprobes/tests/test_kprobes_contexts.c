@@ -808,7 +808,6 @@ static void data_is_carried_to_the_post_handler_of_the_same_hit(struct kunit *te
 
 #define STORM_TICK	(200 * NSEC_PER_USEC)
 #define STORM_SPIN	(2 * NSEC_PER_MSEC)
-#define STORM_NMI	(10 * NSEC_PER_MSEC)
 #define STORM_ROUNDS	100
 #define STORM_TICKS	500
 /* By when a slow machine must have had them; then the case fails. */
@@ -818,31 +817,12 @@ static struct {
 	struct hrtimer timer;
 	struct place *spinner;	/* its handler spins */
 	struct place *in_tick;	/* called by each tick of the timer */
-	struct place *in_nmi;	/* called by each NMI */
 	bool spinning;
 	unsigned int rounds;	/* of spinning */
 	unsigned int ticks;	/* of the timer */
 	unsigned int over;	/* ticks on top of the spinning handler */
 	unsigned int handled;	/* those among them that were not missed */
-	unsigned int nmis;
-	u64 nmi_due;		/* U64_MAX if none can come in these handlers */
 } storm;
-
-static void storm_in_nmi(void)
-{
-	storm.nmis++;
-	storm.in_nmi->call(1);
-}
-
-static void storm_nmi_if_due(void)
-{
-	u64 now = ktime_get_mono_fast_ns();
-
-	if (now < storm.nmi_due)
-		return;
-	storm.nmi_due = now + STORM_NMI;
-	level_run(NMI, storm_in_nmi);
-}
 
 static enum hrtimer_restart storm_tick(struct hrtimer *timer)
 {
@@ -853,13 +833,9 @@ static enum hrtimer_restart storm_tick(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-/* If the tick came on top of the spinning handler, an NMI on top of both may be due. */
 static int storm_tick_handler(struct probe *probe, struct pt_regs *regs)
 {
-	if (READ_ONCE(storm.spinning)) {
-		storm.handled++;
-		storm_nmi_if_due();
-	}
+	storm.handled += READ_ONCE(storm.spinning);
 	return 0;
 }
 
@@ -870,11 +846,8 @@ static int storm_spin(struct probe *probe, struct pt_regs *regs)
 
 	WRITE_ONCE(storm.spinning, true);
 	/* Bounded, in case time stands still. */
-	for (us = 0; us < STORM_SPIN / NSEC_PER_USEC && ktime_get_mono_fast_ns() < end; us++) {
-		if (irqs_disabled())
-			storm_nmi_if_due();
+	for (us = 0; us < STORM_SPIN / NSEC_PER_USEC && ktime_get_mono_fast_ns() < end; us++)
 		udelay(1);
-	}
 	WRITE_ONCE(storm.spinning, false);
 	return 0;
 }
@@ -902,20 +875,6 @@ static void storm_run(void)
 	migrate_enable();
 }
 
-static void storm_prepare(struct kunit *test, const struct pair *pair)
-{
-	memset(&storm, 0, sizeof(storm));
-	storm.spinner = place_new(test, pair->below, false, 0);
-	storm.in_tick = place_new(test, pair->above, false, 1);
-	storm.in_nmi = place_new(test, pair->above, false, 2);
-	storm.spinner->probe->on_hit = storm_spin;
-	storm.in_tick->probe->on_hit = storm_tick_handler;
-	hrtimer_init(&storm.timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
-	storm.timer.function = storm_tick;
-	if (KPROBES_TRAP_MASKS_NMI && (pair->below == TRAP || pair->above == TRAP))
-		storm.nmi_due = U64_MAX;
-}
-
 /* A past bug: hits were lost, and not counted as missed. */
 static void storm_of_interrupts_is_counted_to_the_last(struct kunit *test)
 {
@@ -924,20 +883,22 @@ static void storm_of_interrupts_is_counted_to_the_last(struct kunit *test)
 	need_way(test, pair->above);
 	if (hrtimer_resolution > STORM_TICK)
 		kunit_skip(test, "the timer is too coarse");
-	storm_prepare(test, pair);
+	memset(&storm, 0, sizeof(storm));
+	storm.spinner = place_new(test, pair->below, false, 0);
+	storm.in_tick = place_new(test, pair->above, false, 1);
+	storm.spinner->probe->on_hit = storm_spin;
+	storm.in_tick->probe->on_hit = storm_tick_handler;
+	hrtimer_init(&storm.timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	storm.timer.function = storm_tick;
 	storm_run();
-	kunit_info(test, "%u rounds, %u ticks, %u on top, %u NMIs", storm.rounds, storm.ticks,
-		   storm.over, storm.nmis);
+	kunit_info(test, "%u rounds, %u ticks, %u on top", storm.rounds, storm.ticks, storm.over);
 	probe_expect(test, storm.spinner->probe, storm.rounds, 0, 0);
 	probe_expect(test, storm.in_tick->probe, storm.ticks, 0, 0);
-	probe_expect(test, storm.in_nmi->probe, storm.nmis, 0, 0);
 	KUNIT_EXPECT_EQ(test, storm.handled, storm.over);
 	if (pair->below == TRAP)
 		KUNIT_EXPECT_GT(test, storm.ticks, 0);
 	else
 		KUNIT_EXPECT_GE(test, storm.over, STORM_TICKS);
-	if (level_exists(NMI) && storm.nmi_due != U64_MAX)
-		KUNIT_EXPECT_GT(test, storm.nmis, 0);
 }
 
 static int contexts_init(struct kunit *test)

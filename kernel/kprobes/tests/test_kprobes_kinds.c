@@ -6,11 +6,7 @@
  * is in test_kprobes_refused.c.
  */
 #include <linux/errno.h>
-#include <linux/io.h>
-#include <linux/mm.h>
-#include <linux/sizes.h>
 #include <linux/slab.h>
-#include <linux/vmalloc.h>
 #include <asm/barrier.h>
 
 #include "support/probe.h"
@@ -162,63 +158,19 @@ static noinline __noclone u32 kprobes_misuse_named(u32 x)
 	return x + 303;
 }
 
-static noinline u32 __kprobes in_the_kprobes_section(u32 x)
-{
-	kprobes_begin(&x);
-	return x;
-}
-
-static noinstr u32 not_for_instrumentation(u32 x)
-{
-	return x + 1;
-}
-
 static const u32 constant_data[4] = { 1, 2, 3, 4 };
 static u32 writable_data[4];
-
-static void *address_constant(struct kunit *test, unsigned long where)
-{
-	return (void *)where;
-}
-
-static void *address_freed_from_vmalloc(struct kunit *test, unsigned long where)
-{
-	void *p = vmalloc(64);
-
-	vfree(p);
-	return p;
-}
-
-#if defined(CONFIG_HAS_IOMEM) && defined(CONFIG_64BIT)
-static void device_unmap(void *area)
-{
-	iounmap((void __iomem __force *)area);
-}
-
-/* Far above all memory, where no device answers: a read there may abort. */
-static void *address_of_a_device(struct kunit *test, unsigned long where)
-{
-	phys_addr_t end = __pa(high_memory - 1) + 1;
-	void *area = (void __force *)ioremap(end + SZ_512M, PAGE_SIZE);
-
-	if (!area)
-		kunit_skip(test, "no device can be mapped there");
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, device_unmap, area));
-	return area;
-}
-#endif
 
 struct refusal {
 	const char *what;
 	int errno, or_errno;		/* the second will do, too, if it is not 0 */
 	const char *symbol;		/* the probe's symbol_name */
-	void *(*make)(struct kunit *test, unsigned long where);	/* returns its address */
-	unsigned long where;		/* argument of that */
-	unsigned int offset;		/* the probe's */
-	bool is_text;			/* @where is a function, whose text must not change */
+	void *addr;			/* its address */
+	unsigned int offset;		/* and its offset */
+	bool is_text;			/* @addr is a function, whose text must not change */
 };
 
-#define AT(address)		.make = address_constant, .where = (unsigned long)(address)
+#define AT(address)		.addr = (void *)(address)
 #define TEXT(function)		AT(function), .is_text = true
 
 static const struct refusal refusals[] = {
@@ -234,23 +186,13 @@ static const struct refusal refusals[] = {
 	{ "user address", -ENOENT, AT(0x400000) },
 	{ "last address", -ENOENT, -EINVAL, AT(-1UL) },
 	{ "address between user and kernel", -ENOENT, AT(1UL << (BITS_PER_LONG - 2)) },
-	{ "freed vmalloc", -ENOENT, .make = address_freed_from_vmalloc },
-#if defined(CONFIG_HAS_IOMEM) && defined(CONFIG_64BIT)
-	{ "device", -ENOENT, .make = address_of_a_device },
-#endif
-#ifdef KPROBES_GATE_AREA
-	{ "gate area", -EINVAL, -ENOENT, AT(KPROBES_GATE_AREA) },
-#endif
 	{ "constant data", -EINVAL, -ENOENT, AT(constant_data) },
 	{ "writable data", -EINVAL, -ENOENT, AT(writable_data) },
 	{ "NOKPROBE_SYMBOL() function", -EINVAL, TEXT(kprobes_forbidden) },
-	{ "function in __kprobes", -EINVAL, TEXT(in_the_kprobes_section) },
-	{ "noinstr function", -EINVAL, TEXT(not_for_instrumentation) },
 	{ "blacklisted name", -EINVAL, .symbol = "kprobes_forbidden" },
 	{ "way of a trap to its probe", -EINVAL, .symbol = "get_kprobe" },
 	/* With one CPU it is a constant. */
 	{ "what a trap asks RCU", -EINVAL, -ENOENT, .symbol = "rcu_is_watching" },
-	{ "entry code", -EINVAL, -ENOENT, .symbol = KPROBES_ENTRY_SYMBOL },
 };
 
 KUNIT_ARRAY_PARAM_DESC(refusal, refusals, what);
@@ -262,14 +204,13 @@ KUNIT_ARRAY_PARAM_DESC(refusal, refusals, what);
 static void bad_target_is_refused(struct kunit *test)
 {
 	const struct refusal *refusal = test->param_value;
-	void *addr = refusal->make ? refusal->make(test, refusal->where) : NULL;
 	unsigned int i;
 
 	if (refusal->is_text)
-		kprobes_text_watch(test, addr);
+		kprobes_text_watch(test, refusal->addr);
 	for (i = 0; i < ARRAY_SIZE(probe_types); i++) {
 		const union any_probe *like = &count[probe_types[i].id];
-		struct any *any = any_new(test, probe_types[i].type, like, addr);
+		struct any *any = any_new(test, probe_types[i].type, like, refusal->addr);
 
 		any->probe.kp.symbol_name = refusal->symbol;
 		any->probe.kp.offset = refusal->offset;

@@ -19,7 +19,6 @@
 #include <linux/sched.h>
 #include <linux/sched/task.h>
 #include <linux/stacktrace.h>
-#include <linux/string.h>
 
 #include "../internal.h"
 #include "../kretprobe.h"

@@ -26,9 +26,6 @@
 /* At a return, the stack pointer is what it was at the entry. */
 #define KPROBES_RETURN_POPS		0
 
-/* Text that every kernel has, and that must not be probed */
-#define KPROBES_ENTRY_SYMBOL	"vectors"
-
 /*
  * The handler of a trap runs with interrupts masked by PSTATE, but not in an
  * interrupt. It can unmask them, unless the kernel masks interrupts by priority.

@@ -14,7 +14,6 @@
 #define KPROBES_TRACE_PAST_EXCEPTIONS	!IS_ENABLED(CONFIG_MIPS)
 /* How the stack pointer differs between entry and return is not known. */
 #define KPROBES_RETURN_POPS	-1
-#define KPROBES_ENTRY_SYMBOL	""
 #define KPROBES_HANDLER_MAY_UNMASK	false
 #define KPROBES_SYNC_SYMBOL	NULL
 #define KPROBES_NO_RETURN_SYMBOL	NULL

@@ -10,7 +10,6 @@
 #include <asm/insn.h>
 #include <asm/nmi.h>
 #include <asm/text-patching.h>
-#include <asm/vsyscall.h>
 
 #include "asm_x86.h"
 
@@ -24,9 +23,6 @@
 
 /* A return has taken the return address off the stack. */
 #define KPROBES_RETURN_POPS		((int)sizeof(long))
-
-/* Text that every kernel has, and that must not be probed */
-#define KPROBES_ENTRY_SYMBOL	"asm_exc_int3"
 
 /* A breakpoint's handler runs as in an NMI. */
 #define KPROBES_HANDLER_MAY_UNMASK	false
@@ -43,9 +39,7 @@ static inline bool kprobes_interruptible(struct pt_regs *regs)
 /* A function whose return must not be diverted */
 #define KPROBES_NO_RETURN_SYMBOL	"__switch_to"
 
-/* Text in the kernel's half of the address space that user space executes */
 #ifdef CONFIG_X86_64
-#define KPROBES_GATE_AREA	VSYSCALL_ADDR
 #define KPROBES_ARGUMENT	di
 #define KPROBES_DATA(label)	label "(%rip)"
 #else
