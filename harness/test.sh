@@ -144,7 +144,6 @@ beside_kunit()
 	# run again by a script say it again.
 	sed '/kptest: begin/q; s/\r$//' "$out/logs/$log.log" >"$out/test/$log.boot"
 	sed -n "s/^ *# test_text: /  /p" "$out/test/$log.boot" | tee "$out/test/$log.shares"
-	sed -n "s/^ *# thousands_of_probes_take_few_patches: \([0-9]\)/  \1/p" "$out/test/$log.boot"
 	[ "$ARCH" != arm64 ] || few_refused
 }
 
@@ -184,7 +183,7 @@ run_selftests()
 far_modules()
 {
 	KASLR='' PART=far guest guest selftests irqchip.gicv3_pseudo_nmi=1 \
-		kpscripts=debugfs_sites.sh,module.sh,tracefs.sh,return_probes.sh \
+		kpscripts=debugfs_sites.sh,module.sh,tracefs.sh \
 		kunit.enable=1 'kunit.filter_glob=kprobes_[cn]*'
 	report kunit
 	demand "modules are far from the kernel" '2G module region forced' "$log-far"
@@ -323,7 +322,7 @@ run_debug()
 	# Where memory goes, who registers and unregisters, and from where
 	PART=selftests TIMEOUT=${TIMEOUT:-4800} guest guest selftests "kpscripts=$(printf %s.sh, module \
 		samples debugfs_list debugfs_enabled debugfs_blacklist debugfs_sites debugfs_errors \
-		sysctl kallsyms perf tracefs uprobes return_probes livepatch hotplug suspend)"
+		sysctl tracefs uprobes livepatch hotplug suspend)"
 }
 
 # What the suites leave is searched for as well.

@@ -2,15 +2,12 @@
 # The stress module: insmod runs it for kpseconds=, with random numbers from kpseed= on (0: from
 # anywhere), and fails when it did. Meanwhile
 #	- a module with handlers comes and goes, and so does one that probes are put on;
-#	- jumps are switched off and on, and for a quarter of the time all probes are;
+#	- jumps are switched off and on;
 #	- events of tracefs and BPF programs come and go at a function that is called all the time;
 #	- the third processor comes and goes.
 # Then it runs once more for a while, in which ftrace shuts itself down: with modules, jumps and the
 # processor, which do without it.
 jumps=/proc/sys/debug/kprobes-optimization
-switch=/sys/kernel/debug/kprobes/enabled
-switch_is=/sys/module/test_kprobes_stress/parameters/switch_is
-faults=/sys/kernel/debug
 calls=/sys/module/test_kprobes_victim/parameters/calls
 tracing=/sys/kernel/tracing
 bpf_probe=/selftests/kprobes/bpf_probe
@@ -85,29 +82,6 @@ flips()
 		done
 	done
 	echo "$count" >/tmp/stress-flips
-}
-
-# turn 0|1: the module is told before and after, so that it knows which calls have to be hits.
-turn()
-{
-	echo 2 >$switch_is
-	echo "$1" >$switch && echo "$1" >$switch_is
-}
-
-# In the third quarter of the time: in the others, breakpoints have time to become jumps.
-switches()
-{
-	count=0
-	read -r up _ </proc/uptime
-	half=$((${up%.*} + seconds / 2))
-	while goes_on_until $half; do
-		sleep 0.5
-	done
-	while goes_on_until $((half + seconds / 4)) || { [ $count = 0 ] && goes_on_until $last; }; do
-		turn 0 && sleep 0.2 && turn 1 && count=$((count + 1))
-		sleep 0.3
-	done
-	echo "$count" >/tmp/stress-switches
 }
 
 # Each stays until it has been hit: a slow kernel needs many seconds to have a process look. As long
@@ -205,29 +179,15 @@ module_did()
 # Ends with 4 where the kernel has no such programs
 $bpf_probe p kernel_clone - true >/dev/null 2>&1
 has_programs=$?
-others='' wishes=victim=1
-# Allocations that could wait for memory may fail, too, for tasks that have asked for it; and none
-# has a stack trace printed.
-if [ -w $faults/failslab/ignore-gfp-wait ]; then
-	echo 0 >$faults/failslab/ignore-gfp-wait
-	for kind in failslab fail_page_alloc; do
-		[ ! -w $faults/$kind/verbose ] || echo 0 >$faults/$kind/verbose
-	done
-	wishes="$wishes failures=1"
-fi
+others=''
 also visits
-if [ -w $switch ]; then
-	also switches
-	wishes="$wishes switches=1"
-fi
 also events
 case $has_programs in
 4 | 127)	;;
 *)	also programs ;;
 esac
 also_the_rest
-# shellcheck disable=SC2086
-if insmod /modules/test_kprobes_stress.ko "seconds=$seconds" "seed=${kpseed:-0}" $wishes; then
+if insmod /modules/test_kprobes_stress.ko "seconds=$seconds" "seed=${kpseed:-0}" victim=1; then
 	stress=pass
 else
 	stress=fail
@@ -235,7 +195,7 @@ fi
 touch /tmp/stress-end
 # shellcheck disable=SC2086
 wait $others
-# insmod tries again, in another way, when it has failed. Then nobody turns the switch any more.
+# insmod tries again, in another way, when it has failed.
 failure=$(dmesg | sed -n 's/.*kprobes_stress: fail//p' | head -n 1)
 if [ $stress = pass ]; then
 	if [ -n "$failure" ]; then
@@ -258,9 +218,7 @@ if [ -f $jumps ]; then
 else
 	kptest skip "stress: jumps are switched off and on" "no $jumps"
 fi
-how_often "stress: all probes are switched off and on" /tmp/stress-switches
 if [ $stress = pass ]; then
-	module_did "stress: registrations run out of memory" "registrations out of memory"
 	module_did "stress: tasks end inside of a function" "tasks ended inside"
 	module_did "stress: functions are called in NMIs" "calls in NMIs"
 fi

@@ -81,8 +81,9 @@ struct kprobe {
 	/* public: */
 	union {
 		unsigned long	nmissed;
-		/* private: the same, for who counts */
+		/* private: the same, for who counts; and in what get_kprobe() returns */
 		atomic_long_t	missed;
+		atomic_long_t	hits;	/* that were not missed, while kprobe_stats is on */
 		/* public: */
 	};
 	kprobe_opcode_t		*addr;
@@ -94,6 +95,9 @@ struct kprobe {
 	kprobe_fault_handler_t	fault_handler;
 	/* private: for arch code, and only in what get_kprobe() returns */
 	kprobe_opcode_t		opcode;
+	u8			obstacle;	/* why there is no jump: enum kprobe_obstacle */
+	u8			covered;	/* how many bytes a jump covers */
+	bool			has_detour;
 	struct arch_specific_insn ainsn;
 };
 

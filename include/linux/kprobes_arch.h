@@ -16,12 +16,10 @@
 /**
  * DOC: asm/kprobes.h
  *
- * asm/kprobes.h defines ``kprobe_opcode_t``; ``struct arch_specific_insn``, how a site's
- * instruction is executed; and ``kretprobe_blacklist_size``, which is 0 or the size of
- * kretprobe_blacklist[]: the functions that return twice, on another stack, or in a way of their
- * own, with a NULL name at its end. It declares arch_remove_kprobe() and, without
- * ARCH_KPROBE_STATELESS, kprobe_fault_handler(), whose prototypes differ between architectures. It
- * may define ``__ARCH_WANT_KPROBES_INSN_SLOT``, to have get_insn_slot() and friends;
+ * asm/kprobes.h defines ``kprobe_opcode_t``, and ``struct arch_specific_insn``, how a site's
+ * instruction is executed. It declares arch_remove_kprobe() and, without ARCH_KPROBE_STATELESS,
+ * kprobe_fault_handler(), whose prototypes differ between architectures. It may define
+ * ``__ARCH_WANT_KPROBES_INSN_SLOT``, to have get_insn_slot() and friends;
  * ``ARCH_KPROBE_SLOT_SIZE``, the size of a slot in kprobe_opcode_t, by default ``MAX_INSN_SIZE``;
  * macros named as some of the functions below, whose defaults they replace; and the macros that are
  * described here.
@@ -35,40 +33,6 @@
  */
 #ifndef ARCH_KPROBE_STATELESS
 #define ARCH_KPROBE_STATELESS	0
-#endif
-
-#ifndef arch_kprobe_own_mark
-typedef struct kprobe_mark kprobe_own_mark_t;
-
-/**
- * arch_kprobe_own_mark() - find a mark of this CPU
- * @level: its level
- *
- * Where per-CPU data have an address space of their own, an architecture may replace this and the
- * type: then a mark is an operand of instructions.
- *
- * Context: any, preemption off for as long as the result is used.
- * Return: a pointer to it.
- */
-#define arch_kprobe_own_mark(level)	(raw_cpu_ptr(kprobe_marks) + (level))
-#endif
-
-#ifndef arch_kprobe_mark_release
-/**
- * arch_kprobe_mark_release() - make the counter of a mark even
- * @mark: from arch_kprobe_own_mark()
- *
- * An architecture whose stores are seen in order may replace this by a plain increment.
- *
- * Context: any. What went before is ordered before it.
- */
-#define arch_kprobe_mark_release(mark)					\
-	do {								\
-		typeof(mark) _mark = (mark);				\
-									\
-		/* Pairs with the acquire in wait.c. */			\
-		smp_store_release(&_mark->seq, _mark->seq + 1);		\
-	} while (0)
 #endif
 
 #if ARCH_KPROBE_STATELESS
@@ -149,7 +113,8 @@ int kprobe_refuse_insn(struct kprobe *kp, int err, const char *kind);
 
 /**
  * arch_arm_kprobe() - write the breakpoint into the text, so that all CPUs see it
- * @kp: the kprobe of a prepared site
+ * @kp: the kprobe of a prepared site. It may be armed already: then all CPUs have to see what else
+ *	was written, its detour
  *
  * Context: as arch_prepare_kprobe().
  */
@@ -173,7 +138,7 @@ void arch_disarm_kprobe(struct kprobe *kp);
 
 /**
  * arch_arm_kprobes() - arch_arm_kprobe() for many sites
- * @sites: linked by kp.list
+ * @sites: linked by kp.list, KPROBE_TEXT_BATCH at most
  *
  * For an architecture that can synchronize all CPUs once for many changes. It defines a macro of
  * this name, and neither arch_arm_kprobe() nor arch_disarm_kprobe().
@@ -184,7 +149,7 @@ void arch_arm_kprobes(struct list_head *sites);
 
 /**
  * arch_disarm_kprobes() - arch_disarm_kprobe() for many sites
- * @sites: linked by kp.list
+ * @sites: linked by kp.list, KPROBE_TEXT_BATCH at most
  *
  * Context: as arch_arm_kprobe().
  */
@@ -254,6 +219,16 @@ kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr, unsigned long offse
 unsigned long arch_kprobe_ftrace_location(unsigned long addr);
 
 /**
+ * DOC: ARCH_KPROBE_FTRACE_TRAMPOLINE
+ *
+ * What ftrace calls at entries that only the core's ops has, in place of a trampoline of ftrace's
+ * own that leads to kprobe_ftrace_handler(); 0 for none.
+ */
+#ifndef ARCH_KPROBE_FTRACE_TRAMPOLINE
+#define ARCH_KPROBE_FTRACE_TRAMPOLINE	0
+#endif
+
+/**
  * arch_kprobe_ftrace_armed() - have all CPUs execute calls that ftrace has just written
  *
  * By default ftrace has seen to it.
@@ -277,6 +252,7 @@ int kprobe_add_area_blacklist(unsigned long start, unsigned long end);
 extern unsigned long __start_kprobe_blacklist[];
 extern unsigned long __stop_kprobe_blacklist[];
 
+/* Functions that return twice, on another stack, or in a way of their own. Has a weak default. */
 extern struct kretprobe_blackpoint kretprobe_blacklist[];
 
 /*
@@ -309,7 +285,7 @@ void kprobes_inc_nmissed_count(struct kprobe *kp);
  * alloc_insn_page() - allocate a page of executable memory for slots
  *
  * The page has to be in reach of the text. It is not writable if the architecture can patch
- * read-only text. Has a weak default.
+ * read-only text, which ARCH_KPROBE_STATELESS requires. Has a weak default.
  *
  * Context: the text lock and the mutex of a cache of slots are held; may sleep.
  * Return: the page, or NULL.
@@ -326,10 +302,7 @@ void __free_insn_slot(struct kprobe_insn_cache *c, kprobe_opcode_t *slot, int di
 void kprobe_slot_set_owner(kprobe_opcode_t *slot, struct kprobe *kp);
 struct kprobe *kprobe_slot_owner(unsigned long addr);
 
-/*
- * get_insn_slot() and free_insn_slot(), and the same two for optinsn. A slot that is freed as dirty
- * is not reused before all tasks have left it.
- */
+/* get_insn_slot() and free_insn_slot(), and the same two for optinsn */
 #define DEFINE_INSN_CACHE_OPS(name)					\
 extern struct kprobe_insn_cache kprobe_##name##_slots;			\
 static inline kprobe_opcode_t *get_##name##_slot(void)			\
@@ -371,20 +344,13 @@ enum kprobe_obstacle {
  * @kp:		the site's kprobe
  * @list:	member of lists that hooks are called with
  * @optinsn:	the architecture's part; zeroed until arch_prepare_optimized_kprobe()
- * @made:	it has a detour
- * @covered:	how many bytes the jump covers: MAX_OPTIMIZED_LENGTH, unless
- *		arch_prepare_optimized_kprobe() sets it
- * @obstacle:	why the site has no jump; set by hooks that refuse one
  */
 struct optimized_kprobe {
 	struct kprobe			kp;
 #ifdef CONFIG_OPTPROBES
 	struct list_head		list;
 	struct arch_optimized_insn	optinsn;
-	bool				made;
-	u8				covered;
 #endif
-	enum kprobe_obstacle		obstacle;
 };
 
 /**
@@ -405,33 +371,18 @@ struct optimized_kprobe {
  * @op: the site, armed with a breakpoint, or about to be
  * @orig: the kprobe in @op
  *
- * Return: 0, or an errno if the site cannot have a jump. @op->obstacle is why then:
+ * Sets @orig->covered, unless the jump covers MAX_OPTIMIZED_LENGTH bytes.
+ *
+ * Return: 0, or an errno if the site cannot have a jump. @orig->obstacle is why then:
  * KPROBE_OBSTACLE_UNSUPPORTED unless this function sets it.
  */
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig);
-
-/**
- * arch_kprobe_detours_made() - have all CPUs execute detours that have just been written
- *
- * For sites that were armed before: for others arch_arm_kprobes() does it. The default does
- * nothing: a hit gets to a detour by an exception, or by a jump that is written later.
- */
-void arch_kprobe_detours_made(void);
 
 /**
  * arch_remove_optimized_kprobe() - free a site's detour
  * @op: the site; it has a detour, and nothing can be executing there any more
  */
 void arch_remove_optimized_kprobe(struct optimized_kprobe *op);
-
-/**
- * arch_check_optimized_kprobe() - check whether another breakpoint prevents a jump
- * @op: the site, with a detour
- *
- * Return: 0 if neither another site nor a breakpoint of kgdb is in the bytes that the jump is to
- * cover, behind the first; see kprobe_debugger_stops_at().
- */
-int arch_check_optimized_kprobe(struct optimized_kprobe *op);
 
 /**
  * arch_optimize_kprobes() - replace breakpoints by jumps, all at once

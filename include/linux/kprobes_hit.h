@@ -92,7 +92,6 @@ struct kprobe_reason {
  *	DYING and GONE; on a local one of optimize.c, for a moment; or on none
  * @state:	changed by kprobe_site_set_state() only
  * @missed:	hits and returns for which not all handlers have run, by cause
- * @hits:	hits that were not missed, counted while kprobe_stats is on
  * @kp:		the site's own kprobe, which is what arch code gets of any site. Its flags
  *	are those of the address. Its list is used under kprobe_mutex, see @planned;
  *	its hlist in GONE, as a member of kprobe_gone_sites, while there are probes
@@ -115,7 +114,6 @@ struct kprobe_site {
 	u8			ftrace_offset;
 	enum kprobe_site_state	state;
 	atomic_t		missed[KPROBE_NR_MISSES];
-	atomic_long_t		hits;
 	union {
 		struct kprobe		kp;
 		struct optimized_kprobe	op;
@@ -167,25 +165,28 @@ struct kprobe_mark {
 
 DECLARE_PER_CPU(struct kprobe_mark, kprobe_marks[KPROBE_LEVELS]);
 
-/*
- * A hit, or something else that runs handlers. Functions out of line do not get its address, so
- * that it need not be in memory.
- */
+/* The marks of this CPU. Preemption is off for as long as the result is used. */
+static __always_inline struct kprobe_mark *kprobe_own_mark(unsigned long level)
+{
+	return raw_cpu_ptr(kprobe_marks) + level;
+}
+
+/* A hit, or something else that runs handlers */
 struct kprobe_hit {
 	struct kprobe_site	*site;
 	struct pt_regs		*regs;
 	unsigned long		level;	/* of the probed code */
-	kprobe_own_mark_t	*mark;	/* of that level, this CPU's */
+	struct kprobe_mark	*mark;	/* of that level, this CPU's */
 	struct kprobe		*outer;	/* what kprobe_running() was before */
 };
 
-static __always_inline bool kprobe_mark_entered(const kprobe_own_mark_t *mark)
+static __always_inline bool kprobe_mark_entered(const struct kprobe_mark *mark)
 {
 	return mark->seq & 1;
 }
 
 /* See wait.c for why compiler barriers are enough. */
-static __always_inline void kprobe_mark_begin(kprobe_own_mark_t *mark)
+static __always_inline void kprobe_mark_begin(struct kprobe_mark *mark)
 {
 	barrier();
 	/* Others only look whether it is odd, and then for any change. */
@@ -194,27 +195,18 @@ static __always_inline void kprobe_mark_begin(kprobe_own_mark_t *mark)
 }
 
 /* Records whose handler is called next. */
-static __always_inline void kprobe_runs(kprobe_own_mark_t *mark, struct kprobe *p)
+static __always_inline void kprobe_runs(struct kprobe_mark *mark, struct kprobe *p)
 {
 	WRITE_ONCE(mark->running, p);
 }
 
 /* Another CPU that sees the even value also sees everything that the handlers did. */
-static __always_inline void kprobe_mark_end(kprobe_own_mark_t *mark)
+static __always_inline void kprobe_mark_end(struct kprobe_mark *mark)
 {
 	/* It may be freed as soon as the mark is even, and an interrupt may look at it. */
 	kprobe_runs(mark, NULL);
-	arch_kprobe_mark_release(mark);
-}
-
-static __always_inline bool kprobe_enter_level(struct kprobe_hit *hit, struct kprobe *kp)
-{
-	hit->mark = arch_kprobe_own_mark(hit->level);
-	if (kprobe_mark_entered(hit->mark))
-		return false;
-	kprobe_mark_begin(hit->mark);
-	hit->outer = kprobe_set_running(kp);
-	return true;
+	/* Pairs with the acquire in wait.c. */
+	smp_store_release(&mark->seq, mark->seq + 1);
 }
 
 /*
@@ -225,7 +217,12 @@ static __always_inline bool kprobe_enter_level(struct kprobe_hit *hit, struct kp
 static __always_inline bool kprobe_enter(struct kprobe_hit *hit, struct kprobe *kp)
 {
 	hit->level = arch_kprobe_level();
-	return kprobe_enter_level(hit, kp);
+	hit->mark = kprobe_own_mark(hit->level);
+	if (kprobe_mark_entered(hit->mark))
+		return false;
+	kprobe_mark_begin(hit->mark);
+	hit->outer = kprobe_set_running(kp);
+	return true;
 }
 
 static __always_inline void kprobe_leave(struct kprobe_hit *hit)
@@ -254,9 +251,7 @@ DECLARE_STATIC_KEY_FALSE(kprobe_stats);
 void kprobe_count_hit(struct kprobe_site *site);
 int kprobe_run_many(struct kprobe *kp, struct pt_regs *regs);
 void kprobe_run_many_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
-enum kprobe_result kprobe_hit_above_task(struct kprobe_site *site, struct pt_regs *regs,
-					 unsigned long level);
-void kprobe_post_above_task(struct kprobe_site *site, struct pt_regs *regs, unsigned long level);
+enum kprobe_result kprobe_hit_called(struct kprobe_site *site, struct pt_regs *regs, int chosen);
 void kprobe_entry_post(struct kprobe_site *site, struct pt_regs *regs, unsigned long next);
 void kprobe_resume_elsewhere(struct pt_regs *regs);
 bool kprobe_over_plain(unsigned long level);
@@ -295,26 +290,16 @@ static __always_inline int kprobe_run_pre(struct kprobe_hit *hit)
 	return pre_handler(first, hit->regs);
 }
 
-static __always_inline enum kprobe_result kprobe_hit_at_level(struct kprobe_hit *hit)
+/* What is to be done after the pre handlers. @chosen: one of them has set where to resume. */
+static __always_inline enum kprobe_result kprobe_pre_done(struct kprobe_hit *hit, int chosen)
 {
-	if (unlikely(!kprobe_enter_level(hit, &hit->site->kp))) {
-		kprobes_inc_nmissed_count(&hit->site->kp);
-		return KPROBE_RESULT_MISSED;
-	}
-	/* Assembly may have saved them. In here, because what this calls may be probed. */
-	kmsan_unpoison_entry_regs(hit->regs);
-	if (static_branch_unlikely(&kprobe_stats))
-		kprobe_count_hit(hit->site);
-	if (unlikely(kprobe_run_pre(hit))) {
-		kprobe_leave(hit);
+	kprobe_leave(hit);
+	if (unlikely(chosen)) {
 		kprobe_resume_elsewhere(hit->regs);
 		return KPROBE_RESULT_REDIRECTED;
 	}
-	if (unlikely(READ_ONCE(hit->site->kp.post_handler))) {
-		kprobe_leave(hit);
+	if (unlikely(READ_ONCE(hit->site->kp.post_handler)))
 		return KPROBE_RESULT_POST;
-	}
-	kprobe_leave(hit);
 	return KPROBE_RESULT_CONTINUE;
 }
 
@@ -329,12 +314,17 @@ static __always_inline enum kprobe_result kprobe_hit_at_level(struct kprobe_hit 
 static __always_inline enum kprobe_result kprobe_hit_pre(struct kprobe_site *site,
 							 struct pt_regs *regs)
 {
-	struct kprobe_hit hit = { .site = site, .regs = regs, .level = arch_kprobe_level() };
+	struct kprobe_hit hit = { .site = site, .regs = regs };
 
-	/* If the level is a constant, so is the address of the mark. */
-	if (likely(!hit.level))
-		return kprobe_hit_at_level(&hit);
-	return kprobe_hit_above_task(site, regs, hit.level);
+	if (unlikely(!kprobe_enter(&hit, &site->kp))) {
+		kprobes_inc_nmissed_count(&site->kp);
+		return KPROBE_RESULT_MISSED;
+	}
+	/* Assembly may have saved them. In here, because what this calls may be probed. */
+	kmsan_unpoison_entry_regs(regs);
+	if (static_branch_unlikely(&kprobe_stats))
+		kprobe_count_hit(site);
+	return kprobe_pre_done(&hit, kprobe_run_pre(&hit));
 }
 
 static __always_inline void kprobe_run_post(struct kprobe_hit *hit)
@@ -352,15 +342,6 @@ static __always_inline void kprobe_run_post(struct kprobe_hit *hit)
 	post_handler(first, hit->regs, 0);
 }
 
-static __always_inline void kprobe_post_at_level(struct kprobe_hit *hit)
-{
-	if (unlikely(!kprobe_enter_level(hit, &hit->site->kp)))
-		return;
-	kmsan_unpoison_entry_regs(hit->regs);
-	kprobe_run_post(hit);
-	kprobe_leave(hit);
-}
-
 /**
  * kprobe_hit_post() - run the post handlers, after the instruction was executed
  * @site: the site
@@ -373,12 +354,26 @@ static __always_inline void kprobe_post_at_level(struct kprobe_hit *hit)
  */
 static __always_inline void kprobe_hit_post(struct kprobe_site *site, struct pt_regs *regs)
 {
-	struct kprobe_hit hit = { .site = site, .regs = regs, .level = arch_kprobe_level() };
+	struct kprobe_hit hit = { .site = site, .regs = regs };
 
-	if (likely(!hit.level))
-		kprobe_post_at_level(&hit);
-	else
-		kprobe_post_above_task(site, regs, hit.level);
+	if (unlikely(!kprobe_enter(&hit, &site->kp)))
+		return;
+	kmsan_unpoison_entry_regs(regs);
+	kprobe_run_post(&hit);
+	kprobe_leave(&hit);
+}
+
+/* The rest of kprobe_hit_entry(), after the pre handlers */
+static __always_inline bool kprobe_entry_done(struct kprobe_site *site, struct pt_regs *regs,
+					      enum kprobe_result what, unsigned long next,
+					      unsigned long resume)
+{
+	if (unlikely(what == KPROBE_RESULT_REDIRECTED))
+		return true;
+	if (unlikely(what == KPROBE_RESULT_POST))
+		kprobe_entry_post(site, regs, next);
+	instruction_pointer_set(regs, resume);
+	return false;
 }
 
 /**
@@ -397,16 +392,9 @@ static __always_inline bool kprobe_hit_entry(struct kprobe_site *site, struct pt
 					     unsigned long at, unsigned long next)
 {
 	unsigned long resume = instruction_pointer(regs);
-	enum kprobe_result what;
 
 	instruction_pointer_set(regs, at);
-	what = kprobe_hit_pre(site, regs);
-	if (unlikely(what == KPROBE_RESULT_REDIRECTED))
-		return true;
-	if (unlikely(what == KPROBE_RESULT_POST))
-		kprobe_entry_post(site, regs, next);
-	instruction_pointer_set(regs, resume);
-	return false;
+	return kprobe_entry_done(site, regs, kprobe_hit_pre(site, regs), next, resume);
 }
 
 #endif /* _LINUX_KPROBES_HIT_H */

@@ -107,6 +107,7 @@ int kprobe_exceptions_notify(struct notifier_block *self, unsigned long val, voi
 
 #ifdef CONFIG_OPTPROBES
 /* Defined by architectures; the core does not call them. */
+int arch_check_optimized_kprobe(struct optimized_kprobe *op);
 int arch_prepared_optinsn(struct arch_optimized_insn *optinsn);
 int arch_within_optimized_kprobe(struct optimized_kprobe *op, kprobe_opcode_t *addr);
 void arch_unoptimize_kprobe(struct optimized_kprobe *op);

@@ -16,35 +16,15 @@
 #include "internal.h"
 
 /*
- * Ranges of addresses, one for each symbol. Entries are plain values, so readers do not come across
- * freed memory. Changed under kprobe_mutex, or at boot; read under RCU.
+ * Ranges of addresses. Entries are plain values, so readers do not come across freed memory.
+ * Changed under kprobe_mutex, or at boot; read under RCU.
  */
 static struct maple_tree blacklist = MTREE_INIT(blacklist, MT_FLAGS_USE_RCU);
 
-/*
- * What is not on the list can be probed, and crash the kernel. So this waits for memory. The tree
- * joins adjacent ranges of the same value, so each range has its own.
- */
+/* What is not on the list can be probed, and crash the kernel. So this waits for memory. */
 static void blacklist_range(unsigned long start, unsigned long end)
 {
-	static unsigned long serial;
-
-	mtree_store_range(&blacklist, start, end - 1, xa_mk_value(++serial & LONG_MAX),
-			  GFP_KERNEL | __GFP_NOFAIL);
-}
-
-/*
- * Adds the rest of the symbol at @addr, up to @limit at most, and returns its end. Without a
- * symbol, adds all from there to @limit: text without a name is not any safer to probe.
- */
-static unsigned long add_symbol(unsigned long addr, unsigned long limit)
-{
-	unsigned long size, offset, end = limit;
-
-	if (kallsyms_lookup_size_offset(addr, &size, &offset) && size > offset)
-		end = min(addr - offset + size, limit);
-	blacklist_range(addr, end);
-	return end;
+	mtree_store_range(&blacklist, start, end - 1, xa_mk_value(1), GFP_KERNEL | __GFP_NOFAIL);
 }
 
 /**
@@ -57,8 +37,8 @@ static unsigned long add_symbol(unsigned long addr, unsigned long limit)
  */
 int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
 {
-	while (start < end)
-		start = add_symbol(start, end);
+	if (start < end)
+		blacklist_range(start, end);
 	return 0;
 }
 
@@ -221,25 +201,40 @@ const char *kprobe_objection_to_function(const struct kprobe_function *f)
 	return parent_blacklisted(name) ? "on the blacklist" : NULL;
 }
 
+/*
+ * Shows the rest of the symbol at @addr, up to @limit at most, and returns its end. Without a
+ * symbol, shows all from there to @limit: text without a name is not any safer to probe.
+ */
+static unsigned long show_symbol(struct seq_file *m, unsigned long addr, unsigned long limit,
+				 bool show_addresses)
+{
+	unsigned long size, offset, end = limit;
+	bool named = kallsyms_lookup_size_offset(addr, &size, &offset);
+
+	if (named && size > offset)
+		end = min(addr - offset + size, limit);
+	seq_printf(m, "0x%0*lx-0x%0*lx\t", KPROBE_ADDRESS_WIDTH, show_addresses ? addr : 0,
+		   KPROBE_ADDRESS_WIDTH, show_addresses ? end : 0);
+	/* Without a symbol %ps prints the address, which not everybody may see. */
+	if (show_addresses || named)
+		seq_printf(m, "%ps\n", (void *)addr);
+	else
+		seq_puts(m, "0x0\n");
+	return end;
+}
+
 /* Shows the blacklist, for debugfs. @show_addresses: the reader may see addresses. */
 void kprobe_blacklist_show(struct seq_file *m, bool show_addresses)
 {
 	MA_STATE(mas, &blacklist, 0, 0);
+	unsigned long addr;
 	void *entry;
 
 	lockdep_assert_held(&kprobe_mutex);
 	guard(rcu)();
 	mas_for_each(&mas, entry, ULONG_MAX) {
-		unsigned long start = show_addresses ? mas.index : 0;
-		unsigned long end = show_addresses ? mas.last + 1 : 0;
-
-		seq_printf(m, "0x%0*lx-0x%0*lx\t", KPROBE_ADDRESS_WIDTH, start,
-			   KPROBE_ADDRESS_WIDTH, end);
-		/* Without a symbol %ps prints the address, which not everybody may see. */
-		if (show_addresses || kallsyms_lookup_size_offset(mas.index, NULL, NULL))
-			seq_printf(m, "%ps\n", (void *)mas.index);
-		else
-			seq_puts(m, "0x0\n");
+		for (addr = mas.index; addr <= mas.last; )
+			addr = show_symbol(m, addr, mas.last + 1, show_addresses);
 	}
 }
 

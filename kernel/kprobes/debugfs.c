@@ -143,7 +143,7 @@ static void show_counts(struct seq_file *m, struct kprobe_site *site)
 	unsigned int pool = atomic_read(&site->missed[KPROBE_MISS_POOL]);
 
 	seq_printf(m, "probes=%zu hits=%lu missed=%u (recursion=%u nested=%u pool=%u)",
-		   list_count_nodes(&site->probes), atomic_long_read(&site->hits),
+		   list_count_nodes(&site->probes), atomic_long_read(&site->kp.hits),
 		   recursion + nested + pool, recursion, nested, pool);
 }
 

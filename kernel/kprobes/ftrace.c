@@ -24,11 +24,13 @@ bool kprobe_ftrace_disabled __read_mostly;
 static struct ftrace_ops kprobe_ftrace_ops __read_mostly = {
 	.func	= kprobe_ftrace_handler,
 	.flags	= FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_GUARDED,
+	.trampoline = ARCH_KPROBE_FTRACE_TRAMPOLINE,
 };
 
 static struct ftrace_ops kprobe_ipmodify_ops __read_mostly = {
 	.func	= kprobe_ftrace_handler,
 	.flags	= FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_GUARDED | FTRACE_OPS_FL_IPMODIFY,
+	.trampoline = ARCH_KPROBE_FTRACE_TRAMPOLINE,
 };
 
 /* Does nothing: claim_ops only has to be registered. */

@@ -106,7 +106,7 @@ NOKPROBE_SYMBOL(kprobe_over_plain);
 static __always_inline int run_pre_handlers(struct kprobe *kp, struct pt_regs *regs, bool may_end)
 {
 	unsigned long level = arch_kprobe_level();
-	kprobe_own_mark_t *mark = arch_kprobe_own_mark(level);
+	struct kprobe_mark *mark = kprobe_own_mark(level);
 	bool redirected = false, missed = false;
 	kprobe_pre_handler_t pre_handler;
 	struct kprobe *p;
@@ -145,7 +145,7 @@ NOKPROBE_SYMBOL(kprobe_run_many);
 void kprobe_run_many_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	unsigned long level = arch_kprobe_level();
-	kprobe_own_mark_t *mark = arch_kprobe_own_mark(level);
+	struct kprobe_mark *mark = kprobe_own_mark(level);
 	kprobe_post_handler_t post_handler;
 	struct kprobe *p;
 
@@ -160,26 +160,20 @@ void kprobe_run_many_post(struct kprobe *kp, struct pt_regs *regs, unsigned long
 
 NOKPROBE_SYMBOL(kprobe_run_many_post);
 
-/* The rest of kprobe_hit_pre(), out of line, for all levels but the task's */
-enum kprobe_result kprobe_hit_above_task(struct kprobe_site *site, struct pt_regs *regs,
-					 unsigned long level)
+/*
+ * The end of kprobe_hit_pre(), for assembly that has entered the mark of a task's hit, and called
+ * the handler of its only probe, by itself. @chosen is what that has returned.
+ */
+enum kprobe_result kprobe_hit_called(struct kprobe_site *site, struct pt_regs *regs, int chosen)
 {
-	struct kprobe_hit hit = { .site = site, .regs = regs, .level = level };
+	struct kprobe_hit hit = {
+		.site = site, .regs = regs, .mark = kprobe_own_mark(0),
+	};
 
-	return kprobe_hit_at_level(&hit);
+	return kprobe_pre_done(&hit, chosen);
 }
 
-NOKPROBE_SYMBOL(kprobe_hit_above_task);
-
-/* The same of kprobe_hit_post() */
-void kprobe_post_above_task(struct kprobe_site *site, struct pt_regs *regs, unsigned long level)
-{
-	struct kprobe_hit hit = { .site = site, .regs = regs, .level = level };
-
-	kprobe_post_at_level(&hit);
-}
-
-NOKPROBE_SYMBOL(kprobe_post_above_task);
+NOKPROBE_SYMBOL(kprobe_hit_called);
 
 /* The rest of kprobe_hit_entry(), out of line, for sites with a post handler */
 void kprobe_entry_post(struct kprobe_site *site, struct pt_regs *regs, unsigned long next)
@@ -202,7 +196,7 @@ void kprobe_resume_elsewhere(struct pt_regs *regs)
 NOKPROBE_SYMBOL(kprobe_resume_elsewhere);
 
 /* Records that a fault handler is running: it is not offered its own faults. */
-static bool run_fault(kprobe_own_mark_t *mark, struct kprobe *p, struct pt_regs *regs, int trapnr)
+static bool run_fault(struct kprobe_mark *mark, struct kprobe *p, struct pt_regs *regs, int trapnr)
 {
 	kprobe_fault_handler_t fault_handler = p ? READ_ONCE(p->fault_handler) : NULL;
 	bool done;
@@ -251,9 +245,9 @@ static bool insn_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 NOKPROBE_SYMBOL(insn_fault);
 
 /* The mark of the caller's level, if a handler is running there */
-static kprobe_own_mark_t *mark_in_use(void)
+static struct kprobe_mark *mark_in_use(void)
 {
-	kprobe_own_mark_t *mark = arch_kprobe_own_mark(arch_kprobe_level());
+	struct kprobe_mark *mark = kprobe_own_mark(arch_kprobe_level());
 
 	return kprobe_mark_entered(mark) ? mark : NULL;
 }
@@ -269,7 +263,7 @@ NOKPROBE_SYMBOL(mark_in_use);
 static bool handler_fault(struct pt_regs *regs, int trapnr, unsigned long at)
 {
 	unsigned long told = instruction_pointer(regs);
-	kprobe_own_mark_t *mark = mark_in_use();
+	struct kprobe_mark *mark = mark_in_use();
 
 	if (!mark || mark->faulting || !run_fault(mark, mark->running, regs, trapnr))
 		return false;
@@ -322,7 +316,7 @@ static struct kprobe kprobe_busy = {
 /* Prints which probe an oops is of, if any. @regs are the registers at the fault. Context: any. */
 void kprobe_explain_oops(struct pt_regs *regs)
 {
-	kprobe_own_mark_t *mark;
+	struct kprobe_mark *mark;
 	kprobe_opcode_t *addr;
 	struct kprobe *kp;
 
@@ -421,10 +415,10 @@ NOKPROBE_SYMBOL(kprobe_busy_end);
  */
 void kprobe_task_dies(void)
 {
-	kprobe_own_mark_t *mark;
+	struct kprobe_mark *mark;
 
 	preempt_disable_notrace();
-	mark = arch_kprobe_own_mark(0);
+	mark = kprobe_own_mark(0);
 	if (kprobe_mark_entered(mark)) {
 		mark->faulting = false;
 		jprobe_forget();

@@ -2,6 +2,7 @@
 #ifndef _KERNEL_KPROBES_INTERNAL_H
 #define _KERNEL_KPROBES_INTERNAL_H
 
+#include <linux/build_bug.h>
 #include <linux/cleanup.h>
 #include <linux/hashtable.h>
 #include <linux/kprobes_arch.h>
@@ -100,6 +101,13 @@ struct kprobe_kind {
 	void			(*release)(struct llist_head *stopped);
 };
 
+/* An array of return probes or jprobes can be used as one of kprobes: each begins with its kprobe. */
+#define kprobes_of(array)						\
+({									\
+	BUILD_BUG_ON(offsetof(typeof(**(array)), kp));			\
+	(struct kprobe **)(array);					\
+})
+
 /* kernel/kprobes.c */
 extern struct list_head kprobe_sites;
 extern DECLARE_HASHTABLE(kprobe_gone_sites, 8);
@@ -190,7 +198,6 @@ struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry,
 void kprobe_site_destroy(struct kprobe_site *site);
 void kprobe_site_attach(struct kprobe_site *site, struct kprobe *p);
 void kprobe_site_detach(struct kprobe_site *site, struct kprobe *p, struct kprobe_plan *plan);
-void kprobe_site_silence(struct kprobe_site *site, struct kprobe *p);
 void kprobe_site_detach_late(struct kprobe_site *site, struct kprobe *p);
 void kprobe_site_set_disabled(struct kprobe_site *site, bool disabled);
 void kprobe_site_refresh(struct kprobe_site *site, struct kprobe_plan *plan);

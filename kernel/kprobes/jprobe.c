@@ -120,13 +120,6 @@ static const struct kprobe_kind jprobe_kind = {
 	.check		= check_jprobe,
 };
 
-/* An array of jprobes can be used as one of kprobes, because each begins with its kprobe. */
-static struct kprobe **kprobes_of(struct jprobe **jps)
-{
-	BUILD_BUG_ON(offsetof(struct jprobe, kp));
-	return (struct kprobe **)jps;
-}
-
 /**
  * register_jprobe() - plant a jprobe
  * @jp: what to probe and what to call; belongs to the core until it is unregistered

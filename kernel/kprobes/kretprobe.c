@@ -26,8 +26,6 @@ void __init kretprobe_blacklist_init(void)
 	const char *why;
 	bool on_entry;
 
-	if (!kretprobe_blacklist_size)
-		return;
 	for (point = kretprobe_blacklist; point->name; point++) {
 		point->addr = kprobe_resolve(NULL, point->name, 0, &on_entry, &why);
 		if (IS_ERR(point->addr)) {
@@ -41,8 +39,6 @@ static const char *check_kretprobe(struct kprobe *p, kprobe_opcode_t *addr)
 {
 	struct kretprobe_blackpoint *point;
 
-	if (!kretprobe_blacklist_size)
-		return NULL;
 	for (point = kretprobe_blacklist; point->name; point++)
 		if (point->addr == addr)
 			return "the function does not return as others do";
@@ -81,13 +77,6 @@ const struct kprobe_kind kretprobe_kind = {
 	.stop		= kretprobe_holder_stop,
 	.release	= kretprobe_holders_release,
 };
-
-/* An array of return probes can be used as one of kprobes: each begins with its kprobe. */
-static struct kprobe **kprobes_of(struct kretprobe **rps)
-{
-	BUILD_BUG_ON(offsetof(struct kretprobe, kp));
-	return (struct kprobe **)rps;
-}
 
 /**
  * register_kretprobe() - plant a return probe

@@ -113,7 +113,6 @@ static __always_inline struct llist_node *kretprobe_last_of_call(struct llist_no
 /* kretprobe_stack.c */
 extern struct mutex kretprobe_mutex;
 extern struct kretprobe kretprobe_stopped, kretprobe_orphaned;
-struct kretprobe_stack *kretprobe_stack_alloc(unsigned int size, gfp_t gfp);
 void kretprobe_stacks_get(unsigned int instance);
 void kretprobe_stacks_put(unsigned int instance);
 void kretprobe_stacks_trim(void);

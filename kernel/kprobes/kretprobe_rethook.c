@@ -48,7 +48,7 @@ static void kretprobe_return(struct rethook_node *node, void *data,
 	struct kretprobe *rp = data;
 	struct kprobe *outer = kprobe_running();
 	struct kprobe_hit frame = {
-		.mark = arch_kprobe_own_mark(arch_kprobe_level()),
+		.mark = kprobe_own_mark(arch_kprobe_level()),
 	};
 	bool entered = kprobe_enter(&frame, NULL);
 	kretprobe_handler_t handler = NULL;

@@ -278,11 +278,11 @@ void kretprobe_returned(struct pt_regs *regs, void *frame)
 {
 	struct kretprobe_instance *ri;
 	struct kretprobe *told;
-	kprobe_own_mark_t *mark;
+	struct kprobe_mark *mark;
 	unsigned long ret_addr;
 
 	preempt_disable_notrace();
-	mark = arch_kprobe_own_mark(0);
+	mark = kprobe_own_mark(0);
 	ri = kretprobe_instance_of(current->kretprobe_instances.first);
 	/*
 	 * The common return: of a task, outside of handlers, from a call that one return probe
@@ -344,7 +344,7 @@ unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_p
 {
 	struct kprobe *outer = kprobe_running();
 	struct kprobe_hit hit = {
-		.mark = arch_kprobe_own_mark(arch_kprobe_level()),
+		.mark = kprobe_own_mark(arch_kprobe_level()),
 	};
 	unsigned long addr;
 

@@ -20,7 +20,6 @@
  * while calls are being made, the sum says nothing, because it is read CPU by CPU. But after the
  * return probe was unregistered no call is added, and a sum of zero is final.
  */
-#include <kunit/static_stub.h>
 #include <linux/bitops.h>
 #include <linux/cleanup.h>
 #include <linux/cpu.h>
@@ -70,13 +69,12 @@ static DECLARE_WORK(reap_work, reap_holders);
 /* How often tasks that were running are tried once more */
 #define MAX_ROUNDS	8
 
-/* Allocates a return stack. Not static, for tests. */
-struct kretprobe_stack *kretprobe_stack_alloc(unsigned int size, gfp_t gfp)
+/* Allocates a return stack. */
+static struct kretprobe_stack *alloc_stack(unsigned int size, gfp_t gfp)
 {
 	struct kretprobe_stack *stack;
 	void *start;
 
-	KUNIT_STATIC_STUB_REDIRECT(kretprobe_stack_alloc, size, gfp);
 	/* There may be very many: fail rather than have a task killed for the memory. */
 	start = kmalloc(size, gfp | __GFP_NORETRY | __GFP_NOWARN);
 	if (!start)
@@ -164,7 +162,7 @@ static bool in_handlers(void)
 	unsigned long level;
 
 	for (level = 0; level < KPROBE_LEVELS; level++) {
-		if (kprobe_mark_entered(arch_kprobe_own_mark(level)))
+		if (kprobe_mark_entered(kprobe_own_mark(level)))
 			return true;
 	}
 	return false;
@@ -255,7 +253,7 @@ static void give_to_all(void)
 	WRITE_ONCE(stack_missing, false);
 	while ((without = for_all_tasks(give_spare, &spares)) && rounds++ < MAX_ROUNDS) {
 		wanted = llist_empty(&spares) ? without : 0;
-		while (wanted-- && (stack = kretprobe_stack_alloc(stack_size, GFP_KERNEL))) {
+		while (wanted-- && (stack = alloc_stack(stack_size, GFP_KERNEL))) {
 			llist_add(&stack->node, &spares);
 			cond_resched();
 		}
@@ -361,7 +359,7 @@ void kretprobe_init_task(struct task_struct *tsk)
 
 	if (likely(!size))
 		return;
-	stack = kretprobe_stack_alloc(size, GFP_KERNEL_ACCOUNT);
+	stack = alloc_stack(size, GFP_KERNEL_ACCOUNT);
 	if (!stack)
 		WRITE_ONCE(stack_missing, true);
 	else if (!task_call_func(tsk, give_stack, stack))

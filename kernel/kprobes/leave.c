@@ -24,7 +24,7 @@ static bool cannot_wait(void)
 {
 	guard(preempt_notrace)();
 	return !in_task() || irqs_disabled() ||
-	       kprobe_mark_entered(arch_kprobe_own_mark(arch_kprobe_level()));
+	       kprobe_mark_entered(kprobe_own_mark(arch_kprobe_level()));
 }
 
 /* Checks for a caller that must not wait for handlers as others do, as far as can be told. */
@@ -39,8 +39,8 @@ bool kprobe_cannot_sleep(void)
 #define SPIN_US		(100 * USEC_PER_MSEC)
 
 /*
- * Waits for handlers first: if that is in vain, the probes are still registered. Then for the hits
- * that are just passing a probe.
+ * Hits pass the probes by. Waits for handlers first: if that is in vain, the probes are still
+ * registered. Then for the hits that are just passing a probe.
  */
 static bool remove_late(struct kprobe **kps, int num, const struct kprobe_kind *kind,
 			struct llist_head *stopped)
@@ -48,11 +48,6 @@ static bool remove_late(struct kprobe **kps, int num, const struct kprobe_kind *
 	struct kprobe_site *site;
 	int i;
 
-	for (i = 0; i < num; i++) {
-		site = kprobe_site_holding(kps[i]);
-		if (site)
-			kprobe_site_silence(site, kps[i]);
-	}
 	if (!kprobe_spin_for_handlers())
 		return false;
 	for (i = 0; i < num; i++) {
@@ -68,7 +63,10 @@ static bool remove_late(struct kprobe **kps, int num, const struct kprobe_kind *
 	return kprobe_spin_for_handlers();
 }
 
-/* Has hits pass a probe by, without a lock. Hits that are under way may still run its handlers. */
+/*
+ * Has hits pass a probe by, without a lock: it is marked as gone. Hits that are under way may still
+ * run its handlers.
+ */
 static void silence(struct kprobe *p)
 {
 	struct kprobe_site *site;
@@ -96,13 +94,13 @@ bool kprobe_leave_at_once(struct kprobe **kps, int num, const struct kprobe_kind
 	bool gone = false;
 	int i, got;
 
+	for (i = 0; i < num; i++)
+		silence(kps[i]);
 	if (!cannot_wait() && !read_poll_timeout_atomic(mutex_trylock, got, got, 5, SPIN_US, false,
 							&kprobe_mutex)) {
 		gone = remove_late(kps, num, kind, stopped);
 		mutex_unlock(&kprobe_mutex);
 	}
-	for (i = 0; !gone && i < num; i++)
-		silence(kps[i]);
 	WARN(1, "kprobes: a probe is unregistered where nobody can sleep%s\n",
 	     gone ? "" : ": its struct and its handlers must not be freed");
 	return gone;

@@ -37,6 +37,8 @@ bool kprobe_legacy_unregister(struct kprobe *kp)
 }
 
 #if !ARCH_KPROBE_STATELESS
+struct kretprobe_blackpoint __weak kretprobe_blacklist[1];
+
 int __weak arch_prepare_kprobe_ftrace(struct kprobe *kp)
 {
 	return 0;

@@ -47,7 +47,6 @@ static void set_optimized(struct kprobe_site *site, enum kprobe_site_state state
 /* Makes the detour of a site, unless it has one. Returns what prevents that. */
 static enum kprobe_obstacle make_detour(struct kprobe_site *site)
 {
-	struct optimized_kprobe *op = &site->op;
 	struct module *mod;
 	const char *why;
 
@@ -58,17 +57,17 @@ static enum kprobe_obstacle make_detour(struct kprobe_site *site)
 	/* A fault in such a detour is not moved back to where there is a fixup. */
 	if (!ARCH_KPROBE_STATELESS && search_exception_tables((unsigned long)site->kp.addr))
 		return KPROBE_OBSTACLE_INSN;
-	if (op->made)
+	if (site->kp.has_detour)
 		return KPROBE_NO_OBSTACLE;
 	/* static_call_text_reserved() knows of no static calls in a module that is going. */
 	if (kprobe_get_module((unsigned long)site->kp.addr, &mod, &why))
 		return KPROBE_OBSTACLE_PATCHED;
 	/* The hooks of other architectures set no reason. */
-	op->obstacle = KPROBE_OBSTACLE_UNSUPPORTED;
-	op->covered = MAX_OPTIMIZED_LENGTH;
-	op->made = !arch_prepare_optimized_kprobe(op, &site->kp);
+	site->kp.obstacle = KPROBE_OBSTACLE_UNSUPPORTED;
+	site->kp.covered = MAX_OPTIMIZED_LENGTH;
+	site->kp.has_detour = !arch_prepare_optimized_kprobe(&site->op, &site->kp);
 	module_put(mod);
-	return op->made ? KPROBE_NO_OBSTACLE : op->obstacle;
+	return site->kp.has_detour ? KPROBE_NO_OBSTACLE : site->kp.obstacle;
 }
 
 /*
@@ -85,20 +84,33 @@ bool kprobe_make_detours(struct list_head *sites)
 	lockdep_assert_held(&text_mutex);
 	list_for_each_entry(kp, sites, list) {
 		site = site_of(kp);
-		old = site->op.made;
-		site->op.obstacle = make_detour(site);
-		made |= !old && !site->op.obstacle;
+		old = site->kp.has_detour;
+		site->kp.obstacle = make_detour(site);
+		made |= !old && !site->kp.obstacle;
 	}
 	return made;
+}
+
+/* Checks for another breakpoint among the bytes that the jump of a site would cover. */
+static bool has_neighbour(struct kprobe_site *site)
+{
+	unsigned long addr = (unsigned long)site->kp.addr, end = addr + site->kp.covered;
+
+	/* A debugger may have come since there was a jump here the last time. */
+	while (++addr < end) {
+		if (kprobe_find_site(addr) || kprobe_debugger_stops_at(addr))
+			return true;
+	}
+	return false;
 }
 
 /* Makes an ARMED site with a detour OPTIMIZING, unless something prevents that. */
 static void optimize(struct kprobe_site *site)
 {
 	lockdep_assert_held(&text_mutex);
-	if (!site->op.obstacle && arch_check_optimized_kprobe(&site->op))
-		site->op.obstacle = KPROBE_OBSTACLE_NEIGHBOUR;
-	if (site->op.obstacle)
+	if (!site->kp.obstacle && has_neighbour(site))
+		site->kp.obstacle = KPROBE_OBSTACLE_NEIGHBOUR;
+	if (site->kp.obstacle)
 		return;
 	set_optimized(site, SITE_OPTIMIZING);
 	list_add_tail(&site->op.list, &optimize_next);
@@ -115,11 +127,6 @@ void kprobe_optimize_armed(struct list_head *sites)
 		optimize(site_of(kp));
 }
 
-/* Overridden where a hit gets to a detour by an instruction that does not synchronize. */
-void __weak arch_kprobe_detours_made(void)
-{
-}
-
 /* Begins to optimize sites that are ARMED by a breakpoint, linked by kp.list. */
 void kprobe_optimize_sites(struct list_head *sites)
 {
@@ -127,8 +134,12 @@ void kprobe_optimize_sites(struct list_head *sites)
 	if (list_empty(sites))
 		return;
 	guard(kprobe_text)();
+	/*
+	 * On x86 a hit may go on there by a plain return, behind a copy or another detour. No CPU
+	 * may have fetched what was there before (SDM vol. 3A, 9.1.3), which arming sees to.
+	 */
 	if (kprobe_make_detours(sites))
-		arch_kprobe_detours_made();
+		arch_arm_kprobes(sites);
 	kprobe_optimize_armed(sites);
 }
 
@@ -202,7 +213,7 @@ static struct kprobe_site *site_covering(unsigned long addr, unsigned long *dist
 
 	do {
 		site = site_before(addr, distance);
-	} while (site && !(optimized(site) && *distance < site->op.covered));
+	} while (site && !(optimized(site) && *distance < site->kp.covered));
 	return site;
 }
 
@@ -227,7 +238,7 @@ void kprobe_unoptimize_around(unsigned long addr)
 	lockdep_assert_held(&kprobe_mutex);
 	while ((site = site_covering(addr, &distance))) {
 		collect(site, &ops);
-		site->op.obstacle = KPROBE_OBSTACLE_NEIGHBOUR;
+		site->kp.obstacle = KPROBE_OBSTACLE_NEIGHBOUR;
 	}
 	unoptimize(&ops);
 }
@@ -256,17 +267,16 @@ void kprobe_optimize_refresh(struct kprobe_site *site)
 	LIST_HEAD(ops);
 
 	lockdep_assert_held(&kprobe_mutex);
-	/* The memory of a site that ftrace calls for ends before the obstacle. */
 	if (ARCH_KPROBE_STATELESS || kprobe_ftrace(&site->kp))
 		return;
 	if (site->has_post_handler && optimized(site)) {
 		collect(site, &ops);
 		unoptimize(&ops);
-		site->op.obstacle = KPROBE_OBSTACLE_POST;
+		site->kp.obstacle = KPROBE_OBSTACLE_POST;
 	} else if (!site->has_post_handler && site->state == SITE_ARMED &&
-		   site->op.obstacle == KPROBE_OBSTACLE_POST) {
+		   site->kp.obstacle == KPROBE_OBSTACLE_POST) {
 		guard(kprobe_text)();
-		site->op.obstacle = make_detour(site);
+		site->kp.obstacle = make_detour(site);
 		optimize(site);
 	}
 }
@@ -284,9 +294,9 @@ void kprobe_optimize_stop(struct kprobe_site *site)
 void kprobe_optimize_forget(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	if (site->op.made)
+	if (site->kp.has_detour)
 		arch_remove_optimized_kprobe(&site->op);
-	site->op.made = false;
+	site->kp.has_detour = false;
 }
 
 /*
@@ -309,7 +319,7 @@ static bool put_jumps_in(void)
 	/* The architecture has left those on the list that it could not write. */
 	list_for_each_entry_safe(op, next, &ops, list) {
 		list_del_init(&op->list);
-		op->obstacle = KPROBE_OBSTACLE_FAILED;
+		op->kp.obstacle = KPROBE_OBSTACLE_FAILED;
 		set_optimized(site_of(&op->kp), SITE_ARMED);
 	}
 	return true;
@@ -362,7 +372,7 @@ static void forbid(struct list_head *sites)
 
 	kprobe_unoptimize_sites(sites);
 	list_for_each_entry(kp, sites, list)
-		site_of(kp)->op.obstacle = KPROBE_OBSTACLE_OFF;
+		site_of(kp)->kp.obstacle = KPROBE_OBSTACLE_OFF;
 }
 
 /* debug.kprobes-optimization. When a write of 0 returns, no jump is left. */

@@ -18,7 +18,7 @@ static struct kmem_cache *site_cache, *entry_cache;
 
 void __init kprobe_sites_init(void)
 {
-	BUILD_BUG_ON(sizeof(struct kprobe_site) > 272);
+	BUILD_BUG_ON(sizeof(struct kprobe_site) > 256);
 	site_cache = KMEM_CACHE(kprobe_site, SLAB_PANIC);
 	entry_cache = kmem_cache_create("kprobe_entry", ENTRY_SIZE, 0, SLAB_PANIC, NULL);
 }
@@ -91,9 +91,8 @@ struct kprobe_site *kprobe_site_create(unsigned long addr, bool on_entry,
 	if (ftrace_ip) {
 		site->kp.flags |= KPROBE_FLAG_FTRACE;
 		site->ftrace_offset = ftrace_ip - addr;
-	} else {
-		site->op.obstacle = KPROBE_OBSTACLE_UNSUPPORTED;
 	}
+	site->kp.obstacle = KPROBE_OBSTACLE_UNSUPPORTED;
 
 	err = kprobe_prepare(site);
 	if (err) {
@@ -131,8 +130,7 @@ static void pass_cursors(struct kprobe_site *site)
 
 static void release_copies(struct kprobe_site *site)
 {
-	if (!kprobe_ftrace(&site->kp))
-		kprobe_optimize_forget(site);
+	kprobe_optimize_forget(site);
 	arch_remove_kprobe(&site->kp);
 }
 
@@ -258,7 +256,7 @@ void kprobe_site_attach(struct kprobe_site *site, struct kprobe *p)
 		kprobe_unretire(site);
 	/* Its counts begin anew. A hit that is under way may still be added. */
 	if (list_empty(&site->probes)) {
-		atomic_long_set(&site->hits, 0);
+		atomic_long_set(&site->kp.hits, 0);
 		for (cause = 0; cause < KPROBE_NR_MISSES; cause++)
 			atomic_set(&site->missed[cause], 0);
 	}
@@ -297,17 +295,6 @@ static void tidy_up(struct work_struct *work)
 }
 
 static DECLARE_WORK(tidy_work, tidy_up);
-
-/*
- * Makes hits pass by a probe that is about to leave: it is marked as gone. Its handlers may still
- * be running on other CPUs. Does not sleep.
- */
-void kprobe_site_silence(struct kprobe_site *site, struct kprobe *p)
-{
-	lockdep_assert_held(&kprobe_mutex);
-	WRITE_ONCE(p->flags, p->flags | KPROBE_FLAG_GONE);
-	set_handlers(site);
-}
 
 /*
  * Takes a probe off its site, and leaves the rest to a worker. If it was the last probe, hits only

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Executable memory for copies of probed instructions, handed out in slots of equal size. If the
- * architecture can patch read-only text, its alloc_insn_page() makes the pages read-only, so that
- * they are never writable and executable at once.
+ * architecture can patch read-only text, alloc_insn_page() makes the pages read-only, so that they
+ * are never writable and executable at once.
  */
-#include <linux/bitmap.h>
+#include <linux/bitops.h>
 #include <linux/execmem.h>
 #include <linux/kallsyms.h>
 #include <linux/perf_event.h>
@@ -26,19 +26,13 @@
 struct slot_page {
 	struct kprobe_node	by_addr;	/* member of its cache's table */
 	struct list_head	list;		/* of its list; read under RCU after removal */
-	struct slot_page	*next_removed;	/* the next page to be freed */
+	struct kprobe_insn_cache *cache;
+	struct rcu_work		free;
 	kprobe_opcode_t		*insns;		/* the executable memory */
-	unsigned long		*used;		/* slots that are taken, dirty ones included */
-	unsigned long		*dirty;		/* freed, but tasks may still be executing there */
-	unsigned long		*settled;	/* dirty ones whose grace period is running */
+	unsigned long		*used;		/* a bit for each slot */
 	unsigned int		nr_used;
 	struct kprobe		*owner[];	/* see kprobe_slot_owner() */
 };
-
-void __weak *alloc_insn_page(void)
-{
-	return execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
-}
 
 /*
  * Makes a page of slots read-only and executable, if execmem_alloc() has returned one; or frees it
@@ -53,6 +47,14 @@ void *kprobe_seal_page(void *page)
 		return NULL;
 	}
 	return page;
+}
+
+/* Some architectures without ARCH_KPROBE_STATELESS write to slots as to other memory. */
+void __weak *alloc_insn_page(void)
+{
+	void *page = execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
+
+	return ARCH_KPROBE_STATELESS ? kprobe_seal_page(page) : page;
 }
 
 static __always_inline size_t slot_bytes(struct kprobe_insn_cache *c)
@@ -97,18 +99,27 @@ static void page_event(struct kprobe_insn_cache *c, struct slot_page *page, bool
 			   (unsigned long)page->insns, PAGE_SIZE, gone, c->name);
 }
 
+/* No lookup finds it any more. */
+static void free_page_of_slots(struct work_struct *work)
+{
+	struct slot_page *page = container_of(to_rcu_work(work), struct slot_page, free);
+
+	page->cache->free(page->insns);
+	kfree(page);
+}
+
 static struct slot_page *add_page(struct kprobe_insn_cache *c)
 {
-	const unsigned int longs = BITS_TO_LONGS(slots_per_page(c));
+	const unsigned int slots = slots_per_page(c);
 	struct slot_page *page;
 
-	/* The bitmaps are behind the owners. */
-	page = kzalloc(struct_size(page, owner, slots_per_page(c) + 3 * longs), GFP_KERNEL);
+	/* The bitmap is behind the owners. */
+	page = kzalloc(struct_size(page, owner, slots + BITS_TO_LONGS(slots)), GFP_KERNEL);
 	if (!page)
 		return NULL;
-	page->used = (unsigned long *)&page->owner[slots_per_page(c)];
-	page->dirty = page->used + longs;
-	page->settled = page->dirty + longs;
+	page->cache = c;
+	INIT_RCU_WORK(&page->free, free_page_of_slots);
+	page->used = (unsigned long *)&page->owner[slots];
 	page->insns = c->alloc();
 	if (!page->insns) {
 		kfree(page);
@@ -116,24 +127,28 @@ static struct slot_page *add_page(struct kprobe_insn_cache *c)
 	}
 	kprobe_table_insert(&c->table, &page->by_addr, (unsigned long)page->insns & PAGE_MASK);
 	list_add_rcu(&page->list, &c->pages);
-	c->nr_free += slots_per_page(c);
+	c->nr_free += slots;
 	c->current_page = page;
 	page_event(c, page, false);
 	return page;
 }
 
-/* Removes a page from all lookups, and adds it to @removed, to be freed after a grace period. */
-static void remove_page(struct kprobe_insn_cache *c, struct slot_page *page,
-			struct slot_page **removed)
+/*
+ * Removes a page that is empty, but keeps as many free slots as a page has: a single probe that
+ * comes and goes does not need a new page each time.
+ */
+static void remove_if_spare(struct kprobe_insn_cache *c, struct slot_page *page)
 {
+	if (!page || page->nr_used || c->nr_free <= slots_per_page(c))
+		return;
 	c->nr_free -= slots_per_page(c);
 	if (c->current_page == page)
 		c->current_page = NULL;
 	page_event(c, page, true);
 	kprobe_table_remove(&c->table, &page->by_addr);
 	list_del_rcu(&page->list);
-	page->next_removed = *removed;
-	*removed = page;
+	/* Who has looked up an address in it may still read what is known of it. */
+	queue_rcu_work(system_unbound_wq, &page->free);
 }
 
 /* The list of pages is only walked when the current page is full. */
@@ -176,24 +191,17 @@ kprobe_opcode_t *__get_insn_slot(struct kprobe_insn_cache *c)
 	return page->insns + i * c->slot_size;
 }
 
-static void release_slot(struct kprobe_insn_cache *c, struct slot_page *page, unsigned int i)
-{
-	__clear_bit(i, page->used);
-	page->nr_used--;
-	c->nr_free++;
-}
-
 /**
  * __free_insn_slot() - free a slot
  * @c: the cache it is from
- * @slot: the slot
- * @dirty: a task may still be executing in it
+ * @slot: the slot, where nothing can be executing any more
+ * @dirty: of no effect: the core has waited before it had the architecture free the slot
  *
  * Context: may sleep.
  */
 void __free_insn_slot(struct kprobe_insn_cache *c, kprobe_opcode_t *slot, int dirty)
 {
-	struct slot_page *page;
+	struct slot_page *page, *before;
 	unsigned int i;
 
 	guard(mutex)(&c->mutex);
@@ -201,75 +209,18 @@ void __free_insn_slot(struct kprobe_insn_cache *c, kprobe_opcode_t *slot, int di
 	if (WARN_ONCE(!page, "kprobes: %pS is not a slot\n", slot))
 		return;
 	i = slot_index(c, page, (unsigned long)slot);
-	if (WARN_ONCE(!test_bit(i, page->used) || test_bit(i, page->dirty) ||
-		      test_bit(i, page->settled), "kprobes: slot %pS was free\n", slot))
+	if (WARN_ONCE(!__test_and_clear_bit(i, page->used), "kprobes: slot %pS was free\n", slot))
 		return;
 	/* Its site may be freed before the slot is used again. */
 	WRITE_ONCE(page->owner[i], NULL);
-	if (dirty)
-		__set_bit(i, page->dirty);
-	else
-		release_slot(c, page, i);
-	/* See free_settled(): an empty page may not be needed any more. */
-	if (dirty || !page->nr_used || c->nr_free == slots_per_page(c) + 1)
-		queue_work(system_unbound_wq, &c->collect);
-}
-
-/* Begins a wait for the dirty slots. Returns false if there are none. */
-static bool settle_dirty(struct kprobe_insn_cache *c)
-{
-	unsigned int slots = slots_per_page(c);
-	struct slot_page *page;
-	bool any = false;
-
-	guard(mutex)(&c->mutex);
-	list_for_each_entry(page, &c->pages, list) {
-		bitmap_copy(page->settled, page->dirty, slots);
-		bitmap_zero(page->dirty, slots);
-		any |= !bitmap_empty(page->settled, slots);
-	}
-	return any;
-}
-
-/*
- * Releases the settled slots, then removes empty pages. But as many free slots stay as a page has:
- * a single probe that comes and goes does not need a new page each time.
- */
-static void free_settled(struct kprobe_insn_cache *c, struct slot_page **removed)
-{
-	struct slot_page *page, *next;
-	unsigned int i;
-
-	guard(mutex)(&c->mutex);
-	list_for_each_entry(page, &c->pages, list) {
-		for_each_set_bit(i, page->settled, slots_per_page(c))
-			release_slot(c, page, i);
-		bitmap_zero(page->settled, slots_per_page(c));
-	}
-	list_for_each_entry_safe(page, next, &c->pages, list) {
-		if (!page->nr_used && c->nr_free > slots_per_page(c))
-			remove_page(c, page, removed);
-	}
-}
-
-static void collect_slots(struct work_struct *work)
-{
-	struct slot_page *page, *removed = NULL;
-	struct kprobe_insn_cache *c;
-
-	c = container_of(work, struct kprobe_insn_cache, collect);
-	if (settle_dirty(c))
-		kprobe_wait_for_tasks();
-	free_settled(c, &removed);
-	if (!removed)
-		return;
-	synchronize_rcu();
-	while (removed) {
-		page = removed;
-		removed = page->next_removed;
-		c->free(page->insns);
-		kfree(page);
-	}
+	page->nr_used--;
+	c->nr_free++;
+	/* If one that is empty had to be kept, it is the current one. */
+	before = c->current_page;
+	c->current_page = page;
+	if (before != page)
+		remove_if_spare(c, before);
+	remove_if_spare(c, page);
 }
 
 static bool __kprobes in_pages(struct kprobe_insn_cache *c, unsigned long addr)
@@ -287,7 +238,6 @@ static bool __kprobes in_pages(struct kprobe_insn_cache *c, unsigned long addr)
 		.mutex		= __MUTEX_INITIALIZER((cache).mutex),			\
 		.pages		= LIST_HEAD_INIT((cache).pages),			\
 		.table		= KPROBE_TABLE_INIT((cache).table, &(cache).mutex),	\
-		.collect	= __WORK_INITIALIZER((cache).collect, collect_slots),	\
 		.slot_size	= (size),						\
 		.alloc		= (alloc_page),						\
 		.free		= (free_page),						\

@@ -16,7 +16,6 @@ struct kprobe_insn_cache {
 	struct kprobe_table	table;		/* all pages by address, for any context */
 	unsigned int		nr_free;	/* free slots in all pages */
 	struct slot_page	*current_page;	/* where to look for a slot first, or NULL */
-	struct work_struct	collect;	/* frees dirty slots and empty pages */
 	void			*(*alloc)(void);	/* a page of executable memory */
 	void			(*free)(void *page);
 	size_t			slot_size;	/* in kprobe_opcode_t */

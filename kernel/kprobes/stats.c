@@ -34,7 +34,7 @@ static bool __kprobes all_left_out(struct kprobe_site *site)
 noinline void __kprobes kprobe_count_hit(struct kprobe_site *site)
 {
 	if (!all_left_out(site))
-		raw_atomic_long_inc(&site->hits);
+		raw_atomic_long_inc(&site->kp.hits);
 }
 
 /* Counts a call whose return is not seen. Context: any, NMI included, preemption off. */

@@ -188,5 +188,5 @@ const char *kprobe_site_why(struct kprobe_site *site)
 		return kprobe_ftrace_why();
 	if (site->state == SITE_OPTIMIZED)
 		return "-";
-	return site->state == SITE_OPTIMIZING ? "pending" : obstacle_words[site->op.obstacle];
+	return site->state == SITE_OPTIMIZING ? "pending" : obstacle_words[site->kp.obstacle];
 }

@@ -11,7 +11,6 @@
 #include <linux/kprobes.h>
 #include <linux/moduleparam.h>
 #include <linux/perf_event.h>
-#include <linux/slab.h>
 #include <linux/static_call.h>
 
 #include "../../trace/trace_output.h"
@@ -93,52 +92,15 @@ static int graph_join(void)
 }
 #endif
 
-#ifdef CONFIG_FPROBE
-static unsigned long fprobe_calls;
-
-static void fprobe_returns(struct fprobe *fp, unsigned long entry_ip, unsigned long ret_ip,
-			   struct pt_regs *regs, void *data)
-{
-	fprobe_calls++;
-}
-
-static struct fprobe *fprobe;
-
-/* Not static: ftrace never frees what it has made for a static ops. */
-static int fprobe_join(void)
-{
-	unsigned long hook = (unsigned long)kprobes_traced;
-	int err;
-
-	fprobe = kzalloc(sizeof(*fprobe), GFP_KERNEL);
-	if (!fprobe)
-		return -ENOMEM;
-	fprobe->exit_handler = fprobe_returns;
-	err = register_fprobe_ips(fprobe, &hook, 1);
-	if (err)
-		kfree(fprobe);
-	return err;
-}
-
-static void fprobe_leave(void)
-{
-	unregister_fprobe(fprobe);
-	kfree(fprobe);
-}
-#endif
-
 static const struct party parties[] = {
-	{ "probe on the entry", entry_join, entry_leave, &entry_calls, true },
-	{ "probe in the middle", middle_join, middle_leave, &middle_calls, true },
+	{ "probe on the entry", entry_join, entry_leave, &entry_calls },
+	{ "probe in the middle", middle_join, middle_leave, &middle_calls },
 #ifdef CONFIG_KRETPROBES
-	{ "return probe", return_join, return_leave, &return_calls, true },
+	{ "return probe", return_join, return_leave, &return_calls },
 #endif
 	{ "function tracer", tracer_join, tracer_leave, &tracer_calls },
 #ifdef CONFIG_FUNCTION_GRAPH_TRACER
 	{ "function graph tracer", graph_join, graph_leave, &graph_calls },
-#endif
-#ifdef CONFIG_FPROBE
-	{ "fprobe", fprobe_join, fprobe_leave, &fprobe_calls },
 #endif
 };
 
@@ -199,37 +161,24 @@ static void leaves(struct kunit *test, unsigned int i)
 	expect_all_see_calls(test);
 }
 
-/* A past bug: a return probe was told that the graph tracer's trampoline was the caller. */
-static void two_come_and_go_in_any_order(struct kunit *test)
-{
-	const struct party *party = test->param_value;
-	unsigned int one = party - parties, other, first;
-
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, parties_leave, (void *)parties));
-	for (other = 0; other < NR_PARTIES; other++) {
-		if (other == one || !(party->probe || parties[other].probe))
-			continue;
-		for (first = 0; first < 2; first++) {
-			joins(test, one);
-			joins(test, other);
-			leaves(test, first ? one : other);
-			leaves(test, first ? other : one);
-		}
-	}
-}
-
+/*
+ * From each of them on, and back in the same order or in reverse. A past bug: a return probe was
+ * told that the graph tracer's trampoline was the caller.
+ */
 static void all_come_and_go_in_turn(struct kunit *test)
 {
 	const struct party *party = test->param_value;
-	unsigned int first = party - parties, i;
+	unsigned int first = party - parties, reverse, i;
 
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, parties_leave, (void *)parties));
-	for (i = 0; i < NR_PARTIES; i++)
-		joins(test, (first + i) % NR_PARTIES);
-	wait_for_kprobe_optimizer();
-	expect_all_see_calls(test);
-	for (i = 0; i < NR_PARTIES; i++)
-		leaves(test, (first + i) % NR_PARTIES);
+	for (reverse = 0; reverse < 2; reverse++) {
+		for (i = 0; i < NR_PARTIES; i++)
+			joins(test, (first + i) % NR_PARTIES);
+		wait_for_kprobe_optimizer();
+		expect_all_see_calls(test);
+		for (i = 0; i < NR_PARTIES; i++)
+			leaves(test, (first + (reverse ? NR_PARTIES - 1 - i : i)) % NR_PARTIES);
+	}
 }
 
 /* --- calls that a jprobe's function leaves --- */
@@ -465,45 +414,6 @@ static void processor_stops_at_the_next_instruction(struct kunit *test)
 	meet_behind(test, step, probe, next);
 }
 
-/* Do hits by a jump execute the beginning of a slot? If not, hits by a breakpoint do. */
-#define TO_SLOT_BY_JUMP	IS_ENABLED(CONFIG_ARM64)
-
-/* Returns NULL if hits do not execute the beginning of the slot. */
-static void *slot_of(struct probe *probe)
-{
-	struct kprobe_site *site;
-	bool by_jump;
-
-	guard(mutex)(&kprobe_mutex);
-	site = kprobe_find_site((unsigned long)probe->kp.addr);
-	by_jump = site->state == SITE_OPTIMIZED;
-	if (kprobe_ftrace(&site->kp) || by_jump != TO_SLOT_BY_JUMP)
-		return NULL;
-	if (!TO_SLOT_BY_JUMP && !strcmp(arch_kprobe_path(&site->kp), "emulate"))
-		return NULL;
-	return site->kp.ainsn.insn;
-}
-
-static void processor_stops_in_a_slot(struct kunit *test)
-{
-	const struct kprobes_step *step = test->param_value;
-	struct watch *watch = watch_new(test);
-	struct probe *probe;
-	void *slot;
-
-	let_jumps(test, TO_SLOT_BY_JUMP);
-	probe = probe_registered(test, step->addr);
-	wait_for_kprobe_optimizer();
-	slot = slot_of(probe);
-	if (!slot)
-		kunit_skip(test, "hits do not come by the beginning of the slot");
-	KUNIT_ASSERT_EQ(test, 0, watch_executed(watch, slot));
-	expect_both_see_calls(test, step, probe, watch);
-	watch_end(watch);
-	kprobes_call_step(test, step);
-	KUNIT_EXPECT_EQ(test, probe->hits, 2 * KPROBES_CALLS);
-}
-
 static void processor_does_not_stop_where_no_probe_may_be(struct kunit *test)
 {
 	struct watch *watch = watch_new(test);
@@ -537,33 +447,20 @@ static noinline __noclone notrace u32 access_watched(u32 x)
 	return value;
 }
 
-#define ACCESSES	3
+#define CALLS	3
 
-static void access_watched_often(struct kunit *test)
-{
-	u32 x;
-
-	for (x = 1; x <= ACCESSES; x++)
-		KUNIT_EXPECT_EQ(test, access_watched(x), x);
-}
-
-static void expect_accesses(struct kunit *test, struct watch *watch, u64 each)
+/* The word is written once in each call, and read once. */
+static void expect_accesses(struct kunit *test, struct watch *watch)
 {
 	u64 count = watch_count(watch);
+	u32 x;
 
-	access_watched_often(test);
-	expect_stops(test, watch_count(watch) - count, ACCESSES * each);
+	for (x = 1; x <= CALLS; x++)
+		KUNIT_EXPECT_EQ(test, access_watched(x), x);
+	expect_stops(test, watch_count(watch) - count, 2 * CALLS);
 }
 
-static int watch_accessed(struct watch *watch)
-{
-	return watch_begin(watch, &watched, HW_BREAKPOINT_RW, sizeof(watched));
-}
-
-/*
- * Each instruction must access the word once, by whatever way it is carried out. The watch comes
- * and leaves before the probe, and then both do so in the other order.
- */
+/* By whatever way the instruction is carried out */
 static void watch_and_probe(struct kunit *test, void *insn, bool jump, bool post)
 {
 	struct watch *watch = watch_new(test);
@@ -571,21 +468,14 @@ static void watch_and_probe(struct kunit *test, void *insn, bool jump, bool post
 
 	let_jumps(test, jump);
 	probe->kp.post_handler = post ? probe_post_handler : NULL;
-	KUNIT_ASSERT_EQ(test, 0, watch_accessed(watch));
-	expect_accesses(test, watch, 2);
+	KUNIT_ASSERT_EQ(test, 0, watch_begin(watch, &watched, HW_BREAKPOINT_RW, sizeof(watched)));
 	KUNIT_ASSERT_EQ(test, 0, probe_register(probe));
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_EQ(test, jump, has_jump(probe));
-	expect_accesses(test, watch, 2);
-	watch_end(watch);
-	access_watched_often(test);
-	KUNIT_ASSERT_EQ(test, 0, watch_accessed(watch));
-	expect_accesses(test, watch, 2);
-	KUNIT_EXPECT_EQ(test, jump, has_jump(probe));
-	KUNIT_EXPECT_EQ(test, probe->hits, 3 * ACCESSES);
-	KUNIT_EXPECT_EQ(test, probe->posts, post ? 3 * ACCESSES : 0);
+	expect_accesses(test, watch);
+	probe_expect(test, probe, CALLS, post ? CALLS : 0, 0);
 	probe_unregister(probe);
-	expect_accesses(test, watch, 2);
+	expect_accesses(test, watch);
 	watch_end(watch);
 }
 
@@ -605,125 +495,6 @@ static void processor_stops_at_what_is_accessed(struct kunit *test)
 #endif
 
 /* --- text that others patch --- */
-
-/* Probes on all instructions of a function that can have one */
-struct crowd {
-	struct probe *probes[64];
-	unsigned int number, refused;
-};
-
-/* On arm64, ftrace's pointer in front of the next function is not a part of this one. */
-static size_t size_of(struct kprobes_text *text)
-{
-	unsigned long next = (unsigned long)text->start + text->size;
-	size_t size = text->size;
-
-	if (IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS) &&
-	    ftrace_location_range(next, next + 2 * sizeof(u32)))
-		size -= sizeof(u64);
-	return kprobes_trim(text->copy, size);
-}
-
-static struct crowd *crowd_on(struct kunit *test, void *function)
-{
-	struct crowd *crowd = test_alloc(test, sizeof(*crowd));
-	struct kprobes_text *text;
-	unsigned long at, end;
-	struct probe *probe;
-	int ret;
-
-	text = kprobes_text_watch(test, function);
-	end = size_of(text);
-	for (at = 0; at < end; at += kprobes_insn_length(text->copy + at, end - at)) {
-		KUNIT_ASSERT_LT(test, crowd->number, ARRAY_SIZE(crowd->probes));
-		probe = probe_new(test, text->start + at);
-		ret = probe_register(probe);
-		if (ret)
-			crowd->refused++;
-		else
-			crowd->probes[crowd->number++] = probe;
-	}
-	KUNIT_EXPECT_GT(test, crowd->number, 1);
-	return crowd;
-}
-
-static bool may_be_hits(unsigned int hits, unsigned int calls, unsigned int rare)
-{
-	return hits == calls || (rare && (hits == rare || hits == calls - rare));
-}
-
-/* @rare of the @calls take another way through the function, if there is one. */
-static void crowd_expect(struct kunit *test, struct crowd *crowd, unsigned int calls,
-			 unsigned int rare)
-{
-	unsigned int i, hits;
-
-	/* Each call goes past the first one. */
-	KUNIT_EXPECT_EQ(test, crowd->probes[0]->hits, calls);
-	for (i = 0; i < crowd->number; i++) {
-		hits = crowd->probes[i]->hits;
-		KUNIT_EXPECT_TRUE_MSG(test, may_be_hits(hits, calls, rare),
-				      "%u hits of %u calls at %pS", hits, calls,
-				      crowd->probes[i]->kp.addr);
-		crowd->probes[i]->hits = 0;
-	}
-}
-
-#ifdef CONFIG_JUMP_LABEL
-static DEFINE_STATIC_KEY_FALSE(beside_key);
-
-static noinline __noclone notrace u32 has_label(u32 x)
-{
-	asm volatile("nop" : "+r" (x) : : "memory");
-	if (static_branch_unlikely(&beside_key)) {
-		asm volatile("nop" : "+r" (x) : : "memory");
-		x += 100;
-	}
-	asm volatile("nop" : "+r" (x) : : "memory");
-	return x + 1;
-}
-
-static void flip_and_call(struct kunit *test, unsigned int times)
-{
-	while (times--) {
-		static_branch_enable(&beside_key);
-		KUNIT_EXPECT_EQ(test, has_label(times), times + 101);
-		static_branch_disable(&beside_key);
-		KUNIT_EXPECT_EQ(test, has_label(times), times + 1);
-		KUNIT_EXPECT_EQ(test, has_label(times), times + 1);
-	}
-}
-
-static void keep_off(void *unused)
-{
-	static_branch_disable(&beside_key);
-}
-
-static void label_is_flipped_among_probes(struct kunit *test)
-{
-	struct crowd *crowd;
-	unsigned int i;
-
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, keep_off, NULL));
-	crowd = crowd_on(test, has_label);
-	KUNIT_EXPECT_EQ(test, crowd->refused, 1);
-	for (i = 0; i < 2; i++) {
-		flip_and_call(test, 5);
-		crowd_expect(test, crowd, 15, 5);
-		wait_for_kprobe_optimizer();
-	}
-	/* Then beside a lonely one, and without any */
-	for (i = 1; i < crowd->number; i++)
-		probe_unregister(crowd->probes[i]);
-	wait_for_dying_sites(test);
-	wait_for_kprobe_optimizer();
-	flip_and_call(test, 5);
-	KUNIT_EXPECT_EQ(test, crowd->probes[0]->hits, 15);
-	probe_unregister(crowd->probes[0]);
-	flip_and_call(test, 1);
-	KUNIT_EXPECT_EQ(test, crowd->probes[0]->hits, 15);
-}
-#endif
 
 #define CALLED(when, n)						\
 static noinline __noclone notrace u32 called_##when(u32 x)	\
@@ -760,19 +531,20 @@ static void first_again(void *unused)
 
 static void static_call_is_updated_among_probes(struct kunit *test)
 {
-	struct crowd *caller, *first, *then;
+	void *const functions[] = { has_static_call, called_first, called_then };
+	struct probe *probes[ARRAY_SIZE(functions)];
+	unsigned int i;
 
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, first_again, NULL));
-	caller = crowd_on(test, has_static_call);
-	first = crowd_on(test, called_first);
-	then = crowd_on(test, called_then);
-	KUNIT_EXPECT_EQ(test, caller->refused, IS_ENABLED(CONFIG_HAVE_STATIC_CALL_INLINE));
+	for (i = 0; i < ARRAY_SIZE(functions); i++) {
+		kprobes_text_watch(test, functions[i]);
+		probes[i] = probe_registered(test, functions[i]);
+	}
 	update_and_call(test, 5);
 	wait_for_kprobe_optimizer();
 	update_and_call(test, 5);
-	crowd_expect(test, caller, 20, 0);
-	crowd_expect(test, first, 10, 0);
-	crowd_expect(test, then, 10, 0);
+	for (i = 0; i < ARRAY_SIZE(functions); i++)
+		probe_expect(test, probes[i], i ? 10 : 20, 0, 0);
 }
 
 /* A function that was called by a tail call has a trampoline for its caller. */
@@ -795,7 +567,6 @@ static void diverted_return_is_not_traced_as_a_caller(struct kunit *test)
 }
 
 static struct kunit_case beside_cases[] = {
-	KUNIT_CASE_PARAM(two_come_and_go_in_any_order, party_gen_params),
 	KUNIT_CASE_PARAM(all_come_and_go_in_turn, party_gen_params),
 #if defined(CONFIG_FUNCTION_GRAPH_TRACER) && defined(CONFIG_JPROBES)
 	KUNIT_CASE(graph_tracer_does_not_follow_what_a_jprobe_leaves),
@@ -803,12 +574,8 @@ static struct kunit_case beside_cases[] = {
 #ifdef CONFIG_HAVE_HW_BREAKPOINT
 	KUNIT_CASE_PARAM(processor_stops_at_the_same_instruction, step_gen_params),
 	KUNIT_CASE_PARAM(processor_stops_at_the_next_instruction, step_gen_params),
-	KUNIT_CASE_PARAM(processor_stops_in_a_slot, step_gen_params),
 	KUNIT_CASE(processor_does_not_stop_where_no_probe_may_be),
 	KUNIT_CASE(processor_stops_at_what_is_accessed),
-#endif
-#ifdef CONFIG_JUMP_LABEL
-	KUNIT_CASE(label_is_flipped_among_probes),
 #endif
 	KUNIT_CASE(static_call_is_updated_among_probes),
 	KUNIT_CASE(diverted_return_is_not_traced_as_a_caller),

@@ -9,7 +9,7 @@
  */
 #include <kunit/test.h>
 #include <linux/bitops.h>
-#include <linux/completion.h>
+#include <linux/delay.h>
 #include <linux/cpumask.h>
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
@@ -293,30 +293,33 @@ static bool conflict(struct party *party, u64 which)
 static void step(struct kunit *test, struct party *party, unsigned int n)
 {
 	bool add = prandom_u32_state(&random) % 2;
-	u64 which = draw(n, party->in, !add);
-	int err;
+	u64 which = draw(n, party->in, !add), sum;
 
 	if (!which)
 		return;
 	if (!add) {
 		KUNIT_EXPECT_EQ(test, 0, leave(party, which));
-		return;
+	} else if (conflict(party, which)) {
+		sum = sum_of_records();
+		KUNIT_EXPECT_EQ(test, -EBUSY, join(party, which));
+		expect_records(test, sum);
+	} else {
+		KUNIT_EXPECT_EQ(test, 0, join(party, which));
 	}
-	err = join(party, which);
-	KUNIT_EXPECT_EQ(test, err, conflict(party, which) ? -EBUSY : 0);
 }
 
 /* --- filters that change --- */
 
 #define MAX_BATCH	12
 
-static void walk(struct kunit *test, unsigned int most)
+/* A function that is hooked by two modifiers is refused, and that changes nothing. */
+static void functions_come_and_go(struct kunit *test)
 {
 	int i, p;
 
 	for (i = 0; i < NR_STEPS; i++) {
 		p = prandom_u32_state(&random) % NR_PARTIES;
-		step(test, &parties[p], 1 + prandom_u32_state(&random) % most);
+		step(test, &parties[p], 1 + prandom_u32_state(&random) % MAX_BATCH);
 		expect_calls(test);
 		expect_text(test);
 		if (i % 16 == 0)
@@ -324,63 +327,7 @@ static void walk(struct kunit *test, unsigned int most)
 	}
 }
 
-static void functions_come_and_go_one_by_one(struct kunit *test)
-{
-	walk(test, 1);
-}
-
-static void functions_come_and_go_by_the_dozen(struct kunit *test)
-{
-	walk(test, MAX_BATCH);
-}
-
-/* They come one after the other in any order, so that the filter grows several times. */
-static void filter_takes_them_all(struct kunit *test)
-{
-	struct party *party = &parties[REGISTERS];
-	u64 which;
-
-	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[PLAIN], 5));
-	while ((which = draw(1, party->in, false))) {
-		KUNIT_ASSERT_EQ(test, 0, join(party, which));
-		expect_calls(test);
-	}
-	if (~party->in)
-		KUNIT_ASSERT_EQ(test, 0, join(party, ~party->in));
-	expect_text(test);
-	while ((which = draw(1, party->in, true))) {
-		KUNIT_ASSERT_EQ(test, 0, leave(party, which));
-		expect_calls(test);
-	}
-	expect_text(test);
-}
-
 /* --- what is refused --- */
-
-static void conflict_leaves_all_as_it_was(struct kunit *test)
-{
-	struct party *party = &parties[OTHER_MODIFIER];
-	u64 sum;
-
-	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[MODIFIER], 3));
-	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[PLAIN], 3));
-	KUNIT_ASSERT_EQ(test, 0, join_one(party, 1));
-	sum = sum_of_records();
-
-	/* First, one function of many is in conflict; then, it is the only one. */
-	KUNIT_EXPECT_EQ(test, -EBUSY, join(party, ~0ULL));
-	KUNIT_EXPECT_EQ(test, -EBUSY, join_one(party, 3));
-	expect_records(test, sum);
-	expect_calls(test);
-	expect_text(test);
-
-	KUNIT_EXPECT_EQ(test, 0, join(party, ~BIT_ULL(3)));
-	expect_calls(test);
-	KUNIT_EXPECT_EQ(test, -EBUSY, join_one(&parties[MODIFIER], 4));
-	KUNIT_EXPECT_EQ(test, 0, leave_one(party, 4));
-	KUNIT_EXPECT_EQ(test, 0, join_one(&parties[MODIFIER], 4));
-	expect_calls(test);
-}
 
 static void wrong_addresses_change_nothing(struct kunit *test)
 {
@@ -475,51 +422,35 @@ static void not_traced_stays_not_traced(struct kunit *test)
 	expect_text(test);
 }
 
-static struct party everything = PARTY(0);
-
-static void expect_everything_sees(struct kunit *test, u64 which)
+static void expect_sees(struct kunit *test, struct party *party, u64 which)
 {
-	memset(everything.hits, 0, sizeof(everything.hits));
+	memset(party->hits, 0, sizeof(party->hits));
 	expect_calls(test);
-	expect_hits_of(test, &everything, which);
+	expect_hits_of(test, party, which);
 }
 
+/* ftrace calls an ops in memory that can be freed in another way. */
 static void one_who_traces_all_is_not_disturbed(struct kunit *test)
 {
-	struct ftrace_ops *ops = &everything.ops;
+	struct party *everything = test_alloc(test, sizeof(*everything));
+	struct ftrace_ops *ops = &everything->ops;
 	int n;
 
+	ops->func = party_func;
 	KUNIT_ASSERT_EQ(test, 0, register_ftrace_function(ops));
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_ops, ops));
 	for (n = 0; n < 40; n++) {
 		step(test, &parties[n % NR_PARTIES], 1 + n % 3);
-		expect_everything_sees(test, ~0ULL);
+		expect_sees(test, everything, ~0ULL);
 	}
 	/* With functions in its filter, it hooks these only. */
 	KUNIT_EXPECT_EQ(test, 0, ftrace_set_filter_ip(ops, locations[9], 0, 0));
 	KUNIT_EXPECT_EQ(test, 0, ftrace_set_filter_ip(ops, locations[4], 0, 0));
-	expect_everything_sees(test, BIT_ULL(4) | BIT_ULL(9));
+	expect_sees(test, everything, BIT_ULL(4) | BIT_ULL(9));
 	KUNIT_EXPECT_EQ(test, 0, ftrace_set_filter_ip(ops, locations[9], 1, 0));
 	/* When the last one has left the filter, it hooks everything again. */
 	KUNIT_EXPECT_EQ(test, 0, ftrace_set_filter_ip(ops, locations[4], 1, 0));
-	expect_everything_sees(test, ~0ULL);
-}
-
-/* ftrace calls an ops in memory that can be freed in another way. */
-static void ops_on_the_heap_can_change_too(struct kunit *test)
-{
-	struct party *party = test_alloc(test, sizeof(*party));
-	int i;
-
-	party->ops.func = party_func;
-	KUNIT_ASSERT_EQ(test, 0, join_one(party, 0));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_ops, &party->ops));
-	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[UNGUARDED], 2));
-	for (i = 1; i < 10; i++)
-		KUNIT_EXPECT_EQ(test, 0, join_one(party, i));
-	KUNIT_EXPECT_EQ(test, 0, leave_one(party, 4));
-	expect_calls(test);
-	expect_hits_of(test, party, party->in);
+	expect_sees(test, everything, ~0ULL);
 }
 
 /*
@@ -552,14 +483,12 @@ static void calls_meanwhile_miss_nobody(struct kunit *test)
 
 #ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
 static struct ftrace_ops direct_ops;
-static DECLARE_COMPLETION(updated);
 static int update_error;
 static bool updated_meanwhile;
 
 static void update_others(struct work_struct *unused)
 {
-	update_error = join_one(&parties[REGISTERS], 9);
-	complete(&updated);
+	WRITE_ONCE(update_error, join_one(&parties[REGISTERS], 9));
 }
 
 static DECLARE_WORK(update_work, update_others);
@@ -573,7 +502,8 @@ static int agree(struct ftrace_ops *ops, enum ftrace_ops_cmd cmd)
 static int agree_after_a_while(struct ftrace_ops *ops, enum ftrace_ops_cmd cmd)
 {
 	schedule_work(&update_work);
-	updated_meanwhile = wait_for_completion_timeout(&updated, HZ / 5);
+	msleep(200);
+	updated_meanwhile = READ_ONCE(update_error) != -EINPROGRESS;
 	return 0;
 }
 
@@ -588,9 +518,8 @@ static void other_filters_wait_while_a_direct_call_changes(struct kunit *test)
 {
 	const unsigned long to = (unsigned long)ftrace_stub_direct_tramp;
 
-	reinit_completion(&updated);
-	updated_meanwhile = false;
-	update_error = -EINVAL;
+	updated_meanwhile = true;
+	update_error = -EINPROGRESS;
 	direct_ops.ops_func = agree;
 	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[REGISTERS], 8));
 	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[MODIFIER], 5));
@@ -617,16 +546,12 @@ static void ops_that_never_came_cannot_leave(struct kunit *test)
 }
 
 static struct kunit_case filter_cases[] = {
-	KUNIT_CASE(functions_come_and_go_one_by_one),
-	KUNIT_CASE(functions_come_and_go_by_the_dozen),
-	KUNIT_CASE(filter_takes_them_all),
-	KUNIT_CASE(conflict_leaves_all_as_it_was),
+	KUNIT_CASE(functions_come_and_go),
 	KUNIT_CASE(wrong_addresses_change_nothing),
 	KUNIT_CASE(starts_of_functions_will_do),
 	KUNIT_CASE(registers_are_saved_while_somebody_asks),
 	KUNIT_CASE(not_traced_stays_not_traced),
 	KUNIT_CASE_SLOW(one_who_traces_all_is_not_disturbed),
-	KUNIT_CASE(ops_on_the_heap_can_change_too),
 	KUNIT_CASE_SLOW(calls_meanwhile_miss_nobody),
 #ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
 	KUNIT_CASE(other_filters_wait_while_a_direct_call_changes),
@@ -979,39 +904,27 @@ static void hooks_are_taken_off_when_there_is_memory(struct kunit *test)
 	expect_text(test);
 }
 
-/* Arms a site as the switch does, and has ftrace told of it. kprobe_mutex is held. */
-static int arm_again(struct kprobe_site *site)
-{
-	DEFINE_KPROBE_PLAN(plan);
-
-	kprobe_site_refresh(site, &plan);
-	return kprobe_plan_apply(&plan);
-}
-
-/* Before ftrace was told of the site, it counted as armed. */
+/*
+ * The switch has counted the site as armed before ftrace was told of it. When another probe comes,
+ * those that wait are hit.
+ */
 static void site_that_is_not_hooked_is_known_to_be(struct kunit *test)
 {
-	struct kprobe_site *site;
-	DEFINE_KPROBE_PLAN(plan);
-
 	set_probe(0, 5, false);
 	set_probe(1, 5, false);
 	register_first(test, 2);
 	have_ftrace_fail(test);
-	kprobe_lock();
-	site = kprobe_find_site((unsigned long)kps[0].addr);
-	KUNIT_EXPECT_FALSE(test, kprobe_site_arming_failed(site));
-	kprobe_plan_arming(site, false, &plan);
-	KUNIT_EXPECT_EQ(test, 0, kprobe_plan_apply(&plan));
-	ftrace_failures = 1;
-	KUNIT_EXPECT_EQ(test, -ENOMEM, arm_again(site));
-	KUNIT_EXPECT_TRUE(test, kprobe_disabled(&site->kp));
-	KUNIT_EXPECT_TRUE(test, kprobe_site_arming_failed(site));
-	KUNIT_EXPECT_EQ(test, 0, arm_again(site));
-	KUNIT_EXPECT_FALSE(test, kprobe_disabled(&site->kp));
-	KUNIT_EXPECT_FALSE(test, kprobe_site_arming_failed(site));
-	kprobe_unlock();
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, switch_on, NULL));
+	KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(false));
+	ftrace_failures = UINT_MAX;
+	KUNIT_EXPECT_EQ(test, -ENOMEM, kprobe_set_all_armed(true));
+	ftrace_failures = 0;
+	expect_hits(test, 0, 0);
+	register_asleep(test);
 	expect_hits(test, 0, 2);
+	/* Others may have probes, too. */
+	KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(false));
+	KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(true));
 }
 #endif
 

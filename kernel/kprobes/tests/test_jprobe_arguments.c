@@ -4,14 +4,7 @@
  * functions of many prototypes, a handler sees the arguments of the call, and can
  * change them without effect on the function.
  */
-#include <linux/cpumask.h>
-#include <linux/jiffies.h>
-#include <linux/kthread.h>
-
 #include "support/jprobe.h"
-#include "support/threads.h"
-
-#define CALLERS	2
 
 /* The arguments of a call, as the function and the handler see them, and its result */
 struct view {
@@ -21,24 +14,19 @@ struct view {
 
 enum { FUNCTION, HANDLER };
 
-/* The first is for the test itself, the others are for threads that call at the same time. */
-static struct view views[1 + CALLERS];
-static struct task_struct *viewers[1 + CALLERS];
+/* A call as it is, and as it must be without a jprobe and with one */
+static struct view view, unprobed, probed;
 
 /* Notes the arguments of a call, and returns a hash of them. */
 static u64 note(unsigned int who, const u64 *values)
 {
-	unsigned int i = CALLERS;
-	struct view *view;
+	unsigned int i;
 	u64 sum = 0;
 
-	while (i && viewers[i] != current)
-		i--;
-	view = &views[i];
-	view->runs[who]++;
-	view->preemptible |= who == HANDLER && preemptible();
-	memcpy(view->values[who], values, sizeof(view->values[who]));
-	for (i = 0; i < ARRAY_SIZE(view->values[who]); i++)
+	view.runs[who]++;
+	view.preemptible |= who == HANDLER && preemptible();
+	memcpy(view.values[who], values, sizeof(view.values[who]));
+	for (i = 0; i < ARRAY_SIZE(view.values[who]); i++)
 		sum = sum * 31 + values[i];
 	return sum;
 }
@@ -128,7 +116,7 @@ PATTERN(ten_longs, u32,
 PATTERN(mixed, u16,
 	(u8 a, u16 b, u32 c, u64 d, bool e, const void *f, s8 g, s16 h, s32 i, u64 j, bool k,
 	 const char *l),
-	(0xf1, 0xf234, 0xf3456789, 0xf4567890abcdef12, true, views, -7, -808, -9090909,
+	(0xf1, 0xf234, 0xf3456789, 0xf4567890abcdef12, true, &view, -7, -808, -9090909,
 	 0xfa12345678901234, true, "twelve"),
 	(PLACE(a), PLACE(b), PLACE(c), PLACE(d), PLACE(e), PLACE(f), PLACE(g), PLACE(h),
 	 PLACE(i), PLACE(j), PLACE(k), PLACE(l)),
@@ -210,46 +198,40 @@ static const struct pattern patterns[] = {
 
 KUNIT_ARRAY_PARAM_DESC(pattern, patterns, name);
 
-/* The expected view of a call of each pattern, without a jprobe and with one */
-static struct view unprobed[ARRAY_SIZE(patterns)], probed[ARRAY_SIZE(patterns)];
-
-static void call_pattern(const struct pattern *pattern, struct view *view)
+static void call_pattern(const struct pattern *pattern)
 {
-	memset(view, 0, sizeof(*view));
-	pattern->call(pattern->function, view->result);
+	memset(&view, 0, sizeof(view));
+	pattern->call(pattern->function, view.result);
 }
 
 /* Called without a jprobe: what the function sees then, it must always see. */
 static void learn_pattern(struct kunit *test, const struct pattern *pattern)
 {
-	struct view *with = &probed[pattern - patterns];
-
 	kprobes_text_watch(test, pattern->function);
-	call_pattern(pattern, &views[0]);
-	KUNIT_ASSERT_EQ(test, views[0].runs[FUNCTION], 1);
-	unprobed[pattern - patterns] = views[0];
-	*with = views[0];
-	memcpy(with->values[HANDLER], with->values[FUNCTION], sizeof(with->values[HANDLER]));
-	with->runs[HANDLER] = 1;
+	call_pattern(pattern);
+	KUNIT_ASSERT_EQ(test, view.runs[FUNCTION], 1);
+	unprobed = view;
+	probed = view;
+	memcpy(probed.values[HANDLER], view.values[FUNCTION], sizeof(probed.values[HANDLER]));
+	probed.runs[HANDLER] = 1;
 }
 
 static void expect_views(struct kunit *test, const struct pattern *pattern)
 {
-	unsigned int i, number = pattern - patterns;
-	struct jprobe *jp;
+	struct jprobe *jp = jprobe_registered(test, pattern->function, pattern->handler);
+	unsigned int i;
 
-	jp = jprobe_registered(test, pattern->function, pattern->handler);
 	KUNIT_EXPECT_EQ_MSG(test, kprobe_ftrace(&jp->kp),
 			    pattern->traced && IS_ENABLED(CONFIG_KPROBES_ON_FTRACE),
 			    "not the kind of entry it is meant to be");
 	for (i = 0; i < KPROBES_CALLS; i++) {
-		call_pattern(pattern, &views[0]);
-		KUNIT_EXPECT_MEMEQ_MSG(test, &views[0], &probed[number], sizeof(views[0]),
+		call_pattern(pattern);
+		KUNIT_EXPECT_MEMEQ_MSG(test, &view, &probed, sizeof(view),
 				       "changing %d, ending %d", changing, ending);
 	}
 	unregister_jprobe(jp);
-	call_pattern(pattern, &views[0]);
-	KUNIT_EXPECT_MEMEQ(test, &views[0], &unprobed[number], sizeof(views[0]));
+	call_pattern(pattern);
+	KUNIT_EXPECT_MEMEQ(test, &view, &unprobed, sizeof(view));
 }
 
 /* A handler sees the arguments, with preemption off. It changes them, and ends in each way. */
@@ -289,81 +271,16 @@ static void function_that_is_followed_gets_the_same_arguments(struct kunit *test
 	add_return_probe(test, pattern);
 	add_return_probe(test, pattern);
 	returned = 0;
-	call_pattern(pattern, &views[0]);
+	call_pattern(pattern);
 	KUNIT_EXPECT_EQ(test, returned, 2);
 	expect_views(test, pattern);
 }
 #endif
 
-#define CHANGES	200
-
-static atomic_t handled, wrong;
-
-static int call_patterns(void *data)
-{
-	unsigned int number = (unsigned long)data, i;
-	struct view *view = &views[number];
-
-	viewers[number] = current;
-	while (!kthread_should_stop()) {
-		for (i = 0; i < ARRAY_SIZE(patterns); i++) {
-			call_pattern(&patterns[i], view);
-			atomic_add(view->runs[HANDLER], &handled);
-			if (memcmp(view, &probed[i], sizeof(*view)) &&
-			    memcmp(view, &unprobed[i], sizeof(*view)))
-				atomic_inc(&wrong);
-		}
-		/* There may be one processor only, which the test needs, too. */
-		cond_resched();
-	}
-	return 0;
-}
-
-static bool handled_soon(void)
-{
-	unsigned long end = jiffies + 10 * HZ;
-	int before = atomic_read(&handled);
-
-	while (atomic_read(&handled) == before && time_before(jiffies, end))
-		cond_resched();
-	return atomic_read(&handled) != before;
-}
-
-static void jprobe_comes_and_goes_while_others_call(struct kunit *test)
-{
-	struct task_struct *task;
-	struct jprobe *jp;
-	unsigned long i;
-
-	atomic_set(&wrong, 0);
-	changing = true;
-	for (i = 0; i < ARRAY_SIZE(patterns); i++)
-		learn_pattern(test, &patterns[i]);
-	jp = jprobe_new(test, NULL, NULL);
-	for (i = 1; i <= CALLERS; i++) {
-		task = thread_new(test, call_patterns, (void *)i);
-		kthread_bind(task, cpumask_nth(i % num_online_cpus(), cpu_online_mask));
-		wake_up_process(task);
-	}
-	for (i = 0; i < CHANGES; i++) {
-		const struct pattern *pattern = &patterns[i % ARRAY_SIZE(patterns)];
-
-		jp->kp.addr = pattern->function;
-		jp->kp.flags = 0;
-		jp->entry = pattern->handler;
-		KUNIT_ASSERT_EQ(test, 0, register_jprobe(jp));
-		KUNIT_ASSERT_TRUE(test, handled_soon());
-		unregister_jprobe(jp);
-		KUNIT_EXPECT_EQ(test, jp->kp.nmissed, 0);
-	}
-	KUNIT_EXPECT_EQ(test, atomic_read(&wrong), 0);
-}
-
 static int arguments_init(struct kunit *test)
 {
 	ending = JPROBE_RETURN;
 	changing = false;
-	memset(viewers, 0, sizeof(viewers));
 	return 0;
 }
 
@@ -372,7 +289,6 @@ static struct kunit_case jprobe_arguments_cases[] = {
 #ifdef CONFIG_KRETPROBES
 	KUNIT_CASE_PARAM(function_that_is_followed_gets_the_same_arguments, pattern_gen_params),
 #endif
-	KUNIT_CASE_SLOW(jprobe_comes_and_goes_while_others_call),
 	{}
 };
 

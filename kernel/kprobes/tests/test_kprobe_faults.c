@@ -250,27 +250,6 @@ static void expect_in_handler(struct kunit *test, kprobe_fault_handler_t handler
 	expect_own_offers(test, 1, value);
 }
 
-static int read_unmapped_at_hit(struct probe *probe, struct pt_regs *regs)
-{
-	read_unmapped();
-	return 0;
-}
-
-static void fault_handler_of_a_handler_may_leave_it_to_the_fixup(struct kunit *test)
-{
-	const struct kprobes_step *step = test->param_value;
-	unsigned int i;
-
-	choose(test, kprobes_faults_table);
-	probe_with(test, step->addr, .on_hit = read_unmapped_at_hit, .kp.fault_handler = decline);
-	kprobes_call_step(test, step);
-	KUNIT_EXPECT_EQ(test, nofault_result, -EFAULT);
-	KUNIT_ASSERT_EQ(test, nr_offers, KPROBES_CALLS);
-	for (i = 0; i < nr_offers; i++)
-		KUNIT_EXPECT_TRUE(test, kprobes_within(copy_from_kernel_nofault,
-						       instruction_pointer(&offers[i].regs)));
-}
-
 static struct kretprobe *disabled_inside;
 
 static noinline __noclone int disables_its_own_probe(int x)
@@ -545,7 +524,6 @@ static int faults_init(struct kunit *test)
 
 static struct kunit_case kprobes_fault_test_cases[] = {
 	KUNIT_CASE_PARAM(fault_in_a_handler_is_dealt_with, kind_gen_params),
-	KUNIT_CASE_PARAM(fault_handler_of_a_handler_may_leave_it_to_the_fixup, step_gen_params),
 	KUNIT_CASE(fault_in_a_return_handler_is_dealt_with_after_disabling),
 	KUNIT_CASE_PARAM(instruction_is_tried_again, fault_gen_params),
 	KUNIT_CASE_PARAM(instruction_is_skipped_or_fixed_up, fault_gen_params),

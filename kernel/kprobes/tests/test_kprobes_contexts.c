@@ -916,48 +916,28 @@ static void storm_prepare(struct kunit *test, const struct pair *pair)
 		storm.nmi_due = U64_MAX;
 }
 
-static void storm_of(struct kunit *test, const struct pair *pair, bool plain)
+/* A past bug: hits were lost, and not counted as missed. */
+static void storm_of_interrupts_is_counted_to_the_last(struct kunit *test)
 {
+	const struct pair *pair = test->param_value;
+
 	need_way(test, pair->above);
 	if (hrtimer_resolution > STORM_TICK)
 		kunit_skip(test, "the timer is too coarse");
 	storm_prepare(test, pair);
-	place_set_plain(storm.spinner, plain);
-	place_set_plain(storm.in_tick, plain);
-	place_set_plain(storm.in_nmi, plain);
 	storm_run();
 	kunit_info(test, "%u rounds, %u ticks, %u on top, %u NMIs", storm.rounds, storm.ticks,
 		   storm.over, storm.nmis);
 	probe_expect(test, storm.spinner->probe, storm.rounds, 0, 0);
+	probe_expect(test, storm.in_tick->probe, storm.ticks, 0, 0);
+	probe_expect(test, storm.in_nmi->probe, storm.nmis, 0, 0);
+	KUNIT_EXPECT_EQ(test, storm.handled, storm.over);
 	if (pair->below == TRAP)
 		KUNIT_EXPECT_GT(test, storm.ticks, 0);
 	else
 		KUNIT_EXPECT_GE(test, storm.over, STORM_TICKS);
-	if (level_exists(NMI) && storm.nmi_due != U64_MAX && (!plain || pair->below == TRAP))
+	if (level_exists(NMI) && storm.nmi_due != U64_MAX)
 		KUNIT_EXPECT_GT(test, storm.nmis, 0);
-}
-
-/* A past bug: hits were lost, and not counted as missed. */
-static void storm_of_interrupts_is_counted_to_the_last(struct kunit *test)
-{
-	storm_of(test, test->param_value, false);
-	probe_expect(test, storm.in_tick->probe, storm.ticks, 0, 0);
-	probe_expect(test, storm.in_nmi->probe, storm.nmis, 0, 0);
-	KUNIT_EXPECT_EQ(test, storm.handled, storm.over);
-}
-
-/* A tick may also come right before the handler begins to spin, or after it has ended that. */
-static void storm_of_interrupts_does_not_come_through_to_plain_handlers(struct kunit *test)
-{
-	struct probe *tick, *nmi;
-
-	storm_of(test, test->param_value, true);
-	tick = storm.in_tick->probe;
-	nmi = storm.in_nmi->probe;
-	KUNIT_EXPECT_EQ(test, storm.handled, 0);
-	KUNIT_EXPECT_EQ(test, tick->hits + tick->kp.nmissed, storm.ticks);
-	KUNIT_EXPECT_GE(test, tick->kp.nmissed, storm.over);
-	probe_expect(test, nmi, 0, 0, storm.nmis);
 }
 
 static int contexts_init(struct kunit *test)
@@ -971,6 +951,29 @@ static void contexts_exit(struct kunit *test)
 	levels_exit();
 }
 
+static int have_task_preempted(struct probe *probe, struct pt_regs *regs)
+{
+	set_tsk_need_resched(current);
+	set_preempt_need_resched();
+	return 0;
+}
+
+/* Behind the handler, and not when an interrupt comes, or when somebody else looks. */
+static void task_is_preempted_behind_a_handler(struct kunit *test)
+{
+	enum way way = *(const enum way *)test->param_value;
+	struct place *place;
+
+	if (!preempt_model_preemptible())
+		kunit_skip(test, "tasks are not preempted in this kernel");
+	if (way == TRAP)
+		kunit_skip(test, "nobody is preempted behind an exception that is like an NMI");
+	place = place_new(test, way, false, 0);
+	place->probe->on_hit = have_task_preempted;
+	KUNIT_EXPECT_EQ(test, place->call(1), place->result);
+	KUNIT_EXPECT_FALSE(test, need_resched());
+}
+
 static struct kunit_case kprobes_contexts_cases[] = {
 	KUNIT_CASE_PARAM(hit_by_the_handler_itself_is_missed, pair_gen_params),
 	KUNIT_CASE_PARAM(hit_in_a_new_context_on_top_runs, pair_gen_params),
@@ -980,9 +983,8 @@ static struct kunit_case kprobes_contexts_cases[] = {
 	KUNIT_CASE_PARAM(busy_section_in_a_handler_does_not_free_its_context, way_gen_params),
 	KUNIT_CASE_PARAM(hit_in_the_middle_of_a_step_runs, way_gen_params),
 	KUNIT_CASE(data_is_carried_to_the_post_handler_of_the_same_hit),
+	KUNIT_CASE_PARAM(task_is_preempted_behind_a_handler, way_gen_params),
 	KUNIT_CASE_PARAM(storm_of_interrupts_is_counted_to_the_last, two_ways_gen_params),
-	KUNIT_CASE_PARAM(storm_of_interrupts_does_not_come_through_to_plain_handlers,
-			 two_ways_gen_params),
 	{}
 };
 

@@ -17,24 +17,6 @@
 
 KUNIT_ARRAY_PARAM_DESC(step, kprobes_steps_table, name);
 
-static kprobe_opcode_t *seen_running;
-static u32 seen_flags;
-
-/* WRITE_ONCE(): the compiler does not see that a call of probed code runs a handler. */
-static void note_running(void)
-{
-	WRITE_ONCE(seen_running, running_addr());
-}
-
-static int note_running_probe(struct probe *probe, struct pt_regs *regs)
-{
-	struct kprobe *running = kprobe_running();
-
-	note_running();
-	WRITE_ONCE(seen_flags, running ? running->flags : 0);
-	return 0;
-}
-
 /* Called by handlers */
 static u32 (*inner_call)(u32 x);
 
@@ -43,36 +25,36 @@ static void call_inner(void)
 	inner_call(1);
 }
 
-static noinline __noclone u32 handler_place(u32 x)
-{
-	kprobes_begin(&x);
-	return x + 1;
-}
+static kprobe_opcode_t *seen_running;
+static u32 seen_flags;
 
-static int note_running_after_a_miss(struct probe *probe, struct pt_regs *regs)
+/*
+ * A miss leaves the running probe what it was. WRITE_ONCE(): the compiler does not see that a call
+ * of probed code runs a handler.
+ */
+static int note_running(struct probe *probe, struct pt_regs *regs)
 {
+	struct kprobe *running;
+
 	call_inner();
-	note_running();
+	running = kprobe_running();
+	WRITE_ONCE(seen_running, running ? running->addr : NULL);
+	WRITE_ONCE(seen_flags, running ? running->flags : 0);
 	return 0;
 }
 
 static void running_probe_is_named_in_its_handler_only(struct kunit *test)
 {
 	const struct kprobes_step *step = test->param_value;
-	struct probe *probe = probe_with(test, step->addr, .on_hit = note_running_probe);
-	struct probe *outer = probe_with(test, handler_place, .on_hit = note_running_after_a_miss);
+	struct probe *probe = probe_with(test, step->addr, .on_hit = note_running);
 
 	WRITE_ONCE(seen_running, NULL);
+	inner_call = step->call;
 	kprobes_call_step(test, step);
+	probe_expect(test, probe, KPROBES_CALLS, 0, KPROBES_CALLS);
 	KUNIT_EXPECT_PTR_EQ(test, READ_ONCE(seen_running), probe->kp.addr);
 	KUNIT_EXPECT_EQ(test, !!(READ_ONCE(seen_flags) & KPROBE_FLAG_ON_FUNC_ENTRY),
 			step->addr == step->call);
-	KUNIT_EXPECT_NULL(test, running_addr());
-
-	inner_call = step->call;
-	handler_place(1);
-	probe_expect(test, probe, KPROBES_CALLS, 0, 1);
-	KUNIT_EXPECT_PTR_EQ(test, READ_ONCE(seen_running), outer->kp.addr);
 	KUNIT_EXPECT_NULL(test, running_addr());
 }
 
@@ -101,97 +83,6 @@ static void busy_processor_misses_and_counts_hits(struct kunit *test)
 	local_bh_enable();
 	kprobe_busy_end();
 	probe_expect(test, probe, KPROBES_CALLS, 0, 2);
-}
-
-static struct kprobe nobody;
-
-/* What look() has found in an interrupt */
-static struct {
-	unsigned long level;
-	bool entered;
-	struct kprobe *inside;
-} seen;
-
-static void look(void)
-{
-	struct kprobe_hit frame;
-
-	seen.level = arch_kprobe_level();
-	seen.entered = kprobe_enter(&frame, &nobody);
-	if (!seen.entered)
-		return;
-	kprobe_runs(frame.mark, &nobody);
-	seen.inside = kprobe_running();
-	kprobe_leave(&frame);
-}
-
-/* A busy context keeps out hits in the same context only. */
-static void busy_task_does_not_keep_an_interrupt_out(struct kunit *test)
-{
-	struct kprobe_hit frame;
-	bool interrupted;
-
-	memset(&seen, 0, sizeof(seen));
-	kprobe_busy_begin();
-	KUNIT_EXPECT_EQ(test, TASK, arch_kprobe_level());
-	KUNIT_EXPECT_FALSE(test, kprobe_enter(&frame, &nobody));
-	interrupted = level_run(HARDIRQ, look);
-	KUNIT_EXPECT_NOT_NULL(test, kprobe_running());
-	kprobe_busy_begin();
-	kprobe_busy_end();
-	KUNIT_EXPECT_FALSE(test, kprobe_enter(&frame, &nobody));
-	kprobe_busy_end();
-
-	KUNIT_EXPECT_TRUE(test, interrupted);
-	KUNIT_EXPECT_TRUE(test, seen.entered);
-	KUNIT_EXPECT_EQ(test, HARDIRQ, seen.level);
-	KUNIT_EXPECT_PTR_EQ(test, &nobody, seen.inside);
-	scoped_guard(preempt) {
-		KUNIT_EXPECT_NULL(test, kprobe_running());
-		KUNIT_EXPECT_TRUE(test, kprobe_enter(&frame, &nobody));
-		kprobe_leave(&frame);
-	}
-}
-
-#ifdef KPROBES_HAVE_MASKING
-static void expect_masking(struct kunit *test)
-{
-	bool masked;
-	u32 flags;
-
-	KUNIT_ASSERT_FALSE(test, irqs_disabled());
-	flags = kprobes_masking(0);
-	masked = irqs_disabled();
-	if (masked)
-		local_irq_enable();
-	KUNIT_EXPECT_TRUE(test, kprobes_masked(flags));
-	KUNIT_EXPECT_FALSE(test, masked);
-}
-#endif
-
-static void masking_interrupts_can_be_probed(struct kunit *test)
-{
-#ifdef KPROBES_HAVE_MASKING
-	struct probe *mask, *unmask;
-	unsigned int post, i, rounds;
-
-	expect_masking(test);
-	for (post = 0; post < 2; post++) {
-		kprobe_post_handler_t handler = post ? probe_post_handler : NULL;
-
-		mask = probe_with(test, kprobes_step_mask, .kp.post_handler = handler);
-		unmask = probe_with(test, kprobes_step_unmask, .kp.post_handler = handler);
-		rounds = post ? 1 : 1000;
-		for (i = 0; i < rounds; i++)
-			expect_masking(test);
-		probe_expect(test, mask, rounds, post, 0);
-		probe_expect(test, unmask, rounds, post, 0);
-		probe_unregister(mask);
-		probe_unregister(unmask);
-	}
-#else
-	kunit_skip(test, "no function that does that");
-#endif
 }
 
 static int hit_itself(struct probe *probe, struct pt_regs *regs)
@@ -296,20 +187,23 @@ static void expect_counts(struct kunit *test, void *addr, long hits, int nested)
 }
 
 /* The compiler knows that function, and what it does not change. */
-static void hit_below(void)
+static void hit_below(struct kunit *test)
 {
+	u32 result;
+
 	runs_below = 0;
 	runs_above = 0;
 	inner_reached = false;
 	barrier();
-	kprobes_traced(1);
+	result = kprobes_traced(1);
 	barrier();
+	KUNIT_EXPECT_EQ(test, result, kprobes_expected(1));
 }
 
 static void expect_excluded(struct kunit *test, const struct probe_kind *kind,
 			    union any_probe *probe, unsigned int runs, bool lost)
 {
-	hit_below();
+	hit_below(test);
 	KUNIT_EXPECT_EQ_MSG(test, runs_below, 1, "%s", kind->name);
 	KUNIT_EXPECT_TRUE_MSG(test, inner_reached, "%s", kind->name);
 	KUNIT_EXPECT_EQ_MSG(test, runs_above, lost ? 0 : runs, "%s, lost: %d", kind->name, lost);
@@ -385,49 +279,6 @@ static int interrupt_in_a_handler(struct probe *probe, struct pt_regs *regs)
 	return 0;
 }
 
-/* Returns whether the interrupt came. */
-static bool expect_hit_over_handler(struct kunit *test, const struct kprobes_step *outer,
-				    const struct kprobes_step *inner, unsigned int flags)
-{
-	struct probe *above = probe_with(test, inner->addr, .on_hit = hit_itself,
-					 .kp.flags = flag_of(flags, 1));
-	struct probe *below = probe_with(test, outer->addr, .on_hit = interrupt_in_a_handler,
-					 .kp.flags = flag_of(flags, 0));
-
-	inner_call = inner->call;
-	inner_reached = false;
-	runs_below = 0;
-	outer->call(1);
-	KUNIT_EXPECT_EQ_MSG(test, above->hits, inner_reached && flags, "%s over %s", inner->name,
-			    outer->name);
-	/* If the hit is not, then that by its own handler. */
-	KUNIT_EXPECT_EQ_MSG(test, above->kp.nmissed, inner_reached, "%s over %s", inner->name,
-			    outer->name);
-	probe_expect(test, below, 1, 0, 0);
-	probe_unregister(above);
-	probe_unregister(below);
-	return inner_reached;
-}
-
-/* Whatever the instructions are, with any flags */
-static void hit_in_an_interrupt_of_a_handler_is_lost_if_both_are_plain(struct kunit *test)
-{
-	const struct kprobes_step *outer = test->param_value, *inner;
-	unsigned int i, flags, arranged = 0;
-
-	if (!ARCH_KPROBE_STATELESS)
-		kunit_skip(test, "these hooks know one hit on a processor, whatever its context");
-	for (i = 0; i < ARRAY_SIZE(kprobes_common_steps); i++) {
-		inner = kprobes_find_step(kprobes_common_steps[i]);
-		if (!inner || inner->call == outer->call)
-			continue;
-		for (flags = 0; flags < FLAGS_OF_TWO; flags++)
-			arranged += expect_hit_over_handler(test, outer, inner, flags);
-	}
-	if (!arranged)
-		kunit_skip(test, "no such interrupt can come while a handler runs");
-}
-
 static void each_probe_of_a_site_is_left_out_or_not(struct kunit *test)
 {
 	struct probe *below, *above[3];
@@ -440,7 +291,7 @@ static void each_probe_of_a_site_is_left_out_or_not(struct kunit *test)
 		above[i] = probe_with(test, kprobes_untraced,
 				      .kp.post_handler = probe_post_handler,
 				      .kp.flags = i == 1 ? KPROBE_FLAG_NESTS : 0);
-	hit_below();
+	hit_below(test);
 	KUNIT_EXPECT_TRUE(test, inner_reached);
 	for (i = 0; i < ARRAY_SIZE(above); i++)
 		probe_expect(test, above[i], i == 1, i == 1, i != 1);
@@ -454,7 +305,6 @@ static void each_probe_of_a_site_is_left_out_or_not(struct kunit *test)
 static int nesting_init(struct kunit *test)
 {
 	kprobes_watch_targets(test);
-	kprobes_text_watch(test, handler_place);
 	return switch_init(test) ?: levels_init();
 }
 
@@ -467,12 +317,8 @@ static void nesting_exit(struct kunit *test)
 static struct kunit_case kprobes_nesting_cases[] = {
 	KUNIT_CASE_PARAM(running_probe_is_named_in_its_handler_only, step_gen_params),
 	KUNIT_CASE_PARAM(busy_processor_misses_and_counts_hits, step_gen_params),
-	KUNIT_CASE(busy_task_does_not_keep_an_interrupt_out),
-	KUNIT_CASE(masking_interrupts_can_be_probed),
 	KUNIT_CASE_PARAM_ATTR(interrupts_are_as_before_the_hit, step_gen_params,
 			      { .speed = KUNIT_SPEED_SLOW }),
-	KUNIT_CASE_PARAM(hit_in_an_interrupt_of_a_handler_is_lost_if_both_are_plain,
-			 step_gen_params),
 	KUNIT_CASE_PARAM(handlers_of_all_kinds_exclude_each_other_if_plain, kind_gen_params),
 	KUNIT_CASE(each_probe_of_a_site_is_left_out_or_not),
 	{}

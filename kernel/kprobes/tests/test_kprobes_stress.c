@@ -59,11 +59,6 @@ static bool victim;
 module_param(victim, bool, 0444);
 MODULE_PARM_DESC(victim, "test_kprobes_victim comes and goes meanwhile (default: no)");
 
-/* While all probes are off, no call may be seen or missed. */
-static bool switches;
-module_param(switches, bool, 0444);
-MODULE_PARM_DESC(switches, "kprobes/enabled and switch_is are written to meanwhile (default: no)");
-
 /*
  * Who wants to be called by ftrace then may be told that there is none, and who is already may miss
  * calls.
@@ -72,116 +67,24 @@ static bool ftrace_dies;
 module_param(ftrace_dies, bool, 0444);
 MODULE_PARM_DESC(ftrace_dies, "ftrace shuts itself down meanwhile (default: no)");
 
-/*
- * That is only so if failslab in debugfs lets allocations fail that could wait: ignore-gfp-wait has
- * to be 0. With verbose at 0 it is quiet.
- */
-static bool failures;
-module_param(failures, bool, 0444);
-MODULE_PARM_DESC(failures, "registrations run out of memory, by failslab (default: no)");
-
 #define STEPS		ARRAY_SIZE(kprobes_steps_table)
 #define ENTRIES		ARRAY_SIZE(kprobes_entries)
 
 /* What must not happen */
 static atomic64_t wrong_results, late_handlers, wrong_answers, overlaps;
-static atomic64_t places_miscounted, places_deaf, instances_lost, functions_changed;
+static atomic64_t places_miscounted, instances_lost, functions_changed;
 
 /* What must */
-static atomic64_t all_calls, calls_off, nmis, hits, misses, returns, times_off;
-static atomic64_t registrations, temporary_hits, shortages, refusals, victims, absences;
+static atomic64_t all_calls, nmis, hits, misses, returns;
+static atomic64_t registrations, temporary_hits, refusals, victims, absences;
 static atomic64_t exit_entries, exit_returns, instances_dropped, tasks_ended;
 
 static bool has_nmis;
 
-/* --- the switch for all probes, kprobes/enabled in debugfs --- */
-
-enum { SWITCH_OFF, SWITCH_ON, SWITCH_MOVES, SWITCH_POSITIONS };
-
-#define SWITCH_MASK	3
-
-/* Where it is, and above SWITCH_MASK, how often it was turned: no value comes twice. */
-static unsigned int switch_state = SWITCH_ON;
-
-/* Whoever turns the switch writes SWITCH_MOVES before, and afterwards where it is. */
-static int switch_is_set(const char *val, const struct kernel_param *kp)
-{
-	unsigned int position, state = READ_ONCE(switch_state);
-	int ret = kstrtouint(val, 0, &position);
-
-	if (ret)
-		return ret;
-	if (position > SWITCH_MOVES)
-		return -EINVAL;
-	if (position == SWITCH_OFF)
-		atomic64_inc(&times_off);
-	WRITE_ONCE(switch_state, (state | SWITCH_MASK) + 1 + position);
-	return 0;
-}
-
-static const struct kernel_param_ops switch_is_ops = {
-	.set = switch_is_set,
-};
-
-module_param_cb(switch_is, &switch_is_ops, NULL, 0200);
-MODULE_PARM_DESC(switch_is, "2 before kprobes/enabled is written to, and what it is after that");
-
-static unsigned int switch_look(void)
-{
-	unsigned int state;
-
-	/* A call that was made before ends before this. */
-	smp_mb();
-	state = READ_ONCE(switch_state);
-	/* A call that is made now begins after this. */
-	smp_mb();
-	return state;
-}
-
-/* Whoever turns it turns it on in the end. */
-static bool switch_wait_on(void)
-{
-	unsigned int tries;
-
-	for (tries = 0; tries < 600; tries++) {
-		if ((switch_look() & SWITCH_MASK) == SWITCH_ON)
-			return true;
-		msleep(50);
-	}
-	return false;
-}
-
 /* --- the functions that are called, and how often --- */
 
-/*
- * Calls of a function with the switch in one position from beginning to end: on, each is a hit or
- * a miss; off, none is. Of those during which it was turned, some are.
- */
-struct calls {
-	atomic64_t at[SWITCH_POSITIONS];
-};
-
 /* Of each function in kprobes_entries[], and of the two below */
-static struct calls calls[ENTRIES], sleeps, exit_calls;
-
-/* Counts a call. @before is what switch_look() said when it began. */
-static void calls_count(struct calls *calls, unsigned int before)
-{
-	unsigned int position = switch_look() == before ? before & SWITCH_MASK : SWITCH_MOVES;
-
-	atomic64_inc(&calls->at[position]);
-}
-
-static s64 calls_at(struct calls *calls, unsigned int position)
-{
-	return atomic64_read(&calls->at[position]);
-}
-
-static s64 calls_sum(struct calls *calls)
-{
-	return calls_at(calls, SWITCH_ON) + calls_at(calls, SWITCH_OFF) +
-	       calls_at(calls, SWITCH_MOVES);
-}
+static atomic64_t calls[ENTRIES], sleeps, exit_calls;
 
 /* Once it has shut itself down, ftrace may go on calling for who is at an entry, or may not. */
 static bool may_be_deaf(struct kprobe *kp)
@@ -189,14 +92,12 @@ static bool may_be_deaf(struct kprobe *kp)
 	return ftrace_dies && kprobe_ftrace(kp);
 }
 
-/* Can @kp have as many hits and misses? Unless the switch was turned, it is one number. */
-static bool calls_accounted(struct calls *calls, struct kprobe *kp, s64 accounted)
+/* Can @kp have as many hits and misses? */
+static bool calls_accounted(s64 calls, struct kprobe *kp, s64 accounted)
 {
-	s64 least = calls_at(calls, SWITCH_ON);
-
 	if (may_be_deaf(kp))
-		return accounted > 0 && accounted <= calls_sum(calls);
-	return accounted >= least && accounted <= least + calls_at(calls, SWITCH_MOVES);
+		return accounted > 0 && accounted <= calls;
+	return accounted == calls;
 }
 
 static void expect_result(u32 result, u32 expected)
@@ -223,10 +124,8 @@ static noinline __noclone notrace u32 kprobes_lonely_untraced(u32 x)
 
 static void call_entry(unsigned int entry, u32 x)
 {
-	unsigned int before = switch_look();
-
 	expect_result(kprobes_entries[entry].call(x), kprobes_expected(x));
-	calls_count(&calls[entry], before);
+	atomic64_inc(&calls[entry]);
 }
 
 /* Some arguments make the conditional jump go the other way. */
@@ -237,30 +136,27 @@ static void call_some(u32 number, bool other_way)
 	expect_result(kprobes_lonely_untraced(number), kprobes_expected(number) + 2);
 }
 
-/*
- * A function that tasks sleep in, on several levels, while probes come and go. It is
- * entered between switch_look(), which has said @before, and calls_count().
- */
-static noinline __noclone u32 kprobes_sleeps(u32 depth, u32 us, unsigned int before)
+/* A function that tasks sleep in, on several levels, while probes come and go. */
+static noinline __noclone u32 kprobes_sleeps(u32 depth, u32 us)
 {
 	u32 below = 0;
 
-	calls_count(&sleeps, before);
+	atomic64_inc(&sleeps);
 	if (depth)
-		below = kprobes_sleeps(depth - 1, us, switch_look());
+		below = kprobes_sleeps(depth - 1, us);
 	else
 		usleep_range(us, us + 100);
 	return kprobes_one_more(below);
 }
 
 /* One that tasks end in, and what a return probe has to follow their calls is to be given back. */
-static noinline __noclone u32 kprobes_exits(u32 depth, bool ends, unsigned int before)
+static noinline __noclone u32 kprobes_exits(u32 depth, bool ends)
 {
 	u32 below = 0;
 
-	calls_count(&exit_calls, before);
+	atomic64_inc(&exit_calls);
 	if (depth)
-		below = kprobes_exits(depth - 1, ends, switch_look());
+		below = kprobes_exits(depth - 1, ends);
 	else if (ends)
 		kthread_exit(0);
 	return kprobes_one_more(below);
@@ -376,48 +272,6 @@ static int residents_come(void)
 	return 0;
 }
 
-/* --- allocations that fail --- */
-
-/* The @nth allocation of this task is to fail from now on, or none. Returns whether it has. */
-static bool memory_fails(unsigned int nth)
-{
-#ifdef CONFIG_FAILSLAB
-	unsigned int before = READ_ONCE(current->fail_nth);
-
-	WRITE_ONCE(current->fail_nth, nth);
-	return !before;
-#else
-	return false;
-#endif
-}
-
-/*
- * One registration in four has an allocation that fails. Returns which, 0 for none. There are a
- * few for a breakpoint, and many for a function entry. For return probes, only the first one may
- * fail: the next ones are for their instances, in whole pages, and the kernel warns if there are
- * none. As many numbers are drawn without failures=1.
- */
-static unsigned int shortage_begin(struct rnd_state *rnd, enum any_type type)
-{
-	u32 bits = prandom_u32_state(rnd);
-	unsigned int most = 4U << ((bits >> 4) % 4);
-	unsigned int nth = type == RETURN_PROBE ? 1 : 1 + (bits >> 8) % most;
-
-	if (!failures || bits % 4)
-		return 0;
-	memory_fails(nth);
-	return nth;
-}
-
-/* Was this the answer because of an allocation that was to fail? */
-static bool shortage_end(unsigned int nth, int answer)
-{
-	if (!nth || !memory_fails(0) || answer != -ENOMEM)
-		return false;
-	atomic64_inc(&shortages);
-	return true;
-}
-
 /* --- probes that come and go --- */
 
 #define ALIVE		0x600dcafe
@@ -489,16 +343,15 @@ static void note_jprobe(void)
 	expect_alive(atomic_read(&jprobes));
 }
 
-static u32 jprobe_sleeps(u32 depth, u32 us, unsigned int before)
+static u32 jprobe_sleeps(u32 depth, u32 us)
 {
-	if (depth > 3 || us > 2000 || (before & SWITCH_MASK) > SWITCH_MOVES)
+	if (depth > 3 || us > 2000)
 		atomic64_inc(&wrong_results);
 	depth = 77;
 	us = 0;
-	before = 0;
 	note_jprobe();
 	jprobe_return();
-	return depth + us + before;
+	return depth + us;
 }
 
 static u32 jprobe_lonely(u32 x)
@@ -550,7 +403,7 @@ static void draw_return_probe(struct kretprobe *rp, u32 bits, u32 place)
 	if (bits & 1)
 		rp->entry_handler = temporary_entry;
 	rp->maxactive = (bits >> 8) % 4;
-	rp->data_size = (bits >> 16) % 64;
+	rp->data_size = (bits >> 16) % 512;
 }
 
 static void draw_jprobe(struct jprobe *jp, u32 bits, u32 place)
@@ -626,7 +479,7 @@ static void change_probe(enum any_type type, const char *name, struct rnd_state 
 {
 	struct temporary *temporary = temporary_new(rnd, type);
 	union any_probe *probe;
-	unsigned int nth, i;
+	unsigned int i;
 	int ret;
 
 	if (!temporary)
@@ -636,14 +489,11 @@ static void change_probe(enum any_type type, const char *name, struct rnd_state 
 		probe->kp.addr = NULL;
 		probe->kp.symbol_name = name;
 	}
-	nth = shortage_begin(rnd, type);
 	ret = any_register(type, probe);
-	if (!shortage_end(nth, ret)) {
-		if (name)
-			note_search(ret);
-		else
-			expect_answer(ret, 0);
-	}
+	if (name)
+		note_search(ret);
+	else
+		expect_answer(ret, 0);
 	if (!ret) {
 		bool switched = type == KPROBE && !name;
 
@@ -686,7 +536,7 @@ static void change_many(struct rnd_state *rnd)
 	unsigned int spoiled = prandom_u32_state(rnd) % (4 * BATCH);
 	struct temporary *temporaries[BATCH] = {};
 	struct kprobe *kps[BATCH];
-	unsigned int nth, i;
+	unsigned int i;
 	int ret;
 
 	for (i = 0; i < num; i++) {
@@ -697,10 +547,8 @@ static void change_many(struct rnd_state *rnd)
 		if (i == spoiled)
 			kps[i]->symbol_name = "no_such_function_anywhere";
 	}
-	nth = shortage_begin(rnd, KPROBE);
 	ret = register_kprobes(kps, num);
-	if (!shortage_end(nth, ret))
-		expect_answer(ret, spoiled < num ? -EINVAL : 0);
+	expect_answer(ret, spoiled < num ? -EINVAL : 0);
 	if (!ret) {
 		atomic64_add(num, &registrations);
 		pause_a_little(rnd);
@@ -827,7 +675,7 @@ static void sleep_round(struct rnd_state *rnd)
 {
 	u32 bits = prandom_u32_state(rnd), depth = bits & 3;
 
-	expect_result(kprobes_sleeps(depth, (bits >> 2) % 2000, switch_look()), depth + 1);
+	expect_result(kprobes_sleeps(depth, (bits >> 2) % 2000), depth + 1);
 }
 
 static void change_round(struct rnd_state *rnd)
@@ -864,7 +712,7 @@ static int leaver_run(void *data)
 	struct leaver *leaver = data;
 
 	complete(&leaver->begun);
-	expect_result(kprobes_exits(leaver->depth, leaver->ends, switch_look()), leaver->depth + 1);
+	expect_result(kprobes_exits(leaver->depth, leaver->ends), leaver->depth + 1);
 	return 0;
 }
 
@@ -1066,22 +914,19 @@ static unsigned int texts_left_changed(void)
 /* What is known of a probed place: each of its calls must be a hit or a miss. */
 struct place {
 	const char *name;
-	struct calls *calls;
+	atomic64_t *calls;
 	struct kprobe *kp;
 	s64 seen, missed, ends;
 };
 
 static unsigned int place_check(const struct place *place, bool ends_right)
 {
-	struct calls *calls = place->calls;
+	s64 calls = atomic64_read(place->calls);
 
 	if (ends_right && calls_accounted(calls, place->kp, place->seen + place->missed))
 		return 0;
-	pr_err("%s: %lld calls while switched on, %lld while off, %lld in between\n", place->name,
-	       calls_at(calls, SWITCH_ON), calls_at(calls, SWITCH_OFF),
-	       calls_at(calls, SWITCH_MOVES));
-	pr_err("%lld hits, %lld missed, %lld at their end\n", place->seen, place->missed,
-	       place->ends);
+	pr_err("%s: %lld calls, %lld hits, %lld missed, %lld at their end\n", place->name, calls,
+	       place->seen, place->missed, place->ends);
 	return 1;
 }
 
@@ -1146,29 +991,12 @@ static unsigned int returns_check(void)
 	       place_check(&exits, exits.ends <= exits.seen);
 }
 
-/* How many probes do not see one more call? Nobody else makes any now. */
-static unsigned int residents_deaf(void)
-{
-	unsigned int i, deaf = 0;
-	s64 before[STEPS];
-
-	for (i = 0; i < STEPS; i++)
-		before[i] = atomic64_read(&residents[i].hits);
-	for (i = 0; i < ENTRIES; i++)
-		call_entry(i, 1);
-	for (i = 0; i < STEPS; i++) {
-		deaf += !may_be_deaf(&residents[i].kp) &&
-			atomic64_read(&residents[i].hits) != before[i] + 1;
-	}
-	return deaf;
-}
-
 /* Follows as many calls at once as there are instances. Returns how many were not followed. */
 static s64 exit_instances_away(void)
 {
 	s64 before = atomic64_read(&exit_returns);
 
-	expect_result(kprobes_exits(EXIT_INSTANCES - 1, false, switch_look()), EXIT_INSTANCES);
+	expect_result(kprobes_exits(EXIT_INSTANCES - 1, false), EXIT_INSTANCES);
 	return before + EXIT_INSTANCES - atomic64_read(&exit_returns);
 }
 
@@ -1187,15 +1015,14 @@ static s64 exit_instances_lost(void)
 }
 
 /* With the probes that stayed still there */
-static int look_before_they_leave(void)
+static void look_before_they_leave(void)
 {
-	if (!switch_wait_on()) {
-		pr_err("fail: the switch was not turned on again\n");
-		return -EIO;
-	}
-	atomic64_set(&places_deaf, residents_deaf());
+	unsigned int i;
+
+	/* They are counted as all calls are, so that a place that is not hit any more is found. */
+	for (i = 0; i < ENTRIES; i++)
+		call_entry(i, 1);
 	atomic64_set(&instances_lost, exit_instances_lost());
-	return 0;
 }
 
 static void look_afterwards(void)
@@ -1208,10 +1035,8 @@ static void look_afterwards(void)
 	atomic64_set(&functions_changed, texts_left_changed());
 	atomic64_set(&instances_dropped,
 		     atomic64_read(&exit_entries) - atomic64_read(&exit_returns));
-	for (i = 0; i < ENTRIES; i++) {
-		atomic64_add(calls_sum(&calls[i]), &all_calls);
-		atomic64_add(calls_at(&calls[i], SWITCH_OFF), &calls_off);
-	}
+	for (i = 0; i < ENTRIES; i++)
+		atomic64_add(atomic64_read(&calls[i]), &all_calls);
 }
 
 static const bool never, always = true;
@@ -1226,7 +1051,6 @@ static const struct count {
 	const bool *wanted;
 } counts[] = {
 	{ "places miscounted", &places_miscounted, &never },
-	{ "places not hit any more", &places_deaf, &never },
 	{ "functions changed", &functions_changed, &never },
 	{ "wrong results", &wrong_results, &never },
 	{ "late handlers", &late_handlers, &never },
@@ -1240,14 +1064,11 @@ static const struct count {
 	{ "returns", &returns, &always },
 	{ "registrations", &registrations, &always },
 	{ "hits of these", &temporary_hits, &always },
-	{ "registrations out of memory", &shortages, &failures },
 	{ "refused for want of ftrace", &refusals, &ftrace_dies },
 	{ "times the victim was found", &victims, &victim },
 	{ "times it was not", &absences, &victim },
 	{ "tasks ended inside", &tasks_ended, &always },
 	{ "instances were theirs", &instances_dropped, &always },
-	{ "times switched off", &times_off, &switches },
-	{ "calls meanwhile", &calls_off, &switches },
 };
 
 static int verdict(void)
@@ -1296,7 +1117,9 @@ static int run(void)
 	ret = residents_come();
 	if (ret)
 		return ret;
-	ret = run_workers() ?: look_before_they_leave();
+	ret = run_workers();
+	if (!ret)
+		look_before_they_leave();
 	residents_leave(STEPS);
 	return ret ?: verdict();
 }

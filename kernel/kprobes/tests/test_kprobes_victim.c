@@ -10,7 +10,6 @@
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/hrtimer.h>
-#include <linux/interrupt.h>
 #include <linux/jump_label.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
@@ -21,12 +20,11 @@
 #include <linux/sched/task.h>
 #include <linux/static_call.h>
 #include <linux/tracepoint-defs.h>
-#ifdef CONFIG_X86
-#include <asm/asm.h>
-#include <asm/ibt.h>
-#endif
 
 #include "support/patched.h"
+#ifdef CONFIG_X86
+#include "support/asm_x86.h"
+#endif
 
 /* A parameter that does something when it is written to, or read */
 #define PARAM(name, setter, getter, arg, mode)					\
@@ -247,78 +245,39 @@ static int show_patched(char *buffer, const struct kernel_param *kp)
 PARAM(patched, NULL, show_patched, NULL, 0400);
 MODULE_PARM_DESC(patched, "each WARN() and each static call of this module, one in a line");
 
-/*
- * A function in three parts, with the names that GCC 8 gives them, which nobody calls. Its
- * last part branches back to the first of the two additions.
- */
+/* Functions that nobody calls */
 #ifdef CONFIG_X86
-#define ENTER_TEXT	"	.pushsection .text, \"ax\"\n"
-#define LEAVE_TEXT	"	.popsection\n"
+void kprobes_victim_parted(void);
+void kprobes_victim_leaves(void);
+void kprobes_victim_fixed(void);
+extern u8 kprobes_victim_joint[] asm(".Lkprobes_step_joint"),
+	  kprobes_victim_room[] asm(".Lkprobes_step_room"),
+	  kprobes_victim_before_fixed[] asm(".Lkprobes_step_before_fixed");
 
-#define BEGIN_PART(name)	ASM_FUNC_ALIGN "\n	.type " name ", @function\n" name ":\n"
-/* C knows its address by a label, which objtool takes for no function. */
-#define BEGIN(name)		BEGIN_PART(name) ".L" name ":\n" ASM_ENDBR
-#define END(name)		"	.size " name ", . - " name "\n"
-
-extern u8 kprobes_victim_parted[] asm(".Lkprobes_victim_parted"),
-	  kprobes_victim_joint[] asm(".Lkprobes_victim_joint");
-
-asm(ENTER_TEXT
-	BEGIN("kprobes_victim_parted")
-"	je kprobes_victim_parted.cold.1\n"
-"	js kprobes_victim_parted.cold.2\n"
-".Lkprobes_victim_joint: " ANNOTATE_NOENDBR "nop\n"
-"1:	add $1, %eax\n"
-"	add $1, %eax\n"
-"2:\n"
-	ASM_RET
-	END("kprobes_victim_parted")
-	BEGIN_PART("kprobes_victim_parted.cold.1")
-"	add $2, %eax\n"
-"	jmp 2b\n"
-	END("kprobes_victim_parted.cold.1")
-	BEGIN_PART("kprobes_victim_parted.cold.2")
-"	add $3, %eax\n"
-"	jmp 1b\n"
-	END("kprobes_victim_parted.cold.2")
-	LEAVE_TEXT);
+/*
+ * One in three parts, with the names that GCC 8 gives them. Its last part branches back to the
+ * first of the two additions.
+ */
+KPROBES_FUNCTION(kprobes_victim_parted,
+		 "je kprobes_victim_parted.cold.1; js kprobes_victim_parted.cold.2\n"
+		 KPROBES_STEP("joint") "nop\n"
+		 ".Lkprobes_back: add $1, %eax; add $1, %eax; .Lkprobes_end:\n" ASM_RET);
+KPROBES_FUNCTION(kprobes_victim_parted.cold.1, "add $2, %eax; jmp .Lkprobes_end");
+KPROBES_FUNCTION(kprobes_victim_parted.cold.2, "add $3, %eax; jmp .Lkprobes_back");
 
 PLACE(joint, kprobes_victim_parted, kprobes_victim_joint);
 MODULE_PARM_DESC(joint, "symbol and offset of an instruction before one that is branched to");
 
-/* The last instruction is a branch to another function, as for a tail call. Nobody calls this. */
-extern u8 kprobes_victim_leaves[] asm(".Lkprobes_victim_leaves"),
-	  kprobes_victim_room[] asm(".Lkprobes_victim_room");
+/* Its last instruction is a branch to another function, as for a tail call. */
+KPROBES_FUNCTION(kprobes_victim_leaves,
+		 KPROBES_STEP("room") "nop; nop; nop; nop; nop; jmp kprobes_victim_parted");
 
-asm(ENTER_TEXT
-	BEGIN("kprobes_victim_leaves")
-".Lkprobes_victim_room: " ANNOTATE_NOENDBR "nop\n"
-"	nop\n"
-"	nop\n"
-"	nop\n"
-"	nop\n"
-"	jmp kprobes_victim_parted\n"
-	END("kprobes_victim_leaves")
-	LEAVE_TEXT);
+KPROBES_FUNCTION(kprobes_victim_fixed,
+		 KPROBES_STEP("before_fixed") "nop; 1: mov (%" _ASM_AX "), %eax; nop; nop; 2:\n"
+		 ASM_RET _ASM_EXTABLE(1b, 2b));
 
 PLACE(leaves, kprobes_victim_leaves, kprobes_victim_room);
 MODULE_PARM_DESC(leaves, "symbol and offset of an instruction that a jump can replace");
-
-/* Nobody calls this either. */
-extern u8 kprobes_victim_fixed[] asm(".Lkprobes_victim_fixed"),
-	  kprobes_victim_before_fixed[] asm(".Lkprobes_victim_before_fixed");
-
-asm(ENTER_TEXT
-	BEGIN("kprobes_victim_fixed")
-".Lkprobes_victim_before_fixed: " ANNOTATE_NOENDBR "nop\n"
-"1:	mov (%" _ASM_AX "), %eax\n"
-"	nop\n"
-"	nop\n"
-"2:\n"
-	ASM_RET
-	END("kprobes_victim_fixed")
-	LEAVE_TEXT
-	_ASM_EXTABLE(1b, 2b));
 
 PLACE(fixed, kprobes_victim_fixed, kprobes_victim_before_fixed);
 MODULE_PARM_DESC(fixed, "symbol and offset of an instruction before one that may fault");
@@ -475,30 +434,6 @@ static int show_leaving(char *buffer, const struct kernel_param *kp)
 
 PARAM(leaving, NULL, show_leaving, NULL, 0400);
 MODULE_PARM_DESC(leaving, "read it to call a function twice: now, and when the module is going");
-
-static void tasklet_runs(struct tasklet_struct *tasklet)
-{
-}
-
-static DECLARE_TASKLET(victim_tasklet, tasklet_runs);
-
-static int run_tasklets(const char *value, const struct kernel_param *kp)
-{
-	unsigned int i, number;
-	int ret = kstrtouint(value, 0, &number);
-
-	if (ret)
-		return ret;
-	for (i = 0; i < number; i++) {
-		tasklet_schedule(&victim_tasklet);
-		/* Waits until it has run. */
-		tasklet_kill(&victim_tasklet);
-	}
-	return 0;
-}
-
-PARAM(tasklets, run_tasklets, NULL, NULL, 0200);
-MODULE_PARM_DESC(tasklets, "write N to have so many tasklets run, one after the other");
 
 static unsigned int late;
 

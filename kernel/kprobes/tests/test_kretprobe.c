@@ -2,10 +2,8 @@
 /*
  * KUnit tests that return probes leave nothing behind. test_kretprobes.c tests what users see.
  */
-#include <kunit/static_stub.h>
 #include <kunit/test.h>
 #include <linux/align.h>
-#include <linux/binfmts.h>
 #include <linux/completion.h>
 #include <linux/cpu.h>
 #include <linux/delay.h>
@@ -18,12 +16,10 @@
 #include <linux/minmax.h>
 #include <linux/objpool.h>
 #include <linux/rcupdate.h>
-#include <linux/rethook.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
 #include <linux/stacktrace.h>
 #include <linux/string.h>
-#include <linux/umh.h>
 
 #include "../internal.h"
 #include "../kretprobe.h"
@@ -63,18 +59,6 @@ static noinline __noclone u32 waits_and_ends(u32 x)
 	return x;
 }
 
-/* Tasks that have entered ends() */
-static atomic_t nr_ending;
-
-static noinline __noclone u32 ends(u32 x)
-{
-	if (x) {
-		atomic_inc(&nr_ending);
-		kthread_exit(0);
-	}
-	return x;
-}
-
 static atomic_t nr_returns;
 
 static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
@@ -97,12 +81,6 @@ static struct kretprobe *registered_with(struct kunit *test, void *addr, int max
 static struct kretprobe *registered(struct kunit *test, void *addr, int maxactive)
 {
 	return registered_with(test, addr, maxactive, 0);
-}
-
-static void expect_returns(struct kunit *test, struct kretprobe *rp, int returned, int missed)
-{
-	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), returned);
-	KUNIT_EXPECT_EQ(test, rp->nmissed, missed);
 }
 
 #define expect_soon(test, condition)					\
@@ -168,12 +146,6 @@ static struct task_struct *start_waiting_in(struct kunit *test, u32 (*function)(
 		msleep(20);
 	KUNIT_ASSERT_NOT_NULL(test, READ_ONCE(task->kretprobe_instances.first));
 	return task;
-}
-
-static int call_ends(void *arg)
-{
-	ends(1);
-	return 0;
 }
 
 static const int maxactives[] = { 0, 5 };
@@ -364,6 +336,30 @@ static void expect_no_stack_soon(struct kunit *test)
 	expect_soon(test, !tasks_with_stack());
 }
 
+/* How much of its stack this task uses; 0 if the innermost call is not on it */
+static size_t used_of_own_stack(void)
+{
+	unsigned long innermost = (unsigned long)current->kretprobe_instances.first;
+
+	if (innermost < current->kretprobe_start || innermost >= current->kretprobe_end)
+		return 0;
+	return current->kretprobe_top - current->kretprobe_start;
+}
+
+static size_t used_at_the_bottom;
+
+static noinline __noclone u32 deep(u32 depth)
+{
+	u32 below = 0;
+
+	if (depth)
+		below = deep(depth - 1);
+	else
+		used_at_the_bottom = used_of_own_stack();
+	barrier_data(&below);
+	return below + 1;
+}
+
 static bool new_task_has_stack;
 
 static int look_at_own_stack(void *done)
@@ -382,10 +378,9 @@ static void every_task_has_a_stack_while_one_is_wanted(struct kunit *test)
 
 	kretprobe_stacks_trim();
 	KUNIT_EXPECT_EQ(test, 0, tasks_with_stack());
-	/* A return probe with much data does not need return stacks. */
-	rp = registered_with(test, returns, 0, KRETPROBE_STACK_DATA + 1);
+	/* A return probe with much data does not need return stacks, nor fill those of others. */
+	registered_with(test, deep, 0, KRETPROBE_STACK_DATA + 1);
 	KUNIT_EXPECT_EQ(test, 0, tasks_with_stack());
-	kunit_release_action(test, any_drop, rp);
 
 	rp = registered(test, returns, 0);
 	expect_stacks_soon(test);
@@ -394,6 +389,9 @@ static void every_task_has_a_stack_while_one_is_wanted(struct kunit *test)
 	wait_for_completion(&done);
 	KUNIT_EXPECT_TRUE(test, new_task_has_stack);
 	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 1);
+	KUNIT_EXPECT_EQ(test, deep(0), 1);
+	KUNIT_EXPECT_EQ(test, used_at_the_bottom, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 2);
 
 	/* As long as return stacks are needed, none is taken away. */
 	kretprobe_stacks_trim();
@@ -418,20 +416,6 @@ static void stacks_go_by_themselves(struct kunit *test)
 	for (tries = 0; tries < 60 && tasks_with_stack() != 1; tries++)
 		msleep(1000);
 	KUNIT_EXPECT_EQ(test, tasks_with_stack(), 1);
-	complete(&go_on);
-	expect_no_stack_soon(test);
-}
-
-static void stack_in_use_is_not_taken_away(struct kunit *test)
-{
-	struct kretprobe *rp = registered(test, waits, 0);
-	struct task_struct *task;
-
-	task = start_waiting_in(test, waits);
-	kunit_release_action(test, any_drop, rp);
-	kretprobe_stacks_trim();
-	KUNIT_EXPECT_EQ(test, 1, tasks_with_stack());
-	KUNIT_EXPECT_GT(test, task->kretprobe_top, task->kretprobe_start);
 	complete(&go_on);
 	expect_no_stack_soon(test);
 }
@@ -486,30 +470,6 @@ static void expect_stacks_of(struct kunit *test, size_t size)
 	expect_soon(test, tasks_with_stack() && stacks.smallest >= size);
 }
 
-/* How much of its stack this task uses; 0 if the innermost call is not on it */
-static size_t used_of_own_stack(void)
-{
-	unsigned long innermost = (unsigned long)current->kretprobe_instances.first;
-
-	if (innermost < current->kretprobe_start || innermost >= current->kretprobe_end)
-		return 0;
-	return current->kretprobe_top - current->kretprobe_start;
-}
-
-static size_t used_at_the_bottom;
-
-static noinline __noclone u32 deep(u32 depth)
-{
-	u32 below = 0;
-
-	if (depth)
-		below = deep(depth - 1);
-	else
-		used_at_the_bottom = used_of_own_stack();
-	barrier_data(&below);
-	return below + 1;
-}
-
 static void task_has_memory_for_eight_calls(struct kunit *test)
 {
 	const size_t *data_size = test->param_value, wanted = eight_calls(*data_size);
@@ -519,7 +479,8 @@ static void task_has_memory_for_eight_calls(struct kunit *test)
 	rp = registered_with(test, deep, 0, *data_size);
 	KUNIT_EXPECT_EQ(test, deep(7), 8);
 	KUNIT_EXPECT_EQ(test, used_at_the_bottom, wanted);
-	expect_returns(test, rp, 8, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 8);
+	KUNIT_EXPECT_EQ(test, rp->nmissed, 0);
 	expect_stacks_of(test, wanted);
 	kunit_info(test, "%zu to %zu bytes", stacks.smallest, stacks.largest);
 	KUNIT_EXPECT_LT(test, stacks.largest, max(2 * wanted, 513UL));
@@ -544,234 +505,53 @@ static struct kretprobe *grow(struct kunit *test, struct task_struct *task, size
 	return rp;
 }
 
-/* One task is in use of its stack, another one is not, and the third is this. */
-static void larger_stack_takes_the_place_of_an_empty_one(struct kunit *test)
-{
-	struct task_struct *task;
-
-	kretprobe_stacks_trim();
-	registered(test, waits_and_goes_deep, 0);
-	task = start_waiting_in(test, waits_and_goes_deep);
-	KUNIT_EXPECT_EQ(test, task->kretprobe_end - task->kretprobe_start, 512);
-	grow(test, task, 100);
-	KUNIT_EXPECT_NOT_NULL(test, task->kretprobe_left.first);
-	KUNIT_EXPECT_NULL(test, current->kretprobe_left.first);
-	KUNIT_EXPECT_EQ(test, deep(7), 8);
-	KUNIT_EXPECT_EQ(test, used_at_the_bottom, eight_calls(100));
-
-	/* The one before is empty now, though the first is not. */
-	grow(test, task, 256);
-	KUNIT_EXPECT_NOT_NULL(test, task->kretprobe_left.first);
-	KUNIT_EXPECT_NULL(test, task->kretprobe_left.first->next);
-	used_at_the_bottom = 0;
-	get_task_struct(task);
-	kunit_release_action(test, stop_waiting, task);
-	/* Both return probes follow each of these calls; the stack is for one of them. */
-	KUNIT_EXPECT_GT(test, used_at_the_bottom, 0);
-	KUNIT_EXPECT_NULL(test, task->kretprobe_left.first);
-	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 17);
-	put_task_struct(task);
-}
-
-/* --- with a cap, the count of calls under way, in each way that a call can end --- */
-
 static int under_way(struct kretprobe *rp)
 {
 	return atomic_read(&rp->rph->calls);
 }
 
-static void calls_below_the_cap_are_all_followed(struct kunit *test)
+/*
+ * One task is in use of its stack, another one is not, and the third is this. The stack that was
+ * left goes with its call, be it that this returns, or that its task ends.
+ */
+static void larger_stack_takes_the_place_of_an_empty_one(struct kunit *test)
 {
-	const unsigned int depth = 100;
-	struct kretprobe *rp = registered(test, deep, depth);
-
-	KUNIT_EXPECT_EQ(test, deep(depth - 1), depth);
-	KUNIT_EXPECT_EQ(test, rp->nmissed, 0);
-	KUNIT_EXPECT_EQ(test, deep(depth), depth + 1);
-	expect_returns(test, rp, 2 * depth, 1);
-	KUNIT_EXPECT_EQ(test, under_way(rp), 0);
-}
-
-/* Both follow each call, and only one of them has a cap. */
-static void caps_are_counted_beside_other_return_probes(struct kunit *test)
-{
-	struct kretprobe *rp = registered(test, deep, 3), *other = registered(test, deep, 0);
-
-	KUNIT_EXPECT_EQ(test, deep(7), 8);
-	KUNIT_EXPECT_EQ(test, deep(7), 8);
-	KUNIT_EXPECT_EQ(test, rp->nmissed, 10);
-	KUNIT_EXPECT_EQ(test, other->nmissed, 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 6 + 16);
-	KUNIT_EXPECT_EQ(test, under_way(rp), 0);
-}
-
-static void missed_returns_are_not_under_way(struct kunit *test)
-{
-	struct kretprobe *rp = registered(test, waits_until_busy, 1);
-	struct task_struct *task = start_waiting_in(test, waits_until_busy);
-
-	KUNIT_EXPECT_EQ(test, under_way(rp), 1);
-	kunit_release_action(test, stop_waiting, task);
-	KUNIT_EXPECT_EQ(test, under_way(rp), 0);
-	if (!trampoline_is_probed())
-		KUNIT_EXPECT_EQ(test, rp->nmissed, 1);
-}
-
-static const size_t places[] = { 0, KRETPROBE_STACK_DATA + 1 };
-
-KUNIT_ARRAY_PARAM(place, places, data_size_desc);
-
-/* Be their instances on the stack or not */
-static void dead_tasks_leave_no_call_behind(struct kunit *test)
-{
-	const size_t *data_size = test->param_value;
-	struct kretprobe *rp;
-	unsigned int cap, i;
-
-	for (cap = 0; cap < 2; cap++) {
-		rp = registered_with(test, ends, cap, *data_size);
-		atomic_set(&nr_ending, 0);
-		for (i = 1; i <= 5; i++) {
-			KUNIT_ASSERT_FALSE(test, IS_ERR(kthread_run(call_ends, NULL,
-								    "kprobes_ends")));
-			/* Without a cap, they die at the same time, and nobody counts. */
-			while (cap && atomic_read(&nr_ending) < i)
-				msleep(20);
-			if (cap)
-				expect_soon(test, !under_way(rp));
-		}
-		while (atomic_read(&nr_ending) < 5)
-			msleep(20);
-		KUNIT_EXPECT_EQ(test, rp->nmissed, 0);
-		kunit_release_action(test, any_drop, rp);
-		expect_no_holder_soon(test);
-		KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 0);
-	}
-}
-
-/* The stack that the call is on is replaced meanwhile. The call returns, or its task ends. */
-static void stack_that_was_left_goes_with_its_call(struct kunit *test)
-{
-	u32 (* const functions[])(u32 x) = { waits, waits_and_ends };
-	struct kretprobe *rp, *grown;
+	u32 (* const functions[])(u32 x) = { waits_and_goes_deep, waits_and_ends };
+	struct kretprobe *rps[3];
 	struct task_struct *task;
-	unsigned int i;
+	unsigned int i, k;
 
 	for (i = 0; i < ARRAY_SIZE(functions); i++) {
 		kretprobe_stacks_trim();
-		rp = registered(test, functions[i], 1);
+		rps[0] = registered(test, functions[i], 1);
 		task = start_waiting_in(test, functions[i]);
-		grown = grow(test, task, 256);
+		KUNIT_EXPECT_EQ(test, task->kretprobe_end - task->kretprobe_start, 512);
+		rps[1] = grow(test, task, 100);
 		KUNIT_EXPECT_NOT_NULL(test, task->kretprobe_left.first);
-		KUNIT_EXPECT_EQ(test, under_way(rp), 1);
+		KUNIT_EXPECT_NULL(test, current->kretprobe_left.first);
+		KUNIT_EXPECT_EQ(test, deep(7), 8);
+		KUNIT_EXPECT_EQ(test, used_at_the_bottom, eight_calls(100));
+
+		/* The one before is empty now, though the first is not. */
+		rps[2] = grow(test, task, 256);
+		KUNIT_EXPECT_NOT_NULL(test, task->kretprobe_left.first);
+		KUNIT_EXPECT_NULL(test, task->kretprobe_left.first->next);
+		KUNIT_EXPECT_EQ(test, under_way(rps[0]), 1);
+		used_at_the_bottom = 0;
 		get_task_struct(task);
 		kunit_release_action(test, stop_waiting, task);
-		expect_soon(test, !under_way(rp));
+		/* Both return probes follow each of these calls; the stack is for one of them. */
+		if (functions[i] == waits_and_goes_deep) {
+			KUNIT_EXPECT_GT(test, used_at_the_bottom, 0);
+			KUNIT_EXPECT_NULL(test, task->kretprobe_left.first);
+			KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 17);
+		}
+		expect_soon(test, !under_way(rps[0]));
 		expect_soon(test, !has_stack(task));
 		put_task_struct(task);
-		kunit_release_action(test, any_drop, grown);
-		kunit_release_action(test, any_drop, rp);
+		for (k = 0; k < ARRAY_SIZE(rps); k++)
+			kunit_release_action(test, any_drop, rps[k]);
 	}
-}
-
-static void execve_leaves_no_call_behind(struct kunit *test)
-{
-	char *argv[] = { "/bin/true", NULL }, *envp[] = { NULL };
-	struct kretprobe *rp;
-	unsigned int i;
-
-	rp = registered(test, kernel_execve, 1);
-	for (i = 0; i < 3; i++)
-		call_usermodehelper(argv[0], argv, envp, UMH_WAIT_PROC);
-	/* Others may execute something meanwhile. */
-	KUNIT_EXPECT_EQ(test, under_way(rp), 0);
-	KUNIT_EXPECT_GE(test, atomic_read(&nr_returns) + rp->nmissed, 3);
-	KUNIT_EXPECT_GT(test, atomic_read(&nr_returns), 0);
-}
-
-/* Calls from before do not count for a return probe that is registered again. */
-static void registering_again_begins_at_none(struct kunit *test)
-{
-	struct kretprobe *rp = registered(test, waits, 1);
-	struct task_struct *before = start_waiting_in(test, waits), *task;
-
-	kunit_release_action(test, any_drop, rp);
-	rp->kp.flags = 0;
-	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(rp));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, any_drop, rp));
-	KUNIT_EXPECT_EQ(test, under_way(rp), 0);
-	task = start_waiting_in(test, waits);
-	KUNIT_EXPECT_EQ(test, under_way(rp), 1);
-	kunit_release_action(test, stop_waiting, before);
-	KUNIT_EXPECT_EQ(test, under_way(rp), 1);
-	kunit_release_action(test, stop_waiting, task);
-	KUNIT_EXPECT_EQ(test, under_way(rp), 0);
-	expect_returns(test, rp, 1, 0);
-}
-
-static struct kretprobe_stack *no_stack(unsigned int size, gfp_t gfp)
-{
-	return NULL;
-}
-
-/* Tasks take from the reserve then, until there is memory for them. */
-static void returns_are_seen_without_memory_for_stacks(struct kunit *test)
-{
-	struct kretprobe *rp;
-
-	kretprobe_stacks_trim();
-	kunit_activate_static_stub(test, kretprobe_stack_alloc, no_stack);
-	rp = registered(test, returns, 0);
-	kunit_deactivate_static_stub(test, kretprobe_stack_alloc);
-	KUNIT_EXPECT_FALSE(test, has_stack(current));
-	KUNIT_EXPECT_EQ(test, 2, returns(1));
-	expect_returns(test, rp, 1, 0);
-	registered(test, deep, 0);
-	KUNIT_EXPECT_TRUE(test, has_stack(current));
-	expect_stacks_soon(test);
-}
-
-static atomic_t changing;
-
-static int fork_and_call(void *unused)
-{
-	DECLARE_COMPLETION_ONSTACK(done);
-
-	while (!kthread_should_stop()) {
-		reinit_completion(&done);
-		if (!IS_ERR(kthread_run(look_at_own_stack, &done, "kprobes_new")))
-			wait_for_completion(&done);
-		atomic_inc(&changing);
-	}
-	return 0;
-}
-
-/* Tasks are made and call while stacks become larger and smaller. */
-static void no_return_is_missed_while_stacks_change(struct kunit *test)
-{
-	struct kretprobe *rp = registered(test, returns, 0);
-	struct task_struct *task;
-	unsigned int i;
-
-	atomic_set(&changing, 0);
-	task = kthread_run(fork_and_call, NULL, "kprobes_forks");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	for (i = 0; i < 20; i++) {
-		struct kretprobe large = {
-			.kp.addr = (kprobe_opcode_t *)deep,
-			.handler = count_return,
-			.data_size = data_sizes[i % ARRAY_SIZE(data_sizes)],
-		};
-
-		KUNIT_EXPECT_EQ(test, 0, register_kretprobe(&large));
-		KUNIT_EXPECT_EQ(test, deep(7), 8);
-		msleep(20);
-		KUNIT_EXPECT_EQ(test, large.nmissed, 0);
-		unregister_kretprobe(&large);
-	}
-	kthread_stop(task);
-	KUNIT_EXPECT_GT(test, atomic_read(&changing), 0);
-	expect_returns(test, rp, 20 * 8 + atomic_read(&changing), 0);
 }
 
 /* They may be calls that are ending, and have seen that somebody needs their stack. */
@@ -804,24 +584,6 @@ static void holder_waits_for_readers(struct kunit *test)
 		msleep(20);
 	KUNIT_EXPECT_FALSE(test, kretprobe_holders_left());
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(reader_ended));
-}
-
-static void large_data_is_not_on_the_stacks_of_tasks(struct kunit *test)
-{
-	const int *maxactive = test->param_value;
-	struct kretprobe *rp;
-	unsigned int i;
-
-	kretprobe_stacks_trim();
-	for (i = 0; i < 2; i++) {
-		rp = registered_with(test, deep, *maxactive, KRETPROBE_STACK_DATA + i);
-		/* Another return probe has stacks where the data would have room. */
-		registered_with(test, returns, 0, KRETPROBE_STACK_DATA);
-		KUNIT_EXPECT_EQ(test, deep(0), 1);
-		KUNIT_EXPECT_EQ(test, used_at_the_bottom > 0, !i);
-		KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 1);
-		kunit_release_action(test, any_drop, rp);
-	}
 }
 
 /* A past bug: the holder was left behind. */
@@ -966,37 +728,6 @@ static void idle_task_of_an_offlined_cpu_starts_anew(struct kunit *test)
 	expect_no_holder_soon(test);
 }
 
-static noinline __noclone u32 kretprobe_test_named(u32 x)
-{
-	asm volatile("" : "+r" (x) : : "memory");
-	return x + 2;
-}
-
-/* A batch is planted, others can take the mutex, and then one more probe fails. */
-static void failure_after_others_had_a_turn_changes_nothing(struct kunit *test)
-{
-	unsigned int i, num = KPROBE_PATCH_BATCH + 1;
-	struct kretprobe *all = kunit_kcalloc(test, num, sizeof(*all), GFP_KERNEL);
-	struct kretprobe **rps = kunit_kcalloc(test, num, sizeof(*rps), GFP_KERNEL);
-
-	KUNIT_ASSERT_EQ(test, 2, kretprobe_test_named(0));
-	KUNIT_ASSERT_NOT_NULL(test, all);
-	KUNIT_ASSERT_NOT_NULL(test, rps);
-	for (i = 0; i < num; i++) {
-		all[i].kp.symbol_name = "kretprobe_test_named";
-		all[i].handler = count_return;
-		all[i].nmissed = 7;
-		rps[i] = &all[i];
-	}
-	all[num - 1].kp.symbol_name = "there_is_no_such_symbol";
-	KUNIT_EXPECT_EQ(test, -ENOENT, register_kretprobes(rps, num));
-	KUNIT_EXPECT_NULL(test, all[0].kp.addr);
-	KUNIT_EXPECT_EQ(test, all[0].kp.flags, 0);
-	KUNIT_EXPECT_EQ(test, all[0].nmissed, 7);
-	KUNIT_ASSERT_EQ(test, 0, register_kretprobes(rps, num - 1));
-	unregister_kretprobes(rps, num - 1);
-}
-
 static bool stopped_before_release;
 /* Others may unregister return probes meanwhile. */
 static struct task_struct *stopper;
@@ -1026,76 +757,6 @@ static void handlers_are_stopped_before_they_are_waited_for(struct kunit *test)
 	kunit_release_action(test, any_drop, rp);
 	KUNIT_EXPECT_TRUE(test, stopped_before_release);
 }
-
-#if ARCH_KRETPROBE_FRAME_IS_SLOT && defined(CONFIG_RETHOOK)
-static unsigned long told_ip, told_ret_addr;
-
-static int note_caller(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	told_ip = instruction_pointer(regs);
-	told_ret_addr = get_kretprobe_retaddr(ri);
-	return 0;
-}
-
-static void return_to_rethook(struct rethook_node *node, void *data, unsigned long ret_addr,
-			      struct pt_regs *regs)
-{
-}
-
-KUNIT_DEFINE_ACTION_WRAPPER(drop_rethook, rethook_free, struct rethook *);
-
-/*
- * A return probe and then rethook follow a function, and another return probe follows a tail
- * call of that. The trampolines get the return in the reverse order. Returns where it leads to.
- */
-static noinline __noclone unsigned long tail_call_returns(struct kretprobe *outer,
-							  struct rethook_node *node,
-							  struct kretprobe *inner)
-{
-	unsigned long slot = (unsigned long)leaves_call_behind;
-	struct pt_regs regs = { .sp = (unsigned long)&slot };
-	struct kprobe_hit frame = {};
-
-	if (!kprobe_enter(&frame, &outer->kp))
-		return 0;
-	kretprobe_entry(&outer->kp, &regs);
-	rethook_hook(node, &regs, true);
-	kretprobe_entry(&inner->kp, &regs);
-	kprobe_leave(&frame);
-
-	kretprobe_returned(&regs, &slot);
-	/* What rethook's own trampoline does takes more registers than there are here. */
-	current->rethooks.first = node->llist.next;
-	WRITE_ONCE(slot, node->ret_addr);
-	kretprobe_returned(&regs, &slot);
-	return READ_ONCE(slot);
-}
-
-/* A past bug: it was told of the trampoline of rethook. */
-static void tail_call_beside_rethook_is_told_of_the_caller(struct kunit *test)
-{
-	struct kretprobe *outer = registered(test, returns, 0);
-	struct return_probe *inner = return_probe_with(test, waits, .rp.handler = note_caller);
-	unsigned long leads_to = 0;
-	struct rethook_node *node;
-	struct rethook *rh;
-
-	rh = rethook_alloc(test, return_to_rethook, sizeof(*node), 1);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(rh));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_rethook, rh));
-	scoped_guard(preempt_notrace) {
-		node = rethook_try_get(rh);
-		if (node) {
-			leads_to = tail_call_returns(outer, node, &inner->rp);
-			rethook_recycle(node);
-		}
-	}
-	KUNIT_EXPECT_EQ(test, leads_to, (unsigned long)leaves_call_behind);
-	KUNIT_EXPECT_EQ(test, told_ip, (unsigned long)leaves_call_behind);
-	KUNIT_EXPECT_EQ(test, told_ret_addr, (unsigned long)leaves_call_behind);
-	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 1);
-}
-#endif
 
 #if defined(CONFIG_X86) && defined(CONFIG_STACKTRACE)
 static struct trace taken;
@@ -1134,22 +795,11 @@ static struct kunit_case kretprobe_cases[] = {
 	KUNIT_CASE(unwinding_survives_links_to_nowhere),
 	KUNIT_CASE(every_task_has_a_stack_while_one_is_wanted),
 	KUNIT_CASE_SLOW(stacks_go_by_themselves),
-	KUNIT_CASE(stack_in_use_is_not_taken_away),
 	KUNIT_CASE(empty_stack_is_left_to_the_worker),
 	KUNIT_CASE_PARAM(task_has_memory_for_eight_calls, data_size_gen_params),
 	KUNIT_CASE(larger_stack_takes_the_place_of_an_empty_one),
-	KUNIT_CASE(calls_below_the_cap_are_all_followed),
-	KUNIT_CASE(caps_are_counted_beside_other_return_probes),
-	KUNIT_CASE(missed_returns_are_not_under_way),
-	KUNIT_CASE_PARAM(dead_tasks_leave_no_call_behind, place_gen_params),
-	KUNIT_CASE(stack_that_was_left_goes_with_its_call),
-	KUNIT_CASE(execve_leaves_no_call_behind),
-	KUNIT_CASE(registering_again_begins_at_none),
-	KUNIT_CASE(returns_are_seen_without_memory_for_stacks),
-	KUNIT_CASE(no_return_is_missed_while_stacks_change),
 	KUNIT_CASE(stacks_wait_for_their_readers),
 	KUNIT_CASE(holder_waits_for_readers),
-	KUNIT_CASE_PARAM(large_data_is_not_on_the_stacks_of_tasks, maxactive_gen_params),
 	KUNIT_CASE(return_probe_that_is_unregistered_twice_leaves_nothing),
 #if defined(CONFIG_X86) || defined(CONFIG_ARM64)
 	KUNIT_CASE(nmi_in_a_push_loses_no_object),
@@ -1157,11 +807,7 @@ static struct kunit_case kretprobe_cases[] = {
 	KUNIT_CASE(tail_calls_are_not_forgotten),
 #endif
 	KUNIT_CASE_PARAM(idle_task_of_an_offlined_cpu_starts_anew, cap_gen_params),
-	KUNIT_CASE(failure_after_others_had_a_turn_changes_nothing),
 	KUNIT_CASE(handlers_are_stopped_before_they_are_waited_for),
-#if ARCH_KRETPROBE_FRAME_IS_SLOT && defined(CONFIG_RETHOOK)
-	KUNIT_CASE(tail_call_beside_rethook_is_told_of_the_caller),
-#endif
 #if defined(CONFIG_X86) && defined(CONFIG_STACKTRACE)
 	KUNIT_CASE(trace_from_the_trampoline_goes_on_to_callers),
 #endif

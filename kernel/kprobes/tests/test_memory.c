@@ -418,24 +418,6 @@ static void hit_takes_neither_memory_nor_a_mutex(struct kunit *test)
 	}
 }
 
-static int allocate_or_so(struct kprobe *p, struct pt_regs *regs)
-{
-	should_fail_alloc_page(GFP_ATOMIC, 0);
-	return 0;
-}
-
-static void hit_that_takes_memory_is_noticed(struct kunit *test)
-{
-	const struct trial trial = { .type = KPROBE, .num = 1, .place = STEPS };
-
-	register_all(test, witnesses, NR_WITNESSES);
-	start_anew(&trial);
-	now[0].kp.pre_handler = allocate_or_so;
-	KUNIT_ASSERT_EQ(test, 0, comes(&trial));
-	KUNIT_EXPECT_GT(test, calls_for_hits(), 0);
-	goes(&trial);
-}
-
 static int memory_init(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, 0, kprobes_watch_targets(test));
@@ -447,7 +429,6 @@ static struct kunit_case memory_cases[] = {
 	KUNIT_CASE_PARAM(registration_that_fails_changes_nothing, trial_gen_params),
 	KUNIT_CASE(tasks_are_gone_through_only_if_one_has_no_stack),
 	KUNIT_CASE_PARAM(hit_takes_neither_memory_nor_a_mutex, trial_gen_params),
-	KUNIT_CASE(hit_that_takes_memory_is_noticed),
 	{}
 };
 

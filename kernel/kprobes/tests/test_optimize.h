@@ -153,13 +153,9 @@ struct view {
 	bool pre_trapped, post_trapped;
 	bool uaccess;	/* a handler had access to user memory */
 	struct kprobes_registers out;
-	u64 memory[2];
 };
 
 static struct view *view;
-
-/* At the same address in each call, because registers hold that address */
-static u64 memory[2];
 
 static inline int look(struct probe *probe, struct pt_regs *regs)
 {
@@ -184,19 +180,15 @@ static inline void set_input(struct kprobes_registers *in, unsigned int variatio
 
 	for (i = 0; i < KPROBES_REGS; i++)
 		in->reg[i] = 0x0101010101010101UL * (i + 1 + 64 * variation);
-	in->reg[KPROBES_REG_MEMORY] = (unsigned long)memory;
 	in->reg[KPROBES_REG_ARGUMENT] = variation ? 5 : 0;
 	in->flags = KPROBES_FLAGS_ON;
 	in->flags |= variation ? KPROBES_FLAGS & ~KPROBES_FLAG_ZERO : KPROBES_FLAG_ZERO;
-	memory[0] = 0x1234567812345678;
-	memory[1] = 0x8765432187654321;
 }
 
 static inline void run_on(struct view *v, void (*call)(void))
 {
 	view = v;
 	kprobes_jump_run(&v->out, call);
-	memcpy(v->memory, memory, sizeof(v->memory));
 }
 
 static inline void run(void (*call)(void), unsigned int variation, struct view *v)

@@ -6,14 +6,11 @@
 #include <kunit/test.h>
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
-#include <linux/delay.h>
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes_function.h>
-#include <linux/mm.h>
 #include <linux/objtool.h>
 #include <linux/sizes.h>
-#include <linux/slab.h>
 #include <linux/workqueue.h>
 
 #include "../internal.h"
@@ -59,66 +56,36 @@ static void call_hidden(void (*call)(void))
 	call();
 }
 
-struct crowd {
-	atomic_t	hits[NR_SPOTS];
+static struct crowd {
 	struct kprobe	*list[NR_SPOTS];
-	struct kprobe	probes[NR_SPOTS];
-};
-
-static struct crowd *crowd;
-
-static int count_crowd(struct kprobe *p, struct pt_regs *regs)
-{
-	atomic_inc(&crowd->hits[p - crowd->probes]);
-	return 0;
-}
+	struct probe	probes[NR_SPOTS];
+} *crowd;
 
 /* From the last address to the first, which is not the order in which they are planted. */
-static void init_crowd(void)
+static int scale_init(struct kunit *test)
 {
 	unsigned int i;
 
+	crowd = kprobes_vmalloc(test, sizeof(*crowd));
 	for (i = 0; i < NR_SPOTS; i++) {
-		crowd->probes[i] = (struct kprobe){
-			.addr = spot(NR_SPOTS - 1 - i),
-			.pre_handler = count_crowd,
-		};
-		crowd->list[i] = &crowd->probes[i];
+		probe_reset(&crowd->probes[i], spot(NR_SPOTS - 1 - i));
+		crowd->list[i] = &crowd->probes[i].kp;
 	}
-}
-
-static void drop_crowd(void *unused)
-{
-	kvfree(crowd);
-}
-
-static int scale_init(struct kunit *test)
-{
-	crowd = kvzalloc(sizeof(*crowd), GFP_KERNEL);
-	if (!crowd)
-		return -ENOMEM;
-	init_crowd();
 	kprobes_text_watch(test, scale_text);
-	return kunit_add_action_or_reset(test, drop_crowd, NULL);
+	return 0;
 }
 
 /* Returns how many probes were hit; more than there are if one was hit more than once. */
-static int count_hit(void)
-{
-	int i, hits, all = 0;
-
-	for (i = 0; i < NR_SPOTS; i++) {
-		hits = atomic_read(&crowd->hits[i]);
-		all += hits > 1 ? NR_SPOTS + 1 : hits;
-	}
-	return all;
-}
-
 static int hits_of_a_call(void)
 {
-	memset(crowd->hits, 0, sizeof(crowd->hits));
+	int i, all = 0;
+
+	for (i = 0; i < NR_SPOTS; i++)
+		crowd->probes[i].hits = 0;
 	call_hidden(call_all_spots);
-	return count_hit();
+	for (i = 0; i < NR_SPOTS; i++)
+		all += crowd->probes[i].hits > 1 ? NR_SPOTS + 1 : crowd->probes[i].hits;
+	return all;
 }
 
 /* --- the function that was probed last --- */
@@ -167,19 +134,6 @@ static void function_is_looked_at_once(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, marked(spot(2)));
 }
 
-static void functions_are_told_apart(struct kunit *test)
-{
-	void *other = (void *)survey;
-
-	mark(spot(0));
-	KUNIT_EXPECT_FALSE(test, marked(other));
-	KUNIT_EXPECT_FALSE(test, marked(spot(0)));
-	scoped_guard(mutex, &kprobe_mutex) {
-		KUNIT_EXPECT_NULL(test, kprobe_function_at(0));
-		KUNIT_EXPECT_NULL(test, kprobe_function_at((unsigned long)crowd));
-	}
-}
-
 #ifdef CONFIG_JUMP_LABEL
 static DEFINE_STATIC_KEY_FALSE(scale_key);
 
@@ -221,25 +175,17 @@ static void flip_a_key(void)
 }
 #endif
 
-/* --- all of a batch, or none --- */
+/* --- all of a batch --- */
 
-static void batch_is_planted_and_taken_out(struct kunit *test)
+static void what_is_disabled_in_a_batch_stays_so(struct kunit *test)
 {
 	unsigned int i;
 
-	KUNIT_ASSERT_EQ(test, 0, register_kprobes(crowd->list, NR_SPOTS));
-	KUNIT_EXPECT_EQ(test, NR_SPOTS, hits_of_a_call());
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, NR_SPOTS, hits_of_a_call());
-	unregister_kprobes(crowd->list, NR_SPOTS);
-	KUNIT_EXPECT_EQ(test, 0, hits_of_a_call());
-
-	/* What is disabled stays so. */
 	for (i = 0; i < NR_SPOTS; i++)
-		crowd->probes[i].flags = i % 2 ? 0 : KPROBE_FLAG_DISABLED;
+		crowd->probes[i].kp.flags = i % 2 ? 0 : KPROBE_FLAG_DISABLED;
 	KUNIT_ASSERT_EQ(test, 0, register_kprobes(crowd->list, NR_SPOTS));
 	KUNIT_EXPECT_EQ(test, NR_SPOTS / 2, hits_of_a_call());
-	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&crowd->probes[0]));
+	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&crowd->probes[0].kp));
 	KUNIT_EXPECT_EQ(test, NR_SPOTS / 2 + 1, hits_of_a_call());
 	unregister_kprobes(crowd->list, NR_SPOTS);
 }
@@ -272,21 +218,6 @@ static unsigned int count_sites_in_text(void)
 #define HAVE_SLOTS	false
 #endif
 
-/*
- * Sites of earlier cases have to go as well: otherwise, their pages would be counted
- * before, and used again. Slots are freed after their sites, and pages after their last slot.
- */
-static void expect_all_goes(struct kunit *test)
-{
-	wait_for_dying_sites(test);
-#ifdef __ARCH_WANT_KPROBES_INSN_SLOT
-	flush_work(&kprobe_insn_slots.collect);
-#ifdef CONFIG_OPTPROBES
-	flush_work(&kprobe_optinsn_slots.collect);
-#endif
-#endif
-}
-
 /* A past bug: an empty page of slots stayed beside another one with room. */
 static void what_was_taken_is_given_back(struct kunit *test)
 {
@@ -294,7 +225,8 @@ static void what_was_taken_is_given_back(struct kunit *test)
 
 	if (IS_ENABLED(CONFIG_RISCV))
 		kunit_skip(test, "arch_remove_kprobe() gives no slot back there");
-	expect_all_goes(test);
+	/* Otherwise, pages of sites of earlier cases would be counted before, and used again. */
+	wait_for_dying_sites(test);
 	pages = count_slot_pages();
 	KUNIT_ASSERT_EQ(test, 0, register_kprobes(crowd->list, NR_SPOTS));
 	wait_for_kprobe_optimizer();
@@ -302,68 +234,14 @@ static void what_was_taken_is_given_back(struct kunit *test)
 	if (HAVE_SLOTS)
 		KUNIT_EXPECT_GT(test, count_slot_pages(), pages);
 	unregister_kprobes(crowd->list, NR_SPOTS);
-	expect_all_goes(test);
+	wait_for_dying_sites(test);
 	KUNIT_EXPECT_EQ(test, 0, count_sites_in_text());
 	scoped_guard(mutex, &kprobe_mutex)
 		KUNIT_EXPECT_EQ(test, 0, kprobe_sites_retiring());
 	KUNIT_EXPECT_LE(test, count_slot_pages(), pages);
 }
 
-static void expect_batch_fails(struct kunit *test, unsigned int num, int err,
-			       unsigned int hits)
-{
-	KUNIT_EXPECT_EQ(test, err, register_kprobes(crowd->list, num));
-	KUNIT_EXPECT_EQ(test, hits, hits_of_a_call());
-}
-
-/* Two probes fail, and the error is that of the first one in the array. */
-static void batch_fails_with_its_first_error(struct kunit *test)
-{
-	struct kprobe unknown = { .symbol_name = "there_is_no_such_symbol" };
-	struct kprobe nowhere = { };
-
-	crowd->list[NR_SPOTS / 4] = &unknown;
-	crowd->list[NR_SPOTS / 2] = &nowhere;
-	expect_batch_fails(test, NR_SPOTS, -ENOENT, 0);
-	crowd->list[NR_SPOTS / 4] = &nowhere;
-	expect_batch_fails(test, NR_SPOTS, -EINVAL, 0);
-	KUNIT_EXPECT_EQ(test, 0, crowd->probes[0].flags);
-	KUNIT_EXPECT_PTR_EQ(test, spot(NR_SPOTS - 1), crowd->probes[0].addr);
-	init_crowd();
-	crowd->list[NR_SPOTS - 1] = &crowd->probes[0];
-	expect_batch_fails(test, NR_SPOTS, -EINVAL, 0);
-	/* The batch must not take out what was registered before. */
-	KUNIT_EXPECT_EQ(test, 0, register_kprobe(&crowd->probes[0]));
-	expect_batch_fails(test, NR_SPOTS - 1, -EINVAL, 1);
-	unregister_kprobe(&crowd->probes[0]);
-	init_crowd();
-	KUNIT_EXPECT_EQ(test, 0, register_kprobes(crowd->list, NR_SPOTS));
-	unregister_kprobes(crowd->list, NR_SPOTS);
-}
-
 /* --- while others want the same --- */
-
-static u32 call_all(u32 x)
-{
-	call_hidden(call_all_spots);
-	return x;
-}
-
-static void failing_batch_is_never_hit(struct kunit *test)
-{
-	struct kprobe nowhere = { };
-	struct caller *caller;
-	unsigned int i;
-
-	crowd->list[NR_SPOTS - 1] = &nowhere;
-	caller = caller_start(test, call_all);
-	for (i = 0; i < 10; i++) {
-		KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(crowd->list, NR_SPOTS));
-		caller_wait(test, caller);
-	}
-	caller_stop(caller);
-	KUNIT_EXPECT_EQ(test, 0, count_hit());
-}
 
 static struct {
 	struct task_struct	*task;
@@ -400,14 +278,6 @@ static void batch_gives_others_their_turn(struct kunit *test)
 }
 
 #ifdef CONFIG_DEBUG_FS
-static unsigned int steps;
-
-static int count_step(struct kprobe *p, struct pt_regs *regs)
-{
-	steps += current == turns.task;
-	return 0;
-}
-
 static unsigned int count_lines(const char *text, ssize_t size)
 {
 	unsigned int nr = 0;
@@ -421,22 +291,19 @@ static unsigned int count_lines(const char *text, ssize_t size)
 /* In pieces, each of which begins where the one before has ended */
 static void list_is_read_in_one_go(struct kunit *test)
 {
-	struct kprobe step = { .symbol_name = "kprobe_site_after", .pre_handler = count_step };
 	char *piece = test_alloc(test, 512);
 	struct file *list = open_list(test, mount_debugfs(test));
-	unsigned int lines = 0, pieces = 0;
+	unsigned int lines = 0, pieces = 0, steps;
 	loff_t pos = 0;
 	ssize_t size;
 
 	KUNIT_EXPECT_EQ(test, 0, register_kprobes(crowd->list, NR_SPOTS));
-	KUNIT_EXPECT_EQ(test, 0, register_kprobe(&step));
-	turns.task = current;
-	steps = 0;
+	syncs_count(test, "kprobe_site_after");
 	while ((size = read_piece(list, piece, 512, &pos)) > 0) {
 		lines += count_lines(piece, size);
 		pieces++;
 	}
-	unregister_kprobe(&step);
+	steps = syncs;
 	unregister_kprobes(crowd->list, NR_SPOTS);
 	filp_close(list, NULL);
 	KUNIT_EXPECT_GT(test, pieces, 20);
@@ -449,7 +316,6 @@ static void list_is_read_in_one_go(struct kunit *test)
 /* The site where the reader has stopped is freed meanwhile, and all that follow. */
 static void reader_goes_on_behind_sites_that_have_gone(struct kunit *test)
 {
-	struct kprobe last = { .addr = (void *)call_all_spots, .pre_handler = count_step };
 	char *piece = test_alloc(test, SZ_64K);
 	struct file *list = open_list(test, mount_debugfs(test));
 	loff_t pos = 0;
@@ -457,7 +323,7 @@ static void reader_goes_on_behind_sites_that_have_gone(struct kunit *test)
 
 	wait_for_dying_sites(test);
 	KUNIT_EXPECT_EQ(test, 0, register_kprobes(crowd->list, NR_SPOTS));
-	KUNIT_EXPECT_EQ(test, 0, register_kprobe(&last));
+	probe_registered(test, call_all_spots);
 	KUNIT_EXPECT_GT(test, read_piece(list, piece, 512, &pos), 0);
 	KUNIT_EXPECT_GT(test, read_piece(list, piece, 512, &pos), 0);
 	unregister_kprobes(crowd->list, NR_SPOTS);
@@ -469,71 +335,9 @@ static void reader_goes_on_behind_sites_that_have_gone(struct kunit *test)
 			break;
 	}
 	KUNIT_EXPECT_GT(test, size, 0);
-	unregister_kprobe(&last);
 	filp_close(list, NULL);
 }
 #endif
-
-static unsigned int single_hits;
-
-static int count_single(struct kprobe *p, struct pt_regs *regs)
-{
-	single_hits++;
-	return 0;
-}
-
-static unsigned int single_hits_of(void (*call)(void))
-{
-	single_hits = 0;
-	call_hidden(call);
-	return single_hits;
-}
-
-static unsigned int errors;
-
-static u32 register_all(u32 x)
-{
-	if (register_kprobes(crowd->list, NR_SPOTS))
-		errors++;
-	else
-		unregister_kprobes(crowd->list, NR_SPOTS);
-	return x;
-}
-
-/* It is at the same addresses as a batch that comes and goes. */
-static void single_is_not_confused_by_a_batch(struct kunit *test)
-{
-	struct caller *others;
-	struct kprobe single;
-	unsigned int i;
-
-	errors = 0;
-	others = caller_start(test, register_all);
-	while (!READ_ONCE(others->calls))
-		msleep(20);
-	for (i = 0; i < 50; i++) {
-		single = (struct kprobe){
-			.addr = spot(i * 19 % NR_SPOTS),
-			.pre_handler = count_single,
-		};
-		KUNIT_EXPECT_EQ(test, 0, register_kprobe(&single));
-		KUNIT_EXPECT_EQ(test, 1, single_hits_of(call_all_spots));
-		flip_a_key();
-		KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&single));
-		KUNIT_EXPECT_EQ(test, 0, single_hits_of(call_all_spots));
-		KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&single));
-		KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(false));
-		KUNIT_EXPECT_EQ(test, 0, single_hits_of(call_all_spots));
-		KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(true));
-		KUNIT_EXPECT_EQ(test, 1, single_hits_of(call_all_spots));
-		unregister_kprobe(&single);
-	}
-	caller_stop(others);
-	KUNIT_EXPECT_EQ(test, 0, errors);
-	KUNIT_ASSERT_EQ(test, 0, register_kprobes(crowd->list, NR_SPOTS));
-	KUNIT_EXPECT_EQ(test, NR_SPOTS, hits_of_a_call());
-	unregister_kprobes(crowd->list, NR_SPOTS);
-}
 
 /* --- while jumps wait for a task --- */
 
@@ -580,11 +384,11 @@ static noinline __noclone void elsewhere(void)
 
 static void one_comes_and_goes(struct kunit *test)
 {
-	struct kprobe single = { .addr = (void *)elsewhere, .pre_handler = count_single };
+	struct probe *single = probe_registered(test, elsewhere);
 
-	KUNIT_EXPECT_EQ(test, 0, register_kprobe(&single));
-	KUNIT_EXPECT_EQ(test, 1, single_hits_of(elsewhere));
-	unregister_kprobe(&single);
+	call_hidden(elsewhere);
+	KUNIT_EXPECT_EQ(test, single->hits, 1);
+	probe_unregister(single);
 }
 
 /* If one can. If what it had to wait for were the jumps, this would take until a task gives up. */
@@ -629,20 +433,16 @@ static void jumps_that_wait_are_in_nobodys_way(struct kunit *test)
 
 static struct kunit_case scale_cases[] = {
 	KUNIT_CASE(function_is_looked_at_once),
-	KUNIT_CASE(functions_are_told_apart),
 #ifdef CONFIG_JUMP_LABEL
 	KUNIT_CASE(label_is_known_while_it_does_nothing),
 #endif
-	KUNIT_CASE(batch_is_planted_and_taken_out),
+	KUNIT_CASE(what_is_disabled_in_a_batch_stays_so),
 	KUNIT_CASE_SLOW(what_was_taken_is_given_back),
-	KUNIT_CASE(batch_fails_with_its_first_error),
-	KUNIT_CASE(failing_batch_is_never_hit),
 	KUNIT_CASE(batch_gives_others_their_turn),
 #ifdef CONFIG_DEBUG_FS
 	KUNIT_CASE(list_is_read_in_one_go),
 	KUNIT_CASE_SLOW(reader_goes_on_behind_sites_that_have_gone),
 #endif
-	KUNIT_CASE_SLOW(single_is_not_confused_by_a_batch),
 	KUNIT_CASE_SLOW(jumps_that_wait_are_in_nobodys_way),
 	{}
 };

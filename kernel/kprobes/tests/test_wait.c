@@ -32,28 +32,10 @@ KIND_HANDLERS(slow, take_time());
 
 KUNIT_ARRAY_PARAM_DESC(kind, probe_kinds, name);
 
-/* The ways to handlers. The last is not on every architecture, and for kprobes only. */
-static struct place {
-	u32 (*call)(u32 x);
-	void *addr;
-} places[] = {
-	{ kprobes_traced, kprobes_traced },
-	{ kprobes_untraced, kprobes_untraced },
-	{ NULL, NULL },
-};
-
-static int find_places(struct kunit_suite *suite)
+/* Places with each way to the handlers: two entries and, for kprobes, an instruction */
+static const struct kprobes_step *place_for(enum any_type type, unsigned int i)
 {
-	const struct kprobes_step *step = kprobes_find_step("plain instruction");
-
-	if (step)
-		places[2] = (struct place){ step->call, step->addr };
-	return 0;
-}
-
-static unsigned int places_for(enum any_type type)
-{
-	return type == KPROBE && places[2].addr ? 3 : 2;
+	return i < (type == KPROBE ? 3 : 2) ? kprobes_find_step(kprobes_common_steps[i]) : NULL;
 }
 
 /* The end of the case takes it out if nobody has before. */
@@ -134,65 +116,20 @@ static void need_two_cpus(struct kunit *test)
 static void unregistering_waits_for_handlers(struct kunit *test)
 {
 	const struct probe_kind *kind = test->param_value;
+	const struct kprobes_step *place;
 	unsigned long level;
 	unsigned int i;
 
 	need_two_cpus(test);
-	for (i = 0; i < places_for(kind->type); i++) {
-		called = places[i].call;
+	for (i = 0; (place = place_for(kind->type, i)); i++) {
+		called = place->call;
 		for (level = TASK; level <= HARDIRQ; level++) {
 			struct task_struct *task = thread_new(test, call_in, (void *)level);
-			struct any *planted = plant(test, kind, places[i].addr);
+			struct any *planted = plant(test, kind, place->addr);
 
 			expect_wait(test, task, level, any_drop, planted, sizeof(*planted));
 		}
 	}
-}
-
-static void drop_both(void *data)
-{
-	struct kprobe *kps = data, *both[] = { &kps[0], &kps[1] };
-
-	unregister_kprobes(both, 2);
-}
-
-static void one_wait_serves_a_batch(struct kunit *test)
-{
-	struct kprobe *kps = test_alloc(test, 2 * sizeof(*kps));
-	struct kprobe *both[] = { &kps[0], &kps[1] };
-	struct task_struct *task;
-
-	need_two_cpus(test);
-	task = thread_new(test, call_in, (void *)TASK);
-	kps[0].addr = (void *)kprobes_untraced;
-	kps[1].addr = (void *)kprobes_traced;
-	kps[1].pre_handler = slow_pre;
-	KUNIT_ASSERT_EQ(test, 0, register_kprobes(both, 2));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_both, kps));
-	called = kprobes_traced;
-	expect_wait(test, task, TASK, drop_both, kps, 2 * sizeof(*kps));
-}
-
-#define ROUNDS	50
-
-/*
- * If they did, this case would never end. A past bug: one task that never slept stopped all
- * registrations.
- */
-static void hits_that_go_on_do_not_hold_it_up(struct kunit *test)
-{
-	struct probe *resident = probe_registered(test, kprobes_traced);
-	struct probe *other = probe_new(test, kprobes_untraced);
-	struct caller *caller = caller_start(test, kprobes_traced);
-	unsigned int i;
-
-	for (i = 0; i < ROUNDS; i++) {
-		caller_wait(test, caller);
-		KUNIT_EXPECT_EQ(test, 0, probe_register_again(other, kprobes_untraced));
-		probe_unregister(other);
-	}
-	caller_stop(caller);
-	KUNIT_EXPECT_EQ(test, resident->hits, caller->calls);
 }
 
 static atomic_t nr_barriers;
@@ -256,14 +193,15 @@ static void expect_no_wait(struct kunit *test, const struct probe_kind *kind, vo
 static void unregistering_does_not_wait_for_readers(struct kunit *test)
 {
 	const struct probe_kind *kind = test->param_value;
+	const struct kprobes_step *place;
 	unsigned int i;
 
 	/* To change text, some architectures stop all processors. */
 	if (!preempt_model_preemptible())
 		kunit_skip(test, "a reader cannot be preempted, and is in everybody's way");
 	called = kprobes_untraced;
-	for (i = 0; i < places_for(kind->type); i++)
-		expect_no_wait(test, kind, places[i].addr);
+	for (i = 0; (place = place_for(kind->type, i)); i++)
+		expect_no_wait(test, kind, place->addr);
 }
 
 #if defined(CONFIG_KPROBE_EVENTS) && defined(CONFIG_BPF_EVENTS)
@@ -359,8 +297,8 @@ static struct perf_event *open_event(struct kunit *test)
 /* Any handler can be one that uses the event. */
 static void closing_an_event_waits_for_handlers(struct kunit *test)
 {
+	unsigned int before = handler_ms;
 	struct perf_event *event;
-	unsigned int before;
 	struct task_struct *task;
 
 	need_two_cpus(test);
@@ -370,7 +308,6 @@ static void closing_an_event_waits_for_handlers(struct kunit *test)
 	any_registered(test, KPROBE, &slow[PRE_HANDLER], kprobes_traced);
 	called = kprobes_traced;
 	/* First perf takes the event off its CPU. */
-	before = handler_ms;
 	handler_ms = 500;
 	expect_wait(test, task, TASK, close_event, event, 0);
 	handler_ms = before;
@@ -404,10 +341,20 @@ static void closing_an_event_does_not_wait_for_readers(struct kunit *test)
 
 static struct kprobe nobody;
 
-static void mark_of_a_task_that_dies_is_ended(struct kunit *test)
+static bool can_be_hit(void)
 {
-	bool inside, entered, faulting;
-	struct kprobe_hit frame, another;
+	struct kprobe_hit frame;
+	bool entered = kprobe_enter(&frame, &nobody);
+
+	if (entered)
+		kprobe_leave(&frame);
+	return entered;
+}
+
+static void task_that_dies_leaves_no_mark(struct kunit *test)
+{
+	bool inside, faulting, entered, kept_out;
+	struct kprobe_hit frame;
 	struct kprobe *running;
 	struct kprobe_mark *mark;
 
@@ -420,36 +367,24 @@ static void mark_of_a_task_that_dies_is_ended(struct kunit *test)
 	faulting = mark->faulting;
 	mark->faulting = false;
 	running = kprobe_running();
-	entered = kprobe_enter(&another, &nobody);
-	if (entered)
-		kprobe_leave(&another);
-	preempt_enable();
-	KUNIT_EXPECT_TRUE(test, inside);
-	KUNIT_EXPECT_NULL(test, running);
-	KUNIT_EXPECT_FALSE(test, faulting);
-	KUNIT_EXPECT_TRUE(test, entered);
-	kprobe_wait_for_handlers();
-}
+	entered = can_be_hit();
 
-/* A section that nests leaves with the task, too: the next one is to keep hits out by itself. */
-static void busy_sections_of_a_task_that_dies_are_forgotten(struct kunit *test)
-{
-	struct kprobe_hit frame;
-	bool kept_out;
-
-	preempt_disable();
+	/* Busy sections leave with the task, too: the next one keeps hits out by itself. */
 	kprobe_busy_begin();
 	kprobe_busy_begin();
 	kprobe_task_dies();
 	preempt_enable_notrace();
 	preempt_enable_notrace();
 	kprobe_busy_begin();
-	kept_out = !kprobe_enter(&frame, &nobody);
-	if (!kept_out)
-		kprobe_leave(&frame);
+	kept_out = !can_be_hit();
 	kprobe_busy_end();
 	preempt_enable();
+	KUNIT_EXPECT_TRUE(test, inside);
+	KUNIT_EXPECT_NULL(test, running);
+	KUNIT_EXPECT_FALSE(test, faulting);
+	KUNIT_EXPECT_TRUE(test, entered);
 	KUNIT_EXPECT_TRUE(test, kept_out);
+	kprobe_wait_for_handlers();
 }
 
 #ifdef CONFIG_JPROBES
@@ -505,23 +440,23 @@ KUNIT_ARRAY_PARAM_DESC(type, probe_types, name);
 static void probe_cannot_leave_in_its_own_handler(struct kunit *test)
 {
 	const struct probe_kind *kind = test->param_value;
+	const struct kprobes_step *place;
 	unsigned int i;
 
 	need_warnings(test);
 	if (kind->type == KPROBE)
 		kprobes_need_step(test, "plain instruction");
-	for (i = 0; i < places_for(kind->type); i++) {
-		leaving = any_registered(test, kind->type, &leave[kind->id], places[i].addr);
+	for (i = 0; (place = place_for(kind->type, i)); i++) {
+		leaving = any_registered(test, kind->type, &leave[kind->id], place->addr);
 		wait_for_kprobe_optimizer();
 		tries = 0;
 		expect_report_begin();
-		places[i].call(1);
-		places[i].call(1);
+		place->call(1);
+		place->call(1);
 		expect_report_end();
 		/* Though it stays registered, it is not hit any more. */
-		KUNIT_EXPECT_EQ_MSG(test, tries, 1, "at %pS", places[i].addr);
-		KUNIT_EXPECT_TRUE_MSG(test, kprobe_gone(&leaving->probe.kp), "at %pS",
-				      places[i].addr);
+		KUNIT_EXPECT_EQ_MSG(test, tries, 1, "at %pS", place->addr);
+		KUNIT_EXPECT_TRUE_MSG(test, kprobe_gone(&leaving->probe.kp), "at %pS", place->addr);
 		kunit_release_action(test, any_drop, leaving);
 	}
 }
@@ -564,7 +499,8 @@ static void leave_while_rcu_is_held(struct any *planted)
 
 /* It is gone, and its struct is free for something else. Whether it was alone does not matter. */
 static void expect_gone(struct kunit *test, const struct probe_kind *kind,
-			const struct place *place, bool alone, void (*leave)(struct any *planted))
+			const struct kprobes_step *place, bool alone,
+			void (*leave)(struct any *planted))
 {
 	struct probe *other = alone ? NULL : probe_registered(test, place->addr);
 	struct any *planted = plant(test, kind, place->addr);
@@ -589,12 +525,13 @@ static void expect_gone(struct kunit *test, const struct probe_kind *kind,
 static void probe_leaves_where_nobody_may_sleep(struct kunit *test)
 {
 	const struct probe_kind *kind = test->param_value;
+	const struct kprobes_step *place;
 	unsigned int i;
 
 	need_counted_preemption(test);
-	for (i = 0; i < 2 * places_for(kind->type); i++)
-		expect_gone(test, kind, &places[i / 2], i % 2, leave_with_preemption_off);
-	expect_gone(test, kind, &places[1], true, leave_while_rcu_is_held);
+	for (i = 0; (place = place_for(kind->type, i / 2)); i++)
+		expect_gone(test, kind, place, i % 2, leave_with_preemption_off);
+	expect_gone(test, kind, place_for(kind->type, 1), true, leave_while_rcu_is_held);
 }
 
 /* The site goes as others do, once a worker has had its turn. */
@@ -768,16 +705,13 @@ static void probes_are_looked_at_inside_of_a_mark_only(struct kunit *test)
 
 static struct kunit_case wait_cases[] = {
 	KUNIT_CASE_PARAM(unregistering_waits_for_handlers, kind_gen_params),
-	KUNIT_CASE(one_wait_serves_a_batch),
-	KUNIT_CASE(hits_that_go_on_do_not_hold_it_up),
 	KUNIT_CASE(every_processor_has_a_barrier),
 	KUNIT_CASE_PARAM(unregistering_does_not_wait_for_readers, kind_gen_params),
 #if defined(CONFIG_KPROBE_EVENTS) && defined(CONFIG_BPF_EVENTS)
 	KUNIT_CASE_PARAM(closing_an_event_waits_for_handlers, user_gen_params),
 	KUNIT_CASE_PARAM(closing_an_event_does_not_wait_for_readers, user_gen_params),
 #endif
-	KUNIT_CASE(mark_of_a_task_that_dies_is_ended),
-	KUNIT_CASE(busy_sections_of_a_task_that_dies_are_forgotten),
+	KUNIT_CASE(task_that_dies_leaves_no_mark),
 #ifdef CONFIG_JPROBES
 	KUNIT_CASE(jprobe_return_outside_of_a_jprobe_only_warns),
 #endif
@@ -794,7 +728,6 @@ static struct kunit_case wait_cases[] = {
 
 static struct kunit_suite wait_suite = {
 	.name = "kprobes_wait",
-	.suite_init = find_places,
 	.test_cases = wait_cases,
 };
 

@@ -64,15 +64,6 @@ static unsigned int call(unsigned int (*function)(unsigned int), unsigned int n)
 	return function(n);
 }
 
-/* Calls itself by its address: on powerpc, a direct call goes to another entry. */
-static noinline __noclone unsigned int recursive(unsigned int depth)
-{
-	unsigned int below = depth ? call(recursive, depth - 1) : 0;
-
-	barrier_data(&below);
-	return below + 1;
-}
-
 /* Returns in a busy section, where handlers cannot run. */
 static noinline __noclone unsigned int returns_busy(unsigned int n)
 {
@@ -167,133 +158,54 @@ static struct kprobe_site *plant(struct kunit *test, struct kprobe *p)
 	return site_at(p->addr);
 }
 
-static void expect_missed(struct kunit *test, struct kprobe_site *site,
-			  long recursion, long pool)
-{
-	KUNIT_EXPECT_EQ(test, recursion,
-			atomic_read(&site->missed[KPROBE_MISS_RECURSION]));
-	KUNIT_EXPECT_EQ(test, pool, atomic_read(&site->missed[KPROBE_MISS_POOL]));
-}
+/* --- hits and misses --- */
 
-/* --- hits --- */
-
-static void expect_hits(struct kunit *test, struct kprobe_site *site, const char *switches,
-			long hits)
+static void expect_counts(struct kunit *test, struct kprobe_site *site, long hits, long missed)
 {
-	for (; *switches; switches++)
-		kprobe_stats_enable(*switches == '1');
-	call(target, 1);
 	KUNIT_EXPECT_EQ(test, hits, atomic_long_read(&site->hits));
+	KUNIT_EXPECT_EQ(test, missed, atomic_read(&site->missed[KPROBE_MISS_RECURSION]));
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&site->missed[KPROBE_MISS_POOL]));
 }
 
-/* However often it is said */
-static void hits_are_counted_only_when_asked_for(struct kunit *test)
+/*
+ * A hit by a handler is one miss of the site, not one for each of its probes. Others come and go;
+ * when the last one comes back, the site may be the old one, which was revived.
+ */
+static void counts_begin_with_the_first_probe_of_a_site(struct kunit *test)
 {
-	struct kprobe_site *site = plant(test, new_probe(test, why_nop));
-
-	expect_hits(test, site, "", 0);
-	expect_hits(test, site, "1", 1);
-	expect_hits(test, site, "", 2);
-	expect_hits(test, site, "0", 2);
-	expect_hits(test, site, "11", 3);
-	expect_hits(test, site, "0", 3);
-	expect_hits(test, site, "01", 4);
-	expect_missed(test, site, 0, 0);
-}
-
-/* Its site may be the old one, which was revived. */
-static void probe_that_comes_back_counts_anew(struct kunit *test)
-{
-	struct kprobe *p = new_probe(test, why_nop);
+	struct kprobe *p = new_probe(test, why_nop), *other = new_probe(test, why_nop);
 	struct kprobe_site *site;
 
 	p->pre_handler = see_and_hit_again;
-	KUNIT_ASSERT_EQ(test, 0, register_kprobe(p));
+	site = plant(test, p);
 	kprobe_stats_enable(true);
 	call(target, 1);
+	expect_counts(test, site, 1, 1);
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(other));
+	expect_counts(test, site, 1, 1);
+	call(target, 1);
+	unregister_kprobe(other);
+	expect_counts(test, site, 2, 2);
+	KUNIT_EXPECT_EQ(test, 2, p->nmissed);
+
 	unregister_kprobe(p);
 	p->flags = 0;
 	site = plant(test, p);
-	KUNIT_EXPECT_EQ(test, 0, atomic_long_read(&site->hits));
-	expect_missed(test, site, 0, 0);
-}
-
-static void counts_go_on_when_others_come_and_go(struct kunit *test)
-{
-	struct kprobe_site *site = plant(test, new_probe(test, why_nop));
-	struct kprobe *other = new_probe(test, why_nop);
-
-	kprobe_stats_enable(true);
-	call(target, 1);
-	KUNIT_ASSERT_EQ(test, 0, register_kprobe(other));
-	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&site->hits));
-	call(target, 1);
-	unregister_kprobe(other);
-	KUNIT_EXPECT_EQ(test, 2, atomic_long_read(&site->hits));
-}
-
-/* --- misses --- */
-
-/* It is one miss of the site, not one for each of its probes. */
-static void hit_by_a_handler_is_a_miss_of_recursion(struct kunit *test)
-{
-	struct kprobe *p = new_probe(test, why_nop);
-	struct kprobe_site *site;
-
-	p->pre_handler = see_and_hit_again;
-	plant(test, new_probe(test, why_nop));
-	site = plant(test, p);
-	kprobe_stats_enable(true);
-	call(target, 1);
-	expect_missed(test, site, 1, 0);
-	KUNIT_EXPECT_EQ(test, 1, p->nmissed);
-	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&site->hits));
+	expect_counts(test, site, 0, 0);
 }
 
 #ifdef CONFIG_KRETPROBES
-static struct kretprobe *new_return_probe(struct kunit *test, void *addr)
-{
-	const union any_probe none = {};
-
-	return &any_new(test, RETURN_PROBE, &none, addr)->probe.rp;
-}
-
-static struct kprobe_site *plant_return(struct kunit *test, struct kretprobe *rp)
-{
-	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(rp));
-	return site_at(rp->kp.addr);
-}
-
-static int see_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	return 0;
-}
-
-static void call_beyond_maxactive_is_a_miss_of_the_pool(struct kunit *test)
-{
-	struct kretprobe *rp = new_return_probe(test, recursive);
-	struct kprobe_site *site;
-
-	rp->maxactive = 1;
-	site = plant_return(test, rp);
-	call(recursive, 3);
-	expect_missed(test, site, 0, 3);
-	KUNIT_EXPECT_EQ(test, 3, rp->nmissed);
-}
-
 static void return_into_a_handler_is_a_miss_of_recursion(struct kunit *test)
 {
-	struct kretprobe *rp = new_return_probe(test, returns_busy);
-	struct kprobe_site *site;
+	struct return_probe *probe;
 
 	if (trampoline_is_probed())
 		kunit_skip(test, "nothing returns there from where handlers cannot run");
-	rp->handler = see_return;
-	site = plant_return(test, rp);
+	probe = return_probe_with(test, returns_busy);
 	call(returns_busy, 1);
 	kprobe_busy_end();
-	expect_missed(test, site, 1, 0);
-	KUNIT_EXPECT_EQ(test, 1, rp->nmissed);
+	expect_counts(test, site_at(probe->rp.kp.addr), 0, 1);
+	KUNIT_EXPECT_EQ(test, 1, probe->rp.nmissed);
 }
 #endif
 
@@ -313,32 +225,6 @@ static void expect_way(struct kunit *test, struct kprobe_site *site, const char 
 	KUNIT_EXPECT_STREQ(test, obstacle, kprobe_site_why(site));
 }
 
-static void entry_hooked_by_ftrace_is_fast(struct kunit *test)
-{
-	struct kprobe *p = new_probe(test, target);
-	struct kprobe_site *site = plant(test, p);
-
-	if (!kprobe_ftrace(&site->kp))
-		kunit_skip(test, "ftrace does not hook functions for kprobes here");
-	expect_way(test, site, "ftrace", "-");
-	KUNIT_ASSERT_EQ(test, 0, disable_kprobe(p));
-	expect_way(test, site, "ftrace", "disarmed");
-}
-
-static void breakpoint_says_what_keeps_it_slow(struct kunit *test)
-{
-	struct kprobe_site *site = plant(test, new_probe(test, why_nop));
-	bool jump;
-
-	wait_for_kprobe_optimizer();
-	guard(mutex)(&kprobe_mutex);
-	jump = site->state == SITE_OPTIMIZED;
-	KUNIT_EXPECT_STRNEQ(test, "-", kprobe_site_path(site));
-	KUNIT_EXPECT_STRNEQ(test, "ftrace", kprobe_site_path(site));
-	KUNIT_EXPECT_EQ(test, jump, !strcmp("jump", kprobe_site_path(site)));
-	KUNIT_EXPECT_EQ(test, jump, !strcmp("-", kprobe_site_why(site)));
-}
-
 /* A site that is nowhere goes through the states that matter here. */
 static void way_of_a_jump_and_its_obstacle_are_the_sites(struct kunit *test)
 {
@@ -348,7 +234,7 @@ static void way_of_a_jump_and_its_obstacle_are_the_sites(struct kunit *test)
 	site.state = SITE_IDLE;
 	KUNIT_EXPECT_STREQ(test, "disarmed", why_of(&site));
 	site.state = SITE_ARMED;
-	site.op.obstacle = KPROBE_OBSTACLE_REACH;
+	site.kp.obstacle = KPROBE_OBSTACLE_REACH;
 	KUNIT_EXPECT_STREQ(test, "reach", why_of(&site));
 	site.state = SITE_OPTIMIZING;
 	KUNIT_EXPECT_STREQ(test, "pending", why_of(&site));
@@ -358,22 +244,6 @@ static void way_of_a_jump_and_its_obstacle_are_the_sites(struct kunit *test)
 	expect_way(test, &site, "jump", "-");
 	site.state = SITE_GONE;
 	expect_way(test, &site, "-", "gone");
-}
-
-static void post_handler_does_not_change_the_way(struct kunit *test)
-{
-	struct kprobe *with_post = new_probe(test, why_nop);
-	struct kprobe_site *site;
-
-	if (!IS_ENABLED(CONFIG_X86) && !IS_ENABLED(CONFIG_ARM64))
-		kunit_skip(test, "not known what is boosted here");
-	with_post->post_handler = see_after;
-	site = plant(test, new_probe(test, why_nop));
-	KUNIT_EXPECT_STREQ(test, "boost", arch_kprobe_path(&site->kp));
-	plant(test, with_post);
-	KUNIT_EXPECT_STREQ(test, "boost", arch_kprobe_path(&site->kp));
-	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(with_post));
-	KUNIT_EXPECT_STREQ(test, "boost", arch_kprobe_path(&site->kp));
 }
 
 #ifdef CONFIG_OPTPROBES
@@ -625,15 +495,12 @@ static void entries_are_told_from_parts_that_are_jumped_to(struct kunit *test)
 		{ why_whole, 0 }, { why_inner, 0 }, { why_colder, 0 }, { why_cold, -EINVAL },
 		{ why_numbered, -EINVAL },
 	};
-	struct kretprobe *rp;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(functions); i++) {
 		KUNIT_EXPECT_EQ(test, 11 + 10 * i, call(functions[i].function, 1));
 		KUNIT_EXPECT_EQ(test, functions[i].err,
 				kprobe_on_func_entry((void *)functions[i].function, NULL, 0));
-		rp = new_return_probe(test, functions[i].function);
-		KUNIT_EXPECT_EQ(test, functions[i].err, register_kretprobe(rp));
 	}
 #ifdef LABEL_WORDS
 	KUNIT_EXPECT_EQ(test, 2, call(has_label, 1));
@@ -702,7 +569,7 @@ static void functions_of_assembly_have_return_probes(struct kunit *test)
 	KUNIT_EXPECT_GT(test, found, 0);
 }
 
-/* A batch has one reason, that of the probe which was refused. */
+/* A batch has one error and one reason, those of the first probe that was refused. */
 static void batch_is_refused_for_one_of_its_probes(struct kunit *test)
 {
 	struct kprobe *probes[] = {
@@ -710,7 +577,6 @@ static void batch_is_refused_for_one_of_its_probes(struct kunit *test)
 	};
 
 	probes[1]->symbol_name = "no_such_second";
-	probes[2]->symbol_name = "no_such_third";
 	KUNIT_EXPECT_EQ(test, -ENOENT, register_kprobes(probes, ARRAY_SIZE(probes)));
 	expect_refusal(test, -ENOENT, "no_such_second+0x0", "no such symbol");
 	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(probes, 0));
@@ -844,21 +710,14 @@ static int switch_off(struct kunit *test)
 }
 
 static struct kunit_case why_cases[] = {
-	KUNIT_CASE(hits_are_counted_only_when_asked_for),
-	KUNIT_CASE(probe_that_comes_back_counts_anew),
-	KUNIT_CASE(counts_go_on_when_others_come_and_go),
-	KUNIT_CASE(hit_by_a_handler_is_a_miss_of_recursion),
+	KUNIT_CASE(counts_begin_with_the_first_probe_of_a_site),
 #ifdef CONFIG_KRETPROBES
-	KUNIT_CASE(call_beyond_maxactive_is_a_miss_of_the_pool),
 	KUNIT_CASE(return_into_a_handler_is_a_miss_of_recursion),
 	KUNIT_CASE(entries_are_told_from_parts_that_are_jumped_to),
 #endif
 	KUNIT_CASE_SLOW(functions_have_return_probes),
 	KUNIT_CASE(functions_of_assembly_have_return_probes),
-	KUNIT_CASE(entry_hooked_by_ftrace_is_fast),
-	KUNIT_CASE(breakpoint_says_what_keeps_it_slow),
 	KUNIT_CASE(way_of_a_jump_and_its_obstacle_are_the_sites),
-	KUNIT_CASE(post_handler_does_not_change_the_way),
 #ifdef CONFIG_OPTPROBES
 	KUNIT_CASE(jump_comes_back_when_a_post_handler_leaves),
 #endif

@@ -19,8 +19,6 @@ struct kprobe;
 
 typedef u32 kprobe_opcode_t;
 
-#define kretprobe_blacklist_size	6
-
 /*
  * In instructions; see internal.h. A branch in the text leads to the slot, too. Those where modules
  * are take more, so that a page of any size has room for the veneers behind them.
@@ -76,6 +74,9 @@ static __always_inline void arch_kretprobe_undivert(struct pt_regs *regs, void *
 
 /* Nothing is remembered between a hit and what follows on it. */
 #define ARCH_KPROBE_STATELESS	1
+
+void kprobe_ftrace_entry(void);
+#define ARCH_KPROBE_FTRACE_TRAMPOLINE	((unsigned long)kprobe_ftrace_entry)
 
 const char *arch_kprobe_path(struct kprobe *kp);
 #define arch_kprobe_path	arch_kprobe_path

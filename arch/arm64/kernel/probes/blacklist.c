@@ -13,8 +13,7 @@
 #include "decode-insn.h"
 #include "internal.h"
 
-/* The list ends with the first NULL name, so functions that this kernel lacks have no row. */
-struct kretprobe_blackpoint kretprobe_blacklist[kretprobe_blacklist_size] = {
+struct kretprobe_blackpoint kretprobe_blacklist[] = {
 #ifdef CONFIG_CPU_PM
 	/*
 	 * A CPU that has lost its registers resumes by returning from this a second time, to the
@@ -42,6 +41,7 @@ struct kretprobe_blackpoint kretprobe_blacklist[kretprobe_blacklist_size] = {
 	/* Is returned to, and gets to know only then where to return itself. */
 	{ .name = "return_to_handler" },
 #endif
+	{ }
 };
 
 /* With BTI, an indirect branch has to find one of these in the text. */

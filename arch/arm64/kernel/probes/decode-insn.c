@@ -44,7 +44,7 @@
 
 #define MSR_TTBR		0xd5182000
 
-/* No instruction is in two rows, so their order does not matter. */
+/* The first row counts that an instruction is in: an exception is in front of its rule. */
 const struct probe_class probe_classes[] = {
 	/* Branches that can be simulated */
 	SIMULATE("Unconditional branch (immediate)", 0x7c000000, 0x14000000, branch),
@@ -74,14 +74,8 @@ const struct probe_class probe_classes[] = {
 	 * PACM, which makes the next PACIASP depend on its address.
 	 */
 	COPY("System instructions with register argument: WFET, WFIT", 0xffffffc0, 0xd5031000),
-	COPY("Hints: CRm 0-3", 0xfffffc1f, 0xd503201f),
-	COPY("Hints: BTI", 0xffffff3f, 0xd503241f),
 	REJECT("Hints: PACM", 0xffffffff, 0xd50324ff),
-	COPY("Hints: unallocated", 0xffffffbf, 0xd503243f),
-	COPY("Hints: unallocated", 0xffffffff, 0xd50324bf),
-	COPY("Hints: CHKFEAT", 0xffffff1f, 0xd503251f),
-	COPY("Hints: CRm 6-7", 0xfffffe1f, 0xd503261f),
-	COPY("Hints: unallocated", 0xfffff81f, 0xd503281f),
+	COPY("Hints", 0xfffff01f, 0xd503201f),
 
 	/* Barriers */
 	COPY("Barriers: DSB, DMB", 0xfffff0df, 0xd503309f),
@@ -108,8 +102,7 @@ const struct probe_class probe_classes[] = {
 	REJECT("PSTATE: DAIFSet, DAIFClr of D", 0xfffff8df, 0xd50348df),
 
 	/* Caches, translation; an exception clobbers no more than an interrupt would */
-	COPY("System instructions: IC to inner shareable", 0xfff8ff00, 0xd5087100),
-	COPY("System instructions: prediction restriction", 0xfff8ff00, 0xd5087300),
+	COPY("System instructions: IC, prediction restriction", 0xfff8fd00, 0xd5087100),
 	COPY("System instructions: IC, DC by address", 0xfff8fe00, 0xd5087400),
 	COPY("System instructions: DC invalidate", 0xfff8ff00, 0xd5087600),
 	REJECT("System instructions: GCS", 0xfff8ff00, 0xd5087700),
@@ -272,27 +265,11 @@ const struct probe_class probe_classes[] = {
 	COPY("Floating-point data-processing (2 source)", 0xff200c00, 0x1e200800),
 	COPY("Floating-point data-processing (3 source)", 0xff000000, 0x1f000000),
 
-	/*
-	 * Extensions that are listed as a whole, but for MOVPRFX: it makes one instruction with
-	 * the next. What is beside it, in groups that have nothing else, is unallocated.
-	 */
-	USER_COPY("SME; SVE: bit 31 set", 0x9a000000, 0x80000000),
-	USER_COPY("SVE: bit 30 set", 0xde000000, 0x44000000),
-	USER_COPY("SVE: bit 29 set", 0xfe000000, 0x24000000),
-	USER_COPY("SVE: bit 24 set", 0xff000000, 0x05000000),
-	USER_COPY("SVE integer, predicated: binary, shift, multiply", 0xff202000, 0x04000000),
-	USER_COPY("SVE integer, predicated: multiply", 0xff206000, 0x04006000),
-	USER_COPY("SVE integer, predicated: unary", 0xff20e000, 0x0400a000),
-	USER_COPY("SVE integer, predicated: add, min, max reduction", 0xff30e000, 0x04002000),
-	USER_COPY("SVE integer, predicated: bitwise reduction", 0xff38e000, 0x04182000),
+	/* Extensions that are listed as a whole. MOVPRFX makes one instruction with the next. */
 	REJECT("SVE integer, predicated: MOVPRFX", 0xff38e000, 0x04102000),
-	USER_COPY("SVE integer: binary, index, stack, multiply", 0xff208000, 0x04200000),
-	USER_COPY("SVE integer: element count", 0xff20c000, 0x0420c000),
-	USER_COPY("SVE integer: shift", 0xff20e000, 0x04208000),
-	USER_COPY("SVE integer: address generation", 0xff20f000, 0x0420a000),
-	USER_COPY("SVE integer: floating-point trigonometric select", 0xff20f800, 0x0420b000),
-	USER_COPY("SVE integer: floating-point exponential", 0xff20fc00, 0x0420b800),
 	REJECT("SVE integer: MOVPRFX", 0xff20fc00, 0x0420bc00),
+	USER_COPY("SVE", 0x1e000000, 0x04000000),
+	USER_COPY("SME", 0x9e000000, 0x80000000),
 
 	/* Loads and stores that must not be moved, or be interrupted by an exception */
 	REJECT("Load/store exclusive register", 0x3fa00000, 0x08000000),
@@ -357,18 +334,14 @@ const struct probe_class probe_classes[] = {
 	 * Single registers, by size and opc: of 8 or 16 bits; of 32 or 64; LDRSW;
 	 * then SIMD&FP of 8 to 64, of 128.
 	 */
-	COPY("Load/store register (unscaled immediate)", 0xbf200c00, 0x38000000),
-	COPY("Load/store register (unscaled immediate)", 0xbfa00c00, 0xb8000000),
+	COPY("Load/store register (immediate of 9 bits)", 0xbf200000, 0x38000000),
+	COPY("Load/store register (immediate of 9 bits)", 0xbfa00000, 0xb8000000),
 	COPY("Load/store register (unscaled immediate): LDURSW, PRFUM", 0xbfe00c00, 0xb8800000),
 	COPY("Load/store register (unscaled immediate): SIMD&FP", 0x3fa00c00, 0x3c000000),
 	COPY("Load/store register (unscaled immediate): SIMD&FP", 0xffa00c00, 0x3c800000),
-	COPY("Load/store register (immediate, indexed)", 0xbf200400, 0x38000400),
-	COPY("Load/store register (immediate, indexed)", 0xbfa00400, 0xb8000400),
 	COPY("Load/store register (immediate, indexed): LDRSW", 0xffe00400, 0xb8800400),
 	COPY("Load/store register (immediate, indexed): SIMD&FP", 0x3fa00400, 0x3c000400),
 	COPY("Load/store register (immediate, indexed): SIMD&FP", 0xffa00400, 0x3c800400),
-	COPY("Load/store register (unprivileged)", 0xbf200c00, 0x38000800),
-	COPY("Load/store register (unprivileged)", 0xbfa00c00, 0xb8000800),
 	COPY("Load/store register (unprivileged): LDTRSW", 0xffe00c00, 0xb8800800),
 	COPY("Load/store register (register offset)", 0xbf204c00, 0x38204800),
 	COPY("Load/store register (register offset)", 0xbfa04c00, 0xb8204800),

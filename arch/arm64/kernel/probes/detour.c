@@ -66,16 +66,19 @@ static __always_inline unsigned long copy_hit(struct kprobe *kp, struct pt_regs 
 	return (unsigned long)(kp->ainsn.insn + (post ? SLOT_LAST_OUT : SLOT_COPY_OUT));
 }
 
-static __always_inline unsigned long jump_hit(struct pt_regs *regs, struct kprobe_site *site)
+static __always_inline unsigned long detour_exit(struct kprobe *kp, struct pt_regs *regs,
+						 enum kprobe_result what)
 {
-	enum kprobe_result what = kprobe_hit_pre(site, regs);
-	struct kprobe *kp = &site->kp;
-
 	if (unlikely(what == KPROBE_RESULT_REDIRECTED))
 		return resume(kp, regs, 0);
 	if (kp->ainsn.simulate)
 		return simulate_hit(kp, regs, what);
 	return copy_hit(kp, regs, what == KPROBE_RESULT_POST);
+}
+
+static __always_inline unsigned long jump_hit(struct pt_regs *regs, struct kprobe_site *site)
+{
+	return detour_exit(&site->kp, regs, kprobe_hit_pre(site, regs));
 }
 
 /* The same on a CPU that RCU takes for idle, which is rare. */
@@ -106,7 +109,23 @@ kprobe_detour_hit(struct pt_regs *regs, struct kprobe_site *site)
 	return to;
 }
 
-/* The same behind the copy for hits with a post handler */
+/* The end of it, after assembly has disabled preemption and called a handler by itself. */
+asmlinkage unsigned long __kprobes
+kprobe_detour_called(struct pt_regs *regs, struct kprobe_site *site, int chosen)
+{
+	unsigned long to = detour_exit(&site->kp, regs, kprobe_hit_called(site, regs, chosen));
+
+	preempt_enable_notrace();
+	return to;
+}
+
+/* For assembly that has found out that the task is to be preempted */
+asmlinkage void __kprobes kprobe_preempt_enable(void)
+{
+	preempt_enable_notrace();
+}
+
+/* As kprobe_detour_hit(), behind the copy for hits with a post handler. */
 asmlinkage unsigned long __kprobes
 kprobe_tail_hit(struct pt_regs *regs, struct kprobe_site *site)
 {

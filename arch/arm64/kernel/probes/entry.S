@@ -6,12 +6,16 @@
 #include <asm/asm-offsets.h>
 #include <asm/assembler.h>
 #include <asm/brk-imm.h>
+#include <asm/insn-def.h>
 #include <asm/ptrace.h>
 
 #include "internal.h"
 #include "pstate-header.S"
 
 #define PSR_I_SHIFT	7
+
+/* As in entry-ftrace.S: room for a pt_regs, and above it for the callsite's frame record */
+#define FTRACE_FRAME_SIZE	(PT_REGS_SIZE + 16)
 
 	/* To or from a pt_regs at sp: registers that a call may change, and those it preserves */
 	.macro	caller_saved, op
@@ -35,38 +39,187 @@
 	\op	x28, x29, [sp, #S_X28]
 	.endm
 
+	/* Changes x1; leaves the task in x22. */
+	.macro	count_preemption, op:req
+#ifdef CONFIG_PREEMPT_COUNT
+	get_current_task x22
+	ldr	w1, [x22, #TSK_TI_PREEMPT]
+	\op	w1, w1, #1
+	str	w1, [x22, #TSK_TI_PREEMPT]
+#endif
+	.endm
+
+	/* As kprobe_find_site(entry_of()), for where x21 is behind the call */
+	.macro	find_site, missing:req
+	sub	x4, x21, #2 * AARCH64_INSN_SIZE
+	and	x4, x4, #~7
+	ldr_l	x1, kprobe_site_table + KPROBE_TABLE_BUCKETS
+	mov_q	x2, KPROBE_TABLE_FACTOR
+	mul	w2, w4, w2
+	ldr	w3, [x1, #KPROBE_BUCKETS_SHIFT]
+	lsr	w2, w2, w3
+	add	x2, x1, x2, lsl #3
+	ldr	x20, [x2, #KPROBE_BUCKETS_HEADS]
+.Lnode\@:
+	cbz	x20, \missing
+	ldr	x2, [x20, #KPROBE_NODE_KEY]
+	cmp	x2, x4
+	b.eq	.Lfound\@
+	ldr	w2, [x1, #KPROBE_BUCKETS_SIDE]
+	ldr	x20, [x20, x2, lsl #3]
+	b	.Lnode\@
+.Lfound\@:
+	.endm
+
+/*
+ * The short path: calls the handler of a hit as most are, at which a task runs, there is one probe,
+ * with a pre handler only, and hits are not counted. This is kprobe_hit_pre(), step by step, with
+ * the site in x20, its address in x1, the registers at sp, PSTATE in x19, and preemption off. Any
+ * other hit goes to @rare, where nothing has happened yet. If there is a post handler, the handler
+ * has set where to resume, or with @same_sp it has moved the stack pointer, it goes to @called: the
+ * mark is still entered, and what the handler has returned is in w0. Changes x22 to x24.
+ */
+	.macro	run_handler, rare:req, called:req, same_sp
+#ifdef CONFIG_CFI_CLANG
+	b	\rare				// the call of a handler takes more there
+#else
+	str	x1, [sp, #S_PC]
+	tbnz	x19, #PSR_I_SHIFT, \rare	// RCU may take the CPU for idle
+	get_current_task x22
+	ldr	w1, [x22, #TSK_TI_PREEMPT]
+	tst	w1, #KPROBE_ABOVE_TASK
+	b.ne	\rare
+	adr_this_cpu x23, kprobe_marks, x1
+	ldr	w24, [x23, #KPROBE_MARK_SEQ]
+	tbnz	w24, #0, \rare
+	ldr_l	w1, kprobe_stats, x1
+	cbnz	w1, \rare
+	add	w1, w24, #1
+	str	w1, [x23, #KPROBE_MARK_SEQ]
+	ldr	x0, [x20, #KPROBE_SITE_FIRST]
+	str	x0, [x23, #KPROBE_MARK_RUNNING]
+	ldr	x2, [x0, #KPROBE_PRE_HANDLER]
+	cbz	x2, .Lno_handler\@
+	mov	x1, sp
+	blr	x2
+	cbnz	w0, \called
+.Lno_handler\@:
+	mov	w0, #0
+	ldr	x1, [x20, #KPROBE_SITE_POST_HANDLER]
+	cbnz	x1, \called
+	.ifnb	\same_sp
+	ldr	x1, [sp, #S_SP]
+	add	x2, sp, #PT_REGS_SIZE
+	cmp	x1, x2
+	b.ne	\called
+	.endif
+	str	xzr, [x23, #KPROBE_MARK_RUNNING]
+	add	w24, w24, #2
+	add	x1, x23, #KPROBE_MARK_SEQ
+	stlr	w24, [x1]
+#endif
+	.endm
+
 /*
  * Called from a slot, with a pt_regs at the stack pointer, in which the slot has saved x29 and
  * x30. The address of the site is in the slot, @owner words behind the return address.
  * Continues where @handler says: in the slot, which restores x29 and x30, or at
- * kprobe_detour_leave.
+ * kprobe_detour_leave. If the short path has called a probe's handler, @called goes on in place of
+ * @handler.
  *
- * @handler puts the address of the probed code into the frame record. Until then it has that of
- * the slot: an NMI or an interrupt may unwind, and must not find what was on the stack before.
+ * The frame record gets the address of the probed code. Until then it has that of the slot: an NMI
+ * or an interrupt may unwind, and must not find what was on the stack before.
+ *
+ * Without @owner it is called at a function's entry, in place of ftrace_caller, and saves the same
+ * as that: x9 is the function's link register, and x30 is where to resume.
  */
-	.macro	from_slot name:req, handler:req, owner:req
+	.macro	from_text name:req, handler:req, called, owner
 SYM_CODE_START(\name)
+	.ifb	\owner
+	sub	sp, sp, #FTRACE_FRAME_SIZE
+	.endif
 	caller_saved stp
 	callee_saved stp
+	.ifnb	\owner
 	add	x1, sp, #PT_REGS_SIZE
 	str	x1, [sp, #S_SP]
+	.else
+	add	x1, sp, #FTRACE_FRAME_SIZE
+	stp	x9, x1, [sp, #S_LR]
+	stp	x29, x9, [sp, #PT_REGS_SIZE]
+	add	x29, sp, #PT_REGS_SIZE
+	.endif
 	save_pstate \name
 	stp	x29, x30, [sp, #S_STACKFRAME]
 	add	x29, sp, #S_STACKFRAME
-	ldr	x1, [x30, #4 * (\owner)]
+	mov	x21, x30
+	.ifnb	\owner
+	ldr	x20, [x30, #4 * (\owner)]
+	.endif
+	.ifnb	\called
+	count_preemption add
+	.ifb	\owner
+	find_site .Lrare_\name
+	ldr	x1, [x20, #KPROBE_SITE_ADDR]
+	.else
+	ldr	x1, [x20, #KPROBE_SITE_SIMULATE]
+	cbnz	x1, .Lrare_\name
+	ldr	x1, [x20, #KPROBE_SITE_ADDR]
+	str	x1, [sp, #S_STACKFRAME + 8]
+	.endif
+	run_handler .Lrare_\name, .Lcalled_\name, \owner
+#ifdef CONFIG_PREEMPT_COUNT
+	count_preemption sub
+	/* Anew: an interrupt may have found that the task is to be preempted. */
+	ldr	x1, [x22, #TSK_TI_PREEMPT]
+	cbz	x1, .Lpreempted_\name
+#endif
+	.else
 	mov	x0, sp
+	mov	x1, x20
 	bl	\handler
-	mov	x30, x0
+	mov	x21, x0
+	.endif
+.Lgo_on_\name:
+	mov	x30, x21
 	restore_pstate \name
 	callee_saved ldp
 	caller_saved ldp
+	.ifnb	\owner
 	/*
 	 * As the return from an exception does (Arm ARM, "Wait for Event"): the probed code may be
 	 * about to wait for an event, and a handler that waited itself has taken it.
 	 */
 	sevl
 	ret
+	.else
+	mov	x9, x30
+	ldr	x30, [sp, #S_LR]
+	add	sp, sp, #FTRACE_FRAME_SIZE
+	ret	x9
+	.endif
 	rare_pstate \name
+
+	.ifnb	\called
+.Lrare_\name:
+	count_preemption sub
+	mov	x0, sp
+	mov	x1, x20
+	bl	\handler
+	mov	x21, x0
+	b	.Lgo_on_\name
+.Lcalled_\name:
+	mov	w2, w0
+	mov	x0, sp
+	mov	x1, x20
+	bl	\called
+	mov	x21, x0
+	b	.Lgo_on_\name
+.Lpreempted_\name:
+	count_preemption add
+	bl	kprobe_preempt_enable
+	b	.Lgo_on_\name
+	.endif
 SYM_CODE_END(\name)
 NOKPROBE(\name)
 	.endm
@@ -74,10 +227,19 @@ NOKPROBE(\name)
 	.text
 
 /* From SLOT_ENTRY: before the probed instruction */
-	from_slot kprobe_detour_entry, kprobe_detour_hit, (SLOT_OWNER-SLOT_COPY_OUT)
+	from_text kprobe_detour_entry, kprobe_detour_hit, kprobe_detour_called, \
+		  (SLOT_OWNER-SLOT_COPY_OUT)
 
 /* From SLOT_LAST: behind the copy for hits with a post handler */
-	from_slot kprobe_tail_entry, kprobe_tail_hit, (SLOT_OWNER-SLOT_NEXT_OUT)
+	from_text kprobe_tail_entry, kprobe_tail_hit, , (SLOT_OWNER-SLOT_NEXT_OUT)
+
+#ifdef CONFIG_KPROBES_ON_FTRACE
+/*
+ * From entries that only the core's ops has, where a branch reaches here. From others, ftrace calls
+ * kprobe_ftrace_handler().
+ */
+	from_text kprobe_ftrace_entry, kprobe_entry_hit, kprobe_entry_called
+#endif
 
 /* A veneer goes here. It has left x16 where the handler will save it. */
 	.macro	from_veneer name:req, entry:req

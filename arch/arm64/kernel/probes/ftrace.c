@@ -42,22 +42,26 @@ void arch_kprobe_ftrace_armed(void)
 	kprobe_sync_cpus();
 }
 
+/* A handler has set where to resume, if that is @chosen. */
+static __always_inline void entry_done(struct pt_regs *regs, bool chosen)
+{
+	/*
+	 * It can return for the function, by setting the program counter to the link register. But
+	 * others are called at this entry after the probe. The graph tracer diverts the return by
+	 * the link register, and BPF's trampolines call what the program counter points to, and
+	 * expect that to return. So go to a function that returns.
+	 */
+	if (unlikely(chosen) && regs->pc == regs->regs[30])
+		regs->pc = (unsigned long)ftrace_stub;
+}
+
 static __always_inline void entry_hit(unsigned long ip, struct pt_regs *regs)
 {
 	struct kprobe_site *site = kprobe_find_site(entry_of(ip));
 
-	if (unlikely(!site))
-		return;
-	if (likely(!kprobe_hit_entry(site, regs, entry_of(ip), ip + AARCH64_INSN_SIZE)))
-		return;
-	/*
-	 * A handler can return for the function, by setting the program counter to the link
-	 * register. But others are called at this entry after the probe. The graph tracer diverts
-	 * the return by the link register, and BPF's trampolines call what the program counter
-	 * points to, and expect that to return. So go to a function that returns.
-	 */
-	if (regs->pc == regs->regs[30])
-		regs->pc = (unsigned long)ftrace_stub;
+	if (likely(site))
+		entry_done(regs, kprobe_hit_entry(site, regs, entry_of(ip),
+						  ip + AARCH64_INSN_SIZE));
 }
 
 /* The same on a CPU that RCU takes for idle, which is rare. */
@@ -83,4 +87,27 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 	else
 		entry_hit(ip, regs);
 	preempt_enable_notrace();
+}
+
+/*
+ * The same by the core's own trampoline, which has put where to resume into the frame record.
+ * Returns that, or where a handler has chosen to.
+ */
+asmlinkage unsigned long __kprobes kprobe_entry_hit(struct pt_regs *regs, struct kprobe_site *site)
+{
+	regs->pc = regs->stackframe[1];
+	kprobe_ftrace_handler(regs->pc - AARCH64_INSN_SIZE, 0, NULL, (struct ftrace_regs *)regs);
+	return regs->pc;
+}
+
+/* The end of it, after assembly has disabled preemption and called a handler by itself. */
+asmlinkage unsigned long __kprobes
+kprobe_entry_called(struct pt_regs *regs, struct kprobe_site *site, int chosen)
+{
+	unsigned long resume = regs->stackframe[1];
+
+	entry_done(regs, kprobe_entry_done(site, regs, kprobe_hit_called(site, regs, chosen),
+					   resume, resume));
+	preempt_enable_notrace();
+	return regs->pc;
 }

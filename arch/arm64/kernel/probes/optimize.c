@@ -45,11 +45,11 @@ void *alloc_optinsn_page(void)
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig)
 {
 	if (kprobe_is_landing_pad(orig->opcode)) {
-		op->obstacle = KPROBE_OBSTACLE_PAD;
+		op->kp.obstacle = KPROBE_OBSTACLE_PAD;
 		return -EINVAL;
 	}
 	if (!orig->ainsn.detour) {
-		op->obstacle = KPROBE_OBSTACLE_REACH;
+		op->kp.obstacle = KPROBE_OBSTACLE_REACH;
 		return -ERANGE;
 	}
 	op->optinsn.branch = aarch64_insn_gen_branch_imm((unsigned long)orig->addr,
@@ -61,11 +61,6 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 /* The detour is a part of the slot, which arch_remove_kprobe() gives back. */
 void arch_remove_optimized_kprobe(struct optimized_kprobe *op)
 {
-}
-
-int arch_check_optimized_kprobe(struct optimized_kprobe *op)
-{
-	return 0;
 }
 
 /*

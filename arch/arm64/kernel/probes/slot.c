@@ -2,24 +2,17 @@
 /* Slots and breakpoints on arm64: how they are written. kprobes.c has what happens at a hit. */
 #include <kunit/static_stub.h>
 #include <linux/bug.h>
-#include <linux/execmem.h>
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_function.h>
 #include <linux/list.h>
 #include <linux/sizes.h>
-#include <linux/slab.h>
 #include <asm/debug-monitors.h>
 #include <asm/insn.h>
 #include <asm/patching.h>
 
 #include "decode-insn.h"
 #include "internal.h"
-
-void *alloc_insn_page(void)
-{
-	return kprobe_seal_page(execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE));
-}
 
 /* Checks whether a branch gets that far: 128 MiB (Arm ARM, "B" and "BL"). */
 bool kprobe_in_reach(unsigned long from, unsigned long to)
@@ -30,7 +23,6 @@ bool kprobe_in_reach(unsigned long from, unsigned long to)
 	return distance >= -(long)SZ_128M && distance < SZ_128M;
 }
 
-#ifdef CONFIG_OPTPROBES
 /* Allocates a slot, if possible in reach of the instruction at @addr. */
 static kprobe_opcode_t *get_slot(unsigned long addr)
 {
@@ -45,12 +37,12 @@ static kprobe_opcode_t *get_slot(unsigned long addr)
 	return other;
 }
 
-static void free_slot(kprobe_opcode_t *slot, int dirty)
+static void free_slot(kprobe_opcode_t *slot)
 {
 	if (is_kprobe_optinsn_slot((unsigned long)slot))
-		free_optinsn_slot(slot, dirty);
+		free_optinsn_slot(slot, 0);
 	else
-		free_insn_slot(slot, dirty);
+		free_insn_slot(slot, 0);
 }
 
 /* Returns the veneer that a slot calls, or NULL for slots near the kernel's text. */
@@ -62,11 +54,6 @@ static void *veneer_of(kprobe_opcode_t *slot, enum kprobe_veneer which)
 		return NULL;
 	return page + PAGE_SIZE - VENEERS_SIZE + which * VENEER_SIZE;
 }
-#else
-#define get_slot(addr)			get_insn_slot()
-#define free_slot(slot, dirty)		free_insn_slot(slot, dirty)
-#define veneer_of(slot, which)		NULL
-#endif
 
 /* Puts a branch into a word of a slot. Returns false if its target is out of reach. */
 static bool branch_to(struct kprobe *kp, u32 *words, unsigned int word, const void *to,
@@ -170,7 +157,7 @@ static int prepare_slot(struct kprobe *kp)
 		return -ENOMEM;
 	err = fill_slot(kp);
 	if (err) {
-		free_slot(kp->ainsn.insn, 0);
+		free_slot(kp->ainsn.insn);
 		kp->ainsn.insn = NULL;
 		return err;
 	}
@@ -238,45 +225,30 @@ int arch_prepare_kprobe(struct kprobe *kp)
 	return prepare_slot(kp);
 }
 
-/* No task is in the slot. It is freed as dirty, to be released together with others. */
 void arch_remove_kprobe(struct kprobe *kp)
 {
 	if (kp->ainsn.insn)
-		free_slot(kp->ainsn.insn, 1);
+		free_slot(kp->ainsn.insn);
 	kp->ainsn.insn = NULL;
 }
-
-/* For more changes than this, memory is allocated. */
-#define FEW_CHANGES	16
 
 /*
  * Only few instructions may be replaced by a BRK, or replace one, while other CPUs execute them
  * (Arm ARM, B2.2.5), and most probed instructions are not among these. So all CPUs are stopped,
- * once for the whole list, or more often without memory.
+ * once for the whole list. The text lock protects the arrays.
  */
 static void change_text(struct list_head *sites, bool armed)
 {
-	void *few_addrs[FEW_CHANGES], **addrs = few_addrs, **many = NULL;
-	unsigned int num = list_count_nodes(sites), room = FEW_CHANGES, used = 0;
-	u32 few_insns[FEW_CHANGES], *insns = few_insns;
+	static void *addrs[KPROBE_TEXT_BATCH];
+	static u32 insns[KPROBE_TEXT_BATCH];
 	struct kprobe *kp;
+	int num = 0;
 
-	if (num > room)
-		many = kvmalloc_array(num, sizeof(*addrs) + sizeof(*insns), GFP_KERNEL);
-	if (many) {
-		addrs = many;
-		insns = (u32 *)(many + num);
-		room = num;
-	}
 	list_for_each_entry(kp, sites, list) {
-		addrs[used] = kp->addr;
-		insns[used++] = armed ? BRK64_OPCODE_KPROBES : kp->opcode;
-		if (used == room || list_is_last(&kp->list, sites)) {
-			WARN_ON_ONCE(aarch64_insn_patch_text(addrs, insns, used));
-			used = 0;
-		}
+		addrs[num] = kp->addr;
+		insns[num++] = armed ? BRK64_OPCODE_KPROBES : kp->opcode;
 	}
-	kvfree(many);
+	WARN_ON_ONCE(aarch64_insn_patch_text(addrs, insns, num));
 }
 
 void arch_arm_kprobes(struct list_head *sites)

@@ -90,7 +90,6 @@ struct arch_optimized_insn {
 	u8			copy[JMP32_INSN_SIZE];	/* by an instruction's offset: its copy's */
 	u8			end;		/* where in the detour the last copy ends */
 	u8			call;		/* and the jump of a call's copy is; 0 for none */
-	u8			size;		/* of all the instructions, in bytes */
 };
 
 /* How the probed instruction is executed */
@@ -101,8 +100,6 @@ struct arch_specific_insn {
 
 /* Once for many sites: the IPIs are the cost, not the writes. */
 #define arch_arm_kprobes	arch_arm_kprobes
-
-extern const int kretprobe_blacklist_size;
 
 void arch_remove_kprobe(struct kprobe *kp);
 int kprobe_int3_handler(struct pt_regs *regs);
@@ -175,27 +172,16 @@ static __always_inline void arch_kretprobe_undivert(struct pt_regs *regs, void *
 	*(unsigned long *)frame = addr;
 }
 
-#ifdef CONFIG_OPTPROBES
+#ifdef CONFIG_X86_64
+void kprobe_ftrace_entry(void);
+#define ARCH_KPROBE_FTRACE_TRAMPOLINE	((unsigned long)kprobe_ftrace_entry)
+#endif
+
 unsigned long arch_kprobe_resume_ip(unsigned long ip);
 #define arch_kprobe_resume_ip	arch_kprobe_resume_ip
-#endif
 
 /* Nothing is remembered between a hit and what follows on it. */
 #define ARCH_KPROBE_STATELESS	1
-
-#ifdef CONFIG_USE_X86_SEG_SUPPORT
-struct kprobe_mark;
-typedef struct kprobe_mark __percpu_seg_override kprobe_own_mark_t;
-#define arch_kprobe_own_mark(level)	__my_cpu_ptr(kprobe_marks + (level))
-#endif
-
-/* One instruction, where a store with release would be three. */
-#define arch_kprobe_mark_release(mark)		\
-	do {					\
-		barrier();			\
-		/* As in kprobe_mark_begin() */	\
-		data_race((mark)->seq++);	\
-	} while (0)
 
 static __always_inline bool kprobe_regs_of_hit(const struct pt_regs *regs)
 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What must not be probed on x86, whatever the instruction is. */
 #include <linux/init.h>
-#include <linux/kernel.h>
 #include <linux/kprobes.h>
 #include <asm/orc_lookup.h>
 #include <asm/sections.h>
@@ -22,8 +21,6 @@ struct kretprobe_blackpoint kretprobe_blacklist[] = {
 #endif
 	{ }
 };
-
-const int kretprobe_blacklist_size = ARRAY_SIZE(kretprobe_blacklist);
 
 /* Without ORC, nobody knows where the return address is. */
 const char *arch_kprobe_not_called(unsigned long addr)

@@ -33,7 +33,7 @@
 static void recover(u8 *buf, unsigned long addr, int len)
 {
 	struct kprobe *kp;
-	int i;
+	int i, j;
 
 	for (i = len - 1; i > -JMP32_INSN_SIZE; i--) {
 		if (i >= 0 && buf[i] != INT3_INSN_OPCODE && buf[i] != JMP32_INSN_OPCODE)
@@ -43,7 +43,9 @@ static void recover(u8 *buf, unsigned long addr, int len)
 			continue;
 		if (i >= 0)
 			buf[i] = kp->opcode;
-		kprobe_recover_covered(kp, buf, i, len);
+		/* From when there is a detour, these are known. */
+		for (j = max(i + 1, 0); kprobe_optinsn(kp)->insn && j < min(i + JMP32_INSN_SIZE, len); j++)
+			buf[j] = kprobe_optinsn(kp)->original[j - i - 1];
 	}
 }
 

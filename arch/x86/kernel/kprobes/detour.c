@@ -58,6 +58,16 @@ bool __kprobes __noendbr kprobe_detour_hit(struct pt_regs *regs, struct kprobe_s
 	return all;
 }
 
+/* The end of it, after assembly has disabled preemption and called a handler by itself. */
+bool __kprobes __noendbr kprobe_detour_called(struct pt_regs *regs, struct kprobe_site *site,
+					      int chosen)
+{
+	bool all = detour_exit(&site->kp, regs, kprobe_hit_called(site, regs, chosen));
+
+	preempt_enable_notrace();
+	return all;
+}
+
 /*
  * Returns the address of the original instruction, or if @ip is behind all copies, that of the next
  * one; 0 if @ip is not in the detour of @kp. If a call's copy, which is a push and a jump, has
@@ -73,7 +83,7 @@ unsigned long __kprobes kprobe_original_in_detour(struct kprobe *kp, unsigned lo
 	if (!optinsn->insn || offset >= DETOUR_SIZE)
 		return 0;
 	if (offset >= optinsn->end)
-		return (unsigned long)kp->addr + optinsn->size;
+		return (unsigned long)kp->addr + site_of(kp)->kp.covered;
 	if (optinsn->call && offset >= optinsn->call)
 		return (unsigned long)jump + JMP32_INSN_SIZE + get_unaligned((s32 *)(jump + 1));
 	for (i = JMP32_INSN_SIZE - 1; i > 0; i--) {

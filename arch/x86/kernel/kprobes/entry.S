@@ -10,8 +10,10 @@
 #include <asm/asm-offsets.h>
 #include <asm/cpufeatures.h>
 #include <asm/frame.h>
+#include <asm/ftrace.h>
 #include <asm/kprobes.h>
 #include <asm/nospec-branch.h>
+#include <asm/percpu.h>
 #include <asm/segment.h>
 #include <asm/smap.h>
 #include <asm/unwind_hints.h>
@@ -28,11 +30,13 @@
  * save EFLAGS.AC. A caller between stac and clac has access, and keeps it. Without SMAP there is no
  * stac, and AC can be set by user space.
  *
- * from_copy is called from a detour or a slot: the return address identifies it, and a return
- * continues there. @owner is the offset from the return address to the pointer to the site.
+ * from_text is called from a detour or a slot: the return address identifies it, and a return
+ * continues there. @owner is the offset from the return address to the pointer to the site. Without
+ * @owner it is called at a function's entry, in place of ftrace's trampoline.
  *
  * If @handler returns true, all registers are loaded by an iret. Otherwise the stack pointer has
- * not changed, and @handler has replaced the return address by the address to continue at.
+ * not changed, and @handler has replaced the return address by the address to continue at. If the
+ * short path has called a probe's handler, @called goes on in place of @handler.
  */
 #ifdef CONFIG_X86_64
 #include "../../entry/calling.h"
@@ -50,38 +54,150 @@
 	.endm
 
 /*
- * With call depth tracking it is always left by an iret: the thunk that counts a return changes the
- * flags.
+ * Registers are taken from below the stack, so unwinders look above it. @signal: what returns there
+ * has not called.
  */
-	.macro	from_copy name:req handler:req owner:req orig_ax:req
-SYM_CODE_START(\name)
-	UNWIND_HINT_FUNC
-	ANNOTATE_NOENDBR
-	save_regs 32(%rsp), $\orig_ax	/* an unwinder may look before @handler has set ip */
-	movq	PTREGS_SIZE(%rsp), %rsi
-	movq	\owner(%rsi), %rsi
-	movq	%rsp, %rdi
-	cld
-	ASM_CLAC
-	call	\handler
-	testb	%al, %al
-	ALTERNATIVE "{disp32} jnz .Lall_of_\name", "jmp .Lcounted_\name", X86_FEATURE_CALL_DEPTH
-	/* As from here: what is saved is soon below the stack, and what returns has not called. */
-	UNWIND_HINT sp_reg=ORC_REG_SP sp_offset=PTREGS_SIZE+8 type=UNWIND_HINT_TYPE_CALL signal=1
+	.macro	restore_regs_and_return signal:req
+	UNWIND_HINT sp_reg=ORC_REG_SP sp_offset=PTREGS_SIZE+8 type=UNWIND_HINT_TYPE_CALL signal=\signal
 	POP_REGS
 	addq	$24, %rsp
 	popfq
 	leaq	16(%rsp), %rsp
 	RET
+	.endm
 
-.Lcounted_\name:
+	.macro	count_preemption op:req
+#ifdef CONFIG_PREEMPT_COUNT
+	\op	PER_CPU_VAR(pcpu_hot + X86_preempt_count)
+#endif
+	.endm
+
+/* As kprobe_find_site(), for the function that has called. Goes to @missing if there is none. */
+	.macro	find_site missing:req
+	movq	RIP(%rsp), %rdx
+	subq	$MCOUNT_INSN_SIZE, %rdx
+	movq	kprobe_site_table + KPROBE_TABLE_buckets(%rip), %rsi
+	imull	$KPROBE_TABLE_FACTOR, %edx, %eax
+	movl	KPROBE_BUCKETS_shift(%rsi), %ecx
+	shrl	%cl, %eax
+	movq	KPROBE_BUCKETS_heads(%rsi, %rax, 8), %rbx
+.Lnode\@:
+	testq	%rbx, %rbx
+	jz	\missing
+	cmpq	%rdx, KPROBE_NODE_key(%rbx)
+	je	.Lfound\@
+	movl	KPROBE_BUCKETS_side(%rsi), %eax
+	movq	(%rbx, %rax, 8), %rbx
+	jmp	.Lnode\@
+.Lfound\@:
+	.endm
+
+/*
+ * The short path: calls the handler of a hit as most are, at which a task runs, there is one probe,
+ * with a pre handler only, and hits are not counted. This is kprobe_hit_pre(), step by step, with
+ * the site in %rbx, the registers at %rsp, and preemption off. Any other hit goes to @rare, where
+ * nothing has happened yet. It goes to @called if there is a post handler, or the handler has set
+ * where to resume, or with @iret, if that takes an iret: the mark is still entered, and what the
+ * handler has returned is in %eax.
+ */
+	.macro	run_handler rare:req called:req iret
+#if defined(CONFIG_CFI_CLANG) || defined(CONFIG_KMSAN)
+	jmp	\rare			/* the call of a handler takes more there */
+#else
+	movq	KPROBE_SITE_addr(%rbx), %rax
+	incq	%rax
+	movq	%rax, RIP(%rsp)
+	testl	$KPROBE_ABOVE_TASK, PER_CPU_VAR(pcpu_hot + X86_preempt_count)
+	/* See kprobe_mend_flags(). */
+	ALTERNATIVE "{disp32} jnz \rare", "jmp \rare", X86_FEATURE_XENPV
+	testb	$1, PER_CPU_VAR(kprobe_marks + KPROBE_MARK_seq)
+	jnz	\rare
+	cmpl	$0, kprobe_stats(%rip)
+	jne	\rare
+	incl	PER_CPU_VAR(kprobe_marks + KPROBE_MARK_seq)
+	movq	KPROBE_SITE_first(%rbx), %rdi
+	movq	%rdi, PER_CPU_VAR(kprobe_marks + KPROBE_MARK_running)
+	movq	KPROBE_pre_handler(%rdi), %rax
+	testq	%rax, %rax
+	jz	.Lno_handler\@
+	movq	%rsp, %rsi
+	CALL_NOSPEC rax
+	testl	%eax, %eax
+	jnz	\called
+.Lno_handler\@:
+	cmpq	$0, KPROBE_SITE_post_handler(%rbx)
+	jne	\called
+	.ifnb	\iret
+	leaq	PTREGS_SIZE+8(%rsp), %rcx	/* as kprobe_sp_changed() */
+	cmpq	%rcx, RSP(%rsp)
+	ALTERNATIVE "{disp32} jne \called", "jmp \called", X86_FEATURE_CALL_DEPTH
+	.endif
+	movq	$0, PER_CPU_VAR(kprobe_marks + KPROBE_MARK_running)
+	incl	PER_CPU_VAR(kprobe_marks + KPROBE_MARK_seq)
+#endif
+	.endm
+
+/*
+ * With call depth tracking it is always left by an iret: the thunk that counts a return changes the
+ * flags.
+ */
+	.macro	from_text name:req handler:req called owner orig_ax=-1
+SYM_CODE_START(\name)
+	UNWIND_HINT_FUNC
+	ANNOTATE_NOENDBR
+	save_regs 32(%rsp), $\orig_ax	/* an unwinder may look before ip is set */
+	.ifnb	\called
+	count_preemption incl
+	.endif
+	.ifnb	\owner
+	movq	PTREGS_SIZE(%rsp), %rax
+	movq	\owner(%rax), %rbx
+	cld
+	ASM_CLAC
+	.else
+	find_site .Lrare_\name
+	.endif
+	.ifnb	\called
+	run_handler .Lrare_\name, .Lcalled_\name, \owner
+#ifdef CONFIG_PREEMPT_COUNT
+	count_preemption decl
+	jz	.Lpreempted_\name
+#endif
+.Lrestore_\name:
+	.ifnb	\owner
+	restore_regs_and_return signal=1
+	.else
+	restore_regs_and_return signal=0
+	.endif
+
+.Lpreempted_\name:
 	UNWIND_HINT_REGS
+	count_preemption incl
+	call	kprobe_preempt_enable
+	jmp	.Lrestore_\name
+
+.Lcalled_\name:
+	UNWIND_HINT_REGS
+	movq	%rsp, %rdi
+	movq	%rbx, %rsi
+	movl	%eax, %edx
+	call	\called
+	jmp	.Ldone_\name
+
+.Lrare_\name:
+	UNWIND_HINT_REGS
+	count_preemption decl
+	.endif
+	movq	%rsp, %rdi
+	movq	%rbx, %rsi
+	call	\handler
+.Ldone_\name:
+	testb	%al, %al
 	jnz	.Lall_of_\name
+	ALTERNATIVE "{disp32} jmp .Lrestore_\name", "", X86_FEATURE_CALL_DEPTH
 	movq	PTREGS_SIZE(%rsp), %rax
 	movq	%rax, RIP(%rsp)
-
 .Lall_of_\name:
-	UNWIND_HINT_REGS
 	/*
 	 * An iret of its own would fault in a Xen PV guest. An interrupt at the kernel's would be
 	 * taken for a failed iret to the user, without per-CPU data. In such a guest it is another
@@ -89,6 +205,10 @@ SYM_CODE_START(\name)
 	 */
 	ALTERNATIVE "cli", "", X86_FEATURE_XENPV
 	jmp	restore_regs_and_return_to_kernel
+	.ifb	\called
+.Lrestore_\name:
+	restore_regs_and_return signal=1
+	.endif
 SYM_CODE_END(\name)
 _ASM_NOKPROBE(\name)
 	.endm
@@ -128,7 +248,7 @@ _ASM_NOKPROBE(\name)
  * The segment registers are the kernel's all the time: what has others, around calls of the BIOS,
  * cannot be probed.
  */
-	.macro	from_copy name:req handler:req owner:req orig_ax:req
+	.macro	from_text name:req handler:req called owner orig_ax=-1
 SYM_CODE_START(\name)
 	save_regs 16(%esp), $\orig_ax	/* an unwinder may look before @handler has set ip */
 	movl	PTREGS_SIZE(%esp), %edx
@@ -144,14 +264,17 @@ _ASM_NOKPROBE(\name)
 	.endm
 #endif
 
-#ifdef CONFIG_OPTPROBES
 /* From a detour, before the probed instruction */
-	from_copy kprobe_detour_entry, kprobe_detour_hit, (DETOUR_OWNER-DETOUR_COPY), \
-		  KPROBE_HIT_ORIG_AX
-#endif
+	from_text kprobe_detour_entry, kprobe_detour_hit, kprobe_detour_called, \
+		  (DETOUR_OWNER-DETOUR_COPY), KPROBE_HIT_ORIG_AX
 
 /* From a slot, after the copy for hits with a post handler */
-	from_copy kprobe_tail_entry, kprobe_tail_hit, 0, -1
+	from_text kprobe_tail_entry, kprobe_tail_hit,, 0
+
+#if defined(CONFIG_X86_64) && defined(CONFIG_KPROBES_ON_FTRACE)
+/* From entries that only the core's ops has. From others, ftrace calls kprobe_ftrace_handler(). */
+	from_text kprobe_ftrace_entry, kprobe_entry_hit, kprobe_entry_called
+#endif
 
 #ifdef CONFIG_X86_32
 /* The general registers, and what an iret takes */

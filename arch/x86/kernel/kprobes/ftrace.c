@@ -49,3 +49,31 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 	}
 	preempt_enable_notrace();
 }
+
+#ifdef CONFIG_X86_64
+/*
+ * The same by the core's own trampoline, which saves registers right below the word that holds where
+ * to resume. Returns false: a handler cannot move the stack pointer at an entry, as ftrace has it.
+ */
+bool __kprobes __noendbr kprobe_entry_hit(struct pt_regs *regs, struct kprobe_site *site)
+{
+	unsigned long *resume = (unsigned long *)(regs + 1);
+
+	regs->ip = *resume;
+	kprobe_ftrace_handler(regs->ip - MCOUNT_INSN_SIZE, 0, NULL, (struct ftrace_regs *)regs);
+	*resume = regs->ip;
+	return false;
+}
+
+/* The end of it, after assembly has disabled preemption and called a handler by itself. */
+bool __kprobes __noendbr kprobe_entry_called(struct pt_regs *regs, struct kprobe_site *site,
+					     int chosen)
+{
+	unsigned long *resume = (unsigned long *)(regs + 1);
+
+	kprobe_entry_done(site, regs, kprobe_hit_called(site, regs, chosen), *resume, *resume);
+	*resume = regs->ip;
+	preempt_enable_notrace();
+	return false;
+}
+#endif

@@ -103,11 +103,14 @@ static __always_inline unsigned long kprobe_next_ip(const struct kprobe *kp)
 	return (unsigned long)kp->addr + kp->ainsn.emulation.length;
 }
 
-/* detour.c and int3.c: called from assembly, with arguments in registers, on 32 bits too */
+/* detour.c, int3.c and ftrace.c: called from assembly, with arguments in registers on 32 bits too */
 bool __noendbr kprobe_detour_hit(struct pt_regs *regs, struct kprobe_site *site);
+bool __noendbr kprobe_detour_called(struct pt_regs *regs, struct kprobe_site *site, int chosen);
 bool __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe_site *site);
+bool __noendbr kprobe_entry_hit(struct pt_regs *regs, struct kprobe_site *site);
+bool __noendbr kprobe_entry_called(struct pt_regs *regs, struct kprobe_site *site, int chosen);
+void __noendbr kprobe_preempt_enable(void);
 
-#ifdef CONFIG_OPTPROBES
 static __always_inline struct arch_optimized_insn *kprobe_optinsn(struct kprobe *kp)
 {
 	return &container_of(kp, struct optimized_kprobe, kp)->optinsn;
@@ -137,28 +140,6 @@ extern struct exception_table_entry __start___ex_table[];
 extern struct exception_table_entry __stop___ex_table[];
 
 unsigned long kprobe_original_in_detour(struct kprobe *kp, unsigned long ip);
-void kprobe_recover_covered(struct kprobe *kp, u8 *buf, int at, int len);
-#else
-static __always_inline unsigned long kprobe_detour_copy(struct kprobe *kp)
-{
-	return (unsigned long)kp->ainsn.insn;
-}
-
-static __always_inline unsigned long kprobe_resume_ip(struct kprobe *kp, unsigned long ip,
-						      unsigned long led)
-{
-	return ip;
-}
-
-static inline unsigned long kprobe_original_in_detour(struct kprobe *kp, unsigned long ip)
-{
-	return 0;
-}
-
-static inline void kprobe_recover_covered(struct kprobe *kp, u8 *buf, int at, int len)
-{
-}
-#endif
 
 #endif /* __ASSEMBLY__ */
 #endif /* __X86_KERNEL_KPROBES_INTERNAL_H */

@@ -297,8 +297,7 @@ static enum kprobe_obstacle add_copies(struct detour *d)
 			return KPROBE_OBSTACLE_REACH;
 	}
 	optinsn->end = d->used;
-	optinsn->size = d->end - d->begin;
-	d->op->covered = optinsn->size;
+	d->op->kp.covered = d->end - d->begin;
 	return KPROBE_NO_OBSTACLE;
 }
 
@@ -377,24 +376,15 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 {
 	u8 *slot = get_optinsn_slot();
 
-	op->obstacle = KPROBE_OBSTACLE_MEMORY;
+	op->kp.obstacle = KPROBE_OBSTACLE_MEMORY;
 	if (!slot)
 		return -ENOMEM;
 	memset(&op->optinsn, 0, sizeof(op->optinsn));
-	op->obstacle = make_detour(op, slot);
-	if (!op->obstacle)
+	op->kp.obstacle = make_detour(op, slot);
+	if (!op->kp.obstacle)
 		return 0;
 	free_optinsn_slot(slot, 0);
 	return -EINVAL;
-}
-
-/*
- * Behind a copy, and behind another detour, a hit goes on by a plain return: no processor may have
- * fetched there what was there before (SDM vol. 3A, 9.1.3).
- */
-void arch_kprobe_detours_made(void)
-{
-	text_poke_sync();
 }
 
 void arch_remove_optimized_kprobe(struct optimized_kprobe *op)
@@ -402,21 +392,8 @@ void arch_remove_optimized_kprobe(struct optimized_kprobe *op)
 	u8 *slot = op->optinsn.insn;
 
 	perf_event_text_poke(slot, slot, DETOUR_SIZE, NULL, 0);
-	free_optinsn_slot(slot, 1);
+	free_optinsn_slot(slot, 0);
 	op->optinsn.insn = NULL;
-}
-
-int arch_check_optimized_kprobe(struct optimized_kprobe *op)
-{
-	int i;
-
-	/* A debugger may have come since there was a jump here the last time. */
-	for (i = 1; i < op->optinsn.size; i++) {
-		if (get_kprobe(op->kp.addr + i) ||
-		    kprobe_debugger_stops_at((unsigned long)op->kp.addr + i))
-			return -EEXIST;
-	}
-	return 0;
 }
 
 /* Writes what is behind the first byte. @before is that byte of what is there. */
@@ -438,23 +415,6 @@ static void change_first(struct list_head *oplist, u8 byte)
 	list_for_each_entry(op, oplist, list)
 		text_poke(op->kp.addr, &byte, 1);
 	text_poke_sync();
-}
-
-/*
- * Undoes what the jump of a site has changed in @buf, a copy of @len bytes of the text. @at is the
- * site's offset in it, negative if the site is before it. The caller restores the first byte.
- */
-void kprobe_recover_covered(struct kprobe *kp, u8 *buf, int at, int len)
-{
-	struct arch_optimized_insn *optinsn = kprobe_optinsn(kp);
-	int i;
-
-	if (!optinsn->insn)
-		return;
-	for (i = 0; i < sizeof(optinsn->original); i++) {
-		if (at + 1 + i >= 0 && at + 1 + i < len)
-			buf[at + 1 + i] = optinsn->original[i];
-	}
 }
 
 /*

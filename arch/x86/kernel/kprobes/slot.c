@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Slots and breakpoints on x86: how they are written. int3.c has what happens at a hit. */
 #include <linux/bug.h>
-#include <linux/execmem.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_function.h>
 #include <linux/perf_event.h>
@@ -13,11 +12,6 @@
 #include "internal.h"
 
 asmlinkage void kprobe_tail_entry(void);
-
-void *alloc_insn_page(void)
-{
-	return kprobe_seal_page(execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE));
-}
 
 /*
  * mov 0x8000000000000000, %al: raises the exception of a branch to an address that is none, and
@@ -119,7 +113,6 @@ int arch_prepare_kprobe(struct kprobe *kp)
 	return prepare_slot(kp, &insn);
 }
 
-/* No task is in the slot. It is freed as dirty, to be released together with others. */
 void arch_remove_kprobe(struct kprobe *kp)
 {
 	kprobe_opcode_t *slot = kp->ainsn.insn;
@@ -127,7 +120,7 @@ void arch_remove_kprobe(struct kprobe *kp)
 	if (!slot)
 		return;
 	perf_event_text_poke(slot, slot, ARCH_KPROBE_SLOT_SIZE, NULL, 0);
-	free_insn_slot(slot, 1);
+	free_insn_slot(slot, 0);
 	kp->ainsn.insn = NULL;
 }
 

@@ -7,11 +7,6 @@
 #include "probe.h"
 
 /* It is unregistered when the test case ends; doing that before is fine, too. */
-static inline struct jprobe *jprobe_new(struct kunit *test, void *addr, void *entry)
-{
-	return &any_new(test, JPROBE, &(union any_probe) { .jp.entry = entry }, addr)->probe.jp;
-}
-
 static inline struct jprobe *jprobe_registered(struct kunit *test, void *addr, void *entry)
 {
 	const union any_probe like = { .jp.entry = entry };

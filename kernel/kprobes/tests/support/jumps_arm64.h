@@ -6,7 +6,6 @@
 #include <linux/irqflags.h>
 #include <asm/debug-monitors.h>
 #include <asm/insn.h>
-#include <asm/patching.h>
 #include <asm/ptrace.h>
 
 #define KPROBES_LANDING_PAD	AARCH64_INSN_SIZE
@@ -18,7 +17,6 @@
 #define KPROBES_REGS_SEEN	31
 #define KPROBES_REG_RESULT	0
 #define KPROBES_REG_ARGUMENT	0
-#define KPROBES_REG_MEMORY	1
 
 #define KPROBES_FLAGS		(PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT)
 #define KPROBES_FLAGS_ON	0
@@ -107,14 +105,6 @@ static inline void *kprobes_jump_at(void *addr)
 	return aarch64_insn_is_b(insn) ? addr + aarch64_get_branch_offset(insn) : NULL;
 }
 
-static inline void kprobes_put_text(void *addr, const void *text, size_t size)
-{
-	size_t at;
-
-	for (at = 0; at < size; at += AARCH64_INSN_SIZE)
-		aarch64_insn_patch_text_nosync(addr + at, kprobes_insn_at(text + at));
-}
-
 /* --- functions with an instruction to probe --- */
 
 #define KPROBES_JUMP(function, body)					\
@@ -124,44 +114,20 @@ KPROBES_FUNCTION(function, body "\n ret")
 #define KPROBES_SAVE		"stp x29, x30, [sp, #-16]!\n"
 #define KPROBES_RESTORE		"ldp x29, x30, [sp], #16\n"
 
+/* The architecture's own suites have more instructions, by all ways to their handlers. */
 KPROBES_JUMP(kprobes_jump_boosted, "nop");
 KPROBES_JUMP(kprobes_jump_emulated, "prfm pldl1keep, 1f; 1:");
-KPROBES_JUMP(kprobes_jump_add, "add x0, x0, #7");
-KPROBES_JUMP(kprobes_jump_madd, "madd x0, x0, x2, x3");
-KPROBES_JUMP(kprobes_jump_compare, "cmp x0, x2");
-KPROBES_JUMP(kprobes_jump_load, "ldr x0, [x1, #8]");
-KPROBES_JUMP(kprobes_jump_store, "str x0, [x1]");
 KPROBES_JUMP(kprobes_jump_stack, "str x3, [sp, #-16]!; ldr x0, [sp]; add sp, sp, #16");
-KPROBES_JUMP(kprobes_jump_adr, "adr x0, 1f; 1:");
-KPROBES_JUMP(kprobes_jump_literal, "ldr w0, 1f; ret; 1: .long 3");
 KPROBES_JUMP(kprobes_jump_call, KPROBES_SAVE "bl kprobes_seven\n" KPROBES_RESTORE);
-KPROBES_JUMP(kprobes_jump_call_register,
-	     KPROBES_SAVE "adr x9, kprobes_seven; blr x9\n" KPROBES_RESTORE);
-KPROBES_JUMP(kprobes_jump_jump, "b 1f; add x0, x0, #1; 1:");
-KPROBES_JUMP(kprobes_jump_if, "b.eq 1f; add x0, x0, #1; 1:");
-KPROBES_JUMP(kprobes_jump_compare_branch, "cbz x0, 1f; add x0, x0, #1; 1:");
-KPROBES_JUMP(kprobes_jump_test_branch, "tbz x0, #2, 1f; add x0, x0, #1; 1:");
 KPROBES_JUMP(kprobes_jump_authentication, "hint #25; hint #29");
 
 static const struct kprobes_jump kprobes_jumps[] = {
 	{ "boosted", kprobes_jump_boosted, 0, "boost" },
 	{ "emulated", kprobes_jump_emulated, 0, "emulate" },
-	{ "addition", kprobes_jump_add, 0, "boost" },
-	{ "multiplication", kprobes_jump_madd, 0, "boost" },
-	{ "comparison", kprobes_jump_compare, 0, "boost" },
-	{ "load", kprobes_jump_load, 0, "boost" },
-	{ "store", kprobes_jump_store, 0, "boost" },
 	{ "store below the stack pointer", kprobes_jump_stack, 0, "boost" },
 	{ "load by the stack pointer", kprobes_jump_stack, 1, "boost" },
 	{ "addition to the stack pointer", kprobes_jump_stack, 2, "boost" },
-	{ "address relative to the pc", kprobes_jump_adr, 0, "emulate" },
-	{ "load relative to the pc", kprobes_jump_literal, 0, "emulate" },
 	{ "call", kprobes_jump_call, 1, "emulate" },
-	{ "call through a register", kprobes_jump_call_register, 2, "emulate" },
-	{ "jump", kprobes_jump_jump, 0, "emulate" },
-	{ "conditional jump", kprobes_jump_if, 0, "emulate" },
-	{ "compare and branch", kprobes_jump_compare_branch, 0, "emulate" },
-	{ "test and branch", kprobes_jump_test_branch, 0, "emulate" },
 	{ "authentication", kprobes_jump_authentication, 1, "boost" },
 	{ "return", kprobes_jump_boosted, 1, "emulate" },
 };

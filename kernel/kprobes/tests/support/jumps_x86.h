@@ -15,12 +15,10 @@
 #ifdef CONFIG_X86_64
 #define KPROBES_REGS		15
 #define KPROBES_REG_RESULT	10
-#define KPROBES_REG_MEMORY	13
 #define KPROBES_REG_ARGUMENT	14
 #else
 #define KPROBES_REGS		7
 #define KPROBES_REG_RESULT	6
-#define KPROBES_REG_MEMORY	3
 #define KPROBES_REG_ARGUMENT	4
 #endif
 #define KPROBES_REGS_SEEN	KPROBES_REGS
@@ -115,12 +113,6 @@ static inline void *kprobes_jump_at(void *addr)
 	return addr + JMP32_INSN_SIZE + get_unaligned((s32 *)(addr + 1));
 }
 
-static inline void kprobes_put_text(void *addr, const void *text, size_t size)
-{
-	text_poke(addr, text, size);
-	text_poke_sync();
-}
-
 /* --- functions with an instruction to probe --- */
 
 /* Not ASM_RET: a thunk that counts returns changes the flags. */
@@ -153,41 +145,20 @@ KPROBES_FUNCTION(function, body "\n" KPROBES_RET)
 #define KPROBES_CALL_ANYWHERE	ANNOTATE_RETPOLINE_SAFE "call *%" _ASM_AX "\n"
 #endif
 
-/* What is in struct kprobes_jump, and the function's text */
+/*
+ * What is in struct kprobes_jump, and the function's text. The architecture's own suites have more
+ * instructions, by all ways to their handlers.
+ */
 #define KPROBES_JUMPS(J)									\
 	J(boosted, "boosted", 0, "boost", "lfence; nop; nop")					\
 	J(emulated, "emulated", 0, "emulate", "jmp 1f; nop; nop; nop; 1: nop")			\
-	J(add, "addition", 0, "boost", "add %" _ASM_DI ", %" _ASM_AX "; nop; nop; nop")		\
-	J(move, "move", 0, "boost", "mov %" _ASM_DI ", %" _ASM_AX "; nop; nop; nop")		\
-	J(load, "load", 0, "boost", "mov 8(%" _ASM_SI "), %" _ASM_AX "; nop; nop")		\
-	J(store, "store", 0, "boost", "mov %" _ASM_DI ", (%" _ASM_SI "); nop; nop; nop")	\
-	J(modify, "load and store", 0, "boost",							\
-	  "add %" _ASM_DI ", (%" _ASM_SI "); nop; nop; nop")					\
-	J(relative, "load relative to the pc", 0, "boost",					\
-	  "add " KPROBES_DATA(".Lkprobes_five") ", %eax")					\
-	J(push, "push", 0, "boost", "push %" _ASM_SI "\n" KPROBES_NOP4 "pop %" _ASM_AX)		\
-	J(pop, "pop", 1, "boost", "push %" _ASM_SI "; pop %" _ASM_AX "\n" KPROBES_NOP4)		\
 	J(push_rsp, "push of the stack pointer", 0, "boost",					\
 	  "push %" _ASM_SP "\n" KPROBES_NOP4 "pop %" _ASM_AX)					\
 	J(grow_stack, "stack grown by 40 bytes", 0, "boost", KPROBES_GROW_STACK(40))		\
 	J(grow_stack_more, "stack grown by 48 bytes", 0, "boost", KPROBES_GROW_STACK(48))	\
 	J(grow_stack_most, "stack grown by 96 bytes", 0, "boost", KPROBES_GROW_STACK(96))	\
-	J(push_flags, "push of the flags", 0, "boost", "pushf\n" KPROBES_NOP4 "pop %" _ASM_AX)	\
-	J(push_memory, "push from memory", 0, "boost",						\
-	  __ASM_SIZE(push) " 8(%" _ASM_SI ")\n" KPROBES_NOP4 "pop %" _ASM_AX)			\
-	J(pop_memory, "pop to memory", 1, "boost",						\
-	  "push %" _ASM_DI "; " __ASM_SIZE(pop) " (%" _ASM_SI ")\n" KPROBES_NOP4)		\
 	J(call, "call", KPROBES_FRAME_INSNS, "emulate",						\
 	  FRAME_BEGIN "call kprobes_seven\n" FRAME_END)						\
-	J(if_short, "short conditional jump", 0, "emulate", "je 1f; add $1, %eax; 1:")		\
-	J(if, "conditional jump", 0, "emulate",							\
-	  ".byte 0x0f, 0x84; .long 1f - . - 4; add $1, %eax; 1:")				\
-	J(short, "short jump", 1, "emulate",							\
-	  "je 2f; jmp 1f; nop; nop; nop; 2: add $1, %eax; 1:")					\
-	J(jump, "jump", 1, "emulate",								\
-	  "je 2f; .byte 0xe9; .long 1f - . - 4; 2: add $1, %eax; 1:")				\
-	J(ret, "return", 1, "emulate",							\
-	  "je 1f\n" ANNOTATE_RETPOLINE_SAFE "ret; nop; nop; nop; nop; 1: add $1, %eax")		\
 	/* Probed while user memory is accessible; the result tells whether it still is. */	\
 	J(uaccess, KPROBES_UACCESS, 3, "boost",							\
 	  KPROBES_SET_AC "nopl 0(%" _ASM_AX ", %" _ASM_AX "); nop\n" KPROBES_RESULT_AC)		\

@@ -77,7 +77,7 @@ void *kprobes_vmalloc(struct kunit *test, size_t size);
 /* Returns the guard page of an area, which stays unmapped as long as the area exists. */
 void *kprobes_unmapped(struct kunit *test);
 
-/* How often the test's own task has called @symbol: to synchronize all processors with new text */
+/* How often the test's own task has called @symbol: for instance, what tells processors of text */
 extern unsigned int syncs;
 void syncs_count(struct kunit *test, const char *symbol);
 

@@ -16,14 +16,12 @@
  * @join: hooks the function
  * @leave: stops hooking it
  * @calls: how many calls it has seen; if it hooks returns, how many have returned
- * @probe: it is a probe
  */
 struct party {
 	const char *name;
 	int (*join)(void);
 	void (*leave)(void);
 	unsigned long *calls;
-	bool probe;
 };
 
 /* Which of a suite's parties have joined */

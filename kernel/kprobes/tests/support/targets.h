@@ -105,11 +105,8 @@ NOKPROBE_SYMBOL(kprobes_forbidden);
 
 typedef void (*kprobes_work_t)(void);
 
-/*
- * Many functions with many instructions each, for tests of large numbers: how many of them an
- * architecture has, if it has any
- */
-#define KPROBES_BLOCKS		100
+/* Functions with many equal instructions: how many of them an architecture has, if it has any */
+#define KPROBES_BLOCKS		16
 #define KPROBES_BLOCK_INSNS	50
 
 /* Declares the address of what KPROBES_STEP() is before. */
@@ -119,7 +116,6 @@ typedef void (*kprobes_work_t)(void);
  * An architecture has
  *
  * - kprobes_steps_table[], with instructions in kprobes_steps() if it has that;
- * - kprobes_masking(), if it can;
  * - kprobes_blocks[], and constants for its size;
  * - kprobes_set_argument(), which returns false if it cannot set an argument;
  * - some more constants.
@@ -151,12 +147,6 @@ static const struct kprobes_step kprobes_entries[] __maybe_unused = {
 	{ "assembly function entry", kprobes_steps, NULL, kprobes_steps },
 #endif
 };
-
-#ifdef KPROBES_HAVE_MASKING
-u32 kprobes_masking(u32 x);
-
-KPROBES_AT(mask); KPROBES_AT(unmask);
-#endif
 
 #ifndef KPROBES_HAVE_MASKS
 static inline unsigned long kprobes_masks(void)

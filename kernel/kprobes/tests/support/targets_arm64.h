@@ -86,18 +86,6 @@ KPROBES_CALLED(kprobes_steps,
 	       KPROBES_STEP("return")	"ret\n"
 	       "2: .long 2; 3: .long 3");
 
-/* Masks interrupts, reads the mask for its result, and unmasks interrupts. */
-#define KPROBES_HAVE_MASKING	1
-
-KPROBES_FUNCTION(kprobes_masking,
-		 KPROBES_STEP("mask")	"msr daifset, #3; mrs x0, daif\n"
-		 KPROBES_STEP("unmask")	"msr daifclr, #3; ret");
-
-static inline bool kprobes_masked(u32 flags)
-{
-	return flags & PSR_I_BIT;
-}
-
 /* All masks: DAIF, and interrupts that are masked by priority */
 #define KPROBES_HAVE_MASKS	1
 

@@ -88,19 +88,6 @@ KPROBES_CALLED(kprobes_steps,
 	       FRAME_END
 	       KPROBES_STEP("return")	ASM_RET);
 
-/* Masks interrupts, reads the flags for its result, and unmasks interrupts. */
-#define KPROBES_HAVE_MASKING	1
-
-KPROBES_FUNCTION(kprobes_masking,
-		 "nop\n"
-		 KPROBES_STEP("mask")	"cli; pushf; pop %" _ASM_AX "\n"
-		 KPROBES_STEP("unmask")	"sti\n" ASM_RET);
-
-static inline bool kprobes_masked(u32 flags)
-{
-	return !(flags & X86_EFLAGS_IF);
-}
-
 static const struct kprobes_step kprobes_steps_table[] __maybe_unused = {
 	{ "function entry", kprobes_traced, NULL, kprobes_traced },
 	{ "untraced function entry", kprobes_untraced, NULL, kprobes_untraced },

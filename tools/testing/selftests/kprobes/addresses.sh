@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # Addresses in debugfs: whether a file shows them depends on who has opened it, not on
-# who reads it. (debugfs_list.sh and others test that they can be hidden from root, too.)
+# who reads it. They can be hidden from root, too, but nothing else is.
 
 . ./functions
 need debugfs tracefs victim
@@ -23,6 +23,12 @@ shown()
 	addresses | grep -v '^\(0x\)\{0,1\}0*\(-0x0*\)\{0,1\}$'
 }
 
+# What is no address, nor an offset, and does not change meanwhile
+names()
+{
+	sed 's/^[^[:space:]]*//; s/0x.*//; s/\[.*//; s/ path=.*//' | md5sum
+}
+
 add_event p entry kprobes_victim
 add_event p middle "$middle"
 # So that only the modes of the files count, and not that of the directory
@@ -37,6 +43,8 @@ for file in list sites blacklist; do
 		check_is "$what: what root opened shows others as much" \
 			"$(as_nobody cat <"$path" | addresses)" "$(addresses <"$path")"
 	done
+	check_is "$file: who may see none sees zeros" "$(hidden shown <"$path")" ""
+	check_is "$file: and all the names" "$(hidden names <"$path")" "$(names <"$path")"
 	# As if root had let others open the files
 	chmod 444 "$path"
 	check_is "$file: what others opened shows them zeros" \

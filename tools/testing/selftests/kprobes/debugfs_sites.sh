@@ -44,16 +44,6 @@ check_is "two probes on one function are one line" "$(site_value probes "$entry"
 check "the module is named" site "$entry [test_kprobes_victim]"
 check "every line is in the expected form" fails grep -E -v -e "$form" $sites
 check_is "there are lines to tell" "$(grep -E -c -e "$form" $sites)" $((before + 2))
-names()
-{
-	cut -d ' ' -f 2,3 $sites | sed 's/path=.*//'
-}
-
-if [ -w $restrict ]; then
-	check "root sees addresses" fails grep '^0* ' $sites
-	check "who may see none sees zeros" fails hidden grep -v '^0\{8,16\} ' $sites
-	check_is "and all the names" "$(hidden names)" "$(names)"
-fi
 
 if serves_ftrace; then
 	check_is "a function's entry is hit through ftrace" "$(site_value path "$entry")" ftrace

@@ -34,6 +34,13 @@ else
 	skip_check "ftrace calls at its entry" "ftrace serves no probes"
 fi
 
+# jump_is_there: where there can be a jump, the probe in the middle is hit by one
+jump_is_there()
+{
+	! jumps_are_on || { jumps_settle && by_jump "$middle"; }
+}
+
+check "the one in the middle has its jump" jump_is_there
 mark_log
 check "probes do not hold the module" unload test_kprobes_victim
 check_is "its probes are gone, and said to be" $(($(gone) - gone_before)) 4
@@ -47,6 +54,7 @@ check_is "the return probe is back with the module" "$(hits back)" 4
 check_is "so is the one in the middle" "$(hits middle)" 4
 check_is "what was disabled still is" "$(hits asleep)" 0
 check_is "nothing is said to be gone now" "$(gone)" "$gone_before"
+check "the one in the middle has its jump again" jump_is_there
 
 unload test_kprobes_victim
 no_events

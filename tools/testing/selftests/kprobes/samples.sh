@@ -113,43 +113,34 @@ if load kretprobe_example || promised; then
 	check "with ENOENT" logged 'no return probe on no_such_function: error -2'
 fi
 
-if promised || has_jprobes; then
+# watches SAMPLE KIND TELLS SHOWN [NOT_THERE]: opened files by the end of their names; SHOWN is what it
+# says of one that is there, and NOT_THERE of one that is not
+watches()
+{
 	mark_log
-	check "jprobe_example can be loaded" load jprobe_example name=/functions
-	check "jprobe_example tells where" \
-		logged 'showing arguments of do_filp_open at do_filp_open+0x'
-	check "jprobe_example has a probe" [ -n "$(listed '  j  do_filp_open+')" ]
+	check "$1 can be loaded" load "$1" name=/func
+	check "$1 tells where" logged "$1: $3 do_filp_open at do_filp_open+0x"
+	check "$1 has a probe" [ -n "$(listed "  $2  do_filp_open+")" ]
 	cat ./functions ./samples.sh >/dev/null
-	check "jprobe_example shows arguments by name" \
-		logged 'jprobe_example: .* (pid [0-9]*) opens pathname="./functions" dfd=-100'
-	check "but no others than it was told to" fails logged 'opens pathname="./samples.sh"'
-	check "jprobe_example can be unloaded" unload jprobe_example
-	check "jprobe_example misses nothing" logged 'removed, 0 calls missed'
-	check "jprobe_example's probe leaves with it" fails listed do_filp_open
+	cat ./func 2>/dev/null
+	check "$1 shows what is opened" logged "$1: .* (pid [0-9]*) $4"
+	[ -z "${5:-}" ] || check_is "$1 shows what cannot be, once" \
+		"$(log | grep -c "$1: .* (pid [0-9]*) $5")" 1
+	check "but no others than it was told to" fails logged 'samples.sh"'
+	check "$1 can be unloaded" unload "$1"
+	check "$1 misses nothing" logged 'removed, 0 calls missed'
+	check "$1's probe leaves with it" fails listed do_filp_open
 	mark_log
 	cat ./functions >/dev/null
-	check "and is silent then" fails logged 'opens pathname'
-fi
+	check "and is silent then" fails logged './functions"'
+}
 
+if promised || has_jprobes; then
+	watches jprobe_example j 'showing arguments of' 'opens pathname="./functions" dfd=-100'
+fi
 if promised; then
-	mark_log
-	check "kretprobe_open can be loaded" load kretprobe_open name=/func
-	check "kretprobe_open tells where" \
-		logged 'kretprobe_open: watching do_filp_open at do_filp_open+0x'
-	check "kretprobe_open has a probe" [ -n "$(listed '  r  do_filp_open+')" ]
-	cat ./functions ./samples.sh >/dev/null
-	cat ./functionless 2>/dev/null
-	check_is "kretprobe_open shows a file that is opened" \
-		"$(log | grep -c 'kretprobe_open: .* (pid [0-9]*) opened "./functions"$')" 1
-	check_is "and one that cannot be" \
-		"$(log | grep -c 'kretprobe_open: .* could not open "./functionless": error -2$')" 1
-	check "but no others than it was told to" fails logged 'opened "./samples.sh"'
-	check "kretprobe_open can be unloaded" unload kretprobe_open
-	check "kretprobe_open misses nothing" logged 'removed, 0 calls missed'
-	check "kretprobe_open's probe leaves with it" fails listed do_filp_open
-	mark_log
-	cat ./functions >/dev/null
-	check "and is silent then" fails logged 'opened "'
+	watches kretprobe_open r watching 'opened "./functions"$' \
+		'could not open "./func": error -2$'
 fi
 
 own=$(cat /proc/version)

@@ -1,23 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# The sysctl debug.kprobes-optimization: whether jumps take the place of breakpoints.
+# The sysctl debug.kprobes-optimization: who can turn it, and to what. What comes of it is in KUnit's
+# kprobes_optimize_sites.
 
 . ./functions
-need debugfs tracefs victim
 switch=/proc/sys/debug/kprobes-optimization
 [ -f $switch ] || skip "no $switch"
 keep $switch
-
-# is_said WORD: does sites say it of the site in the middle of the victim?
-is_said()
-{
-	site "$middle" | grep -q " $1\( \|\$\)"
-}
-
-jump_comes()
-{
-	jumps_settle && is_said path=jump
-}
 
 check_is "it can be read by all, and written to by root" "$(stat -c %a $switch)" 644
 if can_be_nobody; then
@@ -33,23 +22,4 @@ for value in 0 1; do
 		check_is "'$bad' changes nothing" "$(cat $switch)" $value
 	done
 done
-
-plant p middle "$middle"
-if jump_comes || promised; then
-	check "a jump comes" jump_comes
-	call_victim 2
-	echo 0 >$switch
-	check "switched off, there is no jump when the write returns" fails is_said path=jump
-	check "and that is why" is_said why=off
-	call_victim 3
-	check_is "the probe is hit all the same" "$(profile middle)" "5 0"
-	sleep 1
-	check "no jump comes by itself" fails is_said path=jump
-	echo 1 >$switch
-	check "switched on, it comes" jump_comes
-	call_victim 4
-	check_is "each call was seen" "$(profile middle)" "9 0"
-else
-	note "no jump comes here: $(site "$middle")"
-fi
 finish

@@ -331,8 +331,8 @@ static int return_join(void)
 }
 
 static const struct party parties[] = {
-	{ "probe", changing_join, probe_leave, &probe_calls, true },
-	{ "return probe", return_join, return_leave, &return_calls, true },
+	{ "probe", changing_join, probe_leave, &probe_calls },
+	{ "return probe", return_join, return_leave, &return_calls },
 	{ "tracer", tracer_join, tracer_leave, &tracer_calls },
 #ifdef CONFIG_FUNCTION_GRAPH_TRACER
 	{ "graph", graph_join, graph_leave, &graph_calls },

@@ -229,7 +229,7 @@ static const struct kprobes_step *plant(struct kunit *test, const struct way *wa
 	memset(&found, 0, sizeof(found));
 	if (way->leads == BY_FTRACE && !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
 		kunit_skip(test, "there are no probes by ftrace");
-	if (way->leads == BY_BREAKPOINT && IS_ENABLED(CONFIG_OPTPROBES)) {
+	if (way->leads == BY_BREAKPOINT) {
 		switch_need(test);
 		KUNIT_ASSERT_EQ(test, 0, switch_set(false));
 	}
@@ -502,7 +502,6 @@ static void return_for_a_function_needs_no_landing_pad(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->hits, 1);
 }
 
-#ifdef CONFIG_OPTPROBES
 /* --- slots where modules are --- */
 
 /* It is not writable, at its address in the linear map neither, and the other one is given back. */
@@ -515,7 +514,6 @@ static void slot_where_modules_are_is_like_others(struct kunit *test)
 
 	need_modules_in_reach(test);
 	wait_for_dying_sites(test);
-	flush_work(&kprobe_insn_slots.collect);
 	free_insn_slot(get_insn_slot(), 0);
 	free = READ_ONCE(kprobe_insn_slots.nr_free);
 	kunit_activate_static_stub(test, kprobe_in_reach, only_modules_in_reach);
@@ -531,7 +529,6 @@ static void slot_where_modules_are_is_like_others(struct kunit *test)
 	kprobes_call_step(test, step);
 	KUNIT_EXPECT_EQ(test, probe->hits, KPROBES_CALLS);
 }
-#endif
 
 /* --- access to user memory --- */
 
@@ -670,9 +667,7 @@ static struct kunit_case hit_cases[] = {
 	KUNIT_CASE(call_of_null_is_one),
 	KUNIT_CASE_PARAM(destination_outlasts_a_hit, guest_gen_params),
 	KUNIT_CASE(return_for_a_function_needs_no_landing_pad),
-#ifdef CONFIG_OPTPROBES
 	KUNIT_CASE(slot_where_modules_are_is_like_others),
-#endif
 	KUNIT_CASE_PARAM(user_access_ends_with_the_probed_code, fast_way_gen_params),
 	KUNIT_CASE_PARAM(tags_are_ignored_by_the_probed_code_only, fast_way_gen_params),
 	KUNIT_CASE_PARAM(rcu_watches_handlers, way_gen_params),

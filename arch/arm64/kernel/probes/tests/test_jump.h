@@ -20,15 +20,9 @@
 static inline void need_jump(struct kunit *test, void *addr)
 {
 	enum kprobe_obstacle obstacle;
-	struct kprobe *site;
 
-	if (!IS_ENABLED(CONFIG_OPTPROBES))
-		kunit_skip(test, "there are no jumps");
-	preempt_disable();
-	site = get_kprobe(addr);
-	obstacle = container_of(site, struct optimized_kprobe, kp)->obstacle;
-	preempt_enable();
-
+	scoped_guard(preempt)
+		obstacle = get_kprobe(addr)->obstacle;
 	if (obstacle == KPROBE_OBSTACLE_OFF)
 		kunit_skip(test, "jumps are switched off");
 	KUNIT_ASSERT_EQ(test, obstacle, KPROBE_NO_OBSTACLE);

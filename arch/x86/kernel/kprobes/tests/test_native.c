@@ -205,7 +205,6 @@ int kprobe_test_write(void (*function)(void), int size, const struct diff_lab *l
 void kprobe_test_in_all_ways(struct kunit *test, const struct diff_lab *lab, unsigned long trials,
 			     bool jumps)
 {
-	jumps &= IS_ENABLED(CONFIG_OPTPROBES);
 	diff_allow_jumps(test, false);
 	diff_plant(test, lab, false);
 	diff_run_probed(test, lab, trials, false, false);

@@ -216,9 +216,7 @@ static int traces_init(struct kunit *test)
 	if (cpu_feature_enabled(X86_FEATURE_XENPV))
 		kunit_skip(test, "a step's registers are below the stack");
 	places[0] = place_of(kprobe_tail_entry);
-#ifdef CONFIG_OPTPROBES
 	places[1] = place_of(kprobe_detour_entry);
-#endif
 #ifdef CONFIG_KRETPROBE_RETURN_STACK
 	places[2] = place_of(__kretprobe_trampoline);
 #endif
