@@ -4,19 +4,18 @@
  *
  * Each opcode that is carried out by a copy is drawn several times, with registers, operands in
  * memory and prefixes. The instructions are written into a function's text. Each runs there
- * natively, and then with a probe on it, in all ways in which a hit can be handled. Vector
- * instructions are not drawn: that their copies are right is compared with objdump, and that a hit
- * leaves their registers alone is seen with all others.
+ * natively, and then with a probe on it, in all ways in which a hit can be handled.
+ *
+ * Which vector instructions a processor has is found out by trying them.
  */
 
 #include <kunit/test.h>
 #include <linux/bitmap.h>
 #include <linux/prandom.h>
 #include <linux/string.h>
-#include <asm/fpu/api.h>
-#include <asm/fpu/types.h>
 #include <asm/insn.h>
 #include <asm/text-patching.h>
+#include <asm/trapnr.h>
 
 #include "support/seed.h"
 #include "support/switch.h"
@@ -39,23 +38,21 @@ static struct diff_insn *subject_insn(int i)
 
 static int subject_states(int i)
 {
-	return NR_STATES;
+	return is_vector(&subjects[i].cell) ? NR_VECTOR_STATES : NR_STATES;
 }
-
-static struct fxregs_state fpu_before __aligned(16), fpu_after __aligned(16);
 
 /* What is left of a run besides general registers */
 struct seen {
 	u8			memory[MEMORY_SIZE];
 	u8			stack[STACK_BELOW + STACK_ABOVE];
-	u8			vectors[sizeof(fpu_after.xmm_space)];
+	u8			fpu[FPU_SIZE - FPU_AT];
 };
 
 static_assert(sizeof(struct seen) <= DIFF_SEEN_SIZE);
 
 static size_t seen_size(int i)
 {
-	return sizeof(struct seen);
+	return is_vector(&subjects[i].cell) ? sizeof(struct seen) : offsetof(struct seen, fpu);
 }
 
 /* --- drawing all --- */
@@ -63,6 +60,7 @@ static size_t seen_size(int i)
 /* Cells with their extension, even if that is a register; and by cell_index() */
 static DECLARE_BITMAP(cells_copied, NR_CELLS);
 static DECLARE_BITMAP(cells_tried, NR_CELLS);
+static DECLARE_BITMAP(cells_absent, NR_CELLS);
 
 static void find_cells(void)
 {
@@ -71,7 +69,7 @@ static void find_cells(void)
 
 	for (i = 0; i < NR_CELLS; i++) {
 		c = cell_at(i);
-		__assign_bit(i, cells_copied, (!c.ext || c.form != PLAIN) && cell_is_copied(&c));
+		__assign_bit(i, cells_copied, cell_exists(&c) && cell_is_copied(&c));
 		cond_resched();
 	}
 }
@@ -81,6 +79,8 @@ static int nr_draws(const struct cell *c)
 {
 	struct cell other = *c;
 
+	if (is_vector(c))
+		return is_evex(c) ? 3 : 2;
 	if (c->form == PLAIN)
 		return 8;
 	other.form = c->form == MEMORY ? REGISTER : MEMORY;
@@ -89,18 +89,62 @@ static int nr_draws(const struct cell *c)
 	return find_left_out(&other) ? 2 : 1;
 }
 
+/* Executes a vector instruction by itself. Returns the vector of the exception that ends it. */
+static int try_vector(struct subject *s)
+{
+	u8 image[MAX_INSN_SIZE + INT3_INSN_SIZE];
+	struct rnd_state was = random;
+	struct pt_regs regs = {};
+	int trap;
+
+	relocate(s, (unsigned long)kprobe_test_page);
+	memset(image, INT3_INSN_OPCODE, sizeof(image));
+	memcpy(image, s->text.code, s->text.length);
+	kprobe_test_put_code(image, sizeof(image));
+	set_up_subject(s, 0, &regs);
+	regs.ip = s->text.at;
+	load_fpu();
+	trap = kprobe_test_try_natively(&regs);
+	save_fpu();
+	random = was;
+	return trap;
+}
+
 #define TRIES		256
+
+/* A cell's first vector instruction shows whether the processor has it. */
+static bool draw_insn(struct subject *s)
+{
+	int undefined = 0, tries, trap;
+
+	s->variant = below(NR_VARIANTS);
+	for (tries = 0; tries < TRIES; tries++) {
+		if (!draw_one(s))
+			continue;
+		trap = is_vector(&s->cell) ? try_vector(s) : X86_TRAP_BP;
+		if (trap == X86_TRAP_BP)
+			return true;
+		s->variant++;
+		undefined += trap == X86_TRAP_UD;
+		if (undefined == NR_VARIANTS && !s->serial) {
+			__set_bit(cell_index(&s->cell), cells_absent);
+			break;
+		}
+	}
+	return false;
+}
 
 /* Fills in the subjects of a cell, at most @room. Returns their number. */
 static int draw_cell(struct subject *subjects, int room, const struct cell *c, int serial)
 {
-	int i, n = 0, tries;
+	int i, n = 0;
 
-	for (i = 0; i < nr_draws(c) && n < room; i++) {
-		subjects[n] = (struct subject) { .cell = *c, .serial = serial + n };
-		for (tries = 0; tries < TRIES && !draw_one(&subjects[n]);)
-			tries++;
-		n += tries < TRIES;
+	for (i = 0; i < nr_draws(c) && n < room && !test_bit(cell_index(c), cells_absent); i++) {
+		subjects[n] = (struct subject) {
+			.cell = *c,
+			.serial = is_vector(c) ? i : serial + n,
+		};
+		n += draw_insn(&subjects[n]);
 	}
 	if (n)
 		__set_bit(cell_index(c), cells_tried);
@@ -146,13 +190,11 @@ static void spoil(const struct diff_run *run, struct pt_regs *regs)
 
 static void trip(struct pt_regs *regs)
 {
-	if (!boot_cpu_has(X86_FEATURE_FXSR))
+	if (!boot_cpu_has(X86_FEATURE_XSAVE))
 		return diff_trip(regs);
-	kernel_fpu_begin();
-	asm volatile("fxrstor %0" : : "m" (fpu_before));
+	load_fpu();
 	diff_trip(regs);
-	asm volatile("fxsave %0" : "=m" (fpu_after));
-	kernel_fpu_end();
+	save_fpu();
 }
 
 /* Leaves out the unused part of the stack, where traps have left their remains. */
@@ -168,7 +210,8 @@ static void see(const struct diff_run *run, const struct pt_regs *regs, void *to
 	in_use = clamp(in_use, bottom, bottom + sizeof(seen->stack));
 	memcpy(seen->stack + (in_use - bottom), (void *)in_use,
 	       bottom + sizeof(seen->stack) - in_use);
-	memcpy(seen->vectors, fpu_after.xmm_space, sizeof(seen->vectors));
+	if (is_vector(&s->cell))
+		memcpy(seen->fpu, (void *)&fpu_after + FPU_AT, sizeof(seen->fpu));
 }
 
 /* An operand in memory that is repaired is like another. */
@@ -233,7 +276,7 @@ static void faults_of_copies_are_those_of_the_instruction(struct kunit *test)
 
 static void whatever_is_copied_was_drawn_or_left_out(struct kunit *test)
 {
-	int i, drawn = 0, left_out = 0, absent = 0;
+	int i, drawn[2] = {}, left_out = 0, absent = 0;
 	struct cell c;
 
 	for_each_set_bit(i, cells_copied, NR_CELLS) {
@@ -246,12 +289,15 @@ static void whatever_is_copied_was_drawn_or_left_out(struct kunit *test)
 		else if (find_left_out(&c))
 			left_out++;
 		else if (test_bit(i, cells_tried))
-			drawn++;
+			drawn[is_evex(&c)]++;
+		else if (test_bit(i, cells_absent))
+			absent++;
 		else
-			KUNIT_FAIL(test, "%#x /%d, operands %d", c.opcode, c.ext, c.form);
+			KUNIT_FAIL(test, "%#x /%d, operands %d, prefix %d", c.opcode, c.ext, c.form,
+				   c.prefix);
 	}
-	kunit_info(test, "%d drawn, %d left out, %d not on this processor", drawn, left_out,
-		   absent);
+	kunit_info(test, "%d and %d of EVEX drawn, %d left out, %d not on this processor",
+		   drawn[0], drawn[1], left_out, absent);
 }
 
 /* A row of the list that leaves out nothing has to be removed. */
@@ -314,10 +360,9 @@ static int copy_suite_init(struct kunit_suite *suite)
 	int err;
 
 	bitmap_zero(cells_tried, NR_CELLS);
+	bitmap_zero(cells_absent, NR_CELLS);
 	seed_random(suite, &random);
-	prandom_bytes_state(&random, fpu_before.xmm_space, sizeof(fpu_before.xmm_space));
-	fpu_before.cwd = 0x37f;
-	fpu_before.mxcsr = MXCSR_DEFAULT;
+	draw_fpu();
 	err = kprobe_test_native_init() ?: switch_suite_init(suite) ?: make_lab();
 	if (err)
 		copy_suite_exit(suite);

@@ -14,13 +14,20 @@
 
 enum form { PLAIN, MEMORY, REGISTER, FORMS };
 
-/* What is to be known of some opcodes, see kprobe_opcode(). A mask that is 0 has all of them. */
+/* The prefixes that choose a vector instruction, as VEX numbers them; others may have any. */
+enum prefix { NO_PREFIX, PREFIX_66, PREFIX_F3, PREFIX_F2, PREFIXES };
+
+/* Maps of opcodes: the byte in front of the opcode, or the number that VEX and EVEX have for it */
+enum { MAP_0F = 0x0f, MAP_38 = 0x38, MAP_3A = 0x3a, MAP_VEX = 0xc0, MAP_EVEX = 0xe0 };
+
+/* What is to be known of some opcodes, with its map. A mask that is 0 has all of them. */
 struct rule {
 	u16		first, last;
 	u32		traits;		/* mask: of enum trait */
 	const char	*why;		/* they are copied, but not executed here */
 	u8		exts;		/* mask: values of the ModRM byte's reg field, for groups */
 	u8		forms;		/* mask: kinds of operands */
+	u8		prefixes;	/* mask: of enum prefix */
 	u8		lows;		/* mask: values of the opcode's last three bits */
 	u8		bits;		/* 32 or 64 if it only applies to such kernels, else 0 */
 };
@@ -29,6 +36,7 @@ struct rule {
 #define IN_REGISTER	.forms = BIT(REGISTER)
 #define ONLY_32		.bits = 32
 #define ONLY_64		.bits = 64
+#define ALONE		.prefixes = BIT(NO_PREFIX)
 #define EVEN		.lows = 0x55
 
 static const char segments[] = "the kernel's segment registers are not to be tried out";
@@ -37,7 +45,11 @@ static const char privileged[] = "changes the state of the processor";
 static const char differs[] = "its result differs each time, or on each processor";
 static const char undefined[] = "is no instruction, or not on every processor";
 static const char loses_stack[] = "without REX it sets the stack pointer";
-static const char vectors[] = "is of the FPU: its copy is compared with objdump";
+static const char x87[] = "is of the x87 or 3DNow: its copy is compared with objdump";
+static const char more_state[] = "saves, restores or changes more state than is compared";
+static const char tiles[] = "the kernel leaves tiles disabled, and their use is an oops";
+static const char scattered[] = "its operands are at addresses in a vector register";
+static const char elsewhere[] = "its second operand is at an address in a register";
 
 static const struct rule left_out[] = {
 	/* push, pop and mov of segments, les, lds, lss, lfs, lgs */
@@ -69,18 +81,24 @@ static const struct rule left_out[] = {
 	/* lldt, lgdt and so on; clts; invd, wbinvd; mov to and from cr, dr; wrmsr; vmread */
 	{ 0x0f00, 0x0f01, 0, privileged }, { 0x0f06, 0x0f06, 0, privileged },
 	{ 0x0f08, 0x0f09, 0, privileged }, { 0x0f20, 0x0f23, 0, privileged },
-	{ 0x0f30, 0x0f30, 0, privileged },
+	{ 0x0f30, 0x0f30, 0, privileged }, { 0x0f78, 0x0f79, 0, privileged, ALONE },
 	{ 0x0fc7, 0x0fc7, 0, privileged, .exts = 0xfd },	/* but cmpxchg8b */
 	/* lar, lsl; rdtsc, rdmsr, rdpmc; cpuid */
 	{ 0x0f02, 0x0f03, 0, differs }, { 0x0f31, 0x0f33, 0, differs },
 	{ 0x0fa2, 0x0fa2, 0, differs },
-	/* fwait, the x87, MMX, SSE; fxsave and so on, but fences */
-	{ 0x9b, 0x9b, 0, vectors }, { 0xd8, 0xdf, 0, vectors }, { 0x0f0e, 0x0f17, 0, vectors },
-	{ 0x0f28, 0x0f2f, 0, vectors }, { 0x0f50, 0x0f7f, 0, vectors },
-	{ 0x0fae, 0x0fae, 0, vectors, IN_MEMORY },
+	/* invept, invvpid, invpcid; wruss, wrss; hreset */
+	{ 0x3880, 0x3882, 0, privileged }, { 0x38f5, 0x38f5, 0, privileged },
+	{ 0x38f6, 0x38f6, 0, privileged, ALONE }, { 0x3af0, 0x3af0, 0, privileged },
+	/* fwait and so on; fxsave and so on, but fences */
+	{ 0x9b, 0x9b, 0, x87 }, { 0xd8, 0xdf, 0, x87 }, { 0x0f0e, 0x0f0f, 0, x87 },
+	{ 0x0fae, 0x0fae, 0, more_state, IN_MEMORY }, { 0xc1ae, 0xc1ae, 0, more_state },
 	{ 0x0fae, 0x0fae, 0, undefined, .exts = 0x1f, IN_REGISTER },
-	{ 0x0fc2, 0x0fc2, 0, vectors }, { 0x0fc4, 0x0fc6, 0, vectors },
-	{ 0x0fd0, 0x0fff, 0, vectors },
+
+	{ 0x38f8, 0x38f8, 0, elsewhere },	/* movdir64b and so on */
+	{ 0xc249, 0xc24b, 0, tiles }, { 0xc25c, 0xc25e, 0, tiles }, { 0xc26c, 0xc26c, 0, tiles },
+	{ 0xc290, 0xc293, 0, scattered }, { 0xe290, 0xe293, 0, scattered },
+	{ 0xe2a0, 0xe2a3, 0, scattered }, { 0xe2c6, 0xe2c7, 0, scattered },
+	{ 0xe400, 0xe4ff, 0, "may have registers of APX" },
 };
 
 /* What drawing has to know of an opcode, too */
@@ -100,9 +118,16 @@ enum trait {
 	READS_RM	= BIT(12),
 	SETS_REG	= BIT(13),	/* the one that is a part of the opcode */
 	BYTES		= BIT(14),	/* in registers, so that without REX register 4 is ah */
+	VECTOR		= BIT(15),	/* or beside these, so that it has to be tried */
+	SHORT_VECTORS	= BIT(16),	/* its length is ignored, but QEMU 7.2 aborts at others */
+	IN_MMX		= BIT(17),	/* operands: there QEMU 7.2 does not ignore what REX adds */
+	NEEDS_64_BITS	= BIT(18),	/* in 32, QEMU 7.2 sets some flags at random */
 };
 
-/* Hints and lea access no operand. Of those that write no register, only some are here. */
+/*
+ * Hints and lea access no operand, and a mask may be empty. Of those that write no register, only
+ * some are here.
+ */
 static const struct rule rules[] = {
 	{ 0x00, 0x37, MAY_LOCK, .lows = 0x03, IN_MEMORY },
 	{ 0x80, 0x81, MAY_LOCK, .exts = 0x7f, IN_MEMORY },
@@ -145,21 +170,59 @@ static const struct rule rules[] = {
 	{ 0x0fae, 0x0fae, NO_SIZE }, { 0x0fc3, 0x0fc3, NO_SIZE }, { 0x0fc7, 0x0fcf, NO_SIZE },
 	{ 0x8d, 0x8d, NEVER_FAILS }, { 0x0f0d, 0x0f0d, NEVER_FAILS },
 	{ 0x0f18, 0x0f1f, NEVER_FAILS },
+	{ 0xc22c, 0xc22f, NEVER_FAILS }, { 0xc28c, 0xc28e, NEVER_FAILS, EVEN },
+
+	{ 0x0f10, 0x0f17, VECTOR }, { 0x0f28, 0x0f2f, VECTOR }, { 0x0f50, 0x0f7f, VECTOR },
+	{ 0x0fc2, 0x0fc2, VECTOR }, { 0x0fc4, 0x0fc6, VECTOR }, { 0x0fd0, 0xffff, VECTOR },
+
+	{ 0x0f60, 0x0f7f, IN_MMX, ALONE }, { 0x0fc4, 0x0fc5, IN_MMX, ALONE },
+	{ 0x0f2a, 0x0f2d, IN_MMX, .prefixes = BIT(NO_PREFIX) | BIT(PREFIX_66) },
+	{ 0x0fd0, 0x0fff, IN_MMX, ALONE }, { 0x0fd6, 0x0fd6, IN_MMX },	/* movq2dq, movdq2q */
+	{ 0x3800, 0x381e, IN_MMX, ALONE }, { 0x3a0f, 0x3a0f, IN_MMX, ALONE },
+
+	{ 0x38f6, 0x38f6, NEEDS_64_BITS },			/* adcx, adox */
+	{ 0xc30a, 0xc30b, SHORT_VECTORS },			/* vroundss, vroundsd */
 };
 
-/* A combination to be tried: an opcode; the extension if it is a group; and the kind of operand */
+/*
+ * A combination to be tried: an opcode with its map; the extension if it is a group; the kind of
+ * operand; and the prefix
+ */
 struct cell {
 	u16		opcode;
 	u8		ext;
 	enum form	form;
+	enum prefix	prefix;
+	int		index;
 };
+
+static u8 map_of(const struct cell *c)
+{
+	return c->opcode >> 8;
+}
+
+/* Does it have VEX or EVEX? */
+static bool is_vex(const struct cell *c)
+{
+	return map_of(c) >= MAP_VEX;
+}
+
+static bool is_evex(const struct cell *c)
+{
+	return map_of(c) >= MAP_EVEX;
+}
 
 static insn_attr_t attr_of(const struct cell *c)
 {
-	if (c->opcode >> 8)
-		return inat_get_escape_attribute(c->opcode & 0xff, 0,
-						 inat_get_opcode_attribute(0x0f));
-	return inat_get_opcode_attribute(c->opcode);
+	insn_attr_t attr = inat_get_opcode_attribute(MAP_0F);
+
+	if (is_vex(c))
+		return inat_get_avx_attribute(c->opcode & 0xff, map_of(c) & 0x1f, 0);
+	if (!map_of(c))
+		return inat_get_opcode_attribute(c->opcode);
+	if (map_of(c) != MAP_0F)
+		attr = inat_get_escape_attribute(map_of(c), 0, attr);
+	return inat_get_escape_attribute(c->opcode & 0xff, 0, attr);
 }
 
 static bool is_group(const struct cell *c)
@@ -167,25 +230,32 @@ static bool is_group(const struct cell *c)
 	return inat_is_group(attr_of(c));
 }
 
-/* Those without an escape byte, and then those behind 0f */
-#define MAP_CELLS	(0x100 * 8 * FORMS)
-#define NR_CELLS	(2 * MAP_CELLS)
+/* Each with any prefix has a table of cells. */
+static const u8 maps[] = {
+	0, MAP_0F, MAP_38, MAP_3A, MAP_VEX + 1, MAP_VEX + 2, MAP_VEX + 3,
+	MAP_EVEX + 1, MAP_EVEX + 2, MAP_EVEX + 3, MAP_EVEX + 4, MAP_EVEX + 5, MAP_EVEX + 6,
+};
+
+#define TABLE_CELLS	(0x100 * 8 * FORMS)
+#define NR_CELLS	(ARRAY_SIZE(maps) * PREFIXES * TABLE_CELLS)
 
 static struct cell cell_at(int index)
 {
+	int table = index / TABLE_CELLS;
+
 	return (struct cell) {
-		.opcode	= (index / MAP_CELLS * 0x0f00) | (index / (8 * FORMS) & 0xff),
+		.opcode	= maps[table / PREFIXES] << 8 | (index / (8 * FORMS) & 0xff),
 		.ext	= index / FORMS % 8,
 		.form	= index % FORMS,
+		.prefix	= table % PREFIXES,
+		.index	= index,
 	};
 }
 
 /* Where @ext is a register, all its values are the same cell. */
 static int cell_index(const struct cell *c)
 {
-	int opcode = (c->opcode >> 8 ? 0x100 : 0) + (c->opcode & 0xff);
-
-	return (opcode * 8 + (is_group(c) ? c->ext : 0)) * FORMS + c->form;
+	return c->index - (is_group(c) ? 0 : c->ext * FORMS);
 }
 
 static bool rule_is_for(const struct rule *rule, const struct cell *c)
@@ -193,6 +263,7 @@ static bool rule_is_for(const struct rule *rule, const struct cell *c)
 	return c->opcode >= rule->first && c->opcode <= rule->last &&
 	       (!rule->exts || rule->exts & BIT(c->ext)) &&
 	       (!rule->forms || rule->forms & BIT(c->form)) &&
+	       (!rule->prefixes || rule->prefixes & BIT(c->prefix)) &&
 	       (!rule->lows || rule->lows & BIT(c->opcode & 7)) &&
 	       (!rule->bits || rule->bits == BITS_PER_LONG);
 }
@@ -206,6 +277,18 @@ static bool has_trait(const struct cell *c, u32 trait)
 			return true;
 	}
 	return false;
+}
+
+static bool is_vector(const struct cell *c)
+{
+	return has_trait(c, VECTOR);
+}
+
+/* A vector instruction that is no group gets any register, others each. */
+static bool cell_exists(const struct cell *c)
+{
+	return (!c->ext || c->form != PLAIN) &&
+	       (is_vector(c) ? !c->ext || is_group(c) : c->prefix == NO_PREFIX);
 }
 
 static const struct rule *find_left_out(const struct cell *c)
@@ -231,10 +314,13 @@ static const struct {
 	{ 0x0fae, 0x0fae, X86_FEATURE_XMM2 }, { 0x0fc3, 0x0fc3, X86_FEATURE_XMM2 },
 };
 
+/* Of the other vector instructions, it turns out when they are drawn. */
 static bool processor_has(const struct cell *c)
 {
 	int i;
 
+	if (is_vector(c))
+		return boot_cpu_has(is_evex(c) ? X86_FEATURE_AVX512F : X86_FEATURE_XSAVE);
 	for (i = 0; i < ARRAY_SIZE(needs); i++) {
 		if (c->opcode >= needs[i].first && c->opcode <= needs[i].last)
 			return boot_cpu_has(needs[i].feature);

@@ -5,19 +5,62 @@
  * Draws contents of registers and memory with which the instructions of test_copy_draw.h do no
  * harm.
  */
+#include <linux/cpufeature.h>
 #include <linux/prandom.h>
 #include <linux/ptrace.h>
 #include <linux/string.h>
 #include <linux/unaligned.h>
+#include <asm/fpu/api.h>
+#include <asm/fpu/types.h>
 
 #include "test_copy_draw.h"
 #include "test_native.h"
 
+/* All instructions find the same in these registers. */
+static union fpregs_state fpu_before, fpu_after;
+
+/* Where those of MMX are, and what is behind AVX-512: no processor puts that farther away */
+#define FPU_AT		offsetof(struct fxregs_state, st_space)
+#define FPU_SIZE	2688
+
+static void draw_fpu(void)
+{
+	struct xregs_state *state = &fpu_before.xsave;
+
+	prandom_bytes_state(&random, &fpu_before, FPU_SIZE);
+	memset(state, 0, offsetof(struct xregs_state, i387.xmm_space));
+	memset(&state->header, 0, sizeof(state->header));
+	state->i387.cwd = 0x37f;
+	state->i387.mxcsr = MXCSR_DEFAULT;
+	state->header.xfeatures = XFEATURE_MASK_FPSSE |
+				  (boot_cpu_has(X86_FEATURE_AVX) ? XFEATURE_MASK_YMM : 0) |
+				  (boot_cpu_has(X86_FEATURE_AVX512F) ? XFEATURE_MASK_AVX512 : 0);
+}
+
+static void load_fpu(void)
+{
+	kernel_fpu_begin();
+	asm volatile("xrstor %0" : : "m" (fpu_before),
+		     "a" ((u32)fpu_before.xsave.header.xfeatures), "d" (0));
+}
+
+static void save_fpu(void)
+{
+	asm volatile("xsave %0" : "+m" (fpu_after) :
+		     "a" ((u32)fpu_before.xsave.header.xfeatures), "d" (0));
+	fpu_after.xsave.header = fpu_before.xsave.header;
+	kernel_fpu_end();
+}
+
 /* The most frequent byte in memory */
 #define COMMON_BYTE	0x55
 
-/* Each instruction runs so many times, with different values. A cell's runs try all flags. */
+/*
+ * Each instruction runs so many times, with different values. A cell's runs try all flags, but for
+ * vector instructions, which hardly look at them.
+ */
 #define NR_STATES	4
+#define NR_VECTOR_STATES	2
 
 static void set_dividend(const struct subject *s, struct pt_regs *regs)
 {
@@ -63,6 +106,10 @@ static void set_implied(const struct subject *s, struct pt_regs *regs)
 	case 0xd7:		/* xlat */
 		regs->bx = target() - (u8)regs->ax;
 		break;
+	case 0x0ff7:		/* maskmov */
+	case 0xc1f7:
+		regs->di = target_of(s);
+		break;
 	}
 }
 
@@ -89,8 +136,10 @@ static void set_address(const struct subject *s, struct pt_regs *regs)
 		*reg(regs, s->index) = (long)below(4) - (s->base == SP ? 0 : 2);
 	if (s->index != NO_REG && s->base == SP && has_trait(&s->cell, MAY_LOCK))
 		*reg(regs, s->index) = 0;
+	if (s->index != NO_REG && is_vector(&s->cell))
+		*reg(regs, s->index) = ((long)below(3) - 1) * (VECTOR_ALIGN >> s->scale);
 	if (s->base != NO_REG && s->base != SP)
-		set_operand(s, regs, target());
+		set_operand(s, regs, target_of(s));
 }
 
 static unsigned long operand_at(const struct subject *s, struct pt_regs *regs)
@@ -154,6 +203,7 @@ static void set_up_subject(const struct subject *s, int state, struct pt_regs *r
 	prandom_seed_state(&random, s->seed + state);
 	for (i = 0; i < NR_REGS; i++)
 		*reg(regs, i) = random_word() | 1;
+	memcpy(&fpu_after, &fpu_before, FPU_SIZE);
 	regs->sp = stack_start();
 	regs->flags = kprobe_test_flags(nth_flags(s, state));
 	set_implied(s, regs);
@@ -167,7 +217,8 @@ static bool can_fail(const struct subject *s)
 {
 	if (s->cell.form != MEMORY)
 		return has_trait(&s->cell, READS_IMPLIED);
-	return s->base != NO_REG && s->base != SP && !has_trait(&s->cell, NEVER_FAILS);
+	return s->base != NO_REG && s->base != SP && !s->masked &&
+	       !has_trait(&s->cell, NEVER_FAILS);
 }
 
 /* Has an operand in memory be at @at, or if that is on the stack, at @sp. */
