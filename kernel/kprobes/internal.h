@@ -101,11 +101,13 @@ struct kprobe_kind {
 	void			(*release)(struct llist_head *stopped);
 };
 
-/* An array of return probes or jprobes can be used as one of kprobes: each begins with its kprobe. */
+/* An array of return probes or jprobes can be used as one of kprobes: each begins with that. */
 #define kprobes_of(array)						\
 ({									\
-	BUILD_BUG_ON(offsetof(typeof(**(array)), kp));			\
-	(struct kprobe **)(array);					\
+	typeof(array) _array = (array);					\
+									\
+	BUILD_BUG_ON(offsetof(typeof(**_array), kp));			\
+	(struct kprobe **)_array;					\
 })
 
 /* kernel/kprobes.c */

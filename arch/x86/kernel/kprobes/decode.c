@@ -44,7 +44,9 @@ static void recover(u8 *buf, unsigned long addr, int len)
 		if (i >= 0)
 			buf[i] = kp->opcode;
 		/* From when there is a detour, these are known. */
-		for (j = max(i + 1, 0); kprobe_optinsn(kp)->insn && j < min(i + JMP32_INSN_SIZE, len); j++)
+		if (!kprobe_optinsn(kp)->insn)
+			continue;
+		for (j = max(i + 1, 0); j < min(i + JMP32_INSN_SIZE, len); j++)
 			buf[j] = kprobe_optinsn(kp)->original[j - i - 1];
 	}
 }
