@@ -126,6 +126,8 @@ static void set_up(const struct diff_run *run, struct pt_regs *regs)
 	regs->regs[2] = run->state;
 	regs->sp = (unsigned long)stack_start();
 	regs->pstate = (u64)run->state << 28 | read_sysreg(daif);
+	/* If the instruction is left out, nobody gets there. */
+	fp_after = before.fp;
 	memcpy(memory, before.memory, sizeof(memory));
 	memcpy(stack_start() - MAX_PUSH, before.stack, sizeof(before.stack));
 }

@@ -36,7 +36,7 @@ asm(TRIP_SITES
 "	.quad	0x8000000176543210\n"
 "	.quad	0x76543210fedcba98\n"
 
-"probe_test_sites:\n"
+"simulate_test_sites:\n"
 "	probe_test_site b 9f\n"
 "	probe_test_site b 8b\n"
 "	probe_test_site bl 9f\n"
@@ -88,7 +88,7 @@ asm(TRIP_SITES
 "	probe_test_site ldr \\reg, 9f\n"
 "	.endr\n"
 "	probe_test_site prfm pldl1keep, probe_test_literal\n"
-"probe_test_sites_end:\n"
+"simulate_test_end:\n"
 	TRIP_SITES_END
 );
 
@@ -189,8 +189,8 @@ static struct diff_lab lab = {
 
 static void prepare(struct kunit *test)
 {
-	lab.nr = probe_test_sites(test, ADDRESS_OF(probe_test_sites),
-				  ADDRESS_OF(probe_test_sites_end), &insns);
+	lab.nr = probe_test_sites(test, ADDRESS_OF(simulate_test_sites),
+				  ADDRESS_OF(simulate_test_end), &insns);
 }
 
 static const u64 zeroes[31];
