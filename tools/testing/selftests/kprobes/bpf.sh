@@ -106,6 +106,19 @@ else
 	check "a function has an event" false
 fi
 
+# Each of five runs of one program asks for the time 400 times, which is a hit in a handler.
+with p bpf_ktime_get_ns - ./bpf_probe p kprobes_victim - sh -c "$calls"
+check_is "a link tells what is missed in handlers" "$hits $missed" "0 2000"
+add_event r1 capped hrtimer_nanosleep
+with e "$(cat $tracefs/events/kp/capped/id)" - sh -c "sleep 1 & sleep 1 & sleep 1 & wait"
+check_is "and that too many calls are to be followed" "$hits $missed" "1 2"
+
+# Both places are called. What is missed at the second is that event's, too.
+add_event p both kprobes_victim
+add_event p both htab_map_update_elem
+with e "$(cat $tracefs/events/kp/both/id)" - sh -c "$calls && ./bpf_probe update 7"
+check_is "an event of two places tells what is missed at both" "$hits $missed $status" "5 7 0"
+
 # shared KIND WHERE: an event with a program has other users, too, while hits come
 shared()
 {
