@@ -211,10 +211,12 @@ static void unregistering_does_not_wait_for_readers(struct kunit *test)
 
 static const struct event_user {
 	const char *name;
-	bool program;
+	bool program, at_return;
 } event_users[] = {
-	{ "a counter", false },
-	{ "a counter and a program", true },
+	{ "a counter" },
+	{ "a counter and a program", .program = true },
+	{ "a counter of returns", .at_return = true },
+	{ "a counter of returns, and a program", .program = true, .at_return = true },
 };
 
 KUNIT_ARRAY_PARAM_DESC(user, event_users, name);
@@ -228,13 +230,17 @@ static void delete_event(void *unused)
 static int make_event(struct kunit *test)
 {
 	char *buf = test_alloc(test, MAX_DYNEVENT_CMD_LEN), location[24];
+	const struct event_user *user = test->param_value;
 	struct trace_event_file *file;
 	struct dynevent_cmd cmd;
 	int number;
 
 	snprintf(location, sizeof(location), "0x%lx", (unsigned long)kprobes_traced);
 	kprobe_event_cmd_init(&cmd, buf, MAX_DYNEVENT_CMD_LEN);
-	KUNIT_ASSERT_EQ(test, 0, kprobe_event_gen_cmd_start(&cmd, EVENT, location));
+	if (user->at_return)
+		KUNIT_ASSERT_EQ(test, 0, kretprobe_event_gen_cmd_start(&cmd, EVENT, location));
+	else
+		KUNIT_ASSERT_EQ(test, 0, kprobe_event_gen_cmd_start(&cmd, EVENT, location));
 	KUNIT_ASSERT_EQ(test, 0, kprobe_event_gen_cmd_end(&cmd));
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, delete_event, NULL));
 	file = trace_get_event_file(NULL, "kprobes", EVENT);

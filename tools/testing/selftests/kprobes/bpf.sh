@@ -10,14 +10,15 @@ need debugfs tracefs victim
 [ -x ./bpf_probe ] || skip "no program bpf_probe, which make builds here"
 jumps=/proc/sys/debug/kprobes-optimization
 
-# with KIND PLACE VALUE COMMAND...: run bpf_probe, and set $hits, $missed, $function and $status
+# with KIND PLACE VALUE COMMAND...: run bpf_probe, and set $hits, $missed, $function, $cookie,
+# $runs, $kept and $status
 with()
 {
 	./bpf_probe "$@" >"$work/told"
 	code=$?
 	[ $code != 4 ] || skip "no BPF programs on probes in this kernel"
 	check "a program comes to $2" [ $code = 0 ]
-	hits='' missed='' function='' status=''
+	hits='' missed='' function='' cookie='' runs='' kept='' status=''
 	eval "$(grep '^hits=' "$work/told")"
 }
 
@@ -33,12 +34,29 @@ address()
 }
 
 calls="echo 5 >$victim/calls"
-with p kprobes_victim - sh -c "$calls"
-check_is "it runs at the entry" "$hits $status" "5 0"
-check_is "and knows the function" "$function" "$(address kprobes_victim)"
-with r kprobes_victim - sh -c "$calls"
-check_is "it runs at the return" "$hits $status" "5 0"
-check_is "and knows the function" "$function" "$(address kprobes_victim)"
+given=c00c1e
+statistics=/proc/sys/kernel/bpf_stats_enabled
+
+# comes_to KIND WHERE: five calls there run the program, which knows where it is and its cookie, and
+# says whether perf counts them
+comes_to()
+{
+	with "$1" kprobes_victim - sh -c "$calls"
+	check_is "it runs at $2" "$hits $missed $status" "5 0 0"
+	check_is "and knows the function, and its cookie" "$function $cookie" \
+		"$(address kprobes_victim) $given"
+	check_is "perf does not count what it does not keep" "$kept" 0
+	check_is "nor do statistics that are off" "$runs" 0
+	echo 1 >$statistics
+	with "$1" kprobes_victim - sh -c "$calls"
+	echo 0 >$statistics
+	check_is "those that are on do" "$hits $runs" "5 5"
+	with "$1" kprobes_victim keep sh -c "$calls"
+	check_is "and what it keeps at $2" "$hits $kept" "5 5"
+}
+
+comes_to p "the entry"
+comes_to r "the return"
 with p "$middle" - sh -c "$calls"
 check_is "it runs in the middle" "$hits $status" "5 0"
 check_is "which is no function's entry" "$function" 0
@@ -88,8 +106,62 @@ else
 	check "a function has an event" false
 fi
 
+# Each of five runs of one program asks for the time 400 times, which is a hit in a handler.
+with p bpf_ktime_get_ns - ./bpf_probe p kprobes_victim - sh -c "$calls"
+check_is "a link tells what is missed in handlers" "$hits $missed" "0 2000"
+add_event r1 capped hrtimer_nanosleep
+with e "$(cat $tracefs/events/kp/capped/id)" - sh -c "sleep 1 & sleep 1 & sleep 1 & wait"
+check_is "and that too many calls are to be followed" "$hits $missed" "1 2"
+
+# Both places are called. What is missed at the second is that event's, too.
+add_event p both kprobes_victim
+add_event p both htab_map_update_elem
+with e "$(cat $tracefs/events/kp/both/id)" - sh -c "$calls && ./bpf_probe update 7"
+check_is "an event of two places tells what is missed at both" "$hits $missed $status" "5 7 0"
+
+# shared KIND WHERE: an event with a program has other users, too, while hits come
+shared()
+{
+	add_event "$1" shared kprobes_victim
+	id=$(cat $tracefs/events/kp/shared/id)
+	echo >$tracefs/trace
+	with e "$id" - sh -c "enable() { echo \$1 >$tracefs/events/kp/shared/enable; }
+		$calls; enable 1; $calls; enable 0; $calls"
+	check_is "a program at $2 runs beside tracefs" "$hits $missed $status" "15 0 0"
+	check_is "and tracefs gets what it asks for" "$(grep -c ' shared: ' $tracefs/trace)" 5
+	check_is "all hits are in the profile" "$(profile shared)" "15 0"
+	echo >$tracefs/trace
+	with e "$id" keep sh -c "./bpf_probe e $id - sh -c '$calls' >$work/second; $calls"
+	check_is "of two programs at $2 the one that stays runs for all" "$hits $missed $status" "10 0 0"
+	check "and the other one, too" grep -q '^hits=5 missed=0 ' "$work/second"
+	check_is "what one does not keep is not counted" "$kept" 5
+	with e "$id" - ./bpf_probe e "$id" - sh -c "echo 1000 >$victim/interrupted"
+	read -r all by_interrupts <$victim/interrupted
+	check_is "beside another program no run at $2 is lost" "$hits $missed" "$all 0"
+	check "though there were interrupts" [ "$by_interrupts" -gt 0 ]
+	with e "$id" - sh -c ". ./functions
+		start_callers 2
+		for round in \$(seq 4); do
+			enable_event shared 1
+			./bpf_probe e $id - true
+			enable_event shared 0
+			./bpf_probe e $id - true
+		done >/dev/null
+		stop_callers
+		echo \$called >$work/called"
+	check_is "others come to $2 and leave, and no run is lost" "$hits $missed $status" \
+		"$(cat "$work/called") 0 0"
+	rm "$work"/calls.*
+	no_events
+}
+
+shared p "an entry"
+shared r "a return"
+
 ./bpf_probe m kprobes_victim - true >/dev/null
 if [ $? != 4 ]; then
+	with m kprobes_victim - sh -c "$calls"
+	check_is "a link for many has a cookie" "$hits $cookie" "5 $given"
 	none_lost m kprobes_victim "by a link for many"
 	none_lost s kprobes_victim "by a link for many returns"
 	skip_is_counted m htab_map_update_elem "by a link for many"

@@ -2,11 +2,13 @@
 /*
  * Attaches a BPF program to a kprobe, without any library:
  *
- *	bpf_probe KIND PLACE VALUE|- COMMAND [ARGUMENT...]
+ *	bpf_probe KIND PLACE VALUE|keep|- COMMAND [ARGUMENT...]
  *
  * runs the command meanwhile, and prints how often the program ran, how often the kernel says that
- * it was missed, which function it was in as BPF tells it, and how the command ended. Unless VALUE
- * is -, the function only returns that value. Exits with 4 if the kernel cannot do this. Kinds are
+ * it was missed, which function it was in and what its cookie is as BPF tells it, how many runs
+ * BPF's statistics have, how many hits perf counted, and how the command ended. With a VALUE the
+ * function only returns that. With keep, the program leaves its hits to perf, and the command has
+ * the CPU where perf counts. Exits with 4 if the kernel cannot do this. Kinds are
  *
  *	p	a probe at PLACE, which is FUNCTION[+OFFSET]
  *	r	a return probe of FUNCTION
@@ -39,7 +41,10 @@
 struct told {
 	uint64_t hits;
 	uint64_t function;
+	uint64_t cookie;
 };
+
+#define COOKIE	0xc00c1e
 
 static int bpf(int command, union bpf_attr *attr)
 {
@@ -70,14 +75,18 @@ static void add(struct bpf_insn insn)
 /* So often it asks for the time, for interrupts to come on top. */
 #define DALLIES	400
 
-static void write_program(int map, int overrides, int value)
+static void write_program(int map, const char *does)
 {
+	int keeps = !strcmp(does, "keep");
 	unsigned int jump, i;
 
 	length = 0;
 	add(MOVE(BPF_REG_6, BPF_REG_1));
 	add(CALL(BPF_FUNC_get_func_ip));
 	add(MOVE(BPF_REG_7, BPF_REG_0));
+	add(MOVE(BPF_REG_1, BPF_REG_6));
+	add(CALL(BPF_FUNC_get_attach_cookie));
+	add(MOVE(BPF_REG_8, BPF_REG_0));
 	/* r0 = the only element of the map */
 	add(INSN(BPF_ST | BPF_MEM | BPF_W, BPF_REG_10, 0, -4, 0));
 	add(MOVE(BPF_REG_2, BPF_REG_10));
@@ -87,23 +96,24 @@ static void write_program(int map, int overrides, int value)
 	add(CALL(BPF_FUNC_map_lookup_elem));
 	jump = length;
 	add(INSN(BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_0, 0, 0, 0));
-	/* hits++, function = r7 */
+	/* hits++, function = r7, cookie = r8 */
 	add(SET(BPF_REG_1, 1));
 	add(INSN(BPF_STX | BPF_ATOMIC | BPF_DW, BPF_REG_0, BPF_REG_1, 0, BPF_ADD));
 	add(INSN(BPF_STX | BPF_MEM | BPF_DW, BPF_REG_0, BPF_REG_7, 8, 0));
+	add(INSN(BPF_STX | BPF_MEM | BPF_DW, BPF_REG_0, BPF_REG_8, 16, 0));
 	for (i = 0; i < DALLIES; i++)
 		add(CALL(BPF_FUNC_ktime_get_ns));
-	if (overrides) {
+	if (!keeps && strcmp(does, "-")) {
 		add(MOVE(BPF_REG_1, BPF_REG_6));
-		add(SET(BPF_REG_2, value));
+		add(SET(BPF_REG_2, atoi(does)));
 		add(CALL(BPF_FUNC_override_return));
 	}
 	program[jump].off = length - jump - 1;
-	add(SET(BPF_REG_0, 0));
+	add(SET(BPF_REG_0, keeps));
 	add(EXIT());
 }
 
-static int load_program(int map, int for_many, const char *value)
+static int load_program(int map, int for_many, const char *does)
 {
 	static char log[1 << 18];
 	union bpf_attr attr = {
@@ -117,7 +127,7 @@ static int load_program(int map, int for_many, const char *value)
 	};
 	int fd;
 
-	write_program(map, strcmp(value, "-"), atoi(value));
+	write_program(map, does);
 	attr.insn_cnt = length;
 	fd = bpf(BPF_PROG_LOAD, &attr);
 	if (fd < 0)
@@ -137,22 +147,44 @@ static int number_of(const char *path, const char *format)
 	return number;
 }
 
+/* The event of perf's, which counts on this CPU. A link for many has none. */
+static int event_fd = -1;
+#define COUNTS_ON	0
+
 /* Returns a link of the program to an event of perf's. */
 static int link_to(struct perf_event_attr *event, int program)
 {
 	union bpf_attr attr = { };
-	int fd, link;
+	int link;
 
-	fd = open_event(event, 0);
-	if (fd < 0)
+	event_fd = open_event(event, COUNTS_ON);
+	if (event_fd < 0)
 		fail("probe");
 	attr.link_create.prog_fd = program;
-	attr.link_create.target_fd = fd;
+	attr.link_create.target_fd = event_fd;
 	attr.link_create.attach_type = BPF_PERF_EVENT;
+	attr.link_create.perf_event.bpf_cookie = COOKIE;
 	link = bpf(BPF_LINK_CREATE, &attr);
-	if (link < 0 || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
+	if (link < 0 || ioctl(event_fd, PERF_EVENT_IOC_ENABLE, 0))
 		fail("program on probe");
 	return link;
+}
+
+static void stay_where_it_counts(void)
+{
+	unsigned long mask = 1UL << COUNTS_ON;
+
+	if (syscall(__NR_sched_setaffinity, 0, sizeof(mask), &mask))
+		fail("CPU");
+}
+
+static uint64_t kept(void)
+{
+	uint64_t count = 0;
+
+	if (event_fd >= 0 && read(event_fd, &count, sizeof(count)) != sizeof(count))
+		fail("count");
+	return count;
 }
 
 static int attach_to_probe(int program, char *place, int at_return)
@@ -182,6 +214,7 @@ static int attach_to_event(int program, const char *number)
 
 static int attach_to_many(int program, const char *function, int at_return)
 {
+	uint64_t cookie = COOKIE;
 	union bpf_attr attr = { };
 	int link;
 
@@ -190,6 +223,7 @@ static int attach_to_many(int program, const char *function, int at_return)
 	attr.link_create.kprobe_multi.flags = at_return ? BPF_F_KPROBE_MULTI_RETURN : 0;
 	attr.link_create.kprobe_multi.cnt = 1;
 	attr.link_create.kprobe_multi.syms = (uintptr_t)&function;
+	attr.link_create.kprobe_multi.cookies = (uintptr_t)&cookie;
 	link = bpf(BPF_LINK_CREATE, &attr);
 	if (link >= 0)
 		return link;
@@ -230,17 +264,31 @@ struct link_info {
 	};
 };
 
+static void get_info(int fd, void *info, unsigned int size)
+{
+	union bpf_attr attr = { };
+
+	attr.info.bpf_fd = fd;
+	attr.info.info = (uintptr_t)info;
+	attr.info.info_len = size;
+	if (bpf(BPF_OBJ_GET_INFO_BY_FD, &attr))
+		fail("info");
+}
+
 static uint64_t missed_by(int link, char kind)
 {
 	struct link_info info = { };
-	union bpf_attr attr = { };
 
-	attr.info.bpf_fd = link;
-	attr.info.info = (uintptr_t)&info;
-	attr.info.info_len = sizeof(info);
-	if (bpf(BPF_OBJ_GET_INFO_BY_FD, &attr))
-		fail("link");
+	get_info(link, &info, sizeof(info));
 	return kind == 'm' || kind == 's' ? info.many.missed : info.event.missed;
+}
+
+static uint64_t runs_of(int program)
+{
+	struct bpf_prog_info info = { };
+
+	get_info(program, &info, sizeof(info));
+	return info.run_cnt;
 }
 
 /* Only of some kinds of maps; an array is none of them. */
@@ -293,18 +341,21 @@ int main(int argc, char **argv)
 	if (argc == 3 && !strcmp(argv[1], "update"))
 		return update(atoi(argv[2]));
 	if (argc < 5) {
-		fprintf(stderr, "bpf_probe p|r|e|m|s PLACE VALUE|- COMMAND...\n");
+		fprintf(stderr, "bpf_probe p|r|e|m|s PLACE VALUE|keep|- COMMAND...\n");
 		return 2;
 	}
 	kind = *argv[1];
 	map = create_map();
 	program = load_program(map, kind == 'm' || kind == 's', argv[3]);
 	link = attach(program, kind, argv[2]);
+	if (!strcmp(argv[3], "keep"))
+		stay_where_it_counts();
 	status = run(argv + 4);
 	told = ask(map);
-	printf("hits=%llu missed=%llu function=%llx status=%d\n", (unsigned long long)told.hits,
-	       (unsigned long long)missed_by(link, kind), (unsigned long long)told.function,
-	       status);
+	printf("hits=%llu missed=%llu function=%llx cookie=%llx runs=%llu kept=%llu status=%d\n",
+	       (unsigned long long)told.hits, (unsigned long long)missed_by(link, kind),
+	       (unsigned long long)told.function, (unsigned long long)told.cookie,
+	       (unsigned long long)runs_of(program), (unsigned long long)kept(), status);
 	close(link);
 	return 0;
 }
