@@ -36,7 +36,8 @@
  * Context: any.
  * Return: the address, or 0 if no more frame of @tsk matches.
  */
-unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp, struct llist_node **cur)
+unsigned long __kprobes kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
+						struct llist_node **cur)
 {
 	struct llist_node *node, *passed = *cur;
 	struct kretprobe_instance ri;
@@ -62,8 +63,6 @@ unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp, struct 
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kretprobe_find_ret_addr);
-
 /**
  * kretprobe_caller() - follow a diverted return of the current task to the caller
  * @addr: where the return goes to
@@ -78,8 +77,8 @@ NOKPROBE_SYMBOL(kretprobe_find_ret_addr);
  * Context: any, as long as the calls are on the task's lists.
  * Return: the first address that is no trampoline, or the last that is known.
  */
-unsigned long kretprobe_caller(unsigned long addr, void *fp, struct llist_node *kretprobe,
-			       struct llist_node *rethook)
+unsigned long __kprobes kretprobe_caller(unsigned long addr, void *fp, struct llist_node *kretprobe,
+					 struct llist_node *rethook)
 {
 	unsigned long next;
 	int graph = 0;
@@ -96,8 +95,6 @@ unsigned long kretprobe_caller(unsigned long addr, void *fp, struct llist_node *
 	}
 }
 
-NOKPROBE_SYMBOL(kretprobe_caller);
-
 /* A careless owner may have set the handler to NULL. */
 static __always_inline void call_handler(struct kretprobe *told, struct kretprobe_instance *ri,
 					 struct pt_regs *regs)
@@ -112,8 +109,9 @@ static __always_inline void call_handler(struct kretprobe *told, struct kretprob
  * Runs the handlers of a call, inside of a mark. None of them has to be left out because a handler
  * is running below: if it is at the return, it was at the entry, and this call is not followed.
  */
-static void run_handlers(struct llist_node *node, struct llist_node *end,
-			 struct kprobe_hit *hit, struct pt_regs *regs, kprobe_opcode_t *ret_addr)
+static void __kprobes run_handlers(struct llist_node *node, struct llist_node *end,
+				   struct kprobe_hit *hit, struct pt_regs *regs,
+				   kprobe_opcode_t *ret_addr)
 {
 	struct kretprobe_instance *ri;
 	struct kretprobe *told;
@@ -129,14 +127,12 @@ static void run_handlers(struct llist_node *node, struct llist_node *end,
 	}
 }
 
-NOKPROBE_SYMBOL(run_handlers);
-
 /*
  * Counts the misses of a call that returns while a handler is running. This is inside of that
  * handler's mark, which keeps return probes from being freed; but only those whose holder still has
  * their handler.
  */
-static void count_missed_returns(struct llist_node *node, struct llist_node *end)
+static void __kprobes count_missed_returns(struct llist_node *node, struct llist_node *end)
 {
 	struct kretprobe *told;
 
@@ -148,8 +144,6 @@ static void count_missed_returns(struct llist_node *node, struct llist_node *end
 			kretprobe_count_miss(told, KPROBE_MISS_RECURSION);
 	}
 }
-
-NOKPROBE_SYMBOL(count_missed_returns);
 
 /*
  * Gives back the instance of a call that returns, and takes the call off the count. If it is on the
@@ -178,7 +172,7 @@ static __always_inline void end_call(struct kretprobe_instance *ri)
  * the stack pointer, and so @fp, is above them. It is the outermost of the calls below. The others
  * are over, and the call of its caller is above the arguments. Stacks are aligned.
  */
-static struct llist_node *first_that_popped(void *fp)
+static struct llist_node * __kprobes first_that_popped(void *fp)
 {
 	struct llist_node *node = current->kretprobe_instances.first, *found = NULL;
 	void *other;
@@ -195,10 +189,8 @@ static struct llist_node *first_that_popped(void *fp)
 	return found;
 }
 
-NOKPROBE_SYMBOL(first_that_popped);
-
 /* Finds the first instance of the call that returns to @fp. Calls before it will not return. */
-static struct llist_node *first_of_call(void *fp)
+static struct llist_node * __kprobes first_of_call(void *fp)
 {
 	struct llist_node *node = current->kretprobe_instances.first;
 
@@ -210,8 +202,6 @@ static struct llist_node *first_of_call(void *fp)
 	return node;
 }
 
-NOKPROBE_SYMBOL(first_of_call);
-
 void __weak arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *correct_ret_addr)
 {
 }
@@ -219,7 +209,7 @@ void __weak arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *c
 NOKPROBE_SYMBOL(arch_kretprobe_fixup_return);
 
 /* Ends a call that returns. @hit is NULL if no handler may run. Returns where to continue. */
-static unsigned long end_of_call(struct kprobe_hit *hit, struct pt_regs *regs, void *fp)
+static unsigned long __kprobes end_of_call(struct kprobe_hit *hit, struct pt_regs *regs, void *fp)
 {
 	struct llist_node *first = first_of_call(fp), *next;
 	struct llist_node *last = kretprobe_last_of_call(first), *end;
@@ -246,10 +236,11 @@ static unsigned long end_of_call(struct kprobe_hit *hit, struct pt_regs *regs, v
 	return ret_addr;
 }
 
-NOKPROBE_SYMBOL(end_of_call);
-
-/* Handles any return: in any context, with several return probes, with calls to be dropped. */
-static unsigned long kretprobe_returned_slow(struct pt_regs *regs, void *fp)
+/*
+ * Handles any return: in any context, with several return probes, with calls to be dropped. Out of
+ * line, as kretprobe_entry_slow() is.
+ */
+static noinline unsigned long __kprobes kretprobe_returned_slow(struct pt_regs *regs, void *fp)
 {
 	struct kprobe_hit hit = {};
 	unsigned long addr;
@@ -262,8 +253,6 @@ static unsigned long kretprobe_returned_slow(struct pt_regs *regs, void *fp)
 	return addr;
 }
 
-NOKPROBE_SYMBOL(kretprobe_returned_slow);
-
 #if ARCH_KPROBE_STATELESS
 /**
  * kretprobe_returned() - handle a diverted return
@@ -274,7 +263,7 @@ NOKPROBE_SYMBOL(kretprobe_returned_slow);
  *
  * Context: any in which a function returns.
  */
-void kretprobe_returned(struct pt_regs *regs, void *frame)
+void __kprobes kretprobe_returned(struct pt_regs *regs, void *frame)
 {
 	struct kretprobe_instance *ri;
 	struct kretprobe *told;
@@ -309,8 +298,6 @@ void kretprobe_returned(struct pt_regs *regs, void *frame)
 	}
 	preempt_enable_notrace();
 }
-
-NOKPROBE_SYMBOL(kretprobe_returned);
 #else
 /**
  * kretprobe_trampoline_handler() - handle a diverted return
@@ -320,7 +307,7 @@ NOKPROBE_SYMBOL(kretprobe_returned);
  * Context: any in which a function returns.
  * Return: the address to continue at.
  */
-unsigned long kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_pointer)
+unsigned long __kprobes kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_pointer)
 {
 	unsigned long addr;
 
@@ -330,8 +317,6 @@ unsigned long kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_poi
 	return addr;
 }
 
-NOKPROBE_SYMBOL(kretprobe_trampoline_handler);
-
 /**
  * __kretprobe_trampoline_handler() - handle a diverted return, from a probed trampoline
  * @regs: registers at the return
@@ -340,7 +325,7 @@ NOKPROBE_SYMBOL(kretprobe_trampoline_handler);
  * Context: preemption off, inside a pre handler.
  * Return: the address to continue at.
  */
-unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_pointer)
+unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_pointer)
 {
 	struct kprobe *outer = kprobe_running();
 	struct kprobe_hit hit = {
@@ -352,6 +337,4 @@ unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_p
 	kprobe_set_running(outer);
 	return addr;
 }
-
-NOKPROBE_SYMBOL(__kretprobe_trampoline_handler);
 #endif

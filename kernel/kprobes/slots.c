@@ -255,12 +255,10 @@ struct kprobe_insn_cache kprobe_insn_slots =
  * Context: any, NMI included.
  * Return: true if it is.
  */
-bool is_kprobe_insn_slot(unsigned long addr)
+bool __kprobes is_kprobe_insn_slot(unsigned long addr)
 {
 	return in_pages(&kprobe_insn_slots, addr);
 }
-
-NOKPROBE_SYMBOL(is_kprobe_insn_slot);
 
 #ifdef CONFIG_OPTPROBES
 void __weak *alloc_optinsn_page(void)
@@ -334,14 +332,12 @@ void kprobe_slot_set_owner(kprobe_opcode_t *slot, struct kprobe *kp)
  * Context: any, NMI included, preemption off.
  * Return: the site's own kprobe; NULL if @addr is not in a slot that has an owner.
  */
-struct kprobe *kprobe_slot_owner(unsigned long addr)
+struct kprobe * __kprobes kprobe_slot_owner(unsigned long addr)
 {
 	struct kprobe **owner = owner_at(addr);
 
 	return owner ? READ_ONCE(*owner) : NULL;
 }
-
-NOKPROBE_SYMBOL(kprobe_slot_owner);
 
 #endif /* __ARCH_WANT_KPROBES_INSN_SLOT: without it, copies are elsewhere, if there are any */
 
