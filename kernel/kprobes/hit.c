@@ -9,7 +9,6 @@
 #define pr_fmt(fmt) "kprobes: " fmt
 
 #include <linux/export.h>
-#include <linux/kprobes.h>
 #include <linux/percpu.h>
 #include <linux/printk.h>
 #include <linux/uaccess.h>

@@ -7,11 +7,8 @@
 #include <linux/export.h>
 #include <linux/ftrace.h>
 #include <linux/kasan.h>
-#include <linux/kprobes.h>
-#include <linux/minmax.h>
 #include <linux/percpu.h>
 #include <linux/rethook.h>
-#include <linux/sched.h>
 
 #include "internal.h"
 

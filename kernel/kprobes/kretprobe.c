@@ -10,8 +10,6 @@
 
 #include <linux/err.h>
 #include <linux/export.h>
-#include <linux/kprobes.h>
-#include <linux/llist.h>
 
 #include "internal.h"
 #include "kretprobe.h"

@@ -10,9 +10,6 @@
  */
 #include <linux/atomic.h>
 #include <linux/bitops.h>
-#include <linux/kprobes.h>
-#include <linux/llist.h>
-#include <linux/sched.h>
 #include <linux/sched/task_stack.h>
 
 #include "internal.h"

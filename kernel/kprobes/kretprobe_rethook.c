@@ -5,11 +5,7 @@
  */
 #include <linux/cpumask.h>
 #include <linux/err.h>
-#include <linux/kprobes.h>
 #include <linux/math.h>
-#include <linux/minmax.h>
-#include <linux/rethook.h>
-#include <linux/sizes.h>
 
 #include "internal.h"
 #include "kretprobe.h"

@@ -4,13 +4,7 @@
  * what unwinders ask. kretprobe_call.c has the way there.
  */
 #include <linux/atomic.h>
-#include <linux/cleanup.h>
-#include <linux/ftrace.h>
-#include <linux/kprobes.h>
-#include <linux/llist.h>
 #include <linux/panic.h>
-#include <linux/rethook.h>
-#include <linux/sched.h>
 #include <linux/uaccess.h>
 
 #include "internal.h"

@@ -21,21 +21,15 @@
  * return probe was unregistered no call is added, and a sum of zero is final.
  */
 #include <linux/bitops.h>
-#include <linux/cleanup.h>
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/irq_work.h>
 #include <linux/kmsan-checks.h>
-#include <linux/kprobes.h>
-#include <linux/llist.h>
 #include <linux/log2.h>
-#include <linux/minmax.h>
-#include <linux/mutex.h>
 #include <linux/overflow.h>
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
-#include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>

@@ -5,11 +5,7 @@
  * If the caller cannot even spin, or does so in vain, the probe stays where it is, and hits pass it
  * by.
  */
-#include <linux/cleanup.h>
 #include <linux/iopoll.h>
-#include <linux/kprobes.h>
-#include <linux/list.h>
-#include <linux/llist.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
 

@@ -11,7 +11,6 @@
 #include <linux/set_memory.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include <linux/workqueue.h>
 
 #include "internal.h"
 #include "slots.h"

@@ -3,8 +3,6 @@
 #include <linux/ftrace.h>
 #include <linux/init.h>
 #include <linux/kernel.h>
-#include <asm/insn.h>
-#include <asm/patching.h>
 #include <asm/sections.h>
 #include <asm/system_misc.h>
 #include <asm/trans_pgd.h>

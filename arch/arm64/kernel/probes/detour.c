@@ -4,11 +4,7 @@
  * with a post handler; and returns. The assembly part is entry.S.
  */
 #include <linux/bits.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_hit.h>
-#include <linux/percpu.h>
 #include <linux/preempt.h>
-#include <asm/debug-monitors.h>
 
 #include "decode-insn.h"
 #include "internal.h"

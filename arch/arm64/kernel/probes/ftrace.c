@@ -7,11 +7,7 @@
  */
 #include <linux/align.h>
 #include <linux/ftrace.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_function.h>
-#include <linux/kprobes_hit.h>
 #include <linux/preempt.h>
-#include <asm/insn.h>
 
 #include "internal.h"
 

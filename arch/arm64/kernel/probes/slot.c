@@ -3,13 +3,8 @@
 #include <kunit/static_stub.h>
 #include <linux/bug.h>
 #include <linux/ftrace.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_function.h>
 #include <linux/list.h>
 #include <linux/sizes.h>
-#include <asm/debug-monitors.h>
-#include <asm/insn.h>
-#include <asm/patching.h>
 
 #include "decode-insn.h"
 #include "internal.h"

@@ -4,8 +4,6 @@
  * instruction is ftrace's own nop.
  */
 #include <linux/ftrace.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_hit.h>
 #include <linux/preempt.h>
 
 #include "internal.h"

@@ -13,10 +13,7 @@
  * with interrupts and preemption as in the probed code, can be interrupted by anything, and can
  * fault.
  */
-#include <linux/kprobes.h>
-#include <linux/kprobes_hit.h>
 #include <linux/preempt.h>
-#include <asm/text-patching.h>
 
 #include "internal.h"
 

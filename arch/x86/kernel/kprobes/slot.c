@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Slots and breakpoints on x86: how they are written. int3.c has what happens at a hit. */
 #include <linux/bug.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_function.h>
 #include <linux/perf_event.h>
 #include <linux/unaligned.h>
 #include <asm/alternative.h>
 #include <asm/extable.h>
-#include <asm/text-patching.h>
 
 #include "internal.h"
 
