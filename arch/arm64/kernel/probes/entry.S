@@ -221,10 +221,9 @@ SYM_CODE_START(\name)
 	b	.Lgo_on_\name
 	.endif
 SYM_CODE_END(\name)
-NOKPROBE(\name)
 	.endm
 
-	.text
+	.section .kprobes.text, "ax"
 
 /* From SLOT_ENTRY: before the probed instruction */
 	from_text kprobe_detour_entry, kprobe_detour_hit, kprobe_detour_called, \
@@ -248,7 +247,6 @@ SYM_CODE_START_LOCAL(\name)
 	ldr	x16, [sp, #S_X16]
 	b	\entry
 SYM_CODE_END(\name)
-NOKPROBE(\name)
 	.endm
 
 	from_veneer far_detour_entry, kprobe_detour_entry
@@ -285,7 +283,6 @@ SYM_CODE_START(kprobe_detour_leave)
 SYM_INNER_LABEL(kprobe_detour_left_at, SYM_L_GLOBAL)
 	brk	#KPROBES_BRK_IMM
 SYM_CODE_END(kprobe_detour_leave)
-NOKPROBE(kprobe_detour_leave)
 
 /*
  * Functions with a return probe return here, with this address in the link register. Registers are
@@ -326,7 +323,6 @@ SYM_CODE_START(__kretprobe_trampoline)
 	bl	kprobe_masked_return
 	b	.Lreturned
 SYM_CODE_END(__kretprobe_trampoline)
-NOKPROBE(__kretprobe_trampoline)
 
 	.macro	make_room
 	sub	sp, sp, #PT_REGS_SIZE

@@ -11,7 +11,7 @@
 #include <asm/ptrace-abi.h>
 #include <asm/unwind_hints.h>
 
-	.text
+	.section .kprobes.text, "ax"
 
 #ifdef CONFIG_X86_64
 /* Saved below the frame pointer, in this order */
@@ -39,7 +39,6 @@ SYM_FUNC_START_LOCAL(jprobe_enter)
 	UNWIND_HINT_FUNC
 	RET
 SYM_FUNC_END(jprobe_enter)
-_ASM_NOKPROBE(jprobe_enter)
 #else
 #define NR_SAVED	3
 
@@ -116,12 +115,10 @@ SYM_FUNC_START(arch_jprobe_call)
 #endif
 	restore_and_return
 SYM_FUNC_END(arch_jprobe_call)
-_ASM_NOKPROBE(arch_jprobe_call)
 
 /* void arch_jprobe_return(unsigned long frame) */
 SYM_FUNC_START(arch_jprobe_return)
 	mov	%_ASM_ARG1, %_ASM_BP
 	restore_and_return
 SYM_FUNC_END(arch_jprobe_return)
-_ASM_NOKPROBE(arch_jprobe_return)
 STACK_FRAME_NON_STANDARD arch_jprobe_return
