@@ -9,6 +9,7 @@
 #include <linux/kprobes_function.h>
 #include <linux/kprobes_hit.h>
 #include <linux/kprobes_legacy.h>
+#include <linux/kprobes_table.h>
 #include <linux/list.h>
 #include <linux/llist.h>
 #include <linux/minmax.h>
@@ -228,6 +229,20 @@ int arm_kprobe(struct kprobe *kp, int err);
 void disarm_kprobe(struct kprobe *kp);
 DEFINE_LOCK_GUARD_0(kprobe_lock, kprobe_lock(), kprobe_unlock())
 DEFINE_LOCK_GUARD_0(kprobe_text, kprobe_text_lock(), kprobe_text_unlock())
+
+/* slots.c */
+/* Slots of one size */
+struct kprobe_insn_cache {
+	struct mutex		mutex;		/* protects the rest; a leaf of the lock order */
+	struct list_head	pages;		/* also walked under RCU */
+	struct kprobe_table	table;		/* all pages by address, for any context */
+	unsigned int		nr_free;	/* free slots in all pages */
+	struct slot_page	*current_page;	/* where to look for a slot first, or NULL */
+	void			*(*alloc)(void);	/* a page of executable memory */
+	void			(*free)(void *page);
+	size_t			slot_size;	/* in kprobe_opcode_t */
+	const char		*name;		/* of the pages in kallsyms and perf's records */
+};
 
 /* slots.c, optimize.c */
 #ifdef CONFIG_OPTPROBES

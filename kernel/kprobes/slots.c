@@ -13,7 +13,6 @@
 #include <linux/string.h>
 
 #include "internal.h"
-#include "slots.h"
 
 #ifdef __ARCH_WANT_KPROBES_INSN_SLOT
 
