@@ -21,11 +21,6 @@
  */
 static DEFINE_PER_CPU(unsigned long, jprobe_frames[KPROBE_LEVELS]);
 
-static size_t args_size(unsigned long args, unsigned long end)
-{
-	return args < end ? round_down(min(end - args, JPROBE_ARGS_SIZE), 16) : 0;
-}
-
 /* Rethook follows calls, too. Those that jprobe_return() has left never return. */
 #ifdef CONFIG_RETHOOK
 static struct llist_node * __kprobes first_rethook(void)
@@ -59,13 +54,15 @@ int __kprobes jprobe_entry(struct kprobe *p, struct pt_regs *regs)
 	struct llist_node *rethooks = first_rethook();
 	void *entry = READ_ONCE(jp->entry);
 	unsigned long args, end;
+	size_t size;
 
 	/* A careless owner has set it to NULL. */
 	if (!entry)
 		return 0;
 	args = arch_jprobe_args(regs, &end);
+	size = args < end ? round_down(min(end - args, JPROBE_ARGS_SIZE), 16) : 0;
 	pause_graph_tracing();
-	arch_jprobe_call(entry, regs, (void *)args, args_size(args, end), frame);
+	arch_jprobe_call(entry, regs, (void *)args, size, frame);
 	*frame = 0;
 	kasan_unpoison_task_stack_below(__builtin_frame_address(0));
 	drop_rethooks(rethooks);

@@ -34,7 +34,6 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
-#include <linux/workqueue.h>
 
 #include "internal.h"
 #include "kretprobe.h"
@@ -280,8 +279,7 @@ static int leave_if_empty(struct task_struct *tsk, void *unused)
 
 static bool take_stack(struct task_struct *tsk, struct llist_head *unused)
 {
-	task_call_func(tsk, leave_if_empty, NULL);
-	return false;
+	return task_call_func(tsk, leave_if_empty, NULL);
 }
 
 /*
@@ -290,7 +288,7 @@ static bool take_stack(struct task_struct *tsk, struct llist_head *unused)
  * ends. The worker has waited for calls that were ending when there still was a return probe. Not
  * static, for tests.
  */
-void kretprobe_stacks_trim(void)
+void kretprobe_stacks_trim(struct work_struct *unused)
 {
 	flush_work(&reap_work);
 	guard(mutex)(&kretprobe_mutex);
@@ -298,12 +296,7 @@ void kretprobe_stacks_trim(void)
 		for_all_tasks(take_stack, NULL);
 }
 
-static void trim_stacks(struct work_struct *work)
-{
-	kretprobe_stacks_trim();
-}
-
-static DECLARE_DELAYED_WORK(trim_work, trim_stacks);
+static DECLARE_DELAYED_WORK(trim_work, kretprobe_stacks_trim);
 
 /*
  * Gives all tasks a return stack for instances of so many bytes. Only the first user of a size goes

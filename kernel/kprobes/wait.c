@@ -88,7 +88,6 @@ static void wait_for_mark(struct kprobe_mark *mark, unsigned int cpu)
 /**
  * kprobe_wait_for_handlers() - wait until all handlers that are running have ended
  *
- *
  * The caller has removed pointers that only handlers follow: from a site's list to a user's probe,
  * or from that to data of its handlers. When this returns, no CPU follows them any more. This waits
  * for all handlers that are running, of whatever probe, but not for hits that come meanwhile. CPUs
