@@ -151,13 +151,11 @@ static int prepare_slot(struct kprobe *kp)
 	if (!kp->ainsn.insn)
 		return -ENOMEM;
 	err = fill_slot(kp);
-	if (err) {
+	if (err)
 		free_slot(kp->ainsn.insn);
-		kp->ainsn.insn = NULL;
-		return err;
-	}
-	kprobe_slot_set_owner(kp->ainsn.insn, kp);
-	return 0;
+	else
+		kprobe_slot_set_owner(kp->ainsn.insn, kp);
+	return err;
 }
 
 /*

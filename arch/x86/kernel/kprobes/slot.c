@@ -57,13 +57,11 @@ static int prepare_slot(struct kprobe *kp, struct insn *insn)
 		return -ENOMEM;
 	kp->ainsn.emulation.boosted = kprobe_can_boost(insn);
 	err = fill_slot(kp, insn);
-	if (err) {
+	if (err)
 		free_insn_slot(kp->ainsn.insn, 0);
-		kp->ainsn.insn = NULL;
-		return err;
-	}
-	kprobe_slot_set_owner(kp->ainsn.insn, kp);
-	return 0;
+	else
+		kprobe_slot_set_owner(kp->ainsn.insn, kp);
+	return err;
 }
 
 /* Decodes the instruction of a site, and checks that it can be probed. */
