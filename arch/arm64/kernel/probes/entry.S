@@ -120,6 +120,14 @@
 #endif
 	.endm
 
+	/* Calls C code with the registers and the site; where to continue is in x21 then. */
+	.macro	call_c, function:req
+	mov	x0, sp
+	mov	x1, x20
+	bl	\function
+	mov	x21, x0
+	.endm
+
 /*
  * Called from a slot, with a pt_regs at the stack pointer, in which the slot has saved x29 and
  * x30. The address of the site is in the slot, @owner words behind the return address.
@@ -175,10 +183,7 @@ SYM_CODE_START(\name)
 	cbz	x1, .Lpreempted_\name
 #endif
 	.else
-	mov	x0, sp
-	mov	x1, x20
-	bl	\handler
-	mov	x21, x0
+	call_c \handler
 	.endif
 .Lgo_on_\name:
 	mov	x30, x21
@@ -203,17 +208,11 @@ SYM_CODE_START(\name)
 	.ifnb	\called
 .Lrare_\name:
 	count_preemption sub
-	mov	x0, sp
-	mov	x1, x20
-	bl	\handler
-	mov	x21, x0
+	call_c \handler
 	b	.Lgo_on_\name
 .Lcalled_\name:
 	mov	w2, w0
-	mov	x0, sp
-	mov	x1, x20
-	bl	\called
-	mov	x21, x0
+	call_c \called
 	b	.Lgo_on_\name
 .Lpreempted_\name:
 	count_preemption add

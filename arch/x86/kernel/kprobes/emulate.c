@@ -14,7 +14,6 @@
  *
  * The processor's checks on the target of an indirect branch (IBT) are not repeated.
  */
-
 #include <linux/mm.h>
 #include <linux/processor.h>
 #include <linux/ptrace.h>
