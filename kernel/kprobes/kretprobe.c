@@ -25,6 +25,9 @@ void __init kretprobe_blacklist_init(void)
 	bool on_entry;
 
 	for (point = kretprobe_blacklist; point->name; point++) {
+		/* This kernel has no such function. */
+		if (!*point->name)
+			continue;
 		point->addr = kprobe_resolve(NULL, point->name, 0, &on_entry, &why);
 		if (IS_ERR(point->addr)) {
 			pr_err("%s, which must have no return probe: %s\n", point->name, why);
