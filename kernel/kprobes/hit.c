@@ -268,11 +268,10 @@ bool __kprobes kprobe_fault(struct pt_regs *regs, unsigned int trap)
 	unsigned long at = instruction_pointer(regs);
 	bool done;
 
-	preempt_disable_notrace();
+	guard(preempt_notrace)();
 	done = copy_fault(regs, trap) || handler_fault(regs, trap, at);
 	if (done)
 		kprobe_resume_elsewhere(regs);
-	preempt_enable_notrace();
 	return done;
 }
 
@@ -292,7 +291,7 @@ void __kprobes kprobe_explain_oops(struct pt_regs *regs)
 	kprobe_opcode_t *addr;
 	struct kprobe *kp;
 
-	preempt_disable_notrace();
+	guard(preempt_notrace)();
 	mark = mark_in_use();
 	kp = get_kprobe((void *)instruction_pointer(regs));
 	if (kp && !kprobe_disabled(kp))
@@ -300,7 +299,6 @@ void __kprobes kprobe_explain_oops(struct pt_regs *regs)
 	else if (mark && mark->running != &kprobe_busy &&
 		 !get_kernel_nofault(addr, &mark->running->addr))
 		pr_alert("a handler of the probe at %pS faulted\n", addr);
-	preempt_enable_notrace();
 }
 
 #if ARCH_KPROBE_STATELESS
@@ -381,7 +379,7 @@ void __kprobes kprobe_task_dies(void)
 {
 	struct kprobe_mark *mark;
 
-	preempt_disable_notrace();
+	guard(preempt_notrace)();
 	mark = kprobe_own_mark(0);
 	if (kprobe_mark_entered(mark)) {
 		mark->faulting = false;
@@ -390,7 +388,6 @@ void __kprobes kprobe_task_dies(void)
 		kprobe_mark_end(mark);
 	}
 	this_cpu_ptr(&kprobe_busy_state)->depth[0] = 0;
-	preempt_enable_notrace();
 }
 
 #if defined(CONFIG_OPTPROBES) && !ARCH_KPROBE_STATELESS

@@ -264,7 +264,7 @@ void __kprobes kretprobe_returned(struct pt_regs *regs, void *frame)
 	struct kprobe_mark *mark;
 	unsigned long ret_addr;
 
-	preempt_disable_notrace();
+	guard(preempt_notrace)();
 	mark = kprobe_own_mark(0);
 	ri = kretprobe_instance_of(current->kretprobe_instances.first);
 	/*
@@ -290,7 +290,6 @@ void __kprobes kretprobe_returned(struct pt_regs *regs, void *frame)
 	} else {
 		kretprobe_returned_slow(regs, frame);
 	}
-	preempt_enable_notrace();
 }
 #else
 /**
@@ -303,12 +302,8 @@ void __kprobes kretprobe_returned(struct pt_regs *regs, void *frame)
  */
 unsigned long __kprobes kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_pointer)
 {
-	unsigned long addr;
-
-	preempt_disable_notrace();
-	addr = kretprobe_returned_slow(regs, frame_pointer);
-	preempt_enable_notrace();
-	return addr;
+	guard(preempt_notrace)();
+	return kretprobe_returned_slow(regs, frame_pointer);
 }
 
 /**

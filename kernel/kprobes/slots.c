@@ -223,12 +223,8 @@ void __free_insn_slot(struct kprobe_insn_cache *c, kprobe_opcode_t *slot, int di
 
 static bool __kprobes in_pages(struct kprobe_insn_cache *c, unsigned long addr)
 {
-	bool found;
-
-	preempt_disable_notrace();
-	found = find_page(c, addr);
-	preempt_enable_notrace();
-	return found;
+	guard(preempt_notrace)();
+	return find_page(c, addr);
 }
 
 #define INSN_CACHE_INIT(cache, size, alloc_page, free_page, symbol)			\

@@ -77,12 +77,11 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 {
 	struct pt_regs *regs = &arch_ftrace_regs(fregs)->regs;
 
-	preempt_disable_notrace();
+	guard(preempt_notrace)();
 	if (kprobe_on_idle_cpu(regs))
 		idle_entry_hit(ip, regs);
 	else
 		entry_hit(ip, regs);
-	preempt_enable_notrace();
 }
 
 /*
