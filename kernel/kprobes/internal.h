@@ -128,11 +128,6 @@ bool kprobe_legacy_unregister(struct kprobe *kp);
 int kprobe_legacy_init(void);
 bool kprobe_legacy_counts(const struct kprobe_function *f);
 
-/* leave.c */
-bool kprobe_cannot_sleep(void);
-bool kprobe_leave_at_once(struct kprobe **kps, int num, const struct kprobe_kind *kind,
-			  struct llist_head *stopped);
-
 /* The text of the site is about to change: @list is one of a plan. */
 static inline void kprobe_site_plan(struct kprobe_site *site, struct list_head *list)
 {
@@ -177,7 +172,9 @@ void kprobe_site_post(struct kprobe *kp, struct pt_regs *regs, unsigned long fla
 /* wait.c */
 extern unsigned int kprobe_patience;
 void kprobe_tell_of_handler(unsigned int cpu);
-bool kprobe_spin_for_handlers(void);
+bool kprobe_cannot_sleep(void);
+bool kprobe_leave_at_once(struct kprobe **kps, int num, const struct kprobe_kind *kind,
+			  struct llist_head *stopped);
 void kprobe_wait_for_tasks(void);
 
 /* stats.c */
