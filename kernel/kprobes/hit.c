@@ -6,8 +6,6 @@
  * traced, or call anything that may be. So the file is built without tracing, and without
  * sanitizers, whose checks are calls.
  */
-#define pr_fmt(fmt) "kprobes: " fmt
-
 #include <linux/export.h>
 #include <linux/percpu.h>
 #include <linux/printk.h>

@@ -6,8 +6,6 @@
  * How that is done is in kretprobe_call.c, and where the calls under way are kept, in
  * kretprobe_stack.c; or both in kretprobe_rethook.c, for architectures that have only rethook.
  */
-#define pr_fmt(fmt) "kprobes: " fmt
-
 #include <linux/err.h>
 #include <linux/export.h>
 

@@ -8,8 +8,6 @@
  * and continue behind them. Then a worker waits, without any lock, until no task can be left among
  * the covered bytes. Only then does it write the jump.
  */
-#define pr_fmt(fmt) "kprobes: " fmt
-
 #include <linux/extable.h>
 #include <linux/init.h>
 #include <linux/memory.h>

@@ -16,8 +16,6 @@
  * stored its mark, the hit finds the probe gone; if it arrives later, the remover sees the odd
  * mark. Documentation/kprobes-design.rst has this as litmus tests.
  */
-#define pr_fmt(fmt) "kprobes: " fmt
-
 #include <kunit/static_stub.h>
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
