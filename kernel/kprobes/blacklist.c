@@ -21,16 +21,12 @@
  */
 static struct maple_tree blacklist = MTREE_INIT(blacklist, MT_FLAGS_USE_RCU);
 
-/* What is not on the list can be probed, and crash the kernel. So this waits for memory. */
-static void blacklist_range(unsigned long start, unsigned long end)
-{
-	mtree_store_range(&blacklist, start, end - 1, xa_mk_value(1), GFP_KERNEL | __GFP_NOFAIL);
-}
-
 /**
  * kprobe_add_area_blacklist() - add a range of text to the blacklist
  * @start: its first address
  * @end: the address after its last
+ *
+ * What is not on the list can be probed, and crash the kernel. So this waits for memory.
  *
  * Context: at boot, or with kprobe_mutex held; may sleep.
  * Return: 0, which architectures pass on.
@@ -38,7 +34,8 @@ static void blacklist_range(unsigned long start, unsigned long end)
 int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
 {
 	if (start < end)
-		blacklist_range(start, end);
+		mtree_store_range(&blacklist, start, end - 1, xa_mk_value(1),
+				  GFP_KERNEL | __GFP_NOFAIL);
 	return 0;
 }
 
@@ -50,9 +47,9 @@ static void add_whole_symbol(unsigned long addr)
 	if (!kallsyms_lookup_size_offset(addr, &size, &offset))
 		return;
 	if (size <= offset)
-		blacklist_range(addr, addr + 1);
+		kprobe_add_area_blacklist(addr, addr + 1);
 	else
-		blacklist_range(addr - offset, addr - offset + size);
+		kprobe_add_area_blacklist(addr - offset, addr - offset + size);
 }
 
 /*

@@ -33,14 +33,9 @@ static struct ftrace_ops kprobe_ipmodify_ops __read_mostly = {
 	.trampoline = ARCH_KPROBE_FTRACE_TRAMPOLINE,
 };
 
-/* Does nothing: claim_ops only has to be registered. */
-static void __kprobes claim_handler(unsigned long ip, unsigned long parent_ip,
-				    struct ftrace_ops *ops, struct ftrace_regs *fregs)
-{
-}
-
+/* Does nothing: it only has to be registered. */
 static struct ftrace_ops claim_ops __read_mostly = {
-	.func	= claim_handler,
+	.func	= ftrace_stub,
 	.flags	= FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY,
 };
 

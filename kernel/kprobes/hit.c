@@ -6,10 +6,7 @@
  * traced, or call anything that may be. So the file is built without tracing, and without
  * sanitizers, whose checks are calls.
  */
-#define pr_fmt(fmt) "kprobes: " fmt
-
 #include <linux/export.h>
-#include <linux/kprobes.h>
 #include <linux/percpu.h>
 #include <linux/printk.h>
 #include <linux/uaccess.h>
@@ -26,14 +23,12 @@ DEFINE_PER_CPU(struct kprobe_mark, kprobe_marks[KPROBE_LEVELS]);
  * Return: the site's own kprobe, the same one for all probes at @addr; NULL if nothing is probed
  * there.
  */
-struct kprobe *get_kprobe(void *addr)
+struct kprobe * __kprobes get_kprobe(void *addr)
 {
 	struct kprobe_site *site = kprobe_find_site((unsigned long)addr);
 
 	return site ? &site->kp : NULL;
 }
-
-NOKPROBE_SYMBOL(get_kprobe);
 
 /**
  * kprobe_level() - find the context of the probed code
@@ -45,12 +40,11 @@ NOKPROBE_SYMBOL(get_kprobe);
  * Context: any, preemption off.
  * Return: 0 for a task, 1 for a softirq, 2 for an interrupt, 3 for an NMI.
  */
-unsigned int kprobe_level(void)
+unsigned int __kprobes kprobe_level(void)
 {
 	return arch_kprobe_level();
 }
 EXPORT_SYMBOL_GPL(kprobe_level);
-NOKPROBE_SYMBOL(kprobe_level);
 
 /**
  * kprobes_inc_nmissed_count() - count a missed hit
@@ -62,7 +56,7 @@ NOKPROBE_SYMBOL(kprobe_level);
  *
  * Context: any, NMI included, preemption off.
  */
-void kprobes_inc_nmissed_count(struct kprobe *kp)
+void __kprobes kprobes_inc_nmissed_count(struct kprobe *kp)
 {
 	struct kprobe_hit hit;
 	bool entered = kprobe_enter(&hit, kp);
@@ -77,13 +71,11 @@ void kprobes_inc_nmissed_count(struct kprobe *kp)
 		kprobe_leave(&hit);
 }
 
-NOKPROBE_SYMBOL(kprobes_inc_nmissed_count);
-
 /*
  * Checks whether a handler of a probe without KPROBE_FLAG_NESTS is running below a level. It cannot
  * go on before the caller has ended, so its probe is there.
  */
-bool kprobe_over_plain(unsigned long level)
+bool __kprobes kprobe_over_plain(unsigned long level)
 {
 	struct kprobe_mark *marks = raw_cpu_ptr(kprobe_marks);
 	struct kprobe *p;
@@ -95,8 +87,6 @@ bool kprobe_over_plain(unsigned long level)
 	}
 	return false;
 }
-
-NOKPROBE_SYMBOL(kprobe_over_plain);
 
 /*
  * Runs the pre handlers of all probes of a site, but counts a miss for those that are left out. The
@@ -134,15 +124,13 @@ static __always_inline int run_pre_handlers(struct kprobe *kp, struct pt_regs *r
 	return redirected;
 }
 
-int kprobe_run_many(struct kprobe *kp, struct pt_regs *regs)
+int __kprobes kprobe_run_many(struct kprobe *kp, struct pt_regs *regs)
 {
 	return run_pre_handlers(kp, regs, true);
 }
 
-NOKPROBE_SYMBOL(kprobe_run_many);
-
 /* Runs the post handlers of all probes of a site. This can be a post_handler itself. */
-void kprobe_run_many_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+void __kprobes kprobe_run_many_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	unsigned long level = arch_kprobe_level();
 	struct kprobe_mark *mark = kprobe_own_mark(level);
@@ -158,13 +146,12 @@ void kprobe_run_many_post(struct kprobe *kp, struct pt_regs *regs, unsigned long
 	}
 }
 
-NOKPROBE_SYMBOL(kprobe_run_many_post);
-
 /*
  * The end of kprobe_hit_pre(), for assembly that has entered the mark of a task's hit, and called
  * the handler of its only probe, by itself. @chosen is what that has returned.
  */
-enum kprobe_result kprobe_hit_called(struct kprobe_site *site, struct pt_regs *regs, int chosen)
+enum kprobe_result __kprobes kprobe_hit_called(struct kprobe_site *site, struct pt_regs *regs,
+					       int chosen)
 {
 	struct kprobe_hit hit = {
 		.site = site, .regs = regs, .mark = kprobe_own_mark(0),
@@ -173,19 +160,15 @@ enum kprobe_result kprobe_hit_called(struct kprobe_site *site, struct pt_regs *r
 	return kprobe_pre_done(&hit, chosen);
 }
 
-NOKPROBE_SYMBOL(kprobe_hit_called);
-
 /* The rest of kprobe_hit_entry(), out of line, for sites with a post handler */
-void kprobe_entry_post(struct kprobe_site *site, struct pt_regs *regs, unsigned long next)
+void __kprobes kprobe_entry_post(struct kprobe_site *site, struct pt_regs *regs, unsigned long next)
 {
 	instruction_pointer_set(regs, next);
 	kprobe_hit_post(site, regs);
 }
 
-NOKPROBE_SYMBOL(kprobe_entry_post);
-
 /* Corrects where to resume, after a handler has chosen that. It may be at any instruction. */
-void kprobe_resume_elsewhere(struct pt_regs *regs)
+void __kprobes kprobe_resume_elsewhere(struct pt_regs *regs)
 {
 	unsigned long chosen = instruction_pointer(regs), ip = arch_kprobe_resume_ip(chosen);
 
@@ -193,10 +176,9 @@ void kprobe_resume_elsewhere(struct pt_regs *regs)
 		instruction_pointer_set(regs, ip);
 }
 
-NOKPROBE_SYMBOL(kprobe_resume_elsewhere);
-
 /* Records that a fault handler is running: it is not offered its own faults. */
-static bool run_fault(struct kprobe_mark *mark, struct kprobe *p, struct pt_regs *regs, int trapnr)
+static bool __kprobes run_fault(struct kprobe_mark *mark, struct kprobe *p, struct pt_regs *regs,
+				int trapnr)
 {
 	kprobe_fault_handler_t fault_handler = p ? READ_ONCE(p->fault_handler) : NULL;
 	bool done;
@@ -211,13 +193,11 @@ static bool run_fault(struct kprobe_mark *mark, struct kprobe *p, struct pt_regs
 	return done;
 }
 
-NOKPROBE_SYMBOL(run_fault);
-
 /*
  * Handles a fault of a site's instruction, whose copy is at the instruction pointer. Handlers see
  * the probed address there. If one has the instruction tried again, it is at the copy again.
  */
-static bool insn_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
+static bool __kprobes insn_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 {
 	unsigned long copy = instruction_pointer(regs);
 	struct kprobe_hit hit;
@@ -242,17 +222,13 @@ static bool insn_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 	return done;
 }
 
-NOKPROBE_SYMBOL(insn_fault);
-
 /* The mark of the caller's level, if a handler is running there */
-static struct kprobe_mark *mark_in_use(void)
+static struct kprobe_mark * __kprobes mark_in_use(void)
 {
 	struct kprobe_mark *mark = kprobe_own_mark(arch_kprobe_level());
 
 	return kprobe_mark_entered(mark) ? mark : NULL;
 }
-
-NOKPROBE_SYMBOL(mark_in_use);
 
 /*
  * Handles a fault of the handler that is running at this level, or of what it calls. The fault was
@@ -260,7 +236,7 @@ NOKPROBE_SYMBOL(mark_in_use);
  * again: in the copy, if a missed hit has faulted there. An architecture that keeps state has given
  * up the step: there it is another hit.
  */
-static bool handler_fault(struct pt_regs *regs, int trapnr, unsigned long at)
+static bool __kprobes handler_fault(struct pt_regs *regs, int trapnr, unsigned long at)
 {
 	unsigned long told = instruction_pointer(regs);
 	struct kprobe_mark *mark = mark_in_use();
@@ -272,9 +248,7 @@ static bool handler_fault(struct pt_regs *regs, int trapnr, unsigned long at)
 	return true;
 }
 
-NOKPROBE_SYMBOL(handler_fault);
-
-static bool copy_fault(struct pt_regs *regs, int trapnr)
+static bool __kprobes copy_fault(struct pt_regs *regs, int trapnr)
 {
 #if ARCH_KPROBE_STATELESS
 	/* The address alone tells whether a copy has faulted. */
@@ -286,23 +260,18 @@ static bool copy_fault(struct pt_regs *regs, int trapnr)
 #endif
 }
 
-NOKPROBE_SYMBOL(copy_fault);
-
 /* Does the work of kprobe_page_fault(). */
-bool kprobe_fault(struct pt_regs *regs, unsigned int trap)
+bool __kprobes kprobe_fault(struct pt_regs *regs, unsigned int trap)
 {
 	unsigned long at = instruction_pointer(regs);
 	bool done;
 
-	preempt_disable_notrace();
+	guard(preempt_notrace)();
 	done = copy_fault(regs, trap) || handler_fault(regs, trap, at);
 	if (done)
 		kprobe_resume_elsewhere(regs);
-	preempt_enable_notrace();
 	return done;
 }
-
-NOKPROBE_SYMBOL(kprobe_fault);
 
 /*
  * What kprobe_running() returns while kprobe_busy_begin() is in effect. Somebody may print the
@@ -314,13 +283,13 @@ static struct kprobe kprobe_busy = {
 };
 
 /* Prints which probe an oops is of, if any. @regs are the registers at the fault. Context: any. */
-void kprobe_explain_oops(struct pt_regs *regs)
+void __kprobes kprobe_explain_oops(struct pt_regs *regs)
 {
 	struct kprobe_mark *mark;
 	kprobe_opcode_t *addr;
 	struct kprobe *kp;
 
-	preempt_disable_notrace();
+	guard(preempt_notrace)();
 	mark = mark_in_use();
 	kp = get_kprobe((void *)instruction_pointer(regs));
 	if (kp && !kprobe_disabled(kp))
@@ -328,10 +297,7 @@ void kprobe_explain_oops(struct pt_regs *regs)
 	else if (mark && mark->running != &kprobe_busy &&
 		 !get_kernel_nofault(addr, &mark->running->addr))
 		pr_alert("a handler of the probe at %pS faulted\n", addr);
-	preempt_enable_notrace();
 }
-
-NOKPROBE_SYMBOL(kprobe_explain_oops);
 
 #if ARCH_KPROBE_STATELESS
 /**
@@ -341,7 +307,7 @@ NOKPROBE_SYMBOL(kprobe_explain_oops);
  * Return: a probe at the address whose handlers are running, or the kprobe of a return probe; if
  * handlers are nested, that of the innermost. NULL if no handler is running.
  */
-struct kprobe *kprobe_running(void)
+struct kprobe * __kprobes kprobe_running(void)
 {
 	struct kprobe_mark *marks = raw_cpu_ptr(kprobe_marks);
 	int level;
@@ -351,8 +317,6 @@ struct kprobe *kprobe_running(void)
 			return marks[level].running;
 	return NULL;
 }
-
-NOKPROBE_SYMBOL(kprobe_running);
 #endif
 
 /* For each level: what kprobe_busy_end() restores, and how many more calls are nested. */
@@ -372,7 +336,7 @@ static DEFINE_PER_CPU(struct kprobe_busy_state, kprobe_busy_state);
  *
  * Context: any.
  */
-void kprobe_busy_begin(void)
+void __kprobes kprobe_busy_begin(void)
 {
 	struct kprobe_busy_state *busy;
 	unsigned long level;
@@ -388,10 +352,8 @@ void kprobe_busy_begin(void)
 	kprobe_mark_active();
 }
 
-NOKPROBE_SYMBOL(kprobe_busy_begin);
-
 /* Undoes kprobe_busy_begin(), in the same context. */
-void kprobe_busy_end(void)
+void __kprobes kprobe_busy_end(void)
 {
 	struct kprobe_busy_state *busy = this_cpu_ptr(&kprobe_busy_state);
 	unsigned long level = arch_kprobe_level();
@@ -403,8 +365,6 @@ void kprobe_busy_end(void)
 	preempt_enable_notrace();
 }
 
-NOKPROBE_SYMBOL(kprobe_busy_end);
-
 /**
  * kprobe_task_dies() - clean up for a task that dies, perhaps in a handler
  *
@@ -413,11 +373,11 @@ NOKPROBE_SYMBOL(kprobe_busy_end);
  *
  * Context: the task's own; if it was in a handler, preemption is still off.
  */
-void kprobe_task_dies(void)
+void __kprobes kprobe_task_dies(void)
 {
 	struct kprobe_mark *mark;
 
-	preempt_disable_notrace();
+	guard(preempt_notrace)();
 	mark = kprobe_own_mark(0);
 	if (kprobe_mark_entered(mark)) {
 		mark->faulting = false;
@@ -426,10 +386,7 @@ void kprobe_task_dies(void)
 		kprobe_mark_end(mark);
 	}
 	this_cpu_ptr(&kprobe_busy_state)->depth[0] = 0;
-	preempt_enable_notrace();
 }
-
-NOKPROBE_SYMBOL(kprobe_task_dies);
 
 #if defined(CONFIG_OPTPROBES) && !ARCH_KPROBE_STATELESS
 /**
@@ -442,7 +399,7 @@ NOKPROBE_SYMBOL(kprobe_task_dies);
  *
  * Context: any, NMI included, preemption off.
  */
-void opt_pre_handler(struct kprobe *kp, struct pt_regs *regs)
+void __kprobes opt_pre_handler(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct kprobe_hit hit;
 
@@ -455,6 +412,4 @@ void opt_pre_handler(struct kprobe *kp, struct pt_regs *regs)
 	run_pre_handlers(kp, regs, false);
 	kprobe_leave(&hit);
 }
-
-NOKPROBE_SYMBOL(opt_pre_handler);
 #endif

@@ -9,6 +9,7 @@
 #include <linux/kprobes_function.h>
 #include <linux/kprobes_hit.h>
 #include <linux/kprobes_legacy.h>
+#include <linux/kprobes_table.h>
 #include <linux/list.h>
 #include <linux/llist.h>
 #include <linux/minmax.h>
@@ -129,11 +130,6 @@ bool kprobe_legacy_unregister(struct kprobe *kp);
 int kprobe_legacy_init(void);
 bool kprobe_legacy_counts(const struct kprobe_function *f);
 
-/* leave.c */
-bool kprobe_cannot_sleep(void);
-bool kprobe_leave_at_once(struct kprobe **kps, int num, const struct kprobe_kind *kind,
-			  struct llist_head *stopped);
-
 /* The text of the site is about to change: @list is one of a plan. */
 static inline void kprobe_site_plan(struct kprobe_site *site, struct list_head *list)
 {
@@ -178,7 +174,9 @@ void kprobe_site_post(struct kprobe *kp, struct pt_regs *regs, unsigned long fla
 /* wait.c */
 extern unsigned int kprobe_patience;
 void kprobe_tell_of_handler(unsigned int cpu);
-bool kprobe_spin_for_handlers(void);
+bool kprobe_cannot_sleep(void);
+bool kprobe_leave_at_once(struct kprobe **kps, int num, const struct kprobe_kind *kind,
+			  struct llist_head *stopped);
 void kprobe_wait_for_tasks(void);
 
 /* stats.c */
@@ -230,6 +228,20 @@ int arm_kprobe(struct kprobe *kp, int err);
 void disarm_kprobe(struct kprobe *kp);
 DEFINE_LOCK_GUARD_0(kprobe_lock, kprobe_lock(), kprobe_unlock())
 DEFINE_LOCK_GUARD_0(kprobe_text, kprobe_text_lock(), kprobe_text_unlock())
+
+/* slots.c */
+/* Slots of one size */
+struct kprobe_insn_cache {
+	struct mutex		mutex;		/* protects the rest; a leaf of the lock order */
+	struct list_head	pages;		/* also walked under RCU */
+	struct kprobe_table	table;		/* all pages by address, for any context */
+	unsigned int		nr_free;	/* free slots in all pages */
+	struct slot_page	*current_page;	/* where to look for a slot first, or NULL */
+	void			*(*alloc)(void);	/* a page of executable memory */
+	void			(*free)(void *page);
+	size_t			slot_size;	/* in kprobe_opcode_t */
+	const char		*name;		/* of the pages in kallsyms and perf's records */
+};
 
 /* slots.c, optimize.c */
 #ifdef CONFIG_OPTPROBES

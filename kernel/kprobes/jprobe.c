@@ -7,11 +7,8 @@
 #include <linux/export.h>
 #include <linux/ftrace.h>
 #include <linux/kasan.h>
-#include <linux/kprobes.h>
-#include <linux/minmax.h>
 #include <linux/percpu.h>
 #include <linux/rethook.h>
-#include <linux/sched.h>
 
 #include "internal.h"
 
@@ -24,19 +21,14 @@
  */
 static DEFINE_PER_CPU(unsigned long, jprobe_frames[KPROBE_LEVELS]);
 
-static size_t args_size(unsigned long args, unsigned long end)
-{
-	return args < end ? round_down(min(end - args, JPROBE_ARGS_SIZE), 16) : 0;
-}
-
 /* Rethook follows calls, too. Those that jprobe_return() has left never return. */
 #ifdef CONFIG_RETHOOK
-static struct llist_node *first_rethook(void)
+static struct llist_node * __kprobes first_rethook(void)
 {
 	return current->rethooks.first;
 }
 
-static void drop_rethooks(struct llist_node *last)
+static void __kprobes drop_rethooks(struct llist_node *last)
 {
 	struct llist_node *node;
 
@@ -50,27 +42,27 @@ static struct llist_node *first_rethook(void) { return NULL; }
 static void drop_rethooks(struct llist_node *last) { }
 #endif
 
-NOKPROBE_SYMBOL(drop_rethooks);
-
 /*
  * The pre handler of every jprobe. The user's function may have made calls that have not returned
  * when it ends. Rethook and KASAN have to forget about them here; the graph tracer pauses. Return
  * probes are not hit in a handler.
  */
-int jprobe_entry(struct kprobe *p, struct pt_regs *regs)
+int __kprobes jprobe_entry(struct kprobe *p, struct pt_regs *regs)
 {
 	struct jprobe *jp = container_of(p, struct jprobe, kp);
 	unsigned long *frame = raw_cpu_ptr(jprobe_frames) + arch_kprobe_level();
 	struct llist_node *rethooks = first_rethook();
 	void *entry = READ_ONCE(jp->entry);
 	unsigned long args, end;
+	size_t size;
 
 	/* A careless owner has set it to NULL. */
 	if (!entry)
 		return 0;
 	args = arch_jprobe_args(regs, &end);
+	size = args < end ? round_down(min(end - args, JPROBE_ARGS_SIZE), 16) : 0;
 	pause_graph_tracing();
-	arch_jprobe_call(entry, regs, (void *)args, args_size(args, end), frame);
+	arch_jprobe_call(entry, regs, (void *)args, size, frame);
 	*frame = 0;
 	kasan_unpoison_task_stack_below(__builtin_frame_address(0));
 	drop_rethooks(rethooks);
@@ -78,15 +70,11 @@ int jprobe_entry(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-NOKPROBE_SYMBOL(jprobe_entry);
-
 /* Forgets a jprobe's function that will not end, because its task dies. Preemption is off. */
-void jprobe_forget(void)
+void __kprobes jprobe_forget(void)
 {
 	raw_cpu_write(jprobe_frames[0], 0);
 }
-
-NOKPROBE_SYMBOL(jprobe_forget);
 
 /**
  * jprobe_return() - end a jprobe's function
@@ -95,7 +83,7 @@ NOKPROBE_SYMBOL(jprobe_forget);
  *
  * Context: in a jprobe's function, or in what it calls.
  */
-void jprobe_return(void)
+void __kprobes jprobe_return(void)
 {
 	unsigned long frame;
 
@@ -106,7 +94,6 @@ void jprobe_return(void)
 		arch_jprobe_return(frame);
 }
 EXPORT_SYMBOL_GPL(jprobe_return);
-NOKPROBE_SYMBOL(jprobe_return);
 
 static const char *check_jprobe(struct kprobe *p, kprobe_opcode_t *addr)
 {

@@ -6,12 +6,8 @@
  * How that is done is in kretprobe_call.c, and where the calls under way are kept, in
  * kretprobe_stack.c; or both in kretprobe_rethook.c, for architectures that have only rethook.
  */
-#define pr_fmt(fmt) "kprobes: " fmt
-
 #include <linux/err.h>
 #include <linux/export.h>
-#include <linux/kprobes.h>
-#include <linux/llist.h>
 
 #include "internal.h"
 #include "kretprobe.h"
@@ -27,6 +23,9 @@ void __init kretprobe_blacklist_init(void)
 	bool on_entry;
 
 	for (point = kretprobe_blacklist; point->name; point++) {
+		/* This kernel has no such function. */
+		if (!*point->name)
+			continue;
 		point->addr = kprobe_resolve(NULL, point->name, 0, &on_entry, &why);
 		if (IS_ERR(point->addr)) {
 			pr_err("%s, which must have no return probe: %s\n", point->name, why);

@@ -19,6 +19,7 @@
 #include <linux/sched.h>
 #include <linux/sizes.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 
 /*
  * A task's return stack is the memory from task_struct::kretprobe_start to kretprobe_end. It
@@ -115,7 +116,7 @@ extern struct mutex kretprobe_mutex;
 extern struct kretprobe kretprobe_stopped, kretprobe_orphaned;
 void kretprobe_stacks_get(unsigned int instance);
 void kretprobe_stacks_put(unsigned int instance);
-void kretprobe_stacks_trim(void);
+void kretprobe_stacks_trim(struct work_struct *unused);
 void kretprobe_stack_empty(struct kretprobe_stack *stack);
 void kretprobe_stack_free(struct task_struct *tsk);
 void kretprobe_orphan_ended(struct task_struct *tsk);

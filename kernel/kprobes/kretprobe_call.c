@@ -10,24 +10,19 @@
  */
 #include <linux/atomic.h>
 #include <linux/bitops.h>
-#include <linux/kprobes.h>
-#include <linux/llist.h>
-#include <linux/sched.h>
 #include <linux/sched/task_stack.h>
 
 #include "internal.h"
 #include "kretprobe.h"
 
 /* Takes a call off the count that has returned, or is not followed. */
-static void uncount_call(struct kretprobe_holder *rph)
+static void __kprobes uncount_call(struct kretprobe_holder *rph)
 {
 	if (rph->cap)
 		atomic_dec(&rph->calls);
 	else
 		raw_cpu_dec(*rph->inside);
 }
-
-NOKPROBE_SYMBOL(uncount_call);
 
 /*
  * Raises the return stack's top before anything is written there, so that an interrupt or
@@ -47,7 +42,7 @@ static __always_inline bool take_from_stack(unsigned int size, struct kretprobe_
 }
 
 /* Nothing in here is a call, which could be probed. */
-static struct kretprobe_instance *take_from_reserve(struct kretprobe_holder *rph)
+static struct kretprobe_instance * __kprobes take_from_reserve(struct kretprobe_holder *rph)
 {
 	unsigned long taken, i;
 
@@ -61,13 +56,11 @@ static struct kretprobe_instance *take_from_reserve(struct kretprobe_holder *rph
 	return NULL;
 }
 
-NOKPROBE_SYMBOL(take_from_reserve);
-
 /*
  * Gives an instance back to where it came from. The stacks that the task has left become empty in
  * the order in which they were left, the last one first; the last instance on one frees it.
  */
-static void put_instance(struct task_struct *tsk, struct kretprobe_instance *ri)
+static void __kprobes put_instance(struct task_struct *tsk, struct kretprobe_instance *ri)
 {
 	/* Both are read first: what compares two values in one go, like arm64, can do so then. */
 	unsigned long start = tsk->kretprobe_start, end = tsk->kretprobe_end;
@@ -93,13 +86,11 @@ static void put_instance(struct task_struct *tsk, struct kretprobe_instance *ri)
 	clear_bit_unlock((at - (unsigned long)rph->reserve) / rph->size, rph->taken);
 }
 
-NOKPROBE_SYMBOL(put_instance);
-
 /*
  * Gives an instance back that is not on the current task's list, and takes its call off the count.
  * Preemption is off.
  */
-void kretprobe_call_ended(struct kretprobe_instance *ri)
+void __kprobes kretprobe_call_ended(struct kretprobe_instance *ri)
 {
 	struct kretprobe_holder *rph = ri->rph;
 
@@ -107,13 +98,11 @@ void kretprobe_call_ended(struct kretprobe_instance *ri)
 	uncount_call(rph);
 }
 
-NOKPROBE_SYMBOL(kretprobe_call_ended);
-
 /*
  * Gives up calls that will never return, of the current task, or of one that does not run. @last is
  * the innermost that still will; NULL if none will. Preemption is off.
  */
-void kretprobe_drop_calls(struct task_struct *tsk, struct llist_node *last)
+void __kprobes kretprobe_drop_calls(struct task_struct *tsk, struct llist_node *last)
 {
 	struct kretprobe_holder *rph;
 	struct llist_node *node;
@@ -136,15 +125,13 @@ void kretprobe_drop_calls(struct task_struct *tsk, struct llist_node *last)
 	}
 }
 
-NOKPROBE_SYMBOL(kretprobe_drop_calls);
-
 /*
  * Checks whether an earlier call, whose frame is that of the present one, was made from the same
  * place. Then it is over. A slot has one return address at a time. Without slots, a function may
  * call another before it has made a frame, so that both calls have the same one; but they do not
  * return to the same place.
  */
-static bool same_place(struct llist_node *node, unsigned long ret_addr)
+static bool __kprobes same_place(struct llist_node *node, unsigned long ret_addr)
 {
 	/* This may be a tail call, of a function that was followed, and is to return to that. */
 	if (kretprobe_is_diverted(ret_addr))
@@ -155,14 +142,12 @@ static bool same_place(struct llist_node *node, unsigned long ret_addr)
 	return node && (unsigned long)kretprobe_instance_of(node)->ret_addr == ret_addr;
 }
 
-NOKPROBE_SYMBOL(same_place);
-
 /*
  * Drops calls that are over. As the stack grows down, these are the calls that were made
  * from below the frame that makes one now, or from the same place. This only holds for frames
  * on the task's own stack; those on others cannot be compared with it.
  */
-static void drop_stale(struct pt_regs *regs)
+static void __kprobes drop_stale(struct pt_regs *regs)
 {
 	struct llist_node *node = current->kretprobe_instances.first;
 	void *frame = arch_kretprobe_frame(regs), *other;
@@ -181,14 +166,13 @@ static void drop_stale(struct pt_regs *regs)
 	kretprobe_drop_calls(current, node);
 }
 
-NOKPROBE_SYMBOL(drop_stale);
-
 /*
  * Counts a call, and takes an instance for it: from the reserve if the return stack is full or is
  * not to be used. Returns NULL if there is none, or the cap is reached. Calls that are over do not
  * count for that.
  */
-static struct kretprobe_instance *take_instance(struct kretprobe_holder *rph, struct pt_regs *regs)
+static struct kretprobe_instance * __kprobes take_instance(struct kretprobe_holder *rph,
+							   struct pt_regs *regs)
 {
 	unsigned int size = kretprobe_uses_stacks(rph) ? rph->size : KRETPROBE_NO_FIT;
 	struct kretprobe_instance *ri;
@@ -211,8 +195,6 @@ static struct kretprobe_instance *take_instance(struct kretprobe_holder *rph, st
 	return ri;
 }
 
-NOKPROBE_SYMBOL(take_instance);
-
 /*
  * Adds a call to the list. An NMI may unwind this task at any point. So the instance is
  * complete before it is on the list, and on the list before the return is diverted.
@@ -233,7 +215,7 @@ static __always_inline void follow_call(struct kretprobe_instance *ri, struct pt
  * Out of line, because the calls in here would make the compiler save registers that the
  * fast path of an entry does not use.
  */
-static noinline int kretprobe_entry_slow(struct kretprobe *rp, struct pt_regs *regs)
+static noinline int __kprobes kretprobe_entry_slow(struct kretprobe *rp, struct pt_regs *regs)
 {
 	struct kretprobe_instance *ri = take_instance(rp->rph, regs);
 	kretprobe_handler_t entry_handler = READ_ONCE(rp->entry_handler);
@@ -264,10 +246,8 @@ static noinline int kretprobe_entry_slow(struct kretprobe *rp, struct pt_regs *r
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kretprobe_entry_slow);
-
 /* The pre handler of return probes */
-int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs)
+int __kprobes kretprobe_entry(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct kretprobe *rp = kretprobe_of(kp);
 	struct kretprobe_holder *rph = rp->rph;
@@ -281,13 +261,11 @@ int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kretprobe_entry);
-
 /*
  * The same of those with a cap, and instances on stacks. A call that is first on the list, and was
  * not made from a frame above the present one, may be over.
  */
-int kretprobe_entry_capped(struct kprobe *kp, struct pt_regs *regs)
+int __kprobes kretprobe_entry_capped(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct kretprobe_instance *ri = kretprobe_instance_of(current->kretprobe_instances.first);
 	struct kretprobe *rp = kretprobe_of(kp);
@@ -304,8 +282,6 @@ int kretprobe_entry_capped(struct kprobe *kp, struct pt_regs *regs)
 	follow_call(ri, regs);
 	return 0;
 }
-
-NOKPROBE_SYMBOL(kretprobe_entry_capped);
 
 /**
  * kretprobe_reset_task() - give back the instances of a task whose calls never return

@@ -5,17 +5,13 @@
  */
 #include <linux/cpumask.h>
 #include <linux/err.h>
-#include <linux/kprobes.h>
 #include <linux/math.h>
-#include <linux/minmax.h>
-#include <linux/rethook.h>
-#include <linux/sizes.h>
 
 #include "internal.h"
 #include "kretprobe.h"
 
 /* The pre handler of every return probe */
-int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs)
+int __kprobes kretprobe_entry(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct kretprobe *rp = kretprobe_of(kp);
 	kretprobe_handler_t entry_handler;
@@ -36,14 +32,12 @@ int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kretprobe_entry);
-
 /*
  * Called by rethook at a return, with preemption off, which keeps the memory of instances
  * from being freed.
  */
-static void kretprobe_return(struct rethook_node *node, void *data,
-			     unsigned long ret_addr, struct pt_regs *regs)
+static void __kprobes kretprobe_return(struct rethook_node *node, void *data,
+				       unsigned long ret_addr, struct pt_regs *regs)
 {
 	struct kretprobe *rp = data;
 	struct kprobe *outer = kprobe_running();
@@ -76,8 +70,6 @@ static void kretprobe_return(struct rethook_node *node, void *data,
 	else
 		kprobe_set_running(outer);
 }
-
-NOKPROBE_SYMBOL(kretprobe_return);
 
 /* Creates the instances of a return probe: rethook's object with them, or an ERR_PTR(). */
 void *kretprobe_holder_create(struct kretprobe *rp)

@@ -4,13 +4,7 @@
  * what unwinders ask. kretprobe_call.c has the way there.
  */
 #include <linux/atomic.h>
-#include <linux/cleanup.h>
-#include <linux/ftrace.h>
-#include <linux/kprobes.h>
-#include <linux/llist.h>
 #include <linux/panic.h>
-#include <linux/rethook.h>
-#include <linux/sched.h>
 #include <linux/uaccess.h>
 
 #include "internal.h"
@@ -36,7 +30,8 @@
  * Context: any.
  * Return: the address, or 0 if no more frame of @tsk matches.
  */
-unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp, struct llist_node **cur)
+unsigned long __kprobes kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
+						struct llist_node **cur)
 {
 	struct llist_node *node, *passed = *cur;
 	struct kretprobe_instance ri;
@@ -62,8 +57,6 @@ unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp, struct 
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kretprobe_find_ret_addr);
-
 /**
  * kretprobe_caller() - follow a diverted return of the current task to the caller
  * @addr: where the return goes to
@@ -78,8 +71,8 @@ NOKPROBE_SYMBOL(kretprobe_find_ret_addr);
  * Context: any, as long as the calls are on the task's lists.
  * Return: the first address that is no trampoline, or the last that is known.
  */
-unsigned long kretprobe_caller(unsigned long addr, void *fp, struct llist_node *kretprobe,
-			       struct llist_node *rethook)
+unsigned long __kprobes kretprobe_caller(unsigned long addr, void *fp, struct llist_node *kretprobe,
+					 struct llist_node *rethook)
 {
 	unsigned long next;
 	int graph = 0;
@@ -96,8 +89,6 @@ unsigned long kretprobe_caller(unsigned long addr, void *fp, struct llist_node *
 	}
 }
 
-NOKPROBE_SYMBOL(kretprobe_caller);
-
 /* A careless owner may have set the handler to NULL. */
 static __always_inline void call_handler(struct kretprobe *told, struct kretprobe_instance *ri,
 					 struct pt_regs *regs)
@@ -112,8 +103,9 @@ static __always_inline void call_handler(struct kretprobe *told, struct kretprob
  * Runs the handlers of a call, inside of a mark. None of them has to be left out because a handler
  * is running below: if it is at the return, it was at the entry, and this call is not followed.
  */
-static void run_handlers(struct llist_node *node, struct llist_node *end,
-			 struct kprobe_hit *hit, struct pt_regs *regs, kprobe_opcode_t *ret_addr)
+static void __kprobes run_handlers(struct llist_node *node, struct llist_node *end,
+				   struct kprobe_hit *hit, struct pt_regs *regs,
+				   kprobe_opcode_t *ret_addr)
 {
 	struct kretprobe_instance *ri;
 	struct kretprobe *told;
@@ -129,14 +121,12 @@ static void run_handlers(struct llist_node *node, struct llist_node *end,
 	}
 }
 
-NOKPROBE_SYMBOL(run_handlers);
-
 /*
  * Counts the misses of a call that returns while a handler is running. This is inside of that
  * handler's mark, which keeps return probes from being freed; but only those whose holder still has
  * their handler.
  */
-static void count_missed_returns(struct llist_node *node, struct llist_node *end)
+static void __kprobes count_missed_returns(struct llist_node *node, struct llist_node *end)
 {
 	struct kretprobe *told;
 
@@ -148,8 +138,6 @@ static void count_missed_returns(struct llist_node *node, struct llist_node *end
 			kretprobe_count_miss(told, KPROBE_MISS_RECURSION);
 	}
 }
-
-NOKPROBE_SYMBOL(count_missed_returns);
 
 /*
  * Gives back the instance of a call that returns, and takes the call off the count. If it is on the
@@ -178,7 +166,7 @@ static __always_inline void end_call(struct kretprobe_instance *ri)
  * the stack pointer, and so @fp, is above them. It is the outermost of the calls below. The others
  * are over, and the call of its caller is above the arguments. Stacks are aligned.
  */
-static struct llist_node *first_that_popped(void *fp)
+static struct llist_node * __kprobes first_that_popped(void *fp)
 {
 	struct llist_node *node = current->kretprobe_instances.first, *found = NULL;
 	void *other;
@@ -195,10 +183,8 @@ static struct llist_node *first_that_popped(void *fp)
 	return found;
 }
 
-NOKPROBE_SYMBOL(first_that_popped);
-
 /* Finds the first instance of the call that returns to @fp. Calls before it will not return. */
-static struct llist_node *first_of_call(void *fp)
+static struct llist_node * __kprobes first_of_call(void *fp)
 {
 	struct llist_node *node = current->kretprobe_instances.first;
 
@@ -210,8 +196,6 @@ static struct llist_node *first_of_call(void *fp)
 	return node;
 }
 
-NOKPROBE_SYMBOL(first_of_call);
-
 void __weak arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *correct_ret_addr)
 {
 }
@@ -219,7 +203,7 @@ void __weak arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *c
 NOKPROBE_SYMBOL(arch_kretprobe_fixup_return);
 
 /* Ends a call that returns. @hit is NULL if no handler may run. Returns where to continue. */
-static unsigned long end_of_call(struct kprobe_hit *hit, struct pt_regs *regs, void *fp)
+static unsigned long __kprobes end_of_call(struct kprobe_hit *hit, struct pt_regs *regs, void *fp)
 {
 	struct llist_node *first = first_of_call(fp), *next;
 	struct llist_node *last = kretprobe_last_of_call(first), *end;
@@ -246,10 +230,11 @@ static unsigned long end_of_call(struct kprobe_hit *hit, struct pt_regs *regs, v
 	return ret_addr;
 }
 
-NOKPROBE_SYMBOL(end_of_call);
-
-/* Handles any return: in any context, with several return probes, with calls to be dropped. */
-static unsigned long kretprobe_returned_slow(struct pt_regs *regs, void *fp)
+/*
+ * Handles any return: in any context, with several return probes, with calls to be dropped. Out of
+ * line, as kretprobe_entry_slow() is.
+ */
+static noinline unsigned long __kprobes kretprobe_returned_slow(struct pt_regs *regs, void *fp)
 {
 	struct kprobe_hit hit = {};
 	unsigned long addr;
@@ -262,8 +247,6 @@ static unsigned long kretprobe_returned_slow(struct pt_regs *regs, void *fp)
 	return addr;
 }
 
-NOKPROBE_SYMBOL(kretprobe_returned_slow);
-
 #if ARCH_KPROBE_STATELESS
 /**
  * kretprobe_returned() - handle a diverted return
@@ -274,14 +257,14 @@ NOKPROBE_SYMBOL(kretprobe_returned_slow);
  *
  * Context: any in which a function returns.
  */
-void kretprobe_returned(struct pt_regs *regs, void *frame)
+void __kprobes kretprobe_returned(struct pt_regs *regs, void *frame)
 {
 	struct kretprobe_instance *ri;
 	struct kretprobe *told;
 	struct kprobe_mark *mark;
 	unsigned long ret_addr;
 
-	preempt_disable_notrace();
+	guard(preempt_notrace)();
 	mark = kprobe_own_mark(0);
 	ri = kretprobe_instance_of(current->kretprobe_instances.first);
 	/*
@@ -307,10 +290,7 @@ void kretprobe_returned(struct pt_regs *regs, void *frame)
 	} else {
 		kretprobe_returned_slow(regs, frame);
 	}
-	preempt_enable_notrace();
 }
-
-NOKPROBE_SYMBOL(kretprobe_returned);
 #else
 /**
  * kretprobe_trampoline_handler() - handle a diverted return
@@ -320,17 +300,11 @@ NOKPROBE_SYMBOL(kretprobe_returned);
  * Context: any in which a function returns.
  * Return: the address to continue at.
  */
-unsigned long kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_pointer)
+unsigned long __kprobes kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_pointer)
 {
-	unsigned long addr;
-
-	preempt_disable_notrace();
-	addr = kretprobe_returned_slow(regs, frame_pointer);
-	preempt_enable_notrace();
-	return addr;
+	guard(preempt_notrace)();
+	return kretprobe_returned_slow(regs, frame_pointer);
 }
-
-NOKPROBE_SYMBOL(kretprobe_trampoline_handler);
 
 /**
  * __kretprobe_trampoline_handler() - handle a diverted return, from a probed trampoline
@@ -340,7 +314,7 @@ NOKPROBE_SYMBOL(kretprobe_trampoline_handler);
  * Context: preemption off, inside a pre handler.
  * Return: the address to continue at.
  */
-unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_pointer)
+unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_pointer)
 {
 	struct kprobe *outer = kprobe_running();
 	struct kprobe_hit hit = {
@@ -352,6 +326,4 @@ unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_p
 	kprobe_set_running(outer);
 	return addr;
 }
-
-NOKPROBE_SYMBOL(__kretprobe_trampoline_handler);
 #endif

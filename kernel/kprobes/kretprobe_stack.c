@@ -21,26 +21,19 @@
  * return probe was unregistered no call is added, and a sum of zero is final.
  */
 #include <linux/bitops.h>
-#include <linux/cleanup.h>
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/irq_work.h>
 #include <linux/kmsan-checks.h>
-#include <linux/kprobes.h>
-#include <linux/llist.h>
 #include <linux/log2.h>
-#include <linux/minmax.h>
-#include <linux/mutex.h>
 #include <linux/overflow.h>
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
-#include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
-#include <linux/workqueue.h>
 
 #include "internal.h"
 #include "kretprobe.h"
@@ -94,19 +87,17 @@ static void queue_reaping(struct irq_work *work)
 static DEFINE_IRQ_WORK(reap_irq_work, queue_reaping);
 
 /* Has a stack freed that no call is on; also in an NMI, or with the scheduler's locks held. */
-void kretprobe_stack_empty(struct kretprobe_stack *stack)
+void __kprobes kretprobe_stack_empty(struct kretprobe_stack *stack)
 {
 	llist_add(&stack->node, &empty_stacks);
 	irq_work_queue(&reap_irq_work);
 }
 
-NOKPROBE_SYMBOL(kretprobe_stack_empty);
-
 /*
  * Takes a task's stack away. If calls are on it, the task keeps it on its list until they have
  * ended. Returns false, with nothing changed, if there is a call on it where its record has to be.
  */
-static bool leave_stack(struct task_struct *tsk)
+static bool __kprobes leave_stack(struct task_struct *tsk)
 {
 	struct kretprobe_stack *stack = (struct kretprobe_stack *)tsk->kretprobe_end - 1;
 	unsigned long start = tsk->kretprobe_start;
@@ -129,8 +120,6 @@ static bool leave_stack(struct task_struct *tsk)
 	return true;
 }
 
-NOKPROBE_SYMBOL(leave_stack);
-
 /*
  * Does what is due when a call ends whose return probe was unregistered, before its instance is
  * given back. It is of the current task, or of one that does not run; preemption is off.
@@ -139,15 +128,13 @@ NOKPROBE_SYMBOL(leave_stack);
  * this: the task that it is on top of may be using the stack. An empty stack is left to
  * kretprobe_stacks_trim(), which may be taking it right now.
  */
-void kretprobe_orphan_ended(struct task_struct *tsk)
+void __kprobes kretprobe_orphan_ended(struct task_struct *tsk)
 {
 	if (tsk == current && !READ_ONCE(stack_size) && kretprobe_stack_in_use(tsk) &&
 	    !arch_kprobe_level())
 		leave_stack(tsk);
 	irq_work_queue(&reap_irq_work);
 }
-
-NOKPROBE_SYMBOL(kretprobe_orphan_ended);
 
 static bool has_room(struct task_struct *tsk, unsigned int size)
 {
@@ -292,8 +279,7 @@ static int leave_if_empty(struct task_struct *tsk, void *unused)
 
 static bool take_stack(struct task_struct *tsk, struct llist_head *unused)
 {
-	task_call_func(tsk, leave_if_empty, NULL);
-	return false;
+	return task_call_func(tsk, leave_if_empty, NULL);
 }
 
 /*
@@ -302,7 +288,7 @@ static bool take_stack(struct task_struct *tsk, struct llist_head *unused)
  * ends. The worker has waited for calls that were ending when there still was a return probe. Not
  * static, for tests.
  */
-void kretprobe_stacks_trim(void)
+void kretprobe_stacks_trim(struct work_struct *unused)
 {
 	flush_work(&reap_work);
 	guard(mutex)(&kretprobe_mutex);
@@ -310,12 +296,7 @@ void kretprobe_stacks_trim(void)
 		for_all_tasks(take_stack, NULL);
 }
 
-static void trim_stacks(struct work_struct *work)
-{
-	kretprobe_stacks_trim();
-}
-
-static DECLARE_DELAYED_WORK(trim_work, trim_stacks);
+static DECLARE_DELAYED_WORK(trim_work, kretprobe_stacks_trim);
 
 /*
  * Gives all tasks a return stack for instances of so many bytes. Only the first user of a size goes
@@ -388,13 +369,11 @@ static void free_holder(struct kretprobe_holder *rph)
 }
 
 /* The call may have been the last one inside. */
-static int orphan_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
+static int __kprobes orphan_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	kretprobe_orphan_ended(current);
 	return 0;
 }
-
-NOKPROBE_SYMBOL(orphan_handler);
 
 /*
  * What is told of returns in place of a return probe that must not be called any more, or was

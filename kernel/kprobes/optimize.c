@@ -8,8 +8,6 @@
  * and continue behind them. Then a worker waits, without any lock, until no task can be left among
  * the covered bytes. Only then does it write the jump.
  */
-#define pr_fmt(fmt) "kprobes: " fmt
-
 #include <linux/extable.h>
 #include <linux/init.h>
 #include <linux/memory.h>
@@ -28,11 +26,6 @@ static LIST_HEAD(optimize_now);
 
 static void optimize_settled(struct work_struct *work);
 static DECLARE_WORK(optimize_work, optimize_settled);
-
-static bool optimized(struct kprobe_site *site)
-{
-	return site->state == SITE_OPTIMIZING || site->state == SITE_OPTIMIZED;
-}
 
 static void set_optimized(struct kprobe_site *site, enum kprobe_site_state state)
 {
@@ -213,7 +206,7 @@ static struct kprobe_site *site_covering(unsigned long addr, unsigned long *dist
 
 	do {
 		site = site_before(addr, distance);
-	} while (site && !(optimized(site) && *distance < site->kp.covered));
+	} while (site && !(kprobe_optimized(&site->kp) && *distance < site->kp.covered));
 	return site;
 }
 
@@ -269,7 +262,7 @@ void kprobe_optimize_refresh(struct kprobe_site *site)
 	lockdep_assert_held(&kprobe_mutex);
 	if (ARCH_KPROBE_STATELESS || kprobe_ftrace(&site->kp))
 		return;
-	if (site->has_post_handler && optimized(site)) {
+	if (site->has_post_handler && kprobe_optimized(&site->kp)) {
 		collect(site, &ops);
 		unoptimize(&ops);
 		site->kp.obstacle = KPROBE_OBSTACLE_POST;

@@ -2,8 +2,6 @@
 /*
  * Registering probes of any kind: all of an array, or none.
  */
-#define pr_fmt(fmt) "kprobes: " fmt
-
 #include <linux/align.h>
 #include <linux/err.h>
 #include <linux/module.h>

@@ -2,7 +2,6 @@
 /*
  * The life of a site, from its first probe to its last.
  */
-#include <linux/build_bug.h>
 #include <linux/init.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>

@@ -11,10 +11,8 @@
 #include <linux/set_memory.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include <linux/workqueue.h>
 
 #include "internal.h"
-#include "slots.h"
 
 #ifdef __ARCH_WANT_KPROBES_INSN_SLOT
 
@@ -225,12 +223,8 @@ void __free_insn_slot(struct kprobe_insn_cache *c, kprobe_opcode_t *slot, int di
 
 static bool __kprobes in_pages(struct kprobe_insn_cache *c, unsigned long addr)
 {
-	bool found;
-
-	preempt_disable_notrace();
-	found = find_page(c, addr);
-	preempt_enable_notrace();
-	return found;
+	guard(preempt_notrace)();
+	return find_page(c, addr);
 }
 
 #define INSN_CACHE_INIT(cache, size, alloc_page, free_page, symbol)			\
@@ -255,12 +249,10 @@ struct kprobe_insn_cache kprobe_insn_slots =
  * Context: any, NMI included.
  * Return: true if it is.
  */
-bool is_kprobe_insn_slot(unsigned long addr)
+bool __kprobes is_kprobe_insn_slot(unsigned long addr)
 {
 	return in_pages(&kprobe_insn_slots, addr);
 }
-
-NOKPROBE_SYMBOL(is_kprobe_insn_slot);
 
 #ifdef CONFIG_OPTPROBES
 void __weak *alloc_optinsn_page(void)
@@ -334,14 +326,12 @@ void kprobe_slot_set_owner(kprobe_opcode_t *slot, struct kprobe *kp)
  * Context: any, NMI included, preemption off.
  * Return: the site's own kprobe; NULL if @addr is not in a slot that has an owner.
  */
-struct kprobe *kprobe_slot_owner(unsigned long addr)
+struct kprobe * __kprobes kprobe_slot_owner(unsigned long addr)
 {
 	struct kprobe **owner = owner_at(addr);
 
 	return owner ? READ_ONCE(*owner) : NULL;
 }
-
-NOKPROBE_SYMBOL(kprobe_slot_owner);
 
 #endif /* __ARCH_WANT_KPROBES_INSN_SLOT: without it, copies are elsewhere, if there are any */
 

@@ -21,7 +21,6 @@
 #endif
 
 #include "../internal.h"
-#include "../slots.h"
 #include "support/core.h"
 #include "support/kinds.h"
 #include "support/regs.h"

@@ -375,7 +375,7 @@ static void every_task_has_a_stack_while_one_is_wanted(struct kunit *test)
 	struct task_struct *task;
 	struct kretprobe *rp;
 
-	kretprobe_stacks_trim();
+	kretprobe_stacks_trim(NULL);
 	KUNIT_EXPECT_EQ(test, 0, tasks_with_stack());
 	/* A return probe with much data does not need return stacks, nor fill those of others. */
 	registered_with(test, deep, 0, KRETPROBE_STACK_DATA + 1);
@@ -393,10 +393,10 @@ static void every_task_has_a_stack_while_one_is_wanted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 2);
 
 	/* As long as return stacks are needed, none is taken away. */
-	kretprobe_stacks_trim();
+	kretprobe_stacks_trim(NULL);
 	KUNIT_EXPECT_GT(test, tasks_with_stack(), 0);
 	kunit_release_action(test, any_drop, rp);
-	kretprobe_stacks_trim();
+	kretprobe_stacks_trim(NULL);
 	KUNIT_EXPECT_EQ(test, 0, tasks_with_stack());
 }
 
@@ -442,7 +442,7 @@ static void empty_stack_is_left_to_the_worker(struct kunit *test)
 	end = READ_ONCE(current->kretprobe_end);
 	mutex_unlock(&kretprobe_mutex);
 	KUNIT_EXPECT_NE(test, 0, end);
-	kretprobe_stacks_trim();
+	kretprobe_stacks_trim(NULL);
 	expect_no_stack_soon(test);
 }
 
@@ -474,7 +474,7 @@ static void task_has_memory_for_eight_calls(struct kunit *test)
 	const size_t *data_size = test->param_value, wanted = eight_calls(*data_size);
 	struct kretprobe *rp;
 
-	kretprobe_stacks_trim();
+	kretprobe_stacks_trim(NULL);
 	rp = registered_with(test, deep, 0, *data_size);
 	KUNIT_EXPECT_EQ(test, deep(7), 8);
 	KUNIT_EXPECT_EQ(test, used_at_the_bottom, wanted);
@@ -521,7 +521,7 @@ static void larger_stack_takes_the_place_of_an_empty_one(struct kunit *test)
 	unsigned int i, k;
 
 	for (i = 0; i < ARRAY_SIZE(functions); i++) {
-		kretprobe_stacks_trim();
+		kretprobe_stacks_trim(NULL);
 		rps[0] = registered(test, functions[i], 1);
 		task = start_waiting_in(test, functions[i]);
 		KUNIT_EXPECT_EQ(test, task->kretprobe_end - task->kretprobe_start, 512);
@@ -562,7 +562,7 @@ static void stacks_wait_for_their_readers(struct kunit *test)
 	kunit_release_action(test, any_drop, rp);
 	KUNIT_EXPECT_GT(test, tasks_with_stack(), 0);
 	reader_ends_soon();
-	kretprobe_stacks_trim();
+	kretprobe_stacks_trim(NULL);
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(reader_ended));
 }
 
@@ -594,7 +594,7 @@ static void return_probe_that_is_unregistered_twice_leaves_nothing(struct kunit 
 	unregister_kretprobes(twice, ARRAY_SIZE(twice));
 	KUNIT_EXPECT_NULL(test, rp->rph);
 	expect_no_holder_soon(test);
-	kretprobe_stacks_trim();
+	kretprobe_stacks_trim(NULL);
 	KUNIT_EXPECT_EQ(test, 0, tasks_with_stack());
 	KUNIT_EXPECT_EQ(test, 2, returns(1));
 	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns), 0);

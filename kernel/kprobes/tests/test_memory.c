@@ -112,7 +112,7 @@ static void goes(const struct trial *trial)
 		any_unregister(trial->type, &now[0]);
 	/* The next registration has to allocate the return stacks again. */
 	if (trial->type == RETURN_PROBE)
-		kretprobe_stacks_trim();
+		kretprobe_stacks_trim(NULL);
 }
 
 static const struct trial trials[] = {

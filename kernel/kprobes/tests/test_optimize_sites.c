@@ -5,7 +5,7 @@
  */
 #include <kunit/static_stub.h>
 
-#include "../slots.h"
+#include "../internal.h"
 #include "support/sites.h"
 #include "support/switch.h"
 #include "support/text.h"

@@ -15,7 +15,6 @@
 #include <linux/workqueue.h>
 
 #include "../internal.h"
-#include "../slots.h"
 #include "support/core.h"
 #include "support/kinds.h"
 #include "support/regs.h"

@@ -3,8 +3,6 @@
 #include <linux/ftrace.h>
 #include <linux/init.h>
 #include <linux/kernel.h>
-#include <asm/insn.h>
-#include <asm/patching.h>
 #include <asm/sections.h>
 #include <asm/system_misc.h>
 #include <asm/trans_pgd.h>
@@ -13,34 +11,26 @@
 #include "decode-insn.h"
 #include "internal.h"
 
+#define IF(option, function)	{ .name = IS_ENABLED(CONFIG_##option) ? function : "" }
+
 struct kretprobe_blackpoint kretprobe_blacklist[] = {
-#ifdef CONFIG_CPU_PM
 	/*
 	 * A CPU that has lost its registers resumes by returning from this a second time, to the
 	 * trampoline, for a call that has returned already.
 	 */
-	{ .name = "__cpu_suspend_enter" },
-#endif
-#ifdef CONFIG_EFI
+	IF(CPU_PM, "__cpu_suspend_enter"),
 	/* Is jumped to after a fault of the firmware, and takes the link register for the stack. */
-	{ .name = "__efi_rt_asm_recover" },
-#endif
-#ifdef CONFIG_FUNCTION_TRACER
+	IF(EFI, "__efi_rt_asm_recover"),
 	/* Looks around its return address for who is to be called. */
-	{ .name = "ftrace_caller" },
-#endif
-#ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
+	IF(FUNCTION_TRACER, "ftrace_caller"),
 	/* Returns with its return address swapped for the one in x9. */
-	{ .name = "ftrace_stub_direct_tramp" },
-#endif
-#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+	IF(DYNAMIC_FTRACE_WITH_DIRECT_CALLS, "ftrace_stub_direct_tramp"),
 #ifndef CONFIG_DYNAMIC_FTRACE_WITH_ARGS
 	/* Is jumped to, and returns by the frame record of where that was. */
-	{ .name = "ftrace_graph_caller" },
+	IF(FUNCTION_GRAPH_TRACER, "ftrace_graph_caller"),
 #endif
 	/* Is returned to, and gets to know only then where to return itself. */
-	{ .name = "return_to_handler" },
-#endif
+	IF(FUNCTION_GRAPH_TRACER, "return_to_handler"),
 	{ }
 };
 

@@ -24,7 +24,6 @@
  *
  * A uprobe's copy is stepped by the debug hardware, at EL0.
  */
-
 #include <linux/bits.h>
 #include <linux/kernel.h>
 #include <asm/insn.h>

@@ -4,11 +4,7 @@
  * with a post handler; and returns. The assembly part is entry.S.
  */
 #include <linux/bits.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_hit.h>
-#include <linux/percpu.h>
 #include <linux/preempt.h>
-#include <asm/debug-monitors.h>
 
 #include "decode-insn.h"
 #include "internal.h"
@@ -99,14 +95,12 @@ static noinline unsigned long __kprobes idle_hit(struct pt_regs *regs, struct kp
 asmlinkage unsigned long __kprobes
 kprobe_detour_hit(struct pt_regs *regs, struct kprobe_site *site)
 {
-	unsigned long addr = (unsigned long)site->kp.addr, to;
+	unsigned long addr = (unsigned long)site->kp.addr;
 
 	regs->pc = addr;
 	regs->stackframe[1] = addr;
-	preempt_disable_notrace();
-	to = kprobe_on_idle_cpu(regs) ? idle_hit(regs, site) : jump_hit(regs, site);
-	preempt_enable_notrace();
-	return to;
+	guard(preempt_notrace)();
+	return kprobe_on_idle_cpu(regs) ? idle_hit(regs, site) : jump_hit(regs, site);
 }
 
 /* The end of it, after assembly has disabled preemption and called a handler by itself. */
@@ -129,21 +123,19 @@ asmlinkage void __kprobes kprobe_preempt_enable(void)
 asmlinkage unsigned long __kprobes
 kprobe_tail_hit(struct pt_regs *regs, struct kprobe_site *site)
 {
-	unsigned long next = (unsigned long)(site->kp.addr + 1), to;
+	unsigned long next = (unsigned long)(site->kp.addr + 1);
 	bool idle;
 
 	regs->pc = next;
 	regs->stackframe[1] = next;
-	preempt_disable_notrace();
+	guard(preempt_notrace)();
 	idle = kprobe_on_idle_cpu(regs);
 	if (idle)
 		ct_nmi_enter();
 	kprobe_hit_post(site, regs);
 	if (idle)
 		ct_nmi_exit();
-	to = resume(&site->kp, regs, regs->pc == next ? SLOT_NEXT_OUT : 0);
-	preempt_enable_notrace();
-	return to;
+	return resume(&site->kp, regs, regs->pc == next ? SLOT_NEXT_OUT : 0);
 }
 
 /* As kretprobe_returned(), where interrupts are masked. */

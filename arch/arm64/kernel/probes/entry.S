@@ -120,6 +120,14 @@
 #endif
 	.endm
 
+	/* Calls C code with the registers and the site; where to continue is in x21 then. */
+	.macro	call_c, function:req
+	mov	x0, sp
+	mov	x1, x20
+	bl	\function
+	mov	x21, x0
+	.endm
+
 /*
  * Called from a slot, with a pt_regs at the stack pointer, in which the slot has saved x29 and
  * x30. The address of the site is in the slot, @owner words behind the return address.
@@ -175,10 +183,7 @@ SYM_CODE_START(\name)
 	cbz	x1, .Lpreempted_\name
 #endif
 	.else
-	mov	x0, sp
-	mov	x1, x20
-	bl	\handler
-	mov	x21, x0
+	call_c \handler
 	.endif
 .Lgo_on_\name:
 	mov	x30, x21
@@ -203,17 +208,11 @@ SYM_CODE_START(\name)
 	.ifnb	\called
 .Lrare_\name:
 	count_preemption sub
-	mov	x0, sp
-	mov	x1, x20
-	bl	\handler
-	mov	x21, x0
+	call_c \handler
 	b	.Lgo_on_\name
 .Lcalled_\name:
 	mov	w2, w0
-	mov	x0, sp
-	mov	x1, x20
-	bl	\called
-	mov	x21, x0
+	call_c \called
 	b	.Lgo_on_\name
 .Lpreempted_\name:
 	count_preemption add
@@ -221,10 +220,9 @@ SYM_CODE_START(\name)
 	b	.Lgo_on_\name
 	.endif
 SYM_CODE_END(\name)
-NOKPROBE(\name)
 	.endm
 
-	.text
+	.section .kprobes.text, "ax"
 
 /* From SLOT_ENTRY: before the probed instruction */
 	from_text kprobe_detour_entry, kprobe_detour_hit, kprobe_detour_called, \
@@ -248,7 +246,6 @@ SYM_CODE_START_LOCAL(\name)
 	ldr	x16, [sp, #S_X16]
 	b	\entry
 SYM_CODE_END(\name)
-NOKPROBE(\name)
 	.endm
 
 	from_veneer far_detour_entry, kprobe_detour_entry
@@ -285,7 +282,6 @@ SYM_CODE_START(kprobe_detour_leave)
 SYM_INNER_LABEL(kprobe_detour_left_at, SYM_L_GLOBAL)
 	brk	#KPROBES_BRK_IMM
 SYM_CODE_END(kprobe_detour_leave)
-NOKPROBE(kprobe_detour_leave)
 
 /*
  * Functions with a return probe return here, with this address in the link register. Registers are
@@ -326,7 +322,6 @@ SYM_CODE_START(__kretprobe_trampoline)
 	bl	kprobe_masked_return
 	b	.Lreturned
 SYM_CODE_END(__kretprobe_trampoline)
-NOKPROBE(__kretprobe_trampoline)
 
 	.macro	make_room
 	sub	sp, sp, #PT_REGS_SIZE

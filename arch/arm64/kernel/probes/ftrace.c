@@ -7,11 +7,7 @@
  */
 #include <linux/align.h>
 #include <linux/ftrace.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_function.h>
-#include <linux/kprobes_hit.h>
 #include <linux/preempt.h>
-#include <asm/insn.h>
 
 #include "internal.h"
 
@@ -81,12 +77,11 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 {
 	struct pt_regs *regs = &arch_ftrace_regs(fregs)->regs;
 
-	preempt_disable_notrace();
+	guard(preempt_notrace)();
 	if (kprobe_on_idle_cpu(regs))
 		idle_entry_hit(ip, regs);
 	else
 		entry_hit(ip, regs);
-	preempt_enable_notrace();
 }
 
 /*

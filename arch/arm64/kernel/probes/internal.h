@@ -65,12 +65,16 @@
 #include <linux/context_tracking.h>
 #include <linux/context_tracking_irq.h>
 #include <linux/kprobes_arch.h>
+#include <linux/kprobes_function.h>
 #include <linux/kprobes_hit.h>
 #include <linux/linkage.h>
 #include <linux/percpu.h>
 #include <linux/smp.h>
 #include <linux/types.h>
 #include <asm/barrier.h>
+#include <asm/debug-monitors.h>
+#include <asm/insn.h>
+#include <asm/patching.h>
 
 /* Not C functions: slots call the first two, which may continue at the third. */
 asmlinkage void kprobe_detour_entry(void);

@@ -4,7 +4,7 @@
 #include <asm/asm-offsets.h>
 #include <asm/assembler.h>
 
-	.text
+	.section .kprobes.text, "ax"
 
 /* A frame record, the registers that a call preserves, and x18 for the shadow call stack */
 #define FRAME_SIZE	112
@@ -53,7 +53,6 @@ SYM_INNER_LABEL(arch_jprobe_done, SYM_L_LOCAL)
 	ldp	x29, x30, [sp], #FRAME_SIZE
 	ret
 SYM_FUNC_END(arch_jprobe_call)
-NOKPROBE(arch_jprobe_call)
 
 /* void arch_jprobe_return(unsigned long frame) */
 SYM_FUNC_START(arch_jprobe_return)
@@ -64,4 +63,3 @@ SYM_FUNC_START(arch_jprobe_return)
 #endif
 	b	arch_jprobe_done
 SYM_FUNC_END(arch_jprobe_return)
-NOKPROBE(arch_jprobe_return)

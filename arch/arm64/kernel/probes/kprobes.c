@@ -13,10 +13,7 @@
  * with PSTATE as in the probed code, can be interrupted by anything, and can fault.
  */
 #include <linux/extable.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_hit.h>
 #include <linux/uaccess.h>
-#include <asm/debug-monitors.h>
 #include <asm/system_misc.h>
 
 #include "decode-insn.h"

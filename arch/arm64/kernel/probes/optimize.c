@@ -12,12 +12,8 @@
  */
 #include <linux/cacheflush.h>
 #include <linux/execmem.h>
-#include <linux/kprobes.h>
 #include <linux/list.h>
 #include <linux/string.h>
-#include <asm/debug-monitors.h>
-#include <asm/insn.h>
-#include <asm/patching.h>
 
 #include "internal.h"
 

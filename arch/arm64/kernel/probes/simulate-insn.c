@@ -7,7 +7,6 @@
  * called that can be probed itself. That excludes those decoding helpers of asm/insn.h which are
  * not inline: a hit of a probe on one of them would call it again.
  */
-
 #include <linux/bitfield.h>
 #include <linux/cpufeature.h>
 #include <linux/irqflags.h>

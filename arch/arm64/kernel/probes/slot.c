@@ -3,13 +3,8 @@
 #include <kunit/static_stub.h>
 #include <linux/bug.h>
 #include <linux/ftrace.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_function.h>
 #include <linux/list.h>
 #include <linux/sizes.h>
-#include <asm/debug-monitors.h>
-#include <asm/insn.h>
-#include <asm/patching.h>
 
 #include "decode-insn.h"
 #include "internal.h"
@@ -156,13 +151,11 @@ static int prepare_slot(struct kprobe *kp)
 	if (!kp->ainsn.insn)
 		return -ENOMEM;
 	err = fill_slot(kp);
-	if (err) {
+	if (err)
 		free_slot(kp->ainsn.insn);
-		kp->ainsn.insn = NULL;
-		return err;
-	}
-	kprobe_slot_set_owner(kp->ainsn.insn, kp);
-	return 0;
+	else
+		kprobe_slot_set_owner(kp->ainsn.insn, kp);
+	return err;
 }
 
 /*

@@ -13,12 +13,8 @@
  */
 struct kretprobe_blackpoint kretprobe_blacklist[] = {
 	{ .name = "__switch_to" },
-#ifdef CONFIG_HIBERNATION
-	{ .name = "swsusp_arch_suspend" },
-#endif
-#ifdef CONFIG_FUNCTION_GRAPH_TRACER
-	{ .name = "return_to_handler" },
-#endif
+	{ .name = IS_ENABLED(CONFIG_HIBERNATION) ? "swsusp_arch_suspend" : "" },
+	{ .name = IS_ENABLED(CONFIG_FUNCTION_GRAPH_TRACER) ? "return_to_handler" : "" },
 	{ }
 };
 

@@ -12,33 +12,28 @@
 #ifdef CONFIG_X86_64
 #define SAVE_REGS_STRING						\
 	"	subq $24, %rsp\n"					\
-	"	pushq %rdi;	pushq %rsi;	pushq %rdx\n"		\
-	"	pushq %rcx;	pushq %rax;	pushq %r8\n"		\
-	"	pushq %r9;	pushq %r10;	pushq %r11\n"		\
-	"	pushq %rbx;	pushq %rbp;	pushq %r12\n"		\
-	"	pushq %r13;	pushq %r14;	pushq %r15\n"		\
+	"	.irp reg, rdi, rsi, rdx, rcx, rax, r8, r9, r10, r11, rbx, rbp, r12, r13, r14, r15\n" \
+	"	pushq %\\reg\n"					\
+	"	.endr\n"						\
 	ENCODE_FRAME_POINTER
 
 #define RESTORE_REGS_STRING						\
-	"	popq %r15;	popq %r14;	popq %r13\n"		\
-	"	popq %r12;	popq %rbp;	popq %rbx\n"		\
-	"	popq %r11;	popq %r10;	popq %r9\n"		\
-	"	popq %r8;	popq %rax;	popq %rcx\n"		\
-	"	popq %rdx;	popq %rsi;	popq %rdi\n"		\
+	"	.irp reg, r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi\n" \
+	"	popq %\\reg\n"						\
+	"	.endr\n"						\
 	"	addq $24, %rsp\n"
 #else
 #define SAVE_REGS_STRING						\
 	"	subl $16, %esp\n"					\
-	"	pushl %fs;	pushl %es;	pushl %ds\n"		\
-	"	pushl %eax;	pushl %ebp;	pushl %edi\n"		\
-	"	pushl %esi;	pushl %edx;	pushl %ecx\n"		\
-	"	pushl %ebx\n"						\
+	"	.irp reg, fs, es, ds, eax, ebp, edi, esi, edx, ecx, ebx\n" \
+	"	pushl %\\reg\n"						\
+	"	.endr\n"						\
 	ENCODE_FRAME_POINTER
 
 #define RESTORE_REGS_STRING						\
-	"	popl %ebx;	popl %ecx;	popl %edx\n"		\
-	"	popl %esi;	popl %edi;	popl %ebp\n"		\
-	"	popl %eax\n"						\
+	"	.irp reg, ebx, ecx, edx, esi, edi, ebp, eax\n"		\
+	"	popl %\\reg\n"						\
+	"	.endr\n"						\
 	"	addl $28, %esp\n"
 #endif
 

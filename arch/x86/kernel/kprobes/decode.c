@@ -13,15 +13,12 @@
 #include <linux/cfi.h>
 #include <linux/cpufeature.h>
 #include <linux/kernel.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_function.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/uaccess.h>
 #include <linux/unaligned.h>
 #include <asm/nospec-branch.h>
 #include <asm/sections.h>
-#include <asm/text-patching.h>
 
 #include "internal.h"
 

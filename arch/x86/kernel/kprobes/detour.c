@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Hits through the jump to a detour. The assembly part is entry.S. */
-#include <linux/kprobes.h>
-#include <linux/kprobes_hit.h>
 #include <linux/preempt.h>
 #include <linux/unaligned.h>
 

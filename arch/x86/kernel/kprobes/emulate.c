@@ -14,14 +14,11 @@
  *
  * The processor's checks on the target of an indirect branch (IBT) are not repeated.
  */
-
-#include <linux/kprobes.h>
 #include <linux/mm.h>
 #include <linux/processor.h>
 #include <linux/ptrace.h>
 #include <linux/uaccess.h>
 #include <asm/insn-eval.h>
-#include <asm/text-patching.h>
 #include <asm/vsyscall.h>
 
 #include "internal.h"

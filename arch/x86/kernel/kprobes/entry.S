@@ -20,7 +20,7 @@
 
 #include "internal.h"
 
-	.text
+	.section .kprobes.text, "ax"
 
 /*
  * save_regs saves the registers as at a trap in the kernel. The stack pointer is the one above the
@@ -210,7 +210,6 @@ SYM_CODE_START(\name)
 	restore_regs_and_return signal=1
 	.endif
 SYM_CODE_END(\name)
-_ASM_NOKPROBE(\name)
 	.endm
 #else
 	.macro	save_regs ip:req orig_ax:req
@@ -260,7 +259,6 @@ SYM_CODE_START(\name)
 	jnz	kprobe_load_all
 	restore_regs_and_return
 SYM_CODE_END(\name)
-_ASM_NOKPROBE(\name)
 	.endm
 #endif
 
@@ -307,7 +305,6 @@ SYM_CODE_START_LOCAL(kprobe_load_all)
 	pop_regs
 	iret
 SYM_CODE_END(kprobe_load_all)
-_ASM_NOKPROBE(kprobe_load_all)
 #endif
 
 #ifdef CONFIG_KRETPROBE_RETURN_STACK
@@ -358,5 +355,4 @@ SYM_START(__kretprobe_trampoline, SYM_L_GLOBAL, SYM_F_ALIGN)
 	restore_regs_and_return
 #endif
 SYM_FUNC_END(__kretprobe_trampoline)
-_ASM_NOKPROBE(__kretprobe_trampoline)
 #endif

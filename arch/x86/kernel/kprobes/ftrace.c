@@ -4,8 +4,6 @@
  * instruction is ftrace's own nop.
  */
 #include <linux/ftrace.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_hit.h>
 #include <linux/preempt.h>
 
 #include "internal.h"
@@ -40,14 +38,13 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 
 	if (unlikely(!has_all_registers(fregs)))
 		return;
-	preempt_disable_notrace();
+	guard(preempt_notrace)();
 	site = kprobe_find_site(ip);
 	if (likely(site)) {
 		kprobe_mend_flags(regs);
 		/* Handlers get the registers as at a breakpoint. */
 		kprobe_hit_entry(site, regs, ip + INT3_INSN_SIZE, ip + MCOUNT_INSN_SIZE);
 	}
-	preempt_enable_notrace();
 }
 
 #ifdef CONFIG_X86_64

@@ -13,10 +13,7 @@
  * with interrupts and preemption as in the probed code, can be interrupted by anything, and can
  * fault.
  */
-#include <linux/kprobes.h>
-#include <linux/kprobes_hit.h>
 #include <linux/preempt.h>
-#include <asm/text-patching.h>
 
 #include "internal.h"
 
@@ -122,15 +119,12 @@ static __always_inline unsigned long after_hit(struct kprobe *kp, struct pt_regs
 bool __kprobes __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe_site *site)
 {
 	struct kprobe *kp = &site->kp;
-	bool all;
 
 	kprobe_mend_flags(regs);
 	regs->ip = kprobe_next_ip(kp);
-	preempt_disable_notrace();
+	guard(preempt_notrace)();
 	kprobe_hit_post(site, regs);
-	all = kprobe_resume(regs, kprobe_resume_ip(kp, regs->ip, kprobe_next_ip(kp)));
-	preempt_enable_notrace();
-	return all;
+	return kprobe_resume(regs, kprobe_resume_ip(kp, regs->ip, kprobe_next_ip(kp)));
 }
 
 /* Called by the int3 exception, with interrupts off. Returns 1 if the int3 was ours, else 0. */
@@ -180,7 +174,7 @@ unsigned long __kprobes kprobe_original_ip(unsigned long ip)
 	unsigned long original = ip, offset;
 	struct kprobe *kp;
 
-	preempt_disable_notrace();
+	guard(preempt_notrace)();
 	kp = kprobe_slot_owner(ip);
 	if (kp)
 		original = kprobe_original_in_detour(kp, ip);
@@ -191,7 +185,6 @@ unsigned long __kprobes kprobe_original_ip(unsigned long ip)
 		if (offset >= kp->ainsn.emulation.copied)
 			original += kp->ainsn.emulation.length;
 	}
-	preempt_enable_notrace();
 	return original;
 }
 

@@ -19,13 +19,14 @@
 
 #ifndef __ASSEMBLY__
 #include <linux/kprobes_arch.h>
+#include <linux/kprobes_function.h>
 #include <linux/kprobes_hit.h>
 #include <linux/types.h>
 #include <asm/ibt.h>
 #include <asm/insn.h>
+#include <asm/text-patching.h>
 
 /* decode.c: what an instruction is, and where instructions begin */
-struct kprobe_function;
 
 /* Kinds of branches, by how a copy of one is made. The last two cannot be probed. */
 enum kprobe_branch {

@@ -11,20 +11,27 @@
 #include <asm/ptrace-abi.h>
 #include <asm/unwind_hints.h>
 
-	.text
+	.section .kprobes.text, "ax"
 
+/* Saved below the frame pointer, the last one first */
 #ifdef CONFIG_X86_64
-/* Saved below the frame pointer, in this order */
-#define NR_SAVED	5
+#define SAVED		r15, r14, r13, r12, rbx
+#define SAVED_SIZE	(5 * 8)
+#else
+#define SAVED		edi, esi, ebx
+#define SAVED_SIZE	(3 * 4)
+#endif
 
 	.macro	restore_and_return
-	leaq	-8*NR_SAVED(%rbp), %rsp
-	.irp	reg, r15, r14, r13, r12, rbx, rbp
-	popq	%\reg
+	lea	-SAVED_SIZE(%_ASM_BP), %_ASM_SP
+	.irp	reg, SAVED
+	pop	%\reg
 	.endr
+	pop	%_ASM_BP
 	RET
 	.endm
 
+#ifdef CONFIG_X86_64
 /*
  * Jumps to %r11 as a retpoline does. That is the beginning of a C function, where an indirect
  * branch must not lead with FineIBT, which has removed the landing pad. Callers in C branch to
@@ -39,18 +46,6 @@ SYM_FUNC_START_LOCAL(jprobe_enter)
 	UNWIND_HINT_FUNC
 	RET
 SYM_FUNC_END(jprobe_enter)
-_ASM_NOKPROBE(jprobe_enter)
-#else
-#define NR_SAVED	3
-
-	.macro	restore_and_return
-	leal	-4*NR_SAVED(%ebp), %esp
-	popl	%edi
-	popl	%esi
-	popl	%ebx
-	popl	%ebp
-	RET
-	.endm
 #endif
 
 /*
@@ -116,12 +111,10 @@ SYM_FUNC_START(arch_jprobe_call)
 #endif
 	restore_and_return
 SYM_FUNC_END(arch_jprobe_call)
-_ASM_NOKPROBE(arch_jprobe_call)
 
 /* void arch_jprobe_return(unsigned long frame) */
 SYM_FUNC_START(arch_jprobe_return)
 	mov	%_ASM_ARG1, %_ASM_BP
 	restore_and_return
 SYM_FUNC_END(arch_jprobe_return)
-_ASM_NOKPROBE(arch_jprobe_return)
 STACK_FRAME_NON_STANDARD arch_jprobe_return

@@ -9,8 +9,6 @@
  */
 #include <linux/ftrace.h>
 #include <linux/kallsyms.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_function.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
 #include <linux/static_call.h>
@@ -18,7 +16,6 @@
 #include <asm/alternative.h>
 #include <asm/extable.h>
 #include <asm/nospec-branch.h>
-#include <asm/text-patching.h>
 
 #include "internal.h"
 

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Slots and breakpoints on x86: how they are written. int3.c has what happens at a hit. */
 #include <linux/bug.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_function.h>
 #include <linux/perf_event.h>
 #include <linux/unaligned.h>
 #include <asm/alternative.h>
 #include <asm/extable.h>
-#include <asm/text-patching.h>
 
 #include "internal.h"
 
@@ -60,13 +57,11 @@ static int prepare_slot(struct kprobe *kp, struct insn *insn)
 		return -ENOMEM;
 	kp->ainsn.emulation.boosted = kprobe_can_boost(insn);
 	err = fill_slot(kp, insn);
-	if (err) {
+	if (err)
 		free_insn_slot(kp->ainsn.insn, 0);
-		kp->ainsn.insn = NULL;
-		return err;
-	}
-	kprobe_slot_set_owner(kp->ainsn.insn, kp);
-	return 0;
+	else
+		kprobe_slot_set_owner(kp->ainsn.insn, kp);
+	return err;
 }
 
 /* Decodes the instruction of a site, and checks that it can be probed. */

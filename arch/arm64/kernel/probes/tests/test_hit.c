@@ -31,7 +31,7 @@
 #include <asm/patching.h>
 #include <asm/sysreg.h>
 
-#include "../../../../../kernel/kprobes/slots.h"
+#include "../../../../../kernel/kprobes/internal.h"
 #include "support/sites.h"
 #include "support/probe.h"
 #include "support/switch.h"
