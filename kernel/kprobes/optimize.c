@@ -123,6 +123,8 @@ void kprobe_optimize_armed(struct list_head *sites)
 /* Begins to optimize sites that are ARMED by a breakpoint, linked by kp.list. */
 void kprobe_optimize_sites(struct list_head *sites)
 {
+	LIST_HEAD(none);
+
 	lockdep_assert_held(&kprobe_mutex);
 	if (list_empty(sites))
 		return;
@@ -132,7 +134,7 @@ void kprobe_optimize_sites(struct list_head *sites)
 	 * may have fetched what was there before (SDM vol. 3A, 9.1.3), which arming sees to.
 	 */
 	if (kprobe_make_detours(sites))
-		arch_arm_kprobes(sites);
+		arch_arm_kprobes(&none);
 	kprobe_optimize_armed(sites);
 }
 

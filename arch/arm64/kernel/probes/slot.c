@@ -241,7 +241,7 @@ static void change_text(struct list_head *sites, bool armed)
 		addrs[num] = kp->addr;
 		insns[num++] = armed ? BRK64_OPCODE_KPROBES : kp->opcode;
 	}
-	WARN_ON_ONCE(aarch64_insn_patch_text(addrs, insns, num));
+	WARN_ON_ONCE(num && aarch64_insn_patch_text(addrs, insns, num));
 }
 
 void arch_arm_kprobes(struct list_head *sites)
