@@ -461,15 +461,18 @@ static int load_nothing(struct probe *probe, struct pt_regs *regs)
 /* Then it is a fault of the handler that caused the hit. */
 static void literal_that_is_not_there_at_a_missed_hit(struct kunit *test)
 {
-	struct probe *missed = probe_literal(test, probe_post_handler);
+	struct probe *missed = probe_literal(test, probe_post_handler), *outer;
 
-	probe_with(test, kprobes_untraced, .kp.fault_handler = answer_for_load,
-		   .on_hit = load_nothing);
+	outer = probe_with(test, kprobes_untraced, .kp.fault_handler = answer_for_load,
+			   .on_hit = load_nothing);
 	asked.times = 0;
 	first_answer = TRY_AGAIN;
 	KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));
+	/* The compiler knows what that function does not change. */
+	barrier();
 	KUNIT_EXPECT_EQ(test, asked.times, 2);
 	KUNIT_EXPECT_TRUE(test, asked.right);
+	KUNIT_EXPECT_EQ(test, outer->hits, 1);
 	KUNIT_EXPECT_EQ(test, missed->hits, 0);
 	KUNIT_EXPECT_EQ(test, missed->posts, 0);
 }
