@@ -912,6 +912,11 @@ static void contexts_exit(struct kunit *test)
 	levels_exit();
 }
 
+/* A breakpoint is like an NMI, behind which nobody is preempted. */
+static const enum way preemptible_ways[] = { JUMP, FTRACE };
+
+KUNIT_ARRAY_PARAM(preemptible_way, preemptible_ways, way_desc);
+
 static int have_task_preempted(struct probe *probe, struct pt_regs *regs)
 {
 	set_tsk_need_resched(current);
@@ -927,8 +932,6 @@ static void task_is_preempted_behind_a_handler(struct kunit *test)
 
 	if (!preempt_model_preemptible())
 		kunit_skip(test, "tasks are not preempted in this kernel");
-	if (way == TRAP)
-		kunit_skip(test, "nobody is preempted behind an exception that is like an NMI");
 	place = place_new(test, way, false, 0);
 	place->probe->on_hit = have_task_preempted;
 	KUNIT_EXPECT_EQ(test, place->call(1), place->result);
@@ -944,7 +947,7 @@ static struct kunit_case kprobes_contexts_cases[] = {
 	KUNIT_CASE_PARAM(busy_section_in_a_handler_does_not_free_its_context, way_gen_params),
 	KUNIT_CASE_PARAM(hit_in_the_middle_of_a_step_runs, way_gen_params),
 	KUNIT_CASE(data_is_carried_to_the_post_handler_of_the_same_hit),
-	KUNIT_CASE_PARAM(task_is_preempted_behind_a_handler, way_gen_params),
+	KUNIT_CASE_PARAM(task_is_preempted_behind_a_handler, preemptible_way_gen_params),
 	KUNIT_CASE_PARAM(storm_of_interrupts_is_counted_to_the_last, two_ways_gen_params),
 	{}
 };
