@@ -136,28 +136,22 @@ static void show_symbol(struct seq_file *m, struct kprobe_site *site)
 		seq_printf(m, " [%s]", place.module);
 }
 
-static void show_counts(struct seq_file *m, struct kprobe_site *site)
-{
-	unsigned int recursion = atomic_read(&site->missed[KPROBE_MISS_RECURSION]);
-	unsigned int nested = atomic_read(&site->missed[KPROBE_MISS_NESTED]);
-	unsigned int pool = atomic_read(&site->missed[KPROBE_MISS_POOL]);
-
-	seq_printf(m, "probes=%zu hits=%lu missed=%u (recursion=%u nested=%u pool=%u)",
-		   list_count_nodes(&site->probes), atomic_long_read(&site->kp.hits),
-		   recursion + nested + pool, recursion, nested, pool);
-}
-
 static int sites_show(struct seq_file *m, void *v)
 {
 	struct kprobe_site *site = v;
 	unsigned long addr = may_see_addresses(m) ? (unsigned long)site->kp.addr : 0;
+	unsigned int recursion = atomic_read(&site->missed[KPROBE_MISS_RECURSION]);
+	unsigned int nested = atomic_read(&site->missed[KPROBE_MISS_NESTED]);
+	unsigned int pool = atomic_read(&site->missed[KPROBE_MISS_POOL]);
 
 	if (list_empty(&site->probes))
 		return SEQ_SKIP;
 	seq_printf(m, "%0*lx ", KPROBE_ADDRESS_WIDTH, addr);
 	show_symbol(m, site);
-	seq_printf(m, " path=%s ", kprobe_site_path(site));
-	show_counts(m, site);
+	seq_printf(m, " path=%s probes=%zu hits=%lu missed=%u (recursion=%u nested=%u pool=%u)",
+		   kprobe_site_path(site), list_count_nodes(&site->probes),
+		   atomic_long_read(&site->kp.hits), recursion + nested + pool,
+		   recursion, nested, pool);
 	seq_printf(m, " why=%s\n", kprobe_site_why(site));
 	return 0;
 }

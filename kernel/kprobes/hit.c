@@ -300,6 +300,12 @@ void __kprobes kprobe_explain_oops(struct pt_regs *regs)
 }
 
 #if ARCH_KPROBE_STATELESS
+/* For assembly that has found out that the task is to be preempted */
+void __kprobes kprobe_preempt_enable(void)
+{
+	preempt_enable_notrace();
+}
+
 /**
  * kprobe_running() - find the probe whose handler is running on this CPU
  *

@@ -162,6 +162,9 @@ static inline bool kprobe_site_armed(const struct kprobe_site *site)
 	       site->state == SITE_OPTIMIZED;
 }
 
+/* hit.c */
+void kprobe_preempt_enable(void);
+
 /* hit.c, legacy.c: the pre_handler and post_handler of every site's own kprobe */
 #if ARCH_KPROBE_STATELESS
 #define kprobe_site_pre		kprobe_run_many

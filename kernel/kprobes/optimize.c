@@ -20,9 +20,8 @@
 /* debug.kprobes-optimization; changed under kprobe_mutex, and read without it for display */
 static unsigned int optimization_on = 1;
 
-/* OPTIMIZING sites, linked by op.list: those for the next wait, and those waited for now */
+/* OPTIMIZING sites for the next wait, linked by op.list; the worker has those waited for now. */
 static LIST_HEAD(optimize_next);
-static LIST_HEAD(optimize_now);
 
 static void optimize_settled(struct work_struct *work);
 static DECLARE_WORK(optimize_work, optimize_settled);
@@ -289,13 +288,13 @@ void kprobe_optimize_forget(struct kprobe_site *site)
  * Writes some of the jumps. State and flag are set first, because hits look at the flag as soon as
  * there is a jump. Returns whether there may be more.
  */
-static bool put_jumps_in(void)
+static bool put_jumps_in(struct list_head *waited_for)
 {
 	struct optimized_kprobe *op, *next;
 	LIST_HEAD(ops);
 
 	guard(kprobe_lock)();
-	kprobe_take_batch(&optimize_now, &ops, KPROBE_BATCH);
+	kprobe_take_batch(waited_for, &ops, KPROBE_BATCH);
 	if (list_empty(&ops))
 		return false;
 	list_for_each_entry(op, &ops, list)
@@ -317,13 +316,12 @@ static bool put_jumps_in(void)
  */
 static void optimize_settled(struct work_struct *work)
 {
-	mutex_lock(&kprobe_mutex);
-	list_splice_init(&optimize_next, &optimize_now);
-	mutex_unlock(&kprobe_mutex);
+	LIST_HEAD(waited_for);
 
+	scoped_guard(mutex, &kprobe_mutex)
+		list_splice_init(&optimize_next, &waited_for);
 	kprobe_wait_for_tasks();
-
-	while (put_jumps_in())
+	while (put_jumps_in(&waited_for))
 		cond_resched();
 }
 

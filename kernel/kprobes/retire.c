@@ -14,11 +14,10 @@
 
 #include "internal.h"
 
-/* Sites for the next grace period, and those whose grace period is running, by kp.list */
+/* Sites for the next grace period, by kp.list; those whose it is running are on the worker's list */
 static LIST_HEAD(retire_next);
-static LIST_HEAD(retire_now);
 
-/* Sites on any of these lists */
+/* Sites on either list */
 static unsigned int nr_retiring;
 
 static void retire_sites(struct work_struct *work);
@@ -57,13 +56,13 @@ void kprobe_unretire(struct kprobe_site *site)
 }
 
 /* Ends the wait of some sites. Returns whether there may be more. */
-static bool end_some(void)
+static bool end_some(struct list_head *sites)
 {
 	struct kprobe_site *site, *next;
 	int left = KPROBE_BATCH;
 
 	guard(kprobe_lock)();
-	list_for_each_entry_safe(site, next, &retire_now, kp.list) {
+	list_for_each_entry_safe(site, next, sites, kp.list) {
 		if (!left--)
 			return true;
 		kprobe_site_unqueue(site);
@@ -82,12 +81,11 @@ static bool end_some(void)
  */
 static void retire_sites(struct work_struct *work)
 {
-	mutex_lock(&kprobe_mutex);
-	list_splice_init(&retire_next, &retire_now);
-	mutex_unlock(&kprobe_mutex);
+	LIST_HEAD(sites);
 
+	scoped_guard(mutex, &kprobe_mutex)
+		list_splice_init(&retire_next, &sites);
 	kprobe_wait_for_tasks();
-
-	while (end_some())
+	while (end_some(&sites))
 		cond_resched();
 }

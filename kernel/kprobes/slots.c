@@ -4,7 +4,7 @@
  * architecture can patch read-only text, alloc_insn_page() makes the pages read-only, so that they
  * are never writable and executable at once.
  */
-#include <linux/bitops.h>
+#include <linux/bitmap.h>
 #include <linux/execmem.h>
 #include <linux/kallsyms.h>
 #include <linux/perf_event.h>
@@ -28,7 +28,6 @@ struct slot_page {
 	struct rcu_work		free;
 	kprobe_opcode_t		*insns;		/* the executable memory */
 	unsigned long		*used;		/* a bit for each slot */
-	unsigned int		nr_used;
 	struct kprobe		*owner[];	/* see kprobe_slot_owner() */
 };
 
@@ -137,7 +136,8 @@ static struct slot_page *add_page(struct kprobe_insn_cache *c)
  */
 static void remove_if_spare(struct kprobe_insn_cache *c, struct slot_page *page)
 {
-	if (!page || page->nr_used || c->nr_free <= slots_per_page(c))
+	if (!page || c->nr_free <= slots_per_page(c) ||
+	    !bitmap_empty(page->used, slots_per_page(c)))
 		return;
 	c->nr_free -= slots_per_page(c);
 	if (c->current_page == page)
@@ -156,10 +156,10 @@ static struct slot_page *page_with_room(struct kprobe_insn_cache *c)
 
 	if (!c->nr_free)
 		return add_page(c);
-	if (c->current_page && c->current_page->nr_used < slots_per_page(c))
+	if (c->current_page && !bitmap_full(c->current_page->used, slots_per_page(c)))
 		return c->current_page;
 	list_for_each_entry(page, &c->pages, list) {
-		if (page->nr_used < slots_per_page(c))
+		if (!bitmap_full(page->used, slots_per_page(c)))
 			break;
 	}
 	c->current_page = page;
@@ -184,7 +184,6 @@ kprobe_opcode_t *__get_insn_slot(struct kprobe_insn_cache *c)
 		return NULL;
 	i = find_first_zero_bit(page->used, slots_per_page(c));
 	__set_bit(i, page->used);
-	page->nr_used++;
 	c->nr_free--;
 	return page->insns + i * c->slot_size;
 }
@@ -211,7 +210,6 @@ void __free_insn_slot(struct kprobe_insn_cache *c, kprobe_opcode_t *slot, int di
 		return;
 	/* Its site may be freed before the slot is used again. */
 	WRITE_ONCE(page->owner[i], NULL);
-	page->nr_used--;
 	c->nr_free++;
 	/* If one that is empty had to be kept, it is the current one. */
 	before = c->current_page;

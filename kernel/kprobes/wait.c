@@ -45,10 +45,10 @@ static void barrier_for_hits(void *unused)
 	smp_mb();
 }
 
-static unsigned int read_mark(struct kprobe_mark *mark)
+static unsigned int read_mark(unsigned int cpu, unsigned int level)
 {
 	/* Pairs with the release in kprobe_mark_end(). */
-	return smp_load_acquire(&mark->seq);
+	return smp_load_acquire(&per_cpu(kprobe_marks, cpu)[level].seq);
 }
 
 /*
@@ -66,16 +66,16 @@ void kprobe_tell_of_handler(unsigned int cpu)
  * be told from others. Any change ends the wait: if the mark is odd again, the CPU has made it even
  * in between.
  */
-static void wait_for_mark(struct kprobe_mark *mark, unsigned int cpu)
+static void wait_for_mark(unsigned int cpu, unsigned int level)
 {
 	unsigned long overdue = jiffies + kprobe_patience;
-	unsigned int seq = read_mark(mark);
+	unsigned int seq = read_mark(cpu, level);
 	unsigned int spins = 0;
 	bool told = false;
 
 	if (!(seq & 1))
 		return;
-	while (read_mark(mark) == seq) {
+	while (read_mark(cpu, level) == seq) {
 		if (spins++ < WAIT_SPINS)
 			cpu_relax();
 		else
@@ -105,10 +105,9 @@ void kprobe_wait_for_handlers(void)
 	on_each_cpu(barrier_for_hits, NULL, 1);
 	if (locked)
 		cpus_read_unlock();
-	for_each_possible_cpu(cpu) {
+	for_each_possible_cpu(cpu)
 		for (level = 0; level < KPROBE_LEVELS; level++)
-			wait_for_mark(per_cpu_ptr(&kprobe_marks[level], cpu), cpu);
-	}
+			wait_for_mark(cpu, level);
 }
 
 /* A caller that cannot sleep waits in steps of so many microseconds. */
@@ -155,11 +154,11 @@ static bool spin_for_barrier(unsigned int cpu, unsigned int *left)
 }
 
 /* As wait_for_mark(). A handler, too, may want a lock of the caller's. */
-static bool spin_for_mark(struct kprobe_mark *mark, unsigned int cpu, unsigned int *left)
+static bool spin_for_mark(unsigned int cpu, unsigned int level, unsigned int *left)
 {
-	unsigned int seq = read_mark(mark);
+	unsigned int seq = read_mark(cpu, level);
 
-	while (seq & 1 && read_mark(mark) == seq) {
+	while (seq & 1 && read_mark(cpu, level) == seq) {
 		if (!spin_once(left)) {
 			kprobe_tell_of_handler(cpu);
 			return false;
@@ -177,7 +176,6 @@ static bool spin_for_handlers(void)
 {
 	unsigned int left = jiffies_to_usecs(kprobe_patience) / SPIN_US;
 	bool locked = cpus_read_trylock();
-	struct kprobe_mark *mark;
 	unsigned int cpu, level;
 	bool ended = true;
 
@@ -186,12 +184,9 @@ static bool spin_for_handlers(void)
 		ended = ended && spin_for_barrier(cpu, &left);
 	if (locked)
 		cpus_read_unlock();
-	for_each_possible_cpu(cpu) {
-		for (level = 0; level < KPROBE_LEVELS; level++) {
-			mark = per_cpu_ptr(&kprobe_marks[level], cpu);
-			ended = ended && spin_for_mark(mark, cpu, &left);
-		}
-	}
+	for_each_possible_cpu(cpu)
+		for (level = 0; level < KPROBE_LEVELS; level++)
+			ended = ended && spin_for_mark(cpu, level, &left);
 	return ended;
 }
 

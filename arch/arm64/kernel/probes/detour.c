@@ -113,12 +113,6 @@ kprobe_detour_called(struct pt_regs *regs, struct kprobe_site *site, int chosen)
 	return to;
 }
 
-/* For assembly that has found out that the task is to be preempted */
-asmlinkage void __kprobes kprobe_preempt_enable(void)
-{
-	preempt_enable_notrace();
-}
-
 /* As kprobe_detour_hit(), behind the copy for hits with a post handler. */
 asmlinkage unsigned long __kprobes
 kprobe_tail_hit(struct pt_regs *regs, struct kprobe_site *site)

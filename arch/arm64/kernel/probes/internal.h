@@ -101,7 +101,6 @@ asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe_sit
 asmlinkage unsigned long kprobe_entry_hit(struct pt_regs *regs, struct kprobe_site *site);
 asmlinkage unsigned long kprobe_entry_called(struct pt_regs *regs, struct kprobe_site *site,
 					     int chosen);
-asmlinkage void kprobe_preempt_enable(void);
 asmlinkage void kprobe_masked_return(struct pt_regs *regs, void *frame);
 
 /* What kprobe_detour_leave() cannot load, and stores for the handler of its BRK */

@@ -40,16 +40,6 @@ static void free_slot(kprobe_opcode_t *slot)
 		free_insn_slot(slot, 0);
 }
 
-/* Returns the veneer that a slot calls, or NULL for slots near the kernel's text. */
-static void *veneer_of(kprobe_opcode_t *slot, enum kprobe_veneer which)
-{
-	void *page = (void *)((unsigned long)slot & PAGE_MASK);
-
-	if (!is_kprobe_optinsn_slot((unsigned long)slot))
-		return NULL;
-	return page + PAGE_SIZE - VENEERS_SIZE + which * VENEER_SIZE;
-}
-
 /* Puts a branch into a word of a slot. Returns false if its target is out of reach. */
 static bool branch_to(struct kprobe *kp, u32 *words, unsigned int word, const void *to,
 		      enum aarch64_insn_branch_type type)
@@ -62,13 +52,17 @@ static bool branch_to(struct kprobe *kp, u32 *words, unsigned int word, const vo
 	return true;
 }
 
-/* Puts a call of a handler there, or else of its veneer. */
+/* Puts a call of a handler there, or else of its veneer, if the slot is where modules are. */
 static bool call_of(struct kprobe *kp, u32 *words, unsigned int word, void (*handler)(void),
 		    enum kprobe_veneer veneer)
 {
+	unsigned long slot = (unsigned long)kp->ainsn.insn;
+	void *veneers = (void *)(slot & PAGE_MASK) + PAGE_SIZE - VENEERS_SIZE;
+
 	return branch_to(kp, words, word, handler, AARCH64_INSN_BRANCH_LINK) ||
-	       branch_to(kp, words, word, veneer_of(kp->ainsn.insn, veneer),
-			 AARCH64_INSN_BRANCH_LINK);
+	       (is_kprobe_optinsn_slot(slot) &&
+		branch_to(kp, words, word, veneers + veneer * VENEER_SIZE,
+			  AARCH64_INSN_BRANCH_LINK));
 }
 
 /* Fills in the branches to the handlers and back. Returns false if one is out of reach. */

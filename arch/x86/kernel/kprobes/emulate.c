@@ -262,12 +262,10 @@ static u8 prefixes_of(struct insn *insn)
 	int i;
 
 	for_each_insn_prefix(insn, i, prefix) {
+		/* es, cs, ss, ds */
+		if ((prefix & ~0x18) == 0x26)
+			continue;
 		switch (prefix) {
-		case 0x26:
-		case 0x2e:
-		case 0x36:
-		case 0x3e:
-			break;
 		case 0x64 ... 0x65:
 		case 0x67:
 			kinds |= PREFIX_ADDRESS;

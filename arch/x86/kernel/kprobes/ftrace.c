@@ -12,14 +12,6 @@
 NOKPROBE_SYMBOL(ftrace_call);
 NOKPROBE_SYMBOL(ftrace_regs_call);
 
-/* As ftrace_get_regs() finds it out, which looks at both here. */
-static __always_inline bool has_all_registers(struct ftrace_regs *fregs)
-{
-	if (IS_ENABLED(CONFIG_X86_32))
-		return fregs;
-	return arch_ftrace_regs(fregs)->regs.cs;
-}
-
 /*
  * The core guards against recursion, by context level. ftrace's guard is not used: it would take a
  * hit in an interrupt on top of a breakpoint's handler for recursion in the same context.
@@ -36,7 +28,8 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 	struct pt_regs *regs = &arch_ftrace_regs(fregs)->regs;
 	struct kprobe_site *site;
 
-	if (unlikely(!has_all_registers(fregs)))
+	/* As ftrace_get_regs() finds it out, which looks at both here. */
+	if (unlikely(IS_ENABLED(CONFIG_X86_32) ? !fregs : !regs->cs))
 		return;
 	guard(preempt_notrace)();
 	site = kprobe_find_site(ip);

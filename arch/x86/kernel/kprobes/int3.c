@@ -187,9 +187,3 @@ unsigned long __kprobes kprobe_original_ip(unsigned long ip)
 	}
 	return original;
 }
-
-/* For assembly that has found out that the task is to be preempted */
-void __kprobes __noendbr kprobe_preempt_enable(void)
-{
-	preempt_enable_notrace();
-}

@@ -68,6 +68,7 @@ bool kprobe_emulate_pushed(const struct kprobe_emulation *em, struct pt_regs *re
 
 /* Defined by the linker script. */
 extern char __static_call_text_start[], __static_call_text_end[];
+extern struct exception_table_entry __start___ex_table[], __stop___ex_table[];
 
 /* int3.c */
 unsigned long kprobe_execute_post(struct kprobe_site *site, struct pt_regs *regs);
@@ -110,7 +111,6 @@ bool __noendbr kprobe_detour_called(struct pt_regs *regs, struct kprobe_site *si
 bool __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe_site *site);
 bool __noendbr kprobe_entry_hit(struct pt_regs *regs, struct kprobe_site *site);
 bool __noendbr kprobe_entry_called(struct pt_regs *regs, struct kprobe_site *site, int chosen);
-void __noendbr kprobe_preempt_enable(void);
 
 static __always_inline struct arch_optimized_insn *kprobe_optinsn(struct kprobe *kp)
 {
@@ -135,10 +135,6 @@ static __always_inline unsigned long kprobe_resume_ip(struct kprobe *kp, unsigne
 		return arch_kprobe_resume_ip(ip);
 	return led == kprobe_next_ip(kp) && kprobe_optimized(kp) ? kprobe_optinsn(kp)->next : ip;
 }
-
-/* Defined by the linker script. */
-extern struct exception_table_entry __start___ex_table[];
-extern struct exception_table_entry __stop___ex_table[];
 
 unsigned long kprobe_original_in_detour(struct kprobe *kp, unsigned long ip);
 
