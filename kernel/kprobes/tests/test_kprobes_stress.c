@@ -110,17 +110,8 @@ static void expect_result(u32 result, u32 expected)
  * Functions without a resident probe: a temporary one may be the first to come
  * and the last to leave. Like the other targets, they are called all the time.
  */
-static noinline __noclone u32 kprobes_lonely_traced(u32 x)
-{
-	kprobes_begin(&x);
-	return kprobes_expected(x) + 1;
-}
-
-static noinline __noclone notrace u32 kprobes_lonely_untraced(u32 x)
-{
-	kprobes_begin(&x);
-	return kprobes_expected(x) + 2;
-}
+KPROBES_TARGET(kprobes_lonely_traced, 1)
+KPROBES_TARGET(kprobes_lonely_untraced, 2, notrace)
 
 static void call_entry(unsigned int entry, u32 x)
 {

@@ -31,11 +31,7 @@ static int hits;
 
 KIND_HANDLERS(count, hits++);
 
-static noinline __noclone u32 claimed(u32 x)
-{
-	kprobes_begin(&x);
-	return kprobes_expected(x);
-}
+KPROBES_TARGET(claimed, 0)
 
 /* By ftrace, shared and not; by a breakpoint or jump, at an entry and elsewhere; other types */
 static const struct {
@@ -162,11 +158,7 @@ static notrace void do_nothing(unsigned long ip, unsigned long parent_ip,
 {
 }
 
-static noinline __noclone u32 without_probes(u32 x)
-{
-	kprobes_begin(&x);
-	return kprobes_expected(x);
-}
+KPROBES_TARGET(without_probes, 0)
 
 /* The ops is in memory that can be freed. So it is waited for. */
 static struct ftrace_ops *new_ops(struct kunit *test)
@@ -335,11 +327,7 @@ static int change_probes(unsigned int cpu)
 	return 0;
 }
 
-static noinline __noclone u32 meanwhile(u32 x)
-{
-	kprobes_begin(&x);
-	return kprobes_expected(x);
-}
+KPROBES_TARGET(meanwhile, 0)
 
 /* Another task registers and unregisters, and waits for CPU hotplug with its locks. */
 static u32 register_meanwhile(u32 x)
