@@ -352,10 +352,7 @@ static const struct callback {
 
 KUNIT_ARRAY_PARAM_DESC(callback, callback_kinds, name);
 
-static void remove_state(void *state)
-{
-	cpuhp_remove_state((long)state);
-}
+KUNIT_DEFINE_ACTION_WRAPPER(remove_state, cpuhp_remove_state, long);
 
 static void probes_come_and_go_in_callbacks_of_hotplug(struct kunit *test)
 {
