@@ -287,11 +287,7 @@ static void disabled_place_has_its_own_text_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&probe->kp));
 }
 
-static noinline __noclone u32 kprobes_test_by_name(u32 x)
-{
-	kprobes_begin(&x);
-	return kprobes_expected(x) + 1;
-}
+KPROBES_TARGET(kprobes_test_by_name, 1)
 
 static void symbol_is_looked_up_and_the_address_filled_in(struct kunit *test)
 {

@@ -283,11 +283,11 @@ static u64 draw(unsigned int n, u64 set, bool among)
 	return which;
 }
 
+/* Only one that modifies can have a function. */
 static bool conflict(struct party *party, u64 which)
 {
-	if (party == &parties[MODIFIER])
-		return parties[OTHER_MODIFIER].in & which;
-	return party == &parties[OTHER_MODIFIER] && parties[MODIFIER].in & which;
+	return party->ops.flags & FTRACE_OPS_FL_IPMODIFY &&
+	       (parties[MODIFIER].in | parties[OTHER_MODIFIER].in) & which;
 }
 
 static void step(struct kunit *test, struct party *party, unsigned int n)
@@ -337,9 +337,7 @@ static void wrong_addresses_change_nothing(struct kunit *test)
 	unsigned long twice[] = { locations[7], locations[7] };
 	u64 sum;
 
-	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[PLAIN], 0));
-	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[PLAIN], 1));
-	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[PLAIN], 8));
+	KUNIT_ASSERT_EQ(test, 0, join(&parties[PLAIN], BIT_ULL(0) | BIT_ULL(1) | BIT_ULL(8)));
 	sum = sum_of_records();
 	KUNIT_EXPECT_EQ(test, -EINVAL, ftrace_set_filter_ips(ops, nowhere, 2, 0, 0));
 	KUNIT_EXPECT_EQ(test, -EINVAL, ftrace_set_filter_ips(ops, nowhere + 1, 1, 1, 0));
@@ -380,8 +378,7 @@ static void registers_are_saved_while_somebody_asks(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[PLAIN], 1));
 	expect_calls(test);
 	KUNIT_EXPECT_FALSE(test, parties[PLAIN].saw_registers);
-	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[REGISTERS], 1));
-	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[REGISTERS], 2));
+	KUNIT_ASSERT_EQ(test, 0, join(&parties[REGISTERS], BIT_ULL(1) | BIT_ULL(2)));
 	expect_calls(test);
 	KUNIT_EXPECT_TRUE(test, parties[PLAIN].saw_registers);
 	KUNIT_ASSERT_EQ(test, 0, leave_one(&parties[REGISTERS], 1));
@@ -395,6 +392,13 @@ static void drop_ops(void *ops)
 {
 	unregister_ftrace_function(ops);
 	ftrace_free_filter(ops);
+}
+
+static void register_ops(struct kunit *test, struct ftrace_ops *ops, ftrace_func_t func)
+{
+	ops->func = func;
+	KUNIT_ASSERT_EQ(test, 0, register_ftrace_function(ops));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_ops, ops));
 }
 
 static void drop_notrace(void *ops)
@@ -436,9 +440,7 @@ static void one_who_traces_all_is_not_disturbed(struct kunit *test)
 	struct ftrace_ops *ops = &everything->ops;
 	int n;
 
-	ops->func = party_func;
-	KUNIT_ASSERT_EQ(test, 0, register_ftrace_function(ops));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_ops, ops));
+	register_ops(test, ops, party_func);
 	for (n = 0; n < 40; n++) {
 		step(test, &parties[n % NR_PARTIES], 1 + n % 3);
 		expect_sees(test, everything, ~0ULL);
@@ -619,15 +621,15 @@ static void register_first(struct kunit *test, int num)
 	KUNIT_ASSERT_EQ(test, 0, register_kprobes(kp_list, num));
 }
 
-/* The probes from @first to the one before @end are hit, and no others. */
-static void expect_hits(struct kunit *test, int first, int end)
+/* The first @num probes are hit, and no others. */
+static void expect_hits(struct kunit *test, int num)
 {
 	int i;
 
 	memset(kp_hits, 0, sizeof(kp_hits));
 	expect_calls(test);
 	for (i = 0; i < NR_TARGETS; i++)
-		KUNIT_EXPECT_EQ_MSG(test, kp_hits[i], i >= first && i < end, "probe %d", i);
+		KUNIT_EXPECT_EQ_MSG(test, kp_hits[i], i < num, "probe %d", i);
 }
 
 static void switch_probe(struct kunit *test, int i)
@@ -690,7 +692,7 @@ static void batch_of_probes_is_told_at_once(struct kunit *test)
 	syncs_count(test, "ftrace_set_filter_ips");
 	register_first(test, NR_TARGETS);
 	KUNIT_EXPECT_EQ(test, syncs, 1);
-	expect_hits(test, 0, NR_TARGETS);
+	expect_hits(test, NR_TARGETS);
 	/* If the ops hooks nothing else, it leaves as a whole. */
 	unregister_kprobes(kp_list, NR_TARGETS);
 	KUNIT_EXPECT_LE(test, syncs, 2);
@@ -705,16 +707,20 @@ static void batch_may_want_it_both_ways(struct kunit *test)
 	for (i = 0; i < NR_TARGETS; i++)
 		set_probe(i, i % half, i >= half && i % 3 == 0);
 	register_first(test, NR_TARGETS);
-	expect_hits(test, 0, NR_TARGETS);
+	expect_hits(test, NR_TARGETS);
 	unregister_kprobes(kp_list + half, half);
-	expect_hits(test, 0, half);
+	expect_hits(test, half);
 	unregister_kprobes(kp_list, half);
 	expect_calls(test);
 }
 
-static void switch_on(void *unused)
+KUNIT_DEFINE_ACTION_WRAPPER(switch_to, kprobe_set_all_armed, bool);
+
+/* Off, and on again at the latest when the case ends */
+static void switch_off(struct kunit *test)
 {
-	kprobe_set_all_armed(true);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, switch_to, (void *)true));
+	KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(false));
 }
 
 /* While the switch is off, a modifier hooks the function of two exclusive probes. */
@@ -723,8 +729,7 @@ static void lose_function(struct kunit *test)
 	set_probe(0, 5, true);
 	set_probe(1, 5, true);
 	register_first(test, 2);
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, switch_on, NULL));
-	KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(false));
+	switch_off(test);
 	KUNIT_ASSERT_EQ(test, 0, join_one(&parties[MODIFIER], 5));
 	KUNIT_EXPECT_EQ(test, -EBUSY, kprobe_set_all_armed(true));
 }
@@ -764,7 +769,7 @@ static void probes_come_and_go_where_none_could_be_armed(struct kunit *test)
 	kps[0].flags = 0;
 	kps[1].flags = 0;
 	KUNIT_ASSERT_EQ(test, 0, register_kprobes(kp_list, 2));
-	expect_hits(test, 0, 2);
+	expect_hits(test, 2);
 }
 
 /* The function is free again when another probe comes. Then the probes that wait are hit. */
@@ -773,7 +778,7 @@ static void site_is_armed_when_that_is_possible_again(struct kunit *test)
 	lose_function(test);
 	KUNIT_EXPECT_EQ(test, 0, leave_one(&parties[MODIFIER], 5));
 	register_asleep(test);
-	expect_hits(test, 0, 2);
+	expect_hits(test, 2);
 }
 
 /* The first probe is none that modifies, and is in nobody's way. */
@@ -786,7 +791,7 @@ static void post_handler_and_modifier_exclude_each_other(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EBUSY, join_one(&parties[MODIFIER], 5));
 	unregister_kprobe(&kps[1]);
 	KUNIT_EXPECT_EQ(test, 0, join_one(&parties[MODIFIER], 5));
-	expect_hits(test, 0, 1);
+	expect_hits(test, 1);
 
 	set_probe(1, 5, true);
 	KUNIT_EXPECT_EQ(test, -EBUSY, register_kprobe(&kps[1]));
@@ -794,7 +799,7 @@ static void post_handler_and_modifier_exclude_each_other(struct kunit *test)
 		KUNIT_EXPECT_STREQ(test, "somebody else redirects this function",
 				   kprobe_last_refusal());
 	KUNIT_EXPECT_TRUE(test, list_empty(&kps[1].list));
-	expect_hits(test, 0, 1);
+	expect_hits(test, 1);
 }
 
 /* The next one has a post handler, too, and is for another function. */
@@ -805,7 +810,7 @@ static void refused_function_is_in_nobodys_way(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EBUSY, register_kprobe(&kps[0]));
 	set_probe(0, 7, true);
 	register_first(test, 1);
-	expect_hits(test, 0, 1);
+	expect_hits(test, 1);
 }
 
 #define SLOW_TRIES	1000
@@ -877,7 +882,7 @@ static void pair_that_is_not_hooked_leaves_nothing(struct kunit *test)
 
 	modifier_comes_and_goes(test);
 	register_first(test, 2);
-	expect_hits(test, 0, 2);
+	expect_hits(test, 2);
 	unregister_kprobes(kp_list, 2);
 	expect_text(test);
 }
@@ -914,14 +919,13 @@ static void site_that_is_not_hooked_is_known_to_be(struct kunit *test)
 	set_probe(1, 5, false);
 	register_first(test, 2);
 	have_ftrace_fail(test);
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, switch_on, NULL));
-	KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(false));
+	switch_off(test);
 	ftrace_failures = UINT_MAX;
 	KUNIT_EXPECT_EQ(test, -ENOMEM, kprobe_set_all_armed(true));
 	ftrace_failures = 0;
-	expect_hits(test, 0, 0);
+	expect_hits(test, 0);
 	register_asleep(test);
-	expect_hits(test, 0, 2);
+	expect_hits(test, 2);
 	/* Others may have probes, too. */
 	KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(false));
 	KUNIT_EXPECT_EQ(test, 0, kprobe_set_all_armed(true));
@@ -940,7 +944,7 @@ static void call_from_before_the_probe_is_no_hit(struct kunit *test)
 	kp_hits[0] = 0;
 	kprobe_ftrace_handler(locations[5], 0, NULL, fregs);
 	KUNIT_EXPECT_EQ(test, kp_hits[0], 0);
-	expect_hits(test, 0, 1);
+	expect_hits(test, 1);
 }
 #endif
 
@@ -959,25 +963,17 @@ static notrace void call_another(unsigned long ip, unsigned long parent_ip,
 
 NOKPROBE_SYMBOL(call_another);
 
-static struct ftrace_ops calling_ops = { .func = call_another };
-
-static void drop_calling_ops(void *unused)
-{
-	unregister_ftrace_function(&calling_ops);
-	ftrace_set_filter_ips(&calling_ops, locations, 3, 1, 0);
-}
-
 /* A past bug: such hits were lost without being counted. */
 static void probe_is_hit_in_a_callback_of_others(struct kunit *test)
 {
+	struct ftrace_ops *ops = test_alloc(test, sizeof(*ops));
 	int i;
 
 	for (i = 0; i < 3; i++)
 		set_probe(i, i, false);
 	register_first(test, 3);
-	KUNIT_ASSERT_EQ(test, 0, ftrace_set_filter_ips(&calling_ops, locations, 3, 0, 0));
-	KUNIT_ASSERT_EQ(test, 0, register_ftrace_function(&calling_ops));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, drop_calling_ops, NULL));
+	KUNIT_ASSERT_EQ(test, 0, ftrace_set_filter_ips(ops, locations, 3, 0, 0));
+	register_ops(test, ops, call_another);
 	memset(kp_hits, 0, sizeof(kp_hits));
 	KUNIT_EXPECT_EQ(test, targets[0](1), 1);
 	for (i = 0; i < 3; i++) {

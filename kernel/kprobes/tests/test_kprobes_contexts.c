@@ -60,17 +60,10 @@ struct place {
 	u32 result;		/* what that returns for 1 */
 };
 
-#define TRACED(number)						\
-static noinline __noclone u32 traced_##number(u32 x)		\
-{								\
-	kprobes_begin(&x);					\
-	return x + 100 + (number);				\
-}
-
-TRACED(1)
-TRACED(2)
-TRACED(3)
-TRACED(4)
+KPROBES_TARGET(traced_1, 1)
+KPROBES_TARGET(traced_2, 2)
+KPROBES_TARGET(traced_3, 3)
+KPROBES_TARGET(traced_4, 4)
 
 static u32 (*const traced[LEVELS])(u32 x) = { traced_1, traced_2, traced_3, traced_4 };
 

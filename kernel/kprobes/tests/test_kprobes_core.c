@@ -309,11 +309,7 @@ static void what_a_hit_may_call_is_probed(struct kunit *test)
 	}
 }
 
-static noinline __noclone u32 probed_early(u32 x)
-{
-	kprobes_begin(&x);
-	return x + 201;
-}
+KPROBES_TARGET(probed_early, 201)
 
 static struct probe early_probes[2];
 
@@ -364,7 +360,7 @@ static void probes_that_came_early_are_hit(struct kunit *test)
 
 	if (system_state >= SYSTEM_FREEING_INITMEM)
 		kunit_skip(test, "it is late");
-	KUNIT_EXPECT_EQ(test, probed_early(1), 202);
+	KUNIT_EXPECT_EQ(test, probed_early(1), kprobes_expected(1) + 201);
 	if (kprobes_blocks[0].first)
 		kprobes_blocks[0].call(1);
 	for (i = 0; i < nr_early(); i++) {

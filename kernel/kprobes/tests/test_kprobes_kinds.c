@@ -152,11 +152,7 @@ static void expect_reusable(struct kunit *test, struct any *any, const union any
 	any_drop(any);
 }
 
-static noinline __noclone u32 kprobes_misuse_named(u32 x)
-{
-	kprobes_begin(&x);
-	return x + 303;
-}
+KPROBES_TARGET(kprobes_misuse_named, 303)
 
 static const u32 constant_data[4] = { 1, 2, 3, 4 };
 static u32 writable_data[4];

@@ -172,11 +172,7 @@ static void types_before_functions_are_refused(struct kunit *test)
 		expect_names_refused(test, "__cfi_", 16);
 }
 
-static noinline __noclone u32 listed_behind(u32 x)
-{
-	kprobes_begin(&x);
-	return x + 301;
-}
+KPROBES_TARGET(listed_behind, 301)
 
 /*
  * A bad entry of the list, and a good one right behind it, which must take effect all the same.

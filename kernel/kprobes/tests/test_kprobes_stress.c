@@ -110,17 +110,8 @@ static void expect_result(u32 result, u32 expected)
  * Functions without a resident probe: a temporary one may be the first to come
  * and the last to leave. Like the other targets, they are called all the time.
  */
-static noinline __noclone u32 kprobes_lonely_traced(u32 x)
-{
-	kprobes_begin(&x);
-	return kprobes_expected(x) + 1;
-}
-
-static noinline __noclone notrace u32 kprobes_lonely_untraced(u32 x)
-{
-	kprobes_begin(&x);
-	return kprobes_expected(x) + 2;
-}
+KPROBES_TARGET(kprobes_lonely_traced, 1)
+KPROBES_TARGET(kprobes_lonely_untraced, 2, notrace)
 
 static void call_entry(unsigned int entry, u32 x)
 {
@@ -236,10 +227,13 @@ static void resident_post(struct kprobe *kp, struct pt_regs *regs, unsigned long
 	plain_end(kp);
 }
 
-static void residents_leave(unsigned int num)
+/* That one was not registered does no harm. */
+static void residents_leave(void)
 {
-	while (num--)
-		unregister_kprobe(&residents[num].kp);
+	unsigned int i;
+
+	for (i = 0; i < STEPS; i++)
+		unregister_kprobe(&residents[i].kp);
 	unregister_kretprobe(&exit_probe);
 	unregister_kretprobe(&resident_return_probe);
 }
@@ -249,13 +243,9 @@ static int residents_come(void)
 	unsigned int i;
 	int ret = register_kretprobe(&resident_return_probe) ?: register_kretprobe(&exit_probe);
 
-	if (ret) {
+	if (ret)
 		pr_err("fail: return probe: %d\n", ret);
-		/* That one was not registered does no harm. */
-		residents_leave(0);
-		return ret;
-	}
-	for (i = 0; i < STEPS; i++) {
+	for (i = 0; i < STEPS && !ret; i++) {
 		residents[i].kp.addr = kprobes_steps_table[i].addr;
 		residents[i].kp.pre_handler = resident_pre;
 		if (i & 1)
@@ -263,13 +253,10 @@ static int residents_come(void)
 		if (i & 2)
 			residents[i].kp.flags = KPROBE_FLAG_NESTS;
 		ret = register_kprobe(&residents[i].kp);
-		if (ret) {
+		if (ret)
 			pr_err("fail: %s: %d\n", kprobes_steps_table[i].name, ret);
-			residents_leave(i);
-			return ret;
-		}
 	}
-	return 0;
+	return ret;
 }
 
 /* --- probes that come and go --- */
@@ -741,9 +728,8 @@ static void nmi_round(struct rnd_state *rnd)
 	u32 bits = prandom_u32_state(rnd);
 	unsigned int cpu;
 
-	cpus_read_lock();
-	cpu = cpumask_nth(bits % num_online_cpus(), cpu_online_mask);
-	cpus_read_unlock();
+	scoped_guard(cpus_read_lock)
+		cpu = cpumask_nth(bits % num_online_cpus(), cpu_online_mask);
 	nmi_provoke(cpu, bits >> 16);
 }
 
@@ -780,7 +766,7 @@ static void workers_stop(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < nr_workers; i++) {
+	for (i = 0; workers && i < nr_workers; i++) {
 		if (!IS_ERR_OR_NULL(workers[i].task))
 			kthread_stop(workers[i].task);
 	}
@@ -807,22 +793,17 @@ static int workers_start(void)
 	unsigned int cpu, i, number = 0;
 	int ret = 0;
 
-	cpus_read_lock();
+	guard(cpus_read_lock)();
 	nr_workers = num_online_cpus() * ARRAY_SIZE(roles) + has_nmis;
 	workers = kcalloc(nr_workers, sizeof(*workers), GFP_KERNEL);
-	if (!workers) {
-		cpus_read_unlock();
+	if (!workers)
 		return -ENOMEM;
-	}
 	for_each_online_cpu(cpu) {
 		for (i = 0; i < ARRAY_SIZE(roles) && !ret; i++)
 			ret = worker_start(number++, &roles[i], cpu);
 	}
 	if (has_nmis && !ret)
 		ret = worker_start(number, &nmi_role, 0);
-	cpus_read_unlock();
-	if (ret)
-		workers_stop();
 	return ret;
 }
 
@@ -1100,11 +1081,9 @@ static int run_workers(void)
 
 	nmi_start();
 	ret = workers_start();
-	if (!ret) {
-		if (msleep_interruptible(seconds * MSEC_PER_SEC))
-			ret = -EINTR;
-		workers_stop();
-	}
+	if (!ret && msleep_interruptible(seconds * MSEC_PER_SEC))
+		ret = -EINTR;
+	workers_stop();
 	nmi_stop();
 	return ret;
 }
@@ -1114,13 +1093,10 @@ static int run(void)
 	int ret;
 
 	pr_info("%u seconds, seed %u\n", seconds, seed);
-	ret = residents_come();
-	if (ret)
-		return ret;
-	ret = run_workers();
+	ret = residents_come() ?: run_workers();
 	if (!ret)
 		look_before_they_leave();
-	residents_leave(STEPS);
+	residents_leave();
 	return ret ?: verdict();
 }
 

@@ -31,11 +31,7 @@ static int hits;
 
 KIND_HANDLERS(count, hits++);
 
-static noinline __noclone u32 claimed(u32 x)
-{
-	kprobes_begin(&x);
-	return kprobes_expected(x);
-}
+KPROBES_TARGET(claimed, 0)
 
 /* By ftrace, shared and not; by a breakpoint or jump, at an entry and elsewhere; other types */
 static const struct {
@@ -162,11 +158,7 @@ static notrace void do_nothing(unsigned long ip, unsigned long parent_ip,
 {
 }
 
-static noinline __noclone u32 without_probes(u32 x)
-{
-	kprobes_begin(&x);
-	return kprobes_expected(x);
-}
+KPROBES_TARGET(without_probes, 0)
 
 /* The ops is in memory that can be freed. So it is waited for. */
 static struct ftrace_ops *new_ops(struct kunit *test)
@@ -335,11 +327,7 @@ static int change_probes(unsigned int cpu)
 	return 0;
 }
 
-static noinline __noclone u32 meanwhile(u32 x)
-{
-	kprobes_begin(&x);
-	return kprobes_expected(x);
-}
+KPROBES_TARGET(meanwhile, 0)
 
 /* Another task registers and unregisters, and waits for CPU hotplug with its locks. */
 static u32 register_meanwhile(u32 x)
@@ -364,10 +352,7 @@ static const struct callback {
 
 KUNIT_ARRAY_PARAM_DESC(callback, callback_kinds, name);
 
-static void remove_state(void *state)
-{
-	cpuhp_remove_state((long)state);
-}
+KUNIT_DEFINE_ACTION_WRAPPER(remove_state, cpuhp_remove_state, long);
 
 static void probes_come_and_go_in_callbacks_of_hotplug(struct kunit *test)
 {

@@ -269,10 +269,7 @@ static void expect_state(struct kunit *test, struct probe *probe, enum kprobe_si
 	KUNIT_EXPECT_EQ(test, state_at(probe->kp.addr), state);
 }
 
-static void switch_on_again(void *unused)
-{
-	kprobe_set_all_armed(true);
-}
+KUNIT_DEFINE_ACTION_WRAPPER(switch_to, kprobe_set_all_armed, bool);
 
 /* By the probe's own switch, or by that for all */
 static int turn(struct probe *probe, bool all, bool on)
@@ -296,7 +293,7 @@ static void disabled_site_has_its_text_and_its_jump_again(struct kunit *test)
 	unsigned int i;
 
 	plant(test, probe);
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, switch_on_again, NULL));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, switch_to, (void *)true));
 	for (i = 0; i < 4; i++) {
 		KUNIT_EXPECT_EQ(test, 0, turn(probe, i & 1, false));
 		KUNIT_EXPECT_EQ(test, 0, turn(probe, i & 1, true));

@@ -2,7 +2,7 @@
 /*
  * Functions for the kprobes tests to put probes on.
  *
- * All of them compute kprobes_expected(). kprobes_traced() calls ftrace at its
+ * They compute kprobes_expected(). kprobes_traced() calls ftrace at its
  * entry if the kernel is built so, kprobes_untraced() never does. kprobes_steps()
  * has the kinds of instruction that a probe has to deal with, and executes each
  * of them once per call. A file that includes this one gets its own copy of all
@@ -82,25 +82,19 @@ static __always_inline void kprobes_begin(u32 *x)
 #endif
 }
 
-static noinline __noclone u32 kprobes_traced(u32 x)
-{
-	kprobes_begin(&x);
-	return kprobes_expected(x);
+/* A function that adds a number to kprobes_expected(), with more attributes */
+#define KPROBES_TARGET(name, add, ...)						\
+static noinline __noclone __VA_ARGS__ u32 name(u32 x)				\
+{										\
+	kprobes_begin(&x);							\
+	return kprobes_expected(x) + (add);					\
 }
 
-static noinline __noclone notrace u32 kprobes_untraced(u32 x)
-{
-	kprobes_begin(&x);
-	return kprobes_expected(x);
-}
+KPROBES_TARGET(kprobes_traced, 0)
+KPROBES_TARGET(kprobes_untraced, 0, notrace)
 
 /* Not to be probed, not even by the tests. */
-static noinline __noclone u32 kprobes_forbidden(u32 x)
-{
-	kprobes_begin(&x);
-	return x;
-}
-
+KPROBES_TARGET(kprobes_forbidden, 0)
 NOKPROBE_SYMBOL(kprobes_forbidden);
 
 typedef void (*kprobes_work_t)(void);
