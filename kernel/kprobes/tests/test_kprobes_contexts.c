@@ -897,12 +897,7 @@ static void storm_of_interrupts_is_counted_to_the_last(struct kunit *test)
 static int contexts_init(struct kunit *test)
 {
 	chain_start();
-	return levels_init();
-}
-
-static void contexts_exit(struct kunit *test)
-{
-	levels_exit();
+	return levels_init(test);
 }
 
 static int have_task_preempted(struct probe *probe, struct pt_regs *regs)
@@ -945,7 +940,7 @@ static struct kunit_case kprobes_contexts_cases[] = {
 static struct kunit_suite kprobes_contexts_suite = {
 	.name = "kprobes_contexts",
 	.init = contexts_init,
-	.exit = contexts_exit,
+	.exit = levels_exit,
 	.test_cases = kprobes_contexts_cases,
 };
 
