@@ -127,13 +127,7 @@ static bool is_dying(struct kprobe_site *site)
 
 unsigned int count_dying_sites(void)
 {
-	struct kprobe_site *site;
-	unsigned int nr = 0;
-
-	guard(mutex)(&kprobe_mutex);
-	list_for_each_entry(site, &kprobe_sites, all)
-		nr += is_dying(site);
-	return nr;
+	return count_sites(site, is_dying(site));
 }
 
 void wait_for_dying_sites(struct kunit *test)
@@ -147,13 +141,7 @@ void wait_for_dying_sites(struct kunit *test)
 
 bool trampoline_is_probed(void)
 {
-	struct kprobe_site *site;
-
-	guard(mutex)(&kprobe_mutex);
-	list_for_each_entry(site, &kprobe_sites, all)
-		if (is_kretprobe_trampoline((unsigned long)site->kp.addr))
-			return true;
-	return false;
+	return count_sites(site, is_kretprobe_trampoline((unsigned long)site->kp.addr));
 }
 
 KUNIT_DEFINE_ACTION_WRAPPER(drop_mount, kern_unmount, struct vfsmount *);
@@ -303,8 +291,6 @@ static void mend_ftrace(void *unused)
 
 void have_ftrace_fail(struct kunit *test)
 {
-	ftrace_failures = 0;
-	ftrace_removals_fail = 0;
 	ftrace_fails_for = current;
 	ftrace_failer = (struct kprobe) {
 		.symbol_name = "ftrace_set_filter_ips",

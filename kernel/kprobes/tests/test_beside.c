@@ -197,10 +197,7 @@ static u32 calls_leaver(u32 x)
 	return leaves_jprobe(0);
 }
 
-static void drop_graph(void *unused)
-{
-	graph_leave();
-}
+KUNIT_DEFINE_ACTION_WRAPPER(drop_graph, unregister_ftrace_graph, struct fgraph_ops *);
 
 static void graph_tracer_does_not_follow_what_a_jprobe_leaves(struct kunit *test)
 {
@@ -210,7 +207,7 @@ static void graph_tracer_does_not_follow_what_a_jprobe_leaves(struct kunit *test
 
 	any_registered(test, JPROBE, &like, kprobes_untraced);
 	KUNIT_ASSERT_EQ(test, 0, graph_join_at(leaves_jprobe));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_graph, NULL));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_graph, &graph));
 	calls = graph_calls;
 	depth = current->curr_ret_stack;
 	KUNIT_EXPECT_EQ(test, kprobes_untraced(1), kprobes_expected(1));

@@ -393,14 +393,7 @@ static void dying_site_is_revived(struct kunit *test)
 
 static bool any_gone_site(void)
 {
-	struct kprobe_site *site;
-
-	guard(mutex)(&kprobe_mutex);
-	list_for_each_entry(site, &kprobe_sites, all) {
-		if (site->state == SITE_GONE)
-			return true;
-	}
-	return false;
+	return count_sites(site, site->state == SITE_GONE);
 }
 
 /* Its place on the list of those that are left late is in use for something else. */

@@ -247,32 +247,19 @@ static void function_sees_nothing_of_the_handler(struct kunit *test)
 }
 
 #ifdef CONFIG_KRETPROBES
-static unsigned int returned;
-
-static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	returned++;
-	return 0;
-}
-
-static void add_return_probe(struct kunit *test, const struct pattern *pattern)
-{
-	const union any_probe like = { .rp.handler = count_return };
-
-	any_registered(test, RETURN_PROBE, &like, pattern->function);
-}
-
 /* A function may pop its arguments when it returns. Two probes follow it. */
 static void function_that_is_followed_gets_the_same_arguments(struct kunit *test)
 {
 	const struct pattern *pattern = test->param_value;
+	struct return_probe *followers[2];
+	unsigned int i;
 
 	learn_pattern(test, pattern);
-	add_return_probe(test, pattern);
-	add_return_probe(test, pattern);
-	returned = 0;
+	for (i = 0; i < 2; i++)
+		followers[i] = return_probe_with(test, pattern->function);
 	call_pattern(pattern);
-	KUNIT_EXPECT_EQ(test, returned, 2);
+	for (i = 0; i < 2; i++)
+		KUNIT_EXPECT_EQ(test, atomic_read(&followers[i]->returns), 1);
 	expect_views(test, pattern);
 }
 #endif

@@ -897,12 +897,7 @@ static void storm_of_interrupts_is_counted_to_the_last(struct kunit *test)
 static int contexts_init(struct kunit *test)
 {
 	chain_start();
-	return levels_init();
-}
-
-static void contexts_exit(struct kunit *test)
-{
-	levels_exit();
+	return levels_init(test);
 }
 
 /* A breakpoint is like an NMI, behind which nobody is preempted. */
@@ -948,7 +943,7 @@ static struct kunit_case kprobes_contexts_cases[] = {
 static struct kunit_suite kprobes_contexts_suite = {
 	.name = "kprobes_contexts",
 	.init = contexts_init,
-	.exit = contexts_exit,
+	.exit = levels_exit,
 	.test_cases = kprobes_contexts_cases,
 };
 

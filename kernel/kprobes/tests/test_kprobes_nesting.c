@@ -305,12 +305,12 @@ static void each_probe_of_a_site_is_left_out_or_not(struct kunit *test)
 static int nesting_init(struct kunit *test)
 {
 	kprobes_watch_targets(test);
-	return switch_init(test) ?: levels_init();
+	return switch_init(test) ?: levels_init(test);
 }
 
 static void nesting_exit(struct kunit *test)
 {
-	levels_exit();
+	levels_exit(test);
 	switch_exit(test);
 }
 

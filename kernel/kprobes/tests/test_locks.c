@@ -80,11 +80,8 @@ static void drop_all(void *data)
 	struct all_kinds *all = data;
 	unsigned int i;
 
-	for (i = 0; i < NR_ALL; i++) {
-		if (all->probes[i].kp.addr)
-			any_unregister(wanted[i].type, &all->probes[i]);
-		all->probes[i].kp.addr = NULL;
-	}
+	for (i = 0; i < NR_ALL; i++)
+		any_unregister(wanted[i].type, &all->probes[i]);
 }
 
 static struct all_kinds *new_kinds(struct kunit *test)

@@ -80,7 +80,6 @@ static void start_anew(const struct trial *trial)
 	}
 	if (trial->enables)
 		now[0].kp.flags = KPROBE_FLAG_DISABLED;
-	memcpy(before, now, sizeof(now));
 }
 
 static int comes(const struct trial *trial)

@@ -211,13 +211,7 @@ static unsigned int count_slot_pages(void)
 
 static unsigned int count_sites_in_text(void)
 {
-	struct kprobe_site *site;
-	unsigned int nr = 0;
-
-	guard(mutex)(&kprobe_mutex);
-	list_for_each_entry(site, &kprobe_sites, all)
-		nr += (unsigned long)site->kp.addr - (unsigned long)TEXT < TEXT_SIZE;
-	return nr;
+	return count_sites(site, (unsigned long)site->kp.addr - (unsigned long)TEXT < TEXT_SIZE);
 }
 
 #ifdef __ARCH_WANT_KPROBES_INSN_SLOT
@@ -454,13 +448,7 @@ static struct holder *start_awake(struct kunit *test)
 
 static unsigned int count_pending_jumps(void)
 {
-	struct kprobe_site *site;
-	unsigned int nr = 0;
-
-	guard(mutex)(&kprobe_mutex);
-	list_for_each_entry(site, &kprobe_sites, all)
-		nr += site->state == SITE_OPTIMIZING;
-	return nr;
+	return count_sites(site, site->state == SITE_OPTIMIZING);
 }
 
 static noinline __noclone void elsewhere(void)

@@ -696,10 +696,7 @@ static void oops_is_blamed_on_enabled_probes_only(struct kunit *test)
 }
 #endif
 
-static void restore_switch(void *stats_were_on)
-{
-	kprobe_stats_enable(stats_were_on);
-}
+KUNIT_DEFINE_ACTION_WRAPPER(restore_switch, kprobe_stats_enable, bool);
 
 static int switch_off(struct kunit *test)
 {

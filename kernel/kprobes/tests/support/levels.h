@@ -132,12 +132,12 @@ static inline bool level_run_unmasked(enum level level, kprobes_work_t work)
 	return done;
 }
 
-static inline int levels_init(void)
+static inline int levels_init(struct kunit *test)
 {
 	return kprobes_nmi_setup();
 }
 
-static inline void levels_exit(void)
+static inline void levels_exit(struct kunit *test)
 {
 	irq_work_sync(&hardirq_visit);
 	tasklet_kill(&softirq_visit);

@@ -16,6 +16,19 @@
 #define DYING_SITES_TRIES	2400
 
 struct kprobe_site *site_at(void *addr);
+
+/* How many sites there are for which the condition on @site is true */
+#define count_sites(site, condition)						\
+({										\
+	struct kprobe_site *site;						\
+	unsigned int nr = 0;							\
+										\
+	scoped_guard(mutex, &kprobe_mutex)					\
+		list_for_each_entry(site, &kprobe_sites, all)			\
+			nr += !!(condition);					\
+	nr;									\
+})
+
 unsigned int count_dying_sites(void);
 void wait_for_dying_sites(struct kunit *test);
 
