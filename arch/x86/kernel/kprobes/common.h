@@ -12,13 +12,15 @@
 #ifdef CONFIG_X86_64
 #define SAVE_REGS_STRING						\
 	"	subq $24, %rsp\n"					\
-	"	.irp reg, rdi, rsi, rdx, rcx, rax, r8, r9, r10, r11, rbx, rbp, r12, r13, r14, r15\n" \
+	"	.irp reg, rdi, rsi, rdx, rcx, rax, r8, r9, r10, r11, rbx, rbp, "	\
+	"	r12, r13, r14, r15\n"					\
 	"	pushq %\\reg\n"					\
 	"	.endr\n"						\
 	ENCODE_FRAME_POINTER
 
 #define RESTORE_REGS_STRING						\
-	"	.irp reg, r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi\n" \
+	"	.irp reg, r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, "	\
+	"	rcx, rdx, rsi, rdi\n"					\
 	"	popq %\\reg\n"						\
 	"	.endr\n"						\
 	"	addq $24, %rsp\n"
