@@ -204,7 +204,7 @@ static int reader_run(void *calls)
 	return 0;
 }
 
-void reader_start_in_call(struct kunit *test, atomic_t *calls)
+void reader_start(struct kunit *test, atomic_t *calls)
 {
 	if (calls)
 		atomic_inc(calls);
@@ -214,11 +214,6 @@ void reader_start_in_call(struct kunit *test, atomic_t *calls)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(kthread_run(reader_run, calls, "kprobes_reader")));
 	while (!READ_ONCE(reader_began))
 		cond_resched();
-}
-
-void reader_start(struct kunit *test)
-{
-	reader_start_in_call(test, NULL);
 }
 
 void reader_ends_soon(void)

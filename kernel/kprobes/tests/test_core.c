@@ -154,7 +154,7 @@ static void table_waits_for_its_readers(struct kunit *test)
 	struct table_fixture *f = new_table(test);
 	unsigned int i;
 
-	reader_start(test);
+	reader_start(test, NULL);
 	for (i = 0; i < NR_NODES; i++)
 		add_node(f, i);
 	reader_ends_soon();
@@ -258,7 +258,7 @@ static void empty_page_waits_for_its_readers(struct kunit *test)
 	page_watched = (unsigned long)slots[num - 1] & PAGE_MASK;
 	reinit_completion(&page_freed);
 	kprobe_insn_slots.free = free_and_look;
-	reader_start(test);
+	reader_start(test, NULL);
 	give_slots_back(slots, num);
 	KUNIT_EXPECT_LT(test, count_insn_pages(), pages);
 	reader_ends_soon();
@@ -278,15 +278,11 @@ static noinline unsigned int site_target(unsigned int n)
 
 static unsigned int hits;
 
-static int count_hit(struct kprobe *p, struct pt_regs *regs)
-{
-	hits++;
-	return 0;
-}
+KIND_HANDLERS(count, hits++);
 
 static struct kprobe *plant_at(struct kunit *test, void *addr)
 {
-	const union any_probe like = { .kp.pre_handler = count_hit };
+	const union any_probe like = { .kp.pre_handler = count_pre };
 
 	return &any_registered(test, KPROBE, &like, addr)->probe.kp;
 }
@@ -474,7 +470,7 @@ static ssize_t read_list(struct kunit *test, struct vfsmount *mnt, char *text)
 /* What is there by now, if anything, is not what was probed. */
 static void gone_text_is_listed_without_a_name(struct kunit *test)
 {
-	struct vfsmount *mnt = mount_debugfs(test);
+	struct vfsmount *mnt = mount_fs(test, "debugfs");
 	char *text = test_alloc(test, LIST_SIZE);
 	struct kprobe_site *site = planted_site(plant(test));
 
@@ -681,7 +677,7 @@ static void function_of_a_refused_address_is_forgotten(struct kunit *test)
 {
 	struct kprobe p = {
 		.addr = (kprobe_opcode_t *)VSYSCALL_ADDR,
-		.pre_handler = count_hit,
+		.pre_handler = count_pre,
 	};
 	const struct kprobe_function *f = NULL;
 
@@ -789,7 +785,7 @@ static void monitor_sees_arrays(struct kunit *test)
 {
 	static union any_probe probes[3];
 	union any_probe *list[] = { &probes[0], &probes[1], &probes[2] };
-	const union any_probe like = { .kp.pre_handler = count_hit };
+	const union any_probe like = { .kp.pre_handler = count_pre };
 	enum any_type type;
 	unsigned long addr;
 	int i;

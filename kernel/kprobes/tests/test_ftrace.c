@@ -815,11 +815,7 @@ static void refused_function_is_in_nobodys_way(struct kunit *test)
 
 #define SLOW_TRIES	1000
 
-static int slow_pre(struct kprobe *kp, struct pt_regs *regs)
-{
-	take_time();
-	return 0;
-}
+KIND_HANDLERS(slow, take_time());
 
 /*
  * ftrace hooks the first function of a batch before it refuses the second one, so handlers of

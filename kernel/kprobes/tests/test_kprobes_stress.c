@@ -155,36 +155,23 @@ static noinline __noclone u32 kprobes_exits(u32 depth, bool ends)
 
 /* --- probes that stay from the first call to the last --- */
 
-static int resident_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	atomic64_inc(&returns);
-	return 0;
-}
+KIND_HANDLERS(sleep_ends, atomic64_inc(&returns));
 
 static struct kretprobe resident_return_probe = {
 	.kp.addr = (kprobe_opcode_t *)kprobes_sleeps,
-	.handler = resident_return,
+	.handler = sleep_ends_return,
 };
 
-static int exit_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	atomic64_inc(&exit_entries);
-	return 0;
-}
-
-static int exit_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	atomic64_inc(&exit_returns);
-	return 0;
-}
+KIND_HANDLERS(exit_begins, atomic64_inc(&exit_entries));
+KIND_HANDLERS(exit_ends, atomic64_inc(&exit_returns));
 
 /* Few enough to be all in use at times, while the dead wait for being reaped */
 #define EXIT_INSTANCES	16
 
 static struct kretprobe exit_probe = {
 	.kp.addr = (kprobe_opcode_t *)kprobes_exits,
-	.handler = exit_return,
-	.entry_handler = exit_entry,
+	.handler = exit_ends_return,
+	.entry_handler = exit_begins_return,
 	.maxactive = EXIT_INSTANCES,
 };
 

@@ -43,11 +43,13 @@ static union any_probe probes[] = {
 	[JPROBE] = { .jp.entry = visitors_jprobe },
 };
 
-/* The first @num types go, the last one first. */
-static void visitors_go(unsigned int num)
+/* That one was not registered does no harm. */
+static void visitors_go(void)
 {
-	while (num--) {
-		enum any_type type = probe_types[num].type;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(probe_types); i++) {
+		enum any_type type = probe_types[i].type;
 
 		any_unregister(type, &probes[type]);
 		memset(&probes[type], POISON_FREE, sizeof(probes[type]));
@@ -57,19 +59,17 @@ static void visitors_go(unsigned int num)
 static int visitors_come(void)
 {
 	unsigned int i;
+	int ret = 0;
 
-	for (i = 0; i < ARRAY_SIZE(probe_types); i++) {
+	for (i = 0; i < ARRAY_SIZE(probe_types) && !ret; i++) {
 		enum any_type type = probe_types[i].type;
-		int ret;
 
 		probes[type].kp.symbol_name = target;
 		ret = any_register(type, &probes[type]);
-		if (ret) {
-			visitors_go(i);
-			return ret;
-		}
 	}
-	return 0;
+	if (ret)
+		visitors_go();
+	return ret;
 }
 
 /* --- probes that come as early as can be --- */
@@ -124,7 +124,7 @@ static void __exit kprobes_visitor_exit(void)
 		unregister_module_notifier(&early_nb);
 		return;
 	}
-	visitors_go(ARRAY_SIZE(probe_types));
+	visitors_go();
 	WRITE_ONCE(here, false);
 }
 

@@ -60,11 +60,7 @@ static noinline __noclone u32 waits_and_ends(u32 x)
 
 static atomic_t nr_returns;
 
-static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	atomic_inc(&nr_returns);
-	return 0;
-}
+KIND_HANDLERS(count, atomic_inc(&nr_returns));
 
 static struct kretprobe *registered_with(struct kunit *test, void *addr, int maxactive,
 					 size_t data_size)
@@ -558,7 +554,7 @@ static void stacks_wait_for_their_readers(struct kunit *test)
 {
 	struct kretprobe *rp = registered(test, returns, 0);
 
-	reader_start(test);
+	reader_start(test, NULL);
 	kunit_release_action(test, any_drop, rp);
 	KUNIT_EXPECT_GT(test, tasks_with_stack(), 0);
 	reader_ends_soon();
@@ -576,7 +572,7 @@ static void holder_waits_for_readers(struct kunit *test)
 	/* While it is there no stack is taken away, after which holders are looked at, too. */
 	registered(test, deep, 0);
 	rp = registered(test, returns, 0);
-	reader_start_in_call(test, &rp->rph->calls);
+	reader_start(test, &rp->rph->calls);
 	kunit_release_action(test, any_drop, rp);
 	reader_ends_soon();
 	while (kretprobe_holders_left() && ++tries < 3000)

@@ -325,7 +325,7 @@ static unsigned int count_lines(const char *text, ssize_t size)
 static void list_is_read_in_one_go(struct kunit *test)
 {
 	char *piece = test_alloc(test, 512);
-	struct file *list = open_list(test, mount_debugfs(test));
+	struct file *list = open_list(test, mount_fs(test, "debugfs"));
 	unsigned int lines = 0, pieces = 0, steps;
 	loff_t pos = 0;
 	ssize_t size;
@@ -350,7 +350,7 @@ static void list_is_read_in_one_go(struct kunit *test)
 static void reader_goes_on_behind_sites_that_have_gone(struct kunit *test)
 {
 	char *piece = test_alloc(test, SZ_64K);
-	struct file *list = open_list(test, mount_debugfs(test));
+	struct file *list = open_list(test, mount_fs(test, "debugfs"));
 	loff_t pos = 0;
 	ssize_t size;
 

@@ -134,11 +134,7 @@ static int see(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-static int see_and_hit_again(struct kprobe *p, struct pt_regs *regs)
-{
-	target(1);
-	return 0;
-}
+KIND_HANDLERS(see_and_hit_again, target(1));
 
 /* It is unregistered when the case ends, if it has been registered. */
 static struct kprobe *new_probe(struct kunit *test, void *addr)
@@ -172,7 +168,7 @@ static void counts_begin_with_the_first_probe_of_a_site(struct kunit *test)
 	struct kprobe *p = new_probe(test, why_nop), *other = new_probe(test, why_nop);
 	struct kprobe_site *site;
 
-	p->pre_handler = see_and_hit_again;
+	p->pre_handler = see_and_hit_again_pre;
 	site = plant(test, p);
 	kprobe_stats_enable(true);
 	call(target, 1);
@@ -657,17 +653,13 @@ static void explain(void)
 	kprobe_explain_oops(&regs);
 }
 
-static int see_and_explain(struct kprobe *p, struct pt_regs *regs)
-{
-	explain();
-	return 0;
-}
+KIND_HANDLERS(see_and_explain, explain());
 
 static void oops_is_blamed_on_handlers_only(struct kunit *test)
 {
 	struct kprobe *p = new_probe(test, why_nop);
 
-	p->pre_handler = see_and_explain;
+	p->pre_handler = see_and_explain_pre;
 	plant(test, p);
 	log_watch(test, "a handler of the probe at");
 	explain();

@@ -27,11 +27,11 @@ static inline void need_counted_preemption(struct kunit *test)
  */
 extern bool reader_ended;
 
-/* When this returns, the task is reading; or it has ended, where it could not be preempted. */
-void reader_start(struct kunit *test);
-
-/* The task has one of these calls end while it reads. */
-void reader_start_in_call(struct kunit *test, atomic_t *calls);
+/*
+ * When this returns, the task is reading; or it has ended, where it could not be preempted. Unless
+ * NULL, it has one of these calls end while it reads.
+ */
+void reader_start(struct kunit *test, atomic_t *calls);
 void reader_ends_soon(void);
 
 /* Looks for these words in the kernel's log until the case ends. */

@@ -42,11 +42,6 @@ bool trampoline_is_probed(void);
 struct vfsmount *mount_fs(struct kunit *test, const char *name);
 
 #ifdef CONFIG_DEBUG_FS
-static inline struct vfsmount *mount_debugfs(struct kunit *test)
-{
-	return mount_fs(test, "debugfs");
-}
-
 struct file *open_list(struct kunit *test, struct vfsmount *mnt);
 
 /* kernel_read() does not read from debugfs. */

@@ -10,9 +10,9 @@ at_end="load test_kprobes_victim"
 place='^[0-9a-f]{8,16}  [jkr]  [^ ]+\+0x[0-9a-f]+'
 tags='(\[GONE\])?(\[DISABLED\])?(\[OPTIMIZED\])?(\[FTRACE\])?$'
 
-check_is "list can be read by root only" "$(stat -c %a $debugfs/list)" 400
-check_is "enabled can be written by root only" "$(stat -c %a $debugfs/enabled)" 600
-check_is "blacklist can be read by root only" "$(stat -c %a $debugfs/blacklist)" 400
+for file in list:400 sites:400 blacklist:400 errors:400 enabled:600 stats_enabled:600; do
+	check_is "${file%:*} is for root only" "$(stat -c %a "$debugfs/${file%:*}")" "${file#*:}"
+done
 
 before=$(wc -l <$debugfs/list)
 add_event p entry kprobes_victim
