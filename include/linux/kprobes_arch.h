@@ -102,8 +102,7 @@ int kprobe_refuse_insn(struct kprobe *kp, int err, const char *kind);
 
 /**
  * arch_arm_kprobe() - write the breakpoint into the text, so that all CPUs see it
- * @kp: the kprobe of a prepared site. It may be armed already: then all CPUs have to see what else
- *	was written, its detour
+ * @kp: the kprobe of a prepared site
  *
  * Context: as arch_prepare_kprobe().
  */
@@ -127,7 +126,8 @@ void arch_disarm_kprobe(struct kprobe *kp);
 
 /**
  * arch_arm_kprobes() - arch_arm_kprobe() for many sites
- * @sites: linked by kp.list, KPROBE_TEXT_BATCH at most
+ * @sites: linked by kp.list, KPROBE_TEXT_BATCH at most. If there are none, CPUs only have to see
+ *	detours that were written, unless whatever leads there sees to that
  *
  * For an architecture that can synchronize all CPUs once for many changes. It defines a macro of
  * this name, and neither arch_arm_kprobe() nor arch_disarm_kprobe().

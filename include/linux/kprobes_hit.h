@@ -252,7 +252,6 @@ void kprobe_count_hit(struct kprobe_site *site);
 int kprobe_run_many(struct kprobe *kp, struct pt_regs *regs);
 void kprobe_run_many_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
 enum kprobe_result kprobe_hit_called(struct kprobe_site *site, struct pt_regs *regs, int chosen);
-void kprobe_entry_post(struct kprobe_site *site, struct pt_regs *regs, unsigned long next);
 void kprobe_resume_elsewhere(struct pt_regs *regs);
 bool kprobe_over_plain(unsigned long level);
 
@@ -370,8 +369,10 @@ static __always_inline bool kprobe_entry_done(struct kprobe_site *site, struct p
 {
 	if (unlikely(what == KPROBE_RESULT_REDIRECTED))
 		return true;
-	if (unlikely(what == KPROBE_RESULT_POST))
-		kprobe_entry_post(site, regs, next);
+	if (unlikely(what == KPROBE_RESULT_POST)) {
+		instruction_pointer_set(regs, next);
+		kprobe_hit_post(site, regs);
+	}
 	instruction_pointer_set(regs, resume);
 	return false;
 }

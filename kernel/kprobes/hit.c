@@ -23,7 +23,7 @@ DEFINE_PER_CPU(struct kprobe_mark, kprobe_marks[KPROBE_LEVELS]);
  * Return: the site's own kprobe, the same one for all probes at @addr; NULL if nothing is probed
  * there.
  */
-struct kprobe * __kprobes get_kprobe(void *addr)
+struct kprobe __kprobes *get_kprobe(void *addr)
 {
 	struct kprobe_site *site = kprobe_find_site((unsigned long)addr);
 
@@ -160,13 +160,6 @@ enum kprobe_result __kprobes kprobe_hit_called(struct kprobe_site *site, struct 
 	return kprobe_pre_done(&hit, chosen);
 }
 
-/* The rest of kprobe_hit_entry(), out of line, for sites with a post handler */
-void __kprobes kprobe_entry_post(struct kprobe_site *site, struct pt_regs *regs, unsigned long next)
-{
-	instruction_pointer_set(regs, next);
-	kprobe_hit_post(site, regs);
-}
-
 /* Corrects where to resume, after a handler has chosen that. It may be at any instruction. */
 void __kprobes kprobe_resume_elsewhere(struct pt_regs *regs)
 {
@@ -223,7 +216,7 @@ static bool __kprobes insn_fault(struct kprobe *kp, struct pt_regs *regs, int tr
 }
 
 /* The mark of the caller's level, if a handler is running there */
-static struct kprobe_mark * __kprobes mark_in_use(void)
+static struct kprobe_mark __kprobes *mark_in_use(void)
 {
 	struct kprobe_mark *mark = kprobe_own_mark(arch_kprobe_level());
 
@@ -313,7 +306,7 @@ void __kprobes kprobe_preempt_enable(void)
  * Return: a probe at the address whose handlers are running, or the kprobe of a return probe; if
  * handlers are nested, that of the innermost. NULL if no handler is running.
  */
-struct kprobe * __kprobes kprobe_running(void)
+struct kprobe __kprobes *kprobe_running(void)
 {
 	struct kprobe_mark *marks = raw_cpu_ptr(kprobe_marks);
 	int level;

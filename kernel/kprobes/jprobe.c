@@ -23,7 +23,7 @@ static DEFINE_PER_CPU(unsigned long, jprobe_frames[KPROBE_LEVELS]);
 
 /* Rethook follows calls, too. Those that jprobe_return() has left never return. */
 #ifdef CONFIG_RETHOOK
-static struct llist_node * __kprobes first_rethook(void)
+static struct llist_node __kprobes *first_rethook(void)
 {
 	return current->rethooks.first;
 }

@@ -42,7 +42,7 @@ static __always_inline bool take_from_stack(unsigned int size, struct kretprobe_
 }
 
 /* Nothing in here is a call, which could be probed. */
-static struct kretprobe_instance * __kprobes take_from_reserve(struct kretprobe_holder *rph)
+static struct kretprobe_instance __kprobes *take_from_reserve(struct kretprobe_holder *rph)
 {
 	unsigned long taken, i;
 
@@ -171,7 +171,7 @@ static void __kprobes drop_stale(struct pt_regs *regs)
  * not to be used. Returns NULL if there is none, or the cap is reached. Calls that are over do not
  * count for that.
  */
-static struct kretprobe_instance * __kprobes take_instance(struct kretprobe_holder *rph,
+static struct kretprobe_instance __kprobes *take_instance(struct kretprobe_holder *rph,
 							   struct pt_regs *regs)
 {
 	unsigned int size = kretprobe_uses_stacks(rph) ? rph->size : KRETPROBE_NO_FIT;

@@ -166,7 +166,7 @@ static __always_inline void end_call(struct kretprobe_instance *ri)
  * the stack pointer, and so @fp, is above them. It is the outermost of the calls below. The others
  * are over, and the call of its caller is above the arguments. Stacks are aligned.
  */
-static struct llist_node * __kprobes first_that_popped(void *fp)
+static struct llist_node __kprobes *first_that_popped(void *fp)
 {
 	struct llist_node *node = current->kretprobe_instances.first, *found = NULL;
 	void *other;
@@ -184,7 +184,7 @@ static struct llist_node * __kprobes first_that_popped(void *fp)
 }
 
 /* Finds the first instance of the call that returns to @fp. Calls before it will not return. */
-static struct llist_node * __kprobes first_of_call(void *fp)
+static struct llist_node __kprobes *first_of_call(void *fp)
 {
 	struct llist_node *node = current->kretprobe_instances.first;
 

@@ -324,7 +324,7 @@ void kprobe_slot_set_owner(kprobe_opcode_t *slot, struct kprobe *kp)
  * Context: any, NMI included, preemption off.
  * Return: the site's own kprobe; NULL if @addr is not in a slot that has an owner.
  */
-struct kprobe * __kprobes kprobe_slot_owner(unsigned long addr)
+struct kprobe __kprobes *kprobe_slot_owner(unsigned long addr)
 {
 	struct kprobe **owner = owner_at(addr);
 

@@ -122,7 +122,7 @@ int __kprobes kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr)
 	return DBG_HOOK_HANDLED;
 }
 
-struct kprobe * __kprobes arch_kprobe_copy_owner(unsigned long ip)
+struct kprobe __kprobes *arch_kprobe_copy_owner(unsigned long ip)
 {
 	struct kprobe *kp = kprobe_slot_owner(ip);
 	kprobe_opcode_t *copy = (kprobe_opcode_t *)ip;

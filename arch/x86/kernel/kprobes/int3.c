@@ -155,7 +155,7 @@ int __kprobes kprobe_int3_handler(struct pt_regs *regs)
  * The other copies of a detour are not meant: these instructions have no fixups, and can only
  * continue in the detour, so their faults stay where they are.
  */
-struct kprobe * __kprobes arch_kprobe_copy_owner(unsigned long ip)
+struct kprobe __kprobes *arch_kprobe_copy_owner(unsigned long ip)
 {
 	struct kprobe *kp = kprobe_slot_owner(ip);
 
