@@ -172,7 +172,7 @@ static void __kprobes drop_stale(struct pt_regs *regs)
  * count for that.
  */
 static struct kretprobe_instance __kprobes *take_instance(struct kretprobe_holder *rph,
-							   struct pt_regs *regs)
+							  struct pt_regs *regs)
 {
 	unsigned int size = kretprobe_uses_stacks(rph) ? rph->size : KRETPROBE_NO_FIT;
 	struct kretprobe_instance *ri;
