@@ -127,7 +127,7 @@ static bool is_dying(struct kprobe_site *site)
 
 unsigned int count_dying_sites(void)
 {
-	return count_sites(site, is_dying(site));
+	return count_sites(is_dying(site));
 }
 
 void wait_for_dying_sites(struct kunit *test)
@@ -141,7 +141,7 @@ void wait_for_dying_sites(struct kunit *test)
 
 bool trampoline_is_probed(void)
 {
-	return count_sites(site, is_kretprobe_trampoline((unsigned long)site->kp.addr));
+	return count_sites(is_kretprobe_trampoline((unsigned long)site->kp.addr));
 }
 
 KUNIT_DEFINE_ACTION_WRAPPER(drop_mount, kern_unmount, struct vfsmount *);

@@ -389,7 +389,7 @@ static void dying_site_is_revived(struct kunit *test)
 
 static bool any_gone_site(void)
 {
-	return count_sites(site, site->state == SITE_GONE);
+	return count_sites(site->state == SITE_GONE);
 }
 
 /* Its place on the list of those that are left late is in use for something else. */

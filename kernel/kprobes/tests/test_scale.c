@@ -211,7 +211,7 @@ static unsigned int count_slot_pages(void)
 
 static unsigned int count_sites_in_text(void)
 {
-	return count_sites(site, (unsigned long)site->kp.addr - (unsigned long)TEXT < TEXT_SIZE);
+	return count_sites((unsigned long)site->kp.addr - (unsigned long)TEXT < TEXT_SIZE);
 }
 
 #ifdef __ARCH_WANT_KPROBES_INSN_SLOT
@@ -448,7 +448,7 @@ static struct holder *start_awake(struct kunit *test)
 
 static unsigned int count_pending_jumps(void)
 {
-	return count_sites(site, site->state == SITE_OPTIMIZING);
+	return count_sites(site->state == SITE_OPTIMIZING);
 }
 
 static noinline __noclone void elsewhere(void)

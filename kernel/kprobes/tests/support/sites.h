@@ -18,7 +18,7 @@
 struct kprobe_site *site_at(void *addr);
 
 /* How many sites there are for which the condition on @site is true */
-#define count_sites(site, condition)						\
+#define count_sites(condition)							\
 ({										\
 	struct kprobe_site *site;						\
 	unsigned int nr = 0;							\
