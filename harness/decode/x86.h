@@ -54,6 +54,9 @@ typedef unsigned long long u64;
 									\
 	_a < _b ? _a : _b;						\
 })
+#define min(a, b)		((a) < (b) ? (a) : (b))
+#define max(a, b)		((a) > (b) ? (a) : (b))
+#define container_of(p, type, member)	((type *)((char *)(p) - offsetof(type, member)))
 #define get_unaligned(p)						\
 ({									\
 	__auto_type _from = (p);					\
@@ -82,6 +85,7 @@ static inline bool test_bit(unsigned long nr, const unsigned long *map)
 
 struct mutex;
 struct kprobe_site;
+struct exception_table_entry { int insn; };
 
 struct {
 	unsigned int	preempt_count;
@@ -215,6 +219,16 @@ static inline struct kprobe *get_kprobe(void *addr)
 }
 
 static inline bool kprobe_ftrace(struct kprobe *p)
+{
+	return false;
+}
+
+struct optimized_kprobe {
+	struct kprobe			kp;
+	struct arch_optimized_insn	optinsn;
+};
+
+static inline bool kprobe_optimized(struct kprobe *p)
 {
 	return false;
 }

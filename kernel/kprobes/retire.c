@@ -14,7 +14,7 @@
 
 #include "internal.h"
 
-/* Sites for the next grace period, by kp.list; those whose it is running are on the worker's list */
+/* Sites for the next grace period, by kp.list. The worker has those whose it is. */
 static LIST_HEAD(retire_next);
 
 /* Sites on either list */

@@ -58,7 +58,8 @@
  * has not called.
  */
 	.macro	restore_regs_and_return signal:req
-	UNWIND_HINT sp_reg=ORC_REG_SP sp_offset=PTREGS_SIZE+8 type=UNWIND_HINT_TYPE_CALL signal=\signal
+	UNWIND_HINT sp_reg=ORC_REG_SP sp_offset=PTREGS_SIZE+8 type=UNWIND_HINT_TYPE_CALL \
+		    signal=\signal
 	POP_REGS
 	addq	$24, %rsp
 	popfq

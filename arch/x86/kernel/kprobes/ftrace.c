@@ -42,8 +42,8 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 
 #ifdef CONFIG_X86_64
 /*
- * The same by the core's own trampoline, which saves registers right below the word that holds where
- * to resume. Returns false: a handler cannot move the stack pointer at an entry, as ftrace has it.
+ * The same by the core's own trampoline, which saves registers right below the word that holds
+ * where to resume. Returns false: with ftrace, a handler cannot move the stack pointer.
  */
 bool __kprobes __noendbr kprobe_entry_hit(struct pt_regs *regs, struct kprobe_site *site)
 {

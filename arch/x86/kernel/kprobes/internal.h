@@ -105,7 +105,7 @@ static __always_inline unsigned long kprobe_next_ip(const struct kprobe *kp)
 	return (unsigned long)kp->addr + kp->ainsn.emulation.length;
 }
 
-/* detour.c, int3.c and ftrace.c: called from assembly, with arguments in registers on 32 bits too */
+/* detour.c, int3.c, ftrace.c: called from assembly, with arguments in registers on 32 bits too */
 bool __noendbr kprobe_detour_hit(struct pt_regs *regs, struct kprobe_site *site);
 bool __noendbr kprobe_detour_called(struct pt_regs *regs, struct kprobe_site *site, int chosen);
 bool __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe_site *site);

@@ -132,7 +132,8 @@ shared()
 	check_is "all hits are in the profile" "$(profile shared)" "15 0"
 	echo >$tracefs/trace
 	with e "$id" keep sh -c "./bpf_probe e $id - sh -c '$calls' >$work/second; $calls"
-	check_is "of two programs at $2 the one that stays runs for all" "$hits $missed $status" "10 0 0"
+	check_is "of two programs at $2 the one that stays runs for all" \
+		"$hits $missed $status" "10 0 0"
 	check "and the other one, too" grep -q '^hits=5 missed=0 ' "$work/second"
 	check_is "what one does not keep is not counted" "$kept" 5
 	with e "$id" - ./bpf_probe e "$id" - sh -c "echo 1000 >$victim/interrupted"

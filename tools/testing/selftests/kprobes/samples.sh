@@ -128,8 +128,8 @@ if load kretprobe_example func=hrtimer_nanosleep || promised; then
 	check "nothing is missed" logged 'removed, 0 calls missed'
 fi
 
-# watches SAMPLE KIND TELLS SHOWN [NOT_THERE]: opened files by the end of their names; SHOWN is what it
-# says of one that is there, and NOT_THERE of one that is not
+# watches SAMPLE KIND TELLS SHOWN [NOT_THERE]: opened files by the end of their names; SHOWN is what
+# it says of one that is there, and NOT_THERE of one that is not
 watches()
 {
 	mark_log

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# The sysctl debug.kprobes-optimization: who can turn it, and to what. What comes of it is in KUnit's
+# The sysctl debug.kprobes-optimization: who can turn it, and to what. What comes of it is in
 # kprobes_optimize_sites.
 
 . ./functions
