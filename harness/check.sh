@@ -58,19 +58,20 @@ kernel_doc()
 	grep -E '^(include|kernel|arch)/.*\.[ch]$' "$build/files.ours" | xargs -r scripts/kernel-doc -none -Wall 2>&1 || :
 }
 
-lines()		# PATTERN WHY: of our assembly for x86_64
+lines()		# PATTERN WHY [OPTION]: of our assembly for x86_64
 {
 	(cd "$tree" && for file in arch/x86/kernel/kprobes/*.S; do
-		sed '/^#include/d' "$file" | gcc -E -P -DCONFIG_X86_64 -x assembler-with-cpp - |
+		sed '/^#include/d' "$file" | gcc -E -P -DCONFIG_X86_64 ${3:+"$3"} -x assembler-with-cpp - |
 			grep -E "^[[:space:]]*($1)" | sed "s,^,$file:,; s/\$/: WARNING: $2/"
 	done) || :
 }
 
-# Xen's PV guests cannot execute the first, and FineIBT moves the landing pads of functions.
+# Xen's PV guests cannot execute the first; and with kCFI, FineIBT moves the landing pads of functions.
 assembly()
 {
 	lines 'iret|sysret|sysexit|swapgs' "it is for entry code"
-	lines 'CALL_NOSPEC|JMP_NOSPEC|(call|jmp)q?[[:space:]]*\*' "an indirect branch"
+	lines 'CALL_NOSPEC|JMP_NOSPEC|(call|jmp)q?[[:space:]]*\*' "an indirect branch" \
+		-DCONFIG_CFI_CLANG
 }
 
 # The patched files of this architecture, and what is for all
