@@ -186,6 +186,7 @@ static bool __kprobes run_fault(struct kprobe_mark *mark, struct kprobe *p, stru
 	return done;
 }
 
+#if ARCH_KPROBE_STATELESS
 /*
  * Handles a fault of a site's instruction, whose copy is at the instruction pointer. Handlers see
  * the probed address there. If one has the instruction tried again, it is at the copy again.
@@ -214,6 +215,7 @@ static bool __kprobes insn_fault(struct kprobe *kp, struct pt_regs *regs, int tr
 		instruction_pointer_set(regs, copy);
 	return done;
 }
+#endif
 
 /* The mark of the caller's level, if a handler is running there */
 static struct kprobe_mark __kprobes *mark_in_use(void)
