@@ -81,7 +81,7 @@ unsigned long __kprobes kprobe_original_in_detour(struct kprobe *kp, unsigned lo
 	if (!optinsn->insn || offset >= DETOUR_SIZE)
 		return 0;
 	if (offset >= optinsn->end)
-		return (unsigned long)kp->addr + site_of(kp)->kp.covered;
+		return (unsigned long)kp->addr + kp->covered;
 	if (optinsn->call && offset >= optinsn->call)
 		return (unsigned long)jump + JMP32_INSN_SIZE + get_unaligned((s32 *)(jump + 1));
 	for (i = JMP32_INSN_SIZE - 1; i > 0; i--) {
