@@ -1,24 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0
 # Kprobes: build it, see it, test it. Everything is done by the scripts in harness/.
 #
-#   make [TARGET] [ARCH=x86_64|i386|arm64|riscv64|...] [VARIANT=plain|debug|...] [ACCEL=tcg|kvm]
-#	  [EMULATOR=bochs] [QEMU=program] [JOBS=n]
+#   make [TARGET] [BASE=6.12|7.3] [ARCH=x86_64|i386|arm64|riscv64|...] [VARIANT=plain|debug|...]
+#	  [ACCEL=tcg|kvm] [EMULATOR=bochs] [QEMU=program] [JOBS=n]
 
+BASE ?= 6.12
 ARCH ?= x86_64
 VARIANT ?=
 ACCEL ?= tcg
-export ARCH VARIANT ACCEL
+export BASE ARCH VARIANT ACCEL
 ifdef JOBS
 export JOBS
 endif
 H := harness
+OUT := $(if $(filter 6.12,$(BASE)),out,out/$(BASE))
 
 .PHONY: help demo test test-full test-all kselftest mutants matrix build build-all boot shell series series-check base-check check docs bench compare deb deb-check clean distclean tree image
 .DEFAULT_GOAL := help
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
-	@echo "with ARCH=arm64 or i386 (build and boot: see harness/arch.sh), VARIANT=debug (KASAN, lockdep, ...) or plain, ACCEL=kvm, JOBS=n as you like"
+	@echo "with BASE=7.3 on a newer kernel (build/7.3, out/7.3), ARCH=arm64 or i386 (build and boot: see harness/arch.sh), VARIANT=debug (KASAN, lockdep, ...) or plain, ACCEL=kvm, JOBS=n as you like"
 
 demo: ## build, boot in QEMU, watch probes fire in a small workload
 	@$(H)/demo.sh
@@ -48,7 +50,7 @@ test-all: ## boot those that QEMU boots, ours and the pristine kernel beside it;
 	@$(H)/all.sh test
 
 boot: image ## boot that kernel, run KUnit, print the results (EMULATOR=bochs: not in QEMU)
-	@$(H)/boot.sh boot kunit kunit.enable=1 && $(H)/console.py kunit out/logs/boot.log
+	@$(H)/boot.sh boot kunit kunit.enable=1 && $(H)/console.py kunit $(OUT)/logs/boot.log
 
 shell: image ## an interactive busybox shell in the guest, modules at hand
 	@$(H)/boot.sh shell shell

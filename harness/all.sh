@@ -4,7 +4,7 @@
 #
 # build	a small kernel for each (configs/bare.config)
 # test	boots those that QEMU boots, thrice: with our KUnit suites; with the pristine tree's
-#	lib/test_kprobes.c in place of ours; and the pristine kernel with that. What passes there
+#	test_kprobes.c in place of ours; and the pristine kernel with that. What passes there
 #	has to pass here.
 #
 # Both end with a table, which is out/all/table too; status 1 when a kernel did not build, a test

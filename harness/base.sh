@@ -4,8 +4,7 @@
 # that Debian 12 and 13, their backports and their security updates have; and before that, whether
 # the harness chooses and merges as it should.
 #
-# What is downloaded is chosen by a configuration of apt's of its own, build/base/apt.conf, with
-# lists of its own. Only the mirrors are those of this machine's.
+# What is downloaded is chosen by a configuration of apt's of its own, build/base/apt.conf.
 #
 # Verdicts go to out/base/results, as harness/test.sh takes them. Ends with "N passed, N failed";
 # status 1 when one failed.
@@ -40,7 +39,7 @@ try()
 
 choosing()
 {
-	newest=$(grep '^[0-9]' "$top/patches/versions" | sort -V | tail -n 1)
+	newest=$(grep '^[0-9]' "$edits/versions" | sort -V | tail -n 1)
 	expect "the newest version that is known is chosen" \
 		"$(offered() { printf '%s\n' 999.1-1 "$newest-2" "$newest-1~deb12u1" 0.1-1; }; choose_version)" "$newest-2"
 	expect "if none is known, the newest is" \
@@ -77,15 +76,6 @@ merging()
 		"patches/$patch does not merge: $target error: these are to be adapted to ${release%.*}.999: $patch (1)"
 }
 
-own_lists()
-{
-	{
-		suites "$(codename)" bookworm bookworm-backports trixie trixie-backports
-		suites "$(codename)-security" bookworm-security trixie-security
-	} >"$base/lists.sources"
-	use_lists "$base"
-}
-
 # What stays in the tree is patched; what does not may have changed, too.
 replaced()
 {
@@ -118,11 +108,13 @@ ahead()	# VERSION
 look_ahead()
 {
 	last=
-	for version in $(offered); do
-		! not_newer "${version%%-*}" "$release" || break
-		[ "${version%%-*}" != "$last" ] || continue
-		last=${version%%-*}
-		ahead "$version"
+	for linux_source in $(packages); do
+		for version in $(offered); do
+			! not_newer "${version%%-*}" "$release" || break
+			[ "${version%%-*}" != "$last" ] || continue
+			last=${version%%-*}
+			ahead "$version"
+		done
 	done
 	[ -n "$last" ] || say "Debian 12 and 13 have nothing newer than $release"
 }
@@ -134,7 +126,7 @@ rm -rf "$results" "$base"
 mkdir "$base"
 choosing
 merging
-if own_lists; then
+if debian_lists "$base"; then
 	row pass "Debian's lists can be had, and are signed"
 	look_ahead
 else

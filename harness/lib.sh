@@ -4,8 +4,9 @@
 # Sets the paths and defaults below and offers: say, die, need, need_build_tools, run_logged,
 # kernel_make, copy_objects, our_objects, forget_objects, ours_only, upstream_suite, kunit_cases,
 # hold_skips, verdicts, hooks; of this Debian, codename, site; and of the package with the kernel's sources,
-# installed, offered, known_version, not_newer, choose_version, fetch_source.
+# choose_package, installed, offered, known_version, not_newer, choose_version, fetch_source.
 # Chosen by the user, on the make command line or in the environment:
+#   BASE      the kernel that is patched, by name of a directory in bases/: 6.12 (default) or 7.3
 #   ARCH      x86_64 (default), i386, arm64 or one of the others in arch.sh
 #   VARIANT   which config: empty (shared fragments + test.config), lean (these + lean.config),
 #             another NAME (these + harness/configs/NAME.config), or plain (shared fragments +
@@ -26,18 +27,23 @@ case $top in
 	exit 1 ;;
 esac
 harness=$top/harness
-build=$top/build
-out=$top/out
+stable=6.12
+BASE=${BASE:-$stable}
+edits=$top/bases/$BASE
+build=$top/build out=$top/out
+if [ "$BASE" != "$stable" ]; then
+	build=$build/$BASE out=$out/$BASE
+fi
 pristine=$build/pristine
 tree=$build/tree
-linux_source=linux-source-6.12
+linux_source=linux-source-$BASE
 
 ARCH=${ARCH:-x86_64}
 VARIANT=${VARIANT:-}
 ACCEL=${ACCEL:-tcg}
 JOBS=${JOBS:-$(nproc)}
-export ARCH VARIANT ACCEL JOBS
-export CCACHE_DIR="${CCACHE_DIR:-$build/ccache}"
+export BASE ARCH VARIANT ACCEL JOBS
+export CCACHE_DIR="${CCACHE_DIR:-$top/build/ccache}"
 export CCACHE_BASEDIR="$build"
 # What a file depends on is known from the compiler: to preprocess it first takes a fifth of the
 # time.
@@ -58,6 +64,7 @@ die()
 	exit 1
 }
 
+[ -d "$edits" ] || die "BASE=$BASE is not known here: see bases/"
 . "$harness/arch.sh"
 obj=${OBJ:-$build/$ARCH${VARIANT:+-$VARIANT}}
 mkdir -p "$build" "$out/logs"
@@ -129,6 +136,40 @@ use_lists()
 		apt-get -o APT::Update::Error-Mode=any update
 }
 
+# debian_lists DIRECTORY: as use_lists, for what Debian 12 and 13 have, whichever of them this is. Only
+# the mirrors are those of this machine's.
+debian_lists()
+{
+	mkdir -p "$1"
+	{
+		suites "$(codename)" bookworm bookworm-backports trixie trixie-backports
+		suites "$(codename)-security" bookworm-security trixie-security
+	} >"$1/lists.sources"
+	use_lists "$1"
+}
+
+# The packages with sources that apt offers of the base and of what has followed it, the oldest first.
+# The stable kernel has no successor.
+packages()
+{
+	if [ "$BASE" = "$stable" ]; then
+		echo "linux-source-$BASE"
+		return
+	fi
+	{
+		echo "linux-source-$BASE"
+		apt-cache pkgnames linux-source- | grep -E '^linux-source-[0-9]+\.[0-9]+$'
+	} | sort -uV | sed -n "/^linux-source-$BASE\$/,\$p"
+}
+
+# Sets linux_source to the base's package or, if that is gone, to the newest that has followed it.
+choose_package()
+{
+	for linux_source in $(packages); do
+		[ "$linux_source" != "linux-source-$BASE" ] || [ -z "$(offered)" ] || return 0
+	done
+}
+
 # The version of the sources' package that is installed
 installed()
 {
@@ -148,7 +189,7 @@ offered()
 # known_version VERSION: whether the patches were made for it. It is a kernel's or a package's.
 known_version()
 {
-	grep -qxF "${1%%-*}" "$top/patches/versions"
+	grep -qxF "${1%%-*}" "$edits/versions"
 }
 
 # not_newer VERSION OTHER
@@ -227,10 +268,16 @@ run_logged()
 	return $logged_status
 }
 
-# The suite in the pristine tree's lib/test_kprobes.c
+# The pristine tree's test_kprobes.c, which newer kernels have in a directory of tests
+upstream_test()
+{
+	find "$pristine/lib" -maxdepth 2 -name test_kprobes.c
+}
+
+# The suite in there
 upstream_suite()
 {
-	sed -n 's/^	*\.name = "\(.*\)",$/\1/p' "$pristine/lib/test_kprobes.c"
+	sed -n 's/^	*\.name = "\(.*\)",$/\1/p' "$(upstream_test)"
 }
 
 # How far a kernel build, or a guest, got.

@@ -31,10 +31,12 @@ import sys
 import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-BUILD, HARNESS = os.path.join(TOP, "build"), os.path.join(TOP, "harness")
+BASE = os.environ.get("BASE", "6.12")
+BUILD, OUTPUT = (os.path.join(TOP, name, "" if BASE == "6.12" else BASE) for name in ("build", "out"))
+HARNESS = os.path.join(TOP, "harness")
 PRISTINE, TREE, STAGE, PATCHES = (os.path.join(BUILD, name) for name in ("pristine", "tree", "stage", "patches"))
 GIT, WORK = os.path.join(BUILD, "series.git"), os.path.join(BUILD, "series")
-OUT = os.path.join(TOP, "out", "series")
+OUT = os.path.join(OUTPUT, "series")
 NAME, MAIL = "Kprobes Developers", "kprobes@localhost.localdomain"
 FIRST_DATE = 1767225600     # each commit a minute after the one before: the same input, the same bytes
 KEYS = ("Subject", "Remove", "Files", "Patch", "Boots")
@@ -152,7 +154,8 @@ def commit_entry(entry, number, parent, index):
 
 def base_version():
     """The package that build/pristine was unpacked from"""
-    return "linux-source-6.12 " + read_lines(PRISTINE + ".version")[0].split()[0]
+    version = read_lines(PRISTINE + ".version")[0].split()[0]
+    return f"linux-source-{'.'.join(version.split('.')[:2])} {version}"
 
 
 def format_series(tip):
@@ -228,7 +231,7 @@ def boot(name, obj):
     if run("boot.sh", name, "none", "kunit.enable=1", "kunit.filter_glob=*probe*",
            OBJ=obj, VARIANT="lean", TIMEOUT="1800"):
         die(f"{name} does not come to a good end")
-    log = os.path.join(TOP, "out", "logs", name + ".log")
+    log = os.path.join(OUTPUT, "logs", name + ".log")
     rows = subprocess.run([os.path.join(HARNESS, "console.py"), "kunit", log],
                           stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
     failed = [row for row in rows if row.startswith("fail")]

@@ -9,7 +9,7 @@
 #	stress	  the stress module on two CPUs, while a third, and others who probe, come and go
 #	kexec	  another kernel takes the place of one with probes (x86_64 and arm64)
 #	demo	  make demo shows all that it promises
-#	upstream  the pristine tree's lib/test_kprobes.c and trace_kprobe.c in place of ours in the
+#	upstream  the pristine tree's test_kprobes.c and trace_kprobe.c in place of ours in the
 #		  finished kernel, and what section ftrace has about kprobe events
 #	debug	  KUnit, stress and some selftests under KASAN, lockdep and friends
 #	leaks	  KUnit and some selftests lose no memory
@@ -250,7 +250,7 @@ run_upstream()
 	"$harness/upstream.sh"
 	theirs=$build/$ARCH-upstream
 	suite=$(upstream_suite)
-	cases=$(sed -n 's/.*KUNIT_CASE(\(.*\)).*/\1/p' "$pristine/lib/test_kprobes.c")
+	cases=$(sed -n 's/.*KUNIT_CASE(\(.*\)).*/\1/p' "$(upstream_test)")
 	# shellcheck disable=SC2086
 	ONLY="^${suite}[.]($(echo $cases | tr ' ' '|'))\$" OBJ=$theirs guest kunit kunit kunit.enable=1 \
 		"kunit.filter_glob=$suite"

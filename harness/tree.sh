@@ -1,14 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# harness/tree.sh: make build/tree = the pristine source
-#	- the files named in patches/old-files
+# harness/tree.sh: make build/tree (of another base than 6.12, build/BASE/tree) = the pristine source
+#	- the files named in patches/old-files, and in the base's
 #	+ our files (every directory of the repository that the kernel has too)
 #	+ our MAINTAINERS section in place of the tree's
 #	+ patches/*.patch
+#	+ what is in bases/BASE beyond that
 #
-# The pristine source is the newest version of its package that patches/versions has, among the one
-# installed and those that apt offers. If it has none of these, it is the newest one; there, a patch
-# that does not apply is merged, and named. build/patches has the patches that were applied, as they
+# bases/BASE/NAME.patch continues patches/NAME.patch, or is one that only that base needs; ours.patch
+# changes our files, which are written for the newest base. A line "FILE NAME" of bases/BASE/renames
+# says what FILE, as patches/ has it, is called there.
+#
+# The pristine source is the newest version of its package that the base's versions has, among the one
+# installed and those that apt offers; for another base than 6.12, with lists of its own if the
+# host's have none. If it has none of these, it is the newest one; there, a patch
+# that does not apply is merged, and named. So it is if the package has made way for a newer kernel's.
+# build/patches has the patches that were applied, as they
 # apply; and build/pristine.version, that version, and the one that was installed when it was chosen.
 #
 # What the result differs in from the pristine tree is put together in build/stage first, then
@@ -26,6 +33,7 @@ if [ "${1:-}" = try ]; then
 	mkdir -p "$work"
 fi
 stage=$work/stage
+ours=$edits/ours.patch
 list=$work/tree.files
 export list
 
@@ -36,12 +44,16 @@ unpack()
 	noted=$(cat "$pristine.version" 2>/dev/null) || :
 	version=${noted% *}
 	[ -d "$pristine" ] && [ "${noted#* }" = "$now" ] &&
-		[ -z "$(find "$top/patches/versions" -newer "$pristine.version")" ] && return
+		[ -z "$(find "$edits/versions" -newer "$pristine.version")" ] && return
+	need xz-utils
 	[ "$(id -u)" != 0 ] || run_logged apt-update "reading what apt offers" apt-get update || :
+	if [ "$BASE" != "$stable" ] && [ -z "$(offered)" ]; then
+		debian_lists "$build/apt"
+		choose_package
+	fi
 	version=$(choose_version)
 	[ -n "$version" ] || die "$linux_source is not installed, nor offered by apt"
 	if [ ! -d "$pristine" ] || [ "$version" != "${noted% *}" ]; then
-		need xz-utils
 		fetch_source "$version" "$build/fetched"
 		say "unpacking $linux_source $version"
 		rm -rf "$pristine.new"
@@ -57,7 +69,7 @@ unpack()
 copy_pristine()
 {
 	[ ! -d "$tree" ] || return 0
-	say "copying the pristine tree to build/tree"
+	say "copying the pristine tree to ${tree#"$top"/}"
 	rm -rf "$tree.new" "$list"
 	run_logged copy "copying the kernel source" cp -a --reflink=auto "$pristine" "$tree.new"
 	mv "$tree.new" "$tree"
@@ -65,7 +77,8 @@ copy_pristine()
 
 old_files()
 {
-	[ ! -f "$top/patches/old-files" ] || sed 's/#.*//; s/[[:space:]]*$//; /^$/d' "$top/patches/old-files"
+	cat "$top/patches/old-files" "$edits/old-files" 2>/dev/null |
+		sed 's/#.*//; s/[[:space:]]*$//; /^$/d'
 }
 
 our_files()
@@ -82,10 +95,16 @@ copy_patches()
 {
 	rm -rf "$work/patches"
 	mkdir "$work/patches"
-	for patch in "$top"/patches/*.patch; do
+	script=
+	while read -r path name; do
+		[ -z "$path" ] || script="$script;s,^\\(---\\|+++\\) \\([ab]\\)/$path\$,\\1 \\2/$name,"
+	done <<-EOF
+	$(cat "$edits/renames" 2>/dev/null)
+	EOF
+	for patch in "$top"/patches/*.patch "$edits"/*.patch; do
 		until=$(sed -n '1s/^Until: //p' "$patch")
-		if [ -z "$until" ] || not_newer "$release" "$until"; then
-			cp "$patch" "$work/patches/"
+		if [ "$patch" != "$ours" ] && { [ -z "$until" ] || not_newer "$release" "$until"; }; then
+			sed "$script" "$patch" >>"$work/patches/${patch##*/}"
 		fi
 	done
 }
@@ -107,21 +126,21 @@ merge_maintainers()
 		die "the pristine MAINTAINERS has no KPROBES section"
 }
 
-# apply PATCH: as it is, or by a merge of the lines it has with those of the kernel. Then the result
-# takes its place.
+# apply PATCH [COPY]: as it is, or by a merge of the lines it has with those of the kernel. Then the
+# result takes its place, or that of the copy.
 apply()
 {
-	if patch -p1 -s -f -F0 --dry-run <"$1" >/dev/null; then
-		patch -p1 -s -f -F0 --no-backup-if-mismatch <"$1"
-		return
-	fi
-	[ -n "$try" ] || ! known_version "$release" || die "patches/${1##*/} does not apply"
+	# Other names of the same files: they are replaced, never written to.
 	rm -rf "$work/a" "$work/b"
-	cp -a "$stage" "$work/a"
+	cp -al "$stage" "$work/a"
+	! patch -p1 -s -f -F0 --no-backup-if-mismatch -r - <"$1" >/dev/null || return 0
+	[ -n "$try" ] || ! known_version "$release" || die "${1##*/} does not apply"
+	find . -mindepth 1 -delete
+	cp -al "$work/a/." .
 	ln -s stage "$work/b"
 	if patch -p1 -f --merge --no-backup-if-mismatch <"$1" >"$work/merge"; then
 		say "patches/${1##*/} does not apply as it is, and merges"
-		(cd "$work" && diff -ruN a b) >"$1" || :
+		(cd "$work" && diff -ruN a b) >"${2:-$1}" || :
 	else
 		say "patches/${1##*/} does not merge: $(awk '/^patching file/ { file = $3 }
 			/NOT MERGED/ || /FAILED/ { print file }' "$work/merge" | uniq | tr '\n' ' ')"
@@ -152,6 +171,7 @@ fill_stage()
 	(cd "$top" && tar cf - -T "$work/files.ours") | tar xf -
 	merge_maintainers
 	conflicts=
+	[ ! -f "$ours" ] || apply "$ours" /dev/null
 	for patch in "$work"/patches/*; do
 		apply "$patch"
 	done
@@ -185,8 +205,8 @@ sync_tree()
 	done <"$list.both"
 	mv "$list.new" "$list"
 	rm "$list.both"
-	known_version "$version" || version="$version, which patches/versions does not have"
-	say "build/tree is up to date with $linux_source $version"
+	known_version "$version" || version="$version, which bases/$BASE/versions does not have"
+	say "${tree#"$top"/} is up to date with $linux_source $version"
 	say "($changed files changed, $(wc -l <"$list") differ from the pristine tree)"
 }
 
