@@ -8,10 +8,13 @@
 # VARIANT, else test and $ARCH-test, and for another VARIANT lean, $VARIANT and $ARCH-$VARIANT; or
 # bare and $ARCH where the guest has no userland. A fragment's line that the final .config does not
 # hold ends it; with FRAGMENT, a file laid over the others, only a line of that, as what it takes
-# away takes more along.
+# away takes more along. bases/BASE/NAME.config continues a fragment, and bases/BASE/no-config has
+# lines of fragments that mean nothing there.
 
 . "${0%/*}/lib.sh"
 
+gone=$edits/no-config
+[ -f "$gone" ] || gone=/dev/null
 source=${1:-$tree}
 obj=${2:-$obj}
 name=build-$(basename "$obj")
@@ -30,8 +33,8 @@ fragments()
 		set -- "$@" test "$ARCH-test" lean "$VARIANT" "$ARCH-$VARIANT" ;;
 	esac
 	for fragment in "$@"; do
-		[ ! -f "$harness/configs/$fragment.config" ] || cat "$harness/configs/$fragment.config"
-	done | cat - ${FRAGMENT:+"$FRAGMENT"} | if grep -q '^config KPROBES_STRESS_TEST' "$source/lib/Kconfig.debug"; then
+		cat "$harness/configs/$fragment.config" "$edits/$fragment.config" 2>/dev/null || :
+	done | grep -vxF -f "$gone" | cat - ${FRAGMENT:+"$FRAGMENT"} | if grep -q '^config KPROBES_STRESS_TEST' "$source/lib/Kconfig.debug"; then
 		cat
 	else
 		sed /KPROBES_STRESS_TEST/d

@@ -58,11 +58,13 @@ kernel_doc()
 	grep -E '^(include|kernel|arch)/.*\.[ch]$' "$build/files.ours" | xargs -r scripts/kernel-doc -none -Wall 2>&1 || :
 }
 
-lines()		# PATTERN WHY [OPTION]: of our assembly for x86_64
+lines()		# PATTERN WHY [OPTION...]: of our assembly for x86_64
 {
+	pattern=$1 why=$2
+	shift 2
 	(cd "$tree" && for file in arch/x86/kernel/kprobes/*.S; do
-		sed '/^#include/d' "$file" | gcc -E -P -DCONFIG_X86_64 ${3:+"$3"} -x assembler-with-cpp - |
-			grep -E "^[[:space:]]*($1)" | sed "s,^,$file:,; s/\$/: WARNING: $2/"
+		sed '/^#include/d' "$file" | gcc -E -P -DCONFIG_X86_64 "$@" -x assembler-with-cpp - |
+			grep -E "^[[:space:]]*($pattern)" | sed "s,^,$file:,; s/\$/: WARNING: $why/"
 	done) || :
 }
 
@@ -71,7 +73,7 @@ assembly()
 {
 	lines 'iret|sysret|sysexit|swapgs' "it is for entry code"
 	lines 'CALL_NOSPEC|JMP_NOSPEC|(call|jmp)q?[[:space:]]*\*' "an indirect branch" \
-		-DCONFIG_CFI_CLANG
+		-DCONFIG_CFI_CLANG -DCONFIG_CFI
 }
 
 # The patched files of this architecture, and what is for all
