@@ -430,8 +430,8 @@ static noinline __noclone notrace u32 access_watched(u32 x)
 	u32 value;
 
 #if defined(CONFIG_X86)
-	asm volatile(".Lbeside_store: " ANNOTATE_NOENDBR "movl %2, (%1)\n"
-		     ".Lbeside_load: " ANNOTATE_NOENDBR "movl (%1), %0\n"
+	asm volatile(".Lbeside_store: " ANNOTATE_NOENDBR "\nmovl %2, (%1)\n"
+		     ".Lbeside_load: " ANNOTATE_NOENDBR "\nmovl (%1), %0\n"
 		     "nop\n"
 		     "nop\n"
 		     "nop"

@@ -41,10 +41,10 @@ struct exception {
 
 KUNIT_ARRAY_PARAM_DESC(exception, exceptions, name);
 
-static const void *probed_gen_params(const void *prev, char *desc)
+static const void *probed_gen_params(struct kunit *test, const void *prev, char *desc)
 {
 	do {
-		prev = exception_gen_params(prev, desc);
+		prev = exception_gen_params(test, prev, desc);
 	} while (prev && !((const struct exception *)prev)->probed);
 	return prev;
 }

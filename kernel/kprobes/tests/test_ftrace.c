@@ -495,13 +495,14 @@ static void update_others(struct work_struct *unused)
 
 static DECLARE_WORK(update_work, update_others);
 
-static int agree(struct ftrace_ops *ops, enum ftrace_ops_cmd cmd)
+static int agree(struct ftrace_ops *ops, unsigned long ip, enum ftrace_ops_cmd cmd)
 {
 	return 0;
 }
 
 /* The records are being gone through. Nobody else may say now which of them to go through. */
-static int agree_after_a_while(struct ftrace_ops *ops, enum ftrace_ops_cmd cmd)
+static int agree_after_a_while(struct ftrace_ops *ops, unsigned long ip,
+			       enum ftrace_ops_cmd cmd)
 {
 	schedule_work(&update_work);
 	msleep(200);

@@ -147,14 +147,14 @@ static u32 leaves_in_another_function(u32 x)
 static unsigned int traced_entries, traced_exits;
 
 static int note_traced_entry(struct fprobe *fp, unsigned long entry_ip, unsigned long ret_ip,
-			     struct pt_regs *regs, void *data)
+			     struct ftrace_regs *fregs, void *data)
 {
 	traced_entries++;
 	return 0;
 }
 
 static void note_traced_exit(struct fprobe *fp, unsigned long entry_ip, unsigned long ret_ip,
-			     struct pt_regs *regs, void *data)
+			     struct ftrace_regs *fregs, void *data)
 {
 	traced_exits++;
 }
@@ -172,7 +172,6 @@ static void return_probes_and_fprobes_lose_nothing_in_what_is_left(struct kunit 
 
 	fp->entry_handler = note_traced_entry;
 	fp->exit_handler = note_traced_exit;
-	fp->nr_maxactive = 1;
 	if (IS_ENABLED(CONFIG_FPROBE)) {
 		KUNIT_ASSERT_EQ(test, 0, register_fprobe_syms(fp, &symbol, 1));
 		KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, fprobe_drop, fp));

@@ -362,12 +362,12 @@ static const void *next_pair(const void *prev, char *desc, bool all)
 	return NULL;
 }
 
-static const void *pair_gen_params(const void *prev, char *desc)
+static const void *pair_gen_params(struct kunit *test, const void *prev, char *desc)
 {
 	return next_pair(prev, desc, true);
 }
 
-static const void *two_ways_gen_params(const void *prev, char *desc)
+static const void *two_ways_gen_params(struct kunit *test, const void *prev, char *desc)
 {
 	return next_pair(prev, desc, false);
 }
@@ -881,8 +881,7 @@ static void storm_of_interrupts_is_counted_to_the_last(struct kunit *test)
 	storm.in_tick = place_new(test, pair->above, false, 1);
 	storm.spinner->probe->on_hit = storm_spin;
 	storm.in_tick->probe->on_hit = storm_tick_handler;
-	hrtimer_init(&storm.timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
-	storm.timer.function = storm_tick;
+	hrtimer_setup(&storm.timer, storm_tick, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 	storm_run();
 	kunit_info(test, "%u rounds, %u ticks, %u on top", storm.rounds, storm.ticks, storm.over);
 	probe_expect(test, storm.spinner->probe, storm.rounds, 0, 0);

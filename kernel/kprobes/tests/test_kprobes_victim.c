@@ -54,7 +54,7 @@ extern u8 kprobes_victim_middle[] asm(".Lkprobes_victim_middle");
 /* There is room for a jump of five bytes in the middle of it. */
 static noinline __noclone u32 kprobes_victim(u32 x)
 {
-	asm volatile(".Lkprobes_victim_middle: " ANNOTATE_NOENDBR "nop\n"
+	asm volatile(".Lkprobes_victim_middle: " ANNOTATE_NOENDBR "\nnop\n"
 		     "nop\n"
 		     "nop\n"
 		     "nop\n"
@@ -123,8 +123,8 @@ static int call_interrupted(const char *value, const struct kernel_param *kp)
 		return ret;
 	calls_by_timer = 0;
 	migrate_disable();
-	hrtimer_init(&calling_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
-	calling_timer.function = call_in_interrupt;
+	hrtimer_setup(&calling_timer, call_in_interrupt, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_PINNED_HARD);
 	hrtimer_start(&calling_timer, TICK, HRTIMER_MODE_REL_PINNED_HARD);
 	for (calls_by_task = 0; calls_by_task < number; calls_by_task++)
 		kprobes_victim(calls_by_task);
@@ -159,14 +159,14 @@ DECLARE_TRACEPOINT(suspend_resume);
 /* If the ways met again, the compiler might emit a part twice, and its label with it. */
 static noinline __noclone u32 kprobes_victim_forks(u32 x)
 {
-	asm volatile(".Lkprobes_victim_before: " ANNOTATE_NOENDBR "nop"
+	asm volatile(".Lkprobes_victim_before: " ANNOTATE_NOENDBR "\nnop"
 		     : "+r" (x) : : "memory");
 	if (tracepoint_enabled(suspend_resume)) {
-		asm volatile(".Lkprobes_victim_on: " ANNOTATE_NOENDBR "nop"
+		asm volatile(".Lkprobes_victim_on: " ANNOTATE_NOENDBR "\nnop"
 			     : "+r" (x) : : "memory");
 		return x + 2;
 	}
-	asm volatile(".Lkprobes_victim_off: " ANNOTATE_NOENDBR "nop"
+	asm volatile(".Lkprobes_victim_off: " ANNOTATE_NOENDBR "\nnop"
 		     : "+r" (x) : : "memory");
 	return x + 1;
 }
@@ -193,7 +193,7 @@ static void *label(void)
 	unsigned int i;
 
 	for (i = 0; i < THIS_MODULE->num_jump_entries; i++, entry++) {
-		if (jump_entry_key(entry) == &__tracepoint_suspend_resume.key)
+		if ((void *)jump_entry_key(entry) == &__tracepoint_suspend_resume.key)
 			return (void *)jump_entry_code(entry);
 	}
 	return NULL;
@@ -297,7 +297,7 @@ static noinline __noclone u32 kprobes_victim_reads(const u32 *from)
 {
 	u32 value;
 
-	asm volatile(".Lkprobes_victim_load: " ANNOTATE_NOENDBR LOAD
+	asm volatile(".Lkprobes_victim_load: " ANNOTATE_NOENDBR "\n" LOAD
 		     : "=r" (value) : "r" (from));
 	return value;
 }

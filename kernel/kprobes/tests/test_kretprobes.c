@@ -714,9 +714,12 @@ static void note_what_is_told(struct told *told, struct pt_regs *regs, unsigned 
 }
 
 static void note_fprobe(struct fprobe *fp, unsigned long entry_ip, unsigned long ret_ip,
-			struct pt_regs *regs, void *data)
+			struct ftrace_regs *fregs, void *data)
 {
-	note_what_is_told(&container_of(fp, struct told_fprobe, fp)->told, regs, ret_ip);
+	struct pt_regs regs;
+
+	note_what_is_told(&container_of(fp, struct told_fprobe, fp)->told,
+			  ftrace_partial_regs(fregs, &regs), ret_ip);
 }
 
 KUNIT_DEFINE_ACTION_WRAPPER(drop_fprobe, unregister_fprobe, struct fprobe *);

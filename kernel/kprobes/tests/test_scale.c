@@ -35,12 +35,12 @@ asmlinkage void scale_text_end(void);
 
 static noinline __noclone void call_all_spots(void)
 {
-	asm volatile(ANNOTATE_NOENDBR
+	asm volatile(ANNOTATE_NOENDBR "\n"
 		     "scale_text:\n"
 		     ".rept " __stringify(NR_SPOTS) " * " __stringify(SPOT_INSNS) "\n"
 		     "	nop\n"
 		     ".endr\n"
-		     ANNOTATE_NOENDBR
+		     ANNOTATE_NOENDBR "\n"
 		     "scale_text_end:\n" : : : "memory");
 }
 

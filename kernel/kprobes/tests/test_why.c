@@ -32,7 +32,7 @@ static noinline __noclone unsigned int target(unsigned int n)
 	asm volatile(".rept 8\n"
 		     "	nop\n"
 		     ".endr\n"
-		     ".Lkprobes_why_nop: " ANNOTATE_NOENDBR "nop"
+		     ".Lkprobes_why_nop: " ANNOTATE_NOENDBR "\nnop"
 		     : "+r" (n) : : "memory");
 	return n + 1;
 }
@@ -53,7 +53,7 @@ static noinline __noclone unsigned int target(unsigned int n)
 static noinline __noclone void has_refused(bool run)
 {
 	if (run)
-		asm volatile(".Lkprobes_why_refused: " ANNOTATE_NOENDBR REFUSED_INSN
+		asm volatile(".Lkprobes_why_refused: " ANNOTATE_NOENDBR "\n" REFUSED_INSN
 			     : : : "memory");
 }
 

@@ -6,8 +6,6 @@
 
 struct pt_regs;
 
-typedef u32 probe_opcode_t;
-
 /*
  * Simulates @insn at @addr, which regs->pc is, too. Returns true, with regs->pc set to the
  * address of the next instruction; or false, with @regs unchanged, if memory could not be read.

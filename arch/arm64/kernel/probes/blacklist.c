@@ -70,7 +70,7 @@ const char *arch_kprobe_not_called(unsigned long addr)
 	u32 insn;
 
 	/* There are the types of functions, which look like any instruction. */
-	if (IS_ENABLED(CONFIG_CFI_CLANG))
+	if (IS_ENABLED(CONFIG_CFI))
 		return NULL;
 	if (aarch64_insn_read((void *)addr, &insn) || kprobe_is_landing_pad(insn) ||
 	    !kernel_text_address(before) || aarch64_insn_read((void *)before, &insn))

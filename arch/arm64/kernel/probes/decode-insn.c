@@ -27,7 +27,7 @@
 #include <linux/bits.h>
 #include <linux/kernel.h>
 #include <asm/insn.h>
-#include <asm/patching.h>
+#include <asm/text-patching.h>
 
 #include "decode-insn.h"
 

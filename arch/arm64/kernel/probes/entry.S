@@ -80,7 +80,7 @@
  * mark is still entered, and what the handler has returned is in w0. Changes x22 to x24.
  */
 	.macro	run_handler, rare:req, called:req, same_sp
-#ifdef CONFIG_CFI_CLANG
+#ifdef CONFIG_CFI
 	b	\rare				// the call of a handler takes more there
 #else
 	str	x1, [sp, #S_PC]

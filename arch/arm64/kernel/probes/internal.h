@@ -74,7 +74,7 @@
 #include <asm/barrier.h>
 #include <asm/debug-monitors.h>
 #include <asm/insn.h>
-#include <asm/patching.h>
+#include <asm/text-patching.h>
 
 /* Not C functions: slots call the first two, which may continue at the third. */
 asmlinkage void kprobe_detour_entry(void);

@@ -73,7 +73,7 @@ alternative_else
 	nop
 alternative_endif
 .Luser_access_denied_\name:
-#elif defined(CONFIG_ARM64_PAN)
+#else
 alternative_if ARM64_HAS_PAN
 	mrs_s	x3, SYS_PSTATE_PAN
 	orr	x19, x19, x3
@@ -85,7 +85,7 @@ alternative_else_nop_endif
 #ifdef CONFIG_ARM64_PSEUDO_NMI
 alternative_if ARM64_HAS_GIC_PRIO_MASKING
 	mrs_s	x3, SYS_ICC_PMR_EL1
-	str	x3, [sp, #S_PMR_SAVE]
+	str	w3, [sp, #S_PMR]
 alternative_else_nop_endif
 #endif
 	.endm
@@ -109,7 +109,7 @@ alternative_else
 	msr_s	SYS_PSTATE_PAN, x1
 alternative_endif
 .Luser_access_restored_\name:
-#elif defined(CONFIG_ARM64_PAN)
+#else
 alternative_if ARM64_HAS_PAN
 	msr_s	SYS_PSTATE_PAN, x1
 alternative_else_nop_endif

@@ -13,10 +13,12 @@
 #include <linux/kprobes.h>
 #include <linux/mm.h>
 #include <linux/ptrace.h>
+#include <linux/sched/signal.h>
 #include <linux/sizes.h>
 #include <linux/unaligned.h>
 #include <asm/debug-monitors.h>
 #include <asm/esr.h>
+#include <asm/gcs.h>
 #include <asm/insn.h>
 
 #include "decode-insn.h"
@@ -55,11 +57,45 @@ static __always_inline void branch_if(bool taken, struct pt_regs *regs,
 	go_to(regs, addr + (taken ? offset : AARCH64_INSN_SIZE), PSR_BTYPE_NONE);
 }
 
+static __always_inline bool has_gcs(struct pt_regs *regs)
+{
+	return user_mode(regs) && task_gcs_el0_enabled(current);
+}
+
+/*
+ * Links, as BL and BLR do, or else has the task killed, if it has a guarded control stack (GCS)
+ * that cannot be written.
+ */
+static __always_inline bool link(struct pt_regs *regs, unsigned long addr)
+{
+	int err = 0;
+
+	addr += AARCH64_INSN_SIZE;
+	if (has_gcs(regs))
+		push_user_gcs(addr, &err);
+	if (err)
+		force_sig(SIGSEGV);
+	else
+		procedure_link_pointer_set(regs, addr);
+	return !err;
+}
+
+/* Checks a return, as RET does, or else has the task killed. */
+static __always_inline bool may_return_to(struct pt_regs *regs, unsigned long target)
+{
+	int err = 0;
+
+	if (!has_gcs(regs) || (pop_user_gcs(&err) == target && !err))
+		return true;
+	force_sig(SIGSEGV);
+	return false;
+}
+
 /* B, BL */
 bool __kprobes probe_simulate_branch(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
-	if (insn & BIT(31))		/* BL */
-		procedure_link_pointer_set(regs, addr + AARCH64_INSN_SIZE);
+	if (insn & BIT(31) && !link(regs, addr))	/* BL */
+		return false;
 	go_to(regs, addr + distance(insn, 0, 26), PSR_BTYPE_NONE);
 	return true;
 }
@@ -131,8 +167,8 @@ bool __kprobes probe_simulate_branch_reg(u32 insn, unsigned long addr, struct pt
 	unsigned long target = pt_regs_read_reg(regs, rn);
 
 	/* "blr x30" goes where x30 pointed to before. */
-	if (opc == BLR)
-		procedure_link_pointer_set(regs, addr + AARCH64_INSN_SIZE);
+	if ((opc == BLR && !link(regs, addr)) || (opc == RET && !may_return_to(regs, target)))
+		return false;
 	go_to(regs, target, btype_after(opc, rn, regs));
 	return true;
 }

@@ -160,7 +160,7 @@ static bool before_function(unsigned long addr, unsigned long function)
 {
 	unsigned long distance = function - addr;
 
-	if (IS_ENABLED(CONFIG_CFI_CLANG) && distance <= AARCH64_INSN_SIZE)
+	if (IS_ENABLED(CONFIG_CFI) && distance <= AARCH64_INSN_SIZE)
 		return true;
 	return IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS) &&
 	       distance <= sizeof(u64) && ftrace_location(function);

@@ -114,7 +114,7 @@ DECLARE_PER_CPU(unsigned int, kprobe_int3_count);
 static __always_inline unsigned long arch_kprobe_level(void)
 {
 	/* PREEMPT_NEED_RESCHED is left in it: its bit is above all that are looked at. */
-	unsigned int count = raw_cpu_read_4(pcpu_hot.preempt_count);
+	unsigned int count = raw_cpu_read_4(__preempt_count);
 
 	/* The common case by a jump or ftrace: a task's hit. */
 	if (likely(!(count & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET))))

@@ -66,9 +66,8 @@ static int read_text(u8 *buf, unsigned long addr, int len)
 static bool has_prefix(struct insn *insn, u8 wanted)
 {
 	insn_byte_t prefix;
-	int i;
 
-	for_each_insn_prefix(insn, i, prefix) {
+	for_each_insn_prefix(insn, prefix) {
 		if (prefix == wanted)
 			return true;
 	}
@@ -569,8 +568,8 @@ kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr, unsigned long offse
 	if (copy_from_kernel_nofault(&first, (void *)addr, sizeof(first)))
 		return NULL;
 
-	if (is_endbr(first) && !offset)
+	if (is_endbr(&first) && !offset)
 		offset = ENDBR_INSN_SIZE;
-	*on_func_entry = offset == (is_endbr(first) ? ENDBR_INSN_SIZE : 0);
+	*on_func_entry = offset == (is_endbr(&first) ? ENDBR_INSN_SIZE : 0);
 	return (kprobe_opcode_t *)addr + offset;
 }

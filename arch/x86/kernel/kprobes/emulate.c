@@ -259,9 +259,8 @@ static u8 prefixes_of(struct insn *insn)
 {
 	insn_byte_t prefix;
 	u8 kinds = 0;
-	int i;
 
-	for_each_insn_prefix(insn, i, prefix) {
+	for_each_insn_prefix(insn, prefix) {
 		/* es, cs, ss, ds */
 		if ((prefix & ~0x18) == 0x26)
 			continue;

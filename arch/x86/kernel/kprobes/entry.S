@@ -69,7 +69,7 @@
 
 	.macro	count_preemption op:req
 #ifdef CONFIG_PREEMPT_COUNT
-	\op	PER_CPU_VAR(pcpu_hot + X86_preempt_count)
+	\op	PER_CPU_VAR(__preempt_count)
 #endif
 	.endm
 
@@ -102,13 +102,13 @@
  * handler has returned is in %eax.
  */
 	.macro	run_handler rare:req called:req iret
-#if defined(CONFIG_CFI_CLANG) || defined(CONFIG_KMSAN)
+#if defined(CONFIG_CFI) || defined(CONFIG_KMSAN)
 	jmp	\rare			/* the call of a handler takes more there */
 #else
 	movq	KPROBE_SITE_addr(%rbx), %rax
 	incq	%rax
 	movq	%rax, RIP(%rsp)
-	testl	$KPROBE_ABOVE_TASK, PER_CPU_VAR(pcpu_hot + X86_preempt_count)
+	testl	$KPROBE_ABOVE_TASK, PER_CPU_VAR(__preempt_count)
 	/* See kprobe_mend_flags(). */
 	ALTERNATIVE "{disp32} jnz \rare", "jmp \rare", X86_FEATURE_XENPV
 	testb	$1, PER_CPU_VAR(kprobe_marks + KPROBE_MARK_seq)
@@ -148,7 +148,7 @@ SYM_CODE_START(\name)
 	ANNOTATE_NOENDBR
 	save_regs 32(%rsp), $\orig_ax	/* an unwinder may look before ip is set */
 	.ifnb	\called
-	count_preemption incl
+	count_preemption incq
 	.endif
 	.ifnb	\owner
 	movq	PTREGS_SIZE(%rsp), %rax
@@ -161,7 +161,7 @@ SYM_CODE_START(\name)
 	.ifnb	\called
 	run_handler .Lrare_\name, .Lcalled_\name, \owner
 #ifdef CONFIG_PREEMPT_COUNT
-	count_preemption decl
+	count_preemption decq
 	jz	.Lpreempted_\name
 #endif
 .Lrestore_\name:
@@ -173,7 +173,7 @@ SYM_CODE_START(\name)
 
 .Lpreempted_\name:
 	UNWIND_HINT_REGS
-	count_preemption incl
+	count_preemption incq
 	call	kprobe_preempt_enable
 	jmp	.Lrestore_\name
 
@@ -187,7 +187,7 @@ SYM_CODE_START(\name)
 
 .Lrare_\name:
 	UNWIND_HINT_REGS
-	count_preemption decl
+	count_preemption decq
 	.endif
 	movq	%rsp, %rdi
 	movq	%rbx, %rsi

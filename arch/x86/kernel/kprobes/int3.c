@@ -18,7 +18,12 @@
 #include "internal.h"
 
 DEFINE_PER_CPU(unsigned int, kprobe_int3_count);
+#ifdef CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS
 #define INT3_COUNT	(NMI_OFFSET + HARDIRQ_OFFSET)
+#else
+/* One bit stands for all NMIs that nest. */
+#define INT3_COUNT	(HARDIRQ_OFFSET + (__this_cpu_read(nmi_nesting) == 1 ? NMI_OFFSET : 0))
+#endif
 
 /* Returns the address of what is executed when a branch cannot be emulated right now. */
 static __always_inline unsigned long branch_copy(const struct kprobe *kp)

@@ -183,15 +183,15 @@ static struct kprobe_function *complete_function(unsigned long addr)
 
 /*
  * Checks whether somebody else patches one of the covered bytes. static_call_text_reserved() and
- * ftrace_text_reserved() take the last address, alternatives_text_reserved() the one after it.
+ * ftrace_text_reserved() take the last address.
  */
 static bool others_need(const struct detour *d)
 {
-	void *begin = (void *)d->begin, *end = (void *)d->end, *last = end - 1;
+	void *begin = (void *)d->begin, *last = (void *)d->end - 1;
 
 	return kprobe_byte_among(d->function, d->begin, d->end, KPROBE_BYTE_LABEL) ||
 	       (d->function->static_calls && static_call_text_reserved(begin, last)) ||
-	       alternatives_text_reserved(begin, end) || ftrace_text_reserved(begin, last);
+	       ftrace_text_reserved(begin, last);
 }
 
 /*
@@ -411,7 +411,7 @@ static void change_first(struct list_head *oplist, u8 byte)
 
 	list_for_each_entry(op, oplist, list)
 		text_poke(op->kp.addr, &byte, 1);
-	text_poke_sync();
+	smp_text_poke_sync_each_cpu();
 }
 
 /*
@@ -432,7 +432,7 @@ void arch_optimize_kprobes(struct list_head *oplist)
 			 (unsigned long)op->optinsn.insn + DETOUR_ENTRY);
 		change_rest(op, INT3_INSN_OPCODE, jump);
 	}
-	text_poke_sync();
+	smp_text_poke_sync_each_cpu();
 	change_first(oplist, JMP32_INSN_OPCODE);
 	list_for_each_entry_safe(op, next, oplist, list)
 		list_del_init(&op->list);
@@ -456,6 +456,6 @@ void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_li
 		memcpy(after + 1, op->optinsn.original, sizeof(op->optinsn.original));
 		change_rest(op, JMP32_INSN_OPCODE, after);
 	}
-	text_poke_sync();
+	smp_text_poke_sync_each_cpu();
 	list_splice_tail_init(oplist, done_list);
 }

@@ -97,8 +97,6 @@ int arch_prepare_kprobe(struct kprobe *kp)
 	err = kprobe_emulation_init(&kp->ainsn.emulation, &insn);
 	if (err)
 		return kprobe_refuse_insn(kp, err, "it is a branch in a form that is not emulated");
-	if (alternatives_text_reserved(kp->addr, kp->addr + insn.length))
-		return kprobe_refuse(kp, -EINVAL, "a lock prefix, patched with the second CPU");
 	/* Only this kind of fixup looks at the text. It would find the breakpoint. */
 	if (ex_get_fixup_type(addr) == EX_TYPE_ZEROPAD)
 		return kprobe_refuse(kp, -EINVAL, "a load that is decoded when it faults");
@@ -127,7 +125,7 @@ static void change_text(struct list_head *sites, bool armed)
 
 	list_for_each_entry(kp, sites, list)
 		text_poke(kp->addr, armed ? &int3 : &kp->opcode, 1);
-	text_poke_sync();
+	smp_text_poke_sync_each_cpu();
 	list_for_each_entry(kp, sites, list)
 		perf_event_text_poke(kp->addr, armed ? &kp->opcode : &int3, 1,
 				     armed ? &int3 : &kp->opcode, 1);
@@ -139,8 +137,8 @@ void arch_arm_kprobes(struct list_head *sites)
 }
 
 /*
- * int3 is handled with interrupts off. So when a CPU answers the IPI of text_poke_sync(), it
- * has looked up the site of every breakpoint that it had hit before.
+ * int3 is handled with interrupts off. So when a CPU answers smp_text_poke_sync_each_cpu()'s IPI,
+ * it has looked up the site of every breakpoint that it had hit before.
  */
 void arch_disarm_kprobes(struct list_head *sites)
 {

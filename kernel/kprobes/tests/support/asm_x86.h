@@ -45,7 +45,7 @@ asm("	.macro kprobes_type function, like\n"
  * The labels are local: with a symbol, each step would be a function. Their addresses
  * are used as data: objtool has to be told that no indirect branch goes there.
  */
-#define KPROBES_STEP(name)	".Lkprobes_step_" name ": " ANNOTATE_NOENDBR
+#define KPROBES_STEP(name)	".Lkprobes_step_" name ": " ANNOTATE_NOENDBR "\n"
 
 /* The flag that makes user memory accessible, on a processor with SMAP */
 #define KPROBES_AC		"$" __stringify(X86_EFLAGS_AC_BIT)

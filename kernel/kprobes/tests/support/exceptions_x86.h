@@ -53,7 +53,7 @@ KPROBES_FUNCTION(called_astray,
 /* Leads behind the landing pad. */
 static noinline __noclone notrace void raise_astray(void)
 {
-	asm volatile(ANNOTATE_RETPOLINE_SAFE
+	asm volatile(ANNOTATE_RETPOLINE_SAFE "\n"
 		     "call *%[to]" : ASM_CALL_CONSTRAINT : [to] "r" (kprobes_step_raises_astray));
 }
 

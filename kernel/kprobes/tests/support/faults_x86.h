@@ -78,10 +78,10 @@ static unsigned long kprobes_fail_coprocessor(unsigned long x)
 
 /* Its copy is another instruction. */
 KPROBES_FAULTY(kprobes_call_by_pointer, FRAME_BEGIN,
-	       ANNOTATE_RETPOLINE_SAFE "call *(%" _ASM_ARG1 ")", FRAME_END);
+	       ANNOTATE_RETPOLINE_SAFE "\ncall *(%" _ASM_ARG1 ")", FRAME_END);
 
 KPROBES_FAULTY(kprobes_jump_by_pointer, "",
-	       ANNOTATE_RETPOLINE_SAFE "jmp *(%" _ASM_ARG1 ")", "");
+	       ANNOTATE_RETPOLINE_SAFE "\njmp *(%" _ASM_ARG1 ")", "");
 
 static unsigned long kprobes_called(void)
 {

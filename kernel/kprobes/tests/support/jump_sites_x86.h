@@ -27,7 +27,7 @@
 #ifdef CONFIG_MITIGATION_RETPOLINE
 #define KPROBES_JUMP_ANYWHERE	"jmp __x86_indirect_thunk_" _ASM_AX
 #else
-#define KPROBES_JUMP_ANYWHERE	ANNOTATE_RETPOLINE_SAFE "jmp *%" _ASM_AX
+#define KPROBES_JUMP_ANYWHERE	ANNOTATE_RETPOLINE_SAFE "\njmp *%" _ASM_AX
 #endif
 
 /* An instruction that is never executed */
@@ -46,7 +46,7 @@
 	J(anywhere, "jumped to from anywhere", 0, "target",					\
 	  KPROBES_NEVER(KPROBES_JUMP_ANYWHERE))							\
 	J(register, "jumped to by way of a register", 0, "target",				\
-	  KPROBES_NEVER(ANNOTATE_RETPOLINE_SAFE "jmp *%" _ASM_AX))				\
+	  KPROBES_NEVER(ANNOTATE_RETPOLINE_SAFE "\njmp *%" _ASM_AX))				\
 	J(parted_anywhere, "jumped to from anywhere in the cold part", 0, "target",		\
 	  "add $1, %eax; nop; nop; cmp %eax, %eax; jne kprobes_jump_parted_anywhere.cold")	\
 	J(fixup, "gone on at after a fault", 1, "fixup",					\
@@ -59,7 +59,7 @@
 	  "nop; nop; kprobes_jump_behind: add $1, %eax; add $1, %eax")				\
 	J(bug, "trap for a bug", 0, "insn", "nop; je 1f; ud2; 1:")				\
 	J(indirect, "indirect jump", 1, "insn",							\
-	  "je 1f; nop\n" ANNOTATE_RETPOLINE_SAFE "jmp *%" _ASM_AX "; nop; nop; 1:")
+	  "je 1f; nop\n" ANNOTATE_RETPOLINE_SAFE "\njmp *%" _ASM_AX "; nop; nop; 1:")
 
 #define KPROBES_FAR_JUMPS(J)									\
 	J(far_memory, "jumped to by a far jump through memory", 0, "target",			\

@@ -63,7 +63,7 @@ KPROBES_FUNCTION(kprobes_jump_run,
 		 "push " KPROBES_RUN_FLAGS "; popf\n"
 		 KPROBES_RUN_EACH("mov " KPROBES_RUN_REG ", %\\reg")
 		 "mov " KPROBES_RUN_REG ", %" _ASM_ARG1 "\n"
-		 ANNOTATE_RETPOLINE_SAFE "call *" __ASM_SEL_RAW(4, 8) "(%" _ASM_SP ")\n"
+		 ANNOTATE_RETPOLINE_SAFE "\ncall *" __ASM_SEL_RAW(4, 8) "(%" _ASM_SP ")\n"
 		 "xchg %" _ASM_ARG1 ", (%" _ASM_SP ")\n"
 		 KPROBES_RUN_EACH("mov %\\reg, " KPROBES_RUN_REG) "pop " KPROBES_RUN_REG "\n"
 		 "pushf; pop " KPROBES_RUN_FLAGS "; push " KPROBES_RUN_FLAGS "\n"
@@ -116,7 +116,7 @@ static inline void *kprobes_jump_at(void *addr)
 /* --- functions with an instruction to probe --- */
 
 /* Not ASM_RET: a thunk that counts returns changes the flags. */
-#define KPROBES_RET	ANNOTATE_RETPOLINE_SAFE "ret; int3\n"
+#define KPROBES_RET	ANNOTATE_RETPOLINE_SAFE "\nret; int3\n"
 
 #define KPROBES_JUMP(function, body)					\
 void function(void);							\
@@ -142,7 +142,7 @@ KPROBES_FUNCTION(function, body "\n" KPROBES_RET)
 #ifdef CONFIG_MITIGATION_RETPOLINE
 #define KPROBES_CALL_ANYWHERE	"call __x86_indirect_thunk_" _ASM_AX "\n"
 #else
-#define KPROBES_CALL_ANYWHERE	ANNOTATE_RETPOLINE_SAFE "call *%" _ASM_AX "\n"
+#define KPROBES_CALL_ANYWHERE	ANNOTATE_RETPOLINE_SAFE "\ncall *%" _ASM_AX "\n"
 #endif
 
 /*

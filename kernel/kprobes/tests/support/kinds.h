@@ -10,7 +10,7 @@
 #include <linux/module.h>
 #include <linux/ptrace.h>
 
-MODULE_IMPORT_NS(EXPORTED_FOR_KUNIT_TESTING);
+MODULE_IMPORT_NS("EXPORTED_FOR_KUNIT_TESTING");
 
 /* Returns zeroed memory, which is freed when the test case ends. */
 void *test_alloc(struct kunit *test, size_t size);

@@ -52,12 +52,14 @@ static inline int ops_join(struct ftrace_ops *ops, void *function)
 #ifdef CONFIG_FUNCTION_GRAPH_TRACER
 static unsigned long graph_calls;
 
-static inline int graph_enters(struct ftrace_graph_ent *entry, struct fgraph_ops *ops)
+static inline int graph_enters(struct ftrace_graph_ent *entry, struct fgraph_ops *ops,
+			       struct ftrace_regs *fregs)
 {
 	return 1;
 }
 
-static inline void graph_returns(struct ftrace_graph_ret *ret, struct fgraph_ops *ops)
+static inline void graph_returns(struct ftrace_graph_ret *ret, struct fgraph_ops *ops,
+				 struct ftrace_regs *fregs)
 {
 	graph_calls++;
 }

@@ -40,7 +40,7 @@ static const struct refused refused[] = {
 	{ "native_write_gdt_entry", WITH(PARAVIRT_XXL) },
 	{ "native_load_idt", WITH(PARAVIRT_XXL) },
 	/* Parts of their callers, although gcc would have functions, if it optimizes for size */
-	{ "wrmsr" }, { "wrmsrl" }, { "cr4_set_bits" }, { "cr4_set_bits_irqsoff" },
+	{ "wrmsr" }, { "wrmsrq" }, { "cr4_set_bits" }, { "cr4_set_bits_irqsoff" },
 	{ "do_trace_write_msr", WITH(TRACEPOINTS) }, { "cpu_init_exception_handling", true },
 	{ "load_current_idt", true },
 	{ "early_cpu_to_node", WITH(NUMA) && WITH(DEBUG_PER_CPU_MAPS) }, { "memset", true },

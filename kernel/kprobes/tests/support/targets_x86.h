@@ -101,7 +101,7 @@ static const struct kprobes_step kprobes_steps_table[] __maybe_unused = {
 asm("	.macro kprobes_block\n"
 	KPROBES_TEXT(KPROBES_TYPE_OF("kprobes_block_\\@", "kprobes_steps"), "kprobes_block_\\@",
 		     "mov %" __stringify(_ASM_ARG1L) ", %eax\n"
-		     ".Lkprobes_block_\\@: " ANNOTATE_NOENDBR
+		     ".Lkprobes_block_\\@: " ANNOTATE_NOENDBR "\n"
 		     ".rept " __stringify(KPROBES_BLOCK_INSNS) "; add $1, %eax; .endr\n" ASM_RET)
 	_ASM_PTR " kprobes_block_\\@, .Lkprobes_block_\\@\n"
 "	.endm\n");

@@ -8,7 +8,7 @@
 #include <linux/module.h>
 #include <linux/sched.h>
 
-MODULE_IMPORT_NS(EXPORTED_FOR_KUNIT_TESTING);
+MODULE_IMPORT_NS("EXPORTED_FOR_KUNIT_TESTING");
 
 /* For kunit_release_action() */
 void thread_stop(void *task);

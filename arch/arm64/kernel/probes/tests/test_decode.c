@@ -10,7 +10,7 @@
 #include <linux/sizes.h>
 #include <linux/string.h>
 #include <asm/insn.h>
-#include <asm/patching.h>
+#include <asm/text-patching.h>
 
 #include "support/text.h"
 #include "../decode-insn.h"
@@ -233,7 +233,7 @@ asm("	.pushsection .text, \"ax\"\n"
 /* With control flow integrity the word before a function may be its type. */
 static bool is_type(unsigned long at, unsigned long end)
 {
-	return IS_ENABLED(CONFIG_CFI_CLANG) && end - at == AARCH64_INSN_SIZE;
+	return IS_ENABLED(CONFIG_CFI) && end - at == AARCH64_INSN_SIZE;
 }
 
 /* In @expected there is a y for each instruction from @start to @end that can be probed. */

@@ -28,7 +28,7 @@
 #include <asm/daifflags.h>
 #include <asm/insn.h>
 #include <asm/mmu.h>
-#include <asm/patching.h>
+#include <asm/text-patching.h>
 #include <asm/sysreg.h>
 
 #include "../../../../../kernel/kprobes/internal.h"

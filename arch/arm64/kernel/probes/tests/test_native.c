@@ -10,7 +10,7 @@
 #include <linux/ptrace.h>
 #include <linux/string.h>
 #include <asm/insn.h>
-#include <asm/patching.h>
+#include <asm/text-patching.h>
 #include <asm/sysreg.h>
 
 #include "support/asm_arm64.h"

@@ -13,7 +13,7 @@
 #include <linux/string.h>
 #include <asm/alternative.h>
 #include <asm/insn.h>
-#include <asm/patching.h>
+#include <asm/text-patching.h>
 #include <asm/sysreg.h>
 
 #include "support/refused.h"
@@ -88,7 +88,7 @@ static void vectors_that_are_copied_are_refused(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, -EINVAL, kprobes_try(addr), "%pS", (void *)addr);
 }
 
-#ifdef CONFIG_CRYPTO_SHA256_ARM64
+#ifdef CONFIG_CRYPTO_LIB_SHA256_ARCH
 /* The second word of SHA-256's table of constants; as an instruction it subtracts. */
 #define CONSTANT	0x71374491
 
@@ -134,7 +134,7 @@ static struct kunit_case refused_cases[] = {
 	KUNIT_CASE(what_hits_call_is_no_function),
 	KUNIT_CASE(alternatives_are_patched_before_any_probe),
 	KUNIT_CASE(vectors_that_are_copied_are_refused),
-#ifdef CONFIG_CRYPTO_SHA256_ARM64
+#ifdef CONFIG_CRYPTO_LIB_SHA256_ARCH
 	KUNIT_CASE(constants_are_not_behind_a_function),
 #endif
 	{ }

@@ -20,7 +20,7 @@
 #include <asm/asm-extable.h>
 #include <asm/esr.h>
 #include <asm/insn.h>
-#include <asm/patching.h>
+#include <asm/text-patching.h>
 
 #include "support/probe.h"
 #include "support/switch.h"

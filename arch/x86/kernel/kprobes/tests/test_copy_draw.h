@@ -188,7 +188,7 @@ static unsigned long percpu_base(void)
 	unsigned long base;
 
 	if (IS_ENABLED(CONFIG_X86_64))
-		rdmsrl(MSR_GS_BASE, base);
+		rdmsrq(MSR_GS_BASE, base);
 	else
 		base = (unsigned long)raw_cpu_ptr(&kprobe_int3_count) -
 		       (__force unsigned long)&kprobe_int3_count;

@@ -275,33 +275,6 @@ static void test_text(struct kunit *test)
 	KUNIT_EXPECT_LT(test, t.verdicts[UNSUPP] * 100, t.verdicts[BY_COPY]);
 }
 
-#ifdef CONFIG_SMP
-extern s32 __smp_locks[], __smp_locks_end[];
-
-/*
- * A kernel that has booted with one CPU of several has no lock prefixes. They are patched in
- * when another CPU comes up.
- */
-static void test_lock_prefixes(struct kunit *test)
-{
-	unsigned int tried = 0;
-	unsigned long addr;
-	s32 *entry;
-
-	if (setup_max_cpus > 1 || num_possible_cpus() == 1)
-		kunit_skip(test, "lock prefixes are there to stay: try maxcpus=1");
-	for (entry = __smp_locks; entry < __smp_locks_end; entry++) {
-		addr = (unsigned long)entry + *entry;
-		/* Init text has been freed by then, and is not patched. */
-		if (addr < (unsigned long)_stext || addr >= (unsigned long)_etext)
-			continue;
-		tried++;
-		KUNIT_EXPECT_NE_MSG(test, 0, kprobes_try(addr), "%pS", (void *)addr);
-	}
-	KUNIT_EXPECT_GT(test, tried, 0);
-}
-#endif
-
 static struct kunit_case decode_cases[] = {
 	KUNIT_CASE(test_verdicts),
 	KUNIT_CASE(test_landing_pad),
@@ -309,9 +282,6 @@ static struct kunit_case decode_cases[] = {
 	KUNIT_CASE(test_mapping_end),
 	KUNIT_CASE(test_adjust),
 	KUNIT_CASE(test_text),
-#ifdef CONFIG_SMP
-	KUNIT_CASE(test_lock_prefixes),
-#endif
 	{ }
 };
 

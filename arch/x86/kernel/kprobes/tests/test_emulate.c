@@ -118,7 +118,7 @@ static DEFINE_PER_CPU(unsigned long (*)(void), kprobe_test_target) __used = step
 
 /* A call by per-CPU memory, the one kind of instruction that is stepped. */
 KPROBES_FUNCTION(kprobe_test_stepped,
-		 FRAME_BEGIN KPROBES_STEP("stepped") ANNOTATE_RETPOLINE_SAFE
+		 FRAME_BEGIN KPROBES_STEP("stepped") ANNOTATE_RETPOLINE_SAFE "\n"
 		 "call *%" __ASM_SEL_RAW(fs, gs) ":" KPROBES_DATA("kprobe_test_target") "\n"
 		 FRAME_END ASM_RET);
 

@@ -109,7 +109,7 @@ static long percpu_displacement(void)
 	unsigned long base = 0;
 
 	if (IS_ENABLED(CONFIG_X86_64) && !IS_ENABLED(CONFIG_SMP))
-		rdmsrl(MSR_GS_BASE, base);
+		rdmsrq(MSR_GS_BASE, base);
 	return (__force long)&percpu_data - base;
 }
 

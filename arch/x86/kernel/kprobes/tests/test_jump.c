@@ -24,7 +24,7 @@
 /* A return that is marked as safe, so the kernel does not patch it to a jump to the thunk */
 void kprobe_test_returns(void);
 
-KPROBES_FUNCTION(kprobe_test_returns, "nop; nop; nop\n" ANNOTATE_RETPOLINE_SAFE "ret; nop");
+KPROBES_FUNCTION(kprobe_test_returns, "nop; nop; nop\n" ANNOTATE_RETPOLINE_SAFE "\nret; nop");
 
 #define RETURN_AT	3
 
@@ -296,7 +296,7 @@ static void test_steps_of_a_jump(struct kunit *test)
 {
 	struct probe *p = probe_new(test, entry_of(kprobe_test_returns));
 
-	probe_with(test, NULL, .kp.symbol_name = "text_poke_sync", .on_hit = note_sync);
+	probe_with(test, NULL, .kp.symbol_name = "smp_text_poke_sync_each_cpu", .on_hit = note_sync);
 	wait_for_kprobe_optimizer();
 	atomic_set(&worker_syncs, 0);
 	syncing_task = current;

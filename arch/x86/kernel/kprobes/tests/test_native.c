@@ -190,7 +190,7 @@ int kprobe_test_write(void (*function)(void), int size, const struct diff_lab *l
 	scoped_guard(mutex, &text_mutex) {
 		for (i = 0; i < size; i += PAGE_SIZE)
 			text_poke(text + i, image + i, PAGE_SIZE);
-		text_poke_sync();
+		smp_text_poke_sync_each_cpu();
 	}
 	scoped_guard(mutex, &kprobe_mutex)
 		kprobe_function_forget();

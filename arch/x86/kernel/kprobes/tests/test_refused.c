@@ -63,7 +63,7 @@ static void test_without_percpu_data(struct kunit *test)
 }
 #endif
 
-#ifdef CONFIG_CFI_CLANG
+#ifdef CONFIG_CFI
 extern s32 __start___kcfi_traps[], __stop___kcfi_traps[];
 
 /* The handler of the trap decodes the mov and the add in front of it, and of the je. */
@@ -103,7 +103,7 @@ static struct kunit_case refused_cases[] = {
 	KUNIT_CASE(way_to_the_handlers_is_not_traced),
 	KUNIT_CASE(alternatives_are_patched_before_any_probe),
 	KUNIT_CASE(test_decoded_by_their_fixup),
-#ifdef CONFIG_CFI_CLANG
+#ifdef CONFIG_CFI
 	KUNIT_CASE(test_decoded_by_a_failed_check),
 #endif
 #if RESUMES_ON_32

@@ -131,7 +131,7 @@ static int step(struct notifier_block *nb, unsigned long what, void *data)
 
 static struct notifier_block step_notifier = { .notifier_call = step };
 
-static noinline __noclone void expect_traces(struct kunit *test, unsigned int at_least)
+static noinline __noclone void expect_traces(struct kunit *test, unsigned int least)
 {
 	long result;
 
@@ -144,7 +144,7 @@ static noinline __noclone void expect_traces(struct kunit *test, unsigned int at
 	walk.task = NULL;
 	preempt_enable();
 	KUNIT_EXPECT_EQ(test, result, 4);
-	KUNIT_EXPECT_GE(test, walk.traces, at_least);
+	KUNIT_EXPECT_GE(test, walk.traces, least);
 	KUNIT_EXPECT_EQ_MSG(test, walk.bad, 0, "of %u, the first at %pS", walk.traces,
 			    (void *)walk.first_bad);
 }
