@@ -133,8 +133,8 @@ run_kunit()
 # What goes with the boot of all suites
 beside_kunit()
 {
-	# What is patched when a second CPU comes
-	if [ "$ARCH" != arm64 ]; then
+	# What is patched when a second CPU comes, if this kernel does so
+	if [ "$ARCH" != arm64 ] && grep -q test_lock_prefixes "$tree/arch/x86/kernel/kprobes/tests/test_decode.c"; then
 		PART=one-cpu ONLY=lock_prefixes guest kunit kunit kunit.enable=1 \
 			kunit.filter_glob='kprobes_x86_decode.test_lock*' maxcpus=1
 		demand "what is patched when a second CPU comes was tried" \
