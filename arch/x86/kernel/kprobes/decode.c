@@ -481,6 +481,7 @@ static const char *known_as(struct insn *insn, unsigned long addr)
 {
 	switch (kprobe_opcode(insn)) {
 	case 0xcc ... 0xce:	/* int3, int, into */
+	case 0xd6:		/* udb: a failed check of FineIBT */
 	case 0xf1:		/* int1 */
 	case 0x0f0b:		/* ud2: WARN(), BUG(), a failed check of kCFI */
 	case 0x0fb9:		/* ud1: UBSAN */
