@@ -44,6 +44,19 @@ choosing()
 		"$(offered() { printf '%s\n' 999.1-1 "$newest-2" "$newest-1~deb12u1" 0.1-1; }; choose_version)" "$newest-2"
 	expect "if none is known, the newest is" \
 		"$(offered() { printf '%s\n' 999.1-1 999.0-1; }; choose_version)" 999.1-1
+	expect "a base that is there is taken" "$(following "7.3 7.4 7.10")" linux-source-7.3
+	expect "the newest kernel that has followed it is, if not" "$(following "7.4 7.10")" linux-source-7.10
+}
+
+# following OFFERED: the package that base 7.3 takes if apt has others, too, but these are all that has
+# versions
+following()
+{
+	BASE=7.3 gives=$1
+	names_offered() { printf 'linux-source-%s\n' 7.4 7.10 7.2 6.12 7.3; }
+	offered() { case " $gives " in *" ${linux_source##*-} "*) echo 1 ;; esac; }
+	choose_package
+	echo "$linux_source"
 }
 
 # try_changed LINE...: with other words in these lines of a hunk, the first of the patch

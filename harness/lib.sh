@@ -148,6 +148,11 @@ debian_lists()
 	use_lists "$1"
 }
 
+names_offered()
+{
+	apt-cache pkgnames linux-source-
+}
+
 # The packages with sources that apt offers of the base and of what has followed it, the oldest first.
 # The stable kernel has no successor.
 packages()
@@ -158,7 +163,7 @@ packages()
 	fi
 	{
 		echo "linux-source-$BASE"
-		apt-cache pkgnames linux-source- | grep -E '^linux-source-[0-9]+\.[0-9]+$'
+		names_offered | grep -E '^linux-source-[0-9]+\.[0-9]+$'
 	} | sort -uV | sed -n "/^linux-source-$BASE\$/,\$p"
 }
 
