@@ -296,7 +296,8 @@ static void test_steps_of_a_jump(struct kunit *test)
 {
 	struct probe *p = probe_new(test, entry_of(kprobe_test_returns));
 
-	probe_with(test, NULL, .kp.symbol_name = "smp_text_poke_sync_each_cpu", .on_hit = note_sync);
+	probe_with(test, NULL, .kp.symbol_name = "smp_text_poke_sync_each_cpu",
+		   .on_hit = note_sync);
 	wait_for_kprobe_optimizer();
 	atomic_set(&worker_syncs, 0);
 	syncing_task = current;
