@@ -68,6 +68,20 @@ static __always_inline unsigned long arch_kprobe_level(void)
 }
 #endif
 
+#ifndef arch_kprobe_own_marks
+/**
+ * arch_kprobe_own_marks() - find the marks of this CPU
+ *
+ * Where per-CPU data have an address space of their own, ``__kprobe_own`` is its qualifier: then a
+ * mark is an operand of instructions.
+ *
+ * Context: any, preemption off for as long as the result is used.
+ * Return: a pointer to kprobe_marks.
+ */
+#define arch_kprobe_own_marks()		raw_cpu_ptr(kprobe_marks)
+#define __kprobe_own
+#endif
+
 #ifndef arch_kprobe_resume_ip
 /**
  * arch_kprobe_resume_ip() - find where to resume, if a handler has chosen that

@@ -96,7 +96,7 @@ bool __kprobes kprobe_over_plain(unsigned long level)
 static __always_inline int run_pre_handlers(struct kprobe *kp, struct pt_regs *regs, bool may_end)
 {
 	unsigned long level = arch_kprobe_level();
-	struct kprobe_mark *mark = kprobe_own_mark(level);
+	struct kprobe_mark __kprobe_own *mark = kprobe_own_mark(level);
 	bool redirected = false, missed = false;
 	kprobe_pre_handler_t pre_handler;
 	struct kprobe *p;
@@ -133,7 +133,7 @@ int __kprobes kprobe_run_many(struct kprobe *kp, struct pt_regs *regs)
 void __kprobes kprobe_run_many_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	unsigned long level = arch_kprobe_level();
-	struct kprobe_mark *mark = kprobe_own_mark(level);
+	struct kprobe_mark __kprobe_own *mark = kprobe_own_mark(level);
 	kprobe_post_handler_t post_handler;
 	struct kprobe *p;
 
@@ -144,6 +144,13 @@ void __kprobes kprobe_run_many_post(struct kprobe *kp, struct pt_regs *regs, uns
 		kprobe_runs(mark, p);
 		post_handler(p, regs, 0);
 	}
+}
+
+/* kprobe_hit_pre(), for all levels but the task's */
+enum kprobe_result __kprobes kprobe_hit_above_task(struct kprobe_site *site, struct pt_regs *regs,
+						   unsigned long level)
+{
+	return kprobe_hit_at(site, regs, level);
 }
 
 /*
@@ -170,8 +177,8 @@ void __kprobes kprobe_resume_elsewhere(struct pt_regs *regs)
 }
 
 /* Records that a fault handler is running: it is not offered its own faults. */
-static bool __kprobes run_fault(struct kprobe_mark *mark, struct kprobe *p, struct pt_regs *regs,
-				int trapnr)
+static bool __kprobes run_fault(struct kprobe_mark __kprobe_own *mark, struct kprobe *p,
+				struct pt_regs *regs, int trapnr)
 {
 	kprobe_fault_handler_t fault_handler = p ? READ_ONCE(p->fault_handler) : NULL;
 	bool done;
@@ -218,9 +225,9 @@ static bool __kprobes insn_fault(struct kprobe *kp, struct pt_regs *regs, int tr
 #endif
 
 /* The mark of the caller's level, if a handler is running there */
-static struct kprobe_mark __kprobes *mark_in_use(void)
+static struct kprobe_mark __kprobe_own __kprobes *mark_in_use(void)
 {
-	struct kprobe_mark *mark = kprobe_own_mark(arch_kprobe_level());
+	struct kprobe_mark __kprobe_own *mark = kprobe_own_mark(arch_kprobe_level());
 
 	return kprobe_mark_entered(mark) ? mark : NULL;
 }
@@ -234,7 +241,7 @@ static struct kprobe_mark __kprobes *mark_in_use(void)
 static bool __kprobes handler_fault(struct pt_regs *regs, int trapnr, unsigned long at)
 {
 	unsigned long told = instruction_pointer(regs);
-	struct kprobe_mark *mark = mark_in_use();
+	struct kprobe_mark __kprobe_own *mark = mark_in_use();
 
 	if (!mark || mark->faulting || !run_fault(mark, mark->running, regs, trapnr))
 		return false;
@@ -280,7 +287,7 @@ static struct kprobe kprobe_busy = {
 /* Prints which probe an oops is of, if any. @regs are the registers at the fault. Context: any. */
 void __kprobes kprobe_explain_oops(struct pt_regs *regs)
 {
-	struct kprobe_mark *mark;
+	struct kprobe_mark __kprobe_own *mark;
 	kprobe_opcode_t *addr;
 	struct kprobe *kp;
 
@@ -376,7 +383,7 @@ void __kprobes kprobe_busy_end(void)
  */
 void __kprobes kprobe_task_dies(void)
 {
-	struct kprobe_mark *mark;
+	struct kprobe_mark __kprobe_own *mark;
 
 	guard(preempt_notrace)();
 	mark = kprobe_own_mark(0);

@@ -261,7 +261,7 @@ void __kprobes kretprobe_returned(struct pt_regs *regs, void *frame)
 {
 	struct kretprobe_instance *ri;
 	struct kretprobe *told;
-	struct kprobe_mark *mark;
+	struct kprobe_mark __kprobe_own *mark;
 	unsigned long ret_addr;
 
 	guard(preempt_notrace)();

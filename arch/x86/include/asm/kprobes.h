@@ -114,14 +114,9 @@ DECLARE_PER_CPU(unsigned int, kprobe_int3_count);
 static __always_inline unsigned long arch_kprobe_level(void)
 {
 	/* PREEMPT_NEED_RESCHED is left in it: its bit is above all that are looked at. */
-	unsigned int count = raw_cpu_read_4(pcpu_hot.preempt_count);
+	unsigned int count = raw_cpu_read_4(pcpu_hot.preempt_count) -
+			     __this_cpu_read(kprobe_int3_count);
 
-	/* The common case by a jump or ftrace: a task's hit. */
-	if (likely(!(count & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET))))
-		return 0;
-	count -= __this_cpu_read(kprobe_int3_count);
-
-	/* The common case of a breakpoint. */
 	if (likely(!(count & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET))))
 		return 0;
 	if (count & NMI_MASK)
@@ -179,6 +174,11 @@ unsigned long arch_kprobe_resume_ip(unsigned long ip);
 
 /* Nothing is remembered between a hit and what follows on it. */
 #define ARCH_KPROBE_STATELESS	1
+
+#ifdef CONFIG_USE_X86_SEG_SUPPORT
+#define __kprobe_own			__percpu_seg_override
+#define arch_kprobe_own_marks()		__my_cpu_ptr(kprobe_marks)
+#endif
 
 static __always_inline bool kprobe_regs_of_hit(const struct pt_regs *regs)
 {
