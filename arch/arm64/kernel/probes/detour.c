@@ -113,6 +113,11 @@ kprobe_detour_called(struct pt_regs *regs, struct kprobe_site *site, int chosen)
 	return to;
 }
 
+static __always_inline unsigned long tail_exit(struct kprobe *kp, struct pt_regs *regs)
+{
+	return resume(kp, regs, regs->pc == (unsigned long)(kp->addr + 1) ? SLOT_NEXT_OUT : 0);
+}
+
 /* As kprobe_detour_hit(), behind the copy for hits with a post handler. */
 asmlinkage unsigned long __kprobes
 kprobe_tail_hit(struct pt_regs *regs, struct kprobe_site *site)
@@ -129,7 +134,19 @@ kprobe_tail_hit(struct pt_regs *regs, struct kprobe_site *site)
 	kprobe_hit_post(site, regs);
 	if (idle)
 		ct_nmi_exit();
-	return resume(&site->kp, regs, regs->pc == next ? SLOT_NEXT_OUT : 0);
+	return tail_exit(&site->kp, regs);
+}
+
+/* As kprobe_detour_called() */
+asmlinkage unsigned long __kprobes
+kprobe_tail_called(struct pt_regs *regs, struct kprobe_site *site)
+{
+	unsigned long to;
+
+	kprobe_mark_end(kprobe_own_mark(0));
+	to = tail_exit(&site->kp, regs);
+	preempt_enable_notrace();
+	return to;
 }
 
 /* As kretprobe_returned(), where interrupts are masked. */

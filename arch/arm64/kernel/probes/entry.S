@@ -73,15 +73,17 @@
 
 /*
  * The short path: calls the handler of a hit as most are, at which a task runs, there is one probe,
- * with a pre handler only, and hits are not counted. This is kprobe_hit_pre(), step by step, with
- * the site in x20, its address in x1, the registers at sp, PSTATE in x19, and preemption off. Any
- * other hit goes to @rare, where nothing has happened yet. If there is a post handler, the handler
- * has set where to resume, or with @same_sp it has moved the stack pointer, it goes to @called: the
- * mark is still entered, and what the handler has returned is in w0. Changes x22 to x24.
+ * and hits are not counted. This is kprobe_hit_pre() and kprobe_hit_post(), step by step, with the
+ * site in x20, its address in x1, the registers at sp, PSTATE in x19, and preemption off. Any other
+ * hit goes to @rare, where nothing has happened yet. If C code is to find out where to resume, it
+ * goes to @called: the mark is still entered, and what a pre handler has returned is in w0. Changes
+ * x22 to x24.
  */
-	.macro	run_handler, rare:req, called:req, same_sp
+
+	/* What it returns is in w0, 0 if there is none. */
+	.macro	call_handler, handler:req, rare:req
 #ifdef CONFIG_CFI_CLANG
-	b	\rare				// the call of a handler takes more there
+	b	\rare				// the call takes more there
 #else
 	str	x1, [sp, #S_PC]
 	tbnz	x19, #PSR_I_SHIFT, \rare	// RCU may take the CPU for idle
@@ -96,28 +98,65 @@
 	cbnz	w1, \rare
 	add	w1, w24, #1
 	str	w1, [x23, #KPROBE_MARK_SEQ]
-	ldr	x0, [x20, #KPROBE_SITE_FIRST]
-	str	x0, [x23, #KPROBE_MARK_RUNNING]
-	ldr	x2, [x0, #KPROBE_PRE_HANDLER]
-	cbz	x2, .Lno_handler\@
+	ldr	x3, [x20, #KPROBE_SITE_FIRST]
+	str	x3, [x23, #KPROBE_MARK_RUNNING]
+	ldr	x4, [x3, #\handler]
+	mov	x0, #0
+	cbz	x4, .Lno_handler\@
+	mov	x0, x3
 	mov	x1, sp
-	blr	x2
-	cbnz	w0, \called
+	mov	x2, #0
+	blr	x4
 .Lno_handler\@:
-	mov	w0, #0
-	ldr	x1, [x20, #KPROBE_SITE_POST_HANDLER]
-	cbnz	x1, \called
-	.ifnb	\same_sp
-	ldr	x1, [sp, #S_SP]
-	add	x2, sp, #PT_REGS_SIZE
-	cmp	x1, x2
-	b.ne	\called
-	.endif
+#endif
+	.endm
+
+	.macro	leave_mark
 	str	xzr, [x23, #KPROBE_MARK_RUNNING]
 	add	w24, w24, #2
 	add	x1, x23, #KPROBE_MARK_SEQ
 	stlr	w24, [x1]
-#endif
+	.endm
+
+	.macro	if_sp_changed, called:req
+	ldr	x1, [sp, #S_SP]
+	add	x2, sp, #PT_REGS_SIZE
+	cmp	x1, x2
+	b.ne	\called
+	.endm
+
+	/* With @copy, a copy of the instruction is what it resumes with. */
+	.macro	run_pre, rare:req, called:req, copy
+	.ifnb	\copy
+	ldr	x2, [x20, #KPROBE_SITE_SIMULATE]
+	cbnz	x2, \rare
+	str	x1, [sp, #S_STACKFRAME + 8]
+	.endif
+	call_handler KPROBE_PRE_HANDLER, \rare
+	cbnz	w0, \called
+	ldr	x1, [x20, #KPROBE_SITE_POST_HANDLER]
+	.ifb	\copy
+	cbnz	x1, \called
+	.else
+	cbz	x1, .Lplain\@
+	add	x21, x21, #4 * (SLOT_LAST_OUT - SLOT_COPY_OUT)
+.Lplain\@:
+	if_sp_changed \called
+	.endif
+	leave_mark
+	.endm
+
+	/* As kprobe_tail_hit() */
+	.macro	run_post, rare:req, called:req, copy
+	add	x1, x1, #AARCH64_INSN_SIZE
+	str	x1, [sp, #S_STACKFRAME + 8]
+	call_handler KPROBE_POST_HANDLER, \rare
+	ldr	x1, [sp, #S_PC]
+	ldr	x2, [sp, #S_STACKFRAME + 8]
+	cmp	x1, x2
+	b.ne	\called
+	if_sp_changed \called
+	leave_mark
 	.endm
 
 	/* Calls C code with the registers and the site; where to continue is in x21 then. */
@@ -141,7 +180,7 @@
  * Without @owner it is called at a function's entry, in place of ftrace_caller, and saves the same
  * as that: x9 is the function's link register, and x30 is where to resume.
  */
-	.macro	from_text name:req, handler:req, called, owner
+	.macro	from_text name:req, run:req, handler:req, called:req, owner
 SYM_CODE_START(\name)
 	.ifb	\owner
 	sub	sp, sp, #FTRACE_FRAME_SIZE
@@ -161,30 +200,20 @@ SYM_CODE_START(\name)
 	stp	x29, x30, [sp, #S_STACKFRAME]
 	add	x29, sp, #S_STACKFRAME
 	mov	x21, x30
+	count_preemption add
 	.ifnb	\owner
 	ldr	x20, [x30, #4 * (\owner)]
-	.endif
-	.ifnb	\called
-	count_preemption add
-	.ifb	\owner
-	find_site .Lrare_\name
-	ldr	x1, [x20, #KPROBE_SITE_ADDR]
 	.else
-	ldr	x1, [x20, #KPROBE_SITE_SIMULATE]
-	cbnz	x1, .Lrare_\name
-	ldr	x1, [x20, #KPROBE_SITE_ADDR]
-	str	x1, [sp, #S_STACKFRAME + 8]
+	find_site .Lrare_\name
 	.endif
-	run_handler .Lrare_\name, .Lcalled_\name, \owner
+	ldr	x1, [x20, #KPROBE_SITE_ADDR]
+	\run	.Lrare_\name, .Lcalled_\name, \owner
 #ifdef CONFIG_PREEMPT_COUNT
 	count_preemption sub
 	/* Anew: an interrupt may have found that the task is to be preempted. */
 	ldr	x1, [x22, #TSK_TI_PREEMPT]
 	cbz	x1, .Lpreempted_\name
 #endif
-	.else
-	call_c \handler
-	.endif
 .Lgo_on_\name:
 	mov	x30, x21
 	restore_pstate \name
@@ -205,7 +234,6 @@ SYM_CODE_START(\name)
 	.endif
 	rare_pstate \name
 
-	.ifnb	\called
 .Lrare_\name:
 	count_preemption sub
 	call_c \handler
@@ -218,25 +246,25 @@ SYM_CODE_START(\name)
 	count_preemption add
 	bl	kprobe_preempt_enable
 	b	.Lgo_on_\name
-	.endif
 SYM_CODE_END(\name)
 	.endm
 
 	.section .kprobes.text, "ax"
 
 /* From SLOT_ENTRY: before the probed instruction */
-	from_text kprobe_detour_entry, kprobe_detour_hit, kprobe_detour_called, \
+	from_text kprobe_detour_entry, run_pre, kprobe_detour_hit, kprobe_detour_called, \
 		  (SLOT_OWNER-SLOT_COPY_OUT)
 
 /* From SLOT_LAST: behind the copy for hits with a post handler */
-	from_text kprobe_tail_entry, kprobe_tail_hit, , (SLOT_OWNER-SLOT_NEXT_OUT)
+	from_text kprobe_tail_entry, run_post, kprobe_tail_hit, kprobe_tail_called, \
+		  (SLOT_OWNER-SLOT_NEXT_OUT)
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
 /*
  * From entries that only the core's ops has, where a branch reaches here. From others, ftrace calls
  * kprobe_ftrace_handler().
  */
-	from_text kprobe_ftrace_entry, kprobe_entry_hit, kprobe_entry_called
+	from_text kprobe_ftrace_entry, run_pre, kprobe_entry_hit, kprobe_entry_called
 #endif
 
 /* A veneer goes here. It has left x16 where the handler will save it. */

@@ -98,6 +98,7 @@ asmlinkage unsigned long kprobe_detour_hit(struct pt_regs *regs, struct kprobe_s
 asmlinkage unsigned long kprobe_detour_called(struct pt_regs *regs, struct kprobe_site *site,
 					      int chosen);
 asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe_site *site);
+asmlinkage unsigned long kprobe_tail_called(struct pt_regs *regs, struct kprobe_site *site);
 asmlinkage unsigned long kprobe_entry_hit(struct pt_regs *regs, struct kprobe_site *site);
 asmlinkage unsigned long kprobe_entry_called(struct pt_regs *regs, struct kprobe_site *site,
 					     int chosen);

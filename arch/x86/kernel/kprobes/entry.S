@@ -95,18 +95,17 @@
 
 /*
  * The short path: calls the handler of a hit as most are, at which a task runs, there is one probe,
- * with a pre handler only, and hits are not counted. This is kprobe_hit_pre(), step by step, with
- * the site in %rbx, the registers at %rsp, and preemption off. Any other hit goes to @rare, where
- * nothing has happened yet. It goes to @called if there is a post handler, or the handler has set
- * where to resume, or with @iret, if that takes an iret: the mark is still entered, and what the
- * handler has returned is in %eax.
+ * and hits are not counted. This is kprobe_hit_pre() and kprobe_hit_post(), step by step, with the
+ * site in %rbx, the registers at %rsp, and preemption off. Any other hit goes to @rare, where
+ * nothing has happened yet. If C code is to find out where to resume, it goes to @called: the mark
+ * is still entered, and what a pre handler has returned is in %eax.
  */
-	.macro	run_handler rare:req called:req iret
+
+	/* What it returns is in %eax, 0 if there is none. */
+	.macro	call_handler handler:req rare:req
 #if defined(CONFIG_CFI_CLANG) || defined(CONFIG_KMSAN)
-	jmp	\rare			/* the call of a handler takes more there */
+	jmp	\rare			/* the call takes more there */
 #else
-	movq	KPROBE_SITE_addr(%rbx), %rax
-	incq	%rax
 	movq	%rax, RIP(%rsp)
 	testl	$KPROBE_ABOVE_TASK, PER_CPU_VAR(pcpu_hot + X86_preempt_count)
 	/* See kprobe_mend_flags(). */
@@ -118,38 +117,77 @@
 	incl	PER_CPU_VAR(kprobe_marks + KPROBE_MARK_seq)
 	movq	KPROBE_SITE_first(%rbx), %rdi
 	movq	%rdi, PER_CPU_VAR(kprobe_marks + KPROBE_MARK_running)
-	movq	KPROBE_pre_handler(%rdi), %rax
+	movq	\handler(%rdi), %rax
 	testq	%rax, %rax
 	jz	.Lno_handler\@
 	movq	%rsp, %rsi
 	CALL_NOSPEC rax
-	testl	%eax, %eax
-	jnz	\called
 .Lno_handler\@:
-	cmpq	$0, KPROBE_SITE_post_handler(%rbx)
-	jne	\called
-	.ifnb	\iret
-	leaq	PTREGS_SIZE+8(%rsp), %rcx	/* as kprobe_sp_changed() */
+#endif
+	.endm
+
+	/* As kprobe_sp_changed(). Without an iret, the word above the registers leads on. */
+	.macro	if_iret called:req
+	leaq	PTREGS_SIZE+8(%rsp), %rcx
 	cmpq	%rcx, RSP(%rsp)
 	ALTERNATIVE "{disp32} jne \called", "jmp \called", X86_FEATURE_CALL_DEPTH
-	.endif
+	.endm
+
+	.macro	leave_mark
 	movq	$0, PER_CPU_VAR(kprobe_marks + KPROBE_MARK_running)
 	incl	PER_CPU_VAR(kprobe_marks + KPROBE_MARK_seq)
-#endif
+	.endm
+
+	/* With @copy, a copy of the instruction is what it resumes with. */
+	.macro	run_pre rare:req called:req copy
+	movq	KPROBE_SITE_addr(%rbx), %rax
+	incq	%rax
+	call_handler KPROBE_pre_handler, \rare
+	testl	%eax, %eax
+	jnz	\called
+	cmpq	$0, KPROBE_SITE_post_handler(%rbx)
+	.ifb	\copy
+	jne	\called
+	.else
+	je	.Lplain\@
+	cmpb	$0, KPROBE_SITE_boosted(%rbx)
+	je	\called
+	movq	KPROBE_SITE_slot(%rbx), %rdx
+	addq	$KPROBE_SLOT_LAST_OFFSET, %rdx
+	movq	%rdx, PTREGS_SIZE(%rsp)
+.Lplain\@:
+	if_iret	\called
+	.endif
+	leave_mark
+	.endm
+
+	/* As kprobe_tail_hit() */
+	.macro	run_post rare:req called:req copy
+	movzbl	KPROBE_SITE_length(%rbx), %eax
+	addq	KPROBE_SITE_addr(%rbx), %rax
+	xorl	%edx, %edx
+	call_handler KPROBE_post_handler, \rare
+	movzbl	KPROBE_SITE_length(%rbx), %eax
+	addq	KPROBE_SITE_addr(%rbx), %rax
+	cmpq	%rax, RIP(%rsp)
+	jne	\called
+	testl	$KPROBE_FLAG_OPTIMIZED, KPROBE_SITE_flags(%rbx)
+	cmovnzq	KPROBE_SITE_next(%rbx), %rax
+	movq	%rax, PTREGS_SIZE(%rsp)
+	if_iret	\called
+	leave_mark
 	.endm
 
 /*
  * With call depth tracking it is always left by an iret: the thunk that counts a return changes the
  * flags.
  */
-	.macro	from_text name:req handler:req called owner orig_ax=-1
+	.macro	from_text name:req run:req handler:req called:req owner orig_ax=-1
 SYM_CODE_START(\name)
 	UNWIND_HINT_FUNC
 	ANNOTATE_NOENDBR
 	save_regs 32(%rsp), $\orig_ax	/* an unwinder may look before ip is set */
-	.ifnb	\called
 	count_preemption incl
-	.endif
 	.ifnb	\owner
 	movq	PTREGS_SIZE(%rsp), %rax
 	movq	\owner(%rax), %rbx
@@ -158,8 +196,7 @@ SYM_CODE_START(\name)
 	.else
 	find_site .Lrare_\name
 	.endif
-	.ifnb	\called
-	run_handler .Lrare_\name, .Lcalled_\name, \owner
+	\run	.Lrare_\name, .Lcalled_\name, \owner
 #ifdef CONFIG_PREEMPT_COUNT
 	count_preemption decl
 	jz	.Lpreempted_\name
@@ -188,7 +225,6 @@ SYM_CODE_START(\name)
 .Lrare_\name:
 	UNWIND_HINT_REGS
 	count_preemption decl
-	.endif
 	movq	%rsp, %rdi
 	movq	%rbx, %rsi
 	call	\handler
@@ -206,10 +242,6 @@ SYM_CODE_START(\name)
 	 */
 	ALTERNATIVE "cli", "", X86_FEATURE_XENPV
 	jmp	restore_regs_and_return_to_kernel
-	.ifb	\called
-.Lrestore_\name:
-	restore_regs_and_return signal=1
-	.endif
 SYM_CODE_END(\name)
 	.endm
 #else
@@ -248,7 +280,7 @@ SYM_CODE_END(\name)
  * The segment registers are the kernel's all the time: what has others, around calls of the BIOS,
  * cannot be probed.
  */
-	.macro	from_text name:req handler:req called owner orig_ax=-1
+	.macro	from_text name:req run:req handler:req called owner orig_ax=-1
 SYM_CODE_START(\name)
 	save_regs 16(%esp), $\orig_ax	/* an unwinder may look before @handler has set ip */
 	movl	PTREGS_SIZE(%esp), %edx
@@ -264,15 +296,15 @@ SYM_CODE_END(\name)
 #endif
 
 /* From a detour, before the probed instruction */
-	from_text kprobe_detour_entry, kprobe_detour_hit, kprobe_detour_called, \
+	from_text kprobe_detour_entry, run_pre, kprobe_detour_hit, kprobe_detour_called, \
 		  (DETOUR_OWNER-DETOUR_COPY), KPROBE_HIT_ORIG_AX
 
 /* From a slot, after the copy for hits with a post handler */
-	from_text kprobe_tail_entry, kprobe_tail_hit,, 0
+	from_text kprobe_tail_entry, run_post, kprobe_tail_hit, kprobe_tail_called, 0
 
 #if defined(CONFIG_X86_64) && defined(CONFIG_KPROBES_ON_FTRACE)
 /* From entries that only the core's ops has. From others, ftrace calls kprobe_ftrace_handler(). */
-	from_text kprobe_ftrace_entry, kprobe_entry_hit, kprobe_entry_called
+	from_text kprobe_ftrace_entry, run_pre, kprobe_entry_hit, kprobe_entry_called
 #endif
 
 #ifdef CONFIG_X86_32
