@@ -13,6 +13,20 @@
  */
 #define KPROBE_HIT_ORIG_AX		(-2)
 
+/*
+ * An out-of-line slot holds up to two copies of the probed instruction:
+ *
+ *   offset 0    the copy that a hit executes by default: followed by a jump back if the
+ *               instruction can be boosted, else by an int3
+ *   offset 32   if it is boosted: a copy for hits with a post handler, followed by a call of
+ *               kprobe_tail_entry(), which runs that, and the address of the site. Else, on 64
+ *               bits, an instruction that faults in place of a branch to what is no address
+ *
+ * A copy is at most 15 bytes of instruction and 5 bytes of jump or call.
+ */
+#define KPROBE_SLOT_LAST_OFFSET	32
+#define ARCH_KPROBE_SLOT_SIZE	64
+
 #ifndef __ASSEMBLY__
 #ifdef CONFIG_KPROBES
 
@@ -29,20 +43,6 @@
 struct kprobe;
 
 typedef u8 kprobe_opcode_t;
-
-/*
- * An out-of-line slot holds up to two copies of the probed instruction:
- *
- *   offset 0    the copy that a hit executes by default: followed by a jump back if the
- *               instruction can be boosted, else by an int3
- *   offset 32   if it is boosted: a copy for hits with a post handler, followed by a call of
- *               kprobe_tail_entry(), which runs that, and the address of the site. Else, on 64
- *               bits, an instruction that faults in place of a branch to what is no address
- *
- * A copy is at most 15 bytes of instruction and 5 bytes of jump or call.
- */
-#define KPROBE_SLOT_LAST_OFFSET	32
-#define ARCH_KPROBE_SLOT_SIZE	64
 
 struct kprobe_emulation;
 
