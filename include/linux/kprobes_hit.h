@@ -252,7 +252,7 @@ static __always_inline void kprobe_count_miss(struct kprobe *p)
 
 DECLARE_STATIC_KEY_FALSE(kprobe_stats);
 
-/* stats.c and hit.c */
+/* hit.c */
 void kprobe_count_hit(struct kprobe_site *site);
 int kprobe_run_many(struct kprobe *kp, struct pt_regs *regs);
 void kprobe_run_many_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);

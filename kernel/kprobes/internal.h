@@ -164,6 +164,8 @@ static inline bool kprobe_site_armed(const struct kprobe_site *site)
 
 /* hit.c */
 void kprobe_preempt_enable(void);
+int kprobe_stats_enable(bool enabled);
+void kretprobe_count_miss(struct kretprobe *rp, enum kprobe_miss cause);
 
 /* hit.c, legacy.c: the pre_handler and post_handler of every site's own kprobe */
 #if ARCH_KPROBE_STATELESS
@@ -181,10 +183,6 @@ bool kprobe_cannot_sleep(void);
 bool kprobe_leave_at_once(struct kprobe **kps, int num, const struct kprobe_kind *kind,
 			  struct llist_head *stopped);
 void kprobe_wait_for_tasks(void);
-
-/* stats.c */
-int kprobe_stats_enable(bool enabled);
-void kretprobe_count_miss(struct kretprobe *rp, enum kprobe_miss cause);
 
 /* Where a reader has stopped who goes through all sites with pauses */
 struct kprobe_cursor {
