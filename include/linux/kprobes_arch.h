@@ -139,41 +139,26 @@ void arch_disarm_kprobe(struct kprobe *kp);
 #define KPROBE_TEXT_BATCH	1024
 
 /**
- * arch_arm_kprobes() - arch_arm_kprobe() for many sites
+ * arch_arm_kprobes() - arch_arm_kprobe() or arch_disarm_kprobe() for many sites
  * @sites: linked by kp.list, KPROBE_TEXT_BATCH at most. If there are none, CPUs only have to see
  *	detours that were written, unless whatever leads there sees to that
+ * @armed: whether they are armed, or disarmed
  *
  * For an architecture that can synchronize all CPUs once for many changes. It defines a macro of
  * this name, and neither arch_arm_kprobe() nor arch_disarm_kprobe().
  *
  * Context: as arch_arm_kprobe().
  */
-void arch_arm_kprobes(struct list_head *sites);
-
-/**
- * arch_disarm_kprobes() - arch_disarm_kprobe() for many sites
- * @sites: linked by kp.list, KPROBE_TEXT_BATCH at most
- *
- * Context: as arch_arm_kprobe().
- */
-void arch_disarm_kprobes(struct list_head *sites);
+void arch_arm_kprobes(struct list_head *sites, bool armed);
 #else
 #define KPROBE_TEXT_BATCH	64
 
-static inline void arch_arm_kprobes(struct list_head *sites)
+static inline void arch_arm_kprobes(struct list_head *sites, bool armed)
 {
 	struct kprobe *kp;
 
 	list_for_each_entry(kp, sites, list)
-		arch_arm_kprobe(kp);
-}
-
-static inline void arch_disarm_kprobes(struct list_head *sites)
-{
-	struct kprobe *kp;
-
-	list_for_each_entry(kp, sites, list)
-		arch_disarm_kprobe(kp);
+		(armed ? arch_arm_kprobe : arch_disarm_kprobe)(kp);
 }
 #endif
 

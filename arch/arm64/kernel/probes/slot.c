@@ -222,9 +222,10 @@ void arch_remove_kprobe(struct kprobe *kp)
 /*
  * Only few instructions may be replaced by a BRK, or replace one, while other CPUs execute them
  * (Arm ARM, B2.2.5), and most probed instructions are not among these. So all CPUs are stopped,
- * once for the whole list. The text lock protects the arrays.
+ * once for the whole list; one that is stopped has looked up the site of every BRK that it had hit
+ * before. The text lock protects the arrays.
  */
-static void change_text(struct list_head *sites, bool armed)
+void arch_arm_kprobes(struct list_head *sites, bool armed)
 {
 	static void *addrs[KPROBE_TEXT_BATCH];
 	static u32 insns[KPROBE_TEXT_BATCH];
@@ -236,15 +237,4 @@ static void change_text(struct list_head *sites, bool armed)
 		insns[num++] = armed ? BRK64_OPCODE_KPROBES : kp->opcode;
 	}
 	WARN_ON_ONCE(num && aarch64_insn_patch_text(addrs, insns, num));
-}
-
-void arch_arm_kprobes(struct list_head *sites)
-{
-	change_text(sites, true);
-}
-
-/* A CPU that is stopped has looked up the site of every BRK that it had hit before. */
-void arch_disarm_kprobes(struct list_head *sites)
-{
-	change_text(sites, false);
 }
