@@ -280,35 +280,33 @@ SYM_CODE_END(\name)
 	from_veneer far_tail_entry, kprobe_tail_entry
 
 /*
- * Only the return from an exception can go to any address with any value in every register. So
- * this loads all registers except x29, the program counter and PSTATE, leaves these three in
- * per-CPU data, and executes a BRK, whose handler takes them from there. Exceptions are masked
- * meanwhile. Events of the firmware (SDEI) cannot be masked, and tracers may be called before that
- * handler is. What these call may be probed, and get here. So the data are on a stack, and an
- * element is taken before it is written to. A handler may have moved the stack pointer to any
- * place, even into our frame. So nothing is stored by the new one here, and the frame of the BRK's
- * exception may overwrite ours.
+ * Only the return from an exception can go to any address with any value in every register. Here
+ * all but x29, x30, the stack pointer and PSTATE have been loaded. A handler may have moved the
+ * stack pointer to any place, even into our frame; and events of the firmware (SDEI), which cannot
+ * be masked, may use the stack below it. So nothing is loaded from there once it has changed. As in
+ * kernel_exit, FAR_EL1 keeps a register meanwhile: no exception comes, and such an event restores
+ * it, as it does ELR_EL1 and SPSR_EL1.
+ *
+ * Where PSTATE.SSBS cannot be read, it is 0 after this, which is the safe value, until the kernel
+ * is entered anew.
  */
 SYM_CODE_START(kprobe_detour_leave)
-	msr	daifset, #0xf
-	adr_this_cpu x30, kprobe_detour_to, x29
-	ldr	x29, [x30, #DETOUR_TO_LAST]
-	add	x29, x29, #1
-	and	x29, x29, #((1 << DETOUR_LEAVES_SHIFT) - 1)
-	str	x29, [x30, #DETOUR_TO_LAST]
-	add	x30, x30, x29, lsl #DETOUR_TO_SHIFT
-	ldr	x29, [sp, #S_PC]
-	str	x29, [x30]
-	ldr	x29, [sp, #S_PSTATE]
-	str	x29, [x30, #8]
-	ldr	x29, [sp, #S_FP]
-	str	x29, [x30, #16]
-
-	ldr	x30, [sp, #S_LR]
+	disable_daif
+	ldp	x29, x30, [sp, #S_PC]
+	msr	elr_el1, x29
+#ifdef CONFIG_ARM64_SW_TTBR0_PAN
+alternative_if_not ARM64_HAS_PAN
+	and	x30, x30, #~PSR_PAN_BIT		// such a CPU does not know it
+alternative_else_nop_endif
+#endif
+	msr	spsr_el1, x30
+	ldp	x29, x30, [sp, #S_FP]
+	msr	far_el1, x29
 	ldr	x29, [sp, #S_SP]
 	mov	sp, x29
-SYM_INNER_LABEL(kprobe_detour_left_at, SYM_L_GLOBAL)
-	brk	#KPROBES_BRK_IMM
+	mrs	x29, far_el1
+	eret
+	sb
 SYM_CODE_END(kprobe_detour_leave)
 
 /*

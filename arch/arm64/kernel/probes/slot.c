@@ -86,29 +86,6 @@ static void fill_copies(struct kprobe *kp, u32 *words)
 }
 
 /*
- * Fills in a branch to where a simulated branch leads, or by the same register. With landing pads,
- * such a branch does not take the place of a call: it leaves another BTYPE.
- */
-static void fill_taken(struct kprobe *kp, u32 *words)
-{
-	const u32 insn = kp->opcode;
-	void *taken = (void *)kp->addr;
-
-	if (aarch64_insn_is_branch_imm(insn)) {
-		taken += aarch64_get_branch_offset(insn);
-		if (branch_to(kp, words, SLOT_COPY, taken, AARCH64_INSN_BRANCH_NOLINK))
-			kp->ainsn.taken = (unsigned long)taken;
-	} else if (aarch64_insn_is_ret(insn) || aarch64_insn_is_br(insn)) {
-		words[SLOT_COPY] = insn;
-		kp->ainsn.by_register = true;
-	} else if (aarch64_insn_is_blr(insn) && !system_supports_bti_kernel()) {
-		words[SLOT_COPY] = aarch64_insn_gen_branch_reg(probe_target_register(insn),
-							       AARCH64_INSN_BRANCH_NOLINK);
-		kp->ainsn.by_register = true;
-	}
-}
-
-/*
  * Cache maintenance is done for each word as it is written. Other CPUs synchronize their fetches
  * by the exception that leads them to the slot (Arm ARM, B2.2.5).
  */
@@ -124,9 +101,7 @@ static int fill_slot(struct kprobe *kp)
 	for (i = 0; i < SLOT_WORDS; i++)
 		words[i] = le32_to_cpu(kprobe_slot_template[i]);
 	kp->ainsn.detour = fill_detour(kp, words);
-	if (kp->ainsn.simulate)
-		fill_taken(kp, words);
-	else
+	if (!kp->ainsn.simulate)
 		fill_copies(kp, words);
 	/* The address of the site is read as data, and has their byte order. */
 	memcpy(owner, &site, sizeof(owner));
