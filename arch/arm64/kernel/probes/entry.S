@@ -14,9 +14,6 @@
 
 #define PSR_I_SHIFT	7
 
-/* As in entry-ftrace.S: room for a pt_regs, and above it for the callsite's frame record */
-#define FTRACE_FRAME_SIZE	(PT_REGS_SIZE + 16)
-
 	/* To or from a pt_regs at sp: registers that a call may change, and those it preserves */
 	.macro	caller_saved, op
 	\op	x0, x1, [sp, #S_X0]

@@ -12,6 +12,9 @@
 
 #define PSR_STATUS_BITS	(PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT)
 
+/* What entries use of the stack: for a pt_regs, and above it for the callsite's frame record */
+#define FTRACE_FRAME_SIZE	(PT_REGS_SIZE + 16)
+
 /*
  * A slot, in words:
  *
