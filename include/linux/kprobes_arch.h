@@ -295,11 +295,11 @@ void *kprobe_seal_page(void *page);
 struct kprobe_insn_cache;
 
 kprobe_opcode_t *__get_insn_slot(struct kprobe_insn_cache *c);
-void __free_insn_slot(struct kprobe_insn_cache *c, kprobe_opcode_t *slot, int dirty);
+void __free_insn_slot(struct kprobe_insn_cache *c, kprobe_opcode_t *slot);
 void kprobe_slot_set_owner(kprobe_opcode_t *slot, struct kprobe *kp);
 struct kprobe *kprobe_slot_owner(unsigned long addr);
 
-/* get_insn_slot() and free_insn_slot(), and the same two for optinsn */
+/* get_insn_slot(), free_insn_slot(), and the same for optinsn. @dirty has no effect any more. */
 #define DEFINE_INSN_CACHE_OPS(name)					\
 extern struct kprobe_insn_cache kprobe_##name##_slots;			\
 static inline kprobe_opcode_t *get_##name##_slot(void)			\
@@ -309,7 +309,7 @@ static inline kprobe_opcode_t *get_##name##_slot(void)			\
 									\
 static inline void free_##name##_slot(kprobe_opcode_t *slot, int dirty)	\
 {									\
-	__free_insn_slot(&kprobe_##name##_slots, slot, dirty);		\
+	__free_insn_slot(&kprobe_##name##_slots, slot);			\
 }
 
 DEFINE_INSN_CACHE_OPS(insn);
