@@ -339,13 +339,16 @@ enum kprobe_obstacle {
 /**
  * struct optimized_kprobe - a site that may be hit through a jump to a detour
  * @kp:		the site's kprobe
- * @list:	member of lists that hooks are called with
+ * @list:	member of lists that hooks are called with; in the place of kp.hlist, which only a
+ *	site has whose text is gone
  * @optinsn:	the architecture's part; zeroed until arch_prepare_optimized_kprobe()
  */
 struct optimized_kprobe {
-	struct kprobe			kp;
+	union {
+		struct kprobe		kp;
+		struct list_head	list;
+	};
 #ifdef CONFIG_OPTPROBES
-	struct list_head		list;
 	struct arch_optimized_insn	optinsn;
 #endif
 };

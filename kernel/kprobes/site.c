@@ -17,7 +17,8 @@ static struct kmem_cache *site_cache, *entry_cache;
 
 void __init kprobe_sites_init(void)
 {
-	BUILD_BUG_ON(sizeof(struct kprobe_site) > 256);
+	BUILD_BUG_ON(sizeof(struct kprobe_site) > 240);
+	BUILD_BUG_ON(offsetofend(struct kprobe, hlist) != sizeof(struct list_head));
 	site_cache = KMEM_CACHE(kprobe_site, SLAB_PANIC);
 	entry_cache = kmem_cache_create("kprobe_entry", ENTRY_SIZE, 0, SLAB_PANIC, NULL);
 }
