@@ -45,22 +45,6 @@ static __always_inline unsigned long detour_exit(struct kprobe *kp, struct pt_re
 	return resume(kp, regs);
 }
 
-static __always_inline unsigned long jump_hit(struct pt_regs *regs, struct kprobe_site *site)
-{
-	return detour_exit(&site->kp, regs, kprobe_hit_pre(site, regs));
-}
-
-/* The same on a CPU that RCU takes for idle, which is rare. */
-static noinline unsigned long __kprobes idle_hit(struct pt_regs *regs, struct kprobe_site *site)
-{
-	unsigned long to;
-
-	ct_nmi_enter();
-	to = jump_hit(regs, site);
-	ct_nmi_exit();
-	return to;
-}
-
 /*
  * Called when the branch in the text was taken. pc and the frame record in @regs are not set yet;
  * preemption is as in the probed code. Returns where to continue.
@@ -73,7 +57,8 @@ kprobe_detour_hit(struct pt_regs *regs, struct kprobe_site *site)
 	regs->pc = addr;
 	regs->stackframe[1] = addr;
 	guard(preempt_notrace)();
-	return kprobe_on_idle_cpu(regs) ? idle_hit(regs, site) : jump_hit(regs, site);
+	CLASS(kprobe_watch, idle)(regs);
+	return detour_exit(&site->kp, regs, kprobe_hit_pre(site, regs));
 }
 
 /* The end of it, after assembly has disabled preemption and called a handler by itself. */
@@ -91,17 +76,12 @@ asmlinkage unsigned long __kprobes
 kprobe_tail_hit(struct pt_regs *regs, struct kprobe_site *site)
 {
 	unsigned long next = (unsigned long)(site->kp.addr + 1);
-	bool idle;
 
 	regs->pc = next;
 	regs->stackframe[1] = next;
 	guard(preempt_notrace)();
-	idle = kprobe_on_idle_cpu(regs);
-	if (idle)
-		ct_nmi_enter();
+	CLASS(kprobe_watch, idle)(regs);
 	kprobe_hit_post(site, regs);
-	if (idle)
-		ct_nmi_exit();
 	return resume(&site->kp, regs);
 }
 
@@ -120,11 +100,6 @@ kprobe_tail_called(struct pt_regs *regs, struct kprobe_site *site)
 /* As kretprobe_returned(), where interrupts are masked. */
 asmlinkage void __kprobes kprobe_masked_return(struct pt_regs *regs, void *frame)
 {
-	if (likely(rcu_is_watching_curr_cpu())) {
-		kretprobe_returned(regs, frame);
-		return;
-	}
-	ct_nmi_enter();
+	CLASS(kprobe_watch, idle)(regs);
 	kretprobe_returned(regs, frame);
-	ct_nmi_exit();
 }

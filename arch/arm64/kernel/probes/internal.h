@@ -53,6 +53,7 @@
 #define VENEERS_SIZE	(2 * VENEER_SIZE)
 
 #ifndef __ASSEMBLY__
+#include <linux/cleanup.h>
 #include <linux/compiler.h>
 #include <linux/context_tracking.h>
 #include <linux/context_tracking_irq.h>
@@ -98,13 +99,26 @@ void kprobe_simulate(struct kprobe *kp, struct pt_regs *regs, enum kprobe_result
 
 /*
  * On a CPU that RCU takes for idle, cpu_suspend() and PSCI run code that can be probed. Where
- * handlers are called without an exception, whose entry code would do so, let RCU watch. Call with
+ * handlers are called without an exception, whose entry code would do so, let RCU watch. Use with
  * preemption off. Interrupts are masked wherever RCU does not watch, so few hits look any further.
  */
-static __always_inline bool kprobe_on_idle_cpu(struct pt_regs *regs)
+static __always_inline bool kprobe_watch_begin(struct pt_regs *regs)
 {
-	return unlikely(!interrupts_enabled(regs)) && unlikely(!rcu_is_watching_curr_cpu());
+	bool idle = unlikely(!interrupts_enabled(regs)) && unlikely(!rcu_is_watching_curr_cpu());
+
+	if (idle)
+		ct_nmi_enter();
+	return idle;
 }
+
+static __always_inline void kprobe_watch_end(bool idle)
+{
+	if (unlikely(idle))
+		ct_nmi_exit();
+}
+
+DEFINE_CLASS(kprobe_watch, bool, kprobe_watch_end(_T), kprobe_watch_begin(regs),
+	     struct pt_regs *regs)
 
 /*
  * Until it synchronizes its context, a CPU may execute what it has fetched, although the text has
