@@ -258,7 +258,6 @@ int kprobe_run_many(struct kprobe *kp, struct pt_regs *regs);
 void kprobe_run_many_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
 enum kprobe_result kprobe_hit_above_task(struct kprobe_site *site, struct pt_regs *regs,
 					 unsigned long level);
-enum kprobe_result kprobe_hit_called(struct kprobe_site *site, struct pt_regs *regs, int chosen);
 void kprobe_resume_elsewhere(struct pt_regs *regs);
 bool kprobe_over_plain(unsigned long level);
 
@@ -307,6 +306,20 @@ static __always_inline enum kprobe_result kprobe_pre_done(struct kprobe_hit *hit
 	if (unlikely(READ_ONCE(hit->site->kp.post_handler)))
 		return KPROBE_RESULT_POST;
 	return KPROBE_RESULT_CONTINUE;
+}
+
+/*
+ * The end of kprobe_hit_pre(), for assembly that has entered the mark of a task's hit, and called
+ * the handler of its only probe, by itself. @chosen is what that has returned.
+ */
+static __always_inline enum kprobe_result kprobe_hit_called(struct kprobe_site *site,
+							    struct pt_regs *regs, int chosen)
+{
+	struct kprobe_hit hit = {
+		.site = site, .regs = regs, .mark = kprobe_own_mark(0),
+	};
+
+	return kprobe_pre_done(&hit, chosen);
 }
 
 static __always_inline enum kprobe_result kprobe_hit_at(struct kprobe_site *site,

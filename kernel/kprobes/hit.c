@@ -153,20 +153,6 @@ enum kprobe_result __kprobes kprobe_hit_above_task(struct kprobe_site *site, str
 	return kprobe_hit_at(site, regs, level);
 }
 
-/*
- * The end of kprobe_hit_pre(), for assembly that has entered the mark of a task's hit, and called
- * the handler of its only probe, by itself. @chosen is what that has returned.
- */
-enum kprobe_result __kprobes kprobe_hit_called(struct kprobe_site *site, struct pt_regs *regs,
-					       int chosen)
-{
-	struct kprobe_hit hit = {
-		.site = site, .regs = regs, .mark = kprobe_own_mark(0),
-	};
-
-	return kprobe_pre_done(&hit, chosen);
-}
-
 /* Corrects where to resume, after a handler has chosen that. It may be at any instruction. */
 void __kprobes kprobe_resume_elsewhere(struct pt_regs *regs)
 {

@@ -335,7 +335,8 @@ void kprobe_site_kill(struct kprobe_site *site)
 
 	kprobe_table_remove(&kprobe_site_table, &site->by_addr);
 	kprobe_site_set_state(site, SITE_GONE);
-	/* kprobe_site_holding() looks there. */
+	/* It was a part of op.list. kprobe_site_holding() looks at those with probes. */
+	INIT_HLIST_NODE(&site->kp.hlist);
 	if (!list_empty(&site->probes))
 		hash_add(kprobe_gone_sites, &site->kp.hlist, (unsigned long)site->kp.addr);
 	WRITE_ONCE(site->kp.flags, site->kp.flags | KPROBE_FLAG_GONE);
