@@ -14,7 +14,7 @@ static __always_inline bool sp_changed(struct pt_regs *regs)
 }
 
 /*
- * Returns how to resume at regs->pc: by the slot's branch to the next instruction, if it leads there
+ * Returns how to resume at regs->pc: by the slot's branch to the next instruction, if that is there
  * and the stack pointer has not changed. Else all registers are loaded from @regs.
  */
 static __always_inline unsigned long resume(struct kprobe *kp, struct pt_regs *regs)
