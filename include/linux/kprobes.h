@@ -253,9 +253,9 @@ struct kretprobe_instance {
 struct kretprobe_holder {
 	struct kretprobe __rcu	*rp;		/* NULL once unregistered */
 	struct kretprobe	*told;		/* whose handler runs: @rp, or a replacement */
-	unsigned int		plain_size;	/* @size, if stacks are used and there is no cap */
 	unsigned int		size;		/* of an instance */
 	int			cap;		/* the most calls under way, or 0 */
+	bool			simple;		/* no cap, no entry handler, and stacks are used */
 	atomic_t		calls;		/* with a cap: calls under way */
 	unsigned long __percpu	*inside;	/* without: calls made, less those that returned */
 	unsigned int		num_reserve;

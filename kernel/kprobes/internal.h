@@ -327,7 +327,6 @@ static inline int kprobe_module_init(void) { return 0; }
 extern const struct kprobe_kind kretprobe_kind;
 void kretprobe_blacklist_init(void);
 int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs);
-int kretprobe_entry_capped(struct kprobe *kp, struct pt_regs *regs);
 
 /* jprobe.c */
 int jprobe_entry(struct kprobe *p, struct pt_regs *regs);

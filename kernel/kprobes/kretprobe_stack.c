@@ -46,8 +46,6 @@ DEFINE_MUTEX(kretprobe_mutex);
 #define STACK_SIZES	5
 #define STACK_DEPTH	8U	/* a stack has room for so many calls */
 
-static_assert((STACK_MIN << (STACK_SIZES - 1)) < KRETPROBE_NO_FIT);
-
 static unsigned int stack_users[STACK_SIZES];	/* how many return probes need each size */
 static unsigned int stack_size;		/* of new tasks, 0 if none; also read without the mutex */
 static unsigned int size_of_all;	/* all tasks have this, but those there was no memory for */
@@ -401,7 +399,7 @@ void *kretprobe_holder_create(struct kretprobe *rp)
 	rph->cap = max(rp->maxactive, 0);
 	/* With a cap, there is one for each call up to that, whatever is on return stacks. */
 	rph->num_reserve = rph->cap ?: 2 * num_possible_cpus() + 64;
-	rph->plain_size = !rph->cap && kretprobe_uses_stacks(rph) ? rph->size : KRETPROBE_NO_FIT;
+	rph->simple = !rph->cap && !rp->entry_handler && kretprobe_uses_stacks(rph);
 	rph->inside = alloc_percpu(unsigned long);
 	/*
 	 * What tells which instances are in use is behind them. So none of them ends where another
@@ -426,8 +424,6 @@ void kretprobe_holder_attach(struct kprobe *p, void *holder)
 	struct kretprobe *rp = kretprobe_of(p);
 	struct kretprobe_holder *rph = holder;
 
-	if (rph->cap && kretprobe_uses_stacks(rph))
-		p->pre_handler = kretprobe_entry_capped;
 	rph->told = rp;
 	rcu_assign_pointer(rph->rp, rp);
 	rp->rph = rph;
