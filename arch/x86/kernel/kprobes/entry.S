@@ -341,6 +341,81 @@ SYM_CODE_END(kprobe_load_all)
 #endif
 
 #ifdef CONFIG_KRETPROBE_RETURN_STACK
+#ifdef CONFIG_X86_64
+/*
+ * The short path of returns: calls the handler at a return as most are: of a task, outside of
+ * handlers, from a call that one return probe follows, and that neither rethook nor the graph
+ * tracer had diverted before. This is end_of_call(), step by step, with the registers at %rsp, the
+ * place of the return address in %rsi, and preemption off. Any other return goes to @rare, where
+ * nothing has happened yet. Without an instance the return address is lost anyway, so there is no
+ * check for NULL.
+ */
+	.macro	run_return_handler rare:req
+#if defined(CONFIG_CFI_CLANG) || defined(CONFIG_KMSAN)
+	jmp	\rare			/* the call of a handler takes more there */
+#else
+	movq	PER_CPU_VAR(pcpu_hot + X86_current_task), %rbx
+	movq	TASK_kretprobe_instances(%rbx), %rdi
+	cmpq	%rsi, KRETPROBE_INSTANCE_fp(%rdi)
+	/* See kprobe_mend_flags(). */
+	ALTERNATIVE "{disp32} jne \rare", "jmp \rare", X86_FEATURE_XENPV
+	movq	KRETPROBE_INSTANCE_ret_addr(%rdi), %rax
+	cmpq	$__kretprobe_trampoline, %rax
+	je	\rare
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+	cmpq	$return_to_handler, %rax
+	je	\rare
+#endif
+#ifdef CONFIG_RETHOOK
+	cmpq	$arch_rethook_trampoline, %rax
+	je	\rare
+#endif
+	testl	$KPROBE_ABOVE_TASK, PER_CPU_VAR(pcpu_hot + X86_preempt_count)
+	jnz	\rare
+	testb	$1, PER_CPU_VAR(kprobe_marks + KPROBE_MARK_seq)
+	jnz	\rare
+	incl	PER_CPU_VAR(kprobe_marks + KPROBE_MARK_seq)
+	movq	KRETPROBE_INSTANCE_rph(%rdi), %rdx
+	movq	KRETPROBE_HOLDER_told(%rdx), %rdx
+	movq	%rdx, PER_CPU_VAR(kprobe_marks + KPROBE_MARK_running)
+	movq	%rax, RIP(%rsp)
+	movq	%rax, (%rsi)
+	movq	KRETPROBE_handler(%rdx), %rax
+	testq	%rax, %rax
+	jz	.Lno_handler\@
+	movq	%rsp, %rsi
+	CALL_NOSPEC rax
+.Lno_handler\@:
+	movq	TASK_kretprobe_instances(%rbx), %rdi
+	movq	KRETPROBE_INSTANCE_rph(%rdi), %rdx
+	movq	(%rdi), %rax
+	movq	%rax, TASK_kretprobe_instances(%rbx)
+	movl	KRETPROBE_HOLDER_size(%rdx), %eax
+	addq	%rdi, %rax
+	cmpq	%rax, TASK_kretprobe_top(%rbx)
+	jne	.Lcall_c\@
+	cmpl	$0, KRETPROBE_HOLDER_cap(%rdx)
+	jne	.Lcall_c\@
+	movq	%rdi, TASK_kretprobe_top(%rbx)
+	movq	KRETPROBE_HOLDER_inside(%rdx), %rax
+	decq	__percpu(%rax)
+.Lended\@:
+	leave_mark
+#ifdef CONFIG_PREEMPT_COUNT
+	count_preemption decl
+	jnz	.Ldone\@
+	count_preemption incl
+	call	kprobe_preempt_enable
+#endif
+	jmp	.Ldone\@
+.Lcall_c\@:
+	call	kretprobe_call_ended
+	jmp	.Lended\@
+.Ldone\@:
+#endif
+	.endm
+#endif
+
 /*
  * The trampoline of return probes: its address takes the place of a function's return address.
  *
@@ -361,16 +436,17 @@ SYM_START(__kretprobe_trampoline, SYM_L_GLOBAL, SYM_F_ALIGN)
 	save_regs $0, $-1, unwind_hint=0	/* C code fills in ip */
 	ANNOTATE_IGNORE_ALTERNATIVE
 	ASM_CLAC
-	movq	%rsp, %rdi
+	count_preemption incl
 	leaq	PTREGS_SIZE(%rsp), %rsi
-	call	kretprobe_returned
+	run_return_handler .Lrare_return
+.Lreturned:
 #ifdef CONFIG_FRAME_POINTER
 	movq	RBP(%rsp), %rbp	/* it was encoded */
 #endif
 	/* From here on rbp is the caller's, while the saved one is soon below the stack. */
 	UNWIND_HINT sp_reg=ORC_REG_SP sp_offset=PTREGS_SIZE+8 type=UNWIND_HINT_TYPE_CALL
-	addq	$R11, %rsp
-	.irp	reg, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi
+	addq	$RBX, %rsp
+	.irp	reg, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi
 	popq	%\reg
 	.endr
 	leaq	(EFLAGS-ORIG_RAX)(%rsp), %rsp
@@ -378,6 +454,11 @@ SYM_START(__kretprobe_trampoline, SYM_L_GLOBAL, SYM_F_ALIGN)
 	leaq	(PTREGS_SIZE-RSP)(%rsp), %rsp
 	UNWIND_HINT_FUNC
 	RET
+.Lrare_return:
+	count_preemption decl
+	movq	%rsp, %rdi
+	call	kretprobe_returned
+	jmp	.Lreturned
 	/* It sets up no frame: the frame pointer remains the caller's. */
 	STACK_FRAME_NON_STANDARD_FP __kretprobe_trampoline
 #else
