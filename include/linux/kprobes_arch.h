@@ -226,6 +226,17 @@ unsigned long arch_kprobe_ftrace_location(unsigned long addr);
 #endif
 
 /**
+ * DOC: ARCH_KRETPROBE_FTRACE_TRAMPOLINE
+ *
+ * The same for entries that were hooked for a return probe: it may follow calls without a mark.
+ * With it goes ``arch_kretprobe_irqs_off(regs)``: are interrupts masked in the probed code?
+ */
+#ifndef ARCH_KRETPROBE_FTRACE_TRAMPOLINE
+#define ARCH_KRETPROBE_FTRACE_TRAMPOLINE 0
+static inline bool arch_kretprobe_irqs_off(struct pt_regs *regs) { return false; }
+#endif
+
+/**
  * arch_kprobe_ftrace_armed() - have all CPUs execute calls that ftrace has just written
  *
  * By default ftrace has seen to it.

@@ -57,13 +57,17 @@ enum kprobe_miss {
 	KPROBE_NR_MISSES,
 };
 
-/* How ftrace calls for an ARMED site */
+/*
+ * Which ops of the core's have the function of an ARMED site; none if a breakpoint or jump is hit.
+ * One of the first three calls for the site.
+ */
 enum kprobe_hook {
-	KPROBE_HOOK_NONE,	/* not: a breakpoint or jump is hit, or the site is not ARMED */
-	KPROBE_HOOK_SHARED,	/* by an ops that lets others redirect the function, too */
-	KPROBE_HOOK_CLAIMED,	/* by the same, and another ops keeps others off */
-	KPROBE_HOOK_EXCLUSIVE,	/* by an ops that keeps others off */
-} __packed;
+	KPROBE_HOOK_SHARED	= 1,	/* lets others redirect the function, too */
+	KPROBE_HOOK_RETURNS	= 2,	/* the same, and may follow calls by itself */
+	KPROBE_HOOK_EXCLUSIVE	= 4,	/* keeps others off */
+	KPROBE_HOOK_CLAIM	= 8,	/* keeps others off, beside one of the first two */
+	KPROBE_HOOK_KEEPS_OFF	= KPROBE_HOOK_EXCLUSIVE | KPROBE_HOOK_CLAIM,
+};
 
 /* Why a probe cannot be registered */
 struct kprobe_reason {
@@ -84,7 +88,7 @@ struct kprobe_reason {
  * @all:	member of kprobe_sites, the oldest first
  * @rcu:	takes its place when the site is freed, after the last lookup
  * @ftrace_offset: where ftrace calls for the site, if it does
- * @hook:	how it was told to
+ * @hook:	how it was told to, as bits of enum kprobe_hook
  * @untidy:	a probe has left with preemption off, and the rest is left to a worker
  * @has_post_handler: an enabled probe has a post handler. If the architecture calls these by
  *	@kp, its post_handler does not say so: it is not cleared when the last one leaves
@@ -107,7 +111,7 @@ struct kprobe_site {
 		struct list_head	all;
 		struct rcu_head		rcu;
 	};
-	enum kprobe_hook	hook : 2;
+	u8			hook : 4;
 	bool			untidy : 1;
 	bool			has_post_handler : 1;
 	bool			planned : 1;

@@ -200,6 +200,7 @@ void kprobe_site_destroy(struct kprobe_site *site);
 void kprobe_site_attach(struct kprobe_site *site, struct kprobe *p);
 void kprobe_site_detach(struct kprobe_site *site, struct kprobe *p, struct kprobe_plan *plan);
 void kprobe_site_detach_late(struct kprobe_site *site, struct kprobe *p);
+void kprobe_site_set_first(struct kprobe_site *site, struct kprobe *p);
 void kprobe_site_set_disabled(struct kprobe_site *site, bool disabled);
 void kprobe_site_refresh(struct kprobe_site *site, struct kprobe_plan *plan);
 bool kprobe_site_arming_failed(struct kprobe_site *site);
@@ -327,6 +328,11 @@ static inline int kprobe_module_init(void) { return 0; }
 extern const struct kprobe_kind kretprobe_kind;
 void kretprobe_blacklist_init(void);
 int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs);
+#ifdef CONFIG_KRETPROBE_RETURN_STACK
+struct kretprobe_holder *kretprobe_follows(struct kprobe *p);
+#else
+static inline struct kretprobe_holder *kretprobe_follows(struct kprobe *p) { return NULL; }
+#endif
 
 /* jprobe.c */
 int jprobe_entry(struct kprobe *p, struct pt_regs *regs);

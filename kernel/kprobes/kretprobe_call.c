@@ -144,8 +144,11 @@ static void __kprobes drop_stale(struct pt_regs *regs)
 	void *frame = arch_kretprobe_frame(regs), *other;
 	unsigned long ret_addr;
 
-	/* An interrupt may be on top of an entry whose instance is not on the list yet. */
-	if (arch_kprobe_level() || !object_is_on_stack(frame))
+	/*
+	 * An interrupt may be on top of an entry whose instance is not on the list yet. In its
+	 * first and last steps, where the level does not show it, interrupts are masked.
+	 */
+	if (arch_kprobe_level() || arch_kretprobe_irqs_off(regs) || !object_is_on_stack(frame))
 		return;
 	ret_addr = arch_kretprobe_ret_addr(regs, frame);
 	for (; node; node = node->next) {

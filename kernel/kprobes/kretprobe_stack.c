@@ -5,20 +5,21 @@
  * Return stacks: each task has its own memory for instances, so no return is lost merely because
  * many tasks are inside of a function. Tasks have them while a return probe that uses them is
  * registered, as large as the largest of these needs. Existing tasks get theirs before the
- * registration returns, new tasks at fork. A task that could get none, because there was no memory,
- * takes instances from the return probes' reserves.
+ * registration returns, new tasks at fork. A task that could get none, because there was no
+ * memory, takes instances from the return probes' reserves.
  *
- * Nobody but the task itself takes from its stack, in handlers. So another one is put in its place
- * while the task is not running; or in an interrupt on its CPU that has not arrived in a handler.
- * A stack that is in use then is left: it is freed by the task that leaves the last call on it. So
- * a task does itself when a call ends after the last return probe has gone.
+ * Nobody but the task itself takes from its stack, with preemption off. So another one is put in
+ * its place while the task is not running; or in an interrupt on its CPU that has not arrived in a
+ * handler. An entry without a mark may be under way there, which expects this. A stack that is in
+ * use then is left: it is freed by the task that leaves the last call on it. So a task does itself
+ * when a call ends after the last return probe has gone.
  *
- * Holders: what the instances of a return probe refer to. A holder outlives its return probe for as
- * long as tasks are inside the probed function. With a cap, the calls under way are counted.
+ * Holders: what the instances of a return probe refer to. A holder outlives its return probe for
+ * as long as tasks are inside the probed function. With a cap, the calls under way are counted.
  * Without, their number is the sum of one count per CPU, which takes no atomic operation. A single
  * count may even be negative, because a call may return on another CPU than it was made on; and
- * while calls are being made, the sum says nothing, because it is read CPU by CPU. But after the
- * return probe was unregistered no call is added, and a sum of zero is final.
+ * while calls are being made, the sum says nothing, because it is read CPU by CPU. But a grace
+ * period after the return probe was unregistered no call is added, and a sum of zero is final.
  */
 #include <linux/bitops.h>
 #include <linux/cpu.h>
@@ -429,6 +430,14 @@ void kretprobe_holder_attach(struct kprobe *p, void *holder)
 	rp->rph = rph;
 }
 
+/* Returns the holder of a probe, if that only has to follow calls at an entry; else NULL. */
+struct kretprobe_holder *kretprobe_follows(struct kprobe *p)
+{
+	struct kretprobe *rp = kretprobe_of(p);
+
+	return p->pre_handler == kretprobe_entry && rp->rph->simple ? rp->rph : NULL;
+}
+
 /* Frees a holder that no return probe was given. */
 void kretprobe_holder_drop(void *holder)
 {
@@ -451,7 +460,7 @@ void kretprobe_holder_stop(struct kprobe *p, struct llist_head *stopped)
 	llist_add(&rph->leaving, stopped);
 }
 
-/* Handlers have been waited for, so no more instances are taken. Does not sleep. */
+/* Handlers have been waited for, so only entries without a mark take instances. Does not sleep. */
 void kretprobe_holders_release(struct llist_head *stopped)
 {
 	struct llist_node *node = llist_del_all(stopped);
@@ -479,9 +488,9 @@ static bool anybody_inside(struct kretprobe_holder *rph)
 
 /*
  * Frees return stacks that are empty, and the holders that no call is inside of. The first grace
- * period is for calls that were ending when the handler was replaced, and so do not queue this
- * again, and for unwinders that are looking at stacks. The second is for unwinders that are looking
- * at instances.
+ * period is for entries that have found the holder, and have yet to count their calls; for calls
+ * that were ending when the handler was replaced, and so do not queue this again; and for unwinders
+ * that are looking at stacks. The second is for unwinders that are looking at instances.
  */
 static void reap_holders(struct work_struct *work)
 {
@@ -495,7 +504,7 @@ static void reap_holders(struct work_struct *work)
 			continue;
 		if (kretprobe_uses_stacks(rph))
 			kretprobe_stacks_put(rph->size);
-		/* No call is added any more, so each that ends may be the last one. */
+		/* Each call that ends may be the last one now. */
 		WRITE_ONCE(rph->told, &kretprobe_orphaned);
 	}
 	synchronize_rcu();

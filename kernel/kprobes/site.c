@@ -182,7 +182,18 @@ bool kprobe_site_arming_failed(struct kprobe_site *site)
 	       any_enabled(site, false) && !switched_off(site);
 }
 
-/* Sets what most hits look at instead of the list. */
+/*
+ * Sets what most hits look at instead of the list: the only probe; NULL if they are to look there.
+ * Context: any.
+ */
+void kprobe_site_set_first(struct kprobe_site *site, struct kprobe *p)
+{
+	WRITE_ONCE(site->first, p ?: &site->kp);
+	/* Its entry may be hit, and it was filled in just before. */
+	smp_store_release(&site->kp.follows, p ? kretprobe_follows(p) : NULL);
+}
+
+/* Has hits call the handlers that they are to call now. */
 static void set_handlers(struct kprobe_site *site)
 {
 	struct kprobe *p = list_first_entry_or_null(&site->probes, struct kprobe, list);
@@ -193,11 +204,11 @@ static void set_handlers(struct kprobe_site *site)
 		    !kprobe_disabled(p) && p->pre_handler;
 
 	WRITE_ONCE(site->kp.pre_handler, none ? NULL : kprobe_site_pre);
-	WRITE_ONCE(site->first, only && !none ? p : &site->kp);
+	kprobe_site_set_first(site, only && !none ? p : NULL);
 	/* Pairs with the barrier in silence(), which marks a probe without a lock. */
 	smp_mb();
 	if (p && kprobe_disabled(p))
-		WRITE_ONCE(site->first, &site->kp);
+		kprobe_site_set_first(site, NULL);
 	site->has_post_handler = !none && any_enabled(site, true);
 	/*
 	 * An architecture that calls it may load the pointer again after it has found that it is

@@ -167,6 +167,12 @@ static __always_inline void arch_kretprobe_undivert(struct pt_regs *regs, void *
 #ifdef CONFIG_X86_64
 void kprobe_ftrace_entry(void);
 #define ARCH_KPROBE_FTRACE_TRAMPOLINE	((unsigned long)kprobe_ftrace_entry)
+
+#ifdef CONFIG_KRETPROBE_RETURN_STACK
+void kretprobe_ftrace_entry(void);
+#define ARCH_KRETPROBE_FTRACE_TRAMPOLINE ((unsigned long)kretprobe_ftrace_entry)
+#define arch_kretprobe_irqs_off(regs)	regs_irqs_disabled(regs)
+#endif
 #endif
 
 unsigned long arch_kprobe_resume_ip(unsigned long ip);

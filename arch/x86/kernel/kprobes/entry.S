@@ -74,21 +74,21 @@
 	.endm
 
 /* As kprobe_find_site(), for the function that has called. Goes to @missing if there is none. */
-	.macro	find_site missing:req
-	movq	RIP(%rsp), %rdx
+	.macro	find_site missing:req ip=RIP(%rsp) site=%rbx
+	movq	\ip, %rdx
 	subq	$MCOUNT_INSN_SIZE, %rdx
 	movq	kprobe_site_table + KPROBE_TABLE_buckets(%rip), %rsi
 	imull	$KPROBE_TABLE_FACTOR, %edx, %eax
 	movl	KPROBE_BUCKETS_shift(%rsi), %ecx
 	shrl	%cl, %eax
-	movq	KPROBE_BUCKETS_heads(%rsi, %rax, 8), %rbx
+	movq	KPROBE_BUCKETS_heads(%rsi, %rax, 8), \site
 .Lnode\@:
-	testq	%rbx, %rbx
+	testq	\site, \site
 	jz	\missing
-	cmpq	%rdx, KPROBE_NODE_key(%rbx)
+	cmpq	%rdx, KPROBE_NODE_key(\site)
 	je	.Lfound\@
-	movl	KPROBE_BUCKETS_side(%rsi), %eax
-	movq	(%rbx, %rax, 8), %rbx
+	movl	KPROBE_BUCKETS_side(%rsi), %ecx
+	movq	(\site, %rcx, 8), \site
 	jmp	.Lnode\@
 .Lfound\@:
 	.endm
@@ -305,6 +305,78 @@ SYM_CODE_END(\name)
 #if defined(CONFIG_X86_64) && defined(CONFIG_KPROBES_ON_FTRACE)
 /* From entries that only the core's ops has. From others, ftrace calls kprobe_ftrace_handler(). */
 	from_text kprobe_ftrace_entry, run_pre, kprobe_entry_hit, kprobe_entry_called
+
+#ifdef CONFIG_KRETPROBE_RETURN_STACK
+	.macro	for_scratch_regs op:req regs:vararg
+	.irp	reg, \regs
+	\op	%\reg
+	.endr
+	.endm
+
+/*
+ * The same from entries that were hooked for a return probe. If there is nothing to do but to
+ * follow a call, of a task outside of handlers, this does so: it is kretprobe_entry(), step by
+ * step, without all registers and without a mark. Any other hit goes the full way, with nothing
+ * changed.
+ *
+ * There is no mark to keep the return probe, so only what is the core's is read, with preemption
+ * off, which RCU waits for. Nor is there one that tells interrupts to leave the task's stack
+ * alone. If one has put another in its place, the top is another, too.
+ */
+SYM_CODE_START(kretprobe_ftrace_entry)
+	UNWIND_HINT_FUNC
+	ANNOTATE_NOENDBR
+	for_scratch_regs pushq rax, rcx, rdx, rsi
+	count_preemption incl
+	find_site .Lnot_followed, 32(%rsp), %rax
+	movq	KPROBE_SITE_follows(%rax), %rdx
+	testq	%rdx, %rdx
+	jz	.Lnot_followed
+	testl	$KPROBE_ABOVE_TASK, PER_CPU_VAR(pcpu_hot + X86_preempt_count)
+	jnz	.Lnot_followed
+	testb	$1, PER_CPU_VAR(kprobe_marks + KPROBE_MARK_seq)
+	jnz	.Lnot_followed
+	cmpl	$0, kprobe_stats(%rip)
+	jne	.Lnot_followed
+	movq	PER_CPU_VAR(pcpu_hot + X86_current_task), %rcx
+	movq	TASK_kretprobe_top(%rcx), %rax
+	movl	KRETPROBE_HOLDER_size(%rdx), %esi
+	addq	%rax, %rsi
+	cmpq	TASK_kretprobe_end(%rcx), %rsi
+	ja	.Lnot_followed
+	cmpxchgq %rsi, TASK_kretprobe_top(%rcx)
+	jne	.Lnot_followed
+	movq	KRETPROBE_HOLDER_inside(%rdx), %rsi
+	incq	__percpu(%rsi)
+	movq	%rdx, KRETPROBE_INSTANCE_rph(%rax)
+	leaq	40(%rsp), %rdx
+	movq	%rdx, KRETPROBE_INSTANCE_fp(%rax)
+	movq	(%rdx), %rsi
+	movq	%rsi, KRETPROBE_INSTANCE_ret_addr(%rax)
+	movq	TASK_kretprobe_instances(%rcx), %rsi
+	movq	%rsi, (%rax)
+	movq	%rax, TASK_kretprobe_instances(%rcx)
+	movq	$__kretprobe_trampoline, (%rdx)
+#ifdef CONFIG_PREEMPT_COUNT
+	count_preemption decl
+	jz	.Lpreempted_entry
+#endif
+	for_scratch_regs popq rsi, rdx, rcx, rax
+	RET
+.Lnot_followed:
+	count_preemption decl
+	for_scratch_regs popq rsi, rdx, rcx, rax
+	jmp	kprobe_ftrace_entry
+#ifdef CONFIG_PREEMPT_COUNT
+.Lpreempted_entry:
+	for_scratch_regs popq rsi, rdx, rcx, rax
+	save_regs 32(%rsp), $-1
+	count_preemption incl
+	call	kprobe_preempt_enable
+	restore_regs_and_return signal=0
+#endif
+SYM_CODE_END(kretprobe_ftrace_entry)
+#endif
 #endif
 
 #ifdef CONFIG_X86_32
