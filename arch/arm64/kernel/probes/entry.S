@@ -83,7 +83,12 @@
 	b	\rare				// the call takes more there
 #else
 	str	x1, [sp, #S_PC]
-	tbnz	x19, #PSR_I_SHIFT, \rare	// RCU may take the CPU for idle
+	/* Where interrupts are masked, RCU may take the CPU for idle. */
+	tbz	x19, #PSR_I_SHIFT, .Lno_idle\@
+	adr_this_cpu x22, context_tracking, x23
+	ldr	w22, [x22, #CT_STATE]
+	tbz	w22, #CT_RCU_WATCHING_SHIFT, \rare
+.Lno_idle\@:
 	get_current_task x22
 	ldr	w1, [x22, #TSK_TI_PREEMPT]
 	tst	w1, #KPROBE_ABOVE_TASK
