@@ -35,6 +35,7 @@ struct arch_specific_insn {
 #endif
 
 struct kprobe;
+struct kretprobe_holder;
 struct kretprobe_instance;
 struct pt_regs;
 struct task_struct;
@@ -87,7 +88,16 @@ struct kprobe {
 		/* public: */
 	};
 	kprobe_opcode_t		*addr;
-	const char		*symbol_name;
+	union {
+		const char	*symbol_name;
+		/*
+		 * private: in what get_kprobe() returns, the holder, if the only probe is an enabled
+		 * return probe, and there is nothing to do at an entry but to follow the call; else
+		 * NULL. Read outside of marks
+		 */
+		struct kretprobe_holder *follows;
+		/* public: */
+	};
 	unsigned int		offset;
 	u32			flags;
 	kprobe_pre_handler_t	pre_handler;
@@ -253,9 +263,9 @@ struct kretprobe_instance {
 struct kretprobe_holder {
 	struct kretprobe __rcu	*rp;		/* NULL once unregistered */
 	struct kretprobe	*told;		/* whose handler runs: @rp, or a replacement */
-	unsigned int		plain_size;	/* @size, if stacks are used and there is no cap */
 	unsigned int		size;		/* of an instance */
 	int			cap;		/* the most calls under way, or 0 */
+	bool			simple;		/* no cap, no entry handler, and stacks are used */
 	atomic_t		calls;		/* with a cap: calls under way */
 	unsigned long __percpu	*inside;	/* without: calls made, less those that returned */
 	unsigned int		num_reserve;

@@ -68,6 +68,20 @@ static __always_inline unsigned long arch_kprobe_level(void)
 }
 #endif
 
+#ifndef arch_kprobe_own_marks
+/**
+ * arch_kprobe_own_marks() - find the marks of this CPU
+ *
+ * Where per-CPU data have an address space of their own, ``__kprobe_own`` is its qualifier: then a
+ * mark is an operand of instructions.
+ *
+ * Context: any, preemption off for as long as the result is used.
+ * Return: a pointer to kprobe_marks.
+ */
+#define arch_kprobe_own_marks()		raw_cpu_ptr(kprobe_marks)
+#define __kprobe_own
+#endif
+
 #ifndef arch_kprobe_resume_ip
 /**
  * arch_kprobe_resume_ip() - find where to resume, if a handler has chosen that
@@ -125,41 +139,26 @@ void arch_disarm_kprobe(struct kprobe *kp);
 #define KPROBE_TEXT_BATCH	1024
 
 /**
- * arch_arm_kprobes() - arch_arm_kprobe() for many sites
+ * arch_arm_kprobes() - arch_arm_kprobe() or arch_disarm_kprobe() for many sites
  * @sites: linked by kp.list, KPROBE_TEXT_BATCH at most. If there are none, CPUs only have to see
  *	detours that were written, unless whatever leads there sees to that
+ * @armed: whether they are armed, or disarmed
  *
  * For an architecture that can synchronize all CPUs once for many changes. It defines a macro of
  * this name, and neither arch_arm_kprobe() nor arch_disarm_kprobe().
  *
  * Context: as arch_arm_kprobe().
  */
-void arch_arm_kprobes(struct list_head *sites);
-
-/**
- * arch_disarm_kprobes() - arch_disarm_kprobe() for many sites
- * @sites: linked by kp.list, KPROBE_TEXT_BATCH at most
- *
- * Context: as arch_arm_kprobe().
- */
-void arch_disarm_kprobes(struct list_head *sites);
+void arch_arm_kprobes(struct list_head *sites, bool armed);
 #else
 #define KPROBE_TEXT_BATCH	64
 
-static inline void arch_arm_kprobes(struct list_head *sites)
+static inline void arch_arm_kprobes(struct list_head *sites, bool armed)
 {
 	struct kprobe *kp;
 
 	list_for_each_entry(kp, sites, list)
-		arch_arm_kprobe(kp);
-}
-
-static inline void arch_disarm_kprobes(struct list_head *sites)
-{
-	struct kprobe *kp;
-
-	list_for_each_entry(kp, sites, list)
-		arch_disarm_kprobe(kp);
+		(armed ? arch_arm_kprobe : arch_disarm_kprobe)(kp);
 }
 #endif
 
@@ -224,6 +223,17 @@ unsigned long arch_kprobe_ftrace_location(unsigned long addr);
  */
 #ifndef ARCH_KPROBE_FTRACE_TRAMPOLINE
 #define ARCH_KPROBE_FTRACE_TRAMPOLINE	0
+#endif
+
+/**
+ * DOC: ARCH_KRETPROBE_FTRACE_TRAMPOLINE
+ *
+ * The same for entries that were hooked for a return probe: it may follow calls without a mark.
+ * With it goes ``arch_kretprobe_irqs_off(regs)``: are interrupts masked in the probed code?
+ */
+#ifndef ARCH_KRETPROBE_FTRACE_TRAMPOLINE
+#define ARCH_KRETPROBE_FTRACE_TRAMPOLINE 0
+static inline bool arch_kretprobe_irqs_off(struct pt_regs *regs) { return false; }
 #endif
 
 /**
@@ -296,11 +306,11 @@ void *kprobe_seal_page(void *page);
 struct kprobe_insn_cache;
 
 kprobe_opcode_t *__get_insn_slot(struct kprobe_insn_cache *c);
-void __free_insn_slot(struct kprobe_insn_cache *c, kprobe_opcode_t *slot, int dirty);
+void __free_insn_slot(struct kprobe_insn_cache *c, kprobe_opcode_t *slot);
 void kprobe_slot_set_owner(kprobe_opcode_t *slot, struct kprobe *kp);
 struct kprobe *kprobe_slot_owner(unsigned long addr);
 
-/* get_insn_slot() and free_insn_slot(), and the same two for optinsn */
+/* get_insn_slot(), free_insn_slot(), and the same for optinsn. @dirty has no effect any more. */
 #define DEFINE_INSN_CACHE_OPS(name)					\
 extern struct kprobe_insn_cache kprobe_##name##_slots;			\
 static inline kprobe_opcode_t *get_##name##_slot(void)			\
@@ -310,7 +320,7 @@ static inline kprobe_opcode_t *get_##name##_slot(void)			\
 									\
 static inline void free_##name##_slot(kprobe_opcode_t *slot, int dirty)	\
 {									\
-	__free_insn_slot(&kprobe_##name##_slots, slot, dirty);		\
+	__free_insn_slot(&kprobe_##name##_slots, slot);			\
 }
 
 DEFINE_INSN_CACHE_OPS(insn);
@@ -340,13 +350,16 @@ enum kprobe_obstacle {
 /**
  * struct optimized_kprobe - a site that may be hit through a jump to a detour
  * @kp:		the site's kprobe
- * @list:	member of lists that hooks are called with
+ * @list:	member of lists that hooks are called with; in the place of kp.hlist, which only a
+ *	site has whose text is gone
  * @optinsn:	the architecture's part; zeroed until arch_prepare_optimized_kprobe()
  */
 struct optimized_kprobe {
-	struct kprobe			kp;
+	union {
+		struct kprobe		kp;
+		struct list_head	list;
+	};
 #ifdef CONFIG_OPTPROBES
-	struct list_head		list;
 	struct arch_optimized_insn	optinsn;
 #endif
 };

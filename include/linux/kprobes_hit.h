@@ -57,13 +57,17 @@ enum kprobe_miss {
 	KPROBE_NR_MISSES,
 };
 
-/* How ftrace calls for an ARMED site */
+/*
+ * Which ops of the core's have the function of an ARMED site; none if a breakpoint or jump is hit.
+ * One of the first three calls for the site.
+ */
 enum kprobe_hook {
-	KPROBE_HOOK_NONE,	/* not: a breakpoint or jump is hit, or the site is not ARMED */
-	KPROBE_HOOK_SHARED,	/* by an ops that lets others redirect the function, too */
-	KPROBE_HOOK_CLAIMED,	/* by the same, and another ops keeps others off */
-	KPROBE_HOOK_EXCLUSIVE,	/* by an ops that keeps others off */
-} __packed;
+	KPROBE_HOOK_SHARED	= 1,	/* lets others redirect the function, too */
+	KPROBE_HOOK_RETURNS	= 2,	/* the same, and may follow calls by itself */
+	KPROBE_HOOK_EXCLUSIVE	= 4,	/* keeps others off */
+	KPROBE_HOOK_CLAIM	= 8,	/* keeps others off, beside one of the first two */
+	KPROBE_HOOK_KEEPS_OFF	= KPROBE_HOOK_EXCLUSIVE | KPROBE_HOOK_CLAIM,
+};
 
 /* Why a probe cannot be registered */
 struct kprobe_reason {
@@ -84,7 +88,7 @@ struct kprobe_reason {
  * @all:	member of kprobe_sites, the oldest first
  * @rcu:	takes its place when the site is freed, after the last lookup
  * @ftrace_offset: where ftrace calls for the site, if it does
- * @hook:	how it was told to
+ * @hook:	how it was told to, as bits of enum kprobe_hook
  * @untidy:	a probe has left with preemption off, and the rest is left to a worker
  * @has_post_handler: an enabled probe has a post handler. If the architecture calls these by
  *	@kp, its post_handler does not say so: it is not cleared when the last one leaves
@@ -107,7 +111,7 @@ struct kprobe_site {
 		struct list_head	all;
 		struct rcu_head		rcu;
 	};
-	enum kprobe_hook	hook : 2;
+	u8			hook : 4;
 	bool			untidy : 1;
 	bool			has_post_handler : 1;
 	bool			planned : 1;
@@ -166,9 +170,9 @@ struct kprobe_mark {
 DECLARE_PER_CPU(struct kprobe_mark, kprobe_marks[KPROBE_LEVELS]);
 
 /* The marks of this CPU. Preemption is off for as long as the result is used. */
-static __always_inline struct kprobe_mark *kprobe_own_mark(unsigned long level)
+static __always_inline struct kprobe_mark __kprobe_own *kprobe_own_mark(unsigned long level)
 {
-	return raw_cpu_ptr(kprobe_marks) + level;
+	return arch_kprobe_own_marks() + level;
 }
 
 /* A hit, or something else that runs handlers */
@@ -176,17 +180,17 @@ struct kprobe_hit {
 	struct kprobe_site	*site;
 	struct pt_regs		*regs;
 	unsigned long		level;	/* of the probed code */
-	struct kprobe_mark	*mark;	/* of that level, this CPU's */
+	struct kprobe_mark __kprobe_own *mark; /* of that level, this CPU's */
 	struct kprobe		*outer;	/* what kprobe_running() was before */
 };
 
-static __always_inline bool kprobe_mark_entered(const struct kprobe_mark *mark)
+static __always_inline bool kprobe_mark_entered(const struct kprobe_mark __kprobe_own *mark)
 {
 	return mark->seq & 1;
 }
 
 /* See wait.c for why compiler barriers are enough. */
-static __always_inline void kprobe_mark_begin(struct kprobe_mark *mark)
+static __always_inline void kprobe_mark_begin(struct kprobe_mark __kprobe_own *mark)
 {
 	barrier();
 	/* Others only look whether it is odd, and then for any change. */
@@ -195,18 +199,28 @@ static __always_inline void kprobe_mark_begin(struct kprobe_mark *mark)
 }
 
 /* Records whose handler is called next. */
-static __always_inline void kprobe_runs(struct kprobe_mark *mark, struct kprobe *p)
+static __always_inline void kprobe_runs(struct kprobe_mark __kprobe_own *mark, struct kprobe *p)
 {
 	WRITE_ONCE(mark->running, p);
 }
 
 /* Another CPU that sees the even value also sees everything that the handlers did. */
-static __always_inline void kprobe_mark_end(struct kprobe_mark *mark)
+static __always_inline void kprobe_mark_end(struct kprobe_mark __kprobe_own *mark)
 {
 	/* It may be freed as soon as the mark is even, and an interrupt may look at it. */
 	kprobe_runs(mark, NULL);
 	/* Pairs with the acquire in wait.c. */
 	smp_store_release(&mark->seq, mark->seq + 1);
+}
+
+static __always_inline bool kprobe_enter_level(struct kprobe_hit *hit, struct kprobe *kp)
+{
+	hit->mark = kprobe_own_mark(hit->level);
+	if (kprobe_mark_entered(hit->mark))
+		return false;
+	kprobe_mark_begin(hit->mark);
+	hit->outer = kprobe_set_running(kp);
+	return true;
 }
 
 /*
@@ -217,12 +231,7 @@ static __always_inline void kprobe_mark_end(struct kprobe_mark *mark)
 static __always_inline bool kprobe_enter(struct kprobe_hit *hit, struct kprobe *kp)
 {
 	hit->level = arch_kprobe_level();
-	hit->mark = kprobe_own_mark(hit->level);
-	if (kprobe_mark_entered(hit->mark))
-		return false;
-	kprobe_mark_begin(hit->mark);
-	hit->outer = kprobe_set_running(kp);
-	return true;
+	return kprobe_enter_level(hit, kp);
 }
 
 static __always_inline void kprobe_leave(struct kprobe_hit *hit)
@@ -247,11 +256,12 @@ static __always_inline void kprobe_count_miss(struct kprobe *p)
 
 DECLARE_STATIC_KEY_FALSE(kprobe_stats);
 
-/* stats.c and hit.c */
+/* hit.c */
 void kprobe_count_hit(struct kprobe_site *site);
 int kprobe_run_many(struct kprobe *kp, struct pt_regs *regs);
 void kprobe_run_many_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
-enum kprobe_result kprobe_hit_called(struct kprobe_site *site, struct pt_regs *regs, int chosen);
+enum kprobe_result kprobe_hit_above_task(struct kprobe_site *site, struct pt_regs *regs,
+					 unsigned long level);
 void kprobe_resume_elsewhere(struct pt_regs *regs);
 bool kprobe_over_plain(unsigned long level);
 
@@ -302,6 +312,36 @@ static __always_inline enum kprobe_result kprobe_pre_done(struct kprobe_hit *hit
 	return KPROBE_RESULT_CONTINUE;
 }
 
+/*
+ * The end of kprobe_hit_pre(), for assembly that has entered the mark of a task's hit, and called
+ * the handler of its only probe, by itself. @chosen is what that has returned.
+ */
+static __always_inline enum kprobe_result kprobe_hit_called(struct kprobe_site *site,
+							    struct pt_regs *regs, int chosen)
+{
+	struct kprobe_hit hit = {
+		.site = site, .regs = regs, .mark = kprobe_own_mark(0),
+	};
+
+	return kprobe_pre_done(&hit, chosen);
+}
+
+static __always_inline enum kprobe_result kprobe_hit_at(struct kprobe_site *site,
+							struct pt_regs *regs, unsigned long level)
+{
+	struct kprobe_hit hit = { .site = site, .regs = regs, .level = level };
+
+	if (unlikely(!kprobe_enter_level(&hit, &site->kp))) {
+		kprobes_inc_nmissed_count(&site->kp);
+		return KPROBE_RESULT_MISSED;
+	}
+	/* Assembly may have saved them. In here, because what this calls may be probed. */
+	kmsan_unpoison_entry_regs(regs);
+	if (static_branch_unlikely(&kprobe_stats))
+		kprobe_count_hit(site);
+	return kprobe_pre_done(&hit, kprobe_run_pre(&hit));
+}
+
 /**
  * kprobe_hit_pre() - run the pre handlers for a hit
  * @site: the site
@@ -313,17 +353,11 @@ static __always_inline enum kprobe_result kprobe_pre_done(struct kprobe_hit *hit
 static __always_inline enum kprobe_result kprobe_hit_pre(struct kprobe_site *site,
 							 struct pt_regs *regs)
 {
-	struct kprobe_hit hit = { .site = site, .regs = regs };
+	unsigned long level = arch_kprobe_level();
 
-	if (unlikely(!kprobe_enter(&hit, &site->kp))) {
-		kprobes_inc_nmissed_count(&site->kp);
-		return KPROBE_RESULT_MISSED;
-	}
-	/* Assembly may have saved them. In here, because what this calls may be probed. */
-	kmsan_unpoison_entry_regs(regs);
-	if (static_branch_unlikely(&kprobe_stats))
-		kprobe_count_hit(site);
-	return kprobe_pre_done(&hit, kprobe_run_pre(&hit));
+	/* Most hits are a task's. A constant takes no register. */
+	return likely(!level) ? kprobe_hit_at(site, regs, 0)
+			      : kprobe_hit_above_task(site, regs, level);
 }
 
 static __always_inline void kprobe_run_post(struct kprobe_hit *hit)

@@ -155,7 +155,7 @@ static void put_breakpoints(struct list_head *sites)
 		kprobe_text_lock();
 		/* CPUs are told of these with the breakpoints. */
 		kprobe_make_detours(&batch);
-		arch_arm_kprobes(&batch);
+		arch_arm_kprobes(&batch, true);
 		list_for_each_entry(kp, &batch, list)
 			arm_kprobe(kp, 0);
 		kprobe_optimize_armed(&batch);
@@ -174,7 +174,7 @@ static void remove_breakpoints(struct list_head *sites, struct list_head *done)
 		kprobe_take_batch(sites, &batch, KPROBE_TEXT_BATCH);
 		kprobe_unoptimize_sites(&batch);
 		kprobe_text_lock();
-		arch_disarm_kprobes(&batch);
+		arch_arm_kprobes(&batch, false);
 		list_for_each_entry(kp, &batch, list)
 			disarm_kprobe(kp);
 		kprobe_text_unlock();

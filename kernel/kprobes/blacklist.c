@@ -188,7 +188,7 @@ const char *kprobe_objection_to_function(const struct kprobe_function *f)
 		return "a check of the compiler's, on the way to the handlers";
 	if (!ARCH_KPROBE_STATELESS && kprobe_legacy_counts(f))
 		return "called to count hits";
-	if (IS_ENABLED(CONFIG_CFI_CLANG) && is_before_function(f, "__cfi_"))
+	if (IS_ENABLED(CONFIG_CFI) && is_before_function(f, "__cfi_"))
 		return "data of control flow integrity before a function";
 	if (is_before_function(f, "__pfx_"))
 		return "padding before a function";

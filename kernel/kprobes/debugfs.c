@@ -30,8 +30,7 @@ static void show_tags(struct seq_file *m, struct kprobe *p, struct kprobe *kp)
 
 static char kind_of(struct kprobe *p)
 {
-	if ((IS_ENABLED(CONFIG_KRETPROBES) && p->pre_handler == kretprobe_entry) ||
-	    (IS_ENABLED(CONFIG_KRETPROBE_RETURN_STACK) && p->pre_handler == kretprobe_entry_capped))
+	if (IS_ENABLED(CONFIG_KRETPROBES) && p->pre_handler == kretprobe_entry)
 		return 'r';
 	return IS_ENABLED(CONFIG_JPROBES) && p->pre_handler == jprobe_entry ? 'j' : 'k';
 }

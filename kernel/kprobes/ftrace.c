@@ -27,6 +27,16 @@ static struct ftrace_ops kprobe_ftrace_ops __read_mostly = {
 	.trampoline = ARCH_KPROBE_FTRACE_TRAMPOLINE,
 };
 
+/*
+ * The same for sites that have such a return probe when they are armed. The trampoline leads to the
+ * other one where there is more to do.
+ */
+static struct ftrace_ops kretprobe_ftrace_ops __read_mostly = {
+	.func	= kprobe_ftrace_handler,
+	.flags	= FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_GUARDED,
+	.trampoline = ARCH_KRETPROBE_FTRACE_TRAMPOLINE,
+};
+
 static struct ftrace_ops kprobe_ipmodify_ops __read_mostly = {
 	.func	= kprobe_ftrace_handler,
 	.flags	= FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_GUARDED | FTRACE_OPS_FL_IPMODIFY,
@@ -46,15 +56,14 @@ static struct ftrace_ops claim_ops __read_mostly = {
  */
 struct hooks {
 	struct ftrace_ops	*ops;
-	unsigned long		of;	/* which of enum kprobe_hook it is part of, as bits */
+	enum kprobe_hook	bit;
 	unsigned int		nr;	/* of sites */
 };
 
-static struct hooks claims = { &claim_ops, BIT(KPROBE_HOOK_CLAIMED) };
-static struct hooks exclusive = { &kprobe_ipmodify_ops, BIT(KPROBE_HOOK_EXCLUSIVE) };
-static struct hooks shared = {
-	&kprobe_ftrace_ops, BIT(KPROBE_HOOK_SHARED) | BIT(KPROBE_HOOK_CLAIMED)
-};
+static struct hooks claims = { &claim_ops, KPROBE_HOOK_CLAIM };
+static struct hooks exclusive = { &kprobe_ipmodify_ops, KPROBE_HOOK_EXCLUSIVE };
+static struct hooks shared = { &kprobe_ftrace_ops, KPROBE_HOOK_SHARED };
+static struct hooks returns = { &kretprobe_ftrace_ops, KPROBE_HOOK_RETURNS };
 
 /* Overridden where ftrace leaves it to time that CPUs see the calls it writes. */
 void __weak arch_kprobe_ftrace_armed(void)
@@ -108,41 +117,44 @@ static void ops_remove(struct hooks *h, unsigned long *ips, unsigned int nr)
 bool kprobe_ftrace_fits(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	if (site->hook == KPROBE_HOOK_CLAIMED)
-		return site->has_post_handler;
-	return site->hook == KPROBE_HOOK_EXCLUSIVE ||
-	       (site->hook == KPROBE_HOOK_SHARED && !site->has_post_handler);
+	if (site->has_post_handler)
+		return site->hook & KPROBE_HOOK_KEEPS_OFF;
+	return site->hook && !(site->hook & KPROBE_HOOK_CLAIM);
 }
 
 /* How many sites ftrace is told of at once; their locations, protected by kprobe_mutex */
 #define BATCH	256
 static unsigned long ips[BATCH];
 
-/* The site is going to share its function, and does not yet. */
-static bool comes_to_share(const struct kprobe_site *site)
+/* Returns the ops of a site that is going to share its function, and does not yet; else NULL. */
+static struct hooks *comes_to_share(const struct kprobe_site *site)
 {
-	return !site->hook && !site->has_post_handler;
+	if (site->hook || site->has_post_handler)
+		return NULL;
+	return kretprobe_ftrace_ops.trampoline &&
+	       kretprobe_follows(list_first_entry(&site->probes, struct kprobe, list)) ?
+	       &returns : &shared;
 }
 
-/* Hooks those of some sites that come to share their function. */
-static int hook_shared(struct list_head *sites)
+/* Hooks those of some sites that come to share their function by an ops. */
+static int hook_shared(struct hooks *h, struct list_head *sites)
 {
 	struct kprobe *kp;
 	unsigned int nr = 0;
 	int err;
 
 	list_for_each_entry(kp, sites, list) {
-		if (comes_to_share(site_of(kp)))
+		if (comes_to_share(site_of(kp)) == h)
 			ips[nr++] = kprobe_ftrace_ip(site_of(kp));
 	}
 	if (!nr)
 		return 0;
-	err = kprobe_ftrace_dead() ? -ENODEV : ops_add(&shared, ips, nr);
+	err = kprobe_ftrace_dead() ? -ENODEV : ops_add(h, ips, nr);
 	if (err)
 		return err;
 	list_for_each_entry(kp, sites, list) {
-		if (comes_to_share(site_of(kp)))
-			site_of(kp)->hook = KPROBE_HOOK_SHARED;
+		if (comes_to_share(site_of(kp)) == h)
+			site_of(kp)->hook = h->bit;
 	}
 	return 0;
 }
@@ -164,12 +176,12 @@ static int hook_exclusive(struct kprobe_site *site)
 		return site->has_post_handler ? -ENODEV : 0;
 	if (!site->has_post_handler) {
 		ops_remove(&claims, &ip, 1);
-		site->hook = KPROBE_HOOK_SHARED;
+		site->hook &= ~KPROBE_HOOK_CLAIM;
 		return 0;
 	}
 	err = ops_add(claim ? &claims : &exclusive, &ip, 1);
 	if (!err)
-		site->hook = claim ? KPROBE_HOOK_CLAIMED : KPROBE_HOOK_EXCLUSIVE;
+		site->hook |= claim ? KPROBE_HOOK_CLAIM : KPROBE_HOOK_EXCLUSIVE;
 	return err;
 }
 
@@ -182,7 +194,7 @@ static int hook(struct list_head *sites)
 
 	while (!list_empty(sites)) {
 		kprobe_take_batch(sites, &batch, BATCH);
-		err_shared = hook_shared(&batch);
+		err_shared = hook_shared(&shared, &batch) ?: hook_shared(&returns, &batch);
 		list_for_each_entry_safe(kp, next, &batch, list) {
 			site = site_of(kp);
 			kprobe_site_unqueue(site);
@@ -202,7 +214,7 @@ static void unhook_from(struct hooks *h, struct list_head *sites)
 	unsigned int nr = 0;
 
 	list_for_each_entry(kp, sites, list) {
-		if (h->of & BIT(site_of(kp)->hook))
+		if (site_of(kp)->hook & h->bit)
 			ips[nr++] = kprobe_ftrace_ip(site_of(kp));
 	}
 	if (nr)
@@ -217,10 +229,11 @@ static void unhook(struct list_head *sites, struct list_head *done)
 	while (!list_empty(sites)) {
 		kprobe_take_batch(sites, &batch, BATCH);
 		unhook_from(&shared, &batch);
+		unhook_from(&returns, &batch);
 		unhook_from(&exclusive, &batch);
 		unhook_from(&claims, &batch);
 		list_for_each_entry_safe(kp, next, &batch, list) {
-			site_of(kp)->hook = KPROBE_HOOK_NONE;
+			site_of(kp)->hook = 0;
 			disarm_kprobe(kp);
 			list_move_tail(&kp->list, done);
 		}

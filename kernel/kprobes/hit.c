@@ -96,7 +96,7 @@ bool __kprobes kprobe_over_plain(unsigned long level)
 static __always_inline int run_pre_handlers(struct kprobe *kp, struct pt_regs *regs, bool may_end)
 {
 	unsigned long level = arch_kprobe_level();
-	struct kprobe_mark *mark = kprobe_own_mark(level);
+	struct kprobe_mark __kprobe_own *mark = kprobe_own_mark(level);
 	bool redirected = false, missed = false;
 	kprobe_pre_handler_t pre_handler;
 	struct kprobe *p;
@@ -133,7 +133,7 @@ int __kprobes kprobe_run_many(struct kprobe *kp, struct pt_regs *regs)
 void __kprobes kprobe_run_many_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	unsigned long level = arch_kprobe_level();
-	struct kprobe_mark *mark = kprobe_own_mark(level);
+	struct kprobe_mark __kprobe_own *mark = kprobe_own_mark(level);
 	kprobe_post_handler_t post_handler;
 	struct kprobe *p;
 
@@ -146,18 +146,11 @@ void __kprobes kprobe_run_many_post(struct kprobe *kp, struct pt_regs *regs, uns
 	}
 }
 
-/*
- * The end of kprobe_hit_pre(), for assembly that has entered the mark of a task's hit, and called
- * the handler of its only probe, by itself. @chosen is what that has returned.
- */
-enum kprobe_result __kprobes kprobe_hit_called(struct kprobe_site *site, struct pt_regs *regs,
-					       int chosen)
+/* kprobe_hit_pre(), for all levels but the task's */
+enum kprobe_result __kprobes kprobe_hit_above_task(struct kprobe_site *site, struct pt_regs *regs,
+						   unsigned long level)
 {
-	struct kprobe_hit hit = {
-		.site = site, .regs = regs, .mark = kprobe_own_mark(0),
-	};
-
-	return kprobe_pre_done(&hit, chosen);
+	return kprobe_hit_at(site, regs, level);
 }
 
 /* Corrects where to resume, after a handler has chosen that. It may be at any instruction. */
@@ -170,8 +163,8 @@ void __kprobes kprobe_resume_elsewhere(struct pt_regs *regs)
 }
 
 /* Records that a fault handler is running: it is not offered its own faults. */
-static bool __kprobes run_fault(struct kprobe_mark *mark, struct kprobe *p, struct pt_regs *regs,
-				int trapnr)
+static bool __kprobes run_fault(struct kprobe_mark __kprobe_own *mark, struct kprobe *p,
+				struct pt_regs *regs, int trapnr)
 {
 	kprobe_fault_handler_t fault_handler = p ? READ_ONCE(p->fault_handler) : NULL;
 	bool done;
@@ -218,9 +211,9 @@ static bool __kprobes insn_fault(struct kprobe *kp, struct pt_regs *regs, int tr
 #endif
 
 /* The mark of the caller's level, if a handler is running there */
-static struct kprobe_mark __kprobes *mark_in_use(void)
+static struct kprobe_mark __kprobe_own __kprobes *mark_in_use(void)
 {
-	struct kprobe_mark *mark = kprobe_own_mark(arch_kprobe_level());
+	struct kprobe_mark __kprobe_own *mark = kprobe_own_mark(arch_kprobe_level());
 
 	return kprobe_mark_entered(mark) ? mark : NULL;
 }
@@ -234,7 +227,7 @@ static struct kprobe_mark __kprobes *mark_in_use(void)
 static bool __kprobes handler_fault(struct pt_regs *regs, int trapnr, unsigned long at)
 {
 	unsigned long told = instruction_pointer(regs);
-	struct kprobe_mark *mark = mark_in_use();
+	struct kprobe_mark __kprobe_own *mark = mark_in_use();
 
 	if (!mark || mark->faulting || !run_fault(mark, mark->running, regs, trapnr))
 		return false;
@@ -280,7 +273,7 @@ static struct kprobe kprobe_busy = {
 /* Prints which probe an oops is of, if any. @regs are the registers at the fault. Context: any. */
 void __kprobes kprobe_explain_oops(struct pt_regs *regs)
 {
-	struct kprobe_mark *mark;
+	struct kprobe_mark __kprobe_own *mark;
 	kprobe_opcode_t *addr;
 	struct kprobe *kp;
 
@@ -376,7 +369,7 @@ void __kprobes kprobe_busy_end(void)
  */
 void __kprobes kprobe_task_dies(void)
 {
-	struct kprobe_mark *mark;
+	struct kprobe_mark __kprobe_own *mark;
 
 	guard(preempt_notrace)();
 	mark = kprobe_own_mark(0);
@@ -414,3 +407,54 @@ void __kprobes opt_pre_handler(struct kprobe *kp, struct pt_regs *regs)
 	kprobe_leave(&hit);
 }
 #endif
+
+/* Whether hits are counted. Off by default: all CPUs count a site's hits in the same place. */
+DEFINE_STATIC_KEY_FALSE(kprobe_stats);
+
+/* If all probes of a site are left out, the hit only counts as missed. */
+static bool __kprobes all_left_out(struct kprobe_site *site)
+{
+	unsigned long level = arch_kprobe_level();
+	struct kprobe *p;
+	bool any = false;
+
+	list_for_each_entry_lockless(p, &site->probes, list) {
+		if (kprobe_disabled(p))
+			continue;
+		if (!kprobe_left_out(p, level))
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+/*
+ * Out of line: hits are seldom counted, and this must not take registers from a hit. The level's
+ * mark was entered.
+ */
+noinline void __kprobes kprobe_count_hit(struct kprobe_site *site)
+{
+	if (!all_left_out(site))
+		raw_atomic_long_inc(&site->kp.hits);
+}
+
+/* Counts a call whose return is not seen. Context: any, NMI included, preemption off. */
+void __kprobes kretprobe_count_miss(struct kretprobe *rp, enum kprobe_miss cause)
+{
+	struct kprobe *kp = get_kprobe(rp->kp.addr);
+
+	raw_atomic_inc(&rp->missed);
+	/* If the text is gone, the site at that address may belong to other text by now. */
+	if (kp && !kprobe_gone(&rp->kp))
+		raw_atomic_inc(&site_of(kp)->missed[cause]);
+}
+
+/* Starts or stops counting hits; counts from before are kept. Returns 0. */
+int kprobe_stats_enable(bool enabled)
+{
+	if (enabled)
+		static_branch_enable(&kprobe_stats);
+	else
+		static_branch_disable(&kprobe_stats);
+	return 0;
+}

@@ -164,6 +164,8 @@ static inline bool kprobe_site_armed(const struct kprobe_site *site)
 
 /* hit.c */
 void kprobe_preempt_enable(void);
+int kprobe_stats_enable(bool enabled);
+void kretprobe_count_miss(struct kretprobe *rp, enum kprobe_miss cause);
 
 /* hit.c, legacy.c: the pre_handler and post_handler of every site's own kprobe */
 #if ARCH_KPROBE_STATELESS
@@ -182,10 +184,6 @@ bool kprobe_leave_at_once(struct kprobe **kps, int num, const struct kprobe_kind
 			  struct llist_head *stopped);
 void kprobe_wait_for_tasks(void);
 
-/* stats.c */
-int kprobe_stats_enable(bool enabled);
-void kretprobe_count_miss(struct kretprobe *rp, enum kprobe_miss cause);
-
 /* Where a reader has stopped who goes through all sites with pauses */
 struct kprobe_cursor {
 	struct list_head	all;	/* member of the list of open cursors */
@@ -202,6 +200,7 @@ void kprobe_site_destroy(struct kprobe_site *site);
 void kprobe_site_attach(struct kprobe_site *site, struct kprobe *p);
 void kprobe_site_detach(struct kprobe_site *site, struct kprobe *p, struct kprobe_plan *plan);
 void kprobe_site_detach_late(struct kprobe_site *site, struct kprobe *p);
+void kprobe_site_set_first(struct kprobe_site *site, struct kprobe *p);
 void kprobe_site_set_disabled(struct kprobe_site *site, bool disabled);
 void kprobe_site_refresh(struct kprobe_site *site, struct kprobe_plan *plan);
 bool kprobe_site_arming_failed(struct kprobe_site *site);
@@ -329,7 +328,11 @@ static inline int kprobe_module_init(void) { return 0; }
 extern const struct kprobe_kind kretprobe_kind;
 void kretprobe_blacklist_init(void);
 int kretprobe_entry(struct kprobe *kp, struct pt_regs *regs);
-int kretprobe_entry_capped(struct kprobe *kp, struct pt_regs *regs);
+#ifdef CONFIG_KRETPROBE_RETURN_STACK
+struct kretprobe_holder *kretprobe_follows(struct kprobe *p);
+#else
+static inline struct kretprobe_holder *kretprobe_follows(struct kprobe *p) { return NULL; }
+#endif
 
 /* jprobe.c */
 int jprobe_entry(struct kprobe *p, struct pt_regs *regs);

@@ -17,7 +17,6 @@
 #include <linux/mutex.h>
 #include <linux/rethook.h>
 #include <linux/sched.h>
-#include <linux/sizes.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
@@ -31,12 +30,6 @@
 
 /* Instances with more private data than this are not kept on return stacks. */
 #define KRETPROBE_STACK_DATA	512
-
-/*
- * A size that fits on no return stack. No instance whose size is taken for this ends at a stack's
- * top: that is aligned.
- */
-#define KRETPROBE_NO_FIT	(SZ_16K + 1)
 
 /*
  * A return stack that no task takes instances from. This is at its end, where no call is when it is
@@ -68,6 +61,15 @@ static __always_inline bool kretprobe_stack_in_use(const struct task_struct *tsk
 static inline bool kretprobe_uses_stacks(const struct kretprobe_holder *rph)
 {
 	return rph->size <= sizeof(struct kretprobe_instance) + KRETPROBE_STACK_DATA;
+}
+
+/* Takes a call off the count that has returned, or is not followed. */
+static __always_inline void kretprobe_uncount(struct kretprobe_holder *rph)
+{
+	if (unlikely(rph->cap))
+		atomic_dec(&rph->calls);
+	else
+		raw_cpu_dec(*rph->inside);
 }
 
 /* NULL becomes NULL, because the list node comes first. */

@@ -15,15 +15,6 @@
 #include "internal.h"
 #include "kretprobe.h"
 
-/* Takes a call off the count that has returned, or is not followed. */
-static void __kprobes uncount_call(struct kretprobe_holder *rph)
-{
-	if (rph->cap)
-		atomic_dec(&rph->calls);
-	else
-		raw_cpu_dec(*rph->inside);
-}
-
 /*
  * Raises the return stack's top before anything is written there, so that an interrupt or
  * NMI takes its own instances from above. Returns false if there is no room.
@@ -95,7 +86,7 @@ void __kprobes kretprobe_call_ended(struct kretprobe_instance *ri)
 	struct kretprobe_holder *rph = ri->rph;
 
 	put_instance(current, ri);
-	uncount_call(rph);
+	kretprobe_uncount(rph);
 }
 
 /*
@@ -153,8 +144,11 @@ static void __kprobes drop_stale(struct pt_regs *regs)
 	void *frame = arch_kretprobe_frame(regs), *other;
 	unsigned long ret_addr;
 
-	/* An interrupt may be on top of an entry whose instance is not on the list yet. */
-	if (arch_kprobe_level() || !object_is_on_stack(frame))
+	/*
+	 * An interrupt may be on top of an entry whose instance is not on the list yet. In its
+	 * first and last steps, where the level does not show it, interrupts are masked.
+	 */
+	if (arch_kprobe_level() || arch_kretprobe_irqs_off(regs) || !object_is_on_stack(frame))
 		return;
 	ret_addr = arch_kretprobe_ret_addr(regs, frame);
 	for (; node; node = node->next) {
@@ -174,7 +168,7 @@ static void __kprobes drop_stale(struct pt_regs *regs)
 static struct kretprobe_instance __kprobes *take_instance(struct kretprobe_holder *rph,
 							  struct pt_regs *regs)
 {
-	unsigned int size = kretprobe_uses_stacks(rph) ? rph->size : KRETPROBE_NO_FIT;
+	bool fits = kretprobe_uses_stacks(rph);
 	struct kretprobe_instance *ri;
 
 	if (rph->cap) {
@@ -184,14 +178,14 @@ static struct kretprobe_instance __kprobes *take_instance(struct kretprobe_holde
 	} else {
 		raw_cpu_inc(*rph->inside);
 	}
-	if (take_from_stack(size, &ri))
+	if (fits && take_from_stack(rph->size, &ri))
 		return ri;
 	drop_stale(regs);
-	if (take_from_stack(size, &ri))
+	if (fits && take_from_stack(rph->size, &ri))
 		return ri;
 	ri = take_from_reserve(rph);
 	if (!ri)
-		uncount_call(rph);
+		kretprobe_uncount(rph);
 	return ri;
 }
 
@@ -246,36 +240,24 @@ static noinline int __kprobes kretprobe_entry_slow(struct kretprobe *rp, struct 
 	return 0;
 }
 
-/* The pre handler of return probes */
-int __kprobes kretprobe_entry(struct kprobe *kp, struct pt_regs *regs)
-{
-	struct kretprobe *rp = kretprobe_of(kp);
-	struct kretprobe_holder *rph = rp->rph;
-	struct kretprobe_instance *ri;
-
-	if (rp->entry_handler || unlikely(!take_from_stack(rph->plain_size, &ri)))
-		return kretprobe_entry_slow(rp, regs);
-	raw_cpu_inc(*rph->inside);
-	ri->rph = rph;
-	follow_call(ri, regs);
-	return 0;
-}
-
 /*
- * The same of those with a cap, and instances on stacks. A call that is first on the list, and was
- * not made from a frame above the present one, may be over.
+ * The pre handler of return probes. Below a cap, the innermost call may be over if it was not made
+ * from a frame above the present one.
  */
-int __kprobes kretprobe_entry_capped(struct kprobe *kp, struct pt_regs *regs)
+int __kprobes kretprobe_entry(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct kretprobe_instance *ri = kretprobe_instance_of(current->kretprobe_instances.first);
 	struct kretprobe *rp = kretprobe_of(kp);
 	struct kretprobe_holder *rph = rp->rph;
 
-	if (rp->entry_handler || (ri && ri->fp <= arch_kretprobe_frame(regs)) ||
-	    unlikely(!atomic_add_unless(&rph->calls, 1, rph->cap)))
+	if (likely(rph->simple))
+		raw_cpu_inc(*rph->inside);
+	else if (rp->entry_handler || !rph->cap || !kretprobe_uses_stacks(rph) ||
+		 (ri && ri->fp <= arch_kretprobe_frame(regs)) ||
+		 !atomic_add_unless(&rph->calls, 1, rph->cap))
 		return kretprobe_entry_slow(rp, regs);
 	if (unlikely(!take_from_stack(rph->size, &ri))) {
-		atomic_dec(&rph->calls);
+		kretprobe_uncount(rph);
 		return kretprobe_entry_slow(rp, regs);
 	}
 	ri->rph = rph;

@@ -6,6 +6,7 @@
 #include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/math.h>
+#include <linux/sizes.h>
 
 #include "internal.h"
 #include "kretprobe.h"

@@ -142,20 +142,16 @@ static void __kprobes count_missed_returns(struct llist_node *node, struct llist
 /*
  * Gives back the instance of a call that returns, and takes the call off the count. If it is on the
  * return stack, it is the last there: everything above it has been given back before, unless a
- * handler has left calls behind. No other instance ends at the top; and only with a cap, one of
- * @size does, and one of @plain_size does not.
+ * handler has left calls behind. No other instance ends at the top.
  */
 static __always_inline void end_call(struct kretprobe_instance *ri)
 {
-	unsigned long top = current->kretprobe_top, at = (unsigned long)ri;
 	struct kretprobe_holder *rph = ri->rph;
+	unsigned long at = (unsigned long)ri;
 
-	if (likely(at + rph->plain_size == top)) {
+	if (likely(at + rph->size == current->kretprobe_top)) {
 		WRITE_ONCE(current->kretprobe_top, at);
-		raw_cpu_dec(*rph->inside);
-	} else if (likely(at + rph->size == top)) {
-		WRITE_ONCE(current->kretprobe_top, at);
-		atomic_dec(&rph->calls);
+		kretprobe_uncount(rph);
 	} else {
 		kretprobe_call_ended(ri);
 	}
@@ -261,7 +257,7 @@ void __kprobes kretprobe_returned(struct pt_regs *regs, void *frame)
 {
 	struct kretprobe_instance *ri;
 	struct kretprobe *told;
-	struct kprobe_mark *mark;
+	struct kprobe_mark __kprobe_own *mark;
 	unsigned long ret_addr;
 
 	guard(preempt_notrace)();

@@ -5,20 +5,21 @@
  * Return stacks: each task has its own memory for instances, so no return is lost merely because
  * many tasks are inside of a function. Tasks have them while a return probe that uses them is
  * registered, as large as the largest of these needs. Existing tasks get theirs before the
- * registration returns, new tasks at fork. A task that could get none, because there was no memory,
- * takes instances from the return probes' reserves.
+ * registration returns, new tasks at fork. A task that could get none, because there was no
+ * memory, takes instances from the return probes' reserves.
  *
- * Nobody but the task itself takes from its stack, in handlers. So another one is put in its place
- * while the task is not running; or in an interrupt on its CPU that has not arrived in a handler.
- * A stack that is in use then is left: it is freed by the task that leaves the last call on it. So
- * a task does itself when a call ends after the last return probe has gone.
+ * Nobody but the task itself takes from its stack, with preemption off. So another one is put in
+ * its place while the task is not running; or in an interrupt on its CPU that has not arrived in a
+ * handler. An entry without a mark may be under way there, which expects this. A stack that is in
+ * use then is left: it is freed by the task that leaves the last call on it. So a task does itself
+ * when a call ends after the last return probe has gone.
  *
- * Holders: what the instances of a return probe refer to. A holder outlives its return probe for as
- * long as tasks are inside the probed function. With a cap, the calls under way are counted.
+ * Holders: what the instances of a return probe refer to. A holder outlives its return probe for
+ * as long as tasks are inside the probed function. With a cap, the calls under way are counted.
  * Without, their number is the sum of one count per CPU, which takes no atomic operation. A single
  * count may even be negative, because a call may return on another CPU than it was made on; and
- * while calls are being made, the sum says nothing, because it is read CPU by CPU. But after the
- * return probe was unregistered no call is added, and a sum of zero is final.
+ * while calls are being made, the sum says nothing, because it is read CPU by CPU. But a grace
+ * period after the return probe was unregistered no call is added, and a sum of zero is final.
  */
 #include <linux/bitops.h>
 #include <linux/cpu.h>
@@ -45,8 +46,6 @@ DEFINE_MUTEX(kretprobe_mutex);
 #define STACK_MIN	512U
 #define STACK_SIZES	5
 #define STACK_DEPTH	8U	/* a stack has room for so many calls */
-
-static_assert((STACK_MIN << (STACK_SIZES - 1)) < KRETPROBE_NO_FIT);
 
 static unsigned int stack_users[STACK_SIZES];	/* how many return probes need each size */
 static unsigned int stack_size;		/* of new tasks, 0 if none; also read without the mutex */
@@ -401,7 +400,7 @@ void *kretprobe_holder_create(struct kretprobe *rp)
 	rph->cap = max(rp->maxactive, 0);
 	/* With a cap, there is one for each call up to that, whatever is on return stacks. */
 	rph->num_reserve = rph->cap ?: 2 * num_possible_cpus() + 64;
-	rph->plain_size = !rph->cap && kretprobe_uses_stacks(rph) ? rph->size : KRETPROBE_NO_FIT;
+	rph->simple = !rph->cap && !rp->entry_handler && kretprobe_uses_stacks(rph);
 	rph->inside = alloc_percpu(unsigned long);
 	/*
 	 * What tells which instances are in use is behind them. So none of them ends where another
@@ -426,11 +425,17 @@ void kretprobe_holder_attach(struct kprobe *p, void *holder)
 	struct kretprobe *rp = kretprobe_of(p);
 	struct kretprobe_holder *rph = holder;
 
-	if (rph->cap && kretprobe_uses_stacks(rph))
-		p->pre_handler = kretprobe_entry_capped;
 	rph->told = rp;
 	rcu_assign_pointer(rph->rp, rp);
 	rp->rph = rph;
+}
+
+/* Returns the holder of a probe, if that only has to follow calls at an entry; else NULL. */
+struct kretprobe_holder *kretprobe_follows(struct kprobe *p)
+{
+	struct kretprobe *rp = kretprobe_of(p);
+
+	return p->pre_handler == kretprobe_entry && rp->rph->simple ? rp->rph : NULL;
 }
 
 /* Frees a holder that no return probe was given. */
@@ -455,7 +460,7 @@ void kretprobe_holder_stop(struct kprobe *p, struct llist_head *stopped)
 	llist_add(&rph->leaving, stopped);
 }
 
-/* Handlers have been waited for, so no more instances are taken. Does not sleep. */
+/* Handlers have been waited for, so only entries without a mark take instances. Does not sleep. */
 void kretprobe_holders_release(struct llist_head *stopped)
 {
 	struct llist_node *node = llist_del_all(stopped);
@@ -483,9 +488,9 @@ static bool anybody_inside(struct kretprobe_holder *rph)
 
 /*
  * Frees return stacks that are empty, and the holders that no call is inside of. The first grace
- * period is for calls that were ending when the handler was replaced, and so do not queue this
- * again, and for unwinders that are looking at stacks. The second is for unwinders that are looking
- * at instances.
+ * period is for entries that have found the holder, and have yet to count their calls; for calls
+ * that were ending when the handler was replaced, and so do not queue this again; and for unwinders
+ * that are looking at stacks. The second is for unwinders that are looking at instances.
  */
 static void reap_holders(struct work_struct *work)
 {
@@ -499,7 +504,7 @@ static void reap_holders(struct work_struct *work)
 			continue;
 		if (kretprobe_uses_stacks(rph))
 			kretprobe_stacks_put(rph->size);
-		/* No call is added any more, so each that ends may be the last one. */
+		/* Each call that ends may be the last one now. */
 		WRITE_ONCE(rph->told, &kretprobe_orphaned);
 	}
 	synchronize_rcu();

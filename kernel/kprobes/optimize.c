@@ -133,7 +133,7 @@ void kprobe_optimize_sites(struct list_head *sites)
 	 * may have fetched what was there before (SDM vol. 3A, 9.1.3), which arming sees to.
 	 */
 	if (kprobe_make_detours(sites))
-		arch_arm_kprobes(&none);
+		arch_arm_kprobes(&none, true);
 	kprobe_optimize_armed(sites);
 }
 

@@ -214,8 +214,8 @@ static bool not_served(struct kprobe *p)
 	struct kprobe_site *site = kprobe_disabled(p) ? NULL : kprobe_site_holding(p);
 
 	return site && (kprobe_site_arming_failed(site) ||
-			(p->post_handler && site->has_post_handler &&
-			 site->hook == KPROBE_HOOK_SHARED));
+			(p->post_handler && site->has_post_handler && site->hook &&
+			 !(site->hook & KPROBE_HOOK_KEEPS_OFF)));
 }
 
 /*

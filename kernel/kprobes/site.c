@@ -17,7 +17,8 @@ static struct kmem_cache *site_cache, *entry_cache;
 
 void __init kprobe_sites_init(void)
 {
-	BUILD_BUG_ON(sizeof(struct kprobe_site) > 256);
+	BUILD_BUG_ON(sizeof(struct kprobe_site) > 240);
+	BUILD_BUG_ON(offsetofend(struct kprobe, hlist) != sizeof(struct list_head));
 	site_cache = KMEM_CACHE(kprobe_site, SLAB_PANIC);
 	entry_cache = kmem_cache_create("kprobe_entry", ENTRY_SIZE, 0, SLAB_PANIC, NULL);
 }
@@ -181,7 +182,18 @@ bool kprobe_site_arming_failed(struct kprobe_site *site)
 	       any_enabled(site, false) && !switched_off(site);
 }
 
-/* Sets what most hits look at instead of the list. */
+/*
+ * Sets what most hits look at instead of the list: the only probe; NULL if they are to look there.
+ * Context: any.
+ */
+void kprobe_site_set_first(struct kprobe_site *site, struct kprobe *p)
+{
+	WRITE_ONCE(site->first, p ?: &site->kp);
+	/* Its entry may be hit, and it was filled in just before. */
+	smp_store_release(&site->kp.follows, p ? kretprobe_follows(p) : NULL);
+}
+
+/* Has hits call the handlers that they are to call now. */
 static void set_handlers(struct kprobe_site *site)
 {
 	struct kprobe *p = list_first_entry_or_null(&site->probes, struct kprobe, list);
@@ -192,11 +204,11 @@ static void set_handlers(struct kprobe_site *site)
 		    !kprobe_disabled(p) && p->pre_handler;
 
 	WRITE_ONCE(site->kp.pre_handler, none ? NULL : kprobe_site_pre);
-	WRITE_ONCE(site->first, only && !none ? p : &site->kp);
+	kprobe_site_set_first(site, only && !none ? p : NULL);
 	/* Pairs with the barrier in silence(), which marks a probe without a lock. */
 	smp_mb();
 	if (p && kprobe_disabled(p))
-		WRITE_ONCE(site->first, &site->kp);
+		kprobe_site_set_first(site, NULL);
 	site->has_post_handler = !none && any_enabled(site, true);
 	/*
 	 * An architecture that calls it may load the pointer again after it has found that it is
@@ -334,7 +346,8 @@ void kprobe_site_kill(struct kprobe_site *site)
 
 	kprobe_table_remove(&kprobe_site_table, &site->by_addr);
 	kprobe_site_set_state(site, SITE_GONE);
-	/* kprobe_site_holding() looks there. */
+	/* It was a part of op.list. kprobe_site_holding() looks at those with probes. */
+	INIT_HLIST_NODE(&site->kp.hlist);
 	if (!list_empty(&site->probes))
 		hash_add(kprobe_gone_sites, &site->kp.hlist, (unsigned long)site->kp.addr);
 	WRITE_ONCE(site->kp.flags, site->kp.flags | KPROBE_FLAG_GONE);

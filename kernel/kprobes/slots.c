@@ -192,11 +192,10 @@ kprobe_opcode_t *__get_insn_slot(struct kprobe_insn_cache *c)
  * __free_insn_slot() - free a slot
  * @c: the cache it is from
  * @slot: the slot, where nothing can be executing any more
- * @dirty: of no effect: the core has waited before it had the architecture free the slot
  *
  * Context: may sleep.
  */
-void __free_insn_slot(struct kprobe_insn_cache *c, kprobe_opcode_t *slot, int dirty)
+void __free_insn_slot(struct kprobe_insn_cache *c, kprobe_opcode_t *slot)
 {
 	struct slot_page *page, *before;
 	unsigned int i;

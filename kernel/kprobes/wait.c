@@ -255,7 +255,7 @@ static void silence(struct kprobe *p)
 	site = kprobe_find_site((unsigned long)p->addr);
 	/* So that hits look at the list, and there at the flag. */
 	if (site && READ_ONCE(site->first) == p)
-		WRITE_ONCE(site->first, &site->kp);
+		kprobe_site_set_first(site, NULL);
 }
 
 /*

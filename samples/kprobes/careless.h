@@ -29,11 +29,11 @@ asm("	.pushsection .text, \"ax\"\n"
 	ASM_FUNC_ALIGN "\n"
 "	.type careless_read, @function\n"
 "careless_read:\n"
-".Lcareless_load: " ANNOTATE_NOENDBR
+".Lcareless_load: " ANNOTATE_NOENDBR "\n"
 "	mov (%" _ASM_ARG1 "), %" _ASM_CX "\n"
 "	mov %" _ASM_CX ", (%" _ASM_ARG2 ")\n"
 "	xor %eax, %eax\n"
-".Lcareless_done: " ANNOTATE_NOENDBR
+".Lcareless_done: " ANNOTATE_NOENDBR "\n"
 	ASM_RET
 "	.size careless_read, . - careless_read\n"
 "	.popsection\n"

@@ -166,7 +166,7 @@ static void expect_types_refused(struct kunit *test)
  */
 static void types_before_functions_are_refused(struct kunit *test)
 {
-	if (IS_ENABLED(CONFIG_CFI_CLANG) && IS_ENABLED(CONFIG_ARM64))
+	if (IS_ENABLED(CONFIG_CFI) && IS_ENABLED(CONFIG_ARM64))
 		expect_types_refused(test);
 	else
 		expect_names_refused(test, "__cfi_", 16);

@@ -581,6 +581,102 @@ static void holder_waits_for_readers(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(reader_ended));
 }
 
+/* They may be entries, which have found the holder, and count their call late. */
+static void holder_waits_for_entries(struct kunit *test)
+{
+	struct kretprobe *rp;
+	struct kretprobe_holder *rph;
+
+	expect_no_holder_soon(test);
+	registered(test, deep, 0);
+	rp = registered(test, returns, 0);
+	rph = rp->rph;
+	reader_start(test, &rph->calls);
+	/* It takes one off this in the end; any sum but 0 will do. */
+	atomic_set(&rph->calls, 0);
+	kunit_release_action(test, any_drop, rp);
+	reader_ends_soon();
+	let_holders_be_freed();
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(reader_ended));
+	KUNIT_ASSERT_TRUE(test, kretprobe_holders_left());
+	/* Its call ends. */
+	atomic_set(&rph->calls, 0);
+	scoped_guard(preempt)
+		kretprobe_orphan_ended(current);
+	expect_no_holder_soon(test);
+}
+
+#ifdef CONFIG_X86_64
+static unsigned int full_entries;
+
+static int full_entry(struct kprobe *kp, struct pt_regs *regs)
+{
+	full_entries++;
+	return kretprobe_entry(kp, regs);
+}
+
+/* Whether the pre handler is called for a call, which is to be followed */
+static void expect_full_entry(struct kunit *test, struct kretprobe *rp, bool full)
+{
+	unsigned int entries = full_entries;
+	int seen = atomic_read(&nr_returns);
+
+	rp->kp.pre_handler = full_entry;
+	KUNIT_EXPECT_EQ(test, kprobes_traced(1), kprobes_expected(1));
+	rp->kp.pre_handler = kretprobe_entry;
+	KUNIT_EXPECT_EQ(test, full_entries - entries, full);
+	KUNIT_EXPECT_EQ(test, atomic_read(&nr_returns) - seen, 1);
+}
+
+/* Only a task's call is, of a function that nobody else probes, while hits are not counted. */
+static void entry_that_only_follows_a_call_enters_no_mark(struct kunit *test)
+{
+	struct kretprobe *rp = registered(test, kprobes_traced, 0);
+	struct kprobe_site *site = site_at(rp->kp.addr);
+	struct probe *beside;
+
+	if (site->hook != KPROBE_HOOK_RETURNS)
+		kunit_skip(test, "this entry is hit in another way");
+	expect_full_entry(test, rp, false);
+	beside = probe_registered(test, kprobes_traced);
+	expect_full_entry(test, rp, true);
+	KUNIT_EXPECT_EQ(test, beside->hits, 1);
+	probe_unregister(beside);
+	expect_full_entry(test, rp, false);
+
+	KUNIT_EXPECT_EQ(test, 0, kprobe_stats_enable(true));
+	expect_full_entry(test, rp, true);
+	KUNIT_EXPECT_EQ(test, 0, kprobe_stats_enable(false));
+	scoped_guard(preempt) {
+		nmi_enter();
+		expect_full_entry(test, rp, true);
+		nmi_exit();
+	}
+
+	/* In a handler it is missed, and counted. */
+	kprobe_busy_begin();
+	kprobes_traced(1);
+	kprobe_busy_end();
+	KUNIT_EXPECT_EQ(test, 1, rp->kp.nmissed);
+
+	KUNIT_EXPECT_EQ(test, 0, disable_kretprobe(rp));
+	kprobes_traced(1);
+	KUNIT_EXPECT_EQ(test, 5, atomic_read(&nr_returns));
+	KUNIT_EXPECT_EQ(test, 0, enable_kretprobe(rp));
+	expect_full_entry(test, rp, false);
+
+	/* Who keeps others off keeps them off this, too. */
+	beside = probe_with(test, kprobes_traced, .kp.post_handler = probe_post_handler);
+	KUNIT_EXPECT_TRUE(test, site->hook == (KPROBE_HOOK_RETURNS | KPROBE_HOOK_CLAIM));
+	expect_full_entry(test, rp, true);
+	probe_unregister(beside);
+	KUNIT_EXPECT_TRUE(test, site->hook == KPROBE_HOOK_RETURNS);
+	kunit_release_action(test, any_drop, rp);
+	KUNIT_EXPECT_EQ(test, kprobes_traced(1), kprobes_expected(1));
+	KUNIT_EXPECT_EQ(test, 7, atomic_read(&nr_returns));
+}
+#endif
+
 /* A past bug: the holder was left behind. */
 static void return_probe_that_is_unregistered_twice_leaves_nothing(struct kunit *test)
 {
@@ -600,10 +696,16 @@ static void return_probe_that_is_unregistered_twice_leaves_nothing(struct kunit 
 /* There the stack pointer tells where the frame of a call is. */
 static struct kretprobe *left_behind;
 
+/* What the probed code has of interrupts, where somebody asks */
+static bool __maybe_unused left_masked;
+
 static void hit_left_behind(struct pt_regs *regs)
 {
 	struct kprobe_hit frame = {};
 
+#ifdef CONFIG_X86
+	regs->flags = left_masked ? 0 : X86_EFLAGS_IF;
+#endif
 	preempt_disable_notrace();
 	if (kprobe_enter(&frame, &left_behind->kp)) {
 		left_behind->kp.pre_handler(&left_behind->kp, regs);
@@ -680,6 +782,24 @@ static void calls_that_are_left_behind_are_forgotten(struct kunit *test)
 		drop_both(test, rp);
 	}
 }
+
+#ifdef CONFIG_X86_64
+/*
+ * With interrupts masked, this might be the beginning or the end of one on top of an entry whose
+ * instance is on no list yet, and would be overwritten.
+ */
+static void calls_are_not_forgotten_where_an_interrupt_may_begin(struct kunit *test)
+{
+	struct kretprobe *rp = registered(test, leaves_many_behind, 0);
+
+	left_behind = registered(test, returns, 0);
+	left_masked = true;
+	KUNIT_EXPECT_EQ(test, 2, leaves_many_behind(1));
+	left_masked = false;
+	KUNIT_EXPECT_GT(test, left_behind->nmissed, 0);
+	drop_both(test, rp);
+}
+#endif
 
 /* None of these is dropped in favour of the next one, but when the function returns. */
 static void tail_calls_are_not_forgotten(struct kunit *test)
@@ -795,10 +915,17 @@ static struct kunit_case kretprobe_cases[] = {
 	KUNIT_CASE(larger_stack_takes_the_place_of_an_empty_one),
 	KUNIT_CASE(stacks_wait_for_their_readers),
 	KUNIT_CASE(holder_waits_for_readers),
+	KUNIT_CASE(holder_waits_for_entries),
+#ifdef CONFIG_X86_64
+	KUNIT_CASE(entry_that_only_follows_a_call_enters_no_mark),
+#endif
 	KUNIT_CASE(return_probe_that_is_unregistered_twice_leaves_nothing),
 #if defined(CONFIG_X86) || defined(CONFIG_ARM64)
 	KUNIT_CASE(nmi_in_a_push_loses_no_object),
 	KUNIT_CASE_PARAM(calls_that_are_left_behind_are_forgotten, cap_gen_params),
+#ifdef CONFIG_X86_64
+	KUNIT_CASE(calls_are_not_forgotten_where_an_interrupt_may_begin),
+#endif
 	KUNIT_CASE(tail_calls_are_not_forgotten),
 #endif
 	KUNIT_CASE_PARAM(idle_task_of_an_offlined_cpu_starts_anew, cap_gen_params),

@@ -102,7 +102,7 @@ STACK_FRAME_NON_STANDARD(why_numbered);
 #if defined(CONFIG_UNWINDER_ORC)
 #define LABEL_WORDS	"the return address is not where a call leaves it"
 #define LABEL		"push %%rbx\nkprobes_why_label: nop\npop %%rbx"
-#elif defined(CONFIG_ARM64) && !defined(CONFIG_CFI_CLANG)
+#elif defined(CONFIG_ARM64) && !defined(CONFIG_CFI)
 #define LABEL_WORDS	"a label that the code in front of it runs into"
 #define LABEL		"mov %w0, %w0\nkprobes_why_label: nop"
 #endif

@@ -31,9 +31,6 @@ typedef u32 kprobe_opcode_t;
 struct arch_specific_insn {
 	kprobe_opcode_t	*insn;		/* the slot, NULL for an entry that ftrace hooks */
 	probes_handler_t *simulate;	/* NULL for an instruction that is copied */
-	/* Where a simulated branch leads to, if a branch in the slot can go there; else 0 */
-	unsigned long	taken;
-	bool		by_register;	/* there is one by the same register as the simulated one */
 	bool		boosted;	/* the first copy in the slot branches back */
 	/* Branches reach from the text to the slot, and from there to the handlers and back. */
 	bool		detour;

@@ -36,12 +36,6 @@ probes_handler_t probe_simulate_test_branch, probe_simulate_branch_reg, probe_si
 probes_handler_t probe_simulate_load_literal;
 u32 probe_literal_fault(u32 insn, unsigned long addr);
 
-/* Of BR, BLR and RET */
-static __always_inline u32 probe_target_register(u32 insn)
-{
-	return insn >> 5 & 31;
-}
-
 /* The same for uprobes */
 enum probe_insn {
 	INSN_REJECTED = PROBE_REJECT,

@@ -14,9 +14,6 @@
 
 #define PSR_I_SHIFT	7
 
-/* As in entry-ftrace.S: room for a pt_regs, and above it for the callsite's frame record */
-#define FTRACE_FRAME_SIZE	(PT_REGS_SIZE + 16)
-
 	/* To or from a pt_regs at sp: registers that a call may change, and those it preserves */
 	.macro	caller_saved, op
 	\op	x0, x1, [sp, #S_X0]
@@ -73,18 +70,25 @@
 
 /*
  * The short path: calls the handler of a hit as most are, at which a task runs, there is one probe,
- * with a pre handler only, and hits are not counted. This is kprobe_hit_pre(), step by step, with
- * the site in x20, its address in x1, the registers at sp, PSTATE in x19, and preemption off. Any
- * other hit goes to @rare, where nothing has happened yet. If there is a post handler, the handler
- * has set where to resume, or with @same_sp it has moved the stack pointer, it goes to @called: the
- * mark is still entered, and what the handler has returned is in w0. Changes x22 to x24.
+ * and hits are not counted. This is kprobe_hit_pre() and kprobe_hit_post(), step by step, with the
+ * site in x20, its address in x1, the registers at sp, PSTATE in x19, and preemption off. Any other
+ * hit goes to @rare, where nothing has happened yet. If C code is to find out where to resume, it
+ * goes to @called: the mark is still entered, and what a pre handler has returned is in w0. Changes
+ * x22 to x24.
  */
-	.macro	run_handler, rare:req, called:req, same_sp
+
+	/* What it returns is in w0, 0 if there is none. */
+	.macro	call_handler, handler:req, rare:req
 #ifdef CONFIG_CFI
-	b	\rare				// the call of a handler takes more there
+	b	\rare				// the call takes more there
 #else
 	str	x1, [sp, #S_PC]
-	tbnz	x19, #PSR_I_SHIFT, \rare	// RCU may take the CPU for idle
+	/* Where interrupts are masked, RCU may take the CPU for idle. */
+	tbz	x19, #PSR_I_SHIFT, .Lno_idle\@
+	adr_this_cpu x22, context_tracking, x23
+	ldr	w22, [x22, #CT_STATE]
+	tbz	w22, #CT_RCU_WATCHING_SHIFT, \rare
+.Lno_idle\@:
 	get_current_task x22
 	ldr	w1, [x22, #TSK_TI_PREEMPT]
 	tst	w1, #KPROBE_ABOVE_TASK
@@ -96,28 +100,65 @@
 	cbnz	w1, \rare
 	add	w1, w24, #1
 	str	w1, [x23, #KPROBE_MARK_SEQ]
-	ldr	x0, [x20, #KPROBE_SITE_FIRST]
-	str	x0, [x23, #KPROBE_MARK_RUNNING]
-	ldr	x2, [x0, #KPROBE_PRE_HANDLER]
-	cbz	x2, .Lno_handler\@
+	ldr	x3, [x20, #KPROBE_SITE_FIRST]
+	str	x3, [x23, #KPROBE_MARK_RUNNING]
+	ldr	x4, [x3, #\handler]
+	mov	x0, #0
+	cbz	x4, .Lno_handler\@
+	mov	x0, x3
 	mov	x1, sp
-	blr	x2
-	cbnz	w0, \called
+	mov	x2, #0
+	blr	x4
 .Lno_handler\@:
-	mov	w0, #0
-	ldr	x1, [x20, #KPROBE_SITE_POST_HANDLER]
-	cbnz	x1, \called
-	.ifnb	\same_sp
-	ldr	x1, [sp, #S_SP]
-	add	x2, sp, #PT_REGS_SIZE
-	cmp	x1, x2
-	b.ne	\called
-	.endif
+#endif
+	.endm
+
+	.macro	leave_mark
 	str	xzr, [x23, #KPROBE_MARK_RUNNING]
 	add	w24, w24, #2
 	add	x1, x23, #KPROBE_MARK_SEQ
 	stlr	w24, [x1]
-#endif
+	.endm
+
+	.macro	if_sp_changed, called:req
+	ldr	x1, [sp, #S_SP]
+	add	x2, sp, #PT_REGS_SIZE
+	cmp	x1, x2
+	b.ne	\called
+	.endm
+
+	/* With @copy, a copy of the instruction is what it resumes with. */
+	.macro	run_pre, rare:req, called:req, copy
+	.ifnb	\copy
+	ldr	x2, [x20, #KPROBE_SITE_SIMULATE]
+	cbnz	x2, \rare
+	str	x1, [sp, #S_STACKFRAME + 8]
+	.endif
+	call_handler KPROBE_PRE_HANDLER, \rare
+	cbnz	w0, \called
+	ldr	x1, [x20, #KPROBE_SITE_POST_HANDLER]
+	.ifb	\copy
+	cbnz	x1, \called
+	.else
+	cbz	x1, .Lplain\@
+	add	x21, x21, #4 * (SLOT_LAST_OUT - SLOT_COPY_OUT)
+.Lplain\@:
+	if_sp_changed \called
+	.endif
+	leave_mark
+	.endm
+
+	/* As kprobe_tail_hit() */
+	.macro	run_post, rare:req, called:req, copy
+	add	x1, x1, #AARCH64_INSN_SIZE
+	str	x1, [sp, #S_STACKFRAME + 8]
+	call_handler KPROBE_POST_HANDLER, \rare
+	ldr	x1, [sp, #S_PC]
+	ldr	x2, [sp, #S_STACKFRAME + 8]
+	cmp	x1, x2
+	b.ne	\called
+	if_sp_changed \called
+	leave_mark
 	.endm
 
 	/* Calls C code with the registers and the site; where to continue is in x21 then. */
@@ -141,7 +182,7 @@
  * Without @owner it is called at a function's entry, in place of ftrace_caller, and saves the same
  * as that: x9 is the function's link register, and x30 is where to resume.
  */
-	.macro	from_text name:req, handler:req, called, owner
+	.macro	from_text name:req, run:req, handler:req, called:req, owner
 SYM_CODE_START(\name)
 	.ifb	\owner
 	sub	sp, sp, #FTRACE_FRAME_SIZE
@@ -161,30 +202,20 @@ SYM_CODE_START(\name)
 	stp	x29, x30, [sp, #S_STACKFRAME]
 	add	x29, sp, #S_STACKFRAME
 	mov	x21, x30
+	count_preemption add
 	.ifnb	\owner
 	ldr	x20, [x30, #4 * (\owner)]
-	.endif
-	.ifnb	\called
-	count_preemption add
-	.ifb	\owner
-	find_site .Lrare_\name
-	ldr	x1, [x20, #KPROBE_SITE_ADDR]
 	.else
-	ldr	x1, [x20, #KPROBE_SITE_SIMULATE]
-	cbnz	x1, .Lrare_\name
-	ldr	x1, [x20, #KPROBE_SITE_ADDR]
-	str	x1, [sp, #S_STACKFRAME + 8]
+	find_site .Lrare_\name
 	.endif
-	run_handler .Lrare_\name, .Lcalled_\name, \owner
+	ldr	x1, [x20, #KPROBE_SITE_ADDR]
+	\run	.Lrare_\name, .Lcalled_\name, \owner
 #ifdef CONFIG_PREEMPT_COUNT
 	count_preemption sub
 	/* Anew: an interrupt may have found that the task is to be preempted. */
 	ldr	x1, [x22, #TSK_TI_PREEMPT]
 	cbz	x1, .Lpreempted_\name
 #endif
-	.else
-	call_c \handler
-	.endif
 .Lgo_on_\name:
 	mov	x30, x21
 	restore_pstate \name
@@ -205,7 +236,6 @@ SYM_CODE_START(\name)
 	.endif
 	rare_pstate \name
 
-	.ifnb	\called
 .Lrare_\name:
 	count_preemption sub
 	call_c \handler
@@ -218,25 +248,25 @@ SYM_CODE_START(\name)
 	count_preemption add
 	bl	kprobe_preempt_enable
 	b	.Lgo_on_\name
-	.endif
 SYM_CODE_END(\name)
 	.endm
 
 	.section .kprobes.text, "ax"
 
 /* From SLOT_ENTRY: before the probed instruction */
-	from_text kprobe_detour_entry, kprobe_detour_hit, kprobe_detour_called, \
+	from_text kprobe_detour_entry, run_pre, kprobe_detour_hit, kprobe_detour_called, \
 		  (SLOT_OWNER-SLOT_COPY_OUT)
 
 /* From SLOT_LAST: behind the copy for hits with a post handler */
-	from_text kprobe_tail_entry, kprobe_tail_hit, , (SLOT_OWNER-SLOT_NEXT_OUT)
+	from_text kprobe_tail_entry, run_post, kprobe_tail_hit, kprobe_tail_called, \
+		  (SLOT_OWNER-SLOT_NEXT_OUT)
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
 /*
  * From entries that only the core's ops has, where a branch reaches here. From others, ftrace calls
  * kprobe_ftrace_handler().
  */
-	from_text kprobe_ftrace_entry, kprobe_entry_hit, kprobe_entry_called
+	from_text kprobe_ftrace_entry, run_pre, kprobe_entry_hit, kprobe_entry_called
 #endif
 
 /* A veneer goes here. It has left x16 where the handler will save it. */
@@ -252,35 +282,33 @@ SYM_CODE_END(\name)
 	from_veneer far_tail_entry, kprobe_tail_entry
 
 /*
- * Only the return from an exception can go to any address with any value in every register. So
- * this loads all registers except x29, the program counter and PSTATE, leaves these three in
- * per-CPU data, and executes a BRK, whose handler takes them from there. Exceptions are masked
- * meanwhile. Events of the firmware (SDEI) cannot be masked, and tracers may be called before that
- * handler is. What these call may be probed, and get here. So the data are on a stack, and an
- * element is taken before it is written to. A handler may have moved the stack pointer to any
- * place, even into our frame. So nothing is stored by the new one here, and the frame of the BRK's
- * exception may overwrite ours.
+ * Only the return from an exception can go to any address with any value in every register. Here
+ * all but x29, x30, the stack pointer and PSTATE have been loaded. A handler may have moved the
+ * stack pointer to any place, even into our frame; and events of the firmware (SDEI), which cannot
+ * be masked, may use the stack below it. So nothing is loaded from there once it has changed. As in
+ * kernel_exit, FAR_EL1 keeps a register meanwhile: no exception comes, and such an event restores
+ * it, as it does ELR_EL1 and SPSR_EL1.
+ *
+ * Where PSTATE.SSBS cannot be read, it is 0 after this, which is the safe value, until the kernel
+ * is entered anew.
  */
 SYM_CODE_START(kprobe_detour_leave)
-	msr	daifset, #0xf
-	adr_this_cpu x30, kprobe_detour_to, x29
-	ldr	x29, [x30, #DETOUR_TO_LAST]
-	add	x29, x29, #1
-	and	x29, x29, #((1 << DETOUR_LEAVES_SHIFT) - 1)
-	str	x29, [x30, #DETOUR_TO_LAST]
-	add	x30, x30, x29, lsl #DETOUR_TO_SHIFT
-	ldr	x29, [sp, #S_PC]
-	str	x29, [x30]
-	ldr	x29, [sp, #S_PSTATE]
-	str	x29, [x30, #8]
-	ldr	x29, [sp, #S_FP]
-	str	x29, [x30, #16]
-
-	ldr	x30, [sp, #S_LR]
+	disable_daif
+	ldp	x29, x30, [sp, #S_PC]
+	msr	elr_el1, x29
+#ifdef CONFIG_ARM64_SW_TTBR0_PAN
+alternative_if_not ARM64_HAS_PAN
+	and	x30, x30, #~PSR_PAN_BIT		// such a CPU does not know it
+alternative_else_nop_endif
+#endif
+	msr	spsr_el1, x30
+	ldp	x29, x30, [sp, #S_FP]
+	msr	far_el1, x29
 	ldr	x29, [sp, #S_SP]
 	mov	sp, x29
-SYM_INNER_LABEL(kprobe_detour_left_at, SYM_L_GLOBAL)
-	brk	#KPROBES_BRK_IMM
+	mrs	x29, far_el1
+	eret
+	sb
 SYM_CODE_END(kprobe_detour_leave)
 
 /*

@@ -51,23 +51,6 @@ static __always_inline void entry_done(struct pt_regs *regs, bool chosen)
 		regs->pc = (unsigned long)ftrace_stub;
 }
 
-static __always_inline void entry_hit(unsigned long ip, struct pt_regs *regs)
-{
-	struct kprobe_site *site = kprobe_find_site(entry_of(ip));
-
-	if (likely(site))
-		entry_done(regs, kprobe_hit_entry(site, regs, entry_of(ip),
-						  ip + AARCH64_INSN_SIZE));
-}
-
-/* The same on a CPU that RCU takes for idle, which is rare. */
-static noinline void __kprobes idle_entry_hit(unsigned long ip, struct pt_regs *regs)
-{
-	ct_nmi_enter();
-	entry_hit(ip, regs);
-	ct_nmi_exit();
-}
-
 /*
  * The core guards against recursion, by context level; ftrace's guard would lose hits.
  * @fregs always has all registers, because the core's ops ask for them.
@@ -76,12 +59,14 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 				     struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 	struct pt_regs *regs = &arch_ftrace_regs(fregs)->regs;
+	struct kprobe_site *site;
 
 	guard(preempt_notrace)();
-	if (kprobe_on_idle_cpu(regs))
-		idle_entry_hit(ip, regs);
-	else
-		entry_hit(ip, regs);
+	CLASS(kprobe_watch, idle)(regs);
+	site = kprobe_find_site(entry_of(ip));
+	if (likely(site))
+		entry_done(regs, kprobe_hit_entry(site, regs, entry_of(ip),
+						  ip + AARCH64_INSN_SIZE));
 }
 
 /*

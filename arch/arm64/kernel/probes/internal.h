@@ -12,6 +12,9 @@
 
 #define PSR_STATUS_BITS	(PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT)
 
+/* What entries use of the stack: for a pt_regs, and above it for the callsite's frame record */
+#define FTRACE_FRAME_SIZE	(PT_REGS_SIZE + 16)
+
 /*
  * A slot, in words:
  *
@@ -26,8 +29,7 @@
  *			branches to the next instruction
  *   SLOT_OWNER		the address of the site, two words
  *
- * A simulated instruction has no copies. If it is a branch, SLOT_COPY is a branch to its target, or
- * by the same register.
+ * A simulated instruction has no copies.
  *
  * If a branch cannot get there from the text, or from there to the handlers or the next
  * instruction, the copy for hits with a post handler is followed by a BRK, which ends a step. If it
@@ -50,17 +52,8 @@
 #define VENEER_SIZE	24
 #define VENEERS_SIZE	(2 * VENEER_SIZE)
 
-/*
- * log2 of how many calls of kprobe_detour_leave() can be under way on a CPU. Before the handler of
- * its BRK is called, tracers may be told of the exception, and that interrupts are masked; and each
- * of two events of the firmware may come on top of that. Then log2 of the size of a struct
- * kprobe_destination, and where struct kprobe_destinations has @last.
- */
-#define DETOUR_LEAVES_SHIFT	4
-#define DETOUR_TO_SHIFT		5
-#define DETOUR_TO_LAST		(1 << (DETOUR_LEAVES_SHIFT + DETOUR_TO_SHIFT))
-
 #ifndef __ASSEMBLY__
+#include <linux/cleanup.h>
 #include <linux/compiler.h>
 #include <linux/context_tracking.h>
 #include <linux/context_tracking_irq.h>
@@ -68,7 +61,6 @@
 #include <linux/kprobes_function.h>
 #include <linux/kprobes_hit.h>
 #include <linux/linkage.h>
-#include <linux/percpu.h>
 #include <linux/smp.h>
 #include <linux/types.h>
 #include <asm/barrier.h>
@@ -80,7 +72,6 @@
 asmlinkage void kprobe_detour_entry(void);
 asmlinkage void kprobe_tail_entry(void);
 asmlinkage void kprobe_detour_leave(void);
-extern const char kprobe_detour_left_at[];
 
 /* A slot before it is filled in; little-endian, as instructions in memory are. */
 extern const __le32 kprobe_slot_template[SLOT_WORDS];
@@ -98,40 +89,36 @@ asmlinkage unsigned long kprobe_detour_hit(struct pt_regs *regs, struct kprobe_s
 asmlinkage unsigned long kprobe_detour_called(struct pt_regs *regs, struct kprobe_site *site,
 					      int chosen);
 asmlinkage unsigned long kprobe_tail_hit(struct pt_regs *regs, struct kprobe_site *site);
+asmlinkage unsigned long kprobe_tail_called(struct pt_regs *regs, struct kprobe_site *site);
 asmlinkage unsigned long kprobe_entry_hit(struct pt_regs *regs, struct kprobe_site *site);
 asmlinkage unsigned long kprobe_entry_called(struct pt_regs *regs, struct kprobe_site *site,
 					     int chosen);
 asmlinkage void kprobe_masked_return(struct pt_regs *regs, void *frame);
 
-/* What kprobe_detour_leave() cannot load, and stores for the handler of its BRK */
-struct kprobe_destination {
-	unsigned long pc, pstate, fp, unused;
-};
-
-/*
- * Those of a CPU, a stack of them. What is pushed in the middle of a push or a pop is popped before
- * that goes on. It is a ring: what a task has left there that died on its way is overwritten in
- * time.
- */
-struct kprobe_destinations {
-	struct kprobe_destination to[1 << DETOUR_LEAVES_SHIFT];
-	unsigned long last;		/* the index of the one that was pushed last */
-};
-
-DECLARE_PER_CPU(struct kprobe_destinations, kprobe_detour_to);
-
-bool kprobe_detour_left(struct pt_regs *regs);
 void kprobe_simulate(struct kprobe *kp, struct pt_regs *regs, enum kprobe_result what);
 
 /*
  * On a CPU that RCU takes for idle, cpu_suspend() and PSCI run code that can be probed. Where
- * handlers are called without an exception, whose entry code would do so, let RCU watch. Call with
+ * handlers are called without an exception, whose entry code would do so, let RCU watch. Use with
  * preemption off. Interrupts are masked wherever RCU does not watch, so few hits look any further.
  */
-static __always_inline bool kprobe_on_idle_cpu(struct pt_regs *regs)
+static __always_inline bool kprobe_watch_begin(struct pt_regs *regs)
 {
-	return unlikely(!interrupts_enabled(regs)) && unlikely(!rcu_is_watching_curr_cpu());
+	bool idle = unlikely(!interrupts_enabled(regs)) && unlikely(!rcu_is_watching_curr_cpu());
+
+	if (idle)
+		ct_nmi_enter();
+	return idle;
 }
+
+static __always_inline void kprobe_watch_end(bool idle)
+{
+	if (unlikely(idle))
+		ct_nmi_exit();
+}
+
+DEFINE_CLASS(kprobe_watch, bool, kprobe_watch_end(_T), kprobe_watch_begin(regs),
+	     struct pt_regs *regs)
 
 /*
  * Until it synchronizes its context, a CPU may execute what it has fetched, although the text has

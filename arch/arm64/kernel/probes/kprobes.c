@@ -97,7 +97,7 @@ int __kprobes kprobe_brk_handler(struct pt_regs *regs, unsigned long esr)
 	enum kprobe_result what;
 
 	if (unlikely(!site))
-		return kprobe_detour_left(regs) ? DBG_HOOK_HANDLED : taken_out(regs->pc);
+		return taken_out(regs->pc);
 	what = kprobe_hit_pre(site, regs);
 	if (unlikely(what == KPROBE_RESULT_REDIRECTED))
 		/* These are for the probed address, not for the one where it resumes. */

@@ -163,7 +163,7 @@ static __always_inline unsigned long btype_after(int opc, int rn, struct pt_regs
 /* BR, BLR, RET */
 bool __kprobes probe_simulate_branch_reg(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
-	int opc = insn >> 21 & 3, rn = probe_target_register(insn);
+	int opc = insn >> 21 & 3, rn = reg_at(insn, 5);
 	unsigned long target = pt_regs_read_reg(regs, rn);
 
 	/* "blr x30" goes where x30 pointed to before. */

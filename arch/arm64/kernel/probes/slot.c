@@ -86,29 +86,6 @@ static void fill_copies(struct kprobe *kp, u32 *words)
 }
 
 /*
- * Fills in a branch to where a simulated branch leads, or by the same register. With landing pads,
- * such a branch does not take the place of a call: it leaves another BTYPE.
- */
-static void fill_taken(struct kprobe *kp, u32 *words)
-{
-	const u32 insn = kp->opcode;
-	void *taken = (void *)kp->addr;
-
-	if (aarch64_insn_is_branch_imm(insn)) {
-		taken += aarch64_get_branch_offset(insn);
-		if (branch_to(kp, words, SLOT_COPY, taken, AARCH64_INSN_BRANCH_NOLINK))
-			kp->ainsn.taken = (unsigned long)taken;
-	} else if (aarch64_insn_is_ret(insn) || aarch64_insn_is_br(insn)) {
-		words[SLOT_COPY] = insn;
-		kp->ainsn.by_register = true;
-	} else if (aarch64_insn_is_blr(insn) && !system_supports_bti_kernel()) {
-		words[SLOT_COPY] = aarch64_insn_gen_branch_reg(probe_target_register(insn),
-							       AARCH64_INSN_BRANCH_NOLINK);
-		kp->ainsn.by_register = true;
-	}
-}
-
-/*
  * Cache maintenance is done for each word as it is written. Other CPUs synchronize their fetches
  * by the exception that leads them to the slot (Arm ARM, B2.2.5).
  */
@@ -124,9 +101,7 @@ static int fill_slot(struct kprobe *kp)
 	for (i = 0; i < SLOT_WORDS; i++)
 		words[i] = le32_to_cpu(kprobe_slot_template[i]);
 	kp->ainsn.detour = fill_detour(kp, words);
-	if (kp->ainsn.simulate)
-		fill_taken(kp, words);
-	else
+	if (!kp->ainsn.simulate)
 		fill_copies(kp, words);
 	/* The address of the site is read as data, and has their byte order. */
 	memcpy(owner, &site, sizeof(owner));
@@ -222,9 +197,10 @@ void arch_remove_kprobe(struct kprobe *kp)
 /*
  * Only few instructions may be replaced by a BRK, or replace one, while other CPUs execute them
  * (Arm ARM, B2.2.5), and most probed instructions are not among these. So all CPUs are stopped,
- * once for the whole list. The text lock protects the arrays.
+ * once for the whole list; one that is stopped has looked up the site of every BRK that it had hit
+ * before. The text lock protects the arrays.
  */
-static void change_text(struct list_head *sites, bool armed)
+void arch_arm_kprobes(struct list_head *sites, bool armed)
 {
 	static void *addrs[KPROBE_TEXT_BATCH];
 	static u32 insns[KPROBE_TEXT_BATCH];
@@ -236,15 +212,4 @@ static void change_text(struct list_head *sites, bool armed)
 		insns[num++] = armed ? BRK64_OPCODE_KPROBES : kp->opcode;
 	}
 	WARN_ON_ONCE(num && aarch64_insn_patch_text(addrs, insns, num));
-}
-
-void arch_arm_kprobes(struct list_head *sites)
-{
-	change_text(sites, true);
-}
-
-/* A CPU that is stopped has looked up the site of every BRK that it had hit before. */
-void arch_disarm_kprobes(struct list_head *sites)
-{
-	change_text(sites, false);
 }

@@ -13,6 +13,20 @@
  */
 #define KPROBE_HIT_ORIG_AX		(-2)
 
+/*
+ * An out-of-line slot holds up to two copies of the probed instruction:
+ *
+ *   offset 0    the copy that a hit executes by default: followed by a jump back if the
+ *               instruction can be boosted, else by an int3
+ *   offset 32   if it is boosted: a copy for hits with a post handler, followed by a call of
+ *               kprobe_tail_entry(), which runs that, and the address of the site. Else, on 64
+ *               bits, an instruction that faults in place of a branch to what is no address
+ *
+ * A copy is at most 15 bytes of instruction and 5 bytes of jump or call.
+ */
+#define KPROBE_SLOT_LAST_OFFSET	32
+#define ARCH_KPROBE_SLOT_SIZE	64
+
 #ifndef __ASSEMBLY__
 #ifdef CONFIG_KPROBES
 
@@ -29,20 +43,6 @@
 struct kprobe;
 
 typedef u8 kprobe_opcode_t;
-
-/*
- * An out-of-line slot holds up to two copies of the probed instruction:
- *
- *   offset 0    the copy that a hit executes by default: followed by a jump back if the
- *               instruction can be boosted, else by an int3
- *   offset 32   if it is boosted: a copy for hits with a post handler, followed by a call of
- *               kprobe_tail_entry(), which runs that, and the address of the site. Else, on 64
- *               bits, an instruction that faults in place of a branch to what is no address
- *
- * A copy is at most 15 bytes of instruction and 5 bytes of jump or call.
- */
-#define KPROBE_SLOT_LAST_OFFSET	32
-#define ARCH_KPROBE_SLOT_SIZE	64
 
 struct kprobe_emulation;
 
@@ -114,14 +114,9 @@ DECLARE_PER_CPU(unsigned int, kprobe_int3_count);
 static __always_inline unsigned long arch_kprobe_level(void)
 {
 	/* PREEMPT_NEED_RESCHED is left in it: its bit is above all that are looked at. */
-	unsigned int count = raw_cpu_read_4(__preempt_count);
+	unsigned int count = raw_cpu_read_4(__preempt_count) -
+			     __this_cpu_read(kprobe_int3_count);
 
-	/* The common case by a jump or ftrace: a task's hit. */
-	if (likely(!(count & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET))))
-		return 0;
-	count -= __this_cpu_read(kprobe_int3_count);
-
-	/* The common case of a breakpoint. */
 	if (likely(!(count & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET))))
 		return 0;
 	if (count & NMI_MASK)
@@ -172,6 +167,12 @@ static __always_inline void arch_kretprobe_undivert(struct pt_regs *regs, void *
 #ifdef CONFIG_X86_64
 void kprobe_ftrace_entry(void);
 #define ARCH_KPROBE_FTRACE_TRAMPOLINE	((unsigned long)kprobe_ftrace_entry)
+
+#ifdef CONFIG_KRETPROBE_RETURN_STACK
+void kretprobe_ftrace_entry(void);
+#define ARCH_KRETPROBE_FTRACE_TRAMPOLINE ((unsigned long)kretprobe_ftrace_entry)
+#define arch_kretprobe_irqs_off(regs)	regs_irqs_disabled(regs)
+#endif
 #endif
 
 unsigned long arch_kprobe_resume_ip(unsigned long ip);
@@ -179,6 +180,11 @@ unsigned long arch_kprobe_resume_ip(unsigned long ip);
 
 /* Nothing is remembered between a hit and what follows on it. */
 #define ARCH_KPROBE_STATELESS	1
+
+#ifdef CONFIG_USE_X86_SEG_SUPPORT
+#define __kprobe_own			__percpu_seg_override
+#define arch_kprobe_own_marks()		__my_cpu_ptr(kprobe_marks)
+#endif
 
 static __always_inline bool kprobe_regs_of_hit(const struct pt_regs *regs)
 {

@@ -65,8 +65,9 @@ const char *arch_kprobe_path(struct kprobe *kp)
 }
 
 /* Checks for the int3 behind a copy: it has pushed the target of a branch. */
-static noinline bool __kprobes step_done(unsigned long at, struct pt_regs *regs)
+static noinline bool __kprobes step_done(struct pt_regs *regs)
 {
+	unsigned long at = regs->ip - INT3_INSN_SIZE;
 	struct kprobe *kp = kprobe_slot_owner(at);
 	unsigned long led;
 
@@ -86,8 +87,9 @@ static noinline bool __kprobes step_done(unsigned long at, struct pt_regs *regs)
 }
 
 /* If the breakpoint was removed after this CPU had hit it, the restored text is executed. */
-static noinline bool __kprobes taken_out(unsigned long at, struct pt_regs *regs)
+static noinline bool __kprobes taken_out(struct pt_regs *regs)
 {
+	unsigned long at = regs->ip - INT3_INSN_SIZE;
 	u8 byte;
 
 	__get_kernel_nofault(&byte, (u8 *)at, u8, unreadable);
@@ -107,7 +109,8 @@ static __always_inline unsigned long after_hit(struct kprobe *kp, struct pt_regs
 	if (unlikely(what == KPROBE_RESULT_REDIRECTED))
 		return regs->ip;
 	if (unlikely(what == KPROBE_RESULT_POST))
-		return kp->ainsn.emulation.boosted ? kprobe_slot_last(kp) : execute(kp, regs, true);
+		return kp->ainsn.emulation.boosted ? kprobe_slot_last(kp)
+						  : kprobe_execute_post(site_of(kp), regs);
 	if (kp->ainsn.emulation.boosted)
 		return kprobe_optimized(kp) ? kprobe_detour_copy(kp)
 					    : (unsigned long)kp->ainsn.insn;
@@ -117,25 +120,38 @@ static __always_inline unsigned long after_hit(struct kprobe *kp, struct pt_regs
 	return execute(kp, regs, false);
 }
 
+static __always_inline bool tail_exit(struct pt_regs *regs, struct kprobe *kp)
+{
+	return kprobe_resume(regs, kprobe_resume_ip(kp, regs->ip, kprobe_next_ip(kp)));
+}
+
 /*
  * Called when the copy for hits with a post handler was executed. ip in @regs is not set yet;
  * preemption is as in the probed code. Returns true if all of @regs has to be loaded to resume.
  */
 bool __kprobes __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe_site *site)
 {
-	struct kprobe *kp = &site->kp;
-
 	kprobe_mend_flags(regs);
-	regs->ip = kprobe_next_ip(kp);
+	regs->ip = kprobe_next_ip(&site->kp);
 	guard(preempt_notrace)();
 	kprobe_hit_post(site, regs);
-	return kprobe_resume(regs, kprobe_resume_ip(kp, regs->ip, kprobe_next_ip(kp)));
+	return tail_exit(regs, &site->kp);
+}
+
+/* The end of it, after assembly has disabled preemption and called a handler by itself. */
+bool __kprobes __noendbr kprobe_tail_called(struct pt_regs *regs, struct kprobe_site *site)
+{
+	bool all;
+
+	kprobe_mark_end(kprobe_own_mark(0));
+	all = tail_exit(regs, &site->kp);
+	preempt_enable_notrace();
+	return all;
 }
 
 /* Called by the int3 exception, with interrupts off. Returns 1 if the int3 was ours, else 0. */
 int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 {
-	unsigned long at = regs->ip - INT3_INSN_SIZE;
 	struct kprobe_site *site;
 	bool ours = true;
 
@@ -143,14 +159,14 @@ int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 		return 0;
 
 	__this_cpu_add(kprobe_int3_count, INT3_COUNT);
-	site = kprobe_find_site(at);
+	site = kprobe_find_site(regs->ip - INT3_INSN_SIZE);
 	if (likely(site)) {
 		regs->orig_ax = KPROBE_HIT_ORIG_AX;
 		/* It was for the int3: a processor's breakpoint on what follows is to be hit. */
 		regs->flags &= ~X86_EFLAGS_RF;
 		regs->ip = after_hit(&site->kp, regs, kprobe_hit_pre(site, regs));
 	} else {
-		ours = step_done(at, regs) || taken_out(at, regs);
+		ours = step_done(regs) || taken_out(regs);
 	}
 	__this_cpu_sub(kprobe_int3_count, INT3_COUNT);
 	return ours;

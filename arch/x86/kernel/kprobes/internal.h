@@ -109,6 +109,7 @@ static __always_inline unsigned long kprobe_next_ip(const struct kprobe *kp)
 bool __noendbr kprobe_detour_hit(struct pt_regs *regs, struct kprobe_site *site);
 bool __noendbr kprobe_detour_called(struct pt_regs *regs, struct kprobe_site *site, int chosen);
 bool __noendbr kprobe_tail_hit(struct pt_regs *regs, struct kprobe_site *site);
+bool __noendbr kprobe_tail_called(struct pt_regs *regs, struct kprobe_site *site);
 bool __noendbr kprobe_entry_hit(struct pt_regs *regs, struct kprobe_site *site);
 bool __noendbr kprobe_entry_called(struct pt_regs *regs, struct kprobe_site *site, int chosen);
 

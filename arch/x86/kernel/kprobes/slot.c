@@ -117,8 +117,12 @@ void arch_remove_kprobe(struct kprobe *kp)
 	kp->ainsn.insn = NULL;
 }
 
-/* Only one byte is changed, so that a CPU sees either the old or the new instruction. */
-static void change_text(struct list_head *sites, bool armed)
+/*
+ * Only one byte is changed, so that a CPU sees either the old or the new instruction. int3 is
+ * handled with interrupts off. So when a CPU answers smp_text_poke_sync_each_cpu()'s IPI, it has
+ * looked up the site of every breakpoint that it had hit before.
+ */
+void arch_arm_kprobes(struct list_head *sites, bool armed)
 {
 	const u8 int3 = INT3_INSN_OPCODE;
 	struct kprobe *kp;
@@ -129,18 +133,4 @@ static void change_text(struct list_head *sites, bool armed)
 	list_for_each_entry(kp, sites, list)
 		perf_event_text_poke(kp->addr, armed ? &kp->opcode : &int3, 1,
 				     armed ? &int3 : &kp->opcode, 1);
-}
-
-void arch_arm_kprobes(struct list_head *sites)
-{
-	change_text(sites, true);
-}
-
-/*
- * int3 is handled with interrupts off. So when a CPU answers smp_text_poke_sync_each_cpu()'s IPI,
- * it has looked up the site of every breakpoint that it had hit before.
- */
-void arch_disarm_kprobes(struct list_head *sites)
-{
-	change_text(sites, false);
 }

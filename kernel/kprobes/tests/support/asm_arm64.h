@@ -4,7 +4,7 @@
 #define _KPROBES_TESTS_ASM_ARM64_H
 
 /* The type that an indirect call looks for before a function, as for one declared in C */
-#ifdef CONFIG_CFI_CLANG
+#ifdef CONFIG_CFI
 #define KPROBES_TYPE_OF(function, like)	"	.4byte __kcfi_typeid_" like "\n"
 #else
 #define KPROBES_TYPE_OF(function, like)

@@ -20,7 +20,7 @@
  * the alignment: see <asm/linkage.h>.
  */
 asm("	.macro kprobes_type function, like\n"
-#ifdef CONFIG_CFI_CLANG
+#ifdef CONFIG_CFI
 "	.type __cfi_\\function, @function\n"
 "__cfi_\\function:\n"
 #ifndef CONFIG_CALL_PADDING

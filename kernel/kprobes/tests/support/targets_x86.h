@@ -34,7 +34,7 @@ static inline bool kprobes_interruptible(struct pt_regs *regs)
 }
 
 /* A function that is called whenever all processors are synchronized with changed text */
-#define KPROBES_SYNC_SYMBOL	"text_poke_sync"
+#define KPROBES_SYNC_SYMBOL	"smp_text_poke_sync_each_cpu"
 
 /* A function whose return must not be diverted */
 #define KPROBES_NO_RETURN_SYMBOL	"__switch_to"

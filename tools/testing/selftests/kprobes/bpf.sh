@@ -85,6 +85,11 @@ skip_is_counted()
 	check_is "$3, what is skipped is counted" "$hits $missed $status" "0 7 0"
 }
 
+left_by_ftrace()
+{
+	! grep -q "^$1 " $tracefs/enabled_functions
+}
+
 needs=". ./functions"
 none_lost p kprobes_victim "at the entry"
 none_lost r kprobes_victim "at the return"
@@ -167,6 +172,17 @@ if [ $? != 4 ]; then
 	none_lost s kprobes_victim "by a link for many returns"
 	skip_is_counted m htab_map_update_elem "by a link for many"
 	skip_is_counted s htab_map_update_elem "by a link for many returns"
+	start_callers 2
+	eval "$(./bpf_probe links do_sys_openat2 4)"
+	stop_callers
+	check "links for many run while they are open" [ "$hits" -gt 0 ]
+	check_is "and not when they are closed" "$later" "$hits"
+	eval "$(./bpf_probe links do_sys_openat2 30)"
+	check "closing them does not wait for tasks" [ "$took" -lt 2000 ]
+	check "some time later their function is left" within 100 left_by_ftrace do_sys_openat2
+	./bpf_probe links kprobes_victim 2 >/dev/null
+	check_is "closed links hold no module" \
+		"$(awk '$1 == "test_kprobes_victim" { print $3 }' /proc/modules)" 0
 else
 	skip_check "a link for many functions loses no run" "no such links here"
 fi

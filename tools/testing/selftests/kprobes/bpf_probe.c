@@ -19,9 +19,16 @@
  *	bpf_probe update NUMBER
  *
  * updates a map so often from user space, during which no program runs.
+ *
+ *	bpf_probe links FUNCTION NUMBER
+ *
+ * has so many links for many there, for entries and returns in turn, for a while, and prints how
+ * often the program had run when all were closed, how often some time later, and how many
+ * milliseconds closing them took.
  */
 #include <stdint.h>
 #include <sys/ioctl.h>
+#include <time.h>
 
 #include <linux/bpf.h>
 
@@ -332,6 +339,36 @@ static struct told ask(int map)
 	return told;
 }
 
+static uint64_t milliseconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000ULL + now.tv_nsec / 1000000;
+}
+
+#define A_WHILE		100000	/* microseconds */
+
+static int come_and_go(const char *function, int number)
+{
+	int map = create_map(), program = load_program(map, 1, "-"), links[number], i;
+	uint64_t began, took;
+	struct told told;
+
+	for (i = 0; i < number; i++)
+		links[i] = attach_to_many(program, function, i % 2);
+	usleep(A_WHILE);
+	began = milliseconds();
+	for (i = 0; i < number; i++)
+		close(links[i]);
+	took = milliseconds() - began;
+	told = ask(map);
+	usleep(A_WHILE);
+	printf("hits=%llu later=%llu took=%llu\n", (unsigned long long)told.hits,
+	       (unsigned long long)ask(map).hits, (unsigned long long)took);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	int map, program, link, status;
@@ -340,6 +377,8 @@ int main(int argc, char **argv)
 
 	if (argc == 3 && !strcmp(argv[1], "update"))
 		return update(atoi(argv[2]));
+	if (argc == 4 && !strcmp(argv[1], "links"))
+		return come_and_go(argv[2], atoi(argv[3]));
 	if (argc < 5) {
 		fprintf(stderr, "bpf_probe p|r|e|m|s PLACE VALUE|keep|- COMMAND...\n");
 		return 2;

@@ -8,11 +8,9 @@
  */
 
 #include <kunit/test.h>
-#include <linux/cleanup.h>
 #include <linux/cpufeature.h>
 #include <linux/kprobes.h>
 #include <linux/prandom.h>
-#include <linux/preempt.h>
 #include <linux/ptrace.h>
 #include <linux/sizes.h>
 #include <linux/string.h>
@@ -146,45 +144,10 @@ static void set_up(const struct diff_run *run, struct pt_regs *regs)
 	regs->pstate = (u64)(run->state % NR_FLAGS) << 28;
 }
 
-/* Where kprobe_detour_leave() will say where to go, on this CPU */
-static unsigned long *next_destination(void)
-{
-	struct kprobe_destinations *all = this_cpu_ptr(&kprobe_detour_to);
-
-	return &all->to[(all->last + 1) % ARRAY_SIZE(all->to)].pc;
-}
-
-static bool left_by_trap;
-
-static void trip(struct pt_regs *regs)
-{
-	guard(preempt)();
-	*next_destination() = 0;
-	diff_trip(regs);
-	left_by_trap = *next_destination();
-}
-
-/* A call by its own link register; and one by another, where it must be told from a jump */
-static bool leaves_by_trap(u32 insn)
-{
-	return aarch64_insn_is_blr(insn) &&
-	       (probe_target_register(insn) == AARCH64_INSN_REG_LR || system_supports_bti_kernel());
-}
-
-static void expect_way_out(struct kunit *test, const struct diff_run *run)
-{
-	u32 insn = word_of(nth_insn(run->i));
-
-	KUNIT_EXPECT_EQ_MSG(test, run->way.jump && leaves_by_trap(insn), left_by_trap, "%08x",
-			    insn);
-}
-
 static struct diff_lab lab = {
 	.insn		= nth_insn,
 	.nr_states	= nr_states_probed,
 	.set_up		= set_up,
-	.run		= trip,
-	.check		= expect_way_out,
 };
 
 static void prepare(struct kunit *test)
@@ -258,7 +221,6 @@ static void test_native(struct kunit *test)
 	kunit_info(test, "%d instructions", lab.nr);
 }
 
-/* A past bug: by a jump, ret, br and blr took a trap. */
 static void probed_instructions_do_as_in_place(struct kunit *test)
 {
 	prepare(test);

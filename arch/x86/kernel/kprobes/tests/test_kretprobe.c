@@ -4,6 +4,10 @@
  */
 
 #include <kunit/test.h>
+#include <linux/err.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
+#include <linux/sched.h>
 
 #include "support/asm_x86.h"
 #include "support/kinds.h"
@@ -35,13 +39,13 @@ static int see_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-static void add_return_probe(struct kunit *test, void (*function)(void))
+static struct kprobe *add_return_probe(struct kunit *test, void (*function)(void))
 {
 	const union any_probe like = { .rp.handler = see_return };
 
 	returns = 0;
 	with_access = 0;
-	any_registered(test, RETURN_PROBE, &like, function);
+	return &any_registered(test, RETURN_PROBE, &like, function)->probe.rp.kp;
 }
 
 static void test_access_to_user_memory(struct kunit *test)
@@ -68,9 +72,69 @@ static void test_status_flags(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, returns, 2);
 }
 
+#ifdef CONFIG_X86_64
+static struct task_struct *swaps_for;
+static unsigned long other_stack[64], taken_at, top_inside;
+
+static noinline void calls_with_another_stack(void)
+{
+	taken_at = (unsigned long)current->kretprobe_instances.first;
+	top_inside = current->kretprobe_top;
+}
+
+static void put_stack(unsigned long start, unsigned long end)
+{
+	WRITE_ONCE(current->kretprobe_top, start);
+	WRITE_ONCE(current->kretprobe_start, start);
+	WRITE_ONCE(current->kretprobe_end, end);
+}
+
+/* As an interrupt that comes when an entry has just looked where the task's stack ends */
+static void swap_stacks(struct perf_event *event, struct perf_sample_data *data,
+			struct pt_regs *regs)
+{
+	if (current != swaps_for)
+		return;
+	swaps_for = NULL;
+	put_stack((unsigned long)other_stack, (unsigned long)(other_stack + 64));
+}
+
+static void test_another_stack_at_an_entry(struct kunit *test)
+{
+	struct perf_event * __percpu *events;
+	struct perf_event_attr attr;
+	unsigned long start, end;
+
+	if (!kprobe_ftrace(add_return_probe(test, calls_with_another_stack)))
+		kunit_skip(test, "no entry by ftrace");
+	start = current->kretprobe_start;
+	end = current->kretprobe_end;
+	KUNIT_ASSERT_EQ(test, current->kretprobe_top, start);
+	hw_breakpoint_init(&attr);
+	attr.bp_addr = (unsigned long)&current->kretprobe_end;
+	attr.bp_type = HW_BREAKPOINT_RW;
+	attr.bp_len = HW_BREAKPOINT_LEN_8;
+	events = register_wide_hw_breakpoint(&attr, swap_stacks, NULL);
+	if (IS_ERR((void __force *)events))
+		kunit_skip(test, "no breakpoints on data");
+	swaps_for = current;
+	calls_with_another_stack();
+	unregister_wide_hw_breakpoint(events);
+	KUNIT_EXPECT_NULL(test, swaps_for);
+	KUNIT_EXPECT_EQ(test, taken_at, (unsigned long)other_stack);
+	KUNIT_EXPECT_GT(test, top_inside, taken_at);
+	KUNIT_EXPECT_EQ(test, current->kretprobe_top, (unsigned long)other_stack);
+	KUNIT_EXPECT_EQ(test, returns, 1);
+	put_stack(start, end);
+}
+#endif
+
 static struct kunit_case kretprobe_cases[] = {
 	KUNIT_CASE(test_access_to_user_memory),
 	KUNIT_CASE(test_status_flags),
+#ifdef CONFIG_X86_64
+	KUNIT_CASE(test_another_stack_at_an_entry),
+#endif
 	{ }
 };
 

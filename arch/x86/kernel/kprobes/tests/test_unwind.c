@@ -31,13 +31,15 @@ unsigned long kprobe_test_unwound(unsigned long x);
 KPROBES_FUNCTION(kprobe_test_unwound,
 		 "movq (%rsp), %rax; leaq 1(%rdi), %rax; nopl 0(%rax)\n" ASM_RET);
 
+static unsigned long (*stepped)(unsigned long x);
+
 static noinline __noclone notrace long steps_into(long x)
 {
 	unsigned long flags;
 
 	asm volatile("pushf; pop %0" : "=r" (flags) : : "memory");
 	asm volatile("push %0; popf" : : "r" (flags | X86_EFLAGS_TF) : "memory", "cc");
-	x = kprobe_test_unwound(x);
+	x = stepped(x);
 	asm volatile("push %0; popf" : : "r" (flags) : "memory", "cc");
 	return x + 1;
 }
@@ -56,7 +58,7 @@ static noinline __noclone notrace long calls_with_a_frame(long x)
 /* Where the core's own instructions are */
 static struct place {
 	unsigned long start, size;
-} places[3], callers[3];
+} places[4], callers[3];
 
 /* How many traces were made there, how many of these missed a caller, and the first that did */
 static struct {
@@ -194,14 +196,34 @@ static int see_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-static void callers_are_found_at_a_return(struct kunit *test)
+static void expect_traces_of_a_return(struct kunit *test, void *function, unsigned int at_least)
 {
 	returns = 0;
+	stepped = function;
 	any_registered(test, RETURN_PROBE, &(union any_probe) { .rp.handler = see_return },
-		       kprobe_test_unwound);
-	expect_traces(test, MANY);
+		       function);
+	expect_traces(test, at_least);
 	KUNIT_EXPECT_EQ(test, returns, 1);
 }
+
+static void callers_are_found_at_a_return(struct kunit *test)
+{
+	expect_traces_of_a_return(test, kprobe_test_unwound, MANY);
+}
+
+#ifdef CONFIG_KPROBES_ON_FTRACE
+/* ftrace calls at its entry. */
+static noinline __noclone unsigned long traced(unsigned long x)
+{
+	barrier_data(&x);
+	return x + 1;
+}
+
+static void callers_are_found_where_a_call_is_followed(struct kunit *test)
+{
+	expect_traces_of_a_return(test, traced, 3 * MANY);
+}
+#endif
 #endif
 
 static void stop_steps(void *unused)
@@ -219,7 +241,11 @@ static int traces_init(struct kunit *test)
 	places[1] = place_of(kprobe_detour_entry);
 #ifdef CONFIG_KRETPROBE_RETURN_STACK
 	places[2] = place_of(__kretprobe_trampoline);
+#ifdef CONFIG_KPROBES_ON_FTRACE
+	places[3] = place_of(kretprobe_ftrace_entry);
 #endif
+#endif
+	stepped = kprobe_test_unwound;
 	callers[0] = place_of(steps_into);
 	callers[1] = place_of(calls_with_a_frame);
 	callers[2] = place_of(expect_traces);
@@ -232,6 +258,9 @@ static struct kunit_case unwind_cases[] = {
 	KUNIT_CASE_PARAM(callers_are_found_at_a_hit, way_gen_params),
 #ifdef CONFIG_KRETPROBE_RETURN_STACK
 	KUNIT_CASE(callers_are_found_at_a_return),
+#ifdef CONFIG_KPROBES_ON_FTRACE
+	KUNIT_CASE(callers_are_found_where_a_call_is_followed),
+#endif
 #endif
 	{ }
 };
