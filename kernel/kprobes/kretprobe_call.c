@@ -240,21 +240,25 @@ static noinline int __kprobes kretprobe_entry_slow(struct kretprobe *rp, struct 
 	return 0;
 }
 
-/*
- * The pre handler of return probes. Below a cap, the innermost call may be over if it was not made
- * from a frame above the present one.
- */
-int __kprobes kretprobe_entry(struct kprobe *kp, struct pt_regs *regs)
+/* The innermost call may be over if it was not made from a frame above the present one. */
+static __always_inline bool may_be_over(struct pt_regs *regs)
 {
 	struct kretprobe_instance *ri = kretprobe_instance_of(current->kretprobe_instances.first);
+
+	return ri && ri->fp <= arch_kretprobe_frame(regs);
+}
+
+/* The pre handler of return probes */
+int __kprobes kretprobe_entry(struct kprobe *kp, struct pt_regs *regs)
+{
 	struct kretprobe *rp = kretprobe_of(kp);
 	struct kretprobe_holder *rph = rp->rph;
+	struct kretprobe_instance *ri;
 
 	if (likely(rph->simple))
 		raw_cpu_inc(*rph->inside);
 	else if (rp->entry_handler || !rph->cap || !kretprobe_uses_stacks(rph) ||
-		 (ri && ri->fp <= arch_kretprobe_frame(regs)) ||
-		 !atomic_add_unless(&rph->calls, 1, rph->cap))
+		 may_be_over(regs) || !atomic_add_unless(&rph->calls, 1, rph->cap))
 		return kretprobe_entry_slow(rp, regs);
 	if (unlikely(!take_from_stack(rph->size, &ri))) {
 		kretprobe_uncount(rph);
