@@ -74,7 +74,7 @@
 	.endm
 
 /* As kprobe_find_site(), for the function that has called. Goes to @missing if there is none. */
-	.macro	find_site missing:req ip=RIP(%rsp) site=%rbx
+	.macro	find_site missing:req site=%rbx ip=RIP(%rsp)
 	movq	\ip, %rdx
 	subq	$MCOUNT_INSN_SIZE, %rdx
 	movq	kprobe_site_table + KPROBE_TABLE_buckets(%rip), %rsi
@@ -328,7 +328,7 @@ SYM_CODE_START(kretprobe_ftrace_entry)
 	ANNOTATE_NOENDBR
 	for_scratch_regs pushq rax, rcx, rdx, rsi
 	count_preemption incq
-	find_site .Lnot_followed, 32(%rsp), %rax
+	find_site .Lnot_followed, %rax, 32(%rsp)
 	movq	KPROBE_SITE_follows(%rax), %rdx
 	testq	%rdx, %rdx
 	jz	.Lnot_followed
