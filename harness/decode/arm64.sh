@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Sourced by harness/decode.sh for ARCH=arm64: all words, and those that are in the kernel's text.
 
-probes=$top/arch/arm64/kernel/probes
+probes=$tree/arch/arm64/kernel/probes
 packages=binutils-aarch64-linux-gnu
 
 compile()

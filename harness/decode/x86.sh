@@ -2,7 +2,7 @@
 # Sourced by harness/decode.sh for ARCH=x86_64 or i386: the text of the kernel and its modules,
 # nearly all encodings there are, and random bytes. DECODE_SEED and DECODE_CASES are of the latter.
 
-probes=$top/arch/x86/kernel/kprobes
+probes=$tree/arch/x86/kernel/kprobes
 x86=$tree/arch/x86
 packages="binutils python3"
 if [ "$ARCH" = x86_64 ]; then
@@ -28,8 +28,8 @@ headers()
 	as asm/processor-flags.h "$x86/include/uapi/asm/processor-flags.h"
 	as linux/const.h "$tree/include/uapi/linux/const.h"
 	as linux/kconfig.h "$tree/include/linux/kconfig.h"
-	as asm/kprobes.h "$top/arch/x86/include/asm/kprobes.h"
-	as linux/kprobes_function.h "$top/include/linux/kprobes_function.h"
+	as asm/kprobes.h "$tree/arch/x86/include/asm/kprobes.h"
+	as linux/kprobes_function.h "$tree/include/linux/kprobes_function.h"
 	stubs "$work"/include/*/*.h "$x86/lib/insn.c" "$x86/lib/inat.c" \
 		"$probes/internal.h" "$probes/decode.c" "$probes/emulate.c"
 	awk -f "$x86/tools/gen-insn-attr-x86.awk" "$x86/lib/x86-opcode-map.txt" >"$work/inat-tables.c"
