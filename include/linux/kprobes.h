@@ -91,9 +91,9 @@ struct kprobe {
 	union {
 		const char	*symbol_name;
 		/*
-		 * private: in what get_kprobe() returns, the holder, if the only probe is an enabled
-		 * return probe, and there is nothing to do at an entry but to follow the call; else
-		 * NULL. Read outside of marks
+		 * private: in what get_kprobe() returns, the holder, if the only probe is an
+		 * enabled return probe, and there is nothing to do at an entry but to follow the
+		 * call; else NULL. Read outside of marks
 		 */
 		struct kretprobe_holder *follows;
 		/* public: */
