@@ -101,19 +101,28 @@
  * is still entered, and what a pre handler has returned is in %eax.
  */
 
+	.macro	if_above_task rare:req
+	testl	$KPROBE_ABOVE_TASK, PER_CPU_VAR(__preempt_count)
+	jnz	\rare
+	.endm
+
+	/* Of a task's level */
+	.macro	if_in_handler rare:req
+	testb	$1, PER_CPU_VAR(kprobe_marks + KPROBE_MARK_seq)
+	jnz	\rare
+	.endm
+
 	/* What it returns is in %eax, 0 if there is none. */
 	.macro	call_handler handler:req rare:req
 #if defined(CONFIG_CFI) || defined(CONFIG_KMSAN)
 	jmp	\rare			/* the call takes more there */
 #else
 	movq	%rax, RIP(%rsp)
-	testl	$KPROBE_ABOVE_TASK, PER_CPU_VAR(__preempt_count)
-	/* See kprobe_mend_flags(). */
-	ALTERNATIVE "{disp32} jnz \rare", "jmp \rare", X86_FEATURE_XENPV
-	testb	$1, PER_CPU_VAR(kprobe_marks + KPROBE_MARK_seq)
-	jnz	\rare
+	if_above_task \rare
+	if_in_handler \rare
+	/* In a guest of Xen, see kprobe_mend_flags(). */
 	cmpl	$0, kprobe_stats(%rip)
-	jne	\rare
+	ALTERNATIVE "{disp32} jne \rare", "jmp \rare", X86_FEATURE_XENPV
 	incl	PER_CPU_VAR(kprobe_marks + KPROBE_MARK_seq)
 	movq	KPROBE_SITE_first(%rbx), %rdi
 	movq	%rdi, PER_CPU_VAR(kprobe_marks + KPROBE_MARK_running)
@@ -332,10 +341,8 @@ SYM_CODE_START(kretprobe_ftrace_entry)
 	movq	KPROBE_SITE_follows(%rax), %rdx
 	testq	%rdx, %rdx
 	jz	.Lnot_followed
-	testl	$KPROBE_ABOVE_TASK, PER_CPU_VAR(__preempt_count)
-	jnz	.Lnot_followed
-	testb	$1, PER_CPU_VAR(kprobe_marks + KPROBE_MARK_seq)
-	jnz	.Lnot_followed
+	if_above_task .Lnot_followed
+	if_in_handler .Lnot_followed
 	cmpl	$0, kprobe_stats(%rip)
 	jne	.Lnot_followed
 	movq	PER_CPU_VAR(current_task), %rcx
@@ -442,10 +449,8 @@ SYM_CODE_END(kprobe_load_all)
 	cmpq	$arch_rethook_trampoline, %rax
 	je	\rare
 #endif
-	testl	$KPROBE_ABOVE_TASK, PER_CPU_VAR(__preempt_count)
-	jnz	\rare
-	testb	$1, PER_CPU_VAR(kprobe_marks + KPROBE_MARK_seq)
-	jnz	\rare
+	if_above_task \rare
+	if_in_handler \rare
 	incl	PER_CPU_VAR(kprobe_marks + KPROBE_MARK_seq)
 	movq	KRETPROBE_INSTANCE_rph(%rdi), %rdx
 	movq	KRETPROBE_HOLDER_told(%rdx), %rdx
